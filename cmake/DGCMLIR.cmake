@@ -1,0 +1,43 @@
+# MLIR, and helpers for the libraries that use it.
+
+find_package(MLIR 22 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# One precompiled header for everything that includes MLIR.
+add_library(dgc_mlir_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/MLIRPch.cpp)
+target_include_directories(dgc_mlir_pch SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+target_compile_definitions(dgc_mlir_pch PUBLIC ${LLVM_DEFINITIONS_LIST})
+target_compile_options(dgc_mlir_pch PUBLIC -Wno-deprecated-declarations)
+target_precompile_headers(dgc_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/MLIRPch.h)
+
+# dgc_mlir_library(NAME SOURCES file... LINK target... DEPENDS tablegen-target...)
+# A library of the compiler. What it links, and the TableGen output of what it links, is built first.
+function(dgc_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_compile_options(${name} PUBLIC -Wno-deprecated-declarations)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  target_precompile_headers(${name} REUSE_FROM dgc_mlir_pch)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# dgc_tablegen(TARGET file.td [FLAGS generator-flags] OUT name.inc ...)
+# Runs mlir-tblgen on one .td file of the current folder; OUT and its flags alternate:
+#   dgc_tablegen(DGCOpsIncGen Ops.td  Ops.h.inc -gen-op-decls  Ops.cpp.inc -gen-op-defs)
+# A quoted second item may hold several flags separated by spaces.
+function(dgc_tablegen target td)
+  set(LLVM_TARGET_DEFINITIONS ${td})
+  set(outs ${ARGN})
+  while(outs)
+    list(POP_FRONT outs out flags)
+    separate_arguments(flags)
+    mlir_tablegen(${out} ${flags} EXTRA_INCLUDES ${CMAKE_SOURCE_DIR})
+  endwhile()
+  add_public_tablegen_target(${target})
+endfunction()
