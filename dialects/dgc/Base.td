@@ -1,0 +1,90 @@
+// The dgc dialect: its definition, types and the classes that its ops share.
+
+#ifndef DGC_BASE_TD
+#define DGC_BASE_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/dgc/Interfaces.td"
+
+def DGC_Dialect : Dialect {
+  let name = "dgc";
+  let cppNamespace = "::mlir::dgc";
+  let summary = "Models: tensor math on global shapes, variables, a loss, an optimizer";
+  let description = [{
+    A program of this dialect says what is computed, for one device and the global batch. Primitive ops
+    have the meaning of the StableHLO ops of the same name; composite ops are what people write, and know
+    their decomposition into primitives.
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+class DGC_Type<string name, string mnem> : TypeDef<DGC_Dialect, name> { let mnemonic = mnem; }
+class DGC_Attr<string name, string mnem> : AttrDef<DGC_Dialect, name> { let mnemonic = mnem; }
+
+def DGC_Untyped : DGC_Type<"Untyped", "untyped"> {
+  let summary = "a tensor whose shape is still to be inferred";
+  let description = [{
+    The type of every value of a model as it is written. `dgc-infer-types` replaces it. An op with an
+    operand of this type has results of this type.
+  }];
+}
+
+// Element types. Signless integers are signed.
+def DGC_Float : AnyTypeOf<[F16, BF16, F32, F64], "floating-point type">;
+def DGC_SInt : AnyTypeOf<[I8, I16, I32, I64], "signed integer type">;
+def DGC_UInt : AnyTypeOf<[UI8, UI16, UI32, UI64], "unsigned integer type">;
+def DGC_Int : AnyTypeOf<[DGC_SInt, DGC_UInt], "integer type">;
+def DGC_Pred : AnyTypeOf<[I1], "boolean type">;
+def DGC_Element : AnyTypeOf<[DGC_Float, DGC_Int, DGC_Pred], "element type">;
+
+class DGC_TensorOf<list<Type> elements, string description>
+    : AnyTypeOf<[RankedTensorOf<elements>, DGC_Untyped], description>;
+def DGC_Tensor : DGC_TensorOf<[DGC_Element], "tensor">;
+def DGC_FloatTensor : DGC_TensorOf<[DGC_Float], "floating-point tensor">;
+def DGC_NumberTensor : DGC_TensorOf<[DGC_Float, DGC_Int], "tensor of numbers">;
+def DGC_SignedTensor : DGC_TensorOf<[DGC_Float, DGC_SInt], "tensor of signed numbers">;
+def DGC_IntTensor : DGC_TensorOf<[DGC_Int], "integer tensor">;
+def DGC_LogicTensor : DGC_TensorOf<[DGC_Int, DGC_Pred], "integer or boolean tensor">;
+def DGC_PredTensor : DGC_TensorOf<[DGC_Pred], "boolean tensor">;
+
+// A pure op whose result types follow from its operands and attributes. The class of the op defines
+//   static LogicalResult inferTypes(std::optional<Location>, Adaptor, SmallVectorImpl<Type> &);
+// which is called only when every operand has a tensor type. Types that differ in encoding alone are
+// compatible: the partitioner marks partial sums in the encoding.
+class DGC_Op<string mnemonic, list<Trait> traits = [], int numResults = 1>
+    : Op<DGC_Dialect, mnemonic, !listconcat(traits, [
+        Pure, DeclareOpInterfaceMethods<InferTypeOpInterface,
+                                        ["inferReturnTypes", "isCompatibleReturnTypes"]>])> {
+  code inferredDeclaration = [{
+    static ::llvm::LogicalResult inferTypes(std::optional<::mlir::Location> location, Adaptor adaptor,
+                                            ::llvm::SmallVectorImpl<::mlir::Type> &types);
+  }];
+  let extraClassDeclaration = inferredDeclaration;
+  code inferredDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> location, ::mlir::ValueRange operands,
+        ::mlir::DictionaryAttr attributes, ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      if (::mlir::dgc::anyUntyped(operands)) {
+        types.assign(}] # numResults # [{, ::mlir::dgc::UntypedType::get(context));
+        return ::mlir::success();
+      }
+      return inferTypes(location, Adaptor(operands, attributes, properties, regions), types);
+    }
+    bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
+      return ::mlir::dgc::equalUpToEncoding(inferred, actual);
+    }
+  }];
+  let extraClassDefinition = inferredDefinition;
+}
+
+#endif // DGC_BASE_TD

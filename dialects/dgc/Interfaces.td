@@ -1,0 +1,111 @@
+// What an op declares of itself, so that no pass needs to know ops by name.
+
+#ifndef DGC_INTERFACES_TD
+#define DGC_INTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+class DGC_Interface<string name> : OpInterface<name> { let cppNamespace = "::mlir::dgc"; }
+
+def ShardingRuleOpInterface : DGC_Interface<"ShardingRuleOpInterface"> {
+  let description = "How the dimensions of operands and results belong together.";
+  let methods = [
+    InterfaceMethod<
+      "The rule of this op: its dimensions as factors. All operands and results have tensor types.",
+      "::mlir::dgc::ShardingRule", "getShardingRule">,
+    InterfaceMethod<[{
+      True when the op may be applied to partial sums as they are: applying it to the addends of its operand
+      `index` and adding the results is the same as applying it to the sum, whatever the other operands are,
+      which must not be partial sums themselves (`index` -1: all operands together, as for an addition).
+    }], "bool", "isLinearIn", (ins "int":$index), [{}], [{ return false; }]>,
+  ];
+}
+
+def CostOpInterface : DGC_Interface<"CostOpInterface"> {
+  let description = "What an op costs; estimates for placement and scheduling.";
+  let methods = [
+    InterfaceMethod<
+      "Floating-point operations, and bytes read and written when nothing is fused.",
+      "::mlir::dgc::OpCost", "getCost", (ins), [{}],
+      [{ return ::mlir::dgc::costPerElement($_op, 1); }]>,
+  ];
+}
+
+def DifferentiableOpInterface : DGC_Interface<"DifferentiableOpInterface"> {
+  let description = "Reverse-mode derivative.";
+  let methods = [
+    InterfaceMethod<[{
+      Builds the vector-Jacobian product, in dgc ops. `resultGradients` has one value per result, null where
+      nothing depends on that result. Returns one value per operand, null where the operand has no gradient
+      (integers, or no dependence). Only operands for which `wanted` is set need one.
+    }], "::llvm::SmallVector<::mlir::Value>", "buildGradients",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGradients,
+           "const ::llvm::BitVector &":$wanted)>,
+  ];
+}
+
+def DecomposableOpInterface : DGC_Interface<"DecomposableOpInterface"> {
+  let description = "A composite op knows its meaning in smaller dgc ops.";
+  let methods = [
+    InterfaceMethod<[{
+      Builds the decomposition and returns a value for each result. Fails, with a diagnostic on the op, only
+      where the op cannot be expressed for these types.
+    }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "decompose",
+      (ins "::mlir::OpBuilder &":$builder)>,
+    InterfaceMethod<[{
+      True when the op should be differentiated as it is (it is a DifferentiableOpInterface with a better
+      gradient than that of its decomposition) and decomposed only afterwards.
+    }], "bool", "keepForGradient", (ins), [{}], [{ return false; }]>,
+  ];
+}
+
+def ElementwiseOpInterface : DGC_Interface<"ElementwiseOpInterface"> {
+  let description = [{
+    Each element of the result depends on the elements of the operands at the same place. All operands and
+    the one result have the same shape.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the scalar body with arith and math ops. `scalars` has one value per operand: floats as they are,
+      integers signless (unsigned element types too: the op looks at its own types for signedness).
+    }], "::mlir::Value", "buildScalar",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location, "::mlir::ValueRange":$scalars)>,
+  ];
+}
+
+def LinalgLowerableOpInterface : DGC_Interface<"LinalgLowerableOpInterface"> {
+  let description = [{
+    Lowering to linalg and tensor ops on signless tensors, for what is neither elementwise nor left to a library.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Builds the lowering. `operands` are the lowered operands (signless elements, no encodings); returns one
+      value per result, of the lowered types.
+    }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "lowerToLinalg",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
+  ];
+}
+
+def PositionalOpInterface : DGC_Interface<"PositionalOpInterface"> {
+  let description = [{
+    The value of an element depends on its place in the whole tensor (iota, random numbers). When the result is
+    cut, the op must know where its part lies.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Makes the op compute the part of `globalShape` that begins at `offsets` (one scalar i64 tensor per
+      dimension; null: 0). Its result type is then set to the local type by the caller.
+    }], "void", "setGlobalPosition",
+      (ins "::llvm::ArrayRef<int64_t>":$globalShape, "::mlir::ValueRange":$offsets)>,
+  ];
+}
+
+def BatchMeanOpInterface : DGC_Interface<"BatchMeanOpInterface"> {
+  let description = "A mean over the examples of the global batch, some of which may be padding.";
+  let methods = [
+    InterfaceMethod<"Tells the op how many examples are real (an i32 scalar tensor): the first ones of the batch.",
+      "void", "setValidCount", (ins "::mlir::Value":$count)>,
+  ];
+}
+
+#endif // DGC_INTERFACES_TD

@@ -1,0 +1,3 @@
+// All ops of the dgc dialect, one family a file.
+
+include "dialects/dgc/ElementwiseOps.td"
