@@ -10,7 +10,7 @@ endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 if(DGC_SANITIZE)
   add_compile_options(-fsanitize=${DGC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)

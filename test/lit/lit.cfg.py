@@ -1,0 +1,86 @@
+"""How lit runs the tests in this folder.
+
+RUN lines are bash. They find the tools of the build and FileCheck, not, split-file and the LLVM tools on
+PATH. Substitutions beyond lit's own:
+  %python     a Python 3 with numpy
+  %examples   the examples/ folder
+  %mnist      the folder with the MNIST data
+Features for REQUIRES: avx2, avx512 (this CPU), asan (an address-sanitizer build), netns (network namespaces
+may be made here).
+
+With DGC_OPT_ROUNDTRIP=1 in the environment every dgc-opt also verifies that what it parsed survives printing
+and bytecode, and only the tests that run dgc-opt are taken.
+"""
+
+import os
+import re
+import subprocess
+
+import lit.formats
+import lit.util
+
+# Without a site configuration (lit run on the source tree) take the last build.
+here = os.path.dirname(os.path.abspath(__file__))
+root = getattr(config, "dgc_source_dir", os.path.dirname(os.path.dirname(here)))
+bin_dir = getattr(config, "dgc_bin_dir", os.path.realpath(os.path.join(root, "build", "bin")))
+llvm_dir = getattr(config, "llvm_tools_dir", "/usr/lib/llvm-22/bin")
+roundtrip = os.environ.get("DGC_OPT_ROUNDTRIP") == "1"
+
+
+def mentions_dgc_opt(path):
+    with open(path, encoding="utf-8", errors="replace") as f:
+        return any("RUN:" in line and "dgc-opt" in line for line in f)
+
+
+class OnlyDgcOpt(lit.formats.ShTest):
+    """The tests that run dgc-opt."""
+
+    def getTestsForPath(self, testSuite, path_in_suite, litConfig, localConfig):
+        for test in super().getTestsForPath(testSuite, path_in_suite, litConfig, localConfig):
+            if mentions_dgc_opt(test.getSourcePath()):
+                yield test
+
+
+config.name = "dgc (round trip)" if roundtrip else "dgc"
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "CMakeLists.txt"]
+config.test_format = (OnlyDgcOpt if roundtrip else lit.formats.ShTest)(execute_external=True)
+config.test_source_root = here
+config.test_exec_root = getattr(config, "dgc_exec_root", os.path.join(os.path.dirname(bin_dir), "test", "lit"))
+if roundtrip:
+    config.test_exec_root += "-roundtrip"
+
+config.environment["PATH"] = os.pathsep.join([bin_dir, llvm_dir, os.environ.get("PATH", "")])
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+# First in the list, so that it sees the RUN line as written and not a path that contains the word.
+if roundtrip:
+    config.substitutions.append((r"(?<![-\w./%])dgc-opt(?![-\w.])", "dgc-opt --verify-roundtrip"))
+config.substitutions += [
+    ("%python", "/usr/bin/python3"),
+    ("%examples", os.path.join(root, "examples")),
+    ("%mnist", os.path.join(root, "examples", "data", "mnist")),
+]
+
+# A test that hangs is a failure. lit needs psutil to end its children.
+if lit.util.killProcessAndChildrenIsSupported()[0]:
+    lit_config.maxIndividualTestTime = 300
+
+
+def cpu_flags():
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        match = re.search(r"^flags\s*:(.*)$", f.read(), re.MULTILINE)
+    return set(match.group(1).split()) if match else set()
+
+
+flags = cpu_flags()
+if {"avx2", "fma", "bmi2"} <= flags:
+    config.available_features.add("avx2")
+if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= flags:
+    config.available_features.add("avx512")
+if "address" in getattr(config, "dgc_sanitize", ""):
+    config.available_features.add("asan")
+if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+    config.available_features.add("netns")
