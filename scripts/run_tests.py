@@ -26,7 +26,7 @@ def run_unit_tests(build, out):
     junit = os.path.join(out, "ctest.xml")
     env = dict(os.environ, GTEST_OUTPUT=f"json:{out}/", GTEST_COLOR="no")
     subprocess.run(
-        ["ctest", "--test-dir", build, "-j", JOBS, "--timeout", UNIT_TIMEOUT_S, "--output-on-failure",
+        ["ctest", "--test-dir", build, "-j", JOBS, "--timeout", UNIT_TIMEOUT_S,
          "--output-junit", junit, "--quiet", "--no-tests=ignore"],
         env=env, stdin=subprocess.DEVNULL, check=False)
     for case in ElementTree.parse(junit).getroot().iter("testcase"):
@@ -66,9 +66,8 @@ def run_lit(build, out, roundtrip):
     env.pop("DGC_OPT_ROUNDTRIP", None)
     if roundtrip:
         env["DGC_OPT_ROUNDTRIP"] = "1"
-    # -s -v: only failures, with their output.
     status = subprocess.run(
-        ["/usr/bin/python3", LIT, "-sv", "-j", JOBS, "--allow-empty-runs", "-o", report,
+        ["/usr/bin/python3", LIT, "-qv", "-j", JOBS, "--allow-empty-runs", "-o", report,
          os.path.join(build, "test/lit")],
         env=env, stdin=subprocess.DEVNULL, check=False).returncode
     counts = collections.Counter()

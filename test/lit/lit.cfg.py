@@ -15,6 +15,7 @@ and bytecode, and only the tests that run dgc-opt are taken.
 import os
 import re
 import subprocess
+import sys
 
 import lit.formats
 import lit.util
@@ -24,22 +25,10 @@ here = os.path.dirname(os.path.abspath(__file__))
 root = getattr(config, "dgc_source_dir", os.path.dirname(os.path.dirname(here)))
 bin_dir = getattr(config, "dgc_bin_dir", os.path.realpath(os.path.join(root, "build", "bin")))
 llvm_dir = getattr(config, "llvm_tools_dir", "/usr/lib/llvm-22/bin")
+sys.path.insert(0, here)
+from only_dgc_opt import OnlyDgcOpt
+
 roundtrip = os.environ.get("DGC_OPT_ROUNDTRIP") == "1"
-
-
-def mentions_dgc_opt(path):
-    with open(path, encoding="utf-8", errors="replace") as f:
-        return any("RUN:" in line and "dgc-opt" in line for line in f)
-
-
-class OnlyDgcOpt(lit.formats.ShTest):
-    """The tests that run dgc-opt."""
-
-    def getTestsForPath(self, testSuite, path_in_suite, litConfig, localConfig):
-        for test in super().getTestsForPath(testSuite, path_in_suite, litConfig, localConfig):
-            if mentions_dgc_opt(test.getSourcePath()):
-                yield test
-
 
 config.name = "dgc (round trip)" if roundtrip else "dgc"
 config.suffixes = [".mlir", ".test"]
