@@ -1,0 +1,31 @@
+// The exit codes of dgc-run and dgc-inspect; docs/exit-codes.md and --help say
+// the same.
+#pragma once
+
+#include "absl/status/status.h"
+
+namespace dgc::rt {
+
+enum class ExitCode : int {
+  Ok = 0,
+  Internal = 1,    // an error that has no code of its own
+  Usage = 2,       // unknown flag, wrong value, contradicting flags
+  BadArtifact = 3, // the plan is damaged, of another format, or fails a check
+  BadData = 4, // a data file or checkpoint is missing, damaged or does not fit
+               // the plan
+  Cluster = 5, // the workers did not come together: world size, duplicate rank,
+               // other plan, missing workers
+  PeerFailed = 6, // another worker died or reported an error
+  Machine = 7, // this machine lacks what the plan needs (CPU features, memory)
+  Interrupted = 130, // Ctrl-C
+};
+
+/// `status` carrying `code`. A code that is already there stays: the first to
+/// know decides. OK stays OK.
+absl::Status withExitCode(absl::Status status, ExitCode code);
+
+/// The code that `status` carries; Internal where it carries none, Ok where it
+/// is OK.
+ExitCode exitCodeOf(const absl::Status &status);
+
+} // namespace dgc::rt
