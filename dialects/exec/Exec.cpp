@@ -1,0 +1,291 @@
+//===- Exec.cpp - the exec dialect -----------------------------------------===//
+
+#include "dialects/exec/Exec.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+#include "dialects/exec/ExecDialect.cpp.inc"
+#include "dialects/exec/ExecEnums.cpp.inc"
+#include "dialects/exec/ExecInterfaces.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/exec/ExecAttrs.cpp.inc"
+#define GET_OP_CLASSES
+#include "dialects/exec/Exec.cpp.inc"
+
+void ExecDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/exec/ExecAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/exec/Exec.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// What all steps share
+//===----------------------------------------------------------------------===//
+
+/// A step is on tensors (results, no outputs) or on buffers (outputs, no results), never a mixture.
+static LogicalResult verifyLevel(Operation *op, ValueRange reads, ValueRange outs) {
+  bool onBuffers = !outs.empty();
+  if (onBuffers && op->getNumResults() != 0) {
+    return op->emitOpError("has results and `outs`: a step on tensors has results, a step on buffers has outs");
+  }
+  if (!onBuffers && op->getNumResults() == 0) {
+    return op->emitOpError("writes nothing: give it results (on tensors) or `outs` (on buffers)");
+  }
+  for (Value read : reads) {
+    if (isa<MemRefType>(read.getType()) != onBuffers) {
+      return op->emitOpError("mixes tensors and buffers: operand of type ") << read.getType();
+    }
+  }
+  return success();
+}
+
+/// The effects of a step on buffers; a step on tensors has none.
+static void addEffects(ValueRange reads, ValueRange outs,
+                       SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects,
+                       Operation *op) {
+  if (outs.empty()) {
+    return;
+  }
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (llvm::is_contained(outs, operand.get())) {
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+    } else {
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    }
+  }
+}
+
+/// Clones a step: same attributes, operands mapped to buffers, outputs in place of results.
+template <typename OpT>
+static void cloneStep(OpT op, OpBuilder &builder, IRMapping &mapping, ValueRange outs) {
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands()) {
+    operands.push_back(mapping.lookup(operand));
+  }
+  OperationState state(op.getLoc(), OpT::getOperationName());
+  state.addOperands(operands);
+  state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
+  state.useProperties(op.getProperties());
+  auto clone = cast<OpT>(builder.create(state));
+  clone.getOutsMutable().append(outs);
+}
+
+static SmallVector<Value> allButOuts(Operation *op, OperandRange outs) {
+  return SmallVector<Value>(op->getOperands().drop_back(outs.size()));
+}
+
+#define DGC_STEP(OpT)                                                                                                  \
+  SmallVector<Value> OpT::getReads() { return allButOuts(*this, getOuts()); }                                          \
+  void OpT::cloneOnBuffers(OpBuilder &builder, IRMapping &mapping, ValueRange outs) {                                  \
+    cloneStep(*this, builder, mapping, outs);                                                                          \
+  }                                                                                                                    \
+  void OpT::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {                 \
+    addEffects(getReads(), getOuts(), effects, *this);                                                                 \
+  }
+DGC_STEP(LaunchOp)
+DGC_STEP(MatmulOp)
+DGC_STEP(ConvolutionOp)
+DGC_STEP(PoolOp)
+#undef DGC_STEP
+
+/// The types that a step gives, whichever level it is on.
+static SmallVector<ShapedType> givenTypes(Operation *op, ValueRange outs) {
+  SmallVector<ShapedType> types;
+  for (Value value : outs.empty() ? ValueRange(op->getResults()) : outs) {
+    types.push_back(cast<ShapedType>(value.getType()));
+  }
+  return types;
+}
+
+static ShapedType shaped(Value value) { return cast<ShapedType>(value.getType()); }
+
+/// Post ops name existing arguments, which have the shape of the result or one element per channel.
+static LogicalResult verifyPostOps(Operation *op, std::optional<ArrayAttr> postOps, ValueRange args, ShapedType dst) {
+  for (Attribute attr : postOps.value_or(ArrayAttr::get(op->getContext(), {}))) {
+    int64_t arg = cast<PostOpAttr>(attr).getArg();
+    if (arg < 0) {
+      continue;
+    }
+    if (arg >= static_cast<int64_t>(args.size())) {
+      return op->emitOpError("post op ") << attr << " names argument " << arg << ", but there are only "
+                                         << args.size();
+    }
+    ShapedType type = shaped(args[arg]);
+    bool perChannel = type.getRank() == 1 && dst.getRank() > 0 && type.getDimSize(0) == dst.getShape().back();
+    if (type.getShape() != dst.getShape() && !perChannel) {
+      return op->emitOpError("post op argument of type ")
+             << type << " has neither the shape of the result " << dst << " nor one element per channel";
+    }
+  }
+  return success();
+}
+
+LogicalResult PostOpAttr::verify(function_ref<InFlightDiagnostic()> emitError, PostOpKind kind, int64_t arg) {
+  bool needsArg = kind == PostOpKind::Add || kind == PostOpKind::Multiply;
+  if (needsArg != (arg >= 0)) {
+    return emitError() << "post op '" << stringifyPostOpKind(kind) << "' "
+                       << (needsArg ? "needs an argument, as in <add, 0>" : "takes no argument");
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// launch
+//===----------------------------------------------------------------------===//
+
+int64_t LaunchOp::getInplaceOperand(unsigned result) {
+  std::optional<ArrayRef<int64_t>> inplace = getInplace();
+  return inplace ? (*inplace)[result] : -1;
+}
+
+LogicalResult LaunchOp::verify() {
+  if (failed(verifyLevel(*this, getReads(), getOuts()))) {
+    return failure();
+  }
+  std::optional<ArrayRef<int64_t>> inplace = getInplace();
+  if (!inplace) {
+    return success();
+  }
+  size_t outputs = std::max<size_t>(getNumResults(), getOuts().size());
+  if (inplace->size() != outputs) {
+    return emitOpError("`inplace` has ") << inplace->size() << " entries for " << outputs << " results";
+  }
+  for (int64_t operand : *inplace) {
+    if (operand < -1 || operand >= static_cast<int64_t>(getInputs().size())) {
+      return emitOpError("`inplace` names operand ") << operand << " of " << getInputs().size();
+    }
+  }
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getKernelAttr());
+  if (!kernel) {
+    return emitOpError("launches ") << getKernelAttr() << ", which is no function here";
+  }
+  size_t outputs = std::max<size_t>(getNumResults(), getOuts().size());
+  if (kernel.getNumArguments() != getInputs().size() || kernel.getNumResults() != outputs) {
+    return emitOpError("passes ") << getInputs().size() << " inputs and takes " << outputs << " results, but "
+                                  << getKernelAttr() << " has " << kernel.getNumArguments() << " and "
+                                  << kernel.getNumResults();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Library calls
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatmulOp::verify() {
+  if (failed(verifyLevel(*this, getReads(), getOuts()))) {
+    return failure();
+  }
+  SmallVector<ShapedType> given = givenTypes(*this, getOuts());
+  ShapedType a = shaped(getA()), b = shaped(getB());
+  if (given.size() != 1 || a.getRank() < 2 || b.getRank() != a.getRank() || given[0].getRank() != a.getRank()) {
+    return emitOpError("takes two operands of equal rank, at least 2, and gives one result of that rank");
+  }
+  int64_t rank = a.getRank();
+  int64_t m = a.getDimSize(rank - (getTransposeA() ? 1 : 2)), k = a.getDimSize(rank - (getTransposeA() ? 2 : 1));
+  int64_t k2 = b.getDimSize(rank - (getTransposeB() ? 1 : 2)), n = b.getDimSize(rank - (getTransposeB() ? 2 : 1));
+  SmallVector<int64_t> expected(a.getShape().drop_back(2));
+  expected.append({m, n});
+  if (k != k2 || a.getShape().drop_back(2) != b.getShape().drop_back(2) || given[0].getShape() != ArrayRef(expected)) {
+    return emitOpError("has shapes that do not fit: ") << a << " times " << b << " gives " << given[0];
+  }
+  if (getBias() && shaped(getBias()).getShape() != ArrayRef<int64_t>{n}) {
+    return emitOpError("has a bias of type ") << getBias().getType() << "; it needs " << n << " elements";
+  }
+  return verifyPostOps(*this, getPostOps(), getArgs(), given[0]);
+}
+
+LogicalResult ConvolutionOp::verify() {
+  if (failed(verifyLevel(*this, getReads(), getOuts()))) {
+    return failure();
+  }
+  SmallVector<ShapedType> given = givenTypes(*this, getOuts());
+  size_t most = getKind() == ConvKind::BackwardWeights ? 2 : 1;
+  if (given.empty() || given.size() > most) {
+    return emitOpError("gives ") << given.size() << " results; " << stringifyConvKind(getKind()) << " gives "
+                                 << (most == 2 ? "one or two" : "one");
+  }
+  ShapedType lhs = shaped(getLhs()), rhs = shaped(getRhs()), first = given[0];
+  ShapedType src = getKind() == ConvKind::BackwardData ? first : lhs;
+  ShapedType weights = getKind() == ConvKind::BackwardWeights ? first : rhs;
+  ShapedType dst = getKind() == ConvKind::Forward ? first : getKind() == ConvKind::BackwardData ? lhs : rhs;
+  int64_t rank = src.getRank(), spatial = rank - 2;
+  if (spatial < 1 || weights.getRank() != rank || dst.getRank() != rank) {
+    return emitOpError("needs src, weights and dst of equal rank, at least 3: ")
+           << src << ", " << weights << ", " << dst;
+  }
+  for (ArrayRef<int64_t> list : {getStrides(), getPadLow(), getPadHigh(), getDilation()}) {
+    if (static_cast<int64_t>(list.size()) != spatial) {
+      return emitOpError("has ") << spatial << " spatial dimensions, but a window attribute with " << list.size();
+    }
+  }
+  bool fits = src.getDimSize(0) == dst.getDimSize(0) && weights.getDimSize(rank - 1) == dst.getDimSize(rank - 1) &&
+              weights.getDimSize(rank - 2) * static_cast<int64_t>(getGroups()) == src.getDimSize(rank - 1);
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t window = (weights.getDimSize(i) - 1) * getDilation()[i] + 1;
+    int64_t padded = src.getDimSize(i + 1) + getPadLow()[i] + getPadHigh()[i];
+    fits &= getStrides()[i] > 0 && padded >= window && (padded - window) / getStrides()[i] + 1 == dst.getDimSize(i + 1);
+  }
+  if (!fits) {
+    return emitOpError("has shapes that do not fit: src ") << src << ", weights " << weights << ", dst " << dst;
+  }
+  return verifyPostOps(*this, getPostOps(), getArgs(), first);
+}
+
+LogicalResult PoolOp::verify() {
+  if (failed(verifyLevel(*this, getReads(), getOuts()))) {
+    return failure();
+  }
+  SmallVector<ShapedType> given = givenTypes(*this, getOuts());
+  size_t inputs = getKind() == PoolKind::MaxBackward ? 2 : 1;
+  if (getInputs().size() != inputs || given.size() != 1) {
+    return emitOpError("takes ") << inputs << " operands and gives one result for "
+                                 << stringifyPoolKind(getKind());
+  }
+  bool forward = getKind() == PoolKind::MaxForward || getKind() == PoolKind::AvgForward;
+  ShapedType src = forward || inputs == 2 ? shaped(getInputs().front()) : given[0];
+  ShapedType dst = forward ? given[0] : shaped(getInputs().back());
+  int64_t spatial = src.getRank() - 2;
+  if (spatial < 1 || dst.getRank() != src.getRank() || (!forward && given[0].getShape() != src.getShape())) {
+    return emitOpError("needs src and dst of equal rank, at least 3: ") << src << ", " << dst;
+  }
+  for (ArrayRef<int64_t> list : {getWindow(), getStrides(), getPadLow(), getPadHigh()}) {
+    if (static_cast<int64_t>(list.size()) != spatial) {
+      return emitOpError("has ") << spatial << " spatial dimensions, but a window attribute with " << list.size();
+    }
+  }
+  for (int64_t i = 0; i < spatial; ++i) {
+    int64_t padded = src.getDimSize(i + 1) + getPadLow()[i] + getPadHigh()[i];
+    if (getStrides()[i] <= 0 || padded < getWindow()[i] ||
+        (padded - getWindow()[i]) / getStrides()[i] + 1 != dst.getDimSize(i + 1)) {
+      return emitOpError("has shapes that do not fit: src ") << src << ", dst " << dst;
+    }
+  }
+  return success();
+}
+
+LogicalResult CollectiveOp::verify() {
+  if (getSrc().empty() || getDst().empty()) {
+    return emitOpError("needs at least one src and one dst buffer");
+  }
+  Type element = shaped(getSrc().front()).getElementType();
+  for (Value value : getOperands()) {
+    if (shaped(value).getElementType() != element) {
+      return emitOpError("mixes element types ") << element << " and " << shaped(value).getElementType();
+    }
+  }
+  return success();
+}

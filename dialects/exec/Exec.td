@@ -1,0 +1,253 @@
+// The exec dialect: one schedule per kind of worker. Nothing is decided after it: what dgc-run does can be
+// read here.
+//
+// Steps exist on two levels. After kernel formation they take and give tensors; after scheduling the same ops
+// have no results and write to the buffers that follow `outs`.
+
+#ifndef DGC_EXEC_TD
+#define DGC_EXEC_TD
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Exec_Dialect : Dialect {
+  let name = "exec";
+  let cppNamespace = "::mlir::exec";
+  let summary = "Schedules: buffers at fixed offsets, kernels, library calls, communication";
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;
+
+class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
+  let genSpecializedAttr = 0;
+  let cppNamespace = "::mlir::exec";
+}
+class Exec_EnumAttr<EnumInfo enum, string mnem> : EnumAttr<Exec_Dialect, enum, mnem> {
+  let assemblyFormat = "$value";
+}
+
+// The values of these enums are those of runtime/artifact/dgcx.fbs.
+def Exec_Space : Exec_Enum<"Space", "where a buffer lies", [
+  I32EnumAttrCase<"Private", 0, "private">, I32EnumAttrCase<"Shared", 1, "shared">,
+  I32EnumAttrCase<"Constant", 2, "constant">]>;
+def Exec_SpaceAttr : Exec_EnumAttr<Exec_Space, "space">;
+
+def Exec_PostOpKind : Exec_Enum<"PostOpKind", "what a library call does to its result", [
+  I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Relu", 1, "relu">, I32EnumAttrCase<"Tanh", 2, "tanh">,
+  I32EnumAttrCase<"Sigmoid", 3, "sigmoid">, I32EnumAttrCase<"GeluTanh", 4, "gelu_tanh">,
+  I32EnumAttrCase<"GeluErf", 5, "gelu_erf">, I32EnumAttrCase<"Multiply", 6, "multiply">]>;
+
+def Exec_ConvKind : Exec_Enum<"ConvKind", "direction of a convolution", [
+  I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"BackwardData", 1, "backward_data">,
+  I32EnumAttrCase<"BackwardWeights", 2, "backward_weights">]>;
+def Exec_ConvKindAttr : Exec_EnumAttr<Exec_ConvKind, "conv_kind">;
+
+def Exec_PoolKind : Exec_Enum<"PoolKind", "kind and direction of a pooling", [
+  I32EnumAttrCase<"MaxForward", 0, "max_forward">, I32EnumAttrCase<"MaxBackward", 1, "max_backward">,
+  I32EnumAttrCase<"AvgForward", 2, "avg_forward">, I32EnumAttrCase<"AvgBackward", 3, "avg_backward">]>;
+def Exec_PoolKindAttr : Exec_EnumAttr<Exec_PoolKind, "pool_kind">;
+
+def Exec_CollectiveKind : Exec_Enum<"CollectiveKind", "kind of collective", [
+  I32EnumAttrCase<"AllReduce", 0, "all_reduce">, I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
+  I32EnumAttrCase<"AllGather", 2, "all_gather">, I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
+  I32EnumAttrCase<"Broadcast", 4, "broadcast">, I32EnumAttrCase<"Permute", 5, "permute">]>;
+def Exec_CollectiveKindAttr : Exec_EnumAttr<Exec_CollectiveKind, "collective_kind">;
+
+def Exec_Reduction : Exec_Enum<"Reduction", "reduction of a collective", [
+  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Product", 1, "product">,
+  I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]>;
+def Exec_ReductionAttr : Exec_EnumAttr<Exec_Reduction, "reduction">;
+
+def Exec_PostOp : AttrDef<Exec_Dialect, "PostOp"> {
+  let mnemonic = "post_op";
+  let summary = "one operation that a library call applies to its result before it stores it";
+  let description = [{
+    `#exec.post_op<relu>`, `#exec.post_op<add, 0>`. `arg` counts among the `args` of the call, -1: none. An
+    argument has the shape of the result, or one element per output channel (the last dimension).
+    Constraints: `add` and `multiply` have an argument, the others none.
+  }];
+  let parameters = (ins EnumParameter<Exec_PostOpKind>:$kind, DefaultValuedParameter<"int64_t", "-1">:$arg);
+  let assemblyFormat = "`<` $kind (`,` $arg^)? `>`";
+  let genVerifyDecl = 1;
+}
+def Exec_PostOps : TypedArrayAttrBase<Exec_PostOp, "list of post ops">;
+
+def Exec_Value : AnyTypeOf<[AnyStaticShapeTensor, AnyStaticShapeMemRef], "tensor or buffer">;
+
+def StepOpInterface : OpInterface<"StepOpInterface"> {
+  let cppNamespace = "::mlir::exec";
+  let description = "An entry of a schedule: on tensors it has results, on buffers it has outputs.";
+  let methods = [
+    InterfaceMethod<"The buffers written, when on buffers.", "::mlir::OperandRange", "getOuts">,
+    InterfaceMethod<"The operand values that are read.", "::llvm::SmallVector<::mlir::Value>", "getReads">,
+    InterfaceMethod<[{
+      The operand whose memory result `result` may take over, or -1. The op may read that operand and write the
+      result element by element in place.
+    }], "int64_t", "getInplaceOperand", (ins "unsigned":$result), [{}], [{ return -1; }]>,
+    InterfaceMethod<[{
+      The same op on buffers: `mapping` gives the buffer of each tensor operand, `outs` those of the results.
+    }], "void", "cloneOnBuffers",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::IRMapping &":$mapping, "::mlir::ValueRange":$outs)>,
+  ];
+}
+
+class Exec_StepOp<string mnemonic, list<Trait> traits = []>
+    : Exec_Op<mnemonic, !listconcat(traits, [AttrSizedOperandSegments,
+        DeclareOpInterfaceMethods<StepOpInterface, ["getReads", "cloneOnBuffers"]>,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
+  let results = (outs Variadic<AnyStaticShapeTensor>:$results);
+  let hasVerifier = 1;
+}
+
+def Exec_LaunchOp : Exec_StepOp<"launch", [DeclareOpInterfaceMethods<StepOpInterface, ["getInplaceOperand"]>,
+                                           DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "run a generated kernel";
+  let description = [{
+    `%r = exec.launch @kernels::@k0(%a, %b) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>`, and on buffers
+    `exec.launch @kernels::@k0(%a, %b) outs(%r : memref<8xf32>) : (memref<8xf32>, memref<8xf32>) -> ()`.
+    `inplace` has for each result the operand whose memory it may take over, or -1.
+  }];
+  let arguments = (ins SymbolRefAttr:$kernel, Variadic<Exec_Value>:$inputs, Variadic<AnyStaticShapeMemRef>:$outs,
+                       OptionalAttr<DenseI64ArrayAttr>:$inplace);
+  let assemblyFormat = [{
+    $kernel `(` $inputs `)` (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict `:` functional-type($inputs, $results)
+  }];
+}
+
+def Exec_MatmulOp : Exec_StepOp<"matmul"> {
+  let summary = "matrix product by the device's library";
+  let description = [{
+    dst[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias[n]), then the post ops. `transpose_a`: a is
+    stored as [.., k, m]; `transpose_b`: b as [.., n, k]. Leading dimensions are batch dimensions and agree.
+  }];
+  let arguments = (ins Exec_Value:$a, Exec_Value:$b, Optional<Exec_Value>:$bias, Variadic<Exec_Value>:$args,
+                       Variadic<AnyStaticShapeMemRef>:$outs, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       OptionalAttr<Exec_PostOps>:$post_ops);
+  let assemblyFormat = [{
+    $a `,` $b (`bias` `(` $bias^ `:` type($bias) `)`)? (`args` `(` $args^ `:` type($args) `)`)?
+    (`post_ops` $post_ops^)? (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict
+    `:` type($a) `,` type($b) (`->` type($results)^)?
+  }];
+}
+
+def Exec_ConvolutionOp : Exec_StepOp<"convolution"> {
+  let summary = "convolution by the device's library";
+  let description = [{
+    Activations are [N, spatial.., C], weights [spatial.., C / groups, O]. `forward` reads src and weights and
+    gives dst; `backward_data` reads the gradient of dst and the weights and gives that of src;
+    `backward_weights` reads src and the gradient of dst and gives that of the weights (and of the bias, as a
+    second result). Dilation 1 is dense.
+  }];
+  let arguments = (ins Exec_ConvKindAttr:$kind, Exec_Value:$lhs, Exec_Value:$rhs, Optional<Exec_Value>:$bias,
+                       Variadic<Exec_Value>:$args, Variadic<AnyStaticShapeMemRef>:$outs,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
+                       DenseI64ArrayAttr:$dilation, DefaultValuedAttr<I64Attr, "1">:$groups,
+                       OptionalAttr<Exec_PostOps>:$post_ops);
+  let assemblyFormat = [{
+    $kind $lhs `,` $rhs (`bias` `(` $bias^ `:` type($bias) `)`)? (`args` `(` $args^ `:` type($args) `)`)?
+    `strides` $strides `padding` $pad_low $pad_high `dilation` $dilation (`groups` $groups^)?
+    (`post_ops` $post_ops^)? (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict
+    `:` type($lhs) `,` type($rhs) (`->` type($results)^)?
+  }];
+}
+
+def Exec_PoolOp : Exec_StepOp<"pool"> {
+  let summary = "pooling by the device's library";
+  let description = [{
+    Over [N, spatial.., C]. `max_forward` and `avg_forward`: src gives dst. `max_backward`: src and the gradient
+    of dst give that of src (the first maximum of each window gets it). `avg_backward`: the gradient of dst
+    gives that of src.
+  }];
+  let arguments = (ins Exec_PoolKindAttr:$kind, Variadic<Exec_Value>:$inputs, Variadic<AnyStaticShapeMemRef>:$outs,
+                       DenseI64ArrayAttr:$window, DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pad_low,
+                       DenseI64ArrayAttr:$pad_high, UnitAttr:$count_include_pad);
+  let assemblyFormat = [{
+    $kind `(` $inputs `)` `window` $window `strides` $strides `padding` $pad_low $pad_high
+    (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict `:` functional-type($inputs, $results)
+  }];
+}
+
+// Buffer level.
+
+def Exec_ProgramOp : Exec_Op<"program", [Symbol, NoTerminator, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "one entry point for one kind of worker";
+  let description = "Buffers first, then the steps in the order in which they run.";
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Exec_VariableOp : Exec_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "state that outlives a step, at a fixed offset of the private arena";
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$offset, TypeAttrOf<AnyStaticShapeMemRef>:$type,
+                       TypeAttrOf<AnyRankedTensor>:$global_type, OptionalAttr<AnyAttr>:$sharding,
+                       DictionaryAttr:$state);
+  let assemblyFormat = [{
+    $sym_name `at` $offset `:` $type `of` $global_type (`sharding` $sharding^)? `state` $state attr-dict
+  }];
+}
+
+def Exec_BufferOp : Exec_Op<"buffer", [Pure, HasParent<"ProgramOp">]> {
+  let summary = "a range of memory";
+  let description = "`%b = exec.buffer private 4096 \"h1\" : memref<128x512xf32>`";
+  let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset, StrAttr:$name);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "$space $offset $name attr-dict `:` type($result)";
+}
+
+def Exec_InputOp : Exec_Op<"input", [HasParent<"ProgramOp">]> {
+  let summary = "a buffer that is filled before the step";
+  let arguments = (ins StrAttr:$name, StrAttr:$role, AnyStaticShapeMemRef:$buffer,
+                       TypeAttrOf<AnyRankedTensor>:$global_type, DefaultValuedAttr<I64Attr, "-1">:$batch_dim,
+                       OptionalAttr<AnyAttr>:$sharding);
+  let assemblyFormat = "$name $role $buffer `:` type($buffer) `of` $global_type (`batch_dim` $batch_dim^)? (`sharding` $sharding^)? attr-dict";
+}
+
+def Exec_OutputOp : Exec_Op<"output", [HasParent<"ProgramOp">]> {
+  let summary = "a buffer that is read after the step";
+  let arguments = (ins StrAttr:$name, StrAttr:$role, AnyStaticShapeMemRef:$buffer,
+                       TypeAttrOf<AnyRankedTensor>:$global_type, DefaultValuedAttr<I64Attr, "-1">:$batch_dim,
+                       OptionalAttr<AnyAttr>:$sharding);
+  let assemblyFormat = "$name $role $buffer `:` type($buffer) `of` $global_type (`batch_dim` $batch_dim^)? (`sharding` $sharding^)? attr-dict";
+}
+
+def Exec_CollectiveOp : Exec_Op<"collective", [AttrSizedOperandSegments, HasParent<"ProgramOp">]> {
+  let summary = "a collective, in place on the shared arena";
+  let description = [{
+    `src` buffers lie one behind the other in the shared arena, and so do `dst` buffers; padding between them
+    takes part. Every worker has this op at the same place of the order of communication, `order`.
+  }];
+  let arguments = (ins Exec_CollectiveKindAttr:$kind, Exec_ReductionAttr:$reduction, DenseI64ArrayAttr:$axes,
+                       I64Attr:$order, Variadic<AnyStaticShapeMemRef>:$src, Variadic<AnyStaticShapeMemRef>:$dst,
+                       OptionalAttr<DenseI64ArrayAttr>:$permutation, DefaultValuedAttr<StrAttr, "\"\"">:$origin);
+  let assemblyFormat = [{
+    $kind $reduction `axes` $axes `order` $order `src` `(` $src `:` type($src) `)` `dst` `(` $dst `:` type($dst) `)`
+    (`permutation` $permutation^)? (`origin` $origin^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Exec_SendOp : Exec_Op<"send", [HasParent<"ProgramOp">]> {
+  let summary = "send a buffer to a rank";
+  let arguments = (ins I64Attr:$channel, I64Attr:$peer, AnyStaticShapeMemRef:$buffer, DefaultValuedAttr<StrAttr, "\"\"">:$origin);
+  let assemblyFormat = "$buffer `to` $peer `channel` $channel (`origin` $origin^)? attr-dict `:` type($buffer)";
+}
+
+def Exec_ReceiveOp : Exec_Op<"receive", [HasParent<"ProgramOp">]> {
+  let summary = "receive a buffer from a rank";
+  let arguments = (ins I64Attr:$channel, I64Attr:$peer, AnyStaticShapeMemRef:$buffer, DefaultValuedAttr<StrAttr, "\"\"">:$origin);
+  let assemblyFormat = "$buffer `from` $peer `channel` $channel (`origin` $origin^)? attr-dict `:` type($buffer)";
+}
+
+def Exec_CopyOp : Exec_Op<"copy", [HasParent<"ProgramOp">, SameTypeOperands]> {
+  let summary = "copy a buffer";
+  let arguments = (ins AnyStaticShapeMemRef:$src, AnyStaticShapeMemRef:$dst);
+  let assemblyFormat = "$src `to` $dst attr-dict `:` type($src)";
+}
+
+#endif // DGC_EXEC_TD
