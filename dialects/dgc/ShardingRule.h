@@ -9,9 +9,12 @@
 #ifndef DGC_DIALECTS_DGC_SHARDINGRULE_H
 #define DGC_DIALECTS_DGC_SHARDINGRULE_H
 
+#include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+
+#include "dialects/dgc/Enums.h.inc" // ReductionKind
 
 namespace mlir::dgc {
 
@@ -21,8 +24,6 @@ enum class FactorKind {
   NeedReplication, // cannot be cut without communication: every device needs the whole dimension
   Permutation,     // can be cut, but elements move between the parts (halo, reverse)
 };
-
-enum class ReductionKind { Sum, Product, Max, Min, And, Or };
 
 struct Factor {
   int64_t size;
