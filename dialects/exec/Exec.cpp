@@ -277,15 +277,25 @@ LogicalResult PoolOp::verify() {
   return success();
 }
 
-LogicalResult CollectiveOp::verify() {
-  if (getSrc().empty() || getDst().empty()) {
-    return emitOpError("needs at least one src and one dst buffer");
+static uint64_t byteSize(Type type) {
+  auto shapedType = cast<ShapedType>(type);
+  return storageBytes(shapedType.getElementType()) * shapedType.getNumElements();
+}
+
+uint64_t mlir::exec::storageBytes(Type element) { return (element.getIntOrFloatBitWidth() + 7) / 8; }
+
+LogicalResult ViewOp::verify() {
+  uint64_t end = static_cast<uint64_t>(getOffset()) + byteSize(getType());
+  if (static_cast<int64_t>(getOffset()) < 0 || end > byteSize(getSource().getType())) {
+    return emitOpError("ends at byte ") << end << " of a buffer of " << byteSize(getSource().getType());
   }
-  Type element = shaped(getSrc().front()).getElementType();
-  for (Value value : getOperands()) {
-    if (shaped(value).getElementType() != element) {
-      return emitOpError("mixes element types ") << element << " and " << shaped(value).getElementType();
-    }
+  return success();
+}
+
+LogicalResult CollectiveOp::verify() {
+  if (shaped(getSrc()).getElementType() != shaped(getDst()).getElementType()) {
+    return emitOpError("mixes element types ")
+           << shaped(getSrc()).getElementType() << " and " << shaped(getDst()).getElementType();
   }
   return success();
 }

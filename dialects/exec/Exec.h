@@ -26,4 +26,11 @@
 #define GET_OP_CLASSES
 #include "dialects/exec/Exec.h.inc"
 
+namespace mlir::exec {
+
+/// Bytes of one element as it is stored: i1 takes one.
+uint64_t storageBytes(Type element);
+
+} // namespace mlir::exec
+
 #endif // DGC_DIALECTS_EXEC_EXEC_H

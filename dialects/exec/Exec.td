@@ -184,20 +184,40 @@ def Exec_ProgramOp : Exec_Op<"program", [Symbol, NoTerminator, SingleBlock, Isol
 
 def Exec_VariableOp : Exec_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "state that outlives a step, at a fixed offset of the private arena";
-  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$offset, TypeAttrOf<AnyStaticShapeMemRef>:$type,
+  let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "-1">:$offset, TypeAttrOf<AnyStaticShapeMemRef>:$type,
                        TypeAttrOf<AnyRankedTensor>:$global_type, OptionalAttr<AnyAttr>:$sharding,
                        DictionaryAttr:$state);
   let assemblyFormat = [{
-    $sym_name `at` $offset `:` $type `of` $global_type (`sharding` $sharding^)? `state` $state attr-dict
+    $sym_name (`at` $offset^)? `:` $type `of` $global_type (`sharding` $sharding^)? `state` $state attr-dict
   }];
 }
 
 def Exec_BufferOp : Exec_Op<"buffer", [Pure, HasParent<"ProgramOp">]> {
   let summary = "a range of memory";
-  let description = "`%b = exec.buffer private 4096 \"h1\" : memref<128x512xf32>`";
-  let arguments = (ins Exec_SpaceAttr:$space, I64Attr:$offset, StrAttr:$name);
+  let description = [{
+    `%b = exec.buffer private at 4096 "h1" : memref<128x512xf32>`. Offset -1: not planned yet (`dgc-plan-memory`
+    does it). A buffer in the constant space has its `value`.
+  }];
+  let arguments = (ins Exec_SpaceAttr:$space, DefaultValuedAttr<I64Attr, "-1">:$offset, StrAttr:$name,
+                       OptionalAttr<ElementsAttr>:$value);
   let results = (outs AnyStaticShapeMemRef:$result);
-  let assemblyFormat = "$space $offset $name attr-dict `:` type($result)";
+  let assemblyFormat = "$space (`at` $offset^)? $name (`=` $value^)? attr-dict `:` type($result)";
+}
+
+def Exec_ViewOp : Exec_Op<"view", [Pure, HasParent<"ProgramOp">]> {
+  let summary = "a part of a buffer, as another type";
+  let description = "`%v = exec.view %b at 64 : memref<1024xf32> to memref<8x16xf32>`; the offset is in bytes.";
+  let arguments = (ins AnyStaticShapeMemRef:$source, DefaultValuedAttr<I64Attr, "0">:$offset);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "$source (`at` $offset^)? attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
+def Exec_GetVariableOp : Exec_Op<"get_variable", [Pure, HasParent<"ProgramOp">]> {
+  let summary = "the buffer of a variable";
+  let arguments = (ins FlatSymbolRefAttr:$variable);
+  let results = (outs AnyStaticShapeMemRef:$result);
+  let assemblyFormat = "$variable attr-dict `:` type($result)";
 }
 
 def Exec_InputOp : Exec_Op<"input", [HasParent<"ProgramOp">]> {
@@ -216,18 +236,18 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"ProgramOp">]> {
   let assemblyFormat = "$name $role $buffer `:` type($buffer) `of` $global_type (`batch_dim` $batch_dim^)? (`sharding` $sharding^)? attr-dict";
 }
 
-def Exec_CollectiveOp : Exec_Op<"collective", [AttrSizedOperandSegments, HasParent<"ProgramOp">]> {
+def Exec_CollectiveOp : Exec_Op<"collective", [HasParent<"ProgramOp">]> {
   let summary = "a collective, in place on the shared arena";
   let description = [{
-    `src` buffers lie one behind the other in the shared arena, and so do `dst` buffers; padding between them
-    takes part. Every worker has this op at the same place of the order of communication, `order`.
+    `src` and `dst` are in the shared arena; an all-reduce and a broadcast have the same buffer for both. Every
+    worker has this op at the same place of the order of communication, `order`.
   }];
   let arguments = (ins Exec_CollectiveKindAttr:$kind, Exec_ReductionAttr:$reduction, DenseI64ArrayAttr:$axes,
-                       I64Attr:$order, Variadic<AnyStaticShapeMemRef>:$src, Variadic<AnyStaticShapeMemRef>:$dst,
+                       I64Attr:$order, AnyStaticShapeMemRef:$src, AnyStaticShapeMemRef:$dst,
                        OptionalAttr<DenseI64ArrayAttr>:$permutation, DefaultValuedAttr<StrAttr, "\"\"">:$origin);
   let assemblyFormat = [{
-    $kind $reduction `axes` $axes `order` $order `src` `(` $src `:` type($src) `)` `dst` `(` $dst `:` type($dst) `)`
-    (`permutation` $permutation^)? (`origin` $origin^)? attr-dict
+    $kind $reduction `axes` $axes `order` $order $src `to` $dst (`permutation` $permutation^)? (`origin` $origin^)?
+    attr-dict `:` type($src) `to` type($dst)
   }];
   let hasVerifier = 1;
 }
