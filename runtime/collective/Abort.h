@@ -8,12 +8,14 @@
 
 namespace dgc::rt {
 
-/// Raised once, by whoever learns of the first error of the job (the cluster's control thread, a signal,
-/// another rank in process). From then on every wait of the data plane returns `status()` promptly, and
-/// the executor stops between two ops. Never lowered.
+/// Raised once, by whoever learns of the first error of the job (the cluster's
+/// control thread, a signal, another rank in process). From then on every wait
+/// of the data plane returns `status()` promptly, and the executor stops
+/// between two ops. Never lowered.
 class Abort {
 public:
-  /// Returns whether this was the first error; later ones are ignored. `status` must not be OK.
+  /// Returns whether this was the first error; later ones are ignored. `status`
+  /// must not be OK.
   bool raise(absl::Status status) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (raised_.load(std::memory_order_relaxed))

@@ -1,12 +1,15 @@
-// The data plane: collectives and point-to-point transfers between the workers of a job.
+// The data plane: collectives and point-to-point transfers between the workers
+// of a job.
 //
-// One interface, several transports: "in-process" (ranks as threads), "shared-memory" (processes of one
-// host) and "ucx" (hosts). The same calls give the same bits on all of them: reductions add in member
-// order, and 16-bit floats are accumulated in f32 and rounded once.
+// One interface, several transports: "in-process" (ranks as threads),
+// "shared-memory" (processes of one host) and "ucx" (hosts). The same calls
+// give the same bits on all of them: reductions add in member order, and 16-bit
+// floats are accumulated in f32 and rounded once.
 #pragma once
 
 #include "runtime/base/DType.h"
 #include "runtime/collective/Abort.h"
+#include "runtime/collective/Progress.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -22,42 +25,56 @@
 namespace dgc::rt {
 
 // The numbers are those of the artifact (dgcx.fbs), so that a cast converts.
-enum class CollectiveKind : uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Permute };
+enum class CollectiveKind : uint8_t {
+  AllReduce,
+  ReduceScatter,
+  AllGather,
+  AllToAll,
+  Broadcast,
+  Permute
+};
 enum class Reduction : uint8_t { Sum, Product, Max, Min };
 
 /// "all_reduce", "reduce_scatter", ...
 std::string_view collectiveName(CollectiveKind kind);
 
-/// One collective as one member sees it. With n members and m the position of this rank among them:
-///   AllReduce      dst[i] = sum over members of src[i]                    dstCount = srcCount
-///   ReduceScatter  dst[i] = sum over members of src[m * dstCount + i]     srcCount = n * dstCount
-///   AllGather      dst[j * srcCount + i] = src[i] of member j             dstCount = n * srcCount
-///   AllToAll       dst[j * k + i] = src[m * k + i] of member j            srcCount = dstCount = n * k
-///   Broadcast      dst[i] = src[i] of member `root`                       dstCount = srcCount
-///   Permute        dst[i] = src[i] of the member whose permutation entry is m, zeros if there is none
-/// src and dst may be the same range for AllReduce, Broadcast and ReduceScatter (then dst is the start of
-/// src), and src may be this member's part of dst for AllGather. No other overlap is accepted.
+/// One collective as one member sees it. With n members and m the position of
+/// this rank among them:
+///   AllReduce      dst[i] = sum over members of src[i] dstCount = srcCount
+///   ReduceScatter  dst[i] = sum over members of src[m * dstCount + i] srcCount
+///   = n * dstCount AllGather      dst[j * srcCount + i] = src[i] of member j
+///   dstCount = n * srcCount AllToAll       dst[j * k + i] = src[m * k + i] of
+///   member j            srcCount = dstCount = n * k Broadcast      dst[i] =
+///   src[i] of member `root`                       dstCount = srcCount Permute
+///   dst[i] = src[i] of the member whose permutation entry is m, zeros if there
+///   is none
+/// src and dst may be the same range for AllReduce and Broadcast. No other
+/// overlap is accepted.
 struct CollectiveDesc {
   static constexpr uint32_t kNobody = UINT32_MAX;
 
-  uint32_t id = 0;                 ///< position in the order of communication; for messages
-  std::string origin;              ///< what caused it; for messages
+  uint32_t id = 0;    ///< position in the order of communication; for messages
+  std::string origin; ///< what caused it; for messages
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
   DType dtype = DType::F32;
-  std::vector<uint32_t> group;     ///< ranks, in member order; holds this rank; the same on every member
-  uint64_t src = 0, srcCount = 0;  ///< byte offset in the shared arena; elements
-  uint64_t dst = 0, dstCount = 0;  ///< the same offsets on every member
-  uint32_t root = 0;               ///< Broadcast: member
-  std::vector<uint32_t> permutation; ///< Permute: per member the member that it sends to, or kNobody
+  std::vector<uint32_t> group; ///< ranks, in member order; holds this rank; the
+                               ///< same on every member
+  uint64_t src = 0, srcCount = 0; ///< byte offset in the shared arena; elements
+  uint64_t dst = 0, dstCount = 0; ///< the same offsets on every member
+  uint32_t root = 0;              ///< Broadcast: member
+  std::vector<uint32_t> permutation; ///< Permute: per member the member that it
+                                     ///< sends to, or kNobody
 };
 
-/// An operation with everything decided: `run` allocates nothing and holds no lock.
+/// An operation with everything decided: `run` allocates nothing and holds no
+/// lock.
 ///
-/// Every member runs its operations in the same order. `run` returns when this member may read its dst
-/// and overwrite its src. It fails with the status of the Abort once that is raised, and with
-/// DeadlineExceeded, naming the operation and who was waited for, after Options.timeout. After any
-/// failure the contents of dst are undefined and the transport is of no further use.
+/// Every member runs its operations in the same order. `run` returns when this
+/// member may read its dst and overwrite its src. It fails with the status of
+/// the Abort once that is raised, and with DeadlineExceeded, naming the
+/// operation and who was waited for, after Options.timeout. After any failure
+/// the contents of dst are undefined and the transport is of no further use.
 class PreparedCollective {
 public:
   virtual ~PreparedCollective() = default;
@@ -66,9 +83,9 @@ public:
 
 /// What all transports are told when they are made.
 struct TransportOptions {
-  uint64_t sharedBytes = 0;        ///< Plan.shared_bytes; the same on every rank
-  uint32_t channels = 256;         ///< channels of send and receive are below this
-  double timeoutSeconds = 300;     ///< of one wait
+  uint64_t sharedBytes = 0;    ///< Plan.shared_bytes; the same on every rank
+  uint32_t channels = 256;     ///< channels of send and receive are below this
+  double timeoutSeconds = 300; ///< of one wait
 };
 
 /// One per rank. Used by one thread at a time.
@@ -81,28 +98,36 @@ public:
   /// "in-process", "shared-memory" or "ucx".
   virtual std::string_view name() const = 0;
 
-  /// This rank's memory that collectives work on: TransportOptions::sharedBytes, zeroed, aligned to 64
-  /// bytes. Lives as long as the transport.
+  /// This rank's memory that collectives work on:
+  /// TransportOptions::sharedBytes, zeroed, aligned to 64 bytes. Lives as long
+  /// as the transport.
   virtual std::span<std::byte> sharedArena() = 0;
 
   /// InvalidArgument says which part of the description is wrong.
-  virtual absl::StatusOr<std::unique_ptr<PreparedCollective>> prepare(const CollectiveDesc &desc) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCollective>>
+  prepare(const CollectiveDesc &desc) = 0;
 
-  /// Point to point. The n-th send on (channel, to) meets the n-th receive on (channel, from); both
-  /// sides must have the same number of bytes. The memory of a send lies in sharedArena(). A send
-  /// returns when its memory may be overwritten, which may need the receiver to have come by.
+  /// Point to point. The n-th send on (channel, to) meets the n-th receive on
+  /// (channel, from); both sides must have the same number of bytes. The memory
+  /// of a send lies in sharedArena(). A send returns when its memory may be
+  /// overwritten, which may need the receiver to have come by.
   virtual absl::StatusOr<std::unique_ptr<PreparedCollective>>
   prepareSend(uint32_t channel, int to, std::span<const std::byte> memory) = 0;
   virtual absl::StatusOr<std::unique_ptr<PreparedCollective>>
   prepareReceive(uint32_t channel, int from, std::span<std::byte> memory) = 0;
 
+  /// Where this rank is; the executor writes it. Other ranks read it when this
+  /// one is late or dead.
+  virtual ProgressWord &progress() = 0;
+
   /// Returns once all ranks have called it.
   virtual absl::Status barrier() = 0;
 };
 
-/// Transports of `worldSize` ranks in this process, for one thread each. Used for one worker as well.
-/// All of them share `abort`, which outlives them.
+/// Transports of `worldSize` ranks in this process, for one thread each. Used
+/// for one worker as well. All of them share `abort`, which outlives them.
 absl::StatusOr<std::vector<std::unique_ptr<Transport>>>
-createInProcessTransports(int worldSize, const TransportOptions &options, Abort &abort);
+createInProcessTransports(int worldSize, const TransportOptions &options,
+                          Abort &abort);
 
 } // namespace dgc::rt

@@ -1,0 +1,332 @@
+// Collectives over memory that all ranks map: signal, work in place on each
+// other's arenas, signal.
+#include "runtime/collective/Mapped.h"
+#include "runtime/collective/Reduce.h"
+#include "runtime/collective/Validate.h"
+#include "runtime/collective/Wait.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <cstring>
+
+namespace dgc::rt {
+namespace {
+
+/// What the operations of one transport share.
+struct Core {
+  Core(int rank, MappedJob job, const TransportOptions &options, Abort &abort)
+      : rank(rank), job(std::move(job)), options(options),
+        waiter(abort, options.timeoutSeconds), sent(this->job.segments.size()),
+        received(this->job.segments.size()) {
+    waiter.setSpinning(this->job.segments.size());
+  }
+
+  void signal(uint32_t to) {
+    job.signal(to, rank).count.store(++sent[to], std::memory_order_release);
+  }
+
+  /// Waits for the next signal of `from`; `title` is of the operation.
+  absl::Status await(uint32_t from, const std::string &title) {
+    const std::atomic<uint32_t> &count = job.signal(rank, from).count;
+    uint32_t need = ++received[from];
+    auto arrived = [&] {
+      return static_cast<int32_t>(count.load(std::memory_order_acquire) -
+                                  need) >= 0;
+    };
+    if (arrived()) [[likely]]
+      return absl::OkStatus();
+    return waiter.until(arrived, [&] { return late(title, from); });
+  }
+
+  std::string late(const std::string &title, uint32_t from) const {
+    Position p = job.header(from).progress.get();
+    std::string where =
+        p.op == Position::kNoOp
+            ? absl::StrCat("step ", p.step, ", between programs")
+            : absl::StrCat("step ", p.step, ", op ", p.op);
+    return absl::StrCat("rank ", rank, " waited ", options.timeoutSeconds,
+                        " s in ", title, " for rank ", from, ", which is at ",
+                        where);
+  }
+
+  int rank;
+  MappedJob job;
+  TransportOptions options;
+  Waiter waiter;
+  std::vector<uint32_t> sent, received; ///< signals per peer
+};
+
+/// Tells all others of the group and waits for all of them.
+class GroupSync {
+public:
+  GroupSync(Core &core, std::span<const uint32_t> group, std::string title)
+      : core(core), title(std::move(title)) {
+    for (uint32_t r : group)
+      if (r != static_cast<uint32_t>(core.rank))
+        others.push_back(r);
+  }
+  absl::Status operator()() {
+    for (uint32_t r : others)
+      core.signal(r);
+    for (uint32_t r : others)
+      if (absl::Status s = core.await(r, title); !s.ok()) [[unlikely]]
+        return s;
+    return absl::OkStatus();
+  }
+
+private:
+  Core &core;
+  std::vector<uint32_t> others;
+  std::string title;
+};
+
+/// Enter, work, leave. All data movement of a kind is in `work`, which only
+/// touches what the rules in Transport.h give to this member.
+class MappedCollective : public PreparedCollective {
+public:
+  MappedCollective(Core &core, const CollectiveDesc &desc,
+                   const CheckedCollective &c)
+      : sync(core, desc.group, c.title), members(c.members) {}
+  absl::Status run() final {
+    if (members == 1) {
+      work();
+      return absl::OkStatus();
+    }
+    if (absl::Status s = sync(); !s.ok()) [[unlikely]]
+      return s;
+    work();
+    return sync();
+  }
+
+protected:
+  virtual void work() = 0;
+
+private:
+  GroupSync sync;
+  uint32_t members;
+};
+
+class MappedReduce final : public MappedCollective {
+public:
+  MappedReduce(Core &core, const CollectiveDesc &desc,
+               const CheckedCollective &c)
+      : MappedCollective(core, desc, c),
+        fn(selectReduce(desc.dtype, desc.reduction)) {
+    Slice part;
+    if (desc.kind == CollectiveKind::AllReduce)
+      part = sliceOf(desc.srcCount, c.elementSize, c.self, c.members);
+    else
+      part = {desc.dstCount * c.self, desc.dstCount * (c.self + 1)};
+    count = part.end - part.begin;
+    for (uint32_t r : desc.group)
+      srcs.push_back(core.job.arena(r) + desc.src + part.begin * c.elementSize);
+    if (desc.kind == CollectiveKind::ReduceScatter)
+      dsts.push_back(core.job.arena(core.rank) + desc.dst);
+    else
+      for (uint32_t r : desc.group)
+        dsts.push_back(core.job.arena(r) + desc.dst +
+                       part.begin * c.elementSize);
+  }
+
+private:
+  void work() override {
+    fn(dsts.data(), dsts.size(), srcs.data(), srcs.size(), count);
+  }
+
+  ReduceFn fn;
+  uint64_t count;
+  std::vector<const void *> srcs;
+  std::vector<void *> dsts;
+};
+
+/// Pulls from other arenas into this rank's.
+class MappedCopies final : public MappedCollective {
+public:
+  MappedCopies(Core &core, const CollectiveDesc &desc,
+               const CheckedCollective &c)
+      : MappedCollective(core, desc, c) {
+    auto src = [&](uint32_t member) {
+      return core.job.arena(desc.group[member]) + desc.src;
+    };
+    std::byte *dst = core.job.arena(core.rank) + desc.dst;
+    switch (desc.kind) {
+    case CollectiveKind::AllGather:
+      // Starting after oneself, so that the members do not all read the same
+      // arena at once.
+      for (uint32_t i = 1; i <= c.members; ++i) {
+        uint32_t j = (c.self + i) % c.members;
+        copies.push_back({dst + j * c.srcBytes, src(j), c.srcBytes});
+      }
+      break;
+    case CollectiveKind::AllToAll:
+      for (uint32_t i = 1; i <= c.members; ++i) {
+        uint32_t j = (c.self + i) % c.members;
+        uint64_t part = c.srcBytes / c.members;
+        copies.push_back({dst + j * part, src(j) + c.self * part, part});
+      }
+      break;
+    case CollectiveKind::Broadcast:
+      if (desc.src != desc.dst || c.self != desc.root)
+        copies.push_back({dst, src(desc.root), c.srcBytes});
+      break;
+    default: // Permute
+      uint32_t from = permutationSource(desc.permutation, c.self);
+      copies.push_back({dst,
+                        from == CollectiveDesc::kNobody ? nullptr : src(from),
+                        c.srcBytes});
+    }
+  }
+
+private:
+  struct Copy {
+    std::byte *dst;
+    const std::byte *src; ///< null: zeros
+    uint64_t bytes;
+  };
+  void work() override {
+    for (const Copy &c : copies) {
+      if (!c.src)
+        std::memset(c.dst, 0, c.bytes);
+      else if (c.bytes)
+        std::memcpy(c.dst, c.src, c.bytes);
+    }
+  }
+
+  std::vector<Copy> copies;
+};
+
+class MappedSend final : public PreparedCollective {
+public:
+  MappedSend(Core &core, uint32_t channel, uint32_t to, uint64_t offset,
+             uint64_t bytes)
+      : core(core), box(core.job.mailbox(to, core.rank, channel)), to(to),
+        offset(offset), bytes(bytes),
+        title(absl::StrCat("send on channel ", channel)) {}
+  absl::Status run() override {
+    uint32_t sequence = box.posted.load(std::memory_order_relaxed) + 1;
+    box.offset = offset;
+    box.bytes = bytes;
+    box.posted.store(sequence, std::memory_order_release);
+    return core.waiter.until(
+        [&] { return box.taken.load(std::memory_order_acquire) == sequence; },
+        [&] { return core.late(title, to); });
+  }
+
+private:
+  Core &core;
+  Mailbox &box;
+  uint32_t to;
+  uint64_t offset, bytes;
+  std::string title;
+};
+
+class MappedReceive final : public PreparedCollective {
+public:
+  MappedReceive(Core &core, uint32_t channel, uint32_t from,
+                std::span<std::byte> memory)
+      : core(core), box(core.job.mailbox(core.rank, from, channel)), from(from),
+        memory(memory), title(absl::StrCat("receive on channel ", channel)) {}
+  absl::Status run() override {
+    uint32_t sequence = box.taken.load(std::memory_order_relaxed) + 1;
+    absl::Status s = core.waiter.until(
+        [&] { return box.posted.load(std::memory_order_acquire) == sequence; },
+        [&] { return core.late(title, from); });
+    if (!s.ok()) [[unlikely]]
+      return s;
+    // The peer's memory is not trusted further than this process's own
+    // mappings.
+    uint64_t offset = box.offset, bytes = box.bytes,
+             arena = core.job.layout.arenaBytes;
+    if (bytes != memory.size() || bytes > arena || offset > arena - bytes)
+      return absl::InvalidArgumentError(
+          absl::StrCat(title, ": rank ", from, " sends ", bytes,
+                       " bytes, this rank expects ", memory.size()));
+    if (bytes)
+      std::memcpy(memory.data(), core.job.arena(from) + offset, bytes);
+    box.taken.store(sequence, std::memory_order_release);
+    return absl::OkStatus();
+  }
+
+private:
+  Core &core;
+  Mailbox &box;
+  uint32_t from;
+  std::span<std::byte> memory;
+  std::string title;
+};
+
+class MappedTransport final : public Transport {
+public:
+  MappedTransport(std::string_view name, int rank, MappedJob job,
+                  const TransportOptions &options, Abort &abort)
+      : transportName(name), core(rank, std::move(job), options, abort),
+        everyone(core, allRanks(worldSize()), "barrier") {}
+
+  int rank() const override { return core.rank; }
+  int worldSize() const override { return core.job.segments.size(); }
+  std::string_view name() const override { return transportName; }
+  std::span<std::byte> sharedArena() override {
+    return {core.job.arena(core.rank), core.job.layout.arenaBytes};
+  }
+  ProgressWord &progress() override {
+    return core.job.header(core.rank).progress;
+  }
+  absl::Status barrier() override { return everyone(); }
+
+  absl::StatusOr<std::unique_ptr<PreparedCollective>>
+  prepare(const CollectiveDesc &desc) override {
+    absl::StatusOr<CheckedCollective> c =
+        checkCollective(desc, rank(), worldSize(), core.job.layout.arenaBytes);
+    if (!c.ok())
+      return c.status();
+    if (desc.kind == CollectiveKind::AllReduce ||
+        desc.kind == CollectiveKind::ReduceScatter)
+      return std::make_unique<MappedReduce>(core, desc, *c);
+    return std::make_unique<MappedCopies>(core, desc, *c);
+  }
+
+  absl::StatusOr<std::unique_ptr<PreparedCollective>>
+  prepareSend(uint32_t channel, int to,
+              std::span<const std::byte> memory) override {
+    std::span<std::byte> arena = sharedArena();
+    absl::Status s = checkPointToPoint("send", channel, to, rank(), worldSize(),
+                                       core.options, memory, arena);
+    if (!s.ok())
+      return s;
+    return std::make_unique<MappedSend>(
+        core, channel, to, memory.data() - arena.data(), memory.size());
+  }
+
+  absl::StatusOr<std::unique_ptr<PreparedCollective>>
+  prepareReceive(uint32_t channel, int from,
+                 std::span<std::byte> memory) override {
+    absl::Status s = checkPointToPoint("receive", channel, from, rank(),
+                                       worldSize(), core.options, memory, {});
+    if (!s.ok())
+      return s;
+    return std::make_unique<MappedReceive>(core, channel, from, memory);
+  }
+
+private:
+  static std::vector<uint32_t> allRanks(int worldSize) {
+    std::vector<uint32_t> ranks(worldSize);
+    for (int r = 0; r < worldSize; ++r)
+      ranks[r] = r;
+    return ranks;
+  }
+
+  std::string transportName;
+  Core core;
+  GroupSync everyone;
+};
+
+} // namespace
+
+std::unique_ptr<Transport>
+createMappedTransport(std::string_view name, int rank, MappedJob job,
+                      const TransportOptions &options, Abort &abort) {
+  return std::make_unique<MappedTransport>(name, rank, std::move(job), options,
+                                           abort);
+}
+
+} // namespace dgc::rt

@@ -1,0 +1,40 @@
+// Where a worker is in its program, readable by others at any moment.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace dgc::rt {
+
+/// A place in a run. `op` is the index of the step of the program (dgcx.fbs,
+/// Program.steps) being run; kNoOp means that no step of a program is being
+/// run.
+struct Position {
+  static constexpr uint32_t kNoOp = (1u << 24) - 1;
+
+  uint64_t step = 0;
+  uint32_t op = kNoOp;
+
+  bool operator==(const Position &) const = default;
+};
+
+/// Written by the executor before each op with one relaxed store. In the
+/// shared-memory transport it lies in memory that other workers map, so that it
+/// is still there after the worker was killed.
+class ProgressWord {
+public:
+  void set(uint64_t step, uint32_t op) {
+    word_.store(step << 24 | (op & Position::kNoOp), std::memory_order_relaxed);
+  }
+  void set(Position p) { set(p.step, p.op); }
+  Position get() const {
+    uint64_t w = word_.load(std::memory_order_relaxed);
+    return {w >> 24, static_cast<uint32_t>(w) & Position::kNoOp};
+  }
+
+private:
+  std::atomic<uint64_t> word_{Position::kNoOp};
+};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
+
+} // namespace dgc::rt

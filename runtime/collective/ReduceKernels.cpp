@@ -1,0 +1,210 @@
+// Reduction loops, compiled once per instruction set: DGC_REDUCE_ISA names the
+// namespace.
+//
+// Only builtins and local types are used here. An inline function from a header
+// could be emitted with AVX-512 instructions and then be chosen by the linker
+// for the whole program.
+#include <stddef.h>
+#include <stdint.h>
+
+namespace dgc::rt::DGC_REDUCE_ISA {
+namespace {
+
+constexpr size_t kVectorBytes = 64;
+constexpr int kUnroll = 4;
+
+template <class T> struct VectorOf {
+  typedef T type __attribute__((vector_size(kVectorBytes)));
+};
+typedef uint16_t HalfBits __attribute__((vector_size(32)));
+typedef _Float16 Half __attribute__((vector_size(32)));
+typedef float Single __attribute__((vector_size(64)));
+typedef uint32_t SingleBits __attribute__((vector_size(64)));
+
+// A storage type S, held in vectors V while it is accumulated.
+template <class T> struct Plain {
+  using Stored = T;
+  using V = typename VectorOf<T>::type;
+  static constexpr size_t kLanes = kVectorBytes / sizeof(T);
+  static V load(const T *p) {
+    V v;
+    __builtin_memcpy(&v, p, sizeof(V));
+    return v;
+  }
+  static void store(T *p, V v) { __builtin_memcpy(p, &v, sizeof(V)); }
+};
+
+struct BFloat16 {
+  using Stored = uint16_t;
+  using V = Single;
+  static constexpr size_t kLanes = 16;
+  static V load(const uint16_t *p) {
+    HalfBits h;
+    __builtin_memcpy(&h, p, sizeof(h));
+    return __builtin_bit_cast(Single, __builtin_convertvector(h, SingleBits)
+                                          << 16);
+  }
+  static void store(uint16_t *p, V v) {
+    SingleBits bits = __builtin_bit_cast(SingleBits, v);
+    SingleBits even = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    SingleBits nan = (bits >> 16) | 0x40;
+    SingleBits isNan = __builtin_bit_cast(SingleBits, v != v);
+    HalfBits h =
+        __builtin_convertvector((nan & isNan) | (even & ~isNan), HalfBits);
+    __builtin_memcpy(p, &h, sizeof(h));
+  }
+};
+
+struct Float16 {
+  using Stored = uint16_t;
+  using V = Single;
+  static constexpr size_t kLanes = 16;
+  static V load(const uint16_t *p) {
+    Half h;
+    __builtin_memcpy(&h, p, sizeof(h));
+    return __builtin_convertvector(h, Single);
+  }
+  static void store(uint16_t *p, V v) {
+    Half h = __builtin_convertvector(v, Half);
+    __builtin_memcpy(p, &h, sizeof(h));
+  }
+};
+
+// i1 takes a byte, 0 or 1.
+struct Bool : Plain<uint8_t> {};
+
+struct Add {
+  template <class V> static V apply(V a, V b) { return a + b; }
+};
+struct Multiply {
+  template <class V> static V apply(V a, V b) { return a * b; }
+};
+// `a != a` holds for NaN alone; on integers it folds away.
+struct Maximum {
+  template <class V> static V apply(V a, V b) {
+    return ((a > b) | (a != a)) ? a : b;
+  }
+};
+struct Minimum {
+  template <class V> static V apply(V a, V b) {
+    return ((a < b) | (a != a)) ? a : b;
+  }
+};
+
+// One run of `kVectors` vectors starting at element `i`. The accumulators stay
+// in registers.
+template <class Format, class Op, int kVectors, int kSources>
+inline __attribute__((always_inline)) void
+run(typename Format::Stored *const *dsts, int dstCount,
+    const typename Format::Stored *const *srcs, int srcCount, size_t i) {
+  using V = typename Format::V;
+  V acc[kVectors];
+  for (int u = 0; u < kVectors; ++u)
+    acc[u] = Format::load(srcs[0] + i + u * Format::kLanes);
+  const int sources = kSources ? kSources : srcCount;
+  for (int k = 1; k < sources; ++k)
+    for (int u = 0; u < kVectors; ++u)
+      acc[u] =
+          Op::apply(acc[u], Format::load(srcs[k] + i + u * Format::kLanes));
+  const int targets = kSources ? kSources : dstCount;
+  for (int j = 0; j < targets; ++j)
+    for (int u = 0; u < kVectors; ++u)
+      Format::store(dsts[j] + i + u * Format::kLanes, acc[u]);
+}
+
+// kSources: number of sources and of targets, when known; 0 otherwise.
+template <class Format, class Op, int kSources>
+void loop(typename Format::Stored *const *dsts, int dstCount,
+          const typename Format::Stored *const *srcs, int srcCount,
+          size_t count) {
+  constexpr size_t kLanes = Format::kLanes;
+  size_t i = 0;
+  for (; i + kUnroll * kLanes <= count; i += kUnroll * kLanes)
+    run<Format, Op, kUnroll, kSources>(dsts, dstCount, srcs, srcCount, i);
+  for (; i + kLanes <= count; i += kLanes)
+    run<Format, Op, 1, kSources>(dsts, dstCount, srcs, srcCount, i);
+  if (i == count)
+    return;
+  // The rest goes through padded copies, so that it takes the same
+  // instructions.
+  using Stored = typename Format::Stored;
+  Stored in[kLanes] = {}, out[kLanes];
+  const size_t rest = count - i;
+  __builtin_memcpy(in, srcs[0] + i, rest * sizeof(Stored));
+  typename Format::V acc = Format::load(in);
+  for (int k = 1; k < srcCount; ++k) {
+    __builtin_memcpy(in, srcs[k] + i, rest * sizeof(Stored));
+    acc = Op::apply(acc, Format::load(in));
+  }
+  Format::store(out, acc);
+  for (int j = 0; j < dstCount; ++j)
+    __builtin_memcpy(dsts[j] + i, out, rest * sizeof(Stored));
+}
+
+template <class Format, class Op>
+void reduce(void *const *dsts, int dstCount, const void *const *srcs,
+            int srcCount, size_t count) {
+  using Stored = typename Format::Stored;
+  auto d = reinterpret_cast<Stored *const *>(dsts);
+  auto s = reinterpret_cast<const Stored *const *>(srcs);
+  if (srcCount == 2 && dstCount == 2) {
+    // Locals, so that stores to the data cannot change the pointers.
+    Stored *dst[2] = {d[0], d[1]};
+    const Stored *src[2] = {s[0], s[1]};
+    loop<Format, Op, 2>(dst, 2, src, 2, count);
+  } else {
+    loop<Format, Op, 0>(d, dstCount, s, srcCount, count);
+  }
+}
+
+using Fn = void (*)(void *const *, int, const void *const *, int, size_t);
+
+template <class Format> Fn pick(int reduction) {
+  switch (reduction) {
+  case 0:
+    return reduce<Format, Add>;
+  case 1:
+    return reduce<Format, Multiply>;
+  case 2:
+    return reduce<Format, Maximum>;
+  default:
+    return reduce<Format, Minimum>;
+  }
+}
+
+} // namespace
+
+// Numbers of DType and Reduction, which are those of the artifact.
+Fn select(int dtype, int reduction) {
+  switch (dtype) {
+  case 0:
+    return reduction == 0 || reduction == 2 ? reduce<Bool, Maximum>
+                                            : reduce<Bool, Minimum>;
+  case 1:
+    return pick<Plain<int8_t>>(reduction);
+  case 2:
+    return pick<Plain<int16_t>>(reduction);
+  case 3:
+    return pick<Plain<int32_t>>(reduction);
+  case 4:
+    return pick<Plain<int64_t>>(reduction);
+  case 5:
+    return pick<Plain<uint8_t>>(reduction);
+  case 6:
+    return pick<Plain<uint16_t>>(reduction);
+  case 7:
+    return pick<Plain<uint32_t>>(reduction);
+  case 8:
+    return pick<Plain<uint64_t>>(reduction);
+  case 9:
+    return pick<Float16>(reduction);
+  case 10:
+    return pick<BFloat16>(reduction);
+  case 11:
+    return pick<Plain<float>>(reduction);
+  default:
+    return pick<Plain<double>>(reduction);
+  }
+}
+
+} // namespace dgc::rt::DGC_REDUCE_ISA

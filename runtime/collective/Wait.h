@@ -1,0 +1,86 @@
+// Waiting for another worker: spin, then yield, then doze; always watching
+// Abort and a deadline.
+#pragma once
+
+#include "runtime/collective/Abort.h"
+
+#include <cstdint>
+#include <ctime>
+#include <string>
+
+#include <sched.h>
+
+namespace dgc::rt {
+
+/// The waits of one transport. A wait that is short never makes a system call;
+/// one that is long leaves the processor to others, as there may be fewer cores
+/// than ranks.
+class Waiter {
+public:
+  Waiter(Abort &abort, double timeoutSeconds)
+      : abort_(abort), timeoutNs_(static_cast<int64_t>(timeoutSeconds * 1e9)) {}
+
+  /// Fits the length of spinning to the number of ranks on this machine.
+  void setSpinning(size_t ranksHere);
+
+  /// Returns OK once `done()`, the status of the Abort once that is raised, or
+  /// DeadlineExceeded with the text of `describe()`. `idle`, called in between,
+  /// may drive progress.
+  template <class Done, class Describe>
+  absl::Status until(Done done, Describe describe) {
+    return until(done, describe, [] {});
+  }
+  template <class Done, class Describe, class Idle>
+  absl::Status until(Done done, Describe describe, Idle idle) {
+    for (uint32_t i = 0; i < spins_; ++i) {
+      if (done()) [[likely]]
+        return absl::OkStatus();
+      idle();
+      pause();
+    }
+    const int64_t start = now();
+    int64_t elapsed = 0;
+    for (uint32_t i = 0;; ++i) {
+      if (done())
+        return absl::OkStatus();
+      if (abort_.raised()) [[unlikely]]
+        return abort_.status();
+      idle();
+      if (i % 16 == 0) {
+        elapsed = now() - start;
+        if (elapsed > timeoutNs_) [[unlikely]]
+          return absl::DeadlineExceededError(describe());
+      }
+      if (elapsed < kDozeAfterNs)
+        sched_yield();
+      else
+        doze();
+    }
+  }
+
+private:
+  static constexpr int64_t kDozeAfterNs = 20'000'000;
+
+  static void pause() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  static int64_t now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * int64_t{1'000'000'000} + t.tv_nsec;
+  }
+  static void doze() {
+    timespec t{0, 50'000};
+    nanosleep(&t, nullptr);
+  }
+
+  Abort &abort_;
+  int64_t timeoutNs_;
+  uint32_t spins_ = 100;
+};
+
+} // namespace dgc::rt

@@ -1,0 +1,74 @@
+// The reduction loops of every instruction set give the same bits as those of
+// the baseline, which the transport suite compares with a plain program.
+#include "runtime/collective/Reduce.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace dgc::rt {
+namespace {
+
+TEST(Reduce, EveryInstructionSetGivesTheSameBits) {
+  std::mt19937 random(5);
+  for (std::string_view isa : {"avx2", "avx512"})
+    for (int t = 0; t < numDTypes; ++t)
+      for (int r = 0; r < 4; ++r)
+        for (int members : {1, 2, 3, 5})
+          for (size_t count : {0, 1, 7, 63, 64, 65, 256, 511}) {
+            ReduceFn fast = selectReduceFor(isa, DType(t), Reduction(r));
+            if (!fast)
+              continue;
+            std::vector<std::vector<uint8_t>> in(
+                members, std::vector<uint8_t>(count * sizeOf(DType(t)) + 1));
+            std::vector<const void *> srcs;
+            for (auto &v : in) {
+              for (uint8_t &b : v)
+                b = DType(t) == DType::I1 ? random() & 1 : random();
+              if (isFloat(DType(
+                      t))) // no NaN: which of several survives is not said
+                for (size_t i = sizeOf(DType(t)); i <= v.size();
+                     i += sizeOf(DType(t)))
+                  v[i - 1] &= 0x3f;
+              srcs.push_back(v.data());
+            }
+            std::vector<uint8_t> a(in[0].size(), 0xA5), b = a;
+            void *dstA = a.data(), *dstB = b.data();
+            selectReduceFor("baseline", DType(t), Reduction(r))(
+                &dstA, 1, srcs.data(), members, count);
+            fast(&dstB, 1, srcs.data(), members, count);
+            ASSERT_EQ(a, b) << isa << " " << nameOf(DType(t)) << " reduction "
+                            << r << " of " << members;
+            EXPECT_EQ(a.back(), 0xA5) << "wrote past the end";
+          }
+}
+
+TEST(Reduce, MaxAndMinReturnNaN) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (Reduction r : {Reduction::Max, Reduction::Min})
+    for (bool first : {false, true}) {
+      float a = first ? nan : 1, b = first ? 1 : nan, out = 0;
+      const void *srcs[] = {&a, &b};
+      void *dst = &out;
+      selectReduce(DType::F32, r)(&dst, 1, srcs, 2, 1);
+      EXPECT_TRUE(std::isnan(out));
+    }
+}
+
+TEST(Reduce, RoundsHalvesOnce) {
+  // 256 + 1 + 1 + 1 + 1: each single addition would round back to 256 in
+  // bfloat16.
+  uint16_t in[5] = {toBF16(256), toBF16(1), toBF16(1), toBF16(1), toBF16(1)},
+           out;
+  const void *srcs[5] = {&in[0], &in[1], &in[2], &in[3], &in[4]};
+  void *dst = &out;
+  selectReduce(DType::BF16, Reduction::Sum)(&dst, 1, srcs, 5, 1);
+  EXPECT_EQ(fromBF16(out), 260.0f);
+}
+
+} // namespace
+} // namespace dgc::rt

@@ -1,0 +1,530 @@
+#include "TransportSuite.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+namespace dgc::rt::test {
+
+void PrintTo(const SuiteCase &c, std::ostream *os) {
+  *os << c.harness.name << " W=" << c.worldSize;
+}
+std::string caseName(const ::testing::TestParamInfo<SuiteCase> &info) {
+  return info.param.harness.name + "W" + std::to_string(info.param.worldSize);
+}
+std::vector<SuiteCase> suiteCases(const Harness &harness) {
+  std::vector<SuiteCase> cases;
+  for (int w : {1, 2, 3, 4, 8})
+    cases.push_back({harness, w});
+  return cases;
+}
+
+void TransportSuite::SetUp() {
+  if (std::string reason = GetParam().harness.skipReason(); !reason.empty())
+    GTEST_SKIP() << reason;
+}
+
+std::vector<std::string> TransportSuite::run(const TransportOptions &options,
+                                             const RankProgram &program) {
+  return GetParam().harness.run(worldSize(), options, program);
+}
+
+namespace {
+
+// --- A plain program of the semantics
+// -----------------------------------------------------------
+
+uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// Bytes of element `i` of `rank`. Small values, no symmetry between ranks or
+// positions; floats whose sums round, so that another order of additions shows.
+void element(DType type, int rank, uint64_t i, std::byte *out) {
+  uint64_t bits = mix(i * 64 + rank + 1);
+  double real = (static_cast<double>(bits % 20001) - 10000) / 7.0 *
+                std::pow(10.0, static_cast<int>(bits >> 60) - 8);
+  auto put = [&](auto v) { std::memcpy(out, &v, sizeof(v)); };
+  switch (type) {
+  case DType::I1:
+    return put(static_cast<uint8_t>(bits & 1));
+  case DType::I8:
+  case DType::U8:
+    return put(static_cast<uint8_t>(bits));
+  case DType::I16:
+  case DType::U16:
+    return put(static_cast<uint16_t>(bits));
+  case DType::I32:
+  case DType::U32:
+    return put(static_cast<uint32_t>(bits));
+  case DType::I64:
+  case DType::U64:
+    return put(bits);
+  case DType::F16:
+    return put(toF16(static_cast<float>(std::fmod(real, 16.0))));
+  case DType::BF16:
+    return put(toBF16(static_cast<float>(real)));
+  case DType::F32:
+    return put(static_cast<float>(real));
+  case DType::F64:
+    return put(real);
+  }
+}
+
+template <class T> T combine(Reduction r, T a, T b) {
+  switch (r) {
+  case Reduction::Sum:
+    return a + b;
+  case Reduction::Product:
+    return a * b;
+  case Reduction::Max:
+    return a > b ? a : b;
+  default:
+    return a < b ? a : b;
+  }
+}
+
+template <class T>
+void reduceAs(Reduction r, const std::vector<const std::byte *> &in,
+              std::byte *out) {
+  T acc, v;
+  std::memcpy(&acc, in[0], sizeof(T));
+  for (size_t k = 1; k < in.size(); ++k) {
+    std::memcpy(&v, in[k], sizeof(T));
+    acc = static_cast<T>(combine<T>(r, acc, v));
+  }
+  std::memcpy(out, &acc, sizeof(T));
+}
+
+template <class From, class To>
+void reduceHalf(Reduction r, const std::vector<const std::byte *> &in,
+                std::byte *out, From from, To to) {
+  uint16_t bits;
+  std::memcpy(&bits, in[0], 2);
+  float acc = from(bits);
+  for (size_t k = 1; k < in.size(); ++k) {
+    std::memcpy(&bits, in[k], 2);
+    acc = combine<float>(r, acc, from(bits));
+  }
+  bits = to(acc);
+  std::memcpy(out, &bits, 2);
+}
+
+void reduceElement(DType type, Reduction r,
+                   const std::vector<const std::byte *> &in, std::byte *out) {
+  switch (type) {
+  case DType::I1: {
+    bool any = false, all = true;
+    for (const std::byte *b : in) {
+      any |= *b != std::byte{0};
+      all &= *b != std::byte{0};
+    }
+    *out = std::byte(r == Reduction::Sum || r == Reduction::Max ? any : all);
+    return;
+  }
+  case DType::I8:
+    return reduceAs<int8_t>(r, in, out);
+  case DType::I16:
+    return reduceAs<int16_t>(r, in, out);
+  // Signed overflow wraps by definition; unsigned arithmetic gives the same
+  // bits for sum and product.
+  case DType::I32:
+    return r <= Reduction::Product ? reduceAs<uint32_t>(r, in, out)
+                                   : reduceAs<int32_t>(r, in, out);
+  case DType::I64:
+    return r <= Reduction::Product ? reduceAs<uint64_t>(r, in, out)
+                                   : reduceAs<int64_t>(r, in, out);
+  case DType::U8:
+    return reduceAs<uint8_t>(r, in, out);
+  case DType::U16:
+    return reduceAs<uint16_t>(r, in, out);
+  case DType::U32:
+    return reduceAs<uint32_t>(r, in, out);
+  case DType::U64:
+    return reduceAs<uint64_t>(r, in, out);
+  case DType::F16:
+    return reduceHalf(r, in, out, fromF16, toF16);
+  case DType::BF16:
+    return reduceHalf(r, in, out, fromBF16, toBF16);
+  case DType::F32:
+    return reduceAs<float>(r, in, out);
+  case DType::F64:
+    return reduceAs<double>(r, in, out);
+  }
+}
+
+std::string sourceOf(const CollectiveDesc &d, int rank) {
+  size_t size = sizeOf(d.dtype);
+  std::string bytes(d.srcCount * size, '\0');
+  for (uint64_t i = 0; i < d.srcCount; ++i)
+    element(d.dtype, rank, i,
+            reinterpret_cast<std::byte *>(bytes.data()) + i * size);
+  return bytes;
+}
+
+// What `rank` must find in dst.
+std::string expected(const CollectiveDesc &d, int rank) {
+  size_t size = sizeOf(d.dtype), n = d.group.size(), m = 0;
+  std::vector<std::string> src;
+  for (size_t j = 0; j < n; ++j) {
+    src.push_back(sourceOf(d, d.group[j]));
+    if (d.group[j] == static_cast<uint32_t>(rank))
+      m = j;
+  }
+  std::string out(d.dstCount * size, '\0');
+  switch (d.kind) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::ReduceScatter: {
+    uint64_t first =
+        d.kind == CollectiveKind::ReduceScatter ? m * d.dstCount : 0;
+    for (uint64_t i = 0; i < d.dstCount; ++i) {
+      std::vector<const std::byte *> in;
+      for (size_t j = 0; j < n; ++j)
+        in.push_back(reinterpret_cast<std::byte *>(src[j].data()) +
+                     (first + i) * size);
+      reduceElement(d.dtype, d.reduction, in,
+                    reinterpret_cast<std::byte *>(out.data()) + i * size);
+    }
+    return out;
+  }
+  case CollectiveKind::AllGather:
+    out.clear();
+    for (size_t j = 0; j < n; ++j)
+      out += src[j];
+    return out;
+  case CollectiveKind::AllToAll: {
+    size_t part = src[0].size() / n;
+    out.clear();
+    for (size_t j = 0; j < n; ++j)
+      out += src[j].substr(m * part, part);
+    return out;
+  }
+  case CollectiveKind::Broadcast:
+    return src[d.root];
+  case CollectiveKind::Permute:
+    for (size_t j = 0; j < n; ++j)
+      if (d.permutation[j] == m)
+        return src[j];
+    return out;
+  }
+  return out;
+}
+
+// --- Running
+// --------------------------------------------------------------------------------------
+
+// Fills src, runs, and returns dst; `repeat` times, all of which must agree.
+std::string perform(Transport &t, const CollectiveDesc &d, int repeat = 3) {
+  auto op = t.prepare(d);
+  if (!op.ok())
+    return absl::StrCat("error: ", op.status().ToString());
+  const std::string src = sourceOf(d, t.rank());
+  std::string result;
+  for (int i = 0; i < repeat; ++i) {
+    std::byte *arena = t.sharedArena().data();
+    // Only this member's own buffers: others may still be reading theirs.
+    std::memset(arena + d.dst, 0xA5, d.dstCount * sizeOf(d.dtype));
+    std::memcpy(arena + d.src, src.data(), src.size());
+    if (absl::Status s = (*op)->run(); !s.ok())
+      return absl::StrCat("error: ", s.ToString());
+    std::string now(reinterpret_cast<char *>(arena + d.dst),
+                    d.dstCount * sizeOf(d.dtype));
+    if (i && now != result)
+      return absl::StrCat("error: repetition ", i, " gave other bits");
+    result = now;
+  }
+  return result;
+}
+
+std::vector<uint32_t> everyone(int worldSize) {
+  std::vector<uint32_t> group(worldSize);
+  std::iota(group.begin(), group.end(), 0);
+  return group;
+}
+
+// Counts and offsets for `k` elements a member.
+CollectiveDesc describe(CollectiveKind kind, DType type,
+                        std::vector<uint32_t> group, uint64_t k) {
+  CollectiveDesc d;
+  d.kind = kind;
+  d.dtype = type;
+  d.group = std::move(group);
+  uint64_t n = d.group.size();
+  bool srcWhole =
+      kind == CollectiveKind::ReduceScatter || kind == CollectiveKind::AllToAll;
+  bool dstWhole =
+      kind == CollectiveKind::AllGather || kind == CollectiveKind::AllToAll;
+  d.srcCount = srcWhole ? n * k : k;
+  d.dstCount = dstWhole ? n * k : k;
+  d.src = 64;
+  d.dst = (64 + d.srcCount * sizeOf(type) + 63) / 64 * 64;
+  if (kind == CollectiveKind::Permute) // a rotation of which the last member
+                                       // takes no part
+    for (uint64_t m = 0; m < n; ++m)
+      d.permutation.push_back(m + 1 < n ? (m + 1) : CollectiveDesc::kNobody);
+  if (kind == CollectiveKind::Broadcast)
+    d.root = n - 1;
+  return d;
+}
+
+constexpr CollectiveKind kKinds[] = {
+    CollectiveKind::AllReduce, CollectiveKind::ReduceScatter,
+    CollectiveKind::AllGather, CollectiveKind::AllToAll,
+    CollectiveKind::Broadcast, CollectiveKind::Permute};
+
+TransportOptions options(uint64_t bytes = 1 << 20) {
+  TransportOptions o;
+  o.sharedBytes = bytes;
+  o.timeoutSeconds = 60;
+  return o;
+}
+
+std::string brief(const std::string &bytes) {
+  return bytes.rfind("error", 0) == 0 ? bytes
+                                      : absl::StrCat(bytes.size(), " bytes");
+}
+
+// Runs all of `descs` in one job and compares each with the plain program.
+#define EXPECT_COLLECTIVES(descs, opts)                                        \
+  do {                                                                         \
+    auto expect_ = run(opts, [&](Transport &t) {                               \
+      for (const CollectiveDesc &d : descs) {                                  \
+        if (std::find(d.group.begin(), d.group.end(), uint32_t(t.rank())) ==   \
+            d.group.end())                                                     \
+          continue;                                                            \
+        std::string got = perform(t, d);                                       \
+        if (got != expected(d, t.rank()))                                      \
+          return absl::StrCat("error: ", std::string(collectiveName(d.kind)),  \
+                              " reduction ", int(d.reduction), " of ",         \
+                              d.srcCount, " ", std::string(nameOf(d.dtype)),   \
+                              " differs; ", brief(got));                       \
+      }                                                                        \
+      return std::string("same");                                              \
+    });                                                                        \
+    for (size_t r_ = 0; r_ < expect_.size(); ++r_)                             \
+      EXPECT_EQ(expect_[r_], "same") << "rank " << r_;                         \
+  } while (false)
+
+TEST_P(TransportSuite, ReducesEveryTypeAndReductionInMemberOrder) {
+  std::vector<CollectiveDesc> descs;
+  for (int t = 0; t < numDTypes; ++t)
+    for (Reduction r :
+         {Reduction::Sum, Reduction::Product, Reduction::Max, Reduction::Min}) {
+      CollectiveDesc d = describe(CollectiveKind::AllReduce, DType(t),
+                                  everyone(worldSize()), 331);
+      d.reduction = r;
+      descs.push_back(d);
+    }
+  EXPECT_COLLECTIVES(descs, options());
+}
+
+TEST_P(TransportSuite, MovesWhatEachKindSays) {
+  std::vector<CollectiveDesc> descs;
+  for (CollectiveKind kind : kKinds)
+    for (DType type : {DType::F32, DType::BF16, DType::F64, DType::I8})
+      for (uint64_t k : {0, 1, 5, 64, 1021})
+        descs.push_back(describe(kind, type, everyone(worldSize()), k));
+  EXPECT_COLLECTIVES(descs, options());
+}
+
+TEST_P(TransportSuite, ReducesInPlace) {
+  std::vector<CollectiveDesc> descs;
+  for (uint64_t k : {1, 3, 17, 1000, 65537}) {
+    CollectiveDesc d = describe(CollectiveKind::AllReduce, DType::F32,
+                                everyone(worldSize()), k);
+    d.dst = d.src;
+    descs.push_back(d);
+    d.kind = CollectiveKind::Broadcast;
+    descs.push_back(d);
+  }
+  EXPECT_COLLECTIVES(descs, options());
+}
+
+TEST_P(TransportSuite, LargerThanAnyInternalBuffer) {
+  std::vector<CollectiveDesc> descs;
+  for (CollectiveKind kind : kKinds)
+    descs.push_back(describe(kind, DType::F32, everyone(worldSize()), 300'001));
+  EXPECT_COLLECTIVES(descs, options(32 << 20));
+}
+
+TEST_P(TransportSuite, GroupsAreSubsetsInAnyOrder) {
+  if (worldSize() < 3)
+    return; // nothing to see at this size
+  std::vector<uint32_t> even, odd, reversed;
+  for (int r = 0; r < worldSize(); ++r) {
+    (r % 2 ? odd : even).push_back(r);
+    reversed.insert(reversed.begin(), r);
+  }
+  std::vector<CollectiveDesc> descs;
+  for (CollectiveKind kind : kKinds)
+    for (const auto &group :
+         {even, odd, reversed, std::vector<uint32_t>{2, 0}, even})
+      descs.push_back(describe(kind, DType::F32, group, 37));
+  EXPECT_COLLECTIVES(descs, options());
+}
+
+TEST_P(TransportSuite, SendsAndReceivesInOrderOnEachChannel) {
+  if (worldSize() < 2)
+    return; // nothing to see at this size
+  constexpr int kRounds = 5;
+  auto results = run(options(), [&](Transport &t) -> std::string {
+    // A chain: rank r receives from r - 1 and sends to r + 1, on two channels
+    // of different sizes.
+    std::byte *arena = t.sharedArena().data();
+    const size_t sizes[2] = {40'000, 24};
+    std::unique_ptr<PreparedCollective> send[2], receive[2];
+    std::vector<std::byte> in[2];
+    for (int c = 0; c < 2; ++c) {
+      in[c].resize(sizes[c]);
+      if (t.rank() + 1 < t.worldSize()) {
+        auto op =
+            t.prepareSend(3 + c, t.rank() + 1, {arena + c * 65536, sizes[c]});
+        if (!op.ok())
+          return absl::StrCat("error: ", op.status().ToString());
+        send[c] = std::move(*op);
+      }
+      if (t.rank() > 0) {
+        auto op = t.prepareReceive(3 + c, t.rank() - 1, in[c]);
+        if (!op.ok())
+          return absl::StrCat("error: ", op.status().ToString());
+        receive[c] = std::move(*op);
+      }
+    }
+    std::string seen;
+    for (int round = 0; round < kRounds; ++round)
+      for (int c = 0; c < 2; ++c) {
+        if (receive[c]) {
+          if (absl::Status s = receive[c]->run(); !s.ok())
+            return absl::StrCat("error: ", s.ToString());
+          seen += absl::StrCat(int(in[c].front()), "/", int(in[c].back()), " ");
+        }
+        std::memset(arena + c * 65536, t.rank() * 16 + round * 2 + c, sizes[c]);
+        if (send[c])
+          if (absl::Status s = send[c]->run(); !s.ok())
+            return absl::StrCat("error: ", s.ToString());
+      }
+    return seen;
+  });
+  for (int r = 1; r < worldSize(); ++r) {
+    std::string want;
+    for (int i = 0; i < 2 * kRounds; ++i)
+      want += absl::StrCat((r - 1) * 16 + i, "/", (r - 1) * 16 + i, " ");
+    EXPECT_EQ(results[r], want) << "rank " << r;
+  }
+}
+
+TEST_P(TransportSuite, BarrierSeparates) {
+  auto results = run(options(), [&](Transport &t) -> std::string {
+    // Whoever passes barrier i sees every rank at i or later.
+    CollectiveDesc d = describe(CollectiveKind::AllGather, DType::I32,
+                                everyone(t.worldSize()), 1);
+    auto gather = t.prepare(d);
+    if (!gather.ok())
+      return absl::StrCat("error: ", gather.status().ToString());
+    for (int32_t i = 0; i < 200; ++i) {
+      std::memcpy(t.sharedArena().data() + d.src, &i, sizeof(i));
+      if (absl::Status s = t.barrier(); !s.ok())
+        return absl::StrCat("error: ", s.ToString());
+      if (absl::Status s = (*gather)->run(); !s.ok())
+        return absl::StrCat("error: ", s.ToString());
+      for (int r = 0; r < t.worldSize(); ++r) {
+        int32_t seen;
+        std::memcpy(&seen, t.sharedArena().data() + d.dst + 4 * r,
+                    sizeof(seen));
+        if (seen != i)
+          return absl::StrCat("error: at ", i, " rank ", r, " shows ", seen);
+      }
+    }
+    return "same";
+  });
+  for (const std::string &r : results)
+    EXPECT_EQ(r, "same");
+}
+
+TEST_P(TransportSuite, MissingRankEndsInATimeoutThatNamesIt) {
+  if (worldSize() < 2)
+    return; // nothing to see at this size
+  TransportOptions o = options();
+  o.timeoutSeconds = 0.3;
+  auto results = run(o, [&](Transport &t) -> std::string {
+    t.progress().set(7, 100 + t.rank());
+    CollectiveDesc d = describe(CollectiveKind::AllReduce, DType::F32,
+                                everyone(t.worldSize()), 100);
+    d.id = 3;
+    d.origin = "grad_w";
+    if (t.rank() == 1)
+      return "stayed away";
+    auto op = t.prepare(d);
+    return op.ok() ? (*op)->run().ToString() : op.status().ToString();
+  });
+  EXPECT_EQ(results[1], "stayed away");
+  // Rank 0 waits for rank 1 first; others may notice rank 0 instead.
+  EXPECT_NE(results[0].find("DEADLINE_EXCEEDED"), std::string::npos)
+      << results[0];
+  EXPECT_NE(results[0].find(
+                "rank 0 waited 0.3 s in #3 all_reduce (grad_w) for rank 1"),
+            std::string::npos)
+      << results[0];
+}
+
+TEST_P(TransportSuite, RefusesWrongDescriptions) {
+  auto results = run(options(4096), [&](Transport &t) -> std::string {
+    std::string out;
+    auto refuse = [&](const char *want, auto change) {
+      CollectiveDesc d = describe(CollectiveKind::AllReduce, DType::F32,
+                                  everyone(t.worldSize()), 16);
+      change(d);
+      auto op = t.prepare(d);
+      std::string got =
+          op.ok() ? "accepted" : std::string(op.status().message());
+      if (got.find(want) == std::string::npos)
+        out += absl::StrCat("wanted '", want, "', got '", got, "'\n");
+    };
+    refuse("group lacks rank", [](CollectiveDesc &d) { d.group = {}; });
+    refuse("the world has", [](CollectiveDesc &d) { d.group.push_back(99); });
+    refuse("twice", [](CollectiveDesc &d) { d.group.push_back(d.group[0]); });
+    refuse("does not fit the shared arena",
+           [](CollectiveDesc &d) { d.src = 4096; });
+    refuse("does not fit the shared arena",
+           [](CollectiveDesc &d) { d.srcCount = UINT64_MAX / 2; });
+    refuse("not a multiple of the element size",
+           [](CollectiveDesc &d) { d.src = 2; });
+    refuse("expected 16", [](CollectiveDesc &d) { d.dstCount = 17; });
+    refuse("overlap", [](CollectiveDesc &d) { d.dst = d.src + 4; });
+    refuse("root is member", [](CollectiveDesc &d) {
+      d.kind = CollectiveKind::Broadcast;
+      d.root = 1000;
+    });
+    refuse("permutation has", [](CollectiveDesc &d) {
+      d.kind = CollectiveKind::Permute;
+      d.permutation.assign(d.group.size() + 1, 0);
+    });
+    int peer = (t.rank() + 1) % t.worldSize();
+    std::byte outside[4];
+    if (peer != t.rank()) {
+      auto s = t.prepareSend(0, peer, outside);
+      if (s.ok() ||
+          s.status().message().find("shared arena") == std::string::npos)
+        out += "send from outside the arena was accepted\n";
+    }
+    auto r = t.prepareReceive(100000, peer, outside);
+    if (r.ok() ||
+        r.status().message().find("channels are below") == std::string::npos)
+      out += "channel out of range was accepted\n";
+    auto self = t.prepareReceive(0, t.rank(), outside);
+    if (self.ok() ||
+        self.status().message().find("this rank itself") == std::string::npos)
+      out += "receive from oneself was accepted\n";
+    return out;
+  });
+  for (const std::string &r : results)
+    EXPECT_EQ(r, "");
+}
+
+} // namespace
+} // namespace dgc::rt::test
