@@ -25,6 +25,10 @@ def DGC_Dialect : Dialect {
   let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let extraClassDeclaration = [{
+    /// For the register function of an op family, which sees the definitions of its ops.
+    template <typename... Ops> void registerFamily() { addOperations<Ops...>(); }
+  }];
 }
 
 class DGC_Type<string name, string mnem> : TypeDef<DGC_Dialect, name> { let mnemonic = mnem; }
@@ -39,34 +43,41 @@ def DGC_Untyped : DGC_Type<"Untyped", "untyped"> {
 }
 
 // Element types. Signless integers are signed.
-def DGC_Float : AnyTypeOf<[F16, BF16, F32, F64], "floating-point type">;
-def DGC_SInt : AnyTypeOf<[I8, I16, I32, I64], "signed integer type">;
-def DGC_UInt : AnyTypeOf<[UI8, UI16, UI32, UI64], "unsigned integer type">;
-def DGC_Int : AnyTypeOf<[DGC_SInt, DGC_UInt], "integer type">;
-def DGC_Pred : AnyTypeOf<[I1], "boolean type">;
-def DGC_Element : AnyTypeOf<[DGC_Float, DGC_Int, DGC_Pred], "element type">;
+def DGC_Float : AnyTypeOf<[F16, BF16, F32, F64], "float">;
+def DGC_SInt : AnyTypeOf<[I8, I16, I32, I64], "signed integer">;
+def DGC_UInt : AnyTypeOf<[UI8, UI16, UI32, UI64], "unsigned integer">;
+def DGC_Int : AnyTypeOf<[DGC_SInt, DGC_UInt], "integer">;
+def DGC_Pred : AnyTypeOf<[I1], "boolean">;
+def DGC_Element : AnyTypeOf<[DGC_Float, DGC_Int, DGC_Pred], "element">;
 
+// A tensor of static shape, or one that is still to be inferred. `description` completes "must be ...".
 class DGC_TensorOf<list<Type> elements, string description>
-    : AnyTypeOf<[RankedTensorOf<elements>, DGC_Untyped], description>;
-def DGC_Tensor : DGC_TensorOf<[DGC_Element], "tensor">;
-def DGC_FloatTensor : DGC_TensorOf<[DGC_Float], "floating-point tensor">;
-def DGC_NumberTensor : DGC_TensorOf<[DGC_Float, DGC_Int], "tensor of numbers">;
-def DGC_SignedTensor : DGC_TensorOf<[DGC_Float, DGC_SInt], "tensor of signed numbers">;
-def DGC_IntTensor : DGC_TensorOf<[DGC_Int], "integer tensor">;
-def DGC_LogicTensor : DGC_TensorOf<[DGC_Int, DGC_Pred], "integer or boolean tensor">;
-def DGC_PredTensor : DGC_TensorOf<[DGC_Pred], "boolean tensor">;
+    : AnyTypeOf<[StaticShapeTensorOf<elements>, DGC_Untyped], description>;
+def DGC_Tensor : DGC_TensorOf<[DGC_Element],
+    "a tensor of static shape of floats (f16, bf16, f32, f64), integers (i8 to i64, ui8 to ui64) or i1">;
+def DGC_FloatTensor : DGC_TensorOf<[DGC_Float], "a tensor of static shape of f16, bf16, f32 or f64">;
+def DGC_NumberTensor : DGC_TensorOf<[DGC_Float, DGC_Int],
+    "a tensor of static shape of floats (f16, bf16, f32, f64) or integers (i8 to i64, ui8 to ui64)">;
+def DGC_SignedTensor : DGC_TensorOf<[DGC_Float, DGC_SInt],
+    "a tensor of static shape of floats (f16, bf16, f32, f64) or signed integers (i8 to i64)">;
+def DGC_IntTensor : DGC_TensorOf<[DGC_Int], "a tensor of static shape of integers (i8 to i64, ui8 to ui64)">;
+def DGC_LogicTensor : DGC_TensorOf<[DGC_Int, DGC_Pred],
+    "a tensor of static shape of integers (i8 to i64, ui8 to ui64) or i1">;
+def DGC_PredTensor : DGC_TensorOf<[DGC_Pred], "a tensor of static shape of i1">;
 
 // A pure op whose result types follow from its operands and attributes. The class of the op defines
 //   static LogicalResult inferTypes(std::optional<Location>, Adaptor, SmallVectorImpl<Type> &);
 // which is called only when every operand has a tensor type. Types that differ in encoding alone are
-// compatible: the partitioner marks partial sums in the encoding.
+// compatible: the partitioner marks partial sums in the encoding. An op with several results says how many; one that
+// declares more in its class writes `let extraClassDeclaration = inferredDeclaration # [{...}];`, and likewise for the
+// definition.
 class DGC_Op<string mnemonic, list<Trait> traits = [], int numResults = 1>
     : Op<DGC_Dialect, mnemonic, !listconcat(traits, [
-        Pure, DeclareOpInterfaceMethods<InferTypeOpInterface,
-                                        ["inferReturnTypes", "isCompatibleReturnTypes"]>])> {
+        Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>])> {
   code inferredDeclaration = [{
     static ::llvm::LogicalResult inferTypes(std::optional<::mlir::Location> location, Adaptor adaptor,
                                             ::llvm::SmallVectorImpl<::mlir::Type> &types);
+    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual);
   }];
   let extraClassDeclaration = inferredDeclaration;
   code inferredDefinition = [{
@@ -75,7 +86,7 @@ class DGC_Op<string mnemonic, list<Trait> traits = [], int numResults = 1>
         ::mlir::DictionaryAttr attributes, ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
       if (::mlir::dgc::anyUntyped(operands)) {
-        types.assign(}] # numResults # [{, ::mlir::dgc::UntypedType::get(context));
+        types.assign(}] # !cast<string>(numResults) # [{, ::mlir::dgc::UntypedType::get(context));
         return ::mlir::success();
       }
       return inferTypes(location, Adaptor(operands, attributes, properties, regions), types);

@@ -3,11 +3,10 @@
 #ifndef DGC_ELEMENTWISE_OPS_TD
 #define DGC_ELEMENTWISE_OPS_TD
 
-include "dialects/dgc/Base.td"
+include "dialects/dgc/Attrs.td"
 
 class DGC_ElementwiseOp<string mnemonic, list<Trait> traits = []>
     : DGC_Op<mnemonic, !listconcat(traits, [
-        Elementwise,
         DeclareOpInterfaceMethods<ElementwiseOpInterface>,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
         CostOpInterface])>;

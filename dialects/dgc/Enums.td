@@ -19,4 +19,17 @@ def DGC_ReductionKindAttr : EnumAttr<DGC_Dialect, DGC_ReductionKind, "reduction"
   let assemblyFormat = "$value";
 }
 
+def DGC_ComparisonDirection : I32Enum<"ComparisonDirection", "which relation to test", [
+    I32EnumCase<"EQ", 0, "eq">,
+    I32EnumCase<"NE", 1, "ne">,
+    I32EnumCase<"LT", 2, "lt">,
+    I32EnumCase<"LE", 3, "le">,
+    I32EnumCase<"GT", 4, "gt">,
+    I32EnumCase<"GE", 5, "ge">]> {
+  let cppNamespace = "::mlir::dgc";
+}
+def DGC_ComparisonDirectionAttr : EnumAttr<DGC_Dialect, DGC_ComparisonDirection, "comparison"> {
+  let assemblyFormat = "$value";
+}
+
 #endif // DGC_ENUMS_TD

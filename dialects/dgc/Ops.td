@@ -1,4 +1,4 @@
-// All ops of the dgc dialect, one family a file.
+// All ops of the dgc dialect, one family a file, sorted. A family is built because it is listed here.
 
-include "dialects/dgc/Enums.td"
+include "dialects/dgc/ConstantOps.td"
 include "dialects/dgc/ElementwiseOps.td"

@@ -1,8 +1,10 @@
-//===- ShardingRule.h - the dimensions of an op as factors -----------------===//
+//===- ShardingRule.h - the dimensions of an op as factors ------*- C++ -*-===//
 //
-// An op is described like an einsum: every dimension of every operand and result is a product of factors.
-// Two dimensions with the same factor must be cut the same way. The matrix product C[m,n] = A[m,k] B[k,n] has
-// the factors m and n (pass-through) and k (reduction).
+//
+// An op is described like an einsum: every dimension of every operand and
+// result is a product of factors. Two dimensions with the same factor must be
+// cut the same way. The matrix product C[m,n] = A[m,k] B[k,n] has the factors m
+// and n (pass-through) and k (reduction).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +23,10 @@ namespace mlir::dgc {
 enum class FactorKind {
   PassThrough,     // cut in operands and results alike; no communication
   Reduction,       // in operands only: when it is cut, the results are partial
-  NeedReplication, // cannot be cut without communication: every device needs the whole dimension
-  Permutation,     // can be cut, but elements move between the parts (halo, reverse)
+  NeedReplication, // cannot be cut without communication: every device needs
+                   // the whole dimension
+  Permutation,     // can be cut, but elements move between the parts (halo,
+                   // reverse)
 };
 
 struct Factor {
@@ -31,8 +35,8 @@ struct Factor {
   ReductionKind reduction = ReductionKind::Sum; // of a Reduction factor
 };
 
-/// Per dimension its factors, major to minor; a dimension of size 1 may have none. The sizes of the factors of a
-/// dimension multiply to its size.
+/// Per dimension its factors, major to minor; a dimension of size 1 may have
+/// none. The sizes of the factors of a dimension multiply to its size.
 struct TensorFactors {
   llvm::SmallVector<llvm::SmallVector<unsigned, 1>> dims;
 };
@@ -49,19 +53,22 @@ class ShardingRuleBuilder {
 public:
   explicit ShardingRuleBuilder(Operation *op);
 
-  /// Appends a factor. `operandDims` and `resultDims` say for each operand and result which of its dimensions it
-  /// belongs to, -1 for none. Several factors in one dimension are given major to minor.
-  ShardingRuleBuilder &factor(llvm::ArrayRef<int64_t> operandDims, llvm::ArrayRef<int64_t> resultDims, int64_t size,
+  /// Appends a factor. `operandDims` and `resultDims` say for each operand and
+  /// result which of its dimensions it belongs to, -1 for none. Several factors
+  /// in one dimension are given major to minor.
+  ShardingRuleBuilder &factor(llvm::ArrayRef<int64_t> operandDims,
+                              llvm::ArrayRef<int64_t> resultDims, int64_t size,
                               FactorKind kind = FactorKind::PassThrough,
                               ReductionKind reduction = ReductionKind::Sum);
 
-  /// One factor per dimension of the first result, the same in all operands and results of that rank (scalars
-  /// have none).
+  /// One factor per dimension of the first result, the same in all operands and
+  /// results of that rank (scalars have none).
   ShardingRuleBuilder &elementwise();
 
   ShardingRule build() const { return rule; }
 
 private:
+  Operation *op;
   ShardingRule rule;
 };
 
@@ -70,7 +77,8 @@ struct OpCost {
   uint64_t flops = 0, bytesRead = 0, bytesWritten = 0;
 };
 
-/// The cost of an op that does `flops` operations for each element of its first result.
+/// The cost of an op that does `flops` operations for each element of its first
+/// result.
 OpCost costPerElement(Operation *op, uint64_t flops);
 
 } // namespace mlir::dgc

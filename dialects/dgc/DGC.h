@@ -1,0 +1,50 @@
+//===- DGC.h - the dgc dialect ----------------------------------*- C++ -*-===//
+//
+//
+// The one header to include: dialect, types, attributes, interfaces and ops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_DIALECTS_DGC_DGC_H
+#define DGC_DIALECTS_DGC_DGC_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/BitVector.h"
+
+#include "dialects/dgc/Dialect.h.inc"
+
+#include "dialects/dgc/ShardingRule.h"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/dgc/Types.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/dgc/Attrs.h.inc"
+
+#include "dialects/dgc/Interfaces.h.inc"
+
+namespace mlir::dgc {
+
+/// True when one of the values is still to get its type from dgc-infer-types.
+bool anyUntyped(ValueRange values);
+
+/// True when the types are equal one by one, tensor encodings left aside: the
+/// partitioner marks partial sums there.
+bool equalUpToEncoding(TypeRange a, TypeRange b);
+
+/// The tensor type without its encoding.
+RankedTensorType withoutEncoding(RankedTensorType type);
+
+} // namespace mlir::dgc
+
+#include "dialects/dgc/Ops.h.inc"
+
+#endif // DGC_DIALECTS_DGC_DGC_H

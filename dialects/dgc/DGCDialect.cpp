@@ -1,0 +1,69 @@
+// The dgc dialect: registration, and what its ops share.
+
+#include "dialects/dgc/DGC.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+#include "dialects/dgc/Dialect.cpp.inc"
+
+#include "dialects/dgc/Enums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/dgc/Types.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/dgc/Attrs.cpp.inc"
+
+#include "dialects/dgc/Interfaces.cpp.inc"
+
+namespace mlir::dgc {
+#include "dialects/dgc/FamilyRegistration.h.inc"
+} // namespace mlir::dgc
+
+void DGCDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "dialects/dgc/Types.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/dgc/Attrs.cpp.inc"
+      >();
+#define DGC_OP_FAMILY(family) register##family##Ops(*this);
+#include "dialects/dgc/Families.inc"
+#undef DGC_OP_FAMILY
+}
+
+Operation *DGCDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                           Type type, Location location) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  return ConstantOp::create(builder, location, type, elements);
+}
+
+bool mlir::dgc::anyUntyped(ValueRange values) {
+  return llvm::any_of(values.getTypes(),
+                      [](Type type) { return isa<UntypedType>(type); });
+}
+
+RankedTensorType mlir::dgc::withoutEncoding(RankedTensorType type) {
+  return RankedTensorType::get(type.getShape(), type.getElementType());
+}
+
+bool mlir::dgc::equalUpToEncoding(TypeRange a, TypeRange b) {
+  auto strip = [](Type type) -> Type {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? withoutEncoding(tensor) : type;
+  };
+  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [&](auto pair) {
+           return strip(std::get<0>(pair)) == strip(std::get<1>(pair));
+         });
+}
