@@ -37,12 +37,13 @@ function(dgc_runtime_library name)
 endfunction()
 
 # dgc_unit_test(NAME SOURCES file... LINK target...)
-# A GoogleTest program, registered with CTest and listed for scripts/test.
+# A GoogleTest program, registered with CTest and listed for scripts/test. DGC_SOURCE_DIR is the root of the repository.
 find_package(GTest REQUIRED)
 function(dgc_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE DGC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()

@@ -1,0 +1,68 @@
+// A dense array read from a file, and what every reader of one shares.
+#pragma once
+
+#include "runtime/base/DType.h"
+#include "runtime/base/Disk.h"
+#include "runtime/base/Status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace dgc::rt {
+
+/// Owned bytes that are not zeroed when they are made.
+class Bytes {
+public:
+  Bytes() = default;
+  explicit Bytes(size_t size)
+      : data_(std::make_unique_for_overwrite<std::byte[]>(size)), size_(size) {}
+  std::byte *data() { return data_.get(); }
+  const std::byte *data() const { return data_.get(); }
+  size_t size() const { return size_; }
+  operator std::span<std::byte>() { return {data_.get(), size_}; }
+  operator std::span<const std::byte>() const { return {data_.get(), size_}; }
+
+private:
+  std::unique_ptr<std::byte[]> data_;
+  size_t size_ = 0;
+};
+
+/// Row-major, in the byte order of the machine. The elements may start
+/// anywhere: they are only ever copied.
+struct Array {
+  std::string file; // for messages
+  DType dtype = DType::U8;
+  std::vector<int64_t> shape; // empty: a scalar
+  Bytes storage;              // the file, decompressed
+  size_t offset = 0;          // of the first element in storage
+
+  std::span<const std::byte> bytes() const {
+    return std::span<const std::byte>(storage).subspan(offset);
+  }
+  std::span<std::byte> bytes() {
+    return std::span<std::byte>(storage).subspan(offset);
+  }
+};
+
+/// A message about data or a checkpoint, with the exit code of bad data.
+absl::Status badData(std::string message);
+
+/// "f32 [128x28x28]"; a scalar is "f32 []".
+std::string describe(DType dtype, std::span<const int64_t> shape);
+
+/// Bytes of an array; nothing where a dimension is negative or the product
+/// does not fit in 63 bits.
+std::optional<uint64_t> byteSize(DType dtype, std::span<const int64_t> shape);
+
+/// The whole file; a name that ends in .gz is decompressed. Errors name the
+/// file: it is missing, is not gzip, is truncated, its checksum is wrong, or it
+/// would expand to more than `limit` bytes.
+absl::StatusOr<Bytes> readWhole(Disk &disk, const std::string &path,
+                                uint64_t limit = uint64_t{1} << 40);
+
+} // namespace dgc::rt

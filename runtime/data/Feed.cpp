@@ -1,0 +1,191 @@
+// Binds inputs to arrays and gathers batches.
+#include "runtime/data/Feed.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace dgc::rt;
+
+/// The dimensions that matter for the order of elements.
+static std::vector<int64_t> withoutOnes(std::span<const int64_t> shape) {
+  std::vector<int64_t> result;
+  for (int64_t dim : shape)
+    if (dim != 1)
+      result.push_back(dim);
+  return result;
+}
+
+static bool serves(DType have, DType want) {
+  return have == want ||
+         (have == DType::U8 && (want == DType::I32 || want == DType::I64));
+}
+
+static absl::Status mismatch(const Array &array, const InputSpec &input,
+                             std::string_view what) {
+  return badData(str("input '", input.name, "' is ",
+                     describe(input.dtype, input.globalShape), ", but ",
+                     array.file, " holds ", describe(array.dtype, array.shape),
+                     ": ", what));
+}
+
+absl::StatusOr<Feed::Source> Feed::bind(const Array &array,
+                                        const InputSpec &input,
+                                        const FeedOptions &options) {
+  bool batched = input.batchDim >= 0;
+  std::span<const int64_t> want = input.globalShape, have = array.shape;
+  if (input.batchDim > 0)
+    return absl::UnimplementedError(
+        str("input '", input.name, "': the batch is dimension ", input.batchDim,
+            "; data is read only for inputs whose first dimension is the "
+            "batch"));
+  if (!serves(array.dtype, input.dtype))
+    return mismatch(array, input,
+                    "element types must be equal (u8 also serves i32 and i64); "
+                    "declare the input with the type of the data and convert "
+                    "it in the model");
+  if (batched && (want.empty() || want[0] != options.globalBatch))
+    return absl::InvalidArgumentError(
+        str("input '", input.name, "' is ", describe(input.dtype, want),
+            " in a program with a global batch of ", options.globalBatch));
+  if (batched && have.empty())
+    return mismatch(array, input, "the data has no dimension of samples");
+  std::span<const int64_t> row = want.subspan(batched);
+  if (withoutOnes(row) != withoutOnes(have.subspan(batched)))
+    return mismatch(array, input,
+                    batched ? "the shapes of one sample differ"
+                            : "the shapes differ");
+
+  std::vector<int64_t> start = input.localStart, shape = input.localShape;
+  if (shape.empty() && start.empty()) {
+    start.assign(want.size(), 0);
+    shape.assign(want.begin(), want.end());
+  }
+  bool inside = start.size() == want.size() && shape.size() == want.size();
+  for (size_t d = 0; inside && d < want.size(); ++d)
+    inside = start[d] >= 0 && shape[d] >= 0 && shape[d] <= want[d] - start[d];
+  if (!inside)
+    return absl::InvalidArgumentError(str("input '", input.name,
+                                          "': the local block lies outside of ",
+                                          describe(input.dtype, want)));
+
+  Source source{array.bytes().data(),
+                1,
+                1,
+                sizeOf(array.dtype),
+                sizeOf(input.dtype),
+                batched ? start[0] : 0,
+                batched ? shape[0] : 1,
+                batched,
+                {{0, 0, 1}}};
+  // From the last dimension outwards: where a dimension is whole and the pieces
+  // are one, it stays one; else each index of the dimension repeats them.
+  for (size_t d = want.size(); d-- > batched;) {
+    size_t outer = static_cast<size_t>(shape[d]);
+    size_t first = static_cast<size_t>(start[d]);
+    std::vector<Piece> pieces;
+    if (source.pieces.size() == 1 &&
+        source.pieces[0].count == source.rowElements) {
+      pieces.push_back(
+          {first * source.rowElements, 0, outer * source.rowElements});
+    } else {
+      for (size_t i = 0; i < outer; ++i)
+        for (const Piece &piece : source.pieces)
+          pieces.push_back({piece.from + (first + i) * source.rowElements,
+                            piece.to + i * source.localRowElements,
+                            piece.count});
+    }
+    source.pieces = std::move(pieces);
+    source.rowElements *= static_cast<size_t>(want[d]);
+    source.localRowElements *= outer;
+  }
+  return source;
+}
+
+absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
+                                  std::span<const InputSpec> inputs,
+                                  const FeedOptions &options) {
+  if (options.globalBatch < 1)
+    return absl::InvalidArgumentError(
+        str("a global batch of ", options.globalBatch));
+  Feed feed;
+  feed.options = options;
+  const Array *first = nullptr;
+  for (const InputSpec &input : inputs) {
+    auto array = dataset.find(split, input.name);
+    if (!array.ok())
+      return annotate(
+          array.status(),
+          str("the model wants ", describe(input.dtype, input.globalShape)));
+    DGC_ASSIGN_OR_RETURN(Source source, bind(**array, input, options));
+    feed.sources.push_back(std::move(source));
+    if (input.batchDim < 0)
+      continue;
+    if (!first)
+      first = *array;
+    else if (first->shape[0] != (*array)->shape[0])
+      return badData(str(first->file, " has ", first->shape[0], " samples, ",
+                         (*array)->file, " has ", (*array)->shape[0],
+                         "; the inputs of a split need the same number"));
+  }
+  // Without any batched input a step is an epoch.
+  feed.samples_ = first ? first->shape[0] : options.globalBatch;
+  if (feed.samples_ > UINT32_MAX)
+    return badData(str(first->file, " has ", feed.samples_,
+                       " samples; at most ", UINT32_MAX, " are accepted"));
+  feed.steps = dgc::rt::stepsPerEpoch(feed.samples_, options.globalBatch,
+                                      options.lastBatch);
+  if (feed.steps == 0)
+    return badData(str("the ", split, " split has ", feed.samples_,
+                       " samples, less than one global batch of ",
+                       options.globalBatch, "; compile with a smaller --batch",
+                       feed.samples_ ? ", or take --last-batch weight" : ""));
+  if (options.shuffle)
+    feed.order.reserve(static_cast<size_t>(feed.samples_));
+  return feed;
+}
+
+void Feed::seek(Cursor cursor) {
+  at = cursor;
+  if (at.step >= steps)
+    at = {at.epoch + 1, 0};
+}
+
+void Feed::copyRow(const Source &source, uint64_t row, std::byte *to) {
+  const std::byte *from = source.data + row * source.rowElements * source.width;
+  for (const Piece &piece : source.pieces) {
+    const std::byte *in = from + piece.from * source.width;
+    std::byte *out = to + piece.to * source.localWidth;
+    if (source.width == source.localWidth) {
+      std::memcpy(out, in, piece.count * source.width);
+      continue;
+    }
+    // u8 to a wider little-endian integer.
+    for (size_t i = 0; i < piece.count; ++i) {
+      int64_t value = static_cast<uint8_t>(in[i]);
+      std::memcpy(out + i * source.localWidth, &value, source.localWidth);
+    }
+  }
+}
+
+int64_t Feed::next(std::span<std::byte *const> destinations) {
+  if (options.shuffle && orderEpoch != at.epoch) {
+    permute(order, static_cast<uint32_t>(samples_), options.seed,
+            static_cast<uint64_t>(at.epoch));
+    orderEpoch = at.epoch;
+  }
+  int64_t begin = at.step * options.globalBatch;
+  int64_t valid = std::min(options.globalBatch, samples_ - begin);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const Source &source = sources[i];
+    size_t rowBytes = source.localRowElements * source.localWidth;
+    for (int64_t r = 0; r < source.rows; ++r) {
+      int64_t position = begin + std::min(source.firstRow + r, valid - 1);
+      uint64_t row = !source.batched   ? 0
+                     : options.shuffle ? order[static_cast<size_t>(position)]
+                                       : static_cast<uint64_t>(position);
+      copyRow(source, row, destinations[i] + static_cast<size_t>(r) * rowBytes);
+    }
+  }
+  seek({at.epoch, at.step + 1});
+  return valid;
+}
