@@ -1,0 +1,102 @@
+// One worker's membership in a job: it joins, has a transport to the others,
+// learns of the first error anywhere, and leaves.
+#pragma once
+
+#include "runtime/base/Clock.h"
+#include "runtime/collective/Transport.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dgc::rt {
+
+class Network;
+
+struct ClusterOptions {
+  int rank = 0;
+  int worldSize = 1;
+  /// HOST:PORT where the workers meet; not used when worldSize is 1. Rank 0
+  /// listens there, unless the launcher does (`launched`).
+  std::string coordinator;
+  bool launched = isLaunched();
+  /// ADDRESS or ADDRESS:PORT that rank 0 listens on, when it differs from
+  /// `coordinator`; e.g. 0.0.0.0.
+  std::string listen;
+  /// Accept addresses other than loopback. There is no TLS.
+  bool insecure = false;
+
+  std::string planDigest; ///< SHA-256, 32 bytes
+  std::string producer;   ///< Plan.producer
+  TransportOptions transport;
+  /// "auto", or the name of a transport that must be used: "shared-memory" or
+  /// "ucx" (and "in-process" for one worker).
+  std::string transportName = "auto";
+
+  double joinTimeoutSeconds = 120;
+  double leaveTimeoutSeconds = 300;
+  /// Silence after which a worker or the coordinator counts as lost. A process
+  /// that dies is noticed at once; this is for machines and networks.
+  double silenceSeconds = 3;
+  /// After the first error the process has this long to end by itself; then the
+  /// control thread prints the error and ends it. 0: never.
+  double abortGraceSeconds = 0.7;
+  /// Turn SIGINT and SIGTERM into a clean stop of all workers (exit code 130).
+  bool handleSignals = true;
+
+  /// Called, from another thread, with lines for people: "waiting for ranks
+  /// 1, 3 of 4 (5 s)".
+  std::function<void(std::string_view)> notice;
+  /// Text for Position::op in errors, e.g. the name of the step; may be empty.
+  std::function<std::string(uint32_t op)> describeOp;
+
+  Network *network = nullptr; ///< null: gRPC
+  Clock *clock = nullptr;     ///< null: that of the machine
+
+  /// Whether the launcher started this process.
+  static bool isLaunched();
+};
+
+class Cluster {
+public:
+  /// Returns when all workers are there and can reach each other. One worker
+  /// needs no coordinator and gets the in-process transport.
+  /// The errors carry an exit code: Usage for addresses, Cluster for whatever
+  /// keeps the workers from coming together, PeerFailed, Interrupted.
+  static absl::StatusOr<std::unique_ptr<Cluster>> join(ClusterOptions options);
+
+  /// Without leave() before, the others see this as the death of the worker.
+  virtual ~Cluster() = default;
+
+  virtual int rank() const = 0;
+  virtual int worldSize() const = 0;
+
+  /// Lives as long as the cluster. The executor writes transport().progress();
+  /// heartbeats and errors take the position from there.
+  virtual Transport &transport() = 0;
+
+  /// Raised with the first error of the job, wherever it was.
+  virtual Abort &abort() = 0;
+
+  /// Tells all others that this worker failed. Returns the job's first error,
+  /// which is `error` itself unless another was earlier: print that, and exit
+  /// with exitCodeOf() of it. Call it for every error after join().
+  virtual absl::Status fail(absl::Status error) = 0;
+
+  /// Every worker gives some bytes (below 1 MiB) and gets those of all, by
+  /// rank. On the control plane: for set-up and verdicts, not for steps. All
+  /// workers call it in the same order.
+  virtual absl::StatusOr<std::vector<std::string>>
+  gather(const std::string &bytes) = 0;
+
+  /// Ends this worker's part. Returns when all others have left too, or with
+  /// the job's error.
+  virtual absl::Status leave() = 0;
+};
+
+} // namespace dgc::rt

@@ -1,0 +1,45 @@
+// Who this process is: its rank, the number of workers, and where they meet.
+#pragma once
+
+#include "absl/status/statusor.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace dgc::rt {
+
+/// What the command line says; absent where it says nothing.
+struct IdentityFlags {
+  std::optional<int> rank;
+  std::optional<int> worldSize;
+  std::optional<std::string> coordinator;
+};
+
+struct Identity {
+  int rank = 0;
+  int worldSize = 1;
+  std::string coordinator; ///< HOST:PORT; empty only for one worker
+  std::string source;      ///< "--rank", "DGC_RANK", "torchrun", "TF_CONFIG",
+                           ///< "Open MPI", "Slurm", "Kubernetes"
+};
+
+/// Reads an environment variable; null when it is not set.
+using Environment = std::function<const char *(const char *name)>;
+
+/// The first of these that says who this process is: flags, DGC_RANK /
+/// DGC_WORLD_SIZE / DGC_COORDINATOR, torchrun, TF_CONFIG, Open MPI, Slurm,
+/// Kubernetes. Nothing when none does: then dgc-run starts local workers.
+///
+/// A source that is there but incomplete or malformed is an error that says
+/// what is missing; two that disagree on the rank, the number of workers or the
+/// coordinator are an error that names both. DGC_COORDINATOR (or
+/// --coordinator) completes any of the others. The errors carry
+/// ExitCode::Usage.
+absl::StatusOr<std::optional<Identity>>
+resolveIdentity(const IdentityFlags &flags, const Environment &environment);
+
+/// The environment of this process.
+Environment processEnvironment();
+
+} // namespace dgc::rt

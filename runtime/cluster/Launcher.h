@@ -1,0 +1,36 @@
+// Starts the workers of a job on this machine and watches over them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace dgc::rt {
+
+struct LauncherOptions {
+  int worldSize = 1;
+  /// The command line of a worker; command[0] is only its name, the program is
+  /// that of this process (/proc/self/exe). Each worker gets `--rank R
+  /// --world-size W --coordinator 127.0.0.1:PORT` appended.
+  std::vector<std::string> command;
+  std::string program = "/proc/self/exe";
+
+  std::string planDigest; ///< SHA-256, 32 bytes, of the plan as read here
+  double joinTimeoutSeconds = 120;
+  double silenceSeconds = 3;
+};
+
+/// Hosts the coordinator on a loopback port of the kernel's choice, starts the
+/// workers, and returns an exit code when all have ended.
+///
+/// Rank 0 has this process's terminal; the lines of the others come with
+/// "[rank N] " in front. A worker that dies, or ends with an error, ends the
+/// others within a second; what is left after two is killed. The code is that
+/// of the first worker that failed (PeerFailed for one killed by a signal), 130
+/// after Ctrl-C. If this process dies, even by SIGKILL, the kernel ends the
+/// workers.
+///
+/// Call it from the main thread: the workers end with the thread that started
+/// them.
+int runLauncher(const LauncherOptions &options);
+
+} // namespace dgc::rt
