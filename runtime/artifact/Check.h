@@ -1,0 +1,34 @@
+// The semantic checks of a plan: after them the executor may trust every index,
+// size and shape. All arithmetic on sizes is checked.
+#pragma once
+
+#include "runtime/artifact/dgcx_generated.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+
+namespace dgc::rt {
+
+/// Everything: target, mesh, sections' indices, variables, programs. The
+/// structure must have been checked. The message says where and what.
+absl::Status checkPlan(const artifact::Plan &plan);
+
+/// What the checks of one program need to know of their surroundings.
+struct ProgramContext {
+  const artifact::Plan &plan;
+  const artifact::Program &program;
+};
+
+/// The action of one step: its buffers, types and sizes. `context.program`'s
+/// buffers have been checked.
+absl::Status checkAction(const ProgramContext &context,
+                         const artifact::Step &step);
+
+/// Bytes of a shape, or an error when an extent is negative, the rank is above
+/// 16 or the product overflows 2^62.
+absl::StatusOr<uint64_t> checkedBytes(const flatbuffers::Vector<int64_t> *shape,
+                                      artifact::DType dtype);
+
+} // namespace dgc::rt

@@ -1,0 +1,350 @@
+// Semantic checks of everything but the actions.
+#include "runtime/artifact/Check.h"
+
+#include "runtime/artifact/Writer.h"
+#include "runtime/base/Status.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+using namespace dgc::rt;
+namespace a = dgc::artifact;
+
+namespace {
+constexpr uint32_t maxWorldSize = 65536;
+constexpr uint64_t maxArenaBytes = uint64_t{1} << 46;
+
+absl::Status bad(std::string message) {
+  return absl::InvalidArgumentError(message);
+}
+
+template <typename T> uint32_t sizeOf(const flatbuffers::Vector<T> *v) {
+  return v ? v->size() : 0;
+}
+
+std::string text(const flatbuffers::String *s) { return s ? s->str() : ""; }
+
+/// Enums of FlatBuffers are not checked by its verifier.
+template <typename E> bool known(E value) {
+  return value >= E::MIN && value <= E::MAX;
+}
+
+std::string shapeText(const flatbuffers::Vector<int64_t> *shape) {
+  std::string s;
+  for (uint32_t i = 0; i < sizeOf(shape); ++i)
+    s += str(i ? "x" : "", shape->Get(i));
+  return "[" + s + "]";
+}
+
+absl::Status checkMesh(const a::Plan &plan) {
+  uint64_t product = 1;
+  std::unordered_set<std::string> names;
+  for (uint32_t i = 0; i < sizeOf(plan.mesh()); ++i) {
+    const a::MeshAxis *axis = plan.mesh()->Get(i);
+    if (axis->size() == 0)
+      return bad(str("mesh axis '", text(axis->name()), "' has size 0"));
+    if (!names.insert(text(axis->name())).second)
+      return bad(str("two mesh axes are named '", text(axis->name()), "'"));
+    product *= axis->size();
+    if (product > maxWorldSize)
+      return bad(str("the mesh has more than ", maxWorldSize, " workers"));
+  }
+  if (plan.world_size() != product)
+    return bad(str("world_size is ", plan.world_size(), " but the mesh has ",
+                   product, " workers"));
+  return absl::OkStatus();
+}
+
+absl::Status checkSections(const a::Plan &plan) {
+  int64_t n = sizeOf(plan.sections());
+  if (plan.object_section() < -1 || plan.object_section() >= n ||
+      plan.constant_section() < -1 || plan.constant_section() >= n)
+    return bad("the object or constant section does not exist");
+  return absl::OkStatus();
+}
+
+/// Symbols are given to the dynamic linker and printed.
+bool isSymbol(const std::string &s) {
+  return !s.empty() && s.size() < 4096 &&
+         std::all_of(
+             s.begin(), s.end(),
+             [](unsigned char c) {
+               return std::isalnum(c) || c == '_' || c == '.' || c == '$';
+             });
+}
+
+absl::Status checkKernels(const a::Plan &plan) {
+  for (uint32_t i = 0; i < sizeOf(plan.kernels()); ++i) {
+    const a::Kernel *kernel = plan.kernels()->Get(i);
+    if (!isSymbol(text(kernel->symbol())))
+      return bad(str("kernel ", i, ": the symbol is not an identifier"));
+    if (kernel->extent() < 1)
+      return bad(str("kernel ", i, " '", text(kernel->symbol()),
+                     "': extent is ", kernel->extent(), ", at least 1 needed"));
+    if (plan.object_section() < 0)
+      return bad("there are kernels but no object section");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status checkBuffer(const a::Plan &plan, const a::Buffer &buffer) {
+  if (!known(buffer.space()))
+    return bad(str("unknown memory space ", static_cast<int>(buffer.space())));
+  if (!known(buffer.dtype()))
+    return bad(str("unknown element type ", static_cast<int>(buffer.dtype())));
+  absl::StatusOr<uint64_t> bytes = checkedBytes(buffer.shape(), buffer.dtype());
+  if (!bytes.ok())
+    return bytes.status();
+  uint64_t limit = 0;
+  switch (buffer.space()) {
+  case a::Space::Private:
+    limit = plan.private_bytes();
+    break;
+  case a::Space::Shared:
+    limit = plan.shared_bytes();
+    break;
+  case a::Space::Constant:
+    if (plan.constant_section() >= 0)
+      limit = plan.sections()
+                  ->Get(static_cast<uint32_t>(plan.constant_section()))
+                  ->data()
+                  ->size();
+    break;
+  }
+  if (buffer.offset() % 64)
+    return bad(str("offset ", buffer.offset(), " is not a multiple of 64"));
+  if (buffer.offset() > limit || *bytes > limit - buffer.offset())
+    return bad(str("bytes ", buffer.offset(), " + ", *bytes,
+                   " are outside of its space of ", limit, " bytes"));
+  return absl::OkStatus();
+}
+
+/// A global shape, its sharding, and the local shape of `buffer` agree.
+absl::Status checkSharding(const a::Plan &plan,
+                           const flatbuffers::Vector<int64_t> *globalShape,
+                           const a::Sharding *sharding,
+                           const a::Buffer &buffer) {
+  absl::StatusOr<uint64_t> bytes = checkedBytes(globalShape, buffer.dtype());
+  if (!bytes.ok())
+    return annotate(bytes.status(), "global shape");
+  uint32_t rank = sizeOf(globalShape);
+  std::vector<int64_t> local(rank);
+  for (uint32_t d = 0; d < rank; ++d)
+    local[d] = globalShape->Get(d);
+  const auto *dims = sharding ? sharding->dims() : nullptr;
+  if (dims && dims->size() != rank)
+    return bad(str("the sharding has ", dims->size(), " dimensions, the shape ",
+                   rank));
+  std::vector<bool> used(sizeOf(plan.mesh()));
+  for (uint32_t d = 0; d < sizeOf(dims); ++d)
+    for (uint32_t i = 0; i < sizeOf(dims->Get(d)->axes()); ++i) {
+      uint32_t axis = dims->Get(d)->axes()->Get(i);
+      if (axis >= used.size() || used[axis])
+        return bad(str(
+            "the sharding of dimension ", d, " names mesh axis ", axis,
+            axis >= used.size() ? ", which does not exist" : " a second time"));
+      used[axis] = true;
+      uint32_t size = plan.mesh()->Get(axis)->size();
+      if (local[d] % size)
+        return bad(str("dimension ", d, " of ", shapeText(globalShape),
+                       " is not divisible by its mesh axes"));
+      local[d] /= size;
+    }
+  bool same = sizeOf(buffer.shape()) == rank;
+  for (uint32_t d = 0; same && d < rank; ++d)
+    same = buffer.shape()->Get(d) == local[d];
+  if (!same)
+    return bad(str("the buffer is ", shapeText(buffer.shape()),
+                   ", which is not one worker's part of ",
+                   shapeText(globalShape)));
+  return absl::OkStatus();
+}
+
+absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
+  if (variable.buffer() >= sizeOf(plan.variable_buffers()))
+    return bad(str("buffer ", variable.buffer(), " does not exist"));
+  const a::Buffer &buffer = *plan.variable_buffers()->Get(variable.buffer());
+  if (buffer.space() == a::Space::Constant)
+    return bad("lies in constant memory");
+  if (!known(variable.role()) || !known(variable.init()))
+    return bad("unknown role or initializer");
+  bool random = variable.init() != a::InitKind::Zeros &&
+                variable.init() != a::InitKind::Constant &&
+                variable.init() != a::InitKind::File;
+  if (random && buffer.dtype() < a::DType::F16)
+    return bad("a random initializer needs a floating-point type");
+  if (variable.init() == a::InitKind::File) {
+    std::string file = text(variable.file());
+    if (file.empty() || file.size() > 4096 || file[0] == '/' ||
+        ("/" + file + "/").find("/../") != std::string::npos ||
+        file.find('\0') != std::string::npos)
+      return bad("the initializer's file must be a path below the data folder");
+  }
+  return checkSharding(plan, variable.global_shape(), variable.sharding(),
+                       buffer);
+}
+
+/// Variables live side by side for the whole run.
+absl::Status checkVariablesDisjoint(const a::Plan &plan) {
+  struct Range {
+    a::Space space;
+    uint64_t begin, end;
+    const a::Variable *variable;
+    auto operator<=>(const Range &) const = default;
+  };
+  std::vector<Range> ranges;
+  for (uint32_t i = 0; i < sizeOf(plan.variables()); ++i) {
+    const a::Variable *variable = plan.variables()->Get(i);
+    const a::Buffer *b = plan.variable_buffers()->Get(variable->buffer());
+    uint64_t bytes = *checkedBytes(b->shape(), b->dtype());
+    if (bytes)
+      ranges.push_back(
+          {b->space(), b->offset(), b->offset() + bytes, variable});
+  }
+  std::sort(ranges.begin(), ranges.end());
+  for (size_t i = 1; i < ranges.size(); ++i)
+    if (ranges[i].space == ranges[i - 1].space &&
+        ranges[i].begin < ranges[i - 1].end)
+      return bad(str("variables '", text(ranges[i - 1].variable->name()),
+                     "' and '", text(ranges[i].variable->name()),
+                     "' overlap in memory"));
+  return absl::OkStatus();
+}
+
+absl::Status checkInput(const a::Plan &plan, const a::Program &program,
+                        const a::Input &input) {
+  if (input.buffer() >= sizeOf(program.buffers()))
+    return bad(str("buffer ", input.buffer(), " does not exist"));
+  const a::Buffer &buffer = *program.buffers()->Get(input.buffer());
+  if (buffer.space() == a::Space::Constant)
+    return bad("lies in constant memory");
+  if (!known(input.role()))
+    return bad("unknown role");
+  if (input.role() != a::InputRole::Data) {
+    bool count = input.role() == a::InputRole::ValidCount;
+    a::DType expected = count ? a::DType::I32 : a::DType::I64;
+    if (sizeOf(buffer.shape()) != 0 || buffer.dtype() != expected)
+      return bad(str("must be a scalar of type ", count ? "i32" : "i64"));
+  }
+  if (input.batch_dim() < -1 ||
+      input.batch_dim() >= static_cast<int64_t>(sizeOf(input.global_shape())))
+    return bad(str("batch dimension ", input.batch_dim(), " does not exist"));
+  return checkSharding(plan, input.global_shape(), input.sharding(), buffer);
+}
+
+absl::Status checkOutput(const a::Plan &plan, const a::Program &program,
+                         const a::Output &output) {
+  if (output.buffer() >= sizeOf(program.buffers()))
+    return bad(str("buffer ", output.buffer(), " does not exist"));
+  if (!known(output.role()))
+    return bad("unknown role");
+  if (output.batch_dim() < -1 ||
+      output.batch_dim() >= static_cast<int64_t>(sizeOf(output.global_shape())))
+    return bad(str("batch dimension ", output.batch_dim(), " does not exist"));
+  return checkSharding(plan, output.global_shape(), output.sharding(),
+                       *program.buffers()->Get(output.buffer()));
+}
+
+absl::Status checkStep(const ProgramContext &context, uint32_t index) {
+  const a::Step &step = *context.program.steps()->Get(index);
+  if (step.queue() >= 16)
+    return bad(str("queue ", step.queue(), " is not below 16"));
+  for (uint32_t i = 0; i < sizeOf(step.waits()); ++i)
+    if (step.waits()->Get(i) >= index)
+      return bad(str("waits for step ", step.waits()->Get(i),
+                     ", which does not come before it"));
+  return checkAction(context, step);
+}
+
+absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
+  for (uint32_t i = 0; i < program.buffers()->size(); ++i) {
+    const a::Buffer &buffer = *program.buffers()->Get(i);
+    if (absl::Status s = checkBuffer(plan, buffer); !s.ok())
+      return annotate(s, str("buffer ", i, " '", text(buffer.name()), "'"));
+  }
+  std::unordered_set<std::string> names;
+  for (uint32_t i = 0; i < sizeOf(program.inputs()); ++i) {
+    const a::Input &input = *program.inputs()->Get(i);
+    absl::Status s = checkInput(plan, program, input);
+    if (s.ok() && !names.insert(text(input.name())).second)
+      s = bad("a second input of this name");
+    if (!s.ok())
+      return annotate(s, str("input '", text(input.name()), "'"));
+  }
+  names.clear();
+  for (uint32_t i = 0; i < sizeOf(program.outputs()); ++i) {
+    const a::Output &output = *program.outputs()->Get(i);
+    absl::Status s = checkOutput(plan, program, output);
+    if (s.ok() && !names.insert(text(output.name())).second)
+      s = bad("a second output of this name");
+    if (!s.ok())
+      return annotate(s, str("output '", text(output.name()), "'"));
+  }
+  for (uint32_t i = 0; i < sizeOf(program.steps()); ++i)
+    if (absl::Status s = checkStep({plan, program}, i); !s.ok())
+      return annotate(
+          s, str("step ", i, " '", text(program.steps()->Get(i)->name()), "'"));
+  return absl::OkStatus();
+}
+} // namespace
+
+absl::StatusOr<uint64_t>
+dgc::rt::checkedBytes(const flatbuffers::Vector<int64_t> *shape,
+                      a::DType dtype) {
+  constexpr uint8_t sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
+  uint64_t bytes = sizes[static_cast<int>(dtype)];
+  uint32_t rank = sizeOf(shape);
+  if (rank > 16)
+    return bad(str("rank ", rank, " is above 16"));
+  bool empty = false;
+  for (uint32_t d = 0; d < rank; ++d) {
+    int64_t extent = shape->Get(d);
+    if (extent < 0)
+      return bad(str("extent ", extent, " of dimension ", d, " is negative"));
+    empty |= extent == 0;
+    if (!empty &&
+        __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes))
+      return bad(str("the size of shape ", shapeText(shape), " overflows"));
+  }
+  if (bytes > (uint64_t{1} << 62))
+    return bad(str("the size of shape ", shapeText(shape), " overflows"));
+  return empty ? 0 : bytes;
+}
+
+absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
+  if (plan.format() != artifactFormat)
+    return bad(str("the plan has format ", plan.format(), ", this dgc reads ",
+                   artifactFormat, "; compile the model again"));
+  if (plan.private_bytes() > maxArenaBytes ||
+      plan.shared_bytes() > maxArenaBytes)
+    return bad("an arena of more than 64 TiB");
+  DGC_RETURN_IF_ERROR(checkMesh(plan));
+  DGC_RETURN_IF_ERROR(checkSections(plan));
+  DGC_RETURN_IF_ERROR(checkKernels(plan));
+  for (uint32_t i = 0; i < sizeOf(plan.variable_buffers()); ++i)
+    if (absl::Status s = checkBuffer(plan, *plan.variable_buffers()->Get(i));
+        !s.ok())
+      return annotate(s, str("variable buffer ", i));
+  std::unordered_set<std::string> names;
+  for (uint32_t i = 0; i < sizeOf(plan.variables()); ++i) {
+    const a::Variable &variable = *plan.variables()->Get(i);
+    absl::Status s = checkVariable(plan, variable);
+    if (s.ok() && !names.insert(text(variable.name())).second)
+      s = bad("a second variable of this name");
+    if (!s.ok())
+      return annotate(s, str("variable '", text(variable.name()), "'"));
+  }
+  DGC_RETURN_IF_ERROR(checkVariablesDisjoint(plan));
+  names.clear();
+  for (uint32_t i = 0; i < sizeOf(plan.programs()); ++i) {
+    const a::Program &program = *plan.programs()->Get(i);
+    absl::Status s = checkProgram(plan, program);
+    if (s.ok() && !names.insert(text(program.name())).second)
+      s = bad("a second program of this name");
+    if (!s.ok())
+      return annotate(s, str("program '", text(program.name()), "'"));
+  }
+  return absl::OkStatus();
+}

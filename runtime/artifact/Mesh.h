@@ -1,0 +1,61 @@
+// Where a worker stands in the mesh, and which part of a tensor it holds.
+//
+// The rank is the mesh position in row-major order: the last axis varies
+// fastest. A dimension that is split by axes (a, b) is cut into size(a) *
+// size(b) equal blocks, and the worker at (i, j) holds block i * size(b) + j.
+#pragma once
+
+#include "runtime/artifact/dgcx_generated.h"
+#include "runtime/base/DType.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace dgc::rt {
+
+inline DType toDType(artifact::DType type) { return static_cast<DType>(type); }
+inline artifact::DType fromDType(DType type) {
+  return static_cast<artifact::DType>(type);
+}
+
+/// The position of `rank` on each axis of plan.mesh().
+std::vector<uint32_t> meshPosition(const artifact::Plan &plan, uint32_t rank);
+
+/// The ranks of the group that `axes` span around `rank`, in member order: the
+/// first of `axes` varies slowest. No axes: `rank` alone.
+std::vector<uint32_t> meshGroup(const artifact::Plan &plan,
+                                const flatbuffers::Vector<uint32_t> *axes,
+                                uint32_t rank);
+
+/// A box of a global tensor: per dimension the first index and the extent.
+struct Slice {
+  std::vector<int64_t> offsets, sizes;
+  bool operator==(const Slice &) const = default;
+
+  /// How many elements it has.
+  int64_t numElements() const;
+  /// Whether it is the whole of a tensor of this shape.
+  bool covers(const std::vector<int64_t> &globalShape) const;
+};
+
+/// The part that `rank` holds. `sharding` may be null: the whole. Every
+/// dimension must be divisible (load() has checked that).
+Slice localSlice(const artifact::Plan &plan,
+                 const flatbuffers::Vector<int64_t> *globalShape,
+                 const artifact::Sharding *sharding, uint32_t rank);
+
+/// Copies the box `slice` of a row-major tensor of `globalShape` between the
+/// global and the local (packed) memory.
+void copySliceOut(const std::byte *global,
+                  const std::vector<int64_t> &globalShape, const Slice &slice,
+                  size_t elementBytes, std::byte *local);
+void copySliceIn(const std::byte *local,
+                 const std::vector<int64_t> &globalShape, const Slice &slice,
+                 size_t elementBytes, std::byte *global);
+
+/// A FlatBuffers vector that may be absent, as a std::vector.
+template <typename T> std::vector<T> toVector(const flatbuffers::Vector<T> *v) {
+  return v ? std::vector<T>(v->begin(), v->end()) : std::vector<T>();
+}
+
+} // namespace dgc::rt

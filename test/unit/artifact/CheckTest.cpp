@@ -1,0 +1,176 @@
+// One violation each: a valid plan with one field changed, and the part of the
+// message that must name it.
+#include "SamplePlan.h"
+
+#include "runtime/artifact/Reader.h"
+
+#include "gtest/gtest.h"
+
+#include <functional>
+
+using namespace dgc::rt;
+using namespace dgc::rt::test;
+
+namespace {
+struct Violation {
+  const char *name;
+  std::function<void(fb::PlanT &)> change;
+  const char *message;
+};
+
+class Check : public ::testing::TestWithParam<Violation> {};
+
+template <typename ActionT> ActionT &action(fb::PlanT &plan, size_t step) {
+  return *static_cast<ActionT *>(plan.programs[0]->steps[step]->action.value);
+}
+fb::MatmulT &matmul(fb::PlanT &p) { return action<fb::MatmulT>(p, 0); }
+fb::KernelCallT &call(fb::PlanT &p) { return action<fb::KernelCallT>(p, 1); }
+fb::ConvolutionT &conv(fb::PlanT &p) { return action<fb::ConvolutionT>(p, 2); }
+fb::PoolT &pool(fb::PlanT &p) { return action<fb::PoolT>(p, 3); }
+fb::CollectiveT &collective(fb::PlanT &p) {
+  return action<fb::CollectiveT>(p, 4);
+}
+fb::BufferT &buffer(fb::PlanT &p, size_t i) {
+  return *p.programs[0]->buffers[i];
+}
+
+TEST_P(Check, IsRefusedByName) {
+  fb::PlanT plan = samplePlan();
+  GetParam().change(plan);
+  absl::Status s = loadBytes(*finishPlan(std::move(plan))).status();
+  ASSERT_FALSE(s.ok());
+  EXPECT_NE(std::string(s.message()).find(GetParam().message),
+            std::string::npos)
+      << s;
+}
+
+using P = fb::PlanT &;
+const Violation violations[] = {
+    {"WorldSize", [](P p) { p.world_size = 3; }, "world_size is 3"},
+    {"MeshZero", [](P p) { p.mesh[0]->size = 0; }, "size 0"},
+    {"MeshHuge", [](P p) { p.mesh[0]->size = 1u << 31; }, "more than"},
+    {"ArenaHuge", [](P p) { p.private_bytes = ~0ull; }, "64 TiB"},
+    {"ObjectSection", [](P p) { p.object_section = 2; }, "does not exist"},
+    {"Symbol", [](P p) { p.kernels[0]->symbol = "a;b"; }, "identifier"},
+    {"Extent", [](P p) { p.kernels[0]->extent = 0; }, "extent is 0"},
+    {"Dtype", [](P p) { buffer(p, 1).dtype = static_cast<fb::DType>(99); },
+     "unknown element type 99"},
+    {"Space", [](P p) { buffer(p, 1).space = static_cast<fb::Space>(9); },
+     "unknown memory space 9"},
+    {"NegativeExtent", [](P p) { buffer(p, 1).shape = {-2, -4}; }, "negative"},
+    {"ShapeOverflow", [](P p) { buffer(p, 1).shape = {1ll << 40, 1ll << 40}; },
+     "overflows"},
+    {"Rank", [](P p) { buffer(p, 1).shape.assign(17, 1); }, "rank 17"},
+    {"OutsideArena", [](P p) { buffer(p, 1).offset = 8192; }, "outside"},
+    {"OffsetWraps", [](P p) { buffer(p, 1).offset = ~63ull; }, "outside"},
+    {"Misaligned", [](P p) { buffer(p, 1).offset = 4; }, "multiple of 64"},
+    {"NoConstants", [](P p) { p.constant_section = -1; }, "outside"},
+    {"VariableBuffer", [](P p) { p.variables[0]->buffer = 5; },
+     "variable 'w': buffer 5"},
+    {"VariableInit",
+     [](P p) { p.variables[0]->init = static_cast<fb::InitKind>(50); },
+     "initializer"},
+    {"VariableFile",
+     [](P p) {
+       p.variables[0]->init = fb::InitKind::File;
+       p.variables[0]->file = "a/../../etc/passwd";
+     },
+     "below the data folder"},
+    {"VariableTwice",
+     [](P p) {
+       p.variables.push_back(std::make_unique<fb::VariableT>(*p.variables[0]));
+     },
+     "second variable"},
+    {"VariablesOverlap",
+     [](P p) {
+       p.variables.push_back(std::make_unique<fb::VariableT>(*p.variables[0]));
+       p.variables[1]->name = "v";
+     },
+     "overlap"},
+    {"ShardingRank",
+     [](P p) { p.programs[0]->inputs[0]->sharding = sharding({{0}}); },
+     "1 dimensions"},
+    {"ShardingAxis",
+     [](P p) { p.programs[0]->inputs[0]->sharding = sharding({{3}, {}}); },
+     "does not exist"},
+    {"ShardingTwice",
+     [](P p) { p.programs[0]->inputs[0]->sharding = sharding({{0}, {0}}); },
+     "second time"},
+    {"NotDivisible",
+     [](P p) { p.programs[0]->inputs[0]->global_shape = {5, 4}; },
+     "not divisible"},
+    {"LocalShape", [](P p) { p.programs[0]->inputs[0]->global_shape = {8, 4}; },
+     "one worker's part"},
+    {"BatchDim", [](P p) { p.programs[0]->inputs[0]->batch_dim = 2; },
+     "batch dimension 2"},
+    {"CountType", [](P p) { buffer(p, 5).dtype = fb::DType::F32; }, "i32"},
+    {"OutputBuffer", [](P p) { p.programs[0]->outputs[0]->buffer = 99; },
+     "output 'loss'"},
+    {"Queue", [](P p) { p.programs[0]->steps[0]->queue = 16; }, "queue 16"},
+    {"Waits", [](P p) { p.programs[0]->steps[0]->waits = {0}; },
+     "step 0 'matmul': waits for step 0"},
+    {"Kernel", [](P p) { call(p).kernel = 1; }, "kernel 1"},
+    {"ArgCount", [](P p) { call(p).args = {0}; }, "takes 2 arguments"},
+    {"ArgIndex", [](P p) { call(p).args = {0, 4096}; }, "buffer 4096"},
+    {"MatmulOverflow",
+     [](P p) { matmul(p).m = matmul(p).k = uint64_t{1} << 33; }, "overflow"},
+    {"MatmulZero", [](P p) { matmul(p).k = 0; }, "at least 1"},
+    {"MatmulSize", [](P p) { matmul(p).n = 5; }, "must have 20 elements"},
+    {"MatmulAlias", [](P p) { matmul(p).dst = matmul(p).a; }, "overlaps a"},
+    {"MatmulConstant", [](P p) { matmul(p).dst = 3; }, "constant memory"},
+    {"MatmulBias", [](P p) { matmul(p).bias = 1; }, "bias must have 4"},
+    {"PostOpKind",
+     [](P p) { matmul(p).post_ops[0]->kind = static_cast<fb::PostOpKind>(40); },
+     "unknown kind"},
+    {"PostOpArg",
+     [](P p) { matmul(p).post_ops[0]->kind = fb::PostOpKind::Add; },
+     "does not exist"},
+    {"ConvKind", [](P p) { conv(p).kind = static_cast<fb::ConvKind>(9); },
+     "unknown kind"},
+    {"ConvStrideZero", [](P p) { conv(p).strides = {0, 1}; }, "at least 1"},
+    {"ConvPadHuge", [](P p) { conv(p).pad_low = {1ll << 62, 1}; }, "below"},
+    {"ConvWindow", [](P p) { conv(p).pad_low = {0, 0}; }, "the window gives 3"},
+    {"ConvRank", [](P p) { conv(p).strides = {1}; }, "2 entries"},
+    {"ConvGroups", [](P p) { conv(p).groups = 2; }, "channels"},
+    {"PoolOutput", [](P p) { pool(p).window = {3, 2}; }, "the window gives 1"},
+    {"PoolMissing", [](P p) { pool(p).src = -1; }, "does not exist"},
+    {"CollectiveId", [](P p) { collective(p).id = 1; }, "not total"},
+    {"CollectiveAxis", [](P p) { collective(p).axes = {1}; }, "mesh axis 1"},
+    {"CollectiveRange", [](P p) { collective(p).src = 1024; }, "shared arena"},
+    {"CollectiveHuge", [](P p) { collective(p).src_count = uint64_t{1} << 62; },
+     "shared arena"},
+    {"CollectiveCounts", [](P p) { collective(p).dst_count = 2; }, "counts"},
+    {"CollectiveKind",
+     [](P p) { collective(p).kind = static_cast<fb::CollectiveKind>(9); },
+     "unknown kind"},
+    {"Permutation",
+     [](P p) {
+       collective(p).kind = fb::CollectiveKind::Permute;
+       collective(p).permutation = {1, 1};
+     },
+     "twice"},
+    {"SendAlone",
+     [](P p) {
+       fb::SendT send;
+       send.peer = 1;
+       send.buffer = 4;
+       addStep(*p.programs[0], std::move(send), "send");
+     },
+     "channel 0"},
+    {"SendPeer",
+     [](P p) {
+       fb::SendT send;
+       send.peer = 2;
+       send.buffer = 4;
+       addStep(*p.programs[0], std::move(send), "send");
+     },
+     "world size"},
+    {"CopySize", [](P p) { action<fb::CopyT>(p, 5).dst = 0; }, "bytes"},
+    {"FillTarget", [](P p) { action<fb::FillT>(p, 6).dst = 3; }, "constant"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Plan, Check, ::testing::ValuesIn(violations),
+                         [](const auto &info) {
+                           return std::string(info.param.name);
+                         });
+} // namespace
