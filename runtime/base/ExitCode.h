@@ -4,6 +4,8 @@
 
 #include "absl/status/status.h"
 
+#include <string>
+
 namespace dgc::rt {
 
 enum class ExitCode : int {
@@ -27,5 +29,10 @@ absl::Status withExitCode(absl::Status status, ExitCode code);
 /// The code that `status` carries; Internal where it carries none, Ok where it
 /// is OK.
 ExitCode exitCodeOf(const absl::Status &status);
+
+/// An error about a data file or a checkpoint.
+inline absl::Status badData(const std::string &message) {
+  return withExitCode(absl::InvalidArgumentError(message), ExitCode::BadData);
+}
 
 } // namespace dgc::rt

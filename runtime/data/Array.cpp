@@ -1,43 +1,9 @@
-// Sizes, descriptions and whole files, gzip included.
+// Whole files, gzip included.
 #include "runtime/data/Array.h"
-
-#include "runtime/base/ExitCode.h"
 
 #include <libdeflate.h>
 
 using namespace dgc::rt;
-
-absl::Status dgc::rt::badData(std::string message) {
-  return withExitCode(absl::InvalidArgumentError(message), ExitCode::BadData);
-}
-
-std::string dgc::rt::describe(DType dtype, std::span<const int64_t> shape) {
-  std::string text = str(nameOf(dtype), " [");
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += str(i ? "x" : "", shape[i]);
-  return text + "]";
-}
-
-std::optional<uint64_t> dgc::rt::byteSize(DType dtype,
-                                          std::span<const int64_t> shape) {
-  // A zero anywhere makes the product zero, but the other dimensions are still
-  // held to the bound, so that products over parts of the shape are safe too.
-  constexpr uint64_t most = INT64_MAX;
-  uint64_t product = sizeOf(dtype);
-  bool empty = false;
-  for (int64_t dim : shape) {
-    if (dim < 0)
-      return std::nullopt;
-    if (dim == 0) {
-      empty = true;
-      continue;
-    }
-    if (product > most / static_cast<uint64_t>(dim))
-      return std::nullopt;
-    product *= static_cast<uint64_t>(dim);
-  }
-  return empty ? 0 : product;
-}
 
 /// Decompresses one gzip member that fills `in`.
 static absl::StatusOr<Bytes> gunzip(std::span<const std::byte> in,

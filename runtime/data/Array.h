@@ -1,14 +1,14 @@
 // A dense array read from a file, and what every reader of one shares.
 #pragma once
 
-#include "runtime/base/DType.h"
 #include "runtime/base/Disk.h"
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -48,16 +48,6 @@ struct Array {
     return std::span<std::byte>(storage).subspan(offset);
   }
 };
-
-/// A message about data or a checkpoint, with the exit code of bad data.
-absl::Status badData(std::string message);
-
-/// "f32 [128x28x28]"; a scalar is "f32 []".
-std::string describe(DType dtype, std::span<const int64_t> shape);
-
-/// Bytes of an array; nothing where a dimension is negative or the product
-/// does not fit in 63 bits.
-std::optional<uint64_t> byteSize(DType dtype, std::span<const int64_t> shape);
 
 /// The whole file; a name that ends in .gz is decompressed. Errors name the
 /// file: it is missing, is not gzip, is truncated, its checksum is wrong, or it

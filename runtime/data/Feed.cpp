@@ -60,44 +60,23 @@ absl::StatusOr<Feed::Source> Feed::bind(const Array &array,
     start.assign(want.size(), 0);
     shape.assign(want.begin(), want.end());
   }
-  bool inside = start.size() == want.size() && shape.size() == want.size();
-  for (size_t d = 0; inside && d < want.size(); ++d)
-    inside = start[d] >= 0 && shape[d] >= 0 && shape[d] <= want[d] - start[d];
-  if (!inside)
+  if (!isBlockInside(want, start, shape))
     return absl::InvalidArgumentError(str("input '", input.name,
                                           "': the local block lies outside of ",
                                           describe(input.dtype, want)));
 
-  Source source{array.bytes().data(),
-                1,
-                1,
-                sizeOf(array.dtype),
-                sizeOf(input.dtype),
-                batched ? start[0] : 0,
-                batched ? shape[0] : 1,
-                batched,
-                {{0, 0, 1}}};
-  // From the last dimension outwards: where a dimension is whole and the pieces
-  // are one, it stays one; else each index of the dimension repeats them.
-  for (size_t d = want.size(); d-- > batched;) {
-    size_t outer = static_cast<size_t>(shape[d]);
-    size_t first = static_cast<size_t>(start[d]);
-    std::vector<Piece> pieces;
-    if (source.pieces.size() == 1 &&
-        source.pieces[0].count == source.rowElements) {
-      pieces.push_back(
-          {first * source.rowElements, 0, outer * source.rowElements});
-    } else {
-      for (size_t i = 0; i < outer; ++i)
-        for (const Piece &piece : source.pieces)
-          pieces.push_back({piece.from + (first + i) * source.rowElements,
-                            piece.to + i * source.localRowElements,
-                            piece.count});
-    }
-    source.pieces = std::move(pieces);
-    source.rowElements *= static_cast<size_t>(want[d]);
-    source.localRowElements *= outer;
-  }
+  std::span<const int64_t> rowStart = std::span(start).subspan(batched);
+  std::span<const int64_t> rowShape = std::span(shape).subspan(batched);
+  Source source;
+  source.data = array.bytes().data();
+  source.width = sizeOf(array.dtype);
+  source.localWidth = sizeOf(input.dtype);
+  source.rowBytes = *byteSize(array.dtype, row);
+  source.localRowBytes = *byteSize(input.dtype, rowShape);
+  source.firstRow = batched ? start[0] : 0;
+  source.rows = batched ? shape[0] : 1;
+  source.batched = batched;
+  source.pieces = blockPieces(row, rowStart, rowShape);
   return source;
 }
 
@@ -151,8 +130,8 @@ void Feed::seek(Cursor cursor) {
 }
 
 void Feed::copyRow(const Source &source, uint64_t row, std::byte *to) {
-  const std::byte *from = source.data + row * source.rowElements * source.width;
-  for (const Piece &piece : source.pieces) {
+  const std::byte *from = source.data + row * source.rowBytes;
+  for (const BlockPiece &piece : source.pieces) {
     const std::byte *in = from + piece.from * source.width;
     std::byte *out = to + piece.to * source.localWidth;
     if (source.width == source.localWidth) {
@@ -177,13 +156,13 @@ int64_t Feed::next(std::span<std::byte *const> destinations) {
   int64_t valid = std::min(options.globalBatch, samples_ - begin);
   for (size_t i = 0; i < sources.size(); ++i) {
     const Source &source = sources[i];
-    size_t rowBytes = source.localRowElements * source.localWidth;
     for (int64_t r = 0; r < source.rows; ++r) {
       int64_t position = begin + std::min(source.firstRow + r, valid - 1);
       uint64_t row = !source.batched   ? 0
                      : options.shuffle ? order[static_cast<size_t>(position)]
                                        : static_cast<uint64_t>(position);
-      copyRow(source, row, destinations[i] + static_cast<size_t>(r) * rowBytes);
+      copyRow(source, row,
+              destinations[i] + static_cast<size_t>(r) * source.localRowBytes);
     }
   }
   seek({at.epoch, at.step + 1});

@@ -56,18 +56,13 @@ public:
   int64_t next(std::span<std::byte *const> destinations);
 
 private:
-  /// A run of elements of one row (or array, without a batch dimension): where
-  /// in the file's row, where in the block's row.
-  struct Piece {
-    size_t from, to, count;
-  };
   struct Source {
     const std::byte *data;
-    size_t rowElements, localRowElements;
+    size_t rowBytes, localRowBytes;
     size_t width, localWidth; // bytes of an element; they differ when widening
     int64_t firstRow, rows;   // of the batch; one row without a batch dimension
     bool batched;
-    std::vector<Piece> pieces;
+    std::vector<BlockPiece> pieces; // of a row
   };
 
   static absl::StatusOr<Source> bind(const Array &array, const InputSpec &input,
