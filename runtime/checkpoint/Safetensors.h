@@ -38,7 +38,7 @@ public:
   struct Entry {
     DType dtype = DType::F32;
     std::vector<int64_t> shape;
-    uint64_t offset = 0, bytes = 0; // in the file
+    uint64_t offset = 0, bytes = 0; // offset from the end of the header
   };
 
   static absl::StatusOr<SafetensorsFile> open(Disk &disk,
@@ -61,12 +61,11 @@ private:
   SafetensorsFile(std::unique_ptr<ReadableFile> file, std::string path)
       : file(std::move(file)), path_(std::move(path)) {}
   absl::Status parseHeader();
-  /// Element types, shapes and ranges of the header; `dataBegin` is where the
-  /// bytes of the tensors begin.
-  absl::Status checkCoverage(uint64_t dataBegin) const;
+  absl::Status checkCoverage() const;
 
   std::unique_ptr<ReadableFile> file;
   std::string path_;
+  uint64_t dataBegin = 0; // of the tensors, in the file
   std::map<std::string, Entry> entries_;
   Metadata metadata_;
 };

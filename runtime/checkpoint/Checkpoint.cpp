@@ -1,0 +1,126 @@
+// Saves and opens checkpoints.
+#include "runtime/checkpoint/Checkpoint.h"
+
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Shape.h"
+
+#include "absl/strings/numbers.h"
+
+#include <set>
+
+using namespace dgc::rt;
+
+absl::Status dgc::rt::saveCheckpoint(Disk &disk, const std::string &path,
+                                     std::span<const Tensor> variables,
+                                     const RunState &state) {
+  return writeSafetensors(disk, path, variables,
+                          {{"dgc.step", str(state.step)},
+                           {"dgc.epoch", str(state.cursor.epoch)},
+                           {"dgc.epoch_step", str(state.cursor.step)},
+                           {"dgc.seed", str(state.seed)},
+                           {"dgc.plan", state.planDigest},
+                           {"dgc.producer", state.producer}});
+}
+
+/// The state in `metadata`; nothing where there is none.
+static absl::StatusOr<std::optional<RunState>>
+readState(const Metadata &metadata) {
+  if (!metadata.count("dgc.step"))
+    return std::nullopt;
+  RunState state;
+  auto number = [&](const char *key, auto &value) {
+    auto it = metadata.find(key);
+    return it != metadata.end() && absl::SimpleAtoi(it->second, &value) &&
+           value >= 0;
+  };
+  auto text = [&](const char *key) {
+    auto it = metadata.find(key);
+    return it == metadata.end() ? "" : it->second;
+  };
+  if (!number("dgc.step", state.step) ||
+      !number("dgc.epoch", state.cursor.epoch) ||
+      !number("dgc.epoch_step", state.cursor.step) ||
+      !number("dgc.seed", state.seed))
+    return badData("the metadata dgc.step, dgc.epoch, dgc.epoch_step and "
+                   "dgc.seed are not four numbers");
+  state.planDigest = text("dgc.plan");
+  state.producer = text("dgc.producer");
+  return state;
+}
+
+namespace {
+/// Gathers names for a message, the first few of them.
+class NameList {
+public:
+  void add(const std::string &name) {
+    if (count++ < 8)
+      names += str(names.empty() ? "" : ", ", name);
+  }
+  bool empty() const { return count == 0; }
+  std::string text(std::string_view title) const {
+    if (empty())
+      return "";
+    return str("; ", title, names,
+               count > 8 ? str(" and ", count - 8, " more") : std::string());
+  }
+
+private:
+  int count = 0;
+  std::string names;
+};
+} // namespace
+
+/// One error that lists every difference between the file and the plan.
+static absl::Status compare(const SafetensorsFile &file,
+                            std::span<const VariableSpec> plan) {
+  NameList missing, missingSlots, extra, different;
+  std::set<std::string_view> known;
+  bool anySlot = false;
+  for (const VariableSpec &variable : plan) {
+    known.insert(variable.name);
+    auto it = file.entries().find(variable.name);
+    if (it == file.entries().end()) {
+      (variable.slot ? missingSlots : missing).add(variable.name);
+      continue;
+    }
+    anySlot |= variable.slot;
+    const SafetensorsFile::Entry &entry = it->second;
+    if (entry.dtype != variable.dtype || entry.shape != variable.globalShape)
+      different.add(str(variable.name, " (", describe(entry.dtype, entry.shape),
+                        " for ", describe(variable.dtype, variable.globalShape),
+                        ")"));
+  }
+  for (auto &[name, entry] : file.entries())
+    if (!known.count(name))
+      extra.add(name);
+  bool slotsFit = missingSlots.empty() || !anySlot;
+  if (missing.empty() && extra.empty() && different.empty() && slotsFit)
+    return absl::OkStatus();
+  return badData(str(
+      file.path(), " does not fit the plan", missing.text("it lacks "),
+      slotsFit ? "" : missingSlots.text("it lacks of the optimizer's state "),
+      extra.text("the plan has no "), different.text("these differ: ")));
+}
+
+absl::StatusOr<Checkpoint>
+Checkpoint::open(Disk &disk, const std::string &path,
+                 std::span<const VariableSpec> plan) {
+  DGC_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(disk, path));
+  DGC_RETURN_IF_ERROR(compare(file, plan));
+  auto state = readState(file.metadata());
+  if (!state.ok())
+    return annotate(state.status(), path);
+  Checkpoint checkpoint(std::move(file));
+  checkpoint.state_ = *std::move(state);
+  return checkpoint;
+}
+
+absl::Status Checkpoint::read(const std::string &variable,
+                              std::span<const int64_t> start,
+                              std::span<const int64_t> size,
+                              std::span<std::byte> out) const {
+  auto it = file.entries().find(variable);
+  if (it == file.entries().end())
+    return absl::NotFoundError(str(file.path(), " has no ", variable));
+  return file.readBlock(it->second, start, size, out);
+}

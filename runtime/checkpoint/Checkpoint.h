@@ -1,0 +1,70 @@
+// Checkpoints: the variables of a run under their names, and where the run was.
+//
+// A checkpoint is a safetensors file. It does not depend on how variables were
+// cut over workers: it holds whole tensors, and each worker reads its block.
+#pragma once
+
+#include "runtime/checkpoint/Safetensors.h"
+#include "runtime/data/Order.h"
+
+#include <optional>
+
+namespace dgc::rt {
+
+/// Where the run was when it was saved, under "dgc.*" in the metadata.
+struct RunState {
+  int64_t step = 0; // training steps done
+  Cursor cursor;    // the batch that comes next
+  uint64_t seed = 0;
+  std::string planDigest; // hex; of the plan that wrote it
+  std::string producer;   // "dgc 0.1.0"
+  bool operator==(const RunState &) const = default;
+};
+
+/// A variable that a plan has, as a checkpoint must have it.
+struct VariableSpec {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> globalShape;
+  /// State of the optimizer. A file that has none at all of it is accepted:
+  /// these variables keep their initial value.
+  bool slot = false;
+};
+
+/// Writes a checkpoint, as a whole or not at all. Called on one rank, with
+/// whole tensors.
+absl::Status saveCheckpoint(Disk &disk, const std::string &path,
+                            std::span<const Tensor> variables,
+                            const RunState &state);
+
+/// A checkpoint that fits the plan.
+class Checkpoint {
+public:
+  /// Opens a file and compares it with the variables of the plan. One error
+  /// lists everything that is missing, that the plan does not have, and that
+  /// has another shape or element type.
+  static absl::StatusOr<Checkpoint> open(Disk &disk, const std::string &path,
+                                         std::span<const VariableSpec> plan);
+
+  /// Nothing when the file was not written by dgc: weights only.
+  const std::optional<RunState> &state() const { return state_; }
+
+  /// False for slots of a file without slots.
+  bool has(const std::string &variable) const {
+    return file.entries().count(variable);
+  }
+
+  /// Reads the block of `size` per dimension from `start` on, dense and
+  /// row-major.
+  absl::Status read(const std::string &variable, std::span<const int64_t> start,
+                    std::span<const int64_t> size,
+                    std::span<std::byte> out) const;
+
+private:
+  explicit Checkpoint(SafetensorsFile file) : file(std::move(file)) {}
+
+  SafetensorsFile file;
+  std::optional<RunState> state_;
+};
+
+} // namespace dgc::rt
