@@ -1,0 +1,64 @@
+//===- Dist.h - the dist dialect
+//--------------------------------------------===//
+//
+// Meshes, shardings, collectives and transfers. See Base.td and Ops.td for what
+// each attribute and op means.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_DIALECTS_DIST_DIST_H
+#define DGC_DIALECTS_DIST_DIST_H
+
+#include "dialects/dgc/DGC.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/dist/DistDialect.h.inc"
+#include "dialects/dist/DistEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "dialects/dist/DistAttrs.h.inc"
+
+namespace mlir::dist {
+
+/// Names of the discardable attributes.
+inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
+inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
+inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
+inline constexpr llvm::StringLiteral kDeviceAttr = "dist.device";
+inline constexpr llvm::StringLiteral kOrderAttr = "dist.order";
+
+/// What send and receive read and write: keeps them in order.
+struct ChannelResource : SideEffects::Resource::Base<ChannelResource> {
+  llvm::StringRef getName() final { return "dist.channel"; }
+};
+
+/// The mesh of that name in the module around `anchor`; null when there is
+/// none.
+MeshAttr lookupMesh(Operation *anchor, FlatSymbolRefAttr name);
+
+/// The number of devices along `axes` (string attributes) of `mesh`; 0 when one
+/// of them does not exist.
+int64_t getGroupSize(MeshAttr mesh, ArrayAttr axes);
+
+/// `type` without being partial along `axes`; unchanged when it is not partial.
+RankedTensorType removePartial(RankedTensorType type, ArrayAttr axes);
+
+/// `type` without an encoding.
+RankedTensorType dropEncoding(RankedTensorType type);
+
+} // namespace mlir::dist
+
+#include "dialects/dist/DistInterfaces.h.inc"
+#define GET_OP_CLASSES
+#include "dialects/dist/Dist.h.inc"
+
+#endif // DGC_DIALECTS_DIST_DIST_H

@@ -1,0 +1,237 @@
+// The ops of the dist dialect.
+
+#ifndef DIST_OPS_TD
+#define DIST_OPS_TD
+
+include "dialects/dist/Base.td"
+include "dialects/dist/Interfaces.td"
+include "dialects/dgc/Interfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<Dist_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Global level
+//===----------------------------------------------------------------------===//
+
+def Dist_MeshOp : Dist_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "names the devices of a program as a grid";
+  let description = "`dist.mesh @mesh <data = 4, model = 2>`";
+  let arguments = (ins SymbolNameAttr:$sym_name, Dist_MeshAttr:$mesh);
+  let assemblyFormat = "$sym_name $mesh attr-dict";
+}
+
+def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "says how a value is spread";
+  let description = [{
+    `%1 = dist.constraint %0 to <@mesh, [{"data"}, {?} ]> : tensor<8x4xf32>`
+
+    Propagation starts from it, in both directions; the partitioner removes it.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$sharding);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `to` $sharding attr-dict `:` type($result)";
+}
+
+def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "spreads a value in another way";
+  let description = [{
+    `%1 = dist.reshard %0 to <@mesh, [{}, {"data"} ]> : tensor<8x4xf32>`
+
+    The one op that moves data between devices before the partitioner. From which sharding follows from the
+    operand. A value that is unreduced along an axis that the sharding does not have as unreduced is combined.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$sharding);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `to` $sharding attr-dict `:` type($result)";
+}
+
+def Dist_ManualOp : Dist_Op<"manual", [IsolatedFromAbove, SingleBlockImplicitTerminator<"ReturnOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a region that is written for one device";
+  let description = [{
+    ```mlir
+    %r = dist.manual %x over @mesh ["data"] in [#dist.sharding<@mesh, [{"data"} ]>]
+        out [#dist.sharding<@mesh, [{"data"} ]>] : (tensor<8xf32>) -> tensor<8xf32> {
+    ^bb0(%local: tensor<4xf32>):
+      dist.return %local : tensor<4xf32>
+    }
+    ```
+    Inside, shapes are local with regard to the manual axes, and communication along them is written out.
+
+    Constraints:
+    - There is one `in` sharding for each operand and one `out` sharding for each result, each valid for it.
+    - The shardings cut by manual axes only.
+    - Each block argument has the local shape of its operand, and each operand of the terminator that of its
+      result.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes,
+                       TypedArrayAttrBase<Dist_ShardingAttr, "array of shardings">:$in_shardings,
+                       TypedArrayAttrBase<Dist_ShardingAttr, "array of shardings">:$out_shardings);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $inputs `over` $mesh $axes `in` $in_shardings `out` $out_shardings attr-dict
+    `:` functional-type($inputs, $results) $body
+  }];
+  let hasRegionVerifier = 1;
+}
+
+def Dist_ReturnOp : Dist_Op<"return", [Pure, ReturnLike, Terminator, HasParent<"ManualOp">]> {
+  let summary = "ends a manual region";
+  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ /* no values */ }]>];
+}
+
+//===----------------------------------------------------------------------===//
+// Local level
+//===----------------------------------------------------------------------===//
+
+// A position: a scalar i64 tensor.
+def Dist_Index : Type<CPred<"$_self == ::mlir::RankedTensorType::get({}, ::mlir::IntegerType::get($_self.getContext(), 64))">,
+                      "tensor<i64>", "::mlir::RankedTensorType">,
+                 BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
+
+def Dist_AxisIndexOp : Dist_Op<"axis_index", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the position of this device along axes of a mesh";
+  let description = [{
+    `%i = dist.axis_index @mesh ["data", "model"]`, a `tensor<i64>`. The first axis is the major one.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes);
+  let results = (outs Dist_Index:$result);
+  let assemblyFormat = "$mesh $axes attr-dict";
+}
+
+def Dist_SliceOp : Dist_Op<"slice", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<LinalgLowerableOpInterface>, CostOpInterface]> {
+  let summary = "one of several equal parts of a tensor";
+  let description = [{
+    `%1 = dist.slice %0 at %i dim 0 parts 4 : tensor<8x3xf32>` is part `%i` (a scalar i64) of dimension 0 cut
+    in four: `tensor<2x3xf32>`. How a device takes its part of a value that it holds whole.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Dist_Index:$index, I64Attr:$dim, I64Attr:$parts);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `at` $index `dim` $dim `parts` $parts attr-dict `:` type($input)";
+}
+
+class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
+    : Dist_Op<mnemonic, !listconcat(traits, [Pure, CollectiveOpInterface,
+                                            DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
+  string common = [{
+    The devices that agree in all other axes of the mesh form a group; within it they are numbered
+    by their position along `axes`, the first being the major one. `origin` says what caused the op.
+  }];
+}
+
+def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [
+    InferTypeOpAdaptor]> {
+  let summary = "combines values over a group";
+  let description = [{
+    `%r:2 = dist.all_reduce sum %a, %b over @mesh ["data"] origin "..." : tensor<4xf32>, tensor<f32>`
+
+    Each result is the combination of that operand over the group. An operand that is marked as partial is so
+    by the same kind and at least along `axes`; the result is no longer partial along them.
+  }] # common;
+  let arguments = (ins Dist_ReductionAttr:$kind, Variadic<AnyRankedTensor>:$inputs, FlatSymbolRefAttr:$mesh,
+                       StrArrayAttr:$axes, OptionalAttr<StrAttr>:$origin);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$kind $inputs `over` $mesh $axes (`origin` $origin^)? attr-dict `:` type($inputs)";
+}
+
+class Dist_ReshapingCollectiveOp<string mnemonic, dag extra, string format>
+    : Dist_CollectiveOp<mnemonic> {
+  let arguments = !con((ins AnyRankedTensor:$input), extra,
+                       (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$origin));
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = format # [{ `over` $mesh $axes (`origin` $origin^)? attr-dict
+                               `:` type($input) `to` type($result)}];
+}
+
+def Dist_AllGatherOp : Dist_ReshapingCollectiveOp<"all_gather", (ins I64Attr:$dim), "$input `dim` $dim"> {
+  let summary = "puts the parts of a group together along a dimension";
+  let description = [{
+    `%r = dist.all_gather %a dim 0 over @mesh ["data"] : tensor<4x3xf32> to tensor<8x3xf32>`
+
+  }] # common;
+}
+
+def Dist_ReduceScatterOp : Dist_ReshapingCollectiveOp<"reduce_scatter",
+    (ins Dist_ReductionAttr:$kind, I64Attr:$dim), "$kind $input `dim` $dim"> {
+  let summary = "combines values over a group and leaves each member its part";
+  let description = [{
+    `%r = dist.reduce_scatter sum %a dim 0 over @mesh ["data"] : tensor<8x3xf32> to tensor<4x3xf32>`
+
+  }] # common;
+}
+
+def Dist_AllToAllOp : Dist_ReshapingCollectiveOp<"all_to_all",
+    (ins I64Attr:$split, I64Attr:$concat), "$input `split` $split `concat` $concat"> {
+  let summary = "moves a cut from one dimension to another";
+  let description = [{
+    `%r = dist.all_to_all %a split 0 concat 1 over @mesh ["data"] : tensor<8x2xf32> to tensor<4x4xf32>`
+
+    Member m receives part m of dimension `split` from every member, and puts these together along
+    dimension `concat` in the order of the members. The dimensions may be the same.
+
+  }] # common;
+}
+
+def Dist_PermuteOp : Dist_ReshapingCollectiveOp<"permute", (ins DenseI64ArrayAttr:$targets),
+                                                "$input `targets` $targets"> {
+  let summary = "each member sends its value to one other";
+  let description = [{
+    `%r = dist.permute %a targets [1, 2, -1] over @mesh ["data"] : tensor<4xf32> to tensor<4xf32>`
+
+    Member m sends to member `targets[m]`; -1: to none. Who receives nothing has zeros.
+
+  }] # common;
+}
+
+def Dist_BroadcastOp : Dist_ReshapingCollectiveOp<"broadcast", (ins I64Attr:$root), "$input `root` $root"> {
+  let summary = "every member gets the value of one";
+  let description = [{
+    `%r = dist.broadcast %a root 0 over @mesh ["data"] : tensor<4xf32> to tensor<4xf32>`
+
+  }] # common;
+}
+
+def Dist_ChannelResource : Resource<"::mlir::dist::ChannelResource">;
+
+class Dist_TransferOp<string mnemonic> : Dist_Op<mnemonic, [
+    MemoryEffects<[MemRead<Dist_ChannelResource>, MemWrite<Dist_ChannelResource>]>, TransferOpInterface,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
+
+def Dist_SendOp : Dist_TransferOp<"send"> {
+  let summary = "sends a value to the device at the same position of another mesh";
+  let description = [{
+    `dist.send %a channel 3 from @stage0 to @stage1 origin "..." : tensor<4xf32>`
+
+    Belongs to the `dist.recv` of the same channel and meshes; of several the first to the first. It ends when
+    the receiver has come by.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, I64Attr:$channel, FlatSymbolRefAttr:$source,
+                       FlatSymbolRefAttr:$target, OptionalAttr<StrAttr>:$origin);
+  let assemblyFormat = [{
+    $input `channel` $channel `from` $source `to` $target (`origin` $origin^)? attr-dict `:` type($input)
+  }];
+}
+
+def Dist_RecvOp : Dist_TransferOp<"recv"> {
+  let summary = "receives a value from the device at the same position of another mesh";
+  let description = "`%a = dist.recv channel 3 from @stage0 to @stage1 origin \"...\" : tensor<4xf32>`";
+  let arguments = (ins I64Attr:$channel, FlatSymbolRefAttr:$source, FlatSymbolRefAttr:$target,
+                       OptionalAttr<StrAttr>:$origin);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    `channel` $channel `from` $source `to` $target (`origin` $origin^)? attr-dict `:` type($result)
+  }];
+}
+
+#endif // DIST_OPS_TD
