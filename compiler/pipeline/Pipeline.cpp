@@ -1,0 +1,120 @@
+//===- Pipeline.cpp - the phases of the compiler ---------------------------===//
+
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/package/Package.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace dgc;
+
+static constexpr llvm::StringRef names[] = {"input",     "model",       "gradient", "place",    "shard",
+                                            "partition", "communicate", "kernel",   "schedule", "artifact"};
+
+ArrayRef<StringRef> dgc::phaseNames() { return names; }
+StringRef dgc::nameOf(Phase phase) { return names[static_cast<int>(phase)]; }
+
+std::optional<Phase> dgc::phaseFromName(StringRef name) {
+  const auto *it = llvm::find(names, name);
+  return it == std::end(names) ? std::nullopt : std::optional(static_cast<Phase>(it - std::begin(names)));
+}
+
+std::string dgc::phasePipeline(Phase phase, const CompileOptions &options) {
+  bool distributed = !options.mesh.empty();
+  std::string strategy = options.strategy.empty() ? "data-parallel" : options.strategy;
+  switch (phase) {
+  case Phase::Model:
+    return "dgc-infer-types" + (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
+           ",dgc-build-entry-points";
+  case Phase::Gradient:
+    return "dgc-gradient,dgc-decompose,canonicalize,cse";
+  case Phase::Shard:
+    return distributed ? "dgc-add-mesh{mesh=" + options.mesh + "},dgc-strategy-" + strategy +
+                             ",dgc-propagate-shardings,dgc-insert-reshards,dgc-verify-sharded"
+                       : "";
+  case Phase::Partition:
+    return distributed ? "dgc-partition,canonicalize,cse" : "";
+  case Phase::Communicate:
+    return distributed ? "dgc-combine-collectives,dgc-order-collectives,dgc-check-plan" : "";
+  case Phase::Kernel:
+    return "dgc-form-kernels";
+  case Phase::Schedule:
+    return "dgc-lower-to-programs,dgc-plan-memory";
+  case Phase::Input:
+  case Phase::Place:
+  case Phase::Artifact:
+    return "";
+  }
+  return "";
+}
+
+static LogicalResult dump(ModuleOp module, Phase phase, const std::string &directory) {
+  llvm::SmallString<128> path(directory);
+  std::error_code error = llvm::sys::fs::create_directories(directory);
+  llvm::sys::path::append(path, Twine(static_cast<int>(phase)) + "-" + nameOf(phase) + ".mlir");
+  if (!error) {
+    llvm::raw_fd_ostream out(path, error);
+    if (!error) {
+      module.print(out, OpPrintingFlags().elideLargeElementsAttrs(64));
+      return success();
+    }
+  }
+  return module.emitError() << "cannot write '" << path.str() << "': " << error.message();
+}
+
+static LogicalResult runPhase(ModuleOp module, Phase phase, const CompileOptions &options) {
+  std::string pipeline = phasePipeline(phase, options);
+  PassManager manager(module.getContext());
+  if (failed(applyPassManagerCLOptions(manager))) {
+    return failure();
+  }
+  if (!pipeline.empty() && failed(parsePassPipeline(pipeline, manager))) {
+    return module.emitError() << "the pipeline of phase " << nameOf(phase) << " cannot be built: " << pipeline;
+  }
+  auto start = std::chrono::steady_clock::now();
+  if (failed(manager.run(module))) {
+    return failure();
+  }
+  if (options.timing) {
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    *options.timing << llvm::formatv("{0,-12} {1,8:f3} s\n", nameOf(phase), seconds.count());
+  }
+  return options.dumpDirectory.empty() ? success() : dump(module, phase, options.dumpDirectory);
+}
+
+LogicalResult dgc::runPhases(ModuleOp module, const CompileOptions &options) {
+  int last = std::min(static_cast<int>(options.to), static_cast<int>(Phase::Schedule));
+  for (int phase = static_cast<int>(options.from) + 1; phase <= last; ++phase) {
+    if (failed(runPhase(module, static_cast<Phase>(phase), options))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+FailureOr<std::vector<uint8_t>> dgc::compile(ModuleOp module, const CompileOptions &options) {
+  FailureOr<CpuTarget> target = CpuTarget::parse(options.target, module.getLoc());
+  if (failed(target) || failed(runPhases(module, options))) {
+    return failure();
+  }
+  auto start = std::chrono::steady_clock::now();
+  CompiledKernels kernels;
+  if (auto source = module.lookupSymbol<ModuleOp>("kernels")) {
+    FailureOr<CompiledKernels> compiled = compileKernels(source, *target);
+    if (failed(compiled)) {
+      return failure();
+    }
+    kernels = *std::move(compiled);
+  }
+  FailureOr<std::vector<uint8_t>> bytes = packageModule(module, kernels, {options.attributes});
+  if (options.timing) {
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    *options.timing << llvm::formatv("{0,-12} {1,8:f3} s\n", nameOf(Phase::Artifact), seconds.count());
+  }
+  return bytes;
+}

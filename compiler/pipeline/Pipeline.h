@@ -1,0 +1,56 @@
+//===- Pipeline.h - the phases of the compiler -----------------------------===//
+//
+// model -> gradient -> place -> shard -> partition -> communicate -> kernel -> schedule -> artifact
+//
+// A phase is a list of passes, written as text that dgc-opt takes as well, and ends with the verifier. The last one
+// makes machine code and writes the artifact.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_COMPILER_PIPELINE_PIPELINE_H
+#define DGC_COMPILER_PIPELINE_PIPELINE_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
+namespace dgc {
+
+enum class Phase { Input, Model, Gradient, Place, Shard, Partition, Communicate, Kernel, Schedule, Artifact };
+
+/// The phases by name, in order; `input` is what was read.
+llvm::ArrayRef<llvm::StringRef> phaseNames();
+llvm::StringRef nameOf(Phase phase);
+std::optional<Phase> phaseFromName(llvm::StringRef name);
+
+struct CompileOptions {
+  int64_t batch = 0;                    // the global batch; 0: as the model says
+  std::string mesh;                     // "data=2,model=4"; empty: one worker
+  std::string strategy;                 // "data-parallel"
+  std::string target = "cpu";           // cpu (this machine), x86-64-v3, x86-64-v4
+  Phase from = Phase::Input;            // the phase that the input has been through
+  Phase to = Phase::Artifact;           // the last phase to run
+  std::string dumpDirectory;            // a file per phase; empty: none
+  llvm::raw_ostream *explain = nullptr; // a table of the communication
+  llvm::raw_ostream *timing = nullptr;  // seconds of each phase
+  std::vector<std::pair<std::string, std::string>> attributes; // kept in the artifact, for people
+};
+
+/// The passes of one phase, as dgc-opt's --pass-pipeline takes them; empty when the phase has none.
+std::string phasePipeline(Phase phase, const CompileOptions &options);
+
+/// Runs the phases behind `options.from` up to `options.to`, the artifact left out. Diagnostics go to the context.
+llvm::LogicalResult runPhases(mlir::ModuleOp module, const CompileOptions &options);
+
+/// Runs all phases and returns the bytes of the artifact.
+mlir::FailureOr<std::vector<uint8_t>> compile(mlir::ModuleOp module, const CompileOptions &options);
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_PIPELINE_PIPELINE_H

@@ -1,0 +1,30 @@
+//===- Registration.cpp - every dialect and pass of the compiler -----------===//
+
+#include "compiler/pipeline/Registration.h"
+#include "dialects/dgc/DGC.h"
+#include "dialects/dist/Dist.h"
+#include "dialects/exec/Exec.h"
+#include "passes/memory/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+void dgc::registerAllDialects(mlir::DialectRegistry &registry) {
+  registry.insert<mlir::dgc::DGCDialect, mlir::dist::DistDialect, mlir::exec::ExecDialect>();
+  registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+}
+
+void dgc::registerAllPasses() {
+  registerMemoryPasses();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+}

@@ -1,0 +1,42 @@
+#ifndef DGC_PASSES_SCHEDULE_TD
+#define DGC_PASSES_SCHEDULE_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerToProgramsPass : Pass<"dgc-lower-to-programs", "::mlir::ModuleOp"> {
+  let summary = "turn entry functions into exec programs on buffers";
+  let description = [{
+    Input: entry functions on local tensors whose bodies have only `exec` steps, `dist` collectives, `dgc.reshape` and
+    `dgc.constant`. Output: one `exec.program` a function, in the same order of steps, and an `exec.variable` for each
+    `dgc.state`.
+
+    - A variable is updated in place: the step that computes its new value writes to its buffer when the old value is
+      not needed later (by any step, or by that step other than element by element). Otherwise the value is copied at
+      the end.
+    - What a collective works on is written by its producers into one buffer of the shared arena; a value that is
+      needed as it was before the collective is copied there.
+    - A reshape is a view.
+    - A step may write over an operand that it allows to, when that is not needed later.
+
+    It plans no offsets (`dgc-plan-memory` does).
+
+    ```mlir
+    func.func @train(%w: tensor<8xf32> {dgc.state = @w}) -> (tensor<8xf32> {dgc.state = @w}) {
+      %0 = exec.launch @kernels::@k(%w) {inplace = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    // becomes
+    exec.program @train {
+      %0 = exec.get_variable @w : memref<8xf32>
+      exec.launch @kernels::@k(%0) outs(%0 : memref<8xf32>) : (memref<8xf32>) -> ()
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let statistics = [
+    Statistic<"copies", "copies", "Copies inserted">,
+    Statistic<"inPlace", "in-place", "Results written over an operand or a variable">,
+  ];
+}
+
+#endif // DGC_PASSES_SCHEDULE_TD

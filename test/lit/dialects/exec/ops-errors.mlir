@@ -1,0 +1,94 @@
+// RUN: dgc-opt %s -split-input-file -verify-diagnostics
+
+func.func @shapes(%a: tensor<4x8xf32>, %b: tensor<16x8xf32>) {
+  // expected-error @+1 {{has shapes that do not fit: 'tensor<4x8xf32>' times 'tensor<16x8xf32>' gives 'tensor<4x16xf32>'}}
+  %0 = exec.matmul %a, %b : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @bias(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %bias: tensor<4xf32>) {
+  // expected-error @+1 {{has a bias of type 'tensor<4xf32>'; it needs 16 elements}}
+  %0 = exec.matmul %a, %b bias(%bias : tensor<4xf32>) : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{post op 'relu' takes no argument}}
+func.func private @post_op() attributes {x = #exec.post_op<relu, 0>}
+
+// -----
+
+// expected-error @+1 {{post op 'add' needs an argument, as in <add, 0>}}
+func.func private @post_op() attributes {x = #exec.post_op<add>}
+
+// -----
+
+func.func @post_op_argument(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) {
+  // expected-error @+1 {{names argument 0, but there are only 0}}
+  %0 = exec.matmul %a, %b post_ops [#exec.post_op<add, 0>] : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @nothing_written(%a: tensor<4xf32>) {
+  // expected-error @+1 {{writes nothing}}
+  exec.launch @k(%a) : (tensor<4xf32>) -> ()
+  return
+}
+func.func private @k(tensor<4xf32>)
+
+// -----
+
+func.func @no_kernel(%a: tensor<4xf32>) {
+  // expected-error @+1 {{launches @k, which is no function here}}
+  %0 = exec.launch @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @inplace(%a: tensor<4xf32>) {
+  // expected-error @+1 {{`inplace` names operand 1 of 1}}
+  %0 = exec.launch @k(%a) {inplace = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+func.func private @k(tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+func.func @convolution(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x5xf32>) {
+  // expected-error @+1 {{has shapes that do not fit}}
+  %0 = exec.convolution forward %x, %w strides [1, 1] padding [1, 1] [0, 0] dilation [1, 1]
+      : tensor<2x8x8x3xf32>, tensor<3x3x3x5xf32> -> tensor<2x6x6x5xf32>
+  return
+}
+
+// -----
+
+func.func @pool(%x: tensor<2x8x8x3xf32>) {
+  // expected-error @+1 {{has 2 spatial dimensions, but a window attribute with 1}}
+  %0 = exec.pool max_forward(%x) window [2] strides [2, 2] padding [0, 0] [0, 0]
+      : (tensor<2x8x8x3xf32>) -> tensor<2x4x4x3xf32>
+  return
+}
+
+// -----
+
+exec.program @views {
+  %x = exec.buffer private "x" : memref<8xf32>
+  // expected-error @+1 {{ends at byte 48 of a buffer of 32}}
+  %v = exec.view %x at 16 : memref<8xf32> to memref<8xf32>
+}
+
+// -----
+
+exec.program @collectives {
+  %x = exec.buffer shared "x" : memref<8xf32>
+  %y = exec.buffer shared "y" : memref<8xf64>
+  // expected-error @+1 {{mixes element types 'f32' and 'f64'}}
+  exec.collective all_gather sum axes [0] order 0 %x to %y : memref<8xf32> to memref<8xf64>
+}

@@ -1,0 +1,57 @@
+// RUN: dgc-opt %s | dgc-opt | FileCheck %s
+
+// Steps on tensors have results.
+// CHECK-LABEL: func.func @tensors
+func.func @tensors(%a: tensor<4x8xf32>, %b: tensor<16x8xf32>, %bias: tensor<16xf32>) -> tensor<4x16xf32> {
+  // CHECK: exec.matmul %{{.*}}, %{{.*}} bias(%{{.*}} : tensor<16xf32>) post_ops [#exec.post_op<relu>] {transpose_b}
+  // CHECK-SAME: : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  %0 = exec.matmul %a, %b bias(%bias : tensor<16xf32>) post_ops [#exec.post_op<relu>] {transpose_b}
+      : tensor<4x8xf32>, tensor<16x8xf32> -> tensor<4x16xf32>
+  // CHECK: exec.launch @kernels::@k(%{{.*}}) {inplace = array<i64: 0>} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  %1 = exec.launch @kernels::@k(%0) {inplace = array<i64: 0>} : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %1 : tensor<4x16xf32>
+}
+module @kernels {
+  func.func @k(%a: tensor<4x16xf32>) -> tensor<4x16xf32> {
+    return %a : tensor<4x16xf32>
+  }
+}
+
+// CHECK-LABEL: func.func @convolutions
+func.func @convolutions(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x5xf32>, %g: tensor<2x6x6x5xf32>) {
+  // CHECK: exec.convolution forward
+  %0 = exec.convolution forward %x, %w strides [1, 1] padding [0, 0] [0, 0] dilation [1, 1]
+      : tensor<2x8x8x3xf32>, tensor<3x3x3x5xf32> -> tensor<2x6x6x5xf32>
+  // CHECK: exec.convolution backward_data
+  %1 = exec.convolution backward_data %g, %w strides [1, 1] padding [0, 0] [0, 0] dilation [1, 1]
+      : tensor<2x6x6x5xf32>, tensor<3x3x3x5xf32> -> tensor<2x8x8x3xf32>
+  // CHECK: exec.convolution backward_weights {{.*}} -> tensor<3x3x3x5xf32>, tensor<5xf32>
+  %2:2 = exec.convolution backward_weights %x, %g strides [1, 1] padding [0, 0] [0, 0] dilation [1, 1]
+      : tensor<2x8x8x3xf32>, tensor<2x6x6x5xf32> -> tensor<3x3x3x5xf32>, tensor<5xf32>
+  // CHECK: exec.pool max_forward(%{{.*}}) window [2, 2] strides [2, 2] padding [0, 0] [0, 0]
+  %3 = exec.pool max_forward(%g) window [2, 2] strides [2, 2] padding [0, 0] [0, 0]
+      : (tensor<2x6x6x5xf32>) -> tensor<2x3x3x5xf32>
+  return
+}
+
+// Steps on buffers have outs.
+// CHECK-LABEL: exec.variable @w at 0 : memref<8xf32> of tensor<8xf32> state {role = "weight"}
+exec.variable @w at 0 : memref<8xf32> of tensor<8xf32> state {role = "weight"}
+// CHECK: exec.program @train
+exec.program @train {
+  // CHECK: exec.get_variable @w : memref<8xf32>
+  %w = exec.get_variable @w : memref<8xf32>
+  // CHECK: exec.buffer private at 64 "x" : memref<8xf32>
+  %x = exec.buffer private at 64 "x" : memref<8xf32>
+  // CHECK: exec.buffer shared "g" : memref<8xf32>
+  %g = exec.buffer shared "g" : memref<8xf32>
+  // CHECK: exec.view %{{.*}} at 16 : memref<8xf32> to memref<4xf32>
+  %v = exec.view %g at 16 : memref<8xf32> to memref<4xf32>
+  // CHECK: exec.input "x" "data" %{{.*}} : memref<8xf32> of tensor<16xf32> batch_dim 0
+  exec.input "x" "data" %x : memref<8xf32> of tensor<16xf32> batch_dim 0
+  // CHECK: exec.copy
+  exec.copy %x to %g : memref<8xf32>
+  // CHECK: exec.collective all_reduce sum axes [0] order 0 %{{.*}} to %{{.*}} origin "gradient of w"
+  exec.collective all_reduce sum axes [0] order 0 %g to %g origin "gradient of w" : memref<8xf32> to memref<8xf32>
+  exec.output "loss" "loss" %v : memref<4xf32> of tensor<4xf32>
+}

@@ -1,0 +1,153 @@
+// dgc-compile: from a model to an artifact.
+
+#include "compiler/pipeline/Pipeline.h"
+#include "compiler/pipeline/Registration.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("dgc-compile options");
+
+static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::init("-"), cl::cat(category));
+static cl::opt<std::string> output("o", cl::desc("Where to write the artifact or, with --compile-to, the text; - is stdout"),
+                                   cl::value_desc("PLAN"), cl::init("-"), cl::cat(category));
+static cl::opt<std::string> target("target", cl::desc("cpu (the features of this machine), x86-64-v3 or x86-64-v4"),
+                                   cl::init("cpu"), cl::cat(category));
+static cl::opt<int64_t> batch("batch", cl::desc("The global batch: in place of ? or of the number in the model"),
+                              cl::value_desc("N"), cl::init(0), cl::cat(category));
+static cl::opt<std::string> mesh("mesh", cl::desc("Axes of the mesh and their sizes, as in data=2"),
+                                 cl::value_desc("AXIS=N,.."), cl::cat(category));
+static cl::opt<std::string> strategy("strategy", cl::desc("How to distribute over the mesh (data-parallel)"),
+                                     cl::cat(category));
+static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
+                                      cl::value_desc("PHASE"), cl::init("artifact"), cl::cat(category));
+static cl::opt<std::string> compileFrom("compile-from", cl::desc("The input is a program that has been through this phase"),
+                                        cl::value_desc("PHASE"), cl::init("input"), cl::cat(category));
+static cl::opt<std::string> dumpPhasesTo("dump-phases-to", cl::desc("Write the program behind each phase to a file in DIR"),
+                                         cl::value_desc("DIR"), cl::cat(category));
+static cl::opt<bool> explain("explain", cl::desc("Print each collective: op, axes, bytes, cause (stderr)"), cl::cat(category));
+static cl::opt<bool> timing("timing", cl::desc("Print the seconds of each phase (stderr)"), cl::cat(category));
+
+static constexpr const char *overview = R"(dgc compiler: from a model to a distributed program
+
+  dgc-compile examples/mnist_mlp.mlir --mesh data=2 -o mnist.dgcx
+  dgc-run mnist.dgcx --data examples/data/mnist --epochs 5
+
+PHASE is one of input, model, gradient, place, shard, partition, communicate, kernel, schedule, artifact.
+Exit status: 0 done; 1 the model was refused; 2 the command line was.
+)";
+
+/// The phase that an option names; ends the program with what would be accepted when there is none.
+static dgc::Phase phaseOf(const cl::opt<std::string> &option) {
+  if (std::optional<dgc::Phase> phase = dgc::phaseFromName(option)) {
+    return *phase;
+  }
+  llvm::errs() << "dgc-compile: --" << option.ArgStr << "=" << option << " is no phase; one of "
+               << llvm::join(dgc::phaseNames(), ", ") << " is\n";
+  std::exit(2);
+}
+
+/// Everything of the command line that shapes the plan.
+static std::vector<std::pair<std::string, std::string>> attributes() {
+  std::vector<std::pair<std::string, std::string>> result{{"target", target}};
+  if (!mesh.empty()) {
+    result.push_back({"mesh", mesh});
+  }
+  if (!strategy.empty()) {
+    result.push_back({"strategy", strategy});
+  }
+  return result;
+}
+
+static int run() {
+  dgc::CompileOptions options;
+  options.batch = batch;
+  options.mesh = mesh;
+  options.strategy = strategy;
+  options.target = target;
+  options.from = phaseOf(compileFrom);
+  options.to = phaseOf(compileTo);
+  options.dumpDirectory = dumpPhasesTo;
+  options.explain = explain ? &llvm::errs() : nullptr;
+  options.timing = timing ? &llvm::errs() : nullptr;
+  options.attributes = attributes();
+  if (batch.getNumOccurrences() && batch <= 0) {
+    llvm::errs() << "dgc-compile: --batch=" << batch << ": a batch has at least one example\n";
+    return 2;
+  }
+  if (options.from > options.to) {
+    llvm::errs() << "dgc-compile: --compile-from=" << compileFrom << " is behind --compile-to=" << compileTo << "\n";
+    return 2;
+  }
+
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);
+  if (!file) {
+    llvm::errs() << "dgc-compile: " << error << "\n";
+    return 2;
+  }
+  mlir::DialectRegistry registry;
+  dgc::registerAllDialects(registry);
+  mlir::MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  if (!module) {
+    return 1;
+  }
+
+  std::vector<uint8_t> bytes;
+  if (options.to == dgc::Phase::Artifact) {
+    mlir::FailureOr<std::vector<uint8_t>> compiled = dgc::compile(*module, options);
+    if (failed(compiled)) {
+      return 1;
+    }
+    bytes = *std::move(compiled);
+    if (output == "-" && llvm::outs().is_displayed()) {
+      llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
+      return 2;
+    }
+  } else if (failed(dgc::runPhases(*module, options))) {
+    return 1;
+  }
+  std::unique_ptr<llvm::ToolOutputFile> out = mlir::openOutputFile(output, &error);
+  if (!out) {
+    llvm::errs() << "dgc-compile: " << error << "\n";
+    return 2;
+  }
+  if (options.to == dgc::Phase::Artifact) {
+    out->os().write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  } else {
+    module->print(out->os());
+    out->os() << "\n";
+  }
+  out->os().flush();
+  if (out->os().has_error()) {
+    llvm::errs() << "dgc-compile: cannot write '" << output << "': " << out->os().error().message() << "\n";
+    out->os().clear_error();
+    return 2;
+  }
+  out->keep();
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  dgc::registerAllPasses();
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "dgc-compile " DGC_VERSION "\n"; });
+  cl::ParseCommandLineOptions(argc, argv, overview);
+  return run();
+}
