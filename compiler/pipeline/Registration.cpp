@@ -4,6 +4,7 @@
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "passes/autodiff/Passes.h"
 #include "passes/memory/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,6 +25,7 @@ void dgc::registerAllDialects(mlir::DialectRegistry &registry) {
 }
 
 void dgc::registerAllPasses() {
+  registerAutodiffPasses();
   registerMemoryPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();

@@ -98,6 +98,11 @@ void printOperandTypes(OpAsmPrinter &printer, Operation *,
   detail::printTypesOf(printer, types);
 }
 
+/// `custom<Padding>($padding)`: the low and high padding of each dimension, as
+/// [[low, high], ...].
+ParseResult parsePadding(OpAsmParser &parser, DenseI64ArrayAttr &padding);
+void printPadding(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr padding);
+
 } // namespace mlir::dgc
 
 #endif // DGC_DIALECTS_DGC_ASSEMBLY_H

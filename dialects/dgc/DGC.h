@@ -21,6 +21,7 @@
 
 #include "dialects/dgc/Dialect.h.inc"
 
+#include "dialects/dgc/Geometry.h"
 #include "dialects/dgc/ShardingRule.h"
 
 #define GET_TYPEDEF_CLASSES

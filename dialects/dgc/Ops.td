@@ -1,4 +1,7 @@
 // All ops of the dgc dialect, one family a file, sorted. A family is built because it is listed here.
 
 include "dialects/dgc/ConstantOps.td"
+include "dialects/dgc/ContractionOps.td"
 include "dialects/dgc/ElementwiseOps.td"
+include "dialects/dgc/GradientOps.td"
+include "dialects/dgc/ReductionOps.td"

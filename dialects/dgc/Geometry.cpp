@@ -1,0 +1,56 @@
+// The sizes of windows and convolutions.
+
+#include "dialects/dgc/Geometry.h"
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+/// Checks that `values` has `perDim` entries for each of `rank` dimensions, or
+/// none, each at least `least`.
+static LogicalResult checkList(std::optional<Location> location, StringRef opName, StringRef name,
+                               ArrayRef<int64_t> values, size_t rank, size_t perDim, int64_t least) {
+  if (!values.empty() && values.size() != rank * perDim)
+    return emitOptionalError(location, "'", opName, "' op ", name, " has ", values.size() / perDim,
+                             " entries where there are ", rank,
+                             " dimensions to slide over; give one for each, or "
+                             "leave it out");
+  for (int64_t value : values)
+    if (value < least)
+      return emitOptionalError(location, "'", opName, "' op ", name, " must be at least ", least,
+                               " everywhere, but has ", value);
+  return success();
+}
+
+FailureOr<SmallVector<WindowDim>> mlir::dgc::inferWindow(std::optional<Location> location, StringRef opName,
+                                                         ArrayRef<int64_t> input, ArrayRef<int64_t> window,
+                                                         const WindowAttributes &attributes) {
+  size_t rank = input.size();
+  if (window.size() != rank)
+    return emitOptionalError(location, "'", opName, "' op the window has ", window.size(),
+                             " dimensions where there are ", rank, " to slide over");
+  if (failed(checkList(location, opName, "window", window, rank, 1, 1)) ||
+      failed(checkList(location, opName, "strides", attributes.strides, rank, 1, 1)) ||
+      failed(checkList(location, opName, "padding", attributes.padding, rank, 2, 0)) ||
+      failed(checkList(location, opName, "dilation", attributes.dilation, rank, 1, 1)) ||
+      failed(checkList(location, opName, "lhs_dilation", attributes.inputDilation, rank, 1, 1)))
+    return failure();
+
+  auto entry = [](ArrayRef<int64_t> list, size_t i, int64_t otherwise) { return list.empty() ? otherwise : list[i]; };
+  SmallVector<WindowDim> dims;
+  for (size_t i = 0; i < rank; ++i) {
+    WindowDim dim{input[i], window[i]};
+    dim.stride = entry(attributes.strides, i, 1);
+    dim.low = entry(attributes.padding, 2 * i, 0);
+    dim.high = entry(attributes.padding, 2 * i + 1, 0);
+    dim.dilation = entry(attributes.dilation, i, 1);
+    dim.inputDilation = entry(attributes.inputDilation, i, 1);
+    int64_t padded = dim.dilatedInput() + dim.low + dim.high;
+    if (dim.dilatedWindow() > padded)
+      return emitOptionalError(location, "'", opName, "' op the window covers ", dim.dilatedWindow(),
+                               " elements of dimension ", i, ", which has only ", padded,
+                               " with its padding; use a smaller window or more padding");
+    dim.output = (padded - dim.dilatedWindow()) / dim.stride + 1;
+    dims.push_back(dim);
+  }
+  return dims;
+}

@@ -1,0 +1,59 @@
+//===- Geometry.h - the sizes of windows and convolutions -------*- C++ -*-===//
+//
+// What sliding-window ops compute, with all defaults filled in.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_DIALECTS_DGC_GEOMETRY_H
+#define DGC_DIALECTS_DGC_GEOMETRY_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <optional>
+
+namespace mlir::dgc {
+
+/// One dimension over which a window slides. Output element o sees the elements
+///   o * stride + k * dilation - low   for k in [0, window)
+/// of the input after `inputDilation - 1` zeros were put between its elements.
+struct WindowDim {
+  int64_t input = 1, window = 1, output = 1;
+  int64_t stride = 1, low = 0, high = 0, dilation = 1, inputDilation = 1;
+
+  /// The extent of the dilated input and of the dilated window.
+  int64_t dilatedInput() const { return input == 0 ? 0 : (input - 1) * inputDilation + 1; }
+  int64_t dilatedWindow() const { return (window - 1) * dilation + 1; }
+
+  /// True when each output element sees just the input element at its place.
+  bool isPointwise() const { return window == 1 && stride == 1 && low == 0 && high == 0 && inputDilation == 1; }
+  /// True when the windows lie side by side and cover the whole input.
+  bool isTiled() const {
+    return window == stride && low == 0 && high == 0 && dilation == 1 && inputDilation == 1 && input == output * window;
+  }
+};
+
+struct ConvolutionGeometry {
+  int64_t batch = 1, inputChannels = 1, outputChannels = 1, groups = 1;
+  llvm::SmallVector<WindowDim> spatial;
+
+  int64_t channelsPerGroup() const { return inputChannels / groups; }
+};
+
+/// The attributes of a sliding window: one entry per dimension (`padding`: low
+/// and high), or none for the default.
+struct WindowAttributes {
+  llvm::ArrayRef<int64_t> strides, padding, dilation, inputDilation;
+};
+
+/// Combines sizes and attributes; the output sizes are computed. An attribute
+/// that does not fit is reported at `location` (when there is one) as an error
+/// of the op `opName`.
+FailureOr<llvm::SmallVector<WindowDim>> inferWindow(std::optional<Location> location, llvm::StringRef opName,
+                                                    llvm::ArrayRef<int64_t> input, llvm::ArrayRef<int64_t> window,
+                                                    const WindowAttributes &attributes);
+
+} // namespace mlir::dgc
+
+#endif // DGC_DIALECTS_DGC_GEOMETRY_H

@@ -1,0 +1,74 @@
+// Replaces composite ops by their decompositions.
+
+#include "passes/autodiff/Decompose.h"
+#include "passes/autodiff/Passes.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using mlir::dgc::DecomposableOpInterface;
+
+namespace dgc {
+#define GEN_PASS_DEF_DECOMPOSEPASS
+#include "passes/autodiff/Passes.h.inc"
+} // namespace dgc
+
+namespace {
+
+/// Remembers the ops that a builder makes, in order.
+struct BuiltOps : OpBuilder::Listener {
+  explicit BuiltOps(SmallVectorImpl<Operation *> &ops) : ops(ops) {}
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { ops.push_back(op); }
+  SmallVectorImpl<Operation *> &ops;
+};
+
+struct DecomposePass : ::dgc::impl::DecomposePassBase<DecomposePass> {
+  using DecomposePassBase::DecomposePassBase;
+
+  void runOnOperation() override {
+    llvm::StringSet<> kept;
+    kept.insert_range(keep);
+    SmallVector<Operation *> worklist;
+    getOperation()->walk([&](DecomposableOpInterface op) { worklist.push_back(op); });
+    for (size_t i = 0; i < worklist.size(); ++i) {
+      auto op = dyn_cast<DecomposableOpInterface>(worklist[i]);
+      if (!op || kept.contains(op->getName().getStringRef()))
+        continue;
+      if (failed(::dgc::decomposeInPlace(op, worklist)))
+        return signalPassFailure();
+      ++numDecomposed;
+    }
+  }
+};
+
+} // namespace
+
+namespace dgc {
+
+LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Operation *> &built) {
+  for (Type type : op->getOperandTypes())
+    if (isa<mlir::dgc::UntypedType>(type))
+      return op->emitOpError("cannot be decomposed before the types are "
+                             "inferred; run dgc-infer-types first");
+  BuiltOps listener(built);
+  OpBuilder builder(op, &listener);
+  FailureOr<SmallVector<Value>> values = op.decompose(builder);
+  if (failed(values))
+    return failure();
+  for (auto [value, result] : llvm::zip_equal(*values, op->getResults()))
+    if (!mlir::dgc::equalUpToEncoding(value.getType(), result.getType()))
+      return op->emitOpError("decomposes into a value of type ")
+             << value.getType() << " for its result of type " << result.getType();
+  // What a strategy or the user wrote on the composite holds for the value that
+  // takes its place.
+  if (op->getNumResults() == 1) {
+    Operation *maker = values->front().getDefiningOp();
+    if (maker && maker->getNumResults() == 1 && llvm::is_contained(built, maker))
+      for (NamedAttribute attribute : op->getDiscardableAttrs())
+        maker->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  }
+  op->replaceAllUsesWith(*values);
+  op->erase();
+  return success();
+}
+
+} // namespace dgc

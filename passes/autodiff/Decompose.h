@@ -1,0 +1,18 @@
+//===- Decompose.h - replace a composite op ---------------------*- C++ -*-===//
+
+#ifndef DGC_PASSES_AUTODIFF_DECOMPOSE_H
+#define DGC_PASSES_AUTODIFF_DECOMPOSE_H
+
+#include "dialects/dgc/DGC.h"
+
+namespace dgc {
+
+/// Replaces the op by its decomposition, one level deep, and appends the ops
+/// that were built to `built`, in order. Fails, with a diagnostic, where the op
+/// cannot be decomposed.
+mlir::LogicalResult decomposeInPlace(mlir::dgc::DecomposableOpInterface op,
+                                     llvm::SmallVectorImpl<mlir::Operation *> &built);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_AUTODIFF_DECOMPOSE_H
