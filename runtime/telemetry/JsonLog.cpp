@@ -1,0 +1,136 @@
+// Writes lines of JSON.
+#include "runtime/telemetry/JsonLog.h"
+
+#include <charconv>
+#include <cmath>
+#include <unistd.h>
+
+using namespace dgc::rt;
+
+static void appendString(std::string_view text, std::string &out) {
+  static const char hex[] = "0123456789abcdef";
+  out += '"';
+  for (char c : text) {
+    unsigned char u = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (u < 0x20) {
+      out += "\\u00";
+      out += hex[u >> 4];
+      out += hex[u & 15];
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+static void appendNumber(double value, std::string &out) {
+  char text[32];
+  if (!std::isfinite(value)) {
+    out += "null";
+    return;
+  }
+  out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+static void appendNumber(int64_t value, std::string &out) {
+  char text[32];
+  out.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+void dgc::rt::appendJson(const LogEvent &event, std::string &out) {
+  out += "{\"event\":";
+  appendString(event.event, out);
+  auto number = [&](std::string_view key, const auto &value) {
+    if (!value)
+      return;
+    out += ",\"";
+    out += key;
+    out += "\":";
+    using Value = std::decay_t<decltype(*value)>;
+    if constexpr (std::is_integral_v<Value>)
+      appendNumber(static_cast<int64_t>(*value), out);
+    else
+      appendNumber(*value, out);
+  };
+  number("step", event.step);
+  number("epoch", event.epoch);
+  number("loss", event.loss);
+  if (!event.metrics.empty()) {
+    out += ",\"metrics\":{";
+    for (size_t i = 0; i < event.metrics.size(); ++i) {
+      if (i)
+        out += ',';
+      appendString(event.metrics[i].name, out);
+      out += ':';
+      appendNumber(event.metrics[i].value, out);
+    }
+    out += '}';
+  }
+  number("ms", event.ms);
+  number("samples_per_s", event.samplesPerSecond);
+  number("rank", event.rank);
+  if (!event.message.empty()) {
+    out += ",\"message\":";
+    appendString(event.message, out);
+  }
+  out += "}\n";
+}
+
+namespace {
+class StandardOutput final : public WritableFile {
+public:
+  absl::Status write(std::span<const std::byte> data) override {
+    while (!data.empty()) {
+      ssize_t n = ::write(STDOUT_FILENO, data.data(), data.size());
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n < 0)
+        return errnoStatus(errno, "cannot write standard output");
+      data = data.subspan(static_cast<size_t>(n));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status sync() override { return absl::OkStatus(); }
+  absl::Status close() override { return absl::OkStatus(); }
+};
+} // namespace
+
+absl::StatusOr<std::unique_ptr<JsonLog>>
+JsonLog::open(Disk &disk, Clock &clock, const std::string &path) {
+  if (path == "-")
+    return std::unique_ptr<JsonLog>(
+        new JsonLog(std::make_unique<StandardOutput>(), clock));
+  auto file = disk.create(path);
+  if (!file.ok())
+    return annotate(file.status(), "--log-json");
+  return std::unique_ptr<JsonLog>(new JsonLog(*std::move(file), clock));
+}
+
+JsonLog::JsonLog(std::unique_ptr<WritableFile> file, Clock &clock)
+    : file(std::move(file)), clock(clock), lastFlush(clock.now()) {
+  held.reserve(1 << 16);
+}
+
+JsonLog::~JsonLog() { flush().IgnoreError(); }
+
+absl::Status JsonLog::add(const LogEvent &event) {
+  if (!status.ok())
+    return status;
+  appendJson(event, held);
+  bool wait = event.event == "step" && held.size() < (1 << 15) &&
+              clock.now() - lastFlush < 500_ms;
+  return wait ? status : flush();
+}
+
+absl::Status JsonLog::flush() {
+  lastFlush = clock.now();
+  if (status.ok() && !held.empty())
+    status = annotate(file->write(held), "--log-json");
+  held.clear();
+  return status;
+}

@@ -1,0 +1,53 @@
+// --log-json: a line of JSON for each thing that happens.
+#pragma once
+
+#include "runtime/base/Clock.h"
+#include "runtime/base/Disk.h"
+#include "runtime/telemetry/Progress.h"
+
+#include <memory>
+#include <optional>
+
+namespace dgc::rt {
+
+/// One line. What is not there is left out of it.
+struct LogEvent {
+  std::string_view event; // step, epoch, evaluate, end, error
+  std::optional<int64_t> step, epoch;
+  std::optional<double> loss;
+  std::span<const Metric> metrics; // an object by name
+  std::optional<double> ms, samplesPerSecond;
+  std::optional<int> rank;
+  std::string_view message;
+};
+
+/// `event` as one line with a line feed. Numbers have the digits that bring
+/// back the same bits; one that is not finite is null. Appends to `out`.
+void appendJson(const LogEvent &event, std::string &out);
+
+/// Used by one thread. Lines of steps are held back until half a second is
+/// over; every other line is written at once.
+class JsonLog {
+public:
+  /// Creates the file; "-" is standard output.
+  static absl::StatusOr<std::unique_ptr<JsonLog>> open(Disk &disk, Clock &clock,
+                                                       const std::string &path);
+  /// Writes what is held back.
+  ~JsonLog();
+
+  /// The first error stays the result of all later calls, and nothing more is
+  /// written: a full disk does not end a run.
+  absl::Status add(const LogEvent &event);
+  absl::Status flush();
+
+private:
+  JsonLog(std::unique_ptr<WritableFile> file, Clock &clock);
+
+  std::unique_ptr<WritableFile> file;
+  Clock &clock;
+  TimeNs lastFlush;
+  std::string held;
+  absl::Status status;
+};
+
+} // namespace dgc::rt

@@ -1,0 +1,162 @@
+// Prints plans.
+#include "runtime/telemetry/PlanSummary.h"
+
+#include "runtime/artifact/Mesh.h"
+#include "runtime/base/Shape.h"
+#include "runtime/base/Status.h"
+#include "runtime/telemetry/Progress.h"
+
+#include <algorithm>
+#include <cctype>
+
+using namespace dgc::rt;
+namespace fb = dgc::artifact;
+
+template <typename T> static size_t sizeOfVector(const T *vector) {
+  return vector ? vector->size() : 0;
+}
+
+static std::string text(const flatbuffers::String *value) {
+  return value ? value->str() : "";
+}
+
+static uint64_t sectionBytes(const fb::Plan &plan, int32_t index) {
+  return index < 0 ? 0 : plan.sections()->Get(index)->data()->size();
+}
+
+uint64_t dgc::rt::workerBytes(const fb::Plan &plan) {
+  return plan.private_bytes() + plan.shared_bytes() +
+         sectionBytes(plan, plan.constant_section()) +
+         sectionBytes(plan, plan.object_section());
+}
+
+/// "1 kernel", "3 kernels".
+static std::string plural(uint64_t n, std::string_view what) {
+  return str(n, " ", what, n == 1 ? "" : "s");
+}
+
+static std::string axisNames(const fb::Plan &plan,
+                             const flatbuffers::Vector<uint32_t> *axes) {
+  std::string names;
+  for (uint32_t axis : toVector(axes))
+    names +=
+        str(names.empty() ? "" : ",", text(plan.mesh()->Get(axis)->name()));
+  return names.empty() ? "-" : names;
+}
+
+/// The enumerator of the schema in the words of the tools: AllReduce is
+/// all_reduce.
+static std::string snakeCase(const char *name) {
+  std::string out;
+  for (; *name; ++name) {
+    unsigned char c = static_cast<unsigned char>(*name);
+    if (std::isupper(c) && !out.empty())
+      out += '_';
+    out += static_cast<char>(std::tolower(c));
+  }
+  return out;
+}
+
+static std::string workers(const fb::Plan &plan) {
+  std::string out = plural(plan.world_size(), "worker");
+  for (size_t i = 0; i < sizeOfVector(plan.mesh()); ++i) {
+    const fb::MeshAxis *axis = plan.mesh()->Get(i);
+    out += str(i ? " x " : ", mesh ", text(axis->name()), "=", axis->size());
+  }
+  return out + str(", global batch ", plan.global_batch());
+}
+
+/// Elements and bytes of all variables, whole.
+static std::string variables(const fb::Plan &plan) {
+  uint64_t elements[3] = {}, bytes = 0;
+  for (size_t i = 0; i < sizeOfVector(plan.variables()); ++i) {
+    const fb::Variable *variable = plan.variables()->Get(i);
+    const fb::Buffer *buffer = plan.variable_buffers()->Get(variable->buffer());
+    std::vector<int64_t> shape = toVector(variable->global_shape());
+    DType dtype = toDType(buffer->dtype());
+    uint64_t size = byteSize(dtype, shape).value_or(0);
+    bytes += size;
+    elements[static_cast<size_t>(variable->role())] += size / sizeOf(dtype);
+  }
+  return str(sizeOfVector(plan.variables()), " (",
+             formatCount(static_cast<double>(elements[0])), " weights, ",
+             formatCount(static_cast<double>(elements[1])),
+             " of optimizer state, ",
+             formatCount(static_cast<double>(elements[2])), " statistics), ",
+             formatBytes(bytes));
+}
+
+/// One line about a collective; adds its bytes to `total`.
+static std::string collective(const fb::Plan &plan,
+                              const fb::Collective &action, uint64_t &total) {
+  DType dtype = toDType(action.dtype());
+  uint64_t bytes =
+      std::max(action.src_count(), action.dst_count()) * sizeOf(dtype);
+  total += bytes;
+  bool reduces = action.kind() == fb::CollectiveKind::AllReduce ||
+                 action.kind() == fb::CollectiveKind::ReduceScatter;
+  std::string kind = snakeCase(fb::EnumNameCollectiveKind(action.kind()));
+  if (reduces)
+    kind += " " + snakeCase(fb::EnumNameReduction(action.reduction()));
+  return str("    ", action.id(), ": ", kind, " over ",
+             axisNames(plan, action.axes()), ", ", nameOf(dtype), " x ",
+             std::max(action.src_count(), action.dst_count()), " = ",
+             formatBytes(bytes), text(action.origin()).empty() ? "" : ", ",
+             text(action.origin()), "\n");
+}
+
+static std::string program(const fb::Plan &plan, const fb::Program &program) {
+  uint64_t kernels = 0, library = 0, transfers = 0, collectives = 0, bytes = 0;
+  std::string lines;
+  for (size_t i = 0; i < sizeOfVector(program.steps()); ++i) {
+    const fb::Step *step = program.steps()->Get(i);
+    switch (step->action_type()) {
+    case fb::Action::KernelCall:
+      ++kernels;
+      break;
+    case fb::Action::Matmul:
+    case fb::Action::Convolution:
+    case fb::Action::Pool:
+      ++library;
+      break;
+    case fb::Action::Collective:
+      ++collectives;
+      lines += collective(plan, *step->action_as_Collective(), bytes);
+      break;
+    case fb::Action::Send:
+    case fb::Action::Receive:
+      ++transfers;
+      break;
+    default:
+      break;
+    }
+  }
+  std::string out = str("program ", text(program.name()), ": ",
+                        plural(sizeOfVector(program.steps()), "step"), " (",
+                        plural(kernels, "kernel"), ", ",
+                        plural(library, "library call"), ")\n");
+  out += str("  communication per step: ", plural(collectives, "collective"),
+             ", ", formatBytes(bytes));
+  if (transfers)
+    out += str(", ", plural(transfers, "send or receive"));
+  return out + "\n" + lines;
+}
+
+std::string dgc::rt::summarize(const fb::Plan &plan) {
+  std::string out =
+      str("plan ", text(plan.model()), " by ", text(plan.producer()), " for ",
+          text(plan.target()->kind()));
+  if (plan.target()->cpu() && plan.target()->cpu()->size())
+    out += str(" (", text(plan.target()->cpu()), ")");
+  out += str("\nworkers: ", workers(plan), "\n");
+  out += str("variables: ", variables(plan), "\n");
+  out +=
+      str("memory per worker, peak: ", formatBytes(workerBytes(plan)),
+          " (private ", plan.private_bytes(), " B, shared ",
+          plan.shared_bytes(), " B, constants ",
+          sectionBytes(plan, plan.constant_section()), " B, code ",
+          sectionBytes(plan, plan.object_section()), " B), and the data set\n");
+  for (size_t i = 0; i < sizeOfVector(plan.programs()); ++i)
+    out += program(plan, *plan.programs()->Get(i));
+  return out;
+}

@@ -1,0 +1,203 @@
+// Formats progress.
+#include "runtime/telemetry/Progress.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+using namespace dgc::rt;
+
+namespace {
+/// A line under construction, in place. What does not fit is cut.
+class Line {
+public:
+  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = std::vsnprintf(text + size, sizeof text - size, format, args);
+    va_end(args);
+    size =
+        std::min(size + static_cast<size_t>(std::max(n, 0)), sizeof text - 1);
+  }
+  void cut(size_t width) { size = std::min(size, width); }
+  std::string_view view() const { return {text, size}; }
+
+private:
+  char text[1024];
+  size_t size = 0;
+};
+
+/// formatCount, formatBytes and formatDuration without allocation.
+struct Small {
+  char text[32];
+};
+} // namespace
+
+static Small scaled(double value, const char *const *units) {
+  Small out;
+  int unit = 0;
+  // 999.5 would print as 1000 with three digits.
+  for (; value >= 999.5 && units[unit + 1]; ++unit)
+    value /= 1000;
+  int decimals = unit == 0 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  std::snprintf(out.text, sizeof out.text, "%.*f%s", decimals, value,
+                units[unit]);
+  return out;
+}
+
+static Small count(double value) {
+  static const char *const units[] = {"", "k", "M", "G", "T", nullptr};
+  return scaled(std::max(value, 0.0), units);
+}
+
+static Small duration(double seconds) {
+  Small out;
+  if (!(seconds < 360000)) { // also NaN
+    std::snprintf(out.text, sizeof out.text, "-:--");
+    return out;
+  }
+  long s = std::lround(std::max(seconds, 0.0));
+  if (s >= 3600)
+    std::snprintf(out.text, sizeof out.text, "%ld:%02ld:%02ld", s / 3600,
+                  s / 60 % 60, s % 60);
+  else
+    std::snprintf(out.text, sizeof out.text, "%ld:%02ld", s / 60, s % 60);
+  return out;
+}
+
+std::string dgc::rt::formatDuration(double seconds) {
+  return duration(seconds).text;
+}
+std::string dgc::rt::formatCount(double value) { return count(value).text; }
+std::string dgc::rt::formatBytes(uint64_t bytes) {
+  static const char *const units[] = {" B",  " kB", " MB",  " GB",
+                                      " TB", " PB", nullptr};
+  return scaled(static_cast<double>(bytes), units).text;
+}
+
+ProgressOptions dgc::rt::progressOptionsFor(int fd) {
+  ProgressOptions options;
+  const char *term = std::getenv("TERM");
+  options.terminal = ::isatty(fd) && term && std::strcmp(term, "dumb") != 0;
+  winsize size{};
+  if (options.terminal && ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
+    options.width = size.ws_col;
+  return options;
+}
+
+Progress::Progress(std::function<void(std::string_view)> write, Clock &clock,
+                   const ProgressOptions &options)
+    : write(std::move(write)), clock(clock), options(options) {
+  if (this->options.interval == 0)
+    this->options.interval = options.terminal ? 100_ms : 5_s;
+  start();
+}
+
+void Progress::start() {
+  startTime = lastPrint = epochStart = clock.now();
+  samplesSincePrint = stepsSincePrint = 0;
+}
+
+void Progress::step(const StepReport &report) {
+  last = report;
+  lastMetrics.assign(report.metrics.begin(), report.metrics.end());
+  metricSums.resize(report.metrics.size());
+  double w = static_cast<double>(report.validCount);
+  lossSum += report.loss * w;
+  weight += w;
+  for (size_t i = 0; i < metricSums.size(); ++i)
+    metricSums[i] += report.metrics[i].value * w;
+  epochSamples += report.validCount;
+  samplesSincePrint += report.validCount;
+  ++stepsSincePrint;
+  ++stepsDone;
+  if (clock.now() - lastPrint >= options.interval)
+    print();
+}
+
+void Progress::print() {
+  TimeNs now = clock.now();
+  double seconds = static_cast<double>(now - lastPrint) * 1e-9;
+  double perStep = seconds / static_cast<double>(stepsSincePrint);
+  double rate = static_cast<double>(samplesSincePrint) / seconds;
+  // The first figure counts alone; later ones move it by a third.
+  double mix = secondsPerStep == 0 ? 1.0 : 1.0 / 3;
+  secondsPerStep += mix * (perStep - secondsPerStep);
+  samplesPerSecond += mix * (rate - samplesPerSecond);
+  lastPrint = now;
+  samplesSincePrint = stepsSincePrint = 0;
+
+  Line line;
+  line.add("epoch %lld", static_cast<long long>(last.epoch + 1));
+  if (options.epochs > 0)
+    line.add("/%lld", static_cast<long long>(options.epochs));
+  line.add("  step %lld/%lld", static_cast<long long>(last.step + 1),
+           static_cast<long long>(options.stepsPerEpoch));
+  line.add("  loss %.4f", last.loss);
+  for (const Metric &metric : lastMetrics)
+    line.add("  %.*s %.4f", static_cast<int>(metric.name.size()),
+             metric.name.data(), metric.value);
+  line.add("  %s samples/s", count(samplesPerSecond).text);
+  if (options.totalSteps > 0)
+    line.add("  %s left",
+             duration(secondsPerStep *
+                      static_cast<double>(options.totalSteps - stepsDone))
+                 .text);
+  if (!options.terminal) {
+    line.add("\n");
+    write(line.view());
+    return;
+  }
+  // The last column stays free: some terminals wrap as soon as it is written.
+  line.cut(static_cast<size_t>(std::max(options.width - 1, 1)));
+  write("\r");
+  write(line.view());
+  write("\x1b[K");
+  lineShown = true;
+}
+
+void Progress::clear() {
+  if (lineShown)
+    write("\r\x1b[K");
+  lineShown = false;
+}
+
+void Progress::endEpoch() {
+  clear();
+  TimeNs now = clock.now();
+  double seconds = static_cast<double>(now - epochStart) * 1e-9;
+  Line line;
+  line.add("epoch %lld", static_cast<long long>(last.epoch + 1));
+  if (options.epochs > 0)
+    line.add("/%lld", static_cast<long long>(options.epochs));
+  if (weight > 0) {
+    line.add("  loss %.4f", lossSum / weight);
+    for (size_t i = 0; i < metricSums.size(); ++i)
+      line.add("  %.*s %.4f", static_cast<int>(lastMetrics[i].name.size()),
+               lastMetrics[i].name.data(), metricSums[i] / weight);
+  }
+  line.add("  %s samples/s  %.1f s\n",
+           count(static_cast<double>(epochSamples) / seconds).text, seconds);
+  write(line.view());
+  lossSum = weight = 0;
+  std::fill(metricSums.begin(), metricSums.end(), 0.0);
+  epochSamples = 0;
+  epochStart = lastPrint = now;
+  samplesSincePrint = stepsSincePrint = 0;
+}
+
+void Progress::line(std::string_view text) {
+  clear();
+  write(text);
+  write("\n");
+  // What happened meanwhile (an evaluation) is not time of training steps.
+  if (stepsSincePrint == 0)
+    epochStart = lastPrint = clock.now();
+}
+
+void Progress::finish() { clear(); }
