@@ -5,8 +5,7 @@
 using namespace mlir;
 using namespace mlir::dgc;
 
-ParseResult mlir::dgc::detail::parseTypesInto(OpAsmParser &parser,
-                                              ArrayRef<Type *> slots) {
+ParseResult mlir::dgc::detail::parseTypesInto(OpAsmParser &parser, ArrayRef<Type *> slots) {
   if (failed(parser.parseOptionalColon())) {
     for (Type *slot : slots)
       *slot = UntypedType::get(parser.getContext());
@@ -19,11 +18,10 @@ ParseResult mlir::dgc::detail::parseTypesInto(OpAsmParser &parser,
   if (types.size() == 1)
     types.resize(slots.size(), types.front());
   if (types.size() != slots.size())
-    return parser.emitError(location)
-           << types.size() << " types for " << slots.size()
-           << " operands: write one type for each operand, or a single one "
-              "where all "
-              "operands have the same type";
+    return parser.emitError(location) << types.size() << " types for " << slots.size()
+                                      << " operands: write one type for each operand, or a single one "
+                                         "where all "
+                                         "operands have the same type";
   for (auto [slot, type] : llvm::zip_equal(slots, types))
     *slot = type;
   return success();

@@ -65,6 +65,8 @@ def DGC_LogicTensor : DGC_TensorOf<[DGC_Int, DGC_Pred],
     "a tensor of static shape of integers (i8 to i64, ui8 to ui64) or i1">;
 def DGC_PredTensor : DGC_TensorOf<[DGC_Pred], "a tensor of static shape of i1">;
 
+def DGC_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+
 // A pure op whose result types follow from its operands and attributes. The class of the op defines
 //   static LogicalResult inferTypes(std::optional<Location>, Adaptor, SmallVectorImpl<Type> &);
 // which is called only when every operand has a tensor type. Types that differ in encoding alone are

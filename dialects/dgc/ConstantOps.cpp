@@ -17,9 +17,7 @@ void registerConstantOps(DGCDialect &dialect) {
 }
 } // namespace mlir::dgc
 
-LogicalResult ConstantOp::inferTypes(std::optional<Location> location,
-                                     Adaptor adaptor,
-                                     SmallVectorImpl<Type> &types) {
+LogicalResult ConstantOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getValue().getType());
   return success();
 }
@@ -27,6 +25,4 @@ LogicalResult ConstantOp::inferTypes(std::optional<Location> location,
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 // A constant is there wherever it is needed: each device makes its own part.
-ShardingRule ConstantOp::getShardingRule() {
-  return ShardingRuleBuilder(*this).elementwise().build();
-}
+ShardingRule ConstantOp::getShardingRule() { return ShardingRuleBuilder(*this).elementwise().build(); }

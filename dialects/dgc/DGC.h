@@ -1,6 +1,5 @@
 //===- DGC.h - the dgc dialect ----------------------------------*- C++ -*-===//
 //
-//
 // The one header to include: dialect, types, attributes, interfaces and ops.
 //
 //===----------------------------------------------------------------------===//

@@ -41,8 +41,7 @@ void DGCDialect::initialize() {
 #undef DGC_OP_FAMILY
 }
 
-Operation *DGCDialect::materializeConstant(OpBuilder &builder, Attribute value,
-                                           Type type, Location location) {
+Operation *DGCDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location location) {
   auto elements = dyn_cast<ElementsAttr>(value);
   if (!elements || elements.getType() != type)
     return nullptr;
@@ -50,8 +49,7 @@ Operation *DGCDialect::materializeConstant(OpBuilder &builder, Attribute value,
 }
 
 bool mlir::dgc::anyUntyped(ValueRange values) {
-  return llvm::any_of(values.getTypes(),
-                      [](Type type) { return isa<UntypedType>(type); });
+  return llvm::any_of(values.getTypes(), [](Type type) { return isa<UntypedType>(type); });
 }
 
 RankedTensorType mlir::dgc::withoutEncoding(RankedTensorType type) {
@@ -63,7 +61,6 @@ bool mlir::dgc::equalUpToEncoding(TypeRange a, TypeRange b) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor ? withoutEncoding(tensor) : type;
   };
-  return a.size() == b.size() && llvm::all_of(llvm::zip(a, b), [&](auto pair) {
-           return strip(std::get<0>(pair)) == strip(std::get<1>(pair));
-         });
+  return a.size() == b.size() &&
+         llvm::all_of(llvm::zip(a, b), [&](auto pair) { return strip(std::get<0>(pair)) == strip(std::get<1>(pair)); });
 }

@@ -1,7 +1,9 @@
-// Elementwise ops.
+// Elementwise ops: types and simplifications. Their scalar bodies are in
+// ElementwiseScalars.cpp, their derivatives in ElementwiseGradients.cpp.
 
 #include "dialects/dgc/Assembly.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "dialects/dgc/OpSupport.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::dgc;
@@ -18,23 +20,129 @@ void registerElementwiseOps(DGCDialect &dialect) {
 }
 } // namespace mlir::dgc
 
-LogicalResult AddOp::inferTypes(std::optional<Location> location,
-                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  types.push_back(
-      withoutEncoding(cast<RankedTensorType>(adaptor.getLhs().getType())));
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+static RankedTensorType withElement(Type tensor, Type element) {
+  return RankedTensorType::get(cast<RankedTensorType>(tensor).getShape(), element);
+}
+
+LogicalResult CompareOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  Type lhs = adaptor.getLhs().getType();
+  if (failed(checkSameType(location, getOperationName(), lhs, adaptor.getRhs().getType())))
+    return failure();
+  types.push_back(withElement(lhs, IntegerType::get(lhs.getContext(), 1)));
   return success();
 }
-ShardingRule AddOp::getShardingRule() {
-  return ShardingRuleBuilder(*this).elementwise().build();
+
+LogicalResult ConvertOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(withElement(adaptor.getOperand().getType(), adaptor.getElementType()));
+  return success();
 }
-Value AddOp::buildScalar(OpBuilder &builder, Location location,
-                         ValueRange scalars) {
-  if (isa<FloatType>(scalars[0].getType()))
-    return arith::AddFOp::create(builder, location, scalars[0], scalars[1]);
-  return arith::AddIOp::create(builder, location, scalars[0], scalars[1]);
+
+LogicalResult IsFiniteOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  Type type = adaptor.getOperand().getType();
+  types.push_back(withElement(type, IntegerType::get(type.getContext(), 1)));
+  return success();
 }
-SmallVector<Value> AddOp::buildGradients(OpBuilder &builder,
-                                         ValueRange resultGradients,
-                                         const llvm::BitVector &wanted) {
-  return {resultGradients[0], resultGradients[0]};
+
+LogicalResult SelectOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  ValueRange branches = adaptor.getOperands().drop_front();
+  if (failed(checkSameType(location, getOperationName(), adaptor.getPred().getType(), branches.front().getType(),
+                           /*elementsMayDiffer=*/true)))
+    return failure();
+  return inferSameType(location, getOperationName(), branches, types);
+}
+
+//===----------------------------------------------------------------------===//
+// Linearity
+//===----------------------------------------------------------------------===//
+
+bool ConvertOp::losesNothing() {
+  auto from = dyn_cast<FloatType>(getElementTypeOrSelf(getOperand()));
+  auto to = dyn_cast<FloatType>(getElementType());
+  if (!from || !to)
+    return false;
+  return from == to || (from.getWidth() < to.getWidth());
+}
+
+bool SelectOp::isLinearInBranch(int index) {
+  return index == -1 || (index == 1 && isSplatOf(getOnFalse(), 0)) || (index == 2 && isSplatOf(getOnTrue(), 0));
+}
+
+//===----------------------------------------------------------------------===//
+// Simplifications
+//===----------------------------------------------------------------------===//
+
+/// `value` when it can stand for the result of `op`.
+static OpFoldResult ifSameType(Operation *op, Value value) {
+  return value.getType() == op->getResult(0).getType() ? OpFoldResult(value) : OpFoldResult();
+}
+
+OpFoldResult AddOp::simplify(ArrayRef<Attribute> constants) {
+  if (isSplatOf(constants[1], 0))
+    return ifSameType(*this, getLhs());
+  return {};
+}
+
+OpFoldResult SubtractOp::simplify(ArrayRef<Attribute> constants) {
+  if (isSplatOf(constants[1], 0))
+    return ifSameType(*this, getLhs());
+  return {};
+}
+
+OpFoldResult MultiplyOp::simplify(ArrayRef<Attribute> constants) {
+  if (isSplatOf(constants[1], 1))
+    return ifSameType(*this, getLhs());
+  // A float may be infinite or NaN.
+  if (!isFloat(getType()) && isSplatOf(constants[1], 0) && getRhs().getType() == getType())
+    return constants[1];
+  return {};
+}
+
+OpFoldResult DivideOp::simplify(ArrayRef<Attribute> constants) {
+  if (isSplatOf(constants[1], 1))
+    return ifSameType(*this, getLhs());
+  return {};
+}
+
+OpFoldResult PowerOp::simplify(ArrayRef<Attribute> constants) {
+  if (isSplatOf(constants[1], 1))
+    return ifSameType(*this, getLhs());
+  return {};
+}
+
+OpFoldResult MaximumOp::simplify(ArrayRef<Attribute>) {
+  return getLhs() == getRhs() ? ifSameType(*this, getLhs()) : OpFoldResult();
+}
+
+OpFoldResult MinimumOp::simplify(ArrayRef<Attribute>) {
+  return getLhs() == getRhs() ? ifSameType(*this, getLhs()) : OpFoldResult();
+}
+
+OpFoldResult NegateOp::simplify(ArrayRef<Attribute>) {
+  if (auto inner = getOperand().getDefiningOp<NegateOp>())
+    return ifSameType(*this, inner.getOperand());
+  return {};
+}
+
+OpFoldResult NotOp::simplify(ArrayRef<Attribute>) {
+  if (auto inner = getOperand().getDefiningOp<NotOp>())
+    return ifSameType(*this, inner.getOperand());
+  return {};
+}
+
+OpFoldResult ConvertOp::simplify(ArrayRef<Attribute>) {
+  if (isa<UntypedType>(getType()))
+    return {};
+  return ifSameType(*this, getOperand());
+}
+
+OpFoldResult SelectOp::simplify(ArrayRef<Attribute> constants) {
+  if (getOnTrue() == getOnFalse())
+    return ifSameType(*this, getOnTrue());
+  if (auto pred = dyn_cast_or_null<SplatElementsAttr>(constants[0]))
+    return ifSameType(*this, pred.getSplatValue<bool>() ? getOnTrue() : getOnFalse());
+  return {};
 }

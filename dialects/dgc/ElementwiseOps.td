@@ -1,27 +1,423 @@
-// Elementwise ops: every element of the result depends on the elements of the operands at the same place.
+// Elementwise ops: every element of the result depends on the elements of the
+// operands at the same place.
 
 #ifndef DGC_ELEMENTWISE_OPS_TD
 #define DGC_ELEMENTWISE_OPS_TD
 
 include "dialects/dgc/Attrs.td"
 
-class DGC_ElementwiseOp<string mnemonic, list<Trait> traits = []>
+// `flops` is the cost of an element; `linear` a C++ expression over `index`,
+// as for ShardingRuleOpInterface::isLinearIn. An op that `simplifies` defines
+//   OpFoldResult simplify(ArrayRef<Attribute> constants);
+// which is tried before constants are folded. The result type is that of the
+// operands, which must be equal, unless the op has its `ownInference`.
+class DGC_ElementwiseOp<string mnemonic, list<Trait> traits = [],
+                        int flops = 1, string linear = "false",
+                        bit simplifies = 0, bit ownInference = 0>
     : DGC_Op<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<ElementwiseOpInterface>,
-        DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
-        CostOpInterface])>;
-
-class DGC_BinaryOp<string mnemonic, Type operandType, list<Trait> traits = []>
-    : DGC_ElementwiseOp<mnemonic, traits> {
-  let arguments = (ins operandType:$lhs, operandType:$rhs);
-  let results = (outs operandType:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict custom<OperandTypes>(type($lhs), type($rhs))";
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["isLinearIn"]>,
+        DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>])> {
+  let hasFolder = 1;
+  let extraClassDeclaration = inferredDeclaration # !if(simplifies, [{
+    ::mlir::OpFoldResult simplify(::llvm::ArrayRef<::mlir::Attribute> constants);
+  }], "");
+  let extraClassDefinition = inferredDefinition # !if(ownInference, "", [{
+    ::llvm::LogicalResult $cppClass::inferTypes(
+        std::optional<::mlir::Location> location, Adaptor adaptor,
+        ::llvm::SmallVectorImpl<::mlir::Type> &types) {
+      return ::mlir::dgc::inferSameType(location, getOperationName(),
+                                        adaptor.getOperands(), types);
+    }
+  }]) # [{
+    ::mlir::OpFoldResult $cppClass::fold(FoldAdaptor adaptor) {
+  }] # !if(simplifies, [{
+      if (::mlir::OpFoldResult simple = simplify(adaptor.getOperands()))
+        return simple;
+  }], "") # [{
+      return ::mlir::dgc::foldElementwise(*this, adaptor.getOperands());
+    }
+    ::mlir::dgc::ShardingRule $cppClass::getShardingRule() {
+      return ::mlir::dgc::ShardingRuleBuilder(*this).elementwise().build();
+    }
+    bool $cppClass::isLinearIn(int index) { return }] # linear # [{; }
+    ::mlir::dgc::OpCost $cppClass::getCost() {
+      return ::mlir::dgc::costPerElement(*this, }] # !cast<string>(flops) # [{);
+    }
+  }];
 }
 
-def DGC_AddOp : DGC_BinaryOp<"add", DGC_NumberTensor, [Commutative,
-    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
-  let summary = "elementwise sum";
+class DGC_UnaryOp<string mnemonic, Type operandType, list<Trait> traits = [],
+                  int flops = 1, string linear = "false", bit simplifies = 0,
+                  bit ownInference = 0>
+    : DGC_ElementwiseOp<mnemonic, traits, flops, linear, simplifies,
+                        ownInference> {
+  let arguments = (ins operandType:$operand);
+  let results = (outs operandType:$result);
+  let assemblyFormat = "$operand attr-dict custom<OperandTypes>(type($operand))";
+}
+
+class DGC_BinaryOp<string mnemonic, Type operandType, list<Trait> traits = [],
+                   int flops = 1, string linear = "false", bit simplifies = 0>
+    : DGC_ElementwiseOp<mnemonic, traits, flops, linear, simplifies> {
+  let arguments = (ins operandType:$lhs, operandType:$rhs);
+  let results = (outs operandType:$result);
+  let assemblyFormat = [{
+    $lhs `,` $rhs attr-dict custom<OperandTypes>(type($lhs), type($rhs))
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+def DGC_AbsOp : DGC_UnaryOp<"abs", DGC_SignedTensor, [DGC_Differentiable]> {
+  let summary = "absolute value";
+  let description = [{
+    `%y = dgc.abs %x : tensor<4x8xf32>`. The smallest integer of a type is its
+    own absolute value.
+  }];
+}
+
+def DGC_AddOp : DGC_BinaryOp<"add", DGC_NumberTensor,
+    [Commutative, DGC_Differentiable], 1, "index == -1", 1> {
+  let summary = "sum";
   let description = "`%z = dgc.add %x, %y : tensor<4x8xf32>`";
+}
+
+def DGC_Atan2Op : DGC_BinaryOp<"atan2", DGC_FloatTensor, [DGC_Differentiable],
+                               20> {
+  let summary = "angle of the point (rhs, lhs)";
+  let description = [{
+    `%z = dgc.atan2 %y, %x : tensor<8xf32>`, in (-pi, pi].
+  }];
+}
+
+def DGC_CbrtOp : DGC_UnaryOp<"cbrt", DGC_FloatTensor, [DGC_Differentiable],
+                             15> {
+  let summary = "cube root";
+  let description = "`%y = dgc.cbrt %x : tensor<8xf32>`";
+}
+
+def DGC_CeilOp : DGC_UnaryOp<"ceil", DGC_FloatTensor, [DGC_Differentiable]> {
+  let summary = "smallest integer not below";
+  let description = "`%y = dgc.ceil %x : tensor<8xf32>`. Its gradient is zero.";
+}
+
+def DGC_CosineOp : DGC_UnaryOp<"cosine", DGC_FloatTensor, [DGC_Differentiable],
+                               15> {
+  let summary = "cosine";
+  let description = "`%y = dgc.cosine %x : tensor<8xf32>`, of radians.";
+}
+
+def DGC_DivideOp : DGC_BinaryOp<"divide", DGC_NumberTensor,
+    [DGC_Differentiable], 1,
+    "index == 0 && ::mlir::dgc::isFloat(getType())", 1> {
+  let summary = "quotient";
+  let description = [{
+    `%z = dgc.divide %x, %y : tensor<4x8xf32>`. Integers round towards zero; an
+    integer divided by zero is -1 (all bits set), and the smallest integer
+    divided by -1 is itself.
+  }];
+}
+
+def DGC_ErfOp : DGC_UnaryOp<"erf", DGC_FloatTensor, [DGC_Differentiable], 20> {
+  let summary = "error function";
+  let description = "`%y = dgc.erf %x : tensor<8xf32>`";
+}
+
+def DGC_ExponentialOp : DGC_UnaryOp<"exponential", DGC_FloatTensor,
+                                    [DGC_Differentiable], 10> {
+  let summary = "e to the power of the operand";
+  let description = "`%y = dgc.exponential %x : tensor<8xf32>`";
+}
+
+def DGC_ExponentialMinusOneOp : DGC_UnaryOp<"exponential_minus_one",
+    DGC_FloatTensor, [DGC_Differentiable], 15> {
+  let summary = "e to the power of the operand, minus one";
+  let description = [{
+    `%y = dgc.exponential_minus_one %x : tensor<8xf32>`, exact near zero.
+  }];
+}
+
+def DGC_FloorOp : DGC_UnaryOp<"floor", DGC_FloatTensor, [DGC_Differentiable]> {
+  let summary = "largest integer not above";
+  let description = [{
+    `%y = dgc.floor %x : tensor<8xf32>`. Its gradient is zero.
+  }];
+}
+
+def DGC_LogOp : DGC_UnaryOp<"log", DGC_FloatTensor, [DGC_Differentiable], 10> {
+  let summary = "natural logarithm";
+  let description = "`%y = dgc.log %x : tensor<8xf32>`";
+}
+
+def DGC_LogPlusOneOp : DGC_UnaryOp<"log_plus_one", DGC_FloatTensor,
+                                   [DGC_Differentiable], 15> {
+  let summary = "natural logarithm of one plus the operand";
+  let description = [{
+    `%y = dgc.log_plus_one %x : tensor<8xf32>`, exact near zero.
+  }];
+}
+
+def DGC_LogisticOp : DGC_UnaryOp<"logistic", DGC_FloatTensor,
+                                 [DGC_Differentiable], 12> {
+  let summary = "1 / (1 + exp(-x))";
+  let description = "`%y = dgc.logistic %x : tensor<8xf32>`";
+}
+
+def DGC_MaximumOp : DGC_BinaryOp<"maximum", DGC_NumberTensor,
+    [Commutative, DGC_Differentiable], 1, "false", 1> {
+  let summary = "the larger of two";
+  let description = [{
+    `%z = dgc.maximum %x, %y : tensor<4x8xf32>`. NaN when one of the two is;
+    -0 is less than +0. Where both are equal, each gets half of the gradient.
+  }];
+}
+
+def DGC_MinimumOp : DGC_BinaryOp<"minimum", DGC_NumberTensor,
+    [Commutative, DGC_Differentiable], 1, "false", 1> {
+  let summary = "the smaller of two";
+  let description = [{
+    `%z = dgc.minimum %x, %y : tensor<4x8xf32>`. NaN when one of the two is;
+    -0 is less than +0. Where both are equal, each gets half of the gradient.
+  }];
+}
+
+def DGC_MultiplyOp : DGC_BinaryOp<"multiply", DGC_NumberTensor,
+    [Commutative, DGC_Differentiable], 1, "index >= 0", 1> {
+  let summary = "product";
+  let description = "`%z = dgc.multiply %x, %y : tensor<4x8xf32>`";
+}
+
+def DGC_NegateOp : DGC_UnaryOp<"negate", DGC_NumberTensor,
+                               [DGC_Differentiable], 1, "true", 1> {
+  let summary = "the operand with the other sign";
+  let description = "`%y = dgc.negate %x : tensor<4x8xf32>`";
+}
+
+def DGC_PowerOp : DGC_BinaryOp<"power", DGC_NumberTensor, [DGC_Differentiable],
+                               20, "false", 1> {
+  let summary = "lhs to the power of rhs";
+  let description = [{
+    `%z = dgc.power %x, %y : tensor<4x8xf32>`. Integer powers wrap around; with
+    a negative exponent they are 0, except those of 1 and -1.
+  }];
+}
+
+def DGC_RemainderOp : DGC_BinaryOp<"remainder", DGC_NumberTensor,
+                                   [DGC_Differentiable], 10> {
+  let summary = "remainder of the division, with the sign of lhs";
+  let description = [{
+    `%z = dgc.remainder %x, %y : tensor<4x8xf32>`. The remainder of an integer
+    divided by zero is the integer itself.
+  }];
+}
+
+def DGC_RoundNearestAfzOp : DGC_UnaryOp<"round_nearest_afz", DGC_FloatTensor,
+                                        [DGC_Differentiable]> {
+  let summary = "nearest integer, halves away from zero";
+  let description = [{
+    `%y = dgc.round_nearest_afz %x : tensor<8xf32>`. Its gradient is zero.
+  }];
+}
+
+def DGC_RoundNearestEvenOp : DGC_UnaryOp<"round_nearest_even", DGC_FloatTensor,
+                                         [DGC_Differentiable]> {
+  let summary = "nearest integer, halves to the even one";
+  let description = [{
+    `%y = dgc.round_nearest_even %x : tensor<8xf32>`. Its gradient is zero.
+  }];
+}
+
+def DGC_RsqrtOp : DGC_UnaryOp<"rsqrt", DGC_FloatTensor, [DGC_Differentiable],
+                              5> {
+  let summary = "one divided by the square root";
+  let description = "`%y = dgc.rsqrt %x : tensor<8xf32>`";
+}
+
+def DGC_SignOp : DGC_UnaryOp<"sign", DGC_SignedTensor, [DGC_Differentiable]> {
+  let summary = "-1, 0 or 1";
+  let description = [{
+    `%y = dgc.sign %x : tensor<8xf32>`. A zero keeps its sign; NaN stays NaN.
+    Its gradient is zero.
+  }];
+}
+
+def DGC_SineOp : DGC_UnaryOp<"sine", DGC_FloatTensor, [DGC_Differentiable],
+                             15> {
+  let summary = "sine";
+  let description = "`%y = dgc.sine %x : tensor<8xf32>`, of radians.";
+}
+
+def DGC_SqrtOp : DGC_UnaryOp<"sqrt", DGC_FloatTensor, [DGC_Differentiable],
+                             5> {
+  let summary = "square root";
+  let description = "`%y = dgc.sqrt %x : tensor<8xf32>`";
+}
+
+def DGC_SubtractOp : DGC_BinaryOp<"subtract", DGC_NumberTensor,
+                                  [DGC_Differentiable], 1, "index == -1", 1> {
+  let summary = "difference";
+  let description = "`%z = dgc.subtract %x, %y : tensor<4x8xf32>`";
+}
+
+def DGC_TanOp : DGC_UnaryOp<"tan", DGC_FloatTensor, [DGC_Differentiable], 20> {
+  let summary = "tangent";
+  let description = "`%y = dgc.tan %x : tensor<8xf32>`, of radians.";
+}
+
+def DGC_TanhOp : DGC_UnaryOp<"tanh", DGC_FloatTensor, [DGC_Differentiable],
+                             15> {
+  let summary = "hyperbolic tangent";
+  let description = "`%y = dgc.tanh %x : tensor<8xf32>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Bits and logic
+//===----------------------------------------------------------------------===//
+
+def DGC_AndOp : DGC_BinaryOp<"and", DGC_LogicTensor, [Commutative]> {
+  let summary = "and, bit by bit";
+  let description = "`%z = dgc.and %x, %y : tensor<8xi1>`";
+}
+
+def DGC_CountLeadingZerosOp : DGC_UnaryOp<"count_leading_zeros",
+                                          DGC_IntTensor> {
+  let summary = "number of zero bits above the highest bit that is set";
+  let description = "`%y = dgc.count_leading_zeros %x : tensor<8xi32>`";
+}
+
+def DGC_NotOp : DGC_UnaryOp<"not", DGC_LogicTensor, [], 1, "false", 1> {
+  let summary = "not, bit by bit";
+  let description = "`%y = dgc.not %x : tensor<8xi1>`";
+}
+
+def DGC_OrOp : DGC_BinaryOp<"or", DGC_LogicTensor, [Commutative]> {
+  let summary = "or, bit by bit";
+  let description = "`%z = dgc.or %x, %y : tensor<8xi1>`";
+}
+
+def DGC_PopcntOp : DGC_UnaryOp<"popcnt", DGC_IntTensor> {
+  let summary = "number of bits that are set";
+  let description = "`%y = dgc.popcnt %x : tensor<8xi32>`";
+}
+
+def DGC_ShiftLeftOp : DGC_BinaryOp<"shift_left", DGC_IntTensor> {
+  let summary = "lhs shifted left by rhs bits";
+  let description = [{
+    `%z = dgc.shift_left %x, %y : tensor<8xi32>`. Zero when rhs is negative or
+    not below the number of bits.
+  }];
+}
+
+def DGC_ShiftRightArithmeticOp : DGC_BinaryOp<"shift_right_arithmetic",
+                                              DGC_IntTensor> {
+  let summary = "lhs shifted right by rhs bits, the highest bit repeated";
+  let description = [{
+    `%z = dgc.shift_right_arithmetic %x, %y : tensor<8xi32>`. All bits are the
+    highest one when rhs is negative or not below the number of bits.
+  }];
+}
+
+def DGC_ShiftRightLogicalOp : DGC_BinaryOp<"shift_right_logical",
+                                           DGC_IntTensor> {
+  let summary = "lhs shifted right by rhs bits, zeros shifted in";
+  let description = [{
+    `%z = dgc.shift_right_logical %x, %y : tensor<8xi32>`. Zero when rhs is
+    negative or not below the number of bits.
+  }];
+}
+
+def DGC_XorOp : DGC_BinaryOp<"xor", DGC_LogicTensor, [Commutative]> {
+  let summary = "exclusive or, bit by bit";
+  let description = "`%z = dgc.xor %x, %y : tensor<8xi1>`";
+}
+
+//===----------------------------------------------------------------------===//
+// Comparison, choice and conversion
+//===----------------------------------------------------------------------===//
+
+def DGC_ClampOp : DGC_ElementwiseOp<"clamp", [DGC_Differentiable], 2> {
+  let summary = "the operand, not below min and not above max";
+  let description = [{
+    `%y = dgc.clamp %min, %x, %max : tensor<4x8xf32>`, which is
+    minimum(maximum(x, min), max).
+  }];
+  let arguments = (ins DGC_NumberTensor:$min, DGC_NumberTensor:$operand,
+                   DGC_NumberTensor:$max);
+  let results = (outs DGC_NumberTensor:$result);
+  let assemblyFormat = [{
+    $min `,` $operand `,` $max attr-dict
+    custom<OperandTypes>(type($min), type($operand), type($max))
+  }];
+}
+
+def DGC_CompareOp : DGC_ElementwiseOp<"compare", [], 1, "false", 0, 1> {
+  let summary = "whether a relation holds";
+  let description = [{
+    `%z = dgc.compare lt %x, %y : tensor<4x8xf32>` gives a `tensor<4x8xi1>`. The
+    relation is one of eq, ne, lt, le, gt and ge. Only `ne` holds for a NaN.
+  }];
+  let arguments = (ins DGC_Tensor:$lhs, DGC_Tensor:$rhs,
+                   DGC_ComparisonDirectionAttr:$comparison_direction);
+  let results = (outs DGC_PredTensor:$result);
+  let assemblyFormat = [{
+    $comparison_direction $lhs `,` $rhs attr-dict
+    custom<OperandTypes>(type($lhs), type($rhs))
+  }];
+}
+
+def DGC_ConvertOp : DGC_ElementwiseOp<"convert", [DGC_Differentiable], 1,
+                                      "losesNothing()", 1, 1> {
+  let summary = "the operand with another element type";
+  let description = [{
+    `%y = dgc.convert %x to f32 : tensor<4x8xui8>` gives a `tensor<4x8xf32>`.
+    Floats become integers by rounding towards zero; what is out of range
+    becomes the nearest integer there is, and NaN becomes 0. Everything but
+    zero becomes true.
+  }];
+  let arguments = (ins DGC_Tensor:$operand, TypeAttrOf<DGC_Element>:$element_type);
+  let results = (outs DGC_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `to` $element_type attr-dict custom<OperandTypes>(type($operand))
+  }];
+  let extraClassDeclaration = inferredDeclaration # [{
+    ::mlir::OpFoldResult simplify(::llvm::ArrayRef<::mlir::Attribute> constants);
+    /// True between floats when every value of the operand's type is a value of
+    /// the result's type.
+    bool losesNothing();
+  }];
+}
+
+def DGC_IsFiniteOp : DGC_UnaryOp<"is_finite", DGC_FloatTensor, [], 2, "false",
+                                 0, 1> {
+  let summary = "whether the operand is neither infinite nor NaN";
+  let description = [{
+    `%y = dgc.is_finite %x : tensor<8xf32>` gives a `tensor<8xi1>`.
+  }];
+  let results = (outs DGC_PredTensor:$result);
+}
+
+def DGC_SelectOp : DGC_ElementwiseOp<"select", [DGC_Differentiable], 1,
+                                     "isLinearInBranch(index)", 1, 1> {
+  let summary = "on_true where pred is true, else on_false";
+  let description = [{
+    `%z = dgc.select %pred, %x, %y : tensor<8xi1>, tensor<8xf32>, tensor<8xf32>`
+  }];
+  let arguments = (ins DGC_PredTensor:$pred, DGC_Tensor:$on_true,
+                   DGC_Tensor:$on_false);
+  let results = (outs DGC_Tensor:$result);
+  let assemblyFormat = [{
+    $pred `,` $on_true `,` $on_false attr-dict
+    custom<OperandTypes>(type($pred), type($on_true), type($on_false))
+  }];
+  let extraClassDeclaration = inferredDeclaration # [{
+    ::mlir::OpFoldResult simplify(::llvm::ArrayRef<::mlir::Attribute> constants);
+    /// A branch may be a partial sum when the other is one as well (-1), or is
+    /// the constant zero.
+    bool isLinearInBranch(int index);
+  }];
 }
 
 #endif // DGC_ELEMENTWISE_OPS_TD

@@ -18,16 +18,12 @@ ShardingRuleBuilder::ShardingRuleBuilder(Operation *op) : op(op) {
     rule.results.emplace_back().dims.resize(rankOf(type));
 }
 
-ShardingRuleBuilder &ShardingRuleBuilder::factor(ArrayRef<int64_t> operandDims,
-                                                 ArrayRef<int64_t> resultDims,
-                                                 int64_t size, FactorKind kind,
-                                                 ReductionKind reduction) {
-  assert(operandDims.size() == rule.operands.size() &&
-         resultDims.size() == rule.results.size());
+ShardingRuleBuilder &ShardingRuleBuilder::factor(ArrayRef<int64_t> operandDims, ArrayRef<int64_t> resultDims,
+                                                 int64_t size, FactorKind kind, ReductionKind reduction) {
+  assert(operandDims.size() == rule.operands.size() && resultDims.size() == rule.results.size());
   unsigned index = rule.factors.size();
   rule.factors.push_back({size, kind, reduction});
-  auto add = [index](ArrayRef<int64_t> dims,
-                     SmallVectorImpl<TensorFactors> &tensors) {
+  auto add = [index](ArrayRef<int64_t> dims, SmallVectorImpl<TensorFactors> &tensors) {
     for (auto [dim, tensor] : llvm::zip_equal(dims, tensors))
       if (dim >= 0)
         tensor.dims[dim].push_back(index);
@@ -41,9 +37,7 @@ ShardingRuleBuilder &ShardingRuleBuilder::elementwise() {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   for (auto [dim, size] : llvm::enumerate(type.getShape())) {
     auto dimsOf = [&, dim = int64_t(dim)](TypeRange types) {
-      return llvm::map_to_vector(types, [&](Type t) {
-        return rankOf(t) == type.getRank() ? dim : int64_t(-1);
-      });
+      return llvm::map_to_vector(types, [&](Type t) { return rankOf(t) == type.getRank() ? dim : int64_t(-1); });
     };
     factor(dimsOf(op->getOperandTypes()), dimsOf(op->getResultTypes()), size);
   }
@@ -59,8 +53,7 @@ static uint64_t bytesOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || !tensor.getElementType().isIntOrFloat())
     return 0;
-  return elementsOf(type) *
-         llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  return elementsOf(type) * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
 OpCost mlir::dgc::costPerElement(Operation *op, uint64_t flops) {

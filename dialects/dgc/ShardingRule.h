@@ -1,6 +1,5 @@
 //===- ShardingRule.h - the dimensions of an op as factors ------*- C++ -*-===//
 //
-//
 // An op is described like an einsum: every dimension of every operand and
 // result is a product of factors. Two dimensions with the same factor must be
 // cut the same way. The matrix product C[m,n] = A[m,k] B[k,n] has the factors m
@@ -56,10 +55,8 @@ public:
   /// Appends a factor. `operandDims` and `resultDims` say for each operand and
   /// result which of its dimensions it belongs to, -1 for none. Several factors
   /// in one dimension are given major to minor.
-  ShardingRuleBuilder &factor(llvm::ArrayRef<int64_t> operandDims,
-                              llvm::ArrayRef<int64_t> resultDims, int64_t size,
-                              FactorKind kind = FactorKind::PassThrough,
-                              ReductionKind reduction = ReductionKind::Sum);
+  ShardingRuleBuilder &factor(llvm::ArrayRef<int64_t> operandDims, llvm::ArrayRef<int64_t> resultDims, int64_t size,
+                              FactorKind kind = FactorKind::PassThrough, ReductionKind reduction = ReductionKind::Sum);
 
   /// One factor per dimension of the first result, the same in all operands and
   /// results of that rank (scalars have none).
