@@ -6,6 +6,7 @@
 #include "dialects/exec/Exec.h"
 #include "passes/autodiff/Passes.h"
 #include "passes/memory/Passes.h"
+#include "passes/strategy/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -27,6 +28,7 @@ void dgc::registerAllDialects(mlir::DialectRegistry &registry) {
 void dgc::registerAllPasses() {
   registerAutodiffPasses();
   registerMemoryPasses();
+  registerStrategyPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
 }

@@ -1,5 +1,4 @@
-//===- Attributes.cpp - attributes of the dist dialect
-//-----------------------===//
+// Attributes of the dist dialect.
 //
 // Syntax and verifiers. Each verifier checks the constraints that Base.td
 // lists, in that order.
@@ -36,8 +35,7 @@ static ParseResult parseReduction(AsmParser &parser, Reduction &kind) {
     return failure();
   std::optional<Reduction> parsed = symbolizeReduction(keyword);
   if (!parsed)
-    return parser.emitError(loc) << "unknown reduction '" << keyword
-                                 << "'; expected sum, product, max or min";
+    return parser.emitError(loc) << "unknown reduction '" << keyword << "'; expected sum, product, max or min";
   kind = *parsed;
   return success();
 }
@@ -50,8 +48,7 @@ static ParseResult parseOrigin(AsmParser &parser, OriginAttr &origin) {
     return failure();
   std::optional<OriginKind> kind = symbolizeOriginKind(keyword);
   if (!kind)
-    return parser.emitError(loc) << "unknown origin '" << keyword
-                                 << "'; expected user, strategy or op";
+    return parser.emitError(loc) << "unknown origin '" << keyword << "'; expected user, strategy or op";
   StringAttr name = StringAttr::get(parser.getContext());
   if (*kind != OriginKind::User && parseString(parser, name))
     return failure();
@@ -74,10 +71,8 @@ static ParseResult parseAxis(AsmParser &parser, AxisRefAttr &axis) {
   StringAttr name;
   if (parseString(parser, name))
     return failure();
-  OriginAttr origin = OriginAttr::get(parser.getContext(), OriginKind::User,
-                                      StringAttr::get(parser.getContext()));
-  if (succeeded(parser.parseOptionalKeyword("by")) &&
-      parseOrigin(parser, origin))
+  OriginAttr origin = OriginAttr::get(parser.getContext(), OriginKind::User, StringAttr::get(parser.getContext()));
+  if (succeeded(parser.parseOptionalKeyword("by")) && parseOrigin(parser, origin))
     return failure();
   axis = parser.getChecked<AxisRefAttr>(loc, parser.getContext(), name, origin);
   return success(bool(axis));
@@ -94,17 +89,14 @@ static void printAxis(llvm::raw_ostream &os, AxisRefAttr axis) {
 }
 
 /// axes ::= `[` axis (`,` axis)* `]`
-static ParseResult parseAxes(AsmParser &parser,
-                             SmallVectorImpl<AxisRefAttr> &axes) {
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-    return parseAxis(parser, axes.emplace_back());
-  });
+static ParseResult parseAxes(AsmParser &parser, SmallVectorImpl<AxisRefAttr> &axes) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                        [&] { return parseAxis(parser, axes.emplace_back()); });
 }
 
 static void printAxes(llvm::raw_ostream &os, ArrayRef<AxisRefAttr> axes) {
   os << '[';
-  llvm::interleaveComma(axes, os,
-                        [&](AxisRefAttr axis) { printAxis(os, axis); });
+  llvm::interleaveComma(axes, os, [&](AxisRefAttr axis) { printAxis(os, axis); });
   os << ']';
 }
 
@@ -115,8 +107,7 @@ static ParseResult parseDim(AsmParser &parser, DimShardingAttr &dim) {
   bool open = false;
   auto parseEntry = [&]() -> ParseResult {
     if (open)
-      return parser.emitError(parser.getCurrentLocation(),
-                              "'?' comes last in a dimension");
+      return parser.emitError(parser.getCurrentLocation(), "'?' comes last in a dimension");
     if (succeeded(parser.parseOptionalQuestion())) {
       open = true;
       return success();
@@ -126,18 +117,15 @@ static ParseResult parseDim(AsmParser &parser, DimShardingAttr &dim) {
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseEntry))
     return failure();
   int64_t round = 0;
-  if (succeeded(parser.parseOptionalKeyword("round")) &&
-      parser.parseInteger(round))
+  if (succeeded(parser.parseOptionalKeyword("round")) && parser.parseInteger(round))
     return failure();
-  dim = parser.getChecked<DimShardingAttr>(loc, parser.getContext(), axes, open,
-                                           round);
+  dim = parser.getChecked<DimShardingAttr>(loc, parser.getContext(), axes, open, round);
   return success(bool(dim));
 }
 
 static void printDim(llvm::raw_ostream &os, DimShardingAttr dim) {
   os << '{';
-  llvm::interleaveComma(dim.getAxes(), os,
-                        [&](AxisRefAttr axis) { printAxis(os, axis); });
+  llvm::interleaveComma(dim.getAxes(), os, [&](AxisRefAttr axis) { printAxis(os, axis); });
   if (dim.getOpen())
     os << (dim.getAxes().empty() ? "?" : ", ?");
   os << '}';
@@ -150,11 +138,9 @@ static void printDim(llvm::raw_ostream &os, DimShardingAttr dim) {
 //===----------------------------------------------------------------------===//
 
 /// `name = size`, the name a keyword or, where it is not one, a string.
-static ParseResult parseMeshAxis(AsmParser &parser, StringAttr &name,
-                                 int64_t &size) {
+static ParseResult parseMeshAxis(AsmParser &parser, StringAttr &name, int64_t &size) {
   std::string text;
-  if (parser.parseKeywordOrString(&text) || parser.parseEqual() ||
-      parser.parseInteger(size))
+  if (parser.parseKeywordOrString(&text) || parser.parseEqual() || parser.parseInteger(size))
     return failure();
   name = StringAttr::get(parser.getContext(), text);
   return success();
@@ -169,8 +155,7 @@ Attribute MeshAxisAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   StringAttr name;
   int64_t size;
-  if (parser.parseLess() || parseMeshAxis(parser, name, size) ||
-      parser.parseGreater())
+  if (parser.parseLess() || parseMeshAxis(parser, name, size) || parser.parseGreater())
     return {};
   return parser.getChecked<MeshAxisAttr>(loc, parser.getContext(), name, size);
 }
@@ -181,13 +166,11 @@ void MeshAxisAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult MeshAxisAttr::verify(EmitError emitError, StringAttr name,
-                                   int64_t size) {
+LogicalResult MeshAxisAttr::verify(EmitError emitError, StringAttr name, int64_t size) {
   if (name.empty())
     return emitError() << "a mesh axis needs a name";
   if (size < 1)
-    return emitError() << "mesh axis \"" << name.getValue() << "\" has size "
-                       << size << "; expected at least 1";
+    return emitError() << "mesh axis \"" << name.getValue() << "\" has size " << size << "; expected at least 1";
   return success();
 }
 
@@ -209,44 +192,35 @@ Attribute MeshAttr::parse(AsmParser &parser, Type) {
       first = size;
       return success();
     }
-    axes.push_back(parser.getChecked<MeshAxisAttr>(entry, parser.getContext(),
-                                                   name, size));
+    axes.push_back(parser.getChecked<MeshAxisAttr>(entry, parser.getContext(), name, size));
     return success(bool(axes.back()));
   };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater,
-                                     parseEntry))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::LessGreater, parseEntry))
     return {};
   return parser.getChecked<MeshAttr>(loc, parser.getContext(), axes, first);
 }
 
 void MeshAttr::print(AsmPrinter &printer) const {
   printer << '<';
-  llvm::interleaveComma(getAxes(), printer, [&](MeshAxisAttr axis) {
-    printMeshAxis(printer, axis);
-  });
+  llvm::interleaveComma(getAxes(), printer, [&](MeshAxisAttr axis) { printMeshAxis(printer, axis); });
   if (getFirst())
     printer << ", first = " << getFirst();
   printer << '>';
 }
 
-LogicalResult MeshAttr::verify(EmitError emitError, ArrayRef<MeshAxisAttr> axes,
-                               int64_t first) {
+LogicalResult MeshAttr::verify(EmitError emitError, ArrayRef<MeshAxisAttr> axes, int64_t first) {
   if (axes.empty())
     return emitError() << "a mesh needs at least one axis, as in <data = 2>";
   llvm::StringSet<> names;
   int64_t devices = 1;
   for (MeshAxisAttr axis : axes) {
-    if (!names.insert(axis.getName().getValue()).second ||
-        axis.getName().getValue() == "first")
-      return emitError() << "mesh axis \"" << axis.getName().getValue()
-                         << "\" appears twice or has a reserved name";
-    if (llvm::MulOverflow(devices, axis.getSize(), devices) ||
-        devices > INT32_MAX)
+    if (!names.insert(axis.getName().getValue()).second || axis.getName().getValue() == "first")
+      return emitError() << "mesh axis \"" << axis.getName().getValue() << "\" appears twice or has a reserved name";
+    if (llvm::MulOverflow(devices, axis.getSize(), devices) || devices > INT32_MAX)
       return emitError() << "a mesh has at most " << INT32_MAX << " devices";
   }
   if (first < 0)
-    return emitError() << "the first device of a mesh is " << first
-                       << "; expected at least 0";
+    return emitError() << "the first device of a mesh is " << first << "; expected at least 0";
   return success();
 }
 
@@ -275,8 +249,7 @@ int64_t MeshAttr::getNumDevices() const {
 
 Attribute OriginAttr::parse(AsmParser &parser, Type) {
   OriginAttr origin;
-  if (parser.parseLess() || parseOrigin(parser, origin) ||
-      parser.parseGreater())
+  if (parser.parseLess() || parseOrigin(parser, origin) || parser.parseGreater())
     return {};
   return origin;
 }
@@ -287,11 +260,9 @@ void OriginAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult OriginAttr::verify(EmitError emitError, OriginKind kind,
-                                 StringAttr name) {
+LogicalResult OriginAttr::verify(EmitError emitError, OriginKind kind, StringAttr name) {
   if (name.empty() != (kind == OriginKind::User))
-    return emitError()
-           << "an origin has a name exactly when it is a strategy or an op";
+    return emitError() << "an origin has a name exactly when it is a strategy or an op";
   return success();
 }
 
@@ -308,8 +279,7 @@ void AxisRefAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult AxisRefAttr::verify(EmitError emitError, StringAttr name,
-                                  OriginAttr) {
+LogicalResult AxisRefAttr::verify(EmitError emitError, StringAttr name, OriginAttr) {
   if (name.empty())
     return emitError() << "an axis needs a name";
   return success();
@@ -328,17 +298,13 @@ void DimShardingAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult DimShardingAttr::verify(EmitError emitError,
-                                      ArrayRef<AxisRefAttr> axes, bool open,
-                                      int64_t round) {
+LogicalResult DimShardingAttr::verify(EmitError emitError, ArrayRef<AxisRefAttr> axes, bool open, int64_t round) {
   llvm::StringSet<> names;
   for (AxisRefAttr axis : axes)
     if (!names.insert(axis.getName().getValue()).second)
-      return emitError() << "axis \"" << axis.getName().getValue()
-                         << "\" cuts a dimension twice";
+      return emitError() << "axis \"" << axis.getName().getValue() << "\" cuts a dimension twice";
   if (round < 0)
-    return emitError() << "round " << round
-                       << " of propagation; expected at least 0";
+    return emitError() << "round " << round << " of propagation; expected at least 0";
   if (round && axes.empty() && !open)
     return emitError() << "a closed dimension without axes takes no part in "
                           "propagation and has no round";
@@ -355,25 +321,20 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   SmallVector<DimShardingAttr> dims;
   SmallVector<AxisRefAttr> replicated, unreduced;
   Reduction kind = Reduction::Sum;
-  if (parser.parseLess() || parser.parseAttribute(mesh) ||
-      parser.parseComma() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-        return parseDim(parser, dims.emplace_back());
-      }))
+  if (parser.parseLess() || parser.parseAttribute(mesh) || parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&] { return parseDim(parser, dims.emplace_back()); }))
     return {};
   bool hasReplicated = false, hasUnreduced = false;
   while (succeeded(parser.parseOptionalComma())) {
     SMLoc entry = parser.getCurrentLocation();
-    if (!hasReplicated && !hasUnreduced &&
-        succeeded(parser.parseOptionalKeyword("replicated"))) {
+    if (!hasReplicated && !hasUnreduced && succeeded(parser.parseOptionalKeyword("replicated"))) {
       hasReplicated = true;
       if (parser.parseEqual() || parseAxes(parser, replicated))
         return {};
-    } else if (!hasUnreduced &&
-               succeeded(parser.parseOptionalKeyword("unreduced"))) {
+    } else if (!hasUnreduced && succeeded(parser.parseOptionalKeyword("unreduced"))) {
       hasUnreduced = true;
-      if (parser.parseEqual() || parseReduction(parser, kind) ||
-          parseAxes(parser, unreduced))
+      if (parser.parseEqual() || parseReduction(parser, kind) || parseAxes(parser, unreduced))
         return {};
       if (unreduced.empty()) {
         parser.emitError(entry, "a kind of reduction needs unreduced axes");
@@ -387,15 +348,12 @@ Attribute ShardingAttr::parse(AsmParser &parser, Type) {
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<ShardingAttr>(loc, parser.getContext(), mesh, dims,
-                                         replicated, kind, unreduced);
+  return parser.getChecked<ShardingAttr>(loc, parser.getContext(), mesh, dims, replicated, kind, unreduced);
 }
 
 void ShardingAttr::print(AsmPrinter &printer) const {
   printer << '<' << getMesh() << ", [";
-  llvm::interleaveComma(getDims(), printer, [&](DimShardingAttr dim) {
-    printDim(printer.getStream(), dim);
-  });
+  llvm::interleaveComma(getDims(), printer, [&](DimShardingAttr dim) { printDim(printer.getStream(), dim); });
   printer << ']';
   if (!getReplicated().empty()) {
     printer << ", replicated = ";
@@ -408,17 +366,13 @@ void ShardingAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-LogicalResult ShardingAttr::verify(EmitError emitError, FlatSymbolRefAttr,
-                                   ArrayRef<DimShardingAttr> dims,
-                                   ArrayRef<AxisRefAttr> replicated,
-                                   Reduction kind,
-                                   ArrayRef<AxisRefAttr> unreduced) {
+LogicalResult ShardingAttr::verify(EmitError emitError, FlatSymbolRefAttr, ArrayRef<DimShardingAttr> dims,
+                                   ArrayRef<AxisRefAttr> replicated, Reduction kind, ArrayRef<AxisRefAttr> unreduced) {
   llvm::StringSet<> names;
   auto checkOnce = [&](ArrayRef<AxisRefAttr> axes) -> LogicalResult {
     for (AxisRefAttr axis : axes)
       if (!names.insert(axis.getName().getValue()).second)
-        return emitError() << "axis \"" << axis.getName().getValue()
-                           << "\" appears twice in a sharding";
+        return emitError() << "axis \"" << axis.getName().getValue() << "\" appears twice in a sharding";
     return success();
   };
   for (DimShardingAttr dim : dims)
@@ -431,24 +385,19 @@ LogicalResult ShardingAttr::verify(EmitError emitError, FlatSymbolRefAttr,
   return success();
 }
 
-LogicalResult ShardingAttr::verifyFor(Type type, Operation *anchor,
-                                      EmitError emitError) const {
+LogicalResult ShardingAttr::verifyFor(Type type, Operation *anchor, EmitError emitError) const {
   MeshAttr mesh = lookupMesh(anchor, getMesh());
   if (!mesh)
-    return emitError() << "sharding names the mesh " << getMesh()
-                       << ", which the module does not have";
+    return emitError() << "sharding names the mesh " << getMesh() << ", which the module does not have";
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor || size_t(tensor.getRank()) != getDims().size())
-    return emitError() << "sharding has " << getDims().size()
-                       << " dimensions, but the value has the type " << type;
-  auto checkAxes = [&](ArrayRef<AxisRefAttr> axes,
-                       bool sorted) -> LogicalResult {
+    return emitError() << "sharding has " << getDims().size() << " dimensions, but the value has the type " << type;
+  auto checkAxes = [&](ArrayRef<AxisRefAttr> axes, bool sorted) -> LogicalResult {
     int64_t last = -1;
     for (AxisRefAttr axis : axes) {
       int64_t index = mesh.getAxisIndex(axis.getName());
       if (index < 0)
-        return emitError() << "mesh " << getMesh() << " has no axis \""
-                           << axis.getName().getValue() << '"';
+        return emitError() << "mesh " << getMesh() << " has no axis \"" << axis.getName().getValue() << '"';
       if (sorted && index < last)
         return emitError() << "replicated and unreduced axes are listed in the "
                               "order of the mesh; \""
@@ -460,28 +409,20 @@ LogicalResult ShardingAttr::verifyFor(Type type, Operation *anchor,
   for (DimShardingAttr dim : getDims())
     if (failed(checkAxes(dim.getAxes(), /*sorted=*/false)))
       return failure();
-  if (failed(checkAxes(getReplicated(), /*sorted=*/true)) ||
-      failed(checkAxes(getUnreduced(), /*sorted=*/true)))
+  if (failed(checkAxes(getReplicated(), /*sorted=*/true)) || failed(checkAxes(getUnreduced(), /*sorted=*/true)))
     return failure();
-  bool arithmetic =
-      getKind() == Reduction::Sum || getKind() == Reduction::Product;
-  if (!getUnreduced().empty() && arithmetic &&
-      tensor.getElementType().isInteger(1))
-    return emitError() << "a boolean tensor cannot be unreduced by "
-                       << stringifyReduction(getKind());
+  bool arithmetic = getKind() == Reduction::Sum || getKind() == Reduction::Product;
+  if (!getUnreduced().empty() && arithmetic && tensor.getElementType().isInteger(1))
+    return emitError() << "a boolean tensor cannot be unreduced by " << stringifyReduction(getKind());
   return success();
 }
 
 bool ShardingAttr::isWhole() const {
-  return getUnreduced().empty() &&
-         llvm::all_of(getDims(), [](DimShardingAttr dim) {
-           return dim.getAxes().empty();
-         });
+  return getUnreduced().empty() && llvm::all_of(getDims(), [](DimShardingAttr dim) { return dim.getAxes().empty(); });
 }
 
-FailureOr<SmallVector<int64_t>>
-ShardingAttr::getLocalShape(ArrayRef<int64_t> globalShape, MeshAttr mesh,
-                            EmitError emitError) const {
+FailureOr<SmallVector<int64_t>> ShardingAttr::getLocalShape(ArrayRef<int64_t> globalShape, MeshAttr mesh,
+                                                            EmitError emitError) const {
   SmallVector<int64_t> shape(globalShape);
   for (auto [index, dim] : llvm::enumerate(getDims())) {
     int64_t parts = 1;
@@ -491,39 +432,29 @@ ShardingAttr::getLocalShape(ArrayRef<int64_t> globalShape, MeshAttr mesh,
       shape[index] /= parts;
       continue;
     }
-    auto diagnostic = emitError() << "dimension " << index << " has size "
-                                  << shape[index] << ", which its axes (";
+    auto diagnostic = emitError() << "dimension " << index << " has size " << shape[index] << ", which its axes (";
     llvm::interleaveComma(dim.getAxes(), diagnostic, [&](AxisRefAttr axis) {
-      diagnostic << axis.getName().getValue() << " = "
-                 << mesh.getAxisSize(axis.getName());
+      diagnostic << axis.getName().getValue() << " = " << mesh.getAxisSize(axis.getName());
     });
-    return diagnostic << ") do not divide into " << parts
-                      << " equal parts; make one a multiple of the other";
+    return diagnostic << ") do not divide into " << parts << " equal parts; make one a multiple of the other";
   }
   return shape;
 }
 
 static bool sameAxes(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) {
-  return llvm::equal(a, b, [](AxisRefAttr x, AxisRefAttr y) {
-    return x.getName() == y.getName();
-  });
+  return llvm::equal(a, b, [](AxisRefAttr x, AxisRefAttr y) { return x.getName() == y.getName(); });
 }
 
 bool ShardingAttr::hasSameLayout(ShardingAttr other) const {
-  return getMesh() == other.getMesh() &&
-         sameAxes(getUnreduced(), other.getUnreduced()) &&
+  return getMesh() == other.getMesh() && sameAxes(getUnreduced(), other.getUnreduced()) &&
          (getUnreduced().empty() || getKind() == other.getKind()) &&
          llvm::equal(getDims(), other.getDims(),
-                     [](DimShardingAttr x, DimShardingAttr y) {
-                       return sameAxes(x.getAxes(), y.getAxes());
-                     });
+                     [](DimShardingAttr x, DimShardingAttr y) { return sameAxes(x.getAxes(), y.getAxes()); });
 }
 
-ShardingAttr ShardingAttr::getWhole(FlatSymbolRefAttr mesh, int64_t rank,
-                                    bool open) {
+ShardingAttr ShardingAttr::getWhole(FlatSymbolRefAttr mesh, int64_t rank, bool open) {
   MLIRContext *context = mesh.getContext();
-  SmallVector<DimShardingAttr> dims(rank,
-                                    DimShardingAttr::get(context, {}, open, 0));
+  SmallVector<DimShardingAttr> dims(rank, DimShardingAttr::get(context, {}, open, 0));
   return get(context, mesh, dims, {}, Reduction::Sum, {});
 }
 
@@ -531,8 +462,7 @@ std::string ShardingAttr::describe() const {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto names = [&](ArrayRef<AxisRefAttr> axes) {
-    llvm::interleaveComma(
-        axes, os, [&](AxisRefAttr axis) { os << axis.getName().getValue(); });
+    llvm::interleaveComma(axes, os, [&](AxisRefAttr axis) { os << axis.getName().getValue(); });
   };
   os << '[';
   llvm::interleaveComma(getDims(), os, [&](DimShardingAttr dim) {
@@ -558,30 +488,23 @@ Attribute PartialAttr::parse(AsmParser &parser, Type) {
   Reduction kind;
   FlatSymbolRefAttr mesh;
   SmallVector<StringAttr> axes;
-  if (parser.parseLess() || parseReduction(parser, kind) ||
-      parser.parseComma() || parser.parseAttribute(mesh) ||
-      parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::Square,
-          [&] { return parseString(parser, axes.emplace_back()); }) ||
+  if (parser.parseLess() || parseReduction(parser, kind) || parser.parseComma() || parser.parseAttribute(mesh) ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&] { return parseString(parser, axes.emplace_back()); }) ||
       parser.parseGreater())
     return {};
-  return parser.getChecked<PartialAttr>(loc, parser.getContext(), kind, mesh,
-                                        axes);
+  return parser.getChecked<PartialAttr>(loc, parser.getContext(), kind, mesh, axes);
 }
 
 void PartialAttr::print(AsmPrinter &printer) const {
   printer << '<' << stringifyReduction(getKind()) << ", " << getMesh() << " [";
-  llvm::interleaveComma(getAxes(), printer,
-                        [&](StringAttr axis) { printer << axis; });
+  llvm::interleaveComma(getAxes(), printer, [&](StringAttr axis) { printer << axis; });
   printer << "]>";
 }
 
-LogicalResult PartialAttr::verify(EmitError emitError, Reduction,
-                                  FlatSymbolRefAttr,
-                                  ArrayRef<StringAttr> axes) {
+LogicalResult PartialAttr::verify(EmitError emitError, Reduction, FlatSymbolRefAttr, ArrayRef<StringAttr> axes) {
   if (axes.empty())
-    return emitError()
-           << "a partial value needs the axes along which it is partial";
+    return emitError() << "a partial value needs the axes along which it is partial";
   llvm::StringSet<> names;
   for (StringAttr axis : axes)
     if (!names.insert(axis.getValue()).second)
@@ -589,13 +512,10 @@ LogicalResult PartialAttr::verify(EmitError emitError, Reduction,
   return success();
 }
 
-LogicalResult PartialAttr::verifyEncoding(ArrayRef<int64_t>, Type elementType,
-                                          EmitError emitError) const {
-  bool arithmetic =
-      getKind() == Reduction::Sum || getKind() == Reduction::Product;
+LogicalResult PartialAttr::verifyEncoding(ArrayRef<int64_t>, Type elementType, EmitError emitError) const {
+  bool arithmetic = getKind() == Reduction::Sum || getKind() == Reduction::Product;
   if (arithmetic && elementType.isInteger(1))
-    return emitError() << "a boolean tensor cannot be partial by "
-                       << stringifyReduction(getKind());
+    return emitError() << "a boolean tensor cannot be partial by " << stringifyReduction(getKind());
   return success();
 }
 
@@ -611,9 +531,7 @@ Attribute DeviceAttr::parse(AsmParser &parser, Type) {
   return parser.getChecked<DeviceAttr>(loc, parser.getContext(), name);
 }
 
-void DeviceAttr::print(AsmPrinter &printer) const {
-  printer << '<' << getName() << '>';
-}
+void DeviceAttr::print(AsmPrinter &printer) const { printer << '<' << getName() << '>'; }
 
 LogicalResult DeviceAttr::verify(EmitError emitError, StringAttr name) {
   SmallVector<StringRef> parts;
@@ -623,14 +541,9 @@ LogicalResult DeviceAttr::verify(EmitError emitError, StringAttr name) {
   int lastPlace = -1;
   for (StringRef part : parts) {
     auto [key, value] = part.split(':');
-    int place = llvm::StringSwitch<int>(key)
-                    .Case("job", 0)
-                    .Case("task", 1)
-                    .Cases({"cpu", "gpu"}, 2)
-                    .Default(-1);
+    int place = llvm::StringSwitch<int>(key).Case("job", 0).Case("task", 1).Cases({"cpu", "gpu"}, 2).Default(-1);
     unsigned number;
-    bool wellFormed = place > lastPlace && !value.empty() &&
-                      (place == 0 || !value.getAsInteger(10, number));
+    bool wellFormed = place > lastPlace && !value.empty() && (place == 0 || !value.getAsInteger(10, number));
     if (!wellFormed)
       return emitError() << "device \"" << name.getValue() << "\": '" << part
                          << "' is not expected here; a device is written as "

@@ -1,5 +1,4 @@
-//===- Dialect.cpp - the dist dialect and its discardable attributes
-//----------===//
+// The dist dialect and its discardable attributes.
 
 #include "dialects/dist/Dist.h"
 
@@ -46,10 +45,8 @@ RankedTensorType dist::removePartial(RankedTensorType type, ArrayAttr axes) {
       left.push_back(axis);
   if (left.empty())
     return dropEncoding(type);
-  auto encoding = PartialAttr::get(type.getContext(), partial.getKind(),
-                                   partial.getMesh(), left);
-  return RankedTensorType::get(type.getShape(), type.getElementType(),
-                               encoding);
+  auto encoding = PartialAttr::get(type.getContext(), partial.getKind(), partial.getMesh(), left);
+  return RankedTensorType::get(type.getShape(), type.getElementType(), encoding);
 }
 
 //===----------------------------------------------------------------------===//
@@ -59,9 +56,7 @@ RankedTensorType dist::removePartial(RankedTensorType type, ArrayAttr axes) {
 /// Checks a `dist.*` attribute of a function's argument or result of type
 /// `type`. `globalType` is the value of `dist.global_type` there, if any:
 /// shardings are of the global type.
-static LogicalResult verifyValueAttribute(Operation *op,
-                                          NamedAttribute attribute, Type type,
-                                          Attribute globalType,
+static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribute, Type type, Attribute globalType,
                                           llvm::Twine what) {
   auto emitError = [&] { return op->emitOpError() << what << ": "; };
   StringRef name = attribute.getName();
@@ -81,36 +76,28 @@ static LogicalResult verifyValueAttribute(Operation *op,
   }
   if (name == kDeviceAttr && isa<DeviceAttr>(attribute.getValue()))
     return success();
-  return emitError()
-         << "'" << name << "' with the value " << attribute.getValue()
-         << " is not an attribute of a function's argument or result";
+  return emitError() << "'" << name << "' with the value " << attribute.getValue()
+                     << " is not an attribute of a function's argument or result";
 }
 
-LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned,
-                                                    unsigned index,
-                                                    NamedAttribute attribute) {
+LogicalResult DistDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
-    return op->emitOpError() << "'" << attribute.getName().getValue()
-                             << "' is for arguments of functions";
+    return op->emitOpError() << "'" << attribute.getName().getValue() << "' is for arguments of functions";
   return verifyValueAttribute(op, attribute, function.getArgumentTypes()[index],
-                              function.getArgAttr(index, kGlobalTypeAttr),
-                              "argument " + llvm::Twine(index));
+                              function.getArgAttr(index, kGlobalTypeAttr), "argument " + llvm::Twine(index));
 }
 
-LogicalResult DistDialect::verifyRegionResultAttribute(
-    Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
+                                                       NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
-    return op->emitOpError() << "'" << attribute.getName().getValue()
-                             << "' is for results of functions";
+    return op->emitOpError() << "'" << attribute.getName().getValue() << "' is for results of functions";
   return verifyValueAttribute(op, attribute, function.getResultTypes()[index],
-                              function.getResultAttr(index, kGlobalTypeAttr),
-                              "result " + llvm::Twine(index));
+                              function.getResultAttr(index, kGlobalTypeAttr), "result " + llvm::Twine(index));
 }
 
-LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
-                                                    NamedAttribute attribute) {
+LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   auto emitError = [&] { return op->emitOpError() << "'" << name << "': "; };
   if (name == kShardingsAttr) {
@@ -118,18 +105,14 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op,
     if (!shardings || !llvm::all_of(shardings, llvm::IsaPred<ShardingAttr>))
       return emitError() << "expected an array of #dist.sharding";
     if (shardings.size() != op->getNumResults())
-      return emitError() << "has " << shardings.size() << " entries for "
-                         << op->getNumResults() << " results";
-    for (auto [sharding, result] :
-         llvm::zip(shardings.getAsRange<ShardingAttr>(), op->getResults()))
+      return emitError() << "has " << shardings.size() << " entries for " << op->getNumResults() << " results";
+    for (auto [sharding, result] : llvm::zip(shardings.getAsRange<ShardingAttr>(), op->getResults()))
       if (failed(sharding.verifyFor(result.getType(), op, emitError)))
         return failure();
     return success();
   }
   if (name == kDeviceAttr)
-    return isa<DeviceAttr>(attribute.getValue())
-               ? success()
-               : emitError() << "expected a #dist.device";
+    return isa<DeviceAttr>(attribute.getValue()) ? success() : emitError() << "expected a #dist.device";
   if (name == kOrderAttr) {
     auto order = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!order || order.getInt() < 0)

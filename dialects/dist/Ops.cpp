@@ -1,5 +1,4 @@
-//===- Ops.cpp - ops of the dist dialect
-//---------------------------------------===//
+// Ops of the dist dialect.
 
 #include "dialects/dist/Dist.h"
 
@@ -18,13 +17,11 @@ using namespace mlir::dist;
 
 /// The mesh of `op`, after checking that it exists, that `axes` are some of its
 /// axes, and that none is twice.
-static FailureOr<MeshAttr> verifyAxes(Operation *op, FlatSymbolRefAttr name,
-                                      ArrayAttr axes,
+static FailureOr<MeshAttr> verifyAxes(Operation *op, FlatSymbolRefAttr name, ArrayAttr axes,
                                       SymbolTableCollection &symbols) {
   auto mesh = symbols.lookupNearestSymbolFrom<MeshOp>(op, name);
   if (!mesh)
-    return op->emitOpError()
-           << "names the mesh " << name << ", which the module does not have";
+    return op->emitOpError() << "names the mesh " << name << ", which the module does not have";
   if (axes.empty())
     return op->emitOpError("needs at least one axis of the mesh");
   llvm::StringSet<> seen;
@@ -37,18 +34,15 @@ static FailureOr<MeshAttr> verifyAxes(Operation *op, FlatSymbolRefAttr name,
   return mesh.getMesh();
 }
 
-static LogicalResult verifySharding(Operation *op, ShardingAttr sharding,
-                                    Type type) {
+static LogicalResult verifySharding(Operation *op, ShardingAttr sharding, Type type) {
   return sharding.verifyFor(type, op, [&] { return op->emitOpError(); });
 }
 
 /// Checks that `dim` is a dimension of `type`.
-static LogicalResult verifyDim(Operation *op, StringRef what, int64_t dim,
-                               RankedTensorType type) {
+static LogicalResult verifyDim(Operation *op, StringRef what, int64_t dim, RankedTensorType type) {
   if (dim >= 0 && dim < type.getRank())
     return success();
-  return op->emitOpError() << what << " " << dim << " is not a dimension of "
-                           << type;
+  return op->emitOpError() << what << " " << dim << " is not a dimension of " << type;
 }
 
 /// Checks that the result has the shape `expected` and the element type of the
@@ -56,34 +50,25 @@ static LogicalResult verifyDim(Operation *op, StringRef what, int64_t dim,
 static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> expected) {
   auto operand = cast<RankedTensorType>(op->getOperand(0).getType());
   auto result = cast<RankedTensorType>(op->getResult(0).getType());
-  if (result.getElementType() == operand.getElementType() &&
-      result.getShape() == expected)
+  if (result.getElementType() == operand.getElementType() && result.getShape() == expected)
     return success();
-  return op->emitOpError() << "gives "
-                           << RankedTensorType::get(expected,
-                                                    operand.getElementType())
-                           << ", not " << result;
+  return op->emitOpError() << "gives " << RankedTensorType::get(expected, operand.getElementType()) << ", not "
+                           << result;
 }
 
 /// Checks that an operand which is marked as partial can be combined by `kind`
 /// along `axes`.
-static LogicalResult verifyPartialOperand(Operation *op, Type type,
-                                          Reduction kind,
-                                          FlatSymbolRefAttr mesh,
+static LogicalResult verifyPartialOperand(Operation *op, Type type, Reduction kind, FlatSymbolRefAttr mesh,
                                           ArrayAttr axes) {
-  auto partial =
-      dyn_cast_or_null<PartialAttr>(cast<RankedTensorType>(type).getEncoding());
+  auto partial = dyn_cast_or_null<PartialAttr>(cast<RankedTensorType>(type).getEncoding());
   if (!partial)
     return success();
   if (partial.getMesh() != mesh || partial.getKind() != kind)
-    return op->emitOpError()
-           << "combines by " << stringifyReduction(kind) << " over " << mesh
-           << " what is partial by " << stringifyReduction(partial.getKind())
-           << " over " << partial.getMesh();
+    return op->emitOpError() << "combines by " << stringifyReduction(kind) << " over " << mesh << " what is partial by "
+                             << stringifyReduction(partial.getKind()) << " over " << partial.getMesh();
   for (auto axis : axes.getAsRange<StringAttr>())
     if (!llvm::is_contained(partial.getAxes(), axis))
-      return op->emitOpError() << "combines along " << axis
-                               << ", along which the operand is not partial";
+      return op->emitOpError() << "combines along " << axis << ", along which the operand is not partial";
   return success();
 }
 
@@ -95,9 +80,7 @@ LogicalResult ConstraintOp::verifySymbolUses(SymbolTableCollection &) {
   return verifySharding(*this, getSharding(), getType());
 }
 
-dgc::ShardingRule ConstraintOp::getShardingRule() {
-  return dgc::ShardingRuleBuilder(*this).elementwise().build();
-}
+dgc::ShardingRule ConstraintOp::getShardingRule() { return dgc::ShardingRuleBuilder(*this).elementwise().build(); }
 
 LogicalResult ReshardOp::verifySymbolUses(SymbolTableCollection &) {
   return verifySharding(*this, getSharding(), getType());
@@ -105,40 +88,29 @@ LogicalResult ReshardOp::verifySymbolUses(SymbolTableCollection &) {
 
 /// Checks that the types inside of a manual region are the local types of those
 /// outside.
-static LogicalResult verifyManualTypes(ManualOp op, StringRef what,
-                                       ArrayAttr shardings, TypeRange global,
+static LogicalResult verifyManualTypes(ManualOp op, StringRef what, ArrayAttr shardings, TypeRange global,
                                        TypeRange local, MeshAttr mesh) {
   if (shardings.size() != global.size() || local.size() != global.size())
-    return op.emitOpError() << "has " << global.size() << " " << what
-                            << "s outside, " << local.size() << " inside and "
+    return op.emitOpError() << "has " << global.size() << " " << what << "s outside, " << local.size() << " inside and "
                             << shardings.size() << " shardings of them";
-  for (auto [index, attribute, outside, inside] :
-       llvm::enumerate(shardings, global, local)) {
+  for (auto [index, attribute, outside, inside] : llvm::enumerate(shardings, global, local)) {
     auto sharding = cast<ShardingAttr>(attribute);
-    auto emitError = [&, index = index] {
-      return op.emitOpError() << what << " " << index << ": ";
-    };
+    auto emitError = [&, index = index] { return op.emitOpError() << what << " " << index << ": "; };
     if (failed(sharding.verifyFor(outside, op, emitError)))
       return failure();
     if (sharding.getMesh() != op.getMeshAttr())
-      return emitError() << "is spread over " << sharding.getMesh()
-                         << ", the region over " << op.getMeshAttr();
+      return emitError() << "is spread over " << sharding.getMesh() << ", the region over " << op.getMeshAttr();
     for (DimShardingAttr dim : sharding.getDims())
       for (AxisRefAttr axis : dim.getAxes())
         if (!llvm::is_contained(op.getAxes(), axis.getName()))
-          return emitError() << "is cut by " << axis.getName()
-                             << ", which is not a manual axis";
+          return emitError() << "is cut by " << axis.getName() << ", which is not a manual axis";
     auto type = cast<RankedTensorType>(outside);
-    FailureOr<SmallVector<int64_t>> shape =
-        sharding.getLocalShape(type.getShape(), mesh, emitError);
+    FailureOr<SmallVector<int64_t>> shape = sharding.getLocalShape(type.getShape(), mesh, emitError);
     if (failed(shape))
       return failure();
-    if (dropEncoding(cast<RankedTensorType>(inside)) !=
-        RankedTensorType::get(*shape, type.getElementType()))
-      return emitError() << "has the type " << inside
-                         << " inside, where the part of a device is "
-                         << RankedTensorType::get(*shape,
-                                                  type.getElementType());
+    if (dropEncoding(cast<RankedTensorType>(inside)) != RankedTensorType::get(*shape, type.getElementType()))
+      return emitError() << "has the type " << inside << " inside, where the part of a device is "
+                         << RankedTensorType::get(*shape, type.getElementType());
   }
   return success();
 }
@@ -152,8 +124,7 @@ LogicalResult ManualOp::verifyRegions() {
   if (!mesh)
     return success(); // verifySymbolUses says so.
   Block &block = getBody().front();
-  if (failed(verifyManualTypes(*this, "operand", getInShardings(),
-                               getInputs().getTypes(), block.getArgumentTypes(),
+  if (failed(verifyManualTypes(*this, "operand", getInShardings(), getInputs().getTypes(), block.getArgumentTypes(),
                                mesh)))
     return failure();
   return verifyManualTypes(*this, "result", getOutShardings(), getResultTypes(),
@@ -168,55 +139,40 @@ LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
 }
 
-LogicalResult SliceOp::inferReturnTypes(MLIRContext *,
-                                        std::optional<Location> location,
-                                        Adaptor adaptor,
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                         SmallVectorImpl<Type> &types) {
   auto input = cast<RankedTensorType>(adaptor.getInput().getType());
   int64_t dim = adaptor.getDim(), parts = adaptor.getParts();
   if (dim < 0 || dim >= input.getRank())
-    return emitOptionalError(location, "dimension ", dim, " is not one of ",
-                             input);
+    return emitOptionalError(location, "dimension ", dim, " is not one of ", input);
   if (parts < 1 || input.getDimSize(dim) % parts)
-    return emitOptionalError(location, "dimension ", dim, " has size ",
-                             input.getDimSize(dim), ", which cannot be cut in ",
-                             parts, " equal parts");
+    return emitOptionalError(location, "dimension ", dim, " has size ", input.getDimSize(dim),
+                             ", which cannot be cut in ", parts, " equal parts");
   SmallVector<int64_t> shape(input.getShape());
   shape[dim] /= parts;
-  types.push_back(RankedTensorType::get(shape, input.getElementType(),
-                                        input.getEncoding()));
+  types.push_back(RankedTensorType::get(shape, input.getElementType(), input.getEncoding()));
   return success();
 }
 
-FailureOr<SmallVector<Value>> SliceOp::lowerToLinalg(OpBuilder &builder,
-                                                     ValueRange operands) {
+FailureOr<SmallVector<Value>> SliceOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   auto type = cast<RankedTensorType>(getType());
   Location location = getLoc();
-  Value index =
-      tensor::ExtractOp::create(builder, location, operands[1], ValueRange());
-  index = arith::IndexCastOp::create(builder, location, builder.getIndexType(),
-                                     index);
-  Value size = arith::ConstantIndexOp::create(builder, location,
-                                              type.getDimSize(getDim()));
+  Value index = tensor::ExtractOp::create(builder, location, operands[1], ValueRange());
+  index = arith::IndexCastOp::create(builder, location, builder.getIndexType(), index);
+  Value size = arith::ConstantIndexOp::create(builder, location, type.getDimSize(getDim()));
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
-  SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1)),
-      sizes;
-  offsets[getDim()] =
-      OpFoldResult(arith::MulIOp::create(builder, location, index, size));
+  SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1)), sizes;
+  offsets[getDim()] = OpFoldResult(arith::MulIOp::create(builder, location, index, size));
   for (int64_t extent : type.getShape())
     sizes.push_back(builder.getIndexAttr(extent));
-  Value part = tensor::ExtractSliceOp::create(builder, location, operands[0],
-                                              offsets, sizes, strides);
+  Value part = tensor::ExtractSliceOp::create(builder, location, operands[0], offsets, sizes, strides);
   return SmallVector<Value>{part};
 }
 
-LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *,
-                                            std::optional<Location>,
-                                            Adaptor adaptor,
+LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
                                             SmallVectorImpl<Type> &types) {
   for (Value input : adaptor.getInputs())
-    types.push_back(removePartial(cast<RankedTensorType>(input.getType()),
-                                  adaptor.getAxes()));
+    types.push_back(removePartial(cast<RankedTensorType>(input.getType()), adaptor.getAxes()));
   return success();
 }
 
@@ -225,62 +181,49 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   if (getInputs().empty())
     return emitOpError("needs at least one operand");
-  Type element =
-      cast<RankedTensorType>(getInputs()[0].getType()).getElementType();
+  Type element = cast<RankedTensorType>(getInputs()[0].getType()).getElementType();
   for (Type type : getInputs().getTypes()) {
     if (cast<RankedTensorType>(type).getElementType() != element)
       return emitOpError() << "combines tensors of " << element << " and of "
-                           << cast<RankedTensorType>(type).getElementType()
-                           << "; they must be of one element type";
-    if (failed(verifyPartialOperand(*this, type, getKind(), getMeshAttr(),
-                                    getAxes())))
+                           << cast<RankedTensorType>(type).getElementType() << "; they must be of one element type";
+    if (failed(verifyPartialOperand(*this, type, getKind(), getMeshAttr(), getAxes())))
       return failure();
   }
   return success();
 }
 
 LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  FailureOr<MeshAttr> mesh =
-      verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
-  if (failed(mesh) ||
-      failed(verifyDim(*this, "dim", getDim(), getInput().getType())))
+  FailureOr<MeshAttr> mesh = verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
+  if (failed(mesh) || failed(verifyDim(*this, "dim", getDim(), getInput().getType())))
     return failure();
   SmallVector<int64_t> shape(getInput().getType().getShape());
   shape[getDim()] *= getGroupSize(*mesh, getAxes());
   return verifyResult(*this, shape);
 }
 
-LogicalResult
-ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  FailureOr<MeshAttr> mesh =
-      verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
-  if (failed(mesh) ||
-      failed(verifyDim(*this, "dim", getDim(), getInput().getType())) ||
-      failed(verifyPartialOperand(*this, getInput().getType(), getKind(),
-                                  getMeshAttr(), getAxes())))
+LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  FailureOr<MeshAttr> mesh = verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
+  if (failed(mesh) || failed(verifyDim(*this, "dim", getDim(), getInput().getType())) ||
+      failed(verifyPartialOperand(*this, getInput().getType(), getKind(), getMeshAttr(), getAxes())))
     return failure();
   SmallVector<int64_t> shape(getInput().getType().getShape());
   int64_t members = getGroupSize(*mesh, getAxes());
   if (shape[getDim()] % members)
-    return emitOpError() << "dimension " << getDim() << " has size "
-                         << shape[getDim()] << ", which " << members
+    return emitOpError() << "dimension " << getDim() << " has size " << shape[getDim()] << ", which " << members
                          << " members do not divide";
   shape[getDim()] /= members;
   return verifyResult(*this, shape);
 }
 
 LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  FailureOr<MeshAttr> mesh =
-      verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
-  if (failed(mesh) ||
-      failed(verifyDim(*this, "split", getSplit(), getInput().getType())) ||
+  FailureOr<MeshAttr> mesh = verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
+  if (failed(mesh) || failed(verifyDim(*this, "split", getSplit(), getInput().getType())) ||
       failed(verifyDim(*this, "concat", getConcat(), getInput().getType())))
     return failure();
   SmallVector<int64_t> shape(getInput().getType().getShape());
   int64_t members = getGroupSize(*mesh, getAxes());
   if (shape[getSplit()] % members)
-    return emitOpError() << "dimension " << getSplit() << " has size "
-                         << shape[getSplit()] << ", which " << members
+    return emitOpError() << "dimension " << getSplit() << " has size " << shape[getSplit()] << ", which " << members
                          << " members do not divide";
   shape[getSplit()] /= members;
   shape[getConcat()] *= members;
@@ -288,20 +231,16 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  FailureOr<MeshAttr> mesh =
-      verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
+  FailureOr<MeshAttr> mesh = verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
   if (failed(mesh))
     return failure();
   int64_t members = getGroupSize(*mesh, getAxes());
   if (int64_t(getTargets().size()) != members)
-    return emitOpError() << "has " << getTargets().size() << " targets for "
-                         << members << " members";
+    return emitOpError() << "has " << getTargets().size() << " targets for " << members << " members";
   SmallVector<bool> receives(members, false);
   for (int64_t target : getTargets()) {
     if (target < -1 || target >= members)
-      return emitOpError() << "target " << target
-                           << " is not a member; expected -1 to "
-                           << members - 1;
+      return emitOpError() << "target " << target << " is not a member; expected -1 to " << members - 1;
     if (target >= 0 && std::exchange(receives[target], true))
       return emitOpError() << "member " << target << " would receive twice";
   }
@@ -309,49 +248,39 @@ LogicalResult PermuteOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult BroadcastOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  FailureOr<MeshAttr> mesh =
-      verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
+  FailureOr<MeshAttr> mesh = verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
   if (failed(mesh))
     return failure();
   int64_t members = getGroupSize(*mesh, getAxes()), root = getRoot();
   if (root < 0 || root >= members)
-    return emitOpError() << "root " << root
-                         << " is not a member; expected 0 to " << members - 1;
+    return emitOpError() << "root " << root << " is not a member; expected 0 to " << members - 1;
   return verifyResult(*this, getInput().getType().getShape());
 }
 
 /// Checks the two meshes of a transfer: there are such, of the same size, and
 /// no device is in both.
-static LogicalResult verifyTransfer(Operation *op, FlatSymbolRefAttr source,
-                                    FlatSymbolRefAttr target, int64_t channel,
+static LogicalResult verifyTransfer(Operation *op, FlatSymbolRefAttr source, FlatSymbolRefAttr target, int64_t channel,
                                     SymbolTableCollection &symbols) {
   for (FlatSymbolRefAttr name : {source, target})
     if (!symbols.lookupNearestSymbolFrom<MeshOp>(op, name))
-      return op->emitOpError()
-             << "names the mesh " << name << ", which the module does not have";
+      return op->emitOpError() << "names the mesh " << name << ", which the module does not have";
   MeshAttr from = lookupMesh(op, source), to = lookupMesh(op, target);
   if (from.getNumDevices() != to.getNumDevices())
-    return op->emitOpError()
-           << "goes from " << from.getNumDevices() << " devices to "
-           << to.getNumDevices() << "; both meshes must have as many";
-  if (from.getFirst() < to.getFirst() + to.getNumDevices() &&
-      to.getFirst() < from.getFirst() + from.getNumDevices())
-    return op->emitOpError() << "goes between " << source << " and " << target
-                             << ", which share devices";
+    return op->emitOpError() << "goes from " << from.getNumDevices() << " devices to " << to.getNumDevices()
+                             << "; both meshes must have as many";
+  if (from.getFirst() < to.getFirst() + to.getNumDevices() && to.getFirst() < from.getFirst() + from.getNumDevices())
+    return op->emitOpError() << "goes between " << source << " and " << target << ", which share devices";
   if (channel < 0)
-    return op->emitOpError()
-           << "has the channel " << channel << "; expected at least 0";
+    return op->emitOpError() << "has the channel " << channel << "; expected at least 0";
   return success();
 }
 
 LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyTransfer(*this, getSourceAttr(), getTargetAttr(), getChannel(),
-                        symbols);
+  return verifyTransfer(*this, getSourceAttr(), getTargetAttr(), getChannel(), symbols);
 }
 
 LogicalResult RecvOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyTransfer(*this, getSourceAttr(), getTargetAttr(), getChannel(),
-                        symbols);
+  return verifyTransfer(*this, getSourceAttr(), getTargetAttr(), getChannel(), symbols);
 }
 
 #define GET_OP_CLASSES
