@@ -1,0 +1,251 @@
+// Convolution by oneDNN. Activations are channels last at the interface; the
+// weights may be reordered into the layout that oneDNN prefers, once per call.
+#include "runtime/base/Status.h"
+#include "runtime/device/cpu/PlainConvolution.h"
+
+#include <vector>
+
+using namespace dgc;
+using namespace dgc::rt;
+
+namespace {
+/// Which operands oneDNN may lay out as it likes.
+struct Layouts {
+  bool anySrc = false, anyWeights = false, anyDst = false;
+};
+
+/// Primitives in order: reorders, the convolution, reorders.
+class PrimitiveSequence final : public PreparedOp {
+public:
+  void add(BoundPrimitive primitive) { primitives.push_back(std::move(primitive)); }
+  absl::Status run(const dgc_step &) override {
+    for (BoundPrimitive &primitive : primitives)
+      DGC_RETURN_IF_ERROR(primitive.run());
+    return absl::OkStatus();
+  }
+
+private:
+  std::vector<BoundPrimitive> primitives;
+};
+
+class ConvolutionMaker {
+public:
+  ConvolutionMaker(const OpContext &context, const artifact::Convolution &op, dnnl::memory::data_type type)
+      : context(context), op(op), type(type), sequence(std::make_unique<PrimitiveSequence>()) {
+    src = activations(context.buffers[op.src()]);
+    dst = activations(context.buffers[op.dst()]);
+    weights = filter(context.buffers[op.weights()]);
+    if (op.bias() >= 0)
+      bias = dnnl::memory::desc({context.buffers[op.dst()].shape.back()}, type, dnnl::memory::dims{1});
+    for (uint32_t d = 0; d < op.strides()->size(); ++d) {
+      strides.push_back(op.strides()->Get(d));
+      low.push_back(op.pad_low()->Get(d));
+      high.push_back(op.pad_high()->Get(d));
+      dilation.push_back(op.dilation()->Get(d) - 1);
+    }
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  }
+
+  std::unique_ptr<PreparedOp> make(Layouts layouts) {
+    auto choice = [](const dnnl::memory::desc &plain, bool any) {
+      return any ? dnnl::memory::desc(plain.dims(), plain.data_type(), dnnl::memory::format_tag::any) : plain;
+    };
+    dnnl::memory::desc s = choice(src, layouts.anySrc);
+    dnnl::memory::desc w = choice(weights, layouts.anyWeights);
+    dnnl::memory::desc d = choice(dst, layouts.anyDst);
+    switch (op.kind()) {
+    case artifact::ConvKind::Forward:
+      forward(s, w, d);
+      break;
+    case artifact::ConvKind::BackwardData:
+      backwardData(s, w, d);
+      break;
+    case artifact::ConvKind::BackwardWeights:
+      backwardWeights(s, w, d);
+      break;
+    }
+    return std::move(sequence);
+  }
+
+private:
+  /// [N, spatial.., C] as the [N, C, spatial..] of oneDNN, channels last.
+  dnnl::memory::desc activations(const Operand &operand) const {
+    dnnl::memory::dims dims{operand.shape.front(), operand.shape.back()};
+    size_t rank = operand.shape.size();
+    dims.insert(dims.end(), operand.shape.begin() + 1, operand.shape.end() - 1);
+    dnnl::memory::dims stride(rank);
+    stride[1] = 1;
+    int64_t step = dims[1];
+    for (size_t d = rank - 1; d >= 2; --d) {
+      stride[d] = step;
+      step *= dims[d];
+    }
+    stride[0] = step;
+    return {dims, type, stride};
+  }
+
+  /// [spatial.., C / groups, O] as [groups, O / groups, C / groups, spatial..].
+  dnnl::memory::desc filter(const Operand &operand) const {
+    size_t rank = operand.shape.size(), spatial = rank - 2;
+    int64_t in = operand.shape[rank - 2], out = operand.shape[rank - 1];
+    int64_t groups = op.groups();
+    dnnl::memory::dims dims{out / groups, in}, stride{1, out};
+    dims.insert(dims.end(), operand.shape.begin(), operand.shape.end() - 2);
+    stride.resize(rank);
+    int64_t step = in * out;
+    for (size_t d = spatial; d-- > 0;) {
+      stride[d + 2] = step;
+      step *= operand.shape[d];
+    }
+    if (groups > 1) {
+      dims.insert(dims.begin(), groups);
+      stride.insert(stride.begin(), out / groups);
+    }
+    return {dims, type, stride};
+  }
+
+  dnnl::convolution_forward::primitive_desc forwardDesc(const dnnl::memory::desc &s, const dnnl::memory::desc &w,
+                                                        const dnnl::memory::desc &d, const dnnl::memory::desc &b,
+                                                        const dnnl::primitive_attr &attributes) const {
+    return {dnnl::convolution_forward::desc(dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, s,
+                                            w, b, d, strides, dilation, low, high),
+            attributes, context.library.engine};
+  }
+
+  void *data(uint32_t index) const { return context.buffers[index].data; }
+
+  /// Binds an operand that the convolution reads, reordering it before if it
+  /// wants another layout.
+  void bindInput(BoundPrimitive &primitive, int argument, const dnnl::memory::desc &plain,
+                 const dnnl::memory::desc &wanted, void *memory) {
+    if (wanted == plain) {
+      primitive.bind(argument, plain, memory);
+      return;
+    }
+    size_t offset = reserve(wanted.get_size());
+    primitive.bindScratch(argument, wanted, offset);
+    BoundPrimitive reorder = makeReorder(plain, wanted);
+    reorder.bind(DNNL_ARG_FROM, plain, memory);
+    reorder.bindScratch(DNNL_ARG_TO, wanted, offset);
+    sequence->add(std::move(reorder));
+  }
+
+  /// The same for the result; the reorder comes after.
+  void bindResult(BoundPrimitive &primitive, int argument, const dnnl::memory::desc &plain,
+                  const dnnl::memory::desc &wanted, void *memory) {
+    if (wanted == plain) {
+      primitive.bind(argument, plain, memory);
+      return;
+    }
+    size_t offset = reserve(wanted.get_size());
+    primitive.bindScratch(argument, wanted, offset);
+    BoundPrimitive reorder = makeReorder(wanted, plain);
+    reorder.bindScratch(DNNL_ARG_FROM, wanted, offset);
+    reorder.bind(DNNL_ARG_TO, plain, memory);
+    after.push_back(std::move(reorder));
+  }
+
+  BoundPrimitive makeReorder(const dnnl::memory::desc &from, const dnnl::memory::desc &to) {
+    dnnl::reorder::primitive_desc pd(context.library.engine, from, context.library.engine, to, attr);
+    // Its scratchpad lies behind everything of the convolution.
+    BoundPrimitive bound(context, dnnl::reorder(pd), dnnl::memory::desc());
+    if (pd.scratchpad_desc().get_size())
+      bound.bindScratch(DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), reserve(pd.scratchpad_desc().get_size()));
+    return bound;
+  }
+
+  /// Room in the scratch block, behind the scratchpad of the convolution.
+  size_t reserve(size_t bytes) {
+    size_t offset = used;
+    used += (bytes + 4095) & ~size_t{4095};
+    context.scratch.reserve(used);
+    return offset;
+  }
+
+  template <typename PrimitiveDesc> void begin(const PrimitiveDesc &pd, BoundPrimitive &bound) {
+    size_t bytes = pd.scratchpad_desc().get_size();
+    if (bytes)
+      bound.bindScratch(DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), reserve(bytes));
+  }
+
+  void finish(BoundPrimitive bound) {
+    sequence->add(std::move(bound));
+    for (BoundPrimitive &reorder : after)
+      sequence->add(std::move(reorder));
+  }
+
+  void forward(const dnnl::memory::desc &s, const dnnl::memory::desc &w, const dnnl::memory::desc &d) {
+    PostOps postOps = makePostOps(context, op.post_ops(), dst, 1, context.buffers[op.dst()].shape.back());
+    dnnl::primitive_attr withPostOps = attr;
+    withPostOps.set_post_ops(postOps.ops);
+    auto pd = forwardDesc(s, w, d, bias, withPostOps);
+    BoundPrimitive bound(context, dnnl::convolution_forward(pd), dnnl::memory::desc());
+    begin(pd, bound);
+    bindInput(bound, DNNL_ARG_SRC, src, pd.src_desc(), data(op.src()));
+    bindInput(bound, DNNL_ARG_WEIGHTS, weights, pd.weights_desc(), data(op.weights()));
+    if (op.bias() >= 0)
+      bound.bind(DNNL_ARG_BIAS, bias, data(static_cast<uint32_t>(op.bias())));
+    bindResult(bound, DNNL_ARG_DST, dst, pd.dst_desc(), data(op.dst()));
+    bindPostOps(bound, postOps);
+    finish(std::move(bound));
+  }
+
+  void backwardData(const dnnl::memory::desc &s, const dnnl::memory::desc &w, const dnnl::memory::desc &d) {
+    auto hint = forwardDesc(s, w, d, dnnl::memory::desc(), {});
+    dnnl::convolution_backward_data::primitive_desc pd(
+        dnnl::convolution_backward_data::desc(dnnl::algorithm::convolution_direct, s, w, d, strides, dilation, low,
+                                              high),
+        attr, context.library.engine, hint);
+    BoundPrimitive bound(context, dnnl::convolution_backward_data(pd), dnnl::memory::desc());
+    begin(pd, bound);
+    bindInput(bound, DNNL_ARG_DIFF_DST, dst, pd.diff_dst_desc(), data(op.dst()));
+    bindInput(bound, DNNL_ARG_WEIGHTS, weights, pd.weights_desc(), data(op.weights()));
+    bindResult(bound, DNNL_ARG_DIFF_SRC, src, pd.diff_src_desc(), data(op.src()));
+    finish(std::move(bound));
+  }
+
+  void backwardWeights(const dnnl::memory::desc &s, const dnnl::memory::desc &w, const dnnl::memory::desc &d) {
+    auto hint = forwardDesc(s, w, d, dnnl::memory::desc(), {});
+    dnnl::convolution_backward_weights::primitive_desc pd(
+        dnnl::convolution_backward_weights::desc(dnnl::algorithm::convolution_direct, s, w, bias, d, strides, dilation,
+                                                 low, high),
+        attr, context.library.engine, hint);
+    BoundPrimitive bound(context, dnnl::convolution_backward_weights(pd), dnnl::memory::desc());
+    begin(pd, bound);
+    bindInput(bound, DNNL_ARG_SRC, src, pd.src_desc(), data(op.src()));
+    bindInput(bound, DNNL_ARG_DIFF_DST, dst, pd.diff_dst_desc(), data(op.dst()));
+    bindResult(bound, DNNL_ARG_DIFF_WEIGHTS, weights, pd.diff_weights_desc(), data(op.weights()));
+    if (op.bias() >= 0)
+      bound.bind(DNNL_ARG_DIFF_BIAS, bias, data(static_cast<uint32_t>(op.bias())));
+    finish(std::move(bound));
+  }
+
+  const OpContext &context;
+  const artifact::Convolution &op;
+  dnnl::memory::data_type type;
+  dnnl::memory::desc src, weights, dst, bias;
+  dnnl::memory::dims strides, low, high, dilation;
+  dnnl::primitive_attr attr;
+  std::unique_ptr<PrimitiveSequence> sequence;
+  std::vector<BoundPrimitive> after;
+  size_t used = 0;
+};
+} // namespace
+
+PreparedOrStatus dgc::rt::prepareConvolution(const OpContext &context, const artifact::Convolution &op) {
+  auto type = dnnlType(context.buffers[op.dst()].dtype);
+  if (!type)
+    return makePlainConvolution(context, op);
+  // The layout of the weights is oneDNN's to choose; then everything; then
+  // nothing.
+  const Layouts choices[] = {{false, true, false}, {true, true, true}, {}};
+  for (const Layouts &layouts : choices) {
+    std::unique_ptr<PreparedOp> prepared;
+    absl::Status s = guarded("convolution", [&] { prepared = ConvolutionMaker(context, op, *type).make(layouts); });
+    if (s.ok())
+      return prepared;
+    if (!absl::IsUnimplemented(s))
+      return s;
+  }
+  return makePlainConvolution(context, op);
+}

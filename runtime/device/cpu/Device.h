@@ -1,0 +1,87 @@
+// The CPU device: turns the local actions of a program into things that run.
+#pragma once
+
+#include "runtime/artifact/KernelAbi.h"
+#include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Reader.h"
+#include "runtime/device/cpu/KernelLibrary.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace dgc::rt {
+
+/// One action with everything decided: run() allocates no memory of its own and
+/// holds no lock.
+class PreparedOp {
+public:
+  virtual ~PreparedOp() = default;
+  virtual absl::Status run(const dgc_step &step) = 0;
+};
+
+/// A buffer of a program, at its address in this worker.
+struct Operand {
+  void *data = nullptr;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+
+  int64_t numElements() const {
+    int64_t n = 1;
+    for (int64_t extent : shape)
+      n *= extent;
+    return n;
+  }
+};
+
+/// Memory for the inside of library calls; one block, used by one op at a time.
+class Scratch {
+public:
+  /// Before allocate(): some op needs `bytes`.
+  void reserve(size_t bytes) { size_ = bytes > size_ ? bytes : size_; }
+  absl::Status allocate();
+  size_t size() const { return size_; }
+  /// The block, aligned to 4096 bytes; valid after allocate().
+  std::byte *data() const { return memory.get(); }
+
+private:
+  struct Free {
+    void operator()(std::byte *p) const { std::free(p); }
+  };
+  size_t size_ = 0;
+  std::unique_ptr<std::byte[], Free> memory;
+};
+
+/// One per worker, used by one thread: the one that creates it.
+class CpuDevice {
+public:
+  struct Library; // engine and stream of oneDNN
+
+  /// Checks the CPU, loads the kernels. `threads` >= 1. `artifact` must outlive
+  /// the device.
+  static absl::StatusOr<std::unique_ptr<CpuDevice>> create(const Artifact &artifact, int threads);
+  ~CpuDevice();
+
+  /// Any action but communication. `buffers` are those of the program.
+  absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step, std::span<const Operand> buffers);
+
+  /// After the last prepare(): makes what all ops share. Until then none runs.
+  absl::Status finish();
+
+  /// Bytes that the device holds beside the arenas, valid after finish().
+  size_t scratchBytes() const { return scratch.size(); }
+
+private:
+  CpuDevice();
+  const Artifact *artifact = nullptr;
+  std::unique_ptr<KernelLibrary> kernels;
+  std::unique_ptr<Library> library;
+  Scratch scratch;
+};
+
+} // namespace dgc::rt

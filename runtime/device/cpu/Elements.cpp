@@ -1,0 +1,236 @@
+// Elements as f64, the post-ops in plain code, and oneDNN's small change.
+#include "runtime/base/Status.h"
+#include "runtime/device/cpu/Ops.h"
+
+#include <cmath>
+
+using namespace dgc;
+using namespace dgc::rt;
+
+double dgc::rt::loadElement(const Operand &operand, int64_t i) {
+  switch (operand.dtype) {
+  case DType::F32:
+    return static_cast<const float *>(operand.data)[i];
+  case DType::F64:
+    return static_cast<const double *>(operand.data)[i];
+  case DType::F16:
+    return fromF16(static_cast<const uint16_t *>(operand.data)[i]);
+  case DType::BF16:
+    return fromBF16(static_cast<const uint16_t *>(operand.data)[i]);
+  default:
+    return 0;
+  }
+}
+
+/// The integer nearest to zero that saturates.
+template <typename T> static T toInteger(double value) {
+  if (std::isnan(value))
+    return 0;
+  if (value >= static_cast<double>(std::numeric_limits<T>::max()))
+    return std::numeric_limits<T>::max();
+  if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+    return std::numeric_limits<T>::min();
+  return static_cast<T>(value);
+}
+
+void dgc::rt::storeElement(const Operand &operand, int64_t i, double value) {
+  switch (operand.dtype) {
+  case DType::F32:
+    static_cast<float *>(operand.data)[i] = static_cast<float>(value);
+    return;
+  case DType::F64:
+    static_cast<double *>(operand.data)[i] = value;
+    return;
+  case DType::F16:
+    static_cast<uint16_t *>(operand.data)[i] = toF16(static_cast<float>(value));
+    return;
+  case DType::BF16:
+    static_cast<uint16_t *>(operand.data)[i] = toBF16(static_cast<float>(value));
+    return;
+  case DType::I1:
+    static_cast<uint8_t *>(operand.data)[i] = value != 0;
+    return;
+  case DType::I8:
+    static_cast<int8_t *>(operand.data)[i] = toInteger<int8_t>(value);
+    return;
+  case DType::I16:
+    static_cast<int16_t *>(operand.data)[i] = toInteger<int16_t>(value);
+    return;
+  case DType::I32:
+    static_cast<int32_t *>(operand.data)[i] = toInteger<int32_t>(value);
+    return;
+  case DType::I64:
+    static_cast<int64_t *>(operand.data)[i] = toInteger<int64_t>(value);
+    return;
+  case DType::U8:
+    static_cast<uint8_t *>(operand.data)[i] = toInteger<uint8_t>(value);
+    return;
+  case DType::U16:
+    static_cast<uint16_t *>(operand.data)[i] = toInteger<uint16_t>(value);
+    return;
+  case DType::U32:
+    static_cast<uint32_t *>(operand.data)[i] = toInteger<uint32_t>(value);
+    return;
+  case DType::U64:
+    static_cast<uint64_t *>(operand.data)[i] = toInteger<uint64_t>(value);
+    return;
+  }
+}
+
+//===-- Post-ops in plain code ------------------------------------------===//
+
+PlainPostOps::PlainPostOps(const OpContext &context, const PostOpVector *list, int64_t channels) : channels(channels) {
+  for (uint32_t i = 0; list && i < list->size(); ++i) {
+    const artifact::PostOp &op = *list->Get(i);
+    Op plain{op.kind(), {}, false};
+    accumulate |= op.kind() == artifact::PostOpKind::Accumulate;
+    if (op.kind() == artifact::PostOpKind::Add || op.kind() == artifact::PostOpKind::Multiply) {
+      plain.arg = context.buffers[static_cast<size_t>(op.arg())];
+      plain.perChannel = plain.arg.numElements() == channels;
+    }
+    ops.push_back(std::move(plain));
+  }
+}
+
+double PlainPostOps::apply(double value, double before, int64_t index) const {
+  using artifact::PostOpKind;
+  for (const Op &op : ops) {
+    int64_t at = op.perChannel ? index % channels : index;
+    switch (op.kind) {
+    case PostOpKind::Add:
+      value += loadElement(op.arg, at);
+      break;
+    case PostOpKind::Multiply:
+      value *= loadElement(op.arg, at);
+      break;
+    case PostOpKind::Relu:
+      value = value > 0 || std::isnan(value) ? value : 0;
+      break;
+    case PostOpKind::Tanh:
+      value = std::tanh(value);
+      break;
+    case PostOpKind::Sigmoid:
+      value = 1 / (1 + std::exp(-value));
+      break;
+    case PostOpKind::GeluTanh:
+      value = 0.5 * value * (1 + std::tanh(0.7978845608028653559 * (value + 0.044715 * value * value * value)));
+      break;
+    case PostOpKind::GeluErf:
+      value = 0.5 * value * (1 + std::erf(value * 0.7071067811865475244));
+      break;
+    case PostOpKind::Accumulate:
+      value += before;
+      break;
+    }
+  }
+  return value;
+}
+
+//===-- oneDNN ----------------------------------------------------------===//
+
+std::optional<dnnl::memory::data_type> dgc::rt::dnnlType(DType type) {
+  switch (type) {
+  case DType::F32:
+    return dnnl::memory::data_type::f32;
+  case DType::BF16:
+    return dnnl::memory::data_type::bf16;
+  default:
+    return std::nullopt;
+  }
+}
+
+absl::Status dgc::rt::guarded(const char *what, const std::function<void()> &f) {
+  try {
+    f();
+    return absl::OkStatus();
+  } catch (const dnnl::error &e) {
+    if (e.status == dnnl_unimplemented)
+      return absl::UnimplementedError(str(what, ": ", e.what()));
+    if (e.status == dnnl_out_of_memory)
+      return absl::ResourceExhaustedError(str(what, ": ", e.what()));
+    return absl::InternalError(str(what, ": ", e.what()));
+  } catch (const std::bad_alloc &) {
+    return absl::ResourceExhaustedError(str(what, ": out of memory"));
+  }
+}
+
+BoundPrimitive::BoundPrimitive(OpContext context, const dnnl::primitive &p, const dnnl::memory::desc &scratchpad)
+    : stream(&context.library.stream), scratch(&context.scratch), primitive(p) {
+  context.scratch.reserve(scratchpad.get_size());
+  if (scratchpad.get_size())
+    bindScratch(DNNL_ARG_SCRATCHPAD, scratchpad, 0);
+}
+
+void BoundPrimitive::bind(int argument, const dnnl::memory::desc &desc, void *data) {
+  memories.emplace_back(desc, stream->get_engine(), data);
+  arguments.push_back({argument, memories.back().get()});
+}
+
+void BoundPrimitive::bindScratch(int argument, const dnnl::memory::desc &desc, size_t offset) {
+  bind(argument, desc, DNNL_MEMORY_NONE);
+  unresolved.push_back({memories.back(), offset});
+}
+
+absl::Status BoundPrimitive::run() {
+  // The scratch block has its address from finish() on.
+  for (InScratch &argument : unresolved)
+    dnnl_memory_set_data_handle(argument.memory.get(), scratch->data() + argument.offset);
+  if (!unresolved.empty())
+    unresolved.clear();
+  dnnl_status_t status =
+      dnnl_primitive_execute(primitive.get(), stream->get(), static_cast<int>(arguments.size()), arguments.data());
+  if (status != dnnl_success)
+    return absl::InternalError(str("oneDNN failed with status ", int(status)));
+  return absl::OkStatus();
+}
+
+PostOps dgc::rt::makePostOps(const OpContext &context, const PostOpVector *list, const dnnl::memory::desc &result,
+                             int channelAxis, int64_t channels) {
+  using artifact::PostOpKind;
+  PostOps chain;
+  for (uint32_t i = 0; list && i < list->size(); ++i) {
+    const artifact::PostOp &op = *list->Get(i);
+    switch (op.kind()) {
+    case PostOpKind::Relu:
+      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0, 0);
+      break;
+    case PostOpKind::Tanh:
+      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_tanh, 0, 0);
+      break;
+    case PostOpKind::Sigmoid:
+      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_logistic, 0, 0);
+      break;
+    case PostOpKind::GeluTanh:
+      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_gelu_tanh, 0, 0);
+      break;
+    case PostOpKind::GeluErf:
+      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_gelu_erf, 0, 0);
+      break;
+    case PostOpKind::Accumulate:
+      chain.ops.append_sum(1.0f);
+      break;
+    case PostOpKind::Add:
+    case PostOpKind::Multiply: {
+      const Operand &arg = context.buffers[static_cast<size_t>(op.arg())];
+      dnnl::memory::desc desc = result;
+      if (arg.numElements() == channels) {
+        dnnl::memory::dims dims(result.dims().size(), 1), strides(dims);
+        dims[static_cast<size_t>(channelAxis)] = channels;
+        for (int d = 0; d < channelAxis; ++d)
+          strides[static_cast<size_t>(d)] = channels;
+        desc = dnnl::memory::desc(dims, result.data_type(), strides);
+      }
+      chain.arguments.push_back({chain.ops.len(), desc, arg.data});
+      chain.ops.append_binary(op.kind() == PostOpKind::Add ? dnnl::algorithm::binary_add : dnnl::algorithm::binary_mul,
+                              desc);
+      break;
+    }
+    }
+  }
+  return chain;
+}
+
+void dgc::rt::bindPostOps(BoundPrimitive &primitive, const PostOps &postOps) {
+  for (const PostOps::Argument &argument : postOps.arguments)
+    primitive.bind(DNNL_ARG_ATTR_MULTIPLE_POST_OP(argument.position) | DNNL_ARG_SRC_1, argument.desc, argument.data);
+}

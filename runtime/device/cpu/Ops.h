@@ -1,0 +1,107 @@
+// The library calls of the CPU device. Internal to runtime/device/cpu.
+#pragma once
+
+#include "runtime/device/cpu/Device.h"
+
+#include "dnnl.hpp"
+
+#include <functional>
+#include <optional>
+
+namespace dgc::rt {
+
+struct CpuDevice::Library {
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+};
+
+/// What the makers of library calls work with.
+struct OpContext {
+  CpuDevice::Library &library;
+  Scratch &scratch;
+  std::span<const Operand> buffers;
+};
+
+using PreparedOrStatus = absl::StatusOr<std::unique_ptr<PreparedOp>>;
+
+PreparedOrStatus prepareMatmul(const OpContext &context, const artifact::Matmul &op);
+PreparedOrStatus prepareConvolution(const OpContext &context, const artifact::Convolution &op);
+PreparedOrStatus preparePool(const OpContext &context, const artifact::Pool &op);
+
+/// oneDNN's element type; nothing where it has none.
+std::optional<dnnl::memory::data_type> dnnlType(DType type);
+
+/// Runs `f`, which calls oneDNN's throwing interface, and turns an exception
+/// into a status.
+absl::Status guarded(const char *what, const std::function<void()> &f);
+
+/// A primitive with its arguments bound; memory objects are its own.
+class BoundPrimitive {
+public:
+  BoundPrimitive() = default;
+  BoundPrimitive(OpContext context, const dnnl::primitive &primitive, const dnnl::memory::desc &scratchpad);
+
+  /// Binds an argument at a fixed address, or, with `offset`, in the scratch
+  /// block (whose address is known only at the first run).
+  void bind(int argument, const dnnl::memory::desc &desc, void *data);
+  void bindScratch(int argument, const dnnl::memory::desc &desc, size_t offset);
+
+  absl::Status run();
+
+private:
+  struct InScratch {
+    dnnl::memory memory;
+    size_t offset;
+  };
+  const dnnl::stream *stream = nullptr;
+  const Scratch *scratch = nullptr;
+  dnnl::primitive primitive;
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
+  std::vector<InScratch> unresolved;
+};
+
+//===-- Post-ops --------------------------------------------------------===//
+
+/// The chain of a library call, in oneDNN's terms. Arguments of binary post-ops
+/// are described with `dims`, the logical shape of the result with its strides;
+/// `channelAxis` is where a per-channel argument varies.
+struct PostOps {
+  dnnl::post_ops ops;
+  struct Argument {
+    int position;
+    dnnl::memory::desc desc;
+    void *data;
+  };
+  std::vector<Argument> arguments;
+};
+using PostOpVector = flatbuffers::Vector<flatbuffers::Offset<artifact::PostOp>>;
+PostOps makePostOps(const OpContext &context, const PostOpVector *ops, const dnnl::memory::desc &result,
+                    int channelAxis, int64_t channels);
+void bindPostOps(BoundPrimitive &primitive, const PostOps &postOps);
+
+/// The same chain, plainly: row-major [rows, channels] results. What an op whose
+/// type or shape oneDNN does not take falls back on.
+class PlainPostOps {
+public:
+  PlainPostOps(const OpContext &context, const PostOpVector *ops, int64_t channels);
+  bool accumulates() const { return accumulate; }
+  /// The result for element `index` given the raw value and what dst held.
+  double apply(double value, double before, int64_t index) const;
+
+private:
+  struct Op {
+    artifact::PostOpKind kind;
+    Operand arg;
+    bool perChannel;
+  };
+  std::vector<Op> ops;
+  int64_t channels;
+  bool accumulate = false;
+};
+
+/// Reads and writes one element of a floating-point array as f64.
+double loadElement(const Operand &operand, int64_t index);
+void storeElement(const Operand &operand, int64_t index, double value);
+
+} // namespace dgc::rt

@@ -1,0 +1,45 @@
+// Parallel loops on libgomp, called through its own interface: the code is
+// compiled by clang, whose OpenMP would bring a second pool of threads.
+#include "runtime/device/cpu/Parallel.h"
+
+extern "C" {
+void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
+int omp_get_thread_num();
+int omp_get_num_threads();
+int omp_get_max_threads();
+void omp_set_num_threads(int threads);
+void omp_set_dynamic(int dynamic);
+}
+
+using namespace dgc::rt;
+
+void dgc::rt::setThreads(int threads) {
+  omp_set_dynamic(0);
+  omp_set_num_threads(threads);
+}
+
+int dgc::rt::threads() { return omp_get_max_threads(); }
+
+void dgc::rt::parallelFor(int64_t extent, void (*body)(void *, int64_t, int64_t), void *context) {
+  int64_t n = threads();
+  if (n > extent)
+    n = extent;
+  if (n <= 1) {
+    body(context, 0, extent);
+    return;
+  }
+  struct Region {
+    int64_t extent;
+    void (*body)(void *, int64_t, int64_t);
+    void *context;
+  } region{extent, body, context};
+  GOMP_parallel(
+      [](void *data) {
+        const Region &r = *static_cast<Region *>(data);
+        int64_t n = omp_get_num_threads(), t = omp_get_thread_num();
+        int64_t begin = r.extent * t / n, end = r.extent * (t + 1) / n;
+        if (begin < end)
+          r.body(r.context, begin, end);
+      },
+      &region, static_cast<unsigned>(n), 0);
+}

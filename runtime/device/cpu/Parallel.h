@@ -1,0 +1,27 @@
+// Worker threads: the pool of libgomp, which oneDNN uses too.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+namespace dgc::rt {
+
+/// Threads that the calling thread has for parallelFor and for oneDNN; set once
+/// per worker, before primitives are made.
+void setThreads(int threads);
+int threads();
+
+/// Calls body(context, begin, end) on disjoint ranges that cover [0, extent),
+/// at most one range for each thread. On one thread it is a plain call.
+void parallelFor(int64_t extent, void (*body)(void *, int64_t, int64_t), void *context);
+
+template <typename F> void parallelFor(int64_t extent, F &&f) {
+  parallelFor(
+      extent,
+      [](void *context, int64_t begin, int64_t end) {
+        (*static_cast<std::remove_reference_t<F> *>(context))(begin, end);
+      },
+      &f);
+}
+
+} // namespace dgc::rt

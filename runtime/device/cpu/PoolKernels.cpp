@@ -1,0 +1,252 @@
+// The loops of pooling, for the instruction set DGC_ISA.
+#include "runtime/device/cpu/PoolKernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace dgc::rt::DGC_ISA {
+namespace {
+
+/// How an element is stored, and the type to compute in.
+struct F32 {
+  using Memory = float;
+  using Value = float;
+  using Index = int32_t;
+  static Value load(Memory m) { return m; }
+  static Memory store(Value v) { return v; }
+};
+struct F64 {
+  using Memory = double;
+  using Value = double;
+  using Index = int64_t;
+  static Value load(Memory m) { return m; }
+  static Memory store(Value v) { return v; }
+};
+struct BF16 {
+  using Memory = uint16_t;
+  using Value = float;
+  using Index = int32_t;
+  static Value load(Memory m) { return fromBF16(m); }
+  static Memory store(Value v) { return toBF16(v); }
+};
+struct F16 {
+  using Memory = uint16_t;
+  using Value = float;
+  using Index = int32_t;
+  static Value load(Memory m) { return fromF16(m); }
+  static Memory store(Value v) { return toF16(v); }
+};
+
+constexpr int64_t block = 64; // channels at a time
+
+/// The part of a window that lies inside the input, in one dimension.
+struct Range {
+  int64_t begin, end, start; // window positions [begin, end); input of position 0
+};
+
+Range clip(const PoolShape &s, int d, int64_t o) {
+  int64_t start = o * s.stride[d] - s.low[d];
+  return {std::max<int64_t>(0, -start), std::min(s.window[d], s.in[d] - start), start};
+}
+
+/// Calls f(position in the window, input pixel) for each input of the window of
+/// output (o0, o1, o2), in row-major order.
+template <typename F> inline void forWindow(const PoolShape &s, int64_t o0, int64_t o1, int64_t o2, F f) {
+  Range r0 = clip(s, 0, o0), r1 = clip(s, 1, o1), r2 = clip(s, 2, o2);
+  for (int64_t i = r0.begin; i < r0.end; ++i)
+    for (int64_t j = r1.begin; j < r1.end; ++j)
+      for (int64_t k = r2.begin; k < r2.end; ++k)
+        f((i * s.window[1] + j) * s.window[2] + k, ((r0.start + i) * s.in[1] + r1.start + j) * s.in[2] + r2.start + k);
+}
+
+/// Calls f(o0, o1, o2, output pixel, first channel, channels) for the blocks of
+/// one example.
+template <typename F> inline void forOutputs(const PoolShape &s, F f) {
+  int64_t pixel = 0;
+  for (int64_t o0 = 0; o0 < s.out[0]; ++o0)
+    for (int64_t o1 = 0; o1 < s.out[1]; ++o1)
+      for (int64_t o2 = 0; o2 < s.out[2]; ++o2, ++pixel)
+        for (int64_t c = 0; c < s.channels; c += block)
+          f(o0, o1, o2, pixel, c, std::min(block, s.channels - c));
+}
+
+int64_t inputs(const PoolShape &s) { return s.in[0] * s.in[1] * s.in[2]; }
+int64_t outputs(const PoolShape &s) { return s.out[0] * s.out[1] * s.out[2]; }
+
+/// The maximum and the position of its first occurrence, for `n` channels.
+template <typename E>
+inline void findMaximum(const PoolShape &s, const typename E::Memory *src, int64_t o0, int64_t o1, int64_t o2,
+                        int64_t n, typename E::Value *best, typename E::Index *where) {
+  bool first = true;
+  forWindow(s, o0, o1, o2, [&](int64_t position, int64_t pixel) {
+    const typename E::Memory *in = src + pixel * s.channels;
+    auto at = static_cast<typename E::Index>(position);
+    if (first) {
+      for (int64_t c = 0; c < n; ++c) {
+        best[c] = E::load(in[c]);
+        where[c] = at;
+      }
+      first = false;
+      return;
+    }
+    for (int64_t c = 0; c < n; ++c) {
+      typename E::Value v = E::load(in[c]);
+      bool larger = v > best[c] || (v != v && best[c] == best[c]);
+      best[c] = larger ? v : best[c];
+      where[c] = larger ? at : where[c];
+    }
+  });
+}
+
+template <typename E> void maxForward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
+  using Memory = typename E::Memory;
+  for (int64_t b = begin; b < end; ++b) {
+    const Memory *src = static_cast<const Memory *>(args.src) + b * inputs(s) * s.channels;
+    Memory *dst = static_cast<Memory *>(args.dst) + b * outputs(s) * s.channels;
+    forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
+      typename E::Value best[block];
+      if (!args.indices) {
+        bool first = true;
+        forWindow(s, o0, o1, o2, [&](int64_t, int64_t in) {
+          const Memory *p = src + in * s.channels + c;
+          if (first)
+            for (int64_t i = 0; i < n; ++i)
+              best[i] = E::load(p[i]);
+          else
+            for (int64_t i = 0; i < n; ++i) {
+              typename E::Value v = E::load(p[i]);
+              best[i] = v > best[i] || v != v ? v : best[i];
+            }
+          first = false;
+        });
+      } else {
+        typename E::Index where[block];
+        findMaximum<E>(s, src + c, o0, o1, o2, n, best, where);
+        int64_t at = (b * outputs(s) + pixel) * s.channels + c;
+        if (args.indexBytes == 1)
+          for (int64_t i = 0; i < n; ++i)
+            static_cast<uint8_t *>(args.indices)[at + i] = static_cast<uint8_t>(where[i]);
+        else
+          for (int64_t i = 0; i < n; ++i)
+            static_cast<int32_t *>(args.indices)[at + i] = static_cast<int32_t>(where[i]);
+      }
+      for (int64_t i = 0; i < n; ++i)
+        dst[pixel * s.channels + c + i] = E::store(best[i]);
+    });
+  }
+}
+
+/// out[i] (+)= value[i] where chosen(i).
+template <typename E, bool Store, typename F>
+inline void scatter(typename E::Memory *out, const typename E::Memory *value, int64_t n, F chosen) {
+  for (int64_t i = 0; i < n; ++i) {
+    typename E::Value v = chosen(i) ? E::load(value[i]) : 0;
+    out[i] = E::store(Store ? v : E::load(out[i]) + v);
+  }
+}
+
+template <typename E, bool Store> void maxBackwardExample(const PoolShape &s, const PoolArgs &args, int64_t b) {
+  using Memory = typename E::Memory;
+  int64_t inputBase = b * inputs(s) * s.channels;
+  int64_t outputBase = b * outputs(s) * s.channels;
+  const Memory *src = static_cast<const Memory *>(args.src);
+  const Memory *gradient = static_cast<const Memory *>(args.diffDst) + outputBase;
+  Memory *result = static_cast<Memory *>(args.diffSrc) + inputBase;
+  if (!Store)
+    std::memset(result, 0, sizeof(Memory) * static_cast<size_t>(inputs(s) * s.channels));
+  forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
+    typename E::Value best[block];
+    typename E::Index where[block];
+    int64_t at = pixel * s.channels + c;
+    if (!args.indices)
+      findMaximum<E>(s, src + inputBase + c, o0, o1, o2, n, best, where);
+    else if (args.indexBytes == 1)
+      for (int64_t i = 0; i < n; ++i)
+        where[i] = static_cast<uint8_t *>(args.indices)[outputBase + at + i];
+    else
+      for (int64_t i = 0; i < n; ++i)
+        where[i] = static_cast<int32_t *>(args.indices)[outputBase + at + i];
+    forWindow(s, o0, o1, o2, [&](int64_t position, int64_t in) {
+      auto p = static_cast<typename E::Index>(position);
+      scatter<E, Store>(result + in * s.channels + c, gradient + at, n, [&](int64_t i) { return where[i] == p; });
+    });
+  });
+}
+
+template <typename E> void maxBackward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
+  for (int64_t b = begin; b < end; ++b)
+    if (s.tiles)
+      maxBackwardExample<E, true>(s, args, b);
+    else
+      maxBackwardExample<E, false>(s, args, b);
+}
+
+/// One over the number of inputs that an average is taken of.
+template <typename Value> Value weight(const PoolShape &s, int64_t o0, int64_t o1, int64_t o2) {
+  int64_t n = s.window[0] * s.window[1] * s.window[2];
+  if (!s.countPad) {
+    Range r0 = clip(s, 0, o0), r1 = clip(s, 1, o1), r2 = clip(s, 2, o2);
+    n = (r0.end - r0.begin) * (r1.end - r1.begin) * (r2.end - r2.begin);
+  }
+  return Value(1) / static_cast<Value>(n);
+}
+
+template <typename E> void avgForward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
+  using Memory = typename E::Memory;
+  using Value = typename E::Value;
+  for (int64_t b = begin; b < end; ++b) {
+    const Memory *src = static_cast<const Memory *>(args.src) + b * inputs(s) * s.channels;
+    Memory *dst = static_cast<Memory *>(args.dst) + b * outputs(s) * s.channels;
+    forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
+      Value sum[block] = {};
+      forWindow(s, o0, o1, o2, [&](int64_t, int64_t in) {
+        const Memory *p = src + in * s.channels + c;
+        for (int64_t i = 0; i < n; ++i)
+          sum[i] += E::load(p[i]);
+      });
+      Value w = weight<Value>(s, o0, o1, o2);
+      for (int64_t i = 0; i < n; ++i)
+        dst[pixel * s.channels + c + i] = E::store(sum[i] * w);
+    });
+  }
+}
+
+template <typename E> void avgBackward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
+  using Memory = typename E::Memory;
+  using Value = typename E::Value;
+  for (int64_t b = begin; b < end; ++b) {
+    const Memory *gradient = static_cast<const Memory *>(args.diffDst) + b * outputs(s) * s.channels;
+    Memory *result = static_cast<Memory *>(args.diffSrc) + b * inputs(s) * s.channels;
+    std::memset(result, 0, sizeof(Memory) * static_cast<size_t>(inputs(s) * s.channels));
+    forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
+      Value w = weight<Value>(s, o0, o1, o2);
+      const Memory *g = gradient + pixel * s.channels + c;
+      forWindow(s, o0, o1, o2, [&](int64_t, int64_t in) {
+        Memory *p = result + in * s.channels + c;
+        for (int64_t i = 0; i < n; ++i)
+          p[i] = E::store(E::load(p[i]) + w * E::load(g[i]));
+      });
+    });
+  }
+}
+
+template <typename E> constexpr PoolKernels kernelsOf() {
+  return {maxForward<E>, maxBackward<E>, avgForward<E>, avgBackward<E>};
+}
+} // namespace
+
+PoolKernels poolKernels(DType type) {
+  switch (type) {
+  case DType::F64:
+    return kernelsOf<F64>();
+  case DType::BF16:
+    return kernelsOf<BF16>();
+  case DType::F16:
+    return kernelsOf<F16>();
+  default:
+    return kernelsOf<F32>();
+  }
+}
+
+} // namespace dgc::rt::DGC_ISA

@@ -1,0 +1,229 @@
+// Prepares and runs the programs of one worker.
+#include "runtime/executor/Executor.h"
+
+#include "runtime/artifact/Check.h"
+#include "runtime/base/Status.h"
+#include "runtime/executor/Initialize.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace dgc;
+using namespace dgc::rt;
+
+template <typename T> static uint32_t count(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
+
+static std::string text(const flatbuffers::String *s) { return s ? s->str() : ""; }
+
+//===-- Making ----------------------------------------------------------===//
+
+std::byte *Executor::address(const artifact::Buffer &buffer) const {
+  switch (buffer.space()) {
+  case artifact::Space::Shared:
+    return transport.sharedArena().data() + buffer.offset();
+  case artifact::Space::Constant:
+    // Never written: checkPlan refuses a plan that does.
+    return const_cast<std::byte *>(artifact.constants().data()) + buffer.offset();
+  case artifact::Space::Private:
+    break;
+  }
+  return arena.bytes().data() + buffer.offset();
+}
+
+std::span<std::byte> Executor::memoryOf(const artifact::Buffer &buffer) const {
+  return {address(buffer), *checkedBytes(buffer.shape(), buffer.dtype())};
+}
+
+template <typename View, typename Table>
+View Executor::viewOf(const Table &table, const artifact::Buffer &buffer) const {
+  View view;
+  view.name = table.name()->str();
+  view.dtype = toDType(buffer.dtype());
+  view.globalShape = toVector(table.global_shape());
+  view.slice =
+      localSlice(artifact.plan(), table.global_shape(), table.sharding(), static_cast<uint32_t>(transport.rank()));
+  view.memory = memoryOf(buffer);
+  return view;
+}
+
+absl::StatusOr<std::unique_ptr<PreparedCollective>> Executor::prepareCollective(const artifact::Collective &c) {
+  CollectiveDesc desc;
+  desc.id = c.id();
+  desc.origin = text(c.origin());
+  desc.kind = static_cast<CollectiveKind>(c.kind());
+  desc.reduction = static_cast<Reduction>(c.reduction());
+  desc.dtype = toDType(c.dtype());
+  desc.group = meshGroup(artifact.plan(), c.axes(), static_cast<uint32_t>(transport.rank()));
+  desc.src = c.src();
+  desc.srcCount = c.src_count();
+  desc.dst = c.dst();
+  desc.dstCount = c.dst_count();
+  desc.permutation = toVector(c.permutation());
+  return transport.prepare(desc);
+}
+
+absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &program, const artifact::Step &step,
+                                                      std::span<const Operand> buffers) {
+  ProgramRunner::Op op{nullptr, nullptr, &step};
+  switch (step.action_type()) {
+  case artifact::Action::Collective: {
+    DGC_ASSIGN_OR_RETURN(op.communication, prepareCollective(*step.action_as_Collective()));
+    break;
+  }
+  case artifact::Action::Send: {
+    const artifact::Send &send = *step.action_as_Send();
+    DGC_ASSIGN_OR_RETURN(op.communication, transport.prepareSend(send.channel(), static_cast<int>(send.peer()),
+                                                                 memoryOf(*program.buffers()->Get(send.buffer()))));
+    break;
+  }
+  case artifact::Action::Receive: {
+    const artifact::Receive &receive = *step.action_as_Receive();
+    DGC_ASSIGN_OR_RETURN(op.communication,
+                         transport.prepareReceive(receive.channel(), static_cast<int>(receive.peer()),
+                                                  memoryOf(*program.buffers()->Get(receive.buffer()))));
+    break;
+  }
+  default: {
+    DGC_ASSIGN_OR_RETURN(op.local, device->prepare(step, buffers));
+    break;
+  }
+  }
+  return op;
+}
+
+absl::Status Executor::prepareProgram(const artifact::Program &program) {
+  auto runner = std::make_unique<ProgramRunner>();
+  runner->program = &program;
+  runner->executor = this;
+  std::vector<Operand> buffers;
+  for (uint32_t i = 0; i < program.buffers()->size(); ++i) {
+    const artifact::Buffer &buffer = *program.buffers()->Get(i);
+    buffers.push_back({address(buffer), toDType(buffer.dtype()), toVector(buffer.shape())});
+  }
+  for (uint32_t i = 0; i < count(program.inputs()); ++i) {
+    const artifact::Input &input = *program.inputs()->Get(i);
+    auto view = viewOf<InputView>(input, *program.buffers()->Get(input.buffer()));
+    view.role = input.role();
+    view.batchDim = input.batch_dim();
+    runner->inputViews.push_back(std::move(view));
+  }
+  for (uint32_t i = 0; i < count(program.outputs()); ++i) {
+    const artifact::Output &output = *program.outputs()->Get(i);
+    auto view = viewOf<OutputView>(output, *program.buffers()->Get(output.buffer()));
+    view.role = output.role();
+    view.batchDim = output.batch_dim();
+    runner->outputViews.push_back(std::move(view));
+  }
+  for (uint32_t i = 0; i < count(program.steps()); ++i) {
+    const artifact::Step &step = *program.steps()->Get(i);
+    absl::StatusOr<ProgramRunner::Op> op = prepareOp(program, step, buffers);
+    if (!op.ok())
+      return annotate(op.status(),
+                      str("program '", program.name()->str(), "', step ", i, " '", text(step.name()), "'"));
+    runner->ops.push_back(*std::move(op));
+  }
+  runners.push_back(std::move(runner));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artifact, Transport &transport,
+                                                           const ExecutorOptions &options,
+                                                           const std::vector<std::string> &only) {
+  const artifact::Plan &plan = artifact.plan();
+  if (static_cast<uint32_t>(transport.worldSize()) != plan.world_size())
+    return absl::InvalidArgumentError(
+        str("the plan is for ", plan.world_size(), " workers, there are ", transport.worldSize()));
+  if (transport.sharedArena().size() < plan.shared_bytes())
+    return absl::InternalError("the shared arena is too small");
+  std::unique_ptr<Executor> executor(new Executor(artifact, transport));
+  executor->options = options;
+  if (!executor->options.clock)
+    executor->options.clock = &realClock();
+  DGC_ASSIGN_OR_RETURN(executor->arena, Arena::allocate(plan.private_bytes()));
+  DGC_ASSIGN_OR_RETURN(executor->device, CpuDevice::create(artifact, options.threads));
+  for (uint32_t i = 0; i < count(plan.variables()); ++i) {
+    const artifact::Variable &variable = *plan.variables()->Get(i);
+    auto view = executor->viewOf<VariableView>(variable, *plan.variable_buffers()->Get(variable.buffer()));
+    view.variable = &variable;
+    executor->variableViews.push_back(std::move(view));
+  }
+  for (uint32_t i = 0; i < count(plan.programs()); ++i) {
+    const artifact::Program &program = *plan.programs()->Get(i);
+    if (only.empty() || std::count(only.begin(), only.end(), program.name()->str()))
+      DGC_RETURN_IF_ERROR(executor->prepareProgram(program));
+  }
+  DGC_RETURN_IF_ERROR(executor->device->finish());
+  return executor;
+}
+
+absl::Status Executor::initializeVariables(const FileInitializer &fromFile) {
+  for (const VariableView &view : variableViews) {
+    if (view.variable->init() != artifact::InitKind::File) {
+      DGC_RETURN_IF_ERROR(initializeVariable(*view.variable, view.dtype, view.slice, options.seed, view.memory));
+      continue;
+    }
+    absl::Status s = fromFile ? fromFile(view) : absl::FailedPreconditionError("there is no folder to read it from");
+    if (!s.ok())
+      return annotate(s, str("variable '", view.name, "' from file '", text(view.variable->file()), "'"));
+  }
+  return absl::OkStatus();
+}
+
+ProgramRunner *Executor::program(std::string_view name) {
+  for (const std::unique_ptr<ProgramRunner> &runner : runners)
+    if (runner->name() == name)
+      return runner.get();
+  return nullptr;
+}
+
+//===-- Running ---------------------------------------------------------===//
+
+std::string_view ProgramRunner::name() const {
+  auto view = program->name()->string_view();
+  return {view.data(), view.size()};
+}
+
+void ProgramRunner::setValidCount(int32_t count) {
+  for (const InputView &input : inputViews)
+    if (input.role == artifact::InputRole::ValidCount)
+      std::memcpy(input.memory.data(), &count, sizeof count);
+}
+
+absl::Status ProgramRunner::runOp(Op &op, const dgc_step &step) {
+  return op.local ? op.local->run(step) : op.communication->run();
+}
+
+absl::Status ProgramRunner::describe(const absl::Status &status, size_t op, uint64_t step) const {
+  const artifact::Step &failed = *ops[op].step;
+  std::string where = str("step ", step, " of program '", name(), "', op ", op, " '", text(failed.name()), "'");
+  if (failed.location() && failed.location()->size())
+    where += str(" (", failed.location()->str(), ")");
+  return annotate(status, where);
+}
+
+absl::Status ProgramRunner::run(uint64_t step) {
+  dgc_step context{executor->options.seed, step};
+  int64_t signedStep = static_cast<int64_t>(step);
+  for (const InputView &input : inputViews) {
+    if (input.role == artifact::InputRole::Step)
+      std::memcpy(input.memory.data(), &signedStep, sizeof signedStep);
+    else if (input.role == artifact::InputRole::Seed)
+      std::memcpy(input.memory.data(), &context.seed, sizeof context.seed);
+  }
+  ProgressWord &progress = executor->transport.progress();
+  OpTrace *trace = executor->trace;
+  Clock &clock = *executor->options.clock;
+  TimeNs begin = trace ? clock.now() : 0;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    progress.set(step, static_cast<uint32_t>(i));
+    if (absl::Status s = runOp(ops[i], context); !s.ok())
+      return describe(s, i, step);
+    if (trace) {
+      TimeNs end = clock.now();
+      trace->add({ops[i].step, step, begin, end});
+      begin = end;
+    }
+  }
+  progress.set(step, Position::kNoOp);
+  return absl::OkStatus();
+}

@@ -1,0 +1,159 @@
+// Runs the programs of one worker. Everything is decided when it is made:
+// addresses, primitives, collectives. A step allocates nothing, hashes nothing
+// and takes no lock.
+#pragma once
+
+#include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Reader.h"
+#include "runtime/base/Clock.h"
+#include "runtime/collective/Transport.h"
+#include "runtime/device/cpu/Device.h"
+#include "runtime/executor/Arena.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dgc::rt {
+
+/// A tensor of a program or a variable, as one worker holds it.
+struct TensorView {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> globalShape;
+  Slice slice;                 // the part that is here
+  int batchDim = -1;           // which dimension is the batch; -1: none
+  std::span<std::byte> memory; // row-major, slice.sizes
+
+  /// Whether every worker holds all of it.
+  bool replicated() const { return slice.covers(globalShape); }
+};
+
+struct VariableView : TensorView {
+  const artifact::Variable *variable = nullptr;
+};
+struct InputView : TensorView {
+  artifact::InputRole role = artifact::InputRole::Data;
+};
+struct OutputView : TensorView {
+  artifact::OutputRole role = artifact::OutputRole::Metric;
+};
+
+/// When the ops of a program ran; the memory is there before the run begins.
+struct OpTiming {
+  const artifact::Step *op;
+  uint64_t step;
+  TimeNs begin, end;
+};
+class OpTrace {
+public:
+  /// Room for `capacity` ops; what comes later is counted and dropped.
+  explicit OpTrace(size_t capacity) { timings.reserve(capacity); }
+  void add(const OpTiming &timing) {
+    if (timings.size() < timings.capacity())
+      timings.push_back(timing);
+    else
+      ++dropped;
+  }
+  std::vector<OpTiming> timings;
+  uint64_t dropped = 0;
+};
+
+class Executor;
+
+/// One entry point, ready to run.
+class ProgramRunner {
+public:
+  std::string_view name() const;
+  /// Write the inputs of role Data and ValidCount before run(); Step and Seed
+  /// are written by run() itself.
+  std::span<const InputView> inputs() const { return inputViews; }
+  /// Valid after run(), until the next run of any program.
+  std::span<const OutputView> outputs() const { return outputViews; }
+
+  /// Sets every ValidCount input: how many examples of the global batch are
+  /// real. Stays until set again; at first all are.
+  void setValidCount(int32_t count);
+
+  /// Runs the whole program. `step` numbers the training step, for Step inputs,
+  /// draws of random numbers and messages. An error names the op.
+  absl::Status run(uint64_t step);
+
+private:
+  friend class Executor;
+  struct Op {
+    std::unique_ptr<PreparedOp> local;
+    std::unique_ptr<PreparedCollective> communication;
+    const artifact::Step *step;
+  };
+  absl::Status runOp(Op &op, const dgc_step &step);
+  absl::Status describe(const absl::Status &status, size_t op, uint64_t step) const;
+
+  const artifact::Program *program = nullptr;
+  Executor *executor = nullptr;
+  std::vector<InputView> inputViews;
+  std::vector<OutputView> outputViews;
+  std::vector<Op> ops;
+};
+
+struct ExecutorOptions {
+  int threads = 1;
+  uint64_t seed = 0;
+  Clock *clock = nullptr; // null: that of the machine; for traces
+};
+
+/// Memory of a variable whose initializer is a file: fills view.memory.
+using FileInitializer = std::function<absl::Status(const VariableView &view)>;
+
+/// One per worker; create it and run it on one thread.
+class Executor {
+public:
+  /// `artifact` and `transport` must outlive it. The transport's shared arena
+  /// has Plan.shared_bytes. `only` names the programs to prepare; empty: all.
+  static absl::StatusOr<std::unique_ptr<Executor>> create(const Artifact &artifact, Transport &transport,
+                                                          const ExecutorOptions &options,
+                                                          const std::vector<std::string> &only = {});
+
+  /// Gives every variable its initial value.
+  absl::Status initializeVariables(const FileInitializer &fromFile = {});
+
+  std::span<const VariableView> variables() const { return variableViews; }
+  /// Null if there is none of this name (or it was not prepared).
+  ProgramRunner *program(std::string_view name);
+  std::span<const std::unique_ptr<ProgramRunner>> programs() const { return runners; }
+
+  /// From now on every op is timed into `trace`; null ends it.
+  void setTrace(OpTrace *trace) { this->trace = trace; }
+
+  /// Bytes that this worker holds beside the arenas: scratch of the libraries.
+  size_t scratchBytes() const { return device->scratchBytes(); }
+
+private:
+  friend class ProgramRunner;
+  Executor(const Artifact &artifact, Transport &transport) : artifact(artifact), transport(transport) {}
+
+  std::byte *address(const artifact::Buffer &buffer) const;
+  std::span<std::byte> memoryOf(const artifact::Buffer &buffer) const;
+  template <typename View, typename Table> View viewOf(const Table &table, const artifact::Buffer &buffer) const;
+  absl::Status prepareProgram(const artifact::Program &program);
+  absl::StatusOr<ProgramRunner::Op> prepareOp(const artifact::Program &program, const artifact::Step &step,
+                                              std::span<const Operand> buffers);
+  absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareCollective(const artifact::Collective &collective);
+
+  const Artifact &artifact;
+  Transport &transport;
+  ExecutorOptions options;
+  Arena arena;
+  std::unique_ptr<CpuDevice> device;
+  std::vector<VariableView> variableViews;
+  std::vector<std::unique_ptr<ProgramRunner>> runners;
+  OpTrace *trace = nullptr;
+};
+
+} // namespace dgc::rt

@@ -1,0 +1,27 @@
+// Initial values of variables: a function of (seed, Variable.rng_id, global
+// element) alone, so that they do not depend on how a variable is cut.
+#pragma once
+
+#include "runtime/artifact/Mesh.h"
+
+#include "absl/status/status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace dgc::rt {
+
+/// Fills `memory`, the box `slice` of `variable`, by its initializer; File is
+/// not one of those that this can do. With u the uniform number of the element
+/// (f64 bits for f64, else f32), n and t its normal and truncated normal (see
+/// base/Philox.h), all computed in f64 and rounded to the type once:
+///   Uniform          a + (b - a) u
+///   Normal           a + b n                TruncatedNormal  a + b t
+///   GlorotUniform    (2 u - 1) sqrt(6 / (a + b))      HeUniform  ... 6 / a
+///   GlorotNormal     t sqrt(2 / (a + b)) / s          HeNormal   ... 2 / a
+/// where s = .87962566103423978 is the standard deviation of t.
+absl::Status initializeVariable(const artifact::Variable &variable, DType dtype, const Slice &slice, uint64_t seed,
+                                std::span<std::byte> memory);
+
+} // namespace dgc::rt

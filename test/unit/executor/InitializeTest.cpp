@@ -1,0 +1,122 @@
+// Initial values: their distribution, and that slices hold what the whole has.
+#include "runtime/executor/Initialize.h"
+
+#include "runtime/artifact/Reader.h"
+#include "runtime/base/Philox.h"
+#include "test/unit/artifact/SamplePlan.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+using namespace dgc::rt;
+using namespace dgc::rt::test;
+
+namespace {
+/// A variable [n, m] of a serialized plan.
+class Variable {
+public:
+  Variable(fb::InitKind init, double a, double b, int64_t n, int64_t m, fb::DType dtype = fb::DType::F32) {
+    fb::PlanT plan = samplePlan();
+    plan.programs.clear();
+    plan.private_bytes = 1 << 24;
+    plan.variable_buffers[0]->shape = {n, m};
+    plan.variable_buffers[0]->dtype = dtype;
+    fb::VariableT &v = *plan.variables[0];
+    v.global_shape = {n, m};
+    v.init = init;
+    v.a = a;
+    v.b = b;
+    v.rng_id = 99;
+    artifact = *loadBytes(*finishPlan(std::move(plan)));
+    shape = {n, m};
+  }
+  template <typename T> std::vector<T> values(Slice slice, DType dtype) const {
+    std::vector<T> out(static_cast<size_t>(slice.numElements()));
+    EXPECT_TRUE(initializeVariable(*artifact->plan().variables()->Get(0), dtype, slice, 7,
+                                   std::as_writable_bytes(std::span(out)))
+                    .ok());
+    return out;
+  }
+  template <typename T> std::vector<T> all(DType dtype) const { return values<T>(Slice{{0, 0}, shape}, dtype); }
+  std::unique_ptr<Artifact> artifact;
+  std::vector<int64_t> shape;
+};
+
+struct Moments {
+  double mean = 0, deviation = 0, low = 1e9, high = -1e9;
+};
+Moments moments(const std::vector<float> &v) {
+  Moments m;
+  double squares = 0;
+  for (float x : v) {
+    m.mean += x;
+    squares += double{x} * x;
+    m.low = std::min<double>(m.low, x);
+    m.high = std::max<double>(m.high, x);
+  }
+  double n = static_cast<double>(v.size());
+  m.mean /= n;
+  m.deviation = std::sqrt(squares / n - m.mean * m.mean);
+  return m;
+}
+
+TEST(Initialize, Distributions) {
+  struct Case {
+    fb::InitKind init;
+    double a, b, mean, deviation, low, high;
+  } cases[] = {
+      {fb::InitKind::Zeros, 0, 0, 0, 0, 0, 0},
+      {fb::InitKind::Constant, 2.5, 0, 2.5, 0, 2.5, 2.5},
+      {fb::InitKind::Uniform, 1, 3, 2, 2 / std::sqrt(12.0), 1, 3},
+      {fb::InitKind::Normal, 1, 2, 1, 2, -99, 99},
+      {fb::InitKind::TruncatedNormal, 1, 2, 1, 2 * .8796256610342398, -3, 5},
+      {fb::InitKind::GlorotUniform, 100, 50, 0, std::sqrt(2.0 / 150), -std::sqrt(6.0 / 150), std::sqrt(6.0 / 150)},
+      {fb::InitKind::GlorotNormal, 100, 50, 0, std::sqrt(2.0 / 150), -2.3 * std::sqrt(2.0 / 150),
+       2.3 * std::sqrt(2.0 / 150)},
+      {fb::InitKind::HeUniform, 100, 50, 0, std::sqrt(2.0 / 100), -std::sqrt(6.0 / 100), std::sqrt(6.0 / 100)},
+      {fb::InitKind::HeNormal, 100, 50, 0, std::sqrt(2.0 / 100), -2.3 * std::sqrt(2.0 / 100),
+       2.3 * std::sqrt(2.0 / 100)},
+  };
+  for (const Case &c : cases) {
+    SCOPED_TRACE(fb::EnumNameInitKind(c.init));
+    Variable v(c.init, c.a, c.b, 250, 400);
+    Moments m = moments(v.all<float>(DType::F32));
+    EXPECT_NEAR(m.mean, c.mean, 0.02 * (1 + c.deviation));
+    EXPECT_NEAR(m.deviation, c.deviation, 0.01 * c.deviation + 1e-6);
+    EXPECT_GE(m.low, c.low);
+    EXPECT_LE(m.high, c.high);
+  }
+}
+
+TEST(Initialize, ElementsFollowTheFormula) {
+  Variable v(fb::InitKind::Uniform, -1, 1, 3, 5);
+  std::vector<float> f = v.all<float>(DType::F32);
+  Philox philox(7, 99);
+  for (size_t e = 0; e < f.size(); ++e)
+    EXPECT_EQ(f[e], static_cast<float>(-1 + 2.0 * philox.uniformF32(e)));
+  Variable d(fb::InitKind::Uniform, -1, 1, 3, 5, fb::DType::F64);
+  std::vector<double> g = d.all<double>(DType::F64);
+  for (size_t e = 0; e < g.size(); ++e)
+    EXPECT_EQ(g[e], -1 + 2.0 * philox.uniformF64(e));
+}
+
+TEST(Initialize, SlicesHoldWhatTheWholeHas) {
+  for (fb::InitKind init : {fb::InitKind::Uniform, fb::InitKind::HeNormal}) {
+    Variable v(init, 4, 5, 6, 10);
+    std::vector<float> whole = v.all<float>(DType::F32);
+    std::vector<float> part = v.values<float>(Slice{{2, 5}, {3, 5}}, DType::F32);
+    for (size_t r = 0; r < 3; ++r)
+      for (size_t c = 0; c < 5; ++c)
+        EXPECT_EQ(part[r * 5 + c], whole[(r + 2) * 10 + c + 5]);
+  }
+}
+
+TEST(Initialize, IntegersMustFit) {
+  Variable v(fb::InitKind::Constant, 300, 0, 2, 2, fb::DType::I8);
+  std::vector<int8_t> out(4);
+  absl::Status s = initializeVariable(*v.artifact->plan().variables()->Get(0), DType::I8, Slice{{0, 0}, {2, 2}}, 7,
+                                      std::as_writable_bytes(std::span(out)));
+  EXPECT_EQ(s.message(), "variable 'w': initial value 300 does not fit in i8");
+}
+} // namespace
