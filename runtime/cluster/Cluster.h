@@ -91,8 +91,7 @@ public:
   /// Every worker gives some bytes (below 1 MiB) and gets those of all, by
   /// rank. On the control plane: for set-up and verdicts, not for steps. All
   /// workers call it in the same order.
-  virtual absl::StatusOr<std::vector<std::string>>
-  gather(const std::string &bytes) = 0;
+  virtual absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) = 0;
 
   /// Ends this worker's part. Returns when all others have left too, or with
   /// the job's error.

@@ -32,12 +32,12 @@ using Environment = std::function<const char *(const char *name)>;
 /// Kubernetes. Nothing when none does: then dgc-run starts local workers.
 ///
 /// A source that is there but incomplete or malformed is an error that says
-/// what is missing; two that disagree on the rank, the number of workers or the
-/// coordinator are an error that names both. DGC_COORDINATOR (or
-/// --coordinator) completes any of the others. The errors carry
-/// ExitCode::Usage.
-absl::StatusOr<std::optional<Identity>>
-resolveIdentity(const IdentityFlags &flags, const Environment &environment);
+/// what is missing; two that disagree on the rank or the number of workers are
+/// an error that names both. --coordinator or DGC_COORDINATOR gives the meeting
+/// point for all of them, DGC_WORLD_SIZE the number of workers for Kubernetes,
+/// which does not know it. A worker that the launcher started (DGC_LAUNCHED)
+/// looks at its flags alone. The errors carry ExitCode::Usage.
+absl::StatusOr<std::optional<Identity>> resolveIdentity(const IdentityFlags &flags, const Environment &environment);
 
 /// The environment of this process.
 Environment processEnvironment();

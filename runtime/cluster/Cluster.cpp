@@ -1,0 +1,400 @@
+// A worker's membership: MemberCore with a connection, a clock, a transport and
+// the signals of the process around it.
+#include "runtime/cluster/Cluster.h"
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Status.h"
+#include "runtime/cluster/Address.h"
+#include "runtime/cluster/Coordinator.h"
+#include "runtime/cluster/MemberCore.h"
+#include "runtime/cluster/Network.h"
+#include "runtime/cluster/Signals.h"
+#include "runtime/cluster/Watchdog.h"
+#include "runtime/collective/SharedMemory.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <csignal>
+#include <cstdlib>
+
+#include <unistd.h>
+
+namespace dgc::rt {
+namespace {
+
+TimeNs nanoseconds(double seconds) { return static_cast<TimeNs>(seconds * 1e9); }
+
+JobError interruption(int signal) {
+  JobError e;
+  e.code = absl::StatusCode::kCancelled;
+  e.exitCode = ExitCode::Interrupted;
+  e.message = signal == SIGINT ? "interrupted (Ctrl-C)" : "interrupted (SIGTERM)";
+  return e;
+}
+
+std::string hostName() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+std::string environmentOr(const char *name, const char *fallback) {
+  const char *value = getenv(name);
+  return value ? value : fallback;
+}
+
+/// One worker: nobody to meet.
+class SoleCluster final : public Cluster {
+public:
+  explicit SoleCluster(const ClusterOptions &options) : watchdog(options.abortGraceSeconds) {}
+
+  absl::Status start(const ClusterOptions &options) {
+    auto transports = createInProcessTransports(1, options.transport, flag);
+    if (!transports.ok())
+      return withExitCode(transports.status(), ExitCode::Machine);
+    link = std::move(transports->front());
+    if (options.handleSignals)
+      signals = std::make_unique<SignalWatcher>([this](int signal) {
+        absl::Status s = jobStatus(interruption(signal), nullptr);
+        flag.raise(s);
+        watchdog.arm(s);
+      });
+    return absl::OkStatus();
+  }
+
+  int rank() const override { return 0; }
+  int worldSize() const override { return 1; }
+  Transport &transport() override { return *link; }
+  Abort &abort() override { return flag; }
+  absl::Status fail(absl::Status error) override {
+    flag.raise(std::move(error));
+    watchdog.told();
+    return flag.status();
+  }
+  absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) override {
+    return std::vector<std::string>{bytes};
+  }
+  absl::Status leave() override {
+    watchdog.told();
+    return flag.status();
+  }
+
+private:
+  Abort flag;
+  std::unique_ptr<Transport> link;
+  Watchdog watchdog;
+  std::unique_ptr<SignalWatcher> signals; // last made, first to go
+};
+
+class JoinedCluster final : public Cluster, ConnectionEvents {
+public:
+  explicit JoinedCluster(ClusterOptions o)
+      : options(std::move(o)), network(options.network ? *options.network : grpcNetwork()),
+        clock(options.clock ? *options.clock : realClock()), watchdog(options.abortGraceSeconds) {}
+  ~JoinedCluster() override;
+
+  absl::Status start();
+
+  int rank() const override { return options.rank; }
+  int worldSize() const override { return options.worldSize; }
+  Transport &transport() override { return *link; }
+  Abort &abort() override { return flag; }
+  absl::Status fail(absl::Status error) override;
+  absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) override;
+  absl::Status leave() override;
+
+private:
+  absl::Status host(const Address &meeting);
+  absl::Status connectTransport();
+  void failWith(JobError error);
+  /// The job's error as this worker says it.
+  absl::Status error();
+
+  // ConnectionEvents, on threads of the network.
+  void connected() override;
+  void received(ToWorker message) override;
+  void closed() override;
+
+  /// Sends what the core wants sent and passes on its error; `mutex` is held.
+  void pump();
+  void tickLoop();
+  /// Waits until `done()`, with `mutex` held, or the job has failed.
+  template <class Done>
+  absl::Status await(std::unique_lock<std::mutex> &lock, TimeNs timeout, std::string_view what, Done done);
+
+  ClusterOptions options;
+  Network &network;
+  Clock &clock;
+  Abort flag;
+  Watchdog watchdog;
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<MemberCore> core;
+  bool ending = false, heardAbort = false;
+  /// Where this worker is, and the words of rank 0: set once the memory that
+  /// they lie in is there, null before.
+  std::atomic<ProgressWord *> ownProgress{nullptr};
+  std::shared_ptr<const SegmentHeader> rank0Header;
+
+  std::unique_ptr<SharedSegment> segment;
+  std::unique_ptr<Transport> link;
+  std::unique_ptr<Coordinator> coordinator; ///< on rank 0, unless launched
+  std::unique_ptr<Connection> connection;
+  std::thread ticker;
+  std::unique_ptr<SignalWatcher> signals;
+};
+
+absl::Status JoinedCluster::host(const Address &meeting) {
+  Address listen = meeting;
+  if (!options.listen.empty()) {
+    DGC_ASSIGN_OR_RETURN(listen, parseAddress(options.listen, "--listen", meeting.port));
+    DGC_RETURN_IF_ERROR(checkExposure(listen, "--listen", options.insecure));
+  }
+  CoordinatorCore::Options o;
+  o.worldSize = options.worldSize;
+  o.planDigest = options.planDigest;
+  o.token = environmentOr("DGC_JOB_TOKEN", "");
+  o.joinTimeout = nanoseconds(options.joinTimeoutSeconds);
+  o.silence = nanoseconds(options.silenceSeconds);
+  auto started = Coordinator::start(o, listen.text(), network, clock);
+  if (!started.ok())
+    return started.status();
+  coordinator = std::move(*started);
+  return absl::OkStatus();
+}
+
+absl::Status JoinedCluster::start() {
+  DGC_ASSIGN_OR_RETURN(Address meeting, parseAddress(options.coordinator, "--coordinator"));
+  DGC_RETURN_IF_ERROR(checkExposure(meeting, "--coordinator", options.insecure));
+  absl::Status hosted;
+  if (options.rank == 0 && !options.launched) {
+    hosted = host(meeting);
+    if (!hosted.ok() && !absl::IsAlreadyExists(hosted))
+      return withExitCode(hosted, ExitCode::Cluster);
+    // The address may be taken by another rank 0 of this job: joining there
+    // tells all of them.
+  }
+
+  auto made = SharedSegment::create(options.rank, options.worldSize, options.transport);
+  if (!made.ok())
+    return withExitCode(made.status(), ExitCode::Machine);
+  segment = std::move(*made);
+  ownProgress = &segment->progress();
+
+  MemberCore::Options o;
+  o.join.rank = options.rank;
+  o.join.worldSize = options.worldSize;
+  o.join.planDigest = options.planDigest;
+  o.join.producer = options.producer;
+  o.join.hostId = sharedMemoryHostId();
+  o.join.hostName = hostName();
+  o.join.pid = getpid();
+  o.join.segment = segment->announcement();
+  o.join.token = environmentOr("DGC_JOB_TOKEN", "");
+  o.coordinator = meeting.text();
+  o.launched = options.launched;
+  o.joinTimeout = nanoseconds(hosted.ok() ? options.joinTimeoutSeconds : 3.0);
+  o.silence = nanoseconds(options.silenceSeconds);
+  o.notice = options.notice;
+  o.position = [this] { return ownProgress.load()->get(); };
+  o.exactPosition = [this](int rank) -> std::optional<Position> {
+    if (rank != 0 || !rank0Header)
+      return std::nullopt;
+    return rank0Header->progress.get();
+  };
+  core.emplace(std::move(o), clock);
+  ticker = std::thread([this] { tickLoop(); });
+  if (options.handleSignals && !options.launched)
+    signals = std::make_unique<SignalWatcher>([this](int signal) { failWith(interruption(signal)); });
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    connection = network.connect(meeting.text(), *this);
+  }
+  std::unique_lock<std::mutex> lock(mutex);
+  // The core has its own, finer deadlines for this.
+  absl::Status joined = await(lock, nanoseconds(2 * options.joinTimeoutSeconds + 10), "join",
+                              [&] { return core->state() == MemberCore::State::Running; });
+  if (!hosted.ok() && (joined.ok() || absl::IsDeadlineExceeded(joined)))
+    return withExitCode(hosted, ExitCode::Cluster);
+  DGC_RETURN_IF_ERROR(joined);
+  lock.unlock();
+  absl::Status connected = connectTransport();
+  return connected.ok() ? connected : fail(connected);
+}
+
+absl::Status JoinedCluster::connectTransport() {
+  const RosterMessage &roster = *core->roster(); // does not change any more
+  std::vector<std::string> announcements;
+  bool oneHost = true;
+  for (const RosterMessage::Member &m : roster.members) {
+    announcements.push_back(m.segment);
+    oneHost = oneHost && m.hostId == roster.members[0].hostId;
+  }
+  if (roster.members[0].hostId == sharedMemoryHostId()) {
+    auto header = mapSegmentHeader(roster.members[0].segment);
+    std::lock_guard<std::mutex> lock(mutex);
+    if (header.ok())
+      rank0Header = *header;
+  }
+  bool shared = options.transportName == "shared-memory" || (options.transportName == "auto" && oneHost);
+  if (shared && !oneHost)
+    return absl::FailedPreconditionError("the shared-memory transport was asked for, but the workers are on "
+                                         "several hosts");
+  if (shared) {
+    DGC_ASSIGN_OR_RETURN(link, std::move(*segment).connect(announcements, flag));
+    ownProgress = &link->progress();
+    // Nobody goes on before everybody has mapped everything.
+    return gather("").status();
+  }
+  return absl::UnimplementedError(absl::StrCat("no transport '", options.transportName, "'"));
+}
+
+void JoinedCluster::pump() {
+  if (connection)
+    for (FromWorker &m : core->takeOutgoing())
+      connection->send(std::move(m));
+  if (core->state() == MemberCore::State::Failed && !flag.raised()) {
+    absl::Status s = jobStatus(core->error(), options.describeOp);
+    flag.raise(s);
+    watchdog.arm(s);
+  }
+  changed.notify_all();
+}
+
+void JoinedCluster::tickLoop() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!ending) {
+    core->tick();
+    pump();
+    clock.waitUntil(changed, lock, core->nextDeadline());
+  }
+}
+
+void JoinedCluster::connected() {
+  std::lock_guard<std::mutex> lock(mutex);
+  core->connected();
+  pump();
+}
+
+void JoinedCluster::received(ToWorker message) {
+  std::lock_guard<std::mutex> lock(mutex);
+  heardAbort = heardAbort || std::holds_alternative<AbortMessage>(message);
+  core->received(message);
+  pump();
+}
+
+void JoinedCluster::closed() {
+  std::lock_guard<std::mutex> lock(mutex);
+  heardAbort = true; // nothing more will be heard
+  core->closed();
+  pump();
+}
+
+template <class Done>
+absl::Status JoinedCluster::await(std::unique_lock<std::mutex> &lock, TimeNs timeout, std::string_view what,
+                                  Done done) {
+  const TimeNs deadline = clock.now() + timeout;
+  while (!done()) {
+    if (core->state() == MemberCore::State::Failed)
+      return flag.status();
+    if (clock.now() >= deadline)
+      return withExitCode(absl::DeadlineExceededError(absl::StrCat(std::string(what), " took more than ",
+                                                                   static_cast<double>(timeout) / 1e9,
+                                                                   " s: the other workers did "
+                                                                   "not come to it")),
+                          ExitCode::Cluster);
+    clock.waitUntil(changed, lock, deadline);
+  }
+  return absl::OkStatus();
+}
+
+void JoinedCluster::failWith(JobError error) {
+  std::lock_guard<std::mutex> lock(mutex);
+  core->fail(std::move(error));
+  pump();
+}
+
+absl::Status JoinedCluster::fail(absl::Status status) {
+  JobError e;
+  e.code = status.code();
+  e.exitCode = exitCodeOf(status);
+  e.rank = options.rank;
+  e.message = std::string(status.message());
+  // What the abort made fail is not an error of its own, whatever its text.
+  if (!flag.raised())
+    failWith(e);
+  watchdog.told();
+  // The coordinator's answer shows that it knows.
+  std::unique_lock<std::mutex> lock(mutex);
+  if (core->state() == MemberCore::State::Failed)
+    changed.wait_for(lock, std::chrono::milliseconds(300), [&] { return heardAbort; });
+  return flag.status();
+}
+
+absl::StatusOr<std::vector<std::string>> JoinedCluster::gather(const std::string &bytes) {
+  std::unique_lock<std::mutex> lock(mutex);
+  core->gather(bytes);
+  pump();
+  std::optional<std::vector<std::string>> result;
+  DGC_RETURN_IF_ERROR(await(lock, nanoseconds(options.joinTimeoutSeconds), "an exchange", [&] {
+    result = core->takeGathered();
+    return result.has_value();
+  }));
+  return *std::move(result);
+}
+
+absl::Status JoinedCluster::leave() {
+  std::unique_lock<std::mutex> lock(mutex);
+  core->leave();
+  pump();
+  absl::Status s = await(lock, nanoseconds(options.leaveTimeoutSeconds), "the end of the job",
+                         [&] { return core->state() == MemberCore::State::Left; });
+  if (!s.ok())
+    watchdog.told();
+  return s;
+}
+
+JoinedCluster::~JoinedCluster() {
+  signals.reset();
+  if (connection)
+    connection->flush(0.3);
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    ending = true;
+    changed.notify_all();
+  }
+  if (ticker.joinable())
+    ticker.join();
+  std::unique_ptr<Connection> last;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    last = std::move(connection);
+  }
+  last.reset(); // its last events still find the core
+  // The others must hear of the end before the coordinator goes.
+  if (coordinator)
+    coordinator->settle(0.3);
+  coordinator.reset();
+}
+
+} // namespace
+
+bool ClusterOptions::isLaunched() { return getenv("DGC_LAUNCHED") != nullptr; }
+
+absl::StatusOr<std::unique_ptr<Cluster>> Cluster::join(ClusterOptions options) {
+  if (options.worldSize < 1 || options.rank < 0 || options.rank >= options.worldSize)
+    return withExitCode(
+        absl::InvalidArgumentError(absl::StrCat("rank ", options.rank, " does not exist among ", options.worldSize,
+                                                " workers; ranks are 0 to ", options.worldSize - 1)),
+        ExitCode::Usage);
+  if (options.worldSize == 1) {
+    auto sole = std::make_unique<SoleCluster>(options);
+    DGC_RETURN_IF_ERROR(sole->start(options));
+    return sole;
+  }
+  auto cluster = std::make_unique<JoinedCluster>(std::move(options));
+  DGC_RETURN_IF_ERROR(cluster->start());
+  return cluster;
+}
+
+} // namespace dgc::rt

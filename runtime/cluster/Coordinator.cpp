@@ -1,0 +1,131 @@
+// Runs the coordinator's state machine: one lock around it, one thread for its
+// deadlines.
+#include "runtime/cluster/Coordinator.h"
+
+namespace dgc::rt {
+namespace {
+
+using Headers = std::vector<std::shared_ptr<const SegmentHeader>>;
+
+/// A worker of this host leaves its position in memory when it dies.
+CoordinatorCore::Options withHeaders(CoordinatorCore::Options options, Headers &headers) {
+  options.joined = [&headers](const JoinMessage &m) {
+    if (m.hostId != sharedMemoryHostId())
+      return;
+    auto header = mapSegmentHeader(m.segment);
+    if (header.ok())
+      headers[m.rank] = *header;
+  };
+  options.exactPosition = [&headers](int rank) -> std::optional<Position> {
+    if (!headers[rank])
+      return std::nullopt;
+    return headers[rank]->progress.get();
+  };
+  return options;
+}
+
+} // namespace
+
+Coordinator::Coordinator(CoordinatorCore::Options options, Clock &clock)
+    : clock(clock), headers(options.worldSize), core(withHeaders(std::move(options), headers), clock) {}
+
+absl::StatusOr<std::unique_ptr<Coordinator>>
+Coordinator::start(CoordinatorCore::Options options, const std::string &address, Network &network, Clock &clock) {
+  std::unique_ptr<Coordinator> c(new Coordinator(std::move(options), clock));
+  {
+    // Workers may come before the server is stored.
+    std::lock_guard<std::mutex> lock(c->mutex);
+    auto server = network.listen(address, *c);
+    if (!server.ok())
+      return server.status();
+    c->server = std::move(*server);
+  }
+  c->ticker = std::thread([raw = c.get()] { raw->tickLoop(); });
+  return c;
+}
+
+Coordinator::~Coordinator() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    ending = true;
+    changed.notify_all();
+  }
+  if (ticker.joinable())
+    ticker.join();
+  server.reset(); // its last events still find the core
+}
+
+void Coordinator::pump() {
+  for (Outgoing &out : core.takeOutgoing()) {
+    if (out.message)
+      server->send(out.to, std::move(*out.message));
+    else
+      server->close(out.to);
+  }
+  changed.notify_all();
+}
+
+void Coordinator::tickLoop() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (!ending) {
+    core.tick();
+    pump();
+    clock.waitUntil(changed, lock, core.nextDeadline());
+  }
+}
+
+void Coordinator::opened(ConnectionId id) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (ending)
+    return;
+  core.opened(id);
+  pump();
+}
+
+void Coordinator::received(ConnectionId id, FromWorker message) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (ending)
+    return;
+  core.received(id, message);
+  pump();
+}
+
+void Coordinator::closed(ConnectionId id) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (ending)
+    return;
+  core.closed(id);
+  pump();
+}
+
+void Coordinator::processEnded(int rank, int code, int signal) {
+  std::lock_guard<std::mutex> lock(mutex);
+  core.processEnded(rank, code, signal);
+  pump();
+}
+
+void Coordinator::fail(JobError error) {
+  std::lock_guard<std::mutex> lock(mutex);
+  core.fail(std::move(error));
+  pump();
+}
+
+std::optional<JobError> Coordinator::error() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (core.state() != CoordinatorCore::State::Failed)
+    return std::nullopt;
+  return core.error();
+}
+
+void Coordinator::settle(double seconds) {
+  auto limit = std::chrono::duration<double>(seconds);
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait_for(lock, limit, [&] {
+    return core.state() == CoordinatorCore::State::Done || core.state() == CoordinatorCore::State::Failed;
+  });
+  // Everyone closes after the last message; to cut a connection before could
+  // lose it.
+  changed.wait_for(lock, limit, [&] { return core.connections() == 0; });
+}
+
+} // namespace dgc::rt

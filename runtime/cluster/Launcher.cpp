@@ -1,0 +1,308 @@
+// Starts local workers, passes on what they print, and sees to it that they all
+// end.
+#include "runtime/cluster/Launcher.h"
+#include "runtime/base/ExitCode.h"
+#include "runtime/cluster/Coordinator.h"
+#include "runtime/cluster/Signals.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace dgc::rt {
+namespace {
+
+constexpr TimeNs kKillAfter = 2_s;
+
+/// Where one stream of a worker goes, line by line.
+struct OutputPipe {
+  int from = -1; ///< what the worker writes comes here
+  int to = -1;
+  std::string prefix;
+  std::string line; ///< not complete yet
+
+  /// Passes on complete lines. Returns false at the end.
+  bool pass() {
+    char buffer[4096];
+    ssize_t n = read(from, buffer, sizeof(buffer));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+      return true;
+    if (n <= 0) {
+      if (!line.empty())
+        print(line + "\n");
+      line.clear();
+      return false;
+    }
+    for (char c : std::string_view(buffer, n)) {
+      line += c;
+      if (c == '\n') {
+        print(line);
+        line.clear();
+      }
+    }
+    return true;
+  }
+  void print(const std::string &text) {
+    std::string out = prefix + text;
+    for (size_t done = 0; done < out.size();) {
+      ssize_t n = write(to, out.data() + done, out.size() - done);
+      if (n <= 0 && errno != EINTR)
+        return;
+      done += std::max<ssize_t>(n, 0);
+    }
+  }
+};
+
+struct Worker {
+  pid_t pid = -1;
+  int pidfd = -1;
+  bool ended = false;
+  int code = 0, signal = 0;
+  std::vector<OutputPipe> pipes;
+};
+
+/// Everything that the child of a fork needs, made before: it may only make
+/// system calls.
+struct ChildPlan {
+  std::vector<std::string> arguments, environment;
+  std::vector<char *> argv, envp;
+
+  void seal() {
+    for (std::string &s : arguments)
+      argv.push_back(s.data());
+    argv.push_back(nullptr);
+    for (std::string &s : environment)
+      envp.push_back(s.data());
+    envp.push_back(nullptr);
+  }
+};
+
+class Launch {
+public:
+  explicit Launch(const LauncherOptions &options) : options(options) {}
+  ~Launch();
+  int run();
+
+private:
+  absl::Status start();
+  absl::Status startWorker(int rank, const std::string &program);
+  void reap(int rank);
+  void watch();
+  int verdict();
+
+  const LauncherOptions &options;
+  std::string token;
+  std::unique_ptr<Coordinator> coordinator;
+  std::vector<Worker> workers;
+  std::optional<int> firstFailed; ///< the first worker to end with an error
+  std::optional<TimeNs> killAt;
+};
+
+std::string randomToken() {
+  unsigned char bytes[32];
+  if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+    std::abort(); // a running Linux has random bytes
+  return absl::BytesToHexString(std::string(reinterpret_cast<char *>(bytes), sizeof(bytes)));
+}
+
+absl::Status Launch::start() {
+  token = randomToken();
+  CoordinatorCore::Options o;
+  o.worldSize = options.worldSize;
+  o.planDigest = options.planDigest;
+  o.token = token;
+  o.joinTimeout = static_cast<TimeNs>(options.joinTimeoutSeconds * 1e9);
+  o.silence = static_cast<TimeNs>(options.silenceSeconds * 1e9);
+  o.exitReportGrace = 250_ms;
+  auto started = Coordinator::start(std::move(o), "127.0.0.1:0", grpcNetwork(), realClock());
+  if (!started.ok())
+    return started.status();
+  coordinator = std::move(*started);
+
+  // The link leads to another file in the child.
+  char path[4096];
+  ssize_t n = readlink(options.program.c_str(), path, sizeof(path) - 1);
+  std::string program = n > 0 ? std::string(path, n) : options.program;
+  workers.resize(options.worldSize);
+  for (int r = 0; r < options.worldSize; ++r)
+    if (absl::Status s = startWorker(r, program); !s.ok())
+      return s;
+  return absl::OkStatus();
+}
+
+absl::Status Launch::startWorker(int rank, const std::string &program) {
+  ChildPlan plan;
+  plan.arguments = options.command;
+  for (const std::string &s :
+       {std::string("--rank"), absl::StrCat(rank), std::string("--world-size"), absl::StrCat(options.worldSize),
+        std::string("--coordinator"), absl::StrCat("127.0.0.1:", coordinator->port())})
+    plan.arguments.push_back(s);
+  for (char **e = environ; *e; ++e)
+    if (!absl::StartsWith(*e, "DGC_JOB_TOKEN=") && !absl::StartsWith(*e, "DGC_LAUNCHED="))
+      plan.environment.push_back(*e);
+  plan.environment.push_back("DGC_JOB_TOKEN=" + token);
+  plan.environment.push_back("DGC_LAUNCHED=1");
+  plan.seal();
+
+  Worker &worker = workers[rank];
+  int ends[2][2] = {{-1, -1}, {-1, -1}};
+  if (rank != 0) // rank 0 has the terminal
+    for (int i = 0; i < 2; ++i) {
+      if (pipe2(ends[i], O_CLOEXEC) != 0)
+        return absl::ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", strerror(errno)));
+      fcntl(ends[i][0], F_SETFL, O_NONBLOCK);
+      worker.pipes.push_back(
+          {ends[i][0], i == 0 ? STDOUT_FILENO : STDERR_FILENO, absl::StrCat("[rank ", rank, "] "), ""});
+    }
+
+  const pid_t parent = getpid();
+  const char *path = program.c_str();
+  pid_t pid = fork();
+  if (pid == 0) {
+    // System calls only: other threads of the parent may have held locks.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+      _exit(127);
+    signal(SIGINT, SIG_IGN); // the launcher stops the workers
+    for (int i = 0; i < 2; ++i)
+      if (ends[i][1] >= 0)
+        dup2(ends[i][1], i == 0 ? STDOUT_FILENO : STDERR_FILENO);
+    execve(path, plan.argv.data(), plan.envp.data());
+    _exit(127);
+  }
+  for (auto &end : ends)
+    if (end[1] >= 0)
+      close(end[1]);
+  if (pid < 0)
+    return absl::ResourceExhaustedError(absl::StrCat("cannot start worker ", rank, ": ", strerror(errno)));
+  worker.pid = pid;
+  worker.pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  if (worker.pidfd < 0)
+    return absl::ResourceExhaustedError(absl::StrCat("cannot watch worker ", rank, ": ", strerror(errno)));
+  return absl::OkStatus();
+}
+
+void Launch::reap(int rank) {
+  Worker &w = workers[rank];
+  int status;
+  if (waitpid(w.pid, &status, WNOHANG) != w.pid)
+    return;
+  w.ended = true;
+  w.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  w.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (!firstFailed && (w.code || w.signal))
+    firstFailed = rank;
+  coordinator->processEnded(rank, w.code, w.signal);
+}
+
+void Launch::watch() {
+  Clock &clock = realClock();
+  for (;;) {
+    std::vector<pollfd> fds;
+    std::vector<int> ranks; // of the first entries
+    std::vector<OutputPipe *> pipes;
+    bool alive = false;
+    for (size_t r = 0; r < workers.size(); ++r)
+      if (!workers[r].ended) {
+        fds.push_back({workers[r].pidfd, POLLIN, 0});
+        ranks.push_back(static_cast<int>(r));
+        alive = true;
+      }
+    for (Worker &w : workers)
+      for (OutputPipe &p : w.pipes)
+        if (p.from >= 0) {
+          fds.push_back({p.from, POLLIN, 0});
+          pipes.push_back(&p);
+        }
+    // What the dead have written is in the pipes already; a grandchild that
+    // keeps one open is not waited for.
+    int ready = poll(fds.data(), fds.size(), alive ? 50 : 0);
+    for (size_t i = 0; i < pipes.size(); ++i)
+      if (fds[ranks.size() + i].revents && !pipes[i]->pass()) {
+        close(pipes[i]->from);
+        pipes[i]->from = -1;
+      }
+    if (!alive && ready <= 0)
+      return;
+    for (size_t i = 0; i < ranks.size(); ++i)
+      if (fds[i].revents)
+        reap(ranks[i]);
+    if (!killAt && coordinator->error())
+      killAt = clock.now() + kKillAfter;
+    if (killAt && clock.now() >= *killAt)
+      for (Worker &w : workers)
+        if (!w.ended)
+          kill(w.pid, SIGKILL);
+  }
+}
+
+int Launch::verdict() {
+  std::optional<JobError> error = coordinator->error();
+  if (!error && !firstFailed)
+    return 0;
+  if (error && error->exitCode == ExitCode::Interrupted)
+    return static_cast<int>(ExitCode::Interrupted);
+  // Somebody has said what was wrong, unless all of them were killed.
+  bool said =
+      std::any_of(workers.begin(), workers.end(), [](const Worker &w) { return w.ended && !w.signal && w.code != 0; });
+  if (!said && error)
+    fprintf(stderr, "dgc-run: %s\n", std::string(jobStatus(*error, nullptr).message()).c_str());
+  int culprit = error && error->rank >= 0 ? error->rank : firstFailed ? *firstFailed : -1;
+  if (culprit >= 0 && !workers[culprit].signal && workers[culprit].code)
+    return workers[culprit].code;
+  return static_cast<int>(error ? error->exitCode : ExitCode::PeerFailed);
+}
+
+int Launch::run() {
+  SignalWatcher signals([this](int signal) {
+    JobError e;
+    e.code = absl::StatusCode::kCancelled;
+    e.exitCode = ExitCode::Interrupted;
+    e.message = signal == SIGINT ? "interrupted (Ctrl-C)" : "interrupted (SIGTERM)";
+    if (coordinator)
+      coordinator->fail(std::move(e));
+  });
+  if (absl::Status s = start(); !s.ok()) {
+    fprintf(stderr, "dgc-run: %s\n", std::string(s.message()).c_str());
+    return static_cast<int>(ExitCode::Machine);
+  }
+  watch();
+  return verdict();
+}
+
+Launch::~Launch() {
+  for (Worker &w : workers) {
+    if (w.pid > 0 && !w.ended) {
+      kill(w.pid, SIGKILL);
+      waitpid(w.pid, nullptr, 0);
+    }
+    if (w.pidfd >= 0)
+      close(w.pidfd);
+    for (OutputPipe &p : w.pipes)
+      if (p.from >= 0)
+        close(p.from);
+  }
+}
+
+} // namespace
+
+int runLauncher(const LauncherOptions &options) { return Launch(options).run(); }
+
+} // namespace dgc::rt

@@ -1,0 +1,157 @@
+// Joining, heartbeats, and noticing that the coordinator is gone.
+#include "runtime/cluster/MemberCore.h"
+
+#include "absl/strings/str_cat.h"
+
+#include <algorithm>
+
+namespace dgc::rt {
+
+MemberCore::MemberCore(Options o, Clock &clock)
+    : options(std::move(o)), clock(clock), start(clock.now()), lastTick(start), lastHeard(start), nextHeartbeat(start),
+      nextNotice(start + options.noticePeriod) {}
+
+std::vector<FromWorker> MemberCore::takeOutgoing() { return std::exchange(outgoing, {}); }
+
+std::optional<std::vector<std::string>> MemberCore::takeGathered() {
+  if (gathered.empty())
+    return std::nullopt;
+  std::vector<std::string> data = std::move(gathered.front());
+  gathered.pop_front();
+  return data;
+}
+
+void MemberCore::connected() {
+  if (current != State::Connecting)
+    return;
+  current = State::Joining;
+  lastHeard = clock.now();
+  nextHeartbeat = lastHeard + options.heartbeatPeriod;
+  outgoing.push_back(options.join);
+}
+
+void MemberCore::end(JobError error) {
+  if (over())
+    return;
+  current = State::Failed;
+  firstError = std::move(error);
+}
+
+void MemberCore::received(const ToWorker &message) {
+  if (over())
+    return;
+  lastHeard = clock.now();
+  if (auto *m = std::get_if<WaitingMessage>(&message)) {
+    if (options.notice)
+      options.notice(absl::StrCat("waiting for ", ranksText(m->missing), " of ", options.join.worldSize, " (",
+                                  static_cast<int>(m->seconds + 0.5), " s)"));
+  } else if (auto *m = std::get_if<RosterMessage>(&message)) {
+    members = *m;
+    if (current == State::Joining)
+      current = State::Running;
+  } else if (auto *m = std::get_if<GatheredMessage>(&message)) {
+    gathered.push_back(m->data);
+  } else if (auto *m = std::get_if<HeartbeatReply>(&message)) {
+    rank0 = m->rank0;
+  } else if (auto *m = std::get_if<AbortMessage>(&message)) {
+    end(m->error);
+  } else {
+    current = State::Left;
+  }
+}
+
+void MemberCore::lost(std::string how) {
+  JobError e;
+  e.code = absl::StatusCode::kUnavailable;
+  e.exitCode = members ? ExitCode::PeerFailed : ExitCode::Cluster;
+  if (options.launched) {
+    e.message = absl::StrCat("the launcher ", how);
+  } else {
+    e.rank = 0;
+    e.message = absl::StrCat("rank 0, which has the coordinator ", options.coordinator, ", ", how);
+    if (members) {
+      e.position = rank0;
+      if (options.exactPosition)
+        if (std::optional<Position> exact = options.exactPosition(0))
+          e.position = exact;
+    }
+  }
+  end(std::move(e));
+}
+
+void MemberCore::closed() {
+  if (over())
+    return;
+  if (current == State::Connecting) {
+    JobError e;
+    e.exitCode = ExitCode::Cluster;
+    e.message = absl::StrCat("what answers at ", options.coordinator, " is not a dgc coordinator; check --coordinator");
+    return end(std::move(e));
+  }
+  lost("died");
+}
+
+void MemberCore::fail(JobError error) {
+  if (over())
+    return;
+  if (current != State::Connecting)
+    outgoing.push_back(FailureMessage{error});
+  end(std::move(error));
+}
+
+void MemberCore::gather(std::string data) {
+  if (!over())
+    outgoing.push_back(GatherMessage{round++, std::move(data)});
+}
+
+void MemberCore::leave() {
+  if (over())
+    return;
+  current = State::Leaving;
+  outgoing.push_back(LeaveMessage{});
+}
+
+void MemberCore::tick() {
+  const TimeNs now = clock.now();
+  // When this process itself was stopped or starved, the silence is its own.
+  lastHeard += std::max<TimeNs>(0, now - lastTick - 1_s);
+  lastTick = now;
+  if (over())
+    return;
+  const double seconds = static_cast<double>(now - start) / 1e9;
+  if (current == State::Connecting) {
+    if (now - start >= options.joinTimeout) {
+      JobError e;
+      e.code = absl::StatusCode::kDeadlineExceeded;
+      e.exitCode = ExitCode::Cluster;
+      e.message = absl::StrCat("no coordinator at ", options.coordinator, " within ", seconds,
+                               " s; start rank 0, and check the address and what lies between");
+      return end(std::move(e));
+    }
+    if (now >= nextNotice) {
+      nextNotice = now + options.noticePeriod;
+      if (options.notice)
+        options.notice(absl::StrCat("waiting for the coordinator at ", options.coordinator, " (",
+                                    static_cast<int>(seconds + 0.5), " s)"));
+    }
+    return;
+  }
+  if (now - lastHeard >= options.silence)
+    return lost(absl::StrCat("has not been heard of for ", static_cast<double>(now - lastHeard) / 1e9,
+                             " s: stopped, or its machine or network is down; last seen"));
+  if (now >= nextHeartbeat) {
+    nextHeartbeat = now + options.heartbeatPeriod;
+    outgoing.push_back(HeartbeatMessage{options.position ? options.position() : Position{}});
+  }
+}
+
+TimeNs MemberCore::nextDeadline() const {
+  TimeNs next = lastTick + 1_s;
+  if (over())
+    return next;
+  if (current == State::Connecting)
+    return std::min({next, nextNotice, start + options.joinTimeout});
+  return std::min({next, nextHeartbeat, lastHeard + options.silence});
+}
+
+} // namespace dgc::rt

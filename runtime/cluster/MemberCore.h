@@ -1,0 +1,69 @@
+// A worker's side of the membership as a state machine, the counterpart of
+// CoordinatorCore.
+#pragma once
+
+#include "runtime/base/Clock.h"
+#include "runtime/cluster/Messages.h"
+
+#include <deque>
+#include <functional>
+
+namespace dgc::rt {
+
+/// Driven by the connection, its messages and the clock; the caller sends what
+/// takeOutgoing() returns after every call.
+class MemberCore {
+public:
+  struct Options {
+    JoinMessage join;
+    std::string coordinator; ///< for messages
+    bool launched = false;   ///< the coordinator is the launcher, not rank 0
+    TimeNs joinTimeout = 120_s;
+    TimeNs silence = 3_s;
+    TimeNs heartbeatPeriod = 200_ms;
+    TimeNs noticePeriod = 5_s;
+    std::function<Position()> position; ///< of this worker
+    /// The exact position of another rank, if it can be had.
+    std::function<std::optional<Position>(int rank)> exactPosition;
+    std::function<void(std::string_view)> notice;
+  };
+  enum class State { Connecting, Joining, Running, Leaving, Left, Failed };
+
+  MemberCore(Options options, Clock &clock);
+
+  void connected();
+  void received(const ToWorker &message);
+  void closed();
+  /// This worker's own error. Ignored when the job has one already.
+  void fail(JobError error);
+  void gather(std::string data);
+  void leave();
+  void tick();
+
+  std::vector<FromWorker> takeOutgoing();
+  TimeNs nextDeadline() const;
+  State state() const { return current; }
+  /// The first error of the job, once Failed.
+  const JobError &error() const { return firstError; }
+  const std::optional<RosterMessage> &roster() const { return members; }
+  /// The result of the oldest gather() that is complete, once.
+  std::optional<std::vector<std::string>> takeGathered();
+
+private:
+  void lost(std::string how);
+  void end(JobError error);
+  bool over() const { return current == State::Left || current == State::Failed; }
+
+  Options options;
+  Clock &clock;
+  State current = State::Connecting;
+  JobError firstError;
+  std::optional<RosterMessage> members;
+  std::deque<std::vector<std::string>> gathered;
+  uint32_t round = 0;
+  Position rank0;
+  TimeNs start, lastTick, lastHeard, nextHeartbeat, nextNotice;
+  std::vector<FromWorker> outgoing;
+};
+
+} // namespace dgc::rt

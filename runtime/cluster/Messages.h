@@ -1,0 +1,102 @@
+// What workers and the coordinator say to each other; cluster.proto is its form
+// on the wire.
+#pragma once
+
+#include "runtime/base/ExitCode.h"
+#include "runtime/collective/Progress.h"
+
+#include "absl/status/status.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace dgc::rt {
+
+/// Version of this file and of how workers use shared memory and UCX.
+inline constexpr uint32_t kClusterProtocol = 1;
+
+/// The first error of a job. What every worker prints is text().
+struct JobError {
+  absl::StatusCode code = absl::StatusCode::kInternal;
+  ExitCode exitCode = ExitCode::PeerFailed; ///< of workers other than `rank`
+  int rank = -1;                            ///< whose fault; -1: nobody's
+  std::optional<Position> position;         ///< where `rank` was
+  std::string message;
+};
+
+// --- From a worker to the coordinator
+// ---------------------------------------------------
+
+struct JoinMessage {
+  uint32_t protocol = kClusterProtocol;
+  uint32_t rank = 0, worldSize = 0;
+  std::string planDigest; ///< 32 bytes
+  std::string producer;
+  std::string hostId;   ///< equal: the two can share memory
+  std::string hostName; ///< for people
+  uint64_t pid = 0;
+  std::string segment; ///< SharedSegment::announcement()
+  std::string token;   ///< of the job, see Launcher
+};
+/// All-gather of round `round`, which counts from 0.
+struct GatherMessage {
+  uint32_t round = 0;
+  std::string data;
+};
+struct HeartbeatMessage {
+  Position position;
+};
+/// This worker ends because of an error of its own.
+struct FailureMessage {
+  JobError error;
+};
+struct LeaveMessage {};
+
+using FromWorker = std::variant<JoinMessage, GatherMessage, HeartbeatMessage, FailureMessage, LeaveMessage>;
+
+// --- From the coordinator to a worker
+// ---------------------------------------------------
+
+struct WaitingMessage {
+  std::vector<uint32_t> missing; ///< ranks
+  double seconds = 0;            ///< since the coordinator started
+};
+struct RosterMessage {
+  struct Member {
+    std::string hostId, hostName;
+    uint64_t pid = 0;
+    std::string segment;
+  };
+  std::vector<Member> members; ///< by rank
+};
+struct GatheredMessage {
+  uint32_t round = 0;
+  std::vector<std::string> data; ///< by rank
+};
+/// The answer to a heartbeat: where rank 0 is, as it may die with the
+/// coordinator in it.
+struct HeartbeatReply {
+  Position rank0;
+};
+struct AbortMessage {
+  JobError error;
+};
+struct AllLeftMessage {};
+
+using ToWorker =
+    std::variant<WaitingMessage, RosterMessage, GatheredMessage, HeartbeatReply, AbortMessage, AllLeftMessage>;
+
+/// "step 12, op 3 (matmul dense_1)"; `describeOp` may be empty.
+std::string positionText(Position p, const std::function<std::string(uint32_t)> &describeOp);
+
+/// "ranks 1, 3 and 7", "rank 2"; ranges are shortened beyond 16 entries.
+std::string ranksText(const std::vector<uint32_t> &ranks);
+
+/// `error` as a status with its exit code, the position put into words.
+absl::Status jobStatus(const JobError &error, const std::function<std::string(uint32_t)> &describeOp);
+
+} // namespace dgc::rt
