@@ -1,6 +1,7 @@
 //===- Registration.cpp - every dialect and pass of the compiler -----------===//
 
 #include "compiler/pipeline/Registration.h"
+#include "compiler/codegen/cpu/Passes.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
@@ -9,6 +10,7 @@
 #include "passes/strategy/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -21,12 +23,15 @@
 void dgc::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::dgc::DGCDialect, mlir::dist::DistDialect, mlir::exec::ExecDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
+                  mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
 }
 
 void dgc::registerAllPasses() {
   registerAutodiffPasses();
+  registerCodegenCPUPasses();
+  registerCodegenCPUPipelines();
   registerMemoryPasses();
   registerStrategyPasses();
   mlir::registerCanonicalizerPass();

@@ -1,0 +1,66 @@
+//===- LoopsToLLVM.cpp - the passes from loops to the LLVM dialect --------===//
+
+#include "compiler/codegen/cpu/Lowering.h"
+#include "compiler/codegen/cpu/Passes.h"
+#include "dialects/dgc/DGC.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToFuncs/MathToFuncs.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+void loadKernelDialects(MLIRContext &context) {
+  context.loadDialect<mlir::dgc::DGCDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+                      linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
+                      vector::VectorDialect>();
+}
+
+void addLoopsToLLVM(OpPassManager &pm) {
+  // bf16 is stored, but computed with as f32 and rounded after each op; f16 only where a function is called.
+  arith::ArithEmulateUnsupportedFloatsOptions emulate;
+  emulate.sourceTypeStrs = {"bf16"};
+  emulate.targetTypeStr = "f32";
+  pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+  pm.addPass(math::createMathExtendToSupportedTypes());
+  pm.addPass(createExpandMath());
+  pm.addPass(createConvertMathToFuncs());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void registerCodegenCPUPipelines() {
+  PassPipelineRegistration<>("dgc-lower-kernels-to-llvm", "Lower kernels from dgc ops to the LLVM dialect", [](OpPassManager &pm) {
+    pm.addPass(createLowerKernelsToLinalg());
+    pm.addPass(createLowerKernelsToLoops());
+    addLoopsToLLVM(pm);
+  });
+}
+
+} // namespace dgc
