@@ -1,0 +1,104 @@
+// All ranks of a plan as threads of this process.
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Status.h"
+#include "runtime/driver/Worker.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+using namespace dgc;
+using namespace dgc::rt;
+
+namespace {
+/// Every rank gives bytes and gets those of all.
+class Exchange {
+public:
+  Exchange(int worldSize, Abort &abort) : abort(abort), given(static_cast<size_t>(worldSize)) {}
+
+  absl::StatusOr<std::vector<std::string>> gather(int rank, const std::string &bytes) {
+    std::unique_lock<std::mutex> lock(mutex);
+    given[static_cast<size_t>(rank)] = bytes;
+    uint64_t mine = round;
+    if (++arrived == given.size()) {
+      result = given;
+      arrived = 0;
+      ++round;
+      changed.notify_all();
+      return result;
+    }
+    // An abort does not notify: look for it now and then.
+    while (round == mine) {
+      if (abort.raised())
+        return abort.status();
+      changed.wait_for(lock, std::chrono::milliseconds(20));
+    }
+    return result;
+  }
+
+private:
+  Abort &abort;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> given, result;
+  size_t arrived = 0;
+  uint64_t round = 0;
+};
+
+/// Turns SIGINT and SIGTERM into an abort for as long as it lives: the signals
+/// are blocked in every thread and waited for by one of its own.
+class InterruptWatch {
+public:
+  explicit InterruptWatch(Abort &abort) {
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    thread = std::thread([this, &abort] {
+      timespec tick{0, 50000000};
+      while (!done.load()) {
+        int signal = sigtimedwait(&signals, nullptr, &tick);
+        if (signal > 0)
+          abort.raise(withExitCode(absl::CancelledError(signal == SIGINT ? "interrupted" : "terminated"),
+                                   ExitCode::Interrupted));
+      }
+    });
+  }
+  ~InterruptWatch() {
+    done.store(true);
+    thread.join();
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+private:
+  sigset_t signals, before;
+  std::atomic<bool> done{false};
+  std::thread thread;
+};
+} // namespace
+
+absl::Status dgc::rt::runInProcess(const Artifact &artifact, const RunOptions &options,
+                                   std::function<void(std::string_view)> print, int terminal) {
+  Abort abort;
+  TransportOptions transportOptions;
+  transportOptions.sharedBytes = artifact.plan().shared_bytes();
+  int world = static_cast<int>(artifact.plan().world_size());
+  DGC_ASSIGN_OR_RETURN(auto transports, createInProcessTransports(world, transportOptions, abort));
+  InterruptWatch watch(abort);
+  Exchange exchange(world, abort);
+  auto rankMain = [&](Transport &transport) {
+    WorkerContext context{transport, abort, nullptr, print, terminal};
+    context.gather = [&](const std::string &bytes) { return exchange.gather(transport.rank(), bytes); };
+    absl::Status s = runWorker(artifact, options, context);
+    if (!s.ok())
+      abort.raise(world > 1 ? annotate(s, str("rank ", transport.rank())) : s);
+  };
+  std::vector<std::thread> threads;
+  for (std::unique_ptr<Transport> &transport : transports)
+    threads.emplace_back([&] { rankMain(*transport); });
+  for (std::thread &thread : threads)
+    thread.join();
+  return abort.status();
+}

@@ -1,0 +1,25 @@
+// What the command line of dgc-run asks for, apart from who this process is.
+#pragma once
+
+#include "runtime/data/Order.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace dgc::rt {
+
+struct RunOptions {
+  std::string plan;                     // path, for messages
+  std::string data;                     // folder; empty: none
+  std::string entry;                    // program; empty: train
+  std::optional<int64_t> epochs, steps; // at most one; neither: one epoch
+  uint64_t seed = 0;
+  bool shuffle = true;
+  LastBatch lastBatch = LastBatch::Drop;
+  bool evaluate = true;                   // after each epoch of training
+  int threads = 1;                        // of each worker
+  std::string load, save, logJson, trace; // paths; empty: none
+};
+
+} // namespace dgc::rt

@@ -1,0 +1,22 @@
+// Initial values, --load and --save.
+#pragma once
+
+#include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/driver/RunOptions.h"
+#include "runtime/executor/Executor.h"
+
+namespace dgc::rt {
+
+/// Gives every variable its value: from options.load where it has one, else by
+/// its initializer. Returns the state of the run that the checkpoint holds, if
+/// any.
+absl::StatusOr<std::optional<RunState>> restoreVariables(Executor &executor, const RunOptions &options, Disk &disk);
+
+/// Whether saveVariables will be able to write them: an error names a variable
+/// that no worker holds as a whole. To be called before the run.
+absl::Status checkSaveable(const Executor &executor);
+
+/// Writes options.save; called on rank 0.
+absl::Status saveVariables(const Executor &executor, const RunOptions &options, const RunState &state, Disk &disk);
+
+} // namespace dgc::rt

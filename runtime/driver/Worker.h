@@ -1,0 +1,41 @@
+// What one worker of a job does from the moment it knows the others: prepare,
+// load, train or evaluate, save.
+#pragma once
+
+#include "runtime/artifact/Reader.h"
+#include "runtime/collective/Transport.h"
+#include "runtime/driver/RunOptions.h"
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dgc::rt {
+
+class Dataset;
+
+/// How a worker reaches the others, and the user.
+struct WorkerContext {
+  Transport &transport;
+  Abort &abort;
+  /// Every worker gives some bytes and gets those of all, by rank.
+  std::function<absl::StatusOr<std::vector<std::string>>(const std::string &)> gather;
+  /// Writes text for people; called on rank 0 only. Null: nobody looks.
+  std::function<void(std::string_view)> print;
+  /// File descriptor behind `print`, to see whether it is a terminal; -1: none.
+  int terminal = -1;
+};
+
+/// Runs on the thread that calls it. Every rank calls it with equal options. An
+/// error is this worker's own, or the one that `abort` was raised with.
+absl::Status runWorker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context);
+
+/// Runs all ranks of the plan as threads of this process. Ctrl-C stops them.
+absl::Status runInProcess(const Artifact &artifact, const RunOptions &options,
+                          std::function<void(std::string_view)> print, int terminal);
+
+} // namespace dgc::rt

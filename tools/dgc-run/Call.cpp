@@ -1,0 +1,53 @@
+// Runs one program once on arrays from files.
+#include "tools/dgc-run/Call.h"
+
+#include "runtime/artifact/Reader.h"
+#include "runtime/base/ExitCode.h"
+#include "runtime/data/Npy.h"
+#include "runtime/executor/RunOnce.h"
+
+using namespace dgc;
+using namespace dgc::rt;
+
+static absl::StatusOr<HostArray> readArray(const std::string &path) {
+  DGC_ASSIGN_OR_RETURN(Bytes bytes, readWhole(realDisk(), path));
+  DGC_ASSIGN_OR_RETURN(Array array, parseNpy(std::move(bytes), path));
+  std::span<const std::byte> data = array.bytes();
+  return HostArray{array.dtype, array.shape, {data.begin(), data.end()}};
+}
+
+static bool isVariable(const artifact::Plan &plan, const std::string &name) {
+  for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i)
+    if (plan.variables()->Get(i)->name()->str() == name)
+      return true;
+  return false;
+}
+
+absl::Status dgc::tool::callProgram(const Flags &flags) {
+  if (flags.outputDir.empty())
+    return withExitCode(absl::InvalidArgumentError("--call needs --output-dir DIR"), ExitCode::Usage);
+  DGC_ASSIGN_OR_RETURN(std::string bytes, readFile(realDisk(), flags.run.plan));
+  std::span<const uint8_t> plan(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+  DGC_ASSIGN_OR_RETURN(auto artifact, loadBytes(plan, flags.run.plan));
+  RunOnceOptions options;
+  options.program = flags.call;
+  options.seed = flags.run.seed;
+  options.threads = flags.threads.value_or(1);
+  NamedArrays inputs;
+  for (const std::string &input : flags.inputs) {
+    size_t equals = input.find('=');
+    if (equals == std::string::npos)
+      return withExitCode(absl::InvalidArgumentError(str("--input takes NAME=FILE.npy, not '", input, "'")),
+                          ExitCode::Usage);
+    std::string name = input.substr(0, equals);
+    DGC_ASSIGN_OR_RETURN(HostArray array, readArray(input.substr(equals + 1)));
+    (isVariable(artifact->plan(), name) ? options.variables : inputs)[name] = std::move(array);
+  }
+  DGC_ASSIGN_OR_RETURN(RunOnceResult result, runOnce(plan, inputs, options));
+  DGC_RETURN_IF_ERROR(realDisk().makeDirectory(flags.outputDir));
+  for (const NamedArrays *arrays : {&result.outputs, &result.variables})
+    for (const auto &[name, array] : *arrays)
+      DGC_RETURN_IF_ERROR(
+          writeNpy(realDisk(), str(flags.outputDir, "/", name, ".npy"), array.dtype, array.shape, array.bytes));
+  return absl::OkStatus();
+}

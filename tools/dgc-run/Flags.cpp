@@ -1,0 +1,158 @@
+// The command line of dgc-run.
+#include "tools/dgc-run/Flags.h"
+
+#include "CLI/CLI.hpp"
+#include "runtime/base/ExitCode.h"
+
+using namespace dgc;
+using namespace dgc::tool;
+
+static constexpr char footer[] = R"(Example:
+  dgc-compile mnist_mlp.mlir --mesh data=2 -o mnist_mlp.dgcx
+  dgc-run mnist_mlp.dgcx --data examples/data/mnist --epochs 5
+
+Without --rank (and without an identity in the environment) it starts as many
+local workers as the plan has. With it, it is one of them:
+  dgc-run mnist_mlp.dgcx --data DIR --rank 0 --world-size 2 --coordinator 127.0.0.1:4711
+  dgc-run mnist_mlp.dgcx --data DIR --rank 1 --world-size 2 --coordinator 127.0.0.1:4711
+
+Exit codes:
+  0    done
+  1    internal error
+  2    wrong use of the command line
+  3    the plan is damaged or fails a check
+  4    a data file or checkpoint is missing, damaged or does not fit the plan
+  5    the workers did not come together (world size, duplicate rank, other
+       plan, missing workers)
+  6    another worker died or reported an error
+  7    this machine lacks what the plan needs
+  130  interrupted)";
+
+/// Adds a flag that takes on or off.
+static void addOnOff(CLI::App &app, const std::string &name, bool &value, const std::string &help) {
+  app.add_option_function<std::string>(
+         name, [&value](const std::string &text) { value = text == "on"; }, help)
+      ->check(CLI::IsMember({"on", "off"}))
+      ->default_str(value ? "on" : "off");
+}
+
+static void addRunFlags(CLI::App &app, Flags &flags) {
+  rt::RunOptions &run = flags.run;
+  app.add_option("plan", run.plan,
+                 "The artifact that dgc-compile wrote; - is "
+                 "standard input")
+      ->required()
+      ->type_name("PLAN");
+  app.add_option("--data", run.data, "Folder of the data set")->type_name("DIR");
+  app.add_option("--entry", run.entry,
+                 "Program to run: train (the default), evaluate, or another "
+                 "that the plan has, once over the test data")
+      ->type_name("NAME");
+  auto *epochs = app.add_option("--epochs", run.epochs,
+                                "Train for so many epochs from where the run is (default "
+                                "1); a checkpoint taken inside an epoch continues there")
+                     ->check(CLI::NonNegativeNumber)
+                     ->type_name("N");
+  app.add_option("--steps", run.steps,
+                 "Train for so many steps; 0 with --save writes the initial "
+                 "weights")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->excludes(epochs);
+  app.add_option("--seed", run.seed,
+                 "Seed of initial weights, order of the "
+                 "data and random ops")
+      ->capture_default_str()
+      ->type_name("N");
+  addOnOff(app, "--shuffle", run.shuffle, "Another order in every epoch");
+  app.add_option_function<std::string>(
+         "--last-batch",
+         [&run](const std::string &text) {
+           run.lastBatch = text == "drop" ? rt::LastBatch::Drop : rt::LastBatch::Weight;
+         },
+         "The samples that do not fill a batch at the end of an epoch: left "
+         "out, or trained on with their true weight")
+      ->check(CLI::IsMember({"drop", "weight"}))
+      ->default_str("drop");
+  addOnOff(app, "--evaluate", run.evaluate, "Evaluate on the test data after each epoch");
+  app.add_option("--threads", flags.threads,
+                 "Threads of each worker (default: the cores of this machine, "
+                 "shared among its workers)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  app.add_option("--load", run.load, "Start from these weights (safetensors)")->type_name("FILE");
+  app.add_option("--save", run.save,
+                 "Write the weights and the state of the "
+                 "optimizer at the end (safetensors)")
+      ->type_name("FILE");
+  app.add_option("--log-json", run.logJson,
+                 "Write a line of JSON for each step, epoch and evaluation; - "
+                 "is standard output")
+      ->type_name("FILE");
+  app.add_option("--trace", run.trace, "Write what ran when, for chrome://tracing or ui.perfetto.dev")
+      ->type_name("FILE");
+  app.add_flag("--dry-run", flags.dryRun,
+               "Print the plan: workers, memory, collectives and bytes per "
+               "step. Runs nothing");
+}
+
+static void addWorkerFlags(CLI::App &app, Flags &flags) {
+  const std::string group = "Workers";
+  app.add_option("--transport", flags.transport,
+                 "How workers exchange tensors; in-process: all of them as "
+                 "threads of this process")
+      ->check(CLI::IsMember({"auto", "in-process", "shared-memory", "ucx"}))
+      ->capture_default_str()
+      ->group(group);
+  auto *nproc = app.add_option("--nproc", flags.nproc,
+                               "Start so many local workers; must be what the "
+                               "plan has")
+                    ->check(CLI::PositiveNumber)
+                    ->type_name("N")
+                    ->group(group);
+  app.add_option("--rank", flags.rank, "This process is worker R, from 0")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("R")
+      ->excludes(nproc)
+      ->group(group);
+  app.add_option("--world-size", flags.worldSize, "There are W workers")
+      ->check(CLI::PositiveNumber)
+      ->type_name("W")
+      ->excludes(nproc)
+      ->group(group);
+  app.add_option("--coordinator", flags.coordinator, "Where the workers meet: an address of rank 0")
+      ->type_name("HOST:PORT")
+      ->excludes(nproc)
+      ->group(group);
+  app.add_option("--listen", flags.listen, "Address that rank 0 listens on, when it is another")
+      ->type_name("ADDRESS[:PORT]")
+      ->group(group);
+  app.add_flag("--insecure", flags.insecure,
+               "Accept addresses other than loopback. There is no encryption: "
+               "only in a network that you trust")
+      ->group(group);
+}
+
+std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
+  CLI::App app{"Runs a plan of dgc-compile: trains, evaluates or predicts on "
+               "one or several workers.",
+               "dgc-run"};
+  app.set_version_flag("--version", "dgc " DGC_VERSION);
+  app.get_formatter()->column_width(34);
+  app.footer(footer);
+  addRunFlags(app, flags);
+  addWorkerFlags(app, flags);
+  // For tests: one program once, every rank a thread. Not in --help.
+  app.add_option("--call", flags.call, "")->group("");
+  app.add_option("--input", flags.inputs, "")->group("");
+  app.add_option("--output-dir", flags.outputDir, "")->group("");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0)
+      return app.exit(error);
+    std::fprintf(stderr, "dgc-run: error: %s; see dgc-run --help\n", error.what());
+    return static_cast<int>(rt::ExitCode::Usage);
+  }
+  return std::nullopt;
+}

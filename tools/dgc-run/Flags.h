@@ -1,0 +1,30 @@
+// The command line of dgc-run.
+#pragma once
+
+#include "runtime/driver/RunOptions.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dgc::tool {
+
+struct Flags {
+  rt::RunOptions run;
+  std::optional<int> threads; // not given: the cores, shared out
+  std::string transport = "auto";
+  std::optional<int> nproc, rank, worldSize;
+  std::optional<std::string> coordinator;
+  std::string listen;
+  bool insecure = false;
+  bool dryRun = false;
+  // --call: one program once, on arrays from files
+  std::string call, outputDir;
+  std::vector<std::string> inputs;
+};
+
+/// Parses the command line. Returns an exit code when the process is to end
+/// here (after --help, --version or an error, which it has printed).
+std::optional<int> parseFlags(int argc, char **argv, Flags &flags);
+
+} // namespace dgc::tool
