@@ -160,7 +160,7 @@ SmallVector<Value> DotGeneralOp::buildGradients(OpBuilder &builder, ValueRange r
 FailureOr<SmallVector<Value>> DotGeneralOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   Location location = getLoc();
   auto type = cast<RankedTensorType>(getType());
-  Type element = loweredElement(type.getElementType()), accumulator = accumulatorElement(element);
+  Type element = signlessElement(type.getElementType()), accumulator = accumulatorElement(element);
   Value init = filledTensor(builder, location, type.getShape(), reductionIdentity(ReductionKind::Sum, accumulator));
 
   // The loops: batch, left free, contracted, right free. The innermost one runs

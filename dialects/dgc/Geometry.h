@@ -54,6 +54,19 @@ FailureOr<llvm::SmallVector<WindowDim>> inferWindow(std::optional<Location> loca
                                                     llvm::ArrayRef<int64_t> input, llvm::ArrayRef<int64_t> window,
                                                     const WindowAttributes &attributes);
 
+/// Where a tensor dimension occurs: for each operand and result its number, -1 for not at all.
+struct DimOccurrence {
+  llvm::SmallVector<int64_t> operands, results;
+};
+
+class ShardingRuleBuilder;
+
+/// Adds the factors of a dimension that a window slides over. `input` and `output` say where the two sides of it
+/// are. They are cut together (as `kind` says) where windows do not reach over the cut; where they do, cutting moves
+/// elements, and where the sizes do not fit either, it is not possible.
+void addSlidingFactors(ShardingRuleBuilder &rule, const WindowDim &dim, const DimOccurrence &input,
+                       const DimOccurrence &output, bool isReduction = false);
+
 } // namespace mlir::dgc
 
 #endif // DGC_DIALECTS_DGC_GEOMETRY_H

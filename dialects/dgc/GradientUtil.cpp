@@ -28,16 +28,16 @@ Value GradientBuilder::constant(Type type, double value) {
 }
 
 Value GradientBuilder::add(Value a, Value b) { return AddOp::create(builder, location, a, b); }
-Value GradientBuilder::multiply(Value a, Value b) { return build(builder, location, "dgc.multiply", {a, b}); }
-Value GradientBuilder::divide(Value a, Value b) { return build(builder, location, "dgc.divide", {a, b}); }
-Value GradientBuilder::negate(Value a) { return build(builder, location, "dgc.negate", a); }
-Value GradientBuilder::equal(Value a, Value b) { return build(builder, location, "dgc.compare", {a, b}); }
+Value GradientBuilder::multiply(Value a, Value b) { return MultiplyOp::create(builder, location, a, b); }
+Value GradientBuilder::divide(Value a, Value b) { return DivideOp::create(builder, location, a, b); }
+Value GradientBuilder::negate(Value a) { return NegateOp::create(builder, location, a); }
+Value GradientBuilder::equal(Value a, Value b) {
+  return CompareOp::create(builder, location, a, b, ComparisonDirection::EQ);
+}
 Value GradientBuilder::select(Value condition, Value a, Value b) {
-  return build(builder, location, "dgc.select", {condition, a, b});
+  return SelectOp::create(builder, location, condition, a, b);
 }
-Value GradientBuilder::convert(Value a, Type element) {
-  return build(builder, location, "dgc.convert", a, builder.getNamedAttr("element_type", TypeAttr::get(element)));
-}
+Value GradientBuilder::convert(Value a, Type element) { return ConvertOp::create(builder, location, a, element); }
 
 Value GradientBuilder::broadcast(Value a, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
   return build(builder, location, "dgc.broadcast_in_dim", a,
@@ -59,4 +59,17 @@ Value GradientBuilder::reduce(ReductionKind kind, Value a, ArrayRef<int64_t> dim
 Value GradientBuilder::dot(Value a, Value b, ArrayRef<int64_t> aBatch, ArrayRef<int64_t> bBatch,
                            ArrayRef<int64_t> aContract, ArrayRef<int64_t> bContract) {
   return DotGeneralOp::create(builder, location, a, b, aBatch, bBatch, aContract, bContract);
+}
+
+Value GradientBuilder::reduceWindow(ReductionKind kind, Value a, ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
+                                    ArrayRef<int64_t> padding) {
+  return ReduceWindowOp::create(builder, location, kind, a, window, strides, padding);
+}
+
+Value GradientBuilder::pad(Value a, ArrayRef<int64_t> low, ArrayRef<int64_t> high, ArrayRef<int64_t> interior) {
+  Value zero = constant(RankedTensorType::get({}, cast<RankedTensorType>(a.getType()).getElementType()), 0.0);
+  return build(builder, location, "dgc.pad", {a, zero},
+               {builder.getNamedAttr("edge_padding_low", builder.getDenseI64ArrayAttr(low)),
+                builder.getNamedAttr("edge_padding_high", builder.getDenseI64ArrayAttr(high)),
+                builder.getNamedAttr("interior_padding", builder.getDenseI64ArrayAttr(interior))});
 }

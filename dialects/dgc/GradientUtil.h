@@ -38,6 +38,10 @@ public:
   Value reduce(ReductionKind kind, Value a, ArrayRef<int64_t> dims);
   Value dot(Value a, Value b, ArrayRef<int64_t> aBatch, ArrayRef<int64_t> bBatch, ArrayRef<int64_t> aContract,
             ArrayRef<int64_t> bContract);
+  Value reduceWindow(ReductionKind kind, Value a, ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
+                     ArrayRef<int64_t> padding);
+  /// `a` with zeros: `interior` between its elements, `low` and `high` at its ends.
+  Value pad(Value a, ArrayRef<int64_t> low, ArrayRef<int64_t> high, ArrayRef<int64_t> interior);
 
 private:
   OpBuilder &builder;

@@ -7,11 +7,6 @@
 using namespace mlir;
 using namespace mlir::dgc;
 
-Type mlir::dgc::loweredElement(Type element) {
-  auto integer = dyn_cast<IntegerType>(element);
-  return integer ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
-}
-
 Type mlir::dgc::accumulatorElement(Type element) {
   auto type = dyn_cast<FloatType>(element);
   return type && type.getWidth() < 32 ? Float32Type::get(element.getContext()) : element;
@@ -47,7 +42,7 @@ TypedAttr mlir::dgc::reductionIdentity(ReductionKind kind, Type element) {
       return APInt::getZero(width);
     }
   };
-  return IntegerAttr::get(loweredElement(element), value());
+  return IntegerAttr::get(signlessElement(element), value());
 }
 
 Value mlir::dgc::combineScalars(OpBuilder &builder, Location location, ReductionKind kind, Type element, Value a,

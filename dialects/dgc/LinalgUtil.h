@@ -8,13 +8,10 @@
 #ifndef DGC_DIALECTS_DGC_LINALGUTIL_H
 #define DGC_DIALECTS_DGC_LINALGUTIL_H
 
-#include "dialects/dgc/DGC.h"
+#include "dialects/dgc/OpSupport.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace mlir::dgc {
-
-/// The type with signless integers (ui8 -> i8); other types as they are.
-Type loweredElement(Type element);
 
 /// The type in which sums and products of this (signless) type are accumulated:
 /// f32 for f16 and bf16.

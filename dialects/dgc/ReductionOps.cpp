@@ -140,9 +140,9 @@ FailureOr<SmallVector<Value>> ReduceOp::lowerToLinalg(OpBuilder &builder, ValueR
   auto reduced = linalg::GenericOp::create(builder, location, init.getType(), operands[0], init,
                                            indexingMaps(builder, type.getRank(), {all, results}), iterators,
                                            [&](OpBuilder &b, Location l, ValueRange args) {
-                                             Value wide = extendScalar(b, l, args[0], loweredElement(accumulator));
+                                             Value wide = extendScalar(b, l, args[0], signlessElement(accumulator));
                                              Value sum = combineScalars(b, l, getKind(), accumulator, args[1], wide);
                                              linalg::YieldOp::create(b, l, sum);
                                            });
-  return SmallVector<Value>{roundedTensor(builder, location, reduced.getResult(0), loweredElement(element))};
+  return SmallVector<Value>{roundedTensor(builder, location, reduced.getResult(0), signlessElement(element))};
 }

@@ -1,0 +1,157 @@
+// Random bits.
+
+#include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/LinalgUtil.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+#define GET_OP_CLASSES
+#include "dialects/dgc/RandomOps.cpp.inc"
+
+namespace mlir::dgc {
+void registerRandomOps(DGCDialect &dialect) {
+  dialect.registerFamily<
+#define GET_OP_LIST
+#include "dialects/dgc/RandomOps.cpp.inc"
+      >();
+}
+} // namespace mlir::dgc
+
+void RngBitGeneratorOp::build(OpBuilder &builder, OperationState &state, RankedTensorType type, Value seed, Value step,
+                              int64_t id) {
+  build(builder, state, type, seed, step, id, ValueRange());
+}
+
+LogicalResult RngBitGeneratorOp::verify() {
+  auto type = cast<RankedTensorType>(getType());
+  if (!type.hasStaticShape())
+    return emitOpError("must have a result of static shape, but it is ") << type;
+  if (getId() < 0 || getId() >= (int64_t(1) << 24))
+    return emitOpError("has id ") << getId() << ", which must be in [0, 2^24)";
+  ArrayRef<int64_t> global = getGlobalShape();
+  if (getOffsets().empty() && global.empty())
+    return success();
+  if (int64_t(getOffsets().size()) != type.getRank() || int64_t(global.size()) != type.getRank())
+    return emitOpError("has ") << getOffsets().size() << " offsets and a global shape of rank " << global.size()
+                               << "; for the result " << type << " it needs " << type.getRank() << " of both";
+  for (auto [i, size] : llvm::enumerate(type.getShape()))
+    if (global[i] < size)
+      return emitOpError("computes ") << size << " elements of dimension " << i << ", which has only " << global[i]
+                                      << " in the whole tensor";
+  return success();
+}
+
+void RngBitGeneratorOp::setGlobalPosition(ArrayRef<int64_t> globalShape, ValueRange offsets) {
+  OpBuilder builder(*this);
+  Value zero;
+  SmallVector<Value> values;
+  for (Value offset : offsets) {
+    if (!offset && !zero)
+      zero = ConstantOp::create(builder, getLoc(),
+                                DenseElementsAttr::get(RankedTensorType::get({}, builder.getI64Type()), int64_t(0)));
+    values.push_back(offset ? offset : zero);
+  }
+  getOffsetsMutable().assign(values);
+  setGlobalShape(globalShape);
+}
+
+ShardingRule RngBitGeneratorOp::getShardingRule() { return ShardingRuleBuilder(*this).elementwise().build(); }
+
+// Ten rounds of two products, four exclusive ors and the sums of the keys.
+OpCost RngBitGeneratorOp::getCost() { return costPerElement(*this, 80); }
+
+namespace {
+/// Philox4x32-10 on scalars: i32 words, i64 products.
+struct PhiloxBuilder {
+  OpBuilder &b;
+  Location location;
+
+  Value constant(int64_t value, unsigned width) { return arith::ConstantIntOp::create(b, location, value, width); }
+  Value low(Value wide) { return arith::TruncIOp::create(b, location, b.getI32Type(), wide); }
+  Value high(Value wide) { return low(arith::ShRUIOp::create(b, location, wide, constant(32, 64))); }
+  Value wide(Value word) { return arith::ExtUIOp::create(b, location, b.getI64Type(), word); }
+  Value exclusiveOr(Value x, Value y) { return arith::XOrIOp::create(b, location, x, y); }
+
+  /// The keys of the ten rounds.
+  SmallVector<std::array<Value, 2>> keys(Value seed) {
+    SmallVector<std::array<Value, 2>> keys{{low(seed), high(seed)}};
+    for (int round = 1; round < 10; ++round) {
+      auto [k0, k1] = keys.back();
+      keys.push_back({arith::AddIOp::create(b, location, k0, constant(int32_t(0x9E3779B9), 32)).getResult(),
+                      arith::AddIOp::create(b, location, k1, constant(int32_t(0xBB67AE85), 32)).getResult()});
+    }
+    return keys;
+  }
+
+  std::array<Value, 4> block(std::array<Value, 4> c, ArrayRef<std::array<Value, 2>> keys) {
+    for (auto [k0, k1] : keys) {
+      Value p0 = arith::MulIOp::create(b, location, wide(c[0]), constant(0xD2511F53, 64));
+      Value p1 = arith::MulIOp::create(b, location, wide(c[2]), constant(0xCD9E8D57, 64));
+      c = {exclusiveOr(exclusiveOr(high(p1), c[1]), k0), low(p1), exclusiveOr(exclusiveOr(high(p0), c[3]), k1),
+           low(p0)};
+    }
+    return c;
+  }
+};
+} // namespace
+
+/// The linear index in the whole tensor of the element that the loops are at.
+static Value globalIndex(OpBuilder &b, Location location, ArrayRef<int64_t> shape, ArrayRef<Value> offsets) {
+  Value index = arith::ConstantIntOp::create(b, location, 0, 64);
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    Value place = arith::IndexCastOp::create(b, location, b.getI64Type(), linalg::IndexOp::create(b, location, dim));
+    if (!offsets.empty())
+      place = arith::AddIOp::create(b, location, place, offsets[dim]);
+    Value extent = arith::ConstantIntOp::create(b, location, size, 64);
+    index = arith::AddIOp::create(b, location, arith::MulIOp::create(b, location, index, extent), place);
+  }
+  return index;
+}
+
+FailureOr<SmallVector<Value>> RngBitGeneratorOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  Location location = getLoc();
+  auto type = cast<RankedTensorType>(getType());
+  bool isWide = type.getElementTypeBitWidth() == 64;
+  auto scalar = [&](Value tensor) -> Value {
+    return tensor::ExtractOp::create(builder, location, tensor, ValueRange());
+  };
+  PhiloxBuilder outside{builder, location};
+  auto keys = outside.keys(scalar(operands[0]));
+  Value draw = arith::AddIOp::create(builder, location, scalar(operands[1]), outside.constant(getId() << 40, 64));
+  Value drawLow = outside.low(draw), drawHigh = outside.high(draw);
+  SmallVector<Value> offsets = llvm::map_to_vector(operands.drop_front(2), scalar);
+  ArrayRef<int64_t> shape = offsets.empty() ? type.getShape() : getGlobalShape();
+
+  Value empty = tensor::EmptyOp::create(builder, location, type.getShape(), builder.getIntegerType(isWide ? 64 : 32));
+  SmallVector<utils::IteratorType> iterators(type.getRank(), utils::IteratorType::parallel);
+  auto bits = linalg::GenericOp::create(
+      builder, location, empty.getType(), ValueRange(), empty,
+      ArrayRef<AffineMap>{builder.getMultiDimIdentityMap(type.getRank())}, iterators,
+      [&](OpBuilder &b, Location l, ValueRange) {
+        PhiloxBuilder philox{b, l};
+        Value index = globalIndex(b, l, shape, offsets);
+        Value block = arith::ShRUIOp::create(b, l, index, philox.constant(isWide ? 1 : 2, 64));
+        auto words = philox.block({philox.low(block), philox.high(block), drawLow, drawHigh}, keys);
+        Value place = philox.low(index);
+        auto bit = [&](int64_t mask) -> Value {
+          Value masked = arith::AndIOp::create(b, l, place, philox.constant(mask, 32));
+          return arith::CmpIOp::create(b, l, arith::CmpIPredicate::ne, masked, philox.constant(0, 32));
+        };
+        auto choose = [&](Value condition, Value yes, Value no) -> Value {
+          return arith::SelectOp::create(b, l, condition, yes, no);
+        };
+        Value result;
+        if (isWide) {
+          Value lowWord = choose(bit(1), words[2], words[0]), highWord = choose(bit(1), words[3], words[1]);
+          Value shifted = arith::ShLIOp::create(b, l, philox.wide(highWord), philox.constant(32, 64));
+          result = arith::OrIOp::create(b, l, shifted, philox.wide(lowWord));
+        } else {
+          result = choose(bit(2), choose(bit(1), words[3], words[2]), choose(bit(1), words[1], words[0]));
+        }
+        linalg::YieldOp::create(b, l, result);
+      });
+  return SmallVector<Value>{bits.getResult(0)};
+}
