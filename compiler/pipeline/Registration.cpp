@@ -7,6 +7,7 @@
 #include "dialects/exec/Exec.h"
 #include "passes/autodiff/Passes.h"
 #include "passes/memory/Passes.h"
+#include "passes/sharding/Passes.h"
 #include "passes/strategy/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -33,6 +34,7 @@ void dgc::registerAllPasses() {
   registerCodegenCPUPasses();
   registerCodegenCPUPipelines();
   registerMemoryPasses();
+  registerShardingPasses();
   registerStrategyPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();

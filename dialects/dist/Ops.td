@@ -46,10 +46,11 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType,
 
     The one op that moves data between devices before the partitioner. From which sharding follows from the
     operand. A value that is unreduced along an axis that the sharding does not have as unreduced is combined.
+    `because` says for people who needs it so.
   }];
-  let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$sharding);
+  let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$sharding, OptionalAttr<StrAttr>:$cause);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `to` $sharding attr-dict `:` type($result)";
+  let assemblyFormat = "$input `to` $sharding (`because` $cause^)? attr-dict `:` type($result)";
 }
 
 def Dist_ManualOp : Dist_Op<"manual", [IsolatedFromAbove, SingleBlockImplicitTerminator<"ReturnOp">,

@@ -1,0 +1,250 @@
+// dgc-insert-reshards: makes explicit where a value is spread in another way.
+
+#include "passes/sharding/Execution.h"
+#include "passes/sharding/Passes.h"
+
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "dgc-insert-reshards"
+
+namespace dgc {
+#define GEN_PASS_DEF_INSERTRESHARDSPASS
+#include "passes/sharding/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace ::dgc;
+using mlir::dgc::ShardingRuleOpInterface;
+
+/// The same layout without origins, to compare by.
+static ShardingAttr withoutOrigins(ShardingAttr sharding) {
+  MLIRContext *context = sharding.getContext();
+  auto user = OriginAttr::get(context, OriginKind::User, StringAttr::get(context));
+  auto strip = [&](ArrayRef<AxisRefAttr> axes) {
+    return llvm::map_to_vector(axes, [&](AxisRefAttr axis) { return AxisRefAttr::get(context, axis.getName(), user); });
+  };
+  SmallVector<DimShardingAttr> dims;
+  for (DimShardingAttr dim : sharding.getDims())
+    dims.push_back(DimShardingAttr::get(context, strip(dim.getAxes()), false, 0));
+  return ShardingAttr::get(context, sharding.getMesh(), dims, {}, sharding.getKind(), strip(sharding.getUnreduced()));
+}
+
+namespace {
+/// Works through one function from top to bottom.
+class Inserter {
+public:
+  Inserter(func::FuncOp function, const MeshRef &mesh) : function(function), mesh(mesh) {}
+
+  LogicalResult run() {
+    for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
+      if (failed(visit(&op)))
+        return failure();
+    return success();
+  }
+
+  unsigned numReshards = 0, numPartial = 0;
+
+private:
+  ShardingAttr shardingOf(Value value) { return declaredSharding(value, mesh); }
+
+  LogicalResult visit(Operation *op) {
+    if (isa<ReshardOp>(op))
+      return success();
+    if (isa<func::ReturnOp>(op))
+      return visitReturn(op);
+    if (auto constraint = dyn_cast<ConstraintOp>(op)) {
+      fit(op->getOpOperand(0), close(constraint.getSharding()));
+      declare(op, {close(constraint.getSharding())});
+      return success();
+    }
+    if (auto manual = dyn_cast<ManualOp>(op))
+      return visitManual(manual);
+    std::optional<OpTensors> tensors = tensorsOf(op, mesh, [&](Value value) { return shardingOf(value); });
+    if (!tensors)
+      return visitWithoutRule(op);
+    run(op, chooseExecution(*tensors, mesh), *tensors);
+    return success();
+  }
+
+  /// Makes `op` run as decided.
+  void run(Operation *op, const Execution &execution, const OpTensors &tensors) {
+    AxisList partial = execution.partial;
+    Reduction kind = execution.kind;
+    numPartial += !partial.empty();
+    for (AxisUse &use : partial)
+      use.origin = originOf(op);
+    SmallVector<unsigned> carried = carriedOperands(op, execution, tensors);
+    for (auto [i, dims] : llvm::enumerate(execution.operands)) {
+      if (!llvm::is_contained(carried, i)) {
+        fit(op->getOpOperand(i), mesh.shardingOf(dims));
+        continue;
+      }
+      for (AxisUse use : mesh.axesOf(shardingOf(op->getOperand(i)).getUnreduced()))
+        if (!llvm::is_contained(partial, use))
+          partial.push_back(use);
+    }
+    SmallVector<Attribute> results;
+    for (const DimAxes &dims : execution.results)
+      results.push_back(mesh.shardingOf(dims, kind, partial));
+    declare(op, results);
+  }
+
+  /// The operands that stay partial: those in which the op is linear, if no one
+  /// else uses them and what comes out is not larger. None, when the op is not
+  /// linear in all that are partial.
+  SmallVector<unsigned> carriedOperands(Operation *op, const Execution &execution, const OpTensors &tensors) {
+    SmallVector<unsigned> partial;
+    for (OpOperand &operand : op->getOpOperands())
+      if (!shardingOf(operand.get()).getUnreduced().empty())
+        partial.push_back(operand.getOperandNumber());
+    if (partial.empty())
+      return {};
+    auto refuse = [&](StringRef reason) -> SmallVector<unsigned> {
+      LDBG() << describe(op) << " needs whole operands: " << reason;
+      return {};
+    };
+    auto linear = cast<ShardingRuleOpInterface>(op);
+    bool together = partial.size() == op->getNumOperands() && linear.isLinearIn(-1);
+    bool single = partial.size() == 1 && linear.isLinearIn(partial[0]);
+    if (!together && !single)
+      return refuse("it is not linear in what is partial");
+    ShardingAttr first = shardingOf(op->getOperand(partial[0]));
+    if (!execution.partial.empty() && execution.kind != Reduction::Sum)
+      return refuse("it reduces in another way");
+    uint64_t used = 0;
+    for (const AxisList &axes : execution.factors)
+      for (AxisUse use : axes)
+        used |= uint64_t(1) << use.axis;
+    int64_t bytesIn = 0, bytesOut = 0;
+    for (unsigned i : partial) {
+      Value value = op->getOperand(i);
+      ShardingAttr sharding = shardingOf(value);
+      if (sharding.getKind() != Reduction::Sum ||
+          mesh.axesOf(sharding.getUnreduced()) != mesh.axesOf(first.getUnreduced()))
+        return refuse("the operands are not partial in the same way, by sum");
+      if (!llvm::all_equal(value.getUsers()))
+        return refuse("an operand has other users");
+      if (mesh.dimsOf(sharding) != execution.operands[i])
+        return refuse("an operand has to be cut in another way as well");
+      for (AxisUse use : mesh.axesOf(sharding.getUnreduced()))
+        if (used & (uint64_t(1) << use.axis))
+          return refuse("it is cut by the axis along which an operand is partial");
+      bytesIn += localBytes(tensors.operandTypes[i], execution.operands[i]);
+    }
+    for (auto [type, dims] : llvm::zip_equal(tensors.resultTypes, execution.results))
+      bytesOut += localBytes(type, dims);
+    if (bytesOut > bytesIn)
+      return refuse("its result is larger");
+    return partial;
+  }
+
+  int64_t localBytes(RankedTensorType type, const DimAxes &dims) {
+    int64_t bytes = bytesOf(type);
+    for (const AxisList &axes : dims)
+      bytes /= mesh.parts(axes);
+    return bytes;
+  }
+
+  LogicalResult visitReturn(Operation *op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<RankedTensorType>(operand.get().getType()))
+        continue;
+      auto sharding = function.getResultAttrOfType<ShardingAttr>(operand.getOperandNumber(), kShardingAttr);
+      if (!sharding)
+        sharding = ShardingAttr::getWhole(mesh.name, cast<RankedTensorType>(operand.get().getType()).getRank());
+      fit(operand, close(sharding));
+    }
+    return success();
+  }
+
+  LogicalResult visitManual(ManualOp op) {
+    for (auto [operand, sharding] : llvm::zip_equal(op->getOpOperands(), op.getInShardings()))
+      fit(operand, close(cast<ShardingAttr>(sharding)));
+    declare(op, llvm::map_to_vector(op.getOutShardings(), [](Attribute sharding) -> Attribute {
+              return close(cast<ShardingAttr>(sharding));
+            }));
+    return success();
+  }
+
+  /// An op of which nothing is known runs on whole values.
+  LogicalResult visitWithoutRule(Operation *op) {
+    for (Value operand : op->getOperands()) {
+      if (!isa<RankedTensorType>(operand.getType()))
+        continue;
+      ShardingAttr sharding = shardingOf(operand);
+      if (!sharding.isWhole())
+        return op->emitOpError() << "has no sharding rule, and an operand is spread as " << sharding.describe()
+                                 << "; decompose the op first, or constrain the operand to be whole";
+    }
+    return success();
+  }
+
+  static ShardingAttr close(ShardingAttr sharding) {
+    MLIRContext *context = sharding.getContext();
+    SmallVector<DimShardingAttr> dims;
+    for (DimShardingAttr dim : sharding.getDims())
+      dims.push_back(DimShardingAttr::get(context, dim.getAxes(), /*open=*/false, 0));
+    return ShardingAttr::get(context, sharding.getMesh(), dims, {}, sharding.getKind(), sharding.getUnreduced());
+  }
+
+  /// Says what the results of `op` are; nothing where all are whole.
+  void declare(Operation *op, ArrayRef<Attribute> shardings) {
+    op->removeAttr(kShardingsAttr);
+    if (!llvm::all_of(shardings, [](Attribute sharding) { return cast<ShardingAttr>(sharding).isWhole(); }))
+      op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), shardings));
+  }
+
+  /// Makes an operand be spread as `wanted`.
+  void fit(OpOperand &operand, ShardingAttr wanted) {
+    Value value = operand.get();
+    if (shardingOf(value).hasSameLayout(wanted))
+      return;
+    Value &fitted = reshards[{value, withoutOrigins(wanted)}];
+    if (!fitted) {
+      Operation *op = operand.getOwner();
+      OpBuilder builder(op);
+      fitted = ReshardOp::create(builder, op->getLoc(), value, wanted, builder.getStringAttr(causeOf(operand)));
+      ++numReshards;
+    }
+    operand.set(fitted);
+  }
+
+  /// Who needs the operand in another way.
+  std::string causeOf(OpOperand &operand) {
+    Operation *op = operand.getOwner();
+    if (!isa<func::ReturnOp>(op))
+      return describe(op);
+    unsigned i = operand.getOperandNumber();
+    std::string text = "result " + std::to_string(i) + " of @" + function.getSymName().str();
+    if (auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(i, "dgc.state"))
+      text += " (@" + state.getValue().str() + ")";
+    else if (auto output = function.getResultAttrOfType<StringAttr>(i, "dgc.output"))
+      text += " (" + output.str() + ")";
+    return text;
+  }
+
+  func::FuncOp function;
+  const MeshRef &mesh;
+  DenseMap<std::pair<Value, Attribute>, Value> reshards;
+};
+
+struct InsertReshards : ::dgc::impl::InsertReshardsPassBase<InsertReshards> {
+  void runOnOperation() override {
+    FailureOr<MeshRef> mesh = findMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    if (!*mesh)
+      return markAllAnalysesPreserved();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Inserter inserter(function, *mesh);
+      if (failed(inserter.run()))
+        return signalPassFailure();
+      numReshards += inserter.numReshards;
+      numPartial += inserter.numPartial;
+    }
+  }
+};
+} // namespace
