@@ -100,6 +100,21 @@ def PositionalOpInterface : DGC_Interface<"PositionalOpInterface"> {
   ];
 }
 
+def LocalizableOpInterface : DGC_Interface<"LocalizableOpInterface"> {
+  let description = [{
+    Attributes of the op depend on the shapes of its operands or results (the limits of a slice, the shape of a
+    broadcast). The partitioner has such an op adjust them; one without this interface is copied as it is.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Called on a copy of the op in a partitioned program: operands and results have local types already, and
+      `globalOperands`, `globalResults` are the types of the original. Only dimensions that the sharding rule allows
+      to be cut differ. Fails with a diagnostic on the op where it cannot work on these parts.
+    }], "::llvm::LogicalResult", "localize",
+      (ins "::mlir::TypeRange":$globalOperands, "::mlir::TypeRange":$globalResults)>,
+  ];
+}
+
 def BatchMeanOpInterface : DGC_Interface<"BatchMeanOpInterface"> {
   let description = "A mean over the examples of the global batch, some of which may be padding.";
   let methods = [
