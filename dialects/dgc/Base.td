@@ -69,7 +69,7 @@ def DGC_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
 // A pure op whose result types follow from its operands and attributes. The class of the op defines
 //   static LogicalResult inferTypes(std::optional<Location>, Adaptor, SmallVectorImpl<Type> &);
-// which is called only when every operand has a tensor type. Types that differ in encoding alone are
+// which is called only when every operand is a ranked tensor of static shape. Types that differ in encoding alone are
 // compatible: the partitioner marks partial sums in the encoding. An op with several results says how many; one that
 // declares more in its class writes `let extraClassDeclaration = inferredDeclaration # [{...}];`, and likewise for the
 // definition.
@@ -91,6 +91,8 @@ class DGC_Op<string mnemonic, list<Trait> traits = [], int numResults = 1>
         types.assign(}] # !cast<string>(numResults) # [{, ::mlir::dgc::UntypedType::get(context));
         return ::mlir::success();
       }
+      if (::mlir::failed(::mlir::dgc::checkTensors(location, getOperationName(), operands)))
+        return ::mlir::failure();
       return inferTypes(location, Adaptor(operands, attributes, properties, regions), types);
     }
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {

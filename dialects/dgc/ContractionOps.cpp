@@ -1,7 +1,7 @@
 // Products of tensors.
 
 #include "dialects/dgc/Assembly.h"
-#include "dialects/dgc/GradientUtil.h"
+#include "dialects/dgc/TensorBuilder.h"
 #include "dialects/dgc/InferUtil.h"
 #include "dialects/dgc/LinalgUtil.h"
 
@@ -109,7 +109,7 @@ OpCost DotGeneralOp::getCost() {
 /// of that. Of the two orders of the factors it takes the one that needs no
 /// transpose afterwards, where there is one; the library multiplies transposed
 /// operands as fast.
-static Value operandGradient(GradientBuilder &b, DotGeneralOp op, int side, Value gradient) {
+static Value operandGradient(TensorBuilder &b, DotGeneralOp op, int side, Value gradient) {
   Value other = side == 0 ? op.getRhs() : op.getLhs();
   ArrayRef<int64_t> batch = side == 0 ? op.getLhsBatch() : op.getRhsBatch();
   ArrayRef<int64_t> otherBatch = side == 0 ? op.getRhsBatch() : op.getLhsBatch();
@@ -149,7 +149,7 @@ static Value operandGradient(GradientBuilder &b, DotGeneralOp op, int side, Valu
 
 SmallVector<Value> DotGeneralOp::buildGradients(OpBuilder &builder, ValueRange resultGradients,
                                                 const llvm::BitVector &wanted) {
-  GradientBuilder b(builder, getLoc());
+  TensorBuilder b(builder, getLoc());
   SmallVector<Value> gradients(2);
   for (int side : {0, 1})
     if (wanted[side])

@@ -36,6 +36,10 @@ namespace mlir::dgc {
 /// True when one of the values is still to get its type from dgc-infer-types.
 bool anyUntyped(ValueRange values);
 
+/// Checks that every operand is a ranked tensor of static shape, as type inference needs it: it runs before the
+/// operands are verified.
+LogicalResult checkTensors(std::optional<Location> location, StringRef op, ValueRange operands);
+
 /// True when the types are equal one by one, tensor encodings left aside: the
 /// partitioner marks partial sums there.
 bool equalUpToEncoding(TypeRange a, TypeRange b);

@@ -52,6 +52,16 @@ bool mlir::dgc::anyUntyped(ValueRange values) {
   return llvm::any_of(values.getTypes(), [](Type type) { return isa<UntypedType>(type); });
 }
 
+LogicalResult mlir::dgc::checkTensors(std::optional<Location> location, StringRef op, ValueRange operands) {
+  for (auto [index, type] : llvm::enumerate(operands.getTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return emitOptionalError(location, "'", op, "' op needs tensors of static shape, but operand #", index, " is ",
+                               type);
+  }
+  return success();
+}
+
 RankedTensorType mlir::dgc::withoutEncoding(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }

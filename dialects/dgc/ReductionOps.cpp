@@ -1,7 +1,7 @@
 // Reductions over whole dimensions.
 
 #include "dialects/dgc/Assembly.h"
-#include "dialects/dgc/GradientUtil.h"
+#include "dialects/dgc/TensorBuilder.h"
 #include "dialects/dgc/InferUtil.h"
 #include "dialects/dgc/LinalgUtil.h"
 
@@ -82,7 +82,7 @@ OpCost ReduceOp::getCost() {
 /// The gradient of a product of all elements along the reduced dimensions: at
 /// each element the product of the others, which is a quotient only where no
 /// element is zero.
-static Value productGradient(GradientBuilder &b, ReduceOp op, Value gradient, function_ref<Value(Value)> spread) {
+static Value productGradient(TensorBuilder &b, ReduceOp op, Value gradient, function_ref<Value(Value)> spread) {
   Value x = op.getOperand();
   Value zero = b.constant(x.getType(), 0.0), one = b.constant(x.getType(), 1.0);
   Value isZero = b.equal(x, zero);
@@ -96,7 +96,7 @@ static Value productGradient(GradientBuilder &b, ReduceOp op, Value gradient, fu
 
 SmallVector<Value> ReduceOp::buildGradients(OpBuilder &builder, ValueRange resultGradients,
                                             const llvm::BitVector &wanted) {
-  GradientBuilder b(builder, getLoc());
+  TensorBuilder b(builder, getLoc());
   auto type = cast<RankedTensorType>(getOperand().getType());
   SmallVector<int64_t> kept = otherDims(type.getRank(), getDims());
   auto spread = [&](Value value) { return b.broadcast(value, type.getShape(), kept); };

@@ -60,3 +60,59 @@ Value TensorBuilder::convert(Value x, Type elementType) {
     return x;
   return ConvertOp::create(builder, location, x, elementType);
 }
+
+Value TensorBuilder::equal(Value x, Value y) { return compare(ComparisonDirection::EQ, x, y); }
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+static bool areAll(ArrayRef<int64_t> list, int64_t number) {
+  return llvm::all_of(list, [number](int64_t n) { return n == number; });
+}
+
+Value TensorBuilder::broadcast(Value x, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims) {
+  return BroadcastInDimOp::create(builder, location, x, dims, shape);
+}
+
+Value TensorBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
+  return shapeOf(x) == shape ? x : ReshapeOp::create(builder, location, x, shape).getResult();
+}
+
+Value TensorBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
+  return llvm::is_sorted(permutation) ? x : TransposeOp::create(builder, location, x, permutation).getResult();
+}
+
+Value TensorBuilder::slice(Value x, ArrayRef<int64_t> starts, ArrayRef<int64_t> limits, ArrayRef<int64_t> strides) {
+  if (areAll(starts, 0) && limits == shapeOf(x) && areAll(strides, 1))
+    return x;
+  if (areAll(strides, 1))
+    strides = {};
+  return SliceOp::create(builder, location, x, starts, limits, strides);
+}
+
+Value TensorBuilder::pad(Value x, Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                         ArrayRef<int64_t> interior) {
+  if (areAll(interior, 0))
+    interior = {};
+  if (areAll(low, 0) && areAll(high, 0) && interior.empty())
+    return x;
+  return PadOp::create(builder, location, x, value, low, high, interior);
+}
+
+Value TensorBuilder::reduce(ReductionKind kind, Value x, ArrayRef<int64_t> dims) {
+  return dims.empty() ? x : ReduceOp::create(builder, location, kind, x, dims).getResult();
+}
+
+Value TensorBuilder::dot(Value x, Value y, ArrayRef<int64_t> xBatch, ArrayRef<int64_t> yBatch,
+                         ArrayRef<int64_t> xContract, ArrayRef<int64_t> yContract) {
+  return DotGeneralOp::create(builder, location, x, y, xBatch, yBatch, xContract, yContract);
+}
+
+Value TensorBuilder::reduceWindow(ReductionKind kind, Value x, ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
+                                  ArrayRef<int64_t> padding) {
+  return ReduceWindowOp::create(builder, location, kind, x, window, strides, padding);
+}
+
+Value TensorBuilder::padZero(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high, ArrayRef<int64_t> interior) {
+  auto scalar = RankedTensorType::get({}, cast<RankedTensorType>(x.getType()).getElementType());
+  return pad(x, splat(0.0, scalar), low, high, interior);
+}

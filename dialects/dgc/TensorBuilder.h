@@ -22,6 +22,7 @@ public:
   Value splat(double value, Value like);
   /// A constant of the given tensor type, every element `value`.
   Value splat(double value, RankedTensorType type);
+  Value constant(Type type, double value) { return splat(value, cast<RankedTensorType>(type)); }
 
   Value add(Value x, Value y);
   Value subtract(Value x, Value y);
@@ -44,7 +45,28 @@ public:
   Value tanh(Value x);
   Value compare(ComparisonDirection direction, Value x, Value y);
   Value select(Value pred, Value onTrue, Value onFalse);
+  Value equal(Value x, Value y);
   Value convert(Value x, Type elementType);
+
+  /// `dims[i]` is the dimension of the result that dimension i of `x` becomes; along the others it is repeated.
+  Value broadcast(Value x, ArrayRef<int64_t> shape, ArrayRef<int64_t> dims);
+  /// `x` where it has this shape already.
+  Value reshape(Value x, ArrayRef<int64_t> shape);
+  /// Dimension i of the result is dimension `permutation[i]` of `x`, which is returned for the identity.
+  Value transpose(Value x, ArrayRef<int64_t> permutation);
+  /// `x` where nothing is taken away.
+  Value slice(Value x, ArrayRef<int64_t> starts, ArrayRef<int64_t> limits, ArrayRef<int64_t> strides = {});
+  /// `x` where nothing is put anywhere.
+  Value pad(Value x, Value value, ArrayRef<int64_t> low, ArrayRef<int64_t> high, ArrayRef<int64_t> interior = {});
+  /// `x` where there are no dimensions to reduce.
+  Value reduce(ReductionKind kind, Value x, ArrayRef<int64_t> dims);
+  Value dot(Value x, Value y, ArrayRef<int64_t> xBatch, ArrayRef<int64_t> yBatch, ArrayRef<int64_t> xContract,
+            ArrayRef<int64_t> yContract);
+  /// No padding and strides 1 where they are empty.
+  Value reduceWindow(ReductionKind kind, Value x, ArrayRef<int64_t> window, ArrayRef<int64_t> strides,
+                     ArrayRef<int64_t> padding);
+  /// `x` with zeros: `interior` between its elements, `low` and `high` at its ends.
+  Value padZero(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high, ArrayRef<int64_t> interior = {});
 
   OpBuilder &builder;
   Location location;

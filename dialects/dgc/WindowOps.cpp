@@ -1,7 +1,7 @@
 // Reductions over sliding windows.
 
 #include "dialects/dgc/Assembly.h"
-#include "dialects/dgc/GradientUtil.h"
+#include "dialects/dgc/TensorBuilder.h"
 #include "dialects/dgc/InferUtil.h"
 #include "dialects/dgc/LinalgUtil.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -128,19 +128,19 @@ OpCost MaxPoolGradOp::getCost() { return windowCost(*this, getGeometry()); }
 
 /// The gradient of the sums in windows: at each element the sum of the gradients of the windows that it is in, which
 /// are a window over the gradients with zeros between them (`stride - 1`) and around them.
-static Value sumGradient(GradientBuilder &b, ReduceWindowOp op, Value gradient) {
+static Value sumGradient(TensorBuilder &b, ReduceWindowOp op, Value gradient) {
   SmallVector<int64_t> low, high, interior;
   for (const WindowDim &dim : op.getGeometry()) {
     low.push_back(dim.window - 1 - dim.low);
     interior.push_back(dim.stride - 1);
     high.push_back(dim.input + dim.low - (dim.output - 1) * dim.stride - 1);
   }
-  return b.reduceWindow(ReductionKind::Sum, b.pad(gradient, low, high, interior), op.getWindow(), {}, {});
+  return b.reduceWindow(ReductionKind::Sum, b.padZero(gradient, low, high, interior), op.getWindow(), {}, {});
 }
 
 SmallVector<Value> ReduceWindowOp::buildGradients(OpBuilder &builder, ValueRange resultGradients,
                                                   const llvm::BitVector &wanted) {
-  GradientBuilder b(builder, getLoc());
+  TensorBuilder b(builder, getLoc());
   if (getKind() == ReductionKind::Sum)
     return {sumGradient(b, *this, resultGradients[0])};
   Value operand = getKind() == ReductionKind::Max ? getOperand() : b.negate(getOperand());

@@ -1,7 +1,7 @@
 // Reverse-mode differentiation within a block.
 
 #include "dialects/dgc/DGC.h"
-#include "dialects/dgc/GradientUtil.h"
+#include "dialects/dgc/TensorBuilder.h"
 #include "passes/autodiff/Decompose.h"
 #include "passes/autodiff/Passes.h"
 #include "llvm/ADT/DenseMap.h"
@@ -136,7 +136,7 @@ LogicalResult Differentiator::run() {
   Flow flow(gradient);
   if (flow.goesTo.contains(gradient.getLoss()))
     contributions[gradient.getLoss()].push_back(
-        GradientBuilder(builder, gradient.getLoc()).constant(gradient.getLoss().getType(), 1.0));
+        TensorBuilder(builder, gradient.getLoc()).constant(gradient.getLoss().getType(), 1.0));
   for (Operation *op : flow.ops)
     if (failed(differentiate(op, flow)))
       return failure();
@@ -146,7 +146,7 @@ LogicalResult Differentiator::run() {
     Value result = gradientOf(value);
     if (!result) {
       LDBG() << "the loss does not depend on " << value;
-      result = GradientBuilder(builder, gradient.getLoc()).constant(value.getType(), 0.0);
+      result = TensorBuilder(builder, gradient.getLoc()).constant(value.getType(), 0.0);
       ++numZeros;
     }
     results.push_back(result);
