@@ -10,6 +10,7 @@
 #include "runtime/cluster/Signals.h"
 #include "runtime/cluster/Watchdog.h"
 #include "runtime/collective/SharedMemory.h"
+#include "runtime/collective/Ucx.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -131,11 +132,12 @@ private:
   std::condition_variable changed;
   std::optional<MemberCore> core;
   bool ending = false, heardAbort = false;
-  /// Where this worker is, and the words of rank 0: set once the memory that
-  /// they lie in is there, null before.
-  std::atomic<ProgressWord *> ownProgress{nullptr};
+  /// Where this worker is: in its segment once the transport has that.
+  ProgressWord joining;
+  std::atomic<ProgressWord *> ownProgress{&joining};
   std::shared_ptr<const SegmentHeader> rank0Header;
 
+  std::string meetingHost;
   std::unique_ptr<SharedSegment> segment;
   std::unique_ptr<Transport> link;
   std::unique_ptr<Coordinator> coordinator; ///< on rank 0, unless launched
@@ -166,6 +168,7 @@ absl::Status JoinedCluster::host(const Address &meeting) {
 absl::Status JoinedCluster::start() {
   DGC_ASSIGN_OR_RETURN(Address meeting, parseAddress(options.coordinator, "--coordinator"));
   DGC_RETURN_IF_ERROR(checkExposure(meeting, "--coordinator", options.insecure));
+  meetingHost = meeting.host;
   absl::Status hosted;
   if (options.rank == 0 && !options.launched) {
     hosted = host(meeting);
@@ -179,7 +182,6 @@ absl::Status JoinedCluster::start() {
   if (!made.ok())
     return withExitCode(made.status(), ExitCode::Machine);
   segment = std::move(*made);
-  ownProgress = &segment->progress();
 
   MemberCore::Options o;
   o.join.rank = options.rank;
@@ -246,7 +248,17 @@ absl::Status JoinedCluster::connectTransport() {
     // Nobody goes on before everybody has mapped everything.
     return gather("").status();
   }
-  return absl::UnimplementedError(absl::StrCat("no transport '", options.transportName, "'"));
+  if (options.transportName != "ucx" && options.transportName != "auto")
+    return withExitCode(absl::InvalidArgumentError(absl::StrCat("no transport '", options.transportName,
+                                                                "'; there are auto, shared-memory and ucx")),
+                        ExitCode::Usage);
+  DGC_ASSIGN_OR_RETURN(std::unique_ptr<UcxEndpoint> endpoint,
+                       UcxEndpoint::create(options.rank, options.worldSize, std::move(segment), options.transport, flag,
+                                           interfaceTowards(meetingHost)));
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> addresses, gather(endpoint->address()));
+  DGC_ASSIGN_OR_RETURN(link, std::move(*endpoint).connect(addresses));
+  ownProgress = &link->progress();
+  return absl::OkStatus();
 }
 
 void JoinedCluster::pump() {

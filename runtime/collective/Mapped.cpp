@@ -15,24 +15,18 @@ namespace {
 /// What the operations of one transport share.
 struct Core {
   Core(int rank, MappedJob job, const TransportOptions &options, Abort &abort)
-      : rank(rank), job(std::move(job)), options(options),
-        waiter(abort, options.timeoutSeconds), sent(this->job.segments.size()),
-        received(this->job.segments.size()) {
+      : rank(rank), job(std::move(job)), options(options), waiter(abort, options.timeoutSeconds),
+        sent(this->job.segments.size()), received(this->job.segments.size()) {
     waiter.setSpinning(this->job.segments.size());
   }
 
-  void signal(uint32_t to) {
-    job.signal(to, rank).count.store(++sent[to], std::memory_order_release);
-  }
+  void signal(uint32_t to) { job.signal(to, rank).count.store(++sent[to], std::memory_order_release); }
 
   /// Waits for the next signal of `from`; `title` is of the operation.
   absl::Status await(uint32_t from, const std::string &title) {
     const std::atomic<uint32_t> &count = job.signal(rank, from).count;
     uint32_t need = ++received[from];
-    auto arrived = [&] {
-      return static_cast<int32_t>(count.load(std::memory_order_acquire) -
-                                  need) >= 0;
-    };
+    auto arrived = [&] { return static_cast<int32_t>(count.load(std::memory_order_acquire) - need) >= 0; };
     if (arrived()) [[likely]]
       return absl::OkStatus();
     return waiter.until(arrived, [&] { return late(title, from); });
@@ -40,13 +34,10 @@ struct Core {
 
   std::string late(const std::string &title, uint32_t from) const {
     Position p = job.header(from).progress.get();
-    std::string where =
-        p.op == Position::kNoOp
-            ? absl::StrCat("step ", p.step, ", between programs")
-            : absl::StrCat("step ", p.step, ", op ", p.op);
-    return absl::StrCat("rank ", rank, " waited ", options.timeoutSeconds,
-                        " s in ", title, " for rank ", from, ", which is at ",
-                        where);
+    std::string where = p.op == Position::kNoOp ? absl::StrCat("step ", p.step, ", between programs")
+                                                : absl::StrCat("step ", p.step, ", op ", p.op);
+    return absl::StrCat("rank ", rank, " waited ", options.timeoutSeconds, " s in ", title, " for rank ", from,
+                        ", which is at ", where);
   }
 
   int rank;
@@ -59,8 +50,7 @@ struct Core {
 /// Tells all others of the group and waits for all of them.
 class GroupSync {
 public:
-  GroupSync(Core &core, std::span<const uint32_t> group, std::string title)
-      : core(core), title(std::move(title)) {
+  GroupSync(Core &core, std::span<const uint32_t> group, std::string title) : core(core), title(std::move(title)) {
     for (uint32_t r : group)
       if (r != static_cast<uint32_t>(core.rank))
         others.push_back(r);
@@ -84,8 +74,7 @@ private:
 /// touches what the rules in Transport.h give to this member.
 class MappedCollective : public PreparedCollective {
 public:
-  MappedCollective(Core &core, const CollectiveDesc &desc,
-                   const CheckedCollective &c)
+  MappedCollective(Core &core, const CollectiveDesc &desc, const CheckedCollective &c)
       : sync(core, desc.group, c.title), members(c.members) {}
   absl::Status run() final {
     if (members == 1) {
@@ -108,10 +97,8 @@ private:
 
 class MappedReduce final : public MappedCollective {
 public:
-  MappedReduce(Core &core, const CollectiveDesc &desc,
-               const CheckedCollective &c)
-      : MappedCollective(core, desc, c),
-        fn(selectReduce(desc.dtype, desc.reduction)) {
+  MappedReduce(Core &core, const CollectiveDesc &desc, const CheckedCollective &c)
+      : MappedCollective(core, desc, c), fn(selectReduce(desc.dtype, desc.reduction)) {
     Slice part;
     if (desc.kind == CollectiveKind::AllReduce)
       part = sliceOf(desc.srcCount, c.elementSize, c.self, c.members);
@@ -124,14 +111,11 @@ public:
       dsts.push_back(core.job.arena(core.rank) + desc.dst);
     else
       for (uint32_t r : desc.group)
-        dsts.push_back(core.job.arena(r) + desc.dst +
-                       part.begin * c.elementSize);
+        dsts.push_back(core.job.arena(r) + desc.dst + part.begin * c.elementSize);
   }
 
 private:
-  void work() override {
-    fn(dsts.data(), dsts.size(), srcs.data(), srcs.size(), count);
-  }
+  void work() override { fn(dsts.data(), dsts.size(), srcs.data(), srcs.size(), count); }
 
   ReduceFn fn;
   uint64_t count;
@@ -142,12 +126,8 @@ private:
 /// Pulls from other arenas into this rank's.
 class MappedCopies final : public MappedCollective {
 public:
-  MappedCopies(Core &core, const CollectiveDesc &desc,
-               const CheckedCollective &c)
-      : MappedCollective(core, desc, c) {
-    auto src = [&](uint32_t member) {
-      return core.job.arena(desc.group[member]) + desc.src;
-    };
+  MappedCopies(Core &core, const CollectiveDesc &desc, const CheckedCollective &c) : MappedCollective(core, desc, c) {
+    auto src = [&](uint32_t member) { return core.job.arena(desc.group[member]) + desc.src; };
     std::byte *dst = core.job.arena(core.rank) + desc.dst;
     switch (desc.kind) {
     case CollectiveKind::AllGather:
@@ -171,9 +151,7 @@ public:
       break;
     default: // Permute
       uint32_t from = permutationSource(desc.permutation, c.self);
-      copies.push_back({dst,
-                        from == CollectiveDesc::kNobody ? nullptr : src(from),
-                        c.srcBytes});
+      copies.push_back({dst, from == CollectiveDesc::kNobody ? nullptr : src(from), c.srcBytes});
     }
   }
 
@@ -197,19 +175,16 @@ private:
 
 class MappedSend final : public PreparedCollective {
 public:
-  MappedSend(Core &core, uint32_t channel, uint32_t to, uint64_t offset,
-             uint64_t bytes)
-      : core(core), box(core.job.mailbox(to, core.rank, channel)), to(to),
-        offset(offset), bytes(bytes),
+  MappedSend(Core &core, uint32_t channel, uint32_t to, uint64_t offset, uint64_t bytes)
+      : core(core), box(core.job.mailbox(to, core.rank, channel)), to(to), offset(offset), bytes(bytes),
         title(absl::StrCat("send on channel ", channel)) {}
   absl::Status run() override {
     uint32_t sequence = box.posted.load(std::memory_order_relaxed) + 1;
     box.offset = offset;
     box.bytes = bytes;
     box.posted.store(sequence, std::memory_order_release);
-    return core.waiter.until(
-        [&] { return box.taken.load(std::memory_order_acquire) == sequence; },
-        [&] { return core.late(title, to); });
+    return core.waiter.until([&] { return box.taken.load(std::memory_order_acquire) == sequence; },
+                             [&] { return core.late(title, to); });
   }
 
 private:
@@ -222,25 +197,21 @@ private:
 
 class MappedReceive final : public PreparedCollective {
 public:
-  MappedReceive(Core &core, uint32_t channel, uint32_t from,
-                std::span<std::byte> memory)
-      : core(core), box(core.job.mailbox(core.rank, from, channel)), from(from),
-        memory(memory), title(absl::StrCat("receive on channel ", channel)) {}
+  MappedReceive(Core &core, uint32_t channel, uint32_t from, std::span<std::byte> memory)
+      : core(core), box(core.job.mailbox(core.rank, from, channel)), from(from), memory(memory),
+        title(absl::StrCat("receive on channel ", channel)) {}
   absl::Status run() override {
     uint32_t sequence = box.taken.load(std::memory_order_relaxed) + 1;
-    absl::Status s = core.waiter.until(
-        [&] { return box.posted.load(std::memory_order_acquire) == sequence; },
-        [&] { return core.late(title, from); });
+    absl::Status s = core.waiter.until([&] { return box.posted.load(std::memory_order_acquire) == sequence; },
+                                       [&] { return core.late(title, from); });
     if (!s.ok()) [[unlikely]]
       return s;
     // The peer's memory is not trusted further than this process's own
     // mappings.
-    uint64_t offset = box.offset, bytes = box.bytes,
-             arena = core.job.layout.arenaBytes;
+    uint64_t offset = box.offset, bytes = box.bytes, arena = core.job.layout.arenaBytes;
     if (bytes != memory.size() || bytes > arena || offset > arena - bytes)
       return absl::InvalidArgumentError(
-          absl::StrCat(title, ": rank ", from, " sends ", bytes,
-                       " bytes, this rank expects ", memory.size()));
+          absl::StrCat(title, ": rank ", from, " sends ", bytes, " bytes, this rank expects ", memory.size()));
     if (bytes)
       std::memcpy(memory.data(), core.job.arena(from) + offset, bytes);
     box.taken.store(sequence, std::memory_order_release);
@@ -257,51 +228,38 @@ private:
 
 class MappedTransport final : public Transport {
 public:
-  MappedTransport(std::string_view name, int rank, MappedJob job,
-                  const TransportOptions &options, Abort &abort)
+  MappedTransport(std::string_view name, int rank, MappedJob job, const TransportOptions &options, Abort &abort)
       : transportName(name), core(rank, std::move(job), options, abort),
         everyone(core, allRanks(worldSize()), "barrier") {}
 
   int rank() const override { return core.rank; }
   int worldSize() const override { return core.job.segments.size(); }
   std::string_view name() const override { return transportName; }
-  std::span<std::byte> sharedArena() override {
-    return {core.job.arena(core.rank), core.job.layout.arenaBytes};
-  }
-  ProgressWord &progress() override {
-    return core.job.header(core.rank).progress;
-  }
+  std::span<std::byte> sharedArena() override { return {core.job.arena(core.rank), core.job.layout.arenaBytes}; }
+  ProgressWord &progress() override { return core.job.header(core.rank).progress; }
   absl::Status barrier() override { return everyone(); }
 
-  absl::StatusOr<std::unique_ptr<PreparedCollective>>
-  prepare(const CollectiveDesc &desc) override {
-    absl::StatusOr<CheckedCollective> c =
-        checkCollective(desc, rank(), worldSize(), core.job.layout.arenaBytes);
+  absl::StatusOr<std::unique_ptr<PreparedCollective>> prepare(const CollectiveDesc &desc) override {
+    absl::StatusOr<CheckedCollective> c = checkCollective(desc, rank(), worldSize(), core.job.layout.arenaBytes);
     if (!c.ok())
       return c.status();
-    if (desc.kind == CollectiveKind::AllReduce ||
-        desc.kind == CollectiveKind::ReduceScatter)
+    if (desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::ReduceScatter)
       return std::make_unique<MappedReduce>(core, desc, *c);
     return std::make_unique<MappedCopies>(core, desc, *c);
   }
 
-  absl::StatusOr<std::unique_ptr<PreparedCollective>>
-  prepareSend(uint32_t channel, int to,
-              std::span<const std::byte> memory) override {
+  absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareSend(uint32_t channel, int to,
+                                                                  std::span<const std::byte> memory) override {
     std::span<std::byte> arena = sharedArena();
-    absl::Status s = checkPointToPoint("send", channel, to, rank(), worldSize(),
-                                       core.options, memory, arena);
+    absl::Status s = checkPointToPoint("send", channel, to, rank(), worldSize(), core.options, memory, arena);
     if (!s.ok())
       return s;
-    return std::make_unique<MappedSend>(
-        core, channel, to, memory.data() - arena.data(), memory.size());
+    return std::make_unique<MappedSend>(core, channel, to, memory.data() - arena.data(), memory.size());
   }
 
-  absl::StatusOr<std::unique_ptr<PreparedCollective>>
-  prepareReceive(uint32_t channel, int from,
-                 std::span<std::byte> memory) override {
-    absl::Status s = checkPointToPoint("receive", channel, from, rank(),
-                                       worldSize(), core.options, memory, {});
+  absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareReceive(uint32_t channel, int from,
+                                                                     std::span<std::byte> memory) override {
+    absl::Status s = checkPointToPoint("receive", channel, from, rank(), worldSize(), core.options, memory, {});
     if (!s.ok())
       return s;
     return std::make_unique<MappedReceive>(core, channel, from, memory);
@@ -322,11 +280,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Transport>
-createMappedTransport(std::string_view name, int rank, MappedJob job,
-                      const TransportOptions &options, Abort &abort) {
-  return std::make_unique<MappedTransport>(name, rank, std::move(job), options,
-                                           abort);
+std::unique_ptr<Transport> createMappedTransport(std::string_view name, int rank, MappedJob job,
+                                                 const TransportOptions &options, Abort &abort) {
+  return std::make_unique<MappedTransport>(name, rank, std::move(job), options, abort);
 }
 
 } // namespace dgc::rt

@@ -45,47 +45,34 @@ struct SegmentLayout {
   uint64_t arenaBytes = 0;
 
   uint64_t signalsAt() const { return sizeof(SegmentHeader); }
-  uint64_t mailboxesAt() const {
-    return signalsAt() + uint64_t{worldSize} * sizeof(SignalLine);
-  }
+  uint64_t mailboxesAt() const { return signalsAt() + uint64_t{worldSize} * sizeof(SignalLine); }
   uint64_t arenaAt() const {
-    uint64_t end =
-        mailboxesAt() + uint64_t{worldSize} * channels * sizeof(Mailbox);
+    uint64_t end = mailboxesAt() + uint64_t{worldSize} * channels * sizeof(Mailbox);
     return (end + 4095) / 4096 * 4096;
   }
-  uint64_t totalBytes() const {
-    return arenaAt() + (arenaBytes + 4095) / 4096 * 4096;
-  }
+  uint64_t totalBytes() const { return arenaAt() + (arenaBytes + 4095) / 4096 * 4096; }
 };
 
 /// The segments of all ranks, as mapped here, and what keeps them mapped.
 struct MappedJob {
   SegmentLayout layout;
-  std::vector<std::byte *>
-      segments; ///< by rank; zeroed by whoever made them, header filled in
-  std::shared_ptr<void> owner; ///< unmaps when the last user is gone
+  std::vector<std::byte *> segments; ///< by rank; zeroed by whoever made them, header filled in
+  std::shared_ptr<void> owner;       ///< unmaps when the last user is gone
 
-  SegmentHeader &header(uint32_t rank) const {
-    return *reinterpret_cast<SegmentHeader *>(segments[rank]);
-  }
+  SegmentHeader &header(uint32_t rank) const { return *reinterpret_cast<SegmentHeader *>(segments[rank]); }
   /// The line in the segment of `of` that `from` writes.
   SignalLine &signal(uint32_t of, uint32_t from) const {
-    return reinterpret_cast<SignalLine *>(segments[of] +
-                                          layout.signalsAt())[from];
+    return reinterpret_cast<SignalLine *>(segments[of] + layout.signalsAt())[from];
   }
   Mailbox &mailbox(uint32_t of, uint32_t from, uint32_t channel) const {
-    auto *boxes =
-        reinterpret_cast<Mailbox *>(segments[of] + layout.mailboxesAt());
+    auto *boxes = reinterpret_cast<Mailbox *>(segments[of] + layout.mailboxesAt());
     return boxes[uint64_t{from} * layout.channels + channel];
   }
-  std::byte *arena(uint32_t rank) const {
-    return segments[rank] + layout.arenaAt();
-  }
+  std::byte *arena(uint32_t rank) const { return segments[rank] + layout.arenaAt(); }
 };
 
 /// `name` is that of Transport::name. `abort` outlives the transport.
-std::unique_ptr<Transport>
-createMappedTransport(std::string_view name, int rank, MappedJob job,
-                      const TransportOptions &options, Abort &abort);
+std::unique_ptr<Transport> createMappedTransport(std::string_view name, int rank, MappedJob job,
+                                                 const TransportOptions &options, Abort &abort);
 
 } // namespace dgc::rt

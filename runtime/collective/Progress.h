@@ -23,9 +23,7 @@ struct Position {
 /// is still there after the worker was killed.
 class ProgressWord {
 public:
-  void set(uint64_t step, uint32_t op) {
-    word_.store(step << 24 | (op & Position::kNoOp), std::memory_order_relaxed);
-  }
+  void set(uint64_t step, uint32_t op) { word_.store(step << 24 | (op & Position::kNoOp), std::memory_order_relaxed); }
   void set(Position p) { set(p.step, p.op); }
   Position get() const {
     uint64_t w = word_.load(std::memory_order_relaxed);

@@ -21,14 +21,12 @@ using Select = ReduceFn (*)(int, int);
 
 #if defined(__x86_64__)
 bool hasAvx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
+         __builtin_cpu_supports("bmi2");
 }
 bool hasAvx512() {
-  return hasAvx2() && __builtin_cpu_supports("avx512f") &&
-         __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
+  return hasAvx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 #endif
 
@@ -44,11 +42,9 @@ Select selectFor(std::string_view isa) {
 
 } // namespace
 
-ReduceFn selectReduceFor(std::string_view isa, DType dtype,
-                         Reduction reduction) {
+ReduceFn selectReduceFor(std::string_view isa, DType dtype, Reduction reduction) {
   Select select = selectFor(isa);
-  return select ? select(static_cast<int>(dtype), static_cast<int>(reduction))
-                : nullptr;
+  return select ? select(static_cast<int>(dtype), static_cast<int>(reduction)) : nullptr;
 }
 
 ReduceFn selectReduce(DType dtype, Reduction reduction) {

@@ -13,8 +13,7 @@ namespace dgc::rt {
 /// f16 and bf16 are accumulated in f32 and rounded once. Max and Min return NaN
 /// when there is one. Integers wrap. On i1, Sum and Max are "or", Product and
 /// Min are "and".
-using ReduceFn = void (*)(void *const *dsts, int dstCount,
-                          const void *const *srcs, int srcCount, size_t count);
+using ReduceFn = void (*)(void *const *dsts, int dstCount, const void *const *srcs, int srcCount, size_t count);
 
 /// The function for this machine's vector unit.
 ReduceFn selectReduce(DType dtype, Reduction reduction);
@@ -22,7 +21,6 @@ ReduceFn selectReduce(DType dtype, Reduction reduction);
 /// The widest vector unit in use, and the same by name for tests: "baseline",
 /// "avx2", "avx512". Null for an instruction set that this machine or build
 /// lacks.
-ReduceFn selectReduceFor(std::string_view isa, DType dtype,
-                         Reduction reduction);
+ReduceFn selectReduceFor(std::string_view isa, DType dtype, Reduction reduction);
 
 } // namespace dgc::rt

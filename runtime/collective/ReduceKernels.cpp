@@ -41,16 +41,14 @@ struct BFloat16 {
   static V load(const uint16_t *p) {
     HalfBits h;
     __builtin_memcpy(&h, p, sizeof(h));
-    return __builtin_bit_cast(Single, __builtin_convertvector(h, SingleBits)
-                                          << 16);
+    return __builtin_bit_cast(Single, __builtin_convertvector(h, SingleBits) << 16);
   }
   static void store(uint16_t *p, V v) {
     SingleBits bits = __builtin_bit_cast(SingleBits, v);
     SingleBits even = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
     SingleBits nan = (bits >> 16) | 0x40;
     SingleBits isNan = __builtin_bit_cast(SingleBits, v != v);
-    HalfBits h =
-        __builtin_convertvector((nan & isNan) | (even & ~isNan), HalfBits);
+    HalfBits h = __builtin_convertvector((nan & isNan) | (even & ~isNan), HalfBits);
     __builtin_memcpy(p, &h, sizeof(h));
   }
 };
@@ -81,22 +79,17 @@ struct Multiply {
 };
 // `a != a` holds for NaN alone; on integers it folds away.
 struct Maximum {
-  template <class V> static V apply(V a, V b) {
-    return ((a > b) | (a != a)) ? a : b;
-  }
+  template <class V> static V apply(V a, V b) { return ((a > b) | (a != a)) ? a : b; }
 };
 struct Minimum {
-  template <class V> static V apply(V a, V b) {
-    return ((a < b) | (a != a)) ? a : b;
-  }
+  template <class V> static V apply(V a, V b) { return ((a < b) | (a != a)) ? a : b; }
 };
 
 // One run of `kVectors` vectors starting at element `i`. The accumulators stay
 // in registers.
 template <class Format, class Op, int kVectors, int kSources>
-inline __attribute__((always_inline)) void
-run(typename Format::Stored *const *dsts, int dstCount,
-    const typename Format::Stored *const *srcs, int srcCount, size_t i) {
+inline __attribute__((always_inline)) void run(typename Format::Stored *const *dsts, int dstCount,
+                                               const typename Format::Stored *const *srcs, int srcCount, size_t i) {
   using V = typename Format::V;
   V acc[kVectors];
   for (int u = 0; u < kVectors; ++u)
@@ -104,8 +97,7 @@ run(typename Format::Stored *const *dsts, int dstCount,
   const int sources = kSources ? kSources : srcCount;
   for (int k = 1; k < sources; ++k)
     for (int u = 0; u < kVectors; ++u)
-      acc[u] =
-          Op::apply(acc[u], Format::load(srcs[k] + i + u * Format::kLanes));
+      acc[u] = Op::apply(acc[u], Format::load(srcs[k] + i + u * Format::kLanes));
   const int targets = kSources ? kSources : dstCount;
   for (int j = 0; j < targets; ++j)
     for (int u = 0; u < kVectors; ++u)
@@ -114,8 +106,7 @@ run(typename Format::Stored *const *dsts, int dstCount,
 
 // kSources: number of sources and of targets, when known; 0 otherwise.
 template <class Format, class Op, int kSources>
-void loop(typename Format::Stored *const *dsts, int dstCount,
-          const typename Format::Stored *const *srcs, int srcCount,
+void loop(typename Format::Stored *const *dsts, int dstCount, const typename Format::Stored *const *srcs, int srcCount,
           size_t count) {
   constexpr size_t kLanes = Format::kLanes;
   size_t i = 0;
@@ -142,8 +133,7 @@ void loop(typename Format::Stored *const *dsts, int dstCount,
 }
 
 template <class Format, class Op>
-void reduce(void *const *dsts, int dstCount, const void *const *srcs,
-            int srcCount, size_t count) {
+void reduce(void *const *dsts, int dstCount, const void *const *srcs, int srcCount, size_t count) {
   using Stored = typename Format::Stored;
   auto d = reinterpret_cast<Stored *const *>(dsts);
   auto s = reinterpret_cast<const Stored *const *>(srcs);
@@ -178,8 +168,7 @@ template <class Format> Fn pick(int reduction) {
 Fn select(int dtype, int reduction) {
   switch (dtype) {
   case 0:
-    return reduction == 0 || reduction == 2 ? reduce<Bool, Maximum>
-                                            : reduce<Bool, Minimum>;
+    return reduction == 0 || reduction == 2 ? reduce<Bool, Maximum> : reduce<Bool, Minimum>;
   case 1:
     return pick<Plain<int8_t>>(reduction);
   case 2:

@@ -31,20 +31,16 @@ struct Announcement {
   std::array<uint8_t, 16> nonce{};
 };
 
-std::string encode(const Announcement &a) {
-  return std::string(reinterpret_cast<const char *>(&a), sizeof(a));
-}
+std::string encode(const Announcement &a) { return std::string(reinterpret_cast<const char *>(&a), sizeof(a)); }
 
 absl::StatusOr<Announcement> decode(const std::string &bytes) {
   Announcement a;
   if (bytes.size() != sizeof(a))
     return absl::InvalidArgumentError(
-        absl::StrCat("announcement of a shared segment has ", bytes.size(),
-                     " bytes, expected ", sizeof(a)));
+        absl::StrCat("announcement of a shared segment has ", bytes.size(), " bytes, expected ", sizeof(a)));
   std::memcpy(&a, bytes.data(), sizeof(a));
   if (a.magic != SegmentHeader::kMagic)
-    return absl::InvalidArgumentError(
-        "announcement of a shared segment is of another version");
+    return absl::InvalidArgumentError("announcement of a shared segment is of another version");
   return a;
 }
 
@@ -63,18 +59,15 @@ public:
 
 /// Maps the first `bytes` of the announced file, after checking that it is the
 /// announced one and can no longer shrink.
-absl::StatusOr<std::byte *> mapAnnounced(const Announcement &a, uint64_t bytes,
-                                         int protection) {
+absl::StatusOr<std::byte *> mapAnnounced(const Announcement &a, uint64_t bytes, int protection) {
   std::string path = absl::StrCat("/proc/", a.pid, "/fd/", a.fd);
   auto problem = [&](std::string_view what) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "shared segment of process ", a.pid, ": ", std::string(what)));
+    return absl::FailedPreconditionError(absl::StrCat("shared segment of process ", a.pid, ": ", std::string(what)));
   };
   bool writable = protection & PROT_WRITE;
   File file(open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC));
   if (file.fd < 0)
-    return errnoStatus(errno,
-                       absl::StrCat("cannot open the shared segment ", path));
+    return errnoStatus(errno, absl::StrCat("cannot open the shared segment ", path));
   struct stat info;
   if (fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode))
     return problem("is not a file");
@@ -101,14 +94,12 @@ absl::Status populate(std::byte *memory, const SegmentLayout &layout) {
   uint64_t head = (layout.mailboxesAt() + 4095) / 4096 * 4096;
   uint64_t tail = layout.totalBytes() - layout.arenaAt();
   if (madvise(memory, head, MADV_POPULATE_WRITE) == 0 &&
-      (tail == 0 ||
-       madvise(memory + layout.arenaAt(), tail, MADV_POPULATE_WRITE) == 0))
+      (tail == 0 || madvise(memory + layout.arenaAt(), tail, MADV_POPULATE_WRITE) == 0))
     return absl::OkStatus();
   if (errno == EINVAL) // a kernel before 5.14: the pages come as they are used
     return absl::OkStatus();
   return absl::ResourceExhaustedError(
-      absl::StrCat("cannot get ", layout.totalBytes(),
-                   " bytes of shared memory: ", std::strerror(errno)));
+      absl::StrCat("cannot get ", layout.totalBytes(), " bytes of shared memory: ", std::strerror(errno)));
 }
 
 } // namespace
@@ -121,34 +112,27 @@ std::string sharedMemoryHostId() {
   return absl::StrCat(boot, "/", ns.st_ino, "/", geteuid());
 }
 
-absl::StatusOr<std::unique_ptr<SharedSegment>>
-SharedSegment::create(int rank, int worldSize,
-                      const TransportOptions &options) {
+absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::create(int rank, int worldSize,
+                                                                     const TransportOptions &options) {
   std::unique_ptr<SharedSegment> s(new SharedSegment);
   s->rank = rank;
   s->options = options;
-  s->layout = {static_cast<uint32_t>(worldSize), options.channels,
-               options.sharedBytes};
+  s->layout = {static_cast<uint32_t>(worldSize), options.channels, options.sharedBytes};
   uint64_t total = s->layout.totalBytes();
   s->fd = memfd_create("dgc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (s->fd < 0)
     return errnoStatus(errno, "cannot make a shared segment");
-  if (ftruncate(s->fd, static_cast<off_t>(total)) != 0 ||
-      fcntl(s->fd, F_ADD_SEALS, kSeals) != 0)
-    return errnoStatus(errno, absl::StrCat("cannot make a shared segment of ",
-                                           total, " bytes"));
-  void *memory =
-      mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+  if (ftruncate(s->fd, static_cast<off_t>(total)) != 0 || fcntl(s->fd, F_ADD_SEALS, kSeals) != 0)
+    return errnoStatus(errno, absl::StrCat("cannot make a shared segment of ", total, " bytes"));
+  void *memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
   if (memory == MAP_FAILED)
-    return errnoStatus(errno, absl::StrCat("cannot map a shared segment of ",
-                                           total, " bytes"));
+    return errnoStatus(errno, absl::StrCat("cannot map a shared segment of ", total, " bytes"));
   s->memory = static_cast<std::byte *>(memory);
   DGC_RETURN_IF_ERROR(populate(s->memory, s->layout));
   auto *header = new (memory) SegmentHeader;
   header->rank = rank;
   header->worldSize = worldSize;
-  if (getrandom(header->nonce.data(), header->nonce.size(), 0) !=
-      static_cast<ssize_t>(header->nonce.size()))
+  if (getrandom(header->nonce.data(), header->nonce.size(), 0) != static_cast<ssize_t>(header->nonce.size()))
     return errnoStatus(errno, "cannot get random bytes");
   Announcement a;
   a.pid = getpid();
@@ -166,13 +150,10 @@ SharedSegment::~SharedSegment() {
     close(fd);
 }
 
-ProgressWord &SharedSegment::progress() {
-  return reinterpret_cast<SegmentHeader *>(memory)->progress;
-}
+ProgressWord &SharedSegment::progress() { return reinterpret_cast<SegmentHeader *>(memory)->progress; }
 
-absl::StatusOr<std::unique_ptr<Transport>>
-SharedSegment::connect(std::span<const std::string> announcements,
-                       Abort &abort) && {
+absl::StatusOr<std::unique_ptr<Transport>> SharedSegment::connect(std::span<const std::string> announcements,
+                                                                  Abort &abort) && {
   struct Mappings {
     std::vector<std::byte *> segments;
     uint64_t bytes;
@@ -195,13 +176,10 @@ SharedSegment::connect(std::span<const std::string> announcements,
     absl::StatusOr<Announcement> a = decode(announcements[r]);
     if (!a.ok())
       return annotate(a.status(), absl::StrCat("rank ", r));
-    if (a->layout.totalBytes() != layout.totalBytes() ||
-        a->layout.arenaBytes != layout.arenaBytes)
-      return absl::FailedPreconditionError(absl::StrCat(
-          "rank ", r, " has a shared arena of ", a->layout.arenaBytes,
-          " bytes, rank ", rank, " one of ", layout.arenaBytes));
-    absl::StatusOr<std::byte *> segment =
-        mapAnnounced(*a, layout.totalBytes(), PROT_READ | PROT_WRITE);
+    if (a->layout.totalBytes() != layout.totalBytes() || a->layout.arenaBytes != layout.arenaBytes)
+      return absl::FailedPreconditionError(absl::StrCat("rank ", r, " has a shared arena of ", a->layout.arenaBytes,
+                                                        " bytes, rank ", rank, " one of ", layout.arenaBytes));
+    absl::StatusOr<std::byte *> segment = mapAnnounced(*a, layout.totalBytes(), PROT_READ | PROT_WRITE);
     if (!segment.ok())
       return annotate(segment.status(), absl::StrCat("rank ", r));
     mappings->segments.push_back(*segment);
@@ -211,20 +189,15 @@ SharedSegment::connect(std::span<const std::string> announcements,
   job.layout = layout;
   job.segments = mappings->segments;
   job.owner = mappings;
-  return createMappedTransport("shared-memory", rank, std::move(job), options,
-                               abort);
+  return createMappedTransport("shared-memory", rank, std::move(job), options, abort);
 }
 
-absl::StatusOr<std::shared_ptr<const SegmentHeader>>
-mapSegmentHeader(const std::string &announcement) {
+absl::StatusOr<std::shared_ptr<const SegmentHeader>> mapSegmentHeader(const std::string &announcement) {
   DGC_ASSIGN_OR_RETURN(Announcement a, decode(announcement));
-  DGC_ASSIGN_OR_RETURN(std::byte * memory,
-                       mapAnnounced(a, sizeof(SegmentHeader), PROT_READ));
+  DGC_ASSIGN_OR_RETURN(std::byte * memory, mapAnnounced(a, sizeof(SegmentHeader), PROT_READ));
   return std::shared_ptr<const SegmentHeader>(
       reinterpret_cast<const SegmentHeader *>(memory),
-      [memory](const SegmentHeader *) {
-        munmap(memory, sizeof(SegmentHeader));
-      });
+      [memory](const SegmentHeader *) { munmap(memory, sizeof(SegmentHeader)); });
 }
 
 } // namespace dgc::rt

@@ -17,19 +17,19 @@ class SharedSegment {
 public:
   /// Makes the segment and takes its memory. ResourceExhausted if there is not
   /// enough.
-  static absl::StatusOr<std::unique_ptr<SharedSegment>>
-  create(int rank, int worldSize, const TransportOptions &options);
+  static absl::StatusOr<std::unique_ptr<SharedSegment>> create(int rank, int worldSize,
+                                                               const TransportOptions &options);
   ~SharedSegment();
 
   /// What the others need to open this segment; opaque bytes, below 100.
   const std::string &announcement() const { return announced; }
 
   ProgressWord &progress();
+  std::span<std::byte> arena() { return {memory + layout.arenaAt(), layout.arenaBytes}; }
 
   /// Maps the segments of all ranks, given what each announced, in rank order
   /// (this rank's own included). The segment lives on in the transport.
-  absl::StatusOr<std::unique_ptr<Transport>>
-  connect(std::span<const std::string> announcements, Abort &abort) &&;
+  absl::StatusOr<std::unique_ptr<Transport>> connect(std::span<const std::string> announcements, Abort &abort) &&;
 
 private:
   SharedSegment() = default;
@@ -45,7 +45,6 @@ private:
 /// Maps just the header of an announced segment, read-only, so that a process
 /// that is no rank (the coordinator) can read its progress, even after the
 /// rank's death.
-absl::StatusOr<std::shared_ptr<const SegmentHeader>>
-mapSegmentHeader(const std::string &announcement);
+absl::StatusOr<std::shared_ptr<const SegmentHeader>> mapSegmentHeader(const std::string &announcement);
 
 } // namespace dgc::rt

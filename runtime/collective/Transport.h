@@ -25,14 +25,7 @@
 namespace dgc::rt {
 
 // The numbers are those of the artifact (dgcx.fbs), so that a cast converts.
-enum class CollectiveKind : uint8_t {
-  AllReduce,
-  ReduceScatter,
-  AllGather,
-  AllToAll,
-  Broadcast,
-  Permute
-};
+enum class CollectiveKind : uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Permute };
 enum class Reduction : uint8_t { Sum, Product, Max, Min };
 
 /// "all_reduce", "reduce_scatter", ...
@@ -58,11 +51,11 @@ struct CollectiveDesc {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
   DType dtype = DType::F32;
-  std::vector<uint32_t> group; ///< ranks, in member order; holds this rank; the
-                               ///< same on every member
-  uint64_t src = 0, srcCount = 0; ///< byte offset in the shared arena; elements
-  uint64_t dst = 0, dstCount = 0; ///< the same offsets on every member
-  uint32_t root = 0;              ///< Broadcast: member
+  std::vector<uint32_t> group;       ///< ranks, in member order; holds this rank; the
+                                     ///< same on every member
+  uint64_t src = 0, srcCount = 0;    ///< byte offset in the shared arena; elements
+  uint64_t dst = 0, dstCount = 0;    ///< the same offsets on every member
+  uint32_t root = 0;                 ///< Broadcast: member
   std::vector<uint32_t> permutation; ///< Permute: per member the member that it
                                      ///< sends to, or kNobody
 };
@@ -104,17 +97,16 @@ public:
   virtual std::span<std::byte> sharedArena() = 0;
 
   /// InvalidArgument says which part of the description is wrong.
-  virtual absl::StatusOr<std::unique_ptr<PreparedCollective>>
-  prepare(const CollectiveDesc &desc) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCollective>> prepare(const CollectiveDesc &desc) = 0;
 
   /// Point to point. The n-th send on (channel, to) meets the n-th receive on
   /// (channel, from); both sides must have the same number of bytes. The memory
   /// of a send lies in sharedArena(). A send returns when its memory may be
   /// overwritten, which may need the receiver to have come by.
-  virtual absl::StatusOr<std::unique_ptr<PreparedCollective>>
-  prepareSend(uint32_t channel, int to, std::span<const std::byte> memory) = 0;
-  virtual absl::StatusOr<std::unique_ptr<PreparedCollective>>
-  prepareReceive(uint32_t channel, int from, std::span<std::byte> memory) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareSend(uint32_t channel, int to,
+                                                                          std::span<const std::byte> memory) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareReceive(uint32_t channel, int from,
+                                                                             std::span<std::byte> memory) = 0;
 
   /// Where this rank is; the executor writes it. Other ranks read it when this
   /// one is late or dead.
@@ -127,7 +119,6 @@ public:
 /// Transports of `worldSize` ranks in this process, for one thread each. Used
 /// for one worker as well. All of them share `abort`, which outlives them.
 absl::StatusOr<std::vector<std::unique_ptr<Transport>>>
-createInProcessTransports(int worldSize, const TransportOptions &options,
-                          Abort &abort);
+createInProcessTransports(int worldSize, const TransportOptions &options, Abort &abort);
 
 } // namespace dgc::rt

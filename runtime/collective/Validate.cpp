@@ -8,9 +8,8 @@
 namespace dgc::rt {
 
 std::string_view collectiveName(CollectiveKind kind) {
-  constexpr std::string_view kNames[] = {"all_reduce", "reduce_scatter",
-                                         "all_gather", "all_to_all",
-                                         "broadcast",  "permute"};
+  constexpr std::string_view kNames[] = {"all_reduce", "reduce_scatter", "all_gather",
+                                         "all_to_all", "broadcast",      "permute"};
   auto i = static_cast<size_t>(kind);
   return i < std::size(kNames) ? kNames[i] : "unknown collective";
 }
@@ -18,19 +17,16 @@ std::string_view collectiveName(CollectiveKind kind) {
 namespace {
 
 absl::Status bad(const CheckedCollective &c, const std::string &what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("collective ", c.title, ": ", what));
+  return absl::InvalidArgumentError(absl::StrCat("collective ", c.title, ": ", what));
 }
 
-absl::Status checkGroup(const CollectiveDesc &desc, int rank, int worldSize,
-                        CheckedCollective &c) {
+absl::Status checkGroup(const CollectiveDesc &desc, int rank, int worldSize, CheckedCollective &c) {
   std::vector<bool> seen(worldSize);
   bool found = false;
   for (uint32_t i = 0; i < desc.group.size(); ++i) {
     uint32_t r = desc.group[i];
     if (r >= static_cast<uint32_t>(worldSize))
-      return bad(c, absl::StrCat("group has rank ", r, ", the world has ",
-                                 worldSize, " ranks"));
+      return bad(c, absl::StrCat("group has rank ", r, ", the world has ", worldSize, " ranks"));
     if (seen[r])
       return bad(c, absl::StrCat("group has rank ", r, " twice"));
     seen[r] = true;
@@ -40,31 +36,24 @@ absl::Status checkGroup(const CollectiveDesc &desc, int rank, int worldSize,
     }
   }
   if (!found)
-    return bad(c, absl::StrCat("group lacks rank ", rank,
-                               ", which was asked to take part"));
+    return bad(c, absl::StrCat("group lacks rank ", rank, ", which was asked to take part"));
   c.members = desc.group.size();
   return absl::OkStatus();
 }
 
 // Sets `bytes` and checks that [offset, offset + bytes) is in the arena.
-absl::Status checkRange(std::string_view name, uint64_t offset, uint64_t count,
-                        uint64_t arenaBytes, const CheckedCollective &c,
-                        uint64_t &bytes) {
-  if (__builtin_mul_overflow(count, c.elementSize, &bytes) ||
-      bytes > arenaBytes || offset > arenaBytes - bytes)
-    return bad(c, absl::StrCat(std::string(name), " of ", count,
-                               " elements at byte ", offset,
-                               " does not fit the shared arena of ", arenaBytes,
-                               " bytes"));
+absl::Status checkRange(std::string_view name, uint64_t offset, uint64_t count, uint64_t arenaBytes,
+                        const CheckedCollective &c, uint64_t &bytes) {
+  if (__builtin_mul_overflow(count, c.elementSize, &bytes) || bytes > arenaBytes || offset > arenaBytes - bytes)
+    return bad(c, absl::StrCat(std::string(name), " of ", count, " elements at byte ", offset,
+                               " does not fit the shared arena of ", arenaBytes, " bytes"));
   if (offset % c.elementSize)
-    return bad(c, absl::StrCat(std::string(name), " offset ", offset,
-                               " is not a multiple of the element size ",
+    return bad(c, absl::StrCat(std::string(name), " offset ", offset, " is not a multiple of the element size ",
                                c.elementSize));
   return absl::OkStatus();
 }
 
-absl::Status checkCounts(const CollectiveDesc &desc,
-                         const CheckedCollective &c) {
+absl::Status checkCounts(const CollectiveDesc &desc, const CheckedCollective &c) {
   uint64_t want = desc.srcCount; // of dst
   switch (desc.kind) {
   case CollectiveKind::AllReduce:
@@ -73,15 +62,11 @@ absl::Status checkCounts(const CollectiveDesc &desc,
     break;
   case CollectiveKind::AllToAll:
     if (desc.srcCount % c.members)
-      return bad(c, absl::StrCat("src count ", desc.srcCount,
-                                 " is not a multiple of the ", c.members,
-                                 " members"));
+      return bad(c, absl::StrCat("src count ", desc.srcCount, " is not a multiple of the ", c.members, " members"));
     break;
   case CollectiveKind::ReduceScatter:
     if (desc.srcCount % c.members)
-      return bad(c, absl::StrCat("src count ", desc.srcCount,
-                                 " is not a multiple of the ", c.members,
-                                 " members"));
+      return bad(c, absl::StrCat("src count ", desc.srcCount, " is not a multiple of the ", c.members, " members"));
     want = desc.srcCount / c.members;
     break;
   case CollectiveKind::AllGather:
@@ -90,39 +75,30 @@ absl::Status checkCounts(const CollectiveDesc &desc,
     break;
   }
   if (desc.dstCount != want)
-    return bad(c, absl::StrCat("dst count is ", desc.dstCount, ", expected ",
-                               want, " for src count ", desc.srcCount, " and ",
-                               c.members, " members"));
+    return bad(c, absl::StrCat("dst count is ", desc.dstCount, ", expected ", want, " for src count ", desc.srcCount,
+                               " and ", c.members, " members"));
   return absl::OkStatus();
 }
 
-absl::Status checkOverlap(const CollectiveDesc &desc,
-                          const CheckedCollective &c) {
-  bool inPlace = desc.kind == CollectiveKind::AllReduce ||
-                 desc.kind == CollectiveKind::Broadcast;
+absl::Status checkOverlap(const CollectiveDesc &desc, const CheckedCollective &c) {
+  bool inPlace = desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::Broadcast;
   if (inPlace && desc.src == desc.dst)
     return absl::OkStatus();
-  if (c.srcBytes && c.dstBytes && desc.src < desc.dst + c.dstBytes &&
-      desc.dst < desc.src + c.srcBytes)
-    return bad(c,
-               absl::StrCat("src and dst overlap",
-                            inPlace ? "; they must be the same range or apart"
-                                    : "; they must be apart"));
+  if (c.srcBytes && c.dstBytes && desc.src < desc.dst + c.dstBytes && desc.dst < desc.src + c.srcBytes)
+    return bad(c, absl::StrCat("src and dst overlap",
+                               inPlace ? "; they must be the same range or apart" : "; they must be apart"));
   return absl::OkStatus();
 }
 
-absl::Status checkPermutation(const CollectiveDesc &desc,
-                              const CheckedCollective &c) {
+absl::Status checkPermutation(const CollectiveDesc &desc, const CheckedCollective &c) {
   if (desc.permutation.size() != c.members)
-    return bad(c, absl::StrCat("permutation has ", desc.permutation.size(),
-                               " entries for ", c.members, " members"));
+    return bad(c, absl::StrCat("permutation has ", desc.permutation.size(), " entries for ", c.members, " members"));
   std::vector<bool> seen(c.members);
   for (uint32_t to : desc.permutation) {
     if (to == CollectiveDesc::kNobody)
       continue;
     if (to >= c.members)
-      return bad(c, absl::StrCat("permutation has member ", to,
-                                 ", the group has ", c.members));
+      return bad(c, absl::StrCat("permutation has member ", to, ", the group has ", c.members));
     if (seen[to])
       return bad(c, absl::StrCat("permutation sends to member ", to, " twice"));
     seen[to] = true;
@@ -132,48 +108,38 @@ absl::Status checkPermutation(const CollectiveDesc &desc,
 
 } // namespace
 
-absl::StatusOr<CheckedCollective> checkCollective(const CollectiveDesc &desc,
-                                                  int rank, int worldSize,
+absl::StatusOr<CheckedCollective> checkCollective(const CollectiveDesc &desc, int rank, int worldSize,
                                                   uint64_t arenaBytes) {
   CheckedCollective c;
-  c.title = absl::StrCat(
-      "#", desc.id, " ", std::string(collectiveName(desc.kind)),
-      desc.origin.empty() ? "" : absl::StrCat(" (", desc.origin, ")"));
+  c.title = absl::StrCat("#", desc.id, " ", std::string(collectiveName(desc.kind)),
+                         desc.origin.empty() ? "" : absl::StrCat(" (", desc.origin, ")"));
   if (desc.kind > CollectiveKind::Permute || desc.reduction > Reduction::Min ||
       static_cast<int>(desc.dtype) >= numDTypes)
     return bad(c, "unknown kind, reduction or element type");
   c.elementSize = sizeOf(desc.dtype);
   if (absl::Status s = checkGroup(desc, rank, worldSize, c); !s.ok())
     return s;
-  if (absl::Status s =
-          checkRange("src", desc.src, desc.srcCount, arenaBytes, c, c.srcBytes);
-      !s.ok())
+  if (absl::Status s = checkRange("src", desc.src, desc.srcCount, arenaBytes, c, c.srcBytes); !s.ok())
     return s;
-  if (absl::Status s =
-          checkRange("dst", desc.dst, desc.dstCount, arenaBytes, c, c.dstBytes);
-      !s.ok())
+  if (absl::Status s = checkRange("dst", desc.dst, desc.dstCount, arenaBytes, c, c.dstBytes); !s.ok())
     return s;
   if (absl::Status s = checkCounts(desc, c); !s.ok())
     return s;
   if (absl::Status s = checkOverlap(desc, c); !s.ok())
     return s;
   if (desc.kind == CollectiveKind::Broadcast && desc.root >= c.members)
-    return bad(c, absl::StrCat("root is member ", desc.root, ", the group has ",
-                               c.members));
+    return bad(c, absl::StrCat("root is member ", desc.root, ", the group has ", c.members));
   if (desc.kind == CollectiveKind::Permute)
     if (absl::Status s = checkPermutation(desc, c); !s.ok())
       return s;
   return c;
 }
 
-absl::Status checkPointToPoint(std::string_view what, uint32_t channel,
-                               int peer, int rank, int worldSize,
-                               const TransportOptions &options,
-                               std::span<const std::byte> memory,
+absl::Status checkPointToPoint(std::string_view what, uint32_t channel, int peer, int rank, int worldSize,
+                               const TransportOptions &options, std::span<const std::byte> memory,
                                std::span<const std::byte> arena) {
   auto bad = [&](auto &&...parts) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        std::string(what), " on channel ", channel, ": ", parts...));
+    return absl::InvalidArgumentError(absl::StrCat(std::string(what), " on channel ", channel, ": ", parts...));
   };
   if (channel >= options.channels)
     return bad("channels are below ", options.channels);
@@ -181,23 +147,19 @@ absl::Status checkPointToPoint(std::string_view what, uint32_t channel,
     return bad("peer is rank ", peer, ", the world has ", worldSize, " ranks");
   if (peer == rank)
     return bad("peer is this rank itself; copy instead");
-  if (arena.data() &&
-      (memory.data() < arena.data() ||
-       memory.data() + memory.size() > arena.data() + arena.size()))
+  if (arena.data() && (memory.data() < arena.data() || memory.data() + memory.size() > arena.data() + arena.size()))
     return bad("the memory of a send must lie in the shared arena");
   return absl::OkStatus();
 }
 
-Slice sliceOf(uint64_t count, size_t elementSize, uint32_t member,
-              uint32_t members) {
+Slice sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32_t members) {
   uint64_t line = 64 / elementSize;
   uint64_t lines = (count + line - 1) / line;
   uint64_t part = (lines + members - 1) / members * line;
   return {std::min(count, part * member), std::min(count, part * (member + 1))};
 }
 
-uint32_t permutationSource(std::span<const uint32_t> permutation,
-                           uint32_t member) {
+uint32_t permutationSource(std::span<const uint32_t> permutation, uint32_t member) {
   for (uint32_t from = 0; from < permutation.size(); ++from)
     if (permutation[from] == member)
       return from;

@@ -16,16 +16,13 @@ struct CheckedCollective {
 
 /// InvalidArgument names the part of `desc` that is wrong and what would be
 /// accepted.
-absl::StatusOr<CheckedCollective> checkCollective(const CollectiveDesc &desc,
-                                                  int rank, int worldSize,
+absl::StatusOr<CheckedCollective> checkCollective(const CollectiveDesc &desc, int rank, int worldSize,
                                                   uint64_t arenaBytes);
 
 /// Checks channel, peer, and that the memory lies in `arena` (null data: do not
 /// check memory).
-absl::Status checkPointToPoint(std::string_view what, uint32_t channel,
-                               int peer, int rank, int worldSize,
-                               const TransportOptions &options,
-                               std::span<const std::byte> memory,
+absl::Status checkPointToPoint(std::string_view what, uint32_t channel, int peer, int rank, int worldSize,
+                               const TransportOptions &options, std::span<const std::byte> memory,
                                std::span<const std::byte> arena);
 
 /// The elements [begin, end) of `count` that `member` of `members` reduces.
@@ -34,11 +31,9 @@ absl::Status checkPointToPoint(std::string_view what, uint32_t channel,
 struct Slice {
   uint64_t begin = 0, end = 0;
 };
-Slice sliceOf(uint64_t count, size_t elementSize, uint32_t member,
-              uint32_t members);
+Slice sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32_t members);
 
 /// The member that sends to `member` in a permutation, or kNobody.
-uint32_t permutationSource(std::span<const uint32_t> permutation,
-                           uint32_t member);
+uint32_t permutationSource(std::span<const uint32_t> permutation, uint32_t member);
 
 } // namespace dgc::rt

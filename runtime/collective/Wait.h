@@ -17,8 +17,7 @@ namespace dgc::rt {
 /// than ranks.
 class Waiter {
 public:
-  Waiter(Abort &abort, double timeoutSeconds)
-      : abort_(abort), timeoutNs_(static_cast<int64_t>(timeoutSeconds * 1e9)) {}
+  Waiter(Abort &abort, double timeoutSeconds) : abort_(abort), timeoutNs_(static_cast<int64_t>(timeoutSeconds * 1e9)) {}
 
   /// Fits the length of spinning to the number of ranks on this machine.
   void setSpinning(size_t ranksHere);
@@ -26,12 +25,10 @@ public:
   /// Returns OK once `done()`, the status of the Abort once that is raised, or
   /// DeadlineExceeded with the text of `describe()`. `idle`, called in between,
   /// may drive progress.
-  template <class Done, class Describe>
-  absl::Status until(Done done, Describe describe) {
+  template <class Done, class Describe> absl::Status until(Done done, Describe describe) {
     return until(done, describe, [] {});
   }
-  template <class Done, class Describe, class Idle>
-  absl::Status until(Done done, Describe describe, Idle idle) {
+  template <class Done, class Describe, class Idle> absl::Status until(Done done, Describe describe, Idle idle) {
     for (uint32_t i = 0; i < spins_; ++i) {
       if (done()) [[likely]]
         return absl::OkStatus();

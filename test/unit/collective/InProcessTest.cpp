@@ -6,9 +6,7 @@
 namespace dgc::rt::test {
 namespace {
 
-std::vector<std::string> runThreads(int worldSize,
-                                    const TransportOptions &options,
-                                    const RankProgram &program) {
+std::vector<std::string> runThreads(int worldSize, const TransportOptions &options, const RankProgram &program) {
   Abort abort;
   auto transports = createInProcessTransports(worldSize, options, abort);
   if (!transports.ok())
@@ -22,9 +20,7 @@ std::vector<std::string> runThreads(int worldSize,
   return results;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    InProcess, TransportSuite,
-    ::testing::ValuesIn(suiteCases({"Threads", runThreads})), caseName);
+INSTANTIATE_TEST_SUITE_P(InProcess, TransportSuite, ::testing::ValuesIn(suiteCases({"Threads", runThreads})), caseName);
 
 TEST(InProcess, AbortEndsAWaitWithItsStatus) {
   Abort abort;

@@ -14,8 +14,7 @@ namespace {
 
 bool transfer(bool sending, int fd, char *data, size_t size) {
   while (size) {
-    ssize_t n =
-        sending ? send(fd, data, size, MSG_NOSIGNAL) : recv(fd, data, size, 0);
+    ssize_t n = sending ? send(fd, data, size, MSG_NOSIGNAL) : recv(fd, data, size, 0);
     if (n <= 0)
       return false;
     data += n;
@@ -27,14 +26,12 @@ bool transfer(bool sending, int fd, char *data, size_t size) {
 // A message is a kind ('x': exchange, 'r': result), a length and bytes.
 bool put(int fd, char kind, std::string bytes) {
   uint32_t size = bytes.size();
-  return transfer(true, fd, &kind, 1) &&
-         transfer(true, fd, reinterpret_cast<char *>(&size), 4) &&
+  return transfer(true, fd, &kind, 1) && transfer(true, fd, reinterpret_cast<char *>(&size), 4) &&
          transfer(true, fd, bytes.data(), size);
 }
 bool get(int fd, char &kind, std::string &bytes) {
   uint32_t size;
-  if (!transfer(false, fd, &kind, 1) ||
-      !transfer(false, fd, reinterpret_cast<char *>(&size), 4))
+  if (!transfer(false, fd, &kind, 1) || !transfer(false, fd, reinterpret_cast<char *>(&size), 4))
     return false;
   bytes.resize(size);
   return transfer(false, fd, bytes.data(), size);
@@ -42,9 +39,7 @@ bool get(int fd, char &kind, std::string &bytes) {
 
 } // namespace
 
-std::vector<std::string>
-forkRanks(int worldSize,
-          const std::function<std::string(int rank, const Exchange &)> &body) {
+std::vector<std::string> forkRanks(int worldSize, const std::function<std::string(int rank, const Exchange &)> &body) {
   std::vector<int> ends;
   std::vector<pid_t> children;
   pid_t parent = getpid();
@@ -77,8 +72,7 @@ forkRanks(int worldSize,
     children.push_back(child);
   }
 
-  std::vector<std::string> results(worldSize, "error: died"),
-      offered(worldSize);
+  std::vector<std::string> results(worldSize, "error: died"), offered(worldSize);
   std::vector<bool> open(worldSize, true), waiting(worldSize, false);
   for (int live = worldSize; live;) {
     std::vector<pollfd> fds;

@@ -12,8 +12,6 @@ using Exchange = std::function<std::vector<std::string>(const std::string &)>;
 
 /// Forks `worldSize` processes that each run `body`, and returns their results;
 /// "error: died ..." for one that ended otherwise.
-std::vector<std::string>
-forkRanks(int worldSize,
-          const std::function<std::string(int rank, const Exchange &)> &body);
+std::vector<std::string> forkRanks(int worldSize, const std::function<std::string(int rank, const Exchange &)> &body);
 
 } // namespace dgc::rt::test

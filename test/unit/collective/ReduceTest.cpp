@@ -23,26 +23,21 @@ TEST(Reduce, EveryInstructionSetGivesTheSameBits) {
             ReduceFn fast = selectReduceFor(isa, DType(t), Reduction(r));
             if (!fast)
               continue;
-            std::vector<std::vector<uint8_t>> in(
-                members, std::vector<uint8_t>(count * sizeOf(DType(t)) + 1));
+            std::vector<std::vector<uint8_t>> in(members, std::vector<uint8_t>(count * sizeOf(DType(t)) + 1));
             std::vector<const void *> srcs;
             for (auto &v : in) {
               for (uint8_t &b : v)
                 b = DType(t) == DType::I1 ? random() & 1 : random();
-              if (isFloat(DType(
-                      t))) // no NaN: which of several survives is not said
-                for (size_t i = sizeOf(DType(t)); i <= v.size();
-                     i += sizeOf(DType(t)))
+              if (isFloat(DType(t))) // no NaN: which of several survives is not said
+                for (size_t i = sizeOf(DType(t)); i <= v.size(); i += sizeOf(DType(t)))
                   v[i - 1] &= 0x3f;
               srcs.push_back(v.data());
             }
             std::vector<uint8_t> a(in[0].size(), 0xA5), b = a;
             void *dstA = a.data(), *dstB = b.data();
-            selectReduceFor("baseline", DType(t), Reduction(r))(
-                &dstA, 1, srcs.data(), members, count);
+            selectReduceFor("baseline", DType(t), Reduction(r))(&dstA, 1, srcs.data(), members, count);
             fast(&dstB, 1, srcs.data(), members, count);
-            ASSERT_EQ(a, b) << isa << " " << nameOf(DType(t)) << " reduction "
-                            << r << " of " << members;
+            ASSERT_EQ(a, b) << isa << " " << nameOf(DType(t)) << " reduction " << r << " of " << members;
             EXPECT_EQ(a.back(), 0xA5) << "wrote past the end";
           }
 }
@@ -62,8 +57,7 @@ TEST(Reduce, MaxAndMinReturnNaN) {
 TEST(Reduce, RoundsHalvesOnce) {
   // 256 + 1 + 1 + 1 + 1: each single addition would round back to 256 in
   // bfloat16.
-  uint16_t in[5] = {toBF16(256), toBF16(1), toBF16(1), toBF16(1), toBF16(1)},
-           out;
+  uint16_t in[5] = {toBF16(256), toBF16(1), toBF16(1), toBF16(1), toBF16(1)}, out;
   const void *srcs[5] = {&in[0], &in[1], &in[2], &in[3], &in[4]};
   void *dst = &out;
   selectReduce(DType::BF16, Reduction::Sum)(&dst, 1, srcs, 5, 1);

@@ -13,9 +13,7 @@
 namespace dgc::rt::test {
 namespace {
 
-std::vector<std::string> runProcesses(int worldSize,
-                                      const TransportOptions &options,
-                                      const RankProgram &program) {
+std::vector<std::string> runProcesses(int worldSize, const TransportOptions &options, const RankProgram &program) {
   return forkRanks(worldSize, [&](int rank, const Exchange &exchange) {
     Abort abort;
     auto segment = SharedSegment::create(rank, worldSize, options);
@@ -31,9 +29,8 @@ std::vector<std::string> runProcesses(int worldSize,
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    SharedMemory, TransportSuite,
-    ::testing::ValuesIn(suiteCases({"Processes", runProcesses})), caseName);
+INSTANTIATE_TEST_SUITE_P(SharedMemory, TransportSuite, ::testing::ValuesIn(suiteCases({"Processes", runProcesses})),
+                         caseName);
 
 TEST(SharedMemory, ProgressOutlivesAKilledProcess) {
   TransportOptions options;
@@ -75,8 +72,7 @@ TEST(SharedMemory, RefusesWhatWasNotAnnounced) {
   std::string other = good;
   other.back() ^= 1; // the nonce
   EXPECT_EQ(mapSegmentHeader(other).status().message(),
-            "shared segment of process " + std::to_string(getpid()) +
-                ": is not the one that was announced");
+            "shared segment of process " + std::to_string(getpid()) + ": is not the one that was announced");
   EXPECT_FALSE(mapSegmentHeader(good.substr(1)).ok());
   EXPECT_FALSE(mapSegmentHeader("").ok());
 
@@ -85,17 +81,14 @@ TEST(SharedMemory, RefusesWhatWasNotAnnounced) {
   FILE *f = tmpfile();
   int64_t fd = fileno(f);
   file.replace(16, 8, reinterpret_cast<char *>(&fd), 8);
-  EXPECT_NE(std::string(mapSegmentHeader(file).status().message())
-                .find("is not sealed"),
-            std::string::npos);
+  EXPECT_NE(std::string(mapSegmentHeader(file).status().message()).find("is not sealed"), std::string::npos);
   fclose(f);
 }
 
 TEST(SharedMemory, LeavesNoNameBehind) {
   auto names = [] {
     int n = 0;
-    for ([[maybe_unused]] auto &e :
-         std::filesystem::directory_iterator("/dev/shm"))
+    for ([[maybe_unused]] auto &e : std::filesystem::directory_iterator("/dev/shm"))
       n += e.path().filename().string().find("dgc") != std::string::npos;
     return n;
   };

@@ -20,9 +20,7 @@ using RankProgram = std::function<std::string(Transport &)>;
 /// rank returned.
 struct Harness {
   std::string name;
-  std::function<std::vector<std::string>(
-      int worldSize, const TransportOptions &, const RankProgram &)>
-      run;
+  std::function<std::vector<std::string>(int worldSize, const TransportOptions &, const RankProgram &)> run;
   std::function<std::string()> skipReason = [] { return std::string(); };
 };
 
@@ -39,8 +37,7 @@ std::vector<SuiteCase> suiteCases(const Harness &harness);
 class TransportSuite : public ::testing::TestWithParam<SuiteCase> {
 protected:
   void SetUp() override;
-  std::vector<std::string> run(const TransportOptions &options,
-                               const RankProgram &program);
+  std::vector<std::string> run(const TransportOptions &options, const RankProgram &program);
   int worldSize() const { return GetParam().worldSize; }
 };
 
