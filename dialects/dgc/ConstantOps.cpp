@@ -46,9 +46,10 @@ ShardingRule ConstantOp::getShardingRule() {
   return rule.build();
 }
 
-void ConstantOp::adaptToLocalTypes() {
+LogicalResult ConstantOp::localize(TypeRange, TypeRange) {
   if (auto splat = dyn_cast<SplatElementsAttr>(getValue()))
     setValueAttr(splat.resizeSplat(withoutEncoding(cast<RankedTensorType>(getType()))));
+  return success();
 }
 
 OpCost ConstantOp::getCost() { return {}; }

@@ -6,7 +6,8 @@
 include "dialects/dgc/Attrs.td"
 
 def DGC_ConstantOp : DGC_Op<"constant", [ConstantLike,
-    DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["adaptToLocalTypes"]>,
+    DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+    DeclareOpInterfaceMethods<LocalizableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,
     DeclareOpInterfaceMethods<LinalgLowerableOpInterface>]> {
   let summary = "a tensor known at compile time";

@@ -19,10 +19,6 @@ def ShardingRuleOpInterface : DGC_Interface<"ShardingRuleOpInterface"> {
       which must not be partial sums themselves (`index` -1: all operands together, as for an addition; i1 operands
       are never partial sums, and are not meant).
     }], "bool", "isLinearIn", (ins "int":$index), [{}], [{ return false; }]>,
-    InterfaceMethod<[{
-      Makes the attributes that hold sizes agree with the types of operands and results, which the partitioner has
-      just set to the types of one part. Only dimensions that the rule lets pass have been cut.
-    }], "void", "adaptToLocalTypes", (ins), [{}], [{ return; }]>,
   ];
 }
 

@@ -216,7 +216,10 @@ ShardingRule BroadcastInDimOp::getShardingRule() {
   return rule.build();
 }
 
-void BroadcastInDimOp::adaptToLocalTypes() { setShape(tensorOf(getResult()).getShape()); }
+LogicalResult BroadcastInDimOp::localize(TypeRange, TypeRange) {
+  setShape(tensorOf(getResult()).getShape());
+  return success();
+}
 
 ShardingRule ConcatenateOp::getShardingRule() {
   RankedTensorType result = tensorOf(getResult());
@@ -312,7 +315,10 @@ ShardingRule ReshapeOp::getShardingRule() {
   return rule.build();
 }
 
-void ReshapeOp::adaptToLocalTypes() { setShape(tensorOf(getResult()).getShape()); }
+LogicalResult ReshapeOp::localize(TypeRange, TypeRange) {
+  setShape(tensorOf(getResult()).getShape());
+  return success();
+}
 
 ShardingRule ReverseOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
@@ -337,12 +343,14 @@ ShardingRule SliceOp::getShardingRule() {
 }
 
 /// A dimension that was cut is one that the slice takes whole.
-void SliceOp::adaptToLocalTypes() {
+LogicalResult SliceOp::localize(TypeRange globalOperands, TypeRange) {
+  ArrayRef<int64_t> global = cast<RankedTensorType>(globalOperands[0]).getShape();
   SmallVector<int64_t> limits(getLimitIndices());
   for (auto [dim, size] : llvm::enumerate(tensorOf(getOperand()).getShape()))
-    if (size == tensorOf(getResult()).getDimSize(dim))
+    if (size != global[dim])
       limits[dim] = size;
   setLimitIndices(limits);
+  return success();
 }
 
 ShardingRule TransposeOp::getShardingRule() {

@@ -6,14 +6,14 @@
 include "dialects/dgc/Structured.td"
 
 // `linear` is a C++ expression over `index`, as for ShardingRuleOpInterface::isLinearIn. An op that `adapts` has sizes
-// in its attributes and defines adaptToLocalTypes.
+// in its attributes and defines localize.
 class DGC_ShapeOp<string mnemonic, string linear = "true", bit adapts = 0>
-    : DGC_Op<mnemonic, [
-        DeclareOpInterfaceMethods<ShardingRuleOpInterface,
-          !if(adapts, ["isLinearIn", "adaptToLocalTypes"], ["isLinearIn"])>,
+    : DGC_Op<mnemonic, !listconcat([
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["isLinearIn"]>,
         DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,
         DeclareOpInterfaceMethods<LinalgLowerableOpInterface>,
-        DGC_Differentiable]> {
+        DGC_Differentiable],
+        !if(adapts, [DeclareOpInterfaceMethods<LocalizableOpInterface>], []<Trait>))> {
   let hasFolder = 1;
   let extraClassDefinition = inferredDefinition # [{
     bool $cppClass::isLinearIn(int index) { return }] # linear # [{; }
