@@ -80,7 +80,7 @@ private:
 } // namespace
 
 absl::Status dgc::rt::runInProcess(const Artifact &artifact, const RunOptions &options,
-                                   std::function<void(std::string_view)> print, int terminal) {
+                                   const WorkerContext::Print &print, int terminal) {
   Abort abort;
   TransportOptions transportOptions;
   transportOptions.sharedBytes = artifact.plan().shared_bytes();

@@ -250,8 +250,11 @@ absl::Status Worker::train() {
     if (feed.cursor().epoch != epoch)
       DGC_RETURN_IF_ERROR(endEpoch(epoch));
   }
-  if (progress)
+  if (progress) {
+    if (epochMeans.weight() > 0) // the run ends inside an epoch
+      progress->endEpoch();
     progress->finish();
+  }
   progress.reset();
   return absl::OkStatus();
 }

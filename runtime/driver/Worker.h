@@ -20,12 +20,13 @@ class Dataset;
 
 /// How a worker reaches the others, and the user.
 struct WorkerContext {
+  using Print = std::function<void(std::string_view)>;
   Transport &transport;
   Abort &abort;
   /// Every worker gives some bytes and gets those of all, by rank.
   std::function<absl::StatusOr<std::vector<std::string>>(const std::string &)> gather;
   /// Writes text for people; called on rank 0 only. Null: nobody looks.
-  std::function<void(std::string_view)> print;
+  Print print;
   /// File descriptor behind `print`, to see whether it is a terminal; -1: none.
   int terminal = -1;
 };
@@ -36,6 +37,6 @@ absl::Status runWorker(const Artifact &artifact, const RunOptions &options, cons
 
 /// Runs all ranks of the plan as threads of this process. Ctrl-C stops them.
 absl::Status runInProcess(const Artifact &artifact, const RunOptions &options,
-                          std::function<void(std::string_view)> print, int terminal);
+                          const WorkerContext::Print &print, int terminal);
 
 } // namespace dgc::rt

@@ -91,8 +91,9 @@ absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &p
   return op;
 }
 
-absl::Status Executor::prepareProgram(const artifact::Program &program) {
+absl::Status Executor::prepareProgram(const artifact::Program &program, uint32_t firstOp) {
   auto runner = std::make_unique<ProgramRunner>();
+  runner->firstOp = firstOp;
   runner->program = &program;
   runner->executor = this;
   std::vector<Operand> buffers;
@@ -147,10 +148,12 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
     view.variable = &variable;
     executor->variableViews.push_back(std::move(view));
   }
+  uint32_t firstOp = 0;
   for (uint32_t i = 0; i < count(plan.programs()); ++i) {
     const artifact::Program &program = *plan.programs()->Get(i);
     if (only.empty() || std::count(only.begin(), only.end(), program.name()->str()))
-      DGC_RETURN_IF_ERROR(executor->prepareProgram(program));
+      DGC_RETURN_IF_ERROR(executor->prepareProgram(program, firstOp));
+    firstOp += count(program.steps());
   }
   DGC_RETURN_IF_ERROR(executor->device->finish());
   return executor;
@@ -176,6 +179,21 @@ ProgramRunner *Executor::program(std::string_view name) {
   return nullptr;
 }
 
+std::string dgc::rt::describeOp(const artifact::Plan &plan, uint32_t op) {
+  for (uint32_t i = 0; i < count(plan.programs()); ++i) {
+    const artifact::Program &program = *plan.programs()->Get(i);
+    if (op >= count(program.steps())) {
+      op -= count(program.steps());
+      continue;
+    }
+    const artifact::Step &step = *program.steps()->Get(op);
+    std::string name = step.name() && step.name()->size() ? step.name()->str() : EnumNameAction(step.action_type());
+    std::string location = text(step.location());
+    return str("'", name, "' of ", program.name()->str(), location.empty() ? "" : str(" (", location, ")"));
+  }
+  return "";
+}
+
 //===-- Running ---------------------------------------------------------===//
 
 std::string_view ProgramRunner::name() const {
@@ -194,28 +212,26 @@ absl::Status ProgramRunner::runOp(Op &op, const dgc_step &step) {
 }
 
 absl::Status ProgramRunner::describe(const absl::Status &status, size_t op, uint64_t step) const {
-  const artifact::Step &failed = *ops[op].step;
-  std::string where = str("step ", step, " of program '", name(), "', op ", op, " '", text(failed.name()), "'");
-  if (failed.location() && failed.location()->size())
-    where += str(" (", failed.location()->str(), ")");
-  return annotate(status, where);
+  std::string where = describeOp(executor->artifact.plan(), firstOp + static_cast<uint32_t>(op));
+  return annotate(status, str("step ", step, ", op ", where));
 }
 
 absl::Status ProgramRunner::run(uint64_t step) {
   dgc_step context{executor->options.seed, step};
-  int64_t signedStep = static_cast<int64_t>(step);
-  for (const InputView &input : inputViews) {
+  const int64_t rank = executor->transport.rank();
+  for (const InputView &input : inputViews)
     if (input.role == artifact::InputRole::Step)
-      std::memcpy(input.memory.data(), &signedStep, sizeof signedStep);
+      std::memcpy(input.memory.data(), &step, sizeof step);
     else if (input.role == artifact::InputRole::Seed)
       std::memcpy(input.memory.data(), &context.seed, sizeof context.seed);
-  }
+    else if (input.role == artifact::InputRole::Rank)
+      std::memcpy(input.memory.data(), &rank, sizeof rank);
   ProgressWord &progress = executor->transport.progress();
   OpTrace *trace = executor->trace;
   Clock &clock = *executor->options.clock;
   TimeNs begin = trace ? clock.now() : 0;
   for (size_t i = 0; i < ops.size(); ++i) {
-    progress.set(step, static_cast<uint32_t>(i));
+    progress.set(step, firstOp + static_cast<uint32_t>(i));
     if (absl::Status s = runOp(ops[i], context); !s.ok())
       return describe(s, i, step);
     if (trace) {

@@ -67,6 +67,11 @@ public:
 
 class Executor;
 
+/// Position::op counts the steps of all programs of a plan, one program after
+/// the other. The text for people: "'matmul dense_1' of train
+/// (mnist_mlp.mlir:12:8)"; empty for a number that there is not.
+std::string describeOp(const artifact::Plan &plan, uint32_t op);
+
 /// One entry point, ready to run.
 class ProgramRunner {
 public:
@@ -97,6 +102,7 @@ private:
 
   const artifact::Program *program = nullptr;
   Executor *executor = nullptr;
+  uint32_t firstOp = 0; // Position::op of its first step
   std::vector<InputView> inputViews;
   std::vector<OutputView> outputViews;
   std::vector<Op> ops;
@@ -141,7 +147,7 @@ private:
   std::byte *address(const artifact::Buffer &buffer) const;
   std::span<std::byte> memoryOf(const artifact::Buffer &buffer) const;
   template <typename View, typename Table> View viewOf(const Table &table, const artifact::Buffer &buffer) const;
-  absl::Status prepareProgram(const artifact::Program &program);
+  absl::Status prepareProgram(const artifact::Program &program, uint32_t firstOp);
   absl::StatusOr<ProgramRunner::Op> prepareOp(const artifact::Program &program, const artifact::Step &step,
                                               std::span<const Operand> buffers);
   absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareCollective(const artifact::Collective &collective);

@@ -2,7 +2,11 @@
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
+#include "runtime/cluster/Cluster.h"
+#include "runtime/cluster/Identity.h"
+#include "runtime/cluster/Launcher.h"
 #include "runtime/driver/Worker.h"
+#include "runtime/executor/Executor.h"
 #include "runtime/telemetry/PlanSummary.h"
 #include "tools/dgc-run/Call.h"
 #include "tools/dgc-run/Flags.h"
@@ -23,29 +27,124 @@ static void toStdout(std::string_view text) {
 
 static void toStderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-static int report(const absl::Status &status) {
-  if (!status.ok())
-    std::fprintf(stderr, "dgc-run: error: %s\n", std::string(status.message()).c_str());
-  return static_cast<int>(exitCodeOf(status));
+static WorkerContext::Print printer(const RunOptions &run) { return run.logJson == "-" ? toStderr : toStdout; }
+
+static int terminalOf(const RunOptions &run) { return run.logJson == "-" ? STDERR_FILENO : STDOUT_FILENO; }
+
+/// Threads of each of `workers` that share this machine.
+static int shareOfCores(int workers) {
+  int cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, cores / workers);
 }
 
-static absl::Status runPlan(Flags &flags) {
+static absl::Status usage(std::string message) {
+  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
+}
+
+static std::string digestBytes(const Artifact &artifact) {
+  return std::string(reinterpret_cast<const char *>(artifact.digest().data()), artifact.digest().size());
+}
+
+/// One worker of several: joins the others, runs, leaves.
+static absl::Status runMember(const Flags &flags, const Identity &identity, const Artifact &artifact) {
+  const artifact::Plan &plan = artifact.plan();
+  if (identity.worldSize != static_cast<int>(plan.world_size()))
+    return withExitCode(absl::InvalidArgumentError(
+                            str("the plan is for ", plan.world_size(), " workers, but ", identity.source, " says ",
+                                identity.worldSize, ": compile the model for ", identity.worldSize,
+                                " (--mesh data=", identity.worldSize, "), or start ", plan.world_size(), " workers")),
+                        ExitCode::Cluster);
+  ClusterOptions options;
+  options.rank = identity.rank;
+  options.worldSize = identity.worldSize;
+  options.coordinator = identity.coordinator;
+  options.listen = flags.listen;
+  options.insecure = flags.insecure;
+  options.planDigest = digestBytes(artifact);
+  options.producer = plan.producer() ? plan.producer()->str() : "";
+  options.transport.sharedBytes = plan.shared_bytes();
+  options.transportName = flags.transport;
+  options.notice = [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); };
+  options.describeOp = [&](uint32_t op) { return describeOp(plan, op); };
+  DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
+  WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
+  context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
+  absl::Status status = runWorker(artifact, flags.run, context);
+  return status.ok() ? cluster->leave() : cluster->fail(status);
+}
+
+/// The command line of a worker: this one without --nproc.
+static std::vector<std::string> workerCommand(int argc, char **argv) {
+  std::vector<std::string> command;
+  for (int i = 0; i < argc; ++i) {
+    std::string_view argument = argv[i];
+    if (argument == "--nproc")
+      ++i;
+    else if (!argument.starts_with("--nproc="))
+      command.emplace_back(argument);
+  }
+  return command;
+}
+
+static absl::StatusOr<int> launch(const Flags &flags, const Artifact &artifact, int argc, char **argv) {
+  if (flags.run.plan == "-")
+    return usage("a plan from standard input cannot be given to several "
+                 "processes; write it to a file, or use "
+                 "--transport=in-process");
+  LauncherOptions options;
+  options.worldSize = static_cast<int>(artifact.plan().world_size());
+  options.command = workerCommand(argc, argv);
+  options.planDigest = digestBytes(artifact);
+  return runLauncher(options);
+}
+
+/// Whether the workers of this job share this machine, as far as one can see.
+static bool isLocal(const Identity &identity) {
+  return ClusterOptions::isLaunched() || identity.coordinator.starts_with("127.") ||
+         identity.coordinator.starts_with("localhost:") || identity.coordinator.starts_with("[::1]");
+}
+
+static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Artifact> artifact, load(flags.run.plan));
+  const int world = static_cast<int>(artifact->plan().world_size());
+  if (flags.nproc && *flags.nproc != world)
+    return usage(str("--nproc is ", *flags.nproc, ", but the plan is for ", world,
+                     " workers: compile the model with --mesh data=", *flags.nproc));
   if (flags.dryRun) {
     toStdout(summarize(artifact->plan()));
-    return absl::OkStatus();
+    return 0;
   }
-  int world = static_cast<int>(artifact->plan().world_size());
-  int cores = static_cast<int>(std::thread::hardware_concurrency());
-  flags.run.threads = flags.threads.value_or(std::max(1, cores / world));
-  bool jsonOnStdout = flags.run.logJson == "-";
-  return runInProcess(*artifact, flags.run, jsonOnStdout ? toStderr : toStdout,
-                      jsonOnStdout ? STDERR_FILENO : STDOUT_FILENO);
+  DGC_ASSIGN_OR_RETURN(std::optional<Identity> identity,
+                       resolveIdentity({flags.rank, flags.worldSize, flags.coordinator}, processEnvironment()));
+  if (flags.transport == "in-process" && identity && identity->worldSize > 1)
+    return usage(str("--transport=in-process runs all workers as threads of "
+                     "one process, but ",
+                     identity->source, " makes this process one of ", identity->worldSize));
+  if (identity && (identity->worldSize > 1 || world > 1)) {
+    flags.run.threads = flags.threads.value_or(shareOfCores(isLocal(*identity) ? identity->worldSize : 1));
+    DGC_RETURN_IF_ERROR(runMember(flags, *identity, *artifact));
+    return 0;
+  }
+  if (world > 1 && flags.transport != "in-process")
+    return launch(flags, *artifact, argc, argv);
+  flags.run.threads = flags.threads.value_or(shareOfCores(world));
+  DGC_RETURN_IF_ERROR(runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run)));
+  return 0;
+}
+
+static int report(const absl::Status &status) {
+  std::fprintf(stderr, "dgc-run: error: %s\n", std::string(status.message()).c_str());
+  return static_cast<int>(exitCodeOf(status));
 }
 
 int main(int argc, char **argv) {
   Flags flags;
   if (std::optional<int> code = parseFlags(argc, argv, flags))
     return *code;
-  return report(flags.call.empty() ? runPlan(flags) : callProgram(flags));
+  if (!flags.call.empty()) {
+    absl::Status status = callProgram(flags);
+    return status.ok() ? 0 : report(status);
+  }
+  absl::StatusOr<int> code = runPlan(flags, argc, argv);
+  return code.ok() ? *code : report(code.status());
 }

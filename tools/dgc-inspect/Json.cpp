@@ -1,0 +1,239 @@
+// An artifact as JSON.
+#include "tools/dgc-inspect/Describe.h"
+
+#include "runtime/artifact/Mesh.h"
+
+#include "nlohmann/json.hpp"
+
+using namespace dgc;
+using namespace dgc::artifact;
+using Json = nlohmann::ordered_json;
+
+static Json text(const flatbuffers::String *s) { return s ? s->str() : ""; }
+
+static Json lower(const char *name) {
+  std::string result;
+  for (; *name; ++name) {
+    if (*name >= 'A' && *name <= 'Z' && !result.empty() && result.back() >= 'a' && result.back() <= 'z')
+      result += '_';
+    result += static_cast<char>(std::tolower(static_cast<unsigned char>(*name)));
+  }
+  return result;
+}
+
+static Json hex(const Digest *digest) {
+  std::string result;
+  for (uint32_t i = 0; digest && i < 32; ++i) {
+    result += "0123456789abcdef"[digest->bytes()->Get(i) >> 4];
+    result += "0123456789abcdef"[digest->bytes()->Get(i) & 15];
+  }
+  return result;
+}
+
+template <typename T> static Json list(const flatbuffers::Vector<T> *v) { return rt::toVector(v); }
+
+template <typename T, typename F> static Json map(const flatbuffers::Vector<flatbuffers::Offset<T>> *v, F f) {
+  Json result = Json::array();
+  for (uint32_t i = 0; v && i < v->size(); ++i)
+    result.push_back(f(*v->Get(i)));
+  return result;
+}
+
+static Json sharding(const Plan &plan, const Sharding *s) {
+  if (!s)
+    return nullptr;
+  return map(s->dims(), [&](const DimSharding &dim) {
+    Json axes = Json::array();
+    for (uint32_t axis : rt::toVector(dim.axes()))
+      axes.push_back(plan.mesh()->Get(axis)->name()->str());
+    return axes;
+  });
+}
+
+static Json buffer(const Buffer &b) {
+  return {{"space", lower(EnumNameSpace(b.space()))},
+          {"offset", b.offset()},
+          {"dtype", lower(EnumNameDType(b.dtype()))},
+          {"shape", list(b.shape())},
+          {"name", text(b.name())}};
+}
+
+static Json postOps(const flatbuffers::Vector<flatbuffers::Offset<PostOp>> *ops) {
+  return map(ops, [](const PostOp &op) {
+    Json result = {{"kind", lower(EnumNamePostOpKind(op.kind()))}};
+    if (op.arg() >= 0)
+      result["arg"] = op.arg();
+    return result;
+  });
+}
+
+static Json axisNames(const Plan &plan, const flatbuffers::Vector<uint32_t> *axes) {
+  Json names = Json::array();
+  for (uint32_t axis : rt::toVector(axes))
+    names.push_back(plan.mesh()->Get(axis)->name()->str());
+  return names;
+}
+
+static Json action(const Plan &plan, const Step &step) {
+  switch (step.action_type()) {
+  case Action::KernelCall: {
+    const KernelCall &a = *step.action_as_KernelCall();
+    return {{"kernel", plan.kernels()->Get(a.kernel())->symbol()->str()}, {"args", list(a.args())}};
+  }
+  case Action::Matmul: {
+    const Matmul &a = *step.action_as_Matmul();
+    return {{"a", a.a()},
+            {"b", a.b()},
+            {"dst", a.dst()},
+            {"bias", a.bias()},
+            {"batch", a.batch()},
+            {"m", a.m()},
+            {"n", a.n()},
+            {"k", a.k()},
+            {"transpose_a", a.transpose_a()},
+            {"transpose_b", a.transpose_b()},
+            {"post_ops", postOps(a.post_ops())}};
+  }
+  case Action::Convolution: {
+    const Convolution &a = *step.action_as_Convolution();
+    return {{"kind", lower(EnumNameConvKind(a.kind()))},
+            {"src", a.src()},
+            {"weights", a.weights()},
+            {"dst", a.dst()},
+            {"bias", a.bias()},
+            {"strides", list(a.strides())},
+            {"pad_low", list(a.pad_low())},
+            {"pad_high", list(a.pad_high())},
+            {"dilation", list(a.dilation())},
+            {"groups", a.groups()},
+            {"post_ops", postOps(a.post_ops())}};
+  }
+  case Action::Pool: {
+    const Pool &a = *step.action_as_Pool();
+    return {{"kind", lower(EnumNamePoolKind(a.kind()))},
+            {"src", a.src()},
+            {"dst", a.dst()},
+            {"diff_src", a.diff_src()},
+            {"diff_dst", a.diff_dst()},
+            {"indices", a.indices()},
+            {"window", list(a.window())},
+            {"strides", list(a.strides())},
+            {"pad_low", list(a.pad_low())},
+            {"pad_high", list(a.pad_high())},
+            {"count_include_pad", a.count_include_pad()}};
+  }
+  case Action::Collective: {
+    const Collective &a = *step.action_as_Collective();
+    return {{"id", a.id()},
+            {"kind", lower(EnumNameCollectiveKind(a.kind()))},
+            {"reduction", lower(EnumNameReduction(a.reduction()))},
+            {"axes", axisNames(plan, a.axes())},
+            {"dtype", lower(EnumNameDType(a.dtype()))},
+            {"src", a.src()},
+            {"src_count", a.src_count()},
+            {"dst", a.dst()},
+            {"dst_count", a.dst_count()},
+            {"permutation", list(a.permutation())},
+            {"origin", text(a.origin())}};
+  }
+  case Action::Send: {
+    const Send &a = *step.action_as_Send();
+    return {{"channel", a.channel()}, {"peer", a.peer()}, {"buffer", a.buffer()}, {"origin", text(a.origin())}};
+  }
+  case Action::Receive: {
+    const Receive &a = *step.action_as_Receive();
+    return {{"channel", a.channel()}, {"peer", a.peer()}, {"buffer", a.buffer()}, {"origin", text(a.origin())}};
+  }
+  case Action::Copy:
+    return {{"src", step.action_as_Copy()->src()}, {"dst", step.action_as_Copy()->dst()}};
+  case Action::Fill:
+    return {{"dst", step.action_as_Fill()->dst()}, {"value", step.action_as_Fill()->value()}};
+  case Action::NONE:
+    break;
+  }
+  return nullptr;
+}
+
+static Json step(const Plan &plan, const Step &s) {
+  return {{"action", lower(EnumNameAction(s.action_type()))},
+          {"name", text(s.name())},
+          {"location", text(s.location())},
+          {"queue", s.queue()},
+          {"waits", list(s.waits())},
+          {"arguments", action(plan, s)}};
+}
+
+template <typename T> static Json signature(const Plan &plan, const T &t, const char *role) {
+  return {{"name", text(t.name())},
+          {"role", lower(role)},
+          {"buffer", t.buffer()},
+          {"global_shape", list(t.global_shape())},
+          {"sharding", sharding(plan, t.sharding())},
+          {"batch_dim", t.batch_dim()}};
+}
+
+static Json variable(const Plan &plan, const Variable &v) {
+  return {{"name", text(v.name())},
+          {"role", lower(EnumNameVariableRole(v.role()))},
+          {"dtype", lower(EnumNameDType(plan.variable_buffers()->Get(v.buffer())->dtype()))},
+          {"global_shape", list(v.global_shape())},
+          {"sharding", sharding(plan, v.sharding())},
+          {"init", lower(EnumNameInitKind(v.init()))},
+          {"a", v.a()},
+          {"b", v.b()},
+          {"rng_id", v.rng_id()},
+          {"file", text(v.file())},
+          {"buffer", buffer(*plan.variable_buffers()->Get(v.buffer()))}};
+}
+
+std::string dgc::tool::describeAsJson(const rt::Artifact &artifact) {
+  const Plan &plan = artifact.plan();
+  Json result = {
+      {"format", plan.format()},
+      {"bytes", artifact.sizeBytes()},
+      {"digest", artifact.digestHex()},
+      {"producer", text(plan.producer())},
+      {"model", text(plan.model())},
+      {"target",
+       {{"kind", text(plan.target()->kind())},
+        {"triple", text(plan.target()->triple())},
+        {"cpu", text(plan.target()->cpu())},
+        {"features", Json::array()}}},
+      {"mesh", map(plan.mesh(), [](const MeshAxis &a) { return Json{{"name", text(a.name())}, {"size", a.size()}}; })},
+      {"world_size", plan.world_size()},
+      {"global_batch", plan.global_batch()},
+      {"private_bytes", plan.private_bytes()},
+      {"shared_bytes", plan.shared_bytes()},
+      {"variables", map(plan.variables(), [&](const Variable &v) { return variable(plan, v); })},
+      {"programs",
+       map(plan.programs(),
+           [&](const Program &p) {
+             return Json{
+                 {"name", text(p.name())},
+                 {"inputs",
+                  map(p.inputs(), [&](const Input &i) { return signature(plan, i, EnumNameInputRole(i.role())); })},
+                 {"outputs",
+                  map(p.outputs(), [&](const Output &o) { return signature(plan, o, EnumNameOutputRole(o.role())); })},
+                 {"buffers", map(p.buffers(), buffer)},
+                 {"steps", map(p.steps(), [&](const Step &s) { return step(plan, s); })}};
+           })},
+      {"kernels", map(plan.kernels(),
+                      [](const Kernel &k) {
+                        return Json{{"symbol", text(k.symbol())}, {"arg_count", k.arg_count()},
+                                    {"extent", k.extent()},       {"cost_ns", k.cost_ns()},
+                                    {"flops", k.flops()},         {"digest", hex(k.digest())}};
+                      })},
+      {"sections", map(plan.sections(),
+                       [](const Section &s) {
+                         return Json{
+                             {"name", text(s.name())}, {"bytes", s.data()->size()}, {"digest", hex(s.digest())}};
+                       })},
+      {"attributes", Json::object()},
+  };
+  for (uint32_t i = 0; plan.target()->features() && i < plan.target()->features()->size(); ++i)
+    result["target"]["features"].push_back(plan.target()->features()->Get(i)->str());
+  for (uint32_t i = 0; plan.attributes() && i < plan.attributes()->size(); ++i)
+    result["attributes"][text(plan.attributes()->Get(i)->key()).get<std::string>()] =
+        text(plan.attributes()->Get(i)->value());
+  return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}

@@ -1,0 +1,203 @@
+// An artifact as text.
+#include "tools/dgc-inspect/Describe.h"
+
+#include "runtime/artifact/Mesh.h"
+#include "runtime/base/Status.h"
+#include "runtime/telemetry/Progress.h"
+
+using namespace dgc;
+using namespace dgc::artifact;
+using rt::str;
+
+namespace {
+class Description {
+public:
+  explicit Description(const rt::Artifact &artifact) : artifact(artifact), plan(artifact.plan()) {}
+
+  std::string print(bool steps) {
+    header();
+    variables();
+    for (uint32_t i = 0; plan.programs() && i < plan.programs()->size(); ++i)
+      program(*plan.programs()->Get(i), steps);
+    kernels();
+    return std::move(out);
+  }
+
+private:
+  template <typename... Args> void line(const Args &...args) { out += str(args..., "\n"); }
+
+  static std::string text(const flatbuffers::String *s) {
+    std::string result = s ? s->str() : "";
+    for (char &c : result)
+      if (static_cast<unsigned char>(c) < 32 || c == 127)
+        c = '?'; // names come from the file
+    return result;
+  }
+
+  static std::string lower(std::string name) {
+    for (char &c : name)
+      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return name;
+  }
+
+  template <typename Range> static std::string join(const Range &range, const char *separator) {
+    std::string result;
+    for (const auto &item : range)
+      result += str(result.empty() ? "" : separator, item);
+    return result;
+  }
+
+  /// "f32 [784x512]", and per dimension the axes that cut it: "f32 [128/data x 784]".
+  std::string type(DType dtype, const flatbuffers::Vector<int64_t> *shape, const Sharding *sharding) const {
+    std::string result = str(lower(EnumNameDType(dtype)), " [");
+    for (uint32_t d = 0; shape && d < shape->size(); ++d) {
+      result += str(d ? "x" : "", shape->Get(d));
+      if (sharding && sharding->dims() && sharding->dims()->Get(d)->axes())
+        for (uint32_t axis : *sharding->dims()->Get(d)->axes())
+          result += str("/", text(plan.mesh()->Get(axis)->name()));
+    }
+    return result + "]";
+  }
+
+  void header() {
+    line("model       ", text(plan.model()));
+    line("producer    ", text(plan.producer()), ", format ", plan.format());
+    line("digest      ", artifact.digestHex());
+    line("size        ", rt::formatBytes(artifact.sizeBytes()));
+    std::vector<std::string> features;
+    for (uint32_t i = 0; plan.target()->features() && i < plan.target()->features()->size(); ++i)
+      features.push_back(text(plan.target()->features()->Get(i)));
+    line("target      ", text(plan.target()->kind()), " ", text(plan.target()->triple()), " ",
+         text(plan.target()->cpu()));
+    if (!features.empty())
+      line("features    ", join(features, " "));
+    std::vector<std::string> axes;
+    for (uint32_t i = 0; plan.mesh() && i < plan.mesh()->size(); ++i)
+      axes.push_back(str(text(plan.mesh()->Get(i)->name()), "=", plan.mesh()->Get(i)->size()));
+    line("workers     ", plan.world_size(), axes.empty() ? "" : str(" (", join(axes, ", "), ")"));
+    line("batch       ", plan.global_batch());
+    line("memory      ", rt::formatBytes(plan.private_bytes()), " private, ", rt::formatBytes(plan.shared_bytes()),
+         " shared");
+    for (uint32_t i = 0; plan.attributes() && i < plan.attributes()->size(); ++i)
+      line("attribute   ", text(plan.attributes()->Get(i)->key()), " = ", text(plan.attributes()->Get(i)->value()));
+    for (uint32_t i = 0; plan.sections() && i < plan.sections()->size(); ++i)
+      line("section     ", text(plan.sections()->Get(i)->name()), ", ",
+           rt::formatBytes(plan.sections()->Get(i)->data()->size()));
+  }
+
+  void variables() {
+    for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
+      const Variable &v = *plan.variables()->Get(i);
+      line("variable    ", text(v.name()), " : ",
+           type(plan.variable_buffers()->Get(v.buffer())->dtype(), v.global_shape(), v.sharding()), ", ",
+           lower(EnumNameVariableRole(v.role())), ", ", lower(EnumNameInitKind(v.init())));
+    }
+  }
+
+  void program(const Program &p, bool steps) {
+    line("program     ", text(p.name()), ", ", p.steps() ? p.steps()->size() : 0, " steps");
+    for (uint32_t i = 0; p.inputs() && i < p.inputs()->size(); ++i) {
+      const Input &in = *p.inputs()->Get(i);
+      line("  input     ", text(in.name()), " : ",
+           type(p.buffers()->Get(in.buffer())->dtype(), in.global_shape(), in.sharding()), ", ",
+           lower(EnumNameInputRole(in.role())));
+    }
+    for (uint32_t i = 0; p.outputs() && i < p.outputs()->size(); ++i) {
+      const Output &o = *p.outputs()->Get(i);
+      line("  output    ", text(o.name()), " : ",
+           type(p.buffers()->Get(o.buffer())->dtype(), o.global_shape(), o.sharding()), ", ",
+           lower(EnumNameOutputRole(o.role())));
+    }
+    for (uint32_t i = 0; steps && p.steps() && i < p.steps()->size(); ++i)
+      line("  ", i, " ", step(p, *p.steps()->Get(i)));
+  }
+
+  std::string operand(const Program &p, int64_t index) const {
+    const Buffer &b = *p.buffers()->Get(static_cast<uint32_t>(index));
+    std::string name = text(b.name());
+    return str(name.empty() ? str("#", index) : name, "@", lower(EnumNameSpace(b.space())), "+", b.offset());
+  }
+
+  std::string operands(const Program &p, std::initializer_list<int64_t> indices) const {
+    std::vector<std::string> names;
+    for (int64_t index : indices)
+      if (index >= 0)
+        names.push_back(operand(p, index));
+    return join(names, ", ");
+  }
+
+  std::string action(const Program &p, const Step &s) const {
+    switch (s.action_type()) {
+    case Action::KernelCall: {
+      std::vector<std::string> args;
+      for (uint32_t index : rt::toVector(s.action_as_KernelCall()->args()))
+        args.push_back(operand(p, index));
+      return str("kernel ", text(plan.kernels()->Get(s.action_as_KernelCall()->kernel())->symbol()), "(",
+                 join(args, ", "), ")");
+    }
+    case Action::Matmul: {
+      const Matmul &a = *s.action_as_Matmul();
+      return str("matmul ", a.batch() > 1 ? str(a.batch(), " x ") : "", a.m(), "x", a.n(), "x", a.k(), " ",
+                 operands(p, {a.a(), a.b(), a.bias()}), " -> ", operand(p, a.dst()));
+    }
+    case Action::Convolution: {
+      const Convolution &a = *s.action_as_Convolution();
+      return str("convolution ", EnumNameConvKind(a.kind()), " ",
+                 operands(p, {a.src(), a.weights(), a.dst(), a.bias()}));
+    }
+    case Action::Pool: {
+      const Pool &a = *s.action_as_Pool();
+      return str("pool ", EnumNamePoolKind(a.kind()), " ",
+                 operands(p, {a.src(), a.dst(), a.diff_dst(), a.diff_src(), a.indices()}));
+    }
+    case Action::Collective: {
+      const Collective &a = *s.action_as_Collective();
+      std::vector<std::string> axes;
+      for (uint32_t axis : *a.axes())
+        axes.push_back(text(plan.mesh()->Get(axis)->name()));
+      return str("collective ", a.id(), " ", EnumNameCollectiveKind(a.kind()), " ", EnumNameReduction(a.reduction()),
+                 " over ", join(axes, ", "), ", ", rt::formatBytes(a.src_count() * rt::sizeOf(rt::toDType(a.dtype()))),
+                 " at +", a.src(), a.origin() ? str(", for ", text(a.origin())) : "");
+    }
+    case Action::Send:
+      return str("send ", operand(p, s.action_as_Send()->buffer()), " to rank ", s.action_as_Send()->peer());
+    case Action::Receive:
+      return str("receive ", operand(p, s.action_as_Receive()->buffer()), " from rank ", s.action_as_Receive()->peer());
+    case Action::Copy:
+      return str("copy ", operand(p, s.action_as_Copy()->src()), " -> ", operand(p, s.action_as_Copy()->dst()));
+    case Action::Fill:
+      return str("fill ", operand(p, s.action_as_Fill()->dst()), " with ", s.action_as_Fill()->value());
+    case Action::NONE:
+      break;
+    }
+    return "";
+  }
+
+  std::string step(const Program &p, const Step &s) const {
+    std::string result = action(p, s);
+    if (s.queue())
+      result += str("  queue ", s.queue());
+    if (s.name() && s.name()->size())
+      result += str("  '", text(s.name()), "'");
+    if (s.location() && s.location()->size())
+      result += str("  ", text(s.location()));
+    return result;
+  }
+
+  void kernels() {
+    for (uint32_t i = 0; plan.kernels() && i < plan.kernels()->size(); ++i) {
+      const Kernel &k = *plan.kernels()->Get(i);
+      line("kernel      ", text(k.symbol()), ", ", k.arg_count(), " arguments, ", k.extent(), " parts, ", k.flops(),
+           " flops");
+    }
+  }
+
+  const rt::Artifact &artifact;
+  const Plan &plan;
+  std::string out;
+};
+} // namespace
+
+std::string dgc::tool::describeAsText(const rt::Artifact &artifact, bool steps) {
+  return Description(artifact).print(steps);
+}

@@ -1,0 +1,37 @@
+// dgc-inspect: prints what is in an artifact. Checks all of it, runs nothing of it.
+#include "tools/dgc-inspect/Describe.h"
+
+#include "CLI/CLI.hpp"
+#include "runtime/base/ExitCode.h"
+
+#include <cstdio>
+
+using namespace dgc;
+
+int main(int argc, char **argv) {
+  std::string path;
+  bool json = false, steps = false;
+  CLI::App app{"Prints what is in an artifact of dgc-compile. Nothing of it is executed.", "dgc-inspect"};
+  app.set_version_flag("--version", "dgc " DGC_VERSION);
+  app.footer("Example:\n  dgc-inspect mnist_mlp.dgcx --steps\n\nExit codes: 0 done, 2 wrong use, 3 the artifact is "
+             "damaged or fails a check, 4 it cannot be read.");
+  app.add_option("plan", path, "The artifact; - is standard input")->required()->type_name("PLAN");
+  app.add_flag("--json", json, "Everything, as JSON");
+  app.add_flag("--steps", steps, "The schedule of each program as well");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0)
+      return app.exit(error);
+    std::fprintf(stderr, "dgc-inspect: error: %s; see dgc-inspect --help\n", error.what());
+    return static_cast<int>(rt::ExitCode::Usage);
+  }
+  auto artifact = rt::load(path);
+  if (!artifact.ok()) {
+    std::fprintf(stderr, "dgc-inspect: error: %s\n", std::string(artifact.status().message()).c_str());
+    return static_cast<int>(rt::exitCodeOf(artifact.status()));
+  }
+  std::string text = json ? tool::describeAsJson(**artifact) : tool::describeAsText(**artifact, steps);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return 0;
+}
