@@ -42,7 +42,7 @@ std::string dgc::phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Communicate:
     return distributed ? "dgc-combine-collectives,dgc-order-collectives,dgc-check-plan" : "";
   case Phase::Kernel:
-    return "dgc-form-kernels";
+    return "dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:
     return "dgc-lower-to-programs,dgc-plan-memory";
   case Phase::Input:

@@ -6,6 +6,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "passes/autodiff/Passes.h"
+#include "passes/kernel/Passes.h"
 #include "passes/memory/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/strategy/Passes.h"
@@ -33,6 +34,7 @@ void dgc::registerAllPasses() {
   registerAutodiffPasses();
   registerCodegenCPUPasses();
   registerCodegenCPUPipelines();
+  registerKernelPasses();
   registerMemoryPasses();
   registerShardingPasses();
   registerStrategyPasses();

@@ -514,6 +514,9 @@ SmallVector<Value> LoopEmitter::body(linalg::LinalgOp op, ArrayRef<AffineExpr> l
       });
       if (combines && isa<arith::AddFOp, arith::MulFOp>(inner) && op.getNumReductionLoops() > 0)
         flags = flags | arith::FastMathFlags::reassoc;
+      // Which of two zeros is the larger one makes no difference to anyone, but three instructions.
+      if (isa<arith::MaximumFOp, arith::MinimumFOp>(inner))
+        flags = flags | arith::FastMathFlags::nsz;
       copy->setAttr(fast.getFastMathAttrName(), arith::FastMathFlagsAttr::get(context, flags));
     }
   }
@@ -783,6 +786,7 @@ LogicalResult LoopEmitter::run(StringRef name) {
   builder.setInsertionPoint(source);
   kernel = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
   kernel.setPrivate();
+  kernel->setAttr("llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
   llvm::BitVector mayAlias(types.size());
   for (auto [result, argument] : llvm::enumerate(graph.inplace))
     if (argument >= 0) {

@@ -43,9 +43,6 @@ void addLoopsToLLVM(OpPassManager &pm) {
   pm.addPass(math::createMathExtendToSupportedTypes());
   pm.addPass(createExpandMath());
   pm.addPass(createConvertMathToFuncs());
-  arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true;
-  pm.addPass(arith::createArithExpandOpsPass(expand));
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());

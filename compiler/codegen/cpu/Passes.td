@@ -38,7 +38,7 @@ def ExpandMath : Pass<"dgc-expand-math"> {
   let summary = "Write f32 exp, log, tanh, erf and their like as polynomials";
   let description = [{
     Input: scalar math ops. Output: those of f32 that a loop over elements must not call a function for, as arithmetic.
-    Those of f64 are left to the mathematical library.
+    Those of f64 are left to the mathematical library. bf16 conversions become integer operations.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }

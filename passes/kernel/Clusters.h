@@ -1,0 +1,27 @@
+//===- Clusters.h - which ops become one kernel ------------------------------===//
+
+#ifndef DGC_PASSES_KERNEL_CLUSTERS_H
+#define DGC_PASSES_KERNEL_CLUSTERS_H
+
+#include "mlir/IR/Block.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace dgc {
+
+/// What follows each other in a block once kernels are formed: one op that stays, or the ops of a kernel in order.
+struct Unit {
+  llvm::SmallVector<mlir::Operation *> ops;
+  bool isKernel = false;
+};
+
+/// Is this a constant that a kernel holds itself?
+bool isSmallConstant(mlir::Operation *op);
+
+/// Divides the ops of a block, small constants and the terminator left out, into units in an order that keeps
+/// dependences and the order of everything that is not pure dgc or exec.
+llvm::SmallVector<Unit> clusterBlock(mlir::Block &block);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_KERNEL_CLUSTERS_H

@@ -1,0 +1,166 @@
+//===- ConvolutionCalls.cpp - convolutions and pools of the library -------===//
+
+#include "passes/kernel/LibraryCalls.h"
+#include "dialects/dgc/Geometry.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "dgc-select-library-calls"
+
+using namespace mlir;
+
+namespace dgc {
+namespace {
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// A window as the library takes it.
+struct Window {
+  SmallVector<int64_t> size, strides, low, high, dilation;
+
+  /// False where the library cannot have it.
+  bool add(const mlir::dgc::WindowDim &dim) {
+    size.push_back(dim.window);
+    strides.push_back(dim.stride);
+    low.push_back(dim.low);
+    high.push_back(dim.high);
+    dilation.push_back(dim.dilation);
+    return dim.inputDilation == 1 && dim.low >= 0 && dim.high >= 0 && dim.input > 0 && dim.output > 0;
+  }
+};
+
+std::optional<Window> libraryWindow(ArrayRef<mlir::dgc::WindowDim> dims) {
+  Window window;
+  if (dims.empty() || dims.size() > 3)
+    return std::nullopt;
+  for (const mlir::dgc::WindowDim &dim : dims)
+    if (!window.add(dim))
+      return std::nullopt;
+  return window;
+}
+
+/// The reduction of a gradient over all but its channels: what a bias gets.
+mlir::dgc::ReduceOp biasGradient(Value gradient) {
+  int64_t rank = typeOf(gradient).getRank();
+  for (Operation *user : gradient.getUsers())
+    if (auto reduce = dyn_cast<mlir::dgc::ReduceOp>(user);
+        reduce && reduce.getKind() == mlir::dgc::ReductionKind::Sum && int64_t(reduce.getDims().size()) == rank - 1 &&
+        reduce.getDims().back() == rank - 2)
+      return reduce;
+  return {};
+}
+
+template <typename Op> Operation *convolutionCall(Op op, mlir::exec::ConvKind kind) {
+  auto type = cast<RankedTensorType>(op.getType());
+  auto geometry = op.getGeometry();
+  std::optional<Window> window = libraryWindow(geometry.spatial);
+  if (!type.getElementType().isF32() || !window || type.getNumElements() == 0 || geometry.batch == 0) {
+    LDBG() << "the library has no such convolution: " << op;
+    return nullptr;
+  }
+  OpBuilder builder(op);
+  SmallVector<Type> types{type};
+  mlir::dgc::ReduceOp bias;
+  if (kind == mlir::exec::ConvKind::BackwardWeights)
+    if ((bias = biasGradient(op->getOperand(1)))) {
+      if (bias->getBlock() != op->getBlock())
+        bias = {};
+      else
+        types.push_back(bias.getType());
+    }
+  // The bias gradient is wanted where it was computed first.
+  if (bias && bias->isBeforeInBlock(op)) {
+    Operation *def = op->getOperand(0).getDefiningOp();
+    if (def && bias->isBeforeInBlock(def)) {
+      bias = {};
+      types.pop_back();
+    } else {
+      builder.setInsertionPoint(bias);
+    }
+  }
+  auto call = mlir::exec::ConvolutionOp::create(builder, op.getLoc(), types, kind, op->getOperand(0), op->getOperand(1),
+                                                Value(), ValueRange(), ValueRange(), window->strides, window->low,
+                                                window->high, window->dilation, geometry.groups, ArrayAttr());
+  if (bias) {
+    bias.getResult().replaceAllUsesWith(call.getResult(1));
+    bias.erase();
+  }
+  op->replaceAllUsesWith(ValueRange{call.getResult(0)});
+  op->erase();
+  return call;
+}
+
+/// The spatial dimensions of a window over [N, spatial.., C]; nothing when it is over other dimensions.
+std::optional<Window> poolWindow(ArrayRef<mlir::dgc::WindowDim> dims) {
+  if (dims.size() < 3 || !dims.front().isPointwise() || !dims.back().isPointwise())
+    return std::nullopt;
+  std::optional<Window> window = libraryWindow(dims.drop_front().drop_back());
+  if (!window || llvm::any_of(window->dilation, [](int64_t d) { return d != 1; }))
+    return std::nullopt;
+  return window;
+}
+
+Operation *poolCall(Operation *op, mlir::exec::PoolKind kind, const Window &window) {
+  OpBuilder builder(op);
+  auto call = mlir::exec::PoolOp::create(builder, op->getLoc(), op->getResultTypes(), kind, op->getOperands(), ValueRange(),
+                                         window.size, window.strides, window.low, window.high, /*count_include_pad=*/true);
+  op->replaceAllUsesWith(call.getResults());
+  op->erase();
+  return call;
+}
+
+/// The sum over a window divided by (or times the inverse of) the number of its elements, as one average.
+Operation *averageOf(mlir::dgc::ReduceWindowOp sum, const Window &window) {
+  if (!sum->hasOneUse())
+    return nullptr;
+  double count = 1;
+  for (int64_t size : window.size)
+    count *= size;
+  Operation *user = *sum->getUsers().begin();
+  bool divides = false;
+  if (auto divide = dyn_cast<mlir::dgc::DivideOp>(user))
+    divides = divide.getLhs() == sum.getResult() && isSplat(divide.getRhs(), count);
+  if (auto multiply = dyn_cast<mlir::dgc::MultiplyOp>(user))
+    divides = isSplat(multiply.getLhs() == sum.getResult() ? multiply.getRhs() : multiply.getLhs(), float(1 / count));
+  if (!divides)
+    return nullptr;
+  user->replaceAllUsesWith(ValueRange{sum.getResult()});
+  user->erase();
+  return poolCall(sum, mlir::exec::PoolKind::AvgForward, window);
+}
+
+} // namespace
+
+Operation *selectConvolution(Operation *op) {
+  if (auto forward = dyn_cast<mlir::dgc::ConvolutionOp>(op))
+    return convolutionCall(forward, mlir::exec::ConvKind::Forward);
+  if (auto data = dyn_cast<mlir::dgc::ConvolutionInputGradOp>(op))
+    return convolutionCall(data, mlir::exec::ConvKind::BackwardData);
+  if (auto weights = dyn_cast<mlir::dgc::ConvolutionWeightGradOp>(op))
+    return convolutionCall(weights, mlir::exec::ConvKind::BackwardWeights);
+  return nullptr;
+}
+
+Operation *selectPool(Operation *op) {
+  if (op->getNumResults() != 1 || !isa<mlir::dgc::ReduceWindowOp, mlir::dgc::MaxPoolGradOp>(op))
+    return nullptr;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type.getElementType().isF32() || type.getNumElements() == 0)
+    return nullptr;
+  if (auto grad = dyn_cast<mlir::dgc::MaxPoolGradOp>(op)) {
+    std::optional<Window> window = poolWindow(grad.getGeometry());
+    return window ? poolCall(op, mlir::exec::PoolKind::MaxBackward, *window) : nullptr;
+  }
+  auto pool = cast<mlir::dgc::ReduceWindowOp>(op);
+  std::optional<Window> window = poolWindow(pool.getGeometry());
+  if (!window) {
+    LDBG() << "the library has no such pool: " << *op;
+    return nullptr;
+  }
+  if (pool.getKind() == mlir::dgc::ReductionKind::Max)
+    return poolCall(op, mlir::exec::PoolKind::MaxForward, *window);
+  if (pool.getKind() == mlir::dgc::ReductionKind::Sum)
+    return averageOf(pool, *window);
+  return nullptr;
+}
+
+} // namespace dgc

@@ -1,0 +1,240 @@
+//===- FormKernels.cpp - dgc-form-kernels ---------------------------------===//
+
+#include "passes/kernel/Clusters.h"
+#include "passes/kernel/Passes.h"
+#include "dialects/dgc/DGC.h"
+#include "dialects/exec/Exec.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_FORMKERNELS
+#include "passes/kernel/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+
+namespace dgc {
+namespace {
+
+/// The interface of a kernel: what it reads and what others need of it.
+struct Boundary {
+  llvm::SetVector<Value> inputs;
+  SmallVector<Value> outputs;
+};
+
+Boundary boundaryOf(const Unit &unit) {
+  Boundary boundary;
+  llvm::SmallPtrSet<Operation *, 16> inside(unit.ops.begin(), unit.ops.end());
+  for (Operation *op : unit.ops) {
+    for (Value operand : op->getOperands())
+      if (Operation *def = operand.getDefiningOp(); !def || (!inside.contains(def) && !isSmallConstant(def)))
+        boundary.inputs.insert(operand);
+    for (Value result : op->getResults())
+      if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !inside.contains(user); }))
+        boundary.outputs.push_back(result);
+  }
+  return boundary;
+}
+
+/// Values of the unit that are computed from `value`; not looking behind results of the kernel when `stopAtOutputs`.
+llvm::SmallPtrSet<Operation *, 16> dependents(const Unit &unit, const Boundary &boundary, Value value, bool stopAtOutputs) {
+  llvm::SmallPtrSet<Operation *, 16> result;
+  llvm::SmallPtrSet<Value, 16> reached{value};
+  for (Operation *op : unit.ops) {
+    if (llvm::none_of(op->getOperands(), [&](Value operand) { return reached.contains(operand); }))
+      continue;
+    result.insert(op);
+    for (Value output : op->getResults())
+      if (!stopAtOutputs || !llvm::is_contained(boundary.outputs, output))
+        reached.insert(output);
+  }
+  return result;
+}
+
+/// May `output` be written over `input`, element by element? Everything computed from the input must be elementwise and of
+/// its shape, and not need the output itself.
+bool mayOverwrite(const Unit &unit, const Boundary &boundary, Value output, Value input) {
+  auto type = cast<RankedTensorType>(input.getType());
+  auto outType = cast<RankedTensorType>(output.getType());
+  if (type.getShape() != outType.getShape() || type.getElementType() != outType.getElementType())
+    return false;
+  auto readers = dependents(unit, boundary, input, /*stopAtOutputs=*/true);
+  auto behind = dependents(unit, boundary, output, /*stopAtOutputs=*/false);
+  if (!readers.contains(output.getDefiningOp()))
+    return false;
+  return llvm::all_of(readers, [&](Operation *op) {
+    return isa<mlir::dgc::ElementwiseOpInterface>(op) &&
+           cast<RankedTensorType>(op->getResult(0).getType()).getShape() == type.getShape() && !behind.contains(op);
+  });
+}
+
+/// Which operand each result takes over, or -1.
+struct Inplace {
+  SmallVector<int64_t> possible; // as far as the kernel is concerned
+  SmallVector<int64_t> wanted;   // by this launch: not what belongs to the caller
+};
+
+/// The old value of the same variable comes first, then what another op computed. Arguments of the function that are no
+/// variables, or other ones, are not the launch's to write to; the kernel could, so that equal kernels are equal.
+Inplace chooseInplace(const Unit &unit, const Boundary &boundary, func::FuncOp func) {
+  Inplace inplace;
+  inplace.possible.assign(boundary.outputs.size(), -1);
+  inplace.wanted = inplace.possible;
+  llvm::SmallDenseSet<int64_t> taken;
+  auto *ret = func.getBody().front().getTerminator();
+  auto stateOf = [&](Value output) -> Attribute {
+    for (OpOperand &use : output.getUses())
+      if (use.getOwner() == ret)
+        if (Attribute state = func.getResultAttr(use.getOperandNumber(), "dgc.state"))
+          return state;
+    return {};
+  };
+  enum Class { SameVariable, Computed, Other };
+  auto classOf = [&](Value output, Value input) {
+    auto argument = dyn_cast<BlockArgument>(input);
+    Attribute state = stateOf(output);
+    if (!argument)
+      return state ? Other : Computed;
+    return state && func.getArgAttr(argument.getArgNumber(), "dgc.state") == state ? SameVariable : Other;
+  };
+  for (Class wanted : {SameVariable, Computed, Other})
+    for (auto [o, output] : llvm::enumerate(boundary.outputs)) {
+      if (inplace.possible[o] >= 0)
+        continue;
+      for (auto [i, input] : llvm::enumerate(boundary.inputs)) {
+        if (taken.contains(i) || classOf(output, input) != wanted || !mayOverwrite(unit, boundary, output, input))
+          continue;
+        inplace.possible[o] = i;
+        if (wanted != Other)
+          inplace.wanted[o] = i;
+        taken.insert(i);
+        break;
+      }
+    }
+  return inplace;
+}
+
+bool isAny(ArrayRef<int64_t> inplace) {
+  return llvm::any_of(inplace, [](int64_t input) { return input >= 0; });
+}
+
+class KernelFormation {
+public:
+  explicit KernelFormation(ModuleOp module) : module(module) {}
+
+  void run(func::FuncOp func) {
+    Block &block = func.getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    SmallVector<Unit> units = clusterBlock(block);
+    Operation *end = block.getTerminator();
+    for (const Unit &unit : units) {
+      if (!unit.isKernel) {
+        unit.ops.front()->moveBefore(end);
+        continue;
+      }
+      // Units before have been replaced by launches, which the boundary must see.
+      Boundary boundary = boundaryOf(unit);
+      launch(unit, boundary, chooseInplace(unit, boundary, func), end);
+    }
+    // Constants that only kernels used.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+
+  unsigned launches = 0, kernels = 0;
+
+private:
+  ModuleOp kernelModule() {
+    if (auto existing = module.lookupSymbol<ModuleOp>("kernels"))
+      return existing;
+    auto created = ModuleOp::create(module.getLoc(), "kernels");
+    module.getBody()->push_back(created);
+    return created;
+  }
+
+  /// The kernel with the ops of a unit, without a place yet.
+  func::FuncOp outline(const Unit &unit, const Boundary &boundary, ArrayRef<int64_t> inplace, Location loc) {
+    OpBuilder builder(module.getContext());
+    auto type = builder.getFunctionType(llvm::map_to_vector(boundary.inputs, [](Value v) { return v.getType(); }),
+                                        llvm::map_to_vector(boundary.outputs, [](Value v) { return v.getType(); }));
+    auto func = func::FuncOp::create(loc, "k", type);
+    if (isAny(inplace))
+      func->setAttr("dgc.inplace", builder.getDenseI64ArrayAttr(inplace));
+    Block *block = func.addEntryBlock();
+    builder.setInsertionPointToEnd(block);
+    IRMapping mapping;
+    mapping.map(boundary.inputs.getArrayRef(), block->getArguments());
+    for (Operation *op : unit.ops) {
+      for (Value operand : op->getOperands())
+        if (!mapping.contains(operand))
+          builder.clone(*operand.getDefiningOp(), mapping); // a small constant
+      Operation *copy = builder.clone(*op, mapping);
+      copy->setDiscardableAttrs(DictionaryAttr::get(copy->getContext()));
+    }
+    func::ReturnOp::create(builder, loc,
+                           llvm::map_to_vector(boundary.outputs, [&](Value v) { return mapping.lookup(v); }));
+    return func;
+  }
+
+  /// The kernel as text, without names of places, to find equal ones.
+  static std::string textOf(func::FuncOp func) {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    func->print(stream, OpPrintingFlags().printGenericOpForm());
+    return text;
+  }
+
+  void launch(const Unit &unit, const Boundary &boundary, const Inplace &inplace, Operation *before) {
+    SmallVector<Location> locations = llvm::map_to_vector(unit.ops, [](Operation *op) { return op->getLoc(); });
+    Location loc = FusedLoc::get(module.getContext(), locations);
+    func::FuncOp func = outline(unit, boundary, inplace.possible, loc);
+    auto [it, isNew] = known.try_emplace(textOf(func));
+    if (isNew) {
+      ModuleOp home = kernelModule();
+      std::string name;
+      do
+        name = "k" + std::to_string(kernels++);
+      while (home.lookupSymbol(name));
+      func.setName(name);
+      home.push_back(func);
+      it->second = name;
+    } else {
+      func.erase();
+    }
+    ++launches;
+    OpBuilder builder(before);
+    auto callee = SymbolRefAttr::get(builder.getContext(), "kernels",
+                                     {FlatSymbolRefAttr::get(builder.getContext(), it->second)});
+    auto op = mlir::exec::LaunchOp::create(
+        builder, loc, llvm::map_to_vector(boundary.outputs, [](Value v) { return v.getType(); }), callee,
+        boundary.inputs.getArrayRef(), ValueRange(), isAny(inplace.wanted) ? builder.getDenseI64ArrayAttr(inplace.wanted) : DenseI64ArrayAttr());
+    for (auto [output, result] : llvm::zip_equal(SmallVector<Value>(boundary.outputs), op.getResults()))
+      output.replaceAllUsesWith(result);
+    for (Operation *inner : llvm::reverse(unit.ops))
+      inner->erase();
+  }
+
+  ModuleOp module;
+  llvm::StringMap<std::string> known;
+};
+
+struct FormKernels : impl::FormKernelsBase<FormKernels> {
+  void runOnOperation() override {
+    KernelFormation formation(getOperation());
+    SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp func : entries)
+      if (!func.isExternal())
+        formation.run(func);
+    launches = formation.launches;
+    kernels = formation.kernels;
+  }
+};
+
+} // namespace
+} // namespace dgc

@@ -1,0 +1,25 @@
+//===- LibraryCalls.h - ops that the device's library has --------------------===//
+
+#ifndef DGC_PASSES_KERNEL_LIBRARYCALLS_H
+#define DGC_PASSES_KERNEL_LIBRARYCALLS_H
+
+#include "dialects/dgc/DGC.h"
+#include "dialects/exec/Exec.h"
+
+namespace dgc {
+
+// Each replaces an op by a library call, which it returns; null, and nothing has changed, where the library has none.
+mlir::Operation *selectMatmul(mlir::Operation *op);
+mlir::Operation *selectConvolution(mlir::Operation *op);
+mlir::Operation *selectPool(mlir::Operation *op);
+
+/// Makes elementwise ops behind a product or a convolution part of the call, while nothing else needs the value before
+/// them. Returns how many.
+unsigned absorbUsers(mlir::Operation *call);
+
+/// Is every element of `value` this number?
+bool isSplat(mlir::Value value, double number);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_KERNEL_LIBRARYCALLS_H

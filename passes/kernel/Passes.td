@@ -1,0 +1,56 @@
+#ifndef DGC_PASSES_KERNEL_TD
+#define DGC_PASSES_KERNEL_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
+  let summary = "compute products, convolutions and pools by the device's library";
+  let description = [{
+    Input: functions in dgc ops on local tensors. Output: `exec.matmul`, `exec.convolution` and `exec.pool` for the f32 ops
+    that the library has: products whose operands are matrices, or transposed ones, once neighbouring dimensions are
+    taken together; convolutions without input dilation; max and average pools over the spatial dimensions, and the
+    gradients of these. Other element types and layouts are left to generated kernels.
+
+    A bias, and then relu, tanh, sigmoid or the addition of a tensor, become part of the call when nothing else needs
+    the value before them. `x > 0` is asked of relu(x) where there is one, so that the gradient of relu needs only that.
+
+    ```mlir
+    %0 = dgc.dot_general %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32>
+    // becomes
+    %0 = exec.matmul %x, %w : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect"];
+  let statistics = [
+    Statistic<"calls", "calls", "Library calls">,
+    Statistic<"postOps", "post-ops", "Biases and post ops that became part of a call">,
+  ];
+}
+
+def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "fuse dgc ops into kernels and outline these";
+  let description = [{
+    Input: functions on local tensors in dgc ops, library calls and collectives. Output: what is left of the dgc ops are
+    `dgc.reshape` (free) and large constants; all others are in functions of the nested module `@kernels`, called by
+    `exec.launch`. Equal kernels are there once.
+
+    A kernel is a set of ops without a way out of it and back in. Fused are elementwise chains with what they
+    broadcast, reductions along rows with everything before and behind them, reductions over rows with the
+    elementwise ops before them, small computations of any form, and the independent updates of all variables. A result
+    may take over the memory of an operand (`inplace`) when the kernel reads that only element by element for it.
+
+    ```mlir
+    %0 = dgc.multiply %a, %b : tensor<8xf32>
+    %1 = dgc.add %0, %c : tensor<8xf32>
+    // becomes
+    %1 = exec.launch @kernels::@k0(%a, %b, %c) {inplace = array<i64: 0>} : (..) -> tensor<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect", "::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"launches", "launches", "Launches of kernels">,
+    Statistic<"kernels", "kernels", "Different kernels">,
+  ];
+}
+
+#endif // DGC_PASSES_KERNEL_TD

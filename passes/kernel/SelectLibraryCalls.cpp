@@ -1,0 +1,213 @@
+//===- SelectLibraryCalls.cpp - dgc-select-library-calls ------------------===//
+
+#include "passes/kernel/LibraryCalls.h"
+#include "passes/kernel/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_SELECTLIBRARYCALLS
+#include "passes/kernel/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+
+namespace dgc {
+
+bool isSplat(Value value, double number) {
+  DenseElementsAttr constant;
+  if (auto broadcast = value.getDefiningOp<mlir::dgc::BroadcastInDimOp>())
+    return isSplat(broadcast.getOperand(), number);
+  return matchPattern(value, m_Constant(&constant)) && constant.isSplat() && isa<FloatType>(constant.getElementType()) &&
+         constant.getSplatValue<APFloat>().convertToDouble() == number;
+}
+
+/// x when `op` is maximum(x, 0).
+static Value reluOperand(Operation *op) {
+  auto maximum = dyn_cast<mlir::dgc::MaximumOp>(op);
+  if (!maximum)
+    return {};
+  if (isSplat(maximum.getRhs(), 0))
+    return maximum.getLhs();
+  return isSplat(maximum.getLhs(), 0) ? maximum.getRhs() : Value();
+}
+
+/// Lets comparisons x > 0 look at relu(x) instead, which holds the same: then x may be needed nowhere else.
+static void compareBehindRelu(func::FuncOp func) {
+  func.walk([&](mlir::dgc::MaximumOp maximum) {
+    Value operand = reluOperand(maximum);
+    if (!operand)
+      return;
+    for (OpOperand &use : llvm::make_early_inc_range(operand.getUses())) {
+      auto compare = dyn_cast<mlir::dgc::CompareOp>(use.getOwner());
+      if (!compare || compare->getBlock() != maximum->getBlock())
+        continue;
+      auto direction = compare.getComparisonDirection();
+      bool positive = (direction == mlir::dgc::ComparisonDirection::GT && use.getOperandNumber() == 0 && isSplat(compare.getRhs(), 0)) ||
+                      (direction == mlir::dgc::ComparisonDirection::LT && use.getOperandNumber() == 1 && isSplat(compare.getLhs(), 0));
+      if (!positive)
+        continue;
+      if (compare->isBeforeInBlock(maximum)) {
+        // The comparison can wait, if the value is there by then.
+        if (llvm::any_of(compare->getUsers(), [&](Operation *user) { return user->isBeforeInBlock(maximum); }))
+          continue;
+        compare->moveAfter(maximum);
+      }
+      use.set(maximum.getResult());
+    }
+  });
+}
+
+namespace {
+
+struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
+  void runOnOperation() override {
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
+      compareBehindRelu(func);
+      SmallVector<Operation *> ops;
+      func.walk([&](Operation *op) { ops.push_back(op); });
+      SmallVector<Operation *> selected;
+      for (Operation *op : ops) {
+        Operation *call = selectMatmul(op);
+        if (!call)
+          call = selectConvolution(op);
+        if (!call)
+          call = selectPool(op);
+        if (call)
+          selected.push_back(call);
+      }
+      calls += selected.size();
+      for (Operation *call : selected)
+        postOps += absorbUsers(call);
+    }
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What follows a call
+//===----------------------------------------------------------------------===//
+
+/// The only user of the call's value. Reshapes of it are looked through when they keep the last dimension, and so the
+/// output channels.
+static Operation *onlyUser(Value value) { return value.hasOneUse() ? *value.getUsers().begin() : nullptr; }
+
+/// The vector that `value` repeats along all dimensions but the last one.
+static Value repeatedVector(Value value) {
+  auto broadcast = value.getDefiningOp<mlir::dgc::BroadcastInDimOp>();
+  auto type = cast<RankedTensorType>(value.getType());
+  if (!broadcast)
+    return {};
+  auto from = cast<RankedTensorType>(broadcast.getOperand().getType());
+  if (from.getRank() == 1 && broadcast.getBroadcastDimensions()[0] == type.getRank() - 1 &&
+      from.getDimSize(0) == type.getShape().back())
+    return broadcast.getOperand();
+  return {};
+}
+
+namespace {
+
+/// A library call that takes bias and post ops, being built up.
+class Absorber {
+public:
+  explicit Absorber(Operation *call) : call(call), builder(call->getContext()) {}
+
+  unsigned run() {
+    unsigned count = 0;
+    while (step())
+      ++count;
+    if (count)
+      rebuild();
+    return count;
+  }
+
+private:
+  /// Takes the only user of the value in, if it can be a part of the call.
+  bool step() {
+    Value value = last ? last->getResult(0) : call->getResult(0);
+    Operation *user = onlyUser(value);
+    if (!user || user->getBlock() != call->getBlock() || user->getNumResults() != 1 ||
+        user->getResult(0).getType() != value.getType())
+      return false;
+    if (auto add = dyn_cast<mlir::dgc::AddOp>(user)) {
+      Value other = add.getLhs() == value ? add.getRhs() : add.getLhs();
+      if (other == value)
+        return false;
+      Value vector = repeatedVector(other);
+      if (vector && !bias && postOps.empty()) {
+        bias = vector;
+      } else if (vector) {
+        return false;
+      } else {
+        args.push_back(other);
+        postOps.push_back(postOp(mlir::exec::PostOpKind::Add, args.size() - 1));
+      }
+      return accept(user);
+    }
+    if (reluOperand(user) == value)
+      return accept(user, mlir::exec::PostOpKind::Relu);
+    if (isa<mlir::dgc::TanhOp>(user))
+      return accept(user, mlir::exec::PostOpKind::Tanh);
+    if (isa<mlir::dgc::LogisticOp>(user))
+      return accept(user, mlir::exec::PostOpKind::Sigmoid);
+    return false;
+  }
+
+  Attribute postOp(mlir::exec::PostOpKind kind, int64_t arg) {
+    return mlir::exec::PostOpAttr::get(builder.getContext(), kind, arg);
+  }
+  bool accept(Operation *user, mlir::exec::PostOpKind kind) {
+    postOps.push_back(postOp(kind, -1));
+    return accept(user);
+  }
+  bool accept(Operation *user) {
+    absorbed.push_back(user);
+    last = user;
+    return true;
+  }
+
+  /// The call with all that was taken in, at the place of the last op, where all of it is known.
+  void rebuild() {
+    builder.setInsertionPoint(last);
+    SmallVector<Location> locations{call->getLoc()};
+    for (Operation *op : absorbed)
+      locations.push_back(op->getLoc());
+    Location loc = FusedLoc::get(builder.getContext(), locations);
+    ArrayAttr posts = postOps.empty() ? ArrayAttr() : builder.getArrayAttr(postOps);
+    Value result;
+    if (auto matmul = dyn_cast<mlir::exec::MatmulOp>(call))
+      result = mlir::exec::MatmulOp::create(builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias, args,
+                                            ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(), posts)
+                   .getResult(0);
+    else if (auto conv = dyn_cast<mlir::exec::ConvolutionOp>(call))
+      result = mlir::exec::ConvolutionOp::create(builder, loc, call->getResultTypes(), conv.getKind(), conv.getLhs(),
+                                                 conv.getRhs(), bias, args, ValueRange(), conv.getStrides(),
+                                                 conv.getPadLow(), conv.getPadHigh(), conv.getDilation(),
+                                                 conv.getGroups(), posts)
+                   .getResult(0);
+    last->getResult(0).replaceAllUsesWith(result);
+    for (Operation *op : llvm::reverse(absorbed))
+      op->erase();
+    call->erase();
+  }
+
+  Operation *call, *last = nullptr;
+  OpBuilder builder;
+  Value bias;
+  SmallVector<Value> args;
+  SmallVector<Attribute> postOps;
+  SmallVector<Operation *> absorbed;
+};
+
+} // namespace
+
+unsigned absorbUsers(Operation *call) {
+  if (auto conv = dyn_cast<mlir::exec::ConvolutionOp>(call); conv && conv.getKind() != mlir::exec::ConvKind::Forward)
+    return 0;
+  if (!isa<mlir::exec::MatmulOp, mlir::exec::ConvolutionOp>(call))
+    return 0;
+  return Absorber(call).run();
+}
+
+} // namespace dgc

@@ -1,0 +1,87 @@
+// RUN: dgc-opt %s -split-input-file -dgc-lower-kernels-to-linalg -dgc-lower-kernels-to-loops | FileCheck %s
+
+// One loop over all elements, whatever the rank; the value in between is not stored. Work is split into parts of 4096
+// elements.
+
+// CHECK-LABEL: func.func private @chain_body
+// CHECK-SAME:    (%[[A:.+]]: !llvm.ptr {llvm.noalias{{.*}}}, %[[B:.+]]: !llvm.ptr {llvm.noalias{{.*}}}, %[[R:.+]]: !llvm.ptr {llvm.noalias{{.*}}}, %[[BEGIN:.+]]: i64, %[[END:.+]]: i64)
+// CHECK:         scf.for
+// CHECK-COUNT-2:   llvm.load
+// CHECK:           arith.mulf
+// CHECK:           math.tanh
+// CHECK:           llvm.store
+// CHECK-NOT:     scf.for
+// CHECK:       llvm.func @chain(
+// CHECK-SAME:    dgc.extent = 8 : i64
+func.func @chain(%a: tensor<64x512xf32>, %b: tensor<64x512xf32>) -> tensor<64x512xf32> {
+  %0 = dgc.multiply %a, %b : tensor<64x512xf32>
+  %1 = dgc.tanh %0 : tensor<64x512xf32>
+  return %1 : tensor<64x512xf32>
+}
+
+// -----
+
+// Softmax: one loop over rows with three loops over columns; only exp is kept, for one row.
+
+// CHECK-LABEL: func.func private @softmax_body
+// CHECK:         %[[ROW:.+]] = llvm.alloca
+// CHECK:         scf.for
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK:             arith.maximumf
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK:             math.exp
+// CHECK:             arith.addf {{.*}} fastmath<reassoc,contract>
+// CHECK:             llvm.store
+// CHECK:           scf.for
+// CHECK-NOT:         math.exp
+// CHECK:             arith.divf
+// CHECK:       llvm.func @softmax(
+// CHECK-SAME:    dgc.extent = 64 : i64
+func.func @softmax(%a: tensor<64x1024xf32>) -> tensor<64x1024xf32> {
+  %m = dgc.reduce max %a dims [1] : tensor<64x1024xf32>
+  %mb = dgc.broadcast_in_dim %m dims [0] to [64, 1024] : tensor<64xf32>
+  %d = dgc.subtract %a, %mb : tensor<64x1024xf32>
+  %e = dgc.exponential %d : tensor<64x1024xf32>
+  %s = dgc.reduce sum %e dims [1] : tensor<64x1024xf32>
+  %sb = dgc.broadcast_in_dim %s dims [0] to [64, 1024] : tensor<64xf32>
+  %r = dgc.divide %e, %sb : tensor<64x1024xf32>
+  return %r : tensor<64x1024xf32>
+}
+
+// -----
+
+// A sum over rows runs over memory in its own order and adds to the result; the product that it adds up is stored in the
+// same loop. It is split by columns.
+
+// CHECK-LABEL: func.func private @columns_body
+// CHECK:         scf.for
+// CHECK:           llvm.store
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             arith.mulf
+// CHECK:             arith.addf
+// CHECK-COUNT-2:     llvm.store
+// CHECK-NOT:     scf.for
+// CHECK:       llvm.func @columns(
+// CHECK-SAME:    dgc.extent = 8 : i64
+func.func @columns(%a: tensor<64x512xf32>, %b: tensor<64x512xf32>) -> (tensor<64x512xf32>, tensor<512xf32>) {
+  %0 = dgc.multiply %a, %b : tensor<64x512xf32>
+  %1 = dgc.reduce sum %0 dims [0] : tensor<64x512xf32>
+  return %0, %1 : tensor<64x512xf32>, tensor<512xf32>
+}
+
+// -----
+
+// Independent updates are parts of one extent; what is updated in place is not marked as having no alias.
+
+// CHECK-LABEL: func.func private @update_body
+// CHECK-SAME:    (%{{.+}}: !llvm.ptr {llvm.nocapture}, %{{.+}}: !llvm.ptr {llvm.noalias, llvm.nocapture, llvm.readonly}
+// CHECK-COUNT-2: scf.for
+// CHECK:       llvm.func @update(
+// CHECK-SAME:    dgc.extent = 9 : i64
+func.func @update(%w: tensor<64x512xf32>, %gw: tensor<64x512xf32>, %b: tensor<512xf32>, %gb: tensor<512xf32>)
+    -> (tensor<64x512xf32>, tensor<512xf32>) attributes {dgc.inplace = array<i64: 0, 2>} {
+  %0 = dgc.subtract %w, %gw : tensor<64x512xf32>
+  %1 = dgc.subtract %b, %gb : tensor<512xf32>
+  return %0, %1 : tensor<64x512xf32>, tensor<512xf32>
+}

@@ -1,0 +1,129 @@
+// RUN: dgc-opt %s -split-input-file -dgc-form-kernels | FileCheck %s
+
+// An elementwise chain becomes one kernel, small constants and all; a dead op is left behind.
+
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME:    (%[[A:.+]]: tensor<8xf32>, %[[B:.+]]: tensor<8xf32>)
+// CHECK-NEXT:    %[[R:.+]] = exec.launch @kernels::@k0(%[[A]], %[[B]]) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT:    return %[[R]]
+// CHECK:       module @kernels
+// CHECK-NEXT:    func.func @k0(%[[X:.+]]: tensor<8xf32>, %[[Y:.+]]: tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT:      %[[M:.+]] = dgc.multiply %[[X]], %[[Y]]
+// CHECK-NEXT:      %[[C:.+]] = dgc.constant
+// CHECK-NEXT:      %[[S:.+]] = dgc.add %[[M]], %[[C]]
+// CHECK-NEXT:      return %[[S]]
+func.func @chain(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  %c = dgc.constant dense<2.0> : tensor<8xf32>
+  %0 = dgc.multiply %a, %b : tensor<8xf32>
+  %dead = dgc.subtract %a, %b : tensor<8xf32>
+  %1 = dgc.add %0, %c : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+// What a library computes stays between the kernels; equal kernels are there once.
+
+// CHECK-LABEL: func.func @around
+// CHECK-NEXT:    %[[X:.+]] = exec.launch @kernels::@k0
+// CHECK-NEXT:    %[[M:.+]] = exec.matmul %[[X]], %{{.+}}
+// CHECK-NEXT:    %[[Y:.+]] = exec.launch @kernels::@k0(%[[M]])
+// CHECK-NEXT:    return %[[Y]]
+// CHECK:       func.func @k0
+// CHECK-NOT:   func.func @k1
+func.func @around(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %0 = dgc.tanh %a : tensor<256x256xf32>
+  %1 = exec.matmul %0, %b : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
+  %2 = dgc.tanh %1 : tensor<256x256xf32>
+  return %2 : tensor<256x256xf32>
+}
+
+// -----
+
+// %2 needs %0 and, through the product, %1: one kernel of all three would need its own result.
+
+// CHECK-LABEL: func.func @cycle
+// CHECK-NEXT:    %[[X:.+]] = exec.launch
+// CHECK-NEXT:    %[[M:.+]] = exec.matmul %[[X]], %[[X]]
+// CHECK-NEXT:    %[[Y:.+]] = exec.launch {{.*}}(%[[X]], %[[M]])
+func.func @cycle(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = dgc.tanh %a : tensor<8x8xf32>
+  %1 = exec.matmul %0, %0 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  %2 = dgc.add %0, %1 : tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+
+// -----
+
+// The updates of two variables of different shapes are one launch, each in place.
+
+// CHECK-LABEL: func.func @update
+// CHECK-NEXT:    %[[R:.+]]:2 = exec.launch @kernels::@k0(%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}) {inplace = array<i64: [[W:[0-9]]], [[B:[0-9]]]>}
+// CHECK-NEXT:    return %[[R]]#0, %[[R]]#1
+// CHECK:       func.func @k0{{.*}} attributes {dgc.inplace = array<i64: [[W]], [[B]]>}
+func.func @update(%w: tensor<512x512xf32> {dgc.state = @w}, %b: tensor<512xf32> {dgc.state = @b}, %gw: tensor<512x512xf32>,
+                  %gb: tensor<512xf32>)
+    -> (tensor<512x512xf32> {dgc.state = @w}, tensor<512xf32> {dgc.state = @b}) {
+  %0 = dgc.subtract %w, %gw : tensor<512x512xf32>
+  %1 = dgc.subtract %b, %gb : tensor<512xf32>
+  return %0, %1 : tensor<512x512xf32>, tensor<512xf32>
+}
+
+// -----
+
+// A sum over rows, as of a bias gradient, is fused with the elementwise op before it, whose result is needed as well. The
+// sum of all elements is not ready before the last row: what uses it elementwise is another kernel.
+
+// CHECK-LABEL: func.func @columns
+// CHECK-NEXT:    %[[D:.+]]:2 = exec.launch @kernels::@k0
+// CHECK-NEXT:    %[[M:.+]] = exec.matmul
+// CHECK-NEXT:    return
+func.func @columns(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512xf32>) {
+  %0 = dgc.multiply %a, %b : tensor<512x512xf32>
+  %1 = dgc.reduce sum %0 dims [0] : tensor<512x512xf32>
+  %2 = exec.matmul %0, %b : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
+  return %2, %1 : tensor<512x512xf32>, tensor<512xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @whole
+// CHECK-NEXT:    %[[S:.+]] = exec.launch @kernels::@k0(%[[A:.+]]) : (tensor<512x512xf32>) -> tensor<f32>
+// CHECK-NEXT:    %[[R:.+]] = exec.launch @kernels::@k1(%[[S]], %[[A]]) : (tensor<f32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+func.func @whole(%a: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %0 = dgc.reduce sum %a dims [0, 1] : tensor<512x512xf32>
+  %1 = dgc.broadcast_in_dim %0 dims [] to [512, 512] : tensor<f32>
+  %2 = dgc.divide %a, %1 : tensor<512x512xf32>
+  return %2 : tensor<512x512xf32>
+}
+
+// -----
+
+// Softmax is one kernel: reductions along rows, and what uses them in the same rows.
+
+// CHECK-LABEL: func.func @softmax
+// CHECK-NEXT:    %[[R:.+]] = exec.launch @kernels::@k0(%{{.+}}) : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
+// CHECK-NEXT:    return %[[R]]
+func.func @softmax(%a: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
+  %m = dgc.reduce max %a dims [1] : tensor<512x1024xf32>
+  %mb = dgc.broadcast_in_dim %m dims [0] to [512, 1024] : tensor<512xf32>
+  %d = dgc.subtract %a, %mb : tensor<512x1024xf32>
+  %e = dgc.exponential %d : tensor<512x1024xf32>
+  %s = dgc.reduce sum %e dims [1] : tensor<512x1024xf32>
+  %sb = dgc.broadcast_in_dim %s dims [0] to [512, 1024] : tensor<512xf32>
+  %r = dgc.divide %e, %sb : tensor<512x1024xf32>
+  return %r : tensor<512x1024xf32>
+}
+
+// -----
+
+// Nothing to do: a reshape is free, and there is no module of kernels.
+
+// CHECK-LABEL: func.func @nothing
+// CHECK-NEXT:    %[[R:.+]] = dgc.reshape
+// CHECK-NEXT:    return %[[R]]
+// CHECK-NOT:   module @kernels
+func.func @nothing(%a: tensor<4x8xf32>) -> tensor<32xf32> {
+  %0 = dgc.reshape %a to [32] : tensor<4x8xf32>
+  return %0 : tensor<32xf32>
+}

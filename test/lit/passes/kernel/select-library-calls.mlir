@@ -1,0 +1,120 @@
+// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls -canonicalize | FileCheck %s
+
+// A dense layer with relu is one call. Its gradient compares the value behind relu, as the one before is not there.
+
+// CHECK-LABEL: func.func @dense
+// CHECK-SAME:    (%[[X:.+]]: tensor<8x4xf32>, %[[W:.+]]: tensor<4x5xf32>, %[[B:.+]]: tensor<5xf32>)
+// CHECK:         %[[Y:.+]] = exec.matmul %[[X]], %[[W]] bias(%[[B]] : tensor<5xf32>) post_ops [#exec.post_op<relu>]
+// CHECK:         dgc.compare gt %[[Y]], %{{.+}}
+func.func @dense(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>) -> (tensor<8x5xf32>, tensor<8x5xi1>) {
+  %zero = dgc.constant dense<0.0> : tensor<8x5xf32>
+  %0 = dgc.dot_general %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32>
+  %1 = dgc.broadcast_in_dim %b dims [1] to [8, 5] : tensor<5xf32>
+  %2 = dgc.add %0, %1 : tensor<8x5xf32>
+  %3 = dgc.maximum %2, %zero : tensor<8x5xf32>
+  %4 = dgc.compare gt %2, %zero : tensor<8x5xf32>
+  return %3, %4 : tensor<8x5xf32>, tensor<8x5xi1>
+}
+
+// -----
+
+// The two products of its gradient take transposed operands as they are stored.
+
+// CHECK-LABEL: func.func @transposed
+// CHECK-SAME:    (%[[X:.+]]: tensor<8x4xf32>, %[[W:.+]]: tensor<4x5xf32>, %[[D:.+]]: tensor<8x5xf32>)
+// CHECK:         exec.matmul %[[X]], %[[D]] {transpose_a} : tensor<8x4xf32>, tensor<8x5xf32> -> tensor<4x5xf32>
+// CHECK:         exec.matmul %[[D]], %[[W]] {transpose_b} : tensor<8x5xf32>, tensor<4x5xf32> -> tensor<8x4xf32>
+// CHECK:         exec.matmul %[[D]], %[[W]] {transpose_b} : tensor<8x5xf32>, tensor<4x5xf32> -> tensor<8x4xf32>
+// CHECK-NOT:     dgc.transpose
+func.func @transposed(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>, %d: tensor<8x5xf32>)
+    -> (tensor<4x5xf32>, tensor<8x4xf32>, tensor<8x4xf32>) {
+  %0 = dgc.dot_general %x, %d contract [0] x [0] : tensor<8x4xf32>, tensor<8x5xf32>
+  %1 = dgc.dot_general %d, %w contract [1] x [1] : tensor<8x5xf32>, tensor<4x5xf32>
+  %t = dgc.transpose %w permutation [1, 0] : tensor<4x5xf32>
+  %2 = dgc.dot_general %d, %t contract [1] x [0] : tensor<8x5xf32>, tensor<5x4xf32>
+  return %0, %1, %2 : tensor<4x5xf32>, tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Neighbouring dimensions are taken together; batch dimensions stay.
+
+// CHECK-LABEL: func.func @grouped
+// CHECK:         exec.matmul %{{.+}}, %{{.+}} : tensor<2x12x8xf32>, tensor<2x8x5xf32> -> tensor<2x12x5xf32>
+// CHECK:         dgc.reshape %{{.+}} to [2, 3, 4, 5]
+func.func @grouped(%x: tensor<2x3x4x8xf32>, %w: tensor<2x8x5xf32>) -> tensor<2x3x4x5xf32> {
+  %0 = dgc.dot_general %x, %w batch [0] x [0] contract [3] x [1] : tensor<2x3x4x8xf32>, tensor<2x8x5xf32>
+  return %0 : tensor<2x3x4x5xf32>
+}
+
+// -----
+
+// Not the library's: f64, integers, and rows and columns that are interleaved. The value before relu is needed: no post op.
+
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-3: dgc.dot_general
+// CHECK:         exec.matmul %{{.+}}, %{{.+}} :
+// CHECK:         dgc.maximum
+func.func @others(%a: tensor<8x4xf64>, %b: tensor<8x4xi32>, %c: tensor<8x4x3xf32>, %d: tensor<4x4xf32>)
+    -> (tensor<8x8xf64>, tensor<8x8xi32>, tensor<8x3x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %zero = dgc.constant dense<0.0> : tensor<4x4xf32>
+  %0 = dgc.dot_general %a, %a contract [1] x [1] : tensor<8x4xf64>
+  %1 = dgc.dot_general %b, %b contract [1] x [1] : tensor<8x4xi32>
+  %2 = dgc.dot_general %c, %d contract [1] x [0] : tensor<8x4x3xf32>, tensor<4x4xf32>
+  %3 = dgc.dot_general %d, %d contract [1] x [0] : tensor<4x4xf32>
+  %4 = dgc.maximum %3, %zero : tensor<4x4xf32>
+  return %0, %1, %2, %3, %4 : tensor<8x8xf64>, tensor<8x8xi32>, tensor<8x3x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// A convolution with bias and relu, a max pool, and their gradients; the bias gradient comes with that of the weights.
+
+// CHECK-LABEL: func.func @convolution
+// CHECK:         exec.convolution forward %{{.+}}, %{{.+}} bias(%{{.+}} : tensor<32xf32>) strides [1, 1] padding [0, 0] [0, 0] dilation [1, 1] post_ops [#exec.post_op<relu>]
+// CHECK:         exec.pool max_forward(%{{.+}}) window [2, 2] strides [2, 2]
+// CHECK:         exec.pool max_backward(%{{.+}}, %{{.+}}) window [2, 2] strides [2, 2]
+// CHECK:         exec.convolution backward_weights %{{.+}}, %{{.+}} -> tensor<3x3x1x32xf32>, tensor<32xf32>
+// CHECK:         exec.convolution backward_data
+// CHECK-NOT:     dgc.reduce
+func.func @convolution(%x: tensor<8x28x28x1xf32>, %w: tensor<3x3x1x32xf32>, %b: tensor<32xf32>, %d: tensor<8x13x13x32xf32>)
+    -> (tensor<8x13x13x32xf32>, tensor<3x3x1x32xf32>, tensor<32xf32>, tensor<8x28x28x1xf32>) {
+  %zero = dgc.constant dense<0.0> : tensor<8x26x26x32xf32>
+  %0 = dgc.convolution %x, %w : tensor<8x28x28x1xf32>, tensor<3x3x1x32xf32>
+  %1 = dgc.broadcast_in_dim %b dims [3] to [8, 26, 26, 32] : tensor<32xf32>
+  %2 = dgc.add %0, %1 : tensor<8x26x26x32xf32>
+  %3 = dgc.maximum %2, %zero : tensor<8x26x26x32xf32>
+  %4 = dgc.reduce_window max %3 window [1, 2, 2, 1] strides [1, 2, 2, 1] : tensor<8x26x26x32xf32>
+  %5 = dgc.max_pool_grad %3, %d window [1, 2, 2, 1] strides [1, 2, 2, 1] : tensor<8x26x26x32xf32>, tensor<8x13x13x32xf32>
+  %6 = dgc.convolution_weight_grad %x, %5 kernel_size [3, 3] : tensor<8x28x28x1xf32>, tensor<8x26x26x32xf32>
+  %7 = dgc.reduce sum %5 dims [0, 1, 2] : tensor<8x26x26x32xf32>
+  %8 = dgc.convolution_input_grad %5, %w input_size [28, 28] : tensor<8x26x26x32xf32>, tensor<3x3x1x32xf32>
+  return %4, %6, %7, %8 : tensor<8x13x13x32xf32>, tensor<3x3x1x32xf32>, tensor<32xf32>, tensor<8x28x28x1xf32>
+}
+
+// -----
+
+// The library dilates no input, and pools no channels.
+
+// CHECK-LABEL: func.func @unsupported
+// CHECK-NOT:     exec.
+// CHECK:         return
+func.func @unsupported(%x: tensor<8x9x9x2xf32>, %w: tensor<3x3x2x4xf32>) -> (tensor<8x15x15x4xf32>, tensor<8x9x9x1xf32>) {
+  %0 = dgc.convolution %x, %w lhs_dilation [2, 2] : tensor<8x9x9x2xf32>, tensor<3x3x2x4xf32>
+  %1 = dgc.reduce_window max %x window [1, 1, 1, 2] : tensor<8x9x9x2xf32>
+  return %0, %1 : tensor<8x15x15x4xf32>, tensor<8x9x9x1xf32>
+}
+
+// -----
+
+// An average pool is a sum over windows and a division.
+
+// CHECK-LABEL: func.func @average
+// CHECK-NEXT:    %[[P:.+]] = exec.pool avg_forward(%{{.+}}) window [2, 2] strides [2, 2] padding [0, 0] [0, 0] {count_include_pad}
+// CHECK-NEXT:    return %[[P]]
+func.func @average(%x: tensor<8x4x4x3xf32>) -> tensor<8x2x2x3xf32> {
+  %four = dgc.constant dense<4.0> : tensor<8x2x2x3xf32>
+  %0 = dgc.reduce_window sum %x window [1, 2, 2, 1] strides [1, 2, 2, 1] : tensor<8x4x4x3xf32>
+  %1 = dgc.divide %0, %four : tensor<8x2x2x3xf32>
+  return %1 : tensor<8x2x2x3xf32>
+}
