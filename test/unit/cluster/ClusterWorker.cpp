@@ -4,7 +4,7 @@
 //
 //   cluster_worker --nproc N | --rank R --world-size W --coordinator A
 //     [--steps N] [--step-us N]     length of a step's "computation"
-//     [--fail-at STEP:RANK] [--exit-at STEP:RANK] [--digest TEXT]
+//     [--fail-at STEP:RANK] [--exit-at STEP:RANK] [--stop-at STEP:RANK] [--digest TEXT]
 //     [--hang-on-abort] [--join-timeout S] [--transport NAME] [--insecure]
 #include "runtime/base/ExitCode.h"
 #include "runtime/cluster/Cluster.h"
@@ -62,6 +62,8 @@ absl::Status steps(Cluster &cluster) {
       data[i] = static_cast<float>(t.rank() + 1) * static_cast<float>(step);
     if (here("exit-at", step, t.rank()))
       _exit(9);
+    if (here("stop-at", step, t.rank()))
+      sleep(1000);
     if (here("fail-at", step, t.rank()))
       return withExitCode(absl::DataLossError("the data file is damaged"), ExitCode::BadData);
     std::this_thread::sleep_for(std::chrono::microseconds(number("step-us", 0)));
