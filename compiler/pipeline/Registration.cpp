@@ -8,6 +8,7 @@
 #include "passes/autodiff/Passes.h"
 #include "passes/kernel/Passes.h"
 #include "passes/memory/Passes.h"
+#include "passes/model/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/strategy/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,6 +37,7 @@ void dgc::registerAllPasses() {
   registerCodegenCPUPipelines();
   registerKernelPasses();
   registerMemoryPasses();
+  registerModelPasses();
   registerShardingPasses();
   registerStrategyPasses();
   mlir::registerCanonicalizerPass();

@@ -4,5 +4,6 @@
 #define DGC_ATTRS_TD
 
 include "dialects/dgc/Enums.td"
+include "dialects/dgc/ModelAttrs.td"
 
 #endif // DGC_ATTRS_TD

@@ -1,10 +1,18 @@
 // All ops of the dgc dialect, one family a file, sorted. A family is built because it is listed here.
 
+include "dialects/dgc/ActivationOps.td"
 include "dialects/dgc/ConstantOps.td"
 include "dialects/dgc/ContractionOps.td"
 include "dialects/dgc/ConvolutionOps.td"
+include "dialects/dgc/DropoutOps.td"
 include "dialects/dgc/ElementwiseOps.td"
 include "dialects/dgc/GradientOps.td"
+include "dialects/dgc/ImageOps.td"
+include "dialects/dgc/LayerOps.td"
+include "dialects/dgc/LossOps.td"
+include "dialects/dgc/ModelOps.td"
+include "dialects/dgc/NormalizationOps.td"
+include "dialects/dgc/OptimizerOps.td"
 include "dialects/dgc/RandomOps.td"
 include "dialects/dgc/ReductionOps.td"
 include "dialects/dgc/ShapeOps.td"

@@ -1,0 +1,173 @@
+// Activations.
+
+#include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/CompositeBuilder.h"
+#include <cmath>
+#include <numbers>
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+#define GET_OP_CLASSES
+#include "dialects/dgc/ActivationOps.cpp.inc"
+
+namespace mlir::dgc {
+void registerActivationOps(DGCDialect &dialect) {
+  dialect.registerFamily<
+#define GET_OP_LIST
+#include "dialects/dgc/ActivationOps.cpp.inc"
+      >();
+}
+} // namespace mlir::dgc
+
+static RankedTensorType typeOf(Value value) { return withoutEncoding(cast<RankedTensorType>(value.getType())); }
+
+//===----------------------------------------------------------------------===//
+// ReluOp, SigmoidOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReluOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(typeOf(adaptor.getInput()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> ReluOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  return SmallVector<Value>{b.maximum(getInput(), b.splat(0, getInput()))};
+}
+
+// Looks at the result, which is above 0 where the input is: the input need not be kept.
+SmallVector<Value> ReluOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &) {
+  CompositeBuilder b(builder, getLoc());
+  Value zero = b.splat(0, getResult());
+  return {b.select(b.compare(ComparisonDirection::GT, getResult(), zero), gradients[0], zero)};
+}
+
+LogicalResult SigmoidOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(typeOf(adaptor.getInput()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> SigmoidOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  return SmallVector<Value>{b.logistic(getInput())};
+}
+
+//===----------------------------------------------------------------------===//
+// GeluOp
+//===----------------------------------------------------------------------===//
+
+static constexpr double cubic = 0.044715;
+static const double root2OverPi = std::sqrt(2 / std::numbers::pi);
+
+/// The share of x that gelu lets through: (1 + erf(x / sqrt 2)) / 2 or its approximation.
+static Value geluGate(CompositeBuilder &b, Value x, bool approximate) {
+  Value bend;
+  if (approximate) {
+    // tanh(sqrt(2 / pi) * x * (1 + 0.044715 x^2))
+    Value inner = b.multiply(x, b.plus(b.multiply(b.multiply(x, x), cubic), 1));
+    bend = b.tanh(b.multiply(inner, root2OverPi));
+  } else {
+    bend = b.erf(b.multiply(x, std::numbers::sqrt2 / 2));
+  }
+  return b.plus(b.multiply(bend, 0.5), 0.5);
+}
+
+LogicalResult GeluOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(typeOf(adaptor.getInput()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> GeluOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput());
+  Value x = b.convert(getInput(), computeType(element));
+  return SmallVector<Value>{b.convert(b.multiply(x, geluGate(b, x, getApproximate())), element)};
+}
+
+// Computed from x alone, so that nothing in between need be kept:
+//   erf:  gate + x * exp(-x^2 / 2) / sqrt(2 pi)
+//   tanh: gate + x * 2 gate (1 - gate) * sqrt(2 / pi) (1 + 3 * 0.044715 x^2), as tanh' = 4 gate (1 - gate)
+SmallVector<Value> GeluOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput());
+  Value x = b.convert(getInput(), computeType(element)), gate = geluGate(b, x, getApproximate()), slope;
+  if (getApproximate()) {
+    Value bell = b.multiply(gate, b.subtract(b.splat(1, gate), gate));
+    Value inner = b.plus(b.multiply(b.multiply(x, x), 6 * root2OverPi * cubic), 2 * root2OverPi);
+    slope = b.multiply(bell, inner);
+  } else {
+    slope = b.multiply(b.exponential(b.multiply(b.multiply(x, x), -0.5)), 1 / std::sqrt(2 * std::numbers::pi));
+  }
+  Value derivative = b.add(gate, b.multiply(x, slope));
+  return {b.convert(b.multiply(b.convert(gradients[0], computeType(element)), derivative), element)};
+}
+
+//===----------------------------------------------------------------------===//
+// SoftmaxOp, LogSoftmaxOp
+//===----------------------------------------------------------------------===//
+
+/// The dimension that an attribute means, where -1 is the last.
+static int64_t resolveDim(int64_t dim, int64_t rank) { return dim < 0 ? dim + rank : dim; }
+
+static LogicalResult inferAlongDim(std::optional<Location> location, StringRef name, Value input, int64_t dim,
+                                   SmallVectorImpl<Type> &types) {
+  RankedTensorType type = typeOf(input);
+  if (dim < -type.getRank() || dim >= type.getRank())
+    return emitOptionalError(location, "'", name, "' runs along dimension ", dim, ", which ", type, " does not have");
+  types.push_back(type);
+  return success();
+}
+
+LogicalResult SoftmaxOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferAlongDim(location, getOperationName(), adaptor.getInput(), adaptor.getDim(), types);
+}
+
+/// x minus its maximum along a dimension.
+static Value shiftByMax(CompositeBuilder &b, Value x, int64_t dim) {
+  return b.subtract(x, b.spread(b.reduce(ReductionKind::Max, x, {dim}), x, {dim}));
+}
+
+FailureOr<SmallVector<Value>> SoftmaxOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput());
+  int64_t dim = resolveDim(getDim(), tensorOf(getInput()).getRank());
+  Value x = b.convert(getInput(), computeType(element));
+  Value exponentials = b.exponential(shiftByMax(b, x, dim));
+  Value total = b.spread(b.sum(exponentials, {dim}), x, {dim});
+  return SmallVector<Value>{b.convert(b.divide(exponentials, total), element)};
+}
+
+// y * (dy - sum(dy * y))
+SmallVector<Value> SoftmaxOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput()), compute = computeType(element);
+  int64_t dim = resolveDim(getDim(), tensorOf(getInput()).getRank());
+  Value y = b.convert(getResult(), compute), dy = b.convert(gradients[0], compute);
+  Value mean = b.spread(b.sum(b.multiply(dy, y), {dim}), y, {dim});
+  return {b.convert(b.multiply(y, b.subtract(dy, mean)), element)};
+}
+
+LogicalResult LogSoftmaxOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  return inferAlongDim(location, getOperationName(), adaptor.getInput(), adaptor.getDim(), types);
+}
+
+FailureOr<SmallVector<Value>> LogSoftmaxOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput());
+  int64_t dim = resolveDim(getDim(), tensorOf(getInput()).getRank());
+  Value shifted = shiftByMax(b, b.convert(getInput(), computeType(element)), dim);
+  Value total = b.log(b.sum(b.exponential(shifted), {dim}));
+  return SmallVector<Value>{b.convert(b.subtract(shifted, b.spread(total, shifted, {dim})), element)};
+}
+
+// dy - exp(y) * sum(dy)
+SmallVector<Value> LogSoftmaxOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput()), compute = computeType(element);
+  int64_t dim = resolveDim(getDim(), tensorOf(getInput()).getRank());
+  Value y = b.convert(getResult(), compute), dy = b.convert(gradients[0], compute);
+  Value total = b.spread(b.sum(dy, {dim}), y, {dim});
+  return {b.convert(b.subtract(dy, b.multiply(b.exponential(y), total)), element)};
+}

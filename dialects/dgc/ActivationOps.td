@@ -1,0 +1,54 @@
+// Activations.
+
+#ifndef DGC_ACTIVATION_OPS_TD
+#define DGC_ACTIVATION_OPS_TD
+
+include "dialects/dgc/Composite.td"
+
+class DGC_ActivationOp<string mnemonic> : DGC_KeptCompositeOp<mnemonic> {
+  let arguments = (ins DGC_FloatTensor:$input);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_ReluOp : DGC_ActivationOp<"relu"> {
+  let summary = "max(x, 0)";
+  let description = "`%y = dgc.relu %x`. The gradient at 0 is 0.";
+}
+
+def DGC_SigmoidOp : DGC_CompositeOp<"sigmoid"> {
+  let summary = "1 / (1 + exp(-x))";
+  let description = "`%y = dgc.sigmoid %x`";
+  let arguments = (ins DGC_FloatTensor:$input);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_GeluOp : DGC_KeptCompositeOp<"gelu"> {
+  let summary = "x times the normal distribution function of x";
+  let description = [{
+    `%y = dgc.gelu %x` is x (1 + erf(x / sqrt 2)) / 2; `%y = dgc.gelu %x tanh` its approximation
+    x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2.
+  }];
+  let arguments = (ins DGC_FloatTensor:$input, UnitAttr:$approximate);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input (`tanh` $approximate^)? attr-dict custom<OperandTypes>(type($input))";
+}
+
+class DGC_SoftmaxLikeOp<string mnemonic> : DGC_KeptCompositeOp<mnemonic> {
+  let arguments = (ins DGC_FloatTensor:$input, DefaultValuedOptionalAttr<I64Attr, "-1">:$dim);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input (`dim` $dim^)? attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_SoftmaxOp : DGC_SoftmaxLikeOp<"softmax"> {
+  let summary = "exp(x) over its sum along one dimension";
+  let description = "`%y = dgc.softmax %x`, along the last dimension, or `%y = dgc.softmax %x dim 1`.";
+}
+
+def DGC_LogSoftmaxOp : DGC_SoftmaxLikeOp<"log_softmax"> {
+  let summary = "logarithm of softmax, computed without taking the logarithm of a small number";
+  let description = "`%y = dgc.log_softmax %x`, along the last dimension, or `%y = dgc.log_softmax %x dim 1`.";
+}
+
+#endif // DGC_ACTIVATION_OPS_TD

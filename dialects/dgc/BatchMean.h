@@ -1,0 +1,34 @@
+//===- BatchMean.h - means over the real examples of a batch ----*- C++ -*-===//
+//
+// A global batch may end in padding: `valid`, an i32 scalar, says how many examples are real, and these are the
+// first ones. The mean of a value of each example is sum(values * mask) / valid: as `valid` is the same on all
+// devices, only the sum has to be added up over them. Without `valid` all examples are real.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_DIALECTS_DGC_BATCHMEAN_H
+#define DGC_DIALECTS_DGC_BATCHMEAN_H
+
+#include "dialects/dgc/CompositeBuilder.h"
+
+namespace mlir::dgc {
+
+/// True for the real examples: a tensor<..xi1> of `shape`, whose first dimension is the batch. Null without `valid`.
+Value exampleMask(CompositeBuilder &b, Value valid, ArrayRef<int64_t> shape);
+
+/// `values` ([batch, ..]) where the example is real, else 0.
+Value maskExamples(CompositeBuilder &b, Value values, Value valid);
+
+/// How many elements the mean over tensors [batch, ..] of `shape` is divided by: a scalar.
+Value exampleCount(CompositeBuilder &b, Value valid, ArrayRef<int64_t> shape, Type element);
+
+/// The mean over all elements of the real examples: a scalar.
+Value batchMean(CompositeBuilder &b, Value values, Value valid);
+
+/// What each element of [batch, ..] of `shape` adds to a mean whose gradient is the scalar `gradient`:
+/// gradient / count for real examples, else 0.
+Value batchMeanGradient(CompositeBuilder &b, Value gradient, Value valid, ArrayRef<int64_t> shape, Type element);
+
+} // namespace mlir::dgc
+
+#endif // DGC_DIALECTS_DGC_BATCHMEAN_H

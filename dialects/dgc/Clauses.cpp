@@ -1,0 +1,307 @@
+// Numbers, initializers, schedules and padding as they are written.
+
+#include "dialects/dgc/Clauses.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+ParseResult mlir::dgc::parseNumber(AsmParser &parser, double &value) {
+  SMLoc location = parser.getCurrentLocation();
+  int64_t integer = 0;
+  OptionalParseResult isInteger = parser.parseOptionalInteger(integer);
+  if (!isInteger.has_value()) {
+    if (failed(parser.parseFloat(value)))
+      return failure();
+  } else {
+    if (failed(*isInteger))
+      return failure();
+    value = static_cast<double>(integer);
+    // MLIR's lexer takes 1e-3 apart: the exponent of a literal needs a decimal point before it.
+    if (succeeded(parser.parseOptionalKeyword("e"))) {
+      int64_t exponent = 0;
+      if (failed(parser.parseInteger(exponent)))
+        return failure();
+      std::string text = std::to_string(integer) + "e" + std::to_string(exponent);
+      value = std::strtod(text.c_str(), nullptr);
+    }
+  }
+  if (!std::isfinite(value))
+    return parser.emitError(location, "expected a finite number");
+  return success();
+}
+
+void mlir::dgc::printNumber(AsmPrinter &printer, double value) {
+  char text[40];
+  for (int digits : {6, 9, 12, 17}) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value)
+      break;
+  }
+  // A literal needs a decimal point.
+  std::string literal = text;
+  if (literal.find('.') == std::string::npos) {
+    size_t exponent = literal.find('e');
+    literal.insert(exponent == std::string::npos ? literal.size() : exponent, ".0");
+  }
+  printer.getStream() << literal;
+}
+
+ParseResult mlir::dgc::parseNumber(AsmParser &parser, FloatAttr &value) {
+  double number = 0;
+  if (failed(parseNumber(parser, number)))
+    return failure();
+  value = parser.getBuilder().getF64FloatAttr(number);
+  return success();
+}
+
+void mlir::dgc::printNumber(AsmPrinter &printer, Operation *, FloatAttr value) {
+  printNumber(printer, value.getValueAsDouble());
+}
+
+ParseResult mlir::dgc::parseOptionalNumber(AsmParser &parser, StringRef keyword, FloatAttr &value) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  return parseNumber(parser, value);
+}
+
+void mlir::dgc::printOptionalNumber(AsmPrinter &printer, StringRef keyword, FloatAttr value) {
+  if (!value)
+    return;
+  printer << ' ' << keyword << ' ';
+  printNumber(printer, value.getValueAsDouble());
+}
+
+ParseResult mlir::dgc::parseOptionalList(AsmParser &parser, StringRef keyword, DenseI64ArrayAttr &value) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  SmallVector<int64_t> numbers;
+  auto element = [&] { return parser.parseInteger(numbers.emplace_back()); };
+  if (failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, element)))
+    return failure();
+  value = parser.getBuilder().getDenseI64ArrayAttr(numbers);
+  return success();
+}
+
+void mlir::dgc::printOptionalList(AsmPrinter &printer, StringRef keyword, DenseI64ArrayAttr value) {
+  if (!value)
+    return;
+  printer << ' ' << keyword << " [";
+  llvm::interleaveComma(value.asArrayRef(), printer);
+  printer << ']';
+}
+
+std::string mlir::dgc::alternatives(ArrayRef<StringRef> words) {
+  std::string text;
+  for (auto [i, word] : llvm::enumerate(words)) {
+    if (i > 0)
+      text += i + 1 == words.size() ? " or " : ", ";
+    text += word;
+  }
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Initializers
+//===----------------------------------------------------------------------===//
+
+/// How many numbers follow the name of an initializer.
+static int numbersOf(InitKind kind) {
+  switch (kind) {
+  case InitKind::Constant:
+    return 1;
+  case InitKind::Uniform:
+  case InitKind::Normal:
+  case InitKind::TruncatedNormal:
+    return 2;
+  default:
+    return 0;
+  }
+}
+
+InitAttr InitAttr::constant(MLIRContext *context, double value) {
+  return get(context, InitKind::Constant, DenseF64ArrayAttr::get(context, value), {});
+}
+
+ParseResult mlir::dgc::parseInit(AsmParser &parser, InitAttr &init) {
+  SMLoc location = parser.getCurrentLocation();
+  std::string name;
+  std::optional<InitKind> kind;
+  if (succeeded(parser.parseOptionalKeywordOrString(&name)))
+    kind = symbolizeInitKind(name);
+  if (!kind)
+    return parser.emitError(location)
+           << (name.empty() ? "expected an initializer" : "unknown initializer '" + name + "'")
+           << ": write zeros, constant VALUE, uniform LOW HIGH, normal MEAN STD, truncated_normal MEAN STD, "
+              "glorot_uniform, glorot_normal, he_uniform, he_normal or file \"PATH\"";
+  MLIRContext *context = parser.getContext();
+  if (*kind == InitKind::File) {
+    std::string path;
+    if (failed(parser.parseString(&path)))
+      return failure();
+    init = InitAttr::get(context, *kind, {}, StringAttr::get(context, path));
+    return success();
+  }
+  SmallVector<double> values(numbersOf(*kind));
+  for (double &value : values)
+    if (failed(parseNumber(parser, value)))
+      return failure();
+  init = InitAttr::get(context, *kind, values.empty() ? nullptr : DenseF64ArrayAttr::get(context, values), {});
+  return success();
+}
+
+void mlir::dgc::printInit(AsmPrinter &printer, Operation *, InitAttr init) {
+  printer << stringifyInitKind(init.getKind());
+  for (int i = 0, n = numbersOf(init.getKind()); i < n; ++i) {
+    printer << ' ';
+    printNumber(printer, i == 0 ? init.getA() : init.getB());
+  }
+  if (init.getKind() == InitKind::File)
+    printer << ' ' << init.getFile();
+}
+
+Attribute InitAttr::parse(AsmParser &parser, Type) {
+  InitAttr init;
+  if (failed(parser.parseLess()) || failed(parseInit(parser, init)) || failed(parser.parseGreater()))
+    return {};
+  return init;
+}
+
+void InitAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printInit(printer, nullptr, *this);
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseSteps(AsmParser &parser, StringRef keyword, int64_t &steps) {
+  if (failed(parser.parseKeyword(keyword)))
+    return failure();
+  SMLoc location = parser.getCurrentLocation();
+  if (failed(parser.parseInteger(steps)))
+    return failure();
+  if (steps <= 0)
+    return parser.emitError(location) << "expected a number of steps above 0, not " << steps;
+  return success();
+}
+
+ParseResult mlir::dgc::parseSchedule(AsmParser &parser, ScheduleAttr &schedule) {
+  FloatAttr base, factor = parser.getBuilder().getF64FloatAttr(1.0);
+  int64_t steps = 0, warmUp = 0;
+  ScheduleKind kind = ScheduleKind::Constant;
+  if (failed(parseNumber(parser, base)))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("cosine"))) {
+    kind = ScheduleKind::Cosine;
+    if (failed(parseSteps(parser, "steps", steps)) || failed(parser.parseKeyword("final")) ||
+        failed(parseNumber(parser, factor)))
+      return failure();
+  } else if (succeeded(parser.parseOptionalKeyword("step"))) {
+    kind = ScheduleKind::Step;
+    if (failed(parseSteps(parser, "every", steps)) || failed(parser.parseKeyword("times")) ||
+        failed(parseNumber(parser, factor)))
+      return failure();
+  }
+  if (succeeded(parser.parseOptionalKeyword("warm_up"))) {
+    SMLoc location = parser.getCurrentLocation();
+    if (failed(parser.parseInteger(warmUp)))
+      return failure();
+    if (warmUp <= 0)
+      return parser.emitError(location) << "expected a number of steps above 0, not " << warmUp;
+  }
+  schedule = ScheduleAttr::get(parser.getContext(), kind, base, steps, factor, warmUp);
+  return success();
+}
+
+void mlir::dgc::printSchedule(AsmPrinter &printer, Operation *, ScheduleAttr schedule) {
+  printNumber(printer, nullptr, schedule.getBase());
+  if (schedule.getKind() == ScheduleKind::Cosine) {
+    printer << " cosine steps " << schedule.getSteps() << " final ";
+    printNumber(printer, nullptr, schedule.getFactor());
+  } else if (schedule.getKind() == ScheduleKind::Step) {
+    printer << " step every " << schedule.getSteps() << " times ";
+    printNumber(printer, nullptr, schedule.getFactor());
+  }
+  if (schedule.getWarmUp() > 0)
+    printer << " warm_up " << schedule.getWarmUp();
+}
+
+Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
+  ScheduleAttr schedule;
+  if (failed(parser.parseLess()) || failed(parseSchedule(parser, schedule)) || failed(parser.parseGreater()))
+    return {};
+  return schedule;
+}
+
+void ScheduleAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printSchedule(printer, nullptr, *this);
+  printer << '>';
+}
+
+//===----------------------------------------------------------------------===//
+// Padding
+//===----------------------------------------------------------------------===//
+
+ParseResult mlir::dgc::parsePaddingClause(AsmParser &parser, PaddingAttr &padding) {
+  MLIRContext *context = parser.getContext();
+  if (succeeded(parser.parseOptionalKeyword("valid"))) {
+    padding = PaddingAttr::get(context, PaddingKind::Valid, {});
+    return success();
+  }
+  if (succeeded(parser.parseOptionalKeyword("same"))) {
+    padding = PaddingAttr::get(context, PaddingKind::Same, {});
+    return success();
+  }
+  SMLoc location = parser.getCurrentLocation();
+  SmallVector<int64_t> amounts;
+  auto pair = [&]() -> ParseResult {
+    int64_t low = 0, high = 0;
+    if (parser.parseLSquare() || parser.parseInteger(low) || parser.parseComma() || parser.parseInteger(high) ||
+        parser.parseRSquare())
+      return failure();
+    amounts.append({low, high});
+    return success();
+  };
+  if (failed(parser.parseOptionalLSquare()))
+    return parser.emitError(location, "expected a padding: valid, same or [[LOW, HIGH], ..] with a pair for each "
+                                      "spatial dimension");
+  if (failed(parser.parseCommaSeparatedList(pair)) || failed(parser.parseRSquare()))
+    return failure();
+  padding = PaddingAttr::get(context, PaddingKind::Explicit, DenseI64ArrayAttr::get(context, amounts));
+  return success();
+}
+
+void mlir::dgc::printPaddingClause(AsmPrinter &printer, PaddingAttr padding) {
+  if (padding.getKind() != PaddingKind::Explicit) {
+    printer << stringifyPaddingKind(padding.getKind());
+    return;
+  }
+  ArrayRef<int64_t> amounts = padding.getAmounts();
+  printer << '[';
+  for (size_t i = 0; i + 1 < amounts.size(); i += 2)
+    printer << (i ? ", [" : "[") << amounts[i] << ", " << amounts[i + 1] << ']';
+  printer << ']';
+}
+
+Attribute PaddingAttr::parse(AsmParser &parser, Type) {
+  PaddingAttr padding;
+  if (failed(parser.parseLess()) || failed(parsePaddingClause(parser, padding)) || failed(parser.parseGreater()))
+    return {};
+  return padding;
+}
+
+void PaddingAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printPaddingClause(printer, *this);
+  printer << '>';
+}

@@ -1,0 +1,51 @@
+//===- Clauses.h - pieces of assembly that the model ops share --*- C++ -*-===//
+//
+// Numbers and `keyword number` clauses, as custom directives. A number may be written as an integer or a
+// decimal, with an exponent: 1, 0.5, -2, 1e-3, 1.0e-3.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_DIALECTS_DGC_CLAUSES_H
+#define DGC_DIALECTS_DGC_CLAUSES_H
+
+#include "dialects/dgc/DGC.h"
+#include "mlir/IR/OpImplementation.h"
+
+namespace mlir::dgc {
+
+/// Parses a finite number.
+ParseResult parseNumber(AsmParser &parser, double &value);
+/// Prints a number so that it parses to the same bits.
+void printNumber(AsmPrinter &printer, double value);
+
+/// custom<Number>($attr)
+ParseResult parseNumber(AsmParser &parser, FloatAttr &value);
+void printNumber(AsmPrinter &printer, Operation *, FloatAttr value);
+
+/// Parses `keyword NUMBER` where it is written.
+ParseResult parseOptionalNumber(AsmParser &parser, StringRef keyword, FloatAttr &value);
+/// Prints ` keyword NUMBER` where there is a value.
+void printOptionalNumber(AsmPrinter &printer, StringRef keyword, FloatAttr value);
+
+/// Parses `[1, 2]` where `keyword` precedes it.
+ParseResult parseOptionalList(AsmParser &parser, StringRef keyword, DenseI64ArrayAttr &value);
+void printOptionalList(AsmPrinter &printer, StringRef keyword, DenseI64ArrayAttr value);
+
+/// What follows the name of a variable and of a state: `zeros`, `normal 0.0 0.02`, ...
+ParseResult parseInit(AsmParser &parser, InitAttr &init);
+void printInit(AsmPrinter &printer, Operation *, InitAttr init);
+
+/// `0.1 cosine steps 1000 final 0.0 warm_up 10`
+ParseResult parseSchedule(AsmParser &parser, ScheduleAttr &schedule);
+void printSchedule(AsmPrinter &printer, Operation *, ScheduleAttr schedule);
+
+/// `valid`, `same` or `[[1, 1], [0, 0]]`
+ParseResult parsePaddingClause(AsmParser &parser, PaddingAttr &padding);
+void printPaddingClause(AsmPrinter &printer, PaddingAttr padding);
+
+/// `a, b or c`, for diagnostics that say what would be accepted.
+std::string alternatives(ArrayRef<StringRef> words);
+
+} // namespace mlir::dgc
+
+#endif // DGC_DIALECTS_DGC_CLAUSES_H

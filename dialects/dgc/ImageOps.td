@@ -1,0 +1,52 @@
+// Layers for images: convolution and pooling.
+
+#ifndef DGC_IMAGE_OPS_TD
+#define DGC_IMAGE_OPS_TD
+
+include "dialects/dgc/Composite.td"
+
+def DGC_Conv2DOp : DGC_CompositeOp<"conv2d"> {
+  let summary = "two-dimensional convolution, with an optional bias";
+  let description = [{
+    `%y = dgc.conv2d %x, %w, %b strides [1, 1] padding same dilation [1, 1] groups 1`
+
+    Activations are `[n, height, width, channels]`, weights `[height, width, channels / groups, filters]`. Every
+    clause may be left out, and so may the bias; the padding is then `valid`. Padding `same` makes the result
+    ceil(size / stride) large; `[[low, high], [low, high]]` gives the amounts.
+  }];
+  let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$weights, Optional<DGC_FloatTensor>:$bias,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides, OptionalAttr<DGC_PaddingAttr>:$padding,
+                       OptionalAttr<DenseI64ArrayAttr>:$dilation, OptionalAttr<I64Attr>:$groups);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weights (`,` $bias^)? custom<ConvClauses>($strides, $padding, $dilation, $groups) attr-dict
+    custom<OperandTypes>(type($input), type($weights), type($bias), ref($bias))
+  }];
+}
+
+class DGC_PoolOp<string mnemonic> : DGC_CompositeOp<mnemonic> {
+  let arguments = (ins DGC_FloatTensor:$input, DenseI64ArrayAttr:$window, OptionalAttr<DenseI64ArrayAttr>:$strides,
+                       OptionalAttr<DGC_PaddingAttr>:$padding);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `window` $window custom<PoolClauses>($strides, $padding) attr-dict custom<OperandTypes>(type($input))
+  }];
+}
+
+def DGC_MaxPoolOp : DGC_PoolOp<"max_pool"> {
+  let summary = "largest element of each window";
+  let description = [{
+    `%y = dgc.max_pool %x window [2, 2] strides [2, 2] padding valid`, over `[n, height, width, channels]`. Without
+    strides the windows do not overlap; the padding is `valid` unless given.
+  }];
+}
+
+def DGC_AvgPoolOp : DGC_PoolOp<"avg_pool"> {
+  let summary = "mean of each window";
+  let description = [{
+    `%y = dgc.avg_pool %x window [2, 2]`, as `dgc.max_pool`. Padding does not count: the mean is that of the elements
+    that are there.
+  }];
+}
+
+#endif // DGC_IMAGE_OPS_TD

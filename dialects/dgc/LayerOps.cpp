@@ -1,0 +1,162 @@
+// Layers: matrix products, and what changes shape or scale between them.
+
+#include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/Clauses.h"
+#include "dialects/dgc/LayerUtil.h"
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseScaleClause(OpAsmParser &parser, FloatAttr &factor, FloatAttr &offset) {
+  if (parser.parseKeyword("by") || parseNumber(parser, factor))
+    return failure();
+  return parseOptionalNumber(parser, "plus", offset);
+}
+
+static void printScaleClause(OpAsmPrinter &printer, Operation *, FloatAttr factor, FloatAttr offset) {
+  printer << "by ";
+  printNumber(printer, nullptr, factor);
+  printOptionalNumber(printer, "plus", offset);
+}
+
+#define GET_OP_CLASSES
+#include "dialects/dgc/LayerOps.cpp.inc"
+
+namespace mlir::dgc {
+void registerLayerOps(DGCDialect &dialect) {
+  dialect.registerFamily<
+#define GET_OP_LIST
+#include "dialects/dgc/LayerOps.cpp.inc"
+      >();
+}
+} // namespace mlir::dgc
+
+//===----------------------------------------------------------------------===//
+// MatmulOp, DenseOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferMatmul(std::optional<Location> location, StringRef name, Value lhs, Value rhs,
+                                 SmallVectorImpl<Type> &types) {
+  RankedTensorType a = typeOf(lhs), b = typeOf(rhs);
+  if (failed(checkElements(location, name, a, b)))
+    return failure();
+  if (a.getRank() < 2 || b.getRank() < 2)
+    return emitOptionalError(location, "'", name, "' multiplies matrices, but has operands of types ", a, " and ", b,
+                             ": each needs two dimensions or more");
+  if (b.getRank() != 2 && (a.getRank() != b.getRank() || a.getShape().drop_back(2) != b.getShape().drop_back(2)))
+    return emitOptionalError(location, "'", name, "' has operands of types ", a, " and ", b,
+                             ": their leading dimensions must be the same, or the right operand must have two "
+                             "dimensions only");
+  int64_t inner = a.getShape().back(), rows = b.getDimSize(b.getRank() - 2);
+  if (inner != rows)
+    return emitOptionalError(location, "'", name, "' multiplies ", a, " by ", b, ": the last dimension of the left (",
+                             inner, ") must be the last but one of the right (", rows, ")");
+  SmallVector<int64_t> shape(a.getShape().drop_back());
+  shape.push_back(b.getShape().back());
+  types.push_back(RankedTensorType::get(shape, a.getElementType()));
+  return success();
+}
+
+static Value buildMatmul(CompositeBuilder &b, Value lhs, Value rhs) {
+  int64_t leftRank = tensorOf(lhs).getRank(), rightRank = tensorOf(rhs).getRank();
+  SmallVector<int64_t> batch = rightRank == 2 ? SmallVector<int64_t>() : leadingDims(rightRank, 2);
+  return DotGeneralOp::create(b.builder, b.location, lhs, rhs, batch, batch, ArrayRef<int64_t>{leftRank - 1},
+                              ArrayRef<int64_t>{rightRank - 2});
+}
+
+LogicalResult MatmulOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferMatmul(location, getOperationName(), adaptor.getLhs(), adaptor.getRhs(), types);
+}
+
+FailureOr<SmallVector<Value>> MatmulOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  return SmallVector<Value>{buildMatmul(b, getLhs(), getRhs())};
+}
+
+LogicalResult DenseOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType weights = typeOf(adaptor.getWeights()), input = typeOf(adaptor.getInput());
+  if (weights.getRank() != 2)
+    return emitOptionalError(location, "'dgc.dense' has weights of type ", weights,
+                             ", which must be a matrix of shape [in, out]");
+  if (input.getRank() > 2 && input.getShape().back() != weights.getDimSize(0))
+    return emitOptionalError(location, "'dgc.dense' has an input of type ", input, " and weights of type ", weights,
+                             ": the last dimension of the input must be ", weights.getDimSize(0),
+                             "; where the input is an image, flatten it first: dgc.flatten %x");
+  if (failed(inferMatmul(location, getOperationName(), adaptor.getInput(), adaptor.getWeights(), types)))
+    return failure();
+  return checkBias(location, getOperationName(), input, adaptor.getBias(), weights.getDimSize(1));
+}
+
+FailureOr<SmallVector<Value>> DenseOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  return SmallVector<Value>{addBias(b, buildMatmul(b, getInput(), getWeights()), getBias())};
+}
+
+//===----------------------------------------------------------------------===//
+// BiasAddOp, ScaleOp, FlattenOp, ExpandDimsOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult BiasAddOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  if (input.getRank() == 0)
+    return emitOptionalError(location, "'dgc.bias_add' has a scalar as its input: it needs a dimension of channels");
+  types.push_back(input);
+  return checkBias(location, getOperationName(), input, adaptor.getBias(), input.getShape().back());
+}
+
+FailureOr<SmallVector<Value>> BiasAddOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  return SmallVector<Value>{addBias(b, getInput(), getBias())};
+}
+
+LogicalResult ScaleOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(typeOf(adaptor.getInput()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> ScaleOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Value result = b.multiply(getInput(), b.splat(getFactor().convertToDouble(), getInput()));
+  if (getOffset())
+    result = b.add(result, b.splat(getOffset()->convertToDouble(), result));
+  return SmallVector<Value>{result};
+}
+
+LogicalResult FlattenOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  if (input.getRank() == 0)
+    return emitOptionalError(location, "'dgc.flatten' has a scalar as its operand: it keeps the first dimension, and "
+                                       "needs one");
+  int64_t rest = 1;
+  for (int64_t size : input.getShape().drop_front())
+    rest *= size;
+  types.push_back(RankedTensorType::get({input.getDimSize(0), rest}, input.getElementType()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> FlattenOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  return SmallVector<Value>{b.reshape(getInput(), shapeOf(getResult()))};
+}
+
+LogicalResult ExpandDimsOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  int64_t rank = input.getRank() + 1, dim = adaptor.getDim();
+  if (dim < -rank || dim >= rank)
+    return emitOptionalError(location, "'dgc.expand_dims' inserts dimension ", dim, " into ", input, ": from ", -rank,
+                             " to ", rank - 1, " are possible");
+  SmallVector<int64_t> shape(input.getShape());
+  shape.insert(shape.begin() + (dim < 0 ? dim + rank : dim), 1);
+  types.push_back(RankedTensorType::get(shape, input.getElementType()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> ExpandDimsOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  return SmallVector<Value>{b.reshape(getInput(), shapeOf(getResult()))};
+}

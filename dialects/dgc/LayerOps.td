@@ -1,0 +1,64 @@
+// Layers: matrix products, and what changes shape or scale between them.
+
+#ifndef DGC_LAYER_OPS_TD
+#define DGC_LAYER_OPS_TD
+
+include "dialects/dgc/Composite.td"
+
+def DGC_MatmulOp : DGC_CompositeOp<"matmul"> {
+  let summary = "matrix product";
+  let description = [{
+    `%c = dgc.matmul %a, %b`: `[.., m, k] x [.., k, n] -> [.., m, n]`. The leading dimensions are the same on both
+    sides, or the right side has none.
+  }];
+  let arguments = (ins DGC_NumberTensor:$lhs, DGC_NumberTensor:$rhs);
+  let results = (outs DGC_NumberTensor:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict custom<OperandTypes>(type($lhs), type($rhs))";
+}
+
+def DGC_DenseOp : DGC_CompositeOp<"dense"> {
+  let summary = "dense layer: matrix product and bias";
+  let description = "`%y = dgc.dense %x, %w, %b`: `[.., in] x [in, out] + [out] -> [.., out]`. The bias may be left out.";
+  let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$weights, Optional<DGC_FloatTensor>:$bias);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $weights (`,` $bias^)? attr-dict
+    custom<OperandTypes>(type($input), type($weights), type($bias), ref($bias))
+  }];
+}
+
+def DGC_BiasAddOp : DGC_CompositeOp<"bias_add"> {
+  let summary = "adds a vector along the last dimension";
+  let description = "`%y = dgc.bias_add %x, %b`: `[.., c] + [c] -> [.., c]`";
+  let arguments = (ins DGC_NumberTensor:$input, DGC_NumberTensor:$bias);
+  let results = (outs DGC_NumberTensor:$result);
+  let assemblyFormat = "$input `,` $bias attr-dict custom<OperandTypes>(type($input), type($bias))";
+}
+
+def DGC_ScaleOp : DGC_CompositeOp<"scale"> {
+  let summary = "multiplies by a number, and adds one";
+  let description = "`%y = dgc.scale %x by 0.5` or `%y = dgc.scale %x by 0.5 plus -1.0`";
+  let arguments = (ins DGC_FloatTensor:$input, F64Attr:$factor, OptionalAttr<F64Attr>:$offset);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input custom<ScaleClause>($factor, $offset) attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_FlattenOp : DGC_CompositeOp<"flatten"> {
+  let summary = "makes one dimension of all but the first";
+  let description = "`%y = dgc.flatten %x`: `[n, a, b, ..] -> [n, a * b * ..]`";
+  let arguments = (ins DGC_Tensor:$input);
+  let results = (outs DGC_Tensor:$result);
+  let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_ExpandDimsOp : DGC_CompositeOp<"expand_dims"> {
+  let summary = "inserts a dimension of size 1";
+  let description = [{
+    `%y = dgc.expand_dims %x at 3` puts it where the result's dimension 3 is; `at -1` is the last one.
+  }];
+  let arguments = (ins DGC_Tensor:$input, I64Attr:$dim);
+  let results = (outs DGC_Tensor:$result);
+  let assemblyFormat = "$input `at` $dim attr-dict custom<OperandTypes>(type($input))";
+}
+
+#endif // DGC_LAYER_OPS_TD

@@ -1,0 +1,112 @@
+// Attributes of the model language: initializers, roles of state, learning-rate schedules, padding of windows.
+
+#ifndef DGC_MODEL_ATTRS_TD
+#define DGC_MODEL_ATTRS_TD
+
+include "dialects/dgc/Base.td"
+
+class DGC_Enum<string name, string summary, list<I32EnumCase> cases> : I32Enum<name, summary, cases> {
+  let cppNamespace = "::mlir::dgc";
+}
+
+def DGC_InitKind : DGC_Enum<"InitKind", "how a variable begins", [
+    I32EnumCase<"Zeros", 0, "zeros">,
+    I32EnumCase<"Constant", 1, "constant">,
+    I32EnumCase<"Uniform", 2, "uniform">,
+    I32EnumCase<"Normal", 3, "normal">,
+    I32EnumCase<"TruncatedNormal", 4, "truncated_normal">,
+    I32EnumCase<"GlorotUniform", 5, "glorot_uniform">,
+    I32EnumCase<"GlorotNormal", 6, "glorot_normal">,
+    I32EnumCase<"HeUniform", 7, "he_uniform">,
+    I32EnumCase<"HeNormal", 8, "he_normal">,
+    I32EnumCase<"File", 9, "file">]>;
+
+def DGC_InitAttr : DGC_Attr<"Init", "init"> {
+  let summary = "the initial value of a variable";
+  let description = [{
+    One of
+
+    | initializer | value of an element |
+    |---|---|
+    | `zeros` | 0 |
+    | `constant V` | V |
+    | `uniform A B` | uniform in [A, B) |
+    | `normal MEAN STD` | normal |
+    | `truncated_normal MEAN STD` | normal, cut at two standard deviations |
+    | `glorot_uniform` | uniform in ±sqrt(6 / (fan in + fan out)) |
+    | `glorot_normal` | truncated normal of variance 2 / (fan in + fan out) |
+    | `he_uniform` | uniform in ±sqrt(6 / fan in) |
+    | `he_normal` | truncated normal of variance 2 / fan in |
+    | `file "PATH"` | read from a .npy or .safetensors file |
+
+    For weights `[.., in, out]` the fans are `in` and `out` times the product of the leading dimensions. A file's
+    path is relative to the data folder. Random values depend on the seed, the variable and the element alone.
+  }];
+  let parameters = (ins EnumParameter<DGC_InitKind>:$kind, OptionalParameter<"::mlir::DenseF64ArrayAttr">:$values,
+                        OptionalParameter<"::mlir::StringAttr">:$file);
+  let extraClassDeclaration = [{
+    static InitAttr get(::mlir::MLIRContext *context, InitKind kind) { return get(context, kind, {}, {}); }
+    static InitAttr constant(::mlir::MLIRContext *context, double value);
+    /// The first and second number of `constant`, `uniform` and the normals; 0 where there is none.
+    double getA() const { return getValues() && getValues().size() > 0 ? getValues()[0] : 0.0; }
+    double getB() const { return getValues() && getValues().size() > 1 ? getValues()[1] : 0.0; }
+  }];
+  let hasCustomAssemblyFormat = 1;
+}
+
+def DGC_StateRole : DGC_Enum<"StateRole", "what a state is for", [
+    I32EnumCase<"Weight", 0, "weight">,
+    I32EnumCase<"Slot", 1, "slot">,
+    I32EnumCase<"Statistic", 2, "statistic">]>;
+def DGC_StateRoleAttr : EnumAttr<DGC_Dialect, DGC_StateRole, "role"> { let assemblyFormat = "$value"; }
+
+def DGC_OptimizerKind : DGC_Enum<"OptimizerKind", "how weights are updated", [
+    I32EnumCase<"SGD", 0, "sgd">,
+    I32EnumCase<"Adam", 1, "adam">,
+    I32EnumCase<"AdamW", 2, "adamw">]>;
+def DGC_OptimizerKindAttr : EnumAttr<DGC_Dialect, DGC_OptimizerKind, "optimizer_kind"> {
+  let assemblyFormat = "$value";
+}
+
+def DGC_ScheduleKind : DGC_Enum<"ScheduleKind", "how the learning rate changes", [
+    I32EnumCase<"Constant", 0, "constant">,
+    I32EnumCase<"Cosine", 1, "cosine">,
+    I32EnumCase<"Step", 2, "step">]>;
+
+def DGC_ScheduleAttr : DGC_Attr<"Schedule", "schedule"> {
+  let summary = "a learning rate as a function of the training step";
+  let description = [{
+    `RATE` alone is constant. `RATE cosine steps N final F` goes from RATE to F in N steps along half a cosine, and
+    stays there. `RATE step every N times F` is multiplied by F each N steps. `warm_up N` after any of them rises
+    to RATE linearly in the first N steps, from which the schedule is counted then.
+  }];
+  let parameters = (ins EnumParameter<DGC_ScheduleKind>:$kind, "::mlir::FloatAttr":$base, "int64_t":$steps,
+                        "::mlir::FloatAttr":$factor, "int64_t":$warmUp);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def DGC_PaddingKind : DGC_Enum<"PaddingKind", "how a window meets the edges", [
+    I32EnumCase<"Valid", 0, "valid">,
+    I32EnumCase<"Same", 1, "same">,
+    I32EnumCase<"Explicit", 2, "explicit">]>;
+
+def DGC_PaddingAttr : DGC_Attr<"Padding", "padding"> {
+  let summary = "padding of the spatial dimensions of a window op";
+  let description = [{
+    `valid`: none. `same`: as much as makes the result ceil(size / stride) large, the odd element at the end.
+    `[[LOW, HIGH], ..]`: that much, per spatial dimension.
+  }];
+  let parameters = (ins EnumParameter<DGC_PaddingKind>:$kind,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$amounts);
+  let hasCustomAssemblyFormat = 1;
+}
+
+// The scalars that the runtime hands to every step.
+class DGC_IntScalar<int width>
+    : Type<CPred<"$_self == ::mlir::RankedTensorType::get({}, ::mlir::IntegerType::get($_self.getContext(), "
+                 # width # "))">, "tensor<i" # width # ">">,
+      BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getIntegerType(" # width # "))">;
+def DGC_CountScalar : DGC_IntScalar<32>;
+def DGC_StepScalar : DGC_IntScalar<64>;
+
+#endif // DGC_MODEL_ATTRS_TD

@@ -1,0 +1,282 @@
+// The model itself: what goes in, what is trained, what comes out.
+
+#include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/Clauses.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+/// `tensor<?x4xf32>`, and once types are inferred `tensor<?x4xf32> -> tensor<8x4xf32>`.
+static ParseResult parseDeclaredType(OpAsmParser &parser, TypeAttr &declared, Type &result) {
+  Type type;
+  SMLoc location = parser.getCurrentLocation();
+  if (failed(parser.parseType(type)))
+    return failure();
+  if (!isa<RankedTensorType>(type))
+    return parser.emitError(location) << "expected a tensor type such as tensor<?x28x28xf32>, not " << type;
+  declared = TypeAttr::get(type);
+  result = UntypedType::get(parser.getContext());
+  if (succeeded(parser.parseOptionalArrow()))
+    return parser.parseType(result);
+  return success();
+}
+
+static void printDeclaredType(OpAsmPrinter &printer, Operation *, TypeAttr declared, Type result) {
+  printer << declared.getValue();
+  if (!isa<UntypedType>(result))
+    printer << " -> " << result;
+}
+
+#define GET_OP_CLASSES
+#include "dialects/dgc/ModelOps.cpp.inc"
+
+namespace mlir::dgc {
+void registerModelOps(DGCDialect &dialect) {
+  dialect.registerFamily<
+#define GET_OP_LIST
+#include "dialects/dgc/ModelOps.cpp.inc"
+      >();
+}
+} // namespace mlir::dgc
+
+//===----------------------------------------------------------------------===//
+// ModelOp
+//===----------------------------------------------------------------------===//
+
+/// Reports the second op of two that share a name.
+static LogicalResult checkUniqueNames(Block &body) {
+  llvm::StringMap<Operation *> inputs, variables, results;
+  auto insert = [](llvm::StringMap<Operation *> &names, StringRef kind, StringRef name, Operation *op) {
+    auto [entry, isNew] = names.try_emplace(name, op);
+    if (isNew)
+      return success();
+    InFlightDiagnostic error = op->emitOpError() << "uses the name \"" << name << "\" again: every " << kind
+                                                 << " of a model needs a name of its own";
+    error.attachNote(entry->second->getLoc()) << "first used here";
+    return LogicalResult(error);
+  };
+  for (Operation &op : body) {
+    LogicalResult result = success();
+    if (auto input = dyn_cast<InputOp>(op))
+      result = insert(inputs, "input", input.getName(), &op);
+    else if (auto variable = dyn_cast<VariableOp>(op))
+      result = insert(variables, "variable", variable.getName(), &op);
+    else if (auto metric = dyn_cast<MetricOp>(op))
+      result = insert(results, "metric and output", metric.getName(), &op);
+    else if (auto output = dyn_cast<OutputOp>(op))
+      result = insert(results, "metric and output", output.getName(), &op);
+    if (failed(result))
+      return failure();
+  }
+  return success();
+}
+
+/// The only op of a kind in a model, null when there is none; reports a second one.
+template <typename OpT> static FailureOr<OpT> findSingle(Block &body, StringRef hint) {
+  OpT first;
+  for (OpT op : body.getOps<OpT>()) {
+    if (!first) {
+      first = op;
+      continue;
+    }
+    InFlightDiagnostic error = op.emitOpError() << "is the second one of this model, which may have one: " << hint;
+    error.attachNote(first.getLoc()) << "the first one is here";
+    return failure();
+  }
+  return first;
+}
+
+/// The ops that a value depends on.
+static void collectDependences(Value value, llvm::SetVector<Operation *> &ops) {
+  if (Operation *op = value.getDefiningOp())
+    ops.insert(op);
+  for (size_t i = 0; i < ops.size(); ++i)
+    for (Value operand : ops[i]->getOperands())
+      if (Operation *op = operand.getDefiningOp())
+        ops.insert(op);
+}
+
+/// Reports a variable that stays as it was initialized although nobody asked for that.
+static LogicalResult checkTrained(Block &body, LossOp loss) {
+  llvm::SetVector<Operation *> reached;
+  collectDependences(loss.getValue(), reached);
+  DenseSet<Value> assigned;
+  for (AssignOp assign : body.getOps<AssignOp>())
+    assigned.insert(assign.getVariable());
+  for (VariableOp variable : body.getOps<VariableOp>()) {
+    if (variable.getFrozen() || assigned.contains(variable.getResult()))
+      continue;
+    if (!reached.contains(variable))
+      return variable.emitOpError() << "is trained by nobody: the loss does not depend on \"" << variable.getName()
+                                    << "\" and no dgc.assign writes it; use it, remove it, or write 'frozen' after "
+                                       "its initializer to keep it as it is";
+    if (!isa<FloatType>(variable.getDeclared().getElementType()))
+      return variable.emitOpError() << "cannot be trained, as its elements are "
+                                    << variable.getDeclared().getElementType()
+                                    << ": use f16, bf16, f32 or f64, or write 'frozen' after its initializer";
+  }
+  return success();
+}
+
+LogicalResult ModelOp::verifyRegions() {
+  auto computesNothing = [&] {
+    return emitOpError("computes nothing: it needs a dgc.loss (with a dgc.optimizer), a dgc.metric or a dgc.output");
+  };
+  if (getBody().empty())
+    return computesNothing();
+  Block &body = getBody().front();
+  if (failed(checkUniqueNames(body)))
+    return failure();
+  FailureOr<LossOp> loss = findSingle<LossOp>(body, "add the losses with dgc.add and give their sum to one dgc.loss");
+  FailureOr<OptimizerOp> optimizer = findSingle<OptimizerOp>(body, "keep one of them");
+  if (failed(loss) || failed(optimizer))
+    return failure();
+  if (*loss && !*optimizer)
+    return loss->emitOpError("needs an optimizer: add a line such as 'dgc.optimizer sgd learning_rate 0.1' to the "
+                             "model, or make this a dgc.metric to evaluate it only");
+  if (*optimizer && !*loss)
+    return optimizer->emitOpError("has nothing to make small: add 'dgc.loss %value' to the model, or remove the "
+                                  "optimizer to have predict only");
+  if (!*loss && body.getOps<MetricOp>().empty() && body.getOps<OutputOp>().empty())
+    return computesNothing();
+  return *loss ? checkTrained(body, *loss) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// InputOp, VariableOp, StateOp
+//===----------------------------------------------------------------------===//
+
+/// The inferred type of an input or a variable is its declared one, `?` replaced by a number.
+static LogicalResult checkResultType(Operation *op, RankedTensorType declared) {
+  auto result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!result)
+    return success();
+  bool fits = result.getElementType() == declared.getElementType() &&
+              succeeded(verifyCompatibleShape(result.getShape(), declared.getShape()));
+  // The batch dimension is a matter of the compiler's command line.
+  if (auto input = dyn_cast<InputOp>(op); !fits && input && result.getRank() == declared.getRank()) {
+    fits = result.getElementType() == declared.getElementType();
+    for (auto [i, sizes] : llvm::enumerate(llvm::zip_equal(result.getShape(), declared.getShape())))
+      fits &= std::get<0>(sizes) == std::get<1>(sizes) || int64_t(i) == input.getBatchDim();
+  }
+  if (!fits)
+    return op->emitOpError() << "has a result of type " << result << ", which is not the declared " << declared;
+  return success();
+}
+
+std::optional<int64_t> InputOp::getBatchDim() {
+  RankedTensorType type = getDeclared();
+  if (getBatch())
+    return *getBatch();
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (type.isDynamicDim(i))
+      return i;
+  return type.getRank() > 0 ? std::optional<int64_t>(0) : std::nullopt;
+}
+
+LogicalResult InputOp::verify() {
+  RankedTensorType type = getDeclared();
+  if (getName().empty())
+    return emitOpError("needs a name: that of its data in the data set");
+  if (type.getNumDynamicDims() > 1)
+    return emitOpError() << "has more than one '?' in " << type << ": only the batch dimension is left open";
+  if (std::optional<int64_t> batch = getBatch()) {
+    if (*batch < 0 || *batch >= type.getRank())
+      return emitOpError() << "has no dimension " << *batch << ": 'batch' takes a dimension of " << type
+                           << ", counted from 0";
+    if (type.getNumDynamicDims() == 1 && !type.isDynamicDim(*batch))
+      return emitOpError() << "says that dimension " << *batch << " is the batch, but another one is '?'";
+  }
+  return checkResultType(*this, type);
+}
+
+/// What holds for the type and the initializer of everything that is kept between steps.
+static LogicalResult checkInit(Operation *op, InitAttr init, RankedTensorType type) {
+  if (!type.hasStaticShape())
+    return op->emitOpError() << "has the type " << type << ": the shape of a variable is written in numbers, as its "
+                             << "size cannot depend on the batch";
+  InitKind kind = init.getKind();
+  bool scaled = kind == InitKind::GlorotUniform || kind == InitKind::GlorotNormal || kind == InitKind::HeUniform ||
+                kind == InitKind::HeNormal;
+  if (scaled && type.getRank() < 2)
+    return op->emitOpError() << "cannot be initialized by " << stringifyInitKind(kind) << ": " << type
+                             << " has no fan in and fan out, for which weights need two dimensions or more; zeros is "
+                                "usual for a bias";
+  bool random = scaled || kind == InitKind::Uniform || kind == InitKind::Normal || kind == InitKind::TruncatedNormal;
+  if (random && !isa<FloatType>(type.getElementType()))
+    return op->emitOpError() << "cannot be initialized by " << stringifyInitKind(kind) << ", as its elements are "
+                             << type.getElementType() << ": use zeros, constant or file";
+  if (kind == InitKind::Uniform && !(init.getA() < init.getB()))
+    return op->emitOpError() << "needs a lower bound below the upper one in 'uniform LOW HIGH'";
+  if ((kind == InitKind::Normal || kind == InitKind::TruncatedNormal) && !(init.getB() > 0))
+    return op->emitOpError() << "needs a standard deviation above 0 in '" << stringifyInitKind(kind) << " MEAN STD'";
+  if (kind == InitKind::File && (!init.getFile() || init.getFile().empty()))
+    return op->emitOpError("needs the path of a .npy or .safetensors file: file \"PATH\"");
+  return success();
+}
+
+LogicalResult VariableOp::verify() {
+  if (getName().empty())
+    return emitOpError("needs a name: that under which it is saved");
+  if (failed(checkInit(*this, getInit(), getDeclared())))
+    return failure();
+  return checkResultType(*this, getDeclared());
+}
+
+LogicalResult StateOp::verify() { return checkInit(*this, getInit(), getTensorType()); }
+
+std::pair<int64_t, int64_t> StateOp::getFans() {
+  ArrayRef<int64_t> shape = getTensorType().getShape();
+  if (shape.empty())
+    return {1, 1};
+  if (shape.size() == 1)
+    return {shape[0], shape[0]};
+  int64_t receptive = 1;
+  for (int64_t size : shape.drop_back(2))
+    receptive *= size;
+  return {receptive * shape[shape.size() - 2], receptive * shape.back()};
+}
+
+//===----------------------------------------------------------------------===//
+// AssignOp, LossOp, MetricOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AssignOp::verify() {
+  auto variable = getVariable().getDefiningOp<VariableOp>();
+  if (!variable)
+    return emitOpError("assigns to what is not a variable: its first operand must be the result of a dgc.variable");
+  if (variable.getFrozen())
+    return emitOpError() << "assigns to \"" << variable.getName() << "\", which is frozen";
+  for (Operation *user : getVariable().getUsers())
+    if (auto other = dyn_cast<AssignOp>(user);
+        other && other != *this && other->getBlock() == (*this)->getBlock() && other->isBeforeInBlock(*this))
+      return emitOpError() << "assigns to \"" << variable.getName() << "\" a second time";
+  Type target = getVariable().getType(), value = getValue().getType();
+  if (!isa<UntypedType>(target) && !isa<UntypedType>(value) && target != value)
+    return emitOpError() << "assigns a value of type " << value << " to \"" << variable.getName() << "\" of type "
+                         << target;
+  return success();
+}
+
+static LogicalResult checkScalar(Operation *op, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && tensor.getRank() != 0)
+    return op->emitOpError() << "takes a scalar, but its operand is a " << tensor
+                             << ": take the mean over the batch, as dgc.cross_entropy and dgc.mean_squared_error do";
+  return success();
+}
+
+LogicalResult LossOp::verify() { return checkScalar(*this, getValue().getType()); }
+
+LogicalResult MetricOp::verify() {
+  if (getName() == "loss")
+    return emitOpError("cannot be called \"loss\": that is the name of what dgc.loss reports");
+  return checkScalar(*this, getValue().getType());
+}

@@ -1,0 +1,133 @@
+// The model itself: what goes in, what is trained, what comes out.
+
+#ifndef DGC_MODEL_OPS_TD
+#define DGC_MODEL_OPS_TD
+
+include "dialects/dgc/Composite.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/RegionKindInterface.td"
+
+def DGC_ModelOp : Op<DGC_Dialect, "model", [IsolatedFromAbove, Symbol, NoTerminator, SingleBlock]> {
+  let summary = "a model: forward pass, loss, optimizer";
+  let description = [{
+    Holds the forward pass of a model, for one device and the global batch, in the order in which it is computed.
+    From it `dgc-build-entry-points` makes the functions that run:
+
+    - `train` where there is a loss (which then needs an optimizer),
+    - `evaluate` where there is a loss or a metric,
+    - `predict` where there is an output.
+
+    Types are not written: every value has the type `!dgc.untyped` until `dgc-infer-types`.
+
+    ```mlir
+    dgc.model @line {
+      %x = dgc.input "x" : tensor<?x3xf32>
+      %y = dgc.input "y" : tensor<?x1xf32>
+      %w = dgc.variable "w" zeros : tensor<3x1xf32>
+      %b = dgc.variable "b" zeros : tensor<1xf32>
+      %prediction = dgc.dense %x, %w, %b
+      %loss = dgc.mean_squared_error %prediction, %y
+      dgc.loss %loss
+      dgc.output "y" %prediction
+      dgc.optimizer sgd learning_rate 0.1
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region AnyRegion:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
+}
+
+def DGC_InputOp : DGC_ModelMemberOp<"input"> {
+  let summary = "an input: one global batch of the data set";
+  let description = [{
+    `%image = dgc.input "image" : tensor<?x28x28xui8>`
+
+    The name is that of the data. The batch dimension is the one written `?`, else the first; `batch N` names
+    another. Its size is the global batch: over all workers.
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$batch,
+                       TypeAttrOf<RankedTensorOf<[DGC_Element]>>:$declared_type);
+  let results = (outs DGC_Tensor:$result);
+  let assemblyFormat = "$name (`batch` $batch^)? attr-dict `:` custom<DeclaredType>($declared_type, type($result))";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The dimension that is the batch; nothing for a scalar.
+    std::optional<int64_t> getBatchDim();
+    ::mlir::RankedTensorType getDeclared() { return ::llvm::cast<::mlir::RankedTensorType>(getDeclaredType()); }
+  }];
+}
+
+def DGC_VariableOp : DGC_ModelMemberOp<"variable"> {
+  let summary = "a value that outlives a step";
+  let description = [{
+    `%w = dgc.variable "w" glorot_uniform : tensor<784x128xf32>`
+
+    A variable that the loss depends on is trained by the optimizer. One that `dgc.assign` writes is a statistic.
+    `frozen` (after the initializer) keeps a variable as it is.
+  }];
+  let arguments = (ins StrAttr:$name, DGC_InitAttr:$init, UnitAttr:$frozen,
+                       TypeAttrOf<RankedTensorOf<[DGC_Element]>>:$declared_type);
+  let results = (outs DGC_Tensor:$result);
+  let assemblyFormat = [{
+    $name custom<Init>($init) (`frozen` $frozen^)? attr-dict `:` custom<DeclaredType>($declared_type, type($result))
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getDeclared() { return ::llvm::cast<::mlir::RankedTensorType>(getDeclaredType()); }
+  }];
+}
+
+def DGC_AssignOp : DGC_ModelMemberOp<"assign"> {
+  let summary = "gives a variable a new value at the end of a training step";
+  let description = "`dgc.assign %mean, %new_mean`. Happens in training only.";
+  let arguments = (ins DGC_Tensor:$variable, DGC_Tensor:$value);
+  let assemblyFormat = "$variable `,` $value attr-dict custom<OperandTypes>(type($variable), type($value))";
+  let hasVerifier = 1;
+}
+
+def DGC_LossOp : DGC_ModelMemberOp<"loss"> {
+  let summary = "what training makes small: a scalar";
+  let description = "`dgc.loss %loss`";
+  let arguments = (ins DGC_FloatTensor:$value);
+  let assemblyFormat = "$value attr-dict custom<OperandTypes>(type($value))";
+  let hasVerifier = 1;
+}
+
+def DGC_MetricOp : DGC_ModelMemberOp<"metric"> {
+  let summary = "a scalar that is reported while training and evaluating";
+  let description = "`dgc.metric \"accuracy\" %accuracy`";
+  let arguments = (ins StrAttr:$name, DGC_FloatTensor:$value);
+  let assemblyFormat = "$name $value attr-dict custom<OperandTypes>(type($value))";
+  let hasVerifier = 1;
+}
+
+def DGC_OutputOp : DGC_ModelMemberOp<"output"> {
+  let summary = "a result of predict";
+  let description = "`dgc.output \"logits\" %logits`";
+  let arguments = (ins StrAttr:$name, DGC_Tensor:$value);
+  let assemblyFormat = "$name $value attr-dict custom<OperandTypes>(type($value))";
+}
+
+def DGC_StateOp : Op<DGC_Dialect, "state", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "state of a program, shared by its entry points";
+  let description = [{
+    `dgc.state @w weight glorot_uniform rng 0 : tensor<784x128xf32>`
+
+    What became of a variable (`weight`, `statistic`) or belongs to the optimizer (`slot`). Functions take it as an
+    argument with `dgc.state = @w` and return its new value as a result with the same attribute. `rng` is the part of
+    the random-number key that tells this state from others.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DGC_StateRoleAttr:$role,
+                       DGC_InitAttr:$init, I64Attr:$rng_id, TypeAttrOf<RankedTensorOf<[DGC_Element]>>:$type);
+  let assemblyFormat = "$sym_name $role custom<Init>($init) `rng` $rng_id attr-dict `:` $type";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
+    /// Fan in and fan out of weights of this shape.
+    std::pair<int64_t, int64_t> getFans();
+  }];
+}
+
+#endif // DGC_MODEL_OPS_TD

@@ -1,0 +1,427 @@
+// dgc-build-entry-points: makes functions of a model.
+
+#include "dialects/dgc/DGC.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/model/Passes.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_BUILDENTRYPOINTSPASS
+#include "passes/model/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+namespace {
+
+/// A variable of the model and the state that becomes of it.
+struct Variable {
+  VariableOp op;
+  StateOp state;
+  SmallVector<StateOp, 2> slots; // of the optimizer; trained variables only
+  Value assigned;                // what dgc.assign writes, or null
+  bool trained = false;
+};
+
+/// A model taken apart.
+struct Model {
+  ModelOp op;
+  SmallVector<Variable> variables;
+  SmallVector<InputOp> inputs;
+  SmallVector<MetricOp> metrics;
+  SmallVector<OutputOp> outputs;
+  LossOp loss;
+  OptimizerOp optimizer;
+  int64_t batch = 0;
+  llvm::DenseMap<Operation *, int64_t> rngIds; // of the ops that draw random numbers
+};
+
+/// Where the arguments of an entry point are, in this order.
+struct Arguments {
+  size_t states, slots, inputs, validCount, step, seed;
+};
+
+/// A result of an entry point with its attributes.
+struct Result {
+  Value value;
+  DictionaryAttr attributes;
+};
+
+/// Builds one function from the part of the model that it needs.
+class EntryPoint {
+public:
+  EntryPoint(Model &model, StringRef name, bool training) : model(model), training(training), builder(model.op) {
+    createFunction(name);
+  }
+
+  void copyForward(ArrayRef<Value> roots);
+  void train();
+  void addResult(Value value, StringRef name, StringRef role);
+  func::FuncOp finish();
+
+private:
+  void createFunction(StringRef name);
+  void addArgument(Type type, Location location, std::initializer_list<NamedAttribute> attributes);
+  void addStateResult(Value value, StateOp state);
+  void setMode(Operation *original, Operation *copy);
+  SmallVector<Value> computeGradients(ArrayRef<Variable *> trained);
+  void update(Variable &variable, size_t firstSlot, Value gradient, Value rate);
+
+  NamedAttribute attribute(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
+  NamedAttribute attribute(StringRef name, StringRef value) { return attribute(name, builder.getStringAttr(value)); }
+  Value argument(size_t index) { return function.getArgument(index); }
+
+  Model &model;
+  bool training;
+  OpBuilder builder;
+  func::FuncOp function;
+  SmallVector<Type> argumentTypes;
+  SmallVector<Location> argumentLocations;
+  SmallVector<DictionaryAttr> argumentAttributes;
+  Arguments at;
+  IRMapping mapping;
+  SmallVector<Result> results;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Taking the model apart
+//===----------------------------------------------------------------------===//
+
+/// The ops of the model that the values depend on.
+static llvm::SetVector<Operation *> dependences(ArrayRef<Value> values) {
+  llvm::SetVector<Operation *> ops;
+  for (Value value : values)
+    ops.insert(value.getDefiningOp());
+  for (size_t i = 0; i < ops.size(); ++i)
+    for (Value operand : ops[i]->getOperands())
+      ops.insert(operand.getDefiningOp());
+  return ops;
+}
+
+static Model takeApart(ModelOp op, int64_t batch) {
+  Model model;
+  model.op = op;
+  model.batch = batch;
+  Block &body = op.getBody().front();
+  llvm::append_range(model.inputs, body.getOps<InputOp>());
+  llvm::append_range(model.metrics, body.getOps<MetricOp>());
+  llvm::append_range(model.outputs, body.getOps<OutputOp>());
+  for (LossOp loss : body.getOps<LossOp>())
+    model.loss = loss;
+  for (OptimizerOp optimizer : body.getOps<OptimizerOp>())
+    model.optimizer = optimizer;
+
+  llvm::DenseMap<Value, Value> assigned;
+  for (AssignOp assign : body.getOps<AssignOp>())
+    assigned[assign.getVariable()] = assign.getValue();
+  llvm::SetVector<Operation *> reached;
+  if (model.loss)
+    reached = dependences(model.loss.getValue());
+  for (VariableOp variable : body.getOps<VariableOp>()) {
+    Value value = assigned.lookup(variable.getResult());
+    bool trained = !value && !variable.getFrozen() && reached.contains(variable);
+    model.variables.push_back({variable, {}, {}, value, trained});
+  }
+  return model;
+}
+
+//===----------------------------------------------------------------------===//
+// State
+//===----------------------------------------------------------------------===//
+
+/// What the optimizer keeps for each weight: the ends of the names.
+static SmallVector<StringRef, 2> slotNames(OptimizerOp optimizer) {
+  if (optimizer.getKind() != OptimizerKind::SGD)
+    return {"adam_mean", "adam_square"};
+  bool hasMomentum = optimizer.getMomentum() && !optimizer.getMomentum()->isZero();
+  return hasMomentum ? SmallVector<StringRef, 2>{"momentum"} : SmallVector<StringRef, 2>{};
+}
+
+/// Makes the states of a model in front of it. Random-number ids count variables, then ops, in order.
+static LogicalResult createStates(Model &model) {
+  OpBuilder builder(model.op);
+  llvm::StringMap<Operation *> names;
+  auto create = [&](VariableOp variable, const Twine &suffix, StateRole role, InitAttr init, int64_t rngId) -> StateOp {
+    std::string name = (variable.getName() + suffix).str();
+    if (!names.try_emplace(name, variable).second) {
+      variable.emitError() << "the name \"" << name << "\" is taken: it is that of an optimizer's state";
+      return {};
+    }
+    return StateOp::create(builder, variable.getLoc(), name, role, init, rngId, variable.getDeclared());
+  };
+  int64_t rngId = 0;
+  for (Variable &variable : model.variables) {
+    StateRole role = variable.assigned ? StateRole::Statistic : StateRole::Weight;
+    variable.state = create(variable.op, "", role, variable.op.getInit(), rngId++);
+    if (!variable.state)
+      return failure();
+  }
+  auto zeros = InitAttr::get(builder.getContext(), InitKind::Zeros);
+  for (Variable &variable : model.variables) {
+    if (!variable.trained)
+      continue;
+    for (StringRef slot : slotNames(model.optimizer)) {
+      StateOp state = create(variable.op, "." + slot, StateRole::Slot, zeros, rngId++);
+      if (!state)
+        return failure();
+      variable.slots.push_back(state);
+    }
+  }
+  for (Operation &op : model.op.getBody().getOps())
+    if (auto moded = dyn_cast<ModeOpInterface>(op); moded && moded.drawsRandomNumbers())
+      model.rngIds[&op] = rngId++;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Entry points
+//===----------------------------------------------------------------------===//
+
+void EntryPoint::addArgument(Type type, Location location, std::initializer_list<NamedAttribute> attributes) {
+  argumentTypes.push_back(type);
+  argumentLocations.push_back(location);
+  argumentAttributes.push_back(builder.getDictionaryAttr(attributes));
+}
+
+/// Makes a function that takes everything; `finish` removes what is not used.
+void EntryPoint::createFunction(StringRef name) {
+  Location location = model.op.getLoc();
+  auto addState = [&](StateOp state) {
+    addArgument(state.getTensorType(), state.getLoc(),
+                {attribute("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()))});
+  };
+  at.states = 0;
+  for (Variable &variable : model.variables)
+    addState(variable.state);
+  at.slots = argumentTypes.size();
+  for (Variable &variable : model.variables)
+    for (StateOp slot : variable.slots)
+      addState(slot);
+  at.inputs = argumentTypes.size();
+  for (InputOp input : model.inputs) {
+    NamedAttribute named = attribute("dgc.input", input.getName()), role = attribute("dgc.role", "data");
+    if (std::optional<int64_t> dim = input.getBatchDim())
+      addArgument(input.getType(), input.getLoc(),
+                  {attribute("dgc.batch_dim", builder.getI64IntegerAttr(*dim)), named, role});
+    else
+      addArgument(input.getType(), input.getLoc(), {named, role});
+  }
+  auto addScalar = [&](StringRef role, unsigned width) {
+    addArgument(RankedTensorType::get({}, builder.getIntegerType(width)), location,
+                {attribute("dgc.input", role), attribute("dgc.role", role)});
+    return argumentTypes.size() - 1;
+  };
+  at.validCount = addScalar("valid_count", 32);
+  at.step = addScalar("step", 64);
+  at.seed = addScalar("seed", 64);
+
+  function = func::FuncOp::create(builder, location, name, builder.getFunctionType(argumentTypes, {}));
+  Block *entry = builder.createBlock(&function.getBody(), {}, argumentTypes, argumentLocations);
+  builder.setInsertionPointToStart(entry);
+  for (auto [i, variable] : llvm::enumerate(model.variables))
+    mapping.map(variable.op->getResult(0), argument(at.states + i));
+  for (auto [i, input] : llvm::enumerate(model.inputs))
+    mapping.map(input->getResult(0), argument(at.inputs + i));
+}
+
+/// Tells a copied op what depends on the entry point: the count of real examples, and whether it trains.
+void EntryPoint::setMode(Operation *original, Operation *copy) {
+  if (auto mean = dyn_cast<BatchMeanOpInterface>(copy))
+    mean.setValidCount(argument(at.validCount));
+  if (auto moded = dyn_cast<ModeOpInterface>(copy))
+    moded.setMode(training, training ? argument(at.seed) : Value(), training ? argument(at.step) : Value(),
+                  model.rngIds.lookup(original));
+}
+
+/// Copies the ops of the model that the roots depend on, in their order.
+void EntryPoint::copyForward(ArrayRef<Value> roots) {
+  llvm::SetVector<Operation *> needed = dependences(roots);
+  for (Operation &op : model.op.getBody().getOps())
+    if (needed.contains(&op) && !isa<InputOp, VariableOp>(op))
+      setMode(&op, builder.clone(op, mapping));
+}
+
+void EntryPoint::addResult(Value value, StringRef name, StringRef role) {
+  SmallVector<NamedAttribute> attributes{attribute("dgc.output", name), attribute("dgc.role", role)};
+  auto type = cast<RankedTensorType>(value.getType());
+  if (role == "prediction" && type.getRank() > 0 && model.batch > 0 && type.getDimSize(0) == model.batch)
+    attributes.push_back(attribute("dgc.batch_dim", builder.getI64IntegerAttr(0)));
+  results.push_back({mapping.lookup(value), builder.getDictionaryAttr(attributes)});
+}
+
+void EntryPoint::addStateResult(Value value, StateOp state) {
+  NamedAttribute named = attribute("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()));
+  results.push_back({value, builder.getDictionaryAttr(named)});
+}
+
+/// The gradients of the loss, clipped if the optimizer says so.
+SmallVector<Value> EntryPoint::computeGradients(ArrayRef<Variable *> trained) {
+  SmallVector<Value> weights;
+  for (Variable *variable : trained)
+    weights.push_back(mapping.lookup(variable->op->getResult(0)));
+  Location location = model.loss.getLoc();
+  auto gradient = GradientOp::create(builder, location, mapping.lookup(model.loss.getValue()), weights);
+  SmallVector<Value> gradients(gradient.getResults());
+  OptimizerOp optimizer = model.optimizer;
+  if (FloatAttr max = optimizer.getClipGlobalNormAttr()) {
+    auto clip = ClipByGlobalNormOp::create(builder, optimizer.getLoc(), gradients, max);
+    gradients.assign(clip.getResults().begin(), clip.getResults().end());
+  }
+  return gradients;
+}
+
+/// Applies the optimizer to one weight.
+void EntryPoint::update(Variable &variable, size_t firstSlot, Value gradient, Value rate) {
+  OptimizerOp optimizer = model.optimizer;
+  Location location = optimizer.getLoc();
+  Value weight = mapping.lookup(variable.op->getResult(0));
+  auto numberOr = [&](FloatAttr value, double otherwise) {
+    return value ? value : builder.getF64FloatAttr(otherwise);
+  };
+  Operation *applied;
+  if (optimizer.getKind() == OptimizerKind::SGD) {
+    Value velocity = variable.slots.empty() ? Value() : argument(firstSlot);
+    applied = ApplySGDOp::create(builder, location, weight, gradient, rate, velocity,
+                                 velocity ? optimizer.getMomentumAttr() : FloatAttr(), optimizer.getNesterovAttr(),
+                                 optimizer.getWeightDecayAttr());
+  } else {
+    bool decoupled = optimizer.getKind() == OptimizerKind::AdamW && optimizer.getWeightDecayAttr();
+    applied = ApplyAdamOp::create(builder, location, weight, gradient, argument(firstSlot), argument(firstSlot + 1),
+                                  rate, argument(at.step), numberOr(optimizer.getBeta1Attr(), 0.9),
+                                  numberOr(optimizer.getBeta2Attr(), 0.999), numberOr(optimizer.getEpsilonAttr(), 1e-8),
+                                  optimizer.getWeightDecayAttr(), decoupled ? builder.getUnitAttr() : UnitAttr());
+  }
+  addStateResult(applied->getResult(0), variable.state);
+  for (auto [slot, value] : llvm::zip_equal(variable.slots, applied->getResults().drop_front()))
+    addStateResult(value, slot);
+}
+
+/// Adds gradient, update and assignments; their results come first.
+void EntryPoint::train() {
+  SmallVector<Variable *> trained;
+  for (Variable &variable : model.variables)
+    if (variable.trained)
+      trained.push_back(&variable);
+  if (!trained.empty()) {
+    SmallVector<Value> gradients = computeGradients(trained);
+    OptimizerOp optimizer = model.optimizer;
+    Value rate = LearningRateOp::create(builder, optimizer.getLoc(), argument(at.step), optimizer.getLearningRate());
+    size_t slot = at.slots;
+    for (auto [variable, gradient] : llvm::zip_equal(trained, gradients)) {
+      update(*variable, slot, gradient, rate);
+      slot += variable->slots.size();
+    }
+  }
+  for (Variable &variable : model.variables)
+    if (variable.assigned)
+      addStateResult(mapping.lookup(variable.assigned), variable.state);
+}
+
+/// Ends the function, and takes away the arguments that it does not use.
+func::FuncOp EntryPoint::finish() {
+  SmallVector<Value> values;
+  SmallVector<Type> types;
+  SmallVector<Attribute> attributes;
+  for (const Result &result : results) {
+    values.push_back(result.value);
+    types.push_back(result.value.getType());
+    attributes.push_back(result.attributes);
+  }
+  func::ReturnOp::create(builder, model.op.getLoc(), values);
+  function.setFunctionType(builder.getFunctionType(argumentTypes, types));
+  function.setAllArgAttrs(argumentAttributes);
+  function.setAllResultAttrs(attributes);
+  BitVector unused(argumentTypes.size());
+  for (BlockArgument each : function.getArguments())
+    unused[each.getArgNumber()] = each.use_empty();
+  (void)function.eraseArguments(unused);
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Reports what this pass cannot start from.
+static LogicalResult checkInput(ModuleOp module, ArrayRef<ModelOp> models) {
+  if (models.size() > 1) {
+    InFlightDiagnostic error = models[1]->emitError("a module holds one model: put this one in a file of its own");
+    error.attachNote(models[0]->getLoc()) << "the first one is here";
+    return failure();
+  }
+  for (StringRef name : {"train", "evaluate", "predict"})
+    if (Operation *op = module.lookupSymbol(name))
+      return op->emitError() << "the name @" << name << " is that of an entry point of the model @"
+                             << ModelOp(models[0]).getSymName() << ": choose another";
+  for (Operation &op : ModelOp(models[0]).getBody().getOps())
+    if (anyUntyped(op.getOperands()) || anyUntyped(op.getResults()))
+      return op.emitError("this op is not typed yet: run dgc-infer-types first");
+  return success();
+}
+
+namespace {
+struct BuildEntryPointsPass : ::dgc::impl::BuildEntryPointsPassBase<BuildEntryPointsPass> {
+  void runOnOperation() override {
+    auto models = llvm::to_vector(getOperation().getOps<ModelOp>());
+    if (models.empty())
+      return;
+    if (failed(checkInput(getOperation(), models)))
+      return signalPassFailure();
+    auto batch = getOperation()->getAttrOfType<IntegerAttr>("dgc.global_batch");
+    Model model = takeApart(models[0], batch ? batch.getInt() : 0);
+    if (failed(createStates(model)))
+      return signalPassFailure();
+    buildEntryPoints(model);
+    getOperation()->setAttr("dgc.model", model.op.getSymNameAttr());
+    model.op.erase();
+    numStates += llvm::range_size(getOperation().getOps<StateOp>());
+  }
+
+  void buildEntryPoints(Model &model) {
+    SmallVector<Value> reported, written, predicted;
+    if (model.loss)
+      reported.push_back(LossOp(model.loss).getValue());
+    for (MetricOp metric : model.metrics)
+      reported.push_back(metric.getValue());
+    for (Variable &variable : model.variables)
+      if (variable.assigned)
+        written.push_back(variable.assigned);
+    for (OutputOp output : model.outputs)
+      predicted.push_back(output.getValue());
+
+    auto addReports = [&](EntryPoint &entry) {
+      if (model.loss)
+        entry.addResult(LossOp(model.loss).getValue(), "loss", "loss");
+      for (MetricOp metric : model.metrics)
+        entry.addResult(metric.getValue(), metric.getName(), "metric");
+      entry.finish();
+      ++numEntryPoints;
+    };
+    if (model.loss) {
+      EntryPoint entry(model, "train", /*training=*/true);
+      SmallVector<Value> roots = reported;
+      llvm::append_range(roots, written);
+      entry.copyForward(roots);
+      entry.train();
+      addReports(entry);
+    }
+    if (!reported.empty()) {
+      EntryPoint entry(model, "evaluate", /*training=*/false);
+      entry.copyForward(reported);
+      addReports(entry);
+    }
+    if (!predicted.empty()) {
+      EntryPoint entry(model, "predict", /*training=*/false);
+      entry.copyForward(predicted);
+      for (OutputOp output : model.outputs)
+        entry.addResult(output.getValue(), output.getName(), "prediction");
+      entry.finish();
+      ++numEntryPoints;
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,98 @@
+// dgc-infer-types: gives every value of a model its type.
+
+#include "dialects/dgc/DGC.h"
+#include "passes/model/Passes.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_INFERTYPESPASS
+#include "passes/model/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+/// The global batch: the option, else the one that the inputs of the model agree on; 0 without any batch dimension.
+static FailureOr<int64_t> findBatch(ModelOp model, int64_t option) {
+  if (option < 0)
+    return model.emitError() << "the global batch must be above 0, not " << option;
+  if (option > 0)
+    return option;
+  InputOp first;
+  int64_t batch = 0;
+  for (InputOp input : model.getBody().getOps<InputOp>()) {
+    std::optional<int64_t> dim = input.getBatchDim();
+    if (!dim)
+      continue;
+    if (input.getDeclared().isDynamicDim(*dim))
+      return input.emitError() << "input \"" << input.getName() << "\" leaves the batch open: give the global batch "
+                               << "(dgc-compile --batch N, or dgc-infer-types=batch=N), or write it instead of '?'";
+    int64_t size = input.getDeclared().getDimSize(*dim);
+    if (first && size != batch) {
+      InFlightDiagnostic error = input.emitError()
+                                 << "input \"" << input.getName() << "\" has a batch of " << size << ", but \""
+                                 << first.getName() << "\" has one of " << batch
+                                 << ": all inputs must agree; write '?' and give the global batch when compiling";
+      error.attachNote(first.getLoc()) << "\"" << first.getName() << "\" is here";
+      return failure();
+    }
+    first = input;
+    batch = size;
+  }
+  return batch;
+}
+
+/// The declared type of an input with the batch in its place.
+static RankedTensorType withBatch(InputOp input, int64_t batch) {
+  RankedTensorType declared = input.getDeclared();
+  SmallVector<int64_t> shape(declared.getShape());
+  if (std::optional<int64_t> dim = input.getBatchDim())
+    shape[*dim] = batch;
+  return RankedTensorType::get(shape, declared.getElementType());
+}
+
+/// Infers the result types of an op whose operands have tensor types.
+static LogicalResult inferResults(Operation *op, int64_t batch) {
+  if (auto input = dyn_cast<InputOp>(op)) {
+    input.getResult().setType(withBatch(input, batch));
+  } else if (auto variable = dyn_cast<VariableOp>(op)) {
+    variable.getResult().setType(variable.getDeclared());
+  } else if (auto inferring = dyn_cast<InferTypeOpInterface>(op)) {
+    SmallVector<Type> types;
+    if (failed(inferring.inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(),
+                                          op->getRawDictionaryAttrs(), op->getPropertiesStorage(), op->getRegions(),
+                                          types)))
+      return failure();
+    for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
+      result.setType(type);
+  }
+  if (anyUntyped(op->getResults()))
+    return op->emitOpError("does not infer the types of its results: it cannot be part of a model");
+  // Reports operands that the op does not take, as far as inference itself did not mind.
+  return op->getName().verifyInvariants(op);
+}
+
+namespace {
+struct InferTypesPass : ::dgc::impl::InferTypesPassBase<InferTypesPass> {
+  using InferTypesPassBase::InferTypesPassBase;
+
+  void runOnOperation() override {
+    for (ModelOp model : getOperation().getOps<ModelOp>())
+      if (failed(inferModel(model)))
+        return signalPassFailure();
+  }
+
+  LogicalResult inferModel(ModelOp model) {
+    FailureOr<int64_t> size = findBatch(model, batch);
+    if (failed(size))
+      return failure();
+    for (Operation &op : model.getBody().getOps()) {
+      if (failed(inferResults(&op, *size)))
+        return failure();
+      numTyped += op.getNumResults();
+    }
+    if (*size > 0)
+      getOperation()->setAttr("dgc.global_batch", Builder(model).getI64IntegerAttr(*size));
+    return success();
+  }
+};
+} // namespace

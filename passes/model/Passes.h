@@ -1,0 +1,17 @@
+//===- Passes.h - from a model to functions --------------------------------===//
+
+#ifndef DGC_PASSES_MODEL_PASSES_H
+#define DGC_PASSES_MODEL_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace dgc {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/model/Passes.h.inc"
+
+} // namespace dgc
+
+#endif // DGC_PASSES_MODEL_PASSES_H

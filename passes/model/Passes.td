@@ -1,0 +1,66 @@
+#ifndef DGC_PASSES_MODEL_TD
+#define DGC_PASSES_MODEL_TD
+
+include "mlir/Pass/PassBase.td"
+
+def InferTypesPass : Pass<"dgc-infer-types", "::mlir::ModuleOp"> {
+  let summary = "give every value of a model its type";
+  let description = [{
+    Input: a `dgc.model` as it is written. Output: the same model without `!dgc.untyped`, and the module attribute
+    `dgc.global_batch`. The batch dimension of every input is the option `batch`, or what the inputs say. The ops are
+    visited in order and each infers its result types from its operands; the first that cannot is reported, at its
+    location. Typed ops and other functions are left alone; nothing is folded.
+
+    ```mlir
+    // before
+    %x = dgc.input "x" : tensor<?x3xf32>
+    %y = dgc.relu %x
+    // after, with batch=8
+    %x = dgc.input "x" : tensor<?x3xf32> -> tensor<8x3xf32>
+    %y = dgc.relu %x : tensor<8x3xf32>
+    ```
+  }];
+  let options = [Option<"batch", "batch", "int64_t", "0", "The global batch: examples a step, over all workers">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [Statistic<"numTyped", "typed-values", "Values that got a type">];
+}
+
+def BuildEntryPointsPass : Pass<"dgc-build-entry-points", "::mlir::ModuleOp"> {
+  let summary = "make functions of a model: train, evaluate, predict";
+  let description = [{
+    Input: a typed `dgc.model`. Output: in its place a `dgc.state` for each variable and each tensor of the optimizer,
+    and the functions
+
+    - `@train`, where there is a loss: forward pass, loss, metrics, `dgc.gradient`, update of every weight, and what
+      `dgc.assign` writes;
+    - `@evaluate`, where there is a loss or a metric;
+    - `@predict`, where there is an output.
+
+    They are pure: state comes in as arguments (`dgc.state = @w`) and leaves as results with the same attribute. Data
+    comes in by name (`dgc.input`, `dgc.role = "data"`, `dgc.batch_dim`); `valid_count`, `step` and `seed` are scalars
+    of these roles. Other results have `dgc.output` and the role `loss`, `metric` or `prediction`. What a function does
+    not use it does not take. Means over the batch are told the valid count; ops that differ in training (dropout,
+    batch normalization) are told the mode. Composite ops are kept.
+
+    ```mlir
+    // before
+    dgc.model @line {
+      %x = dgc.input "x" : tensor<?x3xf32> -> tensor<8x3xf32>
+      ...
+      dgc.optimizer sgd learning_rate 0.1
+    }
+    // after
+    dgc.state @w weight zeros rng 0 : tensor<3x1xf32>
+    func.func @train(%w: tensor<3x1xf32> {dgc.state = @w}, %x: tensor<8x3xf32> {dgc.batch_dim = 0 : i64,
+        dgc.input = "x", dgc.role = "data"}, ...) -> (tensor<3x1xf32> {dgc.state = @w},
+        tensor<f32> {dgc.output = "loss", dgc.role = "loss"})
+    ```
+  }];
+  let dependentDialects = ["::mlir::dgc::DGCDialect", "::mlir::func::FuncDialect"];
+  let statistics = [
+    Statistic<"numEntryPoints", "entry-points", "Functions made">,
+    Statistic<"numStates", "states", "States made">,
+  ];
+}
+
+#endif // DGC_PASSES_MODEL_TD

@@ -1,0 +1,203 @@
+// RUN: dgc-opt %s --split-input-file --verify-diagnostics
+
+// A field that the optimizer does not have.
+
+dgc.model @field {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{sgd has no field 'momentun': it takes learning_rate, momentum, nesterov, weight_decay or clip_global_norm}}
+  dgc.optimizer sgd learning_rate 0.1 momentun 0.9
+}
+
+// -----
+
+dgc.model @kind {
+  // expected-error @+1 {{unknown optimizer 'rmsprop': write sgd, adam or adamw}}
+  dgc.optimizer rmsprop learning_rate 0.1
+}
+
+// -----
+
+dgc.model @no_rate {
+  // expected-error @+2 {{the optimizer needs a learning rate, such as 'learning_rate 0.1'}}
+  dgc.optimizer sgd momentum 0.9
+}
+
+// -----
+
+dgc.model @twice {
+  // expected-error @+1 {{field 'momentum' is given a second time}}
+  dgc.optimizer sgd learning_rate 0.1 momentum 0.9 momentum 0.8
+}
+
+// -----
+
+dgc.model @range {
+  // expected-error @+1 {{'dgc.optimizer' op has momentum 1.000000e+00, which must be at least 0 and below 1}}
+  dgc.optimizer sgd learning_rate 0.1 momentum 1
+}
+
+// -----
+
+dgc.model @nesterov {
+  // expected-error @+1 {{has nesterov but no momentum: write 'momentum 0.9 nesterov'}}
+  dgc.optimizer sgd learning_rate 0.1 nesterov
+}
+
+// -----
+
+// One loss, one optimizer, and neither without the other.
+
+dgc.model @second_loss {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %w = dgc.variable "w" zeros : tensor<4x2xf32>
+  %p = dgc.matmul %x, %w
+  %l = dgc.mean_squared_error %p, %p
+  // expected-note @+1 {{the first one is here}}
+  dgc.loss %l
+  // expected-error @+1 {{'dgc.loss' op is the second one of this model, which may have one: add the losses with dgc.add and give their sum to one dgc.loss}}
+  dgc.loss %l
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+dgc.model @no_optimizer {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %l = dgc.mean_squared_error %x, %x
+  // expected-error @+1 {{'dgc.loss' op needs an optimizer: add a line such as 'dgc.optimizer sgd learning_rate 0.1' to the model, or make this a dgc.metric to evaluate it only}}
+  dgc.loss %l
+}
+
+// -----
+
+dgc.model @no_loss {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  dgc.output "x" %x
+  // expected-error @+1 {{'dgc.optimizer' op has nothing to make small: add 'dgc.loss %value' to the model, or remove the optimizer to have predict only}}
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+// expected-error @+1 {{'dgc.model' op computes nothing: it needs a dgc.loss (with a dgc.optimizer), a dgc.metric or a dgc.output}}
+dgc.model @nothing {
+  %x = dgc.input "x" : tensor<?x4xf32>
+}
+
+// -----
+
+// Names are unique.
+
+dgc.model @names {
+  // expected-note @+1 {{first used here}}
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{'dgc.input' op uses the name "x" again: every input of a model needs a name of its own}}
+  %y = dgc.input "x" : tensor<?x4xf32>
+  dgc.output "x" %x
+}
+
+// -----
+
+// A variable that nobody trains.
+
+dgc.model @untrained {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %w = dgc.variable "w" zeros : tensor<4x2xf32>
+  // expected-error @+1 {{'dgc.variable' op is trained by nobody: the loss does not depend on "v" and no dgc.assign writes it; use it, remove it, or write 'frozen' after its initializer to keep it as it is}}
+  %v = dgc.variable "v" zeros : tensor<4x2xf32>
+  %p = dgc.matmul %x, %w
+  %l = dgc.mean_squared_error %p, %p
+  dgc.loss %l
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+dgc.model @integer_weight {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{cannot be trained, as its elements are 'i32'}}
+  %w = dgc.variable "w" zeros : tensor<4x2xi32>
+  %v = dgc.convert %w to f32
+  %p = dgc.matmul %x, %v
+  %l = dgc.mean_squared_error %p, %p
+  dgc.loss %l
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+// Initializers.
+
+dgc.model @init {
+  // expected-error @+1 {{unknown initializer 'xavier': write zeros, constant VALUE, uniform LOW HIGH, normal MEAN STD, truncated_normal MEAN STD, glorot_uniform, glorot_normal, he_uniform, he_normal or file "PATH"}}
+  %w = dgc.variable "w" xavier : tensor<4x2xf32>
+}
+
+// -----
+
+dgc.model @fans {
+  // expected-error @+1 {{cannot be initialized by glorot_uniform: 'tensor<4xf32>' has no fan in and fan out, for which weights need two dimensions or more; zeros is usual for a bias}}
+  %w = dgc.variable "w" glorot_uniform : tensor<4xf32>
+  dgc.output "w" %w
+}
+
+// -----
+
+dgc.model @bounds {
+  // expected-error @+1 {{needs a lower bound below the upper one in 'uniform LOW HIGH'}}
+  %w = dgc.variable "w" uniform 1 0 : tensor<4xf32>
+  dgc.output "w" %w
+}
+
+// -----
+
+dgc.model @open_shape {
+  // expected-error @+1 {{has the type 'tensor<?xf32>': the shape of a variable is written in numbers}}
+  %w = dgc.variable "w" zeros : tensor<?xf32>
+  dgc.output "w" %w
+}
+
+// -----
+
+// Inputs leave one dimension open at most.
+
+dgc.model @two_open {
+  // expected-error @+1 {{has more than one '?' in 'tensor<?x?xf32>': only the batch dimension is left open}}
+  %x = dgc.input "x" : tensor<?x?xf32>
+  dgc.output "x" %x
+}
+
+// -----
+
+dgc.model @batch_dim {
+  // expected-error @+1 {{has no dimension 2: 'batch' takes a dimension of 'tensor<?x4xf32>', counted from 0}}
+  %x = dgc.input "x" batch 2 : tensor<?x4xf32>
+  dgc.output "x" %x
+}
+
+// -----
+
+// What may be assigned.
+
+dgc.model @assign_input {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{assigns to what is not a variable: its first operand must be the result of a dgc.variable}}
+  dgc.assign %x, %x
+  dgc.output "x" %x
+}
+
+// -----
+
+dgc.model @assign_frozen {
+  %w = dgc.variable "w" zeros frozen : tensor<4xf32>
+  // expected-error @+1 {{assigns to "w", which is frozen}}
+  dgc.assign %w, %w
+  dgc.output "w" %w
+}
+
+// -----
+
+// A member of a model makes no sense elsewhere.
+
+// expected-error @+1 {{'dgc.input' op expects parent op 'dgc.model'}}
+%x = dgc.input "x" : tensor<?x4xf32>
