@@ -29,7 +29,9 @@ extern char **environ;
 namespace dgc::rt {
 namespace {
 
-constexpr TimeNs kKillAfter = 2_s;
+/// Workers end by themselves within 0.7 s of the first error; this is for those
+/// that are still being started.
+constexpr TimeNs kKillAfter = 900_ms;
 
 /// Where one stream of a worker goes, line by line.
 struct OutputPipe {
@@ -263,7 +265,7 @@ int Launch::verdict() {
   bool said =
       std::any_of(workers.begin(), workers.end(), [](const Worker &w) { return w.ended && !w.signal && w.code != 0; });
   if (!said && error)
-    fprintf(stderr, "dgc-run: %s\n", std::string(jobStatus(*error, nullptr).message()).c_str());
+    fprintf(stderr, "dgc-run: error: %s\n", std::string(jobStatus(*error, nullptr).message()).c_str());
   int culprit = error && error->rank >= 0 ? error->rank : firstFailed ? *firstFailed : -1;
   if (culprit >= 0 && !workers[culprit].signal && workers[culprit].code)
     return workers[culprit].code;
@@ -280,7 +282,7 @@ int Launch::run() {
       coordinator->fail(std::move(e));
   });
   if (absl::Status s = start(); !s.ok()) {
-    fprintf(stderr, "dgc-run: %s\n", std::string(s.message()).c_str());
+    fprintf(stderr, "dgc-run: error: %s\n", std::string(s.message()).c_str());
     return static_cast<int>(ExitCode::Machine);
   }
   watch();

@@ -24,7 +24,7 @@ struct LauncherOptions {
 ///
 /// Rank 0 has this process's terminal; the lines of the others come with
 /// "[rank N] " in front. A worker that dies, or ends with an error, ends the
-/// others within a second; what is left after two is killed. The code is that
+/// others within a second, in the end by SIGKILL. The code is that
 /// of the first worker that failed (PeerFailed for one killed by a signal), 130
 /// after Ctrl-C. If this process dies, even by SIGKILL, the kernel ends the
 /// workers.

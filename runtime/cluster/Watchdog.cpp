@@ -19,7 +19,7 @@ void Watchdog::arm(const absl::Status &error) {
     if (changed.wait_for(lock, grace, [&] { return stopping; }))
       return;
     if (!wasTold) {
-      std::string line = absl::StrCat("dgc-run: ", std::string(error.message()), "\n");
+      std::string line = absl::StrCat("dgc-run: error: ", std::string(error.message()), "\n");
       (void)!write(STDERR_FILENO, line.data(), line.size());
     }
     _exit(static_cast<int>(exitCodeOf(error)));

@@ -127,6 +127,11 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
   app.add_option("--listen", flags.listen, "Address that rank 0 listens on, when it is another")
       ->type_name("ADDRESS[:PORT]")
       ->group(group);
+  app.add_option("--join-timeout", flags.joinTimeout, "Seconds to wait for workers that are missing")
+      ->check(CLI::PositiveNumber)
+      ->type_name("S")
+      ->capture_default_str()
+      ->group(group);
   app.add_flag("--insecure", flags.insecure,
                "Accept addresses other than loopback. There is no encryption: "
                "only in a network that you trust")

@@ -16,6 +16,7 @@ struct Flags {
   std::optional<int> nproc, rank, worldSize;
   std::optional<std::string> coordinator;
   std::string listen;
+  double joinTimeout = 120; // seconds
   bool insecure = false;
   bool dryRun = false;
   // --call: one program once, on arrays from files

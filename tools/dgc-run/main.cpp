@@ -60,12 +60,16 @@ static absl::Status runMember(const Flags &flags, const Identity &identity, cons
   options.coordinator = identity.coordinator;
   options.listen = flags.listen;
   options.insecure = flags.insecure;
+  options.joinTimeoutSeconds = flags.joinTimeout;
   options.planDigest = digestBytes(artifact);
   options.producer = plan.producer() ? plan.producer()->str() : "";
   options.transport.sharedBytes = plan.shared_bytes();
   options.transportName = flags.transport;
   options.notice = [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); };
   options.describeOp = [&](uint32_t op) { return describeOp(plan, op); };
+  if (!options.launched)
+    toStderr(str("dgc-run: rank ", identity.rank, " of ", identity.worldSize, ", from ", identity.source,
+                 "; the workers meet at ", identity.coordinator, "\n"));
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
   WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
   context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
@@ -95,6 +99,7 @@ static absl::StatusOr<int> launch(const Flags &flags, const Artifact &artifact, 
   options.worldSize = static_cast<int>(artifact.plan().world_size());
   options.command = workerCommand(argc, argv);
   options.planDigest = digestBytes(artifact);
+  options.joinTimeoutSeconds = flags.joinTimeout;
   return runLauncher(options);
 }
 

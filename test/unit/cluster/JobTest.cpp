@@ -294,7 +294,7 @@ void killOne(int worldSize, int victim, const std::string &transport, bool hang,
     if (rank == victim)
       continue;
     std::string prefix = rank == 0 ? "\n" : absl::StrCat("\\[rank ", rank, "\\] ");
-    EXPECT_THAT(job.output(), ContainsRegex(absl::StrCat(prefix, "(cluster_worker|dgc-run): rank ", victim,
+    EXPECT_THAT(job.output(), ContainsRegex(absl::StrCat(prefix, "(cluster_worker|dgc-run: error): rank ", victim,
                                                          " was killed by signal 9 \\(Killed\\) at step [0-9]+, op "
                                                          "[01] \\((compute|all_reduce)\\)")));
   }
