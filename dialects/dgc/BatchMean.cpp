@@ -31,7 +31,8 @@ Value mlir::dgc::batchMean(CompositeBuilder &b, Value values, Value valid) {
   return b.divide(total, exampleCount(b, valid, shapeOf(values), elementOf(values)));
 }
 
-Value mlir::dgc::batchMeanGradient(CompositeBuilder &b, Value gradient, Value valid, ArrayRef<int64_t> shape, Type element) {
+Value mlir::dgc::batchMeanGradient(CompositeBuilder &b, Value gradient, Value valid, ArrayRef<int64_t> shape,
+                                   Type element) {
   Value share = b.divide(b.convert(gradient, element), exampleCount(b, valid, shape, element));
   return maskExamples(b, b.broadcastScalar(share, shape), valid);
 }

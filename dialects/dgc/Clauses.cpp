@@ -14,6 +14,8 @@ using namespace mlir::dgc;
 
 ParseResult mlir::dgc::parseNumber(AsmParser &parser, double &value) {
   SMLoc location = parser.getCurrentLocation();
+  // parseOptionalInteger would take the minus of a decimal.
+  bool negative = succeeded(parser.parseOptionalMinus());
   int64_t integer = 0;
   OptionalParseResult isInteger = parser.parseOptionalInteger(integer);
   if (!isInteger.has_value()) {
@@ -32,6 +34,8 @@ ParseResult mlir::dgc::parseNumber(AsmParser &parser, double &value) {
       value = std::strtod(text.c_str(), nullptr);
     }
   }
+  if (negative)
+    value = -value;
   if (!std::isfinite(value))
     return parser.emitError(location, "expected a finite number");
   return success();
@@ -39,7 +43,7 @@ ParseResult mlir::dgc::parseNumber(AsmParser &parser, double &value) {
 
 void mlir::dgc::printNumber(AsmPrinter &printer, double value) {
   char text[40];
-  for (int digits : {6, 9, 12, 17}) {
+  for (int digits : {6, 9, 12, 15, 16, 17}) {
     std::snprintf(text, sizeof text, "%.*g", digits, value);
     if (std::strtod(text, nullptr) == value)
       break;

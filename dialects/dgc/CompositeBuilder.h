@@ -21,10 +21,10 @@ inline Type elementOf(Value value) { return tensorOf(value).getElementType(); }
 
 class CompositeBuilder : public TensorBuilder {
 public:
-  using TensorBuilder::TensorBuilder;
   using TensorBuilder::broadcast;
   using TensorBuilder::constant;
   using TensorBuilder::splat;
+  using TensorBuilder::TensorBuilder;
 
   Value exponentialMinusOne(Value x);
   Value logistic(Value x);

@@ -96,9 +96,11 @@ static FailureOr<Window> computeWindow(std::optional<Location> location, StringR
   if (failed(check("window", size)) || (strides && failed(check("strides", *strides))) ||
       (dilation && failed(check("dilation", *dilation))))
     return failure();
-  if (kind == PaddingKind::Explicit && (amounts.size() != 4 || llvm::any_of(amounts, [](int64_t v) { return v < 0; }))) {
-    (void)emitOptionalError(location, "'", name, "' needs two pairs of numbers of 0 or more in 'padding', one for each "
-                                                 "spatial dimension: [[LOW, HIGH], [LOW, HIGH]]");
+  if (kind == PaddingKind::Explicit &&
+      (amounts.size() != 4 || llvm::any_of(amounts, [](int64_t v) { return v < 0; }))) {
+    (void)emitOptionalError(location, "'", name,
+                            "' needs two pairs of numbers of 0 or more in 'padding', one for each "
+                            "spatial dimension: [[LOW, HIGH], [LOW, HIGH]]");
     return failure();
   }
   Window w;
@@ -160,8 +162,8 @@ LogicalResult Conv2DOp::inferTypes(std::optional<Location> location, Adaptor ada
 }
 
 FailureOr<SmallVector<Value>> Conv2DOp::decompose(OpBuilder &builder) {
-  FailureOr<Window> window = convWindow(getLoc(), typeOf(getInput()), typeOf(getWeights()), getStrides(),
-                                        getPadding(), getDilation());
+  FailureOr<Window> window =
+      convWindow(getLoc(), typeOf(getInput()), typeOf(getWeights()), getStrides(), getPadding(), getDilation());
   if (failed(window))
     return failure();
   CompositeBuilder b(builder, getLoc());
@@ -181,15 +183,17 @@ static LogicalResult inferPool(std::optional<Location> location, PoolT adaptor, 
     return failure();
   for (int i = 0; i < 2; ++i)
     if (window->low[i] >= window->size[i] || window->high[i] >= window->size[i])
-      return emitOptionalError(location, "'", name, "' has a padding as large as its window: some windows would be "
-                                                    "empty");
-  types.push_back(RankedTensorType::get({input.getDimSize(0), window->result[0], window->result[1], input.getDimSize(3)},
-                                        input.getElementType()));
+      return emitOptionalError(location, "'", name,
+                               "' has a padding as large as its window: some windows would be "
+                               "empty");
+  types.push_back(RankedTensorType::get(
+      {input.getDimSize(0), window->result[0], window->result[1], input.getDimSize(3)}, input.getElementType()));
   return success();
 }
 
 /// A pooling op as a reduction over windows of all four dimensions.
-template <typename PoolT> static Value reduceWindow(CompositeBuilder &b, PoolT op, ReductionKind kind, const Window &w) {
+template <typename PoolT>
+static Value reduceWindow(CompositeBuilder &b, PoolT op, ReductionKind kind, const Window &w) {
   int64_t size[] = {1, w.size[0], w.size[1], 1}, strides[] = {1, w.strides[0], w.strides[1], 1};
   int64_t padding[] = {0, 0, w.low[0], w.high[0], w.low[1], w.high[1], 0, 0};
   return ReduceWindowOp::create(b.builder, b.location, kind, op.getInput(), size, strides, padding);

@@ -19,7 +19,7 @@ def DGC_Conv2DOp : DGC_CompositeOp<"conv2d"> {
                        OptionalAttr<DenseI64ArrayAttr>:$dilation, OptionalAttr<I64Attr>:$groups);
   let results = (outs DGC_FloatTensor:$result);
   let assemblyFormat = [{
-    $input `,` $weights (`,` $bias^)? custom<ConvClauses>($strides, $padding, $dilation, $groups) attr-dict
+    $input `,` $weights (`,` $bias^)? `` custom<ConvClauses>($strides, $padding, $dilation, $groups) attr-dict
     custom<OperandTypes>(type($input), type($weights), type($bias), ref($bias))
   }];
 }
@@ -29,7 +29,7 @@ class DGC_PoolOp<string mnemonic> : DGC_CompositeOp<mnemonic> {
                        OptionalAttr<DGC_PaddingAttr>:$padding);
   let results = (outs DGC_FloatTensor:$result);
   let assemblyFormat = [{
-    $input `window` $window custom<PoolClauses>($strides, $padding) attr-dict custom<OperandTypes>(type($input))
+    $input `window` $window `` custom<PoolClauses>($strides, $padding) attr-dict custom<OperandTypes>(type($input))
   }];
 }
 

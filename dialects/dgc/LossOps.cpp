@@ -58,8 +58,9 @@ LogicalResult CrossEntropyOp::inferTypes(std::optional<Location> location, Adapt
     return checkLabels(location, getOperationName(), logits, labels);
   if (logits.getRank() < 2 || labels.getShape() != logits.getShape())
     return emitOptionalError(location, "'dgc.cross_entropy' has labels of type ", labels, " for logits of type ",
-                             logits, ": distributions have the shape of the logits, [batch, .., classes]; the numbers "
-                                     "of classes must be integers");
+                             logits,
+                             ": distributions have the shape of the logits, [batch, .., classes]; the numbers "
+                             "of classes must be integers");
   return success();
 }
 

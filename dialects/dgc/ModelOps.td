@@ -121,7 +121,7 @@ def DGC_StateOp : Op<DGC_Dialect, "state", [Symbol, HasParent<"::mlir::ModuleOp"
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DGC_StateRoleAttr:$role,
                        DGC_InitAttr:$init, I64Attr:$rng_id, TypeAttrOf<RankedTensorOf<[DGC_Element]>>:$type);
-  let assemblyFormat = "$sym_name $role custom<Init>($init) `rng` $rng_id attr-dict `:` $type";
+  let assemblyFormat = "$sym_name `` $role custom<Init>($init) `rng` $rng_id attr-dict `:` $type";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }

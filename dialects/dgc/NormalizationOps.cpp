@@ -109,7 +109,8 @@ SmallVector<Value> LayerNormOp::buildGradients(OpBuilder &builder, ValueRange gr
   if (wanted.test(0)) {
     Value h = b.multiply(dy, b.broadcastLast(b.convert(getScale(), compute), shapeOf(x)));
     auto rowMean = [&](Value value) { return b.spread(over(b, b.sum(value, {last}), size), x, {last}); };
-    Value inner = b.subtract(b.subtract(h, rowMean(h)), b.multiply(rows.normalized, rowMean(b.multiply(h, rows.normalized))));
+    Value inner =
+        b.subtract(b.subtract(h, rowMean(h)), b.multiply(rows.normalized, rowMean(b.multiply(h, rows.normalized))));
     results[0] = b.convert(b.multiply(b.spread(rows.factor, x, {last}), inner), element);
   }
   if (wanted.test(1))
@@ -165,7 +166,8 @@ FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
     nextVariance = running(runningVariance, variance);
   }
   Value factor = b.rsqrt(b.add(variance, b.splat(numberOr(getEpsilon(), 1e-5), variance)));
-  Value scaled = b.multiply(b.subtract(x, alongChannels(mean)), alongChannels(b.multiply(factor, b.convert(getScale(), compute))));
+  Value scaled =
+      b.multiply(b.subtract(x, alongChannels(mean)), alongChannels(b.multiply(factor, b.convert(getScale(), compute))));
   Value result = b.add(scaled, alongChannels(b.convert(getOffset(), compute)));
   return SmallVector<Value>{b.convert(result, element), nextMean, nextVariance};
 }

@@ -15,7 +15,7 @@ def DGC_LayerNormOp : DGC_KeptCompositeOp<"layer_norm"> {
                        OptionalAttr<F64Attr>:$epsilon);
   let results = (outs DGC_FloatTensor:$result);
   let assemblyFormat = [{
-    $input `,` $scale `,` $offset custom<Epsilon>($epsilon) attr-dict
+    $input `,` $scale `,` $offset `` custom<Epsilon>($epsilon) attr-dict
     custom<OperandTypes>(type($input), type($scale), type($offset))
   }];
 }
@@ -40,7 +40,7 @@ def DGC_BatchNormOp : DGC_CompositeOp<"batch_norm", [
                        OptionalAttr<F64Attr>:$momentum, OptionalAttr<F64Attr>:$epsilon, UnitAttr:$training);
   let results = (outs DGC_FloatTensor:$result, DGC_FloatTensor:$next_mean, DGC_FloatTensor:$next_variance);
   let assemblyFormat = [{
-    $input `,` $scale `,` $offset `,` $mean `,` $variance custom<BatchNormClauses>($momentum, $epsilon)
+    $input `,` $scale `,` $offset `,` $mean `,` $variance `` custom<BatchNormClauses>($momentum, $epsilon)
     (`training` $training^)? (`valid` $valid^)? attr-dict
     custom<OperandTypes>(type($input), type($scale), type($offset), type($mean), type($variance))
   }];

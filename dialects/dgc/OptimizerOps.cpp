@@ -81,7 +81,8 @@ ParseResult OptimizerOp::parse(OpAsmParser &parser, OperationState &state) {
   if (succeeded(parser.parseOptionalKeyword(&name)))
     kind = symbolizeOptimizerKind(name);
   if (!kind)
-    return parser.emitError(location) << (name.empty() ? "expected an optimizer" : "unknown optimizer '" + name.str() + "'")
+    return parser.emitError(location) << (name.empty() ? "expected an optimizer"
+                                                       : "unknown optimizer '" + name.str() + "'")
                                       << ": write sgd, adam or adamw";
   Properties &properties = state.getOrAddProperties<Properties>();
   properties.kind = OptimizerKindAttr::get(parser.getContext(), *kind);
@@ -93,10 +94,11 @@ ParseResult OptimizerOp::parse(OpAsmParser &parser, OperationState &state) {
     if (failed(parser.parseOptionalKeyword(&field)))
       break;
     if (!llvm::is_contained(fields, field))
-      return parser.emitError(location) << stringifyOptimizerKind(*kind) << " has no field '" << field
-                                        << "': it takes " << alternatives(fields);
+      return parser.emitError(location) << stringifyOptimizerKind(*kind) << " has no field '" << field << "': it takes "
+                                        << alternatives(fields);
     auto once = [&](bool given) -> ParseResult {
-      return given ? parser.emitError(location) << "field '" << field << "' is given a second time" : ParseResult(success());
+      return given ? parser.emitError(location) << "field '" << field << "' is given a second time"
+                   : ParseResult(success());
     };
     auto number = [&](FloatAttr &value) { return failed(once(bool(value))) ? failure() : parseNumber(parser, value); };
     ParseResult result = success();
@@ -155,7 +157,8 @@ LogicalResult OptimizerOp::verify() {
   if (getNesterov() && (!getMomentum() || getMomentum()->isZero()))
     return emitOpError("has nesterov but no momentum: write 'momentum 0.9 nesterov'");
   if (!isSGD && (getMomentum() || getNesterov()))
-    return emitOpError() << "has a momentum, which " << stringifyOptimizerKind(getKind()) << " does not take: use beta1";
+    return emitOpError() << "has a momentum, which " << stringifyOptimizerKind(getKind())
+                         << " does not take: use beta1";
   if (isSGD && (getBeta1() || getBeta2() || getEpsilon()))
     return emitOpError("has beta1, beta2 or epsilon, which sgd does not take: use adam or adamw");
   return success();
@@ -267,8 +270,7 @@ struct Update {
   Type element, compute;
 
   Update(OpBuilder &builder, Location location, Value weight)
-      : b(builder, location), weight(weight), element(elementOf(weight)),
-        compute(computeType(element)) {}
+      : b(builder, location), weight(weight), element(elementOf(weight)), compute(computeType(element)) {}
   Value wide(Value tensor) { return b.convert(tensor, compute); }
   Value narrow(Value tensor) { return b.convert(tensor, element); }
   /// A number times a tensor.

@@ -62,7 +62,7 @@ def DGC_ApplySGDOp : DGC_CompositeOp<"apply_sgd"> {
                        UnitAttr:$nesterov, OptionalAttr<F64Attr>:$weight_decay);
   let results = (outs DGC_FloatTensor:$new_weight, Optional<DGC_FloatTensor>:$new_velocity);
   let assemblyFormat = [{
-    $weight `,` $gradient `,` $rate (`,` $velocity^)? custom<SGDClauses>($momentum, $nesterov, $weight_decay) attr-dict
+    $weight `,` $gradient `,` $rate (`,` $velocity^)? `` custom<SGDClauses>($momentum, $nesterov, $weight_decay) attr-dict
     custom<OperandTypes>(type($weight), type($gradient), type($rate), type($velocity), ref($velocity))
   }];
 }
@@ -86,7 +86,7 @@ def DGC_ApplyAdamOp : DGC_CompositeOp<"apply_adam", [], 3> {
   let results = (outs DGC_FloatTensor:$new_weight, DGC_FloatTensor:$new_mean, DGC_FloatTensor:$new_square);
   let assemblyFormat = [{
     $weight `,` $gradient `,` $mean `,` $square `,` $rate `,` $step 
-    custom<AdamClauses>($beta1, $beta2, $epsilon, $weight_decay, $decoupled) attr-dict
+    `` custom<AdamClauses>($beta1, $beta2, $epsilon, $weight_decay, $decoupled) attr-dict
     custom<OperandTypes>(type($weight), type($gradient), type($mean), type($square), type($rate))
   }];
 }

@@ -279,9 +279,7 @@ void EntryPoint::update(Variable &variable, size_t firstSlot, Value gradient, Va
   OptimizerOp optimizer = model.optimizer;
   Location location = optimizer.getLoc();
   Value weight = mapping.lookup(variable.op->getResult(0));
-  auto numberOr = [&](FloatAttr value, double otherwise) {
-    return value ? value : builder.getF64FloatAttr(otherwise);
-  };
+  auto numberOr = [&](FloatAttr value, double otherwise) { return value ? value : builder.getF64FloatAttr(otherwise); };
   Operation *applied;
   if (optimizer.getKind() == OptimizerKind::SGD) {
     Value velocity = variable.slots.empty() ? Value() : argument(firstSlot);

@@ -1,0 +1,130 @@
+// RUN: dgc-opt %s --dgc-infer-types=batch=4 --dgc-build-entry-points --split-input-file | FileCheck %s
+
+// Variables become states, the model three functions; each takes what it uses.
+
+// CHECK: module attributes {dgc.global_batch = 4 : i64, dgc.model = "line"}
+// CHECK: dgc.state @w weight glorot_uniform rng 0 : tensor<3x2xf32>
+// CHECK: dgc.state @b weight constant 0.5 rng 1 : tensor<2xf32>
+// CHECK-NOT: dgc.model
+
+// CHECK-LABEL: func.func @train(
+// CHECK-SAME: %[[W:.*]]: tensor<3x2xf32> {dgc.state = @w}
+// CHECK-SAME: %[[B:.*]]: tensor<2xf32> {dgc.state = @b}
+// CHECK-SAME: %[[X:.*]]: tensor<4x3xf32> {dgc.batch_dim = 0 : i64, dgc.input = "x", dgc.role = "data"}
+// CHECK-SAME: %[[Y:.*]]: tensor<4x2xf32> {dgc.batch_dim = 0 : i64, dgc.input = "y", dgc.role = "data"}
+// CHECK-SAME: %[[VALID:.*]]: tensor<i32> {dgc.input = "valid_count", dgc.role = "valid_count"}
+// CHECK-SAME: %[[STEP:.*]]: tensor<i64> {dgc.input = "step", dgc.role = "step"}
+// CHECK-NOT: seed
+// CHECK-SAME: -> (tensor<3x2xf32> {dgc.state = @w}, tensor<2xf32> {dgc.state = @b},
+// CHECK-SAME: tensor<f32> {dgc.output = "loss", dgc.role = "loss"}, tensor<f32> {dgc.output = "again", dgc.role = "metric"})
+// CHECK: %[[P:.*]] = dgc.dense %[[X]], %[[W]], %[[B]]
+// CHECK: %[[LOSS:.*]] = dgc.mean_squared_error %[[P]], %[[Y]] valid %[[VALID]]
+// CHECK: %[[G:.*]]:2 = dgc.gradient %[[LOSS]] wrt %[[W]], %[[B]]
+// CHECK: %[[LR:.*]] = dgc.learning_rate %[[STEP]] 0.1 warm_up 5
+// CHECK: %[[W1:.*]] = dgc.apply_sgd %[[W]], %[[G]]#0, %[[LR]] :
+// CHECK: %[[B1:.*]] = dgc.apply_sgd %[[B]], %[[G]]#1, %[[LR]] :
+// CHECK: return %[[W1]], %[[B1]], %[[LOSS]], %[[LOSS]]
+
+// CHECK-LABEL: func.func @evaluate(
+// CHECK-SAME: dgc.state = @w
+// CHECK-SAME: valid_count
+// CHECK-NOT: step
+// CHECK-SAME: -> (tensor<f32> {dgc.output = "loss", dgc.role = "loss"}, tensor<f32> {dgc.output = "again", dgc.role = "metric"})
+// CHECK-NOT: dgc.gradient
+
+// CHECK-LABEL: func.func @predict(
+// CHECK-NOT: "y"
+// CHECK-SAME: -> (tensor<4x2xf32> {dgc.batch_dim = 0 : i64, dgc.output = "prediction", dgc.role = "prediction"})
+// CHECK-NOT: dgc.mean_squared_error
+dgc.model @line {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %y = dgc.input "y" : tensor<?x2xf32>
+  %w = dgc.variable "w" glorot_uniform : tensor<3x2xf32>
+  %b = dgc.variable "b" constant 0.5 : tensor<2xf32>
+  %p = dgc.dense %x, %w, %b
+  %loss = dgc.mean_squared_error %p, %y
+  dgc.loss %loss
+  dgc.metric "again" %loss
+  dgc.output "prediction" %p
+  dgc.optimizer sgd learning_rate 0.1 warm_up 5
+}
+
+// -----
+
+// The state of the optimizer follows the variables, and is neither in evaluate nor in predict. Frozen variables are
+// not trained.
+
+// CHECK: dgc.state @w weight zeros rng 0
+// CHECK: dgc.state @frozen weight zeros rng 1
+// CHECK: dgc.state @w.adam_mean slot zeros rng 2
+// CHECK: dgc.state @w.adam_square slot zeros rng 3
+// CHECK-LABEL: func.func @train(
+// CHECK-SAME: %[[W:.*]]: tensor<3x2xf32> {dgc.state = @w}, %[[F:.*]]: tensor<3x2xf32> {dgc.state = @frozen},
+// CHECK-SAME: %[[M:.*]]: tensor<3x2xf32> {dgc.state = @w.adam_mean}, %[[V:.*]]: tensor<3x2xf32> {dgc.state = @w.adam_square}
+// CHECK-SAME: -> (tensor<3x2xf32> {dgc.state = @w}, tensor<3x2xf32> {dgc.state = @w.adam_mean}, tensor<3x2xf32> {dgc.state = @w.adam_square}, tensor<f32>
+// CHECK: %[[G:.*]] = dgc.gradient %{{.*}} wrt %[[W]]
+// CHECK: %[[C:.*]] = dgc.clip_by_global_norm %[[G]] max 1.0
+// CHECK: %[[W1:.*]], %[[M1:.*]], %[[V1:.*]] = dgc.apply_adam %[[W]], %[[C]], %[[M]], %[[V]], %{{.*}}, %{{.*}} beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.01 decoupled
+// CHECK: return %[[W1]], %[[M1]], %[[V1]]
+// CHECK-LABEL: func.func @evaluate(
+// CHECK-NOT: adam
+dgc.model @adam {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %y = dgc.input "y" : tensor<?xi64>
+  %w = dgc.variable "w" zeros : tensor<3x2xf32>
+  %f = dgc.variable "frozen" zeros frozen : tensor<3x2xf32>
+  %a = dgc.dense %x, %w
+  %b = dgc.dense %x, %f
+  %p = dgc.add %a, %b
+  %loss = dgc.cross_entropy %p, %y
+  dgc.loss %loss
+  dgc.optimizer adamw learning_rate 1e-3 weight_decay 0.01 clip_global_norm 1
+}
+
+// -----
+
+// What dgc.assign writes is a statistic, written by train alone; batch normalization trains in train only.
+
+// CHECK: dgc.state @mean statistic zeros
+// CHECK: dgc.state @variance statistic constant 1.0
+// CHECK-LABEL: func.func @train(
+// CHECK-SAME: -> (tensor<3xf32> {dgc.state = @scale}, tensor<3xf32> {dgc.state = @scale.momentum}, tensor<3xf32> {dgc.state = @offset}, tensor<3xf32> {dgc.state = @offset.momentum}, tensor<3xf32> {dgc.state = @mean}, tensor<3xf32> {dgc.state = @variance}, tensor<f32>
+// CHECK: %{{.*}}, %[[MEAN:.*]], %[[VARIANCE:.*]] = dgc.batch_norm {{.*}} training valid %{{.*}} : tensor<4x3xf32>
+// CHECK: return {{.*}}, %[[MEAN]], %[[VARIANCE]], %{{[0-9]+}} :
+// CHECK-LABEL: func.func @evaluate(
+// CHECK: dgc.batch_norm
+// CHECK-NOT: training
+dgc.model @normalized {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %y = dgc.input "y" : tensor<?x3xf32>
+  %scale = dgc.variable "scale" constant 1 : tensor<3xf32>
+  %offset = dgc.variable "offset" zeros : tensor<3xf32>
+  %mean = dgc.variable "mean" zeros : tensor<3xf32>
+  %variance = dgc.variable "variance" constant 1 : tensor<3xf32>
+  %n, %next_mean, %next_variance = dgc.batch_norm %x, %scale, %offset, %mean, %variance momentum 0.9
+  dgc.assign %mean, %next_mean
+  dgc.assign %variance, %next_variance
+  %loss = dgc.mean_squared_error %n, %y
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.1 momentum 0.9
+}
+
+// -----
+
+// Without a loss there is no training, and nothing of it.
+
+// CHECK-LABEL: func.func @predict(
+// CHECK-NOT: func.func
+dgc.model @predict_only {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %y = dgc.relu %x
+  dgc.output "y" %y
+}
+
+// -----
+
+// A module without a model is left alone.
+
+// CHECK-LABEL: func.func @f
+// CHECK-NOT: dgc.state
+func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }
