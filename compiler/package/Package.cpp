@@ -9,7 +9,7 @@
 
 using namespace mlir;
 using namespace mlir::exec;
-namespace fb = dgc::artifact;
+namespace fb = ::dgc::artifact;
 
 /// The element type of the artifact, or nothing.
 static std::optional<fb::DType> elementType(Type type) {
@@ -70,7 +70,7 @@ static std::string locationOf(Operation *op) {
   std::string text;
   op->getLoc()->walk([&](Location loc) {
     if (auto file = dyn_cast<FileLineColLoc>(loc)) {
-      text = (file.getFilename() + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
+      text = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
       return WalkResult::interrupt();
     }
     return WalkResult::advance();
@@ -91,7 +91,7 @@ static LogicalResult appendConstant(Operation *op, ElementsAttr value, std::vect
   };
   if (isa<FloatType>(value.getElementType())) {
     auto elements = value.tryGetValues<APFloat>();
-    if (failed(elements)) {
+    if (!elements) {
       return op->emitOpError("has a constant that cannot be read: ") << value;
     }
     for (const APFloat &element : *elements) {
@@ -100,7 +100,7 @@ static LogicalResult appendConstant(Operation *op, ElementsAttr value, std::vect
     return success();
   }
   auto elements = value.tryGetValues<APInt>();
-  if (failed(elements)) {
+  if (!elements) {
     return op->emitOpError("has a constant that cannot be read: ") << value;
   }
   for (const APInt &element : *elements) {
@@ -113,8 +113,8 @@ namespace {
 
 class Packager {
 public:
-  Packager(ModuleOp module, const dgc::CompiledKernels &kernels) : module(module), kernels(kernels) {}
-  LogicalResult run(const dgc::PackageOptions &options);
+  Packager(ModuleOp module, const ::dgc::CompiledKernels &kernels) : module(module), kernels(kernels) {}
+  LogicalResult run(const ::dgc::PackageOptions &options);
   fb::PlanT plan;
 
 private:
@@ -134,7 +134,7 @@ private:
   int32_t optionalIndex(Value buffer) { return buffer ? static_cast<int32_t>(index(buffer)) : -1; }
 
   ModuleOp module;
-  const dgc::CompiledKernels &kernels;
+  const ::dgc::CompiledKernels &kernels;
   llvm::StringMap<uint32_t> meshAxes, kernelIndices;
   llvm::DenseMap<Value, uint32_t> buffers; // of the program at hand
 };
@@ -207,7 +207,7 @@ FailureOr<std::unique_ptr<fb::ShardingT>> Packager::describeSharding(Operation *
 }
 
 LogicalResult Packager::addKernels() {
-  for (const dgc::CompiledKernel &kernel : kernels.kernels) {
+  for (const ::dgc::CompiledKernel &kernel : kernels.kernels) {
     auto entry = std::make_unique<fb::KernelT>();
     entry->symbol = kernel.symbol;
     entry->arg_count = kernel.argCount;
@@ -271,23 +271,18 @@ LogicalResult Packager::addVariable(VariableOp op) {
   variable->global_shape = list(globalType.getShape());
   variable->sharding = std::move(*sharding);
   DictionaryAttr state = op.getState();
-  if (auto role = state.getAs<dgc::StateRoleAttr>("role")) {
+  if (auto role = state.getAs<mlir::dgc::StateRoleAttr>("role")) {
     variable->role = static_cast<fb::VariableRole>(role.getValue());
   }
-  if (auto init = state.getAs<dgc::InitAttr>("init")) {
+  if (auto init = state.getAs<mlir::dgc::InitAttr>("init")) {
     variable->init = static_cast<fb::InitKind>(init.getKind());
     variable->a = init.getA();
     variable->b = init.getB();
     variable->file = init.getFile() ? init.getFile().str() : "";
-    // Fans: the last two dimensions, times the product of the leading ones.
-    if (variable->init >= fb::InitKind::GlorotUniform && variable->init <= fb::InitKind::HeNormal) {
-      ArrayRef<int64_t> shape = globalType.getShape();
-      int64_t receptive = 1;
-      for (int64_t size : shape.drop_back(std::min<size_t>(shape.size(), 2))) {
-        receptive *= size;
-      }
-      variable->a = shape.size() < 2 ? globalType.getNumElements() : receptive * shape[shape.size() - 2];
-      variable->b = shape.empty() ? 1 : receptive * shape.back();
+    if (auto fans = state.getAs<DenseI64ArrayAttr>("fans"); fans && variable->init >= fb::InitKind::GlorotUniform &&
+                                                            variable->init <= fb::InitKind::HeNormal) {
+      variable->a = fans[0];
+      variable->b = fans[1];
     }
   }
   if (auto rngId = state.getAs<IntegerAttr>("rng_id")) {
@@ -497,7 +492,7 @@ LogicalResult Packager::addProgram(ProgramOp op) {
   return success();
 }
 
-LogicalResult Packager::run(const dgc::PackageOptions &options) {
+LogicalResult Packager::run(const ::dgc::PackageOptions &options) {
   plan.producer = "dgc " DGC_VERSION;
   plan.model = module.getSymName().value_or("").str();
   auto number = [&](StringRef name) -> uint64_t {
@@ -531,8 +526,10 @@ LogicalResult Packager::run(const dgc::PackageOptions &options) {
   return success();
 }
 
-FailureOr<std::vector<uint8_t>> dgc::packageModule(ModuleOp module, const CompiledKernels &kernels,
-                                                   const PackageOptions &options) {
+namespace dgc {
+
+FailureOr<std::vector<uint8_t>> packageModule(ModuleOp module, const CompiledKernels &kernels,
+                                              const PackageOptions &options) {
   Packager packager(module, kernels);
   if (failed(packager.run(options))) {
     return failure();
@@ -543,3 +540,5 @@ FailureOr<std::vector<uint8_t>> dgc::packageModule(ModuleOp module, const Compil
   }
   return *std::move(bytes);
 }
+
+} // namespace dgc

@@ -3,6 +3,7 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/codegen/cpu/Codegen.h"
 #include "compiler/package/Package.h"
+#include "passes/strategy/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FileSystem.h"
@@ -11,22 +12,49 @@
 #include <chrono>
 
 using namespace mlir;
-using namespace dgc;
+
+namespace dgc {
 
 static constexpr llvm::StringRef names[] = {"input",     "model",       "gradient", "place",    "shard",
                                             "partition", "communicate", "kernel",   "schedule", "artifact"};
 
-ArrayRef<StringRef> dgc::phaseNames() { return names; }
-StringRef dgc::nameOf(Phase phase) { return names[static_cast<int>(phase)]; }
+ArrayRef<StringRef> phaseNames() { return names; }
+StringRef nameOf(Phase phase) { return names[static_cast<int>(phase)]; }
 
-std::optional<Phase> dgc::phaseFromName(StringRef name) {
+std::optional<Phase> phaseFromName(StringRef name) {
   const auto *it = llvm::find(names, name);
   return it == std::end(names) ? std::nullopt : std::optional(static_cast<Phase>(it - std::begin(names)));
 }
 
-std::string dgc::phasePipeline(Phase phase, const CompileOptions &options) {
+/// The passes of a comma-separated list of strategies, in order. A mesh without a strategy is for data parallelism.
+static std::string strategyPasses(StringRef strategies) {
+  std::string passes;
+  for (StringRef name : llvm::split(strategies.empty() ? "data-parallel" : strategies, ',')) {
+    passes += ("dgc-strategy-" + name + ",").str();
+  }
+  return passes;
+}
+
+/// Refuses strategies that do not exist, and a strategy without a mesh.
+static LogicalResult checkOptions(ModuleOp module, const CompileOptions &options) {
+  if (options.strategy.empty()) {
+    return success();
+  }
+  if (options.mesh.empty()) {
+    return module.emitError() << "strategy '" << options.strategy
+                              << "' needs a mesh to distribute over, as in --mesh data=2";
+  }
+  for (StringRef name : llvm::split(options.strategy, ',')) {
+    if (llvm::none_of(getStrategies(), [&](const Strategy &strategy) { return strategy.name == name; })) {
+      auto names = llvm::map_range(getStrategies(), [](const Strategy &strategy) { return strategy.name; });
+      return module.emitError() << "there is no strategy '" << name << "'; one of " << llvm::join(names, ", ") << " is";
+    }
+  }
+  return success();
+}
+
+std::string phasePipeline(Phase phase, const CompileOptions &options) {
   bool distributed = !options.mesh.empty();
-  std::string strategy = options.strategy.empty() ? "data-parallel" : options.strategy;
   switch (phase) {
   case Phase::Model:
     return "dgc-infer-types" + (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
@@ -34,13 +62,14 @@ std::string dgc::phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Gradient:
     return "dgc-gradient,dgc-decompose,canonicalize,cse";
   case Phase::Shard:
-    return distributed ? "dgc-add-mesh{mesh=" + options.mesh + "},dgc-strategy-" + strategy +
-                             ",dgc-propagate-shardings,dgc-insert-reshards,dgc-verify-sharded"
+    return distributed ? "dgc-add-mesh{mesh=" + options.mesh + "}," + strategyPasses(options.strategy) +
+                             "dgc-propagate-shardings,dgc-insert-reshards,dgc-verify-sharded"
                        : "";
   case Phase::Partition:
-    return distributed ? "dgc-partition,canonicalize,cse" : "";
+    return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned" : "";
   case Phase::Communicate:
-    return distributed ? "dgc-combine-collectives,dgc-order-collectives,dgc-check-plan" : "";
+    return distributed ? "dgc-combine-collectives,dgc-flatten-collectives,dgc-order-collectives,dgc-check-plan"
+                       : "";
   case Phase::Kernel:
     return "dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:
@@ -87,7 +116,10 @@ static LogicalResult runPhase(ModuleOp module, Phase phase, const CompileOptions
   return options.dumpDirectory.empty() ? success() : dump(module, phase, options.dumpDirectory);
 }
 
-LogicalResult dgc::runPhases(ModuleOp module, const CompileOptions &options) {
+LogicalResult runPhases(ModuleOp module, const CompileOptions &options) {
+  if (failed(checkOptions(module, options))) {
+    return failure();
+  }
   int last = std::min(static_cast<int>(options.to), static_cast<int>(Phase::Schedule));
   for (int phase = static_cast<int>(options.from) + 1; phase <= last; ++phase) {
     if (failed(runPhase(module, static_cast<Phase>(phase), options))) {
@@ -97,7 +129,7 @@ LogicalResult dgc::runPhases(ModuleOp module, const CompileOptions &options) {
   return success();
 }
 
-FailureOr<std::vector<uint8_t>> dgc::compile(ModuleOp module, const CompileOptions &options) {
+FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOptions &options) {
   FailureOr<CpuTarget> target = CpuTarget::parse(options.target, module.getLoc());
   if (failed(target) || failed(runPhases(module, options))) {
     return failure();
@@ -118,3 +150,5 @@ FailureOr<std::vector<uint8_t>> dgc::compile(ModuleOp module, const CompileOptio
   }
   return bytes;
 }
+
+} // namespace dgc

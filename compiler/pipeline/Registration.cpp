@@ -9,6 +9,7 @@
 #include "passes/kernel/Passes.h"
 #include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
+#include "passes/schedule/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/strategy/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,6 +39,7 @@ void dgc::registerAllPasses() {
   registerKernelPasses();
   registerMemoryPasses();
   registerModelPasses();
+  registerSchedulePasses();
   registerShardingPasses();
   registerStrategyPasses();
   mlir::registerCanonicalizerPass();

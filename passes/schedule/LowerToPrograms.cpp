@@ -29,7 +29,7 @@ static uint64_t byteSize(Type type) {
 
 /// The value whose memory `value` is: reshapes are views.
 static Value rootOf(Value value) {
-  while (auto reshape = value.getDefiningOp<dgc::ReshapeOp>()) {
+  while (auto reshape = value.getDefiningOp<mlir::dgc::ReshapeOp>()) {
     value = reshape->getOperand(0);
   }
   return value;
@@ -94,7 +94,8 @@ private:
   DenseMap<Value, Place> places;                  // of roots that do not own their memory
   DenseMap<Operation *, Value> exchanges;         // collective -> its buffer in the shared arena
   SmallVector<std::pair<Value, StringAttr>> variables; // arguments that are variables
-  IRMapping mapping;                              // tensor value -> buffer
+  DenseMap<std::pair<Value, std::pair<uint64_t, Type>>, Value> views;
+  IRMapping mapping; // tensor value -> buffer
   unsigned counter = 0;
 };
 
@@ -137,7 +138,11 @@ Value ProgramBuilder::viewOf(const Place &place, MemRefType type, Location loc) 
   if (place.offset == 0 && place.buffer.getType() == type) {
     return place.buffer;
   }
-  return ViewOp::create(buffers, loc, type, place.buffer, place.offset);
+  Value &view = views[{place.buffer, {place.offset, type}}];
+  if (!view) {
+    view = ViewOp::create(buffers, loc, type, place.buffer, place.offset);
+  }
+  return view;
 }
 
 /// The buffer of `value`, made when it is asked for first.
@@ -177,7 +182,7 @@ void ProgramBuilder::findUses() {
   int64_t index = 0;
   for (Operation &op : function.getBody().front()) {
     position[&op] = ++index;
-    if (!isa<dgc::ReshapeOp>(op)) {
+    if (!isa<mlir::dgc::ReshapeOp>(op)) {
       for (Value operand : op.getOperands()) {
         lastUse[rootOf(operand)] = index;
       }
@@ -201,8 +206,10 @@ void ProgramBuilder::lowerArguments() {
     std::string inputName = name ? name.str() : "arg" + std::to_string(index);
     Value buffer = makeBuffer(Space::Private, type, inputName, argument.getLoc());
     mapping.map(argument, buffer);
-    InputOp::create(buffers, argument.getLoc(), inputName, role ? role.getValue() : "data", buffer,
-                    globalType ? globalType.getValue() : argument.getType(), batchDim ? batchDim.getInt() : -1,
+    InputOp::create(buffers, argument.getLoc(), buffers.getStringAttr(inputName),
+                    role ? role : buffers.getStringAttr("data"), buffer,
+                    globalType ? globalType : TypeAttr::get(argument.getType()),
+                    buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1),
                     function.getArgAttr(index, "dist.sharding"));
   }
 }
@@ -380,9 +387,10 @@ void ProgramBuilder::lowerReturn(func::ReturnOp op) {
     auto role = function.getResultAttrOfType<StringAttr>(index, "dgc.role");
     auto batchDim = function.getResultAttrOfType<IntegerAttr>(index, "dgc.batch_dim");
     auto globalType = function.getResultAttrOfType<TypeAttr>(index, "dist.global_type");
-    OutputOp::create(steps, op.getLoc(), name ? name.str() : "result" + std::to_string(index),
-                     role ? role.getValue() : "prediction", buffer,
-                     globalType ? globalType.getValue() : value.getType(), batchDim ? batchDim.getInt() : -1,
+    OutputOp::create(steps, op.getLoc(), name ? name : steps.getStringAttr("result" + Twine(index)),
+                     role ? role : steps.getStringAttr("prediction"), buffer,
+                     globalType ? globalType : TypeAttr::get(value.getType()),
+                     steps.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1),
                      function.getResultAttr(index, "dist.sharding"));
   }
   for (auto [from, to] : assignments) {
@@ -402,12 +410,13 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
                                                   [](StringAttr axis) { return axis.getValue(); }), ",");
     Value buffer = makeBuffer(Space::Private, bufferType(index.getType()), "index." + axes, op.getLoc());
     mapping.map(index.getResult(), buffer);
-    InputOp::create(buffers, op.getLoc(), axes, "axis_index", buffer, index.getType(), -1, Attribute());
-  } else if (auto constant = dyn_cast<dgc::ConstantOp>(op)) {
+    InputOp::create(buffers, op.getLoc(), buffers.getStringAttr(axes), buffers.getStringAttr("axis_index"), buffer,
+                    TypeAttr::get(index.getType()), buffers.getI64IntegerAttr(-1), Attribute());
+  } else if (auto constant = dyn_cast<mlir::dgc::ConstantOp>(op)) {
     mapping.map(constant.getResult(),
                 BufferOp::create(buffers, op.getLoc(), bufferType(constant.getType()), Space::Constant, -1,
                                  nameOf(constant, counter++), cast<ElementsAttr>(constant.getValue())).getResult());
-  } else if (!isa<dgc::ReshapeOp>(op)) {
+  } else if (!isa<mlir::dgc::ReshapeOp>(op)) {
     return op.emitOpError("is left in an entry function when it is scheduled; dgc-form-kernels turns everything but "
                           "collectives, reshapes and constants into steps");
   }
@@ -448,7 +457,7 @@ LogicalResult ProgramBuilder::run() {
 
 /// Turns the declarations of state into variables of the local type that the entry functions use.
 static LogicalResult lowerStates(ModuleOp module) {
-  for (auto state : llvm::make_early_inc_range(module.getOps<dgc::StateOp>())) {
+  for (auto state : llvm::make_early_inc_range(module.getOps<mlir::dgc::StateOp>())) {
     auto globalType = cast<RankedTensorType>(state.getType());
     Type local = globalType;
     Attribute sharding;
@@ -464,15 +473,19 @@ static LogicalResult lowerStates(ModuleOp module) {
     OpBuilder builder(state);
     NamedAttrList attributes(state->getAttrs());
     attributes.erase(SymbolTable::getSymbolAttrName());
-    VariableOp::create(builder, state.getLoc(), state.getSymName(), /*offset=*/-1, bufferType(local), globalType,
-                       sharding, attributes.getDictionary(module.getContext()));
+    attributes.erase(state.getTypeAttrName());
+    auto [fanIn, fanOut] = state.getFans();
+    attributes.set("fans", builder.getDenseI64ArrayAttr({fanIn, fanOut}));
+    VariableOp::create(builder, state.getLoc(), state.getSymNameAttr(), builder.getI64IntegerAttr(-1),
+                       TypeAttr::get(bufferType(local)), TypeAttr::get(globalType), sharding,
+                       attributes.getDictionary(module.getContext()));
     state.erase();
   }
   return success();
 }
 
 namespace {
-struct LowerToPrograms : dgc::impl::LowerToProgramsPassBase<LowerToPrograms> {
+struct LowerToPrograms : ::dgc::impl::LowerToProgramsPassBase<LowerToPrograms> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (failed(lowerStates(module))) {

@@ -8,6 +8,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -69,6 +70,7 @@ static std::vector<std::pair<std::string, std::string>> attributes() {
 }
 
 static int run() {
+  const std::string outputPath = output; // linking resets the options of the command line
   dgc::CompileOptions options;
   options.batch = batch;
   options.mesh = mesh;
@@ -113,14 +115,14 @@ static int run() {
       return 1;
     }
     bytes = *std::move(compiled);
-    if (output == "-" && llvm::outs().is_displayed()) {
+    if (outputPath == "-" && llvm::outs().is_displayed()) {
       llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
       return 2;
     }
   } else if (failed(dgc::runPhases(*module, options))) {
     return 1;
   }
-  std::unique_ptr<llvm::ToolOutputFile> out = mlir::openOutputFile(output, &error);
+  std::unique_ptr<llvm::ToolOutputFile> out = mlir::openOutputFile(outputPath, &error);
   if (!out) {
     llvm::errs() << "dgc-compile: " << error << "\n";
     return 2;
@@ -133,7 +135,7 @@ static int run() {
   }
   out->os().flush();
   if (out->os().has_error()) {
-    llvm::errs() << "dgc-compile: cannot write '" << output << "': " << out->os().error().message() << "\n";
+    llvm::errs() << "dgc-compile: cannot write '" << outputPath << "': " << out->os().error().message() << "\n";
     out->os().clear_error();
     return 2;
   }

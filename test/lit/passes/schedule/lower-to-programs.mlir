@@ -1,0 +1,87 @@
+// RUN: dgc-opt %s -dgc-lower-to-programs -split-input-file | FileCheck %s
+
+// The new value is computed behind the last use of the old one, element by element: in place. A reshape is a view.
+// CHECK-LABEL: module @in_place
+module @in_place {
+  // CHECK: exec.variable @w : memref<8xf32> of tensor<8xf32> state {fans = array<i64: 8, 8>, init = #dgc.init<zeros>
+  dgc.state @w weight zeros rng 0 : tensor<8xf32>
+  // CHECK: exec.program @train
+  // CHECK-DAG: %[[W:.*]] = exec.get_variable @w : memref<8xf32>
+  // CHECK-DAG: %[[X:.*]] = exec.buffer private "image" : memref<2x4xf32>
+  // CHECK-DAG: exec.input "image" "data" %[[X]] : memref<2x4xf32> of tensor<2x4xf32> batch_dim 0
+  // CHECK-DAG: %[[V:.*]] = exec.view %[[X]] : memref<2x4xf32> to memref<8xf32>
+  // CHECK: exec.launch @kernels::@k(%[[W]], %[[V]]) outs(%[[W]] : memref<8xf32>)
+  // CHECK-NOT: exec.copy
+  func.func @train(%w: tensor<8xf32> {dgc.state = @w},
+                   %x: tensor<2x4xf32> {dgc.input = "image", dgc.role = "data", dgc.batch_dim = 0 : i64})
+      -> (tensor<8xf32> {dgc.state = @w}) {
+    %0 = dgc.reshape %x to [8] : tensor<2x4xf32>
+    %1 = exec.launch @kernels::@k(%w, %0) {inplace = array<i64: 0>} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %1 : tensor<8xf32>
+  }
+  module @kernels {
+    func.func private @k(tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  }
+}
+
+// -----
+
+// The old value is used behind the step that computes the new one: it is copied at the end. So is a step that may not
+// overwrite its operand.
+// CHECK-LABEL: module @used_later
+module @used_later {
+  dgc.state @w weight zeros rng 0 : tensor<8xf32>
+  dgc.state @v weight zeros rng 0 : tensor<8xf32>
+  // CHECK: exec.program @train
+  // CHECK-DAG: %[[W:.*]] = exec.get_variable @w
+  // CHECK-DAG: %[[V:.*]] = exec.get_variable @v
+  // CHECK: exec.launch @kernels::@k(%[[W]]) outs(%[[NEW:.*]] : memref<8xf32>)
+  // CHECK: exec.launch @kernels::@k(%[[W]]) outs(%[[OUT:.*]] : memref<8xf32>)
+  // CHECK: exec.launch @kernels::@k(%[[V]]) outs(%[[NEWV:.*]] : memref<8xf32>)
+  // CHECK: exec.output "y" "prediction" %[[OUT]]
+  // CHECK: exec.copy %[[NEW]] to %[[W]]
+  // CHECK: exec.copy %[[NEWV]] to %[[V]]
+  func.func @train(%w: tensor<8xf32> {dgc.state = @w}, %v: tensor<8xf32> {dgc.state = @v})
+      -> (tensor<8xf32> {dgc.state = @w}, tensor<8xf32> {dgc.state = @v},
+          tensor<8xf32> {dgc.output = "y", dgc.role = "prediction"}) {
+    %0 = exec.launch @kernels::@k(%w) {inplace = array<i64: 0>} : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = exec.launch @kernels::@k(%w) : (tensor<8xf32>) -> tensor<8xf32>
+    %2 = exec.launch @kernels::@k(%v) : (tensor<8xf32>) -> tensor<8xf32>
+    return %0, %2, %1 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+  }
+  module @kernels {
+    func.func private @k(tensor<8xf32>) -> tensor<8xf32>
+  }
+}
+
+// -----
+
+// Producers write into the shared buffer of the collective; what is needed as it was is copied there. Members are
+// aligned to 64 bytes.
+// CHECK-LABEL: module @exchange
+module @exchange {
+  dist.mesh @mesh <data = 2>
+  // CHECK: exec.program @train
+  // CHECK-DAG: %[[S:.*]] = exec.buffer shared "exchange0" : memref<48xf32>
+  // CHECK-DAG: %[[G0:.*]] = exec.view %[[S]] : memref<48xf32> to memref<8xf32>
+  // CHECK-DAG: %[[G1:.*]] = exec.view %[[S]] at 64 : memref<48xf32> to memref<4x2xf32>
+  // CHECK-DAG: %[[G2:.*]] = exec.view %[[S]] at 128 : memref<48xf32> to memref<8xf32>
+  // CHECK: exec.launch @kernels::@k({{.*}}) outs(%[[G0]], %[[KEPT:.*]] : memref<8xf32>, memref<8xf32>)
+  // CHECK: exec.copy %[[KEPT]] to %[[G2]]
+  // CHECK: exec.collective all_reduce sum axes [0] order 0 %[[S]] to %[[S]] origin "gradients"
+  // CHECK: exec.launch @kernels::@k2(%[[G0]], %[[KEPT]], %[[G2]])
+  func.func @train(%x: tensor<8xf32> {dgc.input = "x"}) -> (tensor<8xf32> {dgc.output = "y"}) {
+    %g:2 = exec.launch @kernels::@k(%x) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    %h = exec.launch @kernels::@k3(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %m = dgc.reshape %h to [4, 2] : tensor<8xf32>
+    %r:3 = dist.all_reduce sum %g#0, %m, %g#1 over @mesh ["data"] origin "gradients" {dist.order = 0 : i64}
+        : tensor<8xf32>, tensor<4x2xf32>, tensor<8xf32>
+    %y = exec.launch @kernels::@k2(%r#0, %g#1, %r#2) : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    return %y : tensor<8xf32>
+  }
+  module @kernels {
+    func.func private @k(tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+    func.func private @k2(tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    func.func private @k3(tensor<8xf32>) -> tensor<8xf32>
+  }
+}

@@ -1,0 +1,34 @@
+// Compiles a program and runs it in this process, every worker as a thread: for tests of what a program computes.
+//
+//   auto result = execute("func.func @f(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {..}",
+//                         {{"arg0", HostArray::of({2, 3}, {..})}});
+//   result->outputs.at("result0").as<float>()
+//
+// Arguments and results without a name are arg0, arg1, .. and result0, result1, ..
+#pragma once
+
+#include "runtime/executor/RunOnce.h"
+
+#include <string>
+
+namespace dgc::testing {
+
+using rt::HostArray;
+using rt::NamedArrays;
+
+struct ExecuteOptions {
+  std::string mesh;               // "data=2"; empty: one worker
+  std::string strategy;           // as for dgc-compile
+  std::string from = "model";     // the phase that the program has been through; a model begins at "input"
+  int64_t batch = 0;              // the global batch; 0: as the model says
+  rt::RunOnceOptions run;
+};
+
+/// The artifact, or the diagnostics of the compiler.
+absl::StatusOr<std::vector<uint8_t>> compileText(const std::string &text, const ExecuteOptions &options = {});
+
+/// Compiles and runs. The diagnostics of the compiler, or the error of the run, are in the status.
+absl::StatusOr<rt::RunOnceResult> execute(const std::string &text, const NamedArrays &inputs,
+                                          const ExecuteOptions &options = {});
+
+} // namespace dgc::testing
