@@ -8,6 +8,9 @@
 #include "runtime/driver/State.h"
 #include "runtime/telemetry/Trace.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <map>
 
 using namespace dgc;
@@ -359,11 +362,18 @@ absl::Status Worker::writeTrace() {
   }
   for (const OpTiming &timing : trace->timings)
     buffer.add({timing.begin, timing.end, static_cast<int64_t>(timing.step), index[timing.op], timing.op->queue()});
+  // The trace begins where the first worker began.
+  std::string first = trace->timings.empty() ? "" : std::to_string(trace->timings.front().begin);
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> begins, context.gather(first));
+  TimeNs origin = std::numeric_limits<TimeNs>::max();
+  for (const std::string &text : begins)
+    if (!text.empty())
+      origin = std::min<TimeNs>(origin, std::atoll(text.c_str()));
   int rank = context.transport.rank();
-  DGC_RETURN_IF_ERROR(writeTracePart(realDisk(), options.trace, rank, formatTrace(buffer, rank, names)));
+  DGC_RETURN_IF_ERROR(writeTracePart(realDisk(), options.trace, rank, formatTrace(buffer, rank, names, origin)));
   // Rank 0 joins the parts when all are written.
   DGC_RETURN_IF_ERROR(context.gather("traced").status());
-  if (!first())
+  if (rank != 0)
     return absl::OkStatus();
   return mergeTraceParts(realDisk(), options.trace, context.transport.worldSize());
 }

@@ -1,8 +1,9 @@
-// Convolution by oneDNN. Activations are channels last at the interface; the
-// weights may be reordered into the layout that oneDNN prefers, once per call.
+// Convolution by oneDNN. Activations are channels last at the interface; what oneDNN prefers in another layout is
+// reordered before and after, once per call.
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/PlainConvolution.h"
 
+#include <string_view>
 #include <vector>
 
 using namespace dgc;
@@ -45,6 +46,10 @@ public:
     }
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   }
+
+  /// How good the implementation is that oneDNN has for the layouts of make().
+  enum class Quality { Specialized, Gemm, Reference };
+  Quality quality() const { return found; }
 
   std::unique_ptr<PreparedOp> make(Layouts layouts) {
     auto choice = [](const dnnl::memory::desc &plain, bool any) {
@@ -229,23 +234,46 @@ private:
   std::unique_ptr<PrimitiveSequence> sequence;
   std::vector<BoundPrimitive> after;
   size_t used = 0;
+  Quality found = Quality::Reference;
 };
 } // namespace
+
+/// The layouts to try, best first. Measured on AVX-512 with the shapes of the reference models: reordering the weights
+/// alone is best, except for the gradient of the weights (28x28x1 to 32: 150 against 211 us; 26x26x32 to 64: 8.4
+/// against 9.5 ms). Not measured at run time: the choice decides the order of additions, and results must not depend on
+/// timing.
+static std::vector<Layouts> layoutsOf(artifact::ConvKind kind) {
+  const Layouts weights{false, true, false}, all{true, true, true}, none{};
+  if (kind == artifact::ConvKind::BackwardWeights)
+    return {all, weights, none};
+  return {weights, all, none};
+}
 
 PreparedOrStatus dgc::rt::prepareConvolution(const OpContext &context, const artifact::Convolution &op) {
   auto type = dnnlType(context.buffers[op.dst()].dtype);
   if (!type)
     return makePlainConvolution(context, op);
-  // The layout of the weights is oneDNN's to choose; then everything; then
-  // nothing.
-  const Layouts choices[] = {{false, true, false}, {true, true, true}, {}};
-  for (const Layouts &layouts : choices) {
+  using Quality = ConvolutionMaker::Quality;
+  std::unique_ptr<PreparedOp> best;
+  Quality bestQuality = Quality::Reference;
+  for (const Layouts &layouts : layoutsOf(op.kind())) {
     std::unique_ptr<PreparedOp> prepared;
-    absl::Status s = guarded("convolution", [&] { prepared = ConvolutionMaker(context, op, *type).make(layouts); });
-    if (s.ok())
-      return prepared;
-    if (!absl::IsUnimplemented(s))
+    Quality quality = Quality::Reference;
+    absl::Status s = guarded("convolution", [&] {
+      ConvolutionMaker maker(context, op, *type);
+      prepared = maker.make(layouts);
+      quality = maker.quality();
+    });
+    if (!s.ok() && !absl::IsUnimplemented(s))
       return s;
+    if (s.ok() && (!best || quality < bestQuality)) {
+      best = std::move(prepared);
+      bestQuality = quality;
+    }
+    if (best && bestQuality == Quality::Specialized)
+      return best;
   }
+  if (best)
+    return best;
   return makePlainConvolution(context, op);
 }
