@@ -3,6 +3,7 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/codegen/cpu/Codegen.h"
 #include "compiler/package/Package.h"
+#include "passes/communication/Passes.h"
 #include "passes/strategy/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -112,6 +113,9 @@ static LogicalResult runPhase(ModuleOp module, Phase phase, const CompileOptions
   if (options.timing) {
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     *options.timing << llvm::formatv("{0,-12} {1,8:f3} s\n", nameOf(phase), seconds.count());
+  }
+  if (phase == Phase::Communicate && options.explain) {
+    explain(module, *options.explain);
   }
   return options.dumpDirectory.empty() ? success() : dump(module, phase, options.dumpDirectory);
 }

@@ -6,9 +6,11 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "passes/autodiff/Passes.h"
+#include "passes/communication/Passes.h"
 #include "passes/kernel/Passes.h"
 #include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
+#include "passes/partition/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/strategy/Passes.h"
@@ -36,9 +38,11 @@ void dgc::registerAllPasses() {
   registerAutodiffPasses();
   registerCodegenCPUPasses();
   registerCodegenCPUPipelines();
+  registerCommunicationPasses();
   registerKernelPasses();
   registerMemoryPasses();
   registerModelPasses();
+  registerPartitionPasses();
   registerSchedulePasses();
   registerShardingPasses();
   registerStrategyPasses();

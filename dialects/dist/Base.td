@@ -24,6 +24,7 @@ def Dist_Dialect : Dialect {
     - `dist.shardings` on ops: an array with one `#dist.sharding` for each result.
     - `dist.global_type` on arguments and results of functions, after the partitioner: the global type.
     - `dist.device` on ops, arguments and results of functions: `#dist.device`.
+    - `dist.step` on functions: a name; functions with the same one run at the same time, on devices of their own.
     - `dist.order` on collectives and transfers: the position in the one order of communication, from 0.
   }];
   let useDefaultAttributePrinterParser = 1;

@@ -121,5 +121,9 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       return emitError() << "is for collectives and transfers";
     return success();
   }
+  if (name == kStepAttr)
+    return isa<StringAttr>(attribute.getValue()) && isa<FunctionOpInterface>(op)
+               ? success()
+               : emitError() << "expected a string, on a function";
   return emitError() << "is not an attribute of ops";
 }

@@ -35,6 +35,7 @@ inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 inline constexpr llvm::StringLiteral kDeviceAttr = "dist.device";
 inline constexpr llvm::StringLiteral kOrderAttr = "dist.order";
+inline constexpr llvm::StringLiteral kStepAttr = "dist.step";
 
 /// What send and receive read and write: keeps them in order.
 struct ChannelResource : SideEffects::Resource::Base<ChannelResource> {

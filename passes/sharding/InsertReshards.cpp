@@ -15,7 +15,6 @@ namespace dgc {
 using namespace mlir;
 using namespace mlir::dist;
 using namespace ::dgc;
-using mlir::dgc::ShardingRuleOpInterface;
 
 /// The same layout without origins, to compare by.
 static ShardingAttr withoutOrigins(ShardingAttr sharding) {
@@ -104,10 +103,7 @@ private:
       LDBG() << describe(op) << " needs whole operands: " << reason;
       return {};
     };
-    auto linear = cast<ShardingRuleOpInterface>(op);
-    bool together = partial.size() == op->getNumOperands() && linear.isLinearIn(-1);
-    bool single = partial.size() == 1 && linear.isLinearIn(partial[0]);
-    if (!together && !single)
+    if (!isLinearIn(op, partial))
       return refuse("it is not linear in what is partial");
     ShardingAttr first = shardingOf(op->getOperand(partial[0]));
     if (!execution.partial.empty() && execution.kind != Reduction::Sum)

@@ -69,6 +69,11 @@ int64_t bytesOf(mlir::RankedTensorType type);
 /// nothing is declared. `value` has a ranked tensor type.
 mlir::dist::ShardingAttr declaredSharding(mlir::Value value, const MeshRef &mesh);
 
+/// True when `op` may be applied to its partial operands, which `partial` lists
+/// (not empty), as they are: it is linear in the only one, or in all of them
+/// together. Boolean operands are never partial and do not count.
+bool isLinearIn(mlir::Operation *op, llvm::ArrayRef<unsigned> partial);
+
 /// "dgc.add at model.mlir:3:4": for people.
 std::string describe(mlir::Operation *op);
 

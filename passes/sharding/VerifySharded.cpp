@@ -173,10 +173,7 @@ private:
         return op->emitOpError() << "operand " << i << " is partial in a way that the op cannot take";
       expected |= axes;
     }
-    auto linear = cast<ShardingRuleOpInterface>(op);
-    bool together = partial.size() == op->getNumOperands() && linear.isLinearIn(-1);
-    bool single = partial.size() == 1 && linear.isLinearIn(partial[0]);
-    if (!partial.empty() && !together && !single)
+    if (!partial.empty() && !isLinearIn(op, partial))
       return op->emitOpError() << "operand " << partial[0] << " is partial, and the op is not linear in it";
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
       ShardingAttr sharding = declaredSharding(result, mesh);

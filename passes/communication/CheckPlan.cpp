@@ -1,0 +1,163 @@
+// dgc-check-plan: proves that communication comes to an end.
+
+#include "passes/communication/Passes.h"
+#include "runtime/artifact/CommunicationOrder.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_CHECKPLANPASS
+#include "passes/communication/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dist;
+using ::dgc::rt::Communication;
+using ::dgc::rt::CommunicationPlan;
+
+namespace {
+/// Writes down what each device does in functions that run at the same time.
+class PlanBuilder {
+public:
+  LogicalResult add(func::FuncOp function) {
+    int64_t next = 0;
+    WalkResult result = function.walk([&](Operation *op) -> WalkResult {
+      if (!isa<CollectiveOpInterface, TransferOpInterface>(op))
+        return WalkResult::advance();
+      auto order = op->getAttrOfType<IntegerAttr>(kOrderAttr);
+      if (!order || order.getInt() != next)
+        return op->emitOpError() << "is number " << next << " in the order of communication, and says "
+                                 << (order ? std::to_string(order.getInt()) : std::string("nothing of it"))
+                                 << "; dgc-order-collectives numbers all of them";
+      ++next;
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+        addCollective(collective);
+      else
+        addTransfer(cast<TransferOpInterface>(op));
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  const CommunicationPlan &getPlan() const { return plan; }
+
+private:
+  /// The number of a text in a table; appends it when it is new.
+  static uint32_t intern(const std::string &text, llvm::StringMap<uint32_t> &numbers, std::vector<std::string> &table) {
+    auto [it, isNew] = numbers.try_emplace(text, table.size());
+    if (isNew)
+      table.push_back(text);
+    return it->second;
+  }
+
+  /// What must be the same on all sides: op, kind and types.
+  uint32_t signatureOf(StringRef name, Operation *op, TypeRange types) {
+    std::string text = name.str();
+    llvm::raw_string_ostream os(text);
+    if (auto reduce = dyn_cast<AllReduceOp>(op))
+      os << ' ' << stringifyReduction(reduce.getKind());
+    if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+      os << ' ' << stringifyReduction(scatter.getKind()) << " dim " << scatter.getDim();
+    for (Type type : types)
+      os << ' ' << dropEncoding(cast<RankedTensorType>(type));
+    return intern(text, signatureNumbers, plan.signatures);
+  }
+
+  uint32_t placeOf(Operation *op) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    op->getLoc().print(os);
+    return intern(text, placeNumbers, plan.places);
+  }
+
+  std::vector<Communication> &worker(uint32_t rank) {
+    if (plan.workers.size() <= rank)
+      plan.workers.resize(rank + 1);
+    return plan.workers[rank];
+  }
+
+  /// The groups that axes of a mesh span, by their numbers in the plan.
+  ArrayRef<uint32_t> groupsOf(MeshAttr mesh, ArrayAttr axes) {
+    auto [it, isNew] = groups.try_emplace({mesh, axes});
+    if (!isNew)
+      return it->second;
+    // Devices that agree in all other axes form a group.
+    llvm::MapVector<int64_t, std::vector<uint32_t>> members;
+    for (int64_t device = 0; device < mesh.getNumDevices(); ++device) {
+      int64_t rest = 0, left = device, stride = 1;
+      for (MeshAxisAttr axis : llvm::reverse(mesh.getAxes())) {
+        if (!llvm::is_contained(axes, axis.getName()))
+          rest += left % axis.getSize() * stride;
+        left /= axis.getSize();
+        stride *= axis.getSize();
+      }
+      members[rest].push_back(mesh.getFirst() + device);
+    }
+    for (auto &[rest, ranks] : members) {
+      it->second.push_back(plan.groups.size());
+      plan.groups.push_back(std::move(ranks));
+    }
+    return it->second;
+  }
+
+  void addCollective(CollectiveOpInterface op) {
+    MeshAttr mesh = lookupMesh(op, op.getMeshAttr());
+    uint32_t signature = signatureOf(op->getName().getStringRef(), op, op->getOperandTypes());
+    uint32_t place = placeOf(op);
+    for (uint32_t group : groupsOf(mesh, op.getAxes()))
+      for (uint32_t rank : plan.groups[group])
+        worker(rank).push_back({Communication::Kind::Collective, group, signature, 0, 0, place});
+  }
+
+  /// The device at each position of one mesh exchanges with that at the same
+  /// position of the other.
+  void addTransfer(TransferOpInterface op) {
+    MeshAttr source = lookupMesh(op, op.getSourceAttr()), target = lookupMesh(op, op.getTargetAttr());
+    bool sends = isa<SendOp>(op);
+    uint32_t signature =
+        signatureOf("transfer", op, sends ? TypeRange(op->getOperands()) : TypeRange(op->getResults()));
+    uint32_t place = placeOf(op), channel = op.getChannel();
+    for (int64_t position = 0; position < source.getNumDevices(); ++position) {
+      uint32_t from = source.getFirst() + position, to = target.getFirst() + position;
+      auto kind = sends ? Communication::Kind::Send : Communication::Kind::Receive;
+      worker(std::max(from, to));
+      worker(sends ? from : to).push_back({kind, 0, signature, channel, sends ? to : from, place});
+    }
+  }
+
+  CommunicationPlan plan;
+  llvm::StringMap<uint32_t> signatureNumbers, placeNumbers;
+  DenseMap<std::pair<Attribute, Attribute>, SmallVector<uint32_t>> groups;
+};
+
+struct CheckPlan : ::dgc::impl::CheckPlanPassBase<CheckPlan> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(::dgc::checkPlan(getOperation())))
+      signalPassFailure();
+  }
+};
+} // namespace
+
+namespace dgc {
+
+LogicalResult checkPlan(ModuleOp module) {
+  // Functions of one step run at the same time; others by themselves.
+  llvm::MapVector<StringRef, SmallVector<func::FuncOp>> steps;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    auto step = function->getAttrOfType<StringAttr>(kStepAttr);
+    steps[step ? step.getValue() : function.getSymName()].push_back(function);
+  }
+  for (auto &[name, functions] : steps) {
+    PlanBuilder builder;
+    for (func::FuncOp function : functions)
+      if (failed(builder.add(function)))
+        return failure();
+    if (std::optional<std::string> error = ::dgc::rt::findCommunicationError(builder.getPlan()))
+      return functions[0].emitOpError() << "does not come to an end: " << *error;
+  }
+  return success();
+}
+
+} // namespace dgc

@@ -1,0 +1,25 @@
+// The phase `communicate`: from communication that is correct to communication
+// that is good, and the proof that it comes to an end.
+
+#ifndef DGC_PASSES_COMMUNICATION_PASSES_H
+#define DGC_PASSES_COMMUNICATION_PASSES_H
+
+#include "dialects/dist/Dist.h"
+#include "mlir/Pass/Pass.h"
+
+namespace dgc {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/communication/Passes.h.inc"
+
+/// Prints a table of the communication of each function of a partitioned
+/// module: op, axes, bytes, cause.
+void explain(mlir::ModuleOp module, llvm::raw_ostream &os);
+
+/// Checks what dgc-check-plan checks. Fails with a diagnostic.
+llvm::LogicalResult checkPlan(mlir::ModuleOp module);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_COMMUNICATION_PASSES_H

@@ -1,0 +1,33 @@
+// From one sharding of a value to another, by their difference.
+
+#ifndef DGC_PASSES_PARTITION_RESHARDLOWERING_H
+#define DGC_PASSES_PARTITION_RESHARDLOWERING_H
+
+#include "passes/sharding/Layout.h"
+
+namespace dgc {
+
+/// The part of a dimension that this device has along `axes`, as the index of
+/// its first element: position times `localSize`.
+mlir::Value buildOffset(mlir::OpBuilder &builder, mlir::Location location, const MeshRef &mesh,
+                        llvm::ArrayRef<AxisUse> axes, int64_t localSize);
+
+/// Takes this device's part of dimension `dim` along further `axes`.
+mlir::Value buildSlice(mlir::OpBuilder &builder, mlir::Location location, const MeshRef &mesh, mlir::Value value,
+                       unsigned dim, llvm::ArrayRef<AxisUse> axes);
+
+/// Lowers a reshard of `value` from one sharding to another. What shrinks comes
+/// first, what keeps the size next, what grows last: reduce-scatter where an
+/// axis along which the value is partial is to cut it, all-reduce where not,
+/// slice where an axis is to cut what is whole along it, all-to-all where it
+/// moves from the end of one dimension to that of another, and all-gather for
+/// axes that must go, of their dimension alone. `user` says who needs it; it
+/// becomes part of the origins. Fails with a diagnostic at `location` for a
+/// value that would become partial.
+mlir::FailureOr<mlir::Value> lowerReshard(mlir::OpBuilder &builder, mlir::Location location, const MeshRef &mesh,
+                                          mlir::Value value, mlir::dist::ShardingAttr from, mlir::dist::ShardingAttr to,
+                                          llvm::StringRef user);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_PARTITION_RESHARDLOWERING_H

@@ -1,0 +1,54 @@
+// RUN: dgc-opt %s -split-input-file -dgc-combine-collectives | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -dgc-combine-collectives="limit-bytes=24" | FileCheck %s --check-prefix=LIMIT
+
+// Three all-reduces become one, in the place of the last; what uses an earlier one moves behind it.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @three(
+// CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<2x2xf32>, %[[C:.*]]: tensor<f32>
+// LIMIT-LABEL: func.func @three(
+func.func @three(%a: tensor<4xf32>, %b: tensor<2x2xf32>, %c: tensor<f32>) -> (tensor<4xf32>, tensor<2x2xf32>, tensor<f32>) {
+  // CHECK: %[[N:.*]] = dgc.negate %[[C]] : tensor<f32>
+  // CHECK: %[[R:.*]]:3 = dist.all_reduce sum %[[A]], %[[B]], %[[N]] over @mesh ["data"] origin "one | two" : tensor<4xf32>, tensor<2x2xf32>, tensor<f32>
+  // CHECK: %[[E:.*]] = dgc.exponential %[[R]]#0
+  // CHECK: return %[[E]], %[[R]]#1, %[[R]]#2
+  // LIMIT: dist.all_reduce sum %{{.*}} over @mesh ["data"] origin "one" : tensor<4xf32>
+  // LIMIT: dist.all_reduce sum %{{.*}}, %{{.*}} over @mesh ["data"] origin "two | one" : tensor<2x2xf32>, tensor<f32>
+  %0 = dist.all_reduce sum %a over @mesh ["data"] origin "one" : tensor<4xf32>
+  %e = dgc.exponential %0 : tensor<4xf32>
+  %1 = dist.all_reduce sum %b over @mesh ["data"] origin "two" : tensor<2x2xf32>
+  %n = dgc.negate %c : tensor<f32>
+  %2 = dist.all_reduce sum %n over @mesh ["data"] origin "one" : tensor<f32>
+  return %e, %1, %2 : tensor<4xf32>, tensor<2x2xf32>, tensor<f32>
+}
+
+// -----
+
+// One that depends on another stays apart; what is independent of it joins it.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @dependent(
+func.func @dependent(%a: tensor<4xf32>, %b: tensor<f32>) -> (tensor<4xf32>, tensor<f32>) {
+  // CHECK: %[[R0:.*]] = dist.all_reduce sum %{{.*}} over @mesh ["data"] : tensor<4xf32>
+  // CHECK: %[[E:.*]] = dgc.exponential %[[R0]]
+  // CHECK: dist.all_reduce sum %[[E]], %{{.*}} over @mesh ["data"] : tensor<4xf32>, tensor<f32>
+  // CHECK-NOT: dist.all_reduce
+  %0 = dist.all_reduce sum %a over @mesh ["data"] : tensor<4xf32>
+  %1 = dgc.exponential %0 : tensor<4xf32>
+  %2 = dist.all_reduce sum %1 over @mesh ["data"] : tensor<4xf32>
+  %3 = dist.all_reduce sum %b over @mesh ["data"] : tensor<f32>
+  return %2, %3 : tensor<4xf32>, tensor<f32>
+}
+
+// -----
+
+// Other kinds, axes and element types stay apart.
+dist.mesh @mesh <data = 2, model = 2>
+// CHECK-LABEL: func.func @different(
+// CHECK-COUNT-4: dist.all_reduce {{[a-z]+}} %{{[a-z0-9]+}} over
+// CHECK-NOT: dist.all_reduce
+func.func @different(%a: tensor<4xf32>, %b: tensor<4xf64>) {
+  %0 = dist.all_reduce sum %a over @mesh ["data"] : tensor<4xf32>
+  %1 = dist.all_reduce max %a over @mesh ["data"] : tensor<4xf32>
+  %2 = dist.all_reduce sum %a over @mesh ["model"] : tensor<4xf32>
+  %3 = dist.all_reduce sum %b over @mesh ["data"] : tensor<4xf64>
+  return
+}

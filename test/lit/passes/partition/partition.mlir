@@ -1,0 +1,126 @@
+// RUN: dgc-opt %s -split-input-file -dgc-propagate-shardings -dgc-insert-reshards -dgc-verify-sharded -dgc-partition -dgc-verify-partitioned | FileCheck %s
+
+// Local shapes, global types beside them, and a partial gradient that is combined where it is needed.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @gradient(
+// CHECK-SAME: %[[W:.*]]: tensor<4x3xf32> {dist.global_type = tensor<4x3xf32>, dist.sharding = #dist.sharding<@mesh, [{}, {}]>}
+// CHECK-SAME: %[[X:.*]]: tensor<4x4xf32> {dist.global_type = tensor<8x4xf32>, dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>}
+// CHECK-SAME: %[[DY:.*]]: tensor<4x3xf32>
+func.func @gradient(%w: tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>},
+                    %x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
+                    %dy: tensor<8x3xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
+  // CHECK: %[[G:.*]] = dgc.dot_general %[[X]], %[[DY]] contract [0] x [0] : tensor<4x4xf32>, tensor<4x3xf32>
+  %g = dgc.dot_general %x, %dy contract [0] x [0] : tensor<8x4xf32>, tensor<8x3xf32>
+  // CHECK: %[[R:.*]] = dist.all_reduce sum %[[G]] over @mesh ["data"] origin "partial along data (op dgc.dot_general at partition.mlir:{{.*}}); needed as [{}, {}] by dgc.subtract at partition.mlir:{{.*}}" : tensor<4x3xf32, #dist.partial<sum, @mesh ["data"]>>
+  // CHECK: %[[N:.*]] = dgc.subtract %[[W]], %[[R]] : tensor<4x3xf32>
+  %n = dgc.subtract %w, %g : tensor<4x3xf32>
+  // CHECK: return %[[N]] : tensor<4x3xf32>
+  return %n : tensor<4x3xf32>
+}
+
+// -----
+
+// Ops with shapes in their attributes, constants and positions.
+dist.mesh @mesh <data = 2, model = 2>
+// CHECK-LABEL: func.func @shapes(
+func.func @shapes(%x: tensor<8x6x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}, {}]>}, %b: tensor<24xf32>)
+    -> (tensor<8x24xf32>, tensor<8xi32> {dist.sharding = #dist.sharding<@mesh, [{"data", "model"}]>}) {
+  // CHECK: dgc.reshape %{{.*}} to [4, 24] : tensor<4x6x4xf32>
+  %0 = dgc.reshape %x to [8, 24] : tensor<8x6x4xf32>
+  // CHECK: dgc.broadcast_in_dim %{{.*}} dims [1] to [4, 24] : tensor<24xf32>
+  %1 = dgc.broadcast_in_dim %b dims [1] to [8, 24] : tensor<24xf32>
+  %2 = dgc.add %0, %1 : tensor<8x24xf32>
+  // CHECK: dgc.constant dense<0.000000e+00> : tensor<4x24xf32>
+  %zero = dgc.constant dense<0.0> : tensor<8x24xf32>
+  %3 = dgc.maximum %2, %zero : tensor<8x24xf32>
+  // CHECK: %[[I:.*]] = dist.axis_index @mesh ["data", "model"]
+  // CHECK: %[[TWO:.*]] = dgc.constant dense<2> : tensor<i64>
+  // CHECK: %[[K:.*]] = dgc.multiply %[[I]], %[[TWO]] : tensor<i64>
+  // CHECK: dgc.iota dim 0 from %[[K]] : tensor<2xi32>
+  %4 = dgc.iota dim 0 : tensor<8xi32>
+  return %3, %4 : tensor<8x24xf32>, tensor<8xi32>
+}
+
+// -----
+
+// Every way from one sharding to another.
+dist.mesh @mesh <a = 2, b = 2>
+// CHECK-LABEL: func.func @reshards(
+func.func @reshards(%w: tensor<8x4xf32>, %ca: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}, {}]>},
+                    %cab: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a", "b"}, {}]>}) {
+  // The same: nothing.
+  // CHECK-NEXT: dist.axis_index
+  %0 = dist.reshard %ca to <@mesh, [{"a"}, {}]> : tensor<8x4xf32>
+  // Whole to cut.
+  // CHECK-NEXT: dist.slice %{{.*}} dim 1 parts 2 : tensor<8x4xf32>
+  %1 = dist.reshard %w to <@mesh, [{}, {"a"}]> : tensor<8x4xf32>
+  // Two axes at once.
+  // CHECK: %[[AB:.*]] = dist.axis_index @mesh ["b", "a"]
+  // CHECK: dist.slice %{{.*}} at %[[AB]] dim 0 parts 4 : tensor<8x4xf32>
+  %2 = dist.reshard %w to <@mesh, [{"b", "a"}, {}]> : tensor<8x4xf32>
+  // Cut to whole.
+  // CHECK: dist.all_gather %{{.*}} dim 0 over @mesh ["a"] origin "cut by a (user); needed as [{}, {}] by dist.reshard" : tensor<4x4xf32> to tensor<8x4xf32>
+  %3 = dist.reshard %ca to <@mesh, [{}, {}]> : tensor<8x4xf32>
+  // CHECK: dist.all_gather %{{.*}} dim 0 over @mesh ["a", "b"] {{.*}} : tensor<2x4xf32> to tensor<8x4xf32>
+  %4 = dist.reshard %cab to <@mesh, [{}, {}]> : tensor<8x4xf32>
+  // Only what is too much is gathered.
+  // CHECK: dist.all_gather %{{.*}} dim 0 over @mesh ["b"] {{.*}} : tensor<2x4xf32> to tensor<4x4xf32>
+  %5 = dist.reshard %cab to <@mesh, [{"a"}, {}]> : tensor<8x4xf32>
+  // From one dimension to another.
+  // CHECK: dist.all_to_all %{{.*}} split 1 concat 0 over @mesh ["a"] {{.*}} : tensor<4x4xf32> to tensor<8x2xf32>
+  %6 = dist.reshard %ca to <@mesh, [{}, {"a"}]> : tensor<8x4xf32>
+  // CHECK: dist.all_to_all %{{.*}} split 1 concat 0 over @mesh ["b"] {{.*}} : tensor<2x4xf32> to tensor<4x2xf32>
+  %7 = dist.reshard %cab to <@mesh, [{"a"}, {"b"}]> : tensor<8x4xf32>
+  // An axis that is in the way moves first.
+  // CHECK: %[[E:.*]] = dist.all_to_all %{{.*}} split 1 concat 0 over @mesh ["a"] {{.*}} : tensor<4x4xf32> to tensor<8x2xf32>
+  // CHECK: dist.slice %[[E]] {{.*}} dim 0 parts 2 : tensor<8x2xf32>
+  %8 = dist.reshard %ca to <@mesh, [{"b"}, {"a"}]> : tensor<8x4xf32>
+  return
+}
+
+// -----
+
+// Partial to whole, to cut, and to still partial along another axis.
+dist.mesh @mesh <a = 2, b = 2>
+// CHECK-LABEL: func.func @partial(
+func.func @partial(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a", "b"}, {}]>}) {
+  %s = dgc.reduce sum %x dims [0] : tensor<8x4xf32>
+  // CHECK: dist.all_reduce sum %{{.*}} over @mesh ["a", "b"] {{.*}} : tensor<4xf32, #dist.partial<sum, @mesh ["a", "b"]>>
+  %0 = dist.reshard %s to <@mesh, [{}]> : tensor<4xf32>
+  // CHECK: dist.reduce_scatter sum %{{.*}} dim 0 over @mesh ["b"] {{.*}} : tensor<4xf32, #dist.partial<sum, @mesh ["a", "b"]>> to tensor<2xf32, #dist.partial<sum, @mesh ["a"]>>
+  // CHECK: dist.all_reduce sum %{{.*}} over @mesh ["a"] {{.*}} : tensor<2xf32, #dist.partial<sum, @mesh ["a"]>>
+  %1 = dist.reshard %s to <@mesh, [{"b"}]> : tensor<4xf32>
+  // CHECK: dist.all_reduce sum %{{.*}} over @mesh ["b"] {{.*}} : tensor<4xf32, #dist.partial<sum, @mesh ["a", "b"]>>
+  %2 = dist.reshard %s to <@mesh, [{}], unreduced = sum ["a"]> : tensor<4xf32>
+  return
+}
+
+// -----
+
+// A manual region is written for one device already.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @manual(
+func.func @manual(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> tensor<8xf32> {
+  // CHECK: %[[N:.*]] = dgc.negate %{{.*}} : tensor<4xf32>
+  // CHECK: %[[R:.*]] = dist.all_reduce max %[[N]] over @mesh ["data"] : tensor<4xf32>
+  // CHECK: dgc.negate %[[R]] : tensor<4xf32>
+  %0 = dist.manual %x over @mesh ["data"] in [#dist.sharding<@mesh, [{"data"}]>]
+      out [#dist.sharding<@mesh, [{"data"}]>] : (tensor<8xf32>) -> tensor<8xf32> {
+  ^bb0(%l: tensor<4xf32>):
+    %1 = dgc.negate %l : tensor<4xf32>
+    %2 = dist.all_reduce max %1 over @mesh ["data"] : tensor<4xf32>
+    dist.return %2 : tensor<4xf32>
+  }
+  %3 = dgc.negate %0 : tensor<8xf32>
+  return %3 : tensor<8xf32>
+}
+
+// -----
+
+// Without a mesh there is nothing to do.
+// CHECK-LABEL: func.func @single(%{{.*}}: tensor<8xf32>) -> tensor<8xf32>
+func.func @single(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = dgc.negate %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
