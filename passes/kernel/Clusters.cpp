@@ -88,6 +88,7 @@ public:
   SmallVector<Unit> run() {
     collect();
     fuseProducers();
+    fuseProducers(); // what several users of which are one by now
     fuseSiblings();
     fuseUpdates();
     fuseProducers(); // scalars that all updates use
@@ -220,6 +221,12 @@ private:
     return true;
   }
 
+  bool usedByAThird(unsigned producer, unsigned consumer) const {
+    bool found = false;
+    forEachSuccessor(producer, [&](unsigned next) { found |= next != consumer; });
+    return found;
+  }
+
   /// Whether the loops of a producer and of a consumer of its values fit into each other.
   bool fit(unsigned producer, unsigned consumer) const {
     const Cluster &p = clusters[producer], &c = clusters[consumer];
@@ -262,6 +269,9 @@ private:
 
   bool tryMerge(unsigned producer, unsigned consumer) {
     if (producer == consumer || !fusible(producer, consumer))
+      return false;
+    // A scalar that several kernels need would make them wait for each other.
+    if (clusters[producer].domain.empty() && usedByAThird(producer, consumer))
       return false;
     bool small = clusters[producer].work + clusters[consumer].work <= kSmallWork;
     if (!small && !fit(producer, consumer)) {

@@ -137,7 +137,7 @@ private:
       Value vector = repeatedVector(other);
       if (vector && !bias && postOps.empty()) {
         bias = vector;
-      } else if (vector) {
+      } else if (vector || fusesBetter(add, other)) {
         return false;
       } else {
         args.push_back(other);
@@ -152,6 +152,12 @@ private:
     if (isa<mlir::dgc::LogisticOp>(user))
       return accept(user, mlir::exec::PostOpKind::Sigmoid);
     return false;
+  }
+
+  /// The sum of two large tensors costs nothing in a kernel that computes one of them, or that uses the sum.
+  static bool fusesBetter(mlir::dgc::AddOp add, Value other) {
+    auto isElementwise = [](Operation *op) { return isa_and_present<mlir::dgc::ElementwiseOpInterface>(op); };
+    return isElementwise(other.getDefiningOp()) || llvm::any_of(add->getUsers(), isElementwise);
   }
 
   Attribute postOp(mlir::exec::PostOpKind kind, int64_t arg) {

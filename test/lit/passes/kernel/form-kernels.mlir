@@ -127,3 +127,19 @@ func.func @nothing(%a: tensor<4x8xf32>) -> tensor<32xf32> {
   %0 = dgc.reshape %a to [32] : tensor<4x8xf32>
   return %0 : tensor<32xf32>
 }
+
+// -----
+
+// A scalar that all updates need is computed in the one kernel of them, and keeps none apart.
+
+// CHECK-LABEL: func.func @scalar
+// CHECK-NEXT:    %[[R:.+]]:2 = exec.launch @kernels::@k0
+// CHECK-NEXT:    return %[[R]]#0, %[[R]]#1
+func.func @scalar(%a: tensor<512x512xf32>, %b: tensor<16xf32>, %step: tensor<i64>) -> (tensor<512x512xf32>, tensor<16xf32>) {
+  %s = dgc.convert %step to f32 : tensor<i64>
+  %sa = dgc.broadcast_in_dim %s dims [] to [512, 512] : tensor<f32>
+  %0 = dgc.multiply %a, %sa : tensor<512x512xf32>
+  %sb = dgc.broadcast_in_dim %s dims [] to [16] : tensor<f32>
+  %1 = dgc.multiply %b, %sb : tensor<16xf32>
+  return %0, %1 : tensor<512x512xf32>, tensor<16xf32>
+}

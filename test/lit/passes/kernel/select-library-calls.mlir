@@ -118,3 +118,20 @@ func.func @average(%x: tensor<8x4x4x3xf32>) -> tensor<8x2x2x3xf32> {
   %1 = dgc.divide %0, %four : tensor<8x2x2x3xf32>
   return %1 : tensor<8x2x2x3xf32>
 }
+
+// -----
+
+// A sum with a tensor that is there is a post op; one with what a kernel computes, or for a kernel, is left to that.
+
+// CHECK-LABEL: func.func @sums
+// CHECK:         exec.matmul %{{.+}}, %{{.+}} args(%{{.+}} : tensor<4x4xf32>) post_ops [#exec.post_op<add, 0>]
+// CHECK:         %[[P:.+]] = exec.matmul %{{.+}}, %{{.+}} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+// CHECK:         dgc.add %{{.+}}, %[[P]]
+func.func @sums(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %0 = dgc.dot_general %a, %b contract [1] x [0] : tensor<4x4xf32>
+  %1 = dgc.add %0, %b : tensor<4x4xf32>
+  %2 = dgc.dot_general %b, %b contract [1] x [0] : tensor<4x4xf32>
+  %3 = dgc.multiply %a, %a : tensor<4x4xf32>
+  %4 = dgc.add %3, %2 : tensor<4x4xf32>
+  return %1, %4 : tensor<4x4xf32>, tensor<4x4xf32>
+}
