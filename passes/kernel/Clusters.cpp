@@ -270,8 +270,8 @@ private:
   bool tryMerge(unsigned producer, unsigned consumer) {
     if (producer == consumer || !fusible(producer, consumer))
       return false;
-    // A scalar that several kernels need would make them wait for each other.
-    if (clusters[producer].domain.empty() && usedByAThird(producer, consumer))
+    // In a kernel with other work, a scalar that several kernels need would make them wait for each other.
+    if (clusters[producer].domain.empty() && !clusters[consumer].domain.empty() && usedByAThird(producer, consumer))
       return false;
     bool small = clusters[producer].work + clusters[consumer].work <= kSmallWork;
     if (!small && !fit(producer, consumer)) {
