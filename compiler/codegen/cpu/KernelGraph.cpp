@@ -223,7 +223,7 @@ public:
     }
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>([&](Operation *reshape) {
-          if (Value base = baseThroughReshapes(graph, reshape->getResult(0))) {
+          if (Value base = baseThroughReshapes(graph, reshape->getOperand(0))) {
             Index through = throughReshapes(reshape, index);
             add(base, through, linearize(shapeOf(value), index, context));
             return success();

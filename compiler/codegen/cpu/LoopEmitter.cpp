@@ -363,7 +363,7 @@ Value LoopEmitter::definition(Value value, ArrayRef<AffineExpr> index) {
   }
   return TypeSwitch<Operation *, Value>(op)
       .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>([&](Operation *reshape) -> Value {
-        Value base = baseThroughReshapes(graph, value);
+        Value base = baseThroughReshapes(graph, reshape->getOperand(0));
         if (base && !rowLocal.lookup(base)) {
           bool unitOnly = product(shapeOf(base)) == 1;
           if (!unitOnly)
