@@ -1,5 +1,6 @@
 // Semantic checks of everything but the actions.
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/Mesh.h"
 
 #include "runtime/artifact/Writer.h"
 #include "runtime/base/Status.h"
@@ -20,7 +21,7 @@ absl::Status bad(std::string message) {
   return absl::InvalidArgumentError(message);
 }
 
-template <typename T> uint32_t sizeOf(const flatbuffers::Vector<T> *v) {
+template <typename T> uint32_t lengthOf(const flatbuffers::Vector<T> *v) {
   return v ? v->size() : 0;
 }
 
@@ -33,7 +34,7 @@ template <typename E> bool known(E value) {
 
 std::string shapeText(const flatbuffers::Vector<int64_t> *shape) {
   std::string s;
-  for (uint32_t i = 0; i < sizeOf(shape); ++i)
+  for (uint32_t i = 0; i < lengthOf(shape); ++i)
     s += str(i ? "x" : "", shape->Get(i));
   return "[" + s + "]";
 }
@@ -41,7 +42,7 @@ std::string shapeText(const flatbuffers::Vector<int64_t> *shape) {
 absl::Status checkMesh(const a::Plan &plan) {
   uint64_t product = 1;
   std::unordered_set<std::string> names;
-  for (uint32_t i = 0; i < sizeOf(plan.mesh()); ++i) {
+  for (uint32_t i = 0; i < lengthOf(plan.mesh()); ++i) {
     const a::MeshAxis *axis = plan.mesh()->Get(i);
     if (axis->size() == 0)
       return bad(str("mesh axis '", text(axis->name()), "' has size 0"));
@@ -58,7 +59,7 @@ absl::Status checkMesh(const a::Plan &plan) {
 }
 
 absl::Status checkSections(const a::Plan &plan) {
-  int64_t n = sizeOf(plan.sections());
+  int64_t n = lengthOf(plan.sections());
   if (plan.object_section() < -1 || plan.object_section() >= n ||
       plan.constant_section() < -1 || plan.constant_section() >= n)
     return bad("the object or constant section does not exist");
@@ -76,7 +77,7 @@ bool isSymbol(const std::string &s) {
 }
 
 absl::Status checkKernels(const a::Plan &plan) {
-  for (uint32_t i = 0; i < sizeOf(plan.kernels()); ++i) {
+  for (uint32_t i = 0; i < lengthOf(plan.kernels()); ++i) {
     const a::Kernel *kernel = plan.kernels()->Get(i);
     if (!isSymbol(text(kernel->symbol())))
       return bad(str("kernel ", i, ": the symbol is not an identifier"));
@@ -129,7 +130,7 @@ absl::Status checkSharding(const a::Plan &plan,
   absl::StatusOr<uint64_t> bytes = checkedBytes(globalShape, buffer.dtype());
   if (!bytes.ok())
     return annotate(bytes.status(), "global shape");
-  uint32_t rank = sizeOf(globalShape);
+  uint32_t rank = lengthOf(globalShape);
   std::vector<int64_t> local(rank);
   for (uint32_t d = 0; d < rank; ++d)
     local[d] = globalShape->Get(d);
@@ -137,9 +138,9 @@ absl::Status checkSharding(const a::Plan &plan,
   if (dims && dims->size() != rank)
     return bad(str("the sharding has ", dims->size(), " dimensions, the shape ",
                    rank));
-  std::vector<bool> used(sizeOf(plan.mesh()));
-  for (uint32_t d = 0; d < sizeOf(dims); ++d)
-    for (uint32_t i = 0; i < sizeOf(dims->Get(d)->axes()); ++i) {
+  std::vector<bool> used(lengthOf(plan.mesh()));
+  for (uint32_t d = 0; d < lengthOf(dims); ++d)
+    for (uint32_t i = 0; i < lengthOf(dims->Get(d)->axes()); ++i) {
       uint32_t axis = dims->Get(d)->axes()->Get(i);
       if (axis >= used.size() || used[axis])
         return bad(str(
@@ -152,7 +153,7 @@ absl::Status checkSharding(const a::Plan &plan,
                        " is not divisible by its mesh axes"));
       local[d] /= size;
     }
-  bool same = sizeOf(buffer.shape()) == rank;
+  bool same = lengthOf(buffer.shape()) == rank;
   for (uint32_t d = 0; same && d < rank; ++d)
     same = buffer.shape()->Get(d) == local[d];
   if (!same)
@@ -163,7 +164,7 @@ absl::Status checkSharding(const a::Plan &plan,
 }
 
 absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
-  if (variable.buffer() >= sizeOf(plan.variable_buffers()))
+  if (variable.buffer() >= lengthOf(plan.variable_buffers()))
     return bad(str("buffer ", variable.buffer(), " does not exist"));
   const a::Buffer &buffer = *plan.variable_buffers()->Get(variable.buffer());
   if (buffer.space() == a::Space::Constant)
@@ -195,7 +196,7 @@ absl::Status checkVariablesDisjoint(const a::Plan &plan) {
     auto operator<=>(const Range &) const = default;
   };
   std::vector<Range> ranges;
-  for (uint32_t i = 0; i < sizeOf(plan.variables()); ++i) {
+  for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i) {
     const a::Variable *variable = plan.variables()->Get(i);
     const a::Buffer *b = plan.variable_buffers()->Get(variable->buffer());
     uint64_t bytes = *checkedBytes(b->shape(), b->dtype());
@@ -215,7 +216,7 @@ absl::Status checkVariablesDisjoint(const a::Plan &plan) {
 
 absl::Status checkInput(const a::Plan &plan, const a::Program &program,
                         const a::Input &input) {
-  if (input.buffer() >= sizeOf(program.buffers()))
+  if (input.buffer() >= lengthOf(program.buffers()))
     return bad(str("buffer ", input.buffer(), " does not exist"));
   const a::Buffer &buffer = *program.buffers()->Get(input.buffer());
   if (buffer.space() == a::Space::Constant)
@@ -225,23 +226,25 @@ absl::Status checkInput(const a::Plan &plan, const a::Program &program,
   if (input.role() != a::InputRole::Data) {
     bool count = input.role() == a::InputRole::ValidCount;
     a::DType expected = count ? a::DType::I32 : a::DType::I64;
-    if (sizeOf(buffer.shape()) != 0 || buffer.dtype() != expected)
+    if (lengthOf(buffer.shape()) != 0 || buffer.dtype() != expected)
       return bad(str("must be a scalar of type ", count ? "i32" : "i64"));
   }
+  if (input.role() == a::InputRole::AxisIndex && positionAlong(plan, input.name()->string_view(), 0) < 0)
+    return bad("names no axes of the mesh");
   if (input.batch_dim() < -1 ||
-      input.batch_dim() >= static_cast<int64_t>(sizeOf(input.global_shape())))
+      input.batch_dim() >= static_cast<int64_t>(lengthOf(input.global_shape())))
     return bad(str("batch dimension ", input.batch_dim(), " does not exist"));
   return checkSharding(plan, input.global_shape(), input.sharding(), buffer);
 }
 
 absl::Status checkOutput(const a::Plan &plan, const a::Program &program,
                          const a::Output &output) {
-  if (output.buffer() >= sizeOf(program.buffers()))
+  if (output.buffer() >= lengthOf(program.buffers()))
     return bad(str("buffer ", output.buffer(), " does not exist"));
   if (!known(output.role()))
     return bad("unknown role");
   if (output.batch_dim() < -1 ||
-      output.batch_dim() >= static_cast<int64_t>(sizeOf(output.global_shape())))
+      output.batch_dim() >= static_cast<int64_t>(lengthOf(output.global_shape())))
     return bad(str("batch dimension ", output.batch_dim(), " does not exist"));
   return checkSharding(plan, output.global_shape(), output.sharding(),
                        *program.buffers()->Get(output.buffer()));
@@ -251,7 +254,7 @@ absl::Status checkStep(const ProgramContext &context, uint32_t index) {
   const a::Step &step = *context.program.steps()->Get(index);
   if (step.queue() >= 16)
     return bad(str("queue ", step.queue(), " is not below 16"));
-  for (uint32_t i = 0; i < sizeOf(step.waits()); ++i)
+  for (uint32_t i = 0; i < lengthOf(step.waits()); ++i)
     if (step.waits()->Get(i) >= index)
       return bad(str("waits for step ", step.waits()->Get(i),
                      ", which does not come before it"));
@@ -265,7 +268,7 @@ absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
       return annotate(s, str("buffer ", i, " '", text(buffer.name()), "'"));
   }
   std::unordered_set<std::string> names;
-  for (uint32_t i = 0; i < sizeOf(program.inputs()); ++i) {
+  for (uint32_t i = 0; i < lengthOf(program.inputs()); ++i) {
     const a::Input &input = *program.inputs()->Get(i);
     absl::Status s = checkInput(plan, program, input);
     if (s.ok() && !names.insert(text(input.name())).second)
@@ -274,7 +277,7 @@ absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
       return annotate(s, str("input '", text(input.name()), "'"));
   }
   names.clear();
-  for (uint32_t i = 0; i < sizeOf(program.outputs()); ++i) {
+  for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
     const a::Output &output = *program.outputs()->Get(i);
     absl::Status s = checkOutput(plan, program, output);
     if (s.ok() && !names.insert(text(output.name())).second)
@@ -282,7 +285,7 @@ absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
     if (!s.ok())
       return annotate(s, str("output '", text(output.name()), "'"));
   }
-  for (uint32_t i = 0; i < sizeOf(program.steps()); ++i)
+  for (uint32_t i = 0; i < lengthOf(program.steps()); ++i)
     if (absl::Status s = checkStep({plan, program}, i); !s.ok())
       return annotate(
           s, str("step ", i, " '", text(program.steps()->Get(i)->name()), "'"));
@@ -295,7 +298,7 @@ dgc::rt::checkedBytes(const flatbuffers::Vector<int64_t> *shape,
                       a::DType dtype) {
   constexpr uint8_t sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
   uint64_t bytes = sizes[static_cast<int>(dtype)];
-  uint32_t rank = sizeOf(shape);
+  uint32_t rank = lengthOf(shape);
   if (rank > 16)
     return bad(str("rank ", rank, " is above 16"));
   bool empty = false;
@@ -323,12 +326,12 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
   DGC_RETURN_IF_ERROR(checkMesh(plan));
   DGC_RETURN_IF_ERROR(checkSections(plan));
   DGC_RETURN_IF_ERROR(checkKernels(plan));
-  for (uint32_t i = 0; i < sizeOf(plan.variable_buffers()); ++i)
+  for (uint32_t i = 0; i < lengthOf(plan.variable_buffers()); ++i)
     if (absl::Status s = checkBuffer(plan, *plan.variable_buffers()->Get(i));
         !s.ok())
       return annotate(s, str("variable buffer ", i));
   std::unordered_set<std::string> names;
-  for (uint32_t i = 0; i < sizeOf(plan.variables()); ++i) {
+  for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i) {
     const a::Variable &variable = *plan.variables()->Get(i);
     absl::Status s = checkVariable(plan, variable);
     if (s.ok() && !names.insert(text(variable.name())).second)
@@ -338,7 +341,7 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
   }
   DGC_RETURN_IF_ERROR(checkVariablesDisjoint(plan));
   names.clear();
-  for (uint32_t i = 0; i < sizeOf(plan.programs()); ++i) {
+  for (uint32_t i = 0; i < lengthOf(plan.programs()); ++i) {
     const a::Program &program = *plan.programs()->Get(i);
     absl::Status s = checkProgram(plan, program);
     if (s.ok() && !names.insert(text(program.name())).second)

@@ -1,6 +1,7 @@
 // Mesh positions and slices.
 #include "runtime/artifact/Mesh.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace dgc;
@@ -20,6 +21,22 @@ std::vector<uint32_t> dgc::rt::meshPosition(const artifact::Plan &plan,
     rank /= size;
   }
   return position;
+}
+
+int64_t dgc::rt::positionAlong(const artifact::Plan &plan, std::string_view names, uint32_t rank) {
+  std::vector<uint32_t> position = meshPosition(plan, rank);
+  int64_t index = 0;
+  while (!names.empty()) {
+    std::string_view name = names.substr(0, names.find(','));
+    names.remove_prefix(std::min(names.size(), name.size() + 1));
+    size_t axis = 0;
+    while (axis < position.size() && plan.mesh()->Get(axis)->name()->string_view() != name)
+      ++axis;
+    if (axis == position.size())
+      return -1;
+    index = index * plan.mesh()->Get(axis)->size() + position[axis];
+  }
+  return index;
 }
 
 std::vector<uint32_t>

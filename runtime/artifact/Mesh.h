@@ -9,6 +9,7 @@
 #include "runtime/base/DType.h"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace dgc::rt {
@@ -20,6 +21,10 @@ inline artifact::DType fromDType(DType type) {
 
 /// The position of `rank` on each axis of plan.mesh().
 std::vector<uint32_t> meshPosition(const artifact::Plan &plan, uint32_t rank);
+
+/// The position of `rank` along the axes that `names` lists, separated by commas, the first being the major one; -1
+/// when one of them is no axis of the mesh.
+int64_t positionAlong(const artifact::Plan &plan, std::string_view names, uint32_t rank);
 
 /// The ranks of the group that `axes` span around `rank`, in member order: the
 /// first of `axes` varies slowest. No axes: `rank` alone.

@@ -105,6 +105,8 @@ absl::Status Executor::prepareProgram(const artifact::Program &program, uint32_t
     const artifact::Input &input = *program.inputs()->Get(i);
     auto view = viewOf<InputView>(input, *program.buffers()->Get(input.buffer()));
     view.role = input.role();
+    if (view.role == artifact::InputRole::AxisIndex)
+      view.axisIndex = positionAlong(artifact.plan(), view.name, transport.rank());
     view.batchDim = input.batch_dim();
     runner->inputViews.push_back(std::move(view));
   }
@@ -226,6 +228,8 @@ absl::Status ProgramRunner::run(uint64_t step) {
       std::memcpy(input.memory.data(), &context.seed, sizeof context.seed);
     else if (input.role == artifact::InputRole::Rank)
       std::memcpy(input.memory.data(), &rank, sizeof rank);
+    else if (input.role == artifact::InputRole::AxisIndex)
+      std::memcpy(input.memory.data(), &input.axisIndex, sizeof input.axisIndex);
   ProgressWord &progress = executor->transport.progress();
   OpTrace *trace = executor->trace;
   Clock &clock = *executor->options.clock;

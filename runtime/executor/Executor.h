@@ -40,6 +40,7 @@ struct VariableView : TensorView {
 };
 struct InputView : TensorView {
   artifact::InputRole role = artifact::InputRole::Data;
+  int64_t axisIndex = 0; // of role AxisIndex: its value
 };
 struct OutputView : TensorView {
   artifact::OutputRole role = artifact::OutputRole::Metric;
