@@ -6,6 +6,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <mutex>
@@ -14,7 +15,10 @@ using namespace mlir;
 
 absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string &text, const ExecuteOptions &options) {
   static std::once_flag once;
-  std::call_once(once, registerAllPasses);
+  std::call_once(once, [] {
+    registerAllPasses();
+    registerPassManagerCLOptions(); // without them the pass managers of the phases cannot be set up
+  });
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);

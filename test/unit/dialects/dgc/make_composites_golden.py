@@ -1,0 +1,204 @@
+"""Writes Composites.inc: composite ops, their inputs, and the results that numpy gives, in f64, from the formulas of
+the textbooks. Run it in this folder; the output is kept in the repository."""
+
+import math
+
+import numpy as np
+
+rng = np.random.default_rng(7)
+cases = []
+TYPES = {"float32": ("float", "F32", "f32"), "float64": ("double", "F64", "f64"), "int32": ("int32_t", "I32", "i32"),
+         "int64": ("int64_t", "I64", "i64"), "uint8": ("uint8_t", "U8", "ui8")}
+
+
+def tensor(array):
+    name = TYPES[str(array.dtype)][2]
+    return "tensor<" + "".join(f"{n}x" for n in array.shape) + name + ">"
+
+
+def literal(array):
+    kind, dtype, _ = TYPES[str(array.dtype)]
+    shape = ", ".join(str(n) for n in array.shape)
+    values = ", ".join(repr(v) for v in array.reshape(-1).tolist())
+    return f"HostArray::of({{{shape}}}, std::vector<{kind}>{{{values}}}, DType::{dtype})"
+
+
+def case(name, body, inputs, results, tolerance=2e-5):
+    """`body` has %0, %1, .. for the inputs, {0}, {1}, .. for their types, and %r0, %r1, .. for the results."""
+    results = [np.asarray(r, np.float32) for r in results]
+    types = [tensor(a) for a in inputs]
+    for i, t in enumerate(types):
+        body = body.replace("{%d}" % i, t)
+    arguments = ", ".join(f"%a{i}: {t}" for i, t in enumerate(types))
+    for i in range(len(inputs)):
+        body = body.replace(f"%{i}", f"%a{i}")
+    outs = ", ".join(tensor(r) for r in results)
+    values = ", ".join(f"%r{i}" for i in range(len(results)))
+    text = f"func.func @f({arguments}) -> ({outs}) {{\n  {body}\n  return {values} : {outs}\n}}\n"
+    given = ", ".join(f'{{"arg{i}", {literal(a)}}}' for i, a in enumerate(inputs))
+    expected = ", ".join(f'{{"result{i}", {literal(r)}}}' for i, r in enumerate(results))
+    cases.append(f'{{"{name}",\n R"({text})",\n {{{given}}},\n {{{expected}}}, {tolerance}}},\n')
+
+
+def normal(*shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+def wide(*arrays):
+    return [a.astype(np.float64) for a in arrays]
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+# Layers
+x, w, b = normal(3, 5), normal(5, 4), normal(4)
+X, W, B = wide(x, w, b)
+case("dense", "%r0 = dgc.dense %0, %1, %2 : {0}, {1}, {2}", [x, w, b], [X @ W + B])
+a, c = normal(2, 3, 5), normal(2, 5, 4)
+case("matmul_batch", "%r0 = dgc.matmul %0, %1 : {0}, {1}", [a, c], [np.matmul(*wide(a, c))])
+case("matmul_shared", "%r0 = dgc.matmul %0, %1 : {0}, {1}", [a, w], [np.matmul(*wide(a, w))])
+case("scale", "%r0 = dgc.scale %0 by 0.5 plus -1.5 : {0}", [x], [X * 0.5 - 1.5])
+
+# Images: the definition of a convolution, element by element.
+def conv(x, w, strides=(1, 1), pad=((0, 0), (0, 0)), dilation=(1, 1), groups=1):
+    x = np.pad(x, ((0, 0), pad[0], pad[1], (0, 0)))
+    n, h, wd, c = x.shape
+    kh, kw, ci, f = w.shape
+    oh = (h - (kh - 1) * dilation[0] - 1) // strides[0] + 1
+    ow = (wd - (kw - 1) * dilation[1] - 1) // strides[1] + 1
+    y = np.zeros((n, oh, ow, f))
+    for o in range(f):
+        g = o // (f // groups)
+        for i in range(oh):
+            for j in range(ow):
+                for p in range(kh):
+                    for q in range(kw):
+                        patch = x[:, i * strides[0] + p * dilation[0], j * strides[1] + q * dilation[1], g * ci:(g + 1) * ci]
+                        y[:, i, j, o] += patch @ w[p, q, :, o]
+    return y
+
+
+image, kernel, bias = normal(2, 6, 5, 4), normal(3, 2, 2, 6), normal(6)
+I, K, BI = wide(image, kernel, bias)
+case("conv2d_same", "%r0 = dgc.conv2d %0, %1, %2 strides [2, 2] padding same groups 2 : {0}, {1}, {2}",
+     [image, kernel, bias], [conv(I, K, (2, 2), ((0, 1), (0, 1)), groups=2) + BI])
+case("conv2d_dilation", "%r0 = dgc.conv2d %0, %1 padding [[1, 0], [2, 1]] dilation [2, 1] groups 2 : {0}, {1}",
+     [image, kernel], [conv(I, K, pad=((1, 0), (2, 1)), dilation=(2, 1), groups=2)])
+
+
+def pool(x, window, strides, pad, combine):
+    n, h, w, c = x.shape
+    oh = (h + sum(pad[0]) - window[0]) // strides[0] + 1
+    ow = (w + sum(pad[1]) - window[1]) // strides[1] + 1
+    y = np.zeros((n, oh, ow, c))
+    for i in range(oh):
+        for j in range(ow):
+            top, left = i * strides[0] - pad[0][0], j * strides[1] - pad[1][0]
+            y[:, i, j] = combine(x[:, max(top, 0):top + window[0], max(left, 0):left + window[1]], (1, 2))
+    return y
+
+
+case("max_pool", "%r0 = dgc.max_pool %0 window [2, 2] : {0}", [image], [pool(I, (2, 2), (2, 2), ((0, 0), (0, 0)), np.max)])
+case("avg_pool", "%r0 = dgc.avg_pool %0 window [3, 2] strides [2, 1] padding same : {0}", [image],
+     [pool(I, (3, 2), (2, 1), ((0, 1), (0, 1)), np.mean)])
+
+# Activations
+erf = np.vectorize(math.erf)
+case("relu", "%r0 = dgc.relu %0 : {0}", [x], [np.maximum(X, 0)])
+case("sigmoid", "%r0 = dgc.sigmoid %0 : {0}", [x], [1 / (1 + np.exp(-X))])
+case("gelu", "%r0 = dgc.gelu %0 : {0}", [x], [X * (1 + erf(X / np.sqrt(2))) / 2])
+case("gelu_tanh", "%r0 = dgc.gelu %0 tanh : {0}", [x],
+     [X * (1 + np.tanh(np.sqrt(2 / np.pi) * (X + 0.044715 * X ** 3))) / 2])
+large = (x * 100).astype(np.float32)
+L = large.astype(np.float64)
+case("softmax", "%r0 = dgc.softmax %0 dim 0 : {0}", [x], [softmax(X, 0)])
+case("softmax_large", "%r0 = dgc.softmax %0 : {0}", [large], [softmax(L)], 1e-4)
+case("log_softmax", "%r0 = dgc.log_softmax %0 : {0}", [large],
+     [L - L.max(-1, keepdims=True) - np.log(np.exp(L - L.max(-1, keepdims=True)).sum(-1, keepdims=True))])
+
+# Normalization
+s, o = normal(5), normal(5)
+S, O = wide(s, o)
+case("layer_norm", "%r0 = dgc.layer_norm %0, %1, %2 epsilon 0.001 : {0}, {1}, {2}", [x, s, o],
+     [(X - X.mean(-1, keepdims=True)) / np.sqrt(X.var(-1, keepdims=True) + 0.001) * S + O])
+y = normal(4, 3, 5)
+Y = y.astype(np.float64)
+mean, variance = normal(5), np.abs(normal(5))
+M, V = wide(mean, variance)
+real = Y[:3].reshape(-1, 5)  # three of four examples
+case("batch_norm_training",
+     "%r0, %r1, %r2 = dgc.batch_norm %0, %1, %2, %3, %4 momentum 0.75 epsilon 0.001 training valid %5 "
+     ": {0}, {1}, {2}, {3}, {4}", [y, s, o, mean, variance, np.array(3, np.int32)],
+     [(Y - real.mean(0)) / np.sqrt(real.var(0) + 0.001) * S + O, 0.75 * M + 0.25 * real.mean(0),
+      0.75 * V + 0.25 * real.var(0)])
+case("batch_norm", "%r0, %r1, %r2 = dgc.batch_norm %0, %1, %2, %3, %4 epsilon 0.001 : {0}, {1}, {2}, {3}, {4}",
+     [y, s, o, mean, variance], [(Y - M) / np.sqrt(V + 0.001) * S + O, M, V])
+
+# Losses: three of four examples are real.
+z, valid = normal(4, 5), np.array(3, np.int32)
+Z = z.astype(np.float64)
+labels = np.array([4, 0, 2, 1], np.uint8)
+losses = -np.log(softmax(Z))[np.arange(4), labels]
+case("cross_entropy", "%r0 = dgc.cross_entropy %0, %1 : {0}, {1}", [z, labels], [losses.mean()])
+case("cross_entropy_valid", "%r0 = dgc.cross_entropy %0, %1 valid %2 : {0}, {1}", [z, labels.astype(np.int64), valid],
+     [losses[:3].mean()])
+p = softmax(normal(4, 5).astype(np.float64)).astype(np.float32)
+case("cross_entropy_distribution", "%r0 = dgc.cross_entropy %0, %1 valid %2 : {0}, {1}", [z, p, valid],
+     [-(p.astype(np.float64) * np.log(softmax(Z))).sum(-1)[:3].mean()])
+tokens, marks = normal(2, 3, 5), np.array([[1, 4, 0], [2, 2, 3]], np.int32)
+T = softmax(tokens.astype(np.float64))
+case("cross_entropy_tokens", "%r0 = dgc.cross_entropy %0, %1 : {0}, {1}", [tokens, marks],
+     [-np.log(np.take_along_axis(T, marks[..., None].astype(np.int64), -1)).mean()])
+t = normal(4, 5)
+case("mean_squared_error", "%r0 = dgc.mean_squared_error %0, %1 valid %2 : {0}, {1}", [z, t, valid],
+     [((Z - t) ** 2)[:3].mean()])
+ties = np.array([[1, 3, 3], [2, 2, 1], [0, 0, 5], [7, 1, 1]], np.float32)  # of equal logits the first is the largest
+case("accuracy", "%r0 = dgc.accuracy %0, %1 valid %2 : {0}, {1}", [ties, np.array([1, 1, 2, 0], np.int32), valid],
+     [2 / 3])
+
+# Optimizers: formulas as in the papers.
+w, g, m, v = normal(5), normal(5), normal(5), np.abs(normal(5))
+W, G, MO, VO = wide(w, g, m, v)
+rate, step = np.array(0.1, np.float32), np.array(6, np.int64)
+d = G + 0.01 * W
+u = 0.9 * MO + d
+case("sgd", "%r0 = dgc.apply_sgd %0, %1, %2 : {0}, {1}, {2}", [w, g, rate], [W - 0.1 * G])
+case("sgd_momentum",
+     "%r0, %r1 = dgc.apply_sgd %0, %1, %2, %3 momentum 0.9 weight_decay 0.01 : {0}, {1}, {2}, {3}", [w, g, rate, m],
+     [W - 0.1 * u, u])
+case("sgd_nesterov",
+     "%r0, %r1 = dgc.apply_sgd %0, %1, %2, %3 momentum 0.9 nesterov weight_decay 0.01 : {0}, {1}, {2}, {3}",
+     [w, g, rate, m], [W - 0.1 * (d + 0.9 * u), u])
+
+
+def adam(W, G, M, V, t, decay=0.0):
+    M1, V1 = 0.9 * M + 0.1 * G, 0.999 * V + 0.001 * G * G
+    return W - 0.1 * (M1 / (1 - 0.9 ** t)) / (np.sqrt(V1 / (1 - 0.999 ** t)) + 1e-3) - 0.1 * decay * W, M1, V1
+
+
+fields = "beta1 0.9 beta2 0.999 epsilon 0.001"
+case("adam", f"%r0, %r1, %r2 = dgc.apply_adam %0, %1, %2, %3, %4, %5 {fields} : {{0}}, {{1}}, {{2}}, {{3}}, {{4}}",
+     [w, g, m, v, rate, step], adam(W, G, MO, VO, 7))
+case("adam_decay",
+     f"%r0, %r1, %r2 = dgc.apply_adam %0, %1, %2, %3, %4, %5 {fields} weight_decay 0.01 : {{0}}, {{1}}, {{2}}, {{3}}, {{4}}",
+     [w, g, m, v, rate, step], adam(W, d, MO, VO, 7))
+case("adamw", f"%r0, %r1, %r2 = dgc.apply_adam %0, %1, %2, %3, %4, %5 {fields} weight_decay 0.01 decoupled : "
+     "{0}, {1}, {2}, {3}, {4}", [w, g, m, v, rate, step], adam(W, G, MO, VO, 7, 0.01))
+h = normal(3, 2)
+H = h.astype(np.float64)
+norm = np.sqrt((G ** 2).sum() + (H ** 2).sum())
+case("clip", "%r0, %r1 = dgc.clip_by_global_norm %0, %1 max 0.5 : {0}, {1}", [g, h], [G * 0.5 / norm, H * 0.5 / norm])
+case("clip_nothing", "%r0, %r1 = dgc.clip_by_global_norm %0, %1 max 100.0 : {0}, {1}", [g, h], [G, H])
+for at in (0, 2, 3, 14, 30):
+    now = np.array(at, np.int64)
+    cosine = 0.02 + (0.1 - 0.02) * (1 + math.cos(math.pi * min(max(at - 3, 0) / 20, 1))) / 2
+    case(f"cosine_{at}", "%r0 = dgc.learning_rate %0 0.1 cosine steps 20 final 0.02 warm_up 3", [now],
+         [0.1 * (at + 1) / 3 if at < 3 else cosine])
+    case(f"step_{at}", "%r0 = dgc.learning_rate %0 0.1 step every 10 times 0.5", [now], [0.1 * 0.5 ** (at // 10)])
+
+with open("Composites.inc", "w", encoding="utf-8") as f:
+    f.write("// Written by make_composites_golden.py.\n// clang-format off\n")
+    f.writelines(cases)
