@@ -29,6 +29,8 @@ static int64_t product(ArrayRef<int64_t> sizes) {
 
 /// Kernels with more scratch memory than this take it from the heap.
 static constexpr int64_t kMaxStackBytes = 256 << 10;
+/// Rows that a sum over rows takes at a time.
+static constexpr int64_t kSteps = 4;
 
 namespace {
 
@@ -106,11 +108,16 @@ private:
   void segment(const Segment &segment, Value begin, Value end);
   void pass(const Segment &segment, const Pass &pass, Value lower, Value upper);
   void initialise(const Pass &pass, const Segment &segment, unsigned root, Value lower, Value upper);
-  scf::ForOp loop(Value lower, Value upper, ValueRange init, bool parallel);
+  scf::ForOp loop(Value lower, Value upper, ValueRange init, bool parallel, int64_t step = 1);
   struct Running;
   void nest(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running, Value lower,
             Value upper);
-  void point(const Pass &pass, SmallVectorImpl<Running> &running);
+  void steppedNest(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running, Value lower,
+                   Value upper);
+  bool addsRows(const Pass &pass, unsigned depth) const;
+  void closeLoop();
+  void points(const Pass &pass, SmallVectorImpl<Running> &running);
+  SmallVector<std::pair<std::pair<Value, Index>, Value>> point(SmallVectorImpl<Running> &running);
   bool inMemory(const Pass &pass, const Root &root) const;
   unsigned lastParallel(const Pass &pass, const Root &root) const;
 
@@ -138,6 +145,10 @@ private:
   SmallVector<LLVM::AccessGroupAttr> groups; // of the parallel loops around the current place
   unsigned constants = 0;
   LogicalResult status = success();
+  // In a loop that takes several steps of a reduction at a time: their dimension, the first one, how many.
+  unsigned steppedDim = 0;
+  Value steppedFrom;
+  int64_t steps = 1;
 };
 
 /// What a reduction carries through its loops.
@@ -534,8 +545,8 @@ SmallVector<Value> LoopEmitter::body(linalg::LinalgOp op, ArrayRef<AffineExpr> l
 //===----------------------------------------------------------------------===//
 
 /// A loop with the given carried values, entered. `parallel`: no iteration depends on memory that another one writes.
-scf::ForOp LoopEmitter::loop(Value lower, Value upper, ValueRange init, bool parallel) {
-  auto loopOp = scf::ForOp::create(builder, loc, lower, upper, constant(1), init);
+scf::ForOp LoopEmitter::loop(Value lower, Value upper, ValueRange init, bool parallel, int64_t step) {
+  auto loopOp = scf::ForOp::create(builder, loc, lower, upper, constant(step), init);
   if (parallel) {
     auto group = LLVM::AccessGroupAttr::get(context, DistinctAttr::create(builder.getUnitAttr()));
     groups.push_back(group);
@@ -596,8 +607,8 @@ void LoopEmitter::initialise(const Pass &pass, const Segment &segment, unsigned 
   groups = savedGroups;
 }
 
-/// The innermost body: everything is computed before anything is stored.
-void LoopEmitter::point(const Pass &pass, SmallVectorImpl<Running> &running) {
+/// The innermost body for one point: what is to be stored where. Running values in memory are loaded the first time.
+SmallVector<std::pair<std::pair<Value, Index>, Value>> LoopEmitter::point(SmallVectorImpl<Running> &running) {
   SmallVector<std::pair<std::pair<Value, Index>, Value>> stores;
   for (Running &run : running) {
     const Root &root = graph.roots[run.root];
@@ -612,9 +623,7 @@ void LoopEmitter::point(const Pass &pass, SmallVectorImpl<Running> &running) {
       stores.push_back({{value, index}, result});
       continue;
     }
-    bool memory = run.accumulators.empty();
-    SmallVector<Value> accumulators = run.accumulators;
-    if (memory)
+    if (run.accumulators.empty())
       for (unsigned v = 0; v < root.values.size(); ++v) {
         ArrayRef<int64_t> shape = shapeOf(root.values[v]);
         Index kept = indexFor(root, v);
@@ -623,21 +632,85 @@ void LoopEmitter::point(const Pass &pass, SmallVectorImpl<Running> &running) {
           kept.erase(kept.begin(), kept.begin() + rows);
           shape = shape.drop_front(rows);
         }
-        accumulators.push_back(load(targets[root.values[v]].front(), elementOf(root.values[v]), linearize(shape, kept, context)));
+        run.accumulators.push_back(
+            load(targets[root.values[v]].front(), elementOf(root.values[v]), linearize(shape, kept, context)));
       }
     Index point = pointOf(context, root.space), loops;
     for (unsigned dim : root.loopOfDim)
       loops.push_back(point[dim]);
-    SmallVector<Value> results = body(root.reduction, loops, accumulators);
-    if (memory) {
-      for (unsigned v = 0; v < root.values.size(); ++v)
-        stores.push_back({{root.values[v], indexFor(root, v)}, results[v]});
-    } else {
-      run.accumulators = results;
-    }
+    run.accumulators = body(root.reduction, loops, run.accumulators);
   }
-  for (auto &[place, value] : stores)
-    storeEverywhere(place.first, place.second, value);
+  return stores;
+}
+
+/// The innermost body: everything is computed before anything is stored.
+void LoopEmitter::points(const Pass &pass, SmallVectorImpl<Running> &running) {
+  using Store = std::pair<std::pair<Value, Index>, Value>;
+  SmallVector<std::pair<Value, SmallVector<Store>>> all; // with the step they belong to
+  for (int64_t step = 0; step < steps; ++step) {
+    if (steps > 1) {
+      scopes[current].values.clear();
+      dims[steppedDim] = arith::AddIOp::create(builder, loc, steppedFrom, constant(step), arith::IntegerOverflowFlags::nsw);
+      dimLevel[steppedDim] = current;
+    }
+    all.push_back({dims[steppedDim], point(running)});
+  }
+  for (auto &[position, stores] : all) {
+    dims[steppedDim] = position;
+    for (auto &[place, value] : stores)
+      storeEverywhere(place.first, place.second, value);
+  }
+  for (Running &run : running) {
+    const Root &root = graph.roots[run.root];
+    if (!root.reduction || !inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size())
+      continue;
+    for (unsigned v = 0; v < root.values.size(); ++v)
+      storeEverywhere(root.values[v], indexFor(root, v), run.accumulators[v]);
+    run.accumulators.clear();
+  }
+}
+
+/// Is the loop at `depth`, the second innermost, a reduction whose running values are in memory? Then several of its steps
+/// are taken at a time, so that these are loaded and stored less often.
+bool LoopEmitter::addsRows(const Pass &pass, unsigned depth) const {
+  if (depth + 2 != pass.loops.size() || pass.trips[pass.loops[depth]] < kSteps)
+    return false;
+  bool found = false;
+  for (unsigned number : pass.roots) {
+    const Root &root = graph.roots[number];
+    if (!root.reduction)
+      continue;
+    if (!inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size())
+      return false;
+    found |= !root.parallel.test(pass.loops[depth]);
+  }
+  return found;
+}
+
+void LoopEmitter::closeLoop() {
+  leave();
+  scopes[current].before = nullptr;
+  moveTo(current);
+}
+
+/// The two innermost loops when several steps of the outer one are taken at a time.
+void LoopEmitter::steppedNest(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running,
+                              Value lower, Value upper) {
+  unsigned dim = pass.loops[depth];
+  int64_t trips = pass.trips[dim], most = trips / kSteps * kSteps;
+  for (auto [from, to, step] : {std::tuple{int64_t(0), most, kSteps}, {most, trips, int64_t(1)}}) {
+    if (from == to)
+      continue;
+    scf::ForOp outer = loop(constant(from), constant(to), {}, false, step);
+    dims[dim] = steppedFrom = outer.getInductionVar();
+    dimLevel[dim] = current;
+    steppedDim = dim;
+    steps = step;
+    nest(segment, pass, depth + 1, running, lower, upper);
+    steps = 1;
+    scf::YieldOp::create(builder, loc);
+    closeLoop();
+  }
 }
 
 /// The loops of a pass from `depth` inwards.
@@ -667,7 +740,9 @@ void LoopEmitter::nest(const Segment &segment, const Pass &pass, unsigned depth,
           run.accumulators.push_back(element(op.getDpsInits()[v], indexFor(root, v)));
       }
     }
-    point(pass, running);
+    points(pass, running);
+  } else if (addsRows(pass, depth)) {
+    steppedNest(segment, pass, depth, running, lower, upper);
   } else {
     unsigned dim = pass.loops[depth];
     SmallVector<Value> carried;
