@@ -199,6 +199,121 @@ for at in (0, 2, 3, 14, 30):
          [0.1 * (at + 1) / 3 if at < 3 else cosine])
     case(f"step_{at}", "%r0 = dgc.learning_rate %0 0.1 step every 10 times 0.5", [now], [0.1 * 0.5 ** (at // 10)])
 
+# Gradients: central differences of the formulas, in f64, of the sum of the results times fixed numbers.
+def gradient_case(name, op, inputs, wanted, formula):
+    """`op` computes %y of the inputs; `formula` does so in numpy; `wanted` are the numbers of the inputs to derive by."""
+    values = wide(*inputs) if all(a.dtype == np.float32 for a in inputs) else [
+        a.astype(np.float64) if a.dtype == np.float32 else a for a in inputs]
+    y = np.asarray(formula(*values))
+    weights = normal(*y.shape)
+
+    def loss(values):
+        return (np.asarray(formula(*values)) * weights.astype(np.float64)).sum()
+
+    gradients = []
+    for k in wanted:
+        gradient = np.zeros(values[k].shape)
+        for at in np.ndindex(*values[k].shape):
+            ends = []
+            for h in (1e-5, -1e-5):
+                moved = [v.copy() for v in values]
+                moved[k][at] += h
+                ends.append(loss(moved))
+            gradient[at] = (ends[0] - ends[1]) / 2e-5
+        gradients.append(gradient)
+    type_y = "tensor<" + "".join(f"{n}x" for n in y.shape) + "f32>"
+    given = list(inputs) + [weights]
+    dims = ", ".join(str(d) for d in range(y.ndim))
+    body = f"{op}\n  %p = dgc.multiply %y, %{len(inputs)} : {type_y}\n"
+    body += f"  %l = dgc.reduce sum %p dims [{dims}] : {type_y}\n" if y.ndim else ""
+    results = ", ".join(f"%r{i}" for i in range(len(wanted)))
+    by = ", ".join(f"%{k}" for k in wanted)
+    types = ", ".join("{%d}" % k for k in wanted)
+    body += f"  {results} = dgc.gradient {'%l' if y.ndim else '%p'} wrt {by} : tensor<f32>, {types}"
+    case("gradient_" + name, body, given, gradients, 2e-4)
+
+
+def layer_norm(x, s, o):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 0.001) * s + o
+
+
+def log_softmax(x):
+    shifted = x - x.max(-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+
+
+def cross_entropy(z, labels):
+    return -np.take_along_axis(log_softmax(z), labels[..., None].astype(np.int64), -1)[..., 0]
+
+
+s, o = normal(5), normal(5)
+w = normal(5, 4)
+b = normal(4)
+gradient_case("dense", "%y = dgc.dense %0, %1, %2 : {0}, {1}, {2}", [x, w, b], [0, 1, 2], lambda x, w, b: x @ w + b)
+gradient_case("matmul_batch", "%y = dgc.matmul %0, %1 : {0}, {1}", [a, c], [0, 1], np.matmul)
+gradient_case("scale", "%y = dgc.scale %0 by 0.5 plus 1.0 : {0}", [x], [0], lambda x: 0.5 * x + 1)
+gradient_case("conv2d", "%y = dgc.conv2d %0, %1, %2 strides [2, 2] padding same groups 2 : {0}, {1}, {2}",
+              [image, kernel, bias], [0, 1, 2], lambda x, k, b: conv(x, k, (2, 2), ((0, 1), (0, 1)), groups=2) + b)
+gradient_case("max_pool", "%y = dgc.max_pool %0 window [2, 2] : {0}", [image], [0],
+              lambda x: pool(x, (2, 2), (2, 2), ((0, 0), (0, 0)), np.max))
+gradient_case("avg_pool", "%y = dgc.avg_pool %0 window [3, 2] strides [2, 1] padding same : {0}", [image], [0],
+              lambda x: pool(x, (3, 2), (2, 1), ((0, 1), (0, 1)), np.mean))
+gradient_case("relu", "%y = dgc.relu %0 : {0}", [x], [0], lambda x: np.maximum(x, 0))
+gradient_case("sigmoid", "%y = dgc.sigmoid %0 : {0}", [x], [0], lambda x: 1 / (1 + np.exp(-x)))
+gradient_case("gelu", "%y = dgc.gelu %0 : {0}", [x], [0], lambda x: x * (1 + erf(x / np.sqrt(2))) / 2)
+gradient_case("gelu_tanh", "%y = dgc.gelu %0 tanh : {0}", [x], [0],
+              lambda x: x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3))) / 2)
+gradient_case("softmax", "%y = dgc.softmax %0 dim 0 : {0}", [x], [0], lambda x: softmax(x, 0))
+gradient_case("log_softmax", "%y = dgc.log_softmax %0 : {0}", [x], [0], log_softmax)
+gradient_case("layer_norm", "%y = dgc.layer_norm %0, %1, %2 epsilon 0.001 : {0}, {1}, {2}", [x, s, o], [0, 1, 2],
+              layer_norm)
+
+
+def batch_norm(y, s, o, m, v, valid):
+    real = y[:valid].reshape(-1, 5)
+    return (y - real.mean(0)) / np.sqrt(real.var(0) + 0.001) * s + o
+
+
+y = normal(4, 3, 5)
+gradient_case("batch_norm", "%y, %m, %v = dgc.batch_norm %0, %1, %2, %3, %4 epsilon 0.001 training valid %5 "
+              ": {0}, {1}, {2}, {3}, {4}", [y, s, o, mean, variance, valid], [0, 1, 2], batch_norm)
+gradient_case("cross_entropy", "%y = dgc.cross_entropy %0, %1 : {0}, {1}", [z, labels], [0],
+              lambda z, l: cross_entropy(z, l).mean())
+gradient_case("cross_entropy_valid", "%y = dgc.cross_entropy %0, %1 valid %2 : {0}, {1}", [z, labels, valid], [0],
+              lambda z, l, n: cross_entropy(z, l)[:n].mean())
+gradient_case("cross_entropy_tokens", "%y = dgc.cross_entropy %0, %1 : {0}, {1}", [tokens, marks], [0],
+              lambda z, l: cross_entropy(z, l).mean())
+gradient_case("cross_entropy_distribution", "%y = dgc.cross_entropy %0, %1 valid %2 : {0}, {1}",
+              [z, normal(4, 5), valid], [0, 1], lambda z, p, n: -(p * log_softmax(z)).sum(-1)[:n].mean())
+gradient_case("mean_squared_error", "%y = dgc.mean_squared_error %0, %1 valid %2 : {0}, {1}", [z, t, valid], [0, 1],
+              lambda z, t, n: ((z - t) ** 2)[:n].mean())
+
+
+# Dropout: Philox4x32-10 written plainly.
+def philox(counter, key):
+    for _ in range(10):
+        a, b = counter[0] * 0xD2511F53, counter[2] * 0xCD9E8D57
+        counter = [(b >> 32) ^ counter[1] ^ key[0], b & 0xFFFFFFFF, (a >> 32) ^ counter[3] ^ key[1], a & 0xFFFFFFFF]
+        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return counter
+
+
+def random_bits(count, seed, step, op):
+    words, number = [], op * 2 ** 40 + step
+    for block in range((count + 3) // 4):
+        words += philox([block & 0xFFFFFFFF, block >> 32, number & 0xFFFFFFFF, number >> 32],
+                        [seed & 0xFFFFFFFF, seed >> 32])
+    return np.array(words[:count], np.uint64)
+
+
+x = normal(5, 7)
+seed, step = np.array(12345678901, np.int64), np.array(3, np.int64)
+kept = random_bits(35, int(seed), 3, 9).reshape(5, 7) >= int(0.4 * 2 ** 32)
+assert 10 < kept.sum() < 32
+case("dropout", "%r0 = dgc.dropout %0 rate 0.4 keyed %1, %2 rng 9 : {0}", [x, seed, step],
+     [np.where(kept, x.astype(np.float64) / 0.6, 0)])
+case("dropout_inference", "%r0 = dgc.dropout %0 rate 0.4 : {0}", [x], [x])
+
 with open("Composites.inc", "w", encoding="utf-8") as f:
     f.write("// Written by make_composites_golden.py.\n// clang-format off\n")
     f.writelines(cases)
