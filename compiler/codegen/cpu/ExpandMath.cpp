@@ -82,7 +82,12 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))
-      signalPassFailure();
+      return signalPassFailure();
+    // The flags that let conversions be left out have done their work; the LLVM dialect has no place for them.
+    getOperation()->walk([&](Operation *op) {
+      if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+        op->removeAttr("fastmath");
+    });
   }
 };
 

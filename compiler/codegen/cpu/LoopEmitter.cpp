@@ -515,7 +515,9 @@ SmallVector<Value> LoopEmitter::body(linalg::LinalgOp op, ArrayRef<AffineExpr> l
       if (!mapping.contains(operand) && operand.getParentRegion() == &graph.func.getBody())
         mapping.map(operand, scalar(operand));
     Operation *copy = builder.clone(inner, mapping);
-    if (auto fast = dyn_cast<arith::ArithFastMathInterface>(copy)) {
+    if (auto fast = dyn_cast<arith::ArithFastMathInterface>(copy);
+        fast && isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp, arith::MaximumFOp,
+                    arith::MinimumFOp>(copy)) {
       // Contraction is the same on every run. Sums may be split into lanes, which is fixed at compile time; nothing
       // may assume that there are no NaNs or infinities.
       auto flags = arith::FastMathFlags::contract;
