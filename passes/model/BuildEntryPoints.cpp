@@ -374,7 +374,7 @@ struct BuildEntryPointsPass : ::dgc::impl::BuildEntryPointsPassBase<BuildEntryPo
     if (failed(createStates(model)))
       return signalPassFailure();
     buildEntryPoints(model);
-    getOperation()->setAttr("dgc.model", model.op.getSymNameAttr());
+    getOperation().setSymNameAttr(model.op.getSymNameAttr());
     model.op.erase();
     numStates += llvm::range_size(getOperation().getOps<StateOp>());
   }

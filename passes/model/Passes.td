@@ -40,7 +40,7 @@ def BuildEntryPointsPass : Pass<"dgc-build-entry-points", "::mlir::ModuleOp"> {
     comes in by name (`dgc.input`, `dgc.role = "data"`, `dgc.batch_dim`); `valid_count`, `step` and `seed` are scalars
     of these roles. Other results have `dgc.output` and the role `loss`, `metric` or `prediction`. What a function does
     not use it does not take. Means over the batch are told the valid count; ops that differ in training (dropout,
-    batch normalization) are told the mode. Composite ops are kept.
+    batch normalization) are told the mode. Composite ops are kept. The module takes the name of the model.
 
     ```mlir
     // before

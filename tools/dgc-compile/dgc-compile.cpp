@@ -100,6 +100,7 @@ static int run() {
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
   mlir::MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // a message and its place; not the function around it
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);

@@ -2,7 +2,7 @@
 
 // Variables become states, the model three functions; each takes what it uses.
 
-// CHECK: module attributes {dgc.global_batch = 4 : i64, dgc.model = "line"}
+// CHECK: module @line attributes {dgc.global_batch = 4 : i64}
 // CHECK: dgc.state @w weight glorot_uniform rng 0 : tensor<3x2xf32>
 // CHECK: dgc.state @b weight constant 0.5 rng 1 : tensor<2xf32>
 // CHECK-NOT: dgc.model
