@@ -221,6 +221,24 @@ private:
     return true;
   }
 
+  /// Does the op need, within its cluster, a reduction over rows?
+  bool isBehindReduction(unsigned id, unsigned cluster) const {
+    llvm::BitVector seen(ops.size());
+    SmallVector<unsigned> work{id};
+    while (!work.empty()) {
+      unsigned next = work.pop_back_val();
+      if (reduces(ops[next]) == Reduces::Other)
+        return true;
+      for (Value operand : ops[next]->getOperands())
+        if (Operation *def = operand.getDefiningOp())
+          if (auto it = idOf.find(def); it != idOf.end() && find(it->second) == cluster && !seen.test(it->second)) {
+            seen.set(it->second);
+            work.push_back(it->second);
+          }
+    }
+    return false;
+  }
+
   bool usedByAThird(unsigned producer, unsigned consumer) const {
     bool found = false;
     forEachSuccessor(producer, [&](unsigned next) { found |= next != consumer; });
@@ -244,7 +262,7 @@ private:
         if (kind == Reduces::Rows && ArrayRef<int64_t>(c.domain).take_front(shape.size()) != shape)
           return false;
         // What all rows add to is complete only after all of them.
-        if (kind == Reduces::Other && !(c.size() <= kTiny && p.onlyReductions))
+        if (p.hasOther && isBehindReduction(id, producer) && !(c.size() <= kTiny && p.onlyReductions))
           return false;
       }
     if (p.size() == c.size() || p.hasRows || p.hasOther)

@@ -143,3 +143,20 @@ func.func @scalar(%a: tensor<512x512xf32>, %b: tensor<16xf32>, %step: tensor<i64
   %1 = dgc.multiply %b, %sb : tensor<16xf32>
   return %0, %1 : tensor<512x512xf32>, tensor<16xf32>
 }
+
+// -----
+
+// Scaling by a norm: the small sum of squares is a kernel of its own, as the large product could not be split over threads
+// if it had to wait for it in the same kernel.
+
+// CHECK-LABEL: func.func @norm
+// CHECK-NEXT:    %[[N:.+]] = exec.launch {{.*}} -> tensor<f32>
+// CHECK-NEXT:    %[[R:.+]] = exec.launch {{.*}}(%[[N]], %{{.+}}) : (tensor<f32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+func.func @norm(%a: tensor<512x512xf32>, %b: tensor<16xf32>) -> tensor<512x512xf32> {
+  %0 = dgc.multiply %b, %b : tensor<16xf32>
+  %1 = dgc.reduce sum %0 dims [0] : tensor<16xf32>
+  %2 = dgc.sqrt %1 : tensor<f32>
+  %3 = dgc.broadcast_in_dim %2 dims [] to [512, 512] : tensor<f32>
+  %4 = dgc.multiply %a, %3 : tensor<512x512xf32>
+  return %4 : tensor<512x512xf32>
+}
