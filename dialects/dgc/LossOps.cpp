@@ -182,9 +182,9 @@ LogicalResult AccuracyOp::inferTypes(std::optional<Location> location, Adaptor a
 // The first class whose logit is the maximum of its row, against the label.
 FailureOr<SmallVector<Value>> AccuracyOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
-  Value logits = getLogits();
+  Type i32 = builder.getI32Type(), element = computeType(elementOf(getLogits()));
+  Value logits = b.convert(getLogits(), element);
   int64_t last = tensorOf(logits).getRank() - 1;
-  Type i32 = builder.getI32Type(), element = computeType(elementOf(logits));
   Value largest = b.spread(b.reduce(ReductionKind::Max, logits, {last}), logits, {last});
   Value classes = b.iota(shapeOf(logits), i32, last);
   Value isLargest = b.compare(ComparisonDirection::EQ, logits, largest);

@@ -150,6 +150,7 @@ int main(int argc, char **argv) {
   mlir::registerAsmPrinterCLOptions();
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();
+  cl::HideUnrelatedOptions(category); // --help-hidden has those of MLIR and LLVM
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "dgc-compile " DGC_VERSION "\n"; });
   cl::ParseCommandLineOptions(argc, argv, overview);
   return run();
