@@ -47,10 +47,11 @@ private:
     DGC_ASSIGN_OR_RETURN(auto executor, Executor::create(artifact, transport, executorOptions, {program}));
     DGC_RETURN_IF_ERROR(setVariables(*executor));
     ProgramRunner &runner = *executor->program(program);
-    runner.setValidCount(options.validCount >= 0 ? options.validCount
-                                                 : static_cast<int32_t>(artifact.plan().global_batch()));
     DGC_RETURN_IF_ERROR(transport.barrier());
     for (int i = 0; i < options.steps; ++i) {
+      // Before each step: the memory of an input is used again once it has been read.
+      runner.setValidCount(options.validCount >= 0 ? options.validCount
+                                                   : static_cast<int32_t>(artifact.plan().global_batch()));
       DGC_RETURN_IF_ERROR(setInputs(runner, i));
       DGC_RETURN_IF_ERROR(runner.run(options.firstStep + static_cast<uint64_t>(i)));
       DGC_RETURN_IF_ERROR(collectOutputs(transport, runner, i));
