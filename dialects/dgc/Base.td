@@ -93,7 +93,10 @@ class DGC_Op<string mnemonic, list<Trait> traits = [], int numResults = 1>
       }
       if (::mlir::failed(::mlir::dgc::checkTensors(location, getOperationName(), operands)))
         return ::mlir::failure();
-      return inferTypes(location, Adaptor(operands, attributes, properties, regions), types);
+      if (::mlir::failed(inferTypes(location, Adaptor(operands, attributes, properties, regions), types)))
+        return ::mlir::failure();
+      ::mlir::dgc::applyEncodings(attributes, types);
+      return ::mlir::success();
     }
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
       return ::mlir::dgc::equalUpToEncoding(inferred, actual);

@@ -44,6 +44,13 @@ LogicalResult checkTensors(std::optional<Location> location, StringRef op, Value
 /// partitioner marks partial sums there.
 bool equalUpToEncoding(TypeRange a, TypeRange b);
 
+/// Gives the types the encodings that the attribute `dgc.encodings` lists, one for each result. Text says the types of
+/// operands alone, so an op whose results are marked (partial sums, say) carries their encodings in this attribute.
+void applyEncodings(DictionaryAttr attributes, SmallVectorImpl<Type> &types);
+
+/// Sets `dgc.encodings` to the encodings of the results of `op`; removes it when no result has one.
+void recordEncodings(Operation *op);
+
 /// The tensor type without its encoding.
 RankedTensorType withoutEncoding(RankedTensorType type);
 

@@ -66,6 +66,34 @@ RankedTensorType mlir::dgc::withoutEncoding(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
+static constexpr llvm::StringLiteral encodingsName = "dgc.encodings";
+
+void mlir::dgc::applyEncodings(DictionaryAttr attributes, SmallVectorImpl<Type> &types) {
+  auto encodings = attributes ? attributes.getAs<ArrayAttr>(encodingsName) : ArrayAttr();
+  if (!encodings || encodings.size() != types.size())
+    return;
+  for (auto [encoding, type] : llvm::zip_equal(encodings, types)) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (tensor && !isa<UnitAttr>(encoding))
+      type = RankedTensorType::get(tensor.getShape(), tensor.getElementType(), encoding);
+  }
+}
+
+void mlir::dgc::recordEncodings(Operation *op) {
+  SmallVector<Attribute> encodings;
+  bool any = false;
+  for (Type type : op->getResultTypes()) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    Attribute encoding = tensor ? tensor.getEncoding() : Attribute();
+    any |= bool(encoding);
+    encodings.push_back(encoding ? encoding : UnitAttr::get(op->getContext()));
+  }
+  if (any)
+    op->setAttr(encodingsName, ArrayAttr::get(op->getContext(), encodings));
+  else
+    op->removeAttr(encodingsName);
+}
+
 bool mlir::dgc::equalUpToEncoding(TypeRange a, TypeRange b) {
   auto strip = [](Type type) -> Type {
     auto tensor = dyn_cast<RankedTensorType>(type);

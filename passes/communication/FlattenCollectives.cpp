@@ -40,6 +40,7 @@ private:
   Value keep(RankedTensorType like, Value result) {
     auto type = cast<RankedTensorType>(result.getType());
     result.setType(RankedTensorType::get(type.getShape(), type.getElementType(), like.getEncoding()));
+    mlir::dgc::recordEncodings(result.getDefiningOp());
     return result;
   }
 

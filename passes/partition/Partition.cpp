@@ -162,6 +162,7 @@ private:
     auto localizable = dyn_cast<mlir::dgc::LocalizableOpInterface>(copy);
     if (localizable && failed(localizable.localize(op->getOperandTypes(), op->getResultTypes())))
       return failure();
+    mlir::dgc::recordEncodings(copy);
     return checkInferred(op, copy);
   }
 

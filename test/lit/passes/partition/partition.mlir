@@ -10,7 +10,7 @@ func.func @gradient(%w: tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh, [
                     %x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
                     %dy: tensor<8x3xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>})
     -> (tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>}) {
-  // CHECK: %[[G:.*]] = dgc.dot_general %[[X]], %[[DY]] contract [0] x [0] : tensor<4x4xf32>, tensor<4x3xf32>
+  // CHECK: %[[G:.*]] = dgc.dot_general %[[X]], %[[DY]] contract [0] x [0] {dgc.encodings = [#dist.partial<sum, @mesh ["data"]>]} : tensor<4x4xf32>, tensor<4x3xf32>
   %g = dgc.dot_general %x, %dy contract [0] x [0] : tensor<8x4xf32>, tensor<8x3xf32>
   // CHECK: %[[R:.*]] = dist.all_reduce sum %[[G]] over @mesh ["data"] origin "partial along data (op dgc.dot_general at partition.mlir:{{.*}}); needed as [{}, {}] by dgc.subtract at partition.mlir:{{.*}}" : tensor<4x3xf32, #dist.partial<sum, @mesh ["data"]>>
   // CHECK: %[[N:.*]] = dgc.subtract %[[W]], %[[R]] : tensor<4x3xf32>
