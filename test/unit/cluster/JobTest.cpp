@@ -1,5 +1,7 @@
 // Whole jobs of real processes: what they print and how they end when one of
 // them is wrong, is killed, stops, or is interrupted.
+#include "../collective/TwoHosts.h"
+
 #include "runtime/base/ExitCode.h"
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
@@ -35,7 +38,9 @@ double now() { return Seconds(std::chrono::steady_clock::now().time_since_epoch(
 /// A started cluster_worker, with what it prints in a file.
 class Process {
 public:
-  explicit Process(std::vector<std::string> arguments, std::vector<std::string> environment = {}) {
+  explicit Process(
+      std::vector<std::string> arguments, std::vector<std::string> environment = {},
+      std::function<bool()> enter = [] { return true; }) {
     char path[] = "/tmp/dgc-job-XXXXXX";
     out = mkstemp(path);
     unlink(path);
@@ -52,6 +57,8 @@ public:
       setpgid(0, 0);
       dup2(out, 1);
       dup2(out, 2);
+      if (!enter())
+        _exit(126);
       execve(argv[0], argv.data(), envp.data());
       _exit(127);
     }
@@ -359,6 +366,44 @@ TEST(Job, AStoppedWorkerIsLost) {
   kill(p[1].pid, SIGSTOP);
   EXPECT_EQ(p[0].wait(10), kPeerFailed);
   EXPECT_THAT(p[0].output(), ContainsRegex("rank 1 .* has not been heard of for 1"));
+}
+
+/// Two workers on two "machines", for as many steps as it takes.
+std::vector<Process> startOnTwoHosts(const test::TwoHosts &hosts, const std::vector<std::string> &more) {
+  std::vector<Process> p;
+  for (int r : {0, 1}) {
+    std::vector<std::string> arguments = {"--rank",     absl::StrCat(r), "--world-size",
+                                          "2",          "--transport",   "ucx",
+                                          "--insecure", "--coordinator", test::TwoHosts::address(0) + ":29400"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    p.emplace_back(arguments, std::vector<std::string>{}, [&hosts, r] { return hosts.enter(r); });
+  }
+  return p;
+}
+
+TEST(Job, BetweenTwoHosts) {
+  test::TwoHosts hosts;
+  if (!hosts.usable)
+    GTEST_SKIP() << test::TwoHosts::skipReason();
+  auto p = startOnTwoHosts(hosts, {});
+  for (Process &each : p)
+    EXPECT_EQ(each.wait(), 0) << each.output();
+  EXPECT_THAT(p[0].output(), HasSubstr("done over ucx"));
+}
+
+TEST(Job, ACutCableIsNoticedOnBothHosts) {
+  test::TwoHosts hosts;
+  if (!hosts.usable)
+    GTEST_SKIP() << test::TwoHosts::skipReason();
+  auto p = startOnTwoHosts(hosts, {"--steps", "1000000000", "--step-us", "50", "--silence", "1"});
+  ASSERT_TRUE(p[0].printed("first step done")) << p[0].output() << p[1].output();
+  ASSERT_TRUE(hosts.cut());
+  for (Process &each : p)
+    EXPECT_EQ(each.wait(10), kPeerFailed);
+  EXPECT_THAT(p[0].output(), ContainsRegex("rank 1 .* has not been heard of for 1.* s: stopped, or its machine or "
+                                           "network is down; last seen at step [0-9]+, op [01]"));
+  EXPECT_THAT(p[1].output(), ContainsRegex("rank 0, which has the coordinator 10.79.79.1:29400, has not been heard of "
+                                           "for 1.* s: .* last seen at step [0-9]+, op [01]"));
 }
 
 TEST(Job, InterruptStopsAllCleanly) {
