@@ -36,9 +36,7 @@ bool isSmallConstant(Operation *op) {
          (value.isSplat() || value.getNumElements() <= kMaxConstant);
 }
 
-static bool isLargeConstant(Operation *op) {
-  return op->hasTrait<OpTrait::ConstantLike>() && !isSmallConstant(op);
-}
+static bool isLargeConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>() && !isSmallConstant(op); }
 
 /// Has loops of its own that nothing else should be computed in.
 static bool isHeavy(Operation *op) {
@@ -67,9 +65,9 @@ Reduces reduces(Operation *op) {
 }
 
 struct Cluster {
-  SmallVector<unsigned> ops;        // indices, ascending
-  SmallVector<int64_t> domain;      // the largest shape in it
-  SmallVector<int64_t> rows;        // shape of its row reductions' results
+  SmallVector<unsigned> ops;   // indices, ascending
+  SmallVector<int64_t> domain; // the largest shape in it
+  SmallVector<int64_t> rows;   // shape of its row reductions' results
   int64_t work = 0;
   bool fusible = false, heavy = false, hasRows = false, hasOther = false, onlyReductions = false;
 

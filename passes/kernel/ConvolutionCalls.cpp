@@ -1,7 +1,7 @@
 //===- ConvolutionCalls.cpp - convolutions and pools of the library -------===//
 
-#include "passes/kernel/LibraryCalls.h"
 #include "dialects/dgc/Geometry.h"
+#include "passes/kernel/LibraryCalls.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "dgc-select-library-calls"
@@ -101,8 +101,9 @@ std::optional<Window> poolWindow(ArrayRef<mlir::dgc::WindowDim> dims) {
 
 Operation *poolCall(Operation *op, mlir::exec::PoolKind kind, const Window &window) {
   OpBuilder builder(op);
-  auto call = mlir::exec::PoolOp::create(builder, op->getLoc(), op->getResultTypes(), kind, op->getOperands(), ValueRange(),
-                                         window.size, window.strides, window.low, window.high, /*count_include_pad=*/true);
+  auto call =
+      mlir::exec::PoolOp::create(builder, op->getLoc(), op->getResultTypes(), kind, op->getOperands(), ValueRange(),
+                                 window.size, window.strides, window.low, window.high, /*count_include_pad=*/true);
   op->replaceAllUsesWith(call.getResults());
   op->erase();
   return call;

@@ -1,11 +1,11 @@
 //===- FormKernels.cpp - dgc-form-kernels ---------------------------------===//
 
-#include "passes/kernel/Clusters.h"
-#include "passes/kernel/Passes.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/kernel/Clusters.h"
+#include "passes/kernel/Passes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -40,7 +40,8 @@ Boundary boundaryOf(const Unit &unit) {
 }
 
 /// Values of the unit that are computed from `value`; not looking behind results of the kernel when `stopAtOutputs`.
-llvm::SmallPtrSet<Operation *, 16> dependents(const Unit &unit, const Boundary &boundary, Value value, bool stopAtOutputs) {
+llvm::SmallPtrSet<Operation *, 16> dependents(const Unit &unit, const Boundary &boundary, Value value,
+                                              bool stopAtOutputs) {
   llvm::SmallPtrSet<Operation *, 16> result;
   llvm::SmallPtrSet<Value, 16> reached{value};
   for (Operation *op : unit.ops) {
@@ -54,8 +55,8 @@ llvm::SmallPtrSet<Operation *, 16> dependents(const Unit &unit, const Boundary &
   return result;
 }
 
-/// May `output` be written over `input`, element by element? Everything computed from the input must be elementwise and of
-/// its shape, and not need the output itself.
+/// May `output` be written over `input`, element by element? Everything computed from the input must be elementwise and
+/// of its shape, and not need the output itself.
 bool mayOverwrite(const Unit &unit, const Boundary &boundary, Value output, Value input) {
   auto type = cast<RankedTensorType>(input.getType());
   auto outType = cast<RankedTensorType>(output.getType());
@@ -209,11 +210,12 @@ private:
     }
     ++launches;
     OpBuilder builder(before);
-    auto callee = SymbolRefAttr::get(builder.getContext(), "kernels",
-                                     {FlatSymbolRefAttr::get(builder.getContext(), it->second)});
+    auto callee =
+        SymbolRefAttr::get(builder.getContext(), "kernels", {FlatSymbolRefAttr::get(builder.getContext(), it->second)});
     auto op = mlir::exec::LaunchOp::create(
         builder, loc, llvm::map_to_vector(boundary.outputs, [](Value v) { return v.getType(); }), callee,
-        boundary.inputs.getArrayRef(), ValueRange(), isAny(inplace.wanted) ? builder.getDenseI64ArrayAttr(inplace.wanted) : DenseI64ArrayAttr());
+        boundary.inputs.getArrayRef(), ValueRange(),
+        isAny(inplace.wanted) ? builder.getDenseI64ArrayAttr(inplace.wanted) : DenseI64ArrayAttr());
     for (auto [output, result] : llvm::zip_equal(SmallVector<Value>(boundary.outputs), op.getResults()))
       output.replaceAllUsesWith(result);
     for (Operation *inner : llvm::reverse(unit.ops))

@@ -105,8 +105,8 @@ Operation *selectMatmul(Operation *op) {
   Value left = stored(a, m), right = stored(b, n);
   SmallVector<int64_t> shape(batch);
   shape.append({m, n});
-  auto call = mlir::exec::MatmulOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()), left, right,
-                                           Value(), ValueRange(), ValueRange(), /*transpose_a=*/!a.contractLast,
+  auto call = mlir::exec::MatmulOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()), left,
+                                           right, Value(), ValueRange(), ValueRange(), /*transpose_a=*/!a.contractLast,
                                            /*transpose_b=*/b.contractLast, ArrayAttr());
   Value result = reshaped(builder, loc, call.getResult(0), type.getShape());
   if (result.getType() != type) { // the mark of a partial sum

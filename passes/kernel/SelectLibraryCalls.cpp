@@ -1,9 +1,9 @@
 //===- SelectLibraryCalls.cpp - dgc-select-library-calls ------------------===//
 
-#include "passes/kernel/LibraryCalls.h"
-#include "passes/kernel/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/kernel/LibraryCalls.h"
+#include "passes/kernel/Passes.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_SELECTLIBRARYCALLS
@@ -18,8 +18,8 @@ bool isSplat(Value value, double number) {
   DenseElementsAttr constant;
   if (auto broadcast = value.getDefiningOp<mlir::dgc::BroadcastInDimOp>())
     return isSplat(broadcast.getOperand(), number);
-  return matchPattern(value, m_Constant(&constant)) && constant.isSplat() && isa<FloatType>(constant.getElementType()) &&
-         constant.getSplatValue<APFloat>().convertToDouble() == number;
+  return matchPattern(value, m_Constant(&constant)) && constant.isSplat() &&
+         isa<FloatType>(constant.getElementType()) && constant.getSplatValue<APFloat>().convertToDouble() == number;
 }
 
 /// x when `op` is maximum(x, 0).
@@ -43,8 +43,10 @@ static void compareBehindRelu(func::FuncOp func) {
       if (!compare || compare->getBlock() != maximum->getBlock())
         continue;
       auto direction = compare.getComparisonDirection();
-      bool positive = (direction == mlir::dgc::ComparisonDirection::GT && use.getOperandNumber() == 0 && isSplat(compare.getRhs(), 0)) ||
-                      (direction == mlir::dgc::ComparisonDirection::LT && use.getOperandNumber() == 1 && isSplat(compare.getLhs(), 0));
+      bool positive = (direction == mlir::dgc::ComparisonDirection::GT && use.getOperandNumber() == 0 &&
+                       isSplat(compare.getRhs(), 0)) ||
+                      (direction == mlir::dgc::ComparisonDirection::LT && use.getOperandNumber() == 1 &&
+                       isSplat(compare.getLhs(), 0));
       if (!positive)
         continue;
       if (compare->isBeforeInBlock(maximum)) {
@@ -183,8 +185,8 @@ private:
     ArrayAttr posts = postOps.empty() ? ArrayAttr() : builder.getArrayAttr(postOps);
     Value result;
     if (auto matmul = dyn_cast<mlir::exec::MatmulOp>(call))
-      result = mlir::exec::MatmulOp::create(builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias, args,
-                                            ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(), posts)
+      result = mlir::exec::MatmulOp::create(builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias,
+                                            args, ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(), posts)
                    .getResult(0);
     else if (auto conv = dyn_cast<mlir::exec::ConvolutionOp>(call))
       result = mlir::exec::ConvolutionOp::create(builder, loc, call->getResultTypes(), conv.getKind(), conv.getLhs(),

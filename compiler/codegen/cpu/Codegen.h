@@ -10,8 +10,8 @@
 namespace dgc {
 
 /// Compiles every function of `kernels`, dgc ops on tensors of known shape, into one shared object. The order of the
-/// result is that of the functions. The module is not changed. A result `r` with `dgc.inplace[r] = o` may share its memory
-/// with argument `o`. On failure a diagnostic was emitted.
+/// result is that of the functions. The module is not changed. A result `r` with `dgc.inplace[r] = o` may share its
+/// memory with argument `o`. On failure a diagnostic was emitted.
 mlir::FailureOr<CompiledKernels> compileKernels(mlir::ModuleOp kernels, const CpuTarget &target);
 
 } // namespace dgc

@@ -11,13 +11,12 @@ namespace dgc {
 
 // Features that generated code can profit from. Others of the host are left out, so that an artifact asks for no more
 // than it may use.
-static const char *const kRelevant[] = {
-    "avx",        "avx2",       "avx512bf16", "avx512bitalg", "avx512bw", "avx512cd", "avx512dq", "avx512f",
-    "avx512fp16", "avx512vbmi", "avx512vl",   "avx512vnni",   "bmi",      "bmi2",     "f16c",     "fma",
-    "lzcnt",      "movbe",      "popcnt",     "sse3",         "sse4.1",   "sse4.2",   "ssse3"};
-static const char *const kLevel3[] = {"avx",    "avx2",   "bmi",    "bmi2",   "cx16",   "f16c", "fma",
-                                      "lzcnt",  "movbe",  "popcnt", "sahf",   "sse3",   "sse4.1", "sse4.2",
-                                      "ssse3"};
+static const char *const kRelevant[] = {"avx",      "avx2",    "avx512bf16", "avx512bitalg", "avx512bw", "avx512cd",
+                                        "avx512dq", "avx512f", "avx512fp16", "avx512vbmi",   "avx512vl", "avx512vnni",
+                                        "bmi",      "bmi2",    "f16c",       "fma",          "lzcnt",    "movbe",
+                                        "popcnt",   "sse3",    "sse4.1",     "sse4.2",       "ssse3"};
+static const char *const kLevel3[] = {"avx",   "avx2",   "bmi",  "bmi2", "cx16",   "f16c",   "fma",  "lzcnt",
+                                      "movbe", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3"};
 static const char *const kLevel4[] = {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"};
 
 bool CpuTarget::has(llvm::StringRef feature) const { return llvm::is_contained(features, feature); }

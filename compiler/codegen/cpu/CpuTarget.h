@@ -10,8 +10,8 @@
 
 namespace dgc {
 
-/// What `--target` names. The code uses the base instruction set of x86-64 and `features`, nothing else; `cpu` is the model
-/// that instructions are scheduled for.
+/// What `--target` names. The code uses the base instruction set of x86-64 and `features`, nothing else; `cpu` is the
+/// model that instructions are scheduled for.
 struct CpuTarget {
   std::string triple, cpu;
   std::vector<std::string> features; // LLVM names, sorted

@@ -1,19 +1,15 @@
 //===- KernelGraph.cpp ----------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelGraph.h"
+#include "compiler/codegen/cpu/AccessCollector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
-#define DEBUG_TYPE "dgc-kernel-graph"
-
 using namespace mlir;
 
 namespace dgc {
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 Index pointOf(MLIRContext *context, ArrayRef<int64_t> space) {
   Index point;
@@ -22,7 +18,7 @@ Index pointOf(MLIRContext *context, ArrayRef<int64_t> space) {
   return point;
 }
 
-static AffineExpr simplify(AffineExpr expr) { return simplifyAffineExpr(expr, 64, 1 << 16); }
+static AffineExpr simplify(AffineExpr expr) { return simplifyAffineExpr(expr, kMaxDims, kMaxSymbols); }
 
 Index normalize(Value tensor, ArrayRef<AffineExpr> index) {
   Index result;
@@ -136,247 +132,6 @@ Value baseThroughReshapes(const KernelGraph &graph, Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reads
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// An estimate of what an op of a scalar body costs, in simple instructions.
-uint64_t costOf(Operation *op) {
-  if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::Log1pOp, math::ExpM1Op, math::PowFOp, math::SinOp,
-          math::CosOp, math::ErfcOp, math::Exp2Op, math::Log2Op, math::CbrtOp, math::AtanOp, math::Atan2Op>(op))
-    return 16;
-  if (isa<arith::DivFOp, math::SqrtOp, math::RsqrtOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
-    return 4;
-  return isa<linalg::YieldOp, linalg::IndexOp, arith::ConstantOp>(op) ? 0 : 1;
-}
-
-uint64_t bodyCost(linalg::LinalgOp op) {
-  uint64_t cost = 0;
-  op.getBlock()->walk([&](Operation *inner) { cost += costOf(inner); });
-  return cost;
-}
-
-/// Follows a value from a point of a root's space to the stored values that it needs.
-class Collector {
-public:
-  Collector(const KernelGraph &graph, Root &root) : graph(graph), root(root), context(graph.func.getContext()) {}
-
-  LogicalResult body(linalg::LinalgOp op, ArrayRef<AffineExpr> loops) {
-    root.flops += bodyCost(op);
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (isa<RankedTensorType>(operand.get().getType())) {
-        if (op.payloadUsesValueFromOperand(&operand) && !op.isDpsInit(&operand) &&
-            failed(element(operand.get(), applyMap(op.getMatchingIndexingMap(&operand), loops))))
-          return failure();
-      } else if (failed(scalar(operand.get()))) {
-        return failure();
-      }
-    }
-    auto walk = op.getBlock()->walk([&](Operation *inner) {
-      if (auto index = dyn_cast<linalg::IndexOp>(inner))
-        pin(loops[index.getDim()]);
-      if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
-        Index index;
-        for (unsigned i = 0; i < extract.getIndices().size(); ++i)
-          index.push_back(getAffineSymbolExpr(symbols++, context));
-        if (failed(element(extract.getTensor(), index)))
-          return WalkResult::interrupt();
-      }
-      for (Value operand : inner->getOperands())
-        if (operand.getParentRegion() == &graph.func.getBody() && !isa<RankedTensorType>(operand.getType()) &&
-            failed(scalar(operand)))
-          return WalkResult::interrupt();
-      return WalkResult::advance();
-    });
-    return failure(walk.wasInterrupted());
-  }
-
-  LogicalResult element(Value value, ArrayRef<AffineExpr> rawIndex) {
-    Index index = normalize(value, rawIndex);
-    if (graph.isBase(value)) {
-      add(value, index, linearize(shapeOf(value), index, context));
-      return success();
-    }
-    return definition(value, index);
-  }
-
-  /// The reads of element `index` of a value, computed from its operands even if it is a root.
-  LogicalResult definition(Value value, ArrayRef<AffineExpr> index) {
-    if (!visited.insert({value, AffineMap::get(64, 1 << 16, index, context)}).second)
-      return success();
-    Operation *op = value.getDefiningOp();
-    if (!op) { // an argument that is returned
-      add(value, index, linearize(shapeOf(value), index, context));
-      return success();
-    }
-    if (isPointwise(op)) {
-      auto linalgOp = cast<linalg::LinalgOp>(op);
-      FailureOr<Index> loops = loopsAt(linalgOp, cast<OpResult>(value).getResultNumber(), index);
-      if (failed(loops) || failed(body(linalgOp, *loops)))
-        return failure();
-      for (OpOperand &init : linalgOp.getDpsInitsMutable())
-        if (linalgOp.payloadUsesValueFromOperand(&init) &&
-            failed(element(init.get(), applyMap(linalgOp.getMatchingIndexingMap(&init), *loops))))
-          return failure();
-      return success();
-    }
-    return TypeSwitch<Operation *, LogicalResult>(op)
-        .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>([&](Operation *reshape) {
-          if (Value base = baseThroughReshapes(graph, reshape->getOperand(0))) {
-            Index through = throughReshapes(reshape, index);
-            add(base, through, linearize(shapeOf(value), index, context));
-            return success();
-          }
-          Index source = reshapedIndex(reshape, index);
-          for (AffineExpr expr : source)
-            pinIfDivided(expr);
-          return element(reshape->getOperand(0), source);
-        })
-        .Case([&](tensor::ExtractSliceOp slice) {
-          Index source;
-          if (failed(sliceIndex(slice, index, source)))
-            return failure();
-          return element(slice.getSource(), source);
-        })
-        .Case([&](tensor::InsertSliceOp insert) {
-          for (AffineExpr expr : index)
-            pin(expr);
-          Index source;
-          auto offsets = insert.getStaticOffsets();
-          auto strides = insert.getStaticStrides();
-          llvm::SmallBitVector dropped = insert.getDroppedDims();
-          for (auto [dim, expr] : llvm::enumerate(index)) {
-            if (ShapedType::isDynamic(offsets[dim]) || ShapedType::isDynamic(strides[dim]))
-              return insert.emitOpError("cannot be compiled for the CPU: offsets and strides must be constant"), failure();
-            if (!dropped.test(dim))
-              source.push_back((expr - offsets[dim]).floorDiv(strides[dim]));
-          }
-          if (failed(element(insert.getSource(), source)))
-            return failure();
-          return element(insert.getDest(), index);
-        })
-        .Case([&](tensor::PadOp pad) {
-          for (auto [dim, expr] : llvm::enumerate(index))
-            if (pad.getStaticLow()[dim] != 0 || pad.getStaticHigh()[dim] != 0)
-              pin(expr);
-          Index source;
-          for (auto [expr, low] : llvm::zip_equal(index, pad.getStaticLow())) {
-            if (ShapedType::isDynamic(low))
-              return pad.emitOpError("cannot be compiled for the CPU: padding must be constant"), failure();
-            source.push_back(expr - low);
-          }
-          if (Value constant = pad.getConstantPaddingValue(); !constant || failed(scalar(constant)))
-            return pad.emitOpError("cannot be compiled for the CPU: the padding value must not depend on the place"), failure();
-          return element(pad.getSource(), source);
-        })
-        .Case([&](tensor::ConcatOp concat) {
-          int64_t offset = 0;
-          pin(index[concat.getDim()]);
-          for (Value input : concat.getInputs()) {
-            Index source(index);
-            source[concat.getDim()] = source[concat.getDim()] - offset;
-            if (failed(element(input, source)))
-              return failure();
-            offset += shapeOf(input)[concat.getDim()];
-          }
-          return success();
-        })
-        .Case([&](tensor::CastOp cast) { return element(cast.getSource(), index); })
-        .Case([&](tensor::SplatOp splat) { return scalar(splat.getInput()); })
-        .Case([&](tensor::FromElementsOp from) {
-          if (from.getElements().size() != 1)
-            return from.emitOpError("cannot be compiled for the CPU: only one element is supported"), failure();
-          return scalar(from.getElements().front());
-        })
-        .Case<tensor::EmptyOp, arith::ConstantOp>([](Operation *) { return success(); })
-        .Default([](Operation *other) { return other->emitOpError("cannot be compiled for the CPU"), failure(); });
-  }
-
-  LogicalResult scalar(Value value) {
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      return success();
-    if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-      Index index;
-      for (Value position : extract.getIndices()) {
-        APInt constant;
-        if (!matchPattern(position, m_ConstantInt(&constant)))
-          return extract.emitOpError("cannot be compiled for the CPU: the index must be constant"), failure();
-        index.push_back(getAffineConstantExpr(constant.getSExtValue(), context));
-      }
-      return element(extract.getTensor(), index);
-    }
-    for (Value operand : op->getOperands())
-      if (failed(scalar(operand)))
-        return failure();
-    return success();
-  }
-
-  LogicalResult sliceIndex(tensor::ExtractSliceOp slice, ArrayRef<AffineExpr> index, Index &source) {
-    llvm::SmallBitVector dropped = slice.getDroppedDims();
-    unsigned next = 0;
-    for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets())) {
-      AffineExpr expr = dropped.test(dim) ? getAffineConstantExpr(0, context) : index[next++];
-      int64_t stride = slice.getStaticStrides()[dim];
-      if (ShapedType::isDynamic(stride))
-        return slice.emitOpError("cannot be compiled for the CPU: strides must be constant");
-      if (auto constant = getConstantIntValue(offset)) {
-        source.push_back(expr * stride + *constant);
-        continue;
-      }
-      if (failed(scalar(cast<Value>(offset))))
-        return failure();
-      source.push_back(expr * stride + getAffineSymbolExpr(symbols++, context));
-    }
-    return success();
-  }
-
-private:
-  void add(Value base, ArrayRef<AffineExpr> index, AffineExpr linear) {
-    root.accesses.push_back({base, Index(index), linear});
-  }
-
-  /// The index in the base below reshapes, when they only add and remove dimensions of size 1; else empty.
-  Index throughReshapes(Operation *op, ArrayRef<AffineExpr> index) {
-    Index current(index);
-    while (true) {
-      current = normalize(op->getOperand(0), reshapedIndex(op, current));
-      Value source = op->getOperand(0);
-      if (graph.isBase(source))
-        break;
-      op = source.getDefiningOp();
-    }
-    for (AffineExpr expr : current)
-      if (!isa<AffineDimExpr, AffineConstantExpr, AffineSymbolExpr>(expr))
-        return {};
-    return current;
-  }
-
-  void pin(AffineExpr expr) {
-    expr.walk([&](AffineExpr inner) {
-      if (auto dim = dyn_cast<AffineDimExpr>(inner))
-        root.pinned.set(dim.getPosition());
-    });
-  }
-  void pinIfDivided(AffineExpr expr) {
-    expr.walk([&](AffineExpr inner) {
-      if (inner.getKind() == AffineExprKind::FloorDiv || inner.getKind() == AffineExprKind::Mod ||
-          inner.getKind() == AffineExprKind::CeilDiv)
-        pin(inner);
-    });
-  }
-
-  const KernelGraph &graph;
-  Root &root;
-  MLIRContext *context;
-  unsigned symbols = 0;
-  DenseSet<std::pair<Value, AffineMap>> visited;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
 // Roots
 //===----------------------------------------------------------------------===//
 
@@ -433,7 +188,7 @@ LogicalResult KernelGraph::collectAll() {
     root.pinned.clear();
     root.pinned.resize(root.space.size());
     Index point = pointOf(context, root.space);
-    Collector collector(*this, root);
+    AccessCollector collector(*this, root);
     if (!root.reduction) {
       root.indices.push_back(point);
       if (failed(collector.definition(root.values.front(), point)))
@@ -528,10 +283,8 @@ void KernelGraph::materialiseShared() {
       return;
     Value value = op->getResult(0);
     SmallVector<unsigned> users = usersOf(value);
-    bool apart = llvm::any_of(users, [&](unsigned i) {
-      return llvm::any_of(users, [&](unsigned j) { return mustPrecede(i, j); });
-    });
-    // Where one cheap op is all that reads it, rather keep that op's result.
+    bool apart = llvm::any_of(
+        users, [&](unsigned i) { return llvm::any_of(users, [&](unsigned j) { return mustPrecede(i, j); }); });
     if (apart)
       chosen.push_back(value);
   });

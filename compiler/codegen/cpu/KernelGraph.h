@@ -14,17 +14,30 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/AffineExpr.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/MapVector.h"
+#include <numeric>
 
 namespace dgc {
 
 using Index = llvm::SmallVector<mlir::AffineExpr, 4>;
+/// More loops, and more values that are only known at run time, than an index can depend on.
+constexpr unsigned kMaxDims = 64, kMaxSymbols = 1 << 16;
+
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+inline mlir::Type elementOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+}
+/// The number of elements of a shape.
+inline int64_t sizeOf(llvm::ArrayRef<int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());
+}
 
 /// One read of a stored value.
 struct Access {
-  mlir::Value base;          // an argument of the kernel, a constant or a value of a root
-  Index index;               // empty when it is read through a change of shape
-  mlir::AffineExpr linear;   // index of the element in row-major order
+  mlir::Value base;        // an argument of the kernel, a constant or a value of a root
+  Index index;             // empty when it is read through a change of shape
+  mlir::AffineExpr linear; // index of the element in row-major order
 };
 
 struct Root {
@@ -34,9 +47,9 @@ struct Root {
   llvm::SmallVector<int64_t, 4> space;      // sizes of the loops
   llvm::BitVector parallel;                 // per loop
   llvm::SmallVector<Access> accesses;
-  llvm::BitVector pinned;                   // loops whose own value matters, beyond addresses
-  uint64_t flops = 0;                       // per point of the space, estimated
-  llvm::SmallVector<unsigned> after;        // roots that must be done before, beyond those that are read
+  llvm::BitVector pinned;            // loops whose own value matters, beyond addresses
+  uint64_t flops = 0;                // per point of the space, estimated
+  llvm::SmallVector<unsigned> after; // roots that must be done before, beyond those that are read
 
   bool isParallel() const { return parallel.all(); }
   /// Where the loops of a LinalgOp are in the space.
@@ -49,7 +62,7 @@ public:
   static mlir::FailureOr<KernelGraph> build(mlir::func::FuncOp func);
 
   mutable mlir::func::FuncOp func; // (its accessors are not const)
-  std::vector<Root> roots; // every root after those that it reads
+  std::vector<Root> roots;         // every root after those that it reads
   llvm::DenseMap<mlir::Value, unsigned> rootOf;
   /// For each result of the function the argument that it may overwrite, or -1.
   llvm::SmallVector<int64_t> inplace;

@@ -1,18 +1,10 @@
 //===- KernelSchedule.cpp -------------------------------------------------===//
 
 #include "compiler/codegen/cpu/KernelSchedule.h"
-#include <numeric>
-
-#define DEBUG_TYPE "dgc-kernel-schedule"
 
 using namespace mlir;
 
 namespace dgc {
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
-static int64_t product(ArrayRef<int64_t> sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>());
-}
 
 SmallVector<int64_t> stridesOf(AffineExpr linear, unsigned dims, llvm::BitVector &entangled) {
   SmallVector<int64_t> strides(dims, 0);
@@ -51,11 +43,13 @@ static unsigned rowPrefix(const Root &root) {
   Index point = pointOf(root.values.front().getContext(), root.space);
   unsigned prefix = 0;
   while (prefix < root.space.size() && root.parallel.test(prefix) &&
-         llvm::all_of(llvm::zip_equal(root.values, root.indices), [&](auto pair) {
-           auto &[value, index] = pair;
-           return index.size() > prefix && index[prefix] == point[prefix] &&
-                  shapeOf(value)[prefix] == root.space[prefix];
-         }))
+         llvm::all_of(
+             llvm::zip_equal(root.values, root.indices),
+             [&](auto pair) {
+               auto &[value, index] = pair;
+               return index.size() > prefix && index[prefix] == point[prefix] &&
+                      shapeOf(value)[prefix] == root.space[prefix];
+             }))
     ++prefix;
   return prefix;
 }
@@ -132,7 +126,7 @@ private:
         return true;
       for (const Access &a : mine.accesses)
         for (const Access &b : graph.roots[other].accesses)
-          if (a.base == b.base && shapeOf(a.base).size() > 0 && product(shapeOf(a.base)) * 2 > product(mine.space))
+          if (a.base == b.base && shapeOf(a.base).size() > 0 && sizeOf(shapeOf(a.base)) * 2 > sizeOf(mine.space))
             return true;
     }
     return false;
@@ -157,8 +151,8 @@ private:
       return false;
     unsigned newLevel = levelIn(segment, root);
     bool onePass = newLevel == 0 && llvm::all_of(segment.roots, [&](unsigned other) {
-      return level[other] == 0 && graph.roots[other].space == graph.roots[root].space;
-    });
+                     return level[other] == 0 && graph.roots[other].space == graph.roots[root].space;
+                   });
     unsigned rows = rowsWith(segment, root);
     if (rows == 0 && !onePass)
       return false;
@@ -202,9 +196,8 @@ private:
       pass.space = info.space;
       segment.passes.push_back(std::move(pass));
     }
-    llvm::stable_sort(segment.passes, [&](const Pass &a, const Pass &b) {
-      return level[a.roots.front()] < level[b.roots.front()];
-    });
+    llvm::stable_sort(segment.passes,
+                      [&](const Pass &a, const Pass &b) { return level[a.roots.front()] < level[b.roots.front()]; });
     if (segment.passes.size() == 1)
       segment.rowDims = 0;
     for (Pass &pass : segment.passes)
@@ -284,7 +277,7 @@ private:
     schedule.extent = 0;
     for (Segment &segment : schedule.segments) {
       if (segment.rowDims > 0) {
-        segment.extent = product(segment.rowShape);
+        segment.extent = sizeOf(segment.rowShape);
       } else {
         splitPass(segment, segment.passes.front());
       }
@@ -305,21 +298,24 @@ private:
           inner *= pass.trips[other];
       // Parts of about 4096 points; a part of an innermost loop is at least some vectors long.
       segment.splitLoop = dim;
-      segment.chunk = std::max<int64_t>(dim == pass.loops.back() ? 64 : 1, llvm::divideCeil(4096, std::max<int64_t>(inner, 1)));
+      segment.chunk =
+          std::max<int64_t>(dim == pass.loops.back() ? 64 : 1, llvm::divideCeil(4096, std::max<int64_t>(inner, 1)));
       segment.extent = llvm::divideCeil(pass.trips[dim], segment.chunk);
       return;
     }
   }
 
   void estimate() {
+    auto bytesOf = [](Value value) {
+      return llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8) * sizeOf(shapeOf(value));
+    };
     for (const Root &root : graph.roots) {
-      uint64_t points = product(root.space);
-      schedule.flops += points * std::max<uint64_t>(root.flops, 1);
+      schedule.flops += sizeOf(root.space) * std::max<uint64_t>(root.flops, 1);
       for (Value value : root.values)
-        schedule.bytes += value.getType().isIntOrFloat() ? 8 : llvm::divideCeil(cast<RankedTensorType>(value.getType()).getElementTypeBitWidth(), 8) * product(shapeOf(value));
+        schedule.bytes += bytesOf(value);
     }
     for (BlockArgument argument : graph.func.getArguments())
-      schedule.bytes += llvm::divideCeil(cast<RankedTensorType>(argument.getType()).getElementTypeBitWidth(), 8) * product(shapeOf(argument));
+      schedule.bytes += bytesOf(argument);
     schedule.costNs = std::max<uint64_t>({schedule.bytes / 10, schedule.flops / 8, 20});
   }
 

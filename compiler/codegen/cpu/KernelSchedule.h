@@ -24,9 +24,9 @@ struct Pass {
 };
 
 struct Segment {
-  unsigned rowDims = 0;                  // leading dimensions of every root that form the row
+  unsigned rowDims = 0; // leading dimensions of every root that form the row
   llvm::SmallVector<int64_t, 4> rowShape;
-  bool mergedRows = false;               // the row index is used as it is (as the last row dimension)
+  bool mergedRows = false; // the row index is used as it is (as the last row dimension)
   std::vector<Pass> passes;
   llvm::SmallVector<unsigned> roots;
   // How the work is split: `extent` parts; part i does rows [i*chunk, (i+1)*chunk), or those indices of the loop

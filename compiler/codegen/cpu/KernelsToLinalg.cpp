@@ -30,7 +30,8 @@ static Type storageType(Type type) {
 }
 
 /// linalg.generic with identity maps around the scalar body of an elementwise op.
-static FailureOr<Value> lowerElementwise(mlir::dgc::ElementwiseOpInterface op, OpBuilder &builder, ValueRange operands) {
+static FailureOr<Value> lowerElementwise(mlir::dgc::ElementwiseOpInterface op, OpBuilder &builder,
+                                         ValueRange operands) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(storageType(op->getResult(0).getType()));
   for (Value operand : operands)
@@ -94,7 +95,8 @@ LogicalResult lowerKernelToLinalg(func::FuncOp func) {
     lowered[argument] = block->addArgument(type, argument.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(block);
   for (Operation &op : old) {
-    SmallVector<Value> operands = llvm::map_to_vector(op.getOperands(), [&](Value value) { return lowered.lookup(value); });
+    SmallVector<Value> operands =
+        llvm::map_to_vector(op.getOperands(), [&](Value value) { return lowered.lookup(value); });
     if (isa<func::ReturnOp>(op)) {
       func::ReturnOp::create(builder, op.getLoc(), operands);
       continue;
@@ -124,9 +126,8 @@ LogicalResult lowerKernelToLinalg(func::FuncOp func) {
 namespace {
 struct LowerKernelsToLinalg : impl::LowerKernelsToLinalgBase<LowerKernelsToLinalg> {
   void runOnOperation() override {
-    auto walk = getOperation()->walk([](func::FuncOp func) {
-      return WalkResult(func.isExternal() ? success() : lowerKernelToLinalg(func));
-    });
+    auto walk = getOperation()->walk(
+        [](func::FuncOp func) { return WalkResult(func.isExternal() ? success() : lowerKernelToLinalg(func)); });
     if (walk.wasInterrupted())
       signalPassFailure();
   }

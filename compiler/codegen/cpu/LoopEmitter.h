@@ -10,8 +10,7 @@ namespace dgc {
 
 /// Writes the function `name` into `module`, before the kernel's tensor function: arguments are the pointers of the
 /// kernel's arguments and results, then the first and the last + 1 of the parts of the work that it does.
-mlir::LogicalResult emitLoops(const KernelGraph &graph, const Schedule &schedule, mlir::ModuleOp module,
-                              llvm::StringRef name);
+void emitLoops(const KernelGraph &graph, const Schedule &schedule, mlir::ModuleOp module, llvm::StringRef name);
 
 } // namespace dgc
 

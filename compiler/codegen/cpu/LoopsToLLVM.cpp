@@ -30,8 +30,8 @@ namespace dgc {
 
 void loadKernelDialects(MLIRContext &context) {
   context.loadDialect<mlir::dgc::DGCDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                      linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
-                      vector::VectorDialect>();
+                      linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
+                      tensor::TensorDialect, vector::VectorDialect>();
 }
 
 void addLoopsToLLVM(OpPassManager &pm) {
@@ -53,11 +53,12 @@ void addLoopsToLLVM(OpPassManager &pm) {
 }
 
 void registerCodegenCPUPipelines() {
-  PassPipelineRegistration<>("dgc-lower-kernels-to-llvm", "Lower kernels from dgc ops to the LLVM dialect", [](OpPassManager &pm) {
-    pm.addPass(createLowerKernelsToLinalg());
-    pm.addPass(createLowerKernelsToLoops());
-    addLoopsToLLVM(pm);
-  });
+  PassPipelineRegistration<>("dgc-lower-kernels-to-llvm", "Lower kernels from dgc ops to the LLVM dialect",
+                             [](OpPassManager &pm) {
+                               pm.addPass(createLowerKernelsToLinalg());
+                               pm.addPass(createLowerKernelsToLoops());
+                               addLoopsToLLVM(pm);
+                             });
 }
 
 } // namespace dgc

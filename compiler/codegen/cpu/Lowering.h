@@ -13,8 +13,8 @@ namespace dgc {
 /// Replaces the dgc ops of a kernel by linalg on tensors with signless elements and no encodings.
 mlir::LogicalResult lowerKernelToLinalg(mlir::func::FuncOp func);
 
-/// Replaces a kernel in linalg by loops over its memory: a function of pointers, and a function of the kernel's name with
-/// the calling convention of runtime/artifact/KernelAbi.h.
+/// Replaces a kernel in linalg by loops over its memory: a function of pointers, and a function of the kernel's name
+/// with the calling convention of runtime/artifact/KernelAbi.h.
 mlir::FailureOr<CompiledKernel> lowerKernelToLoops(mlir::func::FuncOp func);
 
 /// Adds the passes from loops to the LLVM dialect to a module's pipeline.

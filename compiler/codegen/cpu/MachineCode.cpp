@@ -97,8 +97,8 @@ static llvm::Expected<std::vector<uint8_t>> link(llvm::StringRef object) {
     if (error || stream.has_error())
       return llvm::createStringError("cannot write " + *input);
   }
-  const char *args[] = {"ld.lld", "-shared", "--hash-style=sysv", "--build-id=none", "-z", "noexecstack", "--threads=1",
-                        "-o", output->c_str(), input->c_str()};
+  const char *args[] = {"ld.lld",      "-shared", "--hash-style=sysv", "--build-id=none", "-z", "noexecstack",
+                        "--threads=1", "-o",      output->c_str(),     input->c_str()};
   std::string messages;
   llvm::raw_string_ostream errors(messages);
   static std::mutex oneAtATime;

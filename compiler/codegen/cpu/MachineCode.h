@@ -11,8 +11,8 @@
 
 namespace dgc {
 
-/// Optimizes the module for the target and links its code, position-independent, into an ELF shared object. Functions of
-/// the C and mathematical libraries that it calls are left to be found in the process that loads it.
+/// Optimizes the module for the target and links its code, position-independent, into an ELF shared object. Functions
+/// of the C and mathematical libraries that it calls are left to be found in the process that loads it.
 llvm::Expected<std::vector<uint8_t>> generateSharedObject(llvm::Module &module, const CpuTarget &target);
 
 } // namespace dgc

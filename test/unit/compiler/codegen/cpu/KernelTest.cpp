@@ -41,7 +41,8 @@ TEST(Elementwise, AnySizeInAnyNumberOfPieces) {
           linalg.yield %s : f32
         } -> tensor<Nxf32>
         return %r : tensor<Nxf32>
-      })", {{"Nx", std::to_string(n) + "x"}}));
+      })",
+                                    {{"Nx", std::to_string(n) + "x"}}));
     ASSERT_TRUE(kernels.ok());
     for (int pieces : {1, 3}) {
       auto a = samples<float>(n), b = samples<float>(n, 5);
@@ -64,7 +65,8 @@ TEST(Elementwise, InPlace) {
         linalg.yield %s : f32
       } -> tensor<1003xf32>
       return %r : tensor<1003xf32>
-    })", {}));
+    })",
+                                  {}));
   ASSERT_TRUE(kernels.ok());
   auto a = samples<float>(1003), b = samples<float>(1003, 5), before = samples<float>(1003);
   kernels.call({a.data(), b.data(), a.data()});
@@ -85,7 +87,8 @@ std::string reduction(const char *result, const char *map, const char *kinds, co
         linalg.yield %s : f32
       } -> RESULT
       return %r : RESULT
-    })", {{"RESULT", result}, {"MAP", map}, {"KINDS", kinds}, {"COMBINER", combiner}, {"INIT", init}});
+    })",
+                   {{"RESULT", result}, {"MAP", map}, {"KINDS", kinds}, {"COMBINER", combiner}, {"INIT", init}});
 }
 
 TEST(Reduction, Rows) {
@@ -117,7 +120,8 @@ TEST(Reduction, Columns) {
 }
 
 TEST(Reduction, EverythingAndNaN) {
-  LoadedKernels kernels(reduction("tensor<f32>", "#none2", "\"reduction\", \"reduction\"", "arith.maximumf", "0xFF800000"));
+  LoadedKernels kernels(
+      reduction("tensor<f32>", "#none2", "\"reduction\", \"reduction\"", "arith.maximumf", "0xFF800000"));
   ASSERT_TRUE(kernels.ok());
   auto a = samples<float>(37 * 53);
   a[1000] = 5;
@@ -169,7 +173,8 @@ std::string softmax(int rows, int columns) {
         linalg.yield %s : f32
       } -> tensor<RxCxf32>
       return %r : tensor<RxCxf32>
-    })", {{"Rx", std::to_string(rows) + "x"}, {"Cx", std::to_string(columns) + "x"}});
+    })",
+                   {{"Rx", std::to_string(rows) + "x"}, {"Cx", std::to_string(columns) + "x"}});
 }
 
 TEST(Rows, Softmax) {

@@ -75,16 +75,17 @@ TEST_P(Functions, F32AndF64) {
     ASSERT_NEAR(s[i], f.reference(b[i]), 1e-13 * std::max(1.0, std::abs(expected))) << f.op << " of " << b[i];
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, Functions,
-                         testing::Values(Function{"log", std::log, 1e-6, 1000, 4e-7}, Function{"tanh", std::tanh, -12, 12, 1e-6},
-                                         Function{"erf", std::erf, -5, 5, 1e-6},
-                                         Function{"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }, -30, 30, 4e-7},
-                                         Function{"log_plus_one", std::log1p, -0.9, 50, 1e-6},
-                                         Function{"exponential_minus_one", std::expm1, -5, 5, 1e-6},
-                                         Function{"sqrt", std::sqrt, 0, 100, 2e-7},
-                                         Function{"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-3, 100, 4e-7},
-                                         Function{"sine", std::sin, -100, 100, 4e-7}, Function{"cosine", std::cos, -100, 100, 4e-7}),
-                         [](const auto &info) { return std::string(info.param.op); });
+INSTANTIATE_TEST_SUITE_P(
+    All, Functions,
+    testing::Values(Function{"log", std::log, 1e-6, 1000, 4e-7}, Function{"tanh", std::tanh, -12, 12, 1e-6},
+                    Function{"erf", std::erf, -5, 5, 1e-6},
+                    Function{"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }, -30, 30, 4e-7},
+                    Function{"log_plus_one", std::log1p, -0.9, 50, 1e-6},
+                    Function{"exponential_minus_one", std::expm1, -5, 5, 1e-6},
+                    Function{"sqrt", std::sqrt, 0, 100, 2e-7},
+                    Function{"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-3, 100, 4e-7},
+                    Function{"sine", std::sin, -100, 100, 4e-7}, Function{"cosine", std::cos, -100, 100, 4e-7}),
+    [](const auto &info) { return std::string(info.param.op); });
 
 float fromBf16(uint16_t bits) { return llvm::bit_cast<float>(uint32_t(bits) << 16); }
 uint16_t toBf16(float value) {
@@ -145,7 +146,8 @@ TEST(Types, BooleansAreBytes) {
 template <typename T> void checkMaximum(const char *type) {
   std::string tensor = llvm::formatv("tensor<50x{0}>", type);
   LoadedKernels kernels(llvm::formatv("func.func @k(%a: {0}, %b: {0}) -> {0} {{ %0 = dgc.maximum %a, %b : {0}\n"
-                                      " %1 = dgc.subtract %0, %b : {0}\n return %1 : {0} }", tensor));
+                                      " %1 = dgc.subtract %0, %b : {0}\n return %1 : {0} }",
+                                      tensor));
   ASSERT_TRUE(kernels.ok());
   Buffer<T> a(50), b(50), r(50);
   for (int i = 0; i < 50; ++i) {
@@ -184,8 +186,8 @@ TEST(Reduction, OverEverySetOfAxes) {
     std::string list;
     for (auto &dim : dims)
       list += (list.empty() ? "" : ", ") + dim;
-    LoadedKernels kernels("func.func @k(%a: tensor<5x7x11xf32>) -> " + result + " { %r = dgc.reduce sum %a dims [" + list +
-                          "] : tensor<5x7x11xf32>\n return %r : " + result + " }");
+    LoadedKernels kernels("func.func @k(%a: tensor<5x7x11xf32>) -> " + result + " { %r = dgc.reduce sum %a dims [" +
+                          list + "] : tensor<5x7x11xf32>\n return %r : " + result + " }");
     ASSERT_TRUE(kernels.ok());
     auto a = samples<float>(5 * 7 * 11);
     Buffer<float> r(count);
@@ -207,10 +209,11 @@ TEST(Reduction, OverEverySetOfAxes) {
 
 /// Two results of one traversal: a product and its sums over rows.
 TEST(Reduction, ColumnsWithTheirTerms) {
-  LoadedKernels kernels("func.func @k(%a: tensor<37x1003xf32>, %b: tensor<37x1003xf32>) -> (tensor<37x1003xf32>, tensor<1003xf32>)"
-                        " { %0 = dgc.multiply %a, %b : tensor<37x1003xf32>\n"
-                        " %1 = dgc.reduce sum %0 dims [0] : tensor<37x1003xf32>\n"
-                        " return %0, %1 : tensor<37x1003xf32>, tensor<1003xf32> }");
+  LoadedKernels kernels(
+      "func.func @k(%a: tensor<37x1003xf32>, %b: tensor<37x1003xf32>) -> (tensor<37x1003xf32>, tensor<1003xf32>)"
+      " { %0 = dgc.multiply %a, %b : tensor<37x1003xf32>\n"
+      " %1 = dgc.reduce sum %0 dims [0] : tensor<37x1003xf32>\n"
+      " return %0, %1 : tensor<37x1003xf32>, tensor<1003xf32> }");
   ASSERT_TRUE(kernels.ok());
   EXPECT_GT(kernels.info().extent, 1);
   auto a = samples<float>(37 * 1003), b = samples<float>(37 * 1003, 11);
@@ -293,12 +296,12 @@ TEST(Sequence, LaterLoopsSeeEarlierOnes) {
 /// Adam's update of two variables, in place: new moments are used for the new weights.
 TEST(Update, TwoVariablesInPlace) {
   auto one = [](const std::string &n, const std::string &type) {
-    return "%m" + n + "1 = dgc.add %m" + n + ", %g" + n + " : " + type + "\n %w" + n + "1 = dgc.subtract %w" + n + ", %m" + n +
-           "1 : " + type + "\n";
+    return "%m" + n + "1 = dgc.add %m" + n + ", %g" + n + " : " + type + "\n %w" + n + "1 = dgc.subtract %w" + n +
+           ", %m" + n + "1 : " + type + "\n";
   };
   std::string a = "tensor<33x65xf32>", b = "tensor<7xf32>";
-  LoadedKernels kernels("func.func @k(%wa: " + a + ", %ma: " + a + ", %ga: " + a + ", %wb: " + b + ", %mb: " + b + ", %gb: " + b +
-                        ") -> (" + a + ", " + a + ", " + b + ", " + b +
+  LoadedKernels kernels("func.func @k(%wa: " + a + ", %ma: " + a + ", %ga: " + a + ", %wb: " + b + ", %mb: " + b +
+                        ", %gb: " + b + ") -> (" + a + ", " + a + ", " + b + ", " + b +
                         ") attributes {dgc.inplace = array<i64: 0, 1, 3, 4>} {\n" + one("a", a) + one("b", b) +
                         "return %wa1, %ma1, %wb1, %mb1 : " + a + ", " + a + ", " + b + ", " + b + " }");
   ASSERT_TRUE(kernels.ok());
@@ -306,7 +309,9 @@ TEST(Update, TwoVariablesInPlace) {
   int n = 33 * 65;
   auto wa = samples<float>(n), ma = samples<float>(n, 1), ga = samples<float>(n, 2), wb = samples<float>(7, 3),
        mb = samples<float>(7, 4), gb = samples<float>(7, 5);
-  kernels.call({wa.data(), ma.data(), ga.data(), wb.data(), mb.data(), gb.data(), wa.data(), ma.data(), wb.data(), mb.data()}, 2);
+  kernels.call(
+      {wa.data(), ma.data(), ga.data(), wb.data(), mb.data(), gb.data(), wa.data(), ma.data(), wb.data(), mb.data()},
+      2);
   for (int i = 0; i < n; ++i) {
     float m = float(sample(i + 1)) + float(sample(i + 2));
     ASSERT_EQ(ma[i], m);
