@@ -1,0 +1,164 @@
+// A model with every op whose meaning spans the batch, on one worker and on several: dropout drops the same elements,
+// batch normalization sees the statistics of the whole batch, padding counts nowhere. The workers are threads.
+
+#include "test/unit/support/Execute.h"
+
+#include "gtest/gtest.h"
+#include <cmath>
+#include <map>
+#include <random>
+
+using namespace dgc::testing;
+
+namespace {
+
+constexpr int64_t batch = 12;
+
+// Plain SGD, as Adam hides a gradient that is too large by a factor.
+const char *const model = R"(
+dgc.model @mixed {
+  %image = dgc.input "image" : tensor<?x8x6xf32>
+  %label = dgc.input "label" : tensor<?xi32>
+  %target = dgc.input "target" : tensor<?x3xf32>
+  %k = dgc.variable "k" glorot_uniform : tensor<3x3x1x4xf32>
+  %scale = dgc.variable "scale" constant 1.5 : tensor<4xf32>
+  %offset = dgc.variable "offset" constant 0.1 : tensor<4xf32>
+  %mean = dgc.variable "mean" zeros : tensor<4xf32>
+  %variance = dgc.variable "variance" constant 1 : tensor<4xf32>
+  %row_scale = dgc.variable "row_scale" constant 0.7 : tensor<48xf32>
+  %row_offset = dgc.variable "row_offset" zeros : tensor<48xf32>
+  %w = dgc.variable "w" he_normal : tensor<48x3xf32>
+  %b = dgc.variable "b" zeros : tensor<3xf32>
+  %x = dgc.expand_dims %image at 3
+  %c = dgc.conv2d %x, %k padding same
+  %n, %next_mean, %next_variance = dgc.batch_norm %c, %scale, %offset, %mean, %variance momentum 0.8
+  dgc.assign %mean, %next_mean
+  dgc.assign %variance, %next_variance
+  %g = dgc.gelu %n tanh
+  %p = dgc.avg_pool %g window [2, 2]
+  %f = dgc.flatten %p
+  %l = dgc.layer_norm %f, %row_scale, %row_offset
+  %d = dgc.dropout %l rate 0.3
+  %y = dgc.dense %d, %w, %b
+  %entropy = dgc.cross_entropy %y, %label
+  %soft = dgc.softmax %y
+  %square = dgc.mean_squared_error %soft, %target
+  %loss = dgc.add %entropy, %square
+  %accuracy = dgc.accuracy %y, %label
+  dgc.loss %loss
+  dgc.metric "accuracy" %accuracy
+  dgc.output "y" %y
+  dgc.optimizer sgd learning_rate 0.05 momentum 0.9 clip_global_norm 2
+}
+)";
+
+NamedArrays batchOfStep(int step) {
+  std::mt19937 rng(step + 1);
+  std::normal_distribution<float> normal;
+  std::vector<float> image(batch * 8 * 6), target(batch * 3);
+  std::vector<int32_t> label(batch);
+  for (float &value : image)
+    value = normal(rng) + 0.3f;
+  for (float &value : target)
+    value = normal(rng);
+  for (int32_t &value : label)
+    value = int32_t(rng() % 3);
+  return {{"image", HostArray::of({batch, 8, 6}, image)},
+          {"label", HostArray::of({batch}, label)},
+          {"target", HostArray::of({batch, 3}, target)}};
+}
+
+/// The plan of a model for so many workers; each is compiled once.
+const std::vector<uint8_t> &planOf(const std::string &text, int workers) {
+  static std::map<std::pair<std::string, int>, std::vector<uint8_t>> plans;
+  auto [entry, isNew] = plans.try_emplace({text, workers});
+  if (isNew) {
+    ExecuteOptions options;
+    options.from = "input";
+    options.batch = batch;
+    options.mesh = workers > 1 ? "data=" + std::to_string(workers) : "";
+    options.strategy = workers > 1 ? "data-parallel" : "";
+    absl::StatusOr<std::vector<uint8_t>> plan = compileText(text, options);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    if (plan.ok())
+      entry->second = *std::move(plan);
+  }
+  return entry->second;
+}
+
+dgc::rt::RunOnceResult run(const std::string &text, const std::string &program, int workers, int steps, int validCount,
+                           const NamedArrays &variables = {}) {
+  auto inputs = [&](int step) {
+    NamedArrays arrays = batchOfStep(step);
+    if (program == "predict")
+      return NamedArrays{{"image", arrays.at("image")}};
+    return arrays;
+  };
+  dgc::rt::RunOnceOptions options;
+  options.program = program;
+  options.seed = 11;
+  options.steps = steps;
+  options.validCount = validCount;
+  options.variables = variables;
+  options.inputsOfStep = inputs;
+  absl::StatusOr<dgc::rt::RunOnceResult> result = dgc::rt::runOnce(planOf(text, workers), inputs(0), options);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? *std::move(result) : dgc::rt::RunOnceResult();
+}
+
+/// The largest relative L2 difference of two sets of arrays.
+double difference(const NamedArrays &a, const NamedArrays &b) {
+  double worst = a.size() == b.size() && !a.empty() ? 0 : 1;
+  for (const auto &[name, array] : a) {
+    std::vector<float> x = array.as<float>(), y = b.at(name).as<float>();
+    double distance = 0, norm = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      distance += std::pow(double(x[i]) - y[i], 2);
+      norm += std::pow(double(x[i]), 2);
+    }
+    worst = std::max(worst, std::sqrt(distance / std::max(norm, 1e-6)));
+  }
+  return worst;
+}
+
+class Workers : public ::testing::TestWithParam<int> {};
+
+TEST_P(Workers, TrainAsOne) {
+  for (int validCount : {-1, 7}) {
+    auto one = run(model, "train", 1, 5, validCount), several = run(model, "train", GetParam(), 5, validCount);
+    EXPECT_LT(difference(one.variables, several.variables), 2e-5) << "valid count " << validCount;
+    EXPECT_LT(difference(one.outputs, several.outputs), 2e-5) << "valid count " << validCount;
+  }
+}
+
+TEST_P(Workers, EvaluateAndPredictAsOne) {
+  NamedArrays variables = run(model, "train", 1, 3, -1).variables;
+  for (auto [program, validCount] : {std::pair("evaluate", 5), std::pair("predict", -1)}) {
+    auto one = run(model, program, 1, 1, validCount, variables);
+    auto several = run(model, program, GetParam(), 1, validCount, variables);
+    EXPECT_LT(difference(one.outputs, several.outputs), 1e-5) << program;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Workers, ::testing::Values(2, 3, 4));
+
+// The negative control: another count of real examples is another result.
+TEST(Padding, DoesNotCount) {
+  auto seven = run(model, "train", 1, 1, 7), eight = run(model, "train", 1, 1, 8);
+  EXPECT_GT(difference(seven.variables, eight.variables), 1e-3);
+}
+
+// Dropout is in training only: two evaluations of different seeds agree, two trainings do not.
+TEST(Dropout, IsInTrainingOnly) {
+  NamedArrays variables = run(model, "train", 1, 1, -1).variables;
+  std::string without(model);
+  without.replace(without.find("rate 0.3"), 8, "rate 0.0");
+  EXPECT_LT(difference(run(model, "evaluate", 1, 1, -1, variables).outputs,
+                       run(without, "evaluate", 1, 1, -1, variables).outputs),
+            1e-6);
+  EXPECT_GT(
+      difference(run(model, "train", 1, 1, -1, variables).outputs, run(without, "train", 1, 1, -1, variables).outputs),
+      1e-3);
+}
+
+} // namespace
