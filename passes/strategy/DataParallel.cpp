@@ -66,10 +66,10 @@ private:
     int64_t batch = tensor.getDimSize(dim);
     int64_t devices = mesh.getMesh().getAxisSize(kAxis);
     if (batch % devices)
-      return function.emitOpError() << "the global batch of " << batch
-                                    << " cannot be divided over the mesh axis \"data\" of " << devices
-                                    << " devices; use a batch that is a multiple of " << devices
-                                    << ", or a mesh whose size divides " << batch;
+      return function.emitError() << "the global batch of " << batch
+                                  << " cannot be divided over the mesh axis \"data\" of " << devices
+                                  << " devices; use a batch that is a multiple of " << devices
+                                  << ", or a mesh whose size divides " << batch;
     dims[dim] = DimShardingAttr::get(context, axis, /*open=*/false, 0);
     return ShardingAttr::get(context, symbol, dims, {}, Reduction::Sum, {});
   }
@@ -87,9 +87,9 @@ struct DataParallel : ::dgc::impl::DataParallelPassBase<DataParallel> {
     auto hasAxis = [](MeshOp m) { return m.getMesh().getAxisIndex(kAxis) >= 0; };
     auto mesh = llvm::find_if(meshes, hasAxis);
     if (mesh == meshes.end()) {
-      meshes[0].emitOpError("has no axis \"data\", which the strategy "
-                            "data-parallel cuts the batch by; name one, as in "
-                            "--mesh data=2");
+      meshes[0].emitError("the mesh has no axis \"data\", which the strategy "
+                          "data-parallel cuts the batch by; name one, as in "
+                          "--mesh data=2");
       return signalPassFailure();
     }
     for (auto function : module.getOps<func::FuncOp>())
