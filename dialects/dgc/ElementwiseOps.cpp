@@ -77,7 +77,9 @@ bool SelectOp::isLinearInBranch(int index) {
 
 /// `value` when it can stand for the result of `op`.
 static OpFoldResult ifSameType(Operation *op, Value value) {
-  return value.getType() == op->getResult(0).getType() ? OpFoldResult(value) : OpFoldResult();
+  // Before shapes are inferred, the other operand may still turn out not to fit.
+  Type type = op->getResult(0).getType();
+  return value.getType() == type && !isa<UntypedType>(type) ? OpFoldResult(value) : OpFoldResult();
 }
 
 OpFoldResult AddOp::simplify(ArrayRef<Attribute> constants) {

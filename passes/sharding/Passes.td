@@ -3,6 +3,19 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PrintShardingRulesPass : Pass<"dgc-print-sharding-rules"> {
+  let summary = "say for each op how its dimensions belong together";
+  let description = [{
+    A remark on each op that has a sharding rule, written like an einsum: the factors of the dimensions of its operands
+    and results, their sizes, and the operands in which the op is linear, so that they may be partial sums. A factor
+    along which a reduction goes has its kind behind the size, one that must not be cut `whole`, and one along which
+    elements move `moves`. It changes nothing.
+
+    `dgc.dot_general %x, %w contract [1] x [0] : tensor<4x8xf32>, tensor<8x3xf32>` gives
+    `(a c), (c b) -> (a b) with a=4, b=3, c=8 sum; linear in 0, 1`.
+  }];
+}
+
 def PropagateShardingsPass : Pass<"dgc-propagate-shardings", "::mlir::ModuleOp"> {
   let summary = "decide how every value is cut, from what is annotated";
   let description = [{
