@@ -2,6 +2,8 @@
 // the same global batches; the workers are threads of this process.
 //
 // Tolerances: 1e-6 relative after one step, 1e-5 relative (L2) after 100; rounding differs because sums are cut.
+// A relu or a max-pool may decide otherwise on values within rounding of each other; from then on two runs part by more
+// than rounding, on any system. So the hundred steps are taken by the same models with smooth functions in their place.
 
 #include "test/unit/support/Execute.h"
 
@@ -27,6 +29,12 @@ std::string readModel(const std::string &name) {
   text << file.rdbuf();
   return std::regex_replace(text.str(), std::regex("dgc\\.optimizer [^\\n]*"),
                             "dgc.optimizer sgd learning_rate " + std::to_string(learningRate));
+}
+
+/// The model with tanh for relu and average for maximum pooling.
+std::string smooth(const std::string &model) {
+  std::string text = std::regex_replace(model, std::regex("dgc\\.relu"), "dgc.tanh");
+  return std::regex_replace(text, std::regex("dgc\\.max_pool"), "dgc.avg_pool");
 }
 
 /// Images and labels of step i: no two steps, examples or pixels are alike.
@@ -74,16 +82,24 @@ double distance(const NamedArrays &a, const NamedArrays &b, const NamedArrays *b
 
 class Oracle : public testing::TestWithParam<std::string> {};
 
-TEST_P(Oracle, AnyNumberOfWorkersTrainsTheSameWeights) {
+TEST_P(Oracle, AnyNumberOfWorkersHasTheSameGradients) {
   std::string model = readModel(GetParam());
-  NamedArrays initial = train(model, 1, 0), one = train(model, 1, 1), hundred = train(model, 1, 100);
-  ASSERT_FALSE(hundred.empty());
-  EXPECT_GT(distance(hundred, initial), 1e-3) << "nothing was trained";
+  NamedArrays initial = train(model, 1, 0), one = train(model, 1, 1);
+  ASSERT_FALSE(one.empty());
   for (int workers : {2, 3, 4, 8}) {
     NamedArrays step = train(model, workers, 1);
     EXPECT_LE(distance(step, one), 1e-6) << workers << " workers, one step";
     // The change of the weights is the gradient times the learning rate; its rounding is that of the weights.
     EXPECT_LE(distance(step, one, &initial), 2e-5) << workers << " workers, gradients";
+  }
+}
+
+TEST_P(Oracle, AnyNumberOfWorkersTrainsTheSameWeights) {
+  std::string model = smooth(readModel(GetParam()));
+  NamedArrays initial = train(model, 1, 0), hundred = train(model, 1, 100);
+  ASSERT_FALSE(hundred.empty());
+  EXPECT_GT(distance(hundred, initial), 1e-3) << "nothing was trained";
+  for (int workers : {2, 3, 4, 8}) {
     EXPECT_LE(distance(train(model, workers, 100), hundred), 1e-5) << workers << " workers, 100 steps";
   }
 }
