@@ -1,0 +1,128 @@
+//===- GradientTest.cpp - every gradient against central differences ------===//
+//
+// A new op is one line of the table. Shapes are not symmetric, and sizes do not divide one another.
+//
+//===----------------------------------------------------------------------===//
+
+#include "test/unit/passes/autodiff/GradientCheck.h"
+
+using namespace dgc::test;
+
+namespace {
+
+const GradientCase kCases[] = {
+    // Elementwise
+    {"abs", "%x: tensor<3x5xf64>", "%y = dgc.abs %x : tensor<3x5xf64>"},
+    {"cbrt", "%x: tensor<3x5xf64>", "%y = dgc.cbrt %x : tensor<3x5xf64>", 0.2, 2},
+    {"ceil", "%x: tensor<3x5xf64>", "%y = dgc.ceil %x : tensor<3x5xf64>"},
+    {"cosine", "%x: tensor<3x5xf64>", "%y = dgc.cosine %x : tensor<3x5xf64>"},
+    {"erf", "%x: tensor<3x5xf64>", "%y = dgc.erf %x : tensor<3x5xf64>"},
+    {"exponential", "%x: tensor<3x5xf64>", "%y = dgc.exponential %x : tensor<3x5xf64>"},
+    {"exponential_minus_one", "%x: tensor<3x5xf64>", "%y = dgc.exponential_minus_one %x : tensor<3x5xf64>"},
+    {"floor", "%x: tensor<3x5xf64>", "%y = dgc.floor %x : tensor<3x5xf64>"},
+    {"log", "%x: tensor<3x5xf64>", "%y = dgc.log %x : tensor<3x5xf64>", 0.2, 3},
+    {"log_plus_one", "%x: tensor<3x5xf64>", "%y = dgc.log_plus_one %x : tensor<3x5xf64>", -0.7, 3},
+    {"logistic", "%x: tensor<3x5xf64>", "%y = dgc.logistic %x : tensor<3x5xf64>"},
+    {"negate", "%x: tensor<3x5xf64>", "%y = dgc.negate %x : tensor<3x5xf64>"},
+    {"round_nearest_afz", "%x: tensor<3x5xf64>", "%y = dgc.round_nearest_afz %x : tensor<3x5xf64>"},
+    {"round_nearest_even", "%x: tensor<3x5xf64>", "%y = dgc.round_nearest_even %x : tensor<3x5xf64>"},
+    {"rsqrt", "%x: tensor<3x5xf64>", "%y = dgc.rsqrt %x : tensor<3x5xf64>", 0.3, 3},
+    {"sign", "%x: tensor<3x5xf64>", "%y = dgc.sign %x : tensor<3x5xf64>"},
+    {"sine", "%x: tensor<3x5xf64>", "%y = dgc.sine %x : tensor<3x5xf64>"},
+    {"sqrt", "%x: tensor<3x5xf64>", "%y = dgc.sqrt %x : tensor<3x5xf64>", 0.3, 3},
+    {"tan", "%x: tensor<3x5xf64>", "%y = dgc.tan %x : tensor<3x5xf64>", -1, 1},
+    {"tanh", "%x: tensor<3x5xf64>", "%y = dgc.tanh %x : tensor<3x5xf64>"},
+    {"add", "%x: tensor<2x7xf64>, %z: tensor<2x7xf64>", "%y = dgc.add %x, %z : tensor<2x7xf64>"},
+    {"atan2", "%x: tensor<2x7xf64>, %z: tensor<2x7xf64>", "%y = dgc.atan2 %x, %z : tensor<2x7xf64>"},
+    {"divide", "%x: tensor<2x7xf64>, %z: tensor<2x7xf64>", "%y = dgc.divide %x, %z : tensor<2x7xf64>", 0.5, 2},
+    {"maximum", "%x: tensor<2x7xf64>, %z: tensor<2x7xf64>", "%y = dgc.maximum %x, %z : tensor<2x7xf64>"},
+    {"minimum", "%x: tensor<2x7xf64>, %z: tensor<2x7xf64>", "%y = dgc.minimum %x, %z : tensor<2x7xf64>"},
+    {"multiply", "%x: tensor<2x7xf64>, %z: tensor<2x7xf64>", "%y = dgc.multiply %x, %z : tensor<2x7xf64>"},
+    {"power", "%x: tensor<2x7xf64>, %z: tensor<2x7xf64>", "%y = dgc.power %x, %z : tensor<2x7xf64>", 0.4, 2},
+    {"remainder", "%x: tensor<2x7xf64>, %z: tensor<2x7xf64>", "%y = dgc.remainder %x, %z : tensor<2x7xf64>", 0.5, 3},
+    {"subtract", "%x: tensor<2x7xf64>, %z: tensor<2x7xf64>", "%y = dgc.subtract %x, %z : tensor<2x7xf64>"},
+    {"clamp", "%a: tensor<9xf64>, %x: tensor<9xf64>, %b: tensor<9xf64>", "%y = dgc.clamp %a, %x, %b : tensor<9xf64>"},
+    {"select", "%p: tensor<9xi1>, %x: tensor<9xf64>, %z: tensor<9xf64>",
+     "%y = dgc.select %p, %x, %z : tensor<9xi1>, tensor<9xf64>, tensor<9xf64>"},
+    {"fan_out", "%x: tensor<5xf64>",
+     "%a = dgc.multiply %x, %x : tensor<5xf64>\n%b = dgc.sine %a : tensor<5xf64>\n"
+     "%y = dgc.multiply %b, %a : tensor<5xf64>"},
+    // Products
+    {"dot_matmul", "%x: tensor<3x4xf64>, %w: tensor<4x5xf64>",
+     "%y = dgc.dot_general %x, %w contract [1] x [0] : tensor<3x4xf64>, tensor<4x5xf64>"},
+    {"dot_transposed_lhs", "%x: tensor<4x3xf64>, %w: tensor<4x5xf64>",
+     "%y = dgc.dot_general %x, %w contract [0] x [0] : tensor<4x3xf64>, tensor<4x5xf64>"},
+    {"dot_transposed_both", "%x: tensor<4x3xf64>, %w: tensor<5x4xf64>",
+     "%y = dgc.dot_general %x, %w contract [0] x [1] : tensor<4x3xf64>, tensor<5x4xf64>"},
+    {"dot_outer", "%x: tensor<3xf64>, %w: tensor<4xf64>", "%y = dgc.dot_general %x, %w : tensor<3xf64>, tensor<4xf64>"},
+    {"dot_square", "%x: tensor<3x3xf64>", "%y = dgc.dot_general %x, %x contract [1] x [0] : tensor<3x3xf64>"},
+    {"dot_batch", "%x: tensor<2x3x4xf64>, %w: tensor<2x4x5xf64>",
+     "%y = dgc.dot_general %x, %w batch [0] x [0] contract [2] x [1] : tensor<2x3x4xf64>, tensor<2x4x5xf64>"},
+    {"dot_heads", "%x: tensor<2x5x3x4xf64>, %w: tensor<2x6x3x4xf64>",
+     "%y = dgc.dot_general %x, %w batch [0, 2] x [0, 2] contract [3] x [3] : "
+     "tensor<2x5x3x4xf64>, tensor<2x6x3x4xf64>"},
+    {"dot_two_contracted", "%x: tensor<2x3x4xf64>, %w: tensor<4x5x2xf64>",
+     "%y = dgc.dot_general %x, %w contract [0, 2] x [2, 0] : tensor<2x3x4xf64>, tensor<4x5x2xf64>"},
+    // Convolution
+    {"conv_plain", "%x: tensor<2x5x4x3xf64>, %w: tensor<3x2x3x2xf64>",
+     "%y = dgc.convolution %x, %w : tensor<2x5x4x3xf64>, tensor<3x2x3x2xf64>"},
+    {"conv_strides_padding", "%x: tensor<2x6x5x2xf64>, %w: tensor<3x2x2x3xf64>",
+     "%y = dgc.convolution %x, %w strides [2, 3] padding [[1, 1], [0, 2]] : tensor<2x6x5x2xf64>, tensor<3x2x2x3xf64>"},
+    {"conv_dilation", "%x: tensor<2x7x5x2xf64>, %w: tensor<3x2x2x3xf64>",
+     "%y = dgc.convolution %x, %w padding [[2, 1], [1, 0]] dilation [2, 3] : tensor<2x7x5x2xf64>, tensor<3x2x2x3xf64>"},
+    {"conv_lhs_dilation", "%x: tensor<1x3x4x2xf64>, %w: tensor<3x2x2x2xf64>",
+     "%y = dgc.convolution %x, %w strides [2, 1] padding [[1, 1], [1, 0]] lhs_dilation [2, 3] : tensor<1x3x4x2xf64>, "
+     "tensor<3x2x2x2xf64>"},
+    {"conv_groups", "%x: tensor<2x4x5x6xf64>, %w: tensor<2x3x2x9xf64>",
+     "%y = dgc.convolution %x, %w strides [1, 2] padding [[1, 0], [1, 1]] groups 3 : tensor<2x4x5x6xf64>, "
+     "tensor<2x3x2x9xf64>"},
+    {"conv_depthwise", "%x: tensor<2x4x3x3xf64>, %w: tensor<2x2x1x6xf64>",
+     "%y = dgc.convolution %x, %w groups 3 : tensor<2x4x3x3xf64>, tensor<2x2x1x6xf64>"},
+    {"conv_pointwise", "%x: tensor<2x3x4x3xf64>, %w: tensor<1x1x3x5xf64>",
+     "%y = dgc.convolution %x, %w : tensor<2x3x4x3xf64>, tensor<1x1x3x5xf64>"},
+    {"conv_1d", "%x: tensor<2x7x3xf64>, %w: tensor<3x3x2xf64>",
+     "%y = dgc.convolution %x, %w strides [2] padding [[1, 1]] : tensor<2x7x3xf64>, tensor<3x3x2xf64>"},
+    {"conv_3d", "%x: tensor<1x3x4x3x2xf64>, %w: tensor<2x2x2x2x2xf64>",
+     "%y = dgc.convolution %x, %w padding [[0, 1], [1, 0], [0, 0]] : tensor<1x3x4x3x2xf64>, tensor<2x2x2x2x2xf64>"},
+    {"conv_wide_padding", "%x: tensor<1x3x3x1xf64>, %w: tensor<2x2x1x2xf64>",
+     "%y = dgc.convolution %x, %w padding [[2, 2], [3, 1]] : tensor<1x3x3x1xf64>, tensor<2x2x1x2xf64>"},
+    {"conv_input_grad", "%dy: tensor<2x3x4x2xf64>, %w: tensor<2x2x3x2xf64>",
+     "%y = dgc.convolution_input_grad %dy, %w input_size [6, 4] strides [2, 1] padding [[1, 0], [0, 1]] : "
+     "tensor<2x3x4x2xf64>, tensor<2x2x3x2xf64>"},
+    {"conv_weight_grad", "%x: tensor<2x6x4x3xf64>, %dy: tensor<2x3x4x2xf64>",
+     "%y = dgc.convolution_weight_grad %x, %dy kernel_size [2, 2] strides [2, 1] padding [[1, 0], [0, 1]] : "
+     "tensor<2x6x4x3xf64>, tensor<2x3x4x2xf64>"},
+    // Windows
+    {"pool_max", "%x: tensor<2x4x6x3xf64>",
+     "%y = dgc.reduce_window max %x window [1, 2, 3, 1] strides [1, 2, 3, 1] : tensor<2x4x6x3xf64>"},
+    {"pool_max_cropped", "%x: tensor<2x5x7x2xf64>",
+     "%y = dgc.reduce_window max %x window [1, 2, 2, 1] strides [1, 2, 2, 1] : tensor<2x5x7x2xf64>"},
+    {"pool_max_overlapping", "%x: tensor<2x5x6x2xf64>",
+     "%y = dgc.reduce_window max %x window [1, 3, 2, 1] strides [1, 2, 1, 1] padding [[0, 0], [1, 2], [1, 0], [0, 0]] "
+     ": tensor<2x5x6x2xf64>"},
+    {"pool_min", "%x: tensor<2x5x4x1xf64>",
+     "%y = dgc.reduce_window min %x window [1, 2, 3, 1] padding [[0, 0], [0, 1], [2, 0], [0, 0]] : "
+     "tensor<2x5x4x1xf64>"},
+    {"pool_sum", "%x: tensor<2x4x6x3xf64>",
+     "%y = dgc.reduce_window sum %x window [1, 2, 3, 1] strides [1, 2, 3, 1] : tensor<2x4x6x3xf64>"},
+    {"pool_sum_overlapping", "%x: tensor<2x5x6x2xf64>",
+     "%y = dgc.reduce_window sum %x window [1, 3, 2, 1] strides [1, 2, 3, 1] padding [[0, 0], [1, 2], [1, 0], [0, 0]] "
+     ": tensor<2x5x6x2xf64>"},
+    {"pool_sum_all_dims", "%x: tensor<3x4xf64>",
+     "%y = dgc.reduce_window sum %x window [2, 2] padding [[1, 0], [0, 1]] : tensor<3x4xf64>"},
+    // Reductions
+    {"reduce_sum", "%x: tensor<2x3x4xf64>", "%y = dgc.reduce sum %x dims [1] : tensor<2x3x4xf64>"},
+    {"reduce_sum_all", "%x: tensor<2x3x4xf64>", "%y = dgc.reduce sum %x dims [0, 1, 2] : tensor<2x3x4xf64>"},
+    {"reduce_product", "%x: tensor<2x3x4xf64>", "%y = dgc.reduce product %x dims [0, 2] : tensor<2x3x4xf64>"},
+    {"reduce_max", "%x: tensor<2x3x4xf64>", "%y = dgc.reduce max %x dims [0, 2] : tensor<2x3x4xf64>"},
+    {"reduce_min", "%x: tensor<2x3x4xf64>", "%y = dgc.reduce min %x dims [1] : tensor<2x3x4xf64>"},
+};
+
+class Gradient : public testing::TestWithParam<GradientCase> {};
+
+TEST_P(Gradient, AgreesWithCentralDifferences) { EXPECT_LT(gradientError(GetParam(), GetParam()), kGradientTolerance); }
+
+INSTANTIATE_TEST_SUITE_P(Table, Gradient, testing::ValuesIn(kCases),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
