@@ -233,6 +233,11 @@ ShardingRule ConvolutionWeightGradOp::getShardingRule() {
   return convolutionRule(*this, getGeometry(), {{Roles::Input, Roles::Output}, Roles::Weights});
 }
 
+LogicalResult ConvolutionInputGradOp::localize(TypeRange globalOperands, TypeRange globalResults) {
+  setInputSize(spatialSizes(cast<RankedTensorType>(getType())));
+  return success();
+}
+
 bool ConvolutionOp::isLinearIn(int index) { return index == 0 || index == 1; }
 bool ConvolutionInputGradOp::isLinearIn(int index) { return index == 0 || index == 1; }
 bool ConvolutionWeightGradOp::isLinearIn(int index) { return index == 0 || index == 1; }

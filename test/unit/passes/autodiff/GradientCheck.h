@@ -16,7 +16,7 @@
 namespace dgc::test {
 
 /// A function to differentiate: `body` computes from `arguments`; the result of its last op is the function's value.
-/// f64 arguments get numbers in [low, high] and are differentiated by, arguments of i1 and integers alternate.
+/// f64 arguments get numbers in [low, high] and are differentiated by, those of i1 and integers are 0, 1, 0, 1, ...
 struct GradientCase {
   const char *name, *arguments, *body;
   double low = -2, high = 2;
@@ -69,6 +69,7 @@ inline std::string buildFunction(const GradientCase &row, const char *name, bool
 struct Signature {
   std::vector<size_t> sizes;
   std::vector<bool> isF64;
+  std::vector<size_t> bytes; // of an element
   size_t numArguments = 0;
 };
 
@@ -84,6 +85,7 @@ inline Signature signatureOf(const std::string &function) {
     auto tensor = cast<RankedTensorType>(t);
     signature.sizes.push_back(tensor.getNumElements());
     signature.isF64.push_back(tensor.getElementType().isF64());
+    signature.bytes.push_back(llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
   }
   return signature;
 }
@@ -99,7 +101,7 @@ inline double gradientError(const GradientCase &function, const GradientCase &de
     return INFINITY;
   Signature signature = signatureOf(backward);
 
-  // 8 bytes an element are enough for every type; integers of any width alternate 0, 1, 0, 1.
+  // 8 bytes an element are enough for every type. Integers are 0, 1, 0, 1, ...
   std::vector<std::vector<double>> buffers;
   std::vector<size_t> wrt;
   for (size_t i = 0, seed = 0; i < signature.sizes.size(); ++i) {
@@ -110,8 +112,8 @@ inline double gradientError(const GradientCase &function, const GradientCase &de
       buffer[e] = isWeights ? 4 * unit - 2 : function.low + (function.high - function.low) * unit;
     }
     if (!signature.isF64[i])
-      for (size_t e = 1; e < buffer.size(); e += 2)
-        reinterpret_cast<uint8_t *>(buffer.data())[e] = 1; // i1 and i8 only
+      for (size_t e = 1; e < buffer.size(); e += 2) // the low byte of a little-endian integer
+        reinterpret_cast<uint8_t *>(buffer.data())[e * signature.bytes[i]] = 1;
     if (signature.isF64[i] && i + 1 < signature.numArguments)
       wrt.push_back(i);
     buffers.push_back(std::move(buffer));

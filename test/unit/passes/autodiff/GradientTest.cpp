@@ -47,6 +47,17 @@ const GradientCase kCases[] = {
     {"fan_out", "%x: tensor<5xf64>",
      "%a = dgc.multiply %x, %x : tensor<5xf64>\n%b = dgc.sine %a : tensor<5xf64>\n"
      "%y = dgc.multiply %b, %a : tensor<5xf64>"},
+    // Shapes
+    {"broadcast_in_dim", "%x: tensor<3x1xf64>",
+     "%y = dgc.broadcast_in_dim %x dims [1, 2] to [2, 3, 4] : tensor<3x1xf64>"},
+    {"concatenate", "%x: tensor<2x3xf64>, %z: tensor<2x4xf64>",
+     "%y = dgc.concatenate %x, %z dim 1 : tensor<2x3xf64>, tensor<2x4xf64>"},
+    {"pad", "%x: tensor<2x3xf64>, %v: tensor<f64>",
+     "%y = dgc.pad %x, %v low [1, 0] high [0, 2] interior [0, 1] : tensor<2x3xf64>, tensor<f64>"},
+    {"reshape", "%x: tensor<4x3xf64>", "%y = dgc.reshape %x to [2, 6] : tensor<4x3xf64>"},
+    {"reverse", "%x: tensor<2x3x4xf64>", "%y = dgc.reverse %x dims [0, 2] : tensor<2x3x4xf64>"},
+    {"slice", "%x: tensor<5x7xf64>", "%y = dgc.slice %x from [1, 0] to [4, 6] strides [1, 2] : tensor<5x7xf64>"},
+    {"transpose", "%x: tensor<2x3x4xf64>", "%y = dgc.transpose %x permutation [2, 0, 1] : tensor<2x3x4xf64>"},
     // Products
     {"dot_matmul", "%x: tensor<3x4xf64>, %w: tensor<4x5xf64>",
      "%y = dgc.dot_general %x, %w contract [1] x [0] : tensor<3x4xf64>, tensor<4x5xf64>"},
@@ -124,5 +135,50 @@ TEST_P(Gradient, AgreesWithCentralDifferences) { EXPECT_LT(gradientError(GetPara
 
 INSTANTIATE_TEST_SUITE_P(Table, Gradient, testing::ValuesIn(kCases),
                          [](const auto &info) { return std::string(info.param.name); });
+
+// What the comparison finds: a gradient of another function, and one that is wrong by a part in a thousand.
+TEST(NegativeControl, AWrongGradientFails) {
+  GradientCase sine{"sine", "%x: tensor<4xf64>", "%y = dgc.sine %x : tensor<4xf64>"};
+  GradientCase tanh{"tanh", "%x: tensor<4xf64>", "%y = dgc.tanh %x : tensor<4xf64>"};
+  GradientCase scaled{"scaled", "%x: tensor<4xf64>",
+                      "%s = dgc.sine %x : tensor<4xf64>\n%c = dgc.constant dense<1.001> : tensor<4xf64>\n"
+                      "%y = dgc.multiply %s, %c : tensor<4xf64>"};
+  EXPECT_GT(gradientError(sine, tanh), 0.1);
+  EXPECT_GT(gradientError(sine, scaled), 1e-4);
+  EXPECT_LT(gradientError(sine, sine), kGradientTolerance);
+}
+
+/// The gradient of the sum of what `body` computes from %x, at the given point.
+std::vector<double> gradientAt(const char *arguments, const char *body, std::vector<double> x, size_t resultSize) {
+  LoadedKernels kernels(buildFunction({"f", arguments, body}, "g", true));
+  std::vector<double> weights(resultSize, 1.0), gradient(x.size());
+  if (kernels.ok())
+    kernels.call({x.data(), weights.data(), gradient.data()});
+  return gradient;
+}
+
+TEST(Reductions, ExtremesShareTheGradient) {
+  EXPECT_EQ(gradientAt("%x: tensor<5xf64>", "%y = dgc.reduce max %x dims [0] : tensor<5xf64>", {1, 3, 2, 3, 3}, 1),
+            (std::vector<double>{0, 1.0 / 3, 0, 1.0 / 3, 1.0 / 3}));
+  EXPECT_EQ(gradientAt("%x: tensor<2x2xf64>", "%y = dgc.reduce min %x dims [1] : tensor<2x2xf64>", {5, 4, 7, 7}, 2),
+            (std::vector<double>{0, 1, 0.5, 0.5}));
+}
+
+TEST(Reductions, ProductsWithZeros) {
+  const char *product = "%y = dgc.reduce product %x dims [1] : tensor<3x3xf64>";
+  EXPECT_EQ(gradientAt("%x: tensor<3x3xf64>", product, {2, 3, 4, 2, 0, 4, 0, 0, 4}, 3),
+            (std::vector<double>{12, 8, 6, 0, 8, 0, 0, 0, 0}));
+}
+
+TEST(Windows, TheFirstMaximumTakesTheGradient) {
+  EXPECT_EQ(gradientAt("%x: tensor<1x2x4x1xf64>",
+                       "%y = dgc.reduce_window max %x window [1, 2, 2, 1] strides [1, 2, 2, 1] : tensor<1x2x4x1xf64>",
+                       {1, 7, 5, 5, 7, 7, 5, 5}, 2),
+            (std::vector<double>{0, 1, 1, 0, 0, 0, 0, 0}));
+  // Overlapping and padded: the windows of 3 over [., 2, 2, 1, 2, .] see 2 2 | 2 2 1 | 2 1 2 | 1 2.
+  EXPECT_EQ(gradientAt("%x: tensor<4xf64>", "%y = dgc.reduce_window max %x window [3] padding [[1, 1]] : tensor<4xf64>",
+                       {2, 2, 1, 2}, 4),
+            (std::vector<double>{2, 1, 0, 1}));
+}
 
 } // namespace

@@ -1,0 +1,124 @@
+//===- RulesTest.cpp - sharding rules and costs of the ops -----------------===//
+//
+// A rule is written like an einsum: the factors of every dimension of the operands, "->", those of the results. Letters
+// are factors, in the order of the rule; several in one dimension are in parentheses, major first; "1" is none. What is
+// not passed through is listed behind it: a reduction by its kind, "whole" for what must not be cut, "moves" for what
+// can be cut at the price of moving elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/dgc/DGC.h"
+#include "test/unit/compiler/codegen/cpu/LoadedKernels.h"
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+namespace {
+
+std::string describe(const TensorFactors &tensor) {
+  std::string text = "[";
+  for (const auto &factors : tensor.dims) {
+    std::string dim;
+    for (unsigned factor : factors)
+      dim += char('a' + factor);
+    text += text.size() > 1 ? " " : "";
+    text += dim.empty() ? "1" : dim.size() == 1 ? dim : "(" + dim + ")";
+  }
+  return text + "]";
+}
+
+std::string describe(const ShardingRule &rule) {
+  std::string text;
+  for (const TensorFactors &tensor : rule.operands)
+    text += describe(tensor) + " ";
+  text += "->";
+  for (const TensorFactors &tensor : rule.results)
+    text += " " + describe(tensor);
+  for (auto [i, factor] : llvm::enumerate(rule.factors)) {
+    std::string name(1, char('a' + i));
+    if (factor.kind == FactorKind::Reduction)
+      text += ", " + name + " " + stringifyEnum(factor.reduction).str();
+    if (factor.kind == FactorKind::NeedReplication)
+      text += ", " + name + " whole";
+    if (factor.kind == FactorKind::Permutation)
+      text += ", " + name + " moves";
+  }
+  return text;
+}
+
+/// Every dimension's factors must multiply to its size.
+void expectSizes(const ShardingRule &rule, ArrayRef<TensorFactors> tensors, TypeRange types) {
+  for (auto [tensor, type] : llvm::zip_equal(tensors, types))
+    for (auto [factors, size] : llvm::zip_equal(tensor.dims, cast<RankedTensorType>(type).getShape())) {
+      int64_t product = 1;
+      for (unsigned factor : factors)
+        product *= rule.factors[factor].size;
+      EXPECT_EQ(product, size) << describe(rule);
+    }
+}
+
+struct RuleCase {
+  const char *name, *arguments, *op, *rule;
+  uint64_t flops;
+};
+
+void PrintTo(const RuleCase &c, std::ostream *os) { *os << c.name; }
+
+const RuleCase kCases[] = {
+    {"reduce", "%x: tensor<4x5x6xf32>", "dgc.reduce max %x dims [0, 2] : tensor<4x5x6xf32>",
+     "[a b c] -> [b], a max, c max", 120},
+    {"matmul", "%x: tensor<4x5xf32>, %w: tensor<5x6xf32>",
+     "dgc.dot_general %x, %w contract [1] x [0] : tensor<4x5xf32>, tensor<5x6xf32>", "[a c] [c b] -> [a b], c sum",
+     240},
+    {"batch_matmul", "%x: tensor<2x4x5xf32>, %w: tensor<6x2x5xf32>",
+     "dgc.dot_general %x, %w batch [0] x [1] contract [2] x [2] : tensor<2x4x5xf32>, tensor<6x2x5xf32>",
+     "[a b d] [c a d] -> [a b c], d sum", 480},
+    {"convolution", "%x: tensor<8x28x28x3xf32>, %w: tensor<3x5x3x16xf32>",
+     "dgc.convolution %x, %w padding [[1, 1], [0, 0]] : tensor<8x28x28x3xf32>, tensor<3x5x3x16xf32>",
+     "[a e g b] [d f b c] -> [a e h c], b sum, d whole, e moves, f whole, g whole, h whole",
+     2ull * 8 * 28 * 24 * 16 * 3 * 5 * 3},
+    {"convolution_strided", "%x: tensor<8x28x28x3xf32>, %w: tensor<3x1x3x16xf32>",
+     "dgc.convolution %x, %w strides [2, 1] padding [[1, 0], [0, 0]] : tensor<8x28x28x3xf32>, tensor<3x1x3x16xf32>",
+     "[a (ef) h b] [d g b c] -> [a e h c], b sum, d whole, e moves, f whole, g whole", 2ull * 8 * 14 * 28 * 16 * 3 * 3},
+    {"convolution_groups", "%x: tensor<8x9x6xf32>, %w: tensor<1x2x9xf32>",
+     "dgc.convolution %x, %w groups 3 : tensor<8x9x6xf32>, tensor<1x2x9xf32>",
+     "[a g b] [f c d] -> [a g e], b whole, c whole, d whole, e whole, f whole", 2ull * 8 * 9 * 9 * 2},
+    {"convolution_input_grad", "%x: tensor<8x28x16xf32>, %w: tensor<3x3x16xf32>",
+     "dgc.convolution_input_grad %x, %w input_size [28] padding [[1, 1]] : tensor<8x28x16xf32>, tensor<3x3x16xf32>",
+     "[a e c] [d b c] -> [a e b], c sum, d whole, e moves", 2ull * 8 * 28 * 16 * 3 * 3},
+    {"convolution_weight_grad", "%x: tensor<8x28x3xf32>, %dy: tensor<8x28x16xf32>",
+     "dgc.convolution_weight_grad %x, %dy kernel_size [3] padding [[1, 1]] : tensor<8x28x3xf32>, tensor<8x28x16xf32>",
+     "[a e b] [a f c] -> [d b c], a sum, d whole, e whole, f whole", 2ull * 8 * 28 * 16 * 3 * 3},
+    {"convolution_weight_grad_pointwise", "%x: tensor<8x28x3xf32>, %dy: tensor<8x28x16xf32>",
+     "dgc.convolution_weight_grad %x, %dy kernel_size [1] : tensor<8x28x3xf32>, tensor<8x28x16xf32>",
+     "[a e b] [a e c] -> [d b c], a sum, d whole, e sum", 2ull * 8 * 28 * 16 * 3},
+    {"max_pool", "%x: tensor<8x26x27x4xf32>",
+     "dgc.reduce_window max %x window [1, 2, 2, 1] strides [1, 2, 2, 1] : tensor<8x26x27x4xf32>",
+     "[a (bc) d f] -> [a b e f], c whole, d whole, e whole", 8ull * 13 * 13 * 4 * 4},
+    {"max_pool_grad", "%x: tensor<8x26x4xf32>, %dy: tensor<8x13x4xf32>",
+     "dgc.max_pool_grad %x, %dy window [1, 2, 1] strides [1, 2, 1] : tensor<8x26x4xf32>, tensor<8x13x4xf32>",
+     "[a (bc) d] [a b d] -> [a (bc) d], c whole", 8ull * 13 * 4 * 2},
+    {"rng_bit_generator", "%s: tensor<i64>", "dgc.rng_bit_generator %s, %s id 1 : tensor<4x5xui32>", "[] [] -> [a b]",
+     20 * 80},
+};
+
+class Rules : public testing::TestWithParam<RuleCase> {};
+
+TEST_P(Rules, AreAsWritten) {
+  MLIRContext context;
+  ::dgc::loadKernelDialects(context);
+  std::string text = std::string("func.func @f(") + GetParam().arguments + ") {\n%y = " + GetParam().op + "\nreturn\n}";
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  ASSERT_TRUE(module) << text;
+  Operation *op = &cast<func::FuncOp>(module->getBody()->front()).getBody().front().front();
+  ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
+  EXPECT_EQ(describe(rule), GetParam().rule);
+  expectSizes(rule, rule.operands, op->getOperandTypes());
+  expectSizes(rule, rule.results, op->getResultTypes());
+  EXPECT_EQ(cast<CostOpInterface>(op).getCost().flops, GetParam().flops);
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, Rules, testing::ValuesIn(kCases),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+} // namespace
