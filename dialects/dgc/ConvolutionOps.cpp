@@ -218,7 +218,13 @@ static ShardingRule convolutionRule(Operation *op, const ConvolutionGeometry &ge
   }
   for (auto [i, dim] : llvm::enumerate(geometry.spatial)) {
     add(roles.at(-1, i, -1), dim.window, FactorKind::NeedReplication);
-    addSlidingFactors(rule, dim, roles.at(i + 1, -1, -1), roles.at(-1, -1, i + 1), roles.result == Roles::Weights);
+    DimOccurrence input = roles.at(i + 1, -1, -1), output = roles.at(-1, -1, i + 1);
+    if (roles.result == Roles::Input) { // the sizes of its result are an attribute
+      rule.factor(input.operands, input.results, dim.input, FactorKind::NeedReplication);
+      rule.factor(output.operands, output.results, dim.output, FactorKind::NeedReplication);
+    } else {
+      addSlidingFactors(rule, dim, input, output, roles.result == Roles::Weights);
+    }
   }
   return rule.build();
 }
@@ -231,11 +237,6 @@ ShardingRule ConvolutionInputGradOp::getShardingRule() {
 }
 ShardingRule ConvolutionWeightGradOp::getShardingRule() {
   return convolutionRule(*this, getGeometry(), {{Roles::Input, Roles::Output}, Roles::Weights});
-}
-
-LogicalResult ConvolutionInputGradOp::localize(TypeRange globalOperands, TypeRange globalResults) {
-  setInputSize(spatialSizes(cast<RankedTensorType>(getType())));
-  return success();
 }
 
 bool ConvolutionOp::isLinearIn(int index) { return index == 0 || index == 1; }

@@ -7,8 +7,8 @@ include "dialects/dgc/Structured.td"
 
 // The dimension lists have one entry per spatial dimension (`padding` two: low, high); empty: strides and
 // dilations of 1, no padding.
-class DGC_ConvolutionLikeOp<string mnemonic, list<Trait> traits = []>
-    : DGC_StructuredOp<mnemonic, !listconcat([DeclareOpInterfaceMethods<DifferentiableOpInterface>], traits)> {
+class DGC_ConvolutionLikeOp<string mnemonic>
+    : DGC_StructuredOp<mnemonic, [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let results = (outs DGC_NumberTensor:$result);
   string window = [{
     (`strides` $strides^)? (`padding` custom<Padding>($padding)^)? (`dilation` $dilation^)?
@@ -40,8 +40,7 @@ def DGC_ConvolutionOp : DGC_ConvolutionLikeOp<"convolution"> {
   let assemblyFormat = "$input `,` $weights " # window # " custom<OperandTypes>(type($input), type($weights))";
 }
 
-def DGC_ConvolutionInputGradOp : DGC_ConvolutionLikeOp<"convolution_input_grad", [
-    DeclareOpInterfaceMethods<LocalizableOpInterface>]> {
+def DGC_ConvolutionInputGradOp : DGC_ConvolutionLikeOp<"convolution_input_grad"> {
   let summary = "gradient of a convolution with respect to its input";
   let description = [{
     Given the gradient of the result of a `dgc.convolution` with these attributes and the weights, computes the

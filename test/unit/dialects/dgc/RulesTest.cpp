@@ -85,7 +85,7 @@ const RuleCase kCases[] = {
      "[a g b] [f c d] -> [a g e], b whole, c whole, d whole, e whole, f whole", 2ull * 8 * 9 * 9 * 2},
     {"convolution_input_grad", "%x: tensor<8x28x16xf32>, %w: tensor<3x3x16xf32>",
      "dgc.convolution_input_grad %x, %w input_size [28] padding [[1, 1]] : tensor<8x28x16xf32>, tensor<3x3x16xf32>",
-     "[a e c] [d b c] -> [a e b], c sum, d whole, e moves", 2ull * 8 * 28 * 16 * 3 * 3},
+     "[a f c] [d b c] -> [a e b], c sum, d whole, e whole, f whole", 2ull * 8 * 28 * 16 * 3 * 3},
     {"convolution_weight_grad", "%x: tensor<8x28x3xf32>, %dy: tensor<8x28x16xf32>",
      "dgc.convolution_weight_grad %x, %dy kernel_size [3] padding [[1, 1]] : tensor<8x28x3xf32>, tensor<8x28x16xf32>",
      "[a e b] [a f c] -> [d b c], a sum, d whole, e whole, f whole", 2ull * 8 * 28 * 16 * 3 * 3},
