@@ -33,7 +33,7 @@ func.func @f(%x: tensor<4xi1>) {
 // -----
 
 func.func @f(%x: memref<4xf32>) {
-  // expected-error @+1 {{'dgc.reduce' op the operand must be a tensor of static shape, but is 'memref<4xf32>'}}
+  // expected-error @+1 {{'dgc.reduce' op needs tensors of static shape, but operand #0 is 'memref<4xf32>'}}
   %0 = dgc.reduce sum %x dims [0] : memref<4xf32>
   return
 }

@@ -14,7 +14,7 @@ func.func @layer(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>, %b: tensor<5xf32>) ->
   %loss = dgc.reduce sum %t dims [0, 1] : tensor<4x5xf32>
   // CHECK: %[[ONE:.*]] = dgc.constant dense<1.000000e+00> : tensor<f32>
   // CHECK: %[[DT:.*]] = dgc.broadcast_in_dim %[[ONE]] dims [] to [4, 5]
-  // CHECK: %[[DY:.*]] = dgc.multiply
+  // CHECK: %[[DY:.*]] = dgc.multiply %[[DT]],
   // CHECK-NOT: dgc.transpose
   // CHECK: %[[DB:.*]] = dgc.reduce sum %[[DY]] dims [0]
   // CHECK-NOT: dgc.transpose
@@ -106,4 +106,19 @@ func.func @second_order(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x4xf32>) -> ten
   // CHECK-NOT: dgc.gradient
   %dw = dgc.gradient %norm wrt %w : tensor<f32>, tensor<3x3x3x4xf32>
   return %dw : tensor<3x3x3x4xf32>
+}
+
+// -----
+
+// Of the composites on the way, dense is replaced by its decomposition; softmax, which is not on it, stays.
+// CHECK-LABEL: func @composites
+func.func @composites(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>) -> (tensor<8x5xf32>, tensor<4x8xf32>) {
+  // CHECK: dgc.softmax
+  %p = dgc.softmax %x : tensor<4x8xf32>
+  // CHECK-NOT: dgc.dense
+  %y = dgc.dense %x, %w : tensor<4x8xf32>, tensor<8x5xf32>
+  %loss = dgc.reduce sum %y dims [0, 1] : tensor<4x5xf32>
+  // CHECK: dgc.dot_general %{{.*}}, %{{.*}} contract [0] x [0]
+  %g = dgc.gradient %loss wrt %w : tensor<f32>, tensor<8x5xf32>
+  return %g, %p : tensor<8x5xf32>, tensor<4x8xf32>
 }

@@ -127,6 +127,48 @@ const GradientCase kCases[] = {
     {"reduce_product", "%x: tensor<2x3x4xf64>", "%y = dgc.reduce product %x dims [0, 2] : tensor<2x3x4xf64>"},
     {"reduce_max", "%x: tensor<2x3x4xf64>", "%y = dgc.reduce max %x dims [0, 2] : tensor<2x3x4xf64>"},
     {"reduce_min", "%x: tensor<2x3x4xf64>", "%y = dgc.reduce min %x dims [1] : tensor<2x3x4xf64>"},
+    // Composites
+    {"relu", "%x: tensor<3x4xf64>", "%y = dgc.relu %x : tensor<3x4xf64>"},
+    {"sigmoid", "%x: tensor<3x4xf64>", "%y = dgc.sigmoid %x : tensor<3x4xf64>"},
+    {"gelu", "%x: tensor<3x4xf64>", "%y = dgc.gelu %x : tensor<3x4xf64>"},
+    {"gelu_tanh", "%x: tensor<3x4xf64>", "%y = dgc.gelu %x tanh : tensor<3x4xf64>"},
+    {"softmax", "%x: tensor<3x4xf64>", "%y = dgc.softmax %x : tensor<3x4xf64>"},
+    {"softmax_dim", "%x: tensor<3x4xf64>", "%y = dgc.softmax %x dim 0 : tensor<3x4xf64>"},
+    {"log_softmax", "%x: tensor<3x4xf64>", "%y = dgc.log_softmax %x : tensor<3x4xf64>"},
+    {"scale", "%x: tensor<3x4xf64>", "%y = dgc.scale %x by 0.5 plus -1.0 : tensor<3x4xf64>"},
+    {"matmul", "%a: tensor<2x3x4xf64>, %b: tensor<2x4x5xf64>",
+     "%y = dgc.matmul %a, %b : tensor<2x3x4xf64>, tensor<2x4x5xf64>"},
+    {"dense", "%x: tensor<3x4xf64>, %w: tensor<4x5xf64>, %b: tensor<5xf64>",
+     "%y = dgc.dense %x, %w, %b : tensor<3x4xf64>, tensor<4x5xf64>, tensor<5xf64>"},
+    {"bias_add", "%x: tensor<2x3x4xf64>, %b: tensor<4xf64>",
+     "%y = dgc.bias_add %x, %b : tensor<2x3x4xf64>, tensor<4xf64>"},
+    {"flatten", "%x: tensor<2x3x4xf64>", "%y = dgc.flatten %x : tensor<2x3x4xf64>"},
+    {"conv2d", "%x: tensor<2x5x4x2xf64>, %w: tensor<3x2x2x3xf64>, %b: tensor<3xf64>",
+     "%y = dgc.conv2d %x, %w, %b strides [2, 1] padding same : "
+     "tensor<2x5x4x2xf64>, tensor<3x2x2x3xf64>, tensor<3xf64>"},
+    {"max_pool", "%x: tensor<2x5x4x2xf64>", "%y = dgc.max_pool %x window [2, 2] : tensor<2x5x4x2xf64>"},
+    {"avg_pool", "%x: tensor<2x5x4x2xf64>",
+     "%y = dgc.avg_pool %x window [3, 2] strides [2, 1] padding same : tensor<2x5x4x2xf64>"},
+    {"cross_entropy", "%x: tensor<5x2xf64>, %l: tensor<5xi32>",
+     "%y = dgc.cross_entropy %x, %l : tensor<5x2xf64>, tensor<5xi32>"},
+    {"cross_entropy_distribution", "%x: tensor<2x3xf64>",
+     "%l = dgc.constant dense<[[0.2, 0.7, 0.1], [0.0, 0.4, 0.6]]> : tensor<2x3xf64>\n"
+     "%y = dgc.cross_entropy %x, %l : tensor<2x3xf64>"},
+    {"mean_squared_error", "%x: tensor<3x4xf64>, %t: tensor<3x4xf64>",
+     "%y = dgc.mean_squared_error %x, %t : tensor<3x4xf64>"},
+    {"layer_norm", "%x: tensor<3x4xf64>, %s: tensor<4xf64>, %o: tensor<4xf64>",
+     "%y = dgc.layer_norm %x, %s, %o epsilon 0.01 : tensor<3x4xf64>, tensor<4xf64>, tensor<4xf64>"},
+    {"batch_norm_training",
+     "%x: tensor<3x2x4xf64>, %s: tensor<4xf64>, %o: tensor<4xf64>, %m: tensor<4xf64>, %v: tensor<4xf64>",
+     "%y, %mean, %variance = dgc.batch_norm %x, %s, %o, %m, %v training : "
+     "tensor<3x2x4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>",
+     0.3, 2},
+    {"batch_norm", "%x: tensor<3x2x4xf64>, %s: tensor<4xf64>, %o: tensor<4xf64>, %m: tensor<4xf64>, %v: tensor<4xf64>",
+     "%y, %mean, %variance = dgc.batch_norm %x, %s, %o, %m, %v : "
+     "tensor<3x2x4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf64>",
+     0.3, 2},
+    {"dropout", "%x: tensor<3x4xf64>, %s: tensor<i64>, %t: tensor<i64>",
+     "%y = dgc.dropout %x rate 0.25 keyed %s, %t rng 7 : tensor<3x4xf64>"},
 };
 
 class Gradient : public testing::TestWithParam<GradientCase> {};
