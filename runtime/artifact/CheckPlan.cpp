@@ -271,7 +271,8 @@ absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
   for (uint32_t i = 0; i < lengthOf(program.inputs()); ++i) {
     const a::Input &input = *program.inputs()->Get(i);
     absl::Status s = checkInput(plan, program, input);
-    if (s.ok() && !names.insert(text(input.name())).second)
+    // The names of other roles are not names of data; that of an index is its axes.
+    if (s.ok() && input.role() == a::InputRole::Data && !names.insert(text(input.name())).second)
       s = bad("a second input of this name");
     if (!s.ok())
       return annotate(s, str("input '", text(input.name()), "'"));

@@ -123,6 +123,8 @@ void Coordinator::settle(double seconds) {
   changed.wait_for(lock, limit, [&] {
     return core.state() == CoordinatorCore::State::Done || core.state() == CoordinatorCore::State::Failed;
   });
+  // A worker that comes late must find somebody to tell it.
+  changed.wait_for(lock, std::chrono::seconds(2), [&] { return core.awaited() == 0; });
   // Everyone closes after the last message; to cut a connection before could
   // lose it.
   changed.wait_for(lock, limit, [&] { return core.connections() == 0; });

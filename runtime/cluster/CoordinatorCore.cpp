@@ -66,7 +66,14 @@ std::string CoordinatorCore::describe(const JoinMessage &m) const {
   return absl::StrCat("rank ", m.rank, " (process ", m.pid, " on ", m.hostName, ")");
 }
 
+size_t CoordinatorCore::awaited() const {
+  bool early = current == State::Failed && !ran && clock.now() - start < options.joinTimeout;
+  auto all = static_cast<size_t>(options.worldSize);
+  return early && everOpened < all ? all - everOpened : 0;
+}
+
 void CoordinatorCore::opened(ConnectionId id) {
+  ++everOpened;
   connected.insert(id);
   strangers[id] = clock.now();
 }
@@ -176,6 +183,7 @@ void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
   if (!missing().empty())
     return;
   current = State::Running;
+  ran = true;
   RosterMessage roster;
   for (const Member &each : members)
     roster.members.push_back({each.join.hostId, each.join.hostName, each.join.pid, each.join.segment});

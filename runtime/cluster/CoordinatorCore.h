@@ -65,6 +65,9 @@ public:
   const JobError &error() const { return firstError; }
   std::vector<uint32_t> missing() const;
   size_t connections() const { return connected.size(); }
+  /// How many workers are still to be told that the job failed before it ran: those that have not connected, while
+  /// they may still come.
+  size_t awaited() const;
 
 private:
   struct Member {
@@ -98,7 +101,9 @@ private:
   std::vector<Member> members;
   std::map<ConnectionId, TimeNs> strangers; ///< connected, not joined; since
   std::set<ConnectionId> connected;
-  uint32_t round = 0; ///< of gather
+  uint32_t round = 0;  ///< of gather
+  size_t everOpened = 0;
+  bool ran = false;
   std::vector<Outgoing> outgoing;
 };
 

@@ -102,6 +102,8 @@ private:
         return absl::NotFoundError(str("program '", program, "' has no input '", name, "'"));
     }
     for (const InputView &view : runner.inputs()) {
+      if (view.role == artifact::InputRole::AxisIndex) // its name is that of an axis
+        continue;
       auto it = arrays.find(view.name);
       if (it != arrays.end())
         DGC_RETURN_IF_ERROR(fill(view, it->second));

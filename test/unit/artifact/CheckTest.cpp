@@ -103,6 +103,17 @@ const Violation violations[] = {
      "one worker's part"},
     {"BatchDim", [](P p) { p.programs[0]->inputs[0]->batch_dim = 2; },
      "batch dimension 2"},
+    {"AxisIndex",
+     [](P p) {
+       fb::InputT &input = *p.programs[0]->inputs[1];
+       input.role = fb::InputRole::AxisIndex;
+       input.name = "data,model";
+       buffer(p, 5).dtype = fb::DType::I64;
+     },
+     "names no axes of the mesh"},
+    {"InputTwice",
+     [](P p) { p.programs[0]->inputs.push_back(std::make_unique<fb::InputT>(*p.programs[0]->inputs[0])); },
+     "second input"},
     {"CountType", [](P p) { buffer(p, 5).dtype = fb::DType::F32; }, "i32"},
     {"OutputBuffer", [](P p) { p.programs[0]->outputs[0]->buffer = 99; },
      "output 'loss'"},

@@ -54,6 +54,15 @@ TEST(Mesh, PositionsAndGroups) {
   EXPECT_EQ(group({1, 0}, 4), (std::vector<uint32_t>{0, 3, 1, 4, 2, 5}));
 }
 
+TEST(Mesh, PositionsAlongAxes) {
+  auto a = meshPlan({{}, {}}, {12, 6});
+  EXPECT_EQ(positionAlong(a->plan(), "data", 5), 1);
+  EXPECT_EQ(positionAlong(a->plan(), "model", 5), 2);
+  EXPECT_EQ(positionAlong(a->plan(), "data,model", 4), 4);
+  EXPECT_EQ(positionAlong(a->plan(), "model,data", 4), 3);
+  EXPECT_EQ(positionAlong(a->plan(), "pipe", 4), -1);
+}
+
 TEST(Mesh, Slices) {
   auto a = meshPlan({{1}, {0}}, {4, 3});
   EXPECT_EQ(sliceOf(*a, 5), (Slice{{8, 3}, {4, 3}}));

@@ -7,6 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include "dialects/dgc/DGC.h"
 #include "test/unit/compiler/codegen/cpu/LoadedKernels.h"
 

@@ -8,6 +8,8 @@
 #ifndef DGC_TEST_UNIT_PASSES_AUTODIFF_GRADIENTCHECK_H
 #define DGC_TEST_UNIT_PASSES_AUTODIFF_GRADIENTCHECK_H
 
+#include "mlir/IR/BuiltinOps.h"
+
 #include "dialects/dgc/DGC.h"
 #include "passes/autodiff/Passes.h"
 #include "test/unit/compiler/codegen/cpu/LoadedKernels.h"

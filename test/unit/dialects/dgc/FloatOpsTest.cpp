@@ -1,0 +1,165 @@
+// Every elementwise op on floats, executed, against the C library in f64. A new op is one line of a table.
+
+#include "RunOps.h"
+#include <cmath>
+#include <limits>
+
+using namespace dgc::test;
+
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+/// `error` bounds the relative error, in units of the precision of the type; where a result is below 1, the absolute
+/// one: some functions lose digits where they pass through zero.
+struct Unary {
+  const char *name;
+  double (*reference)(double);
+  double error = 8;
+};
+
+double sign(double x) { return x == 0 || std::isnan(x) ? x : std::copysign(1.0, x); }
+
+const Unary kUnary[] = {
+    {"abs", std::fabs, 0},
+    {"cbrt", std::cbrt},
+    {"ceil", std::ceil, 0},
+    {"cosine", std::cos},
+    {"erf", std::erf},
+    {"exponential", std::exp},
+    {"exponential_minus_one", std::expm1},
+    {"floor", std::floor, 0},
+    {"log", std::log},
+    {"log_plus_one", std::log1p},
+    {"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"negate", [](double x) { return -x; }, 0},
+    {"round_nearest_afz", std::round, 0},
+    {"round_nearest_even", std::nearbyint, 0},
+    {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+    {"sign", sign, 0},
+    {"sine", std::sin},
+    {"sqrt", std::sqrt, 1},
+    {"tan", std::tan},
+    {"tanh", std::tanh},
+};
+
+struct Binary {
+  const char *name;
+  double (*reference)(double, double);
+  double error = 8;
+};
+
+double maximum(double x, double y) { return std::isnan(x) || std::isnan(y) ? nan : std::max(x, y); }
+double minimum(double x, double y) { return std::isnan(x) || std::isnan(y) ? nan : std::min(x, y); }
+
+const Binary kBinary[] = {
+    {"add", [](double x, double y) { return x + y; }, 1},
+    {"atan2", std::atan2},
+    {"divide", [](double x, double y) { return x / y; }, 1},
+    {"maximum", maximum, 0},
+    {"minimum", minimum, 0},
+    {"multiply", [](double x, double y) { return x * y; }, 1},
+    {"power", std::pow, 16},
+    {"remainder", std::fmod, 1},
+    {"subtract", [](double x, double y) { return x - y; }, 1},
+};
+
+const double kValues[] = {-0.0, 0.0,  0.3,  -0.7, 0.5,  -0.5, 1.0,   -1.0,  1.5,  -1.5, 2.5,   -2.5,
+                          3.0,  -3.0, 0.01, 7.25, -6.6, 20.0, -20.0, 1e-3, -1e-3, inf,  -inf, nan};
+
+template <typename T> void expectClose(T actual, double reference, double error, const std::string &what) {
+  T expected = T(reference);
+  if (std::isnan(expected)) {
+    EXPECT_TRUE(std::isnan(actual)) << what << " is " << actual << ", not NaN";
+    return;
+  }
+  if (std::isinf(expected) || error == 0) {
+    EXPECT_EQ(actual, expected) << what;
+    if (expected == 0) {
+      EXPECT_EQ(std::signbit(actual), std::signbit(expected)) << what << " has the wrong sign of zero";
+    }
+    return;
+  }
+  double bound = error * std::numeric_limits<T>::epsilon() * std::max(1.0, std::fabs(reference));
+  EXPECT_NEAR(actual, reference, bound) << what;
+}
+
+template <typename T> class FloatOps : public testing::Test {};
+using Floats = testing::Types<float, double>;
+TYPED_TEST_SUITE(FloatOps, Floats);
+
+TYPED_TEST(FloatOps, OfOneOperand) {
+  using T = TypeParam;
+  std::vector<T> x(std::begin(kValues), std::end(kValues));
+  std::vector<std::string> names;
+  for (const Unary &op : kUnary)
+    names.push_back(op.name);
+  auto results = runOps<T, T>(names, {x});
+  for (size_t i = 0; i < names.size(); ++i) {
+    ASSERT_EQ(results[i].size(), x.size());
+    for (size_t j = 0; j < x.size(); ++j)
+      expectClose<T>(results[i][j], kUnary[i].reference(x[j]), kUnary[i].error,
+                     names[i] + " of " + std::to_string(x[j]));
+  }
+}
+
+/// All pairs of the values.
+template <typename T> std::vector<std::vector<T>> pairs() {
+  std::vector<std::vector<T>> operands(2);
+  for (double x : kValues)
+    for (double y : kValues) {
+      operands[0].push_back(T(x));
+      operands[1].push_back(T(y));
+    }
+  return operands;
+}
+
+TYPED_TEST(FloatOps, OfTwoOperands) {
+  using T = TypeParam;
+  auto operands = pairs<T>();
+  std::vector<std::string> names;
+  for (const Binary &op : kBinary)
+    names.push_back(op.name);
+  auto results = runOps<T, T>(names, operands);
+  for (size_t i = 0; i < names.size(); ++i) {
+    ASSERT_EQ(results[i].size(), operands[0].size());
+    for (size_t j = 0; j < operands[0].size(); ++j) {
+      T x = operands[0][j], y = operands[1][j];
+      expectClose<T>(results[i][j], kBinary[i].reference(x, y), kBinary[i].error,
+                     names[i] + " of " + std::to_string(x) + " and " + std::to_string(y));
+    }
+  }
+}
+
+TYPED_TEST(FloatOps, Relations) {
+  using T = TypeParam;
+  auto operands = pairs<T>();
+  auto results = runOps<bool, T>(
+      {"compare eq", "compare ne", "compare lt", "compare le", "compare gt", "compare ge"}, operands);
+  for (size_t j = 0; j < operands[0].size(); ++j) {
+    T x = operands[0][j], y = operands[1][j];
+    bool expected[] = {x == y, x != y, x < y, x <= y, x > y, x >= y};
+    for (size_t i = 0; i < 6; ++i)
+      EXPECT_EQ(results[i].at(j), expected[i]) << x << " and " << y << ", relation " << i;
+  }
+}
+
+TYPED_TEST(FloatOps, IsFinite) {
+  using T = TypeParam;
+  std::vector<T> x(std::begin(kValues), std::end(kValues));
+  auto results = runOps<bool, T>({"is_finite"}, {x});
+  for (size_t j = 0; j < x.size(); ++j)
+    EXPECT_EQ(results[0].at(j), std::isfinite(x[j])) << x[j];
+}
+
+TYPED_TEST(FloatOps, Clamp) {
+  using T = TypeParam;
+  auto results =
+      runOps<T, T>({"clamp"}, {{T(-1), T(-1), T(-1), T(2), T(0)}, {T(-3), T(0.5), T(3), T(1), T(nan)}, {1, 1, 1, 1, 1}});
+  std::vector<double> expected = {-1, 0.5, 1, 1, nan}; // max wins where it is below min
+  for (size_t j = 0; j < expected.size(); ++j)
+    expectClose<T>(results[0].at(j), expected[j], 0, "clamp " + std::to_string(j));
+}
+
+} // namespace
