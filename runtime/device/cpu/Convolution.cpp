@@ -181,7 +181,9 @@ private:
 
   void forward(const dnnl::memory::desc &s, const dnnl::memory::desc &w, const dnnl::memory::desc &d) {
     PostOps postOps = makePostOps(context, op.post_ops(), dst, 1, context.buffers[op.dst()].shape.back());
-    dnnl::primitive_attr withPostOps = attr;
+    // Not a copy of attr: copies share their state, and the reorders would get the post-ops too.
+    dnnl::primitive_attr withPostOps;
+    withPostOps.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     withPostOps.set_post_ops(postOps.ops);
     auto pd = forwardDesc(s, w, d, bias, withPostOps);
     BoundPrimitive bound(context, dnnl::convolution_forward(pd), dnnl::memory::desc());
