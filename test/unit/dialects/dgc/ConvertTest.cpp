@@ -32,9 +32,29 @@ template <typename T> std::vector<T> values() {
   if constexpr (std::is_same_v<T, bool>)
     return {false, true};
   else if constexpr (std::is_floating_point_v<T>)
-    return {T(0), T(-0.0), T(0.5), T(-0.5), T(1.9), T(-1.9), T(127.5), T(-128.5), T(-129), T(255.9), T(256), T(65535.5),
-            T(2147483648.0), T(-2147483648.0), T(4294967296.0), T(9.3e18), T(-9.3e18), T(1.9e19), T(1e30), T(-1e30),
-            Limits::infinity(), -Limits::infinity(), Limits::quiet_NaN()};
+    return {T(0),
+            T(-0.0),
+            T(0.5),
+            T(-0.5),
+            T(1.9),
+            T(-1.9),
+            T(127.5),
+            T(-128.5),
+            T(-129),
+            T(255.9),
+            T(256),
+            T(65535.5),
+            T(2147483648.0),
+            T(-2147483648.0),
+            T(4294967296.0),
+            T(9.3e18),
+            T(-9.3e18),
+            T(1.9e19),
+            T(1e30),
+            T(-1e30),
+            Limits::infinity(),
+            -Limits::infinity(),
+            Limits::quiet_NaN()};
   else
     return {0, 1, 2, 100, T(-1), T(-100), Limits::min(), Limits::max(), T(Limits::max() / 3)};
 }
@@ -62,13 +82,13 @@ template <typename From, typename To> void checkConversion() {
 template <typename From, typename... To> void checkAll(std::tuple<To...>) { (checkConversion<From, To>(), ...); }
 
 template <typename T> class Convert : public testing::Test {};
-using Elements = testing::Types<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float,
-                                double>;
+using Elements =
+    testing::Types<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float, double>;
 TYPED_TEST_SUITE(Convert, Elements);
 
 TYPED_TEST(Convert, ToEveryType) {
-  checkAll<TypeParam>(std::tuple<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float,
-                                 double>());
+  checkAll<TypeParam>(
+      std::tuple<bool, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, float, double>());
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // Every elementwise op on integers of each type, executed on all pairs of values at which something may overflow.
 
 #include "RunOps.h"
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -82,8 +83,8 @@ const Unary<T> kUnary[] = {
 
 template <typename T> std::vector<T> values() {
   T least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
-  return {0,  1, 2, 3, T(kWidth<T> - 1), T(kWidth<T>), T(-1), T(-2), T(-7), 7, 13, 100, T(-100), least, T(least + 1),
-          most, T(most - 1)};
+  return {0,  1,   2,       3,     T(kWidth<T> - 1), T(kWidth<T>), T(-1),      T(-2), T(-7), 7,
+          13, 100, T(-100), least, T(least + 1),     most,         T(most - 1)};
 }
 
 template <typename T> class IntegerOps : public testing::Test {};

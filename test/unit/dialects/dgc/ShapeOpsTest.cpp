@@ -53,38 +53,73 @@ Index indexOf(int64_t place, const Index &shape) {
 const ShapeCase kCases[] = {
     {"BroadcastScalar", {}, "broadcast_in_dim %x dims [] to [3, 5]", {3, 5}, [](const Index &) { return Index(); }},
     {"BroadcastRow", {5}, "broadcast_in_dim %x dims [1] to [3, 5]", {3, 5}, [](const Index &i) { return Index{i[1]}; }},
-    {"BroadcastColumn", {3}, "broadcast_in_dim %x dims [0] to [3, 5]", {3, 5},
+    {"BroadcastColumn",
+     {3},
+     "broadcast_in_dim %x dims [0] to [3, 5]",
+     {3, 5},
      [](const Index &i) { return Index{i[0]}; }},
-    {"BroadcastOne", {3, 1}, "broadcast_in_dim %x dims [0, 2] to [3, 2, 5]", {3, 2, 5},
+    {"BroadcastOne",
+     {3, 1},
+     "broadcast_in_dim %x dims [0, 2] to [3, 2, 5]",
+     {3, 2, 5},
      [](const Index &i) { return Index{i[0], 0}; }},
-    {"Transpose", {2, 3, 5}, "transpose %x permutation [2, 0, 1]", {5, 2, 3},
+    {"Transpose",
+     {2, 3, 5},
+     "transpose %x permutation [2, 0, 1]",
+     {5, 2, 3},
      [](const Index &i) { return Index{i[1], i[2], i[0]}; }},
-    {"Reverse", {3, 5, 2}, "reverse %x dims [1, 2]", {3, 5, 2},
+    {"Reverse",
+     {3, 5, 2},
+     "reverse %x dims [1, 2]",
+     {3, 5, 2},
      [](const Index &i) { return Index{i[0], 4 - i[1], 1 - i[2]}; }},
-    {"Slice", {5, 9}, "slice %x from [1, 2] to [4, 7]", {3, 5}, [](const Index &i) { return Index{i[0] + 1, i[1] + 2}; }},
-    {"SliceStrides", {7, 9}, "slice %x from [1, 0] to [7, 8] strides [2, 3]", {3, 3},
+    {"Slice",
+     {5, 9},
+     "slice %x from [1, 2] to [4, 7]",
+     {3, 5},
+     [](const Index &i) { return Index{i[0] + 1, i[1] + 2}; }},
+    {"SliceStrides",
+     {7, 9},
+     "slice %x from [1, 0] to [7, 8] strides [2, 3]",
+     {3, 3},
      [](const Index &i) { return Index{1 + 2 * i[0], 3 * i[1]}; }},
-    {"ReshapeSplit", {6, 5}, "reshape %x to [2, 3, 5]", {2, 3, 5},
+    {"ReshapeSplit",
+     {6, 5},
+     "reshape %x to [2, 3, 5]",
+     {2, 3, 5},
      [](const Index &i) { return Index{3 * i[0] + i[1], i[2]}; }},
-    {"ReshapeMerge", {2, 3, 5}, "reshape %x to [2, -1]", {2, 15},
+    {"ReshapeMerge",
+     {2, 3, 5},
+     "reshape %x to [2, -1]",
+     {2, 15},
      [](const Index &i) { return Index{i[0], i[1] / 5, i[1] % 5}; }},
-    {"ReshapeAcross", {4, 6}, "reshape %x to [6, 4]", {6, 4},
+    {"ReshapeAcross",
+     {4, 6},
+     "reshape %x to [6, 4]",
+     {6, 4},
      [](const Index &i) {
        int64_t place = 4 * i[0] + i[1];
        return Index{place / 6, place % 6};
      }},
     {"ReshapeScalar", {1, 1}, "reshape %x to []", {}, [](const Index &) { return Index{0, 0}; }},
-    {"Pad", {3, 4}, "pad %x, %v low [1, 2] high [0, 3]", {4, 9},
-     [](const Index &i) {
-       return i[0] >= 1 && i[1] >= 2 && i[1] < 6 ? Index{i[0] - 1, i[1] - 2} : Index{-1};
-     }},
-    {"PadInterior", {3, 4}, "pad %x, %v low [0, 1] high [2, 0] interior [2, 1]", {9, 8},
+    {"Pad",
+     {3, 4},
+     "pad %x, %v low [1, 2] high [0, 3]",
+     {4, 9},
+     [](const Index &i) { return i[0] >= 1 && i[1] >= 2 && i[1] < 6 ? Index{i[0] - 1, i[1] - 2} : Index{-1}; }},
+    {"PadInterior",
+     {3, 4},
+     "pad %x, %v low [0, 1] high [2, 0] interior [2, 1]",
+     {9, 8},
      [](const Index &i) {
        return i[0] % 3 == 0 && i[0] < 9 && i[0] / 3 < 3 && i[1] >= 1 && (i[1] - 1) % 2 == 0
                   ? Index{i[0] / 3, (i[1] - 1) / 2}
                   : Index{-1};
      }},
-    {"PadNegative", {4, 5}, "pad %x, %v low [-1, 1] high [2, -2] interior [0, 1]", {5, 8},
+    {"PadNegative",
+     {4, 5},
+     "pad %x, %v low [-1, 1] high [2, -2] interior [0, 1]",
+     {5, 8},
      [](const Index &i) {
        return i[0] < 3 && i[1] >= 1 && i[1] % 2 == 1 ? Index{i[0] + 1, (i[1] - 1) / 2} : Index{-1};
      }},
@@ -96,8 +131,8 @@ TEST_P(ShapeOps, EachElementComesFromItsPlace) {
   const ShapeCase &row = GetParam();
   std::string from = typeOf(row.operand), to = typeOf(row.result);
   std::string types = row.op.find("%v") == std::string::npos ? from : from + ", tensor<i32>";
-  LoadedKernels kernels("func.func @k(%x: " + from + ", %v: tensor<i32>) -> " + to + " {\n  %r = dgc." + row.op + " : " +
-                        types + "\n  return %r : " + to + "\n}");
+  LoadedKernels kernels("func.func @k(%x: " + from + ", %v: tensor<i32>) -> " + to + " {\n  %r = dgc." + row.op +
+                        " : " + types + "\n  return %r : " + to + "\n}");
   ASSERT_TRUE(kernels.ok());
   Buffer<int32_t> x(countOf(row.operand)), v(1, -5), r(countOf(row.result));
   for (size_t i = 0; i < x.size(); ++i)
@@ -127,11 +162,12 @@ TEST(ShapeOps, Concatenate) {
 
 TEST(ConstantOps, IotaAndConstant) {
   LoadedKernels kernels(R"(
-    func.func @k(%from: tensor<i64>) -> (tensor<3x4xi32>, tensor<3x4xf32>, tensor<5xui8>, tensor<2x2xi32>) {
+    func.func @k(%from: tensor<i64>, %x: tensor<2x2xi32>) -> (tensor<3x4xi32>, tensor<3x4xf32>, tensor<5xui8>, tensor<2x2xi32>) {
       %0 = dgc.iota dim 1 : tensor<3x4xi32>
       %1 = dgc.iota dim 0 from %from : tensor<3x4xf32>
       %2 = dgc.iota dim 0 : tensor<5xui8>
-      %3 = dgc.constant dense<[[3, 1], [4, 1]]> : tensor<2x2xi32>
+      %c = dgc.constant dense<[[3, 1], [4, 1]]> : tensor<2x2xi32>
+      %3 = dgc.multiply %x, %c : tensor<2x2xi32>
       return %0, %1, %2, %3 : tensor<3x4xi32>, tensor<3x4xf32>, tensor<5xui8>, tensor<2x2xi32>
     })");
   ASSERT_TRUE(kernels.ok());
@@ -139,14 +175,15 @@ TEST(ConstantOps, IotaAndConstant) {
   Buffer<int32_t> a(12), d(4);
   Buffer<float> b(12);
   Buffer<uint8_t> c(5);
-  kernels.call({&from, a.data(), b.data(), c.data(), d.data()});
+  std::vector<int32_t> x = {1, 2, 3, 4};
+  kernels.call({&from, x.data(), a.data(), b.data(), c.data(), d.data()});
   for (int i = 0; i < 12; ++i) {
     EXPECT_EQ(a[i], i % 4);
     EXPECT_EQ(b[i], 100 + i / 4);
   }
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(c[i], i);
-  EXPECT_EQ(std::vector<int32_t>(d.data(), d.data() + 4), (std::vector<int32_t>{3, 1, 4, 1}));
+  EXPECT_EQ(std::vector<int32_t>(d.data(), d.data() + 4), (std::vector<int32_t>{3, 2, 12, 4}));
 }
 
 } // namespace
