@@ -171,7 +171,7 @@ def DGC_MaximumOp : DGC_BinaryOp<"maximum", DGC_NumberTensor,
   let summary = "the larger of two";
   let description = [{
     `%z = dgc.maximum %x, %y : tensor<4x8xf32>`. NaN when one of the two is;
-    -0 is less than +0. Where both are equal, each gets half of the gradient.
+    Which of -0 and +0 is larger is left open. Where both are equal, each gets half of the gradient.
   }];
 }
 
@@ -180,7 +180,7 @@ def DGC_MinimumOp : DGC_BinaryOp<"minimum", DGC_NumberTensor,
   let summary = "the smaller of two";
   let description = [{
     `%z = dgc.minimum %x, %y : tensor<4x8xf32>`. NaN when one of the two is;
-    -0 is less than +0. Where both are equal, each gets half of the gradient.
+    Which of -0 and +0 is larger is left open. Where both are equal, each gets half of the gradient.
   }];
 }
 
