@@ -132,7 +132,38 @@ private:
       bytesOut += localBytes(type, dims);
     if (bytesOut > bytesIn)
       return refuse("its result is larger");
+    if (bytesOut == bytesIn && op->getNumOperands() > partial.size() && !waitingPays(op))
+      return refuse("neither a smaller value nor a sum of partial ones comes of it");
     return partial;
+  }
+
+  /// True when a value that is still partial behind `op` becomes smaller, or is
+  /// added to another partial one, before it has to be whole. Otherwise work that
+  /// waits for the sum to be whole runs in one kernel with what follows.
+  bool waitingPays(Operation *op) {
+    Operation *first = op;
+    while (op->getNumResults() == 1 && op->getResult(0).hasOneUse()) {
+      OpOperand &use = *op->getResult(0).use_begin();
+      Operation *user = use.getOwner();
+      auto rule = dyn_cast<mlir::dgc::ShardingRuleOpInterface>(user);
+      if (!rule || user->getNumResults() != 1)
+        return false;
+      if (rule.isLinearIn(-1) && user->getNumOperands() > 1)
+        return llvm::any_of(user->getOperands(), [&](Value other) {
+          if (other == use.get())
+            return false;
+          Operation *producer = other.getDefiningOp();
+          bool decided = !producer || producer->isBeforeInBlock(first);
+          return !decided || !shardingOf(other).getUnreduced().empty();
+        });
+      if (!rule.isLinearIn(-1) && !rule.isLinearIn(use.getOperandNumber()))
+        return false;
+      if (bytesOf(cast<RankedTensorType>(user->getResult(0).getType())) <
+          bytesOf(cast<RankedTensorType>(use.get().getType())))
+        return true;
+      op = user;
+    }
+    return false;
   }
 
   int64_t localBytes(RankedTensorType type, const DimAxes &dims) {

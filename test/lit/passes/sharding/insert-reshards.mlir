@@ -1,7 +1,7 @@
 // RUN: dgc-opt %s -split-input-file -dgc-propagate-shardings -dgc-insert-reshards -dgc-verify-sharded | FileCheck %s
 
-// Data parallel: the gradient is a partial sum. It is scaled as it is, and becomes whole at the first op that is not
-// linear in it, once.
+// Data parallel: the gradient is a partial sum. It becomes whole at once: scaling it before would save nothing, and would
+// be a kernel of its own.
 dist.mesh @mesh <data = 2>
 // CHECK-LABEL: func.func @gradient(
 func.func @gradient(%w: tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}]>},
@@ -12,12 +12,34 @@ func.func @gradient(%w: tensor<4x3xf32> {dist.sharding = #dist.sharding<@mesh, [
   // CHECK-SAME: {dist.shardings = [#dist.sharding<@mesh, [{}, {}], unreduced = sum ["data" by op "dgc.dot_general at {{.*}}"]>]}
   %g = dgc.dot_general %x, %dy contract [0] x [0] : tensor<8x4xf32>, tensor<8x3xf32>
   %lr = dgc.constant dense<0.1> : tensor<4x3xf32>
-  // CHECK: %[[S:.*]] = dgc.multiply %[[G]], %{{.*}} {dist.shardings = [#dist.sharding<@mesh, [{}, {}], unreduced = sum ["data" by op "dgc.dot_general at {{.*}}"]>]}
+  // CHECK: %[[R:.*]] = dist.reshard %[[G]] to <@mesh, [{}, {}]> because "dgc.multiply at insert-reshards.mlir:{{.*}}"
+  // CHECK: %[[S:.*]] = dgc.multiply %[[R]], %{{.*}} : tensor<4x3xf32>
   %s = dgc.multiply %g, %lr : tensor<4x3xf32>
-  // CHECK: %[[R:.*]] = dist.reshard %[[S]] to <@mesh, [{}, {}]> because "dgc.subtract at insert-reshards.mlir:{{.*}}"
-  // CHECK: dgc.subtract %{{.*}}, %[[R]] : tensor<4x3xf32>
+  // CHECK: dgc.subtract %{{.*}}, %[[S]] : tensor<4x3xf32>
   %n = dgc.subtract %w, %s : tensor<4x3xf32>
   return %n : tensor<4x3xf32>
+}
+
+// It is scaled as it is where it then is added to another partial sum, or becomes smaller.
+// CHECK-LABEL: func.func @scaled(
+func.func @scaled(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
+                  %y: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
+                  %c: tensor<4xf32>) -> (tensor<4xf32>, tensor<f32>) {
+  // CHECK-COUNT-2: dgc.reduce sum
+  // CHECK-NOT: dist.reshard
+  %0 = dgc.reduce sum %x dims [0] : tensor<8x4xf32>
+  %1 = dgc.reduce sum %y dims [0] : tensor<8x4xf32>
+  %2 = dgc.multiply %0, %c : tensor<4xf32>
+  // CHECK: dgc.add {{.*}} unreduced = sum ["data"
+  %3 = dgc.add %2, %1 : tensor<4xf32>
+  // CHECK: dgc.reduce sum %{{.*}} dims [0]
+  %4 = dgc.reduce sum %x dims [0] : tensor<8x4xf32>
+  // CHECK: dgc.multiply {{.*}} unreduced = sum ["data"
+  %5 = dgc.multiply %4, %c : tensor<4xf32>
+  // CHECK: dgc.reduce sum {{.*}} unreduced = sum ["data"
+  %6 = dgc.reduce sum %5 dims [0] : tensor<4xf32>
+  // CHECK-COUNT-2: dist.reshard
+  return %3, %6 : tensor<4xf32>, tensor<f32>
 }
 
 // -----
