@@ -24,6 +24,7 @@ using Key = std::tuple<Reduction, Attribute, Attribute, Type>;
 struct Group {
   SmallVector<AllReduceOp> members;
   SmallVector<Operation *> dependents;
+  size_t dependentsBeforeLast = 0; // of these, how many stand before the last member
   llvm::DenseSet<Operation *> tainted; // members and dependents
   int64_t bytes = 0;
 };
@@ -68,11 +69,10 @@ static void merge(const Group &group) {
       AllReduceOp::create(builder, builder.getFusedLoc(locations), last.getKindAttr(), inputs, last.getMeshAttr(),
                           last.getAxesAttr(), origin.empty() ? StringAttr() : builder.getStringAttr(origin));
   Operation *anchor = merged;
-  for (Operation *op : group.dependents)
-    if (op->isBeforeInBlock(merged)) {
-      op->moveAfter(anchor);
-      anchor = op;
-    }
+  for (Operation *op : ArrayRef(group.dependents).take_front(group.dependentsBeforeLast)) {
+    op->moveAfter(anchor);
+    anchor = op;
+  }
   unsigned next = 0;
   for (AllReduceOp op : group.members) {
     op->replaceAllUsesWith(merged.getResults().slice(next, op->getNumResults()));
@@ -110,6 +110,7 @@ static unsigned combine(Block &block, const Key &key, int64_t limit) {
       open = true;
     }
     group->members.push_back(reduce);
+    group->dependentsBeforeLast = group->dependents.size();
     group->tainted.insert(reduce);
     group->bytes += bytes;
   }
