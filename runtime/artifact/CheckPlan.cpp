@@ -15,6 +15,7 @@ namespace a = dgc::artifact;
 
 namespace {
 constexpr uint32_t maxWorldSize = 65536;
+constexpr uint32_t maxAxes = 64;
 constexpr uint64_t maxArenaBytes = uint64_t{1} << 46;
 
 absl::Status bad(std::string message) {
@@ -41,6 +42,8 @@ std::string shapeText(const flatbuffers::Vector<int64_t> *shape) {
 
 absl::Status checkMesh(const a::Plan &plan) {
   uint64_t product = 1;
+  if (lengthOf(plan.mesh()) > maxAxes)
+    return bad(str("the mesh has ", lengthOf(plan.mesh()), " axes, more than ", maxAxes));
   std::unordered_set<std::string> names;
   for (uint32_t i = 0; i < lengthOf(plan.mesh()); ++i) {
     const a::MeshAxis *axis = plan.mesh()->Get(i);

@@ -2,6 +2,7 @@
 #include "runtime/artifact/CommunicationOrder.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace dgc::rt {
 
@@ -115,42 +116,52 @@ private:
   }
 
   /// Somebody that `rank`, which is stuck, waits for.
-  uint32_t waitsFor(uint32_t rank) const {
+  uint32_t waitsFor(uint32_t rank) {
     const Communication &c = *current(rank);
     if (c.kind != Kind::Collective)
       return c.peer;
+    auto [it, isNew] = absent.try_emplace(c.group, rank); // `rank` cannot be: somebody is not there
+    if (!isNew)
+      return it->second;
     for (uint32_t member : plan.groups[c.group]) {
       const Communication *other = current(member);
-      if (!other || other->kind != Kind::Collective || other->group != c.group)
-        return member;
+      if (!other || other->kind != Kind::Collective || other->group != c.group) {
+        it->second = member;
+        break;
+      }
     }
-    return rank; // Cannot be: all are there.
+    return it->second;
   }
 
   /// Follows who waits for whom until somebody has ended or comes again.
-  std::string describeStall(uint32_t rank) const {
+  std::string describeStall(uint32_t rank) {
     std::vector<uint32_t> path;
-    while (current(rank) && std::find(path.begin(), path.end(), rank) == path.end()) {
+    std::unordered_map<uint32_t, size_t> place; // rank -> where it is on the path
+    while (current(rank) && place.try_emplace(rank, path.size()).second) {
       path.push_back(rank);
       rank = waitsFor(rank);
     }
     if (!current(rank))
       return name(path.back(), *current(path.back())) + " waits for rank " + std::to_string(rank) +
              ", which has nothing left to do";
+    constexpr size_t shown = 8;
     std::string text = "nobody can go on: ";
-    auto begin = std::find(path.begin(), path.end(), rank);
-    for (auto it = begin; it != path.end(); ++it) {
-      uint32_t wanted = it + 1 == path.end() ? rank : *(it + 1);
-      text += (it == begin ? "" : "; ") + name(*it, *current(*it)) + " waits for rank " + std::to_string(wanted);
+    const size_t begin = place[rank];
+    for (size_t i = begin; i < path.size() && i < begin + shown; ++i) {
+      uint32_t wanted = i + 1 == path.size() ? rank : path[i + 1];
+      text += (i == begin ? "" : "; ") + name(path[i], *current(path[i])) + " waits for rank " + std::to_string(wanted);
     }
+    if (path.size() - begin > shown)
+      text += "; and so on, " + std::to_string(path.size() - begin) + " ranks in a circle";
     return text;
   }
 
   const CommunicationPlan &plan;
   std::vector<size_t> next;
-  std::vector<size_t> arrived; // per group, members that are at it
-  std::vector<bool> waiting;   // per rank, whether it has come to `current`
-  std::vector<uint32_t> ready; // ranks that have yet to come to it
+  std::vector<size_t> arrived;                   // per group, members that are at it
+  std::vector<bool> waiting;                     // per rank, whether it has come to `current`
+  std::vector<uint32_t> ready;                   // ranks that have yet to come to it
+  std::unordered_map<uint32_t, uint32_t> absent; // group -> a member that is not at it, once nobody can go on
 };
 } // namespace
 

@@ -1,18 +1,24 @@
-// The proof, at load, that a plan's communication cannot deadlock. Independent
-// of the compiler's checker: it looks at the artifact alone.
+// The proof, at load, that the communication of a plan comes to an end. It looks at the artifact alone, whoever
+// wrote it.
 #pragma once
 
 #include "runtime/artifact/dgcx_generated.h"
 
 #include "absl/status/status.h"
 
+#include <span>
+
 namespace dgc::rt {
 
-/// Per program: the collectives are numbered 0, 1, ... in the order of the
-/// steps (every worker walks the same steps in that order, so every group meets
-/// in the same order), each lies within the shared arena with counts that fit
-/// its group, and every send has its receive: same channel, same place in the
-/// channel's order, same bytes. Must follow checkPlan.
+/// All programs: the collectives are numbered 0, 1, ... in the order of the steps, each lies within the shared arena
+/// with counts that fit its group, and the workers, each running the program, come to an end (checkTogether). Must
+/// follow checkPlan.
 absl::Status checkCommunication(const artifact::Plan &plan);
+
+/// That the workers come to an end when rank r runs `*programs[r]`, all at the same time: every collective is entered
+/// by all of its group with the same type, place and numbering of members, every send meets its receive, and nobody
+/// waits in a circle, sends waiting for their receivers. There is a program for each rank; the collectives of all have
+/// been checked by themselves.
+absl::Status checkTogether(const artifact::Plan &plan, std::span<const artifact::Program *const> programs);
 
 } // namespace dgc::rt

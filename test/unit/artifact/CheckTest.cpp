@@ -48,6 +48,15 @@ using P = fb::PlanT &;
 const Violation violations[] = {
     {"WorldSize", [](P p) { p.world_size = 3; }, "world_size is 3"},
     {"MeshZero", [](P p) { p.mesh[0]->size = 0; }, "size 0"},
+    {"MeshAxes",
+     [](P p) {
+       for (int i = 0; i < 64; ++i) {
+         p.mesh.push_back(std::make_unique<fb::MeshAxisT>(*p.mesh[0]));
+         p.mesh.back()->name += std::to_string(i);
+         p.mesh.back()->size = 1;
+       }
+     },
+     "65 axes"},
     {"MeshHuge", [](P p) { p.mesh[0]->size = 1u << 31; }, "more than"},
     {"ArenaHuge", [](P p) { p.private_bytes = ~0ull; }, "64 TiB"},
     {"ObjectSection", [](P p) { p.object_section = 2; }, "does not exist"},
@@ -167,7 +176,7 @@ const Violation violations[] = {
        send.buffer = 4;
        addStep(*p.programs[0], std::move(send), "send");
      },
-     "channel 0"},
+     "no such partner"},
     {"SendPeer",
      [](P p) {
        fb::SendT send;

@@ -1,0 +1,119 @@
+//===- Declarations.cpp - how buffers, inputs and outputs are written ------===//
+
+#include "compiler/package/Package.h"
+#include "compiler/package/ProgramWriter.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+using ::dgc::PackageOpInterface;
+using ::dgc::ProgramWriter;
+namespace fb = ::dgc::artifact;
+
+/// How the text of a role appears in the artifact.
+static std::optional<fb::InputRole> roleOf(InputOp op) {
+  return llvm::StringSwitch<std::optional<fb::InputRole>>(op.getRole())
+      .Case("data", fb::InputRole::Data)
+      .Case("valid_count", fb::InputRole::ValidCount)
+      .Case("step", fb::InputRole::Step)
+      .Case("seed", fb::InputRole::Seed)
+      .Case("axis_index", fb::InputRole::AxisIndex)
+      .Default(std::nullopt);
+}
+
+static std::optional<fb::OutputRole> roleOf(OutputOp op) {
+  return llvm::StringSwitch<std::optional<fb::OutputRole>>(op.getRole())
+      .Case("loss", fb::OutputRole::Loss)
+      .Case("metric", fb::OutputRole::Metric)
+      .Case("prediction", fb::OutputRole::Prediction)
+      .Default(std::nullopt);
+}
+
+/// What an input and an output have in common.
+template <typename EntryT, typename OpT>
+static FailureOr<std::unique_ptr<EntryT>> describeValue(OpT op, const ProgramWriter &writer) {
+  auto globalType = cast<RankedTensorType>(op.getGlobalType());
+  auto sharding = ::dgc::describeSharding(op, writer.indices, op.getSharding(), globalType.getRank());
+  auto role = roleOf(op);
+  if (failed(sharding)) {
+    return failure();
+  }
+  if (!role) {
+    return op.emitOpError("has an unknown role '") << op.getRole() << "'";
+  }
+  auto entry = std::make_unique<EntryT>();
+  entry->name = op.getName().str();
+  entry->role = *role;
+  entry->buffer = writer.index(op.getBuffer());
+  entry->global_shape = ::dgc::toVector(globalType.getShape());
+  entry->sharding = std::move(*sharding);
+  entry->batch_dim = static_cast<int32_t>(op.getBatchDim());
+  return entry;
+}
+
+namespace {
+
+struct Buffer : PackageOpInterface::ExternalModel<Buffer, BufferOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto buffer = cast<BufferOp>(op);
+    return writer.addBuffer(
+        buffer, ::dgc::describeBuffer(op, buffer.getSpace(), buffer.getOffset(), buffer.getType(), buffer.getName()));
+  }
+};
+
+struct View : PackageOpInterface::ExternalModel<View, ViewOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto view = cast<ViewOp>(op);
+    const fb::BufferT &source = writer.buffer(view.getSource());
+    return writer.addBuffer(view, ::dgc::describeBuffer(op, static_cast<Space>(source.space),
+                                                        source.offset + view.getOffset(), view.getType(), source.name));
+  }
+};
+
+struct GetVariable : PackageOpInterface::ExternalModel<GetVariable, GetVariableOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto get = cast<GetVariableOp>(op);
+    auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(op->getParentOp(), get.getVariableAttr());
+    if (!variable) {
+      return op->emitOpError("names a variable that is not there");
+    }
+    return writer.addBuffer(
+        get, ::dgc::describeBuffer(op, Space::Private, variable.getOffset(), get.getType(), get.getVariable()));
+  }
+};
+
+struct Input : PackageOpInterface::ExternalModel<Input, InputOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto entry = describeValue<fb::InputT>(cast<InputOp>(op), writer);
+    if (failed(entry)) {
+      return failure();
+    }
+    writer.program.inputs.push_back(std::move(*entry));
+    return success();
+  }
+};
+
+struct Output : PackageOpInterface::ExternalModel<Output, OutputOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto entry = describeValue<fb::OutputT>(cast<OutputOp>(op), writer);
+    if (failed(entry)) {
+      return failure();
+    }
+    writer.program.outputs.push_back(std::move(*entry));
+    return success();
+  }
+};
+
+} // namespace
+
+namespace dgc {
+
+void attachDeclarations(MLIRContext &context) {
+  BufferOp::attachInterface<Buffer>(context);
+  ViewOp::attachInterface<View>(context);
+  GetVariableOp::attachInterface<GetVariable>(context);
+  InputOp::attachInterface<Input>(context);
+  OutputOp::attachInterface<Output>(context);
+}
+
+} // namespace dgc

@@ -1,0 +1,62 @@
+//===- ProgramWriter.h - one program of an artifact, being written ---------===//
+
+#ifndef DGC_COMPILER_PACKAGE_PROGRAMWRITER_H
+#define DGC_COMPILER_PACKAGE_PROGRAMWRITER_H
+
+#include "dialects/exec/Exec.h"
+#include "runtime/artifact/Writer.h"
+#include "llvm/ADT/StringMap.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dgc {
+
+/// Where an artifact has what programs name by symbol.
+struct PlanIndices {
+  llvm::StringMap<uint32_t> meshAxes, kernels;
+};
+
+/// How a tensor is stored, at an offset of a space. Reports on `op` an element type that an artifact cannot hold.
+mlir::FailureOr<std::unique_ptr<artifact::BufferT>>
+describeBuffer(mlir::Operation *op, mlir::exec::Space space, uint64_t offset, mlir::Type type, llvm::StringRef name);
+
+/// How a tensor of that rank is cut; null when it is whole.
+mlir::FailureOr<std::unique_ptr<artifact::ShardingT>> describeSharding(mlir::Operation *op, const PlanIndices &indices,
+                                                                       std::optional<mlir::Attribute> sharding,
+                                                                       int64_t rank);
+
+inline std::vector<int64_t> toVector(llvm::ArrayRef<int64_t> values) { return {values.begin(), values.end()}; }
+
+/// Collects what the ops of one program say of themselves (PackageOpInterface).
+class ProgramWriter {
+public:
+  ProgramWriter(const PlanIndices &indices, artifact::ProgramT &program) : indices(indices), program(program) {}
+
+  const PlanIndices &indices;
+  artifact::ProgramT &program;
+
+  /// Makes `value` the buffer that is added to the program.
+  llvm::LogicalResult addBuffer(mlir::Value value, mlir::FailureOr<std::unique_ptr<artifact::BufferT>> buffer);
+  uint32_t index(mlir::Value buffer) const { return numbers.lookup(buffer); }
+  int32_t optionalIndex(mlir::Value buffer) const { return buffer ? static_cast<int32_t>(index(buffer)) : -1; }
+  std::vector<uint32_t> indexAll(mlir::ValueRange buffers) const;
+  const artifact::BufferT &buffer(mlir::Value value) const { return *program.buffers[index(value)]; }
+
+  /// Adds a step that does `action`; `name` is for people: that of the op when there is none.
+  template <typename ActionT> void addStep(mlir::Operation *op, ActionT action, llvm::StringRef name = {}) {
+    newStep(op, name).action.Set(std::move(action));
+  }
+
+private:
+  artifact::StepT &newStep(mlir::Operation *op, llvm::StringRef name);
+
+  llvm::DenseMap<mlir::Value, uint32_t> numbers;
+};
+
+} // namespace dgc
+
+#include "compiler/package/PackageOpInterface.h.inc"
+
+#endif // DGC_COMPILER_PACKAGE_PROGRAMWRITER_H

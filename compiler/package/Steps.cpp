@@ -1,0 +1,180 @@
+//===- Steps.cpp - how the steps of a program are written ------------------===//
+
+#include "compiler/package/Package.h"
+#include "compiler/package/ProgramWriter.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+using ::dgc::PackageOpInterface;
+using ::dgc::ProgramWriter;
+using ::dgc::toVector;
+namespace fb = ::dgc::artifact;
+
+static std::vector<std::unique_ptr<fb::PostOpT>> postOps(std::optional<ArrayAttr> ops, ValueRange args,
+                                                         const ProgramWriter &writer) {
+  std::vector<std::unique_ptr<fb::PostOpT>> result;
+  if (!ops) {
+    return result;
+  }
+  for (auto op : ops->getAsRange<PostOpAttr>()) {
+    auto entry = std::make_unique<fb::PostOpT>();
+    entry->kind = static_cast<fb::PostOpKind>(op.getKind());
+    entry->arg = op.getArg() < 0 ? -1 : writer.optionalIndex(args[op.getArg()]);
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+namespace {
+
+struct Launch : PackageOpInterface::ExternalModel<Launch, LaunchOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto launch = cast<LaunchOp>(op);
+    StringRef symbol = launch.getKernel().getLeafReference();
+    auto it = writer.indices.kernels.find(symbol);
+    if (it == writer.indices.kernels.end()) {
+      return op->emitOpError("launches ") << launch.getKernel() << ", for which no code was generated";
+    }
+    fb::KernelCallT call;
+    call.kernel = it->second;
+    call.args = writer.indexAll(launch.getInputs());
+    llvm::append_range(call.args, writer.indexAll(launch.getOuts()));
+    writer.addStep(op, std::move(call), symbol);
+    return success();
+  }
+};
+
+struct Matmul : PackageOpInterface::ExternalModel<Matmul, MatmulOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto matmul = cast<MatmulOp>(op);
+    auto shape = cast<ShapedType>(matmul.getOuts()[0].getType()).getShape();
+    auto a = cast<ShapedType>(matmul.getA().getType()).getShape();
+    fb::MatmulT call;
+    call.a = writer.index(matmul.getA());
+    call.b = writer.index(matmul.getB());
+    call.dst = writer.index(matmul.getOuts()[0]);
+    call.bias = writer.optionalIndex(matmul.getBias());
+    for (int64_t size : shape.drop_back(2)) {
+      call.batch *= size;
+    }
+    call.m = shape[shape.size() - 2];
+    call.n = shape.back();
+    call.k = a[a.size() - (matmul.getTransposeA() ? 2 : 1)];
+    call.transpose_a = matmul.getTransposeA();
+    call.transpose_b = matmul.getTransposeB();
+    call.post_ops = postOps(matmul.getPostOps(), matmul.getArgs(), writer);
+    writer.addStep(op, std::move(call));
+    return success();
+  }
+};
+
+struct Convolution : PackageOpInterface::ExternalModel<Convolution, ConvolutionOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto conv = cast<ConvolutionOp>(op);
+    ConvKind kind = conv.getKind();
+    uint32_t lhs = writer.index(conv.getLhs()), rhs = writer.index(conv.getRhs());
+    uint32_t out = writer.index(conv.getOuts()[0]);
+    fb::ConvolutionT call;
+    call.kind = static_cast<fb::ConvKind>(kind);
+    call.src = kind == ConvKind::BackwardData ? out : lhs;
+    call.weights = kind == ConvKind::BackwardWeights ? out : rhs;
+    call.dst = kind == ConvKind::Forward ? out : kind == ConvKind::BackwardData ? lhs : rhs;
+    call.bias = writer.optionalIndex(conv.getOuts().size() > 1 ? conv.getOuts()[1] : conv.getBias());
+    call.strides = toVector(conv.getStrides());
+    call.pad_low = toVector(conv.getPadLow());
+    call.pad_high = toVector(conv.getPadHigh());
+    call.dilation = toVector(conv.getDilation());
+    call.groups = conv.getGroups();
+    call.post_ops = postOps(conv.getPostOps(), conv.getArgs(), writer);
+    writer.addStep(op, std::move(call), ("convolution." + stringifyConvKind(kind)).str());
+    return success();
+  }
+};
+
+struct Pool : PackageOpInterface::ExternalModel<Pool, PoolOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto pool = cast<PoolOp>(op);
+    PoolKind kind = pool.getKind();
+    int32_t first = writer.optionalIndex(pool.getInputs()[0]), out = writer.optionalIndex(pool.getOuts()[0]);
+    bool forward = kind == PoolKind::MaxForward || kind == PoolKind::AvgForward;
+    fb::PoolT call;
+    call.kind = static_cast<fb::PoolKind>(kind);
+    call.src = forward || kind == PoolKind::MaxBackward ? first : -1;
+    call.dst = forward ? out : -1;
+    call.diff_src = forward ? -1 : out;
+    call.diff_dst = forward ? -1 : writer.optionalIndex(pool.getInputs().back());
+    call.window = toVector(pool.getWindow());
+    call.strides = toVector(pool.getStrides());
+    call.pad_low = toVector(pool.getPadLow());
+    call.pad_high = toVector(pool.getPadHigh());
+    call.count_include_pad = pool.getCountIncludePad();
+    writer.addStep(op, std::move(call), ("pool." + stringifyPoolKind(kind)).str());
+    return success();
+  }
+};
+
+struct Collective : PackageOpInterface::ExternalModel<Collective, CollectiveOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto collective = cast<CollectiveOp>(op);
+    const fb::BufferT &src = writer.buffer(collective.getSrc()), &dst = writer.buffer(collective.getDst());
+    fb::CollectiveT call;
+    call.id = collective.getOrder();
+    call.kind = static_cast<fb::CollectiveKind>(collective.getKind());
+    call.reduction = static_cast<fb::Reduction>(collective.getReduction());
+    call.axes.assign(collective.getAxes().begin(), collective.getAxes().end());
+    call.dtype = src.dtype;
+    call.src = src.offset;
+    call.src_count = cast<ShapedType>(collective.getSrc().getType()).getNumElements();
+    call.dst = dst.offset;
+    call.dst_count = cast<ShapedType>(collective.getDst().getType()).getNumElements();
+    if (auto permutation = collective.getPermutation()) {
+      call.permutation.assign(permutation->begin(), permutation->end());
+    }
+    call.origin = collective.getOrigin().str();
+    writer.addStep(op, std::move(call), stringifyCollectiveKind(collective.getKind()));
+    return success();
+  }
+};
+
+/// Send and receive say the same of themselves.
+template <typename OpT, typename ActionT>
+struct Transfer : PackageOpInterface::ExternalModel<Transfer<OpT, ActionT>, OpT> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto transfer = cast<OpT>(op);
+    ActionT call;
+    call.channel = transfer.getChannel();
+    call.peer = transfer.getPeer();
+    call.buffer = writer.index(transfer.getBuffer());
+    call.origin = transfer.getOrigin().str();
+    writer.addStep(op, std::move(call));
+    return success();
+  }
+};
+
+struct Copy : PackageOpInterface::ExternalModel<Copy, CopyOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto copy = cast<CopyOp>(op);
+    fb::CopyT call;
+    call.src = writer.index(copy.getSrc());
+    call.dst = writer.index(copy.getDst());
+    writer.addStep(op, std::move(call));
+    return success();
+  }
+};
+
+} // namespace
+
+namespace dgc {
+
+void attachSteps(MLIRContext &context) {
+  LaunchOp::attachInterface<Launch>(context);
+  MatmulOp::attachInterface<Matmul>(context);
+  ConvolutionOp::attachInterface<Convolution>(context);
+  PoolOp::attachInterface<Pool>(context);
+  CollectiveOp::attachInterface<Collective>(context);
+  SendOp::attachInterface<Transfer<SendOp, fb::SendT>>(context);
+  ReceiveOp::attachInterface<Transfer<ReceiveOp, fb::ReceiveT>>(context);
+  CopyOp::attachInterface<Copy>(context);
+}
+
+} // namespace dgc

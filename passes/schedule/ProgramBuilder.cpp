@@ -1,0 +1,181 @@
+//===- ProgramBuilder.cpp - where the values of a program lie --------------===//
+
+#include "passes/schedule/ProgramBuilder.h"
+#include "dialects/dgc/DGC.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+
+namespace dgc::schedule {
+
+MemRefType bufferType(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return MemRefType::get(tensor.getShape(), tensor.getElementType());
+}
+
+uint64_t byteSize(Type type) {
+  auto shaped = cast<ShapedType>(type);
+  return storageBytes(shaped.getElementType()) * shaped.getNumElements();
+}
+
+std::string nameOf(Value value, unsigned index) {
+  if (auto loc = value.getLoc()->findInstanceOf<NameLoc>()) {
+    return loc.getName().str();
+  }
+  if (auto result = dyn_cast<OpResult>(value)) {
+    return (result.getOwner()->getName().stripDialect() + "." + Twine(index)).str();
+  }
+  return "arg" + std::to_string(index);
+}
+
+Value rootOf(Value value) {
+  while (auto reshape = value.getDefiningOp<mlir::dgc::ReshapeOp>()) {
+    value = reshape->getOperand(0);
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Buffers
+//===----------------------------------------------------------------------===//
+
+Value ProgramBuilder::makeBuffer(Space space, MemRefType type, StringRef name, Location loc) {
+  return BufferOp::create(buffers, loc, type, space, /*offset=*/-1, name, ElementsAttr());
+}
+
+Value ProgramBuilder::viewOf(const Place &place, MemRefType type, Location loc) {
+  if (place.offset == 0 && place.buffer.getType() == type) {
+    return place.buffer;
+  }
+  Value &view = views[{place.buffer, {place.offset, type}}];
+  if (!view) {
+    view = ViewOp::create(buffers, loc, type, place.buffer, place.offset);
+  }
+  return view;
+}
+
+/// The buffer of `value`, made when it is asked for first.
+Value ProgramBuilder::bufferOf(Value value) {
+  if (Value known = mapping.lookupOrNull(value)) {
+    return known;
+  }
+  Value root = rootOf(value);
+  MemRefType type = bufferType(value.getType());
+  Value buffer;
+  if (root != value) {
+    buffer = viewOf({bufferOf(root)}, type, value.getLoc());
+  } else if (auto it = places.find(value); it != places.end()) {
+    buffer = viewOf(it->second, type, value.getLoc());
+  } else {
+    buffer = makeBuffer(Space::Private, type, nameOf(value, counter), value.getLoc());
+    ++counter;
+  }
+  mapping.map(value, buffer);
+  return buffer;
+}
+
+void ProgramBuilder::copy(Value from, Value to, Location loc) {
+  if (from.getType() != to.getType()) {
+    from = viewOf({from}, cast<MemRefType>(to.getType()), loc);
+  }
+  CopyOp::create(steps, loc, from, to);
+  ++copies;
+}
+
+//===----------------------------------------------------------------------===//
+// Decisions
+//===----------------------------------------------------------------------===//
+
+/// Numbers the ops and finds the last use of each root. What is returned is in use until the end.
+void ProgramBuilder::findUses() {
+  int64_t index = 0;
+  for (Operation &op : function.getBody().front()) {
+    position[&op] = ++index;
+    if (!isa<mlir::dgc::ReshapeOp>(op)) {
+      for (Value operand : op.getOperands()) {
+        lastUse[rootOf(operand)] = index;
+      }
+    }
+  }
+}
+
+void ProgramBuilder::lowerArguments() {
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    MemRefType type = bufferType(argument.getType());
+    if (auto state = function.getArgAttrOfType<FlatSymbolRefAttr>(index, "dgc.state")) {
+      variables.push_back({argument, state.getAttr()});
+      mapping.map(argument, GetVariableOp::create(buffers, argument.getLoc(), type, state).getResult());
+      continue;
+    }
+    auto name = function.getArgAttrOfType<StringAttr>(index, "dgc.input");
+    auto role = function.getArgAttrOfType<StringAttr>(index, "dgc.role");
+    auto batchDim = function.getArgAttrOfType<IntegerAttr>(index, "dgc.batch_dim");
+    auto globalType = function.getArgAttrOfType<TypeAttr>(index, "dist.global_type");
+    std::string inputName = name ? name.str() : "arg" + std::to_string(index);
+    Value buffer = makeBuffer(Space::Private, type, inputName, argument.getLoc());
+    mapping.map(argument, buffer);
+    InputOp::create(
+        buffers, argument.getLoc(), buffers.getStringAttr(inputName), role ? role : buffers.getStringAttr("data"),
+        buffer, globalType ? globalType : TypeAttr::get(argument.getType()),
+        buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1), function.getArgAttr(index, "dist.sharding"));
+  }
+}
+
+/// Places the results that can be written straight into the variable that they are the new value of: those of
+/// steps behind the last use of the old value, or at it where the step may overwrite it.
+void ProgramBuilder::placeVariables() {
+  auto returned = cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  for (auto [index, value] : llvm::enumerate(returned.getOperands())) {
+    auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(index, "dgc.state");
+    auto variable = llvm::find_if(variables, [&](auto &v) { return state && v.second == state.getAttr(); });
+    Value root = rootOf(value);
+    auto step = root.getDefiningOp<StepOpInterface>();
+    if (variable == variables.end() || !step || places.count(root)) {
+      continue;
+    }
+    Value old = variable->first;
+    int64_t operand = step.getInplaceOperand(cast<OpResult>(root).getResultNumber());
+    auto reads = llvm::count_if(step->getOperands(), [&](Value v) { return rootOf(v) == old; });
+    bool overwrites = operand >= 0 && rootOf(step->getOperand(operand)) == old && reads == 1;
+    int64_t last = lastUse.lookup(old), here = position.lookup(step);
+    if (last < here || (last == here && overwrites)) {
+      places[root] = {mapping.lookup(old)};
+      ++inPlace;
+    }
+  }
+}
+
+/// Gives the operands of a collective their places in one buffer of the shared arena. An operand that is no result
+/// of a step, is placed already, or is needed after the collective keeps a buffer of its own and is copied.
+LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
+  Type element = cast<ShapedType>(op->getOperand(0).getType()).getElementType();
+  SmallVector<Place> members;
+  uint64_t bytes = 0;
+  for (Value operand : op->getOperands()) {
+    if (cast<ShapedType>(operand.getType()).getElementType() != element) {
+      return op->emitOpError("combines element types ")
+             << element << " and " << cast<ShapedType>(operand.getType()).getElementType()
+             << "; dgc-combine-collectives keeps them apart";
+    }
+    // Members are aligned, and the padding between them takes part; a lone member has none.
+    members.push_back({Value(), bytes});
+    bytes += byteSize(operand.getType());
+    if (op->getNumOperands() > 1) {
+      bytes = llvm::alignTo(bytes, bufferAlignment);
+    }
+  }
+  auto type = MemRefType::get({static_cast<int64_t>(bytes / storageBytes(element))}, element);
+  Value exchange = makeBuffer(Space::Shared, type, "exchange" + std::to_string(exchanges.size()), op->getLoc());
+  exchanges[op] = exchange;
+  for (auto [operand, member] : llvm::zip_equal(op->getOperands(), members)) {
+    Value root = rootOf(operand);
+    bool once = llvm::count_if(op->getOperands(), [&](Value v) { return rootOf(v) == root; }) == 1;
+    if (root.getDefiningOp<StepOpInterface>() && !places.count(root) && once && deadAfter(root, op)) {
+      places[root] = {exchange, member.offset};
+    }
+  }
+  return success();
+}
+
+} // namespace dgc::schedule

@@ -1,0 +1,70 @@
+//===- ProgramBuilder.h - lowers one entry function to an exec program -----===//
+
+#ifndef DGC_PASSES_SCHEDULE_PROGRAMBUILDER_H
+#define DGC_PASSES_SCHEDULE_PROGRAMBUILDER_H
+
+#include "dialects/dist/Dist.h"
+#include "dialects/exec/Exec.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace dgc::schedule {
+
+/// Buffers begin at multiples of it, and so do the members of a collective.
+inline constexpr uint64_t bufferAlignment = 64;
+
+/// The buffer type of a local tensor: encodings (partial sums) are dropped.
+mlir::MemRefType bufferType(mlir::Type type);
+
+uint64_t byteSize(mlir::Type type);
+
+/// The value whose memory `value` is: reshapes are views.
+mlir::Value rootOf(mlir::Value value);
+
+/// A name for people: that of the source location, or of the op that computes the value.
+std::string nameOf(mlir::Value value, unsigned index);
+
+/// Where the memory of a root value lies when it is not a buffer of its own.
+struct Place {
+  mlir::Value buffer;  // a buffer of the program
+  uint64_t offset = 0; // in bytes
+};
+
+/// Lowers one entry function. Roots are values that own memory; every other value is a view of one.
+class ProgramBuilder {
+public:
+  ProgramBuilder(mlir::func::FuncOp function) : function(function), buffers(function), steps(function) {}
+
+  mlir::LogicalResult run();
+  unsigned copies = 0, inPlace = 0;
+
+private:
+  void findUses();
+  void lowerArguments();
+  void placeVariables();
+  mlir::LogicalResult placeCollective(mlir::dist::CollectiveOpInterface op);
+  mlir::LogicalResult lowerOp(mlir::Operation &op);
+  void lowerStep(mlir::exec::StepOpInterface op);
+  mlir::LogicalResult lowerCollective(mlir::dist::CollectiveOpInterface op);
+  void lowerReturn(mlir::func::ReturnOp op);
+
+  mlir::Value makeBuffer(mlir::exec::Space space, mlir::MemRefType type, llvm::StringRef name, mlir::Location loc);
+  mlir::Value viewOf(const Place &place, mlir::MemRefType type, mlir::Location loc);
+  mlir::Value bufferOf(mlir::Value value);
+  void copy(mlir::Value from, mlir::Value to, mlir::Location loc);
+  bool deadAfter(mlir::Value root, mlir::Operation *op) { return lastUse.lookup(root) <= position.lookup(op); }
+
+  mlir::func::FuncOp function;
+  mlir::OpBuilder buffers, steps; // the two parts of the program
+  llvm::DenseMap<mlir::Operation *, int64_t> position;
+  llvm::DenseMap<mlir::Value, int64_t> lastUse;                          // of a root, through its views
+  llvm::DenseMap<mlir::Value, Place> places;                             // of roots that do not own their memory
+  llvm::DenseMap<mlir::Operation *, mlir::Value> exchanges;              // collective -> its buffer in the shared arena
+  llvm::SmallVector<std::pair<mlir::Value, mlir::StringAttr>> variables; // arguments that are variables
+  llvm::DenseMap<std::pair<mlir::Value, std::pair<uint64_t, mlir::Type>>, mlir::Value> views;
+  mlir::IRMapping mapping; // tensor value -> buffer
+  unsigned counter = 0;
+};
+
+} // namespace dgc::schedule
+
+#endif // DGC_PASSES_SCHEDULE_PROGRAMBUILDER_H

@@ -1,0 +1,191 @@
+// Programs of an artifact as lists of communication, one for each worker.
+#include "runtime/artifact/PlanCommunication.h"
+
+#include "runtime/artifact/Mesh.h"
+#include "runtime/base/DType.h"
+#include "runtime/base/Status.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+using namespace dgc::rt;
+namespace a = dgc::artifact;
+
+namespace {
+/// Numbers texts; equal ones once.
+class Table {
+public:
+  explicit Table(std::vector<std::string> &texts) : texts(texts) {}
+  uint32_t operator[](std::string text) {
+    auto [it, isNew] = numbers.try_emplace(std::move(text), static_cast<uint32_t>(texts.size()));
+    if (isNew)
+      texts.push_back(it->first);
+    return it->second;
+  }
+
+private:
+  std::vector<std::string> &texts;
+  std::unordered_map<std::string, uint32_t> numbers;
+};
+
+class Scribe {
+public:
+  explicit Scribe(const a::Plan &plan) : plan(plan), signatures(result.signatures), places(result.places) {}
+  absl::StatusOr<CommunicationPlan> write(std::span<const a::Program *const> programs);
+
+private:
+  /// One operation of a program, before it is known whose it is.
+  struct Entry {
+    Communication communication;
+    const std::vector<uint32_t> *groupOf = nullptr; // of a collective: by rank, the group that it is in
+  };
+
+  /// Stops where there are too many kinds of groups, which is an error in the end.
+  std::vector<Entry> entriesOf(const a::Program &program);
+  Entry entryOf(const a::Collective &op);
+  const std::vector<uint32_t> &groupsAlong(const flatbuffers::Vector<uint32_t> *axes);
+  std::string namesOf(const flatbuffers::Vector<uint32_t> *axes) const;
+
+  const a::Plan &plan;
+  CommunicationPlan result;
+  Table signatures, places;
+  std::map<std::vector<uint32_t>, std::vector<uint32_t>> groups; // axes -> by rank, its group
+};
+} // namespace
+
+static uint32_t count(const a::Program &program) { return program.steps() ? program.steps()->size() : 0; }
+
+static bool isTransfer(const a::Step &step) {
+  return step.action_type() == a::Action::Send || step.action_type() == a::Action::Receive;
+}
+
+static bool communicates(const a::Step &step) {
+  return step.action_type() == a::Action::Collective || isTransfer(step);
+}
+
+/// AllReduce is all_reduce.
+static std::string spelled(const char *name) {
+  std::string text;
+  for (; *name; ++name) {
+    if (std::isupper(static_cast<unsigned char>(*name)) && !text.empty())
+      text += '_';
+    text += static_cast<char>(std::tolower(static_cast<unsigned char>(*name)));
+  }
+  return text;
+}
+
+static std::string typeName(a::DType type) { return std::string(nameOf(toDType(type))); }
+
+static std::string transferSignature(const a::Buffer &buffer) {
+  std::string text = "a transfer of " + typeName(buffer.dtype()) + " [";
+  for (uint32_t i = 0; buffer.shape() && i < buffer.shape()->size(); ++i)
+    text += str(i ? "x" : "", buffer.shape()->Get(i));
+  return text + "]";
+}
+
+std::string Scribe::namesOf(const flatbuffers::Vector<uint32_t> *axes) const {
+  std::string text;
+  for (uint32_t i = 0; axes && i < axes->size(); ++i)
+    text += str(i ? "," : "", plan.mesh()->Get(axes->Get(i))->name()->c_str());
+  return text;
+}
+
+/// Axes of size 1 do not matter to who belongs together, nor does the order of the axes.
+const std::vector<uint32_t> &Scribe::groupsAlong(const flatbuffers::Vector<uint32_t> *axes) {
+  std::vector<uint32_t> key;
+  for (uint32_t i = 0; axes && i < axes->size(); ++i)
+    if (plan.mesh()->Get(axes->Get(i))->size() > 1)
+      key.push_back(axes->Get(i));
+  std::sort(key.begin(), key.end());
+  auto [it, isNew] = groups.try_emplace(std::move(key));
+  if (!isNew)
+    return it->second;
+  std::vector<uint32_t> &groupOf = it->second;
+  groupOf.assign(plan.world_size(), UINT32_MAX);
+  for (uint32_t rank = 0; rank < plan.world_size(); ++rank) {
+    if (groupOf[rank] != UINT32_MAX)
+      continue;
+    std::vector<uint32_t> members = meshGroup(plan, axes, rank);
+    for (uint32_t member : members)
+      groupOf[member] = static_cast<uint32_t>(result.groups.size());
+    result.groups.push_back(std::move(members));
+  }
+  return groupOf;
+}
+
+/// All that the members must agree in: the operation, the type, where it lies in the shared arena, and how they are
+/// numbered.
+Scribe::Entry Scribe::entryOf(const a::Collective &op) {
+  std::string text = spelled(a::EnumNameCollectiveKind(op.kind()));
+  if (op.kind() == a::CollectiveKind::AllReduce || op.kind() == a::CollectiveKind::ReduceScatter)
+    text += " " + spelled(a::EnumNameReduction(op.reduction()));
+  text += str(" of ", typeName(op.dtype()), " x ", op.src_count(), " at ", op.src());
+  if (op.dst_count() != op.src_count() || op.dst() != op.src())
+    text += str(" to x ", op.dst_count(), " at ", op.dst());
+  text += " over " + namesOf(op.axes());
+  for (uint32_t i = 0; op.permutation() && i < op.permutation()->size(); ++i)
+    text += str(i ? "," : " to members ", static_cast<int32_t>(op.permutation()->Get(i)));
+  Entry entry;
+  entry.communication.kind = Communication::Kind::Collective;
+  entry.communication.signature = signatures[std::move(text)];
+  entry.groupOf = &groupsAlong(op.axes());
+  return entry;
+}
+
+std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
+  std::vector<Entry> entries;
+  for (uint32_t i = 0; i < count(program) && groups.size() * plan.world_size() <= maxCommunications; ++i) {
+    const a::Step &step = *program.steps()->Get(i);
+    if (!communicates(step))
+      continue;
+    Entry entry;
+    Communication &c = entry.communication;
+    auto transfer = [&](Communication::Kind kind, const auto &op) {
+      c.kind = kind;
+      c.signature = signatures[transferSignature(*program.buffers()->Get(op.buffer()))];
+      c.channel = op.channel();
+      c.peer = op.peer();
+    };
+    if (const a::Collective *op = step.action_as_Collective())
+      entry = entryOf(*op);
+    else if (const a::Send *op = step.action_as_Send())
+      transfer(Communication::Kind::Send, *op);
+    else
+      transfer(Communication::Kind::Receive, *step.action_as_Receive());
+    c.place = places[str("step ", i, " of '", program.name()->c_str(), "'")];
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+absl::StatusOr<CommunicationPlan> Scribe::write(std::span<const a::Program *const> programs) {
+  std::map<const a::Program *, std::vector<Entry>> entries; // those of one kind of worker are written once
+  uint64_t total = 0;
+  for (const a::Program *program : programs) {
+    auto [it, isNew] = entries.try_emplace(program);
+    if (isNew)
+      it->second = entriesOf(*program);
+    total += it->second.size();
+    if (total + groups.size() * plan.world_size() > maxCommunications)
+      return absl::InvalidArgumentError(str("its ", plan.world_size(), " workers communicate more than ",
+                                            maxCommunications, " times in a step, which is more than is checked"));
+  }
+  for (uint32_t rank = 0; rank < programs.size(); ++rank) {
+    std::vector<Communication> &list = result.workers.emplace_back();
+    for (const Entry &entry : entries[programs[rank]]) {
+      list.push_back(entry.communication);
+      if (entry.groupOf)
+        list.back().group = (*entry.groupOf)[rank];
+    }
+  }
+  return std::move(result);
+}
+
+absl::StatusOr<CommunicationPlan> dgc::rt::writeDownCommunication(const a::Plan &plan,
+                                                                  std::span<const a::Program *const> programs) {
+  return Scribe(plan).write(programs);
+}

@@ -1,0 +1,207 @@
+// Plans whose workers run different programs, most of them made so that somebody waits for ever or two meet that do
+// not mean the same.
+#include "SamplePlan.h"
+
+#include "runtime/artifact/PlanCheck.h"
+#include "runtime/artifact/Reader.h"
+
+#include "gtest/gtest.h"
+
+#include <chrono>
+#include <functional>
+
+using namespace dgc::rt;
+using namespace dgc::rt::test;
+
+namespace {
+/// What one worker does: collectives and transfers in order.
+class Worker {
+public:
+  Worker() { addBuffer(*program, 0, {4}, fb::DType::F32, fb::Space::Shared); }
+
+  Worker &allReduce(std::vector<uint32_t> axes, const std::function<void(fb::CollectiveT &)> &change = {}) {
+    fb::CollectiveT op;
+    op.id = collectives++;
+    op.axes = std::move(axes);
+    op.dtype = fb::DType::F32;
+    op.src_count = op.dst_count = 4;
+    if (change)
+      change(op);
+    addStep(*program, std::move(op), "all_reduce");
+    return *this;
+  }
+  Worker &send(uint32_t to, uint32_t channel = 0) {
+    fb::SendT op;
+    op.peer = to;
+    op.channel = channel;
+    addStep(*program, std::move(op), "send");
+    return *this;
+  }
+  Worker &receive(uint32_t from, uint32_t channel = 0) {
+    fb::ReceiveT op;
+    op.peer = from;
+    op.channel = channel;
+    addStep(*program, std::move(op), "receive");
+    return *this;
+  }
+  Worker &wider() {
+    program->buffers[0]->shape = {8};
+    return *this;
+  }
+
+  std::shared_ptr<fb::ProgramT> program = std::make_shared<fb::ProgramT>();
+
+private:
+  uint32_t collectives = 0;
+};
+
+/// The verdict on a plan of a mesh of these sizes in which rank r is workers[r].
+std::string verdict(std::vector<uint32_t> mesh, std::vector<Worker> workers) {
+  fb::PlanT plan;
+  plan.target = std::make_unique<fb::TargetT>();
+  plan.target->kind = "cpu";
+  plan.world_size = 1;
+  for (uint32_t size : mesh) {
+    auto axis = std::make_unique<fb::MeshAxisT>();
+    axis->name = std::string(1, static_cast<char>('a' + plan.mesh.size()));
+    axis->size = size;
+    plan.world_size *= size;
+    plan.mesh.push_back(std::move(axis));
+  }
+  plan.shared_bytes = 1024;
+  for (size_t rank = 0; rank < workers.size(); ++rank) {
+    workers[rank].program->name = "p" + std::to_string(rank);
+    plan.programs.push_back(std::make_unique<fb::ProgramT>(*workers[rank].program));
+  }
+  std::vector<uint8_t> bytes = *finishPlan(std::move(plan));
+  const fb::Plan &written = *fb::GetPlan(bytes.data());
+  std::vector<const fb::Program *> programs(written.programs()->begin(), written.programs()->end());
+  absl::Status s = checkTogether(written, programs);
+  return s.ok() ? "ends" : std::string(s.message());
+}
+
+TEST(PlanCommunication, SameOrderEnds) {
+  std::vector<Worker> workers(4);
+  for (Worker &worker : workers)
+    worker.allReduce({0}).allReduce({1}).allReduce({0, 1});
+  EXPECT_EQ(verdict({2, 2}, workers), "ends");
+}
+
+TEST(PlanCommunication, OtherOrderOfGroups) {
+  std::vector<Worker> workers(4);
+  for (uint32_t i = 0; i < 4; ++i) {
+    bool other = i == 0 || i == 3;
+    workers[i].allReduce({other}).allReduce({!other});
+  }
+  EXPECT_EQ(verdict({2, 2}, workers),
+            "its communication does not come to an end: nobody can go on: rank 0 in all_reduce sum of f32 x 4 at 0 "
+            "over b (step 0 of 'p0') waits for rank 1; rank 1 in all_reduce sum of f32 x 4 at 0 over a (step 0 of "
+            "'p1') waits for rank 3; rank 3 in all_reduce sum of f32 x 4 at 0 over b (step 0 of 'p3') waits for rank "
+            "2; rank 2 in all_reduce sum of f32 x 4 at 0 over a (step 0 of 'p2') waits for rank 0");
+}
+
+/// Two workers that reduce over all of the mesh, one of them something else.
+std::string verdictWith(const std::function<void(fb::CollectiveT &)> &change) {
+  std::vector<Worker> workers(2);
+  workers[0].allReduce({0, 1});
+  workers[1].allReduce({0, 1}, change);
+  return verdict({2, 1}, workers);
+}
+
+TEST(PlanCommunication, MembersMustMeanTheSame) {
+  EXPECT_EQ(verdictWith({}), "ends");
+  const std::function<void(fb::CollectiveT &)> changes[] = {
+      [](fb::CollectiveT &op) { op.dtype = fb::DType::I32; },
+      [](fb::CollectiveT &op) { op.src_count = op.dst_count = 5; },
+      [](fb::CollectiveT &op) { op.reduction = fb::Reduction::Max; },
+      [](fb::CollectiveT &op) { op.kind = fb::CollectiveKind::Broadcast; },
+      [](fb::CollectiveT &op) { op.src = 64; },
+      [](fb::CollectiveT &op) { op.dst = 64; },
+  };
+  for (const auto &change : changes)
+    EXPECT_NE(verdictWith(change).find("which is not the same"), std::string::npos) << verdictWith(change);
+  auto permute = [](std::vector<uint32_t> to) {
+    return [to](fb::CollectiveT &op) {
+      op.kind = fb::CollectiveKind::Permute;
+      op.permutation = to;
+    };
+  };
+  std::vector<Worker> workers(2);
+  workers[0].allReduce({0}, permute({1, 0}));
+  workers[1].allReduce({0}, permute({0, 1}));
+  EXPECT_NE(verdict({2}, workers).find("which is not the same"), std::string::npos);
+}
+
+TEST(PlanCommunication, MembersAreNumberedInTheSameWay) {
+  std::vector<Worker> workers(4);
+  for (int i = 0; i < 4; ++i)
+    workers[i].allReduce(i ? std::vector<uint32_t>{0, 1} : std::vector<uint32_t>{1, 0});
+  EXPECT_NE(verdict({2, 2}, workers).find("which is not the same"), std::string::npos);
+}
+
+TEST(PlanCommunication, MemberThatNeverComes) {
+  std::vector<Worker> workers(2);
+  workers[0].allReduce({0});
+  EXPECT_EQ(verdict({2}, workers),
+            "its communication does not come to an end: rank 0 in all_reduce sum of f32 x 4 at 0 over a (step 0 of "
+            "'p0') waits for rank 1, which has nothing left to do");
+}
+
+TEST(PlanCommunication, Transfers) {
+  auto pair = [](Worker a, Worker b) { return verdict({2}, {a, b}); };
+  EXPECT_EQ(pair(Worker().send(1).receive(1, 1), Worker().receive(0).send(0, 1)), "ends");
+  EXPECT_NE(pair(Worker().send(1).receive(1), Worker().send(0).receive(0)).find("nobody can go on"), std::string::npos);
+  EXPECT_NE(pair(Worker().send(1), Worker().receive(0).wider()).find("f32 [8]"), std::string::npos);
+  EXPECT_NE(pair(Worker().send(1), Worker()).find("nothing left to do"), std::string::npos);
+  EXPECT_NE(pair(Worker().send(0), Worker()).find("no such partner"), std::string::npos);
+  EXPECT_NE(pair(Worker().send(1, 0), Worker().receive(0, 1)).find("nobody can go on"), std::string::npos);
+}
+
+TEST(PlanCommunication, OneProgramForEachWorker) {
+  std::vector<Worker> workers(1);
+  EXPECT_NE(verdict({2}, workers).find("1 of 2 workers"), std::string::npos);
+}
+
+/// Seconds until a plan with one program for all of 65536 workers has its verdict.
+double seconds(Worker worker, uint32_t axisSize, std::string_view expected) {
+  fb::PlanT plan;
+  plan.target = std::make_unique<fb::TargetT>();
+  plan.target->kind = "cpu";
+  plan.world_size = 65536;
+  plan.shared_bytes = 1024;
+  for (uint32_t left = plan.world_size; left > 1; left /= axisSize) {
+    auto axis = std::make_unique<fb::MeshAxisT>();
+    axis->name = "axis" + std::to_string(plan.mesh.size());
+    axis->size = axisSize;
+    plan.mesh.push_back(std::move(axis));
+  }
+  worker.program->name = "train";
+  plan.programs.push_back(std::make_unique<fb::ProgramT>(*worker.program));
+  std::vector<uint8_t> bytes = *finishPlan(std::move(plan));
+  auto start = std::chrono::steady_clock::now();
+  absl::Status s = loadBytes(bytes).status();
+  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  EXPECT_NE(s.ToString().find(expected), std::string::npos) << s;
+  return spent.count();
+}
+
+TEST(PlanCommunication, IsBounded) {
+  Worker many, kinds, transfers, little;
+  for (int i = 0; i < 20000; ++i)
+    many.allReduce({0});
+  for (uint32_t set = 1; set < 65536; ++set) { // a group of its own kind for each set of axes
+    std::vector<uint32_t> axes;
+    for (uint32_t axis = 0; axis < 16; ++axis)
+      if (set >> axis & 1)
+        axes.push_back(axis);
+    kinds.allReduce(axes);
+  }
+  for (int i = 0; i < 20000; ++i)
+    transfers.send(1);
+  little.allReduce({0}).allReduce({0});
+  EXPECT_LT(seconds(many, 65536, "OK"), 2); // all are alike, however many
+  EXPECT_LT(seconds(kinds, 2, "OK"), 2);
+  EXPECT_LT(seconds(transfers, 65536, "more than is checked"), 2);
+  EXPECT_LT(seconds(little, 65536, "OK"), 2);
+}
+} // namespace

@@ -1,0 +1,20 @@
+// Which sanitizer this is built with. GCC and Clang say it in different ways.
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+#define DGC_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define DGC_THREAD_SANITIZER 1
+#endif
+#endif
+
+namespace dgc::testing {
+
+#ifdef DGC_THREAD_SANITIZER
+inline constexpr bool hasThreadSanitizer = true;
+#else
+inline constexpr bool hasThreadSanitizer = false;
+#endif
+
+} // namespace dgc::testing
