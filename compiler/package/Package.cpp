@@ -197,6 +197,9 @@ FailureOr<std::unique_ptr<fb::ShardingT>> Packager::describeSharding(Operation *
     auto entry = std::make_unique<fb::DimShardingT>();
     for (dist::AxisRefAttr axis : dim.getAxes()) {
       entry->axes.push_back(meshAxes.lookup(axis.getName().getValue()));
+      dist::OriginAttr origin = axis.getOrigin();
+      std::string decided = (stringifyOriginKind(origin.getKind()) + " " + origin.getName().getValue()).str();
+      entry->origins.push_back(StringRef(decided).trim().str());
     }
     result->dims.push_back(std::move(entry));
   }

@@ -142,7 +142,11 @@ absl::Status checkSharding(const a::Plan &plan,
     return bad(str("the sharding has ", dims->size(), " dimensions, the shape ",
                    rank));
   std::vector<bool> used(lengthOf(plan.mesh()));
-  for (uint32_t d = 0; d < lengthOf(dims); ++d)
+  for (uint32_t d = 0; d < lengthOf(dims); ++d) {
+    uint32_t origins = lengthOf(dims->Get(d)->origins());
+    if (origins && origins != lengthOf(dims->Get(d)->axes()))
+      return bad(str("the sharding of dimension ", d, " has ", origins,
+                     " origins for ", lengthOf(dims->Get(d)->axes()), " axes"));
     for (uint32_t i = 0; i < lengthOf(dims->Get(d)->axes()); ++i) {
       uint32_t axis = dims->Get(d)->axes()->Get(i);
       if (axis >= used.size() || used[axis])
@@ -156,6 +160,7 @@ absl::Status checkSharding(const a::Plan &plan,
                        " is not divisible by its mesh axes"));
       local[d] /= size;
     }
+  }
   bool same = lengthOf(buffer.shape()) == rank;
   for (uint32_t d = 0; same && d < rank; ++d)
     same = buffer.shape()->Get(d) == local[d];

@@ -2,6 +2,9 @@
 
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Registration.h"
+#include "runtime/artifact/Reader.h"
+#include "runtime/base/Disk.h"
+#include "runtime/telemetry/Report.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -36,6 +39,8 @@ static cl::opt<std::string> compileFrom("compile-from", cl::desc("The input is a
 static cl::opt<std::string> dumpPhasesTo("dump-phases-to", cl::desc("Write the program behind each phase to a file in DIR"),
                                          cl::value_desc("DIR"), cl::cat(category));
 static cl::opt<bool> explain("explain", cl::desc("Print each collective: op, axes, bytes, cause (stderr)"), cl::cat(category));
+static cl::opt<std::string> report("report", cl::desc("Write a page for a browser: schedule, memory, communication, variables"),
+                                   cl::value_desc("FILE.html"), cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the seconds of each phase (stderr)"), cl::cat(category));
 
 static constexpr const char *overview = R"(dgc compiler: from a model to a distributed program
@@ -55,6 +60,19 @@ static dgc::Phase phaseOf(const cl::opt<std::string> &option) {
   llvm::errs() << "dgc-compile: --" << option.ArgStr << "=" << option << " is no phase; one of "
                << llvm::join(dgc::phaseNames(), ", ") << " is\n";
   std::exit(2);
+}
+
+/// Writes the page about a plan. False, with a message, when it cannot.
+static bool writeReport(const std::vector<uint8_t> &plan, const std::string &path) {
+  absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact = dgc::rt::loadBytes(plan, "the compiled plan");
+  absl::Status status = artifact.status();
+  if (status.ok()) {
+    status = dgc::rt::writeFileAtomically(dgc::rt::realDisk(), path, dgc::rt::reportAsHtml(**artifact));
+  }
+  if (!status.ok()) {
+    llvm::errs() << "dgc-compile: " << std::string(status.message()) << "\n";
+  }
+  return status.ok();
 }
 
 /// Everything of the command line that shapes the plan.
@@ -91,6 +109,12 @@ static int run() {
     return 2;
   }
 
+  const std::string reportPath = report;
+  if (!reportPath.empty() && options.to != dgc::Phase::Artifact) {
+    llvm::errs() << "dgc-compile: --report shows a whole plan; leave --compile-to away\n";
+    return 2;
+  }
+
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);
   if (!file) {
@@ -118,6 +142,9 @@ static int run() {
     bytes = *std::move(compiled);
     if (outputPath == "-" && llvm::outs().is_displayed()) {
       llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
+      return 2;
+    }
+    if (!reportPath.empty() && !writeReport(bytes, reportPath)) {
       return 2;
     }
   } else if (failed(dgc::runPhases(*module, options))) {

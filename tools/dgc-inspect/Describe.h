@@ -1,4 +1,4 @@
-// What is in an artifact, for people and for programs.
+// What is in an artifact, for people.
 #pragma once
 
 #include "runtime/artifact/Reader.h"
@@ -9,9 +9,5 @@ namespace dgc::tool {
 
 /// Text: one line for each thing. `steps`: the schedules as well.
 std::string describeAsText(const rt::Artifact &artifact, bool steps);
-
-/// Everything but the bytes of the sections, as one JSON object. The keys are the names in dgcx.fbs; enums are their
-/// names in lower case.
-std::string describeAsJson(const rt::Artifact &artifact);
 
 } // namespace dgc::tool

@@ -2,14 +2,17 @@
 #include "tools/dgc-inspect/Describe.h"
 
 #include "CLI/CLI.hpp"
+#include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/telemetry/PlanJson.h"
+#include "runtime/telemetry/Report.h"
 
 #include <cstdio>
 
 using namespace dgc;
 
 int main(int argc, char **argv) {
-  std::string path;
+  std::string path, report;
   bool json = false, steps = false;
   CLI::App app{"Prints what is in an artifact of dgc-compile. Nothing of it is executed.", "dgc-inspect"};
   app.set_version_flag("--version", "dgc " DGC_VERSION);
@@ -18,6 +21,8 @@ int main(int argc, char **argv) {
   app.add_option("plan", path, "The artifact; - is standard input")->required()->type_name("PLAN");
   app.add_flag("--json", json, "Everything, as JSON");
   app.add_flag("--steps", steps, "The schedule of each program as well");
+  app.add_option("--report", report, "Write a page for a browser instead: schedule, memory, communication, variables")
+      ->type_name("FILE.html");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -31,7 +36,13 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "dgc-inspect: error: %s\n", std::string(artifact.status().message()).c_str());
     return static_cast<int>(rt::exitCodeOf(artifact.status()));
   }
-  std::string text = json ? tool::describeAsJson(**artifact) : tool::describeAsText(**artifact, steps);
+  if (!report.empty()) {
+    absl::Status written = rt::writeFileAtomically(rt::realDisk(), report, rt::reportAsHtml(**artifact));
+    if (!written.ok())
+      std::fprintf(stderr, "dgc-inspect: error: %s\n", std::string(written.message()).c_str());
+    return static_cast<int>(rt::exitCodeOf(written));
+  }
+  std::string text = json ? rt::describeAsJson(**artifact) : tool::describeAsText(**artifact, steps);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return 0;
 }

@@ -105,6 +105,12 @@ const Violation violations[] = {
     {"ShardingTwice",
      [](P p) { p.programs[0]->inputs[0]->sharding = sharding({{0}, {0}}); },
      "second time"},
+    {"ShardingOrigins",
+     [](P p) {
+       p.programs[0]->inputs[0]->sharding = sharding({{0}, {}});
+       p.programs[0]->inputs[0]->sharding->dims[0]->origins = {"user", "user"};
+     },
+     "2 origins for 1 axes"},
     {"NotDivisible",
      [](P p) { p.programs[0]->inputs[0]->global_shape = {5, 4}; },
      "not divisible"},

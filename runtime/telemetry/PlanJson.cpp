@@ -1,5 +1,5 @@
 // An artifact as JSON.
-#include "tools/dgc-inspect/Describe.h"
+#include "runtime/telemetry/PlanJson.h"
 
 #include "runtime/artifact/Mesh.h"
 
@@ -48,6 +48,17 @@ static Json sharding(const Plan &plan, const Sharding *s) {
       axes.push_back(plan.mesh()->Get(axis)->name()->str());
     return axes;
   });
+}
+
+/// Who decided on the axes of a sharding: "data by strategy data-parallel".
+static Json origins(const Plan &plan, const Sharding *s) {
+  Json result = Json::array();
+  for (uint32_t d = 0; s && s->dims() && d < s->dims()->size(); ++d) {
+    const DimSharding &dim = *s->dims()->Get(d);
+    for (uint32_t i = 0; dim.origins() && i < dim.origins()->size(); ++i)
+      result.push_back(plan.mesh()->Get(dim.axes()->Get(i))->name()->str() + " by " + dim.origins()->Get(i)->str());
+  }
+  return result;
 }
 
 static Json buffer(const Buffer &b) {
@@ -169,6 +180,7 @@ template <typename T> static Json signature(const Plan &plan, const T &t, const 
           {"buffer", t.buffer()},
           {"global_shape", list(t.global_shape())},
           {"sharding", sharding(plan, t.sharding())},
+          {"origins", origins(plan, t.sharding())},
           {"batch_dim", t.batch_dim()}};
 }
 
@@ -178,6 +190,7 @@ static Json variable(const Plan &plan, const Variable &v) {
           {"dtype", lower(EnumNameDType(plan.variable_buffers()->Get(v.buffer())->dtype()))},
           {"global_shape", list(v.global_shape())},
           {"sharding", sharding(plan, v.sharding())},
+          {"origins", origins(plan, v.sharding())},
           {"init", lower(EnumNameInitKind(v.init()))},
           {"a", v.a()},
           {"b", v.b()},
@@ -186,7 +199,7 @@ static Json variable(const Plan &plan, const Variable &v) {
           {"buffer", buffer(*plan.variable_buffers()->Get(v.buffer()))}};
 }
 
-std::string dgc::tool::describeAsJson(const rt::Artifact &artifact) {
+static Json describe(const rt::Artifact &artifact) {
   const Plan &plan = artifact.plan();
   Json result = {
       {"format", plan.format()},
@@ -235,5 +248,9 @@ std::string dgc::tool::describeAsJson(const rt::Artifact &artifact) {
   for (uint32_t i = 0; plan.attributes() && i < plan.attributes()->size(); ++i)
     result["attributes"][text(plan.attributes()->Get(i)->key()).get<std::string>()] =
         text(plan.attributes()->Get(i)->value());
-  return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return result;
+}
+
+std::string rt::describeAsJson(const Artifact &artifact, int indent) {
+  return describe(artifact).dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
