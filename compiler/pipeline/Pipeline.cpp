@@ -3,10 +3,10 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/codegen/cpu/Codegen.h"
 #include "compiler/package/Package.h"
-#include "passes/communication/Passes.h"
-#include "passes/strategy/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/communication/Passes.h"
+#include "passes/strategy/Registry.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -27,31 +27,28 @@ std::optional<Phase> phaseFromName(StringRef name) {
   return it == std::end(names) ? std::nullopt : std::optional(static_cast<Phase>(it - std::begin(names)));
 }
 
-/// The passes of a comma-separated list of strategies, in order. A mesh without a strategy is for data parallelism.
-static std::string strategyPasses(StringRef strategies) {
-  std::string passes;
-  for (StringRef name : llvm::split(strategies.empty() ? "data-parallel" : strategies, ',')) {
-    passes += ("dgc-strategy-" + name + ",").str();
-  }
-  return passes;
+/// The names of the axes of "data=2,model=4".
+static SmallVector<StringRef> axesOf(StringRef mesh) {
+  SmallVector<StringRef> axes;
+  mesh.split(axes, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef &axis : axes)
+    axis = axis.split('=').first.trim();
+  return axes;
 }
 
-/// Refuses strategies that do not exist, and a strategy without a mesh.
+/// Refuses strategies that do not exist, or make no sense together or on this mesh.
 static LogicalResult checkOptions(ModuleOp module, const CompileOptions &options) {
-  if (options.strategy.empty()) {
-    return success();
-  }
-  if (options.mesh.empty()) {
-    return module.emitError() << "strategy '" << options.strategy
-                              << "' needs a mesh to distribute over, as in --mesh data=2";
-  }
-  for (StringRef name : llvm::split(options.strategy, ',')) {
-    if (llvm::none_of(getStrategies(), [&](const Strategy &strategy) { return strategy.name == name; })) {
-      auto names = llvm::map_range(getStrategies(), [](const Strategy &strategy) { return strategy.name; });
-      return module.emitError() << "there is no strategy '" << name << "'; one of " << llvm::join(names, ", ") << " is";
-    }
-  }
+  std::string error;
+  if (failed(parseStrategies(options.strategy, axesOf(options.mesh), error)))
+    return module.emitError() << error;
   return success();
+}
+
+/// The passes of the strategies at one stage, with a comma behind each. The options have been checked.
+static std::string passesOf(const CompileOptions &options, StrategyStage stage) {
+  std::string error;
+  auto strategies = parseStrategies(options.strategy, axesOf(options.mesh), error);
+  return succeeded(strategies) ? strategyPasses(*strategies, stage) : "";
 }
 
 std::string phasePipeline(Phase phase, const CompileOptions &options) {
@@ -61,16 +58,16 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
     return "dgc-infer-types" + (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
            ",dgc-build-entry-points";
   case Phase::Gradient:
-    return "dgc-gradient,dgc-decompose,canonicalize,cse";
+    return "dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) + "cse";
   case Phase::Shard:
-    return distributed ? "dgc-add-mesh{mesh=" + options.mesh + "}," + strategyPasses(options.strategy) +
-                             "dgc-propagate-shardings,dgc-insert-reshards,dgc-verify-sharded"
+    return distributed ? "dgc-add-mesh{mesh=" + options.mesh + "}," + passesOf(options, StrategyStage::Shard) +
+                             "dgc-propagate-shardings," + passesOf(options, StrategyStage::Refine) +
+                             "dgc-insert-reshards,dgc-verify-sharded"
                        : "";
   case Phase::Partition:
     return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned" : "";
   case Phase::Communicate:
-    return distributed ? "dgc-combine-collectives,dgc-flatten-collectives,dgc-order-collectives,dgc-check-plan"
-                       : "";
+    return distributed ? "dgc-combine-collectives,dgc-flatten-collectives,dgc-order-collectives,dgc-check-plan" : "";
   case Phase::Kernel:
     return "dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:

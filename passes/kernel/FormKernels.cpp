@@ -174,7 +174,9 @@ private:
     for (Operation *op : unit.ops) {
       for (Value operand : op->getOperands())
         if (!mapping.contains(operand))
-          builder.clone(*operand.getDefiningOp(), mapping); // a small constant
+          builder
+              .clone(*operand.getDefiningOp(), mapping) // a small constant
+              ->setDiscardableAttrs(DictionaryAttr::get(builder.getContext()));
       Operation *copy = builder.clone(*op, mapping);
       copy->setDiscardableAttrs(DictionaryAttr::get(copy->getContext()));
     }

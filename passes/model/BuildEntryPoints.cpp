@@ -151,7 +151,9 @@ static LogicalResult createStates(Model &model) {
       variable.emitError() << "the name \"" << name << "\" is taken: it is that of an optimizer's state";
       return {};
     }
-    return StateOp::create(builder, variable.getLoc(), name, role, init, rngId, variable.getDeclared());
+    auto state = StateOp::create(builder, variable.getLoc(), name, role, init, rngId, variable.getDeclared());
+    state->setDiscardableAttrs(variable->getDiscardableAttrDictionary());
+    return state;
   };
   int64_t rngId = 0;
   for (Variable &variable : model.variables) {

@@ -53,8 +53,10 @@ private:
     if (isa<func::ReturnOp>(op))
       return visitReturn(op);
     if (auto constraint = dyn_cast<ConstraintOp>(op)) {
-      fit(op->getOpOperand(0), close(constraint.getSharding()));
-      declare(op, {close(constraint.getSharding())});
+      // Propagation may have added axes to open dimensions.
+      ShardingAttr wanted = op->hasAttr(kShardingsAttr) ? shardingOf(op->getResult(0)) : constraint.getSharding();
+      fit(op->getOpOperand(0), close(wanted));
+      declare(op, {close(wanted)});
       return success();
     }
     if (auto manual = dyn_cast<ManualOp>(op))

@@ -1,8 +1,7 @@
 // dgc-strategy-data-parallel: the batch is cut over the axis `data`.
 
 #include "passes/strategy/Passes.h"
-
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/strategy/StrategyUtil.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_DATAPARALLELPASS
@@ -11,9 +10,9 @@ namespace dgc {
 
 using namespace mlir;
 using namespace mlir::dist;
+using namespace ::dgc;
 
 static constexpr llvm::StringLiteral kAxis = "data";
-static constexpr llvm::StringLiteral kBatchDim = "dgc.batch_dim";
 
 namespace {
 /// Writes the annotations of one function.
@@ -26,7 +25,7 @@ public:
       if (function.getArgAttr(i, kShardingAttr))
         continue;
       FailureOr<ShardingAttr> sharding =
-          decide(function.getArgumentTypes()[i], function.getArgAttrOfType<IntegerAttr>(i, kBatchDim));
+          decide(function.getArgumentTypes()[i], function.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr));
       if (failed(sharding))
         return failure();
       if (*sharding)
@@ -36,7 +35,7 @@ public:
       if (function.getResultAttr(i, kShardingAttr))
         continue;
       FailureOr<ShardingAttr> sharding =
-          decide(function.getResultTypes()[i], function.getResultAttrOfType<IntegerAttr>(i, kBatchDim));
+          decide(function.getResultTypes()[i], function.getResultAttrOfType<IntegerAttr>(i, kBatchDimAttr));
       if (failed(sharding))
         return failure();
       if (*sharding)
@@ -52,26 +51,27 @@ private:
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       return ShardingAttr();
-    MLIRContext *context = function.getContext();
-    auto origin = OriginAttr::get(context, OriginKind::Strategy, StringAttr::get(context, "data-parallel"));
-    auto axis = AxisRefAttr::get(context, StringAttr::get(context, kAxis), origin);
-    auto open = DimShardingAttr::get(context, {}, /*open=*/true, 0);
-    SmallVector<DimShardingAttr> dims(tensor.getRank(), open);
-    auto symbol = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
+    AxisRefAttr axis = axisBy(function.getContext(), kAxis, "data-parallel");
     if (!batchDim)
-      return ShardingAttr::get(context, symbol, dims, axis, Reduction::Sum, {});
+      return cutAlong(mesh, axis, tensor.getRank(), std::nullopt);
     int64_t dim = batchDim.getInt();
     if (dim < 0 || dim >= tensor.getRank())
-      return function.emitOpError() << "'" << kBatchDim << "' is " << dim << ", which is not a dimension of " << type;
+      return function.emitOpError() << "'" << kBatchDimAttr << "' is " << dim << ", which is not a dimension of "
+                                    << type;
     int64_t batch = tensor.getDimSize(dim);
     int64_t devices = mesh.getMesh().getAxisSize(kAxis);
+    auto microbatches = function->getAttrOfType<IntegerAttr>(kMicrobatchesAttr);
+    if (microbatches && batch / microbatches.getInt() % devices)
+      return function.emitError() << "micro-batches of " << batch / microbatches.getInt() << " examples ("
+                                  << microbatches.getInt() << " of a global batch of " << batch
+                                  << ") cannot be divided over the mesh axis \"data\" of " << devices
+                                  << " devices; use a batch that is a multiple of " << devices * microbatches.getInt();
     if (batch % devices)
       return function.emitError() << "the global batch of " << batch
                                   << " cannot be divided over the mesh axis \"data\" of " << devices
                                   << " devices; use a batch that is a multiple of " << devices
                                   << ", or a mesh whose size divides " << batch;
-    dims[dim] = DimShardingAttr::get(context, axis, /*open=*/false, 0);
-    return ShardingAttr::get(context, symbol, dims, {}, Reduction::Sum, {});
+    return cutAlong(mesh, axis, tensor.getRank(), dim);
   }
 
   func::FuncOp function;
@@ -81,17 +81,11 @@ private:
 struct DataParallel : ::dgc::impl::DataParallelPassBase<DataParallel> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto meshes = llvm::to_vector(module.getOps<MeshOp>());
-    if (meshes.empty())
-      return markAllAnalysesPreserved();
-    auto hasAxis = [](MeshOp m) { return m.getMesh().getAxisIndex(kAxis) >= 0; };
-    auto mesh = llvm::find_if(meshes, hasAxis);
-    if (mesh == meshes.end()) {
-      meshes[0].emitError("the mesh has no axis \"data\", which the strategy "
-                          "data-parallel cuts the batch by; name one, as in "
-                          "--mesh data=2");
+    FailureOr<MeshOp> mesh = findMeshWithAxis(module, kAxis, "data-parallel", "cuts the batch by");
+    if (failed(mesh))
       return signalPassFailure();
-    }
+    if (!*mesh)
+      return markAllAnalysesPreserved();
     for (auto function : module.getOps<func::FuncOp>())
       if (failed(Annotator(function, *mesh).run()))
         return signalPassFailure();

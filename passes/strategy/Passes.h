@@ -6,27 +6,16 @@
 
 #include "dialects/dist/Dist.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassManager.h"
 
 namespace dgc {
 
+/// On ops: the number of the micro-batch that they are for, from 0.
+inline constexpr llvm::StringLiteral kMicrobatchAttr = "dgc.microbatch";
+/// On functions: how many micro-batches the global batch is split into.
+inline constexpr llvm::StringLiteral kMicrobatchesAttr = "dgc.microbatches";
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/strategy/Passes.h.inc"
-
-/// A strategy by the name that `--strategy` takes.
-struct Strategy {
-  llvm::StringRef name;
-  llvm::StringRef summary;
-  std::unique_ptr<mlir::Pass> (*create)();
-};
-
-/// All strategies, by name.
-llvm::ArrayRef<Strategy> getStrategies();
-
-/// Adds the passes of a comma-separated list of strategies, in that order.
-/// Fails with a message that lists what there is when a name is not known.
-llvm::LogicalResult addStrategies(mlir::OpPassManager &manager, llvm::StringRef list, std::string &error);
 
 } // namespace dgc
 

@@ -41,4 +41,87 @@ def DataParallelPass : Pass<"dgc-strategy-data-parallel", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 
+def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
+  let summary = "compute the global batch in parts, one after the other";
+  let description = [{
+    Input: functions after `dgc-gradient` and `dgc-decompose`. In a function that gives a variable a new value, what is
+    computed of the examples of a batch (arguments with `dgc.batch_dim`) is computed `count` times, each time for the
+    examples whose number modulo `count` is that of the micro-batch: a batch that is cut over workers stays where it
+    is. Everything else is computed once. What is reduced over the batch is added up, right where an addend is there;
+    so gradients are summed before anything else happens to them, and there is one update. The result is that of the
+    whole batch, up to the order of additions: also with padding at its end, random numbers and batch statistics.
+
+    Ops of micro-batch m have `dgc.microbatch = m`, and the function has `dgc.microbatches = count`. The ops of one
+    micro-batch, forwards and backwards, come before those of the next one. An op that needs the examples of the whole
+    batch at once (a sort along it, a product that pairs examples) is an error. A count that does not divide the batch
+    is one, too. Other functions are left alone.
+
+    ```mlir
+    func.func @f(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<4xf32> {dgc.state = @w}) -> (tensor<4xf32> {dgc.state = @w}) {
+      %g = dgc.reduce sum %x dims [0] : tensor<8x4xf32>
+      %n = dgc.subtract %w, %g : tensor<4xf32>
+    // becomes with count = 2, but for the reshapes that take every second example
+      %0 = dgc.reduce sum %x0 dims [0] {dgc.microbatch = 0 : i64} : tensor<4x4xf32>
+      %1 = dgc.reduce sum %x1 dims [0] {dgc.microbatch = 1 : i64} : tensor<4x4xf32>
+      %g = dgc.add %0, %1 {dgc.microbatch = 1 : i64} : tensor<4xf32>
+      %n = dgc.subtract %w, %g : tensor<4xf32>
+    ```
+  }];
+  let options = [Option<"count", "count", "int64_t", "1", "number of micro-batches">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+}
+
+def ZeroPass : Pass<"dgc-strategy-zero", "::mlir::ModuleOp"> {
+  let summary = "cut optimizer state, gradients and variables over the axis `data`";
+  let description = [{
+    Runs behind `dgc-propagate-shardings`: it knows how everything else is spread, and adds to that. Each state is cut
+    by the first dimension that the axis divides, of those that nothing else cuts if there is one; a state without one
+    stays whole, with a warning.
+
+    - Stage 1: the optimizer's state (`slot`) is cut, and each device computes its part of the new value of a weight.
+      The gradient is made whole before (all-reduce), and the new value after (all-gather).
+    - Stage 2: a gradient that is partial goes to the parts right away (reduce-scatter); with micro-batches the addends
+      do, and what is added up is a part.
+    - Stage 3: weights are cut as well, and a `dist.reshard` gathers them where they are used: once forwards and once
+      backwards, for each micro-batch.
+
+    A module without a mesh is left alone.
+
+    ```mlir
+    func.func @train(%w: tensor<4xf32> {dgc.state = @w}, %v: tensor<4xf32> {dgc.state = @w.momentum}, ..)
+      %n = dgc.subtract %w, %u : tensor<4xf32>
+    // becomes with stage 2
+    func.func @train(%w: tensor<4xf32> {dgc.state = @w}, %v: tensor<4xf32> {dgc.state = @w.momentum,
+        dist.sharding = #dist.sharding<@mesh, [{"data" by strategy "zero2"} ]>}, ..)
+      %n = dgc.subtract %w, %u {dist.shardings = [#dist.sharding<@mesh, [{"data" by strategy "zero2"} ]>]} : ...
+    ```
+  }];
+  let options = [Option<"stage", "stage", "int", "1", "1: optimizer state; 2: gradients, too; 3: variables, too">];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def TensorParallelPass : Pass<"dgc-strategy-tensor-parallel", "::mlir::ModuleOp"> {
+  let summary = "cut dimensions of weights over the axis `model`";
+  let description = [{
+    `cut` is a list, separated by commas or by `+`. An item `PATTERN:DIM` cuts dimension DIM (from the end, if negative)
+    of every weight whose name matches: `*.wq:1`. Any other item is the name of a dimension: it cuts that dimension of
+    every weight that has `dims = ["embed", "mlp"]` with this name in it. Without a list the names `heads` and `mlp`
+    are meant. The optimizer's state of a weight is cut alike.
+
+    It annotates weights, and nothing else: how everything in between is cut follows from propagation. A matrix that is
+    cut by columns, and behind it one that is cut by rows, need one all-reduce behind the second one. An item that
+    matches nothing is an error. What is annotated already stays as it is. A module without a mesh is left alone.
+
+    ```mlir
+    // dgc-strategy-tensor-parallel{cut=w1:1}
+    func.func @f(%w1: tensor<4x8xf32> {dgc.state = @w1})
+    // becomes
+    func.func @f(%w1: tensor<4x8xf32> {dgc.state = @w1,
+                     dist.sharding = #dist.sharding<@mesh, [{?}, {"model" by strategy "tensor-parallel"} ]>})
+    ```
+  }];
+  let options = [Option<"cut", "cut", "std::string", "\"heads,mlp\"", "what is cut: PATTERN:DIM or names of dimensions">];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
 #endif // DGC_PASSES_STRATEGY_TD

@@ -2,6 +2,7 @@
 
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Registration.h"
+#include "passes/strategy/Registry.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Disk.h"
 #include "runtime/telemetry/Report.h"
@@ -30,8 +31,8 @@ static cl::opt<int64_t> batch("batch", cl::desc("The global batch: in place of ?
                               cl::value_desc("N"), cl::init(0), cl::cat(category));
 static cl::opt<std::string> mesh("mesh", cl::desc("Axes of the mesh and their sizes, as in data=2"),
                                  cl::value_desc("AXIS=N,.."), cl::cat(category));
-static cl::opt<std::string> strategy("strategy", cl::desc("How to distribute over the mesh (data-parallel)"),
-                                     cl::cat(category));
+static cl::opt<std::string> strategy("strategy", cl::desc("How to distribute over the mesh: a list of those below"),
+                                     cl::value_desc("NAME[=ARG],.."), cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
                                       cl::value_desc("PHASE"), cl::init("artifact"), cl::cat(category));
 static cl::opt<std::string> compileFrom("compile-from", cl::desc("The input is a program that has been through this phase"),
@@ -179,6 +180,6 @@ int main(int argc, char **argv) {
   mlir::registerPassManagerCLOptions();
   cl::HideUnrelatedOptions(category); // --help-hidden has those of MLIR and LLVM
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "dgc-compile " DGC_VERSION "\n"; });
-  cl::ParseCommandLineOptions(argc, argv, overview);
+  cl::ParseCommandLineOptions(argc, argv, overview + ("\nStrategies:\n" + dgc::describeStrategies()));
   return run();
 }

@@ -5,79 +5,15 @@
 // A relu or a max-pool may decide otherwise on values within rounding of each other; from then on two runs part by more
 // than rounding, on any system. So the hundred steps are taken by the same models with smooth functions in their place.
 
-#include "test/unit/support/Execute.h"
-
-#include <cmath>
-#include <fstream>
-#include <gtest/gtest.h>
-#include <random>
-#include <regex>
-#include <sstream>
+#include "test/unit/oracle/Oracle.h"
 
 using namespace dgc::testing;
-using dgc::rt::DType;
 
 namespace {
 
-constexpr int64_t batch = 24; // 2, 3, 4 and 8 divide it
-constexpr float learningRate = 0.05f;
-
-/// The model of an example, with plain SGD in place of its optimizer.
-std::string readModel(const std::string &name) {
-  std::ifstream file(std::string(DGC_EXAMPLES) + "/" + name + ".mlir");
-  std::stringstream text;
-  text << file.rdbuf();
-  return std::regex_replace(text.str(), std::regex("dgc\\.optimizer [^\\n]*"),
-                            "dgc.optimizer sgd learning_rate " + std::to_string(learningRate));
-}
-
-/// The model with tanh for relu and average for maximum pooling.
-std::string smooth(const std::string &model) {
-  std::string text = std::regex_replace(model, std::regex("dgc\\.relu"), "dgc.tanh");
-  return std::regex_replace(text, std::regex("dgc\\.max_pool"), "dgc.avg_pool");
-}
-
-/// Images and labels of step i: no two steps, examples or pixels are alike.
-NamedArrays batchOfStep(int i) {
-  std::mt19937 rng(1000 + i);
-  std::vector<uint8_t> pixels(batch * 28 * 28), labels(batch);
-  for (uint8_t &pixel : pixels) {
-    pixel = rng() % 3 == 0 ? rng() % 256 : 0;
-  }
-  for (uint8_t &label : labels) {
-    label = rng() % 10;
-  }
-  return {{"image", HostArray::of<uint8_t>({batch, 28, 28}, pixels, DType::U8)},
-          {"label", HostArray::of<uint8_t>({batch}, labels, DType::U8)}};
-}
-
 /// The variables after so many steps on `workers` workers. Every replica has the same bits: runOnce checks that.
 NamedArrays train(const std::string &model, int workers, int steps) {
-  ExecuteOptions options;
-  options.from = "input";
-  options.batch = batch;
-  options.mesh = workers > 1 ? "data=" + std::to_string(workers) : "";
-  options.run.program = "train";
-  options.run.seed = 7;
-  options.run.steps = steps;
-  options.run.inputsOfStep = batchOfStep;
-  absl::StatusOr<dgc::rt::RunOnceResult> result = execute(model, batchOfStep(0), options);
-  EXPECT_TRUE(result.ok()) << result.status();
-  return result.ok() ? result->variables : NamedArrays();
-}
-
-/// |a - b| / |b| over all variables together, relative to `base` when it is given: then of the changes from there.
-double distance(const NamedArrays &a, const NamedArrays &b, const NamedArrays *base = nullptr) {
-  double difference = 0, norm = 0;
-  for (const auto &[name, array] : b) {
-    std::vector<float> x = a.at(name).as<float>(), y = array.as<float>();
-    std::vector<float> zero = base ? base->at(name).as<float>() : std::vector<float>(y.size());
-    for (size_t i = 0; i < y.size(); ++i) {
-      difference += (double(x[i]) - y[i]) * (double(x[i]) - y[i]);
-      norm += (double(y[i]) - zero[i]) * (double(y[i]) - zero[i]);
-    }
-  }
-  return std::sqrt(difference / norm);
+  return dgc::testing::train(model, {workers > 1 ? "data=" + std::to_string(workers) : "", "", steps});
 }
 
 class Oracle : public testing::TestWithParam<std::string> {};
@@ -115,8 +51,8 @@ TEST_P(Oracle, RunsHaveTheSameBits) {
 // Gradients that are added where they should be averaged are noticed, at one step and at a hundred.
 TEST_P(Oracle, WrongScaleIsNoticed) {
   std::string model = readModel(GetParam());
-  std::string wrong = std::regex_replace(model, std::regex("dgc\\.loss %loss"),
-                                         "%twice = dgc.scale %loss by 2.0\n  dgc.loss %twice");
+  std::string wrong =
+      std::regex_replace(model, std::regex("dgc\\.loss %loss"), "%twice = dgc.scale %loss by 2.0\n  dgc.loss %twice");
   ASSERT_NE(model, wrong);
   NamedArrays initial = train(model, 1, 0), one = train(model, 1, 1);
   NamedArrays step = train(wrong, 2, 1);

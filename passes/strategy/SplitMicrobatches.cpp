@@ -1,0 +1,252 @@
+// dgc-split-microbatches: computes a global batch in parts, one after the other.
+
+#include "passes/strategy/Microbatches.h"
+#include "passes/strategy/Passes.h"
+#include "passes/strategy/StrategyUtil.h"
+
+#include "dialects/dgc/TensorBuilder.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_SPLITMICROBATCHESPASS
+#include "passes/strategy/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace ::dgc;
+using mlir::dgc::FactorKind;
+using mlir::dgc::PositionalOpInterface;
+using mlir::dgc::ShardingRule;
+using mlir::dgc::ShardingRuleOpInterface;
+using mlir::dgc::TensorBuilder;
+using mlir::dgc::TensorFactors;
+
+namespace {
+
+/// Rewrites one function.
+class Splitter {
+public:
+  Splitter(func::FuncOp function, int64_t count)
+      : function(function), block(function.getBody().front()), builder(block.getTerminator()), count(count),
+        analysis(function, count), copies(count) {}
+
+  LogicalResult run() {
+    if (failed(analysis.run()))
+      return failure();
+    if (analysis.getBatch() == 0)
+      return success();
+    emit();
+    function->setAttr(kMicrobatchesAttr, builder.getI64IntegerAttr(count));
+    return success();
+  }
+
+private:
+  /// Level by level: what is computed once, then one micro-batch after the other, each from front to back.
+  void emit() {
+    SmallVector<Operation *> ops = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
+    int last = analysis.getLastLevel();
+    SmallVector<SmallVector<Operation *>> once(last + 1), perMicrobatch(last + 1);
+    for (Operation *op : ops)
+      (analysis.getExecution(op).perMicrobatch ? perMicrobatch : once)[analysis.getExecution(op).level].push_back(op);
+    for (int level = 0; level <= last; ++level) {
+      for (Operation *op : once[level])
+        emitOnce(op);
+      for (current = 0; current < count; ++current)
+        for (Operation *op : perMicrobatch[level])
+          emitCopy(op);
+    }
+    emitReturn(cast<func::ReturnOp>(block.getTerminator()));
+    for (Operation *op : llvm::reverse(ops))
+      if (analysis.getExecution(op).perMicrobatch)
+        op->erase();
+  }
+
+  void emitOnce(Operation *op) {
+    op->moveBefore(block.getTerminator());
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(wholeValue(operand.get()));
+  }
+
+  /// The value, or the sum over the micro-batches.
+  Value wholeValue(Value value) const {
+    return analysis.getSpread(value).kind == Spread::Partial ? sums.lookup(value) : value;
+  }
+
+  /// Adds the op for the current micro-batch, and what it adds to sums.
+  void emitCopy(Operation *op) {
+    const MicrobatchExecution &execution = analysis.getExecution(op);
+    IRMapping operands;
+    SmallVector<Value> values;
+    for (auto [operand, dim] : llvm::zip_equal(op->getOperands(), execution.operandDims))
+      values.push_back(dim == MicrobatchExecution::kWhole     ? wholeValue(operand)
+                       : dim == MicrobatchExecution::kPartial ? copies[current].lookup(operand)
+                                                              : part(operand, dim));
+    Operation *copy = cloneOnParts(op, values, [&](unsigned result) {
+      Spread spread = analysis.getSpread(op->getResult(result));
+      return spread.kind == Spread::Cut ? std::optional(spread.dim) : std::nullopt;
+    });
+    for (auto [original, result] : llvm::zip_equal(op->getResults(), copy->getResults())) {
+      copies[current].map(original, result);
+      if (!analysis.isSummed(original))
+        continue;
+      Value &sum = sums[original];
+      sum = sum ? tagged(combine(analysis.getSpread(original).reduction, sum, result)) : result;
+    }
+  }
+
+  Value combine(dist::Reduction reduction, Value x, Value y) {
+    TensorBuilder b(builder, y.getLoc());
+    switch (reduction) {
+    case dist::Reduction::Sum:
+      return b.add(x, y);
+    case dist::Reduction::Product:
+      return b.multiply(x, y);
+    case dist::Reduction::Max:
+      return b.maximum(x, y);
+    case dist::Reduction::Min:
+      return b.minimum(x, y);
+    }
+    return {};
+  }
+
+  /// Says which micro-batch an op belongs to.
+  Value tagged(Value value) {
+    if (Operation *op = value.getDefiningOp())
+      op->setAttr(kMicrobatchAttr, builder.getI64IntegerAttr(current));
+    return value;
+  }
+
+  /// A copy of `op` on parts of its operands; `cutDim` says which dimension of a result is cut.
+  Operation *cloneOnParts(Operation *op, ArrayRef<Value> operands,
+                          llvm::function_ref<std::optional<unsigned>(unsigned)> cutDim) {
+    IRMapping mapping;
+    Operation *copy = builder.clone(*op, mapping);
+    copy->setOperands(operands);
+    for (OpResult result : copy->getResults())
+      if (std::optional<unsigned> dim = cutDim(result.getResultNumber())) {
+        auto type = cast<RankedTensorType>(result.getType());
+        SmallVector<int64_t> shape(type.getShape());
+        shape[*dim] /= count;
+        result.setType(RankedTensorType::get(shape, type.getElementType(), type.getEncoding()));
+      }
+    if (auto localizable = dyn_cast<mlir::dgc::LocalizableOpInterface>(copy))
+      (void)localizable.localize(op->getOperandTypes(), op->getResultTypes());
+    copy->setAttr(kMicrobatchAttr, builder.getI64IntegerAttr(current));
+    return copy;
+  }
+
+  /// The examples of the current micro-batch of a value, along `dim`.
+  Value part(Value value, unsigned dim) {
+    Spread spread = analysis.getSpread(value);
+    if (spread.kind == Spread::Cut && !isa<BlockArgument>(value))
+      return copies[current].lookup(value);
+    Value &known = parts[{wholeValue(value), {dim, current}}];
+    if (!known) {
+      Value made = rematerialized(value, dim);
+      if (!made)
+        made = strided(wholeValue(value), dim);
+      return parts[{wholeValue(value), {dim, current}}] = made;
+    }
+    return known;
+  }
+
+  /// A whole value that an op repeats or computes along `dim` is computed for the part that is wanted. Null where
+  /// that cannot be.
+  Value rematerialized(Value value, unsigned dim) {
+    Operation *op = value.getDefiningOp();
+    auto interface = dyn_cast_or_null<ShardingRuleOpInterface>(op);
+    if (!interface || analysis.getSpread(value).kind != Spread::Whole || op->getNumResults() != 1 || !isPure(op) ||
+        op->getNumRegions() > 0 || isa<PositionalOpInterface>(op))
+      return {};
+    ShardingRule rule = interface.getShardingRule();
+    std::optional<unsigned> factor = analysis.batchFactor(rule.results[0], rule.factors, dim);
+    if (!factor || rule.factors[*factor].kind != FactorKind::PassThrough)
+      return {};
+    SmallVector<FactorPlace> places;
+    for (const TensorFactors &tensor : rule.operands) {
+      places.push_back(placeOf(tensor, rule.factors, *factor));
+      if (places.back().present && !places.back().dim)
+        return {};
+    }
+    SmallVector<Value> operands;
+    for (auto [operand, place] : llvm::zip_equal(op->getOperands(), places))
+      operands.push_back(place.present ? part(operand, *place.dim) : wholeValue(operand));
+    return cloneOnParts(op, operands, [&](unsigned) { return std::optional(dim); })->getResult(0);
+  }
+
+  /// The shape with the batch in `dim` as [analysis.getBatch() / count, count]; what is behind it in the same dimension
+  /// comes next.
+  SmallVector<int64_t> stridedShape(ArrayRef<int64_t> shape, unsigned dim, int64_t middle) const {
+    SmallVector<int64_t> result(shape.take_front(dim));
+    result.append({analysis.getBatch() / count, middle, shape[dim] / analysis.getBatch()});
+    llvm::append_range(result, shape.drop_front(dim + 1));
+    return result;
+  }
+
+  /// Every count-th example from the current one on.
+  Value strided(Value value, unsigned dim) {
+    TensorBuilder b(builder, value.getLoc());
+    SmallVector<int64_t> shape(cast<RankedTensorType>(value.getType()).getShape());
+    Value split = tagged(b.reshape(value, stridedShape(shape, dim, count)));
+    SmallVector<int64_t> limits = stridedShape(shape, dim, count), starts(limits.size(), 0);
+    starts[dim + 1] = current;
+    limits[dim + 1] = current + 1;
+    shape[dim] /= count;
+    return tagged(b.reshape(tagged(b.slice(split, starts, limits)), shape));
+  }
+
+  /// All examples of a cut value, in their order.
+  Value joined(Value value, unsigned dim) {
+    if (isa<BlockArgument>(value))
+      return value;
+    TensorBuilder b(builder, value.getLoc());
+    auto shape = cast<RankedTensorType>(value.getType()).getShape();
+    SmallVector<Value> pieces;
+    for (const IRMapping &copy : copies)
+      pieces.push_back(b.reshape(copy.lookup(value), stridedShape(shape, dim, 1)));
+    Value all = mlir::dgc::ConcatenateOp::create(builder, value.getLoc(), pieces, int64_t(dim + 1));
+    return b.reshape(all, shape);
+  }
+
+  void emitReturn(func::ReturnOp op) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Spread spread = analysis.getSpread(operand.get());
+      operand.set(spread.kind == Spread::Cut ? joined(operand.get(), spread.dim) : wholeValue(operand.get()));
+    }
+  }
+
+  func::FuncOp function;
+  Block &block;
+  OpBuilder builder;
+  int64_t count, current = 0;
+  MicrobatchAnalysis analysis;
+  SmallVector<IRMapping> copies; // per micro-batch
+  DenseMap<Value, Value> sums;   // of partial values, so far
+  DenseMap<std::pair<Value, std::pair<unsigned, int64_t>>, Value> parts;
+};
+
+struct SplitMicrobatches : ::dgc::impl::SplitMicrobatchesPassBase<SplitMicrobatches> {
+  using SplitMicrobatchesPassBase::SplitMicrobatchesPassBase;
+  void runOnOperation() override {
+    if (count < 1) {
+      getOperation().emitError() << "a batch cannot be split into " << int64_t(count)
+                                 << " micro-batches; use a number from 1 on";
+      return signalPassFailure();
+    }
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (count > 1 && isTraining(function) && failed(Splitter(function, count).run()))
+        return signalPassFailure();
+  }
+
+  /// True for a function that gives a variable a new value.
+  static bool isTraining(func::FuncOp function) {
+    if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
+      return false;
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (function.getResultAttr(i, kStateAttr))
+        return true;
+    return false;
+  }
+};
+} // namespace

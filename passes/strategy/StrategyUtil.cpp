@@ -1,0 +1,79 @@
+// What the strategies share.
+
+#include "passes/strategy/StrategyUtil.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using mlir::dgc::StateOp;
+
+namespace dgc {
+
+FailureOr<MeshOp> findMeshWithAxis(ModuleOp module, StringRef axis, StringRef strategy, StringRef purpose) {
+  auto meshes = llvm::to_vector(module.getOps<MeshOp>());
+  if (meshes.empty())
+    return MeshOp();
+  auto mesh = llvm::find_if(meshes, [&](MeshOp each) { return each.getMesh().getAxisIndex(axis) >= 0; });
+  if (mesh != meshes.end())
+    return *mesh;
+  return meshes[0].emitError() << "the mesh has no axis \"" << axis << "\", which the strategy " << strategy << ' '
+                               << purpose << "; name one, as in --mesh " << axis << "=2";
+}
+
+AxisRefAttr axisBy(MLIRContext *context, StringRef axis, StringRef strategy) {
+  auto origin = OriginAttr::get(context, OriginKind::Strategy, StringAttr::get(context, strategy));
+  return AxisRefAttr::get(context, StringAttr::get(context, axis), origin);
+}
+
+ShardingAttr cutAlong(MeshOp mesh, AxisRefAttr axis, int64_t rank, std::optional<int64_t> dim) {
+  MLIRContext *context = mesh.getContext();
+  auto open = DimShardingAttr::get(context, {}, /*open=*/true, 0);
+  SmallVector<DimShardingAttr> dims(rank, open);
+  auto symbol = FlatSymbolRefAttr::get(mesh.getSymNameAttr());
+  if (!dim)
+    return ShardingAttr::get(context, symbol, dims, axis, Reduction::Sum, {});
+  dims[*dim] = DimShardingAttr::get(context, axis, /*open=*/false, 0);
+  return ShardingAttr::get(context, symbol, dims, {}, Reduction::Sum, {});
+}
+
+static StateOp stateOf(func::FuncOp function, DictionaryAttr attributes) {
+  auto symbol = attributes ? attributes.getAs<FlatSymbolRefAttr>(kStateAttr) : FlatSymbolRefAttr();
+  return symbol ? SymbolTable::lookupNearestSymbolFrom<StateOp>(function, symbol) : StateOp();
+}
+
+StateOp stateOfArgument(func::FuncOp function, unsigned index) {
+  return stateOf(function, function.getArgAttrDict(index));
+}
+
+StateOp stateOfResult(func::FuncOp function, unsigned index) {
+  return stateOf(function, function.getResultAttrDict(index));
+}
+
+bool isMadeOfScalars(Operation *op) {
+  return llvm::all_of(op->getOperandTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 0;
+  });
+}
+
+VariableUpdate findUpdate(func::FuncOp function, unsigned result, llvm::function_ref<bool(Operation *)> stop) {
+  VariableUpdate update{result, {}, {}};
+  Value value = function.getBody().front().getTerminator()->getOperand(result);
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  SmallVector<Value> worklist{value};
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (!op || isMadeOfScalars(op))
+      continue;
+    if (cast<RankedTensorType>(next.getType()).getShape() != shape || !isa<mlir::dgc::ElementwiseOpInterface>(op) ||
+        stop(op)) {
+      update.gradients.insert(next);
+      continue;
+    }
+    if (update.ops.insert(op))
+      llvm::append_range(worklist, op->getOperands());
+  }
+  return update;
+}
+
+} // namespace dgc

@@ -1,0 +1,164 @@
+// dgc-strategy-tensor-parallel: dimensions of weights are cut over the axis `model`.
+
+#include "passes/strategy/Passes.h"
+#include "passes/strategy/StrategyUtil.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/GlobPattern.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_TENSORPARALLELPASS
+#include "passes/strategy/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace ::dgc;
+using mlir::dgc::StateOp;
+using mlir::dgc::StateRole;
+
+static constexpr llvm::StringLiteral kAxis = "model";
+static constexpr llvm::StringLiteral kName = "tensor-parallel";
+
+namespace {
+
+/// One item of the list: PATTERN:DIM, or the name of a dimension.
+struct Rule {
+  std::string text;
+  std::optional<llvm::GlobPattern> pattern;
+  int64_t dim = 0;
+  bool used = false;
+};
+
+struct TensorParallel : ::dgc::impl::TensorParallelPassBase<TensorParallel> {
+  using TensorParallelPassBase::TensorParallelPassBase;
+
+  void runOnOperation() override {
+    FailureOr<MeshOp> mesh = findMeshWithAxis(getOperation(), kAxis, kName, "cuts weights by");
+    if (failed(mesh) || failed(parse()))
+      return signalPassFailure();
+    if (!*mesh)
+      return markAllAnalysesPreserved();
+    for (auto state : getOperation().getOps<StateOp>())
+      if (state.getRole() == StateRole::Weight && failed(choose(state, *mesh)))
+        return signalPassFailure();
+    if (failed(checkUsed()))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      annotate(function, *mesh);
+  }
+
+  LogicalResult parse() {
+    for (StringRef item : llvm::split(cut, cut.find('+') != std::string::npos ? '+' : ',')) {
+      Rule rule{item.str(), std::nullopt};
+      if (auto [pattern, dim] = item.rsplit(':'); item.contains(':')) {
+        llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(pattern);
+        if (!glob || dim.getAsInteger(10, rule.dim)) {
+          llvm::consumeError(glob.takeError());
+          return getOperation().emitError()
+                 << kName << "='" << item
+                 << "': expected PATTERN:DIM, a pattern of variable names and the number of a dimension, as in *.w1:1";
+        }
+        rule.pattern = *std::move(glob);
+      }
+      if (item.empty())
+        return getOperation().emitError() << kName << "='" << cut << "': an item of the list is empty";
+      rules.push_back(std::move(rule));
+    }
+    return success();
+  }
+
+  /// Finds the dimension of a weight that is to be cut.
+  LogicalResult choose(StateOp state, MeshOp mesh) {
+    auto names = state->getAttrOfType<ArrayAttr>(kDimsAttr);
+    RankedTensorType type = state.getTensorType();
+    if (names && int64_t(names.size()) != type.getRank())
+      return state.emitError() << "variable '" << state.getSymName() << "' of " << type << " has " << names.size()
+                               << " names of dimensions; it needs one for each, \"\" for those without";
+    for (Rule &rule : rules) {
+      std::optional<int64_t> dim;
+      if (rule.pattern && rule.pattern->match(state.getSymName())) {
+        dim = rule.dim < 0 ? rule.dim + type.getRank() : rule.dim;
+        if (*dim < 0 || *dim >= type.getRank())
+          return getOperation().emitError() << kName << "='" << rule.text << "': variable '" << state.getSymName()
+                                            << "' of " << type << " has no dimension " << rule.dim;
+      } else if (!rule.pattern && names) {
+        auto it = llvm::find_if(names, [&](Attribute name) { return cast<StringAttr>(name).getValue() == rule.text; });
+        if (it != names.end())
+          dim = it - names.begin();
+      }
+      if (!dim)
+        continue;
+      rule.used = true;
+      if (!dims.try_emplace(state, *dim).second && dims[state] != *dim)
+        return getOperation().emitError() << kName << ": variable '" << state.getSymName() << "' is to be cut by "
+                                          << "dimension " << dims[state] << " and by dimension " << *dim
+                                          << "; one can be cut over the axis \"model\"";
+    }
+    return success();
+  }
+
+  /// A rule that names nothing is a mistake.
+  LogicalResult checkUsed() {
+    for (const Rule &rule : rules) {
+      if (rule.used || (cut == getDefault() && llvm::any_of(rules, [](const Rule &each) { return each.used; })))
+        continue;
+      std::string known;
+      for (auto state : getOperation().getOps<StateOp>())
+        if (state.getRole() == StateRole::Weight) {
+          known += (known.empty() ? "" : ", ") + state.getSymName().str();
+          if (auto names = state->getAttrOfType<ArrayAttr>(kDimsAttr))
+            known +=
+                " (" +
+                llvm::join(llvm::map_range(names.getAsValueRange<StringAttr>(), [](StringRef n) { return n.str(); }),
+                           ", ") +
+                ")";
+        }
+      if (rule.pattern)
+        return getOperation().emitError()
+               << kName << "='" << rule.text << "': no variable matches; there are " << known;
+      return getOperation().emitError() << kName << "='" << rule.text
+                                        << "': no variable has a dimension of that name; write PATTERN:DIM, or name "
+                                           "dimensions with {dims = [\"..\", ..]} on variables; there are "
+                                        << known;
+    }
+    return success();
+  }
+
+  static StringRef getDefault() { return "heads,mlp"; }
+
+  /// The dimension by which a state is cut: that of the weight it belongs to.
+  std::optional<int64_t> dimOf(StateOp state) {
+    if (!state)
+      return std::nullopt;
+    if (auto it = dims.find(state); it != dims.end())
+      return it->second;
+    if (state.getRole() != StateRole::Slot)
+      return std::nullopt;
+    auto weight = getOperation().lookupSymbol<StateOp>(state.getSymName().rsplit('.').first);
+    auto it = dims.find(weight);
+    return weight && it != dims.end() && weight.getTensorType().getShape() == state.getTensorType().getShape()
+               ? std::optional(it->second)
+               : std::nullopt;
+  }
+
+  void annotate(func::FuncOp function, MeshOp mesh) {
+    AxisRefAttr axis = axisBy(&getContext(), kAxis, kName);
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (std::optional<int64_t> dim = dimOf(stateOfArgument(function, i));
+          dim && !function.getArgAttr(i, kShardingAttr))
+        function.setArgAttr(
+            i, kShardingAttr,
+            cutAlong(mesh, axis, cast<RankedTensorType>(function.getArgumentTypes()[i]).getRank(), dim));
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (std::optional<int64_t> dim = dimOf(stateOfResult(function, i));
+          dim && !function.getResultAttr(i, kShardingAttr))
+        function.setResultAttr(
+            i, kShardingAttr,
+            cutAlong(mesh, axis, cast<RankedTensorType>(function.getResultTypes()[i]).getRank(), dim));
+  }
+
+  SmallVector<Rule> rules;
+  DenseMap<Operation *, int64_t> dims; // of weights
+};
+} // namespace

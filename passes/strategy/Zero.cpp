@@ -1,0 +1,212 @@
+// dgc-strategy-zero: optimizer state, gradients and variables are cut over the axis `data`.
+
+#include "passes/strategy/Passes.h"
+#include "passes/strategy/StrategyUtil.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_ZEROPASS
+#include "passes/strategy/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace ::dgc;
+using mlir::dgc::StateOp;
+using mlir::dgc::StateRole;
+
+static constexpr llvm::StringLiteral kAxis = "data";
+
+namespace {
+
+/// Annotates one module.
+class Annotator {
+public:
+  Annotator(ModuleOp module, MeshOp mesh, int stage)
+      : module(module), mesh(mesh), stage(stage), name("zero" + std::to_string(stage)),
+        axis(axisBy(module.getContext(), kAxis, name)), devices(mesh.getMesh().getAxisSize(kAxis)) {}
+
+  void run() {
+    for (auto function : module.getOps<func::FuncOp>())
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (StateOp state = stateOfArgument(function, i); state && !layouts.count(state))
+          layouts[state] = choose(state, function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr));
+    for (auto function : module.getOps<func::FuncOp>())
+      annotate(function);
+  }
+
+private:
+  /// How a state is spread without this strategy, and in parts; null for one that stays as it is.
+  struct Layout {
+    ShardingAttr whole, parts;
+  };
+
+  /// Cuts the first dimension that divides, of those that nothing else cuts if there is one: a cut of the first
+  /// dimension is one range of memory.
+  Layout choose(StateOp state, ShardingAttr sharding) {
+    RankedTensorType type = state.getTensorType();
+    if (!sharding)
+      sharding = ShardingAttr::getWhole(FlatSymbolRefAttr::get(mesh.getSymNameAttr()), type.getRank());
+    if (type.getRank() == 0 || state.getRole() == StateRole::Statistic || usesAxis(sharding))
+      return {};
+    auto partsOf = [&](DimShardingAttr dim) {
+      int64_t parts = 1;
+      for (AxisRefAttr each : dim.getAxes())
+        parts *= mesh.getMesh().getAxisSize(each.getName());
+      return parts;
+    };
+    for (bool cutAlready : {false, true})
+      for (auto [i, dim] : llvm::enumerate(sharding.getDims()))
+        if (dim.getAxes().empty() != cutAlready && type.getDimSize(i) % (partsOf(dim) * devices) == 0)
+          return {sharding, withAxis(sharding, i)};
+    state.emitWarning() << "no dimension of " << type << " can be divided over the " << devices
+                        << " devices of the axis \"data\": strategy " << name << " keeps '" << state.getSymName()
+                        << "' whole on each of them";
+    return {};
+  }
+
+  static bool usesAxis(ShardingAttr sharding) {
+    return llvm::any_of(sharding.getDims(), [](DimShardingAttr dim) {
+      return llvm::any_of(dim.getAxes(), [](AxisRefAttr each) { return each.getName() == kAxis; });
+    });
+  }
+
+  ShardingAttr withAxis(ShardingAttr sharding, unsigned dim) const {
+    SmallVector<DimShardingAttr> dims(sharding.getDims());
+    SmallVector<AxisRefAttr> axes(dims[dim].getAxes());
+    axes.push_back(axis);
+    dims[dim] = DimShardingAttr::get(axis.getContext(), axes, /*open=*/false, 0);
+    return ShardingAttr::get(axis.getContext(), sharding.getMesh(), dims, {}, Reduction::Sum, {});
+  }
+
+  /// The layout of a state, if it is cut where it is kept.
+  Layout storedLayout(StateOp state) const {
+    bool cut = state && (state.getRole() == StateRole::Slot || (stage == 3 && state.getRole() == StateRole::Weight));
+    return cut ? layouts.lookup(state) : Layout();
+  }
+
+  void annotate(func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (ShardingAttr parts = storedLayout(stateOfArgument(function, i)).parts)
+        function.setArgAttr(i, kShardingAttr, parts);
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (ShardingAttr parts = storedLayout(stateOfResult(function, i)).parts)
+        function.setResultAttr(i, kShardingAttr, parts);
+    if (function.isExternal())
+      return;
+    llvm::SetVector<Operation *> updates;
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (StateOp state = stateOfResult(function, i); state && state.getRole() == StateRole::Weight)
+        if (Layout layout = layouts.lookup(state); layout.parts)
+          annotateUpdate(function, i, layout, updates);
+    if (stage == 3)
+      gatherBeforeUse(function, updates);
+  }
+
+  /// The new value of a weight is computed in parts, from its gradient on. At stage 1 the gradient is made whole first;
+  /// later ones leave only a part of it right where it is computed.
+  void annotateUpdate(func::FuncOp function, unsigned result, Layout layout, llvm::SetVector<Operation *> &updates) {
+    VariableUpdate update =
+        findUpdate(function, result, [&](Operation *op) { return stage == 1 && op->hasAttr(kMicrobatchAttr); });
+    updates.insert_range(update.ops);
+    auto spread = ArrayAttr::get(module.getContext(), {layout.parts});
+    for (Operation *op : update.ops) {
+      op->setAttr(kShardingsAttr, spread);
+      for (Value operand : op->getOperands())
+        if (Operation *source = operand.getDefiningOp(); source && isMadeOfScalars(source) && operand.hasOneUse())
+          source->setAttr(kShardingsAttr, spread);
+    }
+    std::string because = "the gradient of " + stateOfResult(function, result).getSymName().str();
+    for (Value gradient : update.gradients)
+      reshard(gradient, stage == 1 ? layout.whole : layout.parts, because, /*early=*/stage > 1,
+              [&](OpOperand &use) { return update.ops.contains(use.getOwner()); });
+  }
+
+  /// Spreads a value in another way for some uses, right before the first of them or, `early`, where it is computed.
+  void reshard(Value value, ShardingAttr wanted, const Twine &because, bool early,
+               llvm::function_ref<bool(OpOperand &)> isUse) {
+    Operation *before = nullptr;
+    for (OpOperand &use : value.getUses())
+      if (isUse(use) && (!before || use.getOwner()->isBeforeInBlock(before)))
+        before = use.getOwner();
+    if (!before)
+      return;
+    OpBuilder builder(before);
+    if (early && value.getDefiningOp())
+      builder.setInsertionPointAfterValue(value);
+    auto made = ReshardOp::create(builder, before->getLoc(), value, wanted, builder.getStringAttr(because));
+    value.replaceUsesWithIf(made.getResult(), [&](OpOperand &use) { return use.getOwner() != made && isUse(use); });
+  }
+
+  /// What is reported or assigned is computed on the way forwards; the rest on the way back.
+  static DenseSet<Operation *> forwardOps(func::FuncOp function) {
+    DenseSet<Operation *> forward;
+    SmallVector<Value> worklist;
+    for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
+      if (StateOp state = stateOfResult(function, i); !state || state.getRole() == StateRole::Statistic)
+        worklist.push_back(value);
+    while (!worklist.empty())
+      if (Operation *op = worklist.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
+        llvm::append_range(worklist, op->getOperands());
+    return forward;
+  }
+
+  /// Weights are gathered where they are used: once on the way forwards and once on the way back, so that no one keeps
+  /// them in between; with micro-batches, for each of them.
+  void gatherBeforeUse(func::FuncOp function, const llvm::SetVector<Operation *> &updates) {
+    DenseSet<Operation *> forward = forwardOps(function);
+    auto keyOf = [&](Operation *user) {
+      auto microbatch = user->getAttrOfType<IntegerAttr>(kMicrobatchAttr);
+      return std::pair<int64_t, int64_t>(microbatch ? microbatch.getInt() : -1, !forward.contains(user));
+    };
+    auto isUse = [&](OpOperand &use) {
+      return !updates.contains(use.getOwner()) && !isa<func::ReturnOp, ReshardOp>(use.getOwner());
+    };
+    for (BlockArgument argument : function.getArguments()) {
+      StateOp state = stateOfArgument(function, argument.getArgNumber());
+      Layout layout = storedLayout(state);
+      if (!layout.parts || state.getRole() != StateRole::Weight)
+        continue;
+      llvm::MapVector<std::pair<int64_t, int64_t>, int> keys;
+      for (OpOperand &use : argument.getUses())
+        if (isUse(use))
+          keys.try_emplace(keyOf(use.getOwner()), 0);
+      for (auto [key, unused] : keys) {
+        std::string because = (state.getSymName() + (key.second ? ", backwards" : ", forwards")).str();
+        if (key.first >= 0)
+          because += ", micro-batch " + std::to_string(key.first);
+        reshard(argument, layout.whole, because, /*early=*/false,
+                [&, key = key](OpOperand &use) { return isUse(use) && keyOf(use.getOwner()) == key; });
+      }
+    }
+  }
+
+  ModuleOp module;
+  MeshOp mesh;
+  int stage;
+  std::string name;
+  AxisRefAttr axis;
+  int64_t devices;
+  DenseMap<Operation *, Layout> layouts; // of states
+};
+
+struct Zero : ::dgc::impl::ZeroPassBase<Zero> {
+  using ZeroPassBase::ZeroPassBase;
+  void runOnOperation() override {
+    if (stage < 1 || stage > 3) {
+      getOperation().emitError() << "there is no ZeRO stage " << int(stage)
+                                 << ": 1 cuts the optimizer's state, 2 gradients "
+                                 << "as well, 3 variables as well";
+      return signalPassFailure();
+    }
+    FailureOr<MeshOp> mesh =
+        findMeshWithAxis(getOperation(), kAxis, "zero" + std::to_string(stage), "cuts the optimizer's state by");
+    if (failed(mesh))
+      return signalPassFailure();
+    if (!*mesh)
+      return markAllAnalysesPreserved();
+    Annotator(getOperation(), *mesh, stage).run();
+  }
+};
+} // namespace

@@ -1,0 +1,91 @@
+// Every strategy by running: the gradients and weights of one worker, on any number of workers. SGD with momentum,
+// whose first step is plain SGD, the same seed and the same global batches; the workers are threads of this process.
+// The optimizer's state is compared, too.
+#include "test/unit/oracle/Oracle.h"
+
+#include <map>
+
+using namespace dgc::testing;
+
+namespace {
+
+constexpr const char *optimizer = "sgd learning_rate 0.05 momentum 0.9";
+
+/// One worker: trained once for each model and number of steps.
+const NamedArrays &alone(const std::string &model, int steps, int validCount = -1) {
+  static std::map<std::tuple<std::string, int, int>, NamedArrays> known;
+  auto [it, isNew] = known.try_emplace({model, steps, validCount});
+  if (isNew) {
+    it->second = train(model, {.steps = steps, .validCount = validCount});
+  }
+  return it->second;
+}
+
+struct Case {
+  const char *model;
+  const char *strategy;
+  std::vector<const char *> meshes;
+};
+
+void PrintTo(const Case &c, std::ostream *os) { *os << c.model << " " << c.strategy; }
+
+std::string nameOf(const testing::TestParamInfo<Case> &info) {
+  return std::regex_replace(std::string(info.param.model) + "_" + info.param.strategy, std::regex("[^A-Za-z0-9]"), "_");
+}
+
+class Strategies : public testing::TestWithParam<Case> {};
+
+TEST_P(Strategies, HaveTheSameGradients) {
+  std::string model = readModel(GetParam().model, optimizer);
+  const NamedArrays &initial = alone(model, 0), &one = alone(model, 1);
+  ASSERT_FALSE(one.empty());
+  for (const char *mesh : GetParam().meshes) {
+    NamedArrays step = train(model, {mesh, GetParam().strategy});
+    EXPECT_LE(distance(step, one), 1e-6) << mesh;
+    EXPECT_LE(distance(step, one, &initial), 2e-5) << mesh << ", gradients";
+  }
+}
+
+TEST_P(Strategies, TrainTheSameWeights) {
+  std::string model = smooth(readModel(GetParam().model, optimizer));
+  const char *mesh = GetParam().meshes[GetParam().meshes.size() / 2];
+  EXPECT_LE(distance(train(model, {mesh, GetParam().strategy, 100}), alone(model, 100)), 1e-5) << mesh;
+}
+
+// The last batch of an epoch: only some of its examples are real.
+TEST_P(Strategies, WeighAShortBatchRight) {
+  std::string model = readModel(GetParam().model, optimizer);
+  for (int valid : {1, 7}) {
+    NamedArrays step = train(model, {GetParam().meshes[0], GetParam().strategy, 1, valid});
+    EXPECT_LE(distance(step, alone(model, 1, valid), &alone(model, 0)), 2e-5) << valid;
+  }
+}
+
+// Gradients that are added where they should be averaged are noticed.
+TEST_P(Strategies, WrongScaleIsNoticed) {
+  std::string model = readModel(GetParam().model, optimizer);
+  std::string wrong =
+      std::regex_replace(model, std::regex("dgc\\.loss %loss"), "%twice = dgc.scale %loss by 2.0\n  dgc.loss %twice");
+  ASSERT_NE(model, wrong);
+  NamedArrays step = train(wrong, {GetParam().meshes[0], GetParam().strategy});
+  EXPECT_GT(distance(step, alone(model, 1), &alone(model, 0)), 0.5);
+}
+
+const std::vector<const char *> data = {"data=2", "data=3", "data=4", "data=8"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, Strategies,
+    testing::Values(
+        Case{"mnist_mlp", "accumulate=3", {"", "data=2", "data=4", "data=8"}},
+        Case{"mnist_cnn", "accumulate=2", {"", "data=2", "data=3", "data=4"}}, Case{"mnist_mlp", "zero1", data},
+        Case{"mnist_mlp", "zero2", data}, Case{"mnist_mlp", "zero3", data}, Case{"mnist_cnn", "zero2", data},
+        Case{"mnist_cnn", "zero3", data}, Case{"mnist_mlp", "zero1,accumulate=3", {"data=2", "data=4"}},
+        Case{"mnist_mlp", "zero2,accumulate=3", {"data=2", "data=4"}},
+        Case{"mnist_mlp", "fsdp,accumulate=3", {"data=2", "data=4"}},
+        Case{"mnist_mlp", "tensor-parallel=w1:1", {"model=2", "model=4", "model=8"}},
+        Case{"mnist_mlp", "data-parallel,tensor-parallel=w1:1", {"data=2,model=2", "data=3,model=2", "data=2,model=4"}},
+        Case{"mnist_mlp", "zero2,tensor-parallel=w1:1", {"data=2,model=2", "data=2,model=4"}},
+        Case{"mnist_mlp", "zero3,tensor-parallel=w1:1,accumulate=2", {"data=2,model=2", "data=2,model=4"}}),
+    nameOf);
+
+} // namespace
