@@ -137,7 +137,7 @@ private:
     unsigned rows = std::min(segment.rowDims, rowPrefix(graph.roots[root]));
     for (unsigned dim = 0; dim < rows; ++dim)
       if (segment.rowShape[dim] != graph.roots[root].space[dim])
-        return dim;
+        rows = dim;
     for (unsigned other : segment.roots) {
       rows = std::min(rows, alignedPrefix(graph, root, other));
       if (llvm::is_contained(graph.roots[root].after, other) && !sharesLoopWith(root, other))

@@ -85,3 +85,19 @@ func.func @update(%w: tensor<64x512xf32>, %gw: tensor<64x512xf32>, %b: tensor<51
   %1 = dgc.subtract %b, %gb : tensor<512xf32>
   return %0, %1 : tensor<64x512xf32>, tensor<512xf32>
 }
+
+// -----
+
+// A value that is stored and read in another order: sizes that happen to agree do not make rows in common.
+// CHECK-LABEL: func.func private @stored_and_transposed_body(
+// CHECK: scf.for
+// CHECK: llvm.store
+// CHECK: scf.for
+// CHECK: llvm.load
+// CHECK: llvm.func @stored_and_transposed({{.*}} dgc.extent = 1 :
+func.func @stored_and_transposed(%x: tensor<4x2x12xf32>) -> (tensor<4x2x12xf32>, tensor<4x4x2x3xf32>) {
+  %0 = dgc.negate %x : tensor<4x2x12xf32>
+  %1 = dgc.reshape %0 to [4, 2, 4, 3] : tensor<4x2x12xf32>
+  %2 = dgc.transpose %1 permutation [2, 0, 1, 3] : tensor<4x2x4x3xf32>
+  return %0, %2 : tensor<4x2x12xf32>, tensor<4x4x2x3xf32>
+}
