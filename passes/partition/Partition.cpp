@@ -122,7 +122,8 @@ private:
     ++numReshards;
     ShardingAttr from = declaredSharding(op.getInput(), mesh), to = op.getSharding();
     StringRef user = op.getCause() ? *op.getCause() : "dist.reshard";
-    FailureOr<Value> value = lowerReshard(builder, op.getLoc(), mesh, mapping.lookup(op.getInput()), from, to, user);
+    FailureOr<Value> value = lowerReshard(builder, op.getLoc(), mesh, mapping.lookup(op.getInput()),
+                                          op.getType().getShape(), from, to, user);
     if (failed(value))
       return failure();
     mapping.map(op.getResult(), *value);

@@ -1,8 +1,9 @@
-// From one sharding of a value to another, by their difference.
+// From one sharding of a value to another, by their difference: the plan as ops.
 
 #include "passes/partition/ReshardLowering.h"
 
 #include "dialects/dgc/TensorBuilder.h"
+#include "passes/partition/ReshardPlan.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -30,47 +31,163 @@ Value buildSlice(OpBuilder &builder, Location location, const MeshRef &mesh, Val
 }
 
 namespace {
-/// Moves a value step by step; `dims` and `partial` say where it stands.
+/// Builds the steps of a plan; `spread` says where the value stands.
 class Lowering {
 public:
-  Lowering(OpBuilder &builder, Location location, const MeshRef &mesh, Value value, ShardingAttr from, ShardingAttr to,
-           StringRef user)
-      : builder(builder), location(location), mesh(mesh), value(value), dims(mesh.dimsOf(from)),
-        target(mesh.dimsOf(to)), partial(mesh.axesOf(from.getUnreduced())), kind(from.getKind()), from(from), to(to),
-        user(user) {}
+  Lowering(OpBuilder &builder, Location location, const MeshRef &mesh, Value value, ArrayRef<int64_t> globalShape,
+           ShardingAttr from, ShardingAttr to, StringRef user)
+      : builder(builder), location(location), mesh(mesh), value(value), from(from), to(to), user(user),
+        meshSizes(llvm::map_to_vector(mesh.mesh.getAxes(), [](MeshAxisAttr axis) { return axis.getSize(); })),
+        space{meshSizes, globalShape}, spread(spreadOf(from)) {}
 
   FailureOr<Value> run() {
     for (AxisUse use : mesh.axesOf(to.getUnreduced()))
-      if (!llvm::is_contained(partial, use) || kind != to.getKind())
+      if (!llvm::is_contained(mesh.axesOf(from.getUnreduced()), use) || from.getKind() != to.getKind())
         return emitError(location) << "a value that is spread as " << from.describe() << " cannot become "
                                    << to.describe() << ": a value becomes partial by computation alone";
-    reducePartial();
-    while (dims != target) {
-      bool moved = slice() || allToAll() || allGather();
-      assert(moved && "an axis is missing, in the way, or too much");
-      (void)moved;
+    for (const ReshardStep &step : planReshard(space, spread, spreadOf(to))) {
+      build(step);
+      spread = step.after;
     }
     return value;
   }
 
 private:
-  /// The axes that dimension `dim` is to have beyond those it has; empty when it
-  /// has some that must go first.
-  ArrayRef<AxisUse> missing(unsigned dim) const {
-    if (!startsWith(target[dim], dims[dim]))
-      return {};
-    return ArrayRef<AxisUse>(target[dim]).drop_front(dims[dim].size());
+  Spread spreadOf(ShardingAttr sharding) const {
+    auto numbersOf = [](ArrayRef<AxisUse> uses) {
+      Axes axes;
+      for (AxisUse use : uses)
+        axes.push_back(use.axis);
+      return axes;
+    };
+    Spread spread;
+    for (const AxisList &uses : mesh.dimsOf(sharding))
+      spread.dims.push_back(numbersOf(uses));
+    spread.partial = numbersOf(mesh.axesOf(sharding.getUnreduced()));
+    return spread;
   }
 
-  bool cuts(AxisUse use) const {
-    return llvm::any_of(dims, [&](const AxisList &axes) { return llvm::is_contained(axes, use); });
+  void build(const ReshardStep &step) {
+    switch (step.kind) {
+    case ReshardKind::Slice:
+      pad(step);
+      value = buildSlice(builder, location, mesh, value, step.dim, usesOf(step.axes));
+      return;
+    case ReshardKind::ReduceScatter:
+      pad(step);
+      value = ReduceScatterOp::create(builder, location, removePartial(typeAfter(step), names(step.axes)), value,
+                                      from.getKind(), step.dim, mesh.name.getValue(), names(step.axes),
+                                      because(step.axes, "partial along"));
+      return;
+    case ReshardKind::AllReduce:
+      value = AllReduceOp::create(builder, location, from.getKind(), value, mesh.name.getValue(), names(step.axes),
+                                  because(step.axes, "partial along"))
+                  .getResult(0);
+      return;
+    case ReshardKind::AllToAll:
+      pad(step);
+      value = AllToAllOp::create(builder, location, putTogether(typeAfter(step), step, step.concat), value, step.dim,
+                                 step.concat, mesh.name.getValue(), names(step.axes), because(step.axes, "cut by"));
+      trim(step, step.concat);
+      return;
+    case ReshardKind::Permute:
+      buildPermute(step);
+      return;
+    case ReshardKind::AllGather:
+      value = AllGatherOp::create(builder, location, putTogether(typeAfter(step), step, step.dim), value, step.dim,
+                                  mesh.name.getValue(), names(step.axes), because(step.axes, "cut by"));
+      trim(step, step.dim);
+      return;
+    }
   }
 
-  std::string because(ArrayRef<AxisUse> axes, StringRef what) const {
+  void buildPermute(const ReshardStep &step) {
+    Axes cutting;
+    for (int axis : step.axes)
+      if (llvm::any_of(spread.dims, [&](const Axes &axes) { return llvm::is_contained(axes, axis); }))
+        cutting.push_back(axis);
+    value = PermuteOp::create(builder, location, type(), value, step.targets, mesh.name.getValue(), names(step.axes),
+                              because(cutting, "cut by"));
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Sizes
+  //===--------------------------------------------------------------------===//
+
+  RankedTensorType type() const { return cast<RankedTensorType>(value.getType()); }
+
+  RankedTensorType withShape(ArrayRef<int64_t> shape) const {
+    return RankedTensorType::get(shape, type().getElementType(), type().getEncoding());
+  }
+
+  RankedTensorType typeAfter(const ReshardStep &step) const { return withShape(space.localShape(step.after)); }
+
+  /// The type of parts of the group that are put together along `dim`, padding included.
+  RankedTensorType putTogether(RankedTensorType after, const ReshardStep &step, int dim) const {
+    SmallVector<int64_t> shape(after.getShape());
+    shape[dim] = type().getDimSize(dim) * space.parts(step.axes);
+    return withShape(shape);
+  }
+
+  /// Makes the dimension that is to be cut as long as its parts together.
+  void pad(const ReshardStep &step) {
+    int64_t size = space.partSize(step.dim, step.after.dims[step.dim]) * space.parts(step.axes);
+    SmallVector<int64_t> zeros(type().getRank(), 0), high(zeros);
+    high[step.dim] = size - type().getDimSize(step.dim);
+    if (high[step.dim] != 0)
+      value = keepEncoding(mlir::dgc::TensorBuilder(builder, location).padZero(value, zeros, high));
+  }
+
+  /// Takes away the padding of a dimension that was put together.
+  void trim(const ReshardStep &step, int dim) {
+    SmallVector<int64_t> zeros(type().getRank(), 0), limits(type().getShape());
+    limits[dim] = space.partSize(dim, step.after.dims[dim]);
+    if (limits[dim] != type().getDimSize(dim))
+      value = keepEncoding(mlir::dgc::TensorBuilder(builder, location).slice(value, zeros, limits));
+  }
+
+  /// `result` with the encoding of the value that it was made from.
+  Value keepEncoding(Value result) const {
+    if (!type().getEncoding())
+      return result;
+    auto shaped = cast<RankedTensorType>(result.getType());
+    result.setType(withShape(shaped.getShape()));
+    mlir::dgc::recordEncodings(result.getDefiningOp());
+    return result;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Axes
+  //===--------------------------------------------------------------------===//
+
+  /// The axes with the origins that they have in the sharding of the value or, if they are not in it, in the wanted
+  /// one.
+  AxisList usesOf(ArrayRef<int> axes) const {
+    AxisList uses;
+    for (int axis : axes)
+      for (ShardingAttr sharding : {from, to}) {
+        AxisList known = mesh.axesOf(sharding.getUnreduced());
+        for (const AxisList &list : mesh.dimsOf(sharding))
+          llvm::append_range(known, list);
+        auto *use = llvm::find_if(known, [&](AxisUse use) { return use.axis == axis; });
+        if (use == known.end())
+          continue;
+        uses.push_back(*use);
+        break;
+      }
+    return uses;
+  }
+
+  ArrayAttr names(ArrayRef<int> axes) const {
+    return builder.getArrayAttr(
+        llvm::map_to_vector(axes, [&](int axis) -> Attribute { return mesh.mesh.getAxes()[axis].getName(); }));
+  }
+
+  StringAttr because(ArrayRef<int> axes, StringRef what) const {
     std::string text;
     llvm::raw_string_ostream os(text);
     llvm::interleave(
-        axes, os,
+        usesOf(axes), os,
         [&](AxisUse use) {
           os << what << ' ' << mesh.mesh.getAxes()[use.axis].getName().getValue() << " (";
           os << stringifyOriginKind(use.origin.getKind());
@@ -80,121 +197,24 @@ private:
         },
         ", ");
     os << "; needed as " << to.describe() << " by " << user;
-    return text;
-  }
-
-  RankedTensorType type() const { return cast<RankedTensorType>(value.getType()); }
-
-  /// The type with dimension `dim` of another size, no longer partial along `axes`.
-  RankedTensorType resized(unsigned dim, int64_t size) const {
-    SmallVector<int64_t> shape(type().getShape());
-    shape[dim] = size;
-    return RankedTensorType::get(shape, type().getElementType(), type().getEncoding());
-  }
-
-  void reducePartial() {
-    AxisList left = mesh.axesOf(to.getUnreduced()), whole;
-    for (unsigned dim = 0; dim < dims.size(); ++dim) {
-      AxisList scatter;
-      for (AxisUse use : missing(dim)) {
-        if (!llvm::is_contained(partial, use) || llvm::is_contained(left, use))
-          break;
-        scatter.push_back(originalUse(use));
-      }
-      if (scatter.empty())
-        continue;
-      ArrayAttr axes = axesAttr(builder, mesh, scatter);
-      auto result = removePartial(resized(dim, type().getDimSize(dim) / mesh.parts(scatter)), axes);
-      value = ReduceScatterOp::create(builder, location, result, value, kind, dim, mesh.name.getValue(), axes,
-                                      builder.getStringAttr(because(scatter, "partial along")));
-      for (AxisUse use : scatter) {
-        dims[dim].push_back(use);
-        llvm::erase(partial, use);
-      }
-    }
-    for (AxisUse use : partial)
-      if (!llvm::is_contained(left, use))
-        whole.push_back(use);
-    if (whole.empty())
-      return;
-    value = AllReduceOp::create(builder, location, kind, value, mesh.name.getValue(), axesAttr(builder, mesh, whole),
-                                builder.getStringAttr(because(whole, "partial along")))
-                .getResult(0);
-  }
-
-  /// The axis with the origin that it has as a partial one.
-  AxisUse originalUse(AxisUse use) const { return *llvm::find(partial, use); }
-
-  bool slice() {
-    for (unsigned dim = 0; dim < dims.size(); ++dim) {
-      AxisList axes;
-      for (AxisUse use : missing(dim)) {
-        if (cuts(use))
-          break;
-        axes.push_back(use);
-      }
-      if (axes.empty())
-        continue;
-      value = buildSlice(builder, location, mesh, value, dim, axes);
-      llvm::append_range(dims[dim], axes);
-      return true;
-    }
-    return false;
-  }
-
-  bool allToAll() {
-    for (unsigned split = 0; split < dims.size(); ++split)
-      for (unsigned concat = 0; concat < dims.size(); ++concat) {
-        if (split == concat || missing(split).empty() || dims[concat].empty() ||
-            startsWith(target[concat], dims[concat]) || !(dims[concat].back() == missing(split).front()))
-          continue;
-        AxisUse use = dims[concat].back();
-        int64_t parts = mesh.sizeOf(use.axis);
-        SmallVector<int64_t> shape(type().getShape());
-        shape[split] /= parts;
-        shape[concat] *= parts;
-        auto result = RankedTensorType::get(shape, type().getElementType(), type().getEncoding());
-        value = AllToAllOp::create(builder, location, result, value, split, concat, mesh.name.getValue(),
-                                   axesAttr(builder, mesh, use), builder.getStringAttr(because(use, "cut by")));
-        dims[concat].pop_back();
-        dims[split].push_back(use);
-        return true;
-      }
-    return false;
-  }
-
-  bool allGather() {
-    for (unsigned dim = 0; dim < dims.size(); ++dim) {
-      size_t common = 0;
-      while (common < dims[dim].size() && common < target[dim].size() && dims[dim][common] == target[dim][common])
-        ++common;
-      AxisList axes(ArrayRef<AxisUse>(dims[dim]).drop_front(common));
-      if (axes.empty())
-        continue;
-      value = AllGatherOp::create(builder, location, resized(dim, type().getDimSize(dim) * mesh.parts(axes)), value,
-                                  dim, mesh.name.getValue(), axesAttr(builder, mesh, axes),
-                                  builder.getStringAttr(because(axes, "cut by")));
-      dims[dim].truncate(common);
-      return true;
-    }
-    return false;
+    return builder.getStringAttr(text);
   }
 
   OpBuilder &builder;
   Location location;
   const MeshRef &mesh;
   Value value;
-  DimAxes dims, target;
-  AxisList partial;
-  Reduction kind;
   ShardingAttr from, to;
   StringRef user;
+  SmallVector<int64_t> meshSizes;
+  SpreadSpace space;
+  Spread spread;
 };
 } // namespace
 
 FailureOr<Value> lowerReshard(OpBuilder &builder, Location location, const MeshRef &mesh, Value value,
-                              ShardingAttr from, ShardingAttr to, StringRef user) {
-  return Lowering(builder, location, mesh, value, from, to, user).run();
+                              ArrayRef<int64_t> globalShape, ShardingAttr from, ShardingAttr to, StringRef user) {
+  return Lowering(builder, location, mesh, value, globalShape, from, to, user).run();
 }
 
 } // namespace dgc

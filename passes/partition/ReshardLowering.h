@@ -16,16 +16,13 @@ mlir::Value buildOffset(mlir::OpBuilder &builder, mlir::Location location, const
 mlir::Value buildSlice(mlir::OpBuilder &builder, mlir::Location location, const MeshRef &mesh, mlir::Value value,
                        unsigned dim, llvm::ArrayRef<AxisUse> axes);
 
-/// Lowers a reshard of `value` from one sharding to another. What shrinks comes
-/// first, what keeps the size next, what grows last: reduce-scatter where an
-/// axis along which the value is partial is to cut it, all-reduce where not,
-/// slice where an axis is to cut what is whole along it, all-to-all where it
-/// moves from the end of one dimension to that of another, and all-gather for
-/// axes that must go, of their dimension alone. `user` says who needs it; it
-/// becomes part of the origins. Fails with a diagnostic at `location` for a
+/// Lowers a reshard of `value`, a part of a tensor of `globalShape`, from one
+/// sharding to another, by the steps of ReshardPlan.h. `user` says who needs it;
+/// it becomes part of the origins. Fails with a diagnostic at `location` for a
 /// value that would become partial.
 mlir::FailureOr<mlir::Value> lowerReshard(mlir::OpBuilder &builder, mlir::Location location, const MeshRef &mesh,
-                                          mlir::Value value, mlir::dist::ShardingAttr from, mlir::dist::ShardingAttr to,
+                                          mlir::Value value, llvm::ArrayRef<int64_t> globalShape,
+                                          mlir::dist::ShardingAttr from, mlir::dist::ShardingAttr to,
                                           llvm::StringRef user);
 
 } // namespace dgc

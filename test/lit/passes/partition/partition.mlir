@@ -72,10 +72,17 @@ func.func @reshards(%w: tensor<8x4xf32>, %ca: tensor<8x4xf32> {dist.sharding = #
   %6 = dist.reshard %ca to <@mesh, [{}, {"a"}]> : tensor<8x4xf32>
   // CHECK: dist.all_to_all %{{.*}} split 1 concat 0 over @mesh ["b"] {{.*}} : tensor<2x4xf32> to tensor<4x2xf32>
   %7 = dist.reshard %cab to <@mesh, [{"a"}, {"b"}]> : tensor<8x4xf32>
-  // An axis that is in the way moves first.
-  // CHECK: %[[E:.*]] = dist.all_to_all %{{.*}} split 1 concat 0 over @mesh ["a"] {{.*}} : tensor<4x4xf32> to tensor<8x2xf32>
-  // CHECK: dist.slice %[[E]] {{.*}} dim 0 parts 2 : tensor<8x2xf32>
+  // A whole part for another one, after the part was made smaller for free.
+  // CHECK: %[[E:.*]] = dist.slice %{{.*}} dim 1 parts 2 : tensor<4x4xf32>
+  // CHECK: dist.permute %[[E]] targets [0, 2, 1, 3] over @mesh ["a", "b"] origin "cut by a (user), cut by b (user); needed as [{b}, {a}] by dist.reshard" : tensor<4x2xf32> to tensor<4x2xf32>
   %8 = dist.reshard %ca to <@mesh, [{"b"}, {"a"}]> : tensor<8x4xf32>
+  // Another order of the axes in a dimension.
+  // CHECK: dist.permute %{{.*}} targets [0, 2, 1, 3] over @mesh ["a", "b"] {{.*}} : tensor<2x4xf32> to tensor<2x4xf32>
+  %9 = dist.reshard %cab to <@mesh, [{"b", "a"}, {}]> : tensor<8x4xf32>
+  // The major axis goes, behind which the minor one moves up.
+  // CHECK: %[[P:.*]] = dist.permute %{{.*}} targets [0, 2, 1, 3] over @mesh ["a", "b"] {{.*}} : tensor<2x4xf32> to tensor<2x4xf32>
+  // CHECK: dist.all_gather %[[P]] dim 0 over @mesh ["a"] {{.*}} : tensor<2x4xf32> to tensor<4x4xf32>
+  %10 = dist.reshard %cab to <@mesh, [{"b"}, {}]> : tensor<8x4xf32>
   return
 }
 
