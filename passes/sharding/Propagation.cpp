@@ -71,28 +71,37 @@ void Propagation::touch(unsigned tensor) {
 }
 
 /// The axes that all tensors with a factor may agree on: position by position
-/// the best of those that continue what is chosen so far.
+/// the best of those that continue what is chosen so far. An axis counts with
+/// the bytes of all tensors that have it there.
 AxisList Propagation::agree(const Relation &relation, unsigned factor, ArrayRef<SmallVector<AxisList>> known,
                             SmallVectorImpl<Rank> &ranks) const {
   AxisList chosen;
   while (true) {
-    std::optional<std::pair<Rank, AxisUse>> best;
+    SmallVector<std::pair<Rank, AxisUse>, 2> candidates;
     for (auto [lists, tensor] : llvm::zip_equal(known, relation.tensors)) {
       const AxisList &list = lists[factor];
       if (list.size() <= chosen.size() || !startsWith(list, chosen))
         continue;
       AxisUse next = list[chosen.size()];
+      if (llvm::is_contained(chosen, next))
+        continue;
       Rank rank{int(next.origin.getKind()), -tensors[tensor].bytes, next.axis};
-      bool better =
-          !best || rank < best->first ||
-          (rank == best->first && next.origin.getName().getValue() < best->second.origin.getName().getValue());
-      if (better && !llvm::is_contained(chosen, next))
-        best = {rank, next};
+      auto *same = llvm::find_if(candidates, [&](auto &candidate) { return candidate.second == next; });
+      if (same == candidates.end()) {
+        candidates.push_back({rank, next});
+        continue;
+      }
+      auto strength = [](AxisUse use) { return std::pair(int(use.origin.getKind()), use.origin.getName().getValue()); };
+      if (strength(next) < strength(same->second))
+        same->second = next;
+      same->first.origin = std::min(same->first.origin, rank.origin);
+      same->first.negativeBytes += rank.negativeBytes;
     }
-    if (!best)
+    if (candidates.empty())
       return chosen;
-    ranks.push_back(best->first);
-    chosen.push_back(best->second);
+    auto best = *llvm::min_element(candidates, [](auto &a, auto &b) { return a.first < b.first; });
+    ranks.push_back(best.first);
+    chosen.push_back(best.second);
   }
 }
 

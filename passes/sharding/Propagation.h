@@ -13,7 +13,8 @@
 //   | an axis of round 0 against one of round 1    | that of round 0          |
 //   | an axis that came over fewer ops against one | the nearer one           |
 //   |   that came over more                        |                          |
-//   | {a} from a larger tensor, {b} from a smaller | {a}                      |
+//   | {a} from tensors of more bytes together,     | {a}                      |
+//   |   {b} from tensors of fewer                  |                          |
 //   | {a, b} and {a}                               | {a, b}: no conflict      |
 //   | both equal in all of that                    | the axis that the mesh   |
 //   |                                              | names first, then the    |
@@ -22,7 +23,9 @@
 //
 // What is decided stays: axes are only ever added, behind those of a dimension.
 // Ops that only pass dimensions through (elementwise) are brought to a fixed
-// point before others (contractions) may propose.
+// point before others (contractions) may propose. A dimension of several factors
+// (attention heads that are split or merged) passes an axis on as long as the
+// factors before are cut to single elements: it stays with the major factor.
 
 #ifndef DGC_PASSES_SHARDING_PROPAGATION_H
 #define DGC_PASSES_SHARDING_PROPAGATION_H
