@@ -51,6 +51,18 @@ static std::string passesOf(const CompileOptions &options, StrategyStage stage) 
   return succeeded(strategies) ? strategyPasses(*strategies, stage) : "";
 }
 
+/// The pass that refuses communication which is not wanted, if there is such.
+static std::string limitPass(const CompileOptions &options) {
+  std::string limits;
+  if (!options.forbid.empty()) {
+    limits = "forbid=" + llvm::join(options.forbid, ",");
+  }
+  if (options.maxReplicatedBytes >= 0) {
+    limits += " max-replicated-bytes=" + std::to_string(options.maxReplicatedBytes);
+  }
+  return limits.empty() ? "" : "dgc-limit-communication{" + limits + "},";
+}
+
 std::string phasePipeline(Phase phase, const CompileOptions &options) {
   bool distributed = !options.mesh.empty();
   switch (phase) {
@@ -67,7 +79,10 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Partition:
     return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned" : "";
   case Phase::Communicate:
-    return distributed ? "dgc-combine-collectives,dgc-flatten-collectives,dgc-order-collectives,dgc-check-plan" : "";
+    return distributed ? "dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters,"
+                             "dgc-combine-collectives," + limitPass(options) +
+                             "dgc-flatten-collectives,dgc-order-collectives,dgc-check-plan"
+                       : "";
   case Phase::Kernel:
     return "dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:

@@ -36,6 +36,8 @@ struct CompileOptions {
   std::string target = "cpu";           // cpu (this machine), x86-64-v3, x86-64-v4
   Phase from = Phase::Input;            // the phase that the input has been through
   Phase to = Phase::Artifact;           // the last phase to run
+  std::vector<std::string> forbid;      // collectives that must not be needed: "all_gather"
+  int64_t maxReplicatedBytes = -1;      // the largest value that an all-gather may leave on a device; -1: any
   std::string dumpDirectory;            // a file per phase; empty: none
   llvm::raw_ostream *explain = nullptr; // a table of the communication
   llvm::raw_ostream *timing = nullptr;  // seconds of each phase

@@ -24,6 +24,67 @@ def CombineCollectivesPass : Pass<"dgc-combine-collectives", "::mlir::ModuleOp">
   let statistics = [Statistic<"numMerged", "merged", "All-reduces that were merged into another">];
 }
 
+def ReassociateAllReducesPass : Pass<"dgc-reassociate-all-reduces", "::mlir::ModuleOp"> {
+  let summary = "add before all-reduces, not behind them";
+  let description = [{
+    In a sum of several terms, the operands of all-reduces by sum that have the same mesh, axes and type are added
+    first, and combined by one all-reduce. A term that someone else uses stays as it is. The order of the terms
+    changes, and with it the rounding.
+
+    ```mlir
+    %a = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+    %b = dist.all_reduce sum %y over @mesh ["data"] : tensor<4xf32>
+    %s = dgc.add %r, %a : tensor<4xf32>
+    %t = dgc.add %s, %b : tensor<4xf32>
+    // becomes
+    %xy = dgc.add %x, %y : tensor<4xf32>
+    %ab = dist.all_reduce sum %xy over @mesh ["data"] : tensor<4xf32>
+    %t = dgc.add %r, %ab : tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numFewer", "fewer", "All-reduces that are no longer needed">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+}
+
+def CreateReduceScattersPass : Pass<"dgc-create-reduce-scatters", "::mlir::ModuleOp"> {
+  let summary = "turn all-reduces of which a part is used into reduce-scatters";
+  let description = [{
+    An all-reduce of which each device uses its part along some of the axes, and nothing else, becomes a
+    reduce-scatter along these axes and, where there are others, an all-reduce of the part along those.
+
+    ```mlir
+    %a = dist.all_reduce sum %x over @mesh ["data"] : tensor<8xf32>
+    %i = dist.axis_index @mesh ["data"]
+    %s = dist.slice %a at %i dim 0 parts 2 : tensor<8xf32>
+    // becomes
+    %s = dist.reduce_scatter sum %x dim 0 over @mesh ["data"] : tensor<8xf32> to tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numCreated", "created", "All-reduces that became reduce-scatters">];
+}
+
+def CSECollectivesPass : Pass<"dgc-cse-collectives", "::mlir::ModuleOp"> {
+  let summary = "communicate the same thing once";
+  let description = [{
+    Collectives that do the same to the same values are done once, in the place of the first, which has the causes
+    of all of them. (`cse` keeps ops apart that differ in their cause.)
+  }];
+  let statistics = [Statistic<"numErased", "erased", "Collectives that were done twice">];
+}
+
+def LimitCommunicationPass : Pass<"dgc-limit-communication", "::mlir::ModuleOp"> {
+  let summary = "refuse communication that is not wanted";
+  let description = [{
+    An error for each collective of a kind in `forbid`, and for each all-gather whose result takes more than
+    `max-replicated-bytes` on a device: a value that was cut and is then the same on all devices of the group. The
+    error names the op, the axes and the cause. It changes nothing. Values that were never cut do not count.
+  }];
+  let options = [
+    ListOption<"forbid", "forbid", "std::string", "kinds of collectives: all_gather, all_reduce, ..">,
+    Option<"maxReplicatedBytes", "max-replicated-bytes", "int64_t", "-1", "largest result of an all-gather; -1: any">,
+  ];
+}
+
 def FlattenCollectivesPass : Pass<"dgc-flatten-collectives", "::mlir::ModuleOp"> {
   let summary = "make collectives work on whole ranges of memory";
   let description = [{

@@ -33,6 +33,11 @@ static cl::opt<std::string> mesh("mesh", cl::desc("Axes of the mesh and their si
                                  cl::value_desc("AXIS=N,.."), cl::cat(category));
 static cl::opt<std::string> strategy("strategy", cl::desc("How to distribute over the mesh: a list of those below"),
                                      cl::value_desc("NAME[=ARG],.."), cl::cat(category));
+static cl::list<std::string> forbid("forbid", cl::desc("Refuse a plan that needs this collective: all_gather, ..; repeatable"),
+                                    cl::value_desc("COLLECTIVE,.."), cl::CommaSeparated, cl::cat(category));
+static cl::opt<int64_t> maxReplicatedBytes("max-replicated-bytes",
+                                           cl::desc("Refuse a plan that gathers a larger value on every device"),
+                                           cl::value_desc("N"), cl::init(-1), cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
                                       cl::value_desc("PHASE"), cl::init("artifact"), cl::cat(category));
 static cl::opt<std::string> compileFrom("compile-from", cl::desc("The input is a program that has been through this phase"),
@@ -97,12 +102,18 @@ static int run() {
   options.target = target;
   options.from = phaseOf(compileFrom);
   options.to = phaseOf(compileTo);
+  options.forbid.assign(forbid.begin(), forbid.end());
+  options.maxReplicatedBytes = maxReplicatedBytes;
   options.dumpDirectory = dumpPhasesTo;
   options.explain = explain ? &llvm::errs() : nullptr;
   options.timing = timing ? &llvm::errs() : nullptr;
   options.attributes = attributes();
   if (batch.getNumOccurrences() && batch <= 0) {
     llvm::errs() << "dgc-compile: --batch=" << batch << ": a batch has at least one example\n";
+    return 2;
+  }
+  if (maxReplicatedBytes.getNumOccurrences() && maxReplicatedBytes < 0) {
+    llvm::errs() << "dgc-compile: --max-replicated-bytes=" << maxReplicatedBytes << ": at least 0 is needed\n";
     return 2;
   }
   if (options.from > options.to) {

@@ -1,0 +1,90 @@
+// dgc-limit-communication: refuses communication that the user does not want.
+
+#include "passes/communication/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_LIMITCOMMUNICATIONPASS
+#include "passes/communication/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static constexpr llvm::StringLiteral kinds[] = {"all_reduce", "all_gather", "reduce_scatter",
+                                                "all_to_all", "permute",    "broadcast"};
+
+/// Refuses names that no collective has.
+static LogicalResult checkNames(ModuleOp module, ArrayRef<std::string> names) {
+  for (const std::string &name : names)
+    if (!llvm::is_contained(kinds, StringRef(name)))
+      return module.emitError() << "there is no collective '" << name << "' to forbid; one of "
+                                << llvm::join(ArrayRef(kinds), ", ") << " is";
+  return success();
+}
+
+static int64_t bytesOf(TypeRange types) {
+  int64_t bytes = 0;
+  for (Type type : types) {
+    auto tensor = cast<RankedTensorType>(type);
+    bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  }
+  return bytes;
+}
+
+/// "axis model (of 2 devices)": the axes of a collective.
+static std::string describeAxes(CollectiveOpInterface op) {
+  MeshAttr mesh = lookupMesh(op, op.getMeshAttr());
+  std::string text = op.getAxes().size() == 1 ? "axis " : "axes ";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(op.getAxes().getAsRange<StringAttr>(), os, [&](StringAttr axis) { os << axis.getValue(); });
+  os << " (of " << getGroupSize(mesh, op.getAxes()) << " devices)";
+  return text;
+}
+
+namespace {
+struct LimitCommunication : ::dgc::impl::LimitCommunicationPassBase<LimitCommunication> {
+  using LimitCommunicationPassBase::LimitCommunicationPassBase;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    SmallVector<std::string> forbidden(forbid.begin(), forbid.end());
+    if (failed(checkNames(getOperation(), forbidden)))
+      return signalPassFailure();
+    bool ok = true;
+    getOperation().walk([&](CollectiveOpInterface op) { ok &= succeeded(check(op)); });
+    if (!ok)
+      signalPassFailure();
+  }
+
+  LogicalResult check(CollectiveOpInterface op) {
+    StringRef kind = op->getName().stripDialect();
+    if (llvm::is_contained(forbid, kind.str()))
+      return refuse(op) << "is forbidden: over " << describeAxes(op) << ", of " << bytesOf(op->getOperandTypes())
+                        << " bytes on each" << causeOf(op) << "; spread the two ends alike, or forbid less (--forbid)";
+    if (maxReplicatedBytes < 0 || !isa<AllGatherOp>(op))
+      return success();
+    int64_t bytes = bytesOf(op->getResultTypes());
+    if (bytes <= maxReplicatedBytes)
+      return success();
+    return refuse(op) << "leaves the same " << bytes << " bytes on every device of " << describeAxes(op) << ", and "
+                      << int64_t(maxReplicatedBytes) << " are allowed" << causeOf(op)
+                      << "; keep the value cut, or allow more (--max-replicated-bytes)";
+  }
+
+  static InFlightDiagnostic refuse(Operation *op) { return op->emitOpError(); }
+
+  /// The first cause, and how many there are besides.
+  static std::string causeOf(CollectiveOpInterface op) {
+    if (!op.getOriginAttr())
+      return "";
+    SmallVector<StringRef> causes;
+    op.getOriginAttr().getValue().split(causes, " | ");
+    std::string text = "; cause: " + causes[0].str();
+    if (causes.size() > 1)
+      text += " (and " + std::to_string(causes.size() - 1) + " more)";
+    return text;
+  }
+};
+} // namespace
