@@ -119,6 +119,8 @@ public:
 
 private:
   LogicalResult addMesh();
+  LogicalResult addGroups(ArrayRef<dist::MeshOp> meshes);
+  FailureOr<int32_t> groupOf(Operation *op, std::optional<StringRef> mesh);
   LogicalResult addKernels();
   LogicalResult addConstants();
   LogicalResult addVariable(VariableOp op);
@@ -135,7 +137,7 @@ private:
 
   ModuleOp module;
   const ::dgc::CompiledKernels &kernels;
-  llvm::StringMap<uint32_t> meshAxes, kernelIndices;
+  llvm::StringMap<uint32_t> meshAxes, groups, kernelIndices;
   llvm::DenseMap<Value, uint32_t> buffers; // of the program at hand
 };
 
@@ -149,8 +151,8 @@ std::vector<uint32_t> Packager::indices(ValueRange values) {
   return result;
 }
 
-FailureOr<std::unique_ptr<fb::BufferT>> Packager::describeBuffer(Operation *op, Space space, uint64_t offset,
-                                                                 Type type, StringRef name) {
+FailureOr<std::unique_ptr<fb::BufferT>> Packager::describeBuffer(Operation *op, Space space, uint64_t offset, Type type,
+                                                                 StringRef name) {
   auto shaped = cast<ShapedType>(type);
   std::optional<fb::DType> dtype = elementType(shaped.getElementType());
   if (!dtype) {
@@ -165,25 +167,66 @@ FailureOr<std::unique_ptr<fb::BufferT>> Packager::describeBuffer(Operation *op, 
   return buffer;
 }
 
+/// The mesh of all workers; meshes of some of them are groups.
 LogicalResult Packager::addMesh() {
   plan.world_size = 1;
-  for (auto mesh : module.getOps<dist::MeshOp>()) {
-    if (!plan.mesh.empty()) {
-      return mesh.emitOpError("is a second mesh; an artifact has one");
+  SmallVector<dist::MeshOp> meshes(module.getOps<dist::MeshOp>());
+  if (meshes.empty()) {
+    return success();
+  }
+  llvm::stable_sort(
+      meshes, [](dist::MeshOp a, dist::MeshOp b) { return a.getMesh().getNumDevices() > b.getMesh().getNumDevices(); });
+  dist::MeshOp world = meshes.front();
+  if (world.getMesh().getFirst() != 0) {
+    return world.emitOpError("begins at rank ")
+           << world.getMesh().getFirst() << "; the mesh of an artifact begins at 0";
+  }
+  plan.world_size = world.getMesh().getNumDevices();
+  for (dist::MeshAxisAttr axis : world.getMesh().getAxes()) {
+    auto entry = std::make_unique<fb::MeshAxisT>();
+    entry->name = axis.getName().str();
+    entry->size = axis.getSize();
+    meshAxes[axis.getName().getValue()] = plan.mesh.size();
+    plan.mesh.push_back(std::move(entry));
+  }
+  SmallVector<dist::MeshOp> parts(ArrayRef(meshes).drop_front());
+  llvm::stable_sort(parts,
+                    [](dist::MeshOp a, dist::MeshOp b) { return a.getMesh().getFirst() < b.getMesh().getFirst(); });
+  return addGroups(parts);
+}
+
+LogicalResult Packager::addGroups(ArrayRef<dist::MeshOp> meshes) {
+  auto sizes = module->getAttrOfType<DictionaryAttr>("exec.mesh_bytes");
+  for (dist::MeshOp mesh : meshes) {
+    if (mesh.getMesh().getAxes().size() != plan.mesh.size() ||
+        llvm::any_of(mesh.getMesh().getAxes(),
+                     [&](dist::MeshAxisAttr axis) { return !meshAxes.contains(axis.getName().getValue()); })) {
+      return mesh.emitOpError("has other axes than the mesh of all workers");
     }
-    if (mesh.getMesh().getFirst() != 0) {
-      return mesh.emitOpError("begins at rank ") << mesh.getMesh().getFirst() << "; the mesh of an artifact begins at 0";
+    auto group = std::make_unique<fb::GroupT>();
+    group->name = mesh.getSymName().str();
+    group->first_rank = mesh.getMesh().getFirst();
+    group->rank_count = mesh.getMesh().getNumDevices();
+    if (auto bytes = sizes ? sizes.getAs<DenseI64ArrayAttr>(mesh.getSymName()) : DenseI64ArrayAttr()) {
+      group->private_bytes = bytes[0];
+      group->shared_bytes = bytes[1];
     }
-    for (dist::MeshAxisAttr axis : mesh.getMesh().getAxes()) {
-      auto entry = std::make_unique<fb::MeshAxisT>();
-      entry->name = axis.getName().str();
-      entry->size = axis.getSize();
-      plan.world_size *= axis.getSize();
-      meshAxes[axis.getName().getValue()] = plan.mesh.size();
-      plan.mesh.push_back(std::move(entry));
-    }
+    groups[mesh.getSymName()] = plan.groups.size();
+    plan.groups.push_back(std::move(group));
   }
   return success();
+}
+
+/// The group of the workers of a mesh; -1 when none is named.
+FailureOr<int32_t> Packager::groupOf(Operation *op, std::optional<StringRef> mesh) {
+  if (!mesh) {
+    return -1;
+  }
+  auto it = groups.find(*mesh);
+  if (it == groups.end()) {
+    return op->emitOpError("names the mesh @") << *mesh << ", which is not one of a part of the workers";
+  }
+  return static_cast<int32_t>(it->second);
 }
 
 FailureOr<std::unique_ptr<fb::ShardingT>> Packager::describeSharding(Operation *op, std::optional<Attribute> attribute,
@@ -265,11 +308,13 @@ LogicalResult Packager::addVariable(VariableOp op) {
   auto buffer = describeBuffer(op, Space::Private, op.getOffset(), op.getType(), op.getSymName());
   auto globalType = cast<RankedTensorType>(op.getGlobalType());
   auto sharding = describeSharding(op, op.getSharding(), globalType.getRank());
-  if (failed(buffer) || failed(sharding)) {
+  FailureOr<int32_t> group = groupOf(op, op.getMesh());
+  if (failed(buffer) || failed(sharding) || failed(group)) {
     return failure();
   }
   auto variable = std::make_unique<fb::VariableT>();
   variable->name = op.getSymName().str();
+  variable->group = *group;
   variable->buffer = plan.variable_buffers.size();
   variable->global_shape = list(globalType.getShape());
   variable->sharding = std::move(*sharding);
@@ -282,8 +327,8 @@ LogicalResult Packager::addVariable(VariableOp op) {
     variable->a = init.getA();
     variable->b = init.getB();
     variable->file = init.getFile() ? init.getFile().str() : "";
-    if (auto fans = state.getAs<DenseI64ArrayAttr>("fans"); fans && variable->init >= fb::InitKind::GlorotUniform &&
-                                                            variable->init <= fb::InitKind::HeNormal) {
+    if (auto fans = state.getAs<DenseI64ArrayAttr>("fans");
+        fans && variable->init >= fb::InitKind::GlorotUniform && variable->init <= fb::InitKind::HeNormal) {
       variable->a = fans[0];
       variable->b = fans[1];
     }
@@ -385,7 +430,10 @@ LogicalResult Packager::addStep(Operation *op, fb::ProgramT &program) {
     fb::CollectiveT call;
     const fb::BufferT &src = *program.buffers[index(collective.getSrc())];
     const fb::BufferT &dst = *program.buffers[index(collective.getDst())];
-    call.id = collective.getOrder();
+    // Collectives are numbered by themselves; sends and receives have places in the same order of communication.
+    call.id = llvm::count_if(program.steps, [](const std::unique_ptr<fb::StepT> &step) {
+      return step->action.type == fb::Action::Collective;
+    });
     call.kind = static_cast<fb::CollectiveKind>(collective.getKind());
     call.reduction = static_cast<fb::Reduction>(collective.getReduction());
     call.axes.assign(collective.getAxes().begin(), collective.getAxes().end());
@@ -403,15 +451,23 @@ LogicalResult Packager::addStep(Operation *op, fb::ProgramT &program) {
     step->action.Set(std::move(call));
   } else if (auto send = dyn_cast<SendOp>(op)) {
     fb::SendT call;
+    FailureOr<int32_t> group = groupOf(send, send.getPeer());
+    if (failed(group)) {
+      return failure();
+    }
     call.channel = send.getChannel();
-    call.peer = send.getPeer();
+    call.group = *group;
     call.buffer = index(send.getBuffer());
     call.origin = send.getOrigin().str();
     step->action.Set(std::move(call));
   } else if (auto receive = dyn_cast<ReceiveOp>(op)) {
     fb::ReceiveT call;
+    FailureOr<int32_t> group = groupOf(receive, receive.getPeer());
+    if (failed(group)) {
+      return failure();
+    }
     call.channel = receive.getChannel();
-    call.peer = receive.getPeer();
+    call.group = *group;
     call.buffer = index(receive.getBuffer());
     call.origin = receive.getOrigin().str();
     step->action.Set(std::move(call));
@@ -429,7 +485,12 @@ LogicalResult Packager::addStep(Operation *op, fb::ProgramT &program) {
 
 LogicalResult Packager::addProgram(ProgramOp op) {
   auto program = std::make_unique<fb::ProgramT>();
-  program->name = op.getSymName().str();
+  FailureOr<int32_t> group = groupOf(op, op.getMesh());
+  if (failed(group)) {
+    return failure();
+  }
+  program->name = op.getEntry().value_or(op.getSymName()).str();
+  program->group = *group;
   buffers.clear();
   auto add = [&](Value value, FailureOr<std::unique_ptr<fb::BufferT>> buffer) -> LogicalResult {
     if (failed(buffer)) {
@@ -442,8 +503,8 @@ LogicalResult Packager::addProgram(ProgramOp op) {
   for (Operation &inner : *op.getBody().begin()) {
     LogicalResult result = success();
     if (auto buffer = dyn_cast<BufferOp>(inner)) {
-      result = add(buffer, describeBuffer(buffer, buffer.getSpace(), buffer.getOffset(), buffer.getType(),
-                                          buffer.getName()));
+      result = add(buffer,
+                   describeBuffer(buffer, buffer.getSpace(), buffer.getOffset(), buffer.getType(), buffer.getName()));
     } else if (auto view = dyn_cast<ViewOp>(inner)) {
       const fb::BufferT &source = *program->buffers[index(view.getSource())];
       result = add(view, describeBuffer(view, static_cast<Space>(source.space), source.offset + view.getOffset(),

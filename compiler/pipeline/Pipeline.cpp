@@ -36,6 +36,18 @@ static SmallVector<StringRef> axesOf(StringRef mesh) {
   return axes;
 }
 
+/// The size of an axis of a mesh like "stage=2,data=4"; 0 when it has none of that name, or is not well formed.
+static int64_t axisSize(StringRef mesh, StringRef axis) {
+  for (StringRef part : llvm::split(mesh, ',')) {
+    auto [name, number] = part.split('=');
+    int64_t size;
+    if (name.trim() == axis && !number.trim().getAsInteger(10, size)) {
+      return size;
+    }
+  }
+  return 0;
+}
+
 /// Refuses strategies that do not exist, or make no sense together or on this mesh.
 static LogicalResult checkOptions(ModuleOp module, const CompileOptions &options) {
   std::string error;
@@ -70,14 +82,18 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
     return "dgc-infer-types" + (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
            ",dgc-build-entry-points";
   case Phase::Gradient:
-    return "dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) + "cse";
+    return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
+           "},dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) + "cse";
+  case Phase::Place:
+    return "dgc-complete-stages";
   case Phase::Shard:
     return distributed ? "dgc-add-mesh{mesh=" + options.mesh + "}," + passesOf(options, StrategyStage::Shard) +
                              "dgc-propagate-shardings," + passesOf(options, StrategyStage::Refine) +
                              "dgc-insert-reshards,dgc-verify-sharded"
                        : "";
   case Phase::Partition:
-    return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned" : "";
+    return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages,dgc-cut-programs"
+                       : "";
   case Phase::Communicate:
     return distributed ? "dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters,"
                              "dgc-combine-collectives," + limitPass(options) +
@@ -88,7 +104,6 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Schedule:
     return "dgc-lower-to-programs,dgc-plan-memory";
   case Phase::Input:
-  case Phase::Place:
   case Phase::Artifact:
     return "";
   }

@@ -11,6 +11,7 @@
 #include "passes/memory/Passes.h"
 #include "passes/model/Passes.h"
 #include "passes/partition/Passes.h"
+#include "passes/place/Passes.h"
 #include "passes/schedule/Passes.h"
 #include "passes/sharding/Passes.h"
 #include "passes/strategy/Passes.h"
@@ -43,6 +44,7 @@ void dgc::registerAllPasses() {
   registerMemoryPasses();
   registerModelPasses();
   registerPartitionPasses();
+  registerPlacePasses();
   registerSchedulePasses();
   registerShardingPasses();
   registerStrategyPasses();

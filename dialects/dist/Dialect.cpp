@@ -53,6 +53,11 @@ RankedTensorType dist::removePartial(RankedTensorType type, ArrayAttr axes) {
 // Discardable attributes
 //===----------------------------------------------------------------------===//
 
+static bool isNumber(Attribute attribute) {
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  return number && number.getInt() >= 0;
+}
+
 /// Checks a `dist.*` attribute of a function's argument or result of type
 /// `type`. `globalType` is the value of `dist.global_type` there, if any:
 /// shardings are of the global type.
@@ -75,6 +80,8 @@ static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribut
     return success();
   }
   if (name == kDeviceAttr && isa<DeviceAttr>(attribute.getValue()))
+    return success();
+  if (name == kStageAttr && isNumber(attribute.getValue()))
     return success();
   return emitError() << "'" << name << "' with the value " << attribute.getValue()
                      << " is not an attribute of a function's argument or result";
@@ -121,6 +128,12 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       return emitError() << "is for collectives and transfers";
     return success();
   }
+  if (name == kStageAttr || name == kSlotAttr)
+    return isNumber(attribute.getValue()) ? success() : emitError() << "expected an integer of at least 0";
+  if (name == kMeshAttr)
+    return isa<FlatSymbolRefAttr>(attribute.getValue()) && isa<FunctionOpInterface>(op)
+               ? success()
+               : emitError() << "expected the name of a mesh, on a function";
   if (name == kStepAttr)
     return isa<StringAttr>(attribute.getValue()) && isa<FunctionOpInterface>(op)
                ? success()

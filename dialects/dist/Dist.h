@@ -36,6 +36,11 @@ inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
 inline constexpr llvm::StringLiteral kDeviceAttr = "dist.device";
 inline constexpr llvm::StringLiteral kOrderAttr = "dist.order";
 inline constexpr llvm::StringLiteral kStepAttr = "dist.step";
+inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
+inline constexpr llvm::StringLiteral kSlotAttr = "dist.slot";
+inline constexpr llvm::StringLiteral kMeshAttr = "dist.mesh";
+/// The mesh axis whose positions are the groups of devices that `dist.stage` numbers.
+inline constexpr llvm::StringLiteral kStageAxis = "stage";
 
 /// What send and receive read and write: keeps them in order.
 struct ChannelResource : SideEffects::Resource::Base<ChannelResource> {

@@ -176,19 +176,24 @@ def Exec_PoolOp : Exec_StepOp<"pool"> {
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, NoTerminator, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
   let summary = "one entry point for one kind of worker";
-  let description = "Buffers first, then the steps in the order in which they run.";
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let description = [{
+    Buffers first, then the steps in the order in which they run. `entry` is the name of the entry point where that
+    of the symbol is another; `on` names the mesh of the workers that run it, where not all of them do:
+    `exec.program @train_stage1 entry "train" on @stage1 {..}`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$entry, OptionalAttr<FlatSymbolRefAttr>:$mesh);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name (`entry` $entry^)? (`on` $mesh^)? attr-dict-with-keyword $body";
 }
 
 def Exec_VariableOp : Exec_Op<"variable", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let summary = "state that outlives a step, at a fixed offset of the private arena";
   let arguments = (ins SymbolNameAttr:$sym_name, DefaultValuedAttr<I64Attr, "-1">:$offset, TypeAttrOf<AnyStaticShapeMemRef>:$type,
                        TypeAttrOf<AnyRankedTensor>:$global_type, OptionalAttr<AnyAttr>:$sharding,
-                       DictionaryAttr:$state);
+                       OptionalAttr<FlatSymbolRefAttr>:$mesh, DictionaryAttr:$state);
   let assemblyFormat = [{
-    $sym_name (`at` $offset^)? `:` $type `of` $global_type (`sharding` $sharding^)? `state` $state attr-dict
+    $sym_name (`at` $offset^)? `:` $type `of` $global_type (`sharding` $sharding^)? (`on` $mesh^)?
+    `state` $state attr-dict
   }];
 }
 
@@ -253,14 +258,17 @@ def Exec_CollectiveOp : Exec_Op<"collective", [HasParent<"ProgramOp">]> {
 }
 
 def Exec_SendOp : Exec_Op<"send", [HasParent<"ProgramOp">]> {
-  let summary = "send a buffer to a rank";
-  let arguments = (ins I64Attr:$channel, I64Attr:$peer, AnyStaticShapeMemRef:$buffer, DefaultValuedAttr<StrAttr, "\"\"">:$origin);
+  let summary = "send a buffer to the worker at the same place of another mesh";
+  let description = "The buffer is in the shared arena.";
+  let arguments = (ins I64Attr:$channel, FlatSymbolRefAttr:$peer, AnyStaticShapeMemRef:$buffer,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$origin);
   let assemblyFormat = "$buffer `to` $peer `channel` $channel (`origin` $origin^)? attr-dict `:` type($buffer)";
 }
 
 def Exec_ReceiveOp : Exec_Op<"receive", [HasParent<"ProgramOp">]> {
-  let summary = "receive a buffer from a rank";
-  let arguments = (ins I64Attr:$channel, I64Attr:$peer, AnyStaticShapeMemRef:$buffer, DefaultValuedAttr<StrAttr, "\"\"">:$origin);
+  let summary = "receive a buffer from the worker at the same place of another mesh";
+  let arguments = (ins I64Attr:$channel, FlatSymbolRefAttr:$peer, AnyStaticShapeMemRef:$buffer,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$origin);
   let assemblyFormat = "$buffer `from` $peer `channel` $channel (`origin` $origin^)? attr-dict `:` type($buffer)";
 }
 

@@ -44,11 +44,18 @@ struct DecomposePass : ::dgc::impl::DecomposePassBase<DecomposePass> {
 
 namespace dgc {
 
+void inheritPlacement(Operation *from, Operation *to) {
+  for (StringRef name : {"dist.stage", "dist.device", "dgc.microbatch"})
+    if (Attribute value = from->getDiscardableAttr(name); value && !to->hasAttr(name))
+      to->setDiscardableAttr(name, value);
+}
+
 LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Operation *> &built) {
   for (Type type : op->getOperandTypes())
     if (isa<mlir::dgc::UntypedType>(type))
       return op->emitOpError("cannot be decomposed before the types are "
                              "inferred; run dgc-infer-types first");
+  size_t first = built.size();
   BuiltOps listener(built);
   OpBuilder builder(op, &listener);
   FailureOr<SmallVector<Value>> values = op.decompose(builder);
@@ -66,6 +73,8 @@ LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Opera
       for (NamedAttribute attribute : op->getDiscardableAttrs())
         maker->setDiscardableAttr(attribute.getName(), attribute.getValue());
   }
+  for (Operation *part : llvm::drop_begin(built, first))
+    inheritPlacement(op, part);
   op->replaceAllUsesWith(*values);
   op->erase();
   return success();

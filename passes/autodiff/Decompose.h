@@ -13,6 +13,10 @@ namespace dgc {
 mlir::LogicalResult decomposeInPlace(mlir::dgc::DecomposableOpInterface op,
                                      llvm::SmallVectorImpl<mlir::Operation *> &built);
 
+/// Gives `to` what `from` says of its place, where it says nothing itself: the stage or device that computes it, and
+/// the micro-batch that it belongs to.
+void inheritPlacement(mlir::Operation *from, mlir::Operation *to);
+
 } // namespace dgc
 
 #endif // DGC_PASSES_AUTODIFF_DECOMPOSE_H

@@ -40,10 +40,19 @@ struct Flow {
   SmallVector<Operation *> ops;        // the ops on the way, last first
 };
 
+/// What is built for the gradient of an op is computed where the op is.
+struct PlacementListener : OpBuilder::Listener {
+  Operation *source = nullptr;
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (source)
+      ::dgc::inheritPlacement(source, op);
+  }
+};
+
 /// Expands one dgc.gradient.
 class Differentiator {
 public:
-  explicit Differentiator(GradientOp gradient) : gradient(gradient), builder(gradient) {}
+  explicit Differentiator(GradientOp gradient) : gradient(gradient), builder(gradient, &placement) {}
 
   LogicalResult run();
 
@@ -56,6 +65,7 @@ private:
   InFlightDiagnostic explain(Operation *op, const Flow &flow, const Twine &message);
 
   GradientOp gradient;
+  PlacementListener placement;
   OpBuilder builder;
   DenseMap<Value, SmallVector<Value, 2>> contributions;
 };
@@ -137,9 +147,12 @@ LogicalResult Differentiator::run() {
   if (flow.goesTo.contains(gradient.getLoss()))
     contributions[gradient.getLoss()].push_back(
         TensorBuilder(builder, gradient.getLoc()).constant(gradient.getLoss().getType(), 1.0));
-  for (Operation *op : flow.ops)
+  for (Operation *op : flow.ops) {
+    placement.source = op;
     if (failed(differentiate(op, flow)))
       return failure();
+  }
+  placement.source = gradient; // sums over the uses of a variable belong to the micro-batch, if to anything
 
   SmallVector<Value> results;
   for (Value value : gradient.getWrt()) {

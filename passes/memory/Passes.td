@@ -7,7 +7,8 @@ def PlanMemoryPass : Pass<"dgc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "give every buffer its offset";
   let description = [{
     Input: `exec` programs on buffers without offsets. Output: every `exec.variable` and `exec.buffer` has one, and the
-    module has `exec.private_bytes` and `exec.shared_bytes`. Variables come first in the private arena; behind them
+    module has `exec.private_bytes` and `exec.shared_bytes`. Where programs are for the workers of different meshes, each
+    kind of worker has arenas of its own, whose sizes are in `exec.mesh_bytes`, and these are the largest. Variables come first in the private arena; behind them
     the programs, of which one runs at a time, share the same bytes. Within a program two buffers share bytes when
     they are not alive at the same step. It changes neither the order of steps nor what shares a buffer.
 

@@ -44,14 +44,19 @@ static dgc::ArenaRequest lifetime(BufferOp buffer, const DenseMap<Operation *, i
 
 namespace {
 struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
-  /// Places the variables; returns the bytes they take.
-  uint64_t placeVariables() {
-    uint64_t offset = 0;
+  /// The arenas of the workers of one mesh; all workers are alike where programs and variables name none.
+  struct Arenas {
+    uint64_t variables = 0, privateBytes = 0, sharedBytes = 0;
+  };
+
+  /// Places the variables, those of each kind of worker from the start of its arena.
+  void placeVariables() {
     for (auto variable : getOperation().getOps<VariableOp>()) {
-      variable.setOffset(offset);
-      offset += aligned(byteSize(variable.getType()));
+      Arenas &home = arenas[variable.getMeshAttr()];
+      variable.setOffset(home.variables);
+      home.variables += aligned(byteSize(variable.getType()));
+      home.privateBytes = home.variables;
     }
-    return offset;
   }
 
   /// Places the buffers of one space of a program, behind `base`; returns the end.
@@ -95,19 +100,35 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
   }
 
   void runOnOperation() override {
-    uint64_t variables = placeVariables(), privateBytes = variables, sharedBytes = 0;
+    placeVariables();
     for (auto program : getOperation().getOps<ProgramOp>()) {
-      privateBytes = std::max(privateBytes, placeSpace(program, Space::Private, variables));
-      sharedBytes = std::max(sharedBytes, placeSpace(program, Space::Shared, 0));
+      Arenas &home = arenas[program.getMeshAttr()];
+      home.privateBytes = std::max(home.privateBytes, placeSpace(program, Space::Private, home.variables));
+      home.sharedBytes = std::max(home.sharedBytes, placeSpace(program, Space::Shared, 0));
     }
     placeConstants();
     Builder builder(&getContext());
+    uint64_t privateBytes = 0, sharedBytes = 0;
+    SmallVector<NamedAttribute> perMesh;
+    for (auto &[mesh, home] : arenas) {
+      privateBytes = std::max(privateBytes, home.privateBytes);
+      sharedBytes = std::max(sharedBytes, home.sharedBytes);
+      peakBytes = std::max<uint64_t>(peakBytes, home.privateBytes + home.sharedBytes);
+      if (mesh) {
+        auto bytes = builder.getDenseI64ArrayAttr(
+            {static_cast<int64_t>(home.privateBytes), static_cast<int64_t>(home.sharedBytes)});
+        perMesh.push_back(builder.getNamedAttr(cast<FlatSymbolRefAttr>(mesh).getValue(), bytes));
+      }
+    }
     getOperation()->setAttr("exec.private_bytes", builder.getI64IntegerAttr(privateBytes));
     getOperation()->setAttr("exec.shared_bytes", builder.getI64IntegerAttr(sharedBytes));
-    peakBytes = privateBytes + sharedBytes;
+    if (!perMesh.empty()) {
+      getOperation()->setAttr("exec.mesh_bytes", builder.getDictionaryAttr(perMesh));
+    }
     liveBytesBound = worstLive;
   }
 
+  llvm::MapVector<Attribute, Arenas> arenas;
   uint64_t worstLive = 0;
 };
 } // namespace

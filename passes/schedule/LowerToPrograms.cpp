@@ -3,8 +3,8 @@
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
-#include "passes/schedule/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/schedule/Passes.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_LOWERTOPROGRAMSPASS
@@ -76,9 +76,12 @@ private:
   void lowerArguments();
   void placeVariables();
   LogicalResult placeCollective(dist::CollectiveOpInterface op);
+  void placeSend(dist::SendOp op);
   LogicalResult lowerOp(Operation &op);
   void lowerStep(StepOpInterface op);
   LogicalResult lowerCollective(dist::CollectiveOpInterface op);
+  void lowerSend(dist::SendOp op);
+  void lowerReceive(dist::RecvOp op);
   void lowerReturn(func::ReturnOp op);
 
   Value makeBuffer(Space space, MemRefType type, StringRef name, Location loc);
@@ -90,9 +93,9 @@ private:
   func::FuncOp function;
   OpBuilder buffers, steps; // the two parts of the program
   DenseMap<Operation *, int64_t> position;
-  DenseMap<Value, int64_t> lastUse;               // of a root, through its views
-  DenseMap<Value, Place> places;                  // of roots that do not own their memory
-  DenseMap<Operation *, Value> exchanges;         // collective -> its buffer in the shared arena
+  DenseMap<Value, int64_t> lastUse;                    // of a root, through its views
+  DenseMap<Value, Place> places;                       // of roots that do not own their memory
+  DenseMap<Operation *, Value> exchanges;              // collective -> its buffer in the shared arena
   SmallVector<std::pair<Value, StringAttr>> variables; // arguments that are variables
   DenseMap<std::pair<Value, std::pair<uint64_t, Type>>, Value> views;
   IRMapping mapping; // tensor value -> buffer
@@ -111,12 +114,15 @@ static FailureOr<CollectiveDescription> describe(Operation *op) {
         return CollectiveDescription{CollectiveKind::AllGather, {}, false, static_cast<int64_t>(op.getDim()), {}};
       })
       .Case([](dist::ReduceScatterOp op) -> Result {
-        return CollectiveDescription{CollectiveKind::ReduceScatter, static_cast<Reduction>(op.getKind()), false,
-                                     static_cast<int64_t>(op.getDim()), {}};
+        return CollectiveDescription{CollectiveKind::ReduceScatter,
+                                     static_cast<Reduction>(op.getKind()),
+                                     false,
+                                     static_cast<int64_t>(op.getDim()),
+                                     {}};
       })
       .Case([](dist::AllToAllOp op) -> Result {
-        return CollectiveDescription{CollectiveKind::AllToAll, {}, false,
-                                     static_cast<int64_t>(std::max(op.getSplit(), op.getConcat())), {}};
+        return CollectiveDescription{
+            CollectiveKind::AllToAll, {}, false, static_cast<int64_t>(std::max(op.getSplit(), op.getConcat())), {}};
       })
       .Case([](dist::PermuteOp op) -> Result {
         return CollectiveDescription{CollectiveKind::Permute, {}, false, 0, llvm::to_vector(op.getTargets())};
@@ -206,11 +212,10 @@ void ProgramBuilder::lowerArguments() {
     std::string inputName = name ? name.str() : "arg" + std::to_string(index);
     Value buffer = makeBuffer(Space::Private, type, inputName, argument.getLoc());
     mapping.map(argument, buffer);
-    InputOp::create(buffers, argument.getLoc(), buffers.getStringAttr(inputName),
-                    role ? role : buffers.getStringAttr("data"), buffer,
-                    globalType ? globalType : TypeAttr::get(argument.getType()),
-                    buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1),
-                    function.getArgAttr(index, "dist.sharding"));
+    InputOp::create(
+        buffers, argument.getLoc(), buffers.getStringAttr(inputName), role ? role : buffers.getStringAttr("data"),
+        buffer, globalType ? globalType : TypeAttr::get(argument.getType()),
+        buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1), function.getArgAttr(index, "dist.sharding"));
   }
 }
 
@@ -270,6 +275,15 @@ LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
   return success();
 }
 
+/// What is sent is written into the shared arena by its producer, if that is a step and the value has no other place.
+void ProgramBuilder::placeSend(dist::SendOp op) {
+  Value root = rootOf(op.getInput());
+  if (root.getDefiningOp<StepOpInterface>() && !places.count(root)) {
+    places[root] = {
+        makeBuffer(Space::Shared, bufferType(root.getType()), "sent" + std::to_string(counter++), op->getLoc())};
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
@@ -304,8 +318,8 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
     return failure();
   }
   if (description->dim != 0) {
-    return op->emitOpError("works on dimension ") << description->dim
-                                                  << "; the executor moves whole ranges of memory, so it must be 0";
+    return op->emitOpError("works on dimension ")
+           << description->dim << "; the executor moves whole ranges of memory, so it must be 0";
   }
   auto mesh = SymbolTable::lookupNearestSymbolFrom<dist::MeshOp>(op, op.getMeshAttr());
   SmallVector<int64_t> axes;
@@ -356,6 +370,31 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
   return success();
 }
 
+/// Whether a buffer of the program, or what it is a view of, lies in the shared arena.
+static bool isShared(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewOp>()) {
+    buffer = view.getSource();
+  }
+  auto owner = buffer.getDefiningOp<BufferOp>();
+  return owner && owner.getSpace() == Space::Shared;
+}
+
+void ProgramBuilder::lowerSend(dist::SendOp op) {
+  Value buffer = bufferOf(op.getInput());
+  if (!isShared(buffer)) {
+    Value fresh =
+        makeBuffer(Space::Shared, cast<MemRefType>(buffer.getType()), "sent" + std::to_string(counter++), op->getLoc());
+    copy(buffer, fresh, op->getLoc());
+    buffer = fresh;
+  }
+  SendOp::create(steps, op->getLoc(), op.getChannel(), op.getTarget(), buffer, op.getOrigin().value_or(""));
+}
+
+void ProgramBuilder::lowerReceive(dist::RecvOp op) {
+  ReceiveOp::create(steps, op->getLoc(), op.getChannel(), op.getSource(), bufferOf(op.getResult()),
+                    op.getOrigin().value_or(""));
+}
+
 void ProgramBuilder::lowerReturn(func::ReturnOp op) {
   // First the outputs and new values that live elsewhere; a variable may be the new value of another one.
   SmallVector<std::pair<Value, Value>> assignments;
@@ -403,11 +442,16 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
     lowerStep(step);
   } else if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op)) {
     return lowerCollective(collective);
+  } else if (auto send = dyn_cast<dist::SendOp>(op)) {
+    lowerSend(send);
+  } else if (auto receive = dyn_cast<dist::RecvOp>(op)) {
+    lowerReceive(receive);
   } else if (auto returned = dyn_cast<func::ReturnOp>(op)) {
     lowerReturn(returned);
   } else if (auto index = dyn_cast<dist::AxisIndexOp>(op)) {
-    std::string axes = llvm::join(llvm::map_range(index.getAxes().getAsRange<StringAttr>(),
-                                                  [](StringAttr axis) { return axis.getValue(); }), ",");
+    std::string axes = llvm::join(
+        llvm::map_range(index.getAxes().getAsRange<StringAttr>(), [](StringAttr axis) { return axis.getValue(); }),
+        ",");
     Value buffer = makeBuffer(Space::Private, bufferType(index.getType()), "index." + axes, op.getLoc());
     mapping.map(index.getResult(), buffer);
     InputOp::create(buffers, op.getLoc(), buffers.getStringAttr(axes), buffers.getStringAttr("axis_index"), buffer,
@@ -415,7 +459,8 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
   } else if (auto constant = dyn_cast<mlir::dgc::ConstantOp>(op)) {
     mapping.map(constant.getResult(),
                 BufferOp::create(buffers, op.getLoc(), bufferType(constant.getType()), Space::Constant, -1,
-                                 nameOf(constant, counter++), cast<ElementsAttr>(constant.getValue())).getResult());
+                                 nameOf(constant, counter++), cast<ElementsAttr>(constant.getValue()))
+                    .getResult());
   } else if (!isa<mlir::dgc::ReshapeOp>(op)) {
     return op.emitOpError("is left in an entry function when it is scheduled; dgc-form-kernels turns everything but "
                           "collectives, reshapes and constants into steps");
@@ -424,7 +469,9 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
 }
 
 LogicalResult ProgramBuilder::run() {
-  auto program = ProgramOp::create(buffers, function.getLoc(), function.getSymName());
+  auto program = ProgramOp::create(buffers, function.getLoc(), function.getSymNameAttr(),
+                                   function->getAttrOfType<StringAttr>(dist::kStepAttr),
+                                   function->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
   Block &block = program.getBody().emplaceBlock();
   // Buffers go before this marker, steps behind it.
   OpBuilder inside = OpBuilder::atBlockEnd(&block);
@@ -440,6 +487,9 @@ LogicalResult ProgramBuilder::run() {
     if (failed(placeCollective(collective))) {
       return failure();
     }
+  }
+  for (auto send : function.getOps<dist::SendOp>()) {
+    placeSend(send);
   }
   for (Operation &op : function.getBody().front()) {
     if (failed(lowerOp(op))) {
@@ -461,12 +511,14 @@ static LogicalResult lowerStates(ModuleOp module) {
     auto globalType = cast<RankedTensorType>(state.getType());
     Type local = globalType;
     Attribute sharding;
+    FlatSymbolRefAttr mesh; // of the workers that hold it: those of the functions that take or give it
     for (auto function : module.getOps<func::FuncOp>()) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i) {
         auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, "dgc.state");
         if (symbol && symbol.getAttr() == state.getSymNameAttr()) {
           local = function.getArgument(i).getType();
           sharding = function.getArgAttr(i, "dist.sharding");
+          mesh = function->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr);
         }
       }
     }
@@ -477,7 +529,7 @@ static LogicalResult lowerStates(ModuleOp module) {
     auto [fanIn, fanOut] = state.getFans();
     attributes.set("fans", builder.getDenseI64ArrayAttr({fanIn, fanOut}));
     VariableOp::create(builder, state.getLoc(), state.getSymNameAttr(), builder.getI64IntegerAttr(-1),
-                       TypeAttr::get(bufferType(local)), TypeAttr::get(globalType), sharding,
+                       TypeAttr::get(bufferType(local)), TypeAttr::get(globalType), sharding, mesh,
                        attributes.getDictionary(module.getContext()));
     state.erase();
   }

@@ -166,7 +166,8 @@ FailureOr<std::vector<ChosenStrategy>> parseStrategies(StringRef list, ArrayRef<
     }
   addIncluded(chosen);
   bool distributes = any_of(chosen, [](const ChosenStrategy &each) { return !each.strategy->axes.empty(); });
-  if (!axes.empty() && !distributes)
+  bool hasStagesOnly = is_contained(axes, "stage") && !is_contained(axes, "data");
+  if (!axes.empty() && !distributes && !hasStagesOnly)
     chosen.push_back({find("data-parallel"), ""});
   if (failed(checkTogether(chosen, axes, error)))
     return failure();

@@ -52,7 +52,8 @@ llvm::ArrayRef<Strategy> getStrategies();
 std::string describeStrategies();
 
 /// The strategies of a list, those included added, in the order in which their passes run: it does not depend on the
-/// order of the list. With a mesh and nothing that distributes over it, data parallelism is added. `axes` are those
+/// order of the list. With a mesh that has more than stages and nothing that distributes over it, data parallelism is
+/// added. `axes` are those
 /// of the mesh. Fails with a message that says what is wrong, and what would be accepted.
 llvm::FailureOr<std::vector<ChosenStrategy>> parseStrategies(llvm::StringRef list, llvm::ArrayRef<llvm::StringRef> axes,
                                                              std::string &error);

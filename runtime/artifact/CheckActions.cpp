@@ -310,11 +310,15 @@ absl::Status ActionCheck::check(const a::Pool &op) const {
   return absl::OkStatus();
 }
 
-static absl::Status checkPeer(const a::Plan &plan, uint32_t peer,
-                              uint32_t channel) {
-  if (peer >= plan.world_size())
-    return bad(
-        str("peer ", peer, " is not below the world size ", plan.world_size()));
+static absl::Status checkPeer(const ProgramContext &context, int32_t group, uint32_t peer, uint32_t channel) {
+  const a::Plan &plan = context.plan;
+  if (group < -1 || group >= static_cast<int64_t>(sizeOf(plan.groups())))
+    return bad(str("there is no group ", group));
+  auto ranks = [&](int32_t i) { return plan.groups()->Get(static_cast<uint32_t>(i))->rank_count(); };
+  if (group >= 0 && (group == context.program.group() || ranks(group) != ranks(context.program.group())))
+    return bad(str("group ", group, " is not another one with as many workers"));
+  if (group < 0 && peer >= plan.world_size())
+    return bad(str("peer ", peer, " is not below the world size ", plan.world_size()));
   if (channel >= 256)
     return bad(str("channel ", channel, " is not below 256"));
   return absl::OkStatus();
@@ -324,12 +328,12 @@ absl::Status ActionCheck::check(const a::Send &op) const {
   DGC_RETURN_IF_ERROR(operand("the buffer", op.buffer()));
   if (buffer(op.buffer())->space() != a::Space::Shared)
     return bad("a buffer that is sent must be in shared memory");
-  return checkPeer(context.plan, op.peer(), op.channel());
+  return checkPeer(context, op.group(), op.peer(), op.channel());
 }
 
 absl::Status ActionCheck::check(const a::Receive &op) const {
   DGC_RETURN_IF_ERROR(result("the buffer", op.buffer()));
-  return checkPeer(context.plan, op.peer(), op.channel());
+  return checkPeer(context, op.group(), op.peer(), op.channel());
 }
 
 absl::Status ActionCheck::check(const a::Copy &op) const {

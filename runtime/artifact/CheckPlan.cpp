@@ -1,5 +1,6 @@
 // Semantic checks of everything but the actions.
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 
 #include "runtime/artifact/Writer.h"
@@ -93,7 +94,8 @@ absl::Status checkKernels(const a::Plan &plan) {
   return absl::OkStatus();
 }
 
-absl::Status checkBuffer(const a::Plan &plan, const a::Buffer &buffer) {
+/// `group` is that of the workers that have the buffer.
+absl::Status checkBuffer(const a::Plan &plan, const a::Buffer &buffer, int32_t group) {
   if (!known(buffer.space()))
     return bad(str("unknown memory space ", static_cast<int>(buffer.space())));
   if (!known(buffer.dtype()))
@@ -104,10 +106,10 @@ absl::Status checkBuffer(const a::Plan &plan, const a::Buffer &buffer) {
   uint64_t limit = 0;
   switch (buffer.space()) {
   case a::Space::Private:
-    limit = plan.private_bytes();
+    limit = privateBytesOf(plan, group);
     break;
   case a::Space::Shared:
-    limit = plan.shared_bytes();
+    limit = sharedBytesOf(plan, group);
     break;
   case a::Space::Constant:
     if (plan.constant_section() >= 0)
@@ -177,6 +179,7 @@ absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
   const a::Buffer &buffer = *plan.variable_buffers()->Get(variable.buffer());
   if (buffer.space() == a::Space::Constant)
     return bad("lies in constant memory");
+  DGC_RETURN_IF_ERROR(checkBuffer(plan, buffer, variable.group()));
   if (!known(variable.role()) || !known(variable.init()))
     return bad("unknown role or initializer");
   bool random = variable.init() != a::InitKind::Zeros &&
@@ -198,6 +201,7 @@ absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
 /// Variables live side by side for the whole run.
 absl::Status checkVariablesDisjoint(const a::Plan &plan) {
   struct Range {
+    int32_t group;
     a::Space space;
     uint64_t begin, end;
     const a::Variable *variable;
@@ -210,11 +214,12 @@ absl::Status checkVariablesDisjoint(const a::Plan &plan) {
     uint64_t bytes = *checkedBytes(b->shape(), b->dtype());
     if (bytes)
       ranges.push_back(
-          {b->space(), b->offset(), b->offset() + bytes, variable});
+          {variable->group(), b->space(), b->offset(), b->offset() + bytes, variable});
   }
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i)
-    if (ranges[i].space == ranges[i - 1].space &&
+    if (ranges[i].group == ranges[i - 1].group &&
+        ranges[i].space == ranges[i - 1].space &&
         ranges[i].begin < ranges[i - 1].end)
       return bad(str("variables '", text(ranges[i - 1].variable->name()),
                      "' and '", text(ranges[i].variable->name()),
@@ -272,7 +277,7 @@ absl::Status checkStep(const ProgramContext &context, uint32_t index) {
 absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
   for (uint32_t i = 0; i < program.buffers()->size(); ++i) {
     const a::Buffer &buffer = *program.buffers()->Get(i);
-    if (absl::Status s = checkBuffer(plan, buffer); !s.ok())
+    if (absl::Status s = checkBuffer(plan, buffer, program.group()); !s.ok())
       return annotate(s, str("buffer ", i, " '", text(buffer.name()), "'"));
   }
   std::unordered_set<std::string> names;
@@ -335,8 +340,9 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
   DGC_RETURN_IF_ERROR(checkMesh(plan));
   DGC_RETURN_IF_ERROR(checkSections(plan));
   DGC_RETURN_IF_ERROR(checkKernels(plan));
+  DGC_RETURN_IF_ERROR(checkGroups(plan));
   for (uint32_t i = 0; i < lengthOf(plan.variable_buffers()); ++i)
-    if (absl::Status s = checkBuffer(plan, *plan.variable_buffers()->Get(i));
+    if (absl::Status s = checkBuffer(plan, *plan.variable_buffers()->Get(i), -1);
         !s.ok())
       return annotate(s, str("variable buffer ", i));
   std::unordered_set<std::string> names;
@@ -349,13 +355,9 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
       return annotate(s, str("variable '", text(variable.name()), "'"));
   }
   DGC_RETURN_IF_ERROR(checkVariablesDisjoint(plan));
-  names.clear();
   for (uint32_t i = 0; i < lengthOf(plan.programs()); ++i) {
     const a::Program &program = *plan.programs()->Get(i);
-    absl::Status s = checkProgram(plan, program);
-    if (s.ok() && !names.insert(text(program.name())).second)
-      s = bad("a second program of this name");
-    if (!s.ok())
+    if (absl::Status s = checkProgram(plan, program); !s.ok())
       return annotate(s, str("program '", text(program.name()), "'"));
   }
   return absl::OkStatus();

@@ -2,6 +2,7 @@
 #include "runtime/artifact/PlanCheck.h"
 
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/PlanCommunication.h"
 #include "runtime/base/Status.h"
@@ -124,12 +125,19 @@ absl::Status dgc::rt::checkTogether(const a::Plan &plan, std::span<const a::Prog
 
 absl::Status dgc::rt::checkCommunication(const a::Plan &plan) {
   for (uint32_t i = 0; i < count(plan.programs()); ++i) {
-    const a::Program *program = plan.programs()->Get(i);
-    absl::Status s = checkSteps(plan, *program);
-    if (s.ok())
-      s = checkTogether(plan, std::vector<const a::Program *>(plan.world_size(), program));
-    if (!s.ok())
-      return annotate(s, str("program '", program->name()->c_str(), "'"));
+    const a::Program &program = *plan.programs()->Get(i);
+    if (absl::Status s = checkSteps(plan, program); !s.ok())
+      return annotate(s, str("program '", program.name()->c_str(), "'"));
+  }
+  for (uint32_t i = 0; i < count(plan.programs()); ++i) {
+    const a::Program &program = *plan.programs()->Get(i);
+    if (program.group() > 0) // looked at with that of the first group
+      continue;
+    std::vector<const a::Program *> programs;
+    for (uint32_t rank = 0; rank < plan.world_size(); ++rank)
+      programs.push_back(programOf(plan, program.name()->string_view(), rank));
+    if (absl::Status s = checkTogether(plan, programs); !s.ok())
+      return annotate(s, str("program '", program.name()->c_str(), "'"));
   }
   return absl::OkStatus();
 }

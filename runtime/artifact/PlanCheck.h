@@ -11,8 +11,8 @@
 namespace dgc::rt {
 
 /// All programs: the collectives are numbered 0, 1, ... in the order of the steps, each lies within the shared arena
-/// with counts that fit its group, and the workers, each running the program, come to an end (checkTogether). Must
-/// follow checkPlan.
+/// with counts that fit its group, and the workers, each running the program of its group, come to an end
+/// (checkTogether). Must follow checkPlan.
 absl::Status checkCommunication(const artifact::Plan &plan);
 
 /// That the workers come to an end when rank r runs `*programs[r]`, all at the same time: every collective is entered

@@ -1,6 +1,7 @@
 // Programs of an artifact as lists of communication, one for each worker.
 #include "runtime/artifact/PlanCommunication.h"
 
+#include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/Status.h"
@@ -41,6 +42,7 @@ private:
   /// One operation of a program, before it is known whose it is.
   struct Entry {
     Communication communication;
+    int32_t peerGroup = -1; // a transfer: of the partner; -1: the same partner for all workers
     const std::vector<uint32_t> *groupOf = nullptr; // of a collective: by rank, the group that it is in
   };
 
@@ -149,6 +151,7 @@ std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
       c.signature = signatures[transferSignature(*program.buffers()->Get(op.buffer()))];
       c.channel = op.channel();
       c.peer = op.peer();
+      entry.peerGroup = op.group();
     };
     if (const a::Collective *op = step.action_as_Collective())
       entry = entryOf(*op);
@@ -180,6 +183,8 @@ absl::StatusOr<CommunicationPlan> Scribe::write(std::span<const a::Program *cons
       list.push_back(entry.communication);
       if (entry.groupOf)
         list.back().group = (*entry.groupOf)[rank];
+      else
+        list.back().peer = peerOf(plan, entry.peerGroup, entry.communication.peer, rank);
     }
   }
   return std::move(result);

@@ -5,6 +5,9 @@
 #include "runtime/base/Status.h"
 #include "runtime/data/Npy.h"
 
+#include <algorithm>
+#include <deque>
+
 using namespace dgc;
 using namespace dgc::rt;
 
@@ -32,17 +35,20 @@ static absl::Status readInitialValue(const VariableView &view, const RunOptions 
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &executor, const RunOptions &options,
-                                                                  Disk &disk) {
+absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &executor, const artifact::Plan &plan,
+                                                                  const RunOptions &options, Disk &disk) {
   DGC_RETURN_IF_ERROR(executor.initializeVariables([&](const VariableView &view) {
     // --load replaces it anyway.
     return options.load.empty() ? readInitialValue(view, options, disk) : absl::OkStatus();
   }));
   if (options.load.empty())
     return std::optional<RunState>();
-  std::vector<VariableSpec> specs;
-  for (const VariableView &view : executor.variables())
-    specs.push_back({view.name, view.dtype, view.globalShape, view.variable->role() == artifact::VariableRole::Slot});
+  std::vector<VariableSpec> specs; // of all workers: what is in the file and in none of them is an error
+  for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
+    const artifact::Variable &variable = *plan.variables()->Get(i);
+    specs.push_back({variable.name()->str(), toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()),
+                     toVector(variable.global_shape()), variable.role() == artifact::VariableRole::Slot});
+  }
   DGC_ASSIGN_OR_RETURN(Checkpoint checkpoint, Checkpoint::open(disk, options.load, specs));
   for (const VariableView &view : executor.variables())
     if (checkpoint.has(view.name))
@@ -60,10 +66,53 @@ absl::Status dgc::rt::checkSaveable(const Executor &executor) {
   return absl::OkStatus();
 }
 
-absl::Status dgc::rt::saveVariables(const Executor &executor, const RunOptions &options, const RunState &state,
-                                    Disk &disk) {
+/// The bytes of a variable that `owner` holds and rank 0 does not, on rank 0; empty elsewhere. They travel in pieces,
+/// as they pass through every worker.
+static absl::StatusOr<std::vector<std::byte>> fetchVariable(const VariableView *view, uint64_t size, uint32_t owner,
+                                                            const WorkerContext &context) {
+  constexpr uint64_t piece = 1 << 20;
+  std::vector<std::byte> whole;
+  for (uint64_t at = 0; at < size; at += piece) {
+    std::string mine;
+    if (view)
+      mine.assign(reinterpret_cast<const char *>(view->memory.data()) + at, std::min(piece, size - at));
+    DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(mine));
+    if (all[owner].size() != std::min(piece, size - at))
+      return absl::InternalError(str("rank ", owner, " sent ", all[owner].size(), " bytes of a variable, expected are ",
+                                     std::min(piece, size - at)));
+    const auto *begin = reinterpret_cast<const std::byte *>(all[owner].data());
+    if (context.transport.rank() == 0)
+      whole.insert(whole.end(), begin, begin + all[owner].size());
+  }
+  return whole;
+}
+
+absl::Status dgc::rt::saveVariables(const Executor &executor, const artifact::Plan &plan, const RunOptions &options,
+                                    const RunState &state, Disk &disk, const WorkerContext &context) {
+  const bool first = context.transport.rank() == 0;
   std::vector<Tensor> tensors;
-  for (const VariableView &view : executor.variables())
-    tensors.push_back({view.name, view.dtype, view.globalShape, view.memory});
-  return saveCheckpoint(disk, options.save, tensors, state);
+  std::deque<std::vector<std::byte>> fetched; // memory of the tensors that came from others
+  for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
+    const artifact::Variable &variable = *plan.variables()->Get(i);
+    auto views = executor.variables();
+    auto view = std::find_if(views.begin(), views.end(), [&](const auto &v) { return v.variable == &variable; });
+    const VariableView *held = view == views.end() ? nullptr : &*view;
+    uint32_t owner =
+        variable.group() < 0 ? 0 : plan.groups()->Get(static_cast<uint32_t>(variable.group()))->first_rank();
+    DType dtype = toDType(plan.variable_buffers()->Get(variable.buffer())->dtype());
+    std::vector<int64_t> shape = toVector(variable.global_shape());
+    if (owner == 0) {
+      if (first)
+        tensors.push_back({held->name, dtype, shape, held->memory});
+      continue;
+    }
+    bool sends = context.transport.rank() == static_cast<int>(owner);
+    DGC_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
+                         fetchVariable(sends ? held : nullptr, byteSize(dtype, shape).value_or(0), owner, context));
+    if (first) {
+      fetched.push_back(std::move(bytes));
+      tensors.push_back({variable.name()->str(), dtype, shape, fetched.back()});
+    }
+  }
+  return first ? saveCheckpoint(disk, options.save, tensors, state) : absl::OkStatus();
 }

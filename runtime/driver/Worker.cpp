@@ -1,6 +1,7 @@
 // The run of one worker.
 #include "runtime/driver/Worker.h"
 
+#include "runtime/artifact/Groups.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/data/Feed.h"
@@ -20,27 +21,47 @@ static absl::Status usage(std::string message) {
   return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
 }
 
-/// The data inputs of a program, as a feed wants them.
-static std::vector<InputSpec> inputSpecs(const ProgramRunner &runner) {
+/// The data inputs of a program, as a feed wants them; then, with no rows, those that only workers of other groups
+/// read, so that all workers see the same data set.
+static std::vector<InputSpec> inputSpecs(const artifact::Plan &plan, const ProgramRunner &runner) {
   std::vector<InputSpec> specs;
   for (const InputView &view : runner.inputs())
     if (view.role == artifact::InputRole::Data)
       specs.push_back({view.name, view.dtype, view.globalShape, view.batchDim, view.slice.offsets, view.slice.sizes});
+  for (const artifact::Program *program : *plan.programs()) {
+    if (program->name()->string_view() != runner.name() || !program->inputs())
+      continue;
+    for (const artifact::Input *input : *program->inputs()) {
+      auto known = [&](const InputSpec &spec) { return spec.name == input->name()->str(); };
+      if (input->role() != artifact::InputRole::Data || input->batch_dim() < 0 ||
+          std::any_of(specs.begin(), specs.end(), known))
+        continue;
+      std::vector<int64_t> shape = toVector(input->global_shape()), none = shape;
+      none[static_cast<size_t>(input->batch_dim())] = 0;
+      specs.push_back({input->name()->str(), toDType(program->buffers()->Get(input->buffer())->dtype()), shape,
+                       input->batch_dim(), std::vector<int64_t>(shape.size(), 0), none});
+    }
+  }
   return specs;
 }
 
-static std::vector<std::byte *> destinations(const ProgramRunner &runner) {
+/// Where the feed puts the inputs of these specs; null for those without rows.
+static std::vector<std::byte *> destinations(const ProgramRunner &runner, size_t specs) {
   std::vector<std::byte *> pointers;
   for (const InputView &view : runner.inputs())
     if (view.role == artifact::InputRole::Data)
       pointers.push_back(view.memory.data());
+  pointers.resize(specs, nullptr);
   return pointers;
 }
 
-static bool takesValidCount(const ProgramRunner &runner) {
-  for (const InputView &view : runner.inputs())
-    if (view.role == artifact::InputRole::ValidCount)
-      return true;
+/// Whether the programs of this name, one of each group, are told how many examples are real.
+static bool takesValidCount(const artifact::Plan &plan, const ProgramRunner &runner) {
+  for (const artifact::Program *program : *plan.programs())
+    if (program->name()->string_view() == runner.name() && program->inputs())
+      for (const artifact::Input *input : *program->inputs())
+        if (input->role() == artifact::InputRole::ValidCount)
+          return true;
   return false;
 }
 
@@ -120,14 +141,16 @@ absl::StatusOr<FedProgram> Worker::bind(std::string_view name, std::string_view 
   feed.seed = options.seed;
   feed.shuffle = shuffle;
   feed.lastBatch = lastBatch;
-  DGC_ASSIGN_OR_RETURN(Feed bound, Feed::create(*dataset, split, inputSpecs(*program.runner), feed));
-  if (lastBatch == LastBatch::Weight && !takesValidCount(*program.runner) && bound.samples() % feed.globalBatch)
+  std::vector<InputSpec> specs = inputSpecs(artifact.plan(), *program.runner);
+  DGC_ASSIGN_OR_RETURN(Feed bound, Feed::create(*dataset, split, specs, feed));
+  if (lastBatch == LastBatch::Weight && !takesValidCount(artifact.plan(), *program.runner) &&
+      bound.samples() % feed.globalBatch)
     return usage(str("program '", name, "' takes whole batches of ", feed.globalBatch, " only, and the ", split,
                      " data has ", bound.samples(),
                      " samples: use --last-batch=drop, or a batch size that "
                      "divides it"));
   program.feed = std::move(bound);
-  program.inputs = destinations(*program.runner);
+  program.inputs = destinations(*program.runner, specs.size());
   return program;
 }
 
@@ -150,7 +173,7 @@ absl::Status Worker::prepare() {
   }
   if (!options.save.empty())
     DGC_RETURN_IF_ERROR(checkSaveable(*executor));
-  DGC_ASSIGN_OR_RETURN(auto restored, restoreVariables(*executor, options, realDisk()));
+  DGC_ASSIGN_OR_RETURN(auto restored, restoreVariables(*executor, artifact.plan(), options, realDisk()));
   if (restored) {
     state.step = restored->step;
     state.cursor = restored->cursor;
@@ -228,7 +251,7 @@ absl::Status Worker::train() {
   totalSteps = options.steps ? *options.steps : epochs * perEpoch - feed.cursor().step;
   if (options.evaluate && executor->program("evaluate")) {
     bool has = true;
-    for (const InputSpec &spec : inputSpecs(*executor->program("evaluate")))
+    for (const InputSpec &spec : inputSpecs(artifact.plan(), *executor->program("evaluate")))
       has &= dataset->has("test", spec.name);
     if (has) {
       DGC_ASSIGN_OR_RETURN(testing, bind("evaluate", "test", LastBatch::Weight, false));
@@ -338,10 +361,11 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
 }
 
 absl::Status Worker::save() {
-  if (options.save.empty() || !first())
+  if (options.save.empty())
     return absl::OkStatus();
-  DGC_RETURN_IF_ERROR(saveVariables(*executor, options, state, realDisk()));
-  print(str("saved ", executor->variables().size(), " variables to ", options.save));
+  DGC_RETURN_IF_ERROR(saveVariables(*executor, artifact.plan(), options, state, realDisk(), context));
+  print(str("saved ", artifact.plan().variables() ? artifact.plan().variables()->size() : 0, " variables to ",
+            options.save));
   return absl::OkStatus();
 }
 
@@ -352,7 +376,8 @@ absl::Status Worker::writeTrace() {
   std::vector<TraceName> names;
   std::map<const artifact::Step *, uint32_t> index;
   for (const auto &runner : executor->programs()) {
-    const artifact::Program *program = artifact.program(runner->name());
+    const artifact::Program *program =
+        programOf(artifact.plan(), runner->name(), static_cast<uint32_t>(context.transport.rank()));
     for (uint32_t i = 0; program->steps() && i < program->steps()->size(); ++i) {
       const artifact::Step *step = program->steps()->Get(i);
       index[step] = static_cast<uint32_t>(names.size());

@@ -2,6 +2,7 @@
 #include "runtime/executor/Executor.h"
 
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
 #include "runtime/executor/Initialize.h"
 
@@ -72,14 +73,16 @@ absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &p
   }
   case artifact::Action::Send: {
     const artifact::Send &send = *step.action_as_Send();
-    DGC_ASSIGN_OR_RETURN(op.communication, transport.prepareSend(send.channel(), static_cast<int>(send.peer()),
+    uint32_t peer = peerOf(artifact.plan(), send.group(), send.peer(), static_cast<uint32_t>(transport.rank()));
+    DGC_ASSIGN_OR_RETURN(op.communication, transport.prepareSend(send.channel(), static_cast<int>(peer),
                                                                  memoryOf(*program.buffers()->Get(send.buffer()))));
     break;
   }
   case artifact::Action::Receive: {
     const artifact::Receive &receive = *step.action_as_Receive();
+    uint32_t peer = peerOf(artifact.plan(), receive.group(), receive.peer(), static_cast<uint32_t>(transport.rank()));
     DGC_ASSIGN_OR_RETURN(op.communication,
-                         transport.prepareReceive(receive.channel(), static_cast<int>(receive.peer()),
+                         transport.prepareReceive(receive.channel(), static_cast<int>(peer),
                                                   memoryOf(*program.buffers()->Get(receive.buffer()))));
     break;
   }
@@ -142,10 +145,13 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
   executor->options = options;
   if (!executor->options.clock)
     executor->options.clock = &realClock();
-  DGC_ASSIGN_OR_RETURN(executor->arena, Arena::allocate(plan.private_bytes()));
+  const int32_t group = groupOf(plan, static_cast<uint32_t>(transport.rank()));
+  DGC_ASSIGN_OR_RETURN(executor->arena, Arena::allocate(privateBytesOf(plan, group)));
   DGC_ASSIGN_OR_RETURN(executor->device, CpuDevice::create(artifact, options.threads));
   for (uint32_t i = 0; i < count(plan.variables()); ++i) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
+    if (!belongs(variable.group(), group))
+      continue;
     auto view = executor->viewOf<VariableView>(variable, *plan.variable_buffers()->Get(variable.buffer()));
     view.variable = &variable;
     executor->variableViews.push_back(std::move(view));
@@ -153,7 +159,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
   uint32_t firstOp = 0;
   for (uint32_t i = 0; i < count(plan.programs()); ++i) {
     const artifact::Program &program = *plan.programs()->Get(i);
-    if (only.empty() || std::count(only.begin(), only.end(), program.name()->str()))
+    bool wanted = only.empty() || std::count(only.begin(), only.end(), program.name()->str());
+    if (wanted && belongs(program.group(), group))
       DGC_RETURN_IF_ERROR(executor->prepareProgram(program, firstOp));
     firstOp += count(program.steps());
   }

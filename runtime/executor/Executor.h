@@ -1,4 +1,4 @@
-// Runs the programs of one worker. Everything is decided when it is made:
+// Runs the programs of one worker, those of its group. Everything is decided when it is made:
 // addresses, primitives, collectives. A step allocates nothing, hashes nothing
 // and takes no lock.
 #pragma once
@@ -130,6 +130,7 @@ public:
   /// Gives every variable its initial value.
   absl::Status initializeVariables(const FileInitializer &fromFile = {});
 
+  /// Those that this worker holds.
   std::span<const VariableView> variables() const { return variableViews; }
   /// Null if there is none of this name (or it was not prepared).
   ProgramRunner *program(std::string_view name);

@@ -73,6 +73,23 @@ private:
     return absl::OkStatus();
   }
 
+  /// Whether any worker has a variable of this name.
+  bool isVariable(const std::string &name) const {
+    const auto *variables = artifact.plan().variables();
+    return variables && std::any_of(variables->begin(), variables->end(),
+                                    [&](const artifact::Variable *v) { return v->name()->str() == name; });
+  }
+
+  /// Whether the program of any group of workers reads an input of this name.
+  bool isInput(const std::string &name) const {
+    const auto &programs = *artifact.plan().programs();
+    return std::any_of(programs.begin(), programs.end(), [&](const artifact::Program *p) {
+      return p->name()->str() == program && p->inputs() &&
+             std::any_of(p->inputs()->begin(), p->inputs()->end(),
+                         [&](const artifact::Input *input) { return input->name()->str() == name; });
+    });
+  }
+
   absl::Status setVariables(Executor &executor) {
     auto given = [&](const VariableView &view) -> absl::Status {
       auto it = options.variables.find(view.name);
@@ -84,9 +101,10 @@ private:
     for (const auto &[name, array] : options.variables) {
       auto views = executor.variables();
       auto view = std::find_if(views.begin(), views.end(), [&](const auto &v) { return v.name == name; });
-      if (view == views.end())
+      if (view != views.end())
+        DGC_RETURN_IF_ERROR(fill(*view, array));
+      else if (!isVariable(name))
         return absl::NotFoundError(str("the plan has no variable '", name, "'"));
-      DGC_RETURN_IF_ERROR(fill(*view, array));
     }
     return absl::OkStatus();
   }
@@ -97,8 +115,7 @@ private:
       own = options.inputsOfStep(i);
     const NamedArrays &arrays = options.inputsOfStep ? own : inputs;
     for (const auto &[name, array] : arrays) {
-      auto views = runner.inputs();
-      if (std::none_of(views.begin(), views.end(), [&](const InputView &view) { return view.name == name; }))
+      if (!isInput(name))
         return absl::NotFoundError(str("program '", program, "' has no input '", name, "'"));
     }
     for (const InputView &view : runner.inputs()) {
@@ -176,7 +193,10 @@ absl::StatusOr<RunOnceResult> dgc::rt::runOnce(std::span<const uint8_t> plan, co
   DGC_ASSIGN_OR_RETURN(auto artifact, loadBytes(plan));
   const auto *programs = artifact->plan().programs();
   std::string program = options.program;
-  if (program.empty() && programs && programs->size() == 1)
+  if (program.empty() && programs && programs->size() &&
+      std::all_of(programs->begin(), programs->end(), [&](const artifact::Program *p) {
+        return p->name()->string_view() == programs->Get(0)->name()->string_view();
+      }))
     program = programs->Get(0)->name()->str();
   if (!artifact->program(program)) {
     std::string names;

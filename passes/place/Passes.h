@@ -1,0 +1,17 @@
+// The phase `place`, and the cut by groups of devices that follows from it.
+
+#ifndef DGC_PASSES_PLACE_PASSES_H
+#define DGC_PASSES_PLACE_PASSES_H
+
+#include "dialects/dist/Dist.h"
+#include "mlir/Pass/Pass.h"
+
+namespace dgc {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "passes/place/Passes.h.inc"
+
+} // namespace dgc
+
+#endif // DGC_PASSES_PLACE_PASSES_H

@@ -1,0 +1,72 @@
+#ifndef DGC_PASSES_PLACE_TD
+#define DGC_PASSES_PLACE_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
+  let summary = "give every op of the forward pass its stage";
+  let description = [{
+    Runs before `dgc-gradient`, so that what is built for the gradient of an op is on the stage of the op. `stages` is
+    the number of groups of devices; 0 or 1: there is one, and `dist.stage` is taken away.
+
+    - `dist.device` on an op becomes `dist.stage`: `/job:worker/task:1` (or `task:1`) is stage 1. A device that there
+      is not is an error.
+    - An op without a stage is on the highest stage of its operands; one without such operands on the lowest of its
+      users. So it is enough to mark where each stage begins.
+    - A stage that there is no group for, or that nothing is on, is an error.
+
+    Ops that depend on a `dgc.gradient` are left alone (`dgc-complete-stages` does them), as is what any device can
+    compute from constants and the scalars that the runtime gives to all.
+
+    ```mlir
+    %h = dgc.dense %x, %w1, %b1 : ...                     // becomes {dist.stage = 0 : i64}
+    %y = dgc.dense %h, %w2, %b2 {dist.stage = 1} : ...
+    %z = dgc.relu %y : ...                                // becomes {dist.stage = 1 : i64}
+    ```
+  }];
+  let options = [Option<"stages", "stages", "int64_t", "0", "groups of devices; 0: what the ops say">];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def CompleteStagesPass : Pass<"dgc-complete-stages", "::mlir::ModuleOp"> {
+  let summary = "give every op and variable its stage";
+  let description = [{
+    Runs on partitioned functions in which at least one op has `dist.stage`; without one it does nothing. Afterwards
+    every op has a stage that is not to be computed by whoever needs it, as have arguments that are state, and results.
+
+    - A variable is on the lowest stage of the ops that read it, in the first function that has it; the state of the
+      optimizer is with the ops that update it.
+    - What computes the new value of a variable, and says nothing else, is with the variable.
+    - Any other op is on the highest stage of its operands, or else on the lowest of its users.
+    - Loss and metrics are results on stage 0, which tells the user; predictions stay where they are.
+    - Constants, positions, scalars that the runtime gives to all (step, seed, valid count) and what follows from
+      these alone have no stage: every device computes them.
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
+  let summary = "cut functions by stage into programs joined by send and receive";
+  let description = [{
+    Input: functions after `dgc-complete-stages`, and a mesh with an axis `stage`, its first one. Output: for each
+    function one for each position along `stage`, with `dist.step` (the name that it had) and `dist.mesh`, a new mesh of
+    these devices. Stage s is at position s modulo the size of the axis. Functions without stages get a copy for each
+    position.
+
+    A value that is needed at another position is sent once, however many ops need it there, right behind its
+    producer. All programs keep the order of the function, so their communication is in one order and comes to an end;
+    a receive moves down to the first use or the next communication of its program.
+
+    ```mlir
+    %h = dgc.relu %x {dist.stage = 0} : tensor<4xf32>
+    %y = dgc.exponential %h {dist.stage = 1} : tensor<4xf32>
+    // becomes, in @f_stage0 and @f_stage1,
+    dist.send %h channel 0 from @stage0 to @stage1 origin "dgc.exponential at model.mlir:3:8" : tensor<4xf32>
+    %h = dist.recv channel 0 from @stage0 to @stage1 origin "dgc.exponential at model.mlir:3:8" : tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numTransfers", "transfers", "Values sent from one position to another">];
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::func::FuncDialect"];
+}
+
+#endif // DGC_PASSES_PLACE_TD

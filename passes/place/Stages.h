@@ -1,0 +1,41 @@
+// Which group of devices computes an op.
+
+#ifndef DGC_PASSES_PLACE_STAGES_H
+#define DGC_PASSES_PLACE_STAGES_H
+
+#include "dialects/dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace dgc {
+
+/// The stage of an op, as it says itself.
+std::optional<int64_t> stageOf(mlir::Operation *op);
+void setStage(mlir::Operation *op, int64_t stage);
+
+/// The stage of an argument or a result of a function, as the function says.
+std::optional<int64_t> argumentStage(mlir::func::FuncOp function, unsigned index);
+std::optional<int64_t> resultStage(mlir::func::FuncOp function, unsigned index);
+
+/// What is not worth sending: constants, positions, scalars that the runtime gives to all workers, and what follows
+/// from these alone. Whoever needs it computes it.
+class Ubiquitous {
+public:
+  explicit Ubiquitous(mlir::func::FuncOp function);
+  bool contains(mlir::Operation *op) const { return ops.contains(op); }
+  bool contains(mlir::Value value) const;
+
+private:
+  llvm::DenseSet<mlir::Operation *> ops;
+  llvm::DenseSet<mlir::Value> arguments;
+};
+
+/// True when the runtime fills the argument from the data set, on any worker that asks for it.
+bool isDataInput(mlir::func::FuncOp function, unsigned index);
+
+/// The state that an argument or result of a function is; null when it is none.
+mlir::FlatSymbolRefAttr argumentState(mlir::func::FuncOp function, unsigned index);
+mlir::FlatSymbolRefAttr resultState(mlir::func::FuncOp function, unsigned index);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_PLACE_STAGES_H

@@ -1,0 +1,81 @@
+// Groups of workers that run programs of their own.
+#include "runtime/artifact/Groups.h"
+
+#include "runtime/base/Status.h"
+
+#include <map>
+#include <set>
+#include <string>
+
+using namespace dgc::rt;
+namespace a = dgc::artifact;
+
+template <typename T> static uint32_t count(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
+
+static absl::Status bad(std::string message) { return absl::InvalidArgumentError(message); }
+
+int32_t dgc::rt::groupOf(const a::Plan &plan, uint32_t rank) {
+  for (uint32_t i = 0; i < count(plan.groups()); ++i) {
+    const a::Group &group = *plan.groups()->Get(i);
+    if (rank >= group.first_rank() && rank - group.first_rank() < group.rank_count())
+      return static_cast<int32_t>(i);
+  }
+  return -1;
+}
+
+const a::Program *dgc::rt::programOf(const a::Plan &plan, std::string_view name, uint32_t rank) {
+  int32_t mine = groupOf(plan, rank);
+  for (uint32_t i = 0; i < count(plan.programs()); ++i) {
+    const a::Program *program = plan.programs()->Get(i);
+    if (belongs(program->group(), mine) && program->name()->string_view() == name)
+      return program;
+  }
+  return nullptr;
+}
+
+uint64_t dgc::rt::privateBytesOf(const a::Plan &plan, int32_t group) {
+  return group < 0 ? plan.private_bytes() : plan.groups()->Get(static_cast<uint32_t>(group))->private_bytes();
+}
+
+uint64_t dgc::rt::sharedBytesOf(const a::Plan &plan, int32_t group) {
+  return group < 0 ? plan.shared_bytes() : plan.groups()->Get(static_cast<uint32_t>(group))->shared_bytes();
+}
+
+uint32_t dgc::rt::peerOf(const a::Plan &plan, int32_t group, uint32_t peer, uint32_t rank) {
+  if (group < 0)
+    return peer;
+  const a::Group &mine = *plan.groups()->Get(static_cast<uint32_t>(groupOf(plan, rank)));
+  return rank - mine.first_rank() + plan.groups()->Get(static_cast<uint32_t>(group))->first_rank();
+}
+
+absl::Status dgc::rt::checkGroups(const a::Plan &plan) {
+  const int32_t groups = static_cast<int32_t>(count(plan.groups()));
+  uint64_t next = 0;
+  for (int32_t i = 0; i < groups; ++i) {
+    const a::Group &group = *plan.groups()->Get(static_cast<uint32_t>(i));
+    if (group.first_rank() != next || group.rank_count() == 0)
+      return bad(str("group ", i, " '", group.name()->str(), "' begins at rank ", group.first_rank(), " and has ",
+                     group.rank_count(), " ranks; it must begin at ", next, " and have at least one"));
+    next += group.rank_count();
+    if (group.private_bytes() > plan.private_bytes() || group.shared_bytes() > plan.shared_bytes())
+      return bad(str("group '", group.name()->str(), "' needs more memory than the plan says is the most"));
+  }
+  if (groups && next != plan.world_size())
+    return bad(str("the groups have ", next, " ranks together, the plan ", plan.world_size()));
+  auto belongsToOne = [&](int32_t group) { return groups ? group >= 0 && group < groups : group == -1; };
+  for (uint32_t i = 0; i < count(plan.variables()); ++i)
+    if (const a::Variable &v = *plan.variables()->Get(i); !belongsToOne(v.group()))
+      return bad(str("variable '", v.name()->str(), "': there is no group ", v.group()));
+  std::map<std::string, std::set<int32_t>> programs;
+  for (uint32_t i = 0; i < count(plan.programs()); ++i) {
+    const a::Program &program = *plan.programs()->Get(i);
+    if (!belongsToOne(program.group()))
+      return bad(str("program '", program.name()->str(), "': there is no group ", program.group()));
+    if (!programs[program.name()->str()].insert(program.group()).second)
+      return bad(str("program '", program.name()->str(), "': a second program of this name for the same workers"));
+  }
+  for (const auto &[name, where] : programs)
+    if (groups && where.size() != static_cast<size_t>(groups))
+      return bad(str("program '", name, "' is there for ", where.size(), " of ", groups, " groups"));
+  return absl::OkStatus();
+}

@@ -1,0 +1,33 @@
+// Groups of workers that run programs of their own, and which worker belongs where.
+#pragma once
+
+#include "runtime/artifact/dgcx_generated.h"
+
+#include "absl/status/status.h"
+
+#include <cstdint>
+#include <string_view>
+
+namespace dgc::rt {
+
+/// The number of the group that `rank` is in; -1 when the plan has no groups.
+int32_t groupOf(const artifact::Plan &plan, uint32_t rank);
+
+/// Whether a worker of group `mine` runs (or holds) what says that it belongs to `group`; -1 belongs to all.
+inline bool belongs(int32_t group, int32_t mine) { return group < 0 || group == mine; }
+
+/// The program `name` that `rank` runs; null if there is none.
+const artifact::Program *programOf(const artifact::Plan &plan, std::string_view name, uint32_t rank);
+
+/// Sizes of the private arena and of the used part of the shared arena of one worker.
+uint64_t privateBytesOf(const artifact::Plan &plan, int32_t group);
+uint64_t sharedBytesOf(const artifact::Plan &plan, int32_t group);
+
+/// The rank at the other end of a send or receive of `rank`: that at its place in `group`, or `peer` if that is -1.
+uint32_t peerOf(const artifact::Plan &plan, int32_t group, uint32_t peer, uint32_t rank);
+
+/// Groups follow each other and have every rank once; variables and programs name one that exists; each program is
+/// there for every group.
+absl::Status checkGroups(const artifact::Plan &plan);
+
+} // namespace dgc::rt

@@ -1,0 +1,50 @@
+// RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-assign-stages="stages=2"
+
+func.func @beyond(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = dgc.exponential %x {dist.stage = 0} : tensor<4xf32>
+  // expected-error @+1 {{is on stage 2, but the mesh has 2 positions along its axis "stage"; use --mesh stage=3, or put the op on one of the stages 0 to 1}}
+  %1 = dgc.tanh %0 {dist.stage = 2} : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{nothing is on stage 1 of 2: mark where it begins with {dist.stage = 1}, or use a mesh with fewer stages}}
+module {
+  func.func @idle(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = dgc.exponential %x {dist.stage = 0} : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+func.func @gpu(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{cannot be on the device "/job:worker/task:1/gpu:0": the workers have no gpu; place it on a cpu, as in "/job:worker/task:0/cpu:0"}}
+  %0 = dgc.exponential %x {dist.device = #dist.device<"/job:worker/task:1/gpu:0">} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @job(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{cannot be on the device "/job:ps/task:0": there is no job 'ps'; all workers are tasks of the job 'worker'}}
+  %0 = dgc.exponential %x {dist.device = #dist.device<"/job:ps/task:0">} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @task(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{cannot be on the device "task:5": there are 2 groups of devices, task:0 and so on; give the mesh an axis stage of size 6 or more, as in --mesh stage=6}}
+  %0 = dgc.exponential %x {dist.device = #dist.device<"task:5">} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @both(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{cannot be on the device "task:1": it has 'dist.stage' 0 as well}}
+  %0 = dgc.exponential %x {dist.device = #dist.device<"task:1">, dist.stage = 0} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
