@@ -27,6 +27,21 @@ std::optional<Phase> phaseFromName(StringRef name) {
   return it == std::end(names) ? std::nullopt : std::optional(static_cast<Phase>(it - std::begin(names)));
 }
 
+/// The options with the mesh of the module where they have none. A module with a mesh says itself how values are spread,
+/// so without an axis for the batch it needs no strategy.
+static CompileOptions withMeshOf(ModuleOp module, CompileOptions options) {
+  auto mesh = module.lookupSymbol<mlir::dist::MeshOp>("mesh");
+  if (!mesh || !options.mesh.empty()) {
+    return options;
+  }
+  for (mlir::dist::MeshAxisAttr axis : mesh.getMesh().getAxes()) {
+    options.mesh +=
+        (Twine(options.mesh.empty() ? "" : ",") + axis.getName().getValue() + "=" + Twine(axis.getSize())).str();
+  }
+  options.annotated = mesh.getMesh().getAxisIndex("data") < 0;
+  return options;
+}
+
 /// The names of the axes of "data=2,model=4".
 static SmallVector<StringRef> axesOf(StringRef mesh) {
   SmallVector<StringRef> axes;
@@ -48,10 +63,15 @@ static int64_t axisSize(StringRef mesh, StringRef axis) {
   return 0;
 }
 
+/// The axes that strategies may distribute over.
+static SmallVector<StringRef> strategyAxes(const CompileOptions &options) {
+  return options.annotated && options.strategy.empty() ? SmallVector<StringRef>() : axesOf(options.mesh);
+}
+
 /// Refuses strategies that do not exist, or make no sense together or on this mesh.
 static LogicalResult checkOptions(ModuleOp module, const CompileOptions &options) {
   std::string error;
-  if (failed(parseStrategies(options.strategy, axesOf(options.mesh), error)))
+  if (failed(parseStrategies(options.strategy, strategyAxes(options), error)))
     return module.emitError() << error;
   return success();
 }
@@ -59,7 +79,7 @@ static LogicalResult checkOptions(ModuleOp module, const CompileOptions &options
 /// The passes of the strategies at one stage, with a comma behind each. The options have been checked.
 static std::string passesOf(const CompileOptions &options, StrategyStage stage) {
   std::string error;
-  auto strategies = parseStrategies(options.strategy, axesOf(options.mesh), error);
+  auto strategies = parseStrategies(options.strategy, strategyAxes(options), error);
   return succeeded(strategies) ? strategyPasses(*strategies, stage) : "";
 }
 
@@ -147,7 +167,8 @@ static LogicalResult runPhase(ModuleOp module, Phase phase, const CompileOptions
   return options.dumpDirectory.empty() ? success() : dump(module, phase, options.dumpDirectory);
 }
 
-LogicalResult runPhases(ModuleOp module, const CompileOptions &options) {
+LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
+  const CompileOptions options = withMeshOf(module, given);
   if (failed(checkOptions(module, options))) {
     return failure();
   }

@@ -31,11 +31,12 @@ std::optional<Phase> phaseFromName(llvm::StringRef name);
 
 struct CompileOptions {
   int64_t batch = 0;                    // the global batch; 0: as the model says
-  std::string mesh;                     // "data=2,model=4"; empty: one worker
+  std::string mesh;                     // "data=2,model=4"; empty: that of the module, or one worker
   std::string strategy;                 // "data-parallel,accumulate=4"; passes/strategy/Registry.h
   std::string target = "cpu";           // cpu (this machine), x86-64-v3, x86-64-v4
   Phase from = Phase::Input;            // the phase that the input has been through
   Phase to = Phase::Artifact;           // the last phase to run
+  bool annotated = false;               // set for a module with a mesh of its own that needs no strategy
   std::vector<std::string> forbid;      // collectives that must not be needed: "all_gather"
   int64_t maxReplicatedBytes = -1;      // the largest value that an all-gather may leave on a device; -1: any
   std::string dumpDirectory;            // a file per phase; empty: none

@@ -20,7 +20,8 @@ def Dist_Dialect : Dialect {
     is explicit.
 
     Discardable attributes of this dialect:
-    - `dist.sharding` on arguments and results of functions: `#dist.sharding`, of the global type.
+    - `dist.sharding` on arguments and results of functions: `#dist.sharding`, of the global type. In a model, on
+      inputs, variables and outputs, and on the states of a program.
     - `dist.shardings` on ops: an array with one `#dist.sharding` for each result.
     - `dist.global_type` on arguments and results of functions, after the partitioner: the global type.
     - `dist.device` on ops, arguments and results of functions: `#dist.device`.

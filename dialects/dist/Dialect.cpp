@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -117,6 +118,22 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       if (failed(sharding.verifyFor(result.getType(), op, emitError)))
         return failure();
     return success();
+  }
+  if (name == kShardingAttr) {
+    auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
+    if (!sharding)
+      return emitError() << "expected a #dist.sharding";
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case<dgc::InputOp, dgc::VariableOp>(
+            [&](auto each) { return sharding.verifyFor(each.getDeclared(), op, emitError); })
+        .Case([&](dgc::StateOp state) { return sharding.verifyFor(state.getTensorType(), op, emitError); })
+        .Case([&](dgc::OutputOp output) {
+          Type type = output.getValue().getType();
+          return isa<RankedTensorType>(type) ? sharding.verifyFor(type, op, emitError) : success();
+        })
+        .Default([&](Operation *) {
+          return emitError() << "is for inputs, variables and outputs of a model; dist.constraint spreads other values";
+        });
   }
   if (name == kDeviceAttr)
     return isa<DeviceAttr>(attribute.getValue()) ? success() : emitError() << "expected a #dist.device";

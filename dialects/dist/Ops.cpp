@@ -2,12 +2,19 @@
 
 #include "dialects/dist/Dist.h"
 
+#include "dialects/dgc/Assembly.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::dist;
+
+namespace mlir::dist {
+using mlir::dgc::parseOperandTypes;
+using mlir::dgc::printOperandTypes;
+} // namespace mlir::dist
 
 #include "dialects/dist/DistInterfaces.cpp.inc"
 
@@ -77,7 +84,18 @@ static LogicalResult verifyPartialOperand(Operation *op, Type type, Reduction ki
 //===----------------------------------------------------------------------===//
 
 LogicalResult ConstraintOp::verifySymbolUses(SymbolTableCollection &) {
-  return verifySharding(*this, getSharding(), getType());
+  if (isa<RankedTensorType>(getType()))
+    return verifySharding(*this, getSharding(), getType());
+  if (lookupMesh(*this, getSharding().getMesh()))
+    return success();
+  return emitOpError() << "names the mesh " << getSharding().getMesh() << ", which the module does not have";
+}
+
+SmallVector<Value> ConstraintOp::buildGradients(OpBuilder &builder, ValueRange resultGradients,
+                                                const llvm::BitVector &wanted) {
+  if (!wanted[0] || !resultGradients[0])
+    return {Value()};
+  return {ConstraintOp::create(builder, getLoc(), resultGradients[0], getSharding())};
 }
 
 dgc::ShardingRule ConstraintOp::getShardingRule() { return dgc::ShardingRuleBuilder(*this).elementwise().build(); }

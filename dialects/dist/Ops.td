@@ -24,18 +24,22 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let assemblyFormat = "$sym_name $mesh attr-dict";
 }
 
+def Dist_Untyped : Type<CPred<"::llvm::isa<::mlir::dgc::UntypedType>($_self)">, "a value of a model, not typed yet">;
+
 def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "says how a value is spread";
   let description = [{
     `%1 = dist.constraint %0 to <@mesh, [{"data"}, {?} ]> : tensor<8x4xf32>`
 
-    Propagation starts from it, in both directions; the partitioner removes it.
+    Propagation starts from it, in both directions; the partitioner removes it. In a model it stands without a
+    type, like all ops there. The gradient of the value is spread in the same way.
   }];
-  let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$sharding);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `to` $sharding attr-dict `:` type($result)";
+  let arguments = (ins AnyTypeOf<[AnyRankedTensor, Dist_Untyped]>:$input, Dist_ShardingAttr:$sharding);
+  let results = (outs AnyTypeOf<[AnyRankedTensor, Dist_Untyped]>:$result);
+  let assemblyFormat = "$input `to` $sharding attr-dict custom<OperandTypes>(type($input))";
 }
 
 def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType,

@@ -58,12 +58,12 @@ public:
 
   void copyForward(ArrayRef<Value> roots);
   void train();
-  void addResult(Value value, StringRef name, StringRef role);
+  void addResult(Value value, StringRef name, StringRef role, Operation *member = nullptr);
   func::FuncOp finish();
 
 private:
   void createFunction(StringRef name);
-  void addArgument(Type type, Location location, std::initializer_list<NamedAttribute> attributes);
+  void addArgument(Type type, Location location, ArrayRef<NamedAttribute> attributes);
   void addStateResult(Value value, StateOp state);
   void setMode(Operation *original, Operation *copy);
   SmallVector<Value> computeGradients(ArrayRef<Variable *> trained);
@@ -183,7 +183,14 @@ static LogicalResult createStates(Model &model) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
-void EntryPoint::addArgument(Type type, Location location, std::initializer_list<NamedAttribute> attributes) {
+/// What other dialects have to say of a member of the model goes along to the arguments and results that stand for it.
+static void addAnnotations(Operation *member, SmallVectorImpl<NamedAttribute> &attributes) {
+  for (NamedAttribute attribute : member->getDiscardableAttrs())
+    if (attribute.getNameDialect() && !isa<DGCDialect>(attribute.getNameDialect()))
+      attributes.push_back(attribute);
+}
+
+void EntryPoint::addArgument(Type type, Location location, ArrayRef<NamedAttribute> attributes) {
   argumentTypes.push_back(type);
   argumentLocations.push_back(location);
   argumentAttributes.push_back(builder.getDictionaryAttr(attributes));
@@ -193,8 +200,9 @@ void EntryPoint::addArgument(Type type, Location location, std::initializer_list
 void EntryPoint::createFunction(StringRef name) {
   Location location = model.op.getLoc();
   auto addState = [&](StateOp state) {
-    addArgument(state.getTensorType(), state.getLoc(),
-                {attribute("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()))});
+    SmallVector<NamedAttribute> attributes{attribute("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()))};
+    addAnnotations(state, attributes);
+    addArgument(state.getTensorType(), state.getLoc(), attributes);
   };
   at.states = 0;
   for (Variable &variable : model.variables)
@@ -205,12 +213,11 @@ void EntryPoint::createFunction(StringRef name) {
       addState(slot);
   at.inputs = argumentTypes.size();
   for (InputOp input : model.inputs) {
-    NamedAttribute named = attribute("dgc.input", input.getName()), role = attribute("dgc.role", "data");
+    SmallVector<NamedAttribute> attributes{attribute("dgc.input", input.getName()), attribute("dgc.role", "data")};
     if (std::optional<int64_t> dim = input.getBatchDim())
-      addArgument(input.getType(), input.getLoc(),
-                  {attribute("dgc.batch_dim", builder.getI64IntegerAttr(*dim)), named, role});
-    else
-      addArgument(input.getType(), input.getLoc(), {named, role});
+      attributes.push_back(attribute("dgc.batch_dim", builder.getI64IntegerAttr(*dim)));
+    addAnnotations(input, attributes);
+    addArgument(input.getType(), input.getLoc(), attributes);
   }
   auto addScalar = [&](StringRef role, unsigned width) {
     addArgument(RankedTensorType::get({}, builder.getIntegerType(width)), location,
@@ -247,17 +254,20 @@ void EntryPoint::copyForward(ArrayRef<Value> roots) {
       setMode(&op, builder.clone(op, mapping));
 }
 
-void EntryPoint::addResult(Value value, StringRef name, StringRef role) {
+void EntryPoint::addResult(Value value, StringRef name, StringRef role, Operation *member) {
   SmallVector<NamedAttribute> attributes{attribute("dgc.output", name), attribute("dgc.role", role)};
   auto type = cast<RankedTensorType>(value.getType());
   if (role == "prediction" && type.getRank() > 0 && model.batch > 0 && type.getDimSize(0) == model.batch)
     attributes.push_back(attribute("dgc.batch_dim", builder.getI64IntegerAttr(0)));
+  if (member)
+    addAnnotations(member, attributes);
   results.push_back({mapping.lookup(value), builder.getDictionaryAttr(attributes)});
 }
 
 void EntryPoint::addStateResult(Value value, StateOp state) {
-  NamedAttribute named = attribute("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()));
-  results.push_back({value, builder.getDictionaryAttr(named)});
+  SmallVector<NamedAttribute> attributes{attribute("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()))};
+  addAnnotations(state, attributes);
+  results.push_back({value, builder.getDictionaryAttr(attributes)});
 }
 
 /// The gradients of the loss, clipped if the optimizer says so.
@@ -418,7 +428,7 @@ struct BuildEntryPointsPass : ::dgc::impl::BuildEntryPointsPassBase<BuildEntryPo
       EntryPoint entry(model, "predict", /*training=*/false);
       entry.copyForward(predicted);
       for (OutputOp output : model.outputs)
-        entry.addResult(output.getValue(), output.getName(), "prediction");
+        entry.addResult(output.getValue(), output.getName(), "prediction", output);
       entry.finish();
       ++numEntryPoints;
     }

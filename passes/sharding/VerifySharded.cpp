@@ -76,7 +76,7 @@ private:
     if (isa<func::ReturnOp>(op))
       return checkReturn(op);
     if (auto constraint = dyn_cast<ConstraintOp>(op))
-      return checkSpread(op, 0, constraint.getSharding());
+      return checkConstraint(constraint);
     if (auto manual = dyn_cast<ManualOp>(op)) {
       for (auto [i, sharding] : llvm::enumerate(manual.getInShardings()))
         if (failed(checkSpread(op, i, cast<ShardingAttr>(sharding))))
@@ -107,6 +107,16 @@ private:
           return failure();
       }
     return success();
+  }
+
+  /// Closed dimensions are as the constraint says, open ones begin so.
+  LogicalResult checkConstraint(ConstraintOp op) {
+    ShardingAttr spread = declaredSharding(op.getResult(), mesh), wanted = op.getSharding();
+    for (auto [dim, has, wants] : llvm::zip_equal(wanted.getDims(), mesh.dimsOf(spread), mesh.dimsOf(wanted)))
+      if (dim.getOpen() ? !startsWith(has, wants) : has != wants)
+        return op.emitOpError() << "asks for " << wanted.describe() << ", and its value is spread as "
+                                << spread.describe();
+    return checkSpread(op, 0, spread);
   }
 
   LogicalResult checkSpread(Operation *op, unsigned operand, ShardingAttr wanted) {

@@ -210,3 +210,31 @@ func.func private @f(tensor<8xi1> {dist.device = #dist.device<"gpu:x">})
 
 // expected-error@+1 {{'' is not expected here}}
 func.func private @f(tensor<8xi1> {dist.device = #dist.device<"">})
+
+// -----
+
+dist.mesh @mesh <data = 2>
+dgc.model @m {
+  // expected-error @+1 {{'dgc.variable' op 'dist.sharding': sharding has 1 dimensions, but the value has the type 'tensor<2x3xf32>'}}
+  %w = dgc.variable "w" zeros {dist.sharding = #dist.sharding<@mesh, [{"data"}]>} : tensor<2x3xf32>
+  dgc.output "w" %w
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+dgc.model @m {
+  %w = dgc.variable "w" zeros : tensor<2x3xf32>
+  // expected-error @+1 {{'dgc.negate' op 'dist.sharding': is for inputs, variables and outputs of a model; dist.constraint spreads other values}}
+  %n = dgc.negate %w {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>}
+  dgc.output "n" %n
+}
+
+// -----
+
+dgc.model @m {
+  %w = dgc.variable "w" zeros : tensor<2x3xf32>
+  // expected-error @+1 {{'dist.constraint' op names the mesh @mesh, which the module does not have}}
+  %n = dist.constraint %w to <@mesh, [{"data"}, {}]>
+  dgc.output "n" %n
+}
