@@ -1,84 +1,15 @@
 //===- Package.cpp - from exec programs to an artifact ---------------------===//
 
 #include "compiler/package/Package.h"
+#include "compiler/package/ProgramWriter.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "runtime/artifact/Writer.h"
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::exec;
 namespace fb = ::dgc::artifact;
-
-/// The element type of the artifact, or nothing.
-static std::optional<fb::DType> elementType(Type type) {
-  if (type.isF16()) {
-    return fb::DType::F16;
-  }
-  if (type.isBF16()) {
-    return fb::DType::BF16;
-  }
-  if (type.isF32()) {
-    return fb::DType::F32;
-  }
-  if (type.isF64()) {
-    return fb::DType::F64;
-  }
-  auto integer = dyn_cast<IntegerType>(type);
-  if (!integer) {
-    return std::nullopt;
-  }
-  bool isUnsigned = integer.isUnsigned();
-  switch (integer.getWidth()) {
-  case 1:
-    return fb::DType::I1;
-  case 8:
-    return isUnsigned ? fb::DType::U8 : fb::DType::I8;
-  case 16:
-    return isUnsigned ? fb::DType::U16 : fb::DType::I16;
-  case 32:
-    return isUnsigned ? fb::DType::U32 : fb::DType::I32;
-  case 64:
-    return isUnsigned ? fb::DType::U64 : fb::DType::I64;
-  default:
-    return std::nullopt;
-  }
-}
-
-/// How the text of a role appears in the artifact.
-static std::optional<fb::InputRole> inputRole(StringRef role) {
-  return llvm::StringSwitch<std::optional<fb::InputRole>>(role)
-      .Case("data", fb::InputRole::Data)
-      .Case("valid_count", fb::InputRole::ValidCount)
-      .Case("step", fb::InputRole::Step)
-      .Case("seed", fb::InputRole::Seed)
-      .Case("axis_index", fb::InputRole::AxisIndex)
-      .Default(std::nullopt);
-}
-
-static std::optional<fb::OutputRole> outputRole(StringRef role) {
-  return llvm::StringSwitch<std::optional<fb::OutputRole>>(role)
-      .Case("loss", fb::OutputRole::Loss)
-      .Case("metric", fb::OutputRole::Metric)
-      .Case("prediction", fb::OutputRole::Prediction)
-      .Default(std::nullopt);
-}
-
-/// `file:line:column` of the first source location, or nothing.
-static std::string locationOf(Operation *op) {
-  std::string text;
-  op->getLoc()->walk([&](Location loc) {
-    if (auto file = dyn_cast<FileLineColLoc>(loc)) {
-      text = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return text;
-}
-
-static std::vector<int64_t> list(ArrayRef<int64_t> values) { return {values.begin(), values.end()}; }
 
 /// The elements of a constant, in row-major order, as they are stored.
 static LogicalResult appendConstant(Operation *op, ElementsAttr value, std::vector<uint8_t> &bytes) {
@@ -120,52 +51,17 @@ public:
 private:
   LogicalResult addMesh();
   LogicalResult addGroups(ArrayRef<dist::MeshOp> meshes);
-  FailureOr<int32_t> groupOf(Operation *op, std::optional<StringRef> mesh);
   LogicalResult addKernels();
   LogicalResult addConstants();
   LogicalResult addVariable(VariableOp op);
   LogicalResult addProgram(ProgramOp op);
-  LogicalResult addStep(Operation *op, fb::ProgramT &program);
-  FailureOr<std::unique_ptr<fb::BufferT>> describeBuffer(Operation *op, Space space, uint64_t offset, Type type,
-                                                         StringRef name);
-  FailureOr<std::unique_ptr<fb::ShardingT>> describeSharding(Operation *op, std::optional<Attribute> sharding,
-                                                             int64_t rank);
-  std::vector<std::unique_ptr<fb::PostOpT>> postOps(std::optional<ArrayAttr> ops, ValueRange args);
-  uint32_t index(Value buffer) { return buffers.lookup(buffer); }
-  std::vector<uint32_t> indices(ValueRange values);
-  int32_t optionalIndex(Value buffer) { return buffer ? static_cast<int32_t>(index(buffer)) : -1; }
 
   ModuleOp module;
   const ::dgc::CompiledKernels &kernels;
-  llvm::StringMap<uint32_t> meshAxes, groups, kernelIndices;
-  llvm::DenseMap<Value, uint32_t> buffers; // of the program at hand
+  ::dgc::PlanIndices indices;
 };
 
 } // namespace
-
-std::vector<uint32_t> Packager::indices(ValueRange values) {
-  std::vector<uint32_t> result;
-  for (Value value : values) {
-    result.push_back(index(value));
-  }
-  return result;
-}
-
-FailureOr<std::unique_ptr<fb::BufferT>> Packager::describeBuffer(Operation *op, Space space, uint64_t offset, Type type,
-                                                                 StringRef name) {
-  auto shaped = cast<ShapedType>(type);
-  std::optional<fb::DType> dtype = elementType(shaped.getElementType());
-  if (!dtype) {
-    return op->emitOpError("has elements of type ") << shaped.getElementType() << ", which an artifact cannot hold";
-  }
-  auto buffer = std::make_unique<fb::BufferT>();
-  buffer->space = static_cast<fb::Space>(space);
-  buffer->offset = offset;
-  buffer->dtype = *dtype;
-  buffer->shape = list(shaped.getShape());
-  buffer->name = name.str();
-  return buffer;
-}
 
 /// The mesh of all workers; meshes of some of them are groups.
 LogicalResult Packager::addMesh() {
@@ -186,7 +82,7 @@ LogicalResult Packager::addMesh() {
     auto entry = std::make_unique<fb::MeshAxisT>();
     entry->name = axis.getName().str();
     entry->size = axis.getSize();
-    meshAxes[axis.getName().getValue()] = plan.mesh.size();
+    indices.meshAxes[axis.getName().getValue()] = plan.mesh.size();
     plan.mesh.push_back(std::move(entry));
   }
   SmallVector<dist::MeshOp> parts(ArrayRef(meshes).drop_front());
@@ -200,7 +96,7 @@ LogicalResult Packager::addGroups(ArrayRef<dist::MeshOp> meshes) {
   for (dist::MeshOp mesh : meshes) {
     if (mesh.getMesh().getAxes().size() != plan.mesh.size() ||
         llvm::any_of(mesh.getMesh().getAxes(),
-                     [&](dist::MeshAxisAttr axis) { return !meshAxes.contains(axis.getName().getValue()); })) {
+                     [&](dist::MeshAxisAttr axis) { return !indices.meshAxes.contains(axis.getName().getValue()); })) {
       return mesh.emitOpError("has other axes than the mesh of all workers");
     }
     auto group = std::make_unique<fb::GroupT>();
@@ -211,45 +107,10 @@ LogicalResult Packager::addGroups(ArrayRef<dist::MeshOp> meshes) {
       group->private_bytes = bytes[0];
       group->shared_bytes = bytes[1];
     }
-    groups[mesh.getSymName()] = plan.groups.size();
+    indices.groups[mesh.getSymName()] = plan.groups.size();
     plan.groups.push_back(std::move(group));
   }
   return success();
-}
-
-/// The group of the workers of a mesh; -1 when none is named.
-FailureOr<int32_t> Packager::groupOf(Operation *op, std::optional<StringRef> mesh) {
-  if (!mesh) {
-    return -1;
-  }
-  auto it = groups.find(*mesh);
-  if (it == groups.end()) {
-    return op->emitOpError("names the mesh @") << *mesh << ", which is not one of a part of the workers";
-  }
-  return static_cast<int32_t>(it->second);
-}
-
-FailureOr<std::unique_ptr<fb::ShardingT>> Packager::describeSharding(Operation *op, std::optional<Attribute> attribute,
-                                                                     int64_t rank) {
-  auto sharding = dyn_cast_or_null<dist::ShardingAttr>(attribute.value_or(Attribute()));
-  if (!sharding) {
-    return std::unique_ptr<fb::ShardingT>();
-  }
-  auto result = std::make_unique<fb::ShardingT>();
-  for (dist::DimShardingAttr dim : sharding.getDims()) {
-    auto entry = std::make_unique<fb::DimShardingT>();
-    for (dist::AxisRefAttr axis : dim.getAxes()) {
-      entry->axes.push_back(meshAxes.lookup(axis.getName().getValue()));
-      dist::OriginAttr origin = axis.getOrigin();
-      std::string decided = (stringifyOriginKind(origin.getKind()) + " " + origin.getName().getValue()).str();
-      entry->origins.push_back(StringRef(decided).trim().str());
-    }
-    result->dims.push_back(std::move(entry));
-  }
-  if (static_cast<int64_t>(result->dims.size()) != rank) {
-    return op->emitOpError("has a sharding of rank ") << result->dims.size() << " for a tensor of rank " << rank;
-  }
-  return result;
 }
 
 LogicalResult Packager::addKernels() {
@@ -260,7 +121,7 @@ LogicalResult Packager::addKernels() {
     entry->extent = kernel.extent;
     entry->cost_ns = kernel.costNs;
     entry->flops = kernel.flops;
-    kernelIndices[kernel.symbol] = plan.kernels.size();
+    indices.kernels[kernel.symbol] = plan.kernels.size();
     plan.kernels.push_back(std::move(entry));
   }
   if (!kernels.object.empty()) {
@@ -305,10 +166,10 @@ LogicalResult Packager::addConstants() {
 }
 
 LogicalResult Packager::addVariable(VariableOp op) {
-  auto buffer = describeBuffer(op, Space::Private, op.getOffset(), op.getType(), op.getSymName());
+  auto buffer = ::dgc::describeBuffer(op, Space::Private, op.getOffset(), op.getType(), op.getSymName());
   auto globalType = cast<RankedTensorType>(op.getGlobalType());
-  auto sharding = describeSharding(op, op.getSharding(), globalType.getRank());
-  FailureOr<int32_t> group = groupOf(op, op.getMesh());
+  auto sharding = ::dgc::describeSharding(op, indices, op.getSharding(), globalType.getRank());
+  FailureOr<int32_t> group = ::dgc::groupOf(op, indices, op.getMesh());
   if (failed(buffer) || failed(sharding) || failed(group)) {
     return failure();
   }
@@ -316,7 +177,7 @@ LogicalResult Packager::addVariable(VariableOp op) {
   variable->name = op.getSymName().str();
   variable->group = *group;
   variable->buffer = plan.variable_buffers.size();
-  variable->global_shape = list(globalType.getShape());
+  variable->global_shape = ::dgc::toVector(globalType.getShape());
   variable->sharding = std::move(*sharding);
   DictionaryAttr state = op.getState();
   if (auto role = state.getAs<mlir::dgc::StateRoleAttr>("role")) {
@@ -341,214 +202,22 @@ LogicalResult Packager::addVariable(VariableOp op) {
   return success();
 }
 
-std::vector<std::unique_ptr<fb::PostOpT>> Packager::postOps(std::optional<ArrayAttr> ops, ValueRange args) {
-  std::vector<std::unique_ptr<fb::PostOpT>> result;
-  for (Attribute attribute : ops.value_or(ArrayAttr::get(module.getContext(), {}))) {
-    auto op = cast<PostOpAttr>(attribute);
-    auto entry = std::make_unique<fb::PostOpT>();
-    entry->kind = static_cast<fb::PostOpKind>(op.getKind());
-    entry->arg = op.getArg() < 0 ? -1 : optionalIndex(args[op.getArg()]);
-    result.push_back(std::move(entry));
-  }
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Steps
-//===----------------------------------------------------------------------===//
-
-LogicalResult Packager::addStep(Operation *op, fb::ProgramT &program) {
-  auto step = std::make_unique<fb::StepT>();
-  step->location = locationOf(op);
-  step->name = op->getName().stripDialect().str();
-  if (auto label = op->getAttrOfType<StringAttr>("label")) {
-    step->name = label.str();
-  }
-  if (auto launch = dyn_cast<LaunchOp>(op)) {
-    fb::KernelCallT call;
-    StringRef symbol = launch.getKernel().getLeafReference();
-    auto it = kernelIndices.find(symbol);
-    if (it == kernelIndices.end()) {
-      return op->emitOpError("launches ") << launch.getKernel() << ", for which no code was generated";
-    }
-    call.kernel = it->second;
-    call.args = indices(launch.getInputs());
-    llvm::append_range(call.args, indices(launch.getOuts()));
-    step->name = symbol.str();
-    step->action.Set(std::move(call));
-  } else if (auto matmul = dyn_cast<MatmulOp>(op)) {
-    fb::MatmulT call;
-    auto shape = cast<ShapedType>(matmul.getOuts()[0].getType()).getShape();
-    auto a = cast<ShapedType>(matmul.getA().getType()).getShape();
-    call.a = index(matmul.getA());
-    call.b = index(matmul.getB());
-    call.dst = index(matmul.getOuts()[0]);
-    call.bias = optionalIndex(matmul.getBias());
-    for (int64_t size : shape.drop_back(2)) {
-      call.batch *= size;
-    }
-    call.m = shape[shape.size() - 2];
-    call.n = shape.back();
-    call.k = a[a.size() - (matmul.getTransposeA() ? 2 : 1)];
-    call.transpose_a = matmul.getTransposeA();
-    call.transpose_b = matmul.getTransposeB();
-    call.post_ops = postOps(matmul.getPostOps(), matmul.getArgs());
-    step->action.Set(std::move(call));
-  } else if (auto conv = dyn_cast<ConvolutionOp>(op)) {
-    fb::ConvolutionT call;
-    uint32_t lhs = index(conv.getLhs()), rhs = index(conv.getRhs()), out = index(conv.getOuts()[0]);
-    call.kind = static_cast<fb::ConvKind>(conv.getKind());
-    call.src = conv.getKind() == ConvKind::BackwardData ? out : lhs;
-    call.weights = conv.getKind() == ConvKind::BackwardWeights ? out : rhs;
-    call.dst = conv.getKind() == ConvKind::Forward ? out : conv.getKind() == ConvKind::BackwardData ? lhs : rhs;
-    call.bias = conv.getOuts().size() > 1 ? optionalIndex(conv.getOuts()[1]) : optionalIndex(conv.getBias());
-    call.strides = list(conv.getStrides());
-    call.pad_low = list(conv.getPadLow());
-    call.pad_high = list(conv.getPadHigh());
-    call.dilation = list(conv.getDilation());
-    call.groups = conv.getGroups();
-    call.post_ops = postOps(conv.getPostOps(), conv.getArgs());
-    step->name = ("convolution." + stringifyConvKind(conv.getKind())).str();
-    step->action.Set(std::move(call));
-  } else if (auto pool = dyn_cast<PoolOp>(op)) {
-    fb::PoolT call;
-    call.kind = static_cast<fb::PoolKind>(pool.getKind());
-    int32_t first = optionalIndex(pool.getInputs()[0]), out = optionalIndex(pool.getOuts()[0]);
-    bool forward = pool.getKind() == PoolKind::MaxForward || pool.getKind() == PoolKind::AvgForward;
-    call.src = forward || pool.getKind() == PoolKind::MaxBackward ? first : -1;
-    call.dst = forward ? out : -1;
-    call.diff_src = forward ? -1 : out;
-    call.diff_dst = forward ? -1 : optionalIndex(pool.getInputs().back());
-    call.window = list(pool.getWindow());
-    call.strides = list(pool.getStrides());
-    call.pad_low = list(pool.getPadLow());
-    call.pad_high = list(pool.getPadHigh());
-    call.count_include_pad = pool.getCountIncludePad();
-    step->name = ("pool." + stringifyPoolKind(pool.getKind())).str();
-    step->action.Set(std::move(call));
-  } else if (auto collective = dyn_cast<CollectiveOp>(op)) {
-    fb::CollectiveT call;
-    const fb::BufferT &src = *program.buffers[index(collective.getSrc())];
-    const fb::BufferT &dst = *program.buffers[index(collective.getDst())];
-    // Collectives are numbered by themselves; sends and receives have places in the same order of communication.
-    call.id = llvm::count_if(program.steps, [](const std::unique_ptr<fb::StepT> &step) {
-      return step->action.type == fb::Action::Collective;
-    });
-    call.kind = static_cast<fb::CollectiveKind>(collective.getKind());
-    call.reduction = static_cast<fb::Reduction>(collective.getReduction());
-    call.axes.assign(collective.getAxes().begin(), collective.getAxes().end());
-    call.dtype = src.dtype;
-    call.src = src.offset;
-    call.src_count = cast<ShapedType>(collective.getSrc().getType()).getNumElements();
-    call.dst = dst.offset;
-    call.dst_count = cast<ShapedType>(collective.getDst().getType()).getNumElements();
-    if (auto permutation = collective.getPermutation()) {
-      call.permutation.assign(permutation->begin(), permutation->end());
-    }
-    call.origin = collective.getOrigin().str();
-    step->name = stringifyCollectiveKind(collective.getKind()).str();
-    step->queue = 0;
-    step->action.Set(std::move(call));
-  } else if (auto send = dyn_cast<SendOp>(op)) {
-    fb::SendT call;
-    FailureOr<int32_t> group = groupOf(send, send.getPeer());
-    if (failed(group)) {
-      return failure();
-    }
-    call.channel = send.getChannel();
-    call.group = *group;
-    call.buffer = index(send.getBuffer());
-    call.origin = send.getOrigin().str();
-    step->action.Set(std::move(call));
-  } else if (auto receive = dyn_cast<ReceiveOp>(op)) {
-    fb::ReceiveT call;
-    FailureOr<int32_t> group = groupOf(receive, receive.getPeer());
-    if (failed(group)) {
-      return failure();
-    }
-    call.channel = receive.getChannel();
-    call.group = *group;
-    call.buffer = index(receive.getBuffer());
-    call.origin = receive.getOrigin().str();
-    step->action.Set(std::move(call));
-  } else if (auto copy = dyn_cast<CopyOp>(op)) {
-    fb::CopyT call;
-    call.src = index(copy.getSrc());
-    call.dst = index(copy.getDst());
-    step->action.Set(std::move(call));
-  } else {
-    return op->emitOpError("is no step that an artifact can hold");
-  }
-  program.steps.push_back(std::move(step));
-  return success();
-}
-
+/// Each op writes itself.
 LogicalResult Packager::addProgram(ProgramOp op) {
-  auto program = std::make_unique<fb::ProgramT>();
-  FailureOr<int32_t> group = groupOf(op, op.getMesh());
+  FailureOr<int32_t> group = ::dgc::groupOf(op, indices, op.getMesh());
   if (failed(group)) {
     return failure();
   }
+  auto program = std::make_unique<fb::ProgramT>();
   program->name = op.getEntry().value_or(op.getSymName()).str();
   program->group = *group;
-  buffers.clear();
-  auto add = [&](Value value, FailureOr<std::unique_ptr<fb::BufferT>> buffer) -> LogicalResult {
-    if (failed(buffer)) {
-      return failure();
-    }
-    buffers[value] = program->buffers.size();
-    program->buffers.push_back(std::move(*buffer));
-    return success();
-  };
+  ::dgc::ProgramWriter writer(indices, *program);
   for (Operation &inner : *op.getBody().begin()) {
-    LogicalResult result = success();
-    if (auto buffer = dyn_cast<BufferOp>(inner)) {
-      result = add(buffer,
-                   describeBuffer(buffer, buffer.getSpace(), buffer.getOffset(), buffer.getType(), buffer.getName()));
-    } else if (auto view = dyn_cast<ViewOp>(inner)) {
-      const fb::BufferT &source = *program->buffers[index(view.getSource())];
-      result = add(view, describeBuffer(view, static_cast<Space>(source.space), source.offset + view.getOffset(),
-                                        view.getType(), source.name));
-    } else if (auto get = dyn_cast<GetVariableOp>(inner)) {
-      auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(op, get.getVariableAttr());
-      if (!variable) {
-        return get.emitOpError("names a variable that is not there");
-      }
-      result = add(get, describeBuffer(get, Space::Private, variable.getOffset(), get.getType(), get.getVariable()));
-    } else if (auto input = dyn_cast<InputOp>(inner)) {
-      auto entry = std::make_unique<fb::InputT>();
-      auto globalType = cast<RankedTensorType>(input.getGlobalType());
-      auto sharding = describeSharding(input, input.getSharding(), globalType.getRank());
-      std::optional<fb::InputRole> role = inputRole(input.getRole());
-      if (failed(sharding) || !role) {
-        return role ? failure() : input.emitOpError("has an unknown role '") << input.getRole() << "'";
-      }
-      entry->name = input.getName().str();
-      entry->role = *role;
-      entry->buffer = index(input.getBuffer());
-      entry->global_shape = list(globalType.getShape());
-      entry->sharding = std::move(*sharding);
-      entry->batch_dim = static_cast<int32_t>(input.getBatchDim());
-      program->inputs.push_back(std::move(entry));
-    } else if (auto output = dyn_cast<OutputOp>(inner)) {
-      auto entry = std::make_unique<fb::OutputT>();
-      auto globalType = cast<RankedTensorType>(output.getGlobalType());
-      auto sharding = describeSharding(output, output.getSharding(), globalType.getRank());
-      std::optional<fb::OutputRole> role = outputRole(output.getRole());
-      if (failed(sharding) || !role) {
-        return role ? failure() : output.emitOpError("has an unknown role '") << output.getRole() << "'";
-      }
-      entry->name = output.getName().str();
-      entry->role = *role;
-      entry->buffer = index(output.getBuffer());
-      entry->global_shape = list(globalType.getShape());
-      entry->sharding = std::move(*sharding);
-      entry->batch_dim = static_cast<int32_t>(output.getBatchDim());
-      program->outputs.push_back(std::move(entry));
-    } else {
-      result = addStep(&inner, *program);
+    auto packaged = dyn_cast<::dgc::PackageOpInterface>(inner);
+    if (!packaged) {
+      return inner.emitOpError("is nothing that an artifact can hold");
     }
-    if (failed(result)) {
+    if (failed(packaged.package(writer))) {
       return failure();
     }
   }
@@ -591,6 +260,13 @@ LogicalResult Packager::run(const ::dgc::PackageOptions &options) {
 }
 
 namespace dgc {
+
+void registerPackaging(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, ExecDialect *) {
+    attachDeclarations(*context);
+    attachSteps(*context);
+  });
+}
 
 FailureOr<std::vector<uint8_t>> packageModule(ModuleOp module, const CompiledKernels &kernels,
                                               const PackageOptions &options) {

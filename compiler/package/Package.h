@@ -9,6 +9,7 @@
 
 #include "compiler/codegen/cpu/CompiledKernels.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -25,6 +26,13 @@ struct PackageOptions {
 /// be written is reported on its op.
 mlir::FailureOr<std::vector<uint8_t>> packageModule(mlir::ModuleOp module, const CompiledKernels &kernels,
                                                     const PackageOptions &options);
+
+/// Teaches the ops of the exec dialect to write themselves into an artifact; needed wherever packageModule is called.
+void registerPackaging(mlir::DialectRegistry &registry);
+
+/// The parts of registerPackaging: buffers, inputs and outputs; steps.
+void attachDeclarations(mlir::MLIRContext &context);
+void attachSteps(mlir::MLIRContext &context);
 
 } // namespace dgc
 

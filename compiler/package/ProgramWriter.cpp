@@ -4,10 +4,10 @@
 #include "dialects/dist/Dist.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "compiler/package/PackageOpInterface.cpp.inc"
+
 using namespace mlir;
 namespace fb = ::dgc::artifact;
-
-#include "compiler/package/PackageOpInterface.cpp.inc"
 
 /// The element type of the artifact, or nothing.
 static std::optional<fb::DType> elementType(Type type) {
@@ -79,6 +79,9 @@ FailureOr<std::unique_ptr<fb::ShardingT>> describeSharding(Operation *op, const 
     auto entry = std::make_unique<fb::DimShardingT>();
     for (dist::AxisRefAttr axis : dim.getAxes()) {
       entry->axes.push_back(indices.meshAxes.lookup(axis.getName().getValue()));
+      dist::OriginAttr origin = axis.getOrigin();
+      std::string decided = (stringifyOriginKind(origin.getKind()) + " " + origin.getName().getValue()).str();
+      entry->origins.push_back(StringRef(decided).trim().str());
     }
     result->dims.push_back(std::move(entry));
   }
@@ -86,6 +89,17 @@ FailureOr<std::unique_ptr<fb::ShardingT>> describeSharding(Operation *op, const 
     return op->emitOpError("has a sharding of rank ") << result->dims.size() << " for a tensor of rank " << rank;
   }
   return result;
+}
+
+FailureOr<int32_t> groupOf(Operation *op, const PlanIndices &indices, std::optional<StringRef> mesh) {
+  if (!mesh) {
+    return -1;
+  }
+  auto it = indices.groups.find(*mesh);
+  if (it == indices.groups.end()) {
+    return op->emitOpError("names the mesh @") << *mesh << ", which is not one of a part of the workers";
+  }
+  return static_cast<int32_t>(it->second);
 }
 
 LogicalResult ProgramWriter::addBuffer(Value value, FailureOr<std::unique_ptr<fb::BufferT>> buffer) {

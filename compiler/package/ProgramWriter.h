@@ -15,7 +15,7 @@ namespace dgc {
 
 /// Where an artifact has what programs name by symbol.
 struct PlanIndices {
-  llvm::StringMap<uint32_t> meshAxes, kernels;
+  llvm::StringMap<uint32_t> meshAxes, groups, kernels;
 };
 
 /// How a tensor is stored, at an offset of a space. Reports on `op` an element type that an artifact cannot hold.
@@ -26,6 +26,9 @@ describeBuffer(mlir::Operation *op, mlir::exec::Space space, uint64_t offset, ml
 mlir::FailureOr<std::unique_ptr<artifact::ShardingT>> describeSharding(mlir::Operation *op, const PlanIndices &indices,
                                                                        std::optional<mlir::Attribute> sharding,
                                                                        int64_t rank);
+
+/// The group of the workers of a mesh; -1 when none is named.
+mlir::FailureOr<int32_t> groupOf(mlir::Operation *op, const PlanIndices &indices, std::optional<llvm::StringRef> mesh);
 
 inline std::vector<int64_t> toVector(llvm::ArrayRef<int64_t> values) { return {values.begin(), values.end()}; }
 

@@ -118,7 +118,10 @@ struct Collective : PackageOpInterface::ExternalModel<Collective, CollectiveOp> 
     auto collective = cast<CollectiveOp>(op);
     const fb::BufferT &src = writer.buffer(collective.getSrc()), &dst = writer.buffer(collective.getDst());
     fb::CollectiveT call;
-    call.id = collective.getOrder();
+    // Collectives are numbered by themselves; sends and receives have places in the same order of communication.
+    call.id = llvm::count_if(writer.program.steps, [](const std::unique_ptr<fb::StepT> &step) {
+      return step->action.type == fb::Action::Collective;
+    });
     call.kind = static_cast<fb::CollectiveKind>(collective.getKind());
     call.reduction = static_cast<fb::Reduction>(collective.getReduction());
     call.axes.assign(collective.getAxes().begin(), collective.getAxes().end());
@@ -141,9 +144,13 @@ template <typename OpT, typename ActionT>
 struct Transfer : PackageOpInterface::ExternalModel<Transfer<OpT, ActionT>, OpT> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto transfer = cast<OpT>(op);
+    FailureOr<int32_t> group = ::dgc::groupOf(op, writer.indices, transfer.getPeer());
+    if (failed(group)) {
+      return failure();
+    }
     ActionT call;
     call.channel = transfer.getChannel();
-    call.peer = transfer.getPeer();
+    call.group = *group;
     call.buffer = writer.index(transfer.getBuffer());
     call.origin = transfer.getOrigin().str();
     writer.addStep(op, std::move(call));

@@ -2,6 +2,7 @@
 
 #include "compiler/pipeline/Registration.h"
 #include "compiler/codegen/cpu/Passes.h"
+#include "compiler/package/Package.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
@@ -33,9 +34,10 @@ void dgc::registerAllDialects(mlir::DialectRegistry &registry) {
                   mlir::LLVM::LLVMDialect,
                   mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
+  registerPackaging(registry);
 }
 
-void dgc::registerAllPasses() {
+void dgc::registerOwnPasses() {
   registerAutodiffPasses();
   registerCodegenCPUPasses();
   registerCodegenCPUPipelines();
@@ -48,6 +50,10 @@ void dgc::registerAllPasses() {
   registerSchedulePasses();
   registerShardingPasses();
   registerStrategyPasses();
+}
+
+void dgc::registerAllPasses() {
+  registerOwnPasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
 }

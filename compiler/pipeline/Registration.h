@@ -15,6 +15,9 @@ void registerAllDialects(mlir::DialectRegistry &registry);
 /// The passes of dgc, and those of MLIR that the phases use (canonicalize, cse).
 void registerAllPasses();
 
+/// Those of dgc alone.
+void registerOwnPasses();
+
 } // namespace dgc
 
 #endif // DGC_COMPILER_PIPELINE_REGISTRATION_H

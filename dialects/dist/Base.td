@@ -53,6 +53,18 @@ def Dist_Reduction : I32EnumAttr<"Reduction", "how the parts of a value combine"
   let genSpecializedAttr = 0;
 }
 
+// The values are those of runtime/artifact/dgcx.fbs.
+def Dist_CollectiveKind : I32EnumAttr<"CollectiveKind", "what a collective does", [
+    I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
+    I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
+    I32EnumAttrCase<"AllGather", 2, "all_gather">,
+    I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
+    I32EnumAttrCase<"Broadcast", 4, "broadcast">,
+    I32EnumAttrCase<"Permute", 5, "permute">]> {
+  let cppNamespace = "::mlir::dist";
+  let genSpecializedAttr = 0;
+}
+
 def Dist_OriginKind : I32EnumAttr<"OriginKind", "who decided", [
     I32EnumAttrCase<"User", 0, "user">,
     I32EnumAttrCase<"Strategy", 1, "strategy">,

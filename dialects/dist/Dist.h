@@ -1,8 +1,6 @@
-//===- Dist.h - the dist dialect
-//--------------------------------------------===//
+//===- Dist.h - the dist dialect -------------------------------------------===//
 //
-// Meshes, shardings, collectives and transfers. See Base.td and Ops.td for what
-// each attribute and op means.
+// Meshes, shardings, collectives and transfers. See Base.td and Ops.td for what each attribute and op means.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,6 +43,16 @@ inline constexpr llvm::StringLiteral kStageAxis = "stage";
 /// What send and receive read and write: keeps them in order.
 struct ChannelResource : SideEffects::Resource::Base<ChannelResource> {
   llvm::StringRef getName() final { return "dist.channel"; }
+};
+
+/// What a collective does, in terms that do not need the op.
+struct CollectiveDescription {
+  CollectiveKind kind;
+  std::optional<Reduction> reduction = std::nullopt; ///< Of those that combine values.
+  bool inPlace = false;                              ///< The results may take over the memory of the operands.
+  SmallVector<int64_t, 2> dims = {};                 ///< The dimensions that are cut or put together.
+  SmallVector<int64_t> permutation = {};             ///< Of a permute: the member that each sends to, or -1.
+  int64_t root = 0;                                  ///< Of a broadcast: the member whose value it is.
 };
 
 /// The mesh of that name in the module around `anchor`; null when there is

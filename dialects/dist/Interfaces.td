@@ -12,6 +12,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
     InterfaceMethod<"The mesh.", "::mlir::FlatSymbolRefAttr", "getMeshAttr">,
     InterfaceMethod<"The axes, the major one first.", "::mlir::ArrayAttr", "getAxes">,
     InterfaceMethod<"What caused it, for people; may be null.", "::mlir::StringAttr", "getOriginAttr">,
+    InterfaceMethod<"What it does to its operands.", "::mlir::dist::CollectiveDescription", "describe">,
   ];
 }
 
@@ -22,6 +23,13 @@ def TransferOpInterface : OpInterface<"TransferOpInterface"> {
     InterfaceMethod<"Matches the two ends.", "uint64_t", "getChannel">,
     InterfaceMethod<"The mesh that sends.", "::mlir::FlatSymbolRefAttr", "getSourceAttr">,
     InterfaceMethod<"The mesh that receives.", "::mlir::FlatSymbolRefAttr", "getTargetAttr">,
+    InterfaceMethod<"Whether this is the end that sends.", "bool", "isSend", (ins), [{}], [{
+      return $_op->getNumResults() == 0;
+    }]>,
+    InterfaceMethod<"The type of what is transferred.", "::mlir::RankedTensorType", "getTransferType", (ins), [{}], [{
+      return ::llvm::cast<::mlir::RankedTensorType>(
+          $_op->getNumResults() ? $_op->getResult(0).getType() : $_op->getOperand(0).getType());
+    }]>,
     InterfaceMethod<"What caused it, for people; may be null.", "::mlir::StringAttr", "getOriginAttr">,
   ];
 }

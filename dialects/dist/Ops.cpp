@@ -275,8 +275,31 @@ LogicalResult BroadcastOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyResult(*this, getInput().getType().getShape());
 }
 
-/// Checks the two meshes of a transfer: there are such, of the same size, and
-/// no device is in both.
+CollectiveDescription AllReduceOp::describe() {
+  return {.kind = CollectiveKind::AllReduce, .reduction = getKind(), .inPlace = true};
+}
+
+CollectiveDescription ReduceScatterOp::describe() {
+  return {.kind = CollectiveKind::ReduceScatter, .reduction = getKind(), .dims = {int64_t(getDim())}};
+}
+
+CollectiveDescription AllGatherOp::describe() {
+  return {.kind = CollectiveKind::AllGather, .dims = {int64_t(getDim())}};
+}
+
+CollectiveDescription AllToAllOp::describe() {
+  return {.kind = CollectiveKind::AllToAll, .dims = {int64_t(getSplit()), int64_t(getConcat())}};
+}
+
+CollectiveDescription PermuteOp::describe() {
+  return {.kind = CollectiveKind::Permute, .permutation = llvm::to_vector(getTargets())};
+}
+
+CollectiveDescription BroadcastOp::describe() {
+  return {.kind = CollectiveKind::Broadcast, .inPlace = true, .root = int64_t(getRoot())};
+}
+
+/// Checks the two meshes of a transfer: there are such, of the same size, and no device is in both.
 static LogicalResult verifyTransfer(Operation *op, FlatSymbolRefAttr source, FlatSymbolRefAttr target, int64_t channel,
                                     SymbolTableCollection &symbols) {
   for (FlatSymbolRefAttr name : {source, target})

@@ -127,7 +127,7 @@ def Dist_SliceOp : Dist_Op<"slice", [Pure, InferTypeOpAdaptor,
 }
 
 class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
-    : Dist_Op<mnemonic, !listconcat(traits, [Pure, CollectiveOpInterface,
+    : Dist_Op<mnemonic, !listconcat(traits, [Pure, DeclareOpInterfaceMethods<CollectiveOpInterface, ["describe"]>,
                                             DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
   string common = [{
     The devices that agree in all other axes of the mesh form a group; within it they are numbered

@@ -51,17 +51,27 @@ private:
     return it->second;
   }
 
-  /// What must be the same on all sides: op, kind and types.
-  uint32_t signatureOf(StringRef name, Operation *op, TypeRange types) {
-    std::string text = name.str();
+  uint32_t signatureOf(std::string text, TypeRange types) {
     llvm::raw_string_ostream os(text);
-    if (auto reduce = dyn_cast<AllReduceOp>(op))
-      os << ' ' << stringifyReduction(reduce.getKind());
-    if (auto scatter = dyn_cast<ReduceScatterOp>(op))
-      os << ' ' << stringifyReduction(scatter.getKind()) << " dim " << scatter.getDim();
     for (Type type : types)
       os << ' ' << dropEncoding(cast<RankedTensorType>(type));
     return intern(text, signatureNumbers, plan.signatures);
+  }
+
+  /// What must be the same on all sides: all that the collective does, and the types.
+  uint32_t signatureOf(CollectiveOpInterface op) {
+    CollectiveDescription description = op.describe();
+    std::string text = op->getName().getStringRef().str();
+    llvm::raw_string_ostream os(text);
+    if (description.reduction)
+      os << ' ' << stringifyReduction(*description.reduction);
+    for (int64_t dim : description.dims)
+      os << " dim " << dim;
+    if (description.root != 0)
+      os << " root " << description.root;
+    if (!description.permutation.empty())
+      llvm::interleave(description.permutation, os << " to ", ",");
+    return signatureOf(std::move(text), op->getOperandTypes());
   }
 
   uint32_t placeOf(Operation *op) {
@@ -103,7 +113,7 @@ private:
 
   void addCollective(CollectiveOpInterface op) {
     MeshAttr mesh = lookupMesh(op, op.getMeshAttr());
-    uint32_t signature = signatureOf(op->getName().getStringRef(), op, op->getOperandTypes());
+    uint32_t signature = signatureOf(op);
     uint32_t place = placeOf(op);
     for (uint32_t group : groupsOf(mesh, op.getAxes()))
       for (uint32_t rank : plan.groups[group])
@@ -114,9 +124,8 @@ private:
   /// position of the other.
   void addTransfer(TransferOpInterface op) {
     MeshAttr source = lookupMesh(op, op.getSourceAttr()), target = lookupMesh(op, op.getTargetAttr());
-    bool sends = isa<SendOp>(op);
-    uint32_t signature =
-        signatureOf("transfer", op, sends ? TypeRange(op->getOperands()) : TypeRange(op->getResults()));
+    bool sends = op.isSend();
+    uint32_t signature = signatureOf("transfer", Type(op.getTransferType()));
     uint32_t place = placeOf(op), channel = op.getChannel();
     for (int64_t position = 0; position < source.getNumDevices(); ++position) {
       uint32_t from = source.getFirst() + position, to = target.getFirst() + position;

@@ -54,7 +54,7 @@ static std::optional<Row> rowOf(Operation *op) {
   }
   if (auto transfer = dyn_cast<TransferOpInterface>(op)) {
     row.where = (transfer.getSourceAttr().getValue() + "->" + transfer.getTargetAttr().getValue()).str();
-    row.bytes = std::to_string(bytesOf(isa<SendOp>(op) ? TypeRange(op->getOperands()) : TypeRange(op->getResults())));
+    row.bytes = std::to_string(bytesOf(Type(transfer.getTransferType())));
     splitCauses(transfer.getOriginAttr(), row.causes);
     return row;
   }

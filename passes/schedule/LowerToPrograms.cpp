@@ -1,10 +1,9 @@
 //===- LowerToPrograms.cpp - entry functions to exec programs --------------===//
 
 #include "dialects/dgc/DGC.h"
-#include "dialects/dist/Dist.h"
-#include "dialects/exec/Exec.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/schedule/Passes.h"
+#include "passes/schedule/ProgramBuilder.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_LOWERTOPROGRAMSPASS
@@ -14,275 +13,7 @@ namespace dgc {
 using namespace mlir;
 using namespace mlir::exec;
 
-static constexpr uint64_t alignment = 64;
-
-/// The buffer type of a local tensor: encodings (partial sums) are dropped.
-static MemRefType bufferType(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return MemRefType::get(tensor.getShape(), tensor.getElementType());
-}
-
-static uint64_t byteSize(Type type) {
-  auto shaped = cast<ShapedType>(type);
-  return storageBytes(shaped.getElementType()) * shaped.getNumElements();
-}
-
-/// The value whose memory `value` is: reshapes are views.
-static Value rootOf(Value value) {
-  while (auto reshape = value.getDefiningOp<mlir::dgc::ReshapeOp>()) {
-    value = reshape->getOperand(0);
-  }
-  return value;
-}
-
-/// A name for people: that of the source location, or of the op that computes the value.
-static std::string nameOf(Value value, unsigned index) {
-  if (auto loc = value.getLoc()->findInstanceOf<NameLoc>()) {
-    return loc.getName().str();
-  }
-  if (auto result = dyn_cast<OpResult>(value)) {
-    return (result.getOwner()->getName().stripDialect() + "." + Twine(index)).str();
-  }
-  return "arg" + std::to_string(index);
-}
-
-namespace {
-
-/// A collective as the runtime sees it: on contiguous memory, dimension 0 of the tensors being the major one.
-struct CollectiveDescription {
-  CollectiveKind kind;
-  Reduction reduction = Reduction::Sum;
-  bool inPlace = false;
-  int64_t dim = 0; // the dimension that is cut or put together; must be 0
-  SmallVector<int64_t> permutation;
-};
-
-/// Where the memory of a root value lies when it is not a buffer of its own.
-struct Place {
-  Value buffer;        // a buffer of the program
-  uint64_t offset = 0; // in bytes
-};
-
-/// Lowers one entry function. Roots are values that own memory; every other value is a view of one.
-class ProgramBuilder {
-public:
-  ProgramBuilder(func::FuncOp function) : function(function), buffers(function), steps(function) {}
-
-  LogicalResult run();
-  unsigned copies = 0, inPlace = 0;
-
-private:
-  void findUses();
-  void lowerArguments();
-  void placeVariables();
-  LogicalResult placeCollective(dist::CollectiveOpInterface op);
-  void placeSend(dist::SendOp op);
-  LogicalResult lowerOp(Operation &op);
-  void lowerStep(StepOpInterface op);
-  LogicalResult lowerCollective(dist::CollectiveOpInterface op);
-  void lowerSend(dist::SendOp op);
-  void lowerReceive(dist::RecvOp op);
-  void lowerReturn(func::ReturnOp op);
-
-  Value makeBuffer(Space space, MemRefType type, StringRef name, Location loc);
-  Value viewOf(const Place &place, MemRefType type, Location loc);
-  Value bufferOf(Value value);
-  void copy(Value from, Value to, Location loc);
-  bool deadAfter(Value root, Operation *op) { return lastUse.lookup(root) <= position.lookup(op); }
-
-  func::FuncOp function;
-  OpBuilder buffers, steps; // the two parts of the program
-  DenseMap<Operation *, int64_t> position;
-  DenseMap<Value, int64_t> lastUse;                    // of a root, through its views
-  DenseMap<Value, Place> places;                       // of roots that do not own their memory
-  DenseMap<Operation *, Value> exchanges;              // collective -> its buffer in the shared arena
-  SmallVector<std::pair<Value, StringAttr>> variables; // arguments that are variables
-  DenseMap<std::pair<Value, std::pair<uint64_t, Type>>, Value> views;
-  IRMapping mapping; // tensor value -> buffer
-  unsigned counter = 0;
-};
-
-} // namespace
-
-static FailureOr<CollectiveDescription> describe(Operation *op) {
-  using Result = FailureOr<CollectiveDescription>;
-  return TypeSwitch<Operation *, Result>(op)
-      .Case([](dist::AllReduceOp op) -> Result {
-        return CollectiveDescription{CollectiveKind::AllReduce, static_cast<Reduction>(op.getKind()), true, 0, {}};
-      })
-      .Case([](dist::AllGatherOp op) -> Result {
-        return CollectiveDescription{CollectiveKind::AllGather, {}, false, static_cast<int64_t>(op.getDim()), {}};
-      })
-      .Case([](dist::ReduceScatterOp op) -> Result {
-        return CollectiveDescription{CollectiveKind::ReduceScatter,
-                                     static_cast<Reduction>(op.getKind()),
-                                     false,
-                                     static_cast<int64_t>(op.getDim()),
-                                     {}};
-      })
-      .Case([](dist::AllToAllOp op) -> Result {
-        return CollectiveDescription{
-            CollectiveKind::AllToAll, {}, false, static_cast<int64_t>(std::max(op.getSplit(), op.getConcat())), {}};
-      })
-      .Case([](dist::PermuteOp op) -> Result {
-        return CollectiveDescription{CollectiveKind::Permute, {}, false, 0, llvm::to_vector(op.getTargets())};
-      })
-      .Default([](Operation *op) -> Result {
-        return op->emitOpError("cannot be scheduled: the executor has no such collective");
-      });
-}
-
-//===----------------------------------------------------------------------===//
-// Buffers
-//===----------------------------------------------------------------------===//
-
-Value ProgramBuilder::makeBuffer(Space space, MemRefType type, StringRef name, Location loc) {
-  return BufferOp::create(buffers, loc, type, space, /*offset=*/-1, name, ElementsAttr());
-}
-
-Value ProgramBuilder::viewOf(const Place &place, MemRefType type, Location loc) {
-  if (place.offset == 0 && place.buffer.getType() == type) {
-    return place.buffer;
-  }
-  Value &view = views[{place.buffer, {place.offset, type}}];
-  if (!view) {
-    view = ViewOp::create(buffers, loc, type, place.buffer, place.offset);
-  }
-  return view;
-}
-
-/// The buffer of `value`, made when it is asked for first.
-Value ProgramBuilder::bufferOf(Value value) {
-  if (Value known = mapping.lookupOrNull(value)) {
-    return known;
-  }
-  Value root = rootOf(value);
-  MemRefType type = bufferType(value.getType());
-  Value buffer;
-  if (root != value) {
-    buffer = viewOf({bufferOf(root)}, type, value.getLoc());
-  } else if (auto it = places.find(value); it != places.end()) {
-    buffer = viewOf(it->second, type, value.getLoc());
-  } else {
-    buffer = makeBuffer(Space::Private, type, nameOf(value, counter), value.getLoc());
-    ++counter;
-  }
-  mapping.map(value, buffer);
-  return buffer;
-}
-
-void ProgramBuilder::copy(Value from, Value to, Location loc) {
-  if (from.getType() != to.getType()) {
-    from = viewOf({from}, cast<MemRefType>(to.getType()), loc);
-  }
-  CopyOp::create(steps, loc, from, to);
-  ++copies;
-}
-
-//===----------------------------------------------------------------------===//
-// Decisions
-//===----------------------------------------------------------------------===//
-
-/// Numbers the ops and finds the last use of each root. What is returned is in use until the end.
-void ProgramBuilder::findUses() {
-  int64_t index = 0;
-  for (Operation &op : function.getBody().front()) {
-    position[&op] = ++index;
-    if (!isa<mlir::dgc::ReshapeOp>(op)) {
-      for (Value operand : op.getOperands()) {
-        lastUse[rootOf(operand)] = index;
-      }
-    }
-  }
-}
-
-void ProgramBuilder::lowerArguments() {
-  for (BlockArgument argument : function.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    MemRefType type = bufferType(argument.getType());
-    if (auto state = function.getArgAttrOfType<FlatSymbolRefAttr>(index, "dgc.state")) {
-      variables.push_back({argument, state.getAttr()});
-      mapping.map(argument, GetVariableOp::create(buffers, argument.getLoc(), type, state).getResult());
-      continue;
-    }
-    auto name = function.getArgAttrOfType<StringAttr>(index, "dgc.input");
-    auto role = function.getArgAttrOfType<StringAttr>(index, "dgc.role");
-    auto batchDim = function.getArgAttrOfType<IntegerAttr>(index, "dgc.batch_dim");
-    auto globalType = function.getArgAttrOfType<TypeAttr>(index, "dist.global_type");
-    std::string inputName = name ? name.str() : "arg" + std::to_string(index);
-    Value buffer = makeBuffer(Space::Private, type, inputName, argument.getLoc());
-    mapping.map(argument, buffer);
-    InputOp::create(
-        buffers, argument.getLoc(), buffers.getStringAttr(inputName), role ? role : buffers.getStringAttr("data"),
-        buffer, globalType ? globalType : TypeAttr::get(argument.getType()),
-        buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1), function.getArgAttr(index, "dist.sharding"));
-  }
-}
-
-/// Places the results that can be written straight into the variable that they are the new value of: those of
-/// steps behind the last use of the old value, or at it where the step may overwrite it.
-void ProgramBuilder::placeVariables() {
-  auto returned = cast<func::ReturnOp>(function.getBody().front().getTerminator());
-  for (auto [index, value] : llvm::enumerate(returned.getOperands())) {
-    auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(index, "dgc.state");
-    auto variable = llvm::find_if(variables, [&](auto &v) { return state && v.second == state.getAttr(); });
-    Value root = rootOf(value);
-    auto step = root.getDefiningOp<StepOpInterface>();
-    if (variable == variables.end() || !step || places.count(root)) {
-      continue;
-    }
-    Value old = variable->first;
-    int64_t operand = step.getInplaceOperand(cast<OpResult>(root).getResultNumber());
-    auto reads = llvm::count_if(step->getOperands(), [&](Value v) { return rootOf(v) == old; });
-    bool overwrites = operand >= 0 && rootOf(step->getOperand(operand)) == old && reads == 1;
-    int64_t last = lastUse.lookup(old), here = position.lookup(step);
-    if (last < here || (last == here && overwrites)) {
-      places[root] = {mapping.lookup(old)};
-      ++inPlace;
-    }
-  }
-}
-
-/// Gives the operands of a collective their places in one buffer of the shared arena. An operand that is no result
-/// of a step, is placed already, or is needed after the collective keeps a buffer of its own and is copied.
-LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
-  Type element = cast<ShapedType>(op->getOperand(0).getType()).getElementType();
-  SmallVector<Place> members;
-  uint64_t bytes = 0;
-  for (Value operand : op->getOperands()) {
-    if (cast<ShapedType>(operand.getType()).getElementType() != element) {
-      return op->emitOpError("combines element types ")
-             << element << " and " << cast<ShapedType>(operand.getType()).getElementType()
-             << "; dgc-combine-collectives keeps them apart";
-    }
-    // Members are aligned, and the padding between them takes part; a lone member has none.
-    members.push_back({Value(), bytes});
-    bytes += byteSize(operand.getType());
-    if (op->getNumOperands() > 1) {
-      bytes = llvm::alignTo(bytes, alignment);
-    }
-  }
-  auto type = MemRefType::get({static_cast<int64_t>(bytes / storageBytes(element))}, element);
-  Value exchange = makeBuffer(Space::Shared, type, "exchange" + std::to_string(exchanges.size()), op->getLoc());
-  exchanges[op] = exchange;
-  for (auto [operand, member] : llvm::zip_equal(op->getOperands(), members)) {
-    Value root = rootOf(operand);
-    bool once = llvm::count_if(op->getOperands(), [&](Value v) { return rootOf(v) == root; }) == 1;
-    if (root.getDefiningOp<StepOpInterface>() && !places.count(root) && once && deadAfter(root, op)) {
-      places[root] = {exchange, member.offset};
-    }
-  }
-  return success();
-}
-
-/// What is sent is written into the shared arena by its producer, if that is a step and the value has no other place.
-void ProgramBuilder::placeSend(dist::SendOp op) {
-  Value root = rootOf(op.getInput());
-  if (root.getDefiningOp<StepOpInterface>() && !places.count(root)) {
-    places[root] = {
-        makeBuffer(Space::Shared, bufferType(root.getType()), "sent" + std::to_string(counter++), op->getLoc())};
-  }
-}
+namespace dgc::schedule {
 
 //===----------------------------------------------------------------------===//
 // Steps
@@ -313,13 +44,15 @@ void ProgramBuilder::lowerStep(StepOpInterface op) {
 }
 
 LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
-  FailureOr<CollectiveDescription> description = describe(op);
-  if (failed(description)) {
-    return failure();
+  dist::CollectiveDescription description = op.describe();
+  for (int64_t dim : description.dims) {
+    if (dim != 0) {
+      return op->emitOpError("works on dimension ")
+             << dim << "; the executor moves whole ranges of memory, so it must be 0";
+    }
   }
-  if (description->dim != 0) {
-    return op->emitOpError("works on dimension ")
-           << description->dim << "; the executor moves whole ranges of memory, so it must be 0";
+  if (description.root != 0) {
+    return op->emitOpError("has the root ") << description.root << "; in an artifact the first member is the root";
   }
   auto mesh = SymbolTable::lookupNearestSymbolFrom<dist::MeshOp>(op, op.getMeshAttr());
   SmallVector<int64_t> axes;
@@ -345,27 +78,28 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
         mapping.map(value, view);
         places[value] = {exchange, offset};
       }
-      offset = values.size() > 1 ? llvm::alignTo(offset + byteSize(value.getType()), alignment)
+      offset = values.size() > 1 ? llvm::alignTo(offset + byteSize(value.getType()), bufferAlignment)
                                  : offset + byteSize(value.getType());
     }
     return offset;
   };
   layout(op->getOperands(), src, /*copyIn=*/true);
   Value dst = src;
-  if (!description->inPlace) {
+  if (!description.inPlace) {
     Type element = cast<ShapedType>(op->getResult(0).getType()).getElementType();
     uint64_t bytes = 0;
     for (Value result : op->getResults()) {
-      bytes = op->getNumResults() > 1 ? llvm::alignTo(bytes + byteSize(result.getType()), alignment)
+      bytes = op->getNumResults() > 1 ? llvm::alignTo(bytes + byteSize(result.getType()), bufferAlignment)
                                       : byteSize(result.getType());
     }
     auto type = MemRefType::get({static_cast<int64_t>(bytes / storageBytes(element))}, element);
     dst = makeBuffer(Space::Shared, type, "received" + std::to_string(counter++), op->getLoc());
   }
-  CollectiveOp::create(steps, op->getLoc(), description->kind, description->reduction, axes, position, src, dst,
-                       description->permutation.empty() ? DenseI64ArrayAttr()
-                                                        : steps.getDenseI64ArrayAttr(description->permutation),
-                       origin);
+  CollectiveOp::create(
+      steps, op->getLoc(), static_cast<CollectiveKind>(description.kind),
+      static_cast<Reduction>(description.reduction.value_or(dist::Reduction::Sum)), axes, position, src, dst,
+      description.permutation.empty() ? DenseI64ArrayAttr() : steps.getDenseI64ArrayAttr(description.permutation),
+      origin);
   layout(op->getResults(), dst, /*copyIn=*/false);
   return success();
 }
@@ -449,9 +183,8 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
   } else if (auto returned = dyn_cast<func::ReturnOp>(op)) {
     lowerReturn(returned);
   } else if (auto index = dyn_cast<dist::AxisIndexOp>(op)) {
-    std::string axes = llvm::join(
-        llvm::map_range(index.getAxes().getAsRange<StringAttr>(), [](StringAttr axis) { return axis.getValue(); }),
-        ",");
+    auto names = llvm::map_range(index.getAxes().getAsRange<StringAttr>(), [](StringAttr a) { return a.getValue(); });
+    std::string axes = llvm::join(names, ",");
     Value buffer = makeBuffer(Space::Private, bufferType(index.getType()), "index." + axes, op.getLoc());
     mapping.map(index.getResult(), buffer);
     InputOp::create(buffers, op.getLoc(), buffers.getStringAttr(axes), buffers.getStringAttr("axis_index"), buffer,
@@ -501,6 +234,8 @@ LogicalResult ProgramBuilder::run() {
   return success();
 }
 
+} // namespace dgc::schedule
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -529,7 +264,7 @@ static LogicalResult lowerStates(ModuleOp module) {
     auto [fanIn, fanOut] = state.getFans();
     attributes.set("fans", builder.getDenseI64ArrayAttr({fanIn, fanOut}));
     VariableOp::create(builder, state.getLoc(), state.getSymNameAttr(), builder.getI64IntegerAttr(-1),
-                       TypeAttr::get(bufferType(local)), TypeAttr::get(globalType), sharding, mesh,
+                       TypeAttr::get(::dgc::schedule::bufferType(local)), TypeAttr::get(globalType), sharding, mesh,
                        attributes.getDictionary(module.getContext()));
     state.erase();
   }
@@ -544,7 +279,7 @@ struct LowerToPrograms : ::dgc::impl::LowerToProgramsPassBase<LowerToPrograms> {
       return signalPassFailure();
     }
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      ProgramBuilder lowering(function);
+      ::dgc::schedule::ProgramBuilder lowering(function);
       if (failed(lowering.run())) {
         return signalPassFailure();
       }

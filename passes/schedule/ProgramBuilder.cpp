@@ -178,4 +178,13 @@ LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
   return success();
 }
 
+/// What is sent is written into the shared arena by its producer, if that is a step and the value has no other place.
+void ProgramBuilder::placeSend(dist::SendOp op) {
+  Value root = rootOf(op.getInput());
+  if (root.getDefiningOp<StepOpInterface>() && !places.count(root)) {
+    places[root] = {
+        makeBuffer(Space::Shared, bufferType(root.getType()), "sent" + std::to_string(counter++), op->getLoc())};
+  }
+}
+
 } // namespace dgc::schedule

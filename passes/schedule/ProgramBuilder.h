@@ -42,9 +42,12 @@ private:
   void lowerArguments();
   void placeVariables();
   mlir::LogicalResult placeCollective(mlir::dist::CollectiveOpInterface op);
+  void placeSend(mlir::dist::SendOp op);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   void lowerStep(mlir::exec::StepOpInterface op);
   mlir::LogicalResult lowerCollective(mlir::dist::CollectiveOpInterface op);
+  void lowerSend(mlir::dist::SendOp op);
+  void lowerReceive(mlir::dist::RecvOp op);
   void lowerReturn(mlir::func::ReturnOp op);
 
   mlir::Value makeBuffer(mlir::exec::Space space, mlir::MemRefType type, llvm::StringRef name, mlir::Location loc);

@@ -1,6 +1,8 @@
 // Mesh positions and slices.
 #include "runtime/artifact/Mesh.h"
 
+#include "runtime/base/Shape.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -8,11 +10,9 @@ using namespace dgc;
 using namespace dgc::rt;
 
 static_assert(static_cast<int>(artifact::DType::MAX) + 1 == numDTypes &&
-              static_cast<int>(artifact::DType::BF16) ==
-                  static_cast<int>(DType::BF16));
+              static_cast<int>(artifact::DType::BF16) == static_cast<int>(DType::BF16));
 
-std::vector<uint32_t> dgc::rt::meshPosition(const artifact::Plan &plan,
-                                            uint32_t rank) {
+std::vector<uint32_t> dgc::rt::meshPosition(const artifact::Plan &plan, uint32_t rank) {
   const size_t axes = plan.mesh() ? plan.mesh()->size() : 0;
   std::vector<uint32_t> position(axes);
   for (size_t i = axes; i-- > 0;) {
@@ -39,9 +39,8 @@ int64_t dgc::rt::positionAlong(const artifact::Plan &plan, std::string_view name
   return index;
 }
 
-std::vector<uint32_t>
-dgc::rt::meshGroup(const artifact::Plan &plan,
-                   const flatbuffers::Vector<uint32_t> *axes, uint32_t rank) {
+std::vector<uint32_t> dgc::rt::meshGroup(const artifact::Plan &plan, const flatbuffers::Vector<uint32_t> *axes,
+                                         uint32_t rank) {
   std::vector<uint32_t> position = meshPosition(plan, rank);
   std::vector<uint32_t> group{rank};
   if (!axes)
@@ -67,12 +66,9 @@ int64_t Slice::numElements() const {
   return n;
 }
 
-bool Slice::covers(const std::vector<int64_t> &globalShape) const {
-  return sizes == globalShape;
-}
+bool Slice::covers(const std::vector<int64_t> &globalShape) const { return sizes == globalShape; }
 
-Slice dgc::rt::localSlice(const artifact::Plan &plan,
-                          const flatbuffers::Vector<int64_t> *globalShape,
+Slice dgc::rt::localSlice(const artifact::Plan &plan, const flatbuffers::Vector<int64_t> *globalShape,
                           const artifact::Sharding *sharding, uint32_t rank) {
   Slice slice;
   slice.sizes = toVector(globalShape);
@@ -96,57 +92,14 @@ Slice dgc::rt::localSlice(const artifact::Plan &plan,
   return slice;
 }
 
-/// Calls f(global byte offset, local byte offset, bytes) for every contiguous
-/// run of the slice.
-template <typename F>
-static void forEachRun(const std::vector<int64_t> &shape, const Slice &slice,
-                       size_t elementBytes, F f) {
-  if (slice.numElements() == 0)
-    return;
-  // Dimensions from `inner` on are whole; with the one before it they form
-  // runs.
-  size_t rank = shape.size(), inner = rank;
-  size_t run = elementBytes, stride = elementBytes;
-  while (inner > 0 && slice.sizes[inner - 1] == shape[inner - 1])
-    run *= static_cast<size_t>(shape[--inner]);
-  stride = run;
-  if (inner > 0)
-    run *= static_cast<size_t>(slice.sizes[--inner]);
-  std::vector<size_t> strides(inner + 1, stride);
-  for (size_t d = inner; d-- > 0;)
-    strides[d] = strides[d + 1] * static_cast<size_t>(shape[d + 1]);
-  std::vector<int64_t> index(inner, 0);
-  for (size_t local = 0;; local += run) {
-    size_t global = 0;
-    if (inner < rank)
-      global = static_cast<size_t>(slice.offsets[inner]) * strides[inner];
-    for (size_t d = 0; d < inner; ++d)
-      global += static_cast<size_t>(slice.offsets[d] + index[d]) * strides[d];
-    f(global, local, run);
-    size_t d = inner;
-    while (d > 0 && ++index[d - 1] == slice.sizes[d - 1])
-      index[--d] = 0;
-    if (d == 0)
-      return;
-  }
+void dgc::rt::copySliceOut(const std::byte *global, const std::vector<int64_t> &globalShape, const Slice &slice,
+                           size_t elementBytes, std::byte *local) {
+  for (const BlockPiece &piece : blockPieces(globalShape, slice.offsets, slice.sizes))
+    std::memcpy(local + piece.to * elementBytes, global + piece.from * elementBytes, piece.count * elementBytes);
 }
 
-void dgc::rt::copySliceOut(const std::byte *global,
-                           const std::vector<int64_t> &globalShape,
-                           const Slice &slice, size_t elementBytes,
-                           std::byte *local) {
-  forEachRun(globalShape, slice, elementBytes,
-             [&](size_t g, size_t l, size_t n) {
-               std::memcpy(local + l, global + g, n);
-             });
-}
-
-void dgc::rt::copySliceIn(const std::byte *local,
-                          const std::vector<int64_t> &globalShape,
-                          const Slice &slice, size_t elementBytes,
-                          std::byte *global) {
-  forEachRun(globalShape, slice, elementBytes,
-             [&](size_t g, size_t l, size_t n) {
-               std::memcpy(global + g, local + l, n);
-             });
+void dgc::rt::copySliceIn(const std::byte *local, const std::vector<int64_t> &globalShape, const Slice &slice,
+                          size_t elementBytes, std::byte *global) {
+  for (const BlockPiece &piece : blockPieces(globalShape, slice.offsets, slice.sizes))
+    std::memcpy(global + piece.from * elementBytes, local + piece.to * elementBytes, piece.count * elementBytes);
 }

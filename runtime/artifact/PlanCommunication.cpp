@@ -3,11 +3,11 @@
 
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Spelling.h"
 #include "runtime/base/DType.h"
 #include "runtime/base/Status.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -69,17 +69,6 @@ static bool communicates(const a::Step &step) {
   return step.action_type() == a::Action::Collective || isTransfer(step);
 }
 
-/// AllReduce is all_reduce.
-static std::string spelled(const char *name) {
-  std::string text;
-  for (; *name; ++name) {
-    if (std::isupper(static_cast<unsigned char>(*name)) && !text.empty())
-      text += '_';
-    text += static_cast<char>(std::tolower(static_cast<unsigned char>(*name)));
-  }
-  return text;
-}
-
 static std::string typeName(a::DType type) { return std::string(nameOf(toDType(type))); }
 
 static std::string transferSignature(const a::Buffer &buffer) {
@@ -122,9 +111,9 @@ const std::vector<uint32_t> &Scribe::groupsAlong(const flatbuffers::Vector<uint3
 /// All that the members must agree in: the operation, the type, where it lies in the shared arena, and how they are
 /// numbered.
 Scribe::Entry Scribe::entryOf(const a::Collective &op) {
-  std::string text = spelled(a::EnumNameCollectiveKind(op.kind()));
+  std::string text = snakeCase(a::EnumNameCollectiveKind(op.kind()));
   if (op.kind() == a::CollectiveKind::AllReduce || op.kind() == a::CollectiveKind::ReduceScatter)
-    text += " " + spelled(a::EnumNameReduction(op.reduction()));
+    text += " " + snakeCase(a::EnumNameReduction(op.reduction()));
   text += str(" of ", typeName(op.dtype()), " x ", op.src_count(), " at ", op.src());
   if (op.dst_count() != op.src_count() || op.dst() != op.src())
     text += str(" to x ", op.dst_count(), " at ", op.dst());

@@ -227,14 +227,11 @@ absl::Status ProgramRunner::describe(const absl::Status &status, size_t op, uint
 
 absl::Status ProgramRunner::run(uint64_t step) {
   dgc_step context{executor->options.seed, step};
-  const int64_t rank = executor->transport.rank();
   for (const InputView &input : inputViews)
     if (input.role == artifact::InputRole::Step)
       std::memcpy(input.memory.data(), &step, sizeof step);
     else if (input.role == artifact::InputRole::Seed)
       std::memcpy(input.memory.data(), &context.seed, sizeof context.seed);
-    else if (input.role == artifact::InputRole::Rank)
-      std::memcpy(input.memory.data(), &rank, sizeof rank);
     else if (input.role == artifact::InputRole::AxisIndex)
       std::memcpy(input.memory.data(), &input.axisIndex, sizeof input.axisIndex);
   ProgressWord &progress = executor->transport.progress();

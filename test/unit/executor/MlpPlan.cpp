@@ -175,7 +175,7 @@ private:
     input(p, "image", image, fb::InputRole::Data, {o.batch, 28, 28});
     input(p, "label", label, fb::InputRole::Data, {o.batch});
     input(p, "valid", valid, fb::InputRole::ValidCount);
-    input(p, "rank", rank, fb::InputRole::Rank);
+    input(p, "data", rank, fb::InputRole::AxisIndex);
     output(p, "loss", loss, fb::OutputRole::Loss);
     output(p, "accuracy", accuracy, fb::OutputRole::Metric);
     auto bias = [&](int i) { return static_cast<int32_t>(v[i]); };
