@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,8 +27,7 @@ public:
 /// A file open for writing, at its end.
 class WritableFile {
 public:
-  virtual ~WritableFile() =
-      default; // closes; errors of an explicit close() are lost
+  virtual ~WritableFile() = default; // closes; errors of an explicit close() are lost
   virtual absl::Status write(std::span<const std::byte> data) = 0;
   /// Data is on the medium when this returns OK. Never repeat a failed sync:
   /// the data may be gone.
@@ -35,8 +35,7 @@ public:
   virtual absl::Status close() = 0;
 
   absl::Status write(std::string_view text) {
-    return write(std::span(reinterpret_cast<const std::byte *>(text.data()),
-                           text.size()));
+    return write(std::span(reinterpret_cast<const std::byte *>(text.data()), text.size()));
   }
 };
 
@@ -44,33 +43,34 @@ public:
 class Disk {
 public:
   virtual ~Disk() = default;
-  virtual absl::StatusOr<std::unique_ptr<ReadableFile>>
-  open(const std::string &path) = 0;
+  virtual absl::StatusOr<std::unique_ptr<ReadableFile>> open(const std::string &path) = 0;
   /// Creates the file, or truncates it.
-  virtual absl::StatusOr<std::unique_ptr<WritableFile>>
-  create(const std::string &path) = 0;
-  virtual absl::Status rename(const std::string &from,
-                              const std::string &to) = 0;
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> create(const std::string &path) = 0;
+  virtual absl::Status rename(const std::string &from, const std::string &to) = 0;
   virtual absl::Status remove(const std::string &path) = 0;
-  virtual absl::Status
-  makeDirectory(const std::string &path) = 0; // with parents; OK when it exists
+  virtual absl::Status makeDirectory(const std::string &path) = 0; // with parents; OK when it exists
   virtual absl::Status syncDirectory(const std::string &path) = 0;
   virtual bool exists(const std::string &path) = 0;
+  /// Whether another file may take the place of what is there: not of devices and pipes, which are written into.
+  virtual bool isReplaceable(const std::string &path) = 0;
   /// Names in a folder, sorted, without . and ..
-  virtual absl::StatusOr<std::vector<std::string>>
-  list(const std::string &path) = 0;
+  virtual absl::StatusOr<std::vector<std::string>> list(const std::string &path) = 0;
 };
 
 /// The disk of the machine.
 Disk &realDisk();
 
 /// The whole file; an error when it is larger than `limit` bytes.
-absl::StatusOr<std::string> readFile(Disk &disk, const std::string &path,
-                                     uint64_t limit = uint64_t{1} << 32);
+absl::StatusOr<std::string> readFile(Disk &disk, const std::string &path, uint64_t limit = uint64_t{1} << 32);
 
-/// Replaces `path` as a whole or not at all: writes a temporary file beside it,
-/// syncs, renames, syncs the folder.
-absl::Status writeFileAtomically(Disk &disk, const std::string &path,
-                                 std::string_view data);
+/// Replaces `path` by what `write` writes, as a whole or not at all: into a temporary file beside it, which is synced
+/// and renamed; nothing is left of it on an error.
+absl::Status replaceFile(Disk &disk, const std::string &path, const std::function<absl::Status(WritableFile &)> &write);
+
+/// The same for data in memory.
+absl::Status writeFileAtomically(Disk &disk, const std::string &path, std::string_view data);
+
+/// Whether replaceFile could begin now: to refuse a path before the work whose result goes there.
+absl::Status checkReplaceable(Disk &disk, const std::string &path);
 
 } // namespace dgc::rt

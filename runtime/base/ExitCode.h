@@ -14,7 +14,7 @@ enum class ExitCode : int {
   Usage = 2,       // unknown flag, wrong value, contradicting flags
   BadArtifact = 3, // the plan is damaged, of another format, or fails a check
   BadData = 4, // a data file or checkpoint is missing, damaged or does not fit
-               // the plan
+               // the plan, or a file cannot be written
   Cluster = 5, // the workers did not come together: world size, duplicate rank,
                // other plan, missing workers
   PeerFailed = 6, // another worker died or reported an error

@@ -10,8 +10,7 @@
 
 using namespace dgc::rt;
 
-absl::Status dgc::rt::saveCheckpoint(Disk &disk, const std::string &path,
-                                     std::span<const Tensor> variables,
+absl::Status dgc::rt::saveCheckpoint(Disk &disk, const std::string &path, std::span<const Tensor> variables,
                                      const RunState &state) {
   return writeSafetensors(disk, path, variables,
                           {{"dgc.step", str(state.step)},
@@ -23,24 +22,20 @@ absl::Status dgc::rt::saveCheckpoint(Disk &disk, const std::string &path,
 }
 
 /// The state in `metadata`; nothing where there is none.
-static absl::StatusOr<std::optional<RunState>>
-readState(const Metadata &metadata) {
+static absl::StatusOr<std::optional<RunState>> readState(const Metadata &metadata) {
   if (!metadata.count("dgc.step"))
     return std::nullopt;
   RunState state;
   auto number = [&](const char *key, auto &value) {
     auto it = metadata.find(key);
-    return it != metadata.end() && absl::SimpleAtoi(it->second, &value) &&
-           value >= 0;
+    return it != metadata.end() && absl::SimpleAtoi(it->second, &value) && value >= 0;
   };
   auto text = [&](const char *key) {
     auto it = metadata.find(key);
     return it == metadata.end() ? "" : it->second;
   };
-  if (!number("dgc.step", state.step) ||
-      !number("dgc.epoch", state.cursor.epoch) ||
-      !number("dgc.epoch_step", state.cursor.step) ||
-      !number("dgc.seed", state.seed))
+  if (!number("dgc.step", state.step) || !number("dgc.epoch", state.cursor.epoch) ||
+      !number("dgc.epoch_step", state.cursor.step) || !number("dgc.seed", state.seed))
     return badData("the metadata dgc.step, dgc.epoch, dgc.epoch_step and "
                    "dgc.seed are not four numbers");
   state.planDigest = text("dgc.plan");
@@ -60,8 +55,7 @@ public:
   std::string text(std::string_view title) const {
     if (empty())
       return "";
-    return str("; ", title, names,
-               count > 8 ? str(" and ", count - 8, " more") : std::string());
+    return str("; ", title, names, count > 8 ? str(" and ", count - 8, " more") : std::string());
   }
 
 private:
@@ -71,8 +65,7 @@ private:
 } // namespace
 
 /// One error that lists every difference between the file and the plan.
-static absl::Status compare(const SafetensorsFile &file,
-                            std::span<const VariableSpec> plan) {
+static absl::Status compare(const SafetensorsFile &file, std::span<const VariableSpec> plan) {
   NameList missing, missingSlots, extra, different;
   std::set<std::string_view> known;
   bool anySlot = false;
@@ -86,9 +79,8 @@ static absl::Status compare(const SafetensorsFile &file,
     anySlot |= variable.slot;
     const SafetensorsFile::Entry &entry = it->second;
     if (entry.dtype != variable.dtype || entry.shape != variable.globalShape)
-      different.add(str(variable.name, " (", describe(entry.dtype, entry.shape),
-                        " for ", describe(variable.dtype, variable.globalShape),
-                        ")"));
+      different.add(str(variable.name, " (", describe(entry.dtype, entry.shape), " for ",
+                        describe(variable.dtype, variable.globalShape), ")"));
   }
   for (auto &[name, entry] : file.entries())
     if (!known.count(name))
@@ -96,29 +88,32 @@ static absl::Status compare(const SafetensorsFile &file,
   bool slotsFit = missingSlots.empty() || !anySlot;
   if (missing.empty() && extra.empty() && different.empty() && slotsFit)
     return absl::OkStatus();
-  return badData(str(
-      file.path(), " does not fit the plan", missing.text("it lacks "),
-      slotsFit ? "" : missingSlots.text("it lacks of the optimizer's state "),
-      extra.text("the plan has no "), different.text("these differ: ")));
+  return badData(str(file.path(), " does not fit the plan", missing.text("it lacks "),
+                     slotsFit ? "" : missingSlots.text("it lacks of the optimizer's state "),
+                     extra.text("the plan has no "), different.text("these differ: ")));
 }
 
-absl::StatusOr<Checkpoint>
-Checkpoint::open(Disk &disk, const std::string &path,
-                 std::span<const VariableSpec> plan) {
+static absl::StatusOr<std::optional<RunState>> stateIn(const SafetensorsFile &file) {
+  auto state = readState(file.metadata());
+  return state.ok() ? state : annotate(state.status(), file.path());
+}
+
+absl::StatusOr<std::optional<RunState>> dgc::rt::readRunState(Disk &disk, const std::string &path) {
+  DGC_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(disk, path));
+  return stateIn(file);
+}
+
+absl::StatusOr<Checkpoint> Checkpoint::open(Disk &disk, const std::string &path, std::span<const VariableSpec> plan) {
   DGC_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(disk, path));
   DGC_RETURN_IF_ERROR(compare(file, plan));
-  auto state = readState(file.metadata());
-  if (!state.ok())
-    return annotate(state.status(), path);
+  DGC_ASSIGN_OR_RETURN(std::optional<RunState> state, stateIn(file));
   Checkpoint checkpoint(std::move(file));
-  checkpoint.state_ = *std::move(state);
+  checkpoint.state_ = std::move(state);
   return checkpoint;
 }
 
-absl::Status Checkpoint::read(const std::string &variable,
-                              std::span<const int64_t> start,
-                              std::span<const int64_t> size,
-                              std::span<std::byte> out) const {
+absl::Status Checkpoint::read(const std::string &variable, std::span<const int64_t> start,
+                              std::span<const int64_t> size, std::span<std::byte> out) const {
   auto it = file.entries().find(variable);
   if (it == file.entries().end())
     return absl::NotFoundError(str(file.path(), " has no ", variable));

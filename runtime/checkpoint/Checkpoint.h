@@ -33,9 +33,11 @@ struct VariableSpec {
 
 /// Writes a checkpoint, as a whole or not at all. Called on one rank, with
 /// whole tensors.
-absl::Status saveCheckpoint(Disk &disk, const std::string &path,
-                            std::span<const Tensor> variables,
+absl::Status saveCheckpoint(Disk &disk, const std::string &path, std::span<const Tensor> variables,
                             const RunState &state);
+
+/// Where the run was that wrote the file; nothing when it was not written by dgc.
+absl::StatusOr<std::optional<RunState>> readRunState(Disk &disk, const std::string &path);
 
 /// A checkpoint that fits the plan.
 class Checkpoint {
@@ -43,21 +45,17 @@ public:
   /// Opens a file and compares it with the variables of the plan. One error
   /// lists everything that is missing, that the plan does not have, and that
   /// has another shape or element type.
-  static absl::StatusOr<Checkpoint> open(Disk &disk, const std::string &path,
-                                         std::span<const VariableSpec> plan);
+  static absl::StatusOr<Checkpoint> open(Disk &disk, const std::string &path, std::span<const VariableSpec> plan);
 
   /// Nothing when the file was not written by dgc: weights only.
   const std::optional<RunState> &state() const { return state_; }
 
   /// False for slots of a file without slots.
-  bool has(const std::string &variable) const {
-    return file.entries().count(variable);
-  }
+  bool has(const std::string &variable) const { return file.entries().count(variable); }
 
   /// Reads the block of `size` per dimension from `start` on, dense and
   /// row-major.
-  absl::Status read(const std::string &variable, std::span<const int64_t> start,
-                    std::span<const int64_t> size,
+  absl::Status read(const std::string &variable, std::span<const int64_t> start, std::span<const int64_t> size,
                     std::span<std::byte> out) const;
 
 private:

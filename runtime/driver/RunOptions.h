@@ -14,7 +14,7 @@ struct RunOptions {
   std::string data;                     // folder; empty: none
   std::string entry;                    // program; empty: train
   std::optional<int64_t> epochs, steps; // at most one; neither: one epoch
-  uint64_t seed = 0;
+  std::optional<uint64_t> seed;         // none: that of the checkpoint that is loaded, or 0
   bool shuffle = true;
   LastBatch lastBatch = LastBatch::Drop;
   bool evaluate = true;                   // after each epoch of training

@@ -35,6 +35,13 @@ static absl::Status readInitialValue(const VariableView &view, const RunOptions 
   return absl::OkStatus();
 }
 
+absl::StatusOr<uint64_t> dgc::rt::seedOf(const RunOptions &options, Disk &disk) {
+  if (options.seed || options.load.empty())
+    return options.seed.value_or(0);
+  DGC_ASSIGN_OR_RETURN(std::optional<RunState> state, readRunState(disk, options.load));
+  return state ? state->seed : 0;
+}
+
 absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &executor, const artifact::Plan &plan,
                                                                   const RunOptions &options, Disk &disk) {
   DGC_RETURN_IF_ERROR(executor.initializeVariables([&](const VariableView &view) {

@@ -8,6 +8,9 @@
 
 namespace dgc::rt {
 
+/// The seed of the run: what --seed says, else that of the checkpoint that is loaded, else 0.
+absl::StatusOr<uint64_t> seedOf(const RunOptions &options, Disk &disk);
+
 /// Gives every variable its value: from options.load where it has one, else by
 /// its initializer. Returns the state of the run that the checkpoint holds, if
 /// any.

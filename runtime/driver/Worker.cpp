@@ -21,6 +21,11 @@ static absl::Status usage(std::string message) {
   return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
 }
 
+/// The status of writing a file that the command line names.
+static absl::Status output(const absl::Status &status, std::string_view flag) {
+  return withExitCode(flag.empty() ? status : annotate(status, flag), ExitCode::BadData);
+}
+
 /// The data inputs of a program, as a feed wants them; then, with no rows, those that only workers of other groups
 /// read, so that all workers see the same data set.
 static std::vector<InputSpec> inputSpecs(const artifact::Plan &plan, const ProgramRunner &runner) {
@@ -85,9 +90,11 @@ public:
   Worker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context)
       : artifact(artifact), options(options), context(context) {}
 
+  /// Runs, and says in the log how it ended.
   absl::Status run();
 
 private:
+  absl::Status runAll();
   absl::Status prepare();
   absl::Status openLog();
   absl::Status compareOptions();
@@ -138,7 +145,7 @@ absl::StatusOr<FedProgram> Worker::bind(std::string_view name, std::string_view 
     return usage(str("program '", name, "' reads data: give the folder with --data DIR"));
   FeedOptions feed;
   feed.globalBatch = static_cast<int64_t>(artifact.plan().global_batch());
-  feed.seed = options.seed;
+  feed.seed = state.seed;
   feed.shuffle = shuffle;
   feed.lastBatch = lastBatch;
   std::vector<InputSpec> specs = inputSpecs(artifact.plan(), *program.runner);
@@ -163,9 +170,10 @@ static std::string programNames(const Executor &executor) {
 }
 
 absl::Status Worker::prepare() {
+  DGC_ASSIGN_OR_RETURN(state.seed, seedOf(options, realDisk()));
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
-  executorOptions.seed = options.seed;
+  executorOptions.seed = state.seed;
   DGC_ASSIGN_OR_RETURN(executor, Executor::create(artifact, context.transport, executorOptions));
   if (!options.trace.empty()) {
     trace = std::make_unique<OpTrace>(size_t{1} << 20);
@@ -173,12 +181,15 @@ absl::Status Worker::prepare() {
   }
   if (!options.save.empty())
     DGC_RETURN_IF_ERROR(checkSaveable(*executor));
+  if (first()) // before the work, not after it
+    for (const std::string &path : {options.save, options.trace})
+      if (!path.empty())
+        DGC_RETURN_IF_ERROR(output(checkReplaceable(realDisk(), path), path == options.save ? "--save" : "--trace"));
   DGC_ASSIGN_OR_RETURN(auto restored, restoreVariables(*executor, artifact.plan(), options, realDisk()));
   if (restored) {
     state.step = restored->step;
     state.cursor = restored->cursor;
   }
-  state.seed = options.seed;
   state.planDigest = artifact.digestHex();
   state.producer = artifact.plan().producer() ? artifact.plan().producer()->str() : "";
   if (!options.data.empty()) {
@@ -190,14 +201,17 @@ absl::Status Worker::prepare() {
 absl::Status Worker::openLog() {
   if (!first() || options.logJson.empty())
     return absl::OkStatus();
-  DGC_ASSIGN_OR_RETURN(jsonLog, JsonLog::open(realDisk(), clock, options.logJson));
+  auto opened = JsonLog::open(realDisk(), clock, options.logJson);
+  if (!opened.ok())
+    return output(opened.status(), "");
+  jsonLog = *std::move(opened);
   return absl::OkStatus();
 }
 
 /// Workers that were started with different flags, or see different data, would
 /// wait for each other for ever.
 absl::Status Worker::compareOptions() {
-  std::string mine = str("entry ", options.entry, ", seed ", options.seed, ", shuffle ", options.shuffle ? "on" : "off",
+  std::string mine = str("entry ", options.entry.empty() ? "train" : options.entry, ", seed ", state.seed, ", shuffle ", options.shuffle ? "on" : "off",
                          ", steps ", totalSteps, ", samples ", training.feed ? training.feed->samples() : 0,
                          ", test samples ", testing.feed ? testing.feed->samples() : 0, ", first step ", state.step);
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(mine));
@@ -210,6 +224,19 @@ absl::Status Worker::compareOptions() {
 }
 
 absl::Status Worker::run() {
+  absl::Status status = runAll();
+  LogEvent last{status.ok() ? "end" : "error"};
+  last.step = state.step;
+  const std::string message(status.message());
+  last.message = message;
+  log(last);
+  if (jsonLog)
+    if (absl::Status s = jsonLog->flush(); !s.ok())
+      print(str("warning: ", std::string(s.message())));
+  return status;
+}
+
+absl::Status Worker::runAll() {
   DGC_RETURN_IF_ERROR(prepare());
   std::string entry = options.entry.empty() ? "train" : options.entry;
   if (!executor->program(entry))
@@ -225,12 +252,6 @@ absl::Status Worker::run() {
     DGC_RETURN_IF_ERROR(evaluate(testing, "test", std::nullopt));
   }
   DGC_RETURN_IF_ERROR(save());
-  LogEvent end{"end"};
-  end.step = state.step;
-  log(end);
-  if (jsonLog)
-    if (absl::Status s = jsonLog->flush(); !s.ok())
-      print(str("warning: ", std::string(s.message())));
   return writeTrace();
 }
 
@@ -363,7 +384,8 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
 absl::Status Worker::save() {
   if (options.save.empty())
     return absl::OkStatus();
-  DGC_RETURN_IF_ERROR(saveVariables(*executor, artifact.plan(), options, state, realDisk(), context));
+  DGC_RETURN_IF_ERROR(
+      output(saveVariables(*executor, artifact.plan(), options, state, realDisk(), context), "--save"));
   print(str("saved ", artifact.plan().variables() ? artifact.plan().variables()->size() : 0, " variables to ",
             options.save));
   return absl::OkStatus();
@@ -395,12 +417,13 @@ absl::Status Worker::writeTrace() {
     if (!text.empty())
       origin = std::min<TimeNs>(origin, std::atoll(text.c_str()));
   int rank = context.transport.rank();
-  DGC_RETURN_IF_ERROR(writeTracePart(realDisk(), options.trace, rank, formatTrace(buffer, rank, names, origin)));
+  DGC_RETURN_IF_ERROR(
+      output(writeTracePart(realDisk(), options.trace, rank, formatTrace(buffer, rank, names, origin)), ""));
   // Rank 0 joins the parts when all are written.
   DGC_RETURN_IF_ERROR(context.gather("traced").status());
   if (rank != 0)
     return absl::OkStatus();
-  return mergeTraceParts(realDisk(), options.trace, context.transport.worldSize());
+  return output(mergeTraceParts(realDisk(), options.trace, context.transport.worldSize()), "");
 }
 
 absl::Status dgc::rt::runWorker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context) {

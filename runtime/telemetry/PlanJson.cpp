@@ -2,6 +2,7 @@
 #include "runtime/telemetry/PlanJson.h"
 
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Spelling.h"
 
 #include "nlohmann/json.hpp"
 
@@ -10,16 +11,6 @@ using namespace dgc::artifact;
 using Json = nlohmann::ordered_json;
 
 static Json text(const flatbuffers::String *s) { return s ? s->str() : ""; }
-
-static Json lower(const char *name) {
-  std::string result;
-  for (; *name; ++name) {
-    if (*name >= 'A' && *name <= 'Z' && !result.empty() && result.back() >= 'a' && result.back() <= 'z')
-      result += '_';
-    result += static_cast<char>(std::tolower(static_cast<unsigned char>(*name)));
-  }
-  return result;
-}
 
 static Json hex(const Digest *digest) {
   std::string result;
@@ -62,16 +53,16 @@ static Json origins(const Plan &plan, const Sharding *s) {
 }
 
 static Json buffer(const Buffer &b) {
-  return {{"space", lower(EnumNameSpace(b.space()))},
+  return {{"space", rt::snakeCase(EnumNameSpace(b.space()))},
           {"offset", b.offset()},
-          {"dtype", lower(EnumNameDType(b.dtype()))},
+          {"dtype", rt::snakeCase(EnumNameDType(b.dtype()))},
           {"shape", list(b.shape())},
           {"name", text(b.name())}};
 }
 
 static Json postOps(const flatbuffers::Vector<flatbuffers::Offset<PostOp>> *ops) {
   return map(ops, [](const PostOp &op) {
-    Json result = {{"kind", lower(EnumNamePostOpKind(op.kind()))}};
+    Json result = {{"kind", rt::snakeCase(EnumNamePostOpKind(op.kind()))}};
     if (op.arg() >= 0)
       result["arg"] = op.arg();
     return result;
@@ -107,7 +98,7 @@ static Json action(const Plan &plan, const Step &step) {
   }
   case Action::Convolution: {
     const Convolution &a = *step.action_as_Convolution();
-    return {{"kind", lower(EnumNameConvKind(a.kind()))},
+    return {{"kind", rt::snakeCase(EnumNameConvKind(a.kind()))},
             {"src", a.src()},
             {"weights", a.weights()},
             {"dst", a.dst()},
@@ -121,7 +112,7 @@ static Json action(const Plan &plan, const Step &step) {
   }
   case Action::Pool: {
     const Pool &a = *step.action_as_Pool();
-    return {{"kind", lower(EnumNamePoolKind(a.kind()))},
+    return {{"kind", rt::snakeCase(EnumNamePoolKind(a.kind()))},
             {"src", a.src()},
             {"dst", a.dst()},
             {"diff_src", a.diff_src()},
@@ -136,10 +127,10 @@ static Json action(const Plan &plan, const Step &step) {
   case Action::Collective: {
     const Collective &a = *step.action_as_Collective();
     return {{"id", a.id()},
-            {"kind", lower(EnumNameCollectiveKind(a.kind()))},
-            {"reduction", lower(EnumNameReduction(a.reduction()))},
+            {"kind", rt::snakeCase(EnumNameCollectiveKind(a.kind()))},
+            {"reduction", rt::snakeCase(EnumNameReduction(a.reduction()))},
             {"axes", axisNames(plan, a.axes())},
-            {"dtype", lower(EnumNameDType(a.dtype()))},
+            {"dtype", rt::snakeCase(EnumNameDType(a.dtype()))},
             {"src", a.src()},
             {"src_count", a.src_count()},
             {"dst", a.dst()},
@@ -166,7 +157,7 @@ static Json action(const Plan &plan, const Step &step) {
 }
 
 static Json step(const Plan &plan, const Step &s) {
-  return {{"action", lower(EnumNameAction(s.action_type()))},
+  return {{"action", rt::snakeCase(EnumNameAction(s.action_type()))},
           {"name", text(s.name())},
           {"location", text(s.location())},
           {"queue", s.queue()},
@@ -176,7 +167,7 @@ static Json step(const Plan &plan, const Step &s) {
 
 template <typename T> static Json signature(const Plan &plan, const T &t, const char *role) {
   return {{"name", text(t.name())},
-          {"role", lower(role)},
+          {"role", rt::snakeCase(role)},
           {"buffer", t.buffer()},
           {"global_shape", list(t.global_shape())},
           {"sharding", sharding(plan, t.sharding())},
@@ -186,12 +177,12 @@ template <typename T> static Json signature(const Plan &plan, const T &t, const 
 
 static Json variable(const Plan &plan, const Variable &v) {
   return {{"name", text(v.name())},
-          {"role", lower(EnumNameVariableRole(v.role()))},
-          {"dtype", lower(EnumNameDType(plan.variable_buffers()->Get(v.buffer())->dtype()))},
+          {"role", rt::snakeCase(EnumNameVariableRole(v.role()))},
+          {"dtype", rt::snakeCase(EnumNameDType(plan.variable_buffers()->Get(v.buffer())->dtype()))},
           {"global_shape", list(v.global_shape())},
           {"sharding", sharding(plan, v.sharding())},
           {"origins", origins(plan, v.sharding())},
-          {"init", lower(EnumNameInitKind(v.init()))},
+          {"init", rt::snakeCase(EnumNameInitKind(v.init()))},
           {"a", v.a()},
           {"b", v.b()},
           {"rng_id", v.rng_id()},

@@ -2,12 +2,12 @@
 #include "runtime/telemetry/PlanSummary.h"
 
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Spelling.h"
 #include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
 #include "runtime/telemetry/Progress.h"
 
 #include <algorithm>
-#include <cctype>
 
 using namespace dgc::rt;
 namespace fb = dgc::artifact;
@@ -42,19 +42,6 @@ static std::string axisNames(const fb::Plan &plan,
     names +=
         str(names.empty() ? "" : ",", text(plan.mesh()->Get(axis)->name()));
   return names.empty() ? "-" : names;
-}
-
-/// The enumerator of the schema in the words of the tools: AllReduce is
-/// all_reduce.
-static std::string snakeCase(const char *name) {
-  std::string out;
-  for (; *name; ++name) {
-    unsigned char c = static_cast<unsigned char>(*name);
-    if (std::isupper(c) && !out.empty())
-      out += '_';
-    out += static_cast<char>(std::tolower(c));
-  }
-  return out;
 }
 
 static std::string workers(const fb::Plan &plan) {

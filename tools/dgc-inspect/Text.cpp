@@ -2,6 +2,7 @@
 #include "tools/dgc-inspect/Describe.h"
 
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/Spelling.h"
 #include "runtime/base/Status.h"
 #include "runtime/telemetry/Progress.h"
 
@@ -34,12 +35,6 @@ private:
     return result;
   }
 
-  static std::string lower(std::string name) {
-    for (char &c : name)
-      c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    return name;
-  }
-
   template <typename Range> static std::string join(const Range &range, const char *separator) {
     std::string result;
     for (const auto &item : range)
@@ -49,7 +44,7 @@ private:
 
   /// "f32 [784x512]", and per dimension the axes that cut it: "f32 [128/data x 784]".
   std::string type(DType dtype, const flatbuffers::Vector<int64_t> *shape, const Sharding *sharding) const {
-    std::string result = str(lower(EnumNameDType(dtype)), " [");
+    std::string result = str(rt::snakeCase(EnumNameDType(dtype)), " [");
     for (uint32_t d = 0; shape && d < shape->size(); ++d) {
       result += str(d ? "x" : "", shape->Get(d));
       if (sharding && sharding->dims() && sharding->dims()->Get(d)->axes())
@@ -90,7 +85,7 @@ private:
       const Variable &v = *plan.variables()->Get(i);
       line("variable    ", text(v.name()), " : ",
            type(plan.variable_buffers()->Get(v.buffer())->dtype(), v.global_shape(), v.sharding()), ", ",
-           lower(EnumNameVariableRole(v.role())), ", ", lower(EnumNameInitKind(v.init())));
+           rt::snakeCase(EnumNameVariableRole(v.role())), ", ", rt::snakeCase(EnumNameInitKind(v.init())));
     }
   }
 
@@ -100,13 +95,13 @@ private:
       const Input &in = *p.inputs()->Get(i);
       line("  input     ", text(in.name()), " : ",
            type(p.buffers()->Get(in.buffer())->dtype(), in.global_shape(), in.sharding()), ", ",
-           lower(EnumNameInputRole(in.role())));
+           rt::snakeCase(EnumNameInputRole(in.role())));
     }
     for (uint32_t i = 0; p.outputs() && i < p.outputs()->size(); ++i) {
       const Output &o = *p.outputs()->Get(i);
       line("  output    ", text(o.name()), " : ",
            type(p.buffers()->Get(o.buffer())->dtype(), o.global_shape(), o.sharding()), ", ",
-           lower(EnumNameOutputRole(o.role())));
+           rt::snakeCase(EnumNameOutputRole(o.role())));
     }
     for (uint32_t i = 0; steps && p.steps() && i < p.steps()->size(); ++i)
       line("  ", i, " ", step(p, *p.steps()->Get(i)));
@@ -115,7 +110,7 @@ private:
   std::string operand(const Program &p, int64_t index) const {
     const Buffer &b = *p.buffers()->Get(static_cast<uint32_t>(index));
     std::string name = text(b.name());
-    return str(name.empty() ? str("#", index) : name, "@", lower(EnumNameSpace(b.space())), "+", b.offset());
+    return str(name.empty() ? str("#", index) : name, "@", rt::snakeCase(EnumNameSpace(b.space())), "+", b.offset());
   }
 
   std::string operands(const Program &p, std::initializer_list<int64_t> indices) const {
@@ -142,12 +137,12 @@ private:
     }
     case Action::Convolution: {
       const Convolution &a = *s.action_as_Convolution();
-      return str("convolution ", EnumNameConvKind(a.kind()), " ",
+      return str("convolution ", rt::snakeCase(EnumNameConvKind(a.kind())), " ",
                  operands(p, {a.src(), a.weights(), a.dst(), a.bias()}));
     }
     case Action::Pool: {
       const Pool &a = *s.action_as_Pool();
-      return str("pool ", EnumNamePoolKind(a.kind()), " ",
+      return str("pool ", rt::snakeCase(EnumNamePoolKind(a.kind())), " ",
                  operands(p, {a.src(), a.dst(), a.diff_dst(), a.diff_src(), a.indices()}));
     }
     case Action::Collective: {
@@ -155,9 +150,10 @@ private:
       std::vector<std::string> axes;
       for (uint32_t axis : *a.axes())
         axes.push_back(text(plan.mesh()->Get(axis)->name()));
-      return str("collective ", a.id(), " ", EnumNameCollectiveKind(a.kind()), " ", EnumNameReduction(a.reduction()),
-                 " over ", join(axes, ", "), ", ", rt::formatBytes(a.src_count() * rt::sizeOf(rt::toDType(a.dtype()))),
-                 " at +", a.src(), a.origin() ? str(", for ", text(a.origin())) : "");
+      return str("collective ", a.id(), " ", rt::snakeCase(EnumNameCollectiveKind(a.kind())), " ",
+                 rt::snakeCase(EnumNameReduction(a.reduction())), " over ", join(axes, ", "), ", ",
+                 rt::formatBytes(a.src_count() * rt::sizeOf(rt::toDType(a.dtype()))), " at +", a.src(),
+                 a.origin() ? str(", for ", text(a.origin())) : "");
     }
     case Action::Send:
       return str("send ", operand(p, s.action_as_Send()->buffer()), " to rank ", s.action_as_Send()->peer());

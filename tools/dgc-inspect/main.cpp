@@ -7,7 +7,9 @@
 #include "runtime/telemetry/PlanJson.h"
 #include "runtime/telemetry/Report.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 using namespace dgc;
 
@@ -37,12 +39,16 @@ int main(int argc, char **argv) {
     return static_cast<int>(rt::exitCodeOf(artifact.status()));
   }
   if (!report.empty()) {
-    absl::Status written = rt::writeFileAtomically(rt::realDisk(), report, rt::reportAsHtml(**artifact));
+    absl::Status written = rt::withExitCode(
+        rt::writeFileAtomically(rt::realDisk(), report, rt::reportAsHtml(**artifact)), rt::ExitCode::BadData);
     if (!written.ok())
       std::fprintf(stderr, "dgc-inspect: error: %s\n", std::string(written.message()).c_str());
     return static_cast<int>(rt::exitCodeOf(written));
   }
   std::string text = json ? rt::describeAsJson(**artifact) : tool::describeAsText(**artifact, steps);
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    std::fprintf(stderr, "dgc-inspect: error: cannot write standard output: %s\n", std::strerror(errno));
+    return static_cast<int>(rt::ExitCode::BadData);
+  }
   return 0;
 }

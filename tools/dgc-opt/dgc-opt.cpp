@@ -13,11 +13,23 @@ static void hideOptionsOfLLVM() {
       entry.second->setHiddenFlag(llvm::cl::Hidden);
 }
 
+/// Whether the command line asks for help, which lists passes in alphabetical order.
+static bool wantsHelp(int argc, char **argv) {
+  return llvm::any_of(llvm::ArrayRef(argv, argc), [](llvm::StringRef argument) {
+    return argument.ltrim('-') == "help" || argument.ltrim('-') == "help-hidden" || argument == "-h";
+  });
+}
+
 int main(int argc, char **argv) {
   hideOptionsOfLLVM();
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
-  dgc::registerAllPasses();
-  return mlir::asMainReturnCode(mlir::MlirOptMain(
-      argc, argv, "dgc-opt: runs passes over models and programs. The passes of dgc begin with --dgc-.\n", registry));
+  if (wantsHelp(argc, argv)) { // ours first, then what is named here
+    dgc::registerOwnPasses();
+    static llvm::cl::extrahelp upstream("\nPasses of MLIR: --canonicalize, --cse.\n");
+  } else {
+    dgc::registerAllPasses();
+  }
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "dgc-opt: runs passes over models and programs.\n", registry));
 }

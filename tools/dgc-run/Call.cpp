@@ -31,7 +31,7 @@ absl::Status dgc::tool::callProgram(const Flags &flags) {
   DGC_ASSIGN_OR_RETURN(auto artifact, loadBytes(plan, flags.run.plan));
   RunOnceOptions options;
   options.program = flags.call;
-  options.seed = flags.run.seed;
+  options.seed = flags.run.seed.value_or(0);
   options.threads = flags.threads.value_or(1);
   NamedArrays inputs;
   for (const std::string &input : flags.inputs) {

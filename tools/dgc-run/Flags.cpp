@@ -4,6 +4,10 @@
 #include "CLI/CLI.hpp"
 #include "runtime/base/ExitCode.h"
 
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
 using namespace dgc;
 using namespace dgc::tool;
 
@@ -21,18 +25,48 @@ Exit codes:
   1    internal error
   2    wrong use of the command line
   3    the plan is damaged or fails a check
-  4    a data file or checkpoint is missing, damaged or does not fit the plan
+  4    a data file or checkpoint is missing, damaged or does not fit the plan,
+       or a file cannot be written
   5    the workers did not come together (world size, duplicate rank, other
        plan, missing workers)
   6    another worker died or reported an error
   7    this machine lacks what the plan needs
   130  interrupted)";
 
+/// Accepts whole numbers of a range.
+static CLI::Validator wholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max()) {
+  return CLI::Validator(
+      [=](std::string &text) {
+        int64_t value = 0;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most)
+          return std::string();
+        std::string range = "a whole number of at least " + std::to_string(least);
+        if (most != std::numeric_limits<int64_t>::max())
+          range = "a whole number from " + std::to_string(least) + " to " + std::to_string(most);
+        return "'" + text + "' is not " + range;
+      },
+      "");
+}
+
+/// Accepts some words.
+static CLI::Validator oneOf(std::vector<std::string> words) {
+  std::string list;
+  for (const std::string &word : words)
+    list += (list.empty() ? "" : word == words.back() ? " or " : ", ") + word;
+  return CLI::Validator(
+      [words = std::move(words), list](std::string &text) {
+        bool known = std::find(words.begin(), words.end(), text) != words.end();
+        return known ? std::string() : "'" + text + "' is not " + list;
+      },
+      "");
+}
+
 /// Adds a flag that takes on or off.
 static void addOnOff(CLI::App &app, const std::string &name, bool &value, const std::string &help) {
   app.add_option_function<std::string>(
          name, [&value](const std::string &text) { value = text == "on"; }, help)
-      ->check(CLI::IsMember({"on", "off"}))
+      ->check(oneOf({"on", "off"}))
       ->default_str(value ? "on" : "off");
 }
 
@@ -51,18 +85,18 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
   auto *epochs = app.add_option("--epochs", run.epochs,
                                 "Train for so many epochs from where the run is (default "
                                 "1); a checkpoint taken inside an epoch continues there")
-                     ->check(CLI::NonNegativeNumber)
+                     ->check(wholeNumber(0))
                      ->type_name("N");
   app.add_option("--steps", run.steps,
                  "Train for so many steps; 0 with --save writes the initial "
                  "weights")
-      ->check(CLI::NonNegativeNumber)
+      ->check(wholeNumber(0))
       ->type_name("N")
       ->excludes(epochs);
   app.add_option("--seed", run.seed,
-                 "Seed of initial weights, order of the "
-                 "data and random ops")
-      ->capture_default_str()
+                 "Seed of initial weights, order of the data and random ops "
+                 "(default: that of the checkpoint with --load, else 0)")
+      ->check(wholeNumber(0))
       ->type_name("N");
   addOnOff(app, "--shuffle", run.shuffle, "Another order in every epoch");
   app.add_option_function<std::string>(
@@ -72,13 +106,13 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
          },
          "The samples that do not fill a batch at the end of an epoch: left "
          "out, or trained on with their true weight")
-      ->check(CLI::IsMember({"drop", "weight"}))
+      ->check(oneOf({"drop", "weight"}))
       ->default_str("drop");
   addOnOff(app, "--evaluate", run.evaluate, "Evaluate on the test data after each epoch");
   app.add_option("--threads", flags.threads,
                  "Threads of each worker (default: the cores of this machine, "
                  "shared among its workers)")
-      ->check(CLI::Range(1, 1024))
+      ->check(wholeNumber(1, 1024))
       ->type_name("N");
   app.add_option("--load", run.load, "Start from these weights (safetensors)")->type_name("FILE");
   app.add_option("--save", run.save,
@@ -101,22 +135,22 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
   app.add_option("--transport", flags.transport,
                  "How workers exchange tensors; in-process: all of them as "
                  "threads of this process")
-      ->check(CLI::IsMember({"auto", "in-process", "shared-memory", "ucx"}))
+      ->check(oneOf({"auto", "in-process", "shared-memory", "ucx"}))
       ->capture_default_str()
       ->group(group);
   auto *nproc = app.add_option("--nproc", flags.nproc,
                                "Start so many local workers; must be what the "
                                "plan has")
-                    ->check(CLI::PositiveNumber)
+                    ->check(wholeNumber(1))
                     ->type_name("N")
                     ->group(group);
   app.add_option("--rank", flags.rank, "This process is worker R, from 0")
-      ->check(CLI::NonNegativeNumber)
+      ->check(wholeNumber(0))
       ->type_name("R")
       ->excludes(nproc)
       ->group(group);
   app.add_option("--world-size", flags.worldSize, "There are W workers")
-      ->check(CLI::PositiveNumber)
+      ->check(wholeNumber(1))
       ->type_name("W")
       ->excludes(nproc)
       ->group(group);

@@ -47,10 +47,6 @@ public:
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   }
 
-  /// How good the implementation is that oneDNN has for the layouts of make().
-  enum class Quality { Specialized, Gemm, Reference };
-  Quality quality() const { return found; }
-
   std::unique_ptr<PreparedOp> make(Layouts layouts) {
     auto choice = [](const dnnl::memory::desc &plain, bool any) {
       return any ? dnnl::memory::desc(plain.dims(), plain.data_type(), dnnl::memory::format_tag::any) : plain;
@@ -236,14 +232,13 @@ private:
   std::unique_ptr<PrimitiveSequence> sequence;
   std::vector<BoundPrimitive> after;
   size_t used = 0;
-  Quality found = Quality::Reference;
 };
 } // namespace
 
-/// The layouts to try, best first. Measured on AVX-512 with the shapes of the reference models: reordering the weights
-/// alone is best, except for the gradient of the weights (28x28x1 to 32: 150 against 211 us; 26x26x32 to 64: 8.4
-/// against 9.5 ms). Not measured at run time: the choice decides the order of additions, and results must not depend on
-/// timing.
+/// The layouts to try, best first; the first that oneDNN can do is taken. Measured on AVX-512 with the shapes of the
+/// reference models: reordering the weights alone is best, except for the gradient of the weights (28x28x1 to 32: 150
+/// against 211 us; 26x26x32 to 64: 8.4 against 9.5 ms). Not measured at run time: the choice decides the order of
+/// additions, and results must not depend on timing.
 static std::vector<Layouts> layoutsOf(artifact::ConvKind kind) {
   const Layouts weights{false, true, false}, all{true, true, true}, none{};
   if (kind == artifact::ConvKind::BackwardWeights)
@@ -255,27 +250,13 @@ PreparedOrStatus dgc::rt::prepareConvolution(const OpContext &context, const art
   auto type = dnnlType(context.buffers[op.dst()].dtype);
   if (!type)
     return makePlainConvolution(context, op);
-  using Quality = ConvolutionMaker::Quality;
-  std::unique_ptr<PreparedOp> best;
-  Quality bestQuality = Quality::Reference;
   for (const Layouts &layouts : layoutsOf(op.kind())) {
     std::unique_ptr<PreparedOp> prepared;
-    Quality quality = Quality::Reference;
-    absl::Status s = guarded("convolution", [&] {
-      ConvolutionMaker maker(context, op, *type);
-      prepared = maker.make(layouts);
-      quality = maker.quality();
-    });
-    if (!s.ok() && !absl::IsUnimplemented(s))
+    absl::Status s = guarded("convolution", [&] { prepared = ConvolutionMaker(context, op, *type).make(layouts); });
+    if (s.ok())
+      return prepared;
+    if (!absl::IsUnimplemented(s))
       return s;
-    if (s.ok() && (!best || quality < bestQuality)) {
-      best = std::move(prepared);
-      bestQuality = quality;
-    }
-    if (best && bestQuality == Quality::Specialized)
-      return best;
   }
-  if (best)
-    return best;
   return makePlainConvolution(context, op);
 }

@@ -79,6 +79,7 @@ public:
     return absl::OkStatus();
   }
   bool exists(const std::string &path) override { return live.count(path); }
+  bool isReplaceable(const std::string &) override { return true; }
   absl::StatusOr<std::vector<std::string>>
   list(const std::string &path) override {
     DGC_RETURN_IF_ERROR(step(str("cannot list ", path)));
