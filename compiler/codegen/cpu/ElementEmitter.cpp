@@ -327,7 +327,8 @@ Value ElementEmitter::definition(Value value, ArrayRef<AffineExpr> index) {
         auto data = cast<DenseElementsAttr>(constantOp.getValue());
         if (data.isSplat())
           return arith::ConstantOp::create(builder, loc, data.getSplatValue<TypedAttr>());
-        return load(baseOf(value), type, linearize(shapeOf(value), index, context));
+        // Not from its base, which is a result of the kernel where the constant is one.
+        return load(globalOf(value), type, linearize(shapeOf(value), index, context));
       })
       .Default([&](Operation *) -> Value { // an empty tensor: any value will do
         return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));

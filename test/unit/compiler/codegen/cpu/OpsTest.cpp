@@ -321,6 +321,39 @@ TEST(Update, TwoVariablesInPlace) {
     ASSERT_EQ(mb[i], float(sample(i + 4)) + float(sample(i + 5)));
 }
 
+/// Constants that a kernel gives as they are, and that it reads by its own index.
+TEST(Constants, AreResults) {
+  LoadedKernels kernels(R"(
+    func.func @k(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<2x2xi32>, tensor<4xi1>, tensor<3xf32>, tensor<2xf64>) {
+      %a = dgc.constant dense<[1.0, -2.5, 4.0]> : tensor<3xf32>
+      %b = dgc.constant dense<[[1, 2], [-3, 4]]> : tensor<2x2xi32>
+      %c = dgc.constant dense<[true, false, false, true]> : tensor<4xi1>
+      %d = dgc.constant dense<7.0> : tensor<2xf64>
+      %s = dgc.add %x, %a : tensor<3xf32>
+      return %a, %b, %c, %s, %d : tensor<3xf32>, tensor<2x2xi32>, tensor<4xi1>, tensor<3xf32>, tensor<2xf64>
+    })");
+  ASSERT_TRUE(kernels.ok());
+  auto x = samples<float>(3);
+  Buffer<float> a(3), s(3);
+  Buffer<int32_t> b(4);
+  Buffer<int8_t> c(4);
+  Buffer<double> d(2);
+  kernels.call({x.data(), a.data(), b.data(), c.data(), s.data(), d.data()});
+  const float expectedA[] = {1.0f, -2.5f, 4.0f};
+  const int32_t expectedB[] = {1, 2, -3, 4};
+  const int8_t expectedC[] = {1, 0, 0, 1};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(a[i], expectedA[i]);
+    EXPECT_EQ(s[i], x[i] + expectedA[i]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(b[i], expectedB[i]);
+    EXPECT_EQ(c[i], expectedC[i]);
+  }
+  EXPECT_EQ(d[0], 7.0);
+  EXPECT_EQ(d[1], 7.0);
+}
+
 /// Ops that move elements, computed as part of what uses them.
 TEST(Shapes, PadSliceConcatenateReverseTranspose) {
   LoadedKernels kernels(R"(
