@@ -301,7 +301,8 @@ void CoordinatorCore::tick() {
   if (now - start >= options.joinTimeout) {
     std::vector<uint32_t> absent = missing();
     JobError e = clusterError(-1, absl::StrCat(ranksText(absent), " of ", members.size(), " did not join within ",
-                                               seconds, " s; start them, or raise --join-timeout"));
+                                               static_cast<double>(options.joinTimeout) / kNsPerSecond,
+                                               " s; start them, or raise --join-timeout"));
     e.code = absl::StatusCode::kDeadlineExceeded;
     return fail(std::move(e));
   }

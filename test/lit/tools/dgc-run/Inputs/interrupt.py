@@ -21,6 +21,8 @@ def rank(pid):
 
 name, whom, *arguments = sys.argv[1:]
 before = set(os.listdir("/dev/shm"))
+if os.path.exists("log"):
+    os.remove("log")
 job = subprocess.Popen(["dgc-run", *arguments, "--log-json", "log"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        text=True)
 deadline = time.monotonic() + 60
