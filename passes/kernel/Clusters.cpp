@@ -69,6 +69,7 @@ struct Cluster {
   SmallVector<int64_t> domain; // the largest shape in it
   SmallVector<int64_t> rows;   // shape of its row reductions' results
   int64_t work = 0;
+  int64_t microbatch = -1; // that all ops are for; -1: none says
   bool fusible = false, heavy = false, hasRows = false, hasOther = false, onlyReductions = false;
 
   int64_t size() const {
@@ -107,6 +108,8 @@ private:
       cluster.ops.push_back(id);
       cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
       cluster.heavy = isHeavy(&op);
+      if (auto microbatch = op.getAttrOfType<IntegerAttr>("dgc.microbatch"))
+        cluster.microbatch = microbatch.getInt();
       Value widest = op.getNumResults() ? Value(op.getResult(0)) : Value();
       for (Value operand : op.getOperands())
         if (reduces(&op) != Reduces::No || !widest)
@@ -187,6 +190,7 @@ private:
     if (!to.hasRows)
       to.rows = from.rows;
     to.work += from.work;
+    to.microbatch = std::max(to.microbatch, from.microbatch);
     to.hasRows |= from.hasRows;
     to.hasOther |= from.hasOther;
     to.onlyReductions = to.hasOther && !to.hasRows && hasOnlyReducedResults(a);
@@ -280,7 +284,13 @@ private:
   }
 
   bool fusible(unsigned a, unsigned b) const {
-    return clusters[a].fusible && clusters[b].fusible && !clusters[a].heavy && !clusters[b].heavy;
+    return clusters[a].fusible && clusters[b].fusible && !clusters[a].heavy && !clusters[b].heavy &&
+           !areOfDifferentMicrobatches(clusters[a], clusters[b]);
+  }
+
+  /// One kernel for two micro-batches would keep the values of both at once.
+  static bool areOfDifferentMicrobatches(const Cluster &a, const Cluster &b) {
+    return a.microbatch >= 0 && b.microbatch >= 0 && a.microbatch != b.microbatch;
   }
 
   bool tryMerge(unsigned producer, unsigned consumer) {
@@ -361,7 +371,7 @@ private:
         continue;
       if (first < 0)
         first = cluster;
-      else
+      else if (!areOfDifferentMicrobatches(clusters[first], info))
         merge(first, cluster);
     }
   }

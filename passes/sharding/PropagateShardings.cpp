@@ -39,7 +39,7 @@ static unsigned splitCheapSources(func::FuncOp function) {
   unsigned copies = 0;
   SmallVector<Operation *> sources;
   function.walk([&](Operation *op) {
-    if (isCheapSource(op))
+    if (isCheapSource(op) && !op->use_empty())
       sources.push_back(op);
   });
   for (Operation *op : sources) {

@@ -44,17 +44,18 @@ def DataParallelPass : Pass<"dgc-strategy-data-parallel", "::mlir::ModuleOp"> {
 def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
   let summary = "compute the global batch in parts, one after the other";
   let description = [{
-    Input: functions after `dgc-gradient` and `dgc-decompose`. In a function that gives a variable a new value, what is
-    computed of the examples of a batch (arguments with `dgc.batch_dim`) is computed `count` times, each time for the
-    examples whose number modulo `count` is that of the micro-batch: a batch that is cut over workers stays where it
-    is. Everything else is computed once. What is reduced over the batch is added up, right where an addend is there;
-    so gradients are summed before anything else happens to them, and there is one update. The result is that of the
-    whole batch, up to the order of additions: also with padding at its end, random numbers and batch statistics.
+    Input: functions after `dgc-gradient` and `dgc-decompose`. What is computed of the examples of a batch (arguments
+    with `dgc.batch_dim`) is computed `count` times, each time for the examples whose number modulo `count` is that of
+    the micro-batch: a batch that is cut over workers stays where it is. Everything else is computed once, as late as it
+    can be. What is reduced over the batch is added up, right where an addend is there; so gradients are summed before
+    anything else happens to them, and there is one update. Results with the batch are put together. The result is that
+    of the whole
+    batch, up to the order of additions: also with padding at its end, random numbers and batch statistics.
 
     Ops of micro-batch m have `dgc.microbatch = m`, and the function has `dgc.microbatches = count`. The ops of one
     micro-batch, forwards and backwards, come before those of the next one. An op that needs the examples of the whole
     batch at once (a sort along it, a product that pairs examples) is an error. A count that does not divide the batch
-    is one, too. Other functions are left alone.
+    is one, too. A function without a batch is left alone.
 
     ```mlir
     func.func @f(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<4xf32> {dgc.state = @w}) -> (tensor<4xf32> {dgc.state = @w}) {

@@ -58,7 +58,7 @@ private:
     }
     emitReturn(cast<func::ReturnOp>(block.getTerminator()));
     for (Operation *op : llvm::reverse(ops))
-      if (analysis.getExecution(op).perMicrobatch)
+      if (analysis.getExecution(op).perMicrobatch || isOpTriviallyDead(op))
         op->erase();
   }
 
@@ -235,18 +235,9 @@ struct SplitMicrobatches : ::dgc::impl::SplitMicrobatchesPassBase<SplitMicrobatc
       return signalPassFailure();
     }
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (count > 1 && isTraining(function) && failed(Splitter(function, count).run()))
+      if (count > 1 && !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
+          failed(Splitter(function, count).run()))
         return signalPassFailure();
-  }
-
-  /// True for a function that gives a variable a new value.
-  static bool isTraining(func::FuncOp function) {
-    if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
-      return false;
-    for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (function.getResultAttr(i, kStateAttr))
-        return true;
-    return false;
   }
 };
 } // namespace

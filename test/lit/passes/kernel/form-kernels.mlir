@@ -160,3 +160,17 @@ func.func @norm(%a: tensor<512x512xf32>, %b: tensor<16xf32>) -> tensor<512x512xf
   %4 = dgc.multiply %a, %3 : tensor<512x512xf32>
   return %4 : tensor<512x512xf32>
 }
+
+// -----
+
+// What reads the same tensor is fused, but not over micro-batches: one would be kept until the other is done.
+
+// CHECK-LABEL: func.func @microbatches
+// CHECK-NEXT:    exec.launch {{.*}} -> (tensor<512x512xf32>, tensor<512x512xf32>)
+// CHECK-NEXT:    exec.launch {{.*}} -> tensor<512x512xf32>
+func.func @microbatches(%a: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) {
+  %0 = dgc.tanh %a {dgc.microbatch = 0 : i64} : tensor<512x512xf32>
+  %1 = dgc.exponential %a {dgc.microbatch = 0 : i64} : tensor<512x512xf32>
+  %2 = dgc.sine %a {dgc.microbatch = 1 : i64} : tensor<512x512xf32>
+  return %0, %1, %2 : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>
+}

@@ -28,11 +28,11 @@ func.func @train(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<4x3xf
   return %n : tensor<4x3xf32>
 }
 
-// A function that trains nothing stays as it is.
-// CHECK-LABEL: func.func @predict
+// A function without a batch stays as it is.
+// CHECK-LABEL: func.func @initialize
 // CHECK-NOT: microbatch
 // CHECK: dgc.negate %{{.*}} : tensor<8x4xf32>
-func.func @predict(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}) -> tensor<8x4xf32> {
+func.func @initialize(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %y = dgc.negate %x : tensor<8x4xf32>
   return %y : tensor<8x4xf32>
 }
