@@ -70,6 +70,7 @@ struct Cluster {
   SmallVector<int64_t> rows;   // shape of its row reductions' results
   int64_t work = 0;
   int64_t microbatch = -1; // that all ops are for; -1: none says
+  int64_t recompute = -1;  // the number of what is computed again on the way back; -1: nothing is
   bool fusible = false, heavy = false, hasRows = false, hasOther = false, onlyReductions = false;
 
   int64_t size() const {
@@ -110,6 +111,8 @@ private:
       cluster.heavy = isHeavy(&op);
       if (auto microbatch = op.getAttrOfType<IntegerAttr>("dgc.microbatch"))
         cluster.microbatch = microbatch.getInt();
+      if (auto recompute = op.getAttrOfType<IntegerAttr>("dgc.recompute"))
+        cluster.recompute = recompute.getInt();
       Value widest = op.getNumResults() ? Value(op.getResult(0)) : Value();
       for (Value operand : op.getOperands())
         if (reduces(&op) != Reduces::No || !widest)
@@ -191,6 +194,7 @@ private:
       to.rows = from.rows;
     to.work += from.work;
     to.microbatch = std::max(to.microbatch, from.microbatch);
+    to.recompute = std::max(to.recompute, from.recompute);
     to.hasRows |= from.hasRows;
     to.hasOther |= from.hasOther;
     to.onlyReductions = to.hasOther && !to.hasRows && hasOnlyReducedResults(a);
@@ -285,7 +289,17 @@ private:
 
   bool fusible(unsigned a, unsigned b) const {
     return clusters[a].fusible && clusters[b].fusible && !clusters[a].heavy && !clusters[b].heavy &&
-           !areOfDifferentMicrobatches(clusters[a], clusters[b]);
+           !areOfDifferentMicrobatches(clusters[a], clusters[b]) && mayShareLifetime(clusters[a], clusters[b]);
+  }
+
+  /// What is computed again goes with what comes after it, not with what was there before: that is to be gone by then.
+  static bool mayShareLifetime(const Cluster &a, const Cluster &b) {
+    if (a.recompute == b.recompute)
+      return true;
+    if (a.recompute >= 0 && b.recompute >= 0)
+      return false;
+    const Cluster &again = a.recompute >= 0 ? a : b, &other = a.recompute >= 0 ? b : a;
+    return other.ops.front() > again.ops.front();
   }
 
   /// One kernel for two micro-batches would keep the values of both at once.

@@ -246,12 +246,24 @@ void EntryPoint::setMode(Operation *original, Operation *copy) {
                   model.rngIds.lookup(original));
 }
 
+/// The location of an op, with a name for what it computes: `relu`, and `features.relu` in the block `features`.
+static Location namedLocation(Operation *op) {
+  StringRef kind = op->getName().stripDialect();
+  auto block = op->getAttrOfType<StringAttr>("block");
+  std::string name = block ? (block.getValue() + "." + kind).str() : kind.str();
+  return NameLoc::get(StringAttr::get(op->getContext(), name), op->getLoc());
+}
+
 /// Copies the ops of the model that the roots depend on, in their order.
 void EntryPoint::copyForward(ArrayRef<Value> roots) {
   llvm::SetVector<Operation *> needed = dependences(roots);
   for (Operation &op : model.op.getBody().getOps())
-    if (needed.contains(&op) && !isa<InputOp, VariableOp>(op))
-      setMode(&op, builder.clone(op, mapping));
+    if (needed.contains(&op) && !isa<InputOp, VariableOp>(op)) {
+      Operation *copy = builder.clone(op, mapping);
+      copy->setLoc(namedLocation(&op));
+      copy->removeAttr("block");
+      setMode(&op, copy);
+    }
 }
 
 void EntryPoint::addResult(Value value, StringRef name, StringRef role, Operation *member) {

@@ -122,10 +122,16 @@ private:
     ++numReshards;
     ShardingAttr from = declaredSharding(op.getInput(), mesh), to = op.getSharding();
     StringRef user = op.getCause() ? *op.getCause() : "dist.reshard";
-    FailureOr<Value> value = lowerReshard(builder, op.getLoc(), mesh, mapping.lookup(op.getInput()),
-                                          op.getType().getShape(), from, to, user);
+    Value input = mapping.lookup(op.getInput());
+    FailureOr<Value> value =
+        lowerReshard(builder, op.getLoc(), mesh, input, op.getType().getShape(), from, to, user);
     if (failed(value))
       return failure();
+    // What is written on the reshard, as that it must not be shared with others, holds for what it becomes.
+    for (Value each = *value; each != input && each.getDefiningOp() && each.getDefiningOp()->getNumOperands() > 0;
+         each = each.getDefiningOp()->getOperand(0))
+      for (NamedAttribute attribute : op->getDiscardableAttrs())
+        each.getDefiningOp()->setDiscardableAttr(attribute.getName(), attribute.getValue());
     mapping.map(op.getResult(), *value);
     return success();
   }

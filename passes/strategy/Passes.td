@@ -125,4 +125,31 @@ def TensorParallelPass : Pass<"dgc-strategy-tensor-parallel", "::mlir::ModuleOp"
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 
+def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
+  let summary = "compute values of the forward pass again on the way back";
+  let description = [{
+    Input: functions after `dgc-gradient` and `dgc-decompose`. `values` is a pattern, or several with `+` between them,
+    for the names that `dgc-build-entry-points` gives to what an op of the model computes: `relu`, and `features.relu`
+    in a block of that name. What matches and what is needed on the way back is not kept until then, but computed again
+    from what does not match, and from what other blocks give. All of one block (an op without a block is one of its own)
+    and micro-batch is computed together, right before the first op on the way back that needs some of it; the copies have `dgc.recompute` with a number for
+    each block, which keeps them apart from the originals. The same random numbers are drawn. A pattern that nothing
+    needed matches is an error.
+
+    ```mlir
+    %h = dgc.tanh %x : tensor<8x4xf32>             // loc("tanh")
+    %loss = dgc.reduce sum %h dims [0, 1] : ...
+    %d = dgc.multiply %h, %h : tensor<8x4xf32>     // on the way back
+    // becomes
+    %h = dgc.tanh %x : tensor<8x4xf32>
+    %loss = dgc.reduce sum %h dims [0, 1] : ...
+    %h2 = dgc.tanh %x {dgc.recompute = 0 : i64} : tensor<8x4xf32>
+    %d = dgc.multiply %h2, %h2 : tensor<8x4xf32>
+    ```
+  }];
+  let options = [Option<"values", "values", "std::string", "\"*\"", "patterns of the names of values">];
+  let statistics = [Statistic<"numOps", "ops", "Ops that are computed again">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+}
+
 #endif // DGC_PASSES_STRATEGY_TD

@@ -55,6 +55,18 @@ bool isMadeOfScalars(Operation *op) {
   });
 }
 
+DenseSet<Operation *> findForwardOps(func::FuncOp function) {
+  DenseSet<Operation *> forward;
+  SmallVector<Value> worklist;
+  for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
+    if (StateOp state = stateOfResult(function, i); !state || state.getRole() == mlir::dgc::StateRole::Statistic)
+      worklist.push_back(value);
+  while (!worklist.empty())
+    if (Operation *op = worklist.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
+      llvm::append_range(worklist, op->getOperands());
+  return forward;
+}
+
 VariableUpdate findUpdate(func::FuncOp function, unsigned result, llvm::function_ref<bool(Operation *)> stop) {
   VariableUpdate update{result, {}, {}};
   Value value = function.getBody().front().getTerminator()->getOperand(result);

@@ -36,6 +36,9 @@ mlir::dgc::StateOp stateOfResult(mlir::func::FuncOp function, unsigned index);
 /// True for an op that makes its result of scalars, or of nothing.
 bool isMadeOfScalars(mlir::Operation *op);
 
+/// The ops of the forward pass: those that what is reported or assigned depends on.
+llvm::DenseSet<mlir::Operation *> findForwardOps(mlir::func::FuncOp function);
+
 /// The update of a variable in a training function: the elementwise ops between its gradient and its new value.
 struct VariableUpdate {
   unsigned result;                        // of the function: the new value

@@ -136,26 +136,15 @@ private:
     if (early && value.getDefiningOp())
       builder.setInsertionPointAfterValue(value);
     auto made = ReshardOp::create(builder, before->getLoc(), value, wanted, builder.getStringAttr(because));
+    if (stage == 3 && !early)
+      made->setAttr(kUseAttr, builder.getStringAttr(because));
     value.replaceUsesWithIf(made.getResult(), [&](OpOperand &use) { return use.getOwner() != made && isUse(use); });
-  }
-
-  /// What is reported or assigned is computed on the way forwards; the rest on the way back.
-  static DenseSet<Operation *> forwardOps(func::FuncOp function) {
-    DenseSet<Operation *> forward;
-    SmallVector<Value> worklist;
-    for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
-      if (StateOp state = stateOfResult(function, i); !state || state.getRole() == StateRole::Statistic)
-        worklist.push_back(value);
-    while (!worklist.empty())
-      if (Operation *op = worklist.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
-        llvm::append_range(worklist, op->getOperands());
-    return forward;
   }
 
   /// Weights are gathered where they are used: once on the way forwards and once on the way back, so that no one keeps
   /// them in between; with micro-batches, for each of them.
   void gatherBeforeUse(func::FuncOp function, const llvm::SetVector<Operation *> &updates) {
-    DenseSet<Operation *> forward = forwardOps(function);
+    DenseSet<Operation *> forward = findForwardOps(function);
     auto keyOf = [&](Operation *user) {
       auto microbatch = user->getAttrOfType<IntegerAttr>(kMicrobatchAttr);
       return std::pair<int64_t, int64_t>(microbatch ? microbatch.getInt() : -1, !forward.contains(user));

@@ -131,3 +131,16 @@ func.func @single(%x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = dgc.negate %x : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// What is written on a reshard is on the collective that it becomes: these two are not the same.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @uses
+// CHECK: dist.all_gather %arg0 {{.*}}dgc.use = "forwards"
+// CHECK: dist.all_gather %arg0 {{.*}}dgc.use = "backwards"
+func.func @uses(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = dist.reshard %x to <@mesh, [{}]> {dgc.use = "forwards"} : tensor<4xf32>
+  %1 = dist.reshard %x to <@mesh, [{}]> {dgc.use = "backwards"} : tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}

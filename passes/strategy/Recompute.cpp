@@ -1,0 +1,171 @@
+// dgc-strategy-recompute: values of the forward pass are computed again on the way back.
+
+#include "passes/strategy/Passes.h"
+#include "passes/strategy/StrategyUtil.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/GlobPattern.h"
+
+#define DEBUG_TYPE "dgc-strategy-recompute"
+
+namespace dgc {
+#define GEN_PASS_DEF_RECOMPUTEPASS
+#include "passes/strategy/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace ::dgc;
+using mlir::dgc::StateOp;
+using mlir::dgc::StateRole;
+
+namespace {
+
+/// What is computed again together, right before the way back first needs some of it: the selected ops of one block of
+/// the model, or of one of its ops, for one micro-batch.
+struct Group {
+  llvm::SetVector<Operation *> ops;
+  Operation *before = nullptr; // the first op on the way back that needs them
+};
+
+/// Rewrites one training function.
+class Recomputer {
+public:
+  Recomputer(func::FuncOp function, ArrayRef<llvm::GlobPattern> patterns)
+      : function(function), block(function.getBody().front()), patterns(patterns) {}
+
+  unsigned run() {
+    forward = findForwardOps(function);
+    for (Operation &op : block.without_terminator())
+      if (isSelected(&op) && llvm::any_of(op.getUsers(), [&](Operation *user) { return isBackward(user); }))
+        need(&op, groups[keyOf(&op)]);
+    int64_t number = 0;
+    unsigned copies = 0;
+    for (auto &[key, group] : groups) {
+      group.before = firstBackwardUser(group);
+      copies += computeAgain(group, number++);
+    }
+    return copies;
+  }
+
+private:
+  using Key = std::pair<const void *, int64_t>; // block of the model, or op of the model without one; micro-batch
+
+  bool isBackward(Operation *op) const { return !forward.contains(op) && op != block.getTerminator(); }
+
+  bool isSelected(Operation *op) const {
+    StringRef name = nameOf(op);
+    return forward.contains(op) && !name.empty() && isPure(op) && op->getNumRegions() == 0 && !isMadeOfScalars(op) &&
+           llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) { return pattern.match(name); });
+  }
+
+  /// The name of an op in the model: that of its block, and what it is.
+  static StringRef nameOf(Operation *op) {
+    auto location = op->getLoc()->findInstanceOf<NameLoc>();
+    return location ? location.getName().getValue() : StringRef();
+  }
+
+  static Key keyOf(Operation *op) {
+    auto microbatch = op->getAttrOfType<IntegerAttr>(kMicrobatchAttr);
+    auto [blockName, kind] = nameOf(op).rsplit('.');
+    const void *place = kind.empty() ? op->getLoc().getAsOpaquePointer()
+                                     : StringAttr::get(op->getContext(), blockName).getAsOpaquePointer();
+    return {place, microbatch ? microbatch.getInt() : -1};
+  }
+
+  /// Adds an op and what it needs of the same group. What comes from elsewhere is kept.
+  void need(Operation *op, Group &group) {
+    if (!group.ops.insert(op))
+      return;
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp(); source && isSelected(source) && keyOf(source) == keyOf(op))
+        need(source, group);
+  }
+
+  Operation *firstBackwardUser(const Group &group) const {
+    Operation *first = nullptr;
+    for (Operation *op : group.ops)
+      for (Operation *user : op->getUsers())
+        if (isBackward(user) && (!first || user->isBeforeInBlock(first)))
+          first = user;
+    return first;
+  }
+
+  unsigned computeAgain(Group &group, int64_t number) {
+    SmallVector<Operation *> ops = group.ops.takeVector();
+    llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    OpBuilder builder(group.before);
+    IRMapping mapping;
+    DenseSet<Operation *> copies;
+    for (Operation *op : ops) {
+      Operation *copy = builder.clone(*op, mapping);
+      copy->setAttr(kRecomputeAttr, builder.getI64IntegerAttr(number));
+      copies.insert(copy);
+    }
+    for (Operation *op : ops)
+      op->replaceUsesWithIf(mapping.lookup(op)->getResults(), [&](OpOperand &use) {
+        return isBackward(use.getOwner()) && !copies.contains(use.getOwner());
+      });
+    LDBG() << ops.size() << " ops are computed again before " << *group.before;
+    return ops.size();
+  }
+
+  func::FuncOp function;
+  Block &block;
+  ArrayRef<llvm::GlobPattern> patterns;
+  DenseSet<Operation *> forward;
+  llvm::MapVector<Key, Group> groups;
+};
+
+struct Recompute : ::dgc::impl::RecomputePassBase<Recompute> {
+  using RecomputePassBase::RecomputePassBase;
+  void runOnOperation() override {
+    SmallVector<llvm::GlobPattern> patterns;
+    for (StringRef text : llvm::split(values, '+')) {
+      llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text);
+      if (!pattern) {
+        getOperation().emitError() << "recompute='" << text << "': " << llvm::toString(pattern.takeError());
+        return signalPassFailure();
+      }
+      patterns.push_back(*std::move(pattern));
+    }
+    bool trains = false;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (isTraining(function)) {
+        trains = true;
+        numOps += Recomputer(function, patterns).run();
+      }
+    if (trains && numOps == 0) {
+      getOperation().emitError() << "recompute='" << std::string(values)
+                                 << "': no value of the model that the way back needs has a name like this; "
+                                 << knownNames();
+      signalPassFailure();
+    }
+  }
+
+  /// True for a function that gives a weight a new value.
+  static bool isTraining(func::FuncOp function) {
+    if (function.isExternal() || !llvm::hasSingleElement(function.getBody()))
+      return false;
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (StateOp state = stateOfResult(function, i); state && state.getRole() == StateRole::Weight)
+        return true;
+    return false;
+  }
+
+  /// The names that there are, the first of them.
+  std::string knownNames() {
+    llvm::SetVector<StringRef> names;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function.walk([&](Operation *op) {
+        if (auto location = op->getLoc()->findInstanceOf<NameLoc>())
+          names.insert(location.getName());
+      });
+    std::string text = "there are ";
+    for (StringRef name : names.getArrayRef().take_front(12))
+      text += (name == names.front() ? "" : ", ") + name.str();
+    return names.empty() ? "no value has a name" : text + (names.size() > 12 ? ", .." : "");
+  }
+};
+} // namespace

@@ -1,0 +1,60 @@
+// RUN: dgc-opt %s -split-input-file -dgc-strategy-recompute="values=tanh+a.*" -mlir-print-debuginfo=false | FileCheck %s
+// RUN: not dgc-opt %s -split-input-file -dgc-strategy-recompute="values=gelu" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not dgc-opt %s -split-input-file -dgc-strategy-recompute="values=[" 2>&1 | FileCheck %s --check-prefix=SYNTAX
+// NONE: recompute='gelu': no value of the model that the way back needs has a name like this; there are dense, tanh
+// SYNTAX: recompute='[': {{.*}}
+
+// The tanh is computed again, from its operand, which is kept: right before the first op on the way back that needs it.
+dgc.state @w weight zeros rng 0 : tensor<8x4xf32>
+// CHECK-LABEL: func.func @train
+// CHECK: %[[Y:.*]] = dgc.multiply
+// CHECK: %[[H:.*]] = dgc.tanh %[[Y]] : tensor<8x4xf32>
+// CHECK: dgc.reduce sum %[[H]]
+// CHECK: dgc.constant
+// CHECK: %[[H2:.*]] = dgc.tanh %[[Y]] {dgc.recompute = 0 : i64}
+// CHECK: dgc.multiply %[[H2]], %[[H2]]
+func.func @train(%x: tensor<8x4xf32>, %w: tensor<8x4xf32> {dgc.state = @w}) -> (tensor<8x4xf32> {dgc.state = @w}, tensor<f32>) {
+  %y = dgc.multiply %x, %w : tensor<8x4xf32> loc("dense")
+  %h = dgc.tanh %y : tensor<8x4xf32> loc("tanh")
+  %loss = dgc.reduce sum %h dims [0, 1] : tensor<8x4xf32>
+  %c = dgc.constant dense<1.0> : tensor<8x4xf32>
+  %d = dgc.multiply %h, %h : tensor<8x4xf32>
+  %e = dgc.subtract %c, %d : tensor<8x4xf32>
+  %g = dgc.multiply %e, %x : tensor<8x4xf32>
+  %n = dgc.subtract %w, %g : tensor<8x4xf32>
+  return %n, %loss : tensor<8x4xf32>, tensor<f32>
+}
+
+// A function that trains nothing has no way back.
+// CHECK-LABEL: func.func @evaluate
+// CHECK-NOT: recompute
+func.func @evaluate(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %h = dgc.tanh %x : tensor<8x4xf32> loc("tanh")
+  return %h : tensor<8x4xf32>
+}
+
+// -----
+
+// Of two blocks each is computed again by itself: what one gives the other is kept.
+dgc.state @w weight zeros rng 0 : tensor<8xf32>
+// CHECK-LABEL: func.func @train
+// CHECK: %[[A1:.*]] = dgc.sine %arg0
+// CHECK: %[[A2:.*]] = dgc.tanh %[[A1]]
+// CHECK: %[[B1:.*]] = dgc.sine %[[A2]]
+// CHECK: dgc.tanh %[[B1]]
+// CHECK: %[[C1:.*]] = dgc.sine %[[A2]] {dgc.recompute = 1 : i64}
+// CHECK: %[[C2:.*]] = dgc.tanh %[[C1]] {dgc.recompute = 1 : i64}
+// CHECK: %[[P:.*]] = dgc.multiply %arg1, %[[C2]]
+// CHECK: %[[D1:.*]] = dgc.sine %arg0 {dgc.recompute = 0 : i64}
+// CHECK: %[[D2:.*]] = dgc.tanh %[[D1]] {dgc.recompute = 0 : i64}
+// CHECK: dgc.multiply %[[P]], %[[D2]]
+func.func @train(%x: tensor<8xf32>, %w: tensor<8xf32> {dgc.state = @w}) -> (tensor<8xf32> {dgc.state = @w}, tensor<f32>) {
+  %a1 = dgc.sine %x : tensor<8xf32> loc("a.0.sine")
+  %a2 = dgc.tanh %a1 : tensor<8xf32> loc("a.0.tanh")
+  %b1 = dgc.sine %a2 : tensor<8xf32> loc("a.1.sine")
+  %b2 = dgc.tanh %b1 : tensor<8xf32> loc("a.1.tanh")
+  %loss = dgc.reduce sum %b2 dims [0] : tensor<8xf32>
+  %p = dgc.multiply %w, %b2 : tensor<8xf32>
+  %q = dgc.multiply %p, %a2 : tensor<8xf32>
+  return %q, %loss : tensor<8xf32>, tensor<f32>
+}
