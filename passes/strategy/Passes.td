@@ -125,6 +125,25 @@ def TensorParallelPass : Pass<"dgc-strategy-tensor-parallel", "::mlir::ModuleOp"
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 
+def SequenceParallelPass : Pass<"dgc-strategy-sequence-parallel", "::mlir::ModuleOp"> {
+  let summary = "cut activations along the sequence where no weight cuts them";
+  let description = [{
+    Runs behind `dgc-strategy-tensor-parallel` and `dgc-strategy-data-parallel`. The dimension behind the batch of every
+    input is cut by `model`, from round 1 of propagation on: what the weights cut comes first, in round 0. So what lies
+    between a matrix that is cut by rows and the next one that is cut by columns (sums, norms, dropout) is cut along
+    the sequence, and in place of an all-reduce there are a reduce-scatter and an all-gather. A model without such an
+    input is an error; a module without a mesh is left alone.
+
+    ```mlir
+    func.func @f(%tokens: tensor<8x64xi32> {dgc.batch_dim = 0 : i64, ..})
+    // becomes
+    func.func @f(%tokens: tensor<8x64xi32> {dgc.batch_dim = 0 : i64, dist.sharding = #dist.sharding<@mesh,
+                     [{"data" by strategy "data-parallel"}, {"model" by strategy "sequence-parallel"} round 1 ]>})
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
 def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
   let summary = "compute values of the forward pass again on the way back";
   let description = [{

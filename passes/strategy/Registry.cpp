@@ -12,7 +12,8 @@ namespace dgc {
 ArrayRef<Strategy> getStrategies() {
   static constexpr StringRef data[] = {"data"}, model[] = {"model"};
   static constexpr StringRef mirrored[] = {"mirrored", "multi-worker-mirrored"};
-  static constexpr StringRef fsdp[] = {"fsdp"}, dataParallel[] = {"data-parallel"};
+  static constexpr StringRef fsdp[] = {"fsdp"}, dataParallel[] = {"data-parallel"},
+                             tensorParallel[] = {"tensor-parallel"};
   using Reasoned = std::pair<StringRef, StringRef>;
   static constexpr StringRef includedReason = "a stage of ZeRO includes those before it; name the last one alone";
   static constexpr Reasoned notWith1[] = {{"zero2", includedReason}, {"zero3", includedReason}};
@@ -57,6 +58,11 @@ ArrayRef<Strategy> getStrategies() {
        .aliases = mirrored,
        .axes = data,
        .pass = "dgc-strategy-data-parallel"},
+      {.name = "sequence-parallel",
+       .summary = "activations between cut weights cut along the sequence",
+       .axes = model,
+       .needs = tensorParallel,
+       .pass = "dgc-strategy-sequence-parallel"},
   };
   return strategies;
 }
