@@ -83,6 +83,11 @@ static std::string passesOf(const CompileOptions &options, StrategyStage stage) 
   return succeeded(strategies) ? strategyPasses(*strategies, stage) : "";
 }
 
+/// The option of passes that need to know how fast links are.
+static std::string linkOption(const CompileOptions &options) {
+  return options.links.empty() ? "" : "{links=" + options.links + "}";
+}
+
 /// The pass that refuses communication which is not wanted, if there is such.
 static std::string limitPass(const CompileOptions &options) {
   std::string limits;
@@ -115,8 +120,10 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
     return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages,dgc-cut-programs"
                        : "";
   case Phase::Communicate:
-    return distributed ? "dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters,"
-                             "dgc-combine-collectives," + limitPass(options) +
+    return distributed ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters,"
+                             "dgc-combine-collectives" + linkOption(options) + "," +
+                             (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
+                             limitPass(options) +
                              "dgc-flatten-collectives,dgc-order-collectives,dgc-check-plan"
                        : "";
   case Phase::Kernel:

@@ -1,5 +1,6 @@
 // dgc-combine-collectives: merges all-reduces that can happen together.
 
+#include "passes/communication/LinkModel.h"
 #include "passes/communication/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,6 +15,7 @@ namespace dgc {
 
 using namespace mlir;
 using namespace mlir::dist;
+using ::dgc::LinkModel;
 
 namespace {
 /// What two all-reduces must have in common to be merged.
@@ -24,7 +26,7 @@ using Key = std::tuple<Reduction, Attribute, Attribute, Type>;
 struct Group {
   SmallVector<AllReduceOp> members;
   SmallVector<Operation *> dependents;
-  size_t dependentsBeforeLast = 0; // of these, how many stand before the last member
+  size_t dependentsBeforeLast = 0;     // of these, how many stand before the last member
   llvm::DenseSet<Operation *> tainted; // members and dependents
   int64_t bytes = 0;
 };
@@ -127,14 +129,21 @@ namespace {
 struct CombineCollectives : ::dgc::impl::CombineCollectivesPassBase<CombineCollectives> {
   using CombineCollectivesPassBase::CombineCollectivesPassBase;
   void runOnOperation() override {
+    FailureOr<LinkModel> model = LinkModel::parse(links, [&] { return getOperation().emitError("--links: "); });
+    if (failed(model))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       for (Block &block : function.getBody()) {
         SmallVector<Key> keys;
         for (auto op : block.getOps<AllReduceOp>())
           if (!llvm::is_contained(keys, keyOf(op)))
             keys.push_back(keyOf(op));
-        for (const Key &key : keys)
-          numMerged += combine(block, key, limitBytes);
+        for (const Key &key : keys) {
+          int64_t limit = model->combineLimit(cast<ArrayAttr>(std::get<2>(key)));
+          if (limitBytes != 0)
+            limit = limit == 0 ? int64_t(limitBytes) : std::min<int64_t>(limit, limitBytes);
+          numMerged += combine(block, key, limit);
+        }
       }
     }
   }

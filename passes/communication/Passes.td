@@ -9,7 +9,8 @@ def CombineCollectivesPass : Pass<"dgc-combine-collectives", "::mlir::ModuleOp">
     All-reduces of the same kind, mesh, axes and element type, none of which depends on another, become one variadic
     all-reduce in the place of the last of them; ops between that use an earlier one move behind it. So nothing
     is computed later than it could be, but for what waits for the merged op alone. It does not merge what
-    would exceed `limit-bytes` (0: no limit), and does not merge across sends and receives.
+    would exceed `limit-bytes` or, where `links` knows the axes (see LinkModel.h), the bytes from which on latency no
+    longer counts; and it does not merge across sends and receives.
 
     ```mlir
     %a = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
@@ -20,6 +21,7 @@ def CombineCollectivesPass : Pass<"dgc-combine-collectives", "::mlir::ModuleOp">
   }];
   let options = [
     Option<"limitBytes", "limit-bytes", "int64_t", "0", "largest merged all-reduce; 0: no limit">,
+    Option<"links", "links", "std::string", "", "AXIS=LATENCY:BANDWIDTH,..: data=5us:10GB/s">,
   ];
   let statistics = [Statistic<"numMerged", "merged", "All-reduces that were merged into another">];
 }
@@ -61,6 +63,37 @@ def CreateReduceScattersPass : Pass<"dgc-create-reduce-scatters", "::mlir::Modul
     ```
   }];
   let statistics = [Statistic<"numCreated", "created", "All-reduces that became reduce-scatters">];
+}
+
+def HierarchicalAllReducePass : Pass<"dgc-hierarchical-all-reduce", "::mlir::ModuleOp"> {
+  let summary = "send little over slow links";
+  let description = [{
+    An all-reduce over axes of which some have slower links than others, by `links`, becomes a reduce-scatter over the
+    fast ones, an all-reduce of a part over the slow ones, and a gather over the fast ones, where that takes less time
+    by the model. Nothing changes for axes of which nothing is known.
+
+    ```mlir
+    %r = dist.all_reduce sum %x over @mesh ["host", "data"] : tensor<8xf32>     // links: host is slow
+    // becomes
+    %p = dist.reduce_scatter sum %x dim 0 over @mesh ["data"] : tensor<8xf32> to tensor<4xf32>
+    %s = dist.all_reduce sum %p over @mesh ["host"] : tensor<4xf32>
+    %r = dist.all_gather %s dim 0 over @mesh ["data"] : tensor<4xf32> to tensor<8xf32>
+    ```
+  }];
+  let options = [
+    Option<"links", "links", "std::string", "", "AXIS=LATENCY:BANDWIDTH,..: host=20us:1GB/s,data=1us:20GB/s">,
+  ];
+  let statistics = [Statistic<"numSplit", "split", "All-reduces that now work in two levels">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+}
+
+def SimplifyCollectivesPass : Pass<"dgc-simplify-collectives", "::mlir::ModuleOp"> {
+  let summary = "remove communication that moves nothing";
+  let description = [{
+    A collective over groups of one device, and a permute in which every device sends to itself, is replaced by its
+    operands. A partial value that is combined so was whole: its type says so afterwards.
+  }];
+  let statistics = [Statistic<"numRemoved", "removed", "Collectives that moved nothing">];
 }
 
 def CSECollectivesPass : Pass<"dgc-cse-collectives", "::mlir::ModuleOp"> {

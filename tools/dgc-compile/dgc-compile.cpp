@@ -33,6 +33,8 @@ static cl::opt<std::string> mesh("mesh", cl::desc("Axes of the mesh and their si
                                  cl::value_desc("AXIS=N,.."), cl::cat(category));
 static cl::opt<std::string> strategy("strategy", cl::desc("How to distribute over the mesh: a list of those below"),
                                      cl::value_desc("NAME[=ARG],.."), cl::cat(category));
+static cl::opt<std::string> links("links", cl::desc("How fast the links along axes are: data=5us:10GB/s"),
+                                  cl::value_desc("AXIS=LATENCY:BANDWIDTH,.."), cl::cat(category));
 static cl::list<std::string> forbid("forbid", cl::desc("Refuse a plan that needs this collective: all_gather, ..; repeatable"),
                                     cl::value_desc("COLLECTIVE,.."), cl::CommaSeparated, cl::cat(category));
 static cl::opt<int64_t> maxReplicatedBytes("max-replicated-bytes",
@@ -102,6 +104,7 @@ static int run() {
   options.target = target;
   options.from = phaseOf(compileFrom);
   options.to = phaseOf(compileTo);
+  options.links = links;
   options.forbid.assign(forbid.begin(), forbid.end());
   options.maxReplicatedBytes = maxReplicatedBytes;
   options.dumpDirectory = dumpPhasesTo;

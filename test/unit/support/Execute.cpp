@@ -30,6 +30,7 @@ absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string
   CompileOptions compileOptions;
   compileOptions.mesh = options.mesh;
   compileOptions.strategy = options.strategy;
+  compileOptions.links = options.links;
   compileOptions.batch = options.batch;
   std::optional<Phase> from = phaseFromName(options.from);
   if (!from) {

@@ -52,3 +52,21 @@ func.func @different(%a: tensor<4xf32>, %b: tensor<4xf64>) {
   %3 = dist.all_reduce sum %b over @mesh ["data"] : tensor<4xf64>
   return
 }
+
+// -----
+
+// RUN: dgc-opt %s -split-input-file -dgc-combine-collectives='links=data=1us:1GB/s' | FileCheck %s --check-prefix=LINKS
+
+// With 1 us and 1 GB/s, beyond 32000 bytes latency is less than a thirty-second of the time.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @links(
+// LINKS-LABEL: func.func @links(
+func.func @links(%a: tensor<4000xf32>, %b: tensor<4000xf32>, %c: tensor<4000xf32>)
+    -> (tensor<4000xf32>, tensor<4000xf32>, tensor<4000xf32>) {
+  // LINKS: dist.all_reduce sum %{{[^,]*}}, %{{[^,]*}} over
+  // LINKS: dist.all_reduce sum %{{[^,]*}} over
+  %0 = dist.all_reduce sum %a over @mesh ["data"] : tensor<4000xf32>
+  %1 = dist.all_reduce sum %b over @mesh ["data"] : tensor<4000xf32>
+  %2 = dist.all_reduce sum %c over @mesh ["data"] : tensor<4000xf32>
+  return %0, %1, %2 : tensor<4000xf32>, tensor<4000xf32>, tensor<4000xf32>
+}

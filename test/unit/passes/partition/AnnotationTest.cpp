@@ -44,4 +44,40 @@ TEST(Annotation, TrainsAsOneDeviceDoes) {
   expectClose(alone->outputs, cut->outputs, 2e-6);
 }
 
+// Two axes for the batch, one of them over slow links: gradients are combined in two levels.
+const char *twoLevels = R"(
+dist.mesh @mesh <host = 2, local = 3>
+dgc.model @mlp {
+  %x = dgc.input "x" {dist.sharding = #dist.sharding<@mesh, [{"host", "local"}, {}]>} : tensor<?x6xf32>
+  %y = dgc.input "y" : tensor<?x7xf32>
+  %w1 = dgc.variable "w1" glorot_uniform {dist.sharding = #dist.sharding<@mesh, [{}, {}]>} : tensor<6x16xf32>
+  %b1 = dgc.variable "b1" zeros {dist.sharding = #dist.sharding<@mesh, [{}]>} : tensor<16xf32>
+  %w2 = dgc.variable "w2" glorot_uniform {dist.sharding = #dist.sharding<@mesh, [{}, {}]>} : tensor<16x7xf32>
+  %h0 = dgc.dense %x, %w1, %b1
+  %h1 = dgc.gelu %h0
+  %o = dgc.dense %h1, %w2
+  %loss = dgc.mean_squared_error %o, %y
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.1
+}
+)";
+
+TEST(Annotation, HierarchicalAllReduce) {
+  std::string plain = std::regex_replace(twoLevels, std::regex(" \\{dist\\.sharding = [^\n]*>\\}"), "");
+  plain = std::regex_replace(plain, std::regex("dist\\.mesh[^\n]*"), "");
+  NamedArrays inputs = {{"x", array({12, 6}, 1)}, {"y", array({12, 7}, 2)}};
+  ExecuteOptions options;
+  options.from = "input";
+  options.batch = 12;
+  options.run.program = "train";
+  options.run.steps = 3;
+  auto alone = execute(plain, inputs, options);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  options.links = "host=1us:1MB/s,local=0us:1GB/s";
+  auto cut = execute(twoLevels, inputs, options);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  expectClose(alone->variables, cut->variables, 2e-6);
+  expectClose(alone->outputs, cut->outputs, 2e-6);
+}
+
 } // namespace
