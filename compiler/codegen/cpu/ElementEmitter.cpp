@@ -424,7 +424,15 @@ SmallVector<Value> ElementEmitter::body(linalg::LinalgOp op, ArrayRef<AffineExpr
   for (Value value : block->getTerminator()->getOperands()) {
     if (!mapping.contains(value) && value.getParentRegion() == &graph.func.getBody())
       mapping.map(value, scalar(value));
-    results.push_back(mapping.lookupOrDefault(value));
+    Value result = mapping.lookupOrDefault(value);
+    // What has 16 bits is computed in 32, and roundings between two computations are left out; but not that of the
+    // value of an op, which has the bits that its type says wherever it is used.
+    if (auto type = dyn_cast<FloatType>(result.getType()); type && type.getWidth() == 16) {
+      Value bits =
+          LLVM::FreezeOp::create(builder, loc, LLVM::BitcastOp::create(builder, loc, builder.getI16Type(), result));
+      result = LLVM::BitcastOp::create(builder, loc, type, bits);
+    }
+    results.push_back(result);
   }
   return results;
 }

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoadedKernels.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -319,6 +320,51 @@ TEST(Update, TwoVariablesInPlace) {
   }
   for (int i = 0; i < 7; ++i)
     ASSERT_EQ(mb[i], float(sample(i + 4)) + float(sample(i + 5)));
+}
+
+/// Nothing is kept wider than its type says: every op on 16 bits rounds to them, also between ops of one kernel.
+TEST(SixteenBits, EveryOpRounds) {
+  for (const char *target : {"cpu", "x86-64-v3"})
+    for (const char *type : {"bf16", "f16"}) {
+      SCOPED_TRACE(std::string(target) + " " + type);
+      std::string text = R"(
+        func.func @k(%a: tensor<1003xT>, %b: tensor<1003xT>, %c: tensor<1003xT>) -> (tensor<1003xT>, tensor<1003xi1>) {
+          %m = dgc.multiply %a, %b : tensor<1003xT>
+          %s = dgc.add %m, %c : tensor<1003xT>
+          %d = dgc.subtract %s, %a : tensor<1003xT>
+          %r = dgc.multiply %d, %b : tensor<1003xT>
+          %e = dgc.multiply %s, %s : tensor<1003xT>
+          %g = dgc.compare lt %r, %e : tensor<1003xT>
+          return %r, %g : tensor<1003xT>, tensor<1003xi1>
+        })";
+      for (size_t at; (at = text.find("xT>")) != std::string::npos;)
+        text.replace(at + 1, 1, type);
+      LoadedKernels kernels(text, target);
+      ASSERT_TRUE(kernels.ok());
+      const llvm::fltSemantics &semantics = type[0] == 'b' ? llvm::APFloat::BFloat() : llvm::APFloat::IEEEhalf();
+      auto rounded = [&](double value) {
+        llvm::APFloat number(value);
+        bool lost;
+        number.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &lost);
+        return number;
+      };
+      auto number = [&](double value) { return rounded(value).convertToDouble(); };
+      Buffer<uint16_t> a(1003), b(1003), c(1003), r(1003);
+      Buffer<int8_t> g(1003);
+      auto bits = [&](size_t i) { return uint16_t(rounded(sample(i)).bitcastToAPInt().getZExtValue()); };
+      for (int i = 0; i < 1003; ++i) {
+        a[i] = bits(i);
+        b[i] = bits(i + 1);
+        c[i] = bits(i + 2);
+      }
+      kernels.call({a.data(), b.data(), c.data(), r.data(), g.data()});
+      for (int i = 0; i < 1003; ++i) {
+        double x = number(sample(i)), y = number(sample(i + 1)), z = number(sample(i + 2));
+        double s = number(number(x * y) + z), expected = number(number(s - x) * y), square = number(s * s);
+        ASSERT_EQ(r[i], uint16_t(rounded(expected).bitcastToAPInt().getZExtValue())) << i;
+        ASSERT_EQ(g[i], expected < square) << i;
+      }
+    }
 }
 
 /// Constants that a kernel gives as they are, and that it reads by its own index.
