@@ -6,6 +6,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/communication/Passes.h"
+#include "passes/schedule/PipelineSchedule.h"
 #include "passes/strategy/Registry.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -68,10 +69,39 @@ static SmallVector<StringRef> strategyAxes(const CompileOptions &options) {
   return options.annotated && options.strategy.empty() ? SmallVector<StringRef>() : axesOf(options.mesh);
 }
 
+/// The schedule of the strategy `pipeline`; empty when it is not asked for.
+static std::string pipelineSchedule(const CompileOptions &options) {
+  std::string error;
+  auto strategies = parseStrategies(options.strategy, strategyAxes(options), error);
+  if (succeeded(strategies))
+    for (const ChosenStrategy &each : *strategies)
+      if (each.strategy->name == "pipeline")
+        return each.argument;
+  return "";
+}
+
+/// The pass that orders the ops of a pipeline, with a comma behind; empty without one.
+static std::string schedulePass(const CompileOptions &options) {
+  std::string schedule = pipelineSchedule(options);
+  return schedule.empty() ? "" : "dgc-schedule-pipeline{name=" + schedule + "},";
+}
+
 /// Refuses strategies that do not exist, or make no sense together or on this mesh.
 static LogicalResult checkOptions(ModuleOp module, const CompileOptions &options) {
   std::string error;
   if (failed(parseStrategies(options.strategy, strategyAxes(options), error)))
+    return module.emitError() << error;
+  std::string schedule = pipelineSchedule(options);
+  if (schedule.empty() && options.microbatches)
+    return module.emitError() << "--microbatches is for the strategy pipeline; accumulate=" << options.microbatches
+                              << " splits the batch without one";
+  if (schedule.empty())
+    return success();
+  if (options.microbatches < 1)
+    return module.emitError() << "strategy 'pipeline' needs the number of micro-batches: add --microbatches M, as in "
+                                 "--microbatches 8";
+  // What depends on the number of stages is checked when they are known.
+  if (!schedulePipeline(schedule, 1, 1, 1, error))
     return module.emitError() << error;
   return success();
 }
@@ -108,7 +138,10 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
            ",dgc-build-entry-points";
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
-           "},dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) + "cse";
+           (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +
+           "},dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) +
+           (options.microbatches ? "dgc-split-microbatches{count=" + std::to_string(options.microbatches) + "}," : "") +
+           "cse";
   case Phase::Place:
     return "dgc-complete-stages";
   case Phase::Shard:
@@ -117,7 +150,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                              "dgc-insert-reshards,dgc-verify-sharded"
                        : "";
   case Phase::Partition:
-    return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages,dgc-cut-programs"
+    return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages," +
+                             schedulePass(options) + "dgc-cut-programs"
                        : "";
   case Phase::Communicate:
     return distributed ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters,"

@@ -30,6 +30,7 @@ def Dist_Dialect : Dialect {
     - `dist.slot` on ops: the number of the slot of a pipeline's schedule, per stage, that the op belongs to.
     - `dist.step` on functions: a name; functions with the same one run at the same time, on devices of their own.
     - `dist.mesh` on functions: the mesh of the devices that run it.
+    - `dist.pipeline` on modules: `{schedule = "1f1b", positions = 4, microbatches = 8, chunks = 1}`.
     - `dist.order` on collectives and transfers: the position in the one order of communication, from 0.
   }];
   let useDefaultAttributePrinterParser = 1;

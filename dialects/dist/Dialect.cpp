@@ -147,6 +147,10 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   }
   if (name == kStageAttr || name == kSlotAttr)
     return isNumber(attribute.getValue()) ? success() : emitError() << "expected an integer of at least 0";
+  if (name == kPipelineAttr)
+    return isa<DictionaryAttr>(attribute.getValue()) && isa<ModuleOp>(op)
+               ? success()
+               : emitError() << "expected a dictionary, on a module";
   if (name == kMeshAttr)
     return isa<FlatSymbolRefAttr>(attribute.getValue()) && isa<FunctionOpInterface>(op)
                ? success()

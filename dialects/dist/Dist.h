@@ -37,6 +37,7 @@ inline constexpr llvm::StringLiteral kStepAttr = "dist.step";
 inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
 inline constexpr llvm::StringLiteral kSlotAttr = "dist.slot";
 inline constexpr llvm::StringLiteral kMeshAttr = "dist.mesh";
+inline constexpr llvm::StringLiteral kPipelineAttr = "dist.pipeline";
 /// The mesh axis whose positions are the groups of devices that `dist.stage` numbers.
 inline constexpr llvm::StringLiteral kStageAxis = "stage";
 

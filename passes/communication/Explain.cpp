@@ -1,6 +1,7 @@
 // dgc-explain: prints what is communicated, and why.
 
 #include "passes/communication/Passes.h"
+#include "passes/schedule/PipelineSchedule.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Format.h"
@@ -63,7 +64,26 @@ static std::optional<Row> rowOf(Operation *op) {
 
 namespace dgc {
 
+/// The schedule of a pipeline as a chart.
+static void explainPipeline(ModuleOp module, llvm::raw_ostream &os) {
+  auto pipeline = module->getAttrOfType<DictionaryAttr>(kPipelineAttr);
+  if (!pipeline)
+    return;
+  auto number = [&](StringRef name) {
+    auto value = pipeline.getAs<IntegerAttr>(name);
+    return static_cast<int>(value ? value.getInt() : 1);
+  };
+  auto name = pipeline.getAs<StringAttr>("schedule");
+  std::string error;
+  if (std::optional<PipelineSchedule> schedule = schedulePipeline(
+          name ? name.str() : "", number("positions"), number("microbatches"), number("chunks"), error))
+    os << "schedule " << name.getValue() << ", " << number("microbatches")
+       << " micro-batches, forward pass and both parts of the backward pass taken as equally long:\n"
+       << chartOf(*schedule, {});
+}
+
 void explain(ModuleOp module, llvm::raw_ostream &os) {
+  explainPipeline(module, os);
   for (auto function : module.getOps<func::FuncOp>()) {
     SmallVector<Row> rows;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {

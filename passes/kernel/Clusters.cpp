@@ -71,6 +71,7 @@ struct Cluster {
   int64_t work = 0;
   int64_t microbatch = -1; // that all ops are for; -1: none says
   int64_t recompute = -1;  // the number of what is computed again on the way back; -1: nothing is
+  Attribute slot;          // of a pipeline's schedule; ops of different slots are not for one kernel
   bool fusible = false, heavy = false, hasRows = false, hasOther = false, onlyReductions = false;
 
   int64_t size() const {
@@ -107,6 +108,7 @@ private:
       leader.push_back(id);
       Cluster cluster;
       cluster.ops.push_back(id);
+      cluster.slot = op.getDiscardableAttr("dist.slot");
       cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
       cluster.heavy = isHeavy(&op);
       if (auto microbatch = op.getAttrOfType<IntegerAttr>("dgc.microbatch"))
@@ -288,8 +290,9 @@ private:
   }
 
   bool fusible(unsigned a, unsigned b) const {
-    return clusters[a].fusible && clusters[b].fusible && !clusters[a].heavy && !clusters[b].heavy &&
-           !areOfDifferentMicrobatches(clusters[a], clusters[b]) && mayShareLifetime(clusters[a], clusters[b]);
+    return clusters[a].slot == clusters[b].slot && clusters[a].fusible && clusters[b].fusible && !clusters[a].heavy &&
+           !clusters[b].heavy && !areOfDifferentMicrobatches(clusters[a], clusters[b]) &&
+           mayShareLifetime(clusters[a], clusters[b]);
   }
 
   /// What is computed again goes with what comes after it, not with what was there before: that is to be gone by then.

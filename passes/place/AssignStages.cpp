@@ -76,13 +76,14 @@ static void spread(func::FuncOp function) {
 }
 
 /// Notes the stages that a function uses; one that there are no devices for is an error.
-static LogicalResult collectStages(func::FuncOp function, int64_t stages, llvm::SmallDenseSet<int64_t> &used) {
+static LogicalResult collectStages(func::FuncOp function, int64_t stages, bool repeat,
+                                   llvm::SmallDenseSet<int64_t> &used) {
   for (Operation &op : function.getBody().front()) {
     std::optional<int64_t> stage = stageOf(&op);
     if (!stage)
       continue;
     used.insert(*stage);
-    if (*stage >= stages)
+    if (*stage >= stages && !repeat)
       return op.emitOpError() << "is on stage " << *stage << ", but the mesh has " << stages
                               << " positions along its axis \"stage\"; use --mesh stage=" << *stage + 1
                               << ", or put the op on one of the stages 0 to " << stages - 1;
@@ -95,6 +96,9 @@ struct AssignStages : ::dgc::impl::AssignStagesPassBase<AssignStages> {
   using AssignStagesPassBase::AssignStagesPassBase;
 
   void runOnOperation() override {
+    if (stages == 0)
+      for (auto mesh : getOperation().getOps<MeshOp>())
+        stages = std::max<int64_t>(stages, mesh.getMesh().getAxisSize(kStageAxis));
     bool found = false;
     WalkResult result = getOperation().walk([&](Operation *op) -> WalkResult {
       if (failed(lowerDevice(op, stages)))
@@ -114,7 +118,7 @@ struct AssignStages : ::dgc::impl::AssignStagesPassBase<AssignStages> {
       if (function.isExternal())
         continue;
       spread(function);
-      if (failed(collectStages(function, stages, used)))
+      if (failed(collectStages(function, stages, repeat, used)))
         return signalPassFailure();
     }
     for (int64_t stage = 0; stage < stages; ++stage)

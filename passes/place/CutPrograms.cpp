@@ -153,7 +153,8 @@ private:
 
   /// A receive moves down to the first use of what it gives, or to the next communication.
   static void delayReceives(Block &block) {
-    for (RecvOp receive : llvm::reverse(llvm::to_vector(block.getOps<RecvOp>()))) {
+    SmallVector<RecvOp> receives(block.getOps<RecvOp>());
+    for (RecvOp receive : llvm::reverse(receives)) {
       Operation *next = receive->getNextNode();
       while (!isa<CollectiveOpInterface, TransferOpInterface>(next) && !next->hasTrait<OpTrait::IsTerminator>() &&
              !llvm::is_contained(next->getOperands(), receive.getResult()))

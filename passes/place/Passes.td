@@ -7,7 +7,8 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
   let summary = "give every op of the forward pass its stage";
   let description = [{
     Runs before `dgc-gradient`, so that what is built for the gradient of an op is on the stage of the op. `stages` is
-    the number of groups of devices; 0 or 1: there is one, and `dist.stage` is taken away.
+    the number of groups of devices; 0: the size of the axis `stage` of the mesh that the module has. With one, or none,
+    `dist.stage` is taken away.
 
     - `dist.device` on an op becomes `dist.stage`: `/job:worker/task:1` (or `task:1`) is stage 1. A device that there
       is not is an error.
@@ -24,7 +25,10 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
     %z = dgc.relu %y : ...                                // becomes {dist.stage = 1 : i64}
     ```
   }];
-  let options = [Option<"stages", "stages", "int64_t", "0", "groups of devices; 0: what the ops say">];
+  let options = [
+    Option<"stages", "stages", "int64_t", "0", "groups of devices; 0: as the mesh of the module says">,
+    Option<"repeat", "repeat", "bool", "false", "a group has several stages: stage s is that of group s modulo `stages`">,
+  ];
   let dependentDialects = ["::mlir::dist::DistDialect"];
 }
 

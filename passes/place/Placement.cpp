@@ -263,7 +263,7 @@ private:
 
   const PlacementProblem &problem;
   size_t size;
-  std::vector<double> crossing; // bytes that are made before op i and read from it on
+  std::vector<double> crossing;    // bytes that are made before op i and read from it on
   std::vector<double> work, bytes; // of the ops before op i
 };
 } // namespace

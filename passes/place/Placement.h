@@ -16,10 +16,10 @@ namespace dgc {
 struct PlacementProblem {
   struct Op {
     double flops = 0;
-    uint64_t bytes = 0;       // memory on its device, for the whole step
-    uint64_t resultBytes = 0; // what others read
-    int device = -1;          // where it must be; -1: anywhere
-    int colocation = -1;      // ops of the same number are on one device; -1: none
+    uint64_t bytes = 0;        // memory on its device, for the whole step
+    uint64_t resultBytes = 0;  // what others read
+    int device = -1;           // where it must be; -1: anywhere
+    int colocation = -1;       // ops of the same number are on one device; -1: none
     std::vector<int> operands; // ops before it in the list
   };
   struct Device {
@@ -34,9 +34,7 @@ struct PlacementProblem {
 
   /// Says what is wrong with the input, naming op or device; empty when nothing is.
   std::string check() const;
-  double bandwidthBetween(int from, int to) const {
-    return bandwidth.empty() ? defaultBandwidth : bandwidth[from][to];
-  }
+  double bandwidthBetween(int from, int to) const { return bandwidth.empty() ? defaultBandwidth : bandwidth[from][to]; }
 };
 
 struct Placement {
@@ -59,9 +57,9 @@ Placement placeGreedy(const PlacementProblem &problem);
 /// Of equals the first in the order of devices.
 Placement placeExact(const PlacementProblem &problem);
 
-/// Cuts the list into a range for each device, in the order of devices, each at least one op where there are enough; the
-/// cheapest cut into ranges when each op is read by the next one only. A result that is read further on counts as handed
-/// from device to device. Colocation must agree with ranges. O(ops^2 devices).
+/// Cuts the list into a range for each device, in the order of devices, each at least one op where there are enough;
+/// the cheapest cut into ranges when each op is read by the next one only. A result that is read further on counts as
+/// handed from device to device. Colocation must agree with ranges. O(ops^2 devices).
 Placement placeChain(const PlacementProblem &problem);
 
 } // namespace dgc

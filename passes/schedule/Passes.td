@@ -39,4 +39,23 @@ def LowerToProgramsPass : Pass<"dgc-lower-to-programs", "::mlir::ModuleOp"> {
   ];
 }
 
+def SchedulePipelinePass : Pass<"dgc-schedule-pipeline", "::mlir::ModuleOp"> {
+  let summary = "put the ops of a pipeline in the order of its schedule";
+  let description = [{
+    Input: functions in which every op has a stage (`dgc-complete-stages`) and those of a micro-batch say which
+    (`dgc.microbatch`), and a mesh with an axis `stage`. `name` is that of a schedule (gpipe, 1f1b, interleaved, zb-h1);
+    without one, or without micro-batches, the pass does nothing. Output: the ops of all stages in one order, by the time
+    at which the schedule has their slots, with `dist.slot`, the number of that time. What loss and metrics depend on is
+    the forward pass. The part of the backward pass of a stage and micro-batch behind which nothing is contracted and
+    nothing sent is that to the weights, which zb-h1 does later. What belongs to no micro-batch comes as soon as it can;
+    collectives among that, such as those of the gradients, at the end.
+
+    The order is one for all stages, so that `dgc-cut-programs` gives programs whose communication comes to an end. The
+    module gets `dist.pipeline`, which says how it was made, for `--explain`.
+  }];
+  let options = [Option<"name", "name", "std::string", "\"\"", "name of the schedule; empty: none">];
+  let statistics = [Statistic<"numOrdered", "ordered-functions", "Functions that were put in the order of a schedule">];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
 #endif // DGC_PASSES_SCHEDULE_TD

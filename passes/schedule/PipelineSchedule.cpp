@@ -218,7 +218,8 @@ std::string chartOf(const PipelineSchedule &schedule, const PipelineCosts &costs
         line[2 * at + 1] = digits[slot.microbatch % digits.size()];
       }
     }
-    text += "  stage " + std::to_string(i) + " |" + line + "| holds " + std::to_string(times->peakActivations[i]) + "\n";
+    text +=
+        "  stage " + std::to_string(i) + " |" + line + "| holds " + std::to_string(times->peakActivations[i]) + "\n";
   }
   int percent = static_cast<int>(100 * times->bubble() / times->end + 0.5);
   return text + "  F forward, B backward" + (schedule.chunks > 1 ? ", G and C of the second stage of a position" : "") +

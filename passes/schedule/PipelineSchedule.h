@@ -46,14 +46,14 @@ PipelineSchedule scheduleGPipe(int positions, int microbatches);
 PipelineSchedule scheduleOneForwardOneBackward(int positions, int microbatches);
 
 /// Each position has several stages, v of them, and does p micro-batches on one before it goes on to the next. The
-/// number of micro-batches must be a multiple of p. Bubble (p - 1)(f + b) / v, where f and b are the times of all stages
-/// of a position; holds min(2 (p - 1 - i) + (v - 1) p + 1, v m) activations of a stage. Narayanan et al., Megatron-LM,
-/// 2021.
+/// number of micro-batches must be a multiple of p. Bubble (p - 1)(f + b) / v, where f and b are the times of all
+/// stages of a position; holds min(2 (p - 1 - i) + (v - 1) p + 1, v m) activations of a stage. Narayanan et al.,
+/// Megatron-LM, 2021.
 PipelineSchedule scheduleInterleaved(int positions, int microbatches, int chunks);
 
 /// 1F1B with the backward pass in two: position i does the gradient of the weights i micro-batches later, when it
-/// would wait otherwise. Bubble (p - 1)(f + b - 2w) in times of the whole backward pass b and of its second part w; holds
-/// min(p, m) activations. Qi et al., Zero Bubble Pipeline Parallelism (ZB-H1), 2023.
+/// would wait otherwise. Bubble (p - 1)(f + b - 2w) in times of the whole backward pass b and of its second part w;
+/// holds min(p, m) activations. Qi et al., Zero Bubble Pipeline Parallelism (ZB-H1), 2023.
 PipelineSchedule scheduleZeroBubbleH1(int positions, int microbatches);
 
 /// Times of the slots of one stage.

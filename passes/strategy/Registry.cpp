@@ -10,11 +10,13 @@ using namespace llvm;
 namespace dgc {
 
 ArrayRef<Strategy> getStrategies() {
-  static constexpr StringRef data[] = {"data"}, model[] = {"model"};
+  static constexpr StringRef data[] = {"data"}, model[] = {"model"}, stage[] = {"stage"};
   static constexpr StringRef mirrored[] = {"mirrored", "multi-worker-mirrored"};
   static constexpr StringRef fsdp[] = {"fsdp"}, dataParallel[] = {"data-parallel"},
                              tensorParallel[] = {"tensor-parallel"};
   using Reasoned = std::pair<StringRef, StringRef>;
+  static constexpr Reasoned notWithPipeline[] = {
+      {"accumulate", "a pipeline has micro-batches of its own, and one update; use --microbatches alone"}};
   static constexpr StringRef includedReason = "a stage of ZeRO includes those before it; name the last one alone";
   static constexpr Reasoned notWith1[] = {{"zero2", includedReason}, {"zero3", includedReason}};
   static constexpr Reasoned notWith2[] = {{"zero1", includedReason}, {"zero3", includedReason}};
@@ -43,6 +45,12 @@ ArrayRef<Strategy> getStrategies() {
        .stage = StrategyStage::Gradient,
        .pass = "dgc-strategy-recompute",
        .option = "values"},
+      {.name = "pipeline",
+       .summary = "stages on groups of workers: gpipe, 1f1b, interleaved or zb-h1, with --microbatches M",
+       .argument = "SCHEDULE",
+       .axes = stage,
+       .excludes = notWithPipeline,
+       .stage = StrategyStage::Gradient},
       zero("zero1", {}, "the optimizer's state cut over `data`", notWith1, "dgc-strategy-zero{stage=1}"),
       zero("zero2", {}, "gradients as well", notWith2, "dgc-strategy-zero{stage=2}"),
       zero("zero3", fsdp, "variables as well", notWith3, "dgc-strategy-zero{stage=3}"),
@@ -177,7 +185,9 @@ FailureOr<std::vector<ChosenStrategy>> parseStrategies(StringRef list, ArrayRef<
       chosen.push_back(*std::move(parsed));
     }
   addIncluded(chosen);
-  bool distributes = any_of(chosen, [](const ChosenStrategy &each) { return !each.strategy->axes.empty(); });
+  bool distributes = any_of(chosen, [](const ChosenStrategy &each) {
+    return !each.strategy->axes.empty() && each.strategy->axes.front() != "stage";
+  });
   bool hasStagesOnly = is_contained(axes, "stage") && !is_contained(axes, "data");
   if (!axes.empty() && !distributes && !hasStagesOnly)
     chosen.push_back({find("data-parallel"), ""});

@@ -40,6 +40,8 @@ static cl::list<std::string> forbid("forbid", cl::desc("Refuse a plan that needs
 static cl::opt<int64_t> maxReplicatedBytes("max-replicated-bytes",
                                            cl::desc("Refuse a plan that gathers a larger value on every device"),
                                            cl::value_desc("N"), cl::init(-1), cl::cat(category));
+static cl::opt<int64_t> microbatches("microbatches", cl::desc("In how many parts a pipeline works on the batch"),
+                                     cl::value_desc("M"), cl::init(0), cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
                                       cl::value_desc("PHASE"), cl::init("artifact"), cl::cat(category));
 static cl::opt<std::string> compileFrom("compile-from", cl::desc("The input is a program that has been through this phase"),
@@ -92,6 +94,9 @@ static std::vector<std::pair<std::string, std::string>> attributes() {
   if (!strategy.empty()) {
     result.push_back({"strategy", strategy});
   }
+  if (microbatches) {
+    result.push_back({"microbatches", std::to_string(microbatches)});
+  }
   return result;
 }
 
@@ -101,6 +106,7 @@ static int run() {
   options.batch = batch;
   options.mesh = mesh;
   options.strategy = strategy;
+  options.microbatches = microbatches;
   options.target = target;
   options.from = phaseOf(compileFrom);
   options.to = phaseOf(compileTo);

@@ -31,6 +31,7 @@ absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string
   compileOptions.mesh = options.mesh;
   compileOptions.strategy = options.strategy;
   compileOptions.links = options.links;
+  compileOptions.microbatches = options.microbatches;
   compileOptions.batch = options.batch;
   std::optional<Phase> from = phaseFromName(options.from);
   if (!from) {

@@ -19,6 +19,7 @@ using rt::NamedArrays;
 struct ExecuteOptions {
   std::string mesh;               // "data=2"; empty: one worker
   std::string strategy;           // as for dgc-compile
+  int64_t microbatches = 0;       // of the strategy pipeline
   std::string from = "model";     // the phase that the program has been through; a model begins at "input"
   std::string links;              // as for dgc-compile
   int64_t batch = 0;              // the global batch; 0: as the model says

@@ -24,8 +24,9 @@ void forPlacements(const PlacementProblem &problem, const std::function<void(con
 }
 
 /// The cost of the cheapest placement that `accept` takes; negative when there is none.
-double exhaustive(const PlacementProblem &problem,
-                  const std::function<bool(const std::vector<int> &)> &accept = [](const auto &) { return true; }) {
+double exhaustive(
+    const PlacementProblem &problem,
+    const std::function<bool(const std::vector<int> &)> &accept = [](const auto &) { return true; }) {
   double best = -1;
   forPlacements(problem, [&](const std::vector<int> &devices) {
     double cost = placementCost(problem, devices);

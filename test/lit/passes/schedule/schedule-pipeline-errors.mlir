@@ -1,0 +1,23 @@
+// RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-schedule-pipeline="name=1f1b"
+
+// Stage 0 needs, going forward, what stage 1 computes.
+dist.mesh @mesh <stage = 2>
+func.func @train(%x: tensor<4xf32>) -> (tensor<4xf32> {dgc.role = "loss"}) {
+  // expected-note @+1 {{it is computed here, on stage 1; in a pipeline values go from each stage to higher ones}}
+  %0 = dgc.tanh %x {dgc.microbatch = 0, dist.stage = 1} : tensor<4xf32>
+  // expected-error @+1 {{on stage 0 needs, in the forward pass of micro-batch 0, a value that the schedule computes later}}
+  %1 = dgc.tanh %0 {dgc.microbatch = 0, dist.stage = 0} : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// Four stages on two positions are for another schedule.
+// expected-error @+1 {{the schedule 1f1b has one stage for each position; there are 4 stages for 2 positions: use interleaved}}
+module {
+  dist.mesh @mesh <stage = 2>
+  func.func @train(%x: tensor<4xf32>) -> (tensor<4xf32> {dgc.role = "loss"}) {
+    %0 = dgc.tanh %x {dgc.microbatch = 0, dist.stage = 3} : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}

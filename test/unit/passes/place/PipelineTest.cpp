@@ -1,0 +1,125 @@
+// Pipelines by running: whatever the schedule, stages and micro-batches compute what one device computes on the whole
+// batch.
+#include "test/unit/passes/place/StagedModel.h"
+
+#include "runtime/artifact/Groups.h"
+#include "runtime/artifact/Reader.h"
+
+using namespace dgc::testing;
+
+namespace {
+
+struct Pipeline {
+  const char *schedule, *mesh;
+  int stages, microbatches;
+};
+
+ExecuteOptions optionsOf(const Pipeline &pipeline, int steps) {
+  ExecuteOptions options = optionsFor(pipeline.mesh, "train", steps);
+  options.strategy = std::string("pipeline=") + pipeline.schedule;
+  options.microbatches = pipeline.microbatches;
+  return options;
+}
+
+dgc::rt::RunOnceResult run(const std::string &model, const Pipeline &pipeline, int steps) {
+  auto result = execute(model, batchOfStep(0), optionsOf(pipeline, steps));
+  EXPECT_TRUE(result.ok()) << pipeline.schedule << " on " << pipeline.mesh << ": " << result.status();
+  return result.ok() ? *std::move(result) : dgc::rt::RunOnceResult();
+}
+
+class Pipelines : public ::testing::TestWithParam<Pipeline> {};
+
+TEST_P(Pipelines, HaveTheGradientsAndWeightsOfOneDevice) {
+  std::string model = mlp(GetParam().stages);
+  NamedArrays initial = dgc::testing::run(model, "", 0).variables, one = dgc::testing::run(model, "", 1).variables;
+  NamedArrays step = run(model, GetParam(), 1).variables;
+  expectClose(one, step, 1e-6);
+  expectClose(changes(initial, one), changes(initial, step), 2e-5);
+  dgc::rt::RunOnceResult alone = dgc::testing::run(model, "", 20), many = run(model, GetParam(), 20);
+  expectClose(alone.variables, many.variables, 1e-5);
+  expectClose(alone.outputs, many.outputs, 1e-5);
+}
+
+// A batch of which the last examples are padding: the mean is over the real ones, in whichever micro-batch they are.
+TEST(Pipeline, WeightsAShortBatchRight) {
+  std::string model = mlp(2);
+  ExecuteOptions alone = optionsFor("", "train", 2), many = optionsOf({"1f1b", "stage=2,data=2", 2, 3}, 2);
+  alone.run.validCount = many.run.validCount = 17;
+  auto expected = execute(model, batchOfStep(0), alone), actual = execute(model, batchOfStep(0), many);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  ASSERT_TRUE(actual.ok()) << actual.status();
+  expectClose(expected->variables, actual->variables, 1e-6);
+}
+
+TEST(Pipeline, NoticesGradientsOfAnotherSize) {
+  NamedArrays initial = dgc::testing::run(mlp(2), "", 0).variables, one = dgc::testing::run(mlp(2), "", 1).variables;
+  NamedArrays wrong = run(mlp(2, "sgd learning_rate 0.05", "2.0"), {"1f1b", "stage=2", 2, 4}, 1).variables;
+  NamedArrays expected = changes(initial, one), actual = changes(initial, wrong);
+  for (const auto &[name, array] : expected)
+    EXPECT_GT(relativeError(array, actual.at(name)), 0.5) << name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Schedules, Pipelines,
+                         ::testing::Values(Pipeline{"gpipe", "stage=2", 2, 4}, Pipeline{"1f1b", "stage=2", 2, 3},
+                                           Pipeline{"zb-h1", "stage=2", 2, 4}, Pipeline{"interleaved", "stage=2", 4, 4},
+                                           Pipeline{"gpipe", "stage=2,data=2", 2, 3}, Pipeline{"1f1b", "stage=4", 4, 6},
+                                           Pipeline{"zb-h1", "stage=4", 4, 8}, Pipeline{"interleaved", "stage=4", 8, 4},
+                                           Pipeline{"1f1b", "stage=4,data=2", 4, 6},
+                                           Pipeline{"zb-h1", "stage=2,data=4", 2, 3},
+                                           Pipeline{"1f1b", "stage=8", 8, 8}),
+                         [](const auto &info) {
+                           std::string name = std::string(info.param.schedule) + "_" + info.param.mesh;
+                           std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+                           return name;
+                         });
+
+/// Bytes of the arenas of the workers of each stage.
+std::vector<uint64_t> memoryOf(const Pipeline &pipeline) {
+  auto bytes = compileText(mlp(pipeline.stages), optionsOf(pipeline, 1));
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  auto artifact = dgc::rt::loadBytes(*bytes);
+  EXPECT_TRUE(artifact.ok()) << artifact.status();
+  std::vector<uint64_t> result;
+  for (const dgc::artifact::Group *group : *(*artifact)->plan().groups())
+    result.push_back(group->private_bytes() + group->shared_bytes());
+  return result;
+}
+
+// gpipe holds the activations of all micro-batches, 1f1b on stage i of p those of p - i.
+TEST(Memory, OneForwardOneBackwardHoldsFewerActivations) {
+  std::vector<uint64_t> gpipe = memoryOf({"gpipe", "stage=4", 4, 12}), oneByOne = memoryOf({"1f1b", "stage=4", 4, 12});
+  for (size_t stage = 0; stage < gpipe.size(); ++stage)
+    EXPECT_LT(oneByOne[stage], gpipe[stage]) << stage;
+}
+
+// With m micro-batches each boundary has m activations forward and m gradients back; loss and accuracy come once.
+TEST(Transfers, AreOnePerMicrobatchAndBoundary) {
+  auto bytes = compileText(mlp(2), optionsOf({"1f1b", "stage=2", 2, 6}, 1));
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  auto artifact = dgc::rt::loadBytes(*bytes);
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  int sends[2] = {}, receives[2] = {};
+  for (uint32_t rank : {0, 1})
+    for (const auto *step : *dgc::rt::programOf((*artifact)->plan(), "train", rank)->steps()) {
+      sends[rank] += step->action_as_Send() != nullptr;
+      receives[rank] += step->action_as_Receive() != nullptr;
+    }
+  EXPECT_EQ(sends[0], 6);
+  EXPECT_EQ(receives[0], 6 + 2);
+  EXPECT_EQ(sends[1], 6 + 2);
+  EXPECT_EQ(receives[1], 6);
+}
+
+TEST(Refusals, SayWhatWouldBeAccepted) {
+  auto errorOf = [](const Pipeline &pipeline) {
+    return std::string(compileText(mlp(pipeline.stages), optionsOf(pipeline, 1)).status().message());
+  };
+  EXPECT_NE(errorOf({"2f2b", "stage=2", 2, 4}).find("one of gpipe, 1f1b, interleaved, zb-h1"), std::string::npos);
+  EXPECT_NE(errorOf({"1f1b", "stage=2", 2, 0}).find("add --microbatches M"), std::string::npos);
+  EXPECT_NE(errorOf({"interleaved", "stage=2", 4, 3}).find("needs a multiple of 2 micro-batches, not 3"),
+            std::string::npos);
+  EXPECT_NE(errorOf({"1f1b", "stage=2", 3, 4}).find("is on stage 2, but the mesh has 2 positions"), std::string::npos);
+  EXPECT_NE(errorOf({"1f1b", "data=2", 2, 4}).find("distributes over the axis 'stage'"), std::string::npos);
+}
+
+} // namespace
