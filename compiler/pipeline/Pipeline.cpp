@@ -91,6 +91,9 @@ static LogicalResult checkOptions(ModuleOp module, const CompileOptions &options
   std::string error;
   if (failed(parseStrategies(options.strategy, strategyAxes(options), error)))
     return module.emitError() << error;
+  if (options.placement.find_first_of(" {}") != std::string::npos)
+    return module.emitError() << "the name of the placement file '" << options.placement
+                              << "' has a blank or a brace; rename it";
   std::string schedule = pipelineSchedule(options);
   if (schedule.empty() && options.microbatches)
     return module.emitError() << "--microbatches is for the strategy pipeline; accumulate=" << options.microbatches
@@ -139,6 +142,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +
+           (options.placement.empty() ? "" : " placement=" + options.placement) +
            "},dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) +
            (options.microbatches ? "dgc-split-microbatches{count=" + std::to_string(options.microbatches) + "}," : "") +
            "cse";

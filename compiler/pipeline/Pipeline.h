@@ -32,6 +32,7 @@ std::optional<Phase> phaseFromName(llvm::StringRef name);
 struct CompileOptions {
   int64_t batch = 0;                    // the global batch; 0: as the model says
   std::string mesh;                     // "data=2,model=4"; empty: that of the module, or one worker
+  std::string placement;                // file that says where variables are; empty: none
   int64_t microbatches = 0;             // of the strategy pipeline; 0: none
   std::string strategy;                 // "data-parallel,accumulate=4"; passes/strategy/Registry.h
   std::string target = "cpu";           // cpu (this machine), x86-64-v3, x86-64-v4

@@ -14,6 +14,10 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
       is not is an error.
     - An op without a stage is on the highest stage of its operands; one without such operands on the lowest of its
       users. So it is enough to mark where each stage begins.
+    - A variable that says where it is (`dist.stage` or `dist.device` on the argument, or a line of `placement`, a file of
+      lines `PATTERN DEVICE` for names of variables) is there, and so are the ops that read it and say nothing.
+    - Where nothing says anything and there are several groups, `solver` chooses: `chain` cuts the ops, in their order, so
+      that the busiest group is done soonest; `greedy` and `exact` (up to 16 ops) need not keep to ranges.
     - A stage that there is no group for, or that nothing is on, is an error.
 
     Ops that depend on a `dgc.gradient` are left alone (`dgc-complete-stages` does them), as is what any device can
@@ -27,6 +31,9 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "0", "groups of devices; 0: as the mesh of the module says">,
+    Option<"solver", "solver", "std::string", "\"chain\"", "chain, greedy or exact">,
+    Option<"capacity", "capacity", "int64_t", "0", "bytes that a worker of a group can hold; 0: any number">,
+    Option<"placement", "placement", "std::string", "\"\"", "file that says where variables are; empty: none">,
     Option<"repeat", "repeat", "bool", "false", "a group has several stages: stage s is that of group s modulo `stages`">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect"];

@@ -36,6 +36,17 @@ bool isDataInput(mlir::func::FuncOp function, unsigned index);
 mlir::FlatSymbolRefAttr argumentState(mlir::func::FuncOp function, unsigned index);
 mlir::FlatSymbolRefAttr resultState(mlir::func::FuncOp function, unsigned index);
 
+/// What a worker can hold and do, for the choice of stages.
+struct StageCosts {
+  uint64_t capacity = UINT64_MAX;
+  double flopsPerSecond = 5e10, bytesPerSecond = 5e9;
+};
+
+/// Chooses a stage for each of `ops`, forward ops of `function` in order, by a solver of Placement.h: chain, greedy or
+/// exact. Fails with a diagnostic when there is no placement.
+mlir::LogicalResult solveStages(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Operation *> ops, int64_t stages,
+                                llvm::StringRef solver, const StageCosts &costs);
+
 } // namespace dgc
 
 #endif // DGC_PASSES_PLACE_STAGES_H

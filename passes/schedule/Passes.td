@@ -45,7 +45,7 @@ def SchedulePipelinePass : Pass<"dgc-schedule-pipeline", "::mlir::ModuleOp"> {
     Input: functions in which every op has a stage (`dgc-complete-stages`) and those of a micro-batch say which
     (`dgc.microbatch`), and a mesh with an axis `stage`. `name` is that of a schedule (gpipe, 1f1b, interleaved, zb-h1);
     without one, or without micro-batches, the pass does nothing. Output: the ops of all stages in one order, by the time
-    at which the schedule has their slots, with `dist.slot`, the number of that time. What loss and metrics depend on is
+    at which the schedule has their slots, with `dist.slot`, the number of that time. What loss, metrics and predictions depend on is
     the forward pass. The part of the backward pass of a stage and micro-batch behind which nothing is contracted and
     nothing sent is that to the weights, which zb-h1 does later. What belongs to no micro-batch comes as soon as it can;
     collectives among that, such as those of the gradients, at the end.

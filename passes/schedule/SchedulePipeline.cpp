@@ -74,14 +74,12 @@ public:
   }
 
 private:
-  /// What loss and metrics depend on.
+  /// What loss, metrics and predictions depend on.
   void findForward() {
     SmallVector<Value> work;
-    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
-      auto role = function.getResultAttrOfType<StringAttr>(i, "dgc.role");
-      if (role && (role == "loss" || role == "metric"))
+    for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
+      if (!resultState(function, i))
         work.push_back(value);
-    }
     while (!work.empty())
       if (Operation *op = work.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
         llvm::append_range(work, op->getOperands());

@@ -1,6 +1,7 @@
 // An artifact as JSON.
 #include "runtime/telemetry/PlanJson.h"
 
+#include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/Spelling.h"
 
@@ -76,6 +77,16 @@ static Json axisNames(const Plan &plan, const flatbuffers::Vector<uint32_t> *axe
   return names;
 }
 
+/// The name of a group of workers; null when it is none.
+static Json groupName(const Plan &plan, int32_t group) {
+  return group < 0 ? Json(nullptr) : Json(text(plan.groups()->Get(static_cast<uint32_t>(group))->name()));
+}
+
+/// The rank at the other end of a transfer, or the group in which it is at the same place.
+static Json peer(const Plan &plan, int32_t group, uint32_t rank) {
+  return group < 0 ? Json(rank) : groupName(plan, group);
+}
+
 static Json action(const Plan &plan, const Step &step) {
   switch (step.action_type()) {
   case Action::KernelCall: {
@@ -140,11 +151,17 @@ static Json action(const Plan &plan, const Step &step) {
   }
   case Action::Send: {
     const Send &a = *step.action_as_Send();
-    return {{"channel", a.channel()}, {"peer", a.peer()}, {"buffer", a.buffer()}, {"origin", text(a.origin())}};
+    return {{"channel", a.channel()},
+            {"peer", peer(plan, a.group(), a.peer())},
+            {"buffer", a.buffer()},
+            {"origin", text(a.origin())}};
   }
   case Action::Receive: {
     const Receive &a = *step.action_as_Receive();
-    return {{"channel", a.channel()}, {"peer", a.peer()}, {"buffer", a.buffer()}, {"origin", text(a.origin())}};
+    return {{"channel", a.channel()},
+            {"peer", peer(plan, a.group(), a.peer())},
+            {"buffer", a.buffer()},
+            {"origin", text(a.origin())}};
   }
   case Action::Copy:
     return {{"src", step.action_as_Copy()->src()}, {"dst", step.action_as_Copy()->dst()}};
@@ -187,6 +204,7 @@ static Json variable(const Plan &plan, const Variable &v) {
           {"b", v.b()},
           {"rng_id", v.rng_id()},
           {"file", text(v.file())},
+          {"group", groupName(plan, v.group())},
           {"buffer", buffer(*plan.variable_buffers()->Get(v.buffer()))}};
 }
 
@@ -208,12 +226,23 @@ static Json describe(const rt::Artifact &artifact) {
       {"global_batch", plan.global_batch()},
       {"private_bytes", plan.private_bytes()},
       {"shared_bytes", plan.shared_bytes()},
+      {"groups", map(plan.groups(),
+                     [](const Group &g) {
+                       return Json{{"name", text(g.name())},
+                                   {"first_rank", g.first_rank()},
+                                   {"rank_count", g.rank_count()},
+                                   {"private_bytes", g.private_bytes()},
+                                   {"shared_bytes", g.shared_bytes()}};
+                     })},
       {"variables", map(plan.variables(), [&](const Variable &v) { return variable(plan, v); })},
       {"programs",
        map(plan.programs(),
            [&](const Program &p) {
              return Json{
                  {"name", text(p.name())},
+                 {"group", groupName(plan, p.group())},
+                 {"private_bytes", rt::privateBytesOf(plan, p.group())},
+                 {"shared_bytes", rt::sharedBytesOf(plan, p.group())},
                  {"inputs",
                   map(p.inputs(), [&](const Input &i) { return signature(plan, i, EnumNameInputRole(i.role())); })},
                  {"outputs",

@@ -118,7 +118,8 @@ static std::string program(const fb::Plan &plan, const fb::Program &program) {
       break;
     }
   }
-  std::string out = str("program ", text(program.name()), ": ",
+  std::string where = program.group() < 0 ? "" : " of " + text(plan.groups()->Get(program.group())->name());
+  std::string out = str("program ", text(program.name()), where, ": ",
                         plural(sizeOfVector(program.steps()), "step"), " (",
                         plural(kernels, "kernel"), ", ",
                         plural(library, "library call"), ")\n");
@@ -143,6 +144,12 @@ std::string dgc::rt::summarize(const fb::Plan &plan) {
           plan.shared_bytes(), " B, constants ",
           sectionBytes(plan, plan.constant_section()), " B, code ",
           sectionBytes(plan, plan.object_section()), " B), and the data set\n");
+  for (size_t i = 0; i < sizeOfVector(plan.groups()); ++i) {
+    const fb::Group &group = *plan.groups()->Get(i);
+    out += str("  ", text(group.name()), ", ranks ", group.first_rank(), " to ",
+               group.first_rank() + group.rank_count() - 1, ": private ", group.private_bytes(), " B, shared ",
+               group.shared_bytes(), " B\n");
+  }
   for (size_t i = 0; i < sizeOfVector(plan.programs()); ++i)
     out += program(plan, *plan.programs()->Get(i));
   return out;

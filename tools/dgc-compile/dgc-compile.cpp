@@ -40,6 +40,9 @@ static cl::list<std::string> forbid("forbid", cl::desc("Refuse a plan that needs
 static cl::opt<int64_t> maxReplicatedBytes("max-replicated-bytes",
                                            cl::desc("Refuse a plan that gathers a larger value on every device"),
                                            cl::value_desc("N"), cl::init(-1), cl::cat(category));
+static cl::opt<std::string> placement("placement",
+                                      cl::desc("Lines `PATTERN DEVICE`: where variables are, as in w1 task:0"),
+                                      cl::value_desc("FILE"), cl::cat(category));
 static cl::opt<int64_t> microbatches("microbatches", cl::desc("In how many parts a pipeline works on the batch"),
                                      cl::value_desc("M"), cl::init(0), cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
@@ -107,6 +110,7 @@ static int run() {
   options.mesh = mesh;
   options.strategy = strategy;
   options.microbatches = microbatches;
+  options.placement = placement;
   options.target = target;
   options.from = phaseOf(compileFrom);
   options.to = phaseOf(compileTo);

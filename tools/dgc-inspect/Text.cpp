@@ -73,6 +73,11 @@ private:
     line("batch       ", plan.global_batch());
     line("memory      ", rt::formatBytes(plan.private_bytes()), " private, ", rt::formatBytes(plan.shared_bytes()),
          " shared");
+    for (uint32_t i = 0; plan.groups() && i < plan.groups()->size(); ++i) {
+      const Group &g = *plan.groups()->Get(i);
+      line("group       ", text(g.name()), ", ranks ", g.first_rank(), " to ", g.first_rank() + g.rank_count() - 1,
+           ", ", rt::formatBytes(g.private_bytes()), " private, ", rt::formatBytes(g.shared_bytes()), " shared");
+    }
     for (uint32_t i = 0; plan.attributes() && i < plan.attributes()->size(); ++i)
       line("attribute   ", text(plan.attributes()->Get(i)->key()), " = ", text(plan.attributes()->Get(i)->value()));
     for (uint32_t i = 0; plan.sections() && i < plan.sections()->size(); ++i)
@@ -85,12 +90,20 @@ private:
       const Variable &v = *plan.variables()->Get(i);
       line("variable    ", text(v.name()), " : ",
            type(plan.variable_buffers()->Get(v.buffer())->dtype(), v.global_shape(), v.sharding()), ", ",
-           rt::snakeCase(EnumNameVariableRole(v.role())), ", ", rt::snakeCase(EnumNameInitKind(v.init())));
+           rt::snakeCase(EnumNameVariableRole(v.role())), ", ", rt::snakeCase(EnumNameInitKind(v.init())),
+           v.group() < 0 ? "" : ", on " + groupName(v.group()));
     }
   }
 
+  std::string groupName(int32_t group) const { return text(plan.groups()->Get(static_cast<uint32_t>(group))->name()); }
+
+  std::string peer(int32_t group, uint32_t rank) const {
+    return group < 0 ? str("rank ", rank) : "the same place of " + groupName(group);
+  }
+
   void program(const Program &p, bool steps) {
-    line("program     ", text(p.name()), ", ", p.steps() ? p.steps()->size() : 0, " steps");
+    line("program     ", text(p.name()), p.group() < 0 ? "" : " of " + groupName(p.group()), ", ",
+         p.steps() ? p.steps()->size() : 0, " steps");
     for (uint32_t i = 0; p.inputs() && i < p.inputs()->size(); ++i) {
       const Input &in = *p.inputs()->Get(i);
       line("  input     ", text(in.name()), " : ",
@@ -156,9 +169,11 @@ private:
                  a.origin() ? str(", for ", text(a.origin())) : "");
     }
     case Action::Send:
-      return str("send ", operand(p, s.action_as_Send()->buffer()), " to rank ", s.action_as_Send()->peer());
+      return str("send ", operand(p, s.action_as_Send()->buffer()), " to ",
+                 peer(s.action_as_Send()->group(), s.action_as_Send()->peer()));
     case Action::Receive:
-      return str("receive ", operand(p, s.action_as_Receive()->buffer()), " from rank ", s.action_as_Receive()->peer());
+      return str("receive ", operand(p, s.action_as_Receive()->buffer()), " from ",
+                 peer(s.action_as_Receive()->group(), s.action_as_Receive()->peer()));
     case Action::Copy:
       return str("copy ", operand(p, s.action_as_Copy()->src()), " -> ", operand(p, s.action_as_Copy()->dst()));
     case Action::Fill:

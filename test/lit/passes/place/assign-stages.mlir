@@ -42,7 +42,7 @@ func.func @devices(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Nothing says where it is: nothing is said.
+// Nothing says where it is, and there is no variable: nothing is said.
 // CHECK-LABEL: func.func @nothing
 // CHECK-NOT: dist.stage
 func.func @nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
