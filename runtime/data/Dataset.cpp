@@ -18,6 +18,7 @@ constexpr MnistFile mnist[] = {{"train", "image", "train-images-idx3-ubyte"},
                                {"train", "label", "train-labels-idx1-ubyte"},
                                {"test", "image", "t10k-images-idx3-ubyte"},
                                {"test", "label", "t10k-labels-idx1-ubyte"}};
+constexpr std::string_view vocabularyName = "vocabulary.txt";
 } // namespace
 
 static std::string_view withoutSuffix(std::string_view name,
@@ -63,7 +64,60 @@ std::string Dataset::fileOf(std::string_view split,
 }
 
 bool Dataset::has(std::string_view split, std::string_view input) const {
-  return !fileOf(split, input).empty();
+  return !fileOf(split, input).empty() || tokenShift(split, input);
+}
+
+/// The files that hold sequences of tokens.
+std::vector<std::string> Dataset::tokenFiles() const {
+  std::vector<std::string> files;
+  for (const std::string &name : names) {
+    std::string_view plain = withoutSuffix(name, ".gz");
+    if (name != vocabularyName && (plain.ends_with(".txt") || plain.ends_with(".u16") || plain.ends_with(".i32")))
+      files.push_back(name);
+  }
+  return files;
+}
+
+std::optional<int64_t> Dataset::tokenShift(std::string_view split, std::string_view input) const {
+  if (!fileOf(split, input).empty() || tokenFiles().empty())
+    return std::nullopt;
+  if (input == "tokens")
+    return 0;
+  return input == "next_tokens" ? std::optional<int64_t>(1) : std::nullopt;
+}
+
+absl::StatusOr<Tokens> Dataset::loadTokens(const std::string &name) {
+  std::string path = folder_ + "/" + name;
+  DGC_ASSIGN_OR_RETURN(Bytes bytes, readWhole(*disk, path));
+  std::string_view plain = withoutSuffix(name, ".gz");
+  if (!plain.ends_with(".txt"))
+    return tokensOfNumbers(std::move(bytes), plain.ends_with(".u16") ? DType::U16 : DType::I32, path);
+  std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+  if (!std::binary_search(names.begin(), names.end(), vocabularyName)) {
+    DGC_ASSIGN_OR_RETURN(Vocabulary vocabulary, vocabularyOf(text, path));
+    return tokensOfText(text, std::move(vocabulary), path);
+  }
+  std::string file = str(folder_, "/", vocabularyName);
+  DGC_ASSIGN_OR_RETURN(std::string lines, readFile(*disk, file));
+  DGC_ASSIGN_OR_RETURN(Vocabulary vocabulary, parseVocabulary(lines, file));
+  return tokensOfText(text, std::move(vocabulary), path);
+}
+
+absl::StatusOr<const Tokens *> Dataset::tokens() {
+  if (sequence)
+    return sequence.get();
+  std::vector<std::string> files = tokenFiles();
+  if (files.size() != 1) {
+    std::string list;
+    for (const std::string &file : files)
+      list += (list.empty() ? "" : ", ") + file;
+    return badData(files.empty() ? str("data folder ", folder_, " has no sequence of tokens: no .txt, .u16 or .i32 file")
+                                 : str("data folder ", folder_, " has several sequences of tokens: ", list,
+                                       "; keep one of them in it"));
+  }
+  DGC_ASSIGN_OR_RETURN(Tokens loaded, loadTokens(files[0]));
+  sequence = std::make_unique<Tokens>(std::move(loaded));
+  return sequence.get();
 }
 
 absl::StatusOr<const Array *> Dataset::find(std::string_view split,
@@ -102,5 +156,7 @@ std::string Dataset::contents() {
                            : "(unreadable)",
                 " in ", name);
   }
-  return text.empty() ? "no .npy and no IDX file" : text;
+  for (const std::string &name : tokenFiles())
+    text += str(text.empty() ? "" : "; ", "tokens in ", name);
+  return text.empty() ? "no .npy, no IDX and no text file" : text;
 }

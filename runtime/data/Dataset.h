@@ -1,10 +1,11 @@
 // A folder of arrays: which file serves which input of a program.
 #pragma once
 
-#include "runtime/data/Array.h"
+#include "runtime/data/Tokens.h"
 
 #include <map>
 #include <memory>
+#include <optional>
 
 namespace dgc::rt {
 
@@ -15,6 +16,11 @@ namespace dgc::rt {
 ///   for x = image and label the names of MNIST: train-images-idx3-ubyte,
 ///   train-labels-idx1-ubyte, t10k-..., with or without .gz.
 /// A file without a split in its name serves every split.
+///
+/// The inputs `tokens` and `next_tokens`, where no array serves them, are windows of the only sequence of tokens in the
+/// folder, and the same windows one token later. A sequence is a text in UTF-8 (.txt), whose tokens are its characters,
+/// or raw little-endian numbers (.u16, .i32), also with .gz behind. The numbers of characters are those of the lines of
+/// vocabulary.txt, or ascending over the characters that the text has.
 class Dataset {
 public:
   /// Lists the folder; an error where there is none.
@@ -27,6 +33,14 @@ public:
   /// An error lists what the folder has.
   absl::StatusOr<const Array *> find(std::string_view split,
                                      std::string_view input);
+
+  /// The distance of an input of token windows from the first token of a window; nothing for other inputs, and where
+  /// an array serves it.
+  std::optional<int64_t> tokenShift(std::string_view split,
+                                    std::string_view input) const;
+
+  /// The sequence of tokens. Lives as long as the data set. An error lists what the folder has.
+  absl::StatusOr<const Tokens *> tokens();
 
   /// What the folder has, one array after the other, for messages: "train
   /// image u8 [60000x28x28] in train-images-idx3-ubyte.gz; ...". Reads the
@@ -42,11 +56,14 @@ private:
   /// The file that serves an input; empty where there is none.
   std::string fileOf(std::string_view split, std::string_view input) const;
   absl::StatusOr<const Array *> load(const std::string &name);
+  std::vector<std::string> tokenFiles() const;
+  absl::StatusOr<Tokens> loadTokens(const std::string &name);
 
   Disk *disk;
   std::string folder_;
   std::vector<std::string> names;                       // sorted
   std::map<std::string, std::unique_ptr<Array>> arrays; // by file name
+  std::unique_ptr<Tokens> sequence;
 };
 
 } // namespace dgc::rt

@@ -54,7 +54,17 @@ absl::StatusOr<Feed::Source> Feed::bind(const Array &array,
     return mismatch(array, input,
                     batched ? "the shapes of one sample differ"
                             : "the shapes differ");
+  DGC_ASSIGN_OR_RETURN(Source source, bindRows(input, options));
+  source.data = array.bytes().data();
+  source.width = sizeOf(array.dtype);
+  source.rowBytes = *byteSize(array.dtype, row);
+  return source;
+}
 
+/// The part of each row, and of the batch, that this worker holds.
+absl::StatusOr<Feed::Source> Feed::bindRows(const InputSpec &input, const FeedOptions &) {
+  bool batched = input.batchDim >= 0;
+  std::span<const int64_t> want = input.globalShape, row = want.subspan(batched);
   std::vector<int64_t> start = input.localStart, shape = input.localShape;
   if (shape.empty() && start.empty()) {
     start.assign(want.size(), 0);
@@ -68,16 +78,43 @@ absl::StatusOr<Feed::Source> Feed::bind(const Array &array,
   std::span<const int64_t> rowStart = std::span(start).subspan(batched);
   std::span<const int64_t> rowShape = std::span(shape).subspan(batched);
   Source source;
-  source.data = array.bytes().data();
-  source.width = sizeOf(array.dtype);
   source.localWidth = sizeOf(input.dtype);
-  source.rowBytes = *byteSize(array.dtype, row);
   source.localRowBytes = *byteSize(input.dtype, rowShape);
   source.firstRow = batched ? start[0] : 0;
   source.rows = batched ? shape[0] : 1;
   source.batched = batched;
   source.pieces = blockPieces(row, rowStart, rowShape);
   return source;
+}
+
+/// Windows of the sequence, `shift` tokens after their beginning.
+absl::StatusOr<Feed::Source> Feed::bindTokens(const Tokens &tokens, std::string_view split, int64_t shift,
+                                              const InputSpec &input, const FeedOptions &options) {
+  const Array &array = tokens.array;
+  if (input.batchDim != 0 || input.globalShape.size() != 2 || input.globalShape[0] != options.globalBatch ||
+      (input.dtype != DType::I32 && input.dtype != DType::I64))
+    return badData(str("input '", input.name, "' is ", describe(input.dtype, input.globalShape), ", but ", array.file,
+                       " holds tokens: these serve inputs of i32 or i64 [", options.globalBatch,
+                       "xT], T tokens for each example of the batch"));
+  DGC_ASSIGN_OR_RETURN(Source source, bindRows(input, options));
+  source.width = source.rowBytes = sizeOf(array.dtype);
+  source.data = array.bytes().data() + static_cast<size_t>(splitOf(tokens.size(), split).begin + shift) * source.width;
+  source.windows = true;
+  return source;
+}
+
+/// Counts the windows of a split; all inputs of tokens have the same length.
+absl::Status Feed::setWindows(const Tokens &tokens, std::string_view split, int64_t length) {
+  if (windowLength != 0 && windowLength != length)
+    return badData(str("the inputs 'tokens' and 'next_tokens' are windows of ", windowLength, " and ", length,
+                       " tokens; they must be as long"));
+  TokenRange range = splitOf(tokens.size(), split);
+  windowLength = length;
+  windowPlaces = range.end - range.begin - length; // each has a next token
+  if (windowPlaces < 1)
+    return badData(str(tokens.array.file, " has ", range.end - range.begin, " tokens for the ", split,
+                       " split, fewer than a window of ", length, " and its next token"));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
@@ -90,6 +127,13 @@ absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
   feed.options = options;
   const Array *first = nullptr;
   for (const InputSpec &input : inputs) {
+    if (std::optional<int64_t> shift = dataset.tokenShift(split, input.name)) {
+      DGC_ASSIGN_OR_RETURN(const Tokens *tokens, dataset.tokens());
+      DGC_ASSIGN_OR_RETURN(Source source, bindTokens(*tokens, split, *shift, input, options));
+      DGC_RETURN_IF_ERROR(feed.setWindows(*tokens, split, input.globalShape[1]));
+      feed.sources.push_back(std::move(source));
+      continue;
+    }
     auto array = dataset.find(split, input.name);
     if (!array.ok())
       return annotate(
@@ -106,11 +150,16 @@ absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
                          (*array)->file, " has ", (*array)->shape[0],
                          "; the inputs of a split need the same number"));
   }
+  if (first && feed.windowLength)
+    return badData(str(first->file, " has samples, but other inputs are windows of tokens: a program reads one or the "
+                                    "other"));
   // Without any batched input a step is an epoch.
-  feed.samples_ = first ? first->shape[0] : options.globalBatch;
+  feed.samples_ = first               ? first->shape[0]
+                  : feed.windowLength ? (feed.windowPlaces + feed.windowLength - 1) / feed.windowLength
+                                      : options.globalBatch;
   if (feed.samples_ > UINT32_MAX)
-    return badData(str(first->file, " has ", feed.samples_,
-                       " samples; at most ", UINT32_MAX, " are accepted"));
+    return badData(str("the ", split, " split has ", feed.samples_, " samples; at most ", UINT32_MAX,
+                       " are accepted"));
   feed.steps = dgc::rt::stepsPerEpoch(feed.samples_, options.globalBatch,
                                       options.lastBatch);
   if (feed.steps == 0)
@@ -118,7 +167,7 @@ absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
                        " samples, less than one global batch of ",
                        options.globalBatch, "; compile with a smaller --batch",
                        feed.samples_ ? ", or take --last-batch weight" : ""));
-  if (options.shuffle)
+  if (options.shuffle && !feed.windowLength)
     feed.order.reserve(static_cast<size_t>(feed.samples_));
   return feed;
 }
@@ -129,25 +178,46 @@ void Feed::seek(Cursor cursor) {
     at = {at.epoch + 1, 0};
 }
 
+/// The row of a source that is position `position` of the epoch; of windows, the token that it begins at.
+uint64_t Feed::rowAt(const Source &source, int64_t position) const {
+  if (!source.batched)
+    return 0;
+  if (source.windows)
+    return static_cast<uint64_t>(options.shuffle ? drawWindow(windowPlaces, options.seed,
+                                                              static_cast<uint64_t>(at.epoch),
+                                                              static_cast<uint64_t>(position))
+                                                 : position * windowLength);
+  return options.shuffle ? order[static_cast<size_t>(position)] : static_cast<uint64_t>(position);
+}
+
+/// Copies integers to wider little-endian ones.
+template <typename From> static void widen(const std::byte *in, std::byte *out, size_t count, size_t width) {
+  for (size_t i = 0; i < count; ++i) {
+    From narrow;
+    std::memcpy(&narrow, in + i * sizeof(From), sizeof(From));
+    int64_t value = narrow;
+    std::memcpy(out + i * width, &value, width);
+  }
+}
+
 void Feed::copyRow(const Source &source, uint64_t row, std::byte *to) {
   const std::byte *from = source.data + row * source.rowBytes;
   for (const BlockPiece &piece : source.pieces) {
     const std::byte *in = from + piece.from * source.width;
     std::byte *out = to + piece.to * source.localWidth;
-    if (source.width == source.localWidth) {
+    if (source.width == source.localWidth)
       std::memcpy(out, in, piece.count * source.width);
-      continue;
-    }
-    // u8 to a wider little-endian integer.
-    for (size_t i = 0; i < piece.count; ++i) {
-      int64_t value = static_cast<uint8_t>(in[i]);
-      std::memcpy(out + i * source.localWidth, &value, source.localWidth);
-    }
+    else if (source.width == 1)
+      widen<uint8_t>(in, out, piece.count, source.localWidth);
+    else if (source.width == 2)
+      widen<uint16_t>(in, out, piece.count, source.localWidth);
+    else
+      widen<int32_t>(in, out, piece.count, source.localWidth);
   }
 }
 
 int64_t Feed::next(std::span<std::byte *const> destinations) {
-  if (options.shuffle && orderEpoch != at.epoch) {
+  if (options.shuffle && !windowLength && orderEpoch != at.epoch) {
     permute(order, static_cast<uint32_t>(samples_), options.seed,
             static_cast<uint64_t>(at.epoch));
     orderEpoch = at.epoch;
@@ -158,11 +228,7 @@ int64_t Feed::next(std::span<std::byte *const> destinations) {
     const Source &source = sources[i];
     for (int64_t r = 0; r < source.rows; ++r) {
       int64_t position = begin + std::min(source.firstRow + r, valid - 1);
-      uint64_t row = !source.batched   ? 0
-                     : options.shuffle ? order[static_cast<size_t>(position)]
-                                       : static_cast<uint64_t>(position);
-      copyRow(source, row,
-              destinations[i] + static_cast<size_t>(r) * source.localRowBytes);
+      copyRow(source, rowAt(source, position), destinations[i] + static_cast<size_t>(r) * source.localRowBytes);
     }
   }
   seek({at.epoch, at.step + 1});

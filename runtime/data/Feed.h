@@ -32,6 +32,10 @@ struct FeedOptions {
 /// An array [N, d...] serves an input [B, d...] of the same element type. u8
 /// also serves i32 and i64, and dimensions of size 1 may differ: nothing else
 /// is converted.
+///
+/// Windows of a sequence of tokens serve inputs [B, T] of i32 and i64. With
+/// shuffle each is drawn anew from (seed, epoch, k * B + p); without it the
+/// windows follow each other. An epoch has as many as fit beside each other.
 class Feed {
 public:
   /// Resolves every input in `dataset`, which must outlive the feed. An error
@@ -63,10 +67,16 @@ private:
     int64_t firstRow, rows;   // of the batch; one row without a batch dimension
     bool batched;
     std::vector<BlockPiece> pieces; // of a row
+    bool windows = false;           // a row begins at any token; rowBytes is that of one
   };
 
   static absl::StatusOr<Source> bind(const Array &array, const InputSpec &input,
                                      const FeedOptions &options);
+  static absl::StatusOr<Source> bindTokens(const Tokens &tokens, std::string_view split, int64_t shift,
+                                           const InputSpec &input, const FeedOptions &options);
+  static absl::StatusOr<Source> bindRows(const InputSpec &input, const FeedOptions &options);
+  absl::Status setWindows(const Tokens &tokens, std::string_view split, int64_t length);
+  uint64_t rowAt(const Source &source, int64_t position) const;
   static void copyRow(const Source &source, uint64_t row, std::byte *to);
 
   Feed() = default;
@@ -76,6 +86,7 @@ private:
   std::vector<uint32_t> order; // of epoch orderEpoch; unused without shuffle
   int64_t orderEpoch = -1;
   int64_t samples_ = 0, steps = 0;
+  int64_t windowLength = 0, windowPlaces = 0; // of tokens; 0: there are none
   Cursor at;
 };
 

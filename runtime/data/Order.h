@@ -9,6 +9,8 @@ namespace dgc::rt {
 /// Streams of Philox from here on (id = kOrderStream + epoch) order the data;
 /// variables and ops have ids below.
 inline constexpr uint64_t kOrderStream = uint64_t{0xFFFFFF} << 40;
+/// Streams from here on draw windows of token sequences.
+inline constexpr uint64_t kWindowStream = uint64_t{0xFFFFFE} << 40;
 
 /// Makes `order` the permutation of 0 .. count-1 of an epoch; the same on every
 /// machine. Fisher-Yates: from the identity, for i = count-1 down to 1, swap

@@ -18,6 +18,7 @@ struct RunOptions {
   bool shuffle = true;
   LastBatch lastBatch = LastBatch::Drop;
   bool evaluate = true;                   // after each epoch of training
+  int64_t evaluateEvery = 0;              // and after so many steps, and at the end; 0: not
   int threads = 1;                        // of each worker
   std::string load, save, logJson, trace; // paths; empty: none
 };

@@ -294,8 +294,11 @@ absl::Status Worker::train() {
       return context.abort.status();
     int64_t epoch = feed.cursor().epoch;
     DGC_RETURN_IF_ERROR(trainStep(scalars));
+    bool isDue = options.evaluateEvery > 0 && (state.step % options.evaluateEvery == 0 || done + 1 == totalSteps);
     if (feed.cursor().epoch != epoch)
       DGC_RETURN_IF_ERROR(endEpoch(epoch));
+    else if (isDue && testing.runner)
+      DGC_RETURN_IF_ERROR(evaluate(testing, "test", epoch));
   }
   if (progress) {
     if (epochMeans.weight() > 0) // the run ends inside an epoch

@@ -109,6 +109,10 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
       ->check(oneOf({"drop", "weight"}))
       ->default_str("drop");
   addOnOff(app, "--evaluate", run.evaluate, "Evaluate on the test data after each epoch");
+  app.add_option("--evaluate-every", run.evaluateEvery,
+                 "Evaluate after so many steps of training as well, and at the end")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
   app.add_option("--threads", flags.threads,
                  "Threads of each worker (default: the cores of this machine, "
                  "shared among its workers)")
