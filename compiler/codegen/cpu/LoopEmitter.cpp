@@ -80,7 +80,7 @@ scf::ForOp LoopEmitter::loop(Value lower, Value upper, ValueRange init, bool par
   if (parallel) {
     auto group = LLVM::AccessGroupAttr::get(context, DistinctAttr::create(builder.getUnitAttr()));
     groups.push_back(group);
-    loopOp->setAttr("llvm.loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {},
+    loopOp->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {},
                                                                           {}, {}, {}, {}, {}, {group}));
   }
   if (init.empty())
