@@ -25,6 +25,19 @@ static std::vector<std::unique_ptr<fb::PostOpT>> postOps(std::optional<ArrayAttr
   return result;
 }
 
+/// The distances of neighbours along the dimensions `order` of a dense row-major shape.
+static std::vector<int64_t> stridesOf(ArrayRef<int64_t> shape, ArrayRef<int64_t> order) {
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (size_t dim = shape.size(); dim-- > 1;) {
+    strides[dim - 1] = strides[dim] * shape[dim];
+  }
+  std::vector<int64_t> result;
+  for (int64_t dim : order) {
+    result.push_back(strides[dim]);
+  }
+  return result;
+}
+
 namespace {
 
 struct Launch : PackageOpInterface::ExternalModel<Launch, LaunchOp> {
@@ -54,14 +67,24 @@ struct Matmul : PackageOpInterface::ExternalModel<Matmul, MatmulOp> {
     call.b = writer.index(matmul.getB());
     call.dst = writer.index(matmul.getOuts()[0]);
     call.bias = writer.optionalIndex(matmul.getBias());
-    for (int64_t size : shape.drop_back(2)) {
-      call.batch *= size;
+    SmallVector<int64_t> order = matmul.getStoredOrder(), leftOrder = matmul.getStoredOrderA();
+    for (int64_t dim : ArrayRef(order).drop_back(2)) {
+      call.batch *= shape[dim];
     }
-    call.m = shape[shape.size() - 2];
-    call.n = shape.back();
-    call.k = a[a.size() - (matmul.getTransposeA() ? 2 : 1)];
+    call.m = shape[order[order.size() - 2]];
+    call.n = shape[order.back()];
+    call.k = a[leftOrder.back()];
     call.transpose_a = matmul.getTransposeA();
     call.transpose_b = matmul.getTransposeB();
+    if (matmul.isStrided()) {
+      call.transpose_a = call.transpose_b = false;
+      for (int64_t dim : ArrayRef(order).drop_back(2)) {
+        call.batch_sizes.push_back(shape[dim]);
+      }
+      call.a_strides = stridesOf(a, leftOrder);
+      call.b_strides = stridesOf(cast<ShapedType>(matmul.getB().getType()).getShape(), matmul.getStoredOrderB());
+      call.dst_strides = stridesOf(shape, order);
+    }
     call.post_ops = postOps(matmul.getPostOps(), matmul.getArgs(), writer);
     writer.addStep(op, std::move(call));
     return success();

@@ -1,6 +1,7 @@
 //===- Exec.cpp - the exec dialect -----------------------------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -185,6 +186,31 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Library calls
 //===----------------------------------------------------------------------===//
 
+/// 0, 1, .. with the last two exchanged where `transposed`; or the order that is given.
+static SmallVector<int64_t> storedOrder(std::optional<ArrayRef<int64_t>> order, int64_t rank, bool transposed) {
+  if (order) {
+    return SmallVector<int64_t>(*order);
+  }
+  auto identity = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  if (transposed) {
+    std::swap(identity[rank - 2], identity[rank - 1]);
+  }
+  return identity;
+}
+
+SmallVector<int64_t> MatmulOp::getStoredOrderA() {
+  return storedOrder(getAOrder(), shaped(getA()).getRank(), getTransposeA());
+}
+SmallVector<int64_t> MatmulOp::getStoredOrderB() {
+  return storedOrder(getBOrder(), shaped(getB()).getRank(), getTransposeB());
+}
+SmallVector<int64_t> MatmulOp::getStoredOrder() { return storedOrder(getOrder(), shaped(getA()).getRank(), false); }
+
+/// The sizes of a stored type in the order of the dimensions of a product.
+static SmallVector<int64_t> inOrder(ShapedType type, ArrayRef<int64_t> order) {
+  return llvm::map_to_vector(order, [&](int64_t dim) { return type.getDimSize(dim); });
+}
+
 LogicalResult MatmulOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
@@ -195,15 +221,27 @@ LogicalResult MatmulOp::verify() {
     return emitOpError("takes two operands of equal rank, at least 2, and gives one result of that rank");
   }
   int64_t rank = a.getRank();
-  int64_t m = a.getDimSize(rank - (getTransposeA() ? 1 : 2)), k = a.getDimSize(rank - (getTransposeA() ? 2 : 1));
-  int64_t k2 = b.getDimSize(rank - (getTransposeB() ? 1 : 2)), n = b.getDimSize(rank - (getTransposeB() ? 2 : 1));
-  SmallVector<int64_t> expected(a.getShape().drop_back(2));
+  for (std::optional<ArrayRef<int64_t>> order : {getAOrder(), getBOrder(), getOrder()}) {
+    if (order && (static_cast<int64_t>(order->size()) != rank || !isPermutationVector(*order))) {
+      return emitOpError("has an order of dimensions that is no permutation of 0 to ") << rank - 1;
+    }
+  }
+  if ((getAOrder() && getTransposeA()) || (getBOrder() && getTransposeB())) {
+    return emitOpError("gives an order of dimensions and a transpose for the same operand: the order says it all");
+  }
+  SmallVector<int64_t> left = inOrder(a, getStoredOrderA()), right = inOrder(b, getStoredOrderB());
+  int64_t m = left[rank - 2], n = right[rank - 1];
+  SmallVector<int64_t> expected(ArrayRef(left).drop_back(2));
   expected.append({m, n});
-  if (k != k2 || a.getShape().drop_back(2) != b.getShape().drop_back(2) || given[0].getShape() != ArrayRef(expected)) {
+  if (left[rank - 1] != right[rank - 2] || ArrayRef(left).drop_back(2) != ArrayRef(right).drop_back(2) ||
+      inOrder(given[0], getStoredOrder()) != expected) {
     return emitOpError("has shapes that do not fit: ") << a << " times " << b << " gives " << given[0];
   }
   if (getBias() && shaped(getBias()).getShape() != ArrayRef<int64_t>{n}) {
     return emitOpError("has a bias of type ") << getBias().getType() << "; it needs " << n << " elements";
+  }
+  if ((getBias() || getPostOps()) && getStoredOrder().back() != rank - 1) {
+    return emitOpError("has a bias or post ops, which need n as the last dimension of what is stored");
   }
   return verifyPostOps(*this, getPostOps(), getArgs(), given[0]);
 }

@@ -124,14 +124,28 @@ def Exec_MatmulOp : Exec_StepOp<"matmul"> {
   let description = [{
     dst[.., m, n] = sum over k of a[.., m, k] b[.., k, n] (+ bias[n]), then the post ops. `transpose_a`: a is
     stored as [.., k, m]; `transpose_b`: b as [.., n, k]. Leading dimensions are batch dimensions and agree.
+
+    `a_order`, `b_order` and `order` are for operands and a result whose dimensions are stored in any order: dimension i
+    of [.., m, k], [.., k, n] and [.., m, n] is dimension `order[i]` of the stored one. So the heads of an attention are
+    multiplied where they lie: q [b, t, h, d] and k [b, s, h, d] with a_order [0, 2, 1, 3] and b_order [0, 2, 3, 1] give
+    [b, h, t, s].
   }];
   let arguments = (ins Exec_Value:$a, Exec_Value:$b, Optional<Exec_Value>:$bias, Variadic<Exec_Value>:$args,
                        Variadic<AnyStaticShapeMemRef>:$outs, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
-                       OptionalAttr<Exec_PostOps>:$post_ops);
+                       OptionalAttr<Exec_PostOps>:$post_ops, OptionalAttr<DenseI64ArrayAttr>:$a_order,
+                       OptionalAttr<DenseI64ArrayAttr>:$b_order, OptionalAttr<DenseI64ArrayAttr>:$order);
   let assemblyFormat = [{
     $a `,` $b (`bias` `(` $bias^ `:` type($bias) `)`)? (`args` `(` $args^ `:` type($args) `)`)?
     (`post_ops` $post_ops^)? (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict
     `:` type($a) `,` type($b) (`->` type($results)^)?
+  }];
+  let extraClassDeclaration = [{
+    /// Where the dimensions of [.., m, k], [.., k, n] and [.., m, n] are in a, b and the result, transposes included.
+    ::llvm::SmallVector<int64_t> getStoredOrderA();
+    ::llvm::SmallVector<int64_t> getStoredOrderB();
+    ::llvm::SmallVector<int64_t> getStoredOrder();
+    /// True when some order is given: the memory is described by strides then.
+    bool isStrided() { return getAOrder() || getBOrder() || getOrder(); }
   }];
 }
 

@@ -91,8 +91,7 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
 // What follows a call
 //===----------------------------------------------------------------------===//
 
-/// The only user of the call's value. Reshapes of it are looked through when they keep the last dimension, and so the
-/// output channels.
+/// The only user of a value.
 static Operation *onlyUser(Value value) { return value.hasOneUse() ? *value.getUsers().begin() : nullptr; }
 
 /// The vector that `value` repeats along all dimensions but the last one.
@@ -113,7 +112,13 @@ namespace {
 /// A library call that takes bias and post ops, being built up.
 class Absorber {
 public:
-  explicit Absorber(Operation *call) : call(call), builder(call->getContext()) {}
+  explicit Absorber(Operation *call) : call(call), builder(call->getContext()) {
+    // A product of matrices may stand for one of tensors with more dimensions, of the same channels.
+    auto reshape = dyn_cast_or_null<mlir::dgc::ReshapeOp>(onlyUser(call->getResult(0)));
+    if (reshape && isa<mlir::exec::MatmulOp>(call) && reshape->getBlock() == call->getBlock() &&
+        shapeOf(reshape).size() > 0 && shapeOf(reshape).back() == shapeOf(call->getResult(0)).back())
+      view = reshape;
+  }
 
   unsigned run() {
     unsigned count = 0;
@@ -127,7 +132,7 @@ public:
 private:
   /// Takes the only user of the value in, if it can be a part of the call.
   bool step() {
-    Value value = last ? last->getResult(0) : call->getResult(0);
+    Value value = last ? last->getResult(0) : view ? view.getResult() : call->getResult(0);
     Operation *user = onlyUser(value);
     if (!user || user->getBlock() != call->getBlock() || user->getNumResults() != 1 ||
         user->getResult(0).getType() != value.getType())
@@ -185,22 +190,42 @@ private:
     ArrayAttr posts = postOps.empty() ? ArrayAttr() : builder.getArrayAttr(postOps);
     Value result;
     if (auto matmul = dyn_cast<mlir::exec::MatmulOp>(call))
-      result = mlir::exec::MatmulOp::create(builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias,
-                                            args, ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(), posts)
-                   .getResult(0);
+      result =
+          mlir::exec::MatmulOp::create(builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias,
+                                       reshapedArgs(), ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(),
+                                       posts, matmul.getAOrderAttr(), matmul.getBOrderAttr(), matmul.getOrderAttr())
+              .getResult(0);
     else if (auto conv = dyn_cast<mlir::exec::ConvolutionOp>(call))
       result = mlir::exec::ConvolutionOp::create(builder, loc, call->getResultTypes(), conv.getKind(), conv.getLhs(),
                                                  conv.getRhs(), bias, args, ValueRange(), conv.getStrides(),
                                                  conv.getPadLow(), conv.getPadHigh(), conv.getDilation(),
                                                  conv.getGroups(), posts)
                    .getResult(0);
+    if (view) {
+      result = mlir::dgc::ReshapeOp::create(builder, loc, result, shapeOf(view));
+      result.setType(last->getResult(0).getType());
+    }
     last->getResult(0).replaceAllUsesWith(result);
     for (Operation *op : llvm::reverse(absorbed))
       op->erase();
+    if (view)
+      view->erase();
     call->erase();
   }
 
+  /// The arguments in the shape of the call's result.
+  SmallVector<Value> reshapedArgs() {
+    ArrayRef<int64_t> shape = shapeOf(call->getResult(0));
+    return llvm::map_to_vector(args, [&](Value arg) -> Value {
+      return shapeOf(arg) == shape ? arg
+                                   : mlir::dgc::ReshapeOp::create(builder, call->getLoc(), arg, shape).getResult();
+    });
+  }
+
+  static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
   Operation *call, *last = nullptr;
+  mlir::dgc::ReshapeOp view; // of the call's result, which the absorbed ops see
   OpBuilder builder;
   Value bias;
   SmallVector<Value> args;

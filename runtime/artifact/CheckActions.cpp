@@ -4,8 +4,10 @@
 
 #include "runtime/base/Status.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 using namespace dgc::rt;
 namespace a = dgc::artifact;
@@ -69,6 +71,10 @@ private:
   /// `written` shares no byte with the buffer `read`.
   absl::Status apart(std::string_view what, int64_t written,
                      int64_t read) const;
+  /// The elements of a strided operand are inside of it, each once.
+  absl::Status strides(std::string_view what, const flatbuffers::Vector<int64_t> *strides,
+                       const flatbuffers::Vector<int64_t> *batch, uint64_t rows, uint64_t columns) const;
+  absl::Status layout(const a::Matmul &op) const;
   absl::Status
   postOps(const flatbuffers::Vector<flatbuffers::Offset<a::PostOp>> *ops,
           int64_t dst, uint64_t channels) const;
@@ -146,6 +152,53 @@ absl::Status ActionCheck::check(const a::KernelCall &call) const {
   return absl::OkStatus();
 }
 
+absl::Status ActionCheck::strides(std::string_view what, const flatbuffers::Vector<int64_t> *strides,
+                                  const flatbuffers::Vector<int64_t> *batch, uint64_t rows, uint64_t columns) const {
+  if (sizeOf(strides) != sizeOf(batch) + 2)
+    return bad(str(what, " has ", sizeOf(strides), " strides for ", sizeOf(batch), " batch dimensions, rows and columns"));
+  std::vector<std::pair<int64_t, uint64_t>> dims; // stride, size
+  for (uint32_t i = 0; i < sizeOf(strides); ++i) {
+    uint64_t size = i < sizeOf(batch) ? static_cast<uint64_t>(batch->Get(i)) : i == sizeOf(batch) ? rows : columns;
+    dims.push_back({strides->Get(i), size});
+  }
+  // From the innermost dimension outwards each must step over the whole of those inside it, and their product is the
+  // size of the buffer: so each element is met once.
+  std::sort(dims.begin(), dims.end());
+  uint64_t inside = 1;
+  for (auto [stride, size] : dims) {
+    if (size == 1)
+      continue;
+    if (stride < 1 || static_cast<uint64_t>(stride) != inside)
+      return bad(str(what, " has strides that do not meet each of its elements once"));
+    inside *= size; // the product of all sizes was checked
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ActionCheck::layout(const a::Matmul &op) const {
+  if (!op.batch_sizes() && !op.a_strides() && !op.b_strides() && !op.dst_strides())
+    return absl::OkStatus();
+  if (op.transpose_a() || op.transpose_b())
+    return bad("strides and transposes are given together");
+  uint64_t batch = 1;
+  if (sizeOf(op.batch_sizes()) > 8)
+    return bad("more than 8 batch dimensions");
+  for (uint32_t i = 0; i < sizeOf(op.batch_sizes()); ++i) {
+    int64_t size = op.batch_sizes()->Get(i);
+    if (size < 1 || !product({batch, static_cast<uint64_t>(size)}, batch))
+      return bad("the batch sizes must be at least 1 and their product must not overflow");
+  }
+  if (batch != op.batch())
+    return bad("the batch is not the product of the batch sizes");
+  DGC_RETURN_IF_ERROR(strides("a", op.a_strides(), op.batch_sizes(), op.m(), op.k()));
+  DGC_RETURN_IF_ERROR(strides("b", op.b_strides(), op.batch_sizes(), op.k(), op.n()));
+  DGC_RETURN_IF_ERROR(strides("dst", op.dst_strides(), op.batch_sizes(), op.m(), op.n()));
+  if ((op.bias() != -1 || sizeOf(op.post_ops()) > 0) && op.n() > 1 &&
+      op.dst_strides()->Get(sizeOf(op.dst_strides()) - 1) != 1)
+    return bad("a bias and post-ops need n as the innermost dimension of dst");
+  return absl::OkStatus();
+}
+
 absl::Status ActionCheck::check(const a::Matmul &op) const {
   DGC_RETURN_IF_ERROR(result("dst", op.dst()));
   a::DType dtype = buffer(op.dst())->dtype();
@@ -163,6 +216,7 @@ absl::Status ActionCheck::check(const a::Matmul &op) const {
   DGC_RETURN_IF_ERROR(operand("dst", op.dst(), nd, dtype));
   DGC_RETURN_IF_ERROR(apart("a", op.dst(), op.a()));
   DGC_RETURN_IF_ERROR(apart("b", op.dst(), op.b()));
+  DGC_RETURN_IF_ERROR(layout(op));
   if (op.bias() != -1) {
     DGC_RETURN_IF_ERROR(operand("bias", op.bias(), op.n(), dtype));
     DGC_RETURN_IF_ERROR(apart("bias", op.dst(), op.bias()));

@@ -16,15 +16,68 @@ private:
   BoundPrimitive primitive;
 };
 
+/// A stack of matrices in memory: sizes and distances of batch.., rows, columns.
+struct Matrices {
+  dnnl::memory::dims sizes, strides;
+
+  int64_t rows() const { return sizes[sizes.size() - 2]; }
+  /// Where row `row` of all rows of all matrices begins.
+  int64_t rowAt(int64_t row) const {
+    int64_t at = 0;
+    for (size_t dim = sizes.size() - 1; dim-- > 0; row /= sizes[dim])
+      at += row % sizes[dim] * strides[dim];
+    return at;
+  }
+  int64_t matrixAt(int64_t matrix) const { return rowAt(matrix * rows()); }
+  int64_t rowStride() const { return strides[strides.size() - 2]; }
+  int64_t columnStride() const { return strides.back(); }
+};
+
+/// The operands of a product.
+struct Operands {
+  Matrices a, b, dst;
+
+  explicit Operands(const artifact::Matmul &op) {
+    int64_t m = static_cast<int64_t>(op.m()), n = static_cast<int64_t>(op.n()), k = static_cast<int64_t>(op.k());
+    if (!op.dst_strides()) {
+      int64_t batch = static_cast<int64_t>(op.batch());
+      a = dense(batch, m, k, op.transpose_a());
+      b = dense(batch, k, n, op.transpose_b());
+      dst = dense(batch, m, n, false);
+      return;
+    }
+    a = strided(op, op.a_strides(), m, k);
+    b = strided(op, op.b_strides(), k, n);
+    dst = strided(op, op.dst_strides(), m, n);
+  }
+
+private:
+  static Matrices dense(int64_t batch, int64_t rows, int64_t columns, bool transposed) {
+    int64_t rowStride = transposed ? 1 : columns, columnStride = transposed ? rows : 1;
+    if (batch == 1)
+      return {{rows, columns}, {rowStride, columnStride}};
+    return {{batch, rows, columns}, {rows * columns, rowStride, columnStride}};
+  }
+  static Matrices strided(const artifact::Matmul &op, const flatbuffers::Vector<int64_t> *strides, int64_t rows,
+                          int64_t columns) {
+    Matrices matrices;
+    for (uint32_t i = 0; op.batch_sizes() && i < op.batch_sizes()->size(); ++i)
+      matrices.sizes.push_back(op.batch_sizes()->Get(i));
+    matrices.sizes.push_back(rows);
+    matrices.sizes.push_back(columns);
+    matrices.strides.assign(strides->begin(), strides->end());
+    return matrices;
+  }
+};
+
 /// dst = a * b (+ bias) with the post-ops, one element at a time. Accumulates in
 /// f64 for f64 and in f32 for 16-bit floats.
 class PlainMatmul final : public PreparedOp {
 public:
   PlainMatmul(const OpContext &context, const artifact::Matmul &op)
-      : a(context.buffers[op.a()]), b(context.buffers[op.b()]), dst(context.buffers[op.dst()]),
+      : a(context.buffers[op.a()]), b(context.buffers[op.b()]), dst(context.buffers[op.dst()]), layout(op),
         postOps(context, op.post_ops(), static_cast<int64_t>(op.n())), batch(static_cast<int64_t>(op.batch())),
-        m(static_cast<int64_t>(op.m())), n(static_cast<int64_t>(op.n())), k(static_cast<int64_t>(op.k())),
-        transposeA(op.transpose_a()), transposeB(op.transpose_b()) {
+        m(static_cast<int64_t>(op.m())), n(static_cast<int64_t>(op.n())), k(static_cast<int64_t>(op.k())) {
     if (op.bias() >= 0)
       bias = context.buffers[static_cast<size_t>(op.bias())];
   }
@@ -35,57 +88,51 @@ public:
 
 private:
   void rows(int64_t begin, int64_t end) const {
-    for (int64_t row = begin; row < end; ++row)
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t left = layout.a.rowAt(row), right = layout.b.matrixAt(row / m), to = layout.dst.rowAt(row);
       for (int64_t j = 0; j < n; ++j) {
-        double value = dst.dtype == DType::F64 ? dot<double>(row, j) : dot<float>(row, j);
-        int64_t at = row * n + j;
+        int64_t column = right + j * layout.b.columnStride();
+        double value = dst.dtype == DType::F64 ? dot<double>(left, column) : dot<float>(left, column);
+        int64_t at = to + j * layout.dst.columnStride();
         if (bias.data)
           value += loadElement(bias, j);
         double before = postOps.accumulates() ? loadElement(dst, at) : 0;
         storeElement(dst, at, postOps.apply(value, before, at));
       }
+    }
   }
-  template <typename T> T dot(int64_t row, int64_t j) const {
-    int64_t block = row / m, i = row % m;
+  template <typename T> T dot(int64_t row, int64_t column) const {
     T sum = 0;
     for (int64_t l = 0; l < k; ++l)
-      sum += static_cast<T>(loadElement(a, block * m * k + (transposeA ? l * m + i : i * k + l))) *
-             static_cast<T>(loadElement(b, block * k * n + (transposeB ? j * k + l : l * n + j)));
+      sum += static_cast<T>(loadElement(a, row + l * layout.a.columnStride())) *
+             static_cast<T>(loadElement(b, column + l * layout.b.rowStride()));
     return sum;
   }
 
   Operand a, b, dst, bias;
+  Operands layout;
   PlainPostOps postOps;
   int64_t batch, m, n, k;
-  bool transposeA, transposeB;
 };
 } // namespace
 
-/// A [batch, rows, columns] matrix, stored transposed or not.
-static dnnl::memory::desc matrix(dnnl::memory::data_type type, int64_t batch, int64_t rows, int64_t columns,
-                                 bool transposed) {
-  int64_t rowStride = transposed ? 1 : columns;
-  int64_t columnStride = transposed ? rows : 1;
-  if (batch == 1)
-    return {{rows, columns}, type, {rowStride, columnStride}};
-  return {{batch, rows, columns}, type, {rows * columns, rowStride, columnStride}};
-}
-
 static PreparedOrStatus dnnlMatmul(const OpContext &context, const artifact::Matmul &op, dnnl::memory::data_type type) {
-  int64_t batch = static_cast<int64_t>(op.batch());
-  int64_t m = static_cast<int64_t>(op.m()), n = static_cast<int64_t>(op.n());
-  int64_t k = static_cast<int64_t>(op.k());
+  int64_t n = static_cast<int64_t>(op.n());
+  Operands layout(op);
+  size_t rank = layout.dst.sizes.size();
   BoundPrimitive bound;
   absl::Status s = guarded("matmul", [&] {
-    auto a = matrix(type, batch, m, k, op.transpose_a());
-    auto b = matrix(type, batch, k, n, op.transpose_b());
-    auto dst = matrix(type, batch, m, n, false);
-    dnnl::memory::desc bias;
-    if (op.bias() >= 0)
-      bias = batch == 1 ? dnnl::memory::desc({1, n}, type, {n, 1}) : dnnl::memory::desc({1, 1, n}, type, {n, n, 1});
+    dnnl::memory::desc a(layout.a.sizes, type, layout.a.strides), b(layout.b.sizes, type, layout.b.strides);
+    dnnl::memory::desc dst(layout.dst.sizes, type, layout.dst.strides), bias;
+    if (op.bias() >= 0) {
+      dnnl::memory::dims sizes(rank, 1), strides(rank, n);
+      sizes.back() = n;
+      strides.back() = 1;
+      bias = dnnl::memory::desc(sizes, type, strides);
+    }
     dnnl::primitive_attr attr;
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    PostOps postOps = makePostOps(context, op.post_ops(), dst, batch == 1 ? 1 : 2, n);
+    PostOps postOps = makePostOps(context, op.post_ops(), dst, static_cast<int>(rank) - 1, n);
     attr.set_post_ops(postOps.ops);
     dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(a, b, bias, dst), attr, context.library.engine);
     bound = BoundPrimitive(context, dnnl::matmul(pd), pd.scratchpad_desc());

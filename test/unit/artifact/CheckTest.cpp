@@ -24,6 +24,13 @@ template <typename ActionT> ActionT &action(fb::PlanT &plan, size_t step) {
   return *static_cast<ActionT *>(plan.programs[0]->steps[step]->action.value);
 }
 fb::MatmulT &matmul(fb::PlanT &p) { return action<fb::MatmulT>(p, 0); }
+/// The same product, its memory described by strides.
+fb::MatmulT &setStrides(fb::PlanT &p) {
+  fb::MatmulT &op = matmul(p);
+  op.a_strides = {static_cast<int64_t>(op.k), 1};
+  op.b_strides = op.dst_strides = {static_cast<int64_t>(op.n), 1};
+  return op;
+}
 fb::KernelCallT &call(fb::PlanT &p) { return action<fb::KernelCallT>(p, 1); }
 fb::ConvolutionT &conv(fb::PlanT &p) { return action<fb::ConvolutionT>(p, 2); }
 fb::PoolT &pool(fb::PlanT &p) { return action<fb::PoolT>(p, 3); }
@@ -145,6 +152,30 @@ const Violation violations[] = {
     {"MatmulAlias", [](P p) { matmul(p).dst = matmul(p).a; }, "overlaps a"},
     {"MatmulConstant", [](P p) { matmul(p).dst = 3; }, "constant memory"},
     {"MatmulBias", [](P p) { matmul(p).bias = 1; }, "bias must have 4"},
+    {"MatmulStridesCount", [](P p) { setStrides(p).a_strides.pop_back(); },
+     "a has 1 strides for 0 batch dimensions, rows and columns"},
+    {"MatmulStridesOutside", [](P p) { setStrides(p).b_strides = {8, 1}; },
+     "b has strides that do not meet each of its elements once"},
+    {"MatmulStridesTwice", [](P p) { setStrides(p).dst_strides = {0, 1}; },
+     "dst has strides that do not meet each of its elements once"},
+    {"MatmulStridesNegative", [](P p) { setStrides(p).a_strides = {4, -1}; },
+     "a has strides that do not meet each of its elements once"},
+    {"MatmulStridesBatch",
+     [](P p) {
+       fb::MatmulT &op = setStrides(p);
+       op.batch_sizes = {2};
+       for (std::vector<int64_t> *strides : {&op.a_strides, &op.b_strides, &op.dst_strides})
+         strides->insert(strides->begin(), 16);
+     },
+     "the batch is not the product of the batch sizes"},
+    {"MatmulStridesTranspose", [](P p) { setStrides(p).transpose_a = true; },
+     "strides and transposes are given together"},
+    {"MatmulStridesPostOps",
+     [](P p) {
+       fb::MatmulT &op = setStrides(p);
+       op.dst_strides = {1, static_cast<int64_t>(op.m)};
+     },
+     "need n as the innermost dimension"},
     {"PostOpKind",
      [](P p) { matmul(p).post_ops[0]->kind = static_cast<fb::PostOpKind>(40); },
      "unknown kind"},

@@ -178,6 +178,45 @@ TEST(Matmul, TransposesBiasesAndBatches) {
     }
 }
 
+// The heads of an attention, multiplied where they lie: q [2, 5, 3, 4], k [2, 6, 3, 4], and a result that is stored as
+// [2, 5, 3, 6] as well.
+TEST(Matmul, DimensionsInAnyOrder) {
+  for (DType type : {DType::F32, DType::F64})
+    for (bool withPostOp : {false, true}) {
+      const int64_t B = 2, T = 5, S = 6, H = 3, D = 4;
+      Tensor q({B, T, H, D}, type, 1), k({B, S, H, D}, type, 2), y({B, T, H, S}, type), bias({S}, type, 3);
+      fb::MatmulT op;
+      op.a = 0;
+      op.b = 1;
+      op.dst = 2;
+      op.batch = B * H;
+      op.m = T;
+      op.n = S;
+      op.k = D;
+      op.batch_sizes = {B, H};
+      op.a_strides = {T * H * D, D, H * D, 1};
+      op.b_strides = {S * H * D, D, 1, H * D};
+      op.dst_strides = {T * H * S, S, H * S, 1};
+      if (withPostOp) {
+        op.bias = 3;
+        op.post_ops.push_back(postOp(fb::PostOpKind::Relu));
+      }
+      OneStep({&q, &k, &y, &bias}).run(std::move(op));
+      std::vector<double> expected;
+      for (int64_t b = 0; b < B; ++b)
+        for (int64_t t = 0; t < T; ++t)
+          for (int64_t h = 0; h < H; ++h)
+            for (int64_t s = 0; s < S; ++s) {
+              double sum = withPostOp ? bias.values[static_cast<size_t>(s)] : 0;
+              for (int64_t d = 0; d < D; ++d)
+                sum += q.values[static_cast<size_t>(((b * T + t) * H + h) * D + d)] *
+                       k.values[static_cast<size_t>(((b * S + s) * H + h) * D + d)];
+              expected.push_back(withPostOp ? std::max(sum, 0.0) : sum);
+            }
+      expectNear(y.stored(), expected, toleranceOf(type));
+    }
+}
+
 TEST(Matmul, OtherTypes) {
   for (DType type : {DType::F64, DType::BF16, DType::F16})
     for (int bits = 0; bits < 4; ++bits) {

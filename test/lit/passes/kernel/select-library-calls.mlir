@@ -49,6 +49,41 @@ func.func @grouped(%x: tensor<2x3x4x8xf32>, %w: tensor<2x8x5xf32>) -> tensor<2x3
 
 // -----
 
+// A bias behind a reshape that keeps the channels.
+
+// CHECK-LABEL: func.func @dense_of_tokens
+// CHECK-SAME:    (%[[X:.+]]: tensor<2x3x4xf32>, %[[W:.+]]: tensor<4x5xf32>, %[[B:.+]]: tensor<5xf32>)
+// CHECK:         %[[R:.+]] = dgc.reshape %[[X]] to [6, 4]
+// CHECK:         %[[Y:.+]] = exec.matmul %[[R]], %[[W]] bias(%[[B]] : tensor<5xf32>)
+// CHECK:         dgc.reshape %[[Y]] to [2, 3, 5]
+// CHECK-NOT:     dgc.add
+func.func @dense_of_tokens(%x: tensor<2x3x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>) -> tensor<2x3x5xf32> {
+  %0 = dgc.dot_general %x, %w contract [2] x [0] : tensor<2x3x4xf32>, tensor<4x5xf32>
+  %1 = dgc.broadcast_in_dim %b dims [2] to [2, 3, 5] : tensor<5xf32>
+  %2 = dgc.add %0, %1 : tensor<2x3x5xf32>
+  return %2 : tensor<2x3x5xf32>
+}
+
+// -----
+
+// Heads are multiplied where they lie, and the result is stored in the order in which it is needed: no transpose is left.
+
+// CHECK-LABEL: func.func @heads
+// CHECK-SAME:    (%[[Q:.+]]: tensor<2x3x4x5xf32>, %[[K:.+]]: tensor<2x6x4x5xf32>, %[[V:.+]]: tensor<2x6x4x7xf32>)
+// CHECK:         %[[S:.+]] = exec.matmul %[[Q]], %[[K]] {a_order = array<i64: 0, 2, 1, 3>, b_order = array<i64: 0, 2, 3, 1>} : tensor<2x3x4x5xf32>, tensor<2x6x4x5xf32> -> tensor<2x4x3x6xf32>
+// CHECK:         %[[M:.+]] = exec.matmul %[[S]], %[[V]] {b_order = array<i64: 0, 2, 1, 3>, order = array<i64: 0, 2, 1, 3>} : tensor<2x4x3x6xf32>, tensor<2x6x4x7xf32> -> tensor<2x3x4x7xf32>
+// CHECK:         dgc.reshape %[[M]] to [2, 3, 28]
+// CHECK-NOT:     dgc.transpose
+func.func @heads(%q: tensor<2x3x4x5xf32>, %k: tensor<2x6x4x5xf32>, %v: tensor<2x6x4x7xf32>) -> tensor<2x3x28xf32> {
+  %0 = dgc.dot_general %q, %k batch [0, 2] x [0, 2] contract [3] x [3] : tensor<2x3x4x5xf32>, tensor<2x6x4x5xf32>
+  %1 = dgc.dot_general %0, %v batch [0, 1] x [0, 2] contract [3] x [1] : tensor<2x4x3x6xf32>, tensor<2x6x4x7xf32>
+  %2 = dgc.transpose %1 permutation [0, 2, 1, 3] : tensor<2x4x3x7xf32>
+  %3 = dgc.reshape %2 to [2, 3, 28] : tensor<2x3x4x7xf32>
+  return %3 : tensor<2x3x28xf32>
+}
+
+// -----
+
 // Not the library's: f64, integers, and rows and columns that are interleaved. The value before relu is needed: no post op.
 
 // CHECK-LABEL: func.func @others
