@@ -48,8 +48,19 @@ static bool isFusible(Operation *op) {
   return isa<mlir::dgc::ElementwiseOpInterface, mlir::dgc::LinalgLowerableOpInterface>(op) && op->getNumRegions() == 0;
 }
 
+/// Is the value computed from places and constants alone, by one operation for each element? (A mask, say.)
+static bool isOfPlaces(Operation *op) {
+  auto cost = dyn_cast<mlir::dgc::CostOpInterface>(op);
+  return isa<mlir::dgc::ElementwiseOpInterface>(op) && cost &&
+         cost.getCost().flops <= uint64_t(elements(op->getResult(0))) &&
+         llvm::all_of(op->getOperands(), [](Value operand) {
+           Operation *def = operand.getDefiningOp();
+           return def && (isa<mlir::dgc::IotaOp>(def) || isSmallConstant(def));
+         });
+}
+
 /// Costs nothing to compute again for each user.
-static bool isFree(Operation *op) { return isa<mlir::dgc::BroadcastInDimOp, mlir::dgc::IotaOp>(op); }
+static bool isFree(Operation *op) { return isa<mlir::dgc::BroadcastInDimOp, mlir::dgc::IotaOp>(op) || isOfPlaces(op); }
 
 namespace {
 
@@ -93,6 +104,7 @@ public:
     fuseSiblings();
     fuseUpdates();
     fuseProducers(); // scalars that all updates use
+    sinkFreeOps();
     releaseReshapes();
     return inOrder();
   }
@@ -390,6 +402,31 @@ private:
         first = cluster;
       else if (!areOfDifferentMicrobatches(clusters[first], info))
         merge(first, cluster);
+    }
+  }
+
+  /// What costs nothing and is used in another kernel alone is computed there: less is stored.
+  void sinkFreeOps() {
+    for (unsigned id = ops.size(); id-- > 0;) {
+      unsigned cluster = find(id);
+      if (!isFree(ops[id]) || clusters[cluster].ops.size() == 1)
+        continue;
+      llvm::SmallSetVector<unsigned, 2> homes;
+      for (Operation *user : ops[id]->getUsers())
+        if (auto it = idOf.find(user); it != idOf.end())
+          homes.insert(find(it->second));
+        else
+          homes.insert(~0u);
+      if (homes.size() != 1 || homes.front() == ~0u || homes.front() == cluster)
+        continue;
+      Cluster &home = clusters[homes.front()];
+      bool isKernel = home.fusible && !(home.ops.size() == 1 && isa<mlir::dgc::ReshapeOp>(ops[home.ops.front()]));
+      if (!isKernel)
+        continue;
+      release(id, cluster);
+      leader[id] = homes.front();
+      home.ops.push_back(id);
+      llvm::sort(home.ops);
     }
   }
 

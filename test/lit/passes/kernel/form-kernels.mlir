@@ -174,3 +174,40 @@ func.func @microbatches(%a: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor
   %2 = dgc.sine %a {dgc.microbatch = 1 : i64} : tensor<512x512xf32>
   return %0, %1, %2 : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>
 }
+
+// -----
+
+// A mask of places is computed by every kernel that needs it; nobody stores it.
+
+// CHECK-LABEL: func.func @mask
+// CHECK-NEXT:    %[[X:.+]] = exec.launch @kernels::@k0(%{{.+}}) : (tensor<256x512xf32>) -> tensor<256x512xf32>
+// CHECK-NEXT:    %[[M:.+]] = exec.matmul %[[X]], %{{.+}}
+// CHECK-NEXT:    exec.launch @kernels::@k0(%[[M]]) {{.*}}: (tensor<256x512xf32>) -> tensor<256x512xf32>
+func.func @mask(%a: tensor<256x512xf32>, %w: tensor<512x512xf32>) -> tensor<256x512xf32> {
+  %zero = dgc.constant dense<0.0> : tensor<256x512xf32>
+  %i = dgc.iota dim 0 : tensor<256x512xi32>
+  %j = dgc.iota dim 1 : tensor<256x512xi32>
+  %p = dgc.compare ge %i, %j : tensor<256x512xi32>
+  %0 = dgc.select %p, %a, %zero : tensor<256x512xi1>, tensor<256x512xf32>, tensor<256x512xf32>
+  %1 = exec.matmul %0, %w : tensor<256x512xf32>, tensor<512x512xf32> -> tensor<256x512xf32>
+  %2 = dgc.select %p, %1, %zero : tensor<256x512xi1>, tensor<256x512xf32>, tensor<256x512xf32>
+  return %2 : tensor<256x512xf32>
+}
+
+// -----
+
+// A row's number that a later kernel repeats is stored as it is, not repeated.
+
+// CHECK-LABEL: func.func @sunk
+// CHECK:         exec.launch @kernels::@k0(%{{.+}}) : (tensor<256x512xf32>) -> (tensor<256xf32>, tensor<256x512xf32>)
+// CHECK:         exec.matmul
+// CHECK:         exec.launch @kernels::@k1(%{{.+}}, %{{.+}}) {{.*}}: (tensor<256xf32>, tensor<256x512xf32>) -> tensor<256x512xf32>
+func.func @sunk(%a: tensor<256x512xf32>, %w: tensor<512x512xf32>) -> tensor<256x512xf32> {
+  %s = dgc.reduce max %a dims [1] : tensor<256x512xf32>
+  %e = dgc.exponential %s : tensor<256xf32>
+  %b = dgc.broadcast_in_dim %e dims [0] to [256, 512] : tensor<256xf32>
+  %0 = dgc.subtract %a, %b : tensor<256x512xf32>
+  %1 = exec.matmul %0, %w : tensor<256x512xf32>, tensor<512x512xf32> -> tensor<256x512xf32>
+  %2 = dgc.multiply %b, %1 : tensor<256x512xf32>
+  return %2 : tensor<256x512xf32>
+}
