@@ -137,7 +137,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   bool distributed = !options.mesh.empty();
   switch (phase) {
   case Phase::Model:
-    return "dgc-infer-types" + (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
+    return "dgc-unroll-repeats,dgc-infer-types" + (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
            ",dgc-build-entry-points";
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +

@@ -18,12 +18,6 @@ def DGC_ConstantOp : DGC_Op<"constant", [ConstantLike,
   let hasFolder = 1;
 }
 
-// The place of a part in the whole, along one dimension.
-def DGC_Offset : Type<CPred<[{::llvm::isa<::mlir::RankedTensorType>($_self) &&
-        ::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0 &&
-        ::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(64)}]>, "a scalar tensor<i64>">,
-    BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
-
 def DGC_IotaOp : Op<DGC_Dialect, "iota", [Pure,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,

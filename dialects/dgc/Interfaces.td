@@ -89,12 +89,14 @@ def LinalgLowerableOpInterface : DGC_Interface<"LinalgLowerableOpInterface"> {
 
 def PositionalOpInterface : DGC_Interface<"PositionalOpInterface"> {
   let description = [{
-    The value of an element depends on its place in the whole tensor (iota, random numbers). When the result is
-    cut, the op must know where its part lies.
+    The value of an element depends on its place in the whole tensor (iota, random numbers), or the op looks for places
+    of a whole tensor (gather). When that tensor, the result or an operand, is cut, the op must know where its part lies.
   }];
   let methods = [
+    InterfaceMethod<"The operand whose place is meant; -1: the result.",
+      "int", "getPositionedOperand", (ins), [{}], [{ return -1; }]>,
     InterfaceMethod<[{
-      Makes the op compute the part of `globalShape` that begins at `offsets` (one scalar i64 tensor per
+      Makes the op work on the part of `globalShape` that begins at `offsets` (one scalar i64 tensor per
       dimension; null: 0). Its result type is then set to the local type by the caller.
     }], "void", "setGlobalPosition",
       (ins "::llvm::ArrayRef<int64_t>":$globalShape, "::mlir::ValueRange":$offsets)>,

@@ -39,8 +39,9 @@ void registerLayerOps(DGCDialect &dialect) {
 // MatmulOp, DenseOp
 //===----------------------------------------------------------------------===//
 
+/// The right operand is stored as [.., n, k] where it is `transposed`, else as [.., k, n].
 static LogicalResult inferMatmul(std::optional<Location> location, StringRef name, Value lhs, Value rhs,
-                                 SmallVectorImpl<Type> &types) {
+                                 bool transposed, SmallVectorImpl<Type> &types) {
   RankedTensorType a = typeOf(lhs), b = typeOf(rhs);
   if (failed(checkElements(location, name, a, b)))
     return failure();
@@ -51,30 +52,31 @@ static LogicalResult inferMatmul(std::optional<Location> location, StringRef nam
     return emitOptionalError(location, "'", name, "' has operands of types ", a, " and ", b,
                              ": their leading dimensions must be the same, or the right operand must have two "
                              "dimensions only");
-  int64_t inner = a.getShape().back(), rows = b.getDimSize(b.getRank() - 2);
+  int64_t inner = a.getShape().back(), last = b.getRank() - 1, rows = b.getDimSize(transposed ? last : last - 1);
   if (inner != rows)
     return emitOptionalError(location, "'", name, "' multiplies ", a, " by ", b, ": the last dimension of the left (",
-                             inner, ") must be the last but one of the right (", rows, ")");
+                             inner, ") must be the ", transposed ? "last" : "last but one", " of the right (", rows,
+                             ")");
   SmallVector<int64_t> shape(a.getShape().drop_back());
-  shape.push_back(b.getShape().back());
+  shape.push_back(b.getDimSize(transposed ? last - 1 : last));
   types.push_back(RankedTensorType::get(shape, a.getElementType()));
   return success();
 }
 
-static Value buildMatmul(CompositeBuilder &b, Value lhs, Value rhs) {
+static Value buildMatmul(CompositeBuilder &b, Value lhs, Value rhs, bool transposed = false) {
   int64_t leftRank = tensorOf(lhs).getRank(), rightRank = tensorOf(rhs).getRank();
   SmallVector<int64_t> batch = rightRank == 2 ? SmallVector<int64_t>() : leadingDims(rightRank, 2);
   return DotGeneralOp::create(b.builder, b.location, lhs, rhs, batch, batch, ArrayRef<int64_t>{leftRank - 1},
-                              ArrayRef<int64_t>{rightRank - 2});
+                              ArrayRef<int64_t>{transposed ? rightRank - 1 : rightRank - 2});
 }
 
 LogicalResult MatmulOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  return inferMatmul(location, getOperationName(), adaptor.getLhs(), adaptor.getRhs(), types);
+  return inferMatmul(location, getOperationName(), adaptor.getLhs(), adaptor.getRhs(), adaptor.getTransposed(), types);
 }
 
 FailureOr<SmallVector<Value>> MatmulOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
-  return SmallVector<Value>{buildMatmul(b, getLhs(), getRhs())};
+  return SmallVector<Value>{buildMatmul(b, getLhs(), getRhs(), getTransposed())};
 }
 
 LogicalResult DenseOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -86,7 +88,8 @@ LogicalResult DenseOp::inferTypes(std::optional<Location> location, Adaptor adap
     return emitOptionalError(location, "'dgc.dense' has an input of type ", input, " and weights of type ", weights,
                              ": the last dimension of the input must be ", weights.getDimSize(0),
                              "; where the input is an image, flatten it first: dgc.flatten %x");
-  if (failed(inferMatmul(location, getOperationName(), adaptor.getInput(), adaptor.getWeights(), types)))
+  if (failed(inferMatmul(location, getOperationName(), adaptor.getInput(), adaptor.getWeights(),
+                         /*transposed=*/false, types)))
     return failure();
   return checkBias(location, getOperationName(), input, adaptor.getBias(), weights.getDimSize(1));
 }

@@ -9,11 +9,14 @@ def DGC_MatmulOp : DGC_CompositeOp<"matmul"> {
   let summary = "matrix product";
   let description = [{
     `%c = dgc.matmul %a, %b`: `[.., m, k] x [.., k, n] -> [.., m, n]`. The leading dimensions are the same on both
-    sides, or the right side has none.
+    sides, or the right side has none. `%c = dgc.matmul %a, %b transposed` multiplies by the transposed right side:
+    `[.., m, k] x [.., n, k] -> [.., m, n]`, as for logits of a model whose output layer is its embedding.
   }];
-  let arguments = (ins DGC_NumberTensor:$lhs, DGC_NumberTensor:$rhs);
+  let arguments = (ins DGC_NumberTensor:$lhs, DGC_NumberTensor:$rhs, UnitAttr:$transposed);
   let results = (outs DGC_NumberTensor:$result);
-  let assemblyFormat = "$lhs `,` $rhs attr-dict custom<OperandTypes>(type($lhs), type($rhs))";
+  let assemblyFormat = [{
+    $lhs `,` $rhs (`transposed` $transposed^)? attr-dict custom<OperandTypes>(type($lhs), type($rhs))
+  }];
 }
 
 def DGC_DenseOp : DGC_CompositeOp<"dense"> {

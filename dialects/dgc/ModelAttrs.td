@@ -109,4 +109,10 @@ class DGC_IntScalar<int width>
 def DGC_CountScalar : DGC_IntScalar<32>;
 def DGC_StepScalar : DGC_IntScalar<64>;
 
+// The place of a part in the whole, along one dimension.
+def DGC_Offset : Type<CPred<[{::llvm::isa<::mlir::RankedTensorType>($_self) &&
+        ::llvm::cast<::mlir::RankedTensorType>($_self).getRank() == 0 &&
+        ::llvm::cast<::mlir::RankedTensorType>($_self).getElementType().isInteger(64)}]>, "a scalar tensor<i64>">,
+    BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
+
 #endif // DGC_MODEL_ATTRS_TD

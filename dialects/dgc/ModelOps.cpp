@@ -93,14 +93,16 @@ template <typename OpT> static FailureOr<OpT> findSingle(Block &body, StringRef 
   return first;
 }
 
-/// The ops that a value depends on.
+/// The ops that a value depends on; of a repeat, everything that its body uses.
 static void collectDependences(Value value, llvm::SetVector<Operation *> &ops) {
   if (Operation *op = value.getDefiningOp())
     ops.insert(op);
   for (size_t i = 0; i < ops.size(); ++i)
-    for (Value operand : ops[i]->getOperands())
-      if (Operation *op = operand.getDefiningOp())
-        ops.insert(op);
+    ops[i]->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *op = operand.getDefiningOp())
+          ops.insert(op);
+    });
 }
 
 /// Reports a variable that stays as it was initialized although nobody asked for that.
@@ -147,6 +149,59 @@ LogicalResult ModelOp::verifyRegions() {
   if (!*loss && body.getOps<MetricOp>().empty() && body.getOps<OutputOp>().empty())
     return computesNothing();
   return *loss ? checkTrained(body, *loss) : success();
+}
+
+//===----------------------------------------------------------------------===//
+// RepeatOp
+//===----------------------------------------------------------------------===//
+
+ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &state) {
+  Type untyped = UntypedType::get(parser.getContext());
+  Properties &properties = state.getOrAddProperties<Properties>();
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<OpAsmParser::UnresolvedOperand> inputs;
+  int64_t count = 0;
+  if (parser.parseInteger(count) || parser.parseAttribute(properties.name) ||
+      parser.parseAssignmentList(arguments, inputs))
+    return failure();
+  properties.count = parser.getBuilder().getI64IntegerAttr(count);
+  for (OpAsmParser::Argument &argument : arguments)
+    argument.type = untyped;
+  Region *body = state.addRegion();
+  if (parser.resolveOperands(inputs, untyped, state.operands) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) || parser.parseRegion(*body, arguments))
+    return failure();
+  ensureTerminator(*body, parser.getBuilder(), state.location);
+  state.addTypes(SmallVector<Type>(arguments.size(), untyped));
+  return success();
+}
+
+void RepeatOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getCount() << ' ' << getNameAttr() << " (";
+  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()), printer, [&](auto pair) {
+    printer << std::get<0>(pair) << " = " << std::get<1>(pair);
+  });
+  printer << ") ";
+  printer.printOptionalAttrDictWithKeyword((*this)->getDiscardableAttrDictionary().getValue());
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult RepeatOp::verifyRegions() {
+  Block &body = getBody().front();
+  size_t values = getInputs().size(), given = body.getTerminator()->getNumOperands();
+  if (getCount() < 1)
+    return emitOpError() << "repeats its body " << getCount() << " times: once is the least";
+  if (getName().empty())
+    return emitOpError("needs a name: that of its variable \"w\" is NAME.0.w in the first round");
+  if (values == 0)
+    return emitOpError("has nothing that goes around: write (%inside = %before), and %inside is what the body works on");
+  if (body.getNumArguments() != values || getNumResults() != values)
+    return emitOpError() << "has " << values << " values before it, " << body.getNumArguments() << " inside and "
+                         << getNumResults() << " results: these must be as many";
+  if (given != values)
+    return emitOpError() << "begins a round with " << values << " values, but its dgc.next gives " << given
+                         << ": end the body with 'dgc.next' and a value for each of them";
+  return checkUniqueNames(body);
 }
 
 //===----------------------------------------------------------------------===//

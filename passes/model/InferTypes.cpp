@@ -65,6 +65,8 @@ static LogicalResult inferResults(Operation *op, int64_t batch) {
     for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
       result.setType(type);
   }
+  if (isa<RepeatOp>(op))
+    return op->emitOpError("is still there: run dgc-unroll-repeats first");
   if (anyUntyped(op->getResults()))
     return op->emitOpError("does not infer the types of its results: it cannot be part of a model");
   // Reports operands that the op does not take, as far as inference itself did not mind.

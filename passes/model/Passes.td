@@ -63,4 +63,29 @@ def BuildEntryPointsPass : Pass<"dgc-build-entry-points", "::mlir::ModuleOp"> {
   ];
 }
 
+def UnrollRepeatsPass : Pass<"dgc-unroll-repeats", "::mlir::ModuleOp"> {
+  let summary = "write out the rounds of repeats";
+  let description = [{
+    Input: a `dgc.model` as it is written. Output: the same without `dgc.repeat`. Each round is a copy of the body whose
+    variables have the name of the repeat and the number of the round before their own. Every op of a copy keeps the
+    location of the original. Types are inferred afterwards.
+
+    ```mlir
+    // before
+    %y = dgc.repeat 2 "layer" (%h = %x) {
+      %w = dgc.variable "w" zeros : tensor<4x4xf32>
+      %z = dgc.dense %h, %w
+      dgc.next %z
+    }
+    // after
+    %w0 = dgc.variable "layer.0.w" zeros : tensor<4x4xf32>
+    %z0 = dgc.dense %x, %w0
+    %w1 = dgc.variable "layer.1.w" zeros : tensor<4x4xf32>
+    %y = dgc.dense %z0, %w1
+    ```
+  }];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [Statistic<"numRounds", "rounds", "Rounds written out">];
+}
+
 #endif // DGC_PASSES_MODEL_TD

@@ -157,15 +157,19 @@ private:
     }
     SmallVector<Value> offsets;
     auto positional = dyn_cast<mlir::dgc::PositionalOpInterface>(op);
-    if (positional)
-      offsets = buildOffsets(op, cast<RankedTensorType>(types[0]));
+    Value positioned;
+    if (positional) {
+      int operand = positional.getPositionedOperand();
+      positioned = operand < 0 ? Value(op->getResult(0)) : op->getOperand(operand);
+      offsets = buildOffsets(op, positioned, cast<RankedTensorType>(operand < 0 ? types[0] : mapping.lookup(positioned).getType()));
+    }
     Operation *copy = builder.clone(*op, mapping);
     copy->removeAttr(kShardingsAttr);
     for (auto [result, type] : llvm::zip_equal(copy->getResults(), types))
       result.setType(type);
     if (llvm::any_of(offsets, [](Value offset) { return bool(offset); }))
       cast<mlir::dgc::PositionalOpInterface>(copy).setGlobalPosition(
-          cast<RankedTensorType>(op->getResult(0).getType()).getShape(), offsets);
+          cast<RankedTensorType>(positioned.getType()).getShape(), offsets);
     auto localizable = dyn_cast<mlir::dgc::LocalizableOpInterface>(copy);
     if (localizable && failed(localizable.localize(op->getOperandTypes(), op->getResultTypes())))
       return failure();
@@ -173,11 +177,10 @@ private:
     return checkInferred(op, copy);
   }
 
-  /// Where this device's part of the result of `op` begins; null in dimensions
-  /// that are not cut.
-  SmallVector<Value> buildOffsets(Operation *op, RankedTensorType local) {
+  /// Where this device's part of `value`, a result or operand of `op`, begins; null in dimensions that are not cut.
+  SmallVector<Value> buildOffsets(Operation *op, Value value, RankedTensorType local) {
     SmallVector<Value> offsets;
-    for (auto [dim, axes] : llvm::enumerate(mesh.dimsOf(declaredSharding(op->getResult(0), mesh))))
+    for (auto [dim, axes] : llvm::enumerate(mesh.dimsOf(declaredSharding(value, mesh))))
       offsets.push_back(axes.empty() ? Value() : buildOffset(builder, op->getLoc(), mesh, axes, local.getDimSize(dim)));
     return offsets;
   }

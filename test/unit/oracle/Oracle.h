@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 #include <regex>
@@ -46,6 +47,7 @@ struct TrainOptions {
   std::string mesh, strategy;
   int steps = 1;
   int validCount = -1; // of each batch; -1: all
+  std::function<NamedArrays(int)> inputs = batchOfStep;
 };
 
 /// The variables after training, under "loss" the last loss as well. Every replica has the same bits: runOnce checks
@@ -60,8 +62,8 @@ inline NamedArrays train(const std::string &model, const TrainOptions &how) {
   options.run.seed = 7;
   options.run.steps = how.steps;
   options.run.validCount = how.validCount;
-  options.run.inputsOfStep = batchOfStep;
-  absl::StatusOr<rt::RunOnceResult> result = execute(model, batchOfStep(0), options);
+  options.run.inputsOfStep = how.inputs;
+  absl::StatusOr<rt::RunOnceResult> result = execute(model, how.inputs(0), options);
   EXPECT_TRUE(result.ok()) << how.mesh << " " << how.strategy << ": " << result.status();
   return result.ok() ? result->variables : NamedArrays();
 }

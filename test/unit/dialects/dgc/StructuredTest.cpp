@@ -114,6 +114,76 @@ TEST(DotGeneral, F64) { checkDot<double>("f64"); }
 TEST(DotGeneral, I32) { checkDot<int32_t>("i32"); }
 
 //===----------------------------------------------------------------------===//
+// Indices
+//===----------------------------------------------------------------------===//
+
+TEST(Gather, TakesSlicesAndZeros) {
+  auto x = numbers<float>(2 * 4 * 3);
+  std::vector<int32_t> indices{3, 0, -1, 4, 0};
+  auto y = run<float>(kernel("%x: tensor<2x4x3xf32>, %i: tensor<5xi32>",
+                             "dgc.gather %x, %i dim 1 : tensor<2x4x3xf32>, tensor<5xi32>", "tensor<2x5x3xf32>"),
+                      30, x, indices);
+  for (int a = 0; a < 2; ++a)
+    for (int i = 0; i < 5; ++i)
+      for (int c = 0; c < 3; ++c) {
+        int row = indices[i];
+        EXPECT_EQ(y[(a * 5 + i) * 3 + c], row >= 0 && row < 4 ? x[(a * 4 + row) * 3 + c] : 0) << a << i << c;
+      }
+}
+
+// 200 is a row, and not -56.
+TEST(Gather, UnsignedIndices) {
+  auto x = numbers<int32_t>(250);
+  std::vector<uint8_t> indices{200, 7, 249, 255};
+  EXPECT_EQ(run<int32_t>(kernel("%x: tensor<250xi32>, %i: tensor<4xui8>",
+                                "dgc.gather %x, %i dim 0 : tensor<250xi32>, tensor<4xui8>", "tensor<4xi32>"),
+                         4, x, indices),
+            (std::vector<int32_t>{x[200], x[7], x[249], 0}));
+}
+
+// The parts of a table that is cut find every row together.
+TEST(Gather, PartsAddUpToTheWhole) {
+  auto x = numbers<float>(6 * 3);
+  std::vector<int64_t> indices{5, 2, 3, 0, 6}, offset{0};
+  std::string text = kernel("%x: tensor<3x3xf32>, %i: tensor<5xi64>, %o: tensor<i64>",
+                            "dgc.gather %x, %i dim 0 from %o : tensor<3x3xf32>, tensor<5xi64>", "tensor<5x3xf32>");
+  std::vector<float> low(x.begin(), x.begin() + 9), high(x.begin() + 9, x.end());
+  auto first = run<float>(text, 15, low, indices, offset);
+  offset[0] = 3;
+  auto second = run<float>(text, 15, high, indices, offset);
+  for (int i = 0; i < 5; ++i)
+    for (int c = 0; c < 3; ++c)
+      EXPECT_EQ(first[i * 3 + c] + second[i * 3 + c], indices[i] < 6 ? x[indices[i] * 3 + c] : 0);
+}
+
+TEST(ScatterAdd, AddsWhatIsMeantForASlice) {
+  auto updates = numbers<float>(2 * 3 * 5);
+  std::vector<int32_t> indices{1, 3, 1, -1, 4, 0};
+  auto y = run<float>(
+      kernel("%i: tensor<2x3xi32>, %u: tensor<2x3x5xf32>",
+             "dgc.scatter_add %i, %u dim 0 size 4 : tensor<2x3xi32>, tensor<2x3x5xf32>", "tensor<4x5xf32>"),
+      20, indices, updates);
+  std::vector<float> expected(20);
+  for (int i = 0; i < 6; ++i)
+    for (int c = 0; c < 5; ++c)
+      if (indices[i] >= 0 && indices[i] < 4)
+        expected[indices[i] * 5 + c] += updates[i * 5 + c];
+  for (int i = 0; i < 20; ++i)
+    EXPECT_NEAR(y[i], expected[i], 1e-6) << i;
+}
+
+TEST(ScatterAdd, APartIsThatOfTheWhole) {
+  auto updates = numbers<int32_t>(7);
+  std::vector<uint8_t> indices{250, 3, 251, 0, 250, 249, 255};
+  std::vector<int64_t> offset{250};
+  EXPECT_EQ(run<int32_t>(kernel("%i: tensor<7xui8>, %u: tensor<7xi32>, %o: tensor<i64>",
+                                "dgc.scatter_add %i, %u dim 0 size 2 from %o : tensor<7xui8>, tensor<7xi32>",
+                                "tensor<2xi32>"),
+                         2, indices, updates, offset),
+            (std::vector<int32_t>{updates[0] + updates[4], updates[2]}));
+}
+
+//===----------------------------------------------------------------------===//
 // Convolution
 //===----------------------------------------------------------------------===//
 

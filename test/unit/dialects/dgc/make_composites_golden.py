@@ -314,6 +314,35 @@ case("dropout", "%r0 = dgc.dropout %0 rate 0.4 keyed %1, %2 rng 9 : {0}", [x, se
      [np.where(kept, x.astype(np.float64) / 0.6, 0)])
 case("dropout_inference", "%r0 = dgc.dropout %0 rate 0.4 : {0}", [x], [x])
 
+# Transformers.
+table, numbers = normal(6, 4), np.array([[5, 0, 2], [2, 2, 1]], np.int32)
+TA = table.astype(np.float64)
+case("embedding", "%r0 = dgc.embedding %0, %1 : {0}, {1}", [table, numbers], [TA[numbers]])
+sequence = normal(2, 3, 4)
+SE = sequence.astype(np.float64)
+case("position_embedding", "%r0 = dgc.position_embedding %0, %1 : {0}, {1}", [sequence, table], [SE + TA[:3]])
+case("matmul_transposed", "%r0 = dgc.matmul %0, %1 transposed : {0}, {1}", [sequence, table], [SE @ TA.T])
+
+
+def attention(q, k, v, heads, causal, scale=None):
+    def split(x):
+        return x.reshape(x.shape[0], x.shape[1], heads, -1).transpose(0, 2, 1, 3)
+    q, k, v = split(q), split(k), split(v)
+    scores = q @ k.transpose(0, 1, 3, 2) * (scale or 1 / math.sqrt(q.shape[-1]))
+    if causal:
+        scores = np.where(np.tril(np.ones(scores.shape[-2:])) > 0, scores, -np.inf)
+    return (softmax(scores) @ v).transpose(0, 2, 1, 3).reshape(q.shape[0], q.shape[2], -1)
+
+
+q, k, v = normal(2, 3, 6), normal(2, 5, 6), normal(2, 5, 4)
+case("attention", "%r0 = dgc.attention %0, %1, %2 heads 2 : {0}, {1}, {2}", [q, k, v], [attention(*wide(q, k, v), 2, False)])
+k, v = normal(2, 3, 6), normal(2, 3, 6)
+case("attention_causal", "%r0 = dgc.attention %0, %1, %2 heads 3 causal scale 0.8 : {0}, {1}, {2}", [q, k, v],
+     [attention(*wide(q, k, v), 3, True, 0.8)])
+gradient_case("embedding", "%y = dgc.embedding %0, %1 : {0}, {1}", [table, numbers], [0], lambda t, n: t[n])
+gradient_case("attention_causal", "%y = dgc.attention %0, %1, %2 heads 3 causal : {0}, {1}, {2}", [q, k, v], [0, 1, 2],
+              lambda q, k, v: attention(q, k, v, 3, True))
+
 with open("Composites.inc", "w", encoding="utf-8") as f:
     f.write("// Written by make_composites_golden.py.\n// clang-format off\n")
     f.writelines(cases)

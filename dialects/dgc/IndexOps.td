@@ -1,0 +1,47 @@
+// Ops that choose elements by numbers that are only known when the program runs.
+
+#ifndef DGC_INDEX_OPS_TD
+#define DGC_INDEX_OPS_TD
+
+include "dialects/dgc/Attrs.td"
+include "dialects/dgc/Structured.td"
+
+class DGC_IndexOp<string mnemonic, list<Trait> traits = []>
+    : DGC_StructuredOp<mnemonic, !listconcat(traits, [
+        DeclareOpInterfaceMethods<DifferentiableOpInterface>, DeclareOpInterfaceMethods<LocalizableOpInterface>])>;
+
+def DGC_GatherOp : DGC_IndexOp<"gather", [
+    DeclareOpInterfaceMethods<PositionalOpInterface, ["getPositionedOperand"]>]> {
+  let summary = "slices of a tensor, chosen by numbers along one dimension";
+  let description = [{
+    `%y = dgc.gather %table, %rows dim 0 : tensor<65x128xf32>, tensor<12x64xi32>` gives a `tensor<12x64x128xf32>`: the
+    dimension gives way to those of the indices. Where an index is not in [0, size) the slice is zero. The part of a
+    larger table that begins at `%k` along the dimension is given as `dgc.gather %table, %rows dim 0 from %k`.
+  }];
+  let arguments = (ins DGC_NumberTensor:$operand, DGC_IntTensor:$indices, Optional<DGC_Offset>:$offset,
+                       I64Attr:$dimension);
+  let results = (outs DGC_NumberTensor:$result);
+  let assemblyFormat = [{
+    $operand `,` $indices `dim` $dimension (`from` $offset^)? attr-dict
+    custom<OperandTypes>(type($operand), type($indices))
+  }];
+}
+
+def DGC_ScatterAddOp : DGC_IndexOp<"scatter_add", [DeclareOpInterfaceMethods<PositionalOpInterface>]> {
+  let summary = "zeros, to which slices are added at places that numbers choose along one dimension";
+  let description = [{
+    `%y = dgc.scatter_add %rows, %updates dim 0 size 65 : tensor<12x64xi32>, tensor<12x64x128xf32>` gives a
+    `tensor<65x128xf32>`: slice i of it is the sum of all slices of the updates whose index is i. It is the gradient of
+    `dgc.gather`. Updates whose index is not in [0, size) are left out. Slices are added in the order of the indices.
+    `from %k` computes the part of a larger result that begins at `%k` along the dimension.
+  }];
+  let arguments = (ins DGC_IntTensor:$indices, DGC_NumberTensor:$updates, Optional<DGC_Offset>:$offset,
+                       I64Attr:$dimension, I64Attr:$size);
+  let results = (outs DGC_NumberTensor:$result);
+  let assemblyFormat = [{
+    $indices `,` $updates `dim` $dimension `size` $size (`from` $offset^)? attr-dict
+    custom<OperandTypes>(type($indices), type($updates))
+  }];
+}
+
+#endif // DGC_INDEX_OPS_TD

@@ -1,0 +1,58 @@
+// dgc-unroll-repeats: writes out the rounds of repeats.
+
+#include "dialects/dgc/DGC.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/model/Passes.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_UNROLLREPEATSPASS
+#include "passes/model/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+/// Puts `prefix` before the names of the variables of a copied op, which may be a repeat itself.
+static void renameVariables(Operation *op, const Twine &prefix) {
+  if (auto variable = dyn_cast<VariableOp>(op))
+    variable.setName((prefix + "." + variable.getName()).str());
+  else if (auto repeat = dyn_cast<RepeatOp>(op))
+    repeat.setName((prefix + "." + repeat.getName()).str());
+}
+
+/// Replaces a repeat by copies of its body; repeats in these are added to `worklist`.
+static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
+  OpBuilder builder(repeat);
+  Block &body = repeat.getBody().front();
+  SmallVector<Value> values(repeat.getInputs());
+  for (int64_t round = 0, count = repeat.getCount(); round < count; ++round) {
+    IRMapping mapping;
+    mapping.map(body.getArguments(), values);
+    for (Operation &op : body.without_terminator()) {
+      Operation *copy = builder.clone(op, mapping);
+      renameVariables(copy, repeat.getName() + "." + Twine(round));
+      if (auto inner = dyn_cast<RepeatOp>(copy))
+        worklist.push_back(inner);
+    }
+    values.clear();
+    for (Value next : body.getTerminator()->getOperands())
+      values.push_back(mapping.lookupOrDefault(next));
+  }
+  repeat.replaceAllUsesWith(values);
+  repeat.erase();
+}
+
+namespace {
+struct UnrollRepeatsPass : ::dgc::impl::UnrollRepeatsPassBase<UnrollRepeatsPass> {
+  void runOnOperation() override {
+    SmallVector<RepeatOp> worklist;
+    for (ModelOp model : getOperation().getOps<ModelOp>())
+      llvm::append_range(worklist, model.getBody().getOps<RepeatOp>());
+    for (size_t i = 0; i < worklist.size(); ++i) {
+      RepeatOp repeat = worklist[i];
+      numRounds += repeat.getCount();
+      unroll(repeat, worklist);
+    }
+  }
+};
+} // namespace

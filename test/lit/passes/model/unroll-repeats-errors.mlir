@@ -1,0 +1,93 @@
+// RUN: dgc-opt %s --dgc-unroll-repeats --split-input-file --verify-diagnostics
+
+dgc.model @zero {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{'dgc.repeat' op repeats its body 0 times: once is the least}}
+  %y = dgc.repeat 0 "layer" (%h = %x) {
+    dgc.next %h
+  }
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @nothing_around {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{'dgc.repeat' op begins a round with 1 values, but its dgc.next gives 0: end the body with 'dgc.next' and a value for each of them}}
+  %y = dgc.repeat 2 "layer" (%h = %x) {
+    %z = dgc.relu %h
+  }
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @nameless {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{'dgc.repeat' op needs a name: that of its variable "w" is NAME.0.w in the first round}}
+  %y = dgc.repeat 2 "" (%h = %x) {
+    dgc.next %h
+  }
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @twice {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %y = dgc.repeat 2 "layer" (%h = %x) {
+    // expected-note @+1 {{first used here}}
+    %a = dgc.variable "w" zeros : tensor<4xf32>
+    // expected-error @+1 {{uses the name "w" again: every variable of a model needs a name of its own}}
+    %b = dgc.variable "w" zeros : tensor<4xf32>
+    %z = dgc.bias_add %h, %a
+    dgc.next %z
+  }
+  dgc.output "y" %y
+}
+
+// -----
+
+// What repeats is found to clash when it is written out.
+
+dgc.model @clash {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-note @+1 {{first used here}}
+  %b = dgc.variable "layer.1.w" zeros : tensor<4xf32>
+  %y = dgc.repeat 2 "layer" (%h = %x) {
+    // expected-error @+1 {{uses the name "layer.1.w" again: every variable of a model needs a name of its own}}
+    %a = dgc.variable "w" zeros : tensor<4xf32>
+    %z = dgc.bias_add %h, %a
+    dgc.next %z
+  }
+  %s = dgc.bias_add %y, %b
+  dgc.output "y" %s
+}
+
+// -----
+
+dgc.model @unused {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %t = dgc.input "t" : tensor<?x4xf32>
+  %y = dgc.repeat 2 "layer" (%h = %x) {
+    // expected-error @+1 {{is trained by nobody: the loss does not depend on "layer.0.w"}}
+    %a = dgc.variable "w" zeros : tensor<4xf32>
+    %z = dgc.relu %h
+    dgc.next %z
+  }
+  %loss = dgc.mean_squared_error %y, %t
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+dgc.model @inside {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %y = dgc.repeat 2 "layer" (%h = %x) {
+    // expected-error @+1 {{'dgc.output' op expects parent op 'dgc.model'}}
+    dgc.output "h" %h
+    dgc.next %h
+  }
+  dgc.output "y" %y
+}
