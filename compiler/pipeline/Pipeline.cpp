@@ -3,6 +3,8 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/codegen/cpu/Codegen.h"
 #include "compiler/package/Package.h"
+#include "compiler/pipeline/MemoryLimit.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/communication/Passes.h"
@@ -28,8 +30,8 @@ std::optional<Phase> phaseFromName(StringRef name) {
   return it == std::end(names) ? std::nullopt : std::optional(static_cast<Phase>(it - std::begin(names)));
 }
 
-/// The options with the mesh of the module where they have none. A module with a mesh says itself how values are spread,
-/// so without an axis for the batch it needs no strategy.
+/// The options with the mesh of the module where they have none. A module with a mesh says itself how values are
+/// spread, so without an axis for the batch it needs no strategy.
 static CompileOptions withMeshOf(ModuleOp module, CompileOptions options) {
   auto mesh = module.lookupSymbol<mlir::dist::MeshOp>("mesh");
   if (!mesh || !options.mesh.empty()) {
@@ -217,13 +219,18 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
   if (failed(checkOptions(module, options))) {
     return failure();
   }
+  OwningOpRef<ModuleOp> original; // to look for what would fit
+  if (options.memoryLimit >= 0) {
+    original = module.clone();
+  }
   int last = std::min(static_cast<int>(options.to), static_cast<int>(Phase::Schedule));
   for (int phase = static_cast<int>(options.from) + 1; phase <= last; ++phase) {
     if (failed(runPhase(module, static_cast<Phase>(phase), options))) {
       return failure();
     }
   }
-  return success();
+  bool checked = options.memoryLimit >= 0 && last == static_cast<int>(Phase::Schedule);
+  return checked ? checkMemoryLimit(module, *original, options) : success();
 }
 
 FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOptions &options) {

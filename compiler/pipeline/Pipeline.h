@@ -42,6 +42,7 @@ struct CompileOptions {
   std::string links;                    // "host=20us:1GB/s,data=1us:20GB/s": how fast the links along axes are
   std::vector<std::string> forbid;      // collectives that must not be needed: "all_gather"
   int64_t maxReplicatedBytes = -1;      // the largest value that an all-gather may leave on a device; -1: any
+  int64_t memoryLimit = -1;             // the most bytes that a worker may need; -1: any
   std::string dumpDirectory;            // a file per phase; empty: none
   llvm::raw_ostream *explain = nullptr; // a table of the communication
   llvm::raw_ostream *timing = nullptr;  // seconds of each phase

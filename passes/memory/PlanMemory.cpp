@@ -1,7 +1,7 @@
 //===- PlanMemory.cpp - give every buffer its offset -----------------------===//
 
 #include "dialects/exec/Exec.h"
-#include "passes/memory/ArenaPlan.h"
+#include "passes/memory/Lifetimes.h"
 #include "passes/memory/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -15,32 +15,7 @@ using namespace mlir::exec;
 
 static constexpr uint64_t alignment = 64;
 
-static uint64_t byteSize(Type type) {
-  auto shaped = cast<ShapedType>(type);
-  return storageBytes(shaped.getElementType()) * shaped.getNumElements();
-}
-
 static uint64_t aligned(uint64_t size) { return (size + alignment - 1) / alignment * alignment; }
-
-/// The first and the last step at which `buffer`, or a view of it, is in use. Inputs are filled before the first
-/// step and outputs read after the last one.
-static dgc::ArenaRequest lifetime(BufferOp buffer, const DenseMap<Operation *, int64_t> &steps, int64_t last) {
-  dgc::ArenaRequest request{byteSize(buffer.getType()), last, 0};
-  SmallVector<Value> views{buffer.getResult()};
-  while (!views.empty()) {
-    for (Operation *user : views.pop_back_val().getUsers()) {
-      if (auto view = dyn_cast<ViewOp>(user)) {
-        views.push_back(view.getResult());
-        continue;
-      }
-      int64_t step = isa<InputOp>(user) ? 0 : isa<OutputOp>(user) ? last : steps.lookup(user);
-      request.begin = std::min(request.begin, step);
-      request.end = std::max(request.end, step);
-    }
-  }
-  request.begin = std::min(request.begin, request.end);
-  return request;
-}
 
 namespace {
 struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
@@ -54,7 +29,7 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
     for (auto variable : getOperation().getOps<VariableOp>()) {
       Arenas &home = arenas[variable.getMeshAttr()];
       variable.setOffset(home.variables);
-      home.variables += aligned(byteSize(variable.getType()));
+      home.variables += aligned(dgc::byteSize(variable.getType()));
       home.privateBytes = home.variables;
     }
   }
@@ -72,7 +47,7 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
     for (auto buffer : program.getOps<BufferOp>()) {
       if (buffer.getSpace() == space) {
         buffers.push_back(buffer);
-        problem.requests.push_back(lifetime(buffer, steps, last));
+        problem.requests.push_back(dgc::lifetime(buffer, steps, last));
       }
     }
     dgc::ArenaPlan plan = dgc::planArena(problem);
@@ -93,7 +68,7 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
       }
       auto [it, isNew] = offsets.insert({*buffer.getValue(), end});
       if (isNew) {
-        end += aligned(byteSize(buffer.getType()));
+        end += aligned(dgc::byteSize(buffer.getType()));
       }
       buffer.setOffset(it->second);
     });

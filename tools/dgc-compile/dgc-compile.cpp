@@ -1,5 +1,6 @@
 // dgc-compile: from a model to an artifact.
 
+#include "compiler/pipeline/MemoryLimit.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Registration.h"
 #include "passes/strategy/Registry.h"
@@ -45,6 +46,9 @@ static cl::opt<std::string> placement("placement",
                                       cl::value_desc("FILE"), cl::cat(category));
 static cl::opt<int64_t> microbatches("microbatches", cl::desc("In how many parts a pipeline works on the batch"),
                                      cl::value_desc("M"), cl::init(0), cl::cat(category));
+static cl::opt<std::string> memoryLimit("memory-limit",
+                                        cl::desc("Refuse a plan that needs more on a worker, as in 512MiB, and say what fits"),
+                                        cl::value_desc("BYTES"), cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
                                       cl::value_desc("PHASE"), cl::init("artifact"), cl::cat(category));
 static cl::opt<std::string> compileFrom("compile-from", cl::desc("The input is a program that has been through this phase"),
@@ -118,6 +122,13 @@ static int run() {
   options.forbid.assign(forbid.begin(), forbid.end());
   options.maxReplicatedBytes = maxReplicatedBytes;
   options.dumpDirectory = dumpPhasesTo;
+  if (std::optional<int64_t> bytes = dgc::parseBytes(memoryLimit)) {
+    options.memoryLimit = *bytes;
+  } else if (memoryLimit.getNumOccurrences()) {
+    llvm::errs() << "dgc-compile: --memory-limit=" << memoryLimit << ": expected a number of bytes, as in 1000000, 64KiB, "
+                 << "512MiB or 2GiB\n";
+    return 2;
+  }
   options.explain = explain ? &llvm::errs() : nullptr;
   options.timing = timing ? &llvm::errs() : nullptr;
   options.attributes = attributes();

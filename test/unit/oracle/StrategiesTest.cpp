@@ -73,6 +73,31 @@ TEST_P(Strategies, WrongScaleIsNoticed) {
 
 const std::vector<const char *> data = {"data=2", "data=3", "data=4", "data=8"};
 
+/// The convolutions of the deep CNN as one block, so that they can be computed again together.
+std::string withBlock() {
+  std::string model = readModel("mnist_cnn_deep", plain);
+  model = std::regex_replace(model, std::regex("dgc\\.conv2d ([^\\n]*)"), "dgc.conv2d $1 {block = \"features\"}");
+  return std::regex_replace(model, std::regex("%(h[12]) = dgc\\.relu ([^\\n]*)"),
+                            "%$1 = dgc.relu $2 {block = \"features\"}");
+}
+
+// Values that are computed again are those that were there: nothing differs in a single bit.
+TEST(Recompute, HasTheSameBits) {
+  std::string model = withBlock();
+  for (const char *mesh : {"", "data=2"}) {
+    NamedArrays kept = train(model, {.mesh = mesh, .steps = 3});
+    for (const char *strategy : {"recompute=features.*", "recompute=relu", "recompute=*", "recompute=*,accumulate=2"}) {
+      NamedArrays again = train(model, {.mesh = mesh, .strategy = strategy, .steps = 3});
+      bool sameOrder = std::string(strategy).find("accumulate") == std::string::npos;
+      ASSERT_EQ(again.size(), kept.size());
+      for (const auto &[name, array] : kept) {
+        EXPECT_TRUE(!sameOrder || array.bytes == again.at(name).bytes) << mesh << " " << strategy << " " << name;
+      }
+      EXPECT_LE(distance(again, kept), 1e-6) << mesh << " " << strategy;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, Strategies,
     testing::Values(

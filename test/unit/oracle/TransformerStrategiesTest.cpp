@@ -1,0 +1,80 @@
+// Strategies on two layers of a transformer, by running: the gradients of one worker.
+#include "test/unit/oracle/Oracle.h"
+
+using namespace dgc::testing;
+
+namespace {
+
+const std::string cut = "tensor-parallel=*query/*:-1,*key/*:-1,*value/*:-1,*up/*:-1";
+
+std::string readTransformer() {
+  std::ifstream file(DGC_MODELS "/transformer.mlir");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// Sequences of step i.
+NamedArrays sequences(int i) {
+  std::mt19937 rng(500 + i);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  std::vector<float> x(batch * 8 * 16), y(x.size());
+  for (float &value : x) {
+    value = uniform(rng);
+  }
+  for (float &value : y) {
+    value = uniform(rng);
+  }
+  return {{"x", HostArray::of({batch, 8, 16}, x)}, {"y", HostArray::of({batch, 8, 16}, y)}};
+}
+
+NamedArrays run(const std::string &model, const std::string &mesh, const std::string &strategy, int steps) {
+  ExecuteOptions options;
+  options.from = "input";
+  options.batch = batch;
+  options.mesh = mesh;
+  options.strategy = strategy;
+  options.run.program = "train";
+  options.run.seed = 3;
+  options.run.steps = steps;
+  options.run.inputsOfStep = sequences;
+  auto result = execute(model, sequences(0), options);
+  EXPECT_TRUE(result.ok()) << mesh << " " << strategy << ": " << result.status();
+  return result.ok() ? result->variables : NamedArrays();
+}
+
+TEST(Transformer, EveryStrategyHasTheSameGradients) {
+  std::string model = readTransformer();
+  NamedArrays initial = run(model, "", "", 0), one = run(model, "", "", 1), twenty = run(model, "", "", 20);
+  ASSERT_FALSE(one.empty());
+  EXPECT_GT(distance(twenty, initial), 1e-2) << "nothing was trained";
+  const std::pair<const char *, std::string> cases[] = {
+      {"data=3", "data-parallel"},
+      {"data=8", "zero3"},
+      {"model=2", cut},
+      {"model=4", cut},
+      {"model=2", cut + ",sequence-parallel"},
+      {"model=4", cut + ",sequence-parallel"},
+      {"data=2,model=2", cut + ",data-parallel"},
+      {"data=2,model=4", cut + ",zero2,sequence-parallel"},
+      {"data=2,model=2", cut + ",zero3,accumulate=3,recompute=layer.*"},
+      {"data=2", "recompute=layer.*,accumulate=2"},
+  };
+  for (const auto &[mesh, strategy] : cases) {
+    NamedArrays step = run(model, mesh, strategy, 1);
+    EXPECT_LE(distance(step, one), 1e-6) << mesh << " " << strategy;
+    EXPECT_LE(distance(step, one, &initial), 2e-5) << mesh << " " << strategy << ", gradients";
+    EXPECT_LE(distance(run(model, mesh, strategy, 20), twenty), 1e-5) << mesh << " " << strategy << ", twenty steps";
+  }
+}
+
+// Attention that is not scaled, on several workers, is not what one computes with the scale.
+TEST(Transformer, AMistakeIsNoticed) {
+  std::string model = readTransformer();
+  std::string wrong = std::regex_replace(model, std::regex("by 0\\.5"), "by 0.25");
+  ASSERT_NE(model, wrong);
+  NamedArrays initial = run(model, "", "", 0);
+  EXPECT_GT(distance(run(wrong, "model=2", cut, 1), run(model, "", "", 1), &initial), 1e-3);
+}
+
+} // namespace
