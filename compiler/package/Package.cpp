@@ -248,6 +248,9 @@ LogicalResult Packager::run(const ::dgc::PackageOptions &options) {
       return failure();
     }
   }
+  if (plan.programs.empty()) {
+    return module.emitError("there is nothing to compile: a file has a dgc.model, or functions");
+  }
   std::vector<std::pair<std::string, std::string>> attributes = options.attributes;
   llvm::sort(attributes);
   for (auto &[key, value] : attributes) {

@@ -215,6 +215,9 @@ int main(int argc, char **argv) {
   mlir::registerPassManagerCLOptions();
   cl::HideUnrelatedOptions(category); // --help-hidden has those of MLIR and LLVM
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "dgc-compile " DGC_VERSION "\n"; });
-  cl::ParseCommandLineOptions(argc, argv, overview + ("\nStrategies:\n" + dgc::describeStrategies()));
+  const std::string about = overview + ("\nStrategies:\n" + dgc::describeStrategies());
+  if (!cl::ParseCommandLineOptions(argc, argv, about, &llvm::errs())) {
+    return 2;
+  }
   return run();
 }

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <random>
 #include <unistd.h>
 
 using namespace dgc::rt;
@@ -78,6 +79,36 @@ TEST(Reader, FilesAndTheirErrors) {
   std::filesystem::remove(path);
   EXPECT_EQ(exitCodeOf(load(path).status()), ExitCode::BadData);
   EXPECT_FALSE(load("/tmp").ok());
+}
+
+// Files that somebody changed and gave a new digest: whatever the checks let through, they come to an end, and every
+// index and size that is used while loading is one that exists.
+TEST(Hostile, ChangedAndSealedAgain) {
+  const std::vector<uint8_t> original = sampleBytes();
+  std::vector<uint8_t> bytes = original;
+  const auto *field = reinterpret_cast<const uint8_t *>(fb::GetPlan(bytes.data())->file_digest());
+  const size_t offset = static_cast<size_t>(field - bytes.data());
+  std::mt19937 random(20261121);
+  int accepted = 0;
+  constexpr int count = 20000;
+  for (int i = 0; i < count; ++i) {
+    bytes = original;
+    for (uint32_t change = 0; change <= random() % 3; ++change) {
+      uint8_t &byte = bytes[random() % bytes.size()];
+      byte = random() % 2 ? static_cast<uint8_t>(random()) : static_cast<uint8_t>(byte ^ 1 << random() % 8);
+    }
+    fb::Digest digest = digestOfFile(bytes.data(), bytes.size(), offset);
+    std::memcpy(bytes.data() + offset, &digest, sizeof digest);
+    auto loaded = loadBytes(bytes, "plan");
+    if (loaded.ok()) {
+      ++accepted;
+      continue;
+    }
+    ASSERT_EQ(exitCodeOf(loaded.status()), ExitCode::BadArtifact) << loaded.status();
+    ASSERT_EQ(loaded.status().message().find('\n'), absl::string_view::npos);
+  }
+  EXPECT_GT(accepted, count / 100); // names, places of the model, costs
+  EXPECT_LT(accepted, count * 9 / 10);
 }
 
 /// Milliseconds until `bytes` are refused.
