@@ -46,4 +46,8 @@ function(dgc_unit_test name)
   target_compile_definitions(${name} PRIVATE DGC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
   add_test(NAME ${name} COMMAND ${name})
+  if(DGC_SANITIZE STREQUAL thread)
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT
+      "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/test/tsan.supp")
+  endif()
 endfunction()
