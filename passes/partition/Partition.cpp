@@ -123,8 +123,7 @@ private:
     ShardingAttr from = declaredSharding(op.getInput(), mesh), to = op.getSharding();
     StringRef user = op.getCause() ? *op.getCause() : "dist.reshard";
     Value input = mapping.lookup(op.getInput());
-    FailureOr<Value> value =
-        lowerReshard(builder, op.getLoc(), mesh, input, op.getType().getShape(), from, to, user);
+    FailureOr<Value> value = lowerReshard(builder, op.getLoc(), mesh, input, op.getType().getShape(), from, to, user);
     if (failed(value))
       return failure();
     // What is written on the reshard, as that it must not be shared with others, holds for what it becomes.
@@ -161,7 +160,8 @@ private:
     if (positional) {
       int operand = positional.getPositionedOperand();
       positioned = operand < 0 ? Value(op->getResult(0)) : op->getOperand(operand);
-      offsets = buildOffsets(op, positioned, cast<RankedTensorType>(operand < 0 ? types[0] : mapping.lookup(positioned).getType()));
+      offsets = buildOffsets(op, positioned,
+                             cast<RankedTensorType>(operand < 0 ? types[0] : mapping.lookup(positioned).getType()));
     }
     Operation *copy = builder.clone(*op, mapping);
     copy->removeAttr(kShardingsAttr);

@@ -56,6 +56,38 @@ const Case cases[] = {
      {{4, 8, 12}, {4, 12, 16}},
      "%r = dgc.dot_general %a, %b batch [0] x [0] contract [2] x [1] : tensor<4x8x12xf32>, tensor<4x12x16xf32>",
      "tensor<4x8x16xf32>"},
+    // Indices from -1 to 9, some of them outside.
+    {"gather",
+     {{8, 12}, {4, 16}},
+     "%s = dgc.scale %b by 5.0 plus 4.0 : tensor<4x16xf32>\n"
+     "%i = dgc.convert %s to i32 : tensor<4x16xf32>\n"
+     "%r = dgc.gather %a, %i dim 0 : tensor<8x12xf32>, tensor<4x16xi32>",
+     "tensor<4x16x12xf32>"},
+    {"gather_inner",
+     {{4, 8, 12}, {16}},
+     "%s = dgc.scale %b by 5.0 plus 4.0 : tensor<16xf32>\n"
+     "%i = dgc.convert %s to i32 : tensor<16xf32>\n"
+     "%r = dgc.gather %a, %i dim 1 : tensor<4x8x12xf32>, tensor<16xi32>",
+     "tensor<4x16x12xf32>"},
+    {"scatter_add",
+     {{4, 16}, {4, 16, 12}},
+     "%s = dgc.scale %a by 5.0 plus 4.0 : tensor<4x16xf32>\n"
+     "%i = dgc.convert %s to i32 : tensor<4x16xf32>\n"
+     "%r = dgc.scatter_add %i, %b dim 0 size 8 : tensor<4x16xi32>, tensor<4x16x12xf32>",
+     "tensor<8x12xf32>",
+     1e-5},
+    {"scatter_add_inner",
+     {{16}, {4, 16, 12}},
+     "%s = dgc.scale %a by 5.0 plus 4.0 : tensor<16xf32>\n"
+     "%i = dgc.convert %s to i32 : tensor<16xf32>\n"
+     "%r = dgc.scatter_add %i, %b dim 1 size 8 : tensor<16xi32>, tensor<4x16x12xf32>",
+     "tensor<4x8x12xf32>",
+     1e-5},
+    {"attention",
+     {{4, 8, 16}, {4, 8, 16}, {4, 8, 16}},
+     "%r = dgc.attention %a, %b, %c heads 4 causal : tensor<4x8x16xf32>",
+     "tensor<4x8x16xf32>",
+     1e-5},
     {"convolution",
      {{4, 8, 8, 4}, {3, 3, 4, 8}},
      "%r = dgc.convolution %a, %b padding [[1, 1], [1, 1]] : tensor<4x8x8x4xf32>, tensor<3x3x4x8xf32>",
