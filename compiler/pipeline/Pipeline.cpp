@@ -153,7 +153,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Shard:
     return distributed ? "dgc-add-mesh{mesh=" + options.mesh + "}," + passesOf(options, StrategyStage::Shard) +
                              "dgc-propagate-shardings," + passesOf(options, StrategyStage::Refine) +
-                             "dgc-insert-reshards,dgc-verify-sharded"
+                             "dgc-insert-reshards,dgc-verify-sharded" + (options.noPadding ? "{no-padding}" : "")
                        : "";
   case Phase::Partition:
     return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages," +

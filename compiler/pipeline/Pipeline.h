@@ -36,6 +36,7 @@ struct CompileOptions {
   int64_t microbatches = 0;             // of the strategy pipeline; 0: none
   std::string strategy;                 // "data-parallel,accumulate=4"; passes/strategy/Registry.h
   std::string target = "cpu";           // cpu (this machine), x86-64-v3, x86-64-v4
+  bool noPadding = false;               // refuse dimensions that their axes do not divide
   Phase from = Phase::Input;            // the phase that the input has been through
   Phase to = Phase::Artifact;           // the last phase to run
   bool annotated = false;               // set for a module with a mesh of its own that needs no strategy

@@ -217,15 +217,12 @@ static ShardingRule convolutionRule(Operation *op, const ConvolutionGeometry &ge
     add(roles.at(-1, -1, last), geometry.outputChannels, FactorKind::NeedReplication);
   }
   for (auto [i, dim] : llvm::enumerate(geometry.spatial)) {
-    add(roles.at(-1, i, -1), dim.window, FactorKind::NeedReplication);
     DimOccurrence input = roles.at(i + 1, -1, -1), output = roles.at(-1, -1, i + 1);
-    if (roles.result == Roles::Input) { // the sizes of its result are an attribute
-      rule.factor(input.operands, input.results, dim.input, FactorKind::NeedReplication);
-      rule.factor(output.operands, output.results, dim.output, FactorKind::NeedReplication);
-    } else {
-      addSlidingFactors(rule, dim, input, output, roles.result == Roles::Weights);
-    }
+    addSlidingFactor(rule, dim, input, output, roles.result == Roles::Input ? dim.input : dim.output,
+                     roles.result == Roles::Weights);
   }
+  for (auto [i, dim] : llvm::enumerate(geometry.spatial))
+    add(roles.at(-1, i, -1), dim.window, FactorKind::NeedReplication);
   return rule.build();
 }
 

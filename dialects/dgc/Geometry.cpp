@@ -56,22 +56,20 @@ FailureOr<SmallVector<WindowDim>> mlir::dgc::inferWindow(std::optional<Location>
   return dims;
 }
 
-void mlir::dgc::addSlidingFactors(ShardingRuleBuilder &rule, const WindowDim &dim, const DimOccurrence &input,
-                                  const DimOccurrence &output, bool isReduction) {
+void mlir::dgc::addSlidingFactor(ShardingRuleBuilder &rule, const WindowDim &dim, const DimOccurrence &input,
+                                 const DimOccurrence &output, int64_t size, bool isReduction) {
+  if (dim.inputDilation != 1) {
+    rule.factor(input.operands, input.results, dim.input, FactorKind::NeedReplication);
+    rule.factor(output.operands, output.results, dim.output, FactorKind::NeedReplication);
+    return;
+  }
   auto both = [](ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
     return llvm::map_to_vector(llvm::zip_equal(a, b),
                                [](auto dims) { return std::max(std::get<0>(dims), std::get<1>(dims)); });
   };
   auto operands = both(input.operands, output.operands), results = both(input.results, output.results);
-  FactorKind kind = isReduction ? FactorKind::Reduction : FactorKind::PassThrough;
-  bool isLocal = dim.isPointwise() || dim.isTiled();
-  // A sum over a dimension whose windows overlap would need a halo first: no rule says that yet.
-  if (!isLocal && (isReduction || dim.output == 0 || dim.input % dim.output != 0)) {
-    rule.factor(input.operands, input.results, dim.input, FactorKind::NeedReplication);
-    rule.factor(output.operands, output.results, dim.output, FactorKind::NeedReplication);
-    return;
-  }
-  rule.factor(operands, results, dim.output, isLocal ? kind : FactorKind::Permutation);
-  if (dim.output != 0 && dim.input != dim.output)
-    rule.factor(input.operands, input.results, dim.input / dim.output, FactorKind::NeedReplication);
+  if (dim.isPointwise())
+    rule.factor(operands, results, size, isReduction ? FactorKind::Reduction : FactorKind::PassThrough);
+  else
+    rule.moving(operands, results, size, isReduction ? FactorKind::Reduction : FactorKind::Permutation);
 }

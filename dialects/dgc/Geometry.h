@@ -61,11 +61,11 @@ struct DimOccurrence {
 
 class ShardingRuleBuilder;
 
-/// Adds the factors of a dimension that a window slides over. `input` and `output` say where the two sides of it
-/// are. They are cut together (as `kind` says) where windows do not reach over the cut; where they do, cutting moves
-/// elements, and where the sizes do not fit either, it is not possible.
-void addSlidingFactors(ShardingRuleBuilder &rule, const WindowDim &dim, const DimOccurrence &input,
-                       const DimOccurrence &output, bool isReduction = false);
+/// Adds the factor of a dimension that a window slides over. `input` and `output` say where the two sides of it are.
+/// They are cut together, and elements move unless each output sees just the input at its place. `size` is that of the side whose parts
+/// are computed. Dilation of the input rules cutting out; then there is a factor for each side.
+void addSlidingFactor(ShardingRuleBuilder &rule, const WindowDim &dim, const DimOccurrence &input,
+                      const DimOccurrence &output, int64_t size, bool isReduction = false);
 
 } // namespace mlir::dgc
 

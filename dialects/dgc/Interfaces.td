@@ -103,6 +103,24 @@ def PositionalOpInterface : DGC_Interface<"PositionalOpInterface"> {
   ];
 }
 
+def MovingOpInterface : DGC_Interface<"MovingOpInterface"> {
+  let description = [{
+    An op whose sharding rule has factors along which elements move between the parts: the partitioner fetches what a
+    part needs from its neighbours, and the op computes the part from that.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      What the op needs of its operands to compute each of `parts` blocks of factor `factor` of its rule, which moves.
+      There is a window for every operand that has the factor.
+    }], "::mlir::dgc::PartNeeds", "getNeeds", (ins "unsigned":$factor, "int64_t":$parts)>,
+    InterfaceMethod<[{
+      Called on a copy of the op whose operands are these windows along the dimensions of `factor`: adapts the
+      attributes to them.
+    }], "void", "takeWindows", (ins "unsigned":$factor, "const ::mlir::dgc::PartNeeds &":$needs), [{}],
+      [{ /* no attribute says anything of the dimension */ }]>,
+  ];
+}
+
 def LocalizableOpInterface : DGC_Interface<"LocalizableOpInterface"> {
   let description = [{
     Attributes of the op depend on the shapes of its operands or results (the limits of a slice, the shape of a

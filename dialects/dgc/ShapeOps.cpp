@@ -240,15 +240,14 @@ ShardingRule ConcatenateOp::getShardingRule() {
 }
 
 ShardingRule PadOp::getShardingRule() {
-  RankedTensorType operand = tensorOf(getOperand()), result = tensorOf(getResult());
+  RankedTensorType result = tensorOf(getResult());
   ShardingRuleBuilder rule(*this);
   for (int64_t dim = 0; dim < result.getRank(); ++dim) {
     if (isUntouched(dim)) {
       rule.factor({dim, -1}, {dim}, result.getDimSize(dim));
       continue;
     }
-    rule.factor({dim, -1}, {-1}, operand.getDimSize(dim), FactorKind::NeedReplication);
-    rule.factor({-1, -1}, {dim}, result.getDimSize(dim), FactorKind::NeedReplication);
+    rule.moving({dim, -1}, {dim}, result.getDimSize(dim));
   }
   return rule.build();
 }
@@ -336,8 +335,7 @@ ShardingRule SliceOp::getShardingRule() {
       rule.factor({dim}, {dim}, result.getDimSize(dim));
       continue;
     }
-    rule.factor({dim}, {-1}, operand.getDimSize(dim), FactorKind::NeedReplication);
-    rule.factor({-1}, {dim}, result.getDimSize(dim), FactorKind::NeedReplication);
+    rule.moving({dim}, {dim}, result.getDimSize(dim));
   }
   return rule.build();
 }

@@ -7,8 +7,8 @@ include "dialects/dgc/Structured.td"
 
 // `linear` is a C++ expression over `index`, as for ShardingRuleOpInterface::isLinearIn. An op that `adapts` has sizes
 // in its attributes and defines localize.
-class DGC_ShapeOp<string mnemonic, string linear = "true", bit adapts = 0>
-    : DGC_Op<mnemonic, !listconcat([
+class DGC_ShapeOp<string mnemonic, string linear = "true", bit adapts = 0, list<Trait> traits = []>
+    : DGC_Op<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["isLinearIn"]>,
         DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,
         DeclareOpInterfaceMethods<LinalgLowerableOpInterface>,
@@ -46,7 +46,8 @@ def DGC_ConcatenateOp : DGC_ShapeOp<"concatenate", "index == -1"> {
   }];
 }
 
-def DGC_PadOp : DGC_ShapeOp<"pad", "index == -1 || (index == 0 && ::mlir::dgc::isSplatOf(getPaddingValue(), 0))"> {
+def DGC_PadOp : DGC_ShapeOp<"pad", "index == -1 || (index == 0 && ::mlir::dgc::isSplatOf(getPaddingValue(), 0))", 0,
+                            [DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
   let summary = "put elements around a tensor and between its elements";
   let description = [{
     `%y = dgc.pad %x, %value low [0, 1] high [0, 2] : tensor<4x8xf32>, tensor<f32>` gives a `tensor<4x11xf32>`. With
@@ -81,7 +82,7 @@ def DGC_ReshapeOp : DGC_ShapeOp<"reshape", "true", 1> {
   let assemblyFormat = "$operand `to` $shape attr-dict custom<OperandTypes>(type($operand))";
 }
 
-def DGC_ReverseOp : DGC_ShapeOp<"reverse"> {
+def DGC_ReverseOp : DGC_ShapeOp<"reverse", "true", 0, [DeclareOpInterfaceMethods<MovingOpInterface>]> {
   let summary = "the elements in the opposite order along some dimensions";
   let description = "`%y = dgc.reverse %x dims [1] : tensor<4x8xf32>`";
   let arguments = (ins DGC_Tensor:$operand, DenseI64ArrayAttr:$dimensions);
@@ -89,7 +90,8 @@ def DGC_ReverseOp : DGC_ShapeOp<"reverse"> {
   let assemblyFormat = "$operand `dims` $dimensions attr-dict custom<OperandTypes>(type($operand))";
 }
 
-def DGC_SliceOp : DGC_ShapeOp<"slice", "true", 1> {
+def DGC_SliceOp : DGC_ShapeOp<"slice", "true", 1,
+                              [DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
   let summary = "a part of a tensor";
   let description = [{
     `%y = dgc.slice %x from [0, 2] to [4, 8] : tensor<4x8xf32>` gives a `tensor<4x6xf32>`: the elements from the first

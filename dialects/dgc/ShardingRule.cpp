@@ -33,6 +33,13 @@ ShardingRuleBuilder &ShardingRuleBuilder::factor(ArrayRef<int64_t> operandDims, 
   return *this;
 }
 
+ShardingRuleBuilder &ShardingRuleBuilder::moving(ArrayRef<int64_t> operandDims, ArrayRef<int64_t> resultDims,
+                                                 int64_t size, FactorKind kind) {
+  factor(operandDims, resultDims, size, kind);
+  rule.factors.back().moves = true;
+  return *this;
+}
+
 ShardingRuleBuilder &ShardingRuleBuilder::elementwise() {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   for (auto [dim, size] : llvm::enumerate(type.getShape())) {

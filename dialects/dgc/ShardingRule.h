@@ -14,6 +14,7 @@
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
+#include <optional>
 
 #include "dialects/dgc/Enums.h.inc" // ReductionKind
 
@@ -24,18 +25,24 @@ enum class FactorKind {
   Reduction,       // in operands only: when it is cut, the results are partial
   NeedReplication, // cannot be cut without communication: every device needs
                    // the whole dimension
-  Permutation,     // can be cut, but elements move between the parts (halo,
-                   // reverse)
+  Permutation,     // cut in operands and results alike, but elements move
+                   // between the parts (halo, reverse)
 };
 
 struct Factor {
   int64_t size;
   FactorKind kind = FactorKind::PassThrough;
   ReductionKind reduction = ReductionKind::Sum; // of a Reduction factor
+  // Elements move between the parts, and MovingOpInterface says which. Always
+  // so for a Permutation; a Reduction may be of this kind as well.
+  bool moves = kind == FactorKind::Permutation;
 };
 
 /// Per dimension its factors, major to minor; a dimension of size 1 may have
-/// none. The sizes of the factors of a dimension multiply to its size.
+/// none. The sizes of the factors of a dimension multiply to its size, except
+/// where elements move: such a factor is alone in its dimensions, these may
+/// have several sizes, and its own is that of the dimension whose parts are
+/// computed: of the result or, for a reduction, of one of the operands.
 struct TensorFactors {
   llvm::SmallVector<llvm::SmallVector<unsigned, 1>> dims;
 };
@@ -58,6 +65,10 @@ public:
   ShardingRuleBuilder &factor(llvm::ArrayRef<int64_t> operandDims, llvm::ArrayRef<int64_t> resultDims, int64_t size,
                               FactorKind kind = FactorKind::PassThrough, ReductionKind reduction = ReductionKind::Sum);
 
+  /// Appends a factor along which elements move.
+  ShardingRuleBuilder &moving(llvm::ArrayRef<int64_t> operandDims, llvm::ArrayRef<int64_t> resultDims, int64_t size,
+                              FactorKind kind = FactorKind::Permutation);
+
   /// One factor per dimension of the first result, the same in all operands and
   /// results of that rank (scalars have none).
   ShardingRuleBuilder &elementwise();
@@ -67,6 +78,30 @@ public:
 private:
   Operation *op;
   ShardingRule rule;
+};
+
+/// The elements of dimension `dim` of operand `operand` that the computation of
+/// a part needs: from `starts[p]` on for part p, `size` of them. They may lie
+/// outside of the operand.
+struct OperandWindow {
+  unsigned operand;
+  int64_t dim;
+  llvm::SmallVector<int64_t> starts;
+  int64_t size;
+  // What stands outside of the operand: the identity of a reduction, or the
+  // scalar that is operand `fillOperand`. Neither: it does not matter.
+  std::optional<ReductionKind> identity = {};
+  std::optional<unsigned> fillOperand = {};
+};
+
+/// How an op computes the parts of a dimension along which elements move.
+struct PartNeeds {
+  llvm::SmallVector<OperandWindow> windows;
+  // On these windows the op takes this padding, and gives `produced` elements;
+  // those from `crops[p]` on are part p. Where they end beyond the produced
+  // ones, or begin before them, there are zeros. Empty: the op gives the part.
+  int64_t low = 0, high = 0, produced = 0;
+  llvm::SmallVector<int64_t> crops = {};
 };
 
 /// What an op costs when nothing is fused.

@@ -93,7 +93,7 @@ ShardingRule ReduceWindowOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (auto [i, dim] : llvm::enumerate(getGeometry())) {
     int64_t d = i;
-    addSlidingFactors(rule, dim, {{d}, {-1}}, {{-1}, {d}});
+    addSlidingFactor(rule, dim, {{d}, {-1}}, {{-1}, {d}}, dim.output);
   }
   return rule.build();
 }
@@ -102,7 +102,7 @@ ShardingRule MaxPoolGradOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (auto [i, dim] : llvm::enumerate(getGeometry())) {
     int64_t d = i;
-    addSlidingFactors(rule, dim, {{d, -1}, {d}}, {{-1, d}, {-1}});
+    addSlidingFactor(rule, dim, {{d, -1}, {d}}, {{-1, d}, {-1}}, dim.input);
   }
   return rule.build();
 }

@@ -206,11 +206,16 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
                                     ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError) const;
     /// True when every device holds the whole value.
     bool isWhole() const;
-    /// The shape of the part that one device holds. Fails with a diagnostic that names both numbers when a
-    /// dimension does not divide.
-    ::mlir::FailureOr<::llvm::SmallVector<int64_t>>
-    getLocalShape(::llvm::ArrayRef<int64_t> globalShape, ::mlir::dist::MeshAttr mesh,
-                  ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError) const;
+    /// The shape of the block that one device holds: a dimension of size n that k parts cut has the local size
+    /// c = ceil(n / k), and block i the elements from i * c on. Where k does not divide n the last blocks have fewer
+    /// elements than c, or none; the rest of their room is padding, whose values mean nothing.
+    ::llvm::SmallVector<int64_t> getLocalShape(::llvm::ArrayRef<int64_t> globalShape,
+                                               ::mlir::dist::MeshAttr mesh) const;
+    /// Fails with a diagnostic that names both numbers when a dimension does not divide into equal parts. `remedy` says
+    /// what to do about it.
+    ::llvm::LogicalResult verifyEqualParts(::llvm::ArrayRef<int64_t> globalShape, ::mlir::dist::MeshAttr mesh,
+                                           ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+                                           ::llvm::StringRef remedy) const;
     /// True when both put the same elements on the same devices; origins and openness do not count.
     bool hasSameLayout(::mlir::dist::ShardingAttr other) const;
     /// The sharding that holds the whole value on every device.

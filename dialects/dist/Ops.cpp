@@ -123,12 +123,12 @@ static LogicalResult verifyManualTypes(ManualOp op, StringRef what, ArrayAttr sh
         if (!llvm::is_contained(op.getAxes(), axis.getName()))
           return emitError() << "is cut by " << axis.getName() << ", which is not a manual axis";
     auto type = cast<RankedTensorType>(outside);
-    FailureOr<SmallVector<int64_t>> shape = sharding.getLocalShape(type.getShape(), mesh, emitError);
-    if (failed(shape))
+    if (failed(sharding.verifyEqualParts(type.getShape(), mesh, emitError,
+                                         "a region that is written for one device has equal parts only")))
       return failure();
-    if (dropEncoding(cast<RankedTensorType>(inside)) != RankedTensorType::get(*shape, type.getElementType()))
-      return emitError() << "has the type " << inside << " inside, where the part of a device is "
-                         << RankedTensorType::get(*shape, type.getElementType());
+    auto part = RankedTensorType::get(sharding.getLocalShape(type.getShape(), mesh), type.getElementType());
+    if (dropEncoding(cast<RankedTensorType>(inside)) != part)
+      return emitError() << "has the type " << inside << " inside, where the part of a device is " << part;
   }
   return success();
 }
@@ -172,19 +172,50 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
   return success();
 }
 
-FailureOr<SmallVector<Value>> SliceOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
-  auto type = cast<RankedTensorType>(getType());
-  Location location = getLoc();
-  Value index = tensor::ExtractOp::create(builder, location, operands[1], ValueRange());
-  index = arith::IndexCastOp::create(builder, location, builder.getIndexType(), index);
-  Value size = arith::ConstantIndexOp::create(builder, location, type.getDimSize(getDim()));
+/// Elements of `input` from `start`, an index, on, as many as `type` has in dimension `dim`.
+static SmallVector<Value> extractFrom(OpBuilder &builder, Location location, Value input, Value start, int64_t dim,
+                                      RankedTensorType type) {
   SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
   SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1)), sizes;
-  offsets[getDim()] = OpFoldResult(arith::MulIOp::create(builder, location, index, size));
+  offsets[dim] = start;
   for (int64_t extent : type.getShape())
     sizes.push_back(builder.getIndexAttr(extent));
-  Value part = tensor::ExtractSliceOp::create(builder, location, operands[0], offsets, sizes, strides);
-  return SmallVector<Value>{part};
+  Value part = tensor::ExtractSliceOp::create(builder, location, input, offsets, sizes, strides);
+  return {part};
+}
+
+/// A scalar i64 tensor as an index.
+static Value asIndex(OpBuilder &builder, Location location, Value scalar) {
+  Value number = tensor::ExtractOp::create(builder, location, scalar, ValueRange());
+  return arith::IndexCastOp::create(builder, location, builder.getIndexType(), number);
+}
+
+FailureOr<SmallVector<Value>> SliceOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  auto type = cast<RankedTensorType>(getType());
+  Value index = asIndex(builder, getLoc(), operands[1]);
+  Value size = arith::ConstantIndexOp::create(builder, getLoc(), type.getDimSize(getDim()));
+  Value start = arith::MulIOp::create(builder, getLoc(), index, size);
+  return extractFrom(builder, getLoc(), operands[0], start, getDim(), type);
+}
+
+LogicalResult DynamicSliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  auto input = cast<RankedTensorType>(adaptor.getInput().getType());
+  int64_t dim = adaptor.getDim(), size = adaptor.getSize();
+  if (dim < 0 || dim >= input.getRank())
+    return emitOptionalError(location, "dimension ", dim, " is not one of ", input);
+  if (size < 0 || size > input.getDimSize(dim))
+    return emitOptionalError(location, "dimension ", dim, " has ", input.getDimSize(dim), " elements, of which ", size,
+                             " cannot be taken");
+  SmallVector<int64_t> shape(input.getShape());
+  shape[dim] = size;
+  types.push_back(RankedTensorType::get(shape, input.getElementType(), input.getEncoding()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> DynamicSliceOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  Value start = asIndex(builder, getLoc(), operands[1]);
+  return extractFrom(builder, getLoc(), operands[0], start, getDim(), cast<RankedTensorType>(getType()));
 }
 
 LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,

@@ -126,6 +126,18 @@ def Dist_SliceOp : Dist_Op<"slice", [Pure, InferTypeOpAdaptor,
   let assemblyFormat = "$input `at` $index `dim` $dim `parts` $parts attr-dict `:` type($input)";
 }
 
+def Dist_DynamicSliceOp : Dist_Op<"dynamic_slice", [Pure, InferTypeOpAdaptor,
+    DeclareOpInterfaceMethods<LinalgLowerableOpInterface>, CostOpInterface]> {
+  let summary = "some neighbouring elements of a tensor along a dimension";
+  let description = [{
+    `%1 = dist.dynamic_slice %0 from %k dim 0 size 3 : tensor<8x3xf32>` is elements `%k` (a scalar i64), `%k` + 1 and
+    `%k` + 2 of dimension 0: `tensor<3x3xf32>`. All of them must be inside.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, Dist_Index:$start, I64Attr:$dim, I64Attr:$size);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `from` $start `dim` $dim `size` $size attr-dict `:` type($input)";
+}
+
 class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : Dist_Op<mnemonic, !listconcat(traits, [Pure, DeclareOpInterfaceMethods<CollectiveOpInterface, ["describe"]>,
                                             DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {

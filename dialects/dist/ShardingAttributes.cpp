@@ -288,24 +288,34 @@ bool ShardingAttr::isWhole() const {
   return getUnreduced().empty() && llvm::all_of(getDims(), [](DimShardingAttr dim) { return dim.getAxes().empty(); });
 }
 
-FailureOr<SmallVector<int64_t>> ShardingAttr::getLocalShape(ArrayRef<int64_t> globalShape, MeshAttr mesh,
-                                                            EmitError emitError) const {
-  SmallVector<int64_t> shape(globalShape);
-  for (auto [index, dim] : llvm::enumerate(getDims())) {
-    int64_t parts = 1;
-    for (AxisRefAttr axis : dim.getAxes())
-      parts *= mesh.getAxisSize(axis.getName());
-    if (shape[index] % parts == 0) {
-      shape[index] /= parts;
+/// The number of parts that the axes of a dimension make.
+static int64_t countParts(DimShardingAttr dim, MeshAttr mesh) {
+  int64_t parts = 1;
+  for (AxisRefAttr axis : dim.getAxes())
+    parts *= mesh.getAxisSize(axis.getName());
+  return parts;
+}
+
+SmallVector<int64_t> ShardingAttr::getLocalShape(ArrayRef<int64_t> globalShape, MeshAttr mesh) const {
+  return llvm::map_to_vector(llvm::zip_equal(globalShape, getDims()), [&](auto pair) -> int64_t {
+    auto [size, dim] = pair;
+    return llvm::divideCeil(size, countParts(dim, mesh));
+  });
+}
+
+LogicalResult ShardingAttr::verifyEqualParts(ArrayRef<int64_t> globalShape, MeshAttr mesh, EmitError emitError,
+                                             StringRef remedy) const {
+  for (auto [index, size, dim] : llvm::enumerate(globalShape, getDims())) {
+    int64_t parts = countParts(dim, mesh);
+    if (size % parts == 0)
       continue;
-    }
-    auto diagnostic = emitError() << "dimension " << index << " has size " << shape[index] << ", which its axes (";
+    auto diagnostic = emitError() << "dimension " << index << " has size " << size << ", which its axes (";
     llvm::interleaveComma(dim.getAxes(), diagnostic, [&](AxisRefAttr axis) {
       diagnostic << axis.getName().getValue() << " = " << mesh.getAxisSize(axis.getName());
     });
-    return diagnostic << ") do not divide into " << parts << " equal parts; make one a multiple of the other";
+    return diagnostic << ") do not divide into " << parts << " equal parts; " << remedy;
   }
-  return shape;
+  return success();
 }
 
 static bool sameAxes(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b) {

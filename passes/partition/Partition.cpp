@@ -1,5 +1,7 @@
 // dgc-partition: rewrites functions to the shapes that one device holds.
 
+#include "passes/partition/Halo.h"
+#include "passes/partition/Padding.h"
 #include "passes/partition/Passes.h"
 #include "passes/partition/ReshardLowering.h"
 
@@ -24,47 +26,39 @@ public:
   LogicalResult run() {
     if (!function.isExternal() && failed(rewriteBody()))
       return failure();
-    return rewriteSignature();
+    rewriteSignature();
+    return success();
   }
 
-  unsigned numReshards = 0;
+  unsigned numReshards = 0, numMasks = 0;
 
 private:
-  using EmitError = llvm::function_ref<InFlightDiagnostic()>;
-
-  /// The type of the part that a device holds.
-  FailureOr<Type> localType(Type type, ShardingAttr sharding, EmitError emitError) {
+  /// The type of the block that a device holds, padding included.
+  Type localType(Type type, ShardingAttr sharding) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !sharding)
       return type;
-    FailureOr<SmallVector<int64_t>> shape = sharding.getLocalShape(tensor.getShape(), mesh.mesh, emitError);
-    if (failed(shape))
-      return failure();
+    SmallVector<int64_t> shape = sharding.getLocalShape(tensor.getShape(), mesh.mesh);
     Attribute encoding = tensor.getEncoding();
     if (!sharding.getUnreduced().empty()) {
       auto names = llvm::map_to_vector(sharding.getUnreduced(), [](AxisRefAttr axis) { return axis.getName(); });
       encoding = PartialAttr::get(type.getContext(), sharding.getKind(), mesh.name, names);
     }
-    return Type(RankedTensorType::get(*shape, tensor.getElementType(), encoding));
+    return RankedTensorType::get(shape, tensor.getElementType(), encoding);
   }
 
-  FailureOr<Type> localType(Value value, EmitError emitError) {
+  Type localType(Value value) {
     if (!isa<RankedTensorType>(value.getType()))
       return value.getType();
-    return localType(value.getType(), declaredSharding(value, mesh), emitError);
+    return localType(value.getType(), declaredSharding(value, mesh));
   }
 
   LogicalResult rewriteBody() {
     Block &global = function.getBody().front();
     auto *local = new Block();
     function.getBody().push_back(local);
-    for (BlockArgument argument : global.getArguments()) {
-      FailureOr<Type> type =
-          localType(argument, [&] { return function.emitOpError() << "argument " << argument.getArgNumber() << ": "; });
-      if (failed(type))
-        return failure();
-      mapping.map(argument, local->addArgument(*type, argument.getLoc()));
-    }
+    for (BlockArgument argument : global.getArguments())
+      mapping.map(argument, local->addArgument(localType(argument), argument.getLoc()));
     builder.setInsertionPointToEnd(local);
     for (Operation &op : global)
       if (failed(rewrite(&op)))
@@ -76,32 +70,21 @@ private:
     return success();
   }
 
-  LogicalResult rewriteSignature() {
+  void rewriteSignature() {
     SmallVector<Type> arguments, results;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      Type type = function.getArgumentTypes()[i];
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
       auto sharding = function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr);
-      auto emitError = [&] { return function.emitOpError() << "argument " << i << ": "; };
-      FailureOr<Type> local = localType(type, sharding, emitError);
-      if (failed(local))
-        return failure();
-      arguments.push_back(*local);
+      arguments.push_back(localType(type, sharding));
       if (sharding)
         function.setArgAttr(i, kGlobalTypeAttr, TypeAttr::get(type));
     }
-    for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      Type type = function.getResultTypes()[i];
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes())) {
       auto sharding = function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr);
-      auto emitError = [&] { return function.emitOpError() << "result " << i << ": "; };
-      FailureOr<Type> local = localType(type, sharding, emitError);
-      if (failed(local))
-        return failure();
-      results.push_back(*local);
+      results.push_back(localType(type, sharding));
       if (sharding)
         function.setResultAttr(i, kGlobalTypeAttr, TypeAttr::get(type));
     }
     function.setFunctionType(FunctionType::get(function.getContext(), arguments, results));
-    return success();
   }
 
   LogicalResult rewrite(Operation *op) {
@@ -147,13 +130,11 @@ private:
   }
 
   LogicalResult rewriteOp(Operation *op) {
-    SmallVector<Type> types;
-    for (auto [i, result] : llvm::enumerate(op->getResults())) {
-      FailureOr<Type> type = localType(result, [&, i = i] { return op->emitOpError() << "result " << i << ": "; });
-      if (failed(type))
-        return failure();
-      types.push_back(*type);
-    }
+    auto types = llvm::map_to_vector(op->getResults(), [&](Value result) { return localType(result); });
+    auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) { return mapping.lookup(operand); });
+    maskReduced(op, operands);
+    SmallVector<Move, 1> moves = movesOf(op);
+    fetchWindows(op, moves, operands);
     SmallVector<Value> offsets;
     auto positional = dyn_cast<mlir::dgc::PositionalOpInterface>(op);
     Value positioned;
@@ -165,6 +146,7 @@ private:
     }
     Operation *copy = builder.clone(*op, mapping);
     copy->removeAttr(kShardingsAttr);
+    copy->setOperands(operands);
     for (auto [result, type] : llvm::zip_equal(copy->getResults(), types))
       result.setType(type);
     if (llvm::any_of(offsets, [](Value offset) { return bool(offset); }))
@@ -173,8 +155,110 @@ private:
     auto localizable = dyn_cast<mlir::dgc::LocalizableOpInterface>(copy);
     if (localizable && failed(localizable.localize(op->getOperandTypes(), op->getResultTypes())))
       return failure();
+    if (!moves.empty() && failed(applyToWindows(op, copy, moves)))
+      return failure();
     mlir::dgc::recordEncodings(copy);
     return checkInferred(op, copy);
+  }
+
+  /// What `op` reduces over a padded dimension gets the identity of the reduction there, so that the padding does not
+  /// count: in a product of several operands each of them, as the padding of one may hold a NaN. Everything else
+  /// carries its padding along.
+  void maskReduced(Operation *op, MutableArrayRef<Value> operands) {
+    auto interface = dyn_cast<mlir::dgc::ShardingRuleOpInterface>(op);
+    if (!interface || op->getNumResults() == 0)
+      return;
+    mlir::dgc::ShardingRule rule = interface.getShardingRule();
+    for (auto [operand, local, shape] : llvm::zip_equal(op->getOperands(), operands, rule.operands)) {
+      DimAxes dims = mesh.dimsOf(declaredSharding(operand, mesh));
+      for (auto [dim, factors] : llvm::enumerate(shape.dims)) {
+        // Several factors in one dimension are cut into equal parts only.
+        if (factors.size() != 1)
+          continue;
+        const mlir::dgc::Factor &factor = rule.factors[factors[0]];
+        int64_t size = cast<RankedTensorType>(operand.getType()).getDimSize(dim);
+        if (factor.kind != mlir::dgc::FactorKind::Reduction || factor.moves || mesh.isEven(size, dims[dim]))
+          continue;
+        ++numMasks;
+        local = maskPadding(builder, op->getLoc(), mesh, local, dim, dims[dim], size, factor.reduction);
+      }
+    }
+  }
+
+  /// A factor that is cut and along which elements move.
+  struct Move {
+    unsigned factor;
+    AxisList axes;
+    mlir::dgc::PartNeeds needs;
+    std::optional<unsigned> resultDim;
+  };
+
+  SmallVector<Move, 1> movesOf(Operation *op) {
+    SmallVector<Move, 1> moves;
+    auto moving = dyn_cast<mlir::dgc::MovingOpInterface>(op);
+    if (!moving)
+      return moves;
+    mlir::dgc::ShardingRule rule = cast<mlir::dgc::ShardingRuleOpInterface>(op).getShardingRule();
+    SmallVector<AxisList> axes(rule.factors.size());
+    SmallVector<std::optional<unsigned>> resultDims(rule.factors.size());
+    auto visit = [&](Value value, const mlir::dgc::TensorFactors &shape, bool isResult) {
+      DimAxes dims = mesh.dimsOf(declaredSharding(value, mesh));
+      for (auto [dim, factors] : llvm::enumerate(shape.dims))
+        for (unsigned factor : factors)
+          if (rule.factors[factor].moves) {
+            axes[factor] = dims[dim];
+            if (isResult)
+              resultDims[factor] = dim;
+          }
+    };
+    for (auto [operand, shape] : llvm::zip_equal(op->getOperands(), rule.operands))
+      visit(operand, shape, /*isResult=*/false);
+    visit(op->getResult(0), rule.results[0], /*isResult=*/true);
+    for (unsigned factor = 0; factor < axes.size(); ++factor)
+      if (!axes[factor].empty())
+        moves.push_back({factor, axes[factor], moving.getNeeds(factor, mesh.parts(axes[factor])), resultDims[factor]});
+    return moves;
+  }
+
+  /// Replaces operands by the windows that the parts of the result need.
+  void fetchWindows(Operation *op, ArrayRef<Move> moves, MutableArrayRef<Value> operands) {
+    std::string user = describe(op);
+    HaloBuilder halo(builder, op->getLoc(), mesh, user);
+    for (const Move &move : moves)
+      for (const mlir::dgc::OperandWindow &window : move.needs.windows) {
+        Value operand = op->getOperand(window.operand);
+        CutDim cut{unsigned(window.dim), cast<RankedTensorType>(operand.getType()).getDimSize(window.dim), move.axes};
+        Value fill = window.fillOperand ? operands[*window.fillOperand] : Value();
+        operands[window.operand] = halo.fetch(operands[window.operand], cut, window, fill);
+      }
+  }
+
+  /// Lets a copy of `op` work on windows: its results become the parts, taken out of what it gives.
+  LogicalResult applyToWindows(Operation *op, Operation *copy, ArrayRef<Move> moves) {
+    auto moving = cast<mlir::dgc::MovingOpInterface>(copy);
+    for (const Move &move : moves)
+      moving.takeWindows(move.factor, move.needs);
+    SmallVector<Type> inferred;
+    auto part = cast<RankedTensorType>(copy->getResult(0).getType());
+    if (failed(cast<InferTypeOpInterface>(copy).inferReturnTypes(
+            copy->getContext(), copy->getLoc(), copy->getOperands(), copy->getRawDictionaryAttrs(),
+            copy->getPropertiesStorage(), copy->getRegions(), inferred)))
+      return op->emitOpError("cannot be applied to what its parts need of its operands");
+    auto produced = cast<RankedTensorType>(inferred[0]);
+    copy->getResult(0).setType(
+        RankedTensorType::get(produced.getShape(), produced.getElementType(), part.getEncoding()));
+    std::string user = describe(op);
+    HaloBuilder halo(builder, op->getLoc(), mesh, user);
+    Value value = copy->getResult(0);
+    for (const Move &move : moves)
+      if (!move.needs.crops.empty())
+        value = halo.take(value, {*move.resultDim, 0, move.axes}, move.needs.crops, part.getDimSize(*move.resultDim));
+    if (value.getType() != part)
+      return op->emitOpError() << "gives " << value.getType()
+                               << " for what its parts need of its operands, where a part "
+                               << "of its result is " << part;
+    mapping.map(op->getResult(0), value);
+    return success();
   }
 
   /// Where this device's part of `value`, a result or operand of `op`, begins; null in dimensions that are not cut.
@@ -219,6 +303,7 @@ struct Partition : ::dgc::impl::PartitionPassBase<Partition> {
       if (failed(partitioner.run()))
         return signalPassFailure();
       numReshards += partitioner.numReshards;
+      numMasks += partitioner.numMasks;
     }
   }
 };

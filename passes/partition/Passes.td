@@ -11,7 +11,9 @@ def PartitionPass : Pass<"dgc-partition", "::mlir::ModuleOp"> {
     (`#dist.partial`). Arguments and results keep `dist.sharding` and get `dist.global_type`. A `dist.reshard`
     becomes what the difference of the two shardings takes, in this order: reduce-scatter and all-reduce of
     what is partial, slice, all-to-all, all-gather. Ops whose elements depend on their place get the offsets of the
-    part. Communication is obviously correct here, and not yet good: one collective for
+    part. Where the parts of a dimension are not equal, the last blocks are padded with values that mean nothing; what
+    an op reduces over such a dimension is first replaced there by the identity of the reduction, and all other ops carry
+    the padding along. Communication is obviously correct here, and not yet good: one collective for
     each reshard. A module without a mesh is left alone.
 
     ```mlir
@@ -24,6 +26,7 @@ def PartitionPass : Pass<"dgc-partition", "::mlir::ModuleOp"> {
   }];
   let statistics = [
     Statistic<"numReshards", "reshards", "Reshards lowered">,
+    Statistic<"numMasks", "masks", "Operands whose padding had to be made neutral">,
   ];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dgc::DGCDialect"];
 }

@@ -10,7 +10,7 @@ using namespace mlir::dist;
 
 namespace dgc {
 
-static ArrayAttr axesAttr(OpBuilder &builder, const MeshRef &mesh, ArrayRef<AxisUse> axes) {
+ArrayAttr axesAttr(OpBuilder &builder, const MeshRef &mesh, ArrayRef<AxisUse> axes) {
   return builder.getArrayAttr(
       llvm::map_to_vector(axes, [&](AxisUse use) -> Attribute { return mesh.mesh.getAxes()[use.axis].getName(); }));
 }

@@ -7,6 +7,9 @@
 
 namespace dgc {
 
+/// The names of axes.
+mlir::ArrayAttr axesAttr(mlir::OpBuilder &builder, const MeshRef &mesh, llvm::ArrayRef<AxisUse> axes);
+
 /// The part of a dimension that this device has along `axes`, as the index of
 /// its first element: position times `localSize`.
 mlir::Value buildOffset(mlir::OpBuilder &builder, mlir::Location location, const MeshRef &mesh,

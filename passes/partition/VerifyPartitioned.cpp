@@ -24,7 +24,7 @@ static LogicalResult verifyPartialOperands(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
     if (partialOf(operand.get().getType()))
       partial.push_back(operand.getOperandNumber());
-  if (partial.empty() || isa<CollectiveOpInterface, SliceOp>(op))
+  if (partial.empty() || isa<CollectiveOpInterface, SliceOp, DynamicSliceOp>(op))
     return success(); // Their own verifiers look at the kind and the axes.
   auto refuse = [&](StringRef reason) {
     return op->emitOpError() << "operand " << partial[0] << " is partial, and the op " << reason;

@@ -75,11 +75,11 @@ private:
   bool mayCut(unsigned factor) const {
     switch (op.rule.factors[factor].kind) {
     case FactorKind::PassThrough:
+    case FactorKind::Permutation:
       return true;
     case FactorKind::Reduction:
       return kindOf(factor).has_value();
     case FactorKind::NeedReplication:
-    case FactorKind::Permutation:
       return false;
     }
     return false;

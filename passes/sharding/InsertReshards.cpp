@@ -108,6 +108,9 @@ private:
     if (!isLinearIn(op, partial))
       return refuse("it is not linear in what is partial");
     ShardingAttr first = shardingOf(op->getOperand(partial[0]));
+    for (auto [factor, axes] : llvm::zip_equal(tensors.rule.factors, execution.factors))
+      if (factor.moves && !axes.empty())
+        return refuse("elements of it move between the parts");
     if (!execution.partial.empty() && execution.kind != Reduction::Sum)
       return refuse("it reduces in another way");
     uint64_t used = 0;

@@ -36,6 +36,10 @@ struct MeshRef {
   int64_t sizeOf(int axis) const { return mesh.getAxes()[axis].getSize(); }
   /// The number of parts that the axes make.
   int64_t parts(llvm::ArrayRef<AxisUse> axes) const;
+  /// True when they cut a dimension of `size` into equal parts.
+  bool isEven(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return size % parts(axes) == 0; }
+  /// The size of the blocks, padding included.
+  int64_t blockOf(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return llvm::divideCeil(size, parts(axes)); }
   DimAxes dimsOf(mlir::dist::ShardingAttr sharding) const;
   AxisList axesOf(llvm::ArrayRef<mlir::dist::AxisRefAttr> axes) const;
   llvm::SmallVector<mlir::dist::AxisRefAttr> refsOf(llvm::ArrayRef<AxisUse> axes) const;

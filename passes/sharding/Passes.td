@@ -75,13 +75,18 @@ def VerifyShardedPass : Pass<"dgc-verify-sharded", "::mlir::ModuleOp"> {
   let summary = "check that every op can run on local shapes";
   let description = [{
     Ends the phase `shard`. Checks, from the rules alone:
-    - every cut dimension divides into equal parts;
+    - with `no-padding`: every cut dimension divides into equal parts;
     - the operands and results of an op cut each of its factors alike, and not at all where its rule says so;
     - a partial value meets only ops that are linear in it, and what a reduction over a cut factor gives is partial;
     - what a function returns is spread as its result says, and is not partial;
     - a variable is spread alike in all functions;
     - an op without a sharding rule has whole operands.
+
+    A dimension that its axes do not divide is padded by the partitioner.
   }];
+  let options = [
+    Option<"noPadding", "no-padding", "bool", "false", "Refuse a dimension that its axes do not divide">,
+  ];
 }
 
 #endif // DGC_PASSES_SHARDING_TD

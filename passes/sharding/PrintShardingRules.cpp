@@ -41,7 +41,7 @@ static void print(const Factor &factor, llvm::raw_ostream &os) {
   case FactorKind::PassThrough:
     return;
   case FactorKind::Reduction:
-    os << " " << stringifyEnum(factor.reduction);
+    os << " " << stringifyEnum(factor.reduction) << (factor.moves ? " moves" : "");
     return;
   case FactorKind::NeedReplication:
     os << " whole";

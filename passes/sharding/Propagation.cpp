@@ -128,7 +128,7 @@ void Propagation::propose(const Relation &relation, Stage stage, SmallVectorImpl
   SmallVector<SmallVector<Rank>> ranks(numFactors);
   for (unsigned factor = 0; factor < numFactors; ++factor) {
     FactorKind kind = relation.factors[factor].kind;
-    if (kind == FactorKind::PassThrough || kind == FactorKind::Reduction)
+    if (kind != FactorKind::NeedReplication)
       agreed[factor] = agree(relation, factor, known, ranks[factor]);
   }
 

@@ -19,7 +19,7 @@ using mlir::dgc::ShardingRuleOpInterface;
 namespace {
 class Verifier {
 public:
-  Verifier(ModuleOp module, const MeshRef &mesh) : module(module), mesh(mesh) {}
+  Verifier(ModuleOp module, const MeshRef &mesh, bool padding) : module(module), mesh(mesh), padding(padding) {}
 
   LogicalResult run() {
     for (auto function : module.getOps<func::FuncOp>())
@@ -52,7 +52,7 @@ private:
     auto emitError = [&] { return function.emitOpError() << what << " " << i << ": "; };
     if (!sharding.getUnreduced().empty())
       return emitError() << "is partial; arguments and results of functions are whole or cut";
-    if (failed(sharding.getLocalShape(cast<RankedTensorType>(type).getShape(), mesh.mesh, emitError)))
+    if (failed(checkPadding(cast<RankedTensorType>(type), sharding, emitError)))
       return failure();
     auto state = attributes.getAs<FlatSymbolRefAttr>("dgc.state");
     if (!state)
@@ -64,11 +64,20 @@ private:
     return success();
   }
 
+  /// Under --no-padding a dimension has equal parts or is refused.
+  LogicalResult checkPadding(RankedTensorType type, ShardingAttr sharding,
+                             llvm::function_ref<InFlightDiagnostic()> emitError) {
+    if (padding)
+      return success();
+    return sharding.verifyEqualParts(type.getShape(), mesh.mesh, emitError,
+                                     "make one a multiple of the other, or leave out --no-padding");
+  }
+
   LogicalResult checkOp(Operation *op) {
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
       auto emitError = [&, i = i] { return op->emitOpError() << "result " << i << ": "; };
-      if (type && failed(declaredSharding(result, mesh).getLocalShape(type.getShape(), mesh.mesh, emitError)))
+      if (type && failed(checkPadding(type, declaredSharding(result, mesh), emitError)))
         return failure();
     }
     if (isa<ReshardOp>(op))
@@ -144,7 +153,7 @@ private:
             if (ArrayRef<AxisUse>(*factors[factor]) != axes)
               differs = factor;
             FactorKind kind = rule.factors[factor].kind;
-            if (!axes.empty() && (kind == FactorKind::NeedReplication || kind == FactorKind::Permutation))
+            if (!axes.empty() && kind == FactorKind::NeedReplication)
               forbidden = factor;
           });
       if (differs || failed(exact))
@@ -183,6 +192,9 @@ private:
         return op->emitOpError() << "operand " << i << " is partial in a way that the op cannot take";
       expected |= axes;
     }
+    for (auto [factor, axes] : llvm::zip_equal(rule.factors, factors))
+      if (!partial.empty() && factor.moves && !axes.value_or(AxisList()).empty())
+        return op->emitOpError() << "operand " << partial[0] << " is partial, and elements move between its parts";
     if (!partial.empty() && !isLinearIn(op, partial))
       return op->emitOpError() << "operand " << partial[0] << " is partial, and the op is not linear in it";
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
@@ -203,14 +215,17 @@ private:
 
   ModuleOp module;
   const MeshRef &mesh;
+  bool padding;
   DenseMap<StringAttr, ShardingAttr> states;
 };
 
 struct VerifySharded : ::dgc::impl::VerifyShardedPassBase<VerifySharded> {
+  using VerifyShardedPassBase::VerifyShardedPassBase;
+
   void runOnOperation() override {
     markAllAnalysesPreserved();
     FailureOr<MeshRef> mesh = findMesh(getOperation());
-    if (failed(mesh) || (*mesh && failed(Verifier(getOperation(), *mesh).run())))
+    if (failed(mesh) || (*mesh && failed(Verifier(getOperation(), *mesh, !noPadding).run())))
       signalPassFailure();
   }
 };

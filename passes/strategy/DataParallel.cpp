@@ -66,11 +66,6 @@ private:
                                   << microbatches.getInt() << " of a global batch of " << batch
                                   << ") cannot be divided over the mesh axis \"data\" of " << devices
                                   << " devices; use a batch that is a multiple of " << devices * microbatches.getInt();
-    if (batch % devices)
-      return function.emitError() << "the global batch of " << batch
-                                  << " cannot be divided over the mesh axis \"data\" of " << devices
-                                  << " devices; use a batch that is a multiple of " << devices
-                                  << ", or a mesh whose size divides " << batch;
     return cutAlong(mesh, axis, tensor.getRank(), dim);
   }
 

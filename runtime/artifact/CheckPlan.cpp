@@ -149,6 +149,7 @@ absl::Status checkSharding(const a::Plan &plan,
     if (origins && origins != lengthOf(dims->Get(d)->axes()))
       return bad(str("the sharding of dimension ", d, " has ", origins,
                      " origins for ", lengthOf(dims->Get(d)->axes()), " axes"));
+    int64_t parts = 1; // at most the number of workers
     for (uint32_t i = 0; i < lengthOf(dims->Get(d)->axes()); ++i) {
       uint32_t axis = dims->Get(d)->axes()->Get(i);
       if (axis >= used.size() || used[axis])
@@ -156,12 +157,9 @@ absl::Status checkSharding(const a::Plan &plan,
             "the sharding of dimension ", d, " names mesh axis ", axis,
             axis >= used.size() ? ", which does not exist" : " a second time"));
       used[axis] = true;
-      uint32_t size = plan.mesh()->Get(axis)->size();
-      if (local[d] % size)
-        return bad(str("dimension ", d, " of ", shapeText(globalShape),
-                       " is not divisible by its mesh axes"));
-      local[d] /= size;
+      parts *= plan.mesh()->Get(axis)->size();
     }
+    local[d] = local[d] / parts + (local[d] % parts != 0);
   }
   bool same = lengthOf(buffer.shape()) == rank;
   for (uint32_t d = 0; same && d < rank; ++d)

@@ -76,6 +76,7 @@ Slice dgc::rt::localSlice(const artifact::Plan &plan, const flatbuffers::Vector<
   if (!sharding || !sharding->dims())
     return slice;
   std::vector<uint32_t> position = meshPosition(plan, rank);
+  std::vector<int64_t> extents = slice.sizes;
   for (size_t d = 0; d < slice.sizes.size(); ++d) {
     const auto *axes = sharding->dims()->Get(d)->axes();
     if (!axes)
@@ -86,20 +87,48 @@ Slice dgc::rt::localSlice(const artifact::Plan &plan, const flatbuffers::Vector<
       blocks *= size;
       block = block * size + position[axis];
     }
-    slice.sizes[d] /= blocks;
-    slice.offsets[d] = block * slice.sizes[d];
+    const int64_t global = slice.sizes[d], extent = (global + blocks - 1) / blocks;
+    slice.offsets[d] = std::min(block * extent, global);
+    slice.sizes[d] = std::min(extent, global - slice.offsets[d]);
+    extents[d] = extent;
   }
+  if (extents != slice.sizes)
+    slice.block = std::move(extents);
   return slice;
+}
+
+bool dgc::rt::isSplit(const artifact::Plan &plan, const artifact::Sharding *sharding) {
+  for (uint32_t d = 0; sharding && sharding->dims() && d < sharding->dims()->size(); ++d)
+    if (const auto *axes = sharding->dims()->Get(d)->axes())
+      for (uint32_t axis : *axes)
+        if (plan.mesh()->Get(axis)->size() > 1)
+          return true;
+  return false;
 }
 
 void dgc::rt::copySliceOut(const std::byte *global, const std::vector<int64_t> &globalShape, const Slice &slice,
                            size_t elementBytes, std::byte *local) {
-  for (const BlockPiece &piece : blockPieces(globalShape, slice.offsets, slice.sizes))
+  for (const BlockPiece &piece : blockPieces(globalShape, slice.offsets, slice.sizes, slice.extents()))
     std::memcpy(local + piece.to * elementBytes, global + piece.from * elementBytes, piece.count * elementBytes);
 }
 
 void dgc::rt::copySliceIn(const std::byte *local, const std::vector<int64_t> &globalShape, const Slice &slice,
                           size_t elementBytes, std::byte *global) {
-  for (const BlockPiece &piece : blockPieces(globalShape, slice.offsets, slice.sizes))
+  for (const BlockPiece &piece : blockPieces(globalShape, slice.offsets, slice.sizes, slice.extents()))
     std::memcpy(global + piece.from * elementBytes, local + piece.to * elementBytes, piece.count * elementBytes);
+}
+
+/// Where the elements of a block begin in its own memory: at 0, before all padding.
+static Slice withinBlock(const Slice &slice) {
+  return {std::vector<int64_t>(slice.sizes.size(), 0), slice.sizes, {}};
+}
+
+std::vector<std::byte> dgc::rt::packed(const std::byte *local, const Slice &slice, size_t elementBytes) {
+  std::vector<std::byte> bytes(static_cast<size_t>(slice.numElements()) * elementBytes);
+  copySliceOut(local, slice.extents(), withinBlock(slice), elementBytes, bytes.data());
+  return bytes;
+}
+
+void dgc::rt::unpack(const std::byte *from, const Slice &slice, size_t elementBytes, std::byte *local) {
+  copySliceIn(from, slice.extents(), withinBlock(slice), elementBytes, local);
 }

@@ -3,6 +3,9 @@
 // The rank is the mesh position in row-major order: the last axis varies
 // fastest. A dimension that is split by axes (a, b) is cut into size(a) *
 // size(b) equal blocks, and the worker at (i, j) holds block i * size(b) + j.
+// Blocks have ceil(n / parts) elements of a dimension of n; where the parts are
+// not equal, the last blocks have fewer elements, or none, and the rest of their
+// memory is padding.
 #pragma once
 
 #include "runtime/artifact/dgcx_generated.h"
@@ -35,7 +38,12 @@ std::vector<uint32_t> meshGroup(const artifact::Plan &plan,
 /// A box of a global tensor: per dimension the first index and the extent.
 struct Slice {
   std::vector<int64_t> offsets, sizes;
+  /// The extents of the memory that holds it, row-major, when some of it is
+  /// padding; empty: `sizes`.
+  std::vector<int64_t> block = {};
   bool operator==(const Slice &) const = default;
+
+  const std::vector<int64_t> &extents() const { return block.empty() ? sizes : block; }
 
   /// How many elements it has.
   int64_t numElements() const;
@@ -43,20 +51,28 @@ struct Slice {
   bool covers(const std::vector<int64_t> &globalShape) const;
 };
 
-/// The part that `rank` holds. `sharding` may be null: the whole. Every
-/// dimension must be divisible (load() has checked that).
+/// The part that `rank` holds. `sharding` may be null: the whole.
 Slice localSlice(const artifact::Plan &plan,
                  const flatbuffers::Vector<int64_t> *globalShape,
                  const artifact::Sharding *sharding, uint32_t rank);
 
+/// Whether a tensor of this sharding, which may be null, is cut into several
+/// parts.
+bool isSplit(const artifact::Plan &plan, const artifact::Sharding *sharding);
+
 /// Copies the box `slice` of a row-major tensor of `globalShape` between the
-/// global and the local (packed) memory.
+/// global and the local memory, which has slice.extents(). Padding is neither
+/// read nor written.
 void copySliceOut(const std::byte *global,
                   const std::vector<int64_t> &globalShape, const Slice &slice,
                   size_t elementBytes, std::byte *local);
 void copySliceIn(const std::byte *local,
                  const std::vector<int64_t> &globalShape, const Slice &slice,
                  size_t elementBytes, std::byte *global);
+
+/// The elements of `slice` without padding, from the local memory; and back.
+std::vector<std::byte> packed(const std::byte *local, const Slice &slice, size_t elementBytes);
+void unpack(const std::byte *from, const Slice &slice, size_t elementBytes, std::byte *local);
 
 /// A FlatBuffers vector that may be absent, as a std::vector.
 template <typename T> std::vector<T> toVector(const flatbuffers::Vector<T> *v) {

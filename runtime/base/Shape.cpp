@@ -47,15 +47,20 @@ bool dgc::rt::isBlockInside(std::span<const int64_t> shape,
 
 std::vector<BlockPiece> dgc::rt::blockPieces(std::span<const int64_t> shape,
                                              std::span<const int64_t> start,
-                                             std::span<const int64_t> size) {
-  // From the last dimension outwards. While everything further in is whole, a
-  // run of this dimension is one piece; else each index repeats the pieces.
+                                             std::span<const int64_t> size,
+                                             std::span<const int64_t> extents) {
+  if (extents.empty())
+    extents = size;
+  // From the last dimension outwards. While everything further in is whole on
+  // both sides, a run of this dimension is one piece; else each index repeats
+  // the pieces.
   std::vector<BlockPiece> pieces = {{0, 0, 1}};
   size_t elements = 1, blockElements = 1;
+  bool whole = true, empty = false;
   for (size_t d = shape.size(); d-- > 0;) {
     size_t first = static_cast<size_t>(start[d]);
     size_t count = static_cast<size_t>(size[d]);
-    if (blockElements == elements) {
+    if (whole) {
       pieces = {{first * elements, 0, count * elements}};
     } else {
       std::vector<BlockPiece> repeated;
@@ -65,10 +70,12 @@ std::vector<BlockPiece> dgc::rt::blockPieces(std::span<const int64_t> shape,
                               piece.to + i * blockElements, piece.count});
       pieces = std::move(repeated);
     }
+    whole &= size[d] == shape[d] && extents[d] == shape[d];
+    empty |= count == 0;
     elements *= static_cast<size_t>(shape[d]);
-    blockElements *= count;
+    blockElements *= static_cast<size_t>(extents[d]);
   }
-  if (blockElements == 0)
+  if (empty)
     return {};
   return pieces;
 }

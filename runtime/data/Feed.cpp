@@ -77,13 +77,15 @@ absl::StatusOr<Feed::Source> Feed::bindRows(const InputSpec &input, const FeedOp
 
   std::span<const int64_t> rowStart = std::span(start).subspan(batched);
   std::span<const int64_t> rowShape = std::span(shape).subspan(batched);
+  const std::vector<int64_t> &extents = input.localExtents.empty() ? shape : input.localExtents;
+  std::span<const int64_t> rowExtents = std::span(extents).subspan(batched);
   Source source;
   source.localWidth = sizeOf(input.dtype);
-  source.localRowBytes = *byteSize(input.dtype, rowShape);
+  source.localRowBytes = *byteSize(input.dtype, rowExtents);
   source.firstRow = batched ? start[0] : 0;
   source.rows = batched ? shape[0] : 1;
   source.batched = batched;
-  source.pieces = blockPieces(row, rowStart, rowShape);
+  source.pieces = blockPieces(row, rowStart, rowShape, rowExtents);
   return source;
 }
 

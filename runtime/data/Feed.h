@@ -16,6 +16,9 @@ struct InputSpec {
   int batchDim = 0;                 // 0; or -1: the whole array in every step
   // The block of this worker, per dimension. Both empty: everything.
   std::vector<int64_t> localStart, localShape;
+  // The extents of the memory that it is put into, when some of that is
+  // padding; empty: localShape.
+  std::vector<int64_t> localExtents = {};
 };
 
 struct FeedOptions {
@@ -53,7 +56,7 @@ public:
   /// stepsPerEpoch(): the start of the next epoch.
   void seek(Cursor cursor);
 
-  /// Copies this worker's block of each input, dense and row-major, to
+  /// Copies this worker's block of each input, row-major, to
   /// `destinations` (one for each input, in the order of create), goes on by
   /// one batch and returns how many samples of the global batch are real. The
   /// others, at the end of the batch, repeat the last one. Allocates nothing.

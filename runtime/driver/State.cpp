@@ -6,10 +6,19 @@
 #include "runtime/data/Npy.h"
 
 #include <algorithm>
-#include <deque>
 
 using namespace dgc;
 using namespace dgc::rt;
+
+/// Calls `read` with memory for the elements of the block alone, and puts them where they belong among the padding.
+template <typename F> static absl::Status readPacked(const VariableView &view, F read) {
+  if (view.slice.block.empty())
+    return read(view.memory);
+  std::vector<std::byte> bytes(static_cast<size_t>(view.slice.numElements()) * sizeOf(view.dtype));
+  DGC_RETURN_IF_ERROR(read(std::span(bytes)));
+  unpack(bytes.data(), view.slice, sizeOf(view.dtype), view.memory.data());
+  return absl::OkStatus();
+}
 
 /// Reads this worker's block of a .npy or .safetensors file below --data.
 static absl::Status readInitialValue(const VariableView &view, const RunOptions &options, Disk &disk) {
@@ -24,7 +33,9 @@ static absl::Status readInitialValue(const VariableView &view, const RunOptions 
     if (entry->second.dtype != view.dtype || entry->second.shape != view.globalShape)
       return badData(str(path, " holds ", describe(entry->second.dtype, entry->second.shape), ", needed is ",
                          describe(view.dtype, view.globalShape)));
-    return file.readBlock(entry->second, view.slice.offsets, view.slice.sizes, view.memory);
+    return readPacked(view, [&](std::span<std::byte> out) {
+      return file.readBlock(entry->second, view.slice.offsets, view.slice.sizes, out);
+    });
   }
   DGC_ASSIGN_OR_RETURN(Bytes bytes, readWhole(disk, path));
   DGC_ASSIGN_OR_RETURN(Array array, parseNpy(std::move(bytes), path));
@@ -59,67 +70,128 @@ absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &exec
   DGC_ASSIGN_OR_RETURN(Checkpoint checkpoint, Checkpoint::open(disk, options.load, specs));
   for (const VariableView &view : executor.variables())
     if (checkpoint.has(view.name))
-      DGC_RETURN_IF_ERROR(checkpoint.read(view.name, view.slice.offsets, view.slice.sizes, view.memory));
+      DGC_RETURN_IF_ERROR(readPacked(view, [&](std::span<std::byte> out) {
+        return checkpoint.read(view.name, view.slice.offsets, view.slice.sizes, out);
+      }));
   return checkpoint.state();
 }
 
-absl::Status dgc::rt::checkSaveable(const Executor &executor) {
-  for (const VariableView &view : executor.variables())
-    if (!view.replicated())
-      return withExitCode(absl::UnimplementedError(str("--save: variable '", view.name,
-                                                       "' is split over the workers, and split variables cannot be "
-                                                       "saved; use a strategy that keeps variables whole")),
-                          ExitCode::Usage);
-  return absl::OkStatus();
-}
+namespace {
+/// Brings to rank 0 what it does not hold: the blocks of split variables, and variables of other groups. Of the workers
+/// that hold the same block one gives it: each worker has a stream, the blocks that it gives one after the other, and
+/// all streams move at once, piece by piece.
+class BlockGatherer {
+public:
+  BlockGatherer(const Artifact &artifact, const Executor &executor, int rank)
+      : plan(artifact.plan()), held(executor.variables()), self(static_cast<uint32_t>(rank)) {}
 
-/// The bytes of a variable that `owner` holds and rank 0 does not, on rank 0; empty elsewhere. They travel in pieces,
-/// as they pass through every worker.
-static absl::StatusOr<std::vector<std::byte>> fetchVariable(const VariableView *view, uint64_t size, uint32_t owner,
-                                                            const WorkerContext &context) {
-  constexpr uint64_t piece = 1 << 20;
-  std::vector<std::byte> whole;
-  for (uint64_t at = 0; at < size; at += piece) {
+  /// The variables of the plan; their bytes are those of the executor, or of this. On rank 0 only.
+  absl::StatusOr<std::vector<Tensor>> run(const GatherBytes &gather) {
     std::string mine;
-    if (view)
-      mine.assign(reinterpret_cast<const char *>(view->memory.data()) + at, std::min(piece, size - at));
-    DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(mine));
-    if (all[owner].size() != std::min(piece, size - at))
-      return absl::InternalError(str("rank ", owner, " sent ", all[owner].size(), " bytes of a variable, expected are ",
-                                     std::min(piece, size - at)));
-    const auto *begin = reinterpret_cast<const std::byte *>(all[owner].data());
-    if (context.transport.rank() == 0)
-      whole.insert(whole.end(), begin, begin + all[owner].size());
+    for (uint32_t v = 0; v < count(); ++v)
+      if (gives(v, self)) {
+        const VariableView &view = *viewOf(v);
+        std::vector<std::byte> block = packed(view.memory.data(), view.slice, sizeOf(view.dtype));
+        mine.append(reinterpret_cast<const char *>(block.data()), block.size());
+      }
+    std::vector<std::string> streams(plan.world_size());
+    // What all give at once must fit into one message.
+    const size_t piece = std::max<size_t>((size_t{2} << 20) / plan.world_size(), 1);
+    for (size_t at = 0, longest = longestStream(); at < longest; at += piece) {
+      DGC_ASSIGN_OR_RETURN(auto pieces, gather(at < mine.size() ? mine.substr(at, piece) : std::string()));
+      for (size_t rank = 0; self == 0 && rank < streams.size(); ++rank)
+        streams[rank] += pieces[rank];
+    }
+    return self == 0 ? assemble(streams) : std::vector<Tensor>();
   }
-  return whole;
-}
 
-absl::Status dgc::rt::saveVariables(const Executor &executor, const artifact::Plan &plan, const RunOptions &options,
-                                    const RunState &state, Disk &disk, const WorkerContext &context) {
-  const bool first = context.transport.rank() == 0;
-  std::vector<Tensor> tensors;
-  std::deque<std::vector<std::byte>> fetched; // memory of the tensors that came from others
-  for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
-    const artifact::Variable &variable = *plan.variables()->Get(i);
-    auto views = executor.variables();
-    auto view = std::find_if(views.begin(), views.end(), [&](const auto &v) { return v.variable == &variable; });
-    const VariableView *held = view == views.end() ? nullptr : &*view;
-    uint32_t owner =
-        variable.group() < 0 ? 0 : plan.groups()->Get(static_cast<uint32_t>(variable.group()))->first_rank();
-    DType dtype = toDType(plan.variable_buffers()->Get(variable.buffer())->dtype());
-    std::vector<int64_t> shape = toVector(variable.global_shape());
-    if (owner == 0) {
-      if (first)
-        tensors.push_back({held->name, dtype, shape, held->memory});
-      continue;
-    }
-    bool sends = context.transport.rank() == static_cast<int>(owner);
-    DGC_ASSIGN_OR_RETURN(std::vector<std::byte> bytes,
-                         fetchVariable(sends ? held : nullptr, byteSize(dtype, shape).value_or(0), owner, context));
-    if (first) {
-      fetched.push_back(std::move(bytes));
-      tensors.push_back({variable.name()->str(), dtype, shape, fetched.back()});
-    }
+private:
+  uint32_t count() const { return plan.variables() ? plan.variables()->size() : 0; }
+  const artifact::Variable &variable(uint32_t v) const { return *plan.variables()->Get(v); }
+  DType dtypeOf(uint32_t v) const { return toDType(plan.variable_buffers()->Get(variable(v).buffer())->dtype()); }
+
+  const VariableView *viewOf(uint32_t v) const {
+    auto view = std::find_if(held.begin(), held.end(), [&](const auto &h) { return h.variable == &variable(v); });
+    return view == held.end() ? nullptr : &*view;
   }
-  return first ? saveCheckpoint(disk, options.save, tensors, state) : absl::OkStatus();
+
+  Slice sliceOf(uint32_t v, uint32_t rank) const {
+    return localSlice(plan, variable(v).global_shape(), variable(v).sharding(), rank);
+  }
+
+  /// Whether `rank` gives its block: it is the first one that holds it, and rank 0 does not have everything.
+  bool gives(uint32_t v, uint32_t rank) const {
+    uint32_t first = 0, ranks = plan.world_size();
+    if (int32_t group = variable(v).group(); group >= 0) {
+      first = plan.groups()->Get(static_cast<uint32_t>(group))->first_rank();
+      ranks = plan.groups()->Get(static_cast<uint32_t>(group))->rank_count();
+    }
+    if (rank < first || rank - first >= ranks || (first == 0 && !isSplit(plan, variable(v).sharding())))
+      return false;
+    // The first along the axes that do not cut the variable.
+    std::vector<uint32_t> position = meshPosition(plan, rank), begin = meshPosition(plan, first);
+    if (const artifact::Sharding *sharding = variable(v).sharding(); sharding && sharding->dims())
+      for (const artifact::DimSharding *dim : *sharding->dims())
+        for (uint32_t i = 0; dim->axes() && i < dim->axes()->size(); ++i)
+          position[dim->axes()->Get(i)] = begin[dim->axes()->Get(i)];
+    return position == begin;
+  }
+
+  size_t bytesOf(uint32_t v, uint32_t rank) const {
+    return static_cast<size_t>(sliceOf(v, rank).numElements()) * sizeOf(dtypeOf(v));
+  }
+
+  size_t longestStream() const {
+    size_t longest = 0;
+    for (uint32_t rank = 0; rank < plan.world_size(); ++rank) {
+      size_t length = 0;
+      for (uint32_t v = 0; v < count(); ++v)
+        length += gives(v, rank) ? bytesOf(v, rank) : 0;
+      longest = std::max(longest, length);
+    }
+    return longest;
+  }
+
+  std::vector<Tensor> assemble(const std::vector<std::string> &streams) {
+    whole.resize(count());
+    std::vector<size_t> at(streams.size(), 0);
+    std::vector<Tensor> tensors;
+    for (uint32_t v = 0; v < count(); ++v) {
+      std::vector<int64_t> shape = toVector(variable(v).global_shape());
+      for (uint32_t rank = 0; rank < streams.size(); ++rank) {
+        if (!gives(v, rank))
+          continue;
+        whole[v].resize(*byteSize(dtypeOf(v), shape));
+        Slice slice = sliceOf(v, rank);
+        slice.block.clear();
+        copySliceIn(reinterpret_cast<const std::byte *>(streams[rank].data()) + at[rank], shape, slice,
+                    sizeOf(dtypeOf(v)), whole[v].data());
+        at[rank] += bytesOf(v, rank);
+      }
+      bool isHere = !gives(v, firstGiver(v));
+      tensors.push_back({variable(v).name()->str(), dtypeOf(v), shape,
+                         isHere ? std::span<const std::byte>(viewOf(v)->memory) : std::span<const std::byte>(whole[v])});
+    }
+    return tensors;
+  }
+
+  /// The first rank that may hold the variable.
+  uint32_t firstGiver(uint32_t v) const {
+    int32_t group = variable(v).group();
+    return group < 0 ? 0 : plan.groups()->Get(static_cast<uint32_t>(group))->first_rank();
+  }
+
+  const artifact::Plan &plan;
+  std::span<const VariableView> held;
+  uint32_t self;
+  std::vector<std::vector<std::byte>> whole; // memory of the tensors that came from others
+};
+} // namespace
+
+absl::Status dgc::rt::saveVariables(const Artifact &artifact, const Executor &executor, int rank,
+                                    const RunOptions &options, const RunState &state, const GatherBytes &gather,
+                                    Disk &disk) {
+  BlockGatherer gatherer(artifact, executor, rank);
+  DGC_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, gatherer.run(gather));
+  return rank == 0 ? saveCheckpoint(disk, options.save, tensors, state) : absl::OkStatus();
 }

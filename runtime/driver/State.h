@@ -6,6 +6,8 @@
 #include "runtime/driver/Worker.h"
 #include "runtime/executor/Executor.h"
 
+#include <functional>
+
 namespace dgc::rt {
 
 /// The seed of the run: what --seed says, else that of the checkpoint that is loaded, else 0.
@@ -17,12 +19,12 @@ absl::StatusOr<uint64_t> seedOf(const RunOptions &options, Disk &disk);
 absl::StatusOr<std::optional<RunState>> restoreVariables(Executor &executor, const artifact::Plan &plan,
                                                          const RunOptions &options, Disk &disk);
 
-/// Whether saveVariables will be able to write them: an error names a variable
-/// that no worker holds as a whole. To be called before the run.
-absl::Status checkSaveable(const Executor &executor);
+/// Gives some bytes and returns those of all workers, by rank.
+using GatherBytes = std::function<absl::StatusOr<std::vector<std::string>>(const std::string &)>;
 
-/// Writes options.save on rank 0; called on every rank, as those that hold a variable that rank 0 does not hold send it.
-absl::Status saveVariables(const Executor &executor, const artifact::Plan &plan, const RunOptions &options,
-                           const RunState &state, Disk &disk, const WorkerContext &context);
+/// Writes options.save: every rank calls it, and rank 0 writes. The blocks of variables that are split over the workers
+/// and of other groups are gathered there.
+absl::Status saveVariables(const Artifact &artifact, const Executor &executor, int rank, const RunOptions &options,
+                           const RunState &state, const GatherBytes &gather, Disk &disk);
 
 } // namespace dgc::rt

@@ -32,7 +32,8 @@ static std::vector<InputSpec> inputSpecs(const artifact::Plan &plan, const Progr
   std::vector<InputSpec> specs;
   for (const InputView &view : runner.inputs())
     if (view.role == artifact::InputRole::Data)
-      specs.push_back({view.name, view.dtype, view.globalShape, view.batchDim, view.slice.offsets, view.slice.sizes});
+      specs.push_back({view.name, view.dtype, view.globalShape, view.batchDim, view.slice.offsets,
+                       view.slice.sizes, view.slice.block});
   for (const artifact::Program *program : *plan.programs()) {
     if (program->name()->string_view() != runner.name() || !program->inputs())
       continue;
@@ -179,8 +180,6 @@ absl::Status Worker::prepare() {
     trace = std::make_unique<OpTrace>(size_t{1} << 20);
     executor->setTrace(trace.get());
   }
-  if (!options.save.empty())
-    DGC_RETURN_IF_ERROR(checkSaveable(*executor));
   if (first()) // before the work, not after it
     for (const std::string &path : {options.save, options.trace})
       if (!path.empty())
@@ -387,8 +386,9 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
 absl::Status Worker::save() {
   if (options.save.empty())
     return absl::OkStatus();
-  DGC_RETURN_IF_ERROR(
-      output(saveVariables(*executor, artifact.plan(), options, state, realDisk(), context), "--save"));
+  DGC_RETURN_IF_ERROR(output(saveVariables(artifact, *executor, context.transport.rank(), options, state,
+                                           context.gather, realDisk()),
+                             "--save"));
   print(str("saved ", artifact.plan().variables() ? artifact.plan().variables()->size() : 0, " variables to ",
             options.save));
   return absl::OkStatus();

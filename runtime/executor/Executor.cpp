@@ -43,6 +43,7 @@ View Executor::viewOf(const Table &table, const artifact::Buffer &buffer) const 
   view.globalShape = toVector(table.global_shape());
   view.slice =
       localSlice(artifact.plan(), table.global_shape(), table.sharding(), static_cast<uint32_t>(transport.rank()));
+  view.split = isSplit(artifact.plan(), table.sharding());
   view.memory = memoryOf(buffer);
   return view;
 }

@@ -29,10 +29,9 @@ struct TensorView {
   std::vector<int64_t> globalShape;
   Slice slice;                 // the part that is here
   int batchDim = -1;           // which dimension is the batch; -1: none
-  std::span<std::byte> memory; // row-major, slice.sizes
+  std::span<std::byte> memory; // row-major, slice.extents()
 
-  /// Whether every worker holds all of it.
-  bool replicated() const { return slice.covers(globalShape); }
+  bool split = false;          // whether the workers hold different parts
 };
 
 struct VariableView : TensorView {

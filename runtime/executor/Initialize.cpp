@@ -52,12 +52,15 @@ template <typename F> static void forElements(const Slice &slice, const std::vec
       f(i, i);
     return;
   }
+  const std::vector<int64_t> &extents = slice.extents();
   std::vector<int64_t> index(shape.size(), 0);
   for (int64_t i = 0; i < count; ++i) {
-    int64_t global = 0;
-    for (size_t d = 0; d < shape.size(); ++d)
+    int64_t global = 0, local = 0;
+    for (size_t d = 0; d < shape.size(); ++d) {
       global = global * shape[d] + slice.offsets[d] + index[d];
-    f(i, global);
+      local = local * extents[d] + index[d];
+    }
+    f(local, global);
     for (size_t d = shape.size(); d-- > 0;) {
       if (++index[d] < slice.sizes[d])
         break;
@@ -121,8 +124,8 @@ absl::Status dgc::rt::initializeVariable(const artifact::Variable &variable, DTy
     if (!fits(dtype, variable.a()))
       return absl::InvalidArgumentError(str("variable '", variable.name()->str(), "': initial value ", variable.a(),
                                             " does not fit in ", nameOf(dtype)));
-    for (int64_t i = 0; i < slice.numElements(); ++i)
-      store(memory.data(), dtype, i, variable.a());
+    for (size_t i = 0; i < memory.size() / sizeOf(dtype); ++i)
+      store(memory.data(), dtype, static_cast<int64_t>(i), variable.a());
     return absl::OkStatus();
   case artifact::InitKind::File:
     return absl::InternalError("initializers from files are not drawn");

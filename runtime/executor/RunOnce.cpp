@@ -7,6 +7,7 @@
 #include "runtime/executor/Executor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
 
 using namespace dgc;
@@ -69,6 +70,9 @@ private:
       return absl::InvalidArgumentError(str("'", view.name, "' must be ", rt::describe(view.dtype, view.globalShape),
                                             ", given is ", rt::describe(array.dtype, array.shape), " of ",
                                             array.bytes.size(), " bytes"));
+    // Padding may hold anything: here what harms most, NaNs or -1.
+    if (!view.slice.block.empty())
+      std::memset(view.memory.data(), 0xff, view.memory.size());
     copySliceOut(array.bytes.data(), view.globalShape, view.slice, sizeOf(view.dtype), view.memory.data());
     return absl::OkStatus();
   }
@@ -166,9 +170,10 @@ private:
     }
     std::vector<Slice> &earlier = seen[str(kind, " ", view.name)];
     if (options.checkReplicas && std::count(earlier.begin(), earlier.end(), view.slice)) {
-      std::vector<std::byte> other(view.memory.size());
-      copySliceOut(array.bytes.data(), view.globalShape, view.slice, size, other.data());
-      if (!std::equal(other.begin(), other.end(), view.memory.begin()))
+      Slice dense{view.slice.offsets, view.slice.sizes, {}};
+      std::vector<std::byte> other(static_cast<size_t>(dense.numElements()) * size);
+      copySliceOut(array.bytes.data(), view.globalShape, dense, size, other.data());
+      if (other != packed(view.memory.data(), view.slice, size))
         return absl::InternalError(str(kind, " '", view.name,
                                        "' differs from that of an earlier "
                                        "rank that holds the same part"));

@@ -49,6 +49,8 @@ static cl::opt<int64_t> microbatches("microbatches", cl::desc("In how many parts
 static cl::opt<std::string> memoryLimit("memory-limit",
                                         cl::desc("Refuse a plan that needs more on a worker, as in 512MiB, and say what fits"),
                                         cl::value_desc("BYTES"), cl::cat(category));
+static cl::opt<bool> noPadding("no-padding", cl::desc("Refuse a dimension that its mesh axes do not divide"),
+                               cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
                                       cl::value_desc("PHASE"), cl::init("artifact"), cl::cat(category));
 static cl::opt<std::string> compileFrom("compile-from", cl::desc("The input is a program that has been through this phase"),
@@ -115,6 +117,7 @@ static int run() {
   options.strategy = strategy;
   options.microbatches = microbatches;
   options.placement = placement;
+  options.noPadding = noPadding;
   options.target = target;
   options.from = phaseOf(compileFrom);
   options.to = phaseOf(compileTo);

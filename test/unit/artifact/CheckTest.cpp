@@ -118,9 +118,9 @@ const Violation violations[] = {
        p.programs[0]->inputs[0]->sharding->dims[0]->origins = {"user", "user"};
      },
      "2 origins for 1 axes"},
-    {"NotDivisible",
+    {"PaddedLocalShape",
      [](P p) { p.programs[0]->inputs[0]->global_shape = {5, 4}; },
-     "not divisible"},
+     "one worker's part"},
     {"LocalShape", [](P p) { p.programs[0]->inputs[0]->global_shape = {8, 4}; },
      "one worker's part"},
     {"BatchDim", [](P p) { p.programs[0]->inputs[0]->batch_dim = 2; },

@@ -47,6 +47,15 @@ TEST(Shape, CutsFewPieces) {
   EXPECT_THAT(blockPieces(Dims{2, 3}, Dims{0, 1}, Dims{0, 2}), ElementsAre());
 }
 
+TEST(Shape, LeavesPaddingOut) {
+  using P = BlockPiece;
+  EXPECT_THAT(blockPieces(Dims{5, 3}, Dims{3, 0}, Dims{2, 3}, Dims{3, 3}), ElementsAre(P{9, 0, 6}));
+  EXPECT_THAT(blockPieces(Dims{2, 5}, Dims{0, 3}, Dims{2, 2}, Dims{2, 3}), ElementsAre(P{3, 0, 2}, P{8, 3, 2}));
+  // All of the array, in memory that is larger than it.
+  EXPECT_THAT(blockPieces(Dims{2, 2}, Dims{0, 0}, Dims{2, 2}, Dims{2, 3}), ElementsAre(P{0, 0, 2}, P{2, 3, 2}));
+  EXPECT_THAT(blockPieces(Dims{2, 2}, Dims{2, 0}, Dims{0, 2}, Dims{1, 2}), ElementsAre());
+}
+
 /// Every block of a small array, element by element.
 TEST(Shape, CutsEveryBlockRight) {
   const Dims shape = {2, 3, 2};

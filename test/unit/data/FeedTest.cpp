@@ -239,6 +239,25 @@ TEST(Feed, CutsBlocksOutOfSamples) {
   EXPECT_THAT(whole, ElementsAreArray(table));
 }
 
+// Three parts of a batch of 4 and of rows of 3: the last block is shorter, and its padding is left alone.
+TEST(Feed, LeavesPaddingAlone) {
+  FakeDisk disk;
+  putSamples(disk, 4);
+  auto dataset = Dataset::open(disk, "d");
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  FeedOptions options{4, 0, false, LastBatch::Drop};
+  std::vector<InputSpec> inputs = {{"x", DType::F32, {4, 2, 3}, 0, {2, 0, 2}, {2, 2, 1}, {2, 2, 2}},
+                                   {"id", DType::I32, {4}, 0, {4}, {0}, {2}}};
+  auto feed = Feed::create(*dataset, "train", inputs, options);
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  std::vector<float> x(8, -1);
+  std::vector<int32_t> id(2, -1);
+  std::byte *to[] = {reinterpret_cast<std::byte *>(x.data()), reinterpret_cast<std::byte *>(id.data())};
+  feed->next(to);
+  EXPECT_THAT(x, ElementsAre(202, -1, 205, -1, 302, -1, 305, -1));
+  EXPECT_THAT(id, ElementsAre(-1, -1));
+}
+
 TEST(Feed, SaysWhatDoesNotFit) {
   FakeDisk disk;
   putSamples(disk, 10);

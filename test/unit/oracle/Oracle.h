@@ -13,7 +13,8 @@
 
 namespace dgc::testing {
 
-constexpr int64_t batch = 24; // 2, 3, 4 and 8 divide it
+constexpr int64_t batch = 24;       // 2, 3, 4 and 8 divide it
+constexpr int64_t unevenBatch = 11; // none of them does; of 8 workers one has a single example, two have none
 
 /// The model of an example, with `optimizer` in place of its own.
 inline std::string readModel(const std::string &name, const std::string &optimizer = "sgd learning_rate 0.05") {
@@ -30,24 +31,25 @@ inline std::string smooth(const std::string &model) {
 }
 
 /// Images and labels of step i: no two steps, examples or pixels are alike.
-inline NamedArrays batchOfStep(int i) {
+inline NamedArrays batchOfStep(int i, int64_t size = batch) {
   std::mt19937 rng(1000 + i);
-  std::vector<uint8_t> pixels(batch * 28 * 28), labels(batch);
+  std::vector<uint8_t> pixels(size * 28 * 28), labels(size);
   for (uint8_t &pixel : pixels) {
     pixel = rng() % 3 == 0 ? rng() % 256 : 0;
   }
   for (uint8_t &label : labels) {
     label = rng() % 10;
   }
-  return {{"image", HostArray::of<uint8_t>({batch, 28, 28}, pixels, rt::DType::U8)},
-          {"label", HostArray::of<uint8_t>({batch}, labels, rt::DType::U8)}};
+  return {{"image", HostArray::of<uint8_t>({size, 28, 28}, pixels, rt::DType::U8)},
+          {"label", HostArray::of<uint8_t>({size}, labels, rt::DType::U8)}};
 }
 
 struct TrainOptions {
   std::string mesh, strategy;
   int steps = 1;
   int validCount = -1; // of each batch; -1: all
-  std::function<NamedArrays(int)> inputs = batchOfStep;
+  std::function<NamedArrays(int)> inputs = [](int step) { return batchOfStep(step); };
+  int64_t size = batch; // what `inputs` give
 };
 
 /// The variables after training, under "loss" the last loss as well. Every replica has the same bits: runOnce checks
@@ -55,7 +57,7 @@ struct TrainOptions {
 inline NamedArrays train(const std::string &model, const TrainOptions &how) {
   ExecuteOptions options;
   options.from = "input";
-  options.batch = batch;
+  options.batch = how.size;
   options.mesh = how.mesh;
   options.strategy = how.strategy;
   options.run.program = "train";

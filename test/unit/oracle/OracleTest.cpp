@@ -12,8 +12,10 @@ using namespace dgc::testing;
 namespace {
 
 /// The variables after so many steps on `workers` workers. Every replica has the same bits: runOnce checks that.
-NamedArrays train(const std::string &model, int workers, int steps) {
-  return dgc::testing::train(model, {workers > 1 ? "data=" + std::to_string(workers) : "", "", steps});
+NamedArrays train(const std::string &model, int workers, int steps, int64_t size = batch) {
+  auto inputs = [size](int step) { return batchOfStep(step, size); };
+  return dgc::testing::train(model,
+                             {workers > 1 ? "data=" + std::to_string(workers) : "", "", steps, -1, inputs, size});
 }
 
 class Oracle : public testing::TestWithParam<std::string> {};
@@ -30,6 +32,17 @@ TEST_P(Oracle, AnyNumberOfWorkersHasTheSameGradients) {
   }
 }
 
+TEST_P(Oracle, ABatchThatTheWorkersDoNotDivideHasTheSameGradients) {
+  std::string model = readModel(GetParam());
+  NamedArrays initial = train(model, 1, 0, unevenBatch), one = train(model, 1, 1, unevenBatch);
+  ASSERT_FALSE(one.empty());
+  for (int workers : {2, 3, 4, 8}) {
+    NamedArrays step = train(model, workers, 1, unevenBatch);
+    EXPECT_LE(distance(step, one), 1e-6) << workers << " workers, one step";
+    EXPECT_LE(distance(step, one, &initial), 2e-5) << workers << " workers, gradients";
+  }
+}
+
 TEST_P(Oracle, AnyNumberOfWorkersTrainsTheSameWeights) {
   std::string model = smooth(readModel(GetParam()));
   NamedArrays initial = train(model, 1, 0), hundred = train(model, 1, 100);
@@ -38,6 +51,13 @@ TEST_P(Oracle, AnyNumberOfWorkersTrainsTheSameWeights) {
   for (int workers : {2, 3, 4, 8}) {
     EXPECT_LE(distance(train(model, workers, 100), hundred), 1e-5) << workers << " workers, 100 steps";
   }
+}
+
+TEST_P(Oracle, ABatchThatTheWorkersDoNotDivideTrainsTheSameWeights) {
+  std::string model = smooth(readModel(GetParam()));
+  NamedArrays hundred = train(model, 1, 100, unevenBatch);
+  ASSERT_FALSE(hundred.empty());
+  EXPECT_LE(distance(train(model, 4, 100, unevenBatch), hundred), 1e-5);
 }
 
 TEST_P(Oracle, RunsHaveTheSameBits) {

@@ -33,6 +33,7 @@ absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string
   compileOptions.links = options.links;
   compileOptions.microbatches = options.microbatches;
   compileOptions.batch = options.batch;
+  compileOptions.noPadding = options.noPadding;
   std::optional<Phase> from = phaseFromName(options.from);
   if (!from) {
     return absl::InvalidArgumentError("no such phase: " + options.from);

@@ -68,6 +68,35 @@ func.func @f(%a: tensor<8xf32>, %i: tensor<i64>) {
 
 // -----
 
+func.func @f(%a: tensor<8xf32>, %i: tensor<i64>) {
+  // expected-error@+1 {{dimension 0 has 8 elements, of which 9 cannot be taken}}
+  %0 = dist.dynamic_slice %a from %i dim 0 size 9 : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<8xf32>, %i: tensor<i64>) {
+  // expected-error@+1 {{dimension 1 is not one of}}
+  %0 = dist.dynamic_slice %a from %i dim 1 size 1 : tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<7xf32>) {
+  // expected-error@+1 {{operand 0: dimension 0 has size 7, which its axes (data = 2) do not divide into 2 equal parts; a region that is written for one device has equal parts only}}
+  %0 = dist.manual %a over @mesh ["data"] in [#dist.sharding<@mesh, [{"data"}]>] out [#dist.sharding<@mesh, [{}]>] : (tensor<7xf32>) -> tensor<4xf32> {
+  ^bb0(%local: tensor<4xf32>):
+    dist.return %local : tensor<4xf32>
+  }
+  return
+}
+
+dist.mesh @mesh <data = 2>
+
+// -----
+
 dist.mesh @mesh <data = 2>
 func.func @f(%a: tensor<8xf32>, %b: tensor<4xf64>) {
   // expected-error@+1 {{combines tensors of 'f32' and of 'f64'; they must be of one element type}}

@@ -33,6 +33,8 @@ func.func @manual(%a: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<8x4xf32> {
 func.func @position(%a: tensor<8x4xf32>) -> tensor<8x1xf32> {
   // CHECK: %[[I:.*]] = dist.axis_index @mesh ["data", "model"]
   %i = dist.axis_index @mesh ["data", "model"]
+  // CHECK: dist.dynamic_slice %{{.*}} from %[[I]] dim 0 size 5 : tensor<8x4xf32>
+  %window = dist.dynamic_slice %a from %i dim 0 size 5 : tensor<8x4xf32>
   // CHECK: dist.slice %{{.*}} at %[[I]] dim 1 parts 4 : tensor<8x4xf32>
   %0 = dist.slice %a at %i dim 1 parts 4 : tensor<8x4xf32>
   return %0 : tensor<8x1xf32>

@@ -1,12 +1,5 @@
 // RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-partition
 
-// A dimension that does not divide.
-dist.mesh @mesh <data = 4>
-// expected-error@+1 {{argument 0: dimension 0 has size 10, which its axes (data = 4) do not divide into 4 equal parts}}
-func.func private @uneven(tensor<10xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>})
-
-// -----
-
 // A value does not become partial by redistribution.
 dist.mesh @mesh <data = 2>
 func.func @partial(%x: tensor<8xf32>) {

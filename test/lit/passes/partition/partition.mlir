@@ -144,3 +144,107 @@ func.func @uses(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data
   %1 = dist.reshard %x to <@mesh, [{}]> {dgc.use = "backwards"} : tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// A dimension that does not divide: blocks of three, the last with one element and padding. Elementwise ops carry the
+// padding; before a reduction it becomes zero.
+dist.mesh @mesh <data = 4>
+// CHECK-LABEL: func.func @uneven(
+// CHECK-SAME: %[[X:.*]]: tensor<3x2xf32> {dist.global_type = tensor<10x2xf32>
+func.func @uneven(%x: tensor<10x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>}) -> tensor<2xf32> {
+  // CHECK-NEXT: %[[E:.*]] = dgc.exponential %[[X]] : tensor<3x2xf32>
+  %0 = dgc.exponential %x : tensor<10x2xf32>
+  // CHECK-NEXT: %[[P:.*]] = dist.axis_index @mesh ["data"]
+  // CHECK-NEXT: %[[THREE:.*]] = dgc.constant dense<3>
+  // CHECK-NEXT: %[[S:.*]] = dgc.multiply %[[P]], %[[THREE]]
+  // CHECK-NEXT: %[[ZERO:.*]] = dgc.constant dense<0.000000e+00> : tensor<f32>
+  // CHECK-NEXT: %[[I:.*]] = dgc.iota dim 0 from %[[S]] : tensor<3xi64>
+  // CHECK-NEXT: %[[N:.*]] = dgc.constant dense<10> : tensor<3xi64>
+  // CHECK-NEXT: %[[IN:.*]] = dgc.compare lt %[[I]], %[[N]]
+  // CHECK-NEXT: %[[B:.*]] = dgc.broadcast_in_dim %[[IN]] dims [0] to [3, 2]
+  // CHECK-NEXT: %[[ZEROS:.*]] = dgc.broadcast_in_dim %[[ZERO]] dims [] to [3, 2]
+  // CHECK-NEXT: %[[M:.*]] = dgc.select %[[B]], %[[E]], %[[ZEROS]]
+  // CHECK-NEXT: %[[R:.*]] = dgc.reduce sum %[[M]] dims [0]
+  // CHECK-NEXT: dist.all_reduce sum %[[R]]
+  %1 = dgc.reduce sum %0 dims [0] : tensor<10x2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// -----
+
+// The identity is that of the reduction; where parts are equal there is nothing to do.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @identities(
+func.func @identities(%x: tensor<5xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>},
+                      %y: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> (tensor<f32>, tensor<f32>) {
+  // CHECK: %[[LOWEST:.*]] = dgc.constant dense<0xFF800000> : tensor<f32>
+  // CHECK: dgc.select
+  // CHECK-NEXT: dgc.reduce max
+  %0 = dgc.reduce max %x dims [0] : tensor<5xf32>
+  // CHECK-NOT: dgc.select
+  %1 = dgc.reduce max %y dims [0] : tensor<6xf32>
+  return %0, %1 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// A convolution on a cut spatial dimension: each device sends one row to each neighbour. The ends have zeros, as the
+// padding did, so nothing is masked.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @halo(
+// CHECK-SAME: %[[X:.*]]: tensor<1x4x8x2xf32>
+func.func @halo(%x: tensor<1x8x8x2xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}, {}, {}]>}, %w: tensor<3x3x2x2xf32>)
+    -> (tensor<1x8x8x2xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}, {}, {}]>}) {
+  // CHECK: %[[LAST:.*]] = dgc.slice %[[X]] from [0, 3, 0, 0] to [1, 4, 8, 2]
+  // CHECK: %[[ABOVE:.*]] = dist.permute %[[LAST]] targets [1, -1] over @mesh ["data"] origin "halo of dimension 1 for dgc.convolution at {{.*}}"
+  // CHECK: %[[FIRST:.*]] = dgc.slice %[[X]] from [0, 0, 0, 0] to [1, 1, 8, 2]
+  // CHECK: %[[BELOW:.*]] = dist.permute %[[FIRST]] targets [-1, 0] over @mesh ["data"]
+  // CHECK: %[[W:.*]] = dgc.concatenate %[[ABOVE]], %[[X]], %[[BELOW]] dim 1
+  // CHECK-NOT: dgc.select
+  // CHECK: dgc.convolution %[[W]], %{{.*}} padding {{\[}}[0, 0], [1, 1]] : tensor<1x6x8x2xf32>
+  %0 = dgc.convolution %x, %w padding [[1, 1], [1, 1]] : tensor<1x8x8x2xf32>, tensor<3x3x2x2xf32>
+  return %0 : tensor<1x8x8x2xf32>
+}
+
+// -----
+
+// Windows side by side in blocks of whole windows: nothing moves.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @tiled(
+func.func @tiled(%x: tensor<8x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>}) {
+  // CHECK-NEXT: dgc.reduce_window max %{{.*}} window [2, 1] strides [2, 1] {{.*}}: tensor<4x2xf32>
+  %0 = dgc.reduce_window max %x window [2, 1] strides [2, 1] : tensor<8x2xf32>
+  // CHECK-NEXT: return
+  return %0 : tensor<4x2xf32>
+}
+
+// -----
+
+// A window that reaches over more than a neighbour: the dimension is gathered, which is as many bytes. Each device has
+// its window at another place.
+dist.mesh @mesh <data = 4>
+// CHECK-LABEL: func.func @wide(
+func.func @wide(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  // CHECK: dist.all_gather %{{.*}} dim 0 over @mesh ["data"] origin "halo of dimension 0 for dgc.reduce_window at {{.*}}" : tensor<2xf32> to tensor<8xf32>
+  // CHECK: dist.dynamic_slice %{{.*}} from %{{.*}} dim 0 size 16
+  // CHECK: dgc.reduce_window sum %{{.*}} window [15] {{.*}}: tensor<16xf32>
+  %0 = dgc.reduce_window sum %x window [15] padding [[7, 7]] : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Backwards: the blocks change places.
+dist.mesh @mesh <data = 4>
+// CHECK-LABEL: func.func @reverse(
+// CHECK-SAME: %[[X:.*]]: tensor<2xf32>
+func.func @reverse(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>})
+    -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  // CHECK-NEXT: %[[P:.*]] = dist.permute %[[X]] targets [3, 2, 1, 0]
+  // CHECK-NEXT: dgc.reverse %[[P]] dims [0] : tensor<2xf32>
+  %0 = dgc.reverse %x dims [0] : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -127,10 +127,23 @@ func.func @disagree(%x: tensor<8x64xf32> {dist.sharding = #dist.sharding<@mesh, 
 // A dimension that an op needs whole is gathered before.
 dist.mesh @mesh <a = 2>
 // CHECK-LABEL: func.func @need_replication(
-func.func @need_replication(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}, {}]>}) -> tensor<8x4xf32> {
-  // CHECK: %[[R:.*]] = dist.reshard %{{.*}} to <@mesh, [{}, {}]> because "dgc.reverse at {{.*}}"
-  // CHECK: dgc.reverse %[[R]]
+func.func @need_replication(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}, {}]>}) -> tensor<16x4xf32> {
+  // CHECK: %[[R:.*]] = dist.reshard %{{.*}} to <@mesh, [{}, {}]> because "dgc.concatenate at {{.*}}"
+  // CHECK: dgc.concatenate %[[R]], %[[R]]
+  %0 = dgc.concatenate %x, %x dim 0 : tensor<8x4xf32>, tensor<8x4xf32>
+  return %0 : tensor<16x4xf32>
+}
+
+// -----
+
+// A dimension along which elements move stays cut: the partitioner moves what has to.
+dist.mesh @mesh <a = 2>
+// CHECK-LABEL: func.func @moves(
+func.func @moves(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}, {}]>})
+    -> (tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}, {}]>}) {
+  // CHECK-NEXT: dgc.reverse %{{.*}} dims [0] {dist.shardings = [#dist.sharding<@mesh, [{"a"}, {}]>]}
   %0 = dgc.reverse %x dims [0] : tensor<8x4xf32>
+  // CHECK-NEXT: return
   return %0 : tensor<8x4xf32>
 }
 

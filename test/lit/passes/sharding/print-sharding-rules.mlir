@@ -87,9 +87,9 @@ func.func @moves(%x: tensor<4x8xf32>, %y: tensor<4x2xf32>, %s: tensor<f32>) {
   %0 = dgc.transpose %x permutation [1, 0] : tensor<4x8xf32>
   // expected-remark @+1 {{(a b) -> (a b) with a=4, b=8 moves; linear in all, 0}}
   %1 = dgc.reverse %x dims [1] : tensor<4x8xf32>
-  // expected-remark @+1 {{(a b) -> (a c) with a=4, b=8 whole, c=3 whole; linear in all, 0}}
+  // expected-remark @+1 {{(a b) -> (a b) with a=4, b=3 moves; linear in all, 0}}
   %2 = dgc.slice %x from [0, 2] to [4, 8] strides [1, 2] : tensor<4x8xf32>
-  // expected-remark @+1 {{(a b), () -> (a c) with a=4, b=8 whole, c=9 whole; linear in all}}
+  // expected-remark @+1 {{(a b), () -> (a b) with a=4, b=9 moves; linear in all}}
   %3 = dgc.pad %x, %s low [0, 1] high [0, 0] : tensor<4x8xf32>, tensor<f32>
   // expected-remark @+1 {{(a b), (a c) -> (a d) with a=4, b=8 whole, c=2 whole, d=10 whole; linear in all}}
   %4 = dgc.concatenate %x, %y dim 1 : tensor<4x8xf32>, tensor<4x2xf32>
@@ -100,7 +100,7 @@ func.func @moves(%x: tensor<4x8xf32>, %y: tensor<4x2xf32>, %s: tensor<f32>) {
 func.func @pad_zero(%x: tensor<4xf32>) {
   // expected-remark @+1 {{-> ()}}
   %zero = dgc.constant dense<0.0> : tensor<f32>
-  // expected-remark @+1 {{(a), () -> (b) with a=4 whole, b=6 whole; linear in all, 0}}
+  // expected-remark @+1 {{(a), () -> (a) with a=6 moves; linear in all, 0}}
   %0 = dgc.pad %x, %zero low [1] high [1] : tensor<4xf32>, tensor<f32>
   return
 }

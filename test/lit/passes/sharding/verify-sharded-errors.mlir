@@ -1,8 +1,8 @@
-// RUN: dgc-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect -dgc-verify-sharded
+// RUN: dgc-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect -dgc-verify-sharded=no-padding
 
-// A dimension that does not divide.
+// A dimension that does not divide, where padding is refused.
 dist.mesh @mesh <data = 4>
-// expected-error@+1 {{argument 0: dimension 0 has size 10, which its axes (data = 4) do not divide into 4 equal parts; make one a multiple of the other}}
+// expected-error@+1 {{argument 0: dimension 0 has size 10, which its axes (data = 4) do not divide into 4 equal parts; make one a multiple of the other, or leave out --no-padding}}
 func.func private @uneven(tensor<10xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>})
 
 // -----
@@ -52,7 +52,7 @@ func.func @results(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"d
 dist.mesh @mesh <data = 2>
 func.func @whole_needed(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
   // expected-error@+1 {{operand 0 is cut in a dimension that the op needs whole}}
-  %0 = dgc.reverse %x dims [0] {dist.shardings = [#dist.sharding<@mesh, [{"data"}]>]} : tensor<8xf32>
+  %0 = dgc.concatenate %x, %x dim 0 {dist.shardings = [#dist.sharding<@mesh, [{"data"}]>]} : tensor<8xf32>, tensor<8xf32>
   return
 }
 
