@@ -17,6 +17,11 @@ if(DGC_SANITIZE)
   add_link_options(-fsanitize=${DGC_SANITIZE})
 endif()
 
+if(DGC_SANITIZE STREQUAL thread)
+  add_library(dgc_tsan_suppressions OBJECT ${CMAKE_SOURCE_DIR}/test/unit/support/TsanSuppressions.cpp)
+  link_libraries($<TARGET_OBJECTS:dgc_tsan_suppressions>)
+endif()
+
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
 
 # `build/bin` leads to the binaries of the last build, whatever its preset.
@@ -46,8 +51,4 @@ function(dgc_unit_test name)
   target_compile_definitions(${name} PRIVATE DGC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
   add_test(NAME ${name} COMMAND ${name})
-  if(DGC_SANITIZE STREQUAL thread)
-    set_tests_properties(${name} PROPERTIES ENVIRONMENT
-      "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/test/tsan.supp")
-  endif()
 endfunction()
