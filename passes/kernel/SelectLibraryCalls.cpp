@@ -66,8 +66,13 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
   void runOnOperation() override {
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       compareBehindRelu(func);
+      // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
       SmallVector<Operation *> ops;
-      func.walk([&](Operation *op) { ops.push_back(op); });
+      func.walk([&](Operation *op) {
+        if (isa<mlir::dgc::DotGeneralOp, mlir::dgc::ConvolutionOp, mlir::dgc::ConvolutionInputGradOp,
+                mlir::dgc::ConvolutionWeightGradOp, mlir::dgc::ReduceWindowOp, mlir::dgc::MaxPoolGradOp>(op))
+          ops.push_back(op);
+      });
       SmallVector<Operation *> selected;
       for (Operation *op : ops) {
         Operation *call = selectMatmul(op);
