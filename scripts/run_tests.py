@@ -17,7 +17,7 @@ import xml.etree.ElementTree as ElementTree
 LIT = "/usr/lib/llvm-22/bin/lit"
 # Tests of timing run beside others here, so there are no more jobs than cores.
 JOBS = str(len(os.sched_getaffinity(0)))
-UNIT_TIMEOUT_S = "300"
+UNIT_TIMEOUT_S = "600"
 
 
 def run_unit_tests(build, out):
