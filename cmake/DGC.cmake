@@ -15,11 +15,8 @@ endif()
 if(DGC_SANITIZE)
   add_compile_options(-fsanitize=${DGC_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=${DGC_SANITIZE})
-endif()
-
-if(DGC_SANITIZE STREQUAL thread)
-  add_library(dgc_tsan_suppressions OBJECT ${CMAKE_SOURCE_DIR}/test/unit/support/TsanSuppressions.cpp)
-  link_libraries($<TARGET_OBJECTS:dgc_tsan_suppressions>)
+  add_library(dgc_sanitizer_defaults OBJECT ${CMAKE_SOURCE_DIR}/test/unit/support/SanitizerDefaults.cpp)
+  link_libraries($<TARGET_OBJECTS:dgc_sanitizer_defaults>)
 endif()
 
 include_directories(${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})

@@ -7,8 +7,10 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/communication/LinkModel.h"
 #include "passes/communication/Passes.h"
 #include "passes/schedule/PipelineSchedule.h"
+#include "passes/strategy/Passes.h"
 #include "passes/strategy/Registry.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -88,8 +90,14 @@ static std::string schedulePass(const CompileOptions &options) {
   return schedule.empty() ? "" : "dgc-schedule-pipeline{name=" + schedule + "},";
 }
 
-/// Refuses strategies that do not exist, or make no sense together or on this mesh.
-static LogicalResult checkOptions(ModuleOp module, const CompileOptions &options) {
+LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
+  const CompileOptions options = withMeshOf(module, given);
+  auto emitError = [&] { return module.emitError(); };
+  module.getContext()->loadDialect<mlir::dist::DistDialect>();
+  if (failed(CpuTarget::parse(options.target, module.getLoc())) || failed(LinkModel::parse(options.links, emitError)) ||
+      failed(checkCollectiveNames(module, options.forbid)) ||
+      (!options.mesh.empty() && !parseMesh(module, options.mesh)))
+    return failure();
   std::string error;
   if (failed(parseStrategies(options.strategy, strategyAxes(options), error)))
     return module.emitError() << error;
@@ -139,8 +147,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   bool distributed = !options.mesh.empty();
   switch (phase) {
   case Phase::Model:
-    return "dgc-unroll-repeats,dgc-infer-types" + (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
-           ",dgc-build-entry-points";
+    return "dgc-unroll-repeats,dgc-infer-types" +
+           (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") + ",dgc-build-entry-points";
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +
@@ -160,12 +168,13 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                              schedulePass(options) + "dgc-cut-programs"
                        : "";
   case Phase::Communicate:
-    return distributed ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters,"
-                             "dgc-combine-collectives" + linkOption(options) + "," +
-                             (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
-                             limitPass(options) +
-                             "dgc-flatten-collectives,dgc-order-collectives,dgc-check-plan"
-                       : "";
+    return distributed
+               ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters,"
+                 "dgc-combine-collectives" +
+                     linkOption(options) + "," +
+                     (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
+                     limitPass(options) + "dgc-flatten-collectives,dgc-order-collectives,dgc-check-plan"
+               : "";
   case Phase::Kernel:
     return "dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:
@@ -215,10 +224,10 @@ static LogicalResult runPhase(ModuleOp module, Phase phase, const CompileOptions
 }
 
 LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
-  const CompileOptions options = withMeshOf(module, given);
-  if (failed(checkOptions(module, options))) {
+  if (failed(checkOptions(module, given))) {
     return failure();
   }
+  const CompileOptions options = withMeshOf(module, given);
   OwningOpRef<ModuleOp> original; // to look for what would fit
   if (options.memoryLimit >= 0) {
     original = module.clone();

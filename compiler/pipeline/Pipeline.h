@@ -53,6 +53,10 @@ struct CompileOptions {
 /// The passes of one phase, as dgc-opt's --pass-pipeline takes them; empty when the phase has none.
 std::string phasePipeline(Phase phase, const CompileOptions &options);
 
+/// Refuses options that are not well formed, that name nothing there is, or that make no sense together, with a
+/// diagnostic. What depends on more of the module than its mesh is checked by the phases.
+llvm::LogicalResult checkOptions(mlir::ModuleOp module, const CompileOptions &options);
+
 /// Runs the phases behind `options.from` up to `options.to`, the artifact left out. Diagnostics go to the context.
 llvm::LogicalResult runPhases(mlir::ModuleOp module, const CompileOptions &options);
 

@@ -56,6 +56,10 @@ DGC_GRADIENT(ConvertOp) {
   return {TensorBuilder(builder, getLoc()).convert(resultGradients[0], from)};
 }
 
+DGC_GRADIENT(ReducePrecisionOp) {
+  return {ReducePrecisionOp::create(builder, getLoc(), resultGradients[0], getExponentBits(), getMantissaBits())};
+}
+
 //===----------------------------------------------------------------------===//
 // Several operands
 //===----------------------------------------------------------------------===//

@@ -55,6 +55,15 @@ LogicalResult SelectOp::inferTypes(std::optional<Location> location, Adaptor ada
   return inferSameType(location, getOperationName(), branches, types);
 }
 
+LogicalResult ReducePrecisionOp::verify() {
+  auto exponent = int32_t(getExponentBits()), mantissa = int32_t(getMantissaBits());
+  if (exponent < 1)
+    return emitOpError("keeps ") << exponent << " bits of the exponent; at least one is needed";
+  if (mantissa < 0)
+    return emitOpError("keeps ") << mantissa << " bits of the mantissa; expected 0 or more";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Linearity
 //===----------------------------------------------------------------------===//

@@ -399,6 +399,26 @@ def DGC_IsFiniteOp : DGC_UnaryOp<"is_finite", DGC_FloatTensor, [], 2, "false",
   let results = (outs DGC_PredTensor:$result);
 }
 
+def DGC_ReducePrecisionOp : DGC_UnaryOp<"reduce_precision", DGC_FloatTensor,
+                                        [DGC_Differentiable], 6> {
+  let summary = "the operand as a float of fewer bits would hold it";
+  let description = [{
+    `%y = dgc.reduce_precision %x exponent 8 mantissa 7 : tensor<4x8xf32>` rounds
+    to what a float with 8 bits of exponent and 7 of mantissa (bf16) can hold,
+    halves to even, and keeps the type. What is too large becomes infinite;
+    where the exponent has fewer bits than that of the type, what is below the
+    smallest normal number becomes a zero of its sign. NaN stays NaN. The
+    gradient is rounded in the same way.
+  }];
+  let arguments = (ins DGC_FloatTensor:$operand, I32Attr:$exponent_bits,
+                   I32Attr:$mantissa_bits);
+  let assemblyFormat = [{
+    $operand `exponent` $exponent_bits `mantissa` $mantissa_bits attr-dict
+    custom<OperandTypes>(type($operand))
+  }];
+  let hasVerifier = 1;
+}
+
 def DGC_SelectOp : DGC_ElementwiseOp<"select", [DGC_Differentiable], 1,
                                      "isLinearInBranch(index)", 1, 1> {
   let summary = "on_true where pred is true, else on_false";

@@ -288,6 +288,38 @@ static Value floatToFloat(ImplicitLocOpBuilder &b, Value x, Type to) {
   return arith::TruncFOp::create(b, to, x);
 }
 
+/// Works on the bits: sign, exponent and mantissa stand behind one another, so that a mantissa that is rounded up
+/// beyond its bits makes the exponent one larger.
+Value ReducePrecisionOp::buildScalar(OpBuilder &builder, Location location, Scalars x) {
+  ImplicitLocOpBuilder b(location, builder);
+  auto type = cast<FloatType>(x[0].getType());
+  unsigned width = type.getWidth(), mantissa = type.getFPMantissaWidth() - 1, exponent = width - 1 - mantissa;
+  Type word = b.getIntegerType(width);
+  auto range = [&](unsigned low, unsigned high) { return bits(b, word, APInt::getBitsSet(width, low, high)); };
+  Value original = arith::BitcastOp::create(b, word, x[0]), value = original;
+  if (unsigned kept = getMantissaBits(); kept < mantissa) {
+    unsigned dropped = mantissa - kept;
+    Value last =
+        arith::AndIOp::create(b, arith::ShRUIOp::create(b, value, integer(b, word, dropped)), integer(b, word, 1));
+    Value half = bits(b, word, APInt::getLowBitsSet(width, dropped - 1)); // and one more where the last bit is odd
+    value = arith::AddIOp::create(b, arith::AddIOp::create(b, value, half), last);
+    value = arith::AndIOp::create(b, value, range(dropped, width));
+  }
+  Value infinite = range(mantissa, width - 1);
+  if (unsigned kept = getExponentBits(); kept < exponent) {
+    uint64_t bias = (uint64_t(1) << (exponent - 1)) - 1, newBias = (uint64_t(1) << (kept - 1)) - 1;
+    auto exponentOf = [&](uint64_t biased) { return bits(b, word, APInt(width, biased) << mantissa); };
+    Value sign = arith::AndIOp::create(b, value, range(width - 1, width));
+    Value magnitude = arith::AndIOp::create(b, value, infinite);
+    Value tooLarge = compare(b, arith::CmpIPredicate::ugt, magnitude, exponentOf(bias + newBias));
+    Value tooSmall = compare(b, arith::CmpIPredicate::ule, magnitude, exponentOf(bias - newBias));
+    value = choose(b, tooLarge, arith::OrIOp::create(b, sign, infinite), value);
+    value = choose(b, tooSmall, sign, value);
+  }
+  Value isNaN = compare(b, arith::CmpFPredicate::UNO, x[0], x[0]);
+  return choose(b, isNaN, x[0], arith::BitcastOp::create(b, type, value));
+}
+
 /// Rounds towards zero; what is out of range becomes the nearest integer there
 /// is, NaN becomes 0.
 static Value floatToInteger(ImplicitLocOpBuilder &b, Value x, Type to, bool isUnsigned) {

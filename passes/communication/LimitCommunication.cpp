@@ -12,15 +12,16 @@ namespace dgc {
 using namespace mlir;
 using namespace mlir::dist;
 
-static constexpr llvm::StringLiteral kinds[] = {"all_reduce", "all_gather", "reduce_scatter",
-                                                "all_to_all", "permute",    "broadcast"};
-
-/// Refuses names that no collective has.
-static LogicalResult checkNames(ModuleOp module, ArrayRef<std::string> names) {
+LogicalResult(::dgc::checkCollectiveNames)(ModuleOp module, ArrayRef<std::string> names) {
+  SmallVector<StringRef> collectives;
+  for (RegisteredOperationName op : module.getContext()->getRegisteredOperations())
+    if (op.hasInterface<CollectiveOpInterface>())
+      collectives.push_back(op.stripDialect());
+  llvm::sort(collectives);
   for (const std::string &name : names)
-    if (!llvm::is_contained(kinds, StringRef(name)))
+    if (!llvm::is_contained(collectives, StringRef(name)))
       return module.emitError() << "there is no collective '" << name << "' to forbid; one of "
-                                << llvm::join(ArrayRef(kinds), ", ") << " is";
+                                << llvm::join(collectives, ", ") << " is";
   return success();
 }
 
@@ -50,7 +51,7 @@ struct LimitCommunication : ::dgc::impl::LimitCommunicationPassBase<LimitCommuni
   void runOnOperation() override {
     markAllAnalysesPreserved();
     SmallVector<std::string> forbidden(forbid.begin(), forbid.end());
-    if (failed(checkNames(getOperation(), forbidden)))
+    if (failed(::dgc::checkCollectiveNames(getOperation(), forbidden)))
       return signalPassFailure();
     bool ok = true;
     getOperation().walk([&](CollectiveOpInterface op) { ok &= succeeded(check(op)); });

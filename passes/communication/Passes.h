@@ -20,6 +20,10 @@ void explain(mlir::ModuleOp module, llvm::raw_ostream &os);
 /// Checks what dgc-check-plan checks. Fails with a diagnostic.
 llvm::LogicalResult checkPlan(mlir::ModuleOp module);
 
+/// Checks that each name is that of a collective of `dist`, as in "all_gather". Fails with a diagnostic that lists
+/// them.
+llvm::LogicalResult checkCollectiveNames(mlir::ModuleOp module, llvm::ArrayRef<std::string> names);
+
 } // namespace dgc
 
 #endif // DGC_PASSES_COMMUNICATION_PASSES_H

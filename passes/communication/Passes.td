@@ -112,6 +112,7 @@ def LimitCommunicationPass : Pass<"dgc-limit-communication", "::mlir::ModuleOp">
     `max-replicated-bytes` on a device: a value that was cut and is then the same on all devices of the group. The
     error names the op, the axes and the cause. It changes nothing. Values that were never cut do not count.
   }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
   let options = [
     ListOption<"forbid", "forbid", "std::string", "kinds of collectives: all_gather, all_reduce, ..">,
     Option<"maxReplicatedBytes", "max-replicated-bytes", "int64_t", "-1", "largest result of an all-gather; -1: any">,

@@ -112,14 +112,16 @@ static FailureOr<std::vector<PlacementRule>> readRules(ModuleOp module, StringRe
     auto emitError = [&] { return module.emitError() << place << ": "; };
     if (words.size() != 2)
       return emitError() << "expected a pattern for names of variables and a device, as in w1* /job:worker/task:1";
-    auto pattern = llvm::GlobPattern::create(words[0].trim());
+    // A pattern refers to its text, which outlives the file as an attribute.
+    StringRef text = StringAttr::get(module.getContext(), words[0].trim()).getValue();
+    auto pattern = llvm::GlobPattern::create(text);
     if (!pattern)
-      return emitError() << "'" << words[0] << "' is no pattern: " << llvm::toString(pattern.takeError());
+      return emitError() << "'" << text << "' is no pattern: " << llvm::toString(pattern.takeError());
     auto device =
         DeviceAttr::getChecked(emitError, module.getContext(), StringAttr::get(module.getContext(), words[1].trim()));
     if (!device)
       return failure();
-    rules.push_back({std::move(*pattern), device, words[0].trim().str(), place});
+    rules.push_back({std::move(*pattern), device, text.str(), place});
   }
   return rules;
 }

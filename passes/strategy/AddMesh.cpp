@@ -9,8 +9,7 @@ namespace dgc {
 
 using namespace mlir;
 
-/// Parses "data=4,model=2". Null after a diagnostic when it is not well formed.
-static dist::MeshAttr parseMesh(ModuleOp module, StringRef text) {
+dist::MeshAttr(::dgc::parseMesh)(ModuleOp module, StringRef text) {
   MLIRContext *context = module.getContext();
   auto emitError = [&] { return module.emitError() << "mesh '" << text << "': "; };
   SmallVector<dist::MeshAxisAttr> axes;
@@ -37,7 +36,7 @@ struct AddMesh : ::dgc::impl::AddMeshPassBase<AddMesh> {
     ModuleOp module = getOperation();
     if (mesh.empty())
       return markAllAnalysesPreserved();
-    dist::MeshAttr attribute = parseMesh(module, mesh);
+    dist::MeshAttr attribute = ::dgc::parseMesh(module, mesh);
     if (!attribute)
       return signalPassFailure();
     if (Operation *existing = SymbolTable::lookupSymbolIn(module, name)) {

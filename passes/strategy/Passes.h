@@ -12,7 +12,8 @@ namespace dgc {
 /// On ops: the number of the micro-batch that they are for, from 0.
 inline constexpr llvm::StringLiteral kMicrobatchAttr = "dgc.microbatch";
 /// On functions: how many micro-batches the global batch is split into.
-inline constexpr llvm::StringLiteral kMicrobatchesAttr = "dgc.microbatches";/// On ops: what is computed again together on the way back, by number.
+inline constexpr llvm::StringLiteral kMicrobatchesAttr = "dgc.microbatches";
+/// On ops: what is computed again together on the way back, by number.
 inline constexpr llvm::StringLiteral kRecomputeAttr = "dgc.recompute";
 /// On reshards, and on the collectives that they become: what for. Those with another use are not shared, so that the
 /// value is gone in between.
@@ -21,6 +22,10 @@ inline constexpr llvm::StringLiteral kUseAttr = "dgc.use";
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/strategy/Passes.h.inc"
+
+/// Parses the axes of a mesh, as in "data=4,model=2". Null, with a diagnostic that says what is expected, when they are
+/// not well formed.
+mlir::dist::MeshAttr parseMesh(mlir::ModuleOp module, llvm::StringRef text);
 
 } // namespace dgc
 

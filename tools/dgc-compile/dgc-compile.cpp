@@ -3,16 +3,16 @@
 #include "compiler/pipeline/MemoryLimit.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Registration.h"
-#include "passes/strategy/Registry.h"
-#include "runtime/artifact/Reader.h"
-#include "runtime/base/Disk.h"
-#include "runtime/telemetry/Report.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "passes/strategy/Registry.h"
+#include "runtime/artifact/Reader.h"
+#include "runtime/base/Disk.h"
+#include "runtime/telemetry/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -24,7 +24,8 @@ namespace cl = llvm::cl;
 static cl::OptionCategory category("dgc-compile options");
 
 static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::init("-"), cl::cat(category));
-static cl::opt<std::string> output("o", cl::desc("Where to write the artifact or, with --compile-to, the text; - is stdout"),
+static cl::opt<std::string> output("o",
+                                   cl::desc("Where to write the artifact or, with --compile-to, the text; - is stdout"),
                                    cl::value_desc("PLAN"), cl::init("-"), cl::cat(category));
 static cl::opt<std::string> target("target", cl::desc("cpu (the features of this machine), x86-64-v3 or x86-64-v4"),
                                    cl::init("cpu"), cl::cat(category));
@@ -36,7 +37,8 @@ static cl::opt<std::string> strategy("strategy", cl::desc("How to distribute ove
                                      cl::value_desc("NAME[=ARG],.."), cl::cat(category));
 static cl::opt<std::string> links("links", cl::desc("How fast the links along axes are: data=5us:10GB/s"),
                                   cl::value_desc("AXIS=LATENCY:BANDWIDTH,.."), cl::cat(category));
-static cl::list<std::string> forbid("forbid", cl::desc("Refuse a plan that needs this collective: all_gather, ..; repeatable"),
+static cl::list<std::string> forbid("forbid",
+                                    cl::desc("Refuse a plan that needs this collective: all_gather, ..; repeatable"),
                                     cl::value_desc("COLLECTIVE,.."), cl::CommaSeparated, cl::cat(category));
 static cl::opt<int64_t> maxReplicatedBytes("max-replicated-bytes",
                                            cl::desc("Refuse a plan that gathers a larger value on every device"),
@@ -46,19 +48,23 @@ static cl::opt<std::string> placement("placement",
                                       cl::value_desc("FILE"), cl::cat(category));
 static cl::opt<int64_t> microbatches("microbatches", cl::desc("In how many parts a pipeline works on the batch"),
                                      cl::value_desc("M"), cl::init(0), cl::cat(category));
-static cl::opt<std::string> memoryLimit("memory-limit",
-                                        cl::desc("Refuse a plan that needs more on a worker, as in 512MiB, and say what fits"),
-                                        cl::value_desc("BYTES"), cl::cat(category));
+static cl::opt<std::string>
+    memoryLimit("memory-limit", cl::desc("Refuse a plan that needs more on a worker, as in 512MiB, and say what fits"),
+                cl::value_desc("BYTES"), cl::cat(category));
 static cl::opt<bool> noPadding("no-padding", cl::desc("Refuse a dimension that its mesh axes do not divide"),
                                cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
                                       cl::value_desc("PHASE"), cl::init("artifact"), cl::cat(category));
-static cl::opt<std::string> compileFrom("compile-from", cl::desc("The input is a program that has been through this phase"),
+static cl::opt<std::string> compileFrom("compile-from",
+                                        cl::desc("The input is a program that has been through this phase"),
                                         cl::value_desc("PHASE"), cl::init("input"), cl::cat(category));
-static cl::opt<std::string> dumpPhasesTo("dump-phases-to", cl::desc("Write the program behind each phase to a file in DIR"),
+static cl::opt<std::string> dumpPhasesTo("dump-phases-to",
+                                         cl::desc("Write the program behind each phase to a file in DIR"),
                                          cl::value_desc("DIR"), cl::cat(category));
-static cl::opt<bool> explain("explain", cl::desc("Print each collective: op, axes, bytes, cause (stderr)"), cl::cat(category));
-static cl::opt<std::string> report("report", cl::desc("Write a page for a browser: schedule, memory, communication, variables"),
+static cl::opt<bool> explain("explain", cl::desc("Print each collective: op, axes, bytes, cause (stderr)"),
+                             cl::cat(category));
+static cl::opt<std::string> report("report",
+                                   cl::desc("Write a page for a browser: schedule, memory, communication, variables"),
                                    cl::value_desc("FILE.html"), cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the seconds of each phase (stderr)"), cl::cat(category));
 
@@ -68,7 +74,8 @@ static constexpr const char *overview = R"(dgc compiler: from a model to a distr
   dgc-run mnist.dgcx --data examples/data/mnist --epochs 5
 
 PHASE is one of input, model, gradient, place, shard, partition, communicate, kernel, schedule, artifact.
-Exit status: 0 done; 1 the model was refused; 2 the command line was.
+Exit status: 0 done; 1 the model was refused, or what the options ask of it; 2 an option is wrong in itself, or a file
+cannot be read or written.
 )";
 
 /// The phase that an option names; ends the program with what would be accepted when there is none.
@@ -128,7 +135,8 @@ static int run() {
   if (std::optional<int64_t> bytes = dgc::parseBytes(memoryLimit)) {
     options.memoryLimit = *bytes;
   } else if (memoryLimit.getNumOccurrences()) {
-    llvm::errs() << "dgc-compile: --memory-limit=" << memoryLimit << ": expected a number of bytes, as in 1000000, 64KiB, "
+    llvm::errs() << "dgc-compile: --memory-limit=" << memoryLimit
+                 << ": expected a number of bytes, as in 1000000, 64KiB, "
                  << "512MiB or 2GiB\n";
     return 2;
   }
@@ -172,6 +180,9 @@ static int run() {
     return 1;
   }
 
+  if (failed(dgc::checkOptions(*module, options))) {
+    return 2;
+  }
   std::vector<uint8_t> bytes;
   if (options.to == dgc::Phase::Artifact) {
     mlir::FailureOr<std::vector<uint8_t>> compiled = dgc::compile(*module, options);

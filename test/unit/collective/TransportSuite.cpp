@@ -75,11 +75,13 @@ void element(DType type, int rank, uint64_t i, std::byte *out) {
 }
 
 template <class T> T combine(Reduction r, T a, T b) {
+  // Small integers are computed as int, in which their product could overflow.
+  using Wide = std::conditional_t<std::is_integral_v<T>, uint64_t, T>;
   switch (r) {
   case Reduction::Sum:
-    return a + b;
+    return static_cast<T>(Wide(a) + Wide(b));
   case Reduction::Product:
-    return a * b;
+    return static_cast<T>(Wide(a) * Wide(b));
   case Reduction::Max:
     return a > b ? a : b;
   default:

@@ -166,6 +166,17 @@ TEST_F(Driver, EvaluatesAloneAndTraces) {
   EXPECT_THAT(trace, HasSubstr("worker 1"));
 }
 
+// avx512er is in a few machines of 2016 only, avx2 in all that run this test.
+TEST_F(Driver, RefusesCpuFeaturesThatAreNotThere) {
+  dgc::artifact::PlanT made = test::mlpPlan({1, 120, 32}, DGC_MLP_KERNELS);
+  made.target->features = {"+avx2", "+avx512er", "+avx512pf"};
+  auto artifact = loadBytes(*finishPlan(std::move(made)));
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  absl::Status s = run(**artifact);
+  EXPECT_EQ(exitCodeOf(s), ExitCode::Machine) << s;
+  EXPECT_THAT(std::string(s.message()), HasSubstr("features that this machine lacks: avx512er, avx512pf;"));
+}
+
 TEST_F(Driver, Refusals) {
   auto p = plan(1);
   auto expect = [&](ExitCode code, const char *message) {

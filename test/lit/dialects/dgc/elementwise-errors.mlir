@@ -111,3 +111,19 @@ func.func @wrong_result(%x: tensor<4xf32>) {
   %0 = "dgc.negate"(%x) : (tensor<4xf32>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @no_exponent(%x: tensor<4xf32>) {
+  // expected-error @+1 {{keeps 0 bits of the exponent; at least one is needed}}
+  %0 = dgc.reduce_precision %x exponent 0 mantissa 7 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @negative_mantissa(%x: tensor<4xf32>) {
+  // expected-error @+1 {{keeps -1 bits of the mantissa; expected 0 or more}}
+  %0 = dgc.reduce_precision %x exponent 8 mantissa -1 : tensor<4xf32>
+  return
+}

@@ -180,3 +180,18 @@ func.func @nan() -> (tensor<2xf32>, tensor<2xf32>, tensor<2xi1>, tensor<2xi1>) {
   // CHECK: return %[[NAN]], %[[NAN]], %[[T]], %[[F]]
   return %0, %1, %2, %3 : tensor<2xf32>, tensor<2xf32>, tensor<2xi1>, tensor<2xi1>
 }
+
+// -----
+
+// 1 + 2^-8 lies in the middle of two numbers of seven bits, 1 + 3 * 2^-8 as well; 70000 is too large for five bits of
+// exponent, and 2^-15 too small.
+// CHECK-LABEL: func @precision
+func.func @precision() -> (tensor<2xf32>, tensor<2xf32>) {
+  %x = dgc.constant dense<[1.00390625, 1.01171875]> : tensor<2xf32>
+  // CHECK-DAG: dense<[1.000000e+00, 1.015625]>
+  // CHECK-DAG: dense<[0x7F800000, -0.000000e+00]>
+  %0 = dgc.reduce_precision %x exponent 8 mantissa 7 : tensor<2xf32>
+  %y = dgc.constant dense<[70000.0, -0.000030517578125]> : tensor<2xf32>
+  %1 = dgc.reduce_precision %y exponent 5 mantissa 10 : tensor<2xf32>
+  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+}

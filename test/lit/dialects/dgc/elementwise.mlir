@@ -20,6 +20,8 @@ func.func @assembly(%x: tensor<4x8xf32>, %p: tensor<4x8xi1>, %u: !dgc.untyped) {
   %6 = dgc.convert %u to bf16
   // CHECK: dgc.clamp %{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8xf32>
   %7 = dgc.clamp %x, %0, %3 : tensor<4x8xf32>
+  // CHECK: dgc.reduce_precision %{{.*}} exponent 5 mantissa 10 : tensor<4x8xf32>
+  %8 = dgc.reduce_precision %x exponent 5 mantissa 10 : tensor<4x8xf32>
   return
 }
 

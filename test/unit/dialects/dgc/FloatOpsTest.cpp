@@ -154,6 +154,45 @@ TYPED_TEST(FloatOps, IsFinite) {
     EXPECT_EQ(results[0].at(j), std::isfinite(x[j])) << x[j];
 }
 
+/// `x` as a float of these bits: a multiple of the last bit's worth, infinite from 2^(largest exponent + 1), zero below
+/// the smallest normal number.
+template <typename T> double reducedPrecision(T value, int exponentBits, int mantissaBits) {
+  double x = value;
+  if (std::isnan(x) || std::isinf(x) || x == 0)
+    return x;
+  double ulp = std::ldexp(1.0, std::ilogb(x) - std::min(mantissaBits, std::numeric_limits<T>::digits - 1));
+  double rounded = std::nearbyint(x / ulp) * ulp;
+  int ofType = std::is_same_v<T, float> ? 8 : 11;
+  int bias = (1 << (std::min(exponentBits, ofType) - 1)) - 1;
+  if (std::fabs(rounded) >= std::ldexp(1.0, bias) * 2)
+    return std::copysign(inf, x);
+  if (exponentBits < ofType && std::fabs(rounded) < std::ldexp(1.0, 1 - bias))
+    return std::copysign(0.0, x);
+  return rounded;
+}
+
+TYPED_TEST(FloatOps, ReducePrecision) {
+  using T = TypeParam;
+  std::vector<T> x(std::begin(kValues), std::end(kValues));
+  for (double more :
+       {65504.0, 65519.9, 65520.0,   448.0,  463.9,          464.0,     -480.0,   1.9e38, 3.4e38, 1.99,
+        1.0625,  1.1875,  1.1874999, 6.1e-5, 6.103515625e-5, 6.1029e-5, 0.015625, 0.0155, -1e-30, 1.1754943e-38})
+    x.push_back(T(more));
+  const std::pair<int, int> kinds[] = {{8, 7}, {5, 10}, {4, 3}, {5, 2}, {8, 23}, {11, 52}, {2, 1}, {20, 60}};
+  for (auto [exponentBits, mantissaBits] : kinds) {
+    std::string type = tensorName<T>(x.size());
+    std::string bits = "exponent " + std::to_string(exponentBits) + " mantissa " + std::to_string(mantissaBits);
+    LoadedKernels kernels("func.func @k(%x: " + type + ") -> " + type + " {\n  %r = dgc.reduce_precision %x " + bits +
+                          " : " + type + "\n  return %r : " + type + "\n}");
+    ASSERT_TRUE(kernels.ok());
+    Buffer<T> output(x.size());
+    kernels.call({x.data(), output.data()});
+    for (size_t i = 0; i < x.size(); ++i)
+      expectClose<T>(output[i], reducedPrecision(x[i], exponentBits, mantissaBits), 0,
+                     bits + " of " + std::to_string(x[i]));
+  }
+}
+
 TYPED_TEST(FloatOps, Clamp) {
   using T = TypeParam;
   auto results = runOps<T, T>(

@@ -22,6 +22,8 @@ namespace dgc::test {
 struct GradientCase {
   const char *name, *arguments, *body;
   double low = -2, high = 2;
+  /// The step of the differences, and the error that its rounding leaves.
+  double step = 1e-5, tolerance = 2e-7;
 };
 
 inline void PrintTo(const GradientCase &c, std::ostream *os) { *os << c.name; }
@@ -130,7 +132,7 @@ inline double gradientError(const GradientCase &function, const GradientCase &de
   forwardArguments.push_back(&loss);
   kernels.call(backwardArguments, 1, 1);
 
-  const double h = 1e-5;
+  const double h = function.step;
   double worst = 0;
   for (size_t k = 0; k < wrt.size(); ++k)
     for (size_t e = 0; e < buffers[wrt[k]].size(); ++e) {
@@ -148,8 +150,6 @@ inline double gradientError(const GradientCase &function, const GradientCase &de
     }
   return worst;
 }
-
-constexpr double kGradientTolerance = 2e-7;
 
 } // namespace dgc::test
 

@@ -1,7 +1,8 @@
-// What the thread sanitizer is not to report: libraries that are not instrumented, so that what they synchronise by is
-// not seen. Part of every program of a thread-sanitizer build, so that workers with an environment of their own have it.
-// The code of gRPC's headers is instrumented, the locks behind it are not; so races under its calls are not looked for.
+// What the sanitizers are not to look for, as part of every program of such a build, so that workers with an
+// environment of their own have it as well.
 
+/// Thread sanitizer: libraries that are not instrumented, so that what they synchronise by is not seen. The code of
+/// gRPC's headers is instrumented, the locks behind it are not; so races under its calls are not looked for.
 extern "C" const char *__tsan_default_suppressions() {
   return "called_from_lib:libgrpc.so\n"
          "called_from_lib:libgrpc++.so\n"
@@ -23,3 +24,7 @@ extern "C" const char *__tsan_default_suppressions() {
          "race:google::protobuf::\n"
          "mutex:_dl_call_fini\n"; // libucs gives back locks that it never took
 }
+
+/// Address sanitizer: LLVM's arenas poison what they have not given out yet. The linker in its libraries is not
+/// instrumented, and does not lift that; what its headers give us does look.
+extern "C" const char *__asan_default_options() { return "allow_user_poisoning=0"; }
