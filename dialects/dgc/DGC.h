@@ -34,6 +34,9 @@
 
 namespace mlir::dgc {
 
+/// An op that is a kernel by itself, or a call of the device's library.
+template <typename ConcreteType> class OwnLoops : public OpTrait::TraitBase<ConcreteType, OwnLoops> {};
+
 /// True when one of the values is still to get its type from dgc-infer-types.
 bool anyUntyped(ValueRange values);
 

@@ -2,51 +2,17 @@
 
 #include "passes/kernel/Clusters.h"
 #include "dialects/dgc/DGC.h"
-#include "dialects/exec/Exec.h"
-#include "mlir/IR/BuiltinAttributes.h"
-#include "mlir/IR/Matchers.h"
+#include "mlir/IR/Builders.h"
+#include "passes/kernel/ClusterGraph.h"
 #include "llvm/ADT/BitVector.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
-#include <queue>
 
 #define DEBUG_TYPE "dgc-form-kernels"
 
 using namespace mlir;
 
 namespace dgc {
-
-/// Kernels that compute no more elements than this together are fused whatever their form: one thread does them in some
-/// microseconds, and splitting them is not worth a launch.
-static constexpr int64_t kSmallWork = 1 << 17;
-/// Tensors of up to this many elements count as scalars.
-static constexpr int64_t kTiny = 64;
-static constexpr int64_t kMaxConstant = 64;
-
-static int64_t elements(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? type.getNumElements() : 1;
-}
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
-
-bool isSmallConstant(Operation *op) {
-  DenseElementsAttr value;
-  return op->getNumOperands() == 0 && op->getNumResults() == 1 && matchPattern(op, m_Constant(&value)) &&
-         (value.isSplat() || value.getNumElements() <= kMaxConstant);
-}
-
-static bool isLargeConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>() && !isSmallConstant(op); }
-
-/// Has loops of its own that nothing else should be computed in.
-static bool isHeavy(Operation *op) {
-  return isa<mlir::dgc::DotGeneralOp, mlir::dgc::ConvolutionOp, mlir::dgc::ConvolutionInputGradOp,
-             mlir::dgc::ConvolutionWeightGradOp, mlir::dgc::ReduceWindowOp, mlir::dgc::MaxPoolGradOp>(op);
-}
-
-static bool isFusible(Operation *op) {
-  return isa<mlir::dgc::ElementwiseOpInterface, mlir::dgc::LinalgLowerableOpInterface>(op) && op->getNumRegions() == 0;
-}
 
 /// Is the value computed from places and constants alone, by one operation for each element? (A mask, say.)
 static bool isOfPlaces(Operation *op) {
@@ -64,41 +30,11 @@ static bool isFree(Operation *op) { return isa<mlir::dgc::BroadcastInDimOp, mlir
 
 namespace {
 
-enum class Reduces { No, Rows, Other };
-
-/// Rows: all dimensions behind some leading ones are reduced.
-Reduces reduces(Operation *op) {
-  auto reduce = dyn_cast<mlir::dgc::ReduceOp>(op);
-  if (!reduce)
-    return Reduces::No;
-  int64_t rank = shapeOf(reduce.getOperand()).size(), kept = rank - reduce.getDims().size();
-  return kept > 0 && (reduce.getDims().empty() || reduce.getDims().front() == kept) ? Reduces::Rows : Reduces::Other;
-}
-
-struct Cluster {
-  SmallVector<unsigned> ops;   // indices, ascending
-  SmallVector<int64_t> domain; // the largest shape in it
-  SmallVector<int64_t> rows;   // shape of its row reductions' results
-  int64_t work = 0;
-  int64_t microbatch = -1; // that all ops are for; -1: none says
-  int64_t recompute = -1;  // the number of what is computed again on the way back; -1: nothing is
-  Attribute slot;          // of a pipeline's schedule; ops of different slots are not for one kernel
-  bool fusible = false, heavy = false, hasRows = false, hasOther = false, onlyReductions = false;
-
-  int64_t size() const {
-    int64_t product = 1;
-    for (int64_t n : domain)
-      product *= n;
-    return product;
-  }
-};
-
-class Clusters {
+class Fusion : ClusterGraph {
 public:
-  explicit Clusters(Block &block) : block(block) {}
+  using ClusterGraph::ClusterGraph;
 
   SmallVector<Unit> run() {
-    collect();
     fuseProducers();
     fuseProducers(); // what several users of which are one by now
     fuseSiblings();
@@ -110,137 +46,6 @@ public:
   }
 
 private:
-  void collect() {
-    for (Operation &op : block.without_terminator()) {
-      if (isSmallConstant(&op))
-        continue;
-      unsigned id = ops.size();
-      idOf[&op] = id;
-      ops.push_back(&op);
-      leader.push_back(id);
-      Cluster cluster;
-      cluster.ops.push_back(id);
-      cluster.slot = op.getDiscardableAttr("dist.slot");
-      cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
-      cluster.heavy = isHeavy(&op);
-      if (auto microbatch = op.getAttrOfType<IntegerAttr>("dgc.microbatch"))
-        cluster.microbatch = microbatch.getInt();
-      if (auto recompute = op.getAttrOfType<IntegerAttr>("dgc.recompute"))
-        cluster.recompute = recompute.getInt();
-      Value widest = op.getNumResults() ? Value(op.getResult(0)) : Value();
-      for (Value operand : op.getOperands())
-        if (reduces(&op) != Reduces::No || !widest)
-          widest = operand;
-      if (widest && isa<RankedTensorType>(widest.getType()))
-        cluster.domain.assign(shapeOf(widest).begin(), shapeOf(widest).end());
-      cluster.work = cluster.heavy ? kSmallWork : cluster.size();
-      if (reduces(&op) == Reduces::Rows) {
-        cluster.hasRows = true;
-        cluster.rows.assign(shapeOf(op.getResult(0)).begin(), shapeOf(op.getResult(0)).end());
-      }
-      cluster.hasOther = reduces(&op) == Reduces::Other;
-      cluster.onlyReductions = cluster.hasOther;
-      clusters.push_back(std::move(cluster));
-    }
-    // Communication and what else may have an effect keep their order.
-    int64_t previous = -1;
-    chained.resize(ops.size());
-    for (auto [id, op] : llvm::enumerate(ops)) {
-      if (isa_and_present<mlir::dgc::DGCDialect, mlir::exec::ExecDialect>(op->getDialect()))
-        continue;
-      if (previous >= 0)
-        chained[previous].push_back(id);
-      previous = id;
-    }
-  }
-
-  unsigned find(unsigned id) const {
-    while (leader[id] != id)
-      id = leader[id];
-    return id;
-  }
-
-  void forEachSuccessor(unsigned cluster, llvm::function_ref<void(unsigned)> visit) const {
-    for (unsigned id : clusters[cluster].ops) {
-      for (Operation *user : ops[id]->getUsers())
-        if (auto it = idOf.find(user); it != idOf.end() && find(it->second) != cluster)
-          visit(find(it->second));
-      for (unsigned next : chained[id])
-        if (find(next) != cluster)
-          visit(find(next));
-    }
-  }
-
-  /// Is there a way from `from` to `to` through another cluster?
-  bool pathAround(unsigned from, unsigned to) const {
-    llvm::BitVector seen(ops.size());
-    SmallVector<unsigned> work;
-    forEachSuccessor(from, [&](unsigned next) {
-      if (next != to && !seen.test(next)) {
-        seen.set(next);
-        work.push_back(next);
-      }
-    });
-    while (!work.empty()) {
-      unsigned cluster = work.pop_back_val();
-      bool found = false;
-      forEachSuccessor(cluster, [&](unsigned next) {
-        found |= next == to;
-        if (!seen.test(next)) {
-          seen.set(next);
-          work.push_back(next);
-        }
-      });
-      if (found)
-        return true;
-    }
-    return false;
-  }
-
-  void merge(unsigned a, unsigned b) {
-    Cluster &to = clusters[a], &from = clusters[b];
-    leader[b] = a;
-    to.ops.append(from.ops);
-    llvm::sort(to.ops);
-    if (from.size() > to.size() || (from.size() == to.size() && from.domain.size() > to.domain.size()))
-      to.domain = from.domain;
-    if (!to.hasRows)
-      to.rows = from.rows;
-    to.work += from.work;
-    to.microbatch = std::max(to.microbatch, from.microbatch);
-    to.recompute = std::max(to.recompute, from.recompute);
-    to.hasRows |= from.hasRows;
-    to.hasOther |= from.hasOther;
-    to.onlyReductions = to.hasOther && !to.hasRows && hasOnlyReducedResults(a);
-  }
-
-  /// Everything that others use of the cluster is a scalar.
-  bool hasOnlyReducedResults(unsigned cluster) const {
-    for (unsigned id : clusters[cluster].ops)
-      for (Value result : ops[id]->getResults())
-        if (elements(result) > kTiny && isUsedOutside(result, cluster))
-          return false;
-    return true;
-  }
-
-  bool isUsedOutside(Value value, unsigned cluster) const {
-    return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      auto it = idOf.find(user);
-      return it == idOf.end() || find(it->second) != cluster;
-    });
-  }
-
-  bool allUsersIn(unsigned producer, unsigned consumer) const {
-    for (unsigned id : clusters[producer].ops)
-      for (Operation *user : ops[id]->getUsers()) {
-        auto it = idOf.find(user);
-        unsigned home = it == idOf.end() ? ~0u : find(it->second);
-        if (home != producer && home != consumer)
-          return false;
-      }
-    return true;
-  }
-
   /// Does the op need, within its cluster, a reduction over rows?
   bool isBehindReduction(unsigned id, unsigned cluster) const {
     llvm::BitVector seen(ops.size());
@@ -380,12 +185,6 @@ private:
         fuseUsers(result);
   }
 
-  bool dependsDirectly(unsigned from, unsigned to) const {
-    bool found = false;
-    forEachSuccessor(from, [&](unsigned next) { found |= next == to; });
-    return found;
-  }
-
   /// The elementwise clusters that nothing depends on, the updates of the variables, become one kernel.
   void fuseUpdates() {
     int64_t first = -1;
@@ -452,61 +251,6 @@ private:
       }
     }
   }
-
-  void release(unsigned id, unsigned cluster) {
-    SmallVector<unsigned> rest;
-    for (unsigned other : clusters[cluster].ops)
-      if (other != id)
-        rest.push_back(other);
-    Cluster info = clusters[cluster];
-    info.ops = rest;
-    for (unsigned other : rest)
-      leader[other] = rest.front();
-    leader[id] = id;
-    clusters[rest.front()] = info;
-    Cluster alone;
-    alone.ops.push_back(id);
-    alone.fusible = true;
-    clusters[id] = alone;
-  }
-
-  /// Units so that each comes after those it depends on, otherwise in the order of their last ops.
-  SmallVector<Unit> inOrder() const {
-    SmallVector<unsigned> waiting(ops.size(), 0);
-    using Entry = std::pair<unsigned, unsigned>; // last op, cluster
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-    SmallVector<llvm::SmallSetVector<unsigned, 4>> next(ops.size());
-    for (unsigned id = 0; id < ops.size(); ++id)
-      if (find(id) == id)
-        forEachSuccessor(id, [&](unsigned to) {
-          if (next[id].insert(to))
-            ++waiting[to];
-        });
-    for (unsigned id = 0; id < ops.size(); ++id)
-      if (find(id) == id && waiting[id] == 0)
-        ready.push({clusters[id].ops.back(), id});
-    SmallVector<Unit> units;
-    while (!ready.empty()) {
-      unsigned id = ready.top().second;
-      ready.pop();
-      Unit unit;
-      for (unsigned op : clusters[id].ops)
-        unit.ops.push_back(ops[op]);
-      unit.isKernel = clusters[id].fusible && !(unit.ops.size() == 1 && isa<mlir::dgc::ReshapeOp>(unit.ops.front()));
-      units.push_back(std::move(unit));
-      for (unsigned to : next[id])
-        if (--waiting[to] == 0)
-          ready.push({clusters[to].ops.back(), to});
-    }
-    return units;
-  }
-
-  Block &block;
-  SmallVector<Operation *> ops;
-  DenseMap<Operation *, unsigned> idOf;
-  SmallVector<unsigned> leader;
-  std::vector<Cluster> clusters; // of the leaders
-  SmallVector<SmallVector<unsigned, 1>> chained;
 };
 
 } // namespace
@@ -526,7 +270,7 @@ static void copyFreeOps(Block &block) {
 
 SmallVector<Unit> clusterBlock(Block &block) {
   copyFreeOps(block);
-  return Clusters(block).run();
+  return Fusion(block).run();
 }
 
 } // namespace dgc

@@ -69,8 +69,7 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
       SmallVector<Operation *> ops;
       func.walk([&](Operation *op) {
-        if (isa<mlir::dgc::DotGeneralOp, mlir::dgc::ConvolutionOp, mlir::dgc::ConvolutionInputGradOp,
-                mlir::dgc::ConvolutionWeightGradOp, mlir::dgc::ReduceWindowOp, mlir::dgc::MaxPoolGradOp>(op))
+        if (op->hasTrait<mlir::dgc::OwnLoops>())
           ops.push_back(op);
       });
       SmallVector<Operation *> selected;

@@ -1,0 +1,214 @@
+//===- ClusterGraph.cpp - the ops of a block, grouped -----------------------===//
+
+#include "passes/kernel/ClusterGraph.h"
+#include "dialects/dgc/DGC.h"
+#include "dialects/exec/Exec.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SetVector.h"
+#include <queue>
+
+using namespace mlir;
+
+namespace dgc {
+
+static constexpr int64_t kMaxConstant = 64;
+
+bool isSmallConstant(Operation *op) {
+  DenseElementsAttr value;
+  return op->getNumOperands() == 0 && op->getNumResults() == 1 && matchPattern(op, m_Constant(&value)) &&
+         (value.isSplat() || value.getNumElements() <= kMaxConstant);
+}
+
+static bool isLargeConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>() && !isSmallConstant(op); }
+
+static bool isFusible(Operation *op) {
+  return isa<mlir::dgc::ElementwiseOpInterface, mlir::dgc::LinalgLowerableOpInterface>(op) && op->getNumRegions() == 0;
+}
+
+Reduces reduces(Operation *op) {
+  auto reduce = dyn_cast<mlir::dgc::ReduceOp>(op);
+  if (!reduce)
+    return Reduces::No;
+  int64_t rank = shapeOf(reduce.getOperand()).size(), kept = rank - reduce.getDims().size();
+  return kept > 0 && (reduce.getDims().empty() || reduce.getDims().front() == kept) ? Reduces::Rows : Reduces::Other;
+}
+
+ClusterGraph::ClusterGraph(Block &block) : block(block) {
+  for (Operation &op : block.without_terminator()) {
+    if (isSmallConstant(&op))
+      continue;
+    unsigned id = ops.size();
+    idOf[&op] = id;
+    ops.push_back(&op);
+    leader.push_back(id);
+    Cluster cluster;
+    cluster.ops.push_back(id);
+    cluster.slot = op.getDiscardableAttr("dist.slot");
+    cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
+    cluster.heavy = op.hasTrait<mlir::dgc::OwnLoops>();
+    if (auto microbatch = op.getAttrOfType<IntegerAttr>("dgc.microbatch"))
+      cluster.microbatch = microbatch.getInt();
+    if (auto recompute = op.getAttrOfType<IntegerAttr>("dgc.recompute"))
+      cluster.recompute = recompute.getInt();
+    Value widest = op.getNumResults() ? Value(op.getResult(0)) : Value();
+    for (Value operand : op.getOperands())
+      if (reduces(&op) != Reduces::No || !widest)
+        widest = operand;
+    if (widest && isa<RankedTensorType>(widest.getType()))
+      cluster.domain.assign(shapeOf(widest).begin(), shapeOf(widest).end());
+    cluster.work = cluster.heavy ? kSmallWork : cluster.size();
+    if (reduces(&op) == Reduces::Rows) {
+      cluster.hasRows = true;
+      cluster.rows.assign(shapeOf(op.getResult(0)).begin(), shapeOf(op.getResult(0)).end());
+    }
+    cluster.hasOther = reduces(&op) == Reduces::Other;
+    cluster.onlyReductions = cluster.hasOther;
+    clusters.push_back(std::move(cluster));
+  }
+  // Communication and what else may have an effect keep their order.
+  int64_t previous = -1;
+  chained.resize(ops.size());
+  for (auto [id, op] : llvm::enumerate(ops)) {
+    if (isa_and_present<mlir::dgc::DGCDialect, mlir::exec::ExecDialect>(op->getDialect()))
+      continue;
+    if (previous >= 0)
+      chained[previous].push_back(id);
+    previous = id;
+  }
+}
+
+void ClusterGraph::forEachSuccessor(unsigned cluster, llvm::function_ref<void(unsigned)> visit) const {
+  for (unsigned id : clusters[cluster].ops) {
+    for (Operation *user : ops[id]->getUsers())
+      if (auto it = idOf.find(user); it != idOf.end() && find(it->second) != cluster)
+        visit(find(it->second));
+    for (unsigned next : chained[id])
+      if (find(next) != cluster)
+        visit(find(next));
+  }
+}
+
+bool ClusterGraph::pathAround(unsigned from, unsigned to) const {
+  llvm::BitVector seen(ops.size());
+  SmallVector<unsigned> work;
+  forEachSuccessor(from, [&](unsigned next) {
+    if (next != to && !seen.test(next)) {
+      seen.set(next);
+      work.push_back(next);
+    }
+  });
+  while (!work.empty()) {
+    unsigned cluster = work.pop_back_val();
+    bool found = false;
+    forEachSuccessor(cluster, [&](unsigned next) {
+      found |= next == to;
+      if (!seen.test(next)) {
+        seen.set(next);
+        work.push_back(next);
+      }
+    });
+    if (found)
+      return true;
+  }
+  return false;
+}
+
+void ClusterGraph::merge(unsigned a, unsigned b) {
+  Cluster &to = clusters[a], &from = clusters[b];
+  leader[b] = a;
+  to.ops.append(from.ops);
+  llvm::sort(to.ops);
+  if (from.size() > to.size() || (from.size() == to.size() && from.domain.size() > to.domain.size()))
+    to.domain = from.domain;
+  if (!to.hasRows)
+    to.rows = from.rows;
+  to.work += from.work;
+  to.microbatch = std::max(to.microbatch, from.microbatch);
+  to.recompute = std::max(to.recompute, from.recompute);
+  to.hasRows |= from.hasRows;
+  to.hasOther |= from.hasOther;
+  to.onlyReductions = to.hasOther && !to.hasRows && hasOnlyReducedResults(a);
+}
+
+bool ClusterGraph::hasOnlyReducedResults(unsigned cluster) const {
+  for (unsigned id : clusters[cluster].ops)
+    for (Value result : ops[id]->getResults())
+      if (elements(result) > kTiny && isUsedOutside(result, cluster))
+        return false;
+  return true;
+}
+
+bool ClusterGraph::isUsedOutside(Value value, unsigned cluster) const {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    auto it = idOf.find(user);
+    return it == idOf.end() || find(it->second) != cluster;
+  });
+}
+
+bool ClusterGraph::allUsersIn(unsigned producer, unsigned consumer) const {
+  for (unsigned id : clusters[producer].ops)
+    for (Operation *user : ops[id]->getUsers()) {
+      auto it = idOf.find(user);
+      unsigned home = it == idOf.end() ? ~0u : find(it->second);
+      if (home != producer && home != consumer)
+        return false;
+    }
+  return true;
+}
+
+bool ClusterGraph::dependsDirectly(unsigned from, unsigned to) const {
+  bool found = false;
+  forEachSuccessor(from, [&](unsigned next) { found |= next == to; });
+  return found;
+}
+
+void ClusterGraph::release(unsigned id, unsigned cluster) {
+  SmallVector<unsigned> rest;
+  for (unsigned other : clusters[cluster].ops)
+    if (other != id)
+      rest.push_back(other);
+  Cluster info = clusters[cluster];
+  info.ops = rest;
+  for (unsigned other : rest)
+    leader[other] = rest.front();
+  leader[id] = id;
+  clusters[rest.front()] = info;
+  Cluster alone;
+  alone.ops.push_back(id);
+  alone.fusible = true;
+  clusters[id] = alone;
+}
+
+SmallVector<Unit> ClusterGraph::inOrder() const {
+  SmallVector<unsigned> waiting(ops.size(), 0);
+  using Entry = std::pair<unsigned, unsigned>; // last op, cluster
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  SmallVector<llvm::SmallSetVector<unsigned, 4>> next(ops.size());
+  for (unsigned id = 0; id < ops.size(); ++id)
+    if (find(id) == id)
+      forEachSuccessor(id, [&](unsigned to) {
+        if (next[id].insert(to))
+          ++waiting[to];
+      });
+  for (unsigned id = 0; id < ops.size(); ++id)
+    if (find(id) == id && waiting[id] == 0)
+      ready.push({clusters[id].ops.back(), id});
+  SmallVector<Unit> units;
+  while (!ready.empty()) {
+    unsigned id = ready.top().second;
+    ready.pop();
+    Unit unit;
+    for (unsigned op : clusters[id].ops)
+      unit.ops.push_back(ops[op]);
+    unit.isKernel = clusters[id].fusible && !(unit.ops.size() == 1 && isa<mlir::dgc::ReshapeOp>(unit.ops.front()));
+    units.push_back(std::move(unit));
+    for (unsigned to : next[id])
+      if (--waiting[to] == 0)
+        ready.push({clusters[to].ops.back(), to});
+  }
+  return units;
+}
+
+} // namespace dgc

@@ -1,0 +1,96 @@
+//===- ClusterGraph.h - the ops of a block, grouped --------------------------===//
+//
+// Clusters of ops, and what depends on what between them. Which ones become one is decided in Clusters.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_PASSES_KERNEL_CLUSTERGRAPH_H
+#define DGC_PASSES_KERNEL_CLUSTERGRAPH_H
+
+#include "passes/kernel/Clusters.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/DenseMap.h"
+#include <vector>
+
+namespace dgc {
+
+/// Kernels that compute no more elements than this together are fused whatever their form: one thread does them in some
+/// microseconds, and splitting them is not worth a launch.
+inline constexpr int64_t kSmallWork = 1 << 17;
+/// Tensors of up to this many elements count as scalars.
+inline constexpr int64_t kTiny = 64;
+
+inline int64_t elements(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type ? type.getNumElements() : 1;
+}
+
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+/// How an op reduces. Rows: all dimensions behind some leading ones.
+enum class Reduces { No, Rows, Other };
+Reduces reduces(mlir::Operation *op);
+
+struct Cluster {
+  llvm::SmallVector<unsigned> ops;   // indices, ascending
+  llvm::SmallVector<int64_t> domain; // the largest shape in it
+  llvm::SmallVector<int64_t> rows;   // shape of its row reductions' results
+  int64_t work = 0;
+  int64_t microbatch = -1; // that all ops are for; -1: none says
+  int64_t recompute = -1;  // the number of what is computed again on the way back; -1: nothing is
+  mlir::Attribute slot;    // of a pipeline's schedule; ops of different slots are not for one kernel
+  bool fusible = false, heavy = false, hasRows = false, hasOther = false, onlyReductions = false;
+
+  int64_t size() const {
+    int64_t product = 1;
+    for (int64_t n : domain)
+      product *= n;
+    return product;
+  }
+};
+
+/// The ops of a block by number, small constants and the terminator left out, each in a cluster that is known by the
+/// number of one of its ops.
+class ClusterGraph {
+public:
+  explicit ClusterGraph(mlir::Block &block);
+
+  /// The cluster that an op is in.
+  unsigned find(unsigned id) const {
+    while (leader[id] != id)
+      id = leader[id];
+    return id;
+  }
+
+  /// The other clusters that depend on one, perhaps several times.
+  void forEachSuccessor(unsigned cluster, llvm::function_ref<void(unsigned)> visit) const;
+  /// Is there a way from `from` to `to` through another cluster?
+  bool pathAround(unsigned from, unsigned to) const;
+  /// Makes cluster `b` a part of cluster `a`.
+  void merge(unsigned a, unsigned b);
+  /// Everything that others use of the cluster is a scalar.
+  bool hasOnlyReducedResults(unsigned cluster) const;
+  bool isUsedOutside(mlir::Value value, unsigned cluster) const;
+  /// Are all users of the producer in it or in the consumer?
+  bool allUsersIn(unsigned producer, unsigned consumer) const;
+  bool dependsDirectly(unsigned from, unsigned to) const;
+  /// Makes an op a cluster of its own.
+  void release(unsigned id, unsigned cluster);
+  /// Units so that each comes after those it depends on, otherwise in the order of their last ops.
+  llvm::SmallVector<Unit> inOrder() const;
+
+protected:
+  mlir::Block &block;
+  llvm::SmallVector<mlir::Operation *> ops;
+  llvm::DenseMap<mlir::Operation *, unsigned> idOf;
+  llvm::SmallVector<unsigned> leader;
+  std::vector<Cluster> clusters; // of the leaders
+  llvm::SmallVector<llvm::SmallVector<unsigned, 1>> chained;
+};
+
+} // namespace dgc
+
+#endif // DGC_PASSES_KERNEL_CLUSTERGRAPH_H
