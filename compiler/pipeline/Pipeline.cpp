@@ -10,6 +10,7 @@
 #include "passes/communication/LinkModel.h"
 #include "passes/communication/Passes.h"
 #include "passes/schedule/PipelineSchedule.h"
+#include "passes/sharding/Passes.h"
 #include "passes/strategy/Passes.h"
 #include "passes/strategy/Registry.h"
 #include "llvm/Support/FileSystem.h"
@@ -34,16 +35,22 @@ std::optional<Phase> phaseFromName(StringRef name) {
 
 /// The options with the mesh of the module where they have none. A module with a mesh says itself how values are
 /// spread, so without an axis for the batch it needs no strategy.
-static CompileOptions withMeshOf(ModuleOp module, CompileOptions options) {
-  auto mesh = module.lookupSymbol<mlir::dist::MeshOp>("mesh");
-  if (!mesh || !options.mesh.empty()) {
+static FailureOr<CompileOptions> withMeshOf(ModuleOp module, CompileOptions options) {
+  if (!options.mesh.empty()) {
     return options;
   }
-  for (mlir::dist::MeshAxisAttr axis : mesh.getMesh().getAxes()) {
+  FailureOr<mlir::dist::MeshAttr> mesh = unifiedMesh(module);
+  if (failed(mesh)) {
+    return failure();
+  }
+  if (!*mesh) {
+    return options;
+  }
+  for (mlir::dist::MeshAxisAttr axis : mesh->getAxes()) {
     options.mesh +=
         (Twine(options.mesh.empty() ? "" : ",") + axis.getName().getValue() + "=" + Twine(axis.getSize())).str();
   }
-  options.annotated = mesh.getMesh().getAxisIndex("data") < 0;
+  options.annotated = mesh->getAxisIndex("data") < 0;
   return options;
 }
 
@@ -91,7 +98,10 @@ static std::string schedulePass(const CompileOptions &options) {
 }
 
 LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
-  const CompileOptions options = withMeshOf(module, given);
+  FailureOr<CompileOptions> withMesh = withMeshOf(module, given);
+  if (failed(withMesh))
+    return failure();
+  const CompileOptions &options = *withMesh;
   auto emitError = [&] { return module.emitError(); };
   module.getContext()->loadDialect<mlir::dist::DistDialect>();
   if (failed(CpuTarget::parse(options.target, module.getLoc())) || failed(LinkModel::parse(options.links, emitError)) ||
@@ -147,7 +157,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   bool distributed = !options.mesh.empty();
   switch (phase) {
   case Phase::Model:
-    return "dgc-unroll-repeats,dgc-infer-types" +
+    return "dgc-unify-meshes,dgc-unroll-repeats,dgc-infer-types" +
            (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") + ",dgc-build-entry-points";
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
@@ -227,7 +237,7 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
   if (failed(checkOptions(module, given))) {
     return failure();
   }
-  const CompileOptions options = withMeshOf(module, given);
+  const CompileOptions options = *withMeshOf(module, given);
   OwningOpRef<ModuleOp> original; // to look for what would fit
   if (options.memoryLimit >= 0) {
     original = module.clone();

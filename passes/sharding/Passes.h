@@ -12,6 +12,10 @@ namespace dgc {
 #define GEN_PASS_REGISTRATION
 #include "passes/sharding/Passes.h.inc"
 
+/// The mesh that dgc-unify-meshes leaves in a module; null when there is none. Fails with a diagnostic when the meshes of
+/// the module have no common one.
+llvm::FailureOr<mlir::dist::MeshAttr> unifiedMesh(mlir::ModuleOp module);
+
 } // namespace dgc
 
 #endif // DGC_PASSES_SHARDING_PASSES_H

@@ -16,6 +16,30 @@ def PrintShardingRulesPass : Pass<"dgc-print-sharding-rules"> {
   }];
 }
 
+def UnifyMeshesPass : Pass<"dgc-unify-meshes", "::mlir::ModuleOp"> {
+  let summary = "make the meshes of a module one";
+  let description = [{
+    Several meshes may name the same devices: a part of a model is thought of as a grid, another one as a row. This pass
+    replaces them by the coarsest mesh in which each axis of each of them is a run of axes, so that a value can go from
+    one sharding to any other. It is called `@mesh`; its axes have the names of those of the mesh of this name, else of
+    the first one; the parts of an axis that is split have numbers behind its name. Meshes whose axes overlap
+    (`<a = 2, b = 3>` and `<c = 3, d = 2>`) have no such mesh, which is an error that names both.
+
+    Input: a module before the partitioner. A module without a mesh, or with one that is called so already, is left
+    alone, as are meshes of different devices.
+
+    ```mlir
+    dist.mesh @mesh <a = 2, b = 2>
+    dist.mesh @row <all = 4>
+    func.func @f(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@row, [{"all"} ]>})
+    // becomes
+    dist.mesh @mesh <a = 2, b = 2>
+    func.func @f(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"a", "b"} ]>})
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
 def PropagateShardingsPass : Pass<"dgc-propagate-shardings", "::mlir::ModuleOp"> {
   let summary = "decide how every value is cut, from what is annotated";
   let description = [{

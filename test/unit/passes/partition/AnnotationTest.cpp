@@ -44,6 +44,45 @@ TEST(Annotation, TrainsAsOneDeviceDoes) {
   expectClose(alone->outputs, cut->outputs, 2e-6);
 }
 
+// The same devices as a grid and as a row, in one model: values go from one to the other.
+const char *twoMeshes = R"(
+dist.mesh @grid <a = 2, b = 3>
+dist.mesh @row <all = 6>
+dgc.model @mlp {
+  %x = dgc.input "x" {dist.sharding = #dist.sharding<@row, [{"all"}, {}]>} : tensor<?x6xf32>
+  %y = dgc.input "y" : tensor<?x10xf32>
+  %w1 = dgc.variable "w1" glorot_uniform {dist.sharding = #dist.sharding<@grid, [{"a"}, {"b"}]>} : tensor<6x16xf32>
+  %b1 = dgc.variable "b1" zeros : tensor<16xf32>
+  %w2 = dgc.variable "w2" glorot_uniform {dist.sharding = #dist.sharding<@row, [{}, {"all"}]>} : tensor<16x10xf32>
+  %h0 = dgc.dense %x, %w1, %b1
+  %h1 = dgc.gelu %h0
+  %h2 = dist.constraint %h1 to <@grid, [{"b"}, {"a"}]>
+  %o = dgc.dense %h2, %w2
+  %loss = dgc.mean_squared_error %o, %y
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.1 momentum 0.9
+}
+)";
+
+TEST(Annotation, SeveralMeshesOfTheSameDevices) {
+  std::string plain = std::regex_replace(twoMeshes, std::regex(" \\{dist\\.sharding = [^\n]*>\\}"), "");
+  plain = std::regex_replace(plain, std::regex("dist\\.mesh[^\n]*"), "");
+  plain = std::regex_replace(plain, std::regex("%h2 = dist.constraint %h1[^\n]*"), "");
+  plain = std::regex_replace(plain, std::regex("%h2"), "%h1");
+  NamedArrays inputs = {{"x", array({8, 6}, 1)}, {"y", array({8, 10}, 2)}};
+  ExecuteOptions options;
+  options.from = "input";
+  options.batch = 8;
+  options.run.program = "train";
+  options.run.steps = 3;
+  auto alone = execute(plain, inputs, options);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  auto cut = execute(twoMeshes, inputs, options);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  expectClose(alone->variables, cut->variables, 2e-6);
+  expectClose(alone->outputs, cut->outputs, 2e-6);
+}
+
 // Two axes for the batch, one of them over slow links: gradients are combined in two levels.
 const char *twoLevels = R"(
 dist.mesh @mesh <host = 2, local = 3>
