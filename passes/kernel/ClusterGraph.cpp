@@ -67,55 +67,82 @@ ClusterGraph::ClusterGraph(Block &block) : block(block) {
     cluster.onlyReductions = cluster.hasOther;
     clusters.push_back(std::move(cluster));
   }
+  successors.resize(ops.size());
+  for (auto [id, op] : llvm::enumerate(ops)) {
+    for (Operation *user : op->getUsers())
+      if (auto it = idOf.find(user); it != idOf.end() && !llvm::is_contained(successors[id], it->second))
+        successors[id].push_back(it->second);
+    order.push_back(id);
+    place.push_back(id);
+  }
   // Communication and what else may have an effect keep their order.
   int64_t previous = -1;
-  chained.resize(ops.size());
   for (auto [id, op] : llvm::enumerate(ops)) {
     if (isa_and_present<mlir::dgc::DGCDialect, mlir::exec::ExecDialect>(op->getDialect()))
       continue;
     if (previous >= 0)
-      chained[previous].push_back(id);
+      successors[previous].push_back(id);
     previous = id;
   }
 }
 
 void ClusterGraph::forEachSuccessor(unsigned cluster, llvm::function_ref<void(unsigned)> visit) const {
-  for (unsigned id : clusters[cluster].ops) {
-    for (Operation *user : ops[id]->getUsers())
-      if (auto it = idOf.find(user); it != idOf.end() && find(it->second) != cluster)
-        visit(find(it->second));
-    for (unsigned next : chained[id])
-      if (find(next) != cluster)
-        visit(find(next));
-  }
+  for (unsigned id : clusters[cluster].ops)
+    for (unsigned next : successors[id])
+      if (unsigned other = find(next); other != cluster)
+        visit(other);
 }
 
 bool ClusterGraph::pathAround(unsigned from, unsigned to) const {
   llvm::BitVector seen(ops.size());
   SmallVector<unsigned> work;
-  forEachSuccessor(from, [&](unsigned next) {
-    if (next != to && !seen.test(next)) {
+  bool found = false;
+  auto visit = [&](unsigned next) {
+    if (place[next] < place[to] && !seen.test(next)) {
       seen.set(next);
       work.push_back(next);
     }
-  });
-  while (!work.empty()) {
-    unsigned cluster = work.pop_back_val();
-    bool found = false;
-    forEachSuccessor(cluster, [&](unsigned next) {
+  };
+  forEachSuccessor(from, visit);
+  while (!work.empty() && !found)
+    forEachSuccessor(work.pop_back_val(), [&](unsigned next) {
       found |= next == to;
-      if (!seen.test(next)) {
-        seen.set(next);
+      visit(next);
+    });
+  return found;
+}
+
+/// Gives the cluster that two become a place: in front of what the first one reaches, and behind the rest of what lies
+/// between them.
+void ClusterGraph::reorder(unsigned a, unsigned b, unsigned merged) {
+  unsigned first = place[a] < place[b] ? a : b, last = first == a ? b : a;
+  llvm::BitVector reached(ops.size());
+  SmallVector<unsigned> work{first};
+  while (!work.empty())
+    forEachSuccessor(work.pop_back_val(), [&](unsigned next) {
+      if (place[next] < place[last] && !reached.test(next)) {
+        reached.set(next);
         work.push_back(next);
       }
     });
-    if (found)
-      return true;
-  }
-  return false;
+  SmallVector<unsigned> before, behind;
+  for (unsigned at = place[first] + 1; at < place[last]; ++at)
+    if (order[at] != kVacant)
+      (reached.test(order[at]) ? behind : before).push_back(order[at]);
+  unsigned at = place[first];
+  auto put = [&](unsigned cluster) {
+    order[at] = cluster;
+    place[cluster] = at++;
+  };
+  unsigned end = place[last] + 1;
+  llvm::for_each(before, put);
+  put(merged);
+  llvm::for_each(behind, put);
+  std::fill(order.begin() + at, order.begin() + end, kVacant);
 }
 
 void ClusterGraph::merge(unsigned a, unsigned b) {
+  reorder(a, b, a);
   Cluster &to = clusters[a], &from = clusters[b];
   leader[b] = a;
   to.ops.append(from.ops);

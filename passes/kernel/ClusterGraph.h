@@ -61,7 +61,7 @@ public:
   /// The cluster that an op is in.
   unsigned find(unsigned id) const {
     while (leader[id] != id)
-      id = leader[id];
+      id = leader[id] = leader[leader[id]];
     return id;
   }
 
@@ -69,7 +69,7 @@ public:
   void forEachSuccessor(unsigned cluster, llvm::function_ref<void(unsigned)> visit) const;
   /// Is there a way from `from` to `to` through another cluster?
   bool pathAround(unsigned from, unsigned to) const;
-  /// Makes cluster `b` a part of cluster `a`.
+  /// Makes cluster `b` a part of cluster `a`. There is no path between them through another cluster.
   void merge(unsigned a, unsigned b);
   /// Everything that others use of the cluster is a scalar.
   bool hasOnlyReducedResults(unsigned cluster) const;
@@ -86,9 +86,17 @@ protected:
   mlir::Block &block;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, unsigned> idOf;
-  llvm::SmallVector<unsigned> leader;
-  std::vector<Cluster> clusters; // of the leaders
-  llvm::SmallVector<llvm::SmallVector<unsigned, 1>> chained;
+  mutable llvm::SmallVector<unsigned> leader; // paths get shorter when they are looked up
+  std::vector<Cluster> clusters;              // of the leaders
+
+private:
+  void reorder(unsigned a, unsigned b, unsigned merged);
+
+  std::vector<llvm::SmallVector<unsigned, 2>> successors; // of each op: its users, and what must come after it
+  /// Clusters in an order in which each comes behind those it depends on, and the place of each there. What lies
+  /// between two of them is behind neither's back: only that is searched. Holds until the first `release`.
+  static constexpr unsigned kVacant = ~0u;
+  llvm::SmallVector<unsigned> order, place;
 };
 
 } // namespace dgc

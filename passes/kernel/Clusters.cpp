@@ -32,7 +32,7 @@ namespace {
 
 class Fusion : ClusterGraph {
 public:
-  using ClusterGraph::ClusterGraph;
+  Fusion(Block &block, size_t maxUpdateOps) : ClusterGraph(block), maxUpdateOps(maxUpdateOps) {}
 
   SmallVector<Unit> run() {
     fuseProducers();
@@ -185,7 +185,8 @@ private:
         fuseUsers(result);
   }
 
-  /// The elementwise clusters that nothing depends on, the updates of the variables, become one kernel.
+  /// The elementwise clusters that nothing depends on, the updates of the variables, become one kernel, or several
+  /// where there are many of them: code that is too long takes long to compile, and kernels of the same code are one.
   void fuseUpdates() {
     int64_t first = -1;
     for (unsigned id = 0; id < ops.size(); ++id) {
@@ -197,7 +198,7 @@ private:
       forEachSuccessor(cluster, [&](unsigned) { isLast = false; });
       if (!isLast)
         continue;
-      if (first < 0)
+      if (first < 0 || clusters[first].ops.size() + info.ops.size() > maxUpdateOps)
         first = cluster;
       else if (!areOfDifferentMicrobatches(clusters[first], info))
         merge(first, cluster);
@@ -251,6 +252,8 @@ private:
       }
     }
   }
+
+  size_t maxUpdateOps;
 };
 
 } // namespace
@@ -268,9 +271,9 @@ static void copyFreeOps(Block &block) {
   }
 }
 
-SmallVector<Unit> clusterBlock(Block &block) {
+SmallVector<Unit> clusterBlock(Block &block, int64_t maxUpdateOps) {
   copyFreeOps(block);
-  return Fusion(block).run();
+  return Fusion(block, maxUpdateOps).run();
 }
 
 } // namespace dgc

@@ -126,12 +126,12 @@ class KernelFormation {
 public:
   explicit KernelFormation(ModuleOp module) : module(module) {}
 
-  void run(func::FuncOp func) {
+  void run(func::FuncOp func, int64_t maxUpdateOps) {
     Block &block = func.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
-    SmallVector<Unit> units = clusterBlock(block);
+    SmallVector<Unit> units = clusterBlock(block, maxUpdateOps);
     Operation *end = block.getTerminator();
     for (const Unit &unit : units) {
       if (!unit.isKernel) {
@@ -229,12 +229,13 @@ private:
 };
 
 struct FormKernels : impl::FormKernelsBase<FormKernels> {
+  using FormKernelsBase::FormKernelsBase;
   void runOnOperation() override {
     KernelFormation formation(getOperation());
     SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : entries)
       if (!func.isExternal())
-        formation.run(func);
+        formation.run(func, maxUpdateOps);
     launches = formation.launches;
     kernels = formation.kernels;
   }

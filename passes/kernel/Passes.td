@@ -36,8 +36,8 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
 
     A kernel is a set of ops without a way out of it and back in. Fused are elementwise chains with what they
     broadcast, reductions along rows with everything before and behind them, reductions over rows with the
-    elementwise ops before them, small computations of any form, and the independent updates of all variables. A result
-    may take over the memory of an operand (`inplace`) when the kernel reads that only element by element for it.
+    elementwise ops before them, small computations of any form, and the independent updates of all variables, in
+    kernels of at most `max-update-ops` (code that is too long takes long to compile). A result may take over the memory of an operand (`inplace`) when the kernel reads that only element by element for it.
 
     ```mlir
     %0 = dgc.multiply %a, %b : tensor<8xf32>
@@ -46,6 +46,10 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
     %1 = exec.launch @kernels::@k0(%a, %b, %c) {inplace = array<i64: 0>} : (..) -> tensor<8xf32>
     ```
   }];
+  let options = [
+    Option<"maxUpdateOps", "max-update-ops", "int64_t", "512", "ops of a kernel that updates variables; 512: some "
+           "twenty variables by Adam">,
+  ];
   let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect", "::mlir::func::FuncDialect"];
   let statistics = [
     Statistic<"launches", "launches", "Launches of kernels">,

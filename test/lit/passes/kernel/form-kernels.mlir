@@ -1,4 +1,5 @@
 // RUN: dgc-opt %s -split-input-file -dgc-form-kernels | FileCheck %s
+// RUN: dgc-opt %s -dgc-form-kernels=max-update-ops=2 -split-input-file | FileCheck %s --check-prefix=SHORT
 
 // An elementwise chain becomes one kernel, small constants and all; a dead op is left behind.
 
@@ -173,6 +174,28 @@ func.func @microbatches(%a: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor
   %1 = dgc.exponential %a {dgc.microbatch = 0 : i64} : tensor<512x512xf32>
   %2 = dgc.sine %a {dgc.microbatch = 1 : i64} : tensor<512x512xf32>
   return %0, %1, %2 : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>
+}
+
+// -----
+
+// Updates of variables are one kernel, or several of at most so many ops: then those of the same form are one.
+
+// CHECK-LABEL: func.func @updates
+// CHECK-COUNT-1: exec.launch
+// CHECK-NOT:     exec.launch
+// CHECK:         return
+// SHORT-LABEL: func.func @updates
+// SHORT-NEXT:    exec.launch @kernels::@k0(%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}})
+// SHORT-NEXT:    exec.launch @kernels::@k0(%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}})
+// SHORT-NEXT:    return
+func.func @updates(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>, %d: tensor<512x512xf32>,
+                   %ga: tensor<512x512xf32>, %gb: tensor<512x512xf32>, %gc: tensor<512x512xf32>, %gd: tensor<512x512xf32>)
+    -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) {
+  %0 = dgc.subtract %a, %ga : tensor<512x512xf32>
+  %1 = dgc.subtract %b, %gb : tensor<512x512xf32>
+  %2 = dgc.subtract %c, %gc : tensor<512x512xf32>
+  %3 = dgc.subtract %d, %gd : tensor<512x512xf32>
+  return %0, %1, %2, %3 : tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>
 }
 
 // -----
