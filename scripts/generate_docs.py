@@ -47,7 +47,8 @@ def family(name):
     """The section of one family of ops."""
     path = os.path.join(ROOT, "dialects", "dgc", name + "Ops.td")
     with open(path, encoding="utf-8") as f:
-        title = f.readline().strip().lstrip("/ ").rstrip(".")
+        # The first sentence of the comment; what stands behind a colon explains it.
+        title = f.readline().strip().lstrip("/ ").split(":")[0].rstrip(".")
     result = subprocess.run(tblgen() + [path], capture_output=True, text=True, check=False)
     if result.returncode != 0:
         sys.exit(result.stderr)

@@ -13,6 +13,7 @@
 #include "passes/sharding/Passes.h"
 #include "passes/strategy/Passes.h"
 #include "passes/strategy/Registry.h"
+#include "runtime/artifact/Reader.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -97,16 +98,32 @@ static std::string schedulePass(const CompileOptions &options) {
   return schedule.empty() ? "" : "dgc-schedule-pipeline{name=" + schedule + "},";
 }
 
+/// Refuses a mesh that is not well formed or not that of the module, and links along axes that it does not have.
+static LogicalResult checkMesh(ModuleOp module, const CompileOptions &options) {
+  auto emitError = [&] { return module.emitError(); };
+  FailureOr<LinkModel> links = LinkModel::parse(options.links, emitError);
+  if (failed(links))
+    return failure();
+  if (options.mesh.empty())
+    return success();
+  mlir::dist::MeshAttr mesh = parseMesh(module, options.mesh);
+  if (!mesh)
+    return failure();
+  auto existing = module.lookupSymbol<mlir::dist::MeshOp>("mesh");
+  if (existing && options.from > Phase::Model && existing.getMesh() != mesh)
+    return existing.emitError() << "the module has '@mesh' already, and not as the mesh '" << options.mesh
+                                << "' that was asked for";
+  return links->checkAxes(mesh, emitError);
+}
+
 LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
   FailureOr<CompileOptions> withMesh = withMeshOf(module, given);
   if (failed(withMesh))
     return failure();
   const CompileOptions &options = *withMesh;
-  auto emitError = [&] { return module.emitError(); };
   module.getContext()->loadDialect<mlir::dist::DistDialect>();
-  if (failed(CpuTarget::parse(options.target, module.getLoc())) || failed(LinkModel::parse(options.links, emitError)) ||
-      failed(checkCollectiveNames(module, options.forbid)) ||
-      (!options.mesh.empty() && !parseMesh(module, options.mesh)))
+  if (failed(CpuTarget::parse(options.target, module.getLoc())) ||
+      failed(checkCollectiveNames(module, options.forbid)) || failed(checkMesh(module, options)))
     return failure();
   std::string error;
   if (failed(parseStrategies(options.strategy, strategyAxes(options), error)))
@@ -267,6 +284,14 @@ FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOptions &o
     kernels = *std::move(compiled);
   }
   FailureOr<std::vector<uint8_t>> bytes = packageModule(module, kernels, {options.attributes});
+  if (failed(bytes)) {
+    return failure();
+  }
+  // What a worker checks when it loads the plan, before there is a file.
+  absl::StatusOr<std::unique_ptr<rt::Artifact>> artifact = rt::loadBytes(*bytes, "the plan");
+  if (!artifact.ok()) {
+    return module.emitError() << std::string(artifact.status().message());
+  }
   if (options.timing) {
     std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     *options.timing << llvm::formatv("{0,-12} {1,8:f3} s\n", nameOf(Phase::Artifact), seconds.count());

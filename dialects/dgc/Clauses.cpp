@@ -101,6 +101,22 @@ void mlir::dgc::printOptionalList(AsmPrinter &printer, StringRef keyword, DenseI
   printer << ']';
 }
 
+ParseResult mlir::dgc::parseWord(AsmParser &parser, StringRef keyword, StringRef example) {
+  SMLoc location = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword(keyword)))
+    return success();
+  return parser.emitError(location) << "expected '" << keyword << "', as in '" << example << "'";
+}
+
+ParseResult mlir::dgc::parseOptionalField(AsmParser &parser, StringRef &field) {
+  // The parser takes whole words, "dgc.loss" as well. The text, which ends in a zero, says whether the next one has a
+  // dot.
+  const char *text = parser.getCurrentLocation().getPointer();
+  while (llvm::isAlnum(*text) || *text == '_' || *text == '$')
+    ++text;
+  return *text == '.' ? ParseResult(failure()) : parser.parseOptionalKeyword(&field);
+}
+
 std::string mlir::dgc::alternatives(ArrayRef<StringRef> words) {
   std::string text;
   for (auto [i, word] : llvm::enumerate(words)) {
@@ -187,8 +203,11 @@ void InitAttr::print(AsmPrinter &printer) const {
 // Schedules
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseSteps(AsmParser &parser, StringRef keyword, int64_t &steps) {
-  if (failed(parser.parseKeyword(keyword)))
+static constexpr llvm::StringLiteral kCosine = "learning_rate 0.1 cosine steps 1000 final 0.0";
+static constexpr llvm::StringLiteral kStep = "learning_rate 0.1 step every 1000 times 0.5";
+
+static ParseResult parseSteps(AsmParser &parser, StringRef keyword, StringRef example, int64_t &steps) {
+  if (failed(parseWord(parser, keyword, example)))
     return failure();
   SMLoc location = parser.getCurrentLocation();
   if (failed(parser.parseInteger(steps)))
@@ -206,12 +225,12 @@ ParseResult mlir::dgc::parseSchedule(AsmParser &parser, ScheduleAttr &schedule) 
     return failure();
   if (succeeded(parser.parseOptionalKeyword("cosine"))) {
     kind = ScheduleKind::Cosine;
-    if (failed(parseSteps(parser, "steps", steps)) || failed(parser.parseKeyword("final")) ||
+    if (failed(parseSteps(parser, "steps", kCosine, steps)) || failed(parseWord(parser, "final", kCosine)) ||
         failed(parseNumber(parser, factor)))
       return failure();
   } else if (succeeded(parser.parseOptionalKeyword("step"))) {
     kind = ScheduleKind::Step;
-    if (failed(parseSteps(parser, "every", steps)) || failed(parser.parseKeyword("times")) ||
+    if (failed(parseSteps(parser, "every", kStep, steps)) || failed(parseWord(parser, "times", kStep)) ||
         failed(parseNumber(parser, factor)))
       return failure();
   }

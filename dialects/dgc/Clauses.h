@@ -31,6 +31,12 @@ void printOptionalNumber(AsmPrinter &printer, StringRef keyword, FloatAttr value
 ParseResult parseOptionalList(AsmParser &parser, StringRef keyword, DenseI64ArrayAttr &value);
 void printOptionalList(AsmPrinter &printer, StringRef keyword, DenseI64ArrayAttr value);
 
+/// Parses a keyword that must be there; `example` is how it is written, for the error.
+ParseResult parseWord(AsmParser &parser, StringRef keyword, StringRef example);
+
+/// Parses a keyword, unless none follows or the next one is the name of an op ("dgc.loss"), which begins another line.
+ParseResult parseOptionalField(AsmParser &parser, StringRef &field);
+
 /// What follows the name of a variable and of a state: `zeros`, `normal 0.0 0.02`, ...
 ParseResult parseInit(AsmParser &parser, InitAttr &init);
 void printInit(AsmPrinter &printer, Operation *, InitAttr init);

@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace mlir::dgc;
 
 static ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate) {
-  return failed(parser.parseKeyword("rate")) ? failure() : parseNumber(parser, rate);
+  return failed(parseWord(parser, "rate", "dgc.dropout %x rate 0.5")) ? failure() : parseNumber(parser, rate);
 }
 
 static void printRate(OpAsmPrinter &printer, Operation *, FloatAttr rate) {

@@ -15,9 +15,10 @@ inline LogicalResult checkElements(std::optional<Location> location, StringRef n
                                    RankedTensorType b) {
   if (a.getElementType() == b.getElementType())
     return success();
+  std::string wanted; // a diagnostic puts types in quotes
+  llvm::raw_string_ostream(wanted) << b.getElementType();
   return emitOptionalError(location, "'", name, "' has operands of element types ", a.getElementType(), " and ",
-                           b.getElementType(), ": convert one of them, as in 'dgc.convert %x to ", b.getElementType(),
-                           "'");
+                           b.getElementType(), ": convert one of them, as in 'dgc.convert %x to ", wanted, "'");
 }
 
 /// Reports a bias that is not a vector of `channels` elements.

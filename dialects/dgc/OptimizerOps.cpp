@@ -91,11 +91,12 @@ ParseResult OptimizerOp::parse(OpAsmParser &parser, OperationState &state) {
   while (true) {
     location = parser.getCurrentLocation();
     StringRef field;
-    if (failed(parser.parseOptionalKeyword(&field)))
+    if (failed(parseOptionalField(parser, field)))
       break;
     if (!llvm::is_contained(fields, field))
       return parser.emitError(location) << stringifyOptimizerKind(*kind) << " has no field '" << field << "': it takes "
-                                        << alternatives(fields);
+                                        << alternatives(fields)
+                                        << "; behind the learning rate there may be cosine, step and warm_up";
     auto once = [&](bool given) -> ParseResult {
       return given ? parser.emitError(location) << "field '" << field << "' is given a second time"
                    : ParseResult(success());

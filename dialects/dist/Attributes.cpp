@@ -93,8 +93,10 @@ LogicalResult MeshAttr::verify(EmitError emitError, ArrayRef<MeshAxisAttr> axes,
   llvm::StringSet<> names;
   int64_t devices = 1;
   for (MeshAxisAttr axis : axes) {
-    if (!names.insert(axis.getName().getValue()).second || axis.getName().getValue() == "first")
-      return emitError() << "mesh axis \"" << axis.getName().getValue() << "\" appears twice or has a reserved name";
+    if (axis.getName().getValue() == "first")
+      return emitError() << "no mesh axis can be called \"first\": that is the number of the first device";
+    if (!names.insert(axis.getName().getValue()).second)
+      return emitError() << "mesh axis \"" << axis.getName().getValue() << "\" appears twice";
     if (llvm::MulOverflow(devices, axis.getSize(), devices) || devices > INT32_MAX)
       return emitError() << "a mesh has at most " << INT32_MAX << " devices";
   }

@@ -2,6 +2,7 @@
 
 #include "passes/communication/LinkModel.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -39,6 +40,17 @@ FailureOr<LinkModel> LinkModel::parse(StringRef text, llvm::function_ref<InFligh
       return emitError() << "the link of axis '" << axis.trim() << "' is given twice";
   }
   return model;
+}
+
+LogicalResult LinkModel::checkAxes(mlir::dist::MeshAttr mesh,
+                                   llvm::function_ref<InFlightDiagnostic()> emitError) const {
+  for (StringRef axis : links.keys())
+    if (mesh.getAxisIndex(axis) < 0) {
+      auto names = llvm::map_range(mesh.getAxes(), [](mlir::dist::MeshAxisAttr a) { return a.getName().getValue(); });
+      return emitError() << "there is no axis '" << axis << "' in the mesh to have a link; it has "
+                         << llvm::join(names, ", ");
+    }
+  return success();
 }
 
 std::optional<Link> LinkModel::slowest(ArrayAttr axes) const {

@@ -24,6 +24,10 @@ public:
   static mlir::FailureOr<LinkModel> parse(llvm::StringRef text,
                                           llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+  /// Refuses links along axes that `mesh` does not have.
+  llvm::LogicalResult checkAxes(mlir::dist::MeshAttr mesh,
+                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
+
   /// The slowest link along `axes`; nothing when one of them is not known.
   std::optional<Link> slowest(mlir::ArrayAttr axes) const;
 

@@ -159,11 +159,19 @@ private:
     return created;
   }
 
+  /// The type of a value in a kernel, where it does not matter whether it is an addend.
+  static Type typeInKernel(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? mlir::dgc::withoutEncoding(tensor) : type;
+  }
+
   /// The kernel with the ops of a unit, without a place yet.
   func::FuncOp outline(const Unit &unit, const Boundary &boundary, ArrayRef<int64_t> inplace, Location loc) {
     OpBuilder builder(module.getContext());
-    auto type = builder.getFunctionType(llvm::map_to_vector(boundary.inputs, [](Value v) { return v.getType(); }),
-                                        llvm::map_to_vector(boundary.outputs, [](Value v) { return v.getType(); }));
+    auto typesOf = [](ArrayRef<Value> values) {
+      return llvm::map_to_vector(values, [](Value value) { return typeInKernel(value.getType()); });
+    };
+    auto type = builder.getFunctionType(typesOf(boundary.inputs.getArrayRef()), typesOf(boundary.outputs));
     auto func = func::FuncOp::create(loc, "k", type);
     if (isAny(inplace))
       func->setAttr("dgc.inplace", builder.getDenseI64ArrayAttr(inplace));
@@ -179,6 +187,8 @@ private:
               ->setDiscardableAttrs(DictionaryAttr::get(builder.getContext()));
       Operation *copy = builder.clone(*op, mapping);
       copy->setDiscardableAttrs(DictionaryAttr::get(copy->getContext()));
+      for (Value result : copy->getResults())
+        result.setType(typeInKernel(result.getType()));
     }
     func::ReturnOp::create(builder, loc,
                            llvm::map_to_vector(boundary.outputs, [&](Value v) { return mapping.lookup(v); }));

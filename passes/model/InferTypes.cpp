@@ -27,6 +27,9 @@ static FailureOr<int64_t> findBatch(ModelOp model, int64_t option) {
       return input.emitError() << "input \"" << input.getName() << "\" leaves the batch open: give the global batch "
                                << "(dgc-compile --batch N, or dgc-infer-types=batch=N), or write it instead of '?'";
     int64_t size = input.getDeclared().getDimSize(*dim);
+    if (size == 0)
+      return input.emitError() << "input \"" << input.getName() << "\" has a batch of 0: a batch has at least one "
+                               << "example; write '?' and give the global batch when compiling";
     if (first && size != batch) {
       InFlightDiagnostic error = input.emitError()
                                  << "input \"" << input.getName() << "\" has a batch of " << size << ", but \""
@@ -50,6 +53,32 @@ static RankedTensorType withBatch(InputOp input, int64_t batch) {
   return RankedTensorType::get(shape, declared.getElementType());
 }
 
+/// More than any machine holds; far enough from the limits of 64 bits to compute with.
+static constexpr int64_t kMaxElements = int64_t(1) << 40;
+
+/// Refuses values that are too large for the sizes of what is computed from them to be numbers.
+static LogicalResult checkSizes(Operation *op) {
+  for (Type type : op->getResultTypes()) {
+    int64_t elements = 1;
+    for (int64_t size : cast<RankedTensorType>(type).getShape())
+      if (llvm::MulOverflow(elements, size, elements) || elements > kMaxElements)
+        return op->emitOpError() << "gives a value of type " << type << ", which has more than 2^40 elements; give a "
+                                 << "smaller batch (dgc-compile --batch N) or smaller shapes";
+  }
+  return success();
+}
+
+/// Refuses attributes that nothing knows: mostly words that are misspelt.
+static LogicalResult checkAttributes(Operation *op) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs()) {
+    StringRef name = attribute.getName();
+    if (!name.contains('.') && name != "block" && name != "dims")
+      return op->emitOpError() << "has an attribute '" << name << "', which nothing knows; in a model there may be "
+                               << "block, dims, and those of dialects, as in dist.sharding";
+  }
+  return success();
+}
+
 /// Infers the result types of an op whose operands have tensor types.
 static LogicalResult inferResults(Operation *op, int64_t batch) {
   if (auto input = dyn_cast<InputOp>(op)) {
@@ -69,6 +98,8 @@ static LogicalResult inferResults(Operation *op, int64_t batch) {
     return op->emitOpError("is still there: run dgc-unroll-repeats first");
   if (anyUntyped(op->getResults()))
     return op->emitOpError("does not infer the types of its results: it cannot be part of a model");
+  if (failed(checkSizes(op)) || failed(checkAttributes(op)))
+    return failure();
   // Reports operands that the op does not take, as far as inference itself did not mind.
   return op->getName().verifyInvariants(op);
 }

@@ -15,6 +15,7 @@
 #include "runtime/telemetry/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -167,6 +168,21 @@ static int run() {
   if (!file) {
     llvm::errs() << "dgc-compile: " << error << "\n";
     return 2;
+  }
+  if (llvm::sys::fs::equivalent(input.getValue(), outputPath)) {
+    llvm::errs() << "dgc-compile: -o " << outputPath << " is the model itself; name another file\n";
+    return 2;
+  }
+  if (!dumpPhasesTo.empty()) {
+    std::error_code failure = llvm::sys::fs::create_directories(dumpPhasesTo);
+    if (!failure && !llvm::sys::fs::is_directory(dumpPhasesTo)) {
+      failure = std::make_error_code(std::errc::not_a_directory);
+    }
+    if (failure) {
+      llvm::errs() << "dgc-compile: --dump-phases-to: cannot make the folder '" << dumpPhasesTo
+                   << "': " << failure.message() << "\n";
+      return 2;
+    }
   }
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);

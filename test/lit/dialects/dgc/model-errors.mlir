@@ -24,6 +24,13 @@ dgc.model @no_rate {
 
 // -----
 
+dgc.model @cosine {
+  // expected-error @+1 {{expected 'final', as in 'learning_rate 0.1 cosine steps 1000 final 0.0'}}
+  dgc.optimizer sgd learning_rate 0.1 cosine steps 20 momentum 0.9
+}
+
+// -----
+
 dgc.model @twice {
   // expected-error @+1 {{field 'momentum' is given a second time}}
   dgc.optimizer sgd learning_rate 0.1 momentum 0.9 momentum 0.8

@@ -59,3 +59,16 @@ dgc.model @adam {
 dgc.state @w weight normal 0.0 0.02 rng 3 : tensor<4x2xf32>
 // CHECK: dgc.state @"a/b" slot zeros rng 4 : tensor<4x2xf32>
 dgc.state @"a/b" slot zeros rng 4 : tensor<4x2xf32>
+
+// What follows the optimizer begins another line, with or without a result.
+// CHECK-LABEL: dgc.model @optimizer_first
+dgc.model @optimizer_first {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %w = dgc.variable "w" zeros : tensor<4x1xf32>
+  %y = dgc.dense %x, %w
+  %loss = dgc.mean_squared_error %y, %y
+  // CHECK: dgc.optimizer sgd learning_rate 0.1
+  dgc.optimizer sgd learning_rate 0.1
+  // CHECK: dgc.loss
+  dgc.loss %loss
+}

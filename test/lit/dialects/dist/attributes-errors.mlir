@@ -13,7 +13,7 @@ dist.mesh @mesh <data = 0>
 // -----
 
 // Two mesh axes of one name.
-// expected-error@+1 {{mesh axis "data" appears twice or has a reserved name}}
+// expected-error@+1 {{mesh axis "data" appears twice}}
 dist.mesh @mesh <data = 2, data = 3>
 
 // -----

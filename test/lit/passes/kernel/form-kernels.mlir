@@ -178,6 +178,26 @@ func.func @microbatches(%a: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor
 
 // -----
 
+// Addends are marked outside of kernels; inside, and to find equal ones, they are numbers like others.
+
+// CHECK-LABEL: func.func @addends
+// CHECK-NEXT:    exec.launch @kernels::@k0(%{{.+}}) {{.*}}: (tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>) -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+// CHECK-LABEL: func.func @numbers
+// CHECK-NEXT:    exec.launch @kernels::@k0(%{{.+}}) {{.*}}: (tensor<8xf32>) -> tensor<8xf32>
+// CHECK:       func.func @k0(%{{.+}}: tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NEXT:    dgc.negate %{{.+}} : tensor<8xf32>
+dist.mesh @mesh <data = 2>
+func.func @addends(%a: tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>) -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>> {
+  %0 = dgc.negate %a {dgc.encodings = [#dist.partial<sum, @mesh ["data"]>]} : tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  return %0 : tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+}
+func.func @numbers(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = dgc.negate %a : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
 // Updates of variables are one kernel, or several of at most so many ops: then those of the same form are one.
 
 // CHECK-LABEL: func.func @updates

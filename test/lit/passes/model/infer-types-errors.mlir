@@ -20,6 +20,31 @@ dgc.model @disagree {
 
 // -----
 
+dgc.model @no_example {
+  // expected-error @+1 {{input "x" has a batch of 0: a batch has at least one example; write '?' and give the global batch when compiling}}
+  %x = dgc.input "x" : tensor<0x3xf32>
+  dgc.output "x" %x
+}
+
+// -----
+
+dgc.model @misspelt {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  // expected-error @+1 {{'dgc.relu' op has an attribute 'blok', which nothing knows; in a model there may be block, dims, and those of dialects, as in dist.sharding}}
+  %y = dgc.relu %x {blok = "one"}
+  dgc.output "x" %y
+}
+
+// -----
+
+dgc.model @huge {
+  // expected-error @+1 {{'dgc.input' op gives a value of type 'tensor<1099511627777xf32>', which has more than 2^40 elements; give a smaller batch (dgc-compile --batch N) or smaller shapes}}
+  %x = dgc.input "x" : tensor<1099511627777xf32>
+  dgc.output "x" %x
+}
+
+// -----
+
 // An operand of the wrong element type is reported at the op that takes it.
 
 dgc.model @bytes {
