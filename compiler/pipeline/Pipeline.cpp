@@ -125,6 +125,9 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
   if (failed(CpuTarget::parse(options.target, module.getLoc())) ||
       failed(checkCollectiveNames(module, options.forbid)) || failed(checkMesh(module, options)))
     return failure();
+  if (auto models = module.getOps<mlir::dgc::ModelOp>(); options.from > Phase::Input && !models.empty())
+    return (*models.begin()).emitError() << "this is a model as it is written: it has not been through the phase '"
+                                         << nameOf(options.from) << "'; leave --compile-from out";
   std::string error;
   if (failed(parseStrategies(options.strategy, strategyAxes(options), error)))
     return module.emitError() << error;

@@ -32,9 +32,12 @@ static LogicalResult checkLabels(std::optional<Location> location, StringRef nam
     return emitOptionalError(location, "'", name, "' has logits of type ", logits,
                              ", which must be [batch, .., classes]");
   if (labels.getShape() != logits.getShape().drop_back())
-    return emitOptionalError(location, "'", name, "' has labels of type ", labels, " for logits of type ", logits,
-                             ": integer labels have the shape of the logits without their last dimension, ",
-                             RankedTensorType::get(logits.getShape().drop_back(), labels.getElementType()));
+    return emitOptionalError(
+        location, "'", name, "' has labels of type ", labels, " for logits of type ", logits,
+        ": integer labels have the shape of the logits without their last dimension, ",
+        RankedTensorType::get(logits.getShape().drop_back(), isa<IntegerType>(labels.getElementType())
+                                                                 ? labels.getElementType()
+                                                                 : IntegerType::get(labels.getContext(), 32)));
   return success();
 }
 

@@ -21,6 +21,14 @@ static ParseResult parseDeclaredType(OpAsmParser &parser, TypeAttr &declared, Ty
     return failure();
   if (!isa<RankedTensorType>(type))
     return parser.emitError(location) << "expected a tensor type such as tensor<?x28x28xf32>, not " << type;
+  Type element = cast<RankedTensorType>(type).getElementType();
+  bool known = isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element) ||
+               (isa<IntegerType>(element) && !element.isSignedInteger() &&
+                llvm::is_contained({8u, 16u, 32u, 64u}, element.getIntOrFloatBitWidth())) ||
+               element.isSignlessInteger(1);
+  if (!known)
+    return parser.emitError(location) << "there are no elements of type " << element
+                                      << " in a model; there are f16, bf16, f32, f64, i8 to i64, ui8 to ui64 and i1";
   declared = TypeAttr::get(type);
   result = UntypedType::get(parser.getContext());
   if (succeeded(parser.parseOptionalArrow()))
@@ -178,9 +186,8 @@ ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &state) {
 
 void RepeatOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getCount() << ' ' << getNameAttr() << " (";
-  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()), printer, [&](auto pair) {
-    printer << std::get<0>(pair) << " = " << std::get<1>(pair);
-  });
+  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()), printer,
+                        [&](auto pair) { printer << std::get<0>(pair) << " = " << std::get<1>(pair); });
   printer << ") ";
   printer.printOptionalAttrDictWithKeyword((*this)->getDiscardableAttrDictionary().getValue());
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
@@ -194,7 +201,8 @@ LogicalResult RepeatOp::verifyRegions() {
   if (getName().empty())
     return emitOpError("needs a name: that of its variable \"w\" is NAME.0.w in the first round");
   if (values == 0)
-    return emitOpError("has nothing that goes around: write (%inside = %before), and %inside is what the body works on");
+    return emitOpError(
+        "has nothing that goes around: write (%inside = %before), and %inside is what the body works on");
   if (body.getNumArguments() != values || getNumResults() != values)
     return emitOpError() << "has " << values << " values before it, " << body.getNumArguments() << " inside and "
                          << getNumResults() << " results: these must be as many";

@@ -208,3 +208,10 @@ dgc.model @assign_frozen {
 
 // expected-error @+1 {{'dgc.input' op expects parent op 'dgc.model'}}
 %x = dgc.input "x" : tensor<?x4xf32>
+
+// -----
+
+dgc.model @element {
+  // expected-error @+1 {{there are no elements of type 'index' in a model; there are f16, bf16, f32, f64, i8 to i64, ui8 to ui64 and i1}}
+  %x = dgc.input "x" : tensor<32x3xindex>
+}
