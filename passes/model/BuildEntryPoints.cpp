@@ -5,6 +5,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/model/Passes.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_BUILDENTRYPOINTSPASS
@@ -246,12 +247,19 @@ void EntryPoint::setMode(Operation *original, Operation *copy) {
                   model.rngIds.lookup(original));
 }
 
-/// The location of an op, with a name for what it computes: `relu`, and `features.relu` in the block `features`.
+/// The location of an op, with a name for what it computes: `relu`, and `features.relu` in the block `features`. An op
+/// is in the block that its attribute or, in the round of a repeat, its location names.
 static Location namedLocation(Operation *op) {
-  StringRef kind = op->getName().stripDialect();
-  auto block = op->getAttrOfType<StringAttr>("block");
-  std::string name = block ? (block.getValue() + "." + kind).str() : kind.str();
-  return NameLoc::get(StringAttr::get(op->getContext(), name), op->getLoc());
+  SmallVector<std::string> names;
+  Location location = op->getLoc();
+  if (auto round = dyn_cast<NameLoc>(location)) {
+    names.push_back(round.getName().str());
+    location = round.getChildLoc();
+  }
+  if (auto block = op->getAttrOfType<StringAttr>("block"))
+    names.push_back(block.str());
+  names.push_back(op->getName().stripDialect().str());
+  return NameLoc::get(StringAttr::get(op->getContext(), llvm::join(names, ".")), location);
 }
 
 /// Copies the ops of the model that the roots depend on, in their order.

@@ -30,7 +30,9 @@ static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
     mapping.map(body.getArguments(), values);
     for (Operation &op : body.without_terminator()) {
       Operation *copy = builder.clone(op, mapping);
-      renameVariables(copy, repeat.getName() + "." + Twine(round));
+      std::string name = (repeat.getName() + "." + Twine(round)).str();
+      renameVariables(copy, name);
+      copy->setLoc(NameLoc::get(builder.getStringAttr(name), op.getLoc())); // the block that the op is in
       if (auto inner = dyn_cast<RepeatOp>(copy))
         worklist.push_back(inner);
     }

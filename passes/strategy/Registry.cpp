@@ -185,6 +185,9 @@ FailureOr<std::vector<ChosenStrategy>> parseStrategies(StringRef list, ArrayRef<
       chosen.push_back(*std::move(parsed));
     }
   addIncluded(chosen);
+  auto uses = [&](StringRef axis) {
+    return any_of(chosen, [&](const ChosenStrategy &each) { return is_contained(each.strategy->axes, axis); });
+  };
   bool distributes = any_of(chosen, [](const ChosenStrategy &each) {
     return !each.strategy->axes.empty() && each.strategy->axes.front() != "stage";
   });
@@ -193,6 +196,11 @@ FailureOr<std::vector<ChosenStrategy>> parseStrategies(StringRef list, ArrayRef<
     chosen.push_back({find("data-parallel"), ""});
   if (failed(checkTogether(chosen, axes, error)))
     return failure();
+  if (is_contained(axes, "data") && !uses("data")) {
+    error = "no strategy distributes over the axis 'data' of the mesh, so all workers along it would do the same: add "
+            "data-parallel, or leave the axis out";
+    return failure();
+  }
   stable_sort(chosen, [](const ChosenStrategy &a, const ChosenStrategy &b) { return a.strategy < b.strategy; });
   return chosen;
 }

@@ -1,5 +1,6 @@
-// A model with every op whose meaning spans the batch, on one worker and on several: dropout drops the same elements,
-// batch normalization sees the statistics of the whole batch, padding counts nowhere. The workers are threads.
+// A model with every op whose meaning spans the batch, on one worker and on several, at once and in micro-batches:
+// dropout drops the same elements, batch normalization sees the statistics of the whole batch, padding counts nowhere.
+// The workers are threads.
 
 #include "test/unit/support/Execute.h"
 
@@ -68,16 +69,24 @@ NamedArrays batchOfStep(int step) {
           {"target", HostArray::of({batch, 3}, target)}};
 }
 
-/// The plan of a model for so many workers; each is compiled once.
-const std::vector<uint8_t> &planOf(const std::string &text, int workers) {
-  static std::map<std::pair<std::string, int>, std::vector<uint8_t>> plans;
-  auto [entry, isNew] = plans.try_emplace({text, workers});
+/// How a batch is computed.
+struct How {
+  int workers, microbatches = 1;
+  auto operator<=>(const How &) const = default;
+};
+
+void PrintTo(const How &how, std::ostream *os) { *os << how.workers << " workers, " << how.microbatches; }
+
+/// The plan of a model; each is compiled once.
+const std::vector<uint8_t> &planOf(const std::string &text, How how) {
+  static std::map<std::pair<std::string, How>, std::vector<uint8_t>> plans;
+  auto [entry, isNew] = plans.try_emplace({text, how});
   if (isNew) {
     ExecuteOptions options;
     options.from = "input";
     options.batch = batch;
-    options.mesh = workers > 1 ? "data=" + std::to_string(workers) : "";
-    options.strategy = workers > 1 ? "data-parallel" : "";
+    options.mesh = how.workers > 1 ? "data=" + std::to_string(how.workers) : "";
+    options.strategy = how.microbatches > 1 ? "accumulate=" + std::to_string(how.microbatches) : "";
     absl::StatusOr<std::vector<uint8_t>> plan = compileText(text, options);
     EXPECT_TRUE(plan.ok()) << plan.status();
     if (plan.ok())
@@ -86,7 +95,7 @@ const std::vector<uint8_t> &planOf(const std::string &text, int workers) {
   return entry->second;
 }
 
-dgc::rt::RunOnceResult run(const std::string &text, const std::string &program, int workers, int steps, int validCount,
+dgc::rt::RunOnceResult run(const std::string &text, const std::string &program, How how, int steps, int validCount,
                            const NamedArrays &variables = {}) {
   auto inputs = [&](int step) {
     NamedArrays arrays = batchOfStep(step);
@@ -101,7 +110,7 @@ dgc::rt::RunOnceResult run(const std::string &text, const std::string &program, 
   options.validCount = validCount;
   options.variables = variables;
   options.inputsOfStep = inputs;
-  absl::StatusOr<dgc::rt::RunOnceResult> result = dgc::rt::runOnce(planOf(text, workers), inputs(0), options);
+  absl::StatusOr<dgc::rt::RunOnceResult> result = dgc::rt::runOnce(planOf(text, how), inputs(0), options);
   EXPECT_TRUE(result.ok()) << result.status();
   return result.ok() ? *std::move(result) : dgc::rt::RunOnceResult();
 }
@@ -121,44 +130,46 @@ double difference(const NamedArrays &a, const NamedArrays &b) {
   return worst;
 }
 
-class Workers : public ::testing::TestWithParam<int> {};
+class Workers : public ::testing::TestWithParam<How> {};
 
 TEST_P(Workers, TrainAsOne) {
   for (int validCount : {-1, 7}) {
-    auto one = run(model, "train", 1, 5, validCount), several = run(model, "train", GetParam(), 5, validCount);
+    auto one = run(model, "train", How{1}, 5, validCount), several = run(model, "train", GetParam(), 5, validCount);
     EXPECT_LT(difference(one.variables, several.variables), 2e-5) << "valid count " << validCount;
     EXPECT_LT(difference(one.outputs, several.outputs), 2e-5) << "valid count " << validCount;
   }
 }
 
 TEST_P(Workers, EvaluateAndPredictAsOne) {
-  NamedArrays variables = run(model, "train", 1, 3, -1).variables;
+  NamedArrays variables = run(model, "train", How{1}, 3, -1).variables;
   for (auto [program, validCount] : {std::pair("evaluate", 5), std::pair("predict", -1)}) {
-    auto one = run(model, program, 1, 1, validCount, variables);
+    auto one = run(model, program, How{1}, 1, validCount, variables);
     auto several = run(model, program, GetParam(), 1, validCount, variables);
     EXPECT_LT(difference(one.outputs, several.outputs), 1e-5) << program;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Workers, ::testing::Values(2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(All, Workers,
+                         ::testing::Values(How{2}, How{3}, How{4}, How{1, 3}, How{1, 12}, How{2, 2}, How{3, 4},
+                                           How{4, 3}));
 
 // The negative control: another count of real examples is another result.
 TEST(Padding, DoesNotCount) {
-  auto seven = run(model, "train", 1, 1, 7), eight = run(model, "train", 1, 1, 8);
+  auto seven = run(model, "train", How{1}, 1, 7), eight = run(model, "train", How{1}, 1, 8);
   EXPECT_GT(difference(seven.variables, eight.variables), 1e-3);
 }
 
 // Dropout is in training only: two evaluations of different seeds agree, two trainings do not.
 TEST(Dropout, IsInTrainingOnly) {
-  NamedArrays variables = run(model, "train", 1, 1, -1).variables;
+  NamedArrays variables = run(model, "train", How{1}, 1, -1).variables;
   std::string without(model);
   without.replace(without.find("rate 0.3"), 8, "rate 0.0");
-  EXPECT_LT(difference(run(model, "evaluate", 1, 1, -1, variables).outputs,
-                       run(without, "evaluate", 1, 1, -1, variables).outputs),
+  EXPECT_LT(difference(run(model, "evaluate", How{1}, 1, -1, variables).outputs,
+                       run(without, "evaluate", How{1}, 1, -1, variables).outputs),
             1e-6);
-  EXPECT_GT(
-      difference(run(model, "train", 1, 1, -1, variables).outputs, run(without, "train", 1, 1, -1, variables).outputs),
-      1e-3);
+  EXPECT_GT(difference(run(model, "train", How{1}, 1, -1, variables).outputs,
+                       run(without, "train", How{1}, 1, -1, variables).outputs),
+            1e-3);
 }
 
 } // namespace
