@@ -78,6 +78,34 @@ struct Inplace {
   SmallVector<int64_t> wanted;   // by this launch: not what belongs to the caller
 };
 
+/// True when the outputs of a kernel can be written one after the other: each after those that it is computed from and
+/// after those that read what it overwrites.
+bool canBeOrdered(const Unit &unit, const Boundary &boundary, ArrayRef<int64_t> inplace) {
+  size_t count = boundary.outputs.size();
+  SmallVector<llvm::BitVector> behind(count, llvm::BitVector(count)); // per output: those that come after it
+  for (size_t before = 0; before < count; ++before)
+    for (Operation *op : dependents(unit, boundary, boundary.outputs[before], /*stopAtOutputs=*/true))
+      for (size_t o = 0; o < count; ++o)
+        if (boundary.outputs[o].getDefiningOp() == op)
+          behind[before].set(o);
+  for (size_t writer = 0; writer < count; ++writer)
+    if (inplace[writer] >= 0)
+      for (Operation *op : dependents(unit, boundary, boundary.inputs[inplace[writer]], /*stopAtOutputs=*/true))
+        for (size_t o = 0; o < count; ++o)
+          if (o != writer && boundary.outputs[o].getDefiningOp() == op)
+            behind[o].set(writer);
+  llvm::BitVector left(count, true);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t o = 0; o < count; ++o)
+      if (left.test(o) && llvm::none_of(left.set_bits(), [&](unsigned other) { return behind[other].test(o); })) {
+        left.reset(o);
+        changed = true;
+      }
+  }
+  return left.none();
+}
+
 /// The old value of the same variable comes first, then what another op computed. Arguments of the function that are no
 /// variables, or other ones, are not the launch's to write to; the kernel could, so that equal kernels are equal.
 Inplace chooseInplace(const Unit &unit, const Boundary &boundary, func::FuncOp func) {
@@ -92,6 +120,12 @@ Inplace chooseInplace(const Unit &unit, const Boundary &boundary, func::FuncOp f
         if (Attribute state = func.getResultAttr(use.getOperandNumber(), "dgc.state"))
           return state;
     return {};
+  };
+  // The usual case, an update of a variable: nothing else of the kernel reads what is overwritten.
+  auto isReadAlone = [&](Value output, Value input) {
+    auto readers = dependents(unit, boundary, input, /*stopAtOutputs=*/true);
+    return llvm::none_of(boundary.outputs,
+                         [&](Value other) { return other != output && readers.contains(other.getDefiningOp()); });
   };
   enum Class { SameVariable, Computed, Other };
   auto classOf = [&](Value output, Value input) {
@@ -109,6 +143,10 @@ Inplace chooseInplace(const Unit &unit, const Boundary &boundary, func::FuncOp f
         if (taken.contains(i) || classOf(output, input) != wanted || !mayOverwrite(unit, boundary, output, input))
           continue;
         inplace.possible[o] = i;
+        if (!isReadAlone(output, input) && !canBeOrdered(unit, boundary, inplace.possible)) {
+          inplace.possible[o] = -1;
+          continue;
+        }
         if (wanted != Other)
           inplace.wanted[o] = i;
         taken.insert(i);

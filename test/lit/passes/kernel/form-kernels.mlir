@@ -254,3 +254,17 @@ func.func @sunk(%a: tensor<256x512xf32>, %w: tensor<512x512xf32>) -> tensor<256x
   %2 = dgc.multiply %b, %1 : tensor<256x512xf32>
   return %2 : tensor<256x512xf32>
 }
+
+// -----
+
+// Each of two results could be written over what the other one reads, but not both: whichever came first, the other would
+// read the new value.
+
+// CHECK-LABEL: func.func @crossed
+// CHECK:         exec.launch @kernels::@k0{{.*}}
+// CHECK:       func.func @k0({{.*}}) -> (tensor<8xf32>, tensor<8xf32>) attributes {dgc.inplace = array<i64: {{-1, [01]|[01], -1}}>}
+func.func @crossed(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %0 = dgc.add %a, %b : tensor<8xf32>
+  %1 = dgc.multiply %a, %b : tensor<8xf32>
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
