@@ -64,8 +64,49 @@ private:
     std::optional<OpTensors> tensors = tensorsOf(op, mesh, [&](Value value) { return shardingOf(value); });
     if (!tensors)
       return visitWithoutRule(op);
-    run(op, chooseExecution(*tensors, mesh), *tensors);
+    if (!runOnPartial(op, *tensors))
+      run(op, chooseExecution(*tensors, mesh), *tensors);
+    for (auto [result, dims] : llvm::zip_equal(op->getResults(), tensors->results))
+      settle(result, dims);
     return success();
+  }
+
+  /// A partial value that was to be cut by an axis along which it is partial, as its users are, becomes so at once
+  /// where there are several of them: each alone would rather have it whole than move it.
+  void settle(OpResult value, const DimAxes &declared) {
+    AxisList partial = mesh.axesOf(shardingOf(value).getUnreduced());
+    bool clash = llvm::any_of(declared, [&](const AxisList &axes) {
+      return llvm::any_of(axes, [&](const AxisUse &use) { return llvm::is_contained(partial, use); });
+    });
+    if (!clash || llvm::all_equal(value.getUsers()))
+      return;
+    OpOperand *first = nullptr;
+    for (OpOperand &use : value.getUses())
+      if (!first || use.getOwner()->isBeforeInBlock(first->getOwner()))
+        first = &use;
+    OpBuilder builder(first->getOwner());
+    auto reshard = ReshardOp::create(builder, first->getOwner()->getLoc(), value, mesh.shardingOf(declared),
+                                     builder.getStringAttr(causeOf(*first)));
+    value.replaceAllUsesExcept(reshard, reshard);
+    ++numReshards;
+  }
+
+  /// A sum of several values that are all partial stays so, even where it is to be cut along these axes: the sum is
+  /// made whole once, not each of its addends. False for any other op.
+  bool runOnPartial(Operation *op, OpTensors tensors) {
+    if (op->getNumOperands() < 2 ||
+        !llvm::all_of(op->getOperands(), [&](Value operand) { return !shardingOf(operand).getUnreduced().empty(); }))
+      return false;
+    AxisList partial = mesh.axesOf(shardingOf(op->getOperand(0)).getUnreduced());
+    for (DimAxes &dims : tensors.results)
+      for (AxisList &axes : dims)
+        axes.truncate(std::distance(
+            axes.begin(), llvm::find_if(axes, [&](const AxisUse &use) { return llvm::is_contained(partial, use); })));
+    Execution execution = chooseExecution(tensors, mesh);
+    if (carriedOperands(op, execution, tensors).size() != op->getNumOperands())
+      return false;
+    run(op, execution, tensors);
+    return true;
   }
 
   /// Makes `op` run as decided.
