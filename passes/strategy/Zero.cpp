@@ -25,7 +25,7 @@ class Annotator {
 public:
   Annotator(ModuleOp module, MeshOp mesh, int stage)
       : module(module), mesh(mesh), stage(stage), name("zero" + std::to_string(stage)),
-        axis(axisBy(module.getContext(), kAxis, name)), devices(mesh.getMesh().getAxisSize(kAxis)) {}
+        axis(axisBy(module.getContext(), kAxis, name)) {}
 
   void run() {
     for (auto function : module.getOps<func::FuncOp>())
@@ -42,28 +42,25 @@ private:
     ShardingAttr whole, parts;
   };
 
-  /// Cuts the first dimension that divides, of those that nothing else cuts if there is one: a cut of the first
-  /// dimension is one range of memory.
+  /// Cuts the dimension that leaves the fewest elements on a device, which is 1/N of them where one divides. Of equals
+  /// the first that nothing else cuts: its parts are those of what was there, and a cut of the first dimension is one
+  /// range of memory.
   Layout choose(StateOp state, ShardingAttr sharding) {
     RankedTensorType type = state.getTensorType();
     if (!sharding)
       sharding = ShardingAttr::getWhole(FlatSymbolRefAttr::get(mesh.getSymNameAttr()), type.getRank());
     if (type.getRank() == 0 || state.getRole() == StateRole::Statistic || usesAxis(sharding))
       return {};
-    auto partsOf = [&](DimShardingAttr dim) {
-      int64_t parts = 1;
-      for (AxisRefAttr each : dim.getAxes())
-        parts *= mesh.getMesh().getAxisSize(each.getName());
-      return parts;
+    auto elementsOf = [&](unsigned dim) {
+      return ShapedType::getNumElements(withAxis(sharding, dim).getLocalShape(type.getShape(), mesh.getMesh()));
     };
-    for (bool cutAlready : {false, true})
-      for (auto [i, dim] : llvm::enumerate(sharding.getDims()))
-        if (dim.getAxes().empty() != cutAlready && type.getDimSize(i) % (partsOf(dim) * devices) == 0)
-          return {sharding, withAxis(sharding, i)};
-    state.emitWarning() << "no dimension of " << type << " can be divided over the " << devices
-                        << " devices of the axis \"data\": strategy " << name << " keeps '" << state.getSymName()
-                        << "' whole on each of them";
-    return {};
+    auto order = llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()));
+    llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+      ArrayRef<DimShardingAttr> dims = sharding.getDims();
+      return std::pair(elementsOf(a), !dims[a].getAxes().empty()) <
+             std::pair(elementsOf(b), !dims[b].getAxes().empty());
+    });
+    return {sharding, withAxis(sharding, order.front())};
   }
 
   static bool usesAxis(ShardingAttr sharding) {
@@ -176,7 +173,6 @@ private:
   int stage;
   std::string name;
   AxisRefAttr axis;
-  int64_t devices;
   DenseMap<Operation *, Layout> layouts; // of states
 };
 

@@ -2,7 +2,7 @@
 // RUN: dgc-opt %s -split-input-file -dgc-strategy-zero="stage=2" | FileCheck %s --check-prefixes=CHECK,TWO
 // RUN: dgc-opt %s -split-input-file -dgc-strategy-zero="stage=3" | FileCheck %s --check-prefixes=CHECK,THREE
 
-// The optimizer's state and the update are cut by the first dimension that divides, behind what propagation has decided.
+// The optimizer's state and the update are cut by a dimension that divides, behind what propagation has decided.
 // At stage 1 the gradient is made whole before; later it becomes a part where it is computed. At stage 3 the weight is
 // a part, too, and is gathered before each use: forwards and backwards.
 dist.mesh @mesh <data = 2, model = 2>
@@ -70,7 +70,7 @@ func.func @train(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>, %w: tensor<4xf32> {dg
 
 // -----
 
-// A dimension that is cut already is cut further only when no other divides. Statistics stay as they are.
+// A dimension that is cut already is cut further only when no other leaves as little. Statistics stay as they are.
 dist.mesh @mesh <data = 2, model = 2>
 dgc.state @w weight zeros rng 0 : tensor<4x3xf32>
 dgc.state @m statistic zeros rng 1 : tensor<4xf32>
@@ -79,6 +79,17 @@ dgc.state @m statistic zeros rng 1 : tensor<4xf32>
 // CHECK-SAME: tensor<4xf32> {dgc.state = @m}
 func.func private @evaluate(tensor<4x3xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{"model"}, {}]>},
     tensor<4xf32> {dgc.state = @m})
+
+// -----
+
+// Where no dimension divides, the one with the least padding: of 3x5 elements 5 on a device, not 6. A scalar is whole.
+dist.mesh @mesh <data = 4>
+dgc.state @w weight zeros rng 0 : tensor<3x5xf32>
+dgc.state @s weight zeros rng 1 : tensor<f32>
+// CHECK-LABEL: func.func private @uneven
+// THREE-SAME: tensor<3x5xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{"data" by strategy "zero3"}, {}]>}
+// CHECK-SAME: tensor<f32> {dgc.state = @s}
+func.func private @uneven(tensor<3x5xf32> {dgc.state = @w}, tensor<f32> {dgc.state = @s})
 
 // -----
 
