@@ -3,7 +3,6 @@
 #include "compiler/pipeline/MemoryLimit.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "passes/memory/Lifetimes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -16,8 +15,8 @@ struct Alternative {
   uint64_t bytes;
 };
 
-/// Plans `original` with other strategies: the peak in bytes, or nothing when that makes no plan.
-static std::optional<uint64_t> tryStrategy(ModuleOp original, CompileOptions options, const std::string &strategy) {
+std::optional<MemoryPeak> planWith(ModuleOp original, CompileOptions options, const std::string &strategy,
+                                   size_t count) {
   OwningOpRef<ModuleOp> copy = original.clone();
   ScopedDiagnosticHandler silent(original.getContext(), [](Diagnostic &) { return success(); });
   options.strategy = strategy;
@@ -27,7 +26,7 @@ static std::optional<uint64_t> tryStrategy(ModuleOp original, CompileOptions opt
   options.explain = options.timing = nullptr;
   if (failed(runPhases(*copy, options)))
     return std::nullopt;
-  return findMemoryPeak(*copy, 0).bytes;
+  return findMemoryPeak(*copy, count);
 }
 
 /// What could be added to the strategies, from what changes little to what changes most. Of each line the first that
@@ -49,11 +48,9 @@ static std::vector<Alternative> findAlternatives(ModuleOp original, const Compil
   for (const std::vector<std::string> &line : additions(options))
     for (const std::string &addition : line) {
       std::string strategy = options.strategy.empty() ? addition : options.strategy + "," + addition;
-      std::optional<uint64_t> bytes = tryStrategy(original, options, strategy);
-      if (!bytes)
-        continue;
-      if (*bytes <= static_cast<uint64_t>(options.memoryLimit)) {
-        found.push_back({strategy, *bytes});
+      std::optional<MemoryPeak> peak = planWith(original, options, strategy, 0);
+      if (peak && peak->bytes <= static_cast<uint64_t>(options.memoryLimit)) {
+        found.push_back({strategy, peak->bytes});
         break;
       }
     }

@@ -4,8 +4,14 @@
 #define DGC_COMPILER_PIPELINE_MEMORYLIMIT_H
 
 #include "compiler/pipeline/Pipeline.h"
+#include "passes/memory/Lifetimes.h"
 
 namespace dgc {
+
+/// What a worker needs of `original`, the module before the phases, with other strategies, and up to `count` of the
+/// largest values. Nothing when that makes no plan; why is not said.
+std::optional<MemoryPeak> planWith(mlir::ModuleOp original, CompileOptions options, const std::string &strategy,
+                                   size_t count);
 
 /// Checks a module behind the phase `schedule` against `options.memoryLimit`. One that needs more is an error that
 /// names the largest values and, from plans for `original`, the module before the phases, what would fit.

@@ -3,6 +3,7 @@
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/codegen/cpu/Codegen.h"
 #include "compiler/package/Package.h"
+#include "compiler/pipeline/ChooseRecompute.h"
 #include "compiler/pipeline/MemoryLimit.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
@@ -134,6 +135,9 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
   if (options.placement.find_first_of(" {}") != std::string::npos)
     return module.emitError() << "the name of the placement file '" << options.placement
                               << "' has a blank or a brace; rename it";
+  if (leavesRecomputeOpen(options.strategy) && options.memoryLimit < 0)
+    return module.emitError() << "strategy 'recompute' needs to know what to compute again: write a pattern, as in "
+                                 "recompute=layer.*, or let --memory-limit decide";
   std::string schedule = pipelineSchedule(options);
   if (schedule.empty() && options.microbatches)
     return module.emitError() << "--microbatches is for the strategy pipeline; accumulate=" << options.microbatches
@@ -257,10 +261,13 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
   if (failed(checkOptions(module, given))) {
     return failure();
   }
-  const CompileOptions options = *withMeshOf(module, given);
+  CompileOptions options = *withMeshOf(module, given);
   OwningOpRef<ModuleOp> original; // to look for what would fit
   if (options.memoryLimit >= 0) {
     original = module.clone();
+  }
+  if (leavesRecomputeOpen(options.strategy)) {
+    options.strategy = chooseRecompute(*original, options);
   }
   int last = std::min(static_cast<int>(options.to), static_cast<int>(Phase::Schedule));
   for (int phase = static_cast<int>(options.from) + 1; phase <= last; ++phase) {

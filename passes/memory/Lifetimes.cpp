@@ -32,8 +32,8 @@ ArenaRequest lifetime(BufferOp buffer, const DenseMap<Operation *, int64_t> &ste
   return request;
 }
 
-/// The buffers that are in use at the worst step of a program, and their bytes.
-static std::pair<uint64_t, SmallVector<BufferOp>> atWorstStep(ProgramOp program) {
+/// The buffers that are in use at the worst step of a program, each with its age there, and their bytes.
+static std::pair<uint64_t, SmallVector<std::pair<BufferOp, int64_t>>> atWorstStep(ProgramOp program) {
   DenseMap<Operation *, int64_t> steps;
   int64_t last = 0;
   for (Operation &op : *program.getBody().begin())
@@ -54,10 +54,10 @@ static std::pair<uint64_t, SmallVector<BufferOp>> atWorstStep(ProgramOp program)
       worst = live;
       worstStep = step;
     }
-  SmallVector<BufferOp> buffers;
+  SmallVector<std::pair<BufferOp, int64_t>> buffers;
   for (auto &[buffer, request] : requests)
     if (request.begin <= worstStep && worstStep <= request.end)
-      buffers.push_back(buffer);
+      buffers.push_back({buffer, worstStep - request.begin});
   return {static_cast<uint64_t>(worst), buffers};
 }
 
@@ -69,7 +69,7 @@ MemoryPeak findMemoryPeak(ModuleOp module, size_t count) {
   };
   peak.bytes = number("exec.private_bytes") + number("exec.shared_bytes");
   uint64_t worst = 0;
-  SmallVector<BufferOp> buffers;
+  SmallVector<std::pair<BufferOp, int64_t>> buffers;
   for (auto program : module.getOps<ProgramOp>()) {
     auto [bytes, held] = atWorstStep(program);
     if (!peak.program.empty() && bytes <= worst)
@@ -81,10 +81,10 @@ MemoryPeak findMemoryPeak(ModuleOp module, size_t count) {
   for (auto variable : module.getOps<VariableOp>()) {
     peak.variables += byteSize(variable.getType());
     peak.largest.push_back(
-        {"variable " + variable.getSymName().str(), byteSize(variable.getType()), variable.getLoc()});
+        {"variable " + variable.getSymName().str(), byteSize(variable.getType()), variable.getLoc(), true});
   }
-  for (BufferOp buffer : buffers)
-    peak.largest.push_back({buffer.getName().str(), byteSize(buffer.getType()), buffer.getLoc()});
+  for (auto [buffer, age] : buffers)
+    peak.largest.push_back({buffer.getName().str(), byteSize(buffer.getType()), buffer.getLoc(), false, age});
   llvm::stable_sort(peak.largest, [](const HeldValue &a, const HeldValue &b) { return a.bytes > b.bytes; });
   if (peak.largest.size() > count)
     peak.largest.erase(peak.largest.begin() + count, peak.largest.end());

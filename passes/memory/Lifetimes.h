@@ -21,6 +21,8 @@ struct HeldValue {
   std::string name;
   uint64_t bytes;
   mlir::Location location;
+  bool isVariable = false;
+  int64_t age = 0; // at the worst step: how many steps before it was made
 };
 
 /// What a worker holds at the worst step of the program that holds most.

@@ -1,0 +1,97 @@
+//===- ChooseRecompute.cpp - what to compute again so that a plan fits -----===//
+
+#include "compiler/pipeline/ChooseRecompute.h"
+#include "compiler/pipeline/MemoryLimit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+static constexpr llvm::StringLiteral strategyName = "recompute";
+
+bool leavesRecomputeOpen(StringRef strategy) {
+  return llvm::any_of(llvm::split(strategy, ','), [](StringRef item) { return item.trim() == strategyName; });
+}
+
+/// The list with `patterns` for `recompute`; without it when there are none.
+static std::string withPatterns(StringRef strategy, ArrayRef<std::string> patterns) {
+  SmallVector<std::string> items;
+  for (StringRef item : llvm::split(strategy, ','))
+    if (item.trim() != strategyName)
+      items.push_back(item.str());
+    else if (!patterns.empty())
+      items.push_back((strategyName + "=" + llvm::join(patterns, "+")).str());
+  return llvm::join(items, ",");
+}
+
+/// The pattern for the block that a value of the model is in, or for its name where it is in none. Empty for a value
+/// without a name, and for names that are not plain text in a pattern.
+static std::string patternOf(const HeldValue &value) {
+  auto location = value.location->findInstanceOf<NameLoc>();
+  StringRef name = location ? location.getName().getValue() : "";
+  if (!llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || StringRef("_.-/").contains(c); }))
+    return "";
+  StringRef block = name.rsplit('.').first;
+  return block == name ? name.str() : (block + ".*").str();
+}
+
+/// Patterns for what is held at the worst step, that first which holds most for longest: what was made just before, as
+/// what the way back computes, would not go away, and what is needed last on the way back is computed again when less
+/// of the rest is still held.
+static SmallVector<std::string> findCandidates(const MemoryPeak &peak) {
+  SmallVector<std::pair<std::string, uint64_t>> held;
+  llvm::StringMap<size_t> places;
+  for (const HeldValue &value : peak.largest) {
+    std::string pattern = patternOf(value);
+    if (value.isVariable || pattern.empty())
+      continue;
+    auto [place, isNew] = places.try_emplace(pattern, held.size());
+    if (isNew)
+      held.push_back({pattern, 0});
+    held[place->second].second += value.bytes * static_cast<uint64_t>(value.age);
+  }
+  llvm::stable_sort(held, [](auto &a, auto &b) { return a.second > b.second; });
+  return llvm::map_to_vector(held, [](auto &each) { return each.first; });
+}
+
+std::string chooseRecompute(ModuleOp original, const CompileOptions &options) {
+  const std::string without = withPatterns(options.strategy, {});
+  std::optional<MemoryPeak> kept = planWith(original, options, without, SIZE_MAX);
+  if (!kept)
+    return without; // and the error will be said
+  auto limit = static_cast<uint64_t>(options.memoryLimit);
+  if (kept->bytes <= limit) {
+    original.emitRemark() << "recompute: everything is kept, as " << formatBytes(kept->bytes) << " fit in the limit of "
+                          << formatBytes(limit);
+    return without;
+  }
+  const SmallVector<std::string> candidates = findCandidates(*kept);
+  auto bytesWith = [&](size_t count) {
+    std::optional<MemoryPeak> peak =
+        planWith(original, options, withPatterns(options.strategy, ArrayRef(candidates).take_front(count)), 0);
+    return peak ? peak->bytes : UINT64_MAX;
+  };
+  size_t most = candidates.size();
+  uint64_t bytes = most == 0 ? kept->bytes : bytesWith(most);
+  if (bytes > limit)
+    return withPatterns(options.strategy, candidates); // and what is too large will be said
+  for (size_t least = 0; least + 1 < most;) {          // with `least` it does not fit, with `most` it does
+    size_t middle = (least + most) / 2;
+    uint64_t needed = bytesWith(middle);
+    if (needed <= limit) {
+      most = middle;
+      bytes = needed;
+    } else {
+      least = middle;
+    }
+  }
+  std::string chosen = withPatterns(options.strategy, ArrayRef(candidates).take_front(most));
+  original.emitRemark() << "recompute: " << most << " of " << candidates.size()
+                        << " candidates are computed again, so that a worker needs " << formatBytes(bytes)
+                        << " and not " << formatBytes(kept->bytes) << ": --strategy " << chosen;
+  return chosen;
+}
+
+} // namespace dgc
