@@ -58,14 +58,6 @@ private:
     if (dim < 0 || dim >= tensor.getRank())
       return function.emitOpError() << "'" << kBatchDimAttr << "' is " << dim << ", which is not a dimension of "
                                     << type;
-    int64_t batch = tensor.getDimSize(dim);
-    int64_t devices = mesh.getMesh().getAxisSize(kAxis);
-    auto microbatches = function->getAttrOfType<IntegerAttr>(kMicrobatchesAttr);
-    if (microbatches && batch / microbatches.getInt() % devices)
-      return function.emitError() << "micro-batches of " << batch / microbatches.getInt() << " examples ("
-                                  << microbatches.getInt() << " of a global batch of " << batch
-                                  << ") cannot be divided over the mesh axis \"data\" of " << devices
-                                  << " devices; use a batch that is a multiple of " << devices * microbatches.getInt();
     return cutAlong(mesh, axis, tensor.getRank(), dim);
   }
 

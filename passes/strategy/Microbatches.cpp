@@ -24,6 +24,7 @@ LogicalResult MicrobatchAnalysis::run() {
       return failure();
   for (auto &[op, execution] : executions)
     lastLevel = std::max(lastLevel, execution.level);
+  delayWhatInputsGive();
   for (Operation &op : llvm::reverse(block.without_terminator()))
     if (MicrobatchExecution &execution = executions[&op]; !execution.perMicrobatch)
       execution.level = latestLevel(&op);
@@ -44,10 +45,9 @@ LogicalResult MicrobatchAnalysis::readBatch() {
     batch = size;
     spreads[argument] = {Spread::Cut, unsigned(dim.getInt())};
   }
-  if (batch % count != 0)
+  if (batch != 0 && batch < count)
     return function.emitError() << "the global batch of " << batch << " cannot be split into " << count
-                                << " equal micro-batches; use a number that divides " << batch << ", or a batch that "
-                                << count << " divides";
+                                << " micro-batches: some would have no example; use at most " << batch;
   return success();
 }
 
@@ -192,6 +192,44 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
       return refuse(op) << "a result does not have it";
   }
   return success();
+}
+
+/// What each micro-batch computes of inputs alone is computed when it is needed, and what follows from it right behind,
+/// so that no one holds it of all micro-batches where these wait for each other. A count of tokens that all of them
+/// have together is there before the first forward pass.
+void MicrobatchAnalysis::delayWhatInputsGive() {
+  // The last level at which each op can run, as all that need it still can.
+  DenseMap<Operation *, int> latest;
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    int last = lastLevel;
+    for (OpOperand &use : op.getUses()) {
+      Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+      last = std::min(last, (user == block.getTerminator() ? lastLevel : latest[user]) - waits(use));
+    }
+    latest[&op] = std::max(last, executions[&op].level);
+  }
+  for (Operation &op : block.without_terminator()) {
+    MicrobatchExecution &execution = executions[&op];
+    int ready = 0;
+    bool readsInputs = execution.perMicrobatch;
+    for (OpOperand &operand : op.getOpOperands()) {
+      Operation *source = operand.get().getDefiningOp();
+      if (!source)
+        continue;
+      ready = std::max(ready, executions[source].level + waits(operand));
+      readsInputs &= getSpread(operand.get()).kind == Spread::Whole;
+    }
+    execution.level = readsInputs ? latest[&op] : ready;
+  }
+}
+
+/// True where a sum over the micro-batches is needed as a whole: all of them have to be done with it.
+bool MicrobatchAnalysis::waits(OpOperand &use) const {
+  if (getSpread(use.get()).kind != Spread::Partial)
+    return false;
+  auto it = executions.find(use.getOwner());
+  return it == executions.end() || !it->second.perMicrobatch ||
+         it->second.operandDims[use.getOperandNumber()] != MicrobatchExecution::kPartial;
 }
 
 /// The level of the first op that needs what `op` computes once: no one keeps an earlier result.

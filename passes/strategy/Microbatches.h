@@ -49,6 +49,8 @@ public:
 
   /// The global batch; 0 when no argument has one.
   int64_t getBatch() const { return batch; }
+  /// The examples of a micro-batch: the first ones have one more where the count does not divide the batch.
+  int64_t getExamples(int64_t microbatch) const { return llvm::divideCeil(batch - microbatch, count); }
   Spread getSpread(mlir::Value value) const { return spreads.lookup(value); }
   const MicrobatchExecution &getExecution(mlir::Operation *op) const { return executions.find(op)->second; }
   /// True for a partial value that is needed as a whole.
@@ -65,6 +67,8 @@ private:
   llvm::LogicalResult checkRegions(mlir::Operation *op);
   int levelOf(mlir::Operation *op, llvm::ArrayRef<unsigned> asAddends) const;
   int latestLevel(mlir::Operation *op) const;
+  void delayWhatInputsGive();
+  bool waits(mlir::OpOperand &use) const;
   bool mayStayPartial(mlir::Operation *op, llvm::ArrayRef<unsigned> partial) const;
 
   mlir::func::FuncOp function;

@@ -26,8 +26,7 @@ def DataParallelPass : Pass<"dgc-strategy-data-parallel", "::mlir::ModuleOp"> {
   let description = [{
     Writes annotations, and nothing else: the dimension `dgc.batch_dim` of arguments and results of functions is
     cut by the mesh axis `data`; variables and all other arguments and results are replicated along it. What
-    is annotated already stays as it is. A batch that the axis does not divide is an error. A module without
-    a mesh is left alone.
+    is annotated already stays as it is. A module without a mesh is left alone.
 
     ```mlir
     func.func @f(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<4xf32> {dgc.state = @w})
@@ -54,14 +53,17 @@ def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
 
     Ops of micro-batch m have `dgc.microbatch = m`, and the function has `dgc.microbatches = count`. The ops of one
     micro-batch, forwards and backwards, come before those of the next one. An op that needs the examples of the whole
-    batch at once (a sort along it, a product that pairs examples) is an error. A count that does not divide the batch
-    is one, too. A function without a batch is left alone.
+    batch at once (a sort along it, a product that pairs examples) is an error. Where the count does not divide the
+    batch, the last micro-batches have one example less. A function without a batch is left alone.
+
+    Where micro-batches wait for each other (a sum over the batch that is needed as a whole, such as a number of tokens
+    or the statistics of batch normalization), what inputs alone give is computed when it is needed, not before.
 
     ```mlir
     func.func @f(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<4xf32> {dgc.state = @w}) -> (tensor<4xf32> {dgc.state = @w}) {
       %g = dgc.reduce sum %x dims [0] : tensor<8x4xf32>
       %n = dgc.subtract %w, %g : tensor<4xf32>
-    // becomes with count = 2, but for the reshapes that take every second example
+    // becomes with count = 2, but for the slices that take every second example
       %0 = dgc.reduce sum %x0 dims [0] {dgc.microbatch = 0 : i64} : tensor<4x4xf32>
       %1 = dgc.reduce sum %x1 dims [0] {dgc.microbatch = 1 : i64} : tensor<4x4xf32>
       %g = dgc.add %0, %1 {dgc.microbatch = 1 : i64} : tensor<4xf32>
@@ -76,8 +78,8 @@ def ZeroPass : Pass<"dgc-strategy-zero", "::mlir::ModuleOp"> {
   let summary = "cut optimizer state, gradients and variables over the axis `data`";
   let description = [{
     Runs behind `dgc-propagate-shardings`: it knows how everything else is spread, and adds to that. Each state is cut
-    by the first dimension that the axis divides, of those that nothing else cuts if there is one; a state without one
-    stays whole, with a warning.
+    by the dimension that leaves the fewest elements on a device: 1/N of them where one divides, else parts of ceil(n/N)
+    of which the last ones are shorter. Of equals it is one that nothing else cuts, then the first. A scalar stays whole.
 
     - Stage 1: the optimizer's state (`slot`) is cut, and each device computes its part of the new value of a weight.
       The gradient is made whole before (all-reduce), and the new value after (all-gather).

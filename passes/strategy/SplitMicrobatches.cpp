@@ -127,7 +127,7 @@ private:
       if (std::optional<unsigned> dim = cutDim(result.getResultNumber())) {
         auto type = cast<RankedTensorType>(result.getType());
         SmallVector<int64_t> shape(type.getShape());
-        shape[*dim] /= count;
+        shape[*dim] = partOf(shape[*dim]);
         result.setType(RankedTensorType::get(shape, type.getElementType(), type.getEncoding()));
       }
     if (auto localizable = dyn_cast<mlir::dgc::LocalizableOpInterface>(copy))
@@ -175,11 +175,18 @@ private:
     return cloneOnParts(op, operands, [&](unsigned) { return std::optional(dim); })->getResult(0);
   }
 
-  /// The shape with the batch in `dim` as [analysis.getBatch() / count, count]; what is behind it in the same dimension
-  /// comes next.
-  SmallVector<int64_t> stridedShape(ArrayRef<int64_t> shape, unsigned dim, int64_t middle) const {
+  /// The size of a dimension that begins with the batch, in the current micro-batch.
+  int64_t partOf(int64_t size) const { return size / analysis.getBatch() * analysis.getExamples(current); }
+
+  /// The shape with the dimension `dim`, which begins with the batch, as [`examples`, `middle`..] and what is behind
+  /// the batch in it.
+  SmallVector<int64_t> splitShape(ArrayRef<int64_t> shape, unsigned dim, int64_t examples,
+                                  ArrayRef<int64_t> middle = {}) const {
     SmallVector<int64_t> result(shape.take_front(dim));
-    result.append({analysis.getBatch() / count, middle, shape[dim] / analysis.getBatch()});
+    result.push_back(examples);
+    llvm::append_range(result, middle);
+    if (int64_t rest = shape[dim] / analysis.getBatch(); rest != 1 || !middle.empty())
+      result.push_back(rest);
     llvm::append_range(result, shape.drop_front(dim + 1));
     return result;
   }
@@ -188,25 +195,37 @@ private:
   Value strided(Value value, unsigned dim) {
     TensorBuilder b(builder, value.getLoc());
     SmallVector<int64_t> shape(cast<RankedTensorType>(value.getType()).getShape());
-    Value split = tagged(b.reshape(value, stridedShape(shape, dim, count)));
-    SmallVector<int64_t> limits = stridedShape(shape, dim, count), starts(limits.size(), 0);
-    starts[dim + 1] = current;
-    limits[dim + 1] = current + 1;
-    shape[dim] /= count;
-    return tagged(b.reshape(tagged(b.slice(split, starts, limits)), shape));
+    SmallVector<int64_t> limits = splitShape(shape, dim, analysis.getBatch());
+    SmallVector<int64_t> starts(limits.size(), 0), strides(limits.size(), 1);
+    starts[dim] = current;
+    strides[dim] = count;
+    Value split = limits.size() == shape.size() ? value : tagged(b.reshape(value, limits));
+    Value part = tagged(b.slice(split, starts, limits, strides));
+    shape[dim] = partOf(shape[dim]);
+    return limits.size() == shape.size() ? part : tagged(b.reshape(part, shape));
   }
 
-  /// All examples of a cut value, in their order.
+  /// All examples of a cut value, in their order: those of all micro-batches side by side. Where some have one less, it
+  /// is put there and taken away at the end.
   Value joined(Value value, unsigned dim) {
     if (isa<BlockArgument>(value))
       return value;
     TensorBuilder b(builder, value.getLoc());
     auto shape = cast<RankedTensorType>(value.getType()).getShape();
+    int64_t most = analysis.getExamples(0);
     SmallVector<Value> pieces;
-    for (const IRMapping &copy : copies)
-      pieces.push_back(b.reshape(copy.lookup(value), stridedShape(shape, dim, 1)));
+    for (auto [i, copy] : llvm::enumerate(copies)) {
+      int64_t examples = analysis.getExamples(i);
+      SmallVector<int64_t> split = splitShape(shape, dim, examples, {1});
+      SmallVector<int64_t> low(split.size(), 0), high(split.size(), 0);
+      high[dim] = most - examples;
+      Value piece = b.reshape(copy.lookup(value), split);
+      pieces.push_back(examples == most ? piece : b.padZero(piece, low, high));
+    }
     Value all = mlir::dgc::ConcatenateOp::create(builder, value.getLoc(), pieces, int64_t(dim + 1));
-    return b.reshape(all, shape);
+    SmallVector<int64_t> padded(shape), starts(shape.size(), 0);
+    padded[dim] = shape[dim] / analysis.getBatch() * most * count;
+    return b.slice(b.reshape(all, padded), starts, shape);
   }
 
   void emitReturn(func::ReturnOp op) {

@@ -3,6 +3,7 @@
 // The optimizer's state is compared, too.
 #include "test/unit/oracle/Oracle.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace dgc::testing;
@@ -25,6 +26,11 @@ struct Case {
   const char *model;
   const char *strategy;
   std::vector<const char *> meshes;
+  int64_t microbatches = 0; // of a pipeline
+
+  TrainOptions on(const char *mesh, int steps = 1, int validCount = -1) const {
+    return {.mesh = mesh, .strategy = strategy, .steps = steps, .validCount = validCount, .microbatches = microbatches};
+  }
 };
 
 void PrintTo(const Case &c, std::ostream *os) { *os << c.model << " " << c.strategy; }
@@ -40,7 +46,7 @@ TEST_P(Strategies, HaveTheSameGradients) {
   const NamedArrays &initial = alone(model, 0), &one = alone(model, 1);
   ASSERT_FALSE(one.empty());
   for (const char *mesh : GetParam().meshes) {
-    NamedArrays step = train(model, {mesh, GetParam().strategy});
+    NamedArrays step = train(model, GetParam().on(mesh));
     EXPECT_LE(distance(step, one), 1e-6) << mesh;
     EXPECT_LE(distance(step, one, &initial), 2e-5) << mesh << ", gradients";
   }
@@ -49,14 +55,16 @@ TEST_P(Strategies, HaveTheSameGradients) {
 TEST_P(Strategies, TrainTheSameWeights) {
   std::string model = smooth(readModel(GetParam().model, plain));
   const char *mesh = GetParam().meshes[GetParam().meshes.size() / 2];
-  EXPECT_LE(distance(train(model, {mesh, GetParam().strategy, 100}), alone(model, 100)), 1e-5) << mesh;
+  // Micro-batches make a step long.
+  int steps = std::regex_search(GetParam().strategy, std::regex("accumulate|pipeline")) ? 30 : 100;
+  EXPECT_LE(distance(train(model, GetParam().on(mesh, steps)), alone(model, steps)), 1e-5) << mesh;
 }
 
 // The last batch of an epoch: only some of its examples are real.
 TEST_P(Strategies, WeighAShortBatchRight) {
   std::string model = readModel(GetParam().model, optimizer);
   for (int valid : {1, 7}) {
-    NamedArrays step = train(model, {GetParam().meshes[0], GetParam().strategy, 1, valid});
+    NamedArrays step = train(model, GetParam().on(GetParam().meshes[0], 1, valid));
     EXPECT_LE(distance(step, alone(model, 1, valid), &alone(model, 0)), 2e-5) << valid;
   }
 }
@@ -67,7 +75,7 @@ TEST_P(Strategies, WrongScaleIsNoticed) {
   std::string wrong =
       std::regex_replace(model, std::regex("dgc\\.loss %loss"), "%twice = dgc.scale %loss by 2.0\n  dgc.loss %twice");
   ASSERT_NE(model, wrong);
-  NamedArrays step = train(wrong, {GetParam().meshes[0], GetParam().strategy});
+  NamedArrays step = train(wrong, GetParam().on(GetParam().meshes[0]));
   EXPECT_GT(distance(step, alone(model, 1), &alone(model, 0)), 0.5);
 }
 
@@ -98,16 +106,77 @@ TEST(Recompute, HasTheSameBits) {
   }
 }
 
+// Texts of different lengths: the loss is a mean over all tokens that there are, whichever micro-batch and worker they
+// are on.
+const char *const tokens = R"(
+dgc.model @tokens {
+  %x = dgc.input "x" : tensor<?x5x4xf32>
+  %y = dgc.input "y" : tensor<?x5x3xf32>
+  %counts = dgc.input "counts" : tensor<?x5xf32>
+  %w = dgc.variable "w" normal 0 0.5 : tensor<4x3xf32>
+  %h = dgc.matmul %x, %w
+  %t = dgc.tanh %h
+  %d = dgc.subtract %t, %y
+  %q = dgc.multiply %d, %d
+  %s = dgc.reduce sum %q dims [2]
+  %p = dgc.multiply %s, %counts
+  %sum = dgc.reduce sum %p dims [0, 1]
+  %n = dgc.reduce sum %counts dims [0, 1]
+  %loss = dgc.divide %sum, %n
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.5
+}
+)";
+
+/// Example i has (`factor` * i) % 6 tokens.
+NamedArrays textsOf(int factor) {
+  std::mt19937 rng(77);
+  auto draw = [&] { return float(rng() % 2001) / 1000 - 1; };
+  std::vector<float> x(batch * 20), y(batch * 15), counts(batch * 5);
+  std::generate(x.begin(), x.end(), draw);
+  std::generate(y.begin(), y.end(), draw);
+  for (int64_t i = 0; i < batch; ++i) {
+    std::fill_n(counts.begin() + i * 5, factor * i % 6, 1.0f);
+  }
+  return {{"x", HostArray::of({batch, 5, 4}, x)},
+          {"y", HostArray::of({batch, 5, 3}, y)},
+          {"counts", HostArray::of({batch, 5}, counts)}};
+}
+
+TEST(Accumulate, CountsTokensOfTheWholeBatch) {
+  auto run = [](const char *mesh, const char *strategy, int steps, int factor = 1) {
+    TrainOptions how{mesh, strategy, steps};
+    how.inputs = [factor](int) { return textsOf(factor); };
+    return train(tokens, how);
+  };
+  NamedArrays initial = run("", "", 0), one = run("", "", 1);
+  ASSERT_FALSE(one.empty());
+  for (const char *mesh : {"", "data=2", "data=3"}) {
+    for (const char *strategy : {"accumulate=4", "accumulate=5"}) {
+      EXPECT_LE(distance(run(mesh, strategy, 1), one, &initial), 2e-6) << mesh << " " << strategy;
+    }
+  }
+  // The negative control: other lengths are another loss.
+  EXPECT_GT(distance(run("data=2", "accumulate=4", 1, 5), one, &initial), 1e-2);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Models, Strategies,
     testing::Values(
         Case{"mnist_mlp", "accumulate=3", {"", "data=2", "data=4", "data=8"}},
+        // Micro-batches that are not equal, and that the workers do not divide.
+        Case{"mnist_mlp", "accumulate=5", {"", "data=2", "data=3", "data=8"}},
         Case{"mnist_cnn", "accumulate=2", {"", "data=2", "data=3", "data=4"}}, Case{"mnist_mlp", "zero1", data},
         Case{"mnist_mlp", "zero2", data}, Case{"mnist_mlp", "zero3", data}, Case{"mnist_cnn", "zero2", data},
         Case{"mnist_cnn", "zero3", data}, Case{"mnist_mlp", "zero1,accumulate=3", {"data=2", "data=4"}},
         Case{"mnist_mlp", "zero2,accumulate=3", {"data=2", "data=4"}},
-        Case{"mnist_mlp", "fsdp,accumulate=3", {"data=2", "data=4"}},
-        Case{"mnist_mlp", "tensor-parallel=w1:1", {"model=2", "model=4", "model=8"}},
+        Case{"mnist_mlp", "fsdp,accumulate=5", {"data=3", "data=4"}},
+        Case{"mnist_mlp", "tensor-parallel=w1:1", {"model=2", "model=3", "model=4", "model=8"}},
+        Case{"mnist_cnn", "zero1", {"data=3", "data=8"}},
+        Case{"mnist_cnn", "tensor-parallel=conv/*:-1", {"model=2", "model=3", "model=8"}},
+        Case{"mnist_cnn", "data-parallel,tensor-parallel=conv/*:-1,recompute=*", {"data=2,model=4"}},
+        Case{"mnist_mlp", "pipeline=1f1b", {"stage=2", "stage=3", "stage=2,data=2"}, 4},
+        Case{"mnist_cnn", "pipeline=gpipe", {"stage=2", "stage=2,data=4"}, 5},
         Case{"mnist_mlp", "data-parallel,tensor-parallel=w1:1", {"data=2,model=2", "data=3,model=2", "data=2,model=4"}},
         Case{"mnist_mlp", "zero2,tensor-parallel=w1:1", {"data=2,model=2", "data=2,model=4"}},
         Case{"mnist_mlp", "zero3,tensor-parallel=w1:1,accumulate=2", {"data=2,model=2", "data=2,model=4"}}),

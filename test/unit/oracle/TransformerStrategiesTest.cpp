@@ -78,7 +78,11 @@ TEST(TransformerStrategies, OfCharactersHasTheSameGradients) {
   ASSERT_FALSE(one.empty());
   const std::pair<const char *, std::string> cases[] = {
       {"model=2", cut},
+      {"model=3", cut}, // two heads: only what is behind them is cut
+      {"data=3", "zero1"},
       {"data=2", "zero2"},
+      {"data=8", "zero3"}, // 8 divides neither 12 nor 11
+      {"data=2", "accumulate=5"},
       {"data=4", "fsdp,accumulate=3,recompute=layer.*"},
       {"data=2,model=2", cut + ",data-parallel"},
       {"data=2,model=2", cut + ",zero3,accumulate=2"},

@@ -1,8 +1,8 @@
 // RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-split-microbatches="count=4"
 
-// A number that does not divide the batch.
-// expected-error@+1 {{the global batch of 6 cannot be split into 4 equal micro-batches; use a number that divides 6, or a batch that 4 divides}}
-func.func @train(%x: tensor<6xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<f32> {dgc.state = @w}) -> (tensor<f32> {dgc.state = @w}) {
+// More micro-batches than examples.
+// expected-error@+1 {{the global batch of 3 cannot be split into 4 micro-batches: some would have no example; use at most 3}}
+func.func @train(%x: tensor<3xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<f32> {dgc.state = @w}) -> (tensor<f32> {dgc.state = @w}) {
   return %w : tensor<f32>
 }
 

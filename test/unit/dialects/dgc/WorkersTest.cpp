@@ -150,8 +150,9 @@ TEST_P(Workers, EvaluateAndPredictAsOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Workers,
-                         ::testing::Values(How{2}, How{3}, How{4}, How{1, 3}, How{1, 12}, How{2, 2}, How{3, 4},
-                                           How{4, 3}));
+                         ::testing::Values(How{2}, How{3}, How{4}, How{1, 3}, How{1, 12}, How{3, 4}, How{4, 3},
+                                           // Micro-batches of 3 and 2, of which workers have 2, 1 and none.
+                                           How{1, 5}, How{2, 5}, How{3, 5}));
 
 // The negative control: another count of real examples is another result.
 TEST(Padding, DoesNotCount) {

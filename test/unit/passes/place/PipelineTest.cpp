@@ -60,7 +60,7 @@ TEST(Pipeline, NoticesGradientsOfAnotherSize) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Schedules, Pipelines,
-                         ::testing::Values(Pipeline{"gpipe", "stage=2", 2, 4}, Pipeline{"1f1b", "stage=2", 2, 3},
+                         ::testing::Values(Pipeline{"gpipe", "stage=2", 2, 4}, Pipeline{"1f1b", "stage=2", 2, 5},
                                            Pipeline{"zb-h1", "stage=2", 2, 4}, Pipeline{"interleaved", "stage=2", 4, 4},
                                            Pipeline{"gpipe", "stage=2,data=2", 2, 3}, Pipeline{"1f1b", "stage=4", 4, 6},
                                            Pipeline{"zb-h1", "stage=4", 4, 8}, Pipeline{"interleaved", "stage=4", 8, 4},
