@@ -105,7 +105,7 @@ func.func @train(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<4xf32
 // CHECK: dgc.reshape %{{.*}} to [3, 1, 3] : tensor<9xf32>
 // CHECK: dgc.reshape %{{.*}} to [2, 1, 3] : tensor<6xf32>
 // CHECK: dgc.pad %{{.*}} low [0, 0, 0] high [1, 0, 0]
-// CHECK: dgc.concatenate %{{.*}} dim 1 : tensor<3x1x3xf32>, tensor<3x1x3xf32>
+// CHECK: dgc.concatenate %{{.*}} dim 1 : tensor<3x1x3xf32>
 // CHECK: dgc.reshape %{{.*}} to [18]
 // CHECK: dgc.slice %{{.*}} from [0] to [15]
 func.func @train(%x: tensor<5x3xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<f32> {dgc.state = @w})
