@@ -58,7 +58,7 @@ TEST(Fuzz, CutProgramsGiveWhatOneDeviceGives) {
     std::signal(signal, nameSeed);
   const uint32_t first = numberOf("DGC_FUZZ_FIRST", 0), count = numberOf("DGC_FUZZ_COUNT", 200);
   uint32_t compiled = 0;
-  std::map<std::string, int> refusals;
+  std::map<std::string, std::vector<uint32_t>> refusals; // the seeds
   for (uint32_t seed = first; seed < first + count; ++seed) {
     currentSeed = seed;
     // Four shardings of one program.
@@ -81,7 +81,7 @@ TEST(Fuzz, CutProgramsGiveWhatOneDeviceGives) {
       EXPECT_TRUE(absl::IsInvalidArgument(result.status()) && message.starts_with("loc(")) << message;
       for (const char *inside : {"failed to", "internal", "assert", "cannot be built", "failed to legalize"})
         EXPECT_EQ(message.find(inside), std::string::npos) << message;
-      ++refusals[message.substr(message.rfind(": ") + 2)];
+      refusals[message.substr(message.rfind(": ") + 2)].push_back(seed);
       continue;
     }
     ++compiled;
@@ -92,8 +92,8 @@ TEST(Fuzz, CutProgramsGiveWhatOneDeviceGives) {
     }
   }
   std::printf("%u of %u programs were compiled and run\n", compiled, count);
-  for (const auto &[message, times] : refusals)
-    std::printf("%5d refused: %s\n", times, message.c_str());
+  for (const auto &[message, seeds] : refusals)
+    std::printf("%5zu refused, as seed %u: %s\n", seeds.size(), seeds.front(), message.c_str());
   EXPECT_GE(compiled, count / 4) << "most programs are refused: this shows little";
 }
 } // namespace
