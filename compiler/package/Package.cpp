@@ -110,6 +110,11 @@ LogicalResult Packager::addGroups(ArrayRef<dist::MeshOp> meshes) {
     indices.groups[mesh.getSymName()] = plan.groups.size();
     plan.groups.push_back(std::move(group));
   }
+  if (!meshes.empty()) { // parameter servers are one device each
+    plan.world_size = 0;
+    for (dist::MeshOp mesh : meshes)
+      plan.world_size += mesh.getMesh().getNumDevices();
+  }
   return success();
 }
 

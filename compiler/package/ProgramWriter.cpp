@@ -123,6 +123,10 @@ fb::StepT &ProgramWriter::newStep(Operation *op, StringRef name) {
   auto step = std::make_unique<fb::StepT>();
   step->location = locationOf(op);
   step->name = (name.empty() ? op->getName().stripDialect() : name).str();
+  // The slot of a pipeline that the step belongs to, as in [F3].
+  if (auto slot = op->getLoc()->findInstanceOf<FusedLocWith<StringAttr>>()) {
+    step->name += (" [" + slot.getMetadata().getValue() + "]").str();
+  }
   program.steps.push_back(std::move(step));
   return *program.steps.back();
 }

@@ -82,15 +82,49 @@ static SmallVector<StringRef> strategyAxes(const CompileOptions &options) {
   return options.annotated && options.strategy.empty() ? SmallVector<StringRef>() : axesOf(options.mesh);
 }
 
-/// The schedule of the strategy `pipeline`; empty when it is not asked for.
-static std::string pipelineSchedule(const CompileOptions &options) {
+/// The argument of a strategy; nothing when it is not asked for.
+static std::optional<std::string> argumentOf(const CompileOptions &options, StringRef name) {
   std::string error;
   auto strategies = parseStrategies(options.strategy, strategyAxes(options), error);
   if (succeeded(strategies))
     for (const ChosenStrategy &each : *strategies)
-      if (each.strategy->name == "pipeline")
+      if (each.strategy->name == name)
         return each.argument;
-  return "";
+  return std::nullopt;
+}
+
+/// The schedule of the strategy `pipeline`; empty when it is not asked for.
+static std::string pipelineSchedule(const CompileOptions &options) {
+  return argumentOf(options, "pipeline").value_or("");
+}
+
+/// The number of parameter servers that the strategies ask for; 0: none. Fails when it is not a number.
+static FailureOr<int64_t> numServers(ModuleOp module, const CompileOptions &options) {
+  if (argumentOf(options, "central-storage"))
+    return 1;
+  std::optional<std::string> argument = argumentOf(options, "parameter-server");
+  int64_t servers = 0, most = 256;
+  if (argument && (StringRef(*argument).getAsInteger(10, servers) || servers < 1 || servers > most))
+    return module.emitError() << "strategy 'parameter-server=" << *argument
+                              << "': expected the number of servers, from "
+                              << "1 to " << most << ", as in parameter-server=2";
+  return servers;
+}
+
+/// The options with a stage for the workers and one for each parameter server, where there are such.
+static FailureOr<CompileOptions> withServers(ModuleOp module, CompileOptions options) {
+  FailureOr<int64_t> servers = numServers(module, options);
+  if (failed(servers))
+    return failure();
+  if (*servers == 0)
+    return options;
+  if (!llvm::equal(axesOf(options.mesh), ArrayRef<StringRef>("data")) ||
+      (options.from < Phase::Shard && !module.getOps<mlir::dist::MeshOp>().empty()))
+    return module.emitError() << "the workers of parameter servers share the batch and nothing else: use a mesh of one "
+                                 "axis \"data\" in the command line, as in --mesh data=2, and none in the model";
+  options.servers = *servers;
+  options.mesh = "stage=" + std::to_string(1 + *servers) + "," + options.mesh;
+  return options;
 }
 
 /// The pass that orders the ops of a pipeline, with a comma behind; empty without one.
@@ -132,6 +166,8 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
   std::string error;
   if (failed(parseStrategies(options.strategy, strategyAxes(options), error)))
     return module.emitError() << error;
+  if (failed(withServers(module, options)))
+    return failure();
   if (options.placement.find_first_of(" {}") != std::string::npos)
     return module.emitError() << "the name of the placement file '" << options.placement
                               << "' has a blank or a brace; rename it";
@@ -186,6 +222,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +
+           (options.servers ? " servers=" + std::to_string(options.servers) : "") +
            (options.placement.empty() ? "" : " placement=" + options.placement) +
            "},dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) +
            (options.microbatches ? "dgc-split-microbatches{count=" + std::to_string(options.microbatches) + "}," : "") +
@@ -198,9 +235,10 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                              "dgc-insert-reshards,dgc-verify-sharded" + (options.noPadding ? "{no-padding}" : "")
                        : "";
   case Phase::Partition:
-    return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages," +
-                             schedulePass(options) + "dgc-cut-programs"
-                       : "";
+    return distributed
+               ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages," + schedulePass(options) +
+                     "dgc-cut-programs" + (options.servers ? "{servers=" + std::to_string(options.servers) + "}" : "")
+               : "";
   case Phase::Communicate:
     return distributed
                ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters,"
@@ -261,13 +299,14 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
   if (failed(checkOptions(module, given))) {
     return failure();
   }
-  CompileOptions options = *withMeshOf(module, given);
+  const CompileOptions asked = *withMeshOf(module, given);
+  CompileOptions options = *withServers(module, asked);
   OwningOpRef<ModuleOp> original; // to look for what would fit
   if (options.memoryLimit >= 0) {
     original = module.clone();
   }
   if (leavesRecomputeOpen(options.strategy)) {
-    options.strategy = chooseRecompute(*original, options);
+    options.strategy = chooseRecompute(*original, asked);
   }
   int last = std::min(static_cast<int>(options.to), static_cast<int>(Phase::Schedule));
   for (int phase = static_cast<int>(options.from) + 1; phase <= last; ++phase) {
@@ -276,7 +315,7 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
     }
   }
   bool checked = options.memoryLimit >= 0 && last == static_cast<int>(Phase::Schedule);
-  return checked ? checkMemoryLimit(module, *original, options) : success();
+  return checked ? checkMemoryLimit(module, *original, asked) : success();
 }
 
 FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOptions &options) {

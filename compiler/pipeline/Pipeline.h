@@ -40,6 +40,7 @@ struct CompileOptions {
   Phase from = Phase::Input;            // the phase that the input has been through
   Phase to = Phase::Artifact;           // the last phase to run
   bool annotated = false;               // set for a module with a mesh of its own that needs no strategy
+  int64_t servers = 0;                  // set for strategies with parameter servers; the mesh has a stage for each
   std::string links;                    // "host=20us:1GB/s,data=1us:20GB/s": how fast the links along axes are
   std::vector<std::string> forbid;      // collectives that must not be needed: "all_gather"
   int64_t maxReplicatedBytes = -1;      // the largest value that an all-gather may leave on a device; -1: any

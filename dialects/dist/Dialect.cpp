@@ -84,6 +84,8 @@ static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attribut
     return success();
   if (name == kStageAttr && isNumber(attribute.getValue()))
     return success();
+  if (name == kColocateAttr && isa<StringAttr>(attribute.getValue()))
+    return success();
   return emitError() << "'" << name << "' with the value " << attribute.getValue()
                      << " is not an attribute of a function's argument or result";
 }
@@ -145,6 +147,8 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
       return emitError() << "is for collectives and transfers";
     return success();
   }
+  if (name == kColocateAttr)
+    return isa<StringAttr>(attribute.getValue()) ? success() : emitError() << "expected a name, as a string";
   if (name == kStageAttr || name == kSlotAttr)
     return isNumber(attribute.getValue()) ? success() : emitError() << "expected an integer of at least 0";
   if (name == kPipelineAttr)

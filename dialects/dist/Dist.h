@@ -38,6 +38,8 @@ inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
 inline constexpr llvm::StringLiteral kSlotAttr = "dist.slot";
 inline constexpr llvm::StringLiteral kMeshAttr = "dist.mesh";
 inline constexpr llvm::StringLiteral kPipelineAttr = "dist.pipeline";
+/// On ops and variables: those of one name are on one group of devices.
+inline constexpr llvm::StringLiteral kColocateAttr = "dist.colocate";
 /// The mesh axis whose positions are the groups of devices that `dist.stage` numbers.
 inline constexpr llvm::StringLiteral kStageAxis = "stage";
 

@@ -337,9 +337,9 @@ static LogicalResult verifyTransfer(Operation *op, FlatSymbolRefAttr source, Fla
     if (!symbols.lookupNearestSymbolFrom<MeshOp>(op, name))
       return op->emitOpError() << "names the mesh " << name << ", which the module does not have";
   MeshAttr from = lookupMesh(op, source), to = lookupMesh(op, target);
-  if (from.getNumDevices() != to.getNumDevices())
+  if (from.getNumDevices() != to.getNumDevices() && from.getNumDevices() != 1 && to.getNumDevices() != 1)
     return op->emitOpError() << "goes from " << from.getNumDevices() << " devices to " << to.getNumDevices()
-                             << "; both meshes must have as many";
+                             << "; both meshes must have as many, or one of them one";
   if (from.getFirst() < to.getFirst() + to.getNumDevices() && to.getFirst() < from.getFirst() + from.getNumDevices())
     return op->emitOpError() << "goes between " << source << " and " << target << ", which share devices";
   if (channel < 0)

@@ -231,7 +231,8 @@ def Dist_SendOp : Dist_TransferOp<"send"> {
     `dist.send %a channel 3 from @stage0 to @stage1 origin "..." : tensor<4xf32>`
 
     Belongs to the `dist.recv` of the same channel and meshes; of several the first to the first. It ends when
-    the receiver has come by.
+    the receiver has come by. From a mesh of one device it goes to all of the other one; to a mesh of one device the
+    first of the other one sends.
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$channel, FlatSymbolRefAttr:$source,
                        FlatSymbolRefAttr:$target, OptionalAttr<StrAttr>:$origin);

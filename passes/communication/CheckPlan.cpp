@@ -120,19 +120,19 @@ private:
         worker(rank).push_back({Communication::Kind::Collective, group, signature, 0, 0, place});
   }
 
-  /// The device at each position of one mesh exchanges with that at the same
-  /// position of the other.
   void addTransfer(TransferOpInterface op) {
     MeshAttr source = lookupMesh(op, op.getSourceAttr()), target = lookupMesh(op, op.getTargetAttr());
     bool sends = op.isSend();
     uint32_t signature = signatureOf("transfer", Type(op.getTransferType()));
     uint32_t place = placeOf(op), channel = op.getChannel();
-    for (int64_t position = 0; position < source.getNumDevices(); ++position) {
-      uint32_t from = source.getFirst() + position, to = target.getFirst() + position;
-      auto kind = sends ? Communication::Kind::Send : Communication::Kind::Receive;
-      worker(std::max(from, to));
-      worker(sends ? from : to).push_back({kind, 0, signature, channel, sends ? to : from, place});
-    }
+    uint32_t sources = source.getNumDevices(), targets = target.getNumDevices();
+    auto kind = sends ? Communication::Kind::Send : Communication::Kind::Receive;
+    for (uint32_t position = 0; position < sources; ++position)
+      for (uint32_t other : ::dgc::rt::targetsOf(position, sources, targets)) {
+        uint32_t from = source.getFirst() + position, to = target.getFirst() + other;
+        worker(std::max(from, to));
+        worker(sends ? from : to).push_back({kind, 0, signature, channel, sends ? to : from, place});
+      }
   }
 
   CommunicationPlan plan;

@@ -3,8 +3,7 @@
 #include "passes/place/Passes.h"
 #include "passes/place/Stages.h"
 
-#include "llvm/Support/GlobPattern.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_ASSIGNSTAGESPASS
@@ -14,145 +13,6 @@ namespace dgc {
 using namespace mlir;
 using namespace mlir::dist;
 using namespace ::dgc;
-
-/// The stage that a device is, for `stages` groups of devices; `given` is one that is said beside it. Nothing when the
-/// device does not say. Fails by `refuse` when there is no such device.
-static FailureOr<std::optional<int64_t>> stageOfDevice(DeviceAttr device, std::optional<int64_t> given, int64_t stages,
-                                                       llvm::function_ref<InFlightDiagnostic()> emitError) {
-  auto refuse = [&] { return emitError() << "cannot be on the device " << device.getName() << ": "; };
-  StringRef job = device.getPart("job"), task = device.getPart("task"), cpu = device.getPart("cpu");
-  if (!device.getPart("gpu").empty())
-    return refuse() << "the workers have no gpu; place it on a cpu, as in \"/job:worker/task:0/cpu:0\"";
-  if (!cpu.empty() && cpu != "0")
-    return refuse() << "a worker has one cpu device, cpu:0";
-  if (!job.empty() && job != "worker")
-    return refuse() << "there is no job '" << job << "'; all workers are tasks of the job 'worker'";
-  int64_t number;
-  if (task.empty() || task.getAsInteger(10, number))
-    return given;
-  int64_t groups = std::max<int64_t>(stages, 1);
-  if (number >= groups)
-    return refuse() << "there are " << groups << " groups of devices, task:0 and so on; give the mesh an axis stage of "
-                    << "size " << number + 1 << " or more, as in --mesh stage=" << number + 1;
-  if (given && *given != number)
-    return refuse() << "it has 'dist.stage' " << *given << " as well";
-  return std::optional(number);
-}
-
-/// Turns the device of an op into its stage.
-static LogicalResult lowerDevice(Operation *op, int64_t stages) {
-  auto device = op->getAttrOfType<DeviceAttr>(kDeviceAttr);
-  if (!device)
-    return success();
-  auto stage = stageOfDevice(device, stageOf(op), stages, [&] { return op->emitOpError(); });
-  if (failed(stage))
-    return failure();
-  if (*stage)
-    setStage(op, **stage);
-  op->removeDiscardableAttr(kDeviceAttr);
-  return success();
-}
-
-/// Says that a variable is on a stage.
-static void setArgumentStage(func::FuncOp function, unsigned index, int64_t stage) {
-  function.setArgAttr(index, kStageAttr, Builder(function.getContext()).getI64IntegerAttr(stage));
-}
-
-/// Turns the devices of the variables of a function into their stages.
-static LogicalResult lowerArgumentDevices(func::FuncOp function, int64_t stages) {
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-    auto device = function.getArgAttrOfType<DeviceAttr>(i, kDeviceAttr);
-    if (!device)
-      continue;
-    auto emitError = [&] { return function.emitError() << "argument " << i << " "; };
-    auto stage = stageOfDevice(device, argumentStage(function, i), stages, emitError);
-    if (failed(stage))
-      return failure();
-    if (*stage)
-      setArgumentStage(function, i, **stage);
-    function.removeArgAttr(i, StringAttr::get(function.getContext(), kDeviceAttr));
-  }
-  return success();
-}
-
-/// Ops that read a variable with a stage, and say nothing, are on that stage.
-static void placeReaders(func::FuncOp function, const llvm::DenseSet<Operation *> &backward) {
-  for (BlockArgument argument : function.getArguments())
-    if (std::optional<int64_t> stage = argumentStage(function, argument.getArgNumber()))
-      for (Operation *user : argument.getUsers())
-        if (!stageOf(user) && !backward.contains(user) && !user->hasTrait<OpTrait::IsTerminator>())
-          setStage(user, *stage);
-}
-
-namespace {
-/// A line of a placement file.
-struct PlacementRule {
-  llvm::GlobPattern pattern;
-  DeviceAttr device;
-  std::string text, place;
-  bool used = false;
-};
-} // namespace
-
-/// Reads lines `PATTERN DEVICE`; what follows `#` is a comment.
-static FailureOr<std::vector<PlacementRule>> readRules(ModuleOp module, StringRef path) {
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!file)
-    return module.emitError() << "cannot read the placement file '" << path << "': " << file.getError().message();
-  std::vector<PlacementRule> rules;
-  SmallVector<StringRef> lines;
-  (*file)->getBuffer().split(lines, '\n');
-  for (auto [i, line] : llvm::enumerate(lines)) {
-    SmallVector<StringRef> words;
-    line.split('#').first.split(words, ' ', -1, /*KeepEmpty=*/false);
-    llvm::erase_if(words, [](StringRef word) { return word.trim().empty(); });
-    if (words.empty())
-      continue;
-    std::string place = (path + ":" + Twine(i + 1)).str();
-    auto emitError = [&] { return module.emitError() << place << ": "; };
-    if (words.size() != 2)
-      return emitError() << "expected a pattern for names of variables and a device, as in w1* /job:worker/task:1";
-    // A pattern refers to its text, which outlives the file as an attribute.
-    StringRef text = StringAttr::get(module.getContext(), words[0].trim()).getValue();
-    auto pattern = llvm::GlobPattern::create(text);
-    if (!pattern)
-      return emitError() << "'" << text << "' is no pattern: " << llvm::toString(pattern.takeError());
-    auto device =
-        DeviceAttr::getChecked(emitError, module.getContext(), StringAttr::get(module.getContext(), words[1].trim()));
-    if (!device)
-      return failure();
-    rules.push_back({std::move(*pattern), device, text.str(), place});
-  }
-  return rules;
-}
-
-/// Gives the variables that a placement file names their stages.
-static LogicalResult applyPlacement(ModuleOp module, StringRef path, int64_t stages) {
-  if (path.empty())
-    return success();
-  auto rules = readRules(module, path);
-  if (failed(rules))
-    return failure();
-  for (auto function : module.getOps<func::FuncOp>())
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      FlatSymbolRefAttr state = argumentState(function, i);
-      for (PlacementRule &rule : *rules) {
-        if (!state || !rule.pattern.match(state.getValue()))
-          continue;
-        rule.used = true;
-        auto emitError = [&] { return module.emitError() << rule.place << ": variable '" << state.getValue() << "' "; };
-        auto stage = stageOfDevice(rule.device, argumentStage(function, i), stages, emitError);
-        if (failed(stage))
-          return failure();
-        if (*stage)
-          setArgumentStage(function, i, **stage);
-      }
-    }
-  for (const PlacementRule &rule : *rules)
-    if (!rule.used)
-      return module.emitError() << rule.place << ": no variable is called '" << rule.text << "'";
-  return success();
-}
 
 /// The ops that follow from a gradient.
 static llvm::DenseSet<Operation *> backwardOps(func::FuncOp function) {
@@ -165,18 +25,29 @@ static llvm::DenseSet<Operation *> backwardOps(func::FuncOp function) {
   return ops;
 }
 
-/// Gives the forward ops of a function that say nothing the stage that follows from their operands, or users.
-static void spread(func::FuncOp function, const llvm::DenseSet<Operation *> &backward) {
+/// The stage of an operand: of the op that computes it, or of the variable that it is.
+static std::optional<int64_t> stageOfOperand(func::FuncOp function, Value operand) {
+  if (Operation *def = operand.getDefiningOp())
+    return stageOf(def);
+  return argumentStage(function, cast<BlockArgument>(operand).getArgNumber());
+}
+
+/// Gives the forward ops of a function that say nothing the stage that follows from their operands, or users. Adds them
+/// to `placed`.
+static void spread(func::FuncOp function, const llvm::DenseSet<Operation *> &backward,
+                   SmallVectorImpl<Operation *> &placed) {
   Ubiquitous anywhere(function);
   Block &body = function.getBody().front();
   auto isOpen = [&](Operation &op) { return !stageOf(&op) && !anywhere.contains(&op) && !backward.contains(&op); };
   for (Operation &op : body.without_terminator()) {
     std::optional<int64_t> stage;
     for (Value operand : op.getOperands())
-      if (Operation *def = operand.getDefiningOp(); def && stageOf(def))
-        stage = std::max(stage.value_or(0), *stageOf(def));
-    if (isOpen(op) && stage)
+      if (std::optional<int64_t> other = stageOfOperand(function, operand))
+        stage = std::max(stage.value_or(0), *other);
+    if (isOpen(op) && stage) {
       setStage(&op, *stage);
+      placed.push_back(&op);
+    }
   }
   for (Operation &op : llvm::reverse(body.without_terminator())) {
     if (!isOpen(op))
@@ -186,6 +57,7 @@ static void spread(func::FuncOp function, const llvm::DenseSet<Operation *> &bac
       if (stageOf(user) && !backward.contains(user))
         stage = std::min(stage.value_or(*stageOf(user)), *stageOf(user));
     setStage(&op, stage.value_or(0));
+    placed.push_back(&op);
   }
 }
 
@@ -223,6 +95,89 @@ static SmallVector<Operation *> opsToPlace(func::FuncOp function, const llvm::De
 }
 
 namespace {
+/// What says `dist.colocate`, by name.
+class Colocations {
+public:
+  explicit Colocations(ModuleOp module) {
+    for (auto function : module.getOps<func::FuncOp>()) {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (auto name = function.getArgAttrOfType<StringAttr>(i, kColocateAttr))
+          members[name].push_back({nullptr, function, i});
+      function.walk([&](Operation *op) {
+        if (auto name = op->getAttrOfType<StringAttr>(kColocateAttr); name && op != function)
+          members[name].push_back({op, function, 0});
+      });
+    }
+  }
+
+  bool empty() const { return members.empty(); }
+
+  /// The stage of those of a name that have one.
+  std::optional<int64_t> stageOf(StringAttr name) const {
+    if (auto it = members.find(name); it != members.end())
+      for (const Member &member : it->second)
+        if (std::optional<int64_t> stage = member.stage())
+          return stage;
+    return std::nullopt;
+  }
+
+  /// Gives all of a name the stage that one of them has; two different ones are an error.
+  LogicalResult settle() const {
+    for (auto &[name, all] : members) {
+      const Member *first = nullptr;
+      for (const Member &member : all) {
+        if (!member.stage())
+          continue;
+        if (first && first->stage() != member.stage()) {
+          InFlightDiagnostic error = emitError(member.location())
+                                     << "is on stage " << *member.stage() << ", and dist.colocate = " << name
+                                     << " puts it where something on stage " << *first->stage()
+                                     << " is; give both one stage, or take one out of the colocation";
+          error.attachNote(first->location()) << "on stage " << *first->stage();
+          return error;
+        }
+        first = first ? first : &member;
+      }
+      if (first)
+        for (const Member &member : all)
+          member.setStage(*first->stage());
+    }
+    return success();
+  }
+
+  /// Raises all of a name to the highest stage among them. True when something changed.
+  bool raise() const {
+    bool changed = false;
+    for (auto &[name, all] : members) {
+      std::optional<int64_t> highest;
+      for (const Member &member : all)
+        if (std::optional<int64_t> stage = member.stage())
+          highest = std::max(highest.value_or(*stage), *stage);
+      for (const Member &member : all)
+        if (highest && member.stage() != highest) {
+          member.setStage(*highest);
+          changed = true;
+        }
+    }
+    return changed;
+  }
+
+private:
+  /// An op, or an argument of a function.
+  struct Member {
+    Operation *op;
+    func::FuncOp function;
+    unsigned argument;
+    std::optional<int64_t> stage() const { return op ? ::dgc::stageOf(op) : argumentStage(function, argument); }
+    void setStage(int64_t stage) const {
+      op ? ::dgc::setStage(op, stage) : setArgumentStage(function, argument, stage);
+    }
+    Location location() const { return op ? op->getLoc() : func::FuncOp(function).getArgument(argument).getLoc(); }
+  };
+
+  llvm::MapVector<StringAttr, std::vector<Member>> members;
+};
+
 struct AssignStages : ::dgc::impl::AssignStagesPassBase<AssignStages> {
   using AssignStagesPassBase::AssignStagesPassBase;
 
@@ -232,58 +187,91 @@ struct AssignStages : ::dgc::impl::AssignStagesPassBase<AssignStages> {
     if (stages == 0)
       for (auto mesh : module.getOps<MeshOp>())
         stages = std::max<int64_t>(stages, mesh.getMesh().getAxisSize(kStageAxis));
-    if (failed(readPlaces(module)))
+    if (failed(readDevices(module, placement, {stages, servers})))
       return signalPassFailure();
-    if (stages <= 1)
-      return;
+    if (stages > 1 && failed(assign(module)))
+      return signalPassFailure();
+    clean(module);
+  }
+
+private:
+  LogicalResult assign(ModuleOp module) {
     SmallVector<func::FuncOp> functions;
     for (auto function : module.getOps<func::FuncOp>())
       if (!function.isExternal())
         functions.push_back(function);
-    llvm::SmallDenseSet<int64_t> used;
+    if (servers > 0)
+      return separate(functions);
+    Colocations colocations(module);
+    if (failed(colocations.settle()))
+      return failure();
+    findPlaces(module);
+    llvm::DenseMap<Operation *, llvm::DenseSet<Operation *>> backward; // by function
     for (func::FuncOp function : functions) {
-      llvm::DenseSet<Operation *> backward = backwardOps(function);
-      placeReaders(function, backward);
-      if (!said && failed(choose(function, functions, backward)))
-        return signalPassFailure();
-      if (!said) // it has no variables: every device computes it
-        continue;
-      spread(function, backward);
-      if (failed(collectStages(function, stages, repeat, used)))
-        return signalPassFailure();
+      backward[function] = backwardOps(function);
+      if (!said &&
+          (failed(choose(function, functions, backward[function], colocations)) || failed(colocations.settle())))
+        return failure();
     }
-    if (said && failed(checkUsed(used)))
-      return signalPassFailure();
+    if (!said) // there are no variables: every device computes it
+      return success();
+    SmallVector<Operation *> placed;
+    do { // again as long as what is colocated comes to be on different stages
+      for (Operation *op : placed)
+        op->removeDiscardableAttr(kStageAttr);
+      placed.clear();
+      for (func::FuncOp function : functions)
+        if (hasPlaces(function))
+          spread(function, backward[function], placed);
+    } while (raised(colocations, placed));
+    llvm::SmallDenseSet<int64_t> used;
+    for (func::FuncOp function : functions)
+      if (failed(collectStages(function, stages, repeat, used)))
+        return failure();
+    return checkUsed(used);
   }
 
-private:
-  /// Makes stages of devices, wherever they are; without several groups nothing has a stage.
-  LogicalResult readPlaces(ModuleOp module) {
+  /// Raises what is colocated, which then stays where it is.
+  static bool raised(const Colocations &colocations, SmallVectorImpl<Operation *> &placed) {
+    bool changed = colocations.raise();
+    llvm::erase_if(placed, [](Operation *op) { return op->hasAttr(kColocateAttr); });
+    return changed;
+  }
+
+  /// Whether something of the function says where it is.
+  static bool hasPlaces(func::FuncOp function) {
+    bool found = false;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      found |= argumentStage(function, i).has_value();
+    function.walk([&](Operation *op) { found |= stageOf(op).has_value(); });
+    return found;
+  }
+
+  void findPlaces(ModuleOp module) {
     for (auto function : module.getOps<func::FuncOp>())
-      if (failed(lowerArgumentDevices(function, stages)))
-        return failure();
-    if (failed(applyPlacement(module, placement, stages)))
-      return failure();
-    WalkResult result = module.walk([&](Operation *op) -> WalkResult {
-      if (failed(lowerDevice(op, stages)))
-        return WalkResult::interrupt();
-      if (stages <= 1)
-        op->removeDiscardableAttr(kStageAttr);
-      said |= stageOf(op).has_value();
-      return WalkResult::advance();
-    });
-    for (auto function : module.getOps<func::FuncOp>())
-      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-        if (stages <= 1)
-          function.removeArgAttr(i, StringAttr::get(&getContext(), kStageAttr));
-        said |= argumentStage(function, i).has_value();
+      said |= hasPlaces(function);
+  }
+
+  /// Takes away what has been read; without several groups nothing has a stage.
+  void clean(ModuleOp module) {
+    SmallVector<StringRef> names{kColocateAttr};
+    if (stages <= 1)
+      names.push_back(kStageAttr);
+    for (StringRef name : names) {
+      auto key = StringAttr::get(&getContext(), name);
+      module.walk([&](Operation *op) { op->removeDiscardableAttr(key); });
+      for (auto function : module.getOps<func::FuncOp>()) {
+        for (unsigned i = 0; i < function.getNumArguments(); ++i)
+          function.removeArgAttr(i, key);
+        for (unsigned i = 0; i < function.getNumResults(); ++i)
+          function.removeResultAttr(i, key);
       }
-    return failure(result.wasInterrupted());
+    }
   }
 
   /// Lets the solver choose for the first function; the others follow its variables.
   LogicalResult choose(func::FuncOp function, ArrayRef<func::FuncOp> functions,
-                       const llvm::DenseSet<Operation *> &backward) {
+                       const llvm::DenseSet<Operation *> &backward, const Colocations &colocations) {
     SmallVector<Operation *> ops = opsToPlace(function, backward);
     if (ops.empty())
       return success();
@@ -303,8 +291,25 @@ private:
             owners.try_emplace(state, *stageOf(op));
     for (func::FuncOp each : functions)
       for (unsigned i = 0; i < each.getNumArguments(); ++i)
-        if (auto owner = owners.find(argumentState(each, i)); argumentState(each, i) && owner != owners.end())
-          setArgumentStage(each, i, owner->second);
+        if (auto owner = owners.find(argumentState(each, i)); argumentState(each, i) && owner != owners.end()) {
+          auto name = each.getArgAttrOfType<StringAttr>(i, kColocateAttr);
+          std::optional<int64_t> common = name ? colocations.stageOf(name) : std::nullopt;
+          setArgumentStage(each, i, common.value_or(owner->second));
+        }
+    return success();
+  }
+
+  /// Variables on the servers, forward ops on the workers.
+  LogicalResult separate(ArrayRef<func::FuncOp> functions) {
+    if (failed(placeOnServers(getOperation(), stages - servers, servers)))
+      return failure();
+    for (func::FuncOp function : functions) {
+      llvm::DenseSet<Operation *> backward = backwardOps(function);
+      Ubiquitous anywhere(function);
+      for (Operation &op : function.getBody().front().without_terminator())
+        if (!backward.contains(&op) && !anywhere.contains(&op))
+          setStage(&op, 0);
+    }
     return success();
   }
 

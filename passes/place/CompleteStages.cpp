@@ -36,6 +36,18 @@ private:
     return !stageOf(op) && !anywhere.contains(op) && !op->hasTrait<OpTrait::IsTerminator>();
   }
 
+  /// Whether an op gives more than it takes: a gather. It is better done where its result is needed.
+  static bool expands(Operation *op) {
+    auto elements = [](TypeRange types) {
+      int64_t count = 0;
+      for (Type type : types)
+        if (auto tensor = dyn_cast<RankedTensorType>(type))
+          count += tensor.getNumElements();
+      return count;
+    };
+    return isa<CollectiveOpInterface>(op) && elements(op->getResultTypes()) > elements(op->getOperandTypes());
+  }
+
   void own(FlatSymbolRefAttr state, std::optional<int64_t> stage) {
     if (state && stage)
       owners.try_emplace(state, *stage);
@@ -78,7 +90,8 @@ private:
       llvm::DenseSet<Operation *> seen;
       while (!work.empty()) {
         Operation *op = work.pop_back_val().getDefiningOp();
-        if (!op || !isOpen(op) || !seen.insert(op).second)
+        // Gradients are combined where they are computed, before they go to the variable.
+        if (!op || !isOpen(op) || isa<CollectiveOpInterface>(op) || !seen.insert(op).second)
           continue;
         auto [claim, isNew] = claims.try_emplace(op, owner->second);
         if (isNew)
@@ -111,7 +124,7 @@ private:
 
   void followOperands() {
     for (Operation &op : body) {
-      if (!isOpen(&op))
+      if (!isOpen(&op) || expands(&op))
         continue;
       std::optional<int64_t> stage;
       for (Value operand : op.getOperands())

@@ -31,17 +31,50 @@ struct Part {
   llvm::DenseSet<Value> needed; // values of the original that ops of this part, or its results, use
 };
 
+/// What the devices of a group may have different values of: parts of the batch, and what follows from them. What is
+/// held whole, and what a collective over all of them has put together, is the same everywhere.
+class Differences {
+public:
+  explicit Differences(func::FuncOp function) {
+    for (BlockArgument argument : function.getArguments())
+      if (isDataInput(function, argument.getArgNumber()))
+        values.insert(argument);
+    for (Operation &op : function.getBody().front())
+      if (isa<AxisIndexOp>(op) ||
+          (!unites(&op) && llvm::any_of(op.getOperands(), [&](Value operand) { return values.contains(operand); })))
+        values.insert_range(op.getResults());
+  }
+  bool contains(Value value) const { return values.contains(value); }
+
+private:
+  static bool unites(Operation *op) {
+    auto collective = dyn_cast<CollectiveOpInterface>(op);
+    if (!collective)
+      return false;
+    MeshAttr mesh = lookupMesh(op, collective.getMeshAttr());
+    CollectiveKind kind = collective.describe().kind;
+    return (kind == CollectiveKind::AllReduce || kind == CollectiveKind::AllGather ||
+            kind == CollectiveKind::Broadcast) &&
+           getGroupSize(mesh, collective.getAxes()) * mesh.getAxisSize(kStageAxis) == mesh.getNumDevices();
+  }
+
+  llvm::DenseSet<Value> values;
+};
+
 /// Cuts one function.
 class Cutter {
 public:
   Cutter(func::FuncOp function, MeshOp world, ArrayRef<MeshOp> meshes)
-      : function(function), world(world), anywhere(function), parts(meshes.size()) {
+      : function(function), world(world), anywhere(function), differences(function), parts(meshes.size()) {
     for (auto [part, mesh] : llvm::zip_equal(parts, meshes))
       part.mesh = mesh;
   }
 
-  unsigned run() {
+  /// The number of transfers.
+  FailureOr<int64_t> run() {
     findNeeded();
+    if (failed(checkTransfers()))
+      return failure();
     createFunctions();
     for (BlockArgument argument : function.getArguments())
       transfer(argument);
@@ -91,6 +124,21 @@ private:
           need(parts[positionOf(stageOf(&op).value_or(0))], operand);
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
       need(parts[positionOf(resultStage(function, i).value_or(0))], value);
+  }
+
+  /// What goes to fewer devices must be the same on all that have it: the first one sends.
+  LogicalResult checkTransfers() {
+    for (Part &to : parts)
+      for (Value value : to.needed) {
+        if (isAnywhere(value) || !differences.contains(value))
+          continue;
+        Part &from = parts[home(value)];
+        if (from.mesh.getMesh().getNumDevices() > to.mesh.getMesh().getNumDevices())
+          return emitError(value.getLoc())
+                 << "this value differs between the workers, and the parameter server '" << to.mesh.getSymName()
+                 << "' needs it whole; take the op that needs it off the server";
+      }
+    return success();
   }
 
   /// Makes the functions with the arguments that they use.
@@ -198,11 +246,14 @@ private:
   func::FuncOp function;
   MeshOp world;
   Ubiquitous anywhere;
+  Differences differences;
   std::vector<Part> parts;
   int64_t channel = 0; // transfers so far
 };
 
 struct CutPrograms : ::dgc::impl::CutProgramsPassBase<CutPrograms> {
+  using CutProgramsPassBase::CutProgramsPassBase;
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     bool found = false;
@@ -220,22 +271,31 @@ struct CutPrograms : ::dgc::impl::CutProgramsPassBase<CutPrograms> {
     }
     SmallVector<MeshOp> parts = createMeshes(world, stages);
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (!function.isExternal() && !function->hasAttr(kStepAttr))
-        numTransfers += Cutter(function, world, parts).run();
+      if (!function.isExternal() && !function->hasAttr(kStepAttr)) {
+        FailureOr<int64_t> transfers = Cutter(function, world, parts).run();
+        if (failed(transfers))
+          return signalPassFailure();
+        numTransfers += *transfers;
+      }
   }
 
-  /// A mesh for each position along `stage`: the same axes, with one position there.
+  /// A mesh for each position along `stage`: the same axes, with one position there; for a server with one everywhere.
   SmallVector<MeshOp> createMeshes(MeshOp world, int64_t stages) {
     SmallVector<MeshOp> parts;
     OpBuilder builder(world);
     builder.setInsertionPointAfter(world);
     MeshAttr mesh = world.getMesh();
-    int64_t each = mesh.getNumDevices() / stages;
+    int64_t each = mesh.getNumDevices() / stages, workers = stages - servers, first = 0;
     for (int64_t i = 0; i < stages; ++i) {
       SmallVector<MeshAxisAttr> axes(mesh.getAxes());
-      axes[0] = MeshAxisAttr::get(&getContext(), axes[0].getName(), 1);
-      parts.push_back(MeshOp::create(builder, world.getLoc(), ("stage" + Twine(i)).str(),
-                                     MeshAttr::get(&getContext(), axes, i * each)));
+      for (MeshAxisAttr &axis : i < workers ? MutableArrayRef(axes).take_front() : MutableArrayRef(axes))
+        axis = MeshAxisAttr::get(&getContext(), axis.getName(), 1);
+      std::string name = (i >= workers ? "ps" + Twine(i - workers)
+                          : servers    ? Twine("workers")
+                                       : "stage" + Twine(i))
+                             .str();
+      parts.push_back(MeshOp::create(builder, world.getLoc(), name, MeshAttr::get(&getContext(), axes, first)));
+      first += i < workers ? each : 1;
     }
     return parts;
   }

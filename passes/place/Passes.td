@@ -15,7 +15,11 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
     - An op without a stage is on the highest stage of its operands; one without such operands on the lowest of its
       users. So it is enough to mark where each stage begins.
     - A variable that says where it is (`dist.stage` or `dist.device` on the argument, or a line of `placement`, a file of
-      lines `PATTERN DEVICE` for names of variables) is there, and so are the ops that read it and say nothing.
+      lines `PATTERN DEVICE` for names of variables) is there; it counts as an operand on that stage of the ops that
+      read it.
+    - With `servers`, the last stages are parameter servers: they have the variables and the state of the optimizer,
+      each the next largest one where fewest bytes are so far, and all ops are on stage 0. A device of a variable is then
+      `/job:ps/task:0`.
     - Where nothing says anything and there are several groups, `solver` chooses: `chain` cuts the ops, in their order, so
       that the busiest group is done soonest; `greedy` and `exact` (up to 16 ops) need not keep to ranges.
     - A stage that there is no group for, or that nothing is on, is an error.
@@ -31,6 +35,7 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"stages", "stages", "int64_t", "0", "groups of devices; 0: as the mesh of the module says">,
+    Option<"servers", "servers", "int64_t", "0", "how many of the last stages are parameter servers">,
     Option<"solver", "solver", "std::string", "\"chain\"", "chain, greedy or exact">,
     Option<"capacity", "capacity", "int64_t", "0", "bytes that a worker of a group can hold; 0: any number">,
     Option<"placement", "placement", "std::string", "\"\"", "file that says where variables are; empty: none">,
@@ -47,7 +52,9 @@ def CompleteStagesPass : Pass<"dgc-complete-stages", "::mlir::ModuleOp"> {
 
     - A variable is on the lowest stage of the ops that read it, in the first function that has it; the state of the
       optimizer is with the ops that update it.
-    - What computes the new value of a variable, and says nothing else, is with the variable.
+    - What computes the new value of a variable, and says nothing else, is with the variable; collectives before it are
+      with their operands.
+    - A gather is where its result is needed.
     - Any other op is on the highest stage of its operands, or else on the lowest of its users.
     - Loss and metrics are results on stage 0, which tells the user; predictions stay where they are.
     - Constants, positions, scalars that the runtime gives to all (step, seed, valid count) and what follows from
@@ -64,6 +71,10 @@ def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
     these devices. Stage s is at position s modulo the size of the axis. Functions without stages get a copy for each
     position.
 
+    With `servers` the last positions are parameter servers, of one device each; the mesh of all devices is then larger
+    than what there is. Each device of the workers gets what a server sends, and the first of them sends to the server:
+    what differs between them cannot be sent, and is an error.
+
     A value that is needed at another position is sent once, however many ops need it there, right behind its
     producer. All programs keep the order of the function, so their communication is in one order and comes to an end;
     a receive moves down to the first use or the next communication of its program.
@@ -76,6 +87,7 @@ def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
     %h = dist.recv channel 0 from @stage0 to @stage1 origin "dgc.exponential at model.mlir:3:8" : tensor<4xf32>
     ```
   }];
+  let options = [Option<"servers", "servers", "int64_t", "0", "how many of the last positions are parameter servers">];
   let statistics = [Statistic<"numTransfers", "transfers", "Values sent from one position to another">];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::func::FuncDialect"];
 }

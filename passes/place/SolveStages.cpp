@@ -49,6 +49,7 @@ LogicalResult solveStages(func::FuncOp function, ArrayRef<Operation *> ops, int6
   problem.devices.assign(stages, {costs.capacity, costs.flopsPerSecond});
   problem.defaultBandwidth = costs.bytesPerSecond;
   llvm::DenseMap<Operation *, int> numbers;
+  llvm::DenseMap<Attribute, int> colocations;
   llvm::DenseSet<Value> counted; // states that an op before reads
   for (Operation *op : ops) {
     PlacementProblem::Op entry;
@@ -56,6 +57,8 @@ LogicalResult solveStages(func::FuncOp function, ArrayRef<Operation *> ops, int6
     for (Value result : op->getResults())
       entry.resultBytes += bytesOf(result);
     entry.bytes = entry.resultBytes;
+    if (Attribute name = op->getDiscardableAttr(dist::kColocateAttr))
+      entry.colocation = colocations.try_emplace(name, static_cast<int>(colocations.size())).first->second;
     for (Value operand : op->getOperands()) {
       if (auto it = numbers.find(operand.getDefiningOp()); operand.getDefiningOp() && it != numbers.end())
         entry.operands.push_back(it->second);
@@ -76,9 +79,17 @@ LogicalResult solveStages(func::FuncOp function, ArrayRef<Operation *> ops, int6
   Placement placement = solver == "exact"    ? placeExact(problem)
                         : solver == "greedy" ? placeGreedy(problem)
                                              : placeChain(problem);
-  if (!placement)
-    return function.emitError() << "no placement on " << stages << " stages of " << costs.capacity
-                                << " bytes each was found; use more stages";
+  if (!placement) {
+    auto error = function.emitError() << "no placement on " << stages << " stages";
+    if (costs.capacity != UINT64_MAX)
+      error << " of " << costs.capacity << " bytes each";
+    error << " was found; use " << (costs.capacity != UINT64_MAX ? "more" : "fewer") << " stages";
+    if (!colocations.empty() && solver == "chain")
+      error << ", or colocate less: each stage is a range of ops, so that all ops between two that are colocated are "
+               "with "
+               "them";
+    return error;
+  }
   wrong = placement.verify(problem);
   if (!wrong.empty())
     return function.emitError() << "the solver " << solver << " gave a placement that is wrong: " << wrong;

@@ -22,6 +22,10 @@ std::optional<int64_t> argumentStage(func::FuncOp function, unsigned index) {
   return numberOf(function.getArgAttr(index, kStageAttr));
 }
 
+void setArgumentStage(func::FuncOp function, unsigned index, int64_t stage) {
+  function.setArgAttr(index, kStageAttr, Builder(function.getContext()).getI64IntegerAttr(stage));
+}
+
 std::optional<int64_t> resultStage(func::FuncOp function, unsigned index) {
   return numberOf(function.getResultAttr(index, kStageAttr));
 }

@@ -14,6 +14,7 @@ void setStage(mlir::Operation *op, int64_t stage);
 
 /// The stage of an argument or a result of a function, as the function says.
 std::optional<int64_t> argumentStage(mlir::func::FuncOp function, unsigned index);
+void setArgumentStage(mlir::func::FuncOp function, unsigned index, int64_t stage);
 std::optional<int64_t> resultStage(mlir::func::FuncOp function, unsigned index);
 
 /// What is not worth sending: constants, positions, scalars that the runtime gives to all workers, and what follows
@@ -35,6 +36,20 @@ bool isDataInput(mlir::func::FuncOp function, unsigned index);
 /// The state that an argument or result of a function is; null when it is none.
 mlir::FlatSymbolRefAttr argumentState(mlir::func::FuncOp function, unsigned index);
 mlir::FlatSymbolRefAttr resultState(mlir::func::FuncOp function, unsigned index);
+
+/// The groups of devices that there are.
+struct DeviceGroups {
+  int64_t stages, servers; // the last `servers` stages are parameter servers
+};
+
+/// Turns the devices of ops and variables into their stages, and those of a placement file, unless `placement` is
+/// empty.
+mlir::LogicalResult readDevices(mlir::ModuleOp module, llvm::StringRef placement, const DeviceGroups &groups);
+
+/// Gives the states of a module that have no stage one of `first` to `first + servers - 1`: each the next largest
+/// variable, with the optimizer's state that belongs to it and what it is colocated with, where fewest bytes are so
+/// far.
+mlir::LogicalResult placeOnServers(mlir::ModuleOp module, int64_t first, int64_t servers);
 
 /// What a worker can hold and do, for the choice of stages.
 struct StageCosts {

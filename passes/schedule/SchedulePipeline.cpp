@@ -49,8 +49,8 @@ public:
 
   LogicalResult run() {
     findForward();
-    findWeightGradients();
     findFeeders();
+    findWeightGradients();
     SmallVector<std::pair<double, Operation *>> order;
     for (Operation &op : body.without_terminator()) {
       FailureOr<double> when = timeOf(&op);
@@ -69,6 +69,8 @@ public:
       last = when;
       op->moveBefore(body.getTerminator());
       op->setDiscardableAttr(kSlotAttr, builder.getI64IntegerAttr(number));
+      if (auto label = labels.find(op); label != labels.end()) // kept up to the artifact, for people
+        op->setLoc(FusedLoc::get(op->getContext(), {op->getLoc()}, builder.getStringAttr(label->second)));
     }
     return success();
   }
@@ -85,15 +87,37 @@ private:
         llvm::append_range(work, op->getOperands());
   }
 
+  /// Ops without a micro-batch that ops with one depend on: communication within a pass, with the micro-batch of what
+  /// it moves, or -1.
+  void findFeeders() {
+    for (Operation &op : llvm::reverse(body.without_terminator()))
+      if (!microbatchOf(&op) &&
+          llvm::any_of(op.getUsers(), [&](Operation *user) { return microbatchOf(user) || feeders.count(user); }))
+        feeders[&op] = -1;
+    for (Operation &op : body.without_terminator())
+      if (auto it = feeders.find(&op); it != feeders.end())
+        for (Value operand : op.getOperands())
+          if (Operation *def = operand.getDefiningOp(); def && passOf(def))
+            it->second = *passOf(def);
+  }
+
+  /// The micro-batch that an op is of, or works for.
+  std::optional<int64_t> passOf(Operation *op) const {
+    if (std::optional<int64_t> microbatch = microbatchOf(op))
+      return microbatch;
+    auto it = feeders.find(op);
+    return it == feeders.end() || it->second < 0 ? std::nullopt : std::optional(it->second);
+  }
+
   /// Backward ops behind which, in their micro-batch and stage, nothing is contracted and nothing is sent: they can
   /// wait.
   void findWeightGradients() {
     llvm::DenseSet<Operation *> needed; // by a contraction or another stage
     for (Operation &op : llvm::reverse(body.without_terminator())) {
-      if (!microbatchOf(&op) || forward.contains(&op))
+      if (!passOf(&op) || forward.contains(&op))
         continue;
       for (Operation *user : op.getUsers()) {
-        if (microbatchOf(user) != microbatchOf(&op))
+        if (passOf(user) != passOf(&op))
           continue;
         if (needed.contains(user) || isContraction(user) || stageOf(user) != stageOf(&op))
           needed.insert(&op);
@@ -101,13 +125,6 @@ private:
       if (!needed.contains(&op))
         late.insert(&op);
     }
-  }
-
-  /// Ops without a micro-batch that ops with one depend on.
-  void findFeeders() {
-    for (Operation &op : llvm::reverse(body.without_terminator()))
-      if (llvm::any_of(op.getUsers(), [&](Operation *user) { return microbatchOf(user) || feeders.contains(user); }))
-        feeders.insert(&op);
   }
 
   /// When an op runs: with its slot; one without a micro-batch when what it needs is there, communication that no slot
@@ -122,7 +139,7 @@ private:
       }
     std::optional<int64_t> microbatch = microbatchOf(op), stage = stageOf(op);
     if (!microbatch || !stage)
-      return isa<CollectiveOpInterface>(op) && !feeders.contains(op) ? tail : ready;
+      return isa<CollectiveOpInterface>(op) && !feeders.count(op) ? tail : ready;
     bool split = beginOf.count({SlotKind::BackwardInput, *stage, *microbatch});
     SlotKind kind = forward.contains(op) ? SlotKind::Forward
                     : !split             ? SlotKind::Backward
@@ -140,6 +157,10 @@ private:
                                          << "; in a pipeline values go from each stage to higher ones";
       return failure();
     }
+    const char *passes[] = {"F", "B", "B", "W"};
+    labels[op] = passes[kind] + std::to_string(*microbatch);
+    if (schedule.chunks > 1)
+      labels[op] += "/" + std::to_string(*stage);
     return begin->second;
   }
 
@@ -148,8 +169,10 @@ private:
   const PipelineSchedule &schedule;
   std::map<std::tuple<SlotKind, int64_t, int64_t>, double> beginOf; // kind, stage, micro-batch
   double tail;
-  llvm::DenseSet<Operation *> forward, late, feeders;
+  llvm::DenseSet<Operation *> forward, late;
+  llvm::DenseMap<Operation *, int64_t> feeders; // and their micro-batches; -1: none
   llvm::DenseMap<Operation *, double> time;
+  llvm::DenseMap<Operation *, std::string> labels; // of the slots: F3, B3, W3; with several stages at a position F3/2
 };
 
 struct SchedulePipeline : ::dgc::impl::SchedulePipelinePassBase<SchedulePipeline> {

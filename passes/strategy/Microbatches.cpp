@@ -141,8 +141,15 @@ int MicrobatchAnalysis::levelOf(Operation *op, ArrayRef<unsigned> asAddends) con
   return level;
 }
 
-/// Sums of partial values are added up once, at the end; anything else is computed once, from the whole value.
+/// Sums of partial values are added up once, at the end; anything else is computed once, from the whole value. So is
+/// what adds values of several stages: one sum goes from one to the other.
 bool MicrobatchAnalysis::mayStayPartial(Operation *op, ArrayRef<unsigned> partial) const {
+  auto stageOf = [&](unsigned i) {
+    Operation *def = op->getOperand(i).getDefiningOp();
+    return def ? def->getDiscardableAttr(dist::kStageAttr) : Attribute();
+  };
+  if (!llvm::all_equal(llvm::map_range(partial, stageOf)))
+    return false;
   return isLinearIn(op, partial) && llvm::all_of(partial, [&](unsigned i) {
            Value value = op->getOperand(i);
            return getSpread(value).reduction == dist::Reduction::Sum && llvm::all_equal(value.getUsers());

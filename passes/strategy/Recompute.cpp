@@ -50,7 +50,8 @@ public:
   }
 
 private:
-  using Key = std::pair<const void *, int64_t>; // block of the model, or op of the model without one; micro-batch
+  using Key =
+      std::tuple<const void *, int64_t, const void *>; // block, or op of the model without one; micro-batch; stage
 
   bool isBackward(Operation *op) const { return !forward.contains(op) && op != block.getTerminator(); }
 
@@ -71,7 +72,8 @@ private:
     auto [blockName, kind] = nameOf(op).rsplit('.');
     const void *place = kind.empty() ? op->getLoc().getAsOpaquePointer()
                                      : StringAttr::get(op->getContext(), blockName).getAsOpaquePointer();
-    return {place, microbatch ? microbatch.getInt() : -1};
+    return {place, microbatch ? microbatch.getInt() : -1,
+            op->getDiscardableAttr(dist::kStageAttr).getAsOpaquePointer()};
   }
 
   /// Adds an op and what it needs of the same group. What comes from elsewhere is kept.
@@ -97,15 +99,14 @@ private:
     llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     OpBuilder builder(group.before);
     IRMapping mapping;
-    DenseSet<Operation *> copies;
     for (Operation *op : ops) {
       Operation *copy = builder.clone(*op, mapping);
       copy->setAttr(kRecomputeAttr, builder.getI64IntegerAttr(number));
-      copies.insert(copy);
     }
     for (Operation *op : ops)
       op->replaceUsesWithIf(mapping.lookup(op)->getResults(), [&](OpOperand &use) {
-        return isBackward(use.getOwner()) && !copies.contains(use.getOwner());
+        return isBackward(use.getOwner()) &&
+               !use.getOwner()->hasAttr(kRecomputeAttr); // other groups take what was kept
       });
     LDBG() << ops.size() << " ops are computed again before " << *group.before;
     return ops.size();

@@ -15,6 +15,14 @@ ArrayRef<Strategy> getStrategies() {
   static constexpr StringRef fsdp[] = {"fsdp"}, dataParallel[] = {"data-parallel"},
                              tensorParallel[] = {"tensor-parallel"};
   using Reasoned = std::pair<StringRef, StringRef>;
+  static constexpr StringRef wholeReason = "a server holds whole variables and updates them";
+  static constexpr Reasoned notWithServers[] = {
+      {"central-storage", "central storage is one parameter server; name one of them"},
+      {"pipeline", "all workers of parameter servers compute the same ops; choose one"},
+      {"zero1", wholeReason},
+      {"zero2", wholeReason},
+      {"zero3", wholeReason},
+      {"tensor-parallel", wholeReason}};
   static constexpr Reasoned notWithPipeline[] = {
       {"accumulate", "a pipeline has micro-batches of its own, and one update; use --microbatches alone"}};
   static constexpr StringRef includedReason = "a stage of ZeRO includes those before it; name the last one alone";
@@ -46,6 +54,19 @@ ArrayRef<Strategy> getStrategies() {
        .stage = StrategyStage::Gradient,
        .pass = "dgc-strategy-recompute",
        .option = "values"},
+      {.name = "parameter-server",
+       .summary = "variables and the optimizer's state on P more processes, by bytes",
+       .argument = "P",
+       .axes = data,
+       .includes = dataParallel,
+       .excludes = notWithServers,
+       .stage = StrategyStage::Gradient},
+      {.name = "central-storage",
+       .summary = "variables and the optimizer's state once, on one more process",
+       .axes = data,
+       .includes = dataParallel,
+       .excludes = ArrayRef(notWithServers).drop_front(),
+       .stage = StrategyStage::Gradient},
       {.name = "pipeline",
        .summary = "stages on groups of workers: gpipe, 1f1b, interleaved or zb-h1, with --microbatches M",
        .argument = "SCHEDULE",

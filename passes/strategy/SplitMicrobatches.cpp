@@ -91,7 +91,14 @@ private:
       if (!analysis.isSummed(original))
         continue;
       Value &sum = sums[original];
-      sum = sum ? tagged(combine(analysis.getSpread(original).reduction, sum, result)) : result;
+      if (!sum) {
+        sum = result;
+        continue;
+      }
+      sum = tagged(combine(analysis.getSpread(original).reduction, sum, result));
+      // Addends are added up where they are.
+      if (Attribute stage = copy->getDiscardableAttr(dist::kStageAttr); stage && sum.getDefiningOp())
+        sum.getDefiningOp()->setDiscardableAttr(dist::kStageAttr, stage);
     }
   }
 

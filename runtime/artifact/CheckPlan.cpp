@@ -56,7 +56,7 @@ absl::Status checkMesh(const a::Plan &plan) {
     if (product > maxWorldSize)
       return bad(str("the mesh has more than ", maxWorldSize, " workers"));
   }
-  if (plan.world_size() != product)
+  if (plan.world_size() != product && lengthOf(plan.groups()) == 0) // else checkGroups
     return bad(str("world_size is ", plan.world_size(), " but the mesh has ",
                    product, " workers"));
   return absl::OkStatus();

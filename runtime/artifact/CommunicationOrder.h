@@ -34,6 +34,16 @@ struct CommunicationPlan {
   std::vector<std::vector<Communication>> workers; ///< by rank, in order
 };
 
+/// A transfer between groups of workers: worker t of `targets` gets it from worker t modulo `sources`. So between groups
+/// of one size each sends to the one at its place, one worker sends to all of a larger group, and of a larger group the
+/// first ones send. The workers that get it from worker `source`.
+inline std::vector<uint32_t> targetsOf(uint32_t source, uint32_t sources, uint32_t targets) {
+  std::vector<uint32_t> result;
+  for (uint32_t target = source; target < targets; target += sources)
+    result.push_back(target);
+  return result;
+}
+
 /// Nothing when every worker comes to an end, having met its partners in
 /// operations with equal signatures; else one line that says who waits where
 /// for whom. Takes time linear in the operations of all workers.

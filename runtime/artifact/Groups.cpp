@@ -1,6 +1,7 @@
 // Groups of workers that run programs of their own.
 #include "runtime/artifact/Groups.h"
 
+#include "runtime/artifact/CommunicationOrder.h"
 #include "runtime/base/Status.h"
 
 #include <map>
@@ -41,27 +42,56 @@ uint64_t dgc::rt::sharedBytesOf(const a::Plan &plan, int32_t group) {
   return group < 0 ? plan.shared_bytes() : plan.groups()->Get(static_cast<uint32_t>(group))->shared_bytes();
 }
 
-uint32_t dgc::rt::peerOf(const a::Plan &plan, int32_t group, uint32_t peer, uint32_t rank) {
+std::vector<uint32_t> dgc::rt::receiversOf(const a::Plan &plan, int32_t group, uint32_t peer, uint32_t rank) {
+  if (group < 0)
+    return {peer};
+  const a::Group &mine = *plan.groups()->Get(static_cast<uint32_t>(groupOf(plan, rank)));
+  const a::Group &other = *plan.groups()->Get(static_cast<uint32_t>(group));
+  std::vector<uint32_t> ranks = targetsOf(rank - mine.first_rank(), mine.rank_count(), other.rank_count());
+  for (uint32_t &each : ranks)
+    each += other.first_rank();
+  return ranks;
+}
+
+uint32_t dgc::rt::senderOf(const a::Plan &plan, int32_t group, uint32_t peer, uint32_t rank) {
   if (group < 0)
     return peer;
   const a::Group &mine = *plan.groups()->Get(static_cast<uint32_t>(groupOf(plan, rank)));
-  return rank - mine.first_rank() + plan.groups()->Get(static_cast<uint32_t>(group))->first_rank();
+  const a::Group &other = *plan.groups()->Get(static_cast<uint32_t>(group));
+  return other.first_rank() + (rank - mine.first_rank()) % other.rank_count();
+}
+
+bool dgc::rt::isFull(const a::Plan &plan, int32_t group) {
+  uint64_t positions = 1;
+  for (uint32_t i = 1; i < count(plan.mesh()); ++i)
+    positions *= plan.mesh()->Get(i)->size();
+  return group < 0 || plan.groups()->Get(static_cast<uint32_t>(group))->rank_count() == positions;
 }
 
 absl::Status dgc::rt::checkGroups(const a::Plan &plan) {
   const int32_t groups = static_cast<int32_t>(count(plan.groups()));
-  uint64_t next = 0;
+  uint64_t next = 0, product = 1;
+  for (uint32_t i = 0; i < count(plan.mesh()); ++i)
+    product *= plan.mesh()->Get(i)->size(); // checkMesh: it does not overflow
   for (int32_t i = 0; i < groups; ++i) {
     const a::Group &group = *plan.groups()->Get(static_cast<uint32_t>(i));
     if (group.first_rank() != next || group.rank_count() == 0)
       return bad(str("group ", i, " '", group.name()->str(), "' begins at rank ", group.first_rank(), " and has ",
                      group.rank_count(), " ranks; it must begin at ", next, " and have at least one"));
     next += group.rank_count();
+    if (!isFull(plan, i) && group.rank_count() != 1)
+      return bad(str("group '", group.name()->str(), "' has ", group.rank_count(),
+                     " ranks; it must have one, or one at each position of the mesh behind its first axis"));
+    if (i > 0 && isFull(plan, i) && !isFull(plan, i - 1))
+      return bad(str("group '", group.name()->str(), "' must come before those of one rank"));
     if (group.private_bytes() > plan.private_bytes() || group.shared_bytes() > plan.shared_bytes())
       return bad(str("group '", group.name()->str(), "' needs more memory than the plan says is the most"));
   }
   if (groups && next != plan.world_size())
     return bad(str("the groups have ", next, " ranks together, the plan ", plan.world_size()));
+  if (groups && (groups > static_cast<int64_t>(count(plan.mesh()) ? plan.mesh()->Get(0)->size() : 1) ||
+                 (isFull(plan, groups - 1) && next != product)))
+    return bad(str("the ", groups, " groups are not one for each position along the first axis of the mesh"));
   auto belongsToOne = [&](int32_t group) { return groups ? group >= 0 && group < groups : group == -1; };
   for (uint32_t i = 0; i < count(plan.variables()); ++i)
     if (const a::Variable &v = *plan.variables()->Get(i); !belongsToOne(v.group()))

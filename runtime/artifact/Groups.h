@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace dgc::rt {
 
@@ -23,11 +24,19 @@ const artifact::Program *programOf(const artifact::Plan &plan, std::string_view 
 uint64_t privateBytesOf(const artifact::Plan &plan, int32_t group);
 uint64_t sharedBytesOf(const artifact::Plan &plan, int32_t group);
 
-/// The rank at the other end of a send or receive of `rank`: that at its place in `group`, or `peer` if that is -1.
-uint32_t peerOf(const artifact::Plan &plan, int32_t group, uint32_t peer, uint32_t rank);
+/// The ranks that a send of `rank` goes to: in `group` as targetsOf (CommunicationOrder.h) says, or `peer` if that is
+/// -1.
+std::vector<uint32_t> receiversOf(const artifact::Plan &plan, int32_t group, uint32_t peer, uint32_t rank);
 
-/// Groups follow each other and have every rank once; variables and programs name one that exists; each program is
-/// there for every group.
+/// The rank that `rank` receives from.
+uint32_t senderOf(const artifact::Plan &plan, int32_t group, uint32_t peer, uint32_t rank);
+
+/// Whether a group has a worker at each position of the axes behind the first one, and so can have collectives over
+/// them. Groups that have not have one worker: parameter servers.
+bool isFull(const artifact::Plan &plan, int32_t group);
+
+/// Groups follow each other and have every rank once, full ones before others; variables and programs name one that
+/// exists; each program is there for every group.
 absl::Status checkGroups(const artifact::Plan &plan);
 
 } // namespace dgc::rt

@@ -7,6 +7,7 @@
 #include "runtime/artifact/PlanCommunication.h"
 #include "runtime/base/Status.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -94,6 +95,11 @@ static absl::Status checkSteps(const a::Plan &plan, const a::Program &program) {
     ++next;
     if (absl::Status s = checkCollective(plan, *collective); !s.ok())
       return annotate(s, where);
+    // Where some groups have one worker, only the others can have collectives, each among its own.
+    const int32_t groups = static_cast<int32_t>(count(plan.groups()));
+    if (groups && !isFull(plan, groups - 1) &&
+        (!isFull(plan, program.group()) || std::count(collective->axes()->begin(), collective->axes()->end(), 0)))
+      return bad(str(where, ": not all of its members exist"));
   }
   return absl::OkStatus();
 }

@@ -42,7 +42,7 @@ private:
   /// One operation of a program, before it is known whose it is.
   struct Entry {
     Communication communication;
-    int32_t peerGroup = -1; // a transfer: of the partner; -1: the same partner for all workers
+    int32_t peerGroup = -1;                         // a transfer: of the partner; -1: the same partner for all workers
     const std::vector<uint32_t> *groupOf = nullptr; // of a collective: by rank, the group that it is in
   };
 
@@ -101,6 +101,7 @@ const std::vector<uint32_t> &Scribe::groupsAlong(const flatbuffers::Vector<uint3
     if (groupOf[rank] != UINT32_MAX)
       continue;
     std::vector<uint32_t> members = meshGroup(plan, axes, rank);
+    std::erase_if(members, [&](uint32_t member) { return member >= plan.world_size(); });
     for (uint32_t member : members)
       groupOf[member] = static_cast<uint32_t>(result.groups.size());
     result.groups.push_back(std::move(members));
@@ -169,11 +170,21 @@ absl::StatusOr<CommunicationPlan> Scribe::write(std::span<const a::Program *cons
   for (uint32_t rank = 0; rank < programs.size(); ++rank) {
     std::vector<Communication> &list = result.workers.emplace_back();
     for (const Entry &entry : entries[programs[rank]]) {
-      list.push_back(entry.communication);
-      if (entry.groupOf)
-        list.back().group = (*entry.groupOf)[rank];
+      Communication communication = entry.communication;
+      if (entry.groupOf) {
+        communication.group = (*entry.groupOf)[rank];
+        list.push_back(communication);
+        continue;
+      }
+      std::vector<uint32_t> peers;
+      if (communication.kind == Communication::Kind::Send)
+        peers = receiversOf(plan, entry.peerGroup, communication.peer, rank);
       else
-        list.back().peer = peerOf(plan, entry.peerGroup, entry.communication.peer, rank);
+        peers = {senderOf(plan, entry.peerGroup, communication.peer, rank)};
+      for (uint32_t peer : peers) {
+        communication.peer = peer;
+        list.push_back(communication);
+      }
     }
   }
   return std::move(result);

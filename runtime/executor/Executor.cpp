@@ -64,6 +64,18 @@ absl::StatusOr<std::unique_ptr<PreparedCollective>> Executor::prepareCollective(
   return transport.prepare(desc);
 }
 
+namespace {
+/// A value goes to one receiver after the other; to none where the partners have fewer workers.
+struct Sends : PreparedCollective {
+  absl::Status run() override {
+    for (const std::unique_ptr<PreparedCollective> &each : all)
+      DGC_RETURN_IF_ERROR(each->run());
+    return absl::OkStatus();
+  }
+  std::vector<std::unique_ptr<PreparedCollective>> all;
+};
+} // namespace
+
 absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &program, const artifact::Step &step,
                                                       std::span<const Operand> buffers) {
   ProgramRunner::Op op{nullptr, nullptr, &step};
@@ -74,14 +86,19 @@ absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &p
   }
   case artifact::Action::Send: {
     const artifact::Send &send = *step.action_as_Send();
-    uint32_t peer = peerOf(artifact.plan(), send.group(), send.peer(), static_cast<uint32_t>(transport.rank()));
-    DGC_ASSIGN_OR_RETURN(op.communication, transport.prepareSend(send.channel(), static_cast<int>(peer),
-                                                                 memoryOf(*program.buffers()->Get(send.buffer()))));
+    auto sends = std::make_unique<Sends>();
+    for (uint32_t peer :
+         receiversOf(artifact.plan(), send.group(), send.peer(), static_cast<uint32_t>(transport.rank()))) {
+      DGC_ASSIGN_OR_RETURN(auto each, transport.prepareSend(send.channel(), static_cast<int>(peer),
+                                                            memoryOf(*program.buffers()->Get(send.buffer()))));
+      sends->all.push_back(std::move(each));
+    }
+    op.communication = std::move(sends);
     break;
   }
   case artifact::Action::Receive: {
     const artifact::Receive &receive = *step.action_as_Receive();
-    uint32_t peer = peerOf(artifact.plan(), receive.group(), receive.peer(), static_cast<uint32_t>(transport.rank()));
+    uint32_t peer = senderOf(artifact.plan(), receive.group(), receive.peer(), static_cast<uint32_t>(transport.rank()));
     DGC_ASSIGN_OR_RETURN(op.communication,
                          transport.prepareReceive(receive.channel(), static_cast<int>(peer),
                                                   memoryOf(*program.buffers()->Get(receive.buffer()))));

@@ -208,6 +208,14 @@ static Json variable(const Plan &plan, const Variable &v) {
           {"buffer", buffer(*plan.variable_buffers()->Get(v.buffer()))}};
 }
 
+/// The axes; with parameter servers without the first one, which numbers groups of different sizes.
+static Json meshOf(const Plan &plan) {
+  Json axes = map(plan.mesh(), [](const MeshAxis &a) { return Json{{"name", text(a.name())}, {"size", a.size()}}; });
+  if (plan.groups() && plan.groups()->size() && !rt::isFull(plan, static_cast<int32_t>(plan.groups()->size()) - 1))
+    axes.erase(0);
+  return axes;
+}
+
 static Json describe(const rt::Artifact &artifact) {
   const Plan &plan = artifact.plan();
   Json result = {
@@ -221,7 +229,7 @@ static Json describe(const rt::Artifact &artifact) {
         {"triple", text(plan.target()->triple())},
         {"cpu", text(plan.target()->cpu())},
         {"features", Json::array()}}},
-      {"mesh", map(plan.mesh(), [](const MeshAxis &a) { return Json{{"name", text(a.name())}, {"size", a.size()}}; })},
+      {"mesh", meshOf(plan)},
       {"world_size", plan.world_size()},
       {"global_batch", plan.global_batch()},
       {"private_bytes", plan.private_bytes()},

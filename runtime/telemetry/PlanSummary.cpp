@@ -1,6 +1,7 @@
 // Prints plans.
 #include "runtime/telemetry/PlanSummary.h"
 
+#include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/Spelling.h"
 #include "runtime/base/Shape.h"
@@ -46,9 +47,11 @@ static std::string axisNames(const fb::Plan &plan,
 
 static std::string workers(const fb::Plan &plan) {
   std::string out = plural(plan.world_size(), "worker");
-  for (size_t i = 0; i < sizeOfVector(plan.mesh()); ++i) {
+  // With parameter servers the first axis numbers groups of different sizes; they follow.
+  bool hasServers = sizeOfVector(plan.groups()) && !isFull(plan, static_cast<int32_t>(plan.groups()->size()) - 1);
+  for (size_t i = hasServers; i < sizeOfVector(plan.mesh()); ++i) {
     const fb::MeshAxis *axis = plan.mesh()->Get(i);
-    out += str(i ? " x " : ", mesh ", text(axis->name()), "=", axis->size());
+    out += str(i > hasServers ? " x " : ", mesh ", text(axis->name()), "=", axis->size());
   }
   return out + str(", global batch ", plan.global_batch());
 }

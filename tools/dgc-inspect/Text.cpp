@@ -1,6 +1,7 @@
 // An artifact as text.
 #include "tools/dgc-inspect/Describe.h"
 
+#include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/Spelling.h"
 #include "runtime/base/Status.h"
@@ -67,7 +68,10 @@ private:
     if (!features.empty())
       line("features    ", join(features, " "));
     std::vector<std::string> axes;
-    for (uint32_t i = 0; plan.mesh() && i < plan.mesh()->size(); ++i)
+    // With parameter servers the first axis numbers groups of different sizes; they follow.
+    bool hasServers = plan.groups() && plan.groups()->size() &&
+                      !rt::isFull(plan, static_cast<int32_t>(plan.groups()->size()) - 1);
+    for (uint32_t i = hasServers; plan.mesh() && i < plan.mesh()->size(); ++i)
       axes.push_back(str(text(plan.mesh()->Get(i)->name()), "=", plan.mesh()->Get(i)->size()));
     line("workers     ", plan.world_size(), axes.empty() ? "" : str(" (", join(axes, ", "), ")"));
     line("batch       ", plan.global_batch());

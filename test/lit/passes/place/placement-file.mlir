@@ -3,9 +3,12 @@
 // RUN: not dgc-opt %s -dgc-assign-stages="stages=2 placement=%S/Inputs/placement-beyond.txt" 2>&1 | FileCheck %s --check-prefix=BEYOND
 // RUN: not dgc-opt %s -dgc-assign-stages="stages=2 placement=%S/Inputs/placement-short.txt" 2>&1 | FileCheck %s --check-prefix=SHORT
 // RUN: not dgc-opt %s -dgc-assign-stages="stages=2 placement=%S/Inputs/none.txt" 2>&1 | FileCheck %s --check-prefix=NONE
-// NOBODY: placement-nobody.txt:1: no variable is called 'w9'
+// NOBODY: placement-nobody.txt:1: no variable and no op is called 'w9'
 // BEYOND: placement-beyond.txt:1: variable 'w0' cannot be on the device "task:7": there are 2 groups of devices
-// SHORT: placement-short.txt:1: expected a pattern for names of variables and a device, as in w1* /job:worker/task:1
+// SHORT: placement-short.txt:1: expected a pattern for names of variables or ops and a device, as in w1* /job:worker/task:1
+// RUN: dgc-opt %s -dgc-assign-stages="stages=2 placement=%S/Inputs/placement-ops.txt" | FileCheck %s --check-prefix=OPS
+// RUN: not dgc-opt %s -dgc-assign-stages="stages=2 placement=%S/Inputs/placement-both.txt" 2>&1 | FileCheck %s --check-prefix=BOTH
+// BOTH: placement-both.txt:2: 'head.multiply' cannot be on the device "task:0": it has 'dist.stage' 1 as well
 // NONE: cannot read the placement file '{{.*}}none.txt'
 
 // Variables are where the file says, and so are the ops that read them.
@@ -17,6 +20,11 @@
 func.func @train(%w0: tensor<4xf32> {dgc.state = @w0}, %w1: tensor<4xf32> {dgc.state = @w1}, %x: tensor<4xf32>)
     -> tensor<4xf32> {
   %0 = dgc.add %x, %w0 : tensor<4xf32>
-  %1 = dgc.multiply %0, %w1 : tensor<4xf32>
+  %1 = dgc.multiply %0, %w1 : tensor<4xf32> loc("head.multiply")
   return %1 : tensor<4xf32>
 }
+
+// Ops are named as for `recompute`: their block, and what they are.
+// OPS-LABEL: func.func @train
+// OPS: dgc.add {{.*}} {dist.stage = 0 : i64}
+// OPS: dgc.multiply {{.*}} {dist.stage = 1 : i64}

@@ -37,3 +37,18 @@ func.func @predict(%w0: tensor<32x32xf32> {dgc.state = @w0}, %w1: tensor<32x64xf
 dgc.state @w0 weight zeros rng 0 : tensor<32x32xf32>
 dgc.state @w1 weight zeros rng 1 : tensor<32x64xf32>
 dgc.state @w2 weight zeros rng 2 : tensor<64x16xf32>
+
+// A variable that the first and the last op read is with the first; in the function that is not solved, too, the last op
+// stays behind the others.
+// CHECK-LABEL: func.func @tied
+// CHECK: dgc.dot_general {{.*}} {dist.stage = 0 : i64}
+// CHECK: dgc.dot_general {{.*}} {dist.stage = [[S]] : i64}
+// CHECK: dgc.dot_general {{.*}} {dist.stage = [[S]] : i64}
+func.func @tied(%w0: tensor<32x32xf32> {dgc.state = @w0}, %w1: tensor<32x64xf32> {dgc.state = @w1},
+    %x: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %0 = dgc.dot_general %x, %w0 contract [1] x [0] : tensor<8x32xf32>, tensor<32x32xf32>
+  %1 = dgc.dot_general %0, %w1 contract [1] x [0] : tensor<8x32xf32>, tensor<32x64xf32>
+  %2 = dgc.slice %1 from [0, 0] to [8, 32] : tensor<8x64xf32>
+  %3 = dgc.dot_general %2, %w0 contract [1] x [0] : tensor<8x32xf32>, tensor<32x32xf32>
+  return %3 : tensor<8x32xf32>
+}

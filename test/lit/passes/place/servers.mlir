@@ -1,0 +1,31 @@
+// RUN: dgc-opt %s -split-input-file -dgc-assign-stages="stages=3 servers=2" | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -dgc-assign-stages="stages=3 servers=2 placement=%S/Inputs/placement-server.txt" 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: not dgc-opt %s -split-input-file -dgc-assign-stages="stages=3 servers=2 placement=%S/Inputs/placement.txt" 2>&1 | FileCheck %s --check-prefix=WORKER
+// WORKER: variable 'w0' cannot be on the device "{{.*}}": variables are on parameter servers, /job:ps/task:0 to /job:ps/task:1, and ops on all workers
+
+// The largest variable is on the first server with its state; the next ones go where fewest bytes are. Ops are on the
+// workers.
+// CHECK-LABEL: func.func @train
+// CHECK-SAME: {dgc.state = @w0, dist.stage = 1 : i64}
+// CHECK-SAME: {dgc.state = @w0.momentum, dist.stage = 1 : i64}
+// CHECK-SAME: {dgc.state = @w1, dist.stage = 2 : i64}
+// CHECK-SAME: {dgc.state = @w2, dist.stage = 2 : i64}
+// CHECK: dgc.add {{.*}} {dist.stage = 0 : i64}
+// CHECK: dgc.multiply {{.*}} {dist.stage = 0 : i64}
+
+// A file says otherwise.
+// FILE-LABEL: func.func @train
+// FILE-SAME: {dgc.state = @w0, dist.stage = 2 : i64}
+// FILE-SAME: {dgc.state = @w0.momentum, dist.stage = 2 : i64}
+// FILE-SAME: {dgc.state = @w1, dist.stage = 1 : i64}
+// FILE-SAME: {dgc.state = @w2, dist.stage = 1 : i64}
+func.func @train(%w0: tensor<8xf32> {dgc.state = @w0}, %m: tensor<8xf32> {dgc.state = @w0.momentum},
+    %w1: tensor<8xf32> {dgc.state = @w1}, %w2: tensor<2xf32> {dgc.state = @w2}, %x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = dgc.add %x, %w0 : tensor<8xf32>
+  %1 = dgc.multiply %0, %w1 : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+dgc.state @w0 weight zeros rng 0 : tensor<8xf32>
+dgc.state @w0.momentum slot zeros rng 1 : tensor<8xf32>
+dgc.state @w1 weight zeros rng 2 : tensor<8xf32>
+dgc.state @w2 weight zeros rng 3 : tensor<2xf32>

@@ -1,0 +1,45 @@
+// A transformer in pipelines, trained by running, and one worker to compare with.
+#pragma once
+
+#include "test/unit/oracle/Transformer.h"
+
+#include <map>
+
+namespace dgc::testing {
+
+struct Pipeline {
+  std::string mesh, strategy;
+  int microbatches;
+};
+
+inline void PrintTo(const Pipeline &p, std::ostream *os) { *os << p.mesh << " " << p.strategy; }
+
+inline NamedArrays trainOn(const Pipeline &pipeline, int steps, const std::string &model = smallTransformer) {
+  TrainOptions how{pipeline.mesh, pipeline.strategy, steps};
+  how.inputs = windowsOfStep;
+  how.microbatches = pipeline.microbatches;
+  return train(model, how);
+}
+
+/// One worker: trained once for each number of steps.
+inline const NamedArrays &alone(int steps) {
+  static std::map<int, NamedArrays> known;
+  auto [it, isNew] = known.try_emplace(steps);
+  if (isNew)
+    it->second = trainOn({}, steps);
+  return it->second;
+}
+
+/// The gradients and weights of one worker.
+inline void expectTheSame(const Pipeline &pipeline) {
+  NamedArrays step = trainOn(pipeline, 1);
+  EXPECT_LE(distance(step, alone(1)), 1e-6);
+  EXPECT_LE(distance(step, alone(1), &alone(0)), 2e-5) << "gradients";
+}
+
+inline std::string nameOf(const ::testing::TestParamInfo<Pipeline> &info) {
+  return std::regex_replace(info.param.strategy.substr(9, 30) + "_" + info.param.mesh, std::regex("[^A-Za-z0-9]+"),
+                            "_");
+}
+
+} // namespace dgc::testing
