@@ -29,18 +29,9 @@ NamedArrays sequences(int i) {
 }
 
 NamedArrays run(const std::string &model, const std::string &mesh, const std::string &strategy, int steps) {
-  ExecuteOptions options;
-  options.from = "input";
-  options.batch = batch;
-  options.mesh = mesh;
-  options.strategy = strategy;
-  options.run.program = "train";
-  options.run.seed = 3;
-  options.run.steps = steps;
-  options.run.inputsOfStep = sequences;
-  auto result = execute(model, sequences(0), options);
-  EXPECT_TRUE(result.ok()) << mesh << " " << strategy << ": " << result.status();
-  return result.ok() ? result->variables : NamedArrays();
+  TrainOptions how{mesh, strategy, steps};
+  how.inputs = sequences;
+  return train(model, how);
 }
 
 TEST(TransformerStrategies, EveryStrategyHasTheSameGradients) {
