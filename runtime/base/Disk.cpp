@@ -68,6 +68,23 @@ private:
   std::string path;
 };
 
+class StandardOutput final : public WritableFile {
+public:
+  absl::Status write(std::span<const std::byte> data) override {
+    while (!data.empty()) {
+      ssize_t n = ::write(STDOUT_FILENO, data.data(), data.size());
+      if (n < 0 && errno == EINTR)
+        continue;
+      if (n < 0)
+        return errnoStatus(errno, "cannot write standard output");
+      data = data.subspan(static_cast<size_t>(n));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status sync() override { return absl::OkStatus(); }
+  absl::Status close() override { return absl::OkStatus(); }
+};
+
 class PosixDisk final : public Disk {
 public:
   absl::StatusOr<std::unique_ptr<ReadableFile>> open(const std::string &path) override {
@@ -134,6 +151,8 @@ Disk &dgc::rt::realDisk() {
   return disk;
 }
 
+std::unique_ptr<WritableFile> dgc::rt::standardOutput() { return std::make_unique<StandardOutput>(); }
+
 absl::StatusOr<std::string> dgc::rt::readFile(Disk &disk, const std::string &path, uint64_t limit) {
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, disk.open(path));
   if (file->size() > limit)
@@ -157,6 +176,8 @@ static absl::Status writeNew(Disk &disk, const std::string &path,
 
 absl::Status dgc::rt::replaceFile(Disk &disk, const std::string &path,
                                   const std::function<absl::Status(WritableFile &)> &write) {
+  if (path == "-")
+    return write(*standardOutput());
   if (!disk.isReplaceable(path))
     return writeNew(disk, path, write, /*sync=*/false);
   std::string temporary = temporaryFor(path);
@@ -178,6 +199,8 @@ absl::Status dgc::rt::writeFileAtomically(Disk &disk, const std::string &path, s
 }
 
 absl::Status dgc::rt::checkReplaceable(Disk &disk, const std::string &path) {
+  if (path == "-")
+    return absl::OkStatus();
   if (!disk.isReplaceable(path))
     return disk.create(path).status();
   std::string temporary = temporaryFor(path);

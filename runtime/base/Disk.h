@@ -60,11 +60,14 @@ public:
 /// The disk of the machine.
 Disk &realDisk();
 
+/// Standard output as a file; closing it does nothing.
+std::unique_ptr<WritableFile> standardOutput();
+
 /// The whole file; an error when it is larger than `limit` bytes.
 absl::StatusOr<std::string> readFile(Disk &disk, const std::string &path, uint64_t limit = uint64_t{1} << 32);
 
 /// Replaces `path` by what `write` writes, as a whole or not at all: into a temporary file beside it, which is synced
-/// and renamed; nothing is left of it on an error.
+/// and renamed; nothing is left of it on an error. "-" is standard output.
 absl::Status replaceFile(Disk &disk, const std::string &path, const std::function<absl::Status(WritableFile &)> &write);
 
 /// The same for data in memory.

@@ -33,6 +33,9 @@ template <typename... Args> std::string str(const Args &...args) {
   return absl::StrCat(detail::forCat(args)...);
 }
 
+/// "1 step", "3 steps".
+inline std::string counted(int64_t n, std::string_view what) { return str(n, " ", what, n == 1 ? "" : "s"); }
+
 /// `status` with "context: " in front of its message. Code and payloads stay.
 /// An OK status stays OK.
 absl::Status annotate(const absl::Status &status, std::string_view context);

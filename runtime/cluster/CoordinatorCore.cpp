@@ -290,7 +290,7 @@ void CoordinatorCore::tick() {
     if (!m.lostAt && now - m.lastHeard >= options.silence)
       return memberLost(r,
                         absl::StrCat("(process ", m.join.pid, " on ", m.join.hostName, ") has not been heard of for ",
-                                     (now - m.lastHeard) / kNsPerSecond,
+                                     tenths(now - m.lastHeard),
                                      " s: stopped, or its machine or network is down; last "
                                      "seen"),
                         ExitCode::PeerFailed);

@@ -108,6 +108,7 @@ private:
   void reap(int rank);
   void watch();
   int verdict();
+  std::string message();
 
   const LauncherOptions &options;
   std::string token;
@@ -272,6 +273,12 @@ int Launch::verdict() {
   return static_cast<int>(error ? error->exitCode : ExitCode::PeerFailed);
 }
 
+std::string Launch::message() {
+  if (std::optional<JobError> error = coordinator->error())
+    return std::string(jobStatus(*error, nullptr).message());
+  return absl::StrCat("worker ", firstFailed.value_or(0), " ended with an error");
+}
+
 int Launch::run() {
   SignalWatcher signals([this](int signal) {
     JobError e;
@@ -286,7 +293,10 @@ int Launch::run() {
     return static_cast<int>(ExitCode::Machine);
   }
   watch();
-  return verdict();
+  int code = verdict();
+  if (code != 0 && options.failed)
+    options.failed(message());
+  return code;
 }
 
 Launch::~Launch() {

@@ -1,6 +1,7 @@
 // Starts the workers of a job on this machine and watches over them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct LauncherOptions {
   std::string planDigest; ///< SHA-256, 32 bytes, of the plan as read here
   double joinTimeoutSeconds = 120;
   double silenceSeconds = 3;
+
+  /// Called at the end of a job that failed, when all workers have ended, with what is known of the error.
+  std::function<void(const std::string &message)> failed = {};
 };
 
 /// Hosts the coordinator on a loopback port of the kernel's choice, starts the

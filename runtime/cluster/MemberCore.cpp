@@ -118,7 +118,7 @@ void MemberCore::tick() {
   lastTick = now;
   if (over())
     return;
-  const double seconds = static_cast<double>(now - start) / 1e9;
+  const double seconds = tenths(now - start);
   if (current == State::Connecting) {
     if (now - start >= options.joinTimeout) {
       JobError e;
@@ -137,7 +137,7 @@ void MemberCore::tick() {
     return;
   }
   if (now - lastHeard >= options.silence)
-    return lost(absl::StrCat("has not been heard of for ", static_cast<double>(now - lastHeard) / 1e9,
+    return lost(absl::StrCat("has not been heard of for ", tenths(now - lastHeard),
                              " s: stopped, or its machine or network is down; last seen"));
   if (now >= nextHeartbeat) {
     nextHeartbeat = now + options.heartbeatPeriod;

@@ -19,6 +19,9 @@ namespace dgc::rt {
 /// Version of this file and of how workers use shared memory and UCX.
 inline constexpr uint32_t kClusterProtocol = 1;
 
+/// Nanoseconds as seconds to a tenth, for messages.
+inline double tenths(int64_t nanoseconds) { return static_cast<double>(nanoseconds / 100'000'000) / 10; }
+
 /// The first error of a job. What every worker prints is text().
 struct JobError {
   absl::StatusCode code = absl::StatusCode::kInternal;

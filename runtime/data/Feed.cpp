@@ -33,23 +33,20 @@ absl::StatusOr<Feed::Source> Feed::bind(const Array &array,
                                         const FeedOptions &options) {
   bool batched = input.batchDim >= 0;
   std::span<const int64_t> want = input.globalShape, have = array.shape;
-  if (input.batchDim > 0)
-    return absl::UnimplementedError(
-        str("input '", input.name, "': the batch is dimension ", input.batchDim,
-            "; data is read only for inputs whose first dimension is the "
-            "batch"));
   if (!serves(array.dtype, input.dtype))
     return mismatch(array, input,
                     "element types must be equal (u8 also serves i32 and i64); "
                     "declare the input with the type of the data and convert "
                     "it in the model");
-  if (batched && (want.empty() || want[0] != options.globalBatch))
-    return absl::InvalidArgumentError(
-        str("input '", input.name, "' is ", describe(input.dtype, want),
-            " in a program with a global batch of ", options.globalBatch));
+  if (batched && want[static_cast<size_t>(input.batchDim)] != options.globalBatch)
+    return withExitCode(absl::InvalidArgumentError(str("input '", input.name, "' is ", describe(input.dtype, want),
+                                                       " in a program with a global batch of ", options.globalBatch)),
+                        ExitCode::BadArtifact);
   if (batched && have.empty())
     return mismatch(array, input, "the data has no dimension of samples");
-  std::span<const int64_t> row = want.subspan(batched);
+  std::vector<int64_t> row(want.begin(), want.end());
+  if (batched)
+    row.erase(row.begin() + input.batchDim);
   if (withoutOnes(row) != withoutOnes(have.subspan(batched)))
     return mismatch(array, input,
                     batched ? "the shapes of one sample differ"
@@ -64,7 +61,7 @@ absl::StatusOr<Feed::Source> Feed::bind(const Array &array,
 /// The part of each row, and of the batch, that this worker holds.
 absl::StatusOr<Feed::Source> Feed::bindRows(const InputSpec &input, const FeedOptions &) {
   bool batched = input.batchDim >= 0;
-  std::span<const int64_t> want = input.globalShape, row = want.subspan(batched);
+  std::span<const int64_t> want = input.globalShape;
   std::vector<int64_t> start = input.localStart, shape = input.localShape;
   if (shape.empty() && start.empty()) {
     start.assign(want.size(), 0);
@@ -75,17 +72,31 @@ absl::StatusOr<Feed::Source> Feed::bindRows(const InputSpec &input, const FeedOp
                                           "': the local block lies outside of ",
                                           describe(input.dtype, want)));
 
-  std::span<const int64_t> rowStart = std::span(start).subspan(batched);
-  std::span<const int64_t> rowShape = std::span(shape).subspan(batched);
-  const std::vector<int64_t> &extents = input.localExtents.empty() ? shape : input.localExtents;
-  std::span<const int64_t> rowExtents = std::span(extents).subspan(batched);
+  std::vector<int64_t> row(want.begin(), want.end());
+  std::vector<int64_t> extents = input.localExtents.empty() ? shape : input.localExtents;
   Source source;
   source.localWidth = sizeOf(input.dtype);
-  source.localRowBytes = *byteSize(input.dtype, rowExtents);
-  source.firstRow = batched ? start[0] : 0;
-  source.rows = batched ? shape[0] : 1;
   source.batched = batched;
-  source.pieces = blockPieces(row, rowStart, rowShape, rowExtents);
+  source.firstRow = 0;
+  source.rows = 1;
+  source.localRowBytes = *byteSize(input.dtype, extents);
+  if (batched) {
+    size_t d = static_cast<size_t>(input.batchDim);
+    source.firstRow = start[d];
+    source.rows = shape[d];
+    source.localRowBytes = *byteSize(input.dtype, std::span(extents).subspan(d + 1));
+    // A row leaves the batch dimension out. In memory that lies between the dimensions around it: the next one is as
+    // far apart as both together; where there is no next one, one of size 1 is.
+    if (d + 1 == want.size())
+      for (std::vector<int64_t> *v : {&row, &shape, &extents})
+        v->push_back(1);
+    if (d + 1 == want.size())
+      start.push_back(0);
+    extents[d + 1] *= extents[d];
+    for (std::vector<int64_t> *v : {&row, &start, &shape, &extents})
+      v->erase(v->begin() + input.batchDim);
+  }
+  source.pieces = blockPieces(row, start, shape, extents);
   return source;
 }
 
@@ -123,8 +134,10 @@ absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
                                   std::span<const InputSpec> inputs,
                                   const FeedOptions &options) {
   if (options.globalBatch < 1)
-    return absl::InvalidArgumentError(
-        str("a global batch of ", options.globalBatch));
+    return withExitCode(
+        absl::InvalidArgumentError(str("the plan has a global batch of ", options.globalBatch,
+                                       ", so none of its inputs counts examples: there is nothing to read from --data")),
+        ExitCode::Usage);
   Feed feed;
   feed.options = options;
   const Array *first = nullptr;

@@ -13,7 +13,7 @@ struct InputSpec {
   std::string name;
   DType dtype = DType::F32;
   std::vector<int64_t> globalShape; // with the global batch
-  int batchDim = 0;                 // 0; or -1: the whole array in every step
+  int batchDim = 0;                 // -1: the whole array in every step
   // The block of this worker, per dimension. Both empty: everything.
   std::vector<int64_t> localStart, localShape;
   // The extents of the memory that it is put into, when some of that is
@@ -32,7 +32,8 @@ struct FeedOptions {
 /// where order_e is the permutation of (seed, e), or the identity without
 /// shuffle. So it does not depend on the number of workers.
 ///
-/// An array [N, d...] serves an input [B, d...] of the same element type. u8
+/// An array [N, d...] serves an input [B, d...] of the same element type, and
+/// one whose batch is another dimension: the rows of the array go there. u8
 /// also serves i32 and i64, and dimensions of size 1 may differ: nothing else
 /// is converted.
 ///

@@ -20,7 +20,8 @@ struct RunOptions {
   bool evaluate = true;                   // after each epoch of training
   int64_t evaluateEvery = 0;              // and after so many steps, and at the end; 0: not
   int threads = 1;                        // of each worker
-  std::string load, save, logJson, trace; // paths; empty: none
+  std::string load, save, logJson, trace; // paths; empty: none. "-": standard output
+  std::string predictions;                // folder for the outputs of an entry; empty: none
 };
 
 } // namespace dgc::rt

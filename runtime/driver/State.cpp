@@ -49,8 +49,10 @@ static absl::Status readInitialValue(const VariableView &view, const RunOptions 
 absl::StatusOr<uint64_t> dgc::rt::seedOf(const RunOptions &options, Disk &disk) {
   if (options.seed || options.load.empty())
     return options.seed.value_or(0);
-  DGC_ASSIGN_OR_RETURN(std::optional<RunState> state, readRunState(disk, options.load));
-  return state ? state->seed : 0;
+  auto state = readRunState(disk, options.load);
+  if (!state.ok())
+    return annotate(state.status(), "--load");
+  return *state ? (*state)->seed : 0;
 }
 
 absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &executor, const artifact::Plan &plan,
@@ -67,7 +69,10 @@ absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &exec
     specs.push_back({variable.name()->str(), toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()),
                      toVector(variable.global_shape()), variable.role() == artifact::VariableRole::Slot});
   }
-  DGC_ASSIGN_OR_RETURN(Checkpoint checkpoint, Checkpoint::open(disk, options.load, specs));
+  auto opened = Checkpoint::open(disk, options.load, specs);
+  if (!opened.ok())
+    return annotate(opened.status(), "--load");
+  const Checkpoint &checkpoint = *opened;
   for (const VariableView &view : executor.variables())
     if (checkpoint.has(view.name))
       DGC_RETURN_IF_ERROR(readPacked(view, [&](std::span<std::byte> out) {

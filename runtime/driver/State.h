@@ -2,11 +2,10 @@
 #pragma once
 
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/driver/Gather.h"
 #include "runtime/driver/RunOptions.h"
 #include "runtime/driver/Worker.h"
 #include "runtime/executor/Executor.h"
-
-#include <functional>
 
 namespace dgc::rt {
 
@@ -18,9 +17,6 @@ absl::StatusOr<uint64_t> seedOf(const RunOptions &options, Disk &disk);
 /// any.
 absl::StatusOr<std::optional<RunState>> restoreVariables(Executor &executor, const artifact::Plan &plan,
                                                          const RunOptions &options, Disk &disk);
-
-/// Gives some bytes and returns those of all workers, by rank.
-using GatherBytes = std::function<absl::StatusOr<std::vector<std::string>>(const std::string &)>;
 
 /// Writes options.save: every rank calls it, and rank 0 writes. The blocks of variables that are split over the workers
 /// and of other groups are gathered there.

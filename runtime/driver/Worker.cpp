@@ -1,18 +1,15 @@
 // The run of one worker.
 #include "runtime/driver/Worker.h"
 
-#include "runtime/artifact/Groups.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
-#include "runtime/data/Feed.h"
+#include "runtime/driver/Inputs.h"
+#include "runtime/driver/Predictions.h"
 #include "runtime/driver/Report.h"
 #include "runtime/driver/State.h"
-#include "runtime/telemetry/Trace.h"
+#include "runtime/driver/Traces.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <limits>
-#include <map>
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -26,66 +23,7 @@ static absl::Status output(const absl::Status &status, std::string_view flag) {
   return withExitCode(flag.empty() ? status : annotate(status, flag), ExitCode::BadData);
 }
 
-/// The data inputs of a program, as a feed wants them; then, with no rows, those that only workers of other groups
-/// read, so that all workers see the same data set.
-static std::vector<InputSpec> inputSpecs(const artifact::Plan &plan, const ProgramRunner &runner) {
-  std::vector<InputSpec> specs;
-  for (const InputView &view : runner.inputs())
-    if (view.role == artifact::InputRole::Data)
-      specs.push_back({view.name, view.dtype, view.globalShape, view.batchDim, view.slice.offsets,
-                       view.slice.sizes, view.slice.block});
-  for (const artifact::Program *program : *plan.programs()) {
-    if (program->name()->string_view() != runner.name() || !program->inputs())
-      continue;
-    for (const artifact::Input *input : *program->inputs()) {
-      auto known = [&](const InputSpec &spec) { return spec.name == input->name()->str(); };
-      if (input->role() != artifact::InputRole::Data || input->batch_dim() < 0 ||
-          std::any_of(specs.begin(), specs.end(), known))
-        continue;
-      std::vector<int64_t> shape = toVector(input->global_shape()), none = shape;
-      none[static_cast<size_t>(input->batch_dim())] = 0;
-      specs.push_back({input->name()->str(), toDType(program->buffers()->Get(input->buffer())->dtype()), shape,
-                       input->batch_dim(), std::vector<int64_t>(shape.size(), 0), none});
-    }
-  }
-  return specs;
-}
-
-/// Where the feed puts the inputs of these specs; null for those without rows.
-static std::vector<std::byte *> destinations(const ProgramRunner &runner, size_t specs) {
-  std::vector<std::byte *> pointers;
-  for (const InputView &view : runner.inputs())
-    if (view.role == artifact::InputRole::Data)
-      pointers.push_back(view.memory.data());
-  pointers.resize(specs, nullptr);
-  return pointers;
-}
-
-/// Whether the programs of this name, one of each group, are told how many examples are real.
-static bool takesValidCount(const artifact::Plan &plan, const ProgramRunner &runner) {
-  for (const artifact::Program *program : *plan.programs())
-    if (program->name()->string_view() == runner.name() && program->inputs())
-      for (const artifact::Input *input : *program->inputs())
-        if (input->role() == artifact::InputRole::ValidCount)
-          return true;
-  return false;
-}
-
 namespace {
-/// A program with the data that it reads.
-struct FedProgram {
-  ProgramRunner *runner = nullptr;
-  std::optional<Feed> feed;
-  std::vector<std::byte *> inputs;
-
-  /// The next batch; returns how many of its samples are real.
-  int64_t next() {
-    int64_t valid = feed->next(inputs);
-    runner->setValidCount(static_cast<int32_t>(valid));
-    return valid;
-  }
-};
-
 class Worker {
 public:
   Worker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context)
@@ -99,11 +37,15 @@ private:
   absl::Status prepare();
   absl::Status openLog();
   absl::Status compareOptions();
-  absl::StatusOr<FedProgram> bind(std::string_view program, std::string_view split, LastBatch lastBatch, bool shuffle);
+  absl::StatusOr<FedProgram> bind(std::string_view program, const BindOptions &options) {
+    return bindInputs(artifact.plan(), *executor->program(program), dataset ? &*dataset : nullptr, options);
+  }
+  absl::Status runOther(const std::string &entry);
   absl::Status train();
   absl::Status trainStep(Scalars &scalars);
   absl::Status endEpoch(int64_t epoch);
   absl::Status evaluate(FedProgram &program, std::string_view split, std::optional<int64_t> epoch);
+  absl::Status writePredictions();
   absl::Status save();
   absl::Status writeTrace();
 
@@ -118,7 +60,7 @@ private:
     if (!jsonLog)
       return;
     event.rank = 0;
-    (void)jsonLog->add(event); // a full disk does not end a run
+    (void)jsonLog->add(event); // a full disk does not end a run before its end
   }
 
   const Artifact &artifact;
@@ -131,36 +73,13 @@ private:
   std::unique_ptr<Progress> progress; // rank 0, while it trains
   std::unique_ptr<OpTrace> trace;
   FedProgram training, testing;
+  std::optional<Predictions> predictions;
   WeightedMeans epochMeans;
   RunState state;
   int64_t totalSteps = 0; // of this run
   TimeNs began = 0, epochBegan = 0;
 };
 } // namespace
-
-absl::StatusOr<FedProgram> Worker::bind(std::string_view name, std::string_view split, LastBatch lastBatch,
-                                        bool shuffle) {
-  FedProgram program;
-  program.runner = executor->program(name);
-  if (!dataset)
-    return usage(str("program '", name, "' reads data: give the folder with --data DIR"));
-  FeedOptions feed;
-  feed.globalBatch = static_cast<int64_t>(artifact.plan().global_batch());
-  feed.seed = state.seed;
-  feed.shuffle = shuffle;
-  feed.lastBatch = lastBatch;
-  std::vector<InputSpec> specs = inputSpecs(artifact.plan(), *program.runner);
-  DGC_ASSIGN_OR_RETURN(Feed bound, Feed::create(*dataset, split, specs, feed));
-  if (lastBatch == LastBatch::Weight && !takesValidCount(artifact.plan(), *program.runner) &&
-      bound.samples() % feed.globalBatch)
-    return usage(str("program '", name, "' takes whole batches of ", feed.globalBatch, " only, and the ", split,
-                     " data has ", bound.samples(),
-                     " samples: use --last-batch=drop, or a batch size that "
-                     "divides it"));
-  program.feed = std::move(bound);
-  program.inputs = destinations(*program.runner, specs.size());
-  return program;
-}
 
 /// The names of all programs, for messages.
 static std::string programNames(const Executor &executor) {
@@ -171,6 +90,7 @@ static std::string programNames(const Executor &executor) {
 }
 
 absl::Status Worker::prepare() {
+  DGC_RETURN_IF_ERROR(openLog());
   DGC_ASSIGN_OR_RETURN(state.seed, seedOf(options, realDisk()));
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
@@ -194,7 +114,7 @@ absl::Status Worker::prepare() {
   if (!options.data.empty()) {
     DGC_ASSIGN_OR_RETURN(dataset, Dataset::open(realDisk(), options.data));
   }
-  return openLog();
+  return absl::OkStatus();
 }
 
 absl::Status Worker::openLog() {
@@ -210,9 +130,11 @@ absl::Status Worker::openLog() {
 /// Workers that were started with different flags, or see different data, would
 /// wait for each other for ever.
 absl::Status Worker::compareOptions() {
-  std::string mine = str("entry ", options.entry.empty() ? "train" : options.entry, ", seed ", state.seed, ", shuffle ", options.shuffle ? "on" : "off",
-                         ", steps ", totalSteps, ", samples ", training.feed ? training.feed->samples() : 0,
-                         ", test samples ", testing.feed ? testing.feed->samples() : 0, ", first step ", state.step);
+  std::string mine =
+      str("entry ", options.entry.empty() ? "train" : options.entry, ", seed ", state.seed, ", shuffle ",
+          options.shuffle ? "on" : "off", ", steps ", totalSteps, ", samples ",
+          training.feed ? training.feed->samples() : 0, ", test samples ", testing.feed ? testing.feed->samples() : 0,
+          ", first step ", state.step, predictions ? ", predictions" : "");
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(mine));
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])
@@ -229,10 +151,8 @@ absl::Status Worker::run() {
   const std::string message(status.message());
   last.message = message;
   log(last);
-  if (jsonLog)
-    if (absl::Status s = jsonLog->flush(); !s.ok())
-      print(str("warning: ", std::string(s.message())));
-  return status;
+  absl::Status logged = jsonLog ? output(jsonLog->flush(), "") : absl::OkStatus();
+  return status.ok() ? logged : status;
 }
 
 absl::Status Worker::runAll() {
@@ -244,21 +164,46 @@ absl::Status Worker::runAll() {
   if (entry == "train") {
     DGC_RETURN_IF_ERROR(train());
   } else {
-    if (options.epochs || options.steps)
-      return usage(str("--epochs and --steps are for training, not for '", entry, "'"));
-    DGC_ASSIGN_OR_RETURN(testing, bind(entry, "test", LastBatch::Weight, false));
-    DGC_RETURN_IF_ERROR(compareOptions());
-    DGC_RETURN_IF_ERROR(evaluate(testing, "test", std::nullopt));
+    DGC_RETURN_IF_ERROR(runOther(entry));
   }
   DGC_RETURN_IF_ERROR(save());
   return writeTrace();
 }
 
+/// A program that is run once over the test data.
+absl::Status Worker::runOther(const std::string &entry) {
+  if (options.epochs || options.steps)
+    return usage(str("--epochs and --steps are for training, not for '", entry, "'"));
+  if (options.predictions.empty() && !hasMeans(artifact.plan(), entry))
+    return usage(
+        str("program '", entry, "' gives predictions and nothing else: say where they go with --predictions DIR"));
+  DGC_ASSIGN_OR_RETURN(testing, bind(entry, {.split = "test"}));
+  if (!options.predictions.empty()) {
+    DGC_ASSIGN_OR_RETURN(
+        predictions, Predictions::create(artifact, *testing.runner, context.transport.rank(), testing.feed->samples()));
+    DGC_RETURN_IF_ERROR(output(predictions->check(realDisk(), options.predictions), "--predictions"));
+  }
+  DGC_RETURN_IF_ERROR(compareOptions());
+  DGC_RETURN_IF_ERROR(evaluate(testing, "test", std::nullopt));
+  return writePredictions();
+}
+
+absl::Status Worker::writePredictions() {
+  if (!predictions)
+    return absl::OkStatus();
+  DGC_RETURN_IF_ERROR(output(predictions->write(realDisk(), options.predictions, context.gather), "--predictions"));
+  print(str("predicted ", counted(testing.feed->samples(), "sample"), " into ", options.predictions, ": ",
+            predictions->describe()));
+  return absl::OkStatus();
+}
+
 absl::Status Worker::train() {
+  if (!options.predictions.empty())
+    return usage("--predictions is for programs that predict: choose one with --entry, e.g. --entry predict");
   if (options.steps == 0) { // the initial values are wanted, no data
     return compareOptions();
   }
-  DGC_ASSIGN_OR_RETURN(training, bind("train", "train", options.lastBatch, options.shuffle));
+  DGC_ASSIGN_OR_RETURN(training, bind("train", {"train", options.lastBatch, options.shuffle, state.seed}));
   Feed &feed = *training.feed;
   if (feed.stepsPerEpoch() == 0)
     return withExitCode(absl::InvalidArgumentError(
@@ -269,15 +214,21 @@ absl::Status Worker::train() {
   int64_t perEpoch = feed.stepsPerEpoch();
   int64_t epochs = options.epochs.value_or(1);
   totalSteps = options.steps ? *options.steps : epochs * perEpoch - feed.cursor().step;
+  std::string noTest;
   if (options.evaluate && executor->program("evaluate")) {
-    bool has = true;
+    std::string missing;
     for (const InputSpec &spec : inputSpecs(artifact.plan(), *executor->program("evaluate")))
-      has &= dataset->has("test", spec.name);
-    if (has) {
-      DGC_ASSIGN_OR_RETURN(testing, bind("evaluate", "test", LastBatch::Weight, false));
+      if (missing.empty() && !dataset->has("test", spec.name))
+        missing = spec.name;
+    if (missing.empty()) {
+      DGC_ASSIGN_OR_RETURN(testing, bind("evaluate", {.split = "test"}));
+    } else {
+      noTest = str("no evaluation: ", options.data, " has no '", missing, "' of the test split");
     }
   }
   DGC_RETURN_IF_ERROR(compareOptions());
+  if (!noTest.empty())
+    print(noTest);
   if (first() && context.print) {
     ProgressOptions progressOptions = progressOptionsFor(context.terminal);
     progressOptions.epochs = options.steps ? 0 : feed.cursor().epoch + epochs;
@@ -367,11 +318,14 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
     DGC_RETURN_IF_ERROR(program.runner->run(static_cast<uint64_t>(state.step)));
     scalars.read();
     means.add(scalars, static_cast<double>(valid));
+    if (predictions)
+      predictions->add(valid);
   }
   if (!first())
     return absl::OkStatus();
   double ms = static_cast<double>(clock.now() - begin) * 1e-6;
-  print(str(split, "  ", formatMeans(means.loss(), means.metrics()), "  (", feed.samples(), " samples)"));
+  if (std::string text = formatMeans(means.loss(), means.metrics()); !text.empty())
+    print(str(split, "  ", text, "  (", counted(feed.samples(), "sample"), ")"));
   LogEvent event{"evaluate"};
   event.step = state.step;
   event.epoch = epoch;
@@ -386,47 +340,18 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
 absl::Status Worker::save() {
   if (options.save.empty())
     return absl::OkStatus();
-  DGC_RETURN_IF_ERROR(output(saveVariables(artifact, *executor, context.transport.rank(), options, state,
-                                           context.gather, realDisk()),
-                             "--save"));
-  print(str("saved ", artifact.plan().variables() ? artifact.plan().variables()->size() : 0, " variables to ",
-            options.save));
+  DGC_RETURN_IF_ERROR(
+      output(saveVariables(artifact, *executor, context.transport.rank(), options, state, context.gather, realDisk()),
+             "--save"));
+  print(str("saved ", counted(artifact.plan().variables() ? artifact.plan().variables()->size() : 0, "variable"),
+            " to ", options.save == "-" ? "standard output" : options.save));
   return absl::OkStatus();
 }
 
 absl::Status Worker::writeTrace() {
   if (!trace)
     return absl::OkStatus();
-  TraceBuffer buffer(trace->timings.size());
-  std::vector<TraceName> names;
-  std::map<const artifact::Step *, uint32_t> index;
-  for (const auto &runner : executor->programs()) {
-    const artifact::Program *program =
-        programOf(artifact.plan(), runner->name(), static_cast<uint32_t>(context.transport.rank()));
-    for (uint32_t i = 0; program->steps() && i < program->steps()->size(); ++i) {
-      const artifact::Step *step = program->steps()->Get(i);
-      index[step] = static_cast<uint32_t>(names.size());
-      names.push_back({step->name() ? step->name()->str() : EnumNameAction(step->action_type()),
-                       std::string(runner->name()), step->location() ? step->location()->str() : ""});
-    }
-  }
-  for (const OpTiming &timing : trace->timings)
-    buffer.add({timing.begin, timing.end, static_cast<int64_t>(timing.step), index[timing.op], timing.op->queue()});
-  // The trace begins where the first worker began.
-  std::string first = trace->timings.empty() ? "" : std::to_string(trace->timings.front().begin);
-  DGC_ASSIGN_OR_RETURN(std::vector<std::string> begins, context.gather(first));
-  TimeNs origin = std::numeric_limits<TimeNs>::max();
-  for (const std::string &text : begins)
-    if (!text.empty())
-      origin = std::min<TimeNs>(origin, std::atoll(text.c_str()));
-  int rank = context.transport.rank();
-  DGC_RETURN_IF_ERROR(
-      output(writeTracePart(realDisk(), options.trace, rank, formatTrace(buffer, rank, names, origin)), ""));
-  // Rank 0 joins the parts when all are written.
-  DGC_RETURN_IF_ERROR(context.gather("traced").status());
-  if (rank != 0)
-    return absl::OkStatus();
-  return output(mergeTraceParts(realDisk(), options.trace, context.transport.worldSize()), "");
+  return output(writeTraces(artifact, *executor, *trace, context, options.trace, realDisk()), "");
 }
 
 absl::Status dgc::rt::runWorker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context) {

@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <unistd.h>
 
 using namespace dgc::rt;
 
@@ -81,30 +80,11 @@ void dgc::rt::appendJson(const LogEvent &event, std::string &out) {
   out += "}\n";
 }
 
-namespace {
-class StandardOutput final : public WritableFile {
-public:
-  absl::Status write(std::span<const std::byte> data) override {
-    while (!data.empty()) {
-      ssize_t n = ::write(STDOUT_FILENO, data.data(), data.size());
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n < 0)
-        return errnoStatus(errno, "cannot write standard output");
-      data = data.subspan(static_cast<size_t>(n));
-    }
-    return absl::OkStatus();
-  }
-  absl::Status sync() override { return absl::OkStatus(); }
-  absl::Status close() override { return absl::OkStatus(); }
-};
-} // namespace
-
 absl::StatusOr<std::unique_ptr<JsonLog>>
 JsonLog::open(Disk &disk, Clock &clock, const std::string &path) {
   if (path == "-")
     return std::unique_ptr<JsonLog>(
-        new JsonLog(std::make_unique<StandardOutput>(), clock));
+        new JsonLog(standardOutput(), clock));
   auto file = disk.create(path);
   if (!file.ok())
     return annotate(file.status(), "--log-json");

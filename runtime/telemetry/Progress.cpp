@@ -7,13 +7,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 using namespace dgc::rt;
 
 namespace {
-/// A line under construction, in place. What does not fit is cut.
+/// A line under construction, in place, field by field. What does not fit is left out.
 class Line {
 public:
   __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
@@ -23,13 +24,22 @@ public:
     va_end(args);
     size =
         std::min(size + static_cast<size_t>(std::max(n, 0)), sizeof text - 1);
+    if (fields < std::size(ends))
+      ++fields;
+    ends[fields - 1] = size;
   }
-  void cut(size_t width) { size = std::min(size, width); }
+  /// Leaves out the fields that do not fit into so many columns; the first one is cut.
+  void cut(size_t width) {
+    while (fields > 1 && size > width)
+      size = ends[--fields - 1];
+    size = std::min(size, width);
+  }
   std::string_view view() const { return {text, size}; }
 
 private:
   char text[1024];
   size_t size = 0;
+  size_t ends[64], fields = 0; // where each field ends
 };
 
 /// formatCount, formatBytes and formatDuration without allocation.

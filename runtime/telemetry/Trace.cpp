@@ -77,6 +77,23 @@ absl::Status dgc::rt::writeTracePart(Disk &disk, const std::string &path,
                   "--trace");
 }
 
+/// Appends a part to the whole; each is "[\n" events "\n]\n". False when it is not.
+static bool appendPart(std::string_view part, std::string &all) {
+  if (!part.starts_with("[\n") || !part.ends_with("\n]\n"))
+    return false;
+  all += all.empty() ? "[\n" : ",\n";
+  all.append(part, 2, part.size() - 5);
+  return true;
+}
+
+absl::Status dgc::rt::writeTraceOfParts(Disk &disk, const std::string &path, std::span<const std::string> parts) {
+  std::string all;
+  for (const std::string &part : parts)
+    if (!appendPart(part, all))
+      return absl::DataLossError("--trace: the part of a worker is not whole");
+  return annotate(writeFileAtomically(disk, path, all + "\n]\n"), "--trace");
+}
+
 absl::Status dgc::rt::mergeTraceParts(Disk &disk, const std::string &path,
                                       int worldSize) {
   std::string all;
@@ -88,11 +105,8 @@ absl::Status dgc::rt::mergeTraceParts(Disk &disk, const std::string &path,
     auto text = readFile(disk, part);
     if (!text.ok())
       return annotate(text.status(), "--trace");
-    // Each part is "[\n" events "\n]\n".
-    if (!text->starts_with("[\n") || !text->ends_with("\n]\n"))
+    if (!appendPart(*text, all))
       return absl::DataLossError(str("--trace: ", part, " is not whole"));
-    all += all.empty() ? "[\n" : ",\n";
-    all.append(*text, 2, text->size() - 5);
     parts.push_back(std::move(part));
   }
   if (parts.empty())

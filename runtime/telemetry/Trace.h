@@ -54,6 +54,9 @@ struct TraceName {
 std::string formatTrace(const TraceBuffer &buffer, int rank,
                         std::span<const TraceName> names, TimeNs origin = 0);
 
+/// Writes the parts of all workers, as formatTrace gives them, as one trace.
+absl::Status writeTraceOfParts(Disk &disk, const std::string &path, std::span<const std::string> parts);
+
 /// The file where `rank` leaves its part of the trace `path`.
 std::string tracePartPath(const std::string &path, int rank);
 

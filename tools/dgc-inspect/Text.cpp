@@ -26,7 +26,12 @@ public:
   }
 
 private:
-  template <typename... Args> void line(const Args &...args) { out += str(args..., "\n"); }
+  /// Adds a line, without the blanks after a name that is empty.
+  template <typename... Args> void line(const Args &...args) {
+    out += str(args...);
+    out.resize(out.find_last_not_of(' ') + 1);
+    out += "\n";
+  }
 
   static std::string text(const flatbuffers::String *s) {
     std::string result = s ? s->str() : "";
@@ -107,7 +112,7 @@ private:
 
   void program(const Program &p, bool steps) {
     line("program     ", text(p.name()), p.group() < 0 ? "" : " of " + groupName(p.group()), ", ",
-         p.steps() ? p.steps()->size() : 0, " steps");
+         rt::counted(p.steps() ? p.steps()->size() : 0, "step"));
     for (uint32_t i = 0; p.inputs() && i < p.inputs()->size(); ++i) {
       const Input &in = *p.inputs()->Get(i);
       line("  input     ", text(in.name()), " : ",
@@ -202,8 +207,8 @@ private:
   void kernels() {
     for (uint32_t i = 0; plan.kernels() && i < plan.kernels()->size(); ++i) {
       const Kernel &k = *plan.kernels()->Get(i);
-      line("kernel      ", text(k.symbol()), ", ", k.arg_count(), " arguments, ", k.extent(), " parts, ", k.flops(),
-           " flops");
+      line("kernel      ", text(k.symbol()), ", ", rt::counted(k.arg_count(), "argument"), ", ",
+           rt::counted(k.extent(), "part"), ", ", rt::counted(static_cast<int64_t>(k.flops()), "flop"));
     }
   }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iostream>
 
 using namespace dgc;
 
@@ -28,8 +29,14 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
+    if (error.get_exit_code() == 0) {
+      app.exit(error);
+      std::cout.flush();
+      if (std::cout.good())
+        return 0;
+      std::fprintf(stderr, "dgc-inspect: error: cannot write standard output\n");
+      return static_cast<int>(rt::ExitCode::BadData);
+    }
     std::fprintf(stderr, "dgc-inspect: error: %s; see dgc-inspect --help\n", error.what());
     return static_cast<int>(rt::ExitCode::Usage);
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iostream>
 #include <limits>
 
 using namespace dgc;
@@ -49,6 +50,18 @@ static CLI::Validator wholeNumber(int64_t least, int64_t most = std::numeric_lim
       "");
 }
 
+/// Accepts numbers above 0.
+static CLI::Validator positive() {
+  return CLI::Validator(
+      [](std::string &text) {
+        double value = 0;
+        auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        bool accepted = error == std::errc() && end == text.data() + text.size() && value > 0 && value < 1e9;
+        return accepted ? std::string() : "'" + text + "' is not a number of seconds above 0";
+      },
+      "");
+}
+
 /// Accepts some words.
 static CLI::Validator oneOf(std::vector<std::string> words) {
   std::string list;
@@ -82,6 +95,11 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
                  "Program to run: train (the default), evaluate, or another "
                  "that the plan has, once over the test data")
       ->type_name("NAME");
+  app.add_option(
+         "--predictions", run.predictions,
+         "With --entry predict: write each output to NAME.npy in this folder, a row for each sample of the test "
+         "data in their order")
+      ->type_name("DIR");
   auto *epochs = app.add_option("--epochs", run.epochs,
                                 "Train for so many epochs from where the run is (default "
                                 "1); a checkpoint taken inside an epoch continues there")
@@ -111,7 +129,7 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
   addOnOff(app, "--evaluate", run.evaluate, "Evaluate on the test data after each epoch");
   app.add_option("--evaluate-every", run.evaluateEvery,
                  "Evaluate after so many steps of training as well, and at the end")
-      ->check(CLI::PositiveNumber)
+      ->check(wholeNumber(1))
       ->type_name("N");
   app.add_option("--threads", flags.threads,
                  "Threads of each worker (default: the cores of this machine, "
@@ -121,13 +139,14 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
   app.add_option("--load", run.load, "Start from these weights (safetensors)")->type_name("FILE");
   app.add_option("--save", run.save,
                  "Write the weights and the state of the "
-                 "optimizer at the end (safetensors)")
+                 "optimizer at the end (safetensors); - is standard output")
       ->type_name("FILE");
   app.add_option("--log-json", run.logJson,
                  "Write a line of JSON for each step, epoch and evaluation; - "
-                 "is standard output")
+                 "is standard output, and text for people standard error")
       ->type_name("FILE");
-  app.add_option("--trace", run.trace, "Write what ran when, for chrome://tracing or ui.perfetto.dev")
+  app.add_option("--trace", run.trace,
+                 "Write what ran when, for chrome://tracing or ui.perfetto.dev; - is standard output")
       ->type_name("FILE");
   app.add_flag("--dry-run", flags.dryRun,
                "Print the plan: workers, memory, collectives and bytes per "
@@ -166,7 +185,7 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
       ->type_name("ADDRESS[:PORT]")
       ->group(group);
   app.add_option("--join-timeout", flags.joinTimeout, "Seconds to wait for workers that are missing")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->type_name("S")
       ->capture_default_str()
       ->group(group);
@@ -174,6 +193,22 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
                "Accept addresses other than loopback. There is no encryption: "
                "only in a network that you trust")
       ->group(group);
+}
+
+/// What the flags ask of standard input and output that cannot be; empty: nothing.
+static std::string contradiction(const rt::RunOptions &run) {
+  if (run.load == "-")
+    return "--load: weights are not read from standard input, as each worker reads its own part: give a file";
+  std::string first;
+  for (auto [flag, path] :
+       {std::pair("--save", &run.save), std::pair("--log-json", &run.logJson), std::pair("--trace", &run.trace)}) {
+    if (*path != "-")
+      continue;
+    if (!first.empty())
+      return first + " and " + flag + " cannot both be standard output: give one of them a file";
+    first = flag;
+  }
+  return "";
 }
 
 std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
@@ -192,10 +227,20 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0)
-      return app.exit(error);
+    if (error.get_exit_code() == 0) {
+      app.exit(error);
+      std::cout.flush();
+      if (std::cout.good())
+        return 0;
+      std::fprintf(stderr, "dgc-run: error: cannot write standard output\n");
+      return static_cast<int>(rt::ExitCode::BadData);
+    }
     std::fprintf(stderr, "dgc-run: error: %s; see dgc-run --help\n", error.what());
     return static_cast<int>(rt::ExitCode::Usage);
   }
-  return std::nullopt;
+  std::string wrong = contradiction(flags.run);
+  if (wrong.empty())
+    return std::nullopt;
+  std::fprintf(stderr, "dgc-run: error: %s\n", wrong.c_str());
+  return static_cast<int>(rt::ExitCode::Usage);
 }

@@ -19,6 +19,9 @@ struct Flags {
   double joinTimeout = 120; // seconds
   bool insecure = false;
   bool dryRun = false;
+  // Where it stands, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,
+  // which log their own errors.
+  bool isFirst = true, ran = false;
   // --call: one program once, on arrays from files
   std::string call, outputDir;
   std::vector<std::string> inputs;

@@ -7,11 +7,14 @@
 #include "runtime/cluster/Launcher.h"
 #include "runtime/driver/Worker.h"
 #include "runtime/executor/Executor.h"
+#include "runtime/telemetry/JsonLog.h"
 #include "runtime/telemetry/PlanSummary.h"
 #include "tools/dgc-run/Call.h"
 #include "tools/dgc-run/Flags.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <thread>
 #include <unistd.h>
@@ -20,16 +23,24 @@ using namespace dgc;
 using namespace dgc::rt;
 using namespace dgc::tool;
 
+/// The error of the first write to standard output that failed; 0: none.
+static std::atomic<int> lostOutput = 0;
+
 static void toStdout(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    int none = 0;
+    lostOutput.compare_exchange_strong(none, errno);
+  }
 }
 
 static void toStderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-static WorkerContext::Print printer(const RunOptions &run) { return run.logJson == "-" ? toStderr : toStdout; }
+/// Whether standard output is a file of the run: then text for people goes to standard error.
+static bool isStdoutTaken(const RunOptions &run) { return run.logJson == "-" || run.save == "-" || run.trace == "-"; }
 
-static int terminalOf(const RunOptions &run) { return run.logJson == "-" ? STDERR_FILENO : STDOUT_FILENO; }
+static WorkerContext::Print printer(const RunOptions &run) { return isStdoutTaken(run) ? toStderr : toStdout; }
+
+static int terminalOf(const RunOptions &run) { return isStdoutTaken(run) ? STDERR_FILENO : STDOUT_FILENO; }
 
 /// Threads of each of `workers` that share this machine.
 static int shareOfCores(int workers) {
@@ -45,14 +56,38 @@ static std::string digestBytes(const Artifact &artifact) {
   return std::string(reinterpret_cast<const char *>(artifact.digest().data()), artifact.digest().size());
 }
 
+/// Sees to it that the log ends with an error, when the worker that writes it could not: before it began, or because it
+/// was killed.
+static void endLog(const std::string &path, const std::string &message) {
+  if (path.empty())
+    return;
+  std::string text;
+  if (path != "-" && realDisk().exists(path) && realDisk().isReplaceable(path))
+    if (auto read = readFile(realDisk(), path); read.ok())
+      text = *std::move(read);
+  size_t cut = text.empty() ? 0 : text.rfind('\n') + 1; // npos + 1 is 0
+  text.resize(cut);                                     // a line that was being written
+  size_t last = cut < 2 ? 0 : text.rfind('\n', cut - 2) + 1;
+  std::string_view line = std::string_view(text).substr(last);
+  if (line.starts_with("{\"event\":\"end\"") || line.starts_with("{\"event\":\"error\""))
+    return;
+  LogEvent event{"error"};
+  event.message = message;
+  appendJson(event, text);
+  absl::Status written = path == "-" ? standardOutput()->write(text) : writeFileAtomically(realDisk(), path, text);
+  if (!written.ok())
+    toStderr(str("dgc-run: warning: --log-json: ", std::string(written.message()), "\n"));
+}
+
 /// One worker of several: joins the others, runs, leaves.
-static absl::Status runMember(const Flags &flags, const Identity &identity, const Artifact &artifact) {
+static absl::Status runMember(Flags &flags, const Identity &identity, const Artifact &artifact) {
   const artifact::Plan &plan = artifact.plan();
   if (identity.worldSize != static_cast<int>(plan.world_size()))
-    return withExitCode(absl::InvalidArgumentError(
-                            str("the plan is for ", plan.world_size(), " workers, but ", identity.source, " says ",
-                                identity.worldSize, ": compile the model for ", identity.worldSize,
-                                " (--mesh data=", identity.worldSize, "), or start ", plan.world_size(), " workers")),
+    return withExitCode(absl::InvalidArgumentError(str("the plan is for ", plan.world_size(), " workers, but ",
+                                                       identity.source == "--rank" ? "--world-size" : identity.source,
+                                                       " says ", identity.worldSize, ": compile the model for ",
+                                                       identity.worldSize, " (--mesh data=", identity.worldSize,
+                                                       "), or start ", plan.world_size(), " workers")),
                         ExitCode::Cluster);
   ClusterOptions options;
   options.rank = identity.rank;
@@ -73,6 +108,7 @@ static absl::Status runMember(const Flags &flags, const Identity &identity, cons
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
   WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
   context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
+  flags.ran = true;
   absl::Status status = runWorker(artifact, flags.run, context);
   return status.ok() ? cluster->leave() : cluster->fail(status);
 }
@@ -90,7 +126,7 @@ static std::vector<std::string> workerCommand(int argc, char **argv) {
   return command;
 }
 
-static absl::StatusOr<int> launch(const Flags &flags, const Artifact &artifact, int argc, char **argv) {
+static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int argc, char **argv) {
   if (flags.run.plan == "-")
     return usage("a plan from standard input cannot be given to several "
                  "processes; write it to a file, or use "
@@ -100,6 +136,8 @@ static absl::StatusOr<int> launch(const Flags &flags, const Artifact &artifact, 
   options.command = workerCommand(argc, argv);
   options.planDigest = digestBytes(artifact);
   options.joinTimeoutSeconds = flags.joinTimeout;
+  options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message); };
+  flags.ran = true;
   return runLauncher(options);
 }
 
@@ -125,6 +163,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
     return usage(str("--transport=in-process runs all workers as threads of "
                      "one process, but ",
                      identity->source, " makes this process one of ", identity->worldSize));
+  flags.isFirst = !identity || identity->rank == 0;
   if (identity && (identity->worldSize > 1 || world > 1)) {
     flags.run.threads = flags.threads.value_or(shareOfCores(isLocal(*identity) ? identity->worldSize : 1));
     DGC_RETURN_IF_ERROR(runMember(flags, *identity, *artifact));
@@ -133,6 +172,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   if (world > 1 && flags.transport != "in-process")
     return launch(flags, *artifact, argc, argv);
   flags.run.threads = flags.threads.value_or(shareOfCores(world));
+  flags.ran = true;
   DGC_RETURN_IF_ERROR(runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run)));
   return 0;
 }
@@ -151,5 +191,12 @@ int main(int argc, char **argv) {
     return status.ok() ? 0 : report(status);
   }
   absl::StatusOr<int> code = runPlan(flags, argc, argv);
-  return code.ok() ? *code : report(code.status());
+  if (!code.ok()) {
+    if (flags.isFirst && !flags.ran)
+      endLog(flags.run.logJson, std::string(code.status().message()));
+    return report(code.status());
+  }
+  if (*code == 0 && lostOutput)
+    return report(withExitCode(errnoStatus(lostOutput, "cannot write standard output"), ExitCode::BadData));
+  return *code;
 }

@@ -258,6 +258,30 @@ TEST(Feed, LeavesPaddingAlone) {
   EXPECT_THAT(id, ElementsAre(-1, -1));
 }
 
+// Samples that are columns, in the middle of a tensor and at its end, whole and a block with padding.
+TEST(Feed, PutsTheBatchIntoAnyDimension) {
+  FakeDisk disk;
+  putSamples(disk, 4);
+  auto dataset = Dataset::open(disk, "d");
+  ASSERT_TRUE(dataset.ok()) << dataset.status();
+  FeedOptions options{2, 0, false, LastBatch::Drop};
+  std::vector<InputSpec> inputs = {{"x", DType::F32, {2, 2, 3}, 1, {}, {}},
+                                   {"x", DType::F32, {2, 3, 2}, 2, {}, {}},
+                                   {"x", DType::F32, {2, 2, 3}, 1, {1, 1, 1}, {1, 1, 2}, {1, 2, 2}},
+                                   {"x", DType::F32, {2, 3, 2}, 2, {0, 2, 1}, {2, 1, 1}, {2, 2, 1}}};
+  auto feed = Feed::create(*dataset, "train", inputs, options);
+  ASSERT_TRUE(feed.ok()) << feed.status();
+  std::vector<float> middle(12, -1), last(12, -1), block(4, -1), corner(4, -1);
+  std::byte *to[] = {reinterpret_cast<std::byte *>(middle.data()), reinterpret_cast<std::byte *>(last.data()),
+                     reinterpret_cast<std::byte *>(block.data()), reinterpret_cast<std::byte *>(corner.data())};
+  feed->next(to);
+  feed->next(to);
+  EXPECT_THAT(middle, ElementsAre(200, 201, 202, 300, 301, 302, 203, 204, 205, 303, 304, 305));
+  EXPECT_THAT(last, ElementsAre(200, 300, 201, 301, 202, 302, 203, 303, 204, 304, 205, 305));
+  EXPECT_THAT(block, ElementsAre(304, 305, -1, -1));
+  EXPECT_THAT(corner, ElementsAre(302, -1, 305, -1));
+}
+
 TEST(Feed, SaysWhatDoesNotFit) {
   FakeDisk disk;
   putSamples(disk, 10);

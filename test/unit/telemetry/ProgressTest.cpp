@@ -96,6 +96,15 @@ TEST_F(ProgressTest, CutsTheLineToTheTerminal) {
   EXPECT_EQ(taken(), "\repoch 1/2  step 1/4\x1b[K");
 }
 
+TEST_F(ProgressTest, LeavesOutFieldsThatDoNotFit) {
+  options.terminal = true;
+  options.width = 31; // the loss would end in column 32
+  Progress progress = make();
+  clock.advance(1_s);
+  progress.step(report(0, 2.5));
+  EXPECT_EQ(taken(), "\repoch 1/2  step 1/4\x1b[K");
+}
+
 TEST_F(ProgressTest, ShowsALossThatIsNoNumber) {
   Progress progress = make();
   clock.advance(5_s);

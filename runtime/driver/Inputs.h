@@ -1,0 +1,44 @@
+// The data that a program reads, bound to the rows that one worker holds.
+#pragma once
+
+#include "runtime/data/Feed.h"
+#include "runtime/driver/RunOptions.h"
+#include "runtime/executor/Executor.h"
+
+#include <optional>
+
+namespace dgc::rt {
+
+/// The data inputs of a program, as a feed wants them; then, with no rows, those that only workers of other groups
+/// read, so that all workers see the same data set.
+std::vector<InputSpec> inputSpecs(const artifact::Plan &plan, const ProgramRunner &runner);
+
+/// Whether the programs of this name, one of each group, form means over the batch: losses or metrics.
+bool hasMeans(const artifact::Plan &plan, std::string_view program);
+
+/// A program with the data that it reads.
+struct FedProgram {
+  ProgramRunner *runner = nullptr;
+  std::optional<Feed> feed;
+  std::vector<std::byte *> inputs;
+
+  /// The next batch; returns how many of its samples are real.
+  int64_t next() {
+    int64_t valid = feed->next(inputs);
+    runner->setValidCount(static_cast<int32_t>(valid));
+    return valid;
+  }
+};
+
+struct BindOptions {
+  std::string split;
+  LastBatch lastBatch = LastBatch::Weight;
+  bool shuffle = false;
+  uint64_t seed = 0;
+};
+
+/// Null: --data was not given.
+absl::StatusOr<FedProgram> bindInputs(const artifact::Plan &plan, ProgramRunner &runner, Dataset *dataset,
+                                      const BindOptions &options);
+
+} // namespace dgc::rt

@@ -1,0 +1,50 @@
+// Formats and joins the traces of the workers.
+#include "runtime/driver/Traces.h"
+
+#include "runtime/artifact/Groups.h"
+#include "runtime/base/Status.h"
+#include "runtime/driver/Gather.h"
+#include "runtime/telemetry/Trace.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <map>
+
+using namespace dgc;
+using namespace dgc::rt;
+
+absl::Status dgc::rt::writeTraces(const Artifact &artifact, const Executor &executor, const OpTrace &trace,
+                                  const WorkerContext &context, const std::string &path, Disk &disk) {
+  const int rank = context.transport.rank();
+  TraceBuffer buffer(trace.timings.size());
+  std::vector<TraceName> names;
+  std::map<const artifact::Step *, uint32_t> index;
+  for (const auto &runner : executor.programs()) {
+    const artifact::Program *program = programOf(artifact.plan(), runner->name(), static_cast<uint32_t>(rank));
+    for (uint32_t i = 0; program->steps() && i < program->steps()->size(); ++i) {
+      const artifact::Step *step = program->steps()->Get(i);
+      index[step] = static_cast<uint32_t>(names.size());
+      names.push_back({step->name() ? step->name()->str() : EnumNameAction(step->action_type()),
+                       std::string(runner->name()), step->location() ? step->location()->str() : ""});
+    }
+  }
+  for (const OpTiming &timing : trace.timings)
+    buffer.add({timing.begin, timing.end, static_cast<int64_t>(timing.step), index[timing.op], timing.op->queue()});
+  // The trace begins where the first worker began.
+  std::string first = trace.timings.empty() ? "" : std::to_string(trace.timings.front().begin);
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> begins, context.gather(first));
+  TimeNs origin = std::numeric_limits<TimeNs>::max();
+  for (const std::string &text : begins)
+    if (!text.empty())
+      origin = std::min<TimeNs>(origin, std::atoll(text.c_str()));
+  std::string json = formatTrace(buffer, rank, names, origin);
+  if (path == "-") {
+    DGC_ASSIGN_OR_RETURN(std::vector<std::string> parts, gatherLong(context.gather, rank, json));
+    return rank == 0 ? writeTraceOfParts(disk, path, parts) : absl::OkStatus();
+  }
+  DGC_RETURN_IF_ERROR(writeTracePart(disk, path, rank, json));
+  // Rank 0 joins the parts when all are written.
+  DGC_RETURN_IF_ERROR(context.gather("traced").status());
+  return rank == 0 ? mergeTraceParts(disk, path, context.transport.worldSize()) : absl::OkStatus();
+}
