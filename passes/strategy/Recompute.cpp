@@ -38,7 +38,7 @@ public:
   unsigned run() {
     forward = findForwardOps(function);
     for (Operation &op : block.without_terminator())
-      if (isSelected(&op) && llvm::any_of(op.getUsers(), [&](Operation *user) { return isBackward(user); }))
+      if (isSelected(&op) && llvm::any_of(op.getUsers(), [&](Operation *user) { return isOnWayBack(&op, user); }))
         need(&op, groups[keyOf(&op)]);
     int64_t number = 0;
     unsigned copies = 0;
@@ -54,6 +54,14 @@ private:
       std::tuple<const void *, int64_t, const void *>; // block, or op of the model without one; micro-batch; stage
 
   bool isBackward(Operation *op) const { return !forward.contains(op) && op != block.getTerminator(); }
+
+  /// True for a user on the way back that gets `op` computed again. What one block gives to another is kept for that
+  /// one: its way back comes before that of the block of `op`, on another stage perhaps.
+  bool isOnWayBack(Operation *op, Operation *user) const {
+    auto [blockName, kind] = nameOf(op).rsplit('.');
+    StringRef userName = nameOf(user);
+    return isBackward(user) && (kind.empty() || userName.empty() || userName.rsplit('.').first == blockName);
+  }
 
   bool isSelected(Operation *op) const {
     StringRef name = nameOf(op);
@@ -89,7 +97,7 @@ private:
     Operation *first = nullptr;
     for (Operation *op : group.ops)
       for (Operation *user : op->getUsers())
-        if (isBackward(user) && (!first || user->isBeforeInBlock(first)))
+        if (isOnWayBack(op, user) && (!first || user->isBeforeInBlock(first)))
           first = user;
     return first;
   }
@@ -105,7 +113,7 @@ private:
     }
     for (Operation *op : ops)
       op->replaceUsesWithIf(mapping.lookup(op)->getResults(), [&](OpOperand &use) {
-        return isBackward(use.getOwner()) &&
+        return isOnWayBack(op, use.getOwner()) &&
                !use.getOwner()->hasAttr(kRecomputeAttr); // other groups take what was kept
       });
     LDBG() << ops.size() << " ops are computed again before " << *group.before;

@@ -58,3 +58,24 @@ func.func @train(%x: tensor<8xf32>, %w: tensor<8xf32> {dgc.state = @w}) -> (tens
   %q = dgc.multiply %p, %a2 : tensor<8xf32>
   return %q, %loss : tensor<8xf32>, tensor<f32>
 }
+
+// -----
+
+// The way back of the second block needs what the first one gives it, which is kept; the first block is computed again
+// when its own way back begins, not before.
+dgc.state @w weight zeros rng 0 : tensor<8xf32>
+// CHECK-LABEL: func.func @train
+// CHECK: %[[A1:.*]] = dgc.sine %arg0
+// CHECK: %[[A2:.*]] = dgc.tanh %[[A1]]
+// CHECK: %[[P:.*]] = dgc.multiply %arg1, %[[A2]]
+// CHECK: %[[C1:.*]] = dgc.sine %arg0 {dgc.recompute
+// CHECK: dgc.multiply %[[P]], %[[C1]]
+func.func @train(%x: tensor<8xf32>, %w: tensor<8xf32> {dgc.state = @w}) -> (tensor<8xf32> {dgc.state = @w}, tensor<f32>) {
+  %a1 = dgc.sine %x : tensor<8xf32> loc("a.0.sine")
+  %a2 = dgc.tanh %a1 : tensor<8xf32> loc("a.0.tanh")
+  %b1 = dgc.sine %a2 : tensor<8xf32> loc("a.1.sine")
+  %loss = dgc.reduce sum %b1 dims [0] : tensor<8xf32>
+  %p = dgc.multiply %w, %a2 : tensor<8xf32> loc("a.1.sine")
+  %q = dgc.multiply %p, %a1 : tensor<8xf32> loc("a.0.tanh")
+  return %q, %loss : tensor<8xf32>, tensor<f32>
+}
