@@ -127,8 +127,8 @@ private:
     }
   }
 
-  /// When an op runs: with its slot; one without a micro-batch when what it needs is there, communication that no slot
-  /// needs at the end, so that it can be combined.
+  /// When an op runs: with its slot; one without a micro-batch when what it needs is there or, where no slot needs it, at
+  /// the end: communication can be combined there, and nobody holds what updates compute of variables alone.
   FailureOr<double> timeOf(Operation *op) {
     double ready = -1;
     Operation *latest = nullptr;
@@ -139,7 +139,7 @@ private:
       }
     std::optional<int64_t> microbatch = microbatchOf(op), stage = stageOf(op);
     if (!microbatch || !stage)
-      return isa<CollectiveOpInterface>(op) && !feeders.count(op) ? tail : ready;
+      return microbatch || feeders.count(op) ? ready : std::max(ready, tail);
     bool split = beginOf.count({SlotKind::BackwardInput, *stage, *microbatch});
     SlotKind kind = forward.contains(op) ? SlotKind::Forward
                     : !split             ? SlotKind::Backward
