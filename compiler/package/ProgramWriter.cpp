@@ -123,9 +123,17 @@ fb::StepT &ProgramWriter::newStep(Operation *op, StringRef name) {
   auto step = std::make_unique<fb::StepT>();
   step->location = locationOf(op);
   step->name = (name.empty() ? op->getName().stripDialect() : name).str();
-  // The slot of a pipeline that the step belongs to, as in [F3].
-  if (auto slot = op->getLoc()->findInstanceOf<FusedLocWith<StringAttr>>()) {
-    step->name += (" [" + slot.getMetadata().getValue() + "]").str();
+  // The slot of a pipeline that the step belongs to, as in [F3]: the last of its ops says, where a kernel does what a
+  // backward pass needs of the forward pass as well.
+  StringRef slot;
+  op->getLoc()->walk([&](Location loc) {
+    if (auto labelled = dyn_cast<FusedLocWith<StringAttr>>(loc)) {
+      slot = labelled.getMetadata().getValue();
+    }
+    return WalkResult::advance();
+  });
+  if (!slot.empty()) {
+    step->name += (" [" + slot + "]").str();
   }
   program.steps.push_back(std::move(step));
   return *program.steps.back();
