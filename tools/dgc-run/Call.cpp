@@ -3,6 +3,7 @@
 
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Status.h"
 #include "runtime/data/Npy.h"
 #include "runtime/executor/RunOnce.h"
 
@@ -26,6 +27,10 @@ static bool isVariable(const artifact::Plan &plan, const std::string &name) {
 absl::Status dgc::tool::callProgram(const Flags &flags) {
   if (flags.outputDir.empty())
     return withExitCode(absl::InvalidArgumentError("--call needs --output-dir DIR"), ExitCode::Usage);
+  if (!flags.run.load.empty())
+    return withExitCode(
+        absl::InvalidArgumentError("--call does not take --load: give variables with --input NAME=FILE.npy"),
+        ExitCode::Usage);
   DGC_ASSIGN_OR_RETURN(std::string bytes, readFile(realDisk(), flags.run.plan));
   std::span<const uint8_t> plan(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
   DGC_ASSIGN_OR_RETURN(auto artifact, loadBytes(plan, flags.run.plan));
@@ -40,14 +45,19 @@ absl::Status dgc::tool::callProgram(const Flags &flags) {
       return withExitCode(absl::InvalidArgumentError(str("--input takes NAME=FILE.npy, not '", input, "'")),
                           ExitCode::Usage);
     std::string name = input.substr(0, equals);
-    DGC_ASSIGN_OR_RETURN(HostArray array, readArray(input.substr(equals + 1)));
-    (isVariable(artifact->plan(), name) ? options.variables : inputs)[name] = std::move(array);
+    auto array = readArray(input.substr(equals + 1));
+    if (!array.ok())
+      return withExitCode(annotate(array.status(), "--input"), ExitCode::BadData);
+    (isVariable(artifact->plan(), name) ? options.variables : inputs)[name] = *std::move(array);
   }
   DGC_ASSIGN_OR_RETURN(RunOnceResult result, runOnce(plan, inputs, options));
-  DGC_RETURN_IF_ERROR(realDisk().makeDirectory(flags.outputDir));
+  auto output = [](const absl::Status &status) {
+    return withExitCode(annotate(status, "--output-dir"), ExitCode::BadData);
+  };
+  DGC_RETURN_IF_ERROR(output(realDisk().makeDirectory(flags.outputDir)));
   for (const NamedArrays *arrays : {&result.outputs, &result.variables})
     for (const auto &[name, array] : *arrays)
-      DGC_RETURN_IF_ERROR(
-          writeNpy(realDisk(), str(flags.outputDir, "/", name, ".npy"), array.dtype, array.shape, array.bytes));
+      DGC_RETURN_IF_ERROR(output(
+          writeNpy(realDisk(), str(flags.outputDir, "/", name, ".npy"), array.dtype, array.shape, array.bytes)));
   return absl::OkStatus();
 }

@@ -220,7 +220,7 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
   app.footer(footer);
   addRunFlags(app, flags);
   addWorkerFlags(app, flags);
-  // For tests: one program once, every rank a thread. Not in --help.
+  // For those who work on dgc: one program once, every rank a thread. Not in --help.
   app.add_option("--call", flags.call, "")->group("");
   app.add_option("--input", flags.inputs, "")->group("");
   app.add_option("--output-dir", flags.outputDir, "")->group("");
