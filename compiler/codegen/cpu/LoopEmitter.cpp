@@ -80,8 +80,8 @@ scf::ForOp LoopEmitter::loop(Value lower, Value upper, ValueRange init, bool par
   if (parallel) {
     auto group = LLVM::AccessGroupAttr::get(context, DistinctAttr::create(builder.getUnitAttr()));
     groups.push_back(group);
-    loopOp->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {},
-                                                                          {}, {}, {}, {}, {}, {group}));
+    loopOp->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                                                                     {}, {}, {}, {}, {group}));
   }
   if (init.empty())
     loopOp.getBody()->getTerminator()->erase();
@@ -202,8 +202,8 @@ void LoopEmitter::points(const Pass &pass, SmallVectorImpl<Running> &running) {
   }
 }
 
-/// Is the loop at `depth`, the second innermost, a reduction whose running values are in memory? Then several of its
-/// steps are taken at a time, so that these are loaded and stored less often.
+/// Is the loop at `depth`, the second innermost, a reduction for all that is reduced, with running values in memory?
+/// Then several of its steps are taken at a time, so that these are loaded and stored less often.
 bool LoopEmitter::addsRows(const Pass &pass, unsigned depth) const {
   if (depth + 2 != pass.loops.size() || pass.trips[pass.loops[depth]] < kSteps)
     return false;
@@ -212,9 +212,9 @@ bool LoopEmitter::addsRows(const Pass &pass, unsigned depth) const {
     const Root &root = graph.roots[number];
     if (!root.reduction)
       continue;
-    if (!inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size())
+    if (!inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size() || root.parallel.test(pass.loops[depth]))
       return false;
-    found |= !root.parallel.test(pass.loops[depth]);
+    found = true;
   }
   return found;
 }

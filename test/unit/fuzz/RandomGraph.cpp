@@ -337,7 +337,7 @@ private:
   /// A convolution by a filter made of numbers.
   void convolve() {
     Value a = pickOfRank(4);
-    if (a.name.empty() || a.shape[1] < 3 || a.shape[2] < 3)
+    if (a.shape.size() != 4 || a.shape[1] < 3 || a.shape[2] < 3)
       return;
     Shape filter{3, 3, a.shape[3], 1 + draw(4)};
     std::string index = define("dgc.iota dim " + std::to_string(draw(4)) + " : " + typeOf(filter));

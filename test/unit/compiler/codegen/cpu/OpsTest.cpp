@@ -208,6 +208,30 @@ TEST(Reduction, OverEverySetOfAxes) {
   }
 }
 
+/// Sums of one tensor over different axes, in one traversal: what is reduced for one is not for the other.
+TEST(Reduction, OverTwoSetsOfAxesAtOnce) {
+  const int sizes[] = {3, 4, 8};
+  LoadedKernels kernels("func.func @k(%a: tensor<3x4x8xf32>) -> (tensor<4x8xf32>, tensor<8xf32>) {\n"
+                        " %0 = dgc.reduce sum %a dims [0] : tensor<3x4x8xf32>\n"
+                        " %1 = dgc.reduce sum %a dims [0, 1] : tensor<3x4x8xf32>\n"
+                        " return %0, %1 : tensor<4x8xf32>, tensor<8xf32>\n}");
+  ASSERT_TRUE(kernels.ok());
+  auto a = samples<float>(3 * 4 * 8);
+  Buffer<float> r(32, -1), s(8, -1);
+  kernels.call({a.data(), r.data(), s.data()}, 1);
+  for (int j = 0; j < sizes[2]; ++j) {
+    double all = 0;
+    for (int i = 0; i < sizes[1]; ++i) {
+      double sum = 0;
+      for (int k = 0; k < sizes[0]; ++k)
+        sum += a[(k * sizes[1] + i) * sizes[2] + j];
+      ASSERT_NEAR(r[i * sizes[2] + j], sum, 1e-5);
+      all += sum;
+    }
+    ASSERT_NEAR(s[j], all, 1e-5);
+  }
+}
+
 /// Two results of one traversal: a product and its sums over rows.
 TEST(Reduction, ColumnsWithTheirTerms) {
   LoadedKernels kernels(
