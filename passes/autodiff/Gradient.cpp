@@ -198,8 +198,16 @@ Value Differentiator::gradientOf(Value value) {
     return {};
   SmallVector<Value, 2> &parts = it->second;
   Value sum = parts.front();
-  for (Value part : llvm::drop_begin(parts))
+  auto stageOf = [](Value v) {
+    Operation *def = v.getDefiningOp();
+    return def ? def->getDiscardableAttr("dist.stage") : Attribute();
+  };
+  for (Value part : llvm::drop_begin(parts)) {
+    Attribute stage = stageOf(sum) == stageOf(part) ? stageOf(part) : Attribute();
     sum = AddOp::create(builder, part.getLoc(), sum, part);
+    if (stage) // what comes from one stage is one value before it goes to another
+      sum.getDefiningOp()->setDiscardableAttr("dist.stage", stage);
+  }
   parts.assign(1, sum);
   return sum;
 }
