@@ -3,8 +3,8 @@
 // RUN: dgc-opt %s -split-input-file -dgc-schedule-pipeline | FileCheck %s --check-prefix=NONE
 
 // Two stages, two micro-batches: forward passes of both, then backward passes. Stage 1 of 1f1b is done with the first
-// micro-batch before it begins the second. The update comes as soon as the sum of the gradients is there, the
-// all-reduce at the end.
+// micro-batch before it begins the second. What belongs to no micro-batch comes at the end: sums, the all-reduce, the
+// update.
 // GPIPE: module attributes {dist.pipeline = {chunks = 1 : i64, microbatches = 2 : i64, positions = 2 : i64, schedule = "gpipe"}}
 // ONE: module attributes {dist.pipeline = {chunks = 1 : i64, microbatches = 2 : i64, positions = 2 : i64, schedule = "1f1b"}}
 // NONE-NOT: dist.pipeline
@@ -21,6 +21,7 @@ dist.mesh @mesh <stage = 2, data = 2>
 // CHECK: dgc.negate {{.*}} {dgc.microbatch = 1 : i64
 // CHECK: dist.all_reduce
 // CHECK-NEXT: dgc.subtract
+// CHECK-NEXT: dgc.add {{.*}} dist.stage = 1 : i64}
 // CHECK-NEXT: return
 func.func @train(%w: tensor<4xf32> {dgc.state = @w, dist.stage = 0 : i64}, %x0: tensor<4xf32>, %x1: tensor<4xf32>)
     -> (tensor<4xf32> {dgc.state = @w, dist.stage = 0 : i64}, tensor<f32> {dgc.role = "loss", dist.stage = 0 : i64}) {
