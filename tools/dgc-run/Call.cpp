@@ -57,7 +57,7 @@ absl::Status dgc::tool::callProgram(const Flags &flags) {
   DGC_RETURN_IF_ERROR(output(realDisk().makeDirectory(flags.outputDir)));
   for (const NamedArrays *arrays : {&result.outputs, &result.variables})
     for (const auto &[name, array] : *arrays)
-      DGC_RETURN_IF_ERROR(output(
-          writeNpy(realDisk(), str(flags.outputDir, "/", name, ".npy"), array.dtype, array.shape, array.bytes)));
+      DGC_RETURN_IF_ERROR(
+          output(writeNpy(realDisk(), str(flags.outputDir, "/", name, ".npy"), array.dtype, array.shape, array.bytes)));
   return absl::OkStatus();
 }

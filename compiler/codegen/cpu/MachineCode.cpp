@@ -9,6 +9,7 @@
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Signals.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
@@ -71,23 +72,30 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
-/// A file name that nobody else has, in the folder for temporary files; the file is removed with the result.
+/// A file name that nobody else has, in the folder for temporary files; a signal that ends the process removes the
+/// file.
 static llvm::Expected<std::string> temporary(llvm::StringRef suffix) {
   llvm::SmallString<128> path;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("dgc-kernels", suffix, path))
     return llvm::createStringError(error, "cannot make a temporary file: " + error.message());
+  llvm::sys::RemoveFileOnSignal(path);
   return path.str().str();
+}
+
+static void removeTemporary(const std::string &path) {
+  llvm::sys::fs::remove(path);
+  llvm::sys::DontRemoveFileOnSignal(path);
 }
 
 static llvm::Expected<std::vector<uint8_t>> link(llvm::StringRef object) {
   auto input = temporary("o");
   if (!input)
     return input.takeError();
-  auto removeInput = llvm::make_scope_exit([&] { llvm::sys::fs::remove(*input); });
+  auto removeInput = llvm::make_scope_exit([&] { removeTemporary(*input); });
   auto output = temporary("so");
   if (!output)
     return output.takeError();
-  auto removeOutput = llvm::make_scope_exit([&] { llvm::sys::fs::remove(*output); });
+  auto removeOutput = llvm::make_scope_exit([&] { removeTemporary(*output); });
   {
     std::error_code error;
     llvm::raw_fd_ostream stream(*input, error);
