@@ -3,7 +3,6 @@
 #include "passes/partition/ReshardLowering.h"
 
 #include "dialects/dgc/TensorBuilder.h"
-#include "passes/partition/ReshardPlan.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -37,15 +36,14 @@ public:
   Lowering(OpBuilder &builder, Location location, const MeshRef &mesh, Value value, ArrayRef<int64_t> globalShape,
            ShardingAttr from, ShardingAttr to, StringRef user)
       : builder(builder), location(location), mesh(mesh), value(value), from(from), to(to), user(user),
-        meshSizes(llvm::map_to_vector(mesh.mesh.getAxes(), [](MeshAxisAttr axis) { return axis.getSize(); })),
-        space{meshSizes, globalShape}, spread(spreadOf(from)) {}
+        meshSizes(mesh.sizes()), space{meshSizes, globalShape}, spread(mesh.spreadOf(from)) {}
 
   FailureOr<Value> run() {
     for (AxisUse use : mesh.axesOf(to.getUnreduced()))
       if (!llvm::is_contained(mesh.axesOf(from.getUnreduced()), use) || from.getKind() != to.getKind())
         return emitError(location) << "a value that is spread as " << from.describe() << " cannot become "
                                    << to.describe() << ": a value becomes partial by computation alone";
-    for (const ReshardStep &step : planReshard(space, spread, spreadOf(to))) {
+    for (const ReshardStep &step : planReshard(space, spread, mesh.spreadOf(to))) {
       build(step);
       spread = step.after;
     }
@@ -53,20 +51,6 @@ public:
   }
 
 private:
-  Spread spreadOf(ShardingAttr sharding) const {
-    auto numbersOf = [](ArrayRef<AxisUse> uses) {
-      Axes axes;
-      for (AxisUse use : uses)
-        axes.push_back(use.axis);
-      return axes;
-    };
-    Spread spread;
-    for (const AxisList &uses : mesh.dimsOf(sharding))
-      spread.dims.push_back(numbersOf(uses));
-    spread.partial = numbersOf(mesh.axesOf(sharding.getUnreduced()));
-    return spread;
-  }
-
   void build(const ReshardStep &step) {
     switch (step.kind) {
     case ReshardKind::Slice:
@@ -208,7 +192,7 @@ private:
   StringRef user;
   SmallVector<int64_t> meshSizes;
   SpreadSpace space;
-  Spread spread;
+  ValueSpread spread;
 };
 } // namespace
 

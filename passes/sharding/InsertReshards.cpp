@@ -277,10 +277,42 @@ private:
     if (!fitted) {
       Operation *op = operand.getOwner();
       OpBuilder builder(op);
-      fitted = ReshardOp::create(builder, op->getLoc(), value, wanted, builder.getStringAttr(causeOf(operand)));
+      fitted = ReshardOp::create(builder, op->getLoc(), nearest(value, wanted), wanted,
+                                 builder.getStringAttr(causeOf(operand)));
+      forms[value].push_back(fitted);
       ++numReshards;
     }
     operand.set(fitted);
+  }
+
+  /// The value, or that of its reshards so far from which less moves to become
+  /// `wanted`: of a sum that is whole already a part is free.
+  Value nearest(Value value, ShardingAttr wanted) {
+    auto it = forms.find(value);
+    if (it == forms.end())
+      return value;
+    Value best = value;
+    int64_t least = elementsMoved(value, wanted);
+    for (Value form : it->second)
+      if (int64_t elements = elementsMoved(form, wanted); elements < least) {
+        best = form;
+        least = elements;
+      }
+    return best;
+  }
+
+  int64_t elementsMoved(Value value, ShardingAttr wanted) {
+    ValueSpread spread = mesh.spreadOf(shardingOf(value)), target = mesh.spreadOf(wanted);
+    if (!llvm::all_of(target.partial, [&](int axis) { return llvm::is_contained(spread.partial, axis); }))
+      return std::numeric_limits<int64_t>::max();
+    SmallVector<int64_t> sizes = mesh.sizes();
+    SpreadSpace space{sizes, cast<RankedTensorType>(value.getType()).getShape()};
+    int64_t elements = 0;
+    for (const ReshardStep &step : planReshard(space, spread, target)) {
+      elements += receivedElements(space, spread, step);
+      spread = step.after;
+    }
+    return elements;
   }
 
   /// Who needs the operand in another way.
@@ -300,6 +332,7 @@ private:
   func::FuncOp function;
   const MeshRef &mesh;
   DenseMap<std::pair<Value, Attribute>, Value> reshards;
+  DenseMap<Value, SmallVector<Value>> forms; // the reshards of a value
 };
 
 struct InsertReshards : ::dgc::impl::InsertReshardsPassBase<InsertReshards> {

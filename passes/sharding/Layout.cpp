@@ -36,6 +36,24 @@ DimAxes MeshRef::dimsOf(ShardingAttr sharding) const {
   return dims;
 }
 
+ValueSpread MeshRef::spreadOf(ShardingAttr sharding) const {
+  auto numbersOf = [](ArrayRef<AxisUse> uses) {
+    Axes axes;
+    for (AxisUse use : uses)
+      axes.push_back(use.axis);
+    return axes;
+  };
+  ValueSpread spread;
+  for (const AxisList &uses : dimsOf(sharding))
+    spread.dims.push_back(numbersOf(uses));
+  spread.partial = numbersOf(axesOf(sharding.getUnreduced()));
+  return spread;
+}
+
+SmallVector<int64_t> MeshRef::sizes() const {
+  return llvm::map_to_vector(mesh.getAxes(), [](MeshAxisAttr axis) { return axis.getSize(); });
+}
+
 SmallVector<AxisRefAttr> MeshRef::refsOf(ArrayRef<AxisUse> axes) const {
   return llvm::map_to_vector(axes, [&](AxisUse use) {
     return AxisRefAttr::get(mesh.getContext(), mesh.getAxes()[use.axis].getName(), use.origin);

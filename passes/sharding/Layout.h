@@ -6,6 +6,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/sharding/ReshardPlan.h"
 
 namespace dgc {
 
@@ -41,6 +42,9 @@ struct MeshRef {
   /// The size of the blocks, padding included.
   int64_t blockOf(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return llvm::divideCeil(size, parts(axes)); }
   DimAxes dimsOf(mlir::dist::ShardingAttr sharding) const;
+  /// The same by numbers alone, and the sizes of the axes by number: for ReshardPlan.h.
+  ValueSpread spreadOf(mlir::dist::ShardingAttr sharding) const;
+  llvm::SmallVector<int64_t> sizes() const;
   AxisList axesOf(llvm::ArrayRef<mlir::dist::AxisRefAttr> axes) const;
   llvm::SmallVector<mlir::dist::AxisRefAttr> refsOf(llvm::ArrayRef<AxisUse> axes) const;
   /// A closed sharding; `unreduced` in any order.

@@ -61,6 +61,18 @@ func.func @two_users(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, 
   return %n, %e : tensor<4xf32>, tensor<4xf32>
 }
 
+// One user needs the whole sum, and another one a part of it: the part is taken from the whole.
+// CHECK-LABEL: func.func @whole_and_part(
+func.func @whole_and_part(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>})
+    -> (tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{}]>}, tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  // CHECK: %[[S:.*]] = dgc.reduce sum
+  %s = dgc.reduce sum %x dims [0] : tensor<8x4xf32>
+  // CHECK: %[[W:.*]] = dist.reshard %[[S]] to <@mesh, [{}]>
+  // CHECK: %[[P:.*]] = dist.reshard %[[W]] to <@mesh, [{"data"}]>
+  // CHECK: return %[[W]], %[[P]]
+  return %s, %s : tensor<4xf32>, tensor<4xf32>
+}
+
 // Two partial sums are added before they become whole.
 // CHECK-LABEL: func.func @sum_of_sums(
 func.func @sum_of_sums(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},

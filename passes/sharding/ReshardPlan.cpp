@@ -1,6 +1,6 @@
 // From one sharding of a value to another, as a shortest path.
 
-#include "passes/partition/ReshardPlan.h"
+#include "passes/sharding/ReshardPlan.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -25,21 +25,21 @@ int64_t SpreadSpace::partSize(unsigned dim, ArrayRef<int> axes) const {
   return llvm::divideCeil(shape[dim], parts(axes));
 }
 
-SmallVector<int64_t> SpreadSpace::localShape(const Spread &spread) const {
+SmallVector<int64_t> SpreadSpace::localShape(const ValueSpread &spread) const {
   SmallVector<int64_t> local;
   for (auto [dim, axes] : llvm::enumerate(spread.dims))
     local.push_back(partSize(dim, axes));
   return local;
 }
 
-int64_t SpreadSpace::localElements(const Spread &spread) const {
+int64_t SpreadSpace::localElements(const ValueSpread &spread) const {
   int64_t elements = 1;
   for (int64_t size : localShape(spread))
     elements *= size;
   return elements;
 }
 
-int64_t receivedElements(const SpreadSpace &space, const Spread &before, const ReshardStep &step) {
+int64_t receivedElements(const SpreadSpace &space, const ValueSpread &before, const ReshardStep &step) {
   int64_t members = space.parts(step.axes), local = space.localElements(before);
   // What has to be padded before it is cut counts with its padding.
   bool cuts = step.kind == ReshardKind::ReduceScatter || step.kind == ReshardKind::AllToAll;
@@ -71,7 +71,7 @@ using Length = std::tuple<int64_t, int, int>;
 
 /// A node that was reached, and the last step to it.
 struct Reached {
-  Spread spread;
+  ValueSpread spread;
   Length length;
   int previous;
   ReshardStep step;
@@ -80,7 +80,7 @@ struct Reached {
 
 class Planner {
 public:
-  Planner(const SpreadSpace &space, const Spread &from, const Spread &to) : space(space), from(from), to(to) {
+  Planner(const SpreadSpace &space, const ValueSpread &from, const ValueSpread &to) : space(space), from(from), to(to) {
     findFixed();
   }
 
@@ -106,7 +106,7 @@ private:
       bool divides = space.shape[dim] % space.parts(a) == 0 && space.shape[dim] % space.parts(b) == 0;
       fixed.push_back(a == b || divides ? common : 0);
     }
-    for (const Spread *spread : {&from, &to}) {
+    for (const ValueSpread *spread : {&from, &to}) {
       for (auto [axes, skip] : llvm::zip_equal(spread->dims, fixed))
         addMobile(ArrayRef<int>(axes).drop_front(skip));
       addMobile(spread->partial);
@@ -127,7 +127,7 @@ private:
   // Search
   //===--------------------------------------------------------------------===//
 
-  static SmallVector<int> keyOf(const Spread &spread) {
+  static SmallVector<int> keyOf(const ValueSpread &spread) {
     SmallVector<int> key(spread.partial.begin(), spread.partial.end());
     for (const Axes &axes : spread.dims) {
       key.push_back(-1);
@@ -137,7 +137,7 @@ private:
   }
 
   /// How many axes are not where they are to be.
-  int misplaced(const Spread &spread) const {
+  int misplaced(const ValueSpread &spread) const {
     int count = 0;
     for (auto [has, wants] : llvm::zip_equal(spread.dims, to.dims)) {
       size_t common = 0;
@@ -169,7 +169,7 @@ private:
     return -1;
   }
 
-  void reach(const Spread &spread, Length length, int previous, ReshardStep step) {
+  void reach(const ValueSpread &spread, Length length, int previous, ReshardStep step) {
     auto [it, isNew] = numbers.try_emplace(keyOf(spread), nodes.size());
     if (isNew)
       nodes.push_back({spread, length, previous, std::move(step)});
@@ -186,7 +186,7 @@ private:
     auto [elements, collectives, slices] = node.length;
     elements += receivedElements(space, node.spread, step);
     (step.kind == ReshardKind::Slice ? slices : collectives) += 1;
-    Spread after = step.after;
+    ValueSpread after = step.after;
     reach(after, {elements, collectives, slices}, current, std::move(step));
   }
 
@@ -214,7 +214,7 @@ private:
   //===--------------------------------------------------------------------===//
 
   void expand(int current) {
-    const Spread spread = nodes[current].spread; // `nodes` grows
+    const ValueSpread spread = nodes[current].spread; // `nodes` grows
     combine(current, spread);
     for (unsigned dim = 0; dim < spread.dims.size(); ++dim) {
       cut(current, spread, dim);
@@ -231,13 +231,13 @@ private:
                               space.parts(list.drop_front(prefix)) * space.partSize(dim, list);
   }
 
-  bool replicates(const Spread &spread, int axis) const {
+  bool replicates(const ValueSpread &spread, int axis) const {
     return !llvm::is_contained(spread.partial, axis) &&
            llvm::none_of(spread.dims, [&](const Axes &axes) { return llvm::is_contained(axes, axis); });
   }
 
   /// All-reduce along axes that are to be whole, or have to be.
-  void combine(int current, const Spread &spread) {
+  void combine(int current, const ValueSpread &spread) {
     Axes all, unwanted;
     for (int axis : spread.partial)
       if (isMobile(axis)) {
@@ -261,7 +261,7 @@ private:
 
   /// Slices, and reduce-scatters, which cut a dimension by axes that cut the target: by one, or by all that are
   /// missing there.
-  void cut(int current, const Spread &spread, unsigned dim) {
+  void cut(int current, const ValueSpread &spread, unsigned dim) {
     SmallVector<Axes> choices;
     for (int axis : mobile)
       if (isWanted(axis))
@@ -284,7 +284,7 @@ private:
   }
 
   /// Gathers, and all-to-alls, which take the last axes away from a dimension.
-  void uncut(int current, const Spread &spread, unsigned dim) {
+  void uncut(int current, const ValueSpread &spread, unsigned dim) {
     const Axes &has = spread.dims[dim];
     for (size_t left = has.size(); left-- > fixed[dim];) {
       if (!nests(dim, has, left))
@@ -306,8 +306,8 @@ private:
 
   /// Permutes: to the target if parts have the same shape, to another order of the axes of a dimension, and with two
   /// axes of the same size exchanged.
-  void permute(int current, const Spread &spread) {
-    SmallVector<Spread> choices;
+  void permute(int current, const ValueSpread &spread) {
+    SmallVector<ValueSpread> choices;
     if (spread.partial == to.partial)
       choices.push_back(to);
     for (unsigned dim = 0; dim < spread.dims.size(); ++dim) {
@@ -326,7 +326,7 @@ private:
         if (space.mesh[x] == space.mesh[y] && !llvm::is_contained(spread.partial, x) &&
             !llvm::is_contained(spread.partial, y))
           choices.push_back(exchanged(spread, x, y));
-    for (Spread &after : choices) {
+    for (ValueSpread &after : choices) {
       bool sameParts = llvm::all_of(llvm::seq<size_t>(0, spread.dims.size()), [&](size_t dim) {
         return space.parts(after.dims[dim]) == space.parts(spread.dims[dim]);
       });
@@ -335,7 +335,7 @@ private:
     }
   }
 
-  static Spread exchanged(Spread spread, int x, int y) {
+  static ValueSpread exchanged(ValueSpread spread, int x, int y) {
     for (Axes &axes : spread.dims)
       for (int &axis : axes)
         axis = axis == x ? y : axis == y ? x : axis;
@@ -343,7 +343,7 @@ private:
   }
 
   /// Each device gets the part that it is to have from one that has it; those that have theirs keep it.
-  ReshardStep permuteStep(const Spread &before, Spread after) {
+  ReshardStep permuteStep(const ValueSpread &before, ValueSpread after) {
     // The group: the axes of each dimension from where it differs on.
     SmallVector<size_t> begins;
     Axes axes;
@@ -358,7 +358,7 @@ private:
             axes.push_back(axis);
     }
     llvm::sort(axes);
-    auto partOf = [&](int64_t member, const Spread &spread) {
+    auto partOf = [&](int64_t member, const ValueSpread &spread) {
       llvm::SmallDenseMap<int, int64_t> position;
       for (int axis : llvm::reverse(axes)) {
         position[axis] = member % space.mesh[axis];
@@ -389,7 +389,7 @@ private:
   }
 
   const SpreadSpace &space;
-  const Spread &from, &to;
+  const ValueSpread &from, &to;
   SmallVector<size_t> fixed; // per dimension, how many axes stay
   Axes mobile, wanted;       // axes that may move; axes that cut the target
   bool greedy = false;
@@ -399,7 +399,7 @@ private:
 };
 } // namespace
 
-std::vector<ReshardStep> planReshard(const SpreadSpace &space, const Spread &from, const Spread &to) {
+std::vector<ReshardStep> planReshard(const SpreadSpace &space, const ValueSpread &from, const ValueSpread &to) {
   if (from == to)
     return {};
   return Planner(space, from, to).run();

@@ -1,5 +1,5 @@
 // Plans of reshards, for all pairs of shardings of small meshes: what they give, by simulation, and how much is sent.
-#include "passes/partition/ReshardPlan.h"
+#include "passes/sharding/ReshardPlan.h"
 
 #include <gtest/gtest.h>
 
@@ -77,7 +77,7 @@ Part concatenate(const std::vector<Part> &parts, int dim) {
 /// All devices of a mesh, in row-major order of their positions.
 class Devices {
 public:
-  Devices(const Shape &mesh, const Shape &shape, const Spread &from)
+  Devices(const Shape &mesh, const Shape &shape, const ValueSpread &from)
       : mesh(mesh), shape(shape), space{mesh, shape}, spread(from) {
     for (int64_t device = 0; device < volume(mesh); ++device)
       parts.push_back(partOf(device, from));
@@ -113,7 +113,7 @@ public:
   }
 
   /// What a device holds of a value that is spread so, by the definition of a sharding.
-  Part partOf(int64_t device, const Spread &spread) const {
+  Part partOf(int64_t device, const ValueSpread &spread) const {
     Part part;
     llvm::SmallVector<int64_t> local = space.localShape(spread);
     part.shape.assign(local.begin(), local.end());
@@ -195,10 +195,10 @@ private:
 
   const Shape &mesh, &shape;
   SpreadSpace space;
-  Spread spread;
+  ValueSpread spread;
 };
 
-std::string text(const Spread &spread) {
+std::string text(const ValueSpread &spread) {
   std::string result = "[";
   for (const Axes &axes : spread.dims) {
     result += "{";
@@ -221,12 +221,12 @@ std::string text(const ReshardStep &step) {
 }
 
 /// All ways to spread a tensor over a mesh.
-std::vector<Spread> allSpreads(const Shape &mesh, size_t rank, bool partial) {
-  std::vector<Spread> spreads(1);
+std::vector<ValueSpread> allSpreads(const Shape &mesh, size_t rank, bool partial) {
+  std::vector<ValueSpread> spreads(1);
   spreads[0].dims.resize(rank);
   for (int axis = 0; axis < int(mesh.size()); ++axis) {
-    std::vector<Spread> next;
-    for (const Spread &spread : spreads) {
+    std::vector<ValueSpread> next;
+    for (const ValueSpread &spread : spreads) {
       next.push_back(spread);
       if (partial) {
         next.push_back(spread);
@@ -244,7 +244,7 @@ std::vector<Spread> allSpreads(const Shape &mesh, size_t rank, bool partial) {
 }
 
 /// Whether a value that is partial along the axes of `from` may be partial along those of `to`.
-bool mayBecome(const Spread &from, const Spread &to) {
+bool mayBecome(const ValueSpread &from, const ValueSpread &to) {
   return llvm::all_of(to.partial, [&](int axis) { return llvm::is_contained(from.partial, axis); });
 }
 
@@ -256,7 +256,7 @@ struct Bound {
   int64_t most = 0, total = 0;
 };
 
-Bound lowerBound(const Shape &mesh, const Shape &shape, const Spread &from, const Spread &to) {
+Bound lowerBound(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to) {
   Devices devices(mesh, shape, from);
   Bound bound;
   Axes replicated;
@@ -299,8 +299,8 @@ Bound lowerBound(const Shape &mesh, const Shape &shape, const Spread &from, cons
 }
 
 /// Everything that slices make of a spread.
-std::vector<Spread> slicesOf(const Shape &mesh, const Spread &spread) {
-  std::vector<Spread> all = {spread};
+std::vector<ValueSpread> slicesOf(const Shape &mesh, const ValueSpread &spread) {
+  std::vector<ValueSpread> all = {spread};
   for (size_t i = 0; i < all.size(); ++i)
     for (int axis = 0; axis < int(mesh.size()); ++axis) {
       auto has = [&](const Axes &axes) { return llvm::is_contained(axes, axis); };
@@ -316,12 +316,12 @@ std::vector<Spread> slicesOf(const Shape &mesh, const Spread &spread) {
 
 /// The fewest elements that one collective, with slices before and behind it, takes; -1 when none can do it. For sizes
 /// that divide.
-int64_t oneCollective(const Shape &mesh, const Shape &shape, const Spread &from, const Spread &to) {
+int64_t oneCollective(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to) {
   SpreadSpace space{mesh, shape};
   int64_t best = -1;
   auto found = [&](int64_t elements) { best = best < 0 ? elements : std::min(best, elements); };
-  for (const Spread &before : slicesOf(mesh, from)) {
-    auto leads = [&](const Spread &after) { return llvm::is_contained(slicesOf(mesh, after), to); };
+  for (const ValueSpread &before : slicesOf(mesh, from)) {
+    auto leads = [&](const ValueSpread &after) { return llvm::is_contained(slicesOf(mesh, after), to); };
     int64_t local = space.localElements(before);
     if (before == to)
       found(0);
@@ -333,12 +333,12 @@ int64_t oneCollective(const Shape &mesh, const Shape &shape, const Spread &from,
     for (size_t dim = 0; dim < shape.size(); ++dim)
       for (size_t left = 0; left < before.dims[dim].size(); ++left) {
         Axes moved(before.dims[dim].begin() + left, before.dims[dim].end());
-        Spread after = before;
+        ValueSpread after = before;
         after.dims[dim].truncate(left);
         if (leads(after))
           found(local * (space.parts(moved) - 1));
         for (size_t split = 0; split < shape.size(); ++split) {
-          Spread exchanged = after;
+          ValueSpread exchanged = after;
           exchanged.dims[split].append(moved);
           if (split != dim && leads(exchanged))
             found(local / space.parts(moved) * (space.parts(moved) - 1));
@@ -347,7 +347,7 @@ int64_t oneCollective(const Shape &mesh, const Shape &shape, const Spread &from,
     // Reductions along some of the partial axes, in every order.
     for (size_t subset = 1; subset < size_t(1) << before.partial.size(); ++subset) {
       Axes axes;
-      Spread after = before;
+      ValueSpread after = before;
       after.partial.clear();
       for (size_t i = 0; i < before.partial.size(); ++i)
         (subset >> i & 1 ? axes : after.partial).push_back(before.partial[i]);
@@ -356,7 +356,7 @@ int64_t oneCollective(const Shape &mesh, const Shape &shape, const Spread &from,
         found((2 * local * (members - 1) + members - 1) / members);
       do
         for (size_t dim = 0; dim < shape.size(); ++dim) {
-          Spread scattered = after;
+          ValueSpread scattered = after;
           scattered.dims[dim].append(axes);
           if (leads(scattered))
             found(local / members * (members - 1));
@@ -368,7 +368,7 @@ int64_t oneCollective(const Shape &mesh, const Shape &shape, const Spread &from,
 }
 
 /// Runs the plan and compares each part, and returns the most that a device received.
-int64_t runPlan(const Shape &mesh, const Shape &shape, const Spread &from, const Spread &to) {
+int64_t runPlan(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to) {
   Devices devices(mesh, shape, from);
   for (const ReshardStep &step : planReshard({mesh, shape}, from, to)) {
     SCOPED_TRACE(text(step));
@@ -398,8 +398,8 @@ int64_t runPlan(const Shape &mesh, const Shape &shape, const Spread &from, const
 class ReshardPlan : public ::testing::TestWithParam<Shape> {
 protected:
   template <typename F> void forAllPairs(size_t rank, F f) {
-    for (const Spread &from : allSpreads(GetParam(), rank, /*partial=*/true))
-      for (const Spread &to : allSpreads(GetParam(), rank, /*partial=*/true))
+    for (const ValueSpread &from : allSpreads(GetParam(), rank, /*partial=*/true))
+      for (const ValueSpread &to : allSpreads(GetParam(), rank, /*partial=*/true))
         if (mayBecome(from, to)) {
           SCOPED_TRACE(text(from) + " to " + text(to));
           f(from, to);
@@ -414,7 +414,7 @@ TEST_P(ReshardPlan, MovesLittleWhereSizesDivide) {
     int64_t devices = volume(GetParam());
     Shape shape = Shape{devices, 2 * devices, devices};
     shape.resize(rank);
-    forAllPairs(rank, [&](const Spread &from, const Spread &to) {
+    forAllPairs(rank, [&](const ValueSpread &from, const ValueSpread &to) {
       int64_t received = runPlan(GetParam(), shape, from, to);
       Bound bound = lowerBound(GetParam(), shape, from, to);
       EXPECT_LE(received, 2 * bound.most);
@@ -431,7 +431,7 @@ TEST_P(ReshardPlan, IsRightForAllSizes) {
   for (size_t rank = 1; rank <= 3; ++rank)
     for (Shape shape : {Shape{5, 7, 2}, Shape{1, 3, 4}}) {
       shape.resize(rank);
-      forAllPairs(rank, [&](const Spread &from, const Spread &to) { runPlan(GetParam(), shape, from, to); });
+      forAllPairs(rank, [&](const ValueSpread &from, const ValueSpread &to) { runPlan(GetParam(), shape, from, to); });
     }
 }
 
@@ -447,7 +447,7 @@ INSTANTIATE_TEST_SUITE_P(Meshes, ReshardPlan,
 // Axes in which the ends agree stay where they are.
 TEST(ReshardPlanTest, MovesOnlyTheDifference) {
   Shape mesh = {2, 3, 4, 5, 2}, shape = {240, 240};
-  Spread from{{{0, 1}, {2, 3}}, {}}, to{{{0, 1}, {2}}, {}};
+  ValueSpread from{{{0, 1}, {2, 3}}, {}}, to{{{0, 1}, {2}}, {}};
   auto steps = planReshard({mesh, shape}, from, to);
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].kind, ReshardKind::AllGather);
@@ -457,7 +457,7 @@ TEST(ReshardPlanTest, MovesOnlyTheDifference) {
 // With many axes the plan is found all the same.
 TEST(ReshardPlanTest, ManyAxes) {
   Shape mesh = {2, 3, 2, 2, 3, 2}, shape = {144, 144, 144};
-  Spread from{{{0, 1, 2}, {3, 4}, {5}}, {}}, to{{{5, 4}, {2, 0, 1}, {3}}, {}};
+  ValueSpread from{{{0, 1, 2}, {3, 4}, {5}}, {}}, to{{{5, 4}, {2, 0, 1}, {3}}, {}};
   auto steps = planReshard({mesh, shape}, from, to);
   ASSERT_FALSE(steps.empty());
   EXPECT_EQ(steps.back().after, to);
