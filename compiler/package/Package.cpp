@@ -216,6 +216,9 @@ LogicalResult Packager::addProgram(ProgramOp op) {
   auto program = std::make_unique<fb::ProgramT>();
   program->name = op.getEntry().value_or(op.getSymName()).str();
   program->group = *group;
+  if (auto scratch = op->getAttrOfType<IntegerAttr>("exec.scratch_bytes")) {
+    program->scratch_bytes = scratch.getInt();
+  }
   ::dgc::ProgramWriter writer(indices, *program);
   for (Operation &inner : *op.getBody().begin()) {
     auto packaged = dyn_cast<::dgc::PackageOpInterface>(inner);
@@ -240,6 +243,7 @@ LogicalResult Packager::run(const ::dgc::PackageOptions &options) {
   plan.global_batch = number("dgc.global_batch");
   plan.private_bytes = number("exec.private_bytes");
   plan.shared_bytes = number("exec.shared_bytes");
+  plan.threads = std::max<uint64_t>(1, number("exec.threads"));
   if (failed(addMesh()) || failed(addKernels()) || failed(addConstants())) {
     return failure();
   }
@@ -276,13 +280,22 @@ void registerPackaging(DialectRegistry &registry) {
   });
 }
 
-FailureOr<std::vector<uint8_t>> packageModule(ModuleOp module, const CompiledKernels &kernels,
-                                              const PackageOptions &options) {
+FailureOr<artifact::PlanT> describePlan(ModuleOp module, const CompiledKernels &kernels,
+                                        const PackageOptions &options) {
   Packager packager(module, kernels);
   if (failed(packager.run(options))) {
     return failure();
   }
-  absl::StatusOr<std::vector<uint8_t>> bytes = rt::finishPlan(std::move(packager.plan));
+  return std::move(packager.plan);
+}
+
+FailureOr<std::vector<uint8_t>> packageModule(ModuleOp module, const CompiledKernels &kernels,
+                                              const PackageOptions &options) {
+  FailureOr<artifact::PlanT> plan = describePlan(module, kernels, options);
+  if (failed(plan)) {
+    return failure();
+  }
+  absl::StatusOr<std::vector<uint8_t>> bytes = rt::finishPlan(*std::move(plan));
   if (!bytes.ok()) {
     return module.emitError() << std::string(bytes.status().message());
   }

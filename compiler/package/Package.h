@@ -8,6 +8,7 @@
 #define DGC_COMPILER_PACKAGE_PACKAGE_H
 
 #include "compiler/codegen/cpu/CompiledKernels.h"
+#include "runtime/artifact/dgcx_generated.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include <cstdint>
@@ -26,6 +27,10 @@ struct PackageOptions {
 /// be written is reported on its op.
 mlir::FailureOr<std::vector<uint8_t>> packageModule(mlir::ModuleOp module, const CompiledKernels &kernels,
                                                     const PackageOptions &options);
+
+/// The plan of such a module, as objects, before it is checked and sealed.
+mlir::FailureOr<artifact::PlanT> describePlan(mlir::ModuleOp module, const CompiledKernels &kernels,
+                                              const PackageOptions &options = {});
 
 /// Teaches the ops of the exec dialect to write themselves into an artifact; needed wherever packageModule is called.
 void registerPackaging(mlir::DialectRegistry &registry);

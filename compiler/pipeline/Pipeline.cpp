@@ -5,6 +5,7 @@
 #include "compiler/package/Package.h"
 #include "compiler/pipeline/ChooseRecompute.h"
 #include "compiler/pipeline/MemoryLimit.h"
+#include "compiler/pipeline/Workspaces.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -201,6 +202,13 @@ static std::string linkOption(const CompileOptions &options) {
   return options.links.empty() ? "" : "{links=" + options.links + "}";
 }
 
+/// The options of dgc-combine-collectives. What is to go on beside other work must not wait for the last addend.
+static std::string combineOption(const CompileOptions &options) {
+  std::string list = options.links.empty() ? "" : " links=" + options.links;
+  list += options.overlap ? " limited=true" : "";
+  return list.empty() ? "" : "{" + list.substr(1) + "}";
+}
+
 /// The pass that refuses communication which is not wanted, if there is such.
 static std::string limitPass(const CompileOptions &options) {
   std::string limits;
@@ -218,7 +226,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   switch (phase) {
   case Phase::Model:
     return "dgc-unify-meshes,dgc-unroll-repeats,dgc-infer-types" +
-           (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") + ",dgc-build-entry-points";
+           (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") + ",dgc-build-entry-points,dgc-bound-indices";
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +
@@ -241,16 +249,16 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                : "";
   case Phase::Communicate:
     return distributed
-               ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters,"
-                 "dgc-combine-collectives" +
-                     linkOption(options) + "," +
-                     (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
-                     limitPass(options) + "dgc-flatten-collectives,dgc-order-collectives,dgc-check-plan"
+               ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters," +
+                     limitPass(options) + "dgc-flatten-collectives,dgc-combine-collectives" + combineOption(options) +
+                     "," + (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
+                     "dgc-order-collectives,dgc-check-plan"
                : "";
   case Phase::Kernel:
     return "dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:
-    return "dgc-lower-to-programs,dgc-plan-memory";
+    return (distributed && options.overlap ? "dgc-split-collectives,dgc-overlap-collectives,dgc-check-plan," : "") +
+           std::string("dgc-lower-to-programs,dgc-plan-memory");
   case Phase::Input:
   case Phase::Artifact:
     return "";
@@ -314,7 +322,11 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
       return failure();
     }
   }
-  bool checked = options.memoryLimit >= 0 && last == static_cast<int>(Phase::Schedule);
+  bool planned = last == static_cast<int>(Phase::Schedule);
+  if (planned && failed(planWorkspaces(module, options.threads))) {
+    return failure();
+  }
+  bool checked = options.memoryLimit >= 0 && planned;
   return checked ? checkMemoryLimit(module, *original, asked) : success();
 }
 

@@ -42,9 +42,11 @@ struct CompileOptions {
   bool annotated = false;               // set for a module with a mesh of its own that needs no strategy
   int64_t servers = 0;                  // set for strategies with parameter servers; the mesh has a stage for each
   std::string links;                    // "host=20us:1GB/s,data=1us:20GB/s": how fast the links along axes are
+  bool overlap = false;                 // collectives go on beside what does not need them
   std::vector<std::string> forbid;      // collectives that must not be needed: "all_gather"
-  int64_t maxReplicatedBytes = -1;      // the largest value that an all-gather may leave on a device; -1: any
+  int64_t maxReplicatedBytes = -1;      // the largest value that may become whole on all devices; -1: any
   int64_t memoryLimit = -1;             // the most bytes that a worker may need; -1: any
+  int64_t threads = 0;                  // of each worker, for the memory that it needs; 0: its share of the cores here
   std::string dumpDirectory;            // a file per phase; empty: none
   llvm::raw_ostream *explain = nullptr; // a table of the communication
   llvm::raw_ostream *timing = nullptr;  // seconds of each phase

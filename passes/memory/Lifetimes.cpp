@@ -67,7 +67,9 @@ MemoryPeak findMemoryPeak(ModuleOp module, size_t count) {
     auto attribute = module->getAttrOfType<IntegerAttr>(name);
     return attribute ? attribute.getInt() : 0;
   };
-  peak.bytes = number("exec.private_bytes") + number("exec.shared_bytes");
+  peak.bytes = number("exec.peak_bytes");
+  if (peak.bytes == 0)
+    peak.bytes = number("exec.private_bytes") + number("exec.shared_bytes");
   uint64_t worst = 0;
   SmallVector<std::pair<BufferOp, int64_t>> buffers;
   for (auto program : module.getOps<ProgramOp>()) {
@@ -83,6 +85,11 @@ MemoryPeak findMemoryPeak(ModuleOp module, size_t count) {
     peak.largest.push_back(
         {"variable " + variable.getSymName().str(), byteSize(variable.getType()), variable.getLoc(), true});
   }
+  for (auto program : module.getOps<ProgramOp>())
+    if (auto scratch = program->getAttrOfType<IntegerAttr>("exec.scratch_bytes");
+        scratch && scratch.getInt() > 0 && program.getSymName() == peak.program)
+      peak.largest.push_back(
+          {"the inside of library calls", static_cast<uint64_t>(scratch.getInt()), program.getLoc(), false});
   for (auto [buffer, age] : buffers)
     peak.largest.push_back({buffer.getName().str(), byteSize(buffer.getType()), buffer.getLoc(), false, age});
   llvm::stable_sort(peak.largest, [](const HeldValue &a, const HeldValue &b) { return a.bytes > b.bytes; });

@@ -27,7 +27,7 @@ struct HeldValue {
 
 /// What a worker holds at the worst step of the program that holds most.
 struct MemoryPeak {
-  uint64_t bytes = 0;     // of both arenas, as planned
+  uint64_t bytes = 0;     // of the worker, with what libraries need where that is known
   uint64_t variables = 0; // of these
   std::string program;
   std::vector<HeldValue> largest; // variables among them; largest first

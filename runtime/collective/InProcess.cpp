@@ -35,7 +35,8 @@ createInProcessTransports(int worldSize, const TransportOptions &options, Abort 
     return absl::ResourceExhaustedError(absl::StrCat("cannot map ", total, " bytes for the shared arenas of ",
                                                      worldSize, " ranks: ", std::strerror(errno)));
   madvise(memory, total, MADV_HUGEPAGE);
-  job.owner = std::shared_ptr<void>(memory, [total](void *p) { munmap(p, total); });
+  auto counted = std::make_shared<CountedMemory>(MemoryKind::Communication, job.layout.residentBytes() * worldSize);
+  job.owner = std::shared_ptr<void>(memory, [total, counted](void *p) { munmap(p, total); });
   for (int r = 0; r < worldSize; ++r) {
     job.segments.push_back(static_cast<std::byte *>(memory) + r * each);
     auto *header = new (job.segments[r]) SegmentHeader;

@@ -6,6 +6,7 @@
 // one fixed peer, never by two ranks.
 #pragma once
 
+#include "runtime/base/MemoryUse.h"
 #include "runtime/collective/Transport.h"
 
 #include <array>
@@ -51,6 +52,8 @@ struct SegmentLayout {
     return (end + 4095) / 4096 * 4096;
   }
   uint64_t totalBytes() const { return arenaAt() + (arenaBytes + 4095) / 4096 * 4096; }
+  /// Of these, what takes memory in every run: all but the mailboxes, of which only those that are used do.
+  uint64_t residentBytes() const { return wholePages(mailboxesAt()) + totalBytes() - arenaAt(); }
 };
 
 /// The segments of all ranks, as mapped here, and what keeps them mapped.

@@ -91,7 +91,7 @@ absl::StatusOr<std::byte *> mapAnnounced(const Announcement &a, uint64_t bytes, 
 /// Takes the pages that every step uses, so that no step pays for it. The
 /// mailboxes of unused channels stay without memory.
 absl::Status populate(std::byte *memory, const SegmentLayout &layout) {
-  uint64_t head = (layout.mailboxesAt() + 4095) / 4096 * 4096;
+  uint64_t head = wholePages(layout.mailboxesAt());
   uint64_t tail = layout.totalBytes() - layout.arenaAt();
   if (madvise(memory, head, MADV_POPULATE_WRITE) == 0 &&
       (tail == 0 || madvise(memory + layout.arenaAt(), tail, MADV_POPULATE_WRITE) == 0))
@@ -129,6 +129,7 @@ absl::StatusOr<std::unique_ptr<SharedSegment>> SharedSegment::create(int rank, i
     return errnoStatus(errno, absl::StrCat("cannot map a shared segment of ", total, " bytes"));
   s->memory = static_cast<std::byte *>(memory);
   DGC_RETURN_IF_ERROR(populate(s->memory, s->layout));
+  s->counted = CountedMemory(MemoryKind::Communication, s->layout.residentBytes());
   auto *header = new (memory) SegmentHeader;
   header->rank = rank;
   header->worldSize = worldSize;
@@ -157,6 +158,7 @@ absl::StatusOr<std::unique_ptr<Transport>> SharedSegment::connect(std::span<cons
   struct Mappings {
     std::vector<std::byte *> segments;
     uint64_t bytes;
+    CountedMemory counted; // of the own segment
     int fd = -1;
     ~Mappings() {
       for (std::byte *s : segments)
@@ -167,6 +169,7 @@ absl::StatusOr<std::unique_ptr<Transport>> SharedSegment::connect(std::span<cons
   };
   auto mappings = std::make_shared<Mappings>();
   mappings->bytes = layout.totalBytes();
+  mappings->counted = std::move(counted);
   for (size_t r = 0; r < announcements.size(); ++r) {
     if (static_cast<int>(r) == rank) {
       mappings->segments.push_back(std::exchange(memory, nullptr));

@@ -39,6 +39,7 @@ private:
   SegmentLayout layout;
   int fd = -1;
   std::byte *memory = nullptr;
+  CountedMemory counted;
   std::string announced;
 };
 

@@ -21,6 +21,7 @@ absl::StatusOr<Arena> Arena::allocate(uint64_t bytes) {
   if (bytes >= hugePage)
     ::madvise(memory, bytes, MADV_HUGEPAGE);
   arena.memory = {static_cast<std::byte *>(memory), bytes};
+  arena.counted = CountedMemory(MemoryKind::Arena, wholePages(bytes));
   return arena;
 }
 

@@ -1,6 +1,8 @@
 // The private memory of one worker.
 #pragma once
 
+#include "runtime/base/MemoryUse.h"
+
 #include "absl/status/statusor.h"
 
 #include <cstddef>
@@ -24,8 +26,12 @@ public:
   std::span<std::byte> bytes() const { return memory; }
 
 private:
-  void swap(Arena &other) { std::swap(memory, other.memory); }
+  void swap(Arena &other) {
+    std::swap(memory, other.memory);
+    std::swap(counted, other.counted);
+  }
   std::span<std::byte> memory;
+  CountedMemory counted;
 };
 
 } // namespace dgc::rt

@@ -25,8 +25,16 @@ static uint64_t sectionBytes(const fb::Plan &plan, int32_t index) {
   return index < 0 ? 0 : plan.sections()->Get(index)->data()->size();
 }
 
+/// What the inside of library calls takes, where most.
+static uint64_t libraryBytes(const fb::Plan &plan) {
+  uint64_t most = 0;
+  for (size_t i = 0; i < sizeOfVector(plan.programs()); ++i)
+    most = std::max<uint64_t>(most, plan.programs()->Get(i)->scratch_bytes());
+  return most;
+}
+
 uint64_t dgc::rt::workerBytes(const fb::Plan &plan) {
-  return plan.private_bytes() + plan.shared_bytes() +
+  return plan.private_bytes() + plan.shared_bytes() + libraryBytes(plan) +
          sectionBytes(plan, plan.constant_section()) +
          sectionBytes(plan, plan.object_section());
 }
@@ -80,8 +88,10 @@ static std::string variables(const fb::Plan &plan) {
 static std::string collective(const fb::Plan &plan,
                               const fb::Collective &action, uint64_t &total) {
   DType dtype = toDType(action.dtype());
-  uint64_t bytes =
-      std::max(action.src_count(), action.dst_count()) * sizeOf(dtype);
+  uint64_t elements = std::max(action.src_count(), action.dst_count());
+  for (size_t i = 0; i < sizeOfVector(action.more()); ++i)
+    elements += std::max(action.more()->Get(i)->src_count(), action.more()->Get(i)->dst_count());
+  uint64_t bytes = elements * sizeOf(dtype);
   total += bytes;
   bool reduces = action.kind() == fb::CollectiveKind::AllReduce ||
                  action.kind() == fb::CollectiveKind::ReduceScatter;
@@ -89,8 +99,7 @@ static std::string collective(const fb::Plan &plan,
   if (reduces)
     kind += " " + snakeCase(fb::EnumNameReduction(action.reduction()));
   return str("    ", action.id(), ": ", kind, " over ",
-             axisNames(plan, action.axes()), ", ", nameOf(dtype), " x ",
-             std::max(action.src_count(), action.dst_count()), " = ",
+             axisNames(plan, action.axes()), ", ", nameOf(dtype), " x ", elements, " = ",
              formatBytes(bytes), text(action.origin()).empty() ? "" : ", ",
              text(action.origin()), "\n");
 }
@@ -144,7 +153,7 @@ std::string dgc::rt::summarize(const fb::Plan &plan) {
   out +=
       str("memory per worker, peak: ", formatBytes(workerBytes(plan)),
           " (private ", plan.private_bytes(), " B, shared ",
-          plan.shared_bytes(), " B, constants ",
+          plan.shared_bytes(), " B, libraries ", libraryBytes(plan), " B, constants ",
           sectionBytes(plan, plan.constant_section()), " B, code ",
           sectionBytes(plan, plan.object_section()), " B), and the data set\n");
   for (size_t i = 0; i < sizeOfVector(plan.groups()); ++i) {

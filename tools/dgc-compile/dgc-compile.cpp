@@ -12,6 +12,7 @@
 #include "passes/strategy/Registry.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Disk.h"
+#include "runtime/executor/PlannedMemory.h"
 #include "runtime/telemetry/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
@@ -42,7 +43,7 @@ static cl::list<std::string> forbid("forbid",
                                     cl::desc("Refuse a plan that needs this collective: all_gather, ..; repeatable"),
                                     cl::value_desc("COLLECTIVE,.."), cl::CommaSeparated, cl::cat(category));
 static cl::opt<int64_t> maxReplicatedBytes("max-replicated-bytes",
-                                           cl::desc("Refuse a plan that gathers a larger value on every device"),
+                                           cl::desc("Refuse a plan that makes a larger value whole on every device"),
                                            cl::value_desc("N"), cl::init(-1), cl::cat(category));
 static cl::opt<std::string> placement("placement",
                                       cl::desc("Lines `PATTERN DEVICE`: where variables are, as in w1 task:0"),
@@ -52,6 +53,10 @@ static cl::opt<int64_t> microbatches("microbatches", cl::desc("In how many parts
 static cl::opt<std::string>
     memoryLimit("memory-limit", cl::desc("Refuse a plan that needs more on a worker, as in 512MiB, and say what fits"),
                 cl::value_desc("BYTES"), cl::cat(category));
+static cl::opt<std::string> overlap("overlap", cl::desc("on: collectives go on beside work that does not need them"),
+                                    cl::value_desc("on|off"), cl::init("off"), cl::cat(category));
+static cl::opt<int64_t> threads("worker-threads", cl::desc("Threads of a worker, for the memory that it needs; as --threads of dgc-run"),
+                                cl::value_desc("N"), cl::init(0), cl::cat(category));
 static cl::opt<bool> noPadding("no-padding", cl::desc("Refuse a dimension that its mesh axes do not divide"),
                                cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
@@ -89,11 +94,14 @@ static dgc::Phase phaseOf(const cl::opt<std::string> &option) {
   std::exit(2);
 }
 
-/// Writes the page about a plan. False, with a message, when it cannot.
-static bool writeReport(const std::vector<uint8_t> &plan, const std::string &path) {
+/// Prints what workers need and, with a path, writes the page about a plan. False, with a message, when it cannot.
+static bool describe(const std::vector<uint8_t> &plan, const std::string &path) {
   absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact = dgc::rt::loadBytes(plan, "the compiled plan");
   absl::Status status = artifact.status();
   if (status.ok()) {
+    llvm::errs() << dgc::rt::describeMemory((*artifact)->plan());
+  }
+  if (status.ok() && !path.empty()) {
     status = dgc::rt::writeFileAtomically(dgc::rt::realDisk(), path, dgc::rt::reportAsHtml(**artifact));
   }
   if (!status.ok()) {
@@ -127,9 +135,11 @@ static int run() {
   options.placement = placement;
   options.noPadding = noPadding;
   options.target = target;
+  options.threads = threads;
   options.from = phaseOf(compileFrom);
   options.to = phaseOf(compileTo);
   options.links = links;
+  options.overlap = overlap == "on";
   options.forbid.assign(forbid.begin(), forbid.end());
   options.maxReplicatedBytes = maxReplicatedBytes;
   options.dumpDirectory = dumpPhasesTo;
@@ -146,6 +156,14 @@ static int run() {
   options.attributes = attributes();
   if (batch.getNumOccurrences() && batch <= 0) {
     llvm::errs() << "dgc-compile: --batch=" << batch << ": a batch has at least one example\n";
+    return 2;
+  }
+  if (overlap != "on" && overlap != "off") {
+    llvm::errs() << "dgc-compile: --overlap=" << overlap << ": on or off is needed\n";
+    return 2;
+  }
+  if (threads.getNumOccurrences() && (threads <= 0 || threads > 4096)) {
+    llvm::errs() << "dgc-compile: --worker-threads=" << threads << ": a number from 1 to 4096 is needed\n";
     return 2;
   }
   if (maxReplicatedBytes.getNumOccurrences() && maxReplicatedBytes < 0) {
@@ -210,7 +228,7 @@ static int run() {
       llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
       return 2;
     }
-    if (!reportPath.empty() && !writeReport(bytes, reportPath)) {
+    if (!describe(bytes, reportPath)) {
       return 2;
     }
   } else if (failed(dgc::runPhases(*module, options))) {

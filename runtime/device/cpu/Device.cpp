@@ -83,10 +83,11 @@ private:
 absl::Status Scratch::allocate() {
   if (size_ == 0)
     return absl::OkStatus();
-  size_t rounded = (size_ + 4095) & ~size_t{4095};
+  size_t rounded = wholePages(size_);
   memory.reset(static_cast<std::byte *>(std::aligned_alloc(4096, rounded)));
   if (!memory)
     return absl::ResourceExhaustedError(str("no memory for ", rounded, " bytes of scratch space"));
+  counted = CountedMemory(MemoryKind::Scratch, rounded);
   return absl::OkStatus();
 }
 
@@ -137,6 +138,8 @@ PreparedOrStatus CpuDevice::prepare(const artifact::Step &step, std::span<const 
     return prepareConvolution(context, *step.action_as_Convolution());
   case artifact::Action::Pool:
     return preparePool(context, *step.action_as_Pool());
+  case artifact::Action::ScatterAdd:
+    return prepareScatterAdd(context, *step.action_as_ScatterAdd());
   case artifact::Action::Copy: {
     const Operand &src = buffers[step.action_as_Copy()->src()];
     const Operand &dst = buffers[step.action_as_Copy()->dst()];
@@ -150,3 +153,25 @@ PreparedOrStatus CpuDevice::prepare(const artifact::Step &step, std::span<const 
 }
 
 absl::Status CpuDevice::finish() { return scratch.allocate(); }
+
+absl::StatusOr<size_t> dgc::rt::scratchBytesOf(const artifact::Program &program, int threads) {
+  setThreads(threads);
+  std::optional<CpuDevice::Library> library;
+  DGC_RETURN_IF_ERROR(guarded("starting oneDNN", [&] { library.emplace(); }));
+  std::vector<Operand> buffers;
+  for (const artifact::Buffer *buffer : *program.buffers())
+    buffers.push_back({nullptr, toDType(buffer->dtype()), toVector(buffer->shape())});
+  Scratch scratch;
+  OpContext context{*library, scratch, buffers};
+  for (uint32_t i = 0; program.steps() && i < program.steps()->size(); ++i) {
+    const artifact::Step &step = *program.steps()->Get(i);
+    absl::Status s;
+    if (const artifact::Matmul *matmul = step.action_as_Matmul())
+      s = prepareMatmul(context, *matmul).status();
+    else if (const artifact::Convolution *convolution = step.action_as_Convolution())
+      s = prepareConvolution(context, *convolution).status();
+    if (!s.ok())
+      return annotate(s, str("step ", i, " of '", program.name()->str(), "'"));
+  }
+  return scratch.size();
+}

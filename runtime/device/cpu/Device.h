@@ -4,6 +4,7 @@
 #include "runtime/artifact/KernelAbi.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/Reader.h"
+#include "runtime/base/MemoryUse.h"
 #include "runtime/device/cpu/KernelLibrary.h"
 
 #include "absl/status/status.h"
@@ -55,7 +56,11 @@ private:
   };
   size_t size_ = 0;
   std::unique_ptr<std::byte[], Free> memory;
+  CountedMemory counted;
 };
+
+/// The scratch block that the library calls of a program need with `threads` threads. Takes no memory for its buffers.
+absl::StatusOr<size_t> scratchBytesOf(const artifact::Program &program, int threads);
 
 /// One per worker, used by one thread: the one that creates it.
 class CpuDevice {

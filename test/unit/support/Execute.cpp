@@ -33,7 +33,9 @@ absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string
   compileOptions.links = options.links;
   compileOptions.microbatches = options.microbatches;
   compileOptions.batch = options.batch;
+  compileOptions.overlap = options.overlap;
   compileOptions.noPadding = options.noPadding;
+  compileOptions.threads = options.run.threads;
   std::optional<Phase> from = phaseFromName(options.from);
   if (!from) {
     return absl::InvalidArgumentError("no such phase: " + options.from);

@@ -23,6 +23,7 @@ struct ExecuteOptions {
   std::string from = "model";     // the phase that the program has been through; a model begins at "input"
   std::string links;              // as for dgc-compile
   int64_t batch = 0;              // the global batch; 0: as the model says
+  bool overlap = false;           // collectives go on beside other work
   bool noPadding = false;         // refuse dimensions that their axes do not divide
   rt::RunOnceOptions run;
 };

@@ -80,7 +80,7 @@ TEST(PlanSummary, SaysWhatWillRun) {
       "variables: 2 (1.00k weights, 1.00k of optimizer state, 0 statistics), "
       "8.00 kB\n"
       "memory per worker, peak: 1.00 MB (private 1000000 B, shared 4096 B, "
-      "constants 0 B, code 500 B), and the data set\n"
+      "libraries 0 B, constants 0 B, code 500 B), and the data set\n"
       "program train: 4 steps (2 kernels, 1 library call)\n"
       "  communication per step: 1 collective, 4.00 kB\n"
       "    0: all_reduce sum over data, f32 x 1000 = 4.00 kB, gradients\n");

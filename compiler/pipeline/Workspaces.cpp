@@ -1,0 +1,67 @@
+//===- Workspaces.cpp - the memory that plans need beside their arenas -----===//
+
+#include "compiler/pipeline/Workspaces.h"
+#include "compiler/package/Package.h"
+#include "dialects/exec/Exec.h"
+#include "runtime/device/cpu/Device.h"
+#include "runtime/executor/PlannedMemory.h"
+#include "llvm/ADT/StringSet.h"
+#include <thread>
+
+using namespace mlir;
+using namespace mlir::exec;
+namespace fb = ::dgc::artifact;
+
+/// Kernels by name alone: programs are described before there is code.
+static ::dgc::CompiledKernels kernelNames(ModuleOp module) {
+  ::dgc::CompiledKernels kernels;
+  llvm::StringSet<> seen;
+  module.walk([&](LaunchOp launch) {
+    StringRef name = launch.getKernel().getLeafReference();
+    if (seen.insert(name).second)
+      kernels.kernels.push_back({name.str()});
+  });
+  return kernels;
+}
+
+/// The plan as the runtime reads it, without code and constants.
+static const fb::Plan &packed(flatbuffers::FlatBufferBuilder &builder, fb::PlanT &plan) {
+  builder.Clear();
+  builder.Finish(fb::Plan::Pack(builder, &plan));
+  return *flatbuffers::GetRoot<fb::Plan>(builder.GetBufferPointer());
+}
+
+LogicalResult dgc::planWorkspaces(ModuleOp module, int64_t threads) {
+  if (module.getOps<ProgramOp>().empty())
+    return success();
+  FailureOr<fb::PlanT> described = describePlan(module, kernelNames(module));
+  if (failed(described))
+    return failure();
+  fb::PlanT plan = *std::move(described);
+  plan.sections.clear();
+  plan.file_digest = std::make_unique<fb::Digest>();
+  if (threads == 0)
+    threads = std::max<int64_t>(1, std::thread::hardware_concurrency() / plan.world_size);
+  plan.threads = static_cast<uint32_t>(threads);
+
+  flatbuffers::FlatBufferBuilder builder;
+  const fb::Plan &bare = packed(builder, plan);
+  Builder attributes(module.getContext());
+  for (auto [i, program] : llvm::enumerate(module.getOps<ProgramOp>())) {
+    absl::StatusOr<size_t> bytes = rt::scratchBytesOf(*bare.programs()->Get(i), static_cast<int>(threads));
+    if (!bytes.ok())
+      return program.emitError() << std::string(bytes.status().message());
+    plan.programs[i]->scratch_bytes = *bytes;
+    program->setAttr("exec.scratch_bytes", attributes.getI64IntegerAttr(*bytes));
+  }
+  const fb::Plan &whole = packed(builder, plan);
+  uint64_t peak = 0;
+  auto groups = static_cast<int32_t>(plan.groups.size());
+  for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
+    rt::PlannedMemory memory = rt::plannedMemory(whole, group);
+    peak = std::max(peak, memory.total() + memory.staging);
+  }
+  module->setAttr("exec.threads", attributes.getI64IntegerAttr(threads));
+  module->setAttr("exec.peak_bytes", attributes.getI64IntegerAttr(peak));
+  return success();
+}

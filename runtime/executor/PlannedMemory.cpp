@@ -1,0 +1,123 @@
+// Adds up what a plan says about memory.
+#include "runtime/executor/PlannedMemory.h"
+
+#include "runtime/artifact/Groups.h"
+#include "runtime/artifact/Mesh.h"
+#include "runtime/base/Shape.h"
+#include "runtime/base/Status.h"
+#include "runtime/collective/Mapped.h"
+
+#include <algorithm>
+#include <cstdio>
+
+using namespace dgc::rt;
+namespace a = dgc::artifact;
+
+template <typename T> static uint32_t count(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
+
+static uint64_t bytesOf(const a::Buffer &buffer) {
+  return byteSize(toDType(buffer.dtype()), toVector(buffer.shape())).value_or(0);
+}
+
+/// The variables lie at the start of the private arena.
+static uint64_t variableBytes(const a::Plan &plan, int32_t group) {
+  uint64_t end = 0;
+  for (uint32_t i = 0; i < count(plan.variables()); ++i) {
+    const a::Variable &variable = *plan.variables()->Get(i);
+    const a::Buffer &buffer = *plan.variable_buffers()->Get(variable.buffer());
+    if (belongs(variable.group(), group))
+      end = std::max(end, buffer.offset() + bytesOf(buffer));
+  }
+  return end;
+}
+
+static uint64_t endOf(const a::Program &program, a::Space space) {
+  uint64_t end = 0;
+  for (const a::Buffer *buffer : *program.buffers())
+    if (buffer->space() == space)
+      end = std::max(end, buffer->offset() + bytesOf(*buffer));
+  return end;
+}
+
+static uint64_t segmentBytes(const a::Plan &plan, uint64_t shared) {
+  return SegmentLayout{plan.world_size(), TransportOptions().channels, shared}.residentBytes();
+}
+
+static uint64_t stagingOf(const a::Plan &plan, const a::Program &program) {
+  uint64_t most = 0;
+  for (uint32_t i = 0; i < count(program.steps()); ++i)
+    if (const a::Collective *c = program.steps()->Get(i)->action_as_Collective()) {
+      uint32_t members = 1;
+      for (uint32_t axis : toVector(c->axes()))
+        members *= plan.mesh()->Get(axis)->size();
+      std::vector<CollectiveDesc::Range> ranges{{c->src(), c->src_count(), c->dst(), c->dst_count()}};
+      for (uint32_t r = 0; r < count(c->more()); ++r) {
+        const a::CollectiveRange &range = *c->more()->Get(r);
+        ranges.push_back({range.src(), range.src_count(), range.dst(), range.dst_count()});
+      }
+      most = std::max(most, stagingBytes(static_cast<CollectiveKind>(c->kind()), sizeOf(toDType(c->dtype())), ranges,
+                                         members));
+    }
+  return most;
+}
+
+PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, const a::Program &program) {
+  PlannedMemory memory;
+  memory.variables = variableBytes(plan, program.group());
+  uint64_t end = wholePages(std::max(memory.variables, endOf(program, a::Space::Private)));
+  memory.values = end - memory.variables;
+  memory.communication = segmentBytes(plan, endOf(program, a::Space::Shared));
+  memory.scratch = wholePages(program.scratch_bytes());
+  memory.staging = stagingOf(plan, program);
+  return memory;
+}
+
+PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, int32_t group) {
+  PlannedMemory memory;
+  memory.variables = variableBytes(plan, group);
+  memory.values = wholePages(privateBytesOf(plan, group)) - memory.variables;
+  memory.communication = segmentBytes(plan, plan.shared_bytes()); // the same on all workers
+  for (uint32_t i = 0; i < count(plan.programs()); ++i)
+    if (const a::Program &program = *plan.programs()->Get(i); belongs(program.group(), group)) {
+      memory.scratch = std::max(memory.scratch, wholePages(program.scratch_bytes()));
+      memory.staging = std::max(memory.staging, stagingOf(plan, program));
+    }
+  return memory;
+}
+
+static std::string inMiB(uint64_t bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", static_cast<double>(bytes) / (1 << 20));
+  return text;
+}
+
+static std::string line(const std::string &name, const PlannedMemory &memory) {
+  char text[160];
+  std::snprintf(text, sizeof text, "  %-24s %10s %10s %10s %13s %10s\n", name.c_str(), inMiB(memory.total()).c_str(),
+                inMiB(memory.variables).c_str(), inMiB(memory.values).c_str(), inMiB(memory.communication).c_str(),
+                inMiB(memory.scratch).c_str());
+  return text;
+}
+
+std::string dgc::rt::describeMemory(const a::Plan &plan) {
+  std::string text = str("planned memory of each worker on its device, in MiB, with ", plan.threads(),
+                         plan.threads() == 1 ? " thread:\n" : " threads:\n");
+  char header[160];
+  std::snprintf(header, sizeof header, "  %-24s %10s %10s %10s %13s %10s\n", "", "peak", "variables", "values",
+                "communication", "libraries");
+  text += header;
+  const int32_t groups = static_cast<int32_t>(count(plan.groups()));
+  uint64_t staging = 0;
+  for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
+    std::string where = groups ? " of " + plan.groups()->Get(static_cast<uint32_t>(group))->name()->str() : "";
+    for (uint32_t i = 0; i < count(plan.programs()); ++i)
+      if (const a::Program &program = *plan.programs()->Get(i); belongs(program.group(), group))
+        text += line(program.name()->str() + where, plannedMemory(plan, program));
+    PlannedMemory worker = plannedMemory(plan, group);
+    text += line("worker" + where, worker);
+    staging = std::max(staging, worker.staging);
+  }
+  if (staging)
+    text += str("  and ", inMiB(staging), " to communicate between hosts\n");
+  return text;
+}
