@@ -52,11 +52,11 @@ static LogicalResult verifyDim(Operation *op, StringRef what, int64_t dim, Ranke
   return op->emitOpError() << what << " " << dim << " is not a dimension of " << type;
 }
 
-/// Checks that the result has the shape `expected` and the element type of the
-/// operand.
-static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> expected) {
-  auto operand = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+/// Checks that result `index` has the shape `expected` and the element type of
+/// its operand.
+static LogicalResult verifyResult(Operation *op, ArrayRef<int64_t> expected, unsigned index = 0) {
+  auto operand = cast<RankedTensorType>(op->getOperand(index).getType());
+  auto result = cast<RankedTensorType>(op->getResult(index).getType());
   if (result.getElementType() == operand.getElementType() && result.getShape() == expected)
     return success();
   return op->emitOpError() << "gives " << RankedTensorType::get(expected, operand.getElementType()) << ", not "
@@ -225,43 +225,66 @@ LogicalResult AllReduceOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
   return success();
 }
 
-LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  if (failed(verifyAxes(*this, getMeshAttr(), getAxes(), symbols)))
-    return failure();
-  if (getInputs().empty())
-    return emitOpError("needs at least one operand");
-  Type element = cast<RankedTensorType>(getInputs()[0].getType()).getElementType();
-  for (Type type : getInputs().getTypes()) {
+/// Checks that there are operands, all of one element type.
+static LogicalResult verifyList(Operation *op) {
+  if (op->getNumOperands() == 0)
+    return op->emitOpError("needs at least one operand");
+  Type element = cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
+  for (Type type : op->getOperandTypes())
     if (cast<RankedTensorType>(type).getElementType() != element)
-      return emitOpError() << "combines tensors of " << element << " and of "
-                           << cast<RankedTensorType>(type).getElementType() << "; they must be of one element type";
+      return op->emitOpError() << "combines tensors of " << element << " and of "
+                               << cast<RankedTensorType>(type).getElementType() << "; they must be of one element type";
+  return success();
+}
+
+LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyAxes(*this, getMeshAttr(), getAxes(), symbols)) || failed(verifyList(*this)))
+    return failure();
+  for (Type type : getInputs().getTypes())
     if (failed(verifyPartialOperand(*this, type, getKind(), getMeshAttr(), getAxes())))
       return failure();
-  }
   return success();
 }
 
 LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<MeshAttr> mesh = verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
-  if (failed(mesh) || failed(verifyDim(*this, "dim", getDim(), getInput().getType())))
+  if (failed(mesh) || failed(verifyList(*this)))
     return failure();
-  SmallVector<int64_t> shape(getInput().getType().getShape());
-  shape[getDim()] *= getGroupSize(*mesh, getAxes());
-  return verifyResult(*this, shape);
+  if (getNumResults() != getNumOperands())
+    return emitOpError() << "gives " << getNumResults() << " results for " << getNumOperands() << " operands";
+  for (unsigned i = 0; i < getNumOperands(); ++i) {
+    auto type = cast<RankedTensorType>(getInputs()[i].getType());
+    if (failed(verifyDim(*this, "dim", getDim(), type)))
+      return failure();
+    SmallVector<int64_t> shape(type.getShape());
+    shape[getDim()] *= getGroupSize(*mesh, getAxes());
+    if (failed(verifyResult(*this, shape, i)))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbols) {
   FailureOr<MeshAttr> mesh = verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
-  if (failed(mesh) || failed(verifyDim(*this, "dim", getDim(), getInput().getType())) ||
-      failed(verifyPartialOperand(*this, getInput().getType(), getKind(), getMeshAttr(), getAxes())))
+  if (failed(mesh) || failed(verifyList(*this)))
     return failure();
-  SmallVector<int64_t> shape(getInput().getType().getShape());
+  if (getNumResults() != getNumOperands())
+    return emitOpError() << "gives " << getNumResults() << " results for " << getNumOperands() << " operands";
   int64_t members = getGroupSize(*mesh, getAxes());
-  if (shape[getDim()] % members)
-    return emitOpError() << "dimension " << getDim() << " has size " << shape[getDim()] << ", which " << members
-                         << " members do not divide";
-  shape[getDim()] /= members;
-  return verifyResult(*this, shape);
+  for (unsigned i = 0; i < getNumOperands(); ++i) {
+    auto type = cast<RankedTensorType>(getInputs()[i].getType());
+    if (failed(verifyDim(*this, "dim", getDim(), type)) ||
+        failed(verifyPartialOperand(*this, type, getKind(), getMeshAttr(), getAxes())))
+      return failure();
+    SmallVector<int64_t> shape(type.getShape());
+    if (shape[getDim()] % members)
+      return emitOpError() << "dimension " << getDim() << " has size " << shape[getDim()] << ", which " << members
+                           << " members do not divide";
+    shape[getDim()] /= members;
+    if (failed(verifyResult(*this, shape, i)))
+      return failure();
+  }
+  return success();
 }
 
 LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
@@ -304,6 +327,23 @@ LogicalResult BroadcastOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (root < 0 || root >= members)
     return emitOpError() << "root " << root << " is not a member; expected 0 to " << members - 1;
   return verifyResult(*this, getInput().getType().getShape());
+}
+
+LogicalResult DoneOp::inferReturnTypes(MLIRContext *, std::optional<Location>, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  llvm::append_range(types, adaptor.getInputs().getTypes());
+  return success();
+}
+
+LogicalResult DoneOp::verifySymbolUses(SymbolTableCollection &) {
+  auto collective = getInputs().empty() ? CollectiveOpInterface() : getInputs()[0].getDefiningOp<CollectiveOpInterface>();
+  if (!collective || !llvm::equal(getInputs(), collective->getResults()))
+    return emitOpError("takes all results of one collective, in order");
+  for (Value result : collective->getResults())
+    for (Operation *user : result.getUsers())
+      if (user != getOperation())
+        return emitOpError("ends a collective whose result is used before").attachNote(user->getLoc()) << "here";
+  return success();
 }
 
 CollectiveDescription AllReduceOp::describe() {

@@ -171,21 +171,41 @@ class Dist_ReshapingCollectiveOp<string mnemonic, dag extra, string format>
                                `:` type($input) `to` type($result)}];
 }
 
-def Dist_AllGatherOp : Dist_ReshapingCollectiveOp<"all_gather", (ins I64Attr:$dim), "$input `dim` $dim"> {
-  let summary = "puts the parts of a group together along a dimension";
-  let description = [{
-    `%r = dist.all_gather %a dim 0 over @mesh ["data"] : tensor<4x3xf32> to tensor<8x3xf32>`
-
-  }] # common;
+// One that does the same to several values, of one element type, at once.
+class Dist_ListCollectiveOp<string mnemonic, dag extra, string format> : Dist_CollectiveOp<mnemonic> {
+  let arguments = !con((ins Variadic<AnyRankedTensor>:$inputs), extra,
+                       (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$origin));
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = format # [{ `over` $mesh $axes (`origin` $origin^)? attr-dict
+                               `:` type($inputs) `to` type($results)}];
 }
 
-def Dist_ReduceScatterOp : Dist_ReshapingCollectiveOp<"reduce_scatter",
-    (ins Dist_ReductionAttr:$kind, I64Attr:$dim), "$kind $input `dim` $dim"> {
-  let summary = "combines values over a group and leaves each member its part";
+def Dist_AllGatherOp : Dist_ListCollectiveOp<"all_gather", (ins I64Attr:$dim), "$inputs `dim` $dim"> {
+  let summary = "puts the parts of a group together along a dimension";
   let description = [{
-    `%r = dist.reduce_scatter sum %a dim 0 over @mesh ["data"] : tensor<8x3xf32> to tensor<4x3xf32>`
+    `%r = dist.all_gather %a dim 0 over @mesh ["data"] : tensor<4x3xf32> to tensor<8x3xf32>`, and of several values
+    `%r:2 = dist.all_gather %a, %b dim 0 over @mesh ["data"] : tensor<4xf32>, tensor<2xf32> to tensor<8xf32>, tensor<4xf32>`.
 
   }] # common;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "int64_t":$dim,
+                                 "::llvm::StringRef":$mesh, "::mlir::ArrayAttr":$axes, "::mlir::StringAttr":$origin), [{
+    build($_builder, $_state, ::mlir::TypeRange(result), ::mlir::ValueRange(input), dim, mesh, axes, origin);
+  }]>];
+}
+
+def Dist_ReduceScatterOp : Dist_ListCollectiveOp<"reduce_scatter",
+    (ins Dist_ReductionAttr:$kind, I64Attr:$dim), "$kind $inputs `dim` $dim"> {
+  let summary = "combines values over a group and leaves each member its part";
+  let description = [{
+    `%r = dist.reduce_scatter sum %a dim 0 over @mesh ["data"] : tensor<8x3xf32> to tensor<4x3xf32>`, and of several
+    values as for `all_gather`.
+
+  }] # common;
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::dist::Reduction":$kind,
+                                 "int64_t":$dim, "::llvm::StringRef":$mesh, "::mlir::ArrayAttr":$axes,
+                                 "::mlir::StringAttr":$origin), [{
+    build($_builder, $_state, ::mlir::TypeRange(result), ::mlir::ValueRange(input), kind, dim, mesh, axes, origin);
+  }]>];
 }
 
 def Dist_AllToAllOp : Dist_ReshapingCollectiveOp<"all_to_all",
@@ -217,6 +237,21 @@ def Dist_BroadcastOp : Dist_ReshapingCollectiveOp<"broadcast", (ins I64Attr:$roo
     `%r = dist.broadcast %a root 0 over @mesh ["data"] : tensor<4xf32> to tensor<4xf32>`
 
   }] # common;
+}
+
+def Dist_DoneOp : Dist_Op<"done", [Pure, InferTypeOpAdaptor, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "the end of a collective that goes on beside what stands in between";
+  let description = [{
+    ```mlir
+    %s:2 = dist.all_reduce sum %a, %b over @mesh ["data"] : tensor<4xf32>, tensor<f32>  // begins here
+    ...
+    %r:2 = dist.done %s#0, %s#1 : tensor<4xf32>, tensor<f32>                            // has ended here
+    ```
+    Takes all results of one collective, in order, and gives them. Nobody else uses these results.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$inputs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
 }
 
 def Dist_ChannelResource : Resource<"::mlir::dist::ChannelResource">;

@@ -96,6 +96,7 @@ DGC_STEP(LaunchOp)
 DGC_STEP(MatmulOp)
 DGC_STEP(ConvolutionOp)
 DGC_STEP(PoolOp)
+DGC_STEP(ScatterAddOp)
 #undef DGC_STEP
 
 /// The types that a step gives, whichever level it is on.
@@ -283,6 +284,23 @@ LogicalResult ConvolutionOp::verify() {
   return verifyPostOps(*this, getPostOps(), getArgs(), first);
 }
 
+LogicalResult ScatterAddOp::verify() {
+  if (failed(verifyLevel(*this, getReads(), getOuts()))) {
+    return failure();
+  }
+  SmallVector<ShapedType> given = givenTypes(*this, getOuts());
+  ShapedType indices = shaped(getIndices()), updates = shaped(getUpdates());
+  int64_t dim = getDimension(), rank = indices.getRank();
+  if (given.size() != 1 || dim < 0 || dim + rank > updates.getRank() || given[0].getRank() != updates.getRank() - rank + 1 ||
+      updates.getShape().slice(dim, rank) != indices.getShape() ||
+      updates.getShape().take_front(dim) != given[0].getShape().take_front(dim) ||
+      updates.getShape().drop_front(dim + rank) != given[0].getShape().drop_front(dim + 1) ||
+      updates.getElementType() != given[0].getElementType()) {
+    return emitOpError("has shapes that do not fit: indices ") << indices << " and updates " << updates;
+  }
+  return success();
+}
+
 LogicalResult PoolOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
@@ -331,9 +349,19 @@ LogicalResult ViewOp::verify() {
 }
 
 LogicalResult CollectiveOp::verify() {
-  if (shaped(getSrc()).getElementType() != shaped(getDst()).getElementType()) {
-    return emitOpError("mixes element types ")
-           << shaped(getSrc()).getElementType() << " and " << shaped(getDst()).getElementType();
+  if (getSrc().empty()) {
+    return emitOpError("moves nothing: it needs at least one buffer");
+  }
+  bool severalAllowed = llvm::is_contained(
+      {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter, CollectiveKind::AllGather}, getKind());
+  if (getSrc().size() > 1 && !severalAllowed) {
+    return emitOpError("has ") << getSrc().size() << " buffers; " << stringifyCollectiveKind(getKind()) << " takes one";
+  }
+  Type element = shaped(getSrc()[0]).getElementType();
+  for (Value buffer : getOperands()) {
+    if (shaped(buffer).getElementType() != element) {
+      return emitOpError("mixes element types ") << element << " and " << shaped(buffer).getElementType();
+    }
   }
   return success();
 }

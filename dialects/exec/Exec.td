@@ -186,6 +186,21 @@ def Exec_PoolOp : Exec_StepOp<"pool"> {
   }];
 }
 
+def Exec_ScatterAddOp : Exec_StepOp<"scatter_add"> {
+  let summary = "add slices to those of a zero tensor, by the device";
+  let description = [{
+    `%r = exec.scatter_add %indices, %updates dim 0 : tensor<4xi32>, tensor<4x8xf32> -> tensor<10x8xf32>`: what
+    `dgc.scatter_add` does, going through the updates once. An index that is not in the result is left out; the first
+    is `offset`, a scalar i64, where it is given.
+  }];
+  let arguments = (ins Exec_Value:$indices, Exec_Value:$updates, Optional<Exec_Value>:$offset,
+                       Variadic<AnyStaticShapeMemRef>:$outs, I64Attr:$dimension);
+  let assemblyFormat = [{
+    $indices `,` $updates (`offset` `(` $offset^ `:` type($offset) `)`)? `dim` $dimension
+    (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict `:` type($indices) `,` type($updates) (`->` type($results)^)?
+  }];
+}
+
 // Buffer level.
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, NoTerminator, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
@@ -255,20 +270,30 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"ProgramOp">]> {
   let assemblyFormat = "$name $role $buffer `:` type($buffer) `of` $global_type (`batch_dim` $batch_dim^)? (`sharding` $sharding^)? attr-dict";
 }
 
-def Exec_CollectiveOp : Exec_Op<"collective", [HasParent<"ProgramOp">]> {
+def Exec_CollectiveOp : Exec_Op<"collective", [HasParent<"ProgramOp">, SameVariadicOperandSize]> {
   let summary = "a collective, in place on the shared arena";
   let description = [{
     `src` and `dst` are in the shared arena; an all-reduce and a broadcast have the same buffer for both. Every
-    worker has this op at the same place of the order of communication, `order`.
+    worker has this op at the same place of the order of communication, `order`. An all-reduce, a reduce-scatter and an
+    all-gather may have several buffers of one element type, to which the same is done at once. An `async` one only
+    begins here, and has ended at the `exec.wait` of its order.
   }];
   let arguments = (ins Exec_CollectiveKindAttr:$kind, Exec_ReductionAttr:$reduction, DenseI64ArrayAttr:$axes,
-                       I64Attr:$order, AnyStaticShapeMemRef:$src, AnyStaticShapeMemRef:$dst,
-                       OptionalAttr<DenseI64ArrayAttr>:$permutation, DefaultValuedAttr<StrAttr, "\"\"">:$origin);
+                       I64Attr:$order, Variadic<AnyStaticShapeMemRef>:$src, Variadic<AnyStaticShapeMemRef>:$dst,
+                       OptionalAttr<DenseI64ArrayAttr>:$permutation, DefaultValuedAttr<StrAttr, "\"\"">:$origin,
+                       UnitAttr:$async);
   let assemblyFormat = [{
-    $kind $reduction `axes` $axes `order` $order $src `to` $dst (`permutation` $permutation^)? (`origin` $origin^)?
+    (`async` $async^)? $kind $reduction `axes` $axes `order` $order $src `to` $dst (`permutation` $permutation^)? (`origin` $origin^)?
     attr-dict `:` type($src) `to` type($dst)
   }];
   let hasVerifier = 1;
+}
+
+def Exec_WaitOp : Exec_Op<"wait", [HasParent<"ProgramOp">]> {
+  let summary = "wait for the end of a collective";
+  let description = "`exec.wait 3 for %src, %dst : ..`: from here on the buffers of collective 3 may be used again.";
+  let arguments = (ins I64Attr:$order, Variadic<AnyStaticShapeMemRef>:$buffers);
+  let assemblyFormat = "$order `for` $buffers attr-dict `:` type($buffers)";
 }
 
 def Exec_SendOp : Exec_Op<"send", [HasParent<"ProgramOp">]> {

@@ -1,4 +1,4 @@
-// dgc-combine-collectives: merges all-reduces that can happen together.
+// dgc-combine-collectives: merges collectives that can happen together.
 
 #include "passes/communication/LinkModel.h"
 #include "passes/communication/Passes.h"
@@ -18,13 +18,14 @@ using namespace mlir::dist;
 using ::dgc::LinkModel;
 
 namespace {
-/// What two all-reduces must have in common to be merged.
-using Key = std::tuple<Reduction, Attribute, Attribute, Type>;
+/// What collectives must have in common to be merged: what they do (all attributes but the cause), and the type of
+/// elements. Pointers only tell keys apart; nothing depends on their order.
+using Key = std::tuple<const void *, const void *, const void *>;
 
-/// All-reduces to be merged in the place of the last, and the ops behind the
+/// Collectives to be merged in the place of the last, and the ops behind the
 /// first that depend on one of them, in order.
 struct Group {
-  SmallVector<AllReduceOp> members;
+  SmallVector<CollectiveOpInterface> members;
   SmallVector<Operation *> dependents;
   size_t dependentsBeforeLast = 0;     // of these, how many stand before the last member
   llvm::DenseSet<Operation *> tainted; // members and dependents
@@ -32,58 +33,76 @@ struct Group {
 };
 } // namespace
 
-static Key keyOf(AllReduceOp op) {
-  Type element = cast<RankedTensorType>(op.getInputs()[0].getType()).getElementType();
-  return {op.getKind(), op.getMeshAttr(), op.getAxesAttr(), element};
+/// Those that can do the same to several values at once.
+static bool isMergeable(Operation &op) { return isa<AllReduceOp, ReduceScatterOp, AllGatherOp>(op); }
+
+static Key keyOf(CollectiveOpInterface op) {
+  NamedAttrList attributes(op->getAttrDictionary());
+  attributes.erase("origin");
+  Type element = cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
+  return {op->getName().getAsOpaquePointer(), attributes.getDictionary(op->getContext()).getAsOpaquePointer(),
+          element.getAsOpaquePointer()};
 }
 
-static int64_t bytesOf(AllReduceOp op) {
-  int64_t bytes = 0;
-  for (Value input : op.getInputs()) {
-    auto type = cast<RankedTensorType>(input.getType());
-    bytes += type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  }
-  return bytes;
+/// The larger of what goes in and what comes out.
+static int64_t bytesOf(CollectiveOpInterface op) {
+  auto sum = [](TypeRange types) {
+    int64_t bytes = 0;
+    for (Type type : types) {
+      auto tensor = cast<RankedTensorType>(type);
+      bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+    }
+    return bytes;
+  };
+  return std::max(sum(op->getOperandTypes()), sum(op->getResultTypes()));
 }
 
 /// "a; b", each once.
-static std::string joinOrigins(ArrayRef<AllReduceOp> members) {
+static std::string joinOrigins(ArrayRef<CollectiveOpInterface> members) {
   SmallVector<StringRef> origins;
-  for (AllReduceOp op : members)
-    if (std::optional<StringRef> origin = op.getOrigin(); origin && !llvm::is_contained(origins, *origin))
-      origins.push_back(*origin);
+  for (CollectiveOpInterface op : members)
+    if (StringAttr origin = op.getOriginAttr(); origin && !llvm::is_contained(origins, origin.getValue()))
+      origins.push_back(origin.getValue());
   return llvm::join(origins, " | ");
 }
 
 /// Replaces the members by one op and moves the dependents that stand before it
 /// behind it.
 static void merge(const Group &group) {
-  AllReduceOp last = group.members.back();
+  CollectiveOpInterface last = group.members.back();
   OpBuilder builder(last);
   SmallVector<Value> inputs;
+  SmallVector<Type> types;
   SmallVector<Location> locations;
-  for (AllReduceOp op : group.members) {
-    llvm::append_range(inputs, op.getInputs());
-    locations.push_back(op.getLoc());
+  for (CollectiveOpInterface op : group.members) {
+    llvm::append_range(inputs, op->getOperands());
+    llvm::append_range(types, op->getResultTypes());
+    locations.push_back(op->getLoc());
   }
-  std::string origin = joinOrigins(group.members);
-  auto merged =
-      AllReduceOp::create(builder, builder.getFusedLoc(locations), last.getKindAttr(), inputs, last.getMeshAttr(),
-                          last.getAxesAttr(), origin.empty() ? StringAttr() : builder.getStringAttr(origin));
+  NamedAttrList attributes(last->getAttrDictionary());
+  if (std::string origin = joinOrigins(group.members); !origin.empty())
+    attributes.set("origin", builder.getStringAttr(origin));
+  Operation *merged = builder.create(builder.getFusedLoc(locations), last->getName().getIdentifier(), inputs, types,
+                                     attributes.getAttrs());
   Operation *anchor = merged;
   for (Operation *op : ArrayRef(group.dependents).take_front(group.dependentsBeforeLast)) {
     op->moveAfter(anchor);
     anchor = op;
   }
   unsigned next = 0;
-  for (AllReduceOp op : group.members) {
-    op->replaceAllUsesWith(merged.getResults().slice(next, op->getNumResults()));
+  for (CollectiveOpInterface op : group.members) {
+    op->replaceAllUsesWith(merged->getResults().slice(next, op->getNumResults()));
     next += op->getNumResults();
     op->erase();
   }
 }
 
-/// Merges what it can among the all-reduces with `key`. Returns how many ops
+/// Whether a collective of `bytes` makes the group too large. What is small beside the limit never does.
+static bool isTooLarge(const Group &group, int64_t bytes, int64_t limit) {
+  return limit && group.bytes + bytes > limit && std::min(group.bytes, bytes) > limit / 8;
+}
+
+/// Merges what it can among the collectives with `key`. Returns how many ops
 /// that makes fewer.
 static unsigned combine(Block &block, const Key &key, int64_t limit) {
   SmallVector<Group> groups;
@@ -95,25 +114,25 @@ static unsigned combine(Block &block, const Key &key, int64_t limit) {
     bool depends = group && llvm::any_of(op.getOperands(), [&](Value operand) {
                      return group->tainted.contains(operand.getDefiningOp());
                    });
-    auto reduce = dyn_cast<AllReduceOp>(op);
-    if (!reduce || keyOf(reduce) != key) {
+    auto collective = isMergeable(op) ? cast<CollectiveOpInterface>(op) : CollectiveOpInterface();
+    if (!collective || keyOf(collective) != key) {
       if (depends) {
         group->tainted.insert(&op);
         group->dependents.push_back(&op);
       }
       continue;
     }
-    int64_t bytes = bytesOf(reduce);
-    bool tooLarge = group && limit && group->bytes + bytes > limit;
+    int64_t bytes = bytesOf(collective);
+    bool tooLarge = group && isTooLarge(*group, bytes, limit);
     if (depends || tooLarge)
       LDBG() << "not merged, " << (depends ? "it depends on the group: " : "too large together: ") << op;
     if (!group || depends || tooLarge) {
       group = &groups.emplace_back();
       open = true;
     }
-    group->members.push_back(reduce);
+    group->members.push_back(collective);
     group->dependentsBeforeLast = group->dependents.size();
-    group->tainted.insert(reduce);
+    group->tainted.insert(collective);
     group->bytes += bytes;
   }
   unsigned merged = 0;
@@ -132,20 +151,30 @@ struct CombineCollectives : ::dgc::impl::CombineCollectivesPassBase<CombineColle
     FailureOr<LinkModel> model = LinkModel::parse(links, [&] { return getOperation().emitError("--links: "); });
     if (failed(model))
       return signalPassFailure();
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      for (Block &block : function.getBody()) {
-        SmallVector<Key> keys;
-        for (auto op : block.getOps<AllReduceOp>())
-          if (!llvm::is_contained(keys, keyOf(op)))
-            keys.push_back(keyOf(op));
-        for (const Key &key : keys) {
-          int64_t limit = model->combineLimit(cast<ArrayAttr>(std::get<2>(key)));
-          if (limitBytes != 0)
-            limit = limit == 0 ? int64_t(limitBytes) : std::min<int64_t>(limit, limitBytes);
-          numMerged += combine(block, key, limit);
-        }
-      }
-    }
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        runOnBlock(block, *model);
+  }
+
+  void runOnBlock(Block &block, const LinkModel &model) {
+    llvm::MapVector<Key, int64_t> limits;
+    for (Operation &op : block)
+      if (isMergeable(op))
+        limits.try_emplace(keyOf(cast<CollectiveOpInterface>(op)),
+                           limitOf(cast<CollectiveOpInterface>(op), model));
+    for (auto [key, limit] : limits)
+      numMerged += combine(block, key, limit);
+  }
+
+  /// Parts are scattered and gathered so that not everything is whole at a time: without links they are merged as if
+  /// between processes of one host.
+  int64_t limitOf(CollectiveOpInterface op, const LinkModel &model) {
+    int64_t limit = model.combineLimit(op.getAxes());
+    if (limit == 0 && (limited || !isa<AllReduceOp>(*op)))
+      limit = LinkModel::combineLimit(LinkModel::sameHost);
+    if (limitBytes != 0)
+      limit = limit == 0 ? int64_t(limitBytes) : std::min<int64_t>(limit, limitBytes);
+    return limit;
   }
 };
 } // namespace

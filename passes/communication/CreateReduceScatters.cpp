@@ -54,7 +54,8 @@ static void scatter(AllReduceOp reduce, ArrayRef<SliceOp> slices) {
   shape[first.getDim()] /= first.getParts();
   auto result = removePartial(RankedTensorType::get(shape, type.getElementType(), type.getEncoding()), axes);
   Value value = ReduceScatterOp::create(builder, reduce.getLoc(), result, reduce.getInputs()[0], reduce.getKind(),
-                                        first.getDim(), reduce.getMesh(), axes, reduce.getOriginAttr());
+                                        int64_t(first.getDim()), reduce.getMesh(), axes, reduce.getOriginAttr())
+                    .getResult(0);
   SmallVector<Attribute> left;
   for (Attribute axis : reduce.getAxes())
     if (!llvm::is_contained(axes, axis))

@@ -81,25 +81,35 @@ static int64_t groupSize(CollectiveOpInterface op) {
 static void flatten(AllGatherOp op, OpBuilder &builder) {
   Mover mover(builder, op.getLoc());
   int64_t members = groupSize(op), dim = op.getDim();
-  SmallVector<int64_t> shape(shapeOf(op.getInput()));
-  SmallVector<int64_t> gathered(shape);
-  gathered[0] *= members;
-  Value value = AllGatherOp::create(builder, op.getLoc(), withShape(op.getResult(), gathered), op.getInput(), 0,
-                                    op.getMesh(), op.getAxes(), op.getOriginAttr());
-  value = mover.move(mover.reshape(value, splitDim(gathered, 0, members)), 0, dim);
-  op->replaceAllUsesWith(ValueRange(mover.reshape(value, shapeOf(op.getResult()))));
+  SmallVector<Type> types;
+  for (auto [input, result] : llvm::zip_equal(op.getInputs(), op.getResults())) {
+    SmallVector<int64_t> gathered(shapeOf(input));
+    gathered[0] *= members;
+    types.push_back(withShape(result, gathered));
+  }
+  auto gather = AllGatherOp::create(builder, op.getLoc(), types, op.getInputs(), 0, op.getMesh(), op.getAxes(),
+                                    op.getOriginAttr());
+  gather->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  for (auto [gathered, result] : llvm::zip_equal(gather.getResults(), op.getResults())) {
+    Value value = mover.move(mover.reshape(gathered, splitDim(shapeOf(gathered), 0, members)), 0, dim);
+    result.replaceAllUsesWith(mover.reshape(value, shapeOf(result)));
+  }
 }
 
 /// Moves the number of the member that a part is for to the front.
 static void flatten(ReduceScatterOp op, OpBuilder &builder) {
   Mover mover(builder, op.getLoc());
   int64_t members = groupSize(op), dim = op.getDim();
-  Value value = mover.reshape(op.getInput(), splitDim(shapeOf(op.getInput()), dim, members));
-  value = mover.move(value, dim, 0);
-  value = mover.reshape(value, mergeFirst(shapeOf(value)));
-  value = ReduceScatterOp::create(builder, op.getLoc(), op.getType(), value, op.getKind(), 0, op.getMesh(),
-                                  op.getAxes(), op.getOriginAttr());
-  op->replaceAllUsesWith(ValueRange(value));
+  SmallVector<Value> inputs;
+  for (Value input : op.getInputs()) {
+    Value value = mover.reshape(input, splitDim(shapeOf(input), dim, members));
+    value = mover.move(value, dim, 0);
+    inputs.push_back(mover.reshape(value, mergeFirst(shapeOf(value))));
+  }
+  auto scatter = ReduceScatterOp::create(builder, op.getLoc(), op.getResultTypes(), inputs, op.getKind(), 0,
+                                         op.getMesh(), op.getAxes(), op.getOriginAttr());
+  scatter->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  op->replaceAllUsesWith(scatter.getResults());
 }
 
 /// Moves the number of the member that a part is for to the front, exchanges,

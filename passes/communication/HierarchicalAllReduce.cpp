@@ -94,10 +94,12 @@ struct HierarchicalAllReduce : ::dgc::impl::HierarchicalAllReducePassBase<Hierar
     auto whole = cast<RankedTensorType>(all.getType());
     auto part = RankedTensorType::get({padded / members}, whole.getElementType());
     Value sum = ReduceScatterOp::create(builder, op.getLoc(), part, all, op.getKind(), 0, op.getMesh(), levels.fast,
-                                        op.getOriginAttr());
+                                        op.getOriginAttr())
+                    .getResult(0);
     sum = AllReduceOp::create(builder, op.getLoc(), op.getKind(), sum, op.getMesh(), levels.slow, op.getOriginAttr())
               .getResult(0);
-    sum = AllGatherOp::create(builder, op.getLoc(), whole, sum, 0, op.getMesh(), levels.fast, op.getOriginAttr());
+    sum = AllGatherOp::create(builder, op.getLoc(), whole, sum, 0, op.getMesh(), levels.fast, op.getOriginAttr())
+              .getResult(0);
     int64_t begin = 0;
     for (OpResult result : op->getResults()) {
       auto type = cast<RankedTensorType>(result.getType());

@@ -69,7 +69,11 @@ std::optional<Link> LinkModel::slowest(ArrayAttr axes) const {
 
 int64_t LinkModel::combineLimit(ArrayAttr axes) const {
   std::optional<Link> link = slowest(axes);
-  return link ? std::max<int64_t>(1, std::llround(32 * link->latency * link->bandwidth)) : 0;
+  return link ? combineLimit(*link) : 0;
+}
+
+int64_t LinkModel::combineLimit(Link link) {
+  return std::max<int64_t>(1, std::llround(32 * link.latency * link.bandwidth));
 }
 
 double LinkModel::scatterTime(Link link, int64_t members, double bytes) {

@@ -34,6 +34,10 @@ public:
   /// The bytes of an operation over `axes` beyond which to make it larger saves
   /// less than a thirty-second of its time; 0 when nothing is known.
   int64_t combineLimit(mlir::ArrayAttr axes) const;
+  static int64_t combineLimit(Link link);
+
+  /// Between processes of one host that share memory, as measured: 1 us to meet, 6.6 to 9.1 GB/s.
+  static constexpr Link sameHost{1e-6, 8e9};
 
   /// The seconds of an all-reduce of `bytes` over `axes`, of which a ring over
   /// `members` devices is limited by the slowest link.

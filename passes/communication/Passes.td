@@ -4,13 +4,16 @@
 include "mlir/Pass/PassBase.td"
 
 def CombineCollectivesPass : Pass<"dgc-combine-collectives", "::mlir::ModuleOp"> {
-  let summary = "merge all-reduces that can happen together";
+  let summary = "merge collectives that can happen together";
   let description = [{
     All-reduces of the same kind, mesh, axes and element type, none of which depends on another, become one variadic
     all-reduce in the place of the last of them; ops between that use an earlier one move behind it. So nothing
-    is computed later than it could be, but for what waits for the merged op alone. It does not merge what
+    is computed later than it could be, but for what waits for the merged op alone. The same goes for reduce-scatters
+    and for all-gathers of the same dimension. It does not merge what
     would exceed `limit-bytes` or, where `links` knows the axes (see LinkModel.h), the bytes from which on latency no
-    longer counts; and it does not merge across sends and receives.
+    longer counts, unless one of the two is below an eighth of that; and it does not merge across sends and receives.
+    Without links there is no limit for all-reduces; reduce-scatters and all-gathers, whose purpose is that not
+    everything is whole at a time, have that of processes of one host.
 
     ```mlir
     %a = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
@@ -20,10 +23,11 @@ def CombineCollectivesPass : Pass<"dgc-combine-collectives", "::mlir::ModuleOp">
     ```
   }];
   let options = [
-    Option<"limitBytes", "limit-bytes", "int64_t", "0", "largest merged all-reduce; 0: no limit">,
+    Option<"limitBytes", "limit-bytes", "int64_t", "0", "largest merged collective; 0: no limit">,
+    Option<"limited", "limited", "bool", "false", "all-reduces have the limit of one host as well, where links are not known">,
     Option<"links", "links", "std::string", "", "AXIS=LATENCY:BANDWIDTH,..: data=5us:10GB/s">,
   ];
-  let statistics = [Statistic<"numMerged", "merged", "All-reduces that were merged into another">];
+  let statistics = [Statistic<"numMerged", "merged", "Collectives that were merged into another">];
 }
 
 def ReassociateAllReducesPass : Pass<"dgc-reassociate-all-reduces", "::mlir::ModuleOp"> {
@@ -108,14 +112,15 @@ def CSECollectivesPass : Pass<"dgc-cse-collectives", "::mlir::ModuleOp"> {
 def LimitCommunicationPass : Pass<"dgc-limit-communication", "::mlir::ModuleOp"> {
   let summary = "refuse communication that is not wanted";
   let description = [{
-    An error for each collective of a kind in `forbid`, and for each all-gather whose result takes more than
-    `max-replicated-bytes` on a device: a value that was cut and is then the same on all devices of the group. The
-    error names the op, the axes and the cause. It changes nothing. Values that were never cut do not count.
+    An error for each collective of a kind in `forbid`, and for each that leaves a value of more than
+    `max-replicated-bytes` the same on all devices of the group: an all-gather of what was cut, an all-reduce of what is
+    marked as partial, a broadcast. Each value counts by itself. The error names the op, the axes and the cause. It
+    changes nothing. Values that were whole before do not count.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect"];
   let options = [
     ListOption<"forbid", "forbid", "std::string", "kinds of collectives: all_gather, all_reduce, ..">,
-    Option<"maxReplicatedBytes", "max-replicated-bytes", "int64_t", "-1", "largest result of an all-gather; -1: any">,
+    Option<"maxReplicatedBytes", "max-replicated-bytes", "int64_t", "-1", "largest value that may become whole on all devices; -1: any">,
   ];
 }
 
@@ -146,6 +151,44 @@ def OrderCollectivesPass : Pass<"dgc-order-collectives", "::mlir::ModuleOp"> {
   }];
 }
 
+def SplitCollectivesPass : Pass<"dgc-split-collectives", "::mlir::ModuleOp"> {
+  let summary = "tell where a collective begins from where it has ended";
+  let description = [{
+    Behind each collective stands a `dist.done`, and what used its results uses those of that. Sends and receives stay.
+
+    ```mlir
+    %r = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+    // becomes
+    %s = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+    %r = dist.done %s : tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numSplit", "split", "Collectives that now have an end">];
+}
+
+def OverlapCollectivesPass : Pass<"dgc-overlap-collectives", "::mlir::ModuleOp"> {
+  let summary = "begin collectives early and wait for them late";
+  let description = [{
+    A `dist.done` moves before the first op that needs what it gives; then its collective moves behind the last op that it
+    needs. All communication begins in the order in which it did, none moves past a send or receive, and a collective does
+    not begin before the last but one has ended: so at most two are under way, which bounds the memory. Where nothing is
+    left to do between beginning and end, the two are one again.
+
+    ```mlir
+    %s = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+    %r = dist.done %s : tensor<4xf32>
+    %y = dgc.exponential %a : tensor<4xf32>
+    %z = dgc.add %r, %y : tensor<4xf32>
+    // becomes
+    %s = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+    %y = dgc.exponential %a : tensor<4xf32>
+    %r = dist.done %s : tensor<4xf32>
+    %z = dgc.add %r, %y : tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numOverlapped", "overlapped", "Collectives that go on beside something else">];
+}
+
 def CheckPlanPass : Pass<"dgc-check-plan", "::mlir::ModuleOp"> {
   let summary = "prove that communication comes to an end";
   let description = [{
@@ -153,7 +196,9 @@ def CheckPlanPass : Pass<"dgc-check-plan", "::mlir::ModuleOp"> {
     device what it does in order (a collective in the group that its position gives, a send or receive if it is in
     the mesh that sends or receives), and simulates all of them (runtime/artifact/CommunicationOrder.h). It
     fails when a device waits for ever, when members of a group meet in different ops or types, or when the order of
-    communication is not that of the program. Functions that run at the same time, each on devices of its own, say
+    communication is not that of the program. A collective that has a `dist.done` is there twice, where it begins and
+    where it ends, and all must have come to both: more than what is needed, which is that nobody ends before all have
+    begun. Functions that run at the same time, each on devices of its own, say
     so by the same `dist.step`.
   }];
 }

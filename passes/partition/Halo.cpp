@@ -162,7 +162,8 @@ Value HaloBuilder::fetch(Value value, const CutDim &cut, const OperandWindow &wi
     SmallVector<int64_t> shape(typeOf(value).getShape());
     shape[cut.dim] *= parts;
     canvas = AllGatherOp::create(builder, location, typeOf(value).clone(shape), value, cut.dim, mesh.name.getValue(),
-                                 axes, builder.getStringAttr(cause));
+                                 axes, builder.getStringAttr(cause))
+                 .getResult(0);
     starts = window.starts;
   } else if (!exchange.slabs.empty()) {
     SmallVector<Value> slabs;

@@ -61,7 +61,8 @@ private:
       pad(step);
       value = ReduceScatterOp::create(builder, location, removePartial(typeAfter(step), names(step.axes)), value,
                                       from.getKind(), step.dim, mesh.name.getValue(), names(step.axes),
-                                      because(step.axes, "partial along"));
+                                      because(step.axes, "partial along"))
+                  .getResult(0);
       return;
     case ReshardKind::AllReduce:
       value = AllReduceOp::create(builder, location, from.getKind(), value, mesh.name.getValue(), names(step.axes),
@@ -79,7 +80,8 @@ private:
       return;
     case ReshardKind::AllGather:
       value = AllGatherOp::create(builder, location, putTogether(typeAfter(step), step, step.dim), value, step.dim,
-                                  mesh.name.getValue(), names(step.axes), because(step.axes, "cut by"));
+                                  mesh.name.getValue(), names(step.axes), because(step.axes, "cut by"))
+                  .getResult(0);
       trim(step, step.dim);
       return;
     }

@@ -115,13 +115,20 @@ private:
           source->setAttr(kShardingsAttr, spread);
     }
     std::string because = "the gradient of " + stateOfResult(function, result).getSymName().str();
-    for (Value gradient : update.gradients)
-      reshard(gradient, stage == 1 ? layout.whole : layout.parts, because, /*early=*/stage > 1,
+    for (Value gradient : update.gradients) {
+      // That of a micro-batch does not wait for that of the next.
+      auto microbatch = gradient.getDefiningOp()
+                            ? gradient.getDefiningOp()->getAttrOfType<IntegerAttr>(kMicrobatchAttr)
+                            : IntegerAttr();
+      std::string use = microbatch && stage > 1 ? "micro-batch " + std::to_string(microbatch.getInt()) : "";
+      reshard(gradient, stage == 1 ? layout.whole : layout.parts, because, use, /*early=*/stage > 1,
               [&](OpOperand &use) { return update.ops.contains(use.getOwner()); });
+    }
   }
 
   /// Spreads a value in another way for some uses, right before the first of them or, `early`, where it is computed.
-  void reshard(Value value, ShardingAttr wanted, const Twine &because, bool early,
+  /// What is done for one `use` is not shared with another.
+  void reshard(Value value, ShardingAttr wanted, const Twine &because, StringRef use, bool early,
                llvm::function_ref<bool(OpOperand &)> isUse) {
     Operation *before = nullptr;
     for (OpOperand &use : value.getUses())
@@ -133,8 +140,8 @@ private:
     if (early && value.getDefiningOp())
       builder.setInsertionPointAfterValue(value);
     auto made = ReshardOp::create(builder, before->getLoc(), value, wanted, builder.getStringAttr(because));
-    if (stage == 3 && !early)
-      made->setAttr(kUseAttr, builder.getStringAttr(because));
+    if (!use.empty())
+      made->setAttr(kUseAttr, builder.getStringAttr(use));
     value.replaceUsesWithIf(made.getResult(), [&](OpOperand &use) { return use.getOwner() != made && isUse(use); });
   }
 
@@ -159,10 +166,10 @@ private:
         if (isUse(use))
           keys.try_emplace(keyOf(use.getOwner()), 0);
       for (auto [key, unused] : keys) {
-        std::string because = (state.getSymName() + (key.second ? ", backwards" : ", forwards")).str();
+        std::string use = key.second ? "backwards" : "forwards";
         if (key.first >= 0)
-          because += ", micro-batch " + std::to_string(key.first);
-        reshard(argument, layout.whole, because, /*early=*/false,
+          use += ", micro-batch " + std::to_string(key.first);
+        reshard(argument, layout.whole, state.getSymName() + ", " + use, use, /*early=*/false,
                 [&, key = key](OpOperand &use) { return isUse(use) && keyOf(use.getOwner()) == key; });
       }
     }

@@ -31,10 +31,10 @@ static absl::Status checkRange(const a::Plan &plan, std::string_view what, uint6
   return absl::OkStatus();
 }
 
-/// How many times larger src (a) is than dst (b), as fractions of the group.
-static bool countsFit(const a::Collective &c, uint64_t members) {
+/// Whether src and dst are as large as the kind needs in a group of `members`.
+template <typename Range> static bool countsFit(a::CollectiveKind kind, const Range &c, uint64_t members) {
   uint64_t scaled;
-  switch (c.kind()) {
+  switch (kind) {
   case a::CollectiveKind::AllReduce:
   case a::CollectiveKind::Broadcast:
   case a::CollectiveKind::Permute:
@@ -62,10 +62,18 @@ static absl::Status checkCollective(const a::Plan &plan, const a::Collective &c)
     used[axis] = true;
     members *= plan.mesh()->Get(axis)->size();
   }
-  DGC_RETURN_IF_ERROR(checkRange(plan, "src", c.src(), c.src_count(), c.dtype()));
-  DGC_RETURN_IF_ERROR(checkRange(plan, "dst", c.dst(), c.dst_count(), c.dtype()));
-  if (!countsFit(c, members))
-    return bad(str("counts ", c.src_count(), " and ", c.dst_count(), " do not fit a group of ", members));
+  auto checkBoth = [&](const auto &range) -> absl::Status {
+    DGC_RETURN_IF_ERROR(checkRange(plan, "src", range.src(), range.src_count(), c.dtype()));
+    DGC_RETURN_IF_ERROR(checkRange(plan, "dst", range.dst(), range.dst_count(), c.dtype()));
+    if (!countsFit(c.kind(), range, members))
+      return bad(str("counts ", range.src_count(), " and ", range.dst_count(), " do not fit a group of ", members));
+    return absl::OkStatus();
+  };
+  DGC_RETURN_IF_ERROR(checkBoth(c));
+  if (count(c.more()) && c.kind() > a::CollectiveKind::AllGather)
+    return bad("only an all-reduce, a reduce-scatter and an all-gather have several ranges");
+  for (uint32_t i = 0; i < count(c.more()); ++i)
+    DGC_RETURN_IF_ERROR(checkBoth(*c.more()->Get(i)));
   if (c.kind() != a::CollectiveKind::Permute)
     return absl::OkStatus();
   if (count(c.permutation()) != members)

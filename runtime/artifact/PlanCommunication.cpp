@@ -48,7 +48,7 @@ private:
 
   /// Stops where there are too many kinds of groups, which is an error in the end.
   std::vector<Entry> entriesOf(const a::Program &program);
-  Entry entryOf(const a::Collective &op);
+  Entry entryOf(const a::Collective &op, std::string text);
   const std::vector<uint32_t> &groupsAlong(const flatbuffers::Vector<uint32_t> *axes);
   std::string namesOf(const flatbuffers::Vector<uint32_t> *axes) const;
 
@@ -109,15 +109,21 @@ const std::vector<uint32_t> &Scribe::groupsAlong(const flatbuffers::Vector<uint3
   return groupOf;
 }
 
-/// All that the members must agree in: the operation, the type, where it lies in the shared arena, and how they are
+/// All that the members must agree in, `text` before it: the operation, the type, where it lies in the shared arena, and how they are
 /// numbered.
-Scribe::Entry Scribe::entryOf(const a::Collective &op) {
-  std::string text = snakeCase(a::EnumNameCollectiveKind(op.kind()));
+Scribe::Entry Scribe::entryOf(const a::Collective &op, std::string text) {
+  text += snakeCase(a::EnumNameCollectiveKind(op.kind()));
   if (op.kind() == a::CollectiveKind::AllReduce || op.kind() == a::CollectiveKind::ReduceScatter)
     text += " " + snakeCase(a::EnumNameReduction(op.reduction()));
-  text += str(" of ", typeName(op.dtype()), " x ", op.src_count(), " at ", op.src());
-  if (op.dst_count() != op.src_count() || op.dst() != op.src())
-    text += str(" to x ", op.dst_count(), " at ", op.dst());
+  auto add = [&](const auto &range) {
+    text += str(" x ", range.src_count(), " at ", range.src());
+    if (range.dst_count() != range.src_count() || range.dst() != range.src())
+      text += str(" to x ", range.dst_count(), " at ", range.dst());
+  };
+  text += str(" of ", typeName(op.dtype()));
+  add(op);
+  for (uint32_t i = 0; op.more() && i < op.more()->size(); ++i)
+    add(*op.more()->Get(i));
   text += " over " + namesOf(op.axes());
   for (uint32_t i = 0; op.permutation() && i < op.permutation()->size(); ++i)
     text += str(i ? "," : " to members ", static_cast<int32_t>(op.permutation()->Get(i)));
@@ -130,10 +136,21 @@ Scribe::Entry Scribe::entryOf(const a::Collective &op) {
 
 std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
   std::vector<Entry> entries;
+  // A collective that goes on is there twice, and everybody must come to both: more than what is needed.
+  std::vector<uint32_t> underWay;
+  auto end = [&](uint32_t awaited) {
+    entries.push_back(entryOf(*program.steps()->Get(awaited)->action_as_Collective(), "the end of "));
+    entries.back().communication.place = places[str("step ", awaited, " of '", program.name()->c_str(), "'")];
+    std::erase(underWay, awaited);
+  };
   for (uint32_t i = 0; i < count(program) && groups.size() * plan.world_size() <= maxCommunications; ++i) {
     const a::Step &step = *program.steps()->Get(i);
+    for (uint32_t w = 0; step.waits() && w < step.waits()->size(); ++w)
+      end(step.waits()->Get(w));
     if (!communicates(step))
       continue;
+    if (step.queue() == 1)
+      underWay.push_back(i);
     Entry entry;
     Communication &c = entry.communication;
     auto transfer = [&](Communication::Kind kind, const auto &op) {
@@ -144,7 +161,7 @@ std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
       entry.peerGroup = op.group();
     };
     if (const a::Collective *op = step.action_as_Collective())
-      entry = entryOf(*op);
+      entry = entryOf(*op, "");
     else if (const a::Send *op = step.action_as_Send())
       transfer(Communication::Kind::Send, *op);
     else
@@ -152,6 +169,8 @@ std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
     c.place = places[str("step ", i, " of '", program.name()->c_str(), "'")];
     entries.push_back(entry);
   }
+  for (uint32_t awaited : std::vector<uint32_t>(underWay))
+    end(awaited);
   return entries;
 }
 

@@ -16,16 +16,20 @@ namespace {
 struct Core {
   Core(int rank, MappedJob job, const TransportOptions &options, Abort &abort)
       : rank(rank), job(std::move(job)), options(options), waiter(abort, options.timeoutSeconds),
-        sent(this->job.segments.size()), received(this->job.segments.size()) {
+        sent(this->job.segments.size()) {
     waiter.setSpinning(this->job.segments.size());
   }
 
-  void signal(uint32_t to) { job.signal(to, rank).count.store(++sent[to], std::memory_order_release); }
+  /// Tells `peer`, and returns the number of its signal that belongs to this one: two ranks have the same operations
+  /// in common, in the same order.
+  uint32_t signal(uint32_t peer) {
+    job.signal(peer, rank).count.store(++sent[peer], std::memory_order_release);
+    return sent[peer];
+  }
 
-  /// Waits for the next signal of `from`; `title` is of the operation.
-  absl::Status await(uint32_t from, const std::string &title) {
+  /// Waits for signal `need` of `from`; `title` is of the operation.
+  absl::Status await(uint32_t from, uint32_t need, const std::string &title) {
     const std::atomic<uint32_t> &count = job.signal(rank, from).count;
-    uint32_t need = ++received[from];
     auto arrived = [&] { return static_cast<int32_t>(count.load(std::memory_order_acquire) - need) >= 0; };
     if (arrived()) [[likely]]
       return absl::OkStatus();
@@ -44,7 +48,7 @@ struct Core {
   MappedJob job;
   TransportOptions options;
   Waiter waiter;
-  std::vector<uint32_t> sent, received; ///< signals per peer
+  std::vector<uint32_t> sent; ///< signals per peer
 };
 
 /// Tells all others of the group and waits for all of them.
@@ -53,20 +57,30 @@ public:
   GroupSync(Core &core, std::span<const uint32_t> group, std::string title) : core(core), title(std::move(title)) {
     for (uint32_t r : group)
       if (r != static_cast<uint32_t>(core.rank))
-        others.push_back(r);
+        others.push_back({r, 0});
   }
-  absl::Status operator()() {
-    for (uint32_t r : others)
-      core.signal(r);
-    for (uint32_t r : others)
-      if (absl::Status s = core.await(r, title); !s.ok()) [[unlikely]]
+  void tell() {
+    for (Other &other : others)
+      other.need = core.signal(other.rank);
+  }
+  /// Returns when all others have told what this rank told last.
+  absl::Status await() {
+    for (const Other &other : others)
+      if (absl::Status s = core.await(other.rank, other.need, title); !s.ok()) [[unlikely]]
         return s;
     return absl::OkStatus();
   }
+  absl::Status operator()() {
+    tell();
+    return await();
+  }
 
 private:
+  struct Other {
+    uint32_t rank, need;
+  };
   Core &core;
-  std::vector<uint32_t> others;
+  std::vector<Other> others;
   std::string title;
 };
 
@@ -77,14 +91,19 @@ public:
   MappedCollective(Core &core, const CollectiveDesc &desc, const CheckedCollective &c)
       : sync(core, desc.group, c.title), members(c.members) {}
   absl::Status run() final {
-    if (members == 1) {
-      work();
-      return absl::OkStatus();
-    }
-    if (absl::Status s = sync(); !s.ok()) [[unlikely]]
+    sync.tell();
+    return finish();
+  }
+  absl::Status start() final {
+    sync.tell();
+    return absl::OkStatus();
+  }
+  /// The processor that would be free to work meanwhile is the one that computes: what is hidden is the wait.
+  absl::Status finish() final {
+    if (absl::Status s = sync.await(); !s.ok()) [[unlikely]]
       return s;
     work();
-    return sync();
+    return members == 1 ? absl::OkStatus() : sync();
   }
 
 protected:
@@ -99,28 +118,38 @@ class MappedReduce final : public MappedCollective {
 public:
   MappedReduce(Core &core, const CollectiveDesc &desc, const CheckedCollective &c)
       : MappedCollective(core, desc, c), fn(selectReduce(desc.dtype, desc.reduction)) {
-    Slice part;
-    if (desc.kind == CollectiveKind::AllReduce)
-      part = sliceOf(desc.srcCount, c.elementSize, c.self, c.members);
-    else
-      part = {desc.dstCount * c.self, desc.dstCount * (c.self + 1)};
-    count = part.end - part.begin;
-    for (uint32_t r : desc.group)
-      srcs.push_back(core.job.arena(r) + desc.src + part.begin * c.elementSize);
-    if (desc.kind == CollectiveKind::ReduceScatter)
-      dsts.push_back(core.job.arena(core.rank) + desc.dst);
-    else
+    for (const CollectiveDesc::Range &range : c.ranges) {
+      Part &mine = parts.emplace_back();
+      Slice part;
+      if (desc.kind == CollectiveKind::AllReduce)
+        part = sliceOf(range.srcCount, c.elementSize, c.self, c.members);
+      else
+        part = {range.dstCount * c.self, range.dstCount * (c.self + 1)};
+      mine.count = part.end - part.begin;
       for (uint32_t r : desc.group)
-        dsts.push_back(core.job.arena(r) + desc.dst + part.begin * c.elementSize);
+        mine.srcs.push_back(core.job.arena(r) + range.src + part.begin * c.elementSize);
+      if (desc.kind == CollectiveKind::ReduceScatter)
+        mine.dsts.push_back(core.job.arena(core.rank) + range.dst);
+      else
+        for (uint32_t r : desc.group)
+          mine.dsts.push_back(core.job.arena(r) + range.dst + part.begin * c.elementSize);
+    }
   }
 
 private:
-  void work() override { fn(dsts.data(), dsts.size(), srcs.data(), srcs.size(), count); }
+  /// What this member reduces of one range.
+  struct Part {
+    uint64_t count = 0;
+    std::vector<const void *> srcs;
+    std::vector<void *> dsts;
+  };
+  void work() override {
+    for (Part &part : parts)
+      fn(part.dsts.data(), part.dsts.size(), part.srcs.data(), part.srcs.size(), part.count);
+  }
 
   ReduceFn fn;
-  uint64_t count;
-  std::vector<const void *> srcs;
-  std::vector<void *> dsts;
+  std::vector<Part> parts;
 };
 
 /// Pulls from other arenas into this rank's.
@@ -135,7 +164,11 @@ public:
       // arena at once.
       for (uint32_t i = 1; i <= c.members; ++i) {
         uint32_t j = (c.self + i) % c.members;
-        copies.push_back({dst + j * c.srcBytes, src(j), c.srcBytes});
+        for (const CollectiveDesc::Range &range : c.ranges) {
+          uint64_t bytes = range.srcCount * c.elementSize;
+          copies.push_back({core.job.arena(core.rank) + range.dst + j * bytes,
+                            core.job.arena(desc.group[j]) + range.src, bytes});
+        }
       }
       break;
     case CollectiveKind::AllToAll:

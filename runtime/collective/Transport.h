@@ -41,6 +41,7 @@ std::string_view collectiveName(CollectiveKind kind);
 ///   src[i] of member `root`                       dstCount = srcCount Permute
 ///   dst[i] = src[i] of the member whose permutation entry is m, zeros if there
 ///   is none
+/// and the same for each range of `more`.
 /// src and dst may be the same range for AllReduce and Broadcast. No other
 /// overlap is accepted.
 struct CollectiveDesc {
@@ -55,6 +56,10 @@ struct CollectiveDesc {
                                      ///< same on every member
   uint64_t src = 0, srcCount = 0;    ///< byte offset in the shared arena; elements
   uint64_t dst = 0, dstCount = 0;    ///< the same offsets on every member
+  struct Range {
+    uint64_t src = 0, srcCount = 0, dst = 0, dstCount = 0;
+  };
+  std::vector<Range> more;           ///< AllReduce, ReduceScatter, AllGather: the same is done to these, at once
   uint32_t root = 0;                 ///< Broadcast: member
   std::vector<uint32_t> permutation; ///< Permute: per member the member that it
                                      ///< sends to, or kNobody
@@ -72,7 +77,19 @@ class PreparedCollective {
 public:
   virtual ~PreparedCollective() = default;
   virtual absl::Status run() = 0;
+
+  /// The same in two parts. start() does not wait; finish() returns when run() would. From start() to finish() nobody
+  /// else may use src and dst. Every member has the same starts, finishes and runs in the same order.
+  virtual absl::Status start() { return absl::OkStatus(); }
+  virtual absl::Status finish() { return run(); }
 };
+
+/// Bytes of one member's data that a transport between hosts has in flight to be reduced at a time.
+inline constexpr uint64_t stagedChunkBytes = 1 << 20;
+
+/// What a transport between hosts takes for one reduction: from every member a chunk, or all where that is less.
+uint64_t stagingBytes(CollectiveKind kind, size_t elementSize, std::span<const CollectiveDesc::Range> ranges,
+                      uint32_t members);
 
 /// What all transports are told when they are made.
 struct TransportOptions {

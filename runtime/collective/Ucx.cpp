@@ -26,76 +26,114 @@
 namespace dgc::rt {
 namespace {
 
-/// Bytes of one member's data that are in flight to be reduced at a time.
-constexpr uint64_t kChunkBytes = 1 << 20;
-
 class UcxReduce final : public PreparedCollective {
 public:
   UcxReduce(UcxCore &core, const CollectiveDesc &desc, const CheckedCollective &c)
-      : core(core), d(desc), c(c), fn(selectReduce(desc.dtype, desc.reduction)), chunk(kChunkBytes / c.elementSize) {
-    longest = 0;
-    for (uint32_t m = 0; m < c.members; ++m)
-      longest = std::max(longest, slice(m).end - slice(m).begin);
-    core.scratch(uint64_t{c.members} * std::min(chunk, longest) * c.elementSize);
+      : core(core), d(desc), c(c), fn(selectReduce(desc.dtype, desc.reduction)) {
+    const uint64_t chunk = stagedChunkBytes / c.elementSize;
+    // What fits into a chunk together goes together.
+    uint64_t room = 0;
+    for (uint32_t r = 0; r < c.ranges.size(); ++r) {
+      const uint64_t longest = longestPart(d.kind, c.elementSize, c.ranges[r], c.members);
+      for (uint64_t at = 0; at < longest; at += chunk) {
+        const uint64_t count = std::min(chunk, longest - at);
+        if (rounds.empty() || count > room) {
+          rounds.emplace_back();
+          room = chunk;
+        }
+        rounds.back().push_back({r, at, count, (chunk - room) * c.members * c.elementSize});
+        room -= count;
+      }
+    }
+    for (const std::vector<Piece> &round : rounds)
+      core.reserve(2 * round.size() * c.members);
+    core.scratch(stagingBytes(d.kind, c.elementSize, c.ranges, c.members));
     srcs.resize(c.members);
   }
 
   absl::Status run() override {
     std::lock_guard<std::mutex> hold(core.driving);
-    for (uint64_t at = 0; at < longest; at += chunk)
-      if (absl::Status s = step(at); !s.ok())
+    for (const std::vector<Piece> &round : rounds)
+      if (absl::Status s = runRound(round); !s.ok())
         return s;
     return absl::OkStatus();
   }
 
 private:
+  /// At most `count` elements of the part of every member of a range, from `at` on.
+  struct Piece {
+    uint32_t range;
+    uint64_t at, count;
+    uint64_t scratch; ///< where what the members send is put, in bytes: theirs one behind the other
+  };
+
   bool whole() const { return d.kind == CollectiveKind::AllReduce; }
 
-  /// The elements of src that member `m` reduces.
-  Slice slice(uint32_t m) const {
+  /// The elements of a range that member `m` reduces.
+  Slice slice(const CollectiveDesc::Range &range, uint32_t m) const {
     if (whole())
-      return sliceOf(d.srcCount, c.elementSize, m, c.members);
-    return {d.dstCount * m, d.dstCount * (m + 1)};
+      return sliceOf(range.srcCount, c.elementSize, m, c.members);
+    return {range.dstCount * m, range.dstCount * (m + 1)};
   }
-  /// The part of that from `at`, one chunk long.
-  Slice part(uint32_t m, uint64_t at) const {
-    Slice s = slice(m);
-    uint64_t begin = std::min(s.begin + at, s.end);
-    return {begin, std::min(begin + chunk, s.end)};
+  /// The piece of that.
+  Slice part(const Piece &piece, uint32_t m) const {
+    Slice s = slice(c.ranges[piece.range], m);
+    uint64_t begin = std::min(s.begin + piece.at, s.end);
+    return {begin, std::min(begin + piece.count, s.end)};
   }
   uint64_t bytes(const Slice &s) const { return (s.end - s.begin) * c.elementSize; }
 
-  absl::Status step(uint64_t at) {
-    std::byte *arena = core.arena().data();
-    std::byte *src = arena + d.src, *dst = arena + d.dst;
-    const Slice mine = part(c.self, at);
-    const uint64_t stride = std::min(chunk, longest) * c.elementSize;
-    std::byte *scratch = core.scratch(0);
-    for (uint32_t m = 0; m < c.members; ++m) {
-      srcs[m] = scratch + m * stride;
-      if (m == c.self)
-        srcs[m] = src + mine.begin * c.elementSize;
-      else if (bytes(mine))
-        core.receive(d.group[m], collectiveTag(d.group[m]), scratch + m * stride, bytes(mine));
-    }
+  /// Where the piece that this member reduces goes.
+  std::byte *resultOf(const Piece &piece) const {
+    const CollectiveDesc::Range &range = c.ranges[piece.range];
+    uint64_t begin = part(piece, c.self).begin - (whole() ? 0 : slice(range, c.self).begin);
+    return core.arena().data() + range.dst + begin * c.elementSize;
+  }
+
+  void exchange(const Piece &piece) {
+    std::byte *src = core.arena().data() + c.ranges[piece.range].src;
+    const uint64_t mine = bytes(part(piece, c.self)), stride = piece.count * c.elementSize;
     for (uint32_t m = 0; m < c.members; ++m)
-      if (Slice p = part(m, at); m != c.self && bytes(p))
+      if (m != c.self && mine)
+        core.receive(d.group[m], collectiveTag(d.group[m]), core.scratch(0) + piece.scratch + m * stride, mine);
+    for (uint32_t m = 0; m < c.members; ++m)
+      if (Slice p = part(piece, m); m != c.self && bytes(p))
         core.send(d.group[m], collectiveTag(core.rank), src + p.begin * c.elementSize, bytes(p));
+  }
+
+  void reduce(const Piece &piece) {
+    const Slice mine = part(piece, c.self);
+    if (!bytes(mine))
+      return;
+    for (uint32_t m = 0; m < c.members; ++m)
+      srcs[m] = m == c.self ? core.arena().data() + c.ranges[piece.range].src + mine.begin * c.elementSize
+                            : core.scratch(0) + piece.scratch + m * piece.count * c.elementSize;
+    void *to = resultOf(piece);
+    fn(&to, 1, srcs.data(), static_cast<int>(c.members), mine.end - mine.begin);
+  }
+
+  void share(const Piece &piece) {
+    std::byte *dst = core.arena().data() + c.ranges[piece.range].dst;
+    const uint64_t mine = bytes(part(piece, c.self));
+    for (uint32_t m = 0; m < c.members; ++m)
+      if (Slice p = part(piece, m); m != c.self && bytes(p))
+        core.receive(d.group[m], collectiveTag(d.group[m]), dst + p.begin * c.elementSize, bytes(p));
+    for (uint32_t m = 0; m < c.members && mine; ++m)
+      if (m != c.self)
+        core.send(d.group[m], collectiveTag(core.rank), resultOf(piece), mine);
+  }
+
+  absl::Status runRound(const std::vector<Piece> &round) {
+    for (const Piece &piece : round)
+      exchange(piece);
     if (absl::Status s = core.finish(c.title); !s.ok())
       return s;
-    std::byte *result = dst + (whole() ? mine.begin : mine.begin - slice(c.self).begin) * c.elementSize;
-    if (bytes(mine)) {
-      void *to = result;
-      fn(&to, 1, srcs.data(), static_cast<int>(c.members), mine.end - mine.begin);
-    }
+    for (const Piece &piece : round)
+      reduce(piece);
     if (!whole())
       return absl::OkStatus();
-    for (uint32_t m = 0; m < c.members; ++m)
-      if (Slice p = part(m, at); m != c.self && bytes(p))
-        core.receive(d.group[m], collectiveTag(d.group[m]), dst + p.begin * c.elementSize, bytes(p));
-    for (uint32_t m = 0; m < c.members && bytes(mine); ++m)
-      if (m != c.self)
-        core.send(d.group[m], collectiveTag(core.rank), result, bytes(mine));
+    for (const Piece &piece : round)
+      share(piece);
     return core.finish(c.title);
   }
 
@@ -103,8 +141,7 @@ private:
   CollectiveDesc d;
   CheckedCollective c;
   ReduceFn fn;
-  uint64_t chunk;   ///< elements
-  uint64_t longest; ///< slice of any member, elements
+  std::vector<std::vector<Piece>> rounds;
   std::vector<const void *> srcs;
 };
 
@@ -112,7 +149,9 @@ private:
 class UcxCopies final : public PreparedCollective {
 public:
   UcxCopies(UcxCore &core, const CollectiveDesc &desc, const CheckedCollective &c)
-      : core(core), d(desc), c(c), from(permutationSource(desc.permutation, c.self)) {}
+      : core(core), d(desc), c(c), from(permutationSource(desc.permutation, c.self)) {
+    core.reserve(2 * c.ranges.size() * c.members);
+  }
 
   absl::Status run() override {
     std::lock_guard<std::mutex> hold(core.driving);
@@ -120,10 +159,14 @@ public:
     std::byte *dst = core.arena().data() + d.dst;
     switch (d.kind) {
     case CollectiveKind::AllGather:
-      for (uint32_t m = 0; m < c.members; ++m)
-        receive(m, dst + m * c.srcBytes, src, c.srcBytes);
-      for (uint32_t m = 0; m < c.members; ++m)
-        send(m, src, c.srcBytes);
+      for (const CollectiveDesc::Range &range : c.ranges) {
+        const uint64_t bytes = range.srcCount * c.elementSize;
+        std::byte *from = core.arena().data() + range.src, *to = core.arena().data() + range.dst;
+        for (uint32_t m = 0; m < c.members; ++m)
+          receive(m, to + m * bytes, from, bytes);
+        for (uint32_t m = 0; m < c.members; ++m)
+          send(m, from, bytes);
+      }
       break;
     case CollectiveKind::AllToAll: {
       uint64_t part = c.srcBytes / c.members;

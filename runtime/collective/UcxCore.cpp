@@ -64,8 +64,8 @@ absl::Status UcxCore::open(const std::string &device) {
 
 absl::Status UcxCore::connect(std::span<const std::string> addresses) {
   endpoints.resize(worldSize, nullptr);
-  // A collective has at most two messages with each peer at a time.
-  messages.resize(4 * static_cast<size_t>(worldSize) + 4);
+  // A barrier and a collective of one range have at most two messages with each peer at a time.
+  reserve(4 * static_cast<size_t>(worldSize) + 4);
   for (int r = 0; r < worldSize; ++r) {
     if (r == rank)
       continue;

@@ -6,6 +6,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -50,11 +51,15 @@ public:
   /// The arena, and memory for what the peers send to be reduced.
   std::span<std::byte> arena() { return segment->arena(); }
   std::byte *scratch(uint64_t bytes) {
-    if (scratchMemory.size() < bytes)
+    if (scratchMemory.size() < bytes) {
       scratchMemory.resize(bytes);
+      scratchCounted = CountedMemory(MemoryKind::Communication, bytes);
+    }
     return scratchMemory.data();
   }
 
+  /// Room for so many messages between two calls of finish(). None is under way.
+  void reserve(size_t count) { messages.resize(std::max(messages.size(), count)); }
   void send(int to, uint64_t tag, const void *data, uint64_t bytes);
   void receive(int from, uint64_t tag, void *data, uint64_t bytes);
   /// Waits until all messages since the last call have arrived.
@@ -71,6 +76,7 @@ public:
   std::unique_ptr<SharedSegment> segment;
   std::string ownAddress;
   std::vector<std::byte> scratchMemory;
+  CountedMemory scratchCounted;
 
 private:
   Message &next(int peer, bool receiving);

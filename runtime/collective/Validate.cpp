@@ -90,6 +90,21 @@ absl::Status checkOverlap(const CollectiveDesc &desc, const CheckedCollective &c
   return absl::OkStatus();
 }
 
+/// No range is written where another one reads or writes.
+absl::Status checkApart(const CheckedCollective &c) {
+  auto meet = [&](uint64_t a, uint64_t countA, uint64_t b, uint64_t countB) {
+    return countA && countB && a < b + countB * c.elementSize && b < a + countA * c.elementSize;
+  };
+  for (size_t i = 0; i < c.ranges.size(); ++i)
+    for (size_t j = 0; j < c.ranges.size(); ++j) {
+      const CollectiveDesc::Range &x = c.ranges[i], &y = c.ranges[j];
+      if (i != j &&
+          (meet(x.dst, x.dstCount, y.src, y.srcCount) || (i < j && meet(x.dst, x.dstCount, y.dst, y.dstCount))))
+        return bad(c, absl::StrCat("ranges ", i, " and ", j, " overlap; they must be apart"));
+    }
+  return absl::OkStatus();
+}
+
 absl::Status checkPermutation(const CollectiveDesc &desc, const CheckedCollective &c) {
   if (desc.permutation.size() != c.members)
     return bad(c, absl::StrCat("permutation has ", desc.permutation.size(), " entries for ", c.members, " members"));
@@ -119,19 +134,30 @@ absl::StatusOr<CheckedCollective> checkCollective(const CollectiveDesc &desc, in
   c.elementSize = sizeOf(desc.dtype);
   if (absl::Status s = checkGroup(desc, rank, worldSize, c); !s.ok())
     return s;
-  if (absl::Status s = checkRange("src", desc.src, desc.srcCount, arenaBytes, c, c.srcBytes); !s.ok())
+  c.ranges.push_back({desc.src, desc.srcCount, desc.dst, desc.dstCount});
+  c.ranges.insert(c.ranges.end(), desc.more.begin(), desc.more.end());
+  if (!desc.more.empty() && desc.kind > CollectiveKind::AllGather)
+    return bad(c, "only all-reduce, reduce-scatter and all-gather take more than one range");
+  CollectiveDesc one = desc;
+  for (size_t i = c.ranges.size(); i-- > 0;) { // the first one last: its sizes are those of `c`
+    const CollectiveDesc::Range &range = c.ranges[i];
+    one.src = range.src, one.srcCount = range.srcCount, one.dst = range.dst, one.dstCount = range.dstCount;
+    if (absl::Status s = checkRange("src", one.src, one.srcCount, arenaBytes, c, c.srcBytes); !s.ok())
+      return s;
+    if (absl::Status s = checkRange("dst", one.dst, one.dstCount, arenaBytes, c, c.dstBytes); !s.ok())
+      return s;
+    if (absl::Status s = checkCounts(one, c); !s.ok())
+      return s;
+    if (absl::Status s = checkOverlap(one, c); !s.ok())
+      return s;
+  }
+  if (absl::Status s = checkApart(c); !s.ok())
     return s;
-  if (absl::Status s = checkRange("dst", desc.dst, desc.dstCount, arenaBytes, c, c.dstBytes); !s.ok())
-    return s;
-  if (absl::Status s = checkCounts(desc, c); !s.ok())
-    return s;
-  if (absl::Status s = checkOverlap(desc, c); !s.ok())
-    return s;
-  if (desc.kind == CollectiveKind::Broadcast && desc.root >= c.members)
-    return bad(c, absl::StrCat("root is member ", desc.root, ", the group has ", c.members));
   if (desc.kind == CollectiveKind::Permute)
     if (absl::Status s = checkPermutation(desc, c); !s.ok())
       return s;
+  if (desc.kind == CollectiveKind::Broadcast && desc.root >= c.members)
+    return bad(c, absl::StrCat("root is member ", desc.root, ", the group has ", c.members));
   return c;
 }
 
@@ -157,6 +183,23 @@ Slice sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32_t memb
   uint64_t lines = (count + line - 1) / line;
   uint64_t part = (lines + members - 1) / members * line;
   return {std::min(count, part * member), std::min(count, part * (member + 1))};
+}
+
+uint64_t longestPart(CollectiveKind kind, size_t elementSize, const CollectiveDesc::Range &range, uint32_t members) {
+  if (kind == CollectiveKind::ReduceScatter)
+    return range.dstCount;
+  Slice first = sliceOf(range.srcCount, elementSize, 0, members); // no other is longer
+  return first.end - first.begin;
+}
+
+uint64_t stagingBytes(CollectiveKind kind, size_t elementSize, std::span<const CollectiveDesc::Range> ranges,
+                      uint32_t members) {
+  if (members < 2 || (kind != CollectiveKind::AllReduce && kind != CollectiveKind::ReduceScatter))
+    return 0;
+  uint64_t elements = 0;
+  for (const CollectiveDesc::Range &range : ranges)
+    elements += longestPart(kind, elementSize, range, members);
+  return members * std::min(stagedChunkBytes / elementSize, elements) * elementSize;
 }
 
 uint32_t permutationSource(std::span<const uint32_t> permutation, uint32_t member) {

@@ -10,7 +10,8 @@ struct CheckedCollective {
   uint32_t members = 0; ///< size of the group
   uint32_t self = 0;    ///< position of this rank in it
   size_t elementSize = 0;
-  uint64_t srcBytes = 0, dstBytes = 0;
+  uint64_t srcBytes = 0, dstBytes = 0; ///< of the first range
+  std::vector<CollectiveDesc::Range> ranges; ///< the first one and `more`
   std::string title; ///< "#3 all_reduce (grad_w)", for messages
 };
 
@@ -32,6 +33,9 @@ struct Slice {
   uint64_t begin = 0, end = 0;
 };
 Slice sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32_t members);
+
+/// The most elements of a range that one member reduces.
+uint64_t longestPart(CollectiveKind kind, size_t elementSize, const CollectiveDesc::Range &range, uint32_t members);
 
 /// The member that sends to `member` in a permutation, or kNobody.
 uint32_t permutationSource(std::span<const uint32_t> permutation, uint32_t member);

@@ -70,6 +70,21 @@ static Json postOps(const flatbuffers::Vector<flatbuffers::Offset<PostOp>> *ops)
   });
 }
 
+/// What a collective works on, as ranges of the shared arena.
+static Json ranges(const Collective &collective) {
+  Json result = Json::array();
+  auto add = [&](const auto &range) {
+    result.push_back({{"src", range.src()},
+                      {"src_count", range.src_count()},
+                      {"dst", range.dst()},
+                      {"dst_count", range.dst_count()}});
+  };
+  add(collective);
+  for (uint32_t i = 0; collective.more() && i < collective.more()->size(); ++i)
+    add(*collective.more()->Get(i));
+  return result;
+}
+
 static Json axisNames(const Plan &plan, const flatbuffers::Vector<uint32_t> *axes) {
   Json names = Json::array();
   for (uint32_t axis : rt::toVector(axes))
@@ -135,6 +150,11 @@ static Json action(const Plan &plan, const Step &step) {
             {"pad_high", list(a.pad_high())},
             {"count_include_pad", a.count_include_pad()}};
   }
+  case Action::ScatterAdd: {
+    const ScatterAdd &a = *step.action_as_ScatterAdd();
+    return {{"indices", a.indices()}, {"updates", a.updates()}, {"offset", a.offset()}, {"dst", a.dst()},
+            {"outer", a.outer()},     {"count", a.count()},     {"inner", a.inner()},   {"size", a.size()}};
+  }
   case Action::Collective: {
     const Collective &a = *step.action_as_Collective();
     return {{"id", a.id()},
@@ -142,10 +162,7 @@ static Json action(const Plan &plan, const Step &step) {
             {"reduction", rt::snakeCase(EnumNameReduction(a.reduction()))},
             {"axes", axisNames(plan, a.axes())},
             {"dtype", rt::snakeCase(EnumNameDType(a.dtype()))},
-            {"src", a.src()},
-            {"src_count", a.src_count()},
-            {"dst", a.dst()},
-            {"dst_count", a.dst_count()},
+            {"ranges", ranges(a)},
             {"permutation", list(a.permutation())},
             {"origin", text(a.origin())}};
   }

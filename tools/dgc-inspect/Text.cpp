@@ -167,14 +167,21 @@ private:
       return str("pool ", rt::snakeCase(EnumNamePoolKind(a.kind())), " ",
                  operands(p, {a.src(), a.dst(), a.diff_dst(), a.diff_src(), a.indices()}));
     }
+    case Action::ScatterAdd: {
+      const ScatterAdd &a = *s.action_as_ScatterAdd();
+      return str("scatter_add ", operands(p, {a.indices(), a.updates(), a.dst(), a.offset()}));
+    }
     case Action::Collective: {
       const Collective &a = *s.action_as_Collective();
       std::vector<std::string> axes;
+      uint64_t elements = a.src_count();
+      for (uint32_t i = 0; a.more() && i < a.more()->size(); ++i)
+        elements += a.more()->Get(i)->src_count();
       for (uint32_t axis : *a.axes())
         axes.push_back(text(plan.mesh()->Get(axis)->name()));
       return str("collective ", a.id(), " ", rt::snakeCase(EnumNameCollectiveKind(a.kind())), " ",
                  rt::snakeCase(EnumNameReduction(a.reduction())), " over ", join(axes, ", "), ", ",
-                 rt::formatBytes(a.src_count() * rt::sizeOf(rt::toDType(a.dtype()))), " at +", a.src(),
+                 rt::formatBytes(elements * rt::sizeOf(rt::toDType(a.dtype()))), " at +", a.src(),
                  a.origin() ? str(", for ", text(a.origin())) : "");
     }
     case Action::Send:

@@ -311,6 +311,54 @@ TEST_P(TransportSuite, MovesWhatEachKindSays) {
   EXPECT_COLLECTIVES(descs, options());
 }
 
+// Several ranges at once: what each of them gives alone. The last ones are larger than what is staged at a time.
+TEST_P(TransportSuite, DoesTheSameToSeveralRanges) {
+  for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter, CollectiveKind::AllGather}) {
+    std::vector<CollectiveDesc> alone;
+    uint64_t end = 0;
+    for (uint64_t k : {3, 1021, 0, 70'000, 64, 290'000}) {
+      CollectiveDesc d = describe(kind, DType::F32, everyone(worldSize()), k);
+      d.dst += end, d.src += end;
+      end = (d.dst + d.dstCount * 4 + 63) / 64 * 64;
+      alone.push_back(d);
+    }
+    CollectiveDesc all = alone[0];
+    for (size_t i = 1; i < alone.size(); ++i)
+      all.more.push_back({alone[i].src, alone[i].srcCount, alone[i].dst, alone[i].dstCount});
+    auto results = run(options(end + 4096), [&](Transport &t) {
+      auto op = t.prepare(all);
+      if (!op.ok())
+        return absl::StrCat("error: ", op.status().ToString());
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        for (const CollectiveDesc &d : alone) {
+          std::string src = sourceOf(d, t.rank());
+          std::memcpy(t.sharedArena().data() + d.src, src.data(), src.size());
+        }
+        if (absl::Status s = (*op)->run(); !s.ok())
+          return absl::StrCat("error: ", s.ToString());
+        for (const CollectiveDesc &d : alone)
+          if (expected(d, t.rank()) != std::string(reinterpret_cast<char *>(t.sharedArena().data() + d.dst),
+                                                   d.dstCount * sizeOf(d.dtype)))
+            return absl::StrCat("error: the range of ", d.srcCount, " elements differs");
+      }
+      return std::string("same");
+    });
+    for (size_t r = 0; r < results.size(); ++r)
+      EXPECT_EQ(results[r], "same") << collectiveName(kind) << ", rank " << r;
+  }
+}
+
+TEST_P(TransportSuite, RefusesRangesThatMeet) {
+  CollectiveDesc d = describe(CollectiveKind::AllGather, DType::F32, everyone(worldSize()), 16);
+  d.more.push_back({d.dst, 16, d.dst + 65536, 16 * uint64_t(worldSize())});
+  auto results = run(options(), [&](Transport &t) { return std::string(t.prepare(d).status().message()); });
+  EXPECT_NE(results[0].find("ranges 0 and 1 overlap"), std::string::npos) << results[0];
+  d = describe(CollectiveKind::Permute, DType::F32, everyone(worldSize()), 16);
+  d.more.push_back({65536, 16, 2 * 65536, 16});
+  results = run(options(), [&](Transport &t) { return std::string(t.prepare(d).status().message()); });
+  EXPECT_NE(results[0].find("more than one range"), std::string::npos) << results[0];
+}
+
 TEST_P(TransportSuite, ReducesInPlace) {
   std::vector<CollectiveDesc> descs;
   for (uint64_t k : {1, 3, 17, 1000, 65537}) {

@@ -286,3 +286,33 @@ func.func @f(%a: tensor<8xf32>) {
   }
   return
 }
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @f(%a: tensor<8xf32>, %b: tensor<8xf64>) {
+  // expected-error@+1 {{combines tensors of 'f32' and of 'f64'; they must be of one element type}}
+  %0:2 = dist.all_gather %a, %b dim 0 over @mesh ["data"] : tensor<8xf32>, tensor<8xf64> to tensor<16xf32>, tensor<16xf64>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @f(%a: tensor<8xf32>) {
+  // expected-error@+1 {{'dist.done' op takes all results of one collective, in order}}
+  %0 = dist.done %a : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @f(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = dist.all_reduce sum %a over @mesh ["data"] : tensor<8xf32>
+  // expected-note@+1 {{here}}
+  %1 = dgc.negate %0 : tensor<8xf32>
+  // expected-error@+1 {{ends a collective whose result is used before}}
+  %2 = dist.done %0 : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}

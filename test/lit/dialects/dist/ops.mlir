@@ -65,6 +65,10 @@ func.func @collectives(%a: tensor<8x4xf32>) {
   %3 = dist.permute %a targets [1, -1] over @mesh ["model"] : tensor<8x4xf32> to tensor<8x4xf32>
   // CHECK: dist.broadcast %{{.*}} root 1 over @mesh ["model"] : tensor<8x4xf32> to tensor<8x4xf32>
   %4 = dist.broadcast %a root 1 over @mesh ["model"] : tensor<8x4xf32> to tensor<8x4xf32>
+  // CHECK: %[[G:.*]]:2 = dist.all_gather %{{.*}}, %{{.*}} dim 0 over @mesh ["data"] : tensor<8x4xf32>, tensor<4x4xf32> to tensor<16x4xf32>, tensor<8x4xf32>
+  %5:2 = dist.all_gather %a, %1 dim 0 over @mesh ["data"] : tensor<8x4xf32>, tensor<4x4xf32> to tensor<16x4xf32>, tensor<8x4xf32>
+  // CHECK: dist.done %[[G]]#0, %[[G]]#1 : tensor<16x4xf32>, tensor<8x4xf32>
+  %6:2 = dist.done %5#0, %5#1 : tensor<16x4xf32>, tensor<8x4xf32>
   return
 }
 

@@ -92,3 +92,19 @@ exec.program @collectives {
   // expected-error @+1 {{mixes element types 'f32' and 'f64'}}
   exec.collective all_gather sum axes [0] order 0 %x to %y : memref<8xf32> to memref<8xf64>
 }
+
+// -----
+
+exec.program @permuted {
+  %x = exec.buffer shared "x" : memref<8xf32>
+  // expected-error @+1 {{has 2 buffers; permute takes one}}
+  exec.collective permute sum axes [0] order 0 %x, %x to %x, %x permutation [1, 0] : memref<8xf32>, memref<8xf32> to memref<8xf32>, memref<8xf32>
+}
+
+// -----
+
+func.func @scatter(%i: tensor<3xi32>, %u: tensor<4x2xf32>) -> tensor<10x2xf32> {
+  // expected-error @+1 {{has shapes that do not fit}}
+  %0 = exec.scatter_add %i, %u dim 0 : tensor<3xi32>, tensor<4x2xf32> -> tensor<10x2xf32>
+  return %0 : tensor<10x2xf32>
+}

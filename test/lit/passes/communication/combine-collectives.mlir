@@ -70,3 +70,40 @@ func.func @links(%a: tensor<4000xf32>, %b: tensor<4000xf32>, %c: tensor<4000xf32
   %2 = dist.all_reduce sum %c over @mesh ["data"] : tensor<4000xf32>
   return %0, %1, %2 : tensor<4000xf32>, tensor<4000xf32>, tensor<4000xf32>
 }
+
+// -----
+
+// Reduce-scatters are merged, and so are all-gathers of one use; of another use, and of another dimension, they stay
+// apart. What is small beside the limit of processes of one host (256000 bytes) joins what is large.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @parts(
+// CHECK-SAME: %[[A:.*]]: tensor<100000xf32>, %[[B:.*]]: tensor<8xf32>, %[[C:.*]]: tensor<100000xf32>
+func.func @parts(%a: tensor<100000xf32>, %b: tensor<8xf32>, %c: tensor<100000xf32>)
+    -> (tensor<100000xf32>, tensor<8xf32>, tensor<100000xf32>, tensor<8xf32>) {
+  // CHECK: %[[S:.*]]:2 = dist.reduce_scatter sum %[[A]], %[[B]] dim 0 over @mesh ["data"] origin "a | b" : tensor<100000xf32>, tensor<8xf32> to tensor<50000xf32>, tensor<4xf32>
+  // CHECK: %[[T:.*]] = dist.reduce_scatter sum %[[C]] dim 0 over @mesh ["data"] : tensor<100000xf32> to tensor<50000xf32>
+  %0 = dist.reduce_scatter sum %a dim 0 over @mesh ["data"] origin "a" : tensor<100000xf32> to tensor<50000xf32>
+  %1 = dist.reduce_scatter sum %b dim 0 over @mesh ["data"] origin "b" : tensor<8xf32> to tensor<4xf32>
+  %2 = dist.reduce_scatter sum %c dim 0 over @mesh ["data"] : tensor<100000xf32> to tensor<50000xf32>
+  // CHECK: %[[G:.*]]:2 = dist.all_gather %[[S]]#0, %[[S]]#1 dim 0 over @mesh ["data"] {dgc.use = "forwards"} : tensor<50000xf32>, tensor<4xf32> to tensor<100000xf32>, tensor<8xf32>
+  // CHECK: %[[H:.*]] = dist.all_gather %[[T]] dim 0 over @mesh ["data"] {dgc.use = "forwards"}
+  // CHECK: %[[I:.*]] = dist.all_gather %[[S]]#1 dim 0 over @mesh ["data"] {dgc.use = "backwards"}
+  // CHECK: return %[[G]]#0, %[[G]]#1, %[[H]], %[[I]]
+  %3 = dist.all_gather %0 dim 0 over @mesh ["data"] {dgc.use = "forwards"} : tensor<50000xf32> to tensor<100000xf32>
+  %4 = dist.all_gather %1 dim 0 over @mesh ["data"] {dgc.use = "forwards"} : tensor<4xf32> to tensor<8xf32>
+  %5 = dist.all_gather %2 dim 0 over @mesh ["data"] {dgc.use = "forwards"} : tensor<50000xf32> to tensor<100000xf32>
+  %6 = dist.all_gather %1 dim 0 over @mesh ["data"] {dgc.use = "backwards"} : tensor<4xf32> to tensor<8xf32>
+  return %3, %4, %5, %6 : tensor<100000xf32>, tensor<8xf32>, tensor<100000xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Another dimension is another collective.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @dims(
+// CHECK-COUNT-2: dist.all_gather %{{[a-z0-9]+}} dim
+func.func @dims(%a: tensor<4x4xf32>) -> (tensor<8x4xf32>, tensor<4x8xf32>) {
+  %0 = dist.all_gather %a dim 0 over @mesh ["data"] : tensor<4x4xf32> to tensor<8x4xf32>
+  %1 = dist.all_gather %a dim 1 over @mesh ["data"] : tensor<4x4xf32> to tensor<4x8xf32>
+  return %0, %1 : tensor<8x4xf32>, tensor<4x8xf32>
+}

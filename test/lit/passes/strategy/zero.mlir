@@ -16,14 +16,14 @@ dgc.state @v slot zeros rng 1 : tensor<5x4xf32>
 // TWO-SAME: tensor<5x4xf32> {dgc.state = @w}
 // THREE-SAME: %[[W:[a-z0-9]+]]: tensor<5x4xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{}, {"data" by strategy "zero3"}]>}
 // THREE-SAME: tensor<5x4xf32> {dgc.state = @v, dist.sharding = #dist.sharding<@mesh, [{}, {"data" by strategy "zero3"}]>}
-// THREE: %[[F:.*]] = dist.reshard %[[W]] to <@mesh, [{}, {}]> because "w, forwards" {dgc.use = "w, forwards"}
+// THREE: %[[F:.*]] = dist.reshard %[[W]] to <@mesh, [{}, {}]> because "w, forwards" {dgc.use = "forwards"}
 // THREE: %[[Y:.*]] = dgc.dot_general %{{.*}}, %[[F]]
 // ONE-NOT: dist.reshard
 // TWO-NOT: dist.reshard
 // CHECK: dgc.reduce sum
 // ONE: dgc.dot_general
 // TWO: dgc.dot_general
-// THREE: %[[B:.*]] = dist.reshard %[[W]] to <@mesh, [{}, {}]> because "w, backwards" {dgc.use = "w, backwards"}
+// THREE: %[[B:.*]] = dist.reshard %[[W]] to <@mesh, [{}, {}]> because "w, backwards" {dgc.use = "backwards"}
 // THREE: dgc.dot_general %{{.*}}, %[[B]]
 // CHECK: %[[G:.*]] = dgc.dot_general %{{.*}} contract [0] x [0]
 // TWO-NEXT: %[[R:.*]] = dist.reshard %[[G]] to <@mesh, [{}, {"data" by strategy "zero2"}]> because "the gradient of w"
