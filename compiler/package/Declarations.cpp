@@ -88,6 +88,9 @@ struct Input : PackageOpInterface::ExternalModel<Input, InputOp> {
     if (failed(entry)) {
       return failure();
     }
+    if (auto limit = op->getAttrOfType<IntegerAttr>("index_limit")) {
+      (*entry)->index_limit = limit.getInt();
+    }
     writer.program.inputs.push_back(std::move(*entry));
     return success();
   }

@@ -119,8 +119,14 @@ std::vector<uint32_t> ProgramWriter::indexAll(ValueRange buffers) const {
   return result;
 }
 
+void ProgramWriter::beginCollective(int64_t order) {
+  program.steps.back()->queue = 1;
+  underWay[order] = program.steps.size() - 1;
+}
+
 fb::StepT &ProgramWriter::newStep(Operation *op, StringRef name) {
   auto step = std::make_unique<fb::StepT>();
+  step->waits = std::exchange(awaited, {});
   step->location = locationOf(op);
   step->name = (name.empty() ? op->getName().stripDialect() : name).str();
   // The slot of a pipeline that the step belongs to, as in [F3]: the last of its ops says, where a kernel does what a

@@ -47,6 +47,10 @@ public:
   std::vector<uint32_t> indexAll(mlir::ValueRange buffers) const;
   const artifact::BufferT &buffer(mlir::Value value) const { return *program.buffers[index(value)]; }
 
+  /// The step that is added last is collective `order` and goes on until the step that comes behind awaitCollective().
+  void beginCollective(int64_t order);
+  void awaitCollective(int64_t order) { awaited.push_back(underWay.lookup(order)); }
+
   /// Adds a step that does `action`; `name` is for people: that of the op when there is none.
   template <typename ActionT> void addStep(mlir::Operation *op, ActionT action, llvm::StringRef name = {}) {
     newStep(op, name).action.Set(std::move(action));
@@ -56,6 +60,8 @@ private:
   artifact::StepT &newStep(mlir::Operation *op, llvm::StringRef name);
 
   llvm::DenseMap<mlir::Value, uint32_t> numbers;
+  llvm::DenseMap<int64_t, uint32_t> underWay; // by their order, the steps of collectives that go on
+  std::vector<uint32_t> awaited;              // steps that the next one waits for
 };
 
 } // namespace dgc

@@ -136,10 +136,44 @@ struct Pool : PackageOpInterface::ExternalModel<Pool, PoolOp> {
   }
 };
 
+struct ScatterAdd : PackageOpInterface::ExternalModel<ScatterAdd, ScatterAddOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto scatter = cast<ScatterAddOp>(op);
+    auto shape = cast<ShapedType>(scatter.getOuts()[0].getType()).getShape();
+    int64_t dim = scatter.getDimension();
+    auto product = [](ArrayRef<int64_t> sizes) {
+      uint64_t result = 1;
+      for (int64_t size : sizes) {
+        result *= size;
+      }
+      return result;
+    };
+    fb::ScatterAddT call;
+    call.indices = writer.index(scatter.getIndices());
+    call.updates = writer.index(scatter.getUpdates());
+    call.dst = writer.index(scatter.getOuts()[0]);
+    call.offset = writer.optionalIndex(scatter.getOffset());
+    call.outer = product(shape.take_front(dim));
+    call.size = shape[dim];
+    call.inner = product(shape.drop_front(dim + 1));
+    call.count = product(cast<ShapedType>(scatter.getIndices().getType()).getShape());
+    writer.addStep(op, std::move(call));
+    return success();
+  }
+};
+
 struct Collective : PackageOpInterface::ExternalModel<Collective, CollectiveOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto collective = cast<CollectiveOp>(op);
-    const fb::BufferT &src = writer.buffer(collective.getSrc()), &dst = writer.buffer(collective.getDst());
+    auto elements = [](Value value) { return static_cast<uint64_t>(cast<ShapedType>(value.getType()).getNumElements()); };
+    SmallVector<fb::CollectiveRangeT> ranges;
+    for (auto [src, dst] : llvm::zip_equal(collective.getSrc(), collective.getDst())) {
+      fb::CollectiveRangeT &range = ranges.emplace_back();
+      range.src = writer.buffer(src).offset;
+      range.src_count = elements(src);
+      range.dst = writer.buffer(dst).offset;
+      range.dst_count = elements(dst);
+    }
     fb::CollectiveT call;
     // Collectives are numbered by themselves; sends and receives have places in the same order of communication.
     call.id = llvm::count_if(writer.program.steps, [](const std::unique_ptr<fb::StepT> &step) {
@@ -148,16 +182,29 @@ struct Collective : PackageOpInterface::ExternalModel<Collective, CollectiveOp> 
     call.kind = static_cast<fb::CollectiveKind>(collective.getKind());
     call.reduction = static_cast<fb::Reduction>(collective.getReduction());
     call.axes.assign(collective.getAxes().begin(), collective.getAxes().end());
-    call.dtype = src.dtype;
-    call.src = src.offset;
-    call.src_count = cast<ShapedType>(collective.getSrc().getType()).getNumElements();
-    call.dst = dst.offset;
-    call.dst_count = cast<ShapedType>(collective.getDst().getType()).getNumElements();
+    call.dtype = writer.buffer(collective.getSrc()[0]).dtype;
+    call.src = ranges[0].src;
+    call.src_count = ranges[0].src_count;
+    call.dst = ranges[0].dst;
+    call.dst_count = ranges[0].dst_count;
+    for (const fb::CollectiveRangeT &range : ArrayRef(ranges).drop_front()) {
+      call.more.push_back(std::make_unique<fb::CollectiveRangeT>(range));
+    }
     if (auto permutation = collective.getPermutation()) {
       call.permutation.assign(permutation->begin(), permutation->end());
     }
     call.origin = collective.getOrigin().str();
     writer.addStep(op, std::move(call), stringifyCollectiveKind(collective.getKind()));
+    if (collective.getAsync()) {
+      writer.beginCollective(collective.getOrder());
+    }
+    return success();
+  }
+};
+
+struct Wait : PackageOpInterface::ExternalModel<Wait, WaitOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    writer.awaitCollective(cast<WaitOp>(op).getOrder());
     return success();
   }
 };
@@ -201,7 +248,9 @@ void attachSteps(MLIRContext &context) {
   MatmulOp::attachInterface<Matmul>(context);
   ConvolutionOp::attachInterface<Convolution>(context);
   PoolOp::attachInterface<Pool>(context);
+  ScatterAddOp::attachInterface<ScatterAdd>(context);
   CollectiveOp::attachInterface<Collective>(context);
+  WaitOp::attachInterface<Wait>(context);
   SendOp::attachInterface<Transfer<SendOp, fb::SendT>>(context);
   ReceiveOp::attachInterface<Transfer<ReceiveOp, fb::ReceiveT>>(context);
   CopyOp::attachInterface<Copy>(context);

@@ -23,6 +23,8 @@ public:
   LogicalResult add(func::FuncOp function) {
     int64_t next = 0;
     WalkResult result = function.walk([&](Operation *op) -> WalkResult {
+      if (auto done = dyn_cast<DoneOp>(op))
+        addCollective(done.getInputs()[0].getDefiningOp<CollectiveOpInterface>(), "the end of ");
       if (!isa<CollectiveOpInterface, TransferOpInterface>(op))
         return WalkResult::advance();
       auto order = op->getAttrOfType<IntegerAttr>(kOrderAttr);
@@ -32,7 +34,7 @@ public:
                                  << "; dgc-order-collectives numbers all of them";
       ++next;
       if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-        addCollective(collective);
+        addCollective(collective, "");
       else
         addTransfer(cast<TransferOpInterface>(op));
       return WalkResult::advance();
@@ -59,9 +61,9 @@ private:
   }
 
   /// What must be the same on all sides: all that the collective does, and the types.
-  uint32_t signatureOf(CollectiveOpInterface op) {
+  uint32_t signatureOf(CollectiveOpInterface op, StringRef which) {
     CollectiveDescription description = op.describe();
-    std::string text = op->getName().getStringRef().str();
+    std::string text = (which + op->getName().getStringRef()).str();
     llvm::raw_string_ostream os(text);
     if (description.reduction)
       os << ' ' << stringifyReduction(*description.reduction);
@@ -111,9 +113,10 @@ private:
     return it->second;
   }
 
-  void addCollective(CollectiveOpInterface op) {
+  /// `which` says what of the op it is: its end, where that is another place.
+  void addCollective(CollectiveOpInterface op, StringRef which) {
     MeshAttr mesh = lookupMesh(op, op.getMeshAttr());
-    uint32_t signature = signatureOf(op);
+    uint32_t signature = signatureOf(op, which);
     uint32_t place = placeOf(op);
     for (uint32_t group : groupsOf(mesh, op.getAxes()))
       for (uint32_t rank : plan.groups[group])

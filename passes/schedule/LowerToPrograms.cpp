@@ -65,43 +65,56 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
   }
   int64_t position = order.getInt();
   StringRef origin = op.getOriginAttr() ? op.getOriginAttr().getValue() : "";
-  Value src = exchanges.lookup(op);
-  auto layout = [&](ValueRange values, Value exchange, bool copyIn) {
+  SmallVector<Value> src = exchanges.lookup(op);
+  // In place all values lie in one buffer behind each other, else each has its own.
+  auto layout = [&](ValueRange values, ArrayRef<Value> exchange, bool copyIn) {
     uint64_t offset = 0;
-    for (Value value : values) {
-      Value view = viewOf({exchange, offset}, bufferType(value.getType()), op->getLoc());
+    for (auto [i, value] : llvm::enumerate(values)) {
+      Place place = description.inPlace ? Place{exchange[0], offset} : Place{exchange[i], 0};
+      Value view = viewOf(place, bufferType(value.getType()), op->getLoc());
       auto it = places.find(rootOf(value));
-      bool placed = it != places.end() && it->second.buffer == exchange;
+      bool placed = it != places.end() && it->second.buffer == place.buffer;
       if (copyIn && !placed) {
         copy(bufferOf(value), view, op->getLoc());
       } else if (!copyIn) {
         mapping.map(value, view);
-        places[value] = {exchange, offset};
+        places[value] = place;
       }
-      offset = values.size() > 1 ? llvm::alignTo(offset + byteSize(value.getType()), bufferAlignment)
-                                 : offset + byteSize(value.getType());
+      offset = llvm::alignTo(offset + byteSize(value.getType()), bufferAlignment);
     }
-    return offset;
   };
   layout(op->getOperands(), src, /*copyIn=*/true);
-  Value dst = src;
+  SmallVector<Value> dst = src;
   if (!description.inPlace) {
-    Type element = cast<ShapedType>(op->getResult(0).getType()).getElementType();
-    uint64_t bytes = 0;
+    dst.clear();
     for (Value result : op->getResults()) {
-      bytes = op->getNumResults() > 1 ? llvm::alignTo(bytes + byteSize(result.getType()), bufferAlignment)
-                                      : byteSize(result.getType());
+      auto type = cast<ShapedType>(result.getType());
+      dst.push_back(makeBuffer(Space::Shared, MemRefType::get({type.getNumElements()}, type.getElementType()),
+                               "received" + std::to_string(counter++), op->getLoc()));
     }
-    auto type = MemRefType::get({static_cast<int64_t>(bytes / storageBytes(element))}, element);
-    dst = makeBuffer(Space::Shared, type, "received" + std::to_string(counter++), op->getLoc());
   }
   CollectiveOp::create(
       steps, op->getLoc(), static_cast<CollectiveKind>(description.kind),
       static_cast<Reduction>(description.reduction.value_or(dist::Reduction::Sum)), axes, position, src, dst,
       description.permutation.empty() ? DenseI64ArrayAttr() : steps.getDenseI64ArrayAttr(description.permutation),
-      origin);
+      origin, llvm::any_of(op->getUsers(), llvm::IsaPred<dist::DoneOp>));
   layout(op->getResults(), dst, /*copyIn=*/false);
+  if (dst != src) {
+    src.append(dst);
+  }
+  exchanges[op] = src; // all that is in use until it has ended
   return success();
+}
+
+/// What a collective gives lies where it was put; from here on it may be used.
+void ProgramBuilder::lowerDone(dist::DoneOp op) {
+  Operation *collective = op.getInputs()[0].getDefiningOp();
+  WaitOp::create(steps, op.getLoc(), collective->getAttrOfType<IntegerAttr>(dist::kOrderAttr).getInt(),
+                 exchanges.lookup(collective));
+  for (auto [begun, ended] : llvm::zip_equal(op.getInputs(), op.getResults())) {
+    mapping.map(ended, bufferOf(begun));
+    places[ended] = places.lookup(begun);
+  }
 }
 
 /// Whether a buffer of the program, or what it is a view of, lies in the shared arena.
@@ -176,6 +189,8 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
     lowerStep(step);
   } else if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op)) {
     return lowerCollective(collective);
+  } else if (auto done = dyn_cast<dist::DoneOp>(op)) {
+    lowerDone(done);
   } else if (auto send = dyn_cast<dist::SendOp>(op)) {
     lowerSend(send);
   } else if (auto receive = dyn_cast<dist::RecvOp>(op)) {

@@ -115,10 +115,13 @@ void ProgramBuilder::lowerArguments() {
     std::string inputName = name ? name.str() : "arg" + std::to_string(index);
     Value buffer = makeBuffer(Space::Private, type, inputName, argument.getLoc());
     mapping.map(argument, buffer);
-    InputOp::create(
+    auto input = InputOp::create(
         buffers, argument.getLoc(), buffers.getStringAttr(inputName), role ? role : buffers.getStringAttr("data"),
         buffer, globalType ? globalType : TypeAttr::get(argument.getType()),
         buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1), function.getArgAttr(index, "dist.sharding"));
+    if (Attribute limit = function.getArgAttr(index, "dgc.index_limit")) {
+      input->setAttr("index_limit", limit);
+    }
   }
 }
 
@@ -146,7 +149,8 @@ void ProgramBuilder::placeVariables() {
   }
 }
 
-/// Gives the operands of a collective their places in one buffer of the shared arena. An operand that is no result
+/// Gives the operands of a collective their places in the shared arena: one behind the other where the collective
+/// works in place, else each in a buffer of its own. An operand that is no result
 /// of a step, is placed already, or is needed after the collective keeps a buffer of its own and is copied.
 LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
   Type element = cast<ShapedType>(op->getOperand(0).getType()).getElementType();
@@ -165,14 +169,23 @@ LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
       bytes = llvm::alignTo(bytes, bufferAlignment);
     }
   }
-  auto type = MemRefType::get({static_cast<int64_t>(bytes / storageBytes(element))}, element);
-  Value exchange = makeBuffer(Space::Shared, type, "exchange" + std::to_string(exchanges.size()), op->getLoc());
-  exchanges[op] = exchange;
-  for (auto [operand, member] : llvm::zip_equal(op->getOperands(), members)) {
+  std::string name = "exchange" + std::to_string(exchanges.size());
+  SmallVector<Value> &mine = exchanges[op];
+  if (op.describe().inPlace) {
+    auto type = MemRefType::get({static_cast<int64_t>(bytes / storageBytes(element))}, element);
+    mine.push_back(makeBuffer(Space::Shared, type, name, op->getLoc()));
+  }
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    Place place{mine.empty() ? Value() : mine[0], members[i].offset};
+    if (!op.describe().inPlace) {
+      auto type = MemRefType::get({cast<ShapedType>(operand.getType()).getNumElements()}, element);
+      mine.push_back(makeBuffer(Space::Shared, type, i ? name + "." + std::to_string(i) : name, op->getLoc()));
+      place = {mine[i], 0};
+    }
     Value root = rootOf(operand);
     bool once = llvm::count_if(op->getOperands(), [&](Value v) { return rootOf(v) == root; }) == 1;
     if (root.getDefiningOp<StepOpInterface>() && !places.count(root) && once && deadAfter(root, op)) {
-      places[root] = {exchange, member.offset};
+      places[root] = place;
     }
   }
   return success();

@@ -46,6 +46,7 @@ private:
   mlir::LogicalResult lowerOp(mlir::Operation &op);
   void lowerStep(mlir::exec::StepOpInterface op);
   mlir::LogicalResult lowerCollective(mlir::dist::CollectiveOpInterface op);
+  void lowerDone(mlir::dist::DoneOp op);
   void lowerSend(mlir::dist::SendOp op);
   void lowerReceive(mlir::dist::RecvOp op);
   void lowerReturn(mlir::func::ReturnOp op);
@@ -61,7 +62,8 @@ private:
   llvm::DenseMap<mlir::Operation *, int64_t> position;
   llvm::DenseMap<mlir::Value, int64_t> lastUse;                          // of a root, through its views
   llvm::DenseMap<mlir::Value, Place> places;                             // of roots that do not own their memory
-  llvm::DenseMap<mlir::Operation *, mlir::Value> exchanges;              // collective -> its buffer in the shared arena
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> exchanges; // collective -> its buffers in the
+                                                                         // shared arena: one, or one an operand
   llvm::SmallVector<std::pair<mlir::Value, mlir::StringAttr>> variables; // arguments that are variables
   llvm::DenseMap<std::pair<mlir::Value, std::pair<uint64_t, mlir::Type>>, mlir::Value> views;
   mlir::IRMapping mapping; // tensor value -> buffer

@@ -26,6 +26,10 @@ struct ProgramContext {
 absl::Status checkAction(const ProgramContext &context,
                          const artifact::Step &step);
 
+/// What goes on beside others is waited for once, and nothing that it works on
+/// is used meanwhile. All steps have been checked.
+absl::Status checkOverlap(const artifact::Program &program);
+
 /// Bytes of a shape, or an error when an extent is negative, the rank is above
 /// 16 or the product overflows 2^62.
 absl::StatusOr<uint64_t> checkedBytes(const flatbuffers::Vector<int64_t> *shape,

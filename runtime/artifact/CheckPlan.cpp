@@ -263,8 +263,10 @@ absl::Status checkOutput(const a::Plan &plan, const a::Program &program,
 
 absl::Status checkStep(const ProgramContext &context, uint32_t index) {
   const a::Step &step = *context.program.steps()->Get(index);
-  if (step.queue() >= 16)
-    return bad(str("queue ", step.queue(), " is not below 16"));
+  if (step.queue() > 1)
+    return bad(str("queue ", step.queue(), " is neither 0, which computes, nor 1, which communicates"));
+  if (step.queue() == 1 && step.action_type() != a::Action::Collective)
+    return bad("only a collective goes on beside others");
   for (uint32_t i = 0; i < lengthOf(step.waits()); ++i)
     if (step.waits()->Get(i) >= index)
       return bad(str("waits for step ", step.waits()->Get(i),
@@ -273,6 +275,8 @@ absl::Status checkStep(const ProgramContext &context, uint32_t index) {
 }
 
 absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
+  if (program.scratch_bytes() > maxArenaBytes)
+    return bad("scratch memory of more than 64 TiB");
   for (uint32_t i = 0; i < program.buffers()->size(); ++i) {
     const a::Buffer &buffer = *program.buffers()->Get(i);
     if (absl::Status s = checkBuffer(plan, buffer, program.group()); !s.ok())
@@ -301,7 +305,7 @@ absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
     if (absl::Status s = checkStep({plan, program}, i); !s.ok())
       return annotate(
           s, str("step ", i, " '", text(program.steps()->Get(i)->name()), "'"));
-  return absl::OkStatus();
+  return checkOverlap(program);
 }
 } // namespace
 

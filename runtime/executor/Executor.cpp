@@ -4,6 +4,7 @@
 #include "runtime/artifact/Check.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
+#include "runtime/executor/IndexCheck.h"
 #include "runtime/executor/Initialize.h"
 
 #include <algorithm>
@@ -60,6 +61,10 @@ absl::StatusOr<std::unique_ptr<PreparedCollective>> Executor::prepareCollective(
   desc.srcCount = c.src_count();
   desc.dst = c.dst();
   desc.dstCount = c.dst_count();
+  for (uint32_t i = 0; i < count(c.more()); ++i) {
+    const artifact::CollectiveRange &range = *c.more()->Get(i);
+    desc.more.push_back({range.src(), range.src_count(), range.dst(), range.dst_count()});
+  }
   desc.permutation = toVector(c.permutation());
   return transport.prepare(desc);
 }
@@ -129,6 +134,7 @@ absl::Status Executor::prepareProgram(const artifact::Program &program, uint32_t
     if (view.role == artifact::InputRole::AxisIndex)
       view.axisIndex = positionAlong(artifact.plan(), view.name, transport.rank());
     view.batchDim = input.batch_dim();
+    view.indexLimit = input.index_limit();
     runner->inputViews.push_back(std::move(view));
   }
   for (uint32_t i = 0; i < count(program.outputs()); ++i) {
@@ -144,7 +150,13 @@ absl::Status Executor::prepareProgram(const artifact::Program &program, uint32_t
     if (!op.ok())
       return annotate(op.status(),
                       str("program '", program.name()->str(), "', step ", i, " '", text(step.name()), "'"));
+    op->goesOn = step.queue() == 1 && op->communication;
+    op->waits = toVector(step.waits());
     runner->ops.push_back(*std::move(op));
+    if (runner->ops.back().goesOn)
+      runner->atEnd.push_back(i);
+    for (uint32_t awaited : runner->ops.back().waits)
+      std::erase(runner->atEnd, awaited);
   }
   runners.push_back(std::move(runner));
   return absl::OkStatus();
@@ -235,7 +247,19 @@ void ProgramRunner::setValidCount(int32_t count) {
 }
 
 absl::Status ProgramRunner::runOp(Op &op, const dgc_step &step) {
-  return op.local ? op.local->run(step) : op.communication->run();
+  if (op.local)
+    return op.local->run(step);
+  return op.goesOn ? op.communication->start() : op.communication->run();
+}
+
+absl::Status ProgramRunner::finishOp(uint32_t index, uint64_t step) {
+  Op &op = ops[index];
+  executor->transport.progress().set(step, firstOp + index);
+  if (absl::Status s = op.communication->finish(); !s.ok())
+    return describe(s, index, step);
+  if (executor->trace)
+    executor->trace->add({op.step, step, op.begin, executor->options.clock->now()});
+  return absl::OkStatus();
 }
 
 absl::Status ProgramRunner::describe(const absl::Status &status, size_t op, uint64_t step) const {
@@ -245,6 +269,9 @@ absl::Status ProgramRunner::describe(const absl::Status &status, size_t op, uint
 
 absl::Status ProgramRunner::run(uint64_t step) {
   dgc_step context{executor->options.seed, step};
+  for (const InputView &input : inputViews)
+    if (absl::Status s = checkIndices(input); !s.ok())
+      return annotate(s, str("step ", step));
   for (const InputView &input : inputViews)
     if (input.role == artifact::InputRole::Step)
       std::memcpy(input.memory.data(), &step, sizeof step);
@@ -257,15 +284,24 @@ absl::Status ProgramRunner::run(uint64_t step) {
   Clock &clock = *executor->options.clock;
   TimeNs begin = trace ? clock.now() : 0;
   for (size_t i = 0; i < ops.size(); ++i) {
+    for (uint32_t awaited : ops[i].waits)
+      DGC_RETURN_IF_ERROR(finishOp(awaited, step));
+    if (trace && !ops[i].waits.empty())
+      begin = clock.now();
     progress.set(step, firstOp + static_cast<uint32_t>(i));
     if (absl::Status s = runOp(ops[i], context); !s.ok())
       return describe(s, i, step);
     if (trace) {
       TimeNs end = clock.now();
-      trace->add({ops[i].step, step, begin, end});
+      if (ops[i].goesOn)
+        ops[i].begin = begin;
+      else
+        trace->add({ops[i].step, step, begin, end});
       begin = end;
     }
   }
+  for (uint32_t awaited : atEnd)
+    DGC_RETURN_IF_ERROR(finishOp(awaited, step));
   progress.set(step, Position::kNoOp);
   return absl::OkStatus();
 }

@@ -39,7 +39,8 @@ struct VariableView : TensorView {
 };
 struct InputView : TensorView {
   artifact::InputRole role = artifact::InputRole::Data;
-  int64_t axisIndex = 0; // of role AxisIndex: its value
+  int64_t axisIndex = 0;   // of role AxisIndex: its value
+  uint64_t indexLimit = 0; // each element is below it; 0: any
 };
 struct OutputView : TensorView {
   artifact::OutputRole role = artifact::OutputRole::Metric;
@@ -96,8 +97,12 @@ private:
     std::unique_ptr<PreparedOp> local;
     std::unique_ptr<PreparedCollective> communication;
     const artifact::Step *step;
+    bool goesOn = false;         // a collective that begins here and ends where another op, or the end, waits for it
+    std::vector<uint32_t> waits; // indices of such ops
+    TimeNs begin = 0;            // of one that goes on, for traces
   };
   absl::Status runOp(Op &op, const dgc_step &step);
+  absl::Status finishOp(uint32_t op, uint64_t step);
   absl::Status describe(const absl::Status &status, size_t op, uint64_t step) const;
 
   const artifact::Program *program = nullptr;
@@ -106,6 +111,7 @@ private:
   std::vector<InputView> inputViews;
   std::vector<OutputView> outputViews;
   std::vector<Op> ops;
+  std::vector<uint32_t> atEnd; // those that go on until the end
 };
 
 struct ExecutorOptions {

@@ -142,6 +142,35 @@ const Violation violations[] = {
     {"Queue", [](P p) { p.programs[0]->steps[0]->queue = 16; }, "queue 16"},
     {"Waits", [](P p) { p.programs[0]->steps[0]->waits = {0}; },
      "step 0 'matmul': waits for step 0"},
+    {"OverlapOfCompute", [](P p) { p.programs[0]->steps[0]->queue = 1; }, "only a collective goes on"},
+    {"OverlapAwaited", [](P p) { p.programs[0]->steps[5]->waits = {4}; }, "step 4, which is not under way"},
+    {"OverlapTwice",
+     [](P p) {
+       p.programs[0]->steps[4]->queue = 1;
+       p.programs[0]->steps[5]->waits = p.programs[0]->steps[6]->waits = {4};
+     },
+     "step 6 waits for step 4, which is not under way"},
+    {"OverlapTouched",
+     [](P p) {
+       p.programs[0]->steps[4]->queue = 1;
+       fb::FillT fill; // of what is reduced
+       fill.dst = call(p).args[1];
+       p.programs[0]->steps[5]->action.Set(std::move(fill));
+     },
+     "step 5 uses memory that step 4"},
+    {"CollectiveRanges",
+     [](P p) {
+       collective(p).kind = fb::CollectiveKind::Broadcast;
+       collective(p).more.push_back(std::make_unique<fb::CollectiveRangeT>());
+     },
+     "several ranges"},
+    {"CollectiveRangeOutside",
+     [](P p) {
+       collective(p).more.push_back(std::make_unique<fb::CollectiveRangeT>());
+       collective(p).more[0]->src = 1 << 20;
+       collective(p).more[0]->src_count = collective(p).more[0]->dst_count = 1;
+     },
+     "outside of the shared arena"},
     {"Kernel", [](P p) { call(p).kernel = 1; }, "kernel 1"},
     {"ArgCount", [](P p) { call(p).args = {0}; }, "takes 2 arguments"},
     {"ArgIndex", [](P p) { call(p).args = {0, 4096}; }, "buffer 4096"},

@@ -85,3 +85,31 @@ module @exchange {
     func.func private @k3(tensor<8xf32>) -> tensor<8xf32>
   }
 }
+
+// -----
+
+// Two values that are gathered at once: each in buffers of its own. What goes on beside a step is waited for, with all
+// that it works on.
+// CHECK-LABEL: module @gathered
+module @gathered {
+  dist.mesh @mesh <data = 2>
+  // CHECK: exec.program @train
+  // CHECK-DAG: %[[A:.*]] = exec.buffer shared "exchange0" : memref<4xf32>
+  // CHECK-DAG: %[[B:.*]] = exec.buffer shared "exchange0.1" : memref<2xf32>
+  // CHECK-DAG: %[[RA:.*]] = exec.buffer shared "received{{[0-9]+}}" : memref<8xf32>
+  // CHECK-DAG: %[[RB:.*]] = exec.buffer shared "received{{[0-9]+}}" : memref<4xf32>
+  // CHECK: exec.collective async all_gather sum axes [0] order 0 %[[A]], %[[B]] to %[[RA]], %[[RB]] {{.*}}: memref<4xf32>, memref<2xf32> to memref<8xf32>, memref<4xf32>
+  // CHECK-NEXT: exec.launch @kernels::@k
+  // CHECK-NEXT: exec.wait 0 for %[[A]], %[[B]], %[[RA]], %[[RB]] : memref<4xf32>, memref<2xf32>, memref<8xf32>, memref<4xf32>
+  // CHECK-NEXT: exec.launch @kernels::@k(%[[RA]])
+  func.func @train(%a: tensor<4xf32>, %b: tensor<2xf32>, %c: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<4xf32>) {
+    %s:2 = dist.all_gather %a, %b dim 0 over @mesh ["data"] {dist.order = 0 : i64} : tensor<4xf32>, tensor<2xf32> to tensor<8xf32>, tensor<4xf32>
+    %0 = exec.launch @kernels::@k(%c) : (tensor<8xf32>) -> tensor<8xf32>
+    %r:2 = dist.done %s#0, %s#1 : tensor<8xf32>, tensor<4xf32>
+    %1 = exec.launch @kernels::@k(%r#0) : (tensor<8xf32>) -> tensor<8xf32>
+    return %0, %1, %r#1 : tensor<8xf32>, tensor<8xf32>, tensor<4xf32>
+  }
+  module @kernels {
+    func.func private @k(tensor<8xf32>) -> tensor<8xf32>
+  }
+}

@@ -1,0 +1,94 @@
+// RUN: dgc-opt %s -split-input-file -dgc-overlap-collectives | FileCheck %s
+
+// Begins behind what it needs, the reshape along, and is waited for where it is needed.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @both_ways(
+// CHECK-SAME: %[[A:.*]]: tensor<2x2xf32>, %[[B:.*]]: tensor<4xf32>
+func.func @both_ways(%a: tensor<2x2xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %[[N:.*]] = dgc.negate %[[A]]
+  // CHECK-NEXT: %[[V:.*]] = dgc.reshape %[[N]]
+  // CHECK-NEXT: %[[S:.*]] = dist.all_reduce sum %[[V]]
+  // CHECK-NEXT: %[[E:.*]] = dgc.exponential %[[B]]
+  // CHECK-NEXT: %[[F:.*]] = dgc.exponential %[[E]]
+  // CHECK-NEXT: %[[R:.*]] = dist.done %[[S]] : tensor<4xf32>
+  // CHECK-NEXT: %[[W:.*]] = dgc.reshape %[[R]]
+  // CHECK-NEXT: %[[X:.*]] = dgc.reshape %[[W]]
+  // CHECK-NEXT: dgc.add %[[F]], %[[X]]
+  %n = dgc.negate %a : tensor<2x2xf32>
+  %e = dgc.exponential %b : tensor<4xf32>
+  %v = dgc.reshape %n to [4] : tensor<2x2xf32>
+  %s = dist.all_reduce sum %v over @mesh ["data"] : tensor<4xf32>
+  %r = dist.done %s : tensor<4xf32>
+  %w = dgc.reshape %r to [2, 2] : tensor<4xf32>
+  %x = dgc.reshape %w to [4] : tensor<2x2xf32>
+  %f = dgc.exponential %e : tensor<4xf32>
+  %y = dgc.add %f, %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Nothing to do meanwhile: no beginning and end.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @undone(
+// CHECK: %[[S:.*]] = dist.all_reduce
+// CHECK-NEXT: dgc.exponential %[[S]]
+// CHECK-NOT: dist.done
+func.func @undone(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %s = dist.all_reduce sum %a over @mesh ["data"] : tensor<4xf32>
+  %r = dist.done %s : tensor<4xf32>
+  %e = dgc.exponential %r : tensor<4xf32>
+  return %e : tensor<4xf32>
+}
+
+// -----
+
+// The order stays, and the third begins when the first has ended: what is gathered takes memory.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @two_at_a_time(
+// CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<5xf32>, %[[C:.*]]: tensor<6xf32>, %[[X:.*]]: tensor<f32>
+func.func @two_at_a_time(%a: tensor<4xf32>, %b: tensor<5xf32>, %c: tensor<6xf32>, %x: tensor<f32>)
+    -> (tensor<8xf32>, tensor<10xf32>, tensor<12xf32>) {
+  // CHECK-NEXT: %[[SA:.*]] = dist.all_gather %[[A]]
+  // CHECK-NEXT: %[[SB:.*]] = dist.all_gather %[[B]]
+  // CHECK-NEXT: dgc.exponential %[[X]]
+  // CHECK-NEXT: %[[RA:.*]] = dist.done %[[SA]]
+  // CHECK-NEXT: %[[SC:.*]] = dist.all_gather %[[C]]
+  // CHECK-NEXT: dgc.exponential %[[RA]]
+  // CHECK-NEXT: %[[RB:.*]] = dist.done %[[SB]]
+  // CHECK-NEXT: dgc.exponential %[[RB]]
+  // CHECK-NEXT: %[[RC:.*]] = dist.done %[[SC]]
+  // CHECK-NEXT: dgc.exponential %[[RC]]
+  %0 = dgc.exponential %x : tensor<f32>
+  %sa = dist.all_gather %a dim 0 over @mesh ["data"] : tensor<4xf32> to tensor<8xf32>
+  %ra = dist.done %sa : tensor<8xf32>
+  %ea = dgc.exponential %ra : tensor<8xf32>
+  %sb = dist.all_gather %b dim 0 over @mesh ["data"] : tensor<5xf32> to tensor<10xf32>
+  %rb = dist.done %sb : tensor<10xf32>
+  %eb = dgc.exponential %rb : tensor<10xf32>
+  %sc = dist.all_gather %c dim 0 over @mesh ["data"] : tensor<6xf32> to tensor<12xf32>
+  %rc = dist.done %sc : tensor<12xf32>
+  %ec = dgc.exponential %rc : tensor<12xf32>
+  return %ea, %eb, %ec : tensor<8xf32>, tensor<10xf32>, tensor<12xf32>
+}
+
+// -----
+
+// Not past a send.
+dist.mesh @here <data = 1>
+dist.mesh @there <data = 1, first = 1>
+// CHECK-LABEL: func.func @transfers(
+// CHECK: dist.send
+// CHECK-NEXT: dist.all_reduce
+// CHECK-NEXT: dgc.exponential
+// CHECK-NEXT: dist.done
+// CHECK-NEXT: dist.send
+func.func @transfers(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  dist.send %b channel 0 from @here to @there : tensor<4xf32>
+  %e = dgc.exponential %b : tensor<4xf32>
+  %s = dist.all_reduce sum %a over @here ["data"] : tensor<4xf32>
+  %r = dist.done %s : tensor<4xf32>
+  dist.send %b channel 1 from @here to @there : tensor<4xf32>
+  %f = dgc.exponential %e : tensor<4xf32>
+  return %r, %f : tensor<4xf32>, tensor<4xf32>
+}
