@@ -12,6 +12,7 @@ namespace dgc {
 mlir::Operation *selectMatmul(mlir::Operation *op);
 mlir::Operation *selectConvolution(mlir::Operation *op);
 mlir::Operation *selectPool(mlir::Operation *op);
+mlir::Operation *selectScatterAdd(mlir::Operation *op);
 
 /// Makes elementwise ops behind a product or a convolution part of the call, while nothing else needs the value before
 /// them. Returns how many.

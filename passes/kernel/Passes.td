@@ -9,7 +9,8 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
     Input: functions in dgc ops on local tensors. Output: `exec.matmul`, `exec.convolution` and `exec.pool` for the f32 ops
     that the library has: products whose operands are matrices, or transposed ones, once neighbouring dimensions are
     taken together; convolutions without input dilation; max and average pools over the spatial dimensions, and the
-    gradients of these. Other element types and layouts are left to generated kernels.
+    gradients of these; and `exec.scatter_add` for sums of f32 or f64 slices. Other element types and layouts are left
+    to generated kernels.
 
     A bias, and then relu, tanh, sigmoid or the addition of a tensor, become part of the call when nothing else needs
     the value before them. `x > 0` is asked of relu(x) where there is one, so that the gradient of relu needs only that.

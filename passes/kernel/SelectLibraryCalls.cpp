@@ -69,7 +69,7 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
       SmallVector<Operation *> ops;
       func.walk([&](Operation *op) {
-        if (op->hasTrait<mlir::dgc::OwnLoops>())
+        if (op->hasTrait<mlir::dgc::OwnLoops>() || isa<mlir::dgc::ScatterAddOp>(op))
           ops.push_back(op);
       });
       SmallVector<Operation *> selected;
@@ -79,6 +79,8 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
           call = selectConvolution(op);
         if (!call)
           call = selectPool(op);
+        if (!call)
+          call = selectScatterAdd(op);
         if (call)
           selected.push_back(call);
       }

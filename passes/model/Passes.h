@@ -8,6 +8,9 @@
 
 namespace dgc {
 
+/// On arguments of entry functions that are inputs: their elements choose one of so many.
+inline constexpr llvm::StringLiteral kIndexLimitAttr = "dgc.index_limit";
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/model/Passes.h.inc"

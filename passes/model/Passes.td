@@ -63,6 +63,16 @@ def BuildEntryPointsPass : Pass<"dgc-build-entry-points", "::mlir::ModuleOp"> {
   ];
 }
 
+def BoundIndicesPass : Pass<"dgc-bound-indices", "::mlir::ModuleOp"> {
+  let summary = "say of inputs that choose by number what they choose from";
+  let description = [{
+    An input whose elements number the rows of a table (`dgc.embedding`, `dgc.gather`) or classes (the labels of
+    `dgc.cross_entropy`), also reshaped, transposed or converted to another integer type, gets `dgc.index_limit`: how many
+    there are, the least if there are several. `dgc-run` refuses data that is not below it. Nothing else changes.
+  }];
+  let statistics = [Statistic<"numBounded", "bounded", "Inputs that got a limit">];
+}
+
 def UnrollRepeatsPass : Pass<"dgc-unroll-repeats", "::mlir::ModuleOp"> {
   let summary = "write out the rounds of repeats";
   let description = [{

@@ -42,6 +42,7 @@ public:
   absl::Status check(const a::Receive &op) const;
   absl::Status check(const a::Copy &op) const;
   absl::Status check(const a::Fill &op) const;
+  absl::Status check(const a::ScatterAdd &op) const;
 
 private:
   /// A buffer that a step names; null when the index is out of range.
@@ -404,6 +405,31 @@ absl::Status ActionCheck::check(const a::Fill &op) const {
   return result("dst", op.dst());
 }
 
+absl::Status ActionCheck::check(const a::ScatterAdd &op) const {
+  DGC_RETURN_IF_ERROR(result("dst", op.dst()));
+  a::DType dtype = buffer(op.dst())->dtype();
+  if (dtype != a::DType::F32 && dtype != a::DType::F64)
+    return bad("slices of f32 or f64 are added only");
+  uint64_t whole, all;
+  if (!product({op.outer(), op.size(), op.inner()}, whole) || !product({op.outer(), op.count(), op.inner()}, all))
+    return bad("the sizes overflow");
+  if (whole == 0 || all == 0)
+    return bad("all sizes must be at least 1");
+  DGC_RETURN_IF_ERROR(operand("dst", op.dst(), whole, dtype));
+  DGC_RETURN_IF_ERROR(operand("updates", op.updates(), all, dtype));
+  DGC_RETURN_IF_ERROR(operand("indices", op.indices()));
+  a::DType index = buffer(op.indices())->dtype();
+  if (index < a::DType::I8 || index > a::DType::U64)
+    return bad("indices must be integers");
+  DGC_RETURN_IF_ERROR(operand("indices", op.indices(), op.count(), index));
+  DGC_RETURN_IF_ERROR(apart("updates", op.dst(), op.updates()));
+  DGC_RETURN_IF_ERROR(apart("indices", op.dst(), op.indices()));
+  if (op.offset() == -1)
+    return absl::OkStatus();
+  DGC_RETURN_IF_ERROR(operand("offset", op.offset(), 1, a::DType::I64));
+  return apart("offset", op.dst(), op.offset());
+}
+
 absl::Status dgc::rt::checkAction(const ProgramContext &context,
                                   const a::Step &step) {
   ActionCheck check(context);
@@ -424,6 +450,8 @@ absl::Status dgc::rt::checkAction(const ProgramContext &context,
     return annotate(check.check(*step.action_as_Copy()), "copy");
   case a::Action::Fill:
     return annotate(check.check(*step.action_as_Fill()), "fill");
+  case a::Action::ScatterAdd:
+    return annotate(check.check(*step.action_as_ScatterAdd()), "scatter_add");
   case a::Action::Collective:
     return absl::OkStatus(); // checkCommunication
   case a::Action::NONE:

@@ -26,6 +26,7 @@ using PreparedOrStatus = absl::StatusOr<std::unique_ptr<PreparedOp>>;
 
 PreparedOrStatus prepareMatmul(const OpContext &context, const artifact::Matmul &op);
 PreparedOrStatus prepareConvolution(const OpContext &context, const artifact::Convolution &op);
+PreparedOrStatus prepareScatterAdd(const OpContext &context, const artifact::ScatterAdd &op);
 PreparedOrStatus preparePool(const OpContext &context, const artifact::Pool &op);
 
 /// oneDNN's element type; nothing where it has none.

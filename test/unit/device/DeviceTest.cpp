@@ -45,6 +45,10 @@ public:
         as<double>()[i] = values[i];
       else if (type == DType::F32)
         as<float>()[i] = f;
+      else if (type == DType::I32)
+        as<int32_t>()[i] = static_cast<int32_t>(values[i]);
+      else if (type == DType::I64)
+        as<int64_t>()[i] = static_cast<int64_t>(values[i]);
       else
         as<uint16_t>()[i] = type == DType::F16 ? toF16(f) : toBF16(f);
     }
@@ -535,6 +539,35 @@ TEST(Pool, NanIsTheMaximum) {
 }
 
 //===-- Copy and fill ---------------------------------------------------===//
+
+//===-- ScatterAdd ------------------------------------------------------===//
+
+// Every index that is in the result, from the offset on; what is none is left out.
+TEST(ScatterAdd, AddsInOrderWhatIsInside) {
+  for (DType type : {DType::F32, DType::F64})
+    for (int64_t outer : {1, 3})
+      for (int threads : {1, 2}) {
+        const int64_t count = 700, inner = 131, size = 10, first = 3;
+        Tensor updates({outer, count, inner}, type, 5), dst({outer, size, inner}, type);
+        Tensor indices({count}, DType::I32), offset({1}, DType::I64);
+        std::vector<double> expected(static_cast<size_t>(dst.size()));
+        for (int64_t j = 0; j < count; ++j) {
+          int64_t index = j * 7 % 19 - 2; // -2 to 16: 3 to 12 are inside
+          indices.values[static_cast<size_t>(j)] = static_cast<double>(index);
+          for (int64_t o = 0; o < outer && index >= first && index < first + size; ++o)
+            for (int64_t i = 0; i < inner; ++i)
+              expected[static_cast<size_t>((o * size + index - first) * inner + i)] +=
+                  updates.values[static_cast<size_t>((o * count + j) * inner + i)];
+        }
+        offset.values[0] = static_cast<double>(first);
+        fb::ScatterAddT op;
+        op.indices = 0, op.updates = 1, op.dst = 2, op.offset = 3;
+        op.outer = static_cast<uint64_t>(outer);
+        op.count = count, op.inner = inner, op.size = size;
+        OneStep({&indices, &updates, &dst, &offset}).run(std::move(op), threads);
+        expectNear(dst.stored(), expected, toleranceOf(type));
+      }
+}
 
 TEST(Fill, InEveryFloatingType) {
   for (DType type : {DType::F32, DType::F64, DType::BF16, DType::F16}) {

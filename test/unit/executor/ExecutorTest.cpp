@@ -136,6 +136,62 @@ TEST(Executor, MatmulKernelAndAllReduceOnAnyNumberOfWorkers) {
   }
 }
 
+// The all-reduce goes on until a step waits for it, or to the end.
+TEST(Executor, CollectivesGoOnBesideSteps) {
+  for (bool awaited : {true, false})
+    for (uint32_t world : {1u, 2u, 4u}) {
+      fb::PlanT plan = matmulPlan(world);
+      fb::ProgramT &p = *plan.programs[0];
+      p.steps.back()->queue = 1;
+      uint32_t other = addBuffer(p, 256, {4});
+      fb::FillT fill;
+      fill.dst = other;
+      addStep(p, std::move(fill), "meanwhile");
+      if (awaited) {
+        fb::CopyT copy;
+        copy.src = p.outputs.back()->buffer;
+        copy.dst = addBuffer(p, 512, {});
+        p.outputs.back()->buffer = copy.dst;
+        addStep(p, std::move(copy), "afterwards");
+        p.steps.back()->waits = {2};
+      }
+      std::vector<float> x = iota(12 * world), w = {1, 2, 3, 4, 5, 6};
+      RunOnceOptions options;
+      options.steps = 3;
+      auto result = runOnce(*finishPlan(std::move(plan)),
+                            {{"x", HostArray::of({4 * int64_t(world), 3}, x)}, {"w", HostArray::of({3, 2}, w)}}, options);
+      ASSERT_TRUE(result.ok()) << result.status();
+      float total = 0;
+      for (float y : result->outputs.at("y").as<float>())
+        total += y;
+      EXPECT_EQ(result->outputs.at("total").as<float>()[0], total);
+    }
+}
+
+// An element of an input that chooses no row: one error, that says which and what would do.
+TEST(Executor, IndicesOutsideAreRefused) {
+  fb::PlanT plan = basePlan(2);
+  fb::ProgramT &p = *plan.programs[0];
+  uint32_t tokens = addBuffer(p, 0, {2, 3}, fb::DType::I32);
+  input(p, "tokens", tokens, {4, 3}, sharding({{0}, {}}));
+  p.inputs[0]->index_limit = 65;
+  output(p, "out", tokens, {4, 3}, sharding({{0}, {}}));
+  fb::FillT fill;
+  fill.dst = addBuffer(p, 64, {1});
+  addStep(p, std::move(fill), "fill");
+  std::vector<uint8_t> bytes = *finishPlan(std::move(plan));
+  std::vector<int32_t> values(12, 64);
+  EXPECT_TRUE(runOnce(bytes, {{"tokens", HostArray::of({4, 3}, values)}}).ok());
+  for (int32_t wrong : {65, -1}) {
+    values[10] = wrong;
+    absl::Status s = runOnce(bytes, {{"tokens", HostArray::of({4, 3}, values)}}).status();
+    EXPECT_NE(std::string(s.message()).find("input 'tokens' is " + std::to_string(wrong) +
+                                            " at [3, 1], and chooses one of 65: 0 to 64 are accepted"),
+              std::string::npos)
+        << s;
+  }
+}
+
 // Without the all-reduce each worker has its own sum: the check of replicas
 // says so.
 TEST(Executor, ReplicasThatDifferAreFound) {

@@ -1,0 +1,34 @@
+//===- ScatterCalls.cpp - sums of slices by the device ---------------------===//
+
+#include "passes/kernel/LibraryCalls.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "dgc-select-library-calls"
+
+using namespace mlir;
+
+namespace dgc {
+
+Operation *selectScatterAdd(Operation *op) {
+  auto scatter = dyn_cast<mlir::dgc::ScatterAddOp>(op);
+  if (!scatter)
+    return nullptr;
+  auto type = cast<RankedTensorType>(scatter.getType());
+  auto updates = cast<RankedTensorType>(scatter.getUpdates().getType());
+  auto index = cast<RankedTensorType>(scatter.getIndices().getType()).getElementType();
+  // Narrower floats are added up in f32, which the call does not.
+  bool has = (type.getElementType().isF32() || type.getElementType().isF64()) && type.getNumElements() > 0 &&
+             updates.getNumElements() > 0 && index.getIntOrFloatBitWidth() >= 8;
+  if (!has) {
+    LDBG() << "the device has no such sum of slices: " << *op;
+    return nullptr;
+  }
+  OpBuilder builder(op);
+  auto call = mlir::exec::ScatterAddOp::create(builder, op->getLoc(), type, scatter.getIndices(), scatter.getUpdates(),
+                                               scatter.getOffset(), ValueRange(), scatter.getDimension());
+  op->replaceAllUsesWith(call);
+  op->erase();
+  return call;
+}
+
+} // namespace dgc
