@@ -64,14 +64,25 @@ struct LimitCommunication : ::dgc::impl::LimitCommunicationPassBase<LimitCommuni
     if (llvm::is_contained(forbid, kind.str()))
       return refuse(op) << "is forbidden: over " << describeAxes(op) << ", of " << bytesOf(op->getOperandTypes())
                         << " bytes on each" << causeOf(op) << "; spread the two ends alike, or forbid less (--forbid)";
-    if (maxReplicatedBytes < 0 || !isa<AllGatherOp>(op))
-      return success();
-    int64_t bytes = bytesOf(op->getResultTypes());
-    if (bytes <= maxReplicatedBytes)
+    int64_t bytes = replicatedBytes(op);
+    if (maxReplicatedBytes < 0 || bytes <= maxReplicatedBytes)
       return success();
     return refuse(op) << "leaves the same " << bytes << " bytes on every device of " << describeAxes(op) << ", and "
                       << int64_t(maxReplicatedBytes) << " are allowed" << causeOf(op)
                       << "; keep the value cut, or allow more (--max-replicated-bytes)";
+  }
+
+  /// The bytes of the largest value that is the same on all devices of the group afterwards, and was not before: one
+  /// that was cut, that was a sum of addends which devices had, or that one device had.
+  static int64_t replicatedBytes(CollectiveOpInterface op) {
+    int64_t most = 0;
+    for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
+      bool isSum = isa<AllReduceOp>(op) &&
+                   isa_and_nonnull<PartialAttr>(cast<RankedTensorType>(operand.getType()).getEncoding());
+      if (isSum || isa<AllGatherOp, BroadcastOp>(op))
+        most = std::max(most, bytesOf(result.getType()));
+    }
+    return most;
   }
 
   static InFlightDiagnostic refuse(Operation *op) { return op->emitOpError(); }

@@ -119,7 +119,7 @@ private:
     SmallVector<unsigned> carried = carriedOperands(op, execution, tensors);
     for (auto [i, dims] : llvm::enumerate(execution.operands)) {
       if (!llvm::is_contained(carried, i)) {
-        fit(op->getOpOperand(i), mesh.shardingOf(dims));
+        fit(op->getOpOperand(i), mesh.shardingOf(dims), whyWhole(op->getOperand(i), tensors.rule.operands[i], tensors.rule, dims));
         continue;
       }
       for (AxisUse use : mesh.axesOf(shardingOf(op->getOperand(i)).getUnreduced()))
@@ -130,6 +130,27 @@ private:
     for (const DimAxes &dims : execution.results)
       results.push_back(mesh.shardingOf(dims, kind, partial));
     declare(op, results);
+  }
+
+  /// Why an operand cannot stay cut as it is, where that is in the nature of the op; empty where the op could.
+  std::string whyWhole(Value operand, const mlir::dgc::TensorFactors &factors, const mlir::dgc::ShardingRule &rule,
+                       const DimAxes &wanted) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    for (auto [dim, axes] : llvm::enumerate(mesh.dimsOf(shardingOf(operand)))) {
+      if (axes.size() <= wanted[dim].size())
+        continue;
+      ArrayRef<unsigned> list = factors.dims[dim];
+      auto needsWhole = [&](unsigned f) { return rule.factors[f].kind == mlir::dgc::FactorKind::NeedReplication; };
+      if (llvm::any_of(list, needsWhole)) {
+        os << ", which needs dimension " << dim << " whole";
+      } else if (list.size() > 1) {
+        os << ", which sees dimension " << dim << " as ";
+        llvm::interleave(list, os, [&](unsigned f) { os << rule.factors[f].size; }, " x ");
+        os << ": " << mesh.parts(axes) << " parts of it are cut in between";
+      }
+    }
+    return text;
   }
 
   /// The operands that stay partial: those in which the op is linear, if no one
@@ -268,8 +289,8 @@ private:
       op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), shardings));
   }
 
-  /// Makes an operand be spread as `wanted`.
-  void fit(OpOperand &operand, ShardingAttr wanted) {
+  /// Makes an operand be spread as `wanted`; `why` is added to the cause.
+  void fit(OpOperand &operand, ShardingAttr wanted, StringRef why = "") {
     Value value = operand.get();
     if (shardingOf(value).hasSameLayout(wanted))
       return;
@@ -278,7 +299,7 @@ private:
       Operation *op = operand.getOwner();
       OpBuilder builder(op);
       fitted = ReshardOp::create(builder, op->getLoc(), nearest(value, wanted), wanted,
-                                 builder.getStringAttr(causeOf(operand)));
+                                 builder.getStringAttr(causeOf(operand) + why));
       forms[value].push_back(fitted);
       ++numReshards;
     }

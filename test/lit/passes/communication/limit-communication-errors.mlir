@@ -19,3 +19,16 @@ func.func @replicated(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>) -> (tensor<8x3xf
   %1 = dist.all_gather %y dim 0 over @mesh ["a", "b"] origin "z" : tensor<4x3xf32> to tensor<24x3xf32>
   return %0, %1 : tensor<8x3xf32>, tensor<24x3xf32>
 }
+
+// -----
+
+// A sum that every device gets, and what one gives to all, are whole on all of them as well; the larger one of two counts.
+dist.mesh @mesh <a = 2>
+func.func @sum(%x: tensor<24xf32, #dist.partial<sum, @mesh ["a"]>>, %y: tensor<2xf32, #dist.partial<sum, @mesh ["a"]>>, %z: tensor<30xf32>)
+    -> (tensor<24xf32>, tensor<2xf32>, tensor<30xf32>) {
+  // expected-error @+1 {{'dist.all_reduce' op leaves the same 96 bytes on every device of axis a (of 2 devices), and 95 are allowed}}
+  %0:2 = dist.all_reduce sum %x, %y over @mesh ["a"] : tensor<24xf32, #dist.partial<sum, @mesh ["a"]>>, tensor<2xf32, #dist.partial<sum, @mesh ["a"]>>
+  // expected-error @+1 {{'dist.broadcast' op leaves the same 120 bytes on every device of axis a (of 2 devices), and 95 are allowed}}
+  %1 = dist.broadcast %z root 0 over @mesh ["a"] : tensor<30xf32> to tensor<30xf32>
+  return %0#0, %0#1, %1 : tensor<24xf32>, tensor<2xf32>, tensor<30xf32>
+}

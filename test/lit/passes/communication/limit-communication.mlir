@@ -1,7 +1,7 @@
 // RUN: dgc-opt %s -dgc-limit-communication='forbid=all_to_all,permute max-replicated-bytes=96' | FileCheck %s
 // RUN: dgc-opt %s -dgc-limit-communication | FileCheck %s
 
-// Nothing of what is forbidden, and a gather that stays within the limit.
+// Nothing of what is forbidden, a gather that stays within the limit, and a combination of what was whole before.
 dist.mesh @mesh <a = 2>
 // CHECK-LABEL: func.func @allowed(
 func.func @allowed(%x: tensor<4x3xf32>, %g: tensor<64xf32>) -> (tensor<8x3xf32>, tensor<64xf32>) {

@@ -140,10 +140,21 @@ func.func @disagree(%x: tensor<8x64xf32> {dist.sharding = #dist.sharding<@mesh, 
 dist.mesh @mesh <a = 2>
 // CHECK-LABEL: func.func @need_replication(
 func.func @need_replication(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}, {}]>}) -> tensor<16x4xf32> {
-  // CHECK: %[[R:.*]] = dist.reshard %{{.*}} to <@mesh, [{}, {}]> because "dgc.concatenate at {{.*}}"
+  // CHECK: %[[R:.*]] = dist.reshard %{{.*}} to <@mesh, [{}, {}]> because "dgc.concatenate at {{.*}}, which needs dimension 0 whole"
   // CHECK: dgc.concatenate %[[R]], %[[R]]
   %0 = dgc.concatenate %x, %x dim 0 : tensor<8x4xf32>, tensor<8x4xf32>
   return %0 : tensor<16x4xf32>
+}
+
+// -----
+
+// Halves of twelve elements are no whole rows of a matrix of three: the reshape gathers, and says why.
+dist.mesh @mesh <a = 2>
+// CHECK-LABEL: func.func @cut_in_between(
+func.func @cut_in_between(%x: tensor<12xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}]>}) -> tensor<3x4xf32> {
+  // CHECK: dist.reshard %{{.*}} to <@mesh, [{}]> because "dgc.reshape at {{.*}}, which sees dimension 0 as 3 x 4: 2 parts of it are cut in between"
+  %0 = dgc.reshape %x to [3, 4] : tensor<12xf32>
+  return %0 : tensor<3x4xf32>
 }
 
 // -----

@@ -254,6 +254,7 @@ bool mayBecome(const ValueSpread &from, const ValueSpread &to) {
 /// both ends replicate are left out, as they do the same several times.
 struct Bound {
   int64_t most = 0, total = 0;
+  std::vector<int64_t> each; // what a device needs and does not hold, and no less than its share of the total
 };
 
 Bound lowerBound(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to) {
@@ -284,6 +285,7 @@ Bound lowerBound(const Shape &mesh, const Shape &shape, const ValueSpread &from,
         missing += !held.count(item.element);
       }
     bound.most = std::max(bound.most, missing);
+    bound.each.push_back(missing);
   }
   for (const auto &[element, need] : needers) {
     const auto &addends = holders[element];
@@ -295,6 +297,8 @@ Bound lowerBound(const Shape &mesh, const Shape &shape, const ValueSpread &from,
   }
   int64_t average = (bound.total + devices.parts.size() - 1) / devices.parts.size();
   bound.most = std::max(bound.most, average);
+  for (int64_t &each : bound.each)
+    each = std::max(each, average);
   return bound;
 }
 
@@ -367,8 +371,8 @@ int64_t oneCollective(const Shape &mesh, const Shape &shape, const ValueSpread &
   return best;
 }
 
-/// Runs the plan and compares each part, and returns the most that a device received.
-int64_t runPlan(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to) {
+/// Runs the plan and compares each part, and returns what each device received.
+std::vector<int64_t> runPlan(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to) {
   Devices devices(mesh, shape, from);
   for (const ReshardStep &step : planReshard({mesh, shape}, from, to)) {
     SCOPED_TRACE(text(step));
@@ -379,7 +383,7 @@ int64_t runPlan(const Shape &mesh, const Shape &shape, const ValueSpread &from, 
     Part expected = devices.partOf(device, to);
     EXPECT_EQ(part.shape, expected.shape);
     if (part.shape != expected.shape)
-      return -1;
+      return {};
     // Along the axes that were combined a device has all addends of those that agree with it in the others.
     uint64_t addends = 0;
     for (int64_t other = 0; other < int64_t(devices.parts.size()); ++other)
@@ -389,10 +393,26 @@ int64_t runPlan(const Shape &mesh, const Shape &shape, const ValueSpread &from, 
       if (expected.items[i].element >= 0 &&
           (part.items[i].element != expected.items[i].element || part.items[i].addends != addends)) {
         ADD_FAILURE() << "device " << device << " has another element at " << i;
-        return -1;
+        return {};
       }
   }
-  return *std::max_element(devices.received.begin(), devices.received.end());
+  return devices.received;
+}
+
+/// Checks that no device receives more than `factor` times what it must or, where it holds some of that, what it needs:
+/// its block of the result, with padding, as blocks are exchanged whole.
+void expectEachNearBound(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to,
+                         const std::vector<int64_t> &received, int64_t factor = 2) {
+  Bound bound = lowerBound(mesh, shape, from, to);
+  // Padded to what the cuts of both ends make of it.
+  SpreadSpace space{mesh, shape};
+  Shape padded = shape;
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    for (const ValueSpread *end : {&from, &to})
+      padded[dim] = std::max(padded[dim], space.partSize(dim, end->dims[dim]) * space.parts(end->dims[dim]));
+  int64_t block = SpreadSpace{mesh, padded}.localElements(to);
+  for (size_t device = 0; device < received.size(); ++device)
+    EXPECT_LE(received[device], factor * std::max(bound.each[device], block)) << "device " << device;
 }
 
 class ReshardPlan : public ::testing::TestWithParam<Shape> {
@@ -408,16 +428,19 @@ protected:
 };
 
 // Sizes that divide: the elements that the busiest device receives are as few as with the best single collective
-// where one suffices, and at most twice the bound otherwise.
+// where one suffices, and at most twice the bound otherwise; and no device receives much more than it needs.
 TEST_P(ReshardPlan, MovesLittleWhereSizesDivide) {
   for (size_t rank = 1; rank <= 3; ++rank) {
     int64_t devices = volume(GetParam());
     Shape shape = Shape{devices, 2 * devices, devices};
     shape.resize(rank);
     forAllPairs(rank, [&](const ValueSpread &from, const ValueSpread &to) {
-      int64_t received = runPlan(GetParam(), shape, from, to);
+      std::vector<int64_t> each = runPlan(GetParam(), shape, from, to);
+      ASSERT_FALSE(each.empty());
+      int64_t received = *std::max_element(each.begin(), each.end());
       Bound bound = lowerBound(GetParam(), shape, from, to);
       EXPECT_LE(received, 2 * bound.most);
+      expectEachNearBound(GetParam(), shape, from, to, each);
       int64_t one = oneCollective(GetParam(), shape, from, to);
       if (one >= 0) {
         EXPECT_LE(received, one);
@@ -431,8 +454,25 @@ TEST_P(ReshardPlan, IsRightForAllSizes) {
   for (size_t rank = 1; rank <= 3; ++rank)
     for (Shape shape : {Shape{5, 7, 2}, Shape{1, 3, 4}}) {
       shape.resize(rank);
-      forAllPairs(rank, [&](const ValueSpread &from, const ValueSpread &to) { runPlan(GetParam(), shape, from, to); });
+      forAllPairs(rank, [&](const ValueSpread &from, const ValueSpread &to) {
+        std::vector<int64_t> each = runPlan(GetParam(), shape, from, to);
+        ASSERT_FALSE(each.empty());
+      });
     }
+}
+
+// Sizes that do not divide, of more than a few elements: what padding there is does not count for much. Where two axes
+// cut a dimension, blocks of both are no parts of the blocks of one, so that a sum or a block goes whole.
+TEST_P(ReshardPlan, MovesLittleWhereSizesDoNotDivide) {
+  for (const Shape &shape : {Shape{37}, Shape{13, 19}, Shape{9, 7, 11}})
+    forAllPairs(shape.size(), [&](const ValueSpread &from, const ValueSpread &to) {
+      std::vector<int64_t> each = runPlan(GetParam(), shape, from, to);
+      ASSERT_FALSE(each.empty());
+      bool nested = false;
+      for (size_t dim = 0; dim < shape.size(); ++dim)
+        nested |= from.dims[dim].size() > 1 || to.dims[dim].size() > 1;
+      expectEachNearBound(GetParam(), shape, from, to, each, nested ? 6 : 3);
+    });
 }
 
 INSTANTIATE_TEST_SUITE_P(Meshes, ReshardPlan,
