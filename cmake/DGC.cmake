@@ -49,3 +49,16 @@ function(dgc_unit_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
+
+# dgc_test_on_gpu(NAME [gtest-filter])
+# Runs the program of a unit test once more, with its kernels as grids of a GPU, in an emulator.
+function(dgc_test_on_gpu name)
+  add_test(NAME ${name}_gpu COMMAND ${name} --gtest_filter=${ARGN})
+  set_tests_properties(${name}_gpu PROPERTIES ENVIRONMENT "DGC_TEST_GPU=emulated;GTEST_OUTPUT=")
+endfunction()
+
+# dgc_carries_libraries(NAME)
+# What it needs, and what that needs, is looked for in ../lib beside it first: so a folder with both runs anywhere.
+function(dgc_carries_libraries name)
+  target_link_options(${name} PRIVATE "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib")
+endfunction()

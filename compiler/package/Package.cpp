@@ -126,6 +126,14 @@ LogicalResult Packager::addKernels() {
     entry->extent = kernel.extent;
     entry->cost_ns = kernel.costNs;
     entry->flops = kernel.flops;
+    entry->workspace_bytes = kernel.workspaceBytes;
+    for (const ::dgc::KernelLaunch &launch : kernel.launches) {
+      auto grid = std::make_unique<fb::LaunchT>();
+      grid->symbol = launch.symbol;
+      grid->grid = launch.grid;
+      grid->block = launch.block;
+      entry->launches.push_back(std::move(grid));
+    }
     indices.kernels[kernel.symbol] = plan.kernels.size();
     plan.kernels.push_back(std::move(entry));
   }
@@ -136,8 +144,19 @@ LogicalResult Packager::addKernels() {
     plan.object_section = static_cast<int32_t>(plan.sections.size());
     plan.sections.push_back(std::move(section));
   }
+  for (const ::dgc::DeviceCode &code : kernels.deviceCode) {
+    auto entry = std::make_unique<fb::DeviceCodeT>();
+    entry->architecture = code.architecture;
+    entry->binary = code.isBinary;
+    entry->section = plan.sections.size();
+    plan.device_code.push_back(std::move(entry));
+    auto section = std::make_unique<fb::SectionT>();
+    section->name = (Twine(code.isBinary ? "cubin" : "ptx") + " sm_" + Twine(code.architecture)).str();
+    section->data = code.bytes;
+    plan.sections.push_back(std::move(section));
+  }
   plan.target = std::make_unique<fb::TargetT>();
-  plan.target->kind = "cpu";
+  plan.target->kind = kernels.kind;
   plan.target->triple = kernels.triple;
   plan.target->cpu = kernels.cpu;
   plan.target->features = kernels.features;

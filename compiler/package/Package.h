@@ -7,7 +7,7 @@
 #ifndef DGC_COMPILER_PACKAGE_PACKAGE_H
 #define DGC_COMPILER_PACKAGE_PACKAGE_H
 
-#include "compiler/codegen/cpu/CompiledKernels.h"
+#include "compiler/codegen/common/CompiledKernels.h"
 #include "runtime/artifact/dgcx_generated.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"

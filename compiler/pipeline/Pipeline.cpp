@@ -2,6 +2,7 @@
 
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/codegen/cuda/Codegen.h"
 #include "compiler/package/Package.h"
 #include "compiler/pipeline/ChooseRecompute.h"
 #include "compiler/pipeline/MemoryLimit.h"
@@ -152,14 +153,23 @@ static LogicalResult checkMesh(ModuleOp module, const CompileOptions &options) {
   return links->checkAxes(mesh, emitError);
 }
 
+/// Refuses a target that there is not, and a mesh of GPUs.
+static LogicalResult checkTarget(ModuleOp module, const CompileOptions &options) {
+  if (!CudaTarget::isCuda(options.target))
+    return CpuTarget::parse(options.target, module.getLoc());
+  if (!options.mesh.empty())
+    return module.emitError("a plan for GPUs has one worker: leave --mesh away, or compile for --target=cpu");
+  return CudaTarget::parse(options.target, module.getLoc());
+}
+
 LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
   FailureOr<CompileOptions> withMesh = withMeshOf(module, given);
   if (failed(withMesh))
     return failure();
   const CompileOptions &options = *withMesh;
   module.getContext()->loadDialect<mlir::dist::DistDialect>();
-  if (failed(CpuTarget::parse(options.target, module.getLoc())) ||
-      failed(checkCollectiveNames(module, options.forbid)) || failed(checkMesh(module, options)))
+  if (failed(checkTarget(module, options)) || failed(checkCollectiveNames(module, options.forbid)) ||
+      failed(checkMesh(module, options)))
     return failure();
   if (auto models = module.getOps<mlir::dgc::ModelOp>(); options.from > Phase::Input && !models.empty())
     return (*models.begin()).emitError() << "this is a model as it is written: it has not been through the phase '"
@@ -255,7 +265,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                      "dgc-order-collectives,dgc-check-plan"
                : "";
   case Phase::Kernel:
-    return "dgc-select-library-calls,dgc-form-kernels";
+    return std::string("dgc-select-library-calls") + (CudaTarget::isCuda(options.target) ? "{device=cuda}" : "") +
+           ",dgc-form-kernels";
   case Phase::Schedule:
     return (distributed && options.overlap ? "dgc-split-collectives,dgc-overlap-collectives,dgc-check-plan," : "") +
            std::string("dgc-lower-to-programs,dgc-plan-memory");
@@ -330,21 +341,33 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
   return checked ? checkMemoryLimit(module, *original, asked) : success();
 }
 
-FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOptions &options) {
+/// The kernels of the target that the options name.
+static FailureOr<CompiledKernels> compileKernelsFor(ModuleOp module, const CompileOptions &options) {
+  auto source = module.lookupSymbol<ModuleOp>("kernels");
+  bool isCuda = CudaTarget::isCuda(options.target);
+  if (!source) {
+    CompiledKernels none;
+    none.kind = isCuda ? "cuda" : "cpu";
+    return none;
+  }
+  if (isCuda) {
+    FailureOr<CudaTarget> target = CudaTarget::parse(options.target, module.getLoc());
+    return failed(target) ? FailureOr<CompiledKernels>() : compileKernels(source, *target);
+  }
   FailureOr<CpuTarget> target = CpuTarget::parse(options.target, module.getLoc());
-  if (failed(target) || failed(runPhases(module, options))) {
+  return failed(target) ? FailureOr<CompiledKernels>() : compileKernels(source, *target);
+}
+
+FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOptions &options) {
+  if (failed(runPhases(module, options))) {
     return failure();
   }
   auto start = std::chrono::steady_clock::now();
-  CompiledKernels kernels;
-  if (auto source = module.lookupSymbol<ModuleOp>("kernels")) {
-    FailureOr<CompiledKernels> compiled = compileKernels(source, *target);
-    if (failed(compiled)) {
-      return failure();
-    }
-    kernels = *std::move(compiled);
+  FailureOr<CompiledKernels> kernels = compileKernelsFor(module, options);
+  if (failed(kernels)) {
+    return failure();
   }
-  FailureOr<std::vector<uint8_t>> bytes = packageModule(module, kernels, {options.attributes});
+  FailureOr<std::vector<uint8_t>> bytes = packageModule(module, *kernels, {options.attributes});
   if (failed(bytes)) {
     return failure();
   }

@@ -1,7 +1,9 @@
 //===- Registration.cpp - every dialect and pass of the compiler -----------===//
 
 #include "compiler/pipeline/Registration.h"
+#include "compiler/codegen/common/Passes.h"
 #include "compiler/codegen/cpu/Passes.h"
+#include "compiler/codegen/cuda/Passes.h"
 #include "compiler/package/Package.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
@@ -39,8 +41,10 @@ void dgc::registerAllDialects(mlir::DialectRegistry &registry) {
 
 void dgc::registerOwnPasses() {
   registerAutodiffPasses();
+  registerCodegenCommonPasses();
   registerCodegenCPUPasses();
   registerCodegenCPUPipelines();
+  registerCodegenCUDAPasses();
   registerCommunicationPasses();
   registerKernelPasses();
   registerMemoryPasses();

@@ -9,14 +9,15 @@
 namespace dgc {
 
 // Each replaces an op by a library call, which it returns; null, and nothing has changed, where the library has none.
-mlir::Operation *selectMatmul(mlir::Operation *op);
+// `anyOrder`: the library takes operands whose dimensions lie in any order.
+mlir::Operation *selectMatmul(mlir::Operation *op, bool anyOrder);
 mlir::Operation *selectConvolution(mlir::Operation *op);
 mlir::Operation *selectPool(mlir::Operation *op);
 mlir::Operation *selectScatterAdd(mlir::Operation *op);
 
 /// Makes elementwise ops behind a product or a convolution part of the call, while nothing else needs the value before
-/// them. Returns how many.
-unsigned absorbUsers(mlir::Operation *call);
+/// them: a bias and post ops, or a bias and then relu. Returns how many.
+unsigned absorbUsers(mlir::Operation *call, bool reluOnly);
 
 /// Is every element of `value` this number?
 bool isSplat(mlir::Value value, double number);

@@ -172,7 +172,7 @@ Operation *selectStrided(mlir::dgc::DotGeneralOp dot) {
 
 } // namespace
 
-Operation *selectMatmul(Operation *op) {
+Operation *selectMatmul(Operation *op, bool anyOrder) {
   auto dot = dyn_cast<mlir::dgc::DotGeneralOp>(op);
   if (!dot)
     return nullptr;
@@ -186,7 +186,7 @@ Operation *selectMatmul(Operation *op) {
   if (product(a.value, a.contract) == 0)
     return nullptr;
   if (!findMatrix(a) || !findMatrix(b)) {
-    Operation *call = selectStrided(dot);
+    Operation *call = anyOrder ? selectStrided(dot) : nullptr;
     if (!call)
       LDBG() << "the dimensions do not form matrices: " << dot;
     return call;

@@ -20,7 +20,11 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
     // becomes
     %0 = exec.matmul %x, %w : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
     ```
+
+    With `device=cuda` these are the calls of cuBLASLt: products of matrices with a bias, then relu. All else is left to
+    generated kernels.
   }];
+  let options = [Option<"device", "device", "std::string", "\"cpu\"", "The library: cpu (oneDNN) or cuda (cuBLASLt)">];
   let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect"];
   let statistics = [
     Statistic<"calls", "calls", "Library calls">,

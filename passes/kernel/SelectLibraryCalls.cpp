@@ -63,7 +63,14 @@ static void compareBehindRelu(func::FuncOp func) {
 namespace {
 
 struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
+  using SelectLibraryCallsBase::SelectLibraryCallsBase;
+
   void runOnOperation() override {
+    if (device != "cpu" && device != "cuda") {
+      getOperation().emitError("unknown device '") << device << "'; known are cpu and cuda";
+      return signalPassFailure();
+    }
+    bool isCuda = device == "cuda";
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       compareBehindRelu(func);
       // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
@@ -74,10 +81,10 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       });
       SmallVector<Operation *> selected;
       for (Operation *op : ops) {
-        Operation *call = selectMatmul(op);
-        if (!call)
+        Operation *call = selectMatmul(op, /*anyOrder=*/!isCuda);
+        if (!call && !isCuda)
           call = selectConvolution(op);
-        if (!call)
+        if (!call && !isCuda)
           call = selectPool(op);
         if (!call)
           call = selectScatterAdd(op);
@@ -86,7 +93,7 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       }
       calls += selected.size();
       for (Operation *call : selected)
-        postOps += absorbUsers(call);
+        postOps += absorbUsers(call, /*reluOnly=*/isCuda);
     }
   }
 };
@@ -118,7 +125,7 @@ namespace {
 /// A library call that takes bias and post ops, being built up.
 class Absorber {
 public:
-  explicit Absorber(Operation *call) : call(call), builder(call->getContext()) {
+  Absorber(Operation *call, bool reluOnly) : call(call), reluOnly(reluOnly), builder(call->getContext()) {
     // A product of matrices may stand for one of tensors with more dimensions, of the same channels.
     auto reshape = dyn_cast_or_null<mlir::dgc::ReshapeOp>(onlyUser(call->getResult(0)));
     if (reshape && isa<mlir::exec::MatmulOp>(call) && reshape->getBlock() == call->getBlock() &&
@@ -150,7 +157,7 @@ private:
       Value vector = repeatedVector(other);
       if (vector && !bias && postOps.empty()) {
         bias = vector;
-      } else if (vector || fusesBetter(add, other)) {
+      } else if (vector || reluOnly || fusesBetter(add, other)) {
         return false;
       } else {
         args.push_back(other);
@@ -158,8 +165,12 @@ private:
       }
       return accept(user);
     }
+    if (reluOnly && !postOps.empty())
+      return false;
     if (reluOperand(user) == value)
       return accept(user, mlir::exec::PostOpKind::Relu);
+    if (reluOnly)
+      return false;
     if (isa<mlir::dgc::TanhOp>(user))
       return accept(user, mlir::exec::PostOpKind::Tanh);
     if (isa<mlir::dgc::LogisticOp>(user))
@@ -231,6 +242,7 @@ private:
   static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
   Operation *call, *last = nullptr;
+  bool reluOnly; // the library has no other post op
   mlir::dgc::ReshapeOp view; // of the call's result, which the absorbed ops see
   OpBuilder builder;
   Value bias;
@@ -241,12 +253,12 @@ private:
 
 } // namespace
 
-unsigned absorbUsers(Operation *call) {
+unsigned absorbUsers(Operation *call, bool reluOnly) {
   if (auto conv = dyn_cast<mlir::exec::ConvolutionOp>(call); conv && conv.getKind() != mlir::exec::ConvKind::Forward)
     return 0;
   if (!isa<mlir::exec::MatmulOp, mlir::exec::ConvolutionOp>(call))
     return 0;
-  return Absorber(call).run();
+  return Absorber(call, reluOnly).run();
 }
 
 } // namespace dgc

@@ -80,6 +80,24 @@ bool isSymbol(const std::string &s) {
              });
 }
 
+bool isCuda(const a::Plan &plan) { return plan.target()->kind()->string_view() == "cuda"; }
+
+/// The grids of a kernel for GPUs, within what the driver takes.
+absl::Status checkGrids(const a::Kernel &kernel) {
+  if (kernel.workspace_bytes() > maxArenaBytes)
+    return bad("a workspace of more than 64 TiB");
+  for (uint32_t i = 0; i < lengthOf(kernel.launches()); ++i) {
+    const a::Launch &launch = *kernel.launches()->Get(i);
+    if (!isSymbol(text(launch.symbol())))
+      return bad(str("grid ", i, ": the symbol is not an identifier"));
+    if (launch.grid() < 1 || launch.grid() > 0x7fffffff)
+      return bad(str("grid ", i, " has ", launch.grid(), " blocks, from 1 to 2147483647 are possible"));
+    if (launch.block() < 32 || launch.block() > 1024 || launch.block() % 32)
+      return bad(str("grid ", i, " has blocks of ", launch.block(), " threads, not a multiple of 32 up to 1024"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status checkKernels(const a::Plan &plan) {
   for (uint32_t i = 0; i < lengthOf(plan.kernels()); ++i) {
     const a::Kernel *kernel = plan.kernels()->Get(i);
@@ -88,9 +106,28 @@ absl::Status checkKernels(const a::Plan &plan) {
     if (kernel->extent() < 1)
       return bad(str("kernel ", i, " '", text(kernel->symbol()),
                      "': extent is ", kernel->extent(), ", at least 1 needed"));
+    if (isCuda(plan)) {
+      DGC_RETURN_IF_ERROR(annotate(checkGrids(*kernel), str("kernel ", i, " '", text(kernel->symbol()), "'")));
+      continue;
+    }
     if (plan.object_section() < 0)
       return bad("there are kernels but no object section");
   }
+  return absl::OkStatus();
+}
+
+/// The code of GPUs.
+absl::Status checkDeviceCode(const a::Plan &plan) {
+  bool hasGrids = false;
+  for (uint32_t i = 0; i < lengthOf(plan.kernels()); ++i)
+    hasGrids |= lengthOf(plan.kernels()->Get(i)->launches()) > 0;
+  if (!isCuda(plan) && (hasGrids || lengthOf(plan.device_code())))
+    return bad("there is code for GPUs in a plan for another device");
+  if (hasGrids && lengthOf(plan.device_code()) == 0)
+    return bad("there are kernels for GPUs but no code");
+  for (uint32_t i = 0; i < lengthOf(plan.device_code()); ++i)
+    if (plan.device_code()->Get(i)->section() >= lengthOf(plan.sections()))
+      return bad(str("device code ", i, ": section ", plan.device_code()->Get(i)->section(), " does not exist"));
   return absl::OkStatus();
 }
 
@@ -342,6 +379,7 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
   DGC_RETURN_IF_ERROR(checkMesh(plan));
   DGC_RETURN_IF_ERROR(checkSections(plan));
   DGC_RETURN_IF_ERROR(checkKernels(plan));
+  DGC_RETURN_IF_ERROR(checkDeviceCode(plan));
   DGC_RETURN_IF_ERROR(checkGroups(plan));
   for (uint32_t i = 0; i < lengthOf(plan.variable_buffers()); ++i)
     if (absl::Status s = checkBuffer(plan, *plan.variable_buffers()->Get(i), -1);

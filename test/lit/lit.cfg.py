@@ -5,8 +5,8 @@ PATH. Substitutions beyond lit's own:
   %python     a Python 3 with numpy
   %examples   the examples/ folder
   %mnist      the folder with the MNIST data
-Features for REQUIRES: avx2, avx512 (this CPU), asan (an address-sanitizer build), netns (network namespaces
-may be made here).
+Features for REQUIRES: avx2, avx512 (this CPU), ptxas (NVIDIA's assembler is on PATH), asan (an address-sanitizer
+build), netns (network namespaces may be made here).
 
 With DGC_OPT_ROUNDTRIP=1 in the environment every dgc-opt also verifies that what it parsed survives printing
 and bytecode, and only the tests that run dgc-opt are taken.
@@ -14,6 +14,7 @@ and bytecode, and only the tests that run dgc-opt are taken.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -71,5 +72,7 @@ if {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"} <= flags:
     config.available_features.add("avx512")
 if "address" in getattr(config, "dgc_sanitize", ""):
     config.available_features.add("asan")
+if shutil.which("ptxas", path=config.environment["PATH"]):
+    config.available_features.add("ptxas")
 if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
     config.available_features.add("netns")

@@ -29,7 +29,7 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::init("-
 static cl::opt<std::string> output("o",
                                    cl::desc("Where to write the artifact or, with --compile-to, the text; - is stdout"),
                                    cl::value_desc("PLAN"), cl::init("-"), cl::cat(category));
-static cl::opt<std::string> target("target", cl::desc("cpu (the features of this machine), x86-64-v3 or x86-64-v4"),
+static cl::opt<std::string> target("target", cl::desc("cpu (the features of this machine), x86-64-v3, x86-64-v4; cuda:sm_90 or several: cuda:sm_80,sm_90"),
                                    cl::init("cpu"), cl::cat(category));
 static cl::opt<int64_t> batch("batch", cl::desc("The global batch: in place of ? or of the number in the model"),
                               cl::value_desc("N"), cl::init(0), cl::cat(category));

@@ -3,7 +3,7 @@
 #ifndef DGC_COMPILER_CODEGEN_CPU_CODEGEN_H
 #define DGC_COMPILER_CODEGEN_CPU_CODEGEN_H
 
-#include "compiler/codegen/cpu/CompiledKernels.h"
+#include "compiler/codegen/common/CompiledKernels.h"
 #include "compiler/codegen/cpu/CpuTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 

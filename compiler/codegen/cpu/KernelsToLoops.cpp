@@ -1,7 +1,7 @@
 //===- KernelsToLoops.cpp - dgc-lower-kernels-to-loops --------------------===//
 
-#include "compiler/codegen/cpu/KernelGraph.h"
-#include "compiler/codegen/cpu/KernelSchedule.h"
+#include "compiler/codegen/common/KernelGraph.h"
+#include "compiler/codegen/common/KernelSchedule.h"
 #include "compiler/codegen/cpu/LoopEmitter.h"
 #include "compiler/codegen/cpu/Lowering.h"
 #include "compiler/codegen/cpu/Passes.h"

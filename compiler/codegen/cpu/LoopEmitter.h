@@ -3,7 +3,7 @@
 #ifndef DGC_COMPILER_CODEGEN_CPU_LOOPEMITTER_H
 #define DGC_COMPILER_CODEGEN_CPU_LOOPEMITTER_H
 
-#include "compiler/codegen/cpu/KernelSchedule.h"
+#include "compiler/codegen/common/KernelSchedule.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace dgc {

@@ -52,7 +52,26 @@ TEST_P(Check, IsRefusedByName) {
 }
 
 using P = fb::PlanT &;
+/// A kernel of one grid for GPUs, with code.
+void forGpus(P p) {
+  p.target->kind = "cuda";
+  auto launch = std::make_unique<fb::LaunchT>();
+  launch->symbol = "k_0";
+  launch->grid = 4;
+  launch->block = 256;
+  p.kernels[0]->launches.push_back(std::move(launch));
+  p.device_code.push_back(std::make_unique<fb::DeviceCodeT>());
+}
+
 const Violation violations[] = {
+    {"GridBlocks", [](P p) { forGpus(p), p.kernels[0]->launches[0]->grid = 0; }, "grid 0 has 0 blocks"},
+    {"GridThreads", [](P p) { forGpus(p), p.kernels[0]->launches[0]->block = 40; }, "blocks of 40 threads"},
+    {"GridManyThreads", [](P p) { forGpus(p), p.kernels[0]->launches[0]->block = 2048; }, "blocks of 2048 threads"},
+    {"GridSymbol", [](P p) { forGpus(p), p.kernels[0]->launches[0]->symbol = "a;b"; }, "identifier"},
+    {"Workspace", [](P p) { forGpus(p), p.kernels[0]->workspace_bytes = ~0ull; }, "workspace of more than 64 TiB"},
+    {"DeviceCodeSection", [](P p) { forGpus(p), p.device_code[0]->section = 9; }, "section 9 does not exist"},
+    {"NoDeviceCode", [](P p) { forGpus(p), p.device_code.clear(); }, "kernels for GPUs but no code"},
+    {"DeviceCodeForCpu", [](P p) { forGpus(p), p.target->kind = "cpu"; }, "code for GPUs in a plan for another device"},
     {"WorldSize", [](P p) { p.world_size = 3; }, "world_size is 3"},
     {"MeshZero", [](P p) { p.mesh[0]->size = 0; }, "size 0"},
     {"MeshAxes",

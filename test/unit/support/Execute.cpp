@@ -1,5 +1,7 @@
 #include "test/unit/support/Execute.h"
 
+#include "compiler/codegen/cuda/Codegen.h"
+#include "compiler/package/Package.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Registration.h"
 #include "mlir/IR/Diagnostics.h"
@@ -13,7 +15,11 @@
 
 using namespace mlir;
 
-absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string &text, const ExecuteOptions &options) {
+using Finish = llvm::function_ref<FailureOr<std::vector<uint8_t>>(ModuleOp, const dgc::CompileOptions &)>;
+
+static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
+                                                        const dgc::testing::ExecuteOptions &options, Finish finish) {
+  using namespace dgc;
   static std::once_flag once;
   std::call_once(once, [] {
     registerAllPasses();
@@ -36,6 +42,7 @@ absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string
   compileOptions.overlap = options.overlap;
   compileOptions.noPadding = options.noPadding;
   compileOptions.threads = options.run.threads;
+  compileOptions.target = options.target;
   std::optional<Phase> from = phaseFromName(options.from);
   if (!from) {
     return absl::InvalidArgumentError("no such phase: " + options.from);
@@ -45,11 +52,35 @@ absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string
   if (!module) {
     return absl::InvalidArgumentError(diagnostics);
   }
-  FailureOr<std::vector<uint8_t>> bytes = compile(*module, compileOptions);
+  FailureOr<std::vector<uint8_t>> bytes = finish(*module, compileOptions);
   if (failed(bytes)) {
     return absl::InvalidArgumentError(diagnostics);
   }
   return *std::move(bytes);
+}
+
+absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string &text, const ExecuteOptions &options) {
+  return compileWith(text, options, [](ModuleOp module, const CompileOptions &each) { return compile(module, each); });
+}
+
+absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileForFakeGpu(const std::string &text, ExecuteOptions options) {
+  options.target = "cuda:sm_90";
+  return compileWith(text, options,
+                     [](ModuleOp module, const CompileOptions &each) -> FailureOr<std::vector<uint8_t>> {
+                       if (failed(runPhases(module, each)))
+                         return failure();
+                       FailureOr<CompiledKernels> kernels = CompiledKernels();
+                       if (auto source = module.lookupSymbol<ModuleOp>("kernels"))
+                         kernels = compileForEmulator(source);
+                       if (failed(kernels))
+                         return failure();
+                       kernels->kind = "cuda";
+                       kernels->features = {"sm_90"};
+                       if (!kernels->object.empty())
+                         kernels->deviceCode.push_back({90, true, std::move(kernels->object)});
+                       kernels->object.clear();
+                       return packageModule(module, *kernels, {});
+                     });
 }
 
 absl::StatusOr<dgc::rt::RunOnceResult> dgc::testing::execute(const std::string &text, const NamedArrays &inputs,

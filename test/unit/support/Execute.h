@@ -25,11 +25,15 @@ struct ExecuteOptions {
   int64_t batch = 0;              // the global batch; 0: as the model says
   bool overlap = false;           // collectives go on beside other work
   bool noPadding = false;         // refuse dimensions that their axes do not divide
+  std::string target = "cpu";     // as for dgc-compile
   rt::RunOnceOptions run;
 };
 
 /// The artifact, or the diagnostics of the compiler.
 absl::StatusOr<std::vector<uint8_t>> compileText(const std::string &text, const ExecuteOptions &options = {});
+
+/// An artifact for GPUs whose code is that of the emulator (GpuEmulator.h), as a cubin for sm_90.
+absl::StatusOr<std::vector<uint8_t>> compileForFakeGpu(const std::string &text, ExecuteOptions options = {});
 
 /// Compiles and runs. The diagnostics of the compiler, or the error of the run, are in the status.
 absl::StatusOr<rt::RunOnceResult> execute(const std::string &text, const NamedArrays &inputs,

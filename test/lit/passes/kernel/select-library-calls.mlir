@@ -1,4 +1,5 @@
 // RUN: dgc-opt %s -split-input-file -dgc-select-library-calls -canonicalize | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls=device=cuda -canonicalize | FileCheck %s --check-prefix=CUDA
 
 // A dense layer with relu is one call. Its gradient compares the value behind relu, as the one before is not there.
 
@@ -169,4 +170,26 @@ func.func @sums(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4x4xf32>, t
   %3 = dgc.multiply %a, %a : tensor<4x4xf32>
   %4 = dgc.add %3, %2 : tensor<4x4xf32>
   return %1, %4 : tensor<4x4xf32>, tensor<4x4xf32>
+}
+
+// -----
+
+// cuBLASLt has relu behind a bias, and nothing else: tanh stays, and so do operands whose dimensions lie in other orders,
+// convolutions and pools.
+
+// CHECK-LABEL: func.func @for_gpus
+// CHECK:         exec.matmul %{{.+}} post_ops [#exec.post_op<tanh>]
+// CUDA-LABEL:  func.func @dense(
+// CUDA:          exec.matmul %{{.+}}, %{{.+}} bias(%{{.+}} : tensor<5xf32>) post_ops [#exec.post_op<relu>]
+// CUDA-LABEL:  func.func @heads
+// CUDA-NOT:      a_order
+// CUDA-LABEL:  func.func @for_gpus
+// CUDA:          %[[Y:.+]] = exec.matmul %{{.+}}, %{{.+}} bias(%{{.+}} : tensor<5xf32>) : tensor<8x4xf32>
+// CUDA:          dgc.tanh %[[Y]]
+func.func @for_gpus(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>) -> tensor<8x5xf32> {
+  %0 = dgc.dot_general %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32>
+  %1 = dgc.broadcast_in_dim %b dims [1] to [8, 5] : tensor<5xf32>
+  %2 = dgc.add %0, %1 : tensor<8x5xf32>
+  %3 = dgc.tanh %2 : tensor<8x5xf32>
+  return %3 : tensor<8x5xf32>
 }

@@ -5,10 +5,12 @@
 
 #include "compiler/codegen/cpu/Codegen.h"
 #include "compiler/codegen/cpu/Lowering.h"
+#include "compiler/codegen/cuda/Codegen.h"
 #include "mlir/Parser/Parser.h"
 #include <cstdlib>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include "test/unit/support/GpuEmulator.h"
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,7 +18,8 @@ namespace dgc::test {
 
 using KernelFunction = void (*)(void *const *, int64_t, int64_t, const void *);
 
-/// The kernels of a module given as text, compiled and loaded.
+/// The kernels of a module given as text, compiled and loaded. With DGC_TEST_GPU=emulated in the environment they are the
+/// grids that a GPU would run, in an emulator: so every test of kernels is one of those as well.
 class LoadedKernels {
 public:
   explicit LoadedKernels(const std::string &text, const std::string &targetName = "cpu") {
@@ -26,6 +29,16 @@ public:
     EXPECT_TRUE(module);
     if (!module)
       return;
+    if (onGpu()) {
+      auto result = compileForEmulator(*module);
+      EXPECT_TRUE(mlir::succeeded(result));
+      if (mlir::failed(result))
+        return;
+      compiled = std::move(*result);
+      emulator = dgc::testing::GpuEmulator::load(compiled.object);
+      EXPECT_TRUE(emulator);
+      return;
+    }
     auto target = CpuTarget::parse(targetName, mlir::UnknownLoc::get(&context));
     auto result = mlir::succeeded(target) ? compileKernels(*module, *target) : mlir::FailureOr<CompiledKernels>();
     EXPECT_TRUE(mlir::succeeded(result));
@@ -39,11 +52,18 @@ public:
     EXPECT_NE(library, nullptr) << dlerror();
   }
 
-  bool ok() const { return library != nullptr; }
+  static bool onGpu() {
+    const char *device = std::getenv("DGC_TEST_GPU");
+    return device && std::string(device) == "emulated";
+  }
+  bool ok() const { return library || emulator; }
   const CompiledKernel &info(size_t i = 0) const { return compiled.kernels.at(i); }
 
   /// Runs kernel `i` in `pieces` pieces, as so many threads would, the last piece first.
+  /// On a GPU `pieces` only changes the order of blocks and threads.
   void call(std::vector<void *> args, int pieces = 1, size_t i = 0) const {
+    if (emulator)
+      return callGrids(std::move(args), pieces, i);
     auto function = reinterpret_cast<KernelFunction>(dlsym(library, info(i).symbol.c_str()));
     ASSERT_NE(function, nullptr);
     ASSERT_EQ(args.size(), info(i).argCount);
@@ -54,9 +74,23 @@ public:
   CompiledKernels compiled;
 
 private:
+  void callGrids(std::vector<void *> args, int pieces, size_t i) const {
+    ASSERT_EQ(args.size(), info(i).argCount);
+    std::vector<char> workspace(info(i).workspaceBytes + 256, 0x55);
+    void *start = workspace.data();
+    size_t space = workspace.size();
+    args.push_back(std::align(256, info(i).workspaceBytes, start, space));
+    for (const KernelLaunch &launch : info(i).launches)
+      ASSERT_EQ(emulator->run(launch.symbol, launch.grid, launch.block, args,
+                              pieces > 1 ? dgc::testing::GpuEmulator::Order::Backward
+                                         : dgc::testing::GpuEmulator::Order::Forward),
+                "");
+  }
+
   mlir::MLIRContext context;
   int descriptor = -1; // stays open: the loader knows libraries by name
   void *library = nullptr;
+  std::unique_ptr<dgc::testing::GpuEmulator> emulator;
 };
 
 /// Memory aligned like the arena's, with a guard zone that must not be written.

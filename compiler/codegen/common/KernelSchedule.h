@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DGC_COMPILER_CODEGEN_CPU_KERNELSCHEDULE_H
-#define DGC_COMPILER_CODEGEN_CPU_KERNELSCHEDULE_H
+#ifndef DGC_COMPILER_CODEGEN_COMMON_KERNELSCHEDULE_H
+#define DGC_COMPILER_CODEGEN_COMMON_KERNELSCHEDULE_H
 
-#include "compiler/codegen/cpu/KernelGraph.h"
+#include "compiler/codegen/common/KernelGraph.h"
 
 namespace dgc {
 
@@ -52,4 +52,4 @@ llvm::SmallVector<int64_t> stridesOf(mlir::AffineExpr linear, unsigned dims, llv
 
 } // namespace dgc
 
-#endif // DGC_COMPILER_CODEGEN_CPU_KERNELSCHEDULE_H
+#endif // DGC_COMPILER_CODEGEN_COMMON_KERNELSCHEDULE_H

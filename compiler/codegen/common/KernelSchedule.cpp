@@ -1,6 +1,6 @@
 //===- KernelSchedule.cpp -------------------------------------------------===//
 
-#include "compiler/codegen/cpu/KernelSchedule.h"
+#include "compiler/codegen/common/KernelSchedule.h"
 
 using namespace mlir;
 

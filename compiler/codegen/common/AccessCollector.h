@@ -1,9 +1,9 @@
 //===- AccessCollector.h - the stored values that an element needs ----------===//
 
-#ifndef DGC_COMPILER_CODEGEN_CPU_ACCESSCOLLECTOR_H
-#define DGC_COMPILER_CODEGEN_CPU_ACCESSCOLLECTOR_H
+#ifndef DGC_COMPILER_CODEGEN_COMMON_ACCESSCOLLECTOR_H
+#define DGC_COMPILER_CODEGEN_COMMON_ACCESSCOLLECTOR_H
 
-#include "compiler/codegen/cpu/KernelGraph.h"
+#include "compiler/codegen/common/KernelGraph.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace dgc {
@@ -45,4 +45,4 @@ uint64_t bodyCost(mlir::linalg::LinalgOp op);
 
 } // namespace dgc
 
-#endif // DGC_COMPILER_CODEGEN_CPU_ACCESSCOLLECTOR_H
+#endif // DGC_COMPILER_CODEGEN_COMMON_ACCESSCOLLECTOR_H

@@ -1,7 +1,7 @@
 //===- LoopsToLLVM.cpp - the passes from loops to the LLVM dialect --------===//
 
-#include "compiler/codegen/cpu/Lowering.h"
-#include "compiler/codegen/cpu/Passes.h"
+#include "compiler/codegen/common/Lowering.h"
+#include "compiler/codegen/common/Passes.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -22,7 +22,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 
 using namespace mlir;
 
@@ -34,31 +33,23 @@ void loadKernelDialects(MLIRContext &context) {
                       tensor::TensorDialect, vector::VectorDialect>();
 }
 
-void addLoopsToLLVM(OpPassManager &pm) {
+void addLoopsToLLVM(OpPassManager &pm, MathFunctions functions) {
   // bf16 is stored, but computed with as f32 and rounded after each op; f16 only where a function is called.
   arith::ArithEmulateUnsupportedFloatsOptions emulate;
   emulate.sourceTypeStrs = {"bf16"};
   emulate.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
   pm.addPass(math::createMathExtendToSupportedTypes());
-  pm.addPass(createExpandMath());
+  pm.addPass(createExpandMath({/*allOfThem=*/functions == MathFunctions::None}));
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
+  if (functions == MathFunctions::Library)
+    pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createArithToLLVMConversionPass());
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-}
-
-void registerCodegenCPUPipelines() {
-  PassPipelineRegistration<>("dgc-lower-kernels-to-llvm", "Lower kernels from dgc ops to the LLVM dialect",
-                             [](OpPassManager &pm) {
-                               pm.addPass(createLowerKernelsToLinalg());
-                               pm.addPass(createLowerKernelsToLoops());
-                               addLoopsToLLVM(pm);
-                             });
 }
 
 } // namespace dgc

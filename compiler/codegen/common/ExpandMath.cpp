@@ -1,6 +1,6 @@
 //===- ExpandMath.cpp - dgc-expand-math -----------------------------------===//
 
-#include "compiler/codegen/cpu/Passes.h"
+#include "compiler/codegen/common/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -11,7 +11,7 @@
 
 namespace dgc {
 #define GEN_PASS_DEF_EXPANDMATH
-#include "compiler/codegen/cpu/Passes.h.inc"
+#include "compiler/codegen/common/Passes.h.inc"
 } // namespace dgc
 
 using namespace mlir;
@@ -72,11 +72,21 @@ struct ExpandExp : OpRewritePattern<math::ExpOp> {
   }
 };
 
+// Those that a mathematical library does better, where there is one.
+bool isInLibrary(StringRef name) {
+  return llvm::is_contained({"math.sin", "math.cos", "math.atan", "math.atan2", "math.cbrt", "math.erfc"}, name);
+}
+
 struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
+  using ExpandMathBase::ExpandMathBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandExp>(&getContext());
-    populateMathPolynomialApproximationPatterns(patterns, isExpanded);
+    populateMathPolynomialApproximationPatterns(
+        patterns, [&](StringRef name) { return isExpanded(name) || (allOfThem && isInLibrary(name)); });
+    if (allOfThem)
+      math::populateExpansionPatterns(patterns, {"exp2", "powf", "sinh", "cosh", "tan", "asinh", "acosh", "atanh"});
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     GreedyRewriteConfig config;

@@ -1,6 +1,6 @@
 //===- ElementEmitter.cpp -------------------------------------------------===//
 
-#include "compiler/codegen/cpu/ElementEmitter.h"
+#include "compiler/codegen/common/ElementEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -65,7 +65,7 @@ unsigned ElementEmitter::levelOf(ArrayRef<AffineExpr> index) const {
 // Numbers and memory
 //===----------------------------------------------------------------------===//
 
-Value ElementEmitter::constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, i64, value); }
+Value ElementEmitter::constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, indexType, value); }
 
 Value ElementEmitter::position(AffineExpr expr) {
   if (auto constantExpr = dyn_cast<AffineConstantExpr>(expr))
@@ -138,7 +138,7 @@ Value ElementEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
 
 Value ElementEmitter::load(Value memory, Type type, AffineExpr linear) {
   Type storage = storageOf(type);
-  auto op = LLVM::LoadOp::create(builder, loc, storage, addressOf(memory, storage, linear));
+  auto op = LLVM::LoadOp::create(builder, loc, storage, addressOf(memory, storage, linear), alignmentAt(memory, linear, storage));
   if (!groups.empty())
     op.setAccessGroupsAttr(builder.getArrayAttr(SmallVector<Attribute>(groups.begin(), groups.end())));
   if (storage == type)
@@ -151,7 +151,7 @@ void ElementEmitter::store(Value value, Value memory, AffineExpr linear, Type ty
   Type storage = storageOf(type);
   if (storage != type)
     value = arith::ExtUIOp::create(builder, loc, storage, value);
-  auto op = LLVM::StoreOp::create(builder, loc, value, addressOf(memory, storage, linear));
+  auto op = LLVM::StoreOp::create(builder, loc, value, addressOf(memory, storage, linear), alignmentAt(memory, linear, storage));
   if (!groups.empty())
     op.setAccessGroupsAttr(builder.getArrayAttr(SmallVector<Attribute>(groups.begin(), groups.end())));
 }
@@ -165,6 +165,11 @@ AffineExpr ElementEmitter::positionIn(Value value, ArrayRef<AffineExpr> index) c
 
 /// Stores an element of a root's value to all places where it is kept.
 void ElementEmitter::storeEverywhere(Value value, ArrayRef<AffineExpr> index, Value scalarValue) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (storeOnlyIf) {
+    auto branch = scf::IfOp::create(builder, loc, storeOnlyIf, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
   for (Value memory : places[value].memory)
     store(scalarValue, memory, positionIn(value, index), elementOf(value));
 }
@@ -234,7 +239,7 @@ Value ElementEmitter::ofSlice(tensor::ExtractSliceOp slice, ArrayRef<AffineExpr>
     if (auto fixed = getConstantIntValue(offset))
       expr = expr + *fixed;
     else
-      expr = expr + symbolFor(arith::IndexCastOp::create(builder, loc, i64, scalar(cast<Value>(offset))));
+      expr = expr + symbolFor(arith::IndexCastOp::create(builder, loc, indexType, scalar(cast<Value>(offset))));
     source.push_back(expr);
   }
   return element(slice.getSource(), source);
@@ -362,7 +367,7 @@ Value ElementEmitter::extract(tensor::ExtractOp op, IRMapping &mapping) {
       index.push_back(getAffineConstantExpr(fixed.getSExtValue(), context));
       continue;
     }
-    index.push_back(symbolFor(arith::IndexCastOp::create(builder, loc, i64, mapping.lookupOrDefault(at))));
+    index.push_back(symbolFor(arith::IndexCastOp::create(builder, loc, indexType, mapping.lookupOrDefault(at))));
   }
   return element(op.getTensor(), index);
 }

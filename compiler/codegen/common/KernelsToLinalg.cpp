@@ -1,7 +1,7 @@
 //===- KernelsToLinalg.cpp - dgc-lower-kernels-to-linalg ------------------===//
 
-#include "compiler/codegen/cpu/Lowering.h"
-#include "compiler/codegen/cpu/Passes.h"
+#include "compiler/codegen/common/Lowering.h"
+#include "compiler/codegen/common/Passes.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -13,7 +13,7 @@
 
 namespace dgc {
 #define GEN_PASS_DEF_LOWERKERNELSTOLINALG
-#include "compiler/codegen/cpu/Passes.h.inc"
+#include "compiler/codegen/common/Passes.h.inc"
 } // namespace dgc
 
 using namespace mlir;

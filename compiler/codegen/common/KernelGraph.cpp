@@ -1,7 +1,7 @@
 //===- KernelGraph.cpp ----------------------------------------------------===//
 
-#include "compiler/codegen/cpu/KernelGraph.h"
-#include "compiler/codegen/cpu/AccessCollector.h"
+#include "compiler/codegen/common/KernelGraph.h"
+#include "compiler/codegen/common/AccessCollector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"

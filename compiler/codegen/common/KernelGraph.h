@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DGC_COMPILER_CODEGEN_CPU_KERNELGRAPH_H
-#define DGC_COMPILER_CODEGEN_CPU_KERNELGRAPH_H
+#ifndef DGC_COMPILER_CODEGEN_COMMON_KERNELGRAPH_H
+#define DGC_COMPILER_CODEGEN_COMMON_KERNELGRAPH_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -110,4 +110,4 @@ mlir::Value baseThroughReshapes(const KernelGraph &graph, mlir::Value value);
 
 } // namespace dgc
 
-#endif // DGC_COMPILER_CODEGEN_CPU_KERNELGRAPH_H
+#endif // DGC_COMPILER_CODEGEN_COMMON_KERNELGRAPH_H

@@ -1,6 +1,6 @@
 //===- AccessCollector.cpp ------------------------------------------------===//
 
-#include "compiler/codegen/cpu/AccessCollector.h"
+#include "compiler/codegen/common/AccessCollector.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DGC_COMPILER_CODEGEN_CPU_ELEMENTEMITTER_H
-#define DGC_COMPILER_CODEGEN_CPU_ELEMENTEMITTER_H
+#ifndef DGC_COMPILER_CODEGEN_COMMON_ELEMENTEMITTER_H
+#define DGC_COMPILER_CODEGEN_COMMON_ELEMENTEMITTER_H
 
-#include "compiler/codegen/cpu/KernelGraph.h"
+#include "compiler/codegen/common/KernelGraph.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
@@ -17,9 +17,12 @@ namespace dgc {
 
 class ElementEmitter {
 protected:
-  ElementEmitter(const KernelGraph &graph, mlir::ModuleOp module)
+  /// `indexBits`: the width of indices and positions, 32 or 64.
+  ElementEmitter(const KernelGraph &graph, mlir::ModuleOp module, unsigned indexBits = 64)
       : graph(graph), module(module), context(module.getContext()), builder(context), loc(graph.func.getLoc()),
-        i64(builder.getI64Type()), pointer(mlir::LLVM::LLVMPointerType::get(context)) {}
+        indexType(builder.getIntegerType(indexBits)), pointer(mlir::LLVM::LLVMPointerType::get(context)) {}
+
+  virtual ~ElementEmitter() = default;
 
   using Key = std::pair<void *, mlir::AffineMap>; // a value and an index in it
 
@@ -58,8 +61,10 @@ protected:
   mlir::Value baseOf(mlir::Value value);
   mlir::Value globalOf(mlir::Value constant);
   mlir::AffineExpr positionIn(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) const;
-  mlir::Value addressOf(mlir::Value memory, mlir::Type storage, mlir::AffineExpr linear);
+  virtual mlir::Value addressOf(mlir::Value memory, mlir::Type storage, mlir::AffineExpr linear);
   mlir::Value load(mlir::Value memory, mlir::Type type, mlir::AffineExpr linear);
+  /// What an element's address is known to be a multiple of, in bytes; 0: only what its type asks for.
+  virtual unsigned alignmentAt(mlir::Value memory, mlir::AffineExpr linear, mlir::Type storage) const { return 0; }
   void store(mlir::Value scalar, mlir::Value memory, mlir::AffineExpr linear, mlir::Type type);
   void storeEverywhere(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index, mlir::Value scalar);
 
@@ -84,7 +89,7 @@ protected:
   mlir::MLIRContext *context;
   mlir::OpBuilder builder;
   mlir::Location loc;
-  mlir::Type i64, pointer;
+  mlir::Type indexType, pointer;
   mlir::func::FuncOp kernel; // what is being written
   std::vector<Scope> scopes; // from the function inwards
   unsigned current = 0;      // the scope that is written to
@@ -93,6 +98,7 @@ protected:
   llvm::SmallVector<unsigned> dimLevel = llvm::SmallVector<unsigned>(64, 0); // and the scopes that they are known in
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::SmallVector<mlir::LLVM::AccessGroupAttr> groups; // of the parallel loops around the current scope
+  mlir::Value storeOnlyIf; // where this is false nothing is stored; null: everything is
 
 private:
   llvm::SmallVector<mlir::Value> symbols;
@@ -102,4 +108,4 @@ private:
 
 } // namespace dgc
 
-#endif // DGC_COMPILER_CODEGEN_CPU_ELEMENTEMITTER_H
+#endif // DGC_COMPILER_CODEGEN_COMMON_ELEMENTEMITTER_H

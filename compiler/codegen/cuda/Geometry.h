@@ -1,0 +1,49 @@
+//===- Geometry.h - how threads share a segment of a kernel -----------------===//
+
+#ifndef DGC_COMPILER_CODEGEN_CUDA_GEOMETRY_H
+#define DGC_COMPILER_CODEGEN_CUDA_GEOMETRY_H
+
+#include "compiler/codegen/common/KernelSchedule.h"
+
+namespace dgc {
+
+constexpr int64_t kWarp = 32, kBlock = 256;
+
+/// Teams of threads take the points of the outer loops; the threads of a team share what is inside.
+struct Geometry {
+  llvm::SmallVector<unsigned> outer; // dimensions, outermost first; all are parallel
+  llvm::SmallVector<int64_t> trips;
+  int64_t points = 1; // of the outer loops
+  /// Threads of a team. 1: each thread takes points of its own. Else a warp or a whole block, side by side along memory
+  /// (`columns` false), or threads of different warps: 32 teams stand side by side (`columns` true).
+  int64_t team = 1;
+  bool columns = false;
+  int64_t vector = 1; // points of the innermost loop that a thread takes at a time
+  int64_t block = kBlock, grid = 1;
+
+  int64_t teamsPerBlock() const { return columns ? kWarp : block / team; }
+};
+
+Geometry chooseGeometry(const KernelGraph &graph, const Segment &segment);
+
+/// The pass without some of its loops.
+Pass without(const Pass &pass, llvm::ArrayRef<unsigned> loops);
+
+/// The loops of a pass that are parallel for all of its roots.
+llvm::SmallVector<unsigned> commonParallel(const KernelGraph &graph, const Pass &pass);
+
+/// Can a team share the loops of a pass, each thread with a running value of its own, and join these at the end? Then
+/// all loops are reductions for all that is a reduction.
+bool cooperates(const KernelGraph &graph, const Pass &pass);
+
+/// How many consecutive points along `dim` one access of 16 bytes takes, where the pass walks memory along it.
+int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64_t trips);
+
+/// The op that joins two running values of result `number`; null when the body is not of the form `running op value`.
+mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
+/// The value that changes nothing for a combiner.
+mlir::TypedAttr identityOf(mlir::Operation *combiner);
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_CODEGEN_CUDA_GEOMETRY_H

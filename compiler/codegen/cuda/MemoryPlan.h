@@ -1,0 +1,38 @@
+//===- MemoryPlan.h - grids of a kernel, and memory between them ------------===//
+
+#ifndef DGC_COMPILER_CODEGEN_CUDA_MEMORYPLAN_H
+#define DGC_COMPILER_CODEGEN_CUDA_MEMORYPLAN_H
+
+#include "compiler/codegen/cuda/Geometry.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace dgc {
+
+struct MemoryPlan {
+  MemoryPlan(const KernelGraph &graph, Schedule schedule);
+
+  /// Where a value lies that is stored and is no result: at an offset of the workspace or, one row for each team, in
+  /// the memory of the blocks of one segment.
+  struct Home {
+    bool inShared = false;
+    unsigned segment = 0; // inShared: the only one that knows it
+    unsigned rowDims = 0; // leading dimensions that it has no memory for
+    int64_t offset = 0;
+  };
+
+  Schedule schedule;
+  std::vector<Geometry> geometries; // of each segment
+  /// Segments that share a grid. Grids run one after the other.
+  std::vector<llvm::SmallVector<unsigned>> grids;
+  llvm::MapVector<mlir::Value, Home> homes;
+  int64_t workspaceBytes = 0;
+
+private:
+  void place(const KernelGraph &graph, unsigned root);
+  void group(const KernelGraph &graph);
+  std::vector<int64_t> sharedBytes; // of each segment
+};
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_CODEGEN_CUDA_MEMORYPLAN_H

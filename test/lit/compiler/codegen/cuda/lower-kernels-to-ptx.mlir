@@ -1,0 +1,134 @@
+// RUN: env DGC_PTXAS=none dgc-opt --dgc-lower-kernels-to-ptx=print %s | FileCheck %s
+// RUN: env DGC_PTXAS=none dgc-opt --dgc-lower-kernels-to-ptx=print %s | FileCheck %s --check-prefix=NEVER
+// RUN: env DGC_PTXAS=none dgc-opt --dgc-lower-kernels-to-ptx="print target=sm_80" %s | FileCheck %s --check-prefix=SM80
+// RUN: env DGC_PTXAS=none dgc-opt --dgc-lower-kernels-to-ptx %s | FileCheck %s --check-prefix=LAUNCH
+
+// NVIDIA's assembler takes it, with few registers and nothing spilled.
+// RUN: %if ptxas %{ env DGC_PTXAS=none dgc-opt --dgc-lower-kernels-to-ptx=print %s -o /dev/null > %t.ptx && ptxas -v --gpu-name=sm_90 %t.ptx -o /dev/null 2>&1 | FileCheck %s --check-prefix=PTXAS %}
+// PTXAS-NOT: {{[1-9][0-9]* bytes (stack|spill)}}
+// PTXAS-NOT: Used {{([7-9][0-9]|[0-9][0-9][0-9]) registers}}
+// PTXAS-COUNT-9: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+
+// No kernel has memory of a thread, atomics, or functions.
+// NEVER-NOT: .local
+// NEVER-NOT: atom.
+// NEVER-NOT: red.global
+// NEVER-NOT: .func
+// SM80: .target sm_80
+// CHECK: .target sm_90
+
+// An elementwise chain: four elements for each thread, in accesses of 16 bytes.
+// CHECK-LABEL: .entry chain_0(
+// CHECK: .reqntid 256
+// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK-NOT: ld.global
+// CHECK: st.global.v4.b32
+// CHECK-NOT: st.global
+// CHECK: ret;
+func.func @chain(%a: tensor<256x512xf32>, %b: tensor<256x512xf32>) -> tensor<256x512xf32> {
+  %0 = dgc.multiply %a, %b : tensor<256x512xf32>
+  %1 = dgc.tanh %0 : tensor<256x512xf32>
+  return %1 : tensor<256x512xf32>
+}
+
+// Elements of other sizes in accesses of theirs; the number of elements need not be one of blocks.
+// CHECK-LABEL: .entry bytes_0(
+// CHECK: setp.
+// CHECK: ld.global.nc.b32
+// CHECK: st.global.v4.b32
+// CHECK: ret;
+func.func @bytes(%a: tensor<100x28xui8>) -> tensor<100x28xf32> {
+  %0 = dgc.convert %a to f32 : tensor<100x28xui8>
+  return %0 : tensor<100x28xf32>
+}
+
+// Two variables are updated by one grid, in place: what is written there may not be read around the caches.
+// CHECK-LABEL: .entry update_0(
+// CHECK: ld.global.v4.b32
+// CHECK: st.global.v4.b32
+// CHECK: ret;
+// CHECK-NOT: .entry update_1
+func.func @update(%a: tensor<1024xf32>, %b: tensor<512x8xf32>, %da: tensor<1024xf32>, %db: tensor<512x8xf32>)
+    -> (tensor<1024xf32>, tensor<512x8xf32>) attributes {dgc.inplace = array<i64: 0, 1>} {
+  %0 = dgc.subtract %a, %da : tensor<1024xf32>
+  %1 = dgc.subtract %b, %db : tensor<512x8xf32>
+  return %0, %1 : tensor<1024xf32>, tensor<512x8xf32>
+}
+
+// A warp for each row of softmax: shuffles, and no barrier of the block. Each of the three passes reads 16 bytes at a time.
+// CHECK-LABEL: .entry softmax_0(
+// CHECK: ld.global.nc.v4.b32
+// CHECK-COUNT-5: shfl.sync.bfly.b32
+// CHECK-NOT: bar.sync
+// CHECK: ld.global.nc.v4.b32
+// CHECK: st.shared.v4.b32
+// CHECK-COUNT-5: shfl.sync.bfly.b32
+// CHECK: ld.shared.v4.b32
+// CHECK: st.global.v4.b32
+// CHECK: ret;
+func.func @softmax(%x: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
+  %m = dgc.reduce max %x dims [1] : tensor<64x1000xf32>
+  %mb = dgc.broadcast_in_dim %m dims [0] to [64, 1000] : tensor<64xf32>
+  %s = dgc.subtract %x, %mb : tensor<64x1000xf32>
+  %e = dgc.exponential %s : tensor<64x1000xf32>
+  %t = dgc.reduce sum %e dims [1] : tensor<64x1000xf32>
+  %tb = dgc.broadcast_in_dim %t dims [0] to [64, 1000] : tensor<64xf32>
+  %r = dgc.divide %e, %tb : tensor<64x1000xf32>
+  return %r : tensor<64x1000xf32>
+}
+
+// A block for each long row: the sums of its warps meet in shared memory.
+// CHECK-LABEL: .entry rows_0(
+// CHECK: ld.global.nc.v4.b32
+// CHECK-COUNT-5: shfl.sync.bfly.b32
+// CHECK: st.shared.b32
+// CHECK: bar.sync
+// CHECK: ld.shared.b32
+// CHECK: st.global.b32
+// CHECK: ret;
+func.func @rows(%x: tensor<16x8192xf32>) -> tensor<16xf32> {
+  %0 = dgc.reduce sum %x dims [1] : tensor<16x8192xf32>
+  return %0 : tensor<16xf32>
+}
+
+// The gradient of a bias: neighbouring threads read neighbouring columns, and the rows meet in shared memory.
+// CHECK-LABEL: .entry columns_0(
+// CHECK-NOT: shfl
+// CHECK: ld.global.nc.b32
+// CHECK: st.shared.b32
+// CHECK: bar.sync
+// CHECK: ld.shared.b32
+// CHECK: st.global.b32
+// CHECK: ret;
+func.func @columns(%x: tensor<128x512xf32>) -> tensor<512xf32> {
+  %0 = dgc.reduce sum %x dims [0] : tensor<128x512xf32>
+  return %0 : tensor<512xf32>
+}
+
+// What depends on a sum over everything is a grid of its own.
+// CHECK-LABEL: .entry mean_0(
+// CHECK: shfl.sync.bfly.b32
+// CHECK: ret;
+// CHECK-LABEL: .entry mean_1(
+// CHECK: ret;
+func.func @mean(%x: tensor<64x256xf32>) -> tensor<64x256xf32> {
+  %0 = dgc.reduce sum %x dims [0, 1] : tensor<64x256xf32>
+  %1 = dgc.broadcast_in_dim %0 dims [] to [64, 256] : tensor<f32>
+  %2 = dgc.divide %x, %1 : tensor<64x256xf32>
+  return %2 : tensor<64x256xf32>
+}
+
+// A transposition reads one element at a time and writes four.
+// CHECK-LABEL: .entry transpose_0(
+// CHECK-COUNT-4: ld.global.nc.b32
+// CHECK: st.global.v4.b32
+// CHECK: ret;
+func.func @transpose(%x: tensor<64x128xf32>) -> tensor<128x64xf32> {
+  %0 = dgc.transpose %x permutation [1, 0] : tensor<64x128xf32>
+  return %0 : tensor<128x64xf32>
+}
+
+// LAUNCH: module attributes {
+// LAUNCH-SAME: dgc.launches = {{\[\[}}"chain_0", 128, 256], ["bytes_0", 3, 256], ["update_0", 5, 256],
+// LAUNCH-SAME: ["softmax_0", 8, 256], ["rows_0", 16, 256], ["columns_0", 16, 256], ["mean_0", 1, 256],
+// LAUNCH-SAME: dgc.ptx.sm_90 =
