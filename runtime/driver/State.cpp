@@ -78,6 +78,7 @@ absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &exec
       DGC_RETURN_IF_ERROR(readPacked(view, [&](std::span<std::byte> out) {
         return checkpoint.read(view.name, view.slice.offsets, view.slice.sizes, out);
       }));
+  DGC_RETURN_IF_ERROR(executor.uploadVariables());
   return checkpoint.state();
 }
 

@@ -340,6 +340,7 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
 absl::Status Worker::save() {
   if (options.save.empty())
     return absl::OkStatus();
+  DGC_RETURN_IF_ERROR(executor->downloadVariables());
   DGC_RETURN_IF_ERROR(
       output(saveVariables(artifact, *executor, context.transport.rank(), options, state, context.gather, realDisk()),
              "--save"));

@@ -32,6 +32,12 @@ std::byte *Executor::address(const artifact::Buffer &buffer) const {
   return arena.bytes().data() + buffer.offset();
 }
 
+void *Executor::deviceAddress(const artifact::Buffer &buffer) const {
+  if (!device->memory())
+    return address(buffer);
+  return (buffer.space() == artifact::Space::Constant ? deviceConstants : deviceArena) + buffer.offset();
+}
+
 std::span<std::byte> Executor::memoryOf(const artifact::Buffer &buffer) const {
   return {address(buffer), *checkedBytes(buffer.shape(), buffer.dtype())};
 }
@@ -125,7 +131,7 @@ absl::Status Executor::prepareProgram(const artifact::Program &program, uint32_t
   std::vector<Operand> buffers;
   for (uint32_t i = 0; i < program.buffers()->size(); ++i) {
     const artifact::Buffer &buffer = *program.buffers()->Get(i);
-    buffers.push_back({address(buffer), toDType(buffer.dtype()), toVector(buffer.shape())});
+    buffers.push_back({deviceAddress(buffer), toDType(buffer.dtype()), toVector(buffer.shape())});
   }
   for (uint32_t i = 0; i < count(program.inputs()); ++i) {
     const artifact::Input &input = *program.inputs()->Get(i);
@@ -177,7 +183,9 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
     executor->options.clock = &realClock();
   const int32_t group = groupOf(plan, static_cast<uint32_t>(transport.rank()));
   DGC_ASSIGN_OR_RETURN(executor->arena, Arena::allocate(privateBytesOf(plan, group)));
-  DGC_ASSIGN_OR_RETURN(executor->device, CpuDevice::create(artifact, options.threads));
+  DGC_ASSIGN_OR_RETURN(executor->device, options.makeDevice ? options.makeDevice(artifact, options.threads)
+                                                            : createDevice(artifact, options.threads));
+  DGC_RETURN_IF_ERROR(executor->prepareMemory());
   for (uint32_t i = 0; i < count(plan.variables()); ++i) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
     if (!belongs(variable.group(), group))
@@ -195,7 +203,66 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
     firstOp += count(program.steps());
   }
   DGC_RETURN_IF_ERROR(executor->device->finish());
+  DGC_RETURN_IF_ERROR(executor->recordPrograms());
   return executor;
+}
+
+/// The arenas of a device with memory of its own.
+absl::Status Executor::prepareMemory() {
+  DeviceMemory *memory = device->memory();
+  if (!memory)
+    return absl::OkStatus();
+  if (transport.worldSize() > 1)
+    return absl::UnimplementedError(str("the plan is for ", transport.worldSize(), " workers on GPUs; one is supported"));
+  DGC_ASSIGN_OR_RETURN(void *base, memory->allocateArena(arena.bytes().size()));
+  deviceArena = static_cast<std::byte *>(base);
+  if (!artifact.constants().empty()) {
+    DGC_ASSIGN_OR_RETURN(void *constants, memory->placeConstants(artifact.constants()));
+    deviceConstants = static_cast<std::byte *>(constants);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::recordPrograms() {
+  DeviceMemory *memory = device->memory();
+  for (size_t i = 0; memory && i < runners.size(); ++i) {
+    ProgramRunner &runner = *runners[i];
+    std::vector<Mirrored> inputs, outputs;
+    const artifact::Program &program = *runner.program;
+    for (size_t j = 0; j < runner.inputViews.size(); ++j)
+      inputs.push_back({deviceAddress(*program.buffers()->Get(program.inputs()->Get(static_cast<uint32_t>(j))->buffer())),
+                        runner.inputViews[j].memory});
+    for (size_t j = 0; j < runner.outputViews.size(); ++j) {
+      const artifact::Buffer &buffer =
+          *program.buffers()->Get(program.outputs()->Get(static_cast<uint32_t>(j))->buffer());
+      if (buffer.space() != artifact::Space::Constant) // the host has those
+        outputs.push_back({deviceAddress(buffer), runner.outputViews[j].memory});
+    }
+    std::vector<PreparedOp *> ops;
+    for (ProgramRunner::Op &op : runner.ops) {
+      if (!op.local)
+        return absl::UnimplementedError("communication between GPUs is not supported");
+      ops.push_back(op.local.get());
+    }
+    DGC_ASSIGN_OR_RETURN(runner.recorded, memory->record(runner.name(), ops, std::move(inputs), std::move(outputs)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::uploadVariables() {
+  for (const VariableView &view : variableViews)
+    if (DeviceMemory *memory = device->memory())
+      DGC_RETURN_IF_ERROR(
+          memory->upload(deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer())), view.memory));
+  return absl::OkStatus();
+}
+
+absl::Status Executor::downloadVariables() {
+  for (const VariableView &view : variableViews)
+    if (DeviceMemory *memory = device->memory())
+      DGC_RETURN_IF_ERROR(memory->download(
+          view.memory, deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer()))));
+  return absl::OkStatus();
 }
 
 absl::Status Executor::initializeVariables(const FileInitializer &fromFile) {
@@ -208,7 +275,7 @@ absl::Status Executor::initializeVariables(const FileInitializer &fromFile) {
     if (!s.ok())
       return annotate(s, str("variable '", view.name, "' from file '", text(view.variable->file()), "'"));
   }
-  return absl::OkStatus();
+  return uploadVariables();
 }
 
 ProgramRunner *Executor::program(std::string_view name) {
@@ -283,6 +350,13 @@ absl::Status ProgramRunner::run(uint64_t step) {
   OpTrace *trace = executor->trace;
   Clock &clock = *executor->options.clock;
   TimeNs begin = trace ? clock.now() : 0;
+  if (recorded) { // the ops have no times of their own
+    progress.set(step, firstOp);
+    if (absl::Status s = recorded->run(context); !s.ok())
+      return annotate(s, str("step ", step, " of ", name()));
+    progress.set(step, Position::kNoOp);
+    return absl::OkStatus();
+  }
   for (size_t i = 0; i < ops.size(); ++i) {
     for (uint32_t awaited : ops[i].waits)
       DGC_RETURN_IF_ERROR(finishOp(awaited, step));

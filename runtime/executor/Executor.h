@@ -7,7 +7,7 @@
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Clock.h"
 #include "runtime/collective/Transport.h"
-#include "runtime/device/cpu/Device.h"
+#include "runtime/device/Device.h"
 #include "runtime/executor/Arena.h"
 
 #include "absl/status/status.h"
@@ -112,12 +112,15 @@ private:
   std::vector<OutputView> outputViews;
   std::vector<Op> ops;
   std::vector<uint32_t> atEnd; // those that go on until the end
+  std::unique_ptr<DeviceProgram> recorded; // all ops at once, on a device with memory of its own
 };
 
 struct ExecutorOptions {
   int threads = 1;
   uint64_t seed = 0;
   Clock *clock = nullptr; // null: that of the machine; for traces
+  /// Makes the device; null: createDevice.
+  std::function<absl::StatusOr<std::unique_ptr<Device>>(const Artifact &, int threads)> makeDevice;
 };
 
 /// Memory of a variable whose initializer is a file: fills view.memory.
@@ -134,6 +137,12 @@ public:
 
   /// Gives every variable its initial value.
   absl::Status initializeVariables(const FileInitializer &fromFile = {});
+
+  /// A device with memory of its own has the variables there: these bring what
+  /// was written into variables() to it, and what it computed back. On a CPU
+  /// they do nothing.
+  absl::Status uploadVariables();
+  absl::Status downloadVariables();
 
   /// Those that this worker holds.
   std::span<const VariableView> variables() const { return variableViews; }
@@ -152,6 +161,9 @@ private:
   Executor(const Artifact &artifact, Transport &transport) : artifact(artifact), transport(transport) {}
 
   std::byte *address(const artifact::Buffer &buffer) const;
+  void *deviceAddress(const artifact::Buffer &buffer) const;
+  absl::Status prepareMemory();
+  absl::Status recordPrograms();
   std::span<std::byte> memoryOf(const artifact::Buffer &buffer) const;
   template <typename View, typename Table> View viewOf(const Table &table, const artifact::Buffer &buffer) const;
   absl::Status prepareProgram(const artifact::Program &program, uint32_t firstOp);
@@ -162,8 +174,9 @@ private:
   const Artifact &artifact;
   Transport &transport;
   ExecutorOptions options;
-  Arena arena;
-  std::unique_ptr<CpuDevice> device;
+  Arena arena; // where the device has memory of its own, what the host has seen of that
+  std::unique_ptr<Device> device;
+  std::byte *deviceArena = nullptr, *deviceConstants = nullptr;
   std::vector<VariableView> variableViews;
   std::vector<std::unique_ptr<ProgramRunner>> runners;
   OpTrace *trace = nullptr;

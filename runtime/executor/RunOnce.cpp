@@ -45,6 +45,7 @@ private:
     ExecutorOptions executorOptions;
     executorOptions.threads = options.threads;
     executorOptions.seed = options.seed;
+    executorOptions.makeDevice = options.makeDevice;
     DGC_ASSIGN_OR_RETURN(auto executor, Executor::create(artifact, transport, executorOptions, {program}));
     DGC_RETURN_IF_ERROR(setVariables(*executor));
     ProgramRunner &runner = *executor->program(program);
@@ -57,6 +58,7 @@ private:
       DGC_RETURN_IF_ERROR(runner.run(options.firstStep + static_cast<uint64_t>(i)));
       DGC_RETURN_IF_ERROR(collectOutputs(transport, runner, i));
     }
+    DGC_RETURN_IF_ERROR(executor->downloadVariables());
     return inTurn(transport, [&]() -> absl::Status {
       for (const VariableView &view : executor->variables())
         DGC_RETURN_IF_ERROR(collect(view, "variable", result.variables));
@@ -110,7 +112,7 @@ private:
       else if (!isVariable(name))
         return absl::NotFoundError(str("the plan has no variable '", name, "'"));
     }
-    return absl::OkStatus();
+    return executor.uploadVariables();
   }
 
   absl::Status setInputs(ProgramRunner &runner, int i) const {

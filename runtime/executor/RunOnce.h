@@ -10,6 +10,7 @@
 #pragma once
 
 #include "runtime/base/DType.h"
+#include "runtime/device/Device.h"
 
 #include "absl/status/statusor.h"
 
@@ -73,6 +74,8 @@ struct RunOnceOptions {
   /// Whether an output or variable that all ranks hold must have the same bits
   /// on all of them; a difference is an error that names it.
   bool checkReplicas = true;
+  /// As in ExecutorOptions.
+  std::function<absl::StatusOr<std::unique_ptr<Device>>(const Artifact &, int threads)> makeDevice;
 };
 
 struct RunOnceResult {

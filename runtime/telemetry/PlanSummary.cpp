@@ -148,6 +148,11 @@ std::string dgc::rt::summarize(const fb::Plan &plan) {
           text(plan.target()->kind()));
   if (plan.target()->cpu() && plan.target()->cpu()->size())
     out += str(" (", text(plan.target()->cpu()), ")");
+  for (size_t i = 0; i < sizeOfVector(plan.device_code()); ++i) {
+    const fb::DeviceCode &code = *plan.device_code()->Get(i);
+    out += str(i ? ", " : " (", code.binary() ? "cubin" : "ptx", " sm_", code.architecture(),
+               i + 1 == plan.device_code()->size() ? ")" : "");
+  }
   out += str("\nworkers: ", workers(plan), "\n");
   out += str("variables: ", variables(plan), "\n");
   out +=

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <iostream>
 #include <limits>
 
@@ -148,6 +149,11 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
   app.add_option("--trace", run.trace,
                  "Write what ran when, for chrome://tracing or ui.perfetto.dev; - is standard output")
       ->type_name("FILE");
+  app.add_option_function<std::string>(
+         "--cuda-libs", [](const std::string &folder) { ::setenv("DGC_CUDA_LIBS", folder.c_str(), 1); },
+         "Look for libraries of NVIDIA here first")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("DIR");
   app.add_flag("--dry-run", flags.dryRun,
                "Print the plan: workers, memory, collectives and bytes per "
                "step. Runs nothing");

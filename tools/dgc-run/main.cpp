@@ -5,6 +5,7 @@
 #include "runtime/cluster/Cluster.h"
 #include "runtime/cluster/Identity.h"
 #include "runtime/cluster/Launcher.h"
+#include "runtime/device/Plugin.h"
 #include "runtime/driver/Worker.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/telemetry/JsonLog.h"
@@ -155,6 +156,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
                      " workers: compile the model with --mesh data=", *flags.nproc));
   if (flags.dryRun) {
     toStdout(summarize(artifact->plan()));
+    toStdout(describeDevice(artifact->plan()));
     return 0;
   }
   DGC_ASSIGN_OR_RETURN(std::optional<Identity> identity,

@@ -1,10 +1,8 @@
 // The CPU device: turns the local actions of a program into things that run.
 #pragma once
 
-#include "runtime/artifact/KernelAbi.h"
-#include "runtime/artifact/Mesh.h"
-#include "runtime/artifact/Reader.h"
 #include "runtime/base/MemoryUse.h"
+#include "runtime/device/Device.h"
 #include "runtime/device/cpu/KernelLibrary.h"
 
 #include "absl/status/status.h"
@@ -17,28 +15,6 @@
 #include <vector>
 
 namespace dgc::rt {
-
-/// One action with everything decided: run() allocates no memory of its own and
-/// holds no lock.
-class PreparedOp {
-public:
-  virtual ~PreparedOp() = default;
-  virtual absl::Status run(const dgc_step &step) = 0;
-};
-
-/// A buffer of a program, at its address in this worker.
-struct Operand {
-  void *data = nullptr;
-  DType dtype = DType::F32;
-  std::vector<int64_t> shape;
-
-  int64_t numElements() const {
-    int64_t n = 1;
-    for (int64_t extent : shape)
-      n *= extent;
-    return n;
-  }
-};
 
 /// Memory for the inside of library calls; one block, used by one op at a time.
 class Scratch {
@@ -62,24 +38,20 @@ private:
 /// The scratch block that the library calls of a program need with `threads` threads. Takes no memory for its buffers.
 absl::StatusOr<size_t> scratchBytesOf(const artifact::Program &program, int threads);
 
-/// One per worker, used by one thread: the one that creates it.
-class CpuDevice {
+/// Works on memory of the host.
+class CpuDevice final : public Device {
 public:
   struct Library; // engine and stream of oneDNN
 
   /// Checks the CPU, loads the kernels. `threads` >= 1. `artifact` must outlive
   /// the device.
   static absl::StatusOr<std::unique_ptr<CpuDevice>> create(const Artifact &artifact, int threads);
-  ~CpuDevice();
+  ~CpuDevice() override;
 
-  /// Any action but communication. `buffers` are those of the program.
-  absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step, std::span<const Operand> buffers);
-
-  /// After the last prepare(): makes what all ops share. Until then none runs.
-  absl::Status finish();
-
-  /// Bytes that the device holds beside the arenas, valid after finish().
-  size_t scratchBytes() const { return scratch.size(); }
+  absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step,
+                                                      std::span<const Operand> buffers) override;
+  absl::Status finish() override;
+  size_t scratchBytes() const override { return scratch.size(); }
 
 private:
   CpuDevice();

@@ -1,0 +1,85 @@
+// Finds and opens plug-ins, and chooses the device of a plan.
+#include "runtime/device/Plugin.h"
+
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Status.h"
+#include "runtime/device/cpu/Device.h"
+
+#include <cstdlib>
+#include <dlfcn.h>
+#include <unistd.h>
+
+using namespace dgc;
+using namespace dgc::rt;
+
+/// Paths of a plug-in in the order in which they are tried.
+static std::vector<std::string> pathsOf(const std::string &file) {
+  std::vector<std::string> paths;
+  if (const char *folder = std::getenv("DGC_PLUGINS"))
+    paths.push_back(str(folder, "/", file));
+  char program[4096];
+  ssize_t length = ::readlink("/proc/self/exe", program, sizeof program);
+  if (length > 0 && static_cast<size_t>(length) < sizeof program) {
+    std::string folder(program, static_cast<size_t>(length));
+    folder.erase(folder.rfind('/'));
+    paths.push_back(str(folder, "/", file));
+    paths.push_back(str(folder, "/../lib/", file));
+  }
+  paths.push_back(file);
+  return paths;
+}
+
+absl::StatusOr<const DevicePlugin *> dgc::rt::openPlugin(const std::string &kind) {
+  if (kind != "cuda")
+    return withExitCode(absl::UnimplementedError(str("the plan is for '", kind,
+                                                     "' devices; this dgc-run has 'cpu' and "
+                                                     "'cuda'. Compile the model with --target=cpu")),
+                        ExitCode::Machine);
+  std::string file = str("libdgc_", kind, ".so"), why;
+  for (const std::string &path : pathsOf(file)) {
+    bool isPath = path.find('/') != std::string::npos;
+    if (isPath && ::access(path.c_str(), F_OK) != 0)
+      continue;
+    void *library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      if (isPath)
+        why = ::dlerror();
+      continue;
+    }
+    auto function = reinterpret_cast<DevicePluginFunction>(::dlsym(library, "dgc_device_plugin"));
+    const DevicePlugin *plugin = function ? function() : nullptr;
+    if (!plugin || std::string_view(plugin->version) != DGC_VERSION)
+      return withExitCode(absl::FailedPreconditionError(str(path, " is of dgc ", plugin ? plugin->version : "?",
+                                                            ", this is " DGC_VERSION ": install them together")),
+                          ExitCode::Machine);
+    return plugin;
+  }
+  return withExitCode(
+      absl::NotFoundError(str("the plan is for GPUs, and ", file,
+                              why.empty() ? " is not installed" : " cannot be opened: ", why,
+                              "; it belongs beside dgc-run, or into the folder that DGC_PLUGINS names")),
+      ExitCode::Machine);
+}
+
+absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createDevice(const Artifact &artifact, int threads) {
+  std::string kind = artifact.plan().target()->kind()->str();
+  if (kind == "cpu") {
+    DGC_ASSIGN_OR_RETURN(std::unique_ptr<CpuDevice> device, CpuDevice::create(artifact, threads));
+    return std::unique_ptr<Device>(std::move(device));
+  }
+  DGC_ASSIGN_OR_RETURN(const DevicePlugin *plugin, openPlugin(kind));
+  return plugin->create(artifact);
+}
+
+std::string dgc::rt::describeDevice(const artifact::Plan &plan) {
+  std::string kind = plan.target()->kind()->str();
+  if (kind == "cpu")
+    return "";
+  absl::StatusOr<const DevicePlugin *> plugin = openPlugin(kind);
+  if (!plugin.ok())
+    return str("device: ", plugin.status().message(), "\n");
+  std::string text = "device:\n";
+  for (const std::string &line : (*plugin)->describe())
+    text += str("  ", line, "\n");
+  return text;
+}

@@ -1,0 +1,29 @@
+// Devices in shared libraries of their own, so that nothing else links what they
+// need. A plug-in is built together with dgc-run and used by nothing else.
+#pragma once
+
+#include "runtime/device/Device.h"
+
+#include <string>
+#include <vector>
+
+namespace dgc::rt {
+
+/// What libdgc_<kind>.so gives, by the function `dgc_device_plugin`.
+struct DevicePlugin {
+  const char *version; // of dgc: another one is refused
+  absl::StatusOr<std::unique_ptr<Device>> (*create)(const Artifact &artifact);
+  /// What of the machine the device would use, a line each; for --dry-run.
+  std::vector<std::string> (*describe)();
+};
+using DevicePluginFunction = const DevicePlugin *(*)();
+
+/// The plug-in for devices of this kind ("cuda"): looked for in $DGC_PLUGINS,
+/// beside the program, in ../lib beside that and where the loader looks. It is
+/// opened once and stays open.
+absl::StatusOr<const DevicePlugin *> openPlugin(const std::string &kind);
+
+/// Where a plan would run on this machine, lines for --dry-run; nothing for CPUs.
+std::string describeDevice(const artifact::Plan &plan);
+
+} // namespace dgc::rt

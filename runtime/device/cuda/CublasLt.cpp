@@ -1,0 +1,159 @@
+// cuBLASLt, opened when a plan has products.
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Status.h"
+#include "runtime/device/cuda/Blas.h"
+#include "runtime/device/cuda/CublasLtApi.h"
+#include "runtime/device/cuda/Library.h"
+
+#include <optional>
+
+namespace dgc::rt::cuda {
+namespace {
+
+constexpr uint64_t kWorkspaceBytes = uint64_t{32} << 20;
+
+struct Api {
+#define DGC_MEMBER(name, symbol, result, ...) result (*name)(__VA_ARGS__) = nullptr;
+  DGC_CUBLASLT_FUNCTIONS(DGC_MEMBER)
+#undef DGC_MEMBER
+
+  absl::Status check(LtStatus status, std::string_view what) const {
+    if (status == 0)
+      return absl::OkStatus();
+    return withExitCode(absl::InternalError(str(what, ": ", statusName(status))), ExitCode::Machine);
+  }
+};
+
+/// A handle that is given back.
+class Owned {
+public:
+  explicit Owned(LtStatus (*destroy)(LtHandle)) : destroy(destroy) {}
+  Owned(const Owned &) = delete;
+  Owned &operator=(const Owned &) = delete;
+  ~Owned() {
+    if (handle)
+      destroy(handle);
+  }
+  LtHandle handle = nullptr;
+
+private:
+  LtStatus (*destroy)(LtHandle);
+};
+
+class LtGemm final : public PreparedGemm {
+public:
+  LtGemm(const Api &api, LtHandle library, const Gemm &gemm)
+      : api(api), library(library), gemm(gemm), descriptor(api.destroyDescriptor), left(api.destroyLayout),
+        right(api.destroyLayout), result(api.destroyLayout) {}
+
+  absl::Status prepare();
+  absl::Status run(Driver::Stream stream, Address workspace) override {
+    auto at = [](Address address) { return reinterpret_cast<void *>(address); };
+    bool wide = gemm.type == DType::F64;
+    const double one64 = 1, zero64 = 0;
+    const float one32 = 1, zero32 = 0;
+    const void *one = wide ? static_cast<const void *>(&one64) : &one32;
+    const void *zero = wide ? static_cast<const void *>(&zero64) : &zero32;
+    // Column-major, the transposed result is the product of the transposed operands in the other order.
+    return api.check(api.matmul(library, descriptor.handle, one, at(gemm.b), left.handle, at(gemm.a), right.handle,
+                                zero, at(gemm.dst), result.handle, at(gemm.dst), result.handle, &algorithm,
+                                at(workspace), kWorkspaceBytes, stream),
+                     "cublasLtMatmul");
+  }
+
+private:
+  absl::Status layout(Owned &owned, int type, uint64_t rows, uint64_t columns, bool transposed) {
+    uint64_t storedRows = transposed ? columns : rows, storedColumns = transposed ? rows : columns;
+    DGC_RETURN_IF_ERROR(
+        api.check(api.createLayout(&owned.handle, type, storedRows, storedColumns, static_cast<int64_t>(storedRows)),
+                  "cublasLtMatrixLayoutCreate"));
+    int32_t count = static_cast<int32_t>(gemm.batch);
+    int64_t offset = static_cast<int64_t>(rows * columns);
+    DGC_RETURN_IF_ERROR(
+        api.check(api.setLayout(owned.handle, kLtBatchCount, &count, sizeof count), "the batch of a product"));
+    return api.check(api.setLayout(owned.handle, kLtBatchOffset, &offset, sizeof offset), "the batch of a product");
+  }
+  template <typename T> absl::Status set(int attribute, T value) {
+    return api.check(api.setDescriptor(descriptor.handle, attribute, &value, sizeof value),
+                     "cublasLtMatmulDescSetAttribute");
+  }
+
+  const Api &api;
+  LtHandle library;
+  Gemm gemm;
+  Owned descriptor, left, right, result;
+  LtAlgorithm algorithm = {};
+};
+
+absl::Status LtGemm::prepare() {
+  if (gemm.type != DType::F32 && gemm.type != DType::F64)
+    return absl::UnimplementedError(str("products of ", nameOf(gemm.type), " on GPUs; f32 and f64 are supported"));
+  bool wide = gemm.type == DType::F64;
+  int type = wide ? kCudaR64F : kCudaR32F;
+  DGC_RETURN_IF_ERROR(api.check(api.createDescriptor(&descriptor.handle, wide ? kLtCompute64F : kLtCompute32F, type),
+                                "cublasLtMatmulDescCreate"));
+  DGC_RETURN_IF_ERROR(set(kLtTransposeA, gemm.transposeB ? kLtTransposed : kLtNotTransposed));
+  DGC_RETURN_IF_ERROR(set(kLtTransposeB, gemm.transposeA ? kLtTransposed : kLtNotTransposed));
+  DGC_RETURN_IF_ERROR(
+      set(kLtEpilogue, gemm.hasBias ? (gemm.relu ? kLtReluBias : kLtAddBias) : (gemm.relu ? kLtRelu : kLtPlain)));
+  if (gemm.hasBias)
+    DGC_RETURN_IF_ERROR(set(kLtBias, reinterpret_cast<const void *>(gemm.bias)));
+  DGC_RETURN_IF_ERROR(layout(left, type, gemm.n, gemm.k, gemm.transposeB));
+  DGC_RETURN_IF_ERROR(layout(right, type, gemm.k, gemm.m, gemm.transposeA));
+  DGC_RETURN_IF_ERROR(layout(result, type, gemm.n, gemm.m, false));
+  Owned preference(api.destroyPreference);
+  DGC_RETURN_IF_ERROR(api.check(api.createPreference(&preference.handle), "cublasLtMatmulPreferenceCreate"));
+  DGC_RETURN_IF_ERROR(
+      api.check(api.setPreference(preference.handle, kLtWorkspaceBytes, &kWorkspaceBytes, sizeof kWorkspaceBytes),
+                "cublasLtMatmulPreferenceSetAttribute"));
+  LtHeuristicResult best = {};
+  int found = 0;
+  DGC_RETURN_IF_ERROR(api.check(api.heuristic(library, descriptor.handle, left.handle, right.handle, result.handle,
+                                              result.handle, preference.handle, 1, &best, &found),
+                                "cublasLtMatmulAlgoGetHeuristic"));
+  if (found == 0)
+    return withExitCode(absl::UnimplementedError(str("cuBLASLt has no algorithm for a product of ", gemm.m, " x ",
+                                                     gemm.k, " and ", gemm.k, " x ", gemm.n)),
+                        ExitCode::Machine);
+  algorithm = best.algorithm;
+  return absl::OkStatus();
+}
+
+class CublasLt final : public Blas {
+public:
+  ~CublasLt() override {
+    if (library)
+      api.destroy(library);
+  }
+
+  absl::Status open() {
+    DGC_ASSIGN_OR_RETURN(Library found, findLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}));
+#define DGC_FIND(name, symbol, result, ...)                                                                            \
+  if (!(api.name = reinterpret_cast<result (*)(__VA_ARGS__)>(found.find(#symbol))))                                    \
+    return withExitCode(absl::NotFoundError(str(found.path, " has no " #symbol)), ExitCode::Machine);
+    DGC_CUBLASLT_FUNCTIONS(DGC_FIND)
+#undef DGC_FIND
+    return api.check(api.create(&library), str(found.path, ": cublasLtCreate"));
+  }
+
+  absl::StatusOr<std::unique_ptr<PreparedGemm>> prepare(const Gemm &gemm) override {
+    auto prepared = std::make_unique<LtGemm>(api, library, gemm);
+    DGC_RETURN_IF_ERROR(prepared->prepare());
+    return std::unique_ptr<PreparedGemm>(std::move(prepared));
+  }
+  uint64_t workspaceBytes() const override { return kWorkspaceBytes; }
+
+private:
+  Api api;
+  LtHandle library = nullptr;
+};
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Blas>> openCublasLt() {
+  auto blas = std::make_unique<CublasLt>();
+  DGC_RETURN_IF_ERROR(blas->open());
+  return std::unique_ptr<Blas>(std::move(blas));
+}
+
+} // namespace dgc::rt::cuda

@@ -1,0 +1,324 @@
+// The CUDA device: memory, kernels, products, graphs.
+#include "runtime/device/cuda/CudaDevice.h"
+
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Status.h"
+#include "runtime/device/cuda/Fill.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dgc::rt::cuda {
+
+/// Variables are copied in pieces of this size through pinned memory.
+static constexpr size_t kTransferBytes = size_t{4} << 20;
+
+static Address addressOf(const void *memory) { return reinterpret_cast<Address>(memory); }
+
+/// The grids of a kernel.
+class GridsOp final : public PreparedOp {
+public:
+  struct Grid {
+    Driver::Function function;
+    uint32_t grid, block;
+  };
+  GridsOp(const CudaDevice &device, std::vector<Grid> grids, std::vector<Address> args)
+      : device(device), grids(std::move(grids)), args(std::move(args)) {}
+  absl::Status run(const dgc_step &) override {
+    args.back() = device.workspace; // known by now
+    for (const Grid &grid : grids)
+      DGC_RETURN_IF_ERROR(device.driver->launch(grid.function, grid.grid, grid.block, args, device.stream));
+    return absl::OkStatus();
+  }
+
+private:
+  const CudaDevice &device;
+  std::vector<Grid> grids;
+  std::vector<Address> args;
+};
+
+class ProductOp final : public PreparedOp {
+public:
+  ProductOp(const CudaDevice &device, std::unique_ptr<PreparedGemm> gemm) : device(device), gemm(std::move(gemm)) {}
+  absl::Status run(const dgc_step &) override { return gemm->run(device.stream, device.workspace); }
+
+private:
+  const CudaDevice &device;
+  std::unique_ptr<PreparedGemm> gemm;
+};
+
+namespace {
+/// An action of one call of the driver.
+class CallOp final : public PreparedOp {
+public:
+  explicit CallOp(std::function<absl::Status()> call) : call(std::move(call)) {}
+  absl::Status run(const dgc_step &) override { return call(); }
+
+private:
+  std::function<absl::Status()> call;
+};
+} // namespace
+
+/// Inputs, ops and outputs as one graph; the host writes and reads pinned copies.
+class GraphProgram final : public DeviceProgram {
+public:
+  struct Copy {
+    Mirrored mirrored;
+    std::byte *staging;
+  };
+  GraphProgram(CudaDevice &device, Driver::Graph graph, std::vector<Copy> inputs, std::vector<Copy> outputs)
+      : device(device), graph(graph), inputs(std::move(inputs)), outputs(std::move(outputs)) {}
+
+  absl::Status run(const dgc_step &) override {
+    for (const Copy &copy : inputs)
+      std::memcpy(copy.staging, copy.mirrored.host.data(), copy.mirrored.host.size());
+    DGC_RETURN_IF_ERROR(device.driver->launchGraph(graph, device.stream));
+    DGC_RETURN_IF_ERROR(device.driver->synchronize(device.stream));
+    for (const Copy &copy : outputs)
+      std::memcpy(copy.mirrored.host.data(), copy.staging, copy.mirrored.host.size());
+    return absl::OkStatus();
+  }
+
+private:
+  CudaDevice &device;
+  Driver::Graph graph;
+  std::vector<Copy> inputs, outputs;
+};
+
+//===-- Making ----------------------------------------------------------===//
+
+absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::create(const Artifact &artifact, std::unique_ptr<Driver> driver,
+                                                               MakeBlas makeBlas) {
+  std::unique_ptr<CudaDevice> device(new CudaDevice(artifact, std::move(driver), std::move(makeBlas)));
+  DGC_ASSIGN_OR_RETURN(device->stream, device->driver->createStream());
+  DGC_RETURN_IF_ERROR(device->loadCode());
+  DGC_ASSIGN_OR_RETURN(device->transfer, device->allocateStaging(kTransferBytes));
+  return device;
+}
+
+CudaDevice::~CudaDevice() {
+  // Nothing may run any more; an error has been told before.
+  if (stream)
+    (void)driver->synchronize(stream);
+  for (Driver::Graph graph : graphs)
+    driver->destroyGraph(graph);
+  blas.reset();
+  for (Address memory : allocations)
+    driver->release(memory);
+  for (std::byte *memory : hostAllocations)
+    driver->releaseHost(memory);
+  if (module)
+    driver->unloadModule(module);
+  if (stream)
+    driver->destroyStream(stream);
+}
+
+/// The best code for a GPU: a cubin of its major number, or PTX; of the newest architecture that it runs.
+static const artifact::DeviceCode *chooseCode(const artifact::Plan &plan, const GpuInfo &gpu) {
+  const artifact::DeviceCode *best = nullptr;
+  auto own = static_cast<uint32_t>(gpu.major * 10 + gpu.minor);
+  for (const artifact::DeviceCode *code : *plan.device_code()) {
+    bool runs = code->architecture() <= own &&
+                (!code->binary() || code->architecture() / 10 == static_cast<uint32_t>(gpu.major));
+    auto rank = [](const artifact::DeviceCode &c) { return std::pair(c.binary(), c.architecture()); };
+    if (runs && (!best || rank(*code) > rank(*best)))
+      best = code;
+  }
+  return best;
+}
+
+absl::Status CudaDevice::loadCode() {
+  const artifact::Plan &plan = artifact.plan();
+  if (!plan.device_code() || plan.device_code()->size() == 0)
+    return absl::OkStatus();
+  const GpuInfo &gpu = driver->gpu();
+  const artifact::DeviceCode *code = chooseCode(plan, gpu);
+  if (!code) {
+    std::string all;
+    for (const flatbuffers::String *name : *plan.target()->features())
+      all += str(all.empty() ? "" : ", ", name->str());
+    return withExitCode(absl::FailedPreconditionError(str(
+                            "the GPU, ", gpu.name, ", is of sm_", gpu.major, gpu.minor, ", and the plan has code for ",
+                            all, ": compile the model with --target=cuda:sm_", gpu.major, gpu.minor)),
+                        ExitCode::Machine);
+  }
+  const auto *data = plan.sections()->Get(code->section())->data();
+  std::vector<std::byte> image(data->size() + 1); // with a zero behind it
+  std::memcpy(image.data(), data->data(), data->size());
+  DGC_ASSIGN_OR_RETURN(module, driver->loadModule(image));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Address> CudaDevice::allocate(uint64_t bytes) {
+  absl::StatusOr<Address> memory = driver->allocate(std::max<uint64_t>(bytes, 1));
+  if (!memory.ok())
+    return annotate(memory.status(), str("no room for ", bytes, " bytes on ", driver->gpu().name));
+  allocations.push_back(*memory);
+  return memory;
+}
+
+absl::StatusOr<std::byte *> CudaDevice::allocateStaging(uint64_t bytes) {
+  DGC_ASSIGN_OR_RETURN(std::byte * memory, driver->allocateHost(std::max<uint64_t>(bytes, 1)));
+  hostAllocations.push_back(memory);
+  stagingBytes += bytes;
+  return memory;
+}
+
+absl::StatusOr<void *> CudaDevice::allocateArena(uint64_t bytes) {
+  DGC_ASSIGN_OR_RETURN(Address arena, allocate(bytes));
+  DGC_RETURN_IF_ERROR(driver->fill(arena, 0, 1, std::max<uint64_t>(bytes, 1), stream));
+  return reinterpret_cast<void *>(arena);
+}
+
+absl::StatusOr<void *> CudaDevice::placeConstants(std::span<const std::byte> bytes) {
+  DGC_ASSIGN_OR_RETURN(Address memory, allocate(bytes.size()));
+  DGC_RETURN_IF_ERROR(upload(reinterpret_cast<void *>(memory), bytes));
+  return reinterpret_cast<void *>(memory);
+}
+
+absl::Status CudaDevice::upload(void *to, std::span<const std::byte> from) {
+  for (size_t done = 0; done < from.size(); done += kTransferBytes) {
+    size_t piece = std::min(kTransferBytes, from.size() - done);
+    std::memcpy(transfer, from.data() + done, piece);
+    DGC_RETURN_IF_ERROR(driver->copyToDevice(addressOf(to) + done, transfer, piece, stream));
+    DGC_RETURN_IF_ERROR(driver->synchronize(stream));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CudaDevice::download(std::span<std::byte> to, const void *from) {
+  for (size_t done = 0; done < to.size(); done += kTransferBytes) {
+    size_t piece = std::min(kTransferBytes, to.size() - done);
+    DGC_RETURN_IF_ERROR(driver->copyToHost(transfer, addressOf(from) + done, piece, stream));
+    DGC_RETURN_IF_ERROR(driver->synchronize(stream));
+    std::memcpy(to.data() + done, transfer, piece);
+  }
+  return absl::OkStatus();
+}
+
+//===-- Ops -------------------------------------------------------------===//
+
+absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareKernel(const artifact::KernelCall &call,
+                                                                      std::span<const Operand> buffers) {
+  const artifact::Kernel &kernel = *artifact.plan().kernels()->Get(call.kernel());
+  std::vector<GridsOp::Grid> grids;
+  for (uint32_t i = 0; kernel.launches() && i < kernel.launches()->size(); ++i) {
+    const artifact::Launch &launch = *kernel.launches()->Get(i);
+    DGC_ASSIGN_OR_RETURN(Driver::Function function, driver->findFunction(module, launch.symbol()->str()));
+    grids.push_back({function, launch.grid(), launch.block()});
+  }
+  std::vector<Address> args;
+  for (uint32_t i = 0; call.args() && i < call.args()->size(); ++i)
+    args.push_back(addressOf(buffers[call.args()->Get(i)].data));
+  args.push_back(0); // the workspace
+  workspaceBytes = std::max<uint64_t>(workspaceBytes, kernel.workspace_bytes());
+  return std::make_unique<GridsOp>(*this, std::move(grids), std::move(args));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareMatmul(const artifact::Matmul &op,
+                                                                      std::span<const Operand> buffers) {
+  Gemm gemm;
+  gemm.type = buffers[op.dst()].dtype;
+  gemm.batch = op.batch();
+  gemm.m = op.m();
+  gemm.n = op.n();
+  gemm.k = op.k();
+  gemm.transposeA = op.transpose_a();
+  gemm.transposeB = op.transpose_b();
+  gemm.a = addressOf(buffers[op.a()].data);
+  gemm.b = addressOf(buffers[op.b()].data);
+  gemm.dst = addressOf(buffers[op.dst()].data);
+  gemm.hasBias = op.bias() >= 0;
+  if (gemm.hasBias)
+    gemm.bias = addressOf(buffers[static_cast<size_t>(op.bias())].data);
+  if (op.batch_sizes() && op.batch_sizes()->size())
+    return absl::UnimplementedError(
+        "a product of operands with strides of their own; compile the model again for GPUs");
+  for (uint32_t i = 0; op.post_ops() && i < op.post_ops()->size(); ++i) {
+    if (i > 0 || op.post_ops()->Get(i)->kind() != artifact::PostOpKind::Relu)
+      return absl::UnimplementedError("a product with post-ops other than relu; compile the model again for GPUs");
+    gemm.relu = true;
+  }
+  if (!blas) {
+    DGC_ASSIGN_OR_RETURN(blas, makeBlas());
+    workspaceBytes = std::max(workspaceBytes, blas->workspaceBytes());
+  }
+  DGC_ASSIGN_OR_RETURN(std::unique_ptr<PreparedGemm> prepared, blas->prepare(gemm));
+  return std::make_unique<ProductOp>(*this, std::move(prepared));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepare(const artifact::Step &step,
+                                                                std::span<const Operand> buffers) {
+  switch (step.action_type()) {
+  case artifact::Action::KernelCall:
+    return prepareKernel(*step.action_as_KernelCall(), buffers);
+  case artifact::Action::Matmul:
+    return prepareMatmul(*step.action_as_Matmul(), buffers);
+  case artifact::Action::Copy: {
+    const Operand &src = buffers[step.action_as_Copy()->src()], &dst = buffers[step.action_as_Copy()->dst()];
+    uint64_t bytes = sizeOf(dst.dtype) * static_cast<uint64_t>(dst.numElements());
+    if (bytes == 0 || src.data == dst.data)
+      return std::make_unique<CallOp>([] { return absl::OkStatus(); });
+    return std::make_unique<CallOp>([this, to = addressOf(dst.data), from = addressOf(src.data), bytes] {
+      return driver->copy(to, from, bytes, stream);
+    });
+  }
+  case artifact::Action::Fill: {
+    const Operand &dst = buffers[step.action_as_Fill()->dst()];
+    DGC_ASSIGN_OR_RETURN(FillPattern pattern, fillPattern(dst.dtype, step.action_as_Fill()->value()));
+    uint64_t count = static_cast<uint64_t>(dst.numElements()) * pattern.perElement;
+    if (count == 0)
+      return std::make_unique<CallOp>([] { return absl::OkStatus(); });
+    return std::make_unique<CallOp>([this, to = addressOf(dst.data), pattern, count] {
+      return driver->fill(to, pattern.value, pattern.width, count, stream);
+    });
+  }
+  default:
+    return absl::UnimplementedError(
+        str(EnumNameAction(step.action_type()), " on GPUs; compile the model again with --target=cuda:.."));
+  }
+}
+
+absl::Status CudaDevice::finish() {
+  DGC_ASSIGN_OR_RETURN(workspace, allocate(workspaceBytes));
+  scratchBytes_ = workspaceBytes;
+  return driver->synchronize(stream);
+}
+
+absl::StatusOr<std::unique_ptr<DeviceProgram>> CudaDevice::record(std::string_view name,
+                                                                  std::span<PreparedOp *const> ops,
+                                                                  std::vector<Mirrored> inputs,
+                                                                  std::vector<Mirrored> outputs) {
+  auto stage = [&](const std::vector<Mirrored> &all) -> absl::StatusOr<std::vector<GraphProgram::Copy>> {
+    std::vector<GraphProgram::Copy> copies;
+    for (const Mirrored &mirrored : all) {
+      if (mirrored.host.empty())
+        continue;
+      DGC_ASSIGN_OR_RETURN(std::byte * staging, allocateStaging(mirrored.host.size()));
+      copies.push_back({mirrored, staging});
+    }
+    return copies;
+  };
+  DGC_ASSIGN_OR_RETURN(std::vector<GraphProgram::Copy> in, stage(inputs));
+  DGC_ASSIGN_OR_RETURN(std::vector<GraphProgram::Copy> out, stage(outputs));
+  DGC_RETURN_IF_ERROR(driver->beginCapture(stream));
+  auto queue = [&]() -> absl::Status {
+    for (const GraphProgram::Copy &copy : in)
+      DGC_RETURN_IF_ERROR(
+          driver->copyToDevice(addressOf(copy.mirrored.device), copy.staging, copy.mirrored.host.size(), stream));
+    for (PreparedOp *op : ops)
+      DGC_RETURN_IF_ERROR(op->run({}));
+    for (const GraphProgram::Copy &copy : out)
+      DGC_RETURN_IF_ERROR(
+          driver->copyToHost(copy.staging, addressOf(copy.mirrored.device), copy.mirrored.host.size(), stream));
+    return absl::OkStatus();
+  };
+  absl::Status queued = queue();
+  absl::StatusOr<Driver::Graph> graph = driver->endCapture(stream); // also after an error
+  if (!queued.ok() || !graph.ok())
+    return annotate(queued.ok() ? graph.status() : queued, str("recording ", name));
+  graphs.push_back(*graph);
+  return std::make_unique<GraphProgram>(*this, *graph, std::move(in), std::move(out));
+}
+
+} // namespace dgc::rt::cuda

@@ -1,0 +1,67 @@
+// NVIDIA GPUs: one arena, one stream, each program one graph.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/Blas.h"
+#include "runtime/device/cuda/Driver.h"
+
+#include <functional>
+
+namespace dgc::rt::cuda {
+
+/// Makes the library for products, when a plan has some.
+using MakeBlas = std::function<absl::StatusOr<std::unique_ptr<Blas>>()>;
+
+class CudaDevice final : public Device, private DeviceMemory {
+public:
+  /// Loads the kernels. Refuses a plan without code for this GPU.
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> create(const Artifact &artifact, std::unique_ptr<Driver> driver,
+                                                            MakeBlas makeBlas);
+  ~CudaDevice() override;
+
+  absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step,
+                                                      std::span<const Operand> buffers) override;
+  absl::Status finish() override;
+  size_t scratchBytes() const override { return scratchBytes_ + stagingBytes; }
+  DeviceMemory *memory() override { return this; }
+
+private:
+  friend class GraphProgram;
+  friend class GridsOp;
+  friend class ProductOp;
+
+  CudaDevice(const Artifact &artifact, std::unique_ptr<Driver> driver, MakeBlas makeBlas)
+      : artifact(artifact), driver(std::move(driver)), makeBlas(std::move(makeBlas)) {}
+  absl::Status loadCode();
+  absl::StatusOr<Address> allocate(uint64_t bytes);
+  absl::StatusOr<std::byte *> allocateStaging(uint64_t bytes);
+  absl::StatusOr<std::unique_ptr<PreparedOp>> prepareKernel(const artifact::KernelCall &call,
+                                                            std::span<const Operand> buffers);
+  absl::StatusOr<std::unique_ptr<PreparedOp>> prepareMatmul(const artifact::Matmul &op,
+                                                            std::span<const Operand> buffers);
+
+  absl::StatusOr<void *> allocateArena(uint64_t bytes) override;
+  absl::StatusOr<void *> placeConstants(std::span<const std::byte> bytes) override;
+  absl::Status upload(void *to, std::span<const std::byte> from) override;
+  absl::Status download(std::span<std::byte> to, const void *from) override;
+  absl::StatusOr<std::unique_ptr<DeviceProgram>> record(std::string_view name, std::span<PreparedOp *const> ops,
+                                                        std::vector<Mirrored> inputs,
+                                                        std::vector<Mirrored> outputs) override;
+
+  const Artifact &artifact;
+  std::unique_ptr<Driver> driver;
+  MakeBlas makeBlas;
+  std::unique_ptr<Blas> blas;
+  Driver::Stream stream = nullptr;
+  Driver::Module module = nullptr;
+  std::vector<Address> allocations;
+  std::vector<std::byte *> hostAllocations;
+  std::vector<Driver::Graph> graphs;
+  // What all ops share, one after the other: memory between grids, and of products.
+  uint64_t workspaceBytes = 0;
+  Address workspace = 0;
+  std::byte *transfer = nullptr; // pinned, for variables
+  size_t scratchBytes_ = 0, stagingBytes = 0;
+};
+
+} // namespace dgc::rt::cuda

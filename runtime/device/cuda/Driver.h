@@ -1,0 +1,80 @@
+// What the CUDA device needs of the driver: the real one, or one that tests watch.
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace dgc::rt::cuda {
+
+/// A position in the memory of the GPU.
+using Address = uint64_t;
+
+struct GpuInfo {
+  std::string name;
+  int major = 0, minor = 0; // compute capability: 9, 0
+  uint64_t totalBytes = 0;
+};
+
+/// The driver with one GPU. Handles are the driver's own. Every call may report an
+/// error of work that was queued before; after an error nothing may be called
+/// but what gives memory and handles back.
+class Driver {
+public:
+  using Stream = void *;
+  using Event = void *;
+  using Module = void *;
+  using Function = void *;
+  using Graph = void *; // ready to be launched
+
+  virtual ~Driver() = default;
+  virtual const GpuInfo &gpu() const = 0;
+
+  virtual absl::StatusOr<Address> allocate(uint64_t bytes) = 0;
+  virtual void release(Address memory) = 0;
+  /// Pinned memory of the host.
+  virtual absl::StatusOr<std::byte *> allocateHost(uint64_t bytes) = 0;
+  virtual void releaseHost(std::byte *memory) = 0;
+
+  virtual absl::StatusOr<Stream> createStream() = 0;
+  virtual void destroyStream(Stream stream) = 0;
+  virtual absl::Status synchronize(Stream stream) = 0;
+  virtual absl::StatusOr<Event> createEvent() = 0;
+  virtual void destroyEvent(Event event) = 0;
+  virtual absl::Status record(Event event, Stream stream) = 0;
+  /// What is queued on `stream` from now on runs after what `event` stands for.
+  virtual absl::Status wait(Stream stream, Event event) = 0;
+
+  /// `image`: a cubin, or the text of PTX with a zero behind it.
+  virtual absl::StatusOr<Module> loadModule(std::span<const std::byte> image) = 0;
+  virtual void unloadModule(Module module) = 0;
+  virtual absl::StatusOr<Function> findFunction(Module module, const std::string &name) = 0;
+
+  // Queued work. Host memory is pinned.
+  virtual absl::Status launch(Function function, uint32_t grid, uint32_t block, std::span<const Address> args,
+                              Stream stream) = 0;
+  virtual absl::Status copyToDevice(Address to, const std::byte *from, uint64_t bytes, Stream stream) = 0;
+  virtual absl::Status copyToHost(std::byte *to, Address from, uint64_t bytes, Stream stream) = 0;
+  virtual absl::Status copy(Address to, Address from, uint64_t bytes, Stream stream) = 0;
+  /// `count` elements of `width` bytes (1, 2 or 4), each with the low bytes of `value`.
+  virtual absl::Status fill(Address to, uint32_t value, uint32_t width, uint64_t count, Stream stream) = 0;
+
+  /// Until endCapture() what is queued on `stream`, and on streams that wait for
+  /// it, is not run but kept.
+  virtual absl::Status beginCapture(Stream stream) = 0;
+  virtual absl::StatusOr<Graph> endCapture(Stream stream) = 0;
+  virtual absl::Status launchGraph(Graph graph, Stream stream) = 0;
+  virtual void destroyGraph(Graph graph) = 0;
+};
+
+/// The real one, with GPU `index` of those that are visible. Errors, all of
+/// ExitCode::Machine, say what was found and what is needed: no driver, one that
+/// is too old, no GPU.
+absl::StatusOr<std::unique_ptr<Driver>> openDriver(int index);
+
+} // namespace dgc::rt::cuda

@@ -1,0 +1,169 @@
+// The CUDA device on a fake GPU: what programs compute, against the CPU, and how the device uses the driver.
+#include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/base/Disk.h"
+#include "runtime/base/ExitCode.h"
+#include "test/unit/device/cuda/FakeDriver.h"
+#include "test/unit/support/Execute.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+
+using namespace dgc;
+using namespace dgc::rt;
+using namespace dgc::testing;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+namespace {
+
+using MakeDevice = std::function<absl::StatusOr<std::unique_ptr<Device>>(const Artifact &, int)>;
+
+/// Makes CUDA devices on fake drivers that all write to `log`. `failAt`: which call of the driver fails.
+MakeDevice fakeDevice(std::shared_ptr<FakeLog> log, int failAt = -1,
+                      cuda::GpuInfo info = {"Fake GPU", 9, 0, 1u << 30}) {
+  return [=](const Artifact &artifact, int) -> absl::StatusOr<std::unique_ptr<Device>> {
+    auto driver = std::make_unique<FakeDriver>(log, info);
+    FakeDriver *fake = driver.get();
+    fake->failAt(failAt);
+    auto device = cuda::CudaDevice::create(artifact, std::move(driver), [fake] {
+      return absl::StatusOr<std::unique_ptr<cuda::Blas>>(std::make_unique<FakeBlas>(*fake));
+    });
+    if (!device.ok())
+      return device.status();
+    return std::unique_ptr<Device>(*std::move(device));
+  };
+}
+
+/// The largest difference of two arrays of f32, relative to the largest value.
+double difference(const HostArray &a, const HostArray &b) {
+  std::vector<float> x = a.as<float>(), y = b.as<float>();
+  EXPECT_EQ(x.size(), y.size());
+  double most = 0, largest = 1e-30;
+  for (size_t i = 0; i < x.size() && i < y.size(); ++i) {
+    most = std::max(most, std::abs(double(x[i]) - y[i]));
+    largest = std::max(largest, std::abs(double(y[i])));
+    EXPECT_TRUE(std::isfinite(x[i]));
+  }
+  return most / largest;
+}
+
+constexpr int kBatch = 32, kSteps = 3;
+
+ExecuteOptions mnistOptions() {
+  ExecuteOptions options;
+  options.from = "input";
+  options.batch = kBatch;
+  options.run.program = "train";
+  options.run.steps = kSteps;
+  options.run.seed = 7;
+  options.run.inputsOfStep = [](int step) {
+    std::vector<uint8_t> image(kBatch * 28 * 28), label(kBatch);
+    for (size_t i = 0; i < image.size(); ++i)
+      image[i] = static_cast<uint8_t>((i * 31 + static_cast<size_t>(step) * 17 + i / 784 * 7) % 251);
+    for (size_t i = 0; i < label.size(); ++i)
+      label[i] = static_cast<uint8_t>((i * 7 + static_cast<size_t>(step)) % 10);
+    return NamedArrays{{"image", HostArray::of({kBatch, 28, 28}, image, DType::U8)},
+                       {"label", HostArray::of({kBatch}, label, DType::U8)}};
+  };
+  return options;
+}
+
+std::string mnist() { return *readFile(realDisk(), DGC_SOURCE_DIR "/examples/mnist_mlp.mlir"); }
+
+TEST(CudaDevice, TrainsMnistAsTheCpuDoes) {
+  ExecuteOptions options = mnistOptions();
+  auto expected = execute(mnist(), {}, options);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  auto plan = compileForFakeGpu(mnist(), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto log = std::make_shared<FakeLog>();
+  options.run.makeDevice = fakeDevice(log);
+  auto result = runOnce(*plan, {}, options.run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (int step = 0; step < kSteps; ++step)
+    for (const auto &[name, array] : expected->outputsOfStep[static_cast<size_t>(step)])
+      EXPECT_LE(difference(result->outputsOfStep[static_cast<size_t>(step)].at(name), array), 1e-5) << name;
+  ASSERT_EQ(result->variables.size(), expected->variables.size());
+  for (const auto &[name, array] : expected->variables)
+    EXPECT_LE(difference(result->variables.at(name), array), 1e-5) << name;
+  // A step is one graph; nothing is launched outside of it.
+  EXPECT_EQ(log->graphs, 1);
+  EXPECT_EQ(log->replays, kSteps);
+  EXPECT_GT(log->launches, 0);
+  EXPECT_THAT(log->violations, IsEmpty());
+  EXPECT_EQ(log->allocatedBytes, 0u);
+}
+
+// The negative control: a wrong initial value is seen.
+TEST(CudaDevice, AnotherSeedTrainsOtherwise) {
+  ExecuteOptions options = mnistOptions();
+  auto expected = execute(mnist(), {}, options);
+  auto plan = compileForFakeGpu(mnist(), options);
+  ASSERT_TRUE(expected.ok() && plan.ok());
+  options.run.makeDevice = fakeDevice(std::make_shared<FakeLog>());
+  options.run.seed = 8;
+  auto result = runOnce(*plan, {}, options.run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_GT(difference(result->variables.at("w1"), expected->variables.at("w1")), 1e-2);
+}
+
+constexpr char kProduct[] = "func.func @f(%x: tensor<3x5xf32>, %y: tensor<5x4xf32>) -> tensor<3x4xf32> {\n"
+                            "%0 = dgc.dot_general %x, %y contract [1] x [0] : tensor<3x5xf32>, tensor<5x4xf32>\n"
+                            "%1 = dgc.exponential %0 : tensor<3x4xf32>\nreturn %1 : tensor<3x4xf32> }";
+
+NamedArrays productInputs() {
+  std::vector<float> x(15), y(20);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = 0.1f * static_cast<float>(i) - 0.6f;
+  for (size_t i = 0; i < y.size(); ++i)
+    y[i] = 0.05f * static_cast<float>(i * i % 13);
+  return {{"arg0", HostArray::of({3, 5}, x)}, {"arg1", HostArray::of({5, 4}, y)}};
+}
+
+// Whatever call of the driver fails, the error is told, nothing is called after it and nothing leaks.
+TEST(CudaDevice, EveryErrorOfTheDriverIsTold) {
+  auto plan = compileForFakeGpu(kProduct);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  int failures = 0;
+  for (bool failed = true; failed && failures < 100;) {
+    auto log = std::make_shared<FakeLog>();
+    RunOnceOptions options;
+    options.makeDevice = fakeDevice(log, failures);
+    auto result = runOnce(*plan, productInputs(), options);
+    failed = !result.ok();
+    failures += failed;
+    if (failed)
+      EXPECT_THAT(std::string(result.status().message()), HasSubstr("CUDA_ERROR_")) << failures;
+    EXPECT_THAT(log->violations, IsEmpty()) << "after failure " << failures;
+    EXPECT_EQ(log->allocatedBytes, 0u);
+  }
+  EXPECT_GT(failures, 15);
+  EXPECT_LT(failures, 100);
+}
+
+TEST(CudaDevice, MemoryThatThereIsNotIsAnError) {
+  auto plan = compileForFakeGpu(kProduct);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto log = std::make_shared<FakeLog>();
+  RunOnceOptions options;
+  options.makeDevice = fakeDevice(log, -1, {"Small GPU", 9, 0, 1000});
+  auto result = runOnce(*plan, productInputs(), options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(std::string(result.status().message()), HasSubstr("bytes on Small GPU"));
+  EXPECT_THAT(log->violations, IsEmpty());
+}
+
+TEST(CudaDevice, AnotherArchitectureIsRefused) {
+  auto plan = compileForFakeGpu(kProduct);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  RunOnceOptions options;
+  options.makeDevice = fakeDevice(std::make_shared<FakeLog>(), -1, {"Old GPU", 8, 6, 1u << 30});
+  auto result = runOnce(*plan, productInputs(), options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(exitCodeOf(result.status()), ExitCode::Machine);
+  EXPECT_THAT(std::string(result.status().message()),
+              HasSubstr("the GPU, Old GPU, is of sm_86, and the plan has code for sm_90: compile the model with "
+                        "--target=cuda:sm_86"));
+}
+
+} // namespace

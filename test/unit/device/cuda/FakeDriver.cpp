@@ -1,0 +1,372 @@
+#include "test/unit/device/cuda/FakeDriver.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace dgc::rt;
+using namespace dgc::rt::cuda;
+
+namespace dgc::testing {
+
+/// Added to addresses of the host to get those of the device, which the host cannot use by mistake.
+static constexpr Address kDevice = Address{1} << 62;
+static constexpr size_t kGuard = 4096;
+static constexpr std::byte kGuardByte{0xa5}, kFreshByte{0xcd};
+
+FakeDriver::FakeDriver(std::shared_ptr<FakeLog> log, GpuInfo info) : log(std::move(log)), info(std::move(info)) {}
+
+FakeDriver::~FakeDriver() {
+  auto leak = [&](size_t count, const char *what) {
+    if (count)
+      wrong(std::to_string(count) + " " + what + " not given back");
+  };
+  leak(memory.size(), "allocations");
+  leak(pinned.size(), "pinned allocations");
+  leak(streams.size(), "streams");
+  leak(events.size(), "events");
+  leak(modules.size(), "modules");
+  leak(graphs.size(), "graphs");
+}
+
+/// Before each call that can fail.
+absl::Status FakeDriver::enter(const char *what, bool allowedInCapture) {
+  if (failed)
+    wrong(std::string(what) + " is called after an error");
+  if (capturing && !allowedInCapture)
+    wrong(std::string(what) + " is called while work is captured");
+  if (untilFailure >= 0 && untilFailure-- == 0) {
+    failed = true;
+    return absl::InternalError(std::string(what) + ": unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED)");
+  }
+  return absl::OkStatus();
+}
+
+//===-- Memory ----------------------------------------------------------===//
+
+std::byte *FakeDriver::host(Address address) const { return reinterpret_cast<std::byte *>(address - kDevice); }
+
+absl::StatusOr<Address> FakeDriver::allocate(uint64_t bytes) {
+  if (absl::Status s = enter("allocate"); !s.ok())
+    return s;
+  if (log->allocatedBytes + bytes > info.totalBytes)
+    return absl::ResourceExhaustedError("out of memory (CUDA_ERROR_OUT_OF_MEMORY)");
+  log->allocatedBytes += bytes;
+  Memory block{std::vector<std::byte>(bytes + 2 * kGuard + 256, kGuardByte), bytes};
+  Address begin = reinterpret_cast<Address>(block.bytes.data()) + kGuard;
+  begin = (begin + 255) / 256 * 256;
+  std::memset(reinterpret_cast<void *>(begin), static_cast<int>(kFreshByte), bytes);
+  memory[begin + kDevice] = std::move(block);
+  return begin + kDevice;
+}
+
+/// Has anything been written around an allocation?
+void FakeDriver::checkGuards(Address begin) {
+  Memory &block = memory.at(begin);
+  std::byte *data = host(begin), *first = block.bytes.data(), *last = first + block.bytes.size();
+  auto isClean = [](std::byte b) { return b == kGuardByte; };
+  if (!std::all_of(first, data, isClean) || !std::all_of(data + block.size, last, isClean)) {
+    wrong("something was written outside of an allocation of " + std::to_string(block.size) + " bytes");
+    std::fill(first, data, kGuardByte);
+    std::fill(data + block.size, last, kGuardByte);
+  }
+}
+
+void FakeDriver::release(Address address) {
+  if (!memory.contains(address))
+    return wrong("memory is given back that was not allocated");
+  if (!queue.empty() && !failed)
+    wrong("memory is given back while work is queued");
+  checkGuards(address);
+  log->allocatedBytes -= memory.at(address).size;
+  memory.erase(address);
+}
+
+absl::StatusOr<std::byte *> FakeDriver::allocateHost(uint64_t bytes) {
+  if (absl::Status s = enter("allocateHost"); !s.ok())
+    return s;
+  std::vector<std::byte> block(std::max<uint64_t>(bytes, 1), kFreshByte);
+  std::byte *data = block.data();
+  pinned[data] = std::move(block);
+  return data;
+}
+
+void FakeDriver::releaseHost(std::byte *data) {
+  if (!pinned.erase(data))
+    wrong("pinned memory is given back that was not allocated");
+}
+
+bool FakeDriver::isPinned(const std::byte *data, uint64_t bytes) const {
+  return std::any_of(pinned.begin(), pinned.end(), [&](const auto &entry) {
+    return data >= entry.first && data + bytes <= entry.first + entry.second.size();
+  });
+}
+
+//===-- Streams and events ----------------------------------------------===//
+
+absl::StatusOr<Driver::Stream> FakeDriver::createStream() {
+  if (absl::Status s = enter("createStream"); !s.ok())
+    return s;
+  auto state = std::make_unique<StreamState>();
+  void *stream = state.get();
+  streams[stream] = std::move(state);
+  return stream;
+}
+
+void FakeDriver::destroyStream(Stream stream) {
+  if (!streams.erase(stream))
+    wrong("a stream is given back that there is not");
+}
+
+static void join(std::map<void *, uint64_t> &clock, const std::map<void *, uint64_t> &other) {
+  for (const auto &[stream, number] : other)
+    clock[stream] = std::max(clock[stream], number);
+}
+
+void FakeDriver::finishAll() {
+  std::vector<Work> all = std::move(queue);
+  queue.clear();
+  for (Work &work : all)
+    work.run();
+  for (auto &entry : memory)
+    checkGuards(entry.first);
+}
+
+absl::Status FakeDriver::synchronize(Stream stream) {
+  if (failed) // allowed, to wait for what runs
+    return absl::InternalError("unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED)");
+  if (absl::Status s = enter("synchronize"); !s.ok())
+    return s;
+  finishAll();
+  join(hostClock, streams.at(stream)->clock);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Driver::Event> FakeDriver::createEvent() {
+  if (absl::Status s = enter("createEvent"); !s.ok())
+    return s;
+  auto clock = std::make_unique<Clock>();
+  void *event = clock.get();
+  events[event] = std::move(clock);
+  return event;
+}
+
+void FakeDriver::destroyEvent(Event event) {
+  if (!events.erase(event))
+    wrong("an event is given back that there is not");
+}
+
+absl::Status FakeDriver::record(Event event, Stream stream) {
+  if (absl::Status s = enter("record", true); !s.ok())
+    return s;
+  *events.at(event) = streams.at(stream)->clock;
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::wait(Stream stream, Event event) {
+  if (absl::Status s = enter("wait", true); !s.ok())
+    return s;
+  join(streams.at(stream)->clock, *events.at(event));
+  return absl::OkStatus();
+}
+
+//===-- Queued work -----------------------------------------------------===//
+
+/// Does work touch what earlier work touches that need not be done by then?
+void FakeDriver::checkRaces(const Work &work, void *stream) {
+  Clock &clock = streams.at(stream)->clock;
+  join(clock, hostClock);
+  uint64_t number = ++clock[stream];
+  for (const Access &access : work.accesses) {
+    if (access.bytes == 0)
+      continue;
+    auto block = memory.upper_bound(access.begin);
+    if (block == memory.begin() || (--block, access.begin + access.bytes > block->first + block->second.size))
+      wrong(work.name + " touches memory outside of allocations");
+    for (const Past &other : past)
+      if ((access.writes || other.access.writes) && access.begin < other.access.begin + other.access.bytes &&
+          other.access.begin < access.begin + access.bytes && other.number > clock[other.stream])
+        wrong(work.name + " does not wait for " + other.name + ", which touches the same memory on another stream");
+    past.push_back({access, stream, number, work.name});
+  }
+}
+
+absl::Status FakeDriver::enqueue(const std::string &name, Stream stream, std::vector<Access> accesses,
+                                 std::function<void()> run) {
+  if (absl::Status s = enter(name.c_str(), true); !s.ok())
+    return s;
+  if (!streams.contains(stream)) {
+    wrong(name + " on a stream that there is not");
+    return absl::InternalError("invalid stream");
+  }
+  log->calls.push_back(name);
+  Work work{name, std::move(accesses), std::move(run)};
+  if (capturing) {
+    if (!streams.at(stream)->capturing)
+      wrong(name + " is queued on another stream while work is captured");
+    captured.push_back(std::move(work));
+    return absl::OkStatus();
+  }
+  checkRaces(work, stream);
+  queue.push_back(std::move(work));
+  return absl::OkStatus();
+}
+
+absl::Status FakeDriver::copyToDevice(Address to, const std::byte *from, uint64_t bytes, Stream stream) {
+  if (!isPinned(from, bytes))
+    wrong("a copy to the device from memory that is not pinned");
+  return enqueue("copy to device", stream, {{to, bytes, true}},
+                 [this, to, from, bytes] { std::memcpy(host(to), from, bytes); });
+}
+
+absl::Status FakeDriver::copyToHost(std::byte *to, Address from, uint64_t bytes, Stream stream) {
+  if (!isPinned(to, bytes))
+    wrong("a copy to memory of the host that is not pinned");
+  return enqueue("copy to host", stream, {{from, bytes, false}},
+                 [this, to, from, bytes] { std::memcpy(to, host(from), bytes); });
+}
+
+absl::Status FakeDriver::copy(Address to, Address from, uint64_t bytes, Stream stream) {
+  return enqueue("copy", stream, {{to, bytes, true}, {from, bytes, false}},
+                 [this, to, from, bytes] { std::memmove(host(to), host(from), bytes); });
+}
+
+absl::Status FakeDriver::fill(Address to, uint32_t value, uint32_t width, uint64_t count, Stream stream) {
+  return enqueue("fill", stream, {{to, width * count, true}}, [this, to, value, width, count] {
+    for (uint64_t i = 0; i < count; ++i)
+      std::memcpy(host(to) + i * width, &value, width);
+  });
+}
+
+//===-- Kernels ---------------------------------------------------------===//
+
+absl::StatusOr<Driver::Module> FakeDriver::loadModule(std::span<const std::byte> image) {
+  if (absl::Status s = enter("loadModule"); !s.ok())
+    return s;
+  auto emulator = GpuEmulator::load({reinterpret_cast<const uint8_t *>(image.data()), image.size()});
+  if (!emulator)
+    return absl::InternalError("device kernel image is invalid (CUDA_ERROR_INVALID_IMAGE)");
+  void *module = emulator.get();
+  modules[module] = std::move(emulator);
+  return module;
+}
+
+void FakeDriver::unloadModule(Module module) {
+  if (!modules.erase(module))
+    wrong("a module is given back that there is not");
+}
+
+absl::StatusOr<Driver::Function> FakeDriver::findFunction(Module module, const std::string &name) {
+  if (absl::Status s = enter("findFunction"); !s.ok())
+    return s;
+  auto &entry = functions[name];
+  entry = {name, static_cast<GpuEmulator *>(module)};
+  return &entry;
+}
+
+absl::Status FakeDriver::launch(Function function, uint32_t grid, uint32_t block, std::span<const Address> args,
+                                Stream stream) {
+  auto &[name, emulator] = *static_cast<std::pair<std::string, GpuEmulator *> *>(function);
+  ++log->launches;
+  // How much a kernel touches behind its pointers is not known: at least there must be something, and nothing behind
+  // it.
+  std::vector<Access> accesses;
+  std::vector<void *> pointers;
+  for (Address address : args) {
+    accesses.push_back({address, 1, true});
+    pointers.push_back(host(address));
+    if (address % 64)
+      wrong("an argument of " + name + " is not aligned to 64 bytes");
+  }
+  return enqueue(name, stream, std::move(accesses), [this, &name, emulator, grid, block, pointers] {
+    if (std::string error = emulator->run(name, grid, block, pointers); !error.empty())
+      wrong(error);
+  });
+}
+
+//===-- Graphs ----------------------------------------------------------===//
+
+absl::Status FakeDriver::beginCapture(Stream stream) {
+  if (absl::Status s = enter("beginCapture"); !s.ok())
+    return s;
+  capturing = streams.at(stream)->capturing = true;
+  captured.clear();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Driver::Graph> FakeDriver::endCapture(Stream stream) {
+  capturing = streams.at(stream)->capturing = false;
+  if (failed)
+    return absl::InternalError("the capture is not valid (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)");
+  auto graph = std::make_unique<std::vector<Work>>(std::move(captured));
+  void *handle = graph.get();
+  graphs[handle] = std::move(graph);
+  ++log->graphs;
+  return handle;
+}
+
+absl::Status FakeDriver::launchGraph(Graph graph, Stream stream) {
+  if (absl::Status s = enter("launchGraph"); !s.ok())
+    return s;
+  log->calls.push_back("graph");
+  ++log->replays;
+  past.clear(); // all of it is done, or on this stream
+  for (const Work &work : *graphs.at(graph)) {
+    checkRaces(work, stream);
+    queue.push_back(work);
+  }
+  return absl::OkStatus();
+}
+
+void FakeDriver::destroyGraph(Graph graph) {
+  if (!graphs.erase(graph))
+    wrong("a graph is given back that there is not");
+}
+
+//===-- Products --------------------------------------------------------===//
+
+namespace {
+class FakeGemm final : public PreparedGemm {
+public:
+  FakeGemm(FakeDriver &driver, const Gemm &gemm) : driver(driver), gemm(gemm) {}
+
+  absl::Status run(Driver::Stream stream, Address workspace) override {
+    const Gemm &g = gemm;
+    uint64_t width = sizeOf(g.type);
+    return driver.enqueue("product", stream,
+                          {{g.a, g.batch * g.m * g.k * width, false},
+                           {g.b, g.batch * g.k * g.n * width, false},
+                           {g.bias, g.hasBias ? g.n * width : 0, false},
+                           {workspace, 4096, true},
+                           {g.dst, g.batch * g.m * g.n * width, true}},
+                          [this] { multiply(); });
+  }
+
+private:
+  void multiply() const {
+    const Gemm &g = gemm;
+    auto *a = reinterpret_cast<const float *>(driver.host(g.a)), *b = reinterpret_cast<const float *>(driver.host(g.b));
+    auto *bias = reinterpret_cast<const float *>(driver.host(g.bias));
+    auto *dst = reinterpret_cast<float *>(driver.host(g.dst));
+    for (uint64_t batch = 0; batch < g.batch; ++batch, a += g.m * g.k, b += g.k * g.n, dst += g.m * g.n)
+      for (uint64_t i = 0; i < g.m; ++i)
+        for (uint64_t j = 0; j < g.n; ++j) {
+          double sum = g.hasBias ? bias[j] : 0;
+          for (uint64_t l = 0; l < g.k; ++l)
+            sum += double(g.transposeA ? a[l * g.m + i] : a[i * g.k + l]) *
+                   (g.transposeB ? b[j * g.k + l] : b[l * g.n + j]);
+          dst[i * g.n + j] = static_cast<float>(g.relu ? std::max(sum, 0.0) : sum);
+        }
+  }
+
+  FakeDriver &driver;
+  Gemm gemm;
+};
+} // namespace
+
+absl::StatusOr<std::unique_ptr<PreparedGemm>> FakeBlas::prepare(const Gemm &gemm) {
+  if (gemm.type != DType::F32)
+    return absl::UnimplementedError("only f32");
+  return std::make_unique<FakeGemm>(driver, gemm);
+}
+
+} // namespace dgc::testing

@@ -1,0 +1,133 @@
+// A GPU that tests watch: memory of this machine, kernels in the emulator, and a record of all that is wrong.
+//
+// Found are: accesses outside of allocations, and writes behind their ends; work on two streams that touches the same
+// memory without an event between them; memory and handles that are not given back; calls after an error; calls that
+// must not be while work is captured. Queued work is done when the host waits for it and not before, so that a host
+// that does not wait sees old values. Addresses are no addresses of the host.
+#pragma once
+
+#include "runtime/device/cuda/Blas.h"
+#include "runtime/device/cuda/Driver.h"
+#include "test/unit/support/GpuEmulator.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace dgc::testing {
+
+using rt::cuda::Address;
+
+/// What is left of a fake driver when it is gone.
+struct FakeLog {
+  std::vector<std::string> violations; // what went wrong, in words
+  std::vector<std::string> calls; // names of queued work in the order in which it was queued; "graph" when replayed
+  int graphs = 0, replays = 0, launches = 0;
+  uint64_t allocatedBytes = 0;
+};
+
+class FakeDriver final : public rt::cuda::Driver {
+public:
+  explicit FakeDriver(std::shared_ptr<FakeLog> log, rt::cuda::GpuInfo info = {"Fake GPU", 9, 0, uint64_t{1} << 30});
+  ~FakeDriver() override;
+
+  /// The call number `call` from now on (0: the next one) that can fail does.
+  void failAt(int call) { untilFailure = call; }
+
+  /// A range of device memory that queued work reads or writes.
+  struct Access {
+    Address begin = 0;
+    uint64_t bytes = 0;
+    bool writes = false;
+  };
+  /// Queues work of the name: `run` is called when it is done.
+  absl::Status enqueue(const std::string &name, Stream stream, std::vector<Access> accesses, std::function<void()> run);
+  /// The bytes behind an address.
+  std::byte *host(Address address) const;
+
+  const rt::cuda::GpuInfo &gpu() const override { return info; }
+  absl::StatusOr<Address> allocate(uint64_t bytes) override;
+  void release(Address memory) override;
+  absl::StatusOr<std::byte *> allocateHost(uint64_t bytes) override;
+  void releaseHost(std::byte *memory) override;
+  absl::StatusOr<Stream> createStream() override;
+  void destroyStream(Stream stream) override;
+  absl::Status synchronize(Stream stream) override;
+  absl::StatusOr<Event> createEvent() override;
+  void destroyEvent(Event event) override;
+  absl::Status record(Event event, Stream stream) override;
+  absl::Status wait(Stream stream, Event event) override;
+  absl::StatusOr<Module> loadModule(std::span<const std::byte> image) override;
+  void unloadModule(Module module) override;
+  absl::StatusOr<Function> findFunction(Module module, const std::string &name) override;
+  absl::Status launch(Function function, uint32_t grid, uint32_t block, std::span<const Address> args,
+                      Stream stream) override;
+  absl::Status copyToDevice(Address to, const std::byte *from, uint64_t bytes, Stream stream) override;
+  absl::Status copyToHost(std::byte *to, Address from, uint64_t bytes, Stream stream) override;
+  absl::Status copy(Address to, Address from, uint64_t bytes, Stream stream) override;
+  absl::Status fill(Address to, uint32_t value, uint32_t width, uint64_t count, Stream stream) override;
+  absl::Status beginCapture(Stream stream) override;
+  absl::StatusOr<Graph> endCapture(Stream stream) override;
+  absl::Status launchGraph(Graph graph, Stream stream) override;
+  void destroyGraph(Graph graph) override;
+
+private:
+  using Clock = std::map<void *, uint64_t>; // per stream, how much of its work comes before
+  struct Work {
+    std::string name;
+    std::vector<Access> accesses;
+    std::function<void()> run;
+  };
+  struct StreamState {
+    Clock clock;
+    bool capturing = false;
+  };
+  struct Past {
+    Access access;
+    void *stream;
+    uint64_t number;
+    std::string name;
+  };
+
+  absl::Status enter(const char *what, bool allowedInCapture = false);
+  void wrong(const std::string &what) { log->violations.push_back(what); }
+  void checkRaces(const Work &work, void *stream);
+  bool isPinned(const std::byte *memory, uint64_t bytes) const;
+  void finishAll();
+  void checkGuards(Address begin);
+
+  std::shared_ptr<FakeLog> log;
+  rt::cuda::GpuInfo info;
+  int untilFailure = -1;
+  bool failed = false;
+  struct Memory {
+    std::vector<std::byte> bytes; // with guards around
+    uint64_t size;
+  };
+  std::map<Address, Memory> memory;
+  std::map<std::byte *, std::vector<std::byte>> pinned;
+  std::map<void *, std::unique_ptr<StreamState>> streams;
+  std::map<void *, std::unique_ptr<Clock>> events;
+  std::map<void *, std::unique_ptr<GpuEmulator>> modules;
+  std::map<std::string, std::pair<std::string, GpuEmulator *>> functions;
+  std::map<void *, std::unique_ptr<std::vector<Work>>> graphs;
+  std::vector<Work> queue, captured;
+  std::vector<Past> past;
+  Clock hostClock;
+  bool capturing = false;
+};
+
+/// Products on the memory of a fake driver, added up in f64.
+class FakeBlas final : public rt::cuda::Blas {
+public:
+  explicit FakeBlas(FakeDriver &driver) : driver(driver) {}
+  absl::StatusOr<std::unique_ptr<rt::cuda::PreparedGemm>> prepare(const rt::cuda::Gemm &gemm) override;
+  uint64_t workspaceBytes() const override { return 4096; }
+
+private:
+  FakeDriver &driver;
+};
+
+} // namespace dgc::testing

@@ -1,0 +1,92 @@
+// The fake driver finds what it is there to find.
+#include "test/unit/device/cuda/FakeDriver.h"
+
+#include <gmock/gmock.h>
+
+using namespace dgc::testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+namespace {
+
+class FakeDriverTest : public ::testing::Test {
+protected:
+  std::shared_ptr<FakeLog> log = std::make_shared<FakeLog>();
+  std::unique_ptr<FakeDriver> driver = std::make_unique<FakeDriver>(log);
+};
+
+TEST_F(FakeDriverTest, WorkIsDoneWhenTheHostWaits) {
+  auto stream = *driver->createStream();
+  auto memory = *driver->allocate(64);
+  std::byte *pinned = *driver->allocateHost(64);
+  pinned[3] = std::byte{1};
+  ASSERT_TRUE(driver->fill(memory, 7, 1, 64, stream).ok());
+  ASSERT_TRUE(driver->copyToHost(pinned, memory, 64, stream).ok());
+  EXPECT_EQ(pinned[3], std::byte{1}); // not yet
+  ASSERT_TRUE(driver->synchronize(stream).ok());
+  EXPECT_EQ(pinned[3], std::byte{7});
+  driver->release(memory);
+  driver->releaseHost(pinned);
+  driver->destroyStream(stream);
+  driver.reset();
+  EXPECT_THAT(log->violations, IsEmpty());
+}
+
+TEST_F(FakeDriverTest, FindsAccessesOutsideOfMemory) {
+  auto stream = *driver->createStream();
+  auto memory = *driver->allocate(64);
+  ASSERT_TRUE(driver->fill(memory + 32, 0, 1, 33, stream).ok());
+  EXPECT_THAT(log->violations, ElementsAre(HasSubstr("fill touches memory outside of allocations")));
+  // Behind the end by a kernel, which does not say what it touches.
+  log->violations.clear();
+  ASSERT_TRUE(driver->enqueue("kernel", stream, {}, [&] { driver->host(memory)[64] = std::byte{0}; }).ok());
+  ASSERT_TRUE(driver->synchronize(stream).ok());
+  EXPECT_THAT(log->violations, ElementsAre(HasSubstr("written outside of an allocation of 64 bytes")));
+}
+
+TEST_F(FakeDriverTest, FindsAMissingWaitBetweenStreams) {
+  auto first = *driver->createStream(), second = *driver->createStream();
+  auto memory = *driver->allocate(64);
+  auto event = *driver->createEvent();
+  auto write = [&](auto stream) { ASSERT_TRUE(driver->fill(memory, 0, 1, 64, stream).ok()); };
+  write(first);
+  ASSERT_TRUE(driver->record(event, first).ok());
+  ASSERT_TRUE(driver->wait(second, event).ok());
+  write(second);
+  EXPECT_THAT(log->violations, IsEmpty());
+  write(first); // the event says nothing of what `second` does
+  EXPECT_THAT(log->violations, ElementsAre(HasSubstr("does not wait for fill")));
+  log->violations.clear();
+  ASSERT_TRUE(driver->synchronize(first).ok());
+  ASSERT_TRUE(driver->synchronize(second).ok());
+  write(second);
+  EXPECT_THAT(log->violations, IsEmpty());
+}
+
+TEST_F(FakeDriverTest, FindsLeaksAndCallsAfterAnError) {
+  auto stream = *driver->createStream();
+  ASSERT_TRUE(driver->allocate(64).ok());
+  driver->failAt(0);
+  EXPECT_FALSE(driver->synchronize(stream).ok());
+  EXPECT_THAT(log->violations, IsEmpty());
+  (void)driver->allocate(64);
+  EXPECT_THAT(log->violations, ElementsAre(HasSubstr("allocate is called after an error")));
+  log->violations.clear();
+  driver.reset();
+  EXPECT_THAT(log->violations, ElementsAre("2 allocations not given back", "1 streams not given back"));
+}
+
+TEST_F(FakeDriverTest, FindsWhatMustNotBeCaptured) {
+  auto stream = *driver->createStream(), other = *driver->createStream();
+  auto memory = *driver->allocate(64);
+  ASSERT_TRUE(driver->beginCapture(stream).ok());
+  ASSERT_TRUE(driver->fill(memory, 1, 1, 64, stream).ok());
+  ASSERT_TRUE(driver->fill(memory, 2, 1, 64, other).ok());
+  (void)driver->synchronize(stream);
+  EXPECT_THAT(log->violations, ElementsAre(HasSubstr("on another stream while work is captured"),
+                                           HasSubstr("synchronize is called while work is captured")));
+  EXPECT_EQ(driver->host(memory)[0], std::byte{0xcd}); // kept, not done
+}
+
+} // namespace

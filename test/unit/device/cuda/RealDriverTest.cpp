@@ -1,0 +1,64 @@
+// What is said when the driver of NVIDIA is not as it should be: each is one line with what was found and what is
+// needed.
+#include "runtime/base/ExitCode.h"
+#include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/Library.h"
+
+#include <cstdlib>
+#include <gmock/gmock.h>
+
+using namespace dgc::rt;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+namespace {
+
+std::string errorOf(const char *mode) {
+  setenv("FAKE_CUDA", mode, 1);
+  auto driver = cuda::openDriver(0);
+  unsetenv("FAKE_CUDA");
+  if (driver.ok())
+    return "";
+  EXPECT_EQ(exitCodeOf(driver.status()), ExitCode::Machine);
+  EXPECT_THAT(std::string(driver.status().message()), Not(HasSubstr("\n")));
+  return std::string(driver.status().message());
+}
+
+TEST(RealDriver, OpensWhatIsThere) {
+  auto driver = cuda::openDriver(0);
+  ASSERT_TRUE(driver.ok()) << driver.status();
+  EXPECT_EQ((*driver)->gpu().name, "Test GPU");
+  EXPECT_EQ((*driver)->gpu().major, 8);
+  EXPECT_EQ((*driver)->gpu().minor, 6);
+}
+
+TEST(RealDriver, SaysWhatIsMissing) {
+  EXPECT_THAT(errorOf("old"), AllOf(HasSubstr("is for CUDA 11.4"), HasSubstr("CUDA 12.0 is needed")));
+  EXPECT_THAT(errorOf("no GPU"), HasSubstr("the driver finds none"));
+  EXPECT_THAT(errorOf("zero GPUs"), HasSubstr("the driver finds none"));
+  EXPECT_THAT(errorOf("busy"), HasSubstr("busy or unavailable (CUDA_ERROR_DEVICE_UNAVAILABLE)"));
+  auto second = cuda::openDriver(1);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr("GPU 1 is asked for, and there are 1"));
+}
+
+TEST(Library, TheFolderOfTheUserComesFirst) {
+  setenv("DGC_CUDA_LIBS", "/some/folder", 1);
+  std::vector<std::string> folders = cuda::libraryFolders();
+  unsetenv("DGC_CUDA_LIBS");
+  ASSERT_GE(folders.size(), 2u);
+  EXPECT_EQ(folders[0], "/some/folder");
+  EXPECT_EQ(folders[1], ""); // the loader's own
+}
+
+TEST(Library, WhatIsNotThereIsNamed) {
+  auto library = cuda::findLibrary("cuNothing", {"libcunothing.so.9", "libcunothing.so.8"});
+  ASSERT_FALSE(library.ok());
+  EXPECT_EQ(exitCodeOf(library.status()), ExitCode::Machine);
+  EXPECT_THAT(
+      std::string(library.status().message()),
+      AllOf(HasSubstr("cuNothing was not found (libcunothing.so.9, libcunothing.so.8)"), HasSubstr("--cuda-libs DIR")));
+}
+
+} // namespace
