@@ -30,9 +30,9 @@ static LogicalResult verifyPartialOperands(Operation *op) {
     return op->emitOpError() << "operand " << partial[0] << " is partial, and the op " << reason;
   };
   PartialAttr first = partialOf(op->getOperand(partial[0]).getType());
-  // Zeros around a value are zeros in whichever way it is reduced.
-  bool isPadded = isa<mlir::dgc::PadOp>(op);
-  if ((first.getKind() != Reduction::Sum && !isPadded) || !::dgc::isLinearIn(op, partial))
+  // A part of a value, and zeros around it, are the same in whichever way it is reduced.
+  bool anyKind = isa<mlir::dgc::PadOp, mlir::dgc::SliceOp>(op);
+  if ((first.getKind() != Reduction::Sum && !anyKind) || !::dgc::isLinearIn(op, partial))
     return refuse("is not linear in it");
   for (unsigned i : partial)
     if (partialOf(op->getOperand(i).getType()) != first)
