@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include <limits>
 
 namespace dgc {
 #define GEN_PASS_DEF_EXPANDMATH
@@ -72,10 +73,49 @@ struct ExpandExp : OpRewritePattern<math::ExpOp> {
   }
 };
 
-// Those that a mathematical library does better, where there is one.
-bool isInLibrary(StringRef name) {
-  return llvm::is_contained({"math.sin", "math.cos", "math.atan", "math.atan2", "math.cbrt", "math.erfc"}, name);
-}
+/// pow of f32 as exp(y log |x|), with the sign, zeros and infinities as they should be. The relative error is about
+/// |y log x| units of the last place.
+struct ExpandPow : OpRewritePattern<math::PowFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::PowFOp op, PatternRewriter &rewriter) const override {
+    if (!op.getType().isF32())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value x = op.getLhs(), y = op.getRhs();
+    auto number = [&](float value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)).getResult(); };
+    auto compare = [&](arith::CmpFPredicate predicate, Value l, Value r) {
+      return arith::CmpFOp::create(b, predicate, l, r).getResult();
+    };
+    auto both = [&](Value l, Value r) { return arith::AndIOp::create(b, l, r).getResult(); };
+    auto choose = [&](Value condition, Value yes, Value no) {
+      return arith::SelectOp::create(b, condition, yes, no).getResult();
+    };
+    Value one = number(1), zero = number(0), infinity = number(std::numeric_limits<float>::infinity());
+    Value magnitude = math::AbsFOp::create(b, x);
+    Value exponent = arith::MulFOp::create(b, y, math::LogOp::create(b, magnitude).getResult());
+    Value result = math::ExpOp::create(b, exponent);
+    Value isUnit = both(compare(arith::CmpFPredicate::OEQ, magnitude, one), compare(arith::CmpFPredicate::OEQ, y, y));
+    result = choose(isUnit, one, result);
+    // The sign of x stays where y is odd.
+    Value half = arith::MulFOp::create(b, y, number(0.5f));
+    Value isWhole = compare(arith::CmpFPredicate::OEQ, y, math::FloorOp::create(b, y));
+    Value isOdd = both(isWhole, compare(arith::CmpFPredicate::ONE, half, math::FloorOp::create(b, half)));
+    result = choose(isOdd, math::CopySignOp::create(b, result, x), result);
+    // No real number: a root of one that is negative.
+    Value isBroken = compare(arith::CmpFPredicate::ONE, y, math::FloorOp::create(b, y));
+    Value isRoot = both(compare(arith::CmpFPredicate::OLT, x, zero), isBroken);
+    isRoot = both(isRoot, compare(arith::CmpFPredicate::ONE, magnitude, infinity));
+    result = choose(isRoot, number(std::numeric_limits<float>::quiet_NaN()), result);
+    Value isOne = arith::OrIOp::create(b, compare(arith::CmpFPredicate::OEQ, y, zero),
+                                       compare(arith::CmpFPredicate::OEQ, x, one));
+    rewriter.replaceOp(op, choose(isOne, one, result));
+    return success();
+  }
+};
+
+// Those that a mathematical library does better, where there is one, and that are still right without.
+bool isInLibrary(StringRef name) { return llvm::is_contained({"math.sin", "math.cos"}, name); }
 
 struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
@@ -86,7 +126,7 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
     populateMathPolynomialApproximationPatterns(
         patterns, [&](StringRef name) { return isExpanded(name) || (allOfThem && isInLibrary(name)); });
     if (allOfThem)
-      math::populateExpansionPatterns(patterns, {"exp2", "powf", "sinh", "cosh", "tan", "asinh", "acosh", "atanh"});
+      patterns.add<ExpandPow>(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     GreedyRewriteConfig config;

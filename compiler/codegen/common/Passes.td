@@ -27,9 +27,9 @@ def ExpandMath : Pass<"dgc-expand-math"> {
   let description = [{
     Input: scalar math ops. Output: those of f32 that a loop over elements must not call a function for, as arithmetic.
     Those of f64 are left to the mathematical library. bf16 conversions become integer operations. With `all`, for
-    devices without such a library, the f32 ops that it would do better become arithmetic too: sin, cos, pow and others.
+    devices without such a library, sin, cos and pow of f32 become arithmetic too.
   }];
-  let options = [Option<"allOfThem", "all", "bool", "false", "Leave no f32 op to a mathematical library">];
+  let options = [Option<"allOfThem", "all", "bool", "false", "There is no mathematical library">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 

@@ -94,6 +94,30 @@ INSTANTIATE_TEST_SUITE_P(
                     Function{"sine", std::sin, -100, 100, 4e-7}, Function{"cosine", std::cos, -100, 100, 4e-7}),
     [](const auto &info) { return std::string(info.param.op); });
 
+TEST(Power, SignsZerosAndInfinities) {
+  const double values[] = {-INFINITY, -2.5, -2, -1, -0.5, -0.0, 0.0, 0.5, 1, 1.5, 2, 3, INFINITY, NAN};
+  constexpr size_t count = std::size(values), all = count * count;
+  std::string type = "tensor<" + std::to_string(all) + "xf32>";
+  LoadedKernels kernels("func.func @k(%a: " + type + ", %b: " + type + ") -> " + type + " { %r = dgc.power %a, %b : " +
+                        type + "\n return %r : " + type + " }");
+  ASSERT_TRUE(kernels.ok());
+  Buffer<float> a(all), b(all), r(all);
+  for (size_t i = 0; i < all; ++i) {
+    a[i] = static_cast<float>(values[i / count]);
+    b[i] = static_cast<float>(values[i % count]);
+  }
+  kernels.call({a.data(), b.data(), r.data()});
+  for (size_t i = 0; i < all; ++i) {
+    double expected = std::pow(double(a[i]), b[i]);
+    if (std::isnan(expected))
+      EXPECT_TRUE(std::isnan(r[i])) << a[i] << " to the " << b[i];
+    else if (std::isinf(expected) || expected == 0)
+      EXPECT_TRUE(r[i] == expected && std::signbit(r[i]) == std::signbit(expected)) << a[i] << " to the " << b[i];
+    else
+      EXPECT_NEAR(r[i], expected, 1e-6 * std::abs(expected)) << a[i] << " to the " << b[i];
+  }
+}
+
 float fromBf16(uint16_t bits) { return llvm::bit_cast<float>(uint32_t(bits) << 16); }
 uint16_t toBf16(float value) {
   uint32_t bits = llvm::bit_cast<uint32_t>(value);
