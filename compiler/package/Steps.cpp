@@ -165,7 +165,9 @@ struct ScatterAdd : PackageOpInterface::ExternalModel<ScatterAdd, ScatterAddOp> 
 struct Collective : PackageOpInterface::ExternalModel<Collective, CollectiveOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto collective = cast<CollectiveOp>(op);
-    auto elements = [](Value value) { return static_cast<uint64_t>(cast<ShapedType>(value.getType()).getNumElements()); };
+    auto elements = [](Value value) {
+      return static_cast<uint64_t>(cast<ShapedType>(value.getType()).getNumElements());
+    };
     SmallVector<fb::CollectiveRangeT> ranges;
     for (auto [src, dst] : llvm::zip_equal(collective.getSrc(), collective.getDst())) {
       fb::CollectiveRangeT &range = ranges.emplace_back();

@@ -291,8 +291,8 @@ LogicalResult ScatterAddOp::verify() {
   SmallVector<ShapedType> given = givenTypes(*this, getOuts());
   ShapedType indices = shaped(getIndices()), updates = shaped(getUpdates());
   int64_t dim = getDimension(), rank = indices.getRank();
-  if (given.size() != 1 || dim < 0 || dim + rank > updates.getRank() || given[0].getRank() != updates.getRank() - rank + 1 ||
-      updates.getShape().slice(dim, rank) != indices.getShape() ||
+  if (given.size() != 1 || dim < 0 || dim + rank > updates.getRank() ||
+      given[0].getRank() != updates.getRank() - rank + 1 || updates.getShape().slice(dim, rank) != indices.getShape() ||
       updates.getShape().take_front(dim) != given[0].getShape().take_front(dim) ||
       updates.getShape().drop_front(dim + rank) != given[0].getShape().drop_front(dim + 1) ||
       updates.getElementType() != given[0].getElementType()) {

@@ -19,7 +19,8 @@ using namespace mlir::dist;
 static bool isView(Operation *op) { return isa<mlir::dgc::ReshapeOp>(op); }
 
 static bool takesTime(Operation *op) {
-  return !isView(op) && !isa<mlir::dgc::ConstantOp, AxisIndexOp, CollectiveOpInterface, TransferOpInterface, DoneOp>(op);
+  return !isView(op) &&
+         !isa<mlir::dgc::ConstantOp, AxisIndexOp, CollectiveOpInterface, TransferOpInterface, DoneOp>(op);
 }
 
 static DoneOp doneOf(Operation *op) {

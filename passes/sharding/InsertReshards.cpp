@@ -119,7 +119,8 @@ private:
     SmallVector<unsigned> carried = carriedOperands(op, execution, tensors);
     for (auto [i, dims] : llvm::enumerate(execution.operands)) {
       if (!llvm::is_contained(carried, i)) {
-        fit(op->getOpOperand(i), mesh.shardingOf(dims), whyWhole(op->getOperand(i), tensors.rule.operands[i], tensors.rule, dims));
+        fit(op->getOpOperand(i), mesh.shardingOf(dims),
+            whyWhole(op->getOperand(i), tensors.rule.operands[i], tensors.rule, dims));
         continue;
       }
       for (AxisUse use : mesh.axesOf(shardingOf(op->getOperand(i)).getUnreduced()))

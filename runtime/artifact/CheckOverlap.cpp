@@ -34,7 +34,8 @@ public:
       const a::Step &step = *program.steps()->Get(i);
       for (uint32_t w = 0; w < count(step.waits()); ++w) {
         uint32_t awaited = step.waits()->Get(w);
-        auto at = std::find_if(underWay.begin(), underWay.end(), [&](const auto &each) { return each.first == awaited; });
+        auto at =
+            std::find_if(underWay.begin(), underWay.end(), [&](const auto &each) { return each.first == awaited; });
         if (at == underWay.end())
           return bad(str("step ", i, " waits for step ", awaited, ", which is not under way"));
         underWay.erase(at);

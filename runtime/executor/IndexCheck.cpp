@@ -40,9 +40,10 @@ template <typename T> static absl::Status check(const InputView &input) {
     place = str(rest % extents[d] + input.slice.offsets[d], place.empty() ? "" : ", ", place);
   const T value = reinterpret_cast<const T *>(input.memory.data())[at];
   return withExitCode(
-      absl::OutOfRangeError(str("input '", input.name, "' is ", std::is_signed_v<T> ? str(int64_t(value)) : str(uint64_t(value)),
-                                " at [", place, "], and chooses one of ", input.indexLimit, ": 0 to ",
-                                input.indexLimit - 1, " are accepted. Prepare the data again, or give the model a table of as "
+      absl::OutOfRangeError(str("input '", input.name, "' is ",
+                                std::is_signed_v<T> ? str(int64_t(value)) : str(uint64_t(value)), " at [", place,
+                                "], and chooses one of ", input.indexLimit, ": 0 to ", input.indexLimit - 1,
+                                " are accepted. Prepare the data again, or give the model a table of as "
                                 "many rows (for labels: as many classes) as there are numbers")),
       ExitCode::BadData);
 }

@@ -55,7 +55,8 @@ static cl::opt<std::string>
                 cl::value_desc("BYTES"), cl::cat(category));
 static cl::opt<std::string> overlap("overlap", cl::desc("on: collectives go on beside work that does not need them"),
                                     cl::value_desc("on|off"), cl::init("off"), cl::cat(category));
-static cl::opt<int64_t> threads("worker-threads", cl::desc("Threads of a worker, for the memory that it needs; as --threads of dgc-run"),
+static cl::opt<int64_t> threads("worker-threads",
+                                cl::desc("Threads of a worker, for the memory that it needs; as --threads of dgc-run"),
                                 cl::value_desc("N"), cl::init(0), cl::cat(category));
 static cl::opt<bool> noPadding("no-padding", cl::desc("Refuse a dimension that its mesh axes do not divide"),
                                cl::cat(category));

@@ -19,8 +19,9 @@ public:
       : indices(static_cast<const Index *>(context.buffers[op.indices()].data)),
         updates(static_cast<const T *>(context.buffers[op.updates()].data)),
         dst(static_cast<T *>(context.buffers[op.dst()].data)),
-        offset(op.offset() < 0 ? nullptr
-                               : static_cast<const int64_t *>(context.buffers[static_cast<uint32_t>(op.offset())].data)),
+        offset(op.offset() < 0
+                   ? nullptr
+                   : static_cast<const int64_t *>(context.buffers[static_cast<uint32_t>(op.offset())].data)),
         outer(static_cast<int64_t>(op.outer())), count(static_cast<int64_t>(op.count())),
         inner(static_cast<int64_t>(op.inner())), size(static_cast<int64_t>(op.size())) {}
 
@@ -32,9 +33,8 @@ public:
     else if (outer > 1)
       parallelFor(outer, [&](int64_t begin, int64_t end) { add(begin, end, 0, inner, first); });
     else
-      parallelFor((inner + line - 1) / line, [&](int64_t begin, int64_t end) {
-        add(0, 1, begin * line, std::min(inner, end * line), first);
-      });
+      parallelFor((inner + line - 1) / line,
+                  [&](int64_t begin, int64_t end) { add(0, 1, begin * line, std::min(inner, end * line), first); });
     return absl::OkStatus();
   }
 

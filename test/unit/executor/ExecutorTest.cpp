@@ -158,8 +158,9 @@ TEST(Executor, CollectivesGoOnBesideSteps) {
       std::vector<float> x = iota(12 * world), w = {1, 2, 3, 4, 5, 6};
       RunOnceOptions options;
       options.steps = 3;
-      auto result = runOnce(*finishPlan(std::move(plan)),
-                            {{"x", HostArray::of({4 * int64_t(world), 3}, x)}, {"w", HostArray::of({3, 2}, w)}}, options);
+      auto result =
+          runOnce(*finishPlan(std::move(plan)),
+                  {{"x", HostArray::of({4 * int64_t(world), 3}, x)}, {"w", HostArray::of({3, 2}, w)}}, options);
       ASSERT_TRUE(result.ok()) << result.status();
       float total = 0;
       for (float y : result->outputs.at("y").as<float>())
@@ -185,8 +186,9 @@ TEST(Executor, IndicesOutsideAreRefused) {
   for (int32_t wrong : {65, -1}) {
     values[10] = wrong;
     absl::Status s = runOnce(bytes, {{"tokens", HostArray::of({4, 3}, values)}}).status();
-    EXPECT_NE(std::string(s.message()).find("input 'tokens' is " + std::to_string(wrong) +
-                                            " at [3, 1], and chooses one of 65: 0 to 64 are accepted"),
+    EXPECT_NE(std::string(s.message())
+                  .find("input 'tokens' is " + std::to_string(wrong) +
+                        " at [3, 1], and chooses one of 65: 0 to 64 are accepted"),
               std::string::npos)
         << s;
   }
