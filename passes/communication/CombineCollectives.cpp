@@ -144,6 +144,26 @@ static unsigned combine(Block &block, const Key &key, int64_t limit) {
   return merged;
 }
 
+/// Puts what may be merged right behind what it needs, the order of transfers aside: then those that can begin early
+/// come first, and are not merged with what must wait.
+static void sortByReadiness(Block &block) {
+  Operation *transfer = nullptr;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (isa<TransferOpInterface>(op))
+      transfer = &op;
+    if (!isMergeable(op))
+      continue;
+    Operation *bound = transfer;
+    for (Value operand : op.getOperands())
+      if (Operation *producer = operand.getDefiningOp(); producer && (!bound || bound->isBeforeInBlock(producer)))
+        bound = producer;
+    if (bound)
+      op.moveAfter(bound);
+    else
+      op.moveBefore(&block, block.begin());
+  }
+}
+
 namespace {
 struct CombineCollectives : ::dgc::impl::CombineCollectivesPassBase<CombineCollectives> {
   using CombineCollectivesPassBase::CombineCollectivesPassBase;
@@ -157,11 +177,12 @@ struct CombineCollectives : ::dgc::impl::CombineCollectivesPassBase<CombineColle
   }
 
   void runOnBlock(Block &block, const LinkModel &model) {
+    if (limited)
+      sortByReadiness(block);
     llvm::MapVector<Key, int64_t> limits;
     for (Operation &op : block)
       if (isMergeable(op))
-        limits.try_emplace(keyOf(cast<CollectiveOpInterface>(op)),
-                           limitOf(cast<CollectiveOpInterface>(op), model));
+        limits.try_emplace(keyOf(cast<CollectiveOpInterface>(op)), limitOf(cast<CollectiveOpInterface>(op), model));
     for (auto [key, limit] : limits)
       numMerged += combine(block, key, limit);
   }

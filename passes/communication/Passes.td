@@ -24,7 +24,8 @@ def CombineCollectivesPass : Pass<"dgc-combine-collectives", "::mlir::ModuleOp">
   }];
   let options = [
     Option<"limitBytes", "limit-bytes", "int64_t", "0", "largest merged collective; 0: no limit">,
-    Option<"limited", "limited", "bool", "false", "all-reduces have the limit of one host as well, where links are not known">,
+    Option<"limited", "limited", "bool", "false", "all-reduces have the limit of one host as well, where links are "
+           "not known, and what is ready early comes first">,
     Option<"links", "links", "std::string", "", "AXIS=LATENCY:BANDWIDTH,..: data=5us:10GB/s">,
   ];
   let statistics = [Statistic<"numMerged", "merged", "Collectives that were merged into another">];
