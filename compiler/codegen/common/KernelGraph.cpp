@@ -112,6 +112,17 @@ bool isPointwise(Operation *op) {
   return true;
 }
 
+llvm::BitVector KernelGraph::mayAlias() const {
+  unsigned arguments = func.getNumArguments();
+  llvm::BitVector aliases(arguments + func.getNumResults());
+  for (auto [result, argument] : llvm::enumerate(inplace))
+    if (argument >= 0) {
+      aliases.set(arguments + result);
+      aliases.set(argument);
+    }
+  return aliases;
+}
+
 bool KernelGraph::isBase(Value value) const {
   if (isa<BlockArgument>(value) && value.getParentRegion() == &func.getBody())
     return true;

@@ -89,12 +89,7 @@ void LoopEmitter::declare(StringRef name) {
   kernel = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
   kernel.setPrivate();
   kernel->setAttr("llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
-  llvm::BitVector mayAlias(pointers);
-  for (auto [result, argument] : llvm::enumerate(graph.inplace))
-    if (argument >= 0) {
-      mayAlias.set(inputs + result);
-      mayAlias.set(argument);
-    }
+  llvm::BitVector mayAlias = graph.mayAlias();
   kernel.addEntryBlock();
   for (unsigned i = 0; i < pointers; ++i) {
     if (!mayAlias.test(i))

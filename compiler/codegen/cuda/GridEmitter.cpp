@@ -53,12 +53,7 @@ void GridEmitter::declare(StringRef name) {
   SmallVector<Type> types(pointers + 1, pointer);
   builder.setInsertionPoint(source);
   kernel = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
-  llvm::BitVector mayAlias(pointers);
-  for (auto [result, argument] : llvm::enumerate(graph.inplace))
-    if (argument >= 0) {
-      mayAlias.set(inputs + result);
-      mayAlias.set(argument);
-    }
+  llvm::BitVector mayAlias = graph.mayAlias();
   kernel.addEntryBlock();
   for (unsigned i = 0; i <= pointers; ++i) {
     kernel.setArgAttr(i, "llvm.align", builder.getI64IntegerAttr(64));

@@ -7,6 +7,27 @@ using namespace dgc::testing;
 
 namespace {
 
+/// Trains three steps with what the model says of meshes and shardings, and without, on one device: the same.
+void expectAsOnOneDevice(const std::string &annotated, int64_t batch, int64_t outputs, const std::string &links = "") {
+  std::string plain = std::regex_replace(annotated, std::regex(" \\{dist\\.sharding = [^\n]*>\\}"), "");
+  plain = std::regex_replace(plain, std::regex("dist\\.mesh[^\n]*"), "");
+  plain = std::regex_replace(plain, std::regex("%h2 = dist.constraint %h1[^\n]*"), "");
+  plain = std::regex_replace(plain, std::regex("%h2"), "%h1");
+  NamedArrays inputs = {{"x", array({batch, 6}, 1)}, {"y", array({batch, outputs}, 2)}};
+  ExecuteOptions options;
+  options.from = "input";
+  options.batch = batch;
+  options.run.program = "train";
+  options.run.steps = 3;
+  auto alone = execute(plain, inputs, options);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  options.links = links;
+  auto cut = execute(annotated, inputs, options);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  expectClose(alone->variables, cut->variables, 2e-6);
+  expectClose(alone->outputs, cut->outputs, 2e-6);
+}
+
 const char *annotated = R"(
 dist.mesh @mesh <batch = 2, model = 2>
 dgc.model @mlp {
@@ -25,24 +46,7 @@ dgc.model @mlp {
 }
 )";
 
-TEST(Annotation, TrainsAsOneDeviceDoes) {
-  std::string plain = std::regex_replace(annotated, std::regex(" \\{dist\\.sharding = [^\n]*>\\}"), "");
-  plain = std::regex_replace(plain, std::regex("dist\\.mesh[^\n]*"), "");
-  plain = std::regex_replace(plain, std::regex("%h2 = dist.constraint %h1[^\n]*"), "");
-  plain = std::regex_replace(plain, std::regex("%h2"), "%h1");
-  NamedArrays inputs = {{"x", array({8, 6}, 1)}, {"y", array({8, 10}, 2)}};
-  ExecuteOptions options;
-  options.from = "input";
-  options.batch = 8;
-  options.run.program = "train";
-  options.run.steps = 3;
-  auto alone = execute(plain, inputs, options);
-  ASSERT_TRUE(alone.ok()) << alone.status();
-  auto cut = execute(annotated, inputs, options);
-  ASSERT_TRUE(cut.ok()) << cut.status();
-  expectClose(alone->variables, cut->variables, 2e-6);
-  expectClose(alone->outputs, cut->outputs, 2e-6);
-}
+TEST(Annotation, TrainsAsOneDeviceDoes) { expectAsOnOneDevice(annotated, 8, 10); }
 
 // The same devices as a grid and as a row, in one model: values go from one to the other.
 const char *twoMeshes = R"(
@@ -64,24 +68,7 @@ dgc.model @mlp {
 }
 )";
 
-TEST(Annotation, SeveralMeshesOfTheSameDevices) {
-  std::string plain = std::regex_replace(twoMeshes, std::regex(" \\{dist\\.sharding = [^\n]*>\\}"), "");
-  plain = std::regex_replace(plain, std::regex("dist\\.mesh[^\n]*"), "");
-  plain = std::regex_replace(plain, std::regex("%h2 = dist.constraint %h1[^\n]*"), "");
-  plain = std::regex_replace(plain, std::regex("%h2"), "%h1");
-  NamedArrays inputs = {{"x", array({8, 6}, 1)}, {"y", array({8, 10}, 2)}};
-  ExecuteOptions options;
-  options.from = "input";
-  options.batch = 8;
-  options.run.program = "train";
-  options.run.steps = 3;
-  auto alone = execute(plain, inputs, options);
-  ASSERT_TRUE(alone.ok()) << alone.status();
-  auto cut = execute(twoMeshes, inputs, options);
-  ASSERT_TRUE(cut.ok()) << cut.status();
-  expectClose(alone->variables, cut->variables, 2e-6);
-  expectClose(alone->outputs, cut->outputs, 2e-6);
-}
+TEST(Annotation, SeveralMeshesOfTheSameDevices) { expectAsOnOneDevice(twoMeshes, 8, 10); }
 
 // Two axes for the batch, one of them over slow links: gradients are combined in two levels.
 const char *twoLevels = R"(
@@ -101,22 +88,6 @@ dgc.model @mlp {
 }
 )";
 
-TEST(Annotation, HierarchicalAllReduce) {
-  std::string plain = std::regex_replace(twoLevels, std::regex(" \\{dist\\.sharding = [^\n]*>\\}"), "");
-  plain = std::regex_replace(plain, std::regex("dist\\.mesh[^\n]*"), "");
-  NamedArrays inputs = {{"x", array({12, 6}, 1)}, {"y", array({12, 7}, 2)}};
-  ExecuteOptions options;
-  options.from = "input";
-  options.batch = 12;
-  options.run.program = "train";
-  options.run.steps = 3;
-  auto alone = execute(plain, inputs, options);
-  ASSERT_TRUE(alone.ok()) << alone.status();
-  options.links = "host=1us:1MB/s,local=0us:1GB/s";
-  auto cut = execute(twoLevels, inputs, options);
-  ASSERT_TRUE(cut.ok()) << cut.status();
-  expectClose(alone->variables, cut->variables, 2e-6);
-  expectClose(alone->outputs, cut->outputs, 2e-6);
-}
+TEST(Annotation, HierarchicalAllReduce) { expectAsOnOneDevice(twoLevels, 12, 7, "host=1us:1MB/s,local=0us:1GB/s"); }
 
 } // namespace
