@@ -54,9 +54,7 @@ struct TrainOptions {
   int64_t microbatches = 0; // of the strategy pipeline
 };
 
-/// The variables after training, under "loss" the last loss as well. Every replica has the same bits: runOnce checks
-/// that.
-inline NamedArrays train(const std::string &model, const TrainOptions &how) {
+inline ExecuteOptions optionsOf(const TrainOptions &how) {
   ExecuteOptions options;
   options.from = "input";
   options.batch = how.size;
@@ -68,16 +66,26 @@ inline NamedArrays train(const std::string &model, const TrainOptions &how) {
   options.run.steps = how.steps;
   options.run.validCount = how.validCount;
   options.run.inputsOfStep = how.inputs;
-  // Compiled once for all runs of it.
+  return options;
+}
+
+/// The plan for the model, compiled once for all runs of it.
+inline const absl::StatusOr<std::vector<uint8_t>> &planOf(const std::string &model, const TrainOptions &how) {
   static std::map<std::tuple<std::string, std::string, std::string, int64_t, int64_t>,
                   absl::StatusOr<std::vector<uint8_t>>>
       plans;
   auto [plan, isNew] = plans.try_emplace({model, how.mesh, how.strategy, how.size, how.microbatches});
   if (isNew) {
-    plan->second = compileText(model, options);
+    plan->second = compileText(model, optionsOf(how));
   }
+  return plan->second;
+}
+
+/// The variables after training. Every replica has the same bits: runOnce checks that.
+inline NamedArrays train(const std::string &model, const TrainOptions &how) {
+  const absl::StatusOr<std::vector<uint8_t>> &plan = planOf(model, how);
   absl::StatusOr<rt::RunOnceResult> result =
-      plan->second.ok() ? rt::runOnce(*plan->second, how.inputs(0), options.run) : plan->second.status();
+      plan.ok() ? rt::runOnce(*plan, how.inputs(0), optionsOf(how).run) : plan.status();
   EXPECT_TRUE(result.ok()) << how.mesh << " " << how.strategy << ": " << result.status();
   return result.ok() ? result->variables : NamedArrays();
 }

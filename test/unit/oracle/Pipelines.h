@@ -1,6 +1,7 @@
 // A transformer in pipelines, trained by running, and one worker to compare with.
 #pragma once
 
+#include "test/unit/oracle/Broken.h"
 #include "test/unit/oracle/Transformer.h"
 
 #include <map>
@@ -14,11 +15,15 @@ struct Pipeline {
 
 inline void PrintTo(const Pipeline &p, std::ostream *os) { *os << p.mesh << " " << p.strategy; }
 
-inline NamedArrays trainOn(const Pipeline &pipeline, int steps, const std::string &model = smallTransformer) {
+inline TrainOptions optionsOf(const Pipeline &pipeline, int steps) {
   TrainOptions how{pipeline.mesh, pipeline.strategy, steps};
   how.inputs = windowsOfStep;
   how.microbatches = pipeline.microbatches;
-  return train(model, how);
+  return how;
+}
+
+inline NamedArrays trainOn(const Pipeline &pipeline, int steps, const std::string &model = smallTransformer) {
+  return train(model, optionsOf(pipeline, steps));
 }
 
 /// One worker: trained once for each number of steps.
@@ -30,11 +35,12 @@ inline const NamedArrays &alone(int steps) {
   return it->second;
 }
 
-/// The gradients and weights of one worker.
+/// The gradients and weights of one worker, and others when something is not sent.
 inline void expectTheSame(const Pipeline &pipeline) {
   NamedArrays step = trainOn(pipeline, 1);
   EXPECT_LE(distance(step, alone(1)), 1e-6);
   EXPECT_LE(distance(step, alone(1), &alone(0)), 2e-5) << "gradients";
+  expectBrokenIsNoticed(smallTransformer, optionsOf(pipeline, 1), alone(1), alone(0));
 }
 
 inline std::string nameOf(const ::testing::TestParamInfo<Pipeline> &info) {

@@ -1,7 +1,7 @@
 // Every strategy by running: the gradients and weights of one worker, on any number of workers. SGD with momentum,
 // whose first step is plain SGD, the same seed and the same global batches; the workers are threads of this process.
 // The optimizer's state is compared, too.
-#include "test/unit/oracle/Oracle.h"
+#include "test/unit/oracle/Broken.h"
 
 #include <algorithm>
 #include <map>
@@ -77,6 +77,14 @@ TEST_P(Strategies, WrongScaleIsNoticed) {
   ASSERT_NE(model, wrong);
   NamedArrays step = train(wrong, GetParam().on(GetParam().meshes[0]));
   EXPECT_GT(distance(step, alone(model, 1), &alone(model, 0)), 0.5);
+}
+
+// So is a plan in which something is not communicated.
+TEST_P(Strategies, ABrokenPlanIsNoticed) {
+  std::string model = readModel(GetParam().model, optimizer);
+  for (const char *mesh : GetParam().meshes)
+    if (*mesh)
+      expectBrokenIsNoticed(model, GetParam().on(mesh), alone(model, 1), alone(model, 0));
 }
 
 const std::vector<const char *> data = {"data=2", "data=3", "data=4", "data=8"};
@@ -166,17 +174,23 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mnist_mlp", "accumulate=3", {"", "data=2", "data=4", "data=8"}},
         // Micro-batches that are not equal, and that the workers do not divide.
         Case{"mnist_mlp", "accumulate=5", {"", "data=2", "data=3", "data=8"}},
-        Case{"mnist_cnn", "accumulate=2", {"", "data=2", "data=3", "data=4"}}, Case{"mnist_mlp", "zero1", data},
-        Case{"mnist_mlp", "zero2", data}, Case{"mnist_mlp", "zero3", data}, Case{"mnist_cnn", "zero2", data},
-        Case{"mnist_cnn", "zero3", data}, Case{"mnist_mlp", "zero1,accumulate=3", {"data=2", "data=4"}},
+        Case{"mnist_cnn", "accumulate=2", {"", "data=2", "data=3", "data=4", "data=8"}},
+        Case{"mnist_mlp", "recompute=*", data}, Case{"mnist_cnn", "recompute=*", data},
+        Case{"mnist_mlp", "zero1", data}, Case{"mnist_mlp", "zero2", data}, Case{"mnist_mlp", "zero3", data},
+        Case{"mnist_cnn", "zero1", data}, Case{"mnist_cnn", "zero2", data}, Case{"mnist_cnn", "zero3", data},
+        Case{"mnist_mlp", "central-storage", data}, Case{"mnist_cnn", "central-storage", data},
+        Case{"mnist_mlp", "parameter-server=3", data}, Case{"mnist_cnn", "parameter-server=2", data},
+        Case{"mnist_mlp", "zero1,accumulate=3", {"data=2", "data=4"}},
         Case{"mnist_mlp", "zero2,accumulate=3", {"data=2", "data=4"}},
         Case{"mnist_mlp", "fsdp,accumulate=5", {"data=3", "data=4"}},
         Case{"mnist_mlp", "tensor-parallel=w1:1", {"model=2", "model=3", "model=4", "model=8"}},
-        Case{"mnist_cnn", "zero1", {"data=3", "data=8"}},
-        Case{"mnist_cnn", "tensor-parallel=conv/*:-1", {"model=2", "model=3", "model=8"}},
+        Case{"mnist_cnn", "tensor-parallel=conv/*:-1", {"model=2", "model=3", "model=4", "model=8"}},
         Case{"mnist_cnn", "data-parallel,tensor-parallel=conv/*:-1,recompute=*", {"data=2,model=4"}},
         Case{"mnist_mlp", "pipeline=1f1b", {"stage=2", "stage=3", "stage=2,data=2"}, 4},
-        Case{"mnist_cnn", "pipeline=gpipe", {"stage=2", "stage=2,data=4"}, 5},
+        Case{"mnist_cnn", "pipeline=gpipe", {"stage=2", "stage=3", "stage=2,data=4"}, 5},
+        Case{"mnist_cnn", "pipeline=1f1b", {"stage=4", "stage=2,data=4"}, 3},
+        Case{"mnist_cnn", "pipeline=zb-h1", {"stage=3", "stage=2"}, 2},
+        Case{"mnist_cnn", "pipeline=interleaved", {"stage=3"}, 3},
         Case{"mnist_mlp", "data-parallel,tensor-parallel=w1:1", {"data=2,model=2", "data=3,model=2", "data=2,model=4"}},
         Case{"mnist_mlp", "zero2,tensor-parallel=w1:1", {"data=2,model=2", "data=2,model=4"}},
         Case{"mnist_mlp", "zero3,tensor-parallel=w1:1,accumulate=2", {"data=2,model=2", "data=2,model=4"}}),

@@ -15,7 +15,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Pipeline{"stage=2", "pipeline=gpipe", 4}, Pipeline{"stage=2", "pipeline=1f1b", 4},
                     Pipeline{"stage=2", "pipeline=interleaved", 2}, Pipeline{"stage=2", "pipeline=zb-h1", 3},
                     Pipeline{"stage=4", "pipeline=gpipe", 3}, Pipeline{"stage=4", "pipeline=1f1b", 4},
-                    Pipeline{"stage=4", "pipeline=interleaved", 4}, Pipeline{"stage=4", "pipeline=zb-h1", 4}),
+                    Pipeline{"stage=4", "pipeline=interleaved", 4}, Pipeline{"stage=4", "pipeline=zb-h1", 4},
+                    Pipeline{"stage=3", "pipeline=gpipe", 2}, Pipeline{"stage=3", "pipeline=1f1b", 2},
+                    Pipeline{"stage=3", "pipeline=interleaved", 3}, Pipeline{"stage=3", "pipeline=zb-h1", 2},
+                    Pipeline{"stage=8", "pipeline=gpipe", 2}, Pipeline{"stage=8", "pipeline=1f1b", 2},
+                    Pipeline{"stage=8", "pipeline=zb-h1", 2}),
     nameOf);
 
 TEST(TransformerPipeline, TrainsTheSameWeights) {

@@ -1,4 +1,5 @@
 // Strategies on two layers of a transformer, by running: the gradients of one worker.
+#include "test/unit/oracle/Broken.h"
 #include "test/unit/oracle/Transformer.h"
 
 using namespace dgc::testing;
@@ -89,8 +90,52 @@ TEST(TransformerStrategies, OfCharactersHasTheSameGradients) {
     NamedArrays step = train(smallTransformer, how);
     EXPECT_LE(distance(step, one), 1e-6) << mesh << " " << strategy;
     EXPECT_LE(distance(step, one, &initial), 2e-5) << mesh << " " << strategy << ", gradients";
+    if (*mesh)
+      expectBrokenIsNoticed(smallTransformer, how, one, initial);
   }
 }
+
+/// A strategy on 2, 3, 4 and 8 workers, as far as the tests above have not tried them.
+struct Row {
+  std::string strategy;
+  std::vector<const char *> meshes;
+};
+
+void PrintTo(const Row &row, std::ostream *os) { *os << row.strategy; }
+
+class OneLayer : public testing::TestWithParam<Row> {};
+
+TEST_P(OneLayer, HasTheSameGradientsOnAnyNumberOfWorkers) {
+  static const std::string model =
+      std::regex_replace(std::string(smallTransformer), std::regex("dgc\\.repeat 2"), "dgc.repeat 1");
+  TrainOptions alone{"", "", 0, -1};
+  alone.inputs = windowsOfStep;
+  static const NamedArrays initial = train(model, alone);
+  alone.steps = 1;
+  static const NamedArrays one = train(model, alone);
+  ASSERT_FALSE(one.empty());
+  for (const char *mesh : GetParam().meshes) {
+    TrainOptions how{mesh, GetParam().strategy, 1};
+    how.inputs = windowsOfStep;
+    EXPECT_LE(distance(train(model, how), one, &initial), 2e-5) << mesh;
+    expectBrokenIsNoticed(model, how, one, initial);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, OneLayer,
+                         testing::Values(Row{"data-parallel", {"data=2"}}, Row{"zero1", {"data=2", "data=4", "data=8"}},
+                                         Row{"zero2", {"data=3", "data=4", "data=8"}},
+                                         Row{"zero3", {"data=2", "data=3", "data=4"}},
+                                         Row{"central-storage", {"data=2", "data=3", "data=4", "data=8"}},
+                                         Row{"parameter-server=3", {"data=2", "data=3", "data=4", "data=8"}},
+                                         Row{cut, {"model=4", "model=8"}},
+                                         Row{cut + ",sequence-parallel", {"model=2", "model=3", "model=4", "model=8"}},
+                                         Row{"accumulate=2", {"data=3", "data=4", "data=8"}},
+                                         Row{"recompute=layer.*", {"data=2", "data=3", "data=4", "data=8"}}),
+                         [](const auto &info) {
+                           return std::regex_replace(info.param.strategy.substr(0, 18) + std::to_string(info.index),
+                                                     std::regex("[^A-Za-z0-9]+"), "_");
+                         });
 
 // Attention that is not scaled, on several workers, is not what one computes with the scale.
 TEST(TransformerStrategies, AMistakeIsNoticed) {
