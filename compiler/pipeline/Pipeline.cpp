@@ -153,12 +153,10 @@ static LogicalResult checkMesh(ModuleOp module, const CompileOptions &options) {
   return links->checkAxes(mesh, emitError);
 }
 
-/// Refuses a target that there is not, and a mesh of GPUs.
+/// Refuses a target that there is not.
 static LogicalResult checkTarget(ModuleOp module, const CompileOptions &options) {
   if (!CudaTarget::isCuda(options.target))
     return CpuTarget::parse(options.target, module.getLoc());
-  if (!options.mesh.empty())
-    return module.emitError("a plan for GPUs has one worker: leave --mesh away, or compile for --target=cpu");
   return CudaTarget::parse(options.target, module.getLoc());
 }
 
@@ -236,7 +234,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   switch (phase) {
   case Phase::Model:
     return "dgc-unify-meshes,dgc-unroll-repeats,dgc-infer-types" +
-           (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") + ",dgc-build-entry-points,dgc-bound-indices";
+           (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
+           ",dgc-build-entry-points,dgc-bound-indices";
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +
@@ -259,7 +258,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                : "";
   case Phase::Communicate:
     return distributed
-               ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-scatters," +
+               ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-"
+                 "scatters," +
                      limitPass(options) + "dgc-flatten-collectives,dgc-combine-collectives" + combineOption(options) +
                      "," + (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
                      "dgc-order-collectives,dgc-check-plan"
@@ -334,7 +334,7 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
     }
   }
   bool planned = last == static_cast<int>(Phase::Schedule);
-  if (planned && failed(planWorkspaces(module, options.threads))) {
+  if (planned && failed(planWorkspaces(module, options.threads, options.target))) {
     return failure();
   }
   bool checked = options.memoryLimit >= 0 && planned;

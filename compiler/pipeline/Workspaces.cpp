@@ -1,9 +1,11 @@
 //===- Workspaces.cpp - the memory that plans need beside their arenas -----===//
 
 #include "compiler/pipeline/Workspaces.h"
+#include "compiler/codegen/cuda/Codegen.h"
 #include "compiler/package/Package.h"
 #include "dialects/exec/Exec.h"
 #include "runtime/device/cpu/Device.h"
+#include "runtime/device/cuda/Sizes.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "llvm/ADT/StringSet.h"
 #include <thread>
@@ -13,8 +15,9 @@ using namespace mlir::exec;
 namespace fb = ::dgc::artifact;
 
 /// Kernels by name alone: programs are described before there is code.
-static ::dgc::CompiledKernels kernelNames(ModuleOp module) {
+static ::dgc::CompiledKernels kernelNames(ModuleOp module, bool isForGpus) {
   ::dgc::CompiledKernels kernels;
+  kernels.kind = isForGpus ? "cuda" : "cpu";
   llvm::StringSet<> seen;
   module.walk([&](LaunchOp launch) {
     StringRef name = launch.getKernel().getLeafReference();
@@ -31,10 +34,18 @@ static const fb::Plan &packed(flatbuffers::FlatBufferBuilder &builder, fb::PlanT
   return *flatbuffers::GetRoot<fb::Plan>(builder.GetBufferPointer());
 }
 
-LogicalResult dgc::planWorkspaces(ModuleOp module, int64_t threads) {
+/// What the products of a program have to work in on a GPU. What its kernels need between grids is known when there is
+/// code for them.
+static size_t productWorkspace(const fb::Program &program) {
+  auto isProduct = [](const fb::Step *step) { return step->action_type() == fb::Action::Matmul; };
+  return program.steps() && llvm::any_of(*program.steps(), isProduct) ? ::dgc::rt::cuda::productWorkspaceBytes : 0;
+}
+
+LogicalResult dgc::planWorkspaces(ModuleOp module, int64_t threads, const std::string &target) {
   if (module.getOps<ProgramOp>().empty())
     return success();
-  FailureOr<fb::PlanT> described = describePlan(module, kernelNames(module));
+  const bool isForGpus = ::dgc::CudaTarget::isCuda(target);
+  FailureOr<fb::PlanT> described = describePlan(module, kernelNames(module, isForGpus));
   if (failed(described))
     return failure();
   fb::PlanT plan = *std::move(described);
@@ -48,7 +59,9 @@ LogicalResult dgc::planWorkspaces(ModuleOp module, int64_t threads) {
   const fb::Plan &bare = packed(builder, plan);
   Builder attributes(module.getContext());
   for (auto [i, program] : llvm::enumerate(module.getOps<ProgramOp>())) {
-    absl::StatusOr<size_t> bytes = rt::scratchBytesOf(*bare.programs()->Get(i), static_cast<int>(threads));
+    const fb::Program &each = *bare.programs()->Get(i);
+    absl::StatusOr<size_t> bytes =
+        isForGpus ? productWorkspace(each) : rt::scratchBytesOf(each, static_cast<int>(threads));
     if (!bytes.ok())
       return program.emitError() << std::string(bytes.status().message());
     plan.programs[i]->scratch_bytes = *bytes;
@@ -59,7 +72,7 @@ LogicalResult dgc::planWorkspaces(ModuleOp module, int64_t threads) {
   auto groups = static_cast<int32_t>(plan.groups.size());
   for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
     rt::PlannedMemory memory = rt::plannedMemory(whole, group);
-    peak = std::max(peak, memory.total() + memory.staging);
+    peak = std::max(peak, memory.total() + (isForGpus ? 0 : memory.staging)); // which is memory of the host
   }
   module->setAttr("exec.threads", attributes.getI64IntegerAttr(threads));
   module->setAttr("exec.peak_bytes", attributes.getI64IntegerAttr(peak));

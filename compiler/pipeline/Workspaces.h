@@ -9,9 +9,9 @@ namespace dgc {
 
 /// Asks the libraries of the device how much memory the inside of their calls needs with `threads` threads (0: an equal
 /// share of the cores of this machine). Each planned program gets `exec.scratch_bytes`; the module gets `exec.threads`
-/// and `exec.peak_bytes`, all that the worker with the largest need takes, buffers for communication between hosts
-/// included.
-llvm::LogicalResult planWorkspaces(mlir::ModuleOp module, int64_t threads);
+/// and `exec.peak_bytes`, all that the worker with the largest need takes on its device, buffers for communication
+/// between hosts included.
+llvm::LogicalResult planWorkspaces(mlir::ModuleOp module, int64_t threads, const std::string &target);
 
 } // namespace dgc
 

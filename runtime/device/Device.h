@@ -10,9 +10,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dgc::rt {
@@ -46,30 +48,56 @@ struct Mirrored {
   std::span<std::byte> host;
 };
 
-/// A program that a device runs as a whole.
+/// What the host does between two segments of a program: it takes values from the device and brings others. Memory of
+/// the host is pinned.
+struct HostExchange {
+  std::vector<Mirrored> toHost, toDevice;
+};
+
+/// A program as a device runs it: segments of ops that need nothing of the host, and exchanges between them.
+struct ProgramParts {
+  std::string_view name;
+  std::vector<std::vector<PreparedOp *>> segments; // one at least
+  std::vector<HostExchange> exchanges;
+  std::vector<Mirrored> inputs;  // come to the device before the first segment
+  std::vector<Mirrored> outputs; // are with the host behind the last one
+};
+
+/// A recorded program. A run is begin(), each segment once, in order, with the exchanges wherever they belong, and
+/// end().
 class DeviceProgram {
 public:
   virtual ~DeviceProgram() = default;
-  /// Takes the inputs from the host, runs all ops, brings the outputs back.
-  virtual absl::Status run(const dgc_step &step) = 0;
+  /// Takes the inputs from the memory of the host.
+  virtual absl::Status begin() = 0;
+  /// Queues a segment: it runs after those before it, and sees what was brought before.
+  virtual absl::Status launch(size_t segment) = 0;
+  /// Takes what the exchange needs of the device, as the segments before leave it. When it returns nothing that was
+  /// exchanged before is on its way any more.
+  virtual absl::Status toHost(size_t exchange) = 0;
+  /// Queues the copies to the device: segments that are launched later wait for them. The memory of the host must not
+  /// change until the next toHost() or end() has returned.
+  virtual absl::Status toDevice(size_t exchange) = 0;
+  /// Waits for all, and puts the outputs into the memory of the host.
+  virtual absl::Status end() = 0;
 };
 
 /// Memory of its own that a device has. Only devices other than the CPU do.
 class DeviceMemory {
 public:
   virtual ~DeviceMemory() = default;
-  /// The private arena, zeroed, and the constants, once each before anything is
+  /// The private arena, the mirror of the shared one, each zeroed, and the constants; once each before anything is
   /// prepared. They live as long as the device.
   virtual absl::StatusOr<void *> allocateArena(uint64_t bytes) = 0;
   virtual absl::StatusOr<void *> placeConstants(std::span<const std::byte> bytes) = 0;
+  /// Memory of the host that exchanges may use, pinned as long as the device lives: what is there, or new.
+  virtual absl::Status pin(std::span<std::byte> memory) = 0;
+  virtual absl::StatusOr<std::span<std::byte>> allocatePinned(uint64_t bytes) = 0;
   /// Copy now; all that was run before is done by then.
   virtual absl::Status upload(void *to, std::span<const std::byte> from) = 0;
   virtual absl::Status download(std::span<std::byte> to, const void *from) = 0;
-  /// After finish(): makes one unit of the ops, which must outlive it. `inputs`
-  /// are copied to the device before them, `outputs` to the host behind them.
-  virtual absl::StatusOr<std::unique_ptr<DeviceProgram>> record(std::string_view name, std::span<PreparedOp *const> ops,
-                                                                std::vector<Mirrored> inputs,
-                                                                std::vector<Mirrored> outputs) = 0;
+  /// After finish(). The ops must outlive the program.
+  virtual absl::StatusOr<std::unique_ptr<DeviceProgram>> record(const ProgramParts &parts) = 0;
 };
 
 /// One per worker, used by one thread: the one that creates it.
@@ -88,8 +116,10 @@ public:
   virtual DeviceMemory *memory() { return nullptr; }
 };
 
-/// The device that a plan is for. `threads` >= 1, of a CPU. `artifact` must
-/// outlive the device.
-absl::StatusOr<std::unique_ptr<Device>> createDevice(const Artifact &artifact, int threads);
+/// The device that a plan is for, of the worker `rank`. `threads` >= 1, of a CPU. `artifact` must outlive the device.
+absl::StatusOr<std::unique_ptr<Device>> createDevice(const Artifact &artifact, int threads, int rank);
+
+/// The same, from elsewhere.
+using MakeDevice = std::function<absl::StatusOr<std::unique_ptr<Device>>(const Artifact &, int threads, int rank)>;
 
 } // namespace dgc::rt

@@ -61,14 +61,14 @@ absl::StatusOr<const DevicePlugin *> dgc::rt::openPlugin(const std::string &kind
       ExitCode::Machine);
 }
 
-absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createDevice(const Artifact &artifact, int threads) {
+absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createDevice(const Artifact &artifact, int threads, int rank) {
   std::string kind = artifact.plan().target()->kind()->str();
   if (kind == "cpu") {
     DGC_ASSIGN_OR_RETURN(std::unique_ptr<CpuDevice> device, CpuDevice::create(artifact, threads));
     return std::unique_ptr<Device>(std::move(device));
   }
   DGC_ASSIGN_OR_RETURN(const DevicePlugin *plugin, openPlugin(kind));
-  return plugin->create(artifact);
+  return plugin->create(artifact, rank);
 }
 
 std::string dgc::rt::describeDevice(const artifact::Plan &plan) {
@@ -79,7 +79,8 @@ std::string dgc::rt::describeDevice(const artifact::Plan &plan) {
   if (!plugin.ok())
     return str("device: ", plugin.status().message(), "\n");
   std::string text = "device:\n";
-  for (const std::string &line : (*plugin)->describe())
-    text += str("  ", line, "\n");
+  for (const auto &lines : {(*plugin)->describe(), (*plugin)->describeWorkers(plan)})
+    for (const std::string &line : lines)
+      text += str("  ", line, "\n");
   return text;
 }

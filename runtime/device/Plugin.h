@@ -12,9 +12,11 @@ namespace dgc::rt {
 /// What libdgc_<kind>.so gives, by the function `dgc_device_plugin`.
 struct DevicePlugin {
   const char *version; // of dgc: another one is refused
-  absl::StatusOr<std::unique_ptr<Device>> (*create)(const Artifact &artifact);
-  /// What of the machine the device would use, a line each; for --dry-run.
+  absl::StatusOr<std::unique_ptr<Device>> (*create)(const Artifact &artifact, int rank);
+  /// For --dry-run, a line each: what of the machine the device would use; where the workers of a plan would run here,
+  /// and how they would communicate.
   std::vector<std::string> (*describe)();
+  std::vector<std::string> (*describeWorkers)(const artifact::Plan &plan);
 };
 using DevicePluginFunction = const DevicePlugin *(*)();
 

@@ -32,12 +32,6 @@ std::byte *Executor::address(const artifact::Buffer &buffer) const {
   return arena.bytes().data() + buffer.offset();
 }
 
-void *Executor::deviceAddress(const artifact::Buffer &buffer) const {
-  if (!device->memory())
-    return address(buffer);
-  return (buffer.space() == artifact::Space::Constant ? deviceConstants : deviceArena) + buffer.offset();
-}
-
 std::span<std::byte> Executor::memoryOf(const artifact::Buffer &buffer) const {
   return {address(buffer), *checkedBytes(buffer.shape(), buffer.dtype())};
 }
@@ -110,9 +104,13 @@ absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &p
   case artifact::Action::Receive: {
     const artifact::Receive &receive = *step.action_as_Receive();
     uint32_t peer = senderOf(artifact.plan(), receive.group(), receive.peer(), static_cast<uint32_t>(transport.rank()));
+    const artifact::Buffer &buffer = *program.buffers()->Get(receive.buffer());
+    op.received = memoryOf(buffer);
+    if (device->memory() && buffer.space() != artifact::Space::Shared) { // which is pinned
+      DGC_ASSIGN_OR_RETURN(op.received, device->memory()->allocatePinned(op.received.size()));
+    }
     DGC_ASSIGN_OR_RETURN(op.communication,
-                         transport.prepareReceive(receive.channel(), static_cast<int>(peer),
-                                                  memoryOf(*program.buffers()->Get(receive.buffer()))));
+                         transport.prepareReceive(receive.channel(), static_cast<int>(peer), op.received));
     break;
   }
   default: {
@@ -183,8 +181,9 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
     executor->options.clock = &realClock();
   const int32_t group = groupOf(plan, static_cast<uint32_t>(transport.rank()));
   DGC_ASSIGN_OR_RETURN(executor->arena, Arena::allocate(privateBytesOf(plan, group)));
-  DGC_ASSIGN_OR_RETURN(executor->device, options.makeDevice ? options.makeDevice(artifact, options.threads)
-                                                            : createDevice(artifact, options.threads));
+  DGC_ASSIGN_OR_RETURN(executor->device, options.makeDevice
+                                             ? options.makeDevice(artifact, options.threads, transport.rank())
+                                             : createDevice(artifact, options.threads, transport.rank()));
   DGC_RETURN_IF_ERROR(executor->prepareMemory());
   for (uint32_t i = 0; i < count(plan.variables()); ++i) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
@@ -203,66 +202,9 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
     firstOp += count(program.steps());
   }
   DGC_RETURN_IF_ERROR(executor->device->finish());
-  DGC_RETURN_IF_ERROR(executor->recordPrograms());
+  for (const std::unique_ptr<ProgramRunner> &runner : executor->runners)
+    DGC_RETURN_IF_ERROR(executor->recordProgram(*runner));
   return executor;
-}
-
-/// The arenas of a device with memory of its own.
-absl::Status Executor::prepareMemory() {
-  DeviceMemory *memory = device->memory();
-  if (!memory)
-    return absl::OkStatus();
-  if (transport.worldSize() > 1)
-    return absl::UnimplementedError(str("the plan is for ", transport.worldSize(), " workers on GPUs; one is supported"));
-  DGC_ASSIGN_OR_RETURN(void *base, memory->allocateArena(arena.bytes().size()));
-  deviceArena = static_cast<std::byte *>(base);
-  if (!artifact.constants().empty()) {
-    DGC_ASSIGN_OR_RETURN(void *constants, memory->placeConstants(artifact.constants()));
-    deviceConstants = static_cast<std::byte *>(constants);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Executor::recordPrograms() {
-  DeviceMemory *memory = device->memory();
-  for (size_t i = 0; memory && i < runners.size(); ++i) {
-    ProgramRunner &runner = *runners[i];
-    std::vector<Mirrored> inputs, outputs;
-    const artifact::Program &program = *runner.program;
-    for (size_t j = 0; j < runner.inputViews.size(); ++j)
-      inputs.push_back({deviceAddress(*program.buffers()->Get(program.inputs()->Get(static_cast<uint32_t>(j))->buffer())),
-                        runner.inputViews[j].memory});
-    for (size_t j = 0; j < runner.outputViews.size(); ++j) {
-      const artifact::Buffer &buffer =
-          *program.buffers()->Get(program.outputs()->Get(static_cast<uint32_t>(j))->buffer());
-      if (buffer.space() != artifact::Space::Constant) // the host has those
-        outputs.push_back({deviceAddress(buffer), runner.outputViews[j].memory});
-    }
-    std::vector<PreparedOp *> ops;
-    for (ProgramRunner::Op &op : runner.ops) {
-      if (!op.local)
-        return absl::UnimplementedError("communication between GPUs is not supported");
-      ops.push_back(op.local.get());
-    }
-    DGC_ASSIGN_OR_RETURN(runner.recorded, memory->record(runner.name(), ops, std::move(inputs), std::move(outputs)));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Executor::uploadVariables() {
-  for (const VariableView &view : variableViews)
-    if (DeviceMemory *memory = device->memory())
-      DGC_RETURN_IF_ERROR(
-          memory->upload(deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer())), view.memory));
-  return absl::OkStatus();
-}
-
-absl::Status Executor::downloadVariables() {
-  for (const VariableView &view : variableViews)
-    if (DeviceMemory *memory = device->memory())
-      DGC_RETURN_IF_ERROR(memory->download(
-          view.memory, deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer()))));
-  return absl::OkStatus();
 }
 
 absl::Status Executor::initializeVariables(const FileInitializer &fromFile) {
@@ -346,17 +288,12 @@ absl::Status ProgramRunner::run(uint64_t step) {
       std::memcpy(input.memory.data(), &context.seed, sizeof context.seed);
     else if (input.role == artifact::InputRole::AxisIndex)
       std::memcpy(input.memory.data(), &input.axisIndex, sizeof input.axisIndex);
+  if (recorded)
+    return runParts(context);
   ProgressWord &progress = executor->transport.progress();
   OpTrace *trace = executor->trace;
   Clock &clock = *executor->options.clock;
   TimeNs begin = trace ? clock.now() : 0;
-  if (recorded) { // the ops have no times of their own
-    progress.set(step, firstOp);
-    if (absl::Status s = recorded->run(context); !s.ok())
-      return annotate(s, str("step ", step, " of ", name()));
-    progress.set(step, Position::kNoOp);
-    return absl::OkStatus();
-  }
   for (size_t i = 0; i < ops.size(); ++i) {
     for (uint32_t awaited : ops[i].waits)
       DGC_RETURN_IF_ERROR(finishOp(awaited, step));

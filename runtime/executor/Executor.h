@@ -31,7 +31,7 @@ struct TensorView {
   int batchDim = -1;           // which dimension is the batch; -1: none
   std::span<std::byte> memory; // row-major, slice.extents()
 
-  bool split = false;          // whether the workers hold different parts
+  bool split = false; // whether the workers hold different parts
 };
 
 struct VariableView : TensorView {
@@ -97,9 +97,10 @@ private:
     std::unique_ptr<PreparedOp> local;
     std::unique_ptr<PreparedCollective> communication;
     const artifact::Step *step;
-    bool goesOn = false;         // a collective that begins here and ends where another op, or the end, waits for it
-    std::vector<uint32_t> waits; // indices of such ops
-    TimeNs begin = 0;            // of one that goes on, for traces
+    bool goesOn = false;           // a collective that begins here and ends where another op, or the end, waits for it
+    std::vector<uint32_t> waits;   // indices of such ops
+    std::span<std::byte> received; // of a receive: where
+    TimeNs begin = 0;              // of one that goes on, for traces
   };
   absl::Status runOp(Op &op, const dgc_step &step);
   absl::Status finishOp(uint32_t op, uint64_t step);
@@ -112,7 +113,17 @@ private:
   std::vector<OutputView> outputViews;
   std::vector<Op> ops;
   std::vector<uint32_t> atEnd; // those that go on until the end
-  std::unique_ptr<DeviceProgram> recorded; // all ops at once, on a device with memory of its own
+
+  // On a device with memory of its own (DeviceRun.cpp): what is done one after the other.
+  struct Part {
+    enum Kind : uint8_t { Segment, Run, Start, Finish } kind;
+    uint32_t op;    // of a segment: the first one
+    uint32_t index; // of the segment or the exchange in the recorded program
+  };
+  absl::Status runParts(const dgc_step &step);
+  absl::Status runPart(const Part &part);
+  std::vector<Part> parts;
+  std::unique_ptr<DeviceProgram> recorded;
 };
 
 struct ExecutorOptions {
@@ -120,7 +131,7 @@ struct ExecutorOptions {
   uint64_t seed = 0;
   Clock *clock = nullptr; // null: that of the machine; for traces
   /// Makes the device; null: createDevice.
-  std::function<absl::StatusOr<std::unique_ptr<Device>>(const Artifact &, int threads)> makeDevice;
+  MakeDevice makeDevice;
 };
 
 /// Memory of a variable whose initializer is a file: fills view.memory.
@@ -163,7 +174,8 @@ private:
   std::byte *address(const artifact::Buffer &buffer) const;
   void *deviceAddress(const artifact::Buffer &buffer) const;
   absl::Status prepareMemory();
-  absl::Status recordPrograms();
+  absl::Status recordProgram(ProgramRunner &runner);
+  HostExchange exchangeOf(const artifact::Program &program, const ProgramRunner::Op &op) const;
   std::span<std::byte> memoryOf(const artifact::Buffer &buffer) const;
   template <typename View, typename Table> View viewOf(const Table &table, const artifact::Buffer &buffer) const;
   absl::Status prepareProgram(const artifact::Program &program, uint32_t firstOp);
@@ -176,7 +188,7 @@ private:
   ExecutorOptions options;
   Arena arena; // where the device has memory of its own, what the host has seen of that
   std::unique_ptr<Device> device;
-  std::byte *deviceArena = nullptr, *deviceConstants = nullptr;
+  std::byte *deviceArena = nullptr, *deviceShared = nullptr, *deviceConstants = nullptr;
   std::vector<VariableView> variableViews;
   std::vector<std::unique_ptr<ProgramRunner>> runners;
   OpTrace *trace = nullptr;

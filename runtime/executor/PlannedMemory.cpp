@@ -6,9 +6,11 @@
 #include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
 #include "runtime/collective/Mapped.h"
+#include "runtime/device/cuda/Sizes.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 using namespace dgc::rt;
 namespace a = dgc::artifact;
@@ -55,10 +57,56 @@ static uint64_t stagingOf(const a::Plan &plan, const a::Program &program) {
         const a::CollectiveRange &range = *c->more()->Get(r);
         ranges.push_back({range.src(), range.src_count(), range.dst(), range.dst_count()});
       }
-      most = std::max(most, stagingBytes(static_cast<CollectiveKind>(c->kind()), sizeOf(toDType(c->dtype())), ranges,
-                                         members));
+      most = std::max(
+          most, stagingBytes(static_cast<CollectiveKind>(c->kind()), sizeOf(toDType(c->dtype())), ranges, members));
     }
   return most;
+}
+
+static bool isForGpus(const a::Plan &plan) { return plan.target()->kind()->string_view() == "cuda"; }
+
+static uint64_t constantBytes(const a::Plan &plan) {
+  auto section = static_cast<uint32_t>(plan.constant_section()); // -1: beyond all
+  return section < count(plan.sections()) ? plan.sections()->Get(section)->data()->size() : 0;
+}
+
+/// What products and the grids of kernels need.
+static uint64_t workspaceOf(const a::Plan &plan, const a::Program &program) {
+  uint64_t most = program.scratch_bytes();
+  for (uint32_t i = 0; i < count(program.steps()); ++i)
+    if (const a::KernelCall *call = program.steps()->Get(i)->action_as_KernelCall())
+      most = std::max(most, plan.kernels()->Get(call->kernel())->workspace_bytes());
+  return most;
+}
+
+/// Pinned copies of what a program gets from the host and gives to it.
+static uint64_t pinnedBytes(const a::Program &program) {
+  uint64_t bytes = 0;
+  auto add = [&](uint32_t index, auto... spaces) {
+    const a::Buffer &buffer = *program.buffers()->Get(index);
+    if (((buffer.space() != spaces) && ...))
+      bytes += bytesOf(buffer);
+  };
+  for (uint32_t i = 0; i < count(program.inputs()); ++i)
+    add(program.inputs()->Get(i)->buffer());
+  for (uint32_t i = 0; i < count(program.outputs()); ++i)
+    add(program.outputs()->Get(i)->buffer(), a::Space::Constant);
+  for (uint32_t i = 0; i < count(program.steps()); ++i)
+    if (const a::Receive *receive = program.steps()->Get(i)->action_as_Receive())
+      add(receive->buffer(), a::Space::Shared);
+  return bytes;
+}
+
+/// What is other on GPUs, of programs that run one after the other.
+static void moveToGpu(const a::Plan &plan, const std::vector<const a::Program *> &programs, uint64_t shared,
+                      PlannedMemory &memory) {
+  memory.host = cuda::transferBytes + memory.communication;
+  memory.communication = shared;
+  memory.values += constantBytes(plan);
+  for (const a::Program *program : programs) {
+    memory.scratch = std::max(memory.scratch, workspaceOf(plan, *program));
+    memory.host += pinnedBytes(*program);
+  }
 }
 
 PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, const a::Program &program) {
@@ -69,6 +117,8 @@ PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, const a::Program &prog
   memory.communication = segmentBytes(plan, endOf(program, a::Space::Shared));
   memory.scratch = wholePages(program.scratch_bytes());
   memory.staging = stagingOf(plan, program);
+  if (isForGpus(plan))
+    moveToGpu(plan, {&program}, endOf(program, a::Space::Shared), memory);
   return memory;
 }
 
@@ -77,11 +127,15 @@ PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, int32_t group) {
   memory.variables = variableBytes(plan, group);
   memory.values = wholePages(privateBytesOf(plan, group)) - memory.variables;
   memory.communication = segmentBytes(plan, plan.shared_bytes()); // the same on all workers
+  std::vector<const a::Program *> programs;
   for (uint32_t i = 0; i < count(plan.programs()); ++i)
     if (const a::Program &program = *plan.programs()->Get(i); belongs(program.group(), group)) {
+      programs.push_back(&program);
       memory.scratch = std::max(memory.scratch, wholePages(program.scratch_bytes()));
       memory.staging = std::max(memory.staging, stagingOf(plan, program));
     }
+  if (isForGpus(plan))
+    moveToGpu(plan, programs, sharedBytesOf(plan, group), memory);
   return memory;
 }
 
@@ -100,14 +154,14 @@ static std::string line(const std::string &name, const PlannedMemory &memory) {
 }
 
 std::string dgc::rt::describeMemory(const a::Plan &plan) {
-  std::string text = str("planned memory of each worker on its device, in MiB, with ", plan.threads(),
-                         plan.threads() == 1 ? " thread:\n" : " threads:\n");
+  std::string text = "planned memory of each worker on its device, in MiB";
+  text += isForGpus(plan) ? ":\n" : str(", with ", plan.threads(), plan.threads() == 1 ? " thread:\n" : " threads:\n");
   char header[160];
   std::snprintf(header, sizeof header, "  %-24s %10s %10s %10s %13s %10s\n", "", "peak", "variables", "values",
                 "communication", "libraries");
   text += header;
   const int32_t groups = static_cast<int32_t>(count(plan.groups()));
-  uint64_t staging = 0;
+  uint64_t staging = 0, host = 0;
   for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
     std::string where = groups ? " of " + plan.groups()->Get(static_cast<uint32_t>(group))->name()->str() : "";
     for (uint32_t i = 0; i < count(plan.programs()); ++i)
@@ -116,7 +170,10 @@ std::string dgc::rt::describeMemory(const a::Plan &plan) {
     PlannedMemory worker = plannedMemory(plan, group);
     text += line("worker" + where, worker);
     staging = std::max(staging, worker.staging);
+    host = std::max(host, worker.host);
   }
+  if (host)
+    text += str("  and ", inMiB(host), " of the host, pinned but for a little, to exchange values with the GPU\n");
   if (staging)
     text += str("  and ", inMiB(staging), " to communicate between hosts\n");
   return text;

@@ -15,8 +15,11 @@ struct PlannedMemory {
   uint64_t scratch = 0;       // the inside of library calls
   /// What the transport between hosts takes beside all that.
   uint64_t staging = 0;
+  /// Of a plan for GPUs, where the above is memory of the GPU, with the constants among the values and a mirror of the
+  /// shared arena: the memory of the host that values are exchanged through.
+  uint64_t host = 0;
 
-  /// On one host.
+  /// On one host, or on the GPU.
   uint64_t total() const { return variables + values + communication + scratch; }
 };
 

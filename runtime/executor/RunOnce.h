@@ -75,7 +75,7 @@ struct RunOnceOptions {
   /// on all of them; a difference is an error that names it.
   bool checkReplicas = true;
   /// As in ExecutorOptions.
-  std::function<absl::StatusOr<std::unique_ptr<Device>>(const Artifact &, int threads)> makeDevice;
+  MakeDevice makeDevice;
 };
 
 struct RunOnceResult {

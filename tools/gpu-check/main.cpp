@@ -170,7 +170,7 @@ void checkCase(const std::filesystem::path &path, std::vector<Row> &rows) {
   auto gpu = readPlan(file);
   if (name.starts_with("refused-")) {
     auto artifact = loadBytes(*gpu);
-    absl::Status status = artifact.ok() ? createDevice(**artifact, 1).status() : artifact.status();
+    absl::Status status = artifact.ok() ? createDevice(**artifact, 1, 0).status() : artifact.status();
     bool refused =
         exitCodeOf(status) == ExitCode::Machine && status.message().find("--target=cuda") != std::string::npos;
     rows.push_back({name, "load", refused, status.ok() ? "was not refused" : std::string(status.message())});

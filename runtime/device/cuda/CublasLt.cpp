@@ -4,13 +4,14 @@
 #include "runtime/device/cuda/Blas.h"
 #include "runtime/device/cuda/CublasLtApi.h"
 #include "runtime/device/cuda/Library.h"
+#include "runtime/device/cuda/Sizes.h"
 
 #include <optional>
 
 namespace dgc::rt::cuda {
 namespace {
 
-constexpr uint64_t kWorkspaceBytes = uint64_t{32} << 20;
+constexpr uint64_t kWorkspaceBytes = productWorkspaceBytes;
 
 struct Api {
 #define DGC_MEMBER(name, symbol, result, ...) result (*name)(__VA_ARGS__) = nullptr;

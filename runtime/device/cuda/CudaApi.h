@@ -38,6 +38,8 @@ constexpr int kCuErrorLog = 5, kCuErrorLogBytes = 6; // of CUjit_option
   X(release, cuMemFree_v2, CuAddress)                                                                                  \
   X(allocateHost, cuMemHostAlloc, void **, size_t, unsigned)                                                           \
   X(releaseHost, cuMemFreeHost, void *)                                                                                \
+  X(pinHost, cuMemHostRegister_v2, void *, size_t, unsigned)                                                           \
+  X(unpinHost, cuMemHostUnregister, void *)                                                                            \
   X(createStream, cuStreamCreate, CuHandle *, unsigned)                                                                \
   X(destroyStream, cuStreamDestroy_v2, CuHandle)                                                                       \
   X(synchronize, cuStreamSynchronize, CuHandle)                                                                        \

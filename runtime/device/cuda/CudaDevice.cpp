@@ -1,19 +1,15 @@
-// The CUDA device: memory, kernels, products, graphs.
+// The CUDA device: memory, kernels, products.
 #include "runtime/device/cuda/CudaDevice.h"
 
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/Fill.h"
+#include "runtime/device/cuda/Sizes.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace dgc::rt::cuda {
-
-/// Variables are copied in pieces of this size through pinned memory.
-static constexpr size_t kTransferBytes = size_t{4} << 20;
-
-static Address addressOf(const void *memory) { return reinterpret_cast<Address>(memory); }
 
 /// The grids of a kernel.
 class GridsOp final : public PreparedOp {
@@ -22,10 +18,10 @@ public:
     Driver::Function function;
     uint32_t grid, block;
   };
-  GridsOp(const CudaDevice &device, std::vector<Grid> grids, std::vector<Address> args)
+  GridsOp(const CudaDevice &device, std::vector<Grid> grids, std::vector<Argument> args)
       : device(device), grids(std::move(grids)), args(std::move(args)) {}
   absl::Status run(const dgc_step &) override {
-    args.back() = device.workspace; // known by now
+    args.back() = {device.workspace, device.workspaceBytes}; // known by now
     for (const Grid &grid : grids)
       DGC_RETURN_IF_ERROR(device.driver->launch(grid.function, grid.grid, grid.block, args, device.stream));
     return absl::OkStatus();
@@ -34,7 +30,7 @@ public:
 private:
   const CudaDevice &device;
   std::vector<Grid> grids;
-  std::vector<Address> args;
+  std::vector<Argument> args;
 };
 
 class ProductOp final : public PreparedOp {
@@ -59,47 +55,25 @@ private:
 };
 } // namespace
 
-/// Inputs, ops and outputs as one graph; the host writes and reads pinned copies.
-class GraphProgram final : public DeviceProgram {
-public:
-  struct Copy {
-    Mirrored mirrored;
-    std::byte *staging;
-  };
-  GraphProgram(CudaDevice &device, Driver::Graph graph, std::vector<Copy> inputs, std::vector<Copy> outputs)
-      : device(device), graph(graph), inputs(std::move(inputs)), outputs(std::move(outputs)) {}
-
-  absl::Status run(const dgc_step &) override {
-    for (const Copy &copy : inputs)
-      std::memcpy(copy.staging, copy.mirrored.host.data(), copy.mirrored.host.size());
-    DGC_RETURN_IF_ERROR(device.driver->launchGraph(graph, device.stream));
-    DGC_RETURN_IF_ERROR(device.driver->synchronize(device.stream));
-    for (const Copy &copy : outputs)
-      std::memcpy(copy.mirrored.host.data(), copy.staging, copy.mirrored.host.size());
-    return absl::OkStatus();
-  }
-
-private:
-  CudaDevice &device;
-  Driver::Graph graph;
-  std::vector<Copy> inputs, outputs;
-};
-
 //===-- Making ----------------------------------------------------------===//
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::create(const Artifact &artifact, std::unique_ptr<Driver> driver,
                                                                MakeBlas makeBlas) {
   std::unique_ptr<CudaDevice> device(new CudaDevice(artifact, std::move(driver), std::move(makeBlas)));
   DGC_ASSIGN_OR_RETURN(device->stream, device->driver->createStream());
+  DGC_ASSIGN_OR_RETURN(device->transfers, device->driver->createStream());
+  DGC_ASSIGN_OR_RETURN(device->computed, device->driver->createEvent());
+  DGC_ASSIGN_OR_RETURN(device->arrived, device->driver->createEvent());
   DGC_RETURN_IF_ERROR(device->loadCode());
-  DGC_ASSIGN_OR_RETURN(device->transfer, device->allocateStaging(kTransferBytes));
+  DGC_ASSIGN_OR_RETURN(device->transfer, device->allocateStaging(transferBytes));
   return device;
 }
 
 CudaDevice::~CudaDevice() {
   // Nothing may run any more; an error has been told before.
-  if (stream)
-    (void)driver->synchronize(stream);
+  for (Driver::Stream each : {stream, transfers})
+    if (each)
+      (void)driver->synchronize(each);
   for (Driver::Graph graph : graphs)
     driver->destroyGraph(graph);
   blas.reset();
@@ -107,10 +81,16 @@ CudaDevice::~CudaDevice() {
     driver->release(memory);
   for (std::byte *memory : hostAllocations)
     driver->releaseHost(memory);
+  for (std::span<std::byte> memory : pinned)
+    driver->unpin(memory);
   if (module)
     driver->unloadModule(module);
-  if (stream)
-    driver->destroyStream(stream);
+  for (Driver::Event event : {computed, arrived})
+    if (event)
+      driver->destroyEvent(event);
+  for (Driver::Stream each : {stream, transfers})
+    if (each)
+      driver->destroyStream(each);
 }
 
 /// The best code for a GPU: a cubin of its major number, or PTX; of the newest architecture that it runs.
@@ -160,8 +140,19 @@ absl::StatusOr<Address> CudaDevice::allocate(uint64_t bytes) {
 absl::StatusOr<std::byte *> CudaDevice::allocateStaging(uint64_t bytes) {
   DGC_ASSIGN_OR_RETURN(std::byte * memory, driver->allocateHost(std::max<uint64_t>(bytes, 1)));
   hostAllocations.push_back(memory);
-  stagingBytes += bytes;
   return memory;
+}
+
+absl::Status CudaDevice::pin(std::span<std::byte> memory) {
+  if (absl::Status s = driver->pin(memory); !s.ok())
+    return annotate(s, str("pinning ", memory.size(), " bytes of the memory that workers exchange values in"));
+  pinned.push_back(memory);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::span<std::byte>> CudaDevice::allocatePinned(uint64_t bytes) {
+  DGC_ASSIGN_OR_RETURN(std::byte * memory, allocateStaging(bytes));
+  return std::span(memory, bytes);
 }
 
 absl::StatusOr<void *> CudaDevice::allocateArena(uint64_t bytes) {
@@ -177,8 +168,8 @@ absl::StatusOr<void *> CudaDevice::placeConstants(std::span<const std::byte> byt
 }
 
 absl::Status CudaDevice::upload(void *to, std::span<const std::byte> from) {
-  for (size_t done = 0; done < from.size(); done += kTransferBytes) {
-    size_t piece = std::min(kTransferBytes, from.size() - done);
+  for (size_t done = 0; done < from.size(); done += transferBytes) {
+    size_t piece = std::min<size_t>(transferBytes, from.size() - done);
     std::memcpy(transfer, from.data() + done, piece);
     DGC_RETURN_IF_ERROR(driver->copyToDevice(addressOf(to) + done, transfer, piece, stream));
     DGC_RETURN_IF_ERROR(driver->synchronize(stream));
@@ -187,8 +178,8 @@ absl::Status CudaDevice::upload(void *to, std::span<const std::byte> from) {
 }
 
 absl::Status CudaDevice::download(std::span<std::byte> to, const void *from) {
-  for (size_t done = 0; done < to.size(); done += kTransferBytes) {
-    size_t piece = std::min(kTransferBytes, to.size() - done);
+  for (size_t done = 0; done < to.size(); done += transferBytes) {
+    size_t piece = std::min<size_t>(transferBytes, to.size() - done);
     DGC_RETURN_IF_ERROR(driver->copyToHost(transfer, addressOf(from) + done, piece, stream));
     DGC_RETURN_IF_ERROR(driver->synchronize(stream));
     std::memcpy(to.data() + done, transfer, piece);
@@ -207,10 +198,12 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareKernel(const arti
     DGC_ASSIGN_OR_RETURN(Driver::Function function, driver->findFunction(module, launch.symbol()->str()));
     grids.push_back({function, launch.grid(), launch.block()});
   }
-  std::vector<Address> args;
-  for (uint32_t i = 0; call.args() && i < call.args()->size(); ++i)
-    args.push_back(addressOf(buffers[call.args()->Get(i)].data));
-  args.push_back(0); // the workspace
+  std::vector<Argument> args;
+  for (uint32_t i = 0; call.args() && i < call.args()->size(); ++i) {
+    const Operand &buffer = buffers[call.args()->Get(i)];
+    args.push_back({addressOf(buffer.data), sizeOf(buffer.dtype) * static_cast<uint64_t>(buffer.numElements())});
+  }
+  args.emplace_back(); // the workspace
   workspaceBytes = std::max<uint64_t>(workspaceBytes, kernel.workspace_bytes());
   return std::make_unique<GridsOp>(*this, std::move(grids), std::move(args));
 }
@@ -283,42 +276,6 @@ absl::Status CudaDevice::finish() {
   DGC_ASSIGN_OR_RETURN(workspace, allocate(workspaceBytes));
   scratchBytes_ = workspaceBytes;
   return driver->synchronize(stream);
-}
-
-absl::StatusOr<std::unique_ptr<DeviceProgram>> CudaDevice::record(std::string_view name,
-                                                                  std::span<PreparedOp *const> ops,
-                                                                  std::vector<Mirrored> inputs,
-                                                                  std::vector<Mirrored> outputs) {
-  auto stage = [&](const std::vector<Mirrored> &all) -> absl::StatusOr<std::vector<GraphProgram::Copy>> {
-    std::vector<GraphProgram::Copy> copies;
-    for (const Mirrored &mirrored : all) {
-      if (mirrored.host.empty())
-        continue;
-      DGC_ASSIGN_OR_RETURN(std::byte * staging, allocateStaging(mirrored.host.size()));
-      copies.push_back({mirrored, staging});
-    }
-    return copies;
-  };
-  DGC_ASSIGN_OR_RETURN(std::vector<GraphProgram::Copy> in, stage(inputs));
-  DGC_ASSIGN_OR_RETURN(std::vector<GraphProgram::Copy> out, stage(outputs));
-  DGC_RETURN_IF_ERROR(driver->beginCapture(stream));
-  auto queue = [&]() -> absl::Status {
-    for (const GraphProgram::Copy &copy : in)
-      DGC_RETURN_IF_ERROR(
-          driver->copyToDevice(addressOf(copy.mirrored.device), copy.staging, copy.mirrored.host.size(), stream));
-    for (PreparedOp *op : ops)
-      DGC_RETURN_IF_ERROR(op->run({}));
-    for (const GraphProgram::Copy &copy : out)
-      DGC_RETURN_IF_ERROR(
-          driver->copyToHost(copy.staging, addressOf(copy.mirrored.device), copy.mirrored.host.size(), stream));
-    return absl::OkStatus();
-  };
-  absl::Status queued = queue();
-  absl::StatusOr<Driver::Graph> graph = driver->endCapture(stream); // also after an error
-  if (!queued.ok() || !graph.ok())
-    return annotate(queued.ok() ? graph.status() : queued, str("recording ", name));
-  graphs.push_back(*graph);
-  return std::make_unique<GraphProgram>(*this, *graph, std::move(in), std::move(out));
 }
 
 } // namespace dgc::rt::cuda

@@ -1,4 +1,4 @@
-// NVIDIA GPUs: one arena, one stream, each program one graph.
+// NVIDIA GPUs: one arena, one stream that computes and one that copies, graphs of what runs between exchanges.
 #pragma once
 
 #include "runtime/device/Device.h"
@@ -12,6 +12,8 @@ namespace dgc::rt::cuda {
 /// Makes the library for products, when a plan has some.
 using MakeBlas = std::function<absl::StatusOr<std::unique_ptr<Blas>>()>;
 
+inline Address addressOf(const void *memory) { return reinterpret_cast<Address>(memory); }
+
 class CudaDevice final : public Device, private DeviceMemory {
 public:
   /// Loads the kernels. Refuses a plan without code for this GPU.
@@ -22,7 +24,8 @@ public:
   absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step,
                                                       std::span<const Operand> buffers) override;
   absl::Status finish() override;
-  size_t scratchBytes() const override { return scratchBytes_ + stagingBytes; }
+  /// Of the GPU.
+  size_t scratchBytes() const override { return scratchBytes_; }
   DeviceMemory *memory() override { return this; }
 
 private:
@@ -42,26 +45,28 @@ private:
 
   absl::StatusOr<void *> allocateArena(uint64_t bytes) override;
   absl::StatusOr<void *> placeConstants(std::span<const std::byte> bytes) override;
+  absl::Status pin(std::span<std::byte> memory) override;
+  absl::StatusOr<std::span<std::byte>> allocatePinned(uint64_t bytes) override;
   absl::Status upload(void *to, std::span<const std::byte> from) override;
   absl::Status download(std::span<std::byte> to, const void *from) override;
-  absl::StatusOr<std::unique_ptr<DeviceProgram>> record(std::string_view name, std::span<PreparedOp *const> ops,
-                                                        std::vector<Mirrored> inputs,
-                                                        std::vector<Mirrored> outputs) override;
+  absl::StatusOr<std::unique_ptr<DeviceProgram>> record(const ProgramParts &parts) override;
 
   const Artifact &artifact;
   std::unique_ptr<Driver> driver;
   MakeBlas makeBlas;
   std::unique_ptr<Blas> blas;
-  Driver::Stream stream = nullptr;
+  Driver::Stream stream = nullptr, transfers = nullptr;
+  Driver::Event computed = nullptr, arrived = nullptr; // how far `stream` and `transfers` must be
   Driver::Module module = nullptr;
   std::vector<Address> allocations;
   std::vector<std::byte *> hostAllocations;
+  std::vector<std::span<std::byte>> pinned; // of others
   std::vector<Driver::Graph> graphs;
   // What all ops share, one after the other: memory between grids, and of products.
   uint64_t workspaceBytes = 0;
   Address workspace = 0;
   std::byte *transfer = nullptr; // pinned, for variables
-  size_t scratchBytes_ = 0, stagingBytes = 0;
+  size_t scratchBytes_ = 0;
 };
 
 } // namespace dgc::rt::cuda

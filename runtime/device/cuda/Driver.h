@@ -21,6 +21,12 @@ struct GpuInfo {
   uint64_t totalBytes = 0;
 };
 
+/// What a pointer that a kernel gets points to. The real driver takes the address alone.
+struct Argument {
+  Address address = 0;
+  uint64_t bytes = 0;
+};
+
 /// The driver with one GPU. Handles are the driver's own. Every call may report an
 /// error of work that was queued before; after an error nothing may be called
 /// but what gives memory and handles back.
@@ -40,6 +46,9 @@ public:
   /// Pinned memory of the host.
   virtual absl::StatusOr<std::byte *> allocateHost(uint64_t bytes) = 0;
   virtual void releaseHost(std::byte *memory) = 0;
+  /// Makes memory that is there pinned, until unpin().
+  virtual absl::Status pin(std::span<std::byte> memory) = 0;
+  virtual void unpin(std::span<std::byte> memory) = 0;
 
   virtual absl::StatusOr<Stream> createStream() = 0;
   virtual void destroyStream(Stream stream) = 0;
@@ -56,7 +65,7 @@ public:
   virtual absl::StatusOr<Function> findFunction(Module module, const std::string &name) = 0;
 
   // Queued work. Host memory is pinned.
-  virtual absl::Status launch(Function function, uint32_t grid, uint32_t block, std::span<const Address> args,
+  virtual absl::Status launch(Function function, uint32_t grid, uint32_t block, std::span<const Argument> args,
                               Stream stream) = 0;
   virtual absl::Status copyToDevice(Address to, const std::byte *from, uint64_t bytes, Stream stream) = 0;
   virtual absl::Status copyToHost(std::byte *to, Address from, uint64_t bytes, Stream stream) = 0;
@@ -72,9 +81,14 @@ public:
   virtual void destroyGraph(Graph graph) = 0;
 };
 
-/// The real one, with GPU `index` of those that are visible. Errors, all of
-/// ExitCode::Machine, say what was found and what is needed: no driver, one that
-/// is too old, no GPU.
-absl::StatusOr<std::unique_ptr<Driver>> openDriver(int index);
+/// The number of GPUs that are visible; 0 where there is no driver.
+int countGpus();
+
+/// The GPU of a worker, of so many.
+inline int gpuOf(int rank, int count) { return rank % count; }
+
+/// The real one, with the GPU of worker `rank`. Errors, all of ExitCode::Machine, say what was found and what is
+/// needed: no driver, one that is too old, no GPU.
+absl::StatusOr<std::unique_ptr<Driver>> openDriver(int rank);
 
 } // namespace dgc::rt::cuda

@@ -2,14 +2,15 @@
 #include "runtime/device/Plugin.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/CudaDevice.h"
+#include "runtime/device/cuda/Describe.h"
 #include "runtime/device/cuda/Library.h"
 
 #include <cstdio>
 
 using namespace dgc::rt;
 
-static absl::StatusOr<std::unique_ptr<Device>> createCuda(const Artifact &artifact) {
-  DGC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::Driver> driver, cuda::openDriver(0));
+static absl::StatusOr<std::unique_ptr<Device>> createCuda(const Artifact &artifact, int rank) {
+  DGC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::Driver> driver, cuda::openDriver(rank));
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                        cuda::CudaDevice::create(artifact, std::move(driver), cuda::openCublasLt));
   return device;
@@ -26,19 +27,26 @@ static std::string versionOf(const cuda::Library &library, const char *symbol) {
 
 static std::vector<std::string> describeCuda() {
   std::vector<std::string> lines;
-  absl::StatusOr<std::unique_ptr<cuda::Driver>> driver = cuda::openDriver(0);
-  if (driver.ok())
-    lines.push_back(str("GPU: ", (*driver)->gpu().name, ", sm_", (*driver)->gpu().major, (*driver)->gpu().minor, ", ",
-                        (*driver)->gpu().totalBytes >> 20, " MiB"));
-  else
-    lines.push_back(str("GPU: none: ", driver.status().message()));
+  int i = 0;
+  do { // with none, for the reason
+    absl::StatusOr<std::unique_ptr<cuda::Driver>> driver = cuda::openDriver(i);
+    if (driver.ok())
+      lines.push_back(str("GPU ", i, ": ", (*driver)->gpu().name, ", sm_", (*driver)->gpu().major,
+                          (*driver)->gpu().minor, ", ", (*driver)->gpu().totalBytes >> 20, " MiB"));
+    else
+      lines.push_back(str("GPU: none: ", driver.status().message()));
+  } while (++i < cuda::countGpus());
   auto blas = cuda::findLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"});
   lines.push_back(blas.ok() ? str("cuBLASLt: ", versionOf(*blas, "cublasLtGetVersion"), ", ", blas->path)
                             : str("cuBLASLt: none: ", blas.status().message()));
   return lines;
 }
 
+static std::vector<std::string> describeCudaWorkers(const dgc::artifact::Plan &plan) {
+  return cuda::describeWorkers(plan, cuda::countGpus());
+}
+
 extern "C" __attribute__((visibility("default"))) const DevicePlugin *dgc_device_plugin() {
-  static const DevicePlugin plugin{DGC_VERSION, createCuda, describeCuda};
+  static const DevicePlugin plugin{DGC_VERSION, createCuda, describeCuda, describeCudaWorkers};
   return &plugin;
 }

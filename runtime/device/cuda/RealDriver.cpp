@@ -23,7 +23,7 @@ public:
       releaseContext(device);
   }
 
-  absl::Status open(int index);
+  absl::Status open(int rank);
   const GpuInfo &gpu() const override { return info; }
 
   absl::StatusOr<Address> allocate(uint64_t bytes) override {
@@ -38,6 +38,10 @@ public:
     return static_cast<std::byte *>(memory);
   }
   void releaseHost(std::byte *memory) override { api.releaseHost(memory); }
+  absl::Status pin(std::span<std::byte> memory) override {
+    return check(api.pinHost(memory.data(), memory.size(), 0), "cuMemHostRegister");
+  }
+  void unpin(std::span<std::byte> memory) override { api.unpinHost(memory.data()); }
 
   absl::StatusOr<Stream> createStream() override {
     CuHandle stream = nullptr;
@@ -76,7 +80,7 @@ public:
     return function;
   }
 
-  absl::Status launch(Function function, uint32_t grid, uint32_t block, std::span<const Address> args,
+  absl::Status launch(Function function, uint32_t grid, uint32_t block, std::span<const Argument> args,
                       Stream stream) override {
     // The driver copies the arguments before it returns.
     void *pointers[kMaxArguments];
@@ -84,7 +88,7 @@ public:
       return absl::ResourceExhaustedError(
           str("a kernel with ", args.size(), " arguments; ", kMaxArguments, " is most"));
     for (size_t i = 0; i < args.size(); ++i)
-      pointers[i] = const_cast<Address *>(&args[i]);
+      pointers[i] = const_cast<Address *>(&args[i].address);
     return check(api.launch(function, grid, 1, 1, block, 1, 1, 0, stream, pointers, nullptr), "cuLaunchKernel");
   }
   absl::Status copyToDevice(Address to, const std::byte *from, uint64_t bytes, Stream stream) override {
@@ -143,7 +147,7 @@ private:
   CuHandle context = nullptr;
 };
 
-absl::Status RealDriver::open(int index) {
+absl::Status RealDriver::open(int rank) {
   void *library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return missing(str("the plan is for NVIDIA GPUs, and this machine has no driver for them: libcuda.so.1 was not "
@@ -168,9 +172,7 @@ absl::Status RealDriver::open(int index) {
   if (started == kCuNoDevice || api.deviceCount(&count) != 0 || count == 0)
     return missing("the plan is for NVIDIA GPUs, and the driver finds none: look at nvidia-smi and at "
                    "CUDA_VISIBLE_DEVICES, or compile the model with --target=cpu");
-  if (index >= count)
-    return missing(str("GPU ", index, " is asked for, and there are ", count));
-  DGC_RETURN_IF_ERROR(check(api.device(&device, index), "cuDeviceGet"));
+  DGC_RETURN_IF_ERROR(check(api.device(&device, gpuOf(rank, count)), "cuDeviceGet"));
   char name[256] = {};
   DGC_RETURN_IF_ERROR(check(api.deviceName(name, sizeof name, device), "cuDeviceGetName"));
   info.name = name;
@@ -185,9 +187,19 @@ absl::Status RealDriver::open(int index) {
 
 } // namespace
 
-absl::StatusOr<std::unique_ptr<Driver>> openDriver(int index) {
+int countGpus() {
+  void *library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return 0;
+  auto init = reinterpret_cast<CuResult (*)(unsigned)>(::dlsym(library, "cuInit"));
+  auto deviceCount = reinterpret_cast<CuResult (*)(int *)>(::dlsym(library, "cuDeviceGetCount"));
+  int count = 0;
+  return init && deviceCount && init(0) == 0 && deviceCount(&count) == 0 ? count : 0;
+}
+
+absl::StatusOr<std::unique_ptr<Driver>> openDriver(int rank) {
   auto driver = std::make_unique<RealDriver>();
-  DGC_RETURN_IF_ERROR(driver->open(index));
+  DGC_RETURN_IF_ERROR(driver->open(rank));
   return std::unique_ptr<Driver>(std::move(driver));
 }
 

@@ -1,11 +1,7 @@
 // The CUDA device on a fake GPU: what programs compute, against the CPU, and how the device uses the driver.
-#include "runtime/device/cuda/CudaDevice.h"
-#include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
-#include "test/unit/device/cuda/FakeDriver.h"
-#include "test/unit/support/Execute.h"
+#include "test/unit/device/cuda/FakeGpus.h"
 
-#include <cmath>
 #include <gmock/gmock.h>
 
 using namespace dgc;
@@ -15,60 +11,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 namespace {
-
-using MakeDevice = std::function<absl::StatusOr<std::unique_ptr<Device>>(const Artifact &, int)>;
-
-/// Makes CUDA devices on fake drivers that all write to `log`. `failAt`: which call of the driver fails.
-MakeDevice fakeDevice(std::shared_ptr<FakeLog> log, int failAt = -1,
-                      cuda::GpuInfo info = {"Fake GPU", 9, 0, 1u << 30}) {
-  return [=](const Artifact &artifact, int) -> absl::StatusOr<std::unique_ptr<Device>> {
-    auto driver = std::make_unique<FakeDriver>(log, info);
-    FakeDriver *fake = driver.get();
-    fake->failAt(failAt);
-    auto device = cuda::CudaDevice::create(artifact, std::move(driver), [fake] {
-      return absl::StatusOr<std::unique_ptr<cuda::Blas>>(std::make_unique<FakeBlas>(*fake));
-    });
-    if (!device.ok())
-      return device.status();
-    return std::unique_ptr<Device>(*std::move(device));
-  };
-}
-
-/// The largest difference of two arrays of f32, relative to the largest value.
-double difference(const HostArray &a, const HostArray &b) {
-  std::vector<float> x = a.as<float>(), y = b.as<float>();
-  EXPECT_EQ(x.size(), y.size());
-  double most = 0, largest = 1e-30;
-  for (size_t i = 0; i < x.size() && i < y.size(); ++i) {
-    most = std::max(most, std::abs(double(x[i]) - y[i]));
-    largest = std::max(largest, std::abs(double(y[i])));
-    EXPECT_TRUE(std::isfinite(x[i]));
-  }
-  return most / largest;
-}
-
-constexpr int kBatch = 32, kSteps = 3;
-
-ExecuteOptions mnistOptions() {
-  ExecuteOptions options;
-  options.from = "input";
-  options.batch = kBatch;
-  options.run.program = "train";
-  options.run.steps = kSteps;
-  options.run.seed = 7;
-  options.run.inputsOfStep = [](int step) {
-    std::vector<uint8_t> image(kBatch * 28 * 28), label(kBatch);
-    for (size_t i = 0; i < image.size(); ++i)
-      image[i] = static_cast<uint8_t>((i * 31 + static_cast<size_t>(step) * 17 + i / 784 * 7) % 251);
-    for (size_t i = 0; i < label.size(); ++i)
-      label[i] = static_cast<uint8_t>((i * 7 + static_cast<size_t>(step)) % 10);
-    return NamedArrays{{"image", HostArray::of({kBatch, 28, 28}, image, DType::U8)},
-                       {"label", HostArray::of({kBatch}, label, DType::U8)}};
-  };
-  return options;
-}
-
-std::string mnist() { return *readFile(realDisk(), DGC_SOURCE_DIR "/examples/mnist_mlp.mlir"); }
 
 TEST(CudaDevice, TrainsMnistAsTheCpuDoes) {
   ExecuteOptions options = mnistOptions();

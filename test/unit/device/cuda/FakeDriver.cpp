@@ -22,6 +22,7 @@ FakeDriver::~FakeDriver() {
   };
   leak(memory.size(), "allocations");
   leak(pinned.size(), "pinned allocations");
+  leak(registered.size(), "pinned ranges");
   leak(streams.size(), "streams");
   leak(events.size(), "events");
   leak(modules.size(), "modules");
@@ -51,6 +52,7 @@ absl::StatusOr<Address> FakeDriver::allocate(uint64_t bytes) {
   if (log->allocatedBytes + bytes > info.totalBytes)
     return absl::ResourceExhaustedError("out of memory (CUDA_ERROR_OUT_OF_MEMORY)");
   log->allocatedBytes += bytes;
+  log->mostAllocatedBytes = std::max(log->mostAllocatedBytes, log->allocatedBytes);
   Memory block{std::vector<std::byte>(bytes + 2 * kGuard + 256, kGuardByte), bytes};
   Address begin = reinterpret_cast<Address>(block.bytes.data()) + kGuard;
   begin = (begin + 255) / 256 * 256;
@@ -87,15 +89,59 @@ absl::StatusOr<std::byte *> FakeDriver::allocateHost(uint64_t bytes) {
   std::vector<std::byte> block(std::max<uint64_t>(bytes, 1), kFreshByte);
   std::byte *data = block.data();
   pinned[data] = std::move(block);
+  countPinned(static_cast<int64_t>(bytes));
   return data;
 }
 
+void FakeDriver::countPinned(int64_t bytes) {
+  log->pinnedBytes += static_cast<uint64_t>(bytes);
+  log->mostPinnedBytes = std::max(log->mostPinnedBytes, log->pinnedBytes);
+}
+
 void FakeDriver::releaseHost(std::byte *data) {
-  if (!pinned.erase(data))
-    wrong("pinned memory is given back that was not allocated");
+  auto found = pinned.find(data);
+  if (found == pinned.end())
+    return wrong("pinned memory is given back that was not allocated");
+  checkUnused(data, found->second.size());
+  countPinned(-static_cast<int64_t>(found->second.size()));
+  pinned.erase(found);
+}
+
+absl::Status FakeDriver::pin(std::span<std::byte> data) {
+  if (absl::Status s = enter("pin"); !s.ok())
+    return s;
+  auto after = registered.lower_bound(data.data());
+  bool overlaps = after != registered.end() && after->first < data.data() + data.size();
+  overlaps |= after != registered.begin() && std::prev(after)->first + std::prev(after)->second > data.data();
+  if (data.empty() || overlaps)
+    wrong("memory is pinned that is empty, or pinned already");
+  registered[data.data()] = data.size();
+  countPinned(static_cast<int64_t>(data.size()));
+  return absl::OkStatus();
+}
+
+void FakeDriver::unpin(std::span<std::byte> data) {
+  auto found = registered.find(data.data());
+  if (found == registered.end() || found->second != data.size())
+    return wrong("memory is unpinned that was not pinned");
+  checkUnused(data.data(), data.size());
+  countPinned(-static_cast<int64_t>(data.size()));
+  registered.erase(found);
+}
+
+/// Queued work must not find memory gone.
+void FakeDriver::checkUnused(const std::byte *data, uint64_t bytes) {
+  auto begin = reinterpret_cast<Address>(data);
+  for (const Work &work : queue)
+    for (const Access &access : work.accesses)
+      if (!failed && access.begin < begin + bytes && begin < access.begin + access.bytes)
+        return wrong("pinned memory is given back while " + work.name + " is queued");
 }
 
 bool FakeDriver::isPinned(const std::byte *data, uint64_t bytes) const {
+  if (std::any_of(registered.begin(), registered.end(),
+                  [&](const auto &entry) { return data >= entry.first && data + bytes <= entry.first + entry.second; }))
+    return true;
   return std::any_of(pinned.begin(), pinned.end(), [&](const auto &entry) {
     return data >= entry.first && data + bytes <= entry.first + entry.second.size();
   });
@@ -122,11 +168,17 @@ static void join(std::map<void *, uint64_t> &clock, const std::map<void *, uint6
     clock[stream] = std::max(clock[stream], number);
 }
 
-void FakeDriver::finishAll() {
+/// Does the queued work that is before `until`.
+void FakeDriver::finish(const Clock &until) {
   std::vector<Work> all = std::move(queue);
   queue.clear();
-  for (Work &work : all)
-    work.run();
+  for (Work &work : all) {
+    auto known = until.find(work.stream);
+    if (known != until.end() && work.number <= known->second)
+      work.run();
+    else
+      queue.push_back(std::move(work));
+  }
   for (auto &entry : memory)
     checkGuards(entry.first);
 }
@@ -136,8 +188,10 @@ absl::Status FakeDriver::synchronize(Stream stream) {
     return absl::InternalError("unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED)");
   if (absl::Status s = enter("synchronize"); !s.ok())
     return s;
-  finishAll();
-  join(hostClock, streams.at(stream)->clock);
+  const Clock &clock = streams.at(stream)->clock;
+  finish(clock);
+  join(hostClock, clock);
+  std::erase_if(past, [&](const Past &other) { return other.number <= hostClock[other.stream]; });
   return absl::OkStatus();
 }
 
@@ -165,22 +219,27 @@ absl::Status FakeDriver::record(Event event, Stream stream) {
 absl::Status FakeDriver::wait(Stream stream, Event event) {
   if (absl::Status s = enter("wait", true); !s.ok())
     return s;
-  join(streams.at(stream)->clock, *events.at(event));
+  if (!ignoresWaits)
+    join(streams.at(stream)->clock, *events.at(event));
   return absl::OkStatus();
 }
 
 //===-- Queued work -----------------------------------------------------===//
 
 /// Does work touch what earlier work touches that need not be done by then?
-void FakeDriver::checkRaces(const Work &work, void *stream) {
+void FakeDriver::checkRaces(Work &work, void *stream) {
   Clock &clock = streams.at(stream)->clock;
   join(clock, hostClock);
   uint64_t number = ++clock[stream];
+  work.stream = stream;
+  work.number = number;
   for (const Access &access : work.accesses) {
     if (access.bytes == 0)
       continue;
     auto block = memory.upper_bound(access.begin);
-    if (block == memory.begin() || (--block, access.begin + access.bytes > block->first + block->second.size))
+    bool isOfHost = access.begin < kDevice; // copies look for themselves whether it is pinned
+    if (!isOfHost &&
+        (block == memory.begin() || (--block, access.begin + access.bytes > block->first + block->second.size)))
       wrong(work.name + " touches memory outside of allocations");
     for (const Past &other : past)
       if ((access.writes || other.access.writes) && access.begin < other.access.begin + other.access.bytes &&
@@ -214,14 +273,14 @@ absl::Status FakeDriver::enqueue(const std::string &name, Stream stream, std::ve
 absl::Status FakeDriver::copyToDevice(Address to, const std::byte *from, uint64_t bytes, Stream stream) {
   if (!isPinned(from, bytes))
     wrong("a copy to the device from memory that is not pinned");
-  return enqueue("copy to device", stream, {{to, bytes, true}},
+  return enqueue("copy to device", stream, {{to, bytes, true}, {reinterpret_cast<Address>(from), bytes, false}},
                  [this, to, from, bytes] { std::memcpy(host(to), from, bytes); });
 }
 
 absl::Status FakeDriver::copyToHost(std::byte *to, Address from, uint64_t bytes, Stream stream) {
   if (!isPinned(to, bytes))
     wrong("a copy to memory of the host that is not pinned");
-  return enqueue("copy to host", stream, {{from, bytes, false}},
+  return enqueue("copy to host", stream, {{from, bytes, false}, {reinterpret_cast<Address>(to), bytes, true}},
                  [this, to, from, bytes] { std::memcpy(to, host(from), bytes); });
 }
 
@@ -263,16 +322,15 @@ absl::StatusOr<Driver::Function> FakeDriver::findFunction(Module module, const s
   return &entry;
 }
 
-absl::Status FakeDriver::launch(Function function, uint32_t grid, uint32_t block, std::span<const Address> args,
+absl::Status FakeDriver::launch(Function function, uint32_t grid, uint32_t block, std::span<const Argument> args,
                                 Stream stream) {
   auto &[name, emulator] = *static_cast<std::pair<std::string, GpuEmulator *> *>(function);
   ++log->launches;
-  // How much a kernel touches behind its pointers is not known: at least there must be something, and nothing behind
-  // it.
+  // What of these a kernel writes is not known.
   std::vector<Access> accesses;
   std::vector<void *> pointers;
-  for (Address address : args) {
-    accesses.push_back({address, 1, true});
+  for (auto [address, bytes] : args) {
+    accesses.push_back({address, bytes, true});
     pointers.push_back(host(address));
     if (address % 64)
       wrong("an argument of " + name + " is not aligned to 64 bytes");
@@ -309,10 +367,9 @@ absl::Status FakeDriver::launchGraph(Graph graph, Stream stream) {
     return s;
   log->calls.push_back("graph");
   ++log->replays;
-  past.clear(); // all of it is done, or on this stream
-  for (const Work &work : *graphs.at(graph)) {
+  for (Work work : *graphs.at(graph)) {
     checkRaces(work, stream);
-    queue.push_back(work);
+    queue.push_back(std::move(work));
   }
   return absl::OkStatus();
 }
@@ -320,53 +377,6 @@ absl::Status FakeDriver::launchGraph(Graph graph, Stream stream) {
 void FakeDriver::destroyGraph(Graph graph) {
   if (!graphs.erase(graph))
     wrong("a graph is given back that there is not");
-}
-
-//===-- Products --------------------------------------------------------===//
-
-namespace {
-class FakeGemm final : public PreparedGemm {
-public:
-  FakeGemm(FakeDriver &driver, const Gemm &gemm) : driver(driver), gemm(gemm) {}
-
-  absl::Status run(Driver::Stream stream, Address workspace) override {
-    const Gemm &g = gemm;
-    uint64_t width = sizeOf(g.type);
-    return driver.enqueue("product", stream,
-                          {{g.a, g.batch * g.m * g.k * width, false},
-                           {g.b, g.batch * g.k * g.n * width, false},
-                           {g.bias, g.hasBias ? g.n * width : 0, false},
-                           {workspace, 4096, true},
-                           {g.dst, g.batch * g.m * g.n * width, true}},
-                          [this] { multiply(); });
-  }
-
-private:
-  void multiply() const {
-    const Gemm &g = gemm;
-    auto *a = reinterpret_cast<const float *>(driver.host(g.a)), *b = reinterpret_cast<const float *>(driver.host(g.b));
-    auto *bias = reinterpret_cast<const float *>(driver.host(g.bias));
-    auto *dst = reinterpret_cast<float *>(driver.host(g.dst));
-    for (uint64_t batch = 0; batch < g.batch; ++batch, a += g.m * g.k, b += g.k * g.n, dst += g.m * g.n)
-      for (uint64_t i = 0; i < g.m; ++i)
-        for (uint64_t j = 0; j < g.n; ++j) {
-          double sum = g.hasBias ? bias[j] : 0;
-          for (uint64_t l = 0; l < g.k; ++l)
-            sum += double(g.transposeA ? a[l * g.m + i] : a[i * g.k + l]) *
-                   (g.transposeB ? b[j * g.k + l] : b[l * g.n + j]);
-          dst[i * g.n + j] = static_cast<float>(g.relu ? std::max(sum, 0.0) : sum);
-        }
-  }
-
-  FakeDriver &driver;
-  Gemm gemm;
-};
-} // namespace
-
-absl::StatusOr<std::unique_ptr<PreparedGemm>> FakeBlas::prepare(const Gemm &gemm) {
-  if (gemm.type != DType::F32)
-    return absl::UnimplementedError("only f32");
-  return std::make_unique<FakeGemm>(driver, gemm);
 }
 
 } // namespace dgc::testing

@@ -2,8 +2,9 @@
 //
 // Found are: accesses outside of allocations, and writes behind their ends; work on two streams that touches the same
 // memory without an event between them; memory and handles that are not given back; calls after an error; calls that
-// must not be while work is captured. Queued work is done when the host waits for it and not before, so that a host
-// that does not wait sees old values. Addresses are no addresses of the host.
+// must not be while work is captured. Queued work is done when the host waits for it, or for what comes behind it, and
+// not before, so that a host that does not wait sees old values; pinned memory of the host is watched as that of the
+// device is. Addresses are no addresses of the host.
 #pragma once
 
 #include "runtime/device/cuda/Blas.h"
@@ -25,7 +26,8 @@ struct FakeLog {
   std::vector<std::string> violations; // what went wrong, in words
   std::vector<std::string> calls; // names of queued work in the order in which it was queued; "graph" when replayed
   int graphs = 0, replays = 0, launches = 0;
-  uint64_t allocatedBytes = 0;
+  uint64_t allocatedBytes = 0, mostAllocatedBytes = 0; // of the device
+  uint64_t pinnedBytes = 0, mostPinnedBytes = 0;       // of the host
 };
 
 class FakeDriver final : public rt::cuda::Driver {
@@ -35,8 +37,10 @@ public:
 
   /// The call number `call` from now on (0: the next one) that can fail does.
   void failAt(int call) { untilFailure = call; }
+  /// From now on waits for events say that they succeed, and do nothing.
+  void ignoreWaits() { ignoresWaits = true; }
 
-  /// A range of device memory that queued work reads or writes.
+  /// A range of memory that queued work reads or writes; of the host by its address.
   struct Access {
     Address begin = 0;
     uint64_t bytes = 0;
@@ -52,6 +56,8 @@ public:
   void release(Address memory) override;
   absl::StatusOr<std::byte *> allocateHost(uint64_t bytes) override;
   void releaseHost(std::byte *memory) override;
+  absl::Status pin(std::span<std::byte> memory) override;
+  void unpin(std::span<std::byte> memory) override;
   absl::StatusOr<Stream> createStream() override;
   void destroyStream(Stream stream) override;
   absl::Status synchronize(Stream stream) override;
@@ -62,7 +68,7 @@ public:
   absl::StatusOr<Module> loadModule(std::span<const std::byte> image) override;
   void unloadModule(Module module) override;
   absl::StatusOr<Function> findFunction(Module module, const std::string &name) override;
-  absl::Status launch(Function function, uint32_t grid, uint32_t block, std::span<const Address> args,
+  absl::Status launch(Function function, uint32_t grid, uint32_t block, std::span<const rt::cuda::Argument> args,
                       Stream stream) override;
   absl::Status copyToDevice(Address to, const std::byte *from, uint64_t bytes, Stream stream) override;
   absl::Status copyToHost(std::byte *to, Address from, uint64_t bytes, Stream stream) override;
@@ -79,6 +85,8 @@ private:
     std::string name;
     std::vector<Access> accesses;
     std::function<void()> run;
+    void *stream = nullptr;
+    uint64_t number = 0; // of the work of that stream
   };
   struct StreamState {
     Clock clock;
@@ -93,21 +101,24 @@ private:
 
   absl::Status enter(const char *what, bool allowedInCapture = false);
   void wrong(const std::string &what) { log->violations.push_back(what); }
-  void checkRaces(const Work &work, void *stream);
+  void checkRaces(Work &work, void *stream);
+  void countPinned(int64_t bytes);
+  void checkUnused(const std::byte *data, uint64_t bytes);
   bool isPinned(const std::byte *memory, uint64_t bytes) const;
-  void finishAll();
+  void finish(const Clock &until);
   void checkGuards(Address begin);
 
   std::shared_ptr<FakeLog> log;
   rt::cuda::GpuInfo info;
   int untilFailure = -1;
-  bool failed = false;
+  bool failed = false, ignoresWaits = false;
   struct Memory {
     std::vector<std::byte> bytes; // with guards around
     uint64_t size;
   };
   std::map<Address, Memory> memory;
   std::map<std::byte *, std::vector<std::byte>> pinned;
+  std::map<std::byte *, uint64_t> registered; // memory of others that is pinned
   std::map<void *, std::unique_ptr<StreamState>> streams;
   std::map<void *, std::unique_ptr<Clock>> events;
   std::map<void *, std::unique_ptr<GpuEmulator>> modules;

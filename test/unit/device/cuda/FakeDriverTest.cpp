@@ -64,6 +64,39 @@ TEST_F(FakeDriverTest, FindsAMissingWaitBetweenStreams) {
   EXPECT_THAT(log->violations, IsEmpty());
 }
 
+TEST_F(FakeDriverTest, WaitingForOneStreamDoesNoWorkOfAnother) {
+  auto first = *driver->createStream(), second = *driver->createStream();
+  auto memory = *driver->allocate(64), other = *driver->allocate(64);
+  auto event = *driver->createEvent();
+  ASSERT_TRUE(driver->fill(memory, 1, 1, 64, first).ok());
+  ASSERT_TRUE(driver->fill(other, 2, 1, 64, second).ok());
+  ASSERT_TRUE(driver->synchronize(second).ok());
+  EXPECT_EQ(driver->host(memory)[0], std::byte{0xcd});
+  EXPECT_EQ(driver->host(other)[0], std::byte{2});
+  ASSERT_TRUE(driver->record(event, first).ok());
+  ASSERT_TRUE(driver->wait(second, event).ok());
+  ASSERT_TRUE(driver->synchronize(second).ok());
+  EXPECT_EQ(driver->host(memory)[0], std::byte{1});
+}
+
+// The memory of the host is watched as well: it must be pinned, and not be read while it is written.
+TEST_F(FakeDriverTest, FindsRacesInPinnedMemory) {
+  auto first = *driver->createStream(), second = *driver->createStream();
+  auto memory = *driver->allocate(64), other = *driver->allocate(64);
+  std::vector<std::byte> host(64);
+  (void)driver->copyToHost(host.data(), memory, 64, first);
+  EXPECT_THAT(log->violations, ElementsAre(HasSubstr("memory of the host that is not pinned")));
+  log->violations.clear();
+  ASSERT_TRUE(driver->synchronize(first).ok());
+  ASSERT_TRUE(driver->pin(host).ok());
+  ASSERT_TRUE(driver->copyToHost(host.data(), memory, 64, first).ok());
+  ASSERT_TRUE(driver->copyToDevice(other, host.data(), 64, second).ok());
+  EXPECT_THAT(log->violations, ElementsAre(HasSubstr("copy to device does not wait for copy to host")));
+  log->violations.clear();
+  driver->unpin(host);
+  EXPECT_THAT(log->violations, ElementsAre(HasSubstr("is given back while copy to host is queued")));
+}
+
 TEST_F(FakeDriverTest, FindsLeaksAndCallsAfterAnError) {
   auto stream = *driver->createStream();
   ASSERT_TRUE(driver->allocate(64).ok());

@@ -22,7 +22,7 @@ int cuGetErrorString(int error, const char **text) {
   return 0;
 }
 int cuDeviceGetCount(int *count) {
-  *count = is("zero GPUs") ? 0 : 1;
+  *count = is("zero GPUs") ? 0 : is("two GPUs") ? 2 : 1;
   return 0;
 }
 int cuDeviceGet(int *device, int index) {
@@ -30,7 +30,7 @@ int cuDeviceGet(int *device, int index) {
   return 0;
 }
 int cuDeviceGetName(char *name, int size, int device) {
-  strncpy(name, "Test GPU", (size_t)size);
+  strncpy(name, device == 0 ? "Test GPU" : "Second GPU", (size_t)size);
   return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
@@ -55,6 +55,8 @@ REST(cuMemAlloc_v2)
 REST(cuMemFree_v2)
 REST(cuMemHostAlloc)
 REST(cuMemFreeHost)
+REST(cuMemHostRegister_v2)
+REST(cuMemHostUnregister)
 REST(cuStreamCreate)
 REST(cuStreamDestroy_v2)
 REST(cuStreamSynchronize)

@@ -1,0 +1,169 @@
+// Programs on a device with memory of its own. It has a mirror of both arenas; the host has its own, of which the
+// shared one is what the transport works on. Runs of local ops are segments, which the device records as a whole. The
+// host communicates between them: what an op sends comes from the mirror before it begins, what it brings goes there
+// behind it.
+#include "runtime/artifact/Check.h"
+#include "runtime/artifact/Groups.h"
+#include "runtime/base/Status.h"
+#include "runtime/executor/Executor.h"
+
+using namespace dgc;
+using namespace dgc::rt;
+
+void *Executor::deviceAddress(const artifact::Buffer &buffer) const {
+  if (!device->memory())
+    return address(buffer);
+  switch (buffer.space()) {
+  case artifact::Space::Shared:
+    return deviceShared + buffer.offset();
+  case artifact::Space::Constant:
+    return deviceConstants + buffer.offset();
+  case artifact::Space::Private:
+    break;
+  }
+  return deviceArena + buffer.offset();
+}
+
+/// The arenas of a device with memory of its own.
+absl::Status Executor::prepareMemory() {
+  DeviceMemory *memory = device->memory();
+  if (!memory)
+    return absl::OkStatus();
+  DGC_ASSIGN_OR_RETURN(void *base, memory->allocateArena(arena.bytes().size()));
+  deviceArena = static_cast<std::byte *>(base);
+  const int32_t group = groupOf(artifact.plan(), static_cast<uint32_t>(transport.rank()));
+  if (uint64_t bytes = sharedBytesOf(artifact.plan(), group)) {
+    DGC_RETURN_IF_ERROR(memory->pin(transport.sharedArena()));
+    DGC_ASSIGN_OR_RETURN(void *shared, memory->allocateArena(bytes));
+    deviceShared = static_cast<std::byte *>(shared);
+  }
+  if (!artifact.constants().empty()) {
+    DGC_ASSIGN_OR_RETURN(void *constants, memory->placeConstants(artifact.constants()));
+    deviceConstants = static_cast<std::byte *>(constants);
+  }
+  return absl::OkStatus();
+}
+
+/// What an op of communication reads and writes of the shared arena.
+HostExchange Executor::exchangeOf(const artifact::Program &program, const ProgramRunner::Op &op) const {
+  HostExchange exchange;
+  auto ranges = [&](const auto &c, size_t size) {
+    std::span<std::byte> host = transport.sharedArena();
+    exchange.toHost.push_back({deviceShared + c.src(), host.subspan(c.src(), c.src_count() * size)});
+    exchange.toDevice.push_back({deviceShared + c.dst(), host.subspan(c.dst(), c.dst_count() * size)});
+  };
+  if (const artifact::Collective *collective = op.step->action_as_Collective()) {
+    size_t size = sizeOf(toDType(collective->dtype()));
+    ranges(*collective, size);
+    for (uint32_t i = 0; collective->more() && i < collective->more()->size(); ++i)
+      ranges(*collective->more()->Get(i), size);
+  } else if (const artifact::Send *send = op.step->action_as_Send()) {
+    const artifact::Buffer &buffer = *program.buffers()->Get(send->buffer());
+    exchange.toHost.push_back({deviceAddress(buffer), memoryOf(buffer)});
+  } else if (const artifact::Receive *receive = op.step->action_as_Receive()) {
+    exchange.toDevice.push_back({deviceAddress(*program.buffers()->Get(receive->buffer())), op.received});
+  }
+  return exchange;
+}
+
+/// Cuts a program at its communication, and has it recorded.
+absl::Status Executor::recordProgram(ProgramRunner &runner) {
+  DeviceMemory *memory = device->memory();
+  if (!memory)
+    return absl::OkStatus();
+  using Part = ProgramRunner::Part;
+  const artifact::Program &program = *runner.program;
+  ProgramParts parts;
+  parts.name = runner.name();
+  for (uint32_t i = 0; i < runner.inputViews.size(); ++i)
+    parts.inputs.push_back(
+        {deviceAddress(*program.buffers()->Get(program.inputs()->Get(i)->buffer())), runner.inputViews[i].memory});
+  for (uint32_t i = 0; i < runner.outputViews.size(); ++i) {
+    const artifact::Buffer &buffer = *program.buffers()->Get(program.outputs()->Get(i)->buffer());
+    if (buffer.space() != artifact::Space::Constant) // the host has those
+      parts.outputs.push_back({deviceAddress(buffer), runner.outputViews[i].memory});
+  }
+  auto newSegment = [&](uint32_t firstOp) {
+    runner.parts.push_back({Part::Segment, firstOp, static_cast<uint32_t>(parts.segments.size())});
+    parts.segments.emplace_back();
+  };
+  std::vector<uint32_t> exchanges(runner.ops.size());
+  newSegment(0); // the inputs, if nothing else
+  for (uint32_t i = 0; i < runner.ops.size(); ++i) {
+    const ProgramRunner::Op &op = runner.ops[i];
+    for (uint32_t awaited : op.waits)
+      runner.parts.push_back({Part::Finish, awaited, exchanges[awaited]});
+    if (op.local) {
+      if (runner.parts.back().kind != Part::Segment)
+        newSegment(i);
+      parts.segments.back().push_back(op.local.get());
+      continue;
+    }
+    exchanges[i] = static_cast<uint32_t>(parts.exchanges.size());
+    parts.exchanges.push_back(exchangeOf(program, op));
+    runner.parts.push_back({op.goesOn ? Part::Start : Part::Run, i, exchanges[i]});
+  }
+  for (uint32_t awaited : runner.atEnd)
+    runner.parts.push_back({Part::Finish, awaited, exchanges[awaited]});
+  if (runner.parts.back().kind != Part::Segment)
+    newSegment(static_cast<uint32_t>(runner.ops.size()) - 1); // the outputs
+  DGC_ASSIGN_OR_RETURN(runner.recorded, memory->record(parts));
+  return absl::OkStatus();
+}
+
+absl::Status Executor::uploadVariables() {
+  for (const VariableView &view : variableViews)
+    if (DeviceMemory *memory = device->memory())
+      DGC_RETURN_IF_ERROR(memory->upload(
+          deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer())), view.memory));
+  return absl::OkStatus();
+}
+
+absl::Status Executor::downloadVariables() {
+  for (const VariableView &view : variableViews)
+    if (DeviceMemory *memory = device->memory())
+      DGC_RETURN_IF_ERROR(memory->download(
+          view.memory, deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer()))));
+  return absl::OkStatus();
+}
+
+//===-- Running ---------------------------------------------------------===//
+
+absl::Status ProgramRunner::runPart(const Part &part) {
+  if (part.kind == Part::Segment)
+    return recorded->launch(part.index);
+  PreparedCollective &communication = *ops[part.op].communication;
+  if (part.kind != Part::Finish)
+    DGC_RETURN_IF_ERROR(recorded->toHost(part.index));
+  if (part.kind == Part::Start)
+    return communication.start();
+  DGC_RETURN_IF_ERROR(part.kind == Part::Run ? communication.run() : communication.finish());
+  return recorded->toDevice(part.index);
+}
+
+/// The ops of a segment have no times of their own; communication has, with the copies that it waits for.
+absl::Status ProgramRunner::runParts(const dgc_step &context) {
+  ProgressWord &progress = executor->transport.progress();
+  OpTrace *trace = executor->trace;
+  Clock &clock = *executor->options.clock;
+  auto named = [&](const absl::Status &s) { return annotate(s, str("step ", context.step, " of ", name())); };
+  if (absl::Status s = recorded->begin(); !s.ok())
+    return named(s);
+  for (const Part &part : parts) {
+    progress.set(context.step, firstOp + part.op);
+    TimeNs begin = trace ? clock.now() : 0;
+    if (absl::Status s = runPart(part); !s.ok())
+      return part.kind == Part::Segment ? named(s) : describe(s, part.op, context.step);
+    if (!trace || part.kind == Part::Segment)
+      continue;
+    Op &op = ops[part.op];
+    if (part.kind != Part::Finish)
+      op.begin = begin;
+    if (part.kind != Part::Start)
+      trace->add({op.step, context.step, op.begin, clock.now()});
+  }
+  if (absl::Status s = recorded->end(); !s.ok())
+    return named(s);
+  progress.set(context.step, Position::kNoOp);
+  return absl::OkStatus();
+}

@@ -1,0 +1,239 @@
+// Several workers on fake GPUs, each a thread: what they compute, against the CPU, and how they use the driver between
+// segments of a program.
+#include "runtime/artifact/Reader.h"
+#include "runtime/collective/Mapped.h"
+#include "runtime/device/cuda/Sizes.h"
+#include "runtime/executor/PlannedMemory.h"
+#include "test/unit/device/cuda/FakeGpus.h"
+
+#include <gmock/gmock.h>
+
+using namespace dgc;
+using namespace dgc::rt;
+using namespace dgc::testing;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+namespace {
+
+std::vector<std::shared_ptr<FakeLog>> newLogs(size_t workers) {
+  std::vector<std::shared_ptr<FakeLog>> logs(workers);
+  for (auto &log : logs)
+    log = std::make_shared<FakeLog>();
+  return logs;
+}
+
+void expectClean(const std::vector<std::shared_ptr<FakeLog>> &logs, const std::string &what = "") {
+  for (size_t rank = 0; rank < logs.size(); ++rank) {
+    EXPECT_THAT(logs[rank]->violations, IsEmpty()) << what << ", rank " << rank;
+    EXPECT_EQ(logs[rank]->allocatedBytes, 0u);
+    EXPECT_EQ(logs[rank]->pinnedBytes, 0u);
+  }
+}
+
+void expectSame(const RunOnceResult &result, const RunOnceResult &expected) {
+  ASSERT_EQ(result.outputsOfStep.size(), expected.outputsOfStep.size());
+  for (size_t step = 0; step < expected.outputsOfStep.size(); ++step)
+    for (const auto &[name, array] : expected.outputsOfStep[step])
+      EXPECT_LE(difference(result.outputsOfStep[step].at(name), array), 1e-5) << name;
+  ASSERT_EQ(result.variables.size(), expected.variables.size());
+  for (const auto &[name, array] : expected.variables)
+    EXPECT_LE(difference(result.variables.at(name), array), 1e-5) << name;
+}
+
+struct Spread {
+  const char *mesh, *strategy;
+  int workers, segments;
+  bool overlap = false;
+  int microbatches = 0;
+  const char *name;
+};
+void PrintTo(const Spread &spread, std::ostream *out) { *out << spread.mesh << " " << spread.strategy; }
+
+class CudaWorkers : public ::testing::TestWithParam<Spread> {};
+
+// mnist_mlp on several GPUs trains as on as many CPUs.
+TEST_P(CudaWorkers, TrainAsOnCpus) {
+  const Spread &spread = GetParam();
+  ExecuteOptions options = mnistOptions();
+  options.mesh = spread.mesh;
+  options.strategy = spread.strategy;
+  options.overlap = spread.overlap;
+  options.microbatches = spread.microbatches;
+  auto expected = execute(mnist(), {}, options);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  auto plan = compileForFakeGpu(mnist(), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto logs = newLogs(static_cast<size_t>(spread.workers));
+  options.run.makeDevice = fakeDevices(logs);
+  auto result = runOnce(*plan, {}, options.run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  expectSame(*result, *expected);
+  expectClean(logs);
+  for (const auto &log : logs) {
+    // What is local is recorded once and replayed.
+    EXPECT_EQ(log->replays, log->graphs * kSteps);
+    EXPECT_GE(log->graphs, spread.segments);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Plans, CudaWorkers,
+                         ::testing::Values(Spread{"data=2", "data-parallel", 2, 2, false, 0, "data"},
+                                           Spread{"data=2", "zero3", 2, 3, false, 0, "zero3"},
+                                           Spread{"data=3", "zero3", 3, 3, true, 0, "zero3_overlap"},
+                                           Spread{"model=2", "tensor-parallel=w1:1", 2, 2, false, 0, "tensor"},
+                                           Spread{"data=2,model=2", "zero2,tensor-parallel=w1:1", 4, 3, true, 0,
+                                                  "zero2_tensor"},
+                                           Spread{"data=2", "parameter-server=1", 3, 2, false, 0, "servers"}),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+// Micro-batches through stages: values go from GPU to GPU by send and receive.
+TEST(CudaStages, TrainAsOnCpus) {
+  ExecuteOptions options = mnistOptions();
+  options.mesh = "stage=2";
+  options.strategy = "pipeline=1f1b";
+  options.microbatches = 4;
+  auto expected = execute(mnist(), {}, options);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  auto plan = compileForFakeGpu(mnist(), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto logs = newLogs(2);
+  options.run.makeDevice = fakeDevices(logs);
+  auto result = runOnce(*plan, {}, options.run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  expectSame(*result, *expected);
+  expectClean(logs);
+}
+
+/// Layers of n x n values, n = 150 to have a bucket for each gradient.
+std::string deepModel(int n) {
+  std::string size = std::to_string(n), w = " glorot_uniform : tensor<" + size + "x" + size + "xf32>\n";
+  return "dgc.model @deep {\n"
+         "%x = dgc.input \"x\" : tensor<?x" +
+         size +
+         "xf32>\n"
+         "%y = dgc.input \"y\" : tensor<?x" +
+         size +
+         "xf32>\n"
+         "%w1 = dgc.variable \"w1\"" +
+         w + "%w2 = dgc.variable \"w2\"" + w + "%w3 = dgc.variable \"w3\"" + w +
+         "%a = dgc.matmul %x, %w1\n%b = dgc.tanh %a\n%c = dgc.matmul %b, %w2\n%d = dgc.tanh %c\n"
+         "%e = dgc.matmul %d, %w3\n%loss = dgc.mean_squared_error %e, %y\ndgc.loss %loss\n"
+         "dgc.optimizer sgd learning_rate 0.1\n}";
+}
+
+ExecuteOptions deepOptions(int n) {
+  ExecuteOptions options;
+  options.from = "input";
+  options.batch = 6;
+  options.mesh = "data=2";
+  options.run.program = "train";
+  options.run.seed = 7;
+  options.run.steps = 2;
+  options.run.inputsOfStep = [n](int step) {
+    std::vector<float> x(static_cast<size_t>(6 * n)), y(x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<float>((i * 37 + static_cast<size_t>(step) * 11) % 101) / 101;
+      y[i] = static_cast<float>((i * 53 + static_cast<size_t>(step) * 7) % 89) / 45 - 1;
+    }
+    return NamedArrays{{"x", HostArray::of({6, n}, x)}, {"y", HostArray::of({6, n}, y)}};
+  };
+  return options;
+}
+
+/// How many steps of a plan's program go on beside others.
+int underWay(const std::vector<uint8_t> &plan) {
+  auto artifact = loadBytes(plan);
+  int count = 0;
+  for (const artifact::Step *step : *(*artifact)->program("train")->steps())
+    count += step->queue() == 1;
+  return count;
+}
+
+// Collectives that go on beside other work: segments are launched between their copies.
+TEST(CudaOverlap, ComputesTheSame) {
+  for (const char *strategy : {"data-parallel", "zero3"}) {
+    ExecuteOptions options = deepOptions(300);
+    options.strategy = strategy;
+    auto expected = execute(deepModel(300), {}, options);
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    options.overlap = true;
+    auto plan = compileForFakeGpu(deepModel(300), options);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    EXPECT_GT(underWay(*plan), 0) << strategy;
+    auto logs = newLogs(2);
+    options.run.makeDevice = fakeDevices(logs);
+    auto result = runOnce(*plan, {}, options.run);
+    ASSERT_TRUE(result.ok()) << result.status();
+    expectSame(*result, *expected);
+    expectClean(logs, strategy);
+  }
+}
+
+// The negative control: when streams do not wait for each other, it is found, on both sides of an exchange.
+TEST(CudaOverlap, MissingWaitsAreFound) {
+  ExecuteOptions options = deepOptions(20);
+  auto plan = compileForFakeGpu(deepModel(20), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto logs = newLogs(2);
+  options.run.makeDevice = fakeDevices(logs, [](FakeDriver &driver, int) { driver.ignoreWaits(); });
+  (void)runOnce(*plan, {}, options.run);
+  EXPECT_THAT(logs[0]->violations, ::testing::Contains(HasSubstr("copy to host does not wait for")));
+  EXPECT_THAT(logs[1]->violations, ::testing::Contains(HasSubstr("does not wait for copy to device")));
+}
+
+// Whatever call of the driver of one worker fails, that is the error of the run, once; the other worker does not hang,
+// and nothing leaks.
+TEST(CudaErrors, EveryErrorOfAWorkerEndsAll) {
+  ExecuteOptions options = deepOptions(5);
+  options.overlap = true;
+  auto plan = compileForFakeGpu(deepModel(5), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  int failures = 0;
+  for (bool failed = true; failed && failures < 300;) {
+    auto logs = newLogs(2);
+    int bad = failures % 2;
+    options.run.makeDevice = fakeDevices(logs, [&](FakeDriver &driver, int rank) {
+      if (rank == bad)
+        driver.failAt(failures);
+    });
+    auto result = runOnce(*plan, {}, options.run);
+    failed = !result.ok();
+    if (failed)
+      EXPECT_THAT(std::string(result.status().message()),
+                  AllOf(HasSubstr("rank " + std::to_string(bad)), HasSubstr("CUDA_ERROR_")));
+    expectClean(logs, "failure " + std::to_string(failures));
+    failures += failed;
+  }
+  EXPECT_GT(failures, 40);
+  EXPECT_LT(failures, 300);
+}
+
+// What is planned is what is taken, of the GPU and of pinned memory.
+TEST(CudaMemory, IsAsPlanned) {
+  ExecuteOptions options = mnistOptions();
+  options.mesh = "data=2";
+  for (const char *strategy : {"data-parallel", "zero3"}) {
+    options.strategy = strategy;
+    auto plan = compileForFakeGpu(mnist(), options);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    auto logs = newLogs(2);
+    options.run.makeDevice = fakeDevices(logs);
+    ASSERT_TRUE(runOnce(*plan, {}, options.run).ok());
+    auto artifact = *loadBytes(*plan);
+    PlannedMemory planned = plannedMemory(artifact->plan(), *artifact->program("train"));
+    // The fake library for products takes less than cuBLASLt.
+    EXPECT_GE(planned.scratch, cuda::productWorkspaceBytes);
+    uint64_t whole = plannedMemory(artifact->plan(), -1).total() - planned.scratch + 4096;
+    for (const auto &log : logs) {
+      EXPECT_LE(log->mostAllocatedBytes, whole) << strategy;
+      EXPECT_GE(log->mostAllocatedBytes + 4 * 4096, whole) << strategy; // pages
+      uint64_t host = planned.host - SegmentLayout{2, TransportOptions().channels, 0}.residentBytes();
+      EXPECT_LE(log->mostPinnedBytes, host + 4096) << strategy;
+      EXPECT_GE(log->mostPinnedBytes + 4096, host) << strategy;
+    }
+  }
+}
+
+} // namespace
