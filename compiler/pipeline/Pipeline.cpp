@@ -169,6 +169,11 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
   if (failed(checkTarget(module, options)) || failed(checkCollectiveNames(module, options.forbid)) ||
       failed(checkMesh(module, options)))
     return failure();
+  if (!llvm::is_contained({"f32", "bf16", "f16"}, options.precision))
+    return module.emitError() << "--precision=" << options.precision << ": f32, bf16 or f16 is needed";
+  if (options.precision != "f32" && options.from >= Phase::Model)
+    return module.emitError() << "--precision=" << options.precision << " is decided in the phase 'model', which this "
+                              << "program has been through; give it there";
   if (auto models = module.getOps<mlir::dgc::ModelOp>(); options.from > Phase::Input && !models.empty())
     return (*models.begin()).emitError() << "this is a model as it is written: it has not been through the phase '"
                                          << nameOf(options.from) << "'; leave --compile-from out";
@@ -229,13 +234,20 @@ static std::string limitPass(const CompileOptions &options) {
   return limits.empty() ? "" : "dgc-limit-communication{" + limits + "},";
 }
 
+/// The passes that make products of 16 bits, with a comma before each.
+static std::string precisionPasses(StringRef precision) {
+  if (precision == "f32")
+    return "";
+  return (",dgc-mixed-precision{to=" + precision + "}" + (precision == "f16" ? ",dgc-scale-loss" : "")).str();
+}
+
 std::string phasePipeline(Phase phase, const CompileOptions &options) {
   bool distributed = !options.mesh.empty();
   switch (phase) {
   case Phase::Model:
     return "dgc-unify-meshes,dgc-unroll-repeats,dgc-infer-types" +
            (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
-           ",dgc-build-entry-points,dgc-bound-indices";
+           ",dgc-build-entry-points,dgc-bound-indices" + precisionPasses(options.precision);
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +

@@ -36,6 +36,7 @@ struct CompileOptions {
   int64_t microbatches = 0;             // of the strategy pipeline; 0: none
   std::string strategy;                 // "data-parallel,accumulate=4"; passes/strategy/Registry.h
   std::string target = "cpu";           // cpu (this machine), x86-64-v3, x86-64-v4, cuda:sm_90
+  std::string precision = "f32";        // of products: f32, bf16, f16
   bool noPadding = false;               // refuse dimensions that their axes do not divide
   Phase from = Phase::Input;            // the phase that the input has been through
   Phase to = Phase::Artifact;           // the last phase to run

@@ -5,13 +5,13 @@
 
 include "dialects/dgc/Composite.td"
 
-class DGC_ActivationOp<string mnemonic> : DGC_KeptCompositeOp<mnemonic> {
+class DGC_ActivationOp<string mnemonic, list<Trait> traits = []> : DGC_KeptCompositeOp<mnemonic, traits> {
   let arguments = (ins DGC_FloatTensor:$input);
   let results = (outs DGC_FloatTensor:$result);
   let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
 }
 
-def DGC_ReluOp : DGC_ActivationOp<"relu"> {
+def DGC_ReluOp : DGC_ActivationOp<"relu", [DGC_AnyPrecision]> {
   let summary = "max(x, 0)";
   let description = "`%y = dgc.relu %x`. The gradient at 0 is 0.";
 }

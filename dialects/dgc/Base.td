@@ -65,6 +65,12 @@ def DGC_LogicTensor : DGC_TensorOf<[DGC_Int, DGC_Pred],
     "a tensor of static shape of integers (i8 to i64, ui8 to ui64) or i1">;
 def DGC_PredTensor : DGC_TensorOf<[DGC_Pred], "a tensor of static shape of i1">;
 
+// An op whose work is products: with mixed precision it takes floats of 16 bits and gives such.
+def DGC_LowPrecision : NativeOpTrait<"LowPrecision"> { let cppNamespace = "::mlir::dgc"; }
+
+// An op that gives elements of its operands, or zeros: nothing that a type could round.
+def DGC_AnyPrecision : NativeOpTrait<"AnyPrecision"> { let cppNamespace = "::mlir::dgc"; }
+
 def DGC_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
 // A pure op whose result types follow from its operands and attributes. The class of the op defines

@@ -37,6 +37,12 @@ namespace mlir::dgc {
 /// An op that is a kernel by itself, or a call of the device's library.
 template <typename ConcreteType> class OwnLoops : public OpTrait::TraitBase<ConcreteType, OwnLoops> {};
 
+/// An op whose work is products: with mixed precision it takes floats of 16 bits and gives such.
+template <typename ConcreteType> class LowPrecision : public OpTrait::TraitBase<ConcreteType, LowPrecision> {};
+
+/// An op that gives elements of its operands, or zeros: nothing that a type could round.
+template <typename ConcreteType> class AnyPrecision : public OpTrait::TraitBase<ConcreteType, AnyPrecision> {};
+
 /// True when one of the values is still to get its type from dgc-infer-types.
 bool anyUntyped(ValueRange values);
 

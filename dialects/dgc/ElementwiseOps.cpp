@@ -147,6 +147,10 @@ OpFoldResult NotOp::simplify(ArrayRef<Attribute>) {
 OpFoldResult ConvertOp::simplify(ArrayRef<Attribute>) {
   if (isa<UntypedType>(getType()))
     return {};
+  // Back to the type that it came from.
+  if (auto inner = getOperand().getDefiningOp<ConvertOp>(); inner && inner.losesNothing())
+    if (OpFoldResult same = ifSameType(*this, inner.getOperand()))
+      return same;
   return ifSameType(*this, getOperand());
 }
 

@@ -5,7 +5,7 @@
 
 include "dialects/dgc/Composite.td"
 
-def DGC_Conv2DOp : DGC_CompositeOp<"conv2d"> {
+def DGC_Conv2DOp : DGC_CompositeOp<"conv2d", [DGC_LowPrecision]> {
   let summary = "two-dimensional convolution, with an optional bias";
   let description = [{
     `%y = dgc.conv2d %x, %w, %b strides [1, 1] padding same dilation [1, 1] groups 1`
@@ -24,7 +24,7 @@ def DGC_Conv2DOp : DGC_CompositeOp<"conv2d"> {
   }];
 }
 
-class DGC_PoolOp<string mnemonic> : DGC_CompositeOp<mnemonic> {
+class DGC_PoolOp<string mnemonic, list<Trait> traits = []> : DGC_CompositeOp<mnemonic, traits> {
   let arguments = (ins DGC_FloatTensor:$input, DenseI64ArrayAttr:$window, OptionalAttr<DenseI64ArrayAttr>:$strides,
                        OptionalAttr<DGC_PaddingAttr>:$padding);
   let results = (outs DGC_FloatTensor:$result);
@@ -33,7 +33,7 @@ class DGC_PoolOp<string mnemonic> : DGC_CompositeOp<mnemonic> {
   }];
 }
 
-def DGC_MaxPoolOp : DGC_PoolOp<"max_pool"> {
+def DGC_MaxPoolOp : DGC_PoolOp<"max_pool", [DGC_AnyPrecision]> {
   let summary = "largest element of each window";
   let description = [{
     `%y = dgc.max_pool %x window [2, 2] strides [2, 2] padding valid`, over `[n, height, width, channels]`. Without

@@ -5,7 +5,7 @@
 
 include "dialects/dgc/Composite.td"
 
-def DGC_MatmulOp : DGC_CompositeOp<"matmul"> {
+def DGC_MatmulOp : DGC_CompositeOp<"matmul", [DGC_LowPrecision]> {
   let summary = "matrix product";
   let description = [{
     `%c = dgc.matmul %a, %b`: `[.., m, k] x [.., k, n] -> [.., m, n]`. The leading dimensions are the same on both
@@ -19,7 +19,7 @@ def DGC_MatmulOp : DGC_CompositeOp<"matmul"> {
   }];
 }
 
-def DGC_DenseOp : DGC_CompositeOp<"dense"> {
+def DGC_DenseOp : DGC_CompositeOp<"dense", [DGC_LowPrecision]> {
   let summary = "dense layer: matrix product and bias";
   let description = "`%y = dgc.dense %x, %w, %b`: `[.., in] x [in, out] + [out] -> [.., out]`. The bias may be left out.";
   let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$weights, Optional<DGC_FloatTensor>:$bias);
@@ -46,7 +46,7 @@ def DGC_ScaleOp : DGC_CompositeOp<"scale"> {
   let assemblyFormat = "$input custom<ScaleClause>($factor, $offset) attr-dict custom<OperandTypes>(type($input))";
 }
 
-def DGC_FlattenOp : DGC_CompositeOp<"flatten"> {
+def DGC_FlattenOp : DGC_CompositeOp<"flatten", [DGC_AnyPrecision]> {
   let summary = "makes one dimension of all but the first";
   let description = "`%y = dgc.flatten %x`: `[n, a, b, ..] -> [n, a * b * ..]`";
   let arguments = (ins DGC_Tensor:$input);
@@ -54,7 +54,7 @@ def DGC_FlattenOp : DGC_CompositeOp<"flatten"> {
   let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
 }
 
-def DGC_ExpandDimsOp : DGC_CompositeOp<"expand_dims"> {
+def DGC_ExpandDimsOp : DGC_CompositeOp<"expand_dims", [DGC_AnyPrecision]> {
   let summary = "inserts a dimension of size 1";
   let description = [{
     `%y = dgc.expand_dims %x at 3` puts it where the result's dimension 3 is; `at -1` is the last one.

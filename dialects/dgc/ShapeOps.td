@@ -34,7 +34,7 @@ def DGC_BroadcastInDimOp : DGC_ShapeOp<"broadcast_in_dim", "true", 1> {
   }];
 }
 
-def DGC_ConcatenateOp : DGC_ShapeOp<"concatenate", "index == -1"> {
+def DGC_ConcatenateOp : DGC_ShapeOp<"concatenate", "index == -1", 0, [DGC_AnyPrecision]> {
   let summary = "tensors one after the other along a dimension";
   let description = [{
     `%z = dgc.concatenate %x, %y dim 1 : tensor<4x8xf32>, tensor<4x2xf32>` gives a `tensor<4x10xf32>`.
@@ -71,7 +71,7 @@ def DGC_PadOp : DGC_ShapeOp<"pad", "index == -1 || (index == 0 && ::mlir::dgc::i
   }];
 }
 
-def DGC_ReshapeOp : DGC_ShapeOp<"reshape", "true", 1> {
+def DGC_ReshapeOp : DGC_ShapeOp<"reshape", "true", 1, [DGC_AnyPrecision]> {
   let summary = "the same elements in the same order, with other dimensions";
   let description = [{
     `%y = dgc.reshape %x to [4, 784] : tensor<4x28x28xf32>` gives a `tensor<4x784xf32>`. One of the numbers may be -1:
@@ -82,7 +82,7 @@ def DGC_ReshapeOp : DGC_ShapeOp<"reshape", "true", 1> {
   let assemblyFormat = "$operand `to` $shape attr-dict custom<OperandTypes>(type($operand))";
 }
 
-def DGC_ReverseOp : DGC_ShapeOp<"reverse", "true", 0, [DeclareOpInterfaceMethods<MovingOpInterface>]> {
+def DGC_ReverseOp : DGC_ShapeOp<"reverse", "true", 0, [DGC_AnyPrecision, DeclareOpInterfaceMethods<MovingOpInterface>]> {
   let summary = "the elements in the opposite order along some dimensions";
   let description = "`%y = dgc.reverse %x dims [1] : tensor<4x8xf32>`";
   let arguments = (ins DGC_Tensor:$operand, DenseI64ArrayAttr:$dimensions);
@@ -91,7 +91,7 @@ def DGC_ReverseOp : DGC_ShapeOp<"reverse", "true", 0, [DeclareOpInterfaceMethods
 }
 
 def DGC_SliceOp : DGC_ShapeOp<"slice", "true", 1,
-                              [DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
+                              [DGC_AnyPrecision, DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
   let summary = "a part of a tensor";
   let description = [{
     `%y = dgc.slice %x from [0, 2] to [4, 8] : tensor<4x8xf32>` gives a `tensor<4x6xf32>`: the elements from the first
@@ -110,7 +110,7 @@ def DGC_SliceOp : DGC_ShapeOp<"slice", "true", 1,
   }];
 }
 
-def DGC_TransposeOp : DGC_ShapeOp<"transpose"> {
+def DGC_TransposeOp : DGC_ShapeOp<"transpose", "true", 0, [DGC_AnyPrecision]> {
   let summary = "the dimensions in another order";
   let description = [{
     `%y = dgc.transpose %x permutation [1, 0] : tensor<4x8xf32>` gives a `tensor<8x4xf32>`. Dimension i of the result is

@@ -53,7 +53,8 @@ template <typename Op> Operation *convolutionCall(Op op, mlir::exec::ConvKind ki
   auto type = cast<RankedTensorType>(op.getType());
   auto geometry = op.getGeometry();
   std::optional<Window> window = libraryWindow(geometry.spatial);
-  if (!type.getElementType().isF32() || !window || type.getNumElements() == 0 || geometry.batch == 0) {
+  Type element = type.getElementType();
+  if (!(element.isF32() || element.isBF16()) || !window || type.getNumElements() == 0 || geometry.batch == 0) {
     LDBG() << "the library has no such convolution: " << op;
     return nullptr;
   }
@@ -145,7 +146,8 @@ Operation *selectPool(Operation *op) {
   if (op->getNumResults() != 1 || !isa<mlir::dgc::ReduceWindowOp, mlir::dgc::MaxPoolGradOp>(op))
     return nullptr;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  if (!type.getElementType().isF32() || type.getNumElements() == 0)
+  Type element = type.getElementType();
+  if (!(element.isF32() || element.isBF16() || element.isF16()) || type.getNumElements() == 0)
     return nullptr;
   if (auto grad = dyn_cast<mlir::dgc::MaxPoolGradOp>(op)) {
     std::optional<Window> window = poolWindow(grad.getGeometry());

@@ -9,7 +9,7 @@
 namespace dgc {
 
 // Each replaces an op by a library call, which it returns; null, and nothing has changed, where the library has none.
-// `anyOrder`: the library takes operands whose dimensions lie in any order.
+// `anyOrder`: the library takes operands whose dimensions lie in any order; else one of a matrix must be the last one.
 mlir::Operation *selectMatmul(mlir::Operation *op, bool anyOrder);
 mlir::Operation *selectConvolution(mlir::Operation *op);
 mlir::Operation *selectPool(mlir::Operation *op);

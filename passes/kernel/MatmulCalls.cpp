@@ -121,7 +121,7 @@ Value reshaped(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> 
 
 /// A product of which an operand has its dimensions in another order than [batch, rows, columns], each group of them
 /// side by side. A transpose that is the only user of the result becomes the order in which it is stored.
-Operation *selectStrided(mlir::dgc::DotGeneralOp dot) {
+Operation *selectStrided(mlir::dgc::DotGeneralOp dot, bool anyOrder) {
   Matrix a{dot.getLhs(), llvm::to_vector(dot.getLhsBatch()), dot.getLhsFree(), llvm::to_vector(dot.getLhsContract())};
   Matrix b{dot.getRhs(), llvm::to_vector(dot.getRhsBatch()), dot.getRhsFree(), llvm::to_vector(dot.getRhsContract())};
   takeTransposes(a);
@@ -129,6 +129,13 @@ Operation *selectStrided(mlir::dgc::DotGeneralOp dot) {
   std::optional<Grouped> left = group(shapeOf(a.value), groupsOf(a.batch, a.free, a.contract));
   std::optional<Grouped> right = group(shapeOf(b.value), groupsOf(b.batch, b.contract, b.free));
   if (!left || !right)
+    return nullptr;
+  // Is the last dimension in memory one of the matrices, not of the batch?
+  auto endsInMatrix = [](const Grouped &grouped) {
+    int64_t last = grouped.order.size() - 1;
+    return llvm::is_contained(ArrayRef(grouped.order).take_back(2), last);
+  };
+  if (!anyOrder && (!endsInMatrix(*left) || !endsInMatrix(*right)))
     return nullptr;
   auto type = cast<RankedTensorType>(dot.getType());
   auto iota = [](int64_t begin, size_t size) { return llvm::to_vector(llvm::seq<int64_t>(begin, begin + size)); };
@@ -179,14 +186,15 @@ Operation *selectMatmul(Operation *op, bool anyOrder) {
   auto type = cast<RankedTensorType>(dot.getType());
   Matrix a{dot.getLhs(), llvm::to_vector(dot.getLhsBatch()), dot.getLhsFree(), llvm::to_vector(dot.getLhsContract())};
   Matrix b{dot.getRhs(), llvm::to_vector(dot.getRhsBatch()), dot.getRhsFree(), llvm::to_vector(dot.getRhsContract())};
-  if (!type.getElementType().isF32() || a.contract.empty() || type.getNumElements() == 0) {
-    LDBG() << "not a product of f32 matrices: " << dot;
+  Type element = type.getElementType();
+  if (!(element.isF32() || element.isBF16() || element.isF16()) || a.contract.empty() || type.getNumElements() == 0) {
+    LDBG() << "not a product of matrices of f32, bf16 or f16: " << dot;
     return nullptr;
   }
   if (product(a.value, a.contract) == 0)
     return nullptr;
   if (!findMatrix(a) || !findMatrix(b)) {
-    Operation *call = anyOrder ? selectStrided(dot) : nullptr;
+    Operation *call = selectStrided(dot, anyOrder);
     if (!call)
       LDBG() << "the dimensions do not form matrices: " << dot;
     return call;

@@ -6,8 +6,9 @@ include "mlir/Pass/PassBase.td"
 def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
   let summary = "compute products, convolutions and pools by the device's library";
   let description = [{
-    Input: functions in dgc ops on local tensors. Output: `exec.matmul`, `exec.convolution` and `exec.pool` for the f32 ops
-    that the library has: products whose operands are matrices, or transposed ones, once neighbouring dimensions are
+    Input: functions in dgc ops on local tensors. Output: `exec.matmul`, `exec.convolution` and `exec.pool` for the
+    floating-point ops that the library has (f32, bf16, and products and
+    pools of f16): products whose operands are matrices, or transposed ones, once neighbouring dimensions are
     taken together; convolutions without input dilation; max and average pools over the spatial dimensions, and the
     gradients of these; and `exec.scatter_add` for sums of f32 or f64 slices. Other element types and layouts are left
     to generated kernels.

@@ -86,7 +86,7 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
           call = selectConvolution(op);
         if (!call && !isCuda)
           call = selectPool(op);
-        if (!call)
+        if (!call && !isCuda)
           call = selectScatterAdd(op);
         if (call)
           selected.push_back(call);

@@ -73,6 +73,48 @@ def BoundIndicesPass : Pass<"dgc-bound-indices", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numBounded", "bounded", "Inputs that got a limit">];
 }
 
+def MixedPrecisionPass : Pass<"dgc-mixed-precision", "::mlir::ModuleOp"> {
+  let summary = "products in 16 bits";
+  let description = [{
+    Ops whose work is products (the trait `LowPrecision`: dense, matmul, attention, convolutions, dot_general) take
+    their f32 operands in `to` and give their results in it; a convert goes before and behind them. A value is converted
+    once. Ops that compute nothing (the trait `AnyPrecision`: relu, max_pool, reshapes) stay in 16 bits behind these. All
+    else stays in f32: variables and what optimizers keep, sums, normalizations, losses. Sums of products are
+    added up in f32. Runs before gradients are built, so these are products of 16 bits, too, and are converted to f32
+    before the update.
+
+    ```mlir
+    // before
+    %y = dgc.dense %x, %w : tensor<8x4xf32>, tensor<4x6xf32>
+    // after, with to=bf16
+    %x16 = dgc.convert %x to bf16 : tensor<8x4xf32>
+    %w16 = dgc.convert %w to bf16 : tensor<4x6xf32>
+    %y16 = dgc.dense %x16, %w16 : tensor<8x4xbf16>, tensor<4x6xbf16>
+    %y = dgc.convert %y16 to f32 : tensor<8x6xbf16>
+    ```
+  }];
+  let options = [Option<"to", "to", "std::string", "\"bf16\"", "bf16 or f16">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [Statistic<"numNarrowed", "narrowed", "Ops that compute in 16 bits">];
+}
+
+def ScaleLossPass : Pass<"dgc-scale-loss", "::mlir::ModuleOp"> {
+  let summary = "keep gradients within what f16 can hold";
+  let description = [{
+    Multiplies the loss by a factor before it is differentiated, and divides the gradients by it in f32, so that small
+    ones do not become zero in f16. The factor is the state `loss_scale`, from `initial` on. When a gradient is not
+    finite, what depends on gradients keeps its value and the factor is halved (to 1 at least); after `interval` steps
+    without that it is doubled. What was good is counted in the state `loss_scale.good_steps`. A module without
+    `dgc.gradient` is left alone.
+  }];
+  let options = [
+    Option<"initial", "initial", "double", "65536", "The first factor">,
+    Option<"interval", "interval", "int64_t", "2000", "Good steps before the factor is doubled">,
+  ];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [Statistic<"numScaled", "scaled", "Gradients that are scaled">];
+}
+
 def UnrollRepeatsPass : Pass<"dgc-unroll-repeats", "::mlir::ModuleOp"> {
   let summary = "write out the rounds of repeats";
   let description = [{

@@ -58,6 +58,10 @@ static cl::opt<std::string> overlap("overlap", cl::desc("on: collectives go on b
 static cl::opt<int64_t> threads("worker-threads",
                                 cl::desc("Threads of a worker, for the memory that it needs; as --threads of dgc-run"),
                                 cl::value_desc("N"), cl::init(0), cl::cat(category));
+static cl::opt<std::string> precision("precision",
+                                      cl::desc("What products are computed in: f32; bf16; f16, with a scaled loss. "
+                                               "Variables and all else stay in f32"),
+                                      cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category));
 static cl::opt<bool> noPadding("no-padding", cl::desc("Refuse a dimension that its mesh axes do not divide"),
                                cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
@@ -120,6 +124,9 @@ static std::vector<std::pair<std::string, std::string>> attributes() {
   if (!strategy.empty()) {
     result.push_back({"strategy", strategy});
   }
+  if (precision != "f32") {
+    result.push_back({"precision", precision});
+  }
   if (microbatches) {
     result.push_back({"microbatches", std::to_string(microbatches)});
   }
@@ -135,6 +142,7 @@ static int run() {
   options.microbatches = microbatches;
   options.placement = placement;
   options.noPadding = noPadding;
+  options.precision = precision;
   options.target = target;
   options.threads = threads;
   options.from = phaseOf(compileFrom);

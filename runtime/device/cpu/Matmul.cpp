@@ -1,4 +1,4 @@
-// Matrix products: oneDNN, and plain loops for the types that it does not take.
+// Matrix products: oneDNN, in f32 for floats of 16 bits that it does not take, and plain loops for f64.
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/Ops.h"
 #include "runtime/device/cpu/Parallel.h"
@@ -21,6 +21,22 @@ struct Matrices {
   dnnl::memory::dims sizes, strides;
 
   int64_t rows() const { return sizes[sizes.size() - 2]; }
+  int64_t columns() const { return sizes.back(); }
+  /// Rows of all matrices.
+  int64_t allRows() const {
+    int64_t count = 1;
+    for (size_t dim = 0; dim + 1 < sizes.size(); ++dim)
+      count *= sizes[dim];
+    return count;
+  }
+  /// The same sizes, row by row without gaps.
+  Matrices packed() const {
+    Matrices result{sizes, sizes};
+    int64_t stride = 1;
+    for (size_t dim = sizes.size(); dim-- > 0; stride *= sizes[dim])
+      result.strides[dim] = stride;
+    return result;
+  }
   /// Where row `row` of all rows of all matrices begins.
   int64_t rowAt(int64_t row) const {
     int64_t at = 0;
@@ -114,6 +130,75 @@ private:
   PlainPostOps postOps;
   int64_t batch, m, n, k;
 };
+
+/// A product of f16 or bf16 as one of f32: operands and result are converted in the scratch block.
+class WidenedMatmul final : public PreparedOp {
+public:
+  WidenedMatmul(const OpContext &context, const artifact::Matmul &op)
+      : scratch(context.scratch), a(context.buffers[op.a()]), b(context.buffers[op.b()]),
+        dst(context.buffers[op.dst()]), layout(op), postOps(context, op.post_ops(), static_cast<int64_t>(op.n())) {
+    if (op.bias() >= 0)
+      bias = context.buffers[static_cast<size_t>(op.bias())];
+  }
+  absl::Status prepare(const OpContext &context) {
+    constexpr auto f32 = dnnl::memory::data_type::f32;
+    return guarded("matmul", [&] {
+      auto packed = [](const Matrices &m) { return dnnl::memory::desc(m.sizes, f32, m.packed().strides); };
+      dnnl::memory::desc left = packed(layout.a), right = packed(layout.b), result = packed(layout.dst);
+      dnnl::primitive_attr attr;
+      attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+      dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(left, right, result), attr, context.library.engine);
+      auto roundUp = [](size_t bytes) { return (bytes + 63) & ~size_t{63}; };
+      atA = roundUp(pd.scratchpad_desc().get_size());
+      atB = atA + roundUp(left.get_size());
+      atDst = atB + roundUp(right.get_size());
+      context.scratch.reserve(atDst + result.get_size());
+      product = BoundPrimitive(context, dnnl::matmul(pd), pd.scratchpad_desc());
+      product.bindScratch(DNNL_ARG_SRC, left, atA);
+      product.bindScratch(DNNL_ARG_WEIGHTS, right, atB);
+      product.bindScratch(DNNL_ARG_DST, result, atDst);
+    });
+  }
+  absl::Status run(const dgc_step &) override {
+    widen(a, layout.a, at(atA));
+    widen(b, layout.b, at(atB));
+    absl::Status status = product.run();
+    if (status.ok())
+      narrow(at(atDst));
+    return status;
+  }
+
+private:
+  float *at(size_t offset) const { return reinterpret_cast<float *>(scratch.data() + offset); }
+  static void widen(const Operand &from, const Matrices &matrices, float *to) {
+    int64_t columns = matrices.columns();
+    parallelFor(matrices.allRows(), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row)
+        for (int64_t j = 0, at = matrices.rowAt(row); j < columns; ++j, at += matrices.columnStride())
+          to[row * columns + j] = static_cast<float>(loadElement(from, at));
+    });
+  }
+  void narrow(const float *from) const {
+    int64_t columns = layout.dst.columns();
+    parallelFor(layout.dst.allRows(), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row)
+        for (int64_t j = 0, at = layout.dst.rowAt(row); j < columns; ++j, at += layout.dst.columnStride()) {
+          double value = static_cast<double>(from[row * columns + j]);
+          if (bias.data)
+            value += loadElement(bias, j);
+          double before = postOps.accumulates() ? loadElement(dst, at) : 0;
+          storeElement(dst, at, postOps.apply(value, before, at));
+        }
+    });
+  }
+
+  const Scratch &scratch;
+  Operand a, b, dst, bias;
+  Operands layout;
+  PlainPostOps postOps;
+  BoundPrimitive product;
+  size_t atA = 0, atB = 0, atDst = 0;
+};
 } // namespace
 
 static PreparedOrStatus dnnlMatmul(const OpContext &context, const artifact::Matmul &op, dnnl::memory::data_type type) {
@@ -153,6 +238,11 @@ PreparedOrStatus dgc::rt::prepareMatmul(const OpContext &context, const artifact
     PreparedOrStatus prepared = dnnlMatmul(context, op, *type);
     if (prepared.ok() || !absl::IsUnimplemented(prepared.status()))
       return prepared;
+  }
+  if (DType type = context.buffers[op.dst()].dtype; type == DType::F16 || type == DType::BF16) {
+    auto widened = std::make_unique<WidenedMatmul>(context, op);
+    DGC_RETURN_IF_ERROR(widened->prepare(context));
+    return widened;
   }
   return std::make_unique<PlainMatmul>(context, op);
 }

@@ -8,14 +8,29 @@
 
 namespace dgc::rt::cuda {
 
-/// dst[b, m, n] = sum over k of a[b, m, k] * b[b, k, n] (+ bias[n]), then relu. Row-major; transposed operands are
-/// stored as [b, k, m] and [b, n, k].
+/// Matrices in memory, row-major; one that is `transposed` is stored with rows and columns exchanged. Distances are in
+/// elements.
+struct Matrices {
+  Address data = 0;
+  bool transposed = false;
+  uint64_t rowStride = 0;   // of what is stored
+  uint64_t batchStride = 0; // from one matrix of the batch to the next
+};
+
+/// dst[b, m, n] = sum over k of a[b, m, k] * b[b, k, n] (+ bias[n]), then relu, in f32, bf16, f16 (these two added up
+/// in f32) or f64. `dst` is not transposed.
 struct Gemm {
   DType type = DType::F32;
   uint64_t batch = 1, m = 0, n = 0, k = 0;
-  bool transposeA = false, transposeB = false;
+  Matrices a, b, dst;
   bool hasBias = false, relu = false;
-  Address a = 0, b = 0, dst = 0, bias = 0;
+  Address bias = 0;
+  /// The product is made for each of these, `a`, `b` and `dst` begin so many elements further on: batches that one
+  /// distance does not describe.
+  struct Part {
+    uint64_t a = 0, b = 0, dst = 0;
+  };
+  std::vector<Part> parts = {Part()};
 };
 
 /// A product whose algorithm has been chosen.

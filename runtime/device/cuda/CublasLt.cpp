@@ -41,6 +41,21 @@ private:
   LtStatus (*destroy)(LtHandle);
 };
 
+std::optional<int> cudaType(DType type) {
+  switch (type) {
+  case DType::F16:
+    return kCudaR16F;
+  case DType::BF16:
+    return kCudaR16BF;
+  case DType::F32:
+    return kCudaR32F;
+  case DType::F64:
+    return kCudaR64F;
+  default:
+    return std::nullopt;
+  }
+}
+
 class LtGemm final : public PreparedGemm {
 public:
   LtGemm(const Api &api, LtHandle library, const Gemm &gemm)
@@ -49,27 +64,35 @@ public:
 
   absl::Status prepare();
   absl::Status run(Driver::Stream stream, Address workspace) override {
-    auto at = [](Address address) { return reinterpret_cast<void *>(address); };
+    auto at = [&](Address address, uint64_t offset = 0) {
+      return reinterpret_cast<void *>(address + offset * sizeOf(gemm.type));
+    };
     bool wide = gemm.type == DType::F64;
     const double one64 = 1, zero64 = 0;
     const float one32 = 1, zero32 = 0;
     const void *one = wide ? static_cast<const void *>(&one64) : &one32;
     const void *zero = wide ? static_cast<const void *>(&zero64) : &zero32;
     // Column-major, the transposed result is the product of the transposed operands in the other order.
-    return api.check(api.matmul(library, descriptor.handle, one, at(gemm.b), left.handle, at(gemm.a), right.handle,
-                                zero, at(gemm.dst), result.handle, at(gemm.dst), result.handle, &algorithm,
-                                at(workspace), kWorkspaceBytes, stream),
-                     "cublasLtMatmul");
+    for (const Gemm::Part &part : gemm.parts) {
+      void *dst = at(gemm.dst.data, part.dst);
+      DGC_RETURN_IF_ERROR(
+          api.check(api.matmul(library, descriptor.handle, one, at(gemm.b.data, part.b), left.handle,
+                               at(gemm.a.data, part.a), right.handle, zero, dst, result.handle, dst, result.handle,
+                               &algorithm, reinterpret_cast<void *>(workspace), kWorkspaceBytes, stream),
+                    "cublasLtMatmul"));
+    }
+    return absl::OkStatus();
   }
 
 private:
-  absl::Status layout(Owned &owned, int type, uint64_t rows, uint64_t columns, bool transposed) {
-    uint64_t storedRows = transposed ? columns : rows, storedColumns = transposed ? rows : columns;
-    DGC_RETURN_IF_ERROR(
-        api.check(api.createLayout(&owned.handle, type, storedRows, storedColumns, static_cast<int64_t>(storedRows)),
-                  "cublasLtMatrixLayoutCreate"));
+  /// Column-major: `rows` lie side by side.
+  absl::Status layout(Owned &owned, int type, uint64_t rows, uint64_t columns, const Matrices &matrices) {
+    uint64_t storedRows = matrices.transposed ? columns : rows, storedColumns = matrices.transposed ? rows : columns;
+    DGC_RETURN_IF_ERROR(api.check(
+        api.createLayout(&owned.handle, type, storedRows, storedColumns, static_cast<int64_t>(matrices.rowStride)),
+        "cublasLtMatrixLayoutCreate"));
     int32_t count = static_cast<int32_t>(gemm.batch);
-    int64_t offset = static_cast<int64_t>(rows * columns);
+    int64_t offset = static_cast<int64_t>(matrices.batchStride);
     DGC_RETURN_IF_ERROR(
         api.check(api.setLayout(owned.handle, kLtBatchCount, &count, sizeof count), "the batch of a product"));
     return api.check(api.setLayout(owned.handle, kLtBatchOffset, &offset, sizeof offset), "the batch of a product");
@@ -87,21 +110,23 @@ private:
 };
 
 absl::Status LtGemm::prepare() {
-  if (gemm.type != DType::F32 && gemm.type != DType::F64)
-    return absl::UnimplementedError(str("products of ", nameOf(gemm.type), " on GPUs; f32 and f64 are supported"));
+  std::optional<int> type = cudaType(gemm.type);
+  if (!type)
+    return absl::UnimplementedError(
+        str("products of ", nameOf(gemm.type), " on GPUs; f32, bf16, f16 and f64 are supported"));
   bool wide = gemm.type == DType::F64;
-  int type = wide ? kCudaR64F : kCudaR32F;
-  DGC_RETURN_IF_ERROR(api.check(api.createDescriptor(&descriptor.handle, wide ? kLtCompute64F : kLtCompute32F, type),
-                                "cublasLtMatmulDescCreate"));
-  DGC_RETURN_IF_ERROR(set(kLtTransposeA, gemm.transposeB ? kLtTransposed : kLtNotTransposed));
-  DGC_RETURN_IF_ERROR(set(kLtTransposeB, gemm.transposeA ? kLtTransposed : kLtNotTransposed));
+  DGC_RETURN_IF_ERROR(api.check(
+      api.createDescriptor(&descriptor.handle, wide ? kLtCompute64F : kLtCompute32F, wide ? kCudaR64F : kCudaR32F),
+      "cublasLtMatmulDescCreate"));
+  DGC_RETURN_IF_ERROR(set(kLtTransposeA, gemm.b.transposed ? kLtTransposed : kLtNotTransposed));
+  DGC_RETURN_IF_ERROR(set(kLtTransposeB, gemm.a.transposed ? kLtTransposed : kLtNotTransposed));
   DGC_RETURN_IF_ERROR(
       set(kLtEpilogue, gemm.hasBias ? (gemm.relu ? kLtReluBias : kLtAddBias) : (gemm.relu ? kLtRelu : kLtPlain)));
   if (gemm.hasBias)
     DGC_RETURN_IF_ERROR(set(kLtBias, reinterpret_cast<const void *>(gemm.bias)));
-  DGC_RETURN_IF_ERROR(layout(left, type, gemm.n, gemm.k, gemm.transposeB));
-  DGC_RETURN_IF_ERROR(layout(right, type, gemm.k, gemm.m, gemm.transposeA));
-  DGC_RETURN_IF_ERROR(layout(result, type, gemm.n, gemm.m, false));
+  DGC_RETURN_IF_ERROR(layout(left, *type, gemm.n, gemm.k, gemm.b));
+  DGC_RETURN_IF_ERROR(layout(right, *type, gemm.k, gemm.m, gemm.a));
+  DGC_RETURN_IF_ERROR(layout(result, *type, gemm.n, gemm.m, gemm.dst));
   Owned preference(api.destroyPreference);
   DGC_RETURN_IF_ERROR(api.check(api.createPreference(&preference.handle), "cublasLtMatmulPreferenceCreate"));
   DGC_RETURN_IF_ERROR(

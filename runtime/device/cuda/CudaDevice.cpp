@@ -4,6 +4,7 @@
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/Fill.h"
+#include "runtime/device/cuda/GemmLayout.h"
 #include "runtime/device/cuda/Sizes.h"
 
 #include <algorithm>
@@ -212,21 +213,13 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareMatmul(const arti
                                                                       std::span<const Operand> buffers) {
   Gemm gemm;
   gemm.type = buffers[op.dst()].dtype;
-  gemm.batch = op.batch();
-  gemm.m = op.m();
-  gemm.n = op.n();
-  gemm.k = op.k();
-  gemm.transposeA = op.transpose_a();
-  gemm.transposeB = op.transpose_b();
-  gemm.a = addressOf(buffers[op.a()].data);
-  gemm.b = addressOf(buffers[op.b()].data);
-  gemm.dst = addressOf(buffers[op.dst()].data);
+  DGC_RETURN_IF_ERROR(describeMatrices(op, gemm));
+  gemm.a.data = addressOf(buffers[op.a()].data);
+  gemm.b.data = addressOf(buffers[op.b()].data);
+  gemm.dst.data = addressOf(buffers[op.dst()].data);
   gemm.hasBias = op.bias() >= 0;
   if (gemm.hasBias)
     gemm.bias = addressOf(buffers[static_cast<size_t>(op.bias())].data);
-  if (op.batch_sizes() && op.batch_sizes()->size())
-    return absl::UnimplementedError(
-        "a product of operands with strides of their own; compile the model again for GPUs");
   for (uint32_t i = 0; op.post_ops() && i < op.post_ops()->size(); ++i) {
     if (i > 0 || op.post_ops()->Get(i)->kind() != artifact::PostOpKind::Relu)
       return absl::UnimplementedError("a product with post-ops other than relu; compile the model again for GPUs");

@@ -185,7 +185,7 @@ TEST(Matmul, TransposesBiasesAndBatches) {
 // The heads of an attention, multiplied where they lie: q [2, 5, 3, 4], k [2, 6, 3, 4], and a result that is stored as
 // [2, 5, 3, 6] as well.
 TEST(Matmul, DimensionsInAnyOrder) {
-  for (DType type : {DType::F32, DType::F64})
+  for (DType type : {DType::F32, DType::F64, DType::BF16, DType::F16})
     for (bool withPostOp : {false, true}) {
       const int64_t B = 2, T = 5, S = 6, H = 3, D = 4;
       Tensor q({B, T, H, D}, type, 1), k({B, S, H, D}, type, 2), y({B, T, H, S}, type), bias({S}, type, 3);

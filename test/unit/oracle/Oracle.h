@@ -52,6 +52,7 @@ struct TrainOptions {
   std::function<NamedArrays(int)> inputs = [](int step) { return batchOfStep(step); };
   int64_t size = batch;     // what `inputs` give
   int64_t microbatches = 0; // of the strategy pipeline
+  std::string precision = "f32";
 };
 
 inline ExecuteOptions optionsOf(const TrainOptions &how) {
@@ -61,6 +62,7 @@ inline ExecuteOptions optionsOf(const TrainOptions &how) {
   options.mesh = how.mesh;
   options.strategy = how.strategy;
   options.microbatches = how.microbatches;
+  options.precision = how.precision;
   options.run.program = "train";
   options.run.seed = 7;
   options.run.steps = how.steps;
@@ -71,10 +73,10 @@ inline ExecuteOptions optionsOf(const TrainOptions &how) {
 
 /// The plan for the model, compiled once for all runs of it.
 inline const absl::StatusOr<std::vector<uint8_t>> &planOf(const std::string &model, const TrainOptions &how) {
-  static std::map<std::tuple<std::string, std::string, std::string, int64_t, int64_t>,
+  static std::map<std::tuple<std::string, std::string, std::string, int64_t, int64_t, std::string>,
                   absl::StatusOr<std::vector<uint8_t>>>
       plans;
-  auto [plan, isNew] = plans.try_emplace({model, how.mesh, how.strategy, how.size, how.microbatches});
+  auto [plan, isNew] = plans.try_emplace({model, how.mesh, how.strategy, how.size, how.microbatches, how.precision});
   if (isNew) {
     plan->second = compileText(model, optionsOf(how));
   }

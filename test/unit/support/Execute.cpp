@@ -41,6 +41,7 @@ static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
   compileOptions.batch = options.batch;
   compileOptions.overlap = options.overlap;
   compileOptions.noPadding = options.noPadding;
+  compileOptions.precision = options.precision;
   compileOptions.threads = options.run.threads;
   compileOptions.target = options.target;
   std::optional<Phase> from = phaseFromName(options.from);

@@ -24,6 +24,7 @@ struct ExecuteOptions {
   std::string links;              // as for dgc-compile
   int64_t batch = 0;              // the global batch; 0: as the model says
   bool overlap = false;           // collectives go on beside other work
+  std::string precision = "f32";  // of products: f32, bf16, f16
   bool noPadding = false;         // refuse dimensions that their axes do not divide
   std::string target = "cpu";     // as for dgc-compile
   rt::RunOnceOptions run;

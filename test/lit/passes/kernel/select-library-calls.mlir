@@ -174,15 +174,27 @@ func.func @sums(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> (tensor<4x4xf32>, t
 
 // -----
 
-// cuBLASLt has relu behind a bias, and nothing else: tanh stays, and so do operands whose dimensions lie in other orders,
-// convolutions and pools.
+// Floats of 16 bits are multiplied by the library, too. A batch that is the last dimension in memory is not for cuBLASLt.
+
+// CHECK-LABEL: func.func @batch_last
+// CHECK:         exec.matmul {{.*}} : tensor<4x5x2xbf16>, tensor<5x6x2xbf16> -> tensor<2x4x6xbf16>
+func.func @batch_last(%a: tensor<4x5x2xbf16>, %b: tensor<5x6x2xbf16>) -> tensor<2x4x6xbf16> {
+  %0 = dgc.dot_general %a, %b batch [2] x [2] contract [1] x [0] : tensor<4x5x2xbf16>, tensor<5x6x2xbf16>
+  return %0 : tensor<2x4x6xbf16>
+}
+
+// -----
+
+// cuBLASLt has relu behind a bias, and nothing else: tanh stays, and so do convolutions and pools.
 
 // CHECK-LABEL: func.func @for_gpus
 // CHECK:         exec.matmul %{{.+}} post_ops [#exec.post_op<tanh>]
 // CUDA-LABEL:  func.func @dense(
 // CUDA:          exec.matmul %{{.+}}, %{{.+}} bias(%{{.+}} : tensor<5xf32>) post_ops [#exec.post_op<relu>]
 // CUDA-LABEL:  func.func @heads
-// CUDA-NOT:      a_order
+// CUDA:          exec.matmul {{.*}}a_order = array<i64: 0, 2, 1, 3>
+// CUDA-LABEL:  func.func @batch_last
+// CUDA-NOT:      exec.matmul
 // CUDA-LABEL:  func.func @for_gpus
 // CUDA:          %[[Y:.+]] = exec.matmul %{{.+}}, %{{.+}} bias(%{{.+}} : tensor<5xf32>) : tensor<8x4xf32>
 // CUDA:          dgc.tanh %[[Y]]
@@ -192,4 +204,17 @@ func.func @for_gpus(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>)
   %2 = dgc.add %0, %1 : tensor<8x5xf32>
   %3 = dgc.tanh %2 : tensor<8x5xf32>
   return %3 : tensor<8x5xf32>
+}
+
+// -----
+
+// Sums of slices are a call of the CPU's device alone.
+
+// CHECK-LABEL: func.func @slices
+// CHECK:         exec.scatter_add
+// CUDA-LABEL:  func.func @slices
+// CUDA-NOT:      exec.scatter_add
+func.func @slices(%i: tensor<6xi32>, %u: tensor<6x4xf32>) -> tensor<9x4xf32> {
+  %0 = dgc.scatter_add %i, %u dim 0 size 9 : tensor<6xi32>, tensor<6x4xf32>
+  return %0 : tensor<9x4xf32>
 }

@@ -54,6 +54,8 @@ TEST(CudaApi, Numbers) {
   EXPECT_EQ(cu::kCuErrorLogBytes, int(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES));
   EXPECT_EQ(cu::kCudaR32F, int(CUDA_R_32F));
   EXPECT_EQ(cu::kCudaR64F, int(CUDA_R_64F));
+  EXPECT_EQ(cu::kCudaR16F, int(CUDA_R_16F));
+  EXPECT_EQ(cu::kCudaR16BF, int(CUDA_R_16BF));
   EXPECT_EQ(cu::kLtCompute32F, int(CUBLAS_COMPUTE_32F));
   EXPECT_EQ(cu::kLtCompute64F, int(CUBLAS_COMPUTE_64F));
   EXPECT_EQ(cu::kLtTransposeA, int(CUBLASLT_MATMUL_DESC_TRANSA));

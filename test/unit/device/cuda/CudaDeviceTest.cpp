@@ -1,6 +1,7 @@
 // The CUDA device on a fake GPU: what programs compute, against the CPU, and how the device uses the driver.
 #include "runtime/base/ExitCode.h"
 #include "test/unit/device/cuda/FakeGpus.h"
+#include "test/unit/oracle/Transformer.h"
 
 #include <gmock/gmock.h>
 
@@ -34,6 +35,40 @@ TEST(CudaDevice, TrainsMnistAsTheCpuDoes) {
   EXPECT_GT(log->launches, 0);
   EXPECT_THAT(log->violations, IsEmpty());
   EXPECT_EQ(log->allocatedBytes, 0u);
+}
+
+// Attention multiplies heads where they lie: batches that take several products, of f32 and of bf16.
+TEST(CudaDevice, TrainsATransformerAsTheCpuDoes) {
+  for (const auto &[precision, tolerance] : {std::pair("f32", 2e-5), std::pair("bf16", 3e-2)}) {
+    SCOPED_TRACE(precision);
+    ExecuteOptions options;
+    options.from = "input";
+    options.batch = dgc::testing::batch;
+    options.precision = precision;
+    options.run.program = "train";
+    options.run.seed = 7;
+    options.run.inputsOfStep = windowsOfStep;
+    NamedArrays initial;
+    std::map<std::string, NamedArrays> trained;
+    for (bool onGpu : {false, true}) {
+      auto plan = onGpu ? compileForFakeGpu(smallTransformer, options) : compileText(smallTransformer, options);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      auto log = std::make_shared<FakeLog>();
+      if (onGpu)
+        options.run.makeDevice = fakeDevice(log);
+      else
+        options.run.makeDevice = nullptr;
+      options.run.steps = 1;
+      auto result = runOnce(*plan, windowsOfStep(0), options.run);
+      ASSERT_TRUE(result.ok()) << result.status();
+      EXPECT_THAT(log->violations, IsEmpty());
+      trained[onGpu ? "gpu" : "cpu"] = result->variables;
+      options.run.steps = 0;
+      initial = runOnce(*plan, windowsOfStep(0), options.run)->variables;
+    }
+    EXPECT_LE(distance(trained["gpu"], trained["cpu"], &initial), tolerance);
+    EXPECT_GT(distance(trained["gpu"], initial), 1e-4) << "nothing was trained";
+  }
 }
 
 // The negative control: a wrong initial value is seen.

@@ -16,31 +16,64 @@ public:
   FakeGemm(FakeDriver &driver, const Gemm &gemm) : driver(driver), gemm(gemm) {}
 
   absl::Status run(Driver::Stream stream, Address workspace) override {
-    const Gemm &g = gemm;
-    uint64_t width = sizeOf(g.type);
-    return driver.enqueue("product", stream,
-                          {{g.a, g.batch * g.m * g.k * width, false},
-                           {g.b, g.batch * g.k * g.n * width, false},
-                           {g.bias, g.hasBias ? g.n * width : 0, false},
-                           {workspace, 4096, true},
-                           {g.dst, g.batch * g.m * g.n * width, true}},
-                          [this] { multiply(); });
+    for (const Gemm::Part &part : gemm.parts) {
+      const Gemm &g = gemm;
+      Bytes a = bytesOf(g.a, part.a, g.m, g.k), b = bytesOf(g.b, part.b, g.k, g.n);
+      Bytes dst = bytesOf(g.dst, part.dst, g.m, g.n);
+      absl::Status queued = driver.enqueue("product", stream,
+                                           {{a.begin, a.size, false},
+                                            {b.begin, b.size, false},
+                                            {g.bias, g.hasBias ? g.n * sizeOf(g.type) : 0, false},
+                                            {workspace, 4096, true},
+                                            {dst.begin, dst.size, true}},
+                                           [this, part] { multiply(part); });
+      if (!queued.ok())
+        return queued;
+    }
+    return absl::OkStatus();
   }
 
 private:
-  void multiply() const {
+  struct Bytes {
+    Address begin;
+    uint64_t size; // from the first element to behind the last one
+  };
+  Bytes bytesOf(const Matrices &matrices, uint64_t offset, uint64_t rows, uint64_t columns) const {
+    if (matrices.transposed)
+      std::swap(rows, columns);
+    uint64_t elements = (gemm.batch - 1) * matrices.batchStride + (rows - 1) * matrices.rowStride + columns;
+    return {matrices.data + offset * sizeOf(gemm.type), elements * sizeOf(gemm.type)};
+  }
+  double load(Address data, uint64_t index) const {
+    const std::byte *at = driver.host(data);
+    if (gemm.type == DType::F32)
+      return reinterpret_cast<const float *>(at)[index];
+    uint16_t bits = reinterpret_cast<const uint16_t *>(at)[index];
+    return gemm.type == DType::BF16 ? fromBF16(bits) : fromF16(bits);
+  }
+  void store(Address data, uint64_t index, float value) const {
+    std::byte *at = driver.host(data);
+    if (gemm.type == DType::F32)
+      reinterpret_cast<float *>(at)[index] = value;
+    else
+      reinterpret_cast<uint16_t *>(at)[index] = gemm.type == DType::BF16 ? toBF16(value) : toF16(value);
+  }
+  static uint64_t indexOf(const Matrices &matrices, uint64_t offset, uint64_t batch, uint64_t row, uint64_t column) {
+    if (matrices.transposed)
+      std::swap(row, column);
+    return offset + batch * matrices.batchStride + row * matrices.rowStride + column;
+  }
+  void multiply(const Gemm::Part &part) const {
     const Gemm &g = gemm;
-    auto *a = reinterpret_cast<const float *>(driver.host(g.a)), *b = reinterpret_cast<const float *>(driver.host(g.b));
-    auto *bias = reinterpret_cast<const float *>(driver.host(g.bias));
-    auto *dst = reinterpret_cast<float *>(driver.host(g.dst));
-    for (uint64_t batch = 0; batch < g.batch; ++batch, a += g.m * g.k, b += g.k * g.n, dst += g.m * g.n)
+    for (uint64_t batch = 0; batch < g.batch; ++batch)
       for (uint64_t i = 0; i < g.m; ++i)
         for (uint64_t j = 0; j < g.n; ++j) {
-          double sum = g.hasBias ? bias[j] : 0;
+          double sum = g.hasBias ? load(g.bias, j) : 0;
           for (uint64_t l = 0; l < g.k; ++l)
-            sum += double(g.transposeA ? a[l * g.m + i] : a[i * g.k + l]) *
-                   (g.transposeB ? b[j * g.k + l] : b[l * g.n + j]);
-          dst[i * g.n + j] = static_cast<float>(g.relu ? std::max(sum, 0.0) : sum);
+            sum +=
+                load(g.a.data, indexOf(g.a, part.a, batch, i, l)) * load(g.b.data, indexOf(g.b, part.b, batch, l, j));
+          store(g.dst.data, indexOf(g.dst, part.dst, batch, i, j),
+                static_cast<float>(g.relu ? std::max(sum, 0.0) : sum));
         }
   }
 
@@ -50,8 +83,8 @@ private:
 } // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedGemm>> FakeBlas::prepare(const Gemm &gemm) {
-  if (gemm.type != DType::F32)
-    return absl::UnimplementedError("only f32");
+  if (gemm.type != DType::F32 && gemm.type != DType::BF16 && gemm.type != DType::F16)
+    return absl::UnimplementedError("only f32, bf16 and f16");
   return std::make_unique<FakeGemm>(driver, gemm);
 }
 

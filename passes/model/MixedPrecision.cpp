@@ -1,0 +1,102 @@
+// dgc-mixed-precision: products in 16 bits, all else in 32.
+
+#include "dialects/dgc/CompositeBuilder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/model/Passes.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_MIXEDPRECISIONPASS
+#include "passes/model/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+static bool isF32(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getElementType().isF32();
+}
+
+namespace {
+
+/// Converts what the products of one function take and give.
+class Narrowing {
+public:
+  explicit Narrowing(FloatType low) : low(low) {}
+
+  bool narrow(Operation *op);
+
+private:
+  bool isWidened(Value value) const;
+  Value narrowed(Value value, Location location);
+
+  FloatType low;
+  llvm::DenseMap<Value, Value> low16; // each value that is needed in 16 bits
+};
+
+} // namespace
+
+/// The value in 16 bits: converted once, where it is known.
+Value Narrowing::narrowed(Value value, Location location) {
+  Value &known = low16[value];
+  if (known)
+    return known;
+  if (isWidened(value))
+    return known = value.getDefiningOp<ConvertOp>().getOperand();
+  OpBuilder builder(value.getContext());
+  builder.setInsertionPointAfterValue(value);
+  return known = TensorBuilder(builder, location).convert(value, low);
+}
+
+/// Is the value one of 16 bits that was converted?
+bool Narrowing::isWidened(Value value) const {
+  auto convert = value.getDefiningOp<ConvertOp>();
+  return convert && cast<RankedTensorType>(convert.getOperand().getType()).getElementType() == low;
+}
+
+bool Narrowing::narrow(Operation *op) {
+  bool losesNothing = op->hasTrait<AnyPrecision>() &&
+                      llvm::all_of(op->getOperands(), [&](Value v) { return !isF32(v) || isWidened(v); });
+  if ((!op->hasTrait<LowPrecision>() && !losesNothing) || !llvm::any_of(op->getResults(), isF32))
+    return false;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isF32(operand.get()))
+      operand.set(narrowed(operand.get(), op->getLoc()));
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointAfter(op);
+  for (OpResult result : op->getResults()) {
+    if (!isF32(result))
+      continue;
+    result.setType(cast<RankedTensorType>(result.getType()).clone(low));
+    Value wide = TensorBuilder(builder, op->getLoc()).convert(result, builder.getF32Type());
+    result.replaceAllUsesExcept(wide, wide.getDefiningOp());
+  }
+  return true;
+}
+
+namespace {
+struct MixedPrecisionPass : ::dgc::impl::MixedPrecisionPassBase<MixedPrecisionPass> {
+  using MixedPrecisionPassBase::MixedPrecisionPassBase;
+
+  void runOnOperation() override {
+    Builder builder(&getContext());
+    FloatType low;
+    if (to == "bf16")
+      low = builder.getBF16Type();
+    else if (to == "f16")
+      low = builder.getF16Type();
+    else {
+      getOperation().emitError() << "unknown precision '" << to << "': bf16 or f16 is needed";
+      return signalPassFailure();
+    }
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isExternal())
+        continue;
+      Narrowing narrowing(low);
+      for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
+        numNarrowed += narrowing.narrow(&op);
+    }
+  }
+};
+} // namespace

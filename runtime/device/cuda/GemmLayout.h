@@ -1,0 +1,15 @@
+// How the operands of a product lie in memory.
+#pragma once
+
+#include "runtime/artifact/Reader.h"
+#include "runtime/device/cuda/Blas.h"
+
+#include "absl/status/status.h"
+
+namespace dgc::rt::cuda {
+
+/// Fills in the sizes of `gemm`, the layout of its operands and its parts; the addresses are left alone. An error for
+/// matrices of which neither rows nor columns lie side by side.
+absl::Status describeMatrices(const artifact::Matmul &op, Gemm &gemm);
+
+} // namespace dgc::rt::cuda

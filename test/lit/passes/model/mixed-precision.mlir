@@ -1,0 +1,56 @@
+// RUN: dgc-opt %s -split-input-file -dgc-mixed-precision | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -dgc-mixed-precision=to=f16 | FileCheck %s --check-prefix=F16
+// RUN: not dgc-opt %s -split-input-file -dgc-mixed-precision=to=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: unknown precision 'f8': bf16 or f16 is needed
+
+// A value that two products take is converted once. relu loses nothing and stays in 16 bits; the sum is in f32.
+// CHECK-LABEL: func.func @layers(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x4xf32>, %[[W:[a-z0-9]+]]: tensor<4x6xf32>, %[[B:[a-z0-9]+]]: tensor<6xf32>
+// CHECK-DAG: %[[X16:.+]] = dgc.convert %[[X]] to bf16
+// CHECK-DAG: %[[W16:.+]] = dgc.convert %[[W]] to bf16
+// CHECK-DAG: %[[B16:.+]] = dgc.convert %[[B]] to bf16
+// CHECK-NOT: dgc.convert %[[X]] to bf16
+// CHECK: %[[H:.+]] = dgc.dense %[[X16]], %[[W16]], %[[B16]] : tensor<8x4xbf16>, tensor<4x6xbf16>, tensor<6xbf16>
+// CHECK: %[[R:.+]] = dgc.relu %[[H]] : tensor<8x6xbf16>
+// CHECK: %[[WIDE:.+]] = dgc.convert %[[R]] to f32 : tensor<8x6xbf16>
+// CHECK: %[[M:.+]] = dgc.matmul %[[X16]], %[[W16]]
+// CHECK: %[[M32:.+]] = dgc.convert %[[M]] to f32
+// CHECK: dgc.add %[[WIDE]], %[[M32]] : tensor<8x6xf32>
+// F16-LABEL: func.func @layers(
+// F16: dgc.dense {{.*}} : tensor<8x4xf16>, tensor<4x6xf16>, tensor<6xf16>
+func.func @layers(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %b: tensor<6xf32>) -> tensor<8x6xf32> {
+  %0 = dgc.dense %x, %w, %b : tensor<8x4xf32>, tensor<4x6xf32>, tensor<6xf32>
+  %1 = dgc.relu %0 : tensor<8x6xf32>
+  %2 = dgc.matmul %x, %w : tensor<8x4xf32>, tensor<4x6xf32>
+  %3 = dgc.add %1, %2 : tensor<8x6xf32>
+  return %3 : tensor<8x6xf32>
+}
+
+// -----
+
+// What two products give each other does not go through f32; what a function returns has its type.
+// CHECK-LABEL: func.func @chain(
+// CHECK: %[[A:.+]] = dgc.attention %{{.+}}, %{{.+}}, %{{.+}} heads 2 : tensor<2x4x6xbf16>
+// CHECK: %[[D:.+]] = dgc.dense %[[A]], %{{.+}} : tensor<2x4x6xbf16>, tensor<6x3xbf16>
+// CHECK: %[[R:.+]] = dgc.convert %[[D]] to f32
+// CHECK: return %[[R]] : tensor<2x4x3xf32>
+func.func @chain(%x: tensor<2x4x6xf32>, %w: tensor<6x3xf32>) -> tensor<2x4x3xf32> {
+  %0 = dgc.attention %x, %x, %x heads 2 : tensor<2x4x6xf32>, tensor<2x4x6xf32>, tensor<2x4x6xf32>
+  %1 = dgc.dense %0, %w : tensor<2x4x6xf32>, tensor<6x3xf32>
+  return %1 : tensor<2x4x3xf32>
+}
+
+// -----
+
+// Nothing to do: no products, products of integers, of f64 and those that are of 16 bits already.
+// CHECK-LABEL: func.func @none(
+// CHECK-NOT: dgc.convert
+// CHECK: return
+func.func @none(%x: tensor<4x4xf32>, %i: tensor<4x4xi32>, %d: tensor<4x4xf64>, %h: tensor<4x4xbf16>)
+    -> (tensor<4x4xf32>, tensor<4x4xi32>, tensor<4x4xf64>, tensor<4x4xbf16>) {
+  %0 = dgc.relu %x : tensor<4x4xf32>
+  %1 = dgc.matmul %i, %i : tensor<4x4xi32>, tensor<4x4xi32>
+  %2 = dgc.matmul %d, %d : tensor<4x4xf64>, tensor<4x4xf64>
+  %3 = dgc.matmul %h, %h : tensor<4x4xbf16>, tensor<4x4xbf16>
+  return %0, %1, %2, %3 : tensor<4x4xf32>, tensor<4x4xi32>, tensor<4x4xf64>, tensor<4x4xbf16>
+}
