@@ -5,6 +5,7 @@
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "passes/place/Blocks.h"
 #include "runtime/artifact/Writer.h"
 
 using namespace mlir;
@@ -198,12 +199,17 @@ LogicalResult Packager::addVariable(VariableOp op) {
     return failure();
   }
   auto variable = std::make_unique<fb::VariableT>();
+  DictionaryAttr state = op.getState();
   variable->name = op.getSymName().str();
+  if (auto block = state.getAs<DictionaryAttr>(::dgc::kBlockAttr)) {
+    variable->name = block.getAs<StringAttr>("of").str();
+    variable->first_row = block.getAs<IntegerAttr>("first").getInt();
+    variable->row_count = op.getType().getDimSize(0);
+  }
   variable->group = *group;
   variable->buffer = plan.variable_buffers.size();
   variable->global_shape = ::dgc::toVector(globalType.getShape());
   variable->sharding = std::move(*sharding);
-  DictionaryAttr state = op.getState();
   if (auto role = state.getAs<mlir::dgc::StateRoleAttr>("role")) {
     variable->role = static_cast<fb::VariableRole>(role.getValue());
   }

@@ -7,12 +7,14 @@
 
 using namespace mlir;
 using namespace mlir::dist;
+using ::dgc::RowBlock;
 using mlir::dgc::StateOp;
 using mlir::dgc::StateRole;
 
 namespace {
 /// What is on one server: a variable, or several, with the optimizer's state that belongs to them.
 struct Unit {
+  SmallVector<StateOp, 1> variables;
   uint64_t bytes = 0;
   std::optional<int64_t> stage; // that somebody wants
 };
@@ -38,30 +40,84 @@ public:
   Distribution(ModuleOp module, int64_t first, int64_t servers) : module(module), first(first), held(servers) {}
 
   LogicalResult run() {
-    for (auto state : module.getOps<StateOp>())
-      bytes[variableOf(state)] += bytesOf(state.getTensorType());
+    for (auto state : module.getOps<StateOp>()) {
+      StateOp variable = variableOf(state);
+      bytes[variable] += bytesOf(state.getTensorType());
+      if (variable != state)
+        slots[variable].push_back(state);
+    }
     findUnits();
     if (failed(readStages()) || failed(checkOps()))
       return failure();
-    std::vector<Unit *> open;
+    uint64_t all = 0;
+    for (auto &[key, unit] : units)
+      all += unit.bytes;
+    share = llvm::divideCeil(all, held.size());
+    std::vector<Unit *> open, large;
     for (auto &[key, unit] : units)
       if (unit.stage)
         held[*unit.stage - first] += unit.bytes;
       else
-        open.push_back(&unit);
-    llvm::stable_sort(open, [](const Unit *a, const Unit *b) { return a->bytes > b->bytes; });
-    for (Unit *unit : open) {
-      auto least = llvm::min_element(held);
-      unit->stage = first + (least - held.begin());
-      *least += unit->bytes;
-    }
+        (canSplit(unit) ? large : open).push_back(&unit);
+    auto isLarger = [](const Unit *a, const Unit *b) { return a->bytes > b->bytes; };
+    llvm::stable_sort(open, isLarger);
+    llvm::stable_sort(large, isLarger);
+    for (Unit *unit : open)
+      place(*unit, llvm::min_element(held) - held.begin());
+    SmallVector<std::pair<Unit *, SmallVector<RowBlock>>> splits;
+    for (Unit *unit : large)
+      if (SmallVector<RowBlock> blocks = fillUp(*unit); blocks.size() > 1)
+        splits.push_back({unit, std::move(blocks)});
+      else
+        unit->stage = blocks.front().stage;
     forEachArgument([&](func::FuncOp function, unsigned i, StateOp state) {
-      ::dgc::setArgumentStage(function, i, *units[keyOf[variableOf(state)]].stage);
+      if (std::optional<int64_t> stage = units[keyOf[variableOf(state)]].stage)
+        ::dgc::setArgumentStage(function, i, *stage);
     });
+    for (auto &[unit, blocks] : splits) {
+      StateOp variable = unit->variables.front();
+      ::dgc::splitRows(module, variable, slots[variable], blocks);
+    }
     return success();
   }
 
 private:
+  void place(Unit &unit, int64_t server) {
+    unit.stage = first + server;
+    held[server] += unit.bytes;
+  }
+
+  /// Whether a unit is one variable that is more than what a server would have, and that can be split.
+  bool canSplit(Unit &unit) {
+    return unit.bytes > share && unit.variables.size() == 1 &&
+           ::dgc::canSplitRows(module, unit.variables.front(), slots[unit.variables.front()]);
+  }
+
+  /// Gives the rows of a variable to servers: to those first that have fewest bytes, up to `share`, but none so few
+  /// that they are not worth a transfer.
+  SmallVector<RowBlock> fillUp(const Unit &unit) {
+    int64_t rows = StateOp(unit.variables.front()).getTensorType().getDimSize(0), done = 0;
+    uint64_t bytesPerRow = unit.bytes / rows, least = std::max(bytesPerRow, share / 64);
+    SmallVector<size_t> servers = llvm::to_vector(llvm::seq<size_t>(0, held.size()));
+    llvm::stable_sort(servers, [&](size_t a, size_t b) { return held[a] < held[b]; });
+    SmallVector<RowBlock> blocks;
+    for (size_t server : servers) {
+      uint64_t free = share - std::min(held[server], share);
+      int64_t count = std::min<int64_t>(rows - done, (free + bytesPerRow / 2) / bytesPerRow);
+      if (free < least || count == 0)
+        break;
+      blocks.push_back({done, count, first + static_cast<int64_t>(server)});
+      held[server] += count * bytesPerRow;
+      done += count;
+    }
+    // What is left is too little for a block of its own.
+    if (blocks.empty())
+      blocks.push_back({0, 0, first + static_cast<int64_t>(servers.front())});
+    blocks.back().count += rows - done;
+    held[blocks.back().stage - first] += (rows - done) * bytesPerRow;
+    return blocks;
+  }
+
   void forEachArgument(llvm::function_ref<void(func::FuncOp, unsigned, StateOp)> visit) {
     for (auto function : module.getOps<func::FuncOp>())
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -79,6 +135,7 @@ private:
       auto colocation = function.getArgAttrOfType<StringAttr>(i, kColocateAttr);
       const void *key = colocation ? colocation.getAsOpaquePointer() : variable.getOperation();
       keyOf[variable] = key;
+      units[key].variables.push_back(variable);
       units[key].bytes += bytes.lookup(variable);
     });
   }
@@ -119,8 +176,10 @@ private:
   ModuleOp module;
   int64_t first;
   std::vector<uint64_t> held; // bytes, by server
+  uint64_t share = 0;         // of a server, if all had the same
   DenseMap<Operation *, uint64_t> bytes;
-  DenseMap<Operation *, const void *> keyOf; // of variables
+  DenseMap<Operation *, SmallVector<StateOp, 2>> slots; // of variables
+  DenseMap<Operation *, const void *> keyOf;            // of variables
   llvm::MapVector<const void *, Unit> units;
 };
 } // namespace

@@ -46,9 +46,25 @@ struct DeviceGroups {
 /// empty.
 mlir::LogicalResult readDevices(mlir::ModuleOp module, llvm::StringRef placement, const DeviceGroups &groups);
 
+/// Rows of a variable, and of the optimizer's state that belongs to it, that are on one stage.
+struct RowBlock {
+  int64_t first, count, stage;
+};
+
+/// Whether rows of a variable can be apart: nothing but the updates of an optimizer, which work element by element,
+/// gives it or its state new values.
+bool canSplitRows(mlir::ModuleOp module, mlir::dgc::StateOp variable, llvm::ArrayRef<mlir::dgc::StateOp> slots);
+
+/// Replaces a variable that can be split, and its state, by blocks, which are states of their own on their stages. Ops
+/// get the blocks put together, on stage 0; each block is updated by itself, with its rows of the gradient, which are
+/// taken on stage 0.
+void splitRows(mlir::ModuleOp module, mlir::dgc::StateOp variable, llvm::ArrayRef<mlir::dgc::StateOp> slots,
+               llvm::ArrayRef<RowBlock> blocks);
+
 /// Gives the states of a module that have no stage one of `first` to `first + servers - 1`: each the next largest
 /// variable, with the optimizer's state that belongs to it and what it is colocated with, where fewest bytes are so
-/// far.
+/// far. A variable that is larger than what each server would have of all bytes is split last: its rows fill up those
+/// servers that have less.
 mlir::LogicalResult placeOnServers(mlir::ModuleOp module, int64_t first, int64_t servers);
 
 /// What a worker can hold and do, for the choice of stages.

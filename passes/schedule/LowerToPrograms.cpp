@@ -1,6 +1,7 @@
 //===- LowerToPrograms.cpp - entry functions to exec programs --------------===//
 
 #include "dialects/dgc/DGC.h"
+#include "passes/place/Blocks.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/ProgramBuilder.h"
 #include "llvm/ADT/StringExtras.h"
@@ -276,6 +277,10 @@ static LogicalResult lowerStates(ModuleOp module) {
     NamedAttrList attributes(state->getAttrs());
     attributes.erase(SymbolTable::getSymbolAttrName());
     attributes.erase(state.getTypeAttrName());
+    if (auto block = state->getAttrOfType<DictionaryAttr>(::dgc::kBlockAttr)) {
+      globalType = cast<RankedTensorType>(block.getAs<TypeAttr>("type").getValue());
+      state.setType(globalType); // fans are those of the whole
+    }
     auto [fanIn, fanOut] = state.getFans();
     attributes.set("fans", builder.getDenseI64ArrayAttr({fanIn, fanOut}));
     VariableOp::create(builder, state.getLoc(), state.getSymNameAttr(), builder.getI64IntegerAttr(-1),

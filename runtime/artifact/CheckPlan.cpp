@@ -7,6 +7,7 @@
 #include "runtime/base/Status.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -208,6 +209,28 @@ absl::Status checkSharding(const a::Plan &plan,
   return absl::OkStatus();
 }
 
+/// A block of rows is whole along all other dimensions, and one group holds it.
+absl::Status checkBlock(const a::Variable &variable, const a::Buffer &buffer) {
+  uint32_t rank = lengthOf(variable.global_shape());
+  uint64_t rows = rank ? static_cast<uint64_t>(std::max<int64_t>(variable.global_shape()->Get(0), 0)) : 0;
+  bool isCut = false;
+  if (const a::Sharding *sharding = variable.sharding())
+    for (uint32_t d = 0; d < lengthOf(sharding->dims()); ++d)
+      isCut |= lengthOf(sharding->dims()->Get(d)->axes()) > 0;
+  if (variable.group() < 0 || isCut || variable.row_count() == 0 || variable.first_row() >= rows ||
+      variable.row_count() > rows - variable.first_row())
+    return bad(str("rows ", variable.first_row(), " to ", variable.first_row() + variable.row_count(),
+                   " of it are no block that a group holds"));
+  bool same = lengthOf(buffer.shape()) == rank;
+  for (uint32_t d = 0; same && d < rank; ++d)
+    same = buffer.shape()->Get(d) ==
+           (d ? variable.global_shape()->Get(d) : static_cast<int64_t>(variable.row_count()));
+  if (!same)
+    return bad(str("the buffer is ", shapeText(buffer.shape()), ", which is not its block of ",
+                   shapeText(variable.global_shape())));
+  return absl::OkStatus();
+}
+
 absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
   if (variable.buffer() >= lengthOf(plan.variable_buffers()))
     return bad(str("buffer ", variable.buffer(), " does not exist"));
@@ -229,8 +252,40 @@ absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
         file.find('\0') != std::string::npos)
       return bad("the initializer's file must be a path below the data folder");
   }
-  return checkSharding(plan, variable.global_shape(), variable.sharding(),
-                       buffer);
+  return variable.row_count() || variable.first_row()
+             ? checkBlock(variable, buffer)
+             : checkSharding(plan, variable.global_shape(), variable.sharding(), buffer);
+}
+
+/// Blocks of one name are alike and have each row of the variable once.
+absl::Status checkBlocks(const a::Plan &plan) {
+  std::map<std::string, std::vector<const a::Variable *>> byName;
+  for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i)
+    byName[text(plan.variables()->Get(i)->name())].push_back(plan.variables()->Get(i));
+  for (auto &[name, blocks] : byName) {
+    auto typeOf = [&](const a::Variable *v) { return plan.variable_buffers()->Get(v->buffer())->dtype(); };
+    auto shapeOf = [](const a::Variable *v) { return toVector(v->global_shape()); };
+    const a::Variable *first = blocks.front();
+    if (blocks.size() == 1 && !first->row_count())
+      continue;
+    std::sort(blocks.begin(), blocks.end(), [](auto *x, auto *y) { return x->first_row() < y->first_row(); });
+    uint64_t end = 0;
+    for (const a::Variable *block : blocks) {
+      bool alike = block->row_count() && typeOf(block) == typeOf(first) && shapeOf(block) == shapeOf(first) &&
+                   block->role() == first->role() && block->init() == first->init() && block->a() == first->a() &&
+                   block->b() == first->b() && block->rng_id() == first->rng_id() &&
+                   text(block->file()) == text(first->file());
+      if (!alike)
+        return annotate(bad("a second variable of this name"), str("variable '", name, "'"));
+      if (block->first_row() != end)
+        return annotate(bad(str("its blocks have row ", std::min(end, block->first_row()), " never, or twice")),
+                        str("variable '", name, "'"));
+      end += block->row_count();
+    }
+    if (end != static_cast<uint64_t>(first->global_shape()->Get(0)))
+      return annotate(bad(str("its blocks end at row ", end)), str("variable '", name, "'"));
+  }
+  return absl::OkStatus();
 }
 
 /// Variables live side by side for the whole run.
@@ -389,11 +444,12 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
   for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i) {
     const a::Variable &variable = *plan.variables()->Get(i);
     absl::Status s = checkVariable(plan, variable);
-    if (s.ok() && !names.insert(text(variable.name())).second)
+    if (s.ok() && !names.insert(text(variable.name())).second && !variable.row_count())
       s = bad("a second variable of this name");
     if (!s.ok())
       return annotate(s, str("variable '", text(variable.name()), "'"));
   }
+  DGC_RETURN_IF_ERROR(checkBlocks(plan));
   DGC_RETURN_IF_ERROR(checkVariablesDisjoint(plan));
   for (uint32_t i = 0; i < lengthOf(plan.programs()); ++i) {
     const a::Program &program = *plan.programs()->Get(i);

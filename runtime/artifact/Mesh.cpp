@@ -97,6 +97,19 @@ Slice dgc::rt::localSlice(const artifact::Plan &plan, const flatbuffers::Vector<
   return slice;
 }
 
+Slice dgc::rt::localSlice(const artifact::Plan &plan, const artifact::Variable &variable, uint32_t rank) {
+  if (!variable.row_count())
+    return localSlice(plan, variable.global_shape(), variable.sharding(), rank);
+  Slice block = localSlice(plan, variable.global_shape(), nullptr, rank);
+  block.offsets[0] = static_cast<int64_t>(variable.first_row());
+  block.sizes[0] = static_cast<int64_t>(variable.row_count());
+  return block;
+}
+
+bool dgc::rt::isSplit(const artifact::Plan &plan, const artifact::Variable &variable) {
+  return variable.row_count() || isSplit(plan, variable.sharding());
+}
+
 bool dgc::rt::isSplit(const artifact::Plan &plan, const artifact::Sharding *sharding) {
   for (uint32_t d = 0; sharding && sharding->dims() && d < sharding->dims()->size(); ++d)
     if (const auto *axes = sharding->dims()->Get(d)->axes())

@@ -56,9 +56,13 @@ Slice localSlice(const artifact::Plan &plan,
                  const flatbuffers::Vector<int64_t> *globalShape,
                  const artifact::Sharding *sharding, uint32_t rank);
 
+/// The part of a variable that `rank`, which holds it, has; of a block the block.
+Slice localSlice(const artifact::Plan &plan, const artifact::Variable &variable, uint32_t rank);
+
 /// Whether a tensor of this sharding, which may be null, is cut into several
 /// parts.
 bool isSplit(const artifact::Plan &plan, const artifact::Sharding *sharding);
+bool isSplit(const artifact::Plan &plan, const artifact::Variable &variable);
 
 /// Copies the box `slice` of a row-major tensor of `globalShape` between the
 /// global and the local memory, which has slice.extents(). Padding is neither

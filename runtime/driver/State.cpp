@@ -6,6 +6,7 @@
 #include "runtime/data/Npy.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -66,6 +67,8 @@ absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &exec
   std::vector<VariableSpec> specs; // of all workers: what is in the file and in none of them is an error
   for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
+    if (variable.first_row()) // the first block stands for the variable
+      continue;
     specs.push_back({variable.name()->str(), toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()),
                      toVector(variable.global_shape()), variable.role() == artifact::VariableRole::Slot});
   }
@@ -122,7 +125,7 @@ private:
   }
 
   Slice sliceOf(uint32_t v, uint32_t rank) const {
-    return localSlice(plan, variable(v).global_shape(), variable(v).sharding(), rank);
+    return localSlice(plan, variable(v), rank);
   }
 
   /// Whether `rank` gives its block: it is the first one that holds it, and rank 0 does not have everything.
@@ -132,7 +135,7 @@ private:
       first = plan.groups()->Get(static_cast<uint32_t>(group))->first_rank();
       ranks = plan.groups()->Get(static_cast<uint32_t>(group))->rank_count();
     }
-    if (rank < first || rank - first >= ranks || (first == 0 && !isSplit(plan, variable(v).sharding())))
+    if (rank < first || rank - first >= ranks || (first == 0 && !isSplit(plan, variable(v))))
       return false;
     // The first along the axes that do not cut the variable.
     std::vector<uint32_t> position = meshPosition(plan, rank), begin = meshPosition(plan, first);
@@ -162,18 +165,23 @@ private:
     whole.resize(count());
     std::vector<size_t> at(streams.size(), 0);
     std::vector<Tensor> tensors;
+    std::map<std::string_view, uint32_t> firsts; // the first entry of each variable: all blocks go to the memory there
     for (uint32_t v = 0; v < count(); ++v) {
       std::vector<int64_t> shape = toVector(variable(v).global_shape());
+      auto [first, isNew] = firsts.try_emplace(variable(v).name()->string_view(), v);
+      std::vector<std::byte> &memory = whole[first->second];
       for (uint32_t rank = 0; rank < streams.size(); ++rank) {
         if (!gives(v, rank))
           continue;
-        whole[v].resize(*byteSize(dtypeOf(v), shape));
+        memory.resize(*byteSize(dtypeOf(v), shape));
         Slice slice = sliceOf(v, rank);
         slice.block.clear();
         copySliceIn(reinterpret_cast<const std::byte *>(streams[rank].data()) + at[rank], shape, slice,
-                    sizeOf(dtypeOf(v)), whole[v].data());
+                    sizeOf(dtypeOf(v)), memory.data());
         at[rank] += bytesOf(v, rank);
       }
+      if (!isNew)
+        continue;
       bool isHere = !gives(v, firstGiver(v));
       tensors.push_back({variable(v).name()->str(), dtypeOf(v), shape,
                          isHere ? std::span<const std::byte>(viewOf(v)->memory) : std::span<const std::byte>(whole[v])});

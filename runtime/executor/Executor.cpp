@@ -42,9 +42,15 @@ View Executor::viewOf(const Table &table, const artifact::Buffer &buffer) const 
   view.name = table.name()->str();
   view.dtype = toDType(buffer.dtype());
   view.globalShape = toVector(table.global_shape());
-  view.slice =
-      localSlice(artifact.plan(), table.global_shape(), table.sharding(), static_cast<uint32_t>(transport.rank()));
-  view.split = isSplit(artifact.plan(), table.sharding());
+  const artifact::Plan &plan = artifact.plan();
+  const uint32_t rank = static_cast<uint32_t>(transport.rank());
+  if constexpr (std::is_same_v<Table, artifact::Variable>) {
+    view.slice = localSlice(plan, table, rank);
+    view.split = isSplit(plan, table);
+  } else {
+    view.slice = localSlice(plan, table.global_shape(), table.sharding(), rank);
+    view.split = isSplit(plan, table.sharding());
+  }
   view.memory = memoryOf(buffer);
   return view;
 }

@@ -222,6 +222,8 @@ static Json variable(const Plan &plan, const Variable &v) {
           {"rng_id", v.rng_id()},
           {"file", text(v.file())},
           {"group", groupName(plan, v.group())},
+          {"first_row", v.first_row()},
+          {"row_count", v.row_count()},
           {"buffer", buffer(*plan.variable_buffers()->Get(v.buffer()))}};
 }
 

@@ -66,17 +66,18 @@ static std::string workers(const fb::Plan &plan) {
 
 /// Elements and bytes of all variables, whole.
 static std::string variables(const fb::Plan &plan) {
-  uint64_t elements[3] = {}, bytes = 0;
+  uint64_t elements[3] = {}, bytes = 0, count = 0;
   for (size_t i = 0; i < sizeOfVector(plan.variables()); ++i) {
     const fb::Variable *variable = plan.variables()->Get(i);
     const fb::Buffer *buffer = plan.variable_buffers()->Get(variable->buffer());
-    std::vector<int64_t> shape = toVector(variable->global_shape());
+    std::vector<int64_t> shape = toVector(variable->row_count() ? buffer->shape() : variable->global_shape());
+    count += variable->first_row() == 0; // blocks of rows are one variable
     DType dtype = toDType(buffer->dtype());
     uint64_t size = byteSize(dtype, shape).value_or(0);
     bytes += size;
     elements[static_cast<size_t>(variable->role())] += size / sizeOf(dtype);
   }
-  return str(sizeOfVector(plan.variables()), " (",
+  return str(count, " (",
              formatCount(static_cast<double>(elements[0])), " weights, ",
              formatCount(static_cast<double>(elements[1])),
              " of optimizer state, ",

@@ -100,6 +100,7 @@ private:
       line("variable    ", text(v.name()), " : ",
            type(plan.variable_buffers()->Get(v.buffer())->dtype(), v.global_shape(), v.sharding()), ", ",
            rt::snakeCase(EnumNameVariableRole(v.role())), ", ", rt::snakeCase(EnumNameInitKind(v.init())),
+           v.row_count() ? str(", rows ", v.first_row(), " to ", v.first_row() + v.row_count() - 1) : "",
            v.group() < 0 ? "" : ", on " + groupName(v.group()));
     }
   }

@@ -116,6 +116,8 @@ const Violation violations[] = {
        p.variables.push_back(std::make_unique<fb::VariableT>(*p.variables[0]));
      },
      "second variable"},
+    {"BlockOfNoGroup", [](P p) { p.variables[0]->row_count = 1; }, "no block that a group holds"},
+    {"BlockOfNothing", [](P p) { p.variables[0]->first_row = 1; }, "no block that a group holds"},
     {"VariablesOverlap",
      [](P p) {
        p.variables.push_back(std::make_unique<fb::VariableT>(*p.variables[0]));

@@ -20,7 +20,7 @@
 // FILE-SAME: {dgc.state = @w1, dist.stage = 1 : i64}
 // FILE-SAME: {dgc.state = @w2, dist.stage = 1 : i64}
 func.func @train(%w0: tensor<8xf32> {dgc.state = @w0}, %m: tensor<8xf32> {dgc.state = @w0.momentum},
-    %w1: tensor<8xf32> {dgc.state = @w1}, %w2: tensor<2xf32> {dgc.state = @w2}, %x: tensor<8xf32>) -> tensor<8xf32> {
+    %w1: tensor<8xf32> {dgc.state = @w1}, %w2: tensor<8xf32> {dgc.state = @w2}, %x: tensor<8xf32>) -> tensor<8xf32> {
   %0 = dgc.add %x, %w0 : tensor<8xf32>
   %1 = dgc.multiply %0, %w1 : tensor<8xf32>
   return %1 : tensor<8xf32>
@@ -28,4 +28,4 @@ func.func @train(%w0: tensor<8xf32> {dgc.state = @w0}, %m: tensor<8xf32> {dgc.st
 dgc.state @w0 weight zeros rng 0 : tensor<8xf32>
 dgc.state @w0.momentum slot zeros rng 1 : tensor<8xf32>
 dgc.state @w1 weight zeros rng 2 : tensor<8xf32>
-dgc.state @w2 weight zeros rng 3 : tensor<2xf32>
+dgc.state @w2 weight zeros rng 3 : tensor<8xf32>
