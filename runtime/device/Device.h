@@ -90,6 +90,8 @@ public:
   /// prepared. They live as long as the device.
   virtual absl::StatusOr<void *> allocateArena(uint64_t bytes) = 0;
   virtual absl::StatusOr<void *> placeConstants(std::span<const std::byte> bytes) = 0;
+  /// Bytes of the device that this process takes, with what nobody planned: contexts, code, what libraries keep.
+  virtual absl::StatusOr<uint64_t> bytesInUse() = 0;
   /// Memory of the host that exchanges may use, pinned as long as the device lives: what is there, or new.
   virtual absl::Status pin(std::span<std::byte> memory) = 0;
   virtual absl::StatusOr<std::span<std::byte>> allocatePinned(uint64_t bytes) = 0;

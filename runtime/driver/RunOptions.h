@@ -20,6 +20,7 @@ struct RunOptions {
   bool evaluate = true;                   // after each epoch of training
   int64_t evaluateEvery = 0;              // and after so many steps, and at the end; 0: not
   int threads = 1;                        // of each worker
+  uint64_t memoryLimit = 0;               // of each worker on its device, in bytes; 0: none
   std::string load, save, logJson, trace; // paths; empty: none. "-": standard output
   std::string predictions;                // folder for the outputs of an entry; empty: none
 };

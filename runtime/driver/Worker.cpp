@@ -95,6 +95,7 @@ absl::Status Worker::prepare() {
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
   executorOptions.seed = state.seed;
+  executorOptions.memoryLimit = options.memoryLimit;
   DGC_ASSIGN_OR_RETURN(executor, Executor::create(artifact, context.transport, executorOptions));
   if (!options.trace.empty()) {
     trace = std::make_unique<OpTrace>(size_t{1} << 20);

@@ -4,6 +4,7 @@
 // behind it.
 #include "runtime/artifact/Check.h"
 #include "runtime/artifact/Groups.h"
+#include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/executor/Executor.h"
 
@@ -22,6 +23,28 @@ void *Executor::deviceAddress(const artifact::Buffer &buffer) const {
     break;
   }
   return deviceArena + buffer.offset();
+}
+
+/// Refuses to go on when what is taken of the device already and what is `planned` beside it are more than is allowed.
+absl::Status Executor::checkMemoryLimit(uint64_t planned) const {
+  if (options.memoryLimit == 0)
+    return absl::OkStatus();
+  uint64_t taken = 0;
+  if (DeviceMemory *memory = device->memory()) {
+    DGC_ASSIGN_OR_RETURN(taken, memory->bytesInUse());
+  }
+  if (taken + planned <= options.memoryLimit)
+    return absl::OkStatus();
+  std::string parts;
+  if (planned && device->memory())
+    parts = str(" (", taken, " for its context and code, ", planned, " for the plan)");
+  return withExitCode(
+      absl::ResourceExhaustedError(
+          str("the worker ", planned ? "needs " : "takes ", taken + planned, " bytes",
+              device->memory() ? " of the GPU" : "", parts, ", and --memory-limit allows ", options.memoryLimit,
+              "; use a larger limit, more workers, or compile the model with --memory-limit to see "
+              "what would fit")),
+      ExitCode::Machine);
 }
 
 /// The arenas of a device with memory of its own.

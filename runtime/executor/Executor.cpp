@@ -6,6 +6,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/executor/IndexCheck.h"
 #include "runtime/executor/Initialize.h"
+#include "runtime/executor/PlannedMemory.h"
 
 #include <algorithm>
 #include <cstring>
@@ -186,10 +187,13 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
   if (!executor->options.clock)
     executor->options.clock = &realClock();
   const int32_t group = groupOf(plan, static_cast<uint32_t>(transport.rank()));
-  DGC_ASSIGN_OR_RETURN(executor->arena, Arena::allocate(privateBytesOf(plan, group)));
   DGC_ASSIGN_OR_RETURN(executor->device, options.makeDevice
                                              ? options.makeDevice(artifact, options.threads, transport.rank())
                                              : createDevice(artifact, options.threads, transport.rank()));
+  const PlannedMemory planned = plannedMemory(plan, group);
+  const bool stages = transport.name() == "ucx" && !executor->device->memory();
+  DGC_RETURN_IF_ERROR(executor->checkMemoryLimit(planned.total() + (stages ? planned.staging : 0)));
+  DGC_ASSIGN_OR_RETURN(executor->arena, Arena::allocate(privateBytesOf(plan, group)));
   DGC_RETURN_IF_ERROR(executor->prepareMemory());
   for (uint32_t i = 0; i < count(plan.variables()); ++i) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
@@ -210,6 +214,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
   DGC_RETURN_IF_ERROR(executor->device->finish());
   for (const std::unique_ptr<ProgramRunner> &runner : executor->runners)
     DGC_RETURN_IF_ERROR(executor->recordProgram(*runner));
+  if (executor->device->memory()) // with what came that was not planned
+    DGC_RETURN_IF_ERROR(executor->checkMemoryLimit(0));
   return executor;
 }
 

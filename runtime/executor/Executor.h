@@ -129,7 +129,8 @@ private:
 struct ExecutorOptions {
   int threads = 1;
   uint64_t seed = 0;
-  Clock *clock = nullptr; // null: that of the machine; for traces
+  uint64_t memoryLimit = 0; // bytes that the worker may take of its device; 0: any
+  Clock *clock = nullptr;   // null: that of the machine; for traces
   /// Makes the device; null: createDevice.
   MakeDevice makeDevice;
 };
@@ -173,6 +174,7 @@ private:
 
   std::byte *address(const artifact::Buffer &buffer) const;
   void *deviceAddress(const artifact::Buffer &buffer) const;
+  absl::Status checkMemoryLimit(uint64_t planned) const;
   absl::Status prepareMemory();
   absl::Status recordProgram(ProgramRunner &runner);
   HostExchange exchangeOf(const artifact::Program &program, const ProgramRunner::Op &op) const;

@@ -45,6 +45,7 @@ private:
     ExecutorOptions executorOptions;
     executorOptions.threads = options.threads;
     executorOptions.seed = options.seed;
+    executorOptions.memoryLimit = options.memoryLimit;
     executorOptions.makeDevice = options.makeDevice;
     DGC_ASSIGN_OR_RETURN(auto executor, Executor::create(artifact, transport, executorOptions, {program}));
     DGC_RETURN_IF_ERROR(setVariables(*executor));

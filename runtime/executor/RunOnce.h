@@ -75,6 +75,7 @@ struct RunOnceOptions {
   /// on all of them; a difference is an error that names it.
   bool checkReplicas = true;
   /// As in ExecutorOptions.
+  uint64_t memoryLimit = 0;
   MakeDevice makeDevice;
 };
 

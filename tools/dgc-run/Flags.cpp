@@ -84,6 +84,20 @@ static void addOnOff(CLI::App &app, const std::string &name, bool &value, const 
       ->default_str(value ? "on" : "off");
 }
 
+/// The number of bytes of "800MiB"; nothing when it is none.
+static std::optional<uint64_t> parseBytes(std::string_view text) {
+  uint64_t factor = 1, number = 0;
+  for (auto [unit, size] : {std::pair("KiB", 1 << 10), {"MiB", 1 << 20}, {"GiB", 1 << 30}})
+    if (text.ends_with(unit)) {
+      factor = static_cast<uint64_t>(size);
+      text.remove_suffix(3);
+    }
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number == 0 || number > INT64_MAX / factor)
+    return std::nullopt;
+  return number * factor;
+}
+
 static void addRunFlags(CLI::App &app, Flags &flags) {
   rt::RunOptions &run = flags.run;
   app.add_option("plan", run.plan,
@@ -137,6 +151,17 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
                  "shared among its workers)")
       ->check(wholeNumber(1, 1024))
       ->type_name("N");
+  app.add_option_function<std::string>(
+         "--memory-limit",
+         [&run](const std::string &text) {
+           std::optional<uint64_t> bytes = parseBytes(text);
+           if (!bytes)
+             throw CLI::ValidationError("--memory-limit: '" + text +
+                                        "' is no number of bytes: write it as in 800MiB, 8GiB or 1000000");
+           run.memoryLimit = *bytes;
+         },
+         "Refuse to run where a worker would take more memory of its device (KiB, MiB, GiB)")
+      ->type_name("BYTES");
   app.add_option("--load", run.load, "Start from these weights (safetensors)")->type_name("FILE");
   app.add_option("--save", run.save,
                  "Write the weights and the state of the "

@@ -31,6 +31,7 @@ constexpr int kCuErrorLog = 5, kCuErrorLogBytes = 6; // of CUjit_option
   X(deviceName, cuDeviceGetName, char *, int, CuDevice)                                                                \
   X(deviceAttribute, cuDeviceGetAttribute, int *, int, CuDevice)                                                       \
   X(deviceBytes, cuDeviceTotalMem_v2, size_t *, CuDevice)                                                              \
+  X(deviceBusId, cuDeviceGetPCIBusId, char *, int, CuDevice)                                                           \
   X(retainContext, cuDevicePrimaryCtxRetain, CuHandle *, CuDevice)                                                     \
   X(releaseContext, cuDevicePrimaryCtxRelease_v2, CuDevice)                                                            \
   X(setContext, cuCtxSetCurrent, CuHandle)                                                                             \

@@ -45,6 +45,7 @@ private:
 
   absl::StatusOr<void *> allocateArena(uint64_t bytes) override;
   absl::StatusOr<void *> placeConstants(std::span<const std::byte> bytes) override;
+  absl::StatusOr<uint64_t> bytesInUse() override { return driver->bytesInUse(); }
   absl::Status pin(std::span<std::byte> memory) override;
   absl::StatusOr<std::span<std::byte>> allocatePinned(uint64_t bytes) override;
   absl::Status upload(void *to, std::span<const std::byte> from) override;

@@ -40,6 +40,8 @@ public:
 
   virtual ~Driver() = default;
   virtual const GpuInfo &gpu() const = 0;
+  /// Bytes of the GPU that this process takes, with what nobody asked for: contexts, code, what libraries keep.
+  virtual absl::StatusOr<uint64_t> bytesInUse() = 0;
 
   virtual absl::StatusOr<Address> allocate(uint64_t bytes) = 0;
   virtual void release(Address memory) = 0;

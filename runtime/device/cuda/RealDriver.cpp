@@ -2,6 +2,7 @@
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/CudaApi.h"
+#include "runtime/device/cuda/DeviceUse.h"
 #include "runtime/device/cuda/Driver.h"
 
 #include <dlfcn.h>
@@ -25,6 +26,7 @@ public:
 
   absl::Status open(int rank);
   const GpuInfo &gpu() const override { return info; }
+  absl::StatusOr<uint64_t> bytesInUse() override { return use.ok() ? (*use)->ofThisProcess() : use.status(); }
 
   absl::StatusOr<Address> allocate(uint64_t bytes) override {
     CuAddress memory = 0;
@@ -145,6 +147,7 @@ private:
   GpuInfo info;
   CuDevice device = 0;
   CuHandle context = nullptr;
+  absl::StatusOr<std::unique_ptr<DeviceUse>> use = absl::UnknownError("not opened");
 };
 
 absl::Status RealDriver::open(int rank) {
@@ -181,6 +184,9 @@ absl::Status RealDriver::open(int rank) {
   size_t bytes = 0;
   DGC_RETURN_IF_ERROR(check(api.deviceBytes(&bytes, device), "cuDeviceTotalMem"));
   info.totalBytes = bytes;
+  char busId[64] = {};
+  DGC_RETURN_IF_ERROR(check(api.deviceBusId(busId, sizeof busId, device), "cuDeviceGetPCIBusId"));
+  use = DeviceUse::open(busId); // whoever asks is told of an error
   DGC_RETURN_IF_ERROR(check(api.retainContext(&context, device), "cuDevicePrimaryCtxRetain"));
   return check(api.setContext(context), "cuCtxSetCurrent");
 }

@@ -1,6 +1,7 @@
 // Several workers on fake GPUs, each a thread: what they compute, against the CPU, and how they use the driver between
 // segments of a program.
 #include "runtime/artifact/Reader.h"
+#include "runtime/base/ExitCode.h"
 #include "runtime/collective/Mapped.h"
 #include "runtime/device/cuda/Sizes.h"
 #include "runtime/executor/PlannedMemory.h"
@@ -220,6 +221,7 @@ TEST(CudaMemory, IsAsPlanned) {
     ASSERT_TRUE(plan.ok()) << plan.status();
     auto logs = newLogs(2);
     options.run.makeDevice = fakeDevices(logs);
+    options.run.memoryLimit = 0;
     ASSERT_TRUE(runOnce(*plan, {}, options.run).ok());
     auto artifact = *loadBytes(*plan);
     PlannedMemory planned = plannedMemory(artifact->plan(), *artifact->program("train"));
@@ -233,7 +235,42 @@ TEST(CudaMemory, IsAsPlanned) {
       EXPECT_LE(log->mostPinnedBytes, host + 4096) << strategy;
       EXPECT_GE(log->mostPinnedBytes + 4096, host) << strategy;
     }
+    // With the context it is what --memory-limit allows, and one byte less is refused before anything is allocated.
+    const uint64_t context = 100'000'000, needed = context + plannedMemory(artifact->plan(), -1).total();
+    options.run.memoryLimit = needed;
+    EXPECT_TRUE(runOnce(*plan, {}, options.run).ok());
+    options.run.memoryLimit = needed - 1;
+    logs = newLogs(2);
+    options.run.makeDevice = fakeDevices(logs);
+    auto refused = runOnce(*plan, {}, options.run);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(exitCodeOf(refused.status()), ExitCode::Machine);
+    EXPECT_THAT(std::string(refused.status().message()),
+                AllOf(HasSubstr("needs " + std::to_string(needed) + " bytes of the GPU (100000000 for its context"),
+                      HasSubstr("--memory-limit allows " + std::to_string(needed - 1))));
+    EXPECT_EQ(logs[0]->mostAllocatedBytes, 0u);
+    expectClean(logs, "refused");
   }
+}
+
+// What nobody planned counts, when all is loaded.
+TEST(CudaMemory, WhatIsTakenBesideThePlanCounts) {
+  ExecuteOptions options = deepOptions(5);
+  auto plan = compileForFakeGpu(deepModel(5), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto artifact = *loadBytes(*plan);
+  options.run.memoryLimit = 100'000'000 + plannedMemory(artifact->plan(), -1).total();
+  auto logs = newLogs(2);
+  options.run.makeDevice = fakeDevices(logs);
+  EXPECT_TRUE(runOnce(*plan, {}, options.run).ok());
+  // Asked the second time, the driver of rank 1 has taken 40 MiB more.
+  options.run.makeDevice =
+      fakeDevices(logs, [](FakeDriver &driver, int rank) { driver.growth = rank == 1 ? uint64_t{40} << 20 : 0; });
+  auto result = runOnce(*plan, {}, options.run);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(std::string(result.status().message()),
+              AllOf(HasSubstr("rank 1: the worker takes "), HasSubstr(" of the GPU, and --memory-limit allows ")));
+  expectClean(logs);
 }
 
 } // namespace

@@ -8,8 +8,6 @@ using namespace dgc::rt::cuda;
 
 namespace dgc::testing {
 
-//===-- Products --------------------------------------------------------===//
-
 namespace {
 class FakeGemm final : public PreparedGemm {
 public:

@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dgc::testing {
@@ -52,6 +53,11 @@ public:
   std::byte *host(Address address) const;
 
   const rt::cuda::GpuInfo &gpu() const override { return info; }
+  absl::StatusOr<uint64_t> bytesInUse() override {
+    return std::exchange(contextBytes, contextBytes + growth) + log->allocatedBytes;
+  }
+  /// What the context takes, and by how much that grows each time somebody asks.
+  uint64_t contextBytes = 100'000'000, growth = 0;
   absl::StatusOr<Address> allocate(uint64_t bytes) override;
   void release(Address memory) override;
   absl::StatusOr<std::byte *> allocateHost(uint64_t bytes) override;

@@ -41,6 +41,10 @@ int cuDeviceTotalMem_v2(size_t *bytes, int device) {
   *bytes = (size_t)1 << 30;
   return 0;
 }
+int cuDeviceGetPCIBusId(char *id, int size, int device) {
+  strncpy(id, "0000:65:00.0", (size_t)size);
+  return 0;
+}
 int cuDevicePrimaryCtxRetain(void **context, int device) {
   *context = (void *)1;
   return is("busy") ? 46 : 0;

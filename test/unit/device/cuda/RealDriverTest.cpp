@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 using namespace dgc::rt;
 using ::testing::AllOf;
@@ -48,6 +49,18 @@ TEST(RealDriver, WorkersShareGpus) {
   EXPECT_EQ((*cuda::openDriver(3))->gpu().name, "Second GPU");
   EXPECT_EQ((*cuda::openDriver(4))->gpu().name, "Test GPU");
   unsetenv("FAKE_CUDA");
+}
+
+TEST(RealDriver, SaysHowMuchMemoryIsTaken) {
+  setenv("FAKE_NVML_USED", "1000", 1);
+  auto driver = cuda::openDriver(0);
+  ASSERT_TRUE(driver.ok()) << driver.status();
+  setenv("FAKE_NVML_USED", "1700", 1);
+  EXPECT_EQ(*(*driver)->bytesInUse(), 700u); // since it was opened
+  setenv("FAKE_NVML_PID", std::to_string(getpid()).c_str(), 1);
+  EXPECT_EQ(*(*driver)->bytesInUse(), 123u);
+  unsetenv("FAKE_NVML_USED");
+  unsetenv("FAKE_NVML_PID");
 }
 
 TEST(Library, TheFolderOfTheUserComesFirst) {

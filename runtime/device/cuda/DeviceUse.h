@@ -1,0 +1,40 @@
+// How much of a GPU's memory this process takes, contexts and code included: NVML tells, which comes with the driver.
+#pragma once
+
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace dgc::rt::cuda {
+
+class DeviceUse {
+public:
+  /// `busId`: as the driver spells it. To be called before the process has a context.
+  static absl::StatusOr<std::unique_ptr<DeviceUse>> open(const std::string &busId);
+
+  /// Bytes of this process. Where NVML does not know it (as in containers that number processes of their own), what is
+  /// taken since open(), by whomever.
+  absl::StatusOr<uint64_t> ofThisProcess() const;
+
+private:
+  struct Memory { // nvmlMemory_t
+    unsigned long long total, free, used;
+  };
+  struct Process { // nvmlProcessInfo_t of _v3
+    unsigned pid;
+    unsigned long long usedBytes;
+    unsigned gpuInstance, computeInstance;
+  };
+  using Handle = void *;
+
+  absl::StatusOr<uint64_t> ofAll() const;
+
+  int (*memoryOf)(Handle, Memory *) = nullptr;
+  int (*processesOf)(Handle, unsigned *, Process *) = nullptr;
+  Handle device = nullptr;
+  uint64_t before = 0;
+};
+
+} // namespace dgc::rt::cuda
