@@ -19,7 +19,9 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
       read it.
     - With `servers`, the last stages are parameter servers: they have the variables and the state of the optimizer,
       each the next largest one where fewest bytes are so far, and all ops are on stage 0. A device of a variable is then
-      `/job:ps/task:0`.
+      `/job:ps/task:0`. A trained variable that is larger than what each server would have of all bytes is replaced by
+      blocks of its rows (`dgc.block`), which fill up those servers that have less: ops get them put together, and each is
+      updated with its rows of the gradient. One with a device, or whose new value is not that of an optimizer, is not.
     - Where nothing says anything and there are several groups, `solver` chooses: `chain` cuts the ops, in their order, so
       that the busiest group is done soonest; `greedy` and `exact` (up to 16 ops) need not keep to ranges.
     - A stage that there is no group for, or that nothing is on, is an error.
