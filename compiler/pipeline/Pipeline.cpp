@@ -245,7 +245,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   bool distributed = !options.mesh.empty();
   switch (phase) {
   case Phase::Model:
-    return "dgc-unify-meshes,dgc-unroll-repeats,dgc-infer-types" +
+    return "dgc-unify-meshes,dgc-inline-calls,dgc-unroll-repeats,dgc-infer-types" +
            (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
            ",dgc-build-entry-points,dgc-bound-indices" + precisionPasses(options.precision);
   case Phase::Gradient:

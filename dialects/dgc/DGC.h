@@ -64,6 +64,11 @@ void recordEncodings(Operation *op);
 /// The tensor type without its encoding.
 RankedTensorType withoutEncoding(RankedTensorType type);
 
+// What ops of other families stand in.
+class BlockOp;
+class ModelOp;
+class RepeatOp;
+
 } // namespace mlir::dgc
 
 #include "dialects/dgc/Ops.h.inc"

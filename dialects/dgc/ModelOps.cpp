@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/Clauses.h"
+#include "dialects/dgc/Names.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -58,8 +59,7 @@ void registerModelOps(DGCDialect &dialect) {
 // ModelOp
 //===----------------------------------------------------------------------===//
 
-/// Reports the second op of two that share a name.
-static LogicalResult checkUniqueNames(Block &body) {
+LogicalResult mlir::dgc::checkUniqueNames(Block &body) {
   llvm::StringMap<Operation *> inputs, variables, results;
   auto insert = [](llvm::StringMap<Operation *> &names, StringRef kind, StringRef name, Operation *op) {
     auto [entry, isNew] = names.try_emplace(name, op);
@@ -157,59 +157,6 @@ LogicalResult ModelOp::verifyRegions() {
   if (!*loss && body.getOps<MetricOp>().empty() && body.getOps<OutputOp>().empty())
     return computesNothing();
   return *loss ? checkTrained(body, *loss) : success();
-}
-
-//===----------------------------------------------------------------------===//
-// RepeatOp
-//===----------------------------------------------------------------------===//
-
-ParseResult RepeatOp::parse(OpAsmParser &parser, OperationState &state) {
-  Type untyped = UntypedType::get(parser.getContext());
-  Properties &properties = state.getOrAddProperties<Properties>();
-  SmallVector<OpAsmParser::Argument> arguments;
-  SmallVector<OpAsmParser::UnresolvedOperand> inputs;
-  int64_t count = 0;
-  if (parser.parseInteger(count) || parser.parseAttribute(properties.name) ||
-      parser.parseAssignmentList(arguments, inputs))
-    return failure();
-  properties.count = parser.getBuilder().getI64IntegerAttr(count);
-  for (OpAsmParser::Argument &argument : arguments)
-    argument.type = untyped;
-  Region *body = state.addRegion();
-  if (parser.resolveOperands(inputs, untyped, state.operands) ||
-      parser.parseOptionalAttrDictWithKeyword(state.attributes) || parser.parseRegion(*body, arguments))
-    return failure();
-  ensureTerminator(*body, parser.getBuilder(), state.location);
-  state.addTypes(SmallVector<Type>(arguments.size(), untyped));
-  return success();
-}
-
-void RepeatOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getCount() << ' ' << getNameAttr() << " (";
-  llvm::interleaveComma(llvm::zip_equal(getBody().getArguments(), getInputs()), printer,
-                        [&](auto pair) { printer << std::get<0>(pair) << " = " << std::get<1>(pair); });
-  printer << ") ";
-  printer.printOptionalAttrDictWithKeyword((*this)->getDiscardableAttrDictionary().getValue());
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
-}
-
-LogicalResult RepeatOp::verifyRegions() {
-  Block &body = getBody().front();
-  size_t values = getInputs().size(), given = body.getTerminator()->getNumOperands();
-  if (getCount() < 1)
-    return emitOpError() << "repeats its body " << getCount() << " times: once is the least";
-  if (getName().empty())
-    return emitOpError("needs a name: that of its variable \"w\" is NAME.0.w in the first round");
-  if (values == 0)
-    return emitOpError(
-        "has nothing that goes around: write (%inside = %before), and %inside is what the body works on");
-  if (body.getNumArguments() != values || getNumResults() != values)
-    return emitOpError() << "has " << values << " values before it, " << body.getNumArguments() << " inside and "
-                         << getNumResults() << " results: these must be as many";
-  if (given != values)
-    return emitOpError() << "begins a round with " << values << " values, but its dgc.next gives " << given
-                         << ": end the body with 'dgc.next' and a value for each of them";
-  return checkUniqueNames(body);
 }
 
 //===----------------------------------------------------------------------===//

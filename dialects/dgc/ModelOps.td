@@ -59,7 +59,7 @@ def DGC_InputOp : DGC_ModelMemberOp<"input"> {
   }];
 }
 
-def DGC_VariableOp : Op<DGC_Dialect, "variable", [ParentOneOf<["ModelOp", "RepeatOp"]>]> {
+def DGC_VariableOp : Op<DGC_Dialect, "variable", [ParentOneOf<["ModelOp", "RepeatOp", "BlockOp"]>]> {
   let summary = "a value that outlives a step";
   let description = [{
     `%w = dgc.variable "w" glorot_uniform : tensor<784x128xf32>`
@@ -79,7 +79,7 @@ def DGC_VariableOp : Op<DGC_Dialect, "variable", [ParentOneOf<["ModelOp", "Repea
   }];
 }
 
-def DGC_AssignOp : Op<DGC_Dialect, "assign", [ParentOneOf<["ModelOp", "RepeatOp"]>]> {
+def DGC_AssignOp : Op<DGC_Dialect, "assign", [ParentOneOf<["ModelOp", "RepeatOp", "BlockOp"]>]> {
   let summary = "gives a variable a new value at the end of a training step";
   let description = "`dgc.assign %mean, %new_mean`. Happens in training only.";
   let arguments = (ins DGC_Tensor:$variable, DGC_Tensor:$value);
@@ -128,39 +128,6 @@ def DGC_StateOp : Op<DGC_Dialect, "state", [Symbol, HasParent<"::mlir::ModuleOp"
     /// Fan in and fan out of weights of this shape.
     std::pair<int64_t, int64_t> getFans();
   }];
-}
-
-def DGC_RepeatOp : Op<DGC_Dialect, "repeat", [
-    ParentOneOf<["ModelOp", "RepeatOp"]>, SingleBlockImplicitTerminator<"NextOp">]> {
-  let summary = "the same layers several times, with variables of their own";
-  let description = [{
-    ```mlir
-    %y = dgc.repeat 4 "layer" (%h = %x) {
-      %w = dgc.variable "w" glorot_uniform : tensor<128x128xf32>
-      %z = dgc.dense %h, %w
-      %next = dgc.relu %z
-      dgc.next %next
-    }
-    ```
-
-    The body runs four times: with `%h` as `%x` first, then as what `dgc.next` gave it; the result is the last of these.
-    Each round has variables of its own: `layer.0.w` to `layer.3.w`. A variable from outside is shared by all rounds.
-    Several values go around as `(%a = %x, %b = %y)` and `dgc.next %c, %d`. A repeat may be inside another.
-    `dgc-unroll-repeats` writes the rounds out.
-  }];
-  let arguments = (ins I64Attr:$count, StrAttr:$name, Variadic<DGC_Untyped>:$inputs);
-  let regions = (region SizedRegion<1>:$body);
-  let results = (outs Variadic<DGC_Untyped>:$results);
-  let hasCustomAssemblyFormat = 1;
-  let hasRegionVerifier = 1;
-}
-
-def DGC_NextOp : Op<DGC_Dialect, "next", [HasParent<"RepeatOp">, Terminator]> {
-  let summary = "what the next round of a repeat begins with";
-  let description = "`dgc.next %h`";
-  let arguments = (ins Variadic<DGC_Untyped>:$values);
-  let assemblyFormat = "($values^)? attr-dict";
-  let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
 }
 
 #endif // DGC_MODEL_OPS_TD

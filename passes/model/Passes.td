@@ -115,6 +115,32 @@ def ScaleLossPass : Pass<"dgc-scale-loss", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numScaled", "scaled", "Gradients that are scaled">];
 }
 
+def InlineCallsPass : Pass<"dgc-inline-calls", "::mlir::ModuleOp"> {
+  let summary = "write out calls of blocks";
+  let description = [{
+    Input: a `dgc.model` as it is written, with the blocks that it calls. Output: the same without `dgc.call` and
+    `dgc.block`, also in repeats. Each call is a copy of the block whose variables have the name of the call before their
+    own, as the rounds of a repeat have; the locations of its ops say which block they are in. A block that calls itself
+    is an error.
+
+    ```mlir
+    // before
+    dgc.block @layer(%x) {
+      %w = dgc.variable "w" zeros : tensor<4x4xf32>
+      %z = dgc.dense %x, %w
+      dgc.return %z
+    }
+    ...
+    %y = dgc.call @layer "first" (%x)
+    // after
+    %w = dgc.variable "first.w" zeros : tensor<4x4xf32>
+    %y = dgc.dense %x, %w
+    ```
+  }];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [Statistic<"numCalls", "calls", "Calls written out">];
+}
+
 def UnrollRepeatsPass : Pass<"dgc-unroll-repeats", "::mlir::ModuleOp"> {
   let summary = "write out the rounds of repeats";
   let description = [{

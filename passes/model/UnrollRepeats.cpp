@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/DGC.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/model/Blocks.h"
 #include "passes/model/Passes.h"
 
 namespace dgc {
@@ -11,14 +12,6 @@ namespace dgc {
 
 using namespace mlir;
 using namespace mlir::dgc;
-
-/// Puts `prefix` before the names of the variables of a copied op, which may be a repeat itself.
-static void renameVariables(Operation *op, const Twine &prefix) {
-  if (auto variable = dyn_cast<VariableOp>(op))
-    variable.setName((prefix + "." + variable.getName()).str());
-  else if (auto repeat = dyn_cast<RepeatOp>(op))
-    repeat.setName((prefix + "." + repeat.getName()).str());
-}
 
 /// Replaces a repeat by copies of its body; repeats in these are added to `worklist`.
 static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
@@ -31,8 +24,7 @@ static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
     for (Operation &op : body.without_terminator()) {
       Operation *copy = builder.clone(op, mapping);
       std::string name = (repeat.getName() + "." + Twine(round)).str();
-      renameVariables(copy, name);
-      copy->setLoc(NameLoc::get(builder.getStringAttr(name), op.getLoc())); // the block that the op is in
+      ::dgc::putInBlock(copy, name);
       if (auto inner = dyn_cast<RepeatOp>(copy))
         worklist.push_back(inner);
     }

@@ -1,0 +1,15 @@
+// The names of what is in a model.
+
+#ifndef DGC_DIALECTS_DGC_NAMES_H
+#define DGC_DIALECTS_DGC_NAMES_H
+
+#include "mlir/IR/Block.h"
+
+namespace mlir::dgc {
+
+/// Reports the second of two inputs, variables or results of a body that share a name.
+LogicalResult checkUniqueNames(Block &body);
+
+} // namespace mlir::dgc
+
+#endif // DGC_DIALECTS_DGC_NAMES_H
