@@ -156,4 +156,17 @@ def ModeOpInterface : DGC_Interface<"ModeOpInterface"> {
   ];
 }
 
+def TypesFromContextOpInterface : DGC_Interface<"TypesFromContextOpInterface"> {
+  let description = [{
+    An op of a model whose types follow from what is around it (a mesh) or from what is inside of it, not from operands
+    and attributes alone. dgc-infer-types calls both methods, with the ops inside typed in between.
+  }];
+  let methods = [
+    InterfaceMethod<"Gives the arguments of regions their types; the operands have theirs. Fails with a diagnostic.",
+      "::llvm::LogicalResult", "inferTypesInside", (ins), [{}], [{ return ::mlir::success(); }]>,
+    InterfaceMethod<"Gives the results their types. Fails with a diagnostic.",
+      "::llvm::LogicalResult", "inferResultTypes">,
+  ];
+}
+
 #endif // DGC_INTERFACES_TD

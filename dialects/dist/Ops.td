@@ -13,6 +13,13 @@ include "mlir/IR/SymbolInterfaces.td"
 
 class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<Dist_Dialect, mnemonic, traits>;
 
+def Dist_Untyped : Type<CPred<"::llvm::isa<::mlir::dgc::UntypedType>($_self)">, "a value of a model, not typed yet">;
+def Dist_Tensor : AnyTypeOf<[AnyRankedTensor, Dist_Untyped]>;
+
+// What stands in a manual region of a model: without types, as every op there.
+defvar Dist_InModel = DeclareOpInterfaceMethods<TypesFromContextOpInterface, ["inferResultTypes"]>;
+defvar Dist_Differentiable = DeclareOpInterfaceMethods<DifferentiableOpInterface>;
+
 //===----------------------------------------------------------------------===//
 // Global level
 //===----------------------------------------------------------------------===//
@@ -23,8 +30,6 @@ def Dist_MeshOp : Dist_Op<"mesh", [Symbol, HasParent<"::mlir::ModuleOp">]> {
   let arguments = (ins SymbolNameAttr:$sym_name, Dist_MeshAttr:$mesh);
   let assemblyFormat = "$sym_name $mesh attr-dict";
 }
-
-def Dist_Untyped : Type<CPred<"::llvm::isa<::mlir::dgc::UntypedType>($_self)">, "a value of a model, not typed yet">;
 
 def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
@@ -37,8 +42,8 @@ def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, SameOperandsAndResultType,
     Propagation starts from it, in both directions; the partitioner removes it. In a model it stands without a
     type, like all ops there. The gradient of the value is spread in the same way.
   }];
-  let arguments = (ins AnyTypeOf<[AnyRankedTensor, Dist_Untyped]>:$input, Dist_ShardingAttr:$sharding);
-  let results = (outs AnyTypeOf<[AnyRankedTensor, Dist_Untyped]>:$result);
+  let arguments = (ins Dist_Tensor:$input, Dist_ShardingAttr:$sharding);
+  let results = (outs Dist_Tensor:$result);
   let assemblyFormat = "$input `to` $sharding attr-dict custom<OperandTypes>(type($input))";
 }
 
@@ -58,6 +63,8 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType,
 }
 
 def Dist_ManualOp : Dist_Op<"manual", [IsolatedFromAbove, SingleBlockImplicitTerminator<"ReturnOp">,
+    RecursiveMemoryEffects, RecursivelySpeculatable, Dist_Differentiable,
+    DeclareOpInterfaceMethods<TypesFromContextOpInterface, ["inferTypesInside", "inferResultTypes"]>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "a region that is written for one device";
   let description = [{
@@ -68,7 +75,20 @@ def Dist_ManualOp : Dist_Op<"manual", [IsolatedFromAbove, SingleBlockImplicitTer
       dist.return %local : tensor<4xf32>
     }
     ```
-    Inside, shapes are local with regard to the manual axes, and communication along them is written out.
+    and in a model, where types are inferred:
+    ```mlir
+    %r = dist.manual (%local = %x) over @mesh ["data"] in [#dist.sharding<@mesh, [{"data"} ]>]
+        out [#dist.sharding<@mesh, [{"data"} ]>] {
+      dist.return %local
+    }
+    ```
+    Inside, shapes are local with regard to the manual axes, and communication along them is written out. Along a
+    manual axis that a sharding does not have, the value is the same on all devices; of a result, the region sees
+    to that.
+
+    The gradient is a manual region, too, which computes the body again (what is the same is computed once, behind
+    the partitioner) and goes back through it, collectives included. What an operand that is the same along a manual
+    axis gets from the devices along it is added up.
 
     Constraints:
     - There is one `in` sharding for each operand and one `out` sharding for each result, each valid for it.
@@ -76,22 +96,19 @@ def Dist_ManualOp : Dist_Op<"manual", [IsolatedFromAbove, SingleBlockImplicitTer
     - Each block argument has the local shape of its operand, and each operand of the terminator that of its
       result.
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$inputs, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes,
+  let arguments = (ins Variadic<Dist_Tensor>:$inputs, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes,
                        TypedArrayAttrBase<Dist_ShardingAttr, "array of shardings">:$in_shardings,
                        TypedArrayAttrBase<Dist_ShardingAttr, "array of shardings">:$out_shardings);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let results = (outs Variadic<Dist_Tensor>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
-    $inputs `over` $mesh $axes `in` $in_shardings `out` $out_shardings attr-dict
-    `:` functional-type($inputs, $results) $body
-  }];
+  let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
 }
 
 def Dist_ReturnOp : Dist_Op<"return", [Pure, ReturnLike, Terminator, HasParent<"ManualOp">]> {
   let summary = "ends a manual region";
-  let arguments = (ins Variadic<AnyRankedTensor>:$values);
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let arguments = (ins Variadic<Dist_Tensor>:$values);
+  let assemblyFormat = "($values^)? attr-dict custom<ListTypes>(type($values), ref($values))";
   let builders = [OpBuilder<(ins), [{ /* no values */ }]>];
 }
 
@@ -114,16 +131,16 @@ def Dist_AxisIndexOp : Dist_Op<"axis_index", [Pure, DeclareOpInterfaceMethods<Sy
   let assemblyFormat = "$mesh $axes attr-dict";
 }
 
-def Dist_SliceOp : Dist_Op<"slice", [Pure, InferTypeOpAdaptor,
+def Dist_SliceOp : Dist_Op<"slice", [Pure, InferTypeOpAdaptor, Dist_Differentiable,
     DeclareOpInterfaceMethods<LinalgLowerableOpInterface>, CostOpInterface]> {
   let summary = "one of several equal parts of a tensor";
   let description = [{
     `%1 = dist.slice %0 at %i dim 0 parts 4 : tensor<8x3xf32>` is part `%i` (a scalar i64) of dimension 0 cut
     in four: `tensor<2x3xf32>`. How a device takes its part of a value that it holds whole.
   }];
-  let arguments = (ins AnyRankedTensor:$input, Dist_Index:$index, I64Attr:$dim, I64Attr:$parts);
-  let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$input `at` $index `dim` $dim `parts` $parts attr-dict `:` type($input)";
+  let arguments = (ins Dist_Tensor:$input, Dist_Index:$index, I64Attr:$dim, I64Attr:$parts);
+  let results = (outs Dist_Tensor:$result);
+  let assemblyFormat = "$input `at` $index `dim` $dim `parts` $parts attr-dict custom<OperandTypes>(type($input))";
 }
 
 def Dist_DynamicSliceOp : Dist_Op<"dynamic_slice", [Pure, InferTypeOpAdaptor,
@@ -138,6 +155,22 @@ def Dist_DynamicSliceOp : Dist_Op<"dynamic_slice", [Pure, InferTypeOpAdaptor,
   let assemblyFormat = "$input `from` $start `dim` $dim `size` $size attr-dict `:` type($input)";
 }
 
+def Dist_VaryOp : Dist_Op<"vary", [Pure, SameOperandsAndResultType, Dist_Differentiable,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "takes a value that is the same along axes as one that may differ";
+  let description = [{
+    `%1 = dist.vary %0 over @mesh ["model"] : tensor<4xf32>`
+
+    The value itself. Its gradient is the sum over the devices along these axes: each uses the value in its own way.
+    The gradient of a manual region puts it where a value that is the same on all devices meets one that is not; it
+    goes away once that is done.
+  }];
+  let arguments = (ins AnyRankedTensor:$input, FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$input `over` $mesh $axes attr-dict `:` type($input)";
+  let hasFolder = 1;
+}
+
 class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
     : Dist_Op<mnemonic, !listconcat(traits, [Pure, DeclareOpInterfaceMethods<CollectiveOpInterface, ["describe"]>,
                                             DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
@@ -147,8 +180,7 @@ class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [
-    InferTypeOpAdaptor]> {
+def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [InferTypeOpAdaptor, Dist_Differentiable]> {
   let summary = "combines values over a group";
   let description = [{
     `%r:2 = dist.all_reduce sum %a, %b over @mesh ["data"] origin "..." : tensor<4xf32>, tensor<f32>`
@@ -156,28 +188,31 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [
     Each result is the combination of that operand over the group. An operand that is marked as partial is so
     by the same kind and at least along `axes`; the result is no longer partial along them.
   }] # common;
-  let arguments = (ins Dist_ReductionAttr:$kind, Variadic<AnyRankedTensor>:$inputs, FlatSymbolRefAttr:$mesh,
+  let arguments = (ins Dist_ReductionAttr:$kind, Variadic<Dist_Tensor>:$inputs, FlatSymbolRefAttr:$mesh,
                        StrArrayAttr:$axes, OptionalAttr<StrAttr>:$origin);
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat = "$kind $inputs `over` $mesh $axes (`origin` $origin^)? attr-dict `:` type($inputs)";
+  let results = (outs Variadic<Dist_Tensor>:$results);
+  let assemblyFormat = [{
+    $kind $inputs `over` $mesh $axes (`origin` $origin^)? attr-dict custom<ListTypes>(type($inputs), ref($inputs))
+  }];
 }
 
 class Dist_ReshapingCollectiveOp<string mnemonic, dag extra, string format>
-    : Dist_CollectiveOp<mnemonic> {
-  let arguments = !con((ins AnyRankedTensor:$input), extra,
+    : Dist_CollectiveOp<mnemonic, [Dist_InModel, Dist_Differentiable]> {
+  let arguments = !con((ins Dist_Tensor:$input), extra,
                        (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$origin));
-  let results = (outs AnyRankedTensor:$result);
+  let results = (outs Dist_Tensor:$result);
   let assemblyFormat = format # [{ `over` $mesh $axes (`origin` $origin^)? attr-dict
-                               `:` type($input) `to` type($result)}];
+                               custom<FromTo>(type($input), type($result))}];
 }
 
 // One that does the same to several values, of one element type, at once.
-class Dist_ListCollectiveOp<string mnemonic, dag extra, string format> : Dist_CollectiveOp<mnemonic> {
-  let arguments = !con((ins Variadic<AnyRankedTensor>:$inputs), extra,
+class Dist_ListCollectiveOp<string mnemonic, dag extra, string format>
+    : Dist_CollectiveOp<mnemonic, [Dist_InModel, Dist_Differentiable]> {
+  let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), extra,
                        (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$origin));
-  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let results = (outs Variadic<Dist_Tensor>:$results);
   let assemblyFormat = format # [{ `over` $mesh $axes (`origin` $origin^)? attr-dict
-                               `:` type($inputs) `to` type($results)}];
+                               custom<ListFromTo>(type($inputs), ref($inputs), type($results))}];
 }
 
 def Dist_AllGatherOp : Dist_ListCollectiveOp<"all_gather", (ins I64Attr:$dim), "$inputs `dim` $dim"> {

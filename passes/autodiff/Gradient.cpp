@@ -72,17 +72,28 @@ private:
 
 struct GradientPass : ::dgc::impl::GradientPassBase<GradientPass> {
   void runOnOperation() override {
+    // The gradient of an op with a region may itself ask for gradients of what is inside.
+    for (SmallVector<GradientOp> gradients = collect(); !gradients.empty(); gradients = collect())
+      for (GradientOp op : gradients)
+        if (failed(expand(op)))
+          return signalPassFailure();
+  }
+
+  SmallVector<GradientOp> collect() {
     SmallVector<GradientOp> gradients;
     getOperation()->walk([&](GradientOp op) { gradients.push_back(op); });
-    for (GradientOp op : gradients) {
-      unsigned values = op.getWrt().size();
-      Differentiator differentiator(op);
-      if (failed(differentiator.run()))
-        return signalPassFailure();
-      numGradients += values - differentiator.numZeros;
-      numZeros += differentiator.numZeros;
-      numDecomposed += differentiator.numDecomposed;
-    }
+    return gradients;
+  }
+
+  LogicalResult expand(GradientOp op) {
+    unsigned values = op.getWrt().size();
+    Differentiator differentiator(op);
+    if (failed(differentiator.run()))
+      return failure();
+    numGradients += values - differentiator.numZeros;
+    numZeros += differentiator.numZeros;
+    numDecomposed += differentiator.numDecomposed;
+    return success();
   }
 };
 

@@ -62,7 +62,8 @@ struct BoundIndices : ::dgc::impl::BoundIndicesPassBase<BoundIndices> {
       function.walk([&](Operation *op) {
         Choice choice = choiceOf(op);
         BlockArgument input = choice.among > 0 ? inputOf(choice.numbers) : BlockArgument();
-        if (!input || !function.getArgAttr(input.getArgNumber(), "dgc.input"))
+        if (!input || input.getOwner() != &function.getBody().front() ||
+            !function.getArgAttr(input.getArgNumber(), "dgc.input"))
           return;
         unsigned index = input.getArgNumber();
         auto before = function.getArgAttrOfType<IntegerAttr>(index, ::dgc::kIndexLimitAttr);

@@ -79,6 +79,19 @@ static LogicalResult checkAttributes(Operation *op) {
   return success();
 }
 
+static LogicalResult inferResults(Operation *op, int64_t batch);
+
+/// Infers the types of an op, of what is inside of it first.
+static LogicalResult inferFromContext(TypesFromContextOpInterface op, int64_t batch) {
+  if (failed(op.inferTypesInside()))
+    return failure();
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.getOps())
+      if (failed(inferResults(&inner, batch)))
+        return failure();
+  return op.inferResultTypes();
+}
+
 /// Infers the result types of an op whose operands have tensor types.
 static LogicalResult inferResults(Operation *op, int64_t batch) {
   if (auto input = dyn_cast<InputOp>(op)) {
@@ -93,9 +106,14 @@ static LogicalResult inferResults(Operation *op, int64_t batch) {
       return failure();
     for (auto [result, type] : llvm::zip_equal(op->getResults(), types))
       result.setType(type);
+  } else if (auto context = dyn_cast<TypesFromContextOpInterface>(op)) {
+    if (failed(inferFromContext(context, batch)))
+      return failure();
   }
   if (isa<RepeatOp>(op))
     return op->emitOpError("is still there: run dgc-unroll-repeats first");
+  if (isa<CallOp>(op))
+    return op->emitOpError("is still there: run dgc-inline-calls first");
   if (anyUntyped(op->getResults()))
     return op->emitOpError("does not infer the types of its results: it cannot be part of a model");
   if (failed(checkSizes(op)) || failed(checkAttributes(op)))

@@ -123,8 +123,15 @@ private:
     Block &body = op.getBody().front();
     for (auto [inside, outside] : llvm::zip_equal(body.getArguments(), op.getInputs()))
       mapping.map(inside, mapping.lookup(outside));
-    for (Operation &inner : body.without_terminator())
-      builder.clone(inner, mapping);
+    std::string where = "written in " + describe(op);
+    for (Operation &inner : body.without_terminator()) {
+      Operation *copy = builder.clone(inner, mapping);
+      for (StringRef name : {kStageAttr, kDeviceAttr})
+        if (Attribute value = op->getDiscardableAttr(name))
+          copy->setDiscardableAttr(name, value);
+      if (auto collective = dyn_cast<CollectiveOpInterface>(copy); collective && !collective.getOriginAttr())
+        copy->setAttr("origin", builder.getStringAttr(where));
+    }
     for (auto [result, value] : llvm::zip_equal(op.getResults(), body.getTerminator()->getOperands()))
       mapping.map(result, mapping.lookup(value));
   }

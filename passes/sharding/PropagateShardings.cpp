@@ -134,6 +134,12 @@ private:
     } else if (auto manual = dyn_cast<ManualOp>(op)) {
       for (auto [tensor, sharding] : llvm::zip_equal(resultTensors, manual.getOutShardings()))
         propagation.annotate(tensor, close(cast<ShardingAttr>(sharding)));
+      // What goes into the region should be there as the region takes it.
+      for (auto [value, tensor, sharding] : llvm::zip_equal(op->getOperands(), operands, manual.getInShardings())) {
+        unsigned inside = propagation.addTensor(cast<RankedTensorType>(value.getType()));
+        propagation.annotate(inside, close(cast<ShardingAttr>(sharding)));
+        propagation.tie({tensor, inside});
+      }
       return;
     } else if (auto shardings = op->getAttrOfType<ArrayAttr>(kShardingsAttr)) {
       for (auto [tensor, sharding] : llvm::zip(resultTensors, shardings))

@@ -100,3 +100,15 @@ dgc.model @float_labels {
   %y = dgc.cross_entropy %x, %l
   dgc.metric "m" %y
 }
+
+// -----
+
+dgc.block @layer(%x) {
+  dgc.return %x
+}
+dgc.model @called {
+  %x = dgc.input "x" : tensor<8x4xf32>
+  // expected-error @+1 {{'dgc.call' op is still there: run dgc-inline-calls first}}
+  %y = dgc.call @layer "first" (%x)
+  dgc.output "y" %y
+}

@@ -110,7 +110,7 @@ dist.mesh @mesh <data = 2>
 // CHECK-LABEL: func.func @manual(
 func.func @manual(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> tensor<8xf32> {
   // CHECK: %[[N:.*]] = dgc.negate %{{.*}} : tensor<4xf32>
-  // CHECK: %[[R:.*]] = dist.all_reduce max %[[N]] over @mesh ["data"] : tensor<4xf32>
+  // CHECK: %[[R:.*]] = dist.all_reduce max %[[N]] over @mesh ["data"] origin "written in dist.manual at {{.*}}partition.mlir:[[#]]:8" : tensor<4xf32>
   // CHECK: dgc.negate %[[R]] : tensor<4xf32>
   %0 = dist.manual %x over @mesh ["data"] in [#dist.sharding<@mesh, [{"data"}]>]
       out [#dist.sharding<@mesh, [{"data"}]>] : (tensor<8xf32>) -> tensor<8xf32> {
