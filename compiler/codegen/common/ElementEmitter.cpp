@@ -394,7 +394,8 @@ static void setFastMath(linalg::LinalgOp op, Operation &inner, Operation *copy) 
 }
 
 /// Copies the body of a structured op for one point of its loops; returns what it yields.
-SmallVector<Value> ElementEmitter::body(linalg::LinalgOp op, ArrayRef<AffineExpr> loops, ValueRange accumulators) {
+SmallVector<Value> ElementEmitter::body(linalg::LinalgOp op, ArrayRef<AffineExpr> loops, ValueRange accumulators,
+                                        Value wanted) {
   IRMapping mapping;
   for (OpOperand &operand : op->getOpOperands()) {
     if (op.isDpsInit(&operand) || !op.payloadUsesValueFromOperand(&operand))
@@ -426,7 +427,7 @@ SmallVector<Value> ElementEmitter::body(linalg::LinalgOp op, ArrayRef<AffineExpr
     setFastMath(op, inner, copy);
   }
   SmallVector<Value> results;
-  for (Value value : block->getTerminator()->getOperands()) {
+  for (Value value : wanted ? ValueRange(wanted) : ValueRange(block->getTerminator()->getOperands())) {
     if (!mapping.contains(value) && value.getParentRegion() == &graph.func.getBody())
       mapping.map(value, scalar(value));
     Value result = mapping.lookupOrDefault(value);

@@ -81,8 +81,9 @@ protected:
                       llvm::function_ref<mlir::Value()> inside, llvm::function_ref<mlir::Value()> outside);
   mlir::Value scalar(mlir::Value value);
   mlir::Value extract(mlir::tensor::ExtractOp op, mlir::IRMapping &mapping);
+  /// What the body of an op computes at a point of its loops: its results, or one value `wanted` in it.
   llvm::SmallVector<mlir::Value> body(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::AffineExpr> loops,
-                                      mlir::ValueRange accumulators);
+                                      mlir::ValueRange accumulators, mlir::Value wanted = {});
 
   const KernelGraph &graph;
   mlir::ModuleOp module;

@@ -60,6 +60,10 @@ void bindToGpu(Module &module, ArrayRef<KernelLaunch> launches) {
     return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_bfly_i32,
                              {b.getInt32(everyone), call.getArgOperand(0), call.getArgOperand(1), b.getInt32(31)});
   });
+  replaceCalls(module, device_function::ballot, [](B &b, CallInst &call) {
+    return b.CreateIntrinsic(Intrinsic::nvvm_vote_ballot_sync,
+                             {b.getInt32(everyone), b.CreateIsNotNull(call.getArgOperand(0))});
+  });
   for (const KernelLaunch &launch : launches) {
     Function *function = module.getFunction(launch.symbol);
     function->setCallingConv(CallingConv::PTX_Kernel);
@@ -76,7 +80,8 @@ void bindToEmulator(Module &module, ArrayRef<KernelLaunch> launches) {
       global.setInitializer(Constant::getNullValue(global.getValueType()));
     }
   // Threads meet at the same call: there must not be two of one.
-  for (StringRef name : {device_function::barrier, device_function::warpBarrier, device_function::shuffle})
+  for (StringRef name :
+       {device_function::barrier, device_function::warpBarrier, device_function::shuffle, device_function::ballot})
     if (Function *function = module.getFunction(name))
       for (auto attribute : {Attribute::Convergent, Attribute::NoDuplicate, Attribute::NoMerge})
         function->addFnAttr(attribute);

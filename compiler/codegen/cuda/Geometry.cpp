@@ -1,6 +1,7 @@
 //===- Geometry.cpp - how threads share a segment of a kernel ---------------===//
 
 #include "compiler/codegen/cuda/Geometry.h"
+#include "compiler/codegen/cuda/Sparse.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -116,8 +117,40 @@ static void chooseRows(const KernelGraph &graph, const Segment &segment, Geometr
   geometry.team = teamFor(work);
 }
 
+/// A sum of few addends, such as a scatter-add: a block looks for them, and its threads add them to an element each.
+static bool chooseSparse(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
+  if (pass.roots.size() != 1)
+    return false;
+  std::optional<SparseSum> sum = sparseSumOf(graph, pass.roots.front());
+  if (!sum)
+    return false;
+  int64_t elements = 1, addends = 1;
+  Geometry chosen;
+  for (unsigned dim : pass.loops) {
+    if (!graph.roots[pass.roots.front()].parallel.test(dim)) {
+      addends *= pass.trips[dim];
+    } else if (sum->chooses.test(dim)) {
+      chosen.outer.push_back(dim);
+      chosen.trips.push_back(pass.trips[dim]);
+    } else {
+      chosen.inner.push_back(dim);
+      chosen.innerTrips.push_back(pass.trips[dim]);
+      elements *= pass.trips[dim];
+    }
+  }
+  if (addends < 2 * kWarp || elements < kWarp / 2)
+    return false;
+  chosen.sparse = true;
+  chosen.team = std::clamp<int64_t>(llvm::alignTo(elements, kWarp), 2 * kWarp, 1024);
+  chosen.tiles = llvm::divideCeil(elements, chosen.team);
+  geometry = chosen;
+  return true;
+}
+
 /// The only pass of a segment.
 static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
+  if (chooseSparse(graph, pass, geometry))
+    return;
   geometry.outer = commonParallel(graph, pass);
   for (unsigned dim : geometry.outer)
     geometry.trips.push_back(pass.trips[dim]);
@@ -147,8 +180,10 @@ Geometry chooseGeometry(const KernelGraph &graph, const Segment &segment) {
     choosePass(graph, segment.passes.front(), geometry);
   for (int64_t trips : geometry.trips)
     geometry.points *= trips;
-  geometry.block = geometry.columns ? kWarp * geometry.team : std::max(kBlock, geometry.team);
-  geometry.grid = llvm::divideCeil(geometry.points / geometry.vector, geometry.teamsPerBlock());
+  geometry.block = geometry.columns  ? kWarp * geometry.team
+                   : geometry.sparse ? geometry.team
+                                     : std::max(kBlock, geometry.team);
+  geometry.grid = llvm::divideCeil(geometry.points / geometry.vector, geometry.teamsPerBlock()) * geometry.tiles;
   return geometry;
 }
 

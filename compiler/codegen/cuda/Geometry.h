@@ -18,6 +18,12 @@ struct Geometry {
   /// (`columns` false), or threads of different warps: 32 teams stand side by side (`columns` true).
   int64_t team = 1;
   bool columns = false;
+  /// Blocks for points of `outer`, whose threads look together for the addends that there are (Sparse.h) and take one
+  /// point of `inner` each; `tiles` blocks for the points of `inner`.
+  bool sparse = false;
+  llvm::SmallVector<unsigned> inner;
+  llvm::SmallVector<int64_t> innerTrips;
+  int64_t tiles = 1;
   int64_t vector = 1; // points of the innermost loop that a thread takes at a time
   int64_t block = kBlock, grid = 1;
 

@@ -23,6 +23,7 @@ constexpr llvm::StringLiteral block = "dgc_gpu_block";              // i32 (): n
 constexpr llvm::StringLiteral barrier = "dgc_gpu_barrier";          // void (): of the block
 constexpr llvm::StringLiteral warpBarrier = "dgc_gpu_warp_barrier"; // void (): of the 32 threads of a warp
 constexpr llvm::StringLiteral shuffle = "dgc_gpu_shuffle_xor";      // i32 (i32 value, i32 mask): value of lane ^ mask
+constexpr llvm::StringLiteral ballot = "dgc_gpu_ballot"; // i32 (i32 value): a bit for each lane whose value is not 0
 } // namespace device_function
 
 /// Replaces a kernel in linalg by the functions of its grids. Their arguments are the pointers of the kernel's

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kWarp = 32, kStackBytes = 64 << 10;
 
-enum class State { Ready, Shuffle, WarpBarrier, Barrier, Done };
+enum class State { Ready, Shuffle, Ballot, WarpBarrier, Barrier, Done };
 
 /// A thread of the block that runs.
 struct Fiber {
@@ -63,23 +63,29 @@ void Block::threadMain() {
 /// Lets the threads of a warp go on that all wait for each other.
 std::string Block::releaseWarp(size_t first) {
   Fiber &leader = *fibers[first];
-  if (leader.state != State::Shuffle && leader.state != State::WarpBarrier) {
+  auto meetsWarp = [](State state) {
+    return state == State::Shuffle || state == State::Ballot || state == State::WarpBarrier;
+  };
+  if (!meetsWarp(leader.state)) {
     for (size_t i = first; i < first + kWarp; ++i)
-      if (fibers[i]->state == State::Shuffle || fibers[i]->state == State::WarpBarrier)
-        return "threads of a warp do not all take part in a shuffle or barrier of the warp";
+      if (meetsWarp(fibers[i]->state))
+        return "threads of a warp do not all take part in a shuffle, ballot or barrier of the warp";
     return "";
   }
-  uint32_t values[kWarp];
+  uint32_t values[kWarp], ballot = 0;
   for (size_t i = 0; i < kWarp; ++i) {
     Fiber &fiber = *fibers[first + i];
     if (fiber.state != leader.state || fiber.place != leader.place || fiber.mask != leader.mask)
       return "threads of a warp meet at different places";
     values[i] = fiber.value;
+    ballot |= uint32_t(fiber.value != 0) << i;
   }
   for (size_t i = 0; i < kWarp; ++i) {
     Fiber &fiber = *fibers[first + i];
     if (fiber.state == State::Shuffle)
       fiber.value = values[i ^ fiber.mask];
+    else if (fiber.state == State::Ballot)
+      fiber.value = ballot;
     fiber.state = State::Ready;
   }
   return "";
@@ -146,6 +152,7 @@ uint32_t dgc_gpu_thread() { return running->thread(); }
 uint32_t dgc_gpu_block() { return running->number; }
 void dgc_gpu_barrier() { running->meet(State::Barrier, __builtin_return_address(0)); }
 void dgc_gpu_warp_barrier() { running->meet(State::WarpBarrier, __builtin_return_address(0)); }
+uint32_t dgc_gpu_ballot(uint32_t value) { return running->meet(State::Ballot, __builtin_return_address(0), value); }
 uint32_t dgc_gpu_shuffle_xor(uint32_t value, uint32_t mask) {
   return running->meet(State::Shuffle, __builtin_return_address(0), value, mask);
 }

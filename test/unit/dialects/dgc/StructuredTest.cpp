@@ -172,6 +172,29 @@ TEST(ScatterAdd, AddsWhatIsMeantForASlice) {
     EXPECT_NEAR(y[i], expected[i], 1e-6) << i;
 }
 
+// Many updates and wide slices: more than the threads of a block, and neither a multiple of a warp. On GPUs, blocks look
+// for the updates of a slice first.
+TEST(ScatterAdd, ManyUpdatesOfWideSlices) {
+  for (auto [count, width, size] : {std::tuple(150, 37, 9), std::tuple(64, 1100, 3), std::tuple(2051, 64, 2)}) {
+    auto updates = numbers<float>(count * width);
+    std::vector<int32_t> indices;
+    for (int i = 0; i < count; ++i)
+      indices.push_back((i * i + i / 7) % (size + 2) - 1); // some are outside
+    std::string i = tensorType({count}, "i32"), u = tensorType({count, width}, "f32");
+    auto y = run<float>(kernel("%i: " + i + ", %u: " + u,
+                               "dgc.scatter_add %i, %u dim 0 size " + std::to_string(size) + " : " + i + ", " + u,
+                               tensorType({size, width}, "f32")),
+                        size * width, indices, updates);
+    std::vector<double> expected(size * width);
+    for (int at = 0; at < count; ++at)
+      for (int c = 0; c < width; ++c)
+        if (indices[at] >= 0 && indices[at] < size)
+          expected[indices[at] * width + c] += updates[at * width + c];
+    for (int at = 0; at < size * width; ++at)
+      ASSERT_NEAR(y[at], expected[at], 1e-5 * (1 + std::abs(expected[at]))) << count << " updates, element " << at;
+  }
+}
+
 TEST(ScatterAdd, APartIsThatOfTheWhole) {
   auto updates = numbers<int32_t>(7);
   std::vector<uint8_t> indices{250, 3, 251, 0, 250, 249, 255};

@@ -128,6 +128,21 @@ func.func @transpose(%x: tensor<64x128xf32>) -> tensor<128x64xf32> {
   return %0 : tensor<128x64xf32>
 }
 
+// Sums of the slices that are meant for a row: a block for each row looks for them, by bits of a warp, and adds in order.
+// CHECK-LABEL: .entry slices_0(
+// CHECK: .reqntid 128
+// CHECK: vote.sync.ballot.b32
+// CHECK: st.shared.b32
+// CHECK: bar.sync
+// CHECK: popc.b32
+// CHECK-NOT: atom.
+// CHECK: st.global.b32
+// CHECK: ret;
+func.func @slices(%i: tensor<1000xi32>, %u: tensor<1000x100xf32>) -> tensor<500x100xf32> {
+  %0 = dgc.scatter_add %i, %u dim 0 size 500 : tensor<1000xi32>, tensor<1000x100xf32>
+  return %0 : tensor<500x100xf32>
+}
+
 // LAUNCH: module attributes {
 // LAUNCH-SAME: dgc.launches = {{\[\[}}"chain_0", 128, 256], ["bytes_0", 3, 256], ["update_0", 5, 256],
 // LAUNCH-SAME: ["softmax_0", 8, 256], ["rows_0", 16, 256], ["columns_0", 16, 256], ["mean_0", 1, 256],
