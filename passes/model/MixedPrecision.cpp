@@ -20,7 +20,7 @@ static bool isF32(Value value) {
 
 namespace {
 
-/// Converts what the products of one function take and give.
+/// Converts what the products of one block take and give.
 class Narrowing {
 public:
   explicit Narrowing(FloatType low) : low(low) {}
@@ -90,13 +90,12 @@ struct MixedPrecisionPass : ::dgc::impl::MixedPrecisionPassBase<MixedPrecisionPa
       getOperation().emitError() << "unknown precision '" << to << "': bf16 or f16 is needed";
       return signalPassFailure();
     }
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      Narrowing narrowing(low);
-      for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
-        numNarrowed += narrowing.narrow(&op);
-    }
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      function.walk([&](Block *block) { // of the function, or of a manual region
+        Narrowing narrowing(low);
+        for (Operation &op : llvm::make_early_inc_range(*block))
+          numNarrowed += narrowing.narrow(&op);
+      });
   }
 };
 } // namespace

@@ -42,6 +42,28 @@ func.func @chain(%x: tensor<2x4x6xf32>, %w: tensor<6x3xf32>) -> tensor<2x4x3xf32
 
 // -----
 
+// Inside of a manual region as well.
+// CHECK-LABEL: func.func @by_hand(
+// CHECK: dist.manual
+// CHECK: ^bb0(%[[A:.+]]: tensor<4x4xf32>, %[[B:.+]]: tensor<4x6xf32>):
+// CHECK-DAG: %[[A16:.+]] = dgc.convert %[[A]] to bf16
+// CHECK-DAG: %[[B16:.+]] = dgc.convert %[[B]] to bf16
+// CHECK: %[[D:.+]] = dgc.dense %[[A16]], %[[B16]]
+// CHECK: %[[R:.+]] = dgc.convert %[[D]] to f32
+// CHECK: dist.return %[[R]] : tensor<4x6xf32>
+dist.mesh @mesh <data = 2>
+func.func @by_hand(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>) -> tensor<8x6xf32> {
+  %0 = dist.manual %x, %w over @mesh ["data"] in [#dist.sharding<@mesh, [{"data"}, {}]>, #dist.sharding<@mesh, [{}, {}]>]
+      out [#dist.sharding<@mesh, [{"data"}, {}]>] : (tensor<8x4xf32>, tensor<4x6xf32>) -> tensor<8x6xf32> {
+  ^bb0(%a: tensor<4x4xf32>, %b: tensor<4x6xf32>):
+    %1 = dgc.dense %a, %b : tensor<4x4xf32>, tensor<4x6xf32>
+    dist.return %1 : tensor<4x6xf32>
+  }
+  return %0 : tensor<8x6xf32>
+}
+
+// -----
+
 // Nothing to do: no products, products of integers, of f64 and those that are of 16 bits already.
 // CHECK-LABEL: func.func @none(
 // CHECK-NOT: dgc.convert
