@@ -19,7 +19,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Pipeline{"stage=3", "pipeline=gpipe", 2}, Pipeline{"stage=3", "pipeline=1f1b", 2},
                     Pipeline{"stage=3", "pipeline=interleaved", 3}, Pipeline{"stage=3", "pipeline=zb-h1", 2},
                     Pipeline{"stage=8", "pipeline=gpipe", 2}, Pipeline{"stage=8", "pipeline=1f1b", 2},
-                    Pipeline{"stage=8", "pipeline=zb-h1", 2}),
+                    Pipeline{"stage=8", "pipeline=zb-h1", 2}, Pipeline{"stage=4,data=2", "pipeline=interleaved", 4}),
     nameOf);
 
 TEST(TransformerPipeline, TrainsTheSameWeights) {
