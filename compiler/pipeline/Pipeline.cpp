@@ -252,6 +252,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +
            (options.servers ? " servers=" + std::to_string(options.servers) : "") +
+           (CudaTarget::isCuda(options.target) ? " kind=gpu" : "") +
            (options.placement.empty() ? "" : " placement=" + options.placement) +
            "},dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) +
            (options.microbatches ? "dgc-split-microbatches{count=" + std::to_string(options.microbatches) + "}," : "") +

@@ -187,7 +187,11 @@ struct AssignStages : ::dgc::impl::AssignStagesPassBase<AssignStages> {
     if (stages == 0)
       for (auto mesh : module.getOps<MeshOp>())
         stages = std::max<int64_t>(stages, mesh.getMesh().getAxisSize(kStageAxis));
-    if (failed(readDevices(module, placement, {stages, servers})))
+    if (kind != "cpu" && kind != "gpu") {
+      module.emitError() << "unknown kind of device '" << kind << "'; known are cpu and gpu";
+      return signalPassFailure();
+    }
+    if (failed(readDevices(module, placement, {stages, servers, kind})))
       return signalPassFailure();
     if (stages > 1 && failed(assign(module)))
       return signalPassFailure();

@@ -21,11 +21,13 @@ static FailureOr<std::optional<int64_t>> stageOfDevice(DeviceAttr device, std::o
                                                        const DeviceGroups &groups,
                                                        llvm::function_ref<InFlightDiagnostic()> emitError) {
   auto refuse = [&] { return emitError() << "cannot be on the device " << device.getName() << ": "; };
-  StringRef job = device.getPart("job"), cpu = device.getPart("cpu");
-  if (!device.getPart("gpu").empty())
-    return refuse() << "the workers have no gpu; place it on a cpu, as in \"/job:worker/task:0/cpu:0\"";
-  if (!cpu.empty() && cpu != "0")
-    return refuse() << "a worker has one cpu device, cpu:0";
+  StringRef job = device.getPart("job"), number = device.getPart(groups.kind);
+  StringRef other = groups.kind == "gpu" ? "cpu" : "gpu";
+  if (!device.getPart(other).empty())
+    return refuse() << "the plan is for the " << groups.kind << "s of workers; place it on one, as in "
+                    << "\"/job:worker/task:0/" << groups.kind << ":0\", or compile with another --target";
+  if (!number.empty() && number != "0")
+    return refuse() << "a worker has one " << groups.kind << " device, " << groups.kind << ":0";
   std::optional<int64_t> task = taskOf(device);
   int64_t first = 0, count = std::max<int64_t>(groups.stages, 1);
   if (groups.servers) {

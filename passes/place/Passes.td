@@ -38,6 +38,7 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
   let options = [
     Option<"stages", "stages", "int64_t", "0", "groups of devices; 0: as the mesh of the module says">,
     Option<"servers", "servers", "int64_t", "0", "how many of the last stages are parameter servers">,
+    Option<"kind", "kind", "std::string", "\"cpu\"", "the device of each worker: cpu or gpu">,
     Option<"solver", "solver", "std::string", "\"chain\"", "chain, greedy or exact">,
     Option<"capacity", "capacity", "int64_t", "0", "bytes that a worker of a group can hold; 0: any number">,
     Option<"placement", "placement", "std::string", "\"\"", "file that says where variables are; empty: none">,

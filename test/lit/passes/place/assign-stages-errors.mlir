@@ -1,4 +1,9 @@
 // RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-assign-stages="stages=2"
+// RUN: echo 'func.func @f(%%x: tensor<4xf32> {dist.device = #dist.device<"cpu:0">}) { return }' > %t.mlir
+// RUN: not dgc-opt %t.mlir -dgc-assign-stages="stages=2 kind=gpu" 2>&1 | FileCheck %s --check-prefix=GPU
+// GPU: cannot be on the device "cpu:0": the plan is for the gpus of workers; place it on one, as in "/job:worker/task:0/gpu:0", or compile with another --target
+// RUN: not dgc-opt %t.mlir -dgc-assign-stages="kind=tpu" 2>&1 | FileCheck %s --check-prefix=KIND
+// KIND: unknown kind of device 'tpu'; known are cpu and gpu
 
 func.func @beyond(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = dgc.exponential %x {dist.stage = 0} : tensor<4xf32>
@@ -20,7 +25,7 @@ module {
 // -----
 
 func.func @gpu(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{cannot be on the device "/job:worker/task:1/gpu:0": the workers have no gpu; place it on a cpu, as in "/job:worker/task:0/cpu:0"}}
+  // expected-error @+1 {{cannot be on the device "/job:worker/task:1/gpu:0": the plan is for the cpus of workers; place it on one, as in "/job:worker/task:0/cpu:0", or compile with another --target}}
   %0 = dgc.exponential %x {dist.device = #dist.device<"/job:worker/task:1/gpu:0">} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
