@@ -71,6 +71,10 @@ def DGC_LowPrecision : NativeOpTrait<"LowPrecision"> { let cppNamespace = "::mli
 // An op that gives elements of its operands, or zeros: nothing that a type could round.
 def DGC_AnyPrecision : NativeOpTrait<"AnyPrecision"> { let cppNamespace = "::mlir::dgc"; }
 
+// An op that computes each element of its results from those at the same place of operands of their shape, and from
+// scalars.
+def DGC_ElementwiseUpdate : NativeOpTrait<"ElementwiseUpdate"> { let cppNamespace = "::mlir::dgc"; }
+
 def DGC_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
 // A pure op whose result types follow from its operands and attributes. The class of the op defines

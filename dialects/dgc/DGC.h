@@ -43,6 +43,11 @@ template <typename ConcreteType> class LowPrecision : public OpTrait::TraitBase<
 /// An op that gives elements of its operands, or zeros: nothing that a type could round.
 template <typename ConcreteType> class AnyPrecision : public OpTrait::TraitBase<ConcreteType, AnyPrecision> {};
 
+/// An op that computes each element of its results from those at the same place of operands of their shape, and from
+/// scalars.
+template <typename ConcreteType>
+class ElementwiseUpdate : public OpTrait::TraitBase<ConcreteType, ElementwiseUpdate> {};
+
 /// True when one of the values is still to get its type from dgc-infer-types.
 bool anyUntyped(ValueRange values);
 

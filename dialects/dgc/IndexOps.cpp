@@ -115,6 +115,10 @@ ShardingRule ScatterAddOp::getShardingRule() {
 bool GatherOp::isLinearIn(int index) { return index == 0; }
 bool ScatterAddOp::isLinearIn(int index) { return index == 1; }
 
+// The part of a larger table does not have all rows.
+Value GatherOp::getChoosingNumbers() { return getOffset() ? Value() : getIndices(); }
+int64_t GatherOp::getNumChoices() { return tensorOf(getOperand()).getDimSize(getDimension()); }
+
 int GatherOp::getPositionedOperand() { return 0; }
 
 void GatherOp::setGlobalPosition(ArrayRef<int64_t>, ValueRange offsets) {

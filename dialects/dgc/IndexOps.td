@@ -11,7 +11,7 @@ class DGC_IndexOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<DifferentiableOpInterface>, DeclareOpInterfaceMethods<LocalizableOpInterface>])>;
 
 def DGC_GatherOp : DGC_IndexOp<"gather", [
-    DeclareOpInterfaceMethods<PositionalOpInterface, ["getPositionedOperand"]>]> {
+    DeclareOpInterfaceMethods<ChoosingOpInterface>, DeclareOpInterfaceMethods<PositionalOpInterface, ["getPositionedOperand"]>]> {
   let summary = "slices of a tensor, chosen by numbers along one dimension";
   let description = [{
     `%y = dgc.gather %table, %rows dim 0 : tensor<65x128xf32>, tensor<12x64xi32>` gives a `tensor<12x64x128xf32>`: the

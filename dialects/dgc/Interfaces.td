@@ -121,6 +121,17 @@ def MovingOpInterface : DGC_Interface<"MovingOpInterface"> {
   ];
 }
 
+def ChoosingOpInterface : DGC_Interface<"ChoosingOpInterface"> {
+  let description = [{
+    An op that chooses by number: rows of a table, or classes. Numbers from outside must be among them.
+  }];
+  let methods = [
+    InterfaceMethod<"The operand whose elements are the numbers; null: what they are does not matter.",
+      "::mlir::Value", "getChoosingNumbers">,
+    InterfaceMethod<"How many there are to choose from, numbered from 0.", "int64_t", "getNumChoices">,
+  ];
+}
+
 def LocalizableOpInterface : DGC_Interface<"LocalizableOpInterface"> {
   let description = [{
     Attributes of the op depend on the shapes of its operands or results (the limits of a slice, the shape of a

@@ -83,6 +83,12 @@ struct SoftmaxRows {
 } // namespace
 
 // log(total) - shifted[label], or for distributions log(total) * sum(labels) - sum(labels * shifted).
+// Labels may be probabilities as well.
+Value CrossEntropyOp::getChoosingNumbers() {
+  return isa<IntegerType>(elementOf(getLabels())) ? Value(getLabels()) : Value();
+}
+int64_t CrossEntropyOp::getNumChoices() { return shapeOf(getLogits()).back(); }
+
 FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   SoftmaxRows rows(b, getLogits());

@@ -15,7 +15,7 @@ class DGC_BatchLossOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-def DGC_CrossEntropyOp : DGC_BatchLossOp<"cross_entropy"> {
+def DGC_CrossEntropyOp : DGC_BatchLossOp<"cross_entropy", [DeclareOpInterfaceMethods<ChoosingOpInterface>]> {
   let summary = "mean cross-entropy of logits against labels";
   let description = [{
     `%loss = dgc.cross_entropy %logits, %labels`

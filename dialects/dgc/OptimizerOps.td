@@ -51,7 +51,7 @@ def DGC_ClipByGlobalNormOp : DGC_CompositeOp<"clip_by_global_norm"> {
   let assemblyFormat = "$gradients `max` custom<Number>($max) attr-dict `:` type($gradients)";
 }
 
-def DGC_ApplySGDOp : DGC_CompositeOp<"apply_sgd"> {
+def DGC_ApplySGDOp : DGC_CompositeOp<"apply_sgd", [DGC_ElementwiseUpdate]> {
   let summary = "one step of stochastic gradient descent";
   let description = [{
     `%w1, %v1 = dgc.apply_sgd %w, %g, %lr, %v momentum 0.9 nesterov weight_decay 1.0e-4 : TYPES`, and without momentum
@@ -67,7 +67,7 @@ def DGC_ApplySGDOp : DGC_CompositeOp<"apply_sgd"> {
   }];
 }
 
-def DGC_ApplyAdamOp : DGC_CompositeOp<"apply_adam", [], 3> {
+def DGC_ApplyAdamOp : DGC_CompositeOp<"apply_adam", [DGC_ElementwiseUpdate], 3> {
   let summary = "one step of Adam, or of AdamW";
   let description = [{
     `%w1, %m1, %v1 = dgc.apply_adam %w, %g, %m, %v, %lr, %step beta1 0.9 beta2 0.999 epsilon 1.0e-8 : TYPES`, with t the

@@ -49,6 +49,9 @@ FailureOr<SmallVector<Value>> EmbeddingOp::decompose(OpBuilder &builder) {
   return SmallVector<Value>{GatherOp::create(builder, getLoc(), getTable(), getNumbers(), Value(), /*dimension=*/0)};
 }
 
+Value EmbeddingOp::getChoosingNumbers() { return getNumbers(); }
+int64_t EmbeddingOp::getNumChoices() { return shapeOf(getTable()).front(); }
+
 LogicalResult PositionEmbeddingOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
                                               SmallVectorImpl<Type> &types) {
   RankedTensorType input = typeOf(adaptor.getInput()), table = typeOf(adaptor.getTable());

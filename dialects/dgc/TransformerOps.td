@@ -5,7 +5,7 @@
 
 include "dialects/dgc/Composite.td"
 
-def DGC_EmbeddingOp : DGC_CompositeOp<"embedding"> {
+def DGC_EmbeddingOp : DGC_CompositeOp<"embedding", [DeclareOpInterfaceMethods<ChoosingOpInterface>]> {
   let summary = "a row of a table for each number";
   let description = [{
     `%y = dgc.embedding %table, %tokens`: `[n, d] x [..] -> [.., d]`. A number that is no row of the table gives zeros.

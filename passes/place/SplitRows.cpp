@@ -11,10 +11,6 @@ using namespace mlir;
 using mlir::dgc::StateOp;
 using mlir::dgc::StateRole;
 
-/// Whether an op computes each element of its results from those at the same place of operands of the same shape, and
-/// from scalars.
-static bool isElementwiseUpdate(Operation *op) { return isa<mlir::dgc::ApplySGDOp, mlir::dgc::ApplyAdamOp>(op); }
-
 static bool isOneOf(FlatSymbolRefAttr name, ArrayRef<StateOp> states) {
   return name && llvm::any_of(states, [&](StateOp state) { return state.getSymNameAttr() == name.getAttr(); });
 }
@@ -191,7 +187,7 @@ bool canSplitRows(ModuleOp module, StateOp variable, ArrayRef<StateOp> slots) {
       if (!isOneOf(resultState(function, i), states))
         continue;
       Operation *update = value.getDefiningOp();
-      if (!update || !isElementwiseUpdate(update) || !value.hasOneUse())
+      if (!update || !update->hasTrait<mlir::dgc::ElementwiseUpdate>() || !value.hasOneUse())
         return false;
       for (Value operand : update->getOperands()) // scalars but for the gradient and the states
         if (auto type = cast<RankedTensorType>(operand.getType());
