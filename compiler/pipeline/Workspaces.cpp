@@ -4,8 +4,8 @@
 #include "compiler/codegen/cuda/Codegen.h"
 #include "compiler/package/Package.h"
 #include "dialects/exec/Exec.h"
+#include "runtime/artifact/GpuSizes.h"
 #include "runtime/device/cpu/Device.h"
-#include "runtime/device/cuda/Sizes.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "llvm/ADT/StringSet.h"
 #include <thread>
@@ -38,7 +38,7 @@ static const fb::Plan &packed(flatbuffers::FlatBufferBuilder &builder, fb::PlanT
 /// code for them.
 static size_t productWorkspace(const fb::Program &program) {
   auto isProduct = [](const fb::Step *step) { return step->action_type() == fb::Action::Matmul; };
-  return program.steps() && llvm::any_of(*program.steps(), isProduct) ? ::dgc::rt::cuda::productWorkspaceBytes : 0;
+  return program.steps() && llvm::any_of(*program.steps(), isProduct) ? ::dgc::rt::gpu::productWorkspaceBytes : 0;
 }
 
 LogicalResult dgc::planWorkspaces(ModuleOp module, int64_t threads, const std::string &target) {

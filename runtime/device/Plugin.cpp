@@ -29,6 +29,24 @@ static std::vector<std::string> pathsOf(const std::string &file) {
   return paths;
 }
 
+/// The plug-in in a library that is open, if it was built with this program.
+static absl::StatusOr<const DevicePlugin *> checkedPlugin(void *library, const std::string &path) {
+  auto refused = [&](const std::string &what, const std::string &wanted) {
+    return withExitCode(
+        absl::FailedPreconditionError(str(path, " is of ", what, ", this is ", wanted, ": install them together")),
+        ExitCode::Machine);
+  };
+  auto number = static_cast<const uint32_t *>(::dlsym(library, "dgc_device_interface"));
+  auto function = reinterpret_cast<DevicePluginFunction>(::dlsym(library, "dgc_device_plugin"));
+  if (!number || !function || *number != kDeviceInterface)
+    return refused(number ? str("another build of dgc, with interface ", *number) : "an older dgc",
+                   str("a dgc with interface ", kDeviceInterface));
+  const DevicePlugin *plugin = function();
+  if (std::string_view(plugin->version) != DGC_VERSION)
+    return refused(str("dgc ", plugin->version), DGC_VERSION);
+  return plugin;
+}
+
 absl::StatusOr<const DevicePlugin *> dgc::rt::openPlugin(const std::string &kind) {
   if (kind != "cuda")
     return withExitCode(absl::UnimplementedError(str("the plan is for '", kind,
@@ -46,13 +64,7 @@ absl::StatusOr<const DevicePlugin *> dgc::rt::openPlugin(const std::string &kind
         why = ::dlerror();
       continue;
     }
-    auto function = reinterpret_cast<DevicePluginFunction>(::dlsym(library, "dgc_device_plugin"));
-    const DevicePlugin *plugin = function ? function() : nullptr;
-    if (!plugin || std::string_view(plugin->version) != DGC_VERSION)
-      return withExitCode(absl::FailedPreconditionError(str(path, " is of dgc ", plugin ? plugin->version : "?",
-                                                            ", this is " DGC_VERSION ": install them together")),
-                          ExitCode::Machine);
-    return plugin;
+    return checkedPlugin(library, path);
   }
   return withExitCode(
       absl::NotFoundError(str("the plan is for GPUs, and ", file,

@@ -9,9 +9,13 @@
 
 namespace dgc::rt {
 
+/// Of this file and Device.h, and of what they include: to be raised with every change there. A plug-in with another
+/// number, in its symbol `dgc_device_interface`, is refused before anything else of it is used.
+inline constexpr uint32_t kDeviceInterface = 2;
+
 /// What libdgc_<kind>.so gives, by the function `dgc_device_plugin`.
 struct DevicePlugin {
-  const char *version; // of dgc: another one is refused
+  const char *version; // of dgc: another one is refused; the first member in all interfaces
   absl::StatusOr<std::unique_ptr<Device>> (*create)(const Artifact &artifact, int rank);
   /// For --dry-run, a line each: what of the machine the device would use; where the workers of a plan would run here,
   /// and how they would communicate.

@@ -1,12 +1,12 @@
 // Adds up what a plan says about memory.
 #include "runtime/executor/PlannedMemory.h"
 
+#include "runtime/artifact/GpuSizes.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
 #include "runtime/collective/Mapped.h"
-#include "runtime/device/cuda/Sizes.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -100,7 +100,7 @@ static uint64_t pinnedBytes(const a::Program &program) {
 /// What is other on GPUs, of programs that run one after the other.
 static void moveToGpu(const a::Plan &plan, const std::vector<const a::Program *> &programs, uint64_t shared,
                       PlannedMemory &memory) {
-  memory.host = cuda::transferBytes + memory.communication;
+  memory.host = gpu::transferBytes + memory.communication;
   memory.communication = shared;
   memory.values += constantBytes(plan);
   for (const a::Program *program : programs) {

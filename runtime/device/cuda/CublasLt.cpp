@@ -1,17 +1,17 @@
 // cuBLASLt, opened when a plan has products.
+#include "runtime/artifact/GpuSizes.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/Blas.h"
 #include "runtime/device/cuda/CublasLtApi.h"
 #include "runtime/device/cuda/Library.h"
-#include "runtime/device/cuda/Sizes.h"
 
 #include <optional>
 
 namespace dgc::rt::cuda {
 namespace {
 
-constexpr uint64_t kWorkspaceBytes = productWorkspaceBytes;
+constexpr uint64_t kWorkspaceBytes = gpu::productWorkspaceBytes;
 
 struct Api {
 #define DGC_MEMBER(name, symbol, result, ...) result (*name)(__VA_ARGS__) = nullptr;

@@ -1,11 +1,11 @@
 // The CUDA device: memory, kernels, products.
 #include "runtime/device/cuda/CudaDevice.h"
 
+#include "runtime/artifact/GpuSizes.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/Fill.h"
 #include "runtime/device/cuda/GemmLayout.h"
-#include "runtime/device/cuda/Sizes.h"
 
 #include <algorithm>
 #include <cstring>
@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::create(const Artifact &a
   DGC_ASSIGN_OR_RETURN(device->computed, device->driver->createEvent());
   DGC_ASSIGN_OR_RETURN(device->arrived, device->driver->createEvent());
   DGC_RETURN_IF_ERROR(device->loadCode());
-  DGC_ASSIGN_OR_RETURN(device->transfer, device->allocateStaging(transferBytes));
+  DGC_ASSIGN_OR_RETURN(device->transfer, device->allocateStaging(gpu::transferBytes));
   return device;
 }
 
@@ -169,8 +169,8 @@ absl::StatusOr<void *> CudaDevice::placeConstants(std::span<const std::byte> byt
 }
 
 absl::Status CudaDevice::upload(void *to, std::span<const std::byte> from) {
-  for (size_t done = 0; done < from.size(); done += transferBytes) {
-    size_t piece = std::min<size_t>(transferBytes, from.size() - done);
+  for (size_t done = 0; done < from.size(); done += gpu::transferBytes) {
+    size_t piece = std::min<size_t>(gpu::transferBytes, from.size() - done);
     std::memcpy(transfer, from.data() + done, piece);
     DGC_RETURN_IF_ERROR(driver->copyToDevice(addressOf(to) + done, transfer, piece, stream));
     DGC_RETURN_IF_ERROR(driver->synchronize(stream));
@@ -179,8 +179,8 @@ absl::Status CudaDevice::upload(void *to, std::span<const std::byte> from) {
 }
 
 absl::Status CudaDevice::download(std::span<std::byte> to, const void *from) {
-  for (size_t done = 0; done < to.size(); done += transferBytes) {
-    size_t piece = std::min<size_t>(transferBytes, to.size() - done);
+  for (size_t done = 0; done < to.size(); done += gpu::transferBytes) {
+    size_t piece = std::min<size_t>(gpu::transferBytes, to.size() - done);
     DGC_RETURN_IF_ERROR(driver->copyToHost(transfer, addressOf(from) + done, piece, stream));
     DGC_RETURN_IF_ERROR(driver->synchronize(stream));
     std::memcpy(to.data() + done, transfer, piece);

@@ -46,7 +46,12 @@ static std::vector<std::string> describeCudaWorkers(const dgc::artifact::Plan &p
   return cuda::describeWorkers(plan, cuda::countGpus());
 }
 
-extern "C" __attribute__((visibility("default"))) const DevicePlugin *dgc_device_plugin() {
+#define DGC_EXPORTED extern "C" __attribute__((visibility("default")))
+
+DGC_EXPORTED const uint32_t dgc_device_interface;
+const uint32_t dgc_device_interface = kDeviceInterface;
+
+DGC_EXPORTED const DevicePlugin *dgc_device_plugin() {
   static const DevicePlugin plugin{DGC_VERSION, createCuda, describeCuda, describeCudaWorkers};
   return &plugin;
 }

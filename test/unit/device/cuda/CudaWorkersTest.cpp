@@ -1,9 +1,9 @@
 // Several workers on fake GPUs, each a thread: what they compute, against the CPU, and how they use the driver between
 // segments of a program.
+#include "runtime/artifact/GpuSizes.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/collective/Mapped.h"
-#include "runtime/device/cuda/Sizes.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "test/unit/device/cuda/FakeGpus.h"
 
@@ -226,7 +226,7 @@ TEST(CudaMemory, IsAsPlanned) {
     auto artifact = *loadBytes(*plan);
     PlannedMemory planned = plannedMemory(artifact->plan(), *artifact->program("train"));
     // The fake library for products takes less than cuBLASLt.
-    EXPECT_GE(planned.scratch, cuda::productWorkspaceBytes);
+    EXPECT_GE(planned.scratch, gpu::productWorkspaceBytes);
     uint64_t whole = plannedMemory(artifact->plan(), -1).total() - planned.scratch + 4096;
     for (const auto &log : logs) {
       EXPECT_LE(log->mostAllocatedBytes, whole) << strategy;
