@@ -5,8 +5,10 @@ PATH. Substitutions beyond lit's own:
   %python     a Python 3 with numpy
   %examples   the examples/ folder
   %mnist      the folder with the MNIST data
+  %source     the root of the repository
+  %build      the folder of the build
 Features for REQUIRES: avx2, avx512 (this CPU), ptxas (NVIDIA's assembler is on PATH), asan (an address-sanitizer
-build), netns (network namespaces may be made here).
+build), netns, mountns (network namespaces, and those of mounts, may be made here).
 
 With DGC_OPT_ROUNDTRIP=1 in the environment every dgc-opt also verifies that what it parsed survives printing
 and bytecode, and only the tests that run dgc-opt are taken.
@@ -52,6 +54,8 @@ config.substitutions += [
     ("%python", "/usr/bin/python3"),
     ("%examples", os.path.join(root, "examples")),
     ("%mnist", os.path.join(root, "examples", "data", "mnist")),
+    ("%source", root),
+    ("%build", os.path.dirname(bin_dir)),
 ]
 
 # A test that hangs is a failure. lit needs psutil to end its children.
@@ -76,3 +80,6 @@ if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
 if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
     config.available_features.add("netns")
+mounts = ["unshare", "--map-root-user", "--mount", "--pid", "--fork", "mount", "-t", "proc", "proc", "/proc"]
+if subprocess.run(mounts, stderr=subprocess.DEVNULL, check=False).returncode == 0:
+    config.available_features.add("mountns")
