@@ -295,8 +295,10 @@ Value ElementEmitter::ofConcatenation(tensor::ConcatOp concat, ArrayRef<AffineEx
 
 Value ElementEmitter::ofReshape(Operation *reshape, ArrayRef<AffineExpr> index) {
   Value result = reshape->getResult(0), base = baseThroughReshapes(graph, reshape->getOperand(0));
-  // Memory is in the same order before and after. A single element may be known without memory.
-  if (base && places.lookup(base).rowDims == 0 && sizeOf(shapeOf(base)) != 1)
+  // Memory is in the same order before and after. A single element may be known without memory, and so may a value be
+  // that a thread keeps.
+  bool isKept = base && graph.rootOf.contains(base) && places.lookup(base).memory.empty();
+  if (base && !isKept && places.lookup(base).rowDims == 0 && sizeOf(shapeOf(base)) != 1)
     return load(baseOf(base), elementOf(result), linearize(shapeOf(result), index, context));
   return element(reshape->getOperand(0), reshapedIndex(reshape, index));
 }

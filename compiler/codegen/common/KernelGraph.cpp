@@ -258,7 +258,7 @@ static void inlinedInto(const KernelGraph &graph, Value value, llvm::SetVector<V
 
 /// Makes roots of values that are expensive and needed both by a root and by one that comes after it: those cannot
 /// share a loop.
-void KernelGraph::materialiseShared() {
+void KernelGraph::materialiseShared(const llvm::DenseSet<Value> &recomputed) {
   SmallVector<llvm::SetVector<Value>> needs(roots.size());
   for (auto [i, root] : llvm::enumerate(roots))
     for (Value value : root.values)
@@ -293,6 +293,8 @@ void KernelGraph::materialiseShared() {
     if (!isPointwise(op) || op->getNumResults() != 1 || rootOf.contains(op->getResult(0)) || bodyCost(op) < 8)
       return;
     Value value = op->getResult(0);
+    if (recomputed.contains(value))
+      return;
     SmallVector<unsigned> users = usersOf(value);
     bool apart = llvm::any_of(
         users, [&](unsigned i) { return llvm::any_of(users, [&](unsigned j) { return mustPrecede(i, j); }); });
@@ -350,7 +352,7 @@ LogicalResult KernelGraph::order() {
   return success();
 }
 
-FailureOr<KernelGraph> KernelGraph::build(func::FuncOp func) {
+FailureOr<KernelGraph> KernelGraph::build(func::FuncOp func, const llvm::DenseSet<Value> &recomputed) {
   KernelGraph graph;
   graph.func = func;
   graph.inplace.assign(func.getNumResults(), -1);
@@ -368,7 +370,7 @@ FailureOr<KernelGraph> KernelGraph::build(func::FuncOp func) {
   if (failed(graph.collectAll()))
     return failure();
   unsigned before = graph.roots.size();
-  graph.materialiseShared();
+  graph.materialiseShared(recomputed);
   if (graph.roots.size() != before && failed(graph.collectAll()))
     return failure();
   if (failed(graph.order()))

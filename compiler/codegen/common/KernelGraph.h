@@ -59,7 +59,9 @@ struct Root {
 class KernelGraph {
 public:
   /// Analyses a function on static tensors. Fails, with a diagnostic, on an op that it cannot compute.
-  static mlir::FailureOr<KernelGraph> build(mlir::func::FuncOp func);
+  /// `recomputed`: values that are computed wherever they are used, though they are expensive.
+  static mlir::FailureOr<KernelGraph> build(mlir::func::FuncOp func,
+                                            const llvm::DenseSet<mlir::Value> &recomputed = {});
 
   mutable mlir::func::FuncOp func; // (its accessors are not const)
   std::vector<Root> roots;         // every root after those that it reads
@@ -81,7 +83,7 @@ private:
   mlir::LogicalResult addReduction(mlir::linalg::LinalgOp op);
   mlir::LogicalResult addElementwise(mlir::Value value);
   mlir::LogicalResult collectAll();
-  void materialiseShared();
+  void materialiseShared(const llvm::DenseSet<mlir::Value> &recomputed);
   mlir::LogicalResult order();
 };
 

@@ -54,15 +54,13 @@ static unsigned rowPrefix(const Root &root) {
   return prefix;
 }
 
-/// How many leading dimensions agree in all reads of values of `used` by `user`, and of values that `used` may
-/// overwrite or read from in common.
-static unsigned alignedPrefix(const KernelGraph &graph, unsigned user, unsigned used) {
+/// How many leading dimensions agree in all those reads by `user` whose memory is chosen.
+static unsigned alignedPrefix(const KernelGraph &graph, unsigned user, llvm::function_ref<bool(Value)> chosen) {
   const Root &root = graph.roots[user];
   Index point = pointOf(graph.func.getContext(), root.space);
   unsigned prefix = root.space.size();
   for (const Access &access : root.accesses) {
-    auto it = graph.rootOf.find(access.base);
-    if (it == graph.rootOf.end() || it->second != used)
+    if (!chosen(access.base))
       continue;
     unsigned aligned = 0;
     while (aligned < std::min<size_t>(prefix, access.index.size()) && access.index[aligned] == point[aligned] &&
@@ -139,9 +137,16 @@ private:
       if (segment.rowShape[dim] != graph.roots[root].space[dim])
         rows = dim;
     for (unsigned other : segment.roots) {
-      rows = std::min(rows, alignedPrefix(graph, root, other));
-      if (llvm::is_contained(graph.roots[root].after, other) && !sharesLoopWith(root, other))
-        rows = 0;
+      rows = std::min(rows, alignedPrefix(graph, root, [&](Value base) {
+                        auto it = graph.rootOf.find(base);
+                        return it != graph.rootOf.end() && it->second == other;
+                      }));
+      // A row that is overwritten was read by those before, which read no other one.
+      if (llvm::is_contained(graph.roots[root].after, other))
+        rows = std::min(rows, alignedPrefix(graph, other, [&](Value base) {
+                          auto argument = dyn_cast<BlockArgument>(base);
+                          return argument && llvm::is_contained(graph.inplace, argument.getArgNumber());
+                        }));
     }
     return rows;
   }

@@ -10,8 +10,15 @@ namespace dgc {
 
 /// Fewer points than this inside the outer loops are not worth a team.
 static constexpr int64_t kTeamWork = 32;
+/// Addends of a row, and rows of a column, that a block takes at least where several share them.
+static constexpr int64_t kPartWork = 8192, kPartRows = 128;
 /// From so many columns on a thread for each keeps a GPU busy.
 static constexpr int64_t kManyColumns = 1 << 16;
+
+/// Points of a row that a thread keeps, at most.
+static constexpr int64_t kMostKept = 32;
+/// Blocks that keep every multiprocessor of a large GPU busy.
+static constexpr int64_t kManyBlocks = 1056;
 
 static int64_t tripsOf(const Pass &pass, ArrayRef<unsigned> loops) {
   int64_t trips = 1;
@@ -103,6 +110,72 @@ int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64
   return std::max<int64_t>(vector, 1);
 }
 
+/// The loops of the passes of a segment inside its rows.
+static std::vector<Pass> insideRows(const Segment &segment) {
+  SmallVector<unsigned> rows = llvm::to_vector(llvm::seq<unsigned>(0, segment.rowDims));
+  std::vector<Pass> passes;
+  for (const Pass &pass : segment.passes)
+    passes.push_back(without(pass, rows));
+  return passes;
+}
+
+bool isResident(const KernelGraph &graph, const Segment &segment) {
+  std::vector<Pass> passes = insideRows(segment);
+  auto walked = llvm::find_if(passes, [](const Pass &pass) { return !pass.loops.empty(); });
+  if (segment.rowDims == 0 || walked == passes.end())
+    return false;
+  llvm::BitVector looped(graph.roots.size());
+  for (const Pass &pass : passes) {
+    if (pass.loops.empty()) {
+      // Every thread computes the value, so nobody may overwrite what others still read.
+      for (unsigned root : pass.roots)
+        if (graph.roots[root].reduction || llvm::any_of(graph.inplace, [](int64_t argument) { return argument >= 0; }))
+          return false;
+      continue;
+    }
+    if (!cooperates(graph, pass) || pass.loops != walked->loops || pass.trips != walked->trips)
+      return false;
+    for (unsigned root : pass.roots)
+      looped.set(root);
+  }
+  // What is read of each other is known to the thread that reads it.
+  for (unsigned user : segment.roots)
+    for (const Access &access : graph.roots[user].accesses) {
+      auto it = graph.rootOf.find(access.base);
+      if (it == graph.rootOf.end() || !llvm::is_contained(segment.roots, it->second))
+        continue;
+      const Root &used = graph.roots[it->second];
+      unsigned number = llvm::find(used.values, access.base) - used.values.begin();
+      if (access.index.empty() || access.index != used.indices[number])
+        return false;
+      if (!used.reduction && looped.test(it->second) && !looped.test(user))
+        return false;
+    }
+  return true;
+}
+
+/// How many elements of a row a thread has to keep for each of its points: arrays that are read by several passes, and
+/// values that are computed in one and used in another.
+static int64_t keptArrays(const Segment &segment, const KernelGraph &graph) {
+  llvm::MapVector<Value, llvm::SmallPtrSet<const Pass *, 4>> users;
+  for (const Pass &pass : segment.passes)
+    for (unsigned root : pass.roots)
+      for (const Access &access : graph.roots[root].accesses) {
+        llvm::BitVector entangled(pass.space.size());
+        SmallVector<int64_t> strides = stridesOf(access.linear, pass.space.size(), entangled);
+        bool varies = entangled.any();
+        for (unsigned dim = segment.rowDims; dim < pass.space.size(); ++dim)
+          varies |= strides[dim] != 0;
+        auto it = graph.rootOf.find(access.base);
+        bool isComputed = it != graph.rootOf.end() && llvm::is_contained(segment.roots, it->second);
+        if (varies)
+          users[access.base].insert(&pass);
+        if (varies && isComputed)
+          users[access.base].insert(nullptr);
+      }
+  return llvm::count_if(users, [](auto &entry) { return entry.second.size() > 1; });
+}
+
 static int64_t teamFor(int64_t work) { return work <= 1024 ? kWarp : work <= 16384 ? kBlock : 1024; }
 
 /// Rows of several passes: a team for each.
@@ -115,6 +188,22 @@ static void chooseRows(const KernelGraph &graph, const Segment &segment, Geometr
     geometry.trips.push_back(segment.rowShape[dim]);
   }
   geometry.team = teamFor(work);
+  if (!isResident(graph, segment))
+    return;
+  int64_t vector = 16, kept = std::max<int64_t>(keptArrays(segment, graph), 1);
+  for (const Pass &pass : insideRows(segment))
+    if (!pass.loops.empty())
+      vector = std::min(vector, vectorOf(graph, pass, pass.loops.back(), pass.trips[pass.loops.back()]));
+  // A block of 1024 threads has 64 registers for each, smaller ones have more.
+  for (auto [team, most] : {std::pair<int64_t, int64_t>{kWarp, 64}, {kBlock, 64}, {2 * kBlock, 64}, {4 * kBlock, 32}}) {
+    int64_t points = llvm::divideCeil(work, team * vector) * vector;
+    if (points > kMostKept || points * kept > most)
+      continue;
+    geometry.resident = true;
+    geometry.team = team;
+    geometry.vector = vector;
+    return;
+  }
 }
 
 /// A sum of few addends, such as a scatter-add: a block looks for them, and its threads add them to an element each.
@@ -147,6 +236,10 @@ static bool chooseSparse(const KernelGraph &graph, const Pass &pass, Geometry &g
   return true;
 }
 
+static bool onlyReduces(const KernelGraph &graph, const Pass &pass) {
+  return llvm::all_of(pass.roots, [&](unsigned root) { return bool(graph.roots[root].reduction); });
+}
+
 /// The only pass of a segment.
 static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
   if (chooseSparse(graph, pass, geometry))
@@ -166,10 +259,30 @@ static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geo
     return;
   if (pass.loops.back() == inner.loops.back()) {
     geometry.team = teamFor(work);
+    if (outside * 4 < kManyBlocks && work >= kPartWork * 4 && onlyReduces(graph, pass)) {
+      geometry.team = kBlock;
+      geometry.parts = std::min(llvm::divideCeil(work, kPartWork), llvm::divideCeil(kManyBlocks, outside));
+    }
   } else if (outside < kManyColumns) {
     geometry.columns = true;
     geometry.team = work >= 1024 ? 32 : 8;
+    int64_t blocks = llvm::divideCeil(outside, kWarp);
+    if (blocks * 4 < kManyBlocks && work >= kPartRows * 4 && onlyReduces(graph, pass)) {
+      geometry.team = 8;
+      geometry.parts = std::min(llvm::divideCeil(work, kPartRows), llvm::divideCeil(kManyBlocks, blocks));
+    }
   }
+}
+
+Geometry Geometry::finish() const {
+  Geometry result;
+  result.outer = outer;
+  result.trips = trips;
+  result.points = points;
+  result.parts = parts;
+  result.team = parts > 2 * kWarp ? kBlock : 1;
+  result.grid = llvm::divideCeil(points, result.teamsPerBlock());
+  return result;
 }
 
 Geometry chooseGeometry(const KernelGraph &graph, const Segment &segment) {
@@ -183,7 +296,8 @@ Geometry chooseGeometry(const KernelGraph &graph, const Segment &segment) {
   geometry.block = geometry.columns  ? kWarp * geometry.team
                    : geometry.sparse ? geometry.team
                                      : std::max(kBlock, geometry.team);
-  geometry.grid = llvm::divideCeil(geometry.points / geometry.vector, geometry.teamsPerBlock()) * geometry.tiles;
+  int64_t points = geometry.team > 1 ? geometry.points : geometry.points / geometry.vector;
+  geometry.grid = llvm::divideCeil(points, geometry.teamsPerBlock()) * geometry.tiles * geometry.parts;
   return geometry;
 }
 

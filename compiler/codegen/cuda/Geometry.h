@@ -25,12 +25,24 @@ struct Geometry {
   llvm::SmallVector<int64_t> innerTrips;
   int64_t tiles = 1;
   int64_t vector = 1; // points of the innermost loop that a thread takes at a time
+  /// Rows of several passes: a thread takes the same points in each and keeps what it knows of them in registers, so
+  /// that memory is read once. `vector` points at a time, all of them without a loop.
+  bool resident = false;
+  /// Reductions with few results: so many blocks take a part of the addends each, and a second grid joins what they
+  /// have.
+  int64_t parts = 1;
   int64_t block = kBlock, grid = 1;
 
+  /// The grid that joins the parts: a thread for each point, or a block where there are many parts.
+  Geometry finish() const;
   int64_t teamsPerBlock() const { return columns ? kWarp : block / team; }
 };
 
 Geometry chooseGeometry(const KernelGraph &graph, const Segment &segment);
+
+/// Can the threads of a team keep the rows of a segment? Then the passes with loops all have those of the first of
+/// them.
+bool isResident(const KernelGraph &graph, const Segment &segment);
 
 /// The pass without some of its loops.
 Pass without(const Pass &pass, llvm::ArrayRef<unsigned> loops);

@@ -2,8 +2,8 @@
 
 #include "compiler/codegen/cuda/GridEmitter.h"
 #include "compiler/codegen/cuda/MemoryPlan.h"
+#include "compiler/codegen/cuda/PassEmitter.h"
 #include "compiler/codegen/cuda/Sparse.h"
-#include "compiler/codegen/cuda/TeamEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -13,36 +13,34 @@ namespace dgc {
 namespace {
 
 /// Writes one grid: some segments, each in a range of blocks of its own.
-class GridEmitter : public TeamEmitter {
+class GridEmitter : public PassEmitter {
 public:
   GridEmitter(const KernelGraph &graph, const MemoryPlan &memory, ModuleOp module, unsigned indexBits)
-      : TeamEmitter(graph, module, indexBits), memory(memory) {}
+      : PassEmitter(graph, module, indexBits), memory(memory) {}
 
-  KernelLaunch run(const std::string &name, ArrayRef<unsigned> segments);
+  KernelLaunch run(const std::string &name, ArrayRef<MemoryPlan::Part> parts);
 
 private:
   // The function.
   void declare(StringRef name);
   void placeAll(unsigned segment);
-  unsigned alignmentAt(Value memory, AffineExpr linear, Type storage) const override;
-  Value addressOf(Value memory, Type storage, AffineExpr linear) override;
 
   // Segments.
-  void segment(unsigned number, Value block);
-  void bindLinear(ArrayRef<unsigned> loops, ArrayRef<int64_t> trips, Value linear, int64_t vector);
-  void bindInner(const Pass &pass, ArrayRef<unsigned> loops);
+  void segment(MemoryPlan::Part part, Value block);
   void eachPoint(const Segment &segment, Value block);
   void teams(const Segment &segment, Value block);
   void columns(const Segment &segment, Value block);
   void sparse(const Segment &segment, Value block);
+  void finish(const Segment &segment, Value block);
 
-  // Passes.
-  void teamPass(const Segment &segment, const Pass &pass);
-  void cooperate(const Pass &pass);
-  void serial(const Segment &segment, const Pass &pass);
+  // Reductions that several blocks share.
+  Value takePart(Value block);
+  Value partial(Value value);
+  AffineExpr partialAt(Value part, Value point);
+  void storePartial(Value value, Value total) override;
 
   const MemoryPlan &memory;
-  llvm::SmallPtrSet<Value, 4> alignedRows; // memory of the block that begins at a multiple of 16 bytes
+  Value point; // of the outer loops, as a number
 };
 
 //===----------------------------------------------------------------------===//
@@ -98,61 +96,9 @@ void GridEmitter::placeAll(unsigned number) {
   }
 }
 
-/// Points that are taken together begin at a multiple of their number: that makes one access of several.
-unsigned GridEmitter::alignmentAt(Value memory, AffineExpr linear, Type storage) const {
-  if (steps == 1)
-    return 0;
-  Operation *op = memory.getDefiningOp();
-  bool isAligned = alignedRows.contains(memory) || !op ||
-                   (isa<LLVM::GEPOp>(op) && isa<BlockArgument>(op->getOperand(0))); // the workspace
-  if (!isAligned)
-    return 0;
-  AffineExpr dim = getAffineDimExpr(steppedDim, context);
-  AffineExpr first = simplifyAffineExpr(linear.replace(dim, dim * steps + step), kMaxDims, kMaxSymbols);
-  auto constant = dyn_cast<AffineConstantExpr>(first);
-  int64_t divisor = constant && constant.getValue() == 0 ? 16 : first.getLargestKnownDivisor();
-  int64_t bytes = (divisor & -divisor) * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
-  return std::min<int64_t>(bytes, 16);
-}
-
-/// Of points that are taken together, all addresses are that of the first and a constant, for LLVM to see that.
-Value GridEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
-  AffineExpr dim = getAffineDimExpr(steppedDim, context);
-  auto distance = steps == 1 || step == 0 ? AffineConstantExpr()
-                                          : dyn_cast<AffineConstantExpr>(simplifyAffineExpr(
-                                                linear.replace(dim, dim + step) - linear, kMaxDims, kMaxSymbols));
-  if (!distance)
-    return ElementEmitter::addressOf(memory, storage, linear);
-  llvm::SaveAndRestore<Value> first(dims[steppedDim], steppedFrom);
-  Value address = ElementEmitter::addressOf(memory, storage, linear);
-  return LLVM::GEPOp::create(builder, loc, pointer, storage, address,
-                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(distance.getValue())});
-}
-
 //===----------------------------------------------------------------------===//
 // Segments
 //===----------------------------------------------------------------------===//
-
-/// The indices of loops, the last one fastest, from a number that counts their points, `vector` of the last at a time.
-void GridEmitter::bindLinear(ArrayRef<unsigned> loops, ArrayRef<int64_t> trips, Value linear, int64_t vector) {
-  for (size_t i = loops.size(); i-- > 0;) {
-    bool isLast = i + 1 == loops.size();
-    int64_t size = isLast ? trips[i] / vector : trips[i];
-    Value at = i == 0 ? linear : modulo(linear, size);
-    if (isLast && vector > 1)
-      at = arith::MulIOp::create(builder, loc, at, constant(vector), arith::IntegerOverflowFlags::nsw);
-    bind(loops[i], at);
-    if (i > 0)
-      linear = divide(linear, size);
-  }
-}
-
-/// The dimensions that a pass has no loop for have index 0.
-void GridEmitter::bindInner(const Pass &pass, ArrayRef<unsigned> bound) {
-  for (unsigned dim = 0; dim < pass.space.size(); ++dim)
-    if (!llvm::is_contained(bound, dim))
-      bind(dim, constant(0));
-}
 
 /// Every thread has points of its own.
 void GridEmitter::eachPoint(const Segment &segment, Value block) {
@@ -178,25 +124,28 @@ void GridEmitter::eachPoint(const Segment &segment, Value block) {
 
 /// A warp or a block for each row.
 void GridEmitter::teams(const Segment &segment, Value block) {
-  Value row = block, mine;
+  Value row = takePart(block), mine;
   lane = thread;
   team = constant(0);
   if (int64_t perBlock = geometry.teamsPerBlock(); perBlock > 1) {
     lane = modulo(thread, geometry.team);
     team = divide(thread, geometry.team);
-    row = arith::MulIOp::create(builder, loc, block, constant(perBlock), arith::IntegerOverflowFlags::nsw);
-    row = arith::AddIOp::create(builder, loc, row, team, arith::IntegerOverflowFlags::nsw);
+    row = plus(times(block, perBlock), team);
     // A warp does all of a row or nothing.
     if (geometry.points % perBlock != 0)
       mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row, constant(geometry.points));
   }
   when(mine, [&] {
     placeAll(&segment - memory.schedule.segments.data());
+    point = row;
     bindLinear(geometry.outer, geometry.trips, row, 1);
     floor = current;
+    kept.clear();
+    // Threads that keep all they need wait for each other only where something is overwritten.
+    bool meets = !geometry.resident || llvm::any_of(graph.inplace, [](int64_t argument) { return argument >= 0; });
     for (const Pass &pass : segment.passes) {
       teamPass(segment, without(pass, geometry.outer));
-      if (&pass != &segment.passes.back())
+      if (meets && &pass != &segment.passes.back())
         teamBarrier();
     }
     floor = 0;
@@ -207,8 +156,7 @@ void GridEmitter::teams(const Segment &segment, Value block) {
 void GridEmitter::columns(const Segment &segment, Value block) {
   lane = divide(thread, kWarp);
   team = modulo(thread, kWarp);
-  Value column = arith::MulIOp::create(builder, loc, block, constant(kWarp), arith::IntegerOverflowFlags::nsw);
-  column = arith::AddIOp::create(builder, loc, column, team, arith::IntegerOverflowFlags::nsw);
+  Value column = plus(times(takePart(block), kWarp), team);
   // All threads meet at barriers: those without a column compute the last one, and store nothing.
   if (geometry.points % kWarp != 0) {
     Value last = constant(geometry.points - 1);
@@ -216,6 +164,7 @@ void GridEmitter::columns(const Segment &segment, Value block) {
     column = arith::MinUIOp::create(builder, loc, column, last);
   }
   const Pass &pass = segment.passes.front();
+  point = column;
   bindLinear(geometry.outer, geometry.trips, column, 1);
   floor = current;
   cooperate(without(pass, geometry.outer));
@@ -230,13 +179,6 @@ void GridEmitter::sparse(const Segment &segment, Value block) {
   const Root &root = graph.roots[pass.roots.front()];
   linalg::LinalgOp op = root.reduction;
   SparseSum sum = *sparseSumOf(graph, pass.roots.front());
-  auto nsw = arith::IntegerOverflowFlags::nsw;
-  auto plus = [&](Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b, nsw).getResult(); };
-  auto times = [&](Value a, int64_t b) { return arith::MulIOp::create(builder, loc, a, constant(b), nsw).getResult(); };
-  auto below = [&](Value a, int64_t b) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, constant(b)).getResult();
-  };
-  auto atMost = [&](Value a, int64_t b) { return arith::MinUIOp::create(builder, loc, a, constant(b)).getResult(); };
   int64_t elements = sizeOf(geometry.innerTrips), warps = geometry.block / kWarp;
   SmallVector<unsigned> added;
   SmallVector<int64_t> addedTrips;
@@ -306,9 +248,81 @@ void GridEmitter::sparse(const Segment &segment, Value block) {
   floor = 0;
 }
 
-void GridEmitter::segment(unsigned number, Value block) {
-  const Segment &segment = memory.schedule.segments[number];
-  geometry = memory.geometries[number];
+//===----------------------------------------------------------------------===//
+// Reductions that several blocks share
+//===----------------------------------------------------------------------===//
+
+/// Takes from the number of a block that of its part of the addends; returns what is left. Blocks that run at the same
+/// time read what lies side by side.
+Value GridEmitter::takePart(Value block) {
+  if (geometry.parts == 1)
+    return block;
+  int64_t others = geometry.grid / geometry.parts;
+  part = geometry.columns ? divide(block, others) : modulo(block, geometry.parts);
+  return geometry.columns ? modulo(block, others) : divide(block, geometry.parts);
+}
+
+/// Where the parts of a reduction are kept: all points of the first, then those of the second, ..
+Value GridEmitter::partial(Value value) {
+  Value workspace = kernel.getArgument(kernel.getNumArguments() - 1);
+  return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), workspace,
+                             ArrayRef<LLVM::GEPArg>{constant(memory.partials.lookup(value))});
+}
+
+AffineExpr GridEmitter::partialAt(Value part, Value point) {
+  return symbolFor(part) * geometry.points + symbolFor(point);
+}
+
+void GridEmitter::storePartial(Value value, Value total) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (storeOnlyIf) {
+    auto branch = scf::IfOp::create(builder, loc, storeOnlyIf, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  store(total, partial(value), partialAt(part, point), elementOf(value));
+}
+
+/// What the parts have of each point, joined in their order.
+void GridEmitter::finish(const Segment &segment, Value block) {
+  const Pass &pass = segment.passes.front();
+  lane = geometry.team == 1 ? constant(0) : thread;
+  team = constant(0);
+  point = geometry.team == 1 ? plus(times(block, geometry.block), thread) : block;
+  when(geometry.team == 1 && geometry.points % geometry.block != 0 ? below(point, geometry.points) : Value(), [&] {
+    bindInner(pass, geometry.outer);
+    bindLinear(geometry.outer, geometry.trips, point, 1);
+    floor = current;
+    for (unsigned number : pass.roots) {
+      const Root &root = graph.roots[number];
+      linalg::LinalgOp op = root.reduction;
+      for (auto [i, value] : llvm::enumerate(root.values)) {
+        Value nothing = arith::ConstantOp::create(builder, loc, identityOf(combinerOf(op, i)));
+        scf::ForOp loopOp = loop(lane, constant(geometry.parts), nothing, /*parallel=*/false, geometry.team);
+        Value next = load(partial(value), elementOf(value), partialAt(loopOp.getInductionVar(), point));
+        scf::YieldOp::create(builder, loc, combine(op, i, loopOp.getRegionIterArg(0), next));
+        closeLoop();
+        Value total = loopOp.getResult(0), first;
+        if (geometry.team > 1) {
+          total = acrossTeam(op, i, total);
+          first = below(lane, 1);
+        }
+        total = combine(op, i, element(op.getDpsInits()[i], root.indices[i]), total);
+        llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
+        storeEverywhere(value, root.indices[i], total);
+      }
+    }
+    floor = 0;
+  });
+}
+
+void GridEmitter::segment(MemoryPlan::Part part, Value block) {
+  const Segment &segment = memory.schedule.segments[part.segment];
+  unsigned number = part.segment;
+  geometry = memory.geometryOf(part);
+  if (part.finish) {
+    placeAll(number);
+    return finish(segment, block);
+  }
   if (geometry.sparse) {
     placeAll(number);
     return sparse(segment, block);
@@ -323,110 +337,7 @@ void GridEmitter::segment(unsigned number, Value block) {
   columns(segment, block);
 }
 
-//===----------------------------------------------------------------------===//
-// Passes
-//===----------------------------------------------------------------------===//
-
-/// The loops of a pass by one thread.
-void GridEmitter::serial(const Segment &segment, const Pass &pass) {
-  SmallVector<unsigned> bound;
-  for (unsigned dim = 0; dim < pass.space.size(); ++dim)
-    if (!llvm::is_contained(pass.loops, dim))
-      bound.push_back(dim);
-  SmallVector<Running> running;
-  for (unsigned root : pass.roots) {
-    running.push_back({root, {}});
-    if (graph.roots[root].reduction && inMemory(pass, graph.roots[root]))
-      initialise(pass, segment, root, {}, {});
-  }
-  bindInner(pass, bound);
-  nest(segment, pass, 0, running, {}, {});
-}
-
-void GridEmitter::teamPass(const Segment &segment, const Pass &pass) {
-  bindInner(pass, geometry.outer);
-  if (cooperates(graph, pass))
-    return cooperate(pass);
-  SmallVector<unsigned> common = commonParallel(graph, pass);
-  if (common.empty()) {
-    Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, constant(0));
-    return when(first, [&] { serial(segment, pass); });
-  }
-  SmallVector<int64_t> trips;
-  int64_t count = 1;
-  for (unsigned dim : common) {
-    trips.push_back(pass.trips[dim]);
-    count *= pass.trips[dim];
-  }
-  auto savedGroups = groups;
-  scf::ForOp loopOp = loop(lane, constant(count), {}, /*parallel=*/false, geometry.team);
-  bindLinear(common, trips, loopOp.getInductionVar(), 1);
-  serial(segment, without(pass, common));
-  scf::YieldOp::create(builder, loc);
-  closeLoop();
-  groups = savedGroups;
-}
-
-/// The threads of a team take the points of a pass in turn. Each has a running value for each reduction; these are
-/// joined at the end, in an order that is always the same, and all threads know the result.
-void GridEmitter::cooperate(const Pass &pass) {
-  SmallVector<int64_t> trips;
-  int64_t count = 1, vector = 1;
-  for (unsigned dim : pass.loops) {
-    trips.push_back(pass.trips[dim]);
-    count *= pass.trips[dim];
-  }
-  if (!pass.loops.empty() && !geometry.columns)
-    vector = vectorOf(graph, pass, pass.loops.back(), trips.back());
-  bindInner(pass, geometry.outer);
-  SmallVector<Running> running;
-  SmallVector<Value> initial;
-  for (unsigned number : pass.roots) {
-    running.push_back({number, {}});
-    const Root &root = graph.roots[number];
-    for (unsigned i = 0; root.reduction && i < root.values.size(); ++i)
-      initial.push_back(arith::ConstantOp::create(builder, loc, identityOf(combinerOf(root.reduction, i))));
-  }
-  auto savedGroups = groups;
-  scf::ForOp loopOp = loop(lane, constant(count / vector), initial, initial.empty(), geometry.team);
-  unsigned next = 0;
-  for (Running &run : running)
-    for (unsigned i = 0; graph.roots[run.root].reduction && i < graph.roots[run.root].values.size(); ++i)
-      run.accumulators.push_back(loopOp.getRegionIterArg(next++));
-  bindLinear(pass.loops, trips, loopOp.getInductionVar(), vector);
-  steps = vector;
-  if (steps > 1) {
-    steppedDim = pass.loops.back();
-    steppedFrom = dims[steppedDim];
-  }
-  points(pass, running);
-  steps = 1;
-  SmallVector<Value> yielded;
-  for (Running &run : running)
-    llvm::append_range(yielded, run.accumulators);
-  scf::YieldOp::create(builder, loc, yielded);
-  closeLoop();
-  groups = savedGroups;
-  bindInner(pass, geometry.outer);
-
-  next = 0;
-  Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, constant(0));
-  if (storeOnlyIf)
-    first = arith::AndIOp::create(builder, loc, first, storeOnlyIf);
-  for (Running &run : running) {
-    const Root &root = graph.roots[run.root];
-    linalg::LinalgOp op = root.reduction;
-    for (unsigned i = 0; op && i < root.values.size(); ++i) {
-      Value total = acrossTeam(op, i, loopOp.getResult(next++));
-      total = combine(op, i, element(op.getDpsInits()[i], root.indices[i]), total);
-      llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
-      storeEverywhere(root.values[i], root.indices[i], total);
-      remember(root.values[i], root.indices[i], total);
-    }
-  }
-}
-
-KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<unsigned> segments) {
+KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<MemoryPlan::Part> parts) {
   declare(name);
   enter(&kernel.getBody().front());
   moveTo(0);
@@ -435,17 +346,17 @@ KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<unsigned> segmen
   launch.grid = 0;
   thread = index(call(device_function::thread, builder.getI32Type()));
   Value block = index(call(device_function::block, builder.getI32Type()));
-  for (unsigned number : segments) {
-    const Geometry &shape = memory.geometries[number];
+  for (MemoryPlan::Part part : parts) {
+    Geometry shape = memory.geometryOf(part);
     Value mine, own = block;
-    if (segments.size() > 1) {
+    if (parts.size() > 1) {
       own = arith::SubIOp::create(builder, loc, block, constant(launch.grid));
       // As unsigned numbers, blocks before the range are behind it.
       mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, own, constant(shape.grid));
     }
     when(mine, [&] {
       places.clear();
-      segment(number, own);
+      segment(part, own);
     });
     launch.block = shape.block;
     launch.grid += shape.grid;
@@ -477,6 +388,14 @@ FailureOr<CompiledKernel> lowerKernelToGrids(func::FuncOp func) {
   if (failed(graph))
     return failure();
   MemoryPlan memory(*graph, scheduleKernel(*graph));
+  // Without some of the values that were to be kept others may have to be.
+  llvm::DenseSet<Value> recomputed;
+  for (SmallVector<Value> quick; !(quick = memory.quickValues(*graph)).empty();) {
+    recomputed.insert(quick.begin(), quick.end());
+    if (failed(graph = KernelGraph::build(func, recomputed)))
+      return failure();
+    memory = MemoryPlan(*graph, scheduleKernel(*graph));
+  }
   auto module = func->getParentOfType<ModuleOp>();
   CompiledKernel info;
   info.symbol = func.getName().str();

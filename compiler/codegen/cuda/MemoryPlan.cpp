@@ -8,6 +8,9 @@ namespace dgc {
 
 /// What rows may take of the 48 KiB that a block has without asking; the rest is for joining running values.
 static constexpr int64_t kMaxSharedBytes = 32 << 10;
+/// What is cheaper to compute again than to write and read: in simple instructions, and arrays that are read for it.
+static constexpr uint64_t kQuick = 128;
+static constexpr unsigned kFewArrays = 3;
 
 MemoryPlan::MemoryPlan(const KernelGraph &graph, Schedule given) : schedule(std::move(given)) {
   for (const Segment &segment : schedule.segments)
@@ -26,9 +29,15 @@ void MemoryPlan::place(const KernelGraph &graph, unsigned number) {
     isLocal &= !graph.reads(user, number) || schedule.segmentOf[user] == segment;
   const Geometry &geometry = geometries[segment];
   for (Value value : graph.roots[number].values) {
+    int64_t width = llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8);
+    if (geometry.parts > 1) {
+      partials[value] = workspaceBytes;
+      workspaceBytes += llvm::alignTo(std::max<int64_t>(sizeOf(shapeOf(value)), 1) * width * geometry.parts, 256);
+    }
     if (llvm::is_contained(ret.getOperands(), value))
       continue;
-    int64_t width = llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8);
+    if (geometry.resident && isLocal)
+      continue; // in registers
     int64_t row = std::max<int64_t>(sizeOf(shapeOf(value).drop_front(rowDims)), 1) * width * geometry.teamsPerBlock();
     row = llvm::alignTo(row, 16);
     if (rowDims > 0 && isLocal && geometry.team > 1 && sharedBytes[segment] + row <= kMaxSharedBytes) {
@@ -41,7 +50,7 @@ void MemoryPlan::place(const KernelGraph &graph, unsigned number) {
   }
 }
 
-/// Segments in their order. One joins the grid before it when no segment of that has to come before it.
+/// Parts in the order of their segments, each in the first grid of its size that comes after all that it needs.
 void MemoryPlan::group(const KernelGraph &graph) {
   auto dependsOn = [&](unsigned segment, unsigned other) {
     for (unsigned user : schedule.segments[segment].roots)
@@ -50,15 +59,48 @@ void MemoryPlan::group(const KernelGraph &graph) {
           return true;
     return false;
   };
+  SmallVector<size_t> behind(schedule.segments.size(), 0); // the first grid that may use a segment
+  auto add = [&](Part part, size_t first) {
+    auto fits = [&](ArrayRef<Part> grid) { return geometryOf(grid.front()).block == geometryOf(part).block; };
+    while (first < grids.size() && !fits(grids[first]))
+      ++first;
+    if (first == grids.size())
+      grids.emplace_back();
+    grids[first].push_back(part);
+    behind[part.segment] = first + 1;
+  };
   for (unsigned segment = 0; segment < schedule.segments.size(); ++segment) {
+    size_t first = 0;
+    for (unsigned other = 0; other < segment; ++other)
+      if (dependsOn(segment, other))
+        first = std::max(first, behind[other]);
+    behind[segment] = first;
     if (geometries[segment].points == 0)
       continue;
-    bool joins = !grids.empty() && geometries[segment].block == geometries[grids.back().front()].block &&
-                 llvm::none_of(grids.back(), [&](unsigned other) { return dependsOn(segment, other); });
-    if (!joins)
-      grids.emplace_back();
-    grids.back().push_back(segment);
+    add({segment, false}, first);
+    if (geometries[segment].parts > 1)
+      add({segment, true}, behind[segment]);
   }
+}
+
+SmallVector<Value> MemoryPlan::quickValues(const KernelGraph &graph) const {
+  auto ret = cast<func::ReturnOp>(graph.func.getBody().front().getTerminator());
+  SmallVector<Value> values;
+  for (const auto &[value, home] : homes) {
+    unsigned number = graph.rootOf.lookup(value);
+    const Root &root = graph.roots[number];
+    if (home.inShared || root.reduction || llvm::is_contained(ret.getOperands(), value) || root.flops > kQuick)
+      continue;
+    int64_t elements = sizeOf(root.space);
+    unsigned large = llvm::count_if(root.accesses,
+                                    [&](const Access &access) { return sizeOf(shapeOf(access.base)) * 2 > elements; });
+    bool isReadOnce = true;
+    for (unsigned user = 0; user < graph.roots.size(); ++user)
+      isReadOnce &= !graph.reads(user, number) || sizeOf(graph.roots[user].space) <= 2 * elements;
+    if (large <= kFewArrays && isReadOnce)
+      values.push_back(value);
+  }
+  return values;
 }
 
 } // namespace dgc

@@ -20,12 +20,28 @@ struct MemoryPlan {
     int64_t offset = 0;
   };
 
+  /// A range of blocks of a grid: a segment, or where several blocks share its reductions the joining of what they
+  /// have.
+  struct Part {
+    unsigned segment;
+    bool finish = false;
+  };
+
   Schedule schedule;
   std::vector<Geometry> geometries; // of each segment
-  /// Segments that share a grid. Grids run one after the other.
-  std::vector<llvm::SmallVector<unsigned>> grids;
+  /// What shares a grid. Grids run one after the other.
+  std::vector<llvm::SmallVector<Part>> grids;
   llvm::MapVector<mlir::Value, Home> homes;
+  llvm::MapVector<mlir::Value, int64_t>
+      partials; // where in the workspace the blocks that share a reduction leave theirs
   int64_t workspaceBytes = 0;
+
+  /// The geometry of a part.
+  Geometry geometryOf(Part part) const {
+    return part.finish ? geometries[part.segment].finish() : geometries[part.segment];
+  }
+  /// Values that lie in the workspace only because several need them, and that are quick to compute from what is read.
+  llvm::SmallVector<mlir::Value> quickValues(const KernelGraph &graph) const;
 
 private:
   void place(const KernelGraph &graph, unsigned root);

@@ -7,7 +7,7 @@
 // RUN: %if ptxas %{ env DGC_PTXAS=none dgc-opt --dgc-lower-kernels-to-ptx=print %s -o /dev/null > %t.ptx && ptxas -v --gpu-name=sm_90 %t.ptx -o /dev/null 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 // PTXAS-NOT: {{[1-9][0-9]* bytes (stack|spill)}}
 // PTXAS-NOT: Used {{([7-9][0-9]|[0-9][0-9][0-9]) registers}}
-// PTXAS-COUNT-9: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+// PTXAS-COUNT-15: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 
 // No kernel has memory of a thread, atomics, or functions.
 // NEVER-NOT: .local
@@ -55,16 +55,18 @@ func.func @update(%a: tensor<1024xf32>, %b: tensor<512x8xf32>, %da: tensor<1024x
   return %0, %1 : tensor<1024xf32>, tensor<512x8xf32>
 }
 
-// A warp for each row of softmax: shuffles, and no barrier of the block. Each of the three passes reads 16 bytes at a time.
+// A warp for each row of softmax, which is read once, 16 bytes at a time, and stays in registers: shuffles, no barrier,
+// and no other memory.
 // CHECK-LABEL: .entry softmax_0(
-// CHECK: ld.global.nc.v4.b32
+// CHECK-COUNT-8: ld.global.nc.v4.b32
+// CHECK-NOT: ld.
 // CHECK-COUNT-5: shfl.sync.bfly.b32
-// CHECK-NOT: bar.sync
-// CHECK: ld.global.nc.v4.b32
-// CHECK: st.shared.v4.b32
+// CHECK-NOT: ld.
+// CHECK-NOT: bar.
 // CHECK-COUNT-5: shfl.sync.bfly.b32
-// CHECK: ld.shared.v4.b32
-// CHECK: st.global.v4.b32
+// CHECK-NOT: {{bar|ld}}.
+// CHECK-COUNT-8: st.global.v4.b32
+// CHECK-NOT: {{bar|ld|st}}.
 // CHECK: ret;
 func.func @softmax(%x: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
   %m = dgc.reduce max %x dims [1] : tensor<64x1000xf32>
@@ -75,6 +77,29 @@ func.func @softmax(%x: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
   %tb = dgc.broadcast_in_dim %t dims [0] to [64, 1000] : tensor<64xf32>
   %r = dgc.divide %e, %tb : tensor<64x1000xf32>
   return %r : tensor<64x1000xf32>
+}
+
+// Rows that are too long for registers are read again in each pass, some elements at a time. What is quick to compute
+// is not kept: there is no memory of the size of the rows.
+// CHECK-LABEL: .entry long_rows_0(
+// CHECK: .reqntid 1024
+// CHECK-COUNT-8: ld.global.nc.b32
+// CHECK: shfl.sync.bfly.b32
+// CHECK-COUNT-8: ld.global.nc.b32
+// CHECK: shfl.sync.bfly.b32
+// CHECK-COUNT-8: ld.global.nc.b32
+// CHECK-COUNT-8: st.global.b32
+// CHECK: ret;
+// CHECK-NOT: .entry long_rows_1
+func.func @long_rows(%x: tensor<16x50257xf32>) -> tensor<16x50257xf32> {
+  %m = dgc.reduce max %x dims [1] : tensor<16x50257xf32>
+  %mb = dgc.broadcast_in_dim %m dims [0] to [16, 50257] : tensor<16xf32>
+  %s = dgc.subtract %x, %mb : tensor<16x50257xf32>
+  %e = dgc.exponential %s : tensor<16x50257xf32>
+  %t = dgc.reduce sum %e dims [1] : tensor<16x50257xf32>
+  %tb = dgc.broadcast_in_dim %t dims [0] to [16, 50257] : tensor<16xf32>
+  %r = dgc.divide %e, %tb : tensor<16x50257xf32>
+  return %r : tensor<16x50257xf32>
 }
 
 // A block for each long row: the sums of its warps meet in shared memory.
@@ -103,6 +128,41 @@ func.func @rows(%x: tensor<16x8192xf32>) -> tensor<16xf32> {
 func.func @columns(%x: tensor<128x512xf32>) -> tensor<512xf32> {
   %0 = dgc.reduce sum %x dims [0] : tensor<128x512xf32>
   return %0 : tensor<512xf32>
+}
+
+// Few columns of many rows are shared by blocks; a second grid adds what they have, in order.
+// CHECK-LABEL: .entry shared_columns_0(
+// CHECK: .reqntid 256
+// CHECK-COUNT-8: ld.global.nc.b32
+// CHECK: bar.sync
+// CHECK: st.global.b32
+// CHECK: ret;
+// CHECK-LABEL: .entry shared_columns_1(
+// CHECK: .reqntid 256
+// CHECK-NOT: {{bar|shfl}}.
+// CHECK: st.global.b32
+// CHECK: ret;
+func.func @shared_columns(%x: tensor<8192x768xf32>) -> tensor<768xf32> {
+  %0 = dgc.reduce sum %x dims [0] : tensor<8192x768xf32>
+  return %0 : tensor<768xf32>
+}
+
+// So is a long sum over everything.
+// CHECK-LABEL: .entry norm_0(
+// CHECK-COUNT-4: ld.global.nc.v4.b32
+// CHECK: shfl.sync.bfly.b32
+// CHECK: ret;
+// CHECK-LABEL: .entry norm_1(
+// CHECK: shfl.sync.bfly.b32
+// CHECK: ret;
+// CHECK-LABEL: .entry norm_2(
+// CHECK: sqrt.rn.f32
+// CHECK: ret;
+func.func @norm(%x: tensor<4096x768xf32>) -> tensor<f32> {
+  %0 = dgc.multiply %x, %x : tensor<4096x768xf32>
+  %1 = dgc.reduce sum %0 dims [0, 1] : tensor<4096x768xf32>
+  %2 = dgc.sqrt %1 : tensor<f32>
+  return %2 : tensor<f32>
 }
 
 // What depends on a sum over everything is a grid of its own.
@@ -145,5 +205,8 @@ func.func @slices(%i: tensor<1000xi32>, %u: tensor<1000x100xf32>) -> tensor<500x
 
 // LAUNCH: module attributes {
 // LAUNCH-SAME: dgc.launches = {{\[\[}}"chain_0", 128, 256], ["bytes_0", 3, 256], ["update_0", 5, 256],
-// LAUNCH-SAME: ["softmax_0", 8, 256], ["rows_0", 16, 256], ["columns_0", 16, 256], ["mean_0", 1, 256],
+// LAUNCH-SAME: ["softmax_0", 8, 256], ["long_rows_0", 16, 1024], ["rows_0", 16, 256], ["columns_0", 16, 256],
+// LAUNCH-SAME: ["shared_columns_0", 1056, 256], ["shared_columns_1", 3, 256],
+// LAUNCH-SAME: ["norm_0", 384, 256], ["norm_1", 1, 256], ["norm_2", 1, 256], ["mean_0", 1, 256],
 // LAUNCH-SAME: dgc.ptx.sm_90 =
+// LAUNCH-SAME: dgc.workspace = [0, 0, 0, 0, 0, 

@@ -1,0 +1,343 @@
+//===- PassEmitter.cpp - how the threads of a team take a pass --------------===//
+
+#include "compiler/codegen/cuda/PassEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Bytes that a thread should have on their way, and what the body of a loop may cost for that.
+static constexpr int64_t kBytesInFlight = 64, kMostBody = 2048;
+
+//===----------------------------------------------------------------------===//
+// Addresses and numbers
+//===----------------------------------------------------------------------===//
+
+/// Points that are taken together begin at a multiple of their number: that makes one access of several.
+unsigned PassEmitter::alignmentAt(Value memory, AffineExpr linear, Type storage) const {
+  if (steps == 1)
+    return 0;
+  Operation *op = memory.getDefiningOp();
+  bool isAligned = alignedRows.contains(memory) || !op ||
+                   (isa<LLVM::GEPOp>(op) && isa<BlockArgument>(op->getOperand(0))); // the workspace
+  if (!isAligned)
+    return 0;
+  AffineExpr dim = getAffineDimExpr(steppedDim, context);
+  AffineExpr first = simplifyAffineExpr(linear.replace(dim, dim * steps + step), kMaxDims, kMaxSymbols);
+  auto constant = dyn_cast<AffineConstantExpr>(first);
+  int64_t divisor = constant && constant.getValue() == 0 ? 16 : first.getLargestKnownDivisor();
+  int64_t bytes = (divisor & -divisor) * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
+  return std::min<int64_t>(bytes, 16);
+}
+
+/// Of points that are taken together, all addresses are that of the first and a constant, for LLVM to see that.
+Value PassEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
+  AffineExpr dim = getAffineDimExpr(steppedDim, context);
+  auto distance = steps == 1 || step == 0 ? AffineConstantExpr()
+                                          : dyn_cast<AffineConstantExpr>(simplifyAffineExpr(
+                                                linear.replace(dim, dim + step) - linear, kMaxDims, kMaxSymbols));
+  if (!distance)
+    return ElementEmitter::addressOf(memory, storage, linear);
+  llvm::SaveAndRestore<Value> first(dims[steppedDim], steppedFrom);
+  Value address = ElementEmitter::addressOf(memory, storage, linear);
+  return LLVM::GEPOp::create(builder, loc, pointer, storage, address,
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(distance.getValue())});
+}
+
+/// The indices of loops, the last one fastest, from a number that counts their points, `vector` of the last at a time.
+void PassEmitter::bindLinear(ArrayRef<unsigned> loops, ArrayRef<int64_t> trips, Value linear, int64_t vector) {
+  for (size_t i = loops.size(); i-- > 0;) {
+    bool isLast = i + 1 == loops.size();
+    int64_t size = isLast ? trips[i] / vector : trips[i];
+    Value at = i == 0 ? linear : modulo(linear, size);
+    if (isLast && vector > 1)
+      at = arith::MulIOp::create(builder, loc, at, constant(vector), arith::IntegerOverflowFlags::nsw);
+    bind(loops[i], at);
+    if (i > 0)
+      linear = divide(linear, size);
+  }
+}
+
+/// The dimensions that a pass has no loop for have index 0.
+void PassEmitter::bindInner(const Pass &pass, ArrayRef<unsigned> bound) {
+  for (unsigned dim = 0; dim < pass.space.size(); ++dim)
+    if (!llvm::is_contained(bound, dim))
+      bind(dim, constant(0));
+}
+
+Value PassEmitter::plus(Value a, Value b) {
+  return arith::AddIOp::create(builder, loc, a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value PassEmitter::times(Value a, int64_t b) {
+  return arith::MulIOp::create(builder, loc, a, constant(b), arith::IntegerOverflowFlags::nsw);
+}
+
+Value PassEmitter::below(Value a, int64_t b) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, constant(b));
+}
+
+Value PassEmitter::atMost(Value a, int64_t b) { return arith::MinUIOp::create(builder, loc, a, constant(b)); }
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// The loops of a pass by one thread.
+void PassEmitter::serial(const Segment &segment, const Pass &pass) {
+  SmallVector<unsigned> bound;
+  for (unsigned dim = 0; dim < pass.space.size(); ++dim)
+    if (!llvm::is_contained(pass.loops, dim))
+      bound.push_back(dim);
+  SmallVector<Running> running;
+  for (unsigned root : pass.roots) {
+    running.push_back({root, {}});
+    if (graph.roots[root].reduction && inMemory(pass, graph.roots[root]))
+      initialise(pass, segment, root, {}, {});
+  }
+  bindInner(pass, bound);
+  nest(segment, pass, 0, running, {}, {});
+}
+
+void PassEmitter::teamPass(const Segment &segment, const Pass &pass) {
+  bindInner(pass, geometry.outer);
+  if (geometry.resident && pass.loops.empty())
+    return onceForAll(pass);
+  if (cooperates(graph, pass))
+    return cooperate(pass);
+  SmallVector<unsigned> common = commonParallel(graph, pass);
+  if (common.empty()) {
+    Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, constant(0));
+    return when(first, [&] { serial(segment, pass); });
+  }
+  SmallVector<int64_t> trips;
+  int64_t count = 1;
+  for (unsigned dim : common) {
+    trips.push_back(pass.trips[dim]);
+    count *= pass.trips[dim];
+  }
+  auto savedGroups = groups;
+  scf::ForOp loopOp = loop(lane, constant(count), {}, /*parallel=*/false, geometry.team);
+  bindLinear(common, trips, loopOp.getInductionVar(), 1);
+  serial(segment, without(pass, common));
+  scf::YieldOp::create(builder, loc);
+  closeLoop();
+  groups = savedGroups;
+}
+
+/// A pass without loops, such as the logarithm of the sum of a row: all threads know the value, one stores it.
+void PassEmitter::onceForAll(const Pass &pass) {
+  bindInner(pass, geometry.outer);
+  SmallVector<Value> values;
+  for (unsigned root : pass.roots)
+    values.push_back(elementwise(graph.roots[root]));
+  Value first = below(lane, 1);
+  llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
+  for (auto [number, value] : llvm::zip_equal(pass.roots, values))
+    storeEverywhere(graph.roots[number].values.front(), graph.roots[number].indices.front(), value);
+}
+
+//===----------------------------------------------------------------------===//
+// Points of a team
+//===----------------------------------------------------------------------===//
+
+PassEmitter::Walk PassEmitter::walkOf(const Pass &pass) const {
+  Walk walk{pass, {}};
+  for (unsigned dim : pass.loops) {
+    walk.trips.push_back(pass.trips[dim]);
+    walk.items *= pass.trips[dim];
+  }
+  if (geometry.resident)
+    walk.vector = geometry.vector;
+  else if (!pass.loops.empty() && !geometry.columns)
+    walk.vector = vectorOf(graph, pass, pass.loops.back(), walk.trips.back());
+  walk.items /= walk.vector;
+  return walk;
+}
+
+/// How many items a thread should take at a time.
+int64_t PassEmitter::unrollOf(const Walk &walk) const {
+  int64_t bytes = 0, cost = 1;
+  llvm::DenseSet<std::pair<Value, AffineExpr>> seen;
+  for (unsigned number : walk.pass.roots) {
+    cost += graph.roots[number].flops * walk.vector;
+    for (const Access &access : graph.roots[number].accesses) {
+      if (!seen.insert({access.base, access.linear}).second)
+        continue;
+      llvm::BitVector entangled(walk.pass.space.size());
+      SmallVector<int64_t> strides = stridesOf(access.linear, walk.pass.space.size(), entangled);
+      if (llvm::any_of(walk.pass.loops, [&](unsigned dim) { return strides[dim] != 0 || entangled.test(dim); }))
+        bytes += llvm::divideCeil(elementOf(access.base).getIntOrFloatBitWidth(), 8) * walk.vector;
+    }
+  }
+  int64_t unroll = 8;
+  while (unroll > 1 && (unroll * bytes > kBytesInFlight || unroll * cost > kMostBody ||
+                        unroll * geometry.team * geometry.parts > walk.items))
+    unroll /= 2;
+  return unroll;
+}
+
+/// One item. `isValid`: is there such an item, or is it computed for nothing? Null: there is. `known`: what was known
+/// of its points before, and is then.
+void PassEmitter::item(const Walk &walk, Value at, Value isValid, SmallVectorImpl<Running> &running, Known *known,
+                       SmallVectorImpl<Pending> &pending) {
+  enter(scopes[current].block); // it continues the block, with elements of its own
+  bindLinear(walk.pass.loops, walk.trips, at, walk.vector);
+  steps = walk.vector;
+  if (!walk.pass.loops.empty()) {
+    steppedDim = walk.pass.loops.back();
+    steppedFrom = dims[steppedDim];
+  }
+  for (step = 0; step < steps; ++step) {
+    scopes[current].values = known ? known[step] : Known();
+    if (steps > 1)
+      bind(steppedDim, plus(steppedFrom, constant(step)));
+    SmallVector<SmallVector<Value>> before;
+    for (Running &run : running)
+      before.push_back(run.accumulators);
+    SmallVector<Store> stores = point(running);
+    if (isValid)
+      for (auto [run, old] : llvm::zip_equal(running, before))
+        for (auto [now, then] : llvm::zip_equal(run.accumulators, old))
+          now = arith::SelectOp::create(builder, loc, isValid, now, then);
+    if (!stores.empty())
+      pending.push_back({dims, steppedFrom, step, std::move(stores)});
+    if (known)
+      known[step] = scopes[current].values;
+  }
+  step = 0;
+  steps = 1;
+  leave();
+}
+
+/// Stores what was computed. Nothing was stored between, so all that is read for it may be on its way together.
+void PassEmitter::storeAll(const Walk &walk, ArrayRef<Pending> pending, Value isValid) {
+  if (pending.empty())
+    return;
+  OpBuilder::InsertionGuard insertion(builder);
+  if (isValid) {
+    auto branch = scf::IfOp::create(builder, loc, isValid, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  steps = walk.vector;
+  for (const Pending &each : pending) {
+    dims = each.dims;
+    steppedFrom = each.first;
+    step = each.step;
+    for (const Store &store : each.stores)
+      storeEverywhere(store.value, store.index, store.scalar);
+  }
+  step = 0;
+  steps = 1;
+}
+
+/// All items of a thread one after the other.
+void PassEmitter::walkKept(const Walk &walk, SmallVectorImpl<Running> &running) {
+  int64_t chunks = llvm::divideCeil(walk.items, geometry.team);
+  kept.resize(chunks * walk.vector);
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    Value at = chunk == 0 ? lane : plus(lane, constant(chunk * geometry.team)), isValid;
+    if ((chunk + 1) * geometry.team > walk.items) {
+      isValid = below(at, walk.items);
+      at = atMost(at, walk.items - 1);
+    }
+    SmallVector<Pending> pending;
+    item(walk, at, isValid, running, &kept[chunk * walk.vector], pending);
+    storeAll(walk, pending, isValid);
+  }
+}
+
+void PassEmitter::walkLoop(const Walk &walk, Value from, Value to, int64_t unroll, SmallVectorImpl<Running> &running) {
+  SmallVector<Value> carried;
+  for (Running &run : running)
+    llvm::append_range(carried, run.accumulators);
+  auto savedGroups = groups;
+  scf::ForOp loopOp = loop(from, to, carried, carried.empty(), geometry.team * unroll);
+  unsigned next = 0;
+  for (Running &run : running)
+    for (Value &accumulator : run.accumulators)
+      accumulator = loopOp.getRegionIterArg(next++);
+  SmallVector<Pending> pending;
+  for (int64_t i = 0; i < unroll; ++i)
+    item(walk, i == 0 ? loopOp.getInductionVar() : plus(loopOp.getInductionVar(), constant(i * geometry.team)), {},
+         running, nullptr, pending);
+  storeAll(walk, pending, {});
+  SmallVector<Value> yielded;
+  for (Running &run : running)
+    llvm::append_range(yielded, run.accumulators);
+  scf::YieldOp::create(builder, loc, yielded);
+  closeLoop();
+  groups = savedGroups;
+  next = 0;
+  for (Running &run : running)
+    for (Value &accumulator : run.accumulators)
+      accumulator = loopOp.getResult(next++);
+}
+
+/// The items of the team, or of its part of them: some at a time, and what is left one by one.
+void PassEmitter::walkLoops(const Walk &walk, SmallVectorImpl<Running> &running) {
+  int64_t unroll = unrollOf(walk), tile = geometry.team * unroll;
+  if (geometry.parts == 1) {
+    int64_t whole = walk.items / tile * tile;
+    if (whole > 0)
+      walkLoop(walk, lane, constant(whole), unroll, running);
+    if (whole < walk.items)
+      walkLoop(walk, plus(lane, constant(whole)), constant(walk.items), 1, running);
+    return;
+  }
+  int64_t each = llvm::divideCeil(walk.items, geometry.parts);
+  Value begin = atMost(times(part, each), walk.items);
+  Value end = atMost(plus(begin, constant(each)), walk.items);
+  Value count = arith::SubIOp::create(builder, loc, end, begin);
+  Value whole = plus(begin, times(divide(count, tile), tile));
+  walkLoop(walk, plus(begin, lane), whole, unroll, running);
+  if (unroll > 1 || each % tile != 0 || walk.items % each != 0)
+    walkLoop(walk, plus(whole, lane), end, 1, running);
+}
+
+/// The running values of the threads as one, in an order that is always the same; all threads know the result.
+void PassEmitter::join(ArrayRef<Running> running) {
+  Value first = below(lane, 1);
+  if (storeOnlyIf)
+    first = arith::AndIOp::create(builder, loc, first, storeOnlyIf);
+  for (const Running &run : running) {
+    const Root &root = graph.roots[run.root];
+    linalg::LinalgOp op = root.reduction;
+    for (unsigned i = 0; op && i < root.values.size(); ++i) {
+      Value total = acrossTeam(op, i, run.accumulators[i]);
+      llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
+      if (geometry.parts > 1) {
+        storePartial(root.values[i], total);
+        continue;
+      }
+      total = combine(op, i, element(op.getDpsInits()[i], root.indices[i]), total);
+      storeEverywhere(root.values[i], root.indices[i], total);
+      remember(root.values[i], root.indices[i], total);
+    }
+  }
+}
+
+/// The threads of a team take the points of a pass in turn. Each has a running value for each reduction; these are
+/// joined at the end.
+void PassEmitter::cooperate(const Pass &pass) {
+  Walk walk = walkOf(pass);
+  bindInner(pass, geometry.outer);
+  SmallVector<Running> running;
+  for (unsigned number : pass.roots) {
+    running.push_back({number, {}});
+    const Root &root = graph.roots[number];
+    for (unsigned i = 0; root.reduction && i < root.values.size(); ++i)
+      running.back().accumulators.push_back(
+          arith::ConstantOp::create(builder, loc, identityOf(combinerOf(root.reduction, i))));
+  }
+  if (geometry.resident)
+    walkKept(walk, running);
+  else
+    walkLoops(walk, running);
+  bindInner(pass, geometry.outer);
+  join(running);
+}
+
+} // namespace dgc

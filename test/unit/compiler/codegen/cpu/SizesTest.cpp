@@ -1,0 +1,151 @@
+//===- SizesTest.cpp - rows, columns and sums of every length -------------===//
+//
+// How threads of a GPU share rows and sums depends on their size: a warp or a block for each, values that stay in
+// registers or are computed again, several blocks for one sum. Sizes that divide nothing are among them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoadedKernels.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace dgc::test;
+
+namespace {
+
+class RowLength : public testing::TestWithParam<int> {};
+
+const char *const kSoftmax = R"(
+func.func @k(%x: tensor<{0}x{1}xf32>) -> tensor<{0}x{1}xf32> {2} {{
+  %m = dgc.reduce max %x dims [1] : tensor<{0}x{1}xf32>
+  %mb = dgc.broadcast_in_dim %m dims [0] to [{0}, {1}] : tensor<{0}xf32>
+  %s = dgc.subtract %x, %mb : tensor<{0}x{1}xf32>
+  %e = dgc.exponential %s : tensor<{0}x{1}xf32>
+  %t = dgc.reduce sum %e dims [1] : tensor<{0}x{1}xf32>
+  %tb = dgc.broadcast_in_dim %t dims [0] to [{0}, {1}] : tensor<{0}xf32>
+  %r = dgc.divide %e, %tb : tensor<{0}x{1}xf32>
+  return %r : tensor<{0}x{1}xf32>
+})";
+
+void checkSoftmax(Buffer<float> &x, Buffer<float> &r, int rows, int n) {
+  for (int i = 0; i < rows; ++i) {
+    double most = -INFINITY, sum = 0;
+    for (int j = 0; j < n; ++j)
+      most = std::max<double>(most, x[i * n + j]);
+    for (int j = 0; j < n; ++j)
+      sum += std::exp(x[i * n + j] - most);
+    for (int j = 0; j < n; ++j) {
+      double expected = std::exp(x[i * n + j] - most) / sum;
+      ASSERT_NEAR(r[i * n + j], expected, expected * 1e-5 + 1e-12) << n << ": " << i << ", " << j;
+    }
+  }
+}
+
+TEST_P(RowLength, Softmax) {
+  int n = GetParam(), rows = 11;
+  for (bool inPlace : {false, true}) {
+    LoadedKernels kernels(
+        llvm::formatv(kSoftmax, rows, n, inPlace ? "attributes {dgc.inplace = array<i64: 0>}" : "").str());
+    ASSERT_TRUE(kernels.ok());
+    EXPECT_EQ(kernels.info().workspaceBytes, 0u);
+    for (int pieces : {1, 2}) {
+      auto x = samples<float>(rows * n, 3), r = samples<float>(rows * n, 3);
+      kernels.call({inPlace ? r.data() : x.data(), r.data()}, pieces);
+      checkSoftmax(x, r, rows, n);
+    }
+  }
+}
+
+// The loss of each row, and its gradient, with one target for each: sums, what is known once for a row, and rows again.
+TEST_P(RowLength, CrossEntropyAndItsGradient) {
+  int n = GetParam(), rows = 5;
+  LoadedKernels kernels(llvm::formatv(R"(
+    #id = affine_map<(i, j) -> (i, j)>
+    #row = affine_map<(i, j) -> (i)>
+    func.func @k(%x: tensor<{0}x{1}xf32>, %t: tensor<{0}xi32>) -> (tensor<{0}xf32>, tensor<{0}x{1}xf32>) {{
+      %zero = dgc.constant dense<0.0> : tensor<{0}x{1}xf32>
+      %m = dgc.reduce max %x dims [1] : tensor<{0}x{1}xf32>
+      %mb = dgc.broadcast_in_dim %m dims [0] to [{0}, {1}] : tensor<{0}xf32>
+      %s = dgc.subtract %x, %mb : tensor<{0}x{1}xf32>
+      %e = dgc.exponential %s : tensor<{0}x{1}xf32>
+      %sum = dgc.reduce sum %e dims [1] : tensor<{0}x{1}xf32>
+      %log = dgc.log %sum : tensor<{0}xf32>
+      %lse = dgc.add %log, %m : tensor<{0}xf32>
+      %iota = dgc.iota dim 1 : tensor<{0}x{1}xi32>
+      %tb = dgc.broadcast_in_dim %t dims [0] to [{0}, {1}] : tensor<{0}xi32>
+      %is = dgc.compare eq %iota, %tb : tensor<{0}x{1}xi32>
+      %picked = dgc.select %is, %x, %zero : tensor<{0}x{1}xi1>, tensor<{0}x{1}xf32>, tensor<{0}x{1}xf32>
+      %target = dgc.reduce sum %picked dims [1] : tensor<{0}x{1}xf32>
+      %loss = dgc.subtract %lse, %target : tensor<{0}xf32>
+      %sumb = dgc.broadcast_in_dim %sum dims [0] to [{0}, {1}] : tensor<{0}xf32>
+      %p = dgc.divide %e, %sumb : tensor<{0}x{1}xf32>
+      %one = dgc.convert %is to f32 : tensor<{0}x{1}xi1>
+      %g = dgc.subtract %p, %one : tensor<{0}x{1}xf32>
+      return %loss, %g : tensor<{0}xf32>, tensor<{0}x{1}xf32>
+    })",
+                                      rows, n)
+                            .str());
+  ASSERT_TRUE(kernels.ok());
+  EXPECT_LT(kernels.info().workspaceBytes, 4096u);
+  auto x = samples<float>(rows * n, 3);
+  Buffer<int32_t> t(rows);
+  for (int i = 0; i < rows; ++i)
+    t[i] = (i * 13 + 2) % n;
+  Buffer<float> loss(rows), g(rows * n);
+  kernels.call({x.data(), t.data(), loss.data(), g.data()});
+  for (int i = 0; i < rows; ++i) {
+    double sum = 0;
+    for (int j = 0; j < n; ++j)
+      sum += std::exp(double(x[i * n + j]));
+    ASSERT_NEAR(loss[i], std::log(sum) - x[i * n + t[i]], 2e-5) << n;
+    for (int j = 0; j < n; ++j)
+      ASSERT_NEAR(g[i * n + j], std::exp(double(x[i * n + j])) / sum - (j == t[i]), 2e-6)
+          << n << ": " << i << ", " << j;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RowLength, testing::Values(5, 33, 1000, 1027, 3001, 9000, 40001));
+
+class SumLength : public testing::TestWithParam<std::pair<int, int>> {};
+
+// Sums over everything, along rows and across them; some are long enough for several blocks.
+TEST_P(SumLength, EverythingRowsAndColumns) {
+  auto [rows, columns] = GetParam();
+  for (int axes : {0, 1, 2}) {
+    int results = axes == 0 ? columns : axes == 1 ? rows : 1;
+    std::string result = axes == 2 ? "tensor<f32>" : llvm::formatv("tensor<{0}xf32>", results).str();
+    LoadedKernels kernels(llvm::formatv(R"(
+      func.func @k(%x: tensor<{0}x{1}xf32>) -> ({2}, {2}, {2}) {{
+        %y = dgc.multiply %x, %x : tensor<{0}x{1}xf32>
+        %0 = dgc.reduce sum %y dims [{3}] : tensor<{0}x{1}xf32>
+        %1 = dgc.reduce max %x dims [{3}] : tensor<{0}x{1}xf32>
+        %2 = dgc.sqrt %0 : {2}
+        return %0, %1, %2 : {2}, {2}, {2}
+      })",
+                                        rows, columns, result, axes == 2 ? "0, 1" : std::to_string(axes))
+                              .str());
+    ASSERT_TRUE(kernels.ok());
+    auto x = samples<float>(rows * columns);
+    for (int pieces : {1, 2}) {
+      Buffer<float> sum(results, -1), most(results, -1), root(results, -1);
+      kernels.call({x.data(), sum.data(), most.data(), root.data()}, pieces);
+      std::vector<double> expected(results, 0), largest(results, -INFINITY);
+      for (int i = 0; i < rows * columns; ++i) {
+        int k = axes == 2 ? 0 : axes == 0 ? i % columns : i / columns;
+        expected[k] += double(x[i]) * x[i];
+        largest[k] = std::max<double>(largest[k], x[i]);
+      }
+      for (int k = 0; k < results; ++k) {
+        ASSERT_NEAR(sum[k], expected[k], expected[k] * 1e-5) << rows << "x" << columns << " " << axes << ": " << k;
+        ASSERT_NEAR(root[k], std::sqrt(expected[k]), std::sqrt(expected[k]) * 1e-5);
+        ASSERT_EQ(most[k], float(largest[k]));
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SumLength,
+                         testing::Values(std::pair(513, 37), std::pair(3, 33000), std::pair(700, 64),
+                                         std::pair(1, 70001), std::pair(9001, 3)));
+
+} // namespace
