@@ -270,14 +270,17 @@ absl::Status ActionCheck::check(const a::Convolution &op) const {
     return bad("src, weights and dst must have one floating-point type");
   int64_t in = src->Get(rank - 1), out = dst->Get(rank - 1);
   int64_t groups = op.groups();
+  // Where the weights have their outputs, their inputs and their windows.
+  const bool outFirst = op.weights_out_first();
+  const uint32_t outAt = outFirst ? 0 : rank - 1, inAt = outFirst ? rank - 1 : rank - 2, windowAt = outFirst ? 1 : 0;
   if (src->Get(0) < 1 || src->Get(0) != dst->Get(0))
     return bad("src and dst must have the same number of examples, at least 1");
   if (groups < 1 || in < 1 || out < 1 || in % groups || out % groups ||
-      weights->Get(rank - 2) != in / groups || weights->Get(rank - 1) != out)
+      weights->Get(inAt) != in / groups || weights->Get(outAt) != out)
     return bad("the channels of src, weights and dst do not fit together");
   for (uint32_t i = 0; i < spatial; ++i)
     if (absl::Status s =
-            checkWindow(src->Get(i + 1), dst->Get(i + 1), weights->Get(i),
+            checkWindow(src->Get(i + 1), dst->Get(i + 1), weights->Get(windowAt + i),
                         op.strides()->Get(i), op.pad_low()->Get(i),
                         op.pad_high()->Get(i), op.dilation()->Get(i));
         !s.ok())

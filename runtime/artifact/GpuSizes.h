@@ -11,4 +11,7 @@ inline constexpr uint64_t transferBytes = uint64_t{4} << 20;
 /// What products have to work in.
 inline constexpr uint64_t productWorkspaceBytes = uint64_t{32} << 20;
 
+/// What a convolution may have to work in; engines that need more are not taken.
+inline constexpr uint64_t convolutionWorkspaceBytes = uint64_t{256} << 20;
+
 } // namespace dgc::rt::gpu

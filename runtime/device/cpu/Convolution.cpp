@@ -247,6 +247,8 @@ static std::vector<Layouts> layoutsOf(artifact::ConvKind kind) {
 }
 
 PreparedOrStatus dgc::rt::prepareConvolution(const OpContext &context, const artifact::Convolution &op) {
+  if (op.weights_out_first())
+    return absl::UnimplementedError("a convolution of a plan for GPUs; compile the model again with --target=cpu");
   auto type = dnnlType(context.buffers[op.dst()].dtype);
   if (!type)
     return makePlainConvolution(context, op);

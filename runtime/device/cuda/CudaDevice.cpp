@@ -4,6 +4,7 @@
 #include "runtime/artifact/GpuSizes.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/cuda/ConvolutionLayout.h"
 #include "runtime/device/cuda/Fill.h"
 #include "runtime/device/cuda/GemmLayout.h"
 
@@ -44,6 +45,18 @@ private:
   std::unique_ptr<PreparedGemm> gemm;
 };
 
+/// What cuDNN does. The device keeps it, too, until it has run once.
+class DnnOp final : public PreparedOp {
+public:
+  DnnOp(const CudaDevice &device, std::shared_ptr<PreparedDnn> prepared)
+      : device(device), prepared(std::move(prepared)) {}
+  absl::Status run(const dgc_step &) override { return prepared->run(device.stream, device.workspace); }
+
+private:
+  const CudaDevice &device;
+  std::shared_ptr<PreparedDnn> prepared;
+};
+
 namespace {
 /// An action of one call of the driver.
 class CallOp final : public PreparedOp {
@@ -59,8 +72,8 @@ private:
 //===-- Making ----------------------------------------------------------===//
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::create(const Artifact &artifact, std::unique_ptr<Driver> driver,
-                                                               MakeBlas makeBlas) {
-  std::unique_ptr<CudaDevice> device(new CudaDevice(artifact, std::move(driver), std::move(makeBlas)));
+                                                               MakeLibraries make) {
+  std::unique_ptr<CudaDevice> device(new CudaDevice(artifact, std::move(driver), std::move(make)));
   DGC_ASSIGN_OR_RETURN(device->stream, device->driver->createStream());
   DGC_ASSIGN_OR_RETURN(device->transfers, device->driver->createStream());
   DGC_ASSIGN_OR_RETURN(device->computed, device->driver->createEvent());
@@ -77,6 +90,8 @@ CudaDevice::~CudaDevice() {
       (void)driver->synchronize(each);
   for (Driver::Graph graph : graphs)
     driver->destroyGraph(graph);
+  firstRuns.clear();
+  dnn.reset();
   blas.reset();
   for (Address memory : allocations)
     driver->release(memory);
@@ -226,11 +241,29 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareMatmul(const arti
     gemm.relu = true;
   }
   if (!blas) {
-    DGC_ASSIGN_OR_RETURN(blas, makeBlas());
+    DGC_ASSIGN_OR_RETURN(blas, make.blas());
     workspaceBytes = std::max(workspaceBytes, blas->workspaceBytes());
   }
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<PreparedGemm> prepared, blas->prepare(gemm));
   return std::make_unique<ProductOp>(*this, std::move(prepared));
+}
+
+absl::StatusOr<std::unique_ptr<PreparedOp>>
+CudaDevice::takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared) {
+  if (!prepared.ok())
+    return prepared.status();
+  workspaceBytes = std::max(workspaceBytes, (*prepared)->workspaceBytes());
+  firstRuns.emplace_back(*std::move(prepared));
+  return std::make_unique<DnnOp>(*this, firstRuns.back());
+}
+
+absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareConvolution(const artifact::Convolution &op,
+                                                                           std::span<const Operand> buffers) {
+  DGC_ASSIGN_OR_RETURN(DnnConvolution convolution, describeConvolution(op, buffers));
+  if (!dnn) {
+    DGC_ASSIGN_OR_RETURN(dnn, make.dnn());
+  }
+  return takeDnn(dnn->prepare(convolution));
 }
 
 absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepare(const artifact::Step &step,
@@ -240,6 +273,8 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepare(const artifact::
     return prepareKernel(*step.action_as_KernelCall(), buffers);
   case artifact::Action::Matmul:
     return prepareMatmul(*step.action_as_Matmul(), buffers);
+  case artifact::Action::Convolution:
+    return prepareConvolution(*step.action_as_Convolution(), buffers);
   case artifact::Action::Copy: {
     const Operand &src = buffers[step.action_as_Copy()->src()], &dst = buffers[step.action_as_Copy()->dst()];
     uint64_t bytes = sizeOf(dst.dtype) * static_cast<uint64_t>(dst.numElements());
@@ -268,6 +303,11 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepare(const artifact::
 absl::Status CudaDevice::finish() {
   DGC_ASSIGN_OR_RETURN(workspace, allocate(workspaceBytes));
   scratchBytes_ = workspaceBytes;
+  // Libraries load code and take memory when something runs for the first time, which must not be while work is
+  // captured. The arena holds nothing yet.
+  for (const std::shared_ptr<PreparedDnn> &each : firstRuns)
+    DGC_RETURN_IF_ERROR(each->run(stream, workspace));
+  firstRuns.clear();
   return driver->synchronize(stream);
 }
 

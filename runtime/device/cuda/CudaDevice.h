@@ -3,14 +3,18 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Blas.h"
+#include "runtime/device/cuda/Dnn.h"
 #include "runtime/device/cuda/Driver.h"
 
 #include <functional>
 
 namespace dgc::rt::cuda {
 
-/// Makes the library for products, when a plan has some.
-using MakeBlas = std::function<absl::StatusOr<std::unique_ptr<Blas>>()>;
+/// What makes libraries, each when a plan has something for it.
+struct MakeLibraries {
+  std::function<absl::StatusOr<std::unique_ptr<Blas>>()> blas; // products
+  std::function<absl::StatusOr<std::unique_ptr<Dnn>>()> dnn;   // convolutions
+};
 
 inline Address addressOf(const void *memory) { return reinterpret_cast<Address>(memory); }
 
@@ -18,7 +22,7 @@ class CudaDevice final : public Device, private DeviceMemory {
 public:
   /// Loads the kernels. Refuses a plan without code for this GPU.
   static absl::StatusOr<std::unique_ptr<CudaDevice>> create(const Artifact &artifact, std::unique_ptr<Driver> driver,
-                                                            MakeBlas makeBlas);
+                                                            MakeLibraries make);
   ~CudaDevice() override;
 
   absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step,
@@ -32,9 +36,10 @@ private:
   friend class GraphProgram;
   friend class GridsOp;
   friend class ProductOp;
+  friend class DnnOp;
 
-  CudaDevice(const Artifact &artifact, std::unique_ptr<Driver> driver, MakeBlas makeBlas)
-      : artifact(artifact), driver(std::move(driver)), makeBlas(std::move(makeBlas)) {}
+  CudaDevice(const Artifact &artifact, std::unique_ptr<Driver> driver, MakeLibraries make)
+      : artifact(artifact), driver(std::move(driver)), make(std::move(make)) {}
   absl::Status loadCode();
   absl::StatusOr<Address> allocate(uint64_t bytes);
   absl::StatusOr<std::byte *> allocateStaging(uint64_t bytes);
@@ -42,6 +47,9 @@ private:
                                                             std::span<const Operand> buffers);
   absl::StatusOr<std::unique_ptr<PreparedOp>> prepareMatmul(const artifact::Matmul &op,
                                                             std::span<const Operand> buffers);
+  absl::StatusOr<std::unique_ptr<PreparedOp>> prepareConvolution(const artifact::Convolution &op,
+                                                                 std::span<const Operand> buffers);
+  absl::StatusOr<std::unique_ptr<PreparedOp>> takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared);
 
   absl::StatusOr<void *> allocateArena(uint64_t bytes) override;
   absl::StatusOr<void *> placeConstants(std::span<const std::byte> bytes) override;
@@ -54,8 +62,9 @@ private:
 
   const Artifact &artifact;
   std::unique_ptr<Driver> driver;
-  MakeBlas makeBlas;
+  MakeLibraries make;
   std::unique_ptr<Blas> blas;
+  std::unique_ptr<Dnn> dnn;
   Driver::Stream stream = nullptr, transfers = nullptr;
   Driver::Event computed = nullptr, arrived = nullptr; // how far `stream` and `transfers` must be
   Driver::Module module = nullptr;
@@ -68,6 +77,7 @@ private:
   Address workspace = 0;
   std::byte *transfer = nullptr; // pinned, for variables
   size_t scratchBytes_ = 0;
+  std::vector<std::shared_ptr<PreparedDnn>> firstRuns; // what finish() runs once
 };
 
 } // namespace dgc::rt::cuda

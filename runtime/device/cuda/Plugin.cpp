@@ -12,17 +12,22 @@ using namespace dgc::rt;
 static absl::StatusOr<std::unique_ptr<Device>> createCuda(const Artifact &artifact, int rank) {
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::Driver> driver, cuda::openDriver(rank));
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                       cuda::CudaDevice::create(artifact, std::move(driver), cuda::openCublasLt));
+                       cuda::CudaDevice::create(artifact, std::move(driver), {cuda::openCublasLt, cuda::openCudnn}));
   return device;
 }
 
-/// The version of a library, of which the function `symbol` tells a number.
-static std::string versionOf(const cuda::Library &library, const char *symbol) {
-  auto version = reinterpret_cast<size_t (*)()>(library.find(symbol));
+/// Where a library is, and its version, of which the function `symbol` tells a number, of
+/// which `major` is one of the major version.
+static std::string describeLibrary(const std::string &name, const std::vector<std::string> &files, const char *symbol,
+                                   size_t major) {
+  auto library = cuda::findLibrary(name, files);
+  if (!library.ok())
+    return str(name, ": none: ", library.status().message());
+  auto version = reinterpret_cast<size_t (*)()>(library->find(symbol));
   if (!version)
-    return "of unknown version";
+    return str(name, ": of unknown version, ", library->path);
   size_t number = version();
-  return str(number / 10000, ".", number / 100 % 100, ".", number % 100);
+  return str(name, ": ", number / major, ".", number / 100 % (major / 100), ".", number % 100, ", ", library->path);
 }
 
 static std::vector<std::string> describeCuda() {
@@ -36,9 +41,9 @@ static std::vector<std::string> describeCuda() {
     else
       lines.push_back(str("GPU: none: ", driver.status().message()));
   } while (++i < cuda::countGpus());
-  auto blas = cuda::findLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"});
-  lines.push_back(blas.ok() ? str("cuBLASLt: ", versionOf(*blas, "cublasLtGetVersion"), ", ", blas->path)
-                            : str("cuBLASLt: none: ", blas.status().message()));
+  lines.push_back(
+      describeLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtGetVersion", 10000));
+  lines.push_back(describeLibrary("cuDNN", {"libcudnn.so.9"}, "cudnnGetVersion", 10000));
   return lines;
 }
 

@@ -1,9 +1,14 @@
 // What is declared of NVIDIA's libraries is what their headers say.
 #include "runtime/device/cuda/CudaApi.h"
 #include "runtime/device/cuda/CublasLtApi.h"
+#include "runtime/device/cuda/CudnnApi.h"
 
 #include <cublasLt.h>
 #include <cuda.h>
+#if __has_include(<cudnn.h>)
+#include <cudnn.h>
+#define DGC_HAS_CUDNN 1
+#endif
 
 #include <gtest/gtest.h>
 
@@ -16,7 +21,9 @@ namespace {
 
 /// Types that are passed in the same way: pointers for pointers, numbers for numbers of their size.
 template <typename A, typename B> constexpr bool passedAlike() {
-  if constexpr (std::is_pointer_v<A> || std::is_pointer_v<B>)
+  if constexpr (std::is_void_v<A> || std::is_void_v<B>)
+    return std::is_void_v<A> && std::is_void_v<B>;
+  else if constexpr (std::is_pointer_v<A> || std::is_pointer_v<B>)
     return std::is_pointer_v<A> && std::is_pointer_v<B>;
   else
     return sizeof(A) == sizeof(B) && std::is_floating_point_v<A> == std::is_floating_point_v<B>;
@@ -72,5 +79,116 @@ TEST(CudaApi, Numbers) {
   EXPECT_EQ(cu::kLtAddBias, unsigned(CUBLASLT_EPILOGUE_BIAS));
   EXPECT_EQ(cu::kLtReluBias, unsigned(CUBLASLT_EPILOGUE_RELU_BIAS));
 }
+
+#ifdef DGC_HAS_CUDNN
+#define DGC_SAME_DNN(name, symbol, result, ...)                                                                        \
+  static_assert(sameFunction(decltype (&::symbol)(), static_cast<result (*)(__VA_ARGS__)>(nullptr)), #symbol);
+DGC_CUDNN_FUNCTIONS(DGC_SAME_DNN)
+
+TEST(CudaApi, NumbersOfCudnn) {
+  EXPECT_EQ(cu::kDnnNotSupported, int(CUDNN_STATUS_NOT_SUPPORTED));
+  EXPECT_EQ(cu::kDnnF32, int(CUDNN_DATA_FLOAT));
+  EXPECT_EQ(cu::kDnnF64, int(CUDNN_DATA_DOUBLE));
+  EXPECT_EQ(cu::kDnnF16, int(CUDNN_DATA_HALF));
+  EXPECT_EQ(cu::kDnnI32, int(CUDNN_DATA_INT32));
+  EXPECT_EQ(cu::kDnnBF16, int(CUDNN_DATA_BFLOAT16));
+  EXPECT_EQ(cu::kDnnI64, int(CUDNN_DATA_INT64));
+  EXPECT_EQ(cu::kDnnBoolean, int(CUDNN_DATA_BOOLEAN));
+  EXPECT_EQ(cu::kDnnCrossCorrelation, int(CUDNN_CROSS_CORRELATION));
+  EXPECT_EQ(cu::kDnnAdd, int(CUDNN_POINTWISE_ADD));
+  EXPECT_EQ(cu::kDnnMultiply, int(CUDNN_POINTWISE_MUL));
+  EXPECT_EQ(cu::kDnnSubtract, int(CUDNN_POINTWISE_SUB));
+  EXPECT_EQ(cu::kDnnExp, int(CUDNN_POINTWISE_EXP));
+  EXPECT_EQ(cu::kDnnRelu, int(CUDNN_POINTWISE_RELU_FWD));
+  EXPECT_EQ(cu::kDnnHeuristicB, int(CUDNN_HEUR_MODE_B));
+  EXPECT_EQ(cu::kDnnHeuristicFallback, int(CUDNN_HEUR_MODE_FALLBACK));
+  EXPECT_EQ(cu::kDnnHeuristicA, int(CUDNN_HEUR_MODE_A));
+  EXPECT_EQ(cu::kDnnTensorCore, int(CUDNN_NUMERICAL_NOTE_TENSOR_CORE));
+  EXPECT_EQ(cu::kDnnDownConvert, int(CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS));
+  EXPECT_EQ(cu::kDnnReducedReduction, int(CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION));
+  EXPECT_EQ(cu::kDnnNondeterministic, int(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC));
+  EXPECT_EQ(cu::kDnnTypeHandle, int(CUDNN_TYPE_HANDLE));
+  EXPECT_EQ(cu::kDnnTypeDataType, int(CUDNN_TYPE_DATA_TYPE));
+  EXPECT_EQ(cu::kDnnTypeBool, int(CUDNN_TYPE_BOOLEAN));
+  EXPECT_EQ(cu::kDnnTypeInt64, int(CUDNN_TYPE_INT64));
+  EXPECT_EQ(cu::kDnnTypeFloat, int(CUDNN_TYPE_FLOAT));
+  EXPECT_EQ(cu::kDnnTypeDouble, int(CUDNN_TYPE_DOUBLE));
+  EXPECT_EQ(cu::kDnnTypePointer, int(CUDNN_TYPE_VOID_PTR));
+  EXPECT_EQ(cu::kDnnTypeConvolutionMode, int(CUDNN_TYPE_CONVOLUTION_MODE));
+  EXPECT_EQ(cu::kDnnTypeHeuristic, int(CUDNN_TYPE_HEUR_MODE));
+  EXPECT_EQ(cu::kDnnTypeNote, int(CUDNN_TYPE_NUMERICAL_NOTE));
+  EXPECT_EQ(cu::kDnnTypePointwise, int(CUDNN_TYPE_POINTWISE_MODE));
+  EXPECT_EQ(cu::kDnnTypeDescriptor, int(CUDNN_TYPE_BACKEND_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnTypeChar, int(CUDNN_TYPE_CHAR));
+  EXPECT_EQ(cu::kDnnPointwise, int(CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnConvolution, int(CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnEngine, int(CUDNN_BACKEND_ENGINE_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnEngineConfig, int(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnHeuristic, int(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnPlan, int(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnConvolutionForward, int(CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnConvolutionBackwardFilter, int(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnConvolutionBackwardData, int(CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnPointwiseOperation, int(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnGraph, int(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnVariantPack, int(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnTensor, int(CUDNN_BACKEND_TENSOR_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnDeviceProperties, int(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnPointwiseMode, int(CUDNN_ATTR_POINTWISE_MODE));
+  EXPECT_EQ(cu::kDnnPointwiseComputeType, int(CUDNN_ATTR_POINTWISE_MATH_PREC));
+  EXPECT_EQ(cu::kDnnConvolutionComputeType, int(CUDNN_ATTR_CONVOLUTION_COMP_TYPE));
+  EXPECT_EQ(cu::kDnnConvolutionMode, int(CUDNN_ATTR_CONVOLUTION_CONV_MODE));
+  EXPECT_EQ(cu::kDnnConvolutionDilations, int(CUDNN_ATTR_CONVOLUTION_DILATIONS));
+  EXPECT_EQ(cu::kDnnConvolutionStrides, int(CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES));
+  EXPECT_EQ(cu::kDnnConvolutionPadHigh, int(CUDNN_ATTR_CONVOLUTION_POST_PADDINGS));
+  EXPECT_EQ(cu::kDnnConvolutionPadLow, int(CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS));
+  EXPECT_EQ(cu::kDnnConvolutionSpatialDims, int(CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS));
+  EXPECT_EQ(cu::kDnnHeuristicMode, int(CUDNN_ATTR_ENGINEHEUR_MODE));
+  EXPECT_EQ(cu::kDnnHeuristicGraph, int(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH));
+  EXPECT_EQ(cu::kDnnHeuristicResults, int(CUDNN_ATTR_ENGINEHEUR_RESULTS));
+  EXPECT_EQ(cu::kDnnHeuristicDevice, int(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP));
+  EXPECT_EQ(cu::kDnnConfigEngine, int(CUDNN_ATTR_ENGINECFG_ENGINE));
+  EXPECT_EQ(cu::kDnnPlanHandle, int(CUDNN_ATTR_EXECUTION_PLAN_HANDLE));
+  EXPECT_EQ(cu::kDnnPlanConfig, int(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG));
+  EXPECT_EQ(cu::kDnnPlanWorkspace, int(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+  EXPECT_EQ(cu::kDnnPlanDevice, int(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP));
+  EXPECT_EQ(cu::kDnnForwardAlpha, int(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA));
+  EXPECT_EQ(cu::kDnnForwardBeta, int(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA));
+  EXPECT_EQ(cu::kDnnForwardConvolution, int(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC));
+  EXPECT_EQ(cu::kDnnForwardW, int(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W));
+  EXPECT_EQ(cu::kDnnForwardX, int(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X));
+  EXPECT_EQ(cu::kDnnForwardY, int(CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y));
+  EXPECT_EQ(cu::kDnnBackwardDataAlpha, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA));
+  EXPECT_EQ(cu::kDnnBackwardDataBeta, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA));
+  EXPECT_EQ(cu::kDnnBackwardDataConvolution, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC));
+  EXPECT_EQ(cu::kDnnBackwardDataW, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W));
+  EXPECT_EQ(cu::kDnnBackwardDataDx, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX));
+  EXPECT_EQ(cu::kDnnBackwardDataDy, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY));
+  EXPECT_EQ(cu::kDnnBackwardFilterAlpha, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA));
+  EXPECT_EQ(cu::kDnnBackwardFilterBeta, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA));
+  EXPECT_EQ(cu::kDnnBackwardFilterConvolution, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC));
+  EXPECT_EQ(cu::kDnnBackwardFilterDw, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW));
+  EXPECT_EQ(cu::kDnnBackwardFilterX, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X));
+  EXPECT_EQ(cu::kDnnBackwardFilterDy, int(CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY));
+  EXPECT_EQ(cu::kDnnPointwiseDescriptor, int(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR));
+  EXPECT_EQ(cu::kDnnPointwiseX, int(CUDNN_ATTR_OPERATION_POINTWISE_XDESC));
+  EXPECT_EQ(cu::kDnnPointwiseB, int(CUDNN_ATTR_OPERATION_POINTWISE_BDESC));
+  EXPECT_EQ(cu::kDnnPointwiseY, int(CUDNN_ATTR_OPERATION_POINTWISE_YDESC));
+  EXPECT_EQ(cu::kDnnGraphHandle, int(CUDNN_ATTR_OPERATIONGRAPH_HANDLE));
+  EXPECT_EQ(cu::kDnnGraphOperations, int(CUDNN_ATTR_OPERATIONGRAPH_OPS));
+  EXPECT_EQ(cu::kDnnTensorAlignment, int(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT));
+  EXPECT_EQ(cu::kDnnTensorType, int(CUDNN_ATTR_TENSOR_DATA_TYPE));
+  EXPECT_EQ(cu::kDnnTensorDimensions, int(CUDNN_ATTR_TENSOR_DIMENSIONS));
+  EXPECT_EQ(cu::kDnnTensorStrides, int(CUDNN_ATTR_TENSOR_STRIDES));
+  EXPECT_EQ(cu::kDnnTensorId, int(CUDNN_ATTR_TENSOR_UNIQUE_ID));
+  EXPECT_EQ(cu::kDnnTensorIsVirtual, int(CUDNN_ATTR_TENSOR_IS_VIRTUAL));
+  EXPECT_EQ(cu::kDnnTensorIsByValue, int(CUDNN_ATTR_TENSOR_IS_BY_VALUE));
+  EXPECT_EQ(cu::kDnnPackIds, int(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS));
+  EXPECT_EQ(cu::kDnnPackPointers, int(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS));
+  EXPECT_EQ(cu::kDnnPackWorkspace, int(CUDNN_ATTR_VARIANT_PACK_WORKSPACE));
+  EXPECT_EQ(cu::kDnnEngineNotes, int(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE));
+  EXPECT_EQ(cu::kDnnDeviceJson, int(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION));
+}
+#endif
 
 } // namespace

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "runtime/device/cuda/Blas.h"
+#include "runtime/device/cuda/Dnn.h"
 #include "runtime/device/cuda/Driver.h"
 #include "test/unit/support/GpuEmulator.h"
 
@@ -142,6 +143,17 @@ public:
   explicit FakeBlas(FakeDriver &driver) : driver(driver) {}
   absl::StatusOr<std::unique_ptr<rt::cuda::PreparedGemm>> prepare(const rt::cuda::Gemm &gemm) override;
   uint64_t workspaceBytes() const override { return 4096; }
+
+private:
+  FakeDriver &driver;
+};
+
+/// Convolutions, likewise.
+class FakeDnn final : public rt::cuda::Dnn {
+public:
+  explicit FakeDnn(FakeDriver &driver) : driver(driver) {}
+  absl::StatusOr<std::unique_ptr<rt::cuda::PreparedDnn>>
+  prepare(const rt::cuda::DnnConvolution &convolution) override;
 
 private:
   FakeDriver &driver;

@@ -20,9 +20,12 @@ inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
     FakeDriver *fake = driver.get();
     if (adjust)
       adjust(*fake, rank);
-    auto device = rt::cuda::CudaDevice::create(artifact, std::move(driver), [fake] {
-      return absl::StatusOr<std::unique_ptr<rt::cuda::Blas>>(std::make_unique<FakeBlas>(*fake));
-    });
+    rt::cuda::MakeLibraries make;
+    make.blas = [fake]() -> absl::StatusOr<std::unique_ptr<rt::cuda::Blas>> {
+      return std::make_unique<FakeBlas>(*fake);
+    };
+    make.dnn = [fake]() -> absl::StatusOr<std::unique_ptr<rt::cuda::Dnn>> { return std::make_unique<FakeDnn>(*fake); };
+    auto device = rt::cuda::CudaDevice::create(artifact, std::move(driver), std::move(make));
     if (!device.ok())
       return device.status();
     return std::unique_ptr<rt::Device>(*std::move(device));
