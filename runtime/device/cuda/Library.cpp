@@ -4,10 +4,13 @@
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <glob.h>
 #include <link.h>
+#include <sstream>
+#include <unistd.h>
 
 namespace dgc::rt::cuda {
 
@@ -33,6 +36,13 @@ std::vector<std::string> libraryFolders() {
   std::vector<std::string> roots{"/usr/local", "/usr"};
   if (const char *home = std::getenv("HOME"))
     roots.insert(roots.begin(), str(home, "/.local"));
+  // The environments of Python that are in use: what is around the interpreters on the PATH.
+  const char *path = std::getenv("PATH");
+  std::istringstream programs(path ? path : "");
+  for (std::string folder; std::getline(programs, folder, ':');)
+    if (folder.ends_with("/bin") && ::access((folder + "/python3").c_str(), X_OK) == 0)
+      if (std::string root = folder.substr(0, folder.size() - 4); std::ranges::find(roots, root) == roots.end())
+        roots.push_back(root);
   if (const char *environment = std::getenv("VIRTUAL_ENV"))
     roots.insert(roots.begin(), environment);
   for (const std::string &root : roots)

@@ -4,7 +4,9 @@
 #include "runtime/device/cuda/Driver.h"
 #include "runtime/device/cuda/Library.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -70,6 +72,24 @@ TEST(Library, TheFolderOfTheUserComesFirst) {
   ASSERT_GE(folders.size(), 2u);
   EXPECT_EQ(folders[0], "/some/folder");
   EXPECT_EQ(folders[1], ""); // the loader's own
+}
+
+TEST(Library, WheelsOfThePythonOnThePathAreFound) {
+  std::string root = ::testing::TempDir() + "/environment";
+  std::string folder = root + "/lib/python3.12/site-packages/nvidia/cublas/lib";
+  std::filesystem::create_directories(folder);
+  std::filesystem::create_directories(root + "/bin");
+  const std::string path = std::getenv("PATH");
+  auto isFound = [&] {
+    setenv("PATH", (root + "/bin:" + path).c_str(), 1);
+    std::vector<std::string> folders = cuda::libraryFolders();
+    setenv("PATH", path.c_str(), 1);
+    return std::ranges::find(folders, folder) != folders.end();
+  };
+  EXPECT_FALSE(isFound()); // there is no python3
+  std::filesystem::create_symlink("/bin/sh", root + "/bin/python3");
+  EXPECT_TRUE(isFound());
+  std::filesystem::remove_all(root);
 }
 
 TEST(Library, WhatIsNotThereIsNamed) {
