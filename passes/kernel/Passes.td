@@ -33,6 +33,32 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
   ];
 }
 
+def PadProducts : Pass<"dgc-pad-products", "::mlir::ModuleOp"> {
+  let summary = "pad products of 16 bits so that rows begin where the library is fast";
+  let description = [{
+    Input: functions in dgc ops on local tensors, before library calls are selected. Large products of bf16 and f16 whose
+    rows in memory do not have a multiple of `multiple` elements get operands with zeros behind them, and a slice of what
+    is wider in the result: cuBLASLt has its fast kernels for rows that are aligned to 16 bytes. Zeros change no sum, so
+    the result has the same bits where sums are made in the same order. The pads and slices become part of the kernels
+    that make and use these values.
+
+    ```mlir
+    %0 = dgc.dot_general %x, %w contract [1] x [1] : tensor<512x768xbf16>, tensor<50257x768xbf16>
+    // becomes
+    %1 = dgc.pad %w, %zero low [0, 0] high [7, 0] : tensor<50257x768xbf16>, tensor<bf16>
+    %2 = dgc.dot_general %x, %1 contract [1] x [1] : tensor<512x768xbf16>, tensor<50264x768xbf16>
+    %0 = dgc.slice %2 from [0, 0] to [512, 50257] : tensor<512x50264xbf16>
+    ```
+  }];
+  let options = [
+    Option<"multiple", "multiple", "int64_t", "8", "Elements: 16 bytes">,
+    Option<"minOperations", "min-operations", "int64_t", "268435456", "Products with less multiplications and additions "
+           "stay as they are">,
+  ];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [Statistic<"numPadded", "padded", "Products that were padded">];
+}
+
 def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
   let summary = "fuse dgc ops into kernels and outline these";
   let description = [{

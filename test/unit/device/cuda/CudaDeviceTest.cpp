@@ -8,6 +8,7 @@
 using namespace dgc;
 using namespace dgc::rt;
 using namespace dgc::testing;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -35,6 +36,46 @@ TEST(CudaDevice, TrainsMnistAsTheCpuDoes) {
   EXPECT_GT(log->launches, 0);
   EXPECT_THAT(log->violations, IsEmpty());
   EXPECT_EQ(log->allocatedBytes, 0u);
+}
+
+// Rows of 467 elements of 16 bits are not aligned: the plan pads them, and the results are those of the CPU.
+TEST(CudaDevice, PadsProductsWhoseRowsAreNotAligned) {
+  const std::string text = R"(
+func.func @f(%x: tensor<600x480xbf16>, %w: tensor<467x480xbf16>) -> (tensor<600x467xbf16>, tensor<600x480xbf16>) {
+  %0 = dgc.dot_general %x, %w contract [1] x [1] : tensor<600x480xbf16>, tensor<467x480xbf16>
+  %1 = dgc.negate %0 : tensor<600x467xbf16>
+  %2 = dgc.dot_general %1, %w contract [1] x [0] : tensor<600x467xbf16>, tensor<467x480xbf16>
+  return %1, %2 : tensor<600x467xbf16>, tensor<600x480xbf16>
+})";
+  auto input = [](std::vector<int64_t> shape, int seed) {
+    std::vector<uint16_t> values(static_cast<size_t>(shape[0] * shape[1]));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = toBF16(static_cast<float>((i * 31 + static_cast<size_t>(seed)) % 17) / 16.0F - 0.4F);
+    return HostArray::of(std::move(shape), values, DType::BF16);
+  };
+  NamedArrays inputs{{"arg0", input({600, 480}, 3)}, {"arg1", input({467, 480}, 8)}};
+  auto expected = execute(text, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  auto plan = compileForFakeGpu(text);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto artifact = loadBytes(*plan);
+  std::vector<uint64_t> columns;
+  for (const artifact::Step *step : *(*artifact)->plan().programs()->Get(0)->steps())
+    if (const artifact::Matmul *matmul = step->action_as_Matmul())
+      columns.insert(columns.end(), {matmul->n(), matmul->k()});
+  EXPECT_THAT(columns, ElementsAre(472, 480, 480, 472));
+  auto log = std::make_shared<FakeLog>();
+  RunOnceOptions run;
+  run.makeDevice = fakeDevice(log);
+  auto result = runOnce(*plan, inputs, run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const char *name : {"result0", "result1"}) {
+    std::vector<uint16_t> actual = result->outputs.at(name).as<uint16_t>();
+    std::vector<uint16_t> wanted = expected->outputs.at(name).as<uint16_t>();
+    ASSERT_EQ(actual.size(), wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_NEAR(fromBF16(actual[i]), fromBF16(wanted[i]), 1e-2 * std::abs(fromBF16(wanted[i])) + 1e-2) << name << i;
+  }
 }
 
 // Attention multiplies heads where they lie: batches that take several products, of f32 and of bf16.

@@ -1,0 +1,102 @@
+//===- PadProducts.cpp - dgc-pad-products ----------------------------------===//
+
+#include "dialects/dgc/DGC.h"
+#include "dialects/dgc/TensorBuilder.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "passes/kernel/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_PADPRODUCTS
+#include "passes/kernel/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+
+namespace dgc {
+
+static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
+
+/// The dimension of `value` that is the last one in memory, where a transpose that a product takes in stands before it.
+static int64_t lastInMemory(Value value) {
+  auto transpose = value.getDefiningOp<mlir::dgc::TransposeOp>();
+  if (!transpose)
+    return cast<RankedTensorType>(value.getType()).getRank() - 1;
+  int64_t below = lastInMemory(transpose.getOperand());
+  return llvm::find(transpose.getPermutation(), below) - transpose.getPermutation().begin();
+}
+
+/// `value` with so many zeros behind the elements of each dimension; before its transposes, which stay where they are.
+static Value padded(mlir::dgc::TensorBuilder &builder, Value value, ArrayRef<int64_t> more) {
+  if (llvm::all_of(more, [](int64_t n) { return n == 0; }))
+    return value;
+  if (auto transpose = value.getDefiningOp<mlir::dgc::TransposeOp>()) {
+    SmallVector<int64_t> below(more.size());
+    for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
+      below[from] = more[dim];
+    return builder.transpose(padded(builder, transpose.getOperand(), below), transpose.getPermutation());
+  }
+  return builder.padZero(value, SmallVector<int64_t>(more.size()), more);
+}
+
+namespace {
+
+struct PadProducts : impl::PadProductsBase<PadProducts> {
+  using PadProductsBase::PadProductsBase;
+
+  void runOnOperation() override {
+    if (multiple < 1) {
+      getOperation().emitError("multiple=") << multiple.getValue() << ": a positive number is needed";
+      return signalPassFailure();
+    }
+    SmallVector<mlir::dgc::DotGeneralOp> products;
+    getOperation().walk([&](mlir::dgc::DotGeneralOp dot) { products.push_back(dot); });
+    for (mlir::dgc::DotGeneralOp dot : products)
+      if (isWorthIt(dot))
+        pad(dot);
+  }
+
+  bool isWorthIt(mlir::dgc::DotGeneralOp dot) {
+    auto type = cast<RankedTensorType>(dot.getType());
+    if (!type.getElementType().isF16() && !type.getElementType().isBF16())
+      return false;
+    double operations = 2.0 * static_cast<double>(type.getNumElements());
+    for (int64_t dim : dot.getLhsContract())
+      operations *= static_cast<double>(shapeOf(dot.getLhs())[dim]);
+    return operations >= static_cast<double>(minOperations) && !type.getEncoding();
+  }
+
+  void pad(mlir::dgc::DotGeneralOp dot) {
+    // What each dimension needs so that the last one in memory of each of the three values is a multiple.
+    SmallVector<int64_t> left(shapeOf(dot.getLhs()).size()), right(shapeOf(dot.getRhs()).size());
+    auto missing = [&](Value value, int64_t dim) {
+      int64_t size = shapeOf(value)[dim];
+      return static_cast<int64_t>(llvm::alignTo(size, static_cast<uint64_t>(multiple))) - size;
+    };
+    auto want = [&](Value value, ArrayRef<int64_t> batch, int64_t dim, SmallVector<int64_t> &more) {
+      if (!llvm::is_contained(batch, dim))
+        more[dim] = missing(value, dim);
+    };
+    want(dot.getLhs(), dot.getLhsBatch(), lastInMemory(dot.getLhs()), left);
+    want(dot.getRhs(), dot.getRhsBatch(), lastInMemory(dot.getRhs()), right);
+    if (SmallVector<int64_t> free = dot.getRhsFree(); !free.empty())
+      want(dot.getRhs(), {}, free.back(), right);
+    for (auto [l, r] : llvm::zip_equal(dot.getLhsContract(), dot.getRhsContract()))
+      left[l] = right[r] = std::max(left[l], right[r]);
+    auto isZero = [](int64_t n) { return n == 0; };
+    if (llvm::all_of(left, isZero) && llvm::all_of(right, isZero))
+      return;
+
+    IRRewriter rewriter(dot);
+    mlir::dgc::TensorBuilder builder(rewriter, dot.getLoc());
+    Value wide = builder.dot(padded(builder, dot.getLhs(), left), padded(builder, dot.getRhs(), right),
+                             dot.getLhsBatch(), dot.getRhsBatch(), dot.getLhsContract(), dot.getRhsContract());
+    ArrayRef<int64_t> shape = shapeOf(dot.getResult());
+    rewriter.replaceOp(dot, builder.slice(wide, SmallVector<int64_t>(shape.size()), shape));
+    ++numPadded;
+  }
+};
+
+} // namespace
+} // namespace dgc
