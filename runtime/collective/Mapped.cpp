@@ -15,7 +15,7 @@ namespace {
 /// What the operations of one transport share.
 struct Core {
   Core(int rank, MappedJob job, const TransportOptions &options, Abort &abort)
-      : rank(rank), job(std::move(job)), options(options), waiter(abort, options.timeoutSeconds),
+      : rank(rank), job(std::move(job)), options(options), abort(abort), waiter(abort, options.timeoutSeconds),
         sent(this->job.segments.size()) {
     waiter.setSpinning(this->job.segments.size());
   }
@@ -47,6 +47,7 @@ struct Core {
   int rank;
   MappedJob job;
   TransportOptions options;
+  Abort &abort;
   Waiter waiter;
   std::vector<uint32_t> sent; ///< signals per peer
 };
@@ -120,7 +121,7 @@ public:
       : MappedCollective(core, desc, c), fn(selectReduce(desc.dtype, desc.reduction)) {
     for (const CollectiveDesc::Range &range : c.ranges) {
       Part &mine = parts.emplace_back();
-      Slice part;
+      ElementRange part;
       if (desc.kind == CollectiveKind::AllReduce)
         part = sliceOf(range.srcCount, c.elementSize, c.self, c.members);
       else
@@ -166,8 +167,8 @@ public:
         uint32_t j = (c.self + i) % c.members;
         for (const CollectiveDesc::Range &range : c.ranges) {
           uint64_t bytes = range.srcCount * c.elementSize;
-          copies.push_back({core.job.arena(core.rank) + range.dst + j * bytes,
-                            core.job.arena(desc.group[j]) + range.src, bytes});
+          copies.push_back(
+              {core.job.arena(core.rank) + range.dst + j * bytes, core.job.arena(desc.group[j]) + range.src, bytes});
         }
       }
       break;
@@ -204,6 +205,20 @@ private:
   }
 
   std::vector<Copy> copies;
+};
+
+class MappedMeeting final : public PreparedCollective {
+public:
+  MappedMeeting(Core &core, const std::vector<uint32_t> &group) : sync(core, group, "a meeting") {}
+  absl::Status run() override { return sync(); }
+  absl::Status start() override {
+    sync.tell();
+    return absl::OkStatus();
+  }
+  absl::Status finish() override { return sync.await(); }
+
+private:
+  GroupSync sync;
 };
 
 class MappedSend final : public PreparedCollective {
@@ -271,6 +286,11 @@ public:
   std::span<std::byte> sharedArena() override { return {core.job.arena(core.rank), core.job.layout.arenaBytes}; }
   ProgressWord &progress() override { return core.job.header(core.rank).progress; }
   absl::Status barrier() override { return everyone(); }
+  std::unique_ptr<PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) override {
+    return std::make_unique<MappedMeeting>(core, group);
+  }
+  Abort &interruption() override { return core.abort; }
+  double timeoutSeconds() const override { return core.options.timeoutSeconds; }
 
   absl::StatusOr<std::unique_ptr<PreparedCollective>> prepare(const CollectiveDesc &desc) override {
     absl::StatusOr<CheckedCollective> c = checkCollective(desc, rank(), worldSize(), core.job.layout.arenaBytes);

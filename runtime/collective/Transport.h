@@ -52,10 +52,10 @@ struct CollectiveDesc {
   CollectiveKind kind = CollectiveKind::AllReduce;
   Reduction reduction = Reduction::Sum;
   DType dtype = DType::F32;
-  std::vector<uint32_t> group;       ///< ranks, in member order; holds this rank; the
-                                     ///< same on every member
-  uint64_t src = 0, srcCount = 0;    ///< byte offset in the shared arena; elements
-  uint64_t dst = 0, dstCount = 0;    ///< the same offsets on every member
+  std::vector<uint32_t> group;    ///< ranks, in member order; holds this rank; the
+                                  ///< same on every member
+  uint64_t src = 0, srcCount = 0; ///< byte offset in the shared arena; elements
+  uint64_t dst = 0, dstCount = 0; ///< the same offsets on every member
   struct Range {
     uint64_t src = 0, srcCount = 0, dst = 0, dstCount = 0;
   };
@@ -131,6 +131,15 @@ public:
 
   /// Returns once all ranks have called it.
   virtual absl::Status barrier() = 0;
+
+  /// A barrier of these ranks, this one among them. Between two ranks it has its place in the order of their
+  /// collectives.
+  virtual std::unique_ptr<PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) = 0;
+
+  /// What ends every wait of this rank, for those that wait for something else than this transport; and how long one
+  /// wait may take.
+  virtual Abort &interruption() = 0;
+  virtual double timeoutSeconds() const = 0;
 };
 
 /// Transports of `worldSize` ranks in this process, for one thread each. Used

@@ -70,18 +70,18 @@ private:
   bool whole() const { return d.kind == CollectiveKind::AllReduce; }
 
   /// The elements of a range that member `m` reduces.
-  Slice slice(const CollectiveDesc::Range &range, uint32_t m) const {
+  ElementRange slice(const CollectiveDesc::Range &range, uint32_t m) const {
     if (whole())
       return sliceOf(range.srcCount, c.elementSize, m, c.members);
     return {range.dstCount * m, range.dstCount * (m + 1)};
   }
   /// The piece of that.
-  Slice part(const Piece &piece, uint32_t m) const {
-    Slice s = slice(c.ranges[piece.range], m);
+  ElementRange part(const Piece &piece, uint32_t m) const {
+    ElementRange s = slice(c.ranges[piece.range], m);
     uint64_t begin = std::min(s.begin + piece.at, s.end);
     return {begin, std::min(begin + piece.count, s.end)};
   }
-  uint64_t bytes(const Slice &s) const { return (s.end - s.begin) * c.elementSize; }
+  uint64_t bytes(const ElementRange &s) const { return (s.end - s.begin) * c.elementSize; }
 
   /// Where the piece that this member reduces goes.
   std::byte *resultOf(const Piece &piece) const {
@@ -97,12 +97,12 @@ private:
       if (m != c.self && mine)
         core.receive(d.group[m], collectiveTag(d.group[m]), core.scratch(0) + piece.scratch + m * stride, mine);
     for (uint32_t m = 0; m < c.members; ++m)
-      if (Slice p = part(piece, m); m != c.self && bytes(p))
+      if (ElementRange p = part(piece, m); m != c.self && bytes(p))
         core.send(d.group[m], collectiveTag(core.rank), src + p.begin * c.elementSize, bytes(p));
   }
 
   void reduce(const Piece &piece) {
-    const Slice mine = part(piece, c.self);
+    const ElementRange mine = part(piece, c.self);
     if (!bytes(mine))
       return;
     for (uint32_t m = 0; m < c.members; ++m)
@@ -116,7 +116,7 @@ private:
     std::byte *dst = core.arena().data() + c.ranges[piece.range].dst;
     const uint64_t mine = bytes(part(piece, c.self));
     for (uint32_t m = 0; m < c.members; ++m)
-      if (Slice p = part(piece, m); m != c.self && bytes(p))
+      if (ElementRange p = part(piece, m); m != c.self && bytes(p))
         core.receive(d.group[m], collectiveTag(d.group[m]), dst + p.begin * c.elementSize, bytes(p));
     for (uint32_t m = 0; m < c.members && mine; ++m)
       if (m != c.self)
@@ -248,6 +248,28 @@ private:
   std::string title;
 };
 
+/// A message of one byte to each of the others.
+class UcxMeeting final : public PreparedCollective {
+public:
+  UcxMeeting(UcxCore &core, std::vector<uint32_t> group) : core(core), group(std::move(group)) {
+    std::erase(this->group, static_cast<uint32_t>(core.rank));
+    core.reserve(2 * this->group.size());
+  }
+  absl::Status run() override {
+    std::lock_guard<std::mutex> hold(core.driving);
+    for (uint32_t r : group)
+      core.receive(static_cast<int>(r), collectiveTag(static_cast<int>(r)), &token, 1);
+    for (uint32_t r : group)
+      core.send(static_cast<int>(r), collectiveTag(core.rank), &nothing, 1);
+    return core.finish("a meeting");
+  }
+
+private:
+  UcxCore &core;
+  std::vector<uint32_t> group;
+  char token = 0, nothing = 0; ///< where the bytes go, and come from
+};
+
 class UcxTransport final : public Transport {
 public:
   explicit UcxTransport(std::unique_ptr<UcxCore> c) : core(std::move(c)) {}
@@ -269,6 +291,11 @@ public:
         core->send(r, collectiveTag(rank()), &nothing, 1);
     return core->finish("barrier");
   }
+  std::unique_ptr<PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) override {
+    return std::make_unique<UcxMeeting>(*core, group);
+  }
+  Abort &interruption() override { return core->abort; }
+  double timeoutSeconds() const override { return core->options.timeoutSeconds; }
 
   absl::StatusOr<std::unique_ptr<PreparedCollective>> prepare(const CollectiveDesc &desc) override {
     DGC_ASSIGN_OR_RETURN(CheckedCollective c, checkCollective(desc, rank(), worldSize(), core->arena().size()));

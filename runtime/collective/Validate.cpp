@@ -178,7 +178,7 @@ absl::Status checkPointToPoint(std::string_view what, uint32_t channel, int peer
   return absl::OkStatus();
 }
 
-Slice sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32_t members) {
+ElementRange sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32_t members) {
   uint64_t line = 64 / elementSize;
   uint64_t lines = (count + line - 1) / line;
   uint64_t part = (lines + members - 1) / members * line;
@@ -188,7 +188,7 @@ Slice sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32_t memb
 uint64_t longestPart(CollectiveKind kind, size_t elementSize, const CollectiveDesc::Range &range, uint32_t members) {
   if (kind == CollectiveKind::ReduceScatter)
     return range.dstCount;
-  Slice first = sliceOf(range.srcCount, elementSize, 0, members); // no other is longer
+  ElementRange first = sliceOf(range.srcCount, elementSize, 0, members); // no other is longer
   return first.end - first.begin;
 }
 

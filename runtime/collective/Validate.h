@@ -29,10 +29,10 @@ absl::Status checkPointToPoint(std::string_view what, uint32_t channel, int peer
 /// The elements [begin, end) of `count` that `member` of `members` reduces.
 /// Parts start at multiples of 64 bytes, so that two members never write the
 /// same cache line.
-struct Slice {
+struct ElementRange {
   uint64_t begin = 0, end = 0;
 };
-Slice sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32_t members);
+ElementRange sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32_t members);
 
 /// The most elements of a range that one member reduces.
 uint64_t longestPart(CollectiveKind kind, size_t elementSize, const CollectiveDesc::Range &range, uint32_t members);

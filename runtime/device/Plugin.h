@@ -11,7 +11,14 @@ namespace dgc::rt {
 
 /// Of this file and Device.h, and of what they include: to be raised with every change there. A plug-in with another
 /// number, in its symbol `dgc_device_interface`, is refused before anything else of it is used.
-inline constexpr uint32_t kDeviceInterface = 2;
+inline constexpr uint32_t kDeviceInterface = 3;
+
+/// What came of one check of a device.
+struct SelfTestLine {
+  std::string name;
+  enum Outcome { Passed, Failed, LeftOut } outcome = Passed; // left out: the machine lacks what is checked
+  std::string detail;
+};
 
 /// What libdgc_<kind>.so gives, by the function `dgc_device_plugin`.
 struct DevicePlugin {
@@ -21,6 +28,8 @@ struct DevicePlugin {
   /// and how they would communicate.
   std::vector<std::string> (*describe)();
   std::vector<std::string> (*describeWorkers)(const artifact::Plan &plan);
+  /// Checks on the first device that need no plan, for gpu-check: communication with itself.
+  std::vector<SelfTestLine> (*selfTest)();
 };
 using DevicePluginFunction = const DevicePlugin *(*)();
 

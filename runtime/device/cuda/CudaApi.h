@@ -13,12 +13,20 @@ using CuDevice = int;
 using CuHandle = void *; // contexts, modules, functions, streams, events, graphs
 using CuAddress = unsigned long long;
 
-constexpr CuResult kCuNoDevice = 100;
+constexpr CuResult kCuNoDevice = 100, kCuNotReady = 600, kCuPeerAlreadyEnabled = 704;
 constexpr int kCuMajor = 75, kCuMinor = 76;          // of CUdevice_attribute
 constexpr unsigned kCuNonBlocking = 1;               // CU_STREAM_NON_BLOCKING
 constexpr unsigned kCuNoTiming = 2;                  // CU_EVENT_DISABLE_TIMING
 constexpr int kCuThreadLocal = 1;                    // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
+constexpr unsigned kCuIpcLazyPeerAccess = 1;         // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
 constexpr int kCuErrorLog = 5, kCuErrorLogBytes = 6; // of CUjit_option
+
+struct CuUuid {
+  char bytes[16];
+};
+struct CuIpcHandle {
+  char bytes[64];
+};
 
 // X(name of the member, symbol of the library, types of the arguments)
 #define DGC_CUDA_DRIVER_FUNCTIONS(X)                                                                                   \
@@ -32,11 +40,17 @@ constexpr int kCuErrorLog = 5, kCuErrorLogBytes = 6; // of CUjit_option
   X(deviceAttribute, cuDeviceGetAttribute, int *, int, CuDevice)                                                       \
   X(deviceBytes, cuDeviceTotalMem_v2, size_t *, CuDevice)                                                              \
   X(deviceBusId, cuDeviceGetPCIBusId, char *, int, CuDevice)                                                           \
+  X(deviceUuid, cuDeviceGetUuid_v2, CuUuid *, CuDevice)                                                                \
+  X(canAccessPeer, cuDeviceCanAccessPeer, int *, CuDevice, CuDevice)                                                   \
+  X(enablePeerAccess, cuCtxEnablePeerAccess, CuHandle, unsigned)                                                       \
   X(retainContext, cuDevicePrimaryCtxRetain, CuHandle *, CuDevice)                                                     \
   X(releaseContext, cuDevicePrimaryCtxRelease_v2, CuDevice)                                                            \
   X(setContext, cuCtxSetCurrent, CuHandle)                                                                             \
   X(allocate, cuMemAlloc_v2, CuAddress *, size_t)                                                                      \
   X(release, cuMemFree_v2, CuAddress)                                                                                  \
+  X(shareMemory, cuIpcGetMemHandle, CuIpcHandle *, CuAddress)                                                          \
+  X(openShared, cuIpcOpenMemHandle_v2, CuAddress *, CuIpcHandle, unsigned)                                             \
+  X(closeShared, cuIpcCloseMemHandle, CuAddress)                                                                       \
   X(allocateHost, cuMemHostAlloc, void **, size_t, unsigned)                                                           \
   X(releaseHost, cuMemFreeHost, void *)                                                                                \
   X(pinHost, cuMemHostRegister_v2, void *, size_t, unsigned)                                                           \
@@ -44,6 +58,7 @@ constexpr int kCuErrorLog = 5, kCuErrorLogBytes = 6; // of CUjit_option
   X(createStream, cuStreamCreate, CuHandle *, unsigned)                                                                \
   X(destroyStream, cuStreamDestroy_v2, CuHandle)                                                                       \
   X(synchronize, cuStreamSynchronize, CuHandle)                                                                        \
+  X(queryStream, cuStreamQuery, CuHandle)                                                                              \
   X(createEvent, cuEventCreate, CuHandle *, unsigned)                                                                  \
   X(destroyEvent, cuEventDestroy_v2, CuHandle)                                                                         \
   X(recordEvent, cuEventRecord, CuHandle, CuHandle)                                                                    \

@@ -4,6 +4,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,11 +16,18 @@ namespace dgc::rt::cuda {
 /// A position in the memory of the GPU.
 using Address = uint64_t;
 
+/// Tells a GPU, or the part of one, from all others.
+using GpuId = std::array<char, 16>;
+
 struct GpuInfo {
   std::string name;
   int major = 0, minor = 0; // compute capability: 9, 0
   uint64_t totalBytes = 0;
+  GpuId id{};
 };
+
+/// What another process needs to open memory.
+using SharedMemoryHandle = std::array<char, 64>;
 
 /// What a pointer that a kernel gets points to. The real driver takes the address alone.
 struct Argument {
@@ -45,6 +53,12 @@ public:
 
   virtual absl::StatusOr<Address> allocate(uint64_t bytes) = 0;
   virtual void release(Address memory) = 0;
+  /// Whether this GPU can work on the memory of that one; from now on it does on what this process has there.
+  virtual absl::StatusOr<bool> reaches(const GpuId &other) = 0;
+  /// What another process opens an allocation with; the allocation must outlive that.
+  virtual absl::StatusOr<SharedMemoryHandle> share(Address memory) = 0;
+  virtual absl::StatusOr<Address> openShared(const SharedMemoryHandle &handle) = 0;
+  virtual void closeShared(Address memory) = 0;
   /// Pinned memory of the host.
   virtual absl::StatusOr<std::byte *> allocateHost(uint64_t bytes) = 0;
   virtual void releaseHost(std::byte *memory) = 0;
@@ -55,6 +69,8 @@ public:
   virtual absl::StatusOr<Stream> createStream() = 0;
   virtual void destroyStream(Stream stream) = 0;
   virtual absl::Status synchronize(Stream stream) = 0;
+  /// Whether all that was queued is done.
+  virtual absl::StatusOr<bool> isDone(Stream stream) = 0;
   virtual absl::StatusOr<Event> createEvent() = 0;
   virtual void destroyEvent(Event event) = 0;
   virtual absl::Status record(Event event, Stream stream) = 0;

@@ -4,6 +4,7 @@
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/Describe.h"
 #include "runtime/device/cuda/Library.h"
+#include "runtime/device/cuda/SelfTest.h"
 
 #include <cstdio>
 
@@ -44,11 +45,24 @@ static std::vector<std::string> describeCuda() {
   lines.push_back(
       describeLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtGetVersion", 10000));
   lines.push_back(describeLibrary("cuDNN", {"libcudnn.so.9"}, "cudnnGetVersion", 10000));
+  auto nccl = cuda::openNccl();
+  lines.push_back(nccl.ok() ? str("NCCL: ", cuda::versionOfNccl((*nccl)->number), ", ", (*nccl)->path)
+                            : str("NCCL: none: ", nccl.status().message()));
   return lines;
 }
 
 static std::vector<std::string> describeCudaWorkers(const dgc::artifact::Plan &plan) {
   return cuda::describeWorkers(plan, cuda::countGpus());
+}
+
+static std::vector<SelfTestLine> selfTestCuda() {
+  absl::StatusOr<std::unique_ptr<cuda::Driver>> driver = cuda::openDriver(0);
+  if (!driver.ok())
+    return {{"GPU", SelfTestLine::Failed, std::string(driver.status().message())}};
+  absl::StatusOr<cuda::NcclFunctions> nccl = cuda::openNccl();
+  if (!nccl.ok())
+    return {{"NCCL", SelfTestLine::LeftOut, std::string(nccl.status().message())}};
+  return cuda::testNccl(**driver, *nccl);
 }
 
 #define DGC_EXPORTED extern "C" __attribute__((visibility("default")))
@@ -57,6 +71,6 @@ DGC_EXPORTED const uint32_t dgc_device_interface;
 const uint32_t dgc_device_interface = kDeviceInterface;
 
 DGC_EXPORTED const DevicePlugin *dgc_device_plugin() {
-  static const DevicePlugin plugin{DGC_VERSION, createCuda, describeCuda, describeCudaWorkers};
+  static const DevicePlugin plugin{DGC_VERSION, createCuda, describeCuda, describeCudaWorkers, selfTestCuda};
   return &plugin;
 }

@@ -5,7 +5,9 @@
 #include "runtime/device/cuda/DeviceUse.h"
 #include "runtime/device/cuda/Driver.h"
 
+#include <algorithm>
 #include <dlfcn.h>
+#include <vector>
 
 namespace dgc::rt::cuda {
 namespace {
@@ -20,6 +22,8 @@ absl::Status missing(std::string message) {
 class RealDriver final : public Driver {
 public:
   ~RealDriver() override {
+    for (CuDevice peer : peers)
+      releaseContext(peer);
     if (context)
       releaseContext(device);
   }
@@ -34,6 +38,20 @@ public:
     return memory;
   }
   void release(Address memory) override { api.release(memory); }
+  absl::StatusOr<bool> reaches(const GpuId &other) override;
+  absl::StatusOr<SharedMemoryHandle> share(Address memory) override {
+    CuIpcHandle handle{};
+    DGC_RETURN_IF_ERROR(check(api.shareMemory(&handle, memory), "cuIpcGetMemHandle"));
+    return std::to_array(handle.bytes);
+  }
+  absl::StatusOr<Address> openShared(const SharedMemoryHandle &handle) override {
+    CuIpcHandle given{};
+    std::copy(handle.begin(), handle.end(), given.bytes);
+    CuAddress memory = 0;
+    DGC_RETURN_IF_ERROR(check(api.openShared(&memory, given, kCuIpcLazyPeerAccess), "cuIpcOpenMemHandle"));
+    return memory;
+  }
+  void closeShared(Address memory) override { api.closeShared(memory); }
   absl::StatusOr<std::byte *> allocateHost(uint64_t bytes) override {
     void *memory = nullptr;
     DGC_RETURN_IF_ERROR(check(api.allocateHost(&memory, bytes, 0), "cuMemHostAlloc"));
@@ -52,6 +70,13 @@ public:
   }
   void destroyStream(Stream stream) override { api.destroyStream(stream); }
   absl::Status synchronize(Stream stream) override { return check(api.synchronize(stream), "cuStreamSynchronize"); }
+  absl::StatusOr<bool> isDone(Stream stream) override {
+    CuResult result = api.queryStream(stream);
+    if (result == kCuNotReady)
+      return false;
+    DGC_RETURN_IF_ERROR(check(result, "cuStreamQuery"));
+    return true;
+  }
   absl::StatusOr<Event> createEvent() override {
     CuHandle event = nullptr;
     DGC_RETURN_IF_ERROR(check(api.createEvent(&event, kCuNoTiming), "cuEventCreate"));
@@ -146,9 +171,35 @@ private:
   } api;
   GpuInfo info;
   CuDevice device = 0;
+  std::vector<CuDevice> peers; // whose contexts are held
   CuHandle context = nullptr;
   absl::StatusOr<std::unique_ptr<DeviceUse>> use = absl::UnknownError("not opened");
 };
+
+absl::StatusOr<bool> RealDriver::reaches(const GpuId &other) {
+  int count = 0;
+  DGC_RETURN_IF_ERROR(check(api.deviceCount(&count), "cuDeviceGetCount"));
+  for (int i = 0; i < count && other != info.id; ++i) {
+    CuDevice peer = 0;
+    CuUuid id{};
+    int can = 0;
+    DGC_RETURN_IF_ERROR(check(api.device(&peer, i), "cuDeviceGet"));
+    DGC_RETURN_IF_ERROR(check(api.deviceUuid(&id, peer), "cuDeviceGetUuid"));
+    if (std::to_array(id.bytes) != other)
+      continue;
+    DGC_RETURN_IF_ERROR(check(api.canAccessPeer(&can, device, peer), "cuDeviceCanAccessPeer"));
+    if (!can)
+      return false;
+    CuHandle itsContext = nullptr;
+    DGC_RETURN_IF_ERROR(check(api.retainContext(&itsContext, peer), "cuDevicePrimaryCtxRetain"));
+    peers.push_back(peer);
+    CuResult enabled = api.enablePeerAccess(itsContext, 0);
+    if (enabled != kCuPeerAlreadyEnabled)
+      DGC_RETURN_IF_ERROR(check(enabled, "cuCtxEnablePeerAccess"));
+    return true;
+  }
+  return other == info.id;
+}
 
 absl::Status RealDriver::open(int rank) {
   void *library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -184,6 +235,9 @@ absl::Status RealDriver::open(int rank) {
   size_t bytes = 0;
   DGC_RETURN_IF_ERROR(check(api.deviceBytes(&bytes, device), "cuDeviceTotalMem"));
   info.totalBytes = bytes;
+  CuUuid id{};
+  DGC_RETURN_IF_ERROR(check(api.deviceUuid(&id, device), "cuDeviceGetUuid"));
+  info.id = std::to_array(id.bytes);
   char busId[64] = {};
   DGC_RETURN_IF_ERROR(check(api.deviceBusId(busId, sizeof busId, device), "cuDeviceGetPCIBusId"));
   use = DeviceUse::open(busId); // whoever asks is told of an error

@@ -468,6 +468,41 @@ TEST_P(TransportSuite, BarrierSeparates) {
     EXPECT_EQ(r, "same");
 }
 
+TEST_P(TransportSuite, MeetingsSeparateThoseWhoMeet) {
+  if (worldSize() < 3)
+    return; // nothing to see at this size
+  auto results = run(options(), [&](Transport &t) -> std::string {
+    // Rank 1 stays away. Whoever passes meeting i finds what the others sent before; all others follow rank 0.
+    if (t.rank() == 1)
+      return "same";
+    std::vector<uint32_t> group{0};
+    for (int r = 2; r < t.worldSize(); ++r)
+      group.push_back(r);
+    auto meeting = t.prepareMeeting(group);
+    CollectiveDesc d = describe(CollectiveKind::Broadcast, DType::I32, group, 1);
+    auto broadcast = t.prepare(d);
+    if (!broadcast.ok())
+      return absl::StrCat("error: ", broadcast.status().ToString());
+    for (int32_t i = 0; i < 50; ++i) {
+      std::memcpy(t.sharedArena().data() + d.src, &i, sizeof(i));
+      absl::Status s = i % 2 ? meeting->run() : meeting->start();
+      if (s.ok() && i % 2 == 0)
+        s = meeting->finish();
+      if (s.ok())
+        s = (*broadcast)->run();
+      if (!s.ok())
+        return absl::StrCat("error: ", s.ToString());
+      int32_t seen;
+      std::memcpy(&seen, t.sharedArena().data() + d.dst, sizeof(seen));
+      if (seen != i)
+        return absl::StrCat("error: at ", i, " rank 0 shows ", seen);
+    }
+    return t.timeoutSeconds() > 0 && !t.interruption().raised() ? "same" : "other";
+  });
+  for (const std::string &r : results)
+    EXPECT_EQ(r, "same");
+}
+
 TEST_P(TransportSuite, MissingRankEndsInATimeoutThatNamesIt) {
   if (worldSize() < 2)
     return; // nothing to see at this size

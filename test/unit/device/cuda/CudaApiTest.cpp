@@ -2,12 +2,17 @@
 #include "runtime/device/cuda/CudaApi.h"
 #include "runtime/device/cuda/CublasLtApi.h"
 #include "runtime/device/cuda/CudnnApi.h"
+#include "runtime/device/cuda/NcclApi.h"
 
 #include <cublasLt.h>
 #include <cuda.h>
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>
 #define DGC_HAS_CUDNN 1
+#endif
+#if __has_include(<nccl.h>)
+#include <nccl.h>
+#define DGC_HAS_NCCL 1
 #endif
 
 #include <gtest/gtest.h>
@@ -45,6 +50,48 @@ DGC_CUDA_DRIVER_FUNCTIONS(DGC_SAME)
   static_assert(sameFunction(decltype (&::symbol)(), static_cast<result (*)(__VA_ARGS__)>(nullptr)), #symbol);
 DGC_CUBLASLT_FUNCTIONS(DGC_SAME_LT)
 
+#ifdef DGC_HAS_NCCL
+#define DGC_SAME_NCCL(name, symbol, result, ...)                                                                       \
+  static_assert(sameFunction(decltype (&::symbol)(), static_cast<result (*)(__VA_ARGS__)>(nullptr)), #symbol);
+DGC_NCCL_FUNCTIONS(DGC_SAME_NCCL)
+
+static_assert(sizeof(cu::NcclUniqueId) == sizeof(ncclUniqueId));
+static_assert(sizeof(cu::NcclConfig) <= sizeof(ncclConfig_t)); // the beginning of it
+static_assert(offsetof(cu::NcclConfig, magic) == offsetof(ncclConfig_t, magic));
+static_assert(offsetof(cu::NcclConfig, version) == offsetof(ncclConfig_t, version));
+static_assert(offsetof(cu::NcclConfig, blocking) == offsetof(ncclConfig_t, blocking));
+static_assert(offsetof(cu::NcclConfig, network) == offsetof(ncclConfig_t, netName));
+static_assert(offsetof(cu::NcclConfig, splitShare) == offsetof(ncclConfig_t, splitShare));
+
+TEST(CudaApi, NumbersOfNccl) {
+  ncclConfig_t theirs = NCCL_CONFIG_INITIALIZER;
+  cu::NcclConfig ours;
+  EXPECT_EQ(ours.magic, theirs.magic);
+  EXPECT_LE(ours.version, theirs.version);
+  EXPECT_EQ(ours.blocking, theirs.blocking);
+  EXPECT_EQ(ours.splitShare, theirs.splitShare);
+  EXPECT_EQ(cu::kNcclNeededVersion, NCCL_VERSION(2, 18, 0));
+  EXPECT_EQ(cu::kNcclSuccess, int(ncclSuccess));
+  EXPECT_EQ(cu::kNcclInProgress, int(ncclInProgress));
+  EXPECT_EQ(cu::kNcclSum, int(ncclSum));
+  EXPECT_EQ(cu::kNcclProduct, int(ncclProd));
+  EXPECT_EQ(cu::kNcclMax, int(ncclMax));
+  EXPECT_EQ(cu::kNcclMin, int(ncclMin));
+  EXPECT_EQ(cu::kNcclI8, int(ncclInt8));
+  EXPECT_EQ(cu::kNcclU8, int(ncclUint8));
+  EXPECT_EQ(cu::kNcclI32, int(ncclInt32));
+  EXPECT_EQ(cu::kNcclU32, int(ncclUint32));
+  EXPECT_EQ(cu::kNcclI64, int(ncclInt64));
+  EXPECT_EQ(cu::kNcclU64, int(ncclUint64));
+  EXPECT_EQ(cu::kNcclF16, int(ncclFloat16));
+  EXPECT_EQ(cu::kNcclF32, int(ncclFloat32));
+  EXPECT_EQ(cu::kNcclF64, int(ncclFloat64));
+  EXPECT_EQ(cu::kNcclBF16, int(ncclBfloat16));
+}
+#endif
+
+static_assert(sizeof(cu::CuUuid) == sizeof(CUuuid));
+static_assert(sizeof(cu::CuIpcHandle) == sizeof(CUipcMemHandle));
 static_assert(sizeof(cu::LtAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
 static_assert(sizeof(cu::LtHeuristicResult) == sizeof(cublasLtMatmulHeuristicResult_t));
 static_assert(offsetof(cu::LtHeuristicResult, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
@@ -52,6 +99,9 @@ static_assert(sizeof(cu::CuAddress) == sizeof(CUdeviceptr));
 
 TEST(CudaApi, Numbers) {
   EXPECT_EQ(cu::kCuNoDevice, int(CUDA_ERROR_NO_DEVICE));
+  EXPECT_EQ(cu::kCuNotReady, int(CUDA_ERROR_NOT_READY));
+  EXPECT_EQ(cu::kCuPeerAlreadyEnabled, int(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED));
+  EXPECT_EQ(cu::kCuIpcLazyPeerAccess, unsigned(CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
   EXPECT_EQ(cu::kCuMajor, int(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
   EXPECT_EQ(cu::kCuMinor, int(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
   EXPECT_EQ(cu::kCuNonBlocking, unsigned(CU_STREAM_NON_BLOCKING));

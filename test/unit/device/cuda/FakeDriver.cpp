@@ -46,6 +46,8 @@ absl::Status FakeDriver::enter(const char *what, bool allowedInCapture) {
 
 std::byte *FakeDriver::host(Address address) const { return reinterpret_cast<std::byte *>(address - kDevice); }
 
+Address FakeDriver::device(const std::byte *host) const { return reinterpret_cast<Address>(host) + kDevice; }
+
 absl::StatusOr<Address> FakeDriver::allocate(uint64_t bytes) {
   if (absl::Status s = enter("allocate"); !s.ok())
     return s;
@@ -168,19 +170,36 @@ static void join(std::map<void *, uint64_t> &clock, const std::map<void *, uint6
     clock[stream] = std::max(clock[stream], number);
 }
 
-/// Does the queued work that is before `until`.
+/// Does the queued work that is before `until`, but for what is not ready and what comes behind that.
 void FakeDriver::finish(const Clock &until) {
+  auto covers = [](const Clock &clock, const Work &work) {
+    auto known = clock.find(work.stream);
+    return known != clock.end() && work.number <= known->second;
+  };
   std::vector<Work> all = std::move(queue);
   queue.clear();
   for (Work &work : all) {
-    auto known = until.find(work.stream);
-    if (known != until.end() && work.number <= known->second)
+    bool waits = std::any_of(queue.begin(), queue.end(), [&](const Work &other) { return covers(work.before, other); });
+    if (covers(until, work) && !waits && (!work.isReady || work.isReady()))
       work.run();
     else
       queue.push_back(std::move(work));
   }
   for (auto &entry : memory)
     checkGuards(entry.first);
+}
+
+bool FakeDriver::isPending(const Clock &until) const {
+  return std::any_of(queue.begin(), queue.end(), [&](const Work &work) {
+    auto known = until.find(work.stream);
+    return known != until.end() && work.number <= known->second;
+  });
+}
+
+/// The host knows that this is done.
+void FakeDriver::waited(const Clock &clock) {
+  join(hostClock, clock);
+  std::erase_if(past, [&](const Past &other) { return other.number <= hostClock[other.stream]; });
 }
 
 absl::Status FakeDriver::synchronize(Stream stream) {
@@ -190,9 +209,21 @@ absl::Status FakeDriver::synchronize(Stream stream) {
     return s;
   const Clock &clock = streams.at(stream)->clock;
   finish(clock);
-  join(hostClock, clock);
-  std::erase_if(past, [&](const Past &other) { return other.number <= hostClock[other.stream]; });
+  if (isPending(clock))
+    wrong("the host waits for work that waits for other workers, and could not be stopped");
+  waited(clock);
   return absl::OkStatus();
+}
+
+absl::StatusOr<bool> FakeDriver::isDone(Stream stream) {
+  if (absl::Status s = enter("isDone"); !s.ok())
+    return s;
+  const Clock &clock = streams.at(stream)->clock;
+  finish(clock);
+  if (isPending(clock))
+    return false;
+  waited(clock);
+  return true;
 }
 
 absl::StatusOr<Driver::Event> FakeDriver::createEvent() {
@@ -212,6 +243,12 @@ void FakeDriver::destroyEvent(Event event) {
 absl::Status FakeDriver::record(Event event, Stream stream) {
   if (absl::Status s = enter("record", true); !s.ok())
     return s;
+  capturedEvents.erase(event);
+  if (capturing && streams.at(stream)->capturing) {
+    captured.nodes.push_back({Node::Record, stream, event, {}});
+    capturedEvents.insert(event);
+    return absl::OkStatus();
+  }
   *events.at(event) = streams.at(stream)->clock;
   return absl::OkStatus();
 }
@@ -219,20 +256,52 @@ absl::Status FakeDriver::record(Event event, Stream stream) {
 absl::Status FakeDriver::wait(Stream stream, Event event) {
   if (absl::Status s = enter("wait", true); !s.ok())
     return s;
+  StreamState &state = *streams.at(stream);
+  if (capturing && capturedEvents.contains(event)) {
+    state.capturing = true; // from now on
+    captured.nodes.push_back({Node::Wait, stream, event, {}});
+    return absl::OkStatus();
+  }
+  if (capturedEvents.contains(event) || state.capturing)
+    wrong("a wait between what is captured and what is not");
   if (!ignoresWaits)
     join(streams.at(stream)->clock, *events.at(event));
   return absl::OkStatus();
 }
 
+//===-- Other GPUs ------------------------------------------------------===//
+
+absl::StatusOr<bool> FakeDriver::reaches(const GpuId &other) {
+  if (absl::Status s = enter("reaches"); !s.ok())
+    return s;
+  return other == info.id;
+}
+
+absl::StatusOr<SharedMemoryHandle> FakeDriver::share(Address) {
+  if (absl::Status s = enter("share"); !s.ok())
+    return s;
+  return absl::UnimplementedError("operation not supported (CUDA_ERROR_NOT_SUPPORTED)");
+}
+
+absl::StatusOr<Address> FakeDriver::openShared(const SharedMemoryHandle &) {
+  if (absl::Status s = enter("openShared"); !s.ok())
+    return s;
+  return absl::UnimplementedError("operation not supported (CUDA_ERROR_NOT_SUPPORTED)");
+}
+
+void FakeDriver::closeShared(Address) {}
+
 //===-- Queued work -----------------------------------------------------===//
 
 /// Does work touch what earlier work touches that need not be done by then?
-void FakeDriver::checkRaces(Work &work, void *stream) {
-  Clock &clock = streams.at(stream)->clock;
+void FakeDriver::checkRaces(Work &work, void *stream, StreamState &state) {
+  Clock &clock = state.clock;
   join(clock, hostClock);
   uint64_t number = ++clock[stream];
   work.stream = stream;
   work.number = number;
+  work.before = clock;
+  work.before[stream] = number - 1;
   for (const Access &access : work.accesses) {
     if (access.bytes == 0)
       continue;
@@ -250,7 +319,7 @@ void FakeDriver::checkRaces(Work &work, void *stream) {
 }
 
 absl::Status FakeDriver::enqueue(const std::string &name, Stream stream, std::vector<Access> accesses,
-                                 std::function<void()> run) {
+                                 std::function<void()> run, std::function<bool()> isReady) {
   if (absl::Status s = enter(name.c_str(), true); !s.ok())
     return s;
   if (!streams.contains(stream)) {
@@ -258,14 +327,14 @@ absl::Status FakeDriver::enqueue(const std::string &name, Stream stream, std::ve
     return absl::InternalError("invalid stream");
   }
   log->calls.push_back(name);
-  Work work{name, std::move(accesses), std::move(run)};
+  Work work{name, std::move(accesses), std::move(run), std::move(isReady), nullptr, 0, {}};
   if (capturing) {
     if (!streams.at(stream)->capturing)
       wrong(name + " is queued on another stream while work is captured");
-    captured.push_back(std::move(work));
+    captured.nodes.push_back({Node::Do, stream, nullptr, std::move(work)});
     return absl::OkStatus();
   }
-  checkRaces(work, stream);
+  checkRaces(work, stream, *streams.at(stream));
   queue.push_back(std::move(work));
   return absl::OkStatus();
 }
@@ -347,28 +416,71 @@ absl::Status FakeDriver::beginCapture(Stream stream) {
   if (absl::Status s = enter("beginCapture"); !s.ok())
     return s;
   capturing = streams.at(stream)->capturing = true;
-  captured.clear();
+  captured = {};
+  captured.origin = stream;
+  capturedEvents.clear();
   return absl::OkStatus();
 }
 
+/// All that was captured comes before the end of the stream that the capture began on.
+void FakeDriver::checkJoined(const CapturedGraph &graph) {
+  std::map<void *, Clock> clocks, recorded;
+  for (const Node &node : graph.nodes) {
+    Clock &clock = clocks[node.stream];
+    if (node.kind == Node::Do)
+      ++clock[node.stream];
+    else if (node.kind == Node::Record)
+      recorded[node.event] = clock;
+    else
+      join(clock, recorded[node.event]);
+  }
+  Clock &end = clocks[graph.origin];
+  for (auto &[stream, clock] : clocks)
+    if (end[stream] < clock[stream])
+      wrong("work is captured on a stream that is not joined again");
+}
+
 absl::StatusOr<Driver::Graph> FakeDriver::endCapture(Stream stream) {
-  capturing = streams.at(stream)->capturing = false;
+  capturing = false;
+  for (auto &[handle, state] : streams)
+    state->capturing = false;
   if (failed)
     return absl::InternalError("the capture is not valid (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)");
-  auto graph = std::make_unique<std::vector<Work>>(std::move(captured));
+  if (stream != captured.origin)
+    wrong("a capture ends on another stream than it began on");
+  checkJoined(captured);
+  auto graph = std::make_unique<CapturedGraph>(std::move(captured));
+  captured = {};
   void *handle = graph.get();
   graphs[handle] = std::move(graph);
   ++log->graphs;
   return handle;
 }
 
-absl::Status FakeDriver::launchGraph(Graph graph, Stream stream) {
+absl::Status FakeDriver::launchGraph(Graph handle, Stream stream) {
   if (absl::Status s = enter("launchGraph"); !s.ok())
     return s;
   log->calls.push_back("graph");
   ++log->replays;
-  for (Work work : *graphs.at(graph)) {
-    checkRaces(work, stream);
+  CapturedGraph &graph = *graphs.at(handle);
+  std::map<void *, Clock> recorded;
+  for (const Node &node : graph.nodes) {
+    void *on = stream;
+    StreamState *state = streams.at(stream).get();
+    if (node.stream != graph.origin) {
+      std::unique_ptr<StreamState> &branch = graph.branches[node.stream];
+      if (!branch)
+        branch = std::make_unique<StreamState>();
+      on = state = branch.get();
+    }
+    if (node.kind == Node::Record)
+      recorded[node.event] = state->clock;
+    else if (node.kind == Node::Wait && !ignoresWaits)
+      join(state->clock, recorded[node.event]);
+    if (node.kind != Node::Do)
+      continue;
+    Work work = node.work;
+    checkRaces(work, on, *state);
     queue.push_back(std::move(work));
   }
   return absl::OkStatus();

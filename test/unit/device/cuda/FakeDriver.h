@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,10 +49,14 @@ public:
     uint64_t bytes = 0;
     bool writes = false;
   };
-  /// Queues work of the name: `run` is called when it is done.
-  absl::Status enqueue(const std::string &name, Stream stream, std::vector<Access> accesses, std::function<void()> run);
+  /// Queues work of the name: `run` is called when it is done, which it cannot be before `isReady`, that waits for
+  /// nothing. The host must not wait for such work but by asking whether it is done.
+  absl::Status enqueue(const std::string &name, Stream stream, std::vector<Access> accesses, std::function<void()> run,
+                       std::function<bool()> isReady = {});
   /// The bytes behind an address.
   std::byte *host(Address address) const;
+  /// The address of bytes of the device.
+  Address device(const std::byte *host) const;
 
   const rt::cuda::GpuInfo &gpu() const override { return info; }
   absl::StatusOr<uint64_t> bytesInUse() override {
@@ -68,6 +73,11 @@ public:
   absl::StatusOr<Stream> createStream() override;
   void destroyStream(Stream stream) override;
   absl::Status synchronize(Stream stream) override;
+  absl::StatusOr<bool> isDone(Stream stream) override;
+  absl::StatusOr<bool> reaches(const rt::cuda::GpuId &other) override;
+  absl::StatusOr<rt::cuda::SharedMemoryHandle> share(Address memory) override;
+  absl::StatusOr<Address> openShared(const rt::cuda::SharedMemoryHandle &handle) override;
+  void closeShared(Address memory) override;
   absl::StatusOr<Event> createEvent() override;
   void destroyEvent(Event event) override;
   absl::Status record(Event event, Stream stream) override;
@@ -92,12 +102,25 @@ private:
     std::string name;
     std::vector<Access> accesses;
     std::function<void()> run;
+    std::function<bool()> isReady;
     void *stream = nullptr;
     uint64_t number = 0; // of the work of that stream
+    Clock before;        // what must be done first
   };
   struct StreamState {
     Clock clock;
     bool capturing = false;
+  };
+  /// What was captured: work, or an event that is recorded or waited for.
+  struct Node {
+    enum Kind : uint8_t { Do, Record, Wait } kind;
+    void *stream, *event;
+    Work work;
+  };
+  struct CapturedGraph {
+    void *origin;
+    std::vector<Node> nodes;
+    std::map<void *, std::unique_ptr<StreamState>> branches; // what other streams are in it
   };
   struct Past {
     Access access;
@@ -108,7 +131,10 @@ private:
 
   absl::Status enter(const char *what, bool allowedInCapture = false);
   void wrong(const std::string &what) { log->violations.push_back(what); }
-  void checkRaces(Work &work, void *stream);
+  void checkRaces(Work &work, void *stream, StreamState &state);
+  void checkJoined(const CapturedGraph &graph);
+  bool isPending(const Clock &until) const;
+  void waited(const Clock &clock);
   void countPinned(int64_t bytes);
   void checkUnused(const std::byte *data, uint64_t bytes);
   bool isPinned(const std::byte *memory, uint64_t bytes) const;
@@ -130,8 +156,10 @@ private:
   std::map<void *, std::unique_ptr<Clock>> events;
   std::map<void *, std::unique_ptr<GpuEmulator>> modules;
   std::map<std::string, std::pair<std::string, GpuEmulator *>> functions;
-  std::map<void *, std::unique_ptr<std::vector<Work>>> graphs;
-  std::vector<Work> queue, captured;
+  std::map<void *, std::unique_ptr<CapturedGraph>> graphs;
+  std::vector<Work> queue;
+  CapturedGraph captured;
+  std::set<void *> capturedEvents;
   std::vector<Past> past;
   Clock hostClock;
   bool capturing = false;

@@ -50,6 +50,28 @@ int cuDevicePrimaryCtxRetain(void **context, int device) {
   return is("busy") ? 46 : 0;
 }
 
+int cuDeviceGetUuid_v2(char *id, int device) {
+  memset(id, device, 16);
+  return 0;
+}
+int cuDeviceCanAccessPeer(int *can, int device, int peer) {
+  *can = !is("apart");
+  return 0;
+}
+int cuCtxEnablePeerAccess(void *context, unsigned flags) { return is("enabled") ? 704 : is("refuses") ? 217 : 0; }
+int cuIpcGetMemHandle(char *handle, unsigned long long memory) {
+  memcpy(handle, &memory, sizeof memory);
+  return is("no IPC") ? 801 : 0;
+}
+typedef struct {
+  char bytes[64];
+} Handle;
+int cuIpcOpenMemHandle_v2(unsigned long long *memory, Handle handle, unsigned flags) {
+  memcpy(memory, handle.bytes, sizeof *memory);
+  return flags == 1 ? 0 : 1;
+}
+int cuStreamQuery(void *stream) { return stream == 0 ? 600 : stream == (void *)1 ? 0 : 719; }
+
 /* The rest is there, and does nothing. */
 #define REST(name)                                                                                                     \
   int name(void) { return 0; }
@@ -57,6 +79,7 @@ REST(cuDevicePrimaryCtxRelease_v2)
 REST(cuCtxSetCurrent)
 REST(cuMemAlloc_v2)
 REST(cuMemFree_v2)
+REST(cuIpcCloseMemHandle)
 REST(cuMemHostAlloc)
 REST(cuMemFreeHost)
 REST(cuMemHostRegister_v2)

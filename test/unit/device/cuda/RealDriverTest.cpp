@@ -53,6 +53,35 @@ TEST(RealDriver, WorkersShareGpus) {
   unsetenv("FAKE_CUDA");
 }
 
+TEST(RealDriver, ReachesOtherGpus) {
+  setenv("FAKE_CUDA", "two GPUs", 1);
+  auto driver = *cuda::openDriver(0), other = *cuda::openDriver(1);
+  EXPECT_NE(driver->gpu().id, other->gpu().id);
+  EXPECT_TRUE(*driver->reaches(driver->gpu().id));
+  EXPECT_TRUE(*driver->reaches(other->gpu().id));
+  EXPECT_FALSE(*driver->reaches(cuda::GpuId{9})); // of another host
+  unsetenv("FAKE_CUDA");
+  EXPECT_FALSE(*driver->reaches(other->gpu().id)); // not visible here
+}
+
+TEST(RealDriver, OpensMemoryOfOthers) {
+  auto driver = *cuda::openDriver(0);
+  auto handle = driver->share(0x1234);
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  EXPECT_EQ(*driver->openShared(*handle), 0x1234u);
+  driver->closeShared(0x1234);
+  setenv("FAKE_CUDA", "no IPC", 1);
+  EXPECT_THAT(std::string(driver->share(0x1234).status().message()), HasSubstr("cuIpcGetMemHandle: "));
+  unsetenv("FAKE_CUDA");
+}
+
+TEST(RealDriver, AsksWhetherAStreamIsDone) {
+  auto driver = *cuda::openDriver(0);
+  EXPECT_FALSE(*driver->isDone(nullptr));
+  EXPECT_TRUE(*driver->isDone(reinterpret_cast<void *>(1)));
+  EXPECT_FALSE(driver->isDone(reinterpret_cast<void *>(2)).ok());
+}
+
 TEST(RealDriver, SaysHowMuchMemoryIsTaken) {
   setenv("FAKE_NVML_USED", "1000", 1);
   auto driver = cuda::openDriver(0);

@@ -1,0 +1,150 @@
+#include "runtime/device/cuda/SelfTest.h"
+
+#include "runtime/base/Status.h"
+#include "runtime/collective/Wait.h"
+
+#include <cstring>
+
+namespace dgc::rt::cuda {
+namespace {
+
+constexpr uint64_t kElements = 1000, kRoom = kElements * 8, kTimeoutSeconds = 30;
+
+/// A communicator of one rank, with memory for what it sends and what comes.
+class OneRank {
+public:
+  OneRank(Driver &driver, NcclFunctions nccl) : driver(driver), nccl(std::move(nccl)) {}
+  ~OneRank() {
+    if (graph)
+      driver.destroyGraph(graph);
+    if (!NcclLink::abort({&link, 1}))
+      return; // what is left goes with the process
+    if (stream)
+      (void)driver.synchronize(stream);
+    if (memory)
+      driver.release(memory);
+    if (host)
+      driver.releaseHost(host);
+    if (stream)
+      driver.destroyStream(stream);
+  }
+
+  absl::Status open() {
+    DGC_ASSIGN_OR_RETURN(stream, driver.createStream());
+    DGC_ASSIGN_OR_RETURN(memory, driver.allocate(2 * kRoom));
+    DGC_ASSIGN_OR_RETURN(host, driver.allocateHost(2 * kRoom));
+    NcclUniqueId id;
+    if (int error = nccl->uniqueId(&id))
+      return absl::InternalError(str("ncclGetUniqueId: ", nccl->errorText(error)));
+    DGC_ASSIGN_OR_RETURN(link, NcclLink::create(nccl, {0}, 0, id, abort, kTimeoutSeconds));
+    return absl::OkStatus();
+  }
+
+  /// The result of a collective of one rank is what it sends; of a permutation that sends nothing, zeros.
+  absl::Status check(CollectiveKind kind, Reduction reduction, DType dtype, bool asGraph, bool alone = false) {
+    CollectiveDesc desc;
+    desc.kind = kind;
+    desc.reduction = reduction;
+    desc.dtype = dtype;
+    desc.group = {0};
+    desc.srcCount = desc.dstCount = kElements;
+    desc.dst = kRoom;
+    desc.permutation = {alone ? CollectiveDesc::kNobody : 0};
+    if (kind != CollectiveKind::Permute)
+      desc.permutation.clear();
+    DGC_ASSIGN_OR_RETURN(CheckedCollective checked, checkCollective(desc, 0, 1, 2 * kRoom));
+    const uint64_t bytes = kElements * sizeOf(dtype);
+    for (uint64_t i = 0; i < bytes; ++i) // numbers of all types: small ones, and no NaN
+      host[i] = static_cast<std::byte>(dtype == DType::I1 ? i % 3 == 0 : i * 37 % 61);
+    std::memset(host + kRoom, 0x5a, bytes);
+    DGC_RETURN_IF_ERROR(driver.copyToDevice(memory, host, 2 * kRoom, stream));
+    DGC_RETURN_IF_ERROR(wait());
+    if (asGraph)
+      DGC_RETURN_IF_ERROR(driver.beginCapture(stream));
+    absl::Status queued = link->queue(desc, checked, memory, driver, stream);
+    if (asGraph) {
+      absl::StatusOr<Driver::Graph> made = driver.endCapture(stream);
+      if (made.ok())
+        graph = *made;
+      DGC_RETURN_IF_ERROR(queued);
+      DGC_RETURN_IF_ERROR(made.status());
+      DGC_RETURN_IF_ERROR(driver.launchGraph(graph, stream));
+    }
+    DGC_RETURN_IF_ERROR(queued);
+    DGC_RETURN_IF_ERROR(driver.copyToHost(host + kRoom, memory + kRoom, bytes, stream));
+    DGC_RETURN_IF_ERROR(wait());
+    for (uint64_t i = 0; i < bytes; ++i)
+      if (host[kRoom + i] != (alone ? std::byte{0} : host[i]))
+        return absl::InternalError(str(std::string(collectiveName(kind)), " of ", nameOf(dtype),
+                                       asGraph ? " in a graph" : "", ": element ", i / sizeOf(dtype),
+                                       " is not what was sent"));
+    if (graph)
+      driver.destroyGraph(std::exchange(graph, nullptr));
+    return absl::OkStatus();
+  }
+
+  absl::Status close() { return NcclLink::close({&link, 1}); }
+
+private:
+  absl::Status wait() {
+    absl::Status failed = absl::OkStatus();
+    Waiter waiter(abort, kTimeoutSeconds);
+    DGC_RETURN_IF_ERROR(waiter.until(
+        [&] {
+          absl::StatusOr<bool> done = driver.isDone(stream);
+          failed = done.ok() ? link->error() : done.status();
+          return !failed.ok() || *done;
+        },
+        [] { return std::string("the GPU has not done it in time"); }));
+    return failed;
+  }
+
+  Driver &driver;
+  NcclFunctions nccl;
+  Abort abort;
+  Driver::Stream stream = nullptr;
+  Driver::Graph graph = nullptr;
+  Address memory = 0;
+  std::byte *host = nullptr;
+  std::unique_ptr<NcclLink> link;
+};
+
+/// All types and reductions of one kind; the first error.
+absl::Status checkKind(OneRank &one, CollectiveKind kind, bool asGraph) {
+  for (int type = 0; type < numDTypes; ++type)
+    for (Reduction reduction : {Reduction::Sum, Reduction::Product, Reduction::Max, Reduction::Min}) {
+      CollectiveDesc desc;
+      desc.kind = kind;
+      desc.dtype = static_cast<DType>(type);
+      bool reduces = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
+      if (!NcclLink::does(desc) || (!reduces && reduction != Reduction::Sum))
+        continue;
+      DGC_RETURN_IF_ERROR(one.check(kind, reduction, desc.dtype, asGraph));
+    }
+  return kind == CollectiveKind::Permute ? one.check(kind, Reduction::Sum, DType::F32, asGraph, /*alone=*/true)
+                                         : absl::OkStatus();
+}
+
+} // namespace
+
+std::vector<SelfTestLine> testNccl(Driver &driver, const NcclFunctions &nccl) {
+  std::vector<SelfTestLine> lines;
+  auto add = [&](std::string name, const absl::Status &status) {
+    lines.push_back({std::move(name), status.ok() ? SelfTestLine::Passed : SelfTestLine::Failed,
+                     status.ok() ? "" : std::string(status.message())});
+    return status.ok();
+  };
+  OneRank one(driver, nccl);
+  if (!add(str("NCCL ", versionOfNccl(nccl->number), " communicator of one rank"), one.open()))
+    return lines;
+  for (bool asGraph : {false, true})
+    for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter, CollectiveKind::AllGather,
+                                CollectiveKind::AllToAll, CollectiveKind::Broadcast, CollectiveKind::Permute})
+      if (!add(str("NCCL ", std::string(collectiveName(kind)), asGraph ? " in a graph" : ""),
+               checkKind(one, kind, asGraph)))
+        return lines; // nothing works after an error
+  add("NCCL close", one.close());
+  return lines;
+}
+
+} // namespace dgc::rt::cuda
