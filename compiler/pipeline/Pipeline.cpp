@@ -278,10 +278,9 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                      "dgc-order-collectives,dgc-check-plan"
                : "";
   case Phase::Kernel:
-    return std::string(CudaTarget::isCuda(options.target)
-                           ? "dgc-pad-products,cse,dgc-select-library-calls{device=cuda}"
-                           : "dgc-select-library-calls") +
-           ",dgc-form-kernels";
+    return CudaTarget::isCuda(options.target)
+               ? "dgc-pad-products,cse,dgc-select-library-calls{device=cuda},dgc-form-kernels{rematerialize=true}"
+               : "dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:
     return (distributed && options.overlap ? "dgc-split-collectives,dgc-overlap-collectives,dgc-check-plan," : "") +
            std::string("dgc-lower-to-programs,dgc-plan-memory");

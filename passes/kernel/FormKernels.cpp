@@ -6,6 +6,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/kernel/Clusters.h"
 #include "passes/kernel/Passes.h"
+#include "passes/kernel/Rematerialize.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -164,12 +165,14 @@ class KernelFormation {
 public:
   explicit KernelFormation(ModuleOp module) : module(module) {}
 
-  void run(func::FuncOp func, int64_t maxUpdateOps) {
+  void run(func::FuncOp func, int64_t maxUpdateOps, bool again) {
     Block &block = func.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
     SmallVector<Unit> units = clusterBlock(block, maxUpdateOps);
+    if (again)
+      computedAgain += ::dgc::rematerialize(units);
     Operation *end = block.getTerminator();
     for (const Unit &unit : units) {
       if (!unit.isKernel) {
@@ -186,7 +189,7 @@ public:
         op.erase();
   }
 
-  unsigned launches = 0, kernels = 0;
+  unsigned launches = 0, kernels = 0, computedAgain = 0;
 
 private:
   ModuleOp kernelModule() {
@@ -283,9 +286,10 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : entries)
       if (!func.isExternal())
-        formation.run(func, maxUpdateOps);
+        formation.run(func, maxUpdateOps, rematerialize);
     launches = formation.launches;
     kernels = formation.kernels;
+    computedAgain = formation.computedAgain;
   }
 };
 

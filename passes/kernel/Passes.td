@@ -69,7 +69,11 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
     A kernel is a set of ops without a way out of it and back in. Fused are elementwise chains with what they
     broadcast, reductions along rows with everything before and behind them, reductions over rows with the
     elementwise ops before them, small computations of any form, and the independent updates of all variables, in
-    kernels of at most `max-update-ops` (code that is too long takes long to compile). A result may take over the memory of an operand (`inplace`) when the kernel reads that only element by element for it.
+    kernels of at most `max-update-ops` (code that is too long takes long to compile). With `rematerialize` (GPUs), a
+    large value of one kernel that others use is computed by these again, element by element, from what is in memory
+    anyway, where less memory is moved then: normalized values from those that were normalized, for the gradient.
+
+    A result may take over the memory of an operand (`inplace`) when the kernel reads that only element by element for it.
 
     ```mlir
     %0 = dgc.multiply %a, %b : tensor<8xf32>
@@ -81,11 +85,14 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"maxUpdateOps", "max-update-ops", "int64_t", "512", "ops of a kernel that updates variables; 512: some "
            "twenty variables by Adam">,
+    Option<"rematerialize", "rematerialize", "bool", "false", "compute values again instead of storing them, where that "
+           "moves less memory">,
   ];
   let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect", "::mlir::func::FuncDialect"];
   let statistics = [
     Statistic<"launches", "launches", "Launches of kernels">,
     Statistic<"kernels", "kernels", "Different kernels">,
+    Statistic<"computedAgain", "computed-again", "Values that are computed again instead of stored">,
   ];
 }
 

@@ -68,7 +68,9 @@ int main(int argc, char **argv) {
   std::sort(files.begin(), files.end());
 
   std::vector<std::string> device;
-  if (auto plugin = openPlugin("cuda"); plugin.ok())
+  std::vector<Row> rows;
+  auto plugin = openPlugin("cuda");
+  if (plugin.ok())
     device = (*plugin)->describe();
   else
     device.push_back(std::string(plugin.status().message()));
@@ -81,7 +83,15 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "%4lld s  %s\n", static_cast<long long>((realClock().now() - begin) / 1'000'000'000),
                  what.c_str());
   };
-  std::vector<Row> rows;
+  if (plugin.ok() && only.empty()) {
+    progress("the device by itself");
+    for (const SelfTestLine &line : (*plugin)->selfTest())
+      rows.push_back({"device", line.name,
+                      line.outcome == SelfTestLine::Passed   ? Verdict::Passed
+                      : line.outcome == SelfTestLine::Failed ? Verdict::Failed
+                                                             : Verdict::Skipped,
+                      line.detail});
+  }
   for (const auto &file : files) {
     progress(file.filename().string());
     checkPlan(file, !noTiming, rows);

@@ -38,6 +38,26 @@ TEST(CudaDevice, TrainsMnistAsTheCpuDoes) {
   EXPECT_EQ(log->allocatedBytes, 0u);
 }
 
+/// Numbers of bf16 between -0.4 and 0.6.
+HostArray pattern(std::vector<int64_t> shape, size_t seed) {
+  std::vector<uint16_t> values(static_cast<size_t>(shape[0] * shape[1]));
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = toBF16(static_cast<float>((i * 31 + seed) % 17) / 16.0F - 0.4F);
+  return HostArray::of(std::move(shape), values, DType::BF16);
+}
+
+/// Every output of bf16 near that of the CPU, element by element.
+void expectNear(const RunOnceResult &result, const RunOnceResult &expected) {
+  ASSERT_FALSE(expected.outputs.empty());
+  for (const auto &[name, array] : expected.outputs) {
+    std::vector<uint16_t> actual = result.outputs.at(name).as<uint16_t>(), wanted = array.as<uint16_t>();
+    ASSERT_EQ(actual.size(), wanted.size());
+    for (size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_NEAR(fromBF16(actual[i]), fromBF16(wanted[i]), 1e-2 * std::abs(fromBF16(wanted[i])) + 1e-2)
+          << name << ", element " << i;
+  }
+}
+
 // Rows of 467 elements of 16 bits are not aligned: the plan pads them, and the results are those of the CPU.
 TEST(CudaDevice, PadsProductsWhoseRowsAreNotAligned) {
   const std::string text = R"(
@@ -47,13 +67,7 @@ func.func @f(%x: tensor<600x480xbf16>, %w: tensor<467x480xbf16>) -> (tensor<600x
   %2 = dgc.dot_general %1, %w contract [1] x [0] : tensor<600x467xbf16>, tensor<467x480xbf16>
   return %1, %2 : tensor<600x467xbf16>, tensor<600x480xbf16>
 })";
-  auto input = [](std::vector<int64_t> shape, int seed) {
-    std::vector<uint16_t> values(static_cast<size_t>(shape[0] * shape[1]));
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = toBF16(static_cast<float>((i * 31 + static_cast<size_t>(seed)) % 17) / 16.0F - 0.4F);
-    return HostArray::of(std::move(shape), values, DType::BF16);
-  };
-  NamedArrays inputs{{"arg0", input({600, 480}, 3)}, {"arg1", input({467, 480}, 8)}};
+  NamedArrays inputs{{"arg0", pattern({600, 480}, 3)}, {"arg1", pattern({467, 480}, 8)}};
   auto expected = execute(text, inputs);
   ASSERT_TRUE(expected.ok()) << expected.status();
   auto plan = compileForFakeGpu(text);
@@ -69,13 +83,41 @@ func.func @f(%x: tensor<600x480xbf16>, %w: tensor<467x480xbf16>) -> (tensor<600x
   run.makeDevice = fakeDevice(log);
   auto result = runOnce(*plan, inputs, run);
   ASSERT_TRUE(result.ok()) << result.status();
-  for (const char *name : {"result0", "result1"}) {
-    std::vector<uint16_t> actual = result->outputs.at(name).as<uint16_t>();
-    std::vector<uint16_t> wanted = expected->outputs.at(name).as<uint16_t>();
-    ASSERT_EQ(actual.size(), wanted.size());
-    for (size_t i = 0; i < wanted.size(); ++i)
-      ASSERT_NEAR(fromBF16(actual[i]), fromBF16(wanted[i]), 1e-2 * std::abs(fromBF16(wanted[i])) + 1e-2) << name << i;
-  }
+  expectNear(*result, *expected);
+}
+
+// What one kernel computes in f32 is computed again in others, from what products gave and from the rows themselves.
+TEST(CudaDevice, ComputesAgainWhatWouldBeStored) {
+  const std::string text = R"(
+func.func @f(%a: tensor<384x352xbf16>, %b: tensor<352x352xbf16>) -> (tensor<384x352xbf16>, tensor<384x352xbf16>) {
+  %p = dgc.dot_general %a, %b contract [1] x [0] : tensor<384x352xbf16>, tensor<352x352xbf16>
+  %x = dgc.convert %p to f32 : tensor<384x352xbf16>
+  %t = dgc.tanh %x : tensor<384x352xf32>
+  %m = dgc.reduce max %t dims [1] : tensor<384x352xf32>
+  %w = dgc.broadcast_in_dim %m dims [0] to [384, 352] : tensor<384xf32>
+  %n = dgc.subtract %t, %w : tensor<384x352xf32>
+  %y = dgc.convert %n to bf16 : tensor<384x352xf32>
+  %q = dgc.dot_general %y, %b contract [1] x [0] : tensor<384x352xbf16>, tensor<352x352xbf16>
+  %g = dgc.convert %q to f32 : tensor<384x352xbf16>
+  %d = dgc.multiply %g, %n : tensor<384x352xf32>
+  %e = dgc.convert %d to bf16 : tensor<384x352xf32>
+  return %y, %e : tensor<384x352xbf16>, tensor<384x352xbf16>
+})";
+  NamedArrays inputs{{"arg0", pattern({384, 352}, 3)}, {"arg1", pattern({352, 352}, 8)}};
+  auto expected = execute(text, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  auto plan = compileForFakeGpu(text);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto artifact = loadBytes(*plan);
+  for (const artifact::Buffer *buffer : *(*artifact)->plan().programs()->Get(0)->buffers())
+    EXPECT_FALSE(toDType(buffer->dtype()) == DType::F32 && buffer->shape()->size() > 1) << "stored in f32";
+  auto log = std::make_shared<FakeLog>();
+  RunOnceOptions run;
+  run.makeDevice = fakeDevice(log);
+  auto result = runOnce(*plan, inputs, run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  expectNear(*result, *expected);
+  EXPECT_THAT(log->violations, IsEmpty());
 }
 
 // Attention multiplies heads where they lie: batches that take several products, of f32 and of bf16.

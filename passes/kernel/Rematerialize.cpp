@@ -1,0 +1,212 @@
+//===- Rematerialize.cpp - values that are computed again ------------------===//
+//
+// A value that one kernel stores and another loads costs both. What it was computed from is often there as well, and
+// smaller: the 16 bits that a product gave, where the value has 32, or a tensor that is stored for others. Then it is
+// cheaper, on a device that waits for its memory, to compute it again.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/kernel/Rematerialize.h"
+#include "dialects/dgc/DGC.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "dgc-form-kernels"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Values of fewer elements are not worth it.
+static constexpr int64_t kLarge = 1 << 17;
+/// A value of so many times fewer elements than another counts as nothing beside it, and is stored for it.
+static constexpr int64_t kMuchSmaller = 16;
+/// Operations for each element that may be done again.
+static constexpr uint64_t kMaxFlops = 64;
+
+static int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+static int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
+
+/// What lies in memory: reshapes cost nothing.
+static Value inMemory(Value value) {
+  while (auto reshape = value.getDefiningOp<mlir::dgc::ReshapeOp>())
+    value = reshape.getOperand();
+  return value;
+}
+
+/// Each element of the result needs no more than one of each operand.
+static bool isElementByElement(Operation *op) {
+  return isa<mlir::dgc::ElementwiseOpInterface, mlir::dgc::BroadcastInDimOp, mlir::dgc::IotaOp>(op);
+}
+
+namespace {
+
+class Rematerializer {
+public:
+  explicit Rematerializer(SmallVectorImpl<Unit> &units) : units(units) {
+    for (auto [number, unit] : llvm::enumerate(units))
+      for (Operation *op : unit.ops)
+        unitOf[op] = number;
+  }
+
+  unsigned run() {
+    unsigned count = 0;
+    for (unsigned number = 0; number < units.size(); ++number) {
+      if (!units[number].isKernel)
+        continue;
+      for (Operation *op : SmallVector<Operation *>(units[number].ops))
+        if (op->getNumResults() == 1 && isElementByElement(op) && tryAgain(op, number))
+          ++count;
+    }
+    if (count)
+      dropDead();
+    return count;
+  }
+
+private:
+  void dropDead() {
+    for (Unit &unit : llvm::reverse(units)) {
+      SmallVector<Operation *> left;
+      for (Operation *op : llvm::reverse(unit.ops))
+        if (unit.isKernel && isOpTriviallyDead(op))
+          op->erase();
+        else
+          left.push_back(op);
+      unit.ops.assign(left.rbegin(), left.rend());
+    }
+    llvm::erase_if(units, [](const Unit &unit) { return unit.ops.empty(); });
+  }
+
+  /// How a value is computed from what is, or will be, in memory.
+  struct Recipe {
+    llvm::SmallSetVector<Operation *, 16> ops; // each behind those that it needs
+    llvm::SmallSetVector<Value, 8> leaves;
+    int64_t stored = 0; // bytes of leaves that would have to be stored for this
+    double flops = 0;
+  };
+
+  bool isUsedOutside(Value value, unsigned unit) const {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      auto it = unitOf.find(user);
+      return it == unitOf.end() || it->second != unit;
+    });
+  }
+
+  /// The old value of a variable is overwritten in the same step.
+  static bool isVariable(Value value) {
+    auto argument = dyn_cast<BlockArgument>(inMemory(value));
+    auto func = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
+    return func && func.getArgAttr(argument.getArgNumber(), "dgc.state");
+  }
+
+  bool collect(Operation *op, unsigned home, Value wanted, Recipe &recipe) const {
+    if (recipe.ops.contains(op))
+      return true;
+    if (recipe.ops.size() > 32)
+      return false;
+    for (Value operand : op->getOperands()) {
+      Operation *def = operand.getDefiningOp();
+      if (recipe.leaves.contains(operand) || (def && isSmallConstant(def)))
+        continue;
+      auto it = def ? unitOf.find(def) : unitOf.end();
+      bool isInside = it != unitOf.end() && it->second == home;
+      if (!isInside || isUsedOutside(operand, home)) {
+        if (isVariable(operand))
+          return false;
+        recipe.leaves.insert(operand);
+      } else if (elementsOf(operand) * kMuchSmaller <= elementsOf(wanted)) {
+        recipe.leaves.insert(operand);
+        recipe.stored += bytesOf(operand);
+      } else if (!isElementByElement(def) || !collect(def, home, wanted, recipe)) {
+        return false;
+      }
+    }
+    auto cost = dyn_cast<mlir::dgc::CostOpInterface>(op);
+    recipe.flops += cost ? static_cast<double>(cost.getCost().flops) : static_cast<double>(elementsOf(op->getResult(0)));
+    recipe.ops.insert(op);
+    return recipe.flops <= static_cast<double>(kMaxFlops) * static_cast<double>(elementsOf(wanted));
+  }
+
+  bool reads(unsigned unit, Value value) const {
+    Value memory = inMemory(value);
+    return llvm::any_of(units[unit].ops, [&](Operation *op) {
+      return llvm::any_of(op->getOperands(), [&](Value operand) {
+        Operation *def = operand.getDefiningOp();
+        auto it = def ? unitOf.find(def) : unitOf.end();
+        return (it == unitOf.end() || it->second != unit) && isa<RankedTensorType>(operand.getType()) &&
+               inMemory(operand) == memory;
+      });
+    });
+  }
+
+  /// Loops that read an operand for more than one element of the result would compute it as often.
+  bool readsOnce(unsigned unit, Value value) const {
+    return llvm::none_of(units[unit].ops, [](Operation *op) { return op->hasTrait<mlir::dgc::OwnLoops>(); }) &&
+           llvm::all_of(value.getUsers(), [&](Operation *user) {
+             return unitOf.lookup(user) != unit || isa<mlir::dgc::ElementwiseOpInterface, mlir::dgc::ReduceOp>(user);
+           });
+  }
+
+  bool tryAgain(Operation *op, unsigned home) {
+    Value value = op->getResult(0);
+    if (elementsOf(value) < kLarge)
+      return false;
+    llvm::SmallSetVector<unsigned, 4> readers;
+    for (Operation *user : value.getUsers()) {
+      auto it = unitOf.find(user);
+      if (it == unitOf.end() || !units[it->second].isKernel)
+        return false;
+      if (it->second != home)
+        readers.insert(it->second);
+    }
+    if (readers.empty() || !llvm::all_of(readers, [&](unsigned reader) { return readsOnce(reader, value); }))
+      return false;
+    Recipe recipe;
+    if (!collect(op, home, value, recipe))
+      return false;
+    int64_t saved = bytesOf(value) * static_cast<int64_t>(1 + readers.size()) - recipe.stored;
+    for (unsigned reader : readers)
+      for (Value leaf : recipe.leaves)
+        if (!reads(reader, leaf))
+          saved -= bytesOf(leaf);
+    if (saved < bytesOf(value) / 8 * 7)
+      return false;
+    LDBG() << "computed again, " << saved << " bytes less are moved: " << *op;
+    for (unsigned reader : readers)
+      compute(recipe, value, reader);
+    return true;
+  }
+
+  /// Puts a copy of the ops into a unit, which uses it instead of `value`.
+  void compute(const Recipe &recipe, Value value, unsigned reader) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    IRMapping mapping;
+    SmallVector<Operation *> copies;
+    for (Operation *op : recipe.ops) {
+      copies.push_back(builder.clone(*op, mapping));
+      unitOf[copies.back()] = reader;
+    }
+    value.replaceUsesWithIf(mapping.lookup(value), [&](OpOperand &use) {
+      return unitOf.lookup(use.getOwner()) == reader && !llvm::is_contained(copies, use.getOwner());
+    });
+    copies.append(units[reader].ops);
+    units[reader].ops = std::move(copies);
+  }
+
+  SmallVectorImpl<Unit> &units;
+  llvm::DenseMap<Operation *, unsigned> unitOf;
+};
+
+} // namespace
+
+unsigned rematerialize(SmallVectorImpl<Unit> &units) { return Rematerializer(units).run(); }
+
+} // namespace dgc
