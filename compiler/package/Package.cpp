@@ -6,6 +6,7 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "passes/place/Blocks.h"
+#include "passes/place/Hosts.h"
 #include "runtime/artifact/Writer.h"
 
 using namespace mlir;
@@ -53,6 +54,7 @@ private:
   LogicalResult addMesh();
   LogicalResult addGroups(ArrayRef<dist::MeshOp> meshes);
   LogicalResult addKernels();
+  void addKernels(const ::dgc::CompiledKernels &from, llvm::StringMap<uint32_t> &numbers, bool onHost);
   LogicalResult addConstants();
   LogicalResult addVariable(VariableOp op);
   LogicalResult addProgram(ProgramOp op);
@@ -108,6 +110,9 @@ LogicalResult Packager::addGroups(ArrayRef<dist::MeshOp> meshes) {
       group->private_bytes = bytes[0];
       group->shared_bytes = bytes[1];
     }
+    group->on_host = ::dgc::isOnHost(mesh);
+    if (group->on_host && !kernels.host)
+      return mesh.emitOpError("is of workers on CPUs, for which no code was generated");
     indices.groups[mesh.getSymName()] = plan.groups.size();
     plan.groups.push_back(std::move(group));
   }
@@ -119,8 +124,18 @@ LogicalResult Packager::addGroups(ArrayRef<dist::MeshOp> meshes) {
   return success();
 }
 
-LogicalResult Packager::addKernels() {
-  for (const ::dgc::CompiledKernel &kernel : kernels.kernels) {
+static std::unique_ptr<fb::TargetT> targetOf(const ::dgc::CompiledKernels &kernels) {
+  auto target = std::make_unique<fb::TargetT>();
+  target->kind = kernels.kind;
+  target->triple = kernels.triple;
+  target->cpu = kernels.cpu;
+  target->features = kernels.features;
+  return target;
+}
+
+/// Functions for CPUs, or grids for GPUs.
+void Packager::addKernels(const ::dgc::CompiledKernels &from, llvm::StringMap<uint32_t> &numbers, bool onHost) {
+  for (const ::dgc::CompiledKernel &kernel : from.kernels) {
     auto entry = std::make_unique<fb::KernelT>();
     entry->symbol = kernel.symbol;
     entry->arg_count = kernel.argCount;
@@ -135,15 +150,24 @@ LogicalResult Packager::addKernels() {
       grid->block = launch.block;
       entry->launches.push_back(std::move(grid));
     }
-    indices.kernels[kernel.symbol] = plan.kernels.size();
+    entry->on_host = onHost;
+    numbers[kernel.symbol] = plan.kernels.size();
     plan.kernels.push_back(std::move(entry));
   }
-  if (!kernels.object.empty()) {
+  if (!from.object.empty()) {
     auto section = std::make_unique<fb::SectionT>();
     section->name = "kernels";
-    section->data.assign(kernels.object.begin(), kernels.object.end());
+    section->data.assign(from.object.begin(), from.object.end());
     plan.object_section = static_cast<int32_t>(plan.sections.size());
     plan.sections.push_back(std::move(section));
+  }
+}
+
+LogicalResult Packager::addKernels() {
+  addKernels(kernels, indices.kernels, /*onHost=*/false);
+  if (kernels.host) {
+    addKernels(*kernels.host, indices.hostKernels, /*onHost=*/true);
+    plan.host_target = targetOf(*kernels.host);
   }
   for (const ::dgc::DeviceCode &code : kernels.deviceCode) {
     auto entry = std::make_unique<fb::DeviceCodeT>();
@@ -156,11 +180,7 @@ LogicalResult Packager::addKernels() {
     section->data = code.bytes;
     plan.sections.push_back(std::move(section));
   }
-  plan.target = std::make_unique<fb::TargetT>();
-  plan.target->kind = kernels.kind;
-  plan.target->triple = kernels.triple;
-  plan.target->cpu = kernels.cpu;
-  plan.target->features = kernels.features;
+  plan.target = targetOf(kernels);
   return success();
 }
 
@@ -244,7 +264,7 @@ LogicalResult Packager::addProgram(ProgramOp op) {
   if (auto scratch = op->getAttrOfType<IntegerAttr>("exec.scratch_bytes")) {
     program->scratch_bytes = scratch.getInt();
   }
-  ::dgc::ProgramWriter writer(indices, *program);
+  ::dgc::ProgramWriter writer(indices, *program, *group >= 0 && plan.groups[*group]->on_host);
   for (Operation &inner : *op.getBody().begin()) {
     auto packaged = dyn_cast<::dgc::PackageOpInterface>(inner);
     if (!packaged) {

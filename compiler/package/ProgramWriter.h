@@ -16,6 +16,7 @@ namespace dgc {
 /// Where an artifact has what programs name by symbol.
 struct PlanIndices {
   llvm::StringMap<uint32_t> meshAxes, groups, kernels;
+  llvm::StringMap<uint32_t> hostKernels; // of groups on CPUs in a plan for GPUs
 };
 
 /// How a tensor is stored, at an offset of a space. Reports on `op` an element type that an artifact cannot hold.
@@ -35,10 +36,14 @@ inline std::vector<int64_t> toVector(llvm::ArrayRef<int64_t> values) { return {v
 /// Collects what the ops of one program say of themselves (PackageOpInterface).
 class ProgramWriter {
 public:
-  ProgramWriter(const PlanIndices &indices, artifact::ProgramT &program) : indices(indices), program(program) {}
+  ProgramWriter(const PlanIndices &indices, artifact::ProgramT &program, bool isOnHost)
+      : indices(indices), program(program), isOnHost(isOnHost) {}
 
   const PlanIndices &indices;
   artifact::ProgramT &program;
+
+  /// The kernels that the program can call, by symbol.
+  const llvm::StringMap<uint32_t> &kernels() const { return isOnHost ? indices.hostKernels : indices.kernels; }
 
   /// Makes `value` the buffer that is added to the program.
   llvm::LogicalResult addBuffer(mlir::Value value, mlir::FailureOr<std::unique_ptr<artifact::BufferT>> buffer);
@@ -57,6 +62,7 @@ public:
   }
 
 private:
+  const bool isOnHost;
   artifact::StepT &newStep(mlir::Operation *op, llvm::StringRef name);
 
   llvm::DenseMap<mlir::Value, uint32_t> numbers;

@@ -44,8 +44,8 @@ struct Launch : PackageOpInterface::ExternalModel<Launch, LaunchOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto launch = cast<LaunchOp>(op);
     StringRef symbol = launch.getKernel().getLeafReference();
-    auto it = writer.indices.kernels.find(symbol);
-    if (it == writer.indices.kernels.end()) {
+    auto it = writer.kernels().find(symbol);
+    if (it == writer.kernels().end()) {
       return op->emitOpError("launches ") << launch.getKernel() << ", for which no code was generated";
     }
     fb::KernelCallT call;

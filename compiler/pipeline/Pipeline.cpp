@@ -7,16 +7,19 @@
 #include "compiler/pipeline/ChooseRecompute.h"
 #include "compiler/pipeline/MemoryLimit.h"
 #include "compiler/pipeline/Workspaces.h"
+#include "dialects/exec/Exec.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/communication/LinkModel.h"
 #include "passes/communication/Passes.h"
+#include "passes/place/Hosts.h"
 #include "passes/schedule/PipelineSchedule.h"
 #include "passes/sharding/Passes.h"
 #include "passes/strategy/Passes.h"
 #include "passes/strategy/Registry.h"
 #include "runtime/artifact/Reader.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -153,11 +156,29 @@ static LogicalResult checkMesh(ModuleOp module, const CompileOptions &options) {
   return links->checkAxes(mesh, emitError);
 }
 
-/// Refuses a target that there is not.
-static LogicalResult checkTarget(ModuleOp module, const CompileOptions &options) {
-  if (!CudaTarget::isCuda(options.target))
-    return CpuTarget::parse(options.target, module.getLoc());
-  return CudaTarget::parse(options.target, module.getLoc());
+static LogicalResult checkTarget(ModuleOp module, const std::string &target) {
+  if (!CudaTarget::isCuda(target))
+    return CpuTarget::parse(target, module.getLoc());
+  return CudaTarget::parse(target, module.getLoc());
+}
+
+/// The CPU of servers beside workers with GPUs; empty where the servers are like the workers.
+static std::string hostTarget(const CompileOptions &options) {
+  if (!CudaTarget::isCuda(options.target) || CudaTarget::isCuda(options.serverTarget))
+    return "";
+  return options.serverTarget.empty() ? "cpu" : options.serverTarget;
+}
+
+/// Refuses targets that there are not, and those of servers that cannot be beside the workers.
+static LogicalResult checkTargets(ModuleOp module, const CompileOptions &options) {
+  if (failed(checkTarget(module, options.target)))
+    return failure();
+  if (options.serverTarget.empty() || options.serverTarget == options.target)
+    return success();
+  if (!CudaTarget::isCuda(options.target) || CudaTarget::isCuda(options.serverTarget))
+    return module.emitError() << "the server target '" << options.serverTarget << "' does not go with the target '"
+                              << options.target << "': servers are as the workers, or on CPUs beside workers with GPUs";
+  return checkTarget(module, options.serverTarget);
 }
 
 LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
@@ -166,7 +187,7 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
     return failure();
   const CompileOptions &options = *withMesh;
   module.getContext()->loadDialect<mlir::dist::DistDialect>();
-  if (failed(checkTarget(module, options)) || failed(checkCollectiveNames(module, options.forbid)) ||
+  if (failed(checkTargets(module, options)) || failed(checkCollectiveNames(module, options.forbid)) ||
       failed(checkMesh(module, options)))
     return failure();
   if (!llvm::is_contained({"f32", "bf16", "f16"}, options.precision))
@@ -180,8 +201,12 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
   std::string error;
   if (failed(parseStrategies(options.strategy, strategyAxes(options), error)))
     return module.emitError() << error;
-  if (failed(withServers(module, options)))
+  FailureOr<CompileOptions> servers = withServers(module, options);
+  if (failed(servers))
     return failure();
+  if (!options.serverTarget.empty() && servers->servers == 0)
+    return module.emitError() << "--server-target=" << options.serverTarget << ": there are no servers; they come with "
+                              << "--strategy parameter-server=P or central-storage";
   if (options.placement.find_first_of(" {}") != std::string::npos)
     return module.emitError() << "the name of the placement file '" << options.placement
                               << "' has a blank or a brace; rename it";
@@ -253,6 +278,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +
            (options.servers ? " servers=" + std::to_string(options.servers) : "") +
            (CudaTarget::isCuda(options.target) ? " kind=gpu" : "") +
+           (hostTarget(options).empty() ? "" : " server-kind=cpu") +
            (options.placement.empty() ? "" : " placement=" + options.placement) +
            "},dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) +
            (options.microbatches ? "dgc-split-microbatches{count=" + std::to_string(options.microbatches) + "}," : "") +
@@ -267,7 +293,10 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Partition:
     return distributed
                ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages," + schedulePass(options) +
-                     "dgc-cut-programs" + (options.servers ? "{servers=" + std::to_string(options.servers) + "}" : "")
+                     "dgc-cut-programs" +
+                     (options.servers ? "{servers=" + std::to_string(options.servers) +
+                                            (hostTarget(options).empty() ? "}" : " host-servers=true}")
+                                      : "")
                : "";
   case Phase::Communicate:
     return distributed
@@ -355,21 +384,54 @@ LogicalResult runPhases(ModuleOp module, const CompileOptions &given) {
   return checked ? checkMemoryLimit(module, *original, asked) : success();
 }
 
+/// The kernels that workers on CPUs, or all others, launch: those of `source` that have their names.
+static OwningOpRef<ModuleOp> kernelsOf(ModuleOp module, ModuleOp source, bool onHost) {
+  llvm::StringSet<> used;
+  for (auto program : module.getOps<mlir::exec::ProgramOp>())
+    if (isOnHost(module, program.getMeshAttr()) == onHost)
+      program.walk([&](mlir::exec::LaunchOp launch) { used.insert(launch.getKernel().getLeafReference().getValue()); });
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(source->clone());
+  for (auto kernel : llvm::make_early_inc_range(copy->getOps<func::FuncOp>()))
+    if (!used.contains(kernel.getSymName()))
+      kernel.erase();
+  return copy;
+}
+
+FailureOr<CompiledKernels> compileKernelsOf(ModuleOp module, const CompileOptions &options,
+                                            llvm::function_ref<FailureOr<CompiledKernels>(ModuleOp)> compile) {
+  auto source = module.lookupSymbol<ModuleOp>("kernels");
+  bool hasHosts = llvm::any_of(module.getOps<mlir::dist::MeshOp>(), [](auto mesh) { return isOnHost(mesh); });
+  if (!hasHosts)
+    return source ? compile(source) : FailureOr<CompiledKernels>(CompiledKernels());
+  OwningOpRef<ModuleOp> none = ModuleOp::create(module.getLoc());
+  if (!source)
+    source = *none;
+  FailureOr<CompiledKernels> kernels = compile(*kernelsOf(module, source, false));
+  FailureOr<CpuTarget> target = CpuTarget::parse(hostTarget(options), module.getLoc());
+  if (failed(kernels) || failed(target))
+    return failure();
+  FailureOr<CompiledKernels> host = compileKernels(*kernelsOf(module, source, true), *target);
+  if (failed(host))
+    return failure();
+  kernels->host = std::make_shared<CompiledKernels>(*std::move(host));
+  return kernels;
+}
+
 /// The kernels of the target that the options name.
 static FailureOr<CompiledKernels> compileKernelsFor(ModuleOp module, const CompileOptions &options) {
-  auto source = module.lookupSymbol<ModuleOp>("kernels");
   bool isCuda = CudaTarget::isCuda(options.target);
-  if (!source) {
-    CompiledKernels none;
-    none.kind = isCuda ? "cuda" : "cpu";
-    return none;
-  }
-  if (isCuda) {
-    FailureOr<CudaTarget> target = CudaTarget::parse(options.target, module.getLoc());
-    return failed(target) ? FailureOr<CompiledKernels>() : compileKernels(source, *target);
-  }
-  FailureOr<CpuTarget> target = CpuTarget::parse(options.target, module.getLoc());
-  return failed(target) ? FailureOr<CompiledKernels>() : compileKernels(source, *target);
+  FailureOr<CompiledKernels> kernels =
+      compileKernelsOf(module, options, [&](ModuleOp source) -> FailureOr<CompiledKernels> {
+        if (isCuda) {
+          FailureOr<CudaTarget> target = CudaTarget::parse(options.target, module.getLoc());
+          return failed(target) ? FailureOr<CompiledKernels>() : compileKernels(source, *target);
+        }
+        FailureOr<CpuTarget> target = CpuTarget::parse(options.target, module.getLoc());
+        return failed(target) ? FailureOr<CompiledKernels>() : compileKernels(source, *target);
+      });
+  if (succeeded(kernels))
+    kernels->kind = isCuda ? "cuda" : "cpu"; // also without a kernel
+  return kernels;
 }
 
 FailureOr<std::vector<uint8_t>> compile(ModuleOp module, const CompileOptions &options) {

@@ -10,6 +10,7 @@
 #ifndef DGC_COMPILER_PIPELINE_PIPELINE_H
 #define DGC_COMPILER_PIPELINE_PIPELINE_H
 
+#include "compiler/codegen/common/CompiledKernels.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,7 @@ struct CompileOptions {
   int64_t microbatches = 0;             // of the strategy pipeline; 0: none
   std::string strategy;                 // "data-parallel,accumulate=4"; passes/strategy/Registry.h
   std::string target = "cpu";           // cpu (this machine), x86-64-v3, x86-64-v4, cuda:sm_90
+  std::string serverTarget;             // of parameter servers: as `target`; empty: cpu
   std::string precision = "f32";        // of products: f32, bf16, f16
   bool noPadding = false;               // refuse dimensions that their axes do not divide
   Phase from = Phase::Input;            // the phase that the input has been through
@@ -63,6 +65,12 @@ llvm::LogicalResult checkOptions(mlir::ModuleOp module, const CompileOptions &op
 
 /// Runs the phases behind `options.from` up to `options.to`, the artifact left out. Diagnostics go to the context.
 llvm::LogicalResult runPhases(mlir::ModuleOp module, const CompileOptions &options);
+
+/// The code of the kernels of a module that has been through all phases: `compile` makes that of workers as the target
+/// says; workers on CPUs beside GPUs have code of their own.
+mlir::FailureOr<CompiledKernels>
+compileKernelsOf(mlir::ModuleOp module, const CompileOptions &options,
+                 llvm::function_ref<mlir::FailureOr<CompiledKernels>(mlir::ModuleOp kernels)> compile);
 
 /// Runs all phases and returns the bytes of the artifact.
 mlir::FailureOr<std::vector<uint8_t>> compile(mlir::ModuleOp module, const CompileOptions &options);

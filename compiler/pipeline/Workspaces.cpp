@@ -4,7 +4,9 @@
 #include "compiler/codegen/cuda/Codegen.h"
 #include "compiler/package/Package.h"
 #include "dialects/exec/Exec.h"
+#include "passes/place/Hosts.h"
 #include "runtime/artifact/GpuSizes.h"
+#include "runtime/artifact/Groups.h"
 #include "runtime/device/cpu/Device.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "llvm/ADT/StringSet.h"
@@ -16,14 +18,20 @@ namespace fb = ::dgc::artifact;
 
 /// Kernels by name alone: programs are described before there is code.
 static ::dgc::CompiledKernels kernelNames(ModuleOp module, bool isForGpus) {
-  ::dgc::CompiledKernels kernels;
+  ::dgc::CompiledKernels kernels, host;
   kernels.kind = isForGpus ? "cuda" : "cpu";
-  llvm::StringSet<> seen;
-  module.walk([&](LaunchOp launch) {
-    StringRef name = launch.getKernel().getLeafReference();
-    if (seen.insert(name).second)
-      kernels.kernels.push_back({name.str()});
-  });
+  for (bool onHost : {false, true}) {
+    llvm::StringSet<> seen;
+    for (auto program : module.getOps<ProgramOp>())
+      if (::dgc::isOnHost(module, program.getMeshAttr()) == onHost)
+        program.walk([&](LaunchOp launch) {
+          StringRef name = launch.getKernel().getLeafReference();
+          if (seen.insert(name).second)
+            (onHost ? host : kernels).kernels.push_back({name.str()});
+        });
+  }
+  if (llvm::any_of(module.getOps<dist::MeshOp>(), [](auto mesh) { return ::dgc::isOnHost(mesh); }))
+    kernels.host = std::make_shared<::dgc::CompiledKernels>(std::move(host));
   return kernels;
 }
 
@@ -41,7 +49,9 @@ static size_t productWorkspace(const fb::Program &program) {
   return program.steps() && llvm::any_of(*program.steps(), isProduct) ? ::dgc::rt::gpu::productWorkspaceBytes : 0;
 }
 
-LogicalResult dgc::planWorkspaces(ModuleOp module, int64_t threads, const std::string &target) {
+namespace dgc {
+
+LogicalResult planWorkspaces(ModuleOp module, int64_t threads, const std::string &target) {
   if (module.getOps<ProgramOp>().empty())
     return success();
   const bool isForGpus = ::dgc::CudaTarget::isCuda(target);
@@ -61,7 +71,7 @@ LogicalResult dgc::planWorkspaces(ModuleOp module, int64_t threads, const std::s
   for (auto [i, program] : llvm::enumerate(module.getOps<ProgramOp>())) {
     const fb::Program &each = *bare.programs()->Get(i);
     absl::StatusOr<size_t> bytes =
-        isForGpus ? productWorkspace(each) : rt::scratchBytesOf(each, static_cast<int>(threads));
+        rt::isOnGpu(bare, each.group()) ? productWorkspace(each) : rt::scratchBytesOf(each, static_cast<int>(threads));
     if (!bytes.ok())
       return program.emitError() << std::string(bytes.status().message());
     plan.programs[i]->scratch_bytes = *bytes;
@@ -72,9 +82,11 @@ LogicalResult dgc::planWorkspaces(ModuleOp module, int64_t threads, const std::s
   auto groups = static_cast<int32_t>(plan.groups.size());
   for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
     rt::PlannedMemory memory = rt::plannedMemory(whole, group);
-    peak = std::max(peak, memory.total() + (isForGpus ? 0 : memory.staging)); // which is memory of the host
+    peak = std::max(peak, memory.total() + (rt::isOnGpu(whole, group) ? 0 : memory.staging)); // which is memory of the host
   }
   module->setAttr("exec.threads", attributes.getI64IntegerAttr(threads));
   module->setAttr("exec.peak_bytes", attributes.getI64IntegerAttr(peak));
   return success();
 }
+
+} // namespace dgc

@@ -23,7 +23,7 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
     ```
 
     With `device=cuda` these are the calls of cuBLASLt: products of matrices with a bias, then relu. All else is left to
-    generated kernels.
+    generated kernels. Functions of workers on CPUs (`dist.mesh` names a mesh that says so) have those of the CPU also then.
   }];
   let options = [Option<"device", "device", "std::string", "\"cpu\"", "The library: cpu (oneDNN) or cuda (cuBLASLt)">];
   let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect"];

@@ -4,6 +4,7 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/kernel/LibraryCalls.h"
 #include "passes/kernel/Passes.h"
+#include "passes/place/Hosts.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_SELECTLIBRARYCALLS
@@ -70,8 +71,9 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       getOperation().emitError("unknown device '") << device << "'; known are cpu and cuda";
       return signalPassFailure();
     }
-    bool isCuda = device == "cuda";
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
+      const bool isCuda = device == "cuda" &&
+                          !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(mlir::dist::kMeshAttr));
       compareBehindRelu(func);
       // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
       SmallVector<Operation *> ops;

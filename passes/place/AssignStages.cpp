@@ -187,11 +187,14 @@ struct AssignStages : ::dgc::impl::AssignStagesPassBase<AssignStages> {
     if (stages == 0)
       for (auto mesh : module.getOps<MeshOp>())
         stages = std::max<int64_t>(stages, mesh.getMesh().getAxisSize(kStageAxis));
-    if (kind != "cpu" && kind != "gpu") {
-      module.emitError() << "unknown kind of device '" << kind << "'; known are cpu and gpu";
-      return signalPassFailure();
-    }
-    if (failed(readDevices(module, placement, {stages, servers, kind})))
+    if (serverKind.empty())
+      serverKind = kind.getValue();
+    for (StringRef each : {StringRef(kind.getValue()), StringRef(serverKind.getValue())})
+      if (each != "cpu" && each != "gpu") {
+        module.emitError() << "unknown kind of device '" << each << "'; known are cpu and gpu";
+        return signalPassFailure();
+      }
+    if (failed(readDevices(module, placement, {stages, servers, servers ? serverKind : kind})))
       return signalPassFailure();
     if (stages > 1 && failed(assign(module)))
       return signalPassFailure();

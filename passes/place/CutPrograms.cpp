@@ -295,6 +295,8 @@ struct CutPrograms : ::dgc::impl::CutProgramsPassBase<CutPrograms> {
                                        : "stage" + Twine(i))
                              .str();
       parts.push_back(MeshOp::create(builder, world.getLoc(), name, MeshAttr::get(&getContext(), axes, first)));
+      if (i >= workers && hostServers)
+        parts.back()->setAttr(kDeviceAttr, DeviceAttr::get(&getContext(), builder.getStringAttr("cpu:0")));
       first += i < workers ? each : 1;
     }
     return parts;

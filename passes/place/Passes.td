@@ -39,6 +39,7 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
     Option<"stages", "stages", "int64_t", "0", "groups of devices; 0: as the mesh of the module says">,
     Option<"servers", "servers", "int64_t", "0", "how many of the last stages are parameter servers">,
     Option<"kind", "kind", "std::string", "\"cpu\"", "the device of each worker: cpu or gpu">,
+    Option<"serverKind", "server-kind", "std::string", "\"\"", "the device of each server: cpu or gpu; empty: as `kind`">,
     Option<"solver", "solver", "std::string", "\"chain\"", "chain, greedy or exact">,
     Option<"capacity", "capacity", "int64_t", "0", "bytes that a worker of a group can hold; 0: any number">,
     Option<"placement", "placement", "std::string", "\"\"", "file that says where variables are; empty: none">,
@@ -76,7 +77,8 @@ def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
 
     With `servers` the last positions are parameter servers, of one device each; the mesh of all devices is then larger
     than what there is. Each device of the workers gets what a server sends, and the first of them sends to the server:
-    what differs between them cannot be sent, and is an error.
+    what differs between them cannot be sent, and is an error. With `host-servers` their meshes say that they are on CPUs
+    (`dist.device`), where the workers have GPUs.
 
     A value that is needed at another position is sent once, however many ops need it there, right behind its
     producer. All programs keep the order of the function, so their communication is in one order and comes to an end;
@@ -90,7 +92,10 @@ def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
     %h = dist.recv channel 0 from @stage0 to @stage1 origin "dgc.exponential at model.mlir:3:8" : tensor<4xf32>
     ```
   }];
-  let options = [Option<"servers", "servers", "int64_t", "0", "how many of the last positions are parameter servers">];
+  let options = [
+    Option<"servers", "servers", "int64_t", "0", "how many of the last positions are parameter servers">,
+    Option<"hostServers", "host-servers", "bool", "false", "these are on CPUs, beside workers with GPUs">,
+  ];
   let statistics = [Statistic<"numTransfers", "transfers", "Values sent from one position to another">];
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::func::FuncDialect"];
 }

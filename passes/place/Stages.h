@@ -40,7 +40,7 @@ mlir::FlatSymbolRefAttr resultState(mlir::func::FuncOp function, unsigned index)
 /// The groups of devices that there are.
 struct DeviceGroups {
   int64_t stages, servers;      // the last `servers` stages are parameter servers
-  llvm::StringRef kind = "cpu"; // the device of each worker: cpu or gpu
+  llvm::StringRef kind = "cpu"; // the device of each worker, or of each server where there are such: cpu or gpu
 };
 
 /// Turns the devices of ops and variables into their stages, and those of a placement file, unless `placement` is

@@ -1,6 +1,7 @@
 // Semantic checks of the actions of a program: that the buffers of each have
 // the sizes and types that the device code relies on.
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/Groups.h"
 
 #include "runtime/base/Status.h"
 
@@ -144,6 +145,10 @@ absl::Status ActionCheck::check(const a::KernelCall &call) const {
   if (call.kernel() >= sizeOf(context.plan.kernels()))
     return bad(str("kernel ", call.kernel(), " does not exist"));
   const a::Kernel &kernel = *context.plan.kernels()->Get(call.kernel());
+  bool onHost = isOnGpu(context.plan, -1) && !isOnGpu(context.plan, context.program.group());
+  if (kernel.on_host() != onHost)
+    return bad(str("kernel '", kernel.symbol()->c_str(), "' is for workers ", onHost ? "with GPUs" : "on the host",
+                   ", and these are not"));
   if (sizeOf(call.args()) != kernel.arg_count())
     return bad(str("kernel '", kernel.symbol()->c_str(), "' takes ",
                    kernel.arg_count(), " arguments, ", sizeOf(call.args()),

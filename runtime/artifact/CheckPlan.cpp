@@ -107,7 +107,9 @@ absl::Status checkKernels(const a::Plan &plan) {
     if (kernel->extent() < 1)
       return bad(str("kernel ", i, " '", text(kernel->symbol()),
                      "': extent is ", kernel->extent(), ", at least 1 needed"));
-    if (isCuda(plan)) {
+    if (kernel->on_host() && (!isCuda(plan) || lengthOf(kernel->launches())))
+      return bad(str("kernel ", i, " '", text(kernel->symbol()), "' is one for the host, and none beside GPUs"));
+    if (isCuda(plan) && !kernel->on_host()) {
       DGC_RETURN_IF_ERROR(annotate(checkGrids(*kernel), str("kernel ", i, " '", text(kernel->symbol()), "'")));
       continue;
     }

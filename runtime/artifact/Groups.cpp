@@ -24,6 +24,18 @@ int32_t dgc::rt::groupOf(const a::Plan &plan, uint32_t rank) {
   return -1;
 }
 
+static bool isOnHost(const a::Plan &plan, int32_t group) {
+  return group >= 0 && plan.groups()->Get(static_cast<uint32_t>(group))->on_host();
+}
+
+bool dgc::rt::isOnGpu(const a::Plan &plan, int32_t group) {
+  return plan.target()->kind()->string_view() == "cuda" && !isOnHost(plan, group);
+}
+
+const a::Target &dgc::rt::targetOf(const a::Plan &plan, int32_t group) {
+  return isOnHost(plan, group) ? *plan.host_target() : *plan.target();
+}
+
 const a::Program *dgc::rt::programOf(const a::Plan &plan, std::string_view name, uint32_t rank) {
   int32_t mine = groupOf(plan, rank);
   for (uint32_t i = 0; i < count(plan.programs()); ++i) {
@@ -87,6 +99,11 @@ absl::Status dgc::rt::checkGroups(const a::Plan &plan) {
     if (group.private_bytes() > plan.private_bytes() || group.shared_bytes() > plan.shared_bytes())
       return bad(str("group '", group.name()->str(), "' needs more memory than the plan says is the most"));
   }
+  for (int32_t i = 0; i < groups; ++i)
+    if (isOnHost(plan, i) && (plan.target()->kind()->string_view() != "cuda" || !plan.host_target() ||
+                              plan.host_target()->kind()->string_view() != "cpu"))
+      return bad(str("group '", plan.groups()->Get(static_cast<uint32_t>(i))->name()->str(),
+                     "' is on the host, and the plan is not one for GPUs with a CPU for such groups"));
   if (groups && next != plan.world_size())
     return bad(str("the groups have ", next, " ranks together, the plan ", plan.world_size()));
   if (groups && (groups > static_cast<int64_t>(count(plan.mesh()) ? plan.mesh()->Get(0)->size() : 1) ||

@@ -118,7 +118,7 @@ public:
   virtual DeviceMemory *memory() { return nullptr; }
 };
 
-/// The device that a plan is for, of the worker `rank`. `threads` >= 1, of a CPU. `artifact` must outlive the device.
+/// The device that a plan is for, of the worker `rank`: of a plan for GPUs the CPU, where its group is on the host. `threads` >= 1, of a CPU. `artifact` must outlive the device.
 absl::StatusOr<std::unique_ptr<Device>> createDevice(const Artifact &artifact, int threads, int rank);
 
 /// The same, from elsewhere.

@@ -1,6 +1,7 @@
 // Finds and opens plug-ins, and chooses the device of a plan.
 #include "runtime/device/Plugin.h"
 
+#include "runtime/artifact/Groups.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/Device.h"
@@ -74,9 +75,10 @@ absl::StatusOr<const DevicePlugin *> dgc::rt::openPlugin(const std::string &kind
 }
 
 absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createDevice(const Artifact &artifact, int threads, int rank) {
-  std::string kind = artifact.plan().target()->kind()->str();
+  const artifact::Target &target = targetOf(artifact.plan(), groupOf(artifact.plan(), static_cast<uint32_t>(rank)));
+  std::string kind = target.kind()->str();
   if (kind == "cpu") {
-    DGC_ASSIGN_OR_RETURN(std::unique_ptr<CpuDevice> device, CpuDevice::create(artifact, threads));
+    DGC_ASSIGN_OR_RETURN(std::unique_ptr<CpuDevice> device, CpuDevice::create(artifact, threads, target));
     return std::unique_ptr<Device>(std::move(device));
   }
   DGC_ASSIGN_OR_RETURN(const DevicePlugin *plugin, openPlugin(kind));
@@ -87,10 +89,14 @@ std::string dgc::rt::describeDevice(const artifact::Plan &plan) {
   std::string kind = plan.target()->kind()->str();
   if (kind == "cpu")
     return "";
+  std::string onHost;
+  for (uint32_t i = 0; plan.groups() && i < plan.groups()->size(); ++i)
+    if (const artifact::Group &group = *plan.groups()->Get(i); group.on_host())
+      onHost += str("  ", group.name()->str(), ": rank ", group.first_rank(), ", on the CPU of its machine\n");
   absl::StatusOr<const DevicePlugin *> plugin = openPlugin(kind);
   if (!plugin.ok())
-    return str("device: ", plugin.status().message(), "\n");
-  std::string text = "device:\n";
+    return str("device: ", plugin.status().message(), "\n", onHost);
+  std::string text = str("device:\n", onHost);
   for (const auto &lines : {(*plugin)->describe(), (*plugin)->describeWorkers(plan)})
     for (const std::string &line : lines)
       text += str("  ", line, "\n");

@@ -63,8 +63,6 @@ static uint64_t stagingOf(const a::Plan &plan, const a::Program &program) {
   return most;
 }
 
-static bool isForGpus(const a::Plan &plan) { return plan.target()->kind()->string_view() == "cuda"; }
-
 static uint64_t constantBytes(const a::Plan &plan) {
   auto section = static_cast<uint32_t>(plan.constant_section()); // -1: beyond all
   return section < count(plan.sections()) ? plan.sections()->Get(section)->data()->size() : 0;
@@ -117,7 +115,7 @@ PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, const a::Program &prog
   memory.communication = segmentBytes(plan, endOf(program, a::Space::Shared));
   memory.scratch = wholePages(program.scratch_bytes());
   memory.staging = stagingOf(plan, program);
-  if (isForGpus(plan))
+  if (isOnGpu(plan, program.group()))
     moveToGpu(plan, {&program}, endOf(program, a::Space::Shared), memory);
   return memory;
 }
@@ -134,7 +132,7 @@ PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, int32_t group) {
       memory.scratch = std::max(memory.scratch, wholePages(program.scratch_bytes()));
       memory.staging = std::max(memory.staging, stagingOf(plan, program));
     }
-  if (isForGpus(plan))
+  if (isOnGpu(plan, group))
     moveToGpu(plan, programs, sharedBytesOf(plan, group), memory);
   return memory;
 }
@@ -155,7 +153,7 @@ static std::string line(const std::string &name, const PlannedMemory &memory) {
 
 std::string dgc::rt::describeMemory(const a::Plan &plan) {
   std::string text = "planned memory of each worker on its device, in MiB";
-  text += isForGpus(plan) ? ":\n" : str(", with ", plan.threads(), plan.threads() == 1 ? " thread:\n" : " threads:\n");
+  text += isOnGpu(plan, -1) ? ":\n" : str(", with ", plan.threads(), plan.threads() == 1 ? " thread:\n" : " threads:\n");
   char header[160];
   std::snprintf(header, sizeof header, "  %-24s %10s %10s %10s %13s %10s\n", "", "peak", "variables", "values",
                 "communication", "libraries");
@@ -164,6 +162,8 @@ std::string dgc::rt::describeMemory(const a::Plan &plan) {
   uint64_t staging = 0, host = 0;
   for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
     std::string where = groups ? " of " + plan.groups()->Get(static_cast<uint32_t>(group))->name()->str() : "";
+    if (isOnGpu(plan, -1) && !isOnGpu(plan, group))
+      where += ", on a CPU";
     for (uint32_t i = 0; i < count(plan.programs()); ++i)
       if (const a::Program &program = *plan.programs()->Get(i); belongs(program.group(), group))
         text += line(program.name()->str() + where, plannedMemory(plan, program));

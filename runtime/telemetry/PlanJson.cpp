@@ -258,6 +258,7 @@ static Json describe(const rt::Artifact &artifact) {
                        return Json{{"name", text(g.name())},
                                    {"first_rank", g.first_rank()},
                                    {"rank_count", g.rank_count()},
+                                   {"on_host", g.on_host()},
                                    {"private_bytes", g.private_bytes()},
                                    {"shared_bytes", g.shared_bytes()}};
                      })},

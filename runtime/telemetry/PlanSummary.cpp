@@ -154,6 +154,8 @@ std::string dgc::rt::summarize(const fb::Plan &plan) {
     out += str(i ? ", " : " (", code.binary() ? "cubin" : "ptx", " sm_", code.architecture(),
                i + 1 == plan.device_code()->size() ? ")" : "");
   }
+  if (plan.host_target())
+    out += str(", servers for ", text(plan.host_target()->kind()), " (", text(plan.host_target()->cpu()), ")");
   out += str("\nworkers: ", workers(plan), "\n");
   out += str("variables: ", variables(plan), "\n");
   out +=
@@ -166,7 +168,7 @@ std::string dgc::rt::summarize(const fb::Plan &plan) {
     const fb::Group &group = *plan.groups()->Get(i);
     out += str("  ", text(group.name()), ", ranks ", group.first_rank(), " to ",
                group.first_rank() + group.rank_count() - 1, ": private ", group.private_bytes(), " B, shared ",
-               group.shared_bytes(), " B\n");
+               group.shared_bytes(), " B", group.on_host() ? ", on CPUs" : "", "\n");
   }
   for (size_t i = 0; i < sizeOfVector(plan.programs()); ++i)
     out += program(plan, *plan.programs()->Get(i));

@@ -31,6 +31,10 @@ static cl::opt<std::string> output("o",
                                    cl::value_desc("PLAN"), cl::init("-"), cl::cat(category));
 static cl::opt<std::string> target("target", cl::desc("cpu (the features of this machine), x86-64-v3, x86-64-v4; cuda:sm_90 or several: cuda:sm_80,sm_90"),
                                    cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string> serverTarget("server-target",
+                                         cl::desc("What parameter servers run on beside workers with GPUs: cpu (default), "
+                                                  "x86-64-v3, x86-64-v4, or the target"),
+                                         cl::value_desc("TARGET"), cl::cat(category));
 static cl::opt<int64_t> batch("batch", cl::desc("The global batch: in place of ? or of the number in the model"),
                               cl::value_desc("N"), cl::init(0), cl::cat(category));
 static cl::opt<std::string> mesh("mesh", cl::desc("Axes of the mesh and their sizes, as in data=2"),
@@ -124,6 +128,9 @@ static std::vector<std::pair<std::string, std::string>> attributes() {
   if (!strategy.empty()) {
     result.push_back({"strategy", strategy});
   }
+  if (!serverTarget.empty()) {
+    result.push_back({"server-target", serverTarget});
+  }
   if (precision != "f32") {
     result.push_back({"precision", precision});
   }
@@ -144,6 +151,7 @@ static int run() {
   options.noPadding = noPadding;
   options.precision = precision;
   options.target = target;
+  options.serverTarget = serverTarget;
   options.threads = threads;
   options.from = phaseOf(compileFrom);
   options.to = phaseOf(compileTo);

@@ -70,6 +70,8 @@ private:
       features.push_back(text(plan.target()->features()->Get(i)));
     line("target      ", text(plan.target()->kind()), " ", text(plan.target()->triple()), " ",
          text(plan.target()->cpu()));
+    if (const Target *host = plan.host_target())
+      line("on CPUs     ", text(host->triple()), " ", text(host->cpu()));
     if (!features.empty())
       line("features    ", join(features, " "));
     std::vector<std::string> axes;
@@ -85,7 +87,8 @@ private:
     for (uint32_t i = 0; plan.groups() && i < plan.groups()->size(); ++i) {
       const Group &g = *plan.groups()->Get(i);
       line("group       ", text(g.name()), ", ranks ", g.first_rank(), " to ", g.first_rank() + g.rank_count() - 1,
-           ", ", rt::formatBytes(g.private_bytes()), " private, ", rt::formatBytes(g.shared_bytes()), " shared");
+           ", ", rt::formatBytes(g.private_bytes()), " private, ", rt::formatBytes(g.shared_bytes()), " shared",
+           g.on_host() ? ", on CPUs" : "");
     }
     for (uint32_t i = 0; plan.attributes() && i < plan.attributes()->size(); ++i)
       line("attribute   ", text(plan.attributes()->Get(i)->key()), " = ", text(plan.attributes()->Get(i)->value()));

@@ -8,6 +8,7 @@
 #define DGC_COMPILER_CODEGEN_COMMON_COMPILEDKERNELS_H
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct CompiledKernels {
   std::vector<CompiledKernel> kernels;
   std::string triple, cpu;
   std::vector<std::string> features; // CPU features that the code uses, as LLVM names them; architectures of GPUs
+  /// With code for GPUs: the code of those workers that are on CPUs. Null where all have a GPU.
+  std::shared_ptr<const CompiledKernels> host;
 };
 
 } // namespace dgc

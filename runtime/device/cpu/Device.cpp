@@ -95,7 +95,11 @@ CpuDevice::CpuDevice() = default;
 CpuDevice::~CpuDevice() = default;
 
 absl::StatusOr<std::unique_ptr<CpuDevice>> CpuDevice::create(const Artifact &artifact, int threads) {
-  const artifact::Target &target = *artifact.plan().target();
+  return create(artifact, threads, *artifact.plan().target());
+}
+
+absl::StatusOr<std::unique_ptr<CpuDevice>> CpuDevice::create(const Artifact &artifact, int threads,
+                                                             const artifact::Target &target) {
   if (target.kind()->string_view() != "cpu")
     return absl::UnimplementedError(str("the plan is for '", target.kind()->str(),
                                         "' devices; this dgc-run has 'cpu' only. Compile the model with "

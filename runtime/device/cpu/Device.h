@@ -46,6 +46,9 @@ public:
   /// Checks the CPU, loads the kernels. `threads` >= 1. `artifact` must outlive
   /// the device.
   static absl::StatusOr<std::unique_ptr<CpuDevice>> create(const Artifact &artifact, int threads);
+  /// Of workers that need another machine than that of the plan.
+  static absl::StatusOr<std::unique_ptr<CpuDevice>> create(const Artifact &artifact, int threads,
+                                                           const artifact::Target &target);
   ~CpuDevice() override;
 
   absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step,

@@ -1,5 +1,6 @@
 #include "runtime/device/cuda/Describe.h"
 
+#include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/Driver.h"
 
@@ -32,7 +33,8 @@ std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus) {
   if (gpus > 0) {
     std::string where;
     for (int rank = 0; rank < workers && rank < 16; ++rank)
-      where += str(rank ? ", " : "", rank, " on GPU ", gpuOf(rank, gpus));
+      if (isOnGpu(plan, groupOf(plan, static_cast<uint32_t>(rank))))
+        where += str(rank ? ", " : "", rank, " on GPU ", gpuOf(rank, gpus));
     if (workers > 16)
       where += str(", .. (worker modulo ", gpus, ")");
     lines.push_back(str("workers: ", where));

@@ -116,6 +116,23 @@ const Violation violations[] = {
        p.variables.push_back(std::make_unique<fb::VariableT>(*p.variables[0]));
      },
      "second variable"},
+    {"KernelOnHostOfCpus", [](P p) { p.kernels[0]->on_host = true; }, "is one for the host, and none beside GPUs"},
+    {"KernelOnHostCalledByGpus",
+     [](P p) {
+       forGpus(p);
+       p.kernels[0]->launches.clear();
+       p.kernels[0]->on_host = true;
+     },
+     "is for workers on the host, and these are not"},
+    {"GroupOnHostOfCpus",
+     [](P p) {
+       auto group = std::make_unique<fb::GroupT>();
+       group->name = "ps0";
+       group->rank_count = p.world_size;
+       group->on_host = true;
+       p.groups.push_back(std::move(group));
+     },
+     "group 'ps0' is on the host, and the plan is not one for GPUs"},
     {"BlockOfNoGroup", [](P p) { p.variables[0]->row_count = 1; }, "no block that a group holds"},
     {"BlockOfNothing", [](P p) { p.variables[0]->first_row = 1; }, "no block that a group holds"},
     {"VariablesOverlap",

@@ -44,6 +44,7 @@ static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
   compileOptions.precision = options.precision;
   compileOptions.threads = options.run.threads;
   compileOptions.target = options.target;
+  compileOptions.serverTarget = options.serverTarget;
   std::optional<Phase> from = phaseFromName(options.from);
   if (!from) {
     return absl::InvalidArgumentError("no such phase: " + options.from);
@@ -70,9 +71,8 @@ absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileForFakeGpu(const std::
                      [](ModuleOp module, const CompileOptions &each) -> FailureOr<std::vector<uint8_t>> {
                        if (failed(runPhases(module, each)))
                          return failure();
-                       FailureOr<CompiledKernels> kernels = CompiledKernels();
-                       if (auto source = module.lookupSymbol<ModuleOp>("kernels"))
-                         kernels = compileForEmulator(source);
+                       FailureOr<CompiledKernels> kernels =
+                           compileKernelsOf(module, each, [](ModuleOp source) { return compileForEmulator(source); });
                        if (failed(kernels))
                          return failure();
                        kernels->kind = "cuda";

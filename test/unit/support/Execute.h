@@ -27,6 +27,7 @@ struct ExecuteOptions {
   std::string precision = "f32";  // of products: f32, bf16, f16
   bool noPadding = false;         // refuse dimensions that their axes do not divide
   std::string target = "cpu";     // as for dgc-compile
+  std::string serverTarget;
   rt::RunOnceOptions run;
 };
 

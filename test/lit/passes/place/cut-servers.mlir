@@ -1,9 +1,14 @@
 // RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-cut-programs="servers=1" | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-cut-programs="servers=1 host-servers=true" | FileCheck %s --check-prefix=HOST
 
 // The server is one device behind the workers. A sum over the workers is the same on all of them and can be sent.
 dist.mesh @mesh <stage = 2, data = 3>
 // CHECK: dist.mesh @workers <stage = 1, data = 3>
-// CHECK: dist.mesh @ps0 <stage = 1, data = 1, first = 3>
+// CHECK: dist.mesh @ps0 <stage = 1, data = 1, first = 3>{{$}}
+
+// Where only workers have GPUs, the mesh of the server says that it is on a CPU.
+// HOST: dist.mesh @workers <stage = 1, data = 3>{{$}}
+// HOST: dist.mesh @ps0 <stage = 1, data = 1, first = 3> {dist.device = #dist.device<"cpu:0">}
 
 // CHECK-LABEL: func.func @f_workers
 // CHECK: %[[W:.*]] = dist.recv channel 0 from @ps0 to @workers

@@ -1,6 +1,7 @@
 // What tests of programs on fake GPUs share: the devices, and mnist_mlp for a few steps.
 #pragma once
 
+#include "runtime/artifact/Groups.h"
 #include "runtime/base/Disk.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "test/unit/device/cuda/FakeDriver.h"
@@ -11,11 +12,14 @@
 
 namespace dgc::testing {
 
-/// Makes CUDA devices on fake drivers, which `adjust` may change; that of rank r writes to logs[r].
+/// Makes CUDA devices on fake drivers, which `adjust` may change; that of rank r writes to logs[r]. Ranks without a GPU
+/// get the device that the plan is for.
 inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
                                   std::function<void(FakeDriver &, int rank)> adjust = {},
                                   rt::cuda::GpuInfo info = {"Fake GPU", 9, 0, 1u << 30}) {
-  return [=](const rt::Artifact &artifact, int, int rank) -> absl::StatusOr<std::unique_ptr<rt::Device>> {
+  return [=](const rt::Artifact &artifact, int threads, int rank) -> absl::StatusOr<std::unique_ptr<rt::Device>> {
+    if (!rt::isOnGpu(artifact.plan(), rt::groupOf(artifact.plan(), static_cast<uint32_t>(rank))))
+      return rt::createDevice(artifact, threads, rank);
     auto driver = std::make_unique<FakeDriver>(logs[static_cast<size_t>(rank)], info);
     FakeDriver *fake = driver.get();
     if (adjust)
