@@ -128,7 +128,7 @@ const Violation violations[] = {
      [](P p) {
        auto group = std::make_unique<fb::GroupT>();
        group->name = "ps0";
-       group->rank_count = p.world_size;
+       group->rank_count = 1;
        group->on_host = true;
        p.groups.push_back(std::move(group));
      },
