@@ -154,6 +154,23 @@ private:
            });
   }
 
+  /// Is the value computed by an op of the unit?
+  bool isStorable(Value value, unsigned home) const {
+    Operation *def = value.getDefiningOp();
+    auto it = def ? unitOf.find(def) : unitOf.end();
+    return it != unitOf.end() && it->second == home;
+  }
+
+  /// Bytes that are not moved when the readers compute the value so.
+  int64_t savedBy(const Recipe &recipe, Value value, const llvm::SmallSetVector<unsigned, 4> &readers) const {
+    int64_t saved = bytesOf(value) * static_cast<int64_t>(1 + readers.size()) - recipe.stored;
+    for (unsigned reader : readers)
+      for (Value leaf : recipe.leaves)
+        if (!reads(reader, leaf))
+          saved -= bytesOf(leaf);
+    return saved;
+  }
+
   bool tryAgain(Operation *op, unsigned home) {
     Value value = op->getResult(0);
     if (elementsOf(value) < kLarge)
@@ -168,14 +185,19 @@ private:
     }
     if (readers.empty() || !llvm::all_of(readers, [&](unsigned reader) { return readsOnce(reader, value); }))
       return false;
-    Recipe recipe;
-    if (!collect(op, home, value, recipe))
-      return false;
-    int64_t saved = bytesOf(value) * static_cast<int64_t>(1 + readers.size()) - recipe.stored;
-    for (unsigned reader : readers)
-      for (Value leaf : recipe.leaves)
-        if (!reads(reader, leaf))
-          saved -= bytesOf(leaf);
+    // From what is stored anyway; or a value that was converted from a narrower one, from that.
+    Recipe recipe, narrow;
+    int64_t saved = collect(op, home, value, recipe) ? savedBy(recipe, value, readers) : 0;
+    if (isa<mlir::dgc::ConvertOp>(op) && isStorable(op->getOperand(0), home)) {
+      Value operand = op->getOperand(0);
+      narrow.ops.insert(op);
+      narrow.leaves.insert(operand);
+      narrow.stored = isUsedOutside(operand, home) ? 0 : bytesOf(operand);
+      if (int64_t more = savedBy(narrow, value, readers); more > saved) {
+        saved = more;
+        recipe = std::move(narrow);
+      }
+    }
     if (saved < bytesOf(value) / 8 * 7)
       return false;
     LDBG() << "computed again, " << saved << " bytes less are moved: " << *op;

@@ -47,6 +47,25 @@ func.func @rows(%a: tensor<512x512xf32>, %r: tensor<512x512xf32>, %b: tensor<512
 
 // -----
 
+// What was converted is stored before that, with half the size.
+
+// CHECK-LABEL: func.func @narrow
+// CHECK:         exec.launch {{.*}} -> (tensor<512x512xf32>, tensor<512x512xbf16>)
+// CHECK:         exec.launch {{.*}} : (tensor<512x512xbf16>) -> tensor<512xf32>
+func.func @narrow(%a: tensor<512x512xbf16>, %b: tensor<512x512xbf16>, %c: tensor<512x512xbf16>)
+    -> (tensor<512x512xf32>, tensor<512xf32>) {
+  %r = dgc.add %a, %b : tensor<512x512xbf16>
+  %s = dgc.add %r, %c : tensor<512x512xbf16>
+  %x = dgc.convert %s to f32 : tensor<512x512xbf16>
+  %m = dgc.reduce max %x dims [1] : tensor<512x512xf32>
+  %w = dgc.broadcast_in_dim %m dims [0] to [512, 512] : tensor<512xf32>
+  %n = dgc.subtract %x, %w : tensor<512x512xf32>
+  %t = dgc.reduce sum %x dims [0] : tensor<512x512xf32>
+  return %n, %t : tensor<512x512xf32>, tensor<512xf32>
+}
+
+// -----
+
 // Stored as before: a sum of two tensors of its own size, what comes from a variable that the step overwrites, and what
 // is small.
 
