@@ -50,7 +50,7 @@ func.func @rows(%a: tensor<512x512xf32>, %r: tensor<512x512xf32>, %b: tensor<512
 // What was converted is stored before that, with half the size.
 
 // CHECK-LABEL: func.func @narrow
-// CHECK:         exec.launch {{.*}} -> (tensor<512x512xf32>, tensor<512x512xbf16>)
+// CHECK:         exec.launch {{.*}} -> (tensor<512x512xbf16>, tensor<512x512xf32>)
 // CHECK:         exec.launch {{.*}} : (tensor<512x512xbf16>) -> tensor<512xf32>
 func.func @narrow(%a: tensor<512x512xbf16>, %b: tensor<512x512xbf16>, %c: tensor<512x512xbf16>)
     -> (tensor<512x512xf32>, tensor<512xf32>) {
