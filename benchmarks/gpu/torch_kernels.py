@@ -2,7 +2,7 @@
 """Times memory-bound operations in PyTorch with torch.compile: one line of JSON for each, with the bytes that they move at
 least. The first is a plain copy on the device, which is what the others are compared with.
 
-  torch_kernels.py                                    at 32768 x 1024 and at 1 GiB, on the GPU
+  torch_kernels.py                  at 32768 x 1024 ("small") and at 1 GiB ("large"), f32 and bf16, on the GPU
   torch_kernels.py --rows 64 --device cpu --no-compile     to look at the script without one
 """
 
@@ -22,12 +22,14 @@ def operations(rows, columns, dtype, device):
     x = tensor(rows, columns)
     scale, offset = tensor(columns), tensor(columns)
     labels = torch.randint(columns, (rows,), device=device)
-    weights, gradient, first = (tensor(rows, columns, type=torch.float32) for _ in range(3))
+    weights, first = (tensor(rows, columns, type=torch.float32) for _ in range(2))
+    gradient = tensor(rows, columns)
     second = weights.square()
     target = torch.empty_like(x)
     size = x.numel() * x.element_size()
 
     def adamw(w, g, m, v):
+        g = g.float()
         m.lerp_(g, 0.1)
         v.mul_(0.95).addcmul_(g, g, value=0.05)
         w.mul_(1 - 1e-5).addcdiv_(m, v.sqrt().add_(1e-8), value=-1e-4)
@@ -38,26 +40,25 @@ def operations(rows, columns, dtype, device):
         "layer_norm": (lambda a, s, o: F.layer_norm(a, (columns,), s, o), (x, scale, offset), 2 * size),
         "gelu_chain": (lambda a: F.gelu(a * 1.5 + 0.5, approximate="tanh") * a, (x,), 2 * size),
         "cross_entropy": (lambda a, y: F.cross_entropy(a.float(), y), (x, labels), size),
-        "adamw": (adamw, (weights, gradient, first, second), 7 * weights.numel() * 4),
+        "adamw": (adamw, (weights, gradient, first, second), 6 * weights.numel() * 4 + size),
     }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, help="of 1024 columns, instead of the two sizes")
-    parser.add_argument("--dtype", choices=["float32", "bfloat16"], default="float32")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--no-compile", dest="compile", action="store_false")
     options = parser.parse_args()
-    dtype = getattr(torch, options.dtype)
-    element = torch.empty(0, dtype=dtype).element_size()
-
     def wait():
         if options.device == "cuda":
             torch.cuda.synchronize()
 
-    for rows in [options.rows] if options.rows else [32768, 2**30 // (1024 * element)]:
-        for name, (function, arguments, size) in operations(rows, 1024, dtype, options.device).items():
+    cases = [("small", 32768, torch.float32), ("small", 32768, torch.bfloat16),
+             ("large", 2**18, torch.float32), ("large", 2**19, torch.bfloat16)]
+    for size, rows, dtype in cases:
+        what = f"{size}_{'f32' if dtype == torch.float32 else 'bf16'}"
+        for name, (function, arguments, moved) in operations(options.rows or rows, 1024, dtype, options.device).items():
             if options.compile and name != "copy":
                 function = torch.compile(function)
             with torch.no_grad():
@@ -71,8 +72,8 @@ def main():
                         function(*arguments)
                     wait()
                     best = min(best, (time.perf_counter() - begin) / 20)
-            print(json.dumps({"case": f"{name}-{rows}", "peer": f"PyTorch {torch.__version__.split('+')[0]}",
-                              "microseconds": best * 1e6, "gigabytes_per_second": size / best * 1e-9}), flush=True)
+            print(json.dumps({"case": f"{name} {what}", "peer": f"PyTorch {torch.__version__.split('+')[0]}",
+                              "microseconds": best * 1e6, "gigabytes_per_second": moved / best * 1e-9}), flush=True)
 
 
 if __name__ == "__main__":
