@@ -138,7 +138,8 @@ Value ElementEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
 
 Value ElementEmitter::load(Value memory, Type type, AffineExpr linear) {
   Type storage = storageOf(type);
-  auto op = LLVM::LoadOp::create(builder, loc, storage, addressOf(memory, storage, linear), alignmentAt(memory, linear, storage));
+  auto op = LLVM::LoadOp::create(builder, loc, storage, addressOf(memory, storage, linear),
+                                 alignmentAt(memory, linear, storage));
   if (!groups.empty())
     op.setAccessGroupsAttr(builder.getArrayAttr(SmallVector<Attribute>(groups.begin(), groups.end())));
   if (storage == type)
@@ -151,7 +152,8 @@ void ElementEmitter::store(Value value, Value memory, AffineExpr linear, Type ty
   Type storage = storageOf(type);
   if (storage != type)
     value = arith::ExtUIOp::create(builder, loc, storage, value);
-  auto op = LLVM::StoreOp::create(builder, loc, value, addressOf(memory, storage, linear), alignmentAt(memory, linear, storage));
+  auto op = LLVM::StoreOp::create(builder, loc, value, addressOf(memory, storage, linear),
+                                  alignmentAt(memory, linear, storage));
   if (!groups.empty())
     op.setAccessGroupsAttr(builder.getArrayAttr(SmallVector<Attribute>(groups.begin(), groups.end())));
 }

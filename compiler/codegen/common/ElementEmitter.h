@@ -99,7 +99,7 @@ protected:
   llvm::SmallVector<unsigned> dimLevel = llvm::SmallVector<unsigned>(64, 0); // and the scopes that they are known in
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::SmallVector<mlir::LLVM::AccessGroupAttr> groups; // of the parallel loops around the current scope
-  mlir::Value storeOnlyIf; // where this is false nothing is stored; null: everything is
+  mlir::Value storeOnlyIf;                               // where this is false nothing is stored; null: everything is
 
 private:
   llvm::SmallVector<mlir::Value> symbols;

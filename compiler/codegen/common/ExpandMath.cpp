@@ -1,5 +1,6 @@
 //===- ExpandMath.cpp - dgc-expand-math -----------------------------------===//
 
+#include "compiler/codegen/common/DeviceMath.h"
 #include "compiler/codegen/common/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -114,21 +115,20 @@ struct ExpandPow : OpRewritePattern<math::PowFOp> {
   }
 };
 
-// Those that a mathematical library does better, where there is one, and that are still right without.
-bool isInLibrary(StringRef name) { return llvm::is_contained({"math.sin", "math.cos"}, name); }
-
 struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ExpandExp>(&getContext());
-    populateMathPolynomialApproximationPatterns(
-        patterns, [&](StringRef name) { return isExpanded(name) || (allOfThem && isInLibrary(name)); });
-    if (allOfThem)
+    populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) { return isExpanded(name); });
+    if (allOfThem) {
       patterns.add<ExpandPow>(&getContext());
+      populateDeviceMathPatterns(patterns);
+    }
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-    arith::populateExpandBFloat16Patterns(patterns);
+    if (!convertsBf16)
+      arith::populateExpandBFloat16Patterns(patterns);
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))

@@ -40,7 +40,8 @@ void addLoopsToLLVM(OpPassManager &pm, MathFunctions functions) {
   emulate.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
   pm.addPass(math::createMathExtendToSupportedTypes());
-  pm.addPass(createExpandMath({/*allOfThem=*/functions == MathFunctions::None}));
+  pm.addPass(createExpandMath({/*allOfThem=*/functions != MathFunctions::Library,
+                               /*convertsBf16=*/functions == MathFunctions::Gpu}));
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertMathToLLVMPass());

@@ -15,7 +15,8 @@ mlir::LogicalResult lowerKernelToLinalg(mlir::func::FuncOp func);
 /// How what is left of math ops becomes code.
 enum class MathFunctions {
   Library, // calls of the C mathematical library
-  None     // there is none: all that can be is arithmetic
+  None,    // there is none: all that can be is arithmetic
+  Gpu      // nor there; conversions of bf16 are instructions
 };
 
 /// Adds the passes from loops to the LLVM dialect to a module's pipeline.

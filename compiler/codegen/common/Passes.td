@@ -27,9 +27,10 @@ def ExpandMath : Pass<"dgc-expand-math"> {
   let description = [{
     Input: scalar math ops. Output: those of f32 that a loop over elements must not call a function for, as arithmetic.
     Those of f64 are left to the mathematical library. bf16 conversions become integer operations. With `all`, for
-    devices without such a library, sin, cos and pow of f32 become arithmetic too.
+    devices without such a library that have an instruction for 2^x, the other functions of f32 become arithmetic too.
   }];
-  let options = [Option<"allOfThem", "all", "bool", "false", "There is no mathematical library">];
+  let options = [Option<"allOfThem", "all", "bool", "false", "There is no mathematical library">,
+                 Option<"convertsBf16", "converts-bf16", "bool", "false", "There are instructions that convert bf16">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::vector::VectorDialect"];
 }
 

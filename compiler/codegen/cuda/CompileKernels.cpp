@@ -6,6 +6,7 @@
 #include "compiler/codegen/cuda/Codegen.h"
 #include "compiler/codegen/cuda/DeviceModule.h"
 #include "compiler/codegen/cuda/GridEmitter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -35,6 +36,8 @@ static LogicalResult checkFunctions(ModuleOp module) {
       constexpr StringLiteral functions[] = {"exp",   "exp2", "exp10", "log",  "log2",  "log10", "pow",
                                              "powi",  "sin",  "cos",   "tan",  "asin",  "acos",  "atan",
                                              "atan2", "sinh", "cosh",  "tanh", "sincos"};
+      if (isa<LLVM::Exp2Op>(op) && op->getResult(0).getType().isF32())
+        return WalkResult::advance(); // an instruction
       if (!name.consume_front("llvm.intr.") || !llvm::is_contained(functions, name))
         return WalkResult::advance();
     }
@@ -45,7 +48,7 @@ static LogicalResult checkFunctions(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
-static LogicalResult lowerAll(ModuleOp kernels, Grids &grids) {
+static LogicalResult lowerAll(ModuleOp kernels, MathFunctions math, Grids &grids) {
   MLIRContext *context = kernels.getContext();
   loadKernelDialects(*context);
   registerBuiltinDialectTranslation(*context);
@@ -68,7 +71,7 @@ static LogicalResult lowerAll(ModuleOp kernels, Grids &grids) {
     return success();
   PassManager pm(context, ModuleOp::getOperationName());
   pm.enableVerifier(false);
-  addLoopsToLLVM(pm, MathFunctions::None);
+  addLoopsToLLVM(pm, math);
   if (failed(pm.run(*module)) || failed(checkFunctions(*module)))
     return failure();
   grids.code = translateModuleToLLVMIR(*module, grids.context, "kernels");
@@ -83,7 +86,7 @@ FailureOr<CompiledKernels> compileKernels(ModuleOp kernels, const CudaTarget &ta
   grids.kernels.triple = "nvptx64-nvidia-cuda";
   for (unsigned architecture : target.architectures)
     grids.kernels.features.push_back("sm_" + std::to_string(architecture));
-  if (failed(lowerAll(kernels, grids)))
+  if (failed(lowerAll(kernels, MathFunctions::Gpu, grids)))
     return failure();
   if (!grids.code)
     return std::move(grids.kernels);
@@ -110,7 +113,7 @@ FailureOr<CompiledKernels> compileKernels(ModuleOp kernels, const CudaTarget &ta
 FailureOr<CompiledKernels> compileForEmulator(ModuleOp kernels) {
   Grids grids;
   FailureOr<CpuTarget> cpu = CpuTarget::parse("cpu", kernels.getLoc());
-  if (failed(cpu) || failed(lowerAll(kernels, grids)))
+  if (failed(cpu) || failed(lowerAll(kernels, MathFunctions::None, grids)))
     return failure();
   grids.kernels.kind = "emulator";
   if (!grids.code)

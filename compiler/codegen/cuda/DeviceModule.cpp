@@ -4,6 +4,7 @@
 #include "compiler/codegen/cuda/GridEmitter.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -148,6 +149,21 @@ static void optimize(Module &module, TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, modules);
 }
 
+/// Quotients of f32 to two units of the last place: to be exact takes twice the instructions. Those by a power of two
+/// have become products.
+static void divideQuickly(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : make_early_inc_range(instructions(function))) {
+      if (instruction.getOpcode() != Instruction::FDiv || !instruction.getType()->isFloatTy() ||
+          instruction.hasApproxFunc())
+        continue;
+      IRBuilder<> b(&instruction);
+      instruction.replaceAllUsesWith(
+          b.CreateIntrinsic(Intrinsic::nvvm_div_full, {instruction.getOperand(0), instruction.getOperand(1)}));
+      instruction.eraseFromParent();
+    }
+}
+
 Expected<std::string> generatePtx(Module &module, unsigned architecture) {
   for (Function &function : module)
     if (function.isDeclaration() && !function.isIntrinsic())
@@ -159,6 +175,7 @@ Expected<std::string> generatePtx(Module &module, unsigned architecture) {
   module.setTargetTriple((*machine)->getTargetTriple());
   module.setDataLayout((*machine)->createDataLayout());
   optimize(module, **machine);
+  divideQuickly(module);
   SmallString<0> text;
   raw_svector_ostream stream(text);
   legacy::PassManager passes;

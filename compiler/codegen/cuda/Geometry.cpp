@@ -85,7 +85,7 @@ bool cooperates(const KernelGraph &graph, const Pass &pass) {
 }
 
 int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64_t trips) {
-  int64_t widest = 1;
+  llvm::SmallMapVector<int64_t, int64_t, 4> sizes; // bytes of an element, and of all arrays of such
   bool contiguous = false;
   auto look = [&](Value value, AffineExpr linear) {
     llvm::BitVector entangled(pass.space.size());
@@ -93,7 +93,8 @@ int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64
     if (strides[dim] == 0 && !entangled.test(dim))
       return;
     contiguous |= strides[dim] == 1;
-    widest = std::max<int64_t>(widest, llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8));
+    int64_t width = llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8);
+    sizes[width] += width * sizeOf(shapeOf(value));
   };
   for (unsigned number : pass.roots) {
     const Root &root = graph.roots[number];
@@ -104,7 +105,9 @@ int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64
   }
   if (!contiguous)
     return 1;
-  int64_t vector = std::min<int64_t>(16 / widest, 8);
+  // For those of which most memory is.
+  auto most = llvm::max_element(sizes, [](auto &a, auto &b) { return a.second < b.second; });
+  int64_t vector = std::min<int64_t>(16 / most->first, 8);
   while (vector > 1 && trips % vector != 0)
     vector /= 2;
   return std::max<int64_t>(vector, 1);
@@ -176,7 +179,7 @@ static int64_t keptArrays(const Segment &segment, const KernelGraph &graph) {
   return llvm::count_if(users, [](auto &entry) { return entry.second.size() > 1; });
 }
 
-static int64_t teamFor(int64_t work) { return work <= 1024 ? kWarp : work <= 16384 ? kBlock : 1024; }
+static int64_t teamFor(int64_t work) { return work <= 1024 ? kWarp : work <= 16384 ? kBlock : 2 * kBlock; }
 
 /// Rows of several passes: a team for each.
 static void chooseRows(const KernelGraph &graph, const Segment &segment, Geometry &geometry) {
@@ -194,8 +197,8 @@ static void chooseRows(const KernelGraph &graph, const Segment &segment, Geometr
   for (const Pass &pass : insideRows(segment))
     if (!pass.loops.empty())
       vector = std::min(vector, vectorOf(graph, pass, pass.loops.back(), pass.trips[pass.loops.back()]));
-  // A block of 1024 threads has 64 registers for each, smaller ones have more.
-  for (auto [team, most] : {std::pair<int64_t, int64_t>{kWarp, 64}, {kBlock, 64}, {2 * kBlock, 64}, {4 * kBlock, 32}}) {
+  // A block of 1024 threads has 64 registers for each; smaller ones may have more, and then there are fewer of them.
+  for (auto [team, most] : {std::pair<int64_t, int64_t>{kWarp, 96}, {kBlock, 64}, {2 * kBlock, 64}, {4 * kBlock, 32}}) {
     int64_t points = llvm::divideCeil(work, team * vector) * vector;
     if (points > kMostKept || points * kept > most)
       continue;
@@ -236,10 +239,6 @@ static bool chooseSparse(const KernelGraph &graph, const Pass &pass, Geometry &g
   return true;
 }
 
-static bool onlyReduces(const KernelGraph &graph, const Pass &pass) {
-  return llvm::all_of(pass.roots, [&](unsigned root) { return bool(graph.roots[root].reduction); });
-}
-
 /// The only pass of a segment.
 static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
   if (chooseSparse(graph, pass, geometry))
@@ -259,7 +258,7 @@ static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geo
     return;
   if (pass.loops.back() == inner.loops.back()) {
     geometry.team = teamFor(work);
-    if (outside * 4 < kManyBlocks && work >= kPartWork * 4 && onlyReduces(graph, pass)) {
+    if (outside * 4 < kManyBlocks && work >= kPartWork * 4) {
       geometry.team = kBlock;
       geometry.parts = std::min(llvm::divideCeil(work, kPartWork), llvm::divideCeil(kManyBlocks, outside));
     }
@@ -267,7 +266,7 @@ static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geo
     geometry.columns = true;
     geometry.team = work >= 1024 ? 32 : 8;
     int64_t blocks = llvm::divideCeil(outside, kWarp);
-    if (blocks * 4 < kManyBlocks && work >= kPartRows * 4 && onlyReduces(graph, pass)) {
+    if (blocks * 4 < kManyBlocks && work >= kPartRows * 4) {
       geometry.team = 8;
       geometry.parts = std::min(llvm::divideCeil(work, kPartRows), llvm::divideCeil(kManyBlocks, blocks));
     }

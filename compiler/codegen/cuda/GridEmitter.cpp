@@ -296,6 +296,8 @@ void GridEmitter::finish(const Segment &segment, Value block) {
       const Root &root = graph.roots[number];
       linalg::LinalgOp op = root.reduction;
       for (auto [i, value] : llvm::enumerate(root.values)) {
+        if (!op)
+          continue; // the parts have stored it
         Value nothing = arith::ConstantOp::create(builder, loc, identityOf(combinerOf(op, i)));
         scf::ForOp loopOp = loop(lane, constant(geometry.parts), nothing, /*parallel=*/false, geometry.team);
         Value next = load(partial(value), elementOf(value), partialAt(loopOp.getInductionVar(), point));

@@ -7,7 +7,7 @@
 // RUN: %if ptxas %{ env DGC_PTXAS=none dgc-opt --dgc-lower-kernels-to-ptx=print %s -o /dev/null > %t.ptx && ptxas -v --gpu-name=sm_90 %t.ptx -o /dev/null 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 // PTXAS-NOT: {{[1-9][0-9]* bytes (stack|spill)}}
 // PTXAS-NOT: Used {{([7-9][0-9]|[0-9][0-9][0-9]) registers}}
-// PTXAS-COUNT-15: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+// PTXAS-COUNT-16: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 
 // No kernel has memory of a thread, atomics, or functions.
 // NEVER-NOT: .local
@@ -82,7 +82,7 @@ func.func @softmax(%x: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
 // Rows that are too long for registers are read again in each pass, some elements at a time. What is quick to compute
 // is not kept: there is no memory of the size of the rows.
 // CHECK-LABEL: .entry long_rows_0(
-// CHECK: .reqntid 1024
+// CHECK: .reqntid 512
 // CHECK-COUNT-8: ld.global.nc.b32
 // CHECK: shfl.sync.bfly.b32
 // CHECK-COUNT-8: ld.global.nc.b32
@@ -203,10 +203,27 @@ func.func @slices(%i: tensor<1000xi32>, %u: tensor<1000x100xf32>) -> tensor<500x
   return %0 : tensor<500x100xf32>
 }
 
+// The exponential function is the instruction for 2^x, quotients are quick ones, and bf16 is converted by instructions, two
+// at a time.
+// CHECK-LABEL: .entry functions_0(
+// CHECK: ld.global.nc.v4.b32
+// CHECK: ex2.approx.f32
+// CHECK: div.full.f32
+// CHECK: cvt.rn.bf16x2.f32
+// CHECK: st.global.v4.b32
+// CHECK: ret;
+func.func @functions(%x: tensor<4096xbf16>) -> tensor<4096xbf16> {
+  %0 = dgc.convert %x to f32 : tensor<4096xbf16>
+  %1 = dgc.exponential %0 : tensor<4096xf32>
+  %2 = dgc.divide %1, %0 : tensor<4096xf32>
+  %3 = dgc.convert %2 to bf16 : tensor<4096xf32>
+  return %3 : tensor<4096xbf16>
+}
+
 // LAUNCH: module attributes {
 // LAUNCH-SAME: dgc.launches = {{\[\[}}"chain_0", 128, 256], ["bytes_0", 3, 256], ["update_0", 5, 256],
-// LAUNCH-SAME: ["softmax_0", 8, 256], ["long_rows_0", 16, 1024], ["rows_0", 16, 256], ["columns_0", 16, 256],
+// LAUNCH-SAME: ["softmax_0", 8, 256], ["long_rows_0", 16, 512], ["rows_0", 16, 256], ["columns_0", 16, 256],
 // LAUNCH-SAME: ["shared_columns_0", 1056, 256], ["shared_columns_1", 3, 256],
 // LAUNCH-SAME: ["norm_0", 384, 256], ["norm_1", 1, 256], ["norm_2", 1, 256], ["mean_0", 1, 256],
 // LAUNCH-SAME: dgc.ptx.sm_90 =
-// LAUNCH-SAME: dgc.workspace = [0, 0, 0, 0, 0, 
+// LAUNCH-SAME: dgc.workspace = [0, 0, 0, 0, 0,
