@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Function{"exponential_minus_one", std::expm1, -5, 5, 1e-6},
                     Function{"sqrt", std::sqrt, 0, 100, 2e-7},
                     Function{"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1e-3, 100, 4e-7},
-                    Function{"tan", std::tan, -1.4, 1.4, 1e-6}, Function{"cbrt", std::cbrt, -50, 50, 1e-6},
+                    Function{"tan", std::tan, -1.4, 1.4, 1e-6}, Function{"cbrt", std::cbrt, -50, 50, 4e-7},
                     Function{"sine", std::sin, -100, 100, 4e-7}, Function{"cosine", std::cos, -100, 100, 4e-7}),
     [](const auto &info) { return std::string(info.param.op); });
 
