@@ -4,6 +4,7 @@
 #include "runtime/artifact/KernelAbi.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/Reader.h"
+#include "runtime/collective/Transport.h"
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -78,8 +79,16 @@ public:
   /// Queues the copies to the device: segments that are launched later wait for them. The memory of the host must not
   /// change until the next toHost() or end() has returned.
   virtual absl::Status toDevice(size_t exchange) = 0;
+  /// What is queued outside of segments from now on comes behind what was brought before.
+  virtual absl::Status settle() = 0;
   /// Waits for all, and puts the outputs into the memory of the host.
   virtual absl::Status end() = 0;
+};
+
+/// Communication that a device does itself, without the host in between.
+struct DeviceCommunication {
+  std::unique_ptr<PreparedCollective> op; // null: the host is to do it
+  bool isRecorded = false;                // its parts belong into segments, as ops do
 };
 
 /// Memory of its own that a device has. Only devices other than the CPU do.
@@ -98,6 +107,16 @@ public:
   /// Copy now; all that was run before is done by then.
   virtual absl::Status upload(void *to, std::span<const std::byte> from) = 0;
   virtual absl::Status download(std::span<std::byte> to, const void *from) = 0;
+  /// Finds out, together with the devices of all other workers that have such a device, which of them it reaches. Once, when the arenas are
+  /// there; `transport` outlives the device, `shared` is the mirror of its arena.
+  virtual absl::Status connect(Transport &transport, void *shared) = 0;
+  /// After connect(). Ranges are in the mirror of the shared arena; data of transfers is anywhere on the device. Those
+  /// of the other end, and of other members, are done by devices if these are.
+  virtual absl::StatusOr<DeviceCommunication> prepareCollective(const CollectiveDesc &desc) = 0;
+  virtual absl::StatusOr<DeviceCommunication> prepareSend(uint32_t channel, uint32_t to, void *data,
+                                                          uint64_t bytes) = 0;
+  virtual absl::StatusOr<DeviceCommunication> prepareReceive(uint32_t channel, uint32_t from, void *data,
+                                                             uint64_t bytes) = 0;
   /// After finish(). The ops must outlive the program.
   virtual absl::StatusOr<std::unique_ptr<DeviceProgram>> record(const ProgramParts &parts) = 0;
 };

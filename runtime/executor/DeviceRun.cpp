@@ -1,7 +1,8 @@
 // Programs on a device with memory of its own. It has a mirror of both arenas; the host has its own, of which the
 // shared one is what the transport works on. Runs of local ops are segments, which the device records as a whole. The
 // host communicates between them: what an op sends comes from the mirror before it begins, what it brings goes there
-// behind it.
+// behind it. Where devices communicate
+// themselves, that is done between segments too, or is a part of them.
 #include "runtime/artifact/Check.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/ExitCode.h"
@@ -60,12 +61,63 @@ absl::Status Executor::prepareMemory() {
     DGC_ASSIGN_OR_RETURN(void *shared, memory->allocateArena(bytes));
     deviceShared = static_cast<std::byte *>(shared);
   }
+  if (artifact.plan().world_size() > 1 && artifact.plan().shared_bytes() > 0) // so for all workers
+    DGC_RETURN_IF_ERROR(memory->connect(transport, deviceShared));
   if (!artifact.constants().empty()) {
     DGC_ASSIGN_OR_RETURN(void *constants, memory->placeConstants(artifact.constants()));
     deviceConstants = static_cast<std::byte *>(constants);
   }
   return absl::OkStatus();
 }
+
+/// An op of communication by the device, if it does that.
+absl::Status Executor::prepareOnDevice(const artifact::Program &program, ProgramRunner::Op &op) {
+  DeviceMemory *memory = device->memory();
+  if (!memory)
+    return absl::OkStatus();
+  const auto rank = static_cast<uint32_t>(transport.rank());
+  DeviceCommunication made;
+  if (const artifact::Collective *collective = op.step->action_as_Collective()) {
+    DGC_ASSIGN_OR_RETURN(made, memory->prepareCollective(describeCollective(*collective)));
+  } else if (const artifact::Send *send = op.step->action_as_Send()) {
+    const artifact::Buffer &buffer = *program.buffers()->Get(send->buffer());
+    auto sends = std::make_unique<InTurn>();
+    for (uint32_t peer : receiversOf(artifact.plan(), send->group(), send->peer(), rank)) {
+      DGC_ASSIGN_OR_RETURN(DeviceCommunication each,
+                           memory->prepareSend(send->channel(), peer, deviceAddress(buffer), memoryOf(buffer).size()));
+      if (!each.op)
+        return absl::OkStatus();
+      made.isRecorded = each.isRecorded;
+      sends->all.push_back(std::move(each.op));
+    }
+    made.isRecorded |= sends->all.empty(); // there is nothing to do
+    made.op = std::move(sends);
+  } else if (const artifact::Receive *receive = op.step->action_as_Receive()) {
+    const artifact::Buffer &buffer = *program.buffers()->Get(receive->buffer());
+    DGC_ASSIGN_OR_RETURN(made,
+                         memory->prepareReceive(receive->channel(),
+                                                senderOf(artifact.plan(), receive->group(), receive->peer(), rank),
+                                                deviceAddress(buffer), memoryOf(buffer).size()));
+  }
+  if (made.op)
+    op.by = made.isRecorded ? ProgramRunner::Op::Segments : ProgramRunner::Op::Device;
+  op.communication = std::move(made.op);
+  return absl::OkStatus();
+}
+
+namespace {
+/// A part of an op of communication as one of the ops of a segment.
+class CommunicationPart final : public PreparedOp {
+public:
+  using Function = absl::Status (PreparedCollective::*)();
+  CommunicationPart(PreparedCollective &op, Function part) : op(op), part(part) {}
+  absl::Status run(const dgc_step &) override { return (op.*part)(); }
+
+private:
+  PreparedCollective &op;
+  Function part;
+};
+} // namespace
 
 /// What an op of communication reads and writes of the shared arena.
 HostExchange Executor::exchangeOf(const artifact::Program &program, const ProgramRunner::Op &op) const {
@@ -110,24 +162,41 @@ absl::Status Executor::recordProgram(ProgramRunner &runner) {
     runner.parts.push_back({Part::Segment, firstOp, static_cast<uint32_t>(parts.segments.size())});
     parts.segments.emplace_back();
   };
-  std::vector<uint32_t> exchanges(runner.ops.size());
+  std::vector<uint32_t> exchanges(runner.ops.size(), ProgramRunner::kNoExchange);
+  auto addOp = [&](uint32_t i, PreparedOp *op) {
+    if (runner.parts.back().kind != Part::Segment)
+      newSegment(i);
+    parts.segments.back().push_back(op);
+  };
+  auto addCommunication = [&](Part::Kind kind, uint32_t i) {
+    const ProgramRunner::Op &op = runner.ops[i];
+    if (op.by != ProgramRunner::Op::Segments) {
+      runner.parts.push_back({kind, i, exchanges[i]});
+      return;
+    }
+    auto function = kind == Part::Run     ? &PreparedCollective::run
+                    : kind == Part::Start ? &PreparedCollective::start
+                                          : &PreparedCollective::finish;
+    runner.communicationParts.push_back(std::make_unique<CommunicationPart>(*op.communication, function));
+    addOp(i, runner.communicationParts.back().get());
+  };
   newSegment(0); // the inputs, if nothing else
   for (uint32_t i = 0; i < runner.ops.size(); ++i) {
     const ProgramRunner::Op &op = runner.ops[i];
     for (uint32_t awaited : op.waits)
-      runner.parts.push_back({Part::Finish, awaited, exchanges[awaited]});
+      addCommunication(Part::Finish, awaited);
     if (op.local) {
-      if (runner.parts.back().kind != Part::Segment)
-        newSegment(i);
-      parts.segments.back().push_back(op.local.get());
+      addOp(i, op.local.get());
       continue;
     }
-    exchanges[i] = static_cast<uint32_t>(parts.exchanges.size());
-    parts.exchanges.push_back(exchangeOf(program, op));
-    runner.parts.push_back({op.goesOn ? Part::Start : Part::Run, i, exchanges[i]});
+    if (op.by == ProgramRunner::Op::Host) {
+      exchanges[i] = static_cast<uint32_t>(parts.exchanges.size());
+      parts.exchanges.push_back(exchangeOf(program, op));
+    }
+    addCommunication(op.goesOn ? Part::Start : Part::Run, i);
   }
   for (uint32_t awaited : runner.atEnd)
-    runner.parts.push_back({Part::Finish, awaited, exchanges[awaited]});
+    addCommunication(Part::Finish, awaited);
   if (runner.parts.back().kind != Part::Segment)
     newSegment(static_cast<uint32_t>(runner.ops.size()) - 1); // the outputs
   DGC_ASSIGN_OR_RETURN(runner.recorded, memory->record(parts));
@@ -156,6 +225,12 @@ absl::Status ProgramRunner::runPart(const Part &part) {
   if (part.kind == Part::Segment)
     return recorded->launch(part.index);
   PreparedCollective &communication = *ops[part.op].communication;
+  if (part.index == kNoExchange) {
+    DGC_RETURN_IF_ERROR(recorded->settle());
+    return part.kind == Part::Run     ? communication.run()
+           : part.kind == Part::Start ? communication.start()
+                                      : communication.finish();
+  }
   if (part.kind != Part::Finish)
     DGC_RETURN_IF_ERROR(recorded->toHost(part.index));
   if (part.kind == Part::Start)

@@ -56,7 +56,7 @@ View Executor::viewOf(const Table &table, const artifact::Buffer &buffer) const 
   return view;
 }
 
-absl::StatusOr<std::unique_ptr<PreparedCollective>> Executor::prepareCollective(const artifact::Collective &c) {
+CollectiveDesc Executor::describeCollective(const artifact::Collective &c) const {
   CollectiveDesc desc;
   desc.id = c.id();
   desc.origin = text(c.origin());
@@ -73,32 +73,23 @@ absl::StatusOr<std::unique_ptr<PreparedCollective>> Executor::prepareCollective(
     desc.more.push_back({range.src(), range.src_count(), range.dst(), range.dst_count()});
   }
   desc.permutation = toVector(c.permutation());
-  return transport.prepare(desc);
+  return desc;
 }
-
-namespace {
-/// A value goes to one receiver after the other; to none where the partners have fewer workers.
-struct Sends : PreparedCollective {
-  absl::Status run() override {
-    for (const std::unique_ptr<PreparedCollective> &each : all)
-      DGC_RETURN_IF_ERROR(each->run());
-    return absl::OkStatus();
-  }
-  std::vector<std::unique_ptr<PreparedCollective>> all;
-};
-} // namespace
 
 absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &program, const artifact::Step &step,
                                                       std::span<const Operand> buffers) {
   ProgramRunner::Op op{nullptr, nullptr, &step};
+  DGC_RETURN_IF_ERROR(prepareOnDevice(program, op));
+  if (op.communication)
+    return op;
   switch (step.action_type()) {
   case artifact::Action::Collective: {
-    DGC_ASSIGN_OR_RETURN(op.communication, prepareCollective(*step.action_as_Collective()));
+    DGC_ASSIGN_OR_RETURN(op.communication, transport.prepare(describeCollective(*step.action_as_Collective())));
     break;
   }
   case artifact::Action::Send: {
     const artifact::Send &send = *step.action_as_Send();
-    auto sends = std::make_unique<Sends>();
+    auto sends = std::make_unique<InTurn>();
     for (uint32_t peer :
          receiversOf(artifact.plan(), send.group(), send.peer(), static_cast<uint32_t>(transport.rank()))) {
       DGC_ASSIGN_OR_RETURN(auto each, transport.prepareSend(send.channel(), static_cast<int>(peer),

@@ -68,6 +68,17 @@ public:
 
 class Executor;
 
+/// A value that goes to one receiver after the other; to none where the partners have fewer workers.
+struct InTurn : PreparedCollective {
+  absl::Status run() override {
+    for (const std::unique_ptr<PreparedCollective> &each : all)
+      if (absl::Status s = each->run(); !s.ok())
+        return s;
+    return absl::OkStatus();
+  }
+  std::vector<std::unique_ptr<PreparedCollective>> all;
+};
+
 /// Position::op counts the steps of all programs of a plan, one program after
 /// the other. The text for people: "'matmul dense_1' of train
 /// (mnist_mlp.mlir:12:8)"; empty for a number that there is not.
@@ -97,6 +108,11 @@ private:
     std::unique_ptr<PreparedOp> local;
     std::unique_ptr<PreparedCollective> communication;
     const artifact::Step *step;
+    enum By : uint8_t {
+      Host,
+      Device,
+      Segments
+    } by = Host;                   // what communicates: the device between segments, or in them
     bool goesOn = false;           // a collective that begins here and ends where another op, or the end, waits for it
     std::vector<uint32_t> waits;   // indices of such ops
     std::span<std::byte> received; // of a receive: where
@@ -118,11 +134,13 @@ private:
   struct Part {
     enum Kind : uint8_t { Segment, Run, Start, Finish } kind;
     uint32_t op;    // of a segment: the first one
-    uint32_t index; // of the segment or the exchange in the recorded program
+    uint32_t index; // of the segment or the exchange in the recorded program; kNoExchange: the device communicates
   };
+  static constexpr uint32_t kNoExchange = UINT32_MAX;
   absl::Status runParts(const dgc_step &step);
   absl::Status runPart(const Part &part);
   std::vector<Part> parts;
+  std::vector<std::unique_ptr<PreparedOp>> communicationParts; // that are in segments
   std::unique_ptr<DeviceProgram> recorded;
 };
 
@@ -183,7 +201,8 @@ private:
   absl::Status prepareProgram(const artifact::Program &program, uint32_t firstOp);
   absl::StatusOr<ProgramRunner::Op> prepareOp(const artifact::Program &program, const artifact::Step &step,
                                               std::span<const Operand> buffers);
-  absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareCollective(const artifact::Collective &collective);
+  CollectiveDesc describeCollective(const artifact::Collective &collective) const;
+  absl::Status prepareOnDevice(const artifact::Program &program, ProgramRunner::Op &op);
 
   const Artifact &artifact;
   Transport &transport;

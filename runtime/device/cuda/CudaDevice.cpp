@@ -84,12 +84,27 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::create(const Artifact &a
 }
 
 CudaDevice::~CudaDevice() {
-  // Nothing may run any more; an error has been told before.
-  for (Driver::Stream each : {stream, transfers})
-    if (each)
-      (void)driver->synchronize(each);
+  // Nothing may run any more; an error has been told before. Work that waits for other workers ends with its
+  // communicators, and these when no graph has parts of theirs.
+  auto waitForAll = [&] {
+    for (Driver::Stream each : {stream, transfers})
+      if (each)
+        (void)driver->synchronize(each);
+  };
+  if (!communication)
+    waitForAll();
   for (Driver::Graph graph : graphs)
     driver->destroyGraph(graph);
+  if (communication && !communication->close()) {
+    (void)communication.release(); // what is left ends with the process
+    (void)blas.release();
+    (void)dnn.release();
+    (void)driver.release();
+    return;
+  }
+  if (communication)
+    waitForAll();
+  communication.reset();
   firstRuns.clear();
   dnn.reset();
   blas.reset();
@@ -188,7 +203,7 @@ absl::Status CudaDevice::upload(void *to, std::span<const std::byte> from) {
     size_t piece = std::min<size_t>(gpu::transferBytes, from.size() - done);
     std::memcpy(transfer, from.data() + done, piece);
     DGC_RETURN_IF_ERROR(driver->copyToDevice(addressOf(to) + done, transfer, piece, stream));
-    DGC_RETURN_IF_ERROR(driver->synchronize(stream));
+    DGC_RETURN_IF_ERROR(await(stream));
   }
   return absl::OkStatus();
 }
@@ -197,10 +212,36 @@ absl::Status CudaDevice::download(std::span<std::byte> to, const void *from) {
   for (size_t done = 0; done < to.size(); done += gpu::transferBytes) {
     size_t piece = std::min<size_t>(gpu::transferBytes, to.size() - done);
     DGC_RETURN_IF_ERROR(driver->copyToHost(transfer, addressOf(from) + done, piece, stream));
-    DGC_RETURN_IF_ERROR(driver->synchronize(stream));
+    DGC_RETURN_IF_ERROR(await(stream));
     std::memcpy(to.data() + done, transfer, piece);
   }
   return absl::OkStatus();
+}
+
+//===-- Communication ---------------------------------------------------===//
+
+absl::Status CudaDevice::connect(Transport &transport, void *shared) {
+  auto makeNccl = [this]() -> absl::StatusOr<NcclFunctions> {
+    if (!make.nccl)
+      return absl::NotFoundError("no NCCL");
+    return make.nccl();
+  };
+  DGC_ASSIGN_OR_RETURN(communication, Communication::create(groupsOf(artifact.plan()), *driver, stream, transport,
+                                                            addressOf(shared), makeNccl));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DeviceCommunication> CudaDevice::prepareCollective(const CollectiveDesc &desc) {
+  return communication ? communication->prepare(desc) : DeviceCommunication();
+}
+
+absl::StatusOr<DeviceCommunication> CudaDevice::prepareSend(uint32_t channel, uint32_t to, void *data, uint64_t bytes) {
+  return communication ? communication->prepareSend(channel, to, addressOf(data), bytes) : DeviceCommunication();
+}
+
+absl::StatusOr<DeviceCommunication> CudaDevice::prepareReceive(uint32_t channel, uint32_t from, void *data,
+                                                               uint64_t bytes) {
+  return communication ? communication->prepareReceive(channel, from, addressOf(data), bytes) : DeviceCommunication();
 }
 
 //===-- Ops -------------------------------------------------------------===//
@@ -248,8 +289,7 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareMatmul(const arti
   return std::make_unique<ProductOp>(*this, std::move(prepared));
 }
 
-absl::StatusOr<std::unique_ptr<PreparedOp>>
-CudaDevice::takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared) {
+absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared) {
   if (!prepared.ok())
     return prepared.status();
   workspaceBytes = std::max(workspaceBytes, (*prepared)->workspaceBytes());

@@ -3,6 +3,7 @@
 
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Blas.h"
+#include "runtime/device/cuda/Communication.h"
 #include "runtime/device/cuda/Dnn.h"
 #include "runtime/device/cuda/Driver.h"
 
@@ -14,6 +15,7 @@ namespace dgc::rt::cuda {
 struct MakeLibraries {
   std::function<absl::StatusOr<std::unique_ptr<Blas>>()> blas; // products
   std::function<absl::StatusOr<std::unique_ptr<Dnn>>()> dnn;   // convolutions
+  MakeNccl nccl;                                               // several workers; may be missing
 };
 
 inline Address addressOf(const void *memory) { return reinterpret_cast<Address>(memory); }
@@ -59,12 +61,22 @@ private:
   absl::Status upload(void *to, std::span<const std::byte> from) override;
   absl::Status download(std::span<std::byte> to, const void *from) override;
   absl::StatusOr<std::unique_ptr<DeviceProgram>> record(const ProgramParts &parts) override;
+  absl::Status connect(Transport &transport, void *shared) override;
+  absl::StatusOr<DeviceCommunication> prepareCollective(const CollectiveDesc &desc) override;
+  absl::StatusOr<DeviceCommunication> prepareSend(uint32_t channel, uint32_t to, void *data, uint64_t bytes) override;
+  absl::StatusOr<DeviceCommunication> prepareReceive(uint32_t channel, uint32_t from, void *data,
+                                                     uint64_t bytes) override;
+  /// Waits for all that is queued on a stream of the device.
+  absl::Status await(Driver::Stream queued) {
+    return communication ? communication->await(queued) : driver->synchronize(queued);
+  }
 
   const Artifact &artifact;
   std::unique_ptr<Driver> driver;
   MakeLibraries make;
   std::unique_ptr<Blas> blas;
   std::unique_ptr<Dnn> dnn;
+  std::unique_ptr<Communication> communication; // of several workers
   Driver::Stream stream = nullptr, transfers = nullptr;
   Driver::Event computed = nullptr, arrived = nullptr; // how far `stream` and `transfers` must be
   Driver::Module module = nullptr;

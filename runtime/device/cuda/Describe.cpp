@@ -3,31 +3,15 @@
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/Ways.h"
 
-#include <set>
+#include <algorithm>
 
 namespace fb = dgc::artifact;
 
 namespace dgc::rt::cuda {
 
-/// The axes that some collective spans, by name: "data", "data,model".
-static std::set<std::string> groupsOf(const fb::Plan &plan, bool &transfers) {
-  std::set<std::string> groups;
-  for (const fb::Program *program : *plan.programs())
-    for (uint32_t i = 0; program->steps() && i < program->steps()->size(); ++i) {
-      const fb::Step &step = *program->steps()->Get(i);
-      transfers |= step.action_type() == fb::Action::Send;
-      const fb::Collective *collective = step.action_as_Collective();
-      std::string axes;
-      for (uint32_t a = 0; collective && collective->axes() && a < collective->axes()->size(); ++a)
-        axes += str(axes.empty() ? "" : ",", plan.mesh()->Get(collective->axes()->Get(a))->name()->str());
-      if (!axes.empty())
-        groups.insert(axes);
-    }
-  return groups;
-}
-
-std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus) {
+std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int nccl) {
   std::vector<std::string> lines;
   const int workers = static_cast<int>(plan.world_size());
   if (gpus > 0) {
@@ -41,14 +25,37 @@ std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus) {
   }
   if (workers == 1)
     return lines;
-  const std::string how =
-      "host-staged: through pinned memory and the transport of the workers, as this dgc has nothing "
-      "that goes from GPU to GPU";
-  bool transfers = false;
-  for (const std::string &axes : groupsOf(plan, transfers))
-    lines.push_back(str("communication over ", axes, ": ", how));
-  if (transfers)
-    lines.push_back(str("send and receive: ", how));
+  // As if all were on this machine, and the driver let them open each other's memory.
+  absl::StatusOr<Wishes> wishes = wishesOfUser();
+  if (!wishes.ok()) {
+    lines.push_back(std::string(wishes.status().message()));
+    return lines;
+  }
+  auto describe = [&](const std::vector<RankGroup> &groups) {
+    std::vector<std::string> all;
+    for (const RankGroup &group : groups) {
+      std::vector<WorkerRecord> members(group.size());
+      for (size_t i = 0; i < group.size(); ++i) {
+        members[i].gpu[0] = static_cast<char>(gpuOf(static_cast<int>(group[i]), std::max(gpus, 1)));
+        members[i].isShared = 1;
+        members[i].nccl = nccl;
+        members[i].wishes = *wishes;
+      }
+      Choice choice = chooseWay(members);
+      std::string text = str(nameOf(choice.way), ", as ", choice.why);
+      if (all.empty() || all.back() != text)
+        all.push_back(text);
+    }
+    std::string text;
+    for (const std::string &each : all)
+      text += str(text.empty() ? "" : "; or ", each);
+    return text;
+  };
+  RankGroups groups = groupsOf(plan);
+  for (const auto &[axes, list] : groups.collectives)
+    lines.push_back(str("communication over ", axes, ": ", describe(list)));
+  if (!groups.transfers.empty())
+    lines.push_back(str("send and receive: ", describe({groups.transfers})));
   return lines;
 }
 

@@ -48,6 +48,8 @@ public:
 
   virtual ~Driver() = default;
   virtual const GpuInfo &gpu() const = 0;
+  /// Tells this process from all others on the host.
+  virtual uint64_t process() const;
   /// Bytes of the GPU that this process takes, with what nobody asked for: contexts, code, what libraries keep.
   virtual absl::StatusOr<uint64_t> bytesInUse() = 0;
 
@@ -55,7 +57,8 @@ public:
   virtual void release(Address memory) = 0;
   /// Whether this GPU can work on the memory of that one; from now on it does on what this process has there.
   virtual absl::StatusOr<bool> reaches(const GpuId &other) = 0;
-  /// What another process opens an allocation with; the allocation must outlive that.
+  /// What another process opens an allocation with. Unimplemented where GPU, driver or container do not let it; the
+  /// same of openShared().
   virtual absl::StatusOr<SharedMemoryHandle> share(Address memory) = 0;
   virtual absl::StatusOr<Address> openShared(const SharedMemoryHandle &handle) = 0;
   virtual void closeShared(Address memory) = 0;

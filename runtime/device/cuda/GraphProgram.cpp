@@ -42,7 +42,7 @@ public:
     for (const Mirrored &each : exchanges[exchange].toHost)
       DGC_RETURN_IF_ERROR(
           driver.copyToHost(each.host.data(), addressOf(each.device), each.host.size(), device.transfers));
-    return driver.synchronize(device.transfers);
+    return device.await(device.transfers);
   }
 
   absl::Status toDevice(size_t exchange) override {
@@ -53,9 +53,11 @@ public:
     return absl::OkStatus();
   }
 
+  absl::Status settle() override { return awaitArrivals(); }
+
   absl::Status end() override {
     DGC_RETURN_IF_ERROR(awaitArrivals());
-    DGC_RETURN_IF_ERROR(driver.synchronize(device.stream));
+    DGC_RETURN_IF_ERROR(device.await(device.stream));
     for (const Copy &copy : outputs)
       std::memcpy(copy.mirrored.host.data(), copy.staging, copy.mirrored.host.size());
     return absl::OkStatus();
@@ -99,6 +101,8 @@ absl::Status GraphProgram::queue(const ProgramParts &parts, size_t segment) {
           driver.copyToDevice(addressOf(copy.mirrored.device), copy.staging, copy.mirrored.host.size(), device.stream));
   for (PreparedOp *op : parts.segments[segment])
     DGC_RETURN_IF_ERROR(op->run({}));
+  if (device.communication) // which does not go on from one graph to the next
+    DGC_RETURN_IF_ERROR(device.communication->join());
   if (segment + 1 == parts.segments.size())
     for (const Copy &copy : outputs)
       DGC_RETURN_IF_ERROR(

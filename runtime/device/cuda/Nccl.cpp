@@ -11,8 +11,8 @@
 
 namespace dgc::rt::cuda {
 
-/// How long communicators are given to end, after an error.
-static constexpr std::chrono::seconds kAbortTime{5};
+/// How long communicators are given to end, after an error; less where waits are shorter.
+static constexpr double kAbortSeconds = 5;
 
 std::string versionOfNccl(int number) { return str(number / 10000, ".", number / 100 % 100, ".", number % 100); }
 
@@ -114,10 +114,12 @@ bool NcclLink::abort(std::span<const std::unique_ptr<NcclLink>> links) {
     size_t count = 0;
   };
   auto rest = std::make_shared<Rest>();
+  double seconds = kAbortSeconds;
   for (const std::unique_ptr<NcclLink> &link : links) {
     NcclComm comm = link ? std::exchange(link->comm, nullptr) : nullptr;
     if (!comm)
       continue;
+    seconds = std::min(seconds, link->timeoutSeconds);
     {
       std::lock_guard<std::mutex> lock(rest->mutex);
       ++rest->count;
@@ -131,7 +133,7 @@ bool NcclLink::abort(std::span<const std::unique_ptr<NcclLink>> links) {
     }).detach();
   }
   std::unique_lock<std::mutex> lock(rest->mutex);
-  return rest->changed.wait_for(lock, kAbortTime, [&] { return rest->count == 0; });
+  return rest->changed.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return rest->count == 0; });
 }
 
 //===-- Operations ------------------------------------------------------===//

@@ -12,8 +12,9 @@ using namespace dgc::rt;
 
 static absl::StatusOr<std::unique_ptr<Device>> createCuda(const Artifact &artifact, int rank) {
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::Driver> driver, cuda::openDriver(rank));
-  DGC_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
-                       cuda::CudaDevice::create(artifact, std::move(driver), {cuda::openCublasLt, cuda::openCudnn}));
+  DGC_ASSIGN_OR_RETURN(
+      std::unique_ptr<Device> device,
+      cuda::CudaDevice::create(artifact, std::move(driver), {cuda::openCublasLt, cuda::openCudnn, cuda::openNccl}));
   return device;
 }
 
@@ -42,8 +43,7 @@ static std::vector<std::string> describeCuda() {
     else
       lines.push_back(str("GPU: none: ", driver.status().message()));
   } while (++i < cuda::countGpus());
-  lines.push_back(
-      describeLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtGetVersion", 10000));
+  lines.push_back(describeLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}, "cublasLtGetVersion", 10000));
   lines.push_back(describeLibrary("cuDNN", {"libcudnn.so.9"}, "cudnnGetVersion", 10000));
   auto nccl = cuda::openNccl();
   lines.push_back(nccl.ok() ? str("NCCL: ", cuda::versionOfNccl((*nccl)->number), ", ", (*nccl)->path)
@@ -52,17 +52,23 @@ static std::vector<std::string> describeCuda() {
 }
 
 static std::vector<std::string> describeCudaWorkers(const dgc::artifact::Plan &plan) {
-  return cuda::describeWorkers(plan, cuda::countGpus());
+  auto nccl = cuda::openNccl();
+  return cuda::describeWorkers(plan, cuda::countGpus(), nccl.ok() ? (*nccl)->number : 0);
 }
 
 static std::vector<SelfTestLine> selfTestCuda() {
   absl::StatusOr<std::unique_ptr<cuda::Driver>> driver = cuda::openDriver(0);
   if (!driver.ok())
     return {{"GPU", SelfTestLine::Failed, std::string(driver.status().message())}};
+  std::vector<SelfTestLine> lines{cuda::testPeerKernels(**driver)};
   absl::StatusOr<cuda::NcclFunctions> nccl = cuda::openNccl();
-  if (!nccl.ok())
-    return {{"NCCL", SelfTestLine::LeftOut, std::string(nccl.status().message())}};
-  return cuda::testNccl(**driver, *nccl);
+  if (!nccl.ok()) {
+    lines.push_back({"NCCL", SelfTestLine::LeftOut, std::string(nccl.status().message())});
+    return lines;
+  }
+  std::vector<SelfTestLine> more = cuda::testNccl(**driver, *nccl);
+  lines.insert(lines.end(), more.begin(), more.end());
+  return lines;
 }
 
 #define DGC_EXPORTED extern "C" __attribute__((visibility("default")))

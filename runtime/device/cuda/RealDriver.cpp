@@ -41,14 +41,16 @@ public:
   absl::StatusOr<bool> reaches(const GpuId &other) override;
   absl::StatusOr<SharedMemoryHandle> share(Address memory) override {
     CuIpcHandle handle{};
-    DGC_RETURN_IF_ERROR(check(api.shareMemory(&handle, memory), "cuIpcGetMemHandle"));
+    if (absl::Status s = check(api.shareMemory(&handle, memory), "cuIpcGetMemHandle"); !s.ok())
+      return absl::UnimplementedError(s.message());
     return std::to_array(handle.bytes);
   }
   absl::StatusOr<Address> openShared(const SharedMemoryHandle &handle) override {
     CuIpcHandle given{};
     std::copy(handle.begin(), handle.end(), given.bytes);
     CuAddress memory = 0;
-    DGC_RETURN_IF_ERROR(check(api.openShared(&memory, given, kCuIpcLazyPeerAccess), "cuIpcOpenMemHandle"));
+    if (absl::Status s = check(api.openShared(&memory, given, kCuIpcLazyPeerAccess), "cuIpcOpenMemHandle"); !s.ok())
+      return absl::UnimplementedError(s.message());
     return memory;
   }
   void closeShared(Address memory) override { api.closeShared(memory); }

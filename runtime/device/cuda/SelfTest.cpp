@@ -147,4 +147,85 @@ std::vector<SelfTestLine> testNccl(Driver &driver, const NcclFunctions &nccl) {
   return lines;
 }
 
+//===-- Kernels over memory of several workers --------------------------===//
+
+namespace {
+/// Three vectors and two results, in one allocation.
+class PeerCheck {
+public:
+  explicit PeerCheck(Driver &driver) : driver(driver) {}
+  ~PeerCheck() {
+    if (stream)
+      (void)driver.synchronize(stream);
+    if (memory)
+      driver.release(memory);
+    if (host)
+      driver.releaseHost(host);
+    if (module)
+      driver.unloadModule(module);
+    if (stream)
+      driver.destroyStream(stream);
+  }
+
+  absl::Status run() {
+    if (!peerReducePtx())
+      return absl::NotFoundError("this dgc was built without");
+    std::string_view text(peerReducePtx());
+    DGC_ASSIGN_OR_RETURN(stream, driver.createStream());
+    DGC_ASSIGN_OR_RETURN(memory, driver.allocate(kTable + kRoom));
+    DGC_ASSIGN_OR_RETURN(host, driver.allocateHost(kTable + kRoom));
+    DGC_ASSIGN_OR_RETURN(module, driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1))));
+    for (const PeerKernel *kernel = peerKernels; kernel->name; ++kernel)
+      for (bool packed : {true, false})
+        DGC_RETURN_IF_ERROR(annotate(check(*kernel, packed), kernel->name));
+    return absl::OkStatus();
+  }
+
+private:
+  static constexpr uint64_t kSources = 3, kResults = 2, kCount = kElements - 5, kTable = 5 * kRoom;
+
+  absl::Status check(const PeerKernel &kernel, bool packed) {
+    DGC_ASSIGN_OR_RETURN(Driver::Function function, driver.findFunction(module, kernel.name));
+    std::vector<std::byte> expected(kTable);
+    uint64_t onHost[kSources + kResults], onDevice[kSources + kResults];
+    for (uint64_t i = 0; i < kTable; ++i) // finite numbers of all types
+      host[i] = expected[i] = static_cast<std::byte>(i < kSources * kRoom ? (i * 37 + i / 251) % 61 : 0x5a);
+    for (uint64_t k = 0; k < kSources + kResults; ++k) {
+      onHost[k] = reinterpret_cast<uint64_t>(expected.data()) + k * kRoom;
+      onDevice[k] = memory + k * kRoom;
+    }
+    std::memcpy(host + kTable, onDevice, sizeof onDevice);
+    const uint64_t packets = packed ? kCount * kernel.elementSize / 16 : 0;
+    kernel.run(onHost, kSources, kResults, kCount, 0);
+    DGC_RETURN_IF_ERROR(driver.copyToDevice(memory, host, kTable + kRoom, stream));
+    DGC_RETURN_IF_ERROR(driver.synchronize(stream));
+    const Argument args[] = {
+        {memory + kTable, sizeof onDevice}, {kSources, 0}, {kResults, 0}, {kCount, 0}, {packets, 0}};
+    DGC_RETURN_IF_ERROR(driver.launch(function, 3, 64, args, stream));
+    DGC_RETURN_IF_ERROR(driver.copyToHost(host, memory, kTable, stream));
+    DGC_RETURN_IF_ERROR(driver.synchronize(stream));
+    for (uint64_t i = 0; i < kTable; ++i)
+      if (host[i] != expected[i])
+        return absl::InternalError(str("byte ", i % kRoom, " of vector ", i / kRoom, " is ", static_cast<int>(host[i]),
+                                       ", expected is ", static_cast<int>(expected[i])));
+    return absl::OkStatus();
+  }
+
+  Driver &driver;
+  Driver::Stream stream = nullptr;
+  Driver::Module module = nullptr;
+  Address memory = 0;
+  std::byte *host = nullptr;
+};
+} // namespace
+
+SelfTestLine testPeerKernels(Driver &driver) {
+  absl::Status status = PeerCheck(driver).run();
+  return {"reductions over memory of several workers",
+          status.ok()                ? SelfTestLine::Passed
+          : absl::IsNotFound(status) ? SelfTestLine::LeftOut
+                                     : SelfTestLine::Failed,
+          std::string(status.message())};
+}
+
 } // namespace dgc::rt::cuda

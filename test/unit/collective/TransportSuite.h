@@ -22,6 +22,7 @@ struct Harness {
   std::string name;
   std::function<std::vector<std::string>(int worldSize, const TransportOptions &, const RankProgram &)> run;
   std::function<std::string()> skipReason = [] { return std::string(); };
+  bool namesTheLate = true; // whether an error says which rank was waited for
 };
 
 struct SuiteCase {

@@ -49,6 +49,7 @@ struct Spread {
   bool overlap = false;
   int microbatches = 0;
   const char *name;
+  const char *serversOnGpus() const { return std::string_view(name) == "servers" ? "cuda:sm_90" : ""; }
 };
 void PrintTo(const Spread &spread, std::ostream *out) { *out << spread.mesh << " " << spread.strategy; }
 
@@ -64,6 +65,7 @@ TEST_P(CudaWorkers, TrainAsOnCpus) {
   options.microbatches = spread.microbatches;
   auto expected = execute(mnist(), {}, options);
   ASSERT_TRUE(expected.ok()) << expected.status();
+  options.serverTarget = spread.serversOnGpus();
   auto plan = compileForFakeGpu(mnist(), options);
   ASSERT_TRUE(plan.ok()) << plan.status();
   auto logs = newLogs(static_cast<size_t>(spread.workers));
@@ -77,6 +79,68 @@ TEST_P(CudaWorkers, TrainAsOnCpus) {
     EXPECT_EQ(log->replays, log->graphs * kSteps);
     EXPECT_GE(log->graphs, spread.segments);
   }
+}
+
+// Each with a GPU of its own: collectives are queued between graphs, or are parts of one graph.
+TEST_P(CudaWorkers, TrainByNccl) {
+  const Spread &spread = GetParam();
+  ExecuteOptions options = mnistOptions();
+  options.mesh = spread.mesh;
+  options.strategy = spread.strategy;
+  options.overlap = spread.overlap;
+  options.microbatches = spread.microbatches;
+  auto expected = execute(mnist(), {}, options);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  options.serverTarget = spread.serversOnGpus();
+  auto plan = compileForFakeGpu(mnist(), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  for (const char *where : {"outside", "graph"}) {
+    SCOPED_TRACE(where);
+    setenv("DGC_CUDA_COLLECTIVES", where, 1);
+    auto logs = newLogs(static_cast<size_t>(spread.workers));
+    FakeNetwork network;
+    options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, &network);
+    auto result = runOnce(*plan, {}, options.run);
+    unsetenv("DGC_CUDA_COLLECTIVES");
+    ASSERT_TRUE(result.ok()) << result.status();
+    expectSame(*result, *expected);
+    expectClean(logs);
+    EXPECT_THAT(network.violations, IsEmpty());
+    EXPECT_GE(network.communicators, spread.workers);
+    EXPECT_EQ(network.aborts, 0);
+    for (const auto &log : logs) {
+      EXPECT_EQ(log->replays, log->graphs * kSteps);
+      if (where[0] == 'g')
+        EXPECT_EQ(log->graphs, 1);
+    }
+  }
+}
+
+// All on one GPU, as processes that open each other's memory: the bits that the host gives.
+TEST_P(CudaWorkers, TrainInEachOthersMemory) {
+  const Spread &spread = GetParam();
+  ExecuteOptions options = mnistOptions();
+  options.mesh = spread.mesh;
+  options.strategy = spread.strategy;
+  options.overlap = spread.overlap;
+  options.microbatches = spread.microbatches;
+  options.serverTarget = spread.serversOnGpus();
+  auto plan = compileForFakeGpu(mnist(), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto logs = newLogs(static_cast<size_t>(spread.workers));
+  options.run.makeDevice = fakeDevices(logs);
+  auto expected = runOnce(*plan, {}, options.run);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  auto peers = std::make_shared<FakePeers>();
+  peers->areProcesses = true;
+  logs = newLogs(static_cast<size_t>(spread.workers));
+  options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, nullptr, peers);
+  auto result = runOnce(*plan, {}, options.run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const auto &[name, array] : expected->variables)
+    EXPECT_EQ(result->variables.at(name).bytes, array.bytes) << name;
+  expectClean(logs);
+  EXPECT_GE(peers->opened, spread.workers);
 }
 
 INSTANTIATE_TEST_SUITE_P(Plans, CudaWorkers,
@@ -105,6 +169,22 @@ TEST(CudaStages, TrainAsOnCpus) {
   ASSERT_TRUE(result.ok()) << result.status();
   expectSame(*result, *expected);
   expectClean(logs);
+  FakeNetwork network;
+  logs = newLogs(2);
+  options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, &network);
+  result = runOnce(*plan, {}, options.run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  expectSame(*result, *expected);
+  expectClean(logs, "NCCL");
+  EXPECT_THAT(network.violations, IsEmpty());
+  EXPECT_GT(network.operations, 0);
+  auto peers = std::make_shared<FakePeers>();
+  logs = newLogs(2);
+  options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, nullptr, peers);
+  result = runOnce(*plan, {}, options.run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  expectSame(*result, *expected);
+  expectClean(logs, "memory of each other");
 }
 
 /// Layers of n x n values, n = 150 to have a bucket for each gradient.
@@ -169,6 +249,25 @@ TEST(CudaOverlap, ComputesTheSame) {
     ASSERT_TRUE(result.ok()) << result.status();
     expectSame(*result, *expected);
     expectClean(logs, strategy);
+    for (const char *where : {"outside", "graph"}) {
+      SCOPED_TRACE(where);
+      setenv("DGC_CUDA_COLLECTIVES", where, 1);
+      FakeNetwork network;
+      logs = newLogs(2);
+      options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, &network);
+      result = runOnce(*plan, {}, options.run);
+      unsetenv("DGC_CUDA_COLLECTIVES");
+      ASSERT_TRUE(result.ok()) << result.status();
+      expectSame(*result, *expected);
+      expectClean(logs, strategy);
+      EXPECT_THAT(network.violations, IsEmpty());
+    }
+    logs = newLogs(2);
+    options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, nullptr, std::make_shared<FakePeers>());
+    result = runOnce(*plan, {}, options.run);
+    ASSERT_TRUE(result.ok()) << result.status();
+    expectSame(*result, *expected);
+    expectClean(logs, strategy);
   }
 }
 
@@ -182,6 +281,96 @@ TEST(CudaOverlap, MissingWaitsAreFound) {
   (void)runOnce(*plan, {}, options.run);
   EXPECT_THAT(logs[0]->violations, ::testing::Contains(HasSubstr("copy to host does not wait for")));
   EXPECT_THAT(logs[1]->violations, ::testing::Contains(HasSubstr("does not wait for copy to device")));
+}
+
+// The same of NCCL, whose results are used behind an event.
+TEST(CudaOverlap, MissingWaitsForNcclAreFound) {
+  ExecuteOptions options = deepOptions(20);
+  auto plan = compileForFakeGpu(deepModel(20), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto logs = newLogs(2);
+  FakeNetwork network;
+  options.run.makeDevice = fakeDevices(logs, [](FakeDriver &driver, int) { driver.ignoreWaits(); }, kFakeGpu, &network);
+  (void)runOnce(*plan, {}, options.run);
+  EXPECT_THAT(logs[0]->violations, ::testing::Contains(HasSubstr("nccl does not wait for")));
+  EXPECT_THAT(logs[1]->violations, ::testing::Contains(HasSubstr("does not wait for nccl")));
+}
+
+// In the memory of others: when the host does not wait for its GPU before it meets the others, that is found.
+TEST(CudaOverlap, MissingWaitsAmongPeersAreFound) {
+  ExecuteOptions options = deepOptions(20);
+  auto plan = compileForFakeGpu(deepModel(20), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto logs = newLogs(2);
+  options.run.makeDevice = fakeDevices(
+      logs, [](FakeDriver &driver, int) { driver.ignoreWaits(); }, kFakeGpu, nullptr, std::make_shared<FakePeers>());
+  (void)runOnce(*plan, {}, options.run);
+  EXPECT_THAT(logs[0]->violations, ::testing::Contains(HasSubstr("dgc_reduce_f32_sum does not wait for")));
+}
+
+TEST(CudaErrors, EveryErrorAmongPeersEndsAll) {
+  ExecuteOptions options = deepOptions(5);
+  options.overlap = true;
+  auto plan = compileForFakeGpu(deepModel(5), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  int failures = 0;
+  for (bool failed = true; failed && failures < 300;) {
+    auto logs = newLogs(2);
+    int bad = failures % 2;
+    auto peers = std::make_shared<FakePeers>();
+    peers->areProcesses = true;
+    options.run.makeDevice = fakeDevices(
+        logs,
+        [&](FakeDriver &driver, int rank) {
+          if (rank == bad)
+            driver.failAt(failures);
+        },
+        kFakeGpu, nullptr, peers);
+    auto result = runOnce(*plan, {}, options.run);
+    failed = !result.ok();
+    if (failed)
+      EXPECT_THAT(std::string(result.status().message()),
+                  AllOf(HasSubstr("rank " + std::to_string(bad)), HasSubstr("CUDA_ERROR_")));
+    expectClean(logs, "failure " + std::to_string(failures));
+    failures += failed;
+  }
+  EXPECT_GT(failures, 40);
+  EXPECT_LT(failures, 300);
+}
+
+// Whatever call of NCCL or of the driver of one worker fails, the others are not left waiting, and all communicators
+// are aborted.
+TEST(CudaErrors, EveryErrorOfNcclEndsAll) {
+  ExecuteOptions options = deepOptions(5);
+  options.overlap = true;
+  auto plan = compileForFakeGpu(deepModel(5), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  for (bool ofDriver : {false, true}) {
+    int failures = 0;
+    for (bool failed = true; failed && failures < 300;) {
+      auto logs = newLogs(2);
+      int bad = failures % 2;
+      FakeNetwork network;
+      if (!ofDriver)
+        network.failAt(static_cast<char>(bad + 1), failures);
+      options.run.makeDevice = fakeDevices(
+          logs,
+          [&](FakeDriver &driver, int rank) {
+            if (ofDriver && rank == bad)
+              driver.failAt(failures);
+          },
+          kFakeGpu, &network);
+      auto result = runOnce(*plan, {}, options.run);
+      failed = !result.ok();
+      if (failed)
+        EXPECT_THAT(std::string(result.status().message()), HasSubstr("rank " + std::to_string(bad))) << failures;
+      expectClean(logs, "failure " + std::to_string(failures));
+      EXPECT_THAT(network.violations, IsEmpty()) << failures;
+      failures += failed;
+    }
+    EXPECT_GT(failures, 15);
+    EXPECT_LT(failures, 300);
+  }
 }
 
 // Whatever call of the driver of one worker fails, that is the error of the run, once; the other worker does not hang,

@@ -1,5 +1,7 @@
 #include "test/unit/device/cuda/FakeDriver.h"
 
+#include "runtime/device/cuda/Peers.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -20,6 +22,12 @@ FakeDriver::~FakeDriver() {
     if (count)
       wrong(std::to_string(count) + " " + what + " not given back");
   };
+  if (peers) {
+    auto lock = lockPeers();
+    peers->drivers.erase(this);
+    std::erase_if(peers->foreign, [&](const FakePeers::Foreign &each) { return each.by == this; });
+  }
+  leak(openedMemory.size(), "opened allocations");
   leak(memory.size(), "allocations");
   leak(pinned.size(), "pinned allocations");
   leak(registered.size(), "pinned ranges");
@@ -59,6 +67,7 @@ absl::StatusOr<Address> FakeDriver::allocate(uint64_t bytes) {
   Address begin = reinterpret_cast<Address>(block.bytes.data()) + kGuard;
   begin = (begin + 255) / 256 * 256;
   std::memset(reinterpret_cast<void *>(begin), static_cast<int>(kFreshByte), bytes);
+  auto lock = lockPeers();
   memory[begin + kDevice] = std::move(block);
   return begin + kDevice;
 }
@@ -82,6 +91,9 @@ void FakeDriver::release(Address address) {
     wrong("memory is given back while work is queued");
   checkGuards(address);
   log->allocatedBytes -= memory.at(address).size;
+  auto lock = lockPeers();
+  if (peers)
+    peers->released.push_back(std::move(memory.at(address).bytes));
   memory.erase(address);
 }
 
@@ -198,7 +210,12 @@ bool FakeDriver::isPending(const Clock &until) const {
 
 /// The host knows that this is done.
 void FakeDriver::waited(const Clock &clock) {
-  join(hostClock, clock);
+  testing::join(hostClock, clock);
+  auto lock = lockPeers();
+  if (peers)
+    std::erase_if(peers->foreign, [&](const FakePeers::Foreign &each) {
+      return each.by == this && each.number <= hostClock[each.stream];
+    });
   std::erase_if(past, [&](const Past &other) { return other.number <= hostClock[other.stream]; });
 }
 
@@ -216,6 +233,8 @@ absl::Status FakeDriver::synchronize(Stream stream) {
 }
 
 absl::StatusOr<bool> FakeDriver::isDone(Stream stream) {
+  if (failed) // allowed, as synchronize() is
+    return absl::InternalError("unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED)");
   if (absl::Status s = enter("isDone"); !s.ok())
     return s;
   const Clock &clock = streams.at(stream)->clock;
@@ -265,38 +284,93 @@ absl::Status FakeDriver::wait(Stream stream, Event event) {
   if (capturedEvents.contains(event) || state.capturing)
     wrong("a wait between what is captured and what is not");
   if (!ignoresWaits)
-    join(streams.at(stream)->clock, *events.at(event));
+    testing::join(streams.at(stream)->clock, *events.at(event));
   return absl::OkStatus();
 }
 
 //===-- Other GPUs ------------------------------------------------------===//
 
-absl::StatusOr<bool> FakeDriver::reaches(const GpuId &other) {
+void FakeDriver::join(std::shared_ptr<FakePeers> all) {
+  peers = std::move(all);
+  auto lock = lockPeers();
+  peers->drivers.insert(this);
+}
+
+absl::StatusOr<bool> FakeDriver::reaches(const GpuId &) {
   if (absl::Status s = enter("reaches"); !s.ok())
     return s;
-  return other == info.id;
+  return peers != nullptr;
 }
 
-absl::StatusOr<SharedMemoryHandle> FakeDriver::share(Address) {
+absl::StatusOr<SharedMemoryHandle> FakeDriver::share(Address address) {
   if (absl::Status s = enter("share"); !s.ok())
     return s;
-  return absl::UnimplementedError("operation not supported (CUDA_ERROR_NOT_SUPPORTED)");
+  if (!peers || peers->refusesToShare)
+    return absl::UnimplementedError("operation not supported (CUDA_ERROR_NOT_SUPPORTED)");
+  if (!memory.contains(address))
+    wrong("memory is shared that was not allocated");
+  SharedMemoryHandle handle{};
+  std::memcpy(handle.data(), &address, sizeof address);
+  return handle;
 }
 
-absl::StatusOr<Address> FakeDriver::openShared(const SharedMemoryHandle &) {
+absl::StatusOr<Address> FakeDriver::openShared(const SharedMemoryHandle &handle) {
   if (absl::Status s = enter("openShared"); !s.ok())
     return s;
-  return absl::UnimplementedError("operation not supported (CUDA_ERROR_NOT_SUPPORTED)");
+  if (peers->refusesToOpen)
+    return absl::UnimplementedError("mapping of buffer object failed (CUDA_ERROR_MAP_FAILED)");
+  Address address = 0;
+  std::memcpy(&address, handle.data(), sizeof address);
+  if (openedMemory.contains(address) || memory.contains(address))
+    wrong("memory is opened twice, or is that of this worker");
+  openedMemory.insert(address);
+  auto lock = lockPeers();
+  ++peers->opened;
+  return address;
 }
 
-void FakeDriver::closeShared(Address) {}
+void FakeDriver::closeShared(Address address) {
+  if (openedMemory.erase(address) == 0)
+    wrong("memory is closed that was not opened");
+}
+
+/// Whether another driver has it; the lock is held.
+bool FakeDriver::isOfPeer(const Access &access) const {
+  if (!peers)
+    return false;
+  for (const FakeDriver *other : peers->drivers)
+    for (const auto &[begin, block] : other->memory)
+      if (other != this && begin <= access.begin && access.begin + access.bytes <= begin + block.size)
+        return true;
+  // Of one that has failed: the driver keeps what is open elsewhere.
+  return std::any_of(peers->released.begin(), peers->released.end(), [&](const std::vector<std::byte> &block) {
+    Address begin = device(block.data());
+    return begin <= access.begin && access.begin + access.bytes <= begin + block.size();
+  });
+}
+
+/// Is another GPU at work there? The lock is held.
+void FakeDriver::checkForeign(const Work &work, const Access &access) {
+  auto meets = [&](Address begin, uint64_t bytes, bool writes) {
+    return (access.writes || writes) && access.begin < begin + bytes && begin < access.begin + access.bytes;
+  };
+  for (const FakePeers::Foreign &other : peers->foreign)
+    if (other.by != this && meets(other.begin, other.bytes, other.writes))
+      wrong(work.name + " does not wait for " + other.name + " of another GPU");
+  for (const FakeDriver *owner : peers->drivers)
+    for (const Past &other : owner->past)
+      if (owner != this && meets(other.access.begin, other.access.bytes, other.access.writes))
+        wrong(work.name + " does not wait for " + other.name + " of another GPU");
+  if (isOfPeer(access))
+    peers->foreign.push_back({access.begin, access.bytes, access.writes, this, work.stream, work.number, work.name});
+}
 
 //===-- Queued work -----------------------------------------------------===//
 
 /// Does work touch what earlier work touches that need not be done by then?
 void FakeDriver::checkRaces(Work &work, void *stream, StreamState &state) {
   Clock &clock = state.clock;
-  join(clock, hostClock);
+  testing::join(clock, hostClock);
   uint64_t number = ++clock[stream];
   work.stream = stream;
   work.number = number;
@@ -305,15 +379,18 @@ void FakeDriver::checkRaces(Work &work, void *stream, StreamState &state) {
   for (const Access &access : work.accesses) {
     if (access.bytes == 0)
       continue;
+    auto lock = lockPeers();
     auto block = memory.upper_bound(access.begin);
     bool isOfHost = access.begin < kDevice; // copies look for themselves whether it is pinned
-    if (!isOfHost &&
+    if (!isOfHost && !isOfPeer(access) &&
         (block == memory.begin() || (--block, access.begin + access.bytes > block->first + block->second.size)))
       wrong(work.name + " touches memory outside of allocations");
     for (const Past &other : past)
       if ((access.writes || other.access.writes) && access.begin < other.access.begin + other.access.bytes &&
           other.access.begin < access.begin + access.bytes && other.number > clock[other.stream])
         wrong(work.name + " does not wait for " + other.name + ", which touches the same memory on another stream");
+    if (peers && !isOfHost)
+      checkForeign(work, access);
     past.push_back({access, stream, number, work.name});
   }
 }
@@ -370,6 +447,12 @@ absl::Status FakeDriver::fill(Address to, uint32_t value, uint32_t width, uint64
 absl::StatusOr<Driver::Module> FakeDriver::loadModule(std::span<const std::byte> image) {
   if (absl::Status s = enter("loadModule"); !s.ok())
     return s;
+  std::string_view text(reinterpret_cast<const char *>(image.data()), image.size() - 1);
+  if (peerReducePtx() && text == peerReducePtx()) {
+    void *module = new char;
+    modules[module] = nullptr;
+    return module;
+  }
   auto emulator = GpuEmulator::load({reinterpret_cast<const uint8_t *>(image.data()), image.size()});
   if (!emulator)
     return absl::InternalError("device kernel image is invalid (CUDA_ERROR_INVALID_IMAGE)");
@@ -379,6 +462,9 @@ absl::StatusOr<Driver::Module> FakeDriver::loadModule(std::span<const std::byte>
 }
 
 void FakeDriver::unloadModule(Module module) {
+  auto found = modules.find(module);
+  if (found != modules.end() && !found->second)
+    delete static_cast<char *>(module);
   if (!modules.erase(module))
     wrong("a module is given back that there is not");
 }
@@ -387,7 +473,7 @@ absl::StatusOr<Driver::Function> FakeDriver::findFunction(Module module, const s
   if (absl::Status s = enter("findFunction"); !s.ok())
     return s;
   auto &entry = functions[name];
-  entry = {name, static_cast<GpuEmulator *>(module)};
+  entry = {name, modules.at(module).get()};
   return &entry;
 }
 
@@ -395,6 +481,8 @@ absl::Status FakeDriver::launch(Function function, uint32_t grid, uint32_t block
                                 Stream stream) {
   auto &[name, emulator] = *static_cast<std::pair<std::string, GpuEmulator *> *>(function);
   ++log->launches;
+  if (!emulator)
+    return launchNative(name, args, stream);
   // What of these a kernel writes is not known.
   std::vector<Access> accesses;
   std::vector<void *> pointers;
@@ -408,6 +496,26 @@ absl::Status FakeDriver::launch(Function function, uint32_t grid, uint32_t block
     if (std::string error = emulator->run(name, grid, block, pointers); !error.empty())
       wrong(error);
   });
+}
+
+/// A kernel of PeerReduce.cpp: its table says what it touches.
+absl::Status FakeDriver::launchNative(const std::string &name, std::span<const Argument> args, Stream stream) {
+  const PeerKernel *kernel = peerKernels;
+  while (kernel->name && kernel->name != name)
+    ++kernel;
+  if (!kernel->name)
+    return absl::NotFoundError("named symbol not found (CUDA_ERROR_NOT_FOUND)");
+  const uint64_t srcs = args[1].address, dsts = args[2].address, count = args[3].address, packets = args[4].address;
+  const auto *table = reinterpret_cast<const uint64_t *>(host(args[0].address));
+  std::vector<Access> accesses{{args[0].address, (srcs + dsts) * sizeof(uint64_t), false}};
+  std::vector<uint64_t> onHost;
+  for (uint64_t i = 0; i < srcs + dsts; ++i) {
+    accesses.push_back({table[i], count * kernel->elementSize, i >= srcs});
+    onHost.push_back(reinterpret_cast<uint64_t>(host(table[i])));
+    if (packets && table[i] % 16)
+      wrong("memory that is not aligned is reduced 16 bytes at a time");
+  }
+  return enqueue(name, stream, std::move(accesses), [=] { kernel->run(onHost.data(), srcs, dsts, count, packets); });
 }
 
 //===-- Graphs ----------------------------------------------------------===//
@@ -432,7 +540,7 @@ void FakeDriver::checkJoined(const CapturedGraph &graph) {
     else if (node.kind == Node::Record)
       recorded[node.event] = clock;
     else
-      join(clock, recorded[node.event]);
+      testing::join(clock, recorded[node.event]);
   }
   Clock &end = clocks[graph.origin];
   for (auto &[stream, clock] : clocks)
@@ -476,7 +584,7 @@ absl::Status FakeDriver::launchGraph(Graph handle, Stream stream) {
     if (node.kind == Node::Record)
       recorded[node.event] = state->clock;
     else if (node.kind == Node::Wait && !ignoresWaits)
-      join(state->clock, recorded[node.event]);
+      testing::join(state->clock, recorded[node.event]);
     if (node.kind != Node::Do)
       continue;
     Work work = node.work;

@@ -15,6 +15,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <utility>
@@ -33,6 +34,28 @@ struct FakeLog {
   uint64_t pinnedBytes = 0, mostPinnedBytes = 0;       // of the host
 };
 
+class FakeDriver;
+
+/// GPUs that can work on each other's memory, of threads that may stand for processes. Work on memory that another
+/// GPU's unfinished work touches is found, as only their hosts can wait for each other.
+struct FakePeers {
+  struct Foreign {
+    Address begin;
+    uint64_t bytes;
+    bool writes;
+    const FakeDriver *by;
+    void *stream;
+    uint64_t number;
+    std::string name;
+  };
+  std::mutex mutex;
+  std::set<FakeDriver *> drivers;
+  std::vector<Foreign> foreign;                 // unfinished work on memory of others
+  std::vector<std::vector<std::byte>> released; // kept, as somebody may be at work there
+  bool refusesToShare = false, refusesToOpen = false, areProcesses = false;
+  int opened = 0;
+};
+
 class FakeDriver final : public rt::cuda::Driver {
 public:
   explicit FakeDriver(std::shared_ptr<FakeLog> log, rt::cuda::GpuInfo info = {"Fake GPU", 9, 0, uint64_t{1} << 30});
@@ -42,6 +65,12 @@ public:
   void failAt(int call) { untilFailure = call; }
   /// From now on waits for events say that they succeed, and do nothing.
   void ignoreWaits() { ignoresWaits = true; }
+
+  /// Before anything is allocated.
+  void join(std::shared_ptr<FakePeers> all);
+  uint64_t process() const override {
+    return peers && peers->areProcesses ? reinterpret_cast<uint64_t>(this) : Driver::process();
+  }
 
   /// A range of memory that queued work reads or writes; of the host by its address.
   struct Access {
@@ -132,6 +161,12 @@ private:
   absl::Status enter(const char *what, bool allowedInCapture = false);
   void wrong(const std::string &what) { log->violations.push_back(what); }
   void checkRaces(Work &work, void *stream, StreamState &state);
+  void checkForeign(const Work &work, const Access &access);
+  bool isOfPeer(const Access &access) const;
+  std::unique_lock<std::mutex> lockPeers() const {
+    return peers ? std::unique_lock(peers->mutex) : std::unique_lock<std::mutex>();
+  }
+  absl::Status launchNative(const std::string &name, std::span<const rt::cuda::Argument> args, Stream stream);
   void checkJoined(const CapturedGraph &graph);
   bool isPending(const Clock &until) const;
   void waited(const Clock &clock);
@@ -154,7 +189,9 @@ private:
   std::map<std::byte *, uint64_t> registered; // memory of others that is pinned
   std::map<void *, std::unique_ptr<StreamState>> streams;
   std::map<void *, std::unique_ptr<Clock>> events;
-  std::map<void *, std::unique_ptr<GpuEmulator>> modules;
+  std::map<void *, std::unique_ptr<GpuEmulator>> modules; // null: the kernels of the plug-in, compiled for this CPU
+  std::shared_ptr<FakePeers> peers;
+  std::multiset<Address> openedMemory;
   std::map<std::string, std::pair<std::string, GpuEmulator *>> functions;
   std::map<void *, std::unique_ptr<CapturedGraph>> graphs;
   std::vector<Work> queue;
@@ -180,8 +217,7 @@ private:
 class FakeDnn final : public rt::cuda::Dnn {
 public:
   explicit FakeDnn(FakeDriver &driver) : driver(driver) {}
-  absl::StatusOr<std::unique_ptr<rt::cuda::PreparedDnn>>
-  prepare(const rt::cuda::DnnConvolution &convolution) override;
+  absl::StatusOr<std::unique_ptr<rt::cuda::PreparedDnn>> prepare(const rt::cuda::DnnConvolution &convolution) override;
 
 private:
   FakeDriver &driver;

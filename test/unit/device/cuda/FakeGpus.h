@@ -5,6 +5,7 @@
 #include "runtime/base/Disk.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "test/unit/device/cuda/FakeDriver.h"
+#include "test/unit/device/cuda/FakeNccl.h"
 #include "test/unit/support/Execute.h"
 
 #include <cmath>
@@ -12,16 +13,24 @@
 
 namespace dgc::testing {
 
+inline const rt::cuda::GpuInfo kFakeGpu{"Fake GPU", 9, 0, 1u << 30};
+
 /// Makes CUDA devices on fake drivers, which `adjust` may change; that of rank r writes to logs[r]. Ranks without a GPU
-/// get the device that the plan is for.
+/// get the device that the plan is for. With a network each has a GPU of its own, and NCCL.
 inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
                                   std::function<void(FakeDriver &, int rank)> adjust = {},
-                                  rt::cuda::GpuInfo info = {"Fake GPU", 9, 0, 1u << 30}) {
+                                  rt::cuda::GpuInfo info = kFakeGpu, FakeNetwork *network = nullptr,
+                                  std::shared_ptr<FakePeers> peers = nullptr) {
   return [=](const rt::Artifact &artifact, int threads, int rank) -> absl::StatusOr<std::unique_ptr<rt::Device>> {
     if (!rt::isOnGpu(artifact.plan(), rt::groupOf(artifact.plan(), static_cast<uint32_t>(rank))))
       return rt::createDevice(artifact, threads, rank);
-    auto driver = std::make_unique<FakeDriver>(logs[static_cast<size_t>(rank)], info);
+    rt::cuda::GpuInfo own = info;
+    own.id[0] = network ? static_cast<char>(rank + 1) : own.id[0];
+    std::shared_ptr<FakeLog> log = logs[static_cast<size_t>(rank)];
+    auto driver = std::make_unique<FakeDriver>(log, own);
     FakeDriver *fake = driver.get();
+    if (peers)
+      driver->join(peers);
     if (adjust)
       adjust(*fake, rank);
     rt::cuda::MakeLibraries make;
@@ -29,6 +38,8 @@ inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
       return std::make_unique<FakeBlas>(*fake);
     };
     make.dnn = [fake]() -> absl::StatusOr<std::unique_ptr<rt::cuda::Dnn>> { return std::make_unique<FakeDnn>(*fake); };
+    if (network)
+      make.nccl = [=]() -> absl::StatusOr<rt::cuda::NcclFunctions> { return network->functions(*fake, log); };
     auto device = rt::cuda::CudaDevice::create(artifact, std::move(driver), std::move(make));
     if (!device.ok())
       return device.status();
@@ -37,8 +48,7 @@ inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
 }
 
 /// One worker; `failAt`: which call of the driver fails.
-inline rt::MakeDevice fakeDevice(std::shared_ptr<FakeLog> log, int failAt = -1,
-                                 rt::cuda::GpuInfo info = {"Fake GPU", 9, 0, 1u << 30}) {
+inline rt::MakeDevice fakeDevice(std::shared_ptr<FakeLog> log, int failAt = -1, rt::cuda::GpuInfo info = kFakeGpu) {
   return fakeDevices({std::move(log)}, [failAt](FakeDriver &driver, int) { driver.failAt(failAt); }, info);
 }
 

@@ -268,7 +268,9 @@ struct FakeRank {
 
 NcclFunctions FakeNetwork::functions(FakeDriver &driver, std::shared_ptr<FakeLog> log) {
   std::lock_guard<std::mutex> lock(mutex);
-  auto rank = std::make_shared<FakeRank>(*this, driver, std::move(log), std::exchange(nextFailure, -1));
+  auto failure = failures.find(driver.gpu().id[0]);
+  auto rank =
+      std::make_shared<FakeRank>(*this, driver, std::move(log), failure == failures.end() ? -1 : failure->second);
   auto nccl = std::make_shared<Nccl>();
   nccl->number = 22809;
   nccl->path = "libnccl.so.2";

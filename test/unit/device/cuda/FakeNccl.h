@@ -5,6 +5,7 @@
 #include "runtime/device/cuda/Nccl.h"
 #include "test/unit/device/cuda/FakeDriver.h"
 
+#include <atomic>
 #include <deque>
 #include <list>
 #include <mutex>
@@ -18,13 +19,13 @@ public:
   ~FakeNetwork();
   /// The functions as the rank with this driver has them. `log` is that of the driver.
   rt::cuda::NcclFunctions functions(FakeDriver &driver, std::shared_ptr<FakeLog> log);
-  /// The call number `call` (0: the first) that can fail does, on the rank whose functions are made next.
-  void failNextAt(int call) { nextFailure = call; }
+  /// The call number `call` (0: the first) that can fail does, of the rank with this GPU (the first byte of its id).
+  void failAt(char gpu, int call) { failures[gpu] = call; }
   /// Whatever has gone wrong.
   std::vector<std::string> violations;
-  int communicators = 0, operations = 0, aborts = 0;
-  /// Aborting takes forever.
-  bool hangsInAbort = false;
+  std::atomic<int> communicators = 0, operations = 0, aborts = 0;
+  /// Aborting takes until it does not.
+  std::atomic<bool> hangsInAbort = false;
 
 private:
   friend struct FakeRank;
@@ -68,7 +69,8 @@ private:
   std::mutex mutex;
   std::map<std::string, Group> groups;
   std::list<Communicator> all;
-  int ids = 0, nextFailure = -1;
+  std::map<char, int> failures;
+  int ids = 0;
 };
 
 } // namespace dgc::testing

@@ -33,6 +33,16 @@ TEST(Nccl, CommunicatesWithItself) {
   EXPECT_EQ(network.aborts, 0);
 }
 
+TEST(Nccl, ReductionsOfPeersAreChecked) {
+  auto log = std::make_shared<FakeLog>();
+  {
+    FakeDriver driver(log);
+    SelfTestLine line = testPeerKernels(driver);
+    EXPECT_EQ(line.outcome, SelfTestLine::Passed) << line.detail;
+  }
+  EXPECT_THAT(log->violations, IsEmpty());
+}
+
 // Whatever call fails is told, nothing is used after it and nothing is left.
 TEST(Nccl, EveryErrorIsTold) {
   for (bool ofDriver : {false, true}) {
@@ -40,7 +50,7 @@ TEST(Nccl, EveryErrorIsTold) {
       FakeNetwork network;
       auto log = std::make_shared<FakeLog>();
       if (!ofDriver)
-        network.failNextAt(failAt);
+        network.failAt(0, failAt);
       std::vector<SelfTestLine> lines = selfTest(network, log, ofDriver ? failAt : -1);
       EXPECT_EQ(lines.back().outcome, SelfTestLine::Failed) << failAt;
       EXPECT_THAT(lines.back().detail,
@@ -86,6 +96,21 @@ TEST(Nccl, WaitsForMembersNoLongerThanItMay) {
   EXPECT_EQ(ended.status(), absl::AbortedError("rank 3 died"));
   EXPECT_EQ(network.aborts, 2);
   EXPECT_THAT(network.violations, IsEmpty());
+}
+
+// NCCL that hangs when it is aborted does not hang the worker.
+TEST(Nccl, AbortsNoLongerThanItMay) {
+  FakeNetwork network;
+  auto log = std::make_shared<FakeLog>();
+  FakeDriver driver(log);
+  Abort abort;
+  auto link = *NcclLink::create(network.functions(driver, log), {0}, 0, {"a"}, abort, 0.1);
+  network.hangsInAbort = true;
+  EXPECT_FALSE(NcclLink::abort({&link, 1}));
+  network.hangsInAbort = false;
+  while (network.aborts == 0)
+    std::this_thread::yield();
+  EXPECT_TRUE(NcclLink::abort({&link, 1})); // nothing is left
 }
 
 } // namespace

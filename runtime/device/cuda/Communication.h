@@ -1,0 +1,84 @@
+// Communication between the GPUs of workers without the host in between, where there is a way: NCCL, or memory of each
+// other. The rest goes through the host, which is the executor's business.
+#pragma once
+
+#include "runtime/device/Device.h"
+#include "runtime/device/cuda/Nccl.h"
+#include "runtime/device/cuda/Peers.h"
+#include "runtime/device/cuda/Ways.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+namespace dgc::rt::cuda {
+
+/// Opens NCCL, when workers could use it.
+using MakeNccl = std::function<absl::StatusOr<NcclFunctions>()>;
+
+/// What a worker has of all that. All of it is queued on one stream of its own, in the order of the plan.
+class Communication {
+public:
+  /// All workers with GPUs call it at once, with the same `groups`. `compute`: the stream with all other work;
+  /// `mirror`: of the shared arena.
+  static absl::StatusOr<std::unique_ptr<Communication>> create(const RankGroups &groups, Driver &driver,
+                                                               Driver::Stream compute, Transport &transport,
+                                                               Address mirror, const MakeNccl &makeNccl);
+  ~Communication();
+
+  absl::StatusOr<DeviceCommunication> prepare(const CollectiveDesc &desc);
+  absl::StatusOr<DeviceCommunication> prepareSend(uint32_t channel, uint32_t to, Address data, uint64_t bytes);
+  absl::StatusOr<DeviceCommunication> prepareReceive(uint32_t channel, uint32_t from, Address data, uint64_t bytes);
+
+  /// Waits until all that is queued on `stream` is done, an error is seen, the job is aborted or the time is over.
+  absl::Status await(Driver::Stream stream);
+  /// What is queued by then comes before what is queued on `compute` from now on: at the end of each graph.
+  absl::Status join();
+  /// The end, after all graphs are gone. False: the GPU hangs, and must be left alone.
+  bool close();
+
+  /// How a group communicates, and why.
+  const Choice &choiceOf(const RankGroup &group) const { return choices.at(group); }
+
+private:
+  friend class QueuedOp;
+  friend class MeetingOp;
+  Communication(Driver &driver, Driver::Stream compute, Transport &transport, Address mirror)
+      : driver(driver), transport(transport), compute(compute), mirror(mirror) {}
+  absl::Status open(const RankGroups &groups, const MakeNccl &makeNccl);
+  absl::Status openPeers(const RankGroup &devices, const std::vector<RankGroup> &groups,
+                         const std::vector<WorkerRecord> &records);
+  absl::StatusOr<bool> openMemory(const RankGroup &group, const std::vector<WorkerRecord> &records);
+  absl::Status waitForInputs();
+  absl::Status openLinks(const std::vector<RankGroup> &groups);
+  absl::StatusOr<std::vector<std::byte>> exchange(std::span<const std::byte> mine, const RankGroup &group);
+  absl::StatusOr<DeviceCommunication> queued(NcclLink &link, std::function<absl::Status(NcclLink &)> call);
+  absl::Status note(absl::Status status);
+  NcclLink *linkOf(const RankGroup &group);
+  bool isAmongDevices(uint32_t other) const {
+    return std::find(transfers.begin(), transfers.end(), other) != transfers.end();
+  }
+  bool usesPeers(const RankGroup &group) const {
+    auto choice = choices.find(group);
+    return choice != choices.end() && choice->second.way == Way::Peers;
+  }
+  uint32_t rank() const { return static_cast<uint32_t>(transport.rank()); }
+
+  Driver &driver;
+  Transport &transport;
+  Driver::Stream compute, stream = nullptr;
+  Driver::Event forked = nullptr;
+  Address mirror;
+  bool inGraphs = false, failed = false;
+  RankGroup transfers;
+  std::map<RankGroup, Choice> choices;
+  NcclFunctions nccl;
+  std::vector<std::unique_ptr<NcclLink>> links;
+  std::unique_ptr<Peers> peers;
+  std::map<uint32_t, Address> memories; // of the workers that are reached, their mirrors; of this one as well
+  std::vector<Address> opened;          // of these
+  std::vector<Driver::Event> events;
+  std::vector<class QueuedOp *> underWay;
+};
+
+} // namespace dgc::rt::cuda

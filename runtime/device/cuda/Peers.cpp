@@ -1,0 +1,161 @@
+#include "runtime/device/cuda/Peers.h"
+
+#include "runtime/base/Status.h"
+
+#include <algorithm>
+#include <cstring>
+
+#if defined(DGC_HAS_PEER_PTX)
+extern const char *const dgcPeerReducePtx;
+#endif
+
+namespace dgc::rt::cuda {
+
+static constexpr uint64_t kStagingBytes = 4096, kBlock = 256, kMostBlocks = 1024;
+
+const char *peerReducePtx() {
+#if defined(DGC_HAS_PEER_PTX)
+  return dgcPeerReducePtx;
+#else
+  return nullptr;
+#endif
+}
+
+Peers::~Peers() {
+  for (Address table : tables)
+    driver.release(table);
+  if (staging)
+    driver.releaseHost(staging);
+  if (module)
+    driver.unloadModule(module);
+}
+
+/// Addresses as kernels read them.
+absl::StatusOr<Address> Peers::placeTable(const std::vector<Address> &table) {
+  if (!staging) {
+    DGC_ASSIGN_OR_RETURN(staging, driver.allocateHost(kStagingBytes));
+  }
+  const uint64_t bytes = table.size() * sizeof(Address);
+  DGC_ASSIGN_OR_RETURN(Address memory, driver.allocate(bytes));
+  tables.push_back(memory);
+  for (uint64_t done = 0; done < bytes; done += kStagingBytes) {
+    const uint64_t piece = std::min(kStagingBytes, bytes - done);
+    std::memcpy(staging, reinterpret_cast<const std::byte *>(table.data()) + done, piece);
+    DGC_RETURN_IF_ERROR(driver.copyToDevice(memory + done, staging, piece, stream));
+    DGC_RETURN_IF_ERROR(await(stream));
+  }
+  return memory;
+}
+
+/// Of i1, a sum is "or" and a product "and"; sums and products of signed integers are those of unsigned ones.
+absl::StatusOr<Driver::Function> Peers::kernelFor(DType dtype, Reduction reduction) {
+  constexpr const char *names[] = {"sum", "product", "max", "min"};
+  if (dtype == DType::I1) {
+    dtype = DType::U8;
+    reduction = reduction == Reduction::Sum       ? Reduction::Max
+                : reduction == Reduction::Product ? Reduction::Min
+                                                  : reduction;
+  }
+  if (reduction <= Reduction::Product && dtype >= DType::I8 && dtype <= DType::I64)
+    dtype = static_cast<DType>(static_cast<int>(dtype) - static_cast<int>(DType::I8) + static_cast<int>(DType::U8));
+  if (!module) {
+    std::string_view text(peerReducePtx());
+    DGC_ASSIGN_OR_RETURN(module, driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1))));
+  }
+  std::string name = str("dgc_reduce_", nameOf(dtype), "_", names[static_cast<int>(reduction)]);
+  auto found = kernels.find(name);
+  if (found == kernels.end()) {
+    DGC_ASSIGN_OR_RETURN(Driver::Function function, driver.findFunction(module, name));
+    found = kernels.emplace(name, function).first;
+  }
+  return found->second;
+}
+
+absl::StatusOr<std::function<absl::Status()>>
+Peers::prepareReduce(const CollectiveDesc &desc, const CheckedCollective &c, const std::vector<Address> &arenas) {
+  DGC_ASSIGN_OR_RETURN(Driver::Function kernel, kernelFor(desc.dtype, desc.reduction));
+  struct Launch {
+    uint32_t blocks;
+    std::vector<Argument> args;
+  };
+  std::vector<Launch> launches;
+  for (const CollectiveDesc::Range &range : c.ranges) {
+    const bool everywhere = desc.kind == CollectiveKind::AllReduce;
+    ElementRange part = everywhere ? sliceOf(range.srcCount, c.elementSize, c.self, c.members)
+                                   : ElementRange{range.dstCount * c.self, range.dstCount * (c.self + 1)};
+    const uint64_t count = part.end - part.begin, first = part.begin * c.elementSize;
+    if (count == 0)
+      continue;
+    std::vector<Address> table;
+    for (Address arena : arenas)
+      table.push_back(arena + range.src + first);
+    if (everywhere)
+      for (Address arena : arenas)
+        table.push_back(arena + range.dst + first);
+    else
+      table.push_back(arenas[c.self] + range.dst);
+    const bool aligned = std::all_of(table.begin(), table.end(), [](Address at) { return at % 16 == 0; });
+    const uint64_t packets = aligned ? count * c.elementSize / 16 : 0, steps = std::max(packets, uint64_t{1});
+    const uint64_t srcs = arenas.size(), dsts = table.size() - srcs;
+    DGC_ASSIGN_OR_RETURN(Address placed, placeTable(table));
+    const uint64_t threads = packets ? steps : count;
+    launches.push_back({static_cast<uint32_t>(std::min(kMostBlocks, (threads + kBlock - 1) / kBlock)),
+                        {{placed, table.size() * sizeof(Address)}, {srcs, 0}, {dsts, 0}, {count, 0}, {packets, 0}}});
+  }
+  return [this, kernel, launches]() -> absl::Status {
+    for (const Launch &launch : launches)
+      DGC_RETURN_IF_ERROR(driver.launch(kernel, launch.blocks, kBlock, launch.args, stream));
+    return absl::OkStatus();
+  };
+}
+
+absl::StatusOr<std::function<absl::Status()>> Peers::prepare(const CollectiveDesc &desc, const CheckedCollective &c,
+                                                             const std::vector<Address> &arenas) {
+  struct Copy {
+    Address to, from; // from 0: zeros
+    uint64_t bytes;
+  };
+  std::vector<Copy> copies;
+  const Address dst = arenas[c.self] + desc.dst;
+  // Beginning behind oneself, so that not all read the same memory at once.
+  auto fromAll = [&](auto add) {
+    for (uint32_t i = 1; i <= c.members; ++i)
+      add((c.self + i) % c.members);
+  };
+  switch (desc.kind) {
+  case CollectiveKind::AllReduce:
+  case CollectiveKind::ReduceScatter:
+    return prepareReduce(desc, c, arenas);
+  case CollectiveKind::AllGather:
+    fromAll([&](uint32_t j) {
+      for (const CollectiveDesc::Range &range : c.ranges) {
+        uint64_t bytes = range.srcCount * c.elementSize;
+        copies.push_back({arenas[c.self] + range.dst + j * bytes, arenas[j] + range.src, bytes});
+      }
+    });
+    break;
+  case CollectiveKind::AllToAll:
+    fromAll([&](uint32_t j) {
+      uint64_t part = c.srcBytes / c.members;
+      copies.push_back({dst + j * part, arenas[j] + desc.src + c.self * part, part});
+    });
+    break;
+  case CollectiveKind::Broadcast:
+    if (desc.src != desc.dst || c.self != desc.root)
+      copies.push_back({dst, arenas[desc.root] + desc.src, c.srcBytes});
+    break;
+  case CollectiveKind::Permute:
+    uint32_t from = permutationSource(desc.permutation, c.self);
+    copies.push_back({dst, from == CollectiveDesc::kNobody ? 0 : arenas[from] + desc.src, c.srcBytes});
+    break;
+  }
+  std::erase_if(copies, [](const Copy &copy) { return copy.bytes == 0; });
+  return [this, copies]() -> absl::Status {
+    for (const Copy &copy : copies)
+      DGC_RETURN_IF_ERROR(copy.from ? driver.copy(copy.to, copy.from, copy.bytes, stream)
+                                    : driver.fill(copy.to, 0, 1, copy.bytes, stream));
+    return absl::OkStatus();
+  };
+}
+
+} // namespace dgc::rt::cuda
