@@ -66,6 +66,8 @@ TEST_P(CudaWorkers, TrainAsOnCpus) {
   auto expected = execute(mnist(), {}, options);
   ASSERT_TRUE(expected.ok()) << expected.status();
   options.serverTarget = spread.serversOnGpus();
+  if (options.strategy.starts_with("parameter-server"))
+    options.serverTarget = "cuda:sm_90"; // servers on CPUs: CudaServersTest
   auto plan = compileForFakeGpu(mnist(), options);
   ASSERT_TRUE(plan.ok()) << plan.status();
   auto logs = newLogs(static_cast<size_t>(spread.workers));
