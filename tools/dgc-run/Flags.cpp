@@ -179,6 +179,10 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
          "Look for libraries of NVIDIA here first")
       ->check(CLI::ExistingDirectory)
       ->type_name("DIR");
+  app.add_flag_callback(
+      "--tune", [] { ::setenv("DGC_TUNE", "1", 1); },
+      "Measure which algorithms are the fastest for the products of the plan on this GPU, and keep that in "
+      "PLAN.tuning.json, which later runs read");
   app.add_flag("--dry-run", flags.dryRun,
                "Print the plan: workers, memory, collectives and bytes per "
                "step. Runs nothing");
@@ -269,6 +273,8 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
     std::fprintf(stderr, "dgc-run: error: %s; see dgc-run --help\n", error.what());
     return static_cast<int>(rt::ExitCode::Usage);
   }
+  if (flags.run.plan != "-")
+    ::setenv("DGC_TUNING_FILE", (flags.run.plan + ".tuning.json").c_str(), 1);
   std::string wrong = contradiction(flags.run);
   if (wrong.empty())
     return std::nullopt;

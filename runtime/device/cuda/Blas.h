@@ -39,6 +39,9 @@ public:
   virtual ~PreparedGemm() = default;
   /// Queues it. The workspace has Blas::workspaceBytes() bytes.
   virtual absl::Status run(Driver::Stream stream, Address workspace) = 0;
+  /// How many algorithms can be chosen from. The first one is what the library expects to be the fastest.
+  virtual size_t algorithms() const = 0;
+  virtual void choose(size_t algorithm) = 0;
 };
 
 class Blas {
@@ -46,6 +49,8 @@ public:
   virtual ~Blas() = default;
   virtual absl::StatusOr<std::unique_ptr<PreparedGemm>> prepare(const Gemm &gemm) = 0;
   virtual uint64_t workspaceBytes() const = 0;
+  /// Name and version of the library.
+  virtual std::string version() const = 0;
 };
 
 /// cuBLASLt, from where findLibrary() finds it.

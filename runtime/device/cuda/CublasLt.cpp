@@ -11,6 +11,7 @@
 namespace dgc::rt::cuda {
 namespace {
 
+constexpr int kMostAlgorithms = 8;
 constexpr uint64_t kWorkspaceBytes = gpu::productWorkspaceBytes;
 
 struct Api {
@@ -78,11 +79,13 @@ public:
       DGC_RETURN_IF_ERROR(
           api.check(api.matmul(library, descriptor.handle, one, at(gemm.b.data, part.b), left.handle,
                                at(gemm.a.data, part.a), right.handle, zero, dst, result.handle, dst, result.handle,
-                               &algorithm, reinterpret_cast<void *>(workspace), kWorkspaceBytes, stream),
+                               &found[chosen].algorithm, reinterpret_cast<void *>(workspace), kWorkspaceBytes, stream),
                     "cublasLtMatmul"));
     }
     return absl::OkStatus();
   }
+  size_t algorithms() const override { return found.size(); }
+  void choose(size_t algorithm) override { chosen = algorithm; }
 
 private:
   /// Column-major: `rows` lie side by side.
@@ -106,7 +109,8 @@ private:
   LtHandle library;
   Gemm gemm;
   Owned descriptor, left, right, result;
-  LtAlgorithm algorithm = {};
+  std::vector<LtHeuristicResult> found;
+  size_t chosen = 0;
 };
 
 absl::Status LtGemm::prepare() {
@@ -132,16 +136,17 @@ absl::Status LtGemm::prepare() {
   DGC_RETURN_IF_ERROR(
       api.check(api.setPreference(preference.handle, kLtWorkspaceBytes, &kWorkspaceBytes, sizeof kWorkspaceBytes),
                 "cublasLtMatmulPreferenceSetAttribute"));
-  LtHeuristicResult best = {};
-  int found = 0;
+  found.resize(kMostAlgorithms);
+  int count = 0;
   DGC_RETURN_IF_ERROR(api.check(api.heuristic(library, descriptor.handle, left.handle, right.handle, result.handle,
-                                              result.handle, preference.handle, 1, &best, &found),
+                                              result.handle, preference.handle, kMostAlgorithms, found.data(), &count),
                                 "cublasLtMatmulAlgoGetHeuristic"));
-  if (found == 0)
+  found.resize(static_cast<size_t>(count));
+  std::erase_if(found, [](const LtHeuristicResult &result) { return result.state != 0; });
+  if (found.empty())
     return withExitCode(absl::UnimplementedError(str("cuBLASLt has no algorithm for a product of ", gemm.m, " x ",
                                                      gemm.k, " and ", gemm.k, " x ", gemm.n)),
                         ExitCode::Machine);
-  algorithm = best.algorithm;
   return absl::OkStatus();
 }
 
@@ -168,6 +173,7 @@ public:
     return std::unique_ptr<PreparedGemm>(std::move(prepared));
   }
   uint64_t workspaceBytes() const override { return kWorkspaceBytes; }
+  std::string version() const override { return str("cuBLASLt ", api.version()); }
 
 private:
   Api api;

@@ -9,7 +9,10 @@
 #include "runtime/device/cuda/GemmLayout.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <map>
 
 namespace dgc::rt::cuda {
 
@@ -37,12 +40,12 @@ private:
 
 class ProductOp final : public PreparedOp {
 public:
-  ProductOp(const CudaDevice &device, std::unique_ptr<PreparedGemm> gemm) : device(device), gemm(std::move(gemm)) {}
+  ProductOp(const CudaDevice &device, std::shared_ptr<PreparedGemm> gemm) : device(device), gemm(std::move(gemm)) {}
   absl::Status run(const dgc_step &) override { return gemm->run(device.stream, device.workspace); }
 
 private:
   const CudaDevice &device;
-  std::unique_ptr<PreparedGemm> gemm;
+  std::shared_ptr<PreparedGemm> gemm;
 };
 
 /// What cuDNN does. The device keeps it, too, until it has run once.
@@ -106,6 +109,7 @@ CudaDevice::~CudaDevice() {
     waitForAll();
   communication.reset();
   firstRuns.clear();
+  products.clear();
   dnn.reset();
   blas.reset();
   for (Address memory : allocations)
@@ -285,7 +289,8 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareMatmul(const arti
     DGC_ASSIGN_OR_RETURN(blas, make.blas());
     workspaceBytes = std::max(workspaceBytes, blas->workspaceBytes());
   }
-  DGC_ASSIGN_OR_RETURN(std::unique_ptr<PreparedGemm> prepared, blas->prepare(gemm));
+  DGC_ASSIGN_OR_RETURN(std::shared_ptr<PreparedGemm> prepared, blas->prepare(gemm));
+  products.emplace_back(describeProduct(gemm), prepared);
   return std::make_unique<ProductOp>(*this, std::move(prepared));
 }
 
@@ -340,6 +345,28 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepare(const artifact::
   }
 }
 
+/// The algorithm that takes least time, each measured over some runs behind one that loads its code.
+static absl::StatusOr<size_t> fastest(Driver &driver, PreparedGemm &product, Driver::Stream stream, Address workspace) {
+  constexpr int kRuns = 10;
+  size_t best = 0;
+  auto least = std::chrono::steady_clock::duration::max();
+  for (size_t algorithm = 0; algorithm < product.algorithms(); ++algorithm) {
+    product.choose(algorithm);
+    DGC_RETURN_IF_ERROR(product.run(stream, workspace));
+    DGC_RETURN_IF_ERROR(driver.synchronize(stream));
+    auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kRuns; ++i)
+      DGC_RETURN_IF_ERROR(product.run(stream, workspace));
+    DGC_RETURN_IF_ERROR(driver.synchronize(stream));
+    auto taken = std::chrono::steady_clock::now() - begin;
+    if (taken < least) {
+      least = taken;
+      best = algorithm;
+    }
+  }
+  return best;
+}
+
 absl::Status CudaDevice::finish() {
   DGC_ASSIGN_OR_RETURN(workspace, allocate(workspaceBytes));
   scratchBytes_ = workspaceBytes;
@@ -348,7 +375,40 @@ absl::Status CudaDevice::finish() {
   for (const std::shared_ptr<PreparedDnn> &each : firstRuns)
     DGC_RETURN_IF_ERROR(each->run(stream, workspace));
   firstRuns.clear();
-  return driver->synchronize(stream);
+  DGC_RETURN_IF_ERROR(driver->synchronize(stream));
+  return chooseAlgorithms();
+}
+
+/// Chooses the algorithm of each product: what was measured before, or is now, or else what the library expects to be
+/// the fastest. One product of each kind runs once in any case, for the same reason as firstRuns.
+absl::Status CudaDevice::chooseAlgorithms() {
+  if (products.empty())
+    return absl::OkStatus();
+  Tuning tuning(realDisk(), make.tuning, driver->gpu().name, blas->version());
+  if (!tuning.warning().empty())
+    std::fprintf(stderr, "dgc-run: warning: %s\n", tuning.warning().c_str());
+  std::map<std::string, size_t> chosen;
+  for (auto &[name, product] : products) {
+    auto [it, isNew] = chosen.try_emplace(name, 0);
+    if (isNew) {
+      std::optional<size_t> kept = tuning.find(name);
+      if (kept && *kept < product->algorithms()) {
+        it->second = *kept;
+      } else if (tuning.measures()) {
+        DGC_ASSIGN_OR_RETURN(it->second, fastest(*driver, *product, stream, workspace));
+        tuning.keep(name, it->second);
+      }
+    }
+    product->choose(it->second);
+    if (isNew)
+      DGC_RETURN_IF_ERROR(product->run(stream, workspace));
+  }
+  products.clear();
+  DGC_RETURN_IF_ERROR(driver->synchronize(stream));
+  // A folder that cannot be written to is no reason not to train.
+  if (absl::Status saved = tuning.save(); !saved.ok())
+    std::fprintf(stderr, "dgc-run: warning: --tune: %s\n", std::string(saved.message()).c_str());
+  return absl::OkStatus();
 }
 
 } // namespace dgc::rt::cuda

@@ -6,16 +6,18 @@
 #include "runtime/device/cuda/Communication.h"
 #include "runtime/device/cuda/Dnn.h"
 #include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/Tuning.h"
 
 #include <functional>
 
 namespace dgc::rt::cuda {
 
-/// What makes libraries, each when a plan has something for it.
+/// What makes libraries, each when a plan has something for it, and what they are to choose.
 struct MakeLibraries {
   std::function<absl::StatusOr<std::unique_ptr<Blas>>()> blas; // products
   std::function<absl::StatusOr<std::unique_ptr<Dnn>>()> dnn;   // convolutions
   MakeNccl nccl;                                               // several workers; may be missing
+  TuningOptions tuning = {};
 };
 
 inline Address addressOf(const void *memory) { return reinterpret_cast<Address>(memory); }
@@ -51,6 +53,7 @@ private:
                                                             std::span<const Operand> buffers);
   absl::StatusOr<std::unique_ptr<PreparedOp>> prepareConvolution(const artifact::Convolution &op,
                                                                  std::span<const Operand> buffers);
+  absl::Status chooseAlgorithms();
   absl::StatusOr<std::unique_ptr<PreparedOp>> takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared);
 
   absl::StatusOr<void *> allocateArena(uint64_t bytes) override;
@@ -90,6 +93,8 @@ private:
   std::byte *transfer = nullptr; // pinned, for variables
   size_t scratchBytes_ = 0;
   std::vector<std::shared_ptr<PreparedDnn>> firstRuns; // what finish() runs once
+  /// Of each product what it is, for finish() to choose its algorithm.
+  std::vector<std::pair<std::string, std::shared_ptr<PreparedGemm>>> products;
 };
 
 } // namespace dgc::rt::cuda

@@ -7,14 +7,17 @@
 #include "runtime/device/cuda/SelfTest.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 using namespace dgc::rt;
 
 static absl::StatusOr<std::unique_ptr<Device>> createCuda(const Artifact &artifact, int rank) {
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::Driver> driver, cuda::openDriver(rank));
-  DGC_ASSIGN_OR_RETURN(
-      std::unique_ptr<Device> device,
-      cuda::CudaDevice::create(artifact, std::move(driver), {cuda::openCublasLt, cuda::openCudnn, cuda::openNccl}));
+  const char *file = std::getenv("DGC_TUNING_FILE");
+  cuda::TuningOptions tuning{file ? file : "", std::getenv("DGC_TUNE") != nullptr, /*keeps=*/rank == 0};
+  DGC_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
+                       cuda::CudaDevice::create(artifact, std::move(driver),
+                                                {cuda::openCublasLt, cuda::openCudnn, cuda::openNccl, tuning}));
   return device;
 }
 

@@ -155,6 +155,42 @@ TEST(CudaDevice, TrainsATransformerAsTheCpuDoes) {
 }
 
 // The negative control: a wrong initial value is seen.
+// What was measured is kept, and later runs take it, or what the library expects where the file is of no use.
+TEST(CudaDevice, TakesTheAlgorithmsThatWereMeasured) {
+  ExecuteOptions options = mnistOptions();
+  options.run.steps = 1;
+  auto plan = compileForFakeGpu(mnist(), options);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::string file = ::testing::TempDir() + "dgc_products_" + std::to_string(::getpid()) + ".tuning.json";
+  auto run = [&](bool measures) {
+    auto log = std::make_shared<FakeLog>();
+    options.run.makeDevice = fakeDevices({log}, {}, kFakeGpu, nullptr, nullptr, {file, measures});
+    auto result = runOnce(*plan, {}, options.run);
+    EXPECT_TRUE(result.ok()) << result.status();
+    EXPECT_THAT(log->violations, IsEmpty());
+    return log->calls;
+  };
+  auto count = [](const std::vector<std::string> &calls, const std::string &name) {
+    return std::count(calls.begin(), calls.end(), name);
+  };
+  EXPECT_EQ(count(run(false), "product 1"), 0);
+  EXPECT_FALSE(realDisk().exists(file));
+  EXPECT_GT(count(run(true), "product 1"), 10);
+  auto text = readFile(realDisk(), file);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_THAT(*text, HasSubstr("\"gpu\": \"Fake GPU\""));
+  std::string edited;
+  for (size_t i = 0; i < text->size(); ++i) // all choices are 2
+    edited += i > 2 && text->substr(i - 2, 2) == ": " && std::isdigit((*text)[i]) ? '2' : (*text)[i];
+  ASSERT_TRUE(writeFileAtomically(realDisk(), file, edited).ok());
+  auto calls = run(false);
+  EXPECT_GT(count(calls, "product 2"), 0);
+  EXPECT_EQ(count(calls, "product"), 0);
+  ASSERT_TRUE(writeFileAtomically(realDisk(), file, "{}").ok());
+  EXPECT_EQ(count(run(false), "product 2"), 0);
+  ASSERT_TRUE(realDisk().remove(file).ok());
+}
+
 TEST(CudaDevice, AnotherSeedTrainsOtherwise) {
   ExecuteOptions options = mnistOptions();
   auto expected = execute(mnist(), {}, options);

@@ -1,7 +1,10 @@
 // Products on a fake GPU.
 #include "test/unit/device/cuda/FakeDriver.h"
 
+#include "runtime/base/Status.h"
+
 #include <algorithm>
+#include <gtest/gtest.h>
 
 using namespace dgc::rt;
 using namespace dgc::rt::cuda;
@@ -18,7 +21,7 @@ public:
       const Gemm &g = gemm;
       Bytes a = bytesOf(g.a, part.a, g.m, g.k), b = bytesOf(g.b, part.b, g.k, g.n);
       Bytes dst = bytesOf(g.dst, part.dst, g.m, g.n);
-      absl::Status queued = driver.enqueue("product", stream,
+      absl::Status queued = driver.enqueue(str("product", chosen ? str(" ", chosen) : ""), stream,
                                            {{a.begin, a.size, false},
                                             {b.begin, b.size, false},
                                             {g.bias, g.hasBias ? g.n * sizeOf(g.type) : 0, false},
@@ -29,6 +32,11 @@ public:
         return queued;
     }
     return absl::OkStatus();
+  }
+  size_t algorithms() const override { return 3; }
+  void choose(size_t algorithm) override {
+    EXPECT_LT(algorithm, algorithms());
+    chosen = algorithm;
   }
 
 private:
@@ -77,6 +85,7 @@ private:
 
   FakeDriver &driver;
   Gemm gemm;
+  size_t chosen = 0;
 };
 } // namespace
 

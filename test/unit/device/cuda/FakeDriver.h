@@ -208,6 +208,7 @@ public:
   explicit FakeBlas(FakeDriver &driver) : driver(driver) {}
   absl::StatusOr<std::unique_ptr<rt::cuda::PreparedGemm>> prepare(const rt::cuda::Gemm &gemm) override;
   uint64_t workspaceBytes() const override { return 4096; }
+  std::string version() const override { return "fake products 1"; }
 
 private:
   FakeDriver &driver;

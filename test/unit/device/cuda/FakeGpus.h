@@ -20,7 +20,7 @@ inline const rt::cuda::GpuInfo kFakeGpu{"Fake GPU", 9, 0, 1u << 30};
 inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
                                   std::function<void(FakeDriver &, int rank)> adjust = {},
                                   rt::cuda::GpuInfo info = kFakeGpu, FakeNetwork *network = nullptr,
-                                  std::shared_ptr<FakePeers> peers = nullptr) {
+                                  std::shared_ptr<FakePeers> peers = nullptr, rt::cuda::TuningOptions tuning = {}) {
   return [=](const rt::Artifact &artifact, int threads, int rank) -> absl::StatusOr<std::unique_ptr<rt::Device>> {
     if (!rt::isOnGpu(artifact.plan(), rt::groupOf(artifact.plan(), static_cast<uint32_t>(rank))))
       return rt::createDevice(artifact, threads, rank);
@@ -34,6 +34,7 @@ inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
     if (adjust)
       adjust(*fake, rank);
     rt::cuda::MakeLibraries make;
+    make.tuning = tuning;
     make.blas = [fake]() -> absl::StatusOr<std::unique_ptr<rt::cuda::Blas>> {
       return std::make_unique<FakeBlas>(*fake);
     };

@@ -1,0 +1,46 @@
+// Which of its algorithms a library takes for a product, where that was measured: kept in a file beside the plan.
+#pragma once
+
+#include "runtime/base/Disk.h"
+#include "runtime/device/cuda/Blas.h"
+
+#include <map>
+#include <optional>
+#include <string>
+
+namespace dgc::rt::cuda {
+
+struct TuningOptions {
+  std::string file;      // PLAN.tuning.json; empty: nothing is read or kept
+  bool measures = false; // products of which the file has nothing are measured
+  bool keeps = true;     // whether this worker writes the file
+};
+
+/// What a choice is for: type, sizes, how the operands lie in memory and what follows.
+std::string describeProduct(const Gemm &gemm);
+
+class Tuning {
+public:
+  /// Reads the file. Choices for another GPU or another version of the library, and a file that is none, are ignored,
+  /// with a reason in warning().
+  Tuning(Disk &disk, TuningOptions options, std::string gpu, std::string library);
+
+  bool measures() const { return options.measures; }
+  const std::string &warning() const { return warning_; }
+  /// The number of the algorithm in the library's list.
+  std::optional<size_t> find(const std::string &product) const;
+  void keep(const std::string &product, size_t choice);
+  /// Writes the file where there is something new.
+  absl::Status save();
+
+private:
+  void read();
+
+  Disk &disk;
+  TuningOptions options;
+  std::string gpu, library, warning_;
+  std::map<std::string, size_t> choices;
+  bool changed = false;
+};
+
+} // namespace dgc::rt::cuda
