@@ -177,10 +177,11 @@ absl::StatusOr<bool> Communication::openMemory(const RankGroup &group, const std
     if (memories.contains(member))
       continue;
     const WorkerRecord &record = records[member];
-    DGC_ASSIGN_OR_RETURN(bool reached, driver.reaches(record.gpu));
+    const bool inThisProcess = record.process == records[rank()].process;
+    DGC_ASSIGN_OR_RETURN(bool reached, driver.reaches(record.gpu, inThisProcess));
     if (!reached)
       return false;
-    if (record.process == records[rank()].process) {
+    if (inThisProcess) {
       memories[member] = record.mirror;
       continue;
     }

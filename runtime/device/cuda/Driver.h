@@ -55,8 +55,9 @@ public:
 
   virtual absl::StatusOr<Address> allocate(uint64_t bytes) = 0;
   virtual void release(Address memory) = 0;
-  /// Whether this GPU can work on the memory of that one; from now on it does on what this process has there.
-  virtual absl::StatusOr<bool> reaches(const GpuId &other) = 0;
+  /// Whether this GPU can work on the memory of that one. From now on it does on what this process has there, if it is
+  /// said to have something; memory of others is opened.
+  virtual absl::StatusOr<bool> reaches(const GpuId &other, bool inThisProcess) = 0;
   /// What another process opens an allocation with. Unimplemented where GPU, driver or container do not let it; the
   /// same of openShared().
   virtual absl::StatusOr<SharedMemoryHandle> share(Address memory) = 0;

@@ -60,7 +60,10 @@ absl::StatusOr<Driver::Function> Peers::kernelFor(DType dtype, Reduction reducti
     dtype = static_cast<DType>(static_cast<int>(dtype) - static_cast<int>(DType::I8) + static_cast<int>(DType::U8));
   if (!module) {
     std::string_view text(peerReducePtx());
-    DGC_ASSIGN_OR_RETURN(module, driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1))));
+    absl::StatusOr<Driver::Module> loaded = driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1)));
+    if (!loaded.ok())
+      return annotate(loaded.status(), "for the memory of other workers (DGC_CUDA_COMMUNICATION=host does without)");
+    module = *loaded;
   }
   std::string name = str("dgc_reduce_", nameOf(dtype), "_", names[static_cast<int>(reduction)]);
   auto found = kernels.find(name);

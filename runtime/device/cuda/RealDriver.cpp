@@ -38,7 +38,7 @@ public:
     return memory;
   }
   void release(Address memory) override { api.release(memory); }
-  absl::StatusOr<bool> reaches(const GpuId &other) override;
+  absl::StatusOr<bool> reaches(const GpuId &other, bool inThisProcess) override;
   absl::StatusOr<SharedMemoryHandle> share(Address memory) override {
     CuIpcHandle handle{};
     if (absl::Status s = check(api.shareMemory(&handle, memory), "cuIpcGetMemHandle"); !s.ok())
@@ -178,7 +178,7 @@ private:
   absl::StatusOr<std::unique_ptr<DeviceUse>> use = absl::UnknownError("not opened");
 };
 
-absl::StatusOr<bool> RealDriver::reaches(const GpuId &other) {
+absl::StatusOr<bool> RealDriver::reaches(const GpuId &other, bool inThisProcess) {
   int count = 0;
   DGC_RETURN_IF_ERROR(check(api.deviceCount(&count), "cuDeviceGetCount"));
   for (int i = 0; i < count && other != info.id; ++i) {
@@ -190,8 +190,8 @@ absl::StatusOr<bool> RealDriver::reaches(const GpuId &other) {
     if (std::to_array(id.bytes) != other)
       continue;
     DGC_RETURN_IF_ERROR(check(api.canAccessPeer(&can, device, peer), "cuDeviceCanAccessPeer"));
-    if (!can)
-      return false;
+    if (!can || !inThisProcess)
+      return can != 0;
     CuHandle itsContext = nullptr;
     DGC_RETURN_IF_ERROR(check(api.retainContext(&itsContext, peer), "cuDevicePrimaryCtxRetain"));
     peers.push_back(peer);

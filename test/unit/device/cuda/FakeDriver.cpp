@@ -177,11 +177,6 @@ void FakeDriver::destroyStream(Stream stream) {
     wrong("a stream is given back that there is not");
 }
 
-static void join(std::map<void *, uint64_t> &clock, const std::map<void *, uint64_t> &other) {
-  for (const auto &[stream, number] : other)
-    clock[stream] = std::max(clock[stream], number);
-}
-
 /// Does the queued work that is before `until`, but for what is not ready and what comes behind that.
 void FakeDriver::finish(const Clock &until) {
   auto covers = [](const Clock &clock, const Work &work) {
@@ -210,7 +205,7 @@ bool FakeDriver::isPending(const Clock &until) const {
 
 /// The host knows that this is done.
 void FakeDriver::waited(const Clock &clock) {
-  testing::join(hostClock, clock);
+  merge(hostClock, clock);
   auto lock = lockPeers();
   if (peers)
     std::erase_if(peers->foreign, [&](const FakePeers::Foreign &each) {
@@ -284,85 +279,8 @@ absl::Status FakeDriver::wait(Stream stream, Event event) {
   if (capturedEvents.contains(event) || state.capturing)
     wrong("a wait between what is captured and what is not");
   if (!ignoresWaits)
-    testing::join(streams.at(stream)->clock, *events.at(event));
+    merge(streams.at(stream)->clock, *events.at(event));
   return absl::OkStatus();
-}
-
-//===-- Other GPUs ------------------------------------------------------===//
-
-void FakeDriver::join(std::shared_ptr<FakePeers> all) {
-  peers = std::move(all);
-  auto lock = lockPeers();
-  peers->drivers.insert(this);
-}
-
-absl::StatusOr<bool> FakeDriver::reaches(const GpuId &) {
-  if (absl::Status s = enter("reaches"); !s.ok())
-    return s;
-  return peers != nullptr;
-}
-
-absl::StatusOr<SharedMemoryHandle> FakeDriver::share(Address address) {
-  if (absl::Status s = enter("share"); !s.ok())
-    return s;
-  if (!peers || peers->refusesToShare)
-    return absl::UnimplementedError("operation not supported (CUDA_ERROR_NOT_SUPPORTED)");
-  if (!memory.contains(address))
-    wrong("memory is shared that was not allocated");
-  SharedMemoryHandle handle{};
-  std::memcpy(handle.data(), &address, sizeof address);
-  return handle;
-}
-
-absl::StatusOr<Address> FakeDriver::openShared(const SharedMemoryHandle &handle) {
-  if (absl::Status s = enter("openShared"); !s.ok())
-    return s;
-  if (peers->refusesToOpen)
-    return absl::UnimplementedError("mapping of buffer object failed (CUDA_ERROR_MAP_FAILED)");
-  Address address = 0;
-  std::memcpy(&address, handle.data(), sizeof address);
-  if (openedMemory.contains(address) || memory.contains(address))
-    wrong("memory is opened twice, or is that of this worker");
-  openedMemory.insert(address);
-  auto lock = lockPeers();
-  ++peers->opened;
-  return address;
-}
-
-void FakeDriver::closeShared(Address address) {
-  if (openedMemory.erase(address) == 0)
-    wrong("memory is closed that was not opened");
-}
-
-/// Whether another driver has it; the lock is held.
-bool FakeDriver::isOfPeer(const Access &access) const {
-  if (!peers)
-    return false;
-  for (const FakeDriver *other : peers->drivers)
-    for (const auto &[begin, block] : other->memory)
-      if (other != this && begin <= access.begin && access.begin + access.bytes <= begin + block.size)
-        return true;
-  // Of one that has failed: the driver keeps what is open elsewhere.
-  return std::any_of(peers->released.begin(), peers->released.end(), [&](const std::vector<std::byte> &block) {
-    Address begin = device(block.data());
-    return begin <= access.begin && access.begin + access.bytes <= begin + block.size();
-  });
-}
-
-/// Is another GPU at work there? The lock is held.
-void FakeDriver::checkForeign(const Work &work, const Access &access) {
-  auto meets = [&](Address begin, uint64_t bytes, bool writes) {
-    return (access.writes || writes) && access.begin < begin + bytes && begin < access.begin + access.bytes;
-  };
-  for (const FakePeers::Foreign &other : peers->foreign)
-    if (other.by != this && meets(other.begin, other.bytes, other.writes))
-      wrong(work.name + " does not wait for " + other.name + " of another GPU");
-  for (const FakeDriver *owner : peers->drivers)
-    for (const Past &other : owner->past)
-      if (owner != this && meets(other.access.begin, other.access.bytes, other.access.writes))
-        wrong(work.name + " does not wait for " + other.name + " of another GPU");
-  if (isOfPeer(access))
-    peers->foreign.push_back({access.begin, access.bytes, access.writes, this, work.stream, work.number, work.name});
 }
 
 //===-- Queued work -----------------------------------------------------===//
@@ -370,7 +288,7 @@ void FakeDriver::checkForeign(const Work &work, const Access &access) {
 /// Does work touch what earlier work touches that need not be done by then?
 void FakeDriver::checkRaces(Work &work, void *stream, StreamState &state) {
   Clock &clock = state.clock;
-  testing::join(clock, hostClock);
+  merge(clock, hostClock);
   uint64_t number = ++clock[stream];
   work.stream = stream;
   work.number = number;
@@ -496,107 +414,6 @@ absl::Status FakeDriver::launch(Function function, uint32_t grid, uint32_t block
     if (std::string error = emulator->run(name, grid, block, pointers); !error.empty())
       wrong(error);
   });
-}
-
-/// A kernel of PeerReduce.cpp: its table says what it touches.
-absl::Status FakeDriver::launchNative(const std::string &name, std::span<const Argument> args, Stream stream) {
-  const PeerKernel *kernel = peerKernels;
-  while (kernel->name && kernel->name != name)
-    ++kernel;
-  if (!kernel->name)
-    return absl::NotFoundError("named symbol not found (CUDA_ERROR_NOT_FOUND)");
-  const uint64_t srcs = args[1].address, dsts = args[2].address, count = args[3].address, packets = args[4].address;
-  const auto *table = reinterpret_cast<const uint64_t *>(host(args[0].address));
-  std::vector<Access> accesses{{args[0].address, (srcs + dsts) * sizeof(uint64_t), false}};
-  std::vector<uint64_t> onHost;
-  for (uint64_t i = 0; i < srcs + dsts; ++i) {
-    accesses.push_back({table[i], count * kernel->elementSize, i >= srcs});
-    onHost.push_back(reinterpret_cast<uint64_t>(host(table[i])));
-    if (packets && table[i] % 16)
-      wrong("memory that is not aligned is reduced 16 bytes at a time");
-  }
-  return enqueue(name, stream, std::move(accesses), [=] { kernel->run(onHost.data(), srcs, dsts, count, packets); });
-}
-
-//===-- Graphs ----------------------------------------------------------===//
-
-absl::Status FakeDriver::beginCapture(Stream stream) {
-  if (absl::Status s = enter("beginCapture"); !s.ok())
-    return s;
-  capturing = streams.at(stream)->capturing = true;
-  captured = {};
-  captured.origin = stream;
-  capturedEvents.clear();
-  return absl::OkStatus();
-}
-
-/// All that was captured comes before the end of the stream that the capture began on.
-void FakeDriver::checkJoined(const CapturedGraph &graph) {
-  std::map<void *, Clock> clocks, recorded;
-  for (const Node &node : graph.nodes) {
-    Clock &clock = clocks[node.stream];
-    if (node.kind == Node::Do)
-      ++clock[node.stream];
-    else if (node.kind == Node::Record)
-      recorded[node.event] = clock;
-    else
-      testing::join(clock, recorded[node.event]);
-  }
-  Clock &end = clocks[graph.origin];
-  for (auto &[stream, clock] : clocks)
-    if (end[stream] < clock[stream])
-      wrong("work is captured on a stream that is not joined again");
-}
-
-absl::StatusOr<Driver::Graph> FakeDriver::endCapture(Stream stream) {
-  capturing = false;
-  for (auto &[handle, state] : streams)
-    state->capturing = false;
-  if (failed)
-    return absl::InternalError("the capture is not valid (CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)");
-  if (stream != captured.origin)
-    wrong("a capture ends on another stream than it began on");
-  checkJoined(captured);
-  auto graph = std::make_unique<CapturedGraph>(std::move(captured));
-  captured = {};
-  void *handle = graph.get();
-  graphs[handle] = std::move(graph);
-  ++log->graphs;
-  return handle;
-}
-
-absl::Status FakeDriver::launchGraph(Graph handle, Stream stream) {
-  if (absl::Status s = enter("launchGraph"); !s.ok())
-    return s;
-  log->calls.push_back("graph");
-  ++log->replays;
-  CapturedGraph &graph = *graphs.at(handle);
-  std::map<void *, Clock> recorded;
-  for (const Node &node : graph.nodes) {
-    void *on = stream;
-    StreamState *state = streams.at(stream).get();
-    if (node.stream != graph.origin) {
-      std::unique_ptr<StreamState> &branch = graph.branches[node.stream];
-      if (!branch)
-        branch = std::make_unique<StreamState>();
-      on = state = branch.get();
-    }
-    if (node.kind == Node::Record)
-      recorded[node.event] = state->clock;
-    else if (node.kind == Node::Wait && !ignoresWaits)
-      testing::join(state->clock, recorded[node.event]);
-    if (node.kind != Node::Do)
-      continue;
-    Work work = node.work;
-    checkRaces(work, on, *state);
-    queue.push_back(std::move(work));
-  }
-  return absl::OkStatus();
-}
-
-void FakeDriver::destroyGraph(Graph graph) {
-  if (!graphs.erase(graph))
-    wrong("a graph is given back that there is not");
 }
 
 } // namespace dgc::testing

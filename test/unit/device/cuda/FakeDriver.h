@@ -12,6 +12,7 @@
 #include "runtime/device/cuda/Driver.h"
 #include "test/unit/support/GpuEmulator.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -103,7 +104,7 @@ public:
   void destroyStream(Stream stream) override;
   absl::Status synchronize(Stream stream) override;
   absl::StatusOr<bool> isDone(Stream stream) override;
-  absl::StatusOr<bool> reaches(const rt::cuda::GpuId &other) override;
+  absl::StatusOr<bool> reaches(const rt::cuda::GpuId &other, bool inThisProcess) override;
   absl::StatusOr<rt::cuda::SharedMemoryHandle> share(Address memory) override;
   absl::StatusOr<Address> openShared(const rt::cuda::SharedMemoryHandle &handle) override;
   void closeShared(Address memory) override;
@@ -127,6 +128,10 @@ public:
 
 private:
   using Clock = std::map<void *, uint64_t>; // per stream, how much of its work comes before
+  static void merge(Clock &clock, const Clock &other) {
+    for (const auto &[stream, number] : other)
+      clock[stream] = std::max(clock[stream], number);
+  }
   struct Work {
     std::string name;
     std::vector<Access> accesses;

@@ -122,4 +122,67 @@ TEST_F(FakeDriverTest, FindsWhatMustNotBeCaptured) {
   EXPECT_EQ(driver->host(memory)[0], std::byte{0xcd}); // kept, not done
 }
 
+// Work of another stream can be a part of a capture: from an event in it, and to one that is waited for.
+TEST_F(FakeDriverTest, FindsBranchesOfACaptureThatDoNotEnd) {
+  auto stream = *driver->createStream(), branch = *driver->createStream();
+  auto fork = *driver->createEvent(), end = *driver->createEvent();
+  auto memory = *driver->allocate(64);
+  for (bool joins : {true, false}) {
+    ASSERT_TRUE(driver->beginCapture(stream).ok());
+    ASSERT_TRUE(driver->fill(memory, 1, 1, 64, stream).ok());
+    ASSERT_TRUE(driver->record(fork, stream).ok());
+    ASSERT_TRUE(driver->wait(branch, fork).ok());
+    ASSERT_TRUE(driver->fill(memory, 2, 1, 64, branch).ok());
+    ASSERT_TRUE(driver->record(end, branch).ok());
+    if (joins)
+      ASSERT_TRUE(driver->wait(stream, end).ok());
+    auto graph = *driver->endCapture(stream);
+    if (!joins) {
+      EXPECT_THAT(log->violations, ElementsAre(HasSubstr("on a stream that is not joined again")));
+      break;
+    }
+    EXPECT_THAT(log->violations, IsEmpty());
+    ASSERT_TRUE(driver->launchGraph(graph, stream).ok());
+    ASSERT_TRUE(driver->fill(memory, 3, 1, 32, stream).ok());
+    ASSERT_TRUE(driver->synchronize(stream).ok());
+    EXPECT_EQ(driver->host(memory)[0], std::byte{3});
+    EXPECT_EQ(driver->host(memory)[63], std::byte{2});
+    EXPECT_THAT(log->violations, IsEmpty());
+  }
+}
+
+TEST_F(FakeDriverTest, FindsAHostThatWaitsForOthersWithoutAnEnd) {
+  auto stream = *driver->createStream();
+  bool ready = false;
+  ASSERT_TRUE(driver->enqueue("other", stream, {}, [] {}, [&] { return ready; }).ok());
+  EXPECT_FALSE(*driver->isDone(stream));
+  EXPECT_THAT(log->violations, IsEmpty());
+  (void)driver->synchronize(stream);
+  EXPECT_THAT(log->violations, ElementsAre(HasSubstr("waits for work that waits for other workers")));
+  ready = true;
+  EXPECT_TRUE(*driver->isDone(stream));
+}
+
+// The order of streams says nothing of those of another GPU: only hosts that wait do.
+TEST_F(FakeDriverTest, FindsWorkOfAnotherGpuOnTheSameMemory) {
+  auto peers = std::make_shared<FakePeers>();
+  FakeDriver other(std::make_shared<FakeLog>());
+  driver->join(peers);
+  other.join(peers);
+  auto mine = *driver->createStream(), its = *other.createStream();
+  auto memory = *driver->allocate(64), far = *other.allocate(64);
+  ASSERT_TRUE(other.fill(far, 7, 1, 64, its).ok());
+  ASSERT_TRUE(driver->copy(memory, far, 64, mine).ok());
+  EXPECT_THAT(log->violations, ElementsAre("copy does not wait for fill of another GPU"));
+  log->violations.clear();
+  ASSERT_TRUE(driver->synchronize(mine).ok());
+  ASSERT_TRUE(other.synchronize(its).ok());
+  ASSERT_TRUE(driver->copy(memory, far, 64, mine).ok());
+  ASSERT_TRUE(driver->synchronize(mine).ok());
+  EXPECT_EQ(driver->host(memory)[0], std::byte{7});
+  EXPECT_THAT(log->violations, IsEmpty());
+  other.release(far);
+  other.destroyStream(its);
+}
+
 } // namespace

@@ -57,11 +57,12 @@ TEST(RealDriver, ReachesOtherGpus) {
   setenv("FAKE_CUDA", "two GPUs", 1);
   auto driver = *cuda::openDriver(0), other = *cuda::openDriver(1);
   EXPECT_NE(driver->gpu().id, other->gpu().id);
-  EXPECT_TRUE(*driver->reaches(driver->gpu().id));
-  EXPECT_TRUE(*driver->reaches(other->gpu().id));
-  EXPECT_FALSE(*driver->reaches(cuda::GpuId{9})); // of another host
+  EXPECT_TRUE(*driver->reaches(driver->gpu().id, true));
+  EXPECT_TRUE(*driver->reaches(other->gpu().id, true));
+  EXPECT_TRUE(*driver->reaches(other->gpu().id, false));
+  EXPECT_FALSE(*driver->reaches(cuda::GpuId{9}, true)); // of another host
   unsetenv("FAKE_CUDA");
-  EXPECT_FALSE(*driver->reaches(other->gpu().id)); // not visible here
+  EXPECT_FALSE(*driver->reaches(other->gpu().id, true)); // not visible here
 }
 
 TEST(RealDriver, OpensMemoryOfOthers) {

@@ -1,0 +1,109 @@
+// Fake GPUs that see each other's memory.
+#include "test/unit/device/cuda/FakeDriver.h"
+
+#include "runtime/device/cuda/Peers.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace dgc::rt;
+using namespace dgc::rt::cuda;
+
+namespace dgc::testing {
+
+void FakeDriver::join(std::shared_ptr<FakePeers> all) {
+  peers = std::move(all);
+  auto lock = lockPeers();
+  peers->drivers.insert(this);
+}
+
+absl::StatusOr<bool> FakeDriver::reaches(const GpuId &, bool) {
+  if (absl::Status s = enter("reaches"); !s.ok())
+    return s;
+  return peers != nullptr;
+}
+
+absl::StatusOr<SharedMemoryHandle> FakeDriver::share(Address address) {
+  if (absl::Status s = enter("share"); !s.ok())
+    return s;
+  if (!peers || peers->refusesToShare)
+    return absl::UnimplementedError("operation not supported (CUDA_ERROR_NOT_SUPPORTED)");
+  if (!memory.contains(address))
+    wrong("memory is shared that was not allocated");
+  SharedMemoryHandle handle{};
+  std::memcpy(handle.data(), &address, sizeof address);
+  return handle;
+}
+
+absl::StatusOr<Address> FakeDriver::openShared(const SharedMemoryHandle &handle) {
+  if (absl::Status s = enter("openShared"); !s.ok())
+    return s;
+  if (peers->refusesToOpen)
+    return absl::UnimplementedError("mapping of buffer object failed (CUDA_ERROR_MAP_FAILED)");
+  Address address = 0;
+  std::memcpy(&address, handle.data(), sizeof address);
+  if (openedMemory.contains(address) || memory.contains(address))
+    wrong("memory is opened twice, or is that of this worker");
+  openedMemory.insert(address);
+  auto lock = lockPeers();
+  ++peers->opened;
+  return address;
+}
+
+void FakeDriver::closeShared(Address address) {
+  if (openedMemory.erase(address) == 0)
+    wrong("memory is closed that was not opened");
+}
+
+/// Whether another driver has it; the lock is held.
+bool FakeDriver::isOfPeer(const Access &access) const {
+  if (!peers)
+    return false;
+  for (const FakeDriver *other : peers->drivers)
+    for (const auto &[begin, block] : other->memory)
+      if (other != this && begin <= access.begin && access.begin + access.bytes <= begin + block.size)
+        return true;
+  // Of one that has failed: the driver keeps what is open elsewhere.
+  return std::any_of(peers->released.begin(), peers->released.end(), [&](const std::vector<std::byte> &block) {
+    Address begin = device(block.data());
+    return begin <= access.begin && access.begin + access.bytes <= begin + block.size();
+  });
+}
+
+/// Is another GPU at work there? The lock is held.
+void FakeDriver::checkForeign(const Work &work, const Access &access) {
+  auto meets = [&](Address begin, uint64_t bytes, bool writes) {
+    return (access.writes || writes) && access.begin < begin + bytes && begin < access.begin + access.bytes;
+  };
+  for (const FakePeers::Foreign &other : peers->foreign)
+    if (other.by != this && meets(other.begin, other.bytes, other.writes))
+      wrong(work.name + " does not wait for " + other.name + " of another GPU");
+  for (const FakeDriver *owner : peers->drivers)
+    for (const Past &other : owner->past)
+      if (owner != this && meets(other.access.begin, other.access.bytes, other.access.writes))
+        wrong(work.name + " does not wait for " + other.name + " of another GPU");
+  if (isOfPeer(access))
+    peers->foreign.push_back({access.begin, access.bytes, access.writes, this, work.stream, work.number, work.name});
+}
+
+/// A kernel of PeerReduce.cpp: its table says what it touches.
+absl::Status FakeDriver::launchNative(const std::string &name, std::span<const Argument> args, Stream stream) {
+  const PeerKernel *kernel = peerKernels;
+  while (kernel->name && kernel->name != name)
+    ++kernel;
+  if (!kernel->name)
+    return absl::NotFoundError("named symbol not found (CUDA_ERROR_NOT_FOUND)");
+  const uint64_t srcs = args[1].address, dsts = args[2].address, count = args[3].address, packets = args[4].address;
+  const auto *table = reinterpret_cast<const uint64_t *>(host(args[0].address));
+  std::vector<Access> accesses{{args[0].address, (srcs + dsts) * sizeof(uint64_t), false}};
+  std::vector<uint64_t> onHost;
+  for (uint64_t i = 0; i < srcs + dsts; ++i) {
+    accesses.push_back({table[i], count * kernel->elementSize, i >= srcs});
+    onHost.push_back(reinterpret_cast<uint64_t>(host(table[i])));
+    if (packets && table[i] % 16)
+      wrong("memory that is not aligned is reduced 16 bytes at a time");
+  }
+  return enqueue(name, stream, std::move(accesses), [=] { kernel->run(onHost.data(), srcs, dsts, count, packets); });
+}
+
+} // namespace dgc::testing
