@@ -108,6 +108,7 @@ struct Convolution : PackageOpInterface::ExternalModel<Convolution, ConvolutionO
     call.pad_high = toVector(conv.getPadHigh());
     call.dilation = toVector(conv.getDilation());
     call.groups = conv.getGroups();
+    call.weights_out_first = conv.getWeightsOutFirst();
     call.post_ops = postOps(conv.getPostOps(), conv.getArgs(), writer);
     writer.addStep(op, std::move(call), ("convolution." + stringifyConvKind(kind)).str());
     return success();

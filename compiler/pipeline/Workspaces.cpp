@@ -6,6 +6,7 @@
 #include "dialects/exec/Exec.h"
 #include "passes/place/Hosts.h"
 #include "runtime/artifact/GpuSizes.h"
+#include "runtime/base/DType.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/device/cpu/Device.h"
 #include "runtime/executor/PlannedMemory.h"
@@ -42,11 +43,28 @@ static const fb::Plan &packed(flatbuffers::FlatBufferBuilder &builder, fb::PlanT
   return *flatbuffers::GetRoot<fb::Plan>(builder.GetBufferPointer());
 }
 
-/// What the products of a program have to work in on a GPU. What its kernels need between grids is known when there is
-/// code for them.
-static size_t productWorkspace(const fb::Program &program) {
-  auto isProduct = [](const fb::Step *step) { return step->action_type() == fb::Action::Matmul; };
-  return program.steps() && llvm::any_of(*program.steps(), isProduct) ? ::dgc::rt::gpu::productWorkspaceBytes : 0;
+static size_t bytesOf(const fb::Program &program, uint32_t index) {
+  const fb::Buffer &buffer = *program.buffers()->Get(index);
+  size_t bytes = ::dgc::rt::sizeOf(static_cast<::dgc::rt::DType>(buffer.dtype()));
+  for (int64_t extent : *buffer.shape())
+    bytes *= static_cast<size_t>(extent);
+  return bytes;
+}
+
+/// What the library calls of a program have to work in on a GPU. What its kernels need between grids is known when there
+/// is code for them.
+static size_t libraryWorkspace(const fb::Program &program) {
+  size_t most = 0;
+  for (uint32_t i = 0; program.steps() && i < program.steps()->size(); ++i) {
+    fb::Action action = program.steps()->Get(i)->action_type();
+    if (action == fb::Action::Matmul)
+      most = std::max<size_t>(most, ::dgc::rt::gpu::productWorkspaceBytes);
+    if (const fb::Convolution *op = program.steps()->Get(i)->action_as_Convolution()) {
+      size_t bytes = bytesOf(program, op->src()) + bytesOf(program, op->weights()) + bytesOf(program, op->dst());
+      most = std::max<size_t>(most, ::dgc::rt::gpu::convolutionWorkspaceBytes(bytes));
+    }
+  }
+  return most;
 }
 
 namespace dgc {
@@ -71,7 +89,7 @@ LogicalResult planWorkspaces(ModuleOp module, int64_t threads, const std::string
   for (auto [i, program] : llvm::enumerate(module.getOps<ProgramOp>())) {
     const fb::Program &each = *bare.programs()->Get(i);
     absl::StatusOr<size_t> bytes =
-        rt::isOnGpu(bare, each.group()) ? productWorkspace(each) : rt::scratchBytesOf(each, static_cast<int>(threads));
+        rt::isOnGpu(bare, each.group()) ? libraryWorkspace(each) : rt::scratchBytesOf(each, static_cast<int>(threads));
     if (!bytes.ok())
       return program.emitError() << std::string(bytes.status().message());
     plan.programs[i]->scratch_bytes = *bytes;

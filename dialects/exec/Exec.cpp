@@ -271,10 +271,13 @@ LogicalResult ConvolutionOp::verify() {
       return emitOpError("has ") << spatial << " spatial dimensions, but a window attribute with " << list.size();
     }
   }
-  bool fits = src.getDimSize(0) == dst.getDimSize(0) && weights.getDimSize(rank - 1) == dst.getDimSize(rank - 1) &&
-              weights.getDimSize(rank - 2) * static_cast<int64_t>(getGroups()) == src.getDimSize(rank - 1);
+  // The weights' outputs, inputs and windows.
+  const bool outFirst = getWeightsOutFirst();
+  const int64_t outAt = outFirst ? 0 : rank - 1, inAt = outFirst ? rank - 1 : rank - 2, windowAt = outFirst ? 1 : 0;
+  bool fits = src.getDimSize(0) == dst.getDimSize(0) && weights.getDimSize(outAt) == dst.getDimSize(rank - 1) &&
+              weights.getDimSize(inAt) * static_cast<int64_t>(getGroups()) == src.getDimSize(rank - 1);
   for (int64_t i = 0; i < spatial; ++i) {
-    int64_t window = (weights.getDimSize(i) - 1) * getDilation()[i] + 1;
+    int64_t window = (weights.getDimSize(windowAt + i) - 1) * getDilation()[i] + 1;
     int64_t padded = src.getDimSize(i + 1) + getPadLow()[i] + getPadHigh()[i];
     fits &= getStrides()[i] > 0 && padded >= window && (padded - window) / getStrides()[i] + 1 == dst.getDimSize(i + 1);
   }

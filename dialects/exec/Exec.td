@@ -155,13 +155,13 @@ def Exec_ConvolutionOp : Exec_StepOp<"convolution"> {
     Activations are [N, spatial.., C], weights [spatial.., C / groups, O]. `forward` reads src and weights and
     gives dst; `backward_data` reads the gradient of dst and the weights and gives that of src;
     `backward_weights` reads src and the gradient of dst and gives that of the weights (and of the bias, as a
-    second result). Dilation 1 is dense.
+    second result). Dilation 1 is dense. With `weights_out_first` the weights are [O, spatial.., C / groups].
   }];
   let arguments = (ins Exec_ConvKindAttr:$kind, Exec_Value:$lhs, Exec_Value:$rhs, Optional<Exec_Value>:$bias,
                        Variadic<Exec_Value>:$args, Variadic<AnyStaticShapeMemRef>:$outs,
                        DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$pad_low, DenseI64ArrayAttr:$pad_high,
                        DenseI64ArrayAttr:$dilation, DefaultValuedAttr<I64Attr, "1">:$groups,
-                       OptionalAttr<Exec_PostOps>:$post_ops);
+                       OptionalAttr<Exec_PostOps>:$post_ops, UnitAttr:$weights_out_first);
   let assemblyFormat = [{
     $kind $lhs `,` $rhs (`bias` `(` $bias^ `:` type($bias) `)`)? (`args` `(` $args^ `:` type($args) `)`)?
     `strides` $strides `padding` $pad_low $pad_high `dilation` $dilation (`groups` $groups^)?

@@ -49,15 +49,63 @@ mlir::dgc::ReduceOp biasGradient(Value gradient) {
   return {};
 }
 
-template <typename Op> Operation *convolutionCall(Op op, mlir::exec::ConvKind kind) {
+/// [spatial.., C, O] as [O, spatial.., C], once for all convolutions with these weights.
+Value outputsFirst(Value weights, Operation *user) {
+  SmallVector<int64_t> permutation{typeOf(weights).getRank() - 1};
+  llvm::append_range(permutation, llvm::seq<int64_t>(0, permutation[0]));
+  for (Operation *other : weights.getUsers())
+    if (auto transpose = dyn_cast<mlir::dgc::TransposeOp>(other);
+        transpose && transpose->getBlock() == user->getBlock() && transpose->isBeforeInBlock(user) &&
+        transpose.getPermutation() == ArrayRef(permutation))
+      return transpose;
+  OpBuilder builder(weights.getContext());
+  builder.setInsertionPointAfterValue(weights);
+  return mlir::dgc::TransposeOp::create(builder, weights.getLoc(), weights, permutation);
+}
+
+/// The call as cuDNN takes it: weights have their outputs first, and what they get is brought back into the order that
+/// the program knows. Kernels that make or use the weights do so on the way.
+template <typename Op> Operation *gpuConvolutionCall(Op op, mlir::exec::ConvKind kind, const Window &window) {
+  auto type = cast<RankedTensorType>(op.getType());
+  const bool givesWeights = kind == mlir::exec::ConvKind::BackwardWeights;
+  Value rhs = op->getOperand(1);
+  if (!givesWeights)
+    rhs = outputsFirst(rhs, op);
+  Type result = type;
+  SmallVector<int64_t> back; // where the dimensions of the weights are in what the call gives
+  if (givesWeights) {
+    SmallVector<int64_t> shape{type.getShape().back()};
+    llvm::append_range(shape, type.getShape().drop_back());
+    result = RankedTensorType::get(shape, type.getElementType());
+    llvm::append_range(back, llvm::seq<int64_t>(1, type.getRank()));
+    back.push_back(0);
+  }
+  OpBuilder builder(op);
+  auto call = mlir::exec::ConvolutionOp::create(
+      builder, op.getLoc(), result, kind, op->getOperand(0), rhs, Value(), ValueRange(), ValueRange(), window.strides,
+      window.low, window.high, window.dilation, op.getGeometry().groups, ArrayAttr(), /*weights_out_first=*/true);
+  Value given = call.getResult(0);
+  if (givesWeights) {
+    given = mlir::dgc::TransposeOp::create(builder, op.getLoc(), given, back);
+    given.setType(type); // with the mark of a partial sum
+  }
+  op->replaceAllUsesWith(ValueRange{given});
+  op->erase();
+  return call;
+}
+
+template <typename Op> Operation *convolutionCall(Op op, mlir::exec::ConvKind kind, bool forGpus) {
   auto type = cast<RankedTensorType>(op.getType());
   auto geometry = op.getGeometry();
   std::optional<Window> window = libraryWindow(geometry.spatial);
   Type element = type.getElementType();
-  if (!(element.isF32() || element.isBF16()) || !window || type.getNumElements() == 0 || geometry.batch == 0) {
+  const bool hasType = element.isF32() || element.isBF16() || (forGpus && element.isF16());
+  if (!hasType || !window || type.getNumElements() == 0 || geometry.batch == 0) {
     LDBG() << "the library has no such convolution: " << op;
     return nullptr;
   }
+  if (forGpus)
+    return gpuConvolutionCall(op, kind, *window);
   OpBuilder builder(op);
   SmallVector<Type> types{type};
   mlir::dgc::ReduceOp bias;
@@ -78,9 +126,10 @@ template <typename Op> Operation *convolutionCall(Op op, mlir::exec::ConvKind ki
       builder.setInsertionPoint(bias);
     }
   }
-  auto call = mlir::exec::ConvolutionOp::create(builder, op.getLoc(), types, kind, op->getOperand(0), op->getOperand(1),
-                                                Value(), ValueRange(), ValueRange(), window->strides, window->low,
-                                                window->high, window->dilation, geometry.groups, ArrayAttr());
+  auto call =
+      mlir::exec::ConvolutionOp::create(builder, op.getLoc(), types, kind, op->getOperand(0), op->getOperand(1),
+                                        Value(), ValueRange(), ValueRange(), window->strides, window->low, window->high,
+                                        window->dilation, geometry.groups, ArrayAttr(), /*weights_out_first=*/false);
   if (bias) {
     bias.getResult().replaceAllUsesWith(call.getResult(1));
     bias.erase();
@@ -132,13 +181,13 @@ Operation *averageOf(mlir::dgc::ReduceWindowOp sum, const Window &window) {
 
 } // namespace
 
-Operation *selectConvolution(Operation *op) {
+Operation *selectConvolution(Operation *op, bool forGpus) {
   if (auto forward = dyn_cast<mlir::dgc::ConvolutionOp>(op))
-    return convolutionCall(forward, mlir::exec::ConvKind::Forward);
+    return convolutionCall(forward, mlir::exec::ConvKind::Forward, forGpus);
   if (auto data = dyn_cast<mlir::dgc::ConvolutionInputGradOp>(op))
-    return convolutionCall(data, mlir::exec::ConvKind::BackwardData);
+    return convolutionCall(data, mlir::exec::ConvKind::BackwardData, forGpus);
   if (auto weights = dyn_cast<mlir::dgc::ConvolutionWeightGradOp>(op))
-    return convolutionCall(weights, mlir::exec::ConvKind::BackwardWeights);
+    return convolutionCall(weights, mlir::exec::ConvKind::BackwardWeights, forGpus);
   return nullptr;
 }
 

@@ -10,8 +10,9 @@ namespace dgc {
 
 // Each replaces an op by a library call, which it returns; null, and nothing has changed, where the library has none.
 // `anyOrder`: the library takes operands whose dimensions lie in any order; else one of a matrix must be the last one.
+// `forGpus`: cuDNN's convolutions, which take filters with their outputs first; else those of the CPU's library.
 mlir::Operation *selectMatmul(mlir::Operation *op, bool anyOrder);
-mlir::Operation *selectConvolution(mlir::Operation *op);
+mlir::Operation *selectConvolution(mlir::Operation *op, bool forGpus);
 mlir::Operation *selectPool(mlir::Operation *op);
 mlir::Operation *selectScatterAdd(mlir::Operation *op);
 

@@ -22,10 +22,13 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
     %0 = exec.matmul %x, %w : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
     ```
 
-    With `device=cuda` these are the calls of cuBLASLt: products of matrices with a bias, then relu. All else is left to
-    generated kernels. Functions of workers on CPUs (`dist.mesh` names a mesh that says so) have those of the CPU also then.
+    With `device=cuda` these are the calls of cuBLASLt, products of matrices with a bias, then relu; and of cuDNN:
+    convolutions of f32, bf16 and f16 and their gradients, forward with a bias, or a bias and relu. cuDNN's weights are
+    [O, spatial.., C], so they are transposed before, and their gradients behind. All else is left to generated kernels.
+    Functions of workers on CPUs (`dist.mesh` names a mesh that says so) have those of the CPU also then.
   }];
-  let options = [Option<"device", "device", "std::string", "\"cpu\"", "The library: cpu (oneDNN) or cuda (cuBLASLt)">];
+  let options = [Option<"device", "device", "std::string", "\"cpu\"",
+                        "The library: cpu (oneDNN) or cuda (cuBLASLt, cuDNN)">];
   let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect"];
   let statistics = [
     Statistic<"calls", "calls", "Library calls">,

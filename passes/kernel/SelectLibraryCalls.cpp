@@ -84,8 +84,8 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       SmallVector<Operation *> selected;
       for (Operation *op : ops) {
         Operation *call = selectMatmul(op, /*anyOrder=*/!isCuda);
-        if (!call && !isCuda)
-          call = selectConvolution(op);
+        if (!call)
+          call = selectConvolution(op, /*forGpus=*/isCuda);
         if (!call && !isCuda)
           call = selectPool(op);
         if (!call && !isCuda)
@@ -169,8 +169,12 @@ private:
     }
     if (reluOnly && !postOps.empty())
       return false;
-    if (reluOperand(user) == value)
+    if (reluOperand(user) == value) {
+      // cuDNN has relu behind a bias, not behind a bare convolution.
+      if (reluOnly && !bias && isa<mlir::exec::ConvolutionOp>(call))
+        return false;
       return accept(user, mlir::exec::PostOpKind::Relu);
+    }
     if (reluOnly)
       return false;
     if (isa<mlir::dgc::TanhOp>(user))
@@ -218,7 +222,7 @@ private:
       result = mlir::exec::ConvolutionOp::create(builder, loc, call->getResultTypes(), conv.getKind(), conv.getLhs(),
                                                  conv.getRhs(), bias, args, ValueRange(), conv.getStrides(),
                                                  conv.getPadLow(), conv.getPadHigh(), conv.getDilation(),
-                                                 conv.getGroups(), posts)
+                                                 conv.getGroups(), posts, conv.getWeightsOutFirst())
                    .getResult(0);
     if (view) {
       result = mlir::dgc::ReshapeOp::create(builder, loc, result, shapeOf(view));

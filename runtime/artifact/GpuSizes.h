@@ -11,7 +11,10 @@ inline constexpr uint64_t transferBytes = uint64_t{4} << 20;
 /// What products have to work in.
 inline constexpr uint64_t productWorkspaceBytes = uint64_t{32} << 20;
 
-/// What a convolution may have to work in; engines that need more are not taken.
-inline constexpr uint64_t convolutionWorkspaceBytes = uint64_t{256} << 20;
+/// What a convolution with so many bytes of operands may have to work in; engines that need more are not taken.
+constexpr uint64_t convolutionWorkspaceBytes(uint64_t operandBytes) {
+  constexpr uint64_t most = uint64_t{256} << 20, least = uint64_t{4} << 20;
+  return operandBytes > most ? most : 2 * operandBytes + least < most ? 2 * operandBytes + least : most;
+}
 
 } // namespace dgc::rt::gpu

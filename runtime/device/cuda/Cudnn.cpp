@@ -12,7 +12,7 @@ namespace dgc::rt::cuda {
 
 /// The engine that was chosen, for all graphs that are alike.
 struct DnnPlan {
-  DnnDescriptor graph, plan;
+  DnnDescriptor graph, config, plan;
   std::vector<DnnDescriptor> parts; // what the graph is made of
   uint64_t workspaceBytes = 0;
 };
@@ -167,8 +167,9 @@ DnnHandle DnnGraph::tensor(const DnnTensor &tensor) {
 }
 
 void DnnGraph::addPointwise(int mode, DnnHandle x, DnnHandle b, DnnHandle y) {
-  DnnHandle pointwise = make(kDnnPointwise, {DnnAttribute::choice(kDnnPointwiseMode, kDnnTypePointwise, mode),
-                                             DnnAttribute::choice(kDnnPointwiseComputeType, kDnnTypeDataType, kDnnF32)});
+  DnnHandle pointwise =
+      make(kDnnPointwise, {DnnAttribute::choice(kDnnPointwiseMode, kDnnTypePointwise, mode),
+                           DnnAttribute::choice(kDnnPointwiseComputeType, kDnnTypeDataType, kDnnF32)});
   std::vector<DnnAttribute> attributes{DnnAttribute::descriptor(kDnnPointwiseDescriptor, pointwise),
                                        DnnAttribute::descriptor(kDnnPointwiseX, x),
                                        DnnAttribute::descriptor(kDnnPointwiseY, y)};
@@ -197,8 +198,11 @@ absl::StatusOr<bool> DnnGraph::allows(const DnnChoice &choice, const DnnDescript
     case kDnnReducedReduction:
       return false;
     case kDnnTensorCore:
-    case kDnnDownConvert:
       if (!choice.tensorCores)
+        return false;
+      break;
+    case kDnnDownConvert:
+      if (!choice.roundsInputs)
         return false;
       break;
     default:
@@ -232,9 +236,9 @@ absl::StatusOr<std::vector<DnnDescriptor>> DnnGraph::recommended(int mode, const
     configs.push_back(std::move(config));
   }
   if (count)
-    DGC_RETURN_IF_ERROR(api.check(api.getAttribute(heuristic.get(), kDnnHeuristicResults, kDnnTypeDescriptor, count,
-                                                   &count, handles.data()),
-                                  "engines"));
+    DGC_RETURN_IF_ERROR(api.check(
+        api.getAttribute(heuristic.get(), kDnnHeuristicResults, kDnnTypeDescriptor, count, &count, handles.data()),
+        "engines"));
   configs.resize(static_cast<size_t>(count));
   return configs;
 }
@@ -256,7 +260,7 @@ absl::StatusOr<std::shared_ptr<DnnPlan>> DnnGraph::plan(const DnnChoice &choice)
       reasons = std::string(configs.status().message());
       continue;
     }
-    for (const DnnDescriptor &config : *configs) {
+    for (DnnDescriptor &config : *configs) {
       DGC_ASSIGN_OR_RETURN(bool allowed, allows(choice, config));
       if (!allowed)
         continue;
@@ -280,6 +284,7 @@ absl::StatusOr<std::shared_ptr<DnnPlan>> DnnGraph::plan(const DnnChoice &choice)
         continue;
       }
       result->workspaceBytes = static_cast<uint64_t>(bytes);
+      result->config = std::move(config);
       result->parts = std::move(descriptors);
       return result;
     }
@@ -341,7 +346,7 @@ private:
 
 absl::StatusOr<std::unique_ptr<PreparedDnn>> DnnGraph::prepare(const DnnChoice &choice) {
   DGC_RETURN_IF_ERROR(status);
-  key += str("/", choice.tensorCores, "/", choice.workspaceLimit);
+  key += str("/", choice.tensorCores, choice.roundsInputs, "/", choice.workspaceLimit);
   std::shared_ptr<DnnPlan> &known = library.plans[key];
   if (!known) {
     DGC_ASSIGN_OR_RETURN(known, plan(choice));

@@ -95,7 +95,8 @@ struct DnnTensor {
 
 /// Which engines may be taken. Those whose results depend on timing never are.
 struct DnnChoice {
-  bool tensorCores = true;           // also where that rounds f32 to TF32
+  bool tensorCores = true;           // of f32 that is TF32
+  bool roundsInputs = false;         // to a type with fewer bits: f32 to TF32
   uint64_t workspaceLimit = 0;       // bytes
   std::string what = "an operation"; // for errors
 };
@@ -132,8 +133,8 @@ private:
   absl::Status load();
 
   DnnApi functions;
-  DnnHandle handle = nullptr; // null without a GPU
-  DnnDescriptor device;       // of that which is described
+  DnnHandle handle = nullptr;                            // null without a GPU
+  DnnDescriptor device;                                  // of that which is described
   std::map<std::string, std::shared_ptr<DnnPlan>> plans; // of graphs that were prepared, by all that was set in them
 };
 

@@ -38,8 +38,7 @@ constexpr int kDnnPointwiseMode = 0, kDnnPointwiseComputeType = 1;
 constexpr int kDnnConvolutionComputeType = 100, kDnnConvolutionMode = 101, kDnnConvolutionDilations = 102,
               kDnnConvolutionStrides = 103, kDnnConvolutionPadHigh = 104, kDnnConvolutionPadLow = 105,
               kDnnConvolutionSpatialDims = 106;
-constexpr int kDnnHeuristicMode = 200, kDnnHeuristicGraph = 201, kDnnHeuristicResults = 202,
-              kDnnHeuristicDevice = 204;
+constexpr int kDnnHeuristicMode = 200, kDnnHeuristicGraph = 201, kDnnHeuristicResults = 202, kDnnHeuristicDevice = 204;
 constexpr int kDnnConfigEngine = 300;
 constexpr int kDnnPlanHandle = 400, kDnnPlanConfig = 401, kDnnPlanWorkspace = 402, kDnnPlanDevice = 407;
 constexpr int kDnnForwardAlpha = 700, kDnnForwardBeta = 701, kDnnForwardConvolution = 702, kDnnForwardW = 703,

@@ -14,34 +14,20 @@ struct Names {
 constexpr Names namesOf(ConvolutionKind kind) {
   switch (kind) {
   case ConvolutionKind::BackwardData:
-    return {kDnnConvolutionBackwardData,
-            kDnnBackwardDataAlpha,
-            kDnnBackwardDataBeta,
-            kDnnBackwardDataConvolution,
-            kDnnBackwardDataDx,
-            kDnnBackwardDataW,
-            kDnnBackwardDataDy,
-            "the gradient of a convolution's input"};
+    return {kDnnConvolutionBackwardData, kDnnBackwardDataAlpha,
+            kDnnBackwardDataBeta,        kDnnBackwardDataConvolution,
+            kDnnBackwardDataDx,          kDnnBackwardDataW,
+            kDnnBackwardDataDy,          "the gradient of a convolution's input"};
   case ConvolutionKind::BackwardFilter:
-    return {kDnnConvolutionBackwardFilter,
-            kDnnBackwardFilterAlpha,
-            kDnnBackwardFilterBeta,
-            kDnnBackwardFilterConvolution,
-            kDnnBackwardFilterX,
-            kDnnBackwardFilterDw,
-            kDnnBackwardFilterDy,
-            "the gradient of a convolution's filter"};
+    return {kDnnConvolutionBackwardFilter, kDnnBackwardFilterAlpha,
+            kDnnBackwardFilterBeta,        kDnnBackwardFilterConvolution,
+            kDnnBackwardFilterX,           kDnnBackwardFilterDw,
+            kDnnBackwardFilterDy,          "the gradient of a convolution's filter"};
   case ConvolutionKind::Forward:
     break;
   }
-  return {kDnnConvolutionForward,
-          kDnnForwardAlpha,
-          kDnnForwardBeta,
-          kDnnForwardConvolution,
-          kDnnForwardX,
-          kDnnForwardW,
-          kDnnForwardY,
-          "a convolution"};
+  return {kDnnConvolutionForward, kDnnForwardAlpha, kDnnForwardBeta, kDnnForwardConvolution,
+          kDnnForwardX,           kDnnForwardW,     kDnnForwardY,    "a convolution"};
 }
 
 std::string sizesOf(const DnnTensor &tensor) {
@@ -49,6 +35,13 @@ std::string sizesOf(const DnnTensor &tensor) {
   for (int64_t dim : tensor.dims)
     text += str(text.empty() ? "" : "x", dim);
   return text;
+}
+
+uint64_t bytesOf(const DnnTensor &tensor) {
+  uint64_t bytes = sizeOf(tensor.type);
+  for (int64_t dim : tensor.dims)
+    bytes *= static_cast<uint64_t>(dim);
+  return bytes;
 }
 
 /// cuDNN has two spatial dimensions at least.
@@ -73,15 +66,14 @@ public:
     }
     const Names names = namesOf(c.kind);
     DnnGraph graph(*library);
-    DnnHandle convolution =
-        graph.make(kDnnConvolution,
-                   {DnnAttribute::choice(kDnnConvolutionComputeType, kDnnTypeDataType, kDnnF32),
-                    DnnAttribute::choice(kDnnConvolutionMode, kDnnTypeConvolutionMode, kDnnCrossCorrelation),
-                    DnnAttribute::integer(kDnnConvolutionSpatialDims, static_cast<int64_t>(c.strides.size())),
-                    DnnAttribute::integers(kDnnConvolutionDilations, c.dilation),
-                    DnnAttribute::integers(kDnnConvolutionStrides, c.strides),
-                    DnnAttribute::integers(kDnnConvolutionPadLow, c.padLow),
-                    DnnAttribute::integers(kDnnConvolutionPadHigh, c.padHigh)});
+    DnnHandle convolution = graph.make(
+        kDnnConvolution, {DnnAttribute::choice(kDnnConvolutionComputeType, kDnnTypeDataType, kDnnF32),
+                          DnnAttribute::choice(kDnnConvolutionMode, kDnnTypeConvolutionMode, kDnnCrossCorrelation),
+                          DnnAttribute::integer(kDnnConvolutionSpatialDims, static_cast<int64_t>(c.strides.size())),
+                          DnnAttribute::integers(kDnnConvolutionDilations, c.dilation),
+                          DnnAttribute::integers(kDnnConvolutionStrides, c.strides),
+                          DnnAttribute::integers(kDnnConvolutionPadLow, c.padLow),
+                          DnnAttribute::integers(kDnnConvolutionPadHigh, c.padHigh)});
     DnnHandle src = graph.tensor(c.src), weights = graph.tensor(c.weights);
     // What one operation hands to the next has f32.
     DnnTensor between = c.dst;
@@ -108,7 +100,8 @@ public:
       graph.addPointwise(kDnnRelu, dst, nullptr, graph.tensor(c.dst));
     DnnChoice choice;
     choice.tensorCores = c.tf32 || c.dst.type == DType::BF16 || c.dst.type == DType::F16;
-    choice.workspaceLimit = gpu::convolutionWorkspaceBytes;
+    choice.roundsInputs = c.tf32;
+    choice.workspaceLimit = gpu::convolutionWorkspaceBytes(bytesOf(c.src) + bytesOf(c.weights) + bytesOf(c.dst));
     choice.what = str(names.what, ", ", nameOf(c.dst.type), ", ", sizesOf(c.src), " by ", sizesOf(c.weights));
     return graph.prepare(choice);
   }

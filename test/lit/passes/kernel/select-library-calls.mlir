@@ -113,6 +113,26 @@ func.func @others(%a: tensor<8x4xf64>, %b: tensor<8x4xi32>, %c: tensor<8x4x3xf32
 // CHECK:         exec.convolution backward_weights %{{.+}}, %{{.+}} -> tensor<3x3x1x32xf32>, tensor<32xf32>
 // CHECK:         exec.convolution backward_data
 // CHECK-NOT:     dgc.reduce
+
+// Products for GPUs, above: those of `dense` and `heads` are calls of cuBLASLt as well.
+
+// CUDA-LABEL:  func.func @dense(
+// CUDA:          exec.matmul %{{.+}}, %{{.+}} bias(%{{.+}} : tensor<5xf32>) post_ops [#exec.post_op<relu>]
+// CUDA-LABEL:  func.func @heads
+// CUDA:          exec.matmul {{.*}}a_order = array<i64: 0, 2, 1, 3>
+
+// cuDNN's weights have their outputs first: they are transposed once for forward and backward, and their gradient is
+// transposed back. The gradient of the bias and the pools are left to kernels.
+
+// CUDA-LABEL:  func.func @convolution
+// CUDA:          %[[W:.+]] = dgc.transpose %{{.+}} permutation [3, 0, 1, 2] : tensor<3x3x1x32xf32>
+// CUDA:          exec.convolution forward %{{.+}}, %[[W]] bias(%{{.+}} : tensor<32xf32>) strides [1, 1] padding [0, 0] [0, 0] dilation [1, 1] post_ops [#exec.post_op<relu>] {weights_out_first}
+// CUDA:          dgc.reduce_window max
+// CUDA:          %[[D:.+]] = exec.convolution backward_weights {{.*}} {weights_out_first} : {{.*}} -> tensor<32x3x3x1xf32>
+// CUDA:          %[[G:.+]] = dgc.transpose %[[D]] permutation [1, 2, 3, 0]
+// CUDA:          %[[B:.+]] = dgc.reduce sum
+// CUDA:          %[[X:.+]] = exec.convolution backward_data %{{.+}}, %[[W]] {{.*}} {weights_out_first}
+// CUDA:          return %{{.+}}, %[[G]], %[[B]], %[[X]]
 func.func @convolution(%x: tensor<8x28x28x1xf32>, %w: tensor<3x3x1x32xf32>, %b: tensor<32xf32>, %d: tensor<8x13x13x32xf32>)
     -> (tensor<8x13x13x32xf32>, tensor<3x3x1x32xf32>, tensor<32xf32>, tensor<8x28x28x1xf32>) {
   %zero = dgc.constant dense<0.0> : tensor<8x26x26x32xf32>
@@ -132,6 +152,9 @@ func.func @convolution(%x: tensor<8x28x28x1xf32>, %w: tensor<3x3x1x32xf32>, %b: 
 
 // The library dilates no input, and pools no channels.
 
+// CUDA-LABEL:  func.func @unsupported
+// CUDA-NOT:      exec.
+// CUDA:          return
 // CHECK-LABEL: func.func @unsupported
 // CHECK-NOT:     exec.
 // CHECK:         return
@@ -185,14 +208,10 @@ func.func @batch_last(%a: tensor<4x5x2xbf16>, %b: tensor<5x6x2xbf16>) -> tensor<
 
 // -----
 
-// cuBLASLt has relu behind a bias, and nothing else: tanh stays, and so do convolutions and pools.
+// cuBLASLt has relu behind a bias, and nothing else: tanh stays, and so do pools.
 
 // CHECK-LABEL: func.func @for_gpus
 // CHECK:         exec.matmul %{{.+}} post_ops [#exec.post_op<tanh>]
-// CUDA-LABEL:  func.func @dense(
-// CUDA:          exec.matmul %{{.+}}, %{{.+}} bias(%{{.+}} : tensor<5xf32>) post_ops [#exec.post_op<relu>]
-// CUDA-LABEL:  func.func @heads
-// CUDA:          exec.matmul {{.*}}a_order = array<i64: 0, 2, 1, 3>
 // CUDA-LABEL:  func.func @batch_last
 // CUDA-NOT:      exec.matmul
 // CUDA-LABEL:  func.func @for_gpus
@@ -217,4 +236,23 @@ func.func @for_gpus(%x: tensor<8x4xf32>, %w: tensor<4x5xf32>, %b: tensor<5xf32>)
 func.func @slices(%i: tensor<6xi32>, %u: tensor<6x4xf32>) -> tensor<9x4xf32> {
   %0 = dgc.scatter_add %i, %u dim 0 size 9 : tensor<6xi32>, tensor<6x4xf32>
   return %0 : tensor<9x4xf32>
+}
+
+// -----
+
+// cuDNN has relu behind a bias alone; it has 16 bits, too. Of f64 there is none.
+
+// CUDA-LABEL:  func.func @bare
+// CUDA:          %[[Y:.+]] = exec.convolution forward {{.*}}groups 2 {weights_out_first} : tensor<2x8x8x4xf16>
+// CUDA:          dgc.maximum %[[Y]]
+// CUDA:          dgc.convolution {{.*}}f64
+// CHECK-LABEL: func.func @bare
+// CHECK-NOT:     exec.
+func.func @bare(%x: tensor<2x8x8x4xf16>, %w: tensor<3x3x2x6xf16>, %a: tensor<2x8x8x4xf64>, %b: tensor<3x3x4x6xf64>)
+    -> (tensor<2x6x6x6xf16>, tensor<2x6x6x6xf64>) {
+  %zero = dgc.constant dense<0.0> : tensor<2x6x6x6xf16>
+  %0 = dgc.convolution %x, %w groups 2 : tensor<2x8x8x4xf16>, tensor<3x3x2x6xf16>
+  %1 = dgc.maximum %0, %zero : tensor<2x6x6x6xf16>
+  %2 = dgc.convolution %a, %b : tensor<2x8x8x4xf64>, tensor<3x3x4x6xf64>
+  return %1, %2 : tensor<2x6x6x6xf16>, tensor<2x6x6x6xf64>
 }
