@@ -2,8 +2,7 @@
 
 #include "compiler/codegen/cuda/GridEmitter.h"
 #include "compiler/codegen/cuda/MemoryPlan.h"
-#include "compiler/codegen/cuda/PassEmitter.h"
-#include "compiler/codegen/cuda/Sparse.h"
+#include "compiler/codegen/cuda/SparseEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -13,10 +12,10 @@ namespace dgc {
 namespace {
 
 /// Writes one grid: some segments, each in a range of blocks of its own.
-class GridEmitter : public PassEmitter {
+class GridEmitter : public SparseEmitter {
 public:
   GridEmitter(const KernelGraph &graph, const MemoryPlan &memory, ModuleOp module, unsigned indexBits)
-      : PassEmitter(graph, module, indexBits), memory(memory) {}
+      : SparseEmitter(graph, module, indexBits), memory(memory) {}
 
   KernelLaunch run(const std::string &name, ArrayRef<MemoryPlan::Part> parts);
 
@@ -30,7 +29,6 @@ private:
   void eachPoint(const Segment &segment, Value block);
   void teams(const Segment &segment, Value block);
   void columns(const Segment &segment, Value block);
-  void sparse(const Segment &segment, Value block);
   void finish(const Segment &segment, Value block);
 
   // Reductions that several blocks share.
@@ -170,82 +168,6 @@ void GridEmitter::columns(const Segment &segment, Value block) {
   cooperate(without(pass, geometry.outer));
   floor = 0;
   storeOnlyIf = {};
-}
-
-/// A block for a row of a sum of few addends. So many addends at a time as there are threads, each thread looks whether
-/// there is one; then all threads add those that there are to an element of their own, in order.
-void GridEmitter::sparse(const Segment &segment, Value block) {
-  const Pass &pass = segment.passes.front();
-  const Root &root = graph.roots[pass.roots.front()];
-  linalg::LinalgOp op = root.reduction;
-  SparseSum sum = *sparseSumOf(graph, pass.roots.front());
-  int64_t elements = sizeOf(geometry.innerTrips), warps = geometry.block / kWarp;
-  SmallVector<unsigned> added;
-  SmallVector<int64_t> addedTrips;
-  for (unsigned dim : pass.loops)
-    if (!root.parallel.test(dim)) {
-      added.push_back(dim);
-      addedTrips.push_back(pass.trips[dim]);
-    }
-  int64_t addends = sizeOf(addedTrips);
-
-  lane = modulo(thread, kWarp);
-  Value warp = divide(thread, kWarp);
-  bindInner(pass, {});
-  bindLinear(geometry.outer, geometry.trips, divide(block, geometry.tiles), 1);
-  Value element = plus(times(modulo(block, geometry.tiles), geometry.block), thread);
-  // All threads meet at barriers: those without an element compute the last one, and store nothing.
-  Value hasElement = below(element, elements);
-  bindLinear(geometry.inner, geometry.innerTrips, atMost(element, elements - 1), 1);
-  Value found = shared("found", builder.getI32Type(), warps);
-  floor = current;
-
-  SmallVector<Running> running{{pass.roots.front(), {}}};
-  Value nothing = arith::ConstantOp::create(builder, loc, identityOf(combinerOf(op, 0)));
-  scf::ForOp chunks = loop(constant(0), constant(addends), nothing, /*parallel=*/false, geometry.block);
-  Value first = chunks.getInductionVar(), mine = plus(first, thread);
-  Value isAddend = below(mine, addends);
-  bindLinear(added, addedTrips, atMost(mine, addends - 1), 1);
-  Index point = pointOf(context, root.space), loops;
-  for (unsigned dim : root.loopOfDim)
-    loops.push_back(point[dim]);
-  Value is = arith::AndIOp::create(builder, loc, body(op, loops, nothing, sum.condition).front(), isAddend);
-  Value bits = call(device_function::ballot, builder.getI32Type(),
-                    {arith::ExtUIOp::create(builder, loc, builder.getI32Type(), is)});
-  Value leads = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, constant(0));
-  when(leads, [&] { store(bits, found, symbolFor(warp), builder.getI32Type()); });
-  call(device_function::barrier, {});
-  scopes[current].values.clear(); // they are those of this thread's addend
-
-  scf::ForOp words = loop(constant(0), constant(warps), chunks.getRegionIterArg(0), false);
-  Value word = load(found, builder.getI32Type(), symbolFor(words.getInductionVar()));
-  Value begin = plus(first, times(words.getInductionVar(), kWarp));
-  Value count = index(LLVM::CtPopOp::create(builder, loc, builder.getI32Type(), word));
-  scf::ForOp each = loop(constant(0), count, {words.getRegionIterArg(0), word}, false);
-  Value left = each.getRegionIterArg(1);
-  Value bit = index(LLVM::CountTrailingZerosOp::create(builder, loc, builder.getI32Type(), left,
-                                                       /*is_zero_poison=*/true));
-  bindLinear(added, addedTrips, plus(begin, bit), 1);
-  running.front().accumulators = {each.getRegionIterArg(0)};
-  reduce(root, running.front());
-  Value one = arith::ConstantIntOp::create(builder, loc, builder.getI32Type(), 1);
-  Value rest = arith::AndIOp::create(builder, loc, left, arith::SubIOp::create(builder, loc, left, one));
-  scf::YieldOp::create(builder, loc, ValueRange{running.front().accumulators.front(), rest});
-  closeLoop();
-  scf::YieldOp::create(builder, loc, each.getResult(0));
-  closeLoop();
-  call(device_function::barrier, {});
-  scf::YieldOp::create(builder, loc, words.getResult(0));
-  closeLoop();
-  for (unsigned dim : added)
-    bind(dim, constant(0));
-
-  Value total = combine(op, 0, this->element(op.getDpsInits()[0], root.indices[0]), chunks.getResult(0));
-  {
-    llvm::SaveAndRestore<Value> guard(storeOnlyIf, hasElement);
-    storeEverywhere(root.values[0], root.indices[0], total);
-  }
-  floor = 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -148,4 +148,31 @@ INSTANTIATE_TEST_SUITE_P(All, SumLength,
                          testing::Values(std::pair(513, 37), std::pair(3, 33000), std::pair(700, 64),
                                          std::pair(1, 70001), std::pair(9001, 3)));
 
+// More addends than threads of a block; some rows get many of them, most none.
+TEST(ScatterAdd, FewOfManyAddends) {
+  constexpr int addends = 1000, rows = 300, width = 70;
+  LoadedKernels kernels(llvm::formatv(R"(
+    func.func @k(%i: tensor<{0}xi32>, %u: tensor<{0}x{2}xf32>) -> tensor<{1}x{2}xf32> {{
+      %0 = dgc.scatter_add %i, %u dim 0 size {1} : tensor<{0}xi32>, tensor<{0}x{2}xf32>
+      return %0 : tensor<{1}x{2}xf32>
+    })",
+                                      addends, rows, width)
+                            .str());
+  ASSERT_TRUE(kernels.ok());
+  Buffer<int32_t> index(addends);
+  for (int i = 0; i < addends; ++i)
+    index[i] = i % 3 == 0 ? 17 : i * 7 % 200;
+  auto updates = samples<float>(addends * width);
+  for (int pieces : {1, 2}) {
+    Buffer<float> r(rows * width, -1);
+    kernels.call({index.data(), updates.data(), r.data()}, pieces);
+    std::vector<double> expected(rows * width, 0);
+    for (int i = 0; i < addends; ++i)
+      for (int j = 0; j < width; ++j)
+        expected[index[i] * width + j] += updates[i * width + j];
+    for (int i = 0; i < rows * width; ++i)
+      ASSERT_NEAR(r[i], expected[i], 1e-4) << i;
+  }
+}
+
 } // namespace
