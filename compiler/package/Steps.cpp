@@ -163,6 +163,33 @@ struct ScatterAdd : PackageOpInterface::ExternalModel<ScatterAdd, ScatterAddOp> 
   }
 };
 
+struct Attention : PackageOpInterface::ExternalModel<Attention, AttentionOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto attention = cast<AttentionOp>(op);
+    bool backward = attention.getBackward();
+    auto input = [&](unsigned index) { return writer.index(attention.getInputs()[index]); };
+    auto out = [&](unsigned index) { return writer.index(attention.getOuts()[index]); };
+    fb::AttentionT call;
+    call.backward = backward;
+    call.query = input(0);
+    call.key = input(1);
+    call.value = input(2);
+    call.result = backward ? input(3) : out(0);
+    call.log_sum = backward ? input(4) : out(1);
+    if (backward) {
+      call.result_gradient = static_cast<int32_t>(input(5));
+      call.query_gradient = static_cast<int32_t>(out(0));
+      call.key_gradient = static_cast<int32_t>(out(1));
+      call.value_gradient = static_cast<int32_t>(out(2));
+    }
+    call.heads = attention.getHeads();
+    call.causal = attention.getCausal();
+    call.scale = attention.getScale().convertToDouble();
+    writer.addStep(op, std::move(call), backward ? "attention.backward" : "attention");
+    return success();
+  }
+};
+
 struct Collective : PackageOpInterface::ExternalModel<Collective, CollectiveOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto collective = cast<CollectiveOp>(op);
@@ -252,6 +279,7 @@ void attachSteps(MLIRContext &context) {
   ConvolutionOp::attachInterface<Convolution>(context);
   PoolOp::attachInterface<Pool>(context);
   ScatterAddOp::attachInterface<ScatterAdd>(context);
+  AttentionOp::attachInterface<Attention>(context);
   CollectiveOp::attachInterface<Collective>(context);
   WaitOp::attachInterface<Wait>(context);
   SendOp::attachInterface<Transfer<SendOp, fb::SendT>>(context);

@@ -192,6 +192,8 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
     return failure();
   if (!llvm::is_contained({"f32", "bf16", "f16"}, options.precision))
     return module.emitError() << "--precision=" << options.precision << ": f32, bf16 or f16 is needed";
+  if (!llvm::is_contained({"auto", "fused", "expanded"}, options.attention))
+    return module.emitError() << "--attention=" << options.attention << ": auto, fused or expanded is needed";
   if (options.precision != "f32" && options.from >= Phase::Model)
     return module.emitError() << "--precision=" << options.precision << " is decided in the phase 'model', which this "
                               << "program has been through; give it there";
@@ -259,6 +261,19 @@ static std::string limitPass(const CompileOptions &options) {
   return limits.empty() ? "" : "dgc-limit-communication{" + limits + "},";
 }
 
+/// Is attention kept whole up to the phase kernel, where a device may have it? Where not said: for GPUs.
+static bool fusesAttention(const CompileOptions &options) {
+  return options.attention == "fused" || (options.attention == "auto" && CudaTarget::isCuda(options.target));
+}
+
+/// The pass that keeps attention whole, with a comma before: what GPUs have, or any for CPUs, which have none of it.
+static std::string attentionPass(const CompileOptions &options) {
+  if (!fusesAttention(options))
+    return "";
+  bool any = !CudaTarget::isCuda(options.target);
+  return std::string(",dgc-fuse-attention") + (any ? "{elements=f32,f64,bf16,f16 multiple=1 most=4096}" : "");
+}
+
 /// The passes that make products of 16 bits, with a comma before each.
 static std::string precisionPasses(StringRef precision) {
   if (precision == "f32")
@@ -272,15 +287,16 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Model:
     return "dgc-unify-meshes,dgc-inline-calls,dgc-unroll-repeats,dgc-infer-types" +
            (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
-           ",dgc-build-entry-points,dgc-bound-indices" + precisionPasses(options.precision);
+           ",dgc-build-entry-points,dgc-bound-indices" + precisionPasses(options.precision) + attentionPass(options);
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +
            (options.servers ? " servers=" + std::to_string(options.servers) : "") +
            (CudaTarget::isCuda(options.target) ? " kind=gpu" : "") +
            (hostTarget(options).empty() ? "" : " server-kind=cpu") +
-           (options.placement.empty() ? "" : " placement=" + options.placement) +
-           "},dgc-gradient,dgc-decompose,canonicalize," + passesOf(options, StrategyStage::Gradient) +
+           (options.placement.empty() ? "" : " placement=" + options.placement) + "},dgc-gradient,dgc-decompose" +
+           (fusesAttention(options) ? "{keep=dgc.fused_attention,dgc.fused_attention_grad}" : "") + ",canonicalize," +
+           passesOf(options, StrategyStage::Gradient) +
            (options.microbatches ? "dgc-split-microbatches{count=" + std::to_string(options.microbatches) + "}," : "") +
            "cse";
   case Phase::Place:
@@ -308,8 +324,9 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                : "";
   case Phase::Kernel:
     return CudaTarget::isCuda(options.target)
-               ? "dgc-pad-products,cse,dgc-select-library-calls{device=cuda},dgc-form-kernels{rematerialize=true}"
-               : "dgc-select-library-calls,dgc-form-kernels";
+               ? "dgc-expand-attention{device=cuda},dgc-pad-products,cse,dgc-select-library-calls{device=cuda},"
+                 "dgc-form-kernels{rematerialize=true}"
+               : "dgc-expand-attention,dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:
     return (distributed && options.overlap ? "dgc-split-collectives,dgc-overlap-collectives,dgc-check-plan," : "") +
            std::string("dgc-lower-to-programs,dgc-plan-memory");

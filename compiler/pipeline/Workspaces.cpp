@@ -63,6 +63,11 @@ static size_t libraryWorkspace(const fb::Program &program) {
       size_t bytes = bytesOf(program, op->src()) + bytesOf(program, op->weights()) + bytesOf(program, op->dst());
       most = std::max<size_t>(most, ::dgc::rt::gpu::convolutionWorkspaceBytes(bytes));
     }
+    if (const fb::Attention *op = program.steps()->Get(i)->action_as_Attention()) {
+      const auto &query = *program.buffers()->Get(op->query())->shape();
+      most = std::max<size_t>(most, ::dgc::rt::gpu::attentionWorkspaceBytes(
+                                        query[0], op->heads(), query[1], query[2] / op->heads(), op->backward()));
+    }
   }
   return most;
 }

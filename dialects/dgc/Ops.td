@@ -1,6 +1,7 @@
 // All ops of the dgc dialect, one family a file, sorted. A family is built because it is listed here.
 
 include "dialects/dgc/ActivationOps.td"
+include "dialects/dgc/AttentionOps.td"
 include "dialects/dgc/BlockOps.td"
 include "dialects/dgc/ConstantOps.td"
 include "dialects/dgc/ContractionOps.td"

@@ -1,8 +1,8 @@
 // Layers of transformers: embeddings and attention.
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/AttentionUtil.h"
 #include "dialects/dgc/Clauses.h"
-#include "dialects/dgc/LayerUtil.h"
 #include <cmath>
 
 using namespace mlir;
@@ -80,52 +80,49 @@ FailureOr<SmallVector<Value>> PositionEmbeddingOp::decompose(OpBuilder &builder)
 // AttentionOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult AttentionOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  RankedTensorType q = typeOf(adaptor.getQuery()), k = typeOf(adaptor.getKey()), v = typeOf(adaptor.getValue());
-  int64_t heads = adaptor.getHeads();
+LogicalResult mlir::dgc::checkAttention(std::optional<Location> location, StringRef name, RankedTensorType q,
+                                        RankedTensorType k, RankedTensorType v, int64_t heads, bool causal) {
   for (RankedTensorType type : {q, k, v})
     if (type.getRank() != 3)
-      return emitOptionalError(location, "'dgc.attention' has an operand of type ", type,
+      return emitOptionalError(location, "'", name, "' has an operand of type ", type,
                                ", which must be [batch, places, features]");
-  if (failed(checkElements(location, getOperationName(), q, k)) ||
-      failed(checkElements(location, getOperationName(), k, v)))
+  if (failed(checkElements(location, name, q, k)) || failed(checkElements(location, name, k, v)))
     return failure();
   if (q.getDimSize(0) != k.getDimSize(0) || k.getDimSize(0) != v.getDimSize(0) || k.getDimSize(1) != v.getDimSize(1) ||
       q.getDimSize(2) != k.getDimSize(2))
-    return emitOptionalError(location, "'dgc.attention' has a query of type ", q, ", a key of type ", k,
+    return emitOptionalError(location, "'", name, "' has a query of type ", q, ", a key of type ", k,
                              " and a value of type ", v,
                              ": they must be [b, t, h * d], [b, s, h * d] and [b, s, h * e]");
   if (heads < 1 || q.getDimSize(2) % heads != 0 || v.getDimSize(2) % heads != 0)
-    return emitOptionalError(location, "'dgc.attention' divides ", q.getDimSize(2), " and ", v.getDimSize(2),
+    return emitOptionalError(location, "'", name, "' divides ", q.getDimSize(2), " and ", v.getDimSize(2),
                              " features among ", heads, " heads: the number of heads must divide both");
-  if (adaptor.getCausal() && q.getDimSize(1) != k.getDimSize(1))
-    return emitOptionalError(location, "'dgc.attention' is causal, but the query has ", q.getDimSize(1),
+  if (causal && q.getDimSize(1) != k.getDimSize(1))
+    return emitOptionalError(location, "'", name, "' is causal, but the query has ", q.getDimSize(1),
                              " places and the key ", k.getDimSize(1), ": these must be the same");
+  return success();
+}
+
+LogicalResult AttentionOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType q = typeOf(adaptor.getQuery()), k = typeOf(adaptor.getKey()), v = typeOf(adaptor.getValue());
+  if (failed(checkAttention(location, getOperationName(), q, k, v, adaptor.getHeads(), adaptor.getCausal())))
+    return failure();
   types.push_back(RankedTensorType::get({q.getDimSize(0), q.getDimSize(1), v.getDimSize(2)}, q.getElementType()));
   return success();
+}
+
+double AttentionOp::getFactor() {
+  return getScale() ? getScale()->convertToDouble()
+                    : 1 / std::sqrt(double(shapeOf(getQuery())[2] / int64_t(getHeads())));
 }
 
 FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   Type element = elementOf(getQuery()), compute = computeType(element);
   int64_t heads = getHeads();
-  auto split = [&](Value x) {
-    ArrayRef<int64_t> shape = shapeOf(x);
-    return b.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
-  };
-  Value q = split(getQuery()), k = split(getKey()), v = split(getValue());
-  double scale = getScale() ? getScale()->convertToDouble() : 1 / std::sqrt(double(shapeOf(q)[3]));
-
-  // Scores [b, h, t, s]; those of places that must not be seen are below all others. A finite number: the optimizer
-  // would make a condition of the maximum of x and -infinity, which does not vectorize.
-  Value scores = b.multiply(b.convert(b.dot(q, k, {0, 2}, {0, 2}, {3}, {3}), compute), scale);
-  if (getCausal()) {
-    Value from = b.iota(shapeOf(scores), builder.getI32Type(), 2),
-          to = b.iota(shapeOf(scores), builder.getI32Type(), 3);
-    Value seen = b.compare(ComparisonDirection::GE, from, to);
-    scores = b.select(seen, scores, b.splat(-1e30, scores));
-  }
+  Value q = splitHeads(b, getQuery(), heads), k = splitHeads(b, getKey(), heads), v = splitHeads(b, getValue(), heads);
+  Value scores = b.multiply(b.convert(b.dot(q, k, {0, 2}, {0, 2}, {3}, {3}), compute), getFactor());
+  if (getCausal())
+    scores = hideLater(b, scores);
   Value weights = b.convert(SoftmaxOp::create(builder, getLoc(), scores, /*dim=*/-1), element);
-  Value mixed = b.dot(weights, v, {0, 1}, {0, 2}, {3}, {1});
-  return SmallVector<Value>{b.reshape(b.transpose(mixed, {0, 2, 1, 3}), shapeOf(getResult()))};
+  return SmallVector<Value>{joinHeads(b, b.dot(weights, v, {0, 1}, {0, 2}, {3}, {1}))};
 }

@@ -41,6 +41,10 @@ def DGC_AttentionOp : DGC_CompositeOp<"attention", [DGC_LowPrecision]> {
     $query `,` $key `,` $value `heads` $heads (`causal` $causal^)? `` custom<AttentionScale>($scale) attr-dict
     custom<OperandTypes>(type($query), type($key), type($value))
   }];
+  let extraClassDeclaration = inferredDeclaration # [{
+    /// What scores are multiplied by.
+    double getFactor();
+  }];
 }
 
 #endif // DGC_TRANSFORMER_OPS_TD

@@ -97,6 +97,7 @@ DGC_STEP(MatmulOp)
 DGC_STEP(ConvolutionOp)
 DGC_STEP(PoolOp)
 DGC_STEP(ScatterAddOp)
+DGC_STEP(AttentionOp)
 #undef DGC_STEP
 
 /// The types that a step gives, whichever level it is on.
@@ -285,6 +286,36 @@ LogicalResult ConvolutionOp::verify() {
     return emitOpError("has shapes that do not fit: src ") << src << ", weights " << weights << ", dst " << dst;
   }
   return verifyPostOps(*this, getPostOps(), getArgs(), first);
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifyLevel(*this, getReads(), getOuts()))) {
+    return failure();
+  }
+  SmallVector<ShapedType> given = givenTypes(*this, getOuts());
+  if (getInputs().size() != (getBackward() ? 6 : 3) || given.size() != (getBackward() ? 3 : 2)) {
+    return emitOpError("takes query, key and value and gives a result and logarithms; `backward` takes these and the "
+                       "gradient of the result as well, and gives three gradients");
+  }
+  auto input = [&](unsigned index) { return shaped(getInputs()[index]); };
+  ShapedType q = input(0), k = input(1), v = input(2), result = getBackward() ? input(3) : given[0],
+             logSum = getBackward() ? input(4) : given[1];
+  bool fits = q.getRank() == 3 && k.getRank() == 3 && v.getRank() == 3;
+  int64_t heads = getHeads();
+  fits = fits && heads > 0 && q.getDimSize(2) % heads == 0 && v.getDimSize(2) % heads == 0 &&
+         k.getShape() == ArrayRef<int64_t>{q.getDimSize(0), k.getDimSize(1), q.getDimSize(2)} &&
+         v.getShape() == ArrayRef<int64_t>{q.getDimSize(0), k.getDimSize(1), v.getDimSize(2)} &&
+         result.getShape() == ArrayRef<int64_t>{q.getDimSize(0), q.getDimSize(1), v.getDimSize(2)} &&
+         logSum.getShape() == ArrayRef<int64_t>{q.getDimSize(0), heads, q.getDimSize(1)};
+  if (fits && getBackward()) {
+    fits = input(5).getShape() == result.getShape() && given[0].getShape() == q.getShape() &&
+           given[1].getShape() == k.getShape() && given[2].getShape() == v.getShape();
+  }
+  if (!fits) {
+    return emitOpError("has shapes that do not fit ")
+           << heads << " heads: query " << q << ", key " << k << ", value " << v << ", result " << result;
+  }
+  return success();
 }
 
 LogicalResult ScatterAddOp::verify() {

@@ -201,6 +201,21 @@ def Exec_ScatterAddOp : Exec_StepOp<"scatter_add"> {
   }];
 }
 
+def Exec_AttentionOp : Exec_StepOp<"attention"> {
+  let summary = "attention by the device's library";
+  let description = [{
+    `%y, %lse = exec.attention(%q, %k, %v) heads 4 causal scale 0.125 : (..) -> (..)` is `dgc.fused_attention`, and
+    `exec.attention backward(%q, %k, %v, %y, %lse, %dy) heads 4 causal scale 0.125 : ..`, with the gradients of the
+    first three as results, `dgc.fused_attention_grad`.
+  }];
+  let arguments = (ins UnitAttr:$backward, Variadic<Exec_Value>:$inputs, Variadic<AnyStaticShapeMemRef>:$outs,
+                       I64Attr:$heads, UnitAttr:$causal, F64Attr:$scale);
+  let assemblyFormat = [{
+    (`backward` $backward^)? `(` $inputs `)` `heads` $heads (`causal` $causal^)? `scale` $scale
+    (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict `:` functional-type($inputs, $results)
+  }];
+}
+
 // Buffer level.
 
 def Exec_ProgramOp : Exec_Op<"program", [Symbol, NoTerminator, SingleBlock, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {

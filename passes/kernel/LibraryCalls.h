@@ -16,6 +16,12 @@ mlir::Operation *selectConvolution(mlir::Operation *op, bool forGpus);
 mlir::Operation *selectPool(mlir::Operation *op);
 mlir::Operation *selectScatterAdd(mlir::Operation *op);
 
+mlir::Operation *selectAttention(mlir::Operation *op);
+
+/// Has the library of GPUs this attention, or gradient of one? Of f16 and bf16, with heads of at most 128 features, a
+/// multiple of 8.
+bool gpuHasAttention(mlir::Operation *op);
+
 /// Makes elementwise ops behind a product or a convolution part of the call, while nothing else needs the value before
 /// them: a bias and post ops, or a bias and then relu. Returns how many.
 unsigned absorbUsers(mlir::Operation *call, bool reluOnly);

@@ -3,6 +3,24 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ExpandAttention : Pass<"dgc-expand-attention", "::mlir::ModuleOp"> {
+  let summary = "make products and a softmax of attention that the device has no call for";
+  let description = [{
+    Input: functions in dgc ops on local tensors. Output: no `dgc.fused_attention` and no gradient of one is left; with
+    `device=cuda`, but those that cuDNN has: of f16 and bf16, with heads of at most 128 features, a multiple of 8.
+
+    ```mlir
+    %y, %lse = dgc.fused_attention %q, %k, %v heads 4 scale 0.5 : tensor<2x8x16xf32>
+    // becomes
+    %scores = dgc.dot_general %q4, %k4 batch [0, 2] x [0, 2] contract [3] x [3] : tensor<2x8x4x4xf32>
+    ..
+    ```
+  }];
+  let options = [Option<"device", "device", "std::string", "\"cpu\"", "Whose calls: cpu, which has none, or cuda">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [Statistic<"numExpanded", "expanded", "Attention ops and gradients expanded">];
+}
+
 def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
   let summary = "compute products, convolutions and pools by the device's library";
   let description = [{
@@ -24,7 +42,8 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
 
     With `device=cuda` these are the calls of cuBLASLt, products of matrices with a bias, then relu; and of cuDNN:
     convolutions of f32, bf16 and f16 and their gradients, forward with a bias, or a bias and relu. cuDNN's weights are
-    [O, spatial.., C], so they are transposed before, and their gradients behind. All else is left to generated kernels.
+    [O, spatial.., C], so they are transposed before, and their gradients behind. `dgc.fused_attention` and its gradient are
+    calls of cuDNN, too, where that has them. All else is left to generated kernels.
     Functions of workers on CPUs (`dist.mesh` names a mesh that says so) have those of the CPU also then.
   }];
   let options = [Option<"device", "device", "std::string", "\"cpu\"",

@@ -84,6 +84,8 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       SmallVector<Operation *> selected;
       for (Operation *op : ops) {
         Operation *call = selectMatmul(op, /*anyOrder=*/!isCuda);
+        if (!call && isCuda)
+          call = selectAttention(op);
         if (!call)
           call = selectConvolution(op, /*forGpus=*/isCuda);
         if (!call && !isCuda)

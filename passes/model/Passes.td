@@ -166,4 +166,27 @@ def UnrollRepeatsPass : Pass<"dgc-unroll-repeats", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numRounds", "rounds", "Rounds written out">];
 }
 
+def FuseAttentionPass : Pass<"dgc-fuse-attention"> {
+  let summary = "keep attention whole, with a gradient of its own";
+  let description = [{
+    Input: ops with inferred types, before the gradient. Output: `dgc.fused_attention` in place of each `dgc.attention`
+    that the options name: of the element types `elements`, and of heads with a multiple of `multiple` and at most
+    `most` features; the defaults are what cuDNN has. All other attention is left alone, and becomes products and a
+    softmax by `dgc-decompose`. So is that with `dist.shardings`.
+
+    ```mlir
+    %y = dgc.attention %q, %k, %v heads 4 causal : tensor<2x16x32xbf16>
+    // becomes
+    %y, %lse = dgc.fused_attention %q, %k, %v heads 4 causal scale 0.35355339059327373 : tensor<2x16x32xbf16>
+    ```
+  }];
+  let options = [
+    ListOption<"elements", "elements", "std::string", "Element types to take; none named: bf16 and f16">,
+    Option<"multiple", "multiple", "int64_t", "8", "What the features of a head are a multiple of">,
+    Option<"most", "most", "int64_t", "128", "The most features of a head">,
+  ];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [Statistic<"numFused", "fused", "Attention ops kept whole">];
+}
+
 #endif // DGC_PASSES_MODEL_TD

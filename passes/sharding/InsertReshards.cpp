@@ -143,7 +143,7 @@ private:
         continue;
       ArrayRef<unsigned> list = factors.dims[dim];
       auto needsWhole = [&](unsigned f) { return rule.factors[f].kind == mlir::dgc::FactorKind::NeedReplication; };
-      if (llvm::any_of(list, needsWhole)) {
+      if (!list.empty() && llvm::all_of(list, needsWhole)) {
         os << ", which needs dimension " << dim << " whole";
       } else if (list.size() > 1) {
         os << ", which sees dimension " << dim << " as ";

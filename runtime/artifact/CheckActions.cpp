@@ -460,6 +460,8 @@ absl::Status dgc::rt::checkAction(const ProgramContext &context,
     return annotate(check.check(*step.action_as_Fill()), "fill");
   case a::Action::ScatterAdd:
     return annotate(check.check(*step.action_as_ScatterAdd()), "scatter_add");
+  case a::Action::Attention:
+    return annotate(checkAttention(context, *step.action_as_Attention()), "attention");
   case a::Action::Collective:
     return absl::OkStatus(); // checkCommunication
   case a::Action::NONE:

@@ -137,6 +137,12 @@ private:
       addAll({op.indices(), op.updates(), op.dst(), op.offset()});
       break;
     }
+    case a::Action::Attention: {
+      const a::Attention &op = *step.action_as_Attention();
+      addAll({op.query(), op.key(), op.value(), op.result(), op.log_sum(), op.result_gradient(), op.query_gradient(),
+              op.key_gradient(), op.value_gradient()});
+      break;
+    }
     case a::Action::NONE:
       break;
     }

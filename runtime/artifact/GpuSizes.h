@@ -17,4 +17,11 @@ constexpr uint64_t convolutionWorkspaceBytes(uint64_t operandBytes) {
   return operandBytes > most ? most : 2 * operandBytes + least < most ? 2 * operandBytes + least : most;
 }
 
+/// What an attention of [batch, heads, places, features] may have to work in: its gradient adds up in f32 what parts of
+/// the keys give the queries, has a number for each row, and lets the library have as much again.
+constexpr uint64_t attentionWorkspaceBytes(uint64_t batch, uint64_t heads, uint64_t places, uint64_t features,
+                                           bool backward) {
+  return productWorkspaceBytes + (backward ? 2 * batch * heads * places * (features + 1) * 4 : 0);
+}
+
 } // namespace dgc::rt::gpu

@@ -155,6 +155,22 @@ static Json action(const Plan &plan, const Step &step) {
     return {{"indices", a.indices()}, {"updates", a.updates()}, {"offset", a.offset()}, {"dst", a.dst()},
             {"outer", a.outer()},     {"count", a.count()},     {"inner", a.inner()},   {"size", a.size()}};
   }
+  case Action::Attention: {
+    const Attention &a = *step.action_as_Attention();
+    return {{"backward", a.backward()},
+            {"query", a.query()},
+            {"key", a.key()},
+            {"value", a.value()},
+            {"result", a.result()},
+            {"log_sum", a.log_sum()},
+            {"result_gradient", a.result_gradient()},
+            {"query_gradient", a.query_gradient()},
+            {"key_gradient", a.key_gradient()},
+            {"value_gradient", a.value_gradient()},
+            {"heads", a.heads()},
+            {"causal", a.causal()},
+            {"scale", a.scale()}};
+  }
   case Action::Collective: {
     const Collective &a = *step.action_as_Collective();
     return {{"id", a.id()},

@@ -66,6 +66,11 @@ static cl::opt<std::string> precision("precision",
                                       cl::desc("What products are computed in: f32; bf16; f16, with a scaled loss. "
                                                "Variables and all else stay in f32"),
                                       cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category));
+static cl::opt<std::string>
+    attention("attention",
+              cl::desc("fused: dgc.attention keeps no scores; expanded: it is products and a softmax, with scores that "
+                       "its gradient uses; auto: fused for GPUs, where cuDNN has it"),
+              cl::value_desc("HOW"), cl::init("auto"), cl::cat(category));
 static cl::opt<bool> noPadding("no-padding", cl::desc("Refuse a dimension that its mesh axes do not divide"),
                                cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
@@ -134,6 +139,9 @@ static std::vector<std::pair<std::string, std::string>> attributes() {
   if (precision != "f32") {
     result.push_back({"precision", precision});
   }
+  if (attention != "auto") {
+    result.push_back({"attention", attention});
+  }
   if (microbatches) {
     result.push_back({"microbatches", std::to_string(microbatches)});
   }
@@ -150,6 +158,7 @@ static int run() {
   options.placement = placement;
   options.noPadding = noPadding;
   options.precision = precision;
+  options.attention = attention;
   options.target = target;
   options.serverTarget = serverTarget;
   options.threads = threads;

@@ -175,6 +175,12 @@ private:
       const ScatterAdd &a = *s.action_as_ScatterAdd();
       return str("scatter_add ", operands(p, {a.indices(), a.updates(), a.dst(), a.offset()}));
     }
+    case Action::Attention: {
+      const Attention &a = *s.action_as_Attention();
+      return str("attention ", a.backward() ? "backward " : "", a.heads(), " heads ",
+                 operands(p, {a.query(), a.key(), a.value(), a.result(), a.log_sum(), a.result_gradient()}),
+                 a.backward() ? " -> " : "", operands(p, {a.query_gradient(), a.key_gradient(), a.value_gradient()}));
+    }
     case Action::Collective: {
       const Collective &a = *s.action_as_Collective();
       std::vector<std::string> axes;

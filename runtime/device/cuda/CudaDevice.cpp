@@ -4,6 +4,7 @@
 #include "runtime/artifact/GpuSizes.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/cuda/AttentionLayout.h"
 #include "runtime/device/cuda/ConvolutionLayout.h"
 #include "runtime/device/cuda/Fill.h"
 #include "runtime/device/cuda/GemmLayout.h"
@@ -311,6 +312,14 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareConvolution(const
   return takeDnn(dnn->prepare(convolution));
 }
 
+absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareAttention(const artifact::Attention &op,
+                                                                         std::span<const Operand> buffers) {
+  if (!dnn) {
+    DGC_ASSIGN_OR_RETURN(dnn, make.dnn());
+  }
+  return takeDnn(dnn->prepare(describeAttention(op, buffers)));
+}
+
 absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepare(const artifact::Step &step,
                                                                 std::span<const Operand> buffers) {
   switch (step.action_type()) {
@@ -320,6 +329,8 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepare(const artifact::
     return prepareMatmul(*step.action_as_Matmul(), buffers);
   case artifact::Action::Convolution:
     return prepareConvolution(*step.action_as_Convolution(), buffers);
+  case artifact::Action::Attention:
+    return prepareAttention(*step.action_as_Attention(), buffers);
   case artifact::Action::Copy: {
     const Operand &src = buffers[step.action_as_Copy()->src()], &dst = buffers[step.action_as_Copy()->dst()];
     uint64_t bytes = sizeOf(dst.dtype) * static_cast<uint64_t>(dst.numElements());

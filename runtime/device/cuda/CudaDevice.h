@@ -15,7 +15,7 @@ namespace dgc::rt::cuda {
 /// What makes libraries, each when a plan has something for it, and what they are to choose.
 struct MakeLibraries {
   std::function<absl::StatusOr<std::unique_ptr<Blas>>()> blas; // products
-  std::function<absl::StatusOr<std::unique_ptr<Dnn>>()> dnn;   // convolutions
+  std::function<absl::StatusOr<std::unique_ptr<Dnn>>()> dnn;   // convolutions, attention
   MakeNccl nccl;                                               // several workers; may be missing
   TuningOptions tuning = {};
 };
@@ -53,6 +53,8 @@ private:
                                                             std::span<const Operand> buffers);
   absl::StatusOr<std::unique_ptr<PreparedOp>> prepareConvolution(const artifact::Convolution &op,
                                                                  std::span<const Operand> buffers);
+  absl::StatusOr<std::unique_ptr<PreparedOp>> prepareAttention(const artifact::Attention &op,
+                                                               std::span<const Operand> buffers);
   absl::Status chooseAlgorithms();
   absl::StatusOr<std::unique_ptr<PreparedOp>> takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared);
 

@@ -141,6 +141,14 @@ DnnHandle DnnGraph::make(int kind, const std::vector<DnnAttribute> &attributes) 
   return descriptors.back().get();
 }
 
+/// Bytes of a dense tensor, so that another may lie behind it.
+static uint64_t bytesOf(const DnnTensor &tensor) {
+  uint64_t bytes = sizeOf(tensor.type);
+  for (int64_t dim : tensor.dims)
+    bytes *= static_cast<uint64_t>(dim);
+  return (bytes + 255) / 256 * 256;
+}
+
 DnnHandle DnnGraph::tensor(const DnnTensor &tensor) {
   std::optional<int> type = dnnType(tensor.type);
   if (!type && status.ok())
@@ -160,6 +168,8 @@ DnnHandle DnnGraph::tensor(const DnnTensor &tensor) {
       attributes.push_back(DnnAttribute::flag(kDnnTensorIsByValue, true));
       values.emplace_back(ids.size(), *tensor.constant);
     }
+    if (tensor.isScratch)
+      scratch.emplace_back(ids.size(), bytesOf(tensor));
     ids.push_back(id);
     addresses.push_back(tensor.data);
   }
@@ -195,6 +205,9 @@ absl::StatusOr<bool> DnnGraph::allows(const DnnChoice &choice, const DnnDescript
   for (int64_t i = 0; i < count && i < static_cast<int64_t>(notes.size()); ++i)
     switch (notes[static_cast<size_t>(i)]) {
     case kDnnNondeterministic:
+      if (!choice.anyOrder)
+        return false;
+      break;
     case kDnnReducedReduction:
       return false;
     case kDnnTensorCore:
@@ -279,8 +292,11 @@ absl::StatusOr<std::shared_ptr<DnnPlan>> DnnGraph::plan(const DnnChoice &choice)
       DGC_RETURN_IF_ERROR(
           api.check(api.getAttribute(result->plan.get(), kDnnPlanWorkspace, kDnnTypeInt64, 1, &count, &bytes),
                     "the workspace of an engine"));
-      if (static_cast<uint64_t>(bytes) > choice.workspaceLimit) {
-        reasons = str("it would take ", bytes, " bytes to work in, more than ", choice.workspaceLimit);
+      auto total = static_cast<uint64_t>(bytes);
+      for (auto [index, size] : scratch)
+        total += size;
+      if (total > choice.workspaceLimit) {
+        reasons = str("it would take ", total, " bytes to work in, more than ", choice.workspaceLimit);
         continue;
       }
       result->workspaceBytes = static_cast<uint64_t>(bytes);
@@ -300,11 +316,16 @@ class CudnnOperations final : public PreparedDnn {
 public:
   CudnnOperations(Cudnn &library, std::shared_ptr<DnnPlan> plan, std::vector<int64_t> ids,
                   const std::vector<Address> &addresses, const std::vector<std::pair<size_t, float>> &values,
-                  std::string what)
+                  const std::vector<std::pair<size_t, uint64_t>> &scratch, std::string what)
       : library(library), plan(std::move(plan)), ids(std::move(ids)),
         constants(std::make_unique<float[]>(values.size())), what(std::move(what)) {
     for (Address address : addresses)
       pointers.push_back(reinterpret_cast<void *>(address));
+    bytes = (this->plan->workspaceBytes + 255) / 256 * 256;
+    for (auto [index, size] : scratch) {
+      offsets.emplace_back(index, bytes);
+      bytes += size;
+    }
     for (size_t i = 0; i < values.size(); ++i) {
       constants[i] = values[i].second;
       pointers[values[i].first] = &constants[i];
@@ -320,10 +341,12 @@ public:
     DGC_RETURN_IF_ERROR(api.check(api.setStream(library.handle, stream), "cudnnSetStream"));
     return api.check(api.execute(library.handle, plan->plan.get(), pack.get()), what);
   }
-  uint64_t workspaceBytes() const override { return plan->workspaceBytes; }
+  uint64_t workspaceBytes() const override { return bytes; }
 
 private:
   absl::Status makePack(Address workspace) {
+    for (auto [index, offset] : offsets)
+      pointers[index] = reinterpret_cast<void *>(workspace + offset);
     DGC_ASSIGN_OR_RETURN(pack, DnnDescriptor::create(library.functions, kDnnVariantPack, "addresses"));
     auto count = static_cast<int64_t>(ids.size());
     void *room = reinterpret_cast<void *>(workspace);
@@ -339,6 +362,8 @@ private:
   std::vector<int64_t> ids;
   std::vector<void *> pointers; // of each id: of the GPU, or of `constants`
   std::unique_ptr<float[]> constants;
+  std::vector<std::pair<size_t, uint64_t>> offsets; // of what lies behind the workspace of the plan
+  uint64_t bytes = 0;
   std::string what;
   DnnDescriptor pack;
   Address packed = 0; // the workspace in it
@@ -346,12 +371,12 @@ private:
 
 absl::StatusOr<std::unique_ptr<PreparedDnn>> DnnGraph::prepare(const DnnChoice &choice) {
   DGC_RETURN_IF_ERROR(status);
-  key += str("/", choice.tensorCores, choice.roundsInputs, "/", choice.workspaceLimit);
+  key += str("/", choice.tensorCores, choice.roundsInputs, choice.anyOrder, "/", choice.workspaceLimit);
   std::shared_ptr<DnnPlan> &known = library.plans[key];
   if (!known) {
     DGC_ASSIGN_OR_RETURN(known, plan(choice));
   }
-  return std::make_unique<CudnnOperations>(library, known, ids, addresses, values, choice.what);
+  return std::make_unique<CudnnOperations>(library, known, ids, addresses, values, scratch, choice.what);
 }
 
 } // namespace dgc::rt::cuda

@@ -90,14 +90,16 @@ struct DnnTensor {
   std::vector<int64_t> dims, strides;
   Address data = 0;              // where it lies
   bool isVirtual = false;        // it lies nowhere: one operation hands it to another
+  bool isScratch = false;        // it lies in the workspace
   std::optional<float> constant; // it is one number, known now; of F32
 };
 
-/// Which engines may be taken. Those whose results depend on timing never are.
+/// Which engines may be taken.
 struct DnnChoice {
   bool tensorCores = true;           // of f32 that is TF32
   bool roundsInputs = false;         // to a type with fewer bits: f32 to TF32
-  uint64_t workspaceLimit = 0;       // bytes
+  bool anyOrder = false;             // also where results depend on timing, as sums in any order do
+  uint64_t workspaceLimit = 0;       // bytes, with tensors that lie in there
   std::string what = "an operation"; // for errors
 };
 
@@ -166,9 +168,10 @@ private:
   std::vector<DnnDescriptor> descriptors;
   std::vector<DnnHandle> operations;
   std::vector<int64_t> ids;
-  std::vector<Address> addresses;               // of each id
-  std::vector<std::pair<size_t, float>> values; // indices of ids, and what they are
-  std::string key;                              // all that was set
+  std::vector<Address> addresses;                   // of each id
+  std::vector<std::pair<size_t, float>> values;     // indices of ids, and what they are
+  std::vector<std::pair<size_t, uint64_t>> scratch; // indices of ids, and the bytes that they take of the workspace
+  std::string key;                                  // all that was set
 };
 
 /// The number that cuDNN has for a type; nothing when it has none.

@@ -1,7 +1,7 @@
-// Convolutions on the GPU: cuDNN, or what tests put in its place.
+// Convolutions and attention on the GPU: cuDNN, or what tests put in its place.
 #pragma once
 
-#include "runtime/device/cuda/Cudnn.h"
+#include "runtime/device/cuda/DnnAttention.h"
 
 namespace dgc::rt::cuda {
 
@@ -23,6 +23,7 @@ class Dnn {
 public:
   virtual ~Dnn() = default;
   virtual absl::StatusOr<std::unique_ptr<PreparedDnn>> prepare(const DnnConvolution &convolution) = 0;
+  virtual absl::StatusOr<std::unique_ptr<PreparedDnn>> prepare(const DnnAttention &attention) = 0;
 };
 
 /// By cuDNN; `library` may be one without a GPU.

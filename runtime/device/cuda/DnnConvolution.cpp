@@ -106,6 +106,10 @@ public:
     return graph.prepare(choice);
   }
 
+  absl::StatusOr<std::unique_ptr<PreparedDnn>> prepare(const DnnAttention &attention) override {
+    return prepareAttention(*library, attention);
+  }
+
 private:
   std::unique_ptr<Cudnn> library;
 };

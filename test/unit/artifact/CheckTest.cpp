@@ -6,7 +6,9 @@
 
 #include "gtest/gtest.h"
 
+#include <cmath>
 #include <functional>
+#include <utility>
 
 using namespace dgc::rt;
 using namespace dgc::rt::test;
@@ -63,7 +65,75 @@ void forGpus(P p) {
   p.device_code.push_back(std::make_unique<fb::DeviceCodeT>());
 }
 
+/// An attention behind the other steps, of 2 heads, 3 places that see 5, with 4 and 2 features; its gradient if wanted.
+fb::AttentionT &attention(fb::PlanT &p, bool backward = false) {
+  fb::ProgramT &program = *p.programs[0];
+  uint64_t offset = 4096;
+  auto add = [&](std::vector<int64_t> shape, fb::DType type = fb::DType::BF16) {
+    return addBuffer(program, std::exchange(offset, offset + 256), std::move(shape), type);
+  };
+  fb::AttentionT op;
+  op.backward = backward;
+  op.query = add({2, 3, 8});
+  op.key = add({2, 5, 8});
+  op.value = add({2, 5, 4});
+  op.result = add({2, 3, 4});
+  op.log_sum = add({2, 2, 3}, fb::DType::F32);
+  if (backward) {
+    op.result_gradient = static_cast<int32_t>(add({2, 3, 4}));
+    op.query_gradient = static_cast<int32_t>(add({2, 3, 8}));
+    op.key_gradient = static_cast<int32_t>(add({2, 5, 8}));
+    op.value_gradient = static_cast<int32_t>(add({2, 5, 4}));
+  }
+  op.heads = 2;
+  op.scale = 0.5;
+  return addStep(program, std::move(op), "attention");
+}
+fb::BufferT &operand(fb::PlanT &p, int64_t index) { return buffer(p, static_cast<size_t>(index)); }
+
+TEST(CheckAttention, ForwardsAndBackwards) {
+  for (bool backward : {false, true}) {
+    fb::PlanT plan = samplePlan();
+    attention(plan, backward);
+    absl::Status s = loadBytes(*finishPlan(std::move(plan))).status();
+    EXPECT_TRUE(s.ok()) << s;
+  }
+}
+
 const Violation violations[] = {
+    {"AttentionQuery", [](P p) { attention(p).query = 99; }, "attention: the query is no existing buffer of rank 3"},
+    {"AttentionRank", [](P p) { operand(p, attention(p).key).shape = {2, 40}; }, "the key is no existing buffer"},
+    {"AttentionType",
+     [](P p) { operand(p, attention(p).query).dtype = fb::DType::F32; },
+     "the query must be of f16 or bf16"},
+    {"AttentionOtherType", [](P p) { operand(p, attention(p).value).dtype = fb::DType::F16; }, "the value, buffer"},
+    {"AttentionLogSum",
+     [](P p) { operand(p, attention(p).log_sum).dtype = fb::DType::BF16; },
+     "the log_sum, buffer"},
+    {"AttentionPlaces", [](P p) { operand(p, attention(p).value).shape = {2, 4, 4}; }, "the value, buffer"},
+    {"AttentionEmpty", [](P p) { operand(p, attention(p).query).shape = {2, 0, 8}; }, "sizes must be at least 1"},
+    {"AttentionNoHeads", [](P p) { attention(p).heads = 0; }, "0 heads do not divide 8 and 4 features"},
+    {"AttentionHeads", [](P p) { attention(p).heads = 3; }, "3 heads do not divide 8 and 4 features"},
+    {"AttentionManyHeads", [](P p) { attention(p).heads = ~0ull; }, "heads do not divide"},
+    {"AttentionCausal", [](P p) { attention(p).causal = true; }, "it is causal, but has 3 places that see 5"},
+    {"AttentionScale", [](P p) { attention(p).scale = NAN; }, "the scale is not finite"},
+    {"AttentionGradients", [](P p) { attention(p).key_gradient = 0; }, "only `backward` has gradients"},
+    {"AttentionNoGradient",
+     [](P p) { attention(p, true).result_gradient = -1; },
+     "the result_gradient is buffer -1, which does not exist"},
+    {"AttentionGradientShape",
+     [](P p) { operand(p, attention(p, true).key_gradient).shape = {2, 8, 5}; },
+     "the key_gradient, buffer"},
+    {"AttentionOverlap",
+     [](P p) { operand(p, attention(p, true).value_gradient).offset = 4096; },
+     "the value_gradient overlaps the query in memory"},
+    {"AttentionConstant",
+     [](P p) {
+       fb::BufferT &result = operand(p, attention(p).result);
+       result.space = fb::Space::Constant;
+       result.offset = 64;
+     },
+     "the result is in constant memory but is written"},
     {"GridBlocks", [](P p) { forGpus(p), p.kernels[0]->launches[0]->grid = 0; }, "grid 0 has 0 blocks"},
     {"GridThreads", [](P p) { forGpus(p), p.kernels[0]->launches[0]->block = 40; }, "blocks of 40 threads"},
     {"GridManyThreads", [](P p) { forGpus(p), p.kernels[0]->launches[0]->block = 2048; }, "blocks of 2048 threads"},

@@ -95,6 +95,39 @@ TEST(TransformerStrategies, OfCharactersHasTheSameGradients) {
   }
 }
 
+// Attention that keeps no scores, alone and cut: examples and heads can be, places cannot.
+TEST(TransformerStrategies, FusedAttentionHasTheSameGradients) {
+  TrainOptions alone{"", "", 0, -1};
+  alone.inputs = windowsOfStep;
+  NamedArrays initial = train(smallTransformer, alone);
+  alone.steps = 1;
+  NamedArrays one = train(smallTransformer, alone);
+  ASSERT_FALSE(one.empty());
+  const std::pair<const char *, std::string> cases[] = {
+      {"", ""},
+      {"", "accumulate=4,recompute=layer.*"},
+      {"data=3", "data-parallel"}, // 3 does not divide the batch
+      {"model=3", cut + ",sequence-parallel"},
+      {"data=2,model=2", cut + ",zero3,recompute=layer.*"},
+      {"stage=2", "pipeline=1f1b"},
+  };
+  for (const auto &[mesh, strategy] : cases) {
+    TrainOptions how{mesh, strategy, 1};
+    how.inputs = windowsOfStep;
+    how.microbatches = strategy.starts_with("pipeline") ? 4 : 0;
+    how.attention = "fused";
+    NamedArrays step = train(smallTransformer, how);
+    EXPECT_LE(distance(step, one, &initial), *mesh ? 2e-5 : 2e-6) << mesh << " " << strategy << ", gradients";
+  }
+  // The negative control: another scale.
+  TrainOptions how{"", "", 1};
+  how.inputs = windowsOfStep;
+  how.attention = "fused";
+  std::string wrong = std::regex_replace(std::string(smallTransformer), std::regex("heads 2 causal"),
+                                         "heads 2 causal scale 0.41");
+  EXPECT_GT(distance(train(wrong, how), one, &initial), 1e-3);
+}
+
 /// A strategy on 2, 3, 4 and 8 workers, as far as the tests above have not tried them.
 struct Row {
   std::string strategy;

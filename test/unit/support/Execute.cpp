@@ -42,6 +42,7 @@ static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
   compileOptions.overlap = options.overlap;
   compileOptions.noPadding = options.noPadding;
   compileOptions.precision = options.precision;
+  compileOptions.attention = options.attention;
   compileOptions.threads = options.run.threads;
   compileOptions.target = options.target;
   compileOptions.serverTarget = options.serverTarget;

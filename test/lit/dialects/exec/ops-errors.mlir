@@ -108,3 +108,21 @@ func.func @scatter(%i: tensor<3xi32>, %u: tensor<4x2xf32>) -> tensor<10x2xf32> {
   %0 = exec.scatter_add %i, %u dim 0 : tensor<3xi32>, tensor<4x2xf32> -> tensor<10x2xf32>
   return %0 : tensor<10x2xf32>
 }
+
+// -----
+
+func.func @attention(%q: tensor<2x5x16xbf16>, %k: tensor<2x7x16xbf16>) {
+  // expected-error @+1 {{takes query, key and value and gives a result and logarithms}}
+  %y = exec.attention(%q, %k, %k) heads 2 scale 0.5
+      : (tensor<2x5x16xbf16>, tensor<2x7x16xbf16>, tensor<2x7x16xbf16>) -> tensor<2x5x16xbf16>
+  return
+}
+
+// -----
+
+func.func @attention(%q: tensor<2x5x16xbf16>, %k: tensor<2x7x16xbf16>) {
+  // expected-error @+1 {{has shapes that do not fit 2 heads}}
+  %y, %l = exec.attention(%q, %k, %k) heads 2 scale 0.5
+      : (tensor<2x5x16xbf16>, tensor<2x7x16xbf16>, tensor<2x7x16xbf16>) -> (tensor<2x5x16xbf16>, tensor<2x5x2xf32>)
+  return
+}

@@ -34,6 +34,18 @@ func.func @convolutions(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x5xf32>, %g: te
   return
 }
 
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: tensor<2x5x16xbf16>, %k: tensor<2x7x16xbf16>, %v: tensor<2x7x32xbf16>) {
+  // CHECK: exec.attention(%{{.*}}, %{{.*}}, %{{.*}}) heads 2 scale 5.000000e-01 :
+  %y, %l = exec.attention(%q, %k, %v) heads 2 scale 0.5
+      : (tensor<2x5x16xbf16>, tensor<2x7x16xbf16>, tensor<2x7x32xbf16>) -> (tensor<2x5x32xbf16>, tensor<2x2x5xf32>)
+  // CHECK: exec.attention backward(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) heads 2 scale 5.000000e-01 :
+  %g:3 = exec.attention backward(%q, %k, %v, %y, %l, %y) heads 2 scale 0.5
+      : (tensor<2x5x16xbf16>, tensor<2x7x16xbf16>, tensor<2x7x32xbf16>, tensor<2x5x32xbf16>, tensor<2x2x5xf32>,
+         tensor<2x5x32xbf16>) -> (tensor<2x5x16xbf16>, tensor<2x7x16xbf16>, tensor<2x7x32xbf16>)
+  return
+}
+
 // Steps on buffers have outs.
 // CHECK-LABEL: exec.variable @w at 0 : memref<8xf32> of tensor<8xf32> state {role = "weight"}
 exec.variable @w at 0 : memref<8xf32> of tensor<8xf32> state {role = "weight"}

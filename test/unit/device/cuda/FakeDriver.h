@@ -219,11 +219,12 @@ private:
   FakeDriver &driver;
 };
 
-/// Convolutions, likewise.
+/// Convolutions and attention, likewise.
 class FakeDnn final : public rt::cuda::Dnn {
 public:
   explicit FakeDnn(FakeDriver &driver) : driver(driver) {}
   absl::StatusOr<std::unique_ptr<rt::cuda::PreparedDnn>> prepare(const rt::cuda::DnnConvolution &convolution) override;
+  absl::StatusOr<std::unique_ptr<rt::cuda::PreparedDnn>> prepare(const rt::cuda::DnnAttention &attention) override;
 
 private:
   FakeDriver &driver;

@@ -165,6 +165,11 @@ const GradientCase kCases[] = {
      "%y = dgc.attention %q, %k, %v heads 2 : tensor<2x3x4xf64>, tensor<2x5x4xf64>, tensor<2x5x6xf64>"},
     {"attention_causal", "%q: tensor<2x3x6xf64>, %k: tensor<2x3x6xf64>, %v: tensor<2x3x6xf64>",
      "%y = dgc.attention %q, %k, %v heads 3 causal scale 0.4 : tensor<2x3x6xf64>"},
+    {"fused_attention", "%q: tensor<2x3x4xf64>, %k: tensor<2x5x4xf64>, %v: tensor<2x5x6xf64>",
+     "%y, %l = dgc.fused_attention %q, %k, %v heads 2 scale 0.6 : "
+     "tensor<2x3x4xf64>, tensor<2x5x4xf64>, tensor<2x5x6xf64>"},
+    {"fused_attention_causal", "%q: tensor<2x3x6xf64>, %k: tensor<2x3x6xf64>, %v: tensor<2x3x6xf64>",
+     "%y, %l = dgc.fused_attention %q, %k, %v heads 3 causal scale 0.4 : tensor<2x3x6xf64>"},
     {"dense", "%x: tensor<3x4xf64>, %w: tensor<4x5xf64>, %b: tensor<5xf64>",
      "%y = dgc.dense %x, %w, %b : tensor<3x4xf64>, tensor<4x5xf64>, tensor<5xf64>"},
     {"bias_add", "%x: tensor<2x3x4xf64>, %b: tensor<4xf64>",

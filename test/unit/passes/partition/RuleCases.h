@@ -89,6 +89,18 @@ inline const Case evenCases[] = {
      "%r = dgc.attention %a, %b, %c heads 4 causal : tensor<4x8x16xf32>",
      "tensor<4x8x16xf32>",
      1e-5},
+    {"fused_attention",
+     {{4, 8, 16}, {4, 12, 16}, {4, 12, 32}},
+     "%r, %l = dgc.fused_attention %a, %b, %c heads 4 scale 0.4 : "
+     "tensor<4x8x16xf32>, tensor<4x12x16xf32>, tensor<4x12x32xf32>",
+     "tensor<4x8x32xf32>",
+     1e-5},
+    {"fused_attention_grad",
+     {{4, 8, 16}, {4, 8, 16}, {4, 8, 32}, {4, 8, 32}, {4, 4, 8}, {4, 8, 32}},
+     "%q, %r, %v = dgc.fused_attention_grad %a, %b, %c, %d, %e, %f heads 4 causal scale 0.1 : tensor<4x8x16xf32>, "
+     "tensor<4x8x16xf32>, tensor<4x8x32xf32>, tensor<4x8x32xf32>, tensor<4x4x8xf32>, tensor<4x8x32xf32>",
+     "tensor<4x8x16xf32>",
+     1e-5},
     {"convolution",
      {{4, 8, 8, 4}, {3, 3, 4, 8}},
      "%r = dgc.convolution %a, %b padding [[1, 1], [1, 1]] : tensor<4x8x8x4xf32>, tensor<3x3x4x8xf32>",

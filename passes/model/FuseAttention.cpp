@@ -1,0 +1,52 @@
+// dgc-fuse-attention: attention whose scores are kept nowhere, where the device has such.
+
+#include "dialects/dgc/CompositeBuilder.h"
+#include "passes/model/Passes.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_FUSEATTENTIONPASS
+#include "passes/model/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+namespace {
+struct FuseAttentionPass : ::dgc::impl::FuseAttentionPassBase<FuseAttentionPass> {
+  using FuseAttentionPassBase::FuseAttentionPassBase;
+
+  void runOnOperation() override {
+    if (elements.empty())
+      elements = ArrayRef<std::string>{"bf16", "f16"};
+    SmallVector<AttentionOp> ops;
+    getOperation()->walk([&](AttentionOp op) {
+      if (isTaken(op))
+        ops.push_back(op);
+    });
+    for (AttentionOp op : ops) {
+      OpBuilder builder(op);
+      auto fused =
+          FusedAttentionOp::create(builder, op.getLoc(), op.getQuery(), op.getKey(), op.getValue(), op.getHeads(),
+                                   op.getCausal(), builder.getF64FloatAttr(op.getFactor()).getValue());
+      fused->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+      op.getResult().replaceAllUsesWith(fused.getResult());
+      op.erase();
+      ++numFused;
+    }
+  }
+
+  /// Typed, of the element types and sizes that the options name, and not told how it is cut: that says something of
+  /// one result.
+  bool isTaken(AttentionOp op) {
+    if (anyUntyped(op->getOperands()) || op->hasAttr("dist.shardings"))
+      return false;
+    std::string element;
+    llvm::raw_string_ostream(element) << elementOf(op.getQuery());
+    auto fits = [&](Value value) {
+      int64_t features = shapeOf(value)[2] / int64_t(op.getHeads());
+      return features > 0 && features % multiple == 0 && features <= most;
+    };
+    return llvm::is_contained(elements, element) && fits(op.getQuery()) && fits(op.getValue());
+  }
+};
+} // namespace
