@@ -123,12 +123,14 @@ void NestEmitter::points(const Pass &pass, SmallVectorImpl<Running> &running) {
     }
     all.push_back({dims[steppedDim], point(running)});
   }
-  step = 0;
-  for (auto &[index, stores] : all) {
-    dims[steppedDim] = index;
-    for (Store &store : stores)
-      storeEverywhere(store.value, store.index, store.scalar);
-    ++step;
+  // One value after the other, as neighbours may become one access only where nothing is stored between them.
+  for (size_t i = 0; i < all.front().second.size(); ++i) {
+    step = 0;
+    for (auto &[index, stores] : all) {
+      dims[steppedDim] = index;
+      storeEverywhere(stores[i].value, stores[i].index, stores[i].scalar);
+      ++step;
+    }
   }
   step = 0;
   for (Running &run : running) {

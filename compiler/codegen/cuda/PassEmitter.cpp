@@ -222,13 +222,15 @@ void PassEmitter::storeAll(const Walk &walk, ArrayRef<Pending> pending, Value is
     builder.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
   steps = walk.vector;
-  for (const Pending &each : pending) {
-    dims = each.dims;
-    steppedFrom = each.first;
-    step = each.step;
-    for (const Store &store : each.stores)
+  // One value after the other, as neighbours become one access only where nothing is stored between them.
+  for (size_t i = 0; i < pending.front().stores.size(); ++i)
+    for (const Pending &each : pending) {
+      dims = each.dims;
+      steppedFrom = each.first;
+      step = each.step;
+      const Store &store = each.stores[i];
       storeEverywhere(store.value, store.index, store.scalar);
-  }
+    }
   step = 0;
   steps = 1;
 }
