@@ -14,10 +14,10 @@ class DGC_CompositeOp<string mnemonic, list<Trait> traits = [], int numResults =
     : DGC_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<DecomposableOpInterface>], traits), numResults>;
 
 // A composite with a gradient of its own, better than that of the decomposition.
-class DGC_KeptCompositeOp<string mnemonic, list<Trait> traits = []>
+class DGC_KeptCompositeOp<string mnemonic, list<Trait> traits = [], int numResults = 1>
     : DGC_Op<mnemonic, !listconcat([
         DeclareOpInterfaceMethods<DecomposableOpInterface, ["keepForGradient"]>,
-        DeclareOpInterfaceMethods<DifferentiableOpInterface>], traits)> {
+        DeclareOpInterfaceMethods<DifferentiableOpInterface>], traits), numResults> {
   let extraClassDefinition = inferredDefinition # [{
     bool $cppClass::keepForGradient() { return true; }
   }];

@@ -139,35 +139,104 @@ void BatchNormOp::setMode(bool training, Value, Value, int64_t) {
     getValidMutable().clear();
 }
 
+namespace {
+/// Mean and variance of each channel: of the real examples of the batch, or those that are given.
+struct ChannelStatistics {
+  Value mean, variance, count; // [c], [c]; a scalar, null where they are given
+  ChannelStatistics(CompositeBuilder &b, BatchNormOp op, Value x) {
+    Type compute = elementOf(x);
+    if (!op.getTraining()) {
+      mean = b.convert(op.getMean(), compute);
+      variance = b.convert(op.getVariance(), compute);
+      return;
+    }
+    count = exampleCount(b, op.getValid(), shapeOf(x).drop_back(), compute);
+    auto channelMean = [&](Value values) {
+      Value total = b.sum(maskExamples(b, values, op.getValid()), leadingDims(tensorOf(x).getRank()));
+      return b.divide(total, b.broadcastScalar(count, shapeOf(total)));
+    };
+    mean = channelMean(x);
+    Value delta = b.subtract(x, b.broadcastLast(mean, shapeOf(x)));
+    variance = channelMean(b.multiply(delta, delta));
+  }
+};
+
+/// 1 / sqrt(variance + epsilon).
+Value normalizer(CompositeBuilder &b, BatchNormOp op, Value variance) {
+  return b.rsqrt(b.add(variance, b.splat(numberOr(op.getEpsilon(), 1e-5), variance)));
+}
+} // namespace
+
 FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   Type element = elementOf(getInput()), compute = computeType(element);
   Value x = b.convert(getInput(), compute);
-  Value mean = b.convert(getMean(), compute), variance = b.convert(getVariance(), compute);
+  ChannelStatistics channels(b, *this, x);
   Value nextMean = getMean(), nextVariance = getVariance();
   auto alongChannels = [&](Value vector) { return b.broadcastLast(vector, shapeOf(x)); };
   if (getTraining()) {
-    Value runningMean = mean, runningVariance = variance;
-    SmallVector<int64_t> reduced = leadingDims(tensorOf(x).getRank());
-    Value count = exampleCount(b, getValid(), shapeOf(x).drop_back(), compute);
-    auto channelMean = [&](Value values) {
-      Value total = b.sum(maskExamples(b, values, getValid()), reduced);
-      return b.divide(total, b.broadcastScalar(count, shapeOf(total)));
-    };
-    mean = channelMean(x);
-    Value delta = b.subtract(x, alongChannels(mean));
-    variance = channelMean(b.multiply(delta, delta));
     double momentum = numberOr(getMomentum(), 0.9);
     auto running = [&](Value old, Value fresh) {
-      Value kept = b.multiply(old, b.splat(momentum, old)), added = b.multiply(fresh, b.splat(1 - momentum, fresh));
+      Value last = b.convert(old, compute);
+      Value kept = b.multiply(last, b.splat(momentum, last)), added = b.multiply(fresh, b.splat(1 - momentum, fresh));
       return b.convert(b.add(kept, added), element);
     };
-    nextMean = running(runningMean, mean);
-    nextVariance = running(runningVariance, variance);
+    nextMean = running(getMean(), channels.mean);
+    nextVariance = running(getVariance(), channels.variance);
   }
-  Value factor = b.rsqrt(b.add(variance, b.splat(numberOr(getEpsilon(), 1e-5), variance)));
-  Value scaled =
-      b.multiply(b.subtract(x, alongChannels(mean)), alongChannels(b.multiply(factor, b.convert(getScale(), compute))));
+  Value factor = b.multiply(normalizer(b, *this, channels.variance), b.convert(getScale(), compute));
+  Value scaled = b.multiply(b.subtract(x, alongChannels(channels.mean)), alongChannels(factor));
   Value result = b.add(scaled, alongChannels(b.convert(getOffset(), compute)));
   return SmallVector<Value>{b.convert(result, element), nextMean, nextVariance};
+}
+
+// With f = 1 / sqrt(variance + epsilon) and n = (x - mean) * f, the offset gets the sum of dy and the scale that of
+// dy * n, over all elements of a channel. Where mean and variance are those of the batch,
+//   dx = f * scale * (dy - (sum(dy) + n * sum(dy * n)) / count), the second part for real examples alone.
+// The running statistics that are returned are, in training, averages of the old ones and of those of the batch.
+SmallVector<Value> BatchNormOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &wanted) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput()), compute = computeType(element);
+  Value x = b.convert(getInput(), compute);
+  ChannelStatistics channels(b, *this, x);
+  double momentum = numberOr(getMomentum(), 0.9);
+  auto alongChannels = [&](Value vector) { return b.broadcastLast(vector, shapeOf(x)); };
+  auto overCount = [&](Value vector) { return b.divide(vector, b.broadcastScalar(channels.count, shapeOf(vector))); };
+  auto plus = [&](Value sum, Value more) { return !sum ? more : !more ? sum : b.add(sum, more); };
+  Value delta = b.subtract(x, alongChannels(channels.mean)), factor = normalizer(b, *this, channels.variance);
+
+  Value ofX, ofScale, ofOffset, ofMean, ofVariance; // of the batch, or of those that are given
+  if (gradients[0]) {
+    Value dy = b.convert(gradients[0], compute), normalized = b.multiply(delta, alongChannels(factor));
+    Value slope = b.multiply(factor, b.convert(getScale(), compute));
+    SmallVector<int64_t> reduced = leadingDims(tensorOf(x).getRank());
+    ofOffset = b.sum(dy, reduced);
+    ofScale = b.sum(b.multiply(dy, normalized), reduced);
+    if (getTraining()) {
+      Value shared = b.add(alongChannels(overCount(ofOffset)),
+                           b.multiply(normalized, alongChannels(overCount(ofScale))));
+      ofX = b.multiply(alongChannels(slope), b.subtract(dy, maskExamples(b, shared, getValid())));
+    } else {
+      ofX = b.multiply(alongChannels(slope), dy);
+      ofMean = b.negate(b.multiply(slope, ofOffset));
+      ofVariance = b.multiply(b.multiply(b.multiply(slope, factor), ofScale), -0.5);
+    }
+  }
+  // What the statistics that are returned ask for.
+  Value next[] = {gradients[1] ? b.convert(gradients[1], compute) : Value(),
+                  gradients[2] ? b.convert(gradients[2], compute) : Value()};
+  if (getTraining()) {
+    if (next[0])
+      ofX = plus(ofX, maskExamples(b, alongChannels(overCount(b.multiply(next[0], 1 - momentum))), getValid()));
+    if (next[1])
+      ofX = plus(ofX, maskExamples(b, b.multiply(delta, alongChannels(overCount(b.multiply(next[1], 2 - 2 * momentum)))),
+                                   getValid()));
+    for (Value &gradient : next)
+      gradient = gradient ? b.multiply(gradient, momentum) : Value();
+  }
+  SmallVector<Value> results{ofX, ofScale, ofOffset, plus(ofMean, next[0]), plus(ofVariance, next[1])};
+  for (auto [index, result] : llvm::enumerate(results))
+    result = result && wanted.test(index) ? b.convert(result, element) : Value();
+  results.resize(getNumOperands());
+  return results;
 }

@@ -20,7 +20,7 @@ def DGC_LayerNormOp : DGC_KeptCompositeOp<"layer_norm"> {
   }];
 }
 
-def DGC_BatchNormOp : DGC_CompositeOp<"batch_norm", [
+def DGC_BatchNormOp : DGC_KeptCompositeOp<"batch_norm", [
     DeclareOpInterfaceMethods<BatchMeanOpInterface>, DeclareOpInterfaceMethods<ModeOpInterface>], 3> {
   let summary = "normalizes each channel over the batch";
   let description = [{
