@@ -65,24 +65,31 @@ struct ProgramParts {
 };
 
 /// A recorded program. A run is begin(), each segment once, in order, with the exchanges wherever they belong, and
-/// end().
+/// submit(). collect() waits for it. One run may be begun and submitted before the one before it is collected, which
+/// then is collected first: so the inputs of a run come to the device while the one before computes.
 class DeviceProgram {
 public:
   virtual ~DeviceProgram() = default;
-  /// Takes the inputs from the memory of the host.
-  virtual absl::Status begin() = 0;
+  /// Takes the inputs from the memory of the host, which may change then. A run is `timed` when it is to have the times
+  /// of its ops; none is under way then.
+  virtual absl::Status begin(bool timed = false) = 0;
   /// Queues a segment: it runs after those before it, and sees what was brought before.
   virtual absl::Status launch(size_t segment) = 0;
   /// Takes what the exchange needs of the device, as the segments before leave it. When it returns nothing that was
   /// exchanged before is on its way any more.
   virtual absl::Status toHost(size_t exchange) = 0;
   /// Queues the copies to the device: segments that are launched later wait for them. The memory of the host must not
-  /// change until the next toHost() or end() has returned.
+  /// change until the next toHost(), or collect() of the run, has returned.
   virtual absl::Status toDevice(size_t exchange) = 0;
   /// What is queued outside of segments from now on comes behind what was brought before.
   virtual absl::Status settle() = 0;
-  /// Waits for all, and puts the outputs into the memory of the host.
-  virtual absl::Status end() = 0;
+  /// Nothing more of the run is to be queued.
+  virtual absl::Status submit() = 0;
+  /// Waits for the run that was submitted first, and puts its outputs into the memory of the host.
+  virtual absl::Status collect() = 0;
+  /// Of a timed run that was collected last: when each op of a segment began, and when its last one ended, in
+  /// nanoseconds since begin().
+  virtual absl::StatusOr<std::vector<int64_t>> times(size_t segment) = 0;
 };
 
 /// Communication that a device does itself, without the host in between.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/data/Order.h"
+#include "runtime/device/Device.h"
 
 #include <cstdint>
 #include <optional>
@@ -22,6 +23,7 @@ struct RunOptions {
   int threads = 1;                        // of each worker
   uint64_t memoryLimit = 0;               // of each worker on its device, in bytes; 0: none
   std::string load, save, logJson, trace; // paths; empty: none. "-": standard output
+  MakeDevice makeDevice;                  // null: createDevice
   std::string predictions;                // folder for the outputs of an entry; empty: none
 };
 

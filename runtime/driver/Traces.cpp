@@ -32,7 +32,9 @@ absl::Status dgc::rt::writeTraces(const Artifact &artifact, const Executor &exec
   for (const OpTiming &timing : trace.timings)
     buffer.add({timing.begin, timing.end, static_cast<int64_t>(timing.step), index[timing.op], timing.op->queue()});
   // The trace begins where the first worker began.
-  std::string first = trace.timings.empty() ? "" : std::to_string(trace.timings.front().begin);
+  auto earlier = [](const OpTiming &a, const OpTiming &b) { return a.begin < b.begin; };
+  auto earliest = std::min_element(trace.timings.begin(), trace.timings.end(), earlier);
+  std::string first = earliest == trace.timings.end() ? "" : std::to_string(earliest->begin);
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> begins, context.gather(first));
   TimeNs origin = std::numeric_limits<TimeNs>::max();
   for (const std::string &text : begins)

@@ -10,6 +10,7 @@
 #include "runtime/driver/Traces.h"
 
 #include <algorithm>
+#include <deque>
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -42,7 +43,9 @@ private:
   }
   absl::Status runOther(const std::string &entry);
   absl::Status train();
-  absl::Status trainStep(Scalars &scalars);
+  absl::Status trainSteps();
+  absl::Status submitStep();
+  absl::Status collectStep(Scalars &scalars);
   absl::Status endEpoch(int64_t epoch);
   absl::Status evaluate(FedProgram &program, std::string_view split, std::optional<int64_t> epoch);
   absl::Status writePredictions();
@@ -73,11 +76,18 @@ private:
   std::unique_ptr<Progress> progress; // rank 0, while it trains
   std::unique_ptr<OpTrace> trace;
   FedProgram training, testing;
+  /// A step that is submitted and not collected.
+  struct Running {
+    Cursor at, behind;
+    int64_t valid;
+    TimeNs begin;
+  };
+  std::deque<Running> running;
   std::optional<Predictions> predictions;
   WeightedMeans epochMeans;
   RunState state;
-  int64_t totalSteps = 0; // of this run
-  TimeNs began = 0, epochBegan = 0;
+  int64_t totalSteps = 0;               // of this run
+  TimeNs epochBegan = 0, collected = 0; // when the last step was
 };
 } // namespace
 
@@ -96,6 +106,7 @@ absl::Status Worker::prepare() {
   executorOptions.threads = options.threads;
   executorOptions.seed = state.seed;
   executorOptions.memoryLimit = options.memoryLimit;
+  executorOptions.makeDevice = options.makeDevice;
   DGC_ASSIGN_OR_RETURN(executor, Executor::create(artifact, context.transport, executorOptions));
   if (!options.trace.empty()) {
     trace = std::make_unique<OpTrace>(size_t{1} << 20);
@@ -238,52 +249,73 @@ absl::Status Worker::train() {
     progress = std::make_unique<Progress>(context.print, clock, progressOptions);
     progress->start();
   }
-  Scalars scalars(*training.runner);
-  began = epochBegan = clock.now();
-  for (int64_t done = 0; done < totalSteps; ++done) {
-    if (context.abort.raised())
-      return context.abort.status();
-    int64_t epoch = feed.cursor().epoch;
-    DGC_RETURN_IF_ERROR(trainStep(scalars));
-    bool isDue = options.evaluateEvery > 0 && (state.step % options.evaluateEvery == 0 || done + 1 == totalSteps);
-    if (feed.cursor().epoch != epoch)
-      DGC_RETURN_IF_ERROR(endEpoch(epoch));
-    else if (isDue && testing.runner)
-      DGC_RETURN_IF_ERROR(evaluate(testing, "test", epoch));
-  }
-  if (progress) {
-    if (epochMeans.weight() > 0) // the run ends inside an epoch
-      progress->endEpoch();
+  DGC_RETURN_IF_ERROR(trainSteps());
+  if (progress && epochMeans.weight() > 0) // the run ends inside an epoch
+    progress->endEpoch();
+  if (progress)
     progress->finish();
-  }
   progress.reset();
   return absl::OkStatus();
 }
 
-absl::Status Worker::trainStep(Scalars &scalars) {
-  Cursor at = training.feed->cursor();
-  TimeNs begin = clock.now();
-  int64_t valid = training.next();
-  DGC_RETURN_IF_ERROR(training.runner->run(static_cast<uint64_t>(state.step)));
+/// On a device that can do that, a step computes while the host prepares the next one. Where something else comes
+/// behind a step, it is waited for.
+absl::Status Worker::trainSteps() {
+  Feed &feed = *training.feed;
+  Scalars scalars(*training.runner);
+  epochBegan = clock.now();
+  for (int64_t done = 1; done <= totalSteps; ++done) {
+    if (context.abort.raised())
+      return context.abort.status();
+    int64_t epoch = feed.cursor().epoch;
+    DGC_RETURN_IF_ERROR(submitStep());
+    const int64_t step = state.step + static_cast<int64_t>(running.size());
+    const bool endsEpoch = feed.cursor().epoch != epoch;
+    const bool isDue = options.evaluateEvery > 0 && (step % options.evaluateEvery == 0 || done == totalSteps);
+    while (running.size() >= (endsEpoch || isDue || done == totalSteps ? 1 : training.runner->depth()))
+      DGC_RETURN_IF_ERROR(collectStep(scalars));
+    if (endsEpoch)
+      DGC_RETURN_IF_ERROR(endEpoch(epoch));
+    else if (isDue && testing.runner)
+      DGC_RETURN_IF_ERROR(evaluate(testing, "test", epoch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Worker::submitStep() {
+  Running step{training.feed->cursor(), {}, 0, clock.now()};
+  step.valid = training.next();
+  step.behind = training.feed->cursor();
+  DGC_RETURN_IF_ERROR(training.runner->submit(static_cast<uint64_t>(state.step) + running.size()));
+  running.push_back(step);
+  return absl::OkStatus();
+}
+
+absl::Status Worker::collectStep(Scalars &scalars) {
+  DGC_RETURN_IF_ERROR(training.runner->collect());
+  const Running done = running.front();
+  running.pop_front();
   int64_t step = state.step++;
-  state.cursor = training.feed->cursor();
+  state.cursor = done.behind;
   if (!first())
     return absl::OkStatus();
   scalars.read();
-  epochMeans.add(scalars, static_cast<double>(valid));
+  epochMeans.add(scalars, static_cast<double>(done.valid));
   if (progress)
-    progress->step({at.epoch, at.step, valid, scalars.loss().value_or(0), scalars.metrics()});
+    progress->step({done.at.epoch, done.at.step, done.valid, scalars.loss().value_or(0), scalars.metrics()});
+  TimeNs now = clock.now();
   if (jsonLog) {
-    double ms = static_cast<double>(clock.now() - begin) * 1e-6;
+    double ms = static_cast<double>(now - std::max(done.begin, collected)) * 1e-6;
     LogEvent event{"step"};
     event.step = step;
-    event.epoch = at.epoch;
+    event.epoch = done.at.epoch;
     event.loss = scalars.loss();
     event.metrics = scalars.metrics();
     event.ms = ms;
-    event.samplesPerSecond = static_cast<double>(valid) / ms * 1e3;
+    event.samplesPerSecond = static_cast<double>(done.valid) / ms * 1e3;
     log(event);
   }
+  collected = now;
   return absl::OkStatus();
 }
 
@@ -312,15 +344,20 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
   Scalars scalars(*program.runner);
   WeightedMeans means;
   TimeNs begin = clock.now();
-  for (int64_t i = 0; i < feed.stepsPerEpoch(); ++i) {
+  std::deque<int64_t> valid; // of runs that are submitted and not collected
+  for (int64_t i = 1; i <= feed.stepsPerEpoch(); ++i) {
     if (context.abort.raised())
       return context.abort.status();
-    int64_t valid = program.next();
-    DGC_RETURN_IF_ERROR(program.runner->run(static_cast<uint64_t>(state.step)));
-    scalars.read();
-    means.add(scalars, static_cast<double>(valid));
-    if (predictions)
-      predictions->add(valid);
+    valid.push_back(program.next());
+    DGC_RETURN_IF_ERROR(program.runner->submit(static_cast<uint64_t>(state.step)));
+    while (valid.size() >= (i == feed.stepsPerEpoch() ? 1 : program.runner->depth())) {
+      DGC_RETURN_IF_ERROR(program.runner->collect());
+      scalars.read();
+      means.add(scalars, static_cast<double>(valid.front()));
+      if (predictions)
+        predictions->add(valid.front());
+      valid.pop_front();
+    }
   }
   if (!first())
     return absl::OkStatus();

@@ -161,12 +161,14 @@ absl::Status Executor::recordProgram(ProgramRunner &runner) {
   auto newSegment = [&](uint32_t firstOp) {
     runner.parts.push_back({Part::Segment, firstOp, static_cast<uint32_t>(parts.segments.size())});
     parts.segments.emplace_back();
+    runner.segmentOps.emplace_back();
   };
   std::vector<uint32_t> exchanges(runner.ops.size(), ProgramRunner::kNoExchange);
   auto addOp = [&](uint32_t i, PreparedOp *op) {
     if (runner.parts.back().kind != Part::Segment)
       newSegment(i);
     parts.segments.back().push_back(op);
+    runner.segmentOps.back().push_back(i);
   };
   auto addCommunication = [&](Part::Kind kind, uint32_t i) {
     const ProgramRunner::Op &op = runner.ops[i];
@@ -199,6 +201,7 @@ absl::Status Executor::recordProgram(ProgramRunner &runner) {
     addCommunication(Part::Finish, awaited);
   if (runner.parts.back().kind != Part::Segment)
     newSegment(static_cast<uint32_t>(runner.ops.size()) - 1); // the outputs
+  runner.underWay.reserve(2);
   DGC_ASSIGN_OR_RETURN(runner.recorded, memory->record(parts));
   return absl::OkStatus();
 }
@@ -239,29 +242,72 @@ absl::Status ProgramRunner::runPart(const Part &part) {
   return recorded->toDevice(part.index);
 }
 
-/// The ops of a segment have no times of their own; communication has, with the copies that it waits for.
-absl::Status ProgramRunner::runParts(const dgc_step &context) {
+/// An error of the device may be one of any run that is under way.
+absl::Status ProgramRunner::named(const absl::Status &status, uint64_t step) const {
+  std::string steps = str("step ", underWay.empty() ? step : underWay.front());
+  if (!underWay.empty() && underWay.front() != step)
+    steps += str(", or step ", step, ", which was begun before that ended,");
+  return annotate(status, str(steps, " of ", name()));
+}
+
+/// Queues a run. With a trace it is timed, and nothing else is under way.
+absl::Status ProgramRunner::submitParts(const dgc_step &context) {
   ProgressWord &progress = executor->transport.progress();
   OpTrace *trace = executor->trace;
   Clock &clock = *executor->options.clock;
-  auto named = [&](const absl::Status &s) { return annotate(s, str("step ", context.step, " of ", name())); };
-  if (absl::Status s = recorded->begin(); !s.ok())
-    return named(s);
+  begin = clock.now();
+  if (absl::Status s = recorded->begin(/*timed=*/trace != nullptr); !s.ok())
+    return named(s, context.step);
   for (const Part &part : parts) {
     progress.set(context.step, firstOp + part.op);
-    TimeNs begin = trace ? clock.now() : 0;
+    TimeNs partBegin = trace ? clock.now() : 0;
     if (absl::Status s = runPart(part); !s.ok())
-      return part.kind == Part::Segment ? named(s) : describe(s, part.op, context.step);
+      return part.kind == Part::Segment ? named(s, context.step) : describe(s, part.op, context.step);
     if (!trace || part.kind == Part::Segment)
       continue;
     Op &op = ops[part.op];
     if (part.kind != Part::Finish)
-      op.begin = begin;
+      op.begin = partBegin;
     if (part.kind != Part::Start)
       trace->add({op.step, context.step, op.begin, clock.now()});
   }
-  if (absl::Status s = recorded->end(); !s.ok())
-    return named(s);
-  progress.set(context.step, Position::kNoOp);
+  if (absl::Status s = recorded->submit(); !s.ok())
+    return named(s, context.step);
+  underWay.push_back(context.step);
+  return absl::OkStatus();
+}
+
+absl::Status ProgramRunner::collectParts() {
+  if (underWay.empty())
+    return absl::InternalError(str("no run of ", name(), " is under way"));
+  const uint64_t step = underWay.front();
+  if (absl::Status s = recorded->collect(); !s.ok())
+    return named(s, underWay.back());
+  underWay.erase(underWay.begin());
+  if (underWay.empty())
+    executor->transport.progress().set(step, Position::kNoOp);
+  return executor->trace ? addTimes(step) : absl::OkStatus();
+}
+
+/// The times of ops, as the device measured them; those of communication by the host, with the copies that it waits for,
+/// are there. What goes on beside others is in segments twice: where it begins and where it is waited for.
+absl::Status ProgramRunner::addTimes(uint64_t step) {
+  std::vector<bool> isUnderWay(ops.size());
+  for (const Part &part : parts) {
+    if (part.kind != Part::Segment)
+      continue;
+    absl::StatusOr<std::vector<int64_t>> times = recorded->times(part.index);
+    if (!times.ok())
+      return named(times.status(), step);
+    for (size_t i = 0; i + 1 < times->size(); ++i) {
+      const uint32_t index = segmentOps[part.index][i];
+      Op &op = ops[index];
+      if (!isUnderWay[index])
+        op.begin = begin + (*times)[i];
+      isUnderWay[index] = op.goesOn && !isUnderWay[index];
+      if (!isUnderWay[index])
+        executor->trace->add({op.step, step, op.begin, begin + (*times)[i + 1]});
+    }
+  }
   return absl::OkStatus();
 }

@@ -279,7 +279,16 @@ absl::Status ProgramRunner::describe(const absl::Status &status, size_t op, uint
   return annotate(status, str("step ", step, ", op ", where));
 }
 
+size_t ProgramRunner::depth() const { return recorded && !executor->trace ? 2 : 1; }
+
 absl::Status ProgramRunner::run(uint64_t step) {
+  DGC_RETURN_IF_ERROR(submit(step));
+  return collect();
+}
+
+absl::Status ProgramRunner::collect() { return recorded ? collectParts() : absl::OkStatus(); }
+
+absl::Status ProgramRunner::submit(uint64_t step) {
   dgc_step context{executor->options.seed, step};
   for (const InputView &input : inputViews)
     if (absl::Status s = checkIndices(input); !s.ok())
@@ -292,7 +301,7 @@ absl::Status ProgramRunner::run(uint64_t step) {
     else if (input.role == artifact::InputRole::AxisIndex)
       std::memcpy(input.memory.data(), &input.axisIndex, sizeof input.axisIndex);
   if (recorded)
-    return runParts(context);
+    return submitParts(context);
   ProgressWord &progress = executor->transport.progress();
   OpTrace *trace = executor->trace;
   Clock &clock = *executor->options.clock;

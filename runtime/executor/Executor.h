@@ -102,6 +102,14 @@ public:
   /// draws of random numbers and messages. An error names the op.
   absl::Status run(uint64_t step);
 
+  /// run() in two parts. submit() has taken the inputs when it returns. Up to depth() runs may be submitted that are not
+  /// collected; all must be before another program runs, and before variables are looked at. outputs() are those of the
+  /// run that was collected last.
+  absl::Status submit(uint64_t step);
+  absl::Status collect();
+  /// More than 1 on a device that computes a run while the host prepares the next one.
+  size_t depth() const;
+
 private:
   friend class Executor;
   struct Op {
@@ -137,10 +145,16 @@ private:
     uint32_t index; // of the segment or the exchange in the recorded program; kNoExchange: the device communicates
   };
   static constexpr uint32_t kNoExchange = UINT32_MAX;
-  absl::Status runParts(const dgc_step &step);
+  absl::Status submitParts(const dgc_step &step);
+  absl::Status collectParts();
   absl::Status runPart(const Part &part);
+  absl::Status addTimes(uint64_t step);
+  absl::Status named(const absl::Status &status, uint64_t step) const;
   std::vector<Part> parts;
   std::vector<std::unique_ptr<PreparedOp>> communicationParts; // that are in segments
+  std::vector<std::vector<uint32_t>> segmentOps;               // by segment: what its ops are, by number
+  std::vector<uint64_t> underWay; // steps that are submitted and not collected, at most depth()
+  TimeNs begin = 0;               // of a traced run
   std::unique_ptr<DeviceProgram> recorded;
 };
 

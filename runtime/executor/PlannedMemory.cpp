@@ -77,22 +77,26 @@ static uint64_t workspaceOf(const a::Plan &plan, const a::Program &program) {
   return most;
 }
 
+/// Inputs that wait for their runs, on the host as on the device.
+static uint64_t inputBytes(const a::Program &program) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < count(program.inputs()); ++i)
+    bytes += gpu::stagedBytes(bytesOf(*program.buffers()->Get(program.inputs()->Get(i)->buffer())));
+  return bytes * gpu::stagedRuns;
+}
+
 /// Pinned copies of what a program gets from the host and gives to it.
 static uint64_t pinnedBytes(const a::Program &program) {
-  uint64_t bytes = 0;
-  auto add = [&](uint32_t index, auto... spaces) {
-    const a::Buffer &buffer = *program.buffers()->Get(index);
-    if (((buffer.space() != spaces) && ...))
-      bytes += bytesOf(buffer);
-  };
-  for (uint32_t i = 0; i < count(program.inputs()); ++i)
-    add(program.inputs()->Get(i)->buffer());
+  uint64_t outputs = 0, received = 0;
   for (uint32_t i = 0; i < count(program.outputs()); ++i)
-    add(program.outputs()->Get(i)->buffer(), a::Space::Constant);
+    if (const a::Buffer &buffer = *program.buffers()->Get(program.outputs()->Get(i)->buffer());
+        buffer.space() != a::Space::Constant)
+      outputs += gpu::stagedBytes(bytesOf(buffer));
   for (uint32_t i = 0; i < count(program.steps()); ++i)
     if (const a::Receive *receive = program.steps()->Get(i)->action_as_Receive())
-      add(receive->buffer(), a::Space::Shared);
-  return bytes;
+      if (const a::Buffer &buffer = *program.buffers()->Get(receive->buffer()); buffer.space() != a::Space::Shared)
+        received += bytesOf(buffer);
+  return inputBytes(program) + outputs * gpu::stagedRuns + received;
 }
 
 /// What is other on GPUs, of programs that run one after the other.
@@ -103,6 +107,7 @@ static void moveToGpu(const a::Plan &plan, const std::vector<const a::Program *>
   memory.values += constantBytes(plan);
   for (const a::Program *program : programs) {
     memory.scratch = std::max(memory.scratch, workspaceOf(plan, *program));
+    memory.values += inputBytes(*program);
     memory.host += pinnedBytes(*program);
   }
 }

@@ -15,7 +15,7 @@ struct PlannedMemory {
   uint64_t scratch = 0;       // the inside of library calls
   /// What the transport between hosts takes beside all that.
   uint64_t staging = 0;
-  /// Of a plan for GPUs, where the above is memory of the GPU, with the constants among the values and a mirror of the
+  /// Of a plan for GPUs, where the above is memory of the GPU, with the constants and the inputs of runs to come among the values, and a mirror of the
   /// shared arena: the memory of the host that values are exchanged through.
   uint64_t host = 0;
 

@@ -51,13 +51,17 @@ private:
     DGC_RETURN_IF_ERROR(setVariables(*executor));
     ProgramRunner &runner = *executor->program(program);
     DGC_RETURN_IF_ERROR(transport.barrier());
-    for (int i = 0; i < options.steps; ++i) {
+    for (int i = 0, collected = 0; i < options.steps; ++i) {
       // Before each step: the memory of an input is used again once it has been read.
       runner.setValidCount(options.validCount >= 0 ? options.validCount
                                                    : static_cast<int32_t>(artifact.plan().global_batch()));
       DGC_RETURN_IF_ERROR(setInputs(runner, i));
-      DGC_RETURN_IF_ERROR(runner.run(options.firstStep + static_cast<uint64_t>(i)));
-      DGC_RETURN_IF_ERROR(collectOutputs(transport, runner, i));
+      DGC_RETURN_IF_ERROR(runner.submit(options.firstStep + static_cast<uint64_t>(i)));
+      const int last = i + 1 == options.steps ? i : i + 1 - static_cast<int>(options.ahead ? runner.depth() : 1);
+      for (; collected <= last; ++collected) {
+        DGC_RETURN_IF_ERROR(runner.collect());
+        DGC_RETURN_IF_ERROR(collectOutputs(transport, runner, collected));
+      }
     }
     DGC_RETURN_IF_ERROR(executor->downloadVariables());
     return inTurn(transport, [&]() -> absl::Status {

@@ -67,6 +67,7 @@ struct RunOnceOptions {
   uint64_t firstStep = 0;
   int steps = 1;         // how often to run the program
   int threads = 1;       // of each rank
+  bool ahead = false;    // each run is submitted before the one before it is collected, where the device can do that
   int validCount = -1;   // -1: the whole global batch
   NamedArrays variables; // instead of their initial values, by name
   /// Inputs of run number i (from 0); null: the same in every run.

@@ -362,13 +362,19 @@ absl::Status Communication::join() {
 }
 
 absl::Status Communication::await(Driver::Stream awaited) {
-  if (links.empty())
-    return note(driver.synchronize(awaited));
+  return links.empty() ? note(driver.synchronize(awaited)) : poll([&] { return driver.isDone(awaited); });
+}
+
+absl::Status Communication::awaitEvent(Driver::Event event) {
+  return links.empty() ? note(driver.await(event)) : poll([&] { return driver.isReached(event); });
+}
+
+absl::Status Communication::poll(const std::function<absl::StatusOr<bool>()> &isDone) {
   absl::Status seen = absl::OkStatus();
   Waiter waiter(transport.interruption(), transport.timeoutSeconds());
   absl::Status waited = waiter.until(
       [&] {
-        absl::StatusOr<bool> done = driver.isDone(awaited);
+        absl::StatusOr<bool> done = isDone();
         seen = done.status();
         for (size_t i = 0; seen.ok() && !*done && i < links.size(); ++i)
           seen = links[i]->error();

@@ -32,6 +32,8 @@ public:
 
   /// Waits until all that is queued on `stream` is done, an error is seen, the job is aborted or the time is over.
   absl::Status await(Driver::Stream stream);
+  /// The same up to an event.
+  absl::Status awaitEvent(Driver::Event event);
   /// What is queued by then comes before what is queued on `compute` from now on: at the end of each graph.
   absl::Status join();
   /// The end, after all graphs are gone. False: the GPU hangs, and must be left alone.
@@ -54,6 +56,7 @@ private:
   absl::StatusOr<std::vector<std::byte>> exchange(std::span<const std::byte> mine, const RankGroup &group);
   absl::StatusOr<DeviceCommunication> queued(NcclLink &link, std::function<absl::Status(NcclLink &)> call);
   absl::Status note(absl::Status status);
+  absl::Status poll(const std::function<absl::StatusOr<bool>()> &isDone);
   NcclLink *linkOf(const RankGroup &group);
   bool isAmongDevices(uint32_t other) const {
     return std::find(transfers.begin(), transfers.end(), other) != transfers.end();

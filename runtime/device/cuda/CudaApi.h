@@ -63,6 +63,9 @@ struct CuIpcHandle {
   X(destroyEvent, cuEventDestroy_v2, CuHandle)                                                                         \
   X(recordEvent, cuEventRecord, CuHandle, CuHandle)                                                                    \
   X(waitEvent, cuStreamWaitEvent, CuHandle, CuHandle, unsigned)                                                        \
+  X(awaitEvent, cuEventSynchronize, CuHandle)                                                                          \
+  X(queryEvent, cuEventQuery, CuHandle)                                                                                \
+  X(elapsedTime, cuEventElapsedTime, float *, CuHandle, CuHandle)                                                      \
   X(loadModule, cuModuleLoadDataEx, CuHandle *, const void *, unsigned, int *, void **)                                \
   X(unloadModule, cuModuleUnload, CuHandle)                                                                            \
   X(findFunction, cuModuleGetFunction, CuHandle *, CuHandle, const char *)                                             \

@@ -80,6 +80,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::create(const Artifact &a
   std::unique_ptr<CudaDevice> device(new CudaDevice(artifact, std::move(driver), std::move(make)));
   DGC_ASSIGN_OR_RETURN(device->stream, device->driver->createStream());
   DGC_ASSIGN_OR_RETURN(device->transfers, device->driver->createStream());
+  DGC_ASSIGN_OR_RETURN(device->uploads, device->driver->createStream());
   DGC_ASSIGN_OR_RETURN(device->computed, device->driver->createEvent());
   DGC_ASSIGN_OR_RETURN(device->arrived, device->driver->createEvent());
   DGC_RETURN_IF_ERROR(device->loadCode());
@@ -91,7 +92,7 @@ CudaDevice::~CudaDevice() {
   // Nothing may run any more; an error has been told before. Work that waits for other workers ends with its
   // communicators, and these when no graph has parts of theirs.
   auto waitForAll = [&] {
-    for (Driver::Stream each : {stream, transfers})
+    for (Driver::Stream each : {stream, transfers, uploads})
       if (each)
         (void)driver->synchronize(each);
   };
@@ -124,7 +125,9 @@ CudaDevice::~CudaDevice() {
   for (Driver::Event event : {computed, arrived})
     if (event)
       driver->destroyEvent(event);
-  for (Driver::Stream each : {stream, transfers})
+  for (Driver::Event event : events)
+    driver->destroyEvent(event);
+  for (Driver::Stream each : {stream, transfers, uploads})
     if (each)
       driver->destroyStream(each);
 }
@@ -177,6 +180,12 @@ absl::StatusOr<std::byte *> CudaDevice::allocateStaging(uint64_t bytes) {
   DGC_ASSIGN_OR_RETURN(std::byte * memory, driver->allocateHost(std::max<uint64_t>(bytes, 1)));
   hostAllocations.push_back(memory);
   return memory;
+}
+
+absl::StatusOr<Driver::Event> CudaDevice::newEvent(bool timed) {
+  DGC_ASSIGN_OR_RETURN(Driver::Event event, driver->createEvent(timed));
+  events.push_back(event);
+  return event;
 }
 
 absl::Status CudaDevice::pin(std::span<std::byte> memory) {

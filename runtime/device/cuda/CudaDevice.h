@@ -1,4 +1,4 @@
-// NVIDIA GPUs: one arena, one stream that computes and one that copies, graphs of what runs between exchanges.
+// NVIDIA GPUs: one arena, one stream that computes and two that copy, graphs of what runs between exchanges.
 #pragma once
 
 #include "runtime/device/Device.h"
@@ -47,6 +47,7 @@ private:
   absl::Status loadCode();
   absl::StatusOr<Address> allocate(uint64_t bytes);
   absl::StatusOr<std::byte *> allocateStaging(uint64_t bytes);
+  absl::StatusOr<Driver::Event> newEvent(bool timed = false);
   absl::StatusOr<std::unique_ptr<PreparedOp>> prepareKernel(const artifact::KernelCall &call,
                                                             std::span<const Operand> buffers);
   absl::StatusOr<std::unique_ptr<PreparedOp>> prepareMatmul(const artifact::Matmul &op,
@@ -76,19 +77,24 @@ private:
     return communication ? communication->await(queued) : driver->synchronize(queued);
   }
 
+  absl::Status awaitEvent(Driver::Event event) {
+    return communication ? communication->awaitEvent(event) : driver->await(event);
+  }
+
   const Artifact &artifact;
   std::unique_ptr<Driver> driver;
   MakeLibraries make;
   std::unique_ptr<Blas> blas;
   std::unique_ptr<Dnn> dnn;
   std::unique_ptr<Communication> communication; // of several workers
-  Driver::Stream stream = nullptr, transfers = nullptr;
+  Driver::Stream stream = nullptr, transfers = nullptr, uploads = nullptr; // `uploads`: of inputs
   Driver::Event computed = nullptr, arrived = nullptr; // how far `stream` and `transfers` must be
   Driver::Module module = nullptr;
   std::vector<Address> allocations;
   std::vector<std::byte *> hostAllocations;
   std::vector<std::span<std::byte>> pinned; // of others
   std::vector<Driver::Graph> graphs;
+  std::vector<Driver::Event> events; // of programs
   // What all ops share, one after the other: memory between grids, and of products.
   uint64_t workspaceBytes = 0;
   Address workspace = 0;

@@ -75,11 +75,18 @@ public:
   virtual absl::Status synchronize(Stream stream) = 0;
   /// Whether all that was queued is done.
   virtual absl::StatusOr<bool> isDone(Stream stream) = 0;
-  virtual absl::StatusOr<Event> createEvent() = 0;
+  /// One that is `timed` tells when the GPU came to it; the others are quicker.
+  virtual absl::StatusOr<Event> createEvent(bool timed = false) = 0;
   virtual void destroyEvent(Event event) = 0;
   virtual absl::Status record(Event event, Stream stream) = 0;
   /// What is queued on `stream` from now on runs after what `event` stands for.
   virtual absl::Status wait(Stream stream, Event event) = 0;
+  /// The host waits for what `event` stands for, and not for what was queued behind it.
+  virtual absl::Status await(Event event) = 0;
+  /// Whether that is done.
+  virtual absl::StatusOr<bool> isReached(Event event) = 0;
+  /// Nanoseconds from one timed event to another; the host has waited for both.
+  virtual absl::StatusOr<int64_t> elapsed(Event from, Event to) = 0;
 
   /// `image`: a cubin, or the text of PTX with a zero behind it.
   virtual absl::StatusOr<Module> loadModule(std::span<const std::byte> image) = 0;

@@ -1,38 +1,56 @@
-// Programs as graphs. One stream computes, another copies what the host exchanges in between:
+// Programs as graphs. One stream computes, another copies what the host exchanges in between, a third one brings
+// inputs:
 //
-//   stream     [segment 0] computed          arrived [segment 1] ..
-//   transfers              computed [to host]  ..  [to device] arrived
-//   host                            waits, communicates
+//   uploads    [inputs of run 0] staged  [inputs of run 1] staged
+//   stream     staged [segment 0] computed          arrived [segment 1] done   staged [segment 0] ..
+//   transfers                     computed [to host]  ..  [to device] arrived
+//   host                                   waits, communicates                 waits for done, takes outputs
 //
-// `computed` keeps a copy behind the segments that make its value, and `arrived` a segment behind the copies to the
-// device. Segments that are launched between the two copies of an exchange run beside it.
+// `staged` keeps a run behind its inputs, `computed` a copy behind the segments that make its value, and `arrived` a
+// segment behind the copies to the device. Segments that are launched between the two copies of an exchange run beside
+// it. Inputs wait in memory of their own, as values of the run before may be where they belong; the first segment puts
+// them there. That memory is there twice, as is that of outputs on the host, and so are the graphs that know it: runs
+// take turns. The host has collected the run before the last one when a run begins, so nothing has to wait for its
+// turn.
+#include "runtime/artifact/GpuSizes.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/CudaDevice.h"
 
+#include <array>
 #include <cstring>
 
 namespace dgc::rt::cuda {
 
 class GraphProgram final : public DeviceProgram {
 public:
-  /// Inputs and outputs go through pinned memory of the program.
-  struct Copy {
-    Mirrored mirrored;
-    std::byte *staging;
-  };
   explicit GraphProgram(CudaDevice &device) : device(device), driver(*device.driver) {}
 
   absl::Status record(const ProgramParts &parts);
 
-  absl::Status begin() override {
+  absl::Status begin(bool isTimed) override {
+    if (begun - collected >= (isTimed ? 1 : gpu::stagedRuns))
+      return absl::InternalError("a run is begun before those before it are collected");
+    timed = isTimed;
+    const Turn &turn = turns[begun % gpu::stagedRuns];
     for (const Copy &copy : inputs)
-      std::memcpy(copy.staging, copy.mirrored.host.data(), copy.mirrored.host.size());
-    return absl::OkStatus();
+      std::memcpy(turn.inputs + copy.offset, copy.mirrored.host.data(), copy.mirrored.host.size());
+    ++begun;
+    if (timed)
+      DGC_RETURN_IF_ERROR(recordTime(beginning));
+    if (inputs.empty())
+      return absl::OkStatus();
+    DGC_RETURN_IF_ERROR(driver.copyToDevice(turn.staging, turn.inputs, inputBytes, device.uploads));
+    DGC_RETURN_IF_ERROR(driver.record(turn.staged, device.uploads));
+    return driver.wait(device.stream, turn.staged);
   }
 
   absl::Status launch(size_t segment) override {
     DGC_RETURN_IF_ERROR(awaitArrivals());
-    return graphs[segment] ? driver.launchGraph(graphs[segment], device.stream) : absl::OkStatus();
+    const size_t turn = (begun - 1) % gpu::stagedRuns;
+    if (timed)
+      return launchTimed(segment, turns[turn]);
+    Driver::Graph graph = segments[segment].graphs[turn];
+    return graph ? driver.launchGraph(graph, device.stream) : absl::OkStatus();
   }
 
   absl::Status toHost(size_t exchange) override {
@@ -55,15 +73,46 @@ public:
 
   absl::Status settle() override { return awaitArrivals(); }
 
-  absl::Status end() override {
+  absl::Status submit() override {
     DGC_RETURN_IF_ERROR(awaitArrivals());
-    DGC_RETURN_IF_ERROR(device.await(device.stream));
+    return driver.record(turns[(begun - 1) % gpu::stagedRuns].done, device.stream);
+  }
+
+  absl::Status collect() override {
+    const Turn &turn = turns[collected % gpu::stagedRuns];
+    DGC_RETURN_IF_ERROR(device.awaitEvent(turn.done));
+    ++collected;
     for (const Copy &copy : outputs)
-      std::memcpy(copy.mirrored.host.data(), copy.staging, copy.mirrored.host.size());
+      std::memcpy(copy.mirrored.host.data(), turn.outputs + copy.offset, copy.mirrored.host.size());
     return absl::OkStatus();
   }
 
+  absl::StatusOr<std::vector<int64_t>> times(size_t segment) override {
+    std::vector<int64_t> result;
+    for (Driver::Event event : segments[segment].times) {
+      DGC_ASSIGN_OR_RETURN(int64_t time, driver.elapsed(beginning, event));
+      result.push_back(time);
+    }
+    return result;
+  }
+
 private:
+  struct Copy {
+    Mirrored mirrored;
+    uint64_t offset; // where it waits
+  };
+  /// Where the inputs and outputs of a run wait.
+  struct Turn {
+    std::byte *inputs = nullptr, *outputs = nullptr; // pinned
+    Address staging = 0;                             // of inputs, on the device
+    Driver::Event staged = nullptr, done = nullptr;
+  };
+  struct Segment {
+    std::vector<PreparedOp *> ops;
+    std::array<Driver::Graph, gpu::stagedRuns> graphs = {}; // for each turn; null: it does nothing
+    std::vector<Driver::Event> times;                       // before each op, and behind the last one
+  };
+
   absl::Status awaitArrivals() {
     if (!isArriving)
       return absl::OkStatus();
@@ -71,65 +120,128 @@ private:
     DGC_RETURN_IF_ERROR(driver.record(device.arrived, device.transfers));
     return driver.wait(device.stream, device.arrived);
   }
-  absl::StatusOr<std::vector<Copy>> stage(const std::vector<Mirrored> &all);
-  absl::Status queue(const ProgramParts &parts, size_t segment);
+  /// At the end of a segment: communication does not go on from one graph to the next.
+  absl::Status joinCommunication() {
+    return device.communication ? device.communication->join() : absl::OkStatus();
+  }
+  /// Records a timed event, which is made when it is needed first.
+  absl::Status recordTime(Driver::Event &event) {
+    if (!event) {
+      DGC_ASSIGN_OR_RETURN(event, device.newEvent(/*timed=*/true));
+    }
+    return driver.record(event, device.stream);
+  }
+  absl::Status stage(const ProgramParts &parts);
+  absl::Status copyInputs(size_t segment, const Turn &turn);
+  absl::Status copyOutputs(size_t segment, const Turn &turn);
+  absl::Status launchTimed(size_t segment, const Turn &turn);
+  absl::Status capture(size_t segment, const Turn &turn, Driver::Graph &graph);
 
   CudaDevice &device;
   Driver &driver;
-  std::vector<Driver::Graph> graphs; // of each segment; null: it does nothing
+  std::vector<Segment> segments;
   std::vector<HostExchange> exchanges;
   std::vector<Copy> inputs, outputs;
-  bool isArriving = false; // copies to the device are queued that nothing waits for
+  uint64_t inputBytes = 0, outputBytes = 0;
+  std::array<Turn, gpu::stagedRuns> turns;
+  uint64_t begun = 0, collected = 0;
+  bool timed = false;                // the run that began last
+  Driver::Event beginning = nullptr; // of a timed run
+  bool isArriving = false;           // copies to the device are queued that nothing waits for
 };
 
-absl::StatusOr<std::vector<GraphProgram::Copy>> GraphProgram::stage(const std::vector<Mirrored> &all) {
-  std::vector<Copy> copies;
-  for (const Mirrored &mirrored : all) {
-    if (mirrored.host.empty())
-      continue;
-    DGC_ASSIGN_OR_RETURN(std::byte * staging, device.allocateStaging(mirrored.host.size()));
-    copies.push_back({mirrored, staging});
+/// Makes the places where inputs and outputs wait.
+absl::Status GraphProgram::stage(const ProgramParts &parts) {
+  auto place = [](const std::vector<Mirrored> &all, std::vector<Copy> &copies, uint64_t &bytes) {
+    for (const Mirrored &mirrored : all) {
+      if (mirrored.host.empty())
+        continue;
+      copies.push_back({mirrored, bytes});
+      bytes += gpu::stagedBytes(mirrored.host.size());
+    }
+  };
+  place(parts.inputs, inputs, inputBytes);
+  place(parts.outputs, outputs, outputBytes);
+  for (Turn &turn : turns) {
+    DGC_ASSIGN_OR_RETURN(turn.done, device.newEvent());
+    if (inputBytes) {
+      DGC_ASSIGN_OR_RETURN(turn.inputs, device.allocateStaging(inputBytes));
+      DGC_ASSIGN_OR_RETURN(turn.staging, device.allocate(inputBytes));
+      DGC_ASSIGN_OR_RETURN(turn.staged, device.newEvent());
+    }
+    if (outputBytes) {
+      DGC_ASSIGN_OR_RETURN(turn.outputs, device.allocateStaging(outputBytes));
+    }
   }
-  return copies;
-}
-
-/// What a segment does, onto the stream that is captured.
-absl::Status GraphProgram::queue(const ProgramParts &parts, size_t segment) {
-  if (segment == 0)
-    for (const Copy &copy : inputs)
-      DGC_RETURN_IF_ERROR(
-          driver.copyToDevice(addressOf(copy.mirrored.device), copy.staging, copy.mirrored.host.size(), device.stream));
-  for (PreparedOp *op : parts.segments[segment])
-    DGC_RETURN_IF_ERROR(op->run({}));
-  if (device.communication) // which does not go on from one graph to the next
-    DGC_RETURN_IF_ERROR(device.communication->join());
-  if (segment + 1 == parts.segments.size())
-    for (const Copy &copy : outputs)
-      DGC_RETURN_IF_ERROR(
-          driver.copyToHost(copy.staging, addressOf(copy.mirrored.device), copy.mirrored.host.size(), device.stream));
   return absl::OkStatus();
 }
 
+/// What comes before the ops of a segment: in the first one the inputs come to their places.
+absl::Status GraphProgram::copyInputs(size_t segment, const Turn &turn) {
+  if (segment == 0)
+    for (const Copy &copy : inputs)
+      DGC_RETURN_IF_ERROR(driver.copy(addressOf(copy.mirrored.device), turn.staging + copy.offset,
+                                      copy.mirrored.host.size(), device.stream));
+  return absl::OkStatus();
+}
+
+/// What comes behind them: in the last one the outputs go to the host.
+absl::Status GraphProgram::copyOutputs(size_t segment, const Turn &turn) {
+  if (segment + 1 == segments.size())
+    for (const Copy &copy : outputs)
+      DGC_RETURN_IF_ERROR(driver.copyToHost(turn.outputs + copy.offset, addressOf(copy.mirrored.device),
+                                            copy.mirrored.host.size(), device.stream));
+  return absl::OkStatus();
+}
+
+/// The ops of a segment one by one, with events between them.
+absl::Status GraphProgram::launchTimed(size_t segment, const Turn &turn) {
+  DGC_RETURN_IF_ERROR(copyInputs(segment, turn));
+  Segment &each = segments[segment];
+  each.times.resize(each.ops.size() + 1);
+  for (size_t i = 0; i < each.ops.size(); ++i) {
+    DGC_RETURN_IF_ERROR(recordTime(each.times[i]));
+    DGC_RETURN_IF_ERROR(each.ops[i]->run({}));
+  }
+  DGC_RETURN_IF_ERROR(joinCommunication());
+  DGC_RETURN_IF_ERROR(recordTime(each.times.back()));
+  return copyOutputs(segment, turn);
+}
+
+absl::Status GraphProgram::capture(size_t segment, const Turn &turn, Driver::Graph &graph) {
+  DGC_RETURN_IF_ERROR(driver.beginCapture(device.stream));
+  auto queue = [&]() -> absl::Status {
+    DGC_RETURN_IF_ERROR(copyInputs(segment, turn));
+    for (PreparedOp *op : segments[segment].ops)
+      DGC_RETURN_IF_ERROR(op->run({}));
+    DGC_RETURN_IF_ERROR(joinCommunication());
+    return copyOutputs(segment, turn);
+  };
+  absl::Status queued = queue();
+  absl::StatusOr<Driver::Graph> captured = driver.endCapture(device.stream); // also after an error
+  if (captured.ok())
+    device.graphs.push_back(graph = *captured);
+  return queued.ok() ? captured.status() : queued;
+}
+
 absl::Status GraphProgram::record(const ProgramParts &parts) {
-  DGC_ASSIGN_OR_RETURN(inputs, stage(parts.inputs));
-  DGC_ASSIGN_OR_RETURN(outputs, stage(parts.outputs));
+  DGC_RETURN_IF_ERROR(stage(parts));
   exchanges = parts.exchanges;
   for (HostExchange &exchange : exchanges)
     for (std::vector<Mirrored> *copies : {&exchange.toHost, &exchange.toDevice})
       std::erase_if(*copies, [](const Mirrored &each) { return each.host.empty(); });
-  for (size_t segment = 0; segment < parts.segments.size(); ++segment) {
-    bool isEmpty = parts.segments[segment].empty() && (segment > 0 || inputs.empty()) &&
-                   (segment + 1 < parts.segments.size() || outputs.empty());
-    graphs.push_back(nullptr);
-    if (isEmpty)
+  for (const std::vector<PreparedOp *> &ops : parts.segments)
+    segments.push_back({ops, {}, {}});
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const bool copies = (i == 0 && !inputs.empty()) || (i + 1 == segments.size() && !outputs.empty());
+    if (segments[i].ops.empty() && !copies)
       continue;
-    DGC_RETURN_IF_ERROR(driver.beginCapture(device.stream));
-    absl::Status queued = queue(parts, segment);
-    absl::StatusOr<Driver::Graph> graph = driver.endCapture(device.stream); // also after an error
-    if (graph.ok())
-      device.graphs.push_back(graphs.back() = *graph);
-    if (!queued.ok() || !graph.ok())
-      return annotate(queued.ok() ? graph.status() : queued, str("recording ", parts.name));
+    auto &graphs = segments[i].graphs;
+    for (size_t turn = 0; turn < turns.size(); ++turn)
+      if (turn > 0 && !copies)
+        graphs[turn] = graphs[0]; // it is the same for all turns
+      else if (absl::Status s = capture(i, turns[turn], graphs[turn]); !s.ok())
+        return annotate(s, str("recording ", parts.name));
   }
   return absl::OkStatus();
 }

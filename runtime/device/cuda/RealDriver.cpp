@@ -79,9 +79,9 @@ public:
     DGC_RETURN_IF_ERROR(check(result, "cuStreamQuery"));
     return true;
   }
-  absl::StatusOr<Event> createEvent() override {
+  absl::StatusOr<Event> createEvent(bool timed) override {
     CuHandle event = nullptr;
-    DGC_RETURN_IF_ERROR(check(api.createEvent(&event, kCuNoTiming), "cuEventCreate"));
+    DGC_RETURN_IF_ERROR(check(api.createEvent(&event, timed ? 0 : kCuNoTiming), "cuEventCreate"));
     return event;
   }
   void destroyEvent(Event event) override { api.destroyEvent(event); }
@@ -90,6 +90,19 @@ public:
   }
   absl::Status wait(Stream stream, Event event) override {
     return check(api.waitEvent(stream, event, 0), "cuStreamWaitEvent");
+  }
+  absl::StatusOr<bool> isReached(Event event) override {
+    CuResult result = api.queryEvent(event);
+    if (result == kCuNotReady)
+      return false;
+    DGC_RETURN_IF_ERROR(check(result, "cuEventQuery"));
+    return true;
+  }
+  absl::Status await(Event event) override { return check(api.awaitEvent(event), "cuEventSynchronize"); }
+  absl::StatusOr<int64_t> elapsed(Event from, Event to) override {
+    float milliseconds = 0;
+    DGC_RETURN_IF_ERROR(check(api.elapsedTime(&milliseconds, from, to), "cuEventElapsedTime"));
+    return static_cast<int64_t>(double{milliseconds} * 1e6);
   }
 
   absl::StatusOr<Module> loadModule(std::span<const std::byte> image) override {

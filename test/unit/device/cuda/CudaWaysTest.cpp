@@ -41,9 +41,9 @@ TEST_P(CudaWays, TrainByNccl) {
     EXPECT_GE(network.communicators, spread.workers);
     EXPECT_EQ(network.aborts, 0);
     for (const auto &log : logs) {
-      EXPECT_EQ(log->replays, log->graphs * kSteps);
+      EXPECT_LE(log->replays, log->graphs * kSteps);
       if (where[0] == 'g')
-        EXPECT_EQ(log->graphs, 1);
+        EXPECT_EQ(log->replays, kSteps); // of two graphs that take turns
     }
   }
 }

@@ -1,8 +1,10 @@
 // Several workers on fake GPUs, each a thread: what they compute, against the CPU, and how they use the driver between
 // segments of a program.
 #include "runtime/artifact/GpuSizes.h"
+#include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Shape.h"
 #include "runtime/collective/Mapped.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "test/unit/device/cuda/FakeWorkers.h"
@@ -41,8 +43,9 @@ TEST_P(CudaWorkers, TrainAsOnCpus) {
   expectClean(logs);
   for (const auto &log : logs) {
     // What is local is recorded once and replayed.
-    EXPECT_EQ(log->replays, log->graphs * kSteps);
-    EXPECT_GE(log->graphs, spread.segments);
+    EXPECT_EQ(log->replays % kSteps, 0);
+    EXPECT_LE(log->replays / kSteps, log->graphs);
+    EXPECT_GE(log->replays / kSteps, spread.segments);
   }
 }
 
@@ -152,6 +155,12 @@ TEST(CudaMemory, IsAsPlanned) {
     // The fake library for products takes less than cuBLASLt.
     EXPECT_GE(planned.scratch, gpu::productWorkspaceBytes);
     uint64_t whole = plannedMemory(artifact->plan(), -1).total() - planned.scratch + 4096;
+    // Of the other programs nothing is there, so no places for their inputs either.
+    for (const artifact::Program *program : *artifact->plan().programs())
+      for (const artifact::Input *input : *program->inputs())
+        if (const artifact::Buffer &buffer = *program->buffers()->Get(input->buffer());
+            program != artifact->program("train"))
+          whole -= gpu::stagedRuns * gpu::stagedBytes(*byteSize(toDType(buffer.dtype()), rt::toVector(buffer.shape())));
     for (const auto &log : logs) {
       EXPECT_LE(log->mostAllocatedBytes, whole) << strategy;
       EXPECT_GE(log->mostAllocatedBytes + 4 * 4096, whole) << strategy; // pages

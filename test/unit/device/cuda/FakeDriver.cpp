@@ -161,128 +161,6 @@ bool FakeDriver::isPinned(const std::byte *data, uint64_t bytes) const {
   });
 }
 
-//===-- Streams and events ----------------------------------------------===//
-
-absl::StatusOr<Driver::Stream> FakeDriver::createStream() {
-  if (absl::Status s = enter("createStream"); !s.ok())
-    return s;
-  auto state = std::make_unique<StreamState>();
-  void *stream = state.get();
-  streams[stream] = std::move(state);
-  return stream;
-}
-
-void FakeDriver::destroyStream(Stream stream) {
-  if (!streams.erase(stream))
-    wrong("a stream is given back that there is not");
-}
-
-/// Does the queued work that is before `until`, but for what is not ready and what comes behind that.
-void FakeDriver::finish(const Clock &until) {
-  auto covers = [](const Clock &clock, const Work &work) {
-    auto known = clock.find(work.stream);
-    return known != clock.end() && work.number <= known->second;
-  };
-  std::vector<Work> all = std::move(queue);
-  queue.clear();
-  for (Work &work : all) {
-    bool waits = std::any_of(queue.begin(), queue.end(), [&](const Work &other) { return covers(work.before, other); });
-    if (covers(until, work) && !waits && (!work.isReady || work.isReady()))
-      work.run();
-    else
-      queue.push_back(std::move(work));
-  }
-  for (auto &entry : memory)
-    checkGuards(entry.first);
-}
-
-bool FakeDriver::isPending(const Clock &until) const {
-  return std::any_of(queue.begin(), queue.end(), [&](const Work &work) {
-    auto known = until.find(work.stream);
-    return known != until.end() && work.number <= known->second;
-  });
-}
-
-/// The host knows that this is done.
-void FakeDriver::waited(const Clock &clock) {
-  merge(hostClock, clock);
-  auto lock = lockPeers();
-  if (peers)
-    std::erase_if(peers->foreign, [&](const FakePeers::Foreign &each) {
-      return each.by == this && each.number <= hostClock[each.stream];
-    });
-  std::erase_if(past, [&](const Past &other) { return other.number <= hostClock[other.stream]; });
-}
-
-absl::Status FakeDriver::synchronize(Stream stream) {
-  if (failed) // allowed, to wait for what runs
-    return absl::InternalError("unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED)");
-  if (absl::Status s = enter("synchronize"); !s.ok())
-    return s;
-  const Clock &clock = streams.at(stream)->clock;
-  finish(clock);
-  if (isPending(clock))
-    wrong("the host waits for work that waits for other workers, and could not be stopped");
-  waited(clock);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<bool> FakeDriver::isDone(Stream stream) {
-  if (failed) // allowed, as synchronize() is
-    return absl::InternalError("unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED)");
-  if (absl::Status s = enter("isDone"); !s.ok())
-    return s;
-  const Clock &clock = streams.at(stream)->clock;
-  finish(clock);
-  if (isPending(clock))
-    return false;
-  waited(clock);
-  return true;
-}
-
-absl::StatusOr<Driver::Event> FakeDriver::createEvent() {
-  if (absl::Status s = enter("createEvent"); !s.ok())
-    return s;
-  auto clock = std::make_unique<Clock>();
-  void *event = clock.get();
-  events[event] = std::move(clock);
-  return event;
-}
-
-void FakeDriver::destroyEvent(Event event) {
-  if (!events.erase(event))
-    wrong("an event is given back that there is not");
-}
-
-absl::Status FakeDriver::record(Event event, Stream stream) {
-  if (absl::Status s = enter("record", true); !s.ok())
-    return s;
-  capturedEvents.erase(event);
-  if (capturing && streams.at(stream)->capturing) {
-    captured.nodes.push_back({Node::Record, stream, event, {}});
-    capturedEvents.insert(event);
-    return absl::OkStatus();
-  }
-  *events.at(event) = streams.at(stream)->clock;
-  return absl::OkStatus();
-}
-
-absl::Status FakeDriver::wait(Stream stream, Event event) {
-  if (absl::Status s = enter("wait", true); !s.ok())
-    return s;
-  StreamState &state = *streams.at(stream);
-  if (capturing && capturedEvents.contains(event)) {
-    state.capturing = true; // from now on
-    captured.nodes.push_back({Node::Wait, stream, event, {}});
-    return absl::OkStatus();
-  }
-  if (capturedEvents.contains(event) || state.capturing)
-    wrong("a wait between what is captured and what is not");
-  if (!ignoresWaits)
-    merge(streams.at(stream)->clock, *events.at(event));
-  return absl::OkStatus();
-}
-
 //===-- Queued work -----------------------------------------------------===//
 
 /// Does work touch what earlier work touches that need not be done by then?
@@ -290,6 +168,7 @@ void FakeDriver::checkRaces(Work &work, void *stream, StreamState &state) {
   Clock &clock = state.clock;
   merge(clock, hostClock);
   uint64_t number = ++clock[stream];
+  state.time += duration ? duration(work.name) : 0;
   work.stream = stream;
   work.number = number;
   work.before = clock;

@@ -29,7 +29,8 @@ using rt::cuda::Address;
 /// What is left of a fake driver when it is gone.
 struct FakeLog {
   std::vector<std::string> violations; // what went wrong, in words
-  std::vector<std::string> calls; // names of queued work in the order in which it was queued; "graph" when replayed
+  std::vector<std::string> calls; // names of queued work in the order in which it was queued; "graph" when replayed,
+                                  // "await" when the host waited for an event
   int graphs = 0, replays = 0, launches = 0;
   uint64_t allocatedBytes = 0, mostAllocatedBytes = 0; // of the device
   uint64_t pinnedBytes = 0, mostPinnedBytes = 0;       // of the host
@@ -64,6 +65,8 @@ public:
 
   /// The call number `call` from now on (0: the next one) that can fail does.
   void failAt(int call) { untilFailure = call; }
+  /// How long each queued work takes, by its name, for timed events; 0: it takes no time.
+  std::function<int64_t(const std::string &)> duration;
   /// From now on waits for events say that they succeed, and do nothing.
   void ignoreWaits() { ignoresWaits = true; }
 
@@ -108,10 +111,13 @@ public:
   absl::StatusOr<rt::cuda::SharedMemoryHandle> share(Address memory) override;
   absl::StatusOr<Address> openShared(const rt::cuda::SharedMemoryHandle &handle) override;
   void closeShared(Address memory) override;
-  absl::StatusOr<Event> createEvent() override;
+  absl::StatusOr<Event> createEvent(bool timed = false) override;
   void destroyEvent(Event event) override;
   absl::Status record(Event event, Stream stream) override;
   absl::Status wait(Stream stream, Event event) override;
+  absl::Status await(Event event) override;
+  absl::StatusOr<bool> isReached(Event event) override;
+  absl::StatusOr<int64_t> elapsed(Event from, Event to) override;
   absl::StatusOr<Module> loadModule(std::span<const std::byte> image) override;
   void unloadModule(Module module) override;
   absl::StatusOr<Function> findFunction(Module module, const std::string &name) override;
@@ -144,6 +150,7 @@ private:
   struct StreamState {
     Clock clock;
     bool capturing = false;
+    int64_t time = 0; // of what is queued
   };
   /// What was captured: work, or an event that is recorded or waited for.
   struct Node {
@@ -179,6 +186,7 @@ private:
   void checkUnused(const std::byte *data, uint64_t bytes);
   bool isPinned(const std::byte *memory, uint64_t bytes) const;
   void finish(const Clock &until);
+  absl::Status waitFor(const Clock &clock);
   void checkGuards(Address begin);
 
   std::shared_ptr<FakeLog> log;
@@ -193,7 +201,12 @@ private:
   std::map<std::byte *, std::vector<std::byte>> pinned;
   std::map<std::byte *, uint64_t> registered; // memory of others that is pinned
   std::map<void *, std::unique_ptr<StreamState>> streams;
-  std::map<void *, std::unique_ptr<Clock>> events;
+  struct EventState {
+    Clock clock;
+    bool timed = false;
+    int64_t time = -1; // of its stream when it was come to; -1: it was not
+  };
+  std::map<void *, std::unique_ptr<EventState>> events;
   std::map<void *, std::unique_ptr<GpuEmulator>> modules; // null: the kernels of the plug-in, compiled for this CPU
   std::shared_ptr<FakePeers> peers;
   std::multiset<Address> openedMemory;

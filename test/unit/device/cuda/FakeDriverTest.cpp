@@ -48,7 +48,7 @@ TEST_F(FakeDriverTest, FindsAccessesOutsideOfMemory) {
 TEST_F(FakeDriverTest, FindsAMissingWaitBetweenStreams) {
   auto first = *driver->createStream(), second = *driver->createStream();
   auto memory = *driver->allocate(64);
-  auto event = *driver->createEvent();
+  auto event = *driver->createEvent(false);
   auto write = [&](auto stream) { ASSERT_TRUE(driver->fill(memory, 0, 1, 64, stream).ok()); };
   write(first);
   ASSERT_TRUE(driver->record(event, first).ok());
@@ -67,7 +67,7 @@ TEST_F(FakeDriverTest, FindsAMissingWaitBetweenStreams) {
 TEST_F(FakeDriverTest, WaitingForOneStreamDoesNoWorkOfAnother) {
   auto first = *driver->createStream(), second = *driver->createStream();
   auto memory = *driver->allocate(64), other = *driver->allocate(64);
-  auto event = *driver->createEvent();
+  auto event = *driver->createEvent(false);
   ASSERT_TRUE(driver->fill(memory, 1, 1, 64, first).ok());
   ASSERT_TRUE(driver->fill(other, 2, 1, 64, second).ok());
   ASSERT_TRUE(driver->synchronize(second).ok());

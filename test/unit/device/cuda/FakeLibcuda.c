@@ -77,6 +77,9 @@ int cuStreamQuery(void *stream) { return stream == 0 ? 600 : stream == (void *)1
   int name(void) { return 0; }
 REST(cuDevicePrimaryCtxRelease_v2)
 REST(cuCtxSetCurrent)
+REST(cuEventSynchronize)
+REST(cuEventQuery)
+REST(cuEventElapsedTime)
 REST(cuMemAlloc_v2)
 REST(cuMemFree_v2)
 REST(cuIpcCloseMemHandle)
