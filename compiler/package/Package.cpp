@@ -288,6 +288,7 @@ LogicalResult Packager::run(const ::dgc::PackageOptions &options) {
   plan.global_batch = number("dgc.global_batch");
   plan.private_bytes = number("exec.private_bytes");
   plan.shared_bytes = number("exec.shared_bytes");
+  plan.tf32 = module->hasAttr("dgc.tf32");
   plan.threads = std::max<uint64_t>(1, number("exec.threads"));
   if (failed(addMesh()) || failed(addKernels()) || failed(addConstants())) {
     return failure();

@@ -190,8 +190,8 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
   if (failed(checkTargets(module, options)) || failed(checkCollectiveNames(module, options.forbid)) ||
       failed(checkMesh(module, options)))
     return failure();
-  if (!llvm::is_contained({"f32", "bf16", "f16"}, options.precision))
-    return module.emitError() << "--precision=" << options.precision << ": f32, bf16 or f16 is needed";
+  if (!llvm::is_contained({"f32", "tf32", "bf16", "f16"}, options.precision))
+    return module.emitError() << "--precision=" << options.precision << ": f32, tf32, bf16 or f16 is needed";
   if (!llvm::is_contained({"auto", "fused", "expanded"}, options.attention))
     return module.emitError() << "--attention=" << options.attention << ": auto, fused or expanded is needed";
   if (options.precision != "f32" && options.from >= Phase::Model)

@@ -38,7 +38,7 @@ struct CompileOptions {
   std::string strategy;                 // "data-parallel,accumulate=4"; passes/strategy/Registry.h
   std::string target = "cpu";           // cpu (this machine), x86-64-v3, x86-64-v4, cuda:sm_90
   std::string serverTarget;             // of parameter servers: as `target`; empty: cpu
-  std::string precision = "f32";        // of products: f32, bf16, f16
+  std::string precision = "f32";        // of products: f32, tf32, bf16, f16
   std::string attention = "auto";       // auto, fused, expanded: is attention one op up to the phase kernel?
   bool noPadding = false;               // refuse dimensions that their axes do not divide
   Phase from = Phase::Input;            // the phase that the input has been through

@@ -184,8 +184,8 @@ FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
     nextMean = running(getMean(), channels.mean);
     nextVariance = running(getVariance(), channels.variance);
   }
-  Value factor = b.multiply(normalizer(b, *this, channels.variance), b.convert(getScale(), compute));
-  Value scaled = b.multiply(b.subtract(x, alongChannels(channels.mean)), alongChannels(factor));
+  Value factor = normalizer(b, *this, channels.variance), delta = b.subtract(x, alongChannels(channels.mean));
+  Value scaled = b.multiply(delta, alongChannels(b.multiply(factor, b.convert(getScale(), compute))));
   Value result = b.add(scaled, alongChannels(b.convert(getOffset(), compute)));
   return SmallVector<Value>{b.convert(result, element), nextMean, nextVariance};
 }

@@ -86,8 +86,11 @@ struct MixedPrecisionPass : ::dgc::impl::MixedPrecisionPassBase<MixedPrecisionPa
       low = builder.getBF16Type();
     else if (to == "f16")
       low = builder.getF16Type();
-    else {
-      getOperation().emitError() << "unknown precision '" << to << "': bf16 or f16 is needed";
+    else if (to == "tf32") {
+      getOperation()->setAttr("dgc.tf32", builder.getUnitAttr());
+      return;
+    } else {
+      getOperation().emitError() << "unknown precision '" << to << "': bf16, f16 or tf32 is needed";
       return signalPassFailure();
     }
     for (auto function : getOperation().getOps<func::FuncOp>())

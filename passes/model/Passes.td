@@ -92,8 +92,10 @@ def MixedPrecisionPass : Pass<"dgc-mixed-precision", "::mlir::ModuleOp"> {
     %y16 = dgc.dense %x16, %w16 : tensor<8x4xbf16>, tensor<4x6xbf16>
     %y = dgc.convert %y16 to f32 : tensor<8x6xbf16>
     ```
+
+    With `to=tf32` nothing changes but the module, which gets `dgc.tf32`: a device may round f32 to TF32 in products.
   }];
-  let options = [Option<"to", "to", "std::string", "\"bf16\"", "bf16 or f16">];
+  let options = [Option<"to", "to", "std::string", "\"bf16\"", "bf16, f16 or tf32">];
   let dependentDialects = ["::mlir::dgc::DGCDialect"];
   let statistics = [Statistic<"numNarrowed", "narrowed", "Ops that compute in 16 bits">];
 }

@@ -63,8 +63,9 @@ static cl::opt<int64_t> threads("worker-threads",
                                 cl::desc("Threads of a worker, for the memory that it needs; as --threads of dgc-run"),
                                 cl::value_desc("N"), cl::init(0), cl::cat(category));
 static cl::opt<std::string> precision("precision",
-                                      cl::desc("What products are computed in: f32; bf16; f16, with a scaled loss. "
-                                               "Variables and all else stay in f32"),
+                                      cl::desc("What products are computed in: f32; tf32, where GPUs may round "
+                                               "to 10 bits; bf16; f16, with a scaled loss. Variables and all else stay "
+                                               "in f32"),
                                       cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category));
 static cl::opt<std::string>
     attention("attention",

@@ -24,7 +24,7 @@ double toleranceOf(const artifact::Plan &plan) {
   for (uint32_t i = 0; plan.attributes() && i < plan.attributes()->size(); ++i)
     if (plan.attributes()->Get(i)->key()->string_view() == "precision")
       precision = plan.attributes()->Get(i)->value()->str();
-  return precision == "bf16" ? 3e-2 : precision == "f16" ? 4e-3 : 1e-4;
+  return precision == "bf16" ? 3e-2 : precision == "f16" || precision == "tf32" ? 4e-3 : 1e-4;
 }
 
 /// An input of any type: bytes of images up to 250, other integers below 10, floating-point numbers in [-1, 1].

@@ -18,12 +18,12 @@ struct Matrices {
 };
 
 /// dst[b, m, n] = sum over k of a[b, m, k] * b[b, k, n] (+ bias[n]), then relu, in f32, bf16, f16 (these two added up
-/// in f32) or f64. `dst` is not transposed.
+/// in f32) or f64. `dst` is not transposed. With `tf32` the operands of f32 may be rounded to TF32.
 struct Gemm {
   DType type = DType::F32;
   uint64_t batch = 1, m = 0, n = 0, k = 0;
   Matrices a, b, dst;
-  bool hasBias = false, relu = false;
+  bool hasBias = false, relu = false, tf32 = false;
   Address bias = 0;
   /// The product is made for each of these, `a`, `b` and `dst` begin so many elements further on: batches that one
   /// distance does not describe.

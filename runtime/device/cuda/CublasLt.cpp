@@ -119,9 +119,9 @@ absl::Status LtGemm::prepare() {
     return absl::UnimplementedError(
         str("products of ", nameOf(gemm.type), " on GPUs; f32, bf16, f16 and f64 are supported"));
   bool wide = gemm.type == DType::F64;
-  DGC_RETURN_IF_ERROR(api.check(
-      api.createDescriptor(&descriptor.handle, wide ? kLtCompute64F : kLtCompute32F, wide ? kCudaR64F : kCudaR32F),
-      "cublasLtMatmulDescCreate"));
+  const int compute = wide ? kLtCompute64F : gemm.tf32 && gemm.type == DType::F32 ? kLtComputeTF32 : kLtCompute32F;
+  DGC_RETURN_IF_ERROR(api.check(api.createDescriptor(&descriptor.handle, compute, wide ? kCudaR64F : kCudaR32F),
+                                "cublasLtMatmulDescCreate"));
   DGC_RETURN_IF_ERROR(set(kLtTransposeA, gemm.b.transposed ? kLtTransposed : kLtNotTransposed));
   DGC_RETURN_IF_ERROR(set(kLtTransposeB, gemm.a.transposed ? kLtTransposed : kLtNotTransposed));
   DGC_RETURN_IF_ERROR(

@@ -283,6 +283,7 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareMatmul(const arti
                                                                       std::span<const Operand> buffers) {
   Gemm gemm;
   gemm.type = buffers[op.dst()].dtype;
+  gemm.tf32 = artifact.plan().tf32() && gemm.type == DType::F32;
   DGC_RETURN_IF_ERROR(describeMatrices(op, gemm));
   gemm.a.data = addressOf(buffers[op.a()].data);
   gemm.b.data = addressOf(buffers[op.b()].data);
@@ -315,6 +316,7 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::takeDnn(absl::StatusOr<s
 absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareConvolution(const artifact::Convolution &op,
                                                                            std::span<const Operand> buffers) {
   DGC_ASSIGN_OR_RETURN(DnnConvolution convolution, describeConvolution(op, buffers));
+  convolution.tf32 = artifact.plan().tf32();
   if (!dnn) {
     DGC_ASSIGN_OR_RETURN(dnn, make.dnn());
   }

@@ -12,7 +12,8 @@ std::string describeProduct(const Gemm &gemm) {
     return str(m.rowStride, m.transposed ? "t" : "n", m.batchStride ? str("+", m.batchStride) : "");
   };
   return str(nameOf(gemm.type), " ", gemm.batch, " x ", gemm.m, " x ", gemm.n, " x ", gemm.k, ", ", matrix(gemm.a), " ",
-             matrix(gemm.b), " ", matrix(gemm.dst), gemm.hasBias ? " bias" : "", gemm.relu ? " relu" : "");
+             matrix(gemm.b), " ", matrix(gemm.dst), gemm.hasBias ? " bias" : "", gemm.relu ? " relu" : "",
+             gemm.tf32 ? " tf32" : "");
 }
 
 Tuning::Tuning(Disk &disk, TuningOptions options, std::string gpu, std::string library)

@@ -4,6 +4,7 @@
 #include "runtime/base/Status.h"
 
 #include <algorithm>
+#include <bit>
 #include <gtest/gtest.h>
 
 using namespace dgc::rt;
@@ -12,6 +13,12 @@ using namespace dgc::rt::cuda;
 namespace dgc::testing {
 
 namespace {
+/// To 10 bits of mantissa, to nearest.
+float roundedToTf32(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  return std::bit_cast<float>((bits + 0x1000) & ~uint32_t(0x1fff));
+}
+
 class FakeGemm final : public PreparedGemm {
 public:
   FakeGemm(FakeDriver &driver, const Gemm &gemm) : driver(driver), gemm(gemm) {}
@@ -52,8 +59,10 @@ private:
   }
   double load(Address data, uint64_t index) const {
     const std::byte *at = driver.host(data);
-    if (gemm.type == DType::F32)
-      return reinterpret_cast<const float *>(at)[index];
+    if (gemm.type == DType::F32) {
+      float value = reinterpret_cast<const float *>(at)[index];
+      return gemm.tf32 ? roundedToTf32(value) : value;
+    }
     uint16_t bits = reinterpret_cast<const uint16_t *>(at)[index];
     return gemm.type == DType::BF16 ? fromBF16(bits) : fromF16(bits);
   }
