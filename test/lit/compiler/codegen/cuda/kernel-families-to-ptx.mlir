@@ -6,7 +6,7 @@
 // RUN: %if ptxas %{ ptxas -v --gpu-name=sm_90 %t.ptx -o /dev/null 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 // PTXAS-NOT: {{[1-9][0-9]* bytes (stack|spill)}}
 // PTXAS-NOT: Used {{([89][0-9]|[0-9][0-9][0-9]) registers}}
-// PTXAS-COUNT-6: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+// PTXAS-COUNT-7: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 
 // NEVER-NOT: .local
 // NEVER-NOT: atom.
@@ -50,6 +50,15 @@
 // CHECK-LABEL: .entry pool_0(
 // CHECK-COUNT-4: ld.global.nc.b32
 // CHECK: st.global.b32
+// CHECK: ret;
+// Ten rounds of Philox, with products of 64 bits; four numbers for each thread; nothing is read but the
+// key.
+// CHECK-LABEL: .entry rng_0(
+// CHECK-COUNT-2: ld.global.nc.b64
+// CHECK-NOT: ld.global
+// CHECK-COUNT-14: mul.lo.s64
+// CHECK: st.global.v4.b32
+// CHECK-NOT: st.global
 // CHECK: ret;
 
 func.func @layer_norm(%arg0: tensor<64x1024xbf16>, %arg1: tensor<1024xf32>, %arg2: tensor<1024xf32>) -> tensor<64x1024xbf16> {
@@ -174,4 +183,9 @@ func.func @gather(%t: tensor<1000x768xf32>, %i: tensor<512xi32>) -> tensor<512x7
 func.func @pool(%x: tensor<8x16x16x64xf32>) -> tensor<8x8x8x64xf32> {
   %0 = dgc.reduce_window max %x window [1, 2, 2, 1] strides [1, 2, 2, 1] padding [[0, 0], [0, 0], [0, 0], [0, 0]] : tensor<8x16x16x64xf32>
   return %0 : tensor<8x8x8x64xf32>
+}
+
+func.func @rng(%arg0: tensor<i64>, %arg1: tensor<i64>) -> tensor<256x512xui32> {
+  %0 = dgc.rng_bit_generator %arg0, %arg1 id 3 : tensor<256x512xui32>
+  return %0 : tensor<256x512xui32>
 }
