@@ -4,6 +4,7 @@
 #include "dialects/dgc/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
+#include "passes/kernel/ClusterGraph.h"
 #include "passes/kernel/Passes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -15,8 +16,6 @@ namespace dgc {
 using namespace mlir;
 
 namespace dgc {
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 /// The dimension of `value` that is the last one in memory, where a transpose that a product takes in stands before it.
 static int64_t lastInMemory(Value value) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernel/Rematerialize.h"
+#include "passes/kernel/ClusterGraph.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -29,10 +30,8 @@ static constexpr int64_t kMuchSmaller = 16;
 static constexpr uint64_t kMaxFlops = 64;
 
 static int64_t bytesOf(Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+  return elements(value) * ((cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() + 7) / 8);
 }
-static int64_t elementsOf(Value value) { return cast<RankedTensorType>(value.getType()).getNumElements(); }
 
 /// What lies in memory: reshapes cost nothing.
 static Value inMemory(Value value) {
@@ -115,13 +114,11 @@ private:
       Operation *def = operand.getDefiningOp();
       if (recipe.leaves.contains(operand) || (def && isSmallConstant(def)))
         continue;
-      auto it = def ? unitOf.find(def) : unitOf.end();
-      bool isInside = it != unitOf.end() && it->second == home;
-      if (!isInside || isUsedOutside(operand, home)) {
+      if (!isInside(operand, home) || isUsedOutside(operand, home)) {
         if (isVariable(operand))
           return false;
         recipe.leaves.insert(operand);
-      } else if (elementsOf(operand) * kMuchSmaller <= elementsOf(wanted)) {
+      } else if (elements(operand) * kMuchSmaller <= elements(wanted)) {
         recipe.leaves.insert(operand);
         recipe.stored += bytesOf(operand);
       } else if (!isElementByElement(def) || !collect(def, home, wanted, recipe)) {
@@ -129,18 +126,16 @@ private:
       }
     }
     auto cost = dyn_cast<mlir::dgc::CostOpInterface>(op);
-    recipe.flops += cost ? static_cast<double>(cost.getCost().flops) : static_cast<double>(elementsOf(op->getResult(0)));
+    recipe.flops += cost ? static_cast<double>(cost.getCost().flops) : static_cast<double>(elements(op->getResult(0)));
     recipe.ops.insert(op);
-    return recipe.flops <= static_cast<double>(kMaxFlops) * static_cast<double>(elementsOf(wanted));
+    return recipe.flops <= static_cast<double>(kMaxFlops) * static_cast<double>(elements(wanted));
   }
 
   bool reads(unsigned unit, Value value) const {
     Value memory = inMemory(value);
     return llvm::any_of(units[unit].ops, [&](Operation *op) {
       return llvm::any_of(op->getOperands(), [&](Value operand) {
-        Operation *def = operand.getDefiningOp();
-        auto it = def ? unitOf.find(def) : unitOf.end();
-        return (it == unitOf.end() || it->second != unit) && isa<RankedTensorType>(operand.getType()) &&
+        return !isInside(operand, unit) && isa<RankedTensorType>(operand.getType()) &&
                inMemory(operand) == memory;
       });
     });
@@ -155,7 +150,7 @@ private:
   }
 
   /// Is the value computed by an op of the unit?
-  bool isStorable(Value value, unsigned home) const {
+  bool isInside(Value value, unsigned home) const {
     Operation *def = value.getDefiningOp();
     auto it = def ? unitOf.find(def) : unitOf.end();
     return it != unitOf.end() && it->second == home;
@@ -173,7 +168,7 @@ private:
 
   bool tryAgain(Operation *op, unsigned home) {
     Value value = op->getResult(0);
-    if (elementsOf(value) < kLarge)
+    if (elements(value) < kLarge)
       return false;
     llvm::SmallSetVector<unsigned, 4> readers;
     for (Operation *user : value.getUsers()) {
@@ -185,10 +180,10 @@ private:
     }
     if (readers.empty() || !llvm::all_of(readers, [&](unsigned reader) { return readsOnce(reader, value); }))
       return false;
-    // From what is stored anyway; or a value that was converted from a narrower one, from that.
+    // From what is stored anyway; or, as what was converted from 16 bits, from its operand.
     Recipe recipe, narrow;
     int64_t saved = collect(op, home, value, recipe) ? savedBy(recipe, value, readers) : 0;
-    if (isa<mlir::dgc::ConvertOp>(op) && isStorable(op->getOperand(0), home)) {
+    if (op->getNumOperands() == 1 && isInside(op->getOperand(0), home)) {
       Value operand = op->getOperand(0);
       narrow.ops.insert(op);
       narrow.leaves.insert(operand);

@@ -5,6 +5,7 @@
 #include "runtime/base/Clock.h"
 #include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
 #include "runtime/executor/Executor.h"
 
@@ -117,15 +118,16 @@ static absl::StatusOr<double> compare(const std::vector<uint8_t> &gpu, const std
   return most;
 }
 
-/// What a program's kernels and copies move at least, in bytes, and what its products compute.
+/// What a program's kernels and copies move at least, in bytes, and how many multiplications and additions its products,
+/// convolutions and attention are.
 static std::pair<double, double> workOf(const artifact::Program &program) {
   double bytes = 0, operations = 0;
+  auto bufferOf = [&](uint32_t index) -> const artifact::Buffer & { return *program.buffers()->Get(index); };
   auto sizeOfBuffer = [&](uint32_t index) {
-    const artifact::Buffer &buffer = *program.buffers()->Get(index);
-    double elements = 1;
-    for (uint32_t i = 0; buffer.shape() && i < buffer.shape()->size(); ++i)
-      elements *= static_cast<double>(buffer.shape()->Get(i));
-    return elements * static_cast<double>(sizeOf(toDType(buffer.dtype())));
+    return static_cast<double>(*byteSize(toDType(bufferOf(index).dtype()), toVector(bufferOf(index).shape())));
+  };
+  auto elementsOf = [&](uint32_t index) {
+    return sizeOfBuffer(index) / static_cast<double>(sizeOf(toDType(bufferOf(index).dtype())));
   };
   for (const artifact::Step *step : *program.steps()) {
     if (const artifact::KernelCall *call = step->action_as_KernelCall())
@@ -138,6 +140,13 @@ static std::pair<double, double> workOf(const artifact::Program &program) {
     else if (const artifact::Matmul *matmul = step->action_as_Matmul())
       operations += 2.0 * static_cast<double>(matmul->batch()) * static_cast<double>(matmul->m()) *
                     static_cast<double>(matmul->n()) * static_cast<double>(matmul->k());
+    else if (const artifact::Convolution *c = step->action_as_Convolution()) // each output: a filter
+      operations += 2.0 * elementsOf(c->dst()) * elementsOf(c->weights()) /
+                    static_cast<double>(toVector(bufferOf(c->dst()).shape()).back());
+    else if (const artifact::Attention *a = step->action_as_Attention()) { // two products, or five for the gradient
+      double places = static_cast<double>(toVector(bufferOf(a->key()).shape())[1]);
+      operations += (a->backward() ? 10.0 : 4.0) * elementsOf(a->query()) * places / (a->causal() ? 2 : 1);
+    }
   }
   return {bytes, operations};
 }
@@ -153,10 +162,16 @@ static absl::Status timeSteps(const std::vector<uint8_t> &plan, Row &row) {
   DGC_RETURN_IF_ERROR(executor->initializeVariables());
   ProgramRunner &runner = *executor->program(row.what);
   runner.setValidCount(static_cast<int32_t>(artifact->plan().global_batch()));
+  std::vector<std::pair<std::span<std::byte>, HostArray>> batch; // written before each step, as in training
+  for (const InputView &input : runner.inputs())
+    if (input.role == artifact::InputRole::Data)
+      batch.emplace_back(input.memory, makeInput(input.dtype, input.globalShape, 0));
   auto time = [&](int steps) -> absl::StatusOr<TimeNs> {
     TimeNs begin = realClock().now();
     size_t running = 0; // as training does, so many ahead
     for (int i = 0; i < steps; ++i) {
+      for (const auto &[memory, values] : batch)
+        std::memcpy(memory.data(), values.bytes.data(), memory.size());
       DGC_RETURN_IF_ERROR(runner.submit(static_cast<uint64_t>(i)));
       if (++running < runner.depth())
         continue;

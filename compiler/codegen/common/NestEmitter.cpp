@@ -180,35 +180,42 @@ void NestEmitter::steppedNest(const Segment &segment, const Pass &pass, unsigned
   }
 }
 
-/// One loop with its inside; reductions that have begun are carried through it.
+void NestEmitter::carryingLoop(Value from, Value to, int64_t step, bool parallel, SmallVectorImpl<Running> &running,
+                               llvm::function_ref<void(Value)> inside) {
+  auto accumulators = [&] {
+    SmallVector<Value> all;
+    for (Running &run : running)
+      llvm::append_range(all, run.accumulators);
+    return all;
+  };
+  auto become = [&](ValueRange values) {
+    unsigned next = 0;
+    for (Running &run : running)
+      for (Value &accumulator : run.accumulators)
+        accumulator = values[next++];
+  };
+  SmallVector<Value> carried = accumulators();
+  auto savedGroups = groups;
+  scf::ForOp loopOp = loop(from, to, carried, parallel && carried.empty(), step);
+  become(loopOp.getRegionIterArgs());
+  inside(loopOp.getInductionVar());
+  scf::YieldOp::create(builder, loc, accumulators());
+  closeLoop();
+  groups = savedGroups;
+  become(loopOp.getResults());
+}
+
+/// One loop of a nest.
 void NestEmitter::plainNest(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running,
                             Value lower, Value upper) {
   unsigned dim = pass.loops[depth];
-  SmallVector<Value> carried;
-  for (Running &run : running)
-    llvm::append_range(carried, run.accumulators);
-  bool parallel =
-      carried.empty() && llvm::all_of(running, [&](Running &run) { return graph.roots[run.root].parallel.test(dim); });
+  bool parallel = llvm::all_of(running, [&](Running &run) { return graph.roots[run.root].parallel.test(dim); });
   bool isSplit = segment.splitLoop == int64_t(dim) && lower;
   Value from = isSplit ? lower : constant(0), to = isSplit ? upper : constant(pass.trips[dim]);
-  auto savedGroups = groups;
-  scf::ForOp loopOp = loop(from, to, carried, parallel);
-  bind(dim, loopOp.getInductionVar());
-  unsigned next = 0;
-  for (Running &run : running)
-    for (Value &accumulator : run.accumulators)
-      accumulator = loopOp.getRegionIterArg(next++);
-  nest(segment, pass, depth + 1, running, lower, upper);
-  SmallVector<Value> yielded;
-  for (Running &run : running)
-    llvm::append_range(yielded, run.accumulators);
-  scf::YieldOp::create(builder, loc, yielded);
-  closeLoop();
-  groups = savedGroups;
-  next = 0;
-  for (Running &run : running)
-    for (Value &accumulator : run.accumulators)
-      accumulator = loopOp.getResult(next++);
+  carryingLoop(from, to, 1, parallel, running, [&](Value index) {
+    bind(dim, index);
+    nest(segment, pass, depth + 1, running, lower, upper);
+  });
 }
 
 /// The loops of a pass from `depth` inwards.

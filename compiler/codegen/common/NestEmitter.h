@@ -33,6 +33,10 @@ protected:
   mlir::scf::ForOp loop(mlir::Value lower, mlir::Value upper, mlir::ValueRange init, bool parallel, int64_t step = 1);
   void bind(unsigned dim, mlir::Value index);
   void closeLoop();
+  /// A loop with its inside, which is given the index; reductions that have begun are carried through it. What carries
+  /// none may be parallel.
+  void carryingLoop(mlir::Value from, mlir::Value to, int64_t step, bool parallel,
+                    llvm::SmallVectorImpl<Running> &running, llvm::function_ref<void(mlir::Value)> inside);
   void pass(const Segment &segment, const Pass &pass, mlir::Value lower, mlir::Value upper);
   void initialise(const Pass &pass, const Segment &segment, unsigned root, mlir::Value lower, mlir::Value upper);
   void nest(const Segment &segment, const Pass &pass, unsigned depth, llvm::SmallVectorImpl<Running> &running,

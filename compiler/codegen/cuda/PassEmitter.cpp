@@ -252,30 +252,12 @@ void PassEmitter::walkKept(const Walk &walk, SmallVectorImpl<Running> &running) 
 }
 
 void PassEmitter::walkLoop(const Walk &walk, Value from, Value to, int64_t unroll, SmallVectorImpl<Running> &running) {
-  SmallVector<Value> carried;
-  for (Running &run : running)
-    llvm::append_range(carried, run.accumulators);
-  auto savedGroups = groups;
-  scf::ForOp loopOp = loop(from, to, carried, carried.empty(), geometry.team * unroll);
-  unsigned next = 0;
-  for (Running &run : running)
-    for (Value &accumulator : run.accumulators)
-      accumulator = loopOp.getRegionIterArg(next++);
-  SmallVector<Pending> pending;
-  for (int64_t i = 0; i < unroll; ++i)
-    item(walk, i == 0 ? loopOp.getInductionVar() : plus(loopOp.getInductionVar(), constant(i * geometry.team)), {},
-         running, nullptr, pending);
-  storeAll(walk, pending, {});
-  SmallVector<Value> yielded;
-  for (Running &run : running)
-    llvm::append_range(yielded, run.accumulators);
-  scf::YieldOp::create(builder, loc, yielded);
-  closeLoop();
-  groups = savedGroups;
-  next = 0;
-  for (Running &run : running)
-    for (Value &accumulator : run.accumulators)
-      accumulator = loopOp.getResult(next++);
+  carryingLoop(from, to, geometry.team * unroll, /*parallel=*/true, running, [&](Value index) {
+    SmallVector<Pending> pending;
+    for (int64_t i = 0; i < unroll; ++i)
+      item(walk, i == 0 ? index : plus(index, constant(i * geometry.team)), {}, running, nullptr, pending);
+    storeAll(walk, pending, {});
+  });
 }
 
 /// The items of the team, or of its part of them: some at a time, and what is left one by one.

@@ -10,15 +10,13 @@ namespace {
 
 constexpr uint64_t kElements = 1000, kRoom = kElements * 8, kTimeoutSeconds = 30;
 
-/// A communicator of one rank, with memory for what it sends and what comes.
-class OneRank {
-public:
-  OneRank(Driver &driver, NcclFunctions nccl) : driver(driver), nccl(std::move(nccl)) {}
-  ~OneRank() {
-    if (graph)
-      driver.destroyGraph(graph);
-    if (!NcclLink::abort({&link, 1}))
-      return; // what is left goes with the process
+/// A stream, and as much memory of the GPU as of the host.
+class Bench {
+protected:
+  explicit Bench(Driver &driver) : driver(driver) {}
+  ~Bench() {
+    if (isLeft)
+      return;
     if (stream)
       (void)driver.synchronize(stream);
     if (memory)
@@ -28,11 +26,32 @@ public:
     if (stream)
       driver.destroyStream(stream);
   }
+  absl::Status take(uint64_t bytes) {
+    DGC_ASSIGN_OR_RETURN(stream, driver.createStream());
+    DGC_ASSIGN_OR_RETURN(memory, driver.allocate(bytes));
+    DGC_ASSIGN_OR_RETURN(host, driver.allocateHost(bytes));
+    return absl::OkStatus();
+  }
+
+  Driver &driver;
+  Driver::Stream stream = nullptr;
+  Address memory = 0;
+  std::byte *host = nullptr;
+  bool isLeft = false; // something still works on it: it goes with the process
+};
+
+/// A communicator of one rank, with memory for what it sends and what comes.
+class OneRank : Bench {
+public:
+  OneRank(Driver &driver, NcclFunctions nccl) : Bench(driver), nccl(std::move(nccl)) {}
+  ~OneRank() {
+    if (graph)
+      driver.destroyGraph(graph);
+    isLeft = !NcclLink::abort({&link, 1});
+  }
 
   absl::Status open() {
-    DGC_ASSIGN_OR_RETURN(stream, driver.createStream());
-    DGC_ASSIGN_OR_RETURN(memory, driver.allocate(2 * kRoom));
-    DGC_ASSIGN_OR_RETURN(host, driver.allocateHost(2 * kRoom));
+    DGC_RETURN_IF_ERROR(take(2 * kRoom));
     NcclUniqueId id;
     if (int error = nccl->uniqueId(&id))
       return absl::InternalError(str("ncclGetUniqueId: ", nccl->errorText(error)));
@@ -99,13 +118,9 @@ private:
     return failed;
   }
 
-  Driver &driver;
   NcclFunctions nccl;
   Abort abort;
-  Driver::Stream stream = nullptr;
   Driver::Graph graph = nullptr;
-  Address memory = 0;
-  std::byte *host = nullptr;
   std::unique_ptr<NcclLink> link;
 };
 
@@ -151,29 +166,21 @@ std::vector<SelfTestLine> testNccl(Driver &driver, const NcclFunctions &nccl) {
 
 namespace {
 /// Three vectors and two results, in one allocation.
-class PeerCheck {
+class PeerCheck : Bench {
 public:
-  explicit PeerCheck(Driver &driver) : driver(driver) {}
+  explicit PeerCheck(Driver &driver) : Bench(driver) {}
   ~PeerCheck() {
     if (stream)
       (void)driver.synchronize(stream);
-    if (memory)
-      driver.release(memory);
-    if (host)
-      driver.releaseHost(host);
     if (module)
       driver.unloadModule(module);
-    if (stream)
-      driver.destroyStream(stream);
   }
 
   absl::Status run() {
     if (!peerReducePtx())
       return absl::NotFoundError("this dgc was built without");
     std::string_view text(peerReducePtx());
-    DGC_ASSIGN_OR_RETURN(stream, driver.createStream());
-    DGC_ASSIGN_OR_RETURN(memory, driver.allocate(kTable + kRoom));
-    DGC_ASSIGN_OR_RETURN(host, driver.allocateHost(kTable + kRoom));
+    DGC_RETURN_IF_ERROR(take(kTable + kRoom));
     DGC_ASSIGN_OR_RETURN(module, driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1))));
     for (const PeerKernel *kernel = peerKernels; kernel->name; ++kernel)
       for (bool packed : {true, false})
@@ -211,11 +218,7 @@ private:
     return absl::OkStatus();
   }
 
-  Driver &driver;
-  Driver::Stream stream = nullptr;
   Driver::Module module = nullptr;
-  Address memory = 0;
-  std::byte *host = nullptr;
 };
 } // namespace
 

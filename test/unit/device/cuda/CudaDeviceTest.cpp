@@ -48,11 +48,26 @@ HostArray pattern(std::vector<int64_t> shape, size_t seed) {
   return HostArray::of(std::move(shape), values, DType::BF16);
 }
 
-/// Every output of bf16 near that of the CPU, element by element.
-void expectNear(const RunOnceResult &result, const RunOnceResult &expected) {
-  ASSERT_FALSE(expected.outputs.empty());
-  for (const auto &[name, array] : expected.outputs) {
-    std::vector<uint16_t> actual = result.outputs.at(name).as<uint16_t>(), wanted = array.as<uint16_t>();
+/// Runs a program on the fake GPU: every output, of bf16, is near that of the CPU, element by element. `look` sees what
+/// the plan does.
+void expectNear(const std::string &text, const NamedArrays &inputs,
+                const std::function<void(const artifact::Program &)> &look) {
+  auto expected = execute(text, inputs);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  auto plan = compileForFakeGpu(text);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  auto artifact = loadBytes(*plan);
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  look(*(*artifact)->plan().programs()->Get(0));
+  auto log = std::make_shared<FakeLog>();
+  RunOnceOptions run;
+  run.makeDevice = fakeDevice(log);
+  auto result = runOnce(*plan, inputs, run);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(log->violations, IsEmpty());
+  ASSERT_FALSE(expected->outputs.empty());
+  for (const auto &[name, array] : expected->outputs) {
+    std::vector<uint16_t> actual = result->outputs.at(name).as<uint16_t>(), wanted = array.as<uint16_t>();
     ASSERT_EQ(actual.size(), wanted.size());
     for (size_t i = 0; i < wanted.size(); ++i)
       ASSERT_NEAR(fromBF16(actual[i]), fromBF16(wanted[i]), 1e-2 * std::abs(fromBF16(wanted[i])) + 1e-2)
@@ -93,22 +108,13 @@ func.func @f(%x: tensor<600x480xbf16>, %w: tensor<467x480xbf16>) -> (tensor<600x
   return %1, %2 : tensor<600x467xbf16>, tensor<600x480xbf16>
 })";
   NamedArrays inputs{{"arg0", pattern({600, 480}, 3)}, {"arg1", pattern({467, 480}, 8)}};
-  auto expected = execute(text, inputs);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  auto plan = compileForFakeGpu(text);
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  auto artifact = loadBytes(*plan);
   std::vector<uint64_t> columns;
-  for (const artifact::Step *step : *(*artifact)->plan().programs()->Get(0)->steps())
-    if (const artifact::Matmul *matmul = step->action_as_Matmul())
-      columns.insert(columns.end(), {matmul->n(), matmul->k()});
+  expectNear(text, inputs, [&](const artifact::Program &program) {
+    for (const artifact::Step *step : *program.steps())
+      if (const artifact::Matmul *matmul = step->action_as_Matmul())
+        columns.insert(columns.end(), {matmul->n(), matmul->k()});
+  });
   EXPECT_THAT(columns, ElementsAre(472, 480, 480, 472));
-  auto log = std::make_shared<FakeLog>();
-  RunOnceOptions run;
-  run.makeDevice = fakeDevice(log);
-  auto result = runOnce(*plan, inputs, run);
-  ASSERT_TRUE(result.ok()) << result.status();
-  expectNear(*result, *expected);
 }
 
 // What one kernel computes in f32 is computed again in others, from what products gave and from the rows themselves.
@@ -129,20 +135,10 @@ func.func @f(%a: tensor<384x352xbf16>, %b: tensor<352x352xbf16>) -> (tensor<384x
   return %y, %e : tensor<384x352xbf16>, tensor<384x352xbf16>
 })";
   NamedArrays inputs{{"arg0", pattern({384, 352}, 3)}, {"arg1", pattern({352, 352}, 8)}};
-  auto expected = execute(text, inputs);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  auto plan = compileForFakeGpu(text);
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  auto artifact = loadBytes(*plan);
-  for (const artifact::Buffer *buffer : *(*artifact)->plan().programs()->Get(0)->buffers())
-    EXPECT_FALSE(toDType(buffer->dtype()) == DType::F32 && buffer->shape()->size() > 1) << "stored in f32";
-  auto log = std::make_shared<FakeLog>();
-  RunOnceOptions run;
-  run.makeDevice = fakeDevice(log);
-  auto result = runOnce(*plan, inputs, run);
-  ASSERT_TRUE(result.ok()) << result.status();
-  expectNear(*result, *expected);
-  EXPECT_THAT(log->violations, IsEmpty());
+  expectNear(text, inputs, [](const artifact::Program &program) {
+    for (const artifact::Buffer *buffer : *program.buffers())
+      EXPECT_FALSE(toDType(buffer->dtype()) == DType::F32 && buffer->shape()->size() > 1) << "stored in f32";
+  });
 }
 
 // Attention multiplies heads where they lie: batches that take several products, of f32 and of bf16.

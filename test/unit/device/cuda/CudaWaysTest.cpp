@@ -16,11 +16,7 @@ class CudaWays : public ::testing::TestWithParam<Spread> {};
 // Each with a GPU of its own: collectives are queued between graphs, or are parts of one graph.
 TEST_P(CudaWays, TrainByNccl) {
   const Spread &spread = GetParam();
-  ExecuteOptions options = mnistOptions();
-  options.mesh = spread.mesh;
-  options.strategy = spread.strategy;
-  options.overlap = spread.overlap;
-  options.microbatches = spread.microbatches;
+  ExecuteOptions options = spread.options();
   auto expected = execute(mnist(), {}, options);
   ASSERT_TRUE(expected.ok()) << expected.status();
   options.serverTarget = spread.serversOnGpus();
@@ -51,11 +47,7 @@ TEST_P(CudaWays, TrainByNccl) {
 // All on one GPU, as processes that open each other's memory: the bits that the host gives.
 TEST_P(CudaWays, TrainInEachOthersMemory) {
   const Spread &spread = GetParam();
-  ExecuteOptions options = mnistOptions();
-  options.mesh = spread.mesh;
-  options.strategy = spread.strategy;
-  options.overlap = spread.overlap;
-  options.microbatches = spread.microbatches;
+  ExecuteOptions options = spread.options();
   options.serverTarget = spread.serversOnGpus();
   auto plan = compileForFakeGpu(mnist(), options);
   ASSERT_TRUE(plan.ok()) << plan.status();

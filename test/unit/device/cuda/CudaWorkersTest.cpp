@@ -25,11 +25,7 @@ class CudaWorkers : public ::testing::TestWithParam<Spread> {};
 // mnist_mlp on several GPUs trains as on as many CPUs.
 TEST_P(CudaWorkers, TrainAsOnCpus) {
   const Spread &spread = GetParam();
-  ExecuteOptions options = mnistOptions();
-  options.mesh = spread.mesh;
-  options.strategy = spread.strategy;
-  options.overlap = spread.overlap;
-  options.microbatches = spread.microbatches;
+  ExecuteOptions options = spread.options();
   auto expected = execute(mnist(), {}, options);
   ASSERT_TRUE(expected.ok()) << expected.status();
   options.serverTarget = spread.serversOnGpus(); // servers on CPUs: CudaServersTest

@@ -41,6 +41,15 @@ struct Spread {
   bool overlap = false;
   int microbatches = 0;
   const char *name;
+  /// mnist_mlp spread so, for CPUs.
+  ExecuteOptions options() const {
+    ExecuteOptions options = mnistOptions();
+    options.mesh = mesh;
+    options.strategy = strategy;
+    options.overlap = overlap;
+    options.microbatches = microbatches;
+    return options;
+  }
   const char *serversOnGpus() const { return std::string_view(name) == "servers" ? "cuda:sm_90" : ""; }
 };
 inline void PrintTo(const Spread &spread, std::ostream *out) { *out << spread.mesh << " " << spread.strategy; }
