@@ -62,7 +62,7 @@ protected:
   mlir::Value globalOf(mlir::Value constant);
   mlir::AffineExpr positionIn(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) const;
   virtual mlir::Value addressOf(mlir::Value memory, mlir::Type storage, mlir::AffineExpr linear);
-  mlir::Value load(mlir::Value memory, mlir::Type type, mlir::AffineExpr linear);
+  virtual mlir::Value load(mlir::Value memory, mlir::Type type, mlir::AffineExpr linear);
   /// What an element's address is known to be a multiple of, in bytes; 0: only what its type asks for.
   virtual unsigned alignmentAt(mlir::Value memory, mlir::AffineExpr linear, mlir::Type storage) const { return 0; }
   void store(mlir::Value scalar, mlir::Value memory, mlir::AffineExpr linear, mlir::Type type);

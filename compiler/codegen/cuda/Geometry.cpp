@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cuda/Geometry.h"
 #include "compiler/codegen/cuda/Sparse.h"
+#include "compiler/codegen/cuda/Tiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -250,6 +251,8 @@ static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geo
   int64_t work = tripsOf(inner, inner.loops), outside = tripsOf(pass, geometry.outer);
   if (inner.loops.empty()) {
     bool reduces = llvm::any_of(pass.roots, [&](unsigned root) { return bool(graph.roots[root].reduction); });
+    if (!reduces && chooseTiles(graph, pass, geometry))
+      return;
     if (!reduces && !geometry.outer.empty())
       geometry.vector = vectorOf(graph, pass, geometry.outer.back(), geometry.trips.back());
     return;

@@ -21,6 +21,10 @@ struct Geometry {
   /// Blocks for points of `outer`, whose threads look together for the addends that there are (Sparse.h) and take one
   /// point of `inner` each; `tiles` blocks for the points of `inner`.
   bool sparse = false;
+  /// Blocks for tiles of two loops, `inner`: that along which `staged` arrays lie, which pass through the block's
+  /// memory, and that along which the result lies. A tile has 32 times `vector` points on each side (Tiles.h).
+  bool tiled = false;
+  llvm::SmallVector<Access, 0> staged;
   llvm::SmallVector<unsigned> inner;
   llvm::SmallVector<int64_t> innerTrips;
   int64_t tiles = 1;

@@ -2,7 +2,8 @@
 
 #include "compiler/codegen/cuda/GridEmitter.h"
 #include "compiler/codegen/cuda/MemoryPlan.h"
-#include "compiler/codegen/cuda/SparseEmitter.h"
+#include "compiler/codegen/cuda/TileEmitter.h"
+#include "compiler/codegen/cuda/Tiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -12,10 +13,10 @@ namespace dgc {
 namespace {
 
 /// Writes one grid: some segments, each in a range of blocks of its own.
-class GridEmitter : public SparseEmitter {
+class GridEmitter : public TileEmitter {
 public:
   GridEmitter(const KernelGraph &graph, const MemoryPlan &memory, ModuleOp module, unsigned indexBits)
-      : SparseEmitter(graph, module, indexBits), memory(memory) {}
+      : TileEmitter(graph, module, indexBits), memory(memory) {}
 
   KernelLaunch run(const std::string &name, ArrayRef<MemoryPlan::Part> parts);
 
@@ -251,6 +252,10 @@ void GridEmitter::segment(MemoryPlan::Part part, Value block) {
     placeAll(number);
     return sparse(segment, block);
   }
+  if (geometry.tiled) {
+    placeAll(number);
+    return tiles(segment, block);
+  }
   if (geometry.team == 1) {
     placeAll(number);
     return eachPoint(segment, block);
@@ -270,6 +275,8 @@ KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<MemoryPlan::Part
   launch.grid = 0;
   thread = index(call(device_function::thread, builder.getI32Type()));
   Value block = index(call(device_function::block, builder.getI32Type()));
+  for (MemoryPlan::Part part : parts)
+    sharedTileBytes = std::max(sharedTileBytes, tileBytes(memory.geometryOf(part)));
   for (MemoryPlan::Part part : parts) {
     Geometry shape = memory.geometryOf(part);
     Value mine, own = block;

@@ -1,13 +1,14 @@
 //===- MemoryPlan.cpp - grids of a kernel, and memory between them ----------===//
 
 #include "compiler/codegen/cuda/MemoryPlan.h"
+#include "compiler/codegen/cuda/Tiles.h"
 
 using namespace mlir;
 
 namespace dgc {
 
 /// What rows may take of the 48 KiB that a block has without asking; the rest is for joining running values.
-static constexpr int64_t kMaxSharedBytes = 32 << 10;
+static constexpr int64_t kMaxSharedBytes = 32 << 10, kMaxGridBytes = 46 << 10;
 /// What is cheaper to compute again than to write and read: in simple instructions, and arrays that are read for it.
 static constexpr uint64_t kQuick = 128;
 static constexpr unsigned kFewArrays = 3;
@@ -61,7 +62,15 @@ void MemoryPlan::group(const KernelGraph &graph) {
   };
   SmallVector<size_t> behind(schedule.segments.size(), 0); // the first grid that may use a segment
   auto add = [&](Part part, size_t first) {
-    auto fits = [&](ArrayRef<Part> grid) { return geometryOf(grid.front()).block == geometryOf(part).block; };
+    // The rows of all segments of a grid are in the memory of each block; tiles share theirs.
+    auto fits = [&](ArrayRef<Part> grid) {
+      int64_t rows = sharedBytes[part.segment], tiles = tileBytes(geometryOf(part));
+      for (Part other : grid) {
+        rows += sharedBytes[other.segment];
+        tiles = std::max(tiles, tileBytes(geometryOf(other)));
+      }
+      return geometryOf(grid.front()).block == geometryOf(part).block && rows + tiles <= kMaxGridBytes;
+    };
     while (first < grids.size() && !fits(grids[first]))
       ++first;
     if (first == grids.size())

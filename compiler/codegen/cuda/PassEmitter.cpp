@@ -213,7 +213,7 @@ void PassEmitter::item(const Walk &walk, Value at, Value isValid, SmallVectorImp
 }
 
 /// Stores what was computed. Nothing was stored between, so all that is read for it may be on its way together.
-void PassEmitter::storeAll(const Walk &walk, ArrayRef<Pending> pending, Value isValid) {
+void PassEmitter::storeAll(int64_t vector, ArrayRef<Pending> pending, Value isValid) {
   if (pending.empty())
     return;
   OpBuilder::InsertionGuard insertion(builder);
@@ -221,7 +221,7 @@ void PassEmitter::storeAll(const Walk &walk, ArrayRef<Pending> pending, Value is
     auto branch = scf::IfOp::create(builder, loc, isValid, /*withElseRegion=*/false);
     builder.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
-  steps = walk.vector;
+  steps = vector;
   // One value after the other, as neighbours become one access only where nothing is stored between them.
   for (size_t i = 0; i < pending.front().stores.size(); ++i)
     for (const Pending &each : pending) {
@@ -247,7 +247,7 @@ void PassEmitter::walkKept(const Walk &walk, SmallVectorImpl<Running> &running) 
     }
     SmallVector<Pending> pending;
     item(walk, at, isValid, running, &kept[chunk * walk.vector], pending);
-    storeAll(walk, pending, isValid);
+    storeAll(walk.vector, pending, isValid);
   }
 }
 
@@ -256,7 +256,7 @@ void PassEmitter::walkLoop(const Walk &walk, Value from, Value to, int64_t unrol
     SmallVector<Pending> pending;
     for (int64_t i = 0; i < unroll; ++i)
       item(walk, i == 0 ? index : plus(index, constant(i * geometry.team)), {}, running, nullptr, pending);
-    storeAll(walk, pending, {});
+    storeAll(walk.vector, pending, {});
   });
 }
 

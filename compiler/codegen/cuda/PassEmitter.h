@@ -31,6 +31,14 @@ protected:
   void teamPass(const Segment &segment, const Pass &pass);
   void cooperate(const Pass &pass);
   void onceForAll(const Pass &pass);
+  /// What is to be stored for one point, with the indices of its loops.
+  struct Pending {
+    llvm::SmallVector<mlir::Value> dims;
+    mlir::Value first;
+    int64_t step;
+    llvm::SmallVector<Store> stores;
+  };
+  void storeAll(int64_t vector, llvm::ArrayRef<Pending> pending, mlir::Value isValid);
   /// Keeps what the team of a block has of a reduction that several blocks share.
   virtual void storePartial(mlir::Value value, mlir::Value total) = 0;
 
@@ -46,19 +54,10 @@ private:
     llvm::SmallVector<int64_t> trips;
     int64_t items = 1, vector = 1;
   };
-  /// What is to be stored for one point, with the indices of its loops.
-  struct Pending {
-    llvm::SmallVector<mlir::Value> dims;
-    mlir::Value first;
-    int64_t step;
-    llvm::SmallVector<Store> stores;
-  };
-
   Walk walkOf(const Pass &pass) const;
   int64_t unrollOf(const Walk &walk) const;
   void item(const Walk &walk, mlir::Value at, mlir::Value isValid, llvm::SmallVectorImpl<Running> &running,
             Known *known, llvm::SmallVectorImpl<Pending> &pending);
-  void storeAll(const Walk &walk, llvm::ArrayRef<Pending> pending, mlir::Value isValid);
   void walkKept(const Walk &walk, llvm::SmallVectorImpl<Running> &running);
   void walkLoops(const Walk &walk, llvm::SmallVectorImpl<Running> &running);
   void walkLoop(const Walk &walk, mlir::Value from, mlir::Value to, int64_t unroll,
