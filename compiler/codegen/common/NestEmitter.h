@@ -48,7 +48,7 @@ protected:
   void points(const Pass &pass, llvm::SmallVectorImpl<Running> &running);
   llvm::SmallVector<Store> point(llvm::SmallVectorImpl<Running> &running);
   mlir::Value elementwise(const Root &root);
-  void reduce(const Root &root, Running &run);
+  virtual void reduce(const Root &root, Running &run);
   bool addsRows(const Pass &pass, unsigned depth) const;
   bool inMemory(const Pass &pass, const Root &root) const;
   unsigned lastParallel(const Pass &pass, const Root &root) const;

@@ -1,6 +1,7 @@
 //===- MemoryPlan.cpp - grids of a kernel, and memory between them ----------===//
 
 #include "compiler/codegen/cuda/MemoryPlan.h"
+#include "compiler/codegen/cuda/Online.h"
 #include "compiler/codegen/cuda/Tiles.h"
 
 using namespace mlir;
@@ -14,8 +15,12 @@ static constexpr uint64_t kQuick = 128;
 static constexpr unsigned kFewArrays = 3;
 
 MemoryPlan::MemoryPlan(const KernelGraph &graph, Schedule given) : schedule(std::move(given)) {
-  for (const Segment &segment : schedule.segments)
+  for (Segment &segment : schedule.segments) {
     geometries.push_back(chooseGeometry(graph, segment));
+    // What is in registers is read once anyway.
+    if (!geometries.back().resident)
+      joinOnline(graph, segment);
+  }
   sharedBytes.assign(schedule.segments.size(), 0);
   for (unsigned root = 0; root < graph.roots.size(); ++root)
     place(graph, root);

@@ -254,8 +254,16 @@ void PassEmitter::walkKept(const Walk &walk, SmallVectorImpl<Running> &running) 
 void PassEmitter::walkLoop(const Walk &walk, Value from, Value to, int64_t unroll, SmallVectorImpl<Running> &running) {
   carryingLoop(from, to, geometry.team * unroll, /*parallel=*/true, running, [&](Value index) {
     SmallVector<Pending> pending;
-    for (int64_t i = 0; i < unroll; ++i)
-      item(walk, i == 0 ? index : plus(index, constant(i * geometry.team)), {}, running, nullptr, pending);
+    std::vector<Known> known(online.empty() ? 0 : unroll * walk.vector);
+    auto each = [&](SmallVectorImpl<Running> &some) {
+      for (int64_t i = 0; i < unroll; ++i)
+        item(walk, i == 0 ? index : plus(index, constant(i * geometry.team)), {}, some,
+             known.empty() ? nullptr : &known[i * walk.vector], pending);
+    };
+    if (online.empty())
+      each(running);
+    else
+      itemsOnline(running, each);
     storeAll(walk.vector, pending, {});
   });
 }
@@ -283,6 +291,7 @@ void PassEmitter::walkLoops(const Walk &walk, SmallVectorImpl<Running> &running)
 
 /// The running values of the threads as one, in an order that is always the same; all threads know the result.
 void PassEmitter::join(ArrayRef<Running> running) {
+  llvm::SmallDenseMap<unsigned, std::pair<Value, Value>> maxima; // of the thread, and of all
   Value first = below(lane, 1);
   if (storeOnlyIf)
     first = arith::AndIOp::create(builder, loc, first, storeOnlyIf);
@@ -290,13 +299,22 @@ void PassEmitter::join(ArrayRef<Running> running) {
     const Root &root = graph.roots[run.root];
     linalg::LinalgOp op = root.reduction;
     for (unsigned i = 0; op && i < root.values.size(); ++i) {
-      Value total = acrossTeam(op, i, run.accumulators[i]);
+      Value own = run.accumulators[i];
+      auto sum = online.find(run.root);
+      auto [most, mostOfAll] = sum == online.end() ? std::pair<Value, Value>() : maxima.lookup(sum->second.maximum);
+      if (most)
+        own = arith::MulFOp::create(builder, loc, own, exponential(most, reference(mostOfAll)));
+      Value total = acrossTeam(op, i, own);
       llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
       if (geometry.parts > 1) {
         storePartial(root.values[i], total);
         continue;
       }
       total = combine(op, i, element(op.getDpsInits()[i], root.indices[i]), total);
+      if (most) // as the addends would be, the sum is not a number where the maximum is infinite
+        total = arith::AddFOp::create(builder, loc, total, arith::SubFOp::create(builder, loc, mostOfAll, mostOfAll));
+      if (!online.empty())
+        maxima[run.root] = {run.accumulators[i], total};
       storeEverywhere(root.values[i], root.indices[i], total);
       remember(root.values[i], root.indices[i], total);
     }
@@ -308,6 +326,10 @@ void PassEmitter::join(ArrayRef<Running> running) {
 void PassEmitter::cooperate(const Pass &pass) {
   Walk walk = walkOf(pass);
   bindInner(pass, geometry.outer);
+  online.clear();
+  for (unsigned number : pass.roots)
+    if (std::optional<OnlineSum> sum = onlineSumOf(graph, number); sum && llvm::is_contained(pass.roots, sum->maximum))
+      online.try_emplace(number, *sum);
   SmallVector<Running> running;
   for (unsigned number : pass.roots) {
     running.push_back({number, {}});

@@ -9,6 +9,7 @@
 #ifndef DGC_COMPILER_CODEGEN_CUDA_PASSEMITTER_H
 #define DGC_COMPILER_CODEGEN_CUDA_PASSEMITTER_H
 
+#include "compiler/codegen/cuda/Online.h"
 #include "compiler/codegen/cuda/TeamEmitter.h"
 
 namespace dgc {
@@ -39,6 +40,7 @@ protected:
     llvm::SmallVector<Store> stores;
   };
   void storeAll(int64_t vector, llvm::ArrayRef<Pending> pending, mlir::Value isValid);
+  void reduce(const Root &root, Running &run) override;
   /// Keeps what the team of a block has of a reduction that several blocks share.
   virtual void storePartial(mlir::Value value, mlir::Value total) = 0;
 
@@ -63,6 +65,15 @@ private:
   void walkLoop(const Walk &walk, mlir::Value from, mlir::Value to, int64_t unroll,
                 llvm::SmallVectorImpl<Running> &running);
   void join(llvm::ArrayRef<Running> running);
+
+  // Sums that follow a running maximum (Online.h).
+  void itemsOnline(llvm::SmallVectorImpl<Running> &running,
+                   llvm::function_ref<void(llvm::SmallVectorImpl<Running> &)> each);
+  mlir::Value exponential(mlir::Value x, mlir::Value maximum);
+  mlir::Value reference(mlir::Value maximum);
+
+  llvm::SmallDenseMap<unsigned, OnlineSum> online;       // those of the pass, by their roots
+  llvm::SmallDenseMap<unsigned, mlir::Value> references; // by the root of the maximum: what exponents are less now
 };
 
 } // namespace dgc

@@ -79,16 +79,21 @@ func.func @softmax(%x: tensor<64x1000xf32>) -> tensor<64x1000xf32> {
   return %r : tensor<64x1000xf32>
 }
 
-// Rows that are too long for registers are read again in each pass, some elements at a time. What is quick to compute
-// is not kept: there is no memory of the size of the rows.
+// Rows that are too long for registers are read again in each pass, some elements at a time: twice, as the sum of
+// exponentials is taken with a running maximum, for which it is multiplied once for eight elements. What is quick to
+// compute is not kept: there is no memory of the size of the rows.
 // CHECK-LABEL: .entry long_rows_0(
 // CHECK: .reqntid 512
 // CHECK-COUNT-8: ld.global.nc.b32
-// CHECK: shfl.sync.bfly.b32
-// CHECK-COUNT-8: ld.global.nc.b32
-// CHECK: shfl.sync.bfly.b32
+// CHECK-COUNT-9: ex2.approx.f32
+// CHECK: bra
+// CHECK-COUNT-1: ld.global.nc.b32
+// CHECK-NOT: ld.global
+// CHECK-COUNT-10: shfl.sync.bfly.b32
 // CHECK-COUNT-8: ld.global.nc.b32
 // CHECK-COUNT-8: st.global.b32
+// CHECK-COUNT-1: ld.global.nc.b32
+// CHECK-NOT: ld.global
 // CHECK: ret;
 // CHECK-NOT: .entry long_rows_1
 func.func @long_rows(%x: tensor<16x50257xf32>) -> tensor<16x50257xf32> {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoadedKernels.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -52,6 +53,59 @@ TEST_P(RowLength, Softmax) {
       auto x = samples<float>(rows * n, 3), r = samples<float>(rows * n, 3);
       kernels.call({inPlace ? r.data() : x.data(), r.data()}, pieces);
       checkSoftmax(x, r, rows, n);
+    }
+  }
+}
+
+// Of rows that are too long to be kept a GPU takes the maximum and the sum of exponentials together. What is masked may
+// be all that a thread has of a row, or all of a row.
+TEST(LongRows, MaskedAndInfinite) {
+  const int n = 40001, rows = 7;
+  for (bool is16 : {false, true}) {
+    std::string text = llvm::formatv(kSoftmax, rows, n, "").str();
+    if (is16) { // the argument; the maximum and the sum are of f32
+      text.replace(text.find("%x: tensor"), 10, "%y: tensor");
+      text.replace(text.find("xf32>) ->"), 9, "xbf16>) ->");
+      text.insert(text.find("%m ="),
+                  llvm::formatv("%x = dgc.convert %y to f32 : tensor<{0}x{1}xbf16>\n", rows, n).str());
+    }
+    LoadedKernels kernels(text);
+    ASSERT_TRUE(kernels.ok());
+    auto x = samples<float>(rows * n);
+    for (int i = 0; i < n; ++i) {
+      x[i] = -INFINITY;
+      x[n + i] = i % 512 == 77 ? x[n + i] : -INFINITY;         // one thread has all
+      x[2 * n + i] = i < n - 1 ? -INFINITY : 3.0f;             // in the end
+      x[3 * n + i] = i == 0 ? 3.0f : i == 7 ? -INFINITY : -80; // and the beginning
+      x[4 * n + i] = float(i / 512);                           // ever larger
+      if (is16)
+        x[4 * n + i] = float(i / 512 & ~7);
+    }
+    x[5 * n + 1234] = INFINITY;
+    x[6 * n + 4321] = NAN;
+    Buffer<uint16_t> halves(rows * n);
+    for (int i = 0; i < rows * n; ++i) {
+      halves[i] = uint16_t(llvm::bit_cast<uint32_t>(x[i]) >> 16);
+      if (is16)
+        x[i] = llvm::bit_cast<float>(uint32_t(halves[i]) << 16);
+    }
+    for (int pieces : {1, 2}) {
+      Buffer<float> r(rows * n);
+      kernels.call({is16 ? static_cast<void *>(halves.data()) : x.data(), r.data()}, pieces);
+      for (int row : {0, 5, 6})
+        for (int i = 0; i < n; i += 100)
+          ASSERT_TRUE(std::isnan(r[row * n + i])) << row << ", " << i;
+      for (int row = 1; row < 5; ++row) {
+        double most = -INFINITY, sum = 0;
+        for (int i = 0; i < n; ++i)
+          most = std::max<double>(most, x[row * n + i]);
+        for (int i = 0; i < n; ++i)
+          sum += std::exp(x[row * n + i] - most);
+        for (int i = 0; i < n; ++i) {
+          double expected = std::exp(x[row * n + i] - most) / sum;
+          ASSERT_NEAR(r[row * n + i], expected, expected * 1e-5 + 1e-12) << row << ", " << i;
+        }
+      }
     }
   }
 }
