@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -85,27 +86,46 @@ bool contains(const Pass &pass, unsigned root) { return llvm::is_contained(pass.
 
 } // namespace
 
-std::optional<OnlineSum> onlineSumOf(const KernelGraph &graph, unsigned number) {
-  std::optional<Scalar> addend = addendOf<arith::AddFOp>(graph, graph.roots[number]);
-  auto exp = addend ? addend->value.getDefiningOp<math::ExpOp>() : math::ExpOp();
-  if (!exp)
-    return std::nullopt;
-  Scalar exponent = inputOf(graph, exp.getOperand(), addend->at);
-  auto difference = exponent.value.getDefiningOp<arith::SubFOp>();
+/// x - m, m being the maximum of x or of anything else with the same loops; nothing for other scalars.
+static std::optional<OnlineSum> differenceOf(const KernelGraph &graph, const Scalar &scalar, const Root &root) {
+  auto difference = scalar.value.getDefiningOp<arith::SubFOp>();
   if (!difference)
     return std::nullopt;
   std::optional<Scalar> element;
-  Scalar x = inputOf(graph, difference.getLhs(), exponent.at, &element);
-  Scalar most = inputOf(graph, difference.getRhs(), exponent.at);
+  inputOf(graph, difference.getLhs(), scalar.at, &element);
+  Scalar most = inputOf(graph, difference.getRhs(), scalar.at);
   auto it = graph.rootOf.find(most.value);
   if (!element || it == graph.rootOf.end())
     return std::nullopt;
   const Root &maximum = graph.roots[it->second];
-  std::optional<Scalar> compared = addendOf<arith::MaximumFOp>(graph, maximum);
-  if (!compared || !(*compared == x) || maximum.space != graph.roots[number].space ||
-      most.at != maximum.indices.front())
+  if (!addendOf<arith::MaximumFOp>(graph, maximum) || maximum.space != root.space || most.at != maximum.indices.front())
     return std::nullopt;
-  return OnlineSum{it->second, element->value, element->at};
+  return OnlineSum{it->second, element->value, element->at, {}, {}};
+}
+
+std::optional<OnlineSum> onlineSumOf(const KernelGraph &graph, unsigned number) {
+  const Root &root = graph.roots[number];
+  std::optional<Scalar> addend = addendOf<arith::AddFOp>(graph, root);
+  if (!addend)
+    return std::nullopt;
+  if (auto exp = addend->value.getDefiningOp<math::ExpOp>()) {
+    std::optional<OnlineSum> sum = differenceOf(graph, inputOf(graph, exp.getOperand(), addend->at), root);
+    // Of larger ones than the maximum the exponentials might not be numbers on the way.
+    if (sum && originOf(graph, {sum->x, sum->index}) == *addendOf<arith::MaximumFOp>(graph, graph.roots[sum->maximum]))
+      return sum;
+    return std::nullopt;
+  }
+  auto select = addend->value.getDefiningOp<arith::SelectOp>();
+  if (!select || !matchPattern(inputOf(graph, select.getFalseValue(), addend->at).value, m_AnyZeroFloat()))
+    return std::nullopt;
+  std::optional<Scalar> condition;
+  inputOf(graph, select.getCondition(), addend->at, &condition);
+  std::optional<OnlineSum> sum = differenceOf(graph, inputOf(graph, select.getTrueValue(), addend->at), root);
+  if (!sum || !condition)
+    return std::nullopt;
+  sum->condition = condition->value;
+  sum->conditionIndex = condition->at;
+  return sum;
 }
 
 void joinOnline(const KernelGraph &graph, Segment &segment) {

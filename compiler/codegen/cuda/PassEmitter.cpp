@@ -10,6 +10,8 @@ namespace dgc {
 
 /// Bytes that a thread should have on their way, and what the body of a loop may cost for that.
 static constexpr int64_t kBytesInFlight = 64, kMostBody = 2048;
+/// Elements that a thread remembers between a running maximum and the sums that follow it.
+static constexpr int64_t kMostRemembered = 16;
 
 //===----------------------------------------------------------------------===//
 // Addresses and numbers
@@ -172,7 +174,8 @@ int64_t PassEmitter::unrollOf(const Walk &walk) const {
         bytes += llvm::divideCeil(elementOf(access.base).getIntOrFloatBitWidth(), 8) * walk.vector;
     }
   }
-  int64_t unroll = 8;
+  // What a running maximum is taken of is kept until the sums have been.
+  int64_t unroll = online.empty() ? 8 : std::max<int64_t>(std::min<int64_t>(8, kMostRemembered / walk.vector), 1);
   while (unroll > 1 && (unroll * bytes > kBytesInFlight || unroll * cost > kMostBody ||
                         unroll * geometry.team * geometry.parts > walk.items))
     unroll /= 2;
@@ -303,7 +306,7 @@ void PassEmitter::join(ArrayRef<Running> running) {
       auto sum = online.find(run.root);
       auto [most, mostOfAll] = sum == online.end() ? std::pair<Value, Value>() : maxima.lookup(sum->second.maximum);
       if (most)
-        own = arith::MulFOp::create(builder, loc, own, exponential(most, reference(mostOfAll)));
+        own = forAll(run, most, mostOfAll);
       Value total = acrossTeam(op, i, own);
       llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
       if (geometry.parts > 1) {
@@ -311,8 +314,6 @@ void PassEmitter::join(ArrayRef<Running> running) {
         continue;
       }
       total = combine(op, i, element(op.getDpsInits()[i], root.indices[i]), total);
-      if (most) // as the addends would be, the sum is not a number where the maximum is infinite
-        total = arith::AddFOp::create(builder, loc, total, arith::SubFOp::create(builder, loc, mostOfAll, mostOfAll));
       if (!online.empty())
         maxima[run.root] = {run.accumulators[i], total};
       storeEverywhere(root.values[i], root.indices[i], total);
@@ -337,6 +338,8 @@ void PassEmitter::cooperate(const Pass &pass) {
     for (unsigned i = 0; root.reduction && i < root.values.size(); ++i)
       running.back().accumulators.push_back(
           arith::ConstantOp::create(builder, loc, identityOf(combinerOf(root.reduction, i))));
+    if (auto sum = online.find(number); sum != online.end() && sum->second.condition)
+      running.back().accumulators.push_back(running.back().accumulators[0]); // how many there are
   }
   if (geometry.resident)
     walkKept(walk, running);

@@ -71,6 +71,9 @@ private:
                    llvm::function_ref<void(llvm::SmallVectorImpl<Running> &)> each);
   mlir::Value exponential(mlir::Value x, mlir::Value maximum);
   mlir::Value reference(mlir::Value maximum);
+  mlir::Value number(float value);
+  mlir::Value grown(const Running &run, mlir::Value before, mlir::Value now);
+  mlir::Value forAll(const Running &run, mlir::Value own, mlir::Value ofAll);
 
   llvm::SmallDenseMap<unsigned, OnlineSum> online;       // those of the pass, by their roots
   llvm::SmallDenseMap<unsigned, mlir::Value> references; // by the root of the maximum: what exponents are less now

@@ -6,7 +6,7 @@
 // RUN: %if ptxas %{ ptxas -v --gpu-name=sm_90 %t.ptx -o /dev/null 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 // PTXAS-NOT: {{[1-9][0-9]* bytes (stack|spill)}}
 // PTXAS-NOT: Used {{([89][0-9]|[0-9][0-9][0-9]) registers}}
-// PTXAS-COUNT-7: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+// PTXAS-COUNT-8: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 
 // NEVER-NOT: .local
 // NEVER-NOT: atom.
@@ -59,6 +59,16 @@
 // CHECK-COUNT-14: mul.lo.s64
 // CHECK: st.global.v4.b32
 // CHECK-NOT: st.global
+// CHECK: ret;
+// The loss of rows that are too long to be kept: they are read once all the same, with a running maximum that the sum of
+// exponentials and the difference of the label follow.
+// CHECK-LABEL: .entry long_loss_0(
+// CHECK-COUNT-2: ld.global.nc.v4.b32
+// CHECK-COUNT-17: ex2.approx.f32
+// CHECK: bra
+// CHECK-COUNT-15: shfl.sync.bfly.b32
+// CHECK-NOT: ld.global.nc.v
+// CHECK: st.global.b32
 // CHECK: ret;
 
 func.func @layer_norm(%arg0: tensor<64x1024xbf16>, %arg1: tensor<1024xf32>, %arg2: tensor<1024xf32>) -> tensor<64x1024xbf16> {
@@ -188,4 +198,22 @@ func.func @pool(%x: tensor<8x16x16x64xf32>) -> tensor<8x8x8x64xf32> {
 func.func @rng(%arg0: tensor<i64>, %arg1: tensor<i64>) -> tensor<256x512xui32> {
   %0 = dgc.rng_bit_generator %arg0, %arg1 id 3 : tensor<256x512xui32>
   return %0 : tensor<256x512xui32>
+}
+
+func.func @long_loss(%x: tensor<64x65536xbf16>, %label: tensor<64xi32>) -> tensor<64xf32> {
+  %0 = dgc.convert %x to f32 : tensor<64x65536xbf16>
+  %1 = dgc.reduce max %0 dims [1] : tensor<64x65536xf32>
+  %2 = dgc.broadcast_in_dim %1 dims [0] to [64, 65536] : tensor<64xf32>
+  %3 = dgc.subtract %0, %2 : tensor<64x65536xf32>
+  %4 = dgc.exponential %3 : tensor<64x65536xf32>
+  %5 = dgc.reduce sum %4 dims [1] : tensor<64x65536xf32>
+  %6 = dgc.log %5 : tensor<64xf32>
+  %7 = dgc.iota dim 1 : tensor<64x65536xi32>
+  %8 = dgc.broadcast_in_dim %label dims [0] to [64, 65536] : tensor<64xi32>
+  %9 = dgc.compare eq %7, %8 : tensor<64x65536xi32>
+  %10 = dgc.constant dense<0.000000e+00> : tensor<64x65536xf32>
+  %11 = dgc.select %9, %3, %10 : tensor<64x65536xi1>, tensor<64x65536xf32>, tensor<64x65536xf32>
+  %12 = dgc.reduce sum %11 dims [1] : tensor<64x65536xf32>
+  %13 = dgc.subtract %6, %12 : tensor<64xf32>
+  return %13 : tensor<64xf32>
 }

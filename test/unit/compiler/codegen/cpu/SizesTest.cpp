@@ -110,6 +110,56 @@ TEST(LongRows, MaskedAndInfinite) {
   }
 }
 
+// Beside them sums of those differences that are chosen: of one element, many, none.
+TEST(LongRows, ChosenDifferences) {
+  const int n = 40001, rows = 6;
+  LoadedKernels kernels(llvm::formatv(R"(
+    func.func @k(%x: tensor<{0}x{1}xf32>, %c: tensor<{0}x{1}xi1>) -> (tensor<{0}xf32>, tensor<{0}xf32>) {{
+      %zero = dgc.constant dense<0.0> : tensor<{0}x{1}xf32>
+      %m = dgc.reduce max %x dims [1] : tensor<{0}x{1}xf32>
+      %mb = dgc.broadcast_in_dim %m dims [0] to [{0}, {1}] : tensor<{0}xf32>
+      %s = dgc.subtract %x, %mb : tensor<{0}x{1}xf32>
+      %e = dgc.exponential %s : tensor<{0}x{1}xf32>
+      %sum = dgc.reduce sum %e dims [1] : tensor<{0}x{1}xf32>
+      %chosen = dgc.select %c, %s, %zero : tensor<{0}x{1}xi1>, tensor<{0}x{1}xf32>, tensor<{0}x{1}xf32>
+      %target = dgc.reduce sum %chosen dims [1] : tensor<{0}x{1}xf32>
+      %log = dgc.log %sum : tensor<{0}xf32>
+      return %log, %target : tensor<{0}xf32>, tensor<{0}xf32>
+    })",
+                                      rows, n)
+                            .str());
+  ASSERT_TRUE(kernels.ok());
+  auto x = samples<float>(rows * n);
+  Buffer<uint8_t> c(rows * n);
+  for (int i = 0; i < n; ++i) {
+    c[i] = i == 31234;
+    c[n + i] = i % 3 == 0;
+    x[2 * n + i] = i % 5 ? -INFINITY : x[2 * n + i]; // none of which is chosen
+    c[2 * n + i] = i % 5 == 0;
+    x[3 * n + i] = -INFINITY; // and nothing is chosen
+    x[4 * n + i] = float(i) / 100;
+    c[4 * n + i] = i % 1000 == 1;
+    c[5 * n + i] = i == 7;
+  }
+  x[5 * n + 7] = -INFINITY;
+  Buffer<float> log(rows), target(rows);
+  kernels.call({x.data(), c.data(), log.data(), target.data()}, 2);
+  for (int row : {0, 1, 2, 4}) {
+    double most = -INFINITY, sum = 0, chosen = 0;
+    for (int i = 0; i < n; ++i)
+      most = std::max<double>(most, x[row * n + i]);
+    for (int i = 0; i < n; ++i) {
+      sum += std::exp(x[row * n + i] - most);
+      chosen += c[row * n + i] ? x[row * n + i] - most : 0;
+    }
+    EXPECT_NEAR(log[row], std::log(sum), 2e-5) << row;
+    EXPECT_NEAR(target[row], chosen, std::abs(chosen) * 2e-6) << row;
+  }
+  EXPECT_TRUE(std::isnan(log[3]));
+  EXPECT_EQ(target[3], 0);
+  EXPECT_EQ(target[5], -INFINITY);
+}
+
 // The loss of each row, and its gradient, with one target for each: sums, what is known once for a row, and rows again.
 TEST_P(RowLength, CrossEntropyAndItsGradient) {
   int n = GetParam(), rows = 5;
