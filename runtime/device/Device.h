@@ -55,10 +55,16 @@ struct HostExchange {
   std::vector<Mirrored> toHost, toDevice;
 };
 
+struct SegmentOp {
+  PreparedOp *op;
+  bool communicates = false; // with the devices of other workers
+};
+
 /// A program as a device runs it: segments of ops that need nothing of the host, and exchanges between them.
 struct ProgramParts {
   std::string_view name;
-  std::vector<std::vector<PreparedOp *>> segments; // one at least
+  bool trains = false;                          // what a run repeats most
+  std::vector<std::vector<SegmentOp>> segments; // one at least
   std::vector<HostExchange> exchanges;
   std::vector<Mirrored> inputs;  // come to the device before the first segment
   std::vector<Mirrored> outputs; // are with the host behind the last one
@@ -114,8 +120,8 @@ public:
   /// Copy now; all that was run before is done by then.
   virtual absl::Status upload(void *to, std::span<const std::byte> from) = 0;
   virtual absl::Status download(std::span<std::byte> to, const void *from) = 0;
-  /// Finds out, together with the devices of all other workers that have such a device, which of them it reaches. Once, when the arenas are
-  /// there; `transport` outlives the device, `shared` is the mirror of its arena.
+  /// Finds out, together with the devices of all other workers that have such a device, which of them it reaches. Once,
+  /// when the arenas are there; `transport` outlives the device, `shared` is the mirror of its arena.
   virtual absl::Status connect(Transport &transport, void *shared) = 0;
   /// After connect(). Ranges are in the mirror of the shared arena; data of transfers is anywhere on the device. Those
   /// of the other end, and of other members, are done by devices if these are.
@@ -126,6 +132,8 @@ public:
                                                              uint64_t bytes) = 0;
   /// After finish(). The ops must outlive the program.
   virtual absl::StatusOr<std::unique_ptr<DeviceProgram>> record(const ProgramParts &parts) = 0;
+  /// What there is to be told to people since somebody asked; mostly nothing. `atEnd`: no program runs any more.
+  virtual std::string notice(bool atEnd) = 0;
 };
 
 /// One per worker, used by one thread: the one that creates it.
@@ -144,7 +152,8 @@ public:
   virtual DeviceMemory *memory() { return nullptr; }
 };
 
-/// The device that a plan is for, of the worker `rank`: of a plan for GPUs the CPU, where its group is on the host. `threads` >= 1, of a CPU. `artifact` must outlive the device.
+/// The device that a plan is for, of the worker `rank`: of a plan for GPUs the CPU, where its group is on the host.
+/// `threads` >= 1, of a CPU. `artifact` must outlive the device.
 absl::StatusOr<std::unique_ptr<Device>> createDevice(const Artifact &artifact, int threads, int rank);
 
 /// The same, from elsewhere.

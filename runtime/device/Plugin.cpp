@@ -85,7 +85,8 @@ absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createDevice(const Artifact &ar
   return plugin->create(artifact, rank);
 }
 
-std::string dgc::rt::describeDevice(const artifact::Plan &plan) {
+std::string dgc::rt::describeDevice(const Artifact &artifact) {
+  const artifact::Plan &plan = artifact.plan();
   std::string kind = plan.target()->kind()->str();
   if (kind == "cpu")
     return "";
@@ -97,7 +98,7 @@ std::string dgc::rt::describeDevice(const artifact::Plan &plan) {
   if (!plugin.ok())
     return str("device: ", plugin.status().message(), "\n", onHost);
   std::string text = str("device:\n", onHost);
-  for (const auto &lines : {(*plugin)->describe(), (*plugin)->describeWorkers(plan)})
+  for (const auto &lines : {(*plugin)->describe(), (*plugin)->describeWorkers(artifact)})
     for (const std::string &line : lines)
       text += str("  ", line, "\n");
   return text;

@@ -11,7 +11,7 @@ namespace dgc::rt {
 
 /// Of this file and Device.h, and of what they include: to be raised with every change there. A plug-in with another
 /// number, in its symbol `dgc_device_interface`, is refused before anything else of it is used.
-inline constexpr uint32_t kDeviceInterface = 5;
+inline constexpr uint32_t kDeviceInterface = 6;
 
 /// What came of one check of a device.
 struct SelfTestLine {
@@ -27,7 +27,7 @@ struct DevicePlugin {
   /// For --dry-run, a line each: what of the machine the device would use; where the workers of a plan would run here,
   /// and how they would communicate.
   std::vector<std::string> (*describe)();
-  std::vector<std::string> (*describeWorkers)(const artifact::Plan &plan);
+  std::vector<std::string> (*describeWorkers)(const Artifact &artifact);
   /// Checks on the first device that need no plan, for gpu-check: communication with itself.
   std::vector<SelfTestLine> (*selfTest)();
 };
@@ -39,6 +39,6 @@ using DevicePluginFunction = const DevicePlugin *(*)();
 absl::StatusOr<const DevicePlugin *> openPlugin(const std::string &kind);
 
 /// Where a plan would run on this machine, lines for --dry-run; nothing for CPUs.
-std::string describeDevice(const artifact::Plan &plan);
+std::string describeDevice(const Artifact &artifact);
 
 } // namespace dgc::rt

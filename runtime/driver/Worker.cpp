@@ -173,11 +173,7 @@ absl::Status Worker::runAll() {
   if (!executor->program(entry))
     return usage(
         str("the plan has no program '", entry, "'; it has ", programNames(*executor), ": choose one with --entry"));
-  if (entry == "train") {
-    DGC_RETURN_IF_ERROR(train());
-  } else {
-    DGC_RETURN_IF_ERROR(runOther(entry));
-  }
+  DGC_RETURN_IF_ERROR(entry == "train" ? train() : runOther(entry));
   DGC_RETURN_IF_ERROR(save());
   return writeTrace();
 }
@@ -279,6 +275,8 @@ absl::Status Worker::trainSteps() {
     else if (isDue && testing.runner)
       DGC_RETURN_IF_ERROR(evaluate(testing, "test", epoch));
   }
+  if (std::string notice = executor->notice(/*atEnd=*/true); !notice.empty())
+    print(notice);
   return absl::OkStatus();
 }
 
@@ -299,6 +297,8 @@ absl::Status Worker::collectStep(Scalars &scalars) {
   state.cursor = done.behind;
   if (!first())
     return absl::OkStatus();
+  if (std::string notice = executor->notice(/*atEnd=*/false); !notice.empty())
+    print(notice);
   scalars.read();
   epochMeans.add(scalars, static_cast<double>(done.valid));
   if (progress)

@@ -90,7 +90,8 @@ absl::Status Executor::prepareOnDevice(const artifact::Program &program, Program
       made.isRecorded = each.isRecorded;
       sends->all.push_back(std::move(each.op));
     }
-    made.isRecorded |= sends->all.empty(); // there is nothing to do
+    op.isEmpty = sends->all.empty();
+    made.isRecorded |= op.isEmpty;
     made.op = std::move(sends);
   } else if (const artifact::Receive *receive = op.step->action_as_Receive()) {
     const artifact::Buffer &buffer = *program.buffers()->Get(receive->buffer());
@@ -150,6 +151,7 @@ absl::Status Executor::recordProgram(ProgramRunner &runner) {
   const artifact::Program &program = *runner.program;
   ProgramParts parts;
   parts.name = runner.name();
+  parts.trains = parts.name == "train";
   for (uint32_t i = 0; i < runner.inputViews.size(); ++i)
     parts.inputs.push_back(
         {deviceAddress(*program.buffers()->Get(program.inputs()->Get(i)->buffer())), runner.inputViews[i].memory});
@@ -164,10 +166,10 @@ absl::Status Executor::recordProgram(ProgramRunner &runner) {
     runner.segmentOps.emplace_back();
   };
   std::vector<uint32_t> exchanges(runner.ops.size(), ProgramRunner::kNoExchange);
-  auto addOp = [&](uint32_t i, PreparedOp *op) {
+  auto addOp = [&](uint32_t i, PreparedOp *op, bool communicates) {
     if (runner.parts.back().kind != Part::Segment)
       newSegment(i);
-    parts.segments.back().push_back(op);
+    parts.segments.back().push_back({op, communicates});
     runner.segmentOps.back().push_back(i);
   };
   auto addCommunication = [&](Part::Kind kind, uint32_t i) {
@@ -180,7 +182,7 @@ absl::Status Executor::recordProgram(ProgramRunner &runner) {
                     : kind == Part::Start ? &PreparedCollective::start
                                           : &PreparedCollective::finish;
     runner.communicationParts.push_back(std::make_unique<CommunicationPart>(*op.communication, function));
-    addOp(i, runner.communicationParts.back().get());
+    addOp(i, runner.communicationParts.back().get(), !op.isEmpty);
   };
   newSegment(0); // the inputs, if nothing else
   for (uint32_t i = 0; i < runner.ops.size(); ++i) {
@@ -188,7 +190,7 @@ absl::Status Executor::recordProgram(ProgramRunner &runner) {
     for (uint32_t awaited : op.waits)
       addCommunication(Part::Finish, awaited);
     if (op.local) {
-      addOp(i, op.local.get());
+      addOp(i, op.local.get(), false);
       continue;
     }
     if (op.by == ProgramRunner::Op::Host) {
@@ -289,8 +291,8 @@ absl::Status ProgramRunner::collectParts() {
   return executor->trace ? addTimes(step) : absl::OkStatus();
 }
 
-/// The times of ops, as the device measured them; those of communication by the host, with the copies that it waits for,
-/// are there. What goes on beside others is in segments twice: where it begins and where it is waited for.
+/// The times of ops, as the device measured them; those of communication by the host, with the copies that it waits
+/// for, are there. What goes on beside others is in segments twice: where it begins and where it is waited for.
 absl::Status ProgramRunner::addTimes(uint64_t step) {
   std::vector<bool> isUnderWay(ops.size());
   for (const Part &part : parts) {

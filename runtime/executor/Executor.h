@@ -121,6 +121,7 @@ private:
       Device,
       Segments
     } by = Host;                   // what communicates: the device between segments, or in them
+    bool isEmpty = false;          // nobody receives what is sent
     bool goesOn = false;           // a collective that begins here and ends where another op, or the end, waits for it
     std::vector<uint32_t> waits;   // indices of such ops
     std::span<std::byte> received; // of a receive: where
@@ -196,6 +197,9 @@ public:
 
   /// From now on every op is timed into `trace`; null ends it.
   void setTrace(OpTrace *trace) { this->trace = trace; }
+
+  /// What the device has to tell people; asked after each run, and at the end.
+  std::string notice(bool atEnd) { return device->memory() ? device->memory()->notice(atEnd) : std::string(); }
 
   /// Bytes that this worker holds beside the arenas: scratch of the libraries.
   size_t scratchBytes() const { return device->scratchBytes(); }

@@ -181,8 +181,8 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
       ->type_name("DIR");
   app.add_flag_callback(
       "--tune", [] { ::setenv("DGC_TUNE", "1", 1); },
-      "Measure which algorithms are the fastest for the products of the plan on this GPU, and keep that in "
-      "PLAN.tuning.json, which later runs read");
+      "Measure which algorithms are the fastest for the products of the plan on this GPU, and, in the first steps of "
+      "training, whether collectives of NCCL belong into graphs; keep that in PLAN.tuning.json, which later runs read");
   app.add_flag("--dry-run", flags.dryRun,
                "Print the plan: workers, memory, collectives and bytes per "
                "step. Runs nothing");

@@ -156,7 +156,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
                      " workers: compile the model with --mesh data=", *flags.nproc));
   if (flags.dryRun) {
     toStdout(summarize(artifact->plan()));
-    toStdout(describeDevice(artifact->plan()));
+    toStdout(describeDevice(*artifact));
     return 0;
   }
   DGC_ASSIGN_OR_RETURN(std::optional<Identity> identity,

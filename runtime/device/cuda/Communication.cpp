@@ -6,83 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace dgc::rt::cuda {
-
-/// Work on the stream of communication, behind what computes its inputs; what needs it waits for an event behind it.
-/// The host only queues.
-class QueuedOp final : public PreparedCollective {
-public:
-  QueuedOp(Communication &owner, NcclLink &link, std::function<absl::Status(NcclLink &)> call, Driver::Event done)
-      : owner(owner), link(link), call(std::move(call)), done(done) {}
-  absl::Status run() override {
-    DGC_RETURN_IF_ERROR(start());
-    return finish();
-  }
-  absl::Status start() override { return owner.note(queue()); }
-  absl::Status finish() override {
-    if (std::erase(owner.underWay, this) == 0)
-      return absl::OkStatus(); // joined before
-    return owner.note(owner.driver.wait(owner.compute, done));
-  }
-
-private:
-  absl::Status queue() {
-    DGC_RETURN_IF_ERROR(owner.driver.record(owner.forked, owner.compute));
-    DGC_RETURN_IF_ERROR(owner.driver.wait(owner.stream, owner.forked));
-    DGC_RETURN_IF_ERROR(call(link));
-    DGC_RETURN_IF_ERROR(owner.driver.record(done, owner.stream));
-    owner.underWay.push_back(this);
-    return absl::OkStatus();
-  }
-
-  Communication &owner;
-  NcclLink &link;
-  std::function<absl::Status(NcclLink &)> call;
-  Driver::Event done;
-};
-
-/// Work on the memory of others. The host waits for what computes the inputs, meets the other members, waits for the
-/// work and meets them again.
-class MeetingOp final : public PreparedCollective {
-public:
-  MeetingOp(Communication &owner, std::unique_ptr<PreparedCollective> meeting, std::function<absl::Status()> work)
-      : owner(owner), meeting(std::move(meeting)), work(std::move(work)) {}
-  absl::Status run() override {
-    DGC_RETURN_IF_ERROR(start());
-    return finish();
-  }
-  absl::Status start() override {
-    DGC_RETURN_IF_ERROR(owner.waitForInputs());
-    return owner.note(meeting->start());
-  }
-  absl::Status finish() override {
-    DGC_RETURN_IF_ERROR(owner.note(meeting->finish()));
-    DGC_RETURN_IF_ERROR(owner.note(work()));
-    DGC_RETURN_IF_ERROR(owner.await(owner.stream));
-    return owner.note(meeting->run());
-  }
-
-private:
-  Communication &owner;
-  std::unique_ptr<PreparedCollective> meeting;
-  std::function<absl::Status()> work;
-};
-
-namespace {
-/// The two ends of a transfer: where the data is goes through the host, then the receiver copies it.
-class PeerTransfer final : public PreparedCollective {
-public:
-  explicit PeerTransfer(std::function<absl::Status(PeerTransfer &)> all) : all(std::move(all)) {}
-  absl::Status run() override { return all(*this); }
-
-  std::unique_ptr<PreparedCollective> message, meeting;
-  uint64_t offset = 0; // of the data in the sender's arena
-
-private:
-  std::function<absl::Status(PeerTransfer &)> all;
-};
-} // namespace
 
 /// All that was computed before is done then, and `stream` is behind it.
 absl::Status Communication::waitForInputs() {
@@ -100,12 +26,13 @@ absl::Status Communication::note(absl::Status status) {
 //===-- Beginning -------------------------------------------------------===//
 
 /// What each rank of a group gives, in member order: the host's transport broadcasts pieces in the shared arena, which
-/// nothing else uses yet.
+/// nothing else is at work on, and which is as before in the end.
 absl::StatusOr<std::vector<std::byte>> Communication::exchange(std::span<const std::byte> mine,
                                                                const RankGroup &group) {
   std::span<std::byte> arena = transport.sharedArena();
   const size_t piece = std::min(mine.size(), arena.size());
   std::vector<std::byte> all(mine.size() * group.size());
+  const std::vector<std::byte> before(arena.begin(), arena.begin() + static_cast<std::ptrdiff_t>(piece));
   for (uint32_t member = 0; member < group.size(); ++member)
     for (size_t done = 0; done < mine.size(); done += piece) {
       const size_t bytes = std::min(piece, mine.size() - done);
@@ -122,21 +49,23 @@ absl::StatusOr<std::vector<std::byte>> Communication::exchange(std::span<const s
       DGC_RETURN_IF_ERROR(broadcast->run());
       std::memcpy(all.data() + member * mine.size() + done, arena.data(), bytes);
     }
-  std::memset(arena.data(), 0, piece); // as it was
+  std::copy(before.begin(), before.end(), arena.begin());
   return all;
 }
 
 absl::StatusOr<std::unique_ptr<Communication>> Communication::create(const RankGroups &groups, Driver &driver,
                                                                      Driver::Stream compute, Transport &transport,
-                                                                     Address mirror, const MakeNccl &makeNccl) {
+                                                                     Address mirror, const MakeNccl &makeNccl,
+                                                                     const PlaceWishes &place) {
   std::unique_ptr<Communication> all(new Communication(driver, compute, transport, mirror));
-  DGC_RETURN_IF_ERROR(all->note(all->open(groups, makeNccl)));
+  DGC_RETURN_IF_ERROR(all->note(all->open(groups, makeNccl, place)));
   return all;
 }
 
-absl::Status Communication::open(const RankGroups &groups, const MakeNccl &makeNccl) {
+absl::Status Communication::open(const RankGroups &groups, const MakeNccl &makeNccl, PlaceWishes place) {
   std::vector<RankGroup> list = groups.all();
   transfers = groups.transfers;
+  devices = groups.devices;
   if (list.empty() || transport.sharedArena().empty())
     return absl::OkStatus();
   DGC_ASSIGN_OR_RETURN(stream, driver.createStream());
@@ -151,6 +80,8 @@ absl::Status Communication::open(const RankGroups &groups, const MakeNccl &makeN
     return shared.status();
   }
   DGC_ASSIGN_OR_RETURN(record.wishes, wishesOfUser());
+  place.asked = record.wishes.collectives;
+  record.place = place;
   if (absl::StatusOr<NcclFunctions> opened = makeNccl(); opened.ok()) {
     nccl = *opened;
     record.nccl = nccl->number;
@@ -159,15 +90,44 @@ absl::Status Communication::open(const RankGroups &groups, const MakeNccl &makeN
   std::vector<WorkerRecord> records(static_cast<size_t>(transport.worldSize())); // by rank
   for (size_t i = 0; i < groups.devices.size(); ++i)
     std::memcpy(&records[groups.devices[i]], bytes.data() + i * sizeof record, sizeof record);
-  inGraphs = records[groups.devices[0]].wishes.inGraphs; // all alike
   for (const RankGroup &group : list) {
     std::vector<WorkerRecord> members;
     for (uint32_t member : group)
       members.push_back(records[member]);
     choices[group] = chooseWay(members);
   }
+  choosePlaceOf(records);
   DGC_RETURN_IF_ERROR(openPeers(groups.devices, list, records));
   return openLinks(list);
+}
+
+/// As the first worker wishes, so that all do the same.
+void Communication::choosePlaceOf(const std::vector<WorkerRecord> &records) {
+  if (std::none_of(choices.begin(), choices.end(), [](const auto &each) { return each.second.way == Way::Nccl; }))
+    return;
+  const WorkerRecord &first = records[devices[0]];
+  std::set<std::array<char, 40>> hosts;
+  for (uint32_t device : devices)
+    hosts.insert(records[device].host);
+  here_.nccl = first.nccl;
+  here_.workers = static_cast<uint32_t>(devices.size());
+  here_.hosts = static_cast<uint32_t>(hosts.size());
+  place_ = choosePlace(first.place, here_);
+}
+
+absl::StatusOr<PlaceTimes> Communication::slowest(const PlaceTimes &mine) {
+  absl::StatusOr<std::vector<std::byte>> bytes = exchange(std::as_bytes(std::span(&mine, 1)), devices);
+  DGC_RETURN_IF_ERROR(note(bytes.status()));
+  PlaceTimes all{1, 1};
+  for (size_t i = 0; i < devices.size(); ++i) {
+    PlaceTimes each;
+    std::memcpy(&each, bytes->data() + i * sizeof each, sizeof each);
+    if (!each.areKnown())
+      return PlaceTimes();
+    all.outside = std::max(all.outside, each.outside);
+    all.graph = std::max(all.graph, each.graph);
+  }
+  return all;
 }
 
 /// Opens the memory of those of a group that it is not open of. False: that cannot be.
@@ -269,97 +229,7 @@ bool Communication::close() {
   return ended;
 }
 
-//===-- Operations ------------------------------------------------------===//
-
-NcclLink *Communication::linkOf(const RankGroup &group) {
-  auto link = std::find_if(links.begin(), links.end(), [&](const auto &each) { return each->ranks() == group; });
-  return link == links.end() ? nullptr : link->get();
-}
-
-absl::StatusOr<DeviceCommunication> Communication::queued(NcclLink &link,
-                                                          std::function<absl::Status(NcclLink &)> call) {
-  DGC_ASSIGN_OR_RETURN(Driver::Event done, driver.createEvent());
-  events.push_back(done);
-  DeviceCommunication communication;
-  communication.op = std::make_unique<QueuedOp>(*this, link, std::move(call), done);
-  communication.isRecorded = inGraphs;
-  return communication;
-}
-
-absl::StatusOr<DeviceCommunication> Communication::prepare(const CollectiveDesc &desc) {
-  if (usesPeers(desc.group)) {
-    DGC_ASSIGN_OR_RETURN(CheckedCollective checked, checkCollective(desc, transport.rank(), transport.worldSize(),
-                                                                    transport.sharedArena().size()));
-    std::vector<Address> arenas;
-    for (uint32_t member : desc.group)
-      arenas.push_back(memories.at(member));
-    DGC_ASSIGN_OR_RETURN(std::function<absl::Status()> work, peers->prepare(desc, checked, arenas));
-    return DeviceCommunication{
-        std::make_unique<MeetingOp>(*this, transport.prepareMeeting(desc.group), std::move(work)), false};
-  }
-  NcclLink *link = linkOf(desc.group);
-  if (!link || !NcclLink::does(desc))
-    return DeviceCommunication();
-  DGC_ASSIGN_OR_RETURN(CheckedCollective checked,
-                       checkCollective(desc, transport.rank(), transport.worldSize(), transport.sharedArena().size()));
-  return queued(*link, [this, desc, checked](NcclLink &link) {
-    return annotate(link.queue(desc, checked, mirror, driver, stream), checked.title);
-  });
-}
-
-absl::StatusOr<DeviceCommunication> Communication::prepareSend(uint32_t channel, uint32_t to, Address data,
-                                                               uint64_t bytes) {
-  if (isAmongDevices(to) && usesPeers(transfers) && bytes >= sizeof(uint64_t)) {
-    // The message that says where the data is lies where a copy of the data in the host's arena would.
-    std::span<std::byte> message = transport.sharedArena().subspan(data - mirror, sizeof(uint64_t));
-    auto transfer = std::make_unique<PeerTransfer>([this, message](PeerTransfer &self) -> absl::Status {
-      DGC_RETURN_IF_ERROR(waitForInputs());
-      std::memcpy(message.data(), &self.offset, sizeof self.offset);
-      DGC_RETURN_IF_ERROR(note(self.message->run()));
-      return note(self.meeting->run());
-    });
-    transfer->offset = data - mirror;
-    DGC_ASSIGN_OR_RETURN(transfer->message, transport.prepareSend(channel, static_cast<int>(to), message));
-    transfer->meeting = transport.prepareMeeting({rank(), to});
-    return DeviceCommunication{std::move(transfer), false};
-  }
-  NcclLink *link = isAmongDevices(to) ? linkOf(transfers) : nullptr;
-  if (!link)
-    return DeviceCommunication();
-  return queued(*link, [=, this](NcclLink &link) { return link.queueSend(data, bytes, to, stream); });
-}
-
-absl::StatusOr<DeviceCommunication> Communication::prepareReceive(uint32_t channel, uint32_t from, Address data,
-                                                                  uint64_t bytes) {
-  if (isAmongDevices(from) && usesPeers(transfers) && bytes >= sizeof(uint64_t)) {
-    const Address memory = memories.at(from);
-    auto transfer = std::make_unique<PeerTransfer>([=, this](PeerTransfer &self) -> absl::Status {
-      DGC_RETURN_IF_ERROR(waitForInputs());
-      DGC_RETURN_IF_ERROR(note(self.message->run()));
-      const uint64_t all = transport.sharedArena().size();
-      if (self.offset > all || bytes > all - self.offset)
-        return note(absl::InvalidArgumentError(str("rank ", from, " sends what is not in its shared arena")));
-      DGC_RETURN_IF_ERROR(note(driver.copy(data, memory + self.offset, bytes, stream)));
-      DGC_RETURN_IF_ERROR(await(stream));
-      return note(self.meeting->run());
-    });
-    DGC_ASSIGN_OR_RETURN(transfer->message,
-                         transport.prepareReceive(channel, static_cast<int>(from),
-                                                  std::as_writable_bytes(std::span(&transfer->offset, 1))));
-    transfer->meeting = transport.prepareMeeting({from, rank()});
-    return DeviceCommunication{std::move(transfer), false};
-  }
-  NcclLink *link = isAmongDevices(from) ? linkOf(transfers) : nullptr;
-  if (!link)
-    return DeviceCommunication();
-  return queued(*link, [=, this](NcclLink &link) { return link.queueReceive(data, bytes, from, stream); });
-}
-
-absl::Status Communication::join() {
-  for (QueuedOp *op : std::vector(underWay))
-    DGC_RETURN_IF_ERROR(op->finish());
-  return absl::OkStatus();
-}
+//===-- Waiting ---------------------------------------------------------===//
 
 absl::Status Communication::await(Driver::Stream awaited) {
   return links.empty() ? note(driver.synchronize(awaited)) : poll([&] { return driver.isDone(awaited); });

@@ -20,10 +20,11 @@ using MakeNccl = std::function<absl::StatusOr<NcclFunctions>()>;
 class Communication {
 public:
   /// All workers with GPUs call it at once, with the same `groups`. `compute`: the stream with all other work;
-  /// `mirror`: of the shared arena.
+  /// `mirror`: of the shared arena; `place`: what is wished, but for what $DGC_CUDA_COLLECTIVES says.
   static absl::StatusOr<std::unique_ptr<Communication>> create(const RankGroups &groups, Driver &driver,
                                                                Driver::Stream compute, Transport &transport,
-                                                               Address mirror, const MakeNccl &makeNccl);
+                                                               Address mirror, const MakeNccl &makeNccl,
+                                                               const PlaceWishes &place = {});
   ~Communication();
 
   absl::StatusOr<DeviceCommunication> prepare(const CollectiveDesc &desc);
@@ -39,6 +40,14 @@ public:
   /// The end, after all graphs are gone. False: the GPU hangs, and must be left alone.
   bool close();
 
+  /// Where that of NCCL is, at first.
+  const PlaceChoice &place() const { return place_; }
+  /// Of what each worker with a GPU has measured the longest times; without times when one has none. All call it at
+  /// once, while nothing runs.
+  absl::StatusOr<PlaceTimes> slowest(const PlaceTimes &mine);
+  /// What these times are for.
+  const KeptPlace &here() const { return here_; }
+
   /// How a group communicates, and why.
   const Choice &choiceOf(const RankGroup &group) const { return choices.at(group); }
 
@@ -47,10 +56,11 @@ private:
   friend class MeetingOp;
   Communication(Driver &driver, Driver::Stream compute, Transport &transport, Address mirror)
       : driver(driver), transport(transport), compute(compute), mirror(mirror) {}
-  absl::Status open(const RankGroups &groups, const MakeNccl &makeNccl);
+  absl::Status open(const RankGroups &groups, const MakeNccl &makeNccl, PlaceWishes place);
   absl::Status openPeers(const RankGroup &devices, const std::vector<RankGroup> &groups,
                          const std::vector<WorkerRecord> &records);
   absl::StatusOr<bool> openMemory(const RankGroup &group, const std::vector<WorkerRecord> &records);
+  void choosePlaceOf(const std::vector<WorkerRecord> &records);
   absl::Status waitForInputs();
   absl::Status openLinks(const std::vector<RankGroup> &groups);
   absl::StatusOr<std::vector<std::byte>> exchange(std::span<const std::byte> mine, const RankGroup &group);
@@ -72,8 +82,10 @@ private:
   Driver::Stream compute, stream = nullptr;
   Driver::Event forked = nullptr;
   Address mirror;
-  bool inGraphs = false, failed = false;
-  RankGroup transfers;
+  bool failed = false;
+  PlaceChoice place_;
+  KeptPlace here_;
+  RankGroup devices, transfers;
   std::map<RankGroup, Choice> choices;
   NcclFunctions nccl;
   std::vector<std::unique_ptr<NcclLink>> links;

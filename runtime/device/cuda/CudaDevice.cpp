@@ -38,8 +38,9 @@ CudaDevice::~CudaDevice() {
   };
   if (!communication)
     waitForAll();
-  for (Driver::Graph graph : graphs)
-    driver->destroyGraph(graph);
+  for (const std::vector<Driver::Graph> &list : {graphs, graphsOf[0], graphsOf[1]})
+    for (Driver::Graph graph : list)
+      driver->destroyGraph(graph);
   if (communication && !communication->close()) {
     (void)communication.release(); // what is left ends with the process
     (void)blas.release();
@@ -180,9 +181,55 @@ absl::Status CudaDevice::connect(Transport &transport, void *shared) {
       return absl::NotFoundError("no NCCL");
     return make.nccl();
   };
+  const TuningOptions &tuning = make.tuning;
+  PlaceWishes wishes;
+  std::string warning;
+  wishes.measures = tuning.measures;
+  if (tuning.keeps) // the one that all follow
+    if (auto kept = readPlace(realDisk(), tuning.file, driver->gpu().name, artifact.digestHex(), warning)) {
+      wishes.isKept = 1;
+      wishes.kept = *kept;
+    }
   DGC_ASSIGN_OR_RETURN(communication, Communication::create(groupsOf(artifact.plan()), *driver, stream, transport,
-                                                            addressOf(shared), makeNccl));
+                                                            addressOf(shared), makeNccl, wishes));
+  const PlaceChoice &choice = communication->place();
+  place = choice.place;
+  if (choice.measures)
+    measurement = std::make_unique<PlaceMeasurement>();
+  if (warning.empty())
+    warning = choice.warning;
+  if (tuning.keeps && !warning.empty())
+    std::fprintf(stderr,
+                 "dgc-run: warning: what %s says of collectives is ignored: %s; dgc-run --tune measures again\n",
+                 tuning.file.c_str(), warning.c_str());
   return absl::OkStatus();
+}
+
+absl::Status CudaDevice::decidePlace() {
+  DGC_ASSIGN_OR_RETURN(PlaceTimes times, communication->slowest(measurement->times()));
+  measurement.reset();
+  place = times.faster();
+  for (Driver::Graph graph : std::exchange(graphsOf[static_cast<size_t>(otherThan(place))], {}))
+    driver->destroyGraph(graph);
+  if (!times.areKnown()) {
+    notice_ = "collectives: outside, as steps that are traced are not measured";
+    return absl::OkStatus();
+  }
+  notice_ = str("collectives: ", describe(times));
+  if (!make.tuning.keeps || make.tuning.file.empty())
+    return absl::OkStatus();
+  KeptPlace kept = communication->here();
+  kept.times = times;
+  if (absl::Status s = writePlace(realDisk(), make.tuning.file, driver->gpu().name, artifact.digestHex(), kept);
+      !s.ok())
+    notice_ += str("; it is not kept: ", s.message());
+  return absl::OkStatus();
+}
+
+std::string CudaDevice::notice(bool atEnd) {
+  if (atEnd && measurement)
+    return str("collectives: outside, as --tune needs ", PlaceMeasurement::kSteps + 1, " steps to measure both");
+  return std::exchange(notice_, {});
 }
 
 absl::StatusOr<DeviceCommunication> CudaDevice::prepareCollective(const CollectiveDesc &desc) {

@@ -67,6 +67,7 @@ private:
   absl::Status upload(void *to, std::span<const std::byte> from) override;
   absl::Status download(std::span<std::byte> to, const void *from) override;
   absl::StatusOr<std::unique_ptr<DeviceProgram>> record(const ProgramParts &parts) override;
+  std::string notice(bool atEnd) override;
   absl::Status connect(Transport &transport, void *shared) override;
   absl::StatusOr<DeviceCommunication> prepareCollective(const CollectiveDesc &desc) override;
   absl::StatusOr<DeviceCommunication> prepareSend(uint32_t channel, uint32_t to, void *data, uint64_t bytes) override;
@@ -76,7 +77,8 @@ private:
   absl::Status await(Driver::Stream queued) {
     return communication ? communication->await(queued) : driver->synchronize(queued);
   }
-
+  /// Takes what was measured, with all other workers, while nothing runs; from then on programs have one form.
+  absl::Status decidePlace();
   absl::Status awaitEvent(Driver::Event event) {
     return communication ? communication->awaitEvent(event) : driver->await(event);
   }
@@ -86,14 +88,19 @@ private:
   MakeLibraries make;
   std::unique_ptr<Blas> blas;
   std::unique_ptr<Dnn> dnn;
-  std::unique_ptr<Communication> communication; // of several workers
+  std::unique_ptr<Communication> communication;                            // of several workers
   Driver::Stream stream = nullptr, transfers = nullptr, uploads = nullptr; // `uploads`: of inputs
-  Driver::Event computed = nullptr, arrived = nullptr; // how far `stream` and `transfers` must be
+  Driver::Event computed = nullptr, arrived = nullptr;                     // how far `stream` and `transfers` must be
   Driver::Module module = nullptr;
   std::vector<Address> allocations;
   std::vector<std::byte *> hostAllocations;
   std::vector<std::span<std::byte>> pinned; // of others
   std::vector<Driver::Graph> graphs;
+  // While it is measured where collectives belong there are graphs of both forms, those of each apart.
+  std::unique_ptr<PlaceMeasurement> measurement;
+  Place place = Place::Outside;
+  std::array<std::vector<Driver::Graph>, 2> graphsOf;
+  std::string notice_;
   std::vector<Driver::Event> events; // of programs
   // What all ops share, one after the other: memory between grids, and of products.
   uint64_t workspaceBytes = 0;

@@ -11,7 +11,8 @@ namespace fb = dgc::artifact;
 
 namespace dgc::rt::cuda {
 
-std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int nccl) {
+std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int nccl, PlaceWishes place,
+                                         std::string warning) {
   std::vector<std::string> lines;
   const int workers = static_cast<int>(plan.world_size());
   if (gpus > 0) {
@@ -31,6 +32,7 @@ std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int ncc
     lines.push_back(std::string(wishes.status().message()));
     return lines;
   }
+  bool usesNccl = false;
   auto describe = [&](const std::vector<RankGroup> &groups) {
     std::vector<std::string> all;
     for (const RankGroup &group : groups) {
@@ -42,6 +44,7 @@ std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int ncc
         members[i].wishes = *wishes;
       }
       Choice choice = chooseWay(members);
+      usesNccl |= choice.way == Way::Nccl;
       std::string text = str(nameOf(choice.way), ", as ", choice.why);
       if (all.empty() || all.back() != text)
         all.push_back(text);
@@ -56,6 +59,15 @@ std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int ncc
     lines.push_back(str("communication over ", axes, ": ", describe(list)));
   if (!groups.transfers.empty())
     lines.push_back(str("send and receive: ", describe({groups.transfers})));
+  if (!usesNccl)
+    return lines;
+  place.asked = wishes->collectives;
+  PlaceChoice choice = choosePlace(place, {{}, static_cast<uint32_t>(groups.devices.size()), 1, nccl});
+  lines.push_back(str("collectives: ", choice.place == Place::Graph ? "in the graph" : "outside", ", as ", choice.why));
+  if (!choice.warning.empty())
+    warning = choice.warning;
+  if (!warning.empty() && !place.asked)
+    lines.back() += str("; what was measured before is ignored: ", warning);
   return lines;
 }
 

@@ -3,13 +3,17 @@
 
 #include "runtime/artifact/dgcx_generated.h"
 
+#include "runtime/device/cuda/Place.h"
+
 #include <string>
 #include <vector>
 
 namespace dgc::rt::cuda {
 
 /// Lines for --dry-run, on a machine with `gpus` GPUs and this version of NCCL (0: none): the GPU of each worker, and
-/// for each group of workers that communicate how they do it and why.
-std::vector<std::string> describeWorkers(const artifact::Plan &plan, int gpus, int nccl);
+/// for each group of workers that communicate how they do it and why; of NCCL, whether that is in graphs. `place`: what
+/// is wished of it, but for what $DGC_CUDA_COLLECTIVES says; `warning`: why nothing that was measured counts.
+std::vector<std::string> describeWorkers(const artifact::Plan &plan, int gpus, int nccl, PlaceWishes place = {},
+                                         std::string warning = "");
 
 } // namespace dgc::rt::cuda

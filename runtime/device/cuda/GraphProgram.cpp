@@ -12,10 +12,14 @@
 // them there. That memory is there twice, as is that of outputs on the host, and so are the graphs that know it: runs
 // take turns. The host has collected the run before the last one when a run begins, so nothing has to wait for its
 // turn.
+//
+// What NCCL does is in a segment, as it needs nothing of the host. It is a part of the segment's graph, or queued
+// between graphs of its pieces: device.place says which, and while that is measured both are there and runs alternate.
 #include "runtime/artifact/GpuSizes.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/CudaDevice.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -23,7 +27,9 @@ namespace dgc::rt::cuda {
 
 class GraphProgram final : public DeviceProgram {
 public:
-  explicit GraphProgram(CudaDevice &device) : device(device), driver(*device.driver) {}
+  explicit GraphProgram(CudaDevice &device)
+      : device(device), driver(*device.driver),
+        clock(device.make.tuning.clock ? *device.make.tuning.clock : realClock()) {}
 
   absl::Status record(const ProgramParts &parts);
 
@@ -31,6 +37,7 @@ public:
     if (begun - collected >= (isTimed ? 1 : gpu::stagedRuns))
       return absl::InternalError("a run is begun before those before it are collected");
     timed = isTimed;
+    DGC_RETURN_IF_ERROR(choosePlace());
     const Turn &turn = turns[begun % gpu::stagedRuns];
     for (const Copy &copy : inputs)
       std::memcpy(turn.inputs + copy.offset, copy.mirrored.host.data(), copy.mirrored.host.size());
@@ -49,8 +56,13 @@ public:
     const size_t turn = (begun - 1) % gpu::stagedRuns;
     if (timed)
       return launchTimed(segment, turns[turn]);
-    Driver::Graph graph = segments[segment].graphs[turn];
-    return graph ? driver.launchGraph(graph, device.stream) : absl::OkStatus();
+    for (const Piece &piece : segments[segment].pieces[static_cast<size_t>(place)]) {
+      if (piece.communication)
+        DGC_RETURN_IF_ERROR(piece.communication->run({}));
+      else if (Driver::Graph graph = piece.graphs[turn])
+        DGC_RETURN_IF_ERROR(driver.launchGraph(graph, device.stream));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status toHost(size_t exchange) override {
@@ -81,6 +93,12 @@ public:
   absl::Status collect() override {
     const Turn &turn = turns[collected % gpu::stagedRuns];
     DGC_RETURN_IF_ERROR(device.awaitEvent(turn.done));
+    if (measures()) {
+      const TimeNs now = clock.now();
+      if (!timed)
+        device.measurement->add(collected, now - std::max(turn.began, lastEnd));
+      lastEnd = now;
+    }
     ++collected;
     for (const Copy &copy : outputs)
       std::memcpy(copy.mirrored.host.data(), turn.outputs + copy.offset, copy.mirrored.host.size());
@@ -106,12 +124,38 @@ private:
     std::byte *inputs = nullptr, *outputs = nullptr; // pinned
     Address staging = 0;                             // of inputs, on the device
     Driver::Event staged = nullptr, done = nullptr;
+    TimeNs began = 0; // while it is measured where collectives belong
+  };
+  /// A part of a segment: ops as a graph, or communication that is not a part of one.
+  struct Piece {
+    std::vector<PreparedOp *> ops;
+    PreparedOp *communication = nullptr;
+    std::array<Driver::Graph, gpu::stagedRuns> graphs = {}; // for each turn; null: it does nothing
   };
   struct Segment {
-    std::vector<PreparedOp *> ops;
-    std::array<Driver::Graph, gpu::stagedRuns> graphs = {}; // for each turn; null: it does nothing
-    std::vector<Driver::Event> times;                       // before each op, and behind the last one
+    std::vector<SegmentOp> ops;
+    std::array<std::vector<Piece>, 2> pieces; // by Place; those that are needed
+    std::vector<Driver::Event> times;         // before each op, and behind the last one
   };
+
+  bool measures() const { return trains && device.measurement; }
+  /// Before each run: which form it has. Where that changes nothing may run, so that NCCL need not bear work in a graph
+  /// and outside at a time.
+  absl::Status choosePlace() {
+    if (!measures()) {
+      place = device.place;
+      return absl::OkStatus();
+    }
+    const bool isOver = begun >= PlaceMeasurement::kSteps;
+    const Place next = isOver ? Place::Outside : PlaceMeasurement::placeOf(begun);
+    if ((isOver || next != place) && begun > collected)
+      DGC_RETURN_IF_ERROR(device.awaitEvent(turns[(begun - 1) % gpu::stagedRuns].done));
+    if (isOver)
+      DGC_RETURN_IF_ERROR(device.decidePlace());
+    place = isOver ? device.place : next;
+    turns[begun % gpu::stagedRuns].began = clock.now();
+    return absl::OkStatus();
+  }
 
   absl::Status awaitArrivals() {
     if (!isArriving)
@@ -121,9 +165,7 @@ private:
     return driver.wait(device.stream, device.arrived);
   }
   /// At the end of a segment: communication does not go on from one graph to the next.
-  absl::Status joinCommunication() {
-    return device.communication ? device.communication->join() : absl::OkStatus();
-  }
+  absl::Status joinCommunication() { return device.communication ? device.communication->join() : absl::OkStatus(); }
   /// Records a timed event, which is made when it is needed first.
   absl::Status recordTime(Driver::Event &event) {
     if (!event) {
@@ -132,20 +174,26 @@ private:
     return driver.record(event, device.stream);
   }
   absl::Status stage(const ProgramParts &parts);
-  absl::Status copyInputs(size_t segment, const Turn &turn);
-  absl::Status copyOutputs(size_t segment, const Turn &turn);
+  absl::Status copyInputs(const Turn &turn);
+  absl::Status copyOutputs(const Turn &turn);
   absl::Status launchTimed(size_t segment, const Turn &turn);
-  absl::Status capture(size_t segment, const Turn &turn, Driver::Graph &graph);
+  absl::Status cut(size_t segment, Place form, bool isOnly);
+  absl::Status capture(const std::vector<PreparedOp *> &ops, bool isFirst, bool isLast, const Turn &turn,
+                       Driver::Graph &graph);
 
   CudaDevice &device;
   Driver &driver;
+  Clock &clock;
   std::vector<Segment> segments;
   std::vector<HostExchange> exchanges;
   std::vector<Copy> inputs, outputs;
   uint64_t inputBytes = 0, outputBytes = 0;
   std::array<Turn, gpu::stagedRuns> turns;
   uint64_t begun = 0, collected = 0;
-  bool timed = false;                // the run that began last
+  bool timed = false; // the run that began last
+  bool trains = false;
+  Place place = Place::Outside;      // of the run that began last
+  TimeNs lastEnd = 0;                // when a run was collected last, while that is measured
   Driver::Event beginning = nullptr; // of a timed run
   bool isArriving = false;           // copies to the device are queued that nothing waits for
 };
@@ -176,52 +224,86 @@ absl::Status GraphProgram::stage(const ProgramParts &parts) {
   return absl::OkStatus();
 }
 
-/// What comes before the ops of a segment: in the first one the inputs come to their places.
-absl::Status GraphProgram::copyInputs(size_t segment, const Turn &turn) {
-  if (segment == 0)
-    for (const Copy &copy : inputs)
-      DGC_RETURN_IF_ERROR(driver.copy(addressOf(copy.mirrored.device), turn.staging + copy.offset,
-                                      copy.mirrored.host.size(), device.stream));
+/// What comes before all ops: the inputs come to their places.
+absl::Status GraphProgram::copyInputs(const Turn &turn) {
+  for (const Copy &copy : inputs)
+    DGC_RETURN_IF_ERROR(driver.copy(addressOf(copy.mirrored.device), turn.staging + copy.offset,
+                                    copy.mirrored.host.size(), device.stream));
   return absl::OkStatus();
 }
 
-/// What comes behind them: in the last one the outputs go to the host.
-absl::Status GraphProgram::copyOutputs(size_t segment, const Turn &turn) {
-  if (segment + 1 == segments.size())
-    for (const Copy &copy : outputs)
-      DGC_RETURN_IF_ERROR(driver.copyToHost(turn.outputs + copy.offset, addressOf(copy.mirrored.device),
-                                            copy.mirrored.host.size(), device.stream));
+/// What comes behind them: the outputs go to the host.
+absl::Status GraphProgram::copyOutputs(const Turn &turn) {
+  for (const Copy &copy : outputs)
+    DGC_RETURN_IF_ERROR(driver.copyToHost(turn.outputs + copy.offset, addressOf(copy.mirrored.device),
+                                          copy.mirrored.host.size(), device.stream));
   return absl::OkStatus();
 }
 
 /// The ops of a segment one by one, with events between them.
 absl::Status GraphProgram::launchTimed(size_t segment, const Turn &turn) {
-  DGC_RETURN_IF_ERROR(copyInputs(segment, turn));
+  if (segment == 0)
+    DGC_RETURN_IF_ERROR(copyInputs(turn));
   Segment &each = segments[segment];
   each.times.resize(each.ops.size() + 1);
   for (size_t i = 0; i < each.ops.size(); ++i) {
     DGC_RETURN_IF_ERROR(recordTime(each.times[i]));
-    DGC_RETURN_IF_ERROR(each.ops[i]->run({}));
+    DGC_RETURN_IF_ERROR(each.ops[i].op->run({}));
   }
   DGC_RETURN_IF_ERROR(joinCommunication());
   DGC_RETURN_IF_ERROR(recordTime(each.times.back()));
-  return copyOutputs(segment, turn);
+  return segment + 1 == segments.size() ? copyOutputs(turn) : absl::OkStatus();
 }
 
-absl::Status GraphProgram::capture(size_t segment, const Turn &turn, Driver::Graph &graph) {
+absl::Status GraphProgram::capture(const std::vector<PreparedOp *> &ops, bool isFirst, bool isLast, const Turn &turn,
+                                   Driver::Graph &graph) {
   DGC_RETURN_IF_ERROR(driver.beginCapture(device.stream));
   auto queue = [&]() -> absl::Status {
-    DGC_RETURN_IF_ERROR(copyInputs(segment, turn));
-    for (PreparedOp *op : segments[segment].ops)
+    if (isFirst)
+      DGC_RETURN_IF_ERROR(copyInputs(turn));
+    for (PreparedOp *op : ops)
       DGC_RETURN_IF_ERROR(op->run({}));
     DGC_RETURN_IF_ERROR(joinCommunication());
-    return copyOutputs(segment, turn);
+    return isLast ? copyOutputs(turn) : absl::OkStatus();
   };
   absl::Status queued = queue();
   absl::StatusOr<Driver::Graph> captured = driver.endCapture(device.stream); // also after an error
   if (captured.ok())
-    device.graphs.push_back(graph = *captured);
+    graph = *captured;
   return queued.ok() ? captured.status() : queued;
+}
+
+/// Records the pieces of a segment in one form; `isOnly`: the segment is the same in both.
+absl::Status GraphProgram::cut(size_t segment, Place form, bool isOnly) {
+  std::vector<Piece> pieces(1);
+  for (const SegmentOp &op : segments[segment].ops) {
+    if (!op.communicates || form == Place::Graph) {
+      pieces.back().ops.push_back(op.op);
+      continue;
+    }
+    pieces.emplace_back().communication = op.op;
+    pieces.emplace_back();
+  }
+  std::vector<Driver::Graph> &graphs =
+      isOnly || !device.measurement ? device.graphs : device.graphsOf[static_cast<size_t>(form)];
+  for (Piece &piece : pieces) {
+    const bool isFirst = segment == 0 && &piece == &pieces.front() && !inputs.empty();
+    const bool isLast = segment + 1 == segments.size() && &piece == &pieces.back() && !outputs.empty();
+    if (piece.communication || (piece.ops.empty() && !isFirst && !isLast))
+      continue;
+    for (size_t turn = 0; turn < turns.size(); ++turn) {
+      if (turn > 0 && !isFirst && !isLast) {
+        piece.graphs[turn] = piece.graphs[0]; // it is the same for all turns
+        continue;
+      }
+      absl::Status captured = capture(piece.ops, isFirst, isLast, turns[turn], piece.graphs[turn]);
+      if (piece.graphs[turn])
+        graphs.push_back(piece.graphs[turn]);
+      DGC_RETURN_IF_ERROR(captured);
+    }
+  }
+  segments[segment].pieces[static_cast<size_t>(form)] = std::move(pieces);
+  return absl::OkStatus();
 }
 
 absl::Status GraphProgram::record(const ProgramParts &parts) {
@@ -230,18 +312,18 @@ absl::Status GraphProgram::record(const ProgramParts &parts) {
   for (HostExchange &exchange : exchanges)
     for (std::vector<Mirrored> *copies : {&exchange.toHost, &exchange.toDevice})
       std::erase_if(*copies, [](const Mirrored &each) { return each.host.empty(); });
-  for (const std::vector<PreparedOp *> &ops : parts.segments)
+  trains = parts.trains;
+  for (const std::vector<SegmentOp> &ops : parts.segments)
     segments.push_back({ops, {}, {}});
   for (size_t i = 0; i < segments.size(); ++i) {
-    const bool copies = (i == 0 && !inputs.empty()) || (i + 1 == segments.size() && !outputs.empty());
-    if (segments[i].ops.empty() && !copies)
-      continue;
-    auto &graphs = segments[i].graphs;
-    for (size_t turn = 0; turn < turns.size(); ++turn)
-      if (turn > 0 && !copies)
-        graphs[turn] = graphs[0]; // it is the same for all turns
-      else if (absl::Status s = capture(i, turns[turn], graphs[turn]); !s.ok())
-        return annotate(s, str("recording ", parts.name));
+    const std::vector<SegmentOp> &ops = segments[i].ops;
+    const bool isOnly = std::none_of(ops.begin(), ops.end(), [](const SegmentOp &op) { return op.communicates; });
+    for (Place form : {Place::Outside, Place::Graph})
+      if (form == device.place || (device.measurement && !isOnly))
+        if (absl::Status s = cut(i, form, isOnly); !s.ok())
+          return annotate(s, str("recording ", parts.name));
+    if (device.measurement && isOnly)
+      segments[i].pieces[static_cast<size_t>(Place::Graph)] = segments[i].pieces[static_cast<size_t>(Place::Outside)];
   }
   return absl::OkStatus();
 }

@@ -11,13 +11,16 @@
 
 using namespace dgc::rt;
 
+static cuda::TuningOptions tuningOf(int rank) {
+  const char *file = std::getenv("DGC_TUNING_FILE");
+  return {file ? file : "", std::getenv("DGC_TUNE") != nullptr, /*keeps=*/rank == 0};
+}
+
 static absl::StatusOr<std::unique_ptr<Device>> createCuda(const Artifact &artifact, int rank) {
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<cuda::Driver> driver, cuda::openDriver(rank));
-  const char *file = std::getenv("DGC_TUNING_FILE");
-  cuda::TuningOptions tuning{file ? file : "", std::getenv("DGC_TUNE") != nullptr, /*keeps=*/rank == 0};
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Device> device,
                        cuda::CudaDevice::create(artifact, std::move(driver),
-                                                {cuda::openCublasLt, cuda::openCudnn, cuda::openNccl, tuning}));
+                                                {cuda::openCublasLt, cuda::openCudnn, cuda::openNccl, tuningOf(rank)}));
   return device;
 }
 
@@ -54,9 +57,18 @@ static std::vector<std::string> describeCuda() {
   return lines;
 }
 
-static std::vector<std::string> describeCudaWorkers(const dgc::artifact::Plan &plan) {
+static std::vector<std::string> describeCudaWorkers(const Artifact &artifact) {
   auto nccl = cuda::openNccl();
-  return cuda::describeWorkers(plan, cuda::countGpus(), nccl.ok() ? (*nccl)->number : 0);
+  const cuda::TuningOptions tuning = tuningOf(0);
+  cuda::PlaceWishes wishes;
+  std::string warning;
+  wishes.measures = tuning.measures;
+  if (absl::StatusOr<std::unique_ptr<cuda::Driver>> driver = cuda::openDriver(0); driver.ok())
+    if (auto kept = cuda::readPlace(realDisk(), tuning.file, (*driver)->gpu().name, artifact.digestHex(), warning)) {
+      wishes.isKept = 1;
+      wishes.kept = *kept;
+    }
+  return cuda::describeWorkers(artifact.plan(), cuda::countGpus(), nccl.ok() ? (*nccl)->number : 0, wishes, warning);
 }
 
 static std::vector<SelfTestLine> selfTestCuda() {

@@ -1,4 +1,5 @@
-// The file is {"gpu": NAME, "library": NAME AND VERSION, "products": {PRODUCT: NUMBER OF THE ALGORITHM, ..}}.
+// The file is {"gpu": NAME, "library": NAME AND VERSION, "products": {PRODUCT: NUMBER OF THE ALGORITHM, ..}}, and
+// beside that what Place.h keeps there.
 #include "runtime/device/cuda/Tuning.h"
 
 #include <nlohmann/json.hpp>
@@ -32,6 +33,12 @@ void Tuning::read() {
     return ignore(std::string(text.status().message()));
   nlohmann::json json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   auto isText = [&](const char *key) { return json.contains(key) && json[key].is_string(); };
+  if (json.is_object() && isText("gpu") && json.contains("collectives")) {
+    if (json["gpu"] == gpu)
+      collectives = json["collectives"].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (!json.contains("library") && !json.contains("products"))
+      return; // those alone were measured
+  }
   if (!json.is_object() || !isText("gpu") || !isText("library") || !json.contains("products") ||
       !json["products"].is_object())
     return ignore("it is no file of tuned products");
@@ -60,6 +67,8 @@ absl::Status Tuning::save() {
     return absl::OkStatus();
   changed = false;
   nlohmann::ordered_json json = {{"gpu", gpu}, {"library", library}, {"products", choices}};
+  if (!collectives.empty())
+    json["collectives"] = nlohmann::ordered_json::parse(collectives);
   return writeFileAtomically(disk, options.file,
                              json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }

@@ -1,6 +1,7 @@
 // Which of its algorithms a library takes for a product, where that was measured: kept in a file beside the plan.
 #pragma once
 
+#include "runtime/base/Clock.h"
 #include "runtime/base/Disk.h"
 #include "runtime/device/cuda/Blas.h"
 
@@ -11,9 +12,10 @@
 namespace dgc::rt::cuda {
 
 struct TuningOptions {
-  std::string file;      // PLAN.tuning.json; empty: nothing is read or kept
-  bool measures = false; // products of which the file has nothing are measured
-  bool keeps = true;     // whether this worker writes the file
+  std::string file;       // PLAN.tuning.json; empty: nothing is read or kept
+  bool measures = false;  // products of which the file has nothing are measured
+  bool keeps = true;      // whether this worker writes the file
+  Clock *clock = nullptr; // null: that of the machine
 };
 
 /// What a choice is for: type, sizes, how the operands lie in memory and what follows.
@@ -40,6 +42,7 @@ private:
   TuningOptions options;
   std::string gpu, library, warning_;
   std::map<std::string, size_t> choices;
+  std::string collectives; // what the file says of them, as it is (Place.h)
   bool changed = false;
 };
 

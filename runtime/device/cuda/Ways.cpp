@@ -36,7 +36,7 @@ static absl::StatusOr<uint8_t> wish(const char *variable, const std::vector<std:
 absl::StatusOr<Wishes> wishesOfUser() {
   Wishes wishes;
   DGC_ASSIGN_OR_RETURN(wishes.way, wish("DGC_CUDA_COMMUNICATION", {"auto", "nccl", "peers", "host"}));
-  DGC_ASSIGN_OR_RETURN(wishes.inGraphs, wish("DGC_CUDA_COLLECTIVES", {"outside", "graph"}));
+  DGC_ASSIGN_OR_RETURN(wishes.collectives, wish("DGC_CUDA_COLLECTIVES", {"auto", "outside", "graph"}));
   return wishes;
 }
 

@@ -3,6 +3,7 @@
 
 #include "runtime/artifact/dgcx_generated.h"
 #include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/Place.h"
 
 #include <map>
 #include <span>
@@ -18,10 +19,9 @@ enum class Way : uint8_t {
   Peers, // they map each other's memory: one GPU, or GPUs of one host
 };
 
-/// $DGC_CUDA_COMMUNICATION: auto, nccl, peers or host. $DGC_CUDA_COLLECTIVES: outside or graph.
+/// $DGC_CUDA_COMMUNICATION: auto, nccl, peers or host. $DGC_CUDA_COLLECTIVES: auto, outside or graph.
 struct Wishes {
-  uint8_t way = 0; // in the order above
-  uint8_t inGraphs = 0;
+  uint8_t way = 0, collectives = 0; // in the order above
 };
 absl::StatusOr<Wishes> wishesOfUser();
 
@@ -36,6 +36,7 @@ struct WorkerRecord {
   Wishes wishes;
   uint8_t unused = 0;
   int32_t nccl = 0; // its version; 0: none
+  PlaceWishes place;
 };
 /// Without what is of memory and of NCCL.
 WorkerRecord recordOf(const Driver &driver);

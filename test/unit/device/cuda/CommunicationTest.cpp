@@ -200,7 +200,7 @@ TEST(Ways, AreWishedByTheUser) {
   auto wishes = wishesOfUser();
   ASSERT_TRUE(wishes.ok());
   EXPECT_EQ(wishes->way, 2);
-  EXPECT_EQ(wishes->inGraphs, 1);
+  EXPECT_EQ(wishes->collectives, 2);
   setenv("DGC_CUDA_COMMUNICATION", "tin cans", 1);
   EXPECT_EQ(wishesOfUser().status().message(),
             "DGC_CUDA_COMMUNICATION is 'tin cans'; it may be one of auto, nccl, peers, host");

@@ -190,10 +190,11 @@ protected:
     EXPECT_TRUE(artifact.ok()) << artifact.status();
     options.logJson = folder + "/" + name;
     options.save = folder + "/" + name + ".safetensors";
-    return runInProcess(**artifact, options, [](std::string_view) {}, -1);
+    printed.clear();
+    return runInProcess(**artifact, options, [&](std::string_view text) { printed += text; }, -1);
   }
 
-  std::string folder;
+  std::string folder, printed;
   RunOptions options;
 };
 
@@ -229,6 +230,46 @@ TEST_F(CudaTraining, SaysAndSavesWhatTheCpuDoes) {
     EXPECT_THAT(events("gpu2"), ::testing::ElementsAreArray(events("cpu2")));
     options.load.clear();
   }
+}
+
+// With --tune the first steps measure where collectives of NCCL belong, with evaluations in between, and the run is the
+// same but for a line that says so. One that is too short says that.
+TEST_F(CudaTraining, MeasuresWhereCollectivesBelong) {
+  struct LogClock final : FakeClock {
+    explicit LogClock(const FakeLog &log) : log(log) {}
+    TimeNs now() override { return log.time; }
+    const FakeLog &log;
+  };
+  auto plan = compileForFakeGpu(kModel, smallOptions("data=2", "data-parallel"));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  options.evaluateEvery = 9;
+  auto run = [&](const char *name, bool tunes) {
+    auto logs = newLogs(2);
+    FakeNetwork network;
+    std::array<LogClock, 2> clocks{LogClock(*logs[0]), LogClock(*logs[1])};
+    options.makeDevice = [&](const Artifact &artifact, int threads, int rank) {
+      auto adjust = [](FakeDriver &driver, int) {
+        driver.duration = [](const std::string &work) { return work.starts_with("graph") ? 100'000 : 0; };
+      };
+      return fakeDevices(logs, adjust, kFakeGpu, &network, nullptr,
+                         {"", tunes, rank == 0, &clocks[static_cast<size_t>(rank)]})(artifact, threads, rank);
+    };
+    absl::Status s = train(*plan, name);
+    EXPECT_TRUE(s.ok()) << s;
+    expectClean(logs, name);
+    EXPECT_THAT(network.violations, IsEmpty());
+  };
+  options.steps = 45;
+  run("untuned", false);
+  EXPECT_THAT(printed, ::testing::Not(HasSubstr("collectives:")));
+  run("tuned", true);
+  EXPECT_THAT(printed, HasSubstr("collectives: in the graph, 100 us a step (outside 200 us)\n"));
+  EXPECT_THAT(events("tuned"), ::testing::ElementsAreArray(events("untuned")));
+  EXPECT_EQ(*readFile(realDisk(), folder + "/tuned.safetensors"),
+            *readFile(realDisk(), folder + "/untuned.safetensors"));
+  options.steps = 30;
+  run("short", true);
+  EXPECT_THAT(printed, HasSubstr("collectives: outside, as --tune needs 42 steps to measure both\n"));
 }
 
 // Steps are ahead in a training run, too; a trace shows each op with the time that the device measured.

@@ -168,7 +168,9 @@ void FakeDriver::checkRaces(Work &work, void *stream, StreamState &state) {
   Clock &clock = state.clock;
   merge(clock, hostClock);
   uint64_t number = ++clock[stream];
-  state.time += duration ? duration(work.name) : 0;
+  const int64_t taken = duration ? duration(work.name) : 0;
+  state.time += taken;
+  log->time += taken;
   work.stream = stream;
   work.number = number;
   work.before = clock;

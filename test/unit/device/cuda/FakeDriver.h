@@ -34,6 +34,7 @@ struct FakeLog {
   int graphs = 0, replays = 0, launches = 0;
   uint64_t allocatedBytes = 0, mostAllocatedBytes = 0; // of the device
   uint64_t pinnedBytes = 0, mostPinnedBytes = 0;       // of the host
+  int64_t time = 0; // what all that was queued takes, with "graph" or "graph with nccl" for each launch of one
 };
 
 class FakeDriver;
@@ -65,10 +66,13 @@ public:
 
   /// The call number `call` from now on (0: the next one) that can fail does.
   void failAt(int call) { untilFailure = call; }
-  /// How long each queued work takes, by its name, for timed events; 0: it takes no time.
+  /// How long each queued work takes, by its name, for timed events and the log; 0: it takes no time.
   std::function<int64_t(const std::string &)> duration;
   /// From now on waits for events say that they succeed, and do nothing.
   void ignoreWaits() { ignoresWaits = true; }
+
+  /// Whether work of this name is in a graph that was not given back.
+  bool isInGraphs(const std::string &name) const;
 
   /// Before anything is allocated.
   void join(std::shared_ptr<FakePeers> all);
@@ -187,6 +191,7 @@ private:
   bool isPinned(const std::byte *memory, uint64_t bytes) const;
   void finish(const Clock &until);
   absl::Status waitFor(const Clock &clock);
+  absl::StatusOr<bool> isOver(const Clock &clock, const char *what);
   void checkGuards(Address begin);
 
   std::shared_ptr<FakeLog> log;

@@ -51,12 +51,22 @@ absl::StatusOr<Driver::Graph> FakeDriver::endCapture(Stream stream) {
   return handle;
 }
 
+static bool holds(const auto &graph, const std::string &name) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const auto &node) { return node.work.name == name; });
+}
+
+bool FakeDriver::isInGraphs(const std::string &name) const {
+  return std::any_of(graphs.begin(), graphs.end(), [&](const auto &each) { return holds(*each.second, name); });
+}
+
 absl::Status FakeDriver::launchGraph(Graph handle, Stream stream) {
   if (absl::Status s = enter("launchGraph"); !s.ok())
     return s;
   log->calls.push_back("graph");
   ++log->replays;
   CapturedGraph &graph = *graphs.at(handle);
+  if (duration)
+    log->time += duration(holds(graph, "nccl") ? "graph with nccl" : "graph");
   std::map<void *, Clock> recorded;
   for (const Node &node : graph.nodes) {
     void *on = stream;

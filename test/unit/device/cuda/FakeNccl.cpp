@@ -175,6 +175,7 @@ struct FakeRank {
     comm.group = &group;
     comm.rank = rank;
     comm.polls = 2;
+    comm.askings = 3;
     mine.insert(&comm);
     ++network.communicators;
     *out = &comm;
@@ -190,7 +191,10 @@ struct FakeRank {
       last = "Duplicate GPU detected";
       comm.error = kInvalidUsage;
     }
-    if (!comm.error && fails())
+    // How often it is asked while it, or the GPU, waits for others depends on when these come.
+    const bool waits = comm.group->joined < comm.group->members || comm.askings == 0;
+    comm.askings -= !waits;
+    if (!comm.error && (waits ? network.failsInWaits == driver.gpu().id[0] : fails()))
       comm.error = kSystemError;
     *result = comm.error;
     if (!comm.error && (comm.group->joined < comm.group->members || comm.polls > 0)) {
@@ -200,11 +204,13 @@ struct FakeRank {
     return kNcclSuccess;
   }
 
-  NcclResult end(NcclComm handle, bool aborts) {
+  NcclResult end(NcclComm handle, bool aborts, bool hung = false) {
     std::unique_lock<std::mutex> lock(network.mutex);
     auto &comm = *static_cast<FakeNetwork::Communicator *>(handle);
     if (comm.ended)
       network.wrong("a communicator is ended twice");
+    else if (!hung && driver.isInGraphs("nccl"))
+      network.wrong("a communicator is ended while graphs have parts of it");
     else if (!aborts && (comm.error || !comm.finalized || comm.polls > 0))
       network.wrong("a communicator is destroyed that was not finalized, or after an error");
     comm.ended = true;
@@ -220,6 +226,7 @@ struct FakeRank {
       return comm.error = kSystemError;
     comm.finalized = true;
     comm.polls = 2;
+    comm.askings = 3;
     return kNcclInProgress;
   }
 
@@ -262,6 +269,7 @@ struct FakeRank {
       return comm->error = kCudaError;
     }
     comm->polls = 2;
+    comm->askings = 3;
     return kNcclInProgress;
   }
 };
@@ -288,9 +296,10 @@ NcclFunctions FakeNetwork::functions(FakeDriver &driver, std::shared_ptr<FakeLog
   nccl->finalize = [rank](NcclComm comm) { return rank->finalize(comm); };
   nccl->destroy = [rank](NcclComm comm) { return rank->end(comm, false); };
   nccl->abort = [rank](NcclComm comm) {
+    const bool hung = rank->network.hangsInAbort; // then all else may be gone
     while (rank->network.hangsInAbort)
       std::this_thread::yield();
-    return rank->end(comm, true);
+    return rank->end(comm, true, hung);
   };
   nccl->asyncError = [rank](NcclComm comm, NcclResult *result) { return rank->asyncError(comm, result); };
   nccl->errorText = [](NcclResult result) {

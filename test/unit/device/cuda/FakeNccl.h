@@ -1,5 +1,5 @@
 // NCCL between fake GPUs, that checks how it is used: all members call the same in the same order, communicators are
-// asked until they are done, and not used after an error or their end. Its collectives add in member order.
+// asked until they are done, and not used after an error or their end, and end after graphs with parts of them. Its collectives add in member order.
 #pragma once
 
 #include "runtime/device/cuda/Nccl.h"
@@ -21,6 +21,8 @@ public:
   rt::cuda::NcclFunctions functions(FakeDriver &driver, std::shared_ptr<FakeLog> log);
   /// The call number `call` (0: the first) that can fail does, of the rank with this GPU (the first byte of its id).
   void failAt(char gpu, int call) { failures[gpu] = call; }
+  /// The rank with this GPU finds an error when it asks while something waits for others; -1: none does.
+  char failsInWaits = -1;
   /// Whatever has gone wrong.
   std::vector<std::string> violations;
   std::atomic<int> communicators = 0, operations = 0, aborts = 0;
@@ -54,6 +56,7 @@ private:
   struct Communicator {
     Group *group = nullptr;
     int rank = 0, polls = 0;
+    int askings = 0; // how often it is asked until a call is done
     bool ended = false, aborted = false, finalized = false;
     rt::cuda::NcclResult error = 0;
     uint64_t meetings = 0;

@@ -98,6 +98,33 @@ TEST(Nccl, WaitsForMembersNoLongerThanItMay) {
   EXPECT_THAT(network.violations, IsEmpty());
 }
 
+// The negative control: graphs must be gone before the communicators that they have parts of, as NCCL waits for that.
+TEST(Nccl, GraphsThatOutliveACommunicatorAreFound) {
+  for (bool inTime : {true, false}) {
+    FakeNetwork network;
+    auto log = std::make_shared<FakeLog>();
+    FakeDriver driver(log);
+    Abort abort;
+    auto link = *NcclLink::create(network.functions(driver, log), {0}, 0, {"a"}, abort, 10);
+    auto stream = *driver.createStream();
+    auto memory = *driver.allocate(64);
+    ASSERT_TRUE(driver.beginCapture(stream).ok());
+    CollectiveDesc desc;
+    desc.group = {0};
+    desc.srcCount = desc.dstCount = 4;
+    ASSERT_TRUE(link->queue(desc, *checkCollective(desc, 0, 1, 64), memory, driver, stream).ok());
+    auto graph = *driver.endCapture(stream);
+    if (inTime)
+      driver.destroyGraph(graph);
+    EXPECT_TRUE(NcclLink::close({&link, 1}).ok());
+    if (!inTime)
+      driver.destroyGraph(graph);
+    driver.release(memory);
+    driver.destroyStream(stream);
+    EXPECT_EQ(network.violations.size(), inTime ? 0u : 1u);
+  }
+}
+
 // NCCL that hangs when it is aborted does not hang the worker.
 TEST(Nccl, AbortsNoLongerThanItMay) {
   FakeNetwork network;
