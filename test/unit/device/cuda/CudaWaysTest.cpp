@@ -215,9 +215,20 @@ TEST(CudaWaysErrors, EveryErrorOfNcclEndsAll) {
       EXPECT_THAT(network.violations, IsEmpty()) << failures;
       failures += failed;
     }
-    // How often NCCL is asked, and may fail, depends on when the other one comes.
     EXPECT_GT(failures, 8);
     EXPECT_LT(failures, 300);
+  }
+  // An error that is seen while the GPU waits for another worker, if it does.
+  for (int bad : {0, 1}) {
+    auto logs = newLogs(2);
+    FakeNetwork network;
+    network.failsInWaits = static_cast<char>(bad + 1);
+    options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, &network);
+    auto result = runOnce(*plan, {}, options.run);
+    if (!result.ok())
+      EXPECT_THAT(std::string(result.status().message()), HasSubstr("rank " + std::to_string(bad)));
+    expectClean(logs, "waits");
+    EXPECT_THAT(network.violations, IsEmpty());
   }
 }
 

@@ -76,17 +76,21 @@ absl::Status FakeDriver::waitFor(const Clock &clock) {
   return absl::OkStatus();
 }
 
+/// Asking while it is not over cannot fail: how often that is depends on when others come.
+absl::StatusOr<bool> FakeDriver::isOver(const Clock &clock, const char *what) {
+  finish(clock);
+  if (!failed && isPending(clock))
+    return false;
+  if (absl::Status s = enter(what); !s.ok())
+    return s;
+  waited(clock);
+  return true;
+}
+
 absl::StatusOr<bool> FakeDriver::isDone(Stream stream) {
   if (failed) // allowed, as synchronize() is
     return absl::InternalError("unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED)");
-  if (absl::Status s = enter("isDone"); !s.ok())
-    return s;
-  const Clock &clock = streams.at(stream)->clock;
-  finish(clock);
-  if (isPending(clock))
-    return false;
-  waited(clock);
-  return true;
+  return isOver(streams.at(stream)->clock, "isDone");
 }
 
 absl::StatusOr<Driver::Event> FakeDriver::createEvent(bool timed) {
@@ -143,16 +147,7 @@ absl::Status FakeDriver::await(Event event) {
   return waitFor(events.at(event)->clock);
 }
 
-absl::StatusOr<bool> FakeDriver::isReached(Event event) {
-  if (absl::Status s = enter("isReached"); !s.ok())
-    return s;
-  const Clock &clock = events.at(event)->clock;
-  finish(clock);
-  if (isPending(clock))
-    return false;
-  waited(clock);
-  return true;
-}
+absl::StatusOr<bool> FakeDriver::isReached(Event event) { return isOver(events.at(event)->clock, "isReached"); }
 
 absl::StatusOr<int64_t> FakeDriver::elapsed(Event from, Event to) {
   if (absl::Status s = enter("elapsed"); !s.ok())
