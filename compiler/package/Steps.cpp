@@ -86,6 +86,14 @@ struct Matmul : PackageOpInterface::ExternalModel<Matmul, MatmulOp> {
       call.dst_strides = stridesOf(shape, order);
     }
     call.post_ops = postOps(matmul.getPostOps(), matmul.getArgs(), writer);
+    auto next = matmul.getOuts().begin() + 1;
+    if (matmul.getKeepAux()) {
+      call.aux = writer.optionalIndex(*next++);
+    }
+    if (std::optional<MatmulValue> of = matmul.getBiasGradient()) {
+      call.bias_gradient = writer.optionalIndex(*next);
+      call.bias_gradient_of = static_cast<fb::MatmulValue>(*of);
+    }
     writer.addStep(op, std::move(call));
     return success();
   }

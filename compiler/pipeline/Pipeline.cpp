@@ -194,6 +194,8 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
     return module.emitError() << "--precision=" << options.precision << ": f32, tf32, bf16 or f16 is needed";
   if (!llvm::is_contained({"auto", "fused", "expanded"}, options.attention))
     return module.emitError() << "--attention=" << options.attention << ": auto, fused or expanded is needed";
+  if (!llvm::is_contained({"all", "bias"}, options.epilogues))
+    return module.emitError() << "--epilogues=" << options.epilogues << ": all or bias is needed";
   if (options.precision != "f32" && options.from >= Phase::Model)
     return module.emitError() << "--precision=" << options.precision << " is decided in the phase 'model', which this "
                               << "program has been through; give it there";
@@ -274,6 +276,16 @@ static std::string attentionPass(const CompileOptions &options) {
   return std::string(",dgc-fuse-attention") + (any ? "{elements=f32,f64,bf16,f16 multiple=1 most=4096}" : "");
 }
 
+/// The option of dgc-decompose with the ops that stay whole up to the phase kernel.
+static std::string keptOps(const CompileOptions &options) {
+  SmallVector<StringRef> names;
+  if (fusesAttention(options))
+    names.append({"dgc.fused_attention", "dgc.fused_attention_grad"});
+  if (CudaTarget::isCuda(options.target))
+    names.append({"dgc.gelu", "dgc.gelu_grad"});
+  return names.empty() ? "" : "{keep=" + llvm::join(names, ",") + "}";
+}
+
 /// The passes that make products of 16 bits, with a comma before each.
 static std::string precisionPasses(StringRef precision) {
   if (precision == "f32")
@@ -295,7 +307,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
            (CudaTarget::isCuda(options.target) ? " kind=gpu" : "") +
            (hostTarget(options).empty() ? "" : " server-kind=cpu") +
            (options.placement.empty() ? "" : " placement=" + options.placement) + "},dgc-gradient,dgc-decompose" +
-           (fusesAttention(options) ? "{keep=dgc.fused_attention,dgc.fused_attention_grad}" : "") + ",canonicalize," +
+           keptOps(options) + ",canonicalize," +
            passesOf(options, StrategyStage::Gradient) +
            (options.microbatches ? "dgc-split-microbatches{count=" + std::to_string(options.microbatches) + "}," : "") +
            "cse";
@@ -324,8 +336,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                : "";
   case Phase::Kernel:
     return CudaTarget::isCuda(options.target)
-               ? "dgc-expand-attention{device=cuda},dgc-pad-products,cse,dgc-select-library-calls{device=cuda},"
-                 "dgc-form-kernels{rematerialize=true}"
+               ? "dgc-expand-attention{device=cuda},dgc-pad-products,cse,dgc-select-library-calls{device=cuda"
+                 " epilogues=" + options.epilogues + "},dgc-decompose,cse,dgc-form-kernels{rematerialize=true}"
                : "dgc-expand-attention,dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:
     return (distributed && options.overlap ? "dgc-split-collectives,dgc-overlap-collectives,dgc-check-plan," : "") +

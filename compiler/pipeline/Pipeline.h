@@ -40,6 +40,7 @@ struct CompileOptions {
   std::string serverTarget;             // of parameter servers: as `target`; empty: cpu
   std::string precision = "f32";        // of products: f32, tf32, bf16, f16
   std::string attention = "auto";       // auto, fused, expanded: is attention one op up to the phase kernel?
+  std::string epilogues = "all";        // all, bias: what cuBLASLt computes with products
   bool noPadding = false;               // refuse dimensions that their axes do not divide
   Phase from = Phase::Input;            // the phase that the input has been through
   Phase to = Phase::Artifact;           // the last phase to run

@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/CompositeBuilder.h"
+#include "dialects/dgc/OpSupport.h"
 #include <cmath>
 #include <numbers>
 
@@ -85,10 +86,21 @@ FailureOr<SmallVector<Value>> GeluOp::decompose(OpBuilder &builder) {
   return SmallVector<Value>{b.convert(b.multiply(x, geluGate(b, x, getApproximate())), element)};
 }
 
-// Computed from x alone, so that nothing in between need be kept:
+SmallVector<Value> GeluOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &) {
+  return {GeluGradOp::create(builder, getLoc(), getInput(), gradients[0], getApproximate())};
+}
+
+ShardingRule GeluOp::getShardingRule() { return ShardingRuleBuilder(*this).elementwise().build(); }
+bool GeluOp::isLinearIn(int) { return false; }
+OpCost GeluOp::getCost() { return costPerElement(*this, 30); }
+
+LogicalResult GeluGradOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferSameType(location, getOperationName(), adaptor.getOperands(), types);
+}
+
 //   erf:  gate + x * exp(-x^2 / 2) / sqrt(2 pi)
 //   tanh: gate + x * 2 gate (1 - gate) * sqrt(2 / pi) (1 + 3 * 0.044715 x^2), as tanh' = 4 gate (1 - gate)
-SmallVector<Value> GeluOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &) {
+FailureOr<SmallVector<Value>> GeluGradOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   Type element = elementOf(getInput());
   Value x = b.convert(getInput(), computeType(element)), gate = geluGate(b, x, getApproximate()), slope;
@@ -100,8 +112,12 @@ SmallVector<Value> GeluOp::buildGradients(OpBuilder &builder, ValueRange gradien
     slope = b.multiply(b.exponential(b.multiply(b.multiply(x, x), -0.5)), 1 / std::sqrt(2 * std::numbers::pi));
   }
   Value derivative = b.add(gate, b.multiply(x, slope));
-  return {b.convert(b.multiply(b.convert(gradients[0], computeType(element)), derivative), element)};
+  return SmallVector<Value>{b.convert(b.multiply(b.convert(getGradient(), computeType(element)), derivative), element)};
 }
+
+ShardingRule GeluGradOp::getShardingRule() { return ShardingRuleBuilder(*this).elementwise().build(); }
+bool GeluGradOp::isLinearIn(int index) { return index == 1; }
+OpCost GeluGradOp::getCost() { return costPerElement(*this, 40); }
 
 //===----------------------------------------------------------------------===//
 // SoftmaxOp, LogSoftmaxOp

@@ -24,7 +24,12 @@ def DGC_SigmoidOp : DGC_CompositeOp<"sigmoid"> {
   let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
 }
 
-def DGC_GeluOp : DGC_KeptCompositeOp<"gelu"> {
+// An activation that may stay whole up to the phase kernel: libraries of GPUs compute it, or its gradient, behind a
+// product.
+defvar DGC_KeptForLibraries = [DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["isLinearIn"]>,
+                               DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>];
+
+def DGC_GeluOp : DGC_KeptCompositeOp<"gelu", DGC_KeptForLibraries> {
   let summary = "x times the normal distribution function of x";
   let description = [{
     `%y = dgc.gelu %x` is x (1 + erf(x / sqrt 2)) / 2; `%y = dgc.gelu %x tanh` its approximation
@@ -33,6 +38,19 @@ def DGC_GeluOp : DGC_KeptCompositeOp<"gelu"> {
   let arguments = (ins DGC_FloatTensor:$input, UnitAttr:$approximate);
   let results = (outs DGC_FloatTensor:$result);
   let assemblyFormat = "$input (`tanh` $approximate^)? attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_GeluGradOp : DGC_CompositeOp<"gelu_grad", DGC_KeptForLibraries> {
+  let summary = "the gradient of the operand of dgc.gelu";
+  let description = [{
+    `%dx = dgc.gelu_grad %x, %dy`, or `dgc.gelu_grad %x, %dy tanh`: dy times the derivative of `dgc.gelu` at x, computed
+    from x alone, so that nothing in between need be kept.
+  }];
+  let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$gradient, UnitAttr:$approximate);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $gradient (`tanh` $approximate^)? attr-dict custom<OperandTypes>(type($input), type($gradient))
+  }];
 }
 
 class DGC_SoftmaxLikeOp<string mnemonic> : DGC_KeptCompositeOp<mnemonic> {

@@ -122,6 +122,9 @@ static LogicalResult verifyPostOps(Operation *op, std::optional<ArrayAttr> postO
       return op->emitOpError("post op ") << attr << " names argument " << arg << ", but there are only "
                                          << args.size();
     }
+    if (cast<PostOpAttr>(attr).getKind() == PostOpKind::ReluGrad) {
+      continue; // its argument is a mask, which the op looks at
+    }
     ShapedType type = shaped(args[arg]);
     bool perChannel = type.getRank() == 1 && dst.getRank() > 0 && type.getDimSize(0) == dst.getShape().back();
     if (type.getShape() != dst.getShape() && !perChannel) {
@@ -133,7 +136,8 @@ static LogicalResult verifyPostOps(Operation *op, std::optional<ArrayAttr> postO
 }
 
 LogicalResult PostOpAttr::verify(function_ref<InFlightDiagnostic()> emitError, PostOpKind kind, int64_t arg) {
-  bool needsArg = kind == PostOpKind::Add || kind == PostOpKind::Multiply;
+  bool needsArg = llvm::is_contained(
+      {PostOpKind::Add, PostOpKind::Multiply, PostOpKind::ReluGrad, PostOpKind::GeluTanhGrad}, kind);
   if (needsArg != (arg >= 0)) {
     return emitError() << "post op '" << stringifyPostOpKind(kind) << "' "
                        << (needsArg ? "needs an argument, as in <add, 0>" : "takes no argument");
@@ -213,14 +217,79 @@ static SmallVector<int64_t> inOrder(ShapedType type, ArrayRef<int64_t> order) {
   return llvm::map_to_vector(order, [&](int64_t dim) { return type.getDimSize(dim); });
 }
 
+RankedTensorType MatmulOp::getReluMaskType(RankedTensorType result) {
+  int64_t bytes = llvm::divideCeil(result.getDimSize(1), 128) * 16;
+  return RankedTensorType::get({result.getDimSize(0), bytes},
+                               IntegerType::get(result.getContext(), 8, IntegerType::Unsigned));
+}
+
+PostOpAttr MatmulOp::findPostOp(PostOpKind kind) {
+  for (auto op : getPostOps().value_or(ArrayAttr::get(getContext(), {})).getAsRange<PostOpAttr>()) {
+    if (op.getKind() == kind) {
+      return op;
+    }
+  }
+  return {};
+}
+
+/// What gradients need of a product and what they give beside it.
+static LogicalResult verifyGradientParts(MatmulOp op, ArrayRef<ShapedType> given) {
+  PostOpAttr reluGrad = op.findPostOp(PostOpKind::ReluGrad), geluGrad = op.findPostOp(PostOpKind::GeluTanhGrad);
+  if (!op.getKeepAux() && !op.getBiasGradient() && !reluGrad && !geluGrad) {
+    return success();
+  }
+  ShapedType result = given[0];
+  if (result.getRank() != 2 || op.isStrided()) {
+    return op.emitOpError("has parts of gradients, which only a single product that is not strided can have");
+  }
+  size_t postOps = op.getPostOps() ? op.getPostOps()->size() : 0;
+  auto mask = MatmulOp::getReluMaskType(RankedTensorType::get(result.getShape(), result.getElementType()));
+  auto isMask = [&](ShapedType type) {
+    return type.getShape() == mask.getShape() && type.getElementType() == mask.getElementType();
+  };
+  if (reluGrad && !isMask(shaped(op.getArgs()[reluGrad.getArg()]))) {
+    return op.emitOpError("has the gradient of relu with a mask of type ")
+           << op.getArgs()[reluGrad.getArg()].getType() << "; it needs " << mask;
+  }
+  auto next = given.begin() + 1;
+  if (op.getKeepAux()) {
+    PostOpAttr relu = op.findPostOp(PostOpKind::Relu);
+    if (postOps != 1 || (!relu && !op.findPostOp(PostOpKind::GeluTanh))) {
+      return op.emitOpError("keeps what a gradient needs, and has no post op relu or gelu_tanh alone");
+    }
+    bool fits = relu ? isMask(*next)
+                     : next->getShape() == result.getShape() && next->getElementType() == result.getElementType();
+    if (!fits) {
+      return op.emitOpError("keeps ") << *next << " for the gradient; it has to be of type "
+                                      << (relu ? ShapedType(mask) : result);
+    }
+    ++next;
+  }
+  if (std::optional<MatmulValue> of = op.getBiasGradient()) {
+    if ((*of == MatmulValue::Result) != (reluGrad || geluGrad) || (postOps && !reluGrad && !geluGrad) || op.getBias()) {
+      return op.emitOpError("has the gradient of a bias: that of the result goes with relu_grad or gelu_tanh_grad, that "
+                            "of an operand with nothing else");
+    }
+    int64_t size = result.getDimSize(*of == MatmulValue::A ? 0 : 1);
+    if (next->getShape() != ArrayRef<int64_t>{size} || next->getElementType() != result.getElementType()) {
+      return op.emitOpError("has a gradient of a bias of type ") << *next << "; it needs " << size << " elements of "
+                                                                 << result.getElementType();
+    }
+  }
+  return success();
+}
+
 LogicalResult MatmulOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
   }
   SmallVector<ShapedType> given = givenTypes(*this, getOuts());
   ShapedType a = shaped(getA()), b = shaped(getB());
-  if (given.size() != 1 || a.getRank() < 2 || b.getRank() != a.getRank() || given[0].getRank() != a.getRank()) {
+  if (given.empty() || a.getRank() < 2 || b.getRank() != a.getRank() || given[0].getRank() != a.getRank()) {
     return emitOpError("takes two operands of equal rank, at least 2, and gives one result of that rank");
+  }
+  if (size_t count = 1 + getKeepAux() + getBiasGradient().has_value(); given.size() != count) {
+    return emitOpError("gives ") << given.size() << " results; it has to give " << count;
   }
   int64_t rank = a.getRank();
   for (std::optional<ArrayRef<int64_t>> order : {getAOrder(), getBOrder(), getOrder()}) {
@@ -245,7 +314,10 @@ LogicalResult MatmulOp::verify() {
   if ((getBias() || getPostOps()) && getStoredOrder().back() != rank - 1) {
     return emitOpError("has a bias or post ops, which need n as the last dimension of what is stored");
   }
-  return verifyPostOps(*this, getPostOps(), getArgs(), given[0]);
+  if (failed(verifyPostOps(*this, getPostOps(), getArgs(), given[0]))) {
+    return failure();
+  }
+  return verifyGradientParts(*this, given);
 }
 
 LogicalResult ConvolutionOp::verify() {

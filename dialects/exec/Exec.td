@@ -40,7 +40,12 @@ def Exec_SpaceAttr : Exec_EnumAttr<Exec_Space, "space">;
 def Exec_PostOpKind : Exec_Enum<"PostOpKind", "what a library call does to its result", [
   I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Relu", 1, "relu">, I32EnumAttrCase<"Tanh", 2, "tanh">,
   I32EnumAttrCase<"Sigmoid", 3, "sigmoid">, I32EnumAttrCase<"GeluTanh", 4, "gelu_tanh">,
-  I32EnumAttrCase<"GeluErf", 5, "gelu_erf">, I32EnumAttrCase<"Multiply", 6, "multiply">]>;
+  I32EnumAttrCase<"GeluErf", 5, "gelu_erf">, I32EnumAttrCase<"Multiply", 6, "multiply">,
+  I32EnumAttrCase<"ReluGrad", 8, "relu_grad">, I32EnumAttrCase<"GeluTanhGrad", 9, "gelu_tanh_grad">]>;
+
+def Exec_MatmulValue : Exec_Enum<"MatmulValue", "one of the matrices of a product", [
+  I32EnumAttrCase<"Result", 0, "result">, I32EnumAttrCase<"A", 1, "a">, I32EnumAttrCase<"B", 2, "b">]>;
+def Exec_MatmulValueAttr : Exec_EnumAttr<Exec_MatmulValue, "matmul_value">;
 
 def Exec_ConvKind : Exec_Enum<"ConvKind", "direction of a convolution", [
   I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"BackwardData", 1, "backward_data">,
@@ -68,8 +73,10 @@ def Exec_PostOp : AttrDef<Exec_Dialect, "PostOp"> {
   let summary = "one operation that a library call applies to its result before it stores it";
   let description = [{
     `#exec.post_op<relu>`, `#exec.post_op<add, 0>`. `arg` counts among the `args` of the call, -1: none. An
-    argument has the shape of the result, or one element per output channel (the last dimension).
-    Constraints: `add` and `multiply` have an argument, the others none.
+    argument has the shape of the result, or one element per output channel (the last dimension). `relu_grad` and
+    `gelu_tanh_grad` multiply by the derivative of relu and of gelu (its approximation by tanh), at what the call that
+    computed these kept for it.
+    Constraints: `add`, `multiply`, `relu_grad` and `gelu_tanh_grad` have an argument, the others none.
   }];
   let parameters = (ins EnumParameter<Exec_PostOpKind>:$kind, DefaultValuedParameter<"int64_t", "-1">:$arg);
   let assemblyFormat = "`<` $kind (`,` $arg^)? `>`";
@@ -129,17 +136,36 @@ def Exec_MatmulOp : Exec_StepOp<"matmul"> {
     of [.., m, k], [.., k, n] and [.., m, n] is dimension `order[i]` of the stored one. So the heads of an attention are
     multiplied where they lie: q [b, t, h, d] and k [b, s, h, d] with a_order [0, 2, 1, 3] and b_order [0, 2, 3, 1] give
     [b, h, t, s].
+
+    Calls for GPUs, of one product of 16 bits each, may have more results, in this order:
+    `keep_aux`: what the gradient of the last post op, relu or gelu_tanh, needs. Of gelu: its operand. Of relu: a bit for
+    each element, in rows of a multiple of 128 bits, as the library has them: [m, 16 * ceil(n / 128)] of ui8.
+    `bias_gradient`: the sum of the rows of what is stored, behind `relu_grad` or `gelu_tanh_grad`, `result`: [n]; or of
+    an operand, along k, `a`: [m], `b`: [n].
   }];
   let arguments = (ins Exec_Value:$a, Exec_Value:$b, Optional<Exec_Value>:$bias, Variadic<Exec_Value>:$args,
                        Variadic<AnyStaticShapeMemRef>:$outs, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
-                       OptionalAttr<Exec_PostOps>:$post_ops, OptionalAttr<DenseI64ArrayAttr>:$a_order,
+                       OptionalAttr<Exec_PostOps>:$post_ops, UnitAttr:$keep_aux,
+                       OptionalAttr<Exec_MatmulValueAttr>:$bias_gradient, OptionalAttr<DenseI64ArrayAttr>:$a_order,
                        OptionalAttr<DenseI64ArrayAttr>:$b_order, OptionalAttr<DenseI64ArrayAttr>:$order);
   let assemblyFormat = [{
     $a `,` $b (`bias` `(` $bias^ `:` type($bias) `)`)? (`args` `(` $args^ `:` type($args) `)`)?
-    (`post_ops` $post_ops^)? (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict
-    `:` type($a) `,` type($b) (`->` type($results)^)?
+    (`post_ops` $post_ops^)? (`keep_aux` $keep_aux^)? (`bias_gradient` `` $bias_gradient^)?
+    (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict `:` type($a) `,` type($b) (`->` type($results)^)?
   }];
+  // A plain product.
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$a, "::mlir::Value":$b, "bool":$transposeA,
+                             "bool":$transposeB, CArg<"::mlir::DenseI64ArrayAttr", "{}">:$aOrder,
+                             CArg<"::mlir::DenseI64ArrayAttr", "{}">:$bOrder,
+                             CArg<"::mlir::DenseI64ArrayAttr", "{}">:$order), [{
+    build($_builder, $_state, type, a, b, ::mlir::Value(), {}, {}, transposeA, transposeB, ::mlir::ArrayAttr(), false,
+          MatmulValueAttr(), aOrder, bOrder, order);
+  }]>];
   let extraClassDeclaration = [{
+    /// The type of what `keep_aux` keeps for a relu of a result of this type.
+    static ::mlir::RankedTensorType getReluMaskType(::mlir::RankedTensorType result);
+    /// The first post op of this kind; null when there is none.
+    PostOpAttr findPostOp(PostOpKind kind);
     /// Where the dimensions of [.., m, k], [.., k, n] and [.., m, n] are in a, b and the result, transposes included.
     ::llvm::SmallVector<int64_t> getStoredOrderA();
     ::llvm::SmallVector<int64_t> getStoredOrderB();

@@ -5,6 +5,7 @@
 
 #include "dialects/dgc/DGC.h"
 #include "dialects/exec/Exec.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace dgc {
 
@@ -25,6 +26,10 @@ bool gpuHasAttention(mlir::Operation *op);
 /// Makes elementwise ops behind a product or a convolution part of the call, while nothing else needs the value before
 /// them: a bias and post ops, or a bias and then relu. Returns how many.
 unsigned absorbUsers(mlir::Operation *call, bool reluOnly);
+
+/// Lets products of 16 bits compute gelu, and the gradients of gelu, relu and biases that stand behind or beside them, as
+/// cuBLASLt can. Returns how many ops these were.
+unsigned absorbGradients(mlir::func::FuncOp func);
 
 /// Is every element of `value` this number?
 bool isSplat(mlir::Value value, double number);

@@ -165,9 +165,8 @@ Operation *selectStrided(mlir::dgc::DotGeneralOp dot, bool anyOrder) {
   };
   auto call = mlir::exec::MatmulOp::create(
       builder, loc, RankedTensorType::get(given->shape, type.getElementType()),
-      reshaped(builder, loc, a.value, left->shape), reshaped(builder, loc, b.value, right->shape), Value(),
-      ValueRange(), ValueRange(), /*transpose_a=*/false,
-      /*transpose_b=*/false, ArrayAttr(), orderAttr(*left), orderAttr(*right), orderAttr(*given));
+      reshaped(builder, loc, a.value, left->shape), reshaped(builder, loc, b.value, right->shape),
+      /*transposeA=*/false, /*transposeB=*/false, orderAttr(*left), orderAttr(*right), orderAttr(*given));
   Value result = reshaped(builder, loc, call.getResult(0), shapeOf(last->getResult(0)));
   result.setType(last->getResult(0).getType()); // with the mark of a partial sum
   last->replaceAllUsesWith(ValueRange{result});
@@ -212,8 +211,7 @@ Operation *selectMatmul(Operation *op, bool anyOrder) {
   SmallVector<int64_t> shape(batch);
   shape.append({m, n});
   auto call = mlir::exec::MatmulOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()), left,
-                                           right, Value(), ValueRange(), ValueRange(), /*transpose_a=*/!a.contractLast,
-                                           /*transpose_b=*/b.contractLast, ArrayAttr(), {}, {}, {});
+                                           right, /*transposeA=*/!a.contractLast, /*transposeB=*/b.contractLast);
   Value result = reshaped(builder, loc, call.getResult(0), type.getShape());
   if (result.getType() != type) { // the mark of a partial sum
     result.setType(type);

@@ -44,10 +44,24 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
     convolutions of f32, bf16 and f16 and their gradients, forward with a bias, or a bias and relu. cuDNN's weights are
     [O, spatial.., C], so they are transposed before, and their gradients behind. `dgc.fused_attention` and its gradient are
     calls of cuDNN, too, where that has them. All else is left to generated kernels.
+
+    Products of 16 bits whose rows are aligned to 16 bytes compute more (`epilogues=all`): gelu, its approximation by tanh,
+    which keep their operand where the gradient needs it; the gradients of gelu and of relu, for which the relu keeps a
+    bit for each element; and sums of rows, of these gradients, and of operands that are large or come from the library:
+    the gradients of biases. With `epilogues=bias` they compute no more than others.
+
+    ```mlir
+    %0:2 = exec.matmul %x, %w bias(%b : ..) post_ops [#exec.post_op<gelu_tanh>] keep_aux : ..
+    %1:2 = exec.matmul %dy, %v args(%0#1 : ..) post_ops [#exec.post_op<gelu_tanh_grad, 0>] bias_gradient result {transpose_b} : ..
+    %2:2 = exec.matmul %x, %1#0 bias_gradient b {transpose_a} : ..
+    ```
+
     Functions of workers on CPUs (`dist.mesh` names a mesh that says so) have those of the CPU also then.
   }];
   let options = [Option<"device", "device", "std::string", "\"cpu\"",
-                        "The library: cpu (oneDNN) or cuda (cuBLASLt, cuDNN)">];
+                        "The library: cpu (oneDNN) or cuda (cuBLASLt, cuDNN)">,
+                 Option<"epilogues", "epilogues", "std::string", "\"all\"",
+                        "What products on GPUs compute beside: all, or bias, with relu behind">];
   let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect"];
   let statistics = [
     Statistic<"calls", "calls", "Library calls">,

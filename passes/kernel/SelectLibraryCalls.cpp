@@ -1,6 +1,5 @@
 //===- SelectLibraryCalls.cpp - dgc-select-library-calls ------------------===//
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/kernel/LibraryCalls.h"
 #include "passes/kernel/Passes.h"
@@ -71,6 +70,10 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       getOperation().emitError("unknown device '") << device << "'; known are cpu and cuda";
       return signalPassFailure();
     }
+    if (epilogues != "all" && epilogues != "bias") {
+      getOperation().emitError("unknown epilogues '") << epilogues << "'; known are all and bias";
+      return signalPassFailure();
+    }
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       const bool isCuda = device == "cuda" &&
                           !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(mlir::dist::kMeshAttr));
@@ -98,6 +101,8 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       calls += selected.size();
       for (Operation *call : selected)
         postOps += absorbUsers(call, /*reluOnly=*/isCuda);
+      if (isCuda && epilogues == "all")
+        postOps += absorbGradients(func);
     }
   }
 };
@@ -218,7 +223,8 @@ private:
       result =
           mlir::exec::MatmulOp::create(builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias,
                                        reshapedArgs(), ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(),
-                                       posts, matmul.getAOrderAttr(), matmul.getBOrderAttr(), matmul.getOrderAttr())
+                                       posts, /*keep_aux=*/false, mlir::exec::MatmulValueAttr(),
+                                       matmul.getAOrderAttr(), matmul.getBOrderAttr(), matmul.getOrderAttr())
               .getResult(0);
     else if (auto conv = dyn_cast<mlir::exec::ConvolutionOp>(call))
       result = mlir::exec::ConvolutionOp::create(builder, loc, call->getResultTypes(), conv.getKind(), conv.getLhs(),

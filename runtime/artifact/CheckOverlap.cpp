@@ -91,7 +91,7 @@ private:
       break;
     case a::Action::Matmul: {
       const a::Matmul &op = *step.action_as_Matmul();
-      addAll({op.a(), op.b(), op.dst(), op.bias()});
+      addAll({op.a(), op.b(), op.dst(), op.bias(), op.aux(), op.bias_gradient()});
       addPostOps(op.post_ops());
       break;
     }

@@ -110,17 +110,24 @@ static Json action(const Plan &plan, const Step &step) {
   }
   case Action::Matmul: {
     const Matmul &a = *step.action_as_Matmul();
-    return {{"a", a.a()},
-            {"b", a.b()},
-            {"dst", a.dst()},
-            {"bias", a.bias()},
-            {"batch", a.batch()},
-            {"m", a.m()},
-            {"n", a.n()},
-            {"k", a.k()},
-            {"transpose_a", a.transpose_a()},
-            {"transpose_b", a.transpose_b()},
-            {"post_ops", postOps(a.post_ops())}};
+    Json result = {{"a", a.a()},
+                   {"b", a.b()},
+                   {"dst", a.dst()},
+                   {"bias", a.bias()},
+                   {"batch", a.batch()},
+                   {"m", a.m()},
+                   {"n", a.n()},
+                   {"k", a.k()},
+                   {"transpose_a", a.transpose_a()},
+                   {"transpose_b", a.transpose_b()},
+                   {"post_ops", postOps(a.post_ops())}};
+    if (a.aux() != -1)
+      result["aux"] = a.aux();
+    if (a.bias_gradient() != -1) {
+      result["bias_gradient"] = a.bias_gradient();
+      result["bias_gradient_of"] = rt::snakeCase(EnumNameMatmulValue(a.bias_gradient_of()));
+    }
+    return result;
   }
   case Action::Convolution: {
     const Convolution &a = *step.action_as_Convolution();

@@ -72,6 +72,11 @@ static cl::opt<std::string>
               cl::desc("fused: dgc.attention keeps no scores; expanded: it is products and a softmax, with scores that "
                        "its gradient uses; auto: fused for GPUs, where cuDNN has it"),
               cl::value_desc("HOW"), cl::init("auto"), cl::cat(category));
+static cl::opt<std::string>
+    epilogues("epilogues",
+              cl::desc("What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and "
+                       "biases, too; bias, no more than a bias and relu"),
+              cl::value_desc("all|bias"), cl::init("all"), cl::cat(category));
 static cl::opt<bool> noPadding("no-padding", cl::desc("Refuse a dimension that its mesh axes do not divide"),
                                cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
@@ -143,6 +148,9 @@ static std::vector<std::pair<std::string, std::string>> attributes() {
   if (attention != "auto") {
     result.push_back({"attention", attention});
   }
+  if (epilogues != "all") {
+    result.push_back({"epilogues", epilogues});
+  }
   if (microbatches) {
     result.push_back({"microbatches", std::to_string(microbatches)});
   }
@@ -160,6 +168,7 @@ static int run() {
   options.noPadding = noPadding;
   options.precision = precision;
   options.attention = attention;
+  options.epilogues = epilogues;
   options.target = target;
   options.serverTarget = serverTarget;
   options.threads = threads;

@@ -159,7 +159,7 @@ private:
     case Action::Matmul: {
       const Matmul &a = *s.action_as_Matmul();
       return str("matmul ", a.batch() > 1 ? str(a.batch(), " x ") : "", a.m(), "x", a.n(), "x", a.k(), " ",
-                 operands(p, {a.a(), a.b(), a.bias()}), " -> ", operand(p, a.dst()));
+                 operands(p, {a.a(), a.b(), a.bias()}), " -> ", operands(p, {a.dst(), a.aux(), a.bias_gradient()}));
     }
     case Action::Convolution: {
       const Convolution &a = *s.action_as_Convolution();

@@ -121,6 +121,9 @@ double PlainPostOps::apply(double value, double before, int64_t index) const {
     case PostOpKind::Accumulate:
       value += before;
       break;
+    case PostOpKind::ReluGrad:
+    case PostOpKind::GeluTanhGrad:
+      break; // refused in plans for CPUs
     }
   }
   return value;
@@ -225,6 +228,9 @@ PostOps dgc::rt::makePostOps(const OpContext &context, const PostOpVector *list,
                               desc);
       break;
     }
+    case PostOpKind::ReluGrad:
+    case PostOpKind::GeluTanhGrad:
+      break; // refused in plans for CPUs
     }
   }
   return chain;

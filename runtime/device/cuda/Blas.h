@@ -17,14 +17,30 @@ struct Matrices {
   uint64_t batchStride = 0; // from one matrix of the batch to the next
 };
 
-/// dst[b, m, n] = sum over k of a[b, m, k] * b[b, k, n] (+ bias[n]), then relu, in f32, bf16, f16 (these two added up
-/// in f32) or f64. `dst` is not transposed. With `tf32` the operands of f32 may be rounded to TF32.
+/// What is done to a product behind its bias. Gelu is the approximation by tanh. A gradient multiplies by the derivative of
+/// the activation at its operand.
+enum class Activation { None, Relu, Gelu, ReluGradient, GeluGradient };
+
+/// What is added up beside a product: the rows of what it stores, or an operand along k.
+enum class Sums { None, Result, A, B };
+
+/// dst[b, m, n] = sum over k of a[b, m, k] * b[b, k, n] (+ bias[n]), then the activation, in f32, bf16, f16 (these two
+/// added up in f32) or f64. `dst` is not transposed. With `tf32` the operands of f32 may be rounded to TF32.
 struct Gemm {
   DType type = DType::F32;
   uint64_t batch = 1, m = 0, n = 0, k = 0;
   Matrices a, b, dst;
-  bool hasBias = false, relu = false, tf32 = false;
+  bool hasBias = false, tf32 = false;
   Address bias = 0;
+  Activation activation = Activation::None;
+  /// Of single products. Gradients read it; other activations write, where it is not 0, what their gradients read: gelu
+  /// its operand, relu a bit for each element. `auxStride` is the distance of rows, in elements or in bits.
+  Address aux = 0;
+  uint64_t auxStride = 0;
+  /// Of single products, written: [n], of `a` [m]. That of the result goes with the gradient of an activation, those of
+  /// operands with nothing else.
+  Sums sums = Sums::None;
+  Address sum = 0;
   /// The product is made for each of these, `a`, `b` and `dst` begin so many elements further on: batches that one
   /// distance does not describe.
   struct Part {

@@ -5,6 +5,7 @@
 #include "runtime/device/cuda/Blas.h"
 #include "runtime/device/cuda/CublasLtApi.h"
 #include "runtime/device/cuda/Library.h"
+#include "runtime/device/cuda/Tuning.h"
 
 #include <optional>
 
@@ -12,6 +13,7 @@ namespace dgc::rt::cuda {
 namespace {
 
 constexpr int kMostAlgorithms = 8;
+constexpr char kWithoutParts[] = "; compile the model with --epilogues=bias, for products without gelu and gradients";
 constexpr uint64_t kWorkspaceBytes = gpu::productWorkspaceBytes;
 
 struct Api {
@@ -55,6 +57,45 @@ std::optional<int> cudaType(DType type) {
   default:
     return std::nullopt;
   }
+}
+
+bool hasGradientParts(const Gemm &gemm) {
+  return gemm.aux || gemm.sums != Sums::None || gemm.activation > Activation::Relu;
+}
+
+/// Column-major, the library's A is `b`, and its B is `a`.
+uint32_t epilogueOf(const Gemm &gemm) {
+  uint32_t result = (gemm.hasBias ? kLtAddBias : 0) | (gemm.aux ? kLtKeep : 0);
+  switch (gemm.activation) {
+  case Activation::None:
+    break;
+  case Activation::Relu:
+    result |= kLtRelu;
+    break;
+  case Activation::Gelu:
+    result |= kLtGelu;
+    break;
+  case Activation::ReluGradient:
+    result |= kLtReluGradient;
+    break;
+  case Activation::GeluGradient:
+    result |= kLtGeluGradient;
+    break;
+  }
+  switch (gemm.sums) {
+  case Sums::None:
+    break;
+  case Sums::Result:
+    result |= kLtSumRows;
+    break;
+  case Sums::A:
+    result |= kLtSumB;
+    break;
+  case Sums::B:
+    result |= kLtSumA;
+    break;
+  }
+  return result ? result : kLtPlain;
 }
 
 class LtGemm final : public PreparedGemm {
@@ -124,10 +165,15 @@ absl::Status LtGemm::prepare() {
                                 "cublasLtMatmulDescCreate"));
   DGC_RETURN_IF_ERROR(set(kLtTransposeA, gemm.b.transposed ? kLtTransposed : kLtNotTransposed));
   DGC_RETURN_IF_ERROR(set(kLtTransposeB, gemm.a.transposed ? kLtTransposed : kLtNotTransposed));
-  DGC_RETURN_IF_ERROR(
-      set(kLtEpilogue, gemm.hasBias ? (gemm.relu ? kLtReluBias : kLtAddBias) : (gemm.relu ? kLtRelu : kLtPlain)));
+  DGC_RETURN_IF_ERROR(set(kLtEpilogue, epilogueOf(gemm)));
   if (gemm.hasBias)
     DGC_RETURN_IF_ERROR(set(kLtBias, reinterpret_cast<const void *>(gemm.bias)));
+  if (gemm.sums != Sums::None)
+    DGC_RETURN_IF_ERROR(set(kLtBias, reinterpret_cast<void *>(gemm.sum)));
+  if (gemm.aux) {
+    DGC_RETURN_IF_ERROR(set(kLtAux, reinterpret_cast<void *>(gemm.aux)));
+    DGC_RETURN_IF_ERROR(set(kLtAuxStride, static_cast<int64_t>(gemm.auxStride)));
+  }
   DGC_RETURN_IF_ERROR(layout(left, *type, gemm.n, gemm.k, gemm.b));
   DGC_RETURN_IF_ERROR(layout(right, *type, gemm.k, gemm.m, gemm.a));
   DGC_RETURN_IF_ERROR(layout(result, *type, gemm.n, gemm.m, gemm.dst));
@@ -144,8 +190,8 @@ absl::Status LtGemm::prepare() {
   found.resize(static_cast<size_t>(count));
   std::erase_if(found, [](const LtHeuristicResult &result) { return result.state != 0; });
   if (found.empty())
-    return withExitCode(absl::UnimplementedError(str("cuBLASLt has no algorithm for a product of ", gemm.m, " x ",
-                                                     gemm.k, " and ", gemm.k, " x ", gemm.n)),
+    return withExitCode(absl::UnimplementedError(str("cuBLASLt ", api.version(), " has no algorithm for this product: ",
+                                                     describeProduct(gemm), hasGradientParts(gemm) ? kWithoutParts : "")),
                         ExitCode::Machine);
   return absl::OkStatus();
 }

@@ -96,14 +96,7 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareMatmul(const arti
   gemm.a.data = addressOf(buffers[op.a()].data);
   gemm.b.data = addressOf(buffers[op.b()].data);
   gemm.dst.data = addressOf(buffers[op.dst()].data);
-  gemm.hasBias = op.bias() >= 0;
-  if (gemm.hasBias)
-    gemm.bias = addressOf(buffers[static_cast<size_t>(op.bias())].data);
-  for (uint32_t i = 0; op.post_ops() && i < op.post_ops()->size(); ++i) {
-    if (i > 0 || op.post_ops()->Get(i)->kind() != artifact::PostOpKind::Relu)
-      return absl::UnimplementedError("a product with post-ops other than relu; compile the model again for GPUs");
-    gemm.relu = true;
-  }
+  DGC_RETURN_IF_ERROR(describeEpilogue(op, buffers, gemm));
   if (!blas) {
     DGC_ASSIGN_OR_RETURN(blas, make.blas());
     workspaceBytes = std::max(workspaceBytes, blas->workspaceBytes());

@@ -1,8 +1,10 @@
 // How the operands of a product lie in memory.
 #include "runtime/device/cuda/GemmLayout.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/cuda/CudaDevice.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace dgc::rt::cuda {
 namespace {
@@ -72,6 +74,49 @@ absl::Status describeMatrices(const artifact::Matmul &op, Gemm &gemm) {
       for (uint64_t i = 0; i < dim.size; ++i)
         parts.push_back({part.a + i * dim.strides.a, part.b + i * dim.strides.b, part.dst + i * dim.strides.dst});
     gemm.parts = std::move(parts);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status describeEpilogue(const artifact::Matmul &op, std::span<const Operand> buffers, Gemm &gemm) {
+  auto address = [&](int32_t index) { return addressOf(buffers[static_cast<size_t>(index)].data); };
+  gemm.hasBias = op.bias() >= 0;
+  if (gemm.hasBias)
+    gemm.bias = address(op.bias());
+  const uint32_t count = op.post_ops() ? op.post_ops()->size() : 0;
+  const artifact::PostOp *postOp = count ? op.post_ops()->Get(0) : nullptr;
+  auto activation = [&]() -> std::optional<Activation> {
+    if (!postOp)
+      return Activation::None;
+    switch (postOp->kind()) {
+    case artifact::PostOpKind::Relu:
+      return Activation::Relu;
+    case artifact::PostOpKind::GeluTanh:
+      return Activation::Gelu;
+    case artifact::PostOpKind::ReluGrad:
+      return Activation::ReluGradient;
+    case artifact::PostOpKind::GeluTanhGrad:
+      return Activation::GeluGradient;
+    default:
+      return std::nullopt;
+    }
+  }();
+  if (!activation || count > 1)
+    return absl::UnimplementedError("a product with post-ops other than one relu or gelu, or gradient of these; compile "
+                                    "the model again for GPUs");
+  gemm.activation = *activation;
+  const bool isGradient = gemm.activation == Activation::ReluGradient || gemm.activation == Activation::GeluGradient;
+  const bool isRelu = gemm.activation == Activation::Relu || gemm.activation == Activation::ReluGradient;
+  gemm.auxStride = isRelu ? (gemm.n + 127) / 128 * 128 : gemm.n;
+  if (isGradient)
+    gemm.aux = address(postOp->arg());
+  else if (op.aux() >= 0)
+    gemm.aux = address(op.aux());
+  if (op.bias_gradient() >= 0) {
+    gemm.sum = address(op.bias_gradient());
+    gemm.sums = op.bias_gradient_of() == artifact::MatmulValue::A   ? Sums::A
+                : op.bias_gradient_of() == artifact::MatmulValue::B ? Sums::B
+                                                                    : Sums::Result;
   }
   return absl::OkStatus();
 }

@@ -12,8 +12,12 @@ std::string describeProduct(const Gemm &gemm) {
   auto matrix = [](const Matrices &m) {
     return str(m.rowStride, m.transposed ? "t" : "n", m.batchStride ? str("+", m.batchStride) : "");
   };
+  constexpr const char *activations[] = {"", " relu", " gelu", " relu gradient", " gelu gradient"};
+  constexpr const char *sums[] = {"", " sum", " sum of a", " sum of b"};
+  const bool keeps = gemm.aux && gemm.activation <= Activation::Gelu;
   return str(nameOf(gemm.type), " ", gemm.batch, " x ", gemm.m, " x ", gemm.n, " x ", gemm.k, ", ", matrix(gemm.a), " ",
-             matrix(gemm.b), " ", matrix(gemm.dst), gemm.hasBias ? " bias" : "", gemm.relu ? " relu" : "",
+             matrix(gemm.b), " ", matrix(gemm.dst), gemm.hasBias ? " bias" : "",
+             activations[static_cast<int>(gemm.activation)], keeps ? " kept" : "", sums[static_cast<int>(gemm.sums)],
              gemm.tf32 ? " tf32" : "");
 }
 

@@ -43,6 +43,7 @@ static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
   compileOptions.noPadding = options.noPadding;
   compileOptions.precision = options.precision;
   compileOptions.attention = options.attention;
+  compileOptions.epilogues = options.epilogues;
   compileOptions.threads = options.run.threads;
   compileOptions.target = options.target;
   compileOptions.serverTarget = options.serverTarget;

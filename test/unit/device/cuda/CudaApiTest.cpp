@@ -128,7 +128,21 @@ TEST(CudaApi, Numbers) {
   EXPECT_EQ(cu::kLtPlain, unsigned(CUBLASLT_EPILOGUE_DEFAULT));
   EXPECT_EQ(cu::kLtRelu, unsigned(CUBLASLT_EPILOGUE_RELU));
   EXPECT_EQ(cu::kLtAddBias, unsigned(CUBLASLT_EPILOGUE_BIAS));
-  EXPECT_EQ(cu::kLtReluBias, unsigned(CUBLASLT_EPILOGUE_RELU_BIAS));
+  EXPECT_EQ(cu::kLtAux, int(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));
+  EXPECT_EQ(cu::kLtAuxStride, int(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD));
+  EXPECT_EQ(cu::kLtRelu | cu::kLtAddBias, unsigned(CUBLASLT_EPILOGUE_RELU_BIAS));
+  EXPECT_EQ(cu::kLtRelu | cu::kLtKeep, unsigned(CUBLASLT_EPILOGUE_RELU_AUX));
+  EXPECT_EQ(cu::kLtRelu | cu::kLtKeep | cu::kLtAddBias, unsigned(CUBLASLT_EPILOGUE_RELU_AUX_BIAS));
+  EXPECT_EQ(cu::kLtReluGradient, unsigned(CUBLASLT_EPILOGUE_DRELU));
+  EXPECT_EQ(cu::kLtReluGradient | cu::kLtKeep | cu::kLtSumRows, unsigned(CUBLASLT_EPILOGUE_DRELU_BGRAD));
+  EXPECT_EQ(cu::kLtGelu, unsigned(CUBLASLT_EPILOGUE_GELU));
+  EXPECT_EQ(cu::kLtGelu | cu::kLtAddBias, unsigned(CUBLASLT_EPILOGUE_GELU_BIAS));
+  EXPECT_EQ(cu::kLtGelu | cu::kLtKeep, unsigned(CUBLASLT_EPILOGUE_GELU_AUX));
+  EXPECT_EQ(cu::kLtGelu | cu::kLtKeep | cu::kLtAddBias, unsigned(CUBLASLT_EPILOGUE_GELU_AUX_BIAS));
+  EXPECT_EQ(cu::kLtGeluGradient, unsigned(CUBLASLT_EPILOGUE_DGELU));
+  EXPECT_EQ(cu::kLtGeluGradient | cu::kLtKeep | cu::kLtSumRows, unsigned(CUBLASLT_EPILOGUE_DGELU_BGRAD));
+  EXPECT_EQ(cu::kLtSumA, unsigned(CUBLASLT_EPILOGUE_BGRADA));
+  EXPECT_EQ(cu::kLtSumB, unsigned(CUBLASLT_EPILOGUE_BGRADB));
 }
 
 #ifdef DGC_HAS_CUDNN

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace dgc::rt;
@@ -24,6 +25,8 @@ public:
   FakeGemm(FakeDriver &driver, const Gemm &gemm) : driver(driver), gemm(gemm) {}
 
   absl::Status run(Driver::Stream stream, Address workspace) override {
+    const uint64_t width = sizeOf(gemm.type), auxBits = isRelu() ? 1 : width * 8;
+    const bool isAuxWritten = gemm.activation <= Activation::Gelu;
     for (const Gemm::Part &part : gemm.parts) {
       const Gemm &g = gemm;
       Bytes a = bytesOf(g.a, part.a, g.m, g.k), b = bytesOf(g.b, part.b, g.k, g.n);
@@ -32,6 +35,8 @@ public:
                                            {{a.begin, a.size, false},
                                             {b.begin, b.size, false},
                                             {g.bias, g.hasBias ? g.n * sizeOf(g.type) : 0, false},
+                                            {g.aux, g.aux ? g.m * g.auxStride * auxBits / 8 : 0, isAuxWritten},
+                                            {g.sum, sumElements() * width, true},
                                             {workspace, 4096, true},
                                             {dst.begin, dst.size, true}},
                                            [this, part] { multiply(part); });
@@ -47,6 +52,10 @@ public:
   }
 
 private:
+  bool isRelu() const { return gemm.activation == Activation::Relu || gemm.activation == Activation::ReluGradient; }
+  uint64_t sumElements() const {
+    return gemm.sums == Sums::None ? 0 : gemm.sums == Sums::A ? gemm.m : gemm.n;
+  }
   struct Bytes {
     Address begin;
     uint64_t size; // from the first element to behind the last one
@@ -87,9 +96,47 @@ private:
           for (uint64_t l = 0; l < g.k; ++l)
             sum +=
                 load(g.a.data, indexOf(g.a, part.a, batch, i, l)) * load(g.b.data, indexOf(g.b, part.b, batch, l, j));
-          store(g.dst.data, indexOf(g.dst, part.dst, batch, i, j),
-                static_cast<float>(g.relu ? std::max(sum, 0.0) : sum));
+          store(g.dst.data, indexOf(g.dst, part.dst, batch, i, j), static_cast<float>(activated(sum, i, j)));
         }
+    addUp();
+  }
+  /// The bit of an element in what a relu keeps: the order of bits is the library's own affair.
+  uint8_t &maskByte(uint64_t i, uint64_t j) const {
+    return reinterpret_cast<uint8_t *>(driver.host(gemm.aux))[(i * gemm.auxStride + gemm.auxStride - 1 - j) / 8];
+  }
+  double activated(double x, uint64_t i, uint64_t j) const {
+    const double slope = 0.7978845608028654, cubic = 0.044715;
+    const uint8_t bit = static_cast<uint8_t>(1u << (j % 8));
+    switch (gemm.activation) {
+    case Activation::None:
+      return x;
+    case Activation::Relu:
+      if (gemm.aux)
+        maskByte(i, j) = static_cast<uint8_t>(x > 0 ? maskByte(i, j) | bit : maskByte(i, j) & ~bit);
+      return std::max(x, 0.0);
+    case Activation::Gelu:
+      if (gemm.aux)
+        store(gemm.aux, i * gemm.auxStride + j, static_cast<float>(x));
+      return 0.5 * x * (1 + std::tanh(slope * (x + cubic * x * x * x)));
+    case Activation::ReluGradient:
+      return maskByte(i, j) & bit ? x : 0;
+    case Activation::GeluGradient: {
+      const double at = load(gemm.aux, i * gemm.auxStride + j), t = std::tanh(slope * (at + cubic * at * at * at));
+      return x * (0.5 * (1 + t) + 0.5 * at * (1 - t * t) * slope * (1 + 3 * cubic * at * at));
+    }
+    }
+    return x;
+  }
+  void addUp() const {
+    const Gemm &g = gemm;
+    for (uint64_t at = 0; at < sumElements(); ++at) {
+      double sum = 0;
+      for (uint64_t i = 0; i < (g.sums == Sums::Result ? g.m : g.k); ++i)
+        sum += g.sums == Sums::A   ? load(g.a.data, indexOf(g.a, 0, 0, at, i))
+               : g.sums == Sums::B ? load(g.b.data, indexOf(g.b, 0, 0, i, at))
+                                   : load(g.dst.data, indexOf(g.dst, 0, 0, i, at));
+      store(g.sum, at, static_cast<float>(sum));
+    }
   }
 
   FakeDriver &driver;
@@ -98,7 +145,27 @@ private:
 };
 } // namespace
 
+/// What cuBLASLt asks of the parts of gradients.
+static std::string wrongParts(const Gemm &g) {
+  const bool isGradient = g.activation == Activation::ReluGradient || g.activation == Activation::GeluGradient;
+  const bool isRelu = g.activation == Activation::Relu || g.activation == Activation::ReluGradient;
+  if (!g.aux && g.sums == Sums::None && !isGradient)
+    return "";
+  if (g.batch != 1 || g.parts.size() != 1 || g.parts[0].a || g.parts[0].b || g.parts[0].dst)
+    return "the parts of a gradient are of a single product";
+  if (isGradient && (!g.aux || g.hasBias || g.k == 1))
+    return "the gradient of an activation needs what that kept, no bias, and more than one addend";
+  if (g.aux && (g.activation == Activation::None || g.aux % 16 || g.auxStride < g.n || g.auxStride % (isRelu ? 128 : 8)))
+    return "what is kept for a gradient is not aligned";
+  if (g.sums != Sums::None && ((g.sums == Sums::Result) != isGradient || g.hasBias || !g.sum || g.sum % 2 ||
+                               (!isGradient && g.activation != Activation::None)))
+    return "such a sum does not go with this product";
+  return "";
+}
+
 absl::StatusOr<std::unique_ptr<PreparedGemm>> FakeBlas::prepare(const Gemm &gemm) {
+  if (std::string wrong = wrongParts(gemm); !wrong.empty())
+    return absl::InvalidArgumentError(wrong);
   if (gemm.type != DType::F32 && gemm.type != DType::BF16 && gemm.type != DType::F16)
     return absl::UnimplementedError("only f32, bf16 and f16");
   return std::make_unique<FakeGemm>(driver, gemm);

@@ -79,7 +79,7 @@ TEST(Tuning, ProductsAreToldApart) {
   gemm.m = 2, gemm.n = 3, gemm.k = 4;
   std::string plain = describeProduct(gemm);
   Gemm other = gemm;
-  other.relu = true;
+  other.activation = Activation::Relu;
   EXPECT_NE(describeProduct(other), plain);
   other = gemm;
   other.hasBias = true;
