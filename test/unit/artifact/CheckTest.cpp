@@ -54,6 +54,36 @@ TEST_P(Check, IsRefusedByName) {
 }
 
 using P = fb::PlanT &;
+/// Parts of gradients behind the other steps, on a GPU: relu or gelu of [3, 136], or the gradient of that, in f32.
+fb::MatmulT &gradientParts(P p, fb::PostOpKind kind) {
+  p.target->kind = "cuda";
+  fb::ProgramT &program = *p.programs[0];
+  uint64_t offset = 8192;
+  auto add = [&](std::vector<int64_t> shape, fb::DType type = fb::DType::F32) {
+    return addBuffer(program, std::exchange(offset, offset + 4096), std::move(shape), type);
+  };
+  const bool isGradient = kind == fb::PostOpKind::ReluGrad || kind == fb::PostOpKind::GeluTanhGrad;
+  const bool isRelu = kind == fb::PostOpKind::Relu || kind == fb::PostOpKind::ReluGrad;
+  fb::MatmulT op;
+  op.m = 3, op.n = 136, op.k = 5;
+  op.a = add({3, 5});
+  op.b = add({5, 136});
+  op.dst = add({3, 136});
+  const auto aux = static_cast<int32_t>(isRelu ? add({3, 32}, fb::DType::U8) : add({3, 136}));
+  auto postOp = std::make_unique<fb::PostOpT>();
+  postOp->kind = kind;
+  if (isGradient) {
+    postOp->arg = aux;
+    op.bias_gradient = static_cast<int32_t>(add({136}));
+  } else {
+    op.aux = aux;
+  }
+  op.post_ops.push_back(std::move(postOp));
+  p.private_bytes = 65536;
+  addStep(program, std::move(op), "matmul");
+  return *program.steps.back()->action.AsMatmul();
+}
+
 /// A kernel of one grid for GPUs, with code.
 void forGpus(P p) {
   p.target->kind = "cuda";
@@ -316,6 +346,51 @@ const Violation violations[] = {
     {"PostOpKind",
      [](P p) { matmul(p).post_ops[0]->kind = static_cast<fb::PostOpKind>(40); },
      "unknown kind"},
+    {"GradientPartsOnCpu",
+     [](P p) { gradientParts(p, fb::PostOpKind::Relu), p.target->kind = "cpu"; },
+     "is a part of products on GPUs only"},
+    {"ReluMask",
+     [](P p) { gradientParts(p, fb::PostOpKind::Relu).n = 128; },
+     "dst must have 384 elements"},
+    {"ReluMaskType",
+     [](P p) { gradientParts(p, fb::PostOpKind::Relu).aux = 0; },
+     "aux must have 96 elements of U8"},
+    {"GeluOperand",
+     [](P p) { gradientParts(p, fb::PostOpKind::GeluTanh).aux = 0; },
+     "aux must have 408 elements of F32"},
+    {"GeluOperandIsDst",
+     [](P p) {
+       fb::MatmulT &op = gradientParts(p, fb::PostOpKind::GeluTanh);
+       op.aux = static_cast<int32_t>(op.dst);
+     },
+     "overlaps another result"},
+    {"ReluGradientArg",
+     [](P p) { gradientParts(p, fb::PostOpKind::ReluGrad).post_ops[0]->arg = -1; },
+     "the argument of a gradient is buffer -1"},
+    {"GeluGradientOverDst",
+     [](P p) {
+       fb::MatmulT &op = gradientParts(p, fb::PostOpKind::GeluTanhGrad);
+       op.post_ops[0]->arg = static_cast<int32_t>(op.dst);
+     },
+     "overlaps what it is computed from"},
+    {"BiasGradientSize",
+     [](P p) { gradientParts(p, fb::PostOpKind::ReluGrad).bias_gradient = 0; },
+     "the gradient of a bias must have 136 elements"},
+    {"BiasGradientOfOperand",
+     [](P p) { gradientParts(p, fb::PostOpKind::ReluGrad).bias_gradient_of = fb::MatmulValue::B; },
+     "that of dst behind ReluGrad or GeluTanhGrad"},
+    {"BiasGradientOf",
+     [](P p) { gradientParts(p, fb::PostOpKind::ReluGrad).bias_gradient_of = static_cast<fb::MatmulValue>(7); },
+     "of an unknown matrix"},
+    {"AuxOfTanh",
+     [](P p) { gradientParts(p, fb::PostOpKind::Relu).post_ops[0]->kind = fb::PostOpKind::Tanh; },
+     "aux is for the post-ops Relu and GeluTanh"},
+    {"AuxOfBatch",
+     [](P p) {
+       fb::MatmulT &op = gradientParts(p, fb::PostOpKind::Relu);
+       op.batch = 3, op.m = 1;
+     },
+     "for single products that are not strided"},
     {"PostOpArg",
      [](P p) { matmul(p).post_ops[0]->kind = fb::PostOpKind::Add; },
      "does not exist"},

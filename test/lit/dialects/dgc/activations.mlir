@@ -53,3 +53,18 @@ func.func @act(%x: tensor<3x4xf32>, %h: tensor<3x4xbf16>) -> (tensor<3x4xf32>, t
   %5 = dgc.log_softmax %h : tensor<3x4xbf16>
   return %0, %1, %2, %3, %4, %5 : tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xbf16>
 }
+
+// The gradient of gelu is computed from its operand; half precision in f32.
+// CHECK-LABEL: func.func @gelu_grad(
+// CHECK:         dgc.convert %{{.*}} to f32 : tensor<3x4xbf16>
+// CHECK:         dgc.tanh
+// CHECK:         dgc.convert %{{.*}} to bf16 : tensor<3x4xf32>
+// CHECK:         dgc.erf
+// CHECK:         dgc.exponential
+// CHECK-NOT:     dgc.gelu_grad
+func.func @gelu_grad(%h: tensor<3x4xbf16>, %dh: tensor<3x4xbf16>, %x: tensor<3x4xf32>, %dx: tensor<3x4xf32>)
+    -> (tensor<3x4xbf16>, tensor<3x4xf32>) {
+  %0 = dgc.gelu_grad %h, %dh tanh : tensor<3x4xbf16>
+  %1 = dgc.gelu_grad %x, %dx : tensor<3x4xf32>
+  return %0, %1 : tensor<3x4xbf16>, tensor<3x4xf32>
+}

@@ -126,3 +126,65 @@ func.func @attention(%q: tensor<2x5x16xbf16>, %k: tensor<2x7x16xbf16>) {
       : (tensor<2x5x16xbf16>, tensor<2x7x16xbf16>, tensor<2x7x16xbf16>) -> (tensor<2x5x16xbf16>, tensor<2x5x2xf32>)
   return
 }
+
+// -----
+
+func.func @results(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>) {
+  // expected-error @+1 {{gives 1 results; it has to give 2}}
+  %0 = exec.matmul %a, %b post_ops [#exec.post_op<relu>] keep_aux
+      : tensor<8x16xbf16>, tensor<16x24xbf16> -> tensor<8x24xbf16>
+  return
+}
+
+// -----
+
+func.func @mask(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>) {
+  // expected-error @+1 {{keeps 'tensor<8x3xui8>' for the gradient; it has to be of type 'tensor<8x16xui8>'}}
+  %0:2 = exec.matmul %a, %b post_ops [#exec.post_op<relu>] keep_aux
+      : tensor<8x16xbf16>, tensor<16x24xbf16> -> tensor<8x24xbf16>, tensor<8x3xui8>
+  return
+}
+
+// -----
+
+func.func @mask_argument(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>, %m: tensor<8x24xbf16>) {
+  // expected-error @+1 {{has the gradient of relu with a mask of type 'tensor<8x24xbf16>'; it needs 'tensor<8x16xui8>'}}
+  %0 = exec.matmul %a, %b args(%m : tensor<8x24xbf16>) post_ops [#exec.post_op<relu_grad, 0>]
+      : tensor<8x16xbf16>, tensor<16x24xbf16> -> tensor<8x24xbf16>
+  return
+}
+
+// -----
+
+func.func @keeps_nothing(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>) {
+  // expected-error @+1 {{keeps what a gradient needs, and has no post op relu or gelu_tanh alone}}
+  %0:2 = exec.matmul %a, %b keep_aux : tensor<8x16xbf16>, tensor<16x24xbf16> -> tensor<8x24xbf16>, tensor<8x24xbf16>
+  return
+}
+
+// -----
+
+func.func @sum_of_result(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>) {
+  // expected-error @+1 {{that of the result goes with relu_grad or gelu_tanh_grad, that of an operand with nothing else}}
+  %0:2 = exec.matmul %a, %b bias_gradient result
+      : tensor<8x16xbf16>, tensor<16x24xbf16> -> tensor<8x24xbf16>, tensor<24xbf16>
+  return
+}
+
+// -----
+
+func.func @sum_of_operand(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>) {
+  // expected-error @+1 {{has a gradient of a bias of type 'tensor<24xbf16>'; it needs 8 elements of 'bf16'}}
+  %0:2 = exec.matmul %a, %b bias_gradient a
+      : tensor<8x16xbf16>, tensor<16x24xbf16> -> tensor<8x24xbf16>, tensor<24xbf16>
+  return
+}
+
+// -----
+
+func.func @batch(%a: tensor<2x8x16xbf16>, %b: tensor<2x16x24xbf16>) {
+  // expected-error @+1 {{has parts of gradients, which only a single product that is not strided can have}}
+  %0:2 = exec.matmul %a, %b post_ops [#exec.post_op<gelu_tanh>] keep_aux
+      : tensor<2x8x16xbf16>, tensor<2x16x24xbf16> -> tensor<2x8x24xbf16>, tensor<2x8x24xbf16>
+  return
+}

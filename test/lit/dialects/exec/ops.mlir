@@ -17,6 +17,24 @@ module @kernels {
   }
 }
 
+// What products on GPUs give to gradients.
+// CHECK-LABEL: func.func @gradient_parts
+func.func @gradient_parts(%a: tensor<8x16xbf16>, %b: tensor<16x136xbf16>, %m: tensor<8x32xui8>, %d: tensor<8x136xbf16>) {
+  // CHECK: exec.matmul %{{.*}}, %{{.*}} post_ops [#exec.post_op<relu>] keep_aux : {{.*}} -> tensor<8x136xbf16>, tensor<8x32xui8>
+  %0:2 = exec.matmul %a, %b post_ops [#exec.post_op<relu>] keep_aux
+      : tensor<8x16xbf16>, tensor<16x136xbf16> -> tensor<8x136xbf16>, tensor<8x32xui8>
+  // CHECK: exec.matmul {{.*}} args(%{{.*}} : tensor<8x32xui8>) post_ops [#exec.post_op<relu_grad, 0>] bias_gradient result :
+  %1:2 = exec.matmul %a, %b args(%m : tensor<8x32xui8>) post_ops [#exec.post_op<relu_grad, 0>] bias_gradient result
+      : tensor<8x16xbf16>, tensor<16x136xbf16> -> tensor<8x136xbf16>, tensor<136xbf16>
+  // CHECK: exec.matmul {{.*}} bias_gradient b {transpose_a} :
+  %2:2 = exec.matmul %a, %d bias_gradient b {transpose_a}
+      : tensor<8x16xbf16>, tensor<8x136xbf16> -> tensor<16x136xbf16>, tensor<136xbf16>
+  // CHECK: exec.matmul {{.*}} bias_gradient a {transpose_a} : {{.*}} -> tensor<16x136xbf16>, tensor<16xbf16>
+  %3:2 = exec.matmul %a, %d bias_gradient a {transpose_a}
+      : tensor<8x16xbf16>, tensor<8x136xbf16> -> tensor<16x136xbf16>, tensor<16xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @convolutions
 func.func @convolutions(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x5xf32>, %g: tensor<2x6x6x5xf32>) {
   // CHECK: exec.convolution forward

@@ -1,5 +1,5 @@
 // What products compute beside on a fake GPU, gelu and the gradients of activations and biases, against the CPU.
-#include "test/unit/device/cuda/FakeGpus.h"
+#include "test/unit/device/cuda/FakeWorkers.h"
 #include "test/unit/oracle/Oracle.h"
 
 #include <gmock/gmock.h>
@@ -121,5 +121,44 @@ INSTANTIATE_TEST_SUITE_P(All, CudaEpilogues,
                                            Case{"f16", "f16", "all", {1, 2, 1, 1, 2, 1}},
                                            Case{"bf16_bias", "bf16", "bias", {}}, Case{"f32", "f32", "all", {}}),
                          [](const auto &info) { return std::string(info.param.name); });
+
+// What each of several workers has of a layer: columns that are cut, and batches that nothing divides.
+TEST(CudaEpiloguesOfWorkers, TrainAsTheCpuDoes) {
+  ExecuteOptions options;
+  options.from = "input";
+  options.precision = "bf16";
+  options.run.program = "train";
+  options.run.seed = 7;
+  options.run.steps = 0;
+  options.run.inputsOfStep = inputsOf;
+  auto onCpu = compileText(kModel, options);
+  ASSERT_TRUE(onCpu.ok()) << onCpu.status();
+  auto initial = runOnce(*onCpu, inputsOf(0), options.run);
+  options.run.steps = 1;
+  auto expected = runOnce(*onCpu, inputsOf(0), options.run);
+  ASSERT_TRUE(initial.ok() && expected.ok()) << expected.status();
+  for (auto [mesh, strategy, parts] :
+       {std::tuple("data=2", "data-parallel", Parts{1, 2, 1, 1, 2, 1}),
+        {"model=3", "tensor-parallel=w3:1", Parts{1, 2, 1, 1, 2, 0}}}) {
+    SCOPED_TRACE(mesh);
+    options.mesh = mesh;
+    options.strategy = strategy;
+    auto plan = compileForFakeGpu(kModel, options);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    auto artifact = loadBytes(*plan);
+    ASSERT_TRUE(artifact.ok()) << artifact.status();
+    EXPECT_EQ(partsOf(**artifact), parts);
+    auto logs = newLogs(static_cast<size_t>((*artifact)->plan().world_size()));
+    ExecuteOptions onGpu = options;
+    onGpu.run.makeDevice = fakeDevices(logs);
+    auto result = runOnce(*plan, {}, onGpu.run);
+    ASSERT_TRUE(result.ok()) << result.status();
+    expectClean(logs);
+    for (const auto &[name, array] : expected->variables)
+      EXPECT_LE(difference(result->variables.at(name), array),
+                3e-2 * difference(array, initial->variables.at(name)))
+          << name;
+  }
+}
 
 } // namespace
