@@ -349,9 +349,6 @@ const Violation violations[] = {
     {"GradientPartsOnCpu",
      [](P p) { gradientParts(p, fb::PostOpKind::Relu), p.target->kind = "cpu"; },
      "is a part of products on GPUs only"},
-    {"ReluMask",
-     [](P p) { gradientParts(p, fb::PostOpKind::Relu).n = 128; },
-     "dst must have 384 elements"},
     {"ReluMaskType",
      [](P p) { gradientParts(p, fb::PostOpKind::Relu).aux = 0; },
      "aux must have 96 elements of U8"},
@@ -385,10 +382,10 @@ const Violation violations[] = {
     {"AuxOfTanh",
      [](P p) { gradientParts(p, fb::PostOpKind::Relu).post_ops[0]->kind = fb::PostOpKind::Tanh; },
      "aux is for the post-ops Relu and GeluTanh"},
-    {"AuxOfBatch",
+    {"AuxOfStrided",
      [](P p) {
        fb::MatmulT &op = gradientParts(p, fb::PostOpKind::Relu);
-       op.batch = 3, op.m = 1;
+       op.a_strides = {5, 1}, op.b_strides = op.dst_strides = {136, 1}, op.batch_sizes = std::vector<int64_t>();
      },
      "for single products that are not strided"},
     {"PostOpArg",
