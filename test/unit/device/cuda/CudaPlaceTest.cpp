@@ -56,9 +56,10 @@ protected:
 
   absl::StatusOr<RunOnceResult> run(bool tunes, std::vector<Costs> costs,
                                     const std::function<void(FakeDriver &, LogClock &, int)> &adjust = {}) {
-    logs = newLogs(2);
+    logs = newLogs(3); // the last one: of a server, if there is one
     FakeNetwork network;
-    std::array<LogClock, 2> clocks{LogClock(*logs[0]), LogClock(*logs[1])};
+    std::array<LogClock, 3> clocks{LogClock(*logs[0]), LogClock(*logs[1]), LogClock(*logs[2])};
+    costs.resize(3);
     options.run.makeDevice = [&](const Artifact &artifact, int threads, int rank) {
       const auto index = static_cast<size_t>(rank);
       auto set = [&](FakeDriver &driver, int) {
@@ -84,8 +85,8 @@ protected:
   /// Whether the last step of both was one graph.
   bool endsInGraph() {
     std::vector<bool> all;
-    for (const auto &log : logs) {
-      const std::vector<std::string> &calls = log->calls;
+    for (size_t rank : {0, 1}) {
+      const std::vector<std::string> &calls = logs[rank]->calls;
       auto last = std::find(calls.rbegin(), calls.rend(), "graph");
       auto first = std::find(last, calls.rend(), "copy to device");
       all.push_back(std::find(last, first, "nccl") == first);
@@ -138,6 +139,31 @@ TEST_F(CudaPlace, TheFasterOneIsTaken) {
     }
 }
 
+// Collectives that go on beside other work, several of them, send and receive, and values that come from a server on a
+// CPU by way of the host.
+TEST_F(CudaPlace, ProgramsOfAllKindsStayTheSame) {
+  for (Spread spread : {Spread{"data=2", "data-parallel", 2, 2, true}, Spread{"data=2", "zero3", 2, 3, true},
+                        Spread{"stage=2", "", 2, 2, false}, Spread{"data=2", "parameter-server=1", 3, 2, false}}) {
+    SCOPED_TRACE(spread.strategy);
+    std::filesystem::remove(file);
+    options.mesh = spread.mesh;
+    options.strategy = spread.strategy;
+    options.overlap = spread.overlap;
+    auto compiled = compileForFakeGpu(deepModel(5), options);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    plan = *compiled;
+    options.run.ahead = false;
+    auto expected = run(false, {kGraphIsFaster, kGraphIsFaster});
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    options.run.ahead = spread.workers == 2; // a server is never ahead
+    auto result = run(true, {kGraphIsFaster, kGraphIsFaster});
+    ASSERT_TRUE(result.ok()) << result.status();
+    expectEqual(*result, *expected);
+    EXPECT_EQ(endsInGraph(), kept().at("graph_ns") < kept().at("outside_ns"));
+    EXPECT_EQ(endsInGraph(), spread.workers == 2); // else it is cut all the same, and little is saved
+  }
+}
+
 // The slowest worker counts, whichever it is.
 TEST_F(CudaPlace, WorkersThatDifferDecideAlike) {
   for (auto costs : {std::vector{kGraphIsFaster, kOutsideIsFaster}, {kOutsideIsFaster, kGraphIsFaster}}) {
@@ -165,9 +191,9 @@ TEST_F(CudaPlace, TheFileIsRead) {
     auto result = run(tunes, {kOutsideIsFaster, kOutsideIsFaster});
     ASSERT_TRUE(result.ok()) << result.status();
     expectEqual(*result, *expected);
-    for (const auto &log : logs) {
-      EXPECT_EQ(log->replays, 3);
-      EXPECT_EQ(log->graphs, 2); // that take turns
+    for (size_t rank : {0, 1}) {
+      EXPECT_EQ(logs[rank]->replays, 3);
+      EXPECT_EQ(logs[rank]->graphs, 2); // that take turns
     }
   }
   nlohmann::json json = {{"gpu", "Fake GPU"}, {"collectives", kept()}};
