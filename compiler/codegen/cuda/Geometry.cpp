@@ -85,16 +85,29 @@ bool cooperates(const KernelGraph &graph, const Pass &pass) {
   });
 }
 
+/// What is known of the address of an access that takes `vector` points along `dim` at a time: a multiple of it.
+static int64_t alignmentOf(AffineExpr linear, unsigned dim, int64_t vector, int64_t width) {
+  AffineExpr index = getAffineDimExpr(dim, linear.getContext());
+  AffineExpr first = simplifyAffineExpr(linear.replace(index, index * vector), kMaxDims, kMaxSymbols);
+  auto constant = dyn_cast<AffineConstantExpr>(first);
+  int64_t divisor = constant && constant.getValue() == 0 ? 16 : first.getLargestKnownDivisor();
+  return (divisor & -divisor) * width;
+}
+
 int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64_t trips) {
   llvm::SmallMapVector<int64_t, int64_t, 4> sizes; // bytes of an element, and of all arrays of such
   bool contiguous = false;
+  SmallVector<std::pair<AffineExpr, int64_t>> walked; // what lies along the loop, with the bytes of an element
+  bool allContiguous = true;
   auto look = [&](Value value, AffineExpr linear) {
     llvm::BitVector entangled(pass.space.size());
     SmallVector<int64_t> strides = stridesOf(linear, pass.space.size(), entangled);
     if (strides[dim] == 0 && !entangled.test(dim))
       return;
     contiguous |= strides[dim] == 1;
+    allContiguous &= strides[dim] == 1 && !entangled.test(dim);
     int64_t width = llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8);
+    walked.push_back({linear, width});
     sizes[width] += width * sizeOf(shapeOf(value));
   };
   for (unsigned number : pass.roots) {
@@ -109,6 +122,11 @@ int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64
   // For those of which most memory is.
   auto most = llvm::max_element(sizes, [](auto &a, auto &b) { return a.second < b.second; });
   int64_t vector = std::min<int64_t>(16 / most->first, 8);
+  if (allContiguous && vector <= trips && llvm::all_of(walked, [&](auto &access) {
+        auto [linear, width] = access;
+        return alignmentOf(linear, dim, vector, width) >= std::min<int64_t>(vector * width, 16);
+      }))
+    return vector;
   while (vector > 1 && trips % vector != 0)
     vector /= 2;
   return std::max<int64_t>(vector, 1);
@@ -194,13 +212,17 @@ static void chooseRows(const KernelGraph &graph, const Segment &segment, Geometr
   geometry.team = teamFor(work);
   if (!isResident(graph, segment))
     return;
-  int64_t vector = 16, kept = std::max<int64_t>(keptArrays(segment, graph), 1);
-  for (const Pass &pass : insideRows(segment))
-    if (!pass.loops.empty())
-      vector = std::min(vector, vectorOf(graph, pass, pass.loops.back(), pass.trips[pass.loops.back()]));
+  int64_t vector = 16, kept = std::max<int64_t>(keptArrays(segment, graph), 1), last = 1;
+  for (const Pass &pass : insideRows(segment)) {
+    if (pass.loops.empty())
+      continue;
+    last = pass.trips[pass.loops.back()];
+    vector = std::min(vector, vectorOf(graph, pass, pass.loops.back(), last));
+  }
+  int64_t vectors = work / last * (last / vector), rest = work / last * (last % vector);
   // A block of 1024 threads has 64 registers for each; smaller ones may have more, and then there are fewer of them.
   for (auto [team, most] : {std::pair<int64_t, int64_t>{kWarp, 96}, {kBlock, 64}, {2 * kBlock, 64}, {4 * kBlock, 32}}) {
-    int64_t points = llvm::divideCeil(work, team * vector) * vector;
+    int64_t points = llvm::divideCeil(vectors, team) * vector + llvm::divideCeil(rest, team);
     if (points > kMostKept || points * kept > most)
       continue;
     geometry.resident = true;
@@ -276,6 +298,10 @@ static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geo
   }
 }
 
+int64_t Geometry::items() const {
+  return vector == 1 || points == 0 ? points : points / trips.back() * llvm::divideCeil(trips.back(), vector);
+}
+
 Geometry Geometry::finish() const {
   Geometry result;
   result.outer = outer;
@@ -298,7 +324,7 @@ Geometry chooseGeometry(const KernelGraph &graph, const Segment &segment) {
   geometry.block = geometry.columns  ? kWarp * geometry.team
                    : geometry.sparse ? geometry.team
                                      : std::max(kBlock, geometry.team);
-  int64_t points = geometry.team > 1 ? geometry.points : geometry.points / geometry.vector;
+  int64_t points = geometry.team > 1 ? geometry.points : geometry.items();
   geometry.grid = llvm::divideCeil(points, geometry.teamsPerBlock()) * geometry.tiles * geometry.parts;
   return geometry;
 }

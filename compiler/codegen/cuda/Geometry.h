@@ -40,6 +40,8 @@ struct Geometry {
   /// The grid that joins the parts: a thread for each point, or a block where there are many parts.
   Geometry finish() const;
   int64_t teamsPerBlock() const { return columns ? kWarp : block / team; }
+  /// Where each thread takes points of its own: `vector` of the last outer loop, and fewer at the end of it.
+  int64_t items() const;
 };
 
 Geometry chooseGeometry(const KernelGraph &graph, const Segment &segment);
@@ -58,7 +60,9 @@ llvm::SmallVector<unsigned> commonParallel(const KernelGraph &graph, const Pass 
 /// all loops are reductions for all that is a reduction.
 bool cooperates(const KernelGraph &graph, const Pass &pass);
 
-/// How many consecutive points along `dim` one access of 16 bytes takes, where the pass walks memory along it.
+/// How many consecutive points along `dim` one access of 16 bytes takes, where the pass walks memory along it. It
+/// divides the trips, or all that the pass walks begins at a multiple of it and those at the end are to be taken one by
+/// one.
 int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64_t trips);
 
 /// The op that joins two running values of result `number`; null when the body is not of the form `running op value`.

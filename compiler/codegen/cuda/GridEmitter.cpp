@@ -104,20 +104,34 @@ void GridEmitter::eachPoint(const Segment &segment, Value block) {
   const Pass &pass = segment.passes.front();
   Value first = arith::MulIOp::create(builder, loc, block, constant(kBlock), arith::IntegerOverflowFlags::nsw);
   Value point = arith::AddIOp::create(builder, loc, first, thread, arith::IntegerOverflowFlags::nsw);
-  int64_t work = geometry.points / geometry.vector;
+  int64_t work = geometry.items();
   Value mine;
   if (geometry.grid * kBlock != work)
     mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, point, constant(work));
   when(mine, [&] {
     bindInner(pass, geometry.outer);
     bindLinear(geometry.outer, geometry.trips, point, geometry.vector);
-    steps = geometry.vector;
-    if (steps > 1) {
-      steppedDim = geometry.outer.back();
-      steppedFrom = dims[steppedDim];
-    }
-    serial(segment, without(pass, geometry.outer));
-    steps = 1;
+    Pass inner = without(pass, geometry.outer);
+    if (geometry.vector == 1)
+      return serial(segment, inner);
+    steppedDim = geometry.outer.back();
+    steppedFrom = dims[steppedDim];
+    int64_t trips = geometry.trips.back(), whole = trips / geometry.vector * geometry.vector;
+    Value isWhole = whole == trips ? Value() : below(steppedFrom, whole);
+    when(isWhole, [&] {
+      steps = geometry.vector;
+      serial(segment, inner);
+      steps = 1;
+    });
+    if (!isWhole)
+      return;
+    // The last ones of the loop, one by one.
+    SmallVector<Running> none;
+    Value rest = arith::SelectOp::create(builder, loc, isWhole, constant(trips), steppedFrom);
+    carryingLoop(rest, constant(trips), 1, /*parallel=*/false, none, [&](Value index) {
+      bind(steppedDim, index);
+      serial(segment, inner);
+    });
   });
 }
 

@@ -52,7 +52,7 @@ Value PassEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
 void PassEmitter::bindLinear(ArrayRef<unsigned> loops, ArrayRef<int64_t> trips, Value linear, int64_t vector) {
   for (size_t i = loops.size(); i-- > 0;) {
     bool isLast = i + 1 == loops.size();
-    int64_t size = isLast ? trips[i] / vector : trips[i];
+    int64_t size = isLast ? llvm::divideCeil(trips[i], vector) : trips[i];
     Value at = i == 0 ? linear : modulo(linear, size);
     if (isLast && vector > 1)
       at = arith::MulIOp::create(builder, loc, at, constant(vector), arith::IntegerOverflowFlags::nsw);
@@ -145,18 +145,28 @@ void PassEmitter::onceForAll(const Pass &pass) {
 // Points of a team
 //===----------------------------------------------------------------------===//
 
-PassEmitter::Walk PassEmitter::walkOf(const Pass &pass) const {
-  Walk walk{pass, {}};
+/// All points in vectors, and where these do not divide the last loop the end of that one by one.
+SmallVector<PassEmitter::Walk, 2> PassEmitter::walksOf(const Pass &pass) const {
+  Walk whole{pass, {}};
+  int64_t others = 1;
   for (unsigned dim : pass.loops) {
-    walk.trips.push_back(pass.trips[dim]);
-    walk.items *= pass.trips[dim];
+    whole.trips.push_back(pass.trips[dim]);
+    others *= dim == pass.loops.back() ? 1 : pass.trips[dim];
   }
+  if (pass.loops.empty())
+    return {whole};
+  int64_t &trips = whole.trips.back();
   if (geometry.resident)
-    walk.vector = geometry.vector;
-  else if (!pass.loops.empty() && !geometry.columns)
-    walk.vector = vectorOf(graph, pass, pass.loops.back(), walk.trips.back());
-  walk.items /= walk.vector;
-  return walk;
+    whole.vector = geometry.vector;
+  else if (!geometry.columns)
+    whole.vector = vectorOf(graph, pass, pass.loops.back(), trips);
+  whole.items = others * (trips / whole.vector);
+  Walk rest = whole;
+  rest.trips.back() = trips % whole.vector;
+  rest.items = others * rest.trips.back();
+  rest.vector = 1;
+  rest.begin = trips -= rest.trips.back();
+  return rest.items > 0 ? SmallVector<Walk, 2>{whole, rest} : SmallVector<Walk, 2>{whole};
 }
 
 /// How many items a thread should take at a time.
@@ -191,6 +201,8 @@ void PassEmitter::item(const Walk &walk, Value at, Value isValid, SmallVectorImp
   steps = walk.vector;
   if (!walk.pass.loops.empty()) {
     steppedDim = walk.pass.loops.back();
+    if (walk.begin > 0)
+      bind(steppedDim, plus(dims[steppedDim], constant(walk.begin)));
     steppedFrom = dims[steppedDim];
   }
   for (step = 0; step < steps; ++step) {
@@ -238,10 +250,12 @@ void PassEmitter::storeAll(int64_t vector, ArrayRef<Pending> pending, Value isVa
   steps = 1;
 }
 
-/// All items of a thread one after the other.
-void PassEmitter::walkKept(const Walk &walk, SmallVectorImpl<Running> &running) {
+/// All items of a thread one after the other. `next`: where what is known of their points is kept, and of those behind.
+void PassEmitter::walkKept(const Walk &walk, size_t &next, SmallVectorImpl<Running> &running) {
   int64_t chunks = llvm::divideCeil(walk.items, geometry.team);
-  kept.resize(chunks * walk.vector);
+  size_t first = next;
+  next += chunks * walk.vector;
+  kept.resize(std::max(kept.size(), next));
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
     Value at = chunk == 0 ? lane : plus(lane, constant(chunk * geometry.team)), isValid;
     if ((chunk + 1) * geometry.team > walk.items) {
@@ -249,7 +263,7 @@ void PassEmitter::walkKept(const Walk &walk, SmallVectorImpl<Running> &running) 
       at = atMost(at, walk.items - 1);
     }
     SmallVector<Pending> pending;
-    item(walk, at, isValid, running, &kept[chunk * walk.vector], pending);
+    item(walk, at, isValid, running, &kept[first + chunk * walk.vector], pending);
     storeAll(walk.vector, pending, isValid);
   }
 }
@@ -287,7 +301,8 @@ void PassEmitter::walkLoops(const Walk &walk, SmallVectorImpl<Running> &running)
   Value end = atMost(plus(begin, constant(each)), walk.items);
   Value count = arith::SubIOp::create(builder, loc, end, begin);
   Value whole = plus(begin, times(divide(count, tile), tile));
-  walkLoop(walk, plus(begin, lane), whole, unroll, running);
+  if (each >= tile)
+    walkLoop(walk, plus(begin, lane), whole, unroll, running);
   if (unroll > 1 || each % tile != 0 || walk.items % each != 0)
     walkLoop(walk, plus(whole, lane), end, 1, running);
 }
@@ -325,7 +340,6 @@ void PassEmitter::join(ArrayRef<Running> running) {
 /// The threads of a team take the points of a pass in turn. Each has a running value for each reduction; these are
 /// joined at the end.
 void PassEmitter::cooperate(const Pass &pass) {
-  Walk walk = walkOf(pass);
   bindInner(pass, geometry.outer);
   online.clear();
   for (unsigned number : pass.roots)
@@ -341,10 +355,13 @@ void PassEmitter::cooperate(const Pass &pass) {
     if (auto sum = online.find(number); sum != online.end() && sum->second.condition)
       running.back().accumulators.push_back(running.back().accumulators[0]); // how many there are
   }
-  if (geometry.resident)
-    walkKept(walk, running);
-  else
-    walkLoops(walk, running);
+  size_t next = 0;
+  for (const Walk &walk : walksOf(pass)) {
+    if (geometry.resident)
+      walkKept(walk, next, running);
+    else
+      walkLoops(walk, running);
+  }
   bindInner(pass, geometry.outer);
   join(running);
 }

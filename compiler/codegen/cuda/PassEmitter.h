@@ -50,17 +50,17 @@ protected:
   std::vector<Known> kept; // what is known of each point that the thread has of the row
 
 private:
-  /// The points of a pass, `vector` of the last loop as one item.
+  /// Points of a pass, `vector` of the last loop as one item, from index `begin` of that on.
   struct Walk {
     const Pass &pass;
     llvm::SmallVector<int64_t> trips;
-    int64_t items = 1, vector = 1;
+    int64_t items = 1, vector = 1, begin = 0;
   };
-  Walk walkOf(const Pass &pass) const;
+  llvm::SmallVector<Walk, 2> walksOf(const Pass &pass) const;
   int64_t unrollOf(const Walk &walk) const;
   void item(const Walk &walk, mlir::Value at, mlir::Value isValid, llvm::SmallVectorImpl<Running> &running,
             Known *known, llvm::SmallVectorImpl<Pending> &pending);
-  void walkKept(const Walk &walk, llvm::SmallVectorImpl<Running> &running);
+  void walkKept(const Walk &walk, size_t &next, llvm::SmallVectorImpl<Running> &running);
   void walkLoops(const Walk &walk, llvm::SmallVectorImpl<Running> &running);
   void walkLoop(const Walk &walk, mlir::Value from, mlir::Value to, int64_t unroll,
                 llvm::SmallVectorImpl<Running> &running);
