@@ -93,6 +93,12 @@ void ClusterGraph::forEachSuccessor(unsigned cluster, llvm::function_ref<void(un
         visit(other);
 }
 
+SmallVector<unsigned> ClusterGraph::inTopologicalOrder() const {
+  SmallVector<unsigned> result;
+  llvm::copy_if(order, std::back_inserter(result), [](unsigned cluster) { return cluster != kVacant; });
+  return result;
+}
+
 bool ClusterGraph::pathAround(unsigned from, unsigned to) const {
   llvm::BitVector seen(ops.size());
   SmallVector<unsigned> work;

@@ -67,6 +67,8 @@ public:
 
   /// The other clusters that depend on one, perhaps several times.
   void forEachSuccessor(unsigned cluster, llvm::function_ref<void(unsigned)> visit) const;
+  /// All clusters, each behind those it depends on.
+  llvm::SmallVector<unsigned> inTopologicalOrder() const;
   /// Is there a way from `from` to `to` through another cluster?
   bool pathAround(unsigned from, unsigned to) const;
   /// Makes cluster `b` a part of cluster `a`. There is no path between them through another cluster.

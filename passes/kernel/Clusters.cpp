@@ -7,6 +7,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
+#include <map>
 
 #define DEBUG_TYPE "dgc-form-kernels"
 
@@ -25,6 +26,9 @@ static bool isOfPlaces(Operation *op) {
          });
 }
 
+/// Ops of a kernel of many small parts, each with loops of its own.
+static constexpr size_t kJoinedOps = 128;
+
 /// Costs nothing to compute again for each user.
 static bool isFree(Operation *op) { return isa<mlir::dgc::BroadcastInDimOp, mlir::dgc::IotaOp>(op) || isOfPlaces(op); }
 
@@ -32,7 +36,8 @@ namespace {
 
 class Fusion : ClusterGraph {
 public:
-  Fusion(Block &block, size_t maxUpdateOps) : ClusterGraph(block), maxUpdateOps(maxUpdateOps) {}
+  Fusion(Block &block, size_t maxUpdateOps, bool shareLaunches)
+      : ClusterGraph(block), maxUpdateOps(maxUpdateOps), shareLaunches(shareLaunches) {}
 
   SmallVector<Unit> run() {
     fuseProducers();
@@ -40,6 +45,10 @@ public:
     fuseSiblings();
     fuseUpdates();
     fuseProducers(); // scalars that all updates use
+    if (shareLaunches) {
+      joinConversions();
+      joinTotals();
+    }
     sinkFreeOps();
     releaseReshapes();
     return inOrder();
@@ -205,6 +214,71 @@ private:
     }
   }
 
+  /// Makes one cluster of those that follow each other in `list`, as long as it has not too many ops. No ways lead from
+  /// one of the list to another.
+  void join(ArrayRef<unsigned> list) {
+    int64_t first = -1;
+    for (unsigned cluster : list) {
+      if (first >= 0 && fusible(first, cluster) &&
+          clusters[first].ops.size() + clusters[cluster].ops.size() <= std::min(maxUpdateOps, kJoinedOps))
+        merge(first, cluster);
+      else
+        first = cluster;
+    }
+  }
+
+  /// What is made of arguments alone, element by element, and is no larger than these: the variables in 16 bits.
+  void joinConversions() {
+    SmallVector<unsigned> list;
+    for (unsigned id = 0; id < ops.size(); ++id) {
+      const Cluster &info = clusters[id];
+      if (find(id) != id || !info.fusible || info.heavy || info.hasRows || info.hasOther)
+        continue;
+      int64_t read = 0, stored = 0;
+      bool isOfArguments = llvm::all_of(info.ops, [&](unsigned op) {
+        for (Value operand : ops[op]->getOperands()) {
+          Operation *def = operand.getDefiningOp();
+          if (!def)
+            read += bytesOf(operand);
+          else if (auto it = idOf.find(def); it == idOf.end() ? !isSmallConstant(def) : find(it->second) != id)
+            return false;
+        }
+        for (Value result : ops[op]->getResults())
+          stored += isUsedOutside(result, id) ? bytesOf(result) : 0;
+        return isa<mlir::dgc::ElementwiseOpInterface>(ops[op]);
+      });
+      if (isOfArguments && stored <= read)
+        list.push_back(id);
+    }
+    join(list);
+  }
+
+  /// The numbers that whole tensors add up to: the parts of the norm of all gradients. Those that are as far from the
+  /// end as each other cannot need each other.
+  void joinTotals() {
+    SmallVector<unsigned> height(ops.size(), 0);
+    std::map<unsigned, SmallVector<unsigned>> totals;
+    SmallVector<unsigned> sorted = inTopologicalOrder();
+    for (unsigned cluster : llvm::reverse(sorted)) {
+      forEachSuccessor(cluster, [&](unsigned next) { height[cluster] = std::max(height[cluster], height[next] + 1); });
+      const Cluster &info = clusters[cluster];
+      auto isWhole = [&](unsigned op) {
+        return reduces(ops[op]) == Reduces::No || shapeOf(ops[op]->getResult(0)).empty();
+      };
+      if (info.fusible && !info.heavy && info.hasOther && llvm::all_of(info.ops, isWhole))
+        totals[height[cluster]].push_back(cluster);
+    }
+    for (auto &[far, list] : totals) {
+      llvm::sort(list);
+      join(list);
+    }
+  }
+
+  static int64_t bytesOf(Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return type ? type.getNumElements() * static_cast<int64_t>(llvm::divideCeil(type.getElementTypeBitWidth(), 8)) : 0;
+  }
+
   /// What costs nothing and is used in another kernel alone is computed there: less is stored.
   void sinkFreeOps() {
     for (unsigned id = ops.size(); id-- > 0;) {
@@ -254,6 +328,7 @@ private:
   }
 
   size_t maxUpdateOps;
+  bool shareLaunches;
 };
 
 } // namespace
@@ -271,9 +346,9 @@ static void copyFreeOps(Block &block) {
   }
 }
 
-SmallVector<Unit> clusterBlock(Block &block, int64_t maxUpdateOps) {
+SmallVector<Unit> clusterBlock(Block &block, int64_t maxUpdateOps, bool shareLaunches) {
   copyFreeOps(block);
-  return Fusion(block, maxUpdateOps).run();
+  return Fusion(block, maxUpdateOps, shareLaunches).run();
 }
 
 } // namespace dgc

@@ -20,8 +20,9 @@ bool isSmallConstant(mlir::Operation *op);
 
 /// Divides the ops of a block, small constants and the terminator left out, into units in an order that keeps
 /// dependences and the order of everything that is not pure dgc or exec. Updates of variables become one kernel as long
-/// as that has no more than `maxUpdateOps`.
-llvm::SmallVector<Unit> clusterBlock(mlir::Block &block, int64_t maxUpdateOps);
+/// as that has no more than `maxUpdateOps`; with `shareLaunches` so do what is made of variables alone, and sums of whole
+/// tensors.
+llvm::SmallVector<Unit> clusterBlock(mlir::Block &block, int64_t maxUpdateOps, bool shareLaunches);
 
 } // namespace dgc
 

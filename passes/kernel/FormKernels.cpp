@@ -165,12 +165,12 @@ class KernelFormation {
 public:
   explicit KernelFormation(ModuleOp module) : module(module) {}
 
-  void run(func::FuncOp func, int64_t maxUpdateOps, bool again) {
+  void run(func::FuncOp func, int64_t maxUpdateOps, bool again, bool shareLaunches) {
     Block &block = func.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
-    SmallVector<Unit> units = clusterBlock(block, maxUpdateOps);
+    SmallVector<Unit> units = clusterBlock(block, maxUpdateOps, shareLaunches);
     if (again)
       computedAgain += ::dgc::rematerialize(units);
     Operation *end = block.getTerminator();
@@ -286,7 +286,7 @@ struct FormKernels : impl::FormKernelsBase<FormKernels> {
     SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : entries)
       if (!func.isExternal())
-        formation.run(func, maxUpdateOps, rematerialize);
+        formation.run(func, maxUpdateOps, rematerialize, shareLaunches);
     launches = formation.launches;
     kernels = formation.kernels;
     computedAgain = formation.computedAgain;

@@ -1,7 +1,7 @@
 //===- GradientParts.cpp - what products on GPUs do for gradients -----------===//
 //
-// cuBLASLt computes gelu behind a product and keeps its operand, keeps where a relu let through, multiplies a product by
-// the derivatives of both, and adds up the rows of that, or of an operand, to the gradient of a bias.
+// cuBLASLt computes gelu behind a product and keeps its operand, keeps where a relu let through, multiplies a product
+// by the derivatives of both, and adds up the rows of that, or of an operand, to the gradient of a bias.
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,7 +129,8 @@ template <typename OpT> void narrow(OpT op) {
   Type element = typeOf(operands[0]).getElementType();
   auto isElement = [&](Value value) { return typeOf(value).getElementType() == element; };
   auto isNarrowed = [&](Operation *user) {
-    return isa<mlir::dgc::ConvertOp>(user) && isElement(user->getResult(0)) && !typeOf(user->getResult(0)).getEncoding();
+    return isa<mlir::dgc::ConvertOp>(user) && isElement(user->getResult(0)) &&
+           !typeOf(user->getResult(0)).getEncoding();
   };
   if (!(element.isBF16() || element.isF16()) || !typeOf(op).getElementType().isF32() ||
       !llvm::all_of(operands, isElement) || !llvm::all_of(op->getUsers(), isNarrowed))
@@ -215,8 +216,8 @@ public:
     return true;
   }
 
-  /// The sum of the rows of an operand that is large, or comes from the library: no kernel that computes it could add it
-  /// up on the way.
+  /// The sum of the rows of an operand that is large, or comes from the library: no kernel that computes it could add
+  /// it up on the way.
   void takeSum(MatmulOp call) {
     if (!isPlain(call))
       return;

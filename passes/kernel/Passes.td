@@ -107,7 +107,9 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
     elementwise ops before them, small computations of any form, and the independent updates of all variables, in
     kernels of at most `max-update-ops` (code that is too long takes long to compile). With `rematerialize` (GPUs), a
     large value of one kernel that others use is computed by these again, element by element, from what is in memory
-    anyway, where less memory is moved then: normalized values from those that were normalized, for the gradient.
+    anyway, where less memory is moved then: normalized values from those that were normalized, for the gradient. With
+    `share-launches` (GPUs), what is made of variables alone, as their values in 16 bits, is one kernel, and so are sums of
+    whole tensors, as the parts of a norm of all gradients.
 
     A result may take over the memory of an operand (`inplace`) when the kernel reads that only element by element for it.
 
@@ -123,6 +125,8 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
            "twenty variables by Adam">,
     Option<"rematerialize", "rematerialize", "bool", "false", "compute values again instead of storing them, where that "
            "moves less memory">,
+    Option<"shareLaunches", "share-launches", "bool", "false", "one kernel for what is made of variables alone, and for "
+           "sums of whole tensors">,
   ];
   let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect", "::mlir::func::FuncDialect"];
   let statistics = [

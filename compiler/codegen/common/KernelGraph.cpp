@@ -18,7 +18,16 @@ Index pointOf(MLIRContext *context, ArrayRef<int64_t> space) {
   return point;
 }
 
-static AffineExpr simplify(AffineExpr expr) { return simplifyAffineExpr(expr, kMaxDims, kMaxSymbols); }
+AffineExpr simplify(AffineExpr expr) {
+  unsigned dims = 0, symbols = 0;
+  expr.walk([&](AffineExpr inner) {
+    if (auto dim = dyn_cast<AffineDimExpr>(inner))
+      dims = std::max(dims, dim.getPosition() + 1);
+    else if (auto symbol = dyn_cast<AffineSymbolExpr>(inner))
+      symbols = std::max(symbols, symbol.getPosition() + 1);
+  });
+  return simplifyAffineExpr(expr, dims, symbols);
+}
 
 Index normalize(Value tensor, ArrayRef<AffineExpr> index) {
   Index result;

@@ -22,6 +22,9 @@ using Index = llvm::SmallVector<mlir::AffineExpr, 4>;
 /// More loops, and more values that are only known at run time, than an index can depend on.
 constexpr unsigned kMaxDims = 64, kMaxSymbols = 1 << 16;
 
+/// An expression in its simplest form. Takes the time that its own dimensions and symbols take, not that of the largest.
+mlir::AffineExpr simplify(mlir::AffineExpr expr);
+
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
 }

@@ -27,7 +27,7 @@ unsigned PassEmitter::alignmentAt(Value memory, AffineExpr linear, Type storage)
   if (!isAligned)
     return 0;
   AffineExpr dim = getAffineDimExpr(steppedDim, context);
-  AffineExpr first = simplifyAffineExpr(linear.replace(dim, dim * steps + step), kMaxDims, kMaxSymbols);
+  AffineExpr first = simplify(linear.replace(dim, dim * steps + step));
   auto constant = dyn_cast<AffineConstantExpr>(first);
   int64_t divisor = constant && constant.getValue() == 0 ? 16 : first.getLargestKnownDivisor();
   int64_t bytes = (divisor & -divisor) * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
@@ -37,9 +37,9 @@ unsigned PassEmitter::alignmentAt(Value memory, AffineExpr linear, Type storage)
 /// Of points that are taken together, all addresses are that of the first and a constant, for LLVM to see that.
 Value PassEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
   AffineExpr dim = getAffineDimExpr(steppedDim, context);
-  auto distance = steps == 1 || step == 0 ? AffineConstantExpr()
-                                          : dyn_cast<AffineConstantExpr>(simplifyAffineExpr(
-                                                linear.replace(dim, dim + step) - linear, kMaxDims, kMaxSymbols));
+  auto distance = steps == 1 || step == 0
+                      ? AffineConstantExpr()
+                      : dyn_cast<AffineConstantExpr>(simplify(linear.replace(dim, dim + step) - linear));
   if (!distance)
     return ElementEmitter::addressOf(memory, storage, linear);
   llvm::SaveAndRestore<Value> first(dims[steppedDim], steppedFrom);

@@ -35,7 +35,7 @@ dgc.model @layers {
   %y = dgc.dense %g3, %w4, %b4
   %loss = dgc.cross_entropy %y, %label
   dgc.loss %loss
-  dgc.optimizer sgd learning_rate 0.05
+  dgc.optimizer sgd learning_rate 0.05 clip_global_norm 0.5
 })";
 
 /// The model for a batch of so many.
@@ -117,7 +117,7 @@ TEST_P(CudaEpilogues, TrainAsTheCpuDoes) {
   ASSERT_TRUE(initial.ok() && expected.ok() && result.ok()) << expected.status() << result.status();
   EXPECT_THAT(log->violations, IsEmpty());
   EXPECT_EQ(log->allocatedBytes, 0u);
-  const double tolerance = GetParam().precision == std::string("f32") ? 1e-5 : 3e-2;
+  const double tolerance = GetParam().precision == std::string("f32") ? 1e-4 : 3e-2;
   for (const auto &[name, array] : expected->variables) {
     if (name == "loss_scale")
       continue;
