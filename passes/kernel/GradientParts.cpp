@@ -41,12 +41,16 @@ Value viewed(MatmulOp call) {
                                                                                                    : result;
 }
 
-/// A product that the library does such things behind: a single one of 16 bits, all rows aligned to 16 bytes.
+/// A product that the library does such things behind: a single one of 16 bits, of matrices that are no vectors, with
+/// all rows aligned to 16 bytes.
 bool isSingle(MatmulOp call) {
   RankedTensorType type = typeOf(call->getResult(0));
+  if (!(type.getElementType().isBF16() || type.getElementType().isF16()) || type.getRank() != 2 || call.isStrided())
+    return false;
+  ArrayRef<int64_t> a = shapeOf(call.getA());
   auto isAligned = [](Value value) { return shapeOf(value).back() % 8 == 0; };
-  return (type.getElementType().isBF16() || type.getElementType().isF16()) && type.getRank() == 2 &&
-         !call.isStrided() && isAligned(call->getResult(0)) && isAligned(call.getA()) && isAligned(call.getB());
+  return type.getDimSize(0) > 1 && a[call.getTransposeA() ? 0 : 1] > 1 && isAligned(call->getResult(0)) &&
+         isAligned(call.getA()) && isAligned(call.getB());
 }
 
 bool isPlain(MatmulOp call) {

@@ -108,19 +108,22 @@ func.func @other_sums(%x: tensor<65536x8xbf16>, %d: tensor<65536x16xbf16>, %y: t
 
 // -----
 
-// The library has none of it for f32, for the exact gelu, and for rows that are not aligned.
+// The library has none of it for f32, for the exact gelu, for rows that are not aligned, and for single rows.
 
 // CHECK-LABEL: func.func @others
-// CHECK-COUNT-3: dgc.gelu
+// CHECK-COUNT-4: dgc.gelu
 func.func @others(%x: tensor<8x16xf32>, %w: tensor<16x24xf32>, %y: tensor<8x16xbf16>, %v: tensor<16x24xbf16>,
-                  %u: tensor<16x20xbf16>) -> (tensor<8x24xf32>, tensor<8x24xbf16>, tensor<8x20xbf16>) {
+                  %u: tensor<16x20xbf16>, %z: tensor<1x16xbf16>)
+    -> (tensor<8x24xf32>, tensor<8x24xbf16>, tensor<8x20xbf16>, tensor<1x24xbf16>) {
   %0 = dgc.dot_general %x, %w contract [1] x [0] : tensor<8x16xf32>, tensor<16x24xf32>
   %1 = dgc.gelu %0 tanh : tensor<8x24xf32>
   %2 = dgc.dot_general %y, %v contract [1] x [0] : tensor<8x16xbf16>, tensor<16x24xbf16>
   %3 = dgc.gelu %2 : tensor<8x24xbf16>
   %4 = dgc.dot_general %y, %u contract [1] x [0] : tensor<8x16xbf16>, tensor<16x20xbf16>
   %5 = dgc.gelu %4 tanh : tensor<8x20xbf16>
-  return %1, %3, %5 : tensor<8x24xf32>, tensor<8x24xbf16>, tensor<8x20xbf16>
+  %6 = dgc.dot_general %z, %v contract [1] x [0] : tensor<1x16xbf16>, tensor<16x24xbf16>
+  %7 = dgc.gelu %6 tanh : tensor<1x24xbf16>
+  return %1, %3, %5, %7 : tensor<8x24xf32>, tensor<8x24xbf16>, tensor<8x20xbf16>, tensor<1x24xbf16>
 }
 
 // -----
