@@ -43,6 +43,8 @@ public:
     fuseProducers();
     fuseProducers(); // what several users of which are one by now
     fuseSiblings();
+    if (shareLaunches)
+      fuseSumsOfRows();
     fuseUpdates();
     fuseProducers(); // scalars that all updates use
     if (shareLaunches) {
@@ -192,6 +194,34 @@ private:
     for (Operation *op : ops)
       for (Value result : op->getResults())
         fuseUsers(result);
+  }
+
+  bool onlySumsRows(unsigned cluster) const {
+    return clusters[cluster].fusible && !clusters[cluster].heavy && clusters[cluster].onlyReductions;
+  }
+
+  /// Sums over rows of a value, and of what another kernel computes of that value: gradients of the offset and of the
+  /// scale of a normalization. The second is then quick to compute again from the first.
+  void fuseSumsOfRows() {
+    for (unsigned id = 0; id < ops.size(); ++id) {
+      if (find(id) != id || !onlySumsRows(id))
+        continue;
+      llvm::SmallSetVector<unsigned, 4> others; // sums of what kernels that read the same give
+      for (unsigned op : SmallVector<unsigned>(clusters[id].ops))
+        for (Value operand : ops[op]->getOperands())
+          for (Operation *user : operand.getUsers())
+            if (auto it = idOf.find(user); it != idOf.end() && elements(operand) == clusters[id].size())
+              if (unsigned reader = find(it->second); reader != id && clusters[reader].fusible)
+                forEachSuccessor(reader, [&](unsigned next) {
+                  if (next != id && onlySumsRows(next) && clusters[next].domain == clusters[id].domain)
+                    others.insert(next);
+                });
+      for (unsigned other : others)
+        if (find(other) == other && fusible(id, other) && !pathAround(id, other) && !pathAround(other, id) &&
+            !dependsDirectly(id, other) && !dependsDirectly(other, id)) {
+          merge(id, other);
+        }
+    }
   }
 
   /// The elementwise clusters that nothing depends on, the updates of the variables, become one kernel, or several

@@ -109,7 +109,8 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
     large value of one kernel that others use is computed by these again, element by element, from what is in memory
     anyway, where less memory is moved then: normalized values from those that were normalized, for the gradient. With
     `share-launches` (GPUs), what is made of variables alone, as their values in 16 bits, is one kernel, and so are sums of
-    whole tensors, as the parts of a norm of all gradients.
+    whole tensors, as the parts of a norm of all gradients, and the sums over rows of a value and of what is made of it, the
+    gradients of a normalization.
 
     A result may take over the memory of an operand (`inplace`) when the kernel reads that only element by element for it.
 

@@ -1,5 +1,5 @@
 // RUN: dgc-opt %s --split-input-file --dgc-form-kernels='share-launches=true' | FileCheck %s
-// RUN: dgc-opt %s --split-input-file --dgc-form-kernels | FileCheck %s --check-prefix=APART
+// RUN: dgc-opt %s --split-input-file --dgc-form-kernels | FileCheck %s --check-prefixes=APART,NONE
 // RUN: dgc-opt %s --split-input-file --dgc-form-kernels='share-launches=true max-update-ops=1' | FileCheck %s --check-prefix=APART
 
 // Variables in 16 bits: one kernel. What is larger than what it is made of is not among them.
@@ -54,4 +54,28 @@ func.func @needed(%a: tensor<512x512xf32>) -> tensor<f32> {
   %3 = exec.matmul %2, %a : tensor<512x512xf32>, tensor<512x512xf32> -> tensor<512x512xf32>
   %4 = dgc.reduce sum %3 dims [0, 1] : tensor<512x512xf32>
   return %4 : tensor<f32>
+}
+
+// -----
+
+// The gradients of the offset and of the scale of a normalization: one kernel of two sums. (With `rematerialize` it
+// computes the second value again.)
+
+// CHECK-LABEL: func.func @sums_of_rows
+// CHECK:         %[[D:.+]] = exec.matmul
+// CHECK:         %[[R:.+]]:2 = exec.launch
+// CHECK:         exec.launch @kernels::@{{.+}}({{.*}}) : (tensor<2048x512xf32>, tensor<2048x512xf32>) -> (tensor<512xf32>, tensor<512xf32>)
+// CHECK-NOT:     exec.launch
+// CHECK:         return
+// APART-LABEL: func.func @sums_of_rows
+// NONE:          -> tensor<512xf32>
+// NONE:          -> tensor<512xf32>
+func.func @sums_of_rows(%a: tensor<2048x512xf32>, %w: tensor<512x512xf32>, %x: tensor<2048x512xf32>)
+    -> (tensor<512xf32>, tensor<512xf32>, tensor<2048xf32>) {
+  %0 = exec.matmul %a, %w : tensor<2048x512xf32>, tensor<512x512xf32> -> tensor<2048x512xf32>
+  %1 = dgc.reduce sum %0 dims [0] : tensor<2048x512xf32>
+  %2 = dgc.multiply %0, %x : tensor<2048x512xf32>
+  %3 = dgc.reduce sum %2 dims [1] : tensor<2048x512xf32>
+  %4 = dgc.reduce sum %2 dims [0] : tensor<2048x512xf32>
+  return %1, %4, %3 : tensor<512xf32>, tensor<512xf32>, tensor<2048xf32>
 }
