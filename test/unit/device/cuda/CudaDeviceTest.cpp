@@ -141,6 +141,37 @@ func.func @f(%a: tensor<384x352xbf16>, %b: tensor<352x352xbf16>) -> (tensor<384x
   });
 }
 
+// The sums over rows of a gradient, and of what another kernel multiplies it with, read both and store nothing.
+TEST(CudaDevice, AddsUpTheGradientsOfANormalizationAtOnce) {
+  const std::string text = R"(
+func.func @f(%a: tensor<384x352xbf16>, %b: tensor<352x352xbf16>, %x: tensor<384x352xbf16>)
+    -> (tensor<352xbf16>, tensor<352xbf16>, tensor<384x352xbf16>) {
+  %p = dgc.dot_general %a, %b contract [1] x [0] : tensor<384x352xbf16>, tensor<352x352xbf16>
+  %g = dgc.convert %p to f32 : tensor<384x352xbf16>
+  %v = dgc.convert %x to f32 : tensor<384x352xbf16>
+  %m = dgc.multiply %g, %v : tensor<384x352xf32>
+  %offset = dgc.reduce sum %g dims [0] : tensor<384x352xf32>
+  %scale = dgc.reduce sum %m dims [0] : tensor<384x352xf32>
+  %row = dgc.reduce sum %m dims [1] : tensor<384x352xf32>
+  %w = dgc.broadcast_in_dim %row dims [0] to [384, 352] : tensor<384xf32>
+  %n = dgc.subtract %m, %w : tensor<384x352xf32>
+  %y = dgc.convert %n to bf16 : tensor<384x352xf32>
+  %o = dgc.convert %offset to bf16 : tensor<352xf32>
+  %s = dgc.convert %scale to bf16 : tensor<352xf32>
+  return %o, %s, %y : tensor<352xbf16>, tensor<352xbf16>, tensor<384x352xbf16>
+})";
+  NamedArrays inputs{
+      {"arg0", pattern({384, 352}, 3)}, {"arg1", pattern({352, 352}, 8)}, {"arg2", pattern({384, 352}, 5)}};
+  int kernels = 0;
+  expectNear(text, inputs, [&](const artifact::Program &program) {
+    for (const artifact::Step *step : *program.steps())
+      kernels += step->action_type() == artifact::Action::KernelCall;
+    for (const artifact::Buffer *buffer : *program.buffers())
+      EXPECT_FALSE(toDType(buffer->dtype()) == DType::F32 && buffer->shape()->size() > 1) << "stored in f32";
+  });
+  EXPECT_EQ(kernels, 3); // the rows, the two sums, these in 16 bits
+}
+
 // Attention multiplies heads where they lie: batches that take several products, of f32 and of bf16.
 TEST(CudaDevice, TrainsATransformerAsTheCpuDoes) {
   for (const auto &[precision, tolerance] : {std::pair("f32", 2e-5), std::pair("bf16", 3e-2)}) {
