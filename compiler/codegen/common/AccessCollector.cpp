@@ -57,6 +57,8 @@ LogicalResult AccessCollector::body(linalg::LinalgOp op, ArrayRef<AffineExpr> lo
   auto walk = op.getBlock()->walk([&](Operation *inner) {
     if (auto index = dyn_cast<linalg::IndexOp>(inner))
       pin(loops[index.getDim()]);
+    if (std::optional<Bound> bound = boundOf(inner, loops))
+      root.bounds.push_back(*bound);
     if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
       Index index;
       for (unsigned i = 0; i < extract.getIndices().size(); ++i)

@@ -80,7 +80,7 @@ protected:
   mlir::Value guarded(llvm::ArrayRef<std::pair<mlir::AffineExpr, int64_t>> bounds, mlir::Type type,
                       llvm::function_ref<mlir::Value()> inside, llvm::function_ref<mlir::Value()> outside);
   mlir::Value scalar(mlir::Value value);
-  mlir::Value extract(mlir::tensor::ExtractOp op, mlir::IRMapping &mapping);
+  mlir::Value extract(mlir::tensor::ExtractOp op, mlir::IRMapping &mapping, llvm::ArrayRef<mlir::AffineExpr> loops);
   /// What the body of an op computes at a point of its loops: its results, or one value `wanted` in it.
   llvm::SmallVector<mlir::Value> body(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::AffineExpr> loops,
                                       mlir::ValueRange accumulators, mlir::Value wanted = {});
@@ -99,6 +99,7 @@ protected:
   llvm::SmallVector<unsigned> dimLevel = llvm::SmallVector<unsigned>(64, 0); // and the scopes that they are known in
   llvm::DenseMap<mlir::Value, Place> places;
   llvm::SmallVector<mlir::LLVM::AccessGroupAttr> groups; // of the parallel loops around the current scope
+  llvm::SmallVector<Bound> within;                       // what is known of indices where code is being written
   mlir::Value storeOnlyIf;                               // where this is false nothing is stored; null: everything is
 
 private:

@@ -43,6 +43,12 @@ struct Access {
   mlir::AffineExpr linear; // index of the element in row-major order
 };
 
+/// That an index is in [0, size).
+struct Bound {
+  mlir::AffineExpr index;
+  int64_t size;
+};
+
 struct Root {
   mlir::linalg::LinalgOp reduction;         // null: one value, computed element by element
   llvm::SmallVector<mlir::Value, 1> values; // what is stored
@@ -50,9 +56,10 @@ struct Root {
   llvm::SmallVector<int64_t, 4> space;      // sizes of the loops
   llvm::BitVector parallel;                 // per loop
   llvm::SmallVector<Access> accesses;
-  llvm::BitVector pinned;            // loops whose own value matters, beyond addresses
-  uint64_t flops = 0;                // per point of the space, estimated
-  llvm::SmallVector<unsigned> after; // roots that must be done before, beyond those that are read
+  llvm::SmallVector<Bound, 2> bounds; // what padding asks of its indices
+  llvm::BitVector pinned;             // loops whose own value matters, beyond addresses
+  uint64_t flops = 0;                 // per point of the space, estimated
+  llvm::SmallVector<unsigned> after;  // roots that must be done before, beyond those that are read
 
   bool isParallel() const { return parallel.all(); }
   /// Where the loops of a LinalgOp are in the space.
@@ -109,6 +116,16 @@ Index applyMap(mlir::AffineMap map, llvm::ArrayRef<mlir::AffineExpr> loops);
 
 /// The element of the source of tensor.expand_shape or tensor.collapse_shape that is element `index` of the result.
 Index reshapedIndex(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index);
+
+/// Does a bound follow from those that are known?
+bool follows(const Bound &bound, llvm::ArrayRef<Bound> known);
+
+/// A value in the body of an op, at a point of its loops, as an expression; null where it is none. Clamping changes
+/// nothing in what is `within`.
+mlir::AffineExpr indexOf(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> loops, llvm::ArrayRef<Bound> within = {});
+
+/// What an op in such a body asks of an index, if that is its result.
+std::optional<Bound> boundOf(mlir::Operation *inner, llvm::ArrayRef<mlir::AffineExpr> loops);
 
 /// Is this an op that computes all elements independently, each at one point of its loops?
 bool isPointwise(mlir::Operation *op);

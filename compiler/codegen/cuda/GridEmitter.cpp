@@ -111,27 +111,7 @@ void GridEmitter::eachPoint(const Segment &segment, Value block) {
   when(mine, [&] {
     bindInner(pass, geometry.outer);
     bindLinear(geometry.outer, geometry.trips, point, geometry.vector);
-    Pass inner = without(pass, geometry.outer);
-    if (geometry.vector == 1)
-      return serial(segment, inner);
-    steppedDim = geometry.outer.back();
-    steppedFrom = dims[steppedDim];
-    int64_t trips = geometry.trips.back(), whole = trips / geometry.vector * geometry.vector;
-    Value isWhole = whole == trips ? Value() : below(steppedFrom, whole);
-    when(isWhole, [&] {
-      steps = geometry.vector;
-      serial(segment, inner);
-      steps = 1;
-    });
-    if (!isWhole)
-      return;
-    // The last ones of the loop, one by one.
-    SmallVector<Running> none;
-    Value rest = arith::SelectOp::create(builder, loc, isWhole, constant(trips), steppedFrom);
-    carryingLoop(rest, constant(trips), 1, /*parallel=*/false, none, [&](Value index) {
-      bind(steppedDim, index);
-      serial(segment, inner);
-    });
+    ownPoints(segment, pass);
   });
 }
 

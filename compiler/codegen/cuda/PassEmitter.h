@@ -29,6 +29,7 @@ protected:
   mlir::Value atMost(mlir::Value a, int64_t b);
 
   void serial(const Segment &segment, const Pass &pass);
+  void ownPoints(const Segment &segment, const Pass &pass);
   void teamPass(const Segment &segment, const Pass &pass);
   void cooperate(const Pass &pass);
   void onceForAll(const Pass &pass);
@@ -56,6 +57,7 @@ private:
     llvm::SmallVector<int64_t> trips;
     int64_t items = 1, vector = 1, begin = 0;
   };
+  mlir::Value isWithin(llvm::ArrayRef<Bound> bounds);
   llvm::SmallVector<Walk, 2> walksOf(const Pass &pass) const;
   int64_t unrollOf(const Walk &walk) const;
   void item(const Walk &walk, mlir::Value at, mlir::Value isValid, llvm::SmallVectorImpl<Running> &running,

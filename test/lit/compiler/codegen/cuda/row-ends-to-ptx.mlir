@@ -6,7 +6,7 @@
 // RUN: %if ptxas %{ ptxas -v --gpu-name=sm_90 %t.ptx -o /dev/null 2>&1 | FileCheck %s --check-prefix=PTXAS %}
 // PTXAS-NOT: {{[1-9][0-9]* bytes (stack|spill)}}
 // PTXAS-NOT: Used {{([5-9][0-9]|[0-9][0-9][0-9]) registers}}
-// PTXAS-COUNT-4: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+// PTXAS-COUNT-6: 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 
 // NEVER-NOT: .local
 // NEVER-NOT: atom.
@@ -73,12 +73,44 @@ func.func @unaligned(%a: tensor<64x50259xbf16>) -> tensor<64xf32> {
 
 // An array as one row.
 // CHECK-LABEL: .entry flat_0(
-// CHECK: ld.global.nc.v4.b32
-// CHECK: st.global.v4.b32
 // CHECK: ld.global.nc.b16
 // CHECK: st.global.b16
+// CHECK: ld.global.nc.v4.b32
+// CHECK: st.global.v4.b32
+// CHECK-NOT: {{ld|st}}.global
 // CHECK: ret;
 func.func @flat(%x: tensor<50257xbf16>) -> tensor<50257xbf16> {
   %0 = dgc.add %x, %x : tensor<50257xbf16>
   return %0 : tensor<50257xbf16>
+}
+
+// Padding: vectors that have none of it are read and stored as such; the last one of a row is not.
+// CHECK-LABEL: .entry padded_0(
+// CHECK: ld.global.nc.b16
+// CHECK-NOT: ld.global
+// CHECK: st.global.b16
+// CHECK: bra
+// CHECK: ld.global.nc.v4.b32
+// CHECK-NOT: {{ld.global|selp}}
+// CHECK: st.global.v4.b32
+// CHECK-NOT: {{ld|st}}.global
+// CHECK: ret;
+func.func @padded(%a: tensor<64x50264xbf16>) -> tensor<64x50264xbf16> {
+  %x = dgc.slice %a from [0, 0] to [64, 50257] : tensor<64x50264xbf16>
+  %y = dgc.multiply %x, %x : tensor<64x50257xbf16>
+  %c = dgc.constant dense<0.0> : tensor<bf16>
+  %r = dgc.pad %y, %c low [0, 0] high [0, 7] : tensor<64x50257xbf16>, tensor<bf16>
+  return %r : tensor<64x50264xbf16>
+}
+
+// Where most is padding all elements are stored in vectors.
+// CHECK-LABEL: .entry channels_0(
+// CHECK-COUNT-3: ld.global.nc.b16
+// CHECK: st.global.v4.b32
+// CHECK-NOT: st.global
+// CHECK: ret;
+func.func @channels(%a: tensor<4x64x64x3xbf16>) -> tensor<4x64x64x8xbf16> {
+  %c = dgc.constant dense<0.0> : tensor<bf16>
+  %r = dgc.pad %a, %c low [0, 0, 0, 0] high [0, 0, 0, 5] : tensor<4x64x64x3xbf16>, tensor<bf16>
+  return %r : tensor<4x64x64x8xbf16>
 }

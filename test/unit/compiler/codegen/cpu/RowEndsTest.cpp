@@ -193,4 +193,77 @@ TEST(OddArrays, ElementByElement) {
   }
 }
 
+// Padding of computed values, at all edges; vectors that have none of it are apart.
+struct Edges {
+  const char *type;
+  int shape[2], low[2], high[2], interior;
+};
+class Padding : public testing::TestWithParam<Edges> {};
+
+TEST_P(Padding, Elements) {
+  auto [type, shape, low, high, interior] = GetParam();
+  int size[2];
+  for (int dim : {0, 1})
+    size[dim] = low[dim] + high[dim] + shape[dim] + (dim == 1 ? interior * (shape[1] - 1) : 0);
+  std::string between = interior ? llvm::formatv("interior [0, {0}]", interior).str() : "";
+  LoadedKernels kernels(llvm::formatv(R"(
+    func.func @k(%a: tensor<{0}x{1}x{8}>) -> tensor<{2}x{3}x{8}> {{
+      %y = dgc.add %a, %a : tensor<{0}x{1}x{8}>
+      %c = dgc.constant dense<-7.0> : tensor<{8}>
+      %r = dgc.pad %y, %c low [{4}, {5}] high [{6}, {7}] {9} : tensor<{0}x{1}x{8}>, tensor<{8}>
+      return %r : tensor<{2}x{3}x{8}>
+    })",
+                                      shape[0], shape[1], size[0], size[1], low[0], low[1], high[0], high[1], type,
+                                      between)
+                            .str());
+  ASSERT_TRUE(kernels.ok());
+  Numbers a = rowsOf(type, shape[0], shape[1], shape[1]);
+  for (int pieces : {1, 2}) {
+    Numbers r(type, size[0] * size[1]);
+    kernels.call({a.data(), r.data()}, pieces);
+    for (int i = 0; i < size[0]; ++i)
+      for (int j = 0; j < size[1]; ++j) {
+        int row = i - low[0], column = j - low[1];
+        bool inside = row >= 0 && row < shape[0] && column >= 0 && column % (interior + 1) == 0 &&
+                      column / (interior + 1) < shape[1];
+        ASSERT_EQ(r[i * size[1] + j], inside ? 2 * a[row * shape[1] + column / (interior + 1)] : -7) << i << ", " << j;
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Padding,
+    testing::Values(Edges{"bf16", {5, 257}, {0, 0}, {0, 7}, 0}, Edges{"f16", {12, 250}, {1, 6}, {1, 8}, 0},
+                    Edges{"f32", {9, 100}, {0, 4}, {1, 4}, 0}, Edges{"f32", {3, 40}, {0, 3}, {0, 1}, 0},
+                    Edges{"bf16", {50, 3}, {0, 0}, {0, 5}, 0}, Edges{"f32", {6, 84}, {-1, -4}, {-2, 8}, 0},
+                    Edges{"f32", {4, 3}, {2, 1}, {0, 0}, 0}, Edges{"f32", {1, 41}, {0, 0}, {3, 2}, 0},
+                    Edges{"f32", {3, 40}, {0, 4}, {0, 5}, 1}));
+
+// What is padded may be padded itself, or read through other changes of its indices.
+TEST(NestedPadding, AndReversal) {
+  LoadedKernels kernels(R"(
+    func.func @k(%a: tensor<3x61xf32>) -> (tensor<3x72xf32>, tensor<3x64xf32>) {
+      %c = dgc.constant dense<5.0> : tensor<f32>
+      %d = dgc.constant dense<6.0> : tensor<f32>
+      %y = dgc.multiply %a, %a : tensor<3x61xf32>
+      %p = dgc.pad %y, %c low [0, 2] high [0, 1] : tensor<3x61xf32>, tensor<f32>
+      %q = dgc.pad %p, %d low [0, 3] high [0, 5] : tensor<3x64xf32>, tensor<f32>
+      %e = dgc.reverse %p dims [1] : tensor<3x64xf32>
+      return %q, %e : tensor<3x72xf32>, tensor<3x64xf32>
+    })");
+  ASSERT_TRUE(kernels.ok());
+  auto a = samples<float>(3 * 61);
+  for (int pieces : {1, 2}) {
+    Buffer<float> q(3 * 72), e(3 * 64);
+    kernels.call({a.data(), q.data(), e.data()}, pieces);
+    auto padded = [&](int i, int j) { return j < 2 || j >= 63 ? 5 : a[i * 61 + j - 2] * a[i * 61 + j - 2]; };
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 72; ++j)
+        ASSERT_EQ(q[i * 72 + j], j < 3 || j >= 67 ? 6 : padded(i, j - 3)) << i << ", " << j;
+      for (int j = 0; j < 64; ++j)
+        ASSERT_EQ(e[i * 64 + j], padded(i, 63 - j)) << i << ", " << j;
+    }
+  }
+}
+
 } // namespace
