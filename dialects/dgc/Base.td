@@ -68,8 +68,12 @@ def DGC_PredTensor : DGC_TensorOf<[DGC_Pred], "a tensor of static shape of i1">;
 // An op whose work is products: with mixed precision it takes floats of 16 bits and gives such.
 def DGC_LowPrecision : NativeOpTrait<"LowPrecision"> { let cppNamespace = "::mlir::dgc"; }
 
-// An op that gives elements of its operands, or zeros: nothing that a type could round.
+// An op that gives elements of its operands, zeros, or their sum: with mixed precision its result has 16 bits where all
+// operands have.
 def DGC_AnyPrecision : NativeOpTrait<"AnyPrecision"> { let cppNamespace = "::mlir::dgc"; }
+
+// An op that computes in f32 whatever its first operand is: with mixed precision its first result has the type of that.
+def DGC_AnyPrecisionOfFirst : NativeOpTrait<"AnyPrecisionOfFirst"> { let cppNamespace = "::mlir::dgc"; }
 
 // An op that computes each element of its results from those at the same place of operands of their shape, and from
 // scalars.

@@ -40,8 +40,13 @@ template <typename ConcreteType> class OwnLoops : public OpTrait::TraitBase<Conc
 /// An op whose work is products: with mixed precision it takes floats of 16 bits and gives such.
 template <typename ConcreteType> class LowPrecision : public OpTrait::TraitBase<ConcreteType, LowPrecision> {};
 
-/// An op that gives elements of its operands, or zeros: nothing that a type could round.
+/// An op that gives elements of its operands, zeros, or their sum: with mixed precision its result has 16 bits where all
+/// operands have.
 template <typename ConcreteType> class AnyPrecision : public OpTrait::TraitBase<ConcreteType, AnyPrecision> {};
+
+/// An op that computes in f32 whatever its first operand is: with mixed precision its first result has the type of that.
+template <typename ConcreteType>
+class AnyPrecisionOfFirst : public OpTrait::TraitBase<ConcreteType, AnyPrecisionOfFirst> {};
 
 /// An op that computes each element of its results from those at the same place of operands of their shape, and from
 /// scalars.

@@ -80,7 +80,7 @@ def DGC_AbsOp : DGC_UnaryOp<"abs", DGC_SignedTensor, [DGC_Differentiable]> {
 }
 
 def DGC_AddOp : DGC_BinaryOp<"add", DGC_NumberTensor,
-    [Commutative, DGC_Differentiable], 1, "index == -1", 1> {
+    [Commutative, DGC_Differentiable, DGC_AnyPrecision], 1, "index == -1", 1> {
   let summary = "sum";
   let description = "`%z = dgc.add %x, %y : tensor<4x8xf32>`";
 }

@@ -127,7 +127,10 @@ SmallVector<Value> LayerNormOp::buildGradients(OpBuilder &builder, ValueRange gr
 LogicalResult BatchNormOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   RankedTensorType input = typeOf(adaptor.getInput());
   types.append({input, typeOf(adaptor.getMean()), typeOf(adaptor.getVariance())});
-  return checkVectors(location, getOperationName(), input,
+  // What belongs to channels may be in what it is computed in.
+  Type vectors = typeOf(adaptor.getScale()).getElementType();
+  return checkVectors(location, getOperationName(),
+                      vectors == computeType(input.getElementType()) ? input.clone(vectors) : input,
                       {adaptor.getScale(), adaptor.getOffset(), adaptor.getMean(), adaptor.getVariance()});
 }
 
@@ -179,7 +182,7 @@ FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
     auto running = [&](Value old, Value fresh) {
       Value last = b.convert(old, compute);
       Value kept = b.multiply(last, b.splat(momentum, last)), added = b.multiply(fresh, b.splat(1 - momentum, fresh));
-      return b.convert(b.add(kept, added), element);
+      return b.convert(b.add(kept, added), elementOf(old));
     };
     nextMean = running(getMean(), channels.mean);
     nextVariance = running(getVariance(), channels.variance);
@@ -236,7 +239,7 @@ SmallVector<Value> BatchNormOp::buildGradients(OpBuilder &builder, ValueRange gr
   }
   SmallVector<Value> results{ofX, ofScale, ofOffset, plus(ofMean, next[0]), plus(ofVariance, next[1])};
   for (auto [index, result] : llvm::enumerate(results))
-    result = result && wanted.test(index) ? b.convert(result, element) : Value();
+    result = result && wanted.test(index) ? b.convert(result, elementOf(getOperand(index))) : Value();
   results.resize(getNumOperands());
   return results;
 }

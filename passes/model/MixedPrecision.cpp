@@ -58,15 +58,17 @@ bool Narrowing::isWidened(Value value) const {
 bool Narrowing::narrow(Operation *op) {
   bool losesNothing = op->hasTrait<AnyPrecision>() &&
                       llvm::all_of(op->getOperands(), [&](Value v) { return !isF32(v) || isWidened(v); });
-  if ((!op->hasTrait<LowPrecision>() && !losesNothing) || !llvm::any_of(op->getResults(), isF32))
+  bool firstOnly = op->hasTrait<AnyPrecisionOfFirst>() && isWidened(op->getOperand(0));
+  if ((!op->hasTrait<LowPrecision>() && !losesNothing && !firstOnly) || !llvm::any_of(op->getResults(), isF32))
     return false;
+  auto isTaken = [&](unsigned number, Value value) { return isF32(value) && (number == 0 || !firstOnly); };
   for (OpOperand &operand : op->getOpOperands())
-    if (isF32(operand.get()))
+    if (isTaken(operand.getOperandNumber(), operand.get()))
       operand.set(narrowed(operand.get(), op->getLoc()));
   OpBuilder builder(op->getContext());
   builder.setInsertionPointAfter(op);
   for (OpResult result : op->getResults()) {
-    if (!isF32(result))
+    if (!isTaken(result.getResultNumber(), result))
       continue;
     result.setType(cast<RankedTensorType>(result.getType()).clone(low));
     Value wide = TensorBuilder(builder, op->getLoc()).convert(result, builder.getF32Type());

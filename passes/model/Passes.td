@@ -78,9 +78,10 @@ def MixedPrecisionPass : Pass<"dgc-mixed-precision", "::mlir::ModuleOp"> {
   let description = [{
     Ops whose work is products (the trait `LowPrecision`: dense, matmul, attention, convolutions, dot_general) take
     their f32 operands in `to` and give their results in it; a convert goes before and behind them. A value is converted
-    once. Ops that compute nothing (the trait `AnyPrecision`: relu, max_pool, reshapes) stay in 16 bits behind these. All
-    else stays in f32: variables and what optimizers keep, sums, normalizations, losses. Sums of products are
-    added up in f32. Runs before gradients are built, so these are products of 16 bits, too, and are converted to f32
+    once. Ops that compute nothing, or a sum (the trait `AnyPrecision`: relu, max_pool, reshapes, add), stay in 16 bits
+    behind these, where all of their operands do; so do batch normalizations, which compute in f32 (the trait
+    `AnyPrecisionOfFirst`). So the values between the layers of a convolutional network have 16 bits. All else stays in f32:
+    variables and what optimizers keep, other sums and normalizations, losses. Sums of products are added up in f32. Runs before gradients are built, so these are products of 16 bits, too, and are converted to f32
     before the update.
 
     ```mlir
