@@ -6,7 +6,8 @@
 // TF32: module attributes {dgc.tf32}
 // TF32-NOT: dgc.convert %{{.+}} to {{bf16|f16}}
 
-// A value that two products take is converted once. relu loses nothing and stays in 16 bits; the sum is in f32.
+// A value that two products take is converted once. relu loses nothing and stays in 16 bits, as does a sum of values of
+// 16 bits; one with a value of f32 is in f32.
 // CHECK-LABEL: func.func @layers(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<8x4xf32>, %[[W:[a-z0-9]+]]: tensor<4x6xf32>, %[[B:[a-z0-9]+]]: tensor<6xf32>
 // CHECK-DAG: %[[X16:.+]] = dgc.convert %[[X]] to bf16
@@ -15,18 +16,38 @@
 // CHECK-NOT: dgc.convert %[[X]] to bf16
 // CHECK: %[[H:.+]] = dgc.dense %[[X16]], %[[W16]], %[[B16]] : tensor<8x4xbf16>, tensor<4x6xbf16>, tensor<6xbf16>
 // CHECK: %[[R:.+]] = dgc.relu %[[H]] : tensor<8x6xbf16>
-// CHECK: %[[WIDE:.+]] = dgc.convert %[[R]] to f32 : tensor<8x6xbf16>
 // CHECK: %[[M:.+]] = dgc.matmul %[[X16]], %[[W16]]
-// CHECK: %[[M32:.+]] = dgc.convert %[[M]] to f32
-// CHECK: dgc.add %[[WIDE]], %[[M32]] : tensor<8x6xf32>
+// CHECK: %[[S:.+]] = dgc.add %[[R]], %[[M]] : tensor<8x6xbf16>
+// CHECK: %[[S32:.+]] = dgc.convert %[[S]] to f32
+// CHECK: dgc.add %[[S32]], %{{.+}} : tensor<8x6xf32>
 // F16-LABEL: func.func @layers(
 // F16: dgc.dense {{.*}} : tensor<8x4xf16>, tensor<4x6xf16>, tensor<6xf16>
-func.func @layers(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %b: tensor<6xf32>) -> tensor<8x6xf32> {
+func.func @layers(%x: tensor<8x4xf32>, %w: tensor<4x6xf32>, %b: tensor<6xf32>, %y: tensor<8x6xf32>) -> tensor<8x6xf32> {
   %0 = dgc.dense %x, %w, %b : tensor<8x4xf32>, tensor<4x6xf32>, tensor<6xf32>
   %1 = dgc.relu %0 : tensor<8x6xf32>
   %2 = dgc.matmul %x, %w : tensor<8x4xf32>, tensor<4x6xf32>
   %3 = dgc.add %1, %2 : tensor<8x6xf32>
-  return %3 : tensor<8x6xf32>
+  %4 = dgc.add %3, %y : tensor<8x6xf32>
+  return %4 : tensor<8x6xf32>
+}
+
+// -----
+
+// A batch normalization computes in f32, and gives 16 bits where it takes 16; what belongs to channels stays in f32.
+// CHECK-LABEL: func.func @normalized(
+// CHECK: %[[C:.+]] = dgc.conv2d {{.*}} : tensor<2x4x4x3xbf16>, tensor<1x1x3x3xbf16>
+// CHECK: %[[Y:.+]], %{{.+}}, %{{.+}} = dgc.batch_norm %[[C]], %{{.*}} : tensor<2x4x4x3xbf16>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+// CHECK: dgc.relu %[[Y]] : tensor<2x4x4x3xbf16>
+// CHECK: dgc.batch_norm %{{.*}} : tensor<2x4x4x3xf32>
+func.func @normalized(%x: tensor<2x4x4x3xf32>, %k: tensor<1x1x3x3xf32>, %v: tensor<3xf32>)
+    -> (tensor<2x4x4x3xf32>, tensor<3xf32>, tensor<2x4x4x3xf32>) {
+  %0 = dgc.conv2d %x, %k : tensor<2x4x4x3xf32>, tensor<1x1x3x3xf32>
+  %1, %m, %s = dgc.batch_norm %0, %v, %v, %v, %v momentum 0.9 training
+      : tensor<2x4x4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  %2 = dgc.relu %1 : tensor<2x4x4x3xf32>
+  %3, %n, %t = dgc.batch_norm %x, %v, %v, %v, %v momentum 0.9 training
+      : tensor<2x4x4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
+  return %2, %m, %3 : tensor<2x4x4x3xf32>, tensor<3xf32>, tensor<2x4x4x3xf32>
 }
 
 // -----
