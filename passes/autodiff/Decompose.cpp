@@ -45,7 +45,7 @@ struct DecomposePass : ::dgc::impl::DecomposePassBase<DecomposePass> {
 namespace dgc {
 
 void inheritPlacement(Operation *from, Operation *to) {
-  for (StringRef name : {"dist.stage", "dist.device", "dgc.microbatch"})
+  for (StringRef name : {"dist.stage", "dist.device", "dist.slot", "dgc.microbatch", "dgc.recompute"})
     if (Attribute value = from->getDiscardableAttr(name); value && !to->hasAttr(name))
       to->setDiscardableAttr(name, value);
 }

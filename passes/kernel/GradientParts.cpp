@@ -155,6 +155,21 @@ template <typename OpT> void narrow(OpT op) {
 
 class GradientParts {
 public:
+  explicit GradientParts(func::FuncOp func) {
+    func.walk([&](MatmulOp call) {
+      if (isSingle(call))
+        calls.push_back(call);
+    });
+  }
+
+  unsigned run() {
+    for (size_t i = 0; i < calls.size(); ++i)
+      if (!takeGelu(calls[i]) && !takeDerivative(calls[i]))
+        takeSum(calls[i]);
+    return taken;
+  }
+
+private:
   /// Gelu behind a product. Where something else needs its operand, the gradient above all, the call keeps that.
   bool takeGelu(MatmulOp call) {
     if (call.getPostOps() || call.getKeepAux() || call.getBiasGradient())
@@ -250,9 +265,6 @@ public:
     }
   }
 
-  unsigned taken = 0;
-
-private:
   /// Where a relu let through, when `user` is select(relu > 0, gradient, 0) and a call computes the relu.
   Value findMask(Operation *user, Value gradient, ArrayRef<int64_t> shape) {
     auto select = dyn_cast<mlir::dgc::SelectOp>(user);
@@ -275,9 +287,13 @@ private:
     MatmulOp made = rebuild(builder, call, parts, {call.getLoc()});
     made->getResult(0).setType(relu.getType());
     relu.replaceAllUsesWith(made->getResult(0));
+    std::replace(calls.begin(), calls.end(), call, made); // it may be still to come
     call->erase();
     return made->getResult(1);
   }
+
+  SmallVector<MatmulOp> calls; // in the order of the block; those behind the one that is looked at are all there
+  unsigned taken = 0;
 };
 
 } // namespace
@@ -287,17 +303,7 @@ unsigned absorbGradients(func::FuncOp func) {
     narrow(op);
   for (auto op : llvm::to_vector(func.getOps<mlir::dgc::GeluGradOp>()))
     narrow(op);
-  SmallVector<MatmulOp> calls;
-  func.walk([&](MatmulOp call) {
-    if (isSingle(call))
-      calls.push_back(call);
-  });
-  // In order: what a call is replaced for comes before the calls that are still to be looked at.
-  GradientParts parts;
-  for (MatmulOp call : calls)
-    if (!parts.takeGelu(call) && !parts.takeDerivative(call))
-      parts.takeSum(call);
-  return parts.taken;
+  return GradientParts(func).run();
 }
 
 } // namespace dgc

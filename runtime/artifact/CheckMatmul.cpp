@@ -89,6 +89,10 @@ absl::Status ActionCheck::gradientParts(const a::Matmul &op) const {
   if (op.batch() != 1 || op.dst_strides() || sizeOf(op.post_ops()) > 1)
     return bad("parts of gradients are for single products that are not strided, with one post-op");
   const a::DType dtype = buffer(op.dst())->dtype();
+  if (dtype != a::DType::F16 && dtype != a::DType::BF16)
+    return bad("parts of gradients are for products of f16 and bf16");
+  if (isGradient && op.bias() != -1)
+    return bad("the gradient of an activation does not go with a bias");
   const uint64_t elements = op.m() * op.n(); // checked before
   // A mask has a bit for each element; its rows are of a multiple of 128 bits.
   auto auxiliary = [&](std::string_view what, int64_t index, bool isMask) -> absl::Status {

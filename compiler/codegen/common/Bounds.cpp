@@ -26,7 +26,7 @@ AffineExpr indexOf(Value value, ArrayRef<AffineExpr> loops, ArrayRef<Bound> with
   if (!lhs || !rhs)
     return {};
   if (isa<arith::AddIOp, arith::SubIOp>(op))
-    return simplifyAffineExpr(isa<arith::AddIOp>(op) ? lhs + rhs : lhs - rhs, kMaxDims, kMaxSymbols);
+    return simplify(isa<arith::AddIOp>(op) ? lhs + rhs : lhs - rhs);
   auto limit = dyn_cast<AffineConstantExpr>(rhs);
   if (!limit)
     return {};

@@ -85,10 +85,9 @@ bool cooperates(const KernelGraph &graph, const Pass &pass) {
   });
 }
 
-/// What is known of the address of an access that takes `vector` points along `dim` at a time: a multiple of it.
-static int64_t alignmentOf(AffineExpr linear, unsigned dim, int64_t vector, int64_t width) {
+int64_t alignmentOf(AffineExpr linear, unsigned dim, int64_t vector, int64_t step, int64_t width) {
   AffineExpr index = getAffineDimExpr(dim, linear.getContext());
-  AffineExpr first = simplifyAffineExpr(linear.replace(index, index * vector), kMaxDims, kMaxSymbols);
+  AffineExpr first = simplify(linear.replace(index, index * vector + step));
   auto constant = dyn_cast<AffineConstantExpr>(first);
   int64_t divisor = constant && constant.getValue() == 0 ? 16 : first.getLargestKnownDivisor();
   return (divisor & -divisor) * width;
@@ -124,7 +123,7 @@ int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64
   int64_t vector = std::min<int64_t>(16 / most->first, 8);
   if (allContiguous && vector <= trips && llvm::all_of(walked, [&](auto &access) {
         auto [linear, width] = access;
-        return alignmentOf(linear, dim, vector, width) >= std::min<int64_t>(vector * width, 16);
+        return alignmentOf(linear, dim, vector, /*step=*/0, width) >= std::min<int64_t>(vector * width, 16);
       }))
     return vector;
   while (vector > 1 && trips % vector != 0)

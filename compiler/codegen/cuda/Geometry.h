@@ -60,6 +60,10 @@ llvm::SmallVector<unsigned> commonParallel(const KernelGraph &graph, const Pass 
 /// all loops are reductions for all that is a reduction.
 bool cooperates(const KernelGraph &graph, const Pass &pass);
 
+/// What the address of an access is a multiple of, in bytes, where a loop takes `vector` points along `dim` at a time and
+/// this is the point `step` of them. `width`: bytes of an element.
+int64_t alignmentOf(mlir::AffineExpr linear, unsigned dim, int64_t vector, int64_t step, int64_t width);
+
 /// How many consecutive points along `dim` one access of 16 bytes takes, where the pass walks memory along it. It
 /// divides the trips, or all that the pass walks begins at a multiple of it and those at the end are to be taken one by
 /// one.

@@ -98,7 +98,8 @@ static std::optional<OnlineSum> differenceOf(const KernelGraph &graph, const Sca
   if (!element || it == graph.rootOf.end())
     return std::nullopt;
   const Root &maximum = graph.roots[it->second];
-  if (!addendOf<arith::MaximumFOp>(graph, maximum) || maximum.space != root.space || most.at != maximum.indices.front())
+  if (!addendOf<arith::MaximumFOp>(graph, maximum) || maximum.space != root.space ||
+      maximum.parallel != root.parallel || most.at != maximum.indices.front())
     return std::nullopt;
   return OnlineSum{it->second, element->value, element->at, {}, {}};
 }
@@ -151,6 +152,11 @@ void joinOnline(const KernelGraph &graph, Segment &segment) {
                  return true;
                });
     if (!all)
+      continue;
+    // Each thread of a team has a maximum of its own: all that the pass then has must be of that kind.
+    Pass joined = without(*into, llvm::to_vector(llvm::seq<unsigned>(0, segment.rowDims)));
+    llvm::append_range(joined.roots, pass.roots);
+    if (!cooperates(graph, joined))
       continue;
     llvm::append_range(into->roots, pass.roots);
     segment.passes.erase(segment.passes.begin() + from--);

@@ -26,12 +26,8 @@ unsigned PassEmitter::alignmentAt(Value memory, AffineExpr linear, Type storage)
                    (isa<LLVM::GEPOp>(op) && isa<BlockArgument>(op->getOperand(0))); // the workspace
   if (!isAligned)
     return 0;
-  AffineExpr dim = getAffineDimExpr(steppedDim, context);
-  AffineExpr first = simplify(linear.replace(dim, dim * steps + step));
-  auto constant = dyn_cast<AffineConstantExpr>(first);
-  int64_t divisor = constant && constant.getValue() == 0 ? 16 : first.getLargestKnownDivisor();
-  int64_t bytes = (divisor & -divisor) * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
-  return std::min<int64_t>(bytes, 16);
+  int64_t width = llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
+  return std::min<int64_t>(alignmentOf(linear, steppedDim, steps, step, width), 16);
 }
 
 /// Of points that are taken together, all addresses are that of the first and a constant, for LLVM to see that.

@@ -40,7 +40,7 @@ Value PassEmitter::isWithin(ArrayRef<Bound> bounds) {
   AffineExpr dim = getAffineDimExpr(steppedDim, context);
   for (const Bound &bound : bounds)
     for (int64_t at : {int64_t(0), geometry.vector - 1}) {
-      AffineExpr index = simplifyAffineExpr(bound.index.replace(dim, dim + at), kMaxDims, kMaxSymbols);
+      AffineExpr index = simplify(bound.index.replace(dim, dim + at));
       Value holds = below(position(index), bound.size);
       all = all ? arith::AndIOp::create(builder, loc, all, holds).getResult() : holds;
     }

@@ -139,7 +139,9 @@ absl::StatusOr<DeviceCommunication> Communication::prepareSend(uint32_t channel,
   NcclLink *link = isAmongDevices(to) ? linkOf(transfers) : nullptr;
   if (!link)
     return DeviceCommunication();
-  return queued(*link, [=, this](NcclLink &link) { return link.queueSend(data, bytes, to, stream); });
+  return queued(*link, [=, this](NcclLink &link) {
+    return annotate(link.queueSend(data, bytes, to, stream), str("the send to rank ", to));
+  });
 }
 
 absl::StatusOr<DeviceCommunication> Communication::prepareReceive(uint32_t channel, uint32_t from, Address data,
@@ -165,7 +167,9 @@ absl::StatusOr<DeviceCommunication> Communication::prepareReceive(uint32_t chann
   NcclLink *link = isAmongDevices(from) ? linkOf(transfers) : nullptr;
   if (!link)
     return DeviceCommunication();
-  return queued(*link, [=, this](NcclLink &link) { return link.queueReceive(data, bytes, from, stream); });
+  return queued(*link, [=, this](NcclLink &link) {
+    return annotate(link.queueReceive(data, bytes, from, stream), str("the receive from rank ", from));
+  });
 }
 
 absl::Status Communication::join() {

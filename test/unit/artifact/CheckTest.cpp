@@ -54,12 +54,12 @@ TEST_P(Check, IsRefusedByName) {
 }
 
 using P = fb::PlanT &;
-/// Parts of gradients behind the other steps, on a GPU: relu or gelu of [3, 136], or the gradient of that, in f32.
+/// Parts of gradients behind the other steps, on a GPU: relu or gelu of [3, 136], or the gradient of that, in bf16.
 fb::MatmulT &gradientParts(P p, fb::PostOpKind kind) {
   p.target->kind = "cuda";
   fb::ProgramT &program = *p.programs[0];
   uint64_t offset = 8192;
-  auto add = [&](std::vector<int64_t> shape, fb::DType type = fb::DType::F32) {
+  auto add = [&](std::vector<int64_t> shape, fb::DType type = fb::DType::BF16) {
     return addBuffer(program, std::exchange(offset, offset + 4096), std::move(shape), type);
   };
   const bool isGradient = kind == fb::PostOpKind::ReluGrad || kind == fb::PostOpKind::GeluTanhGrad;
@@ -354,7 +354,7 @@ const Violation violations[] = {
      "aux must have 96 elements of U8"},
     {"GeluOperand",
      [](P p) { gradientParts(p, fb::PostOpKind::GeluTanh).aux = 0; },
-     "aux must have 408 elements of F32"},
+     "aux must have 408 elements of BF16"},
     {"GeluOperandIsDst",
      [](P p) {
        fb::MatmulT &op = gradientParts(p, fb::PostOpKind::GeluTanh);
@@ -370,6 +370,19 @@ const Violation violations[] = {
        op.post_ops[0]->arg = static_cast<int32_t>(op.dst);
      },
      "overlaps what it is computed from"},
+    {"GradientPartsType",
+     [](P p) {
+       fb::MatmulT &op = gradientParts(p, fb::PostOpKind::Relu);
+       for (uint32_t buffer : {op.a, op.b, op.dst})
+         p.programs[0]->buffers[buffer]->dtype = fb::DType::F32;
+     },
+     "for products of f16 and bf16"},
+    {"GradientWithBias",
+     [](P p) {
+       fb::MatmulT &op = gradientParts(p, fb::PostOpKind::ReluGrad);
+       op.bias = std::exchange(op.bias_gradient, -1);
+     },
+     "does not go with a bias"},
     {"BiasGradientSize",
      [](P p) { gradientParts(p, fb::PostOpKind::ReluGrad).bias_gradient = 0; },
      "the gradient of a bias must have 136 elements"},

@@ -183,8 +183,36 @@ func.func @sum_of_operand(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>) {
 // -----
 
 func.func @batch(%a: tensor<2x8x16xbf16>, %b: tensor<2x16x24xbf16>) {
-  // expected-error @+1 {{has parts of gradients, which only a single product that is not strided can have}}
+  // expected-error @+1 {{has parts of gradients, which only a single product of 16 bits that is not strided can have}}
   %0:2 = exec.matmul %a, %b post_ops [#exec.post_op<gelu_tanh>] keep_aux
       : tensor<2x8x16xbf16>, tensor<2x16x24xbf16> -> tensor<2x8x24xbf16>, tensor<2x8x24xbf16>
+  return
+}
+
+// -----
+
+func.func @element(%a: tensor<8x16xf32>, %b: tensor<16x24xf32>) {
+  // expected-error @+1 {{has parts of gradients, which only a single product of 16 bits that is not strided can have}}
+  %0:2 = exec.matmul %a, %b post_ops [#exec.post_op<gelu_tanh>] keep_aux
+      : tensor<8x16xf32>, tensor<16x24xf32> -> tensor<8x24xf32>, tensor<8x24xf32>
+  return
+}
+
+// -----
+
+func.func @two_gradients(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>, %x: tensor<8x24xbf16>, %m: tensor<8x16xui8>) {
+  // expected-error @+1 {{has the gradient of an activation, which goes with no bias and no other post op}}
+  %0 = exec.matmul %a, %b args(%x, %m : tensor<8x24xbf16>, tensor<8x16xui8>)
+      post_ops [#exec.post_op<gelu_tanh_grad, 0>, #exec.post_op<relu_grad, 1>]
+      : tensor<8x16xbf16>, tensor<16x24xbf16> -> tensor<8x24xbf16>
+  return
+}
+
+// -----
+
+func.func @gelu_of_channels(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>, %x: tensor<24xbf16>) {
+  // expected-error @+1 {{has the gradient of gelu at 'tensor<24xbf16>'; it needs the shape of the result}}
+  %0 = exec.matmul %a, %b args(%x : tensor<24xbf16>) post_ops [#exec.post_op<gelu_tanh_grad, 0>]
+      : tensor<8x16xbf16>, tensor<16x24xbf16> -> tensor<8x24xbf16>
   return
 }

@@ -29,3 +29,12 @@ func.func @nothing_to_do(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = dgc.tanh %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// What says where and when an op runs holds for all that it becomes.
+// CHECK-LABEL: func @placed
+// CHECK: dgc.multiply {{.*}} {dgc.microbatch = 1 : i64, dist.slot = 3 : i64, dist.stage = 0 : i64}
+// CHECK: dgc.tanh {{.*}} {dgc.microbatch = 1 : i64, dist.slot = 3 : i64, dist.stage = 0 : i64}
+func.func @placed(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = dgc.gelu %x tanh {dgc.microbatch = 1 : i64, dist.slot = 3 : i64, dist.stage = 0 : i64} : tensor<4xf32>
+  return %y : tensor<4xf32>
+}

@@ -70,6 +70,24 @@ func.func @relu(%x: tensor<8x16xbf16>, %w: tensor<16x136xbf16>, %b: tensor<136xb
 
 // -----
 
+// The gradient may stand before what it needs, as where values are computed again.
+
+// CHECK-LABEL: func.func @relu_behind
+// CHECK:         %[[Y:.+]]:2 = exec.matmul {{.*}} post_ops [#exec.post_op<relu>] keep_aux
+// CHECK:         exec.matmul {{.*}} args(%[[Y]]#1 : tensor<8x32xui8>) post_ops [#exec.post_op<relu_grad, 0>] {transpose_b}
+func.func @relu_behind(%x: tensor<8x16xbf16>, %w: tensor<16x136xbf16>, %d: tensor<8x40xbf16>, %v: tensor<136x40xbf16>)
+    -> (tensor<8x136xbf16>, tensor<8x136xbf16>) {
+  %zero = dgc.constant dense<0.0> : tensor<8x136xbf16>
+  %0 = dgc.dot_general %d, %v contract [1] x [1] : tensor<8x40xbf16>, tensor<136x40xbf16>
+  %1 = dgc.dot_general %x, %w contract [1] x [0] : tensor<8x16xbf16>, tensor<16x136xbf16>
+  %2 = dgc.maximum %1, %zero : tensor<8x136xbf16>
+  %3 = dgc.compare gt %2, %zero : tensor<8x136xbf16>
+  %4 = dgc.select %3, %0, %zero : tensor<8x136xi1>, tensor<8x136xbf16>, tensor<8x136xbf16>
+  return %2, %4 : tensor<8x136xbf16>, tensor<8x136xbf16>
+}
+
+// -----
+
 // The gradient of a bias is the sum of an operand, right or left, that is large or is the result of a call.
 
 // CHECK-LABEL: func.func @sums

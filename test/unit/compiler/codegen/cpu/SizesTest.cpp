@@ -160,6 +160,49 @@ TEST(LongRows, ChosenDifferences) {
   EXPECT_EQ(target[5], -INFINITY);
 }
 
+// A maximum of planes, and sums of exponentials of planes and of the rows in them: not both with the maximum at once.
+TEST(LongRows, SumsOfOtherRowsThanTheMaximum) {
+  const int planes = 3, n = 200;
+  LoadedKernels kernels(llvm::formatv(R"(
+    func.func @k(%a: tensor<{0}x{1}x{1}xf32>, %b: tensor<{1}xf32>)
+        -> (tensor<{0}xf32>, tensor<{0}x{1}xf32>, tensor<{0}x{1}xf32>) {{
+      %c = dgc.broadcast_in_dim %b dims [1] to [{0}, {1}, {1}] : tensor<{1}xf32>
+      %x = dgc.add %a, %c : tensor<{0}x{1}x{1}xf32>
+      %m = dgc.reduce max %x dims [1, 2] : tensor<{0}x{1}x{1}xf32>
+      %mb = dgc.broadcast_in_dim %m dims [0] to [{0}, {1}, {1}] : tensor<{0}xf32>
+      %s = dgc.subtract %x, %mb : tensor<{0}x{1}x{1}xf32>
+      %e = dgc.exponential %s : tensor<{0}x{1}x{1}xf32>
+      %plane = dgc.reduce sum %e dims [1, 2] : tensor<{0}x{1}x{1}xf32>
+      %row = dgc.reduce sum %e dims [2] : tensor<{0}x{1}x{1}xf32>
+      %plain = dgc.reduce sum %x dims [2] : tensor<{0}x{1}x{1}xf32>
+      return %plane, %row, %plain : tensor<{0}xf32>, tensor<{0}x{1}xf32>, tensor<{0}x{1}xf32>
+    })",
+                                      planes, n)
+                            .str());
+  ASSERT_TRUE(kernels.ok());
+  auto a = samples<float>(planes * n * n), b = samples<float>(n);
+  Buffer<float> plane(planes), row(planes * n), plain(planes * n);
+  kernels.call({a.data(), b.data(), plane.data(), row.data(), plain.data()}, 2);
+  for (int p = 0; p < planes; ++p) {
+    auto x = [&](int i, int j) { return double(a[(p * n + i) * n + j] + b[i]); };
+    double most = -INFINITY, all = 0;
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j)
+        most = std::max(most, x(i, j));
+    for (int i = 0; i < n; ++i) {
+      double sum = 0, straight = 0;
+      for (int j = 0; j < n; ++j) {
+        sum += std::exp(x(i, j) - most);
+        straight += x(i, j);
+      }
+      all += sum;
+      ASSERT_NEAR(row[p * n + i], sum, sum * 1e-5) << p << ", " << i;
+      ASSERT_NEAR(plain[p * n + i], straight, 1e-3) << p << ", " << i;
+    }
+    EXPECT_NEAR(plane[p], all, all * 1e-5) << p;
+  }
+}
+
 // The loss of each row, and its gradient, with one target for each: sums, what is known once for a row, and rows again.
 TEST_P(RowLength, CrossEntropyAndItsGradient) {
   int n = GetParam(), rows = 5;
