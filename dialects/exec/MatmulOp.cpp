@@ -57,7 +57,8 @@ static LogicalResult verifyGradientParts(MatmulOp op, ArrayRef<ShapedType> given
   ShapedType result = given[0];
   bool is16Bits = result.getElementType().isBF16() || result.getElementType().isF16();
   if (result.getRank() != 2 || op.isStrided() || !is16Bits) {
-    return op.emitOpError("has parts of gradients, which only a single product of 16 bits that is not strided can have");
+    return op.emitOpError(
+        "has parts of gradients, which only a single product of 16 bits that is not strided can have");
   }
   size_t postOps = op.getPostOps() ? op.getPostOps()->size() : 0;
   if ((reluGrad || geluGrad) && (postOps != 1 || op.getBias())) {
@@ -91,13 +92,14 @@ static LogicalResult verifyGradientParts(MatmulOp op, ArrayRef<ShapedType> given
   }
   if (std::optional<MatmulValue> of = op.getBiasGradient()) {
     if ((*of == MatmulValue::Result) != (reluGrad || geluGrad) || (postOps && !reluGrad && !geluGrad) || op.getBias()) {
-      return op.emitOpError("has the gradient of a bias: that of the result goes with relu_grad or gelu_tanh_grad, that "
-                            "of an operand with nothing else");
+      return op.emitOpError(
+          "has the gradient of a bias: that of the result goes with relu_grad or gelu_tanh_grad, that "
+          "of an operand with nothing else");
     }
     int64_t size = result.getDimSize(*of == MatmulValue::A ? 0 : 1);
     if (next->getShape() != ArrayRef<int64_t>{size} || next->getElementType() != result.getElementType()) {
-      return op.emitOpError("has a gradient of a bias of type ") << *next << "; it needs " << size << " elements of "
-                                                                 << result.getElementType();
+      return op.emitOpError("has a gradient of a bias of type ")
+             << *next << "; it needs " << size << " elements of " << result.getElementType();
     }
   }
   return success();
