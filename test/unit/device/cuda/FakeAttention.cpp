@@ -31,14 +31,16 @@ public:
       accesses.push_back({a.keyGradient, ofKey, true});
       accesses.push_back({a.valueGradient, ofValue, true});
     }
-    return driver.enqueue("attention", stream, std::move(accesses), [this] {
-      for (int64_t example = 0; example < a.batch; ++example)
-        for (int64_t head = 0; head < a.heads; ++head)
-          a.backward ? backward(example, head) : forward(example, head);
-    });
+    return driver.enqueue("attention", stream, std::move(accesses),
+                          [self = *this] { self.compute(); }); // maybe when this is gone
   }
 
 private:
+  void compute() const {
+    for (int64_t example = 0; example < a.batch; ++example)
+      for (int64_t head = 0; head < a.heads; ++head)
+        a.backward ? backward(example, head) : forward(example, head);
+  }
   static uint64_t size(int64_t n) { return static_cast<uint64_t>(n); }
   uint64_t rows() const { return size(a.batch * a.heads * a.to); }
   uint64_t columns() const { return size(a.batch * a.heads * a.from); }

@@ -39,7 +39,7 @@ public:
                                             {g.sum, sumElements() * width, true},
                                             {workspace, 4096, true},
                                             {dst.begin, dst.size, true}},
-                                           [this, part] { multiply(part); });
+                                           [self = *this, part] { self.multiply(part); }); // maybe when this is gone
       if (!queued.ok())
         return queued;
     }

@@ -40,7 +40,7 @@ public:
                            access(c.dst, c.kind == ConvolutionKind::Forward),
                            {c.bias, biasBytes, false},
                            {workspace, kWorkspace, true}},
-                          [this] { compute(); });
+                          [self = *this] { self.compute(); }); // maybe when this is gone
   }
 
 private:
