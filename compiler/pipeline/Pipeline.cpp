@@ -336,8 +336,9 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                : "";
   case Phase::Kernel:
     return CudaTarget::isCuda(options.target)
-               ? "dgc-expand-attention{device=cuda},dgc-pad-products,cse,dgc-select-library-calls{device=cuda"
-                 " epilogues=" + options.epilogues + "},dgc-decompose,cse,dgc-form-kernels{rematerialize=true share-launches=true}"
+               ? "dgc-expand-attention{device=cuda},dgc-pad-products,cse,dgc-select-library-calls{device=cuda "
+                 "epilogues=" + options.epilogues +
+                     "},dgc-decompose,cse,dgc-form-kernels{rematerialize=true share-launches=true}"
                : "dgc-expand-attention,dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:
     return (distributed && options.overlap ? "dgc-split-collectives,dgc-overlap-collectives,dgc-check-plan," : "") +

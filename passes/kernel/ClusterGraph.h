@@ -26,6 +26,11 @@ inline int64_t elements(mlir::Value value) {
   return type ? type.getNumElements() : 1;
 }
 
+inline int64_t bytesOf(mlir::Value value) {
+  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+  return type ? elements(value) * ((type.getElementTypeBitWidth() + 7) / 8) : 0;
+}
+
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
 }

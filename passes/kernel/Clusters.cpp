@@ -218,9 +218,8 @@ private:
                 });
       for (unsigned other : others)
         if (find(other) == other && fusible(id, other) && !pathAround(id, other) && !pathAround(other, id) &&
-            !dependsDirectly(id, other) && !dependsDirectly(other, id)) {
+            !dependsDirectly(id, other) && !dependsDirectly(other, id))
           merge(id, other);
-        }
     }
   }
 
@@ -302,11 +301,6 @@ private:
       llvm::sort(list);
       join(list);
     }
-  }
-
-  static int64_t bytesOf(Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    return type ? type.getNumElements() * static_cast<int64_t>(llvm::divideCeil(type.getElementTypeBitWidth(), 8)) : 0;
   }
 
   /// What costs nothing and is used in another kernel alone is computed there: less is stored.

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/IR/Matchers.h"
+#include "passes/kernel/ClusterGraph.h"
 #include "passes/kernel/LibraryCalls.h"
 
 using namespace mlir;
@@ -21,11 +21,6 @@ namespace {
 constexpr int64_t kMuch = 1 << 20;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-ArrayRef<int64_t> shapeOf(Value value) { return typeOf(value).getShape(); }
-
-Value reshaped(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
-  return shapeOf(value) == shape ? value : mlir::dgc::ReshapeOp::create(builder, loc, value, shape).getResult();
-}
 
 /// What stands before a reshape.
 Value behindView(Value value) {

@@ -31,6 +31,9 @@ unsigned absorbUsers(mlir::Operation *call, bool reluOnly);
 /// cuBLASLt can. Returns how many ops these were.
 unsigned absorbGradients(mlir::func::FuncOp func);
 
+/// The value in this shape; itself where it has it already.
+mlir::Value reshaped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);
+
 /// Is every element of `value` this number?
 bool isSplat(mlir::Value value, double number);
 

@@ -1,5 +1,6 @@
 //===- MatmulCalls.cpp - dot_general as a matrix product of the library ---===//
 
+#include "passes/kernel/ClusterGraph.h"
 #include "passes/kernel/LibraryCalls.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -9,8 +10,6 @@ using namespace mlir;
 
 namespace dgc {
 namespace {
-
-ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 int64_t product(Value value, ArrayRef<int64_t> dims) {
   int64_t result = 1;
@@ -111,12 +110,6 @@ SmallVector<SmallVector<int64_t>> groupsOf(ArrayRef<int64_t> batch, ArrayRef<int
   groups.push_back(SmallVector<int64_t>(rows));
   groups.push_back(SmallVector<int64_t>(columns));
   return groups;
-}
-
-Value reshaped(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
-  if (shapeOf(value) == shape)
-    return value;
-  return mlir::dgc::ReshapeOp::create(builder, loc, value, builder.getDenseI64ArrayAttr(shape));
 }
 
 /// A product of which an operand has its dimensions in another order than [batch, rows, columns], each group of them

@@ -29,10 +29,6 @@ static constexpr int64_t kMuchSmaller = 16;
 /// Operations for each element that may be done again.
 static constexpr uint64_t kMaxFlops = 64;
 
-static int64_t bytesOf(Value value) {
-  return elements(value) * ((cast<RankedTensorType>(value.getType()).getElementTypeBitWidth() + 7) / 8);
-}
-
 /// What lies in memory: reshapes cost nothing.
 static Value inMemory(Value value) {
   while (auto reshape = value.getDefiningOp<mlir::dgc::ReshapeOp>())

@@ -22,6 +22,11 @@ bool isSplat(Value value, double number) {
          isa<FloatType>(constant.getElementType()) && constant.getSplatValue<APFloat>().convertToDouble() == number;
 }
 
+Value reshaped(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
+  bool has = cast<RankedTensorType>(value.getType()).getShape() == shape;
+  return has ? value : mlir::dgc::ReshapeOp::create(builder, loc, value, shape).getResult();
+}
+
 /// x when `op` is maximum(x, 0).
 static Value reluOperand(Operation *op) {
   auto maximum = dyn_cast<mlir::dgc::MaximumOp>(op);
@@ -247,10 +252,7 @@ private:
   /// The arguments in the shape of the call's result.
   SmallVector<Value> reshapedArgs() {
     ArrayRef<int64_t> shape = shapeOf(call->getResult(0));
-    return llvm::map_to_vector(args, [&](Value arg) -> Value {
-      return shapeOf(arg) == shape ? arg
-                                   : mlir::dgc::ReshapeOp::create(builder, call->getLoc(), arg, shape).getResult();
-    });
+    return llvm::map_to_vector(args, [&](Value arg) { return reshaped(builder, call->getLoc(), arg, shape); });
   }
 
   static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }

@@ -65,36 +65,10 @@ bool hasGradientParts(const Gemm &gemm) {
 
 /// Column-major, the library's A is `b`, and its B is `a`.
 uint32_t epilogueOf(const Gemm &gemm) {
-  uint32_t result = (gemm.hasBias ? kLtAddBias : 0) | (gemm.aux ? kLtKeep : 0);
-  switch (gemm.activation) {
-  case Activation::None:
-    break;
-  case Activation::Relu:
-    result |= kLtRelu;
-    break;
-  case Activation::Gelu:
-    result |= kLtGelu;
-    break;
-  case Activation::ReluGradient:
-    result |= kLtReluGradient;
-    break;
-  case Activation::GeluGradient:
-    result |= kLtGeluGradient;
-    break;
-  }
-  switch (gemm.sums) {
-  case Sums::None:
-    break;
-  case Sums::Result:
-    result |= kLtSumRows;
-    break;
-  case Sums::A:
-    result |= kLtSumB;
-    break;
-  case Sums::B:
-    result |= kLtSumA;
-    break;
-  }
+  constexpr uint32_t activations[] = {0, kLtRelu, kLtGelu, kLtReluGradient, kLtGeluGradient};
+  constexpr uint32_t sums[] = {0, kLtSumRows, kLtSumB, kLtSumA};
+  const uint32_t result = (gemm.hasBias ? kLtAddBias : 0) | (gemm.aux ? kLtKeep : 0) |
+                          activations[static_cast<int>(gemm.activation)] | sums[static_cast<int>(gemm.sums)];
   return result ? result : kLtPlain;
 }
 

@@ -28,8 +28,8 @@ func.func @k(%x: tensor<{0}x{1}xf32>) -> tensor<{0}x{1}xf32> {2} {{
   return %r : tensor<{0}x{1}xf32>
 })";
 
-void checkSoftmax(Buffer<float> &x, Buffer<float> &r, int rows, int n) {
-  for (int i = 0; i < rows; ++i) {
+void checkSoftmax(Buffer<float> &x, Buffer<float> &r, int rows, int n, int first = 0) {
+  for (int i = first; i < rows; ++i) {
     double most = -INFINITY, sum = 0;
     for (int j = 0; j < n; ++j)
       most = std::max<double>(most, x[i * n + j]);
@@ -95,17 +95,7 @@ TEST(LongRows, MaskedAndInfinite) {
       for (int row : {0, 5, 6})
         for (int i = 0; i < n; i += 100)
           ASSERT_TRUE(std::isnan(r[row * n + i])) << row << ", " << i;
-      for (int row = 1; row < 5; ++row) {
-        double most = -INFINITY, sum = 0;
-        for (int i = 0; i < n; ++i)
-          most = std::max<double>(most, x[row * n + i]);
-        for (int i = 0; i < n; ++i)
-          sum += std::exp(x[row * n + i] - most);
-        for (int i = 0; i < n; ++i) {
-          double expected = std::exp(x[row * n + i] - most) / sum;
-          ASSERT_NEAR(r[row * n + i], expected, expected * 1e-5 + 1e-12) << row << ", " << i;
-        }
-      }
+      checkSoftmax(x, r, 5, n, 1);
     }
   }
 }
