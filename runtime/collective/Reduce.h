@@ -8,8 +8,10 @@
 
 namespace dgc::rt {
 
-/// dsts[j][i] = srcs[0][i] op srcs[1][i] op ... (in this order) for all j <
-/// dstCount, i < count. A dst may be a src; otherwise they must not overlap.
+/// dsts[j][i] = srcs[0][i] op srcs[1][i] op ... for all j < dstCount, i < count.
+/// Eight sources at a time are combined in this order, and what that gives in
+/// pairs: the order depends on srcCount alone, and the error of a sum grows with
+/// its logarithm. A dst may be a src; otherwise they must not overlap.
 /// f16 and bf16 are accumulated in f32 and rounded once. Max and Min return NaN
 /// when there is one. Integers wrap. On i1, Sum and Max are "or", Product and
 /// Min are "and".

@@ -85,6 +85,42 @@ struct Minimum {
   template <class V> static V apply(V a, V b) { return ((a < b) | (a != a)) ? a : b; }
 };
 
+// Sources that are combined one after the other, and the pairs of such blocks
+// that 2^32 sources give.
+constexpr int kBlockSources = 8;
+constexpr int kMaxPartials = 32;
+
+// Combines `srcCount` sources: load(k, u) is vector `u` of source `k`, and the
+// result is acc[u], u < kVectors.
+template <class Op, int kVectors, class V, class Load>
+inline __attribute__((always_inline)) void combine(int srcCount, V (&acc)[kVectors], Load load) {
+  V partial[kMaxPartials][kVectors];
+  int depth = 0;
+  for (int first = 0; first < srcCount; first += kBlockSources) {
+    int last = first + kBlockSources < srcCount ? first + kBlockSources : srcCount;
+    for (int u = 0; u < kVectors; ++u)
+      acc[u] = load(first, u);
+    for (int k = first + 1; k < last; ++k)
+      for (int u = 0; u < kVectors; ++u)
+        acc[u] = Op::apply(acc[u], load(k, u));
+    if (last == srcCount)
+      break;
+    for (int i = first / kBlockSources; i & 1; i >>= 1) {
+      --depth;
+      for (int u = 0; u < kVectors; ++u)
+        acc[u] = Op::apply(partial[depth][u], acc[u]);
+    }
+    for (int u = 0; u < kVectors; ++u)
+      partial[depth][u] = acc[u];
+    ++depth;
+  }
+  while (depth > 0) {
+    --depth;
+    for (int u = 0; u < kVectors; ++u)
+      acc[u] = Op::apply(partial[depth][u], acc[u]);
+  }
+}
+
 // One run of `kVectors` vectors starting at element `i`. The accumulators stay
 // in registers.
 template <class Format, class Op, int kVectors, int kSources>
@@ -92,12 +128,8 @@ inline __attribute__((always_inline)) void run(typename Format::Stored *const *d
                                                const typename Format::Stored *const *srcs, int srcCount, size_t i) {
   using V = typename Format::V;
   V acc[kVectors];
-  for (int u = 0; u < kVectors; ++u)
-    acc[u] = Format::load(srcs[0] + i + u * Format::kLanes);
-  const int sources = kSources ? kSources : srcCount;
-  for (int k = 1; k < sources; ++k)
-    for (int u = 0; u < kVectors; ++u)
-      acc[u] = Op::apply(acc[u], Format::load(srcs[k] + i + u * Format::kLanes));
+  combine<Op, kVectors>(kSources ? kSources : srcCount, acc,
+                        [&](int k, int u) { return Format::load(srcs[k] + i + u * Format::kLanes); });
   const int targets = kSources ? kSources : dstCount;
   for (int j = 0; j < targets; ++j)
     for (int u = 0; u < kVectors; ++u)
@@ -121,13 +153,12 @@ void loop(typename Format::Stored *const *dsts, int dstCount, const typename For
   using Stored = typename Format::Stored;
   Stored in[kLanes] = {}, out[kLanes];
   const size_t rest = count - i;
-  __builtin_memcpy(in, srcs[0] + i, rest * sizeof(Stored));
-  typename Format::V acc = Format::load(in);
-  for (int k = 1; k < srcCount; ++k) {
+  typename Format::V acc[1];
+  combine<Op, 1>(srcCount, acc, [&](int k, int) {
     __builtin_memcpy(in, srcs[k] + i, rest * sizeof(Stored));
-    acc = Op::apply(acc, Format::load(in));
-  }
-  Format::store(out, acc);
+    return Format::load(in);
+  });
+  Format::store(out, acc[0]);
   for (int j = 0; j < dstCount; ++j)
     __builtin_memcpy(dsts[j] + i, out, rest * sizeof(Stored));
 }

@@ -1,5 +1,6 @@
 // Convolution by oneDNN. Activations are channels last at the interface; what oneDNN prefers in another layout is
 // reordered before and after, once per call.
+#include "runtime/device/cpu/Convolution.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/PlainConvolution.h"
 
@@ -8,6 +9,55 @@
 
 using namespace dgc;
 using namespace dgc::rt;
+
+/// [N, spatial.., C] as the [N, C, spatial..] of oneDNN, channels last.
+static dnnl::memory::desc activations(const Operand &operand, dnnl::memory::data_type type) {
+  dnnl::memory::dims dims{operand.shape.front(), operand.shape.back()};
+  size_t rank = operand.shape.size();
+  dims.insert(dims.end(), operand.shape.begin() + 1, operand.shape.end() - 1);
+  dnnl::memory::dims stride(rank);
+  stride[1] = 1;
+  int64_t step = dims[1];
+  for (size_t d = rank - 1; d >= 2; --d) {
+    stride[d] = step;
+    step *= dims[d];
+  }
+  stride[0] = step;
+  return {dims, type, stride};
+}
+
+/// [spatial.., C / groups, O] as [groups, O / groups, C / groups, spatial..].
+static dnnl::memory::desc filter(const Operand &operand, int64_t groups, dnnl::memory::data_type type) {
+  size_t rank = operand.shape.size(), spatial = rank - 2;
+  int64_t in = operand.shape[rank - 2], out = operand.shape[rank - 1];
+  dnnl::memory::dims dims{out / groups, in}, stride{1, out};
+  dims.insert(dims.end(), operand.shape.begin(), operand.shape.end() - 2);
+  stride.resize(rank);
+  int64_t step = in * out;
+  for (size_t d = spatial; d-- > 0;) {
+    stride[d + 2] = step;
+    step *= operand.shape[d];
+  }
+  if (groups > 1) {
+    dims.insert(dims.begin(), groups);
+    stride.insert(stride.begin(), out / groups);
+  }
+  return {dims, type, stride};
+}
+
+ConvolutionShape::ConvolutionShape(const OpContext &context, const artifact::Convolution &op,
+                                   dnnl::memory::data_type type)
+    : type(type), groups(op.groups()), src(activations(context.buffers[op.src()], type)),
+      dst(activations(context.buffers[op.dst()], type)), weights(filter(context.buffers[op.weights()], groups, type)) {
+  if (op.bias() >= 0)
+    bias = dnnl::memory::desc({context.buffers[op.dst()].shape.back()}, type, dnnl::memory::dims{1});
+  for (uint32_t d = 0; d < op.strides()->size(); ++d) {
+    strides.push_back(op.strides()->Get(d));
+    low.push_back(op.pad_low()->Get(d));
+    high.push_back(op.pad_high()->Get(d));
+    dilation.push_back(op.dilation()->Get(d) - 1);
+  }
+}
 
 namespace {
 /// Which operands oneDNN may lay out as it likes.
@@ -29,21 +79,10 @@ private:
   std::vector<BoundPrimitive> primitives;
 };
 
-class ConvolutionMaker {
+class ConvolutionMaker : ConvolutionShape {
 public:
   ConvolutionMaker(const OpContext &context, const artifact::Convolution &op, dnnl::memory::data_type type)
-      : context(context), op(op), type(type), sequence(std::make_unique<PrimitiveSequence>()) {
-    src = activations(context.buffers[op.src()]);
-    dst = activations(context.buffers[op.dst()]);
-    weights = filter(context.buffers[op.weights()]);
-    if (op.bias() >= 0)
-      bias = dnnl::memory::desc({context.buffers[op.dst()].shape.back()}, type, dnnl::memory::dims{1});
-    for (uint32_t d = 0; d < op.strides()->size(); ++d) {
-      strides.push_back(op.strides()->Get(d));
-      low.push_back(op.pad_low()->Get(d));
-      high.push_back(op.pad_high()->Get(d));
-      dilation.push_back(op.dilation()->Get(d) - 1);
-    }
+      : ConvolutionShape(context, op, type), context(context), op(op), sequence(std::make_unique<PrimitiveSequence>()) {
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   }
 
@@ -69,42 +108,6 @@ public:
   }
 
 private:
-  /// [N, spatial.., C] as the [N, C, spatial..] of oneDNN, channels last.
-  dnnl::memory::desc activations(const Operand &operand) const {
-    dnnl::memory::dims dims{operand.shape.front(), operand.shape.back()};
-    size_t rank = operand.shape.size();
-    dims.insert(dims.end(), operand.shape.begin() + 1, operand.shape.end() - 1);
-    dnnl::memory::dims stride(rank);
-    stride[1] = 1;
-    int64_t step = dims[1];
-    for (size_t d = rank - 1; d >= 2; --d) {
-      stride[d] = step;
-      step *= dims[d];
-    }
-    stride[0] = step;
-    return {dims, type, stride};
-  }
-
-  /// [spatial.., C / groups, O] as [groups, O / groups, C / groups, spatial..].
-  dnnl::memory::desc filter(const Operand &operand) const {
-    size_t rank = operand.shape.size(), spatial = rank - 2;
-    int64_t in = operand.shape[rank - 2], out = operand.shape[rank - 1];
-    int64_t groups = op.groups();
-    dnnl::memory::dims dims{out / groups, in}, stride{1, out};
-    dims.insert(dims.end(), operand.shape.begin(), operand.shape.end() - 2);
-    stride.resize(rank);
-    int64_t step = in * out;
-    for (size_t d = spatial; d-- > 0;) {
-      stride[d + 2] = step;
-      step *= operand.shape[d];
-    }
-    if (groups > 1) {
-      dims.insert(dims.begin(), groups);
-      stride.insert(stride.begin(), out / groups);
-    }
-    return {dims, type, stride};
-  }
-
   dnnl::convolution_forward::primitive_desc forwardDesc(const dnnl::memory::desc &s, const dnnl::memory::desc &w,
                                                         const dnnl::memory::desc &d, const dnnl::memory::desc &b,
                                                         const dnnl::primitive_attr &attributes) const {
@@ -225,9 +228,6 @@ private:
 
   const OpContext &context;
   const artifact::Convolution &op;
-  dnnl::memory::data_type type;
-  dnnl::memory::desc src, weights, dst, bias;
-  dnnl::memory::dims strides, low, high, dilation;
   dnnl::primitive_attr attr;
   std::unique_ptr<PrimitiveSequence> sequence;
   std::vector<BoundPrimitive> after;
@@ -252,6 +252,11 @@ PreparedOrStatus dgc::rt::prepareConvolution(const OpContext &context, const art
   auto type = dnnlType(context.buffers[op.dst()].dtype);
   if (!type)
     return makePlainConvolution(context, op);
+  if (op.kind() == artifact::ConvKind::BackwardWeights) {
+    PreparedOrStatus prepared = prepareWeightGradient(context, op, *type);
+    if (prepared.ok() || !absl::IsUnimplemented(prepared.status()))
+      return prepared;
+  }
   for (const Layouts &layouts : layoutsOf(op.kind())) {
     std::unique_ptr<PreparedOp> prepared;
     absl::Status s = guarded("convolution", [&] { prepared = ConvolutionMaker(context, op, *type).make(layouts); });

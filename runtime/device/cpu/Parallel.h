@@ -11,6 +11,19 @@ namespace dgc::rt {
 void setThreads(int threads);
 int threads();
 
+/// One thread for the calling thread while this exists: primitives of oneDNN that are made then, and run then, add up
+/// in an order that does not depend on the number of threads.
+class OneThread {
+public:
+  OneThread() : before(threads()) { setThreads(1); }
+  ~OneThread() { setThreads(before); }
+  OneThread(const OneThread &) = delete;
+  OneThread &operator=(const OneThread &) = delete;
+
+private:
+  int before;
+};
+
 /// Calls body(context, begin, end) on disjoint ranges that cover [0, extent),
 /// at most one range for each thread. On one thread it is a plain call.
 void parallelFor(int64_t extent, void (*body)(void *, int64_t, int64_t), void *context);

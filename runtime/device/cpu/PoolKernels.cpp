@@ -192,6 +192,46 @@ template <typename Value> Value weight(const PoolShape &s, int64_t o0, int64_t o
   return Value(1) / static_cast<Value>(n);
 }
 
+/// The sums of a window for `block` channels: blocks of inputs are added up in order, and the sums of blocks in pairs,
+/// so that the error grows with the logarithm of the window.
+template <typename Value> class WindowSum {
+public:
+  template <typename F> void add(int64_t n, F input) {
+    if (inBlock == blockInputs)
+      push();
+    for (int64_t i = 0; i < n; ++i)
+      terms[i] += input(i);
+    ++inBlock;
+  }
+  /// Leaves the sums in `terms`.
+  void finish() {
+    while (depth > 0)
+      merge();
+  }
+  Value terms[block] = {};
+
+private:
+  static constexpr int blockInputs = 128;
+  void merge() {
+    --depth;
+    for (int64_t i = 0; i < block; ++i)
+      terms[i] += partial[depth][i];
+  }
+  void push() {
+    for (uint64_t i = blocks++; i & 1; i >>= 1)
+      merge();
+    for (int64_t i = 0; i < block; ++i) {
+      partial[depth][i] = terms[i];
+      terms[i] = 0;
+    }
+    ++depth;
+    inBlock = 0;
+  }
+  Value partial[57][block];
+  int inBlock = 0, depth = 0;
+  uint64_t blocks = 0;
+};
+
 template <typename E> void avgForward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
   using Memory = typename E::Memory;
   using Value = typename E::Value;
@@ -199,15 +239,15 @@ template <typename E> void avgForward(const PoolShape &s, const PoolArgs &args, 
     const Memory *src = static_cast<const Memory *>(args.src) + b * inputs(s) * s.channels;
     Memory *dst = static_cast<Memory *>(args.dst) + b * outputs(s) * s.channels;
     forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
-      Value sum[block] = {};
+      WindowSum<Value> sum;
       forWindow(s, o0, o1, o2, [&](int64_t, int64_t in) {
         const Memory *p = src + in * s.channels + c;
-        for (int64_t i = 0; i < n; ++i)
-          sum[i] += E::load(p[i]);
+        sum.add(n, [&](int64_t i) { return E::load(p[i]); });
       });
+      sum.finish();
       Value w = weight<Value>(s, o0, o1, o2);
       for (int64_t i = 0; i < n; ++i)
-        dst[pixel * s.channels + c + i] = E::store(sum[i] * w);
+        dst[pixel * s.channels + c + i] = E::store(sum.terms[i] * w);
     });
   }
 }

@@ -18,7 +18,7 @@ TEST(Reduce, EveryInstructionSetGivesTheSameBits) {
   for (std::string_view isa : {"avx2", "avx512"})
     for (int t = 0; t < numDTypes; ++t)
       for (int r = 0; r < 4; ++r)
-        for (int members : {1, 2, 3, 5})
+        for (int members : {1, 2, 3, 5, 8, 9, 29})
           for (size_t count : {0, 1, 7, 63, 64, 65, 256, 511}) {
             ReduceFn fast = selectReduceFor(isa, DType(t), Reduction(r));
             if (!fast)
@@ -52,6 +52,40 @@ TEST(Reduce, MaxAndMinReturnNaN) {
       selectReduce(DType::F32, r)(&dst, 1, srcs, 2, 1);
       EXPECT_TRUE(std::isnan(out));
     }
+}
+
+// Equal addends are the worst case: while the sum grows, all roundings go the same way.
+TEST(Reduce, TheErrorOfASumGrowsWithTheLogarithmOfTheMembers) {
+  for (int members : {2, 8, 9, 100, 1000, 100000})
+    for (size_t count : {1, 130}) {
+      std::vector<float> in(count, 0.1f), out(count);
+      std::vector<const void *> srcs(members, in.data());
+      void *dst = out.data();
+      selectReduce(DType::F32, Reduction::Sum)(&dst, 1, srcs.data(), members, count);
+      const double exact = static_cast<double>(0.1f) * members;
+      for (float sum : {out.front(), out.back()})
+        EXPECT_LE(std::fabs(sum - exact), 4 * 0x1p-23 * std::log2(members) * exact) << members;
+    }
+}
+
+// Up to eight members are added up in their order.
+TEST(Reduce, FewMembersAreCombinedInOrder) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (int members = 2; members <= 8; ++members) {
+    std::vector<float> in(members);
+    std::vector<const void *> srcs;
+    for (float &v : in) {
+      v = uniform(random);
+      srcs.push_back(&v);
+    }
+    float expected = in[0], sum;
+    for (int k = 1; k < members; ++k)
+      expected += in[k];
+    void *dst = &sum;
+    selectReduce(DType::F32, Reduction::Sum)(&dst, 1, srcs.data(), members, 1);
+    EXPECT_EQ(sum, expected);
+  }
 }
 
 TEST(Reduce, RoundsHalvesOnce) {

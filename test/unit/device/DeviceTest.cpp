@@ -1,118 +1,12 @@
 // The library calls against plain loops written here, on shapes that are not symmetric and sizes that do not divide.
-#include "runtime/device/cpu/Device.h"
+#include "test/unit/device/OneStep.h"
 
-#include "runtime/base/Philox.h"
-#include "test/unit/artifact/SamplePlan.h"
-#include "test/unit/support/Sanitizers.h"
-
-#include "gtest/gtest.h"
-
-#include <cmath>
 #include <functional>
 
 using namespace dgc::rt;
 using namespace dgc::rt::test;
 
 namespace {
-/// A dense array of any floating-point type, with its values as f64.
-class Tensor {
-public:
-  Tensor(std::vector<int64_t> shape, DType type, uint64_t seed = 0) : shape(std::move(shape)), type(type) {
-    values.resize(static_cast<size_t>(size()));
-    Philox philox(seed, 1);
-    for (size_t i = 0; seed && i < values.size(); ++i)
-      values[i] = rounded(2 * philox.uniformF32(i) - 1);
-    memory.resize(values.size() * sizeOf(type) / 8 + 8);
-    store();
-  }
-  int64_t size() const {
-    int64_t n = 1;
-    for (int64_t extent : shape)
-      n *= extent;
-    return n;
-  }
-  double rounded(double v) const {
-    float f = static_cast<float>(v);
-    return type == DType::F64    ? v
-           : type == DType::F16  ? fromF16(toF16(f))
-           : type == DType::BF16 ? fromBF16(toBF16(f))
-                                 : f;
-  }
-  void store() {
-    for (size_t i = 0; i < values.size(); ++i) {
-      float f = static_cast<float>(values[i]);
-      if (type == DType::F64)
-        as<double>()[i] = values[i];
-      else if (type == DType::F32)
-        as<float>()[i] = f;
-      else if (type == DType::I32)
-        as<int32_t>()[i] = static_cast<int32_t>(values[i]);
-      else if (type == DType::I64)
-        as<int64_t>()[i] = static_cast<int64_t>(values[i]);
-      else
-        as<uint16_t>()[i] = type == DType::F16 ? toF16(f) : toBF16(f);
-    }
-  }
-  std::vector<double> stored() {
-    std::vector<double> v(values.size());
-    for (size_t i = 0; i < v.size(); ++i)
-      v[i] = type == DType::F64   ? as<double>()[i]
-             : type == DType::F32 ? as<float>()[i]
-             : type == DType::F16 ? fromF16(as<uint16_t>()[i])
-                                  : fromBF16(as<uint16_t>()[i]);
-    return v;
-  }
-  template <typename T> T *as() { return reinterpret_cast<T *>(memory.data()); }
-
-  std::vector<int64_t> shape;
-  DType type;
-  std::vector<double> values;
-
-private:
-  std::vector<double> memory; // aligned
-};
-
-/// Serializes one action on tensors, prepares it and runs it (twice, to see that nothing is left over). Tensors that
-/// accumulate are stored anew between.
-class OneStep {
-public:
-  explicit OneStep(std::vector<Tensor *> tensors) : tensors(std::move(tensors)) {}
-
-  template <typename ActionT> void run(ActionT action, int threads = 1) {
-    fb::PlanT plan;
-    plan.target = std::make_unique<fb::TargetT>();
-    plan.target->kind = "cpu";
-    plan.world_size = 1;
-    auto program = std::make_unique<fb::ProgramT>();
-    program->name = "main";
-    for (Tensor *tensor : tensors) {
-      addBuffer(*program, plan.private_bytes, tensor->shape, static_cast<fb::DType>(tensor->type));
-      plan.private_bytes += static_cast<uint64_t>(tensor->size() * 8 + 63) / 64 * 64;
-    }
-    addStep(*program, std::move(action), "step");
-    plan.programs.push_back(std::move(program));
-    auto artifact = loadBytes(*finishPlan(std::move(plan)));
-    ASSERT_TRUE(artifact.ok()) << artifact.status();
-    auto device = CpuDevice::create(**artifact, threads);
-    ASSERT_TRUE(device.ok()) << device.status();
-    std::vector<Operand> operands;
-    for (Tensor *tensor : tensors)
-      operands.push_back({tensor->as<void>(), tensor->type, tensor->shape});
-    auto op = (*device)->prepare(*(*artifact)->plan().programs()->Get(0)->steps()->Get(0), operands);
-    ASSERT_TRUE(op.ok()) << op.status();
-    ASSERT_TRUE((*device)->finish().ok());
-    for (int i = 0; i < 2; ++i) {
-      for (Tensor *tensor : tensors)
-        tensor->store();
-      absl::Status s = (*op)->run({});
-      ASSERT_TRUE(s.ok()) << s;
-    }
-  }
-
-private:
-  std::vector<Tensor *> tensors;
-};
-
 /// |a - b| within `tolerance` of the larger of 1 and |b|, everywhere.
 void expectNear(const std::vector<double> &a, const std::vector<double> &b, double tolerance) {
   ASSERT_EQ(a.size(), b.size());
@@ -229,11 +123,6 @@ TEST(Matmul, OtherTypes) {
     }
 }
 
-/// The threads of oneDNN are those of libgomp, whose locks the thread sanitizer does not see.
-#define SKIP_WITH_THREAD_SANITIZER()                                                                                   \
-  if (dgc::testing::hasThreadSanitizer)                                                                                \
-  GTEST_SKIP() << "libgomp is not instrumented"
-
 TEST(Matmul, Threads) {
   SKIP_WITH_THREAD_SANITIZER();
   checkMatmul({1, 130, 70, 90}, DType::F32, true, false, true, 3);
@@ -310,6 +199,11 @@ const ConvCase convCases[] = {
     {"Grouped", 2, {6, 6}, 6, 9, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3},
     {"Depthwise", 2, {6, 5}, 16, 16, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 16},
     {"Pointwise", 2, {4, 5}, 7, 11, {1, 1}, {1, 1}, {0, 0}, {0, 0}, {1, 1}, 1},
+    // More pixels than are added up one after the other: many images at a time, and some rows of one.
+    {"ManyImages", 41, {9, 8}, 3, 70, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1},
+    {"ManyRows", 2, {61, 53}, 3, 7, {5, 3}, {1, 1}, {2, 1}, {1, 1}, {1, 1}, 1},
+    {"ManyRowsStrided", 1, {120, 75}, 2, 5, {3, 3}, {2, 1}, {1, 2}, {3, 0}, {2, 2}, 1},
+    {"ManyRowsGrouped", 1, {47, 45}, 4, 6, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 2},
 };
 
 /// Calls f(src index, weight index, dst index) for every product of a convolution.
@@ -389,12 +283,15 @@ TEST(Convolution, SixteenBits) {
   for (DType type : {DType::BF16, DType::F16})
     for (fb::ConvKind kind : fb::EnumValuesConvKind())
       checkConvolution(convCases[1], type, kind, false);
+  checkConvolution(convCases[7], DType::BF16, fb::ConvKind::BackwardWeights, true);
 }
 
 TEST(Convolution, Threads) {
   SKIP_WITH_THREAD_SANITIZER();
-  for (fb::ConvKind kind : fb::EnumValuesConvKind())
-    checkConvolution(convCases[1], DType::F32, kind, false, 2);
+  for (const ConvCase &c : convCases)
+    for (fb::ConvKind kind : fb::EnumValuesConvKind())
+      for (int threads : {2, 5})
+        checkConvolution(c, DType::F32, kind, false, threads);
 }
 
 TEST(Convolution, ReluAndOneOrThreeDimensions) {
