@@ -105,6 +105,9 @@ LogicalResult BlockOp::verifyRegions() { return checkUniqueNames(getBody().front
 // CallOp
 //===----------------------------------------------------------------------===//
 
+/// The text gives the number of results before the block is known, and memory is taken for them.
+static constexpr size_t mostResults = 1 << 16;
+
 ParseResult CallOp::parse(OpAsmParser &parser, OperationState &state) {
   Type untyped = UntypedType::get(parser.getContext());
   Properties &properties = state.getOrAddProperties<Properties>();
@@ -113,6 +116,9 @@ ParseResult CallOp::parse(OpAsmParser &parser, OperationState &state) {
       parser.parseOperandList(inputs, OpAsmParser::Delimiter::Paren) ||
       parser.parseOptionalAttrDict(state.attributes) || parser.resolveOperands(inputs, untyped, state.operands))
     return failure();
+  if (parser.getNumResults() > mostResults)
+    return parser.emitError(parser.getNameLoc()) << "has " << parser.getNumResults() << " results: a call may have "
+                                                 << mostResults << ", and those that its block returns";
   state.addTypes(SmallVector<Type>(parser.getNumResults(), untyped));
   return success();
 }

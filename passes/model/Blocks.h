@@ -3,7 +3,8 @@
 #ifndef DGC_PASSES_MODEL_BLOCKS_H
 #define DGC_PASSES_MODEL_BLOCKS_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace dgc {
 
@@ -11,6 +12,13 @@ namespace dgc {
 /// point before its own name, and so has what makes names for what is inside of it (a repeat, a call). The location of
 /// the op has the block as its name.
 void putInBlock(mlir::Operation *op, llvm::StringRef name);
+
+/// The most ops that a model may have when its repeats and calls are written out.
+inline constexpr uint64_t mostWrittenOps = uint64_t{1} << 18;
+
+/// Refuses, before anything is copied, models whose repeats and calls would become more ops than that. Each round of a
+/// repeat counts as one op more. Blocks must not call themselves.
+llvm::LogicalResult checkWrittenOps(mlir::ModuleOp module, const mlir::SymbolTable &symbols);
 
 } // namespace dgc
 

@@ -25,6 +25,8 @@ struct InlineCallsPass : ::dgc::impl::InlineCallsPassBase<InlineCallsPass> {
       if (failed(checkEnds(block, symbols, way, finite)))
         return signalPassFailure();
     }
+    if (failed(::dgc::checkWrittenOps(getOperation(), symbols)))
+      return signalPassFailure();
     SmallVector<CallOp> worklist;
     for (ModelOp model : getOperation().getOps<ModelOp>())
       model.walk([&](CallOp call) { worklist.push_back(call); });

@@ -39,6 +39,8 @@ static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
 namespace {
 struct UnrollRepeatsPass : ::dgc::impl::UnrollRepeatsPassBase<UnrollRepeatsPass> {
   void runOnOperation() override {
+    if (failed(::dgc::checkWrittenOps(getOperation(), SymbolTable(getOperation()))))
+      return signalPassFailure();
     SmallVector<RepeatOp> worklist;
     for (ModelOp model : getOperation().getOps<ModelOp>())
       llvm::append_range(worklist, model.getBody().getOps<RepeatOp>());

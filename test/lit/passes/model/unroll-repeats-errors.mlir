@@ -91,3 +91,59 @@ dgc.model @inside {
   }
   dgc.output "y" %y
 }
+
+// -----
+
+// As many rounds as memory would not hold are refused before the first is written.
+
+dgc.model @endless {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{'dgc.repeat' op would be written out as 2147483647 copies of 1 op: a model may have 262144; repeat or call fewer layers}}
+  %y = dgc.repeat 2147483647 "layer" (%h = %x) {
+    %z = dgc.relu %h
+    dgc.next %z
+  }
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @empty_rounds {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{'dgc.repeat' op would be written out as 9223372036854775807 copies of 0 ops}}
+  %y = dgc.repeat 9223372036854775807 "layer" (%h = %x) {
+    dgc.next %h
+  }
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @nested {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-error @+1 {{'dgc.repeat' op would be written out as 1024 copies of 4096 ops}}
+  %y = dgc.repeat 1024 "outer" (%a = %x) {
+    %b = dgc.repeat 2048 "inner" (%h = %a) {
+      %z = dgc.relu %h
+      dgc.next %z
+    }
+    dgc.next %b
+  }
+  dgc.output "y" %y
+}
+
+// -----
+
+// expected-error @+1 {{'dgc.model' op has 300002 ops with its repeats and calls written out: a model may have 262144}}
+dgc.model @together {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %y = dgc.repeat 75000 "a" (%h = %x) {
+    %z = dgc.relu %h
+    dgc.next %z
+  }
+  %u = dgc.repeat 75000 "b" (%h = %y) {
+    %z = dgc.relu %h
+    dgc.next %z
+  }
+  dgc.output "u" %u
+}
