@@ -21,10 +21,8 @@ constexpr MnistFile mnist[] = {{"train", "image", "train-images-idx3-ubyte"},
 constexpr std::string_view vocabularyName = "vocabulary.txt";
 } // namespace
 
-static std::string_view withoutSuffix(std::string_view name,
-                                      std::string_view suffix) {
-  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size())
-                                : name;
+static std::string_view withoutSuffix(std::string_view name, std::string_view suffix) {
+  return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : name;
 }
 
 /// What a file is called in messages: "train image", or the stem where the name
@@ -47,8 +45,7 @@ absl::StatusOr<Dataset> Dataset::open(Disk &disk, std::string folder) {
   return Dataset(disk, std::move(folder), *std::move(names));
 }
 
-std::string Dataset::fileOf(std::string_view split,
-                            std::string_view input) const {
+std::string Dataset::fileOf(std::string_view split, std::string_view input) const {
   std::vector<std::string> candidates;
   for (const std::string &stem : {str(split, "-", input), std::string(input)})
     for (std::string_view suffix : {".npy", ".idx"})
@@ -86,6 +83,20 @@ std::optional<int64_t> Dataset::tokenShift(std::string_view split, std::string_v
   return input == "next_tokens" ? std::optional<int64_t>(1) : std::nullopt;
 }
 
+std::set<std::string> Dataset::filesOf(std::string_view input) const {
+  std::set<std::string> files;
+  for (std::string_view split : {"train", "test"}) {
+    if (std::string file = fileOf(split, input); !file.empty())
+      files.insert(file);
+    if (tokenShift(split, input)) {
+      std::vector<std::string> sequences = tokenFiles();
+      files.insert(sequences.begin(), sequences.end());
+      files.insert(std::string(vocabularyName));
+    }
+  }
+  return files;
+}
+
 absl::StatusOr<Tokens> Dataset::loadTokens(const std::string &name) {
   std::string path = folder_ + "/" + name;
   DGC_ASSIGN_OR_RETURN(Bytes bytes, readWhole(*disk, path));
@@ -111,50 +122,57 @@ absl::StatusOr<const Tokens *> Dataset::tokens() {
     std::string list;
     for (const std::string &file : files)
       list += (list.empty() ? "" : ", ") + file;
-    return badData(files.empty() ? str("data folder ", folder_, " has no sequence of tokens: no .txt, .u16 or .i32 file")
-                                 : str("data folder ", folder_, " has several sequences of tokens: ", list,
-                                       "; keep one of them in it"));
+    return badData(
+        files.empty()
+            ? str("data folder ", folder_, " has no sequence of tokens: no .txt, .u16 or .i32 file")
+            : str("data folder ", folder_, " has several sequences of tokens: ", list, "; keep one of them in it"));
   }
   DGC_ASSIGN_OR_RETURN(Tokens loaded, loadTokens(files[0]));
   sequence = std::make_unique<Tokens>(std::move(loaded));
   return sequence.get();
 }
 
-absl::StatusOr<const Array *> Dataset::find(std::string_view split,
-                                            std::string_view input) {
+absl::StatusOr<const Array *> Dataset::find(std::string_view split, std::string_view input, const Accept &accept) {
   std::string name = fileOf(split, input);
   if (name.empty())
-    return badData(str("data folder ", folder_, " has nothing for input '",
-                       input, "' of the ", split, " split; it has ", contents(),
-                       "; accepted names are ", split, "-", input, ".npy and ",
-                       input, ".npy (or .idx, and .gz of these)"));
+    return badData(str("data folder ", folder_, " has nothing for input '", input, "' of the ", split,
+                       " split; it has ", contents(), "; accepted names are ", split, "-", input, ".npy and ", input,
+                       ".npy (or .idx, and .gz of these)"));
+  if (accept) {
+    DGC_ASSIGN_OR_RETURN(ArrayHeader header, headerOf(name));
+    DGC_RETURN_IF_ERROR(accept(header));
+  }
   return load(name);
+}
+
+static const ArrayFormat &formatOf(std::string_view name) {
+  return withoutSuffix(name, ".gz").ends_with(".npy") ? npyFormat : idxFormat;
+}
+
+absl::StatusOr<ArrayHeader> Dataset::headerOf(const std::string &name) const {
+  if (auto known = arrays.find(name); known != arrays.end() && known->second)
+    return static_cast<const ArrayHeader &>(*known->second);
+  return readArrayHeader(*disk, folder_ + "/" + name, formatOf(name));
 }
 
 absl::StatusOr<const Array *> Dataset::load(const std::string &name) {
   std::unique_ptr<Array> &slot = arrays[name];
   if (slot)
     return slot.get();
-  std::string path = folder_ + "/" + name;
-  DGC_ASSIGN_OR_RETURN(Bytes bytes, readWhole(*disk, path));
-  bool npy = withoutSuffix(name, ".gz").ends_with(".npy");
-  DGC_ASSIGN_OR_RETURN(Array array, npy ? parseNpy(std::move(bytes), path)
-                                        : parseIdx(std::move(bytes), path));
+  DGC_ASSIGN_OR_RETURN(Array array, readArray(*disk, folder_ + "/" + name, formatOf(name)));
   slot = std::make_unique<Array>(std::move(array));
   return slot.get();
 }
 
-std::string Dataset::contents() {
+std::string Dataset::contents() const {
   std::string text;
   for (const std::string &name : names) {
     std::string label = labelOf(name);
     if (label.empty())
       continue;
-    auto array = load(name);
+    auto header = headerOf(name);
     text += str(text.empty() ? "" : "; ", label, " ",
-                array.ok() ? describe((*array)->dtype, (*array)->shape)
-                           : "(unreadable)",
-                " in ", name);
+                header.ok() ? describe(header->dtype, header->shape) : "(unreadable)", " in ", name);
   }
   for (const std::string &name : tokenFiles())
     text += str(text.empty() ? "" : "; ", "tokens in ", name);

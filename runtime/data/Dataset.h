@@ -3,9 +3,11 @@
 
 #include "runtime/data/Tokens.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace dgc::rt {
 
@@ -29,23 +31,26 @@ public:
   /// Whether some file serves `input` of `split`.
   bool has(std::string_view split, std::string_view input) const;
 
-  /// The array that serves `input` of `split`. Lives as long as the data set.
-  /// An error lists what the folder has.
-  absl::StatusOr<const Array *> find(std::string_view split,
-                                     std::string_view input);
+  /// Whether an array will do, by its header.
+  using Accept = std::function<absl::Status(const ArrayHeader &)>;
+
+  /// The array that serves `input` of `split`. Lives as long as the data set. An error lists what the folder has, or is
+  /// that of `accept`, which sees the header before any memory is taken for the elements.
+  absl::StatusOr<const Array *> find(std::string_view split, std::string_view input, const Accept &accept = nullptr);
 
   /// The distance of an input of token windows from the first token of a window; nothing for other inputs, and where
   /// an array serves it.
-  std::optional<int64_t> tokenShift(std::string_view split,
-                                    std::string_view input) const;
+  std::optional<int64_t> tokenShift(std::string_view split, std::string_view input) const;
 
   /// The sequence of tokens. Lives as long as the data set. An error lists what the folder has.
   absl::StatusOr<const Tokens *> tokens();
 
-  /// What the folder has, one array after the other, for messages: "train
-  /// image u8 [60000x28x28] in train-images-idx3-ubyte.gz; ...". Reads the
-  /// files that were not read yet.
-  std::string contents();
+  /// The names in the folder that serve `input` of any split, or its tokens.
+  std::set<std::string> filesOf(std::string_view input) const;
+
+  /// What the folder has, one array after the other, for messages: "train image u8 [60000x28x28] in
+  /// train-images-idx3-ubyte.gz; ...". Reads headers only.
+  std::string contents() const;
 
   const std::string &folder() const { return folder_; }
 
@@ -55,6 +60,7 @@ private:
 
   /// The file that serves an input; empty where there is none.
   std::string fileOf(std::string_view split, std::string_view input) const;
+  absl::StatusOr<ArrayHeader> headerOf(const std::string &name) const;
   absl::StatusOr<const Array *> load(const std::string &name);
   std::vector<std::string> tokenFiles() const;
   absl::StatusOr<Tokens> loadTokens(const std::string &name);

@@ -20,17 +20,23 @@ static bool serves(DType have, DType want) {
          (have == DType::U8 && (want == DType::I32 || want == DType::I64));
 }
 
-static absl::Status mismatch(const Array &array, const InputSpec &input,
-                             std::string_view what) {
+static absl::Status mismatch(const ArrayHeader &array, const InputSpec &input, std::string_view what) {
   return badData(str("input '", input.name, "' is ",
                      describe(input.dtype, input.globalShape), ", but ",
                      array.file, " holds ", describe(array.dtype, array.shape),
                      ": ", what));
 }
 
-absl::StatusOr<Feed::Source> Feed::bind(const Array &array,
-                                        const InputSpec &input,
-                                        const FeedOptions &options) {
+/// The shape of a row of an input: without the dimension of the batch.
+static std::vector<int64_t> rowShape(const InputSpec &input) {
+  std::vector<int64_t> row = input.globalShape;
+  if (input.batchDim >= 0)
+    row.erase(row.begin() + input.batchDim);
+  return row;
+}
+
+/// Whether an array can serve an input.
+static absl::Status checkFits(const ArrayHeader &array, const InputSpec &input, const FeedOptions &options) {
   bool batched = input.batchDim >= 0;
   std::span<const int64_t> want = input.globalShape, have = array.shape;
   if (!serves(array.dtype, input.dtype))
@@ -44,17 +50,18 @@ absl::StatusOr<Feed::Source> Feed::bind(const Array &array,
                         ExitCode::BadArtifact);
   if (batched && have.empty())
     return mismatch(array, input, "the data has no dimension of samples");
-  std::vector<int64_t> row(want.begin(), want.end());
-  if (batched)
-    row.erase(row.begin() + input.batchDim);
-  if (withoutOnes(row) != withoutOnes(have.subspan(batched)))
+  if (withoutOnes(rowShape(input)) != withoutOnes(have.subspan(batched)))
     return mismatch(array, input,
                     batched ? "the shapes of one sample differ"
                             : "the shapes differ");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Feed::Source> Feed::bind(const Array &array, const InputSpec &input, const FeedOptions &options) {
   DGC_ASSIGN_OR_RETURN(Source source, bindRows(input, options));
   source.data = array.bytes().data();
   source.width = sizeOf(array.dtype);
-  source.rowBytes = *byteSize(array.dtype, row);
+  source.rowBytes = *byteSize(array.dtype, rowShape(input));
   return source;
 }
 
@@ -149,11 +156,15 @@ absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
       feed.sources.push_back(std::move(source));
       continue;
     }
-    auto array = dataset.find(split, input.name);
+    bool isRefused = false;
+    auto array = dataset.find(split, input.name, [&](const ArrayHeader &header) {
+      absl::Status fits = checkFits(header, input, options);
+      isRefused = !fits.ok();
+      return fits;
+    });
     if (!array.ok())
-      return annotate(
-          array.status(),
-          str("the model wants ", describe(input.dtype, input.globalShape)));
+      return isRefused ? array.status()
+                       : annotate(array.status(), str("the model wants ", describe(input.dtype, input.globalShape)));
     DGC_ASSIGN_OR_RETURN(Source source, bind(**array, input, options));
     feed.sources.push_back(std::move(source));
     if (input.batchDim < 0)

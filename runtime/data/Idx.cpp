@@ -31,42 +31,32 @@ static void swapElements(std::span<std::byte> data, size_t width) {
       std::reverse(data.begin() + i, data.begin() + i + width);
 }
 
-absl::StatusOr<Array> dgc::rt::parseIdx(Bytes bytes, std::string file) {
-  auto at = [&](size_t i) { return static_cast<uint8_t>(bytes.data()[i]); };
+static absl::StatusOr<ArrayHeader> parseIdxHeader(std::span<const std::byte> bytes, const std::string &file) {
+  auto at = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
   if (bytes.size() < 4)
-    return badData(str(file, ": an IDX file has at least 4 bytes, this one ",
-                       bytes.size()));
+    return badData(str(file, ": an IDX file has at least 4 bytes, this one ", bytes.size()));
   std::optional<DType> dtype = idxType(at(2));
   if (at(0) != 0 || at(1) != 0 || !dtype)
-    return badData(str(file, ": not an IDX file: it begins with ", at(0), " ",
-                       at(1), " ", at(2),
-                       " and IDX begins with 0 0 and a type (8 u8, 9 i8, 11 "
-                       "i16, 12 i32, 13 f32, 14 f64)"));
-  Array array;
-  array.dtype = *dtype;
+    return badData(str(file, ": not an IDX file: it begins with ", at(0), " ", at(1), " ", at(2),
+                       " and IDX begins with 0 0 and a type (8 u8, 9 i8, 11 i16, 12 i32, 13 f32, 14 f64)"));
+  ArrayHeader header{file, *dtype};
   size_t rank = at(3);
-  array.offset = 4 + 4 * rank;
-  if (bytes.size() < array.offset)
-    return badData(str(file, ": an IDX header of rank ", rank, " has ",
-                       array.offset, " bytes, the file only ", bytes.size()));
+  header.offset = 4 + 4 * rank;
+  if (bytes.size() < header.offset)
+    return badData(
+        str(file, ": an IDX header of rank ", rank, " has ", header.offset, " bytes, the file only ", bytes.size()));
   for (size_t d = 0; d < rank; ++d) {
     uint32_t size = 0;
     for (size_t i = 0; i < 4; ++i)
       size = size << 8 | at(4 + 4 * d + i);
-    array.shape.push_back(size);
+    header.shape.push_back(size);
   }
-  std::optional<uint64_t> expected = byteSize(*dtype, array.shape);
-  uint64_t actual = bytes.size() - array.offset;
-  if (!expected)
-    return badData(str(file, ": the IDX header asks for ",
-                       describe(*dtype, array.shape),
-                       ", more than any memory holds"));
-  if (*expected != actual)
-    return badData(str(file, ": ", describe(*dtype, array.shape), " takes ",
-                       *expected, " bytes after the IDX header, the file has ",
-                       actual));
-  array.file = std::move(file);
-  array.storage = std::move(bytes);
-  swapElements(array.bytes(), sizeOf(*dtype));
-  return array;
+  return header;
 }
+
+static absl::Status toLittleEndian(Array &array) {
+  swapElements(array.bytes(), sizeOf(array.dtype));
+  return absl::OkStatus();
+}
+
+const ArrayFormat dgc::rt::idxFormat = {"IDX", parseIdxHeader, toLittleEndian};

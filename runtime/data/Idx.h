@@ -6,8 +6,7 @@
 
 namespace dgc::rt {
 
-/// An array from the bytes of an IDX file. `file` is for messages. Types: u8,
-/// i8, i16, i32, f32, f64. The elements must fill the rest exactly.
-absl::StatusOr<Array> parseIdx(Bytes bytes, std::string file);
+/// Types: u8, i8, i16, i32, f32, f64.
+extern const ArrayFormat idxFormat;
 
 } // namespace dgc::rt

@@ -12,10 +12,9 @@ static constexpr std::string_view magic = "\x93NUMPY";
 
 /// The descr strings and their element types; '=' and '<' mean the same here.
 static constexpr std::pair<std::string_view, DType> descriptors[] = {
-    {"|b1", DType::I1},  {"|i1", DType::I8},  {"|u1", DType::U8},
-    {"<i2", DType::I16}, {"<u2", DType::U16}, {"<f2", DType::F16},
-    {"<i4", DType::I32}, {"<u4", DType::U32}, {"<f4", DType::F32},
-    {"<i8", DType::I64}, {"<u8", DType::U64}, {"<f8", DType::F64}};
+    {"|b1", DType::I1},  {"|i1", DType::I8},  {"|u1", DType::U8},  {"<i2", DType::I16},
+    {"<u2", DType::U16}, {"<f2", DType::F16}, {"<i4", DType::I32}, {"<u4", DType::U32},
+    {"<f4", DType::F32}, {"<i8", DType::I64}, {"<u8", DType::U64}, {"<f8", DType::F64}};
 
 namespace {
 /// What the header says.
@@ -53,10 +52,7 @@ public:
 private:
   /// Reads the value of `key`; `seen` gathers the keys, each once.
   bool value(std::string_view key, Header &header, unsigned &seen) {
-    unsigned bit = key == "descr"           ? 1
-                   : key == "fortran_order" ? 2
-                   : key == "shape"         ? 4
-                                            : 0;
+    unsigned bit = key == "descr" ? 1 : key == "fortran_order" ? 2 : key == "shape" ? 4 : 0;
     if (!bit || (seen & bit))
       return false;
     seen |= bit;
@@ -81,8 +77,7 @@ private:
         ++at;
       int64_t dim;
       if (at == begin || shape.size() == 64 ||
-          !absl::SimpleAtoi(absl::string_view(text.data() + begin, at - begin),
-                            &dim))
+          !absl::SimpleAtoi(absl::string_view(text.data() + begin, at - begin), &dim))
         return false;
       shape.push_back(dim);
       bool comma = eat(',');
@@ -132,84 +127,66 @@ private:
 } // namespace
 
 /// The element type of a descr, or the error that says what to do.
-static absl::StatusOr<DType> elementType(std::string descr,
-                                         const std::string &file) {
+static absl::StatusOr<DType> elementType(std::string descr, const std::string &file) {
   if (descr.starts_with('='))
     descr[0] = '<';
   for (auto [name, dtype] : descriptors)
-    if (descr == name || (descr.size() == name.size() && sizeOf(dtype) == 1 &&
-                          descr.substr(1) == name.substr(1)))
+    if (descr == name || (descr.size() == name.size() && sizeOf(dtype) == 1 && descr.substr(1) == name.substr(1)))
       return dtype;
   if (descr.starts_with('>'))
-    return badData(str(file, ": big-endian elements ('", descr,
-                       "'); save it with a.astype('<", descr.substr(1), "')"));
+    return badData(str(file, ": big-endian elements ('", descr, "'); save it with a.astype('<", descr.substr(1), "')"));
   return badData(str(file, ": elements of type '", descr,
                      "'; bool, integers of 8 to 64 bits and floats of 16 to 64 "
                      "bits are accepted"));
 }
 
-absl::StatusOr<Array> dgc::rt::parseNpy(Bytes bytes, std::string file) {
-  std::string_view text(reinterpret_cast<const char *>(bytes.data()),
-                        bytes.size());
+static absl::StatusOr<ArrayHeader> parseNpyHeader(std::span<const std::byte> bytes, const std::string &file) {
+  std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   if (!text.starts_with(magic) || text.size() < 10)
-    return badData(str(file, ": not a .npy file (", text.size(),
-                       " bytes; one begins with \\x93NUMPY)"));
+    return badData(str(file, ": not a .npy file (", text.size(), " bytes; one begins with \\x93NUMPY)"));
   auto at = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   int version = at(6);
   if (version < 1 || version > 3 || at(7) != 0)
-    return badData(str(file, ": version ", version, ".", at(7),
-                       " of .npy; 1.0, 2.0 and 3.0 are accepted"));
+    return badData(str(file, ": version ", version, ".", at(7), " of .npy; 1.0, 2.0 and 3.0 are accepted"));
   size_t sizeBytes = version == 1 ? 2 : 4, begin = 8 + sizeBytes;
   uint64_t length = 0;
   for (size_t i = sizeBytes; i-- > 0 && text.size() >= begin;)
     length = length << 8 | at(8 + i);
+  if (text.size() >= longestHeader && length > longestHeader - begin)
+    return badData(
+        str(file, ": a .npy header of ", length, " bytes; at most ", longestHeader - begin, " are accepted"));
   if (text.size() < begin || length > text.size() - begin)
-    return badData(str(file, ": truncated: the .npy header has ", length,
-                       " bytes, the file ", text.size()));
-  std::optional<Header> header =
-      HeaderParser(text.substr(begin, length)).parse();
+    return badData(str(file, ": truncated: the .npy header has ", length, " bytes, the file ", text.size()));
+  std::optional<Header> header = HeaderParser(text.substr(begin, length)).parse();
   if (!header)
-    return badData(str(file, ": the .npy header is not a dict of descr, "
-                             "fortran_order and shape as NumPy writes it"));
+    return badData(str(file, ": the .npy header is not a dict of descr, fortran_order and shape as NumPy writes it"));
   DGC_ASSIGN_OR_RETURN(DType dtype, elementType(header->descr, file));
   if (header->fortran && header->shape.size() > 1)
-    return badData(str(file, ": Fortran order; save it with "
-                             "numpy.ascontiguousarray(a)"));
-  std::optional<uint64_t> expected = byteSize(dtype, header->shape);
-  uint64_t actual = text.size() - begin - length;
-  if (!expected)
-    return badData(str(file, ": the .npy header asks for ",
-                       describe(dtype, header->shape),
-                       ", more than any memory holds"));
-  if (*expected != actual)
-    return badData(str(file, ": ", describe(dtype, header->shape), " takes ",
-                       *expected, " bytes after the .npy header, the file has ",
-                       actual));
-  Array array{std::move(file), dtype, std::move(header->shape),
-              std::move(bytes), begin + static_cast<size_t>(length)};
-  if (dtype == DType::I1)
+    return badData(str(file, ": Fortran order; save it with numpy.ascontiguousarray(a)"));
+  return ArrayHeader{file, dtype, std::move(header->shape), begin + static_cast<size_t>(length)};
+}
+
+static absl::Status checkBools(Array &array) {
+  if (array.dtype == DType::I1)
     for (std::byte b : std::as_const(array).bytes())
       if (b > std::byte{1})
         return badData(str(array.file, ": a bool that is neither 0 nor 1"));
-  return array;
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> dgc::rt::npyHeader(DType dtype,
-                                               std::span<const int64_t> shape) {
+const ArrayFormat dgc::rt::npyFormat = {".npy", parseNpyHeader, checkBools};
+
+absl::StatusOr<std::string> dgc::rt::npyHeader(DType dtype, std::span<const int64_t> shape) {
   std::string_view descr;
   for (auto [name, type] : descriptors)
     if (type == dtype)
       descr = name;
   if (descr.empty())
     return absl::InvalidArgumentError(
-        str(".npy has no element type for ", nameOf(dtype),
-            "; convert it, or write safetensors"));
-  std::string dict =
-      str("{'descr': '", descr, "', 'fortran_order': False, 'shape': (");
+        str(".npy has no element type for ", nameOf(dtype), "; convert it, or write safetensors"));
+  std::string dict = str("{'descr': '", descr, "', 'fortran_order': False, 'shape': (");
   for (size_t i = 0; i < shape.size(); ++i)
-    dict += str(shape[i], i + 1 < shape.size() ? ", "
-                          : shape.size() == 1  ? ","
-                                               : "");
+    dict += str(shape[i], i + 1 < shape.size() ? ", " : shape.size() == 1 ? "," : "");
   dict += "), }";
   size_t total = (10 + dict.size() + 1 + 63) / 64 * 64;
   if (total - 10 > 0xffff)

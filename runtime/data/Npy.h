@@ -5,20 +5,15 @@
 
 namespace dgc::rt {
 
-/// An array from the bytes of a .npy file. `file` is for messages. Little
-/// endian, C order, bool, integers and floats; anything else is an error that
-/// says how to save it instead. The elements must fill the rest exactly.
-absl::StatusOr<Array> parseNpy(Bytes bytes, std::string file);
+/// Little endian, C order, bool, integers and floats; anything else is an error that says how to save it instead.
+extern const ArrayFormat npyFormat;
 
 /// Magic and header of a version 1 file, padded so that the elements start at a
 /// multiple of 64. NumPy has no bf16: an error.
-absl::StatusOr<std::string> npyHeader(DType dtype,
-                                      std::span<const int64_t> shape);
+absl::StatusOr<std::string> npyHeader(DType dtype, std::span<const int64_t> shape);
 
-/// Writes a .npy file, as a whole or not at all. `data` has the bytes of
-/// `shape`.
-absl::Status writeNpy(Disk &disk, const std::string &path, DType dtype,
-                      std::span<const int64_t> shape,
+/// Writes a .npy file, as a whole or not at all. `data` has the bytes of `shape`.
+absl::Status writeNpy(Disk &disk, const std::string &path, DType dtype, std::span<const int64_t> shape,
                       std::span<const std::byte> data);
 
 } // namespace dgc::rt

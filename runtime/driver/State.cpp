@@ -38,11 +38,11 @@ static absl::Status readInitialValue(const VariableView &view, const RunOptions 
       return file.readBlock(entry->second, view.slice.offsets, view.slice.sizes, out);
     });
   }
-  DGC_ASSIGN_OR_RETURN(Bytes bytes, readWhole(disk, path));
-  DGC_ASSIGN_OR_RETURN(Array array, parseNpy(std::move(bytes), path));
-  if (array.dtype != view.dtype || array.shape != view.globalShape)
-    return badData(str(path, " holds ", describe(array.dtype, array.shape), ", needed is ",
+  DGC_ASSIGN_OR_RETURN(ArrayHeader header, readArrayHeader(disk, path, npyFormat));
+  if (header.dtype != view.dtype || header.shape != view.globalShape)
+    return badData(str(path, " holds ", describe(header.dtype, header.shape), ", needed is ",
                        describe(view.dtype, view.globalShape)));
+  DGC_ASSIGN_OR_RETURN(Array array, readArray(disk, path, npyFormat));
   copySliceOut(array.bytes().data(), view.globalShape, view.slice, sizeOf(view.dtype), view.memory.data());
   return absl::OkStatus();
 }

@@ -11,8 +11,7 @@ using namespace dgc;
 using namespace dgc::rt;
 
 static absl::StatusOr<HostArray> readArray(const std::string &path) {
-  DGC_ASSIGN_OR_RETURN(Bytes bytes, readWhole(realDisk(), path));
-  DGC_ASSIGN_OR_RETURN(Array array, parseNpy(std::move(bytes), path));
+  DGC_ASSIGN_OR_RETURN(Array array, readArray(realDisk(), path, npyFormat));
   std::span<const std::byte> data = array.bytes();
   return HostArray{array.dtype, array.shape, {data.begin(), data.end()}};
 }

@@ -282,6 +282,23 @@ TEST(Feed, PutsTheBatchIntoAnyDimension) {
   EXPECT_THAT(corner, ElementsAre(302, -1, 305, -1));
 }
 
+/// The header alone decides whether a file is expanded: this one is cut behind it.
+TEST(Feed, ComparesTheHeaderBeforeItExpandsAFile) {
+  FakeDisk disk;
+  std::string header = *npyHeader(DType::F64, std::vector<int64_t>{100, 28, 28});
+  std::string gzip{"\x1f\x8b\x08\0\0\0\0\0\0\x03\0", 11}; // a stored block that is not the last
+  gzip += {static_cast<char>(header.size()), 0, static_cast<char>(~header.size()), '\xff'};
+  disk.put("d/x.npy.gz", gzip + header + std::string(8, 'x'));
+  auto data = Dataset::open(disk, "d");
+  auto create = [&](DType dtype, std::vector<int64_t> shape) {
+    std::vector<InputSpec> inputs = {{"x", dtype, shape}};
+    return messageOf(Feed::create(*data, "train", inputs, {4, 0, true, LastBatch::Drop}));
+  };
+  EXPECT_THAT(create(DType::F32, {4, 28, 28}), HasSubstr("d/x.npy.gz holds f64 [100x28x28]: element types"));
+  EXPECT_THAT(create(DType::F64, {4, 28}), HasSubstr("d/x.npy.gz holds f64 [100x28x28]: the shapes of one sample"));
+  EXPECT_THAT(create(DType::F64, {4, 28, 28}), HasSubstr("d/x.npy.gz: the gzip data is truncated or damaged"));
+}
+
 TEST(Feed, SaysWhatDoesNotFit) {
   FakeDisk disk;
   putSamples(disk, 10);
