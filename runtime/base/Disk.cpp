@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,6 +86,61 @@ public:
   absl::Status close() override { return absl::OkStatus(); }
 };
 
+struct PosixLock final : FileLock {
+  PosixLock(int fd, std::string path) : fd(fd), path(std::move(path)) {}
+  ~PosixLock() override {
+    if (removes) // before another process can have it
+      ::unlink(path.c_str());
+    ::close(fd);
+  }
+  bool excludesOthers() const override { return excludes; }
+
+  int fd;
+  std::string path;
+  bool excludes = false; // the file system has locks, and this is one
+  bool removes = false;  // the file is of dgc
+};
+
+/// What a lock file says: this, the process and its host.
+constexpr std::string_view lockMagic = "dgc lock ";
+
+/// Links in these folders lead to open files, as /dev/stdout does: there is nothing to replace.
+bool isInSystemFolder(const std::string &path) {
+  std::error_code error;
+  std::string folder = std::filesystem::weakly_canonical(std::filesystem::absolute(path).parent_path(), error).string();
+  return !error && (folder == "/dev" || folder.starts_with("/dev/fd") || folder.starts_with("/proc/"));
+}
+
+/// The folder without symbolic links, and the name in it.
+std::string nameInFolder(const std::string &path) {
+  std::error_code error;
+  std::filesystem::path full = std::filesystem::absolute(path).lexically_normal();
+  std::filesystem::path folder =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(path).parent_path(), error);
+  return ((error ? full.parent_path() : folder) / full.filename()).string();
+}
+
+std::string thisHost() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// Who holds a lock, by what its file says.
+std::string describeHolder(std::string_view content) {
+  std::string self = str(lockMagic, ::getpid(), " ", thisHost(), "\n");
+  if (content == self)
+    return "this job writes it already: every output needs a name of its own";
+  std::string holder = "another job";
+  if (content.starts_with(lockMagic)) {
+    std::string_view rest = content.substr(lockMagic.size());
+    size_t blank = rest.find(' '), end = rest.find('\n');
+    if (blank != rest.npos && end != rest.npos && blank < end)
+      holder += str(" (process ", rest.substr(0, blank), " on ", rest.substr(blank + 1, end - blank - 1), ")");
+  }
+  return holder + " writes it: name another file, or wait until that job has ended";
+}
+
 class PosixDisk final : public Disk {
 public:
   absl::StatusOr<std::unique_ptr<ReadableFile>> open(const std::string &path) override {
@@ -99,10 +155,16 @@ public:
     }
     return std::make_unique<PosixReadable>(fd, static_cast<uint64_t>(info.st_size), path);
   }
-  absl::StatusOr<std::unique_ptr<WritableFile>> create(const std::string &path) override {
-    int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  absl::StatusOr<std::unique_ptr<WritableFile>> createNew(const std::string &path, const std::string &shown) override {
+    int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
-      return errnoStatus(errno, str("cannot create ", path));
+      return errnoStatus(errno, str("cannot create ", shown));
+    return std::make_unique<PosixWritable>(fd, shown);
+  }
+  absl::StatusOr<std::unique_ptr<WritableFile>> openSpecial(const std::string &path) override {
+    int fd = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (fd < 0)
+      return errnoStatus(errno, str("cannot open ", path));
     return std::make_unique<PosixWritable>(fd, path);
   }
   absl::Status rename(const std::string &from, const std::string &to) override {
@@ -129,9 +191,23 @@ public:
     return rc == 0 ? absl::OkStatus() : errnoStatus(error, str("cannot sync folder ", path));
   }
   bool exists(const std::string &path) override { return ::access(path.c_str(), F_OK) == 0; }
+  bool isOwnFile(const std::string &path) override {
+    struct stat info;
+    return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
+  }
   bool isReplaceable(const std::string &path) override {
     struct stat info;
-    return ::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode);
+    return !isInSystemFolder(path) && (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode));
+  }
+  absl::Status checkSpecial(const std::string &path) override {
+    struct stat info;
+    if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+      return errnoStatus(EISDIR, str("cannot write ", path));
+    return ::access(path.c_str(), W_OK) == 0 ? absl::OkStatus() : errnoStatus(errno, str("cannot write ", path));
+  }
+  bool isSame(const std::string &a, const std::string &b) override {
+    std::error_code error;
+    return std::filesystem::equivalent(a, b, error) || nameInFolder(a) == nameInFolder(b);
   }
   absl::StatusOr<std::vector<std::string>> list(const std::string &path) override {
     std::error_code error;
@@ -142,6 +218,53 @@ public:
       return errnoStatus(error.value(), str("cannot list ", path));
     std::sort(names.begin(), names.end());
     return names;
+  }
+  absl::StatusOr<std::unique_ptr<FileLock>> lock(const std::string &path) override {
+    // Between opening and locking its last holder may remove it: then once more.
+    for (int attempts = 0; attempts < 100; ++attempts) {
+      DGC_ASSIGN_OR_RETURN(auto lock, tryLock(path));
+      if (lock)
+        return lock;
+    }
+    return absl::UnavailableError(str("cannot lock ", path, ": other processes do that all the time"));
+  }
+
+private:
+  /// Null where the file was removed meanwhile.
+  absl::StatusOr<std::unique_ptr<FileLock>> tryLock(const std::string &path) {
+    constexpr int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int fd = ::open(path.c_str(), flags | O_CREAT | O_EXCL, 0666);
+    if (fd < 0 && errno == EEXIST)
+      fd = ::open(path.c_str(), flags);
+    if (fd < 0 && errno == ENOENT && std::filesystem::exists(parentOf(path)))
+      return nullptr;
+    if (fd < 0)
+      return errnoStatus(errno, str("cannot create ", path));
+    auto lock = std::make_unique<PosixLock>(fd, path);
+    struct stat opened, named;
+    if (::fstat(fd, &opened) != 0 || !S_ISREG(opened.st_mode))
+      return absl::FailedPreconditionError(str("cannot lock ", path, ": it is no regular file"));
+    int failed = ::flock(fd, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    char text[512];
+    ssize_t length = ::pread(fd, text, sizeof text, 0);
+    std::string_view content(text, length > 0 ? static_cast<size_t>(length) : 0);
+    if (failed == EWOULDBLOCK)
+      return absl::AlreadyExistsError(describeHolder(content));
+    if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev)
+      return nullptr;
+    lock->excludes = failed == 0;
+    if (!content.empty() && !content.starts_with(lockMagic))
+      return lock; // not of dgc: it stays as it is
+    lock->removes = true;
+    std::string self = str(lockMagic, ::getpid(), " ", thisHost(), "\n");
+    if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, self.data(), self.size(), 0) < 0) {
+      // It only serves messages.
+    }
+    return lock;
+  }
+  static std::string parentOf(const std::string &path) {
+    std::string folder = std::filesystem::path(path).parent_path().string();
+    return folder.empty() ? "." : folder;
   }
 };
 } // namespace
@@ -160,50 +283,4 @@ absl::StatusOr<std::string> dgc::rt::readFile(Disk &disk, const std::string &pat
   std::string data(file->size(), '\0');
   DGC_RETURN_IF_ERROR(file->readAt(0, std::span(reinterpret_cast<std::byte *>(data.data()), data.size())));
   return data;
-}
-
-static std::string temporaryFor(const std::string &path) { return str(path, ".tmp"); }
-
-/// Writes and closes a new file.
-static absl::Status writeNew(Disk &disk, const std::string &path,
-                             const std::function<absl::Status(WritableFile &)> &write, bool sync) {
-  DGC_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, disk.create(path));
-  DGC_RETURN_IF_ERROR(write(*file));
-  if (sync)
-    DGC_RETURN_IF_ERROR(file->sync());
-  return file->close();
-}
-
-absl::Status dgc::rt::replaceFile(Disk &disk, const std::string &path,
-                                  const std::function<absl::Status(WritableFile &)> &write) {
-  if (path == "-")
-    return write(*standardOutput());
-  if (!disk.isReplaceable(path))
-    return writeNew(disk, path, write, /*sync=*/false);
-  std::string temporary = temporaryFor(path);
-  absl::Status status = writeNew(disk, temporary, write, /*sync=*/true);
-  if (status.ok())
-    status = disk.rename(temporary, path);
-  if (!status.ok()) {
-    // The error of the write is the one to tell.
-    if (disk.exists(temporary))
-      disk.remove(temporary).IgnoreError();
-    return status;
-  }
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  return disk.syncDirectory(folder.empty() ? "." : folder);
-}
-
-absl::Status dgc::rt::writeFileAtomically(Disk &disk, const std::string &path, std::string_view data) {
-  return replaceFile(disk, path, [&](WritableFile &file) { return file.write(data); });
-}
-
-absl::Status dgc::rt::checkReplaceable(Disk &disk, const std::string &path) {
-  if (path == "-")
-    return absl::OkStatus();
-  if (!disk.isReplaceable(path))
-    return disk.create(path).status();
-  std::string temporary = temporaryFor(path);
-  DGC_RETURN_IF_ERROR(disk.create(temporary).status());
-  return disk.remove(temporary);
 }

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,22 +38,44 @@ public:
   }
 };
 
+/// An advisory lock between processes. Its destruction, or the end of the process, gives it back.
+class FileLock {
+public:
+  virtual ~FileLock() = default;
+  /// False on a file system that has no locks: other processes are not kept out.
+  virtual bool excludesOthers() const = 0;
+};
+
 /// Every error names the path.
 class Disk {
 public:
   virtual ~Disk() = default;
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> open(const std::string &path) = 0;
-  /// Creates the file, or truncates it.
-  virtual absl::StatusOr<std::unique_ptr<WritableFile>> create(const std::string &path) = 0;
+  /// Creates a regular file under a name that nothing has, no symbolic link either: else an error of AlreadyExists.
+  /// Errors name `shown`, which it will be renamed to.
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> createNew(const std::string &path,
+                                                                  const std::string &shown) = 0;
+  /// Opens a device or pipe that exists, to write into it.
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> openSpecial(const std::string &path) = 0;
   virtual absl::Status rename(const std::string &from, const std::string &to) = 0;
   virtual absl::Status remove(const std::string &path) = 0;
   virtual absl::Status makeDirectory(const std::string &path) = 0; // with parents; OK when it exists
   virtual absl::Status syncDirectory(const std::string &path) = 0;
   virtual bool exists(const std::string &path) = 0;
+  /// Whether the file itself, not what a symbolic link leads to, is a regular file of this user.
+  virtual bool isOwnFile(const std::string &path) = 0;
   /// Whether another file may take the place of what is there: not of devices and pipes, which are written into.
   virtual bool isReplaceable(const std::string &path) = 0;
+  /// Whether openSpecial may work, without opening: a pipe would tell its reader.
+  virtual absl::Status checkSpecial(const std::string &path) = 0;
+  /// Whether two paths lead to one file, or would where there is none yet.
+  virtual bool isSame(const std::string &a, const std::string &b) = 0;
   /// Names in a folder, sorted, without . and ..
   virtual absl::StatusOr<std::vector<std::string>> list(const std::string &path) = 0;
+  /// Takes a lock, never waits for it. While it is held a small file `path` says which process has it; that file is
+  /// removed with the lock, and one that a dead process left is taken over. A file that says something else stays as
+  /// it is. An error of AlreadyExists tells who has the lock.
+  virtual absl::StatusOr<std::unique_ptr<FileLock>> lock(const std::string &path) = 0;
 };
 
 /// The disk of the machine.
@@ -65,15 +86,5 @@ std::unique_ptr<WritableFile> standardOutput();
 
 /// The whole file; an error when it is larger than `limit` bytes.
 absl::StatusOr<std::string> readFile(Disk &disk, const std::string &path, uint64_t limit = uint64_t{1} << 32);
-
-/// Replaces `path` by what `write` writes, as a whole or not at all: into a temporary file beside it, which is synced
-/// and renamed; nothing is left of it on an error. "-" is standard output.
-absl::Status replaceFile(Disk &disk, const std::string &path, const std::function<absl::Status(WritableFile &)> &write);
-
-/// The same for data in memory.
-absl::Status writeFileAtomically(Disk &disk, const std::string &path, std::string_view data);
-
-/// Whether replaceFile could begin now: to refuse a path before the work whose result goes there.
-absl::Status checkReplaceable(Disk &disk, const std::string &path);
 
 } // namespace dgc::rt

@@ -11,7 +11,8 @@
 
 namespace dgc::rt {
 
-/// Where the run was when it was saved, under "dgc.*" in the metadata.
+/// Where the run was when it was saved, under "dgc.*" in the metadata. Every step ends an epoch or goes on in it, so
+/// step >= cursor.epoch + cursor.step.
 struct RunState {
   int64_t step = 0; // training steps done
   Cursor cursor;    // the batch that comes next
@@ -33,16 +34,16 @@ struct VariableSpec {
 
 /// Writes a checkpoint, as a whole or not at all. Called on one rank, with
 /// whole tensors.
-absl::Status saveCheckpoint(Disk &disk, const std::string &path, std::span<const Tensor> variables,
-                            const RunState &state);
+absl::Status saveCheckpoint(OutputFile &file, std::span<const Tensor> variables, const RunState &state);
 
-/// Where the run was that wrote the file; nothing when it was not written by dgc.
+/// Where the run was that wrote the file; nothing when it was not written by dgc: no "dgc.*". An error when one of
+/// these keys is unknown, missing, out of range or contradicts another. The digest is not compared.
 absl::StatusOr<std::optional<RunState>> readRunState(Disk &disk, const std::string &path);
 
 /// A checkpoint that fits the plan.
 class Checkpoint {
 public:
-  /// Opens a file and compares it with the variables of the plan. One error
+  /// Opens a file, verifies its digest, and compares it with the variables of the plan. One error
   /// lists everything that is missing, that the plan does not have, and that
   /// has another shape or element type.
   static absl::StatusOr<Checkpoint> open(Disk &disk, const std::string &path, std::span<const VariableSpec> plan);

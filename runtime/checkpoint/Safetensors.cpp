@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/Safetensors.h"
 
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Sha256.h"
 #include "runtime/base/Shape.h"
 #include "runtime/checkpoint/SafetensorsHeader.h"
 
@@ -28,26 +29,59 @@ static absl::Status checkTensors(std::span<const Tensor> tensors) {
   return absl::OkStatus();
 }
 
-static absl::Status writeAll(WritableFile &file, std::span<const Tensor> tensors, const std::string &header) {
-  std::string size(8, '\0');
+static std::string sizePrefix(uint64_t size) {
+  std::string prefix(8, '\0');
   for (size_t i = 0; i < 8; ++i)
-    size[i] = static_cast<char>(header.size() >> (8 * i));
-  DGC_RETURN_IF_ERROR(file.write(size + header));
+    prefix[i] = static_cast<char>(size >> (8 * i));
+  return prefix;
+}
+
+static constexpr size_t digestDigits = 64;
+static const std::string noDigest(digestDigits, '0');
+
+/// Where a header has the digits of its digest; npos where it has not.
+static size_t positionOfDigest(std::string_view header, std::string_view digits) {
+  size_t key = header.find(str("\"", digestKey, "\""));
+  return key == header.npos ? key : header.find(digits, key);
+}
+
+/// Puts the digest of the file into its header.
+static void fillDigest(std::string &header, std::span<const Tensor> tensors) {
+  Sha256 sha;
+  sha.add(sizePrefix(header.size()));
+  sha.add(header);
+  for (const Tensor &tensor : tensors)
+    sha.add(tensor.bytes);
+  header.replace(positionOfDigest(header, noDigest), digestDigits, sha.finishHex());
+}
+
+static absl::Status writeAll(WritableFile &file, std::span<const Tensor> tensors, const std::string &header) {
+  DGC_RETURN_IF_ERROR(file.write(sizePrefix(header.size()) + header));
   for (const Tensor &tensor : tensors)
     if (!tensor.bytes.empty())
       DGC_RETURN_IF_ERROR(file.write(tensor.bytes));
   return absl::OkStatus();
 }
 
-absl::Status dgc::rt::writeSafetensors(Disk &disk, const std::string &path, std::span<const Tensor> tensors,
-                                       const Metadata &metadata) {
-  DGC_RETURN_IF_ERROR(annotate(checkTensors(tensors), path));
-  std::string header = formatSafetensorsHeader(tensors, metadata);
+absl::Status dgc::rt::writeSafetensors(OutputFile &file, std::span<const Tensor> tensors, const Metadata &metadata) {
+  DGC_RETURN_IF_ERROR(annotate(checkTensors(tensors), file.path()));
+  Metadata all = metadata;
+  auto digest = all.find(std::string(digestKey));
+  if (digest != all.end())
+    digest->second = noDigest;
+  std::string header = formatSafetensorsHeader(tensors, all);
   if (header.size() > maxHeader)
     return absl::InvalidArgumentError(
-        str(path, ": a header of ", header.size(), " bytes; at most ", maxHeader, " are accepted"));
-  return annotate(replaceFile(disk, path, [&](WritableFile &file) { return writeAll(file, tensors, header); }),
-                  "cannot save");
+        str(file.path(), ": a header of ", header.size(), " bytes; at most ", maxHeader, " are accepted"));
+  if (digest != all.end())
+    fillDigest(header, tensors);
+  return annotate(file.replace([&](WritableFile &out) { return writeAll(out, tensors, header); }), "cannot save");
+}
+
+absl::Status dgc::rt::writeSafetensors(Disk &disk, const std::string &path, std::span<const Tensor> tensors,
+                                       const Metadata &metadata) {
+  DGC_ASSIGN_OR_RETURN(OutputFile file, OutputFile::reserve(disk, path));
+  return writeSafetensors(file, tensors, metadata);
 }
 
 absl::StatusOr<SafetensorsFile> SafetensorsFile::open(Disk &disk, const std::string &path) {
@@ -79,7 +113,39 @@ absl::Status SafetensorsFile::parseHeader() {
   DGC_RETURN_IF_ERROR(file->readAt(8, std::as_writable_bytes(std::span(header))));
   DGC_RETURN_IF_ERROR(annotate(parseSafetensorsHeader(header, entries_, metadata_), "safetensors header"));
   dataBegin = 8 + length;
+  DGC_RETURN_IF_ERROR(findDigest(header));
   return checkCoverage();
+}
+
+absl::Status SafetensorsFile::findDigest(std::string_view header) {
+  auto digest = metadata_.find(std::string(digestKey));
+  if (digest == metadata_.end())
+    return absl::OkStatus();
+  const std::string &digits = digest->second;
+  size_t at = positionOfDigest(header, digits);
+  if (digits.size() != digestDigits || digits.find_first_not_of("0123456789abcdef") != std::string::npos ||
+      at == header.npos)
+    return badData(str("its metadata ", digestKey, " is not a SHA-256: 64 digits of 0-9 and a-f"));
+  digestBegin = 8 + at;
+  return absl::OkStatus();
+}
+
+absl::Status SafetensorsFile::verify() const {
+  if (digestBegin == 0)
+    return absl::OkStatus();
+  Sha256 sha;
+  std::vector<std::byte> chunk(std::min<uint64_t>(file->size(), 1 << 20));
+  for (uint64_t at = 0; at < file->size(); at += chunk.size()) {
+    std::span<std::byte> piece = std::span(chunk).first(std::min<uint64_t>(chunk.size(), file->size() - at));
+    DGC_RETURN_IF_ERROR(withExitCode(file->readAt(at, piece), ExitCode::BadData));
+    for (uint64_t i = std::max(at, digestBegin); i < std::min(at + piece.size(), digestBegin + digestDigits); ++i)
+      piece[i - at] = std::byte{'0'};
+    sha.add(piece);
+  }
+  if (sha.finishHex() == metadata_.at(std::string(digestKey)))
+    return absl::OkStatus();
+  return badData(str(path_, " is damaged: its content does not match its SHA-256; take another copy (or remove ",
+                     digestKey, " from its metadata, where it was changed on purpose)"));
 }
 
 absl::Status SafetensorsFile::checkCoverage() const {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/base/DType.h"
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 
 #include <map>
 #include <span>
@@ -22,12 +22,15 @@ struct Tensor {
 
 using Metadata = std::map<std::string, std::string>;
 
-/// Replaces `path` as a whole or not at all, also when the power goes: writes a
-/// temporary file beside it, syncs it, renames it, syncs the folder. The
-/// tensors are stored in the order given. An error leaves the old file, and no
-/// temporary one unless the disk refuses to remove it.
-absl::Status writeSafetensors(Disk &disk, const std::string &path,
-                              std::span<const Tensor> tensors,
+/// The metadata that holds the SHA-256 of the whole file, in 64 hex digits; they count as zeros for it.
+inline constexpr std::string_view digestKey = "dgc.sha256";
+
+/// Replaces `file` as a whole or not at all, also when the power goes: see OutputFile. The tensors are stored in the
+/// order given. Where the metadata has a digestKey its value becomes the digest.
+absl::Status writeSafetensors(OutputFile &file, std::span<const Tensor> tensors, const Metadata &metadata);
+
+/// The same under a path.
+absl::Status writeSafetensors(Disk &disk, const std::string &path, std::span<const Tensor> tensors,
                               const Metadata &metadata);
 
 /// An open safetensors file whose header was checked: every tensor lies inside
@@ -41,20 +44,21 @@ public:
     uint64_t offset = 0, bytes = 0; // offset from the end of the header
   };
 
-  static absl::StatusOr<SafetensorsFile> open(Disk &disk,
-                                              const std::string &path);
+  static absl::StatusOr<SafetensorsFile> open(Disk &disk, const std::string &path);
 
   const std::string &path() const { return path_; }
   const std::map<std::string, Entry> &entries() const { return entries_; }
   const Metadata &metadata() const { return metadata_; }
+
+  /// Reads the whole file and compares it with its digest. OK where it has none.
+  absl::Status verify() const;
 
   /// Reads the whole of a tensor; `out` has Entry::bytes.
   absl::Status read(const Entry &entry, std::span<std::byte> out) const;
 
   /// Reads the block of `size` elements per dimension that begins at `start`,
   /// dense and row-major. The block must lie inside the tensor.
-  absl::Status readBlock(const Entry &entry, std::span<const int64_t> start,
-                         std::span<const int64_t> size,
+  absl::Status readBlock(const Entry &entry, std::span<const int64_t> start, std::span<const int64_t> size,
                          std::span<std::byte> out) const;
 
 private:
@@ -62,10 +66,12 @@ private:
       : file(std::move(file)), path_(std::move(path)) {}
   absl::Status parseHeader();
   absl::Status checkCoverage() const;
+  absl::Status findDigest(std::string_view header);
 
   std::unique_ptr<ReadableFile> file;
   std::string path_;
-  uint64_t dataBegin = 0; // of the tensors, in the file
+  uint64_t dataBegin = 0;   // of the tensors, in the file
+  uint64_t digestBegin = 0; // of the digits in the file; 0: none
   std::map<std::string, Entry> entries_;
   Metadata metadata_;
 };

@@ -9,14 +9,11 @@ using namespace dgc::rt;
 using nlohmann::json;
 
 static constexpr std::pair<std::string_view, DType> dtypeNames[] = {
-    {"BOOL", DType::I1}, {"I8", DType::I8},     {"I16", DType::I16},
-    {"I32", DType::I32}, {"I64", DType::I64},   {"U8", DType::U8},
-    {"U16", DType::U16}, {"U32", DType::U32},   {"U64", DType::U64},
-    {"F16", DType::F16}, {"BF16", DType::BF16}, {"F32", DType::F32},
-    {"F64", DType::F64}};
+    {"BOOL", DType::I1},   {"I8", DType::I8},   {"I16", DType::I16}, {"I32", DType::I32}, {"I64", DType::I64},
+    {"U8", DType::U8},     {"U16", DType::U16}, {"U32", DType::U32}, {"U64", DType::U64}, {"F16", DType::F16},
+    {"BF16", DType::BF16}, {"F32", DType::F32}, {"F64", DType::F64}};
 
-std::string dgc::rt::formatSafetensorsHeader(std::span<const Tensor> tensors,
-                                             const Metadata &metadata) {
+std::string dgc::rt::formatSafetensorsHeader(std::span<const Tensor> tensors, const Metadata &metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty())
     header["__metadata__"] = metadata;
@@ -31,8 +28,7 @@ std::string dgc::rt::formatSafetensorsHeader(std::span<const Tensor> tensors,
     offset += tensor.bytes.size();
   }
   // Names that are not UTF-8 are written with replacements, never thrown at.
-  std::string text =
-      header.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
   text.resize((text.size() + 7) / 8 * 8, ' ');
   return text;
 }
@@ -41,8 +37,7 @@ namespace {
 /// Follows the header event by event. Returning false stops the parser.
 class Handler {
 public:
-  Handler(std::map<std::string, SafetensorsFile::Entry> &entries,
-          Metadata &metadata)
+  Handler(std::map<std::string, SafetensorsFile::Entry> &entries, Metadata &metadata)
       : entries(entries), metadata(metadata) {}
 
   std::string error;
@@ -72,8 +67,7 @@ public:
       return entryKey(text);
     if (state == Meta) {
       metaKey = text;
-      return !metadata.count(text) ||
-             fail("__metadata__ has '" + text + "' twice");
+      return !metadata.count(text) || fail("__metadata__ has '" + text + "' twice");
     }
     if (entries.count(text) || (text == "__metadata__" && metaSeen))
       return fail("'" + text + "' is there twice");
@@ -96,8 +90,7 @@ public:
         entry.dtype = dtype;
         return true;
       }
-    return fail(where() + " has elements of type '" + text +
-                "', which is not supported");
+    return fail(where() + " has elements of type '" + text + "', which is not supported");
   }
   bool start_array(size_t) {
     if (state == InEntry && field == Shape)
@@ -119,9 +112,7 @@ public:
     return unexpected("a number");
   }
   bool number_integer(int64_t) { return unexpected("a negative number"); }
-  bool number_float(double, const std::string &) {
-    return unexpected("a fraction");
-  }
+  bool number_float(double, const std::string &) { return unexpected("a fraction"); }
   bool null() { return unexpected("null"); }
   bool boolean(bool) { return unexpected("a bool"); }
   bool binary(std::vector<uint8_t> &) { return unexpected("binary"); }
@@ -134,10 +125,7 @@ private:
   enum Field { Dtype = 1, Shape = 2, Offsets = 4 };
 
   bool entryKey(const std::string &text) {
-    field = text == "dtype"          ? Dtype
-            : text == "shape"        ? Shape
-            : text == "data_offsets" ? Offsets
-                                     : 0;
+    field = text == "dtype" ? Dtype : text == "shape" ? Shape : text == "data_offsets" ? Offsets : 0;
     if (!field || (seen & field))
       return fail(where() + " has '" + text + "'" + (field ? " twice" : ""));
     seen |= field;
@@ -153,9 +141,8 @@ private:
   }
   std::string where() const { return "tensor '" + name + "'"; }
   bool unexpected(const char *what) {
-    return fail(name.empty()
-                    ? std::string("it has ") + what + " at the top"
-                    : "'" + name + "' has " + what + " in an unexpected place");
+    return fail(name.empty() ? std::string("it has ") + what + " at the top"
+                             : "'" + name + "' has " + what + " in an unexpected place");
   }
 
   std::map<std::string, SafetensorsFile::Entry> &entries;
@@ -169,10 +156,9 @@ private:
 };
 } // namespace
 
-absl::Status dgc::rt::parseSafetensorsHeader(
-    std::string_view text,
-    std::map<std::string, SafetensorsFile::Entry> &entries,
-    Metadata &metadata) {
+absl::Status dgc::rt::parseSafetensorsHeader(std::string_view text,
+                                             std::map<std::string, SafetensorsFile::Entry> &entries,
+                                             Metadata &metadata) {
   Handler handler(entries, metadata);
   if (json::sax_parse(text.begin(), text.end(), &handler))
     return absl::OkStatus();

@@ -201,16 +201,22 @@ absl::StatusOr<std::string> dgc::rt::npyHeader(DType dtype, std::span<const int6
   return header + dict;
 }
 
-absl::Status dgc::rt::writeNpy(Disk &disk, const std::string &path, DType dtype,
-                               std::span<const int64_t> shape,
+absl::Status dgc::rt::writeNpy(OutputFile &file, DType dtype, std::span<const int64_t> shape,
                                std::span<const std::byte> data) {
   std::optional<uint64_t> expected = byteSize(dtype, shape);
   if (!expected || *expected != data.size())
-    return absl::InvalidArgumentError(str(
-        path, ": ", data.size(), " bytes given for ", describe(dtype, shape)));
+    return absl::InvalidArgumentError(str(file.path(), ": ", data.size(), " bytes given for ", describe(dtype, shape)));
   auto header = npyHeader(dtype, shape);
   if (!header.ok())
-    return annotate(header.status(), path);
-  header->append(reinterpret_cast<const char *>(data.data()), data.size());
-  return writeFileAtomically(disk, path, *header);
+    return annotate(header.status(), file.path());
+  return file.replace([&](WritableFile &out) {
+    DGC_RETURN_IF_ERROR(out.write(*header));
+    return out.write(data);
+  });
+}
+
+absl::Status dgc::rt::writeNpy(Disk &disk, const std::string &path, DType dtype, std::span<const int64_t> shape,
+                               std::span<const std::byte> data) {
+  DGC_ASSIGN_OR_RETURN(OutputFile file, OutputFile::reserve(disk, path));
+  return writeNpy(file, dtype, shape, data);
 }

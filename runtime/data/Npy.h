@@ -1,6 +1,7 @@
 // NumPy's .npy, versions 1 to 3 (numpy.lib.format).
 #pragma once
 
+#include "runtime/base/OutputFile.h"
 #include "runtime/data/Array.h"
 
 namespace dgc::rt {
@@ -12,7 +13,10 @@ extern const ArrayFormat npyFormat;
 /// multiple of 64. NumPy has no bf16: an error.
 absl::StatusOr<std::string> npyHeader(DType dtype, std::span<const int64_t> shape);
 
-/// Writes a .npy file, as a whole or not at all. `data` has the bytes of `shape`.
+/// Replaces `file` by a .npy file. `data` has the bytes of `shape`.
+absl::Status writeNpy(OutputFile &file, DType dtype, std::span<const int64_t> shape, std::span<const std::byte> data);
+
+/// The same under a path.
 absl::Status writeNpy(Disk &disk, const std::string &path, DType dtype, std::span<const int64_t> shape,
                       std::span<const std::byte> data);
 

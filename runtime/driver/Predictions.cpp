@@ -127,30 +127,29 @@ static std::vector<std::byte> inFileType(DType dtype, std::vector<std::byte> byt
   return wide;
 }
 
-/// A name is the model's business; a path below another folder it must not be.
-std::string Predictions::path(const std::string &folder, const Output &output) const {
-  std::string name = output.name;
+std::string dgc::rt::predictionPath(const std::string &folder, std::string name) {
   for (char &c : name)
     if (c == '/' || static_cast<unsigned char>(c) < 32)
       c = '_';
   return str(folder, "/", name, ".npy");
 }
 
-absl::Status Predictions::check(Disk &disk, const std::string &folder) const {
+absl::Status Predictions::reserve(Disk &disk, const std::string &folder) {
   if (rank != 0)
     return absl::OkStatus();
   DGC_RETURN_IF_ERROR(disk.makeDirectory(folder));
   for (size_t i = 0; i < outputs.size(); ++i) {
+    std::string path = predictionPath(folder, outputs[i].name);
     for (size_t j = 0; j < i; ++j)
-      if (path(folder, outputs[i]) == path(folder, outputs[j]))
-        return badData(str("the outputs '", outputs[j].name, "' and '", outputs[i].name, "' would both go to ",
-                           path(folder, outputs[i])));
-    DGC_RETURN_IF_ERROR(checkReplaceable(disk, path(folder, outputs[i])));
+      if (path == predictionPath(folder, outputs[j].name))
+        return badData(str("the outputs '", outputs[j].name, "' and '", outputs[i].name, "' would both go to ", path));
+    DGC_ASSIGN_OR_RETURN(OutputFile file, OutputFile::reserve(disk, path));
+    files.push_back(std::move(file));
   }
   return absl::OkStatus();
 }
 
-absl::Status Predictions::write(Disk &disk, const std::string &folder, const GatherBytes &gather) const {
+absl::Status Predictions::write(const GatherBytes &gather) {
   std::vector<std::string> streams;
   bool isHere = std::all_of(parts.begin(), parts.end(), [](const Part &part) { return part.rank == 0; });
   if (!isHere) {
@@ -170,7 +169,7 @@ absl::Status Predictions::write(Disk &disk, const std::string &folder, const Gat
           place(part, batch, from, whole[part.output]);
   }
   for (size_t i = 0; i < outputs.size(); ++i)
-    DGC_RETURN_IF_ERROR(writeNpy(disk, path(folder, outputs[i]), fileType(outputs[i].dtype), fileShape(outputs[i]),
+    DGC_RETURN_IF_ERROR(writeNpy(files[i], fileType(outputs[i].dtype), fileShape(outputs[i]),
                                  inFileType(outputs[i].dtype, std::move(whole[i]))));
   return absl::OkStatus();
 }

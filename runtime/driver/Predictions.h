@@ -2,13 +2,16 @@
 #pragma once
 
 #include "runtime/artifact/Reader.h"
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/driver/Gather.h"
 #include "runtime/executor/Executor.h"
 
 #include <optional>
 
 namespace dgc::rt {
+
+/// The file of an output below --predictions FOLDER: NAME.npy, where what would make a path of NAME is a _.
+std::string predictionPath(const std::string &folder, std::string name);
 
 /// Every worker keeps the rows that it gives; rank 0 puts them together. An output has a row for each sample along its
 /// batch dimension; one without has an entry for each batch, along a new first dimension.
@@ -18,14 +21,14 @@ public:
   static absl::StatusOr<Predictions> create(const Artifact &artifact, const ProgramRunner &runner, int rank,
                                             int64_t samples);
 
-  /// Whether the files can be written, on rank 0: before the work.
-  absl::Status check(Disk &disk, const std::string &folder) const;
+  /// Makes this process the only one to write the files, on rank 0: before the work.
+  absl::Status reserve(Disk &disk, const std::string &folder);
 
   /// Takes the outputs of the batch that ran last, `valid` samples of which are real.
   void add(int64_t valid);
 
   /// Every rank calls it; rank 0 writes NAME.npy for each output.
-  absl::Status write(Disk &disk, const std::string &folder, const GatherBytes &gather) const;
+  absl::Status write(const GatherBytes &gather);
 
   /// "logits f32 [10000x10]", one after the other.
   std::string describe() const;
@@ -51,12 +54,12 @@ private:
   Slice real(const Part &part, int64_t valid) const;
   std::vector<int64_t> fileShape(const Output &output) const;
   void place(const Part &part, int64_t batch, const std::byte *&from, std::vector<std::byte> &to) const;
-  std::string path(const std::string &folder, const Output &output) const;
 
   const ProgramRunner *runner;
   uint32_t rank;
   int64_t samples = 0, globalBatch = 1;
   std::vector<Output> outputs;
+  std::vector<OutputFile> files; // of the outputs, on rank 0
   std::vector<Part> parts;
   std::vector<int64_t> valids; // of the batches so far
   std::string mine;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -22,12 +23,15 @@ template <typename F> static absl::Status readPacked(const VariableView &view, F
 }
 
 /// Reads this worker's block of a .npy or .safetensors file below --data.
-static absl::Status readInitialValue(const VariableView &view, const RunOptions &options, Disk &disk) {
+static absl::Status readInitialValue(const VariableView &view, const RunOptions &options, Disk &disk,
+                                     std::set<std::string> &verified) {
   if (options.data.empty())
     return badData("give the folder that holds it with --data");
   std::string path = str(options.data, "/", view.variable->file()->str());
   if (path.ends_with(".safetensors")) {
     DGC_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(disk, path));
+    if (verified.insert(path).second)
+      DGC_RETURN_IF_ERROR(file.verify());
     auto entry = file.entries().find(view.name);
     if (entry == file.entries().end())
       return badData(str(path, " has no tensor '", view.name, "'"));
@@ -58,9 +62,10 @@ absl::StatusOr<uint64_t> dgc::rt::seedOf(const RunOptions &options, Disk &disk) 
 
 absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &executor, const artifact::Plan &plan,
                                                                   const RunOptions &options, Disk &disk) {
+  std::set<std::string> verified; // files that many variables are in
   DGC_RETURN_IF_ERROR(executor.initializeVariables([&](const VariableView &view) {
     // --load replaces it anyway.
-    return options.load.empty() ? readInitialValue(view, options, disk) : absl::OkStatus();
+    return options.load.empty() ? readInitialValue(view, options, disk, verified) : absl::OkStatus();
   }));
   if (options.load.empty())
     return std::optional<RunState>();
@@ -124,9 +129,7 @@ private:
     return view == held.end() ? nullptr : &*view;
   }
 
-  Slice sliceOf(uint32_t v, uint32_t rank) const {
-    return localSlice(plan, variable(v), rank);
-  }
+  Slice sliceOf(uint32_t v, uint32_t rank) const { return localSlice(plan, variable(v), rank); }
 
   /// Whether `rank` gives its block: it is the first one that holds it, and rank 0 does not have everything.
   bool gives(uint32_t v, uint32_t rank) const {
@@ -183,8 +186,9 @@ private:
       if (!isNew)
         continue;
       bool isHere = !gives(v, firstGiver(v));
-      tensors.push_back({variable(v).name()->str(), dtypeOf(v), shape,
-                         isHere ? std::span<const std::byte>(viewOf(v)->memory) : std::span<const std::byte>(whole[v])});
+      tensors.push_back(
+          {variable(v).name()->str(), dtypeOf(v), shape,
+           isHere ? std::span<const std::byte>(viewOf(v)->memory) : std::span<const std::byte>(whole[v])});
     }
     return tensors;
   }
@@ -202,10 +206,9 @@ private:
 };
 } // namespace
 
-absl::Status dgc::rt::saveVariables(const Artifact &artifact, const Executor &executor, int rank,
-                                    const RunOptions &options, const RunState &state, const GatherBytes &gather,
-                                    Disk &disk) {
+absl::Status dgc::rt::saveVariables(const Artifact &artifact, const Executor &executor, int rank, OutputFile *file,
+                                    const RunState &state, const GatherBytes &gather) {
   BlockGatherer gatherer(artifact, executor, rank);
   DGC_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, gatherer.run(gather));
-  return rank == 0 ? saveCheckpoint(disk, options.save, tensors, state) : absl::OkStatus();
+  return rank == 0 ? saveCheckpoint(*file, tensors, state) : absl::OkStatus();
 }

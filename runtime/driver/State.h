@@ -18,9 +18,9 @@ absl::StatusOr<uint64_t> seedOf(const RunOptions &options, Disk &disk);
 absl::StatusOr<std::optional<RunState>> restoreVariables(Executor &executor, const artifact::Plan &plan,
                                                          const RunOptions &options, Disk &disk);
 
-/// Writes options.save: every rank calls it, and rank 0 writes. The blocks of variables that are split over the workers
-/// and of other groups are gathered there.
-absl::Status saveVariables(const Artifact &artifact, const Executor &executor, int rank, const RunOptions &options,
-                           const RunState &state, const GatherBytes &gather, Disk &disk);
+/// Writes a checkpoint: every rank calls it, and rank 0 writes `file`, which is null elsewhere. The blocks of variables
+/// that are split over the workers and of other groups are gathered there.
+absl::Status saveVariables(const Artifact &artifact, const Executor &executor, int rank, OutputFile *file,
+                           const RunState &state, const GatherBytes &gather);
 
 } // namespace dgc::rt

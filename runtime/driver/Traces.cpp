@@ -15,7 +15,7 @@ using namespace dgc;
 using namespace dgc::rt;
 
 absl::Status dgc::rt::writeTraces(const Artifact &artifact, const Executor &executor, const OpTrace &trace,
-                                  const WorkerContext &context, const std::string &path, Disk &disk) {
+                                  const WorkerContext &context, OutputFile *file) {
   const int rank = context.transport.rank();
   TraceBuffer buffer(trace.timings.size());
   std::vector<TraceName> names;
@@ -41,12 +41,6 @@ absl::Status dgc::rt::writeTraces(const Artifact &artifact, const Executor &exec
     if (!text.empty())
       origin = std::min<TimeNs>(origin, std::atoll(text.c_str()));
   std::string json = formatTrace(buffer, rank, names, origin);
-  if (path == "-") {
-    DGC_ASSIGN_OR_RETURN(std::vector<std::string> parts, gatherLong(context.gather, rank, json));
-    return rank == 0 ? writeTraceOfParts(disk, path, parts) : absl::OkStatus();
-  }
-  DGC_RETURN_IF_ERROR(writeTracePart(disk, path, rank, json));
-  // Rank 0 joins the parts when all are written.
-  DGC_RETURN_IF_ERROR(context.gather("traced").status());
-  return rank == 0 ? mergeTraceParts(disk, path, context.transport.worldSize()) : absl::OkStatus();
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> parts, gatherLong(context.gather, rank, json));
+  return rank == 0 ? writeTrace(*file, parts) : absl::OkStatus();
 }

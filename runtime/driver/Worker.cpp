@@ -2,6 +2,7 @@
 #include "runtime/driver/Worker.h"
 
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/base/Status.h"
 #include "runtime/driver/Inputs.h"
 #include "runtime/driver/Predictions.h"
@@ -37,6 +38,7 @@ private:
   absl::Status runAll();
   absl::Status prepare();
   absl::Status openLog();
+  absl::Status reserveOutputs();
   absl::Status compareOptions();
   absl::StatusOr<FedProgram> bind(std::string_view program, const BindOptions &options) {
     return bindInputs(artifact.plan(), *executor->program(program), dataset ? &*dataset : nullptr, options);
@@ -72,8 +74,9 @@ private:
   Clock &clock = realClock();
   std::unique_ptr<Executor> executor;
   std::optional<Dataset> dataset;
-  std::unique_ptr<JsonLog> jsonLog;   // rank 0
-  std::unique_ptr<Progress> progress; // rank 0, while it trains
+  std::unique_ptr<JsonLog> jsonLog;        // rank 0
+  std::optional<OutputFile> saved, traced; // rank 0, from the beginning: no other job writes them meanwhile
+  std::unique_ptr<Progress> progress;      // rank 0, while it trains
   std::unique_ptr<OpTrace> trace;
   FedProgram training, testing;
   /// A step that is submitted and not collected.
@@ -101,6 +104,7 @@ static std::string programNames(const Executor &executor) {
 
 absl::Status Worker::prepare() {
   DGC_RETURN_IF_ERROR(openLog());
+  DGC_RETURN_IF_ERROR(reserveOutputs());
   DGC_ASSIGN_OR_RETURN(state.seed, seedOf(options, realDisk()));
   ExecutorOptions executorOptions;
   executorOptions.threads = options.threads;
@@ -112,10 +116,6 @@ absl::Status Worker::prepare() {
     trace = std::make_unique<OpTrace>(size_t{1} << 20);
     executor->setTrace(trace.get());
   }
-  if (first()) // before the work, not after it
-    for (const std::string &path : {options.save, options.trace})
-      if (!path.empty())
-        DGC_RETURN_IF_ERROR(output(checkReplaceable(realDisk(), path), path == options.save ? "--save" : "--trace"));
   DGC_ASSIGN_OR_RETURN(auto restored, restoreVariables(*executor, artifact.plan(), options, realDisk()));
   if (restored) {
     state.step = restored->step;
@@ -136,6 +136,19 @@ absl::Status Worker::openLog() {
   if (!opened.ok())
     return output(opened.status(), "");
   jsonLog = *std::move(opened);
+  return absl::OkStatus();
+}
+
+/// Before the work, not after it.
+absl::Status Worker::reserveOutputs() {
+  for (auto [flag, path, file] : {std::tuple("--save", &options.save, &saved), {"--trace", &options.trace, &traced}}) {
+    if (!first() || path->empty())
+      continue;
+    auto reserved = OutputFile::reserve(realDisk(), *path);
+    if (!reserved.ok())
+      return output(reserved.status(), flag);
+    *file = *std::move(reserved);
+  }
   return absl::OkStatus();
 }
 
@@ -189,7 +202,7 @@ absl::Status Worker::runOther(const std::string &entry) {
   if (!options.predictions.empty()) {
     DGC_ASSIGN_OR_RETURN(
         predictions, Predictions::create(artifact, *testing.runner, context.transport.rank(), testing.feed->samples()));
-    DGC_RETURN_IF_ERROR(output(predictions->check(realDisk(), options.predictions), "--predictions"));
+    DGC_RETURN_IF_ERROR(output(predictions->reserve(realDisk(), options.predictions), "--predictions"));
   }
   DGC_RETURN_IF_ERROR(compareOptions());
   DGC_RETURN_IF_ERROR(evaluate(testing, "test", std::nullopt));
@@ -199,7 +212,7 @@ absl::Status Worker::runOther(const std::string &entry) {
 absl::Status Worker::writePredictions() {
   if (!predictions)
     return absl::OkStatus();
-  DGC_RETURN_IF_ERROR(output(predictions->write(realDisk(), options.predictions, context.gather), "--predictions"));
+  DGC_RETURN_IF_ERROR(output(predictions->write(context.gather), "--predictions"));
   print(str("predicted ", counted(testing.feed->samples(), "sample"), " into ", options.predictions, ": ",
             predictions->describe()));
   return absl::OkStatus();
@@ -379,9 +392,9 @@ absl::Status Worker::save() {
   if (options.save.empty())
     return absl::OkStatus();
   DGC_RETURN_IF_ERROR(executor->downloadVariables());
-  DGC_RETURN_IF_ERROR(
-      output(saveVariables(artifact, *executor, context.transport.rank(), options, state, context.gather, realDisk()),
-             "--save"));
+  DGC_RETURN_IF_ERROR(output(
+      saveVariables(artifact, *executor, context.transport.rank(), saved ? &*saved : nullptr, state, context.gather),
+      "--save"));
   print(str("saved ", counted(artifact.plan().variables() ? artifact.plan().variables()->size() : 0, "variable"),
             " to ", options.save == "-" ? "standard output" : options.save));
   return absl::OkStatus();
@@ -390,7 +403,7 @@ absl::Status Worker::save() {
 absl::Status Worker::writeTrace() {
   if (!trace)
     return absl::OkStatus();
-  return output(writeTraces(artifact, *executor, *trace, context, options.trace, realDisk()), "");
+  return output(writeTraces(artifact, *executor, *trace, context, traced ? &*traced : nullptr), "");
 }
 
 absl::Status dgc::rt::runWorker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context) {

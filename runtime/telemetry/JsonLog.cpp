@@ -80,19 +80,18 @@ void dgc::rt::appendJson(const LogEvent &event, std::string &out) {
   out += "}\n";
 }
 
-absl::StatusOr<std::unique_ptr<JsonLog>>
-JsonLog::open(Disk &disk, Clock &clock, const std::string &path) {
-  if (path == "-")
-    return std::unique_ptr<JsonLog>(
-        new JsonLog(standardOutput(), clock));
-  auto file = disk.create(path);
+absl::StatusOr<std::unique_ptr<JsonLog>> JsonLog::open(Disk &disk, Clock &clock, const std::string &path) {
+  auto output = OutputFile::reserve(disk, path);
+  if (!output.ok())
+    return annotate(output.status(), "--log-json");
+  auto file = output->begin();
   if (!file.ok())
     return annotate(file.status(), "--log-json");
-  return std::unique_ptr<JsonLog>(new JsonLog(*std::move(file), clock));
+  return std::unique_ptr<JsonLog>(new JsonLog(*std::move(output), *std::move(file), clock));
 }
 
-JsonLog::JsonLog(std::unique_ptr<WritableFile> file, Clock &clock)
-    : file(std::move(file)), clock(clock), lastFlush(clock.now()) {
+JsonLog::JsonLog(OutputFile output, std::unique_ptr<WritableFile> file, Clock &clock)
+    : output(std::move(output)), file(std::move(file)), clock(clock), lastFlush(clock.now()) {
   held.reserve(1 << 16);
 }
 
@@ -102,8 +101,7 @@ absl::Status JsonLog::add(const LogEvent &event) {
   if (!status.ok())
     return status;
   appendJson(event, held);
-  bool wait = event.event == "step" && held.size() < (1 << 15) &&
-              clock.now() - lastFlush < 500_ms;
+  bool wait = event.event == "step" && held.size() < (1 << 15) && clock.now() - lastFlush < 500_ms;
   return wait ? status : flush();
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/base/Clock.h"
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/telemetry/Progress.h"
 
 #include <memory>
@@ -29,9 +29,8 @@ void appendJson(const LogEvent &event, std::string &out);
 /// over; every other line is written at once.
 class JsonLog {
 public:
-  /// Creates the file; "-" is standard output.
-  static absl::StatusOr<std::unique_ptr<JsonLog>> open(Disk &disk, Clock &clock,
-                                                       const std::string &path);
+  /// Replaces the file by an empty one, which no other process writes meanwhile; "-" is standard output.
+  static absl::StatusOr<std::unique_ptr<JsonLog>> open(Disk &disk, Clock &clock, const std::string &path);
   /// Writes what is held back.
   ~JsonLog();
 
@@ -41,8 +40,9 @@ public:
   absl::Status flush();
 
 private:
-  JsonLog(std::unique_ptr<WritableFile> file, Clock &clock);
+  JsonLog(OutputFile output, std::unique_ptr<WritableFile> file, Clock &clock);
 
+  OutputFile output;
   std::unique_ptr<WritableFile> file;
   Clock &clock;
   TimeNs lastFlush;

@@ -9,8 +9,7 @@
 using namespace dgc::rt;
 
 static std::string quoted(const std::string &text) {
-  return nlohmann::json(text).dump(-1, ' ', false,
-                                   nlohmann::json::error_handler_t::replace);
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 static std::string queueName(uint32_t queue) {
@@ -20,15 +19,12 @@ static std::string queueName(uint32_t queue) {
 }
 
 /// A metadata event that names a track.
-static std::string nameTrack(std::string_view kind, int rank, uint32_t queue,
-                             const std::string &name) {
-  return str("{\"ph\":\"M\",\"name\":\"", kind, "\",\"pid\":", rank,
-             ",\"tid\":", queue, ",\"args\":{\"name\":", quoted(name), "}}");
+static std::string nameTrack(std::string_view kind, int rank, uint32_t queue, const std::string &name) {
+  return str("{\"ph\":\"M\",\"name\":\"", kind, "\",\"pid\":", rank, ",\"tid\":", queue,
+             ",\"args\":{\"name\":", quoted(name), "}}");
 }
 
-std::string dgc::rt::formatTrace(const TraceBuffer &buffer, int rank,
-                                 std::span<const TraceName> names,
-                                 TimeNs origin) {
+std::string dgc::rt::formatTrace(const TraceBuffer &buffer, int rank, std::span<const TraceName> names, TimeNs origin) {
   std::string out = "[\n";
   out += nameTrack("process_name", rank, 0, str("worker ", rank));
   out += str(",\n{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":", rank,
@@ -42,39 +38,25 @@ std::string dgc::rt::formatTrace(const TraceBuffer &buffer, int rank,
   // What is the same for all events of a name is made once.
   std::vector<std::string> heads, tails;
   for (const TraceName &name : names) {
-    heads.push_back(str(",\n{\"ph\":\"X\",\"name\":", quoted(name.name),
-                        ",\"cat\":", quoted(name.program), ",\"pid\":", rank));
+    heads.push_back(
+        str(",\n{\"ph\":\"X\",\"name\":", quoted(name.name), ",\"cat\":", quoted(name.program), ",\"pid\":", rank));
     tails.push_back(str(",\"location\":", quoted(name.location), "}}"));
   }
   char numbers[160];
   for (const TraceEvent &event : buffer.events()) {
     if (event.name >= names.size())
       continue;
-    std::snprintf(
-        numbers, sizeof numbers,
-        ",\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"step\":%lld",
-        event.queue, static_cast<double>(event.begin - origin) * 1e-3,
-        static_cast<double>(event.end - event.begin) * 1e-3,
-        static_cast<long long>(event.step));
+    std::snprintf(numbers, sizeof numbers, ",\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"step\":%lld", event.queue,
+                  static_cast<double>(event.begin - origin) * 1e-3, static_cast<double>(event.end - event.begin) * 1e-3,
+                  static_cast<long long>(event.step));
     out += heads[event.name];
     out += numbers;
     out += tails[event.name];
   }
   if (buffer.dropped() > 0)
     out += str(",\n{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":", rank,
-               ",\"tid\":0,\"args\":{\"labels\":\"full: ", buffer.dropped(),
-               " later events left out\"}}");
+               ",\"tid\":0,\"args\":{\"labels\":\"full: ", buffer.dropped(), " later events left out\"}}");
   return out + "\n]\n";
-}
-
-std::string dgc::rt::tracePartPath(const std::string &path, int rank) {
-  return str(path, ".rank", rank);
-}
-
-absl::Status dgc::rt::writeTracePart(Disk &disk, const std::string &path,
-                                     int rank, std::string_view json) {
-  return annotate(writeFileAtomically(disk, tracePartPath(path, rank), json),
-                  "--trace");
 }
 
 /// Appends a part to the whole; each is "[\n" events "\n]\n". False when it is not.
@@ -86,34 +68,11 @@ static bool appendPart(std::string_view part, std::string &all) {
   return true;
 }
 
-absl::Status dgc::rt::writeTraceOfParts(Disk &disk, const std::string &path, std::span<const std::string> parts) {
+absl::Status dgc::rt::writeTrace(OutputFile &file, std::span<const std::string> parts) {
   std::string all;
   for (const std::string &part : parts)
     if (!appendPart(part, all))
       return absl::DataLossError("--trace: the part of a worker is not whole");
-  return annotate(writeFileAtomically(disk, path, all + "\n]\n"), "--trace");
-}
-
-absl::Status dgc::rt::mergeTraceParts(Disk &disk, const std::string &path,
-                                      int worldSize) {
-  std::string all;
-  std::vector<std::string> parts;
-  for (int rank = 0; rank < worldSize; ++rank) {
-    std::string part = tracePartPath(path, rank);
-    if (!disk.exists(part))
-      continue;
-    auto text = readFile(disk, part);
-    if (!text.ok())
-      return annotate(text.status(), "--trace");
-    if (!appendPart(*text, all))
-      return absl::DataLossError(str("--trace: ", part, " is not whole"));
-    parts.push_back(std::move(part));
-  }
-  if (parts.empty())
-    return absl::NotFoundError(str("--trace: no worker left a part of ", path));
-  DGC_RETURN_IF_ERROR(
-      annotate(writeFileAtomically(disk, path, all + "\n]\n"), "--trace"));
-  for (const std::string &part : parts)
-    DGC_RETURN_IF_ERROR(annotate(disk.remove(part), "--trace"));
-  return absl::OkStatus();
+  all += "\n]\n";
+  return annotate(file.replace([&](WritableFile &out) { return out.write(all); }), "--trace");
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/base/Clock.h"
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 
 #include <memory>
 #include <span>
@@ -25,8 +25,7 @@ struct TraceEvent {
 class TraceBuffer {
 public:
   explicit TraceBuffer(size_t capacity = 1 << 20)
-      : events_(std::make_unique_for_overwrite<TraceEvent[]>(capacity)),
-        capacity(capacity) {}
+      : events_(std::make_unique_for_overwrite<TraceEvent[]>(capacity)), capacity(capacity) {}
 
   void add(const TraceEvent &event) {
     if (size < capacity)
@@ -51,23 +50,9 @@ struct TraceName {
 /// The events of a worker as a JSON array that viewers open as it is.
 /// `origin` is the Clock time that the trace shows as 0, the same for all
 /// workers of a host.
-std::string formatTrace(const TraceBuffer &buffer, int rank,
-                        std::span<const TraceName> names, TimeNs origin = 0);
+std::string formatTrace(const TraceBuffer &buffer, int rank, std::span<const TraceName> names, TimeNs origin = 0);
 
-/// Writes the parts of all workers, as formatTrace gives them, as one trace.
-absl::Status writeTraceOfParts(Disk &disk, const std::string &path, std::span<const std::string> parts);
-
-/// The file where `rank` leaves its part of the trace `path`.
-std::string tracePartPath(const std::string &path, int rank);
-
-/// Writes the part of one worker, as a whole or not at all.
-absl::Status writeTracePart(Disk &disk, const std::string &path, int rank,
-                            std::string_view json);
-
-/// Joins the parts of ranks 0 .. worldSize-1 into `path` and removes them.
-/// Parts that are missing, of workers that died, are left out; an error when
-/// none is there.
-absl::Status mergeTraceParts(Disk &disk, const std::string &path,
-                             int worldSize);
+/// Replaces `file` by the parts of all workers, as formatTrace gives them, as one trace.
+absl::Status writeTrace(OutputFile &file, std::span<const std::string> parts);
 
 } // namespace dgc::rt

@@ -11,7 +11,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "passes/strategy/Registry.h"
 #include "runtime/artifact/Reader.h"
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "runtime/telemetry/Report.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,7 +19,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 namespace cl = llvm::cl;
 
@@ -157,6 +156,43 @@ static std::vector<std::pair<std::string, std::string>> attributes() {
   return result;
 }
 
+/// Whether each output has a file of its own that nothing else is read from. Says which has not.
+static bool checkOutputs(const std::string &outputPath, const std::string &reportPath) {
+  dgc::rt::Disk &disk = dgc::rt::realDisk();
+  auto isTaken = [&](const char *flag, const std::string &path, const std::string &other, const char *what) {
+    const bool isFile = !path.empty() && path != "-" && !other.empty() && other != "-" && disk.isReplaceable(path);
+    const bool isTaken = isFile && disk.isSame(path, other);
+    if (isTaken) {
+      llvm::errs() << "dgc-compile: " << flag << " " << path << " is " << what << "; name another file\n";
+    }
+    return isTaken;
+  };
+  for (auto [flag, path] : {std::pair("-o", &outputPath), {"--report", &reportPath}}) {
+    if (isTaken(flag, *path, input, "the model itself") || isTaken(flag, *path, placement, "the file of --placement")) {
+      return false;
+    }
+  }
+  return !isTaken("--report", reportPath, outputPath, "the file of -o as well");
+}
+
+/// Replaces the output by a plan or, without one, by the text of the program; as a whole or not at all.
+static bool writeOutput(const std::string &path, const std::vector<uint8_t> *plan, mlir::ModuleOp module) {
+  std::string text;
+  if (!plan) {
+    llvm::raw_string_ostream stream(text);
+    module->print(stream);
+    stream << "\n";
+  }
+  std::span<const std::byte> bytes =
+      plan ? std::as_bytes(std::span(*plan)) : std::as_bytes(std::span(text.data(), text.size()));
+  absl::Status status =
+      dgc::rt::replaceFile(dgc::rt::realDisk(), path, [&](dgc::rt::WritableFile &file) { return file.write(bytes); });
+  if (!status.ok()) {
+    llvm::errs() << "dgc-compile: " << std::string(status.message()) << "\n";
+  }
+  return status.ok();
+}
+
 static int run() {
   const std::string outputPath = output; // linking resets the options of the command line
   dgc::CompileOptions options;
@@ -223,8 +259,7 @@ static int run() {
     llvm::errs() << "dgc-compile: " << error << "\n";
     return 2;
   }
-  if (llvm::sys::fs::equivalent(input.getValue(), outputPath)) {
-    llvm::errs() << "dgc-compile: -o " << outputPath << " is the model itself; name another file\n";
+  if (!checkOutputs(outputPath, reportPath)) {
     return 2;
   }
   if (!dumpPhasesTo.empty()) {
@@ -270,25 +305,7 @@ static int run() {
   } else if (failed(dgc::runPhases(*module, options))) {
     return 1;
   }
-  std::unique_ptr<llvm::ToolOutputFile> out = mlir::openOutputFile(outputPath, &error);
-  if (!out) {
-    llvm::errs() << "dgc-compile: " << error << "\n";
-    return 2;
-  }
-  if (options.to == dgc::Phase::Artifact) {
-    out->os().write(reinterpret_cast<const char *>(bytes.data()), bytes.size());
-  } else {
-    module->print(out->os());
-    out->os() << "\n";
-  }
-  out->os().flush();
-  if (out->os().has_error()) {
-    llvm::errs() << "dgc-compile: cannot write '" << outputPath << "': " << out->os().error().message() << "\n";
-    out->os().clear_error();
-    return 2;
-  }
-  out->keep();
-  return 0;
+  return writeOutput(outputPath, options.to == dgc::Phase::Artifact ? &bytes : nullptr, *module) ? 0 : 2;
 }
 
 int main(int argc, char **argv) {

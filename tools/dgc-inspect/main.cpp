@@ -2,8 +2,8 @@
 #include "tools/dgc-inspect/Describe.h"
 
 #include "CLI/CLI.hpp"
-#include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/telemetry/PlanJson.h"
 #include "runtime/telemetry/Report.h"
 
@@ -44,6 +44,10 @@ int main(int argc, char **argv) {
   if (!artifact.ok()) {
     std::fprintf(stderr, "dgc-inspect: error: %s\n", std::string(artifact.status().message()).c_str());
     return static_cast<int>(rt::exitCodeOf(artifact.status()));
+  }
+  if (!report.empty() && path != "-" && report != "-" && rt::realDisk().isSame(report, path)) {
+    std::fprintf(stderr, "dgc-inspect: error: --report %s is the artifact itself; name another file\n", report.c_str());
+    return static_cast<int>(rt::ExitCode::Usage);
   }
   if (!report.empty()) {
     absl::Status written = rt::withExitCode(

@@ -1,11 +1,13 @@
 // dgc-run: runs a plan. See docs/exit-codes.md for what it returns.
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/base/Status.h"
 #include "runtime/cluster/Cluster.h"
 #include "runtime/cluster/Identity.h"
 #include "runtime/cluster/Launcher.h"
 #include "runtime/device/Plugin.h"
+#include "runtime/driver/Outputs.h"
 #include "runtime/driver/Worker.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/telemetry/JsonLog.h"
@@ -17,6 +19,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -127,6 +130,17 @@ static std::vector<std::string> workerCommand(int argc, char **argv) {
   return command;
 }
 
+/// Removes what killed workers have left beside the files that they were to write.
+static void removeLeftoversOf(const RunOptions &run) {
+  std::set<std::string> folders{run.predictions};
+  for (const std::string *path : {&run.save, &run.logJson, &run.trace})
+    if (!path->empty() && *path != "-" && realDisk().isReplaceable(*path))
+      folders.insert(folderOf(*path));
+  folders.erase("");
+  for (const std::string &folder : folders)
+    removeLeftovers(realDisk(), folder);
+}
+
 static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int argc, char **argv) {
   if (flags.run.plan == "-")
     return usage("a plan from standard input cannot be given to several "
@@ -139,7 +153,10 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   options.joinTimeoutSeconds = flags.joinTimeout;
   options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message); };
   flags.ran = true;
-  return runLauncher(options);
+  int code = runLauncher(options);
+  if (code != 0)
+    removeLeftoversOf(flags.run);
+  return code;
 }
 
 /// Whether the workers of this job share this machine, as far as one can see.
@@ -166,6 +183,10 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
                      "one process, but ",
                      identity->source, " makes this process one of ", identity->worldSize));
   flags.isFirst = !identity || identity->rank == 0;
+  if (absl::Status wrong = checkOutputs(artifact->plan(), flags.run, realDisk()); flags.isFirst && !wrong.ok()) {
+    flags.run.logJson.clear(); // it may be what must not be written
+    return wrong;
+  }
   if (identity && (identity->worldSize > 1 || world > 1)) {
     flags.run.threads = flags.threads.value_or(shareOfCores(isLocal(*identity) ? identity->worldSize : 1));
     DGC_RETURN_IF_ERROR(runMember(flags, *identity, *artifact));

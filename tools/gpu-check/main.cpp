@@ -2,7 +2,7 @@
 // processes and their faults, and times steps. It needs nothing of the compiler.
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Clock.h"
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/device/Plugin.h"
 #include "tools/gpu-check/Compare.h"
 #include "tools/gpu-check/Jobs.h"

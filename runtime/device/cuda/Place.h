@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/base/Clock.h"
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/base/Clock.h"
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/device/cuda/Blas.h"
 
 #include <map>

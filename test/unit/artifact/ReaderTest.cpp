@@ -3,8 +3,8 @@
 #include "SamplePlan.h"
 
 #include "runtime/artifact/Reader.h"
-#include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/base/Status.h"
 
 #include "gtest/gtest.h"

@@ -2,7 +2,7 @@
 // definitions, 16-bit floats, clock, disk, status.
 #include "runtime/base/Clock.h"
 #include "runtime/base/DType.h"
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Philox.h"
 #include "runtime/base/Status.h"

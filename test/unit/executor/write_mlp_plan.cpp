@@ -1,5 +1,5 @@
 // write_mlp_plan OUT WORLD BATCH HIDDEN: writes the plan of MlpPlan.h, for tests of dgc-run without the compiler.
-#include "runtime/base/Disk.h"
+#include "runtime/base/OutputFile.h"
 #include "test/unit/executor/MlpPlan.h"
 
 #include <cstdio>

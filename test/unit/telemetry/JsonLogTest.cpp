@@ -28,11 +28,10 @@ TEST(JsonLog, WritesTheDocumentedFields) {
   event.samplesPerSecond = 102400;
   event.rank = 0;
   event.message = "all is well";
-  EXPECT_EQ(lineOf(event),
-            "{\"event\":\"step\",\"step\":12,\"epoch\":1,\"loss\":0.1,"
-            "\"metrics\":{\"accuracy\":0.5,\"top5\":1},\"ms\":1.25,"
-            "\"samples_per_s\":102400,\"rank\":0,\"message\":\"all is "
-            "well\"}\n");
+  EXPECT_EQ(lineOf(event), "{\"event\":\"step\",\"step\":12,\"epoch\":1,\"loss\":0.1,"
+                           "\"metrics\":{\"accuracy\":0.5,\"top5\":1},\"ms\":1.25,"
+                           "\"samples_per_s\":102400,\"rank\":0,\"message\":\"all is "
+                           "well\"}\n");
   EXPECT_EQ(lineOf({"end"}), "{\"event\":\"end\"}\n");
 }
 
@@ -56,8 +55,7 @@ TEST(JsonLog, NumbersComeBackBitByBit) {
     LogEvent event;
     event.event = "step";
     event.loss = value;
-    EXPECT_EQ(nlohmann::json::parse(lineOf(event))["loss"].get<double>(),
-              value);
+    EXPECT_EQ(nlohmann::json::parse(lineOf(event))["loss"].get<double>(), value);
   }
 }
 
@@ -93,8 +91,7 @@ TEST(JsonLog, AFullDiskIsToldOnceAndForAll) {
   LogEvent event;
   event.event = "epoch";
   absl::Status status = (*log)->add(event);
-  EXPECT_THAT(std::string(status.message()),
-              testing::HasSubstr("--log-json: cannot write d/log"));
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("--log-json: cannot write d/log"));
   size_t before = disk.get("d/log")->size();
   EXPECT_EQ((*log)->add(event), status);
   EXPECT_EQ(disk.get("d/log")->size(), before);
@@ -108,5 +105,5 @@ TEST(JsonLog, SaysWhatFileItCannotMake) {
   auto log = JsonLog::open(disk, clock, "d/log");
   ASSERT_FALSE(log.ok());
   EXPECT_THAT(std::string(log.status().message()),
-              testing::HasSubstr("--log-json: cannot create d/log"));
+              testing::HasSubstr("--log-json: cannot write d/log: cannot create d/.log.dgc-lock"));
 }

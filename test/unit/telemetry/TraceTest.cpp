@@ -10,8 +10,7 @@ using namespace dgc::rt;
 using dgc::rt::test::FakeDisk;
 using nlohmann::json;
 
-static const std::vector<TraceName> names = {
-    {"dense \"1\"", "train", "m.mlir:3:4"}, {"all_reduce", "train", ""}};
+static const std::vector<TraceName> names = {{"dense \"1\"", "train", "m.mlir:3:4"}, {"all_reduce", "train", ""}};
 
 static std::string traceOf(int rank) {
   TraceBuffer buffer(8);
@@ -41,8 +40,7 @@ TEST(Trace, HasATrackPerWorkerAndQueue) {
   std::map<std::string, std::string> named;
   for (const json &track : tracks)
     if (track["args"].contains("name"))
-      named[track["name"].get<std::string>() +
-            std::to_string(int(track["tid"]))] = track["args"]["name"];
+      named[track["name"].get<std::string>() + std::to_string(int(track["tid"]))] = track["args"]["name"];
   EXPECT_EQ(named["process_name0"], "worker 3");
   EXPECT_EQ(named["thread_name0"], "compute");
   EXPECT_EQ(named["thread_name1"], "communicate");
@@ -61,26 +59,19 @@ TEST(Trace, KeepsTheBeginningWhenItIsFull) {
 
 TEST(Trace, JoinsThePartsOfAllWorkers) {
   FakeDisk disk;
-  for (int rank : {0, 1, 3}) // worker 2 died
-    ASSERT_TRUE(writeTracePart(disk, "d/trace", rank, traceOf(rank)).ok());
-  ASSERT_TRUE(mergeTraceParts(disk, "d/trace", 4).ok());
-  EXPECT_EQ(disk.fileCount(), 1u);
+  disk.put("d/trace.rank0", "a file of the user");
+  auto file = OutputFile::reserve(disk, "d/trace");
+  ASSERT_TRUE(file.ok());
+  std::vector<std::string> parts = {traceOf(0), traceOf(1), traceOf(3)};
+  ASSERT_TRUE(writeTrace(*file, parts).ok());
+  EXPECT_EQ(*disk.get("d/trace.rank0"), "a file of the user");
   std::set<int> workers;
   for (const json &event : json::parse(*disk.get("d/trace")))
     if (event["ph"] == "X")
       workers.insert(int(event["pid"]));
   EXPECT_EQ(workers, (std::set<int>{0, 1, 3}));
+  parts[1] = "[\n{";
+  EXPECT_THAT(std::string(writeTrace(*file, parts).message()), testing::HasSubstr("the part of a worker is not whole"));
 }
 
-TEST(Trace, AnEmptyTraceIsJson) {
-  EXPECT_TRUE(json::accept(formatTrace(TraceBuffer(1), 0, {})));
-}
-
-TEST(Trace, SaysWhenThereIsNothingToJoin) {
-  FakeDisk disk;
-  EXPECT_THAT(std::string(mergeTraceParts(disk, "d/trace", 2).message()),
-              testing::HasSubstr("no worker left a part of d/trace"));
-  disk.put("d/trace.rank0", "[\n{");
-  EXPECT_THAT(std::string(mergeTraceParts(disk, "d/trace", 2).message()),
-              testing::HasSubstr("d/trace.rank0 is not whole"));
-}
+TEST(Trace, AnEmptyTraceIsJson) { EXPECT_TRUE(json::accept(formatTrace(TraceBuffer(1), 0, {}))); }

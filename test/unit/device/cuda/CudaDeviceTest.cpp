@@ -1,5 +1,6 @@
 // The CUDA device on a fake GPU: what programs compute, against the CPU, and how the device uses the driver.
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/OutputFile.h"
 #include "test/unit/device/cuda/FakeGpus.h"
 #include "test/unit/oracle/Transformer.h"
 

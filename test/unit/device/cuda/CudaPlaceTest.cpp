@@ -1,5 +1,6 @@
 // Several workers on fake GPUs that measure, on steps of training, whether collectives of NCCL belong into graphs.
 // Clocks tell what the fake driver says that its work takes.
+#include "runtime/base/OutputFile.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/Describe.h"
 #include "test/unit/device/cuda/FakeWorkers.h"

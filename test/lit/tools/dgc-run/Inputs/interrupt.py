@@ -1,5 +1,6 @@
 """interrupt.py SIGNAL WHOM ARGS..: starts dgc-run, sends it (WHOM is job) or its worker of that rank the signal once
-steps are in its log, and shows what it prints, its exit code, and what is left behind: processes, shared memory."""
+steps are in its log, and shows what it prints, its exit code, and what is left behind: processes, shared
+memory, locks and temporary files."""
 
 import os
 import signal
@@ -37,4 +38,4 @@ print(output, end="")
 print("code", job.returncode)
 print("soon" if time.monotonic() - sent < 5 else "late")
 print("left", [worker for worker in workers if os.path.exists("/proc/%d" % worker)],
-      sorted(set(os.listdir("/dev/shm")) - before))
+      sorted(set(os.listdir("/dev/shm")) - before) + [name for name in os.listdir(".") if ".dgc-" in name])

@@ -1,0 +1,157 @@
+// Reserves output files and replaces them.
+#include "runtime/base/OutputFile.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <sys/random.h>
+
+using namespace dgc::rt;
+
+static constexpr std::string_view lockSuffix = ".dgc-lock", temporarySuffix = ".dgc-tmp";
+static constexpr size_t tokenDigits = 16, longestName = 200;
+
+static std::string hex(uint64_t value) {
+  static const char digits[] = "0123456789abcdef";
+  std::string text(tokenDigits, '0');
+  for (size_t i = tokenDigits; i-- > 0; value >>= 4)
+    text[i] = digits[value & 15];
+  return text;
+}
+
+/// FNV-1a.
+static uint64_t hashOf(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : text)
+    hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
+std::string dgc::rt::folderOf(const std::string &path) {
+  std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+/// What the names of the lock and of the temporaries of an output begin with, without the folder.
+static std::string stemOf(const std::string &path) {
+  std::string name = std::filesystem::path(path).filename().string();
+  if (name.size() > longestName)
+    name = name.substr(0, longestName - tokenDigits) + hex(hashOf(name));
+  return "." + name;
+}
+
+/// A path beside `path`, written as that is: relative names stay relative.
+static std::string beside(const std::string &path, const std::string &name) {
+  return (std::filesystem::path(path).parent_path() / name).string();
+}
+
+static bool isTemporary(std::string_view name, std::string_view stem) {
+  if (name.size() != stem.size() + 1 + tokenDigits + temporarySuffix.size() || !name.starts_with(stem) ||
+      name[stem.size()] != '.' || !name.ends_with(temporarySuffix))
+    return false;
+  return name.substr(stem.size() + 1, tokenDigits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// Removes temporaries of a stem; the caller has its lock, so whoever made them is dead.
+static void removeTemporaries(Disk &disk, const std::string &folder, std::span<const std::string> names,
+                              std::string_view stem) {
+  for (const std::string &name : names)
+    if (std::string path = (std::filesystem::path(folder) / name).string();
+        isTemporary(name, stem) && disk.isOwnFile(path))
+      disk.remove(path).IgnoreError(); // it harms nothing
+}
+
+absl::StatusOr<OutputFile> OutputFile::reserve(Disk &disk, std::string path) {
+  OutputFile file(disk, std::move(path));
+  if (file.path_ == "-")
+    return file;
+  if (!disk.isReplaceable(file.path_)) {
+    DGC_RETURN_IF_ERROR(disk.checkSpecial(file.path_));
+    return file;
+  }
+  std::string stem = stemOf(file.path_), folder = folderOf(file.path_);
+  auto lock = disk.lock(beside(file.path_, stem + std::string(lockSuffix)));
+  if (!lock.ok())
+    return annotate(lock.status(), str("cannot write ", file.path_));
+  file.lock = *std::move(lock);
+  if (file.lock->excludesOthers()) {
+    auto names = disk.list(folder);
+    if (!names.ok())
+      return annotate(names.status(), str("cannot write ", file.path_));
+    removeTemporaries(disk, folder, *names, stem);
+  }
+  return file;
+}
+
+absl::StatusOr<std::pair<std::string, std::unique_ptr<WritableFile>>> OutputFile::createTemporary() {
+  for (int attempts = 0;; ++attempts) {
+    uint64_t token;
+    if (getrandom(&token, sizeof token, 0) != sizeof token)
+      return errnoStatus(errno, "cannot get random bytes");
+    std::string name = beside(path_, str(stemOf(path_), ".", hex(token), temporarySuffix));
+    auto created = disk->createNew(name, path_);
+    if (created.ok())
+      return std::pair(std::move(name), *std::move(created));
+    if (!absl::IsAlreadyExists(created.status()) || attempts == 8)
+      return created.status();
+  }
+}
+
+absl::Status OutputFile::replace(const Write &write) {
+  if (path_ == "-")
+    return write(*standardOutput());
+  if (!lock) {
+    DGC_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> special, disk->openSpecial(path_));
+    DGC_RETURN_IF_ERROR(write(*special));
+    return special->close();
+  }
+  DGC_ASSIGN_OR_RETURN(auto temporary, createTemporary());
+  auto &[name, file] = temporary;
+  absl::Status status = write(*file);
+  if (status.ok())
+    status = file->sync();
+  if (absl::Status closed = file->close(); status.ok())
+    status = closed;
+  if (status.ok())
+    status = disk->rename(name, path_);
+  if (!status.ok()) {
+    disk->remove(name).IgnoreError(); // the error of the write is the one to tell
+    return status;
+  }
+  return disk->syncDirectory(folderOf(path_));
+}
+
+absl::StatusOr<std::unique_ptr<WritableFile>> OutputFile::begin() {
+  if (path_ == "-")
+    return standardOutput();
+  if (!lock)
+    return disk->openSpecial(path_);
+  DGC_ASSIGN_OR_RETURN(auto temporary, createTemporary());
+  if (absl::Status status = disk->rename(temporary.first, path_); !status.ok()) {
+    disk->remove(temporary.first).IgnoreError();
+    return status;
+  }
+  return std::move(temporary.second);
+}
+
+absl::Status dgc::rt::replaceFile(Disk &disk, const std::string &path, const OutputFile::Write &write) {
+  DGC_ASSIGN_OR_RETURN(OutputFile file, OutputFile::reserve(disk, path));
+  return file.replace(write);
+}
+
+absl::Status dgc::rt::writeFileAtomically(Disk &disk, const std::string &path, std::string_view data) {
+  return replaceFile(disk, path, [&](WritableFile &file) { return file.write(data); });
+}
+
+void dgc::rt::removeLeftovers(Disk &disk, const std::string &folder) {
+  auto names = disk.list(folder);
+  if (!names.ok())
+    return;
+  for (const std::string &name : *names) {
+    std::string path = (std::filesystem::path(folder) / name).string();
+    if (!name.starts_with('.') || !name.ends_with(lockSuffix) || !disk.isOwnFile(path))
+      continue;
+    auto lock = disk.lock(path);
+    if (lock.ok() && (*lock)->excludesOthers())
+      removeTemporaries(disk, folder, *names, std::string_view(name).substr(0, name.size() - lockSuffix.size()));
+  }
+}
