@@ -32,9 +32,14 @@ static std::optional<int64_t> stageOfOperand(func::FuncOp function, Value operan
   return argumentStage(function, cast<BlockArgument>(operand).getArgNumber());
 }
 
-/// Gives the forward ops of a function that say nothing the stage that follows from their operands, or users. Adds them
-/// to `placed`.
-static void spread(func::FuncOp function, const llvm::DenseSet<Operation *> &backward,
+static bool isState(func::FuncOp function, Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argumentState(function, argument.getArgNumber());
+}
+
+/// Gives the forward ops of a function that say nothing the stage that follows from their operands, or users. One that
+/// reads a variable is on stage `first`, if there is such, where its operands have none. Adds them to `placed`.
+static void spread(func::FuncOp function, const llvm::DenseSet<Operation *> &backward, std::optional<int64_t> first,
                    SmallVectorImpl<Operation *> &placed) {
   Ubiquitous anywhere(function);
   Block &body = function.getBody().front();
@@ -44,6 +49,8 @@ static void spread(func::FuncOp function, const llvm::DenseSet<Operation *> &bac
     for (Value operand : op.getOperands())
       if (std::optional<int64_t> other = stageOfOperand(function, operand))
         stage = std::max(stage.value_or(0), *other);
+    if (!stage && llvm::any_of(op.getOperands(), [&](Value operand) { return isState(function, operand); }))
+      stage = first;
     if (isOpen(op) && stage) {
       setStage(&op, *stage);
       placed.push_back(&op);
@@ -59,6 +66,19 @@ static void spread(func::FuncOp function, const llvm::DenseSet<Operation *> &bac
     setStage(&op, stage.value_or(0));
     placed.push_back(&op);
   }
+}
+
+/// The lowest stage that something of a function says that it is on.
+static std::optional<int64_t> lowestStage(func::FuncOp function) {
+  std::optional<int64_t> lowest;
+  auto note = [&](std::optional<int64_t> stage) {
+    if (stage)
+      lowest = std::min(lowest.value_or(*stage), *stage);
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    note(argumentStage(function, i));
+  function.walk([&](Operation *op) { note(stageOf(op)); });
+  return lowest;
 }
 
 /// Notes the stages that a function uses; one that there are no devices for is an error.
@@ -222,14 +242,21 @@ private:
     }
     if (!said) // there are no variables: every device computes it
       return success();
+    // Where nothing is said to be on stage 0, it has what comes before the stages that are marked.
+    std::optional<int64_t> first, lowest;
+    for (func::FuncOp function : functions)
+      if (std::optional<int64_t> stage = lowestStage(function))
+        lowest = std::min(lowest.value_or(*stage), *stage);
+    if (lowest && *lowest > 0)
+      first = 0;
     SmallVector<Operation *> placed;
     do { // again as long as what is colocated comes to be on different stages
       for (Operation *op : placed)
         op->removeDiscardableAttr(kStageAttr);
       placed.clear();
       for (func::FuncOp function : functions)
-        if (hasPlaces(function))
-          spread(function, backward[function], placed);
+        if (lowestStage(function))
+          spread(function, backward[function], first, placed);
     } while (raised(colocations, placed));
     llvm::SmallDenseSet<int64_t> used;
     for (func::FuncOp function : functions)
@@ -245,18 +272,9 @@ private:
     return changed;
   }
 
-  /// Whether something of the function says where it is.
-  static bool hasPlaces(func::FuncOp function) {
-    bool found = false;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      found |= argumentStage(function, i).has_value();
-    function.walk([&](Operation *op) { found |= stageOf(op).has_value(); });
-    return found;
-  }
-
   void findPlaces(ModuleOp module) {
     for (auto function : module.getOps<func::FuncOp>())
-      said |= hasPlaces(function);
+      said |= lowestStage(function).has_value();
   }
 
   /// Takes away what has been read; without several groups nothing has a stage.
@@ -285,10 +303,21 @@ private:
     said = true;
     if (solver != "chain" && solver != "greedy" && solver != "exact")
       return function.emitError() << "there is no solver '" << solver.getValue() << "'; one of chain, greedy, exact is";
+    const int64_t wanted = stages * (repeat ? 2 : 1), count = ops.size();
+    if (count < wanted) {
+      auto error = function.emitError() << "the model has " << count
+                                        << " operations that follow from variables, too few "
+                                        << "for " << wanted << " stages";
+      if (repeat)
+        error << ", two for each of " << stages.getValue() << " groups of workers";
+      int64_t most = count / (repeat ? 2 : 1);
+      return error << (most > 1 ? "; use a smaller mesh, as in --mesh stage=" + std::to_string(most)
+                                : std::string("; leave the axis stage out of the mesh"));
+    }
     StageCosts costs;
     if (capacity > 0)
       costs.capacity = capacity;
-    if (failed(solveStages(function, ops, stages * (repeat ? 2 : 1), solver, costs)))
+    if (failed(solveStages(function, ops, wanted, solver, costs)))
       return failure();
     llvm::DenseMap<Attribute, int64_t> owners;
     for (Operation *op : ops)
@@ -326,10 +355,20 @@ private:
       last = std::max(last, stage);
     last += stages - 1 - last % stages; // each group has as many
     for (int64_t stage = 0; stage <= last; ++stage)
-      if (!used.contains(stage))
-        return getOperation().emitError()
-               << "nothing is on stage " << stage << " of " << last + 1
-               << ": mark where it begins with {dist.stage = " << stage << "}, or use a mesh with fewer stages";
+      if (!used.contains(stage)) {
+        auto error = getOperation().emitError()
+                     << "nothing is on stage " << stage << " of " << last + 1 << ": the model has operations on ";
+        SmallVector<int64_t> has(used.begin(), used.end());
+        llvm::sort(has);
+        error << (has.size() == 1 ? "stage " : "the stages ");
+        llvm::interleaveComma(has, error);
+        error << "; mark where stage " << stage << " begins with {dist.stage = " << stage << "}, or ";
+        if (repeat)
+          return error << "number the stages from 0 on, as many as a multiple of " << stages.getValue();
+        if (has.size() > 1)
+          return error << "number the stages from 0 on and use --mesh stage=" << has.size();
+        return error << "leave the axis stage out of the mesh";
+      }
     return success();
   }
 

@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
+#include <tuple>
 
 namespace dgc {
 
@@ -65,6 +67,8 @@ std::string PlacementProblem::check() const {
         return "the bandwidth from " + number("device", i) + " to " + number("device", j) + " is not above 0";
   if (!(defaultBandwidth > 0))
     return "the bandwidth is not above 0";
+  if (!(slack >= 0))
+    return "the slack is below 0";
   std::map<int, int> asked; // by colocation
   for (size_t i = 0; i < ops.size(); ++i) {
     const Op &op = ops[i];
@@ -85,23 +89,39 @@ std::string PlacementProblem::check() const {
   return "";
 }
 
-double placementCost(const PlacementProblem &problem, const std::vector<int> &devices) {
-  std::vector<double> busy(problem.devices.size(), 0);
+/// Calls `f` with the producer of each result, where it is, and each other device that reads it.
+template <typename F> static void forTransfers(const PlacementProblem &problem, const std::vector<int> &devices, F f) {
   std::vector<std::set<int>> sentTo(problem.ops.size());
-  for (size_t i = 0; i < problem.ops.size(); ++i) {
-    if (devices[i] < 0)
-      continue;
-    busy[devices[i]] += problem.ops[i].flops / problem.devices[devices[i]].rate;
+  for (size_t i = 0; i < problem.ops.size(); ++i)
     for (int operand : problem.ops[i].operands) {
       int from = devices[operand], to = devices[i];
-      if (from < 0 || from == to || !sentTo[operand].insert(to).second)
-        continue;
-      double seconds = static_cast<double>(problem.ops[operand].resultBytes) / problem.bandwidthBetween(from, to);
-      busy[from] += seconds;
-      busy[to] += seconds;
+      if (from >= 0 && to >= 0 && from != to && sentTo[operand].insert(to).second)
+        f(problem.ops[operand], from, to);
     }
-  }
+}
+
+double placementCost(const PlacementProblem &problem, const std::vector<int> &devices) {
+  std::vector<double> busy(problem.devices.size(), 0);
+  for (size_t i = 0; i < problem.ops.size(); ++i)
+    if (devices[i] >= 0)
+      busy[devices[i]] += problem.ops[i].flops / problem.devices[devices[i]].rate;
+  forTransfers(problem, devices, [&](const PlacementProblem::Op &op, int from, int to) {
+    double seconds = static_cast<double>(op.resultBytes) / problem.bandwidthBetween(from, to);
+    busy[from] += seconds;
+    busy[to] += seconds;
+  });
   return busy.empty() ? 0 : *std::max_element(busy.begin(), busy.end());
+}
+
+uint64_t placementBytes(const PlacementProblem &problem, const std::vector<int> &devices) {
+  uint64_t bytes = 0;
+  forTransfers(problem, devices, [&](const PlacementProblem::Op &op, int, int) { bytes += op.resultBytes; });
+  return bytes;
+}
+
+/// The placement with its cost and bytes.
+static Placement measured(const PlacementProblem &problem, const std::vector<int> &devices) {
+  return {devices, placementCost(problem, devices), placementBytes(problem, devices)};
 }
 
 std::string Placement::verify(const PlacementProblem &problem) const {
@@ -123,24 +143,28 @@ std::string Placement::verify(const PlacementProblem &problem) const {
   double actual = placementCost(problem, devices);
   if (std::abs(actual - cost) > 1e-9 * std::max(1.0, actual))
     return "the cost is " + std::to_string(actual) + ", not " + std::to_string(cost);
+  if (uint64_t sent = placementBytes(problem, devices); sent != bytes)
+    return std::to_string(sent) + " bytes are sent, not " + std::to_string(bytes);
   return "";
 }
 
-Placement placeGreedy(const PlacementProblem &problem) {
-  Units units(problem);
+/// Places unit after unit: to the cheapest device or, with a limit of the cost, to that which lets fewest bytes be
+/// sent.
+static Placement placeInOrder(const PlacementProblem &problem, const Units &units, double limit) {
   std::vector<int> devices(problem.ops.size(), -1);
   for (size_t unit = 0; unit < units.members.size(); ++unit) {
     int best = -1;
-    double bestCost = infinity;
+    std::pair<uint64_t, double> least;
     for (int device = 0; device < static_cast<int>(problem.devices.size()); ++device) {
       if (units.device[unit] >= 0 && units.device[unit] != device)
         continue;
       for (int op : units.members[unit])
         devices[op] = device;
       double cost = placementCost(problem, devices);
-      if (cost < bestCost && fits(problem, devices)) {
+      uint64_t bytes = limit < infinity ? placementBytes(problem, devices) : 0;
+      if (cost <= limit && fits(problem, devices) && (best < 0 || std::pair(bytes, cost) < least)) {
         best = device;
-        bestCost = cost;
+        least = {bytes, cost};
       }
     }
     if (best < 0)
@@ -148,11 +172,21 @@ Placement placeGreedy(const PlacementProblem &problem) {
     for (int op : units.members[unit])
       devices[op] = best;
   }
-  return {devices, placementCost(problem, devices)};
+  return measured(problem, devices);
+}
+
+Placement placeGreedy(const PlacementProblem &problem) {
+  Units units(problem);
+  Placement cheapest = placeInOrder(problem, units, infinity);
+  if (!cheapest)
+    return {};
+  Placement close = placeInOrder(problem, units, cheapest.cost * (1 + problem.slack));
+  return close && close.bytes < cheapest.bytes ? close : cheapest;
 }
 
 namespace {
-/// Places unit after unit; gives up a branch that is not below the best so far. The cost only grows with more ops.
+/// Places unit after unit; gives up a branch that cannot be better than the best so far. Cost and bytes only grow with
+/// more ops.
 class BranchAndBound {
 public:
   explicit BranchAndBound(const PlacementProblem &problem)
@@ -160,13 +194,25 @@ public:
 
   Placement run() {
     branch(0);
+    if (best) {
+      limit = best.cost * (1 + problem.slack);
+      branch(0);
+    }
     return best;
   }
 
 private:
+  /// First the cheapest placement is wanted; then, with a limit of the cost, that with the fewest bytes.
+  bool isBetter() const {
+    double cost = placementCost(problem, devices);
+    if (limit == infinity)
+      return !best || cost < best.cost;
+    return cost <= limit && std::pair(placementBytes(problem, devices), cost) < std::pair(best.bytes, best.cost);
+  }
+
   void branch(size_t unit) {
     if (unit == units.members.size()) {
-      best = {devices, placementCost(problem, devices)};
+      best = measured(problem, devices);
       return;
     }
     for (int device = 0; device < static_cast<int>(problem.devices.size()); ++device) {
@@ -174,7 +220,7 @@ private:
         continue;
       for (int op : units.members[unit])
         devices[op] = device;
-      if (fits(problem, devices) && (!best || placementCost(problem, devices) < best.cost))
+      if (fits(problem, devices) && isBetter())
         branch(unit + 1);
     }
     for (int op : units.members[unit])
@@ -185,86 +231,139 @@ private:
   Units units;
   std::vector<int> devices;
   Placement best;
+  double limit = infinity;
 };
 } // namespace
 
 Placement placeExact(const PlacementProblem &problem) { return BranchAndBound(problem).run(); }
 
 namespace {
-/// f[d][j]: the cost of the cheapest cut of the first j ops into ranges for the first d devices.
+/// The cuts of the list into ranges. f[d][j] is the best cut of the first j ops into ranges for the first d devices:
+///
+///   least cost:  f[d + 1][j] = min over i of max(f[d][i], cost of the range [i, j) on d)
+///   fewest bytes, of ranges that cost no more than a limit, then least cost:
+///                f[d + 1][j] = min over i of (bytes of f[d][i] + bytes across i, max(cost of f[d][i], cost of [i, j)))
 class ChainCuts {
 public:
   explicit ChainCuts(const PlacementProblem &problem)
-      : problem(problem), size(problem.ops.size()), crossing(size + 1, 0), work(size + 1, 0), bytes(size + 1, 0) {
-    std::vector<size_t> last(size, 0); // reader of each result
+      : problem(problem), size(problem.ops.size()), crossing(size + 1, 0), anchors(size + 1, 0), work(size + 1, 0),
+        bytes(size + 1, 0), first(size), last(size) {
+    std::vector<size_t> lastReader(size, 0);
+    std::map<int, std::pair<size_t, size_t>> colocated; // the first and the last op of each
     for (size_t i = 0; i < size; ++i) {
-      work[i + 1] = work[i] + problem.ops[i].flops;
-      bytes[i + 1] = bytes[i] + static_cast<double>(problem.ops[i].bytes);
-      for (int operand : problem.ops[i].operands)
-        last[operand] = std::max(last[operand], i);
+      const PlacementProblem::Op &op = problem.ops[i];
+      anchors[i + 1] = anchors[i] + op.anchor;
+      work[i + 1] = work[i] + op.flops;
+      bytes[i + 1] = bytes[i] + static_cast<double>(op.bytes);
+      for (int operand : op.operands)
+        lastReader[operand] = std::max(lastReader[operand], i);
+      if (op.colocation >= 0)
+        colocated.try_emplace(op.colocation, i, i).first->second.second = i;
     }
-    for (size_t i = 0; i < size; ++i)
-      for (size_t at = i + 1; at <= last[i]; ++at)
-        crossing[at] += static_cast<double>(problem.ops[i].resultBytes);
+    for (size_t i = 0; i < size; ++i) {
+      for (size_t at = i + 1; at <= lastReader[i]; ++at)
+        crossing[at] += problem.ops[i].resultBytes;
+      auto it = colocated.find(problem.ops[i].colocation);
+      std::tie(first[i], last[i]) = it == colocated.end() ? std::pair(i, i) : it->second;
+    }
   }
 
   Placement run() {
-    size_t count = problem.devices.size(), atLeast = size >= count ? 1 : 0;
-    std::vector<std::vector<double>> cost(count + 1, std::vector<double>(size + 1, infinity));
-    std::vector<std::vector<size_t>> from(count + 1, std::vector<size_t>(size + 1, 0));
-    cost[0][0] = 0;
-    for (size_t d = 0; d < count; ++d)
-      for (size_t end = 0; end <= size; ++end)
-        for (size_t begin = 0; begin + atLeast <= end; ++begin) {
-          double both = std::max(cost[d][begin], rangeCost(d, begin, end));
-          if (both < cost[d + 1][end]) {
-            cost[d + 1][end] = both;
-            from[d + 1][end] = begin;
-          }
-        }
-    if (cost[count][size] == infinity)
-      return {};
-    std::vector<int> devices(size);
-    for (size_t d = count, end = size; d > 0; --d) {
-      for (size_t i = from[d][end]; i < end; ++i)
-        devices[i] = static_cast<int>(d - 1);
-      end = from[d][end];
+    const size_t count = problem.devices.size();
+    for (const std::vector<size_t> &candidates : {anchors, counted()}) {
+      const bool isEnough = candidates.back() >= count;
+      required = isEnough ? candidates : std::vector<size_t>();
+      double least = isEnough || size < count ? solve(infinity) : infinity;
+      if (least < infinity) {
+        solve(least * (1 + problem.slack));
+        return traced();
+      }
     }
-    return {devices, placementCost(problem, devices)};
+    return {};
   }
 
 private:
-  /// The time that a device is busy with the ops [begin, end); infinite when they do not fit or may not be there.
-  double rangeCost(size_t device, size_t begin, size_t end) const {
-    if (bytes[end] - bytes[begin] > static_cast<double>(problem.devices[device].capacity))
-      return infinity;
-    for (size_t i = begin; i < end; ++i) {
-      const PlacementProblem::Op &op = problem.ops[i];
-      if (op.device >= 0 && op.device != static_cast<int>(device))
-        return infinity;
-      if (op.colocation >= 0 && !holdsColocation(op.colocation, begin, end))
-        return infinity;
+  struct Cut {
+    uint64_t bytes = 0; // 0 where only the cost counts
+    double cost = infinity;
+    size_t begin = 0; // of the last range
+    bool operator<(const Cut &other) const { return std::tie(bytes, cost) < std::tie(other.bytes, other.cost); }
+  };
+
+  /// How many ops are before op i.
+  std::vector<size_t> counted() const {
+    std::vector<size_t> count(size + 1);
+    std::iota(count.begin(), count.end(), 0);
+    return count;
+  }
+
+  /// Fills `best` and returns the cost of the best cut. Without a limit only the cost counts.
+  double solve(double limit) {
+    size_t count = problem.devices.size();
+    best.assign(count + 1, std::vector<Cut>(size + 1, Cut{UINT64_MAX}));
+    best[0][0] = {0, 0};
+    for (size_t d = 0; d < count; ++d)
+      for (size_t begin = 0; begin <= size; ++begin)
+        if (best[d][begin].cost < infinity)
+          extend(d, begin, limit);
+    return best[count][size].cost;
+  }
+
+  /// Adds to the best cut of the ops before `begin` a range for device d.
+  void extend(size_t d, size_t begin, double limit) {
+    const Cut &before = best[d][begin];
+    uint64_t sent = limit < infinity && d > 0 ? crossing[begin] : 0;
+    size_t mustHold = begin; // the end of the ops that what is in the range must be with
+    for (size_t end = begin; end <= size && mayHold(d, begin, end); ++end) {
+      if (end > begin)
+        mustHold = std::max(mustHold, last[end - 1] + 1);
+      double cost = std::max(before.cost, rangeCost(d, begin, end));
+      Cut cut{before.bytes + sent, cost, begin};
+      if (hasRequired(begin, end) && end >= mustHold && cost <= limit && cost < infinity && cut < best[d + 1][end])
+        best[d + 1][end] = cut;
     }
+  }
+
+  bool hasRequired(size_t begin, size_t end) const { return required.empty() || required[end] > required[begin]; }
+
+  /// Whether the last op of the range [begin, end) may be on the device, and all of them fit.
+  bool mayHold(size_t device, size_t begin, size_t end) const {
+    if (end == begin)
+      return true;
+    const PlacementProblem::Op &op = problem.ops[end - 1];
+    return bytes[end] - bytes[begin] <= static_cast<double>(problem.devices[device].capacity) &&
+           (op.device < 0 || op.device == static_cast<int>(device)) && first[end - 1] >= begin;
+  }
+
+  /// The time that a device is busy with the ops [begin, end).
+  double rangeCost(size_t device, size_t begin, size_t end) const {
     double seconds = (work[end] - work[begin]) / problem.devices[device].rate;
     int d = static_cast<int>(device);
     if (begin > 0 && device > 0)
-      seconds += crossing[begin] / problem.bandwidthBetween(d - 1, d);
+      seconds += static_cast<double>(crossing[begin]) / problem.bandwidthBetween(d - 1, d);
     if (end < size && device + 1 < problem.devices.size())
-      seconds += crossing[end] / problem.bandwidthBetween(d, d + 1);
+      seconds += static_cast<double>(crossing[end]) / problem.bandwidthBetween(d, d + 1);
     return seconds;
   }
 
-  bool holdsColocation(int colocation, size_t begin, size_t end) const {
-    for (size_t i = 0; i < size; ++i)
-      if (problem.ops[i].colocation == colocation && (i < begin || i >= end))
-        return false;
-    return true;
+  Placement traced() const {
+    std::vector<int> devices(size);
+    for (size_t d = problem.devices.size(), end = size; d > 0; --d) {
+      size_t begin = best[d][end].begin;
+      std::fill(devices.begin() + begin, devices.begin() + end, static_cast<int>(d - 1));
+      end = begin;
+    }
+    return measured(problem, devices);
   }
 
   const PlacementProblem &problem;
   size_t size;
-  std::vector<double> crossing;    // bytes that are made before op i and read from it on
-  std::vector<double> work, bytes; // of the ops before op i
+  std::vector<uint64_t> crossing;     // bytes that are made before op i and read from it on
+  std::vector<size_t> anchors;        // how many are before op i
+  std::vector<size_t> required;       // of those that each range has one of: how many are before op i; empty: none
+  std::vector<double> work, bytes;    // of the ops before op i
+  std::vector<size_t> first, last;    // ops of the colocation of op i
+  std::vector<std::vector<Cut>> best; // by devices, then ops
 };
 } // namespace
 

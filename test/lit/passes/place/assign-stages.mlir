@@ -49,3 +49,23 @@ func.func @nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = dgc.exponential %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Where only the beginning of stage 1 is marked, what follows from a variable and not from that is on stage 0.
+// CHECK-LABEL: func.func @before
+// CHECK: dgc.abs %{{.*}} {dist.stage = 1 : i64}
+// CHECK: dgc.sine %{{.*}} {dist.stage = 0 : i64}
+// CHECK: dgc.multiply {{.*}} {dist.stage = 0 : i64}
+// CHECK: dgc.tanh %{{.*}} {dist.stage = 0 : i64}
+// CHECK: dgc.exponential %{{.*}} {dist.stage = 1 : i64}
+// CHECK: dgc.add {{.*}} {dist.stage = 1 : i64}
+func.func @before(%w: tensor<4xf32> {dgc.state = @w}, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = dgc.abs %y : tensor<4xf32>
+  %1 = dgc.sine %x : tensor<4xf32>
+  %2 = dgc.multiply %1, %w : tensor<4xf32>
+  %3 = dgc.tanh %2 : tensor<4xf32>
+  %4 = dgc.exponential %3 {dist.stage = 1} : tensor<4xf32>
+  %5 = dgc.add %4, %0 : tensor<4xf32>
+  return %5 : tensor<4xf32>
+}
