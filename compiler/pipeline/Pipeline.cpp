@@ -82,15 +82,15 @@ static int64_t axisSize(StringRef mesh, StringRef axis) {
   return 0;
 }
 
-/// The axes that strategies may distribute over.
-static SmallVector<StringRef> strategyAxes(const CompileOptions &options) {
-  return options.annotated && options.strategy.empty() ? SmallVector<StringRef>() : axesOf(options.mesh);
+/// The strategies that the options ask for.
+static FailureOr<std::vector<ChosenStrategy>> strategiesOf(const CompileOptions &options, std::string &error) {
+  return parseStrategies(options.strategy, axesOf(options.mesh), options.annotated, error);
 }
 
 /// The argument of a strategy; nothing when it is not asked for.
 static std::optional<std::string> argumentOf(const CompileOptions &options, StringRef name) {
   std::string error;
-  auto strategies = parseStrategies(options.strategy, strategyAxes(options), error);
+  auto strategies = strategiesOf(options, error);
   if (succeeded(strategies))
     for (const ChosenStrategy &each : *strategies)
       if (each.strategy->name == name)
@@ -203,7 +203,7 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
     return (*models.begin()).emitError() << "this is a model as it is written: it has not been through the phase '"
                                          << nameOf(options.from) << "'; leave --compile-from out";
   std::string error;
-  if (failed(parseStrategies(options.strategy, strategyAxes(options), error)))
+  if (failed(strategiesOf(options, error)))
     return module.emitError() << error;
   FailureOr<CompileOptions> servers = withServers(module, options);
   if (failed(servers))
@@ -235,7 +235,7 @@ LogicalResult checkOptions(ModuleOp module, const CompileOptions &given) {
 /// The passes of the strategies at one stage, with a comma behind each. The options have been checked.
 static std::string passesOf(const CompileOptions &options, StrategyStage stage) {
   std::string error;
-  auto strategies = parseStrategies(options.strategy, strategyAxes(options), error);
+  auto strategies = strategiesOf(options, error);
   return succeeded(strategies) ? strategyPasses(*strategies, stage) : "";
 }
 
@@ -308,9 +308,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
            (hostTarget(options).empty() ? "" : " server-kind=cpu") +
            (options.placement.empty() ? "" : " placement=" + options.placement) + "},dgc-gradient,dgc-decompose" +
            keptOps(options) + ",canonicalize," +
-           passesOf(options, StrategyStage::Gradient) +
            (options.microbatches ? "dgc-split-microbatches{count=" + std::to_string(options.microbatches) + "}," : "") +
-           "cse";
+           passesOf(options, StrategyStage::Gradient) + "cse";
   case Phase::Place:
     return "dgc-complete-stages";
   case Phase::Shard:

@@ -193,7 +193,8 @@ static LogicalResult checkTogether(ArrayRef<ChosenStrategy> chosen, ArrayRef<Str
   return success();
 }
 
-FailureOr<std::vector<ChosenStrategy>> parseStrategies(StringRef list, ArrayRef<StringRef> axes, std::string &error) {
+FailureOr<std::vector<ChosenStrategy>> parseStrategies(StringRef list, ArrayRef<StringRef> axes, bool annotated,
+                                                       std::string &error) {
   std::vector<ChosenStrategy> chosen;
   if (!list.empty())
     for (const std::string &item : splitList(list)) {
@@ -214,7 +215,7 @@ FailureOr<std::vector<ChosenStrategy>> parseStrategies(StringRef list, ArrayRef<
     return !each.strategy->axes.empty() && each.strategy->axes.front() != "stage";
   });
   bool hasStagesOnly = is_contained(axes, "stage") && !is_contained(axes, "data");
-  if (!axes.empty() && !distributes && !hasStagesOnly)
+  if (!axes.empty() && !annotated && !distributes && !hasStagesOnly)
     chosen.push_back({find("data-parallel"), ""});
   if (failed(checkTogether(chosen, axes, error)))
     return failure();

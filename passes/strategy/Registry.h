@@ -53,10 +53,10 @@ std::string describeStrategies();
 
 /// The strategies of a list, those included added, in the order in which their passes run: it does not depend on the
 /// order of the list. With a mesh that has more than stages and nothing that distributes over it, data parallelism is
-/// added. `axes` are those
-/// of the mesh. Fails with a message that says what is wrong, and what would be accepted.
+/// added, unless the model is `annotated`: says itself how its values are spread. `axes` are those of the mesh. Fails
+/// with a message that says what is wrong, and what would be accepted.
 llvm::FailureOr<std::vector<ChosenStrategy>> parseStrategies(llvm::StringRef list, llvm::ArrayRef<llvm::StringRef> axes,
-                                                             std::string &error);
+                                                             bool annotated, std::string &error);
 
 /// The passes of one stage as text for a pass pipeline, each with a comma behind.
 std::string strategyPasses(llvm::ArrayRef<ChosenStrategy> strategies, StrategyStage stage);

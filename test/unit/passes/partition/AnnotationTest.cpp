@@ -8,7 +8,8 @@ using namespace dgc::testing;
 namespace {
 
 /// Trains three steps with what the model says of meshes and shardings, and without, on one device: the same.
-void expectAsOnOneDevice(const std::string &annotated, int64_t batch, int64_t outputs, const std::string &links = "") {
+void expectAsOnOneDevice(const std::string &annotated, int64_t batch, int64_t outputs, const std::string &links = "",
+                         const std::string &strategy = "") {
   std::string plain = std::regex_replace(annotated, std::regex(" \\{dist\\.sharding = [^\n]*>\\}"), "");
   plain = std::regex_replace(plain, std::regex("dist\\.mesh[^\n]*"), "");
   plain = std::regex_replace(plain, std::regex("%h2 = dist.constraint %h1[^\n]*"), "");
@@ -22,6 +23,7 @@ void expectAsOnOneDevice(const std::string &annotated, int64_t batch, int64_t ou
   auto alone = execute(plain, inputs, options);
   ASSERT_TRUE(alone.ok()) << alone.status();
   options.links = links;
+  options.strategy = strategy;
   auto cut = execute(annotated, inputs, options);
   ASSERT_TRUE(cut.ok()) << cut.status();
   expectClose(alone->variables, cut->variables, 2e-6);
@@ -47,6 +49,14 @@ dgc.model @mlp {
 )";
 
 TEST(Annotation, TrainsAsOneDeviceDoes) { expectAsOnOneDevice(annotated, 8, 10); }
+
+// Strategies that distribute over no axis go with a mesh of the model's own.
+TEST(Annotation, TrainsInPartsAndComputesAgain) {
+  for (const char *strategy : {"recompute=*", "accumulate=2", "accumulate=3,recompute=*"}) {
+    SCOPED_TRACE(strategy);
+    expectAsOnOneDevice(annotated, 8, 10, "", strategy);
+  }
+}
 
 // The same devices as a grid and as a row, in one model: values go from one to the other.
 const char *twoMeshes = R"(
