@@ -37,15 +37,15 @@ static std::string patternOf(const HeldValue &value) {
   return block == name ? name.str() : (block + ".*").str();
 }
 
-/// Patterns for what is held at the worst step, that first which holds most for longest: what was made just before, as
-/// what the way back computes, would not go away, and what is needed last on the way back is computed again when less
-/// of the rest is still held.
-static SmallVector<std::string> findCandidates(const MemoryPeak &peak) {
+/// Adds patterns for what is held at the worst step, that first which holds most for longest: what was made just
+/// before, as what the backward pass computes, would not go away, and what is needed last in the backward pass is
+/// computed again when less of the rest is still held. Returns true when there are new ones.
+static bool addCandidates(const MemoryPeak &peak, SmallVectorImpl<std::string> &candidates) {
   SmallVector<std::pair<std::string, uint64_t>> held;
   llvm::StringMap<size_t> places;
   for (const HeldValue &value : peak.largest) {
     std::string pattern = patternOf(value);
-    if (value.isVariable || pattern.empty())
+    if (value.isVariable || pattern.empty() || llvm::is_contained(candidates, pattern))
       continue;
     auto [place, isNew] = places.try_emplace(pattern, held.size());
     if (isNew)
@@ -53,7 +53,9 @@ static SmallVector<std::string> findCandidates(const MemoryPeak &peak) {
     held[place->second].second += value.bytes * static_cast<uint64_t>(value.age);
   }
   llvm::stable_sort(held, [](auto &a, auto &b) { return a.second > b.second; });
-  return llvm::map_to_vector(held, [](auto &each) { return each.first; });
+  for (auto &[pattern, cost] : held)
+    candidates.push_back(pattern);
+  return !held.empty();
 }
 
 std::string chooseRecompute(ModuleOp original, const CompileOptions &options) {
@@ -67,17 +69,24 @@ std::string chooseRecompute(ModuleOp original, const CompileOptions &options) {
                           << formatBytes(limit);
     return without;
   }
-  const SmallVector<std::string> candidates = findCandidates(*kept);
+  SmallVector<std::string> candidates;
+  auto planned = [&](size_t count, size_t values) {
+    return planWith(original, options, withPatterns(options.strategy, ArrayRef(candidates).take_front(count)), values);
+  };
+  // Once what one program holds at its worst step is computed again, another step, or the program of another stage,
+  // may be the worst.
+  std::optional<MemoryPeak> peak = kept;
+  while (peak && peak->bytes > limit && addCandidates(*peak, candidates))
+    peak = planned(candidates.size(), SIZE_MAX);
+  if (!peak || peak->bytes > limit)
+    return withPatterns(options.strategy, candidates); // and what is too large will be said
   auto bytesWith = [&](size_t count) {
-    std::optional<MemoryPeak> peak =
-        planWith(original, options, withPatterns(options.strategy, ArrayRef(candidates).take_front(count)), 0);
+    std::optional<MemoryPeak> peak = planned(count, 0);
     return peak ? peak->bytes : UINT64_MAX;
   };
   size_t most = candidates.size();
-  uint64_t bytes = most == 0 ? kept->bytes : bytesWith(most);
-  if (bytes > limit)
-    return withPatterns(options.strategy, candidates); // and what is too large will be said
-  for (size_t least = 0; least + 1 < most;) {          // with `least` it does not fit, with `most` it does
+  uint64_t bytes = peak->bytes;
+  for (size_t least = 0; least + 1 < most;) { // with `least` it does not fit, with `most` it does
     size_t middle = (least + most) / 2;
     uint64_t needed = bytesWith(middle);
     if (needed <= limit) {

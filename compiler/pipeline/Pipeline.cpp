@@ -318,13 +318,12 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                              "dgc-insert-reshards,dgc-verify-sharded" + (options.noPadding ? "{no-padding}" : "")
                        : "";
   case Phase::Partition:
-    return distributed
-               ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages," + schedulePass(options) +
-                     "dgc-cut-programs" +
-                     (options.servers ? "{servers=" + std::to_string(options.servers) +
-                                            (hostTarget(options).empty() ? "}" : " host-servers=true}")
-                                      : "")
-               : "";
+    return distributed ? "dgc-partition,canonicalize,cse,dgc-verify-partitioned,dgc-complete-stages," +
+                             schedulePass(options) + "dgc-cut-programs" +
+                             (options.servers ? "{servers=" + std::to_string(options.servers) +
+                                                    (hostTarget(options).empty() ? "}" : " host-servers=true}")
+                                              : "")
+                       : "";
   case Phase::Communicate:
     return distributed
                ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-"
@@ -336,8 +335,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Kernel:
     return CudaTarget::isCuda(options.target)
                ? "dgc-expand-attention{device=cuda},dgc-pad-products,cse,dgc-select-library-calls{device=cuda "
-                 "epilogues=" + options.epilogues +
-                     "},dgc-decompose,cse,dgc-form-kernels{rematerialize=true share-launches=true}"
+                 "epilogues=" +
+                     options.epilogues + "},dgc-decompose,cse,dgc-form-kernels{rematerialize=true share-launches=true}"
                : "dgc-expand-attention,dgc-select-library-calls,dgc-form-kernels";
   case Phase::Schedule:
     return (distributed && options.overlap ? "dgc-split-collectives,dgc-overlap-collectives,dgc-check-plan," : "") +

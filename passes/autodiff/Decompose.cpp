@@ -2,6 +2,7 @@
 
 #include "passes/autodiff/Decompose.h"
 #include "passes/autodiff/Passes.h"
+#include "passes/strategy/MicrobatchAttributes.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -45,7 +46,8 @@ struct DecomposePass : ::dgc::impl::DecomposePassBase<DecomposePass> {
 namespace dgc {
 
 void inheritPlacement(Operation *from, Operation *to) {
-  for (StringRef name : {"dist.stage", "dist.device", "dist.slot", "dgc.microbatch", "dgc.recompute"})
+  for (StringRef name : {StringRef("dist.stage"), StringRef("dist.device"), StringRef("dist.slot"),
+                         StringRef(kMicrobatchAttr), StringRef(kMicrobatchLevelAttr), StringRef(kRecomputeAttr)})
     if (Attribute value = from->getDiscardableAttr(name); value && !to->hasAttr(name))
       to->setDiscardableAttr(name, value);
 }

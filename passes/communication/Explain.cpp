@@ -75,11 +75,17 @@ static void explainPipeline(ModuleOp module, llvm::raw_ostream &os) {
   };
   auto name = pipeline.getAs<StringAttr>("schedule");
   std::string error;
-  if (std::optional<PipelineSchedule> schedule = schedulePipeline(
-          name ? name.str() : "", number("positions"), number("microbatches"), number("chunks"), error))
+  if (std::optional<PipelineSchedule> schedule = schedulePipeline(name ? name.str() : "", number("positions"),
+                                                                  number("microbatches"), number("chunks"), error))
     os << "schedule " << name.getValue() << ", " << number("microbatches")
        << " micro-batches, forward pass and both parts of the backward pass taken as equally long:\n"
        << chartOf(*schedule, {});
+  if (auto barriers = pipeline.getAs<ArrayAttr>("barriers")) {
+    os << "  in " << number("rounds") << " rounds of this order: before each, all micro-batches have finished the one "
+       << "before, as these need values of the whole batch:\n";
+    for (auto barrier : barriers.getAsRange<StringAttr>())
+      os << "    " << barrier.getValue() << '\n';
+  }
 }
 
 void explain(ModuleOp module, llvm::raw_ostream &os) {

@@ -2,9 +2,11 @@
 
 #include "passes/kernel/ClusterGraph.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/strategy/MicrobatchAttributes.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>
@@ -45,12 +47,12 @@ ClusterGraph::ClusterGraph(Block &block) : block(block) {
     leader.push_back(id);
     Cluster cluster;
     cluster.ops.push_back(id);
-    cluster.slot = op.getDiscardableAttr("dist.slot");
+    cluster.slot = op.getDiscardableAttr(mlir::dist::kSlotAttr);
     cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
     cluster.heavy = op.hasTrait<mlir::dgc::OwnLoops>();
-    if (auto microbatch = op.getAttrOfType<IntegerAttr>("dgc.microbatch"))
+    if (auto microbatch = op.getAttrOfType<IntegerAttr>(kMicrobatchAttr))
       cluster.microbatch = microbatch.getInt();
-    if (auto recompute = op.getAttrOfType<IntegerAttr>("dgc.recompute"))
+    if (auto recompute = op.getAttrOfType<IntegerAttr>(kRecomputeAttr))
       cluster.recompute = recompute.getInt();
     Value widest = op.getNumResults() ? Value(op.getResult(0)) : Value();
     for (Value operand : op.getOperands())

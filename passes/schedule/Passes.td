@@ -47,11 +47,18 @@ def SchedulePipelinePass : Pass<"dgc-schedule-pipeline", "::mlir::ModuleOp"> {
     without one, or without micro-batches, the pass does nothing. Output: the ops of all stages in one order, by the time
     at which the schedule has their slots, with `dist.slot`, the number of that time. What loss, metrics and predictions depend on is
     the forward pass. The part of the backward pass of a stage and micro-batch behind which nothing is contracted and
-    nothing sent is that to the weights, which zb-h1 does later. What belongs to no micro-batch comes as soon as it can;
-    collectives among that, such as those of the gradients, at the end.
+    nothing sent is that to the weights, which zb-h1 does later. What belongs to no micro-batch comes as soon as it can
+    where an op of a micro-batch needs it, and at the end otherwise.
+
+    Ops that need a value of all micro-batches (statistics of the batch, a denominator that the model counts) divide the
+    schedule into rounds. A round is all slots of the schedule, in its order, with those ops of each slot that are of this
+    round: the one that `dgc.microbatch_level` says, or the first one behind it in which the slot does not begin before an
+    operand is there. So every function gets an order. A forward pass that goes to a lower stage is a remark: it works, and
+    costs a round.
 
     The order is one for all stages, so that `dgc-cut-programs` gives programs whose communication comes to an end. The
-    module gets `dist.pipeline`, which says how it was made, for `--explain`.
+    module gets `dist.pipeline`, which says how it was made, for `--explain`: also how many rounds there are, and which ops
+    begin them.
   }];
   let options = [Option<"name", "name", "std::string", "\"\"", "name of the schedule; empty: none">];
   let statistics = [Statistic<"numOrdered", "ordered-functions", "Functions that were put in the order of a schedule">];

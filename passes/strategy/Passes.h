@@ -6,15 +6,10 @@
 
 #include "dialects/dist/Dist.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/strategy/MicrobatchAttributes.h"
 
 namespace dgc {
 
-/// On ops: the number of the micro-batch that they are for, from 0.
-inline constexpr llvm::StringLiteral kMicrobatchAttr = "dgc.microbatch";
-/// On functions: how many micro-batches the global batch is split into.
-inline constexpr llvm::StringLiteral kMicrobatchesAttr = "dgc.microbatches";
-/// On ops: what is computed again together on the way back, by number.
-inline constexpr llvm::StringLiteral kRecomputeAttr = "dgc.recompute";
 /// On reshards, and on the collectives that they become: what for. Those with another use are not shared, so that the
 /// value is gone in between.
 inline constexpr llvm::StringLiteral kUseAttr = "dgc.use";

@@ -51,7 +51,8 @@ def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
     of the whole
     batch, up to the order of additions: also with padding at its end, random numbers and batch statistics.
 
-    Ops of micro-batch m have `dgc.microbatch = m`, and the function has `dgc.microbatches = count`. The ops of one
+    Ops of micro-batch m have `dgc.microbatch = m`, those that wait n times for all micro-batches
+    `dgc.microbatch_level = n`, and the function has `dgc.microbatches = count`. The ops of one
     micro-batch, forwards and backwards, come before those of the next one. An op that needs the examples of the whole
     batch at once (a sort along it, a product that pairs examples) is an error. Where the count does not divide the
     batch, the last micro-batches have one example less. A function without a batch is left alone.
@@ -151,10 +152,11 @@ def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
   let description = [{
     Input: functions after `dgc-gradient` and `dgc-decompose`. `values` is a pattern, or several with `+` between them,
     for the names that `dgc-build-entry-points` gives to what an op of the model computes: `relu`, and `features.relu`
-    in a block of that name. What matches and what is needed on the way back is not kept until then, but computed again
-    from what does not match, and from what other blocks give. All of one block (an op without a block is one of its own)
-    and micro-batch is computed together, right before the first op on the way back that needs some of it; the copies have `dgc.recompute` with a number for
-    each block, which keeps them apart from the originals. The same random numbers are drawn. A pattern that nothing
+    in a block of that name. What matches and what the backward pass needs is not kept until then, but computed again
+    from what does not match, and from what other blocks and stages give. All of one block (an op without a block is one
+    of its own), micro-batch and stage is computed together, right before the first op of the backward pass, behind all of
+    it, that needs some of it; the copies have `dgc.recompute` with a number for each block, which keeps them apart from
+    the originals. The same random numbers are drawn. A pattern that nothing
     needed matches is an error.
 
     ```mlir

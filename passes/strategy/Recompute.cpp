@@ -22,11 +22,12 @@ using mlir::dgc::StateRole;
 
 namespace {
 
-/// What is computed again together, right before the way back first needs some of it: the selected ops of one block of
-/// the model, or of one of its ops, for one micro-batch.
+/// What is computed again together, right before the backward pass first needs some of it: the selected ops of one
+/// block of the model, or of one of its ops, for one micro-batch.
 struct Group {
   llvm::SetVector<Operation *> ops;
-  Operation *before = nullptr; // the first op on the way back that needs them
+  Operation *last = nullptr;   // of them in the order of the function
+  Operation *before = nullptr; // the first op of the backward pass behind it that needs some of them
 };
 
 /// Rewrites one training function.
@@ -43,8 +44,10 @@ public:
     int64_t number = 0;
     unsigned copies = 0;
     for (auto &[key, group] : groups) {
+      group.last = *llvm::max_element(group.ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
       group.before = firstBackwardUser(group);
-      copies += computeAgain(group, number++);
+      if (group.before)
+        copies += computeAgain(group, number++);
     }
     return copies;
   }
@@ -55,12 +58,18 @@ private:
 
   bool isBackward(Operation *op) const { return !forward.contains(op) && op != block.getTerminator(); }
 
-  /// True for a user on the way back that gets `op` computed again. What one block gives to another is kept for that
-  /// one: its way back comes before that of the block of `op`, on another stage perhaps.
+  /// True for a user in the backward pass that gets `op` computed again. What one block, or stage, gives to another is
+  /// kept for that one: its backward pass comes before that of the block, or stage, of `op`.
   bool isOnWayBack(Operation *op, Operation *user) const {
     auto [blockName, kind] = nameOf(op).rsplit('.');
     StringRef userName = nameOf(user);
-    return isBackward(user) && (kind.empty() || userName.empty() || userName.rsplit('.').first == blockName);
+    return isBackward(user) && isOnStageOf(op, user) &&
+           (kind.empty() || userName.empty() || userName.rsplit('.').first == blockName);
+  }
+
+  static bool isOnStageOf(Operation *op, Operation *user) {
+    Attribute stage = op->getDiscardableAttr(dist::kStageAttr), other = user->getDiscardableAttr(dist::kStageAttr);
+    return !stage || !other || stage == other;
   }
 
   bool isSelected(Operation *op) const {
@@ -93,11 +102,18 @@ private:
         need(source, group);
   }
 
+  /// Whether a use is of what is computed again. Where micro-batches wait for each other, ops of the backward pass come
+  /// before later ops of the group, too; they take what is there.
+  bool isReplaced(const Group &group, Operation *op, Operation *user) const {
+    return isOnWayBack(op, user) && group.last->isBeforeInBlock(user);
+  }
+
+  /// Null when all that the backward pass needs of the group is used before the group is complete.
   Operation *firstBackwardUser(const Group &group) const {
     Operation *first = nullptr;
     for (Operation *op : group.ops)
       for (Operation *user : op->getUsers())
-        if (isOnWayBack(op, user) && (!first || user->isBeforeInBlock(first)))
+        if (isReplaced(group, op, user) && (!first || user->isBeforeInBlock(first)))
           first = user;
     return first;
   }
@@ -110,10 +126,12 @@ private:
     for (Operation *op : ops) {
       Operation *copy = builder.clone(*op, mapping);
       copy->setAttr(kRecomputeAttr, builder.getI64IntegerAttr(number));
+      if (Attribute level = group.before->getAttr(kMicrobatchLevelAttr))
+        copy->setAttr(kMicrobatchLevelAttr, level);
     }
     for (Operation *op : ops)
       op->replaceUsesWithIf(mapping.lookup(op)->getResults(), [&](OpOperand &use) {
-        return isOnWayBack(op, use.getOwner()) &&
+        return isReplaced(group, op, use.getOwner()) &&
                !use.getOwner()->hasAttr(kRecomputeAttr); // other groups take what was kept
       });
     LDBG() << ops.size() << " ops are computed again before " << *group.before;

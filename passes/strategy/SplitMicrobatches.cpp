@@ -49,7 +49,7 @@ private:
     SmallVector<SmallVector<Operation *>> once(last + 1), perMicrobatch(last + 1);
     for (Operation *op : ops)
       (analysis.getExecution(op).perMicrobatch ? perMicrobatch : once)[analysis.getExecution(op).level].push_back(op);
-    for (int level = 0; level <= last; ++level) {
+    for (level = 0; level <= last; ++level) {
       for (Operation *op : once[level])
         emitOnce(op);
       for (current = 0; current < count; ++current)
@@ -117,10 +117,16 @@ private:
     return {};
   }
 
-  /// Says which micro-batch an op belongs to.
+  /// Says which micro-batch and level an op belongs to.
+  void tag(Operation *op) {
+    op->setAttr(kMicrobatchAttr, builder.getI64IntegerAttr(current));
+    if (level > 0)
+      op->setAttr(kMicrobatchLevelAttr, builder.getI64IntegerAttr(level));
+  }
+
   Value tagged(Value value) {
     if (Operation *op = value.getDefiningOp())
-      op->setAttr(kMicrobatchAttr, builder.getI64IntegerAttr(current));
+      tag(op);
     return value;
   }
 
@@ -139,7 +145,7 @@ private:
       }
     if (auto localizable = dyn_cast<mlir::dgc::LocalizableOpInterface>(copy))
       (void)localizable.localize(op->getOperandTypes(), op->getResultTypes());
-    copy->setAttr(kMicrobatchAttr, builder.getI64IntegerAttr(current));
+    tag(copy);
     return copy;
   }
 
@@ -245,7 +251,7 @@ private:
   func::FuncOp function;
   Block &block;
   OpBuilder builder;
-  int64_t count, current = 0;
+  int64_t count, current = 0, level = 0;
   MicrobatchAnalysis analysis;
   SmallVector<IRMapping> copies; // per micro-batch
   DenseMap<Value, Value> sums;   // of partial values, so far

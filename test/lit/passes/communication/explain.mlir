@@ -1,4 +1,4 @@
-// RUN: dgc-opt %s -dgc-explain -o /dev/null | FileCheck %s --match-full-lines --strict-whitespace
+// RUN: dgc-opt %s -split-input-file -dgc-explain -o /dev/null | FileCheck %s --match-full-lines --strict-whitespace
 
 //      CHECK:@train: 2 operations
 // CHECK-NEXT:  op          axes            bytes  cause
@@ -15,4 +15,15 @@ func.func @train(%x: tensor<16xf32>, %y: tensor<4xf32>, %z: tensor<2xf32>) {
 }
 func.func @predict(%x: tensor<16xf32>) {
   return
+}
+
+// -----
+
+// A pipeline whose micro-batches wait for each other.
+//      CHECK:schedule gpipe, 2 micro-batches, forward pass and both parts of the backward pass taken as equally long:
+//      CHECK:  in 3 rounds of this order: before each, all micro-batches have finished the one before, as these need values of the whole batch:
+// CHECK-NEXT:    layer.0.batch_norm at m.mlir:11:18
+// CHECK-NEXT:    layer.1.batch_norm at m.mlir:11:18
+module attributes {dist.pipeline = {barriers = ["layer.0.batch_norm at m.mlir:11:18", "layer.1.batch_norm at m.mlir:11:18"],
+    chunks = 1 : i64, microbatches = 2 : i64, positions = 2 : i64, rounds = 3 : i64, schedule = "gpipe"}} {
 }

@@ -79,3 +79,49 @@ func.func @train(%x: tensor<8xf32>, %w: tensor<8xf32> {dgc.state = @w}) -> (tens
   %q = dgc.multiply %p, %a1 : tensor<8xf32> loc("a.0.tanh")
   return %q, %loss : tensor<8xf32>, tensor<f32>
 }
+
+// -----
+
+// A block that is cut by stages is computed again on each stage from what it has there: what stage 0 sent to stage 1 is
+// kept on stage 1 for its own backward pass, which is before that of stage 0.
+dgc.state @w weight zeros rng 0 : tensor<8xf32>
+// CHECK-LABEL: func.func @train
+// CHECK: %[[A1:.*]] = dgc.sine %arg0 {dist.stage = 0 : i64}
+// CHECK: %[[A2:.*]] = dgc.tanh %[[A1]] {dist.stage = 0 : i64}
+// CHECK: %[[A3:.*]] = dgc.sine %[[A2]] {dist.stage = 1 : i64}
+// CHECK: %[[C3:.*]] = dgc.sine %[[A2]] {dgc.recompute = 1 : i64, dist.stage = 1 : i64}
+// CHECK: %[[P:.*]] = dgc.multiply %[[C3]], %[[A2]] {dist.stage = 1 : i64}
+// CHECK: %[[C1:.*]] = dgc.sine %arg0 {dgc.recompute = 0 : i64, dist.stage = 0 : i64}
+// CHECK: dgc.multiply %[[P]], %[[C1]] {dist.stage = 0 : i64}
+func.func @train(%x: tensor<8xf32>, %w: tensor<8xf32> {dgc.state = @w}) -> (tensor<8xf32> {dgc.state = @w}, tensor<f32>) {
+  %a1 = dgc.sine %x {dist.stage = 0 : i64} : tensor<8xf32> loc("a.0.sine")
+  %a2 = dgc.tanh %a1 {dist.stage = 0 : i64} : tensor<8xf32> loc("a.0.tanh")
+  %a3 = dgc.sine %a2 {dist.stage = 1 : i64} : tensor<8xf32> loc("a.0.sine")
+  %loss = dgc.reduce sum %a3 dims [0] {dist.stage = 1 : i64} : tensor<8xf32>
+  %p = dgc.multiply %a3, %a2 {dist.stage = 1 : i64} : tensor<8xf32> loc("a.0.sine")
+  %q = dgc.multiply %p, %a1 {dist.stage = 0 : i64} : tensor<8xf32> loc("a.0.sine")
+  %n = dgc.subtract %w, %q {dist.stage = 0 : i64} : tensor<8xf32>
+  return %n, %loss : tensor<8xf32>, tensor<f32>
+}
+
+// -----
+
+// An op of the backward pass that comes before the block is complete takes what is there; the copies are of the level of
+// the op that they are for.
+dgc.state @w weight zeros rng 0 : tensor<8xf32>
+// CHECK-LABEL: func.func @train
+// CHECK: %[[A1:.*]] = dgc.sine %arg0 {dgc.microbatch = 0 : i64}
+// CHECK: %[[E:.*]] = dgc.multiply %[[A1]], %arg1 {dgc.microbatch = 0 : i64}
+// CHECK: %[[A2:.*]] = dgc.tanh %[[A1]] {dgc.microbatch = 0 : i64, dgc.microbatch_level = 1 : i64}
+// CHECK: %[[C1:.*]] = dgc.sine %arg0 {dgc.microbatch = 0 : i64, dgc.microbatch_level = 2 : i64, dgc.recompute = 0 : i64}
+// CHECK: %[[C2:.*]] = dgc.tanh %[[C1]] {dgc.microbatch = 0 : i64, dgc.microbatch_level = 2 : i64, dgc.recompute = 0 : i64}
+// CHECK: dgc.multiply %[[E]], %[[C2]]
+func.func @train(%x: tensor<8xf32>, %w: tensor<8xf32> {dgc.state = @w}) -> (tensor<8xf32> {dgc.state = @w}, tensor<f32>) {
+  %a1 = dgc.sine %x {dgc.microbatch = 0 : i64} : tensor<8xf32> loc("a.0.sine")
+  %e = dgc.multiply %a1, %w {dgc.microbatch = 0 : i64} : tensor<8xf32> loc("a.0.sine")
+  %a2 = dgc.tanh %a1 {dgc.microbatch = 0 : i64, dgc.microbatch_level = 1 : i64} : tensor<8xf32> loc("a.0.tanh")
+  %loss = dgc.reduce sum %a2 dims [0] {dgc.microbatch = 0 : i64, dgc.microbatch_level = 1 : i64} : tensor<8xf32>
+  %p = dgc.multiply %e, %a2 {dgc.microbatch = 0 : i64, dgc.microbatch_level = 2 : i64} : tensor<8xf32> loc("a.0.tanh")
+  %n = dgc.subtract %w, %p : tensor<8xf32>
+  return %n, %loss : tensor<8xf32>, tensor<f32>
+}

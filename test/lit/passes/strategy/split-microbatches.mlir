@@ -60,18 +60,19 @@ func.func @train(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<4xf32
 
 // -----
 
-// Statistics of the batch wait for all micro-batches before the rest of the forward pass. What is repeated along the
+// Statistics of the batch wait for all micro-batches before the rest of the forward pass: `dgc.microbatch_level` says how
+// many times an op has waited. What is repeated along the
 // batch is repeated for a part of it; what depends on the place in the batch is taken from the whole. The examples of
 // a result come back in their order.
 // CHECK-LABEL: func.func @train
 // CHECK: dgc.reduce sum %{{.*}} dims [0] {dgc.microbatch = 0 : i64} : tensor<4x4xf32>
 // CHECK: %[[SUM:.*]] = dgc.add %{{.*}}, %{{.*}} {dgc.microbatch = 1 : i64} : tensor<4xf32>
 // CHECK: %[[I:.*]] = dgc.iota dim 0 : tensor<8xi32>
-// CHECK: dgc.broadcast_in_dim %[[SUM]] dims [1] to [4, 4] {dgc.microbatch = 0 : i64}
-// CHECK: dgc.slice %[[I]] from [0] to [8] strides [2] {dgc.microbatch = 0 : i64}
-// CHECK: %[[Q0:.*]] = dgc.multiply %{{.*}} {dgc.microbatch = 0 : i64}
+// CHECK: dgc.broadcast_in_dim %[[SUM]] dims [1] to [4, 4] {dgc.microbatch = 0 : i64, dgc.microbatch_level = 1 : i64}
+// CHECK: dgc.slice %[[I]] from [0] to [8] strides [2] {dgc.microbatch = 0 : i64, dgc.microbatch_level = 1 : i64}
+// CHECK: %[[Q0:.*]] = dgc.multiply %{{.*}} {dgc.microbatch = 0 : i64, dgc.microbatch_level = 1 : i64}
 // CHECK: %[[C0:.*]] = dgc.negate %[[Q0]]
-// CHECK: %[[Q1:.*]] = dgc.multiply %{{.*}} {dgc.microbatch = 1 : i64}
+// CHECK: %[[Q1:.*]] = dgc.multiply %{{.*}} {dgc.microbatch = 1 : i64, dgc.microbatch_level = 1 : i64}
 // CHECK: %[[C1:.*]] = dgc.negate %[[Q1]]
 // CHECK: %[[P0:.*]] = dgc.reshape %[[C0]] to [4, 1, 1]
 // CHECK: %[[P1:.*]] = dgc.reshape %[[C1]] to [4, 1, 1]
@@ -126,10 +127,10 @@ func.func @train(%x: tensor<5x3xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<f32> 
 // CHECK: dgc.reduce sum %{{.*}} {dgc.microbatch = 0 : i64}
 // CHECK: dgc.reduce sum %{{.*}} {dgc.microbatch = 1 : i64}
 // CHECK: dgc.add {{.*}} : tensor<f32>
-// CHECK-NOT: dgc.exponential {{.*}} {dgc.microbatch = 1 : i64}
-// CHECK: dgc.exponential {{.*}} {dgc.microbatch = 0 : i64}
-// CHECK: dgc.multiply {{.*}} {dgc.microbatch = 0 : i64}
-// CHECK: dgc.exponential {{.*}} {dgc.microbatch = 1 : i64}
+// CHECK-NOT: dgc.exponential {{.*}} {dgc.microbatch = 1 : i64, dgc.microbatch_level = 1 : i64}
+// CHECK: dgc.exponential {{.*}} {dgc.microbatch = 0 : i64, dgc.microbatch_level = 1 : i64}
+// CHECK: dgc.multiply {{.*}} {dgc.microbatch = 0 : i64, dgc.microbatch_level = 1 : i64}
+// CHECK: dgc.exponential {{.*}} {dgc.microbatch = 1 : i64, dgc.microbatch_level = 1 : i64}
 func.func @train(%x: tensor<8xf32> {dgc.batch_dim = 0 : i64}, %mask: tensor<8xf32> {dgc.batch_dim = 0 : i64},
     %w: tensor<f32> {dgc.state = @w}) -> (tensor<f32> {dgc.state = @w}, tensor<f32>) {
   %e = dgc.exponential %x : tensor<8xf32>
