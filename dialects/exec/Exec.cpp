@@ -336,5 +336,11 @@ LogicalResult CollectiveOp::verify() {
       return emitOpError("mixes element types ") << element << " and " << shaped(buffer).getElementType();
     }
   }
+  int64_t padding = getPadding(),
+          most = std::min(shaped(getSrc()[0]).getNumElements(), shaped(getDst()[0]).getNumElements());
+  if (padding < 0 || padding > most) {
+    return emitOpError("has ") << padding << " elements of padding; expected 0 to " << most
+                               << ", the elements of its first buffer";
+  }
   return success();
 }

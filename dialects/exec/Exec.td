@@ -316,16 +316,17 @@ def Exec_CollectiveOp : Exec_Op<"collective", [HasParent<"ProgramOp">, SameVaria
   let description = [{
     `src` and `dst` are in the shared arena; an all-reduce and a broadcast have the same buffer for both. Every
     worker has this op at the same place of the order of communication, `order`. An all-reduce, a reduce-scatter and an
-    all-gather may have several buffers of one element type, to which the same is done at once. An `async` one only
-    begins here, and has ended at the `exec.wait` of its order.
+    all-gather may have several buffers of one element type, to which the same is done at once. `padding` elements of
+    the buffers only align the values in them. An `async` one only begins here, and has ended at the `exec.wait` of its
+    order.
   }];
   let arguments = (ins Exec_CollectiveKindAttr:$kind, Exec_ReductionAttr:$reduction, DenseI64ArrayAttr:$axes,
                        I64Attr:$order, Variadic<AnyStaticShapeMemRef>:$src, Variadic<AnyStaticShapeMemRef>:$dst,
-                       OptionalAttr<DenseI64ArrayAttr>:$permutation, DefaultValuedAttr<StrAttr, "\"\"">:$origin,
-                       UnitAttr:$async);
+                       DefaultValuedAttr<I64Attr, "0">:$padding, OptionalAttr<DenseI64ArrayAttr>:$permutation,
+                       DefaultValuedAttr<StrAttr, "\"\"">:$origin, UnitAttr:$async);
   let assemblyFormat = [{
-    (`async` $async^)? $kind $reduction `axes` $axes `order` $order $src `to` $dst (`permutation` $permutation^)? (`origin` $origin^)?
-    attr-dict `:` type($src) `to` type($dst)
+    (`async` $async^)? $kind $reduction `axes` $axes `order` $order $src `to` $dst (`padding` $padding^)?
+    (`permutation` $permutation^)? (`origin` $origin^)? attr-dict `:` type($src) `to` type($dst)
   }];
   let hasVerifier = 1;
 }

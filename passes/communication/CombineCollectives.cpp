@@ -2,6 +2,7 @@
 
 #include "passes/communication/LinkModel.h"
 #include "passes/communication/Passes.h"
+#include "passes/communication/Payload.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/DebugLog.h"
@@ -42,19 +43,6 @@ static Key keyOf(CollectiveOpInterface op) {
   Type element = cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
   return {op->getName().getAsOpaquePointer(), attributes.getDictionary(op->getContext()).getAsOpaquePointer(),
           element.getAsOpaquePointer()};
-}
-
-/// The larger of what goes in and what comes out.
-static int64_t bytesOf(CollectiveOpInterface op) {
-  auto sum = [](TypeRange types) {
-    int64_t bytes = 0;
-    for (Type type : types) {
-      auto tensor = cast<RankedTensorType>(type);
-      bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-    }
-    return bytes;
-  };
-  return std::max(sum(op->getOperandTypes()), sum(op->getResultTypes()));
 }
 
 /// "a; b", each once.
@@ -122,7 +110,7 @@ static unsigned combine(Block &block, const Key &key, int64_t limit) {
       }
       continue;
     }
-    int64_t bytes = bytesOf(collective);
+    int64_t bytes = ::dgc::payloadOf(collective);
     bool tooLarge = group && isTooLarge(*group, bytes, limit);
     if (depends || tooLarge)
       LDBG() << "not merged, " << (depends ? "it depends on the group: " : "too large together: ") << op;

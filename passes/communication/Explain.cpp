@@ -1,6 +1,7 @@
 // dgc-explain: prints what is communicated, and why.
 
 #include "passes/communication/Passes.h"
+#include "passes/communication/Payload.h"
 #include "passes/schedule/PipelineSchedule.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -21,15 +22,6 @@ struct Row {
 };
 } // namespace
 
-static int64_t bytesOf(TypeRange types) {
-  int64_t bytes = 0;
-  for (Type type : types) {
-    auto tensor = cast<RankedTensorType>(type);
-    bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-  }
-  return bytes;
-}
-
 static void splitCauses(StringAttr origin, SmallVectorImpl<std::string> &causes) {
   SmallVector<StringRef> parts;
   if (origin)
@@ -49,13 +41,13 @@ static std::optional<Row> rowOf(Operation *op) {
     llvm::interleave(
         collective.getAxes().getAsRange<StringAttr>(), os,
         [&](StringAttr axis) { os << axis.getValue() << '=' << mesh.getAxisSize(axis); }, ",");
-    row.bytes = std::to_string(bytesOf(op->getOperandTypes()));
+    row.bytes = std::to_string(::dgc::payloadOf(collective));
     splitCauses(collective.getOriginAttr(), row.causes);
     return row;
   }
   if (auto transfer = dyn_cast<TransferOpInterface>(op)) {
     row.where = (transfer.getSourceAttr().getValue() + "->" + transfer.getTargetAttr().getValue()).str();
-    row.bytes = std::to_string(bytesOf(Type(transfer.getTransferType())));
+    row.bytes = std::to_string(::dgc::bytesOf(Type(transfer.getTransferType())));
     splitCauses(transfer.getOriginAttr(), row.causes);
     return row;
   }
@@ -101,7 +93,8 @@ void explain(ModuleOp module, llvm::raw_ostream &os) {
       os << "no communication\n";
       continue;
     }
-    os << rows.size() << (rows.size() == 1 ? " operation\n" : " operations\n");
+    os << rows.size() << (rows.size() == 1 ? " operation: " : " operations: ") << rt::describe(trafficOf(function))
+       << '\n';
     size_t opWidth = 2, whereWidth = 4, bytesWidth = 5;
     for (const Row &row : rows) {
       opWidth = std::max(opWidth, row.op.size());

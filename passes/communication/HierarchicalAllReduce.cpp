@@ -2,6 +2,7 @@
 
 #include "passes/communication/LinkModel.h"
 #include "passes/communication/Passes.h"
+#include "passes/communication/Payload.h"
 
 #include "dialects/dgc/TensorBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,15 +43,6 @@ struct HierarchicalAllReduce : ::dgc::impl::HierarchicalAllReducePassBase<Hierar
     numSplit += found.size();
   }
 
-  static int64_t bytesOf(AllReduceOp op) {
-    int64_t bytes = 0;
-    for (Type type : op.getInputs().getTypes()) {
-      auto tensor = cast<RankedTensorType>(type);
-      bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-    }
-    return bytes;
-  }
-
   /// Slow axes are those with the least bandwidth; nothing where it does not pay to tell them from the others.
   std::optional<Levels> levelsOf(AllReduceOp op, const LinkModel &model) {
     std::optional<Link> slowest = model.slowest(op.getAxes());
@@ -65,7 +57,7 @@ struct HierarchicalAllReduce : ::dgc::impl::HierarchicalAllReducePassBase<Hierar
     Levels levels{builder.getArrayAttr(slow), builder.getArrayAttr(fast)};
     MeshAttr mesh = lookupMesh(op, op.getMeshAttr());
     int64_t slowMembers = getGroupSize(mesh, levels.slow), fastMembers = getGroupSize(mesh, levels.fast);
-    double bytes = bytesOf(op);
+    double bytes = ::dgc::payloadOf(op);
     double flat = LinkModel::allReduceTime(*slowest, slowMembers * fastMembers, bytes);
     double hierarchical = 2 * LinkModel::scatterTime(*model.slowest(levels.fast), fastMembers, bytes) +
                           LinkModel::allReduceTime(*model.slowest(levels.slow), slowMembers, bytes / fastMembers);

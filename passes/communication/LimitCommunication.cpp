@@ -1,6 +1,7 @@
 // dgc-limit-communication: refuses communication that the user does not want.
 
 #include "passes/communication/Passes.h"
+#include "passes/communication/Payload.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -23,15 +24,6 @@ LogicalResult(::dgc::checkCollectiveNames)(ModuleOp module, ArrayRef<std::string
       return module.emitError() << "there is no collective '" << name << "' to forbid; one of "
                                 << llvm::join(collectives, ", ") << " is";
   return success();
-}
-
-static int64_t bytesOf(TypeRange types) {
-  int64_t bytes = 0;
-  for (Type type : types) {
-    auto tensor = cast<RankedTensorType>(type);
-    bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-  }
-  return bytes;
 }
 
 /// "axis model (of 2 devices)": the axes of a collective.
@@ -62,7 +54,7 @@ struct LimitCommunication : ::dgc::impl::LimitCommunicationPassBase<LimitCommuni
   LogicalResult check(CollectiveOpInterface op) {
     StringRef kind = op->getName().stripDialect();
     if (llvm::is_contained(forbid, kind.str()))
-      return refuse(op) << "is forbidden: over " << describeAxes(op) << ", of " << bytesOf(op->getOperandTypes())
+      return refuse(op) << "is forbidden: over " << describeAxes(op) << ", of " << ::dgc::payloadOf(op)
                         << " bytes on each" << causeOf(op) << "; spread the two ends alike, or forbid less (--forbid)";
     int64_t bytes = replicatedBytes(op);
     if (maxReplicatedBytes < 0 || bytes <= maxReplicatedBytes)
@@ -80,7 +72,7 @@ struct LimitCommunication : ::dgc::impl::LimitCommunicationPassBase<LimitCommuni
       bool isSum = isa<AllReduceOp>(op) &&
                    isa_and_nonnull<PartialAttr>(cast<RankedTensorType>(operand.getType()).getEncoding());
       if (isSum || isa<AllGatherOp, BroadcastOp>(op))
-        most = std::max(most, bytesOf(result.getType()));
+        most = std::max(most, ::dgc::bytesOf(result.getType()));
     }
     return most;
   }

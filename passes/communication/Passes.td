@@ -207,8 +207,8 @@ def CheckPlanPass : Pass<"dgc-check-plan", "::mlir::ModuleOp"> {
 def ExplainPass : Pass<"dgc-explain", "::mlir::ModuleOp"> {
   let summary = "print what is communicated, and why";
   let description = [{
-    A table for each function with communication: op, axes and size of the group, bytes of the operands on one device,
-    and cause. Prints to the standard output and changes nothing.
+    A table for each function with communication: op, axes and size of the group, payload of a collective or size of
+    a transfer in bytes on one device (runtime/artifact/Traffic.h), and cause; above it the sums. Prints to the standard output and changes nothing.
   }];
 }
 

@@ -85,6 +85,13 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
     }
   };
   layout(op->getOperands(), src, /*copyIn=*/true);
+  int64_t padding = 0; // of the one buffer of all values
+  if (description.inPlace) {
+    padding = cast<ShapedType>(src[0].getType()).getNumElements();
+    for (Type type : op->getOperandTypes()) {
+      padding -= cast<ShapedType>(type).getNumElements();
+    }
+  }
   SmallVector<Value> dst = src;
   if (!description.inPlace) {
     dst.clear();
@@ -96,7 +103,7 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
   }
   CollectiveOp::create(
       steps, op->getLoc(), static_cast<CollectiveKind>(description.kind),
-      static_cast<Reduction>(description.reduction.value_or(dist::Reduction::Sum)), axes, position, src, dst,
+      static_cast<Reduction>(description.reduction.value_or(dist::Reduction::Sum)), axes, position, src, dst, padding,
       description.permutation.empty() ? DenseI64ArrayAttr() : steps.getDenseI64ArrayAttr(description.permutation),
       origin, llvm::any_of(op->getUsers(), llvm::IsaPred<dist::DoneOp>));
   layout(op->getResults(), dst, /*copyIn=*/false);

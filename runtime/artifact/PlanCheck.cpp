@@ -74,6 +74,8 @@ static absl::Status checkCollective(const a::Plan &plan, const a::Collective &c)
     return bad("only an all-reduce, a reduce-scatter and an all-gather have several ranges");
   for (uint32_t i = 0; i < count(c.more()); ++i)
     DGC_RETURN_IF_ERROR(checkBoth(*c.more()->Get(i)));
+  if (c.padding() > std::min(c.src_count(), c.dst_count()))
+    return bad(str("padding of ", c.padding(), " elements in ranges of ", c.src_count(), " and ", c.dst_count()));
   if (c.kind() != a::CollectiveKind::Permute)
     return absl::OkStatus();
   if (count(c.permutation()) != members)

@@ -3,6 +3,7 @@
 
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/PlanTraffic.h"
 #include "runtime/artifact/Spelling.h"
 
 #include "nlohmann/json.hpp"
@@ -186,6 +187,8 @@ static Json action(const Plan &plan, const Step &step) {
             {"axes", axisNames(plan, a.axes())},
             {"dtype", rt::snakeCase(EnumNameDType(a.dtype()))},
             {"ranges", ranges(a)},
+            {"padding", a.padding()},
+            {"payload_bytes", rt::payloadBytes(a)},
             {"permutation", list(a.permutation())},
             {"origin", text(a.origin())}};
   }
@@ -323,5 +326,5 @@ static Json describe(const rt::Artifact &artifact) {
 }
 
 std::string rt::describeAsJson(const Artifact &artifact, int indent) {
-  return describe(artifact).dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+  return ::describe(artifact).dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }

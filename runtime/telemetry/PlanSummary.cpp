@@ -3,6 +3,7 @@
 
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/PlanTraffic.h"
 #include "runtime/artifact/Spelling.h"
 #include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
@@ -85,28 +86,21 @@ static std::string variables(const fb::Plan &plan) {
              formatBytes(bytes));
 }
 
-/// One line about a collective; adds its bytes to `total`.
-static std::string collective(const fb::Plan &plan,
-                              const fb::Collective &action, uint64_t &total) {
+/// One line about a collective.
+static std::string collective(const fb::Plan &plan, const fb::Collective &action) {
   DType dtype = toDType(action.dtype());
-  uint64_t elements = std::max(action.src_count(), action.dst_count());
-  for (size_t i = 0; i < sizeOfVector(action.more()); ++i)
-    elements += std::max(action.more()->Get(i)->src_count(), action.more()->Get(i)->dst_count());
-  uint64_t bytes = elements * sizeOf(dtype);
-  total += bytes;
-  bool reduces = action.kind() == fb::CollectiveKind::AllReduce ||
-                 action.kind() == fb::CollectiveKind::ReduceScatter;
+  uint64_t bytes = payloadBytes(action);
+  bool reduces = action.kind() == fb::CollectiveKind::AllReduce || action.kind() == fb::CollectiveKind::ReduceScatter;
   std::string kind = snakeCase(fb::EnumNameCollectiveKind(action.kind()));
   if (reduces)
     kind += " " + snakeCase(fb::EnumNameReduction(action.reduction()));
-  return str("    ", action.id(), ": ", kind, " over ",
-             axisNames(plan, action.axes()), ", ", nameOf(dtype), " x ", elements, " = ",
-             formatBytes(bytes), text(action.origin()).empty() ? "" : ", ",
+  return str("    ", action.id(), ": ", kind, " over ", axisNames(plan, action.axes()), ", ", nameOf(dtype), " x ",
+             bytes / sizeOf(dtype), " = ", formatBytes(bytes), text(action.origin()).empty() ? "" : ", ",
              text(action.origin()), "\n");
 }
 
 static std::string program(const fb::Plan &plan, const fb::Program &program) {
-  uint64_t kernels = 0, library = 0, transfers = 0, collectives = 0, bytes = 0;
+  uint64_t kernels = 0, library = 0;
   std::string lines;
   for (size_t i = 0; i < sizeOfVector(program.steps()); ++i) {
     const fb::Step *step = program.steps()->Get(i);
@@ -120,27 +114,16 @@ static std::string program(const fb::Plan &plan, const fb::Program &program) {
       ++library;
       break;
     case fb::Action::Collective:
-      ++collectives;
-      lines += collective(plan, *step->action_as_Collective(), bytes);
-      break;
-    case fb::Action::Send:
-    case fb::Action::Receive:
-      ++transfers;
+      lines += collective(plan, *step->action_as_Collective());
       break;
     default:
       break;
     }
   }
   std::string where = program.group() < 0 ? "" : " of " + text(plan.groups()->Get(program.group())->name());
-  std::string out = str("program ", text(program.name()), where, ": ",
-                        plural(sizeOfVector(program.steps()), "step"), " (",
-                        plural(kernels, "kernel"), ", ",
-                        plural(library, "library call"), ")\n");
-  out += str("  communication per step: ", plural(collectives, "collective"),
-             ", ", formatBytes(bytes));
-  if (transfers)
-    out += str(", ", plural(transfers, "send or receive"));
-  return out + "\n" + lines;
+  return str("program ", text(program.name()), where, ": ", plural(sizeOfVector(program.steps()), "step"), " (",
+             plural(kernels, "kernel"), ", ", plural(library, "library call"),
+             ")\n  communication per step: ", describe(trafficOf(program)), "\n", lines);
 }
 
 std::string dgc::rt::summarize(const fb::Plan &plan) {

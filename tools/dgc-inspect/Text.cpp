@@ -3,6 +3,7 @@
 
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
+#include "runtime/artifact/PlanTraffic.h"
 #include "runtime/artifact/Spelling.h"
 #include "runtime/base/Status.h"
 #include "runtime/telemetry/Progress.h"
@@ -184,14 +185,11 @@ private:
     case Action::Collective: {
       const Collective &a = *s.action_as_Collective();
       std::vector<std::string> axes;
-      uint64_t elements = a.src_count();
-      for (uint32_t i = 0; a.more() && i < a.more()->size(); ++i)
-        elements += a.more()->Get(i)->src_count();
       for (uint32_t axis : *a.axes())
         axes.push_back(text(plan.mesh()->Get(axis)->name()));
       return str("collective ", a.id(), " ", rt::snakeCase(EnumNameCollectiveKind(a.kind())), " ",
                  rt::snakeCase(EnumNameReduction(a.reduction())), " over ", join(axes, ", "), ", ",
-                 rt::formatBytes(elements * rt::sizeOf(rt::toDType(a.dtype()))), " at +", a.src(),
+                 rt::formatBytes(rt::payloadBytes(a)), " at +", a.src(),
                  a.origin() ? str(", for ", text(a.origin())) : "");
     }
     case Action::Send:

@@ -419,6 +419,7 @@ const Violation violations[] = {
     {"CollectiveRange", [](P p) { collective(p).src = 1024; }, "shared arena"},
     {"CollectiveHuge", [](P p) { collective(p).src_count = uint64_t{1} << 62; },
      "shared arena"},
+    {"CollectivePadding", [](P p) { collective(p).padding = collective(p).src_count + 1; }, "padding"},
     {"CollectiveCounts", [](P p) { collective(p).dst_count = 2; }, "counts"},
     {"CollectiveKind",
      [](P p) { collective(p).kind = static_cast<fb::CollectiveKind>(9); },

@@ -82,6 +82,6 @@ TEST(PlanSummary, SaysWhatWillRun) {
       "memory per worker, peak: 1.00 MB (private 1000000 B, shared 4096 B, "
       "libraries 0 B, constants 0 B, code 500 B), and the data set\n"
       "program train: 4 steps (2 kernels, 1 library call)\n"
-      "  communication per step: 1 collective, 4.00 kB\n"
+      "  communication per step: 1 collective of 4000 B\n"
       "    0: all_reduce sum over data, f32 x 1000 = 4.00 kB, gradients\n");
 }

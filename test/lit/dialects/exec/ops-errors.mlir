@@ -95,6 +95,14 @@ exec.program @collectives {
 
 // -----
 
+exec.program @padding {
+  %x = exec.buffer shared "x" : memref<8xf32>
+  // expected-error @+1 {{has 9 elements of padding; expected 0 to 8, the elements of its first buffer}}
+  exec.collective all_reduce sum axes [0] order 0 %x to %x padding 9 : memref<8xf32> to memref<8xf32>
+}
+
+// -----
+
 exec.program @permuted {
   %x = exec.buffer shared "x" : memref<8xf32>
   // expected-error @+1 {{has 2 buffers; permute takes one}}

@@ -83,6 +83,8 @@ exec.program @train {
   exec.copy %x to %g : memref<8xf32>
   // CHECK: exec.collective all_reduce sum axes [0] order 0 %{{.*}} to %{{.*}} origin "gradient of w"
   exec.collective all_reduce sum axes [0] order 0 %g to %g origin "gradient of w" : memref<8xf32> to memref<8xf32>
+  // CHECK: exec.collective all_reduce sum axes [0] order 0 %{{.*}} to %{{.*}} padding 3 : memref<8xf32>
+  exec.collective all_reduce sum axes [0] order 0 %g to %g padding 3 : memref<8xf32> to memref<8xf32>
   // CHECK: exec.collective async all_reduce sum axes [0] order 1 %{{.*}}, %{{.*}} to %{{.*}}, %{{.*}} : memref<8xf32>, memref<8xf32> to memref<8xf32>, memref<8xf32>
   exec.collective async all_reduce sum axes [0] order 1 %g, %g to %g, %g : memref<8xf32>, memref<8xf32> to memref<8xf32>, memref<8xf32>
   // CHECK: exec.wait 1 for %{{.*}} : memref<8xf32>

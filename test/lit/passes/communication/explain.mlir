@@ -1,8 +1,10 @@
 // RUN: dgc-opt %s -split-input-file -dgc-explain -o /dev/null | FileCheck %s --match-full-lines --strict-whitespace
 
-//      CHECK:@train: 2 operations
+// The bytes of a collective are those of the whole value: of what a gather gives. The sums are as `dgc-run --dry-run` has
+// them.
+//      CHECK:@train: 2 operations: 2 collectives of 408 B
 // CHECK-NEXT:  op          axes            bytes  cause
-// CHECK-NEXT:  all_gather  data=2,model=3     64  cut by data (user); needed as [{}] by dgc.negate at m.mlir:3:1
+// CHECK-NEXT:  all_gather  data=2,model=3    384  cut by data (user); needed as [{}] by dgc.negate at m.mlir:3:1
 // CHECK-NEXT:  all_reduce  data=2             24  first cause
 // CHECK-NEXT:                                     second cause
 // CHECK-NEXT:@predict: no communication

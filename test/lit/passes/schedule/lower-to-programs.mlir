@@ -68,7 +68,7 @@ module @exchange {
   // CHECK-DAG: %[[G2:.*]] = exec.view %[[S]] at 128 : memref<48xf32> to memref<8xf32>
   // CHECK: exec.launch @kernels::@k({{.*}}) outs(%[[G0]], %[[KEPT:.*]] : memref<8xf32>, memref<8xf32>)
   // CHECK: exec.copy %[[KEPT]] to %[[G2]]
-  // CHECK: exec.collective all_reduce sum axes [0] order 0 %[[S]] to %[[S]] origin "gradients"
+  // CHECK: exec.collective all_reduce sum axes [0] order 0 %[[S]] to %[[S]] padding 24 origin "gradients"
   // CHECK: exec.launch @kernels::@k2(%[[G0]], %[[KEPT]], %[[G2]])
   func.func @train(%x: tensor<8xf32> {dgc.input = "x"}) -> (tensor<8xf32> {dgc.output = "y"}) {
     %g:2 = exec.launch @kernels::@k(%x) : (tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)

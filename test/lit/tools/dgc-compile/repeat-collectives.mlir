@@ -1,10 +1,10 @@
 // A collective in the rounds of a repeat that does not depend on them is done once: rounds are written out before
 // communication is planned, and equal collectives are one. Those of variables that each round has of its own stay three.
-// All of them have 72 bytes, and go at once.
+// All of them gather 144 bytes, and go at once.
 
 // RUN: dgc-compile %s --explain --compile-to communicate -o /dev/null 2>&1 | FileCheck %s
 // CHECK: @predict: 1 operation
-// CHECK: all_gather  model=2    288
+// CHECK: all_gather  model=2    576
 // CHECK-NOT: all_gather
 
 dist.mesh @mesh <model = 2>

@@ -1,0 +1,72 @@
+// The count of what the programs of a plan communicate, of steps made by hand.
+#include "runtime/artifact/PlanTraffic.h"
+
+#include <gtest/gtest.h>
+
+namespace fb = dgc::artifact;
+namespace rt = dgc::rt;
+
+namespace {
+
+/// A collective of `given` and `received` elements of f32.
+fb::CollectiveT collective(fb::CollectiveKind kind, uint64_t given, uint64_t received) {
+  fb::CollectiveT op;
+  op.kind = kind;
+  op.dtype = fb::DType::F32;
+  op.src_count = given;
+  op.dst_count = received;
+  return op;
+}
+
+uint64_t payloadOf(const fb::CollectiveT &op) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::CreateCollective(builder, &op));
+  return rt::payloadBytes(*flatbuffers::GetRoot<fb::Collective>(builder.GetBufferPointer()));
+}
+
+// Four ranks: the whole value, whichever side has it.
+TEST(Payload, IsTheSizeOfTheWholeValue) {
+  EXPECT_EQ(payloadOf(collective(fb::CollectiveKind::AllReduce, 100, 100)), 400u);
+  EXPECT_EQ(payloadOf(collective(fb::CollectiveKind::ReduceScatter, 100, 25)), 400u);
+  EXPECT_EQ(payloadOf(collective(fb::CollectiveKind::AllGather, 25, 100)), 400u);
+  EXPECT_EQ(payloadOf(collective(fb::CollectiveKind::AllToAll, 100, 100)), 400u);
+  EXPECT_EQ(payloadOf(collective(fb::CollectiveKind::Broadcast, 100, 100)), 400u);
+}
+
+TEST(Payload, AddsRangesAndLeavesOutPadding) {
+  fb::CollectiveT gather = collective(fb::CollectiveKind::AllGather, 10, 40);
+  gather.more.push_back(std::make_unique<fb::CollectiveRangeT>());
+  gather.more[0]->src_count = 5;
+  gather.more[0]->dst_count = 20;
+  EXPECT_EQ(payloadOf(gather), 240u);
+  fb::CollectiveT reduce = collective(fb::CollectiveKind::AllReduce, 48, 48); // 3 and 10 elements, each aligned
+  reduce.padding = 35;
+  EXPECT_EQ(payloadOf(reduce), 52u);
+}
+
+TEST(Traffic, IsCountedByKind) {
+  fb::ProgramT program;
+  program.name = "train";
+  auto buffer = std::make_unique<fb::BufferT>();
+  buffer->dtype = fb::DType::F64;
+  buffer->shape = {3, 7};
+  program.buffers.push_back(std::move(buffer));
+  auto add = [&](auto action) {
+    auto step = std::make_unique<fb::StepT>();
+    step->action.Set(std::move(action));
+    program.steps.push_back(std::move(step));
+  };
+  add(collective(fb::CollectiveKind::AllReduce, 8, 8));
+  add(fb::KernelCallT());
+  add(fb::SendT());
+  add(fb::SendT());
+  add(fb::ReceiveT());
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::CreateProgram(builder, &program));
+  rt::Traffic traffic = rt::trafficOf(*flatbuffers::GetRoot<fb::Program>(builder.GetBufferPointer()));
+  EXPECT_EQ(traffic, (rt::Traffic{1, 32, 2, 336, 1, 168}));
+  EXPECT_EQ(describe(traffic), "1 collective of 32 B, 2 sends of 336 B, 1 receive of 168 B");
+  EXPECT_EQ(describe(rt::Traffic{}), "no communication");
+}
+
+} // namespace
