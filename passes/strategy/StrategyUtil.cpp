@@ -2,6 +2,8 @@
 
 #include "passes/strategy/StrategyUtil.h"
 
+#include "passes/strategy/Passes.h"
+
 using namespace mlir;
 using namespace mlir::dist;
 using mlir::dgc::StateOp;
@@ -67,6 +69,33 @@ DenseSet<Operation *> findForwardOps(func::FuncOp function) {
   return forward;
 }
 
+/// The micro-batch and the pipeline stage that an op belongs to.
+static std::pair<Attribute, Attribute> passOf(Operation *op) {
+  return {op->getAttr(kMicrobatchAttr), op->getDiscardableAttr(kStageAttr)};
+}
+
+/// Sums of gradients are gradients: a variable that is used several times has one of each use. Only what is computed in
+/// one micro-batch and on one pipeline stage is added up first.
+static void addUpContributions(VariableUpdate &update) {
+  auto isSum = [&](Operation *op) {
+    auto rule = dyn_cast<mlir::dgc::ShardingRuleOpInterface>(op);
+    if (!rule || op->getNumOperands() < 2 || !rule.isLinearIn(-1))
+      return false;
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      return update.gradients.contains(operand) && operand.getDefiningOp() &&
+             passOf(operand.getDefiningOp()) == passOf(op->getOperand(0).getDefiningOp());
+    });
+  };
+  for (auto sum = update.ops.end(); (sum = llvm::find_if(update.ops, isSum)) != update.ops.end();) {
+    Operation *op = *sum;
+    update.ops.remove(op);
+    update.gradients.insert(op->getResult(0));
+    for (Value operand : op->getOperands())
+      if (llvm::none_of(operand.getUsers(), [&](Operation *user) { return update.ops.contains(user); }))
+        update.gradients.remove(operand);
+  }
+}
+
 VariableUpdate findUpdate(func::FuncOp function, unsigned result, llvm::function_ref<bool(Operation *)> stop) {
   VariableUpdate update{result, {}, {}};
   Value value = function.getBody().front().getTerminator()->getOperand(result);
@@ -85,6 +114,7 @@ VariableUpdate findUpdate(func::FuncOp function, unsigned result, llvm::function
     if (update.ops.insert(op))
       llvm::append_range(worklist, op->getOperands());
   }
+  addUpContributions(update);
   return update;
 }
 

@@ -3,7 +3,8 @@
 #include "passes/strategy/Passes.h"
 #include "passes/strategy/StrategyUtil.h"
 
-#include "llvm/ADT/MapVector.h"
+#include <compare>
+#include <set>
 
 namespace dgc {
 #define GEN_PASS_DEF_ZEROPASS
@@ -101,8 +102,9 @@ private:
       gatherBeforeUse(function, updates);
   }
 
-  /// The new value of a weight is computed in parts, from its gradient on. At stage 1 the gradient is made whole first;
-  /// later ones leave only a part of it right where it is computed.
+  /// The new value of a weight is computed in parts, from its gradient on, and so is whatever else needs the gradient:
+  /// its share of a norm is a partial sum. At stage 1 the gradient becomes a part before it is first needed, so that
+  /// those of micro-batches are added first; at later ones right where it is computed.
   void annotateUpdate(func::FuncOp function, unsigned result, Layout layout, llvm::SetVector<Operation *> &updates) {
     VariableUpdate update =
         findUpdate(function, result, [&](Operation *op) { return stage == 1 && op->hasAttr(kMicrobatchAttr); });
@@ -121,8 +123,7 @@ private:
                             ? gradient.getDefiningOp()->getAttrOfType<IntegerAttr>(kMicrobatchAttr)
                             : IntegerAttr();
       std::string use = microbatch && stage > 1 ? "micro-batch " + std::to_string(microbatch.getInt()) : "";
-      reshard(gradient, stage == 1 ? layout.whole : layout.parts, because, use, /*early=*/stage > 1,
-              [&](OpOperand &use) { return update.ops.contains(use.getOwner()); });
+      reshard(gradient, layout.parts, because, use, /*early=*/stage > 1, [](OpOperand &) { return true; });
     }
   }
 
@@ -145,13 +146,29 @@ private:
     value.replaceUsesWithIf(made.getResult(), [&](OpOperand &use) { return use.getOwner() != made && isUse(use); });
   }
 
+  /// What needs a gathered weight at the same time and place.
+  struct Use {
+    int64_t microbatch = -1, stage = -1; // -1: not split
+    bool backward = false;
+    auto operator<=>(const Use &) const = default;
+    std::string describe() const {
+      std::string text = backward ? "backwards" : "forwards";
+      if (microbatch >= 0)
+        text += ", micro-batch " + std::to_string(microbatch);
+      return stage >= 0 ? text + ", stage " + std::to_string(stage) : text;
+    }
+  };
+
   /// Weights are gathered where they are used: once on the way forwards and once on the way back, so that no one keeps
-  /// them in between; with micro-batches, for each of them.
+  /// them in between; with micro-batches, for each of them; on each pipeline stage of what the stage has been sent.
   void gatherBeforeUse(func::FuncOp function, const llvm::SetVector<Operation *> &updates) {
     DenseSet<Operation *> forward = findForwardOps(function);
-    auto keyOf = [&](Operation *user) {
-      auto microbatch = user->getAttrOfType<IntegerAttr>(kMicrobatchAttr);
-      return std::pair<int64_t, int64_t>(microbatch ? microbatch.getInt() : -1, !forward.contains(user));
+    auto useOf = [&](Operation *user) {
+      auto number = [&](StringRef name) {
+        auto value = user->getAttrOfType<IntegerAttr>(name);
+        return value ? value.getInt() : -1;
+      };
+      return Use{number(kMicrobatchAttr), number(kStageAttr), !forward.contains(user)};
     };
     auto isUse = [&](OpOperand &use) {
       return !updates.contains(use.getOwner()) && !isa<func::ReturnOp, ReshardOp>(use.getOwner());
@@ -161,17 +178,13 @@ private:
       Layout layout = storedLayout(state);
       if (!layout.parts || state.getRole() != StateRole::Weight)
         continue;
-      llvm::MapVector<std::pair<int64_t, int64_t>, int> keys;
+      std::set<Use> uses;
       for (OpOperand &use : argument.getUses())
         if (isUse(use))
-          keys.try_emplace(keyOf(use.getOwner()), 0);
-      for (auto [key, unused] : keys) {
-        std::string use = key.second ? "backwards" : "forwards";
-        if (key.first >= 0)
-          use += ", micro-batch " + std::to_string(key.first);
-        reshard(argument, layout.whole, state.getSymName() + ", " + use, use, /*early=*/false,
-                [&, key = key](OpOperand &use) { return isUse(use) && keyOf(use.getOwner()) == key; });
-      }
+          uses.insert(useOf(use.getOwner()));
+      for (const Use &each : uses)
+        reshard(argument, layout.whole, state.getSymName() + ", " + each.describe(), each.describe(), /*early=*/false,
+                [&](OpOperand &use) { return isUse(use) && useOf(use.getOwner()) == each; });
     }
   }
 
