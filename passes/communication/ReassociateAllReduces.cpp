@@ -2,6 +2,7 @@
 
 #include "passes/communication/Passes.h"
 
+#include "dialects/dgc/SumTerms.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Iterators.h"
 #include "llvm/ADT/MapVector.h"
@@ -22,23 +23,6 @@ static AllReduceOp soleAllReduce(Value value) {
   return fits ? reduce : AllReduceOp();
 }
 
-/// The terms of the sum that `add` is the last op of, from left to right: sums
-/// that are used only here are taken apart.
-static void collectTerms(mlir::dgc::AddOp add, SmallVectorImpl<Value> &terms) {
-  for (Value operand : add->getOperands()) {
-    auto inner = operand.getDefiningOp<mlir::dgc::AddOp>();
-    if (inner && operand.hasOneUse() && inner->getBlock() == add->getBlock())
-      collectTerms(inner, terms);
-    else
-      terms.push_back(operand);
-  }
-}
-
-/// True for an addition that is not part of a larger sum.
-static bool isLast(mlir::dgc::AddOp add) {
-  return !(add->hasOneUse() && isa<mlir::dgc::AddOp>(*add->getUsers().begin()));
-}
-
 static Value addAs(OpBuilder &builder, Location location, Value a, Value b, Type type) {
   Value sum = mlir::dgc::AddOp::create(builder, location, a, b);
   sum.setType(type);
@@ -49,8 +33,7 @@ static Value addAs(OpBuilder &builder, Location location, Value a, Value b, Type
 /// Adds the operands of all-reduces of one kind before they are combined.
 /// Returns how many all-reduces that makes fewer.
 static unsigned reassociate(mlir::dgc::AddOp last) {
-  SmallVector<Value> terms;
-  collectTerms(last, terms);
+  SmallVector<Value> terms = mlir::dgc::termsOf(last);
   llvm::MapVector<std::tuple<Attribute, Attribute, Type>, SmallVector<AllReduceOp>> groups;
   for (Value term : terms)
     if (AllReduceOp reduce = soleAllReduce(term))
@@ -100,7 +83,7 @@ struct ReassociateAllReduces : ::dgc::impl::ReassociateAllReducesPassBase<Reasso
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<mlir::dgc::AddOp> sums;
       function.walk([&](mlir::dgc::AddOp add) {
-        if (isLast(add))
+        if (mlir::dgc::isWholeSum(add))
           sums.push_back(add);
       });
       for (mlir::dgc::AddOp add : sums)

@@ -3,6 +3,9 @@
 #include "passes/place/Passes.h"
 #include "passes/place/Stages.h"
 
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
 namespace dgc {
 #define GEN_PASS_DEF_COMPLETESTAGESPASS
 #include "passes/place/Passes.h.inc"
@@ -36,16 +39,30 @@ private:
     return !stageOf(op) && !anywhere.contains(op) && !op->hasTrait<OpTrait::IsTerminator>();
   }
 
-  /// Whether an op gives more than it takes: a gather. It is better done where its result is needed.
+  static int64_t elementsOf(TypeRange types) {
+    int64_t count = 0;
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        count += tensor.getNumElements();
+    return count;
+  }
+
+  /// Whether an op gives more than it takes and computes nothing: its operands are cheaper to send than its results.
   static bool expands(Operation *op) {
-    auto elements = [](TypeRange types) {
-      int64_t count = 0;
-      for (Type type : types)
-        if (auto tensor = dyn_cast<RankedTensorType>(type))
-          count += tensor.getNumElements();
-      return count;
-    };
-    return isa<CollectiveOpInterface>(op) && elements(op->getResultTypes()) > elements(op->getOperandTypes());
+    auto cost = dyn_cast<mlir::dgc::CostOpInterface>(op);
+    bool computes = !isa<CollectiveOpInterface>(op) && (!cost || cost.getCost().flops != 0);
+    return !computes && op->getNumOperands() > 0 &&
+           elementsOf(op->getResultTypes()) > elementsOf(op->getOperandTypes());
+  }
+
+  /// A gather, which is done once; what else expands is done by each stage that needs it.
+  static bool isGather(Operation *op) { return isa<CollectiveOpInterface>(op) && expands(op); }
+
+  static bool reduces(Operation *op) {
+    auto rule = dyn_cast<mlir::dgc::ShardingRuleOpInterface>(op);
+    return rule && llvm::any_of(rule.getShardingRule().factors, [](const mlir::dgc::Factor &factor) {
+             return factor.kind == mlir::dgc::FactorKind::Reduction;
+           });
   }
 
   void own(FlatSymbolRefAttr state, std::optional<int64_t> stage) {
@@ -77,10 +94,14 @@ private:
       }
   }
 
-  /// What computes the new value of a state, and nothing else says where, is where the state is.
-  void claimUpdates() {
-    llvm::DenseMap<Operation *, int64_t> claims; // -1: of several
-    SmallVector<Operation *> order;
+  /// The stages whose states depend on open ops; -1: several.
+  using Claims = llvm::MapVector<Operation *, int64_t>;
+
+  /// The open ops that the new values of states depend on. Gradients are combined where they are computed, before they
+  /// go to the variable, so collectives end the search; a gather comes behind the update. With `elementwise` the search
+  /// ends at reductions as well, and at numbers that scale a tensor: what is behind belongs to several variables.
+  Claims findClaims(bool elementwise) {
+    Claims claims;
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
       FlatSymbolRefAttr state = resultState(function, i);
       auto owner = state ? owners.find(state) : owners.end();
@@ -90,20 +111,31 @@ private:
       llvm::DenseSet<Operation *> seen;
       while (!work.empty()) {
         Operation *op = work.pop_back_val().getDefiningOp();
-        // Gradients are combined where they are computed, before they go to the variable.
-        if (!op || !isOpen(op) || isa<CollectiveOpInterface>(op) || !seen.insert(op).second)
+        if (!op || !isOpen(op) || (isa<CollectiveOpInterface>(op) && !isGather(op)) || (elementwise && reduces(op)) ||
+            !seen.insert(op).second)
           continue;
         auto [claim, isNew] = claims.try_emplace(op, owner->second);
-        if (isNew)
-          order.push_back(op);
-        else if (claim->second != owner->second)
+        if (claim->second != owner->second)
           claim->second = -1;
-        llvm::append_range(work, op->getOperands());
+        bool isTensor = elementsOf(op->getResultTypes()) > 1;
+        for (Value operand : op->getOperands())
+          if (!elementwise || !isTensor || elementsOf(operand.getType()) > 1)
+            work.push_back(operand);
       }
     }
-    for (Operation *op : order)
-      if (claims.lookup(op) >= 0)
-        setStage(op, claims.lookup(op));
+    return claims;
+  }
+
+  /// What computes the new value of a state, and nothing else says where, is where the state is. An op that one state
+  /// needs element by element, and others as part of a sum (a gradient, and its share of a norm), is with the one.
+  void claimUpdates() {
+    Claims elementwise = findClaims(/*elementwise=*/true);
+    for (auto [op, stage] : findClaims(/*elementwise=*/false)) {
+      auto closer = elementwise.find(op);
+      int64_t chosen = closer != elementwise.end() && closer->second >= 0 ? closer->second : stage;
+      if (chosen >= 0)
+        setStage(op, chosen);
+    }
   }
 
   /// States that only updates read, and those that are only written.
@@ -139,12 +171,26 @@ private:
     for (Operation &op : llvm::reverse(body)) {
       if (!isOpen(&op))
         continue;
-      std::optional<int64_t> stage;
+      llvm::SetVector<int64_t> stages;
       for (Operation *user : op.getUsers())
-        if (std::optional<int64_t> other = stageOf(user))
-          stage = std::min(stage.value_or(*other), *other);
-      setStage(&op, stage.value_or(0));
+        if (std::optional<int64_t> stage = stageOf(user))
+          stages.insert(*stage);
+      int64_t lowest = stages.empty() ? 0 : *llvm::min_element(stages);
+      setStage(&op, lowest);
+      if (expands(&op) && !isGather(&op))
+        for (int64_t stage : stages)
+          if (stage != lowest)
+            copyTo(&op, stage);
     }
+  }
+
+  /// Gives the users on a stage a copy of an op there.
+  static void copyTo(Operation *op, int64_t stage) {
+    OpBuilder builder(op);
+    Operation *copy = builder.clone(*op);
+    setStage(copy, stage);
+    for (auto [result, copied] : llvm::zip_equal(op->getResults(), copy->getResults()))
+      result.replaceUsesWithIf(copied, [&](OpOperand &use) { return stageOf(use.getOwner()) == stage; });
   }
 
   /// Writes the stages of arguments and results, and takes them from what is computed anywhere.

@@ -58,15 +58,36 @@ def CompleteStagesPass : Pass<"dgc-complete-stages", "::mlir::ModuleOp"> {
 
     - A variable is on the lowest stage of the ops that read it, in the first function that has it; the state of the
       optimizer is with the ops that update it.
-    - What computes the new value of a variable, and says nothing else, is with the variable; collectives before it are
-      with their operands.
-    - A gather is where its result is needed.
+    - What computes the new value of a variable, and says nothing else, is with the variable, as is a gather of it;
+      collectives before it are with their operands. What several variables depend on (a norm of all gradients) is not;
+      but a gradient that is added up of addends on several stages is with its variable.
+    - An op that computes nothing and gives more than it takes (a broadcast) is on each stage that needs it; any other
+      gather where its result is needed first.
     - Any other op is on the highest stage of its operands, or else on the lowest of its users.
     - Loss and metrics are results on stage 0, which tells the user; predictions stay where they are.
     - Constants, positions, scalars that the runtime gives to all (step, seed, valid count) and what follows from
       these alone have no stage: every device computes them.
   }];
   let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def ReassociateStageSumsPass : Pass<"dgc-reassociate-stage-sums", "::mlir::ModuleOp"> {
+  let summary = "add what one stage has before it is sent to another";
+  let description = [{
+    Runs behind `dgc-complete-stages`. In a sum of several terms, those of each stage are added on that stage, and then the
+    sums of the stages, where the whole sum was: of each stage one value is sent. A sum of which no other stage has
+    several terms stays as it is. The order of the terms changes, and with it the rounding.
+
+    ```mlir
+    %s = dgc.add %a0, %b1 {dist.stage = 1} : tensor<f32>   // %a0 and %c0 are on stage 0, %b1 on stage 1
+    %t = dgc.add %s, %c0 {dist.stage = 1} : tensor<f32>
+    // becomes
+    %s = dgc.add %a0, %c0 {dist.stage = 0} : tensor<f32>
+    %t = dgc.add %s, %b1 {dist.stage = 1} : tensor<f32>
+    ```
+  }];
+  let statistics = [Statistic<"numFewer", "fewer", "Values that are no longer needed on another stage">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
 }
 
 def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {

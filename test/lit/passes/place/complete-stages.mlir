@@ -38,6 +38,49 @@ func.func @train(%w0: tensor<4xf32> {dgc.state = @w0}, %w1: tensor<4xf32> {dgc.s
 
 // -----
 
+// The norm of all gradients scales each of them. The gradient of a weight that both stages use is added up where the
+// weight is, and squared there. The scale is repeated on each stage, and not sent as a tensor. What is gathered behind
+// an update is gathered where the weight is.
+dist.mesh @mesh <stage = 2, data = 2>
+dgc.state @w0 weight zeros rng 0 : tensor<4xf32>
+dgc.state @w1 weight zeros rng 1 : tensor<4xf32>
+// CHECK-LABEL: func.func @clipped
+// CHECK: %[[G0:.*]] = dgc.add %{{.*}}, %{{.*}} {dist.stage = 0 : i64}
+// CHECK: %[[Q0:.*]] = dgc.multiply %[[G0]], %[[G0]] {dist.stage = 0 : i64}
+// CHECK: %[[N0:.*]] = dgc.reduce sum %[[Q0]] dims [0] {dist.stage = 0 : i64}
+// CHECK: %[[Q1:.*]] = dgc.multiply %[[H:.*]], %[[H]] {dist.stage = 1 : i64}
+// CHECK: %[[N1:.*]] = dgc.reduce sum %[[Q1]] dims [0] {dist.stage = 1 : i64}
+// CHECK: %[[N:.*]] = dgc.add %[[N0]], %[[N1]] {dist.stage = 1 : i64}
+// CHECK-DAG: %[[S0:.*]] = dgc.broadcast_in_dim %[[N]] dims [] to [2] {dist.stage = 0 : i64}
+// CHECK-DAG: %[[S1:.*]] = dgc.broadcast_in_dim %[[N]] dims [] to [2] {dist.stage = 1 : i64}
+// CHECK: %[[U0:.*]] = dgc.multiply %[[G0]], %[[S0]] {dist.stage = 0 : i64}
+// CHECK: dist.all_gather %[[U0]] {{.*}} {dist.stage = 0 : i64}
+// CHECK: %[[U1:.*]] = dgc.multiply %[[H]], %[[S1]] {dist.stage = 1 : i64}
+// CHECK: dist.all_gather %[[U1]] {{.*}} {dist.stage = 1 : i64}
+func.func @clipped(%w0: tensor<4xf32> {dgc.state = @w0}, %w1: tensor<4xf32> {dgc.state = @w1})
+    -> (tensor<4xf32> {dgc.state = @w0}, tensor<4xf32> {dgc.state = @w1}) {
+  %a = dgc.negate %w0 {dist.stage = 0} : tensor<4xf32>
+  %b = dgc.negate %w1 {dist.stage = 1} : tensor<4xf32>
+  %c = dgc.exponential %w0 {dist.stage = 1} : tensor<4xf32>
+  %ga = dist.reduce_scatter sum %a dim 0 over @mesh ["data"] : tensor<4xf32> to tensor<2xf32>
+  %gc = dist.reduce_scatter sum %c dim 0 over @mesh ["data"] : tensor<4xf32> to tensor<2xf32>
+  %g0 = dgc.add %ga, %gc : tensor<2xf32>
+  %q0 = dgc.multiply %g0, %g0 : tensor<2xf32>
+  %n0 = dgc.reduce sum %q0 dims [0] : tensor<2xf32>
+  %g1 = dist.reduce_scatter sum %b dim 0 over @mesh ["data"] : tensor<4xf32> to tensor<2xf32>
+  %q1 = dgc.multiply %g1, %g1 : tensor<2xf32>
+  %n1 = dgc.reduce sum %q1 dims [0] : tensor<2xf32>
+  %n = dgc.add %n0, %n1 : tensor<f32>
+  %s = dgc.broadcast_in_dim %n dims [] to [2] : tensor<f32>
+  %u0 = dgc.multiply %g0, %s : tensor<2xf32>
+  %v0 = dist.all_gather %u0 dim 0 over @mesh ["data"] : tensor<2xf32> to tensor<4xf32>
+  %u1 = dgc.multiply %g1, %s : tensor<2xf32>
+  %v1 = dist.all_gather %u1 dim 0 over @mesh ["data"] : tensor<2xf32> to tensor<4xf32>
+  return %v0, %v1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
 // No op has a stage.
 // CHECK-LABEL: func.func @none
 // CHECK-NOT: dist.stage

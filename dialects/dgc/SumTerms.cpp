@@ -1,0 +1,24 @@
+// Takes trees of additions apart.
+
+#include "dialects/dgc/SumTerms.h"
+
+using namespace mlir;
+using namespace mlir::dgc;
+
+bool mlir::dgc::isWholeSum(AddOp add) { return !(add->hasOneUse() && isa<AddOp>(*add->getUsers().begin())); }
+
+static void collect(AddOp add, llvm::function_ref<bool(AddOp)> isPart, SmallVectorImpl<Value> &terms) {
+  for (Value operand : add->getOperands()) {
+    auto inner = operand.getDefiningOp<AddOp>();
+    if (inner && operand.hasOneUse() && inner->getBlock() == add->getBlock() && isPart(inner))
+      collect(inner, isPart, terms);
+    else
+      terms.push_back(operand);
+  }
+}
+
+SmallVector<Value> mlir::dgc::termsOf(AddOp add, llvm::function_ref<bool(AddOp)> isPart) {
+  SmallVector<Value> terms;
+  collect(add, isPart, terms);
+  return terms;
+}
