@@ -4,11 +4,13 @@
 #include "compiler/package/Package.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Registration.h"
+#include "dialects/exec/Exec.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <mutex>
@@ -56,7 +58,15 @@ static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
   if (!module) {
     return absl::InvalidArgumentError(diagnostics);
   }
+  std::string explanation;
+  llvm::raw_string_ostream explained(explanation);
+  if (options.explain) {
+    compileOptions.explain = &explained;
+  }
   FailureOr<std::vector<uint8_t>> bytes = finish(*module, compileOptions);
+  if (options.explain) {
+    *options.explain = explanation;
+  }
   if (failed(bytes)) {
     return absl::InvalidArgumentError(diagnostics);
   }
@@ -67,23 +77,41 @@ absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string
   return compileWith(text, options, [](ModuleOp module, const CompileOptions &each) { return compile(module, each); });
 }
 
+absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileWithoutCode(const std::string &text,
+                                                                      const ExecuteOptions &options) {
+  return compileWith(text, options, [](ModuleOp module, const CompileOptions &each) -> FailureOr<std::vector<uint8_t>> {
+    if (failed(runPhases(module, each)))
+      return failure();
+    CompiledKernels kernels;
+    llvm::StringSet<> known;
+    module.walk([&](exec::LaunchOp launch) {
+      StringRef symbol = launch.getKernel().getLeafReference().getValue();
+      if (known.insert(symbol).second) {
+        CompiledKernel &kernel = kernels.kernels.emplace_back();
+        kernel.symbol = symbol.str();
+        kernel.argCount = launch->getNumOperands();
+      }
+    });
+    return packageModule(module, kernels, {});
+  });
+}
+
 absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileForFakeGpu(const std::string &text, ExecuteOptions options) {
   options.target = "cuda:sm_90";
-  return compileWith(text, options,
-                     [](ModuleOp module, const CompileOptions &each) -> FailureOr<std::vector<uint8_t>> {
-                       if (failed(runPhases(module, each)))
-                         return failure();
-                       FailureOr<CompiledKernels> kernels =
-                           compileKernelsOf(module, each, [](ModuleOp source) { return compileForEmulator(source); });
-                       if (failed(kernels))
-                         return failure();
-                       kernels->kind = "cuda";
-                       kernels->features = {"sm_90"};
-                       if (!kernels->object.empty())
-                         kernels->deviceCode.push_back({90, true, std::move(kernels->object)});
-                       kernels->object.clear();
-                       return packageModule(module, *kernels, {});
-                     });
+  return compileWith(text, options, [](ModuleOp module, const CompileOptions &each) -> FailureOr<std::vector<uint8_t>> {
+    if (failed(runPhases(module, each)))
+      return failure();
+    FailureOr<CompiledKernels> kernels =
+        compileKernelsOf(module, each, [](ModuleOp source) { return compileForEmulator(source); });
+    if (failed(kernels))
+      return failure();
+    kernels->kind = "cuda";
+    kernels->features = {"sm_90"};
+    if (!kernels->object.empty())
+      kernels->deviceCode.push_back({90, true, std::move(kernels->object)});
+    kernels->object.clear();
+    return packageModule(module, *kernels, {});
+  });
 }
 
 absl::StatusOr<dgc::rt::RunOnceResult> dgc::testing::execute(const std::string &text, const NamedArrays &inputs,

@@ -30,11 +30,15 @@ struct ExecuteOptions {
   bool noPadding = false;         // refuse dimensions that their axes do not divide
   std::string target = "cpu";     // as for dgc-compile
   std::string serverTarget;
+  std::string *explain = nullptr; // gets what dgc-compile --explain prints
   rt::RunOnceOptions run;
 };
 
 /// The artifact, or the diagnostics of the compiler.
 absl::StatusOr<std::vector<uint8_t>> compileText(const std::string &text, const ExecuteOptions &options = {});
+
+/// An artifact whose kernels have no code, for tests that read plans: most of the time of a compilation goes into it.
+absl::StatusOr<std::vector<uint8_t>> compileWithoutCode(const std::string &text, const ExecuteOptions &options = {});
 
 /// An artifact for GPUs whose code is that of the emulator (GpuEmulator.h), as a cubin for sm_90.
 absl::StatusOr<std::vector<uint8_t>> compileForFakeGpu(const std::string &text, ExecuteOptions options = {});

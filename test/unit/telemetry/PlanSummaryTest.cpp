@@ -73,15 +73,13 @@ TEST(PlanSummary, SaysWhatWillRun) {
   fb::FinishPlanBuffer(builder, fb::CreatePlan(builder, &plan));
   const fb::Plan &packed = *fb::GetPlan(builder.GetBufferPointer());
   EXPECT_EQ(workerBytes(packed), 1000000u + 4096 + 500);
-  EXPECT_EQ(
-      summarize(packed),
-      "plan tiny by dgc 0.1.0 for cpu (x86-64-v3)\n"
-      "workers: 2 workers, mesh data=2, global batch 64\n"
-      "variables: 2 (1.00k weights, 1.00k of optimizer state, 0 statistics), "
-      "8.00 kB\n"
-      "memory per worker, peak: 1.00 MB (private 1000000 B, shared 4096 B, "
-      "libraries 0 B, constants 0 B, code 500 B), and the data set\n"
-      "program train: 4 steps (2 kernels, 1 library call)\n"
-      "  communication per step: 1 collective of 4000 B\n"
-      "    0: all_reduce sum over data, f32 x 1000 = 4.00 kB, gradients\n");
+  EXPECT_EQ(summarize(packed), "plan tiny by dgc 0.1.0 for cpu (x86-64-v3)\n"
+                               "workers: 2 workers, mesh data=2, global batch 64\n"
+                               "variables: 2 (1.00k weights, 1.00k of optimizer state, 0 statistics), "
+                               "8.00 kB\n"
+                               "memory per worker, peak: 1.00 MB (private 1000000 B, shared 4096 B, "
+                               "libraries 0 B, constants 0 B, code 500 B), and the data set\n"
+                               "program train: 4 steps (2 kernels, 1 library call)\n"
+                               "  communication per step: 1 collective of 4000 B\n"
+                               "    0: all_reduce sum over data, f32 x 1000 = 4.00 kB, gradients\n");
 }

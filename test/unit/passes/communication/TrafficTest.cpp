@@ -1,0 +1,515 @@
+// What every strategy communicates in a step, in a table beside the figures of the literature: numbers of collectives
+// and transfers of a rank and their payloads (runtime/artifact/Traffic.h), read from compiled plans. The expected
+// figures are formulas over the sizes of the model; nothing in them is taken from a plan.
+//
+//   [DP]   Li et al., PyTorch Distributed, 2020: one all-reduce of all gradients.
+//   [ZeRO] Rajbhandari et al., 2020, section 7: reduce-scatter and all-gather of the parameters; at stage 3 two
+//   gathers. [TP]   Shoeybi et al., Megatron-LM, 2019, section 3: per layer two all-reduces of the activations forward,
+//   two
+//          backward.
+//   [SP]   Korthikanti et al., 2022, section 4.2.2: each of those is a reduce-scatter and an all-gather.
+//   [PP]   Huang et al., GPipe, 2019; Narayanan et al., 2021, section 2.2: per boundary of stages and micro-batch one
+//          activation forward and one gradient backward; interleaved, there are more boundaries.
+//   [CLIP] Pascanu et al., 2013: one norm of all gradients: a scalar per group of ranks that have different parts.
+//   [PS]   Li et al., 2014: workers pull the parameters and push the gradients.
+#include "runtime/artifact/PlanTraffic.h"
+#include "test/unit/support/Execute.h"
+
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace dgc::testing;
+namespace rt = dgc::rt;
+namespace fb = dgc::artifact;
+
+namespace {
+
+// The model: a transformer of `layers` layers, with a head of its own or one tied to the table of tokens.
+constexpr int64_t layers = 4, batch = 8, sequence = 8, hidden = 16, wide = 64, vocabulary = 32;
+constexpr int64_t microbatches = 4;
+
+// Bytes, all in f32.
+constexpr int64_t scalar = 4;
+constexpr int64_t activation = 4 * batch * sequence * hidden;
+constexpr int64_t table = 4 * vocabulary * hidden, positions = 4 * sequence * hidden;
+constexpr int64_t norm = 4 * 2 * hidden; // scale and offset
+constexpr int64_t queryKeyValue = 4 * 3 * (hidden * hidden + hidden);
+constexpr int64_t attentionOutput = 4 * hidden * hidden, up = 4 * (hidden * wide + wide), down = 4 * wide * hidden;
+constexpr int64_t outputBiases = 4 * 2 * hidden; // of the attention and of the feed-forward network
+constexpr int64_t layer = 2 * norm + queryKeyValue + attentionOutput + up + down + outputBiases;
+constexpr int64_t ends = table + positions + norm + table; // what is before the layers and behind them
+constexpr int64_t parameters = layers * layer + ends;
+// What the backward pass reads again: the matrices of products. Vectors (scales of norms) are kept, as they are smaller
+// than any activation.
+constexpr int64_t layerBackward = 4 * (4 * hidden * hidden + 2 * hidden * wide);
+constexpr int64_t parametersBackward = layers * layerBackward + table;
+// What tensor parallelism cuts of a layer, and what every rank has.
+constexpr int64_t layerCut = queryKeyValue + attentionOutput + up + down, layerWhole = layer - layerCut;
+
+constexpr const char *cut = "tensor-parallel=*query/*:-1+*key/*:-1+*value/*:-1+*up/*:-1";
+
+struct Model {
+  bool tied = false, clip = false;
+  int stages = 1; // of equally many layers
+};
+
+/// `rounds` layers from %in to %out, all names in them with the prefix `name`.
+std::string layersText(const std::string &name, int64_t rounds, const std::string &in, const std::string &out,
+                       const std::string &mark) {
+  return out + " = dgc.repeat " + std::to_string(rounds) + " \"" + name + "\" (%x = " + in + R"() {
+    %s1 = dgc.variable "norm1/scale" constant 1 : tensor<16xf32>
+    %o1 = dgc.variable "norm1/offset" zeros : tensor<16xf32>
+    %wq = dgc.variable "query/kernel" normal 0 0.2 : tensor<16x16xf32>
+    %bq = dgc.variable "query/bias" zeros : tensor<16xf32>
+    %wk = dgc.variable "key/kernel" normal 0 0.2 : tensor<16x16xf32>
+    %bk = dgc.variable "key/bias" zeros : tensor<16xf32>
+    %wv = dgc.variable "value/kernel" normal 0 0.2 : tensor<16x16xf32>
+    %bv = dgc.variable "value/bias" zeros : tensor<16xf32>
+    %wo = dgc.variable "output/kernel" normal 0 0.2 : tensor<16x16xf32>
+    %bo = dgc.variable "output/bias" zeros : tensor<16xf32>
+    %s2 = dgc.variable "norm2/scale" constant 1 : tensor<16xf32>
+    %o2 = dgc.variable "norm2/offset" zeros : tensor<16xf32>
+    %wu = dgc.variable "up/kernel" normal 0 0.2 : tensor<16x64xf32>
+    %bu = dgc.variable "up/bias" zeros : tensor<64xf32>
+    %wd = dgc.variable "down/kernel" normal 0 0.2 : tensor<64x16xf32>
+    %bd = dgc.variable "down/bias" zeros : tensor<16xf32>
+    %n1 = dgc.layer_norm %x, %s1, %o1)" +
+         mark + R"(
+    %q = dgc.dense %n1, %wq, %bq
+    %k = dgc.dense %n1, %wk, %bk
+    %v = dgc.dense %n1, %wv, %bv
+    %mixed = dgc.attention %q, %k, %v heads 2 causal
+    %attended = dgc.dense %mixed, %wo, %bo
+    %y = dgc.add %x, %attended
+    %n2 = dgc.layer_norm %y, %s2, %o2
+    %up = dgc.dense %n2, %wu, %bu
+    %bent = dgc.gelu %up tanh
+    %down = dgc.dense %bent, %wd, %bd
+    %z = dgc.add %y, %down
+    dgc.next %z
+  }
+)";
+}
+
+std::string textOf(const Model &model) {
+  std::string text = R"(dgc.model @transformer {
+  %tokens = dgc.input "tokens" : tensor<?x8xi32>
+  %next_tokens = dgc.input "next_tokens" : tensor<?x8xi32>
+  %table = dgc.variable "table" normal 0 0.3 : tensor<32x16xf32>
+  %positions = dgc.variable "positions" normal 0 0.3 : tensor<8x16xf32>
+  %symbols = dgc.embedding %table, %tokens
+  %f0 = dgc.position_embedding %symbols, %positions
+)";
+  for (int i = 0; i < model.stages; ++i)
+    text += "  " + layersText("part" + std::to_string(i), layers / model.stages, "%f" + std::to_string(i),
+                              "%f" + std::to_string(i + 1),
+                              model.stages > 1 ? " {dist.stage = " + std::to_string(i) + "}" : "");
+  if (!model.tied)
+    text += "  %head = dgc.variable \"head\" normal 0 0.3 : tensor<32x16xf32>\n";
+  return text + R"(  %sf = dgc.variable "norm/scale" constant 1 : tensor<16xf32>
+  %of = dgc.variable "norm/offset" zeros : tensor<16xf32>
+  %normalized = dgc.layer_norm %f)" +
+         std::to_string(model.stages) + R"(, %sf, %of
+  %logits = dgc.matmul %normalized, %)" +
+         (model.tied ? "table" : "head") + R"( transposed
+  %loss = dgc.cross_entropy %logits, %next_tokens
+  dgc.loss %loss
+  dgc.optimizer adam learning_rate 0.01)" +
+         (model.clip ? " clip_global_norm 1" : "") + "\n}\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Counting
+//===----------------------------------------------------------------------===//
+
+/// How many of a kind, and their bytes.
+struct Sum {
+  int64_t count = 0, bytes = 0;
+  bool operator==(const Sum &) const = default;
+};
+
+/// By kind; a kind that does not occur is not there.
+using Sums = std::map<std::string, Sum>;
+
+std::string inWords(const Sums &sums) {
+  std::string text;
+  for (auto &[kind, sum] : sums)
+    text += (text.empty() ? "" : ", ") + kind + " " + std::to_string(sum.count) + " of " + std::to_string(sum.bytes);
+  return text.empty() ? "nothing" : text;
+}
+
+Sums sumsOf(const fb::Program &program) {
+  Sums sums;
+  for (const fb::Step *step : *program.steps())
+    if (const fb::Collective *collective = step->action_as_Collective()) {
+      Sum &sum = sums[fb::EnumNameCollectiveKind(collective->kind())];
+      ++sum.count;
+      sum.bytes += rt::payloadBytes(*collective);
+    }
+  rt::Traffic traffic = rt::trafficOf(program);
+  if (traffic.sends)
+    sums["Send"] = {int64_t(traffic.sends), int64_t(traffic.sentBytes)};
+  if (traffic.receives)
+    sums["Receive"] = {int64_t(traffic.receives), int64_t(traffic.receivedBytes)};
+  return sums;
+}
+
+struct Row {
+  std::string name;
+  Model model;
+  std::string mesh, strategy;
+  int64_t microbatches = 0;
+  std::vector<Sums> expected; // of each group of ranks
+};
+
+void PrintTo(const Row &row, std::ostream *os) { *os << row.mesh << " " << row.strategy; }
+
+/// The plan, and what --explain prints of it.
+std::vector<uint8_t> compileRow(const Row &row, std::string &explanation) {
+  ExecuteOptions options;
+  options.from = "input";
+  options.batch = batch;
+  options.mesh = row.mesh;
+  options.strategy = row.strategy;
+  options.microbatches = row.microbatches;
+  options.explain = &explanation;
+  absl::StatusOr<std::vector<uint8_t>> plan = compileWithoutCode(textOf(row.model), options);
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.ok() ? *std::move(plan) : std::vector<uint8_t>();
+}
+
+/// What a training step communicates, by group of ranks.
+std::vector<Sums> trainingOf(const fb::Plan &plan) {
+  std::vector<Sums> groups;
+  for (const fb::Program *program : *plan.programs())
+    if (program->name()->str() == "train")
+      groups.push_back(sumsOf(*program));
+  return groups;
+}
+
+/// `dgc-compile --explain` counts the program that is compiled, `dgc-run --dry-run` the steps of the plan.
+void expectCountedAlike(const fb::Plan &plan, const std::string &explanation) {
+  for (const fb::Program *program : *plan.programs()) {
+    std::string name = program->name()->str();
+    if (program->group() >= 0)
+      name += "_" + plan.groups()->Get(program->group())->name()->str();
+    size_t at = explanation.find("@" + name + ": ");
+    ASSERT_NE(at, std::string::npos) << name << " in " << explanation;
+    std::string line = explanation.substr(at, explanation.find('\n', at) - at);
+    EXPECT_TRUE(line.ends_with(": " + describe(rt::trafficOf(*program))))
+        << line << "\nbut the plan has " << describe(rt::trafficOf(*program));
+  }
+}
+
+class Strategy : public testing::TestWithParam<Row> {};
+
+TEST_P(Strategy, CommunicatesWhatTheLiteratureSays) {
+  std::string explanation;
+  std::vector<uint8_t> bytes = compileRow(GetParam(), explanation);
+  ASSERT_FALSE(bytes.empty());
+  const fb::Plan &plan = *fb::GetPlan(bytes.data());
+  std::vector<Sums> found = trainingOf(plan);
+  ASSERT_EQ(found.size(), GetParam().expected.size());
+  for (size_t group = 0; group < found.size(); ++group)
+    EXPECT_EQ(found[group], GetParam().expected[group])
+        << "group " << group << "\n  plan:       " << inWords(found[group])
+        << "\n  literature: " << inWords(GetParam().expected[group]);
+  expectCountedAlike(plan, explanation);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+constexpr int64_t P = parameters, A = activation, M = microbatches;
+constexpr int64_t tiedP = P - table; // one table for both ends
+
+// Two stages of a pipeline: the parameters of each, and what the backward pass reads of them.
+constexpr int64_t firstP = table + positions + layers / 2 * layer, lastP = layers / 2 * layer + norm + table;
+constexpr int64_t firstBackward = layers / 2 * layerBackward, lastBackward = firstBackward + table;
+
+// What a rank has of the parameters in tensor parallelism over two; the sequence cuts the table of positions.
+constexpr int64_t tensorP = layers * (layerCut / 2 + layerWhole) + ends;
+constexpr int64_t sequenceWhole = layers * layerWhole + ends - positions;
+
+const std::string tensor = cut;
+
+const std::vector<Row> rows = {
+    // [DP] The loss goes with the gradients. [CLIP] Each rank has whole gradients, and needs no one for their norm.
+    {"data_parallel", {}, "data=2", "data-parallel", 0, {{{"AllReduce", {1, P + scalar}}}}},
+    {"data_parallel_clip", {.clip = true}, "data=2", "data-parallel", 0, {{{"AllReduce", {1, P + scalar}}}}},
+    {"data_parallel_tied", {.tied = true}, "data=4", "data-parallel", 0, {{{"AllReduce", {1, tiedP + scalar}}}}},
+    // Micro-batches are added up before their gradients are reduced; what is computed again is not communicated again.
+    {"accumulate", {}, "data=2", "data-parallel,accumulate=4", 0, {{{"AllReduce", {1, P + scalar}}}}},
+    {"recompute", {}, "data=2", "data-parallel,recompute=part*", 0, {{{"AllReduce", {1, P + scalar}}}}},
+
+    // [ZeRO] One reduce-scatter and one all-gather of P, and an all-reduce of the loss. [CLIP] The squares of the parts
+    // add one number to the latter.
+    {"zero1",
+     {},
+     "data=2",
+     "zero1",
+     0,
+     {{{"ReduceScatter", {1, P}}, {"AllGather", {1, P}}, {"AllReduce", {1, scalar}}}}},
+    {"zero2",
+     {},
+     "data=2",
+     "zero2",
+     0,
+     {{{"ReduceScatter", {1, P}}, {"AllGather", {1, P}}, {"AllReduce", {1, scalar}}}}},
+    {"zero1_clip",
+     {.clip = true},
+     "data=2",
+     "zero1",
+     0,
+     {{{"ReduceScatter", {1, P}}, {"AllGather", {1, P}}, {"AllReduce", {1, 2 * scalar}}}}},
+    {"zero2_clip",
+     {.clip = true},
+     "data=4",
+     "zero2",
+     0,
+     {{{"ReduceScatter", {1, P}}, {"AllGather", {1, P}}, {"AllReduce", {1, 2 * scalar}}}}},
+    // The two gradients of a table that is used twice are added before they are scattered.
+    {"zero1_tied",
+     {.tied = true},
+     "data=2",
+     "zero1",
+     0,
+     {{{"ReduceScatter", {1, tiedP}}, {"AllGather", {1, tiedP}}, {"AllReduce", {1, scalar}}}}},
+    {"zero2_tied_clip",
+     {.tied = true, .clip = true},
+     "data=2",
+     "zero2",
+     0,
+     {{{"ReduceScatter", {1, tiedP}}, {"AllGather", {1, tiedP}}, {"AllReduce", {1, 2 * scalar}}}}},
+    // [ZeRO] Stage 3 gathers for the forward pass, and for the backward pass what that reads: at most 2 P.
+    {"zero3",
+     {},
+     "data=2",
+     "zero3",
+     0,
+     {{{"ReduceScatter", {1, P}}, {"AllGather", {2, P + parametersBackward}}, {"AllReduce", {1, scalar}}}}},
+    {"zero3_tied_clip",
+     {.tied = true, .clip = true},
+     "data=2",
+     "fsdp",
+     0,
+     {{{"ReduceScatter", {1, tiedP}}, {"AllGather", {2, tiedP + parametersBackward}}, {"AllReduce", {1, 2 * scalar}}}}},
+    // Stage 1 scatters the sum of the micro-batches, stages 2 and 3 the gradient of each, and stage 3 gathers for each.
+    {"zero1_accumulate",
+     {.clip = true},
+     "data=2",
+     "zero1,accumulate=4",
+     0,
+     {{{"ReduceScatter", {1, P}}, {"AllGather", {1, P}}, {"AllReduce", {1, 2 * scalar}}}}},
+    {"zero2_accumulate",
+     {.tied = true, .clip = true},
+     "data=2",
+     "zero2,accumulate=4",
+     0,
+     {{{"ReduceScatter", {M, M * tiedP}}, {"AllGather", {1, tiedP}}, {"AllReduce", {1, 2 * scalar}}}}},
+    {"zero3_accumulate",
+     {},
+     "data=2",
+     "zero3,accumulate=4",
+     0,
+     {{{"ReduceScatter", {M, M * P}},
+       {"AllGather", {2 * M, M * (P + parametersBackward)}},
+       {"AllReduce", {1, scalar}}}}},
+
+    // [TP] Four all-reduces of the activations per layer. [CLIP] The norm goes with the last of them: it needs no
+    // gradient of what comes before the first layer, as every rank has that whole.
+    {"tensor_parallel", {}, "model=2", tensor, 0, {{{"AllReduce", {4 * layers, 4 * layers * A}}}}},
+    {"tensor_parallel_clip",
+     {.clip = true},
+     "model=2",
+     tensor,
+     0,
+     {{{"AllReduce", {4 * layers, 4 * layers * A + scalar}}}}},
+    // The forward pass of a block is done again up to its last product, so with one of its two all-reduces, which is
+    // merged with one of the backward pass where neither waits for the other.
+    {"tensor_parallel_recompute",
+     {},
+     "model=2",
+     tensor + ",recompute=part*",
+     0,
+     {{{"AllReduce", {4 * layers, 5 * layers * A}}}}},
+    // [SP] Eight collectives per layer, of the same size; and the gradients of what every rank has, with the loss.
+    {"sequence_parallel",
+     {},
+     "model=2",
+     "sequence-parallel," + tensor,
+     0,
+     {{{"ReduceScatter", {4 * layers, 4 * layers * A}},
+       {"AllGather", {4 * layers, 4 * layers * A}},
+       {"AllReduce", {1, sequenceWhole + scalar}}}}},
+    {"sequence_parallel_clip",
+     {.clip = true},
+     "model=2",
+     "sequence-parallel," + tensor,
+     0,
+     {{{"ReduceScatter", {4 * layers, 4 * layers * A}},
+       {"AllGather", {4 * layers, 4 * layers * A}},
+       {"AllReduce", {1, sequenceWhole + 2 * scalar}}}}},
+    // Both: the activations of half of the batch, and the gradients of what a rank has.
+    {"data_and_tensor_parallel",
+     {},
+     "data=2,model=2",
+     "data-parallel," + tensor,
+     0,
+     {{{"AllReduce", {4 * layers + 1, 4 * layers * A / 2 + tensorP + scalar}}}}},
+    {"zero2_and_tensor_parallel",
+     {},
+     "data=2,model=2",
+     "zero2," + tensor,
+     0,
+     {{{"AllReduce", {4 * layers + 1, 4 * layers * A / 2 + scalar}},
+       {"ReduceScatter", {1, tensorP}},
+       {"AllGather", {1, tensorP}}}}},
+    // [CLIP] What the tensor axis cuts has a norm over all ranks, the rest over the data axis.
+    {"zero2_and_tensor_parallel_clip",
+     {.clip = true},
+     "data=2,model=2",
+     "zero2," + tensor,
+     0,
+     {{{"AllReduce", {4 * layers + 2, 4 * layers * A / 2 + 3 * scalar}},
+       {"ReduceScatter", {1, tensorP}},
+       {"AllGather", {1, tensorP}}}}},
+
+    // [PP] At the boundary an activation forward and a gradient back per micro-batch; the loss goes to the first stage.
+    {"gpipe",
+     {.stages = 2},
+     "stage=2",
+     "pipeline=gpipe",
+     M,
+     {{{"Send", {M, A}}, {"Receive", {M + 1, A + scalar}}}, {{"Send", {M + 1, A + scalar}}, {"Receive", {M, A}}}}},
+    {"one_forward_one_backward",
+     {.stages = 2},
+     "stage=2",
+     "pipeline=1f1b",
+     M,
+     {{{"Send", {M, A}}, {"Receive", {M + 1, A + scalar}}}, {{"Send", {M + 1, A + scalar}}, {"Receive", {M, A}}}}},
+    {"zero_bubble",
+     {.stages = 2},
+     "stage=2",
+     "pipeline=zb-h1",
+     M,
+     {{{"Send", {M, A}}, {"Receive", {M + 1, A + scalar}}}, {{"Send", {M + 1, A + scalar}}, {"Receive", {M, A}}}}},
+    // Four stages on two groups have three boundaries.
+    {"interleaved",
+     {.stages = 4},
+     "stage=2",
+     "pipeline=interleaved",
+     M,
+     {{{"Send", {3 * M, 3 * A}}, {"Receive", {3 * M + 1, 3 * A + scalar}}},
+      {{"Send", {3 * M + 1, 3 * A + scalar}}, {"Receive", {3 * M, 3 * A}}}}},
+    // [CLIP] One sum of squares goes to the last stage, and one factor back.
+    {"pipeline_clip",
+     {.clip = true, .stages = 2},
+     "stage=2",
+     "pipeline=1f1b",
+     M,
+     {{{"Send", {M + 1, A + scalar}}, {"Receive", {M + 2, A + 2 * scalar}}},
+      {{"Send", {M + 2, A + 2 * scalar}}, {"Receive", {M + 1, A + scalar}}}}},
+    // A tied table goes to the last stage, and its gradient back, once.
+    {"pipeline_tied_clip",
+     {.tied = true, .clip = true, .stages = 2},
+     "stage=2",
+     "pipeline=1f1b",
+     M,
+     {{{"Send", {M + 2, A + table + scalar}}, {"Receive", {M + 3, A + table + 2 * scalar}}},
+      {{"Send", {M + 3, A + table + 2 * scalar}}, {"Receive", {M + 2, A + table + scalar}}}}},
+    // Each stage reduces its own gradients; a rank has the activations of half of the batch. The last has the loss.
+    {"pipeline_data_parallel",
+     {.stages = 2},
+     "stage=2,data=2",
+     "pipeline=1f1b,data-parallel",
+     M,
+     {{{"Send", {M, A / 2}}, {"Receive", {M + 1, A / 2 + scalar}}, {"AllReduce", {1, firstP}}},
+      {{"Send", {M + 1, A / 2 + scalar}}, {"Receive", {M, A / 2}}, {"AllReduce", {2, lastP + scalar}}}}},
+    {"pipeline_zero1",
+     {.stages = 2},
+     "stage=2,data=2",
+     "pipeline=1f1b,zero1",
+     M,
+     {{{"Send", {M, A / 2}},
+       {"Receive", {M + 1, A / 2 + scalar}},
+       {"ReduceScatter", {1, firstP}},
+       {"AllGather", {1, firstP}}},
+      {{"Send", {M + 1, A / 2 + scalar}},
+       {"Receive", {M, A / 2}},
+       {"ReduceScatter", {1, lastP}},
+       {"AllGather", {1, lastP}},
+       {"AllReduce", {1, scalar}}}}},
+    {"pipeline_zero2_clip",
+     {.clip = true, .stages = 2},
+     "stage=2,data=2",
+     "pipeline=1f1b,zero2",
+     M,
+     {{{"Send", {M + 1, A / 2 + scalar}},
+       {"Receive", {M + 2, A / 2 + 2 * scalar}},
+       {"ReduceScatter", {M, M * firstP}},
+       {"AllGather", {1, firstP}}},
+      {{"Send", {M + 2, A / 2 + 2 * scalar}},
+       {"Receive", {M + 1, A / 2 + scalar}},
+       {"ReduceScatter", {M, M * lastP}},
+       {"AllGather", {1, lastP}},
+       {"AllReduce", {2, 2 * scalar}}}}},
+    // The table goes whole, as every rank has it; the sum of its gradients is scattered where each is, and half of the
+    // last stage's sent.
+    {"pipeline_zero1_tied_clip",
+     {.tied = true, .clip = true, .stages = 2},
+     "stage=2,data=2",
+     "pipeline=1f1b,zero1",
+     M,
+     {{{"Send", {M + 2, A / 2 + table + scalar}},
+       {"Receive", {M + 3, A / 2 + table / 2 + 2 * scalar}},
+       {"ReduceScatter", {2, firstP}},
+       {"AllGather", {1, firstP}}},
+      {{"Send", {M + 3, A / 2 + table / 2 + 2 * scalar}},
+       {"Receive", {M + 2, A / 2 + table + scalar}},
+       {"ReduceScatter", {2, lastP}},
+       {"AllGather", {1, lastP - table}},
+       {"AllReduce", {2, 2 * scalar}}}}},
+    {"pipeline_zero3",
+     {.stages = 2},
+     "stage=2,data=2",
+     "pipeline=1f1b,zero3",
+     M,
+     {{{"Send", {M, A / 2}},
+       {"Receive", {M + 1, A / 2 + scalar}},
+       {"ReduceScatter", {M, M * firstP}},
+       {"AllGather", {2 * M, M * (firstP + firstBackward)}}},
+      {{"Send", {M + 1, A / 2 + scalar}},
+       {"Receive", {M, A / 2}},
+       {"ReduceScatter", {M, M * lastP}},
+       {"AllGather", {2 * M, M * (lastP + lastBackward)}},
+       {"AllReduce", {1, scalar}}}}},
+    {"pipeline_tensor_parallel_clip",
+     {.clip = true, .stages = 2},
+     "stage=2,model=2",
+     "pipeline=1f1b," + tensor,
+     M,
+     {{{"Send", {M + 1, A + scalar}},
+       {"Receive", {M + 2, A + 2 * scalar}},
+       {"AllReduce", {2 * layers * M + 1, 2 * layers * A + scalar}}},
+      {{"Send", {M + 2, A + 2 * scalar}},
+       {"Receive", {M + 1, A + scalar}},
+       {"AllReduce", {2 * layers * M + 1, 2 * layers * A + scalar}}}}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rows, Strategy, testing::ValuesIn(rows),
+                         [](const testing::TestParamInfo<Row> &info) { return info.param.name; });
+
+// A strategy that communicates more than its row says is noticed: the counts are those of the plan.
+TEST(Table, NoticesAnotherPlan) {
+  std::string explanation;
+  Row row{"zero2", {}, "data=2", "zero2", 0, {}};
+  std::vector<uint8_t> zero = compileRow(row, explanation);
+  row.strategy = "data-parallel";
+  std::vector<uint8_t> replicated = compileRow(row, explanation);
+  ASSERT_FALSE(zero.empty() || replicated.empty());
+  EXPECT_NE(trainingOf(*fb::GetPlan(zero.data())), trainingOf(*fb::GetPlan(replicated.data())));
+}
+
+} // namespace
