@@ -211,18 +211,26 @@ LogicalResult ClipByGlobalNormOp::inferTypes(std::optional<Location>, Adaptor ad
   return success();
 }
 
+/// The sum of one or more values, in pairs: with many gradients its error grows with the logarithm of their number.
+static Value addPairwise(CompositeBuilder &b, ArrayRef<Value> values) {
+  if (values.size() == 1)
+    return values.front();
+  size_t half = values.size() / 2;
+  return b.add(addPairwise(b, values.take_front(half)), addPairwise(b, values.drop_front(half)));
+}
+
 FailureOr<SmallVector<Value>> ClipByGlobalNormOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   Type f32 = builder.getF32Type();
-  Value squares;
+  SmallVector<Value> sums;
   for (Value gradient : getGradients()) {
     Type compute = computeType(elementOf(gradient));
     Value wide = b.convert(gradient, compute);
-    Value sum = b.convert(b.sum(b.multiply(wide, wide), allDims(tensorOf(gradient).getRank())), f32);
-    squares = squares ? b.add(squares, sum) : sum;
+    sums.push_back(b.convert(b.sum(b.multiply(wide, wide), allDims(tensorOf(gradient).getRank())), f32));
   }
-  if (!squares)
+  if (sums.empty())
     return SmallVector<Value>{};
+  Value squares = addPairwise(b, sums);
   // max / larger of max and the norm: 1 for small gradients, and no division by zero.
   Value bound = b.scalar(getMax().convertToDouble(), f32);
   Value factor = b.divide(bound, b.maximum(bound, b.sqrt(squares)));

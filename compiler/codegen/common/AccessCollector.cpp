@@ -21,6 +21,14 @@ static uint64_t costOf(Operation *op) {
   return isa<linalg::YieldOp, linalg::IndexOp, arith::ConstantOp>(op) ? 0 : 1;
 }
 
+/// Is an op a call of the mathematical library, and not code of its own (ExpandMath.cpp) or an instruction?
+static bool isLibraryCall(Operation *op) {
+  if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::Log1pOp, math::ExpM1Op, math::Log2Op>(op))
+    return op->getResult(0).getType().isF64();
+  return isa<math::PowFOp, math::SinOp, math::CosOp, math::TanOp, math::ErfcOp, math::Exp2Op, math::CbrtOp,
+             math::AtanOp, math::Atan2Op>(op);
+}
+
 uint64_t bodyCost(linalg::LinalgOp op) {
   uint64_t cost = 0;
   op.getBlock()->walk([&](Operation *inner) { cost += costOf(inner); });
@@ -55,6 +63,7 @@ LogicalResult AccessCollector::body(linalg::LinalgOp op, ArrayRef<AffineExpr> lo
     }
   }
   auto walk = op.getBlock()->walk([&](Operation *inner) {
+    root.callsFunctions |= isLibraryCall(inner);
     if (auto index = dyn_cast<linalg::IndexOp>(inner))
       pin(loops[index.getDim()]);
     if (std::optional<Bound> bound = boundOf(inner, loops))

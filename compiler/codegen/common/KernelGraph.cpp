@@ -205,6 +205,7 @@ LogicalResult KernelGraph::collectAll() {
     root.accesses.clear();
     root.indices.clear();
     root.flops = 0;
+    root.callsFunctions = false;
     root.bounds.clear();
     root.pinned.clear();
     root.pinned.resize(root.space.size());

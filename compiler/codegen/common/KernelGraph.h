@@ -22,7 +22,8 @@ using Index = llvm::SmallVector<mlir::AffineExpr, 4>;
 /// More loops, and more values that are only known at run time, than an index can depend on.
 constexpr unsigned kMaxDims = 64, kMaxSymbols = 1 << 16;
 
-/// An expression in its simplest form. Takes the time that its own dimensions and symbols take, not that of the largest.
+/// An expression in its simplest form. Takes the time that its own dimensions and symbols take, not that of the
+/// largest.
 mlir::AffineExpr simplify(mlir::AffineExpr expr);
 
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
@@ -59,6 +60,7 @@ struct Root {
   llvm::SmallVector<Bound, 2> bounds; // what padding asks of its indices
   llvm::BitVector pinned;             // loops whose own value matters, beyond addresses
   uint64_t flops = 0;                 // per point of the space, estimated
+  bool callsFunctions = false;        // of the mathematical library of CPUs
   llvm::SmallVector<unsigned> after;  // roots that must be done before, beyond those that are read
 
   bool isParallel() const { return parallel.all(); }

@@ -1,14 +1,18 @@
 //===- NestEmitter.cpp - loop nests of passes -------------------------------===//
 
 #include "compiler/codegen/common/NestEmitter.h"
+#include "compiler/codegen/common/Combiner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 
 namespace dgc {
 
-/// Rows that a sum over rows takes at a time.
-static constexpr int64_t kSteps = 4;
+/// Rows that a reduction over rows takes at a time, and twice as many where a point costs no more than kCheapPoint
+/// simple instructions and the running values are so few that a row is short, or so many that they leave the first
+/// cache.
+static constexpr int64_t kSteps = 4, kFewValues = 64, kManyValues = 4096;
+static constexpr uint64_t kCheapPoint = 4;
 
 /// A loop with the given carried values, entered. `parallel`: no iteration depends on memory that another one writes.
 scf::ForOp NestEmitter::loop(Value lower, Value upper, ValueRange init, bool parallel, int64_t step) {
@@ -54,27 +58,35 @@ bool NestEmitter::inMemory(const Pass &pass, const Root &root) const {
   return false;
 }
 
-/// Writes the initial value of a reduction whose running value is in memory.
-void NestEmitter::initialise(const Pass &pass, const Segment &segment, unsigned number, Value lower, Value upper) {
-  const Root &root = graph.roots[number];
-  unsigned depth = 0;
+/// Loops over the parallel dimensions that a root has among the loops from `depth` inwards.
+void NestEmitter::overParallel(const Segment &segment, const Pass &pass, unsigned depth, const Root &root, Value lower,
+                               Value upper, llvm::function_ref<void()> inside) {
+  unsigned opened = 0;
   auto savedGroups = groups;
-  for (unsigned dim : pass.loops) {
+  for (unsigned dim : ArrayRef<unsigned>(pass.loops).drop_front(depth)) {
     if (!root.parallel.test(dim))
       continue;
     bool isSplit = segment.splitLoop == int64_t(dim) && lower;
     scf::ForOp loopOp = loop(isSplit ? lower : constant(0), isSplit ? upper : constant(pass.trips[dim]), {}, true);
     bind(dim, loopOp.getInductionVar());
-    ++depth;
+    ++opened;
   }
-  linalg::LinalgOp op = root.reduction;
-  for (auto [value, index, init] : llvm::zip_equal(root.values, root.indices, op.getDpsInits()))
-    storeEverywhere(value, index, element(init, index));
-  for (; depth > 0; --depth) {
+  inside();
+  for (; opened > 0; --opened) {
     scf::YieldOp::create(builder, loc);
     closeLoop();
   }
   groups = savedGroups;
+}
+
+/// Writes the initial value of a reduction whose running value is in memory.
+void NestEmitter::initialise(const Segment &segment, const Pass &pass, unsigned number, Value lower, Value upper) {
+  const Root &root = graph.roots[number];
+  overParallel(segment, pass, 0, root, lower, upper, [&] {
+    linalg::LinalgOp op = root.reduction;
+    for (auto [value, index, init] : llvm::zip_equal(root.values, root.indices, op.getDpsInits()))
+      storeEverywhere(value, index, element(init, index));
+  });
 }
 
 /// The value of an elementwise root at the current point; others of the pass may use it.
@@ -88,14 +100,21 @@ Value NestEmitter::elementwise(const Root &root) {
   return result;
 }
 
-/// One step of a reduction. A running value that is in memory is loaded the first time.
+/// One step of a reduction. Where the running value is in memory, the addends of a sum are left to `points`, which adds
+/// them up before it adds them to that value; any other reduction loads it.
 void NestEmitter::reduce(const Root &root, Running &run) {
-  if (run.accumulators.empty())
-    for (auto [value, index] : llvm::zip_equal(root.values, root.indices))
-      run.accumulators.push_back(load(baseOf(value), elementOf(value), positionIn(value, index)));
   Index point = pointOf(context, root.space), loops;
   for (unsigned dim : root.loopOfDim)
     loops.push_back(point[dim]);
+  if (run.accumulators.empty() && isFloatSum(root)) {
+    run.addends.resize(root.values.size());
+    for (auto [number, addends] : llvm::enumerate(run.addends))
+      addends.push_back(body(root.reduction, loops, identitiesOf(root), addendOf(root.reduction, number)).front());
+    return;
+  }
+  if (run.accumulators.empty())
+    for (unsigned number = 0; number < root.values.size(); ++number)
+      run.accumulators.push_back(loadRunning(run.root, number));
   run.accumulators = body(root.reduction, loops, run.accumulators);
 }
 
@@ -137,38 +156,53 @@ void NestEmitter::points(const Pass &pass, SmallVectorImpl<Running> &running) {
     const Root &root = graph.roots[run.root];
     if (!root.reduction || !inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size())
       continue;
-    for (auto [value, index, accumulator] : llvm::zip_equal(root.values, root.indices, run.accumulators))
-      storeEverywhere(value, index, accumulator);
+    for (auto [number, addends] : llvm::enumerate(run.addends))
+      run.accumulators.push_back(
+          combine(root.reduction, number, loadRunning(run.root, number), totalOf(root.reduction, number, addends)));
+    for (auto [number, accumulator] : llvm::enumerate(run.accumulators))
+      storeRunning(run.root, number, accumulator);
     run.accumulators.clear();
+    run.addends.clear();
   }
 }
 
-/// Is the loop at `depth`, the second innermost, a reduction for all that is reduced, with running values in memory?
-/// Then several of its steps are taken at a time, so that these are loaded and stored less often.
-bool NestEmitter::addsRows(const Pass &pass, unsigned depth) const {
-  if (depth + 2 != pass.loops.size() || pass.trips[pass.loops[depth]] < kSteps)
-    return false;
+/// How many iterations of the loop at `depth` are taken at a time: several where it is the second innermost and a
+/// reduction for all that is reduced, with running values in memory, so that these are loaded and stored less often.
+int64_t NestEmitter::rowsAtATime(const Pass &pass, unsigned depth) const {
+  if (depth + 2 != pass.loops.size())
+    return 1;
+  uint64_t cost = 0;
   bool found = false;
   for (unsigned number : pass.roots) {
     const Root &root = graph.roots[number];
+    cost += root.flops;
     if (!root.reduction)
       continue;
     if (!inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size() || root.parallel.test(pass.loops[depth]))
-      return false;
+      return 1;
     found = true;
   }
-  return found;
+  int64_t values = pass.trips[pass.loops.back()], rows = kSteps;
+  if (cost <= kCheapPoint && (values <= kFewValues || values >= kManyValues))
+    rows *= 2;
+  return found && pass.trips[pass.loops[depth]] >= rows ? rows : 1;
 }
 
 /// The two innermost loops when several steps of the outer one are taken at a time.
 void NestEmitter::steppedNest(const Segment &segment, const Pass &pass, unsigned depth,
-                              SmallVectorImpl<Running> &running, Value lower, Value upper) {
+                              SmallVectorImpl<Running> &running, Value lower, Value upper, Value from, Value to) {
   unsigned dim = pass.loops[depth];
-  int64_t trips = pass.trips[dim], most = trips / kSteps * kSteps;
-  for (auto [from, to, step] : {std::tuple{int64_t(0), most, kSteps}, {most, trips, int64_t(1)}}) {
-    if (from == to)
+  int64_t trips = pass.trips[dim], rows = rowsAtATime(pass, depth);
+  Value most = to;
+  if (trips % rows != 0) {
+    Value count = arith::SubIOp::create(builder, loc, to, from);
+    Value rest = arith::RemUIOp::create(builder, loc, count, constant(rows));
+    most = arith::SubIOp::create(builder, loc, to, rest);
+  }
+  for (auto [first, end, step] : {std::tuple{from, most, rows}, {most, to, int64_t(1)}}) {
+    if (first == end)
       continue;
-    scf::ForOp outer = loop(constant(from), constant(to), {}, false, step);
+    scf::ForOp outer = loop(first, end, {}, false, step);
     steppedFrom = outer.getInductionVar();
     bind(dim, steppedFrom);
     steppedDim = dim;
@@ -205,13 +239,11 @@ void NestEmitter::carryingLoop(Value from, Value to, int64_t step, bool parallel
   become(loopOp.getResults());
 }
 
-/// One loop of a nest.
+/// One loop of a nest, from index `from` to `to`.
 void NestEmitter::plainNest(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running,
-                            Value lower, Value upper) {
+                            Value lower, Value upper, Value from, Value to) {
   unsigned dim = pass.loops[depth];
   bool parallel = llvm::all_of(running, [&](Running &run) { return graph.roots[run.root].parallel.test(dim); });
-  bool isSplit = segment.splitLoop == int64_t(dim) && lower;
-  Value from = isSplit ? lower : constant(0), to = isSplit ? upper : constant(pass.trips[dim]);
   carryingLoop(from, to, 1, parallel, running, [&](Value index) {
     bind(dim, index);
     nest(segment, pass, depth + 1, running, lower, upper);
@@ -228,12 +260,13 @@ void NestEmitter::nest(const Segment &segment, const Pass &pass, unsigned depth,
     if (!root.reduction || lastParallel(pass, root) != depth || depth == pass.loops.size())
       continue;
     begun.push_back(&run);
-    for (unsigned v = 0; v < root.values.size(); ++v) {
-      Index index = root.indices[v];
-      linalg::LinalgOp op = root.reduction;
-      run.accumulators.push_back(inMemory(pass, root) ? element(root.values[v], index)
-                                                      : element(op.getDpsInits()[v], index));
-    }
+    linalg::LinalgOp op = root.reduction;
+    bool isMemory = inMemory(pass, root);
+    if (isMemory && isFloatSum(root))
+      run.accumulators = identitiesOf(root); // added to what is in memory at the end
+    else
+      for (unsigned v = 0; v < root.values.size(); ++v)
+        run.accumulators.push_back(isMemory ? loadRunning(run.root, v) : element(op.getDpsInits()[v], root.indices[v]));
   }
   if (depth == pass.loops.size()) {
     // No reduction loops at all (all of size 1): one step from the initial value.
@@ -247,16 +280,22 @@ void NestEmitter::nest(const Segment &segment, const Pass &pass, unsigned depth,
       }
     }
     points(pass, running);
-  } else if (addsRows(pass, depth)) {
-    steppedNest(segment, pass, depth, running, lower, upper);
   } else {
-    plainNest(segment, pass, depth, running, lower, upper);
+    unsigned dim = pass.loops[depth];
+    bool isSplit = segment.splitLoop == int64_t(dim) && lower;
+    blockedNest(segment, pass, depth, blocksAt(pass, depth), running, lower, upper, isSplit ? lower : constant(0),
+                isSplit ? upper : constant(pass.trips[dim]));
   }
   for (Running *run : begun) {
     const Root &root = graph.roots[run->root];
+    bool isMemory = inMemory(pass, root);
     for (unsigned v = 0; v < root.values.size(); ++v) {
-      storeEverywhere(root.values[v], root.indices[v], run->accumulators[v]);
-      remember(root.values[v], root.indices[v], run->accumulators[v]);
+      Value &accumulator = run->accumulators[v];
+      if (isMemory && isFloatSum(root))
+        accumulator = combine(root.reduction, v, loadRunning(run->root, v), accumulator);
+      storeRunning(run->root, v, accumulator);
+      if (!isMemory)
+        remember(root.values[v], root.indices[v], accumulator);
     }
     run->accumulators.clear();
   }
@@ -272,7 +311,7 @@ void NestEmitter::pass(const Segment &segment, const Pass &pass, Value lower, Va
   for (unsigned root : pass.roots) {
     running.push_back({root, {}});
     if (graph.roots[root].reduction && inMemory(pass, graph.roots[root]))
-      initialise(pass, segment, root, lower, upper);
+      initialise(segment, pass, root, lower, upper);
   }
   bindAll();
   nest(segment, pass, 0, running, lower, upper);

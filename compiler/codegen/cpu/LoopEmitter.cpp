@@ -15,6 +15,10 @@ namespace dgc {
 
 /// Kernels with more scratch memory than this take it from the heap.
 static constexpr int64_t kMaxStackBytes = 256 << 10;
+/// Lanes of the sums of vectorized loops, and of those whose points cost no more than kCheapPoint simple instructions:
+/// of these several vectors are added up side by side.
+static constexpr int64_t kLanes = 16, kLanesOfCheapPoints = 32;
+static constexpr uint64_t kCheapPoint = 4;
 
 namespace {
 
@@ -28,7 +32,8 @@ public:
 private:
   void declare(StringRef name);
   void allocateAll();
-  Value allocate(Value forValue, ArrayRef<int64_t> shape);
+  int64_t lanesOf(const Root &root) const override;
+  Value scratch(Type storage, int64_t count) override;
   void segment(const Segment &segment, Value begin, Value end);
   void rows(const Segment &segment, Value begin, Value end);
 
@@ -115,18 +120,21 @@ void LoopEmitter::allocateAll() {
     for (Value value : root.values) {
       if (places.contains(value))
         continue;
-      Value memory = allocate(value, shapeOf(value).drop_front(rowDims));
+      Value memory = scratch(storageOf(elementOf(value)), sizeOf(shapeOf(value).drop_front(rowDims)));
       places[value] = {{memory}, rowDims};
     }
   }
 }
 
-/// Scratch memory for a value, at the entry of the function.
-Value LoopEmitter::allocate(Value forValue, ArrayRef<int64_t> shape) {
+/// Loops that call functions are not vectorized; others are, by code that may add up in this many lanes.
+int64_t LoopEmitter::lanesOf(const Root &root) const {
+  return root.callsFunctions ? 1 : root.flops > kCheapPoint ? kLanes : kLanesOfCheapPoints;
+}
+
+Value LoopEmitter::scratch(Type storage, int64_t count) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&kernel.getBody().front());
-  Type storage = storageOf(elementOf(forValue));
-  int64_t count = std::max<int64_t>(sizeOf(shape), 1);
+  count = std::max<int64_t>(count, 1);
   int64_t bytes = count * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
   if (stackBytes + bytes <= kMaxStackBytes) {
     stackBytes += bytes;

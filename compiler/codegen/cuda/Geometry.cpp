@@ -42,37 +42,6 @@ SmallVector<unsigned> commonParallel(const KernelGraph &graph, const Pass &pass)
   return common;
 }
 
-Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
-  Operation *combiner = op.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
-  if (!isa_and_present<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp, arith::AddIOp, arith::MulIOp,
-                       arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp,
-                       arith::XOrIOp>(combiner))
-    return nullptr;
-  Value running = op.getMatchingBlockArgument(op.getDpsInitOperand(number));
-  bool isOperand = running == combiner->getOperand(0) || running == combiner->getOperand(1);
-  return isOperand && running.hasOneUse() ? combiner : nullptr;
-}
-
-TypedAttr identityOf(Operation *combiner) {
-  Type type = combiner->getResult(0).getType();
-  Builder b(combiner->getContext());
-  if (auto floating = dyn_cast<FloatType>(type)) {
-    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
-    return TypeSwitch<Operation *, TypedAttr>(combiner)
-        .Case<arith::AddFOp>([&](auto) { return b.getFloatAttr(type, 0.0); })
-        .Case<arith::MulFOp>([&](auto) { return b.getFloatAttr(type, 1.0); })
-        .Case<arith::MaximumFOp>([&](auto) { return b.getFloatAttr(type, APFloat::getInf(semantics, true)); })
-        .Default([&](Operation *) { return b.getFloatAttr(type, APFloat::getInf(semantics)); });
-  }
-  unsigned width = type.getIntOrFloatBitWidth();
-  return TypeSwitch<Operation *, TypedAttr>(combiner)
-      .Case<arith::MulIOp>([&](auto) { return b.getIntegerAttr(type, APInt(width, 1)); })
-      .Case<arith::MaxSIOp>([&](auto) { return b.getIntegerAttr(type, APInt::getSignedMinValue(width)); })
-      .Case<arith::MinSIOp>([&](auto) { return b.getIntegerAttr(type, APInt::getSignedMaxValue(width)); })
-      .Case<arith::MinUIOp, arith::AndIOp>([&](auto) { return b.getIntegerAttr(type, APInt::getAllOnes(width)); })
-      .Default([&](Operation *) { return b.getIntegerAttr(type, APInt::getZero(width)); });
-}
-
 bool cooperates(const KernelGraph &graph, const Pass &pass) {
   return llvm::all_of(pass.roots, [&](unsigned number) {
     const Root &root = graph.roots[number];

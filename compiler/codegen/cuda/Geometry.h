@@ -3,6 +3,7 @@
 #ifndef DGC_COMPILER_CODEGEN_CUDA_GEOMETRY_H
 #define DGC_COMPILER_CODEGEN_CUDA_GEOMETRY_H
 
+#include "compiler/codegen/common/Combiner.h"
 #include "compiler/codegen/common/KernelSchedule.h"
 
 namespace dgc {
@@ -60,19 +61,14 @@ llvm::SmallVector<unsigned> commonParallel(const KernelGraph &graph, const Pass 
 /// all loops are reductions for all that is a reduction.
 bool cooperates(const KernelGraph &graph, const Pass &pass);
 
-/// What the address of an access is a multiple of, in bytes, where a loop takes `vector` points along `dim` at a time and
-/// this is the point `step` of them. `width`: bytes of an element.
+/// What the address of an access is a multiple of, in bytes, where a loop takes `vector` points along `dim` at a time
+/// and this is the point `step` of them. `width`: bytes of an element.
 int64_t alignmentOf(mlir::AffineExpr linear, unsigned dim, int64_t vector, int64_t step, int64_t width);
 
 /// How many consecutive points along `dim` one access of 16 bytes takes, where the pass walks memory along it. It
 /// divides the trips, or all that the pass walks begins at a multiple of it and those at the end are to be taken one by
 /// one.
 int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64_t trips);
-
-/// The op that joins two running values of result `number`; null when the body is not of the form `running op value`.
-mlir::Operation *combinerOf(mlir::linalg::LinalgOp op, unsigned number);
-/// The value that changes nothing for a combiner.
-mlir::TypedAttr identityOf(mlir::Operation *combiner);
 
 } // namespace dgc
 

@@ -93,7 +93,7 @@ void PassEmitter::serial(const Segment &segment, const Pass &pass) {
   for (unsigned root : pass.roots) {
     running.push_back({root, {}});
     if (graph.roots[root].reduction && inMemory(pass, graph.roots[root]))
-      initialise(pass, segment, root, {}, {});
+      initialise(segment, pass, root, {}, {});
   }
   bindInner(pass, bound);
   nest(segment, pass, 0, running, {}, {});

@@ -8,6 +8,9 @@ using namespace mlir;
 
 namespace dgc {
 
+/// Elements that a thread has memory of its own for.
+static constexpr int64_t kMostOwnMemory = 1024;
+
 Value TeamEmitter::call(StringRef function, Type result, ValueRange operands) {
   auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(function);
   if (!callee) {
@@ -89,12 +92,15 @@ Value TeamEmitter::shuffle(Value value, int64_t mask) {
   return isa<FloatType>(type) ? arith::BitcastOp::create(builder, loc, type, value).getResult() : value;
 }
 
-Value TeamEmitter::combine(linalg::LinalgOp op, unsigned number, Value a, Value b) {
-  Operation *combiner = combinerOf(op, number);
-  IRMapping mapping;
-  mapping.map(combiner->getOperand(0), a);
-  mapping.map(combiner->getOperand(1), b);
-  return builder.clone(*combiner, mapping)->getResult(0);
+int64_t TeamEmitter::lanesOf(const Root &root) const { return 1; }
+
+/// Memory of the thread.
+Value TeamEmitter::scratch(Type storage, int64_t count) {
+  if (count > kMostOwnMemory)
+    return {};
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  return LLVM::AllocaOp::create(builder, loc, pointer, storage, constant(count), 16);
 }
 
 Value TeamEmitter::acrossTeam(linalg::LinalgOp op, unsigned number, Value value) {

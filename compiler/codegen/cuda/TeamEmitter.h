@@ -26,7 +26,8 @@ protected:
 
   mlir::Value shared(llvm::StringRef what, mlir::Type storage, int64_t count);
   mlir::Value shuffle(mlir::Value value, int64_t mask);
-  mlir::Value combine(mlir::linalg::LinalgOp op, unsigned number, mlir::Value a, mlir::Value b);
+  int64_t lanesOf(const Root &root) const override;
+  mlir::Value scratch(mlir::Type storage, int64_t count) override;
   /// The running values of all threads of the team as one, which each of them gets.
   mlir::Value acrossTeam(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
   void teamBarrier();

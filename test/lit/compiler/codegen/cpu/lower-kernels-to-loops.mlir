@@ -101,3 +101,67 @@ func.func @stored_and_transposed(%x: tensor<4x2x12xf32>) -> (tensor<4x2x12xf32>,
   %2 = dgc.transpose %1 permutation [2, 0, 1, 3] : tensor<4x2x4x3xf32>
   return %0, %2 : tensor<4x2x12xf32>, tensor<4x4x2x3xf32>
 }
+
+// -----
+
+// A long sum in registers: no block has more than 2048 addends, no more than 32 partial sums follow one another. The last
+// block of each size is shorter. Adding up blocks is not reassociated.
+
+// CHECK-LABEL: func.func private @long_sum_body
+// CHECK:         scf.for {{.*}} step %{{.*}} iter_args
+// CHECK:           arith.minui
+// CHECK:           scf.for {{.*}} iter_args
+// CHECK:             arith.constant 2048 : i64
+// CHECK:             arith.minui
+// CHECK:             %[[PART:.+]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (f32)
+// CHECK:               arith.addf {{.*}} fastmath<reassoc,contract>
+// CHECK:             arith.addf %{{.*}}, %[[PART]] fastmath<contract>
+// CHECK:           arith.addf {{.*}} fastmath<contract>
+// CHECK-NOT:     scf.for
+// CHECK:       llvm.func @long_sum(
+func.func @long_sum(%a: tensor<100003xf32>) -> tensor<f32> {
+  %s = dgc.reduce sum %a dims [0] : tensor<100003xf32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+// A maximum is exact in one loop, whatever its length.
+
+// CHECK-LABEL: func.func private @long_maximum_body
+// CHECK:         scf.for
+// CHECK-NOT:     scf.for
+// CHECK:       llvm.func @long_maximum(
+func.func @long_maximum(%a: tensor<100003xf32>) -> tensor<f32> {
+  %s = dgc.reduce max %a dims [0] : tensor<100003xf32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+// A long sum over rows: the partial sums of a block are in scratch memory, which is set to zero before the block and
+// added to the result behind it.
+
+// CHECK-LABEL: func.func private @long_columns_body
+// CHECK:         %[[PARTS:.+]] = llvm.alloca %{{.*}} x f32
+// CHECK:         scf.for
+// CHECK:           llvm.store
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             llvm.getelementptr %[[PARTS]]
+// CHECK:             llvm.store
+// CHECK:           scf.for
+// CHECK:             scf.for
+// CHECK:               llvm.getelementptr %[[PARTS]]
+// CHECK:               llvm.store
+// CHECK:           scf.for
+// CHECK:             %[[FROM:.+]] = llvm.getelementptr %[[PARTS]]
+// CHECK:             llvm.load %[[FROM]]
+// CHECK:             llvm.load
+// CHECK:             arith.addf
+// CHECK:             llvm.store
+// CHECK:       llvm.func @long_columns(
+func.func @long_columns(%a: tensor<1024x100xf32>) -> tensor<100xf32> {
+  %s = dgc.reduce sum %a dims [0] : tensor<1024x100xf32>
+  return %s : tensor<100xf32>
+}
