@@ -76,7 +76,10 @@ namespace {
 /// Builds segments by adding one root after the other.
 class Scheduler {
 public:
-  explicit Scheduler(const KernelGraph &graph) : graph(graph), level(graph.roots.size(), 0) {
+  Scheduler(const KernelGraph &graph, bool apart)
+      // Where an argument is overwritten, loops of one level keep the order of what reads it and what writes it.
+      : graph(graph), apart(apart && llvm::all_of(graph.inplace, [](int64_t argument) { return argument < 0; })),
+        level(graph.roots.size(), 0) {
     schedule.segmentOf.assign(graph.roots.size(), 0);
   }
 
@@ -105,6 +108,14 @@ private:
     // It overwrites an argument that `used` reads; both must touch the same element at a time.
     return llvm::all_of(graph.inplace, [&](int64_t argument) {
       return argument < 0 || graph.readsValueInPlace(used, graph.func.getArgument(argument));
+    });
+  }
+
+  /// May a root be in a loop with these, as far as what they reduce goes?
+  bool reducesAlike(unsigned root, ArrayRef<unsigned> others) const {
+    auto isReduction = [&](unsigned number) { return bool(graph.roots[number].reduction); };
+    return !apart || !isReduction(root) || llvm::all_of(others, [&](unsigned other) {
+      return !isReduction(other) || graph.roots[other].parallel == graph.roots[root].parallel;
     });
   }
 
@@ -155,9 +166,10 @@ private:
     if (!related(segment, root))
       return false;
     unsigned newLevel = levelIn(segment, root);
-    bool onePass = newLevel == 0 && llvm::all_of(segment.roots, [&](unsigned other) {
-                     return level[other] == 0 && graph.roots[other].space == graph.roots[root].space;
-                   });
+    bool onePass =
+        newLevel == 0 && reducesAlike(root, segment.roots) && llvm::all_of(segment.roots, [&](unsigned other) {
+          return level[other] == 0 && graph.roots[other].space == graph.roots[root].space;
+        });
     unsigned rows = rowsWith(segment, root);
     if (rows == 0 && !onePass)
       return false;
@@ -190,7 +202,7 @@ private:
     for (unsigned root : segment.roots) {
       const Root &info = graph.roots[root];
       auto same = llvm::find_if(segment.passes, [&](const Pass &pass) {
-        return pass.space == info.space && level[pass.roots.front()] == level[root];
+        return pass.space == info.space && level[pass.roots.front()] == level[root] && reducesAlike(root, pass.roots);
       });
       if (same != segment.passes.end()) {
         same->roots.push_back(root);
@@ -325,12 +337,13 @@ private:
   }
 
   const KernelGraph &graph;
+  const bool apart;
   Schedule schedule;
   SmallVector<unsigned> level;
 };
 
 } // namespace
 
-Schedule scheduleKernel(const KernelGraph &graph) { return Scheduler(graph).run(); }
+Schedule scheduleKernel(const KernelGraph &graph, bool apart) { return Scheduler(graph, apart).run(); }
 
 } // namespace dgc

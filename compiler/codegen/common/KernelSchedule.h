@@ -44,7 +44,9 @@ struct Schedule {
   llvm::SmallVector<unsigned> segmentOf; // per root
 };
 
-Schedule scheduleKernel(const KernelGraph &graph);
+/// `apart`: reductions over different loops of one space have loops of their own, as the threads of a GPU can share
+/// only what is reduced alike.
+Schedule scheduleKernel(const KernelGraph &graph, bool apart = false);
 
 /// Per dimension of a root's space how far an access moves in memory, in elements; nothing when the position is not a
 /// linear function. Dimensions on which it does not depend in a linear way alone are set in `entangled`.

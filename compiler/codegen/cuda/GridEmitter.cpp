@@ -312,14 +312,14 @@ FailureOr<CompiledKernel> lowerKernelToGrids(func::FuncOp func) {
   FailureOr<KernelGraph> graph = KernelGraph::build(func);
   if (failed(graph))
     return failure();
-  MemoryPlan memory(*graph, scheduleKernel(*graph));
+  MemoryPlan memory(*graph, scheduleKernel(*graph, /*apart=*/true));
   // Without some of the values that were to be kept others may have to be.
   llvm::DenseSet<Value> recomputed;
   for (SmallVector<Value> quick; !(quick = memory.quickValues(*graph)).empty();) {
     recomputed.insert(quick.begin(), quick.end());
     if (failed(graph = KernelGraph::build(func, recomputed)))
       return failure();
-    memory = MemoryPlan(*graph, scheduleKernel(*graph));
+    memory = MemoryPlan(*graph, scheduleKernel(*graph, /*apart=*/true));
   }
   auto module = func->getParentOfType<ModuleOp>();
   CompiledKernel info;

@@ -52,6 +52,20 @@ Value PassEmitter::grown(const Running &run, Value before, Value now) {
   return arith::SelectOp::create(builder, loc, has, moved, sum);
 }
 
+/// Adds what a thread had of a sum before a block to that of the block. The maxima of a sum that follows one: before
+/// the block and now; else null.
+void PassEmitter::addBlock(const Running &before, Value maximumBefore, Value maximum, Running &block) {
+  const Root &root = graph.roots[before.root];
+  Running moved = before;
+  if (maximum) {
+    bool isChosen = bool(online.find(before.root)->second.condition);
+    moved.accumulators[0] = grown(before, isChosen ? reference(maximumBefore) : maximumBefore, reference(maximum));
+  }
+  bool isCounted = block.accumulators.size() > root.values.size();
+  for (auto [number, value] : llvm::enumerate(block.accumulators))
+    value = combine(root.reduction, isCounted ? 0 : number, moved.accumulators[number], value);
+}
+
 /// Some items: first the maxima and all else, then the sums, which follow the maxima before.
 void PassEmitter::itemsOnline(SmallVectorImpl<Running> &running,
                               llvm::function_ref<void(SmallVectorImpl<Running> &)> each) {

@@ -1,6 +1,7 @@
 //===- PassEmitter.cpp - how the threads of a team take a pass --------------===//
 
 #include "compiler/codegen/cuda/PassEmitter.h"
+#include "compiler/codegen/common/SumBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -281,13 +282,48 @@ void PassEmitter::walkLoop(const Walk &walk, Value from, Value to, int64_t unrol
   });
 }
 
+/// The items from `from` to `to` in blocks that are cut on, of so many iterations each: the sums of a thread are
+/// partial sums of a block and are added up when it ends.
+void PassEmitter::walkBlocks(const Walk &walk, Value from, Value to, int64_t unroll, ArrayRef<int64_t> blocks,
+                             SmallVectorImpl<Running> &running) {
+  if (blocks.empty())
+    return walkLoop(walk, from, to, unroll, running);
+  int64_t size = blocks.front() * geometry.team * unroll;
+  carryingLoop(from, to, size, /*parallel=*/false, running, [&](Value first) {
+    Value left = arith::SubIOp::create(builder, loc, to, first);
+    Value end = plus(first, atMost(left, size));
+    SmallVector<Running> before(running.begin(), running.end());
+    for (Running &run : running)
+      if (isFloatSum(graph.roots[run.root]))
+        run.accumulators.assign(run.accumulators.size(), identitiesOf(graph.roots[run.root]).front());
+    walkBlocks(walk, first, end, unroll, blocks.drop_front(), running);
+    auto maximumIn = [&](ArrayRef<Running> all, const Running &run) {
+      auto sum = online.find(run.root);
+      if (sum == online.end())
+        return Value();
+      return llvm::find_if(all, [&](const Running &other) { return other.root == sum->second.maximum; })
+          ->accumulators.front();
+    };
+    for (auto [run, old] : llvm::zip_equal(running, before))
+      if (isFloatSum(graph.roots[run.root]))
+        addBlock(old, maximumIn(before, run), maximumIn(running, run), run);
+  });
+}
+
 /// The items of the team, or of its part of them: some at a time, and what is left one by one.
 void PassEmitter::walkLoops(const Walk &walk, SmallVectorImpl<Running> &running) {
   int64_t unroll = unrollOf(walk), tile = geometry.team * unroll;
+  // Blocks for the additions of a thread, which takes `each` items at a time.
+  auto blocksFor = [&](int64_t items, int64_t each) -> SmallVector<int64_t> {
+    if (llvm::none_of(running, [&](const Running &run) { return isFloatSum(graph.roots[run.root]); }))
+      return {};
+    return cutIntoBlocks(llvm::divideCeil(items, geometry.team * each),
+                         std::max<int64_t>(kLongestChain / (each * walk.vector), 1));
+  };
   if (geometry.parts == 1) {
     int64_t whole = walk.items / tile * tile;
     if (whole > 0)
-      walkLoop(walk, lane, constant(whole), unroll, running);
+      walkBlocks(walk, lane, constant(whole), unroll, blocksFor(whole, unroll), running);
     if (whole < walk.items)
       walkLoop(walk, plus(lane, constant(whole)), constant(walk.items), 1, running);
     return;
@@ -298,7 +334,7 @@ void PassEmitter::walkLoops(const Walk &walk, SmallVectorImpl<Running> &running)
   Value count = arith::SubIOp::create(builder, loc, end, begin);
   Value whole = plus(begin, times(divide(count, tile), tile));
   if (each >= tile)
-    walkLoop(walk, plus(begin, lane), whole, unroll, running);
+    walkBlocks(walk, plus(begin, lane), whole, unroll, blocksFor(each, unroll), running);
   if (unroll > 1 || each % tile != 0 || walk.items % each != 0)
     walkLoop(walk, plus(whole, lane), end, 1, running);
 }

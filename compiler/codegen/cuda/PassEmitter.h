@@ -66,6 +66,8 @@ private:
   void walkLoops(const Walk &walk, llvm::SmallVectorImpl<Running> &running);
   void walkLoop(const Walk &walk, mlir::Value from, mlir::Value to, int64_t unroll,
                 llvm::SmallVectorImpl<Running> &running);
+  void walkBlocks(const Walk &walk, mlir::Value from, mlir::Value to, int64_t unroll, llvm::ArrayRef<int64_t> blocks,
+                  llvm::SmallVectorImpl<Running> &running);
   void join(llvm::ArrayRef<Running> running);
 
   // Sums that follow a running maximum (Online.h).
@@ -75,6 +77,7 @@ private:
   mlir::Value reference(mlir::Value maximum);
   mlir::Value number(float value);
   mlir::Value grown(const Running &run, mlir::Value before, mlir::Value now);
+  void addBlock(const Running &before, mlir::Value maximumBefore, mlir::Value maximum, Running &block);
   mlir::Value forAll(const Running &run, mlir::Value own, mlir::Value ofAll);
 
   llvm::SmallDenseMap<unsigned, OnlineSum> online;       // those of the pass, by their roots

@@ -9,7 +9,7 @@ using namespace mlir;
 namespace dgc {
 
 /// Elements that a thread has memory of its own for.
-static constexpr int64_t kMostOwnMemory = 1024;
+static constexpr int64_t kMostOwnMemory = 64;
 
 Value TeamEmitter::call(StringRef function, Type result, ValueRange operands) {
   auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(function);

@@ -145,4 +145,106 @@ TEST(Sums, OfWhatIsComputed) {
     check(Sum{"sines", {1000003}, "r", "%v = math.sin %x : f32", "f32", [](double x) { return std::sin(x); }});
 }
 
+/// Compares a sum of `length` addends.
+void expectClose(float sum, double expected, double length) {
+  EXPECT_LT(std::abs(sum - expected), 4 * unitOf(expected) * std::log2(length)) << sum << " for " << expected;
+}
+
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  for (size_t at; (at = text.find(from)) != std::string::npos;)
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// The maximum grows along the row, and the sum has to follow it where both are in one loop.
+TEST(Sums, DenominatorsOfSoftmax) {
+  for (int64_t n : {1000, 30011, 1000003}) {
+    SCOPED_TRACE(n);
+    LoadedKernels kernels(replaced(R"(
+      func.func @k(%a: tensor<2xNxf32>) -> tensor<2xf32> {
+        %m = dgc.reduce max %a dims [1] : tensor<2xNxf32>
+        %mb = dgc.broadcast_in_dim %m dims [0] to [2, N] : tensor<2xf32>
+        %d = dgc.subtract %a, %mb : tensor<2xNxf32>
+        %e = dgc.exponential %d : tensor<2xNxf32>
+        %s = dgc.reduce sum %e dims [1] : tensor<2xNxf32>
+        return %s : tensor<2xf32>
+      })",
+                                   "N", std::to_string(n)));
+    ASSERT_TRUE(kernels.ok());
+    Buffer<float> a(2 * n), r(2);
+    double expected[2] = {0, 0};
+    for (int64_t i = 0; i < 2 * n; ++i)
+      a[i] = i < n ? 4.0f * i / n : 0.25f;
+    for (int64_t i = 0; i < 2 * n; ++i)
+      expected[i / n] += std::exp(double(a[i]) - a[i < n ? n - 1 : i]);
+    kernels.call({a.data(), r.data()});
+    for (int i = 0; i < 2; ++i)
+      expectClose(r[i], expected[i], n);
+  }
+}
+
+TEST(Sums, RowsAndColumnsTogether) {
+  constexpr int64_t rows = 2101, columns = 610;
+  LoadedKernels kernels(R"(
+    func.func @k(%a: tensor<2101x610xf32>) -> (tensor<2101xf32>, tensor<610xf32>, tensor<f32>) {
+      %r = dgc.reduce sum %a dims [1] : tensor<2101x610xf32>
+      %c = dgc.reduce sum %a dims [0] : tensor<2101x610xf32>
+      %s = dgc.reduce sum %a dims [0, 1] : tensor<2101x610xf32>
+      return %r, %c, %s : tensor<2101xf32>, tensor<610xf32>, tensor<f32>
+    })");
+  ASSERT_TRUE(kernels.ok());
+  Buffer<float> a(rows * columns, 0.1f), r(rows), c(columns), s(1);
+  kernels.call({a.data(), r.data(), c.data(), s.data()}, LoadedKernels::onGpu() ? 1 : 2);
+  for (int64_t i = 0; i < rows; ++i)
+    expectClose(r[i], double(0.1f) * columns, columns);
+  for (int64_t i = 0; i < columns; ++i)
+    expectClose(c[i], double(0.1f) * rows, rows);
+  expectClose(s[0], double(0.1f) * rows * columns, rows * columns);
+}
+
+TEST(Sums, LongWindows) {
+  LoadedKernels kernels(R"(
+    func.func @k(%a: tensor<20000x3xf32>) -> tensor<11x3xf32> {
+      %s = dgc.reduce_window sum %a window [10000, 1] strides [1000, 1] : tensor<20000x3xf32>
+      return %s : tensor<11x3xf32>
+    })");
+  ASSERT_TRUE(kernels.ok());
+  Buffer<float> a(60000, 0.1f), r(33);
+  kernels.call({a.data(), r.data()});
+  for (int i = 0; i < 33; ++i)
+    expectClose(r[i], double(0.1f) * 10000, 10000);
+}
+
+TEST(Sums, ProductsOfMatrices) {
+  LoadedKernels kernels(R"(
+    func.func @k(%a: tensor<2x50021xf32>, %b: tensor<50021x6xf32>) -> tensor<2x6xf32> {
+      %z = arith.constant dense<0.0> : tensor<2x6xf32>
+      %c = linalg.matmul ins(%a, %b : tensor<2x50021xf32>, tensor<50021x6xf32>) outs(%z : tensor<2x6xf32>) -> tensor<2x6xf32>
+      return %c : tensor<2x6xf32>
+    })");
+  ASSERT_TRUE(kernels.ok());
+  Buffer<float> a(2 * 50021, 0.1f), b(50021 * 6, 0.3f), r(12);
+  kernels.call({a.data(), b.data(), r.data()});
+  for (int i = 0; i < 12; ++i)
+    expectClose(r[i], double(0.1f) * double(0.3f) * 50021, 50021);
+}
+
+// All updates are meant for one slice.
+TEST(Sums, ScatterAdd) {
+  LoadedKernels kernels(R"(
+    func.func @k(%i: tensor<30011xi32>, %u: tensor<30011x32xf32>) -> tensor<3x32xf32> {
+      %s = dgc.scatter_add %i, %u dim 0 size 3 : tensor<30011xi32>, tensor<30011x32xf32>
+      return %s : tensor<3x32xf32>
+    })");
+  ASSERT_TRUE(kernels.ok());
+  Buffer<int32_t> indices(30011, 1);
+  Buffer<float> updates(30011 * 32, 0.1f), r(96);
+  kernels.call({indices.data(), updates.data(), r.data()});
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(r[i], 0);
+    expectClose(r[32 + i], double(0.1f) * 30011, 30011);
+    EXPECT_EQ(r[64 + i], 0);
+  }
+}
+
 } // namespace
