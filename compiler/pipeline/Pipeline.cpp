@@ -311,7 +311,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
            (options.microbatches ? "dgc-split-microbatches{count=" + std::to_string(options.microbatches) + "}," : "") +
            passesOf(options, StrategyStage::Gradient) + "cse";
   case Phase::Place:
-    return "dgc-complete-stages,dgc-reassociate-stage-sums";
+    return "dgc-complete-stages,dgc-reassociate-stage-sums{positions=" +
+           std::to_string(axisSize(options.mesh, "stage")) + "}";
   case Phase::Shard:
     return distributed ? "dgc-add-mesh{mesh=" + options.mesh + "}," + passesOf(options, StrategyStage::Shard) +
                              "dgc-propagate-shardings," + passesOf(options, StrategyStage::Refine) +

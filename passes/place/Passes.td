@@ -75,8 +75,9 @@ def ReassociateStageSumsPass : Pass<"dgc-reassociate-stage-sums", "::mlir::Modul
   let summary = "add what one stage has before it is sent to another";
   let description = [{
     Runs behind `dgc-complete-stages`. In a sum of several terms, those of each stage are added on that stage, and then the
-    sums of the stages, where the whole sum was: of each stage one value is sent. A sum of which no other stage has
-    several terms stays as it is. The order of the terms changes, and with it the rounding.
+    sums of the stages, where the whole sum was: of each stage one value is sent. Stages at one position along the axis
+    `stage` count as one. A sum for which fewer values are sent as it is stays so. The order of the terms changes, and
+    with it the rounding.
 
     ```mlir
     %s = dgc.add %a0, %b1 {dist.stage = 1} : tensor<f32>   // %a0 and %c0 are on stage 0, %b1 on stage 1
@@ -86,7 +87,11 @@ def ReassociateStageSumsPass : Pass<"dgc-reassociate-stage-sums", "::mlir::Modul
     %t = dgc.add %s, %b1 {dist.stage = 1} : tensor<f32>
     ```
   }];
-  let statistics = [Statistic<"numFewer", "fewer", "Values that are no longer needed on another stage">];
+  let options = [
+    Option<"positions", "positions", "int64_t", "0", "groups of devices: stage s is that of group s modulo this; 0: each "
+           "stage has one">,
+  ];
+  let statistics = [Statistic<"numFewer", "fewer", "Values that are no longer sent">];
   let dependentDialects = ["::mlir::dgc::DGCDialect"];
 }
 

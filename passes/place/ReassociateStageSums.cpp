@@ -16,50 +16,86 @@ using namespace mlir::dist;
 using namespace ::dgc;
 using mlir::dgc::AddOp;
 
-/// The stage of a term; that of the sum for a value that any stage can compute.
-static int64_t stageOfTerm(func::FuncOp function, Value term, int64_t otherwise) {
-  if (Operation *op = term.getDefiningOp())
-    return stageOf(op).value_or(otherwise);
-  return argumentStage(function, cast<BlockArgument>(term).getArgNumber()).value_or(otherwise);
-}
-
-/// Adds the terms of each stage there, and then the sums of the stages where the whole sum was. Returns how many values
-/// fewer are needed on another stage.
-static int64_t reassociate(func::FuncOp function, AddOp last) {
-  std::optional<int64_t> home = stageOf(last);
-  if (!home)
-    return 0;
-  // What another stage has added up, or a micro-batch, is one term.
-  auto isPart = [&](AddOp inner) {
-    return inner->getDiscardableAttrDictionary() == last->getDiscardableAttrDictionary();
-  };
-  llvm::MapVector<int64_t, SmallVector<Value>> groups;
-  for (Value term : mlir::dgc::termsOf(last, isPart))
-    groups[stageOfTerm(function, term, *home)].push_back(term);
-  int64_t fewer = 0;
-  for (auto &[stage, terms] : groups)
-    fewer += stage == *home ? 0 : terms.size() - 1;
-  if (fewer == 0)
-    return 0;
-  OpBuilder builder(last);
-  auto add = [&](Value a, Value b, int64_t stage) -> Value {
-    auto sum = AddOp::create(builder, last.getLoc(), a, b);
-    setStage(sum, stage);
-    return sum;
-  };
-  Value whole;
-  for (auto &[stage, terms] : groups) {
-    Value sum = terms.front();
-    for (Value term : ArrayRef(terms).drop_front())
-      sum = add(sum, term, stage);
-    whole = whole ? add(whole, sum, *home) : sum;
-  }
-  last.replaceAllUsesWith(whole);
-  return fewer;
-}
-
 namespace {
+/// The sums of one function.
+class Sums {
+public:
+  Sums(func::FuncOp function, int64_t positions) : function(function), positions(positions) {}
+
+  /// Adds the terms of each position there, and then the sums of the positions where the whole sum was. Returns how
+  /// many values fewer are sent from one position to another.
+  int64_t reassociate(AddOp last) {
+    std::optional<int64_t> home = stageOf(last);
+    if (!home)
+      return 0;
+    // What a micro-batch adds is a term: it is not taken out of its place.
+    int64_t sent = 0;
+    auto isPart = [&](AddOp inner) { return stageOf(inner) && attributesOf(inner) == attributesOf(last); };
+    SmallVector<Value> terms = mlir::dgc::termsOf(last, isPart);
+    countSent(last, isPart, sent);
+    llvm::MapVector<int64_t, SmallVector<Value>> groups;
+    llvm::DenseMap<int64_t, int64_t> stages{{positionOf(*home), *home}};
+    for (Value term : terms) {
+      int64_t stage = stageOfTerm(term, *home), position = positionOf(stage);
+      groups[position].push_back(term);
+      auto [known, isNew] = stages.try_emplace(position, stage);
+      known->second = std::max(known->second, stage);
+    }
+    int64_t fewer = sent - static_cast<int64_t>(groups.size()) + groups.count(positionOf(*home));
+    if (fewer <= 0)
+      return 0;
+    OpBuilder builder(last);
+    auto add = [&](Value a, Value b, int64_t stage) -> Value {
+      auto sum = AddOp::create(builder, last.getLoc(), a, b);
+      setStage(sum, stage);
+      return sum;
+    };
+    Value whole;
+    for (auto &[position, members] : groups) {
+      Value sum = members.front();
+      for (Value term : ArrayRef(members).drop_front())
+        sum = add(sum, term, stages[position]);
+      whole = whole ? add(whole, sum, *home) : sum;
+    }
+    last.replaceAllUsesWith(whole);
+    return fewer;
+  }
+
+private:
+  int64_t positionOf(int64_t stage) const { return positions ? stage % positions : stage; }
+
+  /// The stage of a term; that of the sum for a value that any stage can compute.
+  int64_t stageOfTerm(Value term, int64_t otherwise) const {
+    if (Operation *op = term.getDefiningOp())
+      return stageOf(op).value_or(otherwise);
+    return argumentStage(function, cast<BlockArgument>(term).getArgNumber()).value_or(otherwise);
+  }
+
+  /// What an op says of itself, but for its stage.
+  static DictionaryAttr attributesOf(Operation *op) {
+    NamedAttrList attributes(op->getDiscardableAttrDictionary());
+    attributes.erase(kStageAttr);
+    return attributes.getDictionary(op->getContext());
+  }
+
+  /// Counts the operands of a sum and of its parts that are at another position.
+  void countSent(AddOp add, llvm::function_ref<bool(AddOp)> isPart, int64_t &sent) const {
+    int64_t here = positionOf(*stageOf(add));
+    for (Value operand : add->getOperands()) {
+      sent += positionOf(stageOfTerm(operand, *stageOf(add))) != here;
+      auto inner = operand.getDefiningOp<AddOp>();
+      if (inner && operand.hasOneUse() && isPart(inner))
+        countSent(inner, isPart, sent);
+    }
+  }
+
+  func::FuncOp function;
+  int64_t positions;
+};
+
 struct ReassociateStageSums : ::dgc::impl::ReassociateStageSumsPassBase<ReassociateStageSums> {
+  using ReassociateStageSumsPassBase::ReassociateStageSumsPassBase;
+
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<AddOp> sums;
@@ -68,7 +104,7 @@ struct ReassociateStageSums : ::dgc::impl::ReassociateStageSumsPassBase<Reassoci
           sums.push_back(add);
       });
       for (AddOp add : sums)
-        if (int64_t fewer = reassociate(function, add)) {
+        if (int64_t fewer = Sums(function, positions).reassociate(add)) {
           numFewer += fewer;
           eraseUnused(add);
         }

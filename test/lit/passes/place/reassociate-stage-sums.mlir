@@ -1,4 +1,5 @@
-// RUN: dgc-opt %s -split-input-file -dgc-reassociate-stage-sums | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -dgc-reassociate-stage-sums | FileCheck %s --check-prefixes=CHECK,EACH
+// RUN: dgc-opt %s -split-input-file -dgc-reassociate-stage-sums=positions=2 | FileCheck %s --check-prefixes=CHECK,TWO
 
 // Each stage adds what it has: one value is sent, not two.
 // CHECK-LABEL: func.func @norm
@@ -40,6 +41,33 @@ func.func @one(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
   %ab = dgc.add %a, %b {dist.stage = 0 : i64} : tensor<f32>
   %abc = dgc.add %ab, %c {dist.stage = 0 : i64} : tensor<f32>
   return %abc : tensor<f32>
+}
+
+// -----
+
+// A sum that goes from stage to stage: as many values are sent as there are other stages, so it stays. Where two stages
+// are at one position, these add first.
+// CHECK-LABEL: func.func @interleaved
+// CHECK: %[[A:.*]] = dgc.negate %{{.*}} {dist.stage = 0 : i64}
+// CHECK: %[[B:.*]] = dgc.negate %{{.*}} {dist.stage = 1 : i64}
+// CHECK: %[[C:.*]] = dgc.exponential %{{.*}} {dist.stage = 2 : i64}
+// CHECK: %[[D:.*]] = dgc.exponential %{{.*}} {dist.stage = 3 : i64}
+// EACH: %[[AB:.*]] = dgc.add %[[A]], %[[B]] {dist.stage = 1 : i64}
+// EACH: %[[ABC:.*]] = dgc.add %[[AB]], %[[C]] {dist.stage = 2 : i64}
+// EACH: %[[S:.*]] = dgc.add %[[ABC]], %[[D]] {dist.stage = 3 : i64}
+// TWO: %[[AC:.*]] = dgc.add %[[A]], %[[C]] {dist.stage = 2 : i64}
+// TWO: %[[BD:.*]] = dgc.add %[[B]], %[[D]] {dist.stage = 3 : i64}
+// TWO: %[[S:.*]] = dgc.add %[[AC]], %[[BD]] {dist.stage = 3 : i64}
+// CHECK: return %[[S]]
+func.func @interleaved(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {
+  %a = dgc.negate %x {dist.stage = 0 : i64} : tensor<f32>
+  %b = dgc.negate %y {dist.stage = 1 : i64} : tensor<f32>
+  %c = dgc.exponential %x {dist.stage = 2 : i64} : tensor<f32>
+  %d = dgc.exponential %y {dist.stage = 3 : i64} : tensor<f32>
+  %ab = dgc.add %a, %b {dist.stage = 1 : i64} : tensor<f32>
+  %abc = dgc.add %ab, %c {dist.stage = 2 : i64} : tensor<f32>
+  %abcd = dgc.add %abc, %d {dist.stage = 3 : i64} : tensor<f32>
+  return %abcd : tensor<f32>
 }
 
 // -----
