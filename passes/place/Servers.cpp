@@ -2,14 +2,14 @@
 
 #include "passes/place/Stages.h"
 
-#include "dialects/dgc/DGC.h"
+#include "dialects/dgc/States.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 using ::dgc::RowBlock;
 using mlir::dgc::StateOp;
-using mlir::dgc::StateRole;
+using mlir::dgc::variableOf;
 
 namespace {
 /// What is on one server: a variable, or several, with the optimizer's state that belongs to them.
@@ -22,15 +22,6 @@ struct Unit {
 
 static uint64_t bytesOf(RankedTensorType type) {
   return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
-/// The variable that a state is, or belongs to.
-static StateOp variableOf(StateOp state) {
-  if (state.getRole() != StateRole::Slot)
-    return state;
-  auto variable = SymbolTable::lookupNearestSymbolFrom<StateOp>(
-      state->getParentOp(), StringAttr::get(state.getContext(), state.getSymName().rsplit('.').first));
-  return variable ? variable : state;
 }
 
 namespace {
