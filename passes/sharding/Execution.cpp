@@ -11,6 +11,20 @@ using mlir::dgc::TensorFactors;
 
 namespace dgc {
 
+int64_t elementsReceived(ArrayRef<int64_t> shape, ShardingAttr from, ShardingAttr to, const MeshRef &mesh) {
+  ValueSpread spread = mesh.spreadOf(from), target = mesh.spreadOf(to);
+  if (!llvm::all_of(target.partial, [&](int axis) { return llvm::is_contained(spread.partial, axis); }))
+    return std::numeric_limits<int64_t>::max();
+  SmallVector<int64_t> sizes = mesh.sizes();
+  SpreadSpace space{sizes, shape};
+  int64_t elements = 0;
+  for (const ReshardStep &step : planReshard(space, spread, target)) {
+    elements += receivedElements(space, spread, step);
+    spread = step.after;
+  }
+  return elements;
+}
+
 namespace {
 /// One tensor of an op.
 struct Party {

@@ -42,6 +42,11 @@ Execution chooseExecution(const OpTensors &op, const MeshRef &mesh);
 std::optional<OpTensors> tensorsOf(mlir::Operation *op, const MeshRef &mesh,
                                    llvm::function_ref<mlir::dist::ShardingAttr(mlir::Value)> operandSharding);
 
+/// The elements that the device that receives most receives when a value of `shape` goes from one sharding to
+/// another; the largest number when there is no way.
+int64_t elementsReceived(llvm::ArrayRef<int64_t> shape, mlir::dist::ShardingAttr from, mlir::dist::ShardingAttr to,
+                         const MeshRef &mesh);
+
 } // namespace dgc
 
 #endif // DGC_PASSES_SHARDING_EXECUTION_H

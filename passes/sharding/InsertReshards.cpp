@@ -1,5 +1,7 @@
 // dgc-insert-reshards: makes explicit where a value is spread in another way.
 
+#include "passes/sharding/InsertReshards.h"
+
 #include "passes/sharding/Execution.h"
 #include "passes/sharding/Passes.h"
 
@@ -324,17 +326,7 @@ private:
   }
 
   int64_t elementsMoved(Value value, ShardingAttr wanted) {
-    ValueSpread spread = mesh.spreadOf(shardingOf(value)), target = mesh.spreadOf(wanted);
-    if (!llvm::all_of(target.partial, [&](int axis) { return llvm::is_contained(spread.partial, axis); }))
-      return std::numeric_limits<int64_t>::max();
-    SmallVector<int64_t> sizes = mesh.sizes();
-    SpreadSpace space{sizes, cast<RankedTensorType>(value.getType()).getShape()};
-    int64_t elements = 0;
-    for (const ReshardStep &step : planReshard(space, spread, target)) {
-      elements += receivedElements(space, spread, step);
-      spread = step.after;
-    }
-    return elements;
+    return elementsReceived(cast<RankedTensorType>(value.getType()).getShape(), shardingOf(value), wanted, mesh);
   }
 
   /// Who needs the operand in another way.
@@ -357,6 +349,20 @@ private:
   DenseMap<Value, SmallVector<Value>> forms; // the reshards of a value
 };
 
+} // namespace
+
+namespace dgc {
+FailureOr<ReshardCounts> insertReshards(func::FuncOp function, const MeshRef &mesh) {
+  if (function.isExternal())
+    return ReshardCounts();
+  Inserter inserter(function, mesh);
+  if (failed(inserter.run()))
+    return failure();
+  return ReshardCounts{inserter.numReshards, inserter.numPartial};
+}
+} // namespace dgc
+
+namespace {
 struct InsertReshards : ::dgc::impl::InsertReshardsPassBase<InsertReshards> {
   void runOnOperation() override {
     FailureOr<MeshRef> mesh = findMesh(getOperation());
@@ -365,13 +371,11 @@ struct InsertReshards : ::dgc::impl::InsertReshardsPassBase<InsertReshards> {
     if (!*mesh)
       return markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (function.isExternal())
-        continue;
-      Inserter inserter(function, *mesh);
-      if (failed(inserter.run()))
+      FailureOr<ReshardCounts> counts = insertReshards(function, *mesh);
+      if (failed(counts))
         return signalPassFailure();
-      numReshards += inserter.numReshards;
-      numPartial += inserter.numPartial;
+      numReshards += counts->reshards;
+      numPartial += counts->partial;
     }
   }
 };

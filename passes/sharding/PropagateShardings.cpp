@@ -1,9 +1,15 @@
 // dgc-propagate-shardings: decides how every value is cut.
 
+#include "passes/sharding/ModulePropagation.h"
 #include "passes/sharding/Passes.h"
-#include "passes/sharding/Propagation.h"
+#include "passes/sharding/PlanCost.h"
 
-#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/InterleavedRange.h"
+
+#include <set>
+
+#define DEBUG_TYPE "dgc-propagate-shardings"
 
 namespace dgc {
 #define GEN_PASS_DEF_PROPAGATESHARDINGSPASS
@@ -54,157 +60,95 @@ static unsigned splitCheapSources(func::FuncOp function) {
 }
 
 namespace {
-/// The tensors and relations of a module.
-class ModulePropagation {
+/// Decides which groups of annotations have to wait where several compete for an axis. Each choice is propagated and
+/// judged by the plan that comes of it.
+class PrecedenceSearch {
 public:
-  ModulePropagation(ModuleOp module, const MeshRef &mesh) : module(module), mesh(mesh), propagation(mesh) {}
+  PrecedenceSearch(ModuleOp module, const MeshRef &mesh, ModulePropagation &propagation)
+      : module(module), mesh(mesh), propagation(propagation), best(propagation.getGroups().size(), 0) {}
 
-  LogicalResult run() {
-    for (auto function : module.getOps<func::FuncOp>())
-      if (failed(addFunction(function)))
-        return failure();
-    for (auto &[state, tensors] : states)
-      propagation.tie(tensors);
-    propagation.run();
-    for (auto function : module.getOps<func::FuncOp>())
-      write(function);
-    return success();
+  /// Leaves the module with the shardings of the best plan.
+  void run() {
+    uint64_t contested = propagation.apply(best);
+    for (int axis = 0; axis < int(mesh.mesh.getAxes().size()); ++axis)
+      if (contested >> axis & 1 && countGroups(axis) > 1)
+        axes.push_back(axis);
+    if (axes.empty())
+      return;
+    bestCost = estimateCost(module, mesh);
+    if (succeeded(bestCost))
+      firstCost = *bestCost;
+    for (int axis : axes)
+      tryKinds(axis);
+    for (int axis : axes)
+      tryGroups(axis);
+    propagation.apply(best);
   }
-
-  unsigned numCut = 0;
 
 private:
-  std::optional<unsigned> tensorOf(Value value) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type)
-      return std::nullopt;
-    auto [it, isNew] = tensors.try_emplace(value, 0);
-    if (isNew)
-      it->second = propagation.addTensor(type);
-    return it->second;
+  static constexpr unsigned maxGroupTrials = 48;
+
+  bool names(const AnnotationGroup &group, int axis) const { return group.axes >> axis & 1; }
+  size_t countGroups(int axis) const {
+    return llvm::count_if(propagation.getGroups(), [&](const AnnotationGroup &group) { return names(group, axis); });
   }
 
-  /// The tensors of several values; none when one of them is not a tensor.
-  SmallVector<unsigned> tensorsOf(ValueRange values) {
-    SmallVector<unsigned> found;
-    for (Value value : values)
-      if (std::optional<unsigned> tensor = tensorOf(value))
-        found.push_back(*tensor);
-    return found;
-  }
-
-  LogicalResult addFunction(func::FuncOp function) {
-    for (unsigned i = 0; i < function.getNumResults(); ++i) {
-      auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
-      unsigned tensor = type ? propagation.addTensor(type) : ~0u;
-      results[function].push_back(tensor);
-      if (type)
-        annotate(tensor, function.getResultAttrDict(i));
+  /// Variables wait for values, or values for variables, and so on.
+  void tryKinds(int axis) {
+    for (unsigned waiting = 1; waiting < 7; ++waiting) {
+      SmallVector<uint64_t> delays = best;
+      for (auto [group, delay] : llvm::zip_equal(propagation.getGroups(), delays))
+        if (names(group, axis)) {
+          delay &= ~(uint64_t(1) << axis);
+          delay |= uint64_t(waiting >> group.kind & 1) << axis;
+        }
+      tryDelays(delays);
     }
-    if (function.isExternal())
-      return success();
-    if (!llvm::hasSingleElement(function.getBody()))
-      return function.emitOpError("has several blocks; only straight-line functions can be partitioned");
-    for (BlockArgument argument : function.getArguments())
-      if (std::optional<unsigned> tensor = tensorOf(argument))
-        annotate(*tensor, function.getArgAttrDict(argument.getArgNumber()));
-    for (Operation &op : function.getBody().front())
-      addOp(&op);
-    return success();
   }
 
-  /// Takes over an annotation and notes what belongs to a variable.
-  void annotate(unsigned tensor, DictionaryAttr attributes) {
-    if (!attributes)
-      return;
-    if (auto sharding = attributes.getAs<ShardingAttr>(kShardingAttr))
-      propagation.annotate(tensor, sharding);
-    if (auto state = attributes.getAs<FlatSymbolRefAttr>("dgc.state"))
-      states[state.getAttr()].push_back(tensor);
-  }
-
-  void addOp(Operation *op) {
-    SmallVector<unsigned> operands = tensorsOf(op->getOperands()), resultTensors = tensorsOf(op->getResults());
-    bool allTensors = operands.size() == op->getNumOperands() && resultTensors.size() == op->getNumResults();
-    if (auto constraint = dyn_cast<ConstraintOp>(op)) {
-      propagation.annotate(resultTensors[0], constraint.getSharding());
-    } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
-      propagation.annotate(resultTensors[0], close(reshard.getSharding()));
-      return;
-    } else if (auto manual = dyn_cast<ManualOp>(op)) {
-      for (auto [tensor, sharding] : llvm::zip_equal(resultTensors, manual.getOutShardings()))
-        propagation.annotate(tensor, close(cast<ShardingAttr>(sharding)));
-      // What goes into the region should be there as the region takes it.
-      for (auto [value, tensor, sharding] : llvm::zip_equal(op->getOperands(), operands, manual.getInShardings())) {
-        unsigned inside = propagation.addTensor(cast<RankedTensorType>(value.getType()));
-        propagation.annotate(inside, close(cast<ShardingAttr>(sharding)));
-        propagation.tie({tensor, inside});
+  /// Single groups wait that did not, and the other way round.
+  void tryGroups(int axis) {
+    for (size_t i = 0; i < best.size() && numGroupTrials < maxGroupTrials; ++i)
+      if (names(propagation.getGroups()[i], axis)) {
+        SmallVector<uint64_t> delays = best;
+        delays[i] ^= uint64_t(1) << axis;
+        ++numGroupTrials;
+        tryDelays(delays);
       }
-      return;
-    } else if (auto shardings = op->getAttrOfType<ArrayAttr>(kShardingsAttr)) {
-      for (auto [tensor, sharding] : llvm::zip(resultTensors, shardings))
-        propagation.annotate(tensor, cast<ShardingAttr>(sharding));
-    }
-    if (isa<func::ReturnOp>(op)) {
-      for (auto [value, result] : llvm::zip_equal(op->getOperands(), results[op->getParentOfType<func::FuncOp>()]))
-        if (std::optional<unsigned> tensor = tensorOf(value))
-          propagation.tie({*tensor, result});
-      return;
-    }
-    auto rule = dyn_cast<ShardingRuleOpInterface>(op);
-    if (rule && allTensors) {
-      llvm::append_range(operands, resultTensors);
-      propagation.relate(rule.getShardingRule(), operands);
-    }
   }
 
-  static ShardingAttr close(ShardingAttr sharding) {
-    MLIRContext *context = sharding.getContext();
-    SmallVector<DimShardingAttr> dims;
-    for (DimShardingAttr dim : sharding.getDims())
-      dims.push_back(DimShardingAttr::get(context, dim.getAxes(), /*open=*/false, 0));
-    return ShardingAttr::get(context, sharding.getMesh(), dims, sharding.getReplicated(), sharding.getKind(),
-                             sharding.getUnreduced());
+  void tryDelays(ArrayRef<uint64_t> delays) {
+    if (!tried.insert(SmallVector<uint64_t>(delays)).second)
+      return;
+    propagation.apply(delays);
+    FailureOr<ModuleCost> cost = estimateCost(module, mesh);
+    LDBG() << "delays " << llvm::interleaved(delays) << " bytes " << (succeeded(cost) ? cost->largest.bytes : -1)
+           << ", flops " << (succeeded(cost) ? cost->largest.flops : -1);
+    if (failed(cost) || (succeeded(bestCost) && !isBetter(*cost)))
+      return;
+    best.assign(delays.begin(), delays.end());
+    if (failed(bestCost))
+      firstCost = *cost;
+    bestCost = cost;
   }
 
-  ShardingAttr shardingOf(unsigned tensor) { return mesh.shardingOf(propagation.getDims(tensor)); }
-
-  void write(func::FuncOp function) {
-    for (auto [i, tensor] : llvm::enumerate(results[function]))
-      if (tensor != ~0u)
-        function.setResultAttr(i, kShardingAttr, shardingOf(tensor));
-    if (function.isExternal())
-      return;
-    for (BlockArgument argument : function.getArguments())
-      if (auto it = tensors.find(argument); it != tensors.end())
-        function.setArgAttr(argument.getArgNumber(), kShardingAttr, shardingOf(it->second));
-    for (Operation &op : function.getBody().front())
-      writeOp(&op);
-  }
-
-  void writeOp(Operation *op) {
-    SmallVector<unsigned> found = tensorsOf(op->getResults());
-    if (isa<ReshardOp>(op) || found.empty() || found.size() != op->getNumResults())
-      return;
-    SmallVector<Attribute> shardings;
-    bool cut = false;
-    for (unsigned tensor : found) {
-      auto sharding = shardingOf(tensor);
-      shardings.push_back(sharding);
-      cut |= !sharding.isWhole();
-      numCut += !sharding.isWhole();
-    }
-    op->removeAttr(kShardingsAttr);
-    if (cut)
-      op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), shardings));
+  /// Fewer bytes in the entry point that receives most, then in all of them, and about the work of the first plan: no
+  /// large op is computed several times to save communication.
+  bool isBetter(const ModuleCost &cost) const {
+    auto isAsMuch = [](int64_t flops, int64_t first) { return flops <= first + first / 20; };
+    return isAsMuch(cost.largest.flops, firstCost.largest.flops) && isAsMuch(cost.total.flops, firstCost.total.flops) &&
+           std::pair(cost.largest.bytes, cost.total.bytes) < std::pair(bestCost->largest.bytes, bestCost->total.bytes);
   }
 
   ModuleOp module;
   const MeshRef &mesh;
-  Propagation propagation;
-  DenseMap<Value, unsigned> tensors;
-  DenseMap<Operation *, SmallVector<unsigned>> results; // of functions; ~0: not a tensor
-  llvm::MapVector<StringAttr, SmallVector<unsigned>> states;
+  ModulePropagation &propagation;
+  SmallVector<int> axes; // contested, and named by several groups
+  SmallVector<uint64_t> best;
+  FailureOr<ModuleCost> bestCost = failure();
+  ModuleCost firstCost;
+  std::set<SmallVector<uint64_t>> tried;
+  unsigned numGroupTrials = 0;
 };
 
 struct PropagateShardings : ::dgc::impl::PropagateShardingsPassBase<PropagateShardings> {
@@ -217,8 +161,9 @@ struct PropagateShardings : ::dgc::impl::PropagateShardingsPassBase<PropagateSha
     for (auto function : getOperation().getOps<func::FuncOp>())
       numSplit += splitCheapSources(function);
     ModulePropagation propagation(getOperation(), *mesh);
-    if (failed(propagation.run()))
+    if (failed(propagation.build()))
       return signalPassFailure();
+    PrecedenceSearch(getOperation(), *mesh, propagation).run();
     numCut += propagation.numCut;
   }
 };

@@ -36,6 +36,11 @@ void Propagation::annotate(unsigned index, ShardingAttr sharding) {
       tensor.used |= uint64_t(1) << use.axis;
 }
 
+void Propagation::delay(unsigned tensor, uint64_t axes) {
+  tensors[tensor].delayed |= axes;
+  anyDelayed |= axes != 0;
+}
+
 void Propagation::relate(ShardingRule rule, ArrayRef<unsigned> related) {
   Relation relation;
   relation.factors = std::move(rule.factors);
@@ -74,7 +79,7 @@ void Propagation::touch(unsigned tensor) {
 /// the best of those that continue what is chosen so far. An axis counts with
 /// the bytes of all tensors that have it there.
 AxisList Propagation::agree(const Relation &relation, unsigned factor, ArrayRef<SmallVector<AxisList>> known,
-                            SmallVectorImpl<Rank> &ranks) const {
+                            SmallVectorImpl<Rank> &ranks) {
   AxisList chosen;
   while (true) {
     SmallVector<std::pair<Rank, AxisUse>, 2> candidates;
@@ -100,23 +105,32 @@ AxisList Propagation::agree(const Relation &relation, unsigned factor, ArrayRef<
     if (candidates.empty())
       return chosen;
     auto best = *llvm::min_element(candidates, [](auto &a, auto &b) { return a.first < b.first; });
+    if (candidates.size() > 1)
+      for (auto &[rank, use] : candidates)
+        contested |= uint64_t(1) << use.axis;
     ranks.push_back(best.first);
     chosen.push_back(best.second);
   }
 }
 
-void Propagation::propose(const Relation &relation, Stage stage, SmallVectorImpl<Proposal> &proposals) const {
+/// True when `tensor` proposes `use` of one of its dimensions to others at this stage.
+bool Propagation::maySay(const Tensor &tensor, unsigned dim, AxisUse use, Stage stage) const {
+  bool late = tensor.delayed >> use.axis & 1;
+  return std::pair(tensor.round[dim], late) <= std::pair(stage.round, stage.delayed) &&
+         int(use.origin.getKind()) <= stage.origin;
+}
+
+void Propagation::propose(const Relation &relation, Stage stage, SmallVectorImpl<Proposal> &proposals) {
   size_t numFactors = relation.factors.size();
   // What each tensor knows of each factor and may say at this stage.
   SmallVector<SmallVector<AxisList>> known;
   for (auto [shape, index] : llvm::zip_equal(relation.shapes, relation.tensors)) {
     const Tensor &tensor = tensors[index];
     DimAxes dims = tensor.dims;
-    for (auto [axes, round] : llvm::zip_equal(dims, tensor.round)) {
-      auto maySay = [&, round = round](AxisUse use) {
-        return round <= stage.round && int(use.origin.getKind()) <= stage.origin;
-      };
-      axes.truncate(std::distance(axes.begin(), llvm::find_if_not(axes, maySay)));
+    for (unsigned dim = 0; dim < dims.size(); ++dim) {
+      AxisList &axes = dims[dim];
+      auto isSaid = [&](AxisUse use) { return maySay(tensor, dim, use, stage); };
+      axes.truncate(std::distance(axes.begin(), llvm::find_if_not(axes, isSaid)));
     }
     SmallVector<AxisList> &lists = known.emplace_back(numFactors);
     (void)factorsFromDims(shape, relation.factors, dims, mesh, [&](unsigned factor, ArrayRef<AxisUse> axes) {
@@ -171,12 +185,17 @@ void Propagation::decide(SmallVectorImpl<Proposal> &proposals) {
   for (const Proposal &proposal : proposals) {
     Tensor &tensor = tensors[proposal.tensor];
     AxisList &dim = tensor.dims[proposal.dim];
-    if (dim.size() != proposal.position)
-      continue; // Decided in this round already.
+    if (dim.size() != proposal.position) { // Decided in this round already.
+      if (!(dim[proposal.position] == proposal.axes[0]))
+        contested |= uint64_t(1) << dim[proposal.position].axis | uint64_t(1) << proposal.axes[0].axis;
+      continue;
+    }
     for (AxisUse use : proposal.axes) {
       uint64_t bit = uint64_t(1) << use.axis;
-      if (tensor.used & bit)
+      if (tensor.used & bit) {
+        contested |= bit;
         break;
+      }
       tensor.used |= bit;
       dim.push_back(use);
     }
@@ -203,11 +222,12 @@ void Propagation::run() {
     for (int64_t round : tensor.round)
       lastRound = std::max(lastRound, round);
   for (int64_t round = 0; round <= lastRound; ++round)
-    for (OriginKind origin : {OriginKind::User, OriginKind::Strategy, OriginKind::Op}) {
-      for (unsigned tensor = 0; tensor < tensors.size(); ++tensor)
-        touch(tensor);
-      fixedPoint({round, int(origin)});
-    }
+    for (int delayed = 0; delayed <= int(anyDelayed); ++delayed)
+      for (OriginKind origin : {OriginKind::User, OriginKind::Strategy, OriginKind::Op}) {
+        for (unsigned tensor = 0; tensor < tensors.size(); ++tensor)
+          touch(tensor);
+        fixedPoint({round, bool(delayed), int(origin)});
+      }
 }
 
 } // namespace dgc

@@ -11,6 +11,8 @@
 //   |----------------------------------------------|--------------------------|
 //   | the user's axis against a strategy's         | the user's               |
 //   | an axis of round 0 against one of round 1    | that of round 0          |
+//   | an axis that is not delayed against one that | that which is not        |
+//   |   is, in one round                           |                          |
 //   | an axis that came over fewer ops against one | the nearer one           |
 //   |   that came over more                        |                          |
 //   | {a} from tensors of more bytes together,     | {a}                      |
@@ -47,8 +49,15 @@ public:
   /// Relates tensors of one shape that are to be cut alike.
   void tie(llvm::ArrayRef<unsigned> tensors);
 
+  /// Lets a tensor say those of its annotated axes that are in `axes` (bits, by number) only after all of the same
+  /// round that is not delayed has come to a fixed point.
+  void delay(unsigned tensor, uint64_t axes);
+
   void run();
 
+  /// The axes (bits, by number) that could not go where they were proposed: another axis was there, or they cut
+  /// another dimension.
+  uint64_t getContested() const { return contested; }
   const DimAxes &getDims(unsigned tensor) const { return tensors[tensor].dims; }
 
 private:
@@ -57,7 +66,8 @@ private:
     DimAxes dims;
     llvm::SmallVector<bool> open;
     llvm::SmallVector<int64_t> round;
-    uint64_t used = 0; // axes that cut it or along which it must be replicated
+    uint64_t used = 0;    // axes that cut it or along which it must be replicated
+    uint64_t delayed = 0; // axes that it says late
     llvm::SmallVector<unsigned> relations;
   };
   struct Relation {
@@ -82,12 +92,14 @@ private:
   };
   struct Stage {
     int64_t round;
+    bool delayed; // the second part of the round
     int origin;
   };
 
-  void propose(const Relation &relation, Stage stage, llvm::SmallVectorImpl<Proposal> &proposals) const;
+  bool maySay(const Tensor &tensor, unsigned dim, AxisUse use, Stage stage) const;
+  void propose(const Relation &relation, Stage stage, llvm::SmallVectorImpl<Proposal> &proposals);
   AxisList agree(const Relation &relation, unsigned factor, llvm::ArrayRef<llvm::SmallVector<AxisList>> known,
-                 llvm::SmallVectorImpl<Rank> &ranks) const;
+                 llvm::SmallVectorImpl<Rank> &ranks);
   void decide(llvm::SmallVectorImpl<Proposal> &proposals);
   void touch(unsigned tensor);
   void fixedPoint(Stage stage);
@@ -96,6 +108,8 @@ private:
   std::vector<Tensor> tensors;
   std::vector<Relation> relations;
   llvm::SmallVector<unsigned> dirty[2]; // relations that pass through; others
+  uint64_t contested = 0;
+  bool anyDelayed = false;
 };
 
 } // namespace dgc

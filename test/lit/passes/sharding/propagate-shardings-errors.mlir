@@ -17,3 +17,11 @@ func.func @blocks(%x: tensor<8xf32>) {
 ^next:
   return
 }
+
+// -----
+
+// A variable with two annotations.
+dist.mesh @mesh <data = 2, model = 2>
+func.func private @f(tensor<8xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{"data"}]>})
+// expected-error@+1 {{the variable @w is annotated as [{model}] here and as [{data}] elsewhere; a variable has one sharding: annotate it once, or alike}}
+func.func private @g(tensor<8xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{"model"}]>})

@@ -164,6 +164,95 @@ func.func @predict(%w: tensor<4x6xf32> {dgc.state = @w, dist.sharding = #dist.sh
 
 // -----
 
+// Uses that compete for a variable leave it one sharding, in all functions. The optimizer's state, of which nothing is
+// said, has the sharding of its variable.
+dist.mesh @mesh <a = 2, b = 3>
+dgc.state @w weight zeros rng 0 : tensor<6xf32>
+dgc.state @w.momentum slot zeros rng 1 : tensor<6xf32>
+// CHECK-LABEL: func.func @one_variable(
+// CHECK-SAME: tensor<6xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{"a"}]>}
+// CHECK-SAME: tensor<6xf32> {dgc.state = @w.momentum, dist.sharding = #dist.sharding<@mesh, [{"a"}]>}
+// CHECK-SAME: -> (tensor<6xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{"a"}]>},
+// CHECK-SAME: tensor<6xf32> {dgc.state = @w.momentum, dist.sharding = #dist.sharding<@mesh, [{"a"}]>}, tensor<6xf32>
+func.func @one_variable(%w: tensor<6xf32> {dgc.state = @w}, %m: tensor<6xf32> {dgc.state = @w.momentum},
+                        %x: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"b"}]>},
+                        %g: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}]>})
+    -> (tensor<6xf32> {dgc.state = @w}, tensor<6xf32> {dgc.state = @w.momentum}, tensor<6xf32>) {
+  %0 = dgc.add %w, %x : tensor<6xf32>
+  %1 = dgc.add %m, %g : tensor<6xf32>
+  %2 = dgc.add %w, %1 : tensor<6xf32>
+  return %2, %1, %0 : tensor<6xf32>, tensor<6xf32>, tensor<6xf32>
+}
+// CHECK-LABEL: func.func @other_function(
+// CHECK-SAME: tensor<6xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{"a"}]>}
+func.func @other_function(%w: tensor<6xf32> {dgc.state = @w}, %y: tensor<6xf32>) -> tensor<6xf32> {
+  %0 = dgc.add %w, %y : tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+// State of the optimizer that is annotated otherwise than its variable stays so (ZeRO).
+dist.mesh @mesh <data = 2>
+dgc.state @w weight zeros rng 0 : tensor<6xf32>
+dgc.state @w.momentum slot zeros rng 1 : tensor<6xf32>
+// CHECK-LABEL: func.func @own_annotation(
+// CHECK-SAME: tensor<6xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{}]>}
+// CHECK-SAME: tensor<6xf32> {dgc.state = @w.momentum, dist.sharding = #dist.sharding<@mesh, [{"data"}]>}
+func.func @own_annotation(%w: tensor<6xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{}]>},
+                          %m: tensor<6xf32> {dgc.state = @w.momentum,
+                                             dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  return
+}
+
+// -----
+
+// The rows of values and of weights are cut by one axis. Here the weights are smaller: the values keep their rows up to
+// the last layer, whose weight is nearer than the input, and the weights are gathered.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @weights_move(
+// CHECK-SAME: -> (tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>})
+func.func @weights_move(%x: tensor<64x8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
+                        %w1: tensor<8x8xf32> {dgc.state = @w1, dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
+                        %w2: tensor<8x8xf32> {dgc.state = @w2, dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>},
+                        %w3: tensor<8x8xf32> {dgc.state = @w3, dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>})
+    -> tensor<64x8xf32> {
+  // CHECK-COUNT-3: dgc.dot_general {{.*}} {dist.shardings = [#dist.sharding<@mesh, [{"data"}, {}]>]}
+  %0 = dgc.dot_general %x, %w1 contract [1] x [0] : tensor<64x8xf32>, tensor<8x8xf32>
+  %1 = dgc.dot_general %0, %w2 contract [1] x [0] : tensor<64x8xf32>, tensor<8x8xf32>
+  %2 = dgc.dot_general %1, %w3 contract [1] x [0] : tensor<64x8xf32>, tensor<8x8xf32>
+  return %2 : tensor<64x8xf32>
+}
+
+// -----
+
+// Values cut along the sequence meet weights cut by columns and by rows. A value that is gathered serves three products,
+// so it moves, though each weight is smaller.
+dist.mesh @mesh <model = 2>
+// CHECK-LABEL: func.func @values_move(
+func.func @values_move(%x: tensor<4x12x32xf32>,
+                       %wq: tensor<32x32xf32> {dgc.state = @wq, dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>},
+                       %wk: tensor<32x32xf32> {dgc.state = @wk, dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>},
+                       %wv: tensor<32x32xf32> {dgc.state = @wv, dist.sharding = #dist.sharding<@mesh, [{}, {"model"}]>},
+                       %wo: tensor<32x32xf32> {dgc.state = @wo, dist.sharding = #dist.sharding<@mesh, [{"model"}, {}]>})
+    -> tensor<4x12x32xf32> {
+  // CHECK: dist.constraint {{.*}} {dist.shardings = [#dist.sharding<@mesh, [{}, {"model"}, {}]>]}
+  %n = dist.constraint %x to <@mesh, [{}, {"model"}, {}]> : tensor<4x12x32xf32>
+  // CHECK-COUNT-3: dgc.dot_general {{.*}} {dist.shardings = [#dist.sharding<@mesh, [{}, {}, {"model"}]>]}
+  %q = dgc.dot_general %n, %wq contract [2] x [0] : tensor<4x12x32xf32>, tensor<32x32xf32>
+  %k = dgc.dot_general %n, %wk contract [2] x [0] : tensor<4x12x32xf32>, tensor<32x32xf32>
+  %v = dgc.dot_general %n, %wv contract [2] x [0] : tensor<4x12x32xf32>, tensor<32x32xf32>
+  // CHECK-COUNT-2: dgc.multiply {{.*}} {dist.shardings = [#dist.sharding<@mesh, [{}, {}, {"model"}]>]}
+  %qk = dgc.multiply %q, %k : tensor<4x12x32xf32>
+  %qkv = dgc.multiply %qk, %v : tensor<4x12x32xf32>
+  // CHECK: dgc.dot_general {{.*}} {dist.shardings = [#dist.sharding<@mesh, [{}, {"model"}, {}]>]}
+  %o = dgc.dot_general %qkv, %wo contract [2] x [0] : tensor<4x12x32xf32>, tensor<32x32xf32>
+  %r = dist.constraint %o to <@mesh, [{}, {"model"}, {}]> : tensor<4x12x32xf32>
+  return %r : tensor<4x12x32xf32>
+}
+
+// -----
+
 // A constant that two values share does not tie them: each use gets its own.
 dist.mesh @mesh <data = 2>
 // CHECK-LABEL: func.func @constants(

@@ -1,0 +1,75 @@
+// What a module with shardings communicates and computes in each entry point.
+
+#include "passes/sharding/PlanCost.h"
+
+#include "passes/sharding/Execution.h"
+#include "passes/sharding/InsertReshards.h"
+
+#include "dialects/dgc/DGC.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using mlir::dgc::CostOpInterface;
+
+namespace dgc {
+
+/// The bytes that a reshard makes a device receive.
+static int64_t bytesOfReshard(ReshardOp op, const MeshRef &mesh) {
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t elements =
+      elementsReceived(type.getShape(), declaredSharding(op->getOperand(0), mesh), op.getSharding(), mesh);
+  return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// The operations of a device: those of the op, divided by the axes that cut any of its values.
+static int64_t localFlops(Operation *op, const MeshRef &mesh) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  if (!cost)
+    return 0;
+  uint64_t cut = 0;
+  auto add = [&](ValueRange values) {
+    for (Value value : values)
+      if (isa<RankedTensorType>(value.getType()))
+        for (const AxisList &axes : mesh.dimsOf(declaredSharding(value, mesh)))
+          for (AxisUse use : axes)
+            cut |= uint64_t(1) << use.axis;
+  };
+  add(op->getOperands());
+  add(op->getResults());
+  int64_t flops = cost.getCost().flops;
+  for (size_t axis = 0; axis < mesh.mesh.getAxes().size(); ++axis)
+    if (cut >> axis & 1)
+      flops /= mesh.sizeOf(axis);
+  return flops;
+}
+
+static PlanCost costOf(func::FuncOp function, const MeshRef &mesh) {
+  PlanCost cost;
+  if (function.isExternal())
+    return cost;
+  for (Operation &op : function.getBody().front()) {
+    if (auto reshard = dyn_cast<ReshardOp>(op))
+      cost.bytes += bytesOfReshard(reshard, mesh);
+    else
+      cost.flops += localFlops(&op, mesh);
+  }
+  return cost;
+}
+
+FailureOr<ModuleCost> estimateCost(ModuleOp module, const MeshRef &mesh) {
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
+  ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) { return success(); });
+  ModuleCost cost;
+  for (auto function : copy->getOps<func::FuncOp>()) {
+    if (failed(insertReshards(function, mesh)))
+      return failure();
+    PlanCost each = costOf(function, mesh);
+    if (each.bytes > cost.largest.bytes || (each.bytes == cost.largest.bytes && each.flops > cost.largest.flops))
+      cost.largest = each;
+    cost.total.bytes += each.bytes;
+    cost.total.flops += each.flops;
+  }
+  return cost;
+}
+
+} // namespace dgc
