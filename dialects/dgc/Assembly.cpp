@@ -1,6 +1,8 @@
 // Custom assembly shared by the dgc ops.
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/Clauses.h"
+#include "dialects/dgc/ModelBody.h"
 
 using namespace mlir;
 using namespace mlir::dgc;
@@ -35,6 +37,85 @@ void mlir::dgc::detail::printTypesOf(OpAsmPrinter &printer, TypeRange types) {
     printer << types.front();
   else
     llvm::interleaveComma(types, printer);
+}
+
+ParseResult mlir::dgc::detail::parseWrittenTypeInto(OpAsmParser &parser, TypeAttr &declared, Type &result,
+                                                    ArrayRef<Type *> operands) {
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseType(result))
+    return failure();
+  bool isUntyped = false;
+  if (ModelBodyScope::innermost()) {
+    isUntyped = failed(parser.parseOptionalArrow());
+    if (isUntyped) {
+      if (!isa<RankedTensorType>(result))
+        return parser.emitError(location) << "expected a tensor type such as tensor<?x4xi32>, not " << result;
+      declared = TypeAttr::get(result);
+      result = UntypedType::get(parser.getContext());
+    } else if (parser.parseType(result)) {
+      return failure();
+    }
+  }
+  for (Type *operand : operands)
+    *operand = isUntyped ? result : Type(RankedTensorType::get({}, parser.getBuilder().getI64Type()));
+  return success();
+}
+
+void mlir::dgc::printWrittenTypeOf(OpAsmPrinter &printer, Operation *op, TypeAttr declared, Type result) {
+  printer << (declared ? declared.getValue() : result);
+  if (!isa<UntypedType>(result) && isInModelBody(op))
+    printer << " -> " << result;
+}
+
+namespace {
+/// An operand as it is written: a value, or a number.
+struct WrittenOperand {
+  OpAsmParser::UnresolvedOperand value;
+  Value literal;
+};
+} // namespace
+
+static ParseResult parseOperandOrNumber(OpAsmParser &parser, WrittenOperand &operand) {
+  OptionalParseResult isValue = parser.parseOptionalOperand(operand.value);
+  if (isValue.has_value())
+    return *isValue;
+  SMLoc location = parser.getCurrentLocation();
+  if (!startsLiteral(parser))
+    return parser.emitError(location, "expected a value such as %x or, in a model, a number such as 0.5");
+  TypedAttr number;
+  if (parseLiteral(parser, number))
+    return failure();
+  ModelBodyScope *body = ModelBodyScope::innermost();
+  if (!body)
+    return parser.emitError(location,
+                            "only in a model may a number be an operand; write a dgc.constant for it, such as "
+                            "dgc.constant dense<0.5> : tensor<4xf32>");
+  operand.literal = body->addLiteral(parser.getEncodedSourceLoc(location), number);
+  return success();
+}
+
+ParseResult mlir::dgc::parseElementwiseOperands(OpAsmParser &parser, OperationState &state, unsigned count) {
+  SmallVector<WrittenOperand> operands(count);
+  for (unsigned i = 0; i < count; ++i)
+    if ((i > 0 && parser.parseComma()) || parseOperandOrNumber(parser, operands[i]))
+      return failure();
+  SmallVector<Type> types(count);
+  SmallVector<Type *> slots;
+  for (auto [operand, type] : llvm::zip_equal(operands, types)) {
+    if (operand.literal)
+      type = operand.literal.getType();
+    else
+      slots.push_back(&type);
+  }
+  if (parser.parseOptionalAttrDict(state.attributes) || detail::parseTypesInto(parser, slots))
+    return failure();
+  for (auto [operand, type] : llvm::zip_equal(operands, types)) {
+    if (operand.literal)
+      state.operands.push_back(operand.literal);
+    else if (parser.resolveOperand(operand.value, type, state.operands))
+      return failure();
+  }
+  return success();
 }
 
 ParseResult mlir::dgc::parsePadding(OpAsmParser &parser,

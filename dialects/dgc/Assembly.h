@@ -9,6 +9,9 @@
 //   custom<OperandTypes>(type($input), type($bias), ref($bias))
 //   custom<OperandTypes>(type($inputs), ref($inputs))
 //
+// Elementwise ops of several operands are parsed and printed by functions of
+// their own, as a number may stand for an operand in a model.
+//
 // Included by the .cpp file of each op family.
 //
 //===----------------------------------------------------------------------===//
@@ -57,6 +60,7 @@ void collectTypeSlots(SmallVectorImpl<Type *> &slots, SmallVectorImpl<Type> &typ
 
 /// Parses the types into the slots by the rule at the top of this file.
 ParseResult parseTypesInto(OpAsmParser &parser, ArrayRef<Type *> slots);
+ParseResult parseWrittenTypeInto(OpAsmParser &parser, TypeAttr &declared, Type &result, ArrayRef<Type *> operands);
 /// Prints types by the rule at the top of this file.
 void printTypesOf(OpAsmPrinter &printer, TypeRange types);
 
@@ -87,6 +91,45 @@ template <typename... Args> void printOperandTypes(OpAsmPrinter &printer, Operat
 /// [[low, high], ...].
 ParseResult parsePadding(OpAsmParser &parser, DenseI64ArrayAttr &padding);
 void printPadding(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr padding);
+
+/// `custom<WrittenType>($declared, type($result), type($operand), ...)`: the type of the result behind an op that
+/// infers none. In a model it is the declared one, and the result untyped until `-> TYPE` says what became of it. The
+/// operands are scalars of i64, in a model untyped as well; optional and variadic ones are followed by a reference.
+template <typename... Args>
+ParseResult parseWrittenType(OpAsmParser &parser, TypeAttr &declared, Type &result, Args &&...operands) {
+  SmallVector<Type *> slots;
+  detail::collectTypeSlots(slots, std::forward<Args>(operands)...);
+  return detail::parseWrittenTypeInto(parser, declared, result, slots);
+}
+void printWrittenTypeOf(OpAsmPrinter &printer, Operation *op, TypeAttr declared, Type result);
+template <typename... Args>
+void printWrittenType(OpAsmPrinter &printer, Operation *op, TypeAttr declared, Type result, const Args &...) {
+  printWrittenTypeOf(printer, op, declared, result);
+}
+
+/// `$operand, $operand, ... attr-dict : types`, where a number may be an operand in a model.
+ParseResult parseElementwiseOperands(OpAsmParser &parser, OperationState &state, unsigned count);
+
+/// The assembly of an elementwise op of `count` operands, its clause (an attribute) before them.
+template <typename OpT> ParseResult parseElementwise(OpAsmParser &parser, OperationState &state, unsigned count) {
+  if constexpr (requires { OpT::parseClause(parser, state); })
+    if (OpT::parseClause(parser, state))
+      return failure();
+  if (parseElementwiseOperands(parser, state, count))
+    return failure();
+  DictionaryAttr attributes = state.attributes.getDictionary(parser.getContext());
+  return OpT::inferReturnTypes(parser.getContext(), state.location, state.operands, attributes,
+                               state.getRawProperties(), state.regions, state.types);
+}
+
+template <typename OpT> void printElementwise(OpAsmPrinter &printer, OpT op) {
+  if constexpr (requires { op.printClause(printer); })
+    op.printClause(printer);
+  printer << ' ' << op->getOperands();
+  printer.printOptionalAttrDict(op->getDiscardableAttrDictionary().getValue());
+  printer << ' ';
+  detail::printTypesOf(printer, op->getOperandTypes());
+}
 
 } // namespace mlir::dgc
 

@@ -1,6 +1,7 @@
 // Layers that are written once: repeated, or called by name.
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/ModelBody.h"
 #include "dialects/dgc/Names.h"
 
 using namespace mlir;
@@ -83,7 +84,7 @@ ParseResult BlockOp::parse(OpAsmParser &parser, OperationState &state) {
   for (OpAsmParser::Argument &argument : arguments)
     argument.type = UntypedType::get(parser.getContext());
   Region *body = state.addRegion();
-  if (parser.parseOptionalAttrDictWithKeyword(state.attributes) || parser.parseRegion(*body, arguments))
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes) || parseModelBody(parser, *body, arguments))
     return failure();
   ensureTerminator(*body, parser.getBuilder(), state.location);
   return success();

@@ -12,33 +12,120 @@ using namespace mlir::dgc;
 // Numbers
 //===----------------------------------------------------------------------===//
 
-ParseResult mlir::dgc::parseNumber(AsmParser &parser, double &value) {
+namespace {
+/// A number, and whether it was written as an integer.
+struct WrittenNumber {
+  double value = 0;
+  std::optional<int64_t> integer;
+};
+} // namespace
+
+/// What comes next in the text, which ends in a zero.
+static const char *textAhead(AsmParser &parser) { return parser.getCurrentLocation().getPointer(); }
+
+/// Parses the exponent behind an integer. MLIR's lexer takes 1e-3 apart, as its literals have a decimal point.
+static ParseResult parseExponent(AsmParser &parser, std::string &digits) {
+  StringRef word;
+  if (parser.parseKeyword(&word))
+    return failure();
+  std::string exponent = word.drop_front().str(); // of "e3"
+  int64_t number = 0;
+  if (exponent.empty()) {
+    (void)parser.parseOptionalPlus();
+    if (parser.parseInteger(number))
+      return failure();
+    exponent = std::to_string(number);
+  }
+  digits += "e" + exponent;
+  return success();
+}
+
+/// True when an exponent stands right behind the digits that were parsed last.
+static bool exponentFollows(AsmParser &parser) {
+  const char *text = textAhead(parser);
+  if ((*text != 'e' && *text != 'E') || !llvm::isDigit(text[-1]))
+    return false;
+  do
+    ++text;
+  while (llvm::isDigit(*text));
+  return !llvm::isAlnum(*text) && *text != '_';
+}
+
+static ParseResult parseWritten(AsmParser &parser, WrittenNumber &number) {
   SMLoc location = parser.getCurrentLocation();
   // parseOptionalInteger would take the minus of a decimal.
-  bool negative = succeeded(parser.parseOptionalMinus());
+  bool isNegative = succeeded(parser.parseOptionalMinus());
+  if (!llvm::isDigit(*textAhead(parser))) {
+    StringRef word;
+    if (succeeded(parser.parseOptionalKeyword(&word)))
+      return parser.emitError(location) << "expected a number such as 0.1 or 1e-3, not '" << word << "'";
+    return parser.emitError(location, "expected a number such as 0.1 or 1e-3");
+  }
   int64_t integer = 0;
   OptionalParseResult isInteger = parser.parseOptionalInteger(integer);
   if (!isInteger.has_value()) {
-    if (failed(parser.parseFloat(value)))
+    if (failed(parser.parseFloat(number.value)))
       return failure();
+  } else if (failed(*isInteger)) {
+    return failure();
+  } else if (exponentFollows(parser)) {
+    std::string text = std::to_string(integer);
+    if (failed(parseExponent(parser, text)))
+      return failure();
+    number.value = std::strtod(text.c_str(), nullptr);
   } else {
-    if (failed(*isInteger))
-      return failure();
-    value = static_cast<double>(integer);
-    // MLIR's lexer takes 1e-3 apart: the exponent of a literal needs a decimal point before it.
-    if (succeeded(parser.parseOptionalKeyword("e"))) {
-      int64_t exponent = 0;
-      if (failed(parser.parseInteger(exponent)))
-        return failure();
-      std::string text = std::to_string(integer) + "e" + std::to_string(exponent);
-      value = std::strtod(text.c_str(), nullptr);
-    }
+    number.value = static_cast<double>(integer);
+    number.integer = isNegative ? -integer : integer;
   }
-  if (negative)
-    value = -value;
-  if (!std::isfinite(value))
-    return parser.emitError(location, "expected a finite number");
+  if (isNegative)
+    number.value = -number.value;
+  if (!std::isfinite(number.value))
+    return parser.emitError(location, "expected a finite number; the largest is 1.7e308");
   return success();
+}
+
+ParseResult mlir::dgc::parseNumber(AsmParser &parser, double &value) {
+  WrittenNumber number;
+  if (failed(parseWritten(parser, number)))
+    return failure();
+  value = number.value;
+  return success();
+}
+
+bool mlir::dgc::startsLiteral(AsmParser &parser) {
+  StringRef text(textAhead(parser), 1);
+  if (llvm::isDigit(text[0]) || text[0] == '-')
+    return true;
+  const char *end = textAhead(parser);
+  while (llvm::isAlnum(*end) || *end == '_')
+    ++end;
+  StringRef word(textAhead(parser), end - textAhead(parser));
+  return word == "true" || word == "false";
+}
+
+ParseResult mlir::dgc::parseLiteral(AsmParser &parser, TypedAttr &value) {
+  Builder &builder = parser.getBuilder();
+  for (bool truth : {false, true})
+    if (succeeded(parser.parseOptionalKeyword(truth ? "true" : "false"))) {
+      value = builder.getBoolAttr(truth);
+      return success();
+    }
+  WrittenNumber number;
+  if (failed(parseWritten(parser, number)))
+    return failure();
+  value =
+      number.integer ? TypedAttr(builder.getI64IntegerAttr(*number.integer)) : builder.getF64FloatAttr(number.value);
+  return success();
+}
+
+void mlir::dgc::printLiteral(AsmPrinter &printer, Operation *, TypedAttr value) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return printNumber(printer, number.getValueAsDouble());
+  auto integer = cast<IntegerAttr>(value);
+  if (integer.getType().isInteger(1))
+    printer << (integer.getValue().isZero() ? "false" : "true");
+  else
+    printer << integer.getInt();
 }
 
 void mlir::dgc::printNumber(AsmPrinter &printer, double value) {
@@ -82,15 +169,23 @@ void mlir::dgc::printOptionalNumber(AsmPrinter &printer, StringRef keyword, Floa
   printNumber(printer, value.getValueAsDouble());
 }
 
-ParseResult mlir::dgc::parseOptionalList(AsmParser &parser, StringRef keyword, DenseI64ArrayAttr &value) {
-  if (failed(parser.parseOptionalKeyword(keyword)))
-    return success();
+ParseResult mlir::dgc::parseListOrNumber(AsmParser &parser, int64_t repeat, DenseI64ArrayAttr &value) {
+  int64_t number = 0;
+  if (OptionalParseResult single = parser.parseOptionalInteger(number); single.has_value()) {
+    value = parser.getBuilder().getDenseI64ArrayAttr(SmallVector<int64_t>(repeat, number));
+    return *single;
+  }
   SmallVector<int64_t> numbers;
   auto element = [&] { return parser.parseInteger(numbers.emplace_back()); };
   if (failed(parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, element)))
     return failure();
   value = parser.getBuilder().getDenseI64ArrayAttr(numbers);
   return success();
+}
+
+ParseResult mlir::dgc::parseOptionalList(AsmParser &parser, StringRef keyword, int64_t repeat,
+                                         DenseI64ArrayAttr &value) {
+  return failed(parser.parseOptionalKeyword(keyword)) ? success() : parseListOrNumber(parser, repeat, value);
 }
 
 void mlir::dgc::printOptionalList(AsmPrinter &printer, StringRef keyword, DenseI64ArrayAttr value) {
@@ -125,6 +220,32 @@ std::string mlir::dgc::alternatives(ArrayRef<StringRef> words) {
     text += word;
   }
   return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+ParseResult mlir::dgc::parseReduction(AsmParser &parser, ReductionKindAttr &kind) {
+  SMLoc location = parser.getCurrentLocation();
+  StringRef word;
+  std::optional<ReductionKind> known;
+  if (succeeded(parser.parseOptionalKeyword(&word)))
+    known = symbolizeReductionKind(word);
+  if (!known) {
+    InFlightDiagnostic error = parser.emitError(location)
+                               << "expected a reduction: sum, product, max, min, and or or, not '" << word << "'";
+    if (word == "mean" || word == "avg" || word == "average")
+      error << "; a mean of n elements is their sum, multiplied by 1 / n (dgc.multiply %sum, 0.25), and the mean over "
+               "the batch is part of losses (dgc.mean_squared_error, dgc.cross_entropy)";
+    return error;
+  }
+  kind = ReductionKindAttr::get(parser.getContext(), *known);
+  return success();
+}
+
+void mlir::dgc::printReduction(AsmPrinter &printer, Operation *, ReductionKindAttr kind) {
+  printer << stringifyReductionKind(kind.getValue());
 }
 
 //===----------------------------------------------------------------------===//

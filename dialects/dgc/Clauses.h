@@ -18,6 +18,14 @@ ParseResult parseNumber(AsmParser &parser, double &value);
 /// Prints a number so that it parses to the same bits.
 void printNumber(AsmPrinter &printer, double value);
 
+/// True when a number, `true` or `false` comes next.
+bool startsLiteral(AsmParser &parser);
+/// Parses a number that has no type yet: an i64 where it is written as an integer, else an f64; `true` and `false` are
+/// i1.
+ParseResult parseLiteral(AsmParser &parser, TypedAttr &value);
+/// custom<Literal>($attr)
+void printLiteral(AsmPrinter &printer, Operation *, TypedAttr value);
+
 /// custom<Number>($attr)
 ParseResult parseNumber(AsmParser &parser, FloatAttr &value);
 void printNumber(AsmPrinter &printer, Operation *, FloatAttr value);
@@ -27,8 +35,10 @@ ParseResult parseOptionalNumber(AsmParser &parser, StringRef keyword, FloatAttr 
 /// Prints ` keyword NUMBER` where there is a value.
 void printOptionalNumber(AsmPrinter &printer, StringRef keyword, FloatAttr value);
 
-/// Parses `[1, 2]` where `keyword` precedes it.
-ParseResult parseOptionalList(AsmParser &parser, StringRef keyword, DenseI64ArrayAttr &value);
+/// Parses `[1, 2]`, or `2`, which stands for `repeat` numbers.
+ParseResult parseListOrNumber(AsmParser &parser, int64_t repeat, DenseI64ArrayAttr &value);
+/// The same where `keyword` precedes it.
+ParseResult parseOptionalList(AsmParser &parser, StringRef keyword, int64_t repeat, DenseI64ArrayAttr &value);
 void printOptionalList(AsmPrinter &printer, StringRef keyword, DenseI64ArrayAttr value);
 
 /// Parses a keyword that must be there; `example` is how it is written, for the error.
@@ -48,6 +58,10 @@ void printSchedule(AsmPrinter &printer, Operation *, ScheduleAttr schedule);
 /// `valid`, `same` or `[[1, 1], [0, 0]]`
 ParseResult parsePaddingClause(AsmParser &parser, PaddingAttr &padding);
 void printPaddingClause(AsmPrinter &printer, PaddingAttr padding);
+
+/// custom<Reduction>($attr): sum, product, ..
+ParseResult parseReduction(AsmParser &parser, ReductionKindAttr &kind);
+void printReduction(AsmPrinter &printer, Operation *, ReductionKindAttr kind);
 
 /// `a, b or c`, for diagnostics that say what would be accepted.
 std::string alternatives(ArrayRef<StringRef> words);

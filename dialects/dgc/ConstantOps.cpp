@@ -1,6 +1,8 @@
-// Ops without operands: constant and iota.
+// Ops without operands: constant, literal and iota.
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/Clauses.h"
+#include "dialects/dgc/ModelBody.h"
 #include "dialects/dgc/OpSupport.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -25,14 +27,47 @@ void registerConstantOps(DGCDialect &dialect) {
 // constant
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConstantOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  auto type = dyn_cast<RankedTensorType>(adaptor.getValue().getType());
-  if (!type)
-    return inferError(location, getOperationName(), "needs the elements of a tensor, but got ",
-                      adaptor.getValue().getType(), "; write dense<...> : tensor<...>");
+LogicalResult ConstantOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, ValueRange operands,
+                                           DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
+                                           SmallVectorImpl<Type> &types) {
+  Type type = Adaptor(operands, attributes, properties, regions).getValue().getType();
+  if (!isa<RankedTensorType>(type))
+    return inferError(location, getOperationName(), "needs the elements of a tensor, but got ", type,
+                      "; write dense<...> : tensor<...>");
   types.push_back(type);
+  applyEncodings(attributes, types);
   return success();
 }
+
+bool ConstantOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
+  return llvm::all_of(actual, llvm::IsaPred<UntypedType>) || equalUpToEncoding(inferred, actual);
+}
+
+/// `dense<..> : tensor<..>`; in a model `-> tensor<..>` behind it says that types are inferred.
+ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &state) {
+  Properties &properties = state.getOrAddProperties<Properties>();
+  if (parser.parseAttribute(properties.value) || parser.parseOptionalAttrDict(state.attributes))
+    return failure();
+  MLIRContext *context = parser.getContext();
+  if (failed(inferReturnTypes(context, state.location, state.operands, state.attributes.getDictionary(context),
+                              state.getRawProperties(), state.regions, state.types)))
+    return failure();
+  if (!ModelBodyScope::innermost())
+    return success();
+  if (succeeded(parser.parseOptionalArrow()))
+    return parser.parseType(state.types.front());
+  state.types.front() = UntypedType::get(context);
+  return success();
+}
+
+void ConstantOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getValue();
+  printer.printOptionalAttrDict((*this)->getDiscardableAttrDictionary().getValue());
+  if (!isa<UntypedType>(getType()) && isInModelBody(*this))
+    printer << " -> " << getType();
+}
+
+RankedTensorType ConstantOp::getDeclared() { return cast<RankedTensorType>(getValue().getType()); }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
@@ -65,8 +100,21 @@ FailureOr<SmallVector<Value>> ConstantOp::lowerToLinalg(OpBuilder &builder, Valu
 // iota
 //===----------------------------------------------------------------------===//
 
+void IotaOp::build(OpBuilder &builder, OperationState &state, RankedTensorType type, int64_t dimension, Value offset) {
+  build(builder, state, type, dimension, offset, /*declared_type=*/TypeAttr());
+}
+
+RankedTensorType IotaOp::getDeclared() {
+  return getDeclaredType() ? dyn_cast<RankedTensorType>(*getDeclaredType()) : RankedTensorType();
+}
+
+void IotaOp::resolveType(RankedTensorType type) {
+  getResult().setType(type);
+  removeDeclaredTypeAttr();
+}
+
 LogicalResult IotaOp::verify() {
-  auto type = dyn_cast<RankedTensorType>(getType());
+  RankedTensorType type = getDeclared() ? getDeclared() : dyn_cast<RankedTensorType>(getType());
   if (!type)
     return emitOpError("needs its result type: a tensor of static shape of numbers");
   if (int64_t dim = getDimension(); dim < 0 || dim >= type.getRank())

@@ -5,32 +5,61 @@
 
 include "dialects/dgc/Attrs.td"
 
-def DGC_ConstantOp : DGC_Op<"constant", [ConstantLike,
+def DGC_ConstantOp : Op<DGC_Dialect, "constant", [Pure, ConstantLike,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<DeclaredTypeOpInterface>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
     DeclareOpInterfaceMethods<LocalizableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,
     DeclareOpInterfaceMethods<LinalgLowerableOpInterface>]> {
   let summary = "a tensor known at compile time";
-  let description = "`%c = dgc.constant dense<[1.0, 2.0]> : tensor<2xf32>`";
+  let description = [{
+    `%c = dgc.constant dense<[1.0, 2.0]> : tensor<2xf32>`; `dense<1.0>` has this value everywhere. In a model, a constant
+    has a type as an input has one. A number for elementwise ops needs none: it stands in the place of the operand, as in
+    `dgc.multiply %x, 0.5`.
+  }];
   let arguments = (ins ElementsAttr:$value);
   let results = (outs DGC_Tensor:$result);
-  let assemblyFormat = "$value attr-dict";
+  let hasCustomAssemblyFormat = 1;
   let hasFolder = 1;
+  let extraClassDeclaration = [{
+    static bool isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual);
+  }];
 }
+
+def DGC_LiteralOp : Op<DGC_Dialect, "literal", [Pure]> {
+  let summary = "a number without a type";
+  let description = [{
+    `%c = dgc.literal 0.5`. What the number in `dgc.multiply %x, 0.5` becomes when a model is read. `dgc-infer-types`
+    replaces it by a `dgc.constant` of the shape and element type of the elementwise op that uses it. A number without a
+    decimal point fits every element type that has it, one with a decimal point only floats; `true` and `false` are i1.
+  }];
+  let arguments = (ins TypedAttrInterface:$value);
+  let results = (outs DGC_Untyped:$result);
+  let assemblyFormat = "custom<Literal>($value) attr-dict";
+}
+
+// An offset that may be a value of a model.
+def DGC_OffsetInModel : AnyTypeOf<[DGC_Offset, DGC_Untyped], "a scalar tensor<i64>">;
 
 def DGC_IotaOp : Op<DGC_Dialect, "iota", [Pure,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,
     DeclareOpInterfaceMethods<LinalgLowerableOpInterface>,
+    DeclareOpInterfaceMethods<DeclaredTypeOpInterface, ["resolveType"]>,
     DeclareOpInterfaceMethods<PositionalOpInterface>]> {
   let summary = "0, 1, 2, ... along a dimension";
   let description = [{
     `%i = dgc.iota dim 0 : tensor<128xi32>`. The part of a larger one that begins at element `%k` along `dim` is
-    `dgc.iota dim 0 from %k : tensor<64xi32>`, with `%k` a `tensor<i64>`.
+    `dgc.iota dim 0 from %k : tensor<64xi32>`, with `%k` a `tensor<i64>`. In a model, the batch may be written `?`.
   }];
-  let arguments = (ins I64Attr:$dimension, Optional<DGC_Offset>:$offset);
+  let arguments = (ins I64Attr:$dimension, Optional<DGC_OffsetInModel>:$offset, OptionalAttr<TypeAttr>:$declared_type);
   let results = (outs DGC_NumberTensor:$result);
-  let assemblyFormat = "`dim` $dimension (`from` $offset^)? attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "::mlir::RankedTensorType":$type, "int64_t":$dimension, "::mlir::Value":$offset)>];
+  let assemblyFormat = [{
+    `dim` $dimension (`from` $offset^)? attr-dict `:`
+    custom<WrittenType>($declared_type, type($result), type($offset), ref($offset))
+  }];
   let hasVerifier = 1;
 }
 

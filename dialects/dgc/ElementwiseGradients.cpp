@@ -24,6 +24,9 @@ DGC_GRADIENT(RoundNearestAfzOp) { return {Value()}; }
 DGC_GRADIENT(RoundNearestEvenOp) { return {Value()}; }
 DGC_GRADIENT(SignOp) { return {Value()}; }
 
+/// A constant for the gradient.
+DGC_GRADIENT(StopGradientOp) { return {Value()}; }
+
 #define DGC_UNARY_GRADIENT(op, formula)                                                                                \
   DGC_GRADIENT(op) {                                                                                                   \
     TensorBuilder b(builder, getLoc());                                                                                \

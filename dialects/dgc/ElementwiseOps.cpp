@@ -2,6 +2,7 @@
 // ElementwiseScalars.cpp, their derivatives in ElementwiseGradients.cpp.
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/OpSupport.h"
 #include "mlir/IR/Matchers.h"
 
@@ -19,6 +20,36 @@ void registerElementwiseOps(DGCDialect &dialect) {
       >();
 }
 } // namespace mlir::dgc
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+ParseResult CompareOp::parseClause(OpAsmParser &parser, OperationState &state) {
+  SMLoc location = parser.getCurrentLocation();
+  StringRef word;
+  std::optional<ComparisonDirection> direction;
+  if (succeeded(parser.parseOptionalKeyword(&word)))
+    direction = symbolizeComparisonDirection(word);
+  if (!direction)
+    return parser.emitError(location, "expected a relation before the operands: eq, ne, lt, le, gt or ge, as in "
+                                      "'dgc.compare lt %x, %y'");
+  state.getOrAddProperties<Properties>().comparison_direction =
+      ComparisonDirectionAttr::get(parser.getContext(), *direction);
+  return success();
+}
+
+void CompareOp::printClause(OpAsmPrinter &printer) {
+  printer << ' ' << stringifyComparisonDirection(getComparisonDirection());
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients that stop
+//===----------------------------------------------------------------------===//
+
+bool StopGradientOp::keepForGradient() { return true; }
+
+FailureOr<SmallVector<Value>> StopGradientOp::decompose(OpBuilder &) { return SmallVector<Value>{getOperand()}; }
 
 //===----------------------------------------------------------------------===//
 // Types

@@ -11,9 +11,15 @@ include "dialects/dgc/Attrs.td"
 //   OpFoldResult simplify(ArrayRef<Attribute> constants);
 // which is tried before constants are folded. The result type is that of the
 // operands, which must be equal, unless the op has its `ownInference`.
+//
+// An op of several operands has their number as `listed`. It is written
+//   dgc.add %x, %y : tensor<4x8xf32>
+// and in a model an operand may be a number. An attribute of the op stands before
+// the operands: parseClause and printClause of the op, for those that have one.
 class DGC_ElementwiseOp<string mnemonic, list<Trait> traits = [],
                         int flops = 1, string linear = "false",
-                        bit simplifies = 0, bit ownInference = 0>
+                        bit simplifies = 0, bit ownInference = 0,
+                        int listed = 0>
     : DGC_Op<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<ElementwiseOpInterface>,
         DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["isLinearIn"]>,
@@ -29,7 +35,12 @@ class DGC_ElementwiseOp<string mnemonic, list<Trait> traits = [],
       return ::mlir::dgc::inferSameType(location, getOperationName(),
                                         adaptor.getOperands(), types);
     }
-  }]) # [{
+  }]) # !if(listed, [{
+    ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser, ::mlir::OperationState &state) {
+      return ::mlir::dgc::parseElementwise<$cppClass>(parser, state, }] # !cast<string>(listed) # [{);
+    }
+    void $cppClass::print(::mlir::OpAsmPrinter &printer) { ::mlir::dgc::printElementwise(printer, *this); }
+  }], "") # [{
     ::mlir::OpFoldResult $cppClass::fold(FoldAdaptor adaptor) {
   }] # !if(simplifies, [{
       if (::mlir::OpFoldResult simple = simplify(adaptor.getOperands()))
@@ -59,12 +70,10 @@ class DGC_UnaryOp<string mnemonic, Type operandType, list<Trait> traits = [],
 
 class DGC_BinaryOp<string mnemonic, Type operandType, list<Trait> traits = [],
                    int flops = 1, string linear = "false", bit simplifies = 0>
-    : DGC_ElementwiseOp<mnemonic, traits, flops, linear, simplifies> {
+    : DGC_ElementwiseOp<mnemonic, traits, flops, linear, simplifies, 0, 2> {
   let arguments = (ins operandType:$lhs, operandType:$rhs);
   let results = (outs operandType:$result);
-  let assemblyFormat = [{
-    $lhs `,` $rhs attr-dict custom<OperandTypes>(type($lhs), type($rhs))
-  }];
+  let hasCustomAssemblyFormat = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -338,7 +347,8 @@ def DGC_XorOp : DGC_BinaryOp<"xor", DGC_LogicTensor, [Commutative]> {
 // Comparison, choice and conversion
 //===----------------------------------------------------------------------===//
 
-def DGC_ClampOp : DGC_ElementwiseOp<"clamp", [DGC_Differentiable], 2> {
+def DGC_ClampOp : DGC_ElementwiseOp<"clamp", [DGC_Differentiable], 2, "false",
+                                    0, 0, 3> {
   let summary = "the operand, not below min and not above max";
   let description = [{
     `%y = dgc.clamp %min, %x, %max : tensor<4x8xf32>`, which is
@@ -347,13 +357,10 @@ def DGC_ClampOp : DGC_ElementwiseOp<"clamp", [DGC_Differentiable], 2> {
   let arguments = (ins DGC_NumberTensor:$min, DGC_NumberTensor:$operand,
                    DGC_NumberTensor:$max);
   let results = (outs DGC_NumberTensor:$result);
-  let assemblyFormat = [{
-    $min `,` $operand `,` $max attr-dict
-    custom<OperandTypes>(type($min), type($operand), type($max))
-  }];
+  let hasCustomAssemblyFormat = 1;
 }
 
-def DGC_CompareOp : DGC_ElementwiseOp<"compare", [], 1, "false", 0, 1> {
+def DGC_CompareOp : DGC_ElementwiseOp<"compare", [], 1, "false", 0, 1, 2> {
   let summary = "whether a relation holds";
   let description = [{
     `%z = dgc.compare lt %x, %y : tensor<4x8xf32>` gives a `tensor<4x8xi1>`. The
@@ -361,11 +368,12 @@ def DGC_CompareOp : DGC_ElementwiseOp<"compare", [], 1, "false", 0, 1> {
   }];
   let arguments = (ins DGC_Tensor:$lhs, DGC_Tensor:$rhs,
                    DGC_ComparisonDirectionAttr:$comparison_direction);
-  let results = (outs DGC_PredTensor:$result);
-  let assemblyFormat = [{
-    $comparison_direction $lhs `,` $rhs attr-dict
-    custom<OperandTypes>(type($lhs), type($rhs))
+  let extraClassDeclaration = inferredDeclaration # [{
+    static ::mlir::ParseResult parseClause(::mlir::OpAsmParser &parser, ::mlir::OperationState &state);
+    void printClause(::mlir::OpAsmPrinter &printer);
   }];
+  let results = (outs DGC_PredTensor:$result);
+  let hasCustomAssemblyFormat = 1;
 }
 
 def DGC_ConvertOp : DGC_ElementwiseOp<"convert", [DGC_Differentiable], 1,
@@ -420,7 +428,7 @@ def DGC_ReducePrecisionOp : DGC_UnaryOp<"reduce_precision", DGC_FloatTensor,
 }
 
 def DGC_SelectOp : DGC_ElementwiseOp<"select", [DGC_Differentiable], 1,
-                                     "isLinearInBranch(index)", 1, 1> {
+                                     "isLinearInBranch(index)", 1, 1, 3> {
   let summary = "on_true where pred is true, else on_false";
   let description = [{
     `%z = dgc.select %pred, %x, %y : tensor<8xi1>, tensor<8xf32>, tensor<8xf32>`
@@ -428,15 +436,23 @@ def DGC_SelectOp : DGC_ElementwiseOp<"select", [DGC_Differentiable], 1,
   let arguments = (ins DGC_PredTensor:$pred, DGC_Tensor:$on_true,
                    DGC_Tensor:$on_false);
   let results = (outs DGC_Tensor:$result);
-  let assemblyFormat = [{
-    $pred `,` $on_true `,` $on_false attr-dict
-    custom<OperandTypes>(type($pred), type($on_true), type($on_false))
-  }];
+  let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = inferredDeclaration # [{
     ::mlir::OpFoldResult simplify(::llvm::ArrayRef<::mlir::Attribute> constants);
+    unsigned getFirstOfOneElementType() { return 1; }
     /// A branch may be a partial sum when the other is one as well (-1), or is
     /// the constant zero.
     bool isLinearInBranch(int index);
+  }];
+}
+
+def DGC_StopGradientOp : DGC_UnaryOp<"stop_gradient", DGC_Tensor, [DGC_Differentiable, DGC_AnyPrecision,
+    DeclareOpInterfaceMethods<DecomposableOpInterface, ["keepForGradient"]>], 0, "true"> {
+  let summary = "the operand, as a constant for the gradient";
+  let description = [{
+    `%y = dgc.stop_gradient %x : tensor<4x8xf32>` is `%x`, and its gradient is zero: what the loss depends on through it
+    alone is not trained. It takes no time and no memory; `dgc-decompose` replaces it by its operand once gradients are
+    built.
   }];
 }
 

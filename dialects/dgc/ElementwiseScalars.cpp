@@ -107,6 +107,8 @@ Value NegateOp::buildScalar(OpBuilder &builder, Location location, Scalars x) {
   return arith::SubIOp::create(b, integer(b, x[0].getType(), 0), x[0]);
 }
 
+Value StopGradientOp::buildScalar(OpBuilder &, Location, Scalars x) { return x[0]; }
+
 Value SignOp::buildScalar(OpBuilder &builder, Location location, Scalars x) {
   ImplicitLocOpBuilder b(location, builder);
   Type type = x[0].getType();

@@ -12,8 +12,21 @@ using namespace mlir::dgc;
 // Assembly
 //===----------------------------------------------------------------------===//
 
+/// Height and width.
+static constexpr int64_t kSpatialDims = 2;
+
+static ParseResult parseWindow(OpAsmParser &parser, DenseI64ArrayAttr &window) {
+  return parseListOrNumber(parser, kSpatialDims, window);
+}
+
+static void printWindow(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr window) {
+  printer << '[';
+  llvm::interleaveComma(window.asArrayRef(), printer);
+  printer << ']';
+}
+
 static ParseResult parsePoolClauses(OpAsmParser &parser, DenseI64ArrayAttr &strides, PaddingAttr &padding) {
-  if (failed(parseOptionalList(parser, "strides", strides)))
+  if (failed(parseOptionalList(parser, "strides", kSpatialDims, strides)))
     return failure();
   return succeeded(parser.parseOptionalKeyword("padding")) ? parsePaddingClause(parser, padding) : success();
 }
@@ -28,7 +41,8 @@ static void printPoolClauses(OpAsmPrinter &printer, Operation *, DenseI64ArrayAt
 
 static ParseResult parseConvClauses(OpAsmParser &parser, DenseI64ArrayAttr &strides, PaddingAttr &padding,
                                     DenseI64ArrayAttr &dilation, IntegerAttr &groups) {
-  if (failed(parsePoolClauses(parser, strides, padding)) || failed(parseOptionalList(parser, "dilation", dilation)))
+  if (failed(parsePoolClauses(parser, strides, padding)) ||
+      failed(parseOptionalList(parser, "dilation", kSpatialDims, dilation)))
     return failure();
   int64_t count = 0;
   if (failed(parser.parseOptionalKeyword("groups")))

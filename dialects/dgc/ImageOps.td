@@ -11,7 +11,8 @@ def DGC_Conv2DOp : DGC_CompositeOp<"conv2d", [DGC_LowPrecision]> {
     `%y = dgc.conv2d %x, %w, %b strides [1, 1] padding same dilation [1, 1] groups 1`
 
     Activations are `[n, height, width, channels]`, weights `[height, width, channels / groups, filters]`. Every
-    clause may be left out, and so may the bias; the padding is then `valid`. Padding `same` makes the result
+    clause may be left out, and so may the bias; the padding is then `valid`. One number stands for two equal ones:
+    `strides 2` is `strides [2, 2]`. Padding `same` makes the result
     ceil(size / stride) large; `[[low, high], [low, high]]` gives the amounts.
   }];
   let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$weights, Optional<DGC_FloatTensor>:$bias,
@@ -29,7 +30,7 @@ class DGC_PoolOp<string mnemonic, list<Trait> traits = []> : DGC_CompositeOp<mne
                        OptionalAttr<DGC_PaddingAttr>:$padding);
   let results = (outs DGC_FloatTensor:$result);
   let assemblyFormat = [{
-    $input `window` $window `` custom<PoolClauses>($strides, $padding) attr-dict custom<OperandTypes>(type($input))
+    $input `window` custom<Window>($window) `` custom<PoolClauses>($strides, $padding) attr-dict custom<OperandTypes>(type($input))
   }];
 }
 
@@ -37,7 +38,8 @@ def DGC_MaxPoolOp : DGC_PoolOp<"max_pool", [DGC_AnyPrecision]> {
   let summary = "largest element of each window";
   let description = [{
     `%y = dgc.max_pool %x window [2, 2] strides [2, 2] padding valid`, over `[n, height, width, channels]`. Without
-    strides the windows do not overlap; the padding is `valid` unless given.
+    strides the windows do not overlap; the padding is `valid` unless given. `window 2` is `window [2, 2]`, and so for
+    the strides.
   }];
 }
 

@@ -71,6 +71,8 @@ def ElementwiseOpInterface : DGC_Interface<"ElementwiseOpInterface"> {
       integers signless (unsigned element types too: the op looks at its own types for signedness).
     }], "::mlir::Value", "buildScalar",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location, "::mlir::ValueRange":$scalars)>,
+    InterfaceMethod<"The operands from this one on have one element type; those before it are i1.",
+      "unsigned", "getFirstOfOneElementType", (ins), [{}], [{ return 0; }]>,
   ];
 }
 
@@ -164,6 +166,31 @@ def ModeOpInterface : DGC_Interface<"ModeOpInterface"> {
     }], "void", "setMode", (ins "bool":$training, "::mlir::Value":$seed, "::mlir::Value":$step, "int64_t":$rngId)>,
     InterfaceMethod<"True when the op needs `seed`, `step` and an rngId of its own.",
       "bool", "drawsRandomNumbers", (ins), [{}], [{ return false; }]>,
+    InterfaceMethod<[{
+      The running statistics that are used outside of training: each operand with the number of the result that is its
+      next value. A model with a loss assigns them, or says that they are frozen.
+    }], "::llvm::SmallVector<std::pair<::mlir::Value, unsigned>>", "getRunningStatistics", (ins), [{}],
+      [{ return {}; }]>,
+  ];
+}
+
+def DeclaredTypeOpInterface : DGC_Interface<"DeclaredTypeOpInterface"> {
+  let description = [{
+    An op of a model whose result type is written with it (an input, a constant). Its result is untyped, as every value
+    of a model, until dgc-infer-types gives it the declared type.
+  }];
+  let methods = [
+    InterfaceMethod<"The type as it is written; null where the result has a type already.",
+      "::mlir::RankedTensorType", "getDeclared">,
+    InterfaceMethod<"The dimension that is the batch, if there is one: by default the one that is written `?`.",
+      "std::optional<int64_t>", "getBatchDim", (ins), [{}], [{
+        for (int64_t dim = 0, rank = $_op.getDeclared().getRank(); dim < rank; ++dim)
+          if ($_op.getDeclared().isDynamicDim(dim))
+            return dim;
+        return std::nullopt;
+      }]>,
+    InterfaceMethod<"Gives the result its type.", "void", "resolveType", (ins "::mlir::RankedTensorType":$type), [{}],
+      [{ $_op->getResult(0).setType(type); }]>,
   ];
 }
 

@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/Clauses.h"
+#include "dialects/dgc/ModelBody.h"
 #include "dialects/dgc/Names.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -101,28 +102,58 @@ template <typename OpT> static FailureOr<OpT> findSingle(Block &body, StringRef 
   return first;
 }
 
-/// The ops that a value depends on; of a repeat, everything that its body uses.
-static void collectDependences(Value value, llvm::SetVector<Operation *> &ops) {
+/// The ops that a value depends on, or only those that its gradient reaches; of a repeat, everything that its body
+/// uses.
+static llvm::SetVector<Operation *> collectDependences(Value value, bool throughGradient) {
+  llvm::SetVector<Operation *> ops;
   if (Operation *op = value.getDefiningOp())
     ops.insert(op);
   for (size_t i = 0; i < ops.size(); ++i)
     ops[i]->walk([&](Operation *inner) {
+      if (throughGradient && isa<StopGradientOp>(inner))
+        return;
       for (Value operand : inner->getOperands())
         if (Operation *op = operand.getDefiningOp())
           ops.insert(op);
     });
+  return ops;
+}
+
+/// Reports running statistics that training leaves as they were initialized although nobody asked for that.
+static LogicalResult checkStatistics(ModeOpInterface op, const DenseSet<Value> &assigned) {
+  for (auto [value, result] : op.getRunningStatistics()) {
+    auto variable = value.getDefiningOp<VariableOp>();
+    if (!variable || variable.getFrozen() || assigned.contains(value))
+      continue;
+    InFlightDiagnostic error =
+        op->emitOpError() << "leaves the running statistic \"" << variable.getName()
+                          << "\" as it was initialized, which evaluate and predict would normalize with: give it "
+                          << "the new value, result " << result << " of this op (counted from 0), as in 'dgc.assign %"
+                          << variable.getName() << ", %next', or write 'frozen' after its initializer to keep it";
+    error.attachNote(variable.getLoc()) << "the variable is here";
+    return error;
+  }
+  return success();
 }
 
 /// Reports a variable that stays as it was initialized although nobody asked for that.
 static LogicalResult checkTrained(Block &body, LossOp loss) {
-  llvm::SetVector<Operation *> reached;
-  collectDependences(loss.getValue(), reached);
+  llvm::SetVector<Operation *> used = collectDependences(loss.getValue(), /*throughGradient=*/false);
+  llvm::SetVector<Operation *> reached = collectDependences(loss.getValue(), /*throughGradient=*/true);
   DenseSet<Value> assigned;
   for (AssignOp assign : body.getOps<AssignOp>())
     assigned.insert(assign.getVariable());
+  for (Operation &op : body)
+    if (auto moded = dyn_cast<ModeOpInterface>(op); moded && failed(checkStatistics(moded, assigned)))
+      return failure();
   for (VariableOp variable : body.getOps<VariableOp>()) {
     if (variable.getFrozen() || assigned.contains(variable.getResult()))
       continue;
+    if (used.contains(variable) && !reached.contains(variable))
+      return variable.emitOpError()
+             << "is trained by nobody: the loss depends on \"" << variable.getName()
+             << "\" through dgc.stop_gradient alone; write 'frozen' after its initializer to keep "
+                "it as it is, or let a dgc.assign write it";
     if (!reached.contains(variable))
       return variable.emitOpError() << "is trained by nobody: the loss does not depend on \"" << variable.getName()
                                     << "\" and no dgc.assign writes it; use it, remove it, or write 'frozen' after "
@@ -180,6 +211,10 @@ static LogicalResult checkResultType(Operation *op, RankedTensorType declared) {
     return op->emitOpError() << "has a result of type " << result << ", which is not the declared " << declared;
   return success();
 }
+
+RankedTensorType InputOp::getDeclared() { return cast<RankedTensorType>(getDeclaredType()); }
+
+RankedTensorType VariableOp::getDeclared() { return cast<RankedTensorType>(getDeclaredType()); }
 
 std::optional<int64_t> InputOp::getBatchDim() {
   RankedTensorType type = getDeclared();

@@ -35,11 +35,12 @@ def DGC_ModelOp : Op<DGC_Dialect, "model", [IsolatedFromAbove, Symbol, NoTermina
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region AnyRegion:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name attr-dict-with-keyword custom<ModelBody>($body)";
   let hasRegionVerifier = 1;
 }
 
-def DGC_InputOp : DGC_ModelMemberOp<"input"> {
+def DGC_InputOp : DGC_ModelMemberOp<"input", [
+    DeclareOpInterfaceMethods<DeclaredTypeOpInterface, ["getBatchDim"]>]> {
   let summary = "an input: one global batch of the data set";
   let description = [{
     `%image = dgc.input "image" : tensor<?x28x28xui8>`
@@ -52,14 +53,10 @@ def DGC_InputOp : DGC_ModelMemberOp<"input"> {
   let results = (outs DGC_Tensor:$result);
   let assemblyFormat = "$name (`batch` $batch^)? attr-dict `:` custom<DeclaredType>($declared_type, type($result))";
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    /// The dimension that is the batch; nothing for a scalar.
-    std::optional<int64_t> getBatchDim();
-    ::mlir::RankedTensorType getDeclared() { return ::llvm::cast<::mlir::RankedTensorType>(getDeclaredType()); }
-  }];
 }
 
-def DGC_VariableOp : Op<DGC_Dialect, "variable", [ParentOneOf<["ModelOp", "RepeatOp", "BlockOp"]>]> {
+def DGC_VariableOp : Op<DGC_Dialect, "variable", [
+    ParentOneOf<["ModelOp", "RepeatOp", "BlockOp"]>, DeclareOpInterfaceMethods<DeclaredTypeOpInterface>]> {
   let summary = "a value that outlives a step";
   let description = [{
     `%w = dgc.variable "w" glorot_uniform : tensor<784x128xf32>`
@@ -74,9 +71,6 @@ def DGC_VariableOp : Op<DGC_Dialect, "variable", [ParentOneOf<["ModelOp", "Repea
     $name custom<Init>($init) (`frozen` $frozen^)? attr-dict `:` custom<DeclaredType>($declared_type, type($result))
   }];
   let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    ::mlir::RankedTensorType getDeclared() { return ::llvm::cast<::mlir::RankedTensorType>(getDeclaredType()); }
-  }];
 }
 
 def DGC_AssignOp : Op<DGC_Dialect, "assign", [ParentOneOf<["ModelOp", "RepeatOp", "BlockOp"]>]> {

@@ -142,6 +142,10 @@ void BatchNormOp::setMode(bool training, Value, Value, int64_t) {
     getValidMutable().clear();
 }
 
+SmallVector<std::pair<Value, unsigned>> BatchNormOp::getRunningStatistics() {
+  return {{getMean(), 1}, {getVariance(), 2}};
+}
+
 namespace {
 /// Mean and variance of each channel: of the real examples of the batch, or those that are given.
 struct ChannelStatistics {

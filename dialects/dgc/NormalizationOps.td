@@ -21,7 +21,7 @@ def DGC_LayerNormOp : DGC_KeptCompositeOp<"layer_norm"> {
 }
 
 def DGC_BatchNormOp : DGC_KeptCompositeOp<"batch_norm", [DGC_AnyPrecisionOfFirst,
-    DeclareOpInterfaceMethods<BatchMeanOpInterface>, DeclareOpInterfaceMethods<ModeOpInterface>], 3> {
+    DeclareOpInterfaceMethods<BatchMeanOpInterface>, DeclareOpInterfaceMethods<ModeOpInterface, ["getRunningStatistics"]>], 3> {
   let summary = "normalizes each channel over the batch";
   let description = [{
     ```mlir
@@ -33,7 +33,8 @@ def DGC_BatchNormOp : DGC_KeptCompositeOp<"batch_norm", [DGC_AnyPrecisionOfFirst
     In training, (x - mean) / sqrt(variance + epsilon) * scale + offset with mean and variance of each channel (the
     last dimension) over the global batch and the other dimensions; the two last results are the running statistics,
     momentum * running + (1 - momentum) * batch. Otherwise the running statistics are used, and returned as they are.
-    Padding rows of a short batch do not count. Variances are those of the population (divided by n). An input of f16 or
+    A model with a loss that leaves the running statistics as they were initialized is an error: both are assigned, or
+    their variables are `frozen`. Padding rows of a short batch do not count. Variances are those of the population (divided by n). An input of f16 or
     bf16 is computed in f32 and rounded once; the other operands are of its type, or f32.
   }];
   let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$scale, DGC_FloatTensor:$offset,

@@ -22,12 +22,23 @@ void registerRandomOps(DGCDialect &dialect) {
 
 void RngBitGeneratorOp::build(OpBuilder &builder, OperationState &state, RankedTensorType type, Value seed, Value step,
                               int64_t id) {
-  build(builder, state, type, seed, step, id, ValueRange());
+  build(builder, state, type, seed, step, id, ValueRange(), ArrayRef<int64_t>(), TypeAttr());
+}
+
+RankedTensorType RngBitGeneratorOp::getDeclared() {
+  return getDeclaredType() ? dyn_cast<RankedTensorType>(*getDeclaredType()) : RankedTensorType();
+}
+
+void RngBitGeneratorOp::resolveType(RankedTensorType type) {
+  getResult().setType(type);
+  removeDeclaredTypeAttr();
 }
 
 LogicalResult RngBitGeneratorOp::verify() {
-  auto type = cast<RankedTensorType>(getType());
-  if (!type.hasStaticShape())
+  RankedTensorType type = getDeclared() ? getDeclared() : dyn_cast<RankedTensorType>(getType());
+  if (!type)
+    return emitOpError("needs its result type: a tensor of static shape of ui32 or ui64");
+  if (!getDeclared() && !type.hasStaticShape())
     return emitOpError("must have a result of static shape, but it is ") << type;
   if (getId() < 0 || getId() >= (int64_t(1) << 24))
     return emitOpError("has id ") << getId() << ", which must be in [0, 2^24)";

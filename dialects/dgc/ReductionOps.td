@@ -22,7 +22,7 @@ def DGC_ReduceOp : DGC_StructuredOp<"reduce", [DeclareOpInterfaceMethods<Differe
   }];
   let arguments = (ins DGC_ReductionKindAttr:$kind, DGC_Tensor:$operand, DenseI64ArrayAttr:$dims);
   let results = (outs DGC_Tensor:$result);
-  let assemblyFormat = "`` $kind $operand `dims` $dims attr-dict custom<OperandTypes>(type($operand))";
+  let assemblyFormat = "custom<Reduction>($kind) $operand `dims` $dims attr-dict custom<OperandTypes>(type($operand))";
   let hasFolder = 1;
 }
 

@@ -1,9 +1,10 @@
 // Reductions over sliding windows.
 
 #include "dialects/dgc/Assembly.h"
-#include "dialects/dgc/TensorBuilder.h"
+#include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/InferUtil.h"
 #include "dialects/dgc/LinalgUtil.h"
+#include "dialects/dgc/TensorBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -31,7 +31,7 @@ def DGC_ReduceWindowOp : DGC_WindowOp<"reduce_window", [DeclareOpInterfaceMethod
   let arguments = (ins DGC_ReductionKindAttr:$kind, DGC_NumberTensor:$operand, DenseI64ArrayAttr:$window,
                        DGC_DimList:$strides, DGC_DimList:$padding);
   let results = (outs DGC_NumberTensor:$result);
-  let assemblyFormat = "`` $kind $operand " # format # " custom<OperandTypes>(type($operand))";
+  let assemblyFormat = "custom<Reduction>($kind) $operand " # format # " custom<OperandTypes>(type($operand))";
 }
 
 def DGC_MaxPoolGradOp : DGC_WindowOp<"max_pool_grad", []> {

@@ -3,6 +3,7 @@
 #include "dialects/dist/OpUtil.h"
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/ModelBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -44,6 +45,34 @@ static ParseResult parseListFromTo(OpAsmParser &parser, SmallVectorImpl<Type> &f
 static void printListFromTo(OpAsmPrinter &printer, Operation *, TypeRange from, OperandRange, TypeRange to) {
   if (!llvm::all_of(from, llvm::IsaPred<dgc::UntypedType>))
     printer << ": " << from << " to " << to;
+}
+
+static Type indexType(MLIRContext *context) { return RankedTensorType::get({}, IntegerType::get(context, 64)); }
+
+/// The position that an op gives: nothing, but in a model `: tensor<i64>` once types are inferred.
+static ParseResult parseIndexResult(OpAsmParser &parser, Type &type) {
+  if (succeeded(parser.parseOptionalColon()))
+    return parser.parseType(type);
+  type = dgc::ModelBodyScope::innermost() ? Type(dgc::UntypedType::get(parser.getContext()))
+                                          : indexType(parser.getContext());
+  return success();
+}
+
+static void printIndexResult(OpAsmPrinter &printer, Operation *op, Type type) {
+  if (!isa<dgc::UntypedType>(type) && dgc::isInModelBody(op))
+    printer << ": " << type;
+}
+
+/// The type of a value, and that of a position, which is not written.
+static ParseResult parseIndexedTypes(OpAsmParser &parser, Type &type, Type &index) {
+  if (parseOperandTypes(parser, type))
+    return failure();
+  index = isa<dgc::UntypedType>(type) ? type : indexType(parser.getContext());
+  return success();
+}
+
+static void printIndexedTypes(OpAsmPrinter &printer, Operation *op, Type type, Type) {
+  printOperandTypes(printer, op, type);
 }
 
 static ParseResult parseFromTo(OpAsmParser &parser, Type &from, Type &to) {
@@ -114,6 +143,12 @@ LogicalResult ReshardOp::verifySymbolUses(SymbolTableCollection &) {
 //===----------------------------------------------------------------------===//
 // Local level
 //===----------------------------------------------------------------------===//
+
+void AxisIndexOp::build(OpBuilder &builder, OperationState &state, StringRef mesh, ArrayAttr axes) {
+  build(builder, state, indexType(builder.getContext()), mesh, axes);
+}
+
+RankedTensorType AxisIndexOp::getDeclared() { return cast<RankedTensorType>(indexType(getContext())); }
 
 LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyAxes(*this, getMeshAttr(), getAxes(), symbols);

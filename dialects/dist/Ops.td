@@ -121,14 +121,19 @@ def Dist_Index : Type<CPred<"$_self == ::mlir::RankedTensorType::get({}, ::mlir:
                       "tensor<i64>", "::mlir::RankedTensorType">,
                  BuildableType<"::mlir::RankedTensorType::get({}, $_builder.getI64Type())">;
 
-def Dist_AxisIndexOp : Dist_Op<"axis_index", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+// The same; in a model it is untyped, as every value there.
+def Dist_IndexInModel : AnyTypeOf<[Dist_Index, Dist_Untyped], "tensor<i64>">;
+
+def Dist_AxisIndexOp : Dist_Op<"axis_index", [Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    DeclareOpInterfaceMethods<DeclaredTypeOpInterface>]> {
   let summary = "the position of this device along axes of a mesh";
   let description = [{
     `%i = dist.axis_index @mesh ["data", "model"]`, a `tensor<i64>`. The first axis is the major one.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes);
-  let results = (outs Dist_Index:$result);
-  let assemblyFormat = "$mesh $axes attr-dict";
+  let results = (outs Dist_IndexInModel:$result);
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$mesh, "::mlir::ArrayAttr":$axes)>];
+  let assemblyFormat = "$mesh $axes attr-dict custom<IndexResult>(type($result))";
 }
 
 def Dist_SliceOp : Dist_Op<"slice", [Pure, InferTypeOpAdaptor, Dist_Differentiable,
@@ -138,9 +143,9 @@ def Dist_SliceOp : Dist_Op<"slice", [Pure, InferTypeOpAdaptor, Dist_Differentiab
     `%1 = dist.slice %0 at %i dim 0 parts 4 : tensor<8x3xf32>` is part `%i` (a scalar i64) of dimension 0 cut
     in four: `tensor<2x3xf32>`. How a device takes its part of a value that it holds whole.
   }];
-  let arguments = (ins Dist_Tensor:$input, Dist_Index:$index, I64Attr:$dim, I64Attr:$parts);
+  let arguments = (ins Dist_Tensor:$input, Dist_IndexInModel:$index, I64Attr:$dim, I64Attr:$parts);
   let results = (outs Dist_Tensor:$result);
-  let assemblyFormat = "$input `at` $index `dim` $dim `parts` $parts attr-dict custom<OperandTypes>(type($input))";
+  let assemblyFormat = "$input `at` $index `dim` $dim `parts` $parts attr-dict custom<IndexedTypes>(type($input), type($index))";
 }
 
 def Dist_DynamicSliceOp : Dist_Op<"dynamic_slice", [Pure, InferTypeOpAdaptor,

@@ -1,6 +1,7 @@
 // dgc-infer-types: gives every value of a model its type.
 
 #include "dialects/dgc/DGC.h"
+#include "passes/model/Operands.h"
 #include "passes/model/Passes.h"
 
 namespace dgc {
@@ -44,13 +45,22 @@ static FailureOr<int64_t> findBatch(ModelOp model, int64_t option) {
   return batch;
 }
 
-/// The declared type of an input with the batch in its place.
-static RankedTensorType withBatch(InputOp input, int64_t batch) {
-  RankedTensorType declared = input.getDeclared();
+/// Gives a result the type that is written with its op, the batch in its place.
+static LogicalResult resolveDeclared(DeclaredTypeOpInterface op, int64_t batch) {
+  RankedTensorType declared = op.getDeclared();
+  if (!declared)
+    return success(); // typed already
   SmallVector<int64_t> shape(declared.getShape());
-  if (std::optional<int64_t> dim = input.getBatchDim())
+  if (std::optional<int64_t> dim = op.getBatchDim()) {
+    if (batch == 0)
+      return op->emitOpError() << "has the type " << declared << ", whose '?' is the batch, and no input of the model "
+                               << "has one: write a number, or give it (dgc-compile --batch N)";
     shape[*dim] = batch;
-  return RankedTensorType::get(shape, declared.getElementType());
+  }
+  if (llvm::any_of(shape, ShapedType::isDynamic))
+    return op->emitOpError() << "has more than one '?' in " << declared << ": only the batch dimension is left open";
+  op.resolveType(declared.clone(shape));
+  return success();
 }
 
 /// More than any machine holds; far enough from the limits of 64 bits to compute with.
@@ -92,12 +102,15 @@ static LogicalResult inferFromContext(TypesFromContextOpInterface op, int64_t ba
   return op.inferResultTypes();
 }
 
-/// Infers the result types of an op whose operands have tensor types.
+/// Infers the result types of an op whose operands have tensor types, or are numbers.
 static LogicalResult inferResults(Operation *op, int64_t batch) {
-  if (auto input = dyn_cast<InputOp>(op)) {
-    input.getResult().setType(withBatch(input, batch));
-  } else if (auto variable = dyn_cast<VariableOp>(op)) {
-    variable.getResult().setType(variable.getDeclared());
+  if (isa<LiteralOp>(op))
+    return success(); // the ops that use it say what it is
+  if (failed(::dgc::resolveOperands(op)))
+    return failure();
+  if (auto declaring = dyn_cast<DeclaredTypeOpInterface>(op)) {
+    if (failed(resolveDeclared(declaring, batch)))
+      return failure();
   } else if (auto inferring = dyn_cast<InferTypeOpInterface>(op)) {
     SmallVector<Type> types;
     if (failed(inferring.inferReturnTypes(op->getContext(), op->getLoc(), op->getOperands(),
@@ -141,6 +154,7 @@ struct InferTypesPass : ::dgc::impl::InferTypesPassBase<InferTypesPass> {
         return failure();
       numTyped += op.getNumResults();
     }
+    model.walk([](LiteralOp literal) { literal.erase(); });
     if (*size > 0)
       getOperation()->setAttr("dgc.global_batch", Builder(model).getI64IntegerAttr(*size));
     return success();

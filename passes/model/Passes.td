@@ -9,15 +9,20 @@ def InferTypesPass : Pass<"dgc-infer-types", "::mlir::ModuleOp"> {
     Input: a `dgc.model` as it is written. Output: the same model without `!dgc.untyped`, and the module attribute
     `dgc.global_batch`. The batch dimension of every input is the option `batch`, or what the inputs say. The ops are
     visited in order and each infers its result types from its operands; the first that cannot is reported, at its
-    location. Typed ops and other functions are left alone; nothing is folded.
+    location. Operands of elementwise ops become alike: a number (`dgc.literal`) a constant of the other operands' element
+    type, and shapes are broadcast by NumPy's rule. No `dgc.literal` is left. Typed ops and other functions are left
+    alone; nothing is folded.
 
     ```mlir
     // before
     %x = dgc.input "x" : tensor<?x3xf32>
     %y = dgc.relu %x
+    %z = dgc.multiply %y, 0.5
     // after, with batch=8
     %x = dgc.input "x" : tensor<?x3xf32> -> tensor<8x3xf32>
     %y = dgc.relu %x : tensor<8x3xf32>
+    %c = dgc.constant dense<5.0e-01> : tensor<8x3xf32> -> tensor<8x3xf32>
+    %z = dgc.multiply %y, %c : tensor<8x3xf32>
     ```
   }];
   let options = [Option<"batch", "batch", "int64_t", "0", "The global batch: examples a step, over all workers">];

@@ -97,8 +97,7 @@ func.func @count(%x: tensor<4xf32>) {
 // -----
 
 func.func @direction(%x: tensor<4xf32>) {
-  // expected-error @+2 {{expected one of [eq, ne, lt, le, gt, ge] for which relation to test, got: less}}
-  // expected-error @+1 {{failed to parse}}
+  // expected-error @+1 {{expected a relation before the operands: eq, ne, lt, le, gt or ge, as in 'dgc.compare lt %x, %y'}}
   %0 = dgc.compare less %x, %x : tensor<4xf32>
   return
 }
@@ -125,5 +124,13 @@ func.func @no_exponent(%x: tensor<4xf32>) {
 func.func @negative_mantissa(%x: tensor<4xf32>) {
   // expected-error @+1 {{keeps -1 bits of the mantissa; expected 0 or more}}
   %0 = dgc.reduce_precision %x exponent 8 mantissa -1 : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @operand(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expected a value such as %x or, in a model, a number such as 0.5}}
+  %0 = dgc.add %x, half : tensor<4xf32>
   return
 }

@@ -11,9 +11,9 @@
 // CHECK: %[[V4:.*]] = dgc.convolution %[[A0]], %[[A1]] strides [1, 1] padding {{\[\[}}0, 2], [1, 1]] dilation [2, 2] lhs_dilation [1, 1] groups 2 : tensor<2x7x8x4xf32>, tensor<3x3x2x6xf32>
 // CHECK: return %[[V2]], %[[V3]], %[[V4]]
 func.func @conv(%x: tensor<2x7x8x4xf32>, %w: tensor<3x3x2x6xf32>, %b: tensor<6xf32>) -> (tensor<2x4x4x6xf32>, tensor<2x7x8x6xf32>, tensor<2x5x6x6xf32>) {
-  %0 = dgc.conv2d %x, %w, %b strides [2, 2] padding same groups 2 : tensor<2x7x8x4xf32>, tensor<3x3x2x6xf32>, tensor<6xf32>
+  %0 = dgc.conv2d %x, %w, %b strides 2 padding same groups 2 : tensor<2x7x8x4xf32>, tensor<3x3x2x6xf32>, tensor<6xf32>
   %1 = dgc.conv2d %x, %w padding [[1, 1], [1, 1]] groups 2 : tensor<2x7x8x4xf32>, tensor<3x3x2x6xf32>
-  %2 = dgc.conv2d %x, %w padding [[0, 2], [1, 1]] dilation [2, 2] groups 2 : tensor<2x7x8x4xf32>, tensor<3x3x2x6xf32>
+  %2 = dgc.conv2d %x, %w padding [[0, 2], [1, 1]] dilation 2 groups 2 : tensor<2x7x8x4xf32>, tensor<3x3x2x6xf32>
   return %0, %1, %2 : tensor<2x4x4x6xf32>, tensor<2x7x8x6xf32>, tensor<2x5x6x6xf32>
 }
 
@@ -31,7 +31,7 @@ func.func @conv(%x: tensor<2x7x8x4xf32>, %w: tensor<3x3x2x6xf32>, %b: tensor<6xf
 // CHECK: %[[V7:.*]] = dgc.multiply %[[V6]], %[[C0]] : tensor<2x3x4x4xf32>
 // CHECK: return %[[V2]], %[[V5]], %[[V7]]
 func.func @pool(%x: tensor<2x7x8x4xf32>) -> (tensor<2x3x4x4xf32>, tensor<2x4x8x4xf32>, tensor<2x3x4x4xf32>) {
-  %0 = dgc.max_pool %x window [2, 2] : tensor<2x7x8x4xf32>
+  %0 = dgc.max_pool %x window 2 : tensor<2x7x8x4xf32>
   %1 = dgc.avg_pool %x window [3, 3] strides [2, 1] padding same : tensor<2x7x8x4xf32>
   %2 = dgc.avg_pool %x window [2, 2] : tensor<2x7x8x4xf32>
   return %0, %1, %2 : tensor<2x3x4x4xf32>, tensor<2x4x8x4xf32>, tensor<2x3x4x4xf32>

@@ -215,3 +215,117 @@ dgc.model @element {
   // expected-error @+1 {{there are no elements of type 'index' in a model; there are f16, bf16, f32, f64, i8 to i64, ui8 to ui64 and i1}}
   %x = dgc.input "x" : tensor<32x3xindex>
 }
+
+// -----
+
+// Running statistics that stay as they were initialized: what to write.
+
+dgc.model @statistics {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  %s = dgc.variable "s" constant 1 : tensor<3xf32>
+  %o = dgc.variable "o" zeros : tensor<3xf32>
+  // expected-note @+1 {{the variable is here}}
+  %m = dgc.variable "m" zeros : tensor<3xf32>
+  %v = dgc.variable "v" constant 1 : tensor<3xf32>
+  // expected-error @+1 {{'dgc.batch_norm' op leaves the running statistic "m" as it was initialized, which evaluate and predict would normalize with: give it the new value, result 1 of this op (counted from 0), as in 'dgc.assign %m, %next', or write 'frozen' after its initializer to keep it}}
+  %y, %a, %b = dgc.batch_norm %x, %s, %o, %m, %v
+  %l = dgc.mean_squared_error %y, %x
+  dgc.loss %l
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+// One of two is not enough.
+
+dgc.model @one_statistic {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  %s = dgc.variable "s" constant 1 : tensor<3xf32>
+  %o = dgc.variable "o" zeros : tensor<3xf32>
+  %m = dgc.variable "m" zeros : tensor<3xf32>
+  // expected-note @+1 {{the variable is here}}
+  %v = dgc.variable "v" constant 1 : tensor<3xf32>
+  // expected-error @+1 {{leaves the running statistic "v" as it was initialized, which evaluate and predict would normalize with: give it the new value, result 2 of this op}}
+  %y, %a, %b = dgc.batch_norm %x, %s, %o, %m, %v
+  dgc.assign %m, %a
+  %l = dgc.mean_squared_error %y, %x
+  dgc.loss %l
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+// Statistics that are kept on purpose, and a model that only predicts, are as they should be.
+
+dgc.model @frozen_statistics {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  %s = dgc.variable "s" constant 1 : tensor<3xf32>
+  %o = dgc.variable "o" zeros : tensor<3xf32>
+  %m = dgc.variable "m" file "mean.npy" frozen : tensor<3xf32>
+  %v = dgc.variable "v" file "variance.npy" frozen : tensor<3xf32>
+  %y, %a, %b = dgc.batch_norm %x, %s, %o, %m, %v
+  %l = dgc.mean_squared_error %y, %x
+  dgc.loss %l
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+dgc.model @predicts {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  %s = dgc.variable "s" constant 1 : tensor<3xf32>
+  %o = dgc.variable "o" zeros : tensor<3xf32>
+  %m = dgc.variable "m" zeros : tensor<3xf32>
+  %v = dgc.variable "v" constant 1 : tensor<3xf32>
+  %y, %a, %b = dgc.batch_norm %x, %s, %o, %m, %v
+  dgc.output "y" %y
+}
+
+// -----
+
+// A gradient that stops trains nothing.
+
+dgc.model @stopped {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  // expected-error @+1 {{is trained by nobody: the loss depends on "w" through dgc.stop_gradient alone; write 'frozen' after its initializer to keep it as it is, or let a dgc.assign write it}}
+  %w = dgc.variable "w" zeros : tensor<3xf32>
+  %v = dgc.variable "v" zeros : tensor<3xf32>
+  %c = dgc.stop_gradient %w
+  %d = dgc.stop_gradient %v
+  %a = dgc.multiply %c, %d
+  %b = dgc.multiply %a, %v
+  %y = dgc.multiply %x, %b
+  %l = dgc.mean_squared_error %y, %x
+  dgc.loss %l
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+// Numbers: what is accepted.
+
+dgc.model @not_a_number {
+  // expected-error @+1 {{expected a number such as 0.1 or 1e-3, not 'nan'}}
+  %w = dgc.variable "w" constant nan : tensor<4xf32>
+}
+
+// -----
+
+dgc.model @not_finite {
+  // expected-error @+1 {{expected a finite number; the largest is 1.7e308}}
+  %w = dgc.variable "w" constant 1e999 : tensor<4xf32>
+}
+
+// -----
+
+dgc.model @negative_infinity {
+  // expected-error @+1 {{expected a finite number; the largest is 1.7e308}}
+  %w = dgc.variable "w" constant -1.0E+999 : tensor<4xf32>
+}
+
+// -----
+
+dgc.model @no_number {
+  // expected-error @+1 {{expected a number such as 0.1 or 1e-3}}
+  %w = dgc.variable "w" constant : tensor<4xf32>
+}

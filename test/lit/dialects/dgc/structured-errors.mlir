@@ -173,3 +173,19 @@ func.func @f(%x: tensor<8x28x28x3xf32>, %w: tensor<3x3x3x32xf32>) {
   %0 = dgc.convolution %x, %w padding [1, 1] : tensor<8x28x28x3xf32>, tensor<3x3x3x32xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{expected a reduction: sum, product, max, min, and or or, not 'mean'; a mean of n elements is their sum, multiplied by 1 / n (dgc.multiply %sum, 0.25), and the mean over the batch is part of losses (dgc.mean_squared_error, dgc.cross_entropy)}}
+  %0 = dgc.reduce mean %x dims [0] : tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x8xf32>) {
+  // expected-error @+1 {{expected a reduction: sum, product, max, min, and or or, not 'avg'}}
+  %0 = dgc.reduce_window avg %x window [1, 2] : tensor<4x8xf32>
+  return
+}

@@ -30,6 +30,18 @@ func.func @nothing_to_do(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %y : tensor<4xf32>
 }
 
+// Once gradients are built, what stops them is its operand.
+// CHECK-LABEL: func @stopped
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT: %[[Y:.*]] = dgc.tanh %[[X]]
+// CHECK-NEXT: return %[[Y]]
+func.func @stopped(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %s = dgc.stop_gradient %x : tensor<4xf32>
+  %y = dgc.tanh %s : tensor<4xf32>
+  %z = dgc.stop_gradient %y : tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+
 // What says where and when an op runs holds for all that it becomes.
 // CHECK-LABEL: func @placed
 // CHECK: dgc.multiply {{.*}} {dgc.microbatch = 1 : i64, dist.slot = 3 : i64, dist.stage = 0 : i64}

@@ -122,3 +122,24 @@ func.func @composites(%x: tensor<4x8xf32>, %w: tensor<8x5xf32>) -> (tensor<8x5xf
   %g = dgc.gradient %loss wrt %w : tensor<f32>, tensor<8x5xf32>
   return %g, %p : tensor<8x5xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// No gradient flows through dgc.stop_gradient: that of x * stop(x) is stop(x).
+// CHECK-LABEL: func @stopped
+// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>, %{{.*}}: tensor<4xf32>)
+func.func @stopped(%x: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: %[[S:.*]] = dgc.stop_gradient %[[X]]
+  %s = dgc.stop_gradient %x : tensor<4xf32>
+  %t = dgc.stop_gradient %w : tensor<4xf32>
+  %a = dgc.multiply %x, %s : tensor<4xf32>
+  %b = dgc.multiply %a, %t : tensor<4xf32>
+  %loss = dgc.reduce sum %b dims [0] : tensor<4xf32>
+  // CHECK: dgc.multiply %[[X]], %[[S]]
+  // CHECK: %[[G:.*]] = dgc.multiply %{{.*}}, %[[S]]
+  // CHECK-NOT: dgc.add
+  // CHECK: %[[ZERO:.*]] = dgc.constant dense<0.0{{.*}}> : tensor<4xf32>
+  // CHECK: return %[[G]], %[[ZERO]]
+  %g:2 = dgc.gradient %loss wrt %x, %w : tensor<f32>, tensor<4xf32>, tensor<4xf32>
+  return %g#0, %g#1 : tensor<4xf32>, tensor<4xf32>
+}

@@ -112,3 +112,122 @@ dgc.model @called {
   %y = dgc.call @layer "first" (%x)
   dgc.output "y" %y
 }
+
+// -----
+
+// Operands that cannot be broadcast: the dimension at fault, and the way out.
+
+dgc.model @unequal {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  %w = dgc.variable "w" zeros : tensor<8xf32>
+  // expected-error @+1 {{'dgc.add' op cannot broadcast 'tensor<8x3xf32>' and 'tensor<8xf32>' to one shape: dimensions are compared from the last one on, and where they differ (3 and 8) one of them must be 1 or missing; dgc.reshape or dgc.broadcast_in_dim makes them fit}}
+  %y = dgc.add %x, %w
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @elements {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  %n = dgc.input "n" : tensor<8x1xui8>
+  // expected-error @+1 {{'dgc.add' op needs operands of the same element type, but got 'tensor<8x3xf32>' and 'tensor<8x3xui8>'; use dgc.convert on one of them}}
+  %y = dgc.add %x, %n
+  dgc.output "y" %y
+}
+
+// -----
+
+// Numbers that are no elements of the type.
+
+dgc.model @fraction {
+  %n = dgc.input "n" : tensor<8xi32>
+  // expected-error @+1 {{'dgc.add' op cannot take the number 0.5 as an element of type 'i32', as the other operands are integers: write an integer, or make floats of them with dgc.convert}}
+  %y = dgc.add %n, 0.5
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @too_large {
+  %n = dgc.input "n" : tensor<8xui8>
+  // expected-error @+1 {{'dgc.add' op cannot take the number 256 as an element of type 'ui8', which does not hold it}}
+  %y = dgc.add 256, %n
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @too_large_a_float {
+  %x = dgc.input "x" : tensor<8xf32>
+  // expected-error @+1 {{cannot take the number 1.0E+300 as an element of type 'f32', which does not hold it}}
+  %y = dgc.multiply %x, 1e300
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @truth {
+  %x = dgc.input "x" : tensor<8xf32>
+  // expected-error @+1 {{cannot take the number true as an element of type 'f32': the other operands are numbers}}
+  %y = dgc.multiply %x, true
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @numbers_alone {
+  %x = dgc.input "x" : tensor<8xf32>
+  %p = dgc.compare lt %x, 0.0
+  // expected-error @+1 {{'dgc.select' op has numbers alone where one operand must say which element type they have: give one of them a type, as in 'dgc.constant dense<1.0> : tensor<f32>'}}
+  %y = dgc.select %p, 1.0, 0.0
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @not_elementwise {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  %c = dgc.literal 0.5
+  // expected-error @+1 {{'dgc.dense' op takes a tensor as operand #1, not the number 0.5: only elementwise ops take numbers; write 'dgc.constant dense<0.5> : tensor<4xf32>', with the type that is meant}}
+  %y = dgc.dense %x, %c
+  dgc.output "y" %y
+}
+
+// -----
+
+// A `?` is the batch, which is known where an input has one.
+
+dgc.model @open_count {
+  %s = dgc.input "s" : tensor<f32>
+  // expected-error @+1 {{'dgc.iota' op has the type 'tensor<?xf32>', whose '?' is the batch, and no input of the model has one: write a number, or give it (dgc-compile --batch N)}}
+  %i = dgc.iota dim 0 : tensor<?xf32>
+  %y = dgc.multiply %i, %s
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @two_open {
+  %x = dgc.input "x" : tensor<8xf32>
+  // expected-error @+1 {{'dgc.iota' op has more than one '?' in 'tensor<?x?xf32>': only the batch dimension is left open}}
+  %i = dgc.iota dim 0 : tensor<?x?xf32>
+  dgc.output "i" %i
+}
+
+// -----
+
+// Outside of models operands have equal types, and numbers are none.
+
+func.func @strict(%x: tensor<4x3xf32>, %y: tensor<3xf32>) {
+  // expected-error @+1 {{'dgc.add' op needs operands of the same shape, but got 'tensor<4x3xf32>' and 'tensor<3xf32>'}}
+  %z = dgc.add %x, %y : tensor<4x3xf32>, tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @number(%x: tensor<4xf32>) {
+  // expected-error @+1 {{only in a model may a number be an operand; write a dgc.constant for it, such as dgc.constant dense<0.5> : tensor<4xf32>}}
+  %z = dgc.add %x, 0.5 : tensor<4xf32>
+  return
+}

@@ -1,5 +1,6 @@
 // RUN: dgc-opt %s --dgc-infer-types=batch=4 --split-input-file | FileCheck %s
 // RUN: dgc-opt %s --dgc-infer-types=batch=4 --split-input-file | dgc-opt --dgc-infer-types=batch=4 --split-input-file | FileCheck %s
+// RUN: dgc-opt %s --split-input-file | dgc-opt --dgc-infer-types=batch=4 --split-input-file | FileCheck %s
 
 // Every value gets a type, the batch in the place of `?`.
 
@@ -43,6 +44,138 @@ dgc.model @override {
   %t = dgc.input "t" batch 1 : tensor<5x16xf32>
   %s = dgc.input "s" : tensor<f32>
   dgc.output "x" %x
+}
+
+// -----
+
+// A number becomes a constant of the shape and element type of the op that it is an operand of.
+
+// CHECK-LABEL: dgc.model @numbers
+// CHECK-NOT: literal
+// CHECK: %[[X:.*]] = dgc.input "x"
+// CHECK: %[[N:.*]] = dgc.input "n"
+// CHECK: %[[HALF:.*]] = dgc.constant dense<5.000000e-01> : tensor<4x3xf32> -> tensor<4x3xf32>
+// CHECK: dgc.multiply %[[X]], %[[HALF]] : tensor<4x3xf32>
+// CHECK: %[[ONE:.*]] = dgc.constant dense<1.000000e+00> : tensor<4x3xf32> -> tensor<4x3xf32>
+// CHECK: dgc.subtract %[[ONE]], %[[X]] : tensor<4x3xf32>
+// CHECK: dgc.constant dense<-2.000000e-03> : tensor<4x3xf32>
+// CHECK: dgc.constant dense<1.000000e+03> : tensor<4x3xf32>
+// CHECK: dgc.clamp
+// CHECK: dgc.constant dense<255> : tensor<4xui8>
+// CHECK: %[[LESS:.*]] = dgc.compare lt %[[N]], %{{.*}} : tensor<4xui8>
+// CHECK: dgc.constant dense<true> : tensor<4xi1>
+// CHECK: dgc.xor %[[LESS]], %{{.*}} : tensor<4xi1>
+// CHECK: %[[SEVEN:.*]] = dgc.constant dense<7> : tensor<4xui8>
+// CHECK: dgc.select %[[LESS]], %[[N]], %[[SEVEN]] : tensor<4xi1>, tensor<4xui8>, tensor<4xui8>
+// CHECK-NOT: literal
+dgc.model @numbers {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %n = dgc.input "n" : tensor<?xui8>
+  %a = dgc.multiply %x, 0.5
+  %b = dgc.subtract 1.0, %x
+  %c = dgc.clamp -2e-3, %x, 1e3
+  %d = dgc.compare lt %n, 255
+  %e = dgc.xor %d, true
+  %f = dgc.select %d, %n, 7
+  dgc.output "a" %a
+  dgc.output "b" %b
+  dgc.output "c" %c
+  dgc.output "e" %e
+  dgc.output "f" %f
+}
+
+// -----
+
+// Operands are broadcast by NumPy's rule: dimensions are compared from the last one on. Ops that are built are in the
+// block and the stage of the op that needs them.
+
+// CHECK-LABEL: dgc.model @broadcast
+// CHECK: %[[X:.*]] = dgc.input "x"
+// CHECK: %[[R:.*]] = dgc.variable "r"
+// CHECK: %[[C:.*]] = dgc.variable "c"
+// CHECK: %[[S:.*]] = dgc.variable "s"
+// CHECK: %[[RB:.*]] = dgc.broadcast_in_dim %[[R]] dims [2] to [4, 2, 3] {block = "one", dist.stage = 1 : i64} : tensor<3xf32>
+// CHECK: dgc.add %[[X]], %[[RB]] {block = "one", dist.stage = 1 : i64} : tensor<4x2x3xf32>
+// CHECK: %[[CB:.*]] = dgc.broadcast_in_dim %[[C]] dims [0, 1] to [2, 3] : tensor<2x1xf32>
+// CHECK: %[[RB:.*]] = dgc.broadcast_in_dim %[[R]] dims [1] to [2, 3] : tensor<3xf32>
+// CHECK: dgc.multiply %[[CB]], %[[RB]] : tensor<2x3xf32>
+// CHECK: %[[SB:.*]] = dgc.broadcast_in_dim %[[S]] dims [] to [4, 2, 3] : tensor<f32>
+// CHECK: dgc.divide %[[SB]], %[[X]] : tensor<4x2x3xf32>
+// CHECK: %[[P:.*]] = dgc.compare gt %[[R]],
+// CHECK: %[[PB:.*]] = dgc.broadcast_in_dim %[[P]] dims [2] to [4, 2, 3] : tensor<3xi1>
+// CHECK: %[[ZERO:.*]] = dgc.constant dense<0.000000e+00> : tensor<4x2x3xf32>
+// CHECK: dgc.select %[[PB]], %[[X]], %[[ZERO]]
+// CHECK-NOT: broadcast_in_dim
+// CHECK: dgc.maximum %[[X]], %[[X]]
+dgc.model @broadcast {
+  %x = dgc.input "x" : tensor<?x2x3xf32>
+  %r = dgc.variable "r" zeros : tensor<3xf32>
+  %c = dgc.variable "c" zeros : tensor<2x1xf32>
+  %s = dgc.variable "s" zeros : tensor<f32>
+  %a = dgc.add %x, %r {block = "one", dist.stage = 1 : i64}
+  %b = dgc.multiply %c, %r
+  %d = dgc.divide %s, %x
+  %p = dgc.compare gt %r, 0
+  %e = dgc.select %p, %x, 0.0
+  %f = dgc.maximum %x, %x
+  dgc.output "a" %a
+  dgc.output "b" %b
+  dgc.output "d" %d
+  dgc.output "e" %e
+  dgc.output "f" %f
+}
+
+// -----
+
+// What has its type written beside it works with all other ops, also in repeats. The batch may be `?`.
+
+// CHECK-LABEL: dgc.model @written
+// CHECK: %[[K:.*]] = dgc.constant dense<{{.*}}> : tensor<3xf32> -> tensor<3xf32>
+// CHECK: %[[I:.*]] = dgc.iota dim 0 : tensor<4x3xf32> -> tensor<4x3xf32>
+// CHECK: %[[SEED:.*]] = dgc.constant dense<7> : tensor<i64> -> tensor<i64>
+// CHECK: %[[BITS:.*]] = dgc.rng_bit_generator %[[SEED]], %[[SEED]] id 3 : tensor<4x3xui32> -> tensor<4x3xui32>
+// CHECK: dgc.convert %[[BITS]] to f32 : tensor<4x3xui32>
+// CHECK: dgc.matmul %[[I]], %{{.*}} : tensor<4x3xf32>, tensor<3x3xf32>
+dgc.model @written {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %w = dgc.variable "w" zeros : tensor<3x3xf32>
+  %k = dgc.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  %i = dgc.iota dim 0 : tensor<?x3xf32>
+  %seed = dgc.constant dense<7> : tensor<i64>
+  %bits = dgc.rng_bit_generator %seed, %seed id 3 : tensor<?x3xui32>
+  %f = dgc.convert %bits to f32
+  %m = dgc.matmul %i, %w
+  %a = dgc.add %m, %f
+  %b = dgc.multiply %a, %k
+  %c = dgc.add %b, %x
+  dgc.output "c" %c
+}
+
+// -----
+
+// The position of a device in a region that is written for one device.
+
+// CHECK-LABEL: dgc.model @position
+// CHECK: %[[I:.*]] = dist.axis_index @mesh ["data"] : tensor<i64>
+// CHECK: %[[F:.*]] = dgc.convert %[[I]] to f32 : tensor<i64>
+// CHECK: %[[B:.*]] = dgc.broadcast_in_dim %[[F]] dims [] to [2, 3] : tensor<f32>
+// CHECK: dgc.add %{{.*}}, %[[B]] : tensor<2x3xf32>
+// CHECK: dgc.iota dim 0 from %[[I]] : tensor<2xf32> -> tensor<2xf32>
+// CHECK: dist.slice %{{.*}} at %[[I]] dim 0 parts 2 : tensor<2x3xf32>
+dist.mesh @mesh <data = 2>
+dgc.model @position {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %r = dist.manual (%l = %x) over @mesh ["data"]
+      in [#dist.sharding<@mesh, [{"data"}, {}]>] out [#dist.sharding<@mesh, [{"data"}, {}]>] {
+    %i = dist.axis_index @mesh ["data"]
+    %f = dgc.convert %i to f32
+    %a = dgc.add %l, %f
+    %n = dgc.iota dim 0 from %i : tensor<2xf32>
+    %s = dist.slice %a at %i dim 0 parts 2
+    %both = dgc.concatenate %s, %s dim 0
+    dist.return %both
+  }
+  dgc.output "r" %r
 }
 
 // -----

@@ -18,6 +18,8 @@ func.func @elementwise(%x: tensor<4x8xf32>, %p: tensor<4x8xi1>, %i: tensor<4x8xi
   %6 = dgc.select %p, %x, %0 : tensor<4x8xi1>, tensor<4x8xf32>, tensor<4x8xf32>
   // expected-remark-re @+1 {{(a b), (a b) -> (a b) with a=4, b=8{{$}}}}
   %7 = dgc.divide %i, %i : tensor<4x8xi32>
+  // expected-remark @+1 {{(a b) -> (a b) with a=4, b=8; linear in all, 0}}
+  %8 = dgc.stop_gradient %x : tensor<4x8xf32>
   return
 }
 

@@ -248,6 +248,16 @@ TEST(Reductions, ProductsWithZeros) {
             (std::vector<double>{12, 8, 6, 0, 8, 0, 0, 0, 0}));
 }
 
+TEST(Constants, StopGradient) {
+  // Of x * stop(x) + stop(x * x) the gradient is stop(x).
+  EXPECT_EQ(gradientAt("%x: tensor<3xf64>",
+                       "%s = dgc.stop_gradient %x : tensor<3xf64>\n%a = dgc.multiply %x, %s : tensor<3xf64>\n"
+                       "%b = dgc.multiply %x, %x : tensor<3xf64>\n%c = dgc.stop_gradient %b : tensor<3xf64>\n"
+                       "%y = dgc.add %a, %c : tensor<3xf64>",
+                       {2, -3, 0.5}, 3),
+            (std::vector<double>{2, -3, 0.5}));
+}
+
 TEST(Windows, TheFirstMaximumTakesTheGradient) {
   EXPECT_EQ(gradientAt("%x: tensor<1x2x4x1xf64>",
                        "%y = dgc.reduce_window max %x window [1, 2, 2, 1] strides [1, 2, 2, 1] : tensor<1x2x4x1xf64>",

@@ -223,6 +223,31 @@ INSTANTIATE_TEST_SUITE_P(
     %most = dgc.maximum %left, %right
     %both = dgc.concatenate %most, %most dim 1
     %o = dgc.dense %both, %w2, %b2
+)"},
+        // The position of a device, and a number, as operands of other ops.
+        Collective{"Position", R"(<[{}, {}]>, <[{}, {}]>, <[{}]>, <[{}, {}]>, <[{}]>]
+      out [<[{}, {}]>)",
+                   R"(
+    %h0 = dgc.dense %lx, %lw1, %lb1
+    %i = dist.axis_index @mesh ["AXIS"]
+    %half = dist.slice %h0 at %i dim 1 parts 2
+    %n = dgc.convert %i to f32
+    %p = dgc.add %n, 0.25
+    %moved = dgc.multiply %half, %p
+    %rows = dist.slice %lw2 at %i dim 0 parts 2
+    %part = dgc.dense %moved, %rows
+    %sum = dist.all_reduce sum %part over @mesh ["AXIS"]
+    %r = dgc.bias_add %sum, %lb2
+    dist.return %r
+)",
+                   R"(
+    %h0 = dgc.dense %x, %w1, %b1
+    %left = dgc.slice %h0 from [0, 0] to [8, 8]
+    %right = dgc.slice %h0 from [0, 8] to [8, 16]
+    %quarter = dgc.multiply %left, 0.25
+    %more = dgc.multiply %right, 1.25
+    %both = dgc.concatenate %quarter, %more dim 1
+    %o = dgc.dense %both, %w2, %b2
 )"}),
     [](const auto &each) { return each.param.name; });
 
