@@ -79,14 +79,4 @@ LogicalResult checkMemoryLimit(ModuleOp planned, ModuleOp original, const Compil
   return failure();
 }
 
-std::optional<int64_t> parseBytes(StringRef text) {
-  int64_t factor = 1, number;
-  for (auto [unit, size] : {std::pair<StringRef, int64_t>{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}})
-    if (text.consume_back(unit))
-      factor = size;
-  if (text.trim().getAsInteger(10, number) || number < 0 || number > INT64_MAX / factor)
-    return std::nullopt;
-  return number * factor;
-}
-
 } // namespace dgc

@@ -17,9 +17,6 @@ std::optional<MemoryPeak> planWith(mlir::ModuleOp original, CompileOptions optio
 /// names the largest values and, from plans for `original`, the module before the phases, what would fit.
 llvm::LogicalResult checkMemoryLimit(mlir::ModuleOp planned, mlir::ModuleOp original, const CompileOptions &options);
 
-/// A number of bytes: "1000000", "64KiB", "512MiB", "2GiB"; nothing when it is not well formed.
-std::optional<int64_t> parseBytes(llvm::StringRef text);
-
 } // namespace dgc
 
 #endif // DGC_COMPILER_PIPELINE_MEMORYLIMIT_H

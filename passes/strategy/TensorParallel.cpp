@@ -98,22 +98,37 @@ struct TensorParallel : ::dgc::impl::TensorParallelPassBase<TensorParallel> {
     return success();
   }
 
+  /// The weights with the names of their dimensions, for messages.
+  std::string listWeights() {
+    std::string known;
+    for (auto state : getOperation().getOps<StateOp>()) {
+      if (state.getRole() != StateRole::Weight)
+        continue;
+      known += (known.empty() ? "" : ", ") + state.getSymName().str();
+      if (auto names = state->getAttrOfType<ArrayAttr>(kDimsAttr))
+        known += " (" +
+                 llvm::join(llvm::map_range(names.getAsValueRange<StringAttr>(), [](StringRef n) { return n.str(); }),
+                            ", ") +
+                 ")";
+    }
+    return known;
+  }
+
   /// A rule that names nothing is a mistake.
   LogicalResult checkUsed() {
+    bool isAnyUsed = llvm::any_of(rules, [](const Rule &each) { return each.used; });
+    if (cut == getDefault()) {
+      if (isAnyUsed)
+        return success();
+      return getOperation().emitError()
+             << kName << " without a list cuts the dimensions that variables name \"heads\" or \"mlp\", and none does: "
+             << "say what to cut, as in " << kName << "=w1:1 (dimension 1 of the variable w1), or name dimensions with "
+             << "{dims = [\"embed\", \"mlp\"]} on variables; there are " << listWeights();
+    }
     for (const Rule &rule : rules) {
-      if (rule.used || (cut == getDefault() && llvm::any_of(rules, [](const Rule &each) { return each.used; })))
+      if (rule.used)
         continue;
-      std::string known;
-      for (auto state : getOperation().getOps<StateOp>())
-        if (state.getRole() == StateRole::Weight) {
-          known += (known.empty() ? "" : ", ") + state.getSymName().str();
-          if (auto names = state->getAttrOfType<ArrayAttr>(kDimsAttr))
-            known +=
-                " (" +
-                llvm::join(llvm::map_range(names.getAsValueRange<StringAttr>(), [](StringRef n) { return n.str(); }),
-                           ", ") +
-                ")";
-        }
+      std::string known = listWeights();
       if (rule.pattern)
         return getOperation().emitError()
                << kName << "='" << rule.text << "': no variable matches; there are " << known;

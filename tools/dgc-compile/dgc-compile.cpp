@@ -3,6 +3,7 @@
 #include "compiler/pipeline/MemoryLimit.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "compiler/pipeline/Registration.h"
+#include "compiler/pipeline/SourceErrors.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -11,6 +12,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "passes/strategy/Registry.h"
 #include "runtime/artifact/Reader.h"
+#include "runtime/base/Bytes.h"
 #include "runtime/base/OutputFile.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "runtime/telemetry/Report.h"
@@ -215,12 +217,10 @@ static int run() {
   options.forbid.assign(forbid.begin(), forbid.end());
   options.maxReplicatedBytes = maxReplicatedBytes;
   options.dumpDirectory = dumpPhasesTo;
-  if (std::optional<int64_t> bytes = dgc::parseBytes(memoryLimit)) {
+  if (std::optional<int64_t> bytes = dgc::rt::parseBytes(memoryLimit.getValue())) {
     options.memoryLimit = *bytes;
   } else if (memoryLimit.getNumOccurrences()) {
-    llvm::errs() << "dgc-compile: --memory-limit=" << memoryLimit
-                 << ": expected a number of bytes, as in 1000000, 64KiB, "
-                 << "512MiB or 2GiB\n";
+    llvm::errs() << "dgc-compile: --memory-limit=" << memoryLimit << ": expected " << dgc::rt::kBytesSyntax << "\n";
     return 2;
   }
   options.explain = explain ? &llvm::errs() : nullptr;
@@ -279,7 +279,7 @@ static int run() {
   context.printOpOnDiagnostic(false); // a message and its place; not the function around it
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  mlir::SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  dgc::SourceErrorHandler diagnostics(sources, &context);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module) {
     return 1;

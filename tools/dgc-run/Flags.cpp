@@ -2,6 +2,7 @@
 #include "tools/dgc-run/Flags.h"
 
 #include "CLI/CLI.hpp"
+#include "runtime/base/Bytes.h"
 #include "runtime/base/ExitCode.h"
 
 #include <algorithm>
@@ -84,18 +85,29 @@ static void addOnOff(CLI::App &app, const std::string &name, bool &value, const 
       ->default_str(value ? "on" : "off");
 }
 
-/// The number of bytes of "800MiB"; nothing when it is none.
-static std::optional<uint64_t> parseBytes(std::string_view text) {
-  uint64_t factor = 1, number = 0;
-  for (auto [unit, size] : {std::pair("KiB", 1 << 10), {"MiB", 1 << 20}, {"GiB", 1 << 30}})
-    if (text.ends_with(unit)) {
-      factor = static_cast<uint64_t>(size);
-      text.remove_suffix(3);
-    }
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number == 0 || number > INT64_MAX / factor)
-    return std::nullopt;
-  return number * factor;
+/// What other frameworks' training scripts take as flags, and a plan has in it.
+static void addForeignFlags(CLI::App &app) {
+  static constexpr char inOptimizer[] = "is in the model, as in 'dgc.optimizer sgd learning_rate 0.1 momentum 0.9': "
+                                        "change that line, and compile the model "
+                                        "again with dgc-compile";
+  static constexpr char inBatch[] = "is part of the plan: compile it with dgc-compile --batch N";
+  static constexpr struct {
+    const char *flags, *name, *where;
+  } kForeign[] = {{"--lr,--learning-rate", "the learning rate", inOptimizer},
+                  {"--momentum", "the momentum", inOptimizer},
+                  {"--weight-decay", "the weight decay", inOptimizer},
+                  {"--optimizer", "the optimizer", inOptimizer},
+                  {"--batch,--batch-size", "the batch", inBatch}};
+  for (const auto &foreign : kForeign)
+    app.add_option_function<std::string>(
+           foreign.flags,
+           [foreign](const std::string &) {
+             throw CLI::ValidationError(std::string(foreign.flags).substr(0, std::string(foreign.flags).find(',')) +
+                                        ": " + foreign.name + " " + foreign.where);
+           },
+           "")
+        ->expected(0, 1)
+        ->group("");
 }
 
 static void addRunFlags(CLI::App &app, Flags &flags) {
@@ -154,13 +166,12 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
   app.add_option_function<std::string>(
          "--memory-limit",
          [&run](const std::string &text) {
-           std::optional<uint64_t> bytes = parseBytes(text);
-           if (!bytes)
-             throw CLI::ValidationError("--memory-limit: '" + text +
-                                        "' is no number of bytes: write it as in 800MiB, 8GiB or 1000000");
-           run.memoryLimit = *bytes;
+           std::optional<int64_t> bytes = rt::parseBytes(text);
+           if (!bytes || *bytes == 0)
+             throw CLI::ValidationError("--memory-limit: '" + text + "' is not " + std::string(rt::kBytesSyntax));
+           run.memoryLimit = static_cast<uint64_t>(*bytes);
          },
-         "Refuse to run where a worker would take more memory of its device (KiB, MiB, GiB)")
+         "Refuse to run where a worker would take more memory of its device, as in 800MiB, 8GiB or 10GB")
       ->type_name("BYTES");
   app.add_option("--load", run.load, "Start from these weights (safetensors)")->type_name("FILE");
   app.add_option("--save", run.save,
@@ -255,6 +266,7 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
   app.footer(footer);
   addRunFlags(app, flags);
   addWorkerFlags(app, flags);
+  addForeignFlags(app);
   // For those who work on dgc: one program once, every rank a thread. Not in --help.
   app.add_option("--call", flags.call, "")->group("");
   app.add_option("--input", flags.inputs, "")->group("");

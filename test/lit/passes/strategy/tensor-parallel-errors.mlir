@@ -13,6 +13,8 @@
 // AXIS: the mesh has no axis "model", which the strategy tensor-parallel cuts weights by; name one, as in --mesh model=2
 // RUN: not dgc-opt %t/names.mlir -dgc-strategy-tensor-parallel="cut=mlp" 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: variable 'w1' of 'tensor<3x4xf32>' has 1 names of dimensions; it needs one for each, "" for those without
+// RUN: not dgc-opt %t/unnamed.mlir -dgc-strategy-tensor-parallel 2>&1 | FileCheck %s --check-prefix=DEFAULT
+// DEFAULT: tensor-parallel without a list cuts the dimensions that variables name "heads" or "mlp", and none does: say what to cut, as in tensor-parallel=w1:1 (dimension 1 of the variable w1), or name dimensions with {dims = ["embed", "mlp"]} on variables; there are w1 (embed, ), w2
 
 //--- model.mlir
 dist.mesh @mesh <model = 2>
@@ -27,3 +29,8 @@ dgc.state @w1 weight zeros rng 0 : tensor<3x4xf32>
 //--- names.mlir
 dist.mesh @mesh <model = 2>
 dgc.state @w1 weight zeros rng 0 {dims = ["mlp"]} : tensor<3x4xf32>
+
+//--- unnamed.mlir
+dist.mesh @mesh <model = 2>
+dgc.state @w1 weight zeros rng 0 {dims = ["embed", ""]} : tensor<3x4xf32>
+dgc.state @w2 weight zeros rng 0 : tensor<4xf32>
