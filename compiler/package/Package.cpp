@@ -5,6 +5,7 @@
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
+#include "passes/model/Attributes.h"
 #include "passes/place/Blocks.h"
 #include "passes/place/Hosts.h"
 #include "runtime/artifact/Writer.h"
@@ -263,6 +264,11 @@ LogicalResult Packager::addProgram(ProgramOp op) {
   program->group = *group;
   if (auto scratch = op->getAttrOfType<IntegerAttr>("exec.scratch_bytes")) {
     program->scratch_bytes = scratch.getInt();
+  }
+  if (auto reasons = module->getAttrOfType<DictionaryAttr>(::dgc::kWholeBatchesAttr)) {
+    if (auto reason = reasons.getAs<StringAttr>(program->name)) {
+      program->whole_batches = reason.str();
+    }
   }
   ::dgc::ProgramWriter writer(indices, *program, *group >= 0 && plan.groups[*group]->on_host);
   for (Operation &inner : *op.getBody().begin()) {

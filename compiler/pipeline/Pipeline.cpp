@@ -299,7 +299,8 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Model:
     return "dgc-unify-meshes,dgc-inline-calls,dgc-unroll-repeats,dgc-infer-types" +
            (options.batch ? "{batch=" + std::to_string(options.batch) + "}" : "") +
-           ",dgc-build-entry-points,dgc-bound-indices" + precisionPasses(options.precision) + attentionPass(options);
+           ",dgc-build-entry-points,dgc-bound-indices,dgc-mask-padding" + precisionPasses(options.precision) +
+           attentionPass(options);
   case Phase::Gradient:
     return "dgc-assign-stages{stages=" + std::to_string(axisSize(options.mesh, "stage")) +
            (pipelineSchedule(options) == "interleaved" ? " repeat=true" : "") +

@@ -238,10 +238,8 @@ void EntryPoint::createFunction(StringRef name) {
     mapping.map(input->getResult(0), argument(at.inputs + i));
 }
 
-/// Tells a copied op what depends on the entry point: the count of real examples, and whether it trains.
+/// Tells a copied op what depends on the entry point: whether it trains, and the keys of random numbers.
 void EntryPoint::setMode(Operation *original, Operation *copy) {
-  if (auto mean = dyn_cast<BatchMeanOpInterface>(copy))
-    mean.setValidCount(argument(at.validCount));
   if (auto moded = dyn_cast<ModeOpInterface>(copy))
     moded.setMode(training, training ? argument(at.seed) : Value(), training ? argument(at.step) : Value(),
                   model.rngIds.lookup(original));
@@ -351,7 +349,8 @@ void EntryPoint::train() {
       addStateResult(mapping.lookup(variable.assigned), variable.state);
 }
 
-/// Ends the function, and takes away the arguments that it does not use.
+/// Ends the function, and takes away the arguments that it does not use. The count of real examples stays:
+/// dgc-mask-padding uses it, or takes it away.
 func::FuncOp EntryPoint::finish() {
   SmallVector<Value> values;
   SmallVector<Type> types;
@@ -367,8 +366,9 @@ func::FuncOp EntryPoint::finish() {
   function.setAllResultAttrs(attributes);
   BitVector unused(argumentTypes.size());
   for (BlockArgument each : function.getArguments())
-    unused[each.getArgNumber()] = each.use_empty();
+    unused[each.getArgNumber()] = each.use_empty() && each.getArgNumber() != at.validCount;
   (void)function.eraseArguments(unused);
+  function->setAttr(::dgc::kPaddedAttr, builder.getUnitAttr());
   return function;
 }
 

@@ -44,8 +44,9 @@ def BuildEntryPointsPass : Pass<"dgc-build-entry-points", "::mlir::ModuleOp"> {
     They are pure: state comes in as arguments (`dgc.state = @w`) and leaves as results with the same attribute. Data
     comes in by name (`dgc.input`, `dgc.role = "data"`, `dgc.batch_dim`); `valid_count`, `step` and `seed` are scalars
     of these roles. Other results have `dgc.output` and the role `loss`, `metric` or `prediction`. What a function does
-    not use it does not take. Means over the batch are told the valid count; ops that differ in training (dropout,
-    batch normalization) are told the mode. Composite ops are kept. The module takes the name of the model.
+    not use it does not take, but for the valid count, which dgc-mask-padding uses; the function is marked for it by
+    `dgc.padded`. Ops that differ in training (dropout, batch normalization) are told the mode. Composite ops are kept.
+    The module takes the name of the model.
 
     ```mlir
     // before
@@ -65,6 +66,46 @@ def BuildEntryPointsPass : Pass<"dgc-build-entry-points", "::mlir::ModuleOp"> {
   let statistics = [
     Statistic<"numEntryPoints", "entry-points", "Functions made">,
     Statistic<"numStates", "states", "States made">,
+  ];
+}
+
+def MaskPaddingPass : Pass<"dgc-mask-padding", "::mlir::ModuleOp"> {
+  let summary = "keep the padding of a batch that is not full from counting";
+  let description = [{
+    Input: entry functions marked `dgc.padded`, with the argument of the role `valid_count`: of the examples of a batch
+    the first ones are real. Output: the same functions without the mark, which give for a batch that is not full what
+    they give for its real examples alone.
+
+    The dimensions along which examples are get followed from the data through all ops, by their sharding rules; composites
+    by their decompositions. An op that treats each example by itself stays as it is. A mean over the first dimension of
+    its operands (BatchMeanOpInterface) is told how many elements of that are real, and one that does not get
+    examples counts all. What else reduces over examples has the identity of the reduction in place of the padding; a
+    composite that does so is decomposed, and where it is a mean it divides by the number of what is real. As this comes
+    before the gradient, gradients follow.
+
+    A function with an op that moves elements between examples, splits the batch or depends on its size, or that gives
+    examples to a variable or in several dimensions of an output, is left unmasked: it takes whole batches only, and the
+    module attribute `dgc.whole_batches` says of it why.
+
+    Outputs get `dgc.batch_dim` where they have one dimension of examples, and lose it where they have none.
+
+    ```mlir
+    // before
+    func.func @evaluate(%x: tensor<4x2xf32> {dgc.batch_dim = 0 : i64, ...}, %n: tensor<i32> {dgc.role = "valid_count", ..})
+        attributes {dgc.padded} {
+      %s = dgc.reduce max %x dims [0] : tensor<4x2xf32>
+    // after
+      %number = dgc.iota dim 0 : tensor<4xi32>
+      %real = dgc.compare LT %number, %count : tensor<4xi32>            // %count: %n for each example
+      %masked = dgc.select %wide, %x, %lowest : tensor<4x2xi1>, ...     // %wide: %real for each element; %lowest: -inf
+      %s = dgc.reduce max %masked dims [0] : tensor<4x2xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [
+    Statistic<"numMasked", "masked", "Values whose padding is masked">,
+    Statistic<"numTold", "told", "Means that are told how many examples are real">,
+    Statistic<"numRefused", "whole-batches-only", "Functions that take whole batches only">,
   ];
 }
 

@@ -1,6 +1,7 @@
 // How a training function runs on micro-batches.
 
 #include "passes/strategy/Microbatches.h"
+#include "passes/analysis/BatchDims.h"
 #include "passes/sharding/Layout.h"
 #include "passes/strategy/StrategyUtil.h"
 
@@ -8,7 +9,6 @@ using namespace mlir;
 using mlir::dgc::Factor;
 using mlir::dgc::FactorKind;
 using mlir::dgc::ShardingRule;
-using mlir::dgc::ShardingRuleOpInterface;
 using mlir::dgc::TensorFactors;
 
 namespace dgc {
@@ -157,30 +157,30 @@ bool MicrobatchAnalysis::mayStayPartial(Operation *op, ArrayRef<unsigned> partia
 }
 
 LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution &execution, ArrayRef<unsigned> cut) {
-  auto interface = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!interface)
-    return refuse(op) << "nothing is known of how its dimensions belong together";
-  ShardingRule rule = interface.getShardingRule();
-  std::optional<unsigned> chosen;
+  SmallVector<BatchDims> dims(op->getNumOperands());
   for (unsigned i : cut) {
-    auto factor = batchFactor(rule.operands[i], rule.factors, getSpread(op->getOperand(i)).dim);
-    if (!factor)
-      return refuse(op) << "it splits the batch dimension of its operand " << i;
-    if (chosen && *chosen != *factor)
-      return refuse(op) << "it pairs examples with each other";
-    chosen = factor;
+    unsigned dim = getSpread(op->getOperand(i)).dim;
+    dims[i].push_back({dim, cast<RankedTensorType>(op->getOperand(i).getType()).getDimSize(dim) / batch});
   }
-  const Factor &factor = rule.factors[*chosen];
+  std::string reason;
+  FailureOr<ExampleFlow> flow = examplesThrough(op, dims, batch, reason);
+  if (failed(flow))
+    return refuse(op) << reason;
+  if (flow->factors.size() > 1)
+    return refuse(op) << "it pairs examples with each other";
+  const ShardingRule &rule = flow->rule;
+  unsigned chosen = flow->factors.front().factor;
+  const Factor &factor = rule.factors[chosen];
   std::optional<dist::Reduction> reduction;
   if (factor.kind == FactorKind::Reduction)
     reduction = partialKind(factor.reduction, cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
-  if (factor.kind != FactorKind::PassThrough && !reduction)
-    return refuse(op) << "it moves elements along the batch dimension";
+  if (factor.kind == FactorKind::Reduction && !reduction)
+    return refuse(op) << "what its parts give cannot be combined";
 
   execution.perMicrobatch = true;
   execution.level = levelOf(op, {});
   for (auto [i, tensor] : llvm::enumerate(rule.operands)) {
-    FactorPlace place = placeOf(tensor, rule.factors, *chosen);
+    FactorPlace place = placeOf(tensor, rule.factors, chosen);
     if (place.present && !place.dim)
       return refuse(op) << "the batch is not the major part of a dimension of its operand " << i;
     execution.operandDims.push_back(place.present ? int(*place.dim) : MicrobatchExecution::kWhole);
@@ -188,15 +188,13 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
       summed.insert(operand);
   }
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results)) {
-    FactorPlace place = placeOf(tensor, rule.factors, *chosen);
+    FactorPlace place = placeOf(tensor, rule.factors, chosen);
     if (place.present && !place.dim)
       return refuse(op) << "the batch is not the major part of a dimension of its result";
     if (place.present)
       spreads[result] = {Spread::Cut, *place.dim, dist::Reduction::Sum, execution.level};
-    else if (reduction)
-      spreads[result] = {Spread::Partial, 0, *reduction, execution.level};
     else
-      return refuse(op) << "a result does not have it";
+      spreads[result] = {Spread::Partial, 0, *reduction, execution.level};
   }
   return success();
 }

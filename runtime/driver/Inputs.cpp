@@ -65,6 +65,17 @@ bool dgc::rt::hasMeans(const artifact::Plan &plan, std::string_view name) {
   return false;
 }
 
+/// Why the padding of a batch that is not full would count in a program; empty where it does not.
+static std::string wholeBatchesOnly(const artifact::Plan &plan, const ProgramRunner &runner) {
+  for (const artifact::Program *program : *plan.programs())
+    if (program->name()->string_view() == runner.name() && program->whole_batches() && program->whole_batches()->size())
+      return program->whole_batches()->str();
+  // Of predictions the padding is cut off; from a mean nothing could take it.
+  if (hasMeans(plan, runner.name()) && !takesValidCount(plan, runner))
+    return "it has no input of the role 'valid_count', which says how many examples are real";
+  return "";
+}
+
 absl::StatusOr<FedProgram> dgc::rt::bindInputs(const artifact::Plan &plan, ProgramRunner &runner, Dataset *dataset,
                                                const BindOptions &options) {
   FedProgram program;
@@ -78,13 +89,13 @@ absl::StatusOr<FedProgram> dgc::rt::bindInputs(const artifact::Plan &plan, Progr
   feed.lastBatch = options.lastBatch;
   std::vector<InputSpec> specs = inputSpecs(plan, runner);
   DGC_ASSIGN_OR_RETURN(Feed bound, Feed::create(*dataset, options.split, specs, feed));
-  // Of predictions the padding is cut off; from a mean nothing could take it.
-  if (options.lastBatch == LastBatch::Weight && bound.samples() % feed.globalBatch && hasMeans(plan, runner.name()) &&
-      !takesValidCount(plan, runner))
-    return usage(str("program '", runner.name(), "' takes whole batches of ", feed.globalBatch, " only, and the ",
-                     options.split, " data has ", bound.samples(), " samples: ",
-                     options.split == "train" ? "use --last-batch=drop, or a batch size that divides it"
-                                              : "compile the model with a --batch that divides it"));
+  if (options.lastBatch == LastBatch::Weight && bound.samples() % feed.globalBatch != 0)
+    if (std::string why = wholeBatchesOnly(plan, runner); !why.empty())
+      return usage(str("program '", runner.name(), "' takes whole batches of ", feed.globalBatch, " only: ", why,
+                       ". The ", options.split, " data has ", bound.samples(),
+                       " samples, so that the last batch is not full: ", options.wayOut,
+                       "compile with a --batch that divides ", bound.samples(), ", or give a data set that ",
+                       feed.globalBatch, " divides"));
   program.feed = std::move(bound);
   program.inputs = destinations(runner, specs.size());
   return program;

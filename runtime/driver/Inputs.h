@@ -35,6 +35,7 @@ struct BindOptions {
   LastBatch lastBatch = LastBatch::Weight;
   bool shuffle = false;
   uint64_t seed = 0;
+  std::string wayOut; // flags for a user whose last batch is not full, as "use --evaluate=off, "
 };
 
 /// Null: --data was not given.

@@ -224,7 +224,8 @@ absl::Status Worker::train() {
   if (options.steps == 0) { // the initial values are wanted, no data
     return compareOptions();
   }
-  DGC_ASSIGN_OR_RETURN(training, bind("train", {"train", options.lastBatch, options.shuffle, state.seed}));
+  DGC_ASSIGN_OR_RETURN(
+      training, bind("train", {"train", options.lastBatch, options.shuffle, state.seed, "use --last-batch=drop, "}));
   Feed &feed = *training.feed;
   if (feed.stepsPerEpoch() == 0)
     return withExitCode(absl::InvalidArgumentError(
@@ -242,7 +243,7 @@ absl::Status Worker::train() {
       if (missing.empty() && !dataset->has("test", spec.name))
         missing = spec.name;
     if (missing.empty()) {
-      DGC_ASSIGN_OR_RETURN(testing, bind("evaluate", {.split = "test"}));
+      DGC_ASSIGN_OR_RETURN(testing, bind("evaluate", {.split = "test", .wayOut = "use --evaluate=off, "}));
     } else {
       noTest = str("no evaluation: ", options.data, " has no '", missing, "' of the test split");
     }

@@ -121,9 +121,11 @@ static std::string program(const fb::Plan &plan, const fb::Program &program) {
     }
   }
   std::string where = program.group() < 0 ? "" : " of " + text(plan.groups()->Get(program.group())->name());
+  std::string whole = text(program.whole_batches());
   return str("program ", text(program.name()), where, ": ", plural(sizeOfVector(program.steps()), "step"), " (",
              plural(kernels, "kernel"), ", ", plural(library, "library call"),
-             ")\n  communication per step: ", describe(trafficOf(program)), "\n", lines);
+             ")\n  communication per step: ", describe(trafficOf(program)), "\n",
+             whole.empty() ? "" : str("  takes whole batches only: ", whole, "\n"), lines);
 }
 
 std::string dgc::rt::summarize(const fb::Plan &plan) {

@@ -1,6 +1,7 @@
 // RUN: dgc-opt %s --dgc-infer-types=batch=4 --dgc-build-entry-points --split-input-file | FileCheck %s
 
-// Variables become states, the model three functions; each takes what it uses.
+// Variables become states, the model three functions; each takes what it uses, and the count of real examples, and is
+// marked for dgc-mask-padding.
 
 // CHECK: module @line attributes {dgc.global_batch = 4 : i64}
 // CHECK: dgc.state @w weight glorot_uniform rng 0 : tensor<3x2xf32>
@@ -17,8 +18,9 @@
 // CHECK-NOT: seed
 // CHECK-SAME: -> (tensor<3x2xf32> {dgc.state = @w}, tensor<2xf32> {dgc.state = @b},
 // CHECK-SAME: tensor<f32> {dgc.output = "loss", dgc.role = "loss"}, tensor<f32> {dgc.output = "again", dgc.role = "metric"})
+// CHECK-SAME: attributes {dgc.padded}
 // CHECK: %[[P:.*]] = dgc.dense %[[X]], %[[W]], %[[B]]
-// CHECK: %[[LOSS:.*]] = dgc.mean_squared_error %[[P]], %[[Y]] valid %[[VALID]]
+// CHECK: %[[LOSS:.*]] = dgc.mean_squared_error %[[P]], %[[Y]] :
 // CHECK: %[[G:.*]]:2 = dgc.gradient %[[LOSS]] wrt %[[W]], %[[B]]
 // CHECK: %[[LR:.*]] = dgc.learning_rate %[[STEP]] 0.1 warm_up 5
 // CHECK: %[[W1:.*]] = dgc.apply_sgd %[[W]], %[[G]]#0, %[[LR]] :
@@ -89,7 +91,7 @@ dgc.model @adam {
 // CHECK: dgc.state @variance statistic constant 1.0
 // CHECK-LABEL: func.func @train(
 // CHECK-SAME: -> (tensor<3xf32> {dgc.state = @scale}, tensor<3xf32> {dgc.state = @scale.momentum}, tensor<3xf32> {dgc.state = @offset}, tensor<3xf32> {dgc.state = @offset.momentum}, tensor<3xf32> {dgc.state = @mean}, tensor<3xf32> {dgc.state = @variance}, tensor<f32>
-// CHECK: %{{.*}}, %[[MEAN:.*]], %[[VARIANCE:.*]] = dgc.batch_norm {{.*}} training valid %{{.*}} : tensor<4x3xf32>
+// CHECK: %{{.*}}, %[[MEAN:.*]], %[[VARIANCE:.*]] = dgc.batch_norm {{.*}} training : tensor<4x3xf32>
 // CHECK: return {{.*}}, %[[MEAN]], %[[VARIANCE]], %{{[0-9]+}} :
 // CHECK-LABEL: func.func @evaluate(
 // CHECK: dgc.batch_norm

@@ -1,0 +1,51 @@
+// Which elements of a tensor belong to which example of the batch, and what an op does to the examples.
+
+#ifndef DGC_PASSES_ANALYSIS_BATCHDIMS_H
+#define DGC_PASSES_ANALYSIS_BATCHDIMS_H
+
+#include "dialects/dgc/DGC.h"
+
+namespace dgc {
+
+/// A dimension of a tensor along which examples are: element i belongs to example (i / inner) modulo the batch. Behind
+/// a reshape of [batch, T] to [batch * T], `inner` is T.
+struct BatchDim {
+  unsigned dim = 0;
+  int64_t inner = 1;
+  bool operator==(const BatchDim &other) const { return dim == other.dim && inner == other.inner; }
+};
+
+/// All of a tensor. Empty: it is one value for the whole batch. Two entries: an element belongs to a pair of examples.
+using BatchDims = llvm::SmallVector<BatchDim, 2>;
+
+/// A factor of a sharding rule along which examples are, as in BatchDim.
+struct BatchFactor {
+  unsigned factor;
+  int64_t inner;
+  bool operator==(const BatchFactor &other) const { return factor == other.factor && inner == other.inner; }
+};
+
+/// An op that computes the results of an example from the same example of its operands, or combines all examples by a
+/// reduction. `factors` are those with the examples; an op with several pairs examples with each other.
+struct ExampleFlow {
+  mlir::dgc::ShardingRule rule;
+  llvm::SmallVector<BatchFactor, 2> factors;
+
+  bool reduces(BatchFactor factor) const {
+    return rule.factors[factor.factor].kind == mlir::dgc::FactorKind::Reduction;
+  }
+  /// Where a tensor of the op has the examples of `factor`.
+  BatchDims dimsOf(const mlir::dgc::TensorFactors &tensor, BatchFactor factor) const;
+  /// Where a result has examples: those of all factors that are not reduced.
+  BatchDims dimsOfResult(unsigned result) const;
+};
+
+/// How examples get through an op whose operands have them where `operands` says. Fails where the op moves elements
+/// from one example to another, splits the batch, or says nothing of its dimensions; `reason` then says so, as the end
+/// of a sentence that begins with the name of the op. The batch has more than one example.
+mlir::FailureOr<ExampleFlow> examplesThrough(mlir::Operation *op, llvm::ArrayRef<BatchDims> operands, int64_t batch,
+                                             std::string &reason);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_ANALYSIS_BATCHDIMS_H

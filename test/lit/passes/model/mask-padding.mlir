@@ -1,0 +1,211 @@
+// RUN: dgc-opt %s --dgc-infer-types=batch=4 --dgc-build-entry-points --dgc-mask-padding --split-input-file | FileCheck %s
+
+// A loss that treats each example by itself is told the count, and nothing is masked; predict does not take the count.
+
+// CHECK-LABEL: module @separate
+// CHECK-NOT: dgc.whole_batches
+// CHECK: func.func @train
+// CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<i32> {dgc.input = "valid_count"
+// CHECK-NOT: dgc.padded
+// CHECK-NOT: dgc.select
+// CHECK: dgc.cross_entropy %{{.*}}, %{{.*}} valid %[[N]]
+// CHECK: func.func @evaluate
+// CHECK: dgc.cross_entropy %{{.*}} valid
+// CHECK: func.func @predict
+// CHECK-NOT: valid_count
+// CHECK-NOT: dgc.select
+// CHECK-SAME: tensor<4x3xf32> {dgc.batch_dim = 0 : i64, dgc.output = "h"
+dgc.model @separate {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %y = dgc.input "y" : tensor<?xi32>
+  %w = dgc.variable "w" zeros : tensor<2x3xf32>
+  %h = dgc.dense %x, %w
+  %loss = dgc.cross_entropy %h, %y
+  dgc.loss %loss
+  dgc.output "h" %h
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+// Of the tokens of all examples in one dimension, so many are real for each real example. A mean over weights counts
+// all of them.
+
+// CHECK-LABEL: module @flattened
+// CHECK: func.func @evaluate
+// CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<i32> {dgc.input = "valid_count"
+// CHECK: %[[THREE:.*]] = dgc.constant dense<3> : tensor<i32>
+// CHECK: %[[TOKENS:.*]] = dgc.multiply %[[N]], %[[THREE]] : tensor<i32>
+// CHECK: dgc.cross_entropy %{{.*}}, %{{.*}} valid %[[TOKENS]]
+// CHECK: dgc.mean_squared_error %{{[^ ]*}}, %{{[^ ]*}} : tensor<2x5xf32>
+dgc.model @flattened {
+  %x = dgc.input "x" : tensor<?x3x2xf32>
+  %y = dgc.input "y" : tensor<?x3xi32>
+  %w = dgc.variable "w" zeros : tensor<2x5xf32>
+  %z = dgc.variable "z" zeros frozen : tensor<2x5xf32>
+  %f = dgc.reshape %x to [-1, 2]
+  %l = dgc.reshape %y to [-1]
+  %h = dgc.dense %f, %w
+  %c = dgc.cross_entropy %h, %l
+  %r = dgc.mean_squared_error %w, %z
+  dgc.metric "c" %c
+  dgc.metric "r" %r
+}
+
+// -----
+
+// A reduction over examples has its identity in place of padding.
+
+// CHECK-LABEL: module @reduced
+// CHECK: func.func @predict
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x2xf32>
+// CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<i32> {dgc.input = "valid_count"
+// CHECK-SAME: -> (tensor<2xf32> {dgc.output = "most", dgc.role = "prediction"}
+// CHECK: %[[NUMBERS:.*]] = dgc.iota dim 0 : tensor<4xi32>
+// CHECK: %[[COUNT:.*]] = dgc.broadcast_in_dim %[[N]] dims [] to [4]
+// CHECK: %[[REAL:.*]] = dgc.compare lt %[[NUMBERS]], %[[COUNT]]
+// CHECK: %[[WIDE:.*]] = dgc.broadcast_in_dim %[[REAL]] dims [0] to [4, 2]
+// CHECK: %[[LOWEST:.*]] = dgc.constant dense<0xFF800000> : tensor<f32>
+// CHECK: %[[OTHER:.*]] = dgc.broadcast_in_dim %[[LOWEST]] dims [] to [4, 2]
+// CHECK: %[[MASKED:.*]] = dgc.select %[[WIDE]], %[[X]], %[[OTHER]]
+// CHECK: dgc.reduce max %[[MASKED]] dims [0]
+// Along the features nothing is masked.
+// CHECK: dgc.reduce max %[[X]] dims [1]
+dgc.model @reduced {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %most = dgc.reduce max %x dims [0]
+  %each = dgc.reduce max %x dims [1]
+  dgc.output "most" %most
+  dgc.output "each" %each
+}
+
+// -----
+
+// What pairs examples: the composite whose classes are examples is decomposed, the product is not.
+
+// CHECK-LABEL: module @pairs
+// CHECK: func.func @train
+// CHECK: dgc.matmul %{{.*}} transposed
+// CHECK-NOT: dgc.cross_entropy
+// CHECK: %[[MASKED:.*]] = dgc.select
+// CHECK: dgc.reduce max %[[MASKED]] dims [1]
+// CHECK: dgc.reduce sum %{{.*}} dims [1]
+// CHECK: dgc.gradient
+dgc.model @pairs {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %y = dgc.input "y" : tensor<?xi32>
+  %w = dgc.variable "w" zeros : tensor<2x2xf32>
+  %h = dgc.dense %x, %w
+  %s = dgc.matmul %h, %h transposed
+  %loss = dgc.cross_entropy %s, %y
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+// A mean over pairs of examples, all of which count: they are as many as the square of the count.
+
+// CHECK-LABEL: module @similar
+// CHECK: func.func @evaluate
+// CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<i32> {dgc.input = "valid_count"
+// CHECK: %[[TOTAL:.*]] = dgc.reduce sum %{{.*}} dims [0, 1] : tensor<4x4xf32>
+// CHECK: %[[COUNT:.*]] = dgc.convert %[[N]] to f32
+// CHECK: %[[SQUARE:.*]] = dgc.multiply %[[COUNT]], %[[COUNT]]
+// CHECK: dgc.divide %[[TOTAL]], %[[SQUARE]]
+dgc.model @similar {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %s = dgc.matmul %x, %x transposed
+  %t = dgc.tanh %s
+  %m = dgc.mean_squared_error %s, %t
+  dgc.metric "m" %m
+}
+
+// -----
+
+// What cannot be masked is left as it is, and the module says why: of the entries that have it.
+
+// CHECK-LABEL: module @moved
+// CHECK-SAME: dgc.whole_batches = {evaluate = "dgc.reverse at mask-padding.mlir:{{[0-9]+}}:{{[0-9]+}}: it moves elements along the batch dimension", train = "dgc.reverse
+// CHECK-NOT: predict =
+// CHECK: func.func @train
+// CHECK-NOT: valid %
+// CHECK: func.func @evaluate
+// CHECK: func.func @predict
+// CHECK-SAME: dgc.batch_dim = 0
+dgc.model @moved {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %w = dgc.variable "w" zeros : tensor<2x2xf32>
+  %h = dgc.dense %x, %w
+  %r = dgc.reverse %h dims [0]
+  %loss = dgc.mean_squared_error %h, %r
+  dgc.loss %loss
+  dgc.output "h" %h
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+// CHECK-LABEL: module @sliced
+// CHECK-SAME: predict = "dgc.slice at {{.*}}: it moves elements along the batch dimension"
+dgc.model @sliced {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %s = dgc.slice %x from [0, 0] to [2, 2]
+  dgc.output "s" %s
+}
+
+// -----
+
+// CHECK-LABEL: module @normalized
+// CHECK-SAME: predict = "dgc.layer_norm at {{.*}}: it depends on the size of the batch dimension"
+dgc.model @normalized {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %scale = dgc.variable "scale" constant 1.0 : tensor<4xf32>
+  %offset = dgc.variable "offset" zeros : tensor<4xf32>
+  %t = dgc.transpose %x permutation [1, 0]
+  %n = dgc.layer_norm %t, %scale, %offset
+  dgc.output "n" %n
+}
+
+// -----
+
+// CHECK-LABEL: module @split
+// CHECK-SAME: predict = "dgc.reshape at {{.*}}: it splits the batch dimension of its operand 0"
+dgc.model @split {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %s = dgc.reshape %x to [2, 2, 2]
+  dgc.output "s" %s
+}
+
+// -----
+
+// CHECK-LABEL: module @matrix
+// CHECK-SAME: predict = "the output \22s\22 has the batch in several dimensions"
+dgc.model @matrix {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %s = dgc.matmul %x, %x transposed
+  dgc.output "s" %s
+}
+
+// -----
+
+// A variable that keeps examples would keep padding. An output along whose dimension the examples are says so, also
+// where it is not the first one.
+
+// CHECK-LABEL: module @kept
+// CHECK-SAME: dgc.whole_batches = {train = "the variable \22memory\22 is assigned values of the single examples"}
+// CHECK: func.func @predict
+// CHECK-SAME: tensor<2x4xf32> {dgc.batch_dim = 1 : i64, dgc.output = "t"
+dgc.model @kept {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %y = dgc.input "y" : tensor<?x2xf32>
+  %w = dgc.variable "w" zeros : tensor<2x2xf32>
+  %memory = dgc.variable "memory" zeros : tensor<4x2xf32>
+  %h = dgc.dense %x, %w
+  dgc.assign %memory, %h
+  %loss = dgc.mean_squared_error %h, %y
+  dgc.loss %loss
+  %t = dgc.transpose %h permutation [1, 0]
+  dgc.output "t" %t
+  dgc.optimizer sgd learning_rate 0.1
+}

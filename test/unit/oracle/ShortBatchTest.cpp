@@ -1,0 +1,309 @@
+// A batch that is not full: what a model gives for its real examples among padding is what the same model, written for
+// a batch of that size, gives for these alone. Models whose ops pair examples, or combine them along the batch.
+
+#include "test/unit/support/Execute.h"
+
+#include "runtime/artifact/Reader.h"
+#include "runtime/base/Status.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+#include <regex>
+
+using namespace dgc::testing;
+using namespace dgc::rt;
+namespace artifact = dgc::artifact;
+
+namespace {
+
+constexpr int64_t full = 6, real = 4;
+
+/// A model body; N is the batch. %h: [N, 3], of the input x and the weights; %y: [N], from 0 to 2.
+struct Model {
+  const char *name, *body;
+};
+
+const Model models[] = {
+    {"contrastive", R"(
+  %s = dgc.matmul %h, %h transposed
+  %loss = dgc.cross_entropy %s, %y
+  %accuracy = dgc.accuracy %s, %y
+  dgc.metric "accuracy" %accuracy
+  dgc.output "h" %h
+)"},
+    {"softmax over the batch", R"(
+  %p = dgc.softmax %h dim 0
+  %q = dgc.log_softmax %h dim 0
+  %m = dgc.multiply %p, %q
+  %loss = dgc.mean_squared_error %m, %x
+  dgc.output "p" %p
+)"},
+    {"softmax of pairs", R"(
+  %s = dgc.matmul %h, %h transposed
+  %p = dgc.softmax %s
+  %z = dgc.matmul %p, %h
+  %loss = dgc.cross_entropy %z, %y
+  dgc.output "z" %z
+)"},
+    {"largest, smallest and product", R"(
+  %a = dgc.reduce max %h dims [0]
+  %k = dgc.reduce min %h dims [0]
+  %c = dgc.reduce product %h dims [0]
+  %d = dgc.multiply %a, %k
+  %e = dgc.add %d, %c
+  %loss = dgc.reduce sum %e dims [0]
+  dgc.output "e" %e
+)"},
+    {"sum", R"(
+  %t = dgc.tanh %h
+  %loss = dgc.reduce sum %t dims [0, 1]
+  dgc.output "h" %h
+)"},
+    {"variance", R"(
+  %total = dgc.reduce sum %h dims [0]
+  %mean = dgc.scale %total by 0.2
+  %wide = dgc.broadcast_in_dim %mean dims [1] to [N, 3]
+  %centered = dgc.subtract %h, %wide
+  %squares = dgc.multiply %centered, %centered
+  %square = dgc.reduce sum %squares dims [0]
+  %variance = dgc.scale %square by 0.25
+  %loss = dgc.reduce sum %variance dims [0]
+  dgc.output "variance" %variance
+)"},
+    {"similarities", R"(
+  %s = dgc.matmul %h, %h transposed
+  %u = dgc.matmul %x, %x transposed
+  %loss = dgc.mean_squared_error %s, %u
+  %g = dgc.reduce max %s dims [1]
+  dgc.output "g" %g
+)"},
+    {"flattened", R"(
+  %f = dgc.reshape %x3 to [-1, 3]
+  %yf = dgc.reshape %y2 to [-1]
+  %g = dgc.dense %f, %w, %b
+  %r = dgc.tanh %g
+  %loss = dgc.cross_entropy %r, %yf
+  %t = dgc.transpose %g permutation [1, 0]
+  %p = dgc.softmax %t
+  %back = dgc.transpose %p permutation [1, 0]
+  %other = dgc.mean_squared_error %back, %g
+  dgc.metric "other" %other
+  dgc.output "g" %g
+)"},
+    {"normalized tokens", R"(
+  %f = dgc.reshape %x3 to [-1, 3]
+  %yf = dgc.reshape %y2 to [-1]
+  %g = dgc.dense %f, %w, %b
+  %scale = dgc.variable "scale" constant 1.5 : tensor<3xf32>
+  %offset = dgc.variable "offset" zeros : tensor<3xf32>
+  %mean = dgc.variable "mean" zeros : tensor<3xf32>
+  %variance = dgc.variable "variance" constant 1.0 : tensor<3xf32>
+  %n, %m, %v = dgc.batch_norm %g, %scale, %offset, %mean, %variance
+  dgc.assign %mean, %m
+  dgc.assign %variance, %v
+  %loss = dgc.cross_entropy %n, %yf
+)"},
+    {"weights alone", R"(
+  %c = dgc.cross_entropy %h, %y
+  %zero = dgc.variable "zero" zeros frozen : tensor<3x3xf32>
+  %r = dgc.mean_squared_error %w, %zero
+  %loss = dgc.add %c, %r
+)"},
+    {"examples in the last dimension", R"(
+  %t = dgc.transpose %h permutation [1, 0]
+  %u = dgc.transpose %x permutation [1, 0]
+  %loss = dgc.mean_squared_error %t, %u
+  dgc.output "t" %t
+)"},
+};
+
+std::string modelOf(const Model &model, int64_t batch) {
+  std::string text = str("dgc.model @m {\n", R"(
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %y = dgc.input "y" : tensor<?xi32>
+  %x3 = dgc.input "x3" : tensor<?x2x3xf32>
+  %y2 = dgc.input "y2" : tensor<?x2xi32>
+  %w = dgc.variable "w" normal 0.0 1.0 : tensor<3x3xf32>
+  %b = dgc.variable "b" normal 0.0 1.0 : tensor<3xf32>
+  %h = dgc.dense %x, %w, %b
+)",
+                         model.body, "  dgc.loss %loss\n  dgc.optimizer sgd learning_rate 0.5\n}\n");
+  return std::regex_replace(text, std::regex("\\[N,"), str("[", batch, ","));
+}
+
+/// The first examples of a batch of `full`; those behind `real` are unlike all others.
+NamedArrays inputs(int64_t batch) {
+  std::mt19937 rng(11);
+  std::vector<float> x(full * 3), x3(full * 6);
+  std::vector<int32_t> y(full), y2(full * 2);
+  auto fill = [&](std::vector<float> &values) {
+    for (float &value : values)
+      value = float(rng() % 2001) / 1000 - 1;
+  };
+  fill(x);
+  fill(x3);
+  for (std::vector<int32_t> *labels : {&y, &y2})
+    for (int32_t &label : *labels)
+      label = static_cast<int32_t>(rng() % 3);
+  auto first = [&](auto values, int64_t each) {
+    values.resize(static_cast<size_t>(batch * each));
+    return values;
+  };
+  return {{"x", HostArray::of({batch, 3}, first(x, 3))},
+          {"y", HostArray::of<int32_t>({batch}, first(y, 1), DType::I32)},
+          {"x3", HostArray::of({batch, 2, 3}, first(x3, 6))},
+          {"y2", HostArray::of<int32_t>({batch, 2}, first(y2, 2), DType::I32)}};
+}
+
+/// Those that the program takes.
+NamedArrays inputsOf(const std::vector<uint8_t> &plan, const std::string &program, int64_t batch) {
+  NamedArrays all = inputs(batch), taken;
+  for (const artifact::Program *each : *artifact::GetPlan(plan.data())->programs())
+    for (uint32_t i = 0; each->name()->str() == program && each->inputs() && i < each->inputs()->size(); ++i)
+      if (auto it = all.find(each->inputs()->Get(i)->name()->str()); it != all.end())
+        taken.insert(*it);
+  return taken;
+}
+
+struct How {
+  int64_t batch = full;
+  int validCount = -1;
+  std::string mesh, strategy, precision = "f32";
+};
+
+RunOnceResult run(const Model &model, const std::string &program, const How &how) {
+  ExecuteOptions options;
+  options.from = "input";
+  options.batch = how.batch;
+  options.mesh = how.mesh;
+  options.strategy = how.strategy;
+  options.precision = how.precision;
+  options.run.program = program;
+  options.run.seed = 7;
+  options.run.validCount = how.validCount;
+  static std::map<std::tuple<std::string, int64_t, std::string, std::string, std::string>,
+                  absl::StatusOr<std::vector<uint8_t>>>
+      plans;
+  auto [plan, isNew] = plans.try_emplace({model.name, how.batch, how.mesh, how.strategy, how.precision});
+  if (isNew)
+    plan->second = compileText(modelOf(model, how.batch), options);
+  auto result = plan->second.ok() ? runOnce(*plan->second, inputsOf(*plan->second, program, how.batch), options.run)
+                                  : plan->second.status();
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? *result : RunOnceResult();
+}
+
+/// The largest difference, relative to the largest element.
+double apart(const std::vector<float> &a, const std::vector<float> &b) {
+  double difference = 0, largest = 1e-6;
+  if (a.size() != b.size())
+    return INFINITY;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference = std::isnan(a[i]) ? INFINITY : std::max(difference, std::abs(double{a[i]} - b[i]));
+    largest = std::max(largest, std::abs(double{b[i]}));
+  }
+  return difference / largest;
+}
+
+double apart(const NamedArrays &a, const NamedArrays &b) {
+  double most = a.size() == b.size() ? 0 : INFINITY;
+  for (const auto &[name, array] : b)
+    most = std::max(most, a.count(name) ? apart(a.at(name).as<float>(), array.as<float>()) : INFINITY);
+  return most;
+}
+
+/// The elements of real examples of an output with `full` examples in one of its dimensions.
+std::vector<float> realPart(const HostArray &array, const std::vector<int64_t> &shape) {
+  std::vector<float> all = array.as<float>(), part;
+  for (size_t i = 0; i < all.size(); ++i) {
+    bool isReal = true;
+    for (size_t d = shape.size(), rest = i; d-- > 0; rest /= static_cast<size_t>(array.shape[d]))
+      isReal &= static_cast<int64_t>(rest % static_cast<size_t>(array.shape[d])) < shape[d];
+    if (isReal)
+      part.push_back(all[i]);
+  }
+  return part;
+}
+
+class ShortBatch : public ::testing::TestWithParam<Model> {};
+
+TEST_P(ShortBatch, GivesWhatItsExamplesGiveAlone) {
+  const Model &model = GetParam();
+  const How alone{.batch = real};
+  const RunOnceResult trained = run(model, "train", alone), evaluated = run(model, "evaluate", alone);
+  bool predicts = std::string(model.body).find("dgc.output") != std::string::npos;
+  for (const char *mesh : {"", "data=2", "data=4"}) {
+    SCOPED_TRACE(mesh);
+    How how{.validCount = real, .mesh = mesh};
+    const RunOnceResult shortTrain = run(model, "train", how);
+    EXPECT_LE(apart(shortTrain.outputs, trained.outputs), 2e-6);
+    EXPECT_LE(apart(shortTrain.variables, trained.variables), 1e-5);
+    EXPECT_LE(apart(run(model, "evaluate", how).outputs, evaluated.outputs), 2e-6);
+    if (!predicts)
+      continue;
+    RunOnceResult predicted = run(model, "predict", alone), shortPredict = run(model, "predict", how);
+    for (const auto &[name, array] : predicted.outputs)
+      EXPECT_LE(apart(realPart(shortPredict.outputs[name], array.shape), array.as<float>()), 2e-6) << name;
+  }
+}
+
+/// The negative control: padding that counts is noticed, in what is reported and in the weights.
+TEST_P(ShortBatch, NoticesPaddingThatCounts) {
+  const Model &model = GetParam();
+  const How alone{.batch = real}, counting{.validCount = full};
+  EXPECT_GT(apart(run(model, "train", counting).outputs, run(model, "train", alone).outputs), 1e-3);
+  EXPECT_GT(apart(run(model, "train", counting).variables, run(model, "train", alone).variables), 1e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ShortBatch, ::testing::ValuesIn(models), [](const auto &info) {
+  std::string name = info.param.name;
+  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+});
+
+/// Micro-batches of what does not pair examples: also of tokens of all examples in one dimension, and of a batch that
+/// is not full.
+TEST(ShortBatches, IsSplitIntoMicrobatches) {
+  for (const Model &model : models) {
+    const std::string name = model.name;
+    if (name != "largest, smallest and product" && name != "weights alone" && name != "normalized tokens" &&
+        name != "examples in the last dimension")
+      continue;
+    SCOPED_TRACE(name);
+    const RunOnceResult alone = run(model, "train", {.batch = real});
+    for (const char *mesh : {"", "data=2"}) {
+      SCOPED_TRACE(mesh);
+      const RunOnceResult split = run(model, "train", {.validCount = real, .mesh = mesh, .strategy = "accumulate=3"});
+      EXPECT_LE(apart(split.outputs, alone.outputs), 2e-6);
+      EXPECT_LE(apart(split.variables, alone.variables), 1e-5);
+    }
+  }
+}
+
+/// A mean over something else than the batch takes all of it, whatever the batch is, and one over the tokens of all
+/// examples all tokens.
+TEST(FullBatch, MeansAreOverAllThatThereIs) {
+  const Model &flattened = models[7];
+  ASSERT_STREQ(flattened.name, "flattened");
+  Model whole{"not flattened", R"(
+  %g = dgc.dense %x3, %w, %b
+  %r = dgc.tanh %g
+  %loss = dgc.cross_entropy %r, %y2
+)"};
+  EXPECT_LE(apart({{"loss", run(flattened, "evaluate", {}).outputs["loss"]}}, run(whole, "evaluate", {}).outputs),
+            2e-6);
+  Model regularized{"regularized", R"(
+  %zero = dgc.variable "zero" zeros frozen : tensor<3x3xf32>
+  %r = dgc.mean_squared_error %w, %zero
+  %loss = dgc.cross_entropy %h, %y
+  dgc.metric "r" %r
+)"};
+  RunOnceResult result = run(regularized, "evaluate", {.batch = 2});
+  double squares = 0;
+  for (float w : result.variables["w"].as<float>())
+    squares += double{w} * w;
+  EXPECT_NEAR(result.outputs["r"].as<float>().at(0), squares / 9, 1e-6 * squares);
+}
+
+} // namespace
