@@ -234,6 +234,9 @@ LogicalResult Packager::addVariable(VariableOp op) {
   if (auto role = state.getAs<mlir::dgc::StateRoleAttr>("role")) {
     variable->role = static_cast<fb::VariableRole>(role.getValue());
   }
+  if (state.contains(::dgc::kLossScaleAttr)) {
+    variable->role = fb::VariableRole::LossScale;
+  }
   if (auto init = state.getAs<mlir::dgc::InitAttr>("init")) {
     variable->init = static_cast<fb::InitKind>(init.getKind());
     variable->a = init.getA();

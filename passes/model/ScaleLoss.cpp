@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/CompositeBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/model/Attributes.h"
 #include "passes/model/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -183,6 +184,7 @@ private:
         InitAttr::get(&getContext(), InitKind::Constant, DenseF64ArrayAttr::get(&getContext(), {value}), StringAttr());
     state = StateOp::create(builder, function.getLoc(), name, StateRole::Statistic, init, /*rng_id=*/0,
                             RankedTensorType::get({}, builder.getF32Type()));
+    state->setAttr(::dgc::kLossScaleAttr, builder.getUnitAttr());
     return success();
   }
 };

@@ -77,53 +77,84 @@ static absl::StatusOr<std::optional<RunState>> readState(const Metadata &metadat
 }
 
 namespace {
-/// Gathers names for a message, the first few of them.
+/// Gathers names for a message, which has the first few of them.
 class NameList {
 public:
-  void add(const std::string &name) {
-    if (count++ < 8)
-      names += str(names.empty() ? "" : ", ", name);
-  }
-  bool empty() const { return count == 0; }
+  void add(const std::string &name) { names.push_back(name); }
+  void add(const NameList &more) { names.insert(names.end(), more.names.begin(), more.names.end()); }
+  bool empty() const { return names.empty(); }
   std::string text(std::string_view title) const {
+    constexpr size_t shown = 8;
+    std::string list;
+    for (size_t i = 0; i < std::min(names.size(), shown); ++i)
+      list += str(i ? ", " : "", names[i]);
     if (empty())
       return "";
-    return str("; ", title, names, count > 8 ? str(" and ", count - 8, " more") : std::string());
+    return str("; ", title, list, names.size() > shown ? str(" and ", names.size() - shown, " more") : std::string());
   }
 
 private:
-  int count = 0;
-  std::string names;
+  std::vector<std::string> names;
+};
+
+/// How the variables of a plan and the tensors of a file belong together.
+struct Comparison {
+  Comparison(const SafetensorsFile &file, std::span<const VariableSpec> plan, Restore restore) {
+    std::set<std::string_view> known;
+    for (const VariableSpec &variable : plan) {
+      bool isWeight = !variable.slot && !variable.optional;
+      if (restore == Restore::Weights && !isWeight) {
+        fresh.add(variable.name);
+        continue;
+      }
+      known.insert(variable.name);
+      auto it = file.entries().find(variable.name);
+      if (it == file.entries().end()) {
+        (variable.optional ? fresh : variable.slot ? missingSlots : missing).add(variable.name);
+        continue;
+      }
+      taken.insert(variable.name);
+      anySlot |= variable.slot;
+      const SafetensorsFile::Entry &entry = it->second;
+      if (entry.dtype != variable.dtype || entry.shape != variable.globalShape)
+        (isWeight ? differentWeights : differentSlots)
+            .add(str(variable.name, " (", describe(entry.dtype, entry.shape), " for ",
+                     describe(variable.dtype, variable.globalShape), ")"));
+    }
+    for (auto &[name, entry] : file.entries())
+      if (!known.count(name))
+        (restore == Restore::Weights ? ignored : extra).add(name);
+  }
+
+  bool slotsFit() const { return missingSlots.empty() || !anySlot; }
+  bool weightsFit() const { return missing.empty() && differentWeights.empty(); }
+  bool fits() const { return weightsFit() && extra.empty() && differentSlots.empty() && slotsFit(); }
+
+  NameList missing, missingSlots, extra, differentWeights, differentSlots; // errors
+  NameList fresh, ignored; // variables that keep their initial value; tensors that are not taken
+  std::set<std::string> taken;
+  bool anySlot = false;
 };
 } // namespace
 
 /// One error that lists every difference between the file and the plan.
-static absl::Status compare(const SafetensorsFile &file, std::span<const VariableSpec> plan) {
-  NameList missing, missingSlots, extra, different;
-  std::set<std::string_view> known;
-  bool anySlot = false;
-  for (const VariableSpec &variable : plan) {
-    known.insert(variable.name);
-    auto it = file.entries().find(variable.name);
-    if (it == file.entries().end()) {
-      (variable.slot ? missingSlots : missing).add(variable.name);
-      continue;
-    }
-    anySlot |= variable.slot;
-    const SafetensorsFile::Entry &entry = it->second;
-    if (entry.dtype != variable.dtype || entry.shape != variable.globalShape)
-      different.add(str(variable.name, " (", describe(entry.dtype, entry.shape), " for ",
-                        describe(variable.dtype, variable.globalShape), ")"));
-  }
-  for (auto &[name, entry] : file.entries())
-    if (!known.count(name))
-      extra.add(name);
-  bool slotsFit = missingSlots.empty() || !anySlot;
-  if (missing.empty() && extra.empty() && different.empty() && slotsFit)
-    return absl::OkStatus();
-  return badData(str(file.path(), " does not fit the plan", missing.text("it lacks "),
-                     slotsFit ? "" : missingSlots.text("it lacks of the optimizer's state "),
-                     extra.text("the plan has no "), different.text("these differ: ")));
+static absl::Status misfit(const SafetensorsFile &file, const Comparison &found) {
+  NameList different = found.differentWeights;
+  different.add(found.differentSlots);
+  return badData(str(file.path(), " does not fit the plan", found.missing.text("it lacks "),
+                     found.slotsFit() ? "" : found.missingSlots.text("it lacks of the optimizer's state "),
+                     found.extra.text("the plan has no "), different.text("these differ: "),
+                     found.weightsFit() ? "; its weights fit: --load-weights takes these alone" : ""));
+}
+
+/// What is left out, for people.
+static std::string describeLeftOut(const SafetensorsFile &file, const Comparison &found) {
+  NameList fresh = found.fresh;
+  fresh.add(found.missingSlots);
+  std::string ignored = found.ignored.text("left out of the file: "), begins = fresh.text("at their initial values: ");
+  if (ignored.empty() && begins.empty())
+    return "";
+  return str("loaded ", file.path(), ignored, begins);
 }
 
 static absl::StatusOr<std::optional<RunState>> stateIn(const SafetensorsFile &file) {
@@ -136,12 +167,21 @@ absl::StatusOr<std::optional<RunState>> dgc::rt::readRunState(Disk &disk, const 
   return stateIn(file);
 }
 
-absl::StatusOr<Checkpoint> Checkpoint::open(Disk &disk, const std::string &path, std::span<const VariableSpec> plan) {
+absl::StatusOr<Checkpoint> Checkpoint::open(Disk &disk, const std::string &path, std::span<const VariableSpec> plan,
+                                            Restore restore) {
   DGC_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(disk, path));
   DGC_RETURN_IF_ERROR(file.verify());
-  DGC_RETURN_IF_ERROR(compare(file, plan));
-  DGC_ASSIGN_OR_RETURN(std::optional<RunState> state, stateIn(file));
+  Comparison found(file, plan, restore);
+  if (!found.fits())
+    return misfit(file, found);
+  std::optional<RunState> state;
+  if (restore == Restore::All) {
+    DGC_ASSIGN_OR_RETURN(state, stateIn(file));
+  }
+  std::string leftOut = describeLeftOut(file, found);
   Checkpoint checkpoint(std::move(file));
+  checkpoint.taken = std::move(found.taken);
+  checkpoint.leftOut_ = std::move(leftOut);
   checkpoint.state_ = std::move(state);
   return checkpoint;
 }

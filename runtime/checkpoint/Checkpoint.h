@@ -8,6 +8,7 @@
 #include "runtime/data/Order.h"
 
 #include <optional>
+#include <set>
 
 namespace dgc::rt {
 
@@ -30,6 +31,14 @@ struct VariableSpec {
   /// State of the optimizer. A file that has none at all of it is accepted:
   /// these variables keep their initial value.
   bool slot = false;
+  /// A file without it is accepted, whatever else it has: the variable keeps its initial value.
+  bool optional = false;
+};
+
+/// What a run takes from a checkpoint.
+enum class Restore {
+  All,     // every variable, and where the run was
+  Weights, // what is neither a slot nor optional; the run begins anew
 };
 
 /// Writes a checkpoint, as a whole or not at all. Called on one rank, with
@@ -46,13 +55,19 @@ public:
   /// Opens a file, verifies its digest, and compares it with the variables of the plan. One error
   /// lists everything that is missing, that the plan does not have, and that
   /// has another shape or element type.
-  static absl::StatusOr<Checkpoint> open(Disk &disk, const std::string &path, std::span<const VariableSpec> plan);
+  /// With Restore::Weights what else the file has does not count.
+  static absl::StatusOr<Checkpoint> open(Disk &disk, const std::string &path, std::span<const VariableSpec> plan,
+                                         Restore restore = Restore::All);
 
-  /// Nothing when the file was not written by dgc: weights only.
+  /// Nothing when the file was not written by dgc, or the weights alone are taken.
   const std::optional<RunState> &state() const { return state_; }
 
-  /// False for slots of a file without slots.
-  bool has(const std::string &variable) const { return file.entries().count(variable); }
+  /// Whether the variable is taken from the file: false for slots of a file without slots.
+  bool has(const std::string &variable) const { return taken.count(variable); }
+
+  /// A sentence that names what the file has and is not taken, and which variables of the plan keep their initial
+  /// value. Empty where there is neither.
+  const std::string &leftOut() const { return leftOut_; }
 
   /// Reads the block of `size` per dimension from `start` on, dense and
   /// row-major.
@@ -63,6 +78,8 @@ private:
   explicit Checkpoint(SafetensorsFile file) : file(std::move(file)) {}
 
   SafetensorsFile file;
+  std::set<std::string> taken;
+  std::string leftOut_;
   std::optional<RunState> state_;
 };
 

@@ -23,6 +23,7 @@ struct RunOptions {
   int threads = 1;                        // of each worker
   uint64_t memoryLimit = 0;               // of each worker on its device, in bytes; 0: none
   std::string load, save, logJson, trace; // paths; empty: none. "-": standard output
+  std::string loadWeights;                // path of a checkpoint whose weights alone are taken; not beside `load`
   MakeDevice makeDevice;                  // null: createDevice
   std::string predictions;                // folder for the outputs of an entry; empty: none
 };

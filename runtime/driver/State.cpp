@@ -60,26 +60,34 @@ absl::StatusOr<uint64_t> dgc::rt::seedOf(const RunOptions &options, Disk &disk) 
   return *state ? (*state)->seed : 0;
 }
 
-absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &executor, const artifact::Plan &plan,
-                                                                  const RunOptions &options, Disk &disk) {
-  std::set<std::string> verified; // files that many variables are in
-  DGC_RETURN_IF_ERROR(executor.initializeVariables([&](const VariableView &view) {
-    // --load replaces it anyway.
-    return options.load.empty() ? readInitialValue(view, options, disk, verified) : absl::OkStatus();
-  }));
-  if (options.load.empty())
-    return std::optional<RunState>();
-  std::vector<VariableSpec> specs; // of all workers: what is in the file and in none of them is an error
+/// The variables of the plan, of all workers: what is in the file and in none of them is an error.
+static std::vector<VariableSpec> variableSpecs(const artifact::Plan &plan) {
+  std::vector<VariableSpec> specs;
   for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
     if (variable.first_row()) // the first block stands for the variable
       continue;
     specs.push_back({variable.name()->str(), toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()),
-                     toVector(variable.global_shape()), variable.role() == artifact::VariableRole::Slot});
+                     toVector(variable.global_shape()), variable.role() == artifact::VariableRole::Slot,
+                     variable.role() == artifact::VariableRole::LossScale});
   }
-  auto opened = Checkpoint::open(disk, options.load, specs);
+  return specs;
+}
+
+absl::StatusOr<Restored> dgc::rt::restoreVariables(Executor &executor, const artifact::Plan &plan,
+                                                   const RunOptions &options, Disk &disk) {
+  bool weightsOnly = !options.loadWeights.empty();
+  const std::string &path = weightsOnly ? options.loadWeights : options.load;
+  std::set<std::string> verified; // files that many variables are in
+  DGC_RETURN_IF_ERROR(executor.initializeVariables([&](const VariableView &view) {
+    // What is loaded replaces it anyway.
+    return path.empty() ? readInitialValue(view, options, disk, verified) : absl::OkStatus();
+  }));
+  if (path.empty())
+    return Restored();
+  auto opened = Checkpoint::open(disk, path, variableSpecs(plan), weightsOnly ? Restore::Weights : Restore::All);
   if (!opened.ok())
-    return annotate(opened.status(), "--load");
+    return annotate(opened.status(), weightsOnly ? "--load-weights" : "--load");
   const Checkpoint &checkpoint = *opened;
   for (const VariableView &view : executor.variables())
     if (checkpoint.has(view.name))
@@ -87,7 +95,7 @@ absl::StatusOr<std::optional<RunState>> dgc::rt::restoreVariables(Executor &exec
         return checkpoint.read(view.name, view.slice.offsets, view.slice.sizes, out);
       }));
   DGC_RETURN_IF_ERROR(executor.uploadVariables());
-  return checkpoint.state();
+  return Restored{checkpoint.state(), checkpoint.leftOut()};
 }
 
 namespace {

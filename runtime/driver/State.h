@@ -12,11 +12,16 @@ namespace dgc::rt {
 /// The seed of the run: what --seed says, else that of the checkpoint that is loaded, else 0.
 absl::StatusOr<uint64_t> seedOf(const RunOptions &options, Disk &disk);
 
-/// Gives every variable its value: from options.load where it has one, else by
-/// its initializer. Returns the state of the run that the checkpoint holds, if
-/// any.
-absl::StatusOr<std::optional<RunState>> restoreVariables(Executor &executor, const artifact::Plan &plan,
-                                                         const RunOptions &options, Disk &disk);
+/// What a run begins with.
+struct Restored {
+  std::optional<RunState> state; // of the run that the checkpoint holds, if any
+  std::string notice;            // names what was not taken from it; may be empty
+};
+
+/// Gives every variable its value: from the checkpoint of options.load or options.loadWeights where it has one, else by
+/// its initializer.
+absl::StatusOr<Restored> restoreVariables(Executor &executor, const artifact::Plan &plan, const RunOptions &options,
+                                          Disk &disk);
 
 /// Writes a checkpoint: every rank calls it, and rank 0 writes `file`, which is null elsewhere. The blocks of variables
 /// that are split over the workers and of other groups are gathered there.

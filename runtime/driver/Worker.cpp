@@ -117,9 +117,11 @@ absl::Status Worker::prepare() {
     executor->setTrace(trace.get());
   }
   DGC_ASSIGN_OR_RETURN(auto restored, restoreVariables(*executor, artifact.plan(), options, realDisk()));
-  if (restored) {
-    state.step = restored->step;
-    state.cursor = restored->cursor;
+  if (!restored.notice.empty())
+    print(restored.notice);
+  if (restored.state) {
+    state.step = restored.state->step;
+    state.cursor = restored.state->cursor;
   }
   state.planDigest = artifact.digestHex();
   state.producer = artifact.plan().producer() ? artifact.plan().producer()->str() : "";

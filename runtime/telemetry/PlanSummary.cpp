@@ -76,7 +76,8 @@ static std::string variables(const fb::Plan &plan) {
     DType dtype = toDType(buffer->dtype());
     uint64_t size = byteSize(dtype, shape).value_or(0);
     bytes += size;
-    elements[static_cast<size_t>(variable->role())] += size / sizeOf(dtype);
+    bool isOptimizers = variable->role() == fb::VariableRole::LossScale;
+    elements[static_cast<size_t>(isOptimizers ? fb::VariableRole::Slot : variable->role())] += size / sizeOf(dtype);
   }
   return str(count, " (",
              formatCount(static_cast<double>(elements[0])), " weights, ",

@@ -26,7 +26,7 @@ static bool isVariable(const artifact::Plan &plan, const std::string &name) {
 absl::Status dgc::tool::callProgram(const Flags &flags) {
   if (flags.outputDir.empty())
     return withExitCode(absl::InvalidArgumentError("--call needs --output-dir DIR"), ExitCode::Usage);
-  if (!flags.run.load.empty())
+  if (!flags.run.load.empty() || !flags.run.loadWeights.empty())
     return withExitCode(
         absl::InvalidArgumentError("--call does not take --load: give variables with --input NAME=FILE.npy"),
         ExitCode::Usage);

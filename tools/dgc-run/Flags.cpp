@@ -173,7 +173,13 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
          },
          "Refuse to run where a worker would take more memory of its device, as in 800MiB, 8GiB or 10GB")
       ->type_name("BYTES");
-  app.add_option("--load", run.load, "Start from these weights (safetensors)")->type_name("FILE");
+  auto *load = app.add_option("--load", run.load, "Start from this checkpoint, or these weights (safetensors)")
+                   ->type_name("FILE");
+  app.add_option("--load-weights", run.loadWeights,
+                 "Start a new run from the weights of this checkpoint: the state of its optimizer and where it was are "
+                 "left out")
+      ->type_name("FILE")
+      ->excludes(load);
   app.add_option("--save", run.save,
                  "Write the weights and the state of the "
                  "optimizer at the end (safetensors); - is standard output")
@@ -243,8 +249,9 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
 
 /// What the flags ask of standard input and output that cannot be; empty: nothing.
 static std::string contradiction(const rt::RunOptions &run) {
-  if (run.load == "-")
-    return "--load: weights are not read from standard input, as each worker reads its own part: give a file";
+  if (run.load == "-" || run.loadWeights == "-")
+    return std::string(run.load == "-" ? "--load" : "--load-weights") +
+           ": weights are not read from standard input, as each worker reads its own part: give a file";
   std::string first;
   for (auto [flag, path] :
        {std::pair("--save", &run.save), std::pair("--log-json", &run.logJson), std::pair("--trace", &run.trace)}) {

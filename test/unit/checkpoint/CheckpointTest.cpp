@@ -62,6 +62,51 @@ TEST(Checkpoint, AcceptsWeightsAlone) {
   EXPECT_FALSE(checkpoint->has("w/momentum"));
 }
 
+TEST(Checkpoint, AcceptsFilesWithoutWhatIsOptional) {
+  FakeDisk disk;
+  std::vector<VariableSpec> scaled = plan();
+  scaled.push_back({"scale", DType::F32, {}, false, /*optional=*/true});
+  ASSERT_TRUE(save(disk, {.step = 3}).ok());
+  auto all = Checkpoint::open(disk, "d/c", scaled); // another precision
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->state()->step, 3);
+  EXPECT_TRUE(all->has("w/momentum"));
+  EXPECT_FALSE(all->has("scale"));
+  EXPECT_EQ(all->leftOut(), "loaded d/c; at their initial values: scale");
+  auto weights = tensors();
+  weights.resize(1);
+  ASSERT_TRUE(writeSafetensors(disk, "d/c", weights, {}).ok());
+  auto alone = Checkpoint::open(disk, "d/c", scaled);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  EXPECT_EQ(alone->leftOut(), "loaded d/c; at their initial values: scale, w/momentum");
+  // Of another shape it is an error all the same.
+  weights.push_back({"scale", DType::F32, {3, 2}, std::as_bytes(std::span(weight))});
+  ASSERT_TRUE(writeSafetensors(disk, "d/c", weights, {}).ok());
+  EXPECT_EQ(messageOf(disk, scaled),
+            "d/c does not fit the plan; these differ: scale (f32 [3x2] for f32 []); its weights "
+            "fit: --load-weights takes these alone");
+}
+
+TEST(Checkpoint, TakesTheWeightsOfAnotherOptimizer) {
+  FakeDisk disk;
+  ASSERT_TRUE(save(disk, {.step = 3}).ok());
+  std::vector<VariableSpec> adam = {{"w", DType::F32, {3, 2}, false}, {"w/mean", DType::F32, {3, 2}, true}};
+  EXPECT_EQ(messageOf(disk, adam),
+            "d/c does not fit the plan; the plan has no w/momentum; its weights fit: --load-weights takes these alone");
+  auto taken = Checkpoint::open(disk, "d/c", adam, Restore::Weights);
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  EXPECT_FALSE(taken->state()); // a new run
+  EXPECT_TRUE(taken->has("w"));
+  EXPECT_EQ(taken->leftOut(), "loaded d/c; left out of the file: w/momentum; at their initial values: w/mean");
+  // The state of an optimizer that has the same name and shape is not taken either.
+  auto same = Checkpoint::open(disk, "d/c", plan(), Restore::Weights);
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_FALSE(same->has("w/momentum"));
+  adam.push_back({"b", DType::F32, {2}, false});
+  auto missing = Checkpoint::open(disk, "d/c", adam, Restore::Weights);
+  EXPECT_THAT(std::string(missing.status().message()), HasSubstr("it lacks b"));
+}
+
 TEST(Checkpoint, ListsEverythingThatDiffers) {
   FakeDisk disk;
   ASSERT_TRUE(save(disk, {}).ok());
@@ -76,7 +121,7 @@ TEST(Checkpoint, ListsEverythingThatDiffers) {
                              {"w/momentum", DType::F32, {3, 2}, true},
                              {"w/second", DType::F32, {3, 2}, true}}),
             "d/c does not fit the plan; it lacks of the optimizer's state "
-            "w/second");
+            "w/second; its weights fit: --load-weights takes these alone");
   std::vector<VariableSpec> many;
   for (int i = 0; i < 12; ++i)
     many.push_back({"v" + std::to_string(i), DType::F32, {1}, false});
