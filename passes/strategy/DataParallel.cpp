@@ -20,6 +20,16 @@ class Annotator {
 public:
   Annotator(func::FuncOp function, MeshOp mesh) : function(function), mesh(mesh) {}
 
+  /// How many examples the inputs of the function have; 0 where none has a batch.
+  int64_t examples() {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (auto dim = function.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr))
+        if (auto tensor = dyn_cast<RankedTensorType>(function.getArgumentTypes()[i]);
+            tensor && dim.getInt() >= 0 && dim.getInt() < tensor.getRank())
+          return tensor.getDimSize(dim.getInt());
+    return 0;
+  }
+
   LogicalResult run() {
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       if (function.getArgAttr(i, kShardingAttr))
@@ -73,9 +83,26 @@ struct DataParallel : ::dgc::impl::DataParallelPassBase<DataParallel> {
       return signalPassFailure();
     if (!*mesh)
       return markAllAnalysesPreserved();
+    warnOfIdleWorkers(module, *mesh);
     for (auto function : module.getOps<func::FuncOp>())
       if (failed(Annotator(function, *mesh).run()))
         return signalPassFailure();
+  }
+
+  /// Blocks of examples are equal, but for the last ones: a small batch does not reach all workers.
+  static void warnOfIdleWorkers(ModuleOp module, MeshOp mesh) {
+    MeshAttr attr = mesh.getMesh();
+    int64_t workers = attr.getAxes()[attr.getAxisIndex(kAxis)].getSize();
+    for (auto function : module.getOps<func::FuncOp>()) {
+      int64_t examples = Annotator(function, mesh).examples();
+      if (examples == 0 || examples >= workers)
+        continue;
+      function.emitWarning() << "a batch of " << examples << " examples over " << workers << " workers (axis \""
+                             << kAxis << "\") leaves " << workers - examples
+                             << " of them without an example: use a --batch of " << workers
+                             << " or more, or fewer workers";
+      return;
+    }
   }
 };
 } // namespace

@@ -10,3 +10,11 @@ dist.mesh @mesh <model = 4>
 dist.mesh @mesh <data = 4>
 // expected-error@+1 {{'dgc.batch_dim' is 2, which is not a dimension of 'tensor<126x8xf32>'}}
 func.func private @f(tensor<126x8xf32> {dgc.batch_dim = 2 : i64})
+
+// -----
+
+// More workers than examples is no error: some have none. It is said once.
+dist.mesh @mesh <data = 8>
+// expected-warning@+1 {{a batch of 5 examples over 8 workers (axis "data") leaves 3 of them without an example: use a --batch of 8 or more, or fewer workers}}
+func.func private @train(tensor<5x2xf32> {dgc.batch_dim = 0 : i64})
+func.func private @evaluate(tensor<5x2xf32> {dgc.batch_dim = 0 : i64})
