@@ -44,6 +44,21 @@ private:
     return success();
   }
 
+  /// An error on an argument or result, where it comes from, by the name that it has in the model.
+  static InFlightDiagnostic errorAt(func::FuncOp function, StringRef what, unsigned i, DictionaryAttr attributes) {
+    bool isArgument = what == "argument" && !function.isExternal();
+    auto error = emitError(isArgument ? function.getArgument(i).getLoc() : function.getLoc());
+    if (auto input = attributes.getAs<StringAttr>("dgc.input"))
+      error << "input \"" << input.getValue() << "\" of @" << function.getSymName() << ": ";
+    else if (auto output = attributes.getAs<StringAttr>("dgc.output"))
+      error << "output \"" << output.getValue() << "\" of @" << function.getSymName() << ": ";
+    else if (auto state = attributes.getAs<FlatSymbolRefAttr>("dgc.state"))
+      error << "variable \"" << state.getValue() << "\": ";
+    else
+      error << what << " " << i << " of @" << function.getSymName() << ": ";
+    return error;
+  }
+
   /// An argument or result of a function.
   LogicalResult checkEnd(func::FuncOp function, StringRef what, unsigned i, Type type, DictionaryAttr attributes) {
     auto sharding = attributes ? attributes.getAs<ShardingAttr>(kShardingAttr) : ShardingAttr();
@@ -52,7 +67,8 @@ private:
     auto emitError = [&] { return function.emitOpError() << what << " " << i << ": "; };
     if (!sharding.getUnreduced().empty())
       return emitError() << "is partial; arguments and results of functions are whole or cut";
-    if (failed(checkPadding(cast<RankedTensorType>(type), sharding, emitError)))
+    if (failed(checkPadding(cast<RankedTensorType>(type), sharding,
+                            [&] { return errorAt(function, what, i, attributes); })))
       return failure();
     auto state = attributes.getAs<FlatSymbolRefAttr>("dgc.state");
     if (!state)

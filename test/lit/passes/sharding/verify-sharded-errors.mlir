@@ -2,8 +2,23 @@
 
 // A dimension that does not divide, where padding is refused.
 dist.mesh @mesh <data = 4>
-// expected-error@+1 {{argument 0: dimension 0 has size 10, which its axes (data = 4) do not divide into 4 equal parts; make one a multiple of the other, or leave out --no-padding}}
+// expected-error@+1 {{argument 0 of @uneven: dimension 0 has size 10, which its axes (data = 4) do not divide into 4 equal parts; make one a multiple of the other, or leave out --no-padding}}
 func.func private @uneven(tensor<10xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>})
+
+// -----
+
+// An input, an output or a variable is known by its name, at the place where it is written.
+dist.mesh @mesh <data = 4>
+// expected-error@+1 {{input "x" of @named: dimension 0 has size 10, which its axes (data = 4) do not divide into 4 equal parts}}
+func.func @named(%x: tensor<10xf32> {dgc.input = "x", dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  return
+}
+
+// -----
+
+dist.mesh @mesh <data = 4>
+// expected-error@+1 {{variable "w": dimension 0 has size 10}}
+func.func private @held(tensor<10xf32> {dgc.state = @w, dist.sharding = #dist.sharding<@mesh, [{"data"}]>})
 
 // -----
 
