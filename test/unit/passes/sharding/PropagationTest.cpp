@@ -21,6 +21,7 @@ namespace {
 struct Tensor {
   std::vector<int64_t> shape;
   std::string sharding; // "[{\"a\"}, {?}]"
+  uint64_t delayed = 0; // axes of it that wait, by number
 };
 
 /// Factors like an einsum: per tensor a string for each dimension, of a letter for each factor, as "b", "hd". Capital
@@ -93,6 +94,7 @@ protected:
             parseAttribute("#dist.sharding<@mesh, " + tensors[i].sharding + ">", &context));
         ASSERT_TRUE(sharding) << tensors[i].sharding;
         propagation.annotate(numbers[i], sharding);
+        propagation.delay(numbers[i], tensors[i].delayed);
       }
       for (size_t i : opOrder) {
         SmallVector<unsigned> related;
@@ -119,6 +121,16 @@ TEST_F(PropagationTable, UserBeforeStrategy) {
 
 TEST_F(PropagationTable, EarlierRoundFirst) {
   expect({{{12}, "[{\"a\"} round 1]"}, {{12}, "[{\"b\"}]"}, {{12}}}, {add}, {"{a}", "{b}", "{b}"});
+}
+
+TEST_F(PropagationTable, DelayedLast) {
+  expect({{{12}, "[{\"a\"}]", 1}, {{12}, "[{\"b\"}]"}, {{12}}}, {add}, {"{a}", "{b}", "{b}"});
+  // In one round: what is delayed comes before a later round.
+  expect({{{12}, "[{\"b\"} round 1]"}, {{12}, "[{\"a\"}]", 1}, {{12}}}, {add}, {"{b}", "{a}", "{a}"});
+  // The other axes of the tensor do not wait.
+  Op sum{{0, 1, 2}, {{"x", "y"}, {"x", "y"}, {"x", "y"}}};
+  expect({{{12, 12}, "[{\"a\"}, {\"b\"}]", 1}, {{12, 12}, "[{}, {\"c\"}]"}, {{12, 12}}}, {sum},
+         {"{a}{b}", "{}{c}", "{a}{b}"});
 }
 
 TEST_F(PropagationTable, NearerFirst) {
