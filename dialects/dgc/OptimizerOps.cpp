@@ -3,6 +3,7 @@
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/CompositeBuilder.h"
+#include "dialects/dgc/SumTerms.h"
 #include <cmath>
 #include <numbers>
 
@@ -211,14 +212,6 @@ LogicalResult ClipByGlobalNormOp::inferTypes(std::optional<Location>, Adaptor ad
   return success();
 }
 
-/// The sum of one or more values, in pairs: with many gradients its error grows with the logarithm of their number.
-static Value addPairwise(CompositeBuilder &b, ArrayRef<Value> values) {
-  if (values.size() == 1)
-    return values.front();
-  size_t half = values.size() / 2;
-  return b.add(addPairwise(b, values.take_front(half)), addPairwise(b, values.drop_front(half)));
-}
-
 FailureOr<SmallVector<Value>> ClipByGlobalNormOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   Type f32 = builder.getF32Type();
@@ -230,7 +223,7 @@ FailureOr<SmallVector<Value>> ClipByGlobalNormOp::decompose(OpBuilder &builder) 
   }
   if (sums.empty())
     return SmallVector<Value>{};
-  Value squares = addPairwise(b, sums);
+  Value squares = addInPairs(sums, [&](Value x, Value y) { return b.add(x, y); });
   // max / larger of max and the norm: 1 for small gradients, and no division by zero.
   Value bound = b.scalar(getMax().convertToDouble(), f32);
   Value factor = b.divide(bound, b.maximum(bound, b.sqrt(squares)));

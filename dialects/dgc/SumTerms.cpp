@@ -22,3 +22,11 @@ SmallVector<Value> mlir::dgc::termsOf(AddOp add, llvm::function_ref<bool(AddOp)>
   collect(add, isPart, terms);
   return terms;
 }
+
+Value mlir::dgc::addInPairs(ArrayRef<Value> values, llvm::function_ref<Value(Value, Value)> add) {
+  if (values.size() == 1)
+    return values.front();
+  size_t half = (values.size() + 1) / 2;
+  Value low = addInPairs(values.take_front(half), add);
+  return add(low, addInPairs(values.drop_front(half), add));
+}

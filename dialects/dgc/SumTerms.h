@@ -14,6 +14,9 @@ bool isWholeSum(AddOp add);
 /// taken apart if `isPart` holds for them.
 SmallVector<Value> termsOf(AddOp add, llvm::function_ref<bool(AddOp)> isPart = [](AddOp) { return true; });
 
+/// Adds up one or more values by `add`, in pairs: the rounding error grows with the logarithm of their number.
+Value addInPairs(ArrayRef<Value> values, llvm::function_ref<Value(Value, Value)> add);
+
 } // namespace mlir::dgc
 
 #endif // DGC_DIALECTS_DGC_SUMTERMS_H

@@ -49,31 +49,32 @@ static unsigned reassociate(mlir::dgc::AddOp last) {
   for (auto &[key, members] : groups) {
     if (members.size() < 2)
       continue;
-    Value sum = members[0].getInputs()[0];
+    SmallVector<Value> inputs;
     SmallVector<StringRef> origins;
     SmallVector<Location> locations;
     for (AllReduceOp member : members) {
-      if (member != members[0])
-        sum = addAs(builder, last.getLoc(), sum, member.getInputs()[0], std::get<2>(key));
+      inputs.push_back(member.getInputs()[0]);
       if (std::optional<StringRef> origin = member.getOrigin(); origin && !llvm::is_contained(origins, *origin))
         origins.push_back(*origin);
       locations.push_back(member.getLoc());
       combined[member.getResult(0)] = Value();
     }
+    Value sum = mlir::dgc::addInPairs(
+        inputs, [&](Value a, Value b) { return addAs(builder, last.getLoc(), a, b, std::get<2>(key)); });
     combined[members[0].getResult(0)] =
         AllReduceOp::create(builder, builder.getFusedLoc(locations), Reduction::Sum, sum, members[0].getMesh(),
                             members[0].getAxes(),
                             origins.empty() ? StringAttr() : builder.getStringAttr(llvm::join(origins, " | ")))
             .getResult(0);
   }
-  Value sum;
+  SmallVector<Value> left;
   for (Value term : terms) {
     auto it = combined.find(term);
-    Value value = it == combined.end() ? term : it->second;
-    if (value)
-      sum = sum ? addAs(builder, last.getLoc(), sum, value, last.getType()) : value;
+    if (Value value = it == combined.end() ? term : it->second)
+      left.push_back(value);
   }
-  last.replaceAllUsesWith(sum);
+  last.replaceAllUsesWith(mlir::dgc::addInPairs(
+      left, [&](Value a, Value b) { return addAs(builder, last.getLoc(), a, b, last.getType()); }));
   return fewer;
 }
 

@@ -50,14 +50,12 @@ public:
       setStage(sum, stage);
       return sum;
     };
-    Value whole;
+    SmallVector<Value> sums;
     for (auto &[position, members] : groups) {
-      Value sum = members.front();
-      for (Value term : ArrayRef(members).drop_front())
-        sum = add(sum, term, stages[position]);
-      whole = whole ? add(whole, sum, *home) : sum;
+      int64_t stage = stages[position];
+      sums.push_back(mlir::dgc::addInPairs(members, [&](Value a, Value b) { return add(a, b, stage); }));
     }
-    last.replaceAllUsesWith(whole);
+    last.replaceAllUsesWith(mlir::dgc::addInPairs(sums, [&](Value a, Value b) { return add(a, b, *home); }));
     return fewer;
   }
 
