@@ -70,21 +70,27 @@ MemoryPeak findMemoryPeak(ModuleOp module, size_t count) {
   peak.bytes = number("exec.peak_bytes");
   if (peak.bytes == 0)
     peak.bytes = number("exec.private_bytes") + number("exec.shared_bytes");
+  DenseMap<Attribute, uint64_t> variables; // bytes by group of workers
+  for (auto variable : module.getOps<VariableOp>())
+    variables[variable.getMeshAttr()] += byteSize(variable.getType());
   uint64_t worst = 0;
   SmallVector<std::pair<BufferOp, int64_t>> buffers;
+  Attribute group;
   for (auto program : module.getOps<ProgramOp>()) {
     auto [bytes, held] = atWorstStep(program);
+    bytes += variables.lookup(program.getMeshAttr());
     if (!peak.program.empty() && bytes <= worst)
       continue;
     worst = bytes;
     buffers = held;
+    group = program.getMeshAttr();
     peak.program = program.getSymName().str();
   }
-  for (auto variable : module.getOps<VariableOp>()) {
-    peak.variables += byteSize(variable.getType());
-    peak.largest.push_back(
-        {"variable " + variable.getSymName().str(), byteSize(variable.getType()), variable.getLoc(), true});
-  }
+  peak.variables = variables.lookup(group);
+  for (auto variable : module.getOps<VariableOp>())
+    if (variable.getMeshAttr() == group)
+      peak.largest.push_back(
+          {"variable " + variable.getSymName().str(), byteSize(variable.getType()), variable.getLoc(), true});
   for (auto program : module.getOps<ProgramOp>())
     if (auto scratch = program->getAttrOfType<IntegerAttr>("exec.scratch_bytes");
         scratch && scratch.getInt() > 0 && program.getSymName() == peak.program)
