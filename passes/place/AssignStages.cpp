@@ -306,7 +306,7 @@ private:
     const int64_t wanted = stages * (repeat ? 2 : 1), count = ops.size();
     if (count < wanted) {
       auto error = function.emitError() << "the model has " << count
-                                        << " operations that follow from variables, too few "
+                                        << " operations that depend on its variables, too few "
                                         << "for " << wanted << " stages";
       if (repeat)
         error << ", two for each of " << stages.getValue() << " groups of workers";

@@ -176,8 +176,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{Scaled, true, "stage=2", "pipeline=gpipe", 4}, Case{Scaled, true, "stage=2", "pipeline=1f1b", 5},
         Case{Scaled, true, "stage=2", "pipeline=zb-h1", 3}, Case{Counted, false, "stage=2", "pipeline=gpipe", 3},
         Case{Counted, false, "stage=2", "pipeline=1f1b", 4}, Case{Counted, false, "stage=3", "pipeline=zb-h1", 5, 2},
-        Case{Counted, true, "stage=2", "pipeline=1f1b", 4}, Case{Counted, true, "stage=3", "pipeline=zb-h1", 4, 2},
-        Case{Weighted, true, "stage=3", "pipeline=1f1b", 5, 2}, Case{Weighted, false, "stage=2", "pipeline=zb-h1", 4},
+        Case{Counted, true, "stage=3", "pipeline=zb-h1", 4, 2}, Case{Weighted, true, "stage=3", "pipeline=1f1b", 5, 2},
+        Case{Weighted, false, "stage=2", "pipeline=zb-h1", 4},
         Case{Counted, true, "stage=2", "pipeline=interleaved", 4, 3},
         // Back to stage 0: the last layer waits for all micro-batches.
         Case{Counted, true, "stage=2", "pipeline=1f1b", 3, 0}, Case{Scaled, false, "stage=2", "pipeline=zb-h1", 4, 0},
@@ -187,7 +187,8 @@ INSTANTIATE_TEST_SUITE_P(
         // The second block is cut by stages, and what it computes is computed again on each of them.
         Case{Scaled, false, "stage=2", "pipeline=gpipe,recompute=*", 4},
         Case{Scaled, false, "stage=2", "pipeline=1f1b,recompute=second.*", 3},
-        Case{Counted, true, "stage=2", "pipeline=1f1b,recompute=*", 4},
+        Case{Counted, true, "stage=4", "pipeline=1f1b,recompute=*", 4, 3},
+        Case{Weighted, true, "stage=2,data=2", "pipeline=interleaved,zero2,recompute=*", 2, 3},
         Case{Weighted, true, "stage=3,data=2", "pipeline=zb-h1,recompute=*,data-parallel", 3, 2}),
     nameOf);
 

@@ -4,10 +4,10 @@
 // GPU: cannot be on the device "cpu:0": the plan is for the gpus of workers; place it on one, as in "/job:worker/task:0/gpu:0", or compile with another --target
 // RUN: not dgc-opt %s -split-input-file -dgc-assign-stages="stages=5" 2>&1 | FileCheck %s --check-prefix=FIVE
 // FIVE: nothing is on stage 1 of 5: the model has operations on the stages 0, 2; mark where stage 1 begins with {dist.stage = 1}, or number the stages from 0 on and use --mesh stage=2
-// FIVE: the model has 3 operations that follow from variables, too few for 5 stages; use a smaller mesh, as in --mesh stage=3
+// FIVE: the model has 3 operations that depend on its variables, too few for 5 stages; use a smaller mesh, as in --mesh stage=3
 // RUN: not dgc-opt %s -split-input-file -dgc-assign-stages="stages=2 repeat=true" 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: nothing is on stage 1 of 4: the model has operations on the stages 0, 2; mark where stage 1 begins with {dist.stage = 1}, or number the stages from 0 on, as many as a multiple of 2
-// TWICE: the model has 3 operations that follow from variables, too few for 4 stages, two for each of 2 groups of workers; leave the axis stage out of the mesh
+// TWICE: the model has 3 operations that depend on its variables, too few for 4 stages, two for each of 2 groups of workers; leave the axis stage out of the mesh
 // RUN: not dgc-opt %t.mlir -dgc-assign-stages="kind=tpu" 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: unknown kind of device 'tpu'; known are cpu and gpu
 

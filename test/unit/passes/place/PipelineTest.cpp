@@ -67,10 +67,10 @@ INSTANTIATE_TEST_SUITE_P(Schedules, Pipelines,
                                            Pipeline{"gpipe", "stage=2,data=2", 2, 3}, Pipeline{"1f1b", "stage=4", 4, 6},
                                            Pipeline{"zb-h1", "stage=4", 4, 8}, Pipeline{"interleaved", "stage=4", 8, 4},
                                            Pipeline{"1f1b", "stage=4,data=2", 4, 6},
-                                           Pipeline{"zb-h1", "stage=2,data=4", 2, 3},
-                                           Pipeline{"1f1b", "stage=8", 8, 8}, Pipeline{"gpipe", "stage=3", 3, 4},
-                                           Pipeline{"zb-h1", "stage=3", 3, 5}, Pipeline{"interleaved", "stage=3", 6, 3},
-                                           Pipeline{"gpipe", "stage=8", 8, 3}, Pipeline{"zb-h1", "stage=8", 8, 4},
+                                           Pipeline{"zb-h1", "stage=2,data=4", 2, 3}, Pipeline{"1f1b", "stage=8", 8, 8},
+                                           Pipeline{"gpipe", "stage=3", 3, 4}, Pipeline{"zb-h1", "stage=3", 3, 5},
+                                           Pipeline{"interleaved", "stage=3", 6, 3}, Pipeline{"gpipe", "stage=8", 8, 3},
+                                           Pipeline{"zb-h1", "stage=8", 8, 4},
                                            Pipeline{"interleaved", "stage=8", 16, 8}),
                          [](const auto &info) {
                            std::string name = std::string(info.param.schedule) + "_" + info.param.mesh;
@@ -81,7 +81,8 @@ INSTANTIATE_TEST_SUITE_P(Schedules, Pipelines,
 /// Four stages of `layers` equal layers each; a value of one micro-batch is `valueBytes`, a weight a quarter of that.
 constexpr int layers = 2, width = 16, examples = 64, valueBytes = examples * width * 4;
 
-std::string chain(int microbatches) {
+/// The sum of squares is divided by the number of elements, or by what the labels add up to.
+std::string chain(int microbatches, bool isCounted = false) {
   std::string type = "tensor<" + std::to_string(microbatches * examples) + "x" + std::to_string(width) + "xf32>";
   std::string weight = "tensor<" + std::to_string(width) + "x" + std::to_string(width) + "xf32>";
   std::string text =
@@ -93,13 +94,16 @@ std::string chain(int microbatches) {
     text += "  %d" + n + " = dgc.matmul " + value + ", %w" + n + stage + "\n  %h" + n + " = dgc.tanh %d" + n + "\n";
     value = "%h" + n;
   }
-  return text + "  %loss = dgc.mean_squared_error " + value +
-         ", %y\n  dgc.loss %loss\n  dgc.optimizer sgd learning_rate 0.1\n}\n";
+  text += isCounted ? "  %e = dgc.subtract " + value +
+                          ", %y\n  %q = dgc.multiply %e, %e\n  %sum = dgc.reduce sum %q dims [0, 1]\n"
+                          "  %n = dgc.reduce sum %y dims [0, 1]\n  %loss = dgc.divide %sum, %n\n"
+                    : "  %loss = dgc.mean_squared_error " + value + ", %y\n";
+  return text + "  dgc.loss %loss\n  dgc.optimizer sgd learning_rate 0.1\n}\n";
 }
 
 /// Bytes of the arenas of the workers of each stage.
-std::vector<uint64_t> memoryOf(const char *schedule, int microbatches) {
-  auto bytes = compileText(chain(microbatches), optionsOf({schedule, "stage=4", 4, microbatches}, 1));
+std::vector<uint64_t> memoryOf(const char *schedule, int microbatches, bool isCounted = false) {
+  auto bytes = compileText(chain(microbatches, isCounted), optionsOf({schedule, "stage=4", 4, microbatches}, 1));
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   auto artifact = dgc::rt::loadBytes(*bytes);
   EXPECT_TRUE(artifact.ok()) << artifact.status();
@@ -109,11 +113,12 @@ std::vector<uint64_t> memoryOf(const char *schedule, int microbatches) {
   return result;
 }
 
-// Of a micro-batch in flight a stage holds its input and what each of its layers gives, the last one its labels as well.
-// With gpipe all M are in flight, with 1f1b min(p - i, M) on stage i of p. The first and the last stage hold inputs of the
-// whole batch. What comes on top is the same for all numbers of micro-batches (on the first and the last stage up to a
-// quarter of a value), and for all stages between those: weights, their gradients, and two to four values that are on
-// their way or being computed. (With gpipe the first stage is done with the whole batch when it holds most.)
+// Of a micro-batch in flight a stage holds its input and what each of its layers gives, the last one its labels as
+// well. With gpipe all M are in flight, with 1f1b min(p - i, M) on stage i of p. The first and the last stage hold
+// inputs of the whole batch. What comes on top is the same for all numbers of micro-batches (on the first and the last
+// stage up to a quarter of a value), and for all stages between those: weights, their gradients, and two to four values
+// that are on their way or being computed. (With gpipe the first stage is done with the whole batch when it holds
+// most.)
 TEST(Memory, IsThatOfTheMicrobatchesInFlight) {
   for (const std::string schedule : {"gpipe", "1f1b"}) {
     std::optional<int64_t> rest[3]; // of the first stage, of those between, of the last one
@@ -133,6 +138,17 @@ TEST(Memory, IsThatOfTheMicrobatchesInFlight) {
         known = more;
       }
     }
+  }
+}
+
+// What inputs alone give, and all micro-batches wait for, is there before the first forward pass: the schedule is that
+// of a constant denominator, and holds as much.
+TEST(Memory, IsThatOfAConstantDenominator) {
+  for (const char *schedule : {"1f1b", "zb-h1"}) {
+    std::vector<uint64_t> constant = memoryOf(schedule, 6), counted = memoryOf(schedule, 6, true);
+    ASSERT_EQ(constant.size(), counted.size());
+    for (size_t stage = 0; stage < counted.size(); ++stage)
+      EXPECT_LE(counted[stage], constant[stage] + valueBytes) << schedule << ", stage " << stage;
   }
 }
 
