@@ -1,0 +1,80 @@
+// How both ends of a TCP connection prove, before anything else is read, that they belong to one job.
+//
+// The acceptor speaks first, so that a proof cannot be replayed:
+//   acceptor   Challenge: magic, nonce A
+//   connector  Response:  magic, who it is, nonce B, HMAC-SHA-256(key, "response", A, B, connector, acceptor)
+//   acceptor   Verdict:   magic, accepted or refused, HMAC-SHA-256(key, "verdict", A, B)
+// The key itself is never sent. What follows on the connection is neither encrypted nor authenticated.
+#pragma once
+
+#include "runtime/net/Socket.h"
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace dgc::rt {
+
+using Key = std::array<uint8_t, 32>;
+using Nonce = std::array<uint8_t, 16>;
+
+/// The key of `secret` for one purpose: keys of different purposes do not open each other's connections.
+Key deriveKey(std::string_view purpose, std::string_view secret);
+
+/// Random bytes of the kernel.
+Nonce randomNonce();
+
+/// The three messages as they are on the wire, in the byte order of the machines (little-endian, as the tensors are).
+struct Challenge {
+  std::array<char, 8> magic;
+  Nonce nonce;
+};
+struct Response {
+  std::array<char, 8> magic;
+  uint32_t sender;
+  Nonce nonce;
+  Key proof;
+};
+struct Verdict {
+  std::array<char, 8> magic;
+  uint32_t accepted; ///< 1; anything else: refused
+  Key proof;
+};
+static_assert(sizeof(Challenge) == 24 && sizeof(Response) == 60 && sizeof(Verdict) == 44);
+
+/// Names the version of the handshake and of the protocol behind it.
+inline constexpr std::array<char, 8> kMagic = {'d', 'g', 'c', ' ', 'j', 'o', 'b', '2'};
+
+/// The acceptor's side, without a socket.
+class Challenger {
+public:
+  /// `self` is the number that the connector must mean.
+  Challenger(const Key &key, uint32_t self);
+  const Challenge &challenge() const { return sent; }
+  /// Whether `response` proves that its sender has the key and means this acceptor.
+  bool verify(const Response &response) const;
+  Verdict verdict(const Response &response, bool accepted) const;
+
+private:
+  Key key;
+  uint32_t self;
+  Challenge sent;
+};
+
+struct DialOptions {
+  Key key{};
+  uint32_t sender = 0;   ///< who connects
+  uint32_t receiver = 0; ///< who is meant
+  std::chrono::steady_clock::time_point deadline;
+  /// Looked at every 20 ms; true ends the attempt with Cancelled.
+  std::function<bool()> interrupted = [] { return false; };
+};
+
+/// Connects to `address` and proves to be of the job. The socket does not block.
+/// Unavailable or DeadlineExceeded: it may be worth another attempt. FailedPrecondition: what answers is no dgc, or one
+/// of another version. PermissionDenied: it has another key.
+absl::StatusOr<Socket> dial(const SocketAddress &address, const DialOptions &options);
+
+} // namespace dgc::rt
