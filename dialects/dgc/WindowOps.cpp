@@ -330,9 +330,10 @@ static Value gatherOverlapping(WindowLoops &loops, Value place, Value gradient, 
       indexingMaps(builder, loops.iterators.size(), {windows, windows, loops.windowIndices(), loops.outer}),
       loops.iterators, [&](OpBuilder &b, Location l, ValueRange args) {
         Value isFirst = arith::CmpIOp::create(b, l, arith::CmpIPredicate::eq, args[0], loops.placeInWindow(b, l));
-        Value total = arith::AddFOp::create(b, l, args[3], extendScalar(b, l, args[1], accumulator));
-        Value kept = arith::SelectOp::create(b, l, isFirst, total, args[3]);
-        linalg::YieldOp::create(b, l, kept);
+        Value addend = extendScalar(b, l, args[1], accumulator);
+        Value nothing = arith::ConstantOp::create(b, l, b.getZeroAttr(addend.getType()));
+        Value part = arith::SelectOp::create(b, l, isFirst, addend, nothing);
+        linalg::YieldOp::create(b, l, arith::AddFOp::create(b, l, args[3], part).getResult());
       });
   return roundedTensor(builder, location, sum.getResult(0), element);
 }

@@ -156,29 +156,31 @@ std::string replaced(std::string text, const std::string &from, const std::strin
   return text;
 }
 
-// The maximum grows along the row, and the sum has to follow it where both are in one loop.
+// In the first row the maximum grows, and the sum has to follow it where both are in one loop; in the second all
+// addends but one are equal.
 TEST(Sums, DenominatorsOfSoftmax) {
   for (int64_t n : {1000, 30011, 1000003}) {
     SCOPED_TRACE(n);
     LoadedKernels kernels(replaced(R"(
-      func.func @k(%a: tensor<2xNxf32>) -> tensor<2xf32> {
-        %m = dgc.reduce max %a dims [1] : tensor<2xNxf32>
-        %mb = dgc.broadcast_in_dim %m dims [0] to [2, N] : tensor<2xf32>
-        %d = dgc.subtract %a, %mb : tensor<2xNxf32>
-        %e = dgc.exponential %d : tensor<2xNxf32>
-        %s = dgc.reduce sum %e dims [1] : tensor<2xNxf32>
-        return %s : tensor<2xf32>
+      func.func @k(%a: tensor<5xNxf32>) -> tensor<5xf32> {
+        %m = dgc.reduce max %a dims [1] : tensor<5xNxf32>
+        %mb = dgc.broadcast_in_dim %m dims [0] to [5, N] : tensor<5xf32>
+        %d = dgc.subtract %a, %mb : tensor<5xNxf32>
+        %e = dgc.exponential %d : tensor<5xNxf32>
+        %s = dgc.reduce sum %e dims [1] : tensor<5xNxf32>
+        return %s : tensor<5xf32>
       })",
                                    "N", std::to_string(n)));
     ASSERT_TRUE(kernels.ok());
-    Buffer<float> a(2 * n), r(2);
-    double expected[2] = {0, 0};
-    for (int64_t i = 0; i < 2 * n; ++i)
-      a[i] = i < n ? 4.0f * i / n : 0.25f;
-    for (int64_t i = 0; i < 2 * n; ++i)
-      expected[i / n] += std::exp(double(a[i]) - a[i < n ? n - 1 : i]);
+    const float logarithms[] = {-2.3025851f, -1.2039728f, -0.3566749f, -0.1053605f}; // of 0.1, 0.3, 0.7, 0.9
+    Buffer<float> a(5 * n), r(5);
+    double expected[5] = {0, 0, 0, 0, 0};
+    for (int64_t i = 0; i < 5 * n; ++i)
+      a[i] = i < n ? 4.0f * i / n : i % n == 0 ? 0 : logarithms[i / n - 1];
+    for (int64_t i = 0; i < 5 * n; ++i)
+      expected[i / n] += std::exp(double(a[i]) - (i < n ? a[n - 1] : 0));
     kernels.call({a.data(), r.data()});
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < 5; ++i)
       expectClose(r[i], expected[i], n);
   }
 }
@@ -245,6 +247,21 @@ TEST(Sums, ScatterAdd) {
     expectClose(r[32 + i], double(0.1f) * 30011, 30011);
     EXPECT_EQ(r[64 + i], 0);
   }
+}
+
+// One element is the maximum of all windows that it is in.
+TEST(Sums, GradientOfLongMaximumWindows) {
+  LoadedKernels kernels(R"(
+    func.func @k(%a: tensor<4000xf32>, %g: tensor<2001xf32>) -> tensor<4000xf32> {
+      %r = dgc.max_pool_grad %a, %g window [2000] : tensor<4000xf32>, tensor<2001xf32>
+      return %r : tensor<4000xf32>
+    })");
+  ASSERT_TRUE(kernels.ok());
+  Buffer<float> a(4000), g(2001, 0.1f), r(4000);
+  a[1999] = 1;
+  kernels.call({a.data(), g.data(), r.data()});
+  expectClose(r[1999], double(0.1f) * 2000, 2000);
+  EXPECT_EQ(r[2000], 0.1f); // the first of the last window, whose elements are all zero
 }
 
 } // namespace
