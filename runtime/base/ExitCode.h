@@ -10,17 +10,21 @@ namespace dgc::rt {
 
 enum class ExitCode : int {
   Ok = 0,
-  Internal = 1,    // an error that has no code of its own
-  Usage = 2,       // unknown flag, wrong value, contradicting flags
-  BadArtifact = 3, // the plan is damaged, of another format, or fails a check
-  BadData = 4, // a data file or checkpoint is missing, damaged or does not fit
-               // the plan, or a file cannot be written
-  Cluster = 5, // the workers did not come together: world size, duplicate rank,
-               // other plan, missing workers
-  PeerFailed = 6, // another worker died or reported an error
-  Machine = 7, // this machine lacks what the plan needs (CPU features, memory)
+  Internal = 1,      // an error that has no code of its own
+  Usage = 2,         // unknown flag, wrong value, contradicting flags
+  BadArtifact = 3,   // the plan is damaged, of another format, or fails a check
+  BadData = 4,       // a data file or checkpoint is missing, damaged or does not fit
+                     // the plan, or a file cannot be written
+  Cluster = 5,       // the workers did not come together: world size, duplicate rank,
+                     // other plan, missing workers
+  PeerFailed = 6,    // another worker died or reported an error
+  Machine = 7,       // this machine lacks what the plan needs (CPU features, memory)
+  NotFinite = 8,     // the loss is infinite or no number, and --on-nan=stop
   Interrupted = 130, // Ctrl-C
 };
+
+/// Whether all workers end with the code of the one that met the error, not with PeerFailed: nobody is at fault.
+inline bool isOfAllWorkers(ExitCode code) { return code == ExitCode::Interrupted || code == ExitCode::NotFinite; }
 
 /// `status` carrying `code`. A code that is already there stays: the first to
 /// know decides. OK stays OK.

@@ -122,7 +122,7 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
     e.rank = *rank;
     bool interrupted = e.exitCode == ExitCode::Interrupted;
     e.message = absl::StrCat("rank ", *rank, interrupted ? " was " : " failed: ", e.message);
-    if (!interrupted)
+    if (!isOfAllWorkers(e.exitCode))
       e.exitCode = ExitCode::PeerFailed;
     fail(std::move(e));
   } else {

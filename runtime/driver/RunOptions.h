@@ -10,6 +10,9 @@
 
 namespace dgc::rt {
 
+/// What a loss that is not finite does: it ends the job, or is told.
+enum class OnNan { Stop, Warn };
+
 struct RunOptions {
   std::string plan;                     // path, for messages
   std::string data;                     // folder; empty: none
@@ -18,6 +21,7 @@ struct RunOptions {
   std::optional<uint64_t> seed;         // none: that of the checkpoint that is loaded, or 0
   bool shuffle = true;
   LastBatch lastBatch = LastBatch::Drop;
+  OnNan onNan = OnNan::Stop;
   bool evaluate = true;                   // after each epoch of training
   int64_t evaluateEvery = 0;              // and after so many steps, and at the end; 0: not
   int threads = 1;                        // of each worker

@@ -11,6 +11,7 @@
 #include "runtime/driver/Traces.h"
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 
 using namespace dgc;
@@ -48,6 +49,7 @@ private:
   absl::Status trainSteps();
   absl::Status submitStep();
   absl::Status collectStep(Scalars &scalars);
+  absl::Status checkLoss(std::string_view of, int64_t step, std::optional<double> loss);
   absl::Status endEpoch(int64_t epoch);
   absl::Status evaluate(FedProgram &program, std::string_view split, std::optional<int64_t> epoch);
   absl::Status writePredictions();
@@ -91,6 +93,7 @@ private:
   RunState state;
   int64_t totalSteps = 0;               // of this run
   TimeNs epochBegan = 0, collected = 0; // when the last step was
+  bool lossIsFinite = true;             // of the step or evaluation before
 };
 } // namespace
 
@@ -332,6 +335,28 @@ absl::Status Worker::collectStep(Scalars &scalars) {
     log(event);
   }
   collected = now;
+  return checkLoss("loss", step, scalars.loss());
+}
+
+/// Reports a loss that is not finite, on rank 0: as an error, or as a warning for the first one behind a finite one.
+absl::Status Worker::checkLoss(std::string_view of, int64_t step, std::optional<double> loss) {
+  const bool isFinite = !loss || std::isfinite(*loss);
+  const bool wasFinite = std::exchange(lossIsFinite, isFinite);
+  if (isFinite)
+    return absl::OkStatus();
+  std::string text = str("the ", of, " is ", *loss, " at step ", step);
+  if (options.onNan == OnNan::Stop)
+    return withExitCode(absl::OutOfRangeError(str(text, options.save.empty() ? "" : "; nothing is saved",
+                                                  "; lower the learning rate, look at the data, or continue with "
+                                                  "--on-nan=warn")),
+                        ExitCode::NotFinite);
+  if (wasFinite) {
+    print(str("warning: ", text));
+    LogEvent event{"warning"};
+    event.step = step;
+    event.message = text;
+    log(event);
+  }
   return absl::OkStatus();
 }
 
@@ -388,7 +413,7 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
   event.ms = ms;
   event.samplesPerSecond = means.weight() / ms * 1e3;
   log(event);
-  return absl::OkStatus();
+  return checkLoss(str(split, " loss"), state.step, means.loss());
 }
 
 absl::Status Worker::save() {

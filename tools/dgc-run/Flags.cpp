@@ -33,7 +33,8 @@ Exit codes:
   5    the workers did not come together (world size, duplicate rank, other
        plan, missing workers)
   6    another worker died or reported an error
-  7    this machine lacks what the plan needs
+  7    this machine lacks what the plan needs, or a limit (ulimit) is too low
+  8    the loss is infinite or no number (see --on-nan)
   130  interrupted)";
 
 /// Accepts whole numbers of a range.
@@ -153,6 +154,13 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
          "out, or trained on with their true weight")
       ->check(oneOf({"drop", "weight"}))
       ->default_str("drop");
+  app.add_option_function<std::string>(
+         "--on-nan",
+         [&run](const std::string &text) { run.onNan = text == "stop" ? rt::OnNan::Stop : rt::OnNan::Warn; },
+         "A loss that is infinite or no number: stop ends the job with code 8 and saves nothing, warn says so and goes "
+         "on")
+      ->check(oneOf({"stop", "warn"}))
+      ->default_str("stop");
   addOnOff(app, "--evaluate", run.evaluate, "Evaluate on the test data after each epoch");
   app.add_option("--evaluate-every", run.evaluateEvery,
                  "Evaluate after so many steps of training as well, and at the end")
