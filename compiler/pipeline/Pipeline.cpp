@@ -358,6 +358,11 @@ static LogicalResult dump(ModuleOp module, Phase phase, const std::string &direc
     llvm::raw_fd_ostream out(path, error);
     if (!error) {
       module.print(out, OpPrintingFlags().elideLargeElementsAttrs(64));
+      out.close();
+      error = out.error();
+      out.clear_error(); // else its destructor aborts
+    }
+    if (!error) {
       return success();
     }
   }

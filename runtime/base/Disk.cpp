@@ -253,7 +253,7 @@ private:
     if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev)
       return nullptr;
     lock->excludes = failed == 0;
-    if (!content.empty() && !content.starts_with(lockMagic))
+    if (opened.st_nlink != 1 || (!content.empty() && !content.starts_with(lockMagic)))
       return lock; // not of dgc: it stays as it is
     lock->removes = true;
     std::string self = str(lockMagic, ::getpid(), " ", thisHost(), "\n");

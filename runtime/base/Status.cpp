@@ -2,6 +2,7 @@
 #include "runtime/base/Status.h"
 
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Limits.h"
 
 #include "absl/strings/cord.h"
 
@@ -24,8 +25,11 @@ absl::Status dgc::rt::annotate(const absl::Status &status,
 }
 
 absl::Status dgc::rt::errnoStatus(int error, std::string_view context) {
-  return absl::ErrnoToStatus(error,
-                             absl::string_view(context.data(), context.size()));
+  absl::Status status = absl::ErrnoToStatus(error, absl::string_view(context.data(), context.size()));
+  std::string limit = limitBehind(error);
+  if (limit.empty())
+    return status;
+  return withExitCode(absl::Status(status.code(), str(status.message(), limit)), ExitCode::Machine);
 }
 
 absl::Status dgc::rt::withExitCode(absl::Status status, ExitCode code) {

@@ -2,6 +2,7 @@
 // end.
 #include "runtime/cluster/Launcher.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Limits.h"
 #include "runtime/cluster/Coordinator.h"
 #include "runtime/cluster/Signals.h"
 
@@ -169,7 +170,7 @@ absl::Status Launch::startWorker(int rank, const std::string &program) {
   if (rank != 0) // rank 0 has the terminal
     for (int i = 0; i < 2; ++i) {
       if (pipe2(ends[i], O_CLOEXEC) != 0)
-        return absl::ResourceExhaustedError(absl::StrCat("cannot make a pipe: ", strerror(errno)));
+        return errnoStatus(errno, "cannot make a pipe");
       fcntl(ends[i][0], F_SETFL, O_NONBLOCK);
       worker.pipes.push_back(
           {ends[i][0], i == 0 ? STDOUT_FILENO : STDERR_FILENO, absl::StrCat("[rank ", rank, "] "), ""});
@@ -194,11 +195,11 @@ absl::Status Launch::startWorker(int rank, const std::string &program) {
     if (end[1] >= 0)
       close(end[1]);
   if (pid < 0)
-    return absl::ResourceExhaustedError(absl::StrCat("cannot start worker ", rank, ": ", strerror(errno)));
+    return startStatus(errno, absl::StrCat("cannot start worker ", rank));
   worker.pid = pid;
   worker.pidfd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (worker.pidfd < 0)
-    return absl::ResourceExhaustedError(absl::StrCat("cannot watch worker ", rank, ": ", strerror(errno)));
+    return errnoStatus(errno, absl::StrCat("cannot watch worker ", rank));
   return absl::OkStatus();
 }
 

@@ -1,5 +1,6 @@
 // All ranks of a plan as threads of this process.
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Limits.h"
 #include "runtime/base/Status.h"
 #include "runtime/driver/Worker.h"
 
@@ -91,7 +92,7 @@ absl::Status dgc::rt::runInProcess(const Artifact &artifact, const RunOptions &o
   auto rankMain = [&](Transport &transport) {
     WorkerContext context{transport, abort, nullptr, print, terminal};
     context.gather = [&](const std::string &bytes) { return exchange.gather(transport.rank(), bytes); };
-    absl::Status s = runWorker(artifact, options, context);
+    absl::Status s = catchExhaustion([&] { return runWorker(artifact, options, context); });
     if (!s.ok())
       abort.raise(world > 1 ? annotate(s, str("rank ", transport.rank())) : s);
   };

@@ -2,6 +2,7 @@
 #include "runtime/executor/RunOnce.h"
 
 #include "runtime/artifact/Reader.h"
+#include "runtime/base/Limits.h"
 #include "runtime/base/Status.h"
 #include "runtime/data/Array.h"
 #include "runtime/executor/Executor.h"
@@ -37,7 +38,7 @@ public:
 
 private:
   void rankMain(Transport &transport) {
-    if (absl::Status s = runRank(transport); !s.ok())
+    if (absl::Status s = catchExhaustion([&] { return runRank(transport); }); !s.ok())
       abort.raise(annotate(s, str("rank ", transport.rank())));
   }
 

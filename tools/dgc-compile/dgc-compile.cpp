@@ -13,14 +13,18 @@
 #include "passes/strategy/Registry.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Bytes.h"
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Limits.h"
 #include "runtime/base/OutputFile.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "runtime/telemetry/Report.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/Threading.h"
 
 namespace cl = llvm::cl;
 
@@ -275,7 +279,10 @@ static int run() {
   }
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
-  mlir::MLIRContext context(registry);
+  const bool hasThreads =
+      dgc::rt::checkResources({.threads = static_cast<int>(llvm::hardware_concurrency().compute_thread_count())}).ok();
+  using Threading = mlir::MLIRContext::Threading;
+  mlir::MLIRContext context(registry, hasThreads ? Threading::ENABLED : Threading::DISABLED);
   context.printOpOnDiagnostic(false); // a message and its place; not the function around it
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
@@ -308,8 +315,18 @@ static int run() {
   return writeOutput(outputPath, options.to == dgc::Phase::Artifact ? &bytes : nullptr, *module) ? 0 : 2;
 }
 
+/// LLVM calls it where it would abort.
+static void onBadAlloc(void *, const char *, bool) { dgc::rt::endForLackOfMemory(); }
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  dgc::rt::prepareForLimits("dgc-compile"); // behind LLVM's handlers
+  llvm::install_bad_alloc_error_handler(onBadAlloc);
+  // The least that a compilation takes; not everything in LLVM looks whether it got its memory.
+  if (absl::Status lacks = dgc::rt::checkResources({.addressSpace = uint64_t{64} << 20}); !lacks.ok()) {
+    llvm::errs() << "dgc-compile: error: " << std::string(lacks.message()) << "\n";
+    return static_cast<int>(dgc::rt::exitCodeOf(lacks));
+  }
   dgc::registerAllPasses();
   mlir::registerAsmPrinterCLOptions();
   mlir::registerMLIRContextCLOptions();

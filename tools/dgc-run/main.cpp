@@ -1,6 +1,7 @@
 // dgc-run: runs a plan. See docs/exit-codes.md for what it returns.
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Limits.h"
 #include "runtime/base/OutputFile.h"
 #include "runtime/base/Status.h"
 #include "runtime/cluster/Cluster.h"
@@ -83,6 +84,16 @@ static void endLog(const std::string &path, const std::string &message) {
     toStderr(str("dgc-run: warning: --log-json: ", std::string(written.message()), "\n"));
 }
 
+/// What gRPC and UCX take in a process that meets others; they abort where they do not get it. `peers` are those that
+/// it starts itself, or 1.
+static absl::Status checkClusterResources(int peers, int threads, uint64_t sharedBytes) {
+  ResourceNeed need;
+  need.files = 32 + 8 * peers;
+  need.threads = 24 + threads;
+  need.addressSpace = (uint64_t{768} << 20) + sharedBytes;
+  return checkResources(need);
+}
+
 /// One worker of several: joins the others, runs, leaves.
 static absl::Status runMember(Flags &flags, const Identity &identity, const Artifact &artifact) {
   const artifact::Plan &plan = artifact.plan();
@@ -109,11 +120,12 @@ static absl::Status runMember(Flags &flags, const Identity &identity, const Arti
   if (!options.launched)
     toStderr(str("dgc-run: rank ", identity.rank, " of ", identity.worldSize, ", from ", identity.source,
                  "; the workers meet at ", identity.coordinator, "\n"));
+  DGC_RETURN_IF_ERROR(checkClusterResources(1, flags.run.threads, plan.world_size() * plan.shared_bytes()));
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
   WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
   context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
   flags.ran = true;
-  absl::Status status = runWorker(artifact, flags.run, context);
+  absl::Status status = catchExhaustion([&] { return runWorker(artifact, flags.run, context); });
   return status.ok() ? cluster->leave() : cluster->fail(status);
 }
 
@@ -152,6 +164,7 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   options.planDigest = digestBytes(artifact);
   options.joinTimeoutSeconds = flags.joinTimeout;
   options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message); };
+  DGC_RETURN_IF_ERROR(checkClusterResources(options.worldSize, 0, 0));
   flags.ran = true;
   int code = runLauncher(options);
   if (code != 0)
@@ -195,6 +208,9 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   if (world > 1 && flags.transport != "in-process")
     return launch(flags, *artifact, argc, argv);
   flags.run.threads = flags.threads.value_or(shareOfCores(world));
+  // What the loader, libgomp and oneDNN take, which do not all look whether they got it.
+  DGC_RETURN_IF_ERROR(
+      checkResources({.files = 8, .threads = world * flags.run.threads + 1, .addressSpace = uint64_t{64} << 20}));
   flags.ran = true;
   DGC_RETURN_IF_ERROR(runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run)));
   return 0;
@@ -206,14 +222,15 @@ static int report(const absl::Status &status) {
 }
 
 int main(int argc, char **argv) {
+  prepareForLimits("dgc-run");
   Flags flags;
   if (std::optional<int> code = parseFlags(argc, argv, flags))
     return *code;
   if (!flags.call.empty()) {
-    absl::Status status = callProgram(flags);
+    absl::Status status = catchExhaustion([&] { return callProgram(flags); });
     return status.ok() ? 0 : report(status);
   }
-  absl::StatusOr<int> code = runPlan(flags, argc, argv);
+  absl::StatusOr<int> code = catchExhaustion([&] { return runPlan(flags, argc, argv); });
   if (!code.ok()) {
     if (flags.isFirst && !flags.ran)
       endLog(flags.run.logJson, std::string(code.status().message()));

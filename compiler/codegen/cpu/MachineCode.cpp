@@ -102,8 +102,11 @@ static llvm::Expected<std::vector<uint8_t>> link(llvm::StringRef object) {
     if (!error)
       stream << object;
     stream.close();
-    if (error || stream.has_error())
-      return llvm::createStringError("cannot write " + *input);
+    if (stream.has_error())
+      error = stream.error();
+    stream.clear_error(); // else its destructor aborts
+    if (error)
+      return llvm::createStringError(error, "cannot write " + *input + ": " + error.message());
   }
   const char *args[] = {"ld.lld",      "-shared", "--hash-style=sysv", "--build-id=none", "-z", "noexecstack",
                         "--threads=1", "-o",      output->c_str(),     input->c_str()};

@@ -225,8 +225,11 @@ Expected<std::vector<uint8_t>> assemble(StringRef ptxas, StringRef ptx, unsigned
     if (!error)
       stream << ptx;
     stream.close();
-    if (error || stream.has_error())
-      return createStringError("cannot write " + input.str());
+    if (stream.has_error())
+      error = stream.error();
+    stream.clear_error(); // else its destructor aborts
+    if (error)
+      return createStringError(error, "cannot write " + input.str() + ": " + error.message());
   }
   std::string arch = "--gpu-name=sm_" + std::to_string(architecture);
   StringRef args[] = {ptxas, arch, "-O3", "-o", output, input};

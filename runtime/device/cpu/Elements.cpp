@@ -1,7 +1,9 @@
 // Elements as f64, the post-ops in plain code, and oneDNN's small change.
+#include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/Ops.h"
 
+#include <cerrno>
 #include <cmath>
 
 using namespace dgc;
@@ -150,10 +152,10 @@ absl::Status dgc::rt::guarded(const char *what, const std::function<void()> &f) 
     if (e.status == dnnl_unimplemented)
       return absl::UnimplementedError(str(what, ": ", e.what()));
     if (e.status == dnnl_out_of_memory)
-      return absl::ResourceExhaustedError(str(what, ": ", e.what()));
+      return withExitCode(errnoStatus(ENOMEM, what), ExitCode::Machine);
     return absl::InternalError(str(what, ": ", e.what()));
   } catch (const std::bad_alloc &) {
-    return absl::ResourceExhaustedError(str(what, ": out of memory"));
+    return withExitCode(errnoStatus(ENOMEM, what), ExitCode::Machine);
   }
 }
 

@@ -231,6 +231,10 @@ TEST_F(RealOutputFile, FollowsNoSymbolicLink) {
   ASSERT_TRUE(write(realDisk(), in("x"), "new").ok());
   EXPECT_EQ(get("victim"), "precious");
   EXPECT_EQ(get("x"), "new");
+  put("empty", "");
+  fs::create_hard_link(in("empty"), in(".z.dgc-lock"));
+  EXPECT_TRUE(write(realDisk(), in("z"), "new").ok());
+  EXPECT_EQ(get("empty"), "");
   fs::create_symlink("victim", in(".y.dgc-lock"));
   EXPECT_FALSE(write(realDisk(), in("y"), "new").ok());
   EXPECT_EQ(get("victim"), "precious");

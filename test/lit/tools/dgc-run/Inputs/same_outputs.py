@@ -34,7 +34,8 @@ for plan in sys.argv[1:]:
                 assert "saved 8 variables to pairs/weights" in outputs[seed], outputs
             else:
                 refused += 1
-                assert job.returncode == 4 and "another job (process" in outputs[seed], (job.returncode, outputs)
+                # The other may not have written yet who it is.
+                assert job.returncode == 4 and "another job" in outputs[seed], (job.returncode, outputs)
         assert read("pairs/weights") in [weights[seed] for seed in winners]
         assert os.listdir("pairs") == ["weights"], os.listdir("pairs")
     print(plan, "refused", refused)
