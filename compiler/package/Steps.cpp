@@ -261,6 +261,7 @@ struct Transfer : PackageOpInterface::ExternalModel<Transfer<OpT, ActionT>, OpT>
     call.channel = transfer.getChannel();
     call.group = *group;
     call.buffer = writer.index(transfer.getBuffer());
+    call.gathered = transfer.getGathered();
     call.origin = transfer.getOrigin().str();
     writer.addStep(op, std::move(call));
     return success();

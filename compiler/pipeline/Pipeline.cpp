@@ -330,7 +330,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
     return distributed
                ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-"
                  "scatters," +
-                     limitPass(options) + "dgc-flatten-collectives,dgc-combine-collectives" + combineOption(options) +
+                     std::string(options.servers ? "dgc-scatter-to-servers," : "") + limitPass(options) + "dgc-flatten-collectives,dgc-combine-collectives" + combineOption(options) +
                      "," + (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
                      "dgc-order-collectives,dgc-check-plan"
                : "";

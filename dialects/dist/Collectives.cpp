@@ -240,9 +240,23 @@ CollectiveDescription BroadcastOp::describe() {
   return {.kind = CollectiveKind::Broadcast, .inPlace = true, .root = int64_t(getRoot())};
 }
 
+/// Checks the parts of a transfer from all devices of a mesh to one.
+static LogicalResult verifyGathered(TransferOpInterface op, int64_t sources, int64_t targets) {
+  if (targets != 1 || sources == 1)
+    return op.emitOpError() << "is gathered, from " << sources << " devices to " << targets
+                            << "; that goes from several devices to one";
+  RankedTensorType type = op.getTransferType();
+  if (type.getRank() == 0)
+    return op.emitOpError() << "is gathered, and has no dimension 0 along which the parts follow each other";
+  if (!op.isSend() && type.getDimSize(0) % sources != 0)
+    return op.emitOpError() << "gets " << type.getDimSize(0) << " rows along dimension 0, which are no equal parts of "
+                            << sources << " devices";
+  return success();
+}
+
 /// Checks the two meshes of a transfer: there are such, of the same size, and no device is in both.
-static LogicalResult verifyTransfer(Operation *op, FlatSymbolRefAttr source, FlatSymbolRefAttr target, int64_t channel,
-                                    SymbolTableCollection &symbols) {
+static LogicalResult verifyTransfer(TransferOpInterface op, FlatSymbolRefAttr source, FlatSymbolRefAttr target,
+                                    int64_t channel, SymbolTableCollection &symbols) {
   for (FlatSymbolRefAttr name : {source, target})
     if (!symbols.lookupNearestSymbolFrom<MeshOp>(op, name))
       return op->emitOpError() << "names the mesh " << name << ", which the module does not have";
@@ -254,7 +268,7 @@ static LogicalResult verifyTransfer(Operation *op, FlatSymbolRefAttr source, Fla
     return op->emitOpError() << "goes between " << source << " and " << target << ", which share devices";
   if (channel < 0)
     return op->emitOpError() << "has the channel " << channel << "; expected at least 0";
-  return success();
+  return op.getGathered() ? verifyGathered(op, from.getNumDevices(), to.getNumDevices()) : success();
 }
 
 LogicalResult SendOp::verifySymbolUses(SymbolTableCollection &symbols) {

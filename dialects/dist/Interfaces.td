@@ -26,6 +26,7 @@ def TransferOpInterface : OpInterface<"TransferOpInterface"> {
     InterfaceMethod<"Whether this is the end that sends.", "bool", "isSend", (ins), [{}], [{
       return $_op->getNumResults() == 0;
     }]>,
+    InterfaceMethod<"Whether each device of the mesh that sends has a part of what is received.", "bool", "getGathered">,
     InterfaceMethod<"The type of what is transferred.", "::mlir::RankedTensorType", "getTransferType", (ins), [{}], [{
       return ::llvm::cast<::mlir::RankedTensorType>(
           $_op->getNumResults() ? $_op->getResult(0).getType() : $_op->getOperand(0).getType());

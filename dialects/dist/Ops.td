@@ -307,12 +307,14 @@ def Dist_SendOp : Dist_TransferOp<"send"> {
 
     Belongs to the `dist.recv` of the same channel and meshes; of several the first to the first. It ends when
     the receiver has come by. From a mesh of one device it goes to all of the other one; to a mesh of one device the
-    first of the other one sends.
+    first of the other one sends, or, with `gathered`, each sends its part, and the receiver has the parts one behind the
+    other along dimension 0, in the order of the devices.
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$channel, FlatSymbolRefAttr:$source,
-                       FlatSymbolRefAttr:$target, OptionalAttr<StrAttr>:$origin);
+                       FlatSymbolRefAttr:$target, OptionalAttr<StrAttr>:$origin, UnitAttr:$gathered);
   let assemblyFormat = [{
-    $input `channel` $channel `from` $source `to` $target (`origin` $origin^)? attr-dict `:` type($input)
+    (`gathered` $gathered^)? $input `channel` $channel `from` $source `to` $target (`origin` $origin^)? attr-dict
+    `:` type($input)
   }];
 }
 
@@ -320,10 +322,10 @@ def Dist_RecvOp : Dist_TransferOp<"recv"> {
   let summary = "receives a value from the device at the same position of another mesh";
   let description = "`%a = dist.recv channel 3 from @stage0 to @stage1 origin \"...\" : tensor<4xf32>`";
   let arguments = (ins I64Attr:$channel, FlatSymbolRefAttr:$source, FlatSymbolRefAttr:$target,
-                       OptionalAttr<StrAttr>:$origin);
+                       OptionalAttr<StrAttr>:$origin, UnitAttr:$gathered);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    `channel` $channel `from` $source `to` $target (`origin` $origin^)? attr-dict `:` type($result)
+    (`gathered` $gathered^)? `channel` $channel `from` $source `to` $target (`origin` $origin^)? attr-dict `:` type($result)
   }];
 }
 

@@ -123,15 +123,25 @@ private:
         worker(rank).push_back({Communication::Kind::Collective, group, signature, 0, 0, place});
   }
 
+  /// What one device sends.
+  static RankedTensorType typeOfPart(TransferOpInterface op, int64_t sources) {
+    RankedTensorType type = op.getTransferType();
+    if (!op.getGathered() || op.isSend())
+      return type;
+    SmallVector<int64_t> shape(type.getShape());
+    shape[0] /= sources;
+    return type.clone(shape);
+  }
+
   void addTransfer(TransferOpInterface op) {
     MeshAttr source = lookupMesh(op, op.getSourceAttr()), target = lookupMesh(op, op.getTargetAttr());
     bool sends = op.isSend();
-    uint32_t signature = signatureOf("transfer", Type(op.getTransferType()));
     uint32_t place = placeOf(op), channel = op.getChannel();
     uint32_t sources = source.getNumDevices(), targets = target.getNumDevices();
+    uint32_t signature = signatureOf("transfer", Type(typeOfPart(op, sources)));
     auto kind = sends ? Communication::Kind::Send : Communication::Kind::Receive;
     for (uint32_t position = 0; position < sources; ++position)
-      for (uint32_t other : ::dgc::rt::targetsOf(position, sources, targets)) {
+      for (uint32_t other : ::dgc::rt::targetsOf(position, sources, targets, op.getGathered())) {
         uint32_t from = source.getFirst() + position, to = target.getFirst() + other;
         worker(std::max(from, to));
         worker(sends ? from : to).push_back({kind, 0, signature, channel, sends ? to : from, place});

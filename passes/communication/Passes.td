@@ -70,6 +70,29 @@ def CreateReduceScattersPass : Pass<"dgc-create-reduce-scatters", "::mlir::Modul
   let statistics = [Statistic<"numCreated", "created", "All-reduces that became reduce-scatters">];
 }
 
+def ScatterToServersPass : Pass<"dgc-scatter-to-servers", "::mlir::ModuleOp"> {
+  let summary = "let each worker send parameter servers a part of the gradients";
+  let description = [{
+    Input: programs joined by transfers. An all-reduce over all devices of a mesh whose result only servers (meshes of one
+    device) need, whole or by rows, becomes a reduce-scatter, and each device sends its part. Pushes to one server that
+    follow each other, with no other transfer between it and the workers, are one bucket of up to 256 kB: one
+    reduce-scatter and one transfer. A larger one is sent alone, without a copy. Lengths that the devices do not divide
+    are padded with zeros. What the workers need as well (gradients that are clipped by their norm) stays as it is.
+
+    ```mlir
+    %s = dist.all_reduce sum %x over @workers ["data"] : tensor<4x2xf32>
+    dist.send %s channel 3 from @workers to @ps0 : tensor<4x2xf32>
+    // becomes
+    %f = dgc.reshape %x to [8] : tensor<4x2xf32>
+    %p = dist.reduce_scatter sum %f dim 0 over @workers ["data"] : tensor<8xf32> to tensor<4xf32>
+    dist.send gathered %p channel 3 from @workers to @ps0 : tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numPushes", "pushes", "Values that are sent in parts">,
+                    Statistic<"numBuckets", "buckets", "Transfers that they take">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+}
+
 def HierarchicalAllReducePass : Pass<"dgc-hierarchical-all-reduce", "::mlir::ModuleOp"> {
   let summary = "send little over slow links";
   let description = [{

@@ -142,12 +142,13 @@ void ProgramBuilder::lowerSend(dist::SendOp op) {
     copy(buffer, fresh, op->getLoc());
     buffer = fresh;
   }
-  SendOp::create(steps, op->getLoc(), op.getChannel(), op.getTarget(), buffer, op.getOrigin().value_or(""));
+  SendOp::create(steps, op->getLoc(), op.getChannel(), op.getTarget(), buffer, op.getOrigin().value_or(""),
+                 op.getGathered());
 }
 
 void ProgramBuilder::lowerReceive(dist::RecvOp op) {
   ReceiveOp::create(steps, op->getLoc(), op.getChannel(), op.getSource(), bufferOf(op.getResult()),
-                    op.getOrigin().value_or(""));
+                    op.getOrigin().value_or(""), op.getGathered());
 }
 
 void ProgramBuilder::lowerReturn(func::ReturnOp op) {

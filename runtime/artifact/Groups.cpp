@@ -5,6 +5,7 @@
 #include "runtime/base/Status.h"
 
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -54,23 +55,28 @@ uint64_t dgc::rt::sharedBytesOf(const a::Plan &plan, int32_t group) {
   return group < 0 ? plan.shared_bytes() : plan.groups()->Get(static_cast<uint32_t>(group))->shared_bytes();
 }
 
-std::vector<uint32_t> dgc::rt::receiversOf(const a::Plan &plan, int32_t group, uint32_t peer, uint32_t rank) {
-  if (group < 0)
-    return {peer};
+std::vector<uint32_t> dgc::rt::receiversOf(const a::Plan &plan, const TransferEnd &send, uint32_t rank) {
+  if (send.group < 0)
+    return {send.peer};
   const a::Group &mine = *plan.groups()->Get(static_cast<uint32_t>(groupOf(plan, rank)));
-  const a::Group &other = *plan.groups()->Get(static_cast<uint32_t>(group));
-  std::vector<uint32_t> ranks = targetsOf(rank - mine.first_rank(), mine.rank_count(), other.rank_count());
+  const a::Group &other = *plan.groups()->Get(static_cast<uint32_t>(send.group));
+  std::vector<uint32_t> ranks =
+      targetsOf(rank - mine.first_rank(), mine.rank_count(), other.rank_count(), send.gathered);
   for (uint32_t &each : ranks)
     each += other.first_rank();
   return ranks;
 }
 
-uint32_t dgc::rt::senderOf(const a::Plan &plan, int32_t group, uint32_t peer, uint32_t rank) {
-  if (group < 0)
-    return peer;
+std::vector<uint32_t> dgc::rt::sendersOf(const a::Plan &plan, const TransferEnd &receive, uint32_t rank) {
+  if (receive.group < 0)
+    return {receive.peer};
   const a::Group &mine = *plan.groups()->Get(static_cast<uint32_t>(groupOf(plan, rank)));
-  const a::Group &other = *plan.groups()->Get(static_cast<uint32_t>(group));
-  return other.first_rank() + (rank - mine.first_rank()) % other.rank_count();
+  const a::Group &other = *plan.groups()->Get(static_cast<uint32_t>(receive.group));
+  if (!receive.gathered)
+    return {other.first_rank() + (rank - mine.first_rank()) % other.rank_count()};
+  std::vector<uint32_t> ranks(other.rank_count());
+  std::iota(ranks.begin(), ranks.end(), other.first_rank());
+  return ranks;
 }
 
 bool dgc::rt::isFull(const a::Plan &plan, int32_t group) {

@@ -31,12 +31,23 @@ const artifact::Program *programOf(const artifact::Plan &plan, std::string_view 
 uint64_t privateBytesOf(const artifact::Plan &plan, int32_t group);
 uint64_t sharedBytesOf(const artifact::Plan &plan, int32_t group);
 
+/// One end of a transfer: `group`, `peer` and `gathered` of a send or a receive.
+struct TransferEnd {
+  int32_t group = -1;
+  uint32_t peer = 0;
+  bool gathered = false;
+
+  TransferEnd() = default;
+  TransferEnd(const artifact::Send &op) : group(op.group()), peer(op.peer()), gathered(op.gathered()) {}
+  TransferEnd(const artifact::Receive &op) : group(op.group()), peer(op.peer()), gathered(op.gathered()) {}
+};
+
 /// The ranks that a send of `rank` goes to: in `group` as targetsOf (CommunicationOrder.h) says, or `peer` if that is
 /// -1.
-std::vector<uint32_t> receiversOf(const artifact::Plan &plan, int32_t group, uint32_t peer, uint32_t rank);
+std::vector<uint32_t> receiversOf(const artifact::Plan &plan, const TransferEnd &send, uint32_t rank);
 
-/// The rank that `rank` receives from.
-uint32_t senderOf(const artifact::Plan &plan, int32_t group, uint32_t peer, uint32_t rank);
+/// The ranks that `rank` receives from: one, or, where it is gathered, all of the group in the order of their parts.
+std::vector<uint32_t> sendersOf(const artifact::Plan &plan, const TransferEnd &receive, uint32_t rank);
 
 /// Whether a group has a worker at each position of the axes behind the first one, and so can have collectives over
 /// them. Groups that have not have one worker: parameter servers.

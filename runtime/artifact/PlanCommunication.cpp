@@ -42,7 +42,7 @@ private:
   /// One operation of a program, before it is known whose it is.
   struct Entry {
     Communication communication;
-    int32_t peerGroup = -1;                         // a transfer: of the partner; -1: the same partner for all workers
+    TransferEnd end;                                // of a transfer
     const std::vector<uint32_t> *groupOf = nullptr; // of a collective: by rank, the group that it is in
   };
 
@@ -71,10 +71,11 @@ static bool communicates(const a::Step &step) {
 
 static std::string typeName(a::DType type) { return std::string(nameOf(toDType(type))); }
 
-static std::string transferSignature(const a::Buffer &buffer) {
+/// Of a buffer that gets `parts` equal ones along dimension 0: of one of them.
+static std::string transferSignature(const a::Buffer &buffer, uint32_t parts) {
   std::string text = "a transfer of " + typeName(buffer.dtype()) + " [";
   for (uint32_t i = 0; buffer.shape() && i < buffer.shape()->size(); ++i)
-    text += str(i ? "x" : "", buffer.shape()->Get(i));
+    text += str(i ? "x" : "", buffer.shape()->Get(i) / (i ? 1 : parts));
   return text + "]";
 }
 
@@ -109,8 +110,8 @@ const std::vector<uint32_t> &Scribe::groupsAlong(const flatbuffers::Vector<uint3
   return groupOf;
 }
 
-/// All that the members must agree in, `text` before it: the operation, the type, where it lies in the shared arena, and how they are
-/// numbered.
+/// All that the members must agree in, `text` before it: the operation, the type, where it lies in the shared arena,
+/// and how they are numbered.
 Scribe::Entry Scribe::entryOf(const a::Collective &op, std::string text) {
   text += snakeCase(a::EnumNameCollectiveKind(op.kind()));
   if (op.kind() == a::CollectiveKind::AllReduce || op.kind() == a::CollectiveKind::ReduceScatter)
@@ -155,10 +156,11 @@ std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
     Communication &c = entry.communication;
     auto transfer = [&](Communication::Kind kind, const auto &op) {
       c.kind = kind;
-      c.signature = signatures[transferSignature(*program.buffers()->Get(op.buffer()))];
+      const bool hasParts = kind == Communication::Kind::Receive && op.gathered();
+      const uint32_t parts = hasParts ? plan.groups()->Get(static_cast<uint32_t>(op.group()))->rank_count() : 1;
+      c.signature = signatures[transferSignature(*program.buffers()->Get(op.buffer()), parts)];
       c.channel = op.channel();
-      c.peer = op.peer();
-      entry.peerGroup = op.group();
+      entry.end = op;
     };
     if (const a::Collective *op = step.action_as_Collective())
       entry = entryOf(*op, "");
@@ -195,12 +197,8 @@ absl::StatusOr<CommunicationPlan> Scribe::write(std::span<const a::Program *cons
         list.push_back(communication);
         continue;
       }
-      std::vector<uint32_t> peers;
-      if (communication.kind == Communication::Kind::Send)
-        peers = receiversOf(plan, entry.peerGroup, communication.peer, rank);
-      else
-        peers = {senderOf(plan, entry.peerGroup, communication.peer, rank)};
-      for (uint32_t peer : peers) {
+      const bool sends = communication.kind == Communication::Kind::Send;
+      for (uint32_t peer : sends ? receiversOf(plan, entry.end, rank) : sendersOf(plan, entry.end, rank)) {
         communication.peer = peer;
         list.push_back(communication);
       }

@@ -90,8 +90,7 @@ absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &p
   case artifact::Action::Send: {
     const artifact::Send &send = *step.action_as_Send();
     auto sends = std::make_unique<InTurn>();
-    for (uint32_t peer :
-         receiversOf(artifact.plan(), send.group(), send.peer(), static_cast<uint32_t>(transport.rank()))) {
+    for (uint32_t peer : receiversOf(artifact.plan(), send, static_cast<uint32_t>(transport.rank()))) {
       DGC_ASSIGN_OR_RETURN(auto each, transport.prepareSend(send.channel(), static_cast<int>(peer),
                                                             memoryOf(*program.buffers()->Get(send.buffer()))));
       sends->all.push_back(std::move(each));
@@ -101,14 +100,20 @@ absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &p
   }
   case artifact::Action::Receive: {
     const artifact::Receive &receive = *step.action_as_Receive();
-    uint32_t peer = senderOf(artifact.plan(), receive.group(), receive.peer(), static_cast<uint32_t>(transport.rank()));
     const artifact::Buffer &buffer = *program.buffers()->Get(receive.buffer());
     op.received = memoryOf(buffer);
     if (device->memory() && buffer.space() != artifact::Space::Shared) { // which is pinned
       DGC_ASSIGN_OR_RETURN(op.received, device->memory()->allocatePinned(op.received.size()));
     }
-    DGC_ASSIGN_OR_RETURN(op.communication,
-                         transport.prepareReceive(receive.channel(), static_cast<int>(peer), op.received));
+    const std::vector<uint32_t> peers = sendersOf(artifact.plan(), receive, static_cast<uint32_t>(transport.rank()));
+    const size_t part = op.received.size() / peers.size();
+    auto receives = std::make_unique<InTurn>();
+    for (size_t i = 0; i < peers.size(); ++i) {
+      DGC_ASSIGN_OR_RETURN(auto each, transport.prepareReceive(receive.channel(), static_cast<int>(peers[i]),
+                                                               op.received.subspan(i * part, part)));
+      receives->all.push_back(std::move(each));
+    }
+    op.communication = std::move(receives);
     break;
   }
   default: {

@@ -197,6 +197,7 @@ static Json action(const Plan &plan, const Step &step) {
     return {{"channel", a.channel()},
             {"peer", peer(plan, a.group(), a.peer())},
             {"buffer", a.buffer()},
+            {"gathered", a.gathered()},
             {"origin", text(a.origin())}};
   }
   case Action::Receive: {
@@ -204,6 +205,7 @@ static Json action(const Plan &plan, const Step &step) {
     return {{"channel", a.channel()},
             {"peer", peer(plan, a.group(), a.peer())},
             {"buffer", a.buffer()},
+            {"gathered", a.gathered()},
             {"origin", text(a.origin())}};
   }
   case Action::Copy:

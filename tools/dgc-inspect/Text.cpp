@@ -77,8 +77,8 @@ private:
       line("features    ", join(features, " "));
     std::vector<std::string> axes;
     // With parameter servers the first axis numbers groups of different sizes; they follow.
-    bool hasServers = plan.groups() && plan.groups()->size() &&
-                      !rt::isFull(plan, static_cast<int32_t>(plan.groups()->size()) - 1);
+    bool hasServers =
+        plan.groups() && plan.groups()->size() && !rt::isFull(plan, static_cast<int32_t>(plan.groups()->size()) - 1);
     for (uint32_t i = hasServers; plan.mesh() && i < plan.mesh()->size(); ++i)
       axes.push_back(str(text(plan.mesh()->Get(i)->name()), "=", plan.mesh()->Get(i)->size()));
     line("workers     ", plan.world_size(), axes.empty() ? "" : str(" (", join(axes, ", "), ")"));
@@ -193,10 +193,11 @@ private:
                  a.origin() ? str(", for ", text(a.origin())) : "");
     }
     case Action::Send:
-      return str("send ", operand(p, s.action_as_Send()->buffer()), " to ",
-                 peer(s.action_as_Send()->group(), s.action_as_Send()->peer()));
+      return str("send ", s.action_as_Send()->gathered() ? "part " : "", operand(p, s.action_as_Send()->buffer()),
+                 " to ", peer(s.action_as_Send()->group(), s.action_as_Send()->peer()));
     case Action::Receive:
-      return str("receive ", operand(p, s.action_as_Receive()->buffer()), " from ",
+      return str("receive ", s.action_as_Receive()->gathered() ? "parts " : "",
+                 operand(p, s.action_as_Receive()->buffer()), " from ",
                  peer(s.action_as_Receive()->group(), s.action_as_Receive()->peer()));
     case Action::Copy:
       return str("copy ", operand(p, s.action_as_Copy()->src()), " -> ", operand(p, s.action_as_Copy()->dst()));

@@ -123,7 +123,7 @@ RankGroups groupsOf(const fb::Plan &plan) {
         if (RankGroup group = meshGroup(plan, list, rank); group.size() > 1)
           found[name].insert(std::move(group));
       for (const fb::Send *send : sends)
-        for (uint32_t to : receiversOf(plan, send->group(), send->peer(), rank))
+        for (uint32_t to : receiversOf(plan, *send, rank))
           if (isDevice(to))
             transfers.insert({rank, to});
     }
