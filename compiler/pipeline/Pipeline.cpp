@@ -327,13 +327,13 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
                                               : "")
                        : "";
   case Phase::Communicate:
-    return distributed
-               ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-"
-                 "scatters," +
-                     std::string(options.servers ? "dgc-scatter-to-servers," : "") + limitPass(options) + "dgc-flatten-collectives,dgc-combine-collectives" + combineOption(options) +
-                     "," + (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
-                     "dgc-order-collectives,dgc-check-plan"
-               : "";
+    return distributed ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-"
+                         "scatters," +
+                             std::string(options.servers ? "dgc-scatter-to-servers," : "") + limitPass(options) +
+                             "dgc-flatten-collectives,dgc-combine-collectives" + combineOption(options) + "," +
+                             (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
+                             "dgc-order-collectives,dgc-check-plan"
+                       : "";
   case Phase::Kernel:
     return CudaTarget::isCuda(options.target)
                ? "dgc-expand-attention{device=cuda},dgc-pad-products,cse,dgc-select-library-calls{device=cuda "
