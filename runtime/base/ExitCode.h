@@ -20,11 +20,15 @@ enum class ExitCode : int {
   PeerFailed = 6,    // another worker died or reported an error
   Machine = 7,       // this machine lacks what the plan needs (CPU features, memory)
   NotFinite = 8,     // the loss is infinite or no number, and --on-nan=stop
+  Network = 9,       // workers cannot exchange data: a connection is lost or blocked, or
+                     // all of them wait for each other
   Interrupted = 130, // Ctrl-C
 };
 
 /// Whether all workers end with the code of the one that met the error, not with PeerFailed: nobody is at fault.
-inline bool isOfAllWorkers(ExitCode code) { return code == ExitCode::Interrupted || code == ExitCode::NotFinite; }
+inline bool isOfAllWorkers(ExitCode code) {
+  return code == ExitCode::Interrupted || code == ExitCode::NotFinite || code == ExitCode::Network;
+}
 
 /// `status` carrying `code`. A code that is already there stays: the first to
 /// know decides. OK stays OK.

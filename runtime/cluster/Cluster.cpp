@@ -8,13 +8,15 @@
 #include "runtime/cluster/MemberCore.h"
 #include "runtime/cluster/Network.h"
 #include "runtime/cluster/Signals.h"
+#include "runtime/cluster/SoleCluster.h"
 #include "runtime/cluster/Watchdog.h"
 #include "runtime/collective/SharedMemory.h"
+#include "runtime/collective/Tcp.h"
 #include "runtime/collective/Ucx.h"
+#include "runtime/net/Socket.h"
 
 #include "absl/strings/str_cat.h"
 
-#include <csignal>
 #include <cstdlib>
 
 #include <unistd.h>
@@ -24,67 +26,17 @@ namespace {
 
 TimeNs nanoseconds(double seconds) { return static_cast<TimeNs>(seconds * 1e9); }
 
-JobError interruption(int signal) {
-  JobError e;
-  e.code = absl::StatusCode::kCancelled;
-  e.exitCode = ExitCode::Interrupted;
-  e.message = signal == SIGINT ? "interrupted (Ctrl-C)" : "interrupted (SIGTERM)";
-  return e;
-}
-
 std::string hostName() {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
   return name;
 }
 
-std::string environmentOr(const char *name, const char *fallback) {
-  const char *value = getenv(name);
-  return value ? value : fallback;
+/// Empty: the job has none.
+std::string jobToken() {
+  const char *value = getenv("DGC_JOB_TOKEN");
+  return value ? value : "";
 }
-
-/// One worker: nobody to meet.
-class SoleCluster final : public Cluster {
-public:
-  explicit SoleCluster(const ClusterOptions &options) : watchdog(options.abortGraceSeconds) {}
-
-  absl::Status start(const ClusterOptions &options) {
-    auto transports = createInProcessTransports(1, options.transport, flag);
-    if (!transports.ok())
-      return withExitCode(transports.status(), ExitCode::Machine);
-    link = std::move(transports->front());
-    if (options.handleSignals)
-      signals = std::make_unique<SignalWatcher>([this](int signal) {
-        absl::Status s = jobStatus(interruption(signal), nullptr);
-        flag.raise(s);
-        watchdog.arm(s);
-      });
-    return absl::OkStatus();
-  }
-
-  int rank() const override { return 0; }
-  int worldSize() const override { return 1; }
-  Transport &transport() override { return *link; }
-  Abort &abort() override { return flag; }
-  absl::Status fail(absl::Status error) override {
-    flag.raise(std::move(error));
-    watchdog.told();
-    return flag.status();
-  }
-  absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) override {
-    return std::vector<std::string>{bytes};
-  }
-  absl::Status leave() override {
-    watchdog.told();
-    return flag.status();
-  }
-
-private:
-  Abort flag;
-  std::unique_ptr<Transport> link;
-  Watchdog watchdog;
-  std::unique_ptr<SignalWatcher> signals; // last made, first to go
-};
 
 class JoinedCluster final : public Cluster, ConnectionEvents {
 public:
@@ -106,6 +58,10 @@ public:
 private:
   absl::Status host(const Address &meeting);
   absl::Status connectTransport();
+  absl::Status connectTcp(bool oneHost);
+  absl::Status connectUcx();
+  /// From now on heartbeats say where the transport is.
+  void useLink();
   void failWith(JobError error);
   /// The job's error as this worker says it.
   absl::Status error();
@@ -114,13 +70,13 @@ private:
   void connected() override;
   void received(ToWorker message) override;
   void closed() override;
+  void refused() override;
 
   /// Sends what the core wants sent and passes on its error; `mutex` is held.
   void pump();
   void tickLoop();
   /// Waits until `done()`, with `mutex` held, or the job has failed.
-  template <class Done>
-  absl::Status await(std::unique_lock<std::mutex> &lock, TimeNs timeout, std::string_view what, Done done);
+  template <class Done> absl::Status await(std::unique_lock<std::mutex> &lock, Done done);
 
   ClusterOptions options;
   Network &network;
@@ -134,7 +90,9 @@ private:
   bool ending = false, heardAbort = false;
   /// Where this worker is: in its segment once the transport has that.
   ProgressWord joining;
+  WaitRecord joiningWaits;
   std::atomic<ProgressWord *> ownProgress{&joining};
+  std::atomic<const WaitRecord *> ownWaits{&joiningWaits};
   std::shared_ptr<const SegmentHeader> rank0Header;
 
   std::string meetingHost;
@@ -155,10 +113,11 @@ absl::Status JoinedCluster::host(const Address &meeting) {
   CoordinatorCore::Options o;
   o.worldSize = options.worldSize;
   o.planDigest = options.planDigest;
-  o.token = environmentOr("DGC_JOB_TOKEN", "");
   o.joinTimeout = nanoseconds(options.joinTimeoutSeconds);
   o.silence = nanoseconds(options.silenceSeconds);
-  auto started = Coordinator::start(o, listen.text(), network, clock);
+  o.stallTimeout = nanoseconds(options.stallTimeoutSeconds);
+  DGC_ASSIGN_OR_RETURN(Socket listening, listenAt(listen.host, listen.port, options.worldSize + 128));
+  auto started = Coordinator::start(o, std::move(listening), jobToken(), network, clock);
   if (!started.ok())
     return started.status();
   coordinator = std::move(*started);
@@ -178,6 +137,7 @@ absl::Status JoinedCluster::start() {
     // tells all of them.
   }
 
+  options.transport.timeoutSeconds = kUnlimitedSeconds; // the coordinator looks after that
   auto made = SharedSegment::create(options.rank, options.worldSize, options.transport);
   if (!made.ok())
     return withExitCode(made.status(), ExitCode::Machine);
@@ -192,13 +152,15 @@ absl::Status JoinedCluster::start() {
   o.join.hostName = hostName();
   o.join.pid = getpid();
   o.join.segment = segment->announcement();
-  o.join.token = environmentOr("DGC_JOB_TOKEN", "");
   o.coordinator = meeting.text();
   o.launched = options.launched;
   o.joinTimeout = nanoseconds(hosted.ok() ? options.joinTimeoutSeconds : 3.0);
   o.silence = nanoseconds(options.silenceSeconds);
   o.notice = options.notice;
-  o.position = [this] { return ownProgress.load()->get(); };
+  o.heartbeat = [this] {
+    const WaitRecord &waits = *ownWaits.load();
+    return HeartbeatMessage{ownProgress.load()->get(), waits.awaited(), waits.moved()};
+  };
   o.exactPosition = [this](int rank) -> std::optional<Position> {
     if (rank != 0 || !rank0Header)
       return std::nullopt;
@@ -207,15 +169,14 @@ absl::Status JoinedCluster::start() {
   core.emplace(std::move(o), clock);
   ticker = std::thread([this] { tickLoop(); });
   if (options.handleSignals && !options.launched)
-    signals = std::make_unique<SignalWatcher>([this](int signal) { failWith(interruption(signal)); });
+    signals = std::make_unique<SignalWatcher>([this](int signal) { failWith(interruptionError(signal)); });
   {
     std::lock_guard<std::mutex> lock(mutex);
-    connection = network.connect(meeting.text(), *this);
+    connection = network.connect(meeting, controlKey(jobToken()), *this);
   }
   std::unique_lock<std::mutex> lock(mutex);
   // The core has its own, finer deadlines for this.
-  absl::Status joined = await(lock, nanoseconds(2 * options.joinTimeoutSeconds + 10), "join",
-                              [&] { return core->state() == MemberCore::State::Running; });
+  absl::Status joined = await(lock, [&] { return core->state() == MemberCore::State::Running; });
   if (!hosted.ok() && (joined.ok() || absl::IsDeadlineExceeded(joined)))
     return withExitCode(hosted, ExitCode::Cluster);
   DGC_RETURN_IF_ERROR(joined);
@@ -244,21 +205,60 @@ absl::Status JoinedCluster::connectTransport() {
                                          "several hosts");
   if (shared) {
     DGC_ASSIGN_OR_RETURN(link, std::move(*segment).connect(announcements, flag));
-    ownProgress = &link->progress();
+    useLink();
     // Nobody goes on before everybody has mapped everything.
     return gather("").status();
   }
-  if (options.transportName != "ucx" && options.transportName != "auto")
-    return withExitCode(absl::InvalidArgumentError(absl::StrCat("no transport '", options.transportName,
-                                                                "'; there are auto, shared-memory and ucx")),
+  if (options.transportName == "tcp" || options.transportName == "auto")
+    return connectTcp(oneHost);
+  if (options.transportName == "ucx")
+    return connectUcx();
+  return withExitCode(absl::InvalidArgumentError(absl::StrCat("no transport '", options.transportName,
+                                                              "'; there are auto, shared-memory, tcp and ucx")),
+                      ExitCode::Usage);
+}
+
+absl::Status JoinedCluster::connectTcp(bool oneHost) {
+  Address own{sourceAddressTowards(meetingHost), 0};
+  if (!options.dataAddress.empty()) {
+    DGC_ASSIGN_OR_RETURN(own, parseAddress(options.dataAddress, "--data-address", 0));
+    DGC_RETURN_IF_ERROR(checkExposure(own, "--data-address", options.insecure));
+  }
+  if (own.host.empty() || (!oneHost && isLoopback(own.host)))
+    return withExitCode(absl::FailedPreconditionError(
+                            absl::StrCat("the other machines cannot reach this one at '", own.host,
+                                         "', the address that it has towards the coordinator ", options.coordinator,
+                                         "; say with --data-address which of its addresses they can reach")),
+                        ExitCode::Usage);
+  absl::StatusOr<std::unique_ptr<TcpEndpoint>> endpoint = TcpEndpoint::create(
+      options.rank, options.worldSize, std::move(segment), options.transport, flag, own.host, own.port);
+  if (!endpoint.ok())
+    return withExitCode(endpoint.status(), options.dataAddress.empty() ? ExitCode::Machine : ExitCode::Usage);
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> announcements, gather((*endpoint)->announcement()));
+  DGC_ASSIGN_OR_RETURN(link, std::move(**endpoint).connect(announcements, options.joinTimeoutSeconds));
+  useLink();
+  return gather("").status();
+}
+
+absl::Status JoinedCluster::connectUcx() {
+  if (const char *tls = getenv("UCX_TLS"); tls && ucxAsksForTcp(tls))
+    return withExitCode(absl::FailedPreconditionError(absl::StrCat(
+                            "UCX_TLS is '", tls,
+                            "', which asks for TCP: anybody who reaches a port of UCX can end the process. Use "
+                            "--transport=tcp, or name transports of RDMA in UCX_TLS")),
                         ExitCode::Usage);
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<UcxEndpoint> endpoint,
                        UcxEndpoint::create(options.rank, options.worldSize, std::move(segment), options.transport, flag,
                                            interfaceTowards(meetingHost)));
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> addresses, gather(endpoint->address()));
   DGC_ASSIGN_OR_RETURN(link, std::move(*endpoint).connect(addresses));
-  ownProgress = &link->progress();
+  useLink();
   return absl::OkStatus();
+}
+
+void JoinedCluster::useLink() {
+  ownProgress = &link->progress();
+  ownWaits = &link->waits();
 }
 
 void JoinedCluster::pump() {
@@ -302,20 +302,20 @@ void JoinedCluster::closed() {
   pump();
 }
 
-template <class Done>
-absl::Status JoinedCluster::await(std::unique_lock<std::mutex> &lock, TimeNs timeout, std::string_view what,
-                                  Done done) {
-  const TimeNs deadline = clock.now() + timeout;
+void JoinedCluster::refused() {
+  std::lock_guard<std::mutex> lock(mutex);
+  heardAbort = true;
+  core->refused();
+  pump();
+}
+
+/// There is no limit of time here: another worker may compute for long before it comes to the same. Workers that will
+/// not come are found by the coordinator, and a lost coordinator by the core.
+template <class Done> absl::Status JoinedCluster::await(std::unique_lock<std::mutex> &lock, Done done) {
   while (!done()) {
     if (core->state() == MemberCore::State::Failed)
       return flag.status();
-    if (clock.now() >= deadline)
-      return withExitCode(absl::DeadlineExceededError(absl::StrCat(std::string(what), " took more than ",
-                                                                   static_cast<double>(timeout) / 1e9,
-                                                                   " s: the other workers did "
-                                                                   "not come to it")),
-                          ExitCode::Cluster);
-    clock.waitUntil(changed, lock, deadline);
+    clock.waitUntil(changed, lock, clock.now() + 10_s);
   }
   return absl::OkStatus();
 }
@@ -348,7 +348,7 @@ absl::StatusOr<std::vector<std::string>> JoinedCluster::gather(const std::string
   core->gather(bytes);
   pump();
   std::optional<std::vector<std::string>> result;
-  DGC_RETURN_IF_ERROR(await(lock, nanoseconds(options.joinTimeoutSeconds), "an exchange", [&] {
+  DGC_RETURN_IF_ERROR(await(lock, [&] {
     result = core->takeGathered();
     return result.has_value();
   }));
@@ -359,8 +359,7 @@ absl::Status JoinedCluster::leave() {
   std::unique_lock<std::mutex> lock(mutex);
   core->leave();
   pump();
-  absl::Status s = await(lock, nanoseconds(options.leaveTimeoutSeconds), "the end of the job",
-                         [&] { return core->state() == MemberCore::State::Left; });
+  absl::Status s = await(lock, [&] { return core->state() == MemberCore::State::Left; });
   if (!s.ok())
     watchdog.told();
   return s;
@@ -399,11 +398,8 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::join(ClusterOptions options) {
         absl::InvalidArgumentError(absl::StrCat("rank ", options.rank, " does not exist among ", options.worldSize,
                                                 " workers; ranks are 0 to ", options.worldSize - 1)),
         ExitCode::Usage);
-  if (options.worldSize == 1) {
-    auto sole = std::make_unique<SoleCluster>(options);
-    DGC_RETURN_IF_ERROR(sole->start(options));
-    return sole;
-  }
+  if (options.worldSize == 1)
+    return createSoleCluster(options);
   auto cluster = std::make_unique<JoinedCluster>(std::move(options));
   DGC_RETURN_IF_ERROR(cluster->start());
   return cluster;

@@ -34,19 +34,27 @@ struct ClusterOptions {
   std::string planDigest; ///< SHA-256, 32 bytes
   std::string producer;   ///< Plan.producer
   TransportOptions transport;
-  /// "auto", or the name of a transport that must be used: "shared-memory" or
-  /// "ucx" (and "in-process" for one worker).
+  /// "auto" (shared memory on one host, else TCP), or the name of a transport
+  /// that must be used: "shared-memory", "tcp" or "ucx" (and "in-process" for
+  /// one worker).
   std::string transportName = "auto";
 
+  /// HOST or HOST:PORT of this machine that the tcp transport listens at until
+  /// all workers are connected; empty: the address from which this machine
+  /// reaches the coordinator.
+  std::string dataAddress;
+
   double joinTimeoutSeconds = 120;
-  double leaveTimeoutSeconds = 300;
   /// Silence after which a worker or the coordinator counts as lost. A process
-  /// that dies is noticed at once; this is for machines and networks.
-  double silenceSeconds = 3;
+  /// that dies is noticed at once; this is for machines and networks. Pauses of
+  /// the network of a bit less than half of it do no harm (TCP backs off).
+  double silenceSeconds = 10;
+  /// Workers that wait for each other this long without advancing end the job.
+  double stallTimeoutSeconds = 60;
   /// After the first error the process has this long to end by itself; then the
   /// control thread prints the error and ends it. 0: never.
   double abortGraceSeconds = 0.7;
-  /// Turn SIGINT and SIGTERM into a clean stop of all workers (exit code 130).
+  /// Turn SIGINT, SIGTERM and SIGHUP into a clean stop of all workers (exit code 130).
   bool handleSignals = true;
 
   /// Called, from another thread, with lines for people: "waiting for ranks

@@ -29,13 +29,16 @@ CoordinatorCore::Options withHeaders(CoordinatorCore::Options options, Headers &
 Coordinator::Coordinator(CoordinatorCore::Options options, Clock &clock)
     : clock(clock), headers(options.worldSize), core(withHeaders(std::move(options), headers), clock) {}
 
-absl::StatusOr<std::unique_ptr<Coordinator>>
-Coordinator::start(CoordinatorCore::Options options, const std::string &address, Network &network, Clock &clock) {
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::start(CoordinatorCore::Options options, Socket listening,
+                                                                const std::string &token, Network &network,
+                                                                Clock &clock) {
+  const int worldSize = options.worldSize;
+  options.authenticated = !token.empty();
   std::unique_ptr<Coordinator> c(new Coordinator(std::move(options), clock));
   {
     // Workers may come before the server is stored.
     std::lock_guard<std::mutex> lock(c->mutex);
-    auto server = network.listen(address, *c);
+    auto server = network.listen(std::move(listening), controlKey(token), worldSize, *c);
     if (!server.ok())
       return server.status();
     c->server = std::move(*server);

@@ -13,12 +13,11 @@ namespace dgc::rt {
 
 class Coordinator final : ServerEvents {
 public:
-  /// Listens at `address`, HOST:PORT. The hooks of `options` are set here.
-  static absl::StatusOr<std::unique_ptr<Coordinator>> start(CoordinatorCore::Options options,
-                                                            const std::string &address, Network &network, Clock &clock);
+  /// Serves at `listening` those who have `token`; empty: everybody. The hooks of `options` are set here.
+  static absl::StatusOr<std::unique_ptr<Coordinator>> start(CoordinatorCore::Options options, Socket listening,
+                                                            const std::string &token, Network &network, Clock &clock);
   ~Coordinator() override;
 
-  int port() const { return server->port(); }
   void processEnded(int rank, int code, int signal);
   void fail(JobError error);
   /// The first error of the job, if there was one.

@@ -1,5 +1,6 @@
 // Membership, failure detection and the first error of a job.
 #include "runtime/cluster/CoordinatorCore.h"
+#include "runtime/base/Printable.h"
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -11,15 +12,16 @@ namespace dgc::rt {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
+/// How many workers that are turned away are told of.
+constexpr int kMostNotes = 5;
 
 std::string shortDigest(const std::string &digest) { return absl::BytesToHexString(digest.substr(0, 6)); }
 
-// Compares in a time that does not tell where they differ.
-bool sameToken(const std::string &a, const std::string &b) {
-  unsigned char difference = a.size() != b.size();
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    difference |= a[i] ^ b[i];
-  return difference == 0;
+/// `m` with its texts fit to be shown to people.
+JoinMessage readable(JoinMessage m) {
+  m.hostName = printable(m.hostName, 256);
+  m.producer = printable(m.producer, 256);
+  return m;
 }
 
 JobError clusterError(int rank, std::string message) {
@@ -106,22 +108,23 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
                                                     " joined twice on one "
                                                     "connection")));
     else
-      join(id, *m);
+      join(id, readable(*m));
     return;
   }
   if (!rank) // says something before it has joined: not one of ours
     return outgoing.push_back({id, std::nullopt});
   members[*rank].lastHeard = clock.now();
   if (auto *m = std::get_if<HeartbeatMessage>(&message)) {
-    members[*rank].position = m->position;
-    send(id, HeartbeatReply{members[0].position});
+    heartbeat(*rank, *m);
+    send(id, HeartbeatReply{members[0].last.position});
   } else if (auto *m = std::get_if<GatherMessage>(&message)) {
     gather(*rank, *m);
   } else if (auto *m = std::get_if<FailureMessage>(&message)) {
     JobError e = m->error;
     e.rank = *rank;
+    e.waits.clear();
     bool interrupted = e.exitCode == ExitCode::Interrupted;
-    e.message = absl::StrCat("rank ", *rank, interrupted ? " was " : " failed: ", e.message);
+    e.message = absl::StrCat("rank ", *rank, interrupted ? " was " : " failed: ", printable(e.message));
     if (!isOfAllWorkers(e.exitCode))
       e.exitCode = ExitCode::PeerFailed;
     fail(std::move(e));
@@ -156,20 +159,13 @@ std::optional<std::string> CoordinatorCore::misfit(const JoinMessage &m) const {
 }
 
 void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
-  if (!sameToken(m.token, options.token))
-    return turnAway(id, clusterError(-1, absl::StrCat(describe(m), " does not have the token of this "
-                                                                   "job; set DGC_JOB_TOKEN to the same "
-                                                                   "value for all workers")));
   if (current == State::Failed)
     return turnAway(id, firstError);
   if (current != State::Joining)
     return turnAway(id, clusterError(m.rank, absl::StrCat(describe(m), " came too late: the job has ", members.size(),
                                                           " workers and is running")));
-  if (std::optional<std::string> what = misfit(m)) {
-    fail(clusterError(m.rank, *what)); // tells the newcomer too
-    strangers.erase(id);
-    return;
-  }
+  if (std::optional<std::string> what = misfit(m))
+    return misfits(id, m, *std::move(what));
   if (options.planDigest.empty())
     options.planDigest = m.planDigest;
   strangers.erase(id);
@@ -177,17 +173,40 @@ void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
   member.joined = true;
   member.connection = id;
   member.join = m;
-  member.lastHeard = clock.now();
+  member.lastHeard = member.advanced = clock.now();
   if (options.joined)
     options.joined(m);
+  if (!lastMisfit.empty())
+    send(id, WaitingMessage{{}, 0, absl::StrCat("turned away: ", lastMisfit)});
   if (!missing().empty())
     return;
   current = State::Running;
   ran = true;
+  for (Member &each : members)
+    each.advanced = clock.now();
   RosterMessage roster;
   for (const Member &each : members)
     roster.members.push_back({each.join.hostId, each.join.hostName, each.join.pid, each.join.segment});
   sendAll(roster);
+}
+
+void CoordinatorCore::misfits(ConnectionId id, const JoinMessage &m, std::string what) {
+  if (options.authenticated || m.planDigest == options.planDigest) {
+    fail(clusterError(static_cast<int>(m.rank), std::move(what))); // tells the newcomer too
+    strangers.erase(id);
+    return;
+  }
+  turnAway(id, clusterError(static_cast<int>(m.rank), what));
+  lastMisfit = std::move(what);
+  if (++notes <= kMostNotes)
+    sendAll(WaitingMessage{{}, 0, absl::StrCat("turned away: ", lastMisfit)});
+}
+
+void CoordinatorCore::heartbeat(int rank, const HeartbeatMessage &m) {
+  Member &member = members[rank];
+  if (m.position != member.last.position || m.awaited != member.last.awaited || m.moved != member.last.moved)
+    member.advanced = clock.now();
+  member.last = m;
 }
 
 void CoordinatorCore::gather(int rank, const GatherMessage &m) {
@@ -201,17 +220,21 @@ void CoordinatorCore::gather(int rank, const GatherMessage &m) {
     return fail(std::move(e));
   }
   members[rank].gathered = m.data;
+  members[rank].advanced = clock.now();
   if (!std::all_of(members.begin(), members.end(), [](const Member &x) { return x.gathered.has_value(); }))
     return;
   GatheredMessage all;
   all.round = round++;
-  for (Member &x : members)
+  for (Member &x : members) {
     all.data.push_back(*std::exchange(x.gathered, std::nullopt));
+    x.advanced = clock.now();
+  }
   sendAll(all);
 }
 
 void CoordinatorCore::leave(int rank) {
   members[rank].left = true;
+  members[rank].advanced = clock.now();
   if (current != State::Running || !std::all_of(members.begin(), members.end(), [](const Member &x) { return x.left; }))
     return;
   current = State::Done;
@@ -226,7 +249,7 @@ void CoordinatorCore::memberLost(int rank, const std::string &how, ExitCode code
   e.rank = rank;
   e.message = absl::StrCat("rank ", rank, " ", how);
   if (current == State::Running) {
-    e.position = m.position;
+    e.position = m.last.position;
     if (options.exactPosition)
       if (std::optional<Position> exact = options.exactPosition(rank))
         e.position = exact;
@@ -261,14 +284,66 @@ void CoordinatorCore::processEnded(int rank, int code, int signal) {
              code == 0 ? ExitCode::PeerFailed : static_cast<ExitCode>(code));
 }
 
+std::vector<RankWait> CoordinatorCore::waitsOf(uint32_t rank) const {
+  const Member &m = members[rank];
+  const auto awaited = static_cast<uint32_t>(m.last.awaited); // kNobody: a rank that there is not
+  if (awaited < members.size() && awaited != rank && !m.left && !m.gathered)
+    return {{rank, awaited, RankWait::Transfer, m.last.position}};
+  std::vector<RankWait> waits;
+  for (uint32_t r = 0; r < members.size() && (m.left || m.gathered); ++r)
+    if (r != rank && !(m.left ? members[r].left : members[r].gathered.has_value()))
+      waits.push_back({rank, r, m.left ? RankWait::End : RankWait::Exchange, {}});
+  return waits;
+}
+
+/// A rank is stalled when it has waited long enough, for a rank that is stalled. So the largest set of ranks for which
+/// that holds is sought, beginning with all that have waited long enough.
+std::vector<RankWait> CoordinatorCore::stalled(TimeNs now) const {
+  std::vector<std::vector<RankWait>> waits(members.size()); // of those that may be stalled
+  for (uint32_t r = 0; r < members.size(); ++r)
+    if (now - members[r].advanced >= options.stallTimeout)
+      waits[r] = waitsOf(r);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::vector<RankWait> &each : waits)
+      changed = std::erase_if(each, [&](const RankWait &w) { return waits[w.awaited].empty(); }) > 0 || changed;
+  }
+  std::vector<RankWait> found;
+  for (const std::vector<RankWait> &each : waits)
+    if (!each.empty())
+      found.push_back(each.front());
+  return found;
+}
+
+void CoordinatorCore::failStalled(std::vector<RankWait> waits) {
+  constexpr size_t kMostListed = 16;
+  JobError e;
+  e.code = absl::StatusCode::kDeadlineExceeded;
+  e.exitCode = ExitCode::Network;
+  std::vector<uint32_t> ranks;
+  for (const RankWait &w : waits)
+    ranks.push_back(w.rank);
+  e.message = absl::StrCat(ranksText(ranks), " have not advanced for ",
+                           static_cast<double>(options.stallTimeout) / kNsPerSecond,
+                           " s (--stall-timeout) and wait for each other: see that nothing blocks the connections "
+                           "between their machines");
+  waits.resize(std::min(waits.size(), kMostListed));
+  e.waits = std::move(waits);
+  fail(std::move(e));
+}
+
 void CoordinatorCore::tick() {
   const TimeNs now = clock.now();
   // When this process itself was stopped or starved, the silence is its own.
   const TimeNs allowance = std::max<TimeNs>(0, now - lastTick - 1_s);
   lastTick = now;
+  for (auto &[id, since] : strangers)
+    since += allowance;
   if (allowance)
-    for (Member &m : members)
+    for (Member &m : members) {
       m.lastHeard += allowance;
+      m.advanced += allowance;
+    }
 
   for (auto it = strangers.begin(); it != strangers.end();) {
     if (now - it->second >= options.strangerTime) {
@@ -295,6 +370,9 @@ void CoordinatorCore::tick() {
                                      "seen"),
                         ExitCode::PeerFailed);
   }
+  if (current == State::Running)
+    if (std::vector<RankWait> waits = stalled(now); !waits.empty())
+      return failStalled(std::move(waits));
   if (current != State::Joining)
     return;
   const double seconds = static_cast<double>(now - start) / kNsPerSecond;
@@ -302,13 +380,14 @@ void CoordinatorCore::tick() {
     std::vector<uint32_t> absent = missing();
     JobError e = clusterError(-1, absl::StrCat(ranksText(absent), " of ", members.size(), " did not join within ",
                                                static_cast<double>(options.joinTimeout) / kNsPerSecond,
-                                               " s; start them, or raise --join-timeout"));
+                                               " s; start them, or raise --join-timeout",
+                                               lastMisfit.empty() ? "" : absl::StrCat(". Turned away: ", lastMisfit)));
     e.code = absl::StatusCode::kDeadlineExceeded;
     return fail(std::move(e));
   }
   if (now >= nextNotice) {
     nextNotice = now + options.noticePeriod;
-    sendAll(WaitingMessage{missing(), seconds});
+    sendAll(WaitingMessage{missing(), seconds, ""});
   }
 }
 

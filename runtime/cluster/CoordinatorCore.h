@@ -24,18 +24,28 @@ struct Outgoing {
 /// caller sends what takeOutgoing() returns after every call.
 ///
 /// A job goes Joining -> Running -> Done, or to Failed from either. While it is
-/// joining, anything that does not fit fails the whole job, because nobody is
+/// joining, a worker that does not fit fails the whole job, because nobody is
 /// helped by the rest waiting; once it runs, strangers are turned away alone.
+/// A worker is who has proved to have the job's token, or, in a job without one,
+/// knows the plan; what anybody else says never fails the job.
+///
+/// While it runs, workers that wait for each other and do not advance are seen
+/// by their heartbeats: each says whom it waits for. A worker that waits for
+/// none computes, however long that takes, and excuses those that wait for it.
 class CoordinatorCore {
 public:
   struct Options {
     int worldSize = 1;
-    std::string planDigest; ///< empty: that of the first to join
-    std::string token;      ///< every join must carry it
+    std::string planDigest;     ///< empty: that of the first to join
+    bool authenticated = false; ///< whoever is connected has proved to have the job's token
     TimeNs joinTimeout = 120_s;
-    TimeNs silence = 3_s;      ///< a worker that says nothing this long is lost
-    TimeNs noticePeriod = 5_s; ///< how often the missing ranks are listed
-    TimeNs strangerTime = 2_s; ///< for a connection to say who it is
+    /// A worker that says nothing this long is lost. TCP sends again what a pause of the network has lost, after waits
+    /// that double: news come up to twice as late as the pause was long.
+    TimeNs silence = 10_s;
+    TimeNs stallTimeout = 60_s; ///< workers that wait for each other this long without advancing end the job
+    TimeNs noticePeriod = 5_s;  ///< how often the missing ranks are listed
+    /// For a connection to say who it is; a worker on a busy machine may take seconds.
+    TimeNs strangerTime = 10_s;
     /// The launcher reports how processes end. Then a lost connection waits
     /// this long for the report, which says more.
     TimeNs exitReportGrace = 0;
@@ -74,14 +84,21 @@ private:
     bool joined = false, left = false;
     std::optional<ConnectionId> connection;
     JoinMessage join;
-    Position position;
-    TimeNs lastHeard = 0;
-    std::optional<TimeNs> lostAt; ///< connection gone, report still awaited
+    HeartbeatMessage last;
+    TimeNs lastHeard = 0, advanced = 0; ///< `advanced`: when `last`, or its part in an exchange, last changed
+    std::optional<TimeNs> lostAt;       ///< connection gone, report still awaited
     std::optional<std::string> gathered;
   };
 
   void join(ConnectionId id, const JoinMessage &m);
+  void misfits(ConnectionId id, const JoinMessage &m, std::string what);
+  void heartbeat(int rank, const HeartbeatMessage &m);
   void gather(int rank, const GatherMessage &m);
+  /// Whom a rank waits for, as far as is known; nobody while it computes.
+  std::vector<RankWait> waitsOf(uint32_t rank) const;
+  /// The waits of ranks that wait for each other and have not advanced for the stall timeout; none: the job advances.
+  std::vector<RankWait> stalled(TimeNs now) const;
+  void failStalled(std::vector<RankWait> waits);
   void leave(int rank);
   void memberLost(int rank, const std::string &how, ExitCode code);
   void turnAway(ConnectionId id, JobError error);
@@ -101,7 +118,9 @@ private:
   std::vector<Member> members;
   std::map<ConnectionId, TimeNs> strangers; ///< connected, not joined; since
   std::set<ConnectionId> connected;
-  uint32_t round = 0;  ///< of gather
+  uint32_t round = 0;     ///< of gather
+  std::string lastMisfit; ///< of a worker that was turned away alone
+  int notes = 0;
   size_t everOpened = 0;
   bool ran = false;
   std::vector<Outgoing> outgoing;

@@ -1,17 +1,21 @@
-// Network over gRPC: the only file that sees gRPC and Protobuf.
+// Network over gRPC. Connections are made and accepted here, not by gRPC, which could be flooded and whose attempts to
+// connect end and begin anew after half a second, also where the other side is merely slow.
+#include "runtime/base/Status.h"
 #include "runtime/cluster/Network.h"
+#include "runtime/cluster/Wire.h"
+#include "runtime/cluster/WriteQueue.h"
+#include "runtime/net/Acceptor.h"
 
 #include "runtime/cluster/cluster.grpc.pb.h"
 
-#include "absl/strings/str_cat.h"
-
 #include <grpc/support/log.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/server_posix.h>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -25,198 +29,16 @@ constexpr int kMaxMessageBytes = 4 << 20;
 /// The heartbeats of the members notice a dead link earlier, and say so better;
 /// this ends connections that nobody uses any more.
 constexpr int kKeepaliveMs = 10'000;
-
-// --- Between structs and the wire
-// ---------------------------------------------
-
-void write(const JobError &e, pb::JobError &out) {
-  out.set_code(static_cast<int>(e.code));
-  out.set_exit_code(static_cast<int>(e.exitCode));
-  out.set_rank(e.rank);
-  out.set_has_position(e.position.has_value());
-  if (e.position) {
-    out.set_step(e.position->step);
-    out.set_op(e.position->op);
-  }
-  out.set_message(e.message);
-}
-
-JobError read(const pb::JobError &in) {
-  JobError e;
-  e.code = static_cast<absl::StatusCode>(in.code());
-  if (e.code == absl::StatusCode::kOk)
-    e.code = absl::StatusCode::kUnknown;
-  e.exitCode = static_cast<ExitCode>(in.exit_code());
-  e.rank = in.rank();
-  if (in.has_position())
-    e.position = Position{in.step(), in.op()};
-  e.message = in.message();
-  return e;
-}
-
-pb::FromWorker write(const FromWorker &message) {
-  pb::FromWorker out;
-  if (auto *m = std::get_if<JoinMessage>(&message)) {
-    pb::Join &j = *out.mutable_join();
-    j.set_protocol(m->protocol);
-    j.set_rank(m->rank);
-    j.set_world_size(m->worldSize);
-    j.set_plan_digest(m->planDigest);
-    j.set_producer(m->producer);
-    j.set_host_id(m->hostId);
-    j.set_host_name(m->hostName);
-    j.set_pid(m->pid);
-    j.set_segment(m->segment);
-    j.set_token(m->token);
-  } else if (auto *m = std::get_if<GatherMessage>(&message)) {
-    out.mutable_gather()->set_round(m->round);
-    out.mutable_gather()->set_data(m->data);
-  } else if (auto *m = std::get_if<HeartbeatMessage>(&message)) {
-    out.mutable_heartbeat()->set_step(m->position.step);
-    out.mutable_heartbeat()->set_op(m->position.op);
-  } else if (auto *m = std::get_if<FailureMessage>(&message)) {
-    write(m->error, *out.mutable_failure());
-  } else {
-    out.mutable_leave();
-  }
-  return out;
-}
-
-std::optional<FromWorker> read(const pb::FromWorker &in) {
-  switch (in.kind_case()) {
-  case pb::FromWorker::kJoin: {
-    const pb::Join &j = in.join();
-    JoinMessage m;
-    m.protocol = j.protocol();
-    m.rank = j.rank();
-    m.worldSize = j.world_size();
-    m.planDigest = j.plan_digest();
-    m.producer = j.producer();
-    m.hostId = j.host_id();
-    m.hostName = j.host_name();
-    m.pid = j.pid();
-    m.segment = j.segment();
-    m.token = j.token();
-    return m;
-  }
-  case pb::FromWorker::kGather:
-    return GatherMessage{in.gather().round(), in.gather().data()};
-  case pb::FromWorker::kHeartbeat:
-    return HeartbeatMessage{{in.heartbeat().step(), in.heartbeat().op()}};
-  case pb::FromWorker::kFailure:
-    return FailureMessage{read(in.failure())};
-  case pb::FromWorker::kLeave:
-    return LeaveMessage{};
-  case pb::FromWorker::KIND_NOT_SET:
-    break;
-  }
-  return std::nullopt;
-}
-
-pb::ToWorker write(const ToWorker &message) {
-  pb::ToWorker out;
-  if (auto *m = std::get_if<WaitingMessage>(&message)) {
-    for (uint32_t r : m->missing)
-      out.mutable_waiting()->add_missing(r);
-    out.mutable_waiting()->set_seconds(m->seconds);
-  } else if (auto *m = std::get_if<RosterMessage>(&message)) {
-    out.mutable_roster();
-    for (const RosterMessage::Member &x : m->members) {
-      pb::Roster::Member &y = *out.mutable_roster()->add_members();
-      y.set_host_id(x.hostId);
-      y.set_host_name(x.hostName);
-      y.set_pid(x.pid);
-      y.set_segment(x.segment);
-    }
-  } else if (auto *m = std::get_if<GatheredMessage>(&message)) {
-    out.mutable_gathered()->set_round(m->round);
-    for (const std::string &s : m->data)
-      out.mutable_gathered()->add_data(s);
-  } else if (auto *m = std::get_if<HeartbeatReply>(&message)) {
-    out.mutable_heartbeat()->set_step(m->rank0.step);
-    out.mutable_heartbeat()->set_op(m->rank0.op);
-  } else if (auto *m = std::get_if<AbortMessage>(&message)) {
-    write(m->error, *out.mutable_abort());
-  } else {
-    out.mutable_all_left();
-  }
-  return out;
-}
-
-std::optional<ToWorker> read(const pb::ToWorker &in) {
-  switch (in.kind_case()) {
-  case pb::ToWorker::kWaiting:
-    return WaitingMessage{{in.waiting().missing().begin(), in.waiting().missing().end()}, in.waiting().seconds()};
-  case pb::ToWorker::kRoster: {
-    RosterMessage m;
-    for (const pb::Roster::Member &x : in.roster().members())
-      m.members.push_back({x.host_id(), x.host_name(), x.pid(), x.segment()});
-    return m;
-  }
-  case pb::ToWorker::kGathered:
-    return GatheredMessage{in.gathered().round(), {in.gathered().data().begin(), in.gathered().data().end()}};
-  case pb::ToWorker::kHeartbeat:
-    return HeartbeatReply{{in.heartbeat().step(), in.heartbeat().op()}};
-  case pb::ToWorker::kAbort:
-    return AbortMessage{read(in.abort())};
-  case pb::ToWorker::kAllLeft:
-    return AllLeftMessage{};
-  case pb::ToWorker::KIND_NOT_SET:
-    break;
-  }
-  return std::nullopt;
-}
-
-// --- The writing half of a stream, either end
-// ---------------------------------
-
-/// Messages waiting for their turn: gRPC takes one write at a time. The owner
-/// calls `next` after each event and starts the write that it returns.
-template <class Message> class WriteQueue {
-public:
-  /// Returns the message to write now, if there is none under way.
-  const Message *push(Message message) {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (stopped)
-      return nullptr;
-    queue.push_back(std::move(message));
-    return queue.size() == 1 ? &queue.front() : nullptr;
-  }
-  /// The write under way is done; the next one, or null.
-  const Message *next(bool ok) {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (!queue.empty())
-      queue.pop_front();
-    if (!ok) {
-      stopped = true;
-      queue.clear();
-    }
-    if (!queue.empty())
-      return &queue.front();
-    empty.notify_all();
-    return nullptr;
-  }
-  /// No more messages. Returns whether none is under way.
-  bool stop() {
-    std::lock_guard<std::mutex> lock(mutex);
-    stopped = true;
-    return queue.empty();
-  }
-  bool idle() {
-    std::lock_guard<std::mutex> lock(mutex);
-    return queue.empty();
-  }
-  void flush(std::chrono::steady_clock::time_point deadline) {
-    std::unique_lock<std::mutex> lock(mutex);
-    empty.wait_until(lock, deadline, [&] { return queue.empty(); });
-  }
-
-private:
-  std::mutex mutex;
-  std::condition_variable empty;
-  std::deque<Message> queue; ///< the front one is being written
-  bool stopped = false;
-};
+/// A connection to the coordinator without a stream is closed after this time.
+constexpr int kIdleMs = 2000;
+/// Connections that are served beyond one for each worker: workers that come back, or are of another job.
+constexpr size_t kSpareConnections = 32;
+/// Memory that gRPC may take for what it reads and has not handed on.
+constexpr size_t kQuotaBytes = 32 << 20, kQuotaBytesEach = 1 << 20;
+/// Between two attempts to connect to a coordinator that does not answer.
+constexpr std::chrono::milliseconds kRetry{100};
+/// One attempt to connect. A coordinator that answers is slow only where its machine has no time for it.
+constexpr std::chrono::seconds kAttempt{30};
 
 std::chrono::steady_clock::time_point inSeconds(double seconds) {
   return std::chrono::steady_clock::now() + std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6));
@@ -235,7 +57,7 @@ public:
     StartRead(&incoming);
   }
   void send(ToWorker message) {
-    if (const pb::ToWorker *m = writes.push(write(message)))
+    if (const pb::ToWorker *m = writes.push(toWire(message)))
       StartWrite(m);
   }
 
@@ -273,26 +95,36 @@ class GrpcServer final : public Server, public pb::Coordinator::CallbackService 
 public:
   explicit GrpcServer(ServerEvents &events) : events(events) {}
 
-  absl::Status start(const std::string &address) {
+  absl::Status start(Socket listening, const Key &key, int worldSize) {
+    mostConnections = static_cast<size_t>(worldSize) + kSpareConnections;
     grpc::ServerBuilder builder;
-    // Two jobs must not share a port by accident.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 500);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+    // A worker has one stream. A connection without one, or with more, is no worker's.
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 1);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, 4096);
+    grpc::ResourceQuota quota("dgc");
+    quota.Resize(kQuotaBytes + mostConnections * kQuotaBytesEach);
+    builder.SetResourceQuota(quota);
     builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &bound);
     builder.RegisterService(this);
     server = builder.BuildAndStart();
-    if (!server || bound == 0)
-      return absl::AlreadyExistsError(
-          absl::StrCat("cannot listen on ", address, ": the address is in use or not one of this machine"));
+    if (!server)
+      return absl::InternalError("cannot start a server of gRPC");
+    Acceptor::Options accepting;
+    accepting.key = key;
+    accepting.hasRoom = [this] { return hasRoom(); };
+    acceptor = std::make_unique<Acceptor>(std::move(listening), accepting,
+                                          [this](Socket socket, uint32_t) { admit(std::move(socket)); });
     return absl::OkStatus();
   }
 
   ~GrpcServer() override {
+    acceptor.reset();
     {
       std::lock_guard<std::mutex> lock(mutex);
       ending = true;
@@ -304,8 +136,6 @@ public:
     std::unique_lock<std::mutex> lock(mutex);
     gone.wait_for(lock, std::chrono::seconds(2), [&] { return sessions.empty(); });
   }
-
-  int port() const override { return bound; }
 
   // A session deletes itself when it is done, under the same lock.
   void send(ConnectionId id, ToWorker message) override {
@@ -339,6 +169,8 @@ public:
     {
       std::lock_guard<std::mutex> lock(mutex);
       id = ++lastId;
+      if (!admitted.empty())
+        admitted.erase(admitted.begin());
       session = new dgc::rt::Session(*this, id);
       sessions[id] = session;
     }
@@ -350,9 +182,27 @@ public:
 private:
   friend class dgc::rt::Session;
 
+  /// In a job without a token anybody can prove to have none: so the number of connections is limited.
+  bool hasRoom() {
+    std::lock_guard<std::mutex> lock(mutex);
+    const auto now = std::chrono::steady_clock::now();
+    std::erase_if(admitted, [&](auto when) { return now - when > std::chrono::milliseconds(2 * kIdleMs); });
+    return sessions.size() + admitted.size() < mostConnections;
+  }
+  /// Hands a connection to gRPC.
+  void admit(Socket socket) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      admitted.push_back(std::chrono::steady_clock::now());
+    }
+    grpc::AddInsecureChannelFromFd(server.get(), socket.release());
+  }
+
   ServerEvents &events;
   std::unique_ptr<grpc::Server> server;
-  int bound = 0;
+  std::unique_ptr<Acceptor> acceptor;
+  size_t mostConnections = 0;
+  std::vector<std::chrono::steady_clock::time_point> admitted; ///< connections that may have no session so far
   std::mutex mutex;
   std::condition_variable gone;
   std::map<ConnectionId, dgc::rt::Session *> sessions;
@@ -367,7 +217,7 @@ void Session::OnReadDone(bool ok) {
     server.events.closed(id);
     return requestFinish();
   }
-  if (std::optional<FromWorker> m = read(incoming))
+  if (std::optional<FromWorker> m = fromWire(incoming))
     server.events.received(id, std::move(*m));
   StartRead(&incoming);
 }
@@ -387,32 +237,21 @@ void Session::OnDone() {
 
 class GrpcConnection final : public Connection, public grpc::ClientBidiReactor<pb::FromWorker, pb::ToWorker> {
 public:
-  GrpcConnection(const std::string &address, ConnectionEvents &events) : events(events) {
-    grpc::ChannelArguments args;
-    args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-    args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 500);
-    args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-    args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
-    args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
-    args.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-    args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-    args.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    channel = grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), args);
-    stub = pb::Coordinator::NewStub(channel);
-    context.set_wait_for_ready(true);
-    stub->async()->Session(&context, this);
-    AddHold(); // writes come from outside of reactions
-    StartRead(&incoming);
-    StartCall();
+  GrpcConnection(const Address &address, const Key &key, ConnectionEvents &events)
+      : address(address), key(key), events(events) {
+    dialer = std::thread([this] { run(); });
   }
 
   ~GrpcConnection() override {
     {
       std::lock_guard<std::mutex> lock(mutex);
       ending = true;
+      ended.notify_all();
     }
+    dialer.join();
     writes.stop();
+    if (!channel)
+      return;
     context.TryCancel();
     RemoveHold();
     std::unique_lock<std::mutex> lock(mutex);
@@ -420,7 +259,7 @@ public:
   }
 
   void send(FromWorker message) override {
-    if (const pb::FromWorker *m = writes.push(write(message)))
+    if (const pb::FromWorker *m = writes.push(toWire(message)))
       StartWrite(m);
   }
   void flush(double seconds) override { writes.flush(inSeconds(seconds)); }
@@ -436,7 +275,7 @@ public:
         events.closed();
       return;
     }
-    if (std::optional<ToWorker> m = read(incoming); m && live())
+    if (std::optional<ToWorker> m = fromWire(incoming); m && live())
       events.received(std::move(*m));
     StartRead(&incoming);
   }
@@ -456,7 +295,57 @@ private:
     return !ending;
   }
 
+  /// Connects, however long that takes, and begins the stream.
+  void run() {
+    for (;;) {
+      absl::StatusOr<Socket> socket = attempt();
+      if (!live())
+        return;
+      if (socket.ok())
+        return begin(*std::move(socket));
+      if (absl::IsPermissionDenied(socket.status()))
+        return events.refused();
+      if (absl::IsFailedPrecondition(socket.status()))
+        return events.closed();
+      std::unique_lock<std::mutex> lock(mutex);
+      ended.wait_for(lock, kRetry, [&] { return ending; });
+    }
+  }
+
+  absl::StatusOr<Socket> attempt() {
+    DGC_ASSIGN_OR_RETURN(std::vector<SocketAddress> addresses, resolveHost(address.host, address.port));
+    DialOptions options;
+    options.key = key;
+    options.interrupted = [this] { return !live(); };
+    absl::StatusOr<Socket> socket = absl::UnavailableError("no address");
+    for (const SocketAddress &each : addresses) {
+      options.deadline = std::chrono::steady_clock::now() + kAttempt;
+      socket = dial(each, options);
+      if (socket.ok() || absl::IsPermissionDenied(socket.status()))
+        break;
+    }
+    return socket;
+  }
+
+  void begin(Socket socket) {
+    grpc::ChannelArguments args;
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+    args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
+    args.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    args.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    channel = grpc::CreateCustomInsecureChannelFromFd("coordinator", socket.release(), args);
+    stub = pb::Coordinator::NewStub(channel);
+    stub->async()->Session(&context, this);
+    AddHold(); // writes come from outside of reactions
+    StartRead(&incoming);
+    StartCall();
+  }
+
+  const Address address;
+  const Key key;
   ConnectionEvents &events;
+  std::thread dialer;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<pb::Coordinator::Stub> stub;
   grpc::ClientContext context;
@@ -474,18 +363,20 @@ public:
     if (!getenv("GRPC_VERBOSITY"))
       gpr_set_log_function([](gpr_log_func_args *) {});
   }
-  absl::StatusOr<std::unique_ptr<Server>> listen(const std::string &address, ServerEvents &events) override {
+  absl::StatusOr<std::unique_ptr<Server>> listen(Socket listening, const Key &key, int worldSize,
+                                                 ServerEvents &events) override {
     auto server = std::make_unique<GrpcServer>(events);
-    if (absl::Status s = server->start(address); !s.ok())
-      return s;
+    DGC_RETURN_IF_ERROR(server->start(std::move(listening), key, worldSize));
     return server;
   }
-  std::unique_ptr<Connection> connect(const std::string &address, ConnectionEvents &events) override {
-    return std::make_unique<GrpcConnection>(address, events);
+  std::unique_ptr<Connection> connect(const Address &address, const Key &key, ConnectionEvents &events) override {
+    return std::make_unique<GrpcConnection>(address, key, events);
   }
 };
 
 } // namespace
+
+Key controlKey(const std::string &token) { return deriveKey("control plane", token); }
 
 Network &grpcNetwork() {
   static GrpcNetwork network;

@@ -3,6 +3,7 @@
 #include "runtime/cluster/Launcher.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Limits.h"
+#include "runtime/base/Status.h"
 #include "runtime/cluster/Coordinator.h"
 #include "runtime/cluster/Signals.h"
 
@@ -112,11 +113,12 @@ private:
   std::string message();
 
   const LauncherOptions &options;
-  std::string token;
+  std::string token, coordinatorAddress;
   std::unique_ptr<Coordinator> coordinator;
   std::vector<Worker> workers;
   std::optional<int> firstFailed; ///< the first worker to end with an error
   std::optional<TimeNs> killAt;
+  sigset_t signalsBefore = {}; ///< that were blocked when the launcher began
 };
 
 std::string randomToken() {
@@ -131,15 +133,15 @@ absl::Status Launch::start() {
   CoordinatorCore::Options o;
   o.worldSize = options.worldSize;
   o.planDigest = options.planDigest;
-  o.token = token;
   o.joinTimeout = static_cast<TimeNs>(options.joinTimeoutSeconds * 1e9);
   o.silence = static_cast<TimeNs>(options.silenceSeconds * 1e9);
+  o.stallTimeout = static_cast<TimeNs>(options.stallTimeoutSeconds * 1e9);
   o.exitReportGrace = 250_ms;
-  auto started = Coordinator::start(std::move(o), "127.0.0.1:0", grpcNetwork(), realClock());
-  if (!started.ok())
-    return started.status();
-  coordinator = std::move(*started);
-
+  // Until all workers are started this process has one thread: fork() then meets no lock that another thread holds. Who
+  // connects meanwhile waits in the listening socket.
+  DGC_ASSIGN_OR_RETURN(Socket listening, listenAt("127.0.0.1", 0, options.worldSize + 128));
+  DGC_ASSIGN_OR_RETURN(SocketAddress address, boundAddress(listening));
+  coordinatorAddress = address.text();
   // The link leads to another file in the child.
   char path[4096];
   ssize_t n = readlink(options.program.c_str(), path, sizeof(path) - 1);
@@ -148,15 +150,18 @@ absl::Status Launch::start() {
   for (int r = 0; r < options.worldSize; ++r)
     if (absl::Status s = startWorker(r, program); !s.ok())
       return s;
+  auto started = Coordinator::start(std::move(o), std::move(listening), token, grpcNetwork(), realClock());
+  if (!started.ok())
+    return started.status();
+  coordinator = std::move(*started);
   return absl::OkStatus();
 }
 
 absl::Status Launch::startWorker(int rank, const std::string &program) {
   ChildPlan plan;
   plan.arguments = options.command;
-  for (const std::string &s :
-       {std::string("--rank"), absl::StrCat(rank), std::string("--world-size"), absl::StrCat(options.worldSize),
-        std::string("--coordinator"), absl::StrCat("127.0.0.1:", coordinator->port())})
+  for (const std::string &s : {std::string("--rank"), absl::StrCat(rank), std::string("--world-size"),
+                               absl::StrCat(options.worldSize), std::string("--coordinator"), coordinatorAddress})
     plan.arguments.push_back(s);
   for (char **e = environ; *e; ++e)
     if (!absl::StartsWith(*e, "DGC_JOB_TOKEN=") && !absl::StartsWith(*e, "DGC_LAUNCHED="))
@@ -185,6 +190,8 @@ absl::Status Launch::startWorker(int rank, const std::string &program) {
     if (getppid() != parent)
       _exit(127);
     signal(SIGINT, SIG_IGN); // the launcher stops the workers
+    signal(SIGHUP, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &signalsBefore, nullptr);
     for (int i = 0; i < 2; ++i)
       if (ends[i][1] >= 0)
         dup2(ends[i][1], i == 0 ? STDOUT_FILENO : STDERR_FILENO);
@@ -281,18 +288,18 @@ std::string Launch::message() {
 }
 
 int Launch::run() {
-  SignalWatcher signals([this](int signal) {
-    JobError e;
-    e.code = absl::StatusCode::kCancelled;
-    e.exitCode = ExitCode::Interrupted;
-    e.message = signal == SIGINT ? "interrupted (Ctrl-C)" : "interrupted (SIGTERM)";
-    if (coordinator)
-      coordinator->fail(std::move(e));
-  });
+  // A signal that comes while the workers are started waits until somebody can stop them.
+  sigset_t stopping;
+  sigemptyset(&stopping);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+    sigaddset(&stopping, signal);
+  sigprocmask(SIG_BLOCK, &stopping, &signalsBefore);
   if (absl::Status s = start(); !s.ok()) {
     fprintf(stderr, "dgc-run: error: %s\n", std::string(s.message()).c_str());
     return static_cast<int>(ExitCode::Machine);
   }
+  SignalWatcher signals([this](int signal) { coordinator->fail(interruptionError(signal)); });
+  sigprocmask(SIG_SETMASK, &signalsBefore, nullptr);
   watch();
   int code = verdict();
   if (code != 0 && options.failed)

@@ -17,7 +17,8 @@ struct LauncherOptions {
 
   std::string planDigest; ///< SHA-256, 32 bytes, of the plan as read here
   double joinTimeoutSeconds = 120;
-  double silenceSeconds = 3;
+  double silenceSeconds = 10;
+  double stallTimeoutSeconds = 60;
 
   /// Called at the end of a job that failed, when all workers have ended, with what is known of the error.
   std::function<void(const std::string &message)> failed = {};
@@ -30,7 +31,7 @@ struct LauncherOptions {
 /// "[rank N] " in front. A worker that dies, or ends with an error, ends the
 /// others within a second, in the end by SIGKILL. The code is that
 /// of the first worker that failed (PeerFailed for one killed by a signal), 130
-/// after Ctrl-C. If this process dies, even by SIGKILL, the kernel ends the
+/// after Ctrl-C, SIGTERM or SIGHUP. If this process dies, even by SIGKILL, the kernel ends the
 /// workers.
 ///
 /// Call it from the main thread: the workers end with the thread that started

@@ -1,5 +1,6 @@
 // Joining, heartbeats, and noticing that the coordinator is gone.
 #include "runtime/cluster/MemberCore.h"
+#include "runtime/base/Printable.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -42,7 +43,9 @@ void MemberCore::received(const ToWorker &message) {
     return;
   lastHeard = clock.now();
   if (auto *m = std::get_if<WaitingMessage>(&message)) {
-    if (options.notice)
+    if (options.notice && !m->note.empty())
+      options.notice(printable(m->note));
+    else if (options.notice)
       options.notice(absl::StrCat("waiting for ", ranksText(m->missing), " of ", options.join.worldSize, " (",
                                   static_cast<int>(m->seconds + 0.5), " s)"));
   } else if (auto *m = std::get_if<RosterMessage>(&message)) {
@@ -54,7 +57,9 @@ void MemberCore::received(const ToWorker &message) {
   } else if (auto *m = std::get_if<HeartbeatReply>(&message)) {
     rank0 = m->rank0;
   } else if (auto *m = std::get_if<AbortMessage>(&message)) {
-    end(m->error);
+    JobError error = m->error;
+    error.message = printable(error.message);
+    end(std::move(error));
   } else {
     current = State::Left;
   }
@@ -89,6 +94,17 @@ void MemberCore::closed() {
     return end(std::move(e));
   }
   lost("died");
+}
+
+void MemberCore::refused() {
+  if (over())
+    return;
+  JobError e;
+  e.code = absl::StatusCode::kPermissionDenied;
+  e.exitCode = ExitCode::Cluster;
+  e.message = absl::StrCat("the coordinator at ", options.coordinator,
+                           " belongs to a job with another token; set DGC_JOB_TOKEN to the same value for all workers");
+  end(std::move(e));
 }
 
 void MemberCore::fail(JobError error) {
@@ -141,7 +157,7 @@ void MemberCore::tick() {
                              " s: stopped, or its machine or network is down; last seen"));
   if (now >= nextHeartbeat) {
     nextHeartbeat = now + options.heartbeatPeriod;
-    outgoing.push_back(HeartbeatMessage{options.position ? options.position() : Position{}});
+    outgoing.push_back(options.heartbeat ? options.heartbeat() : HeartbeatMessage{});
   }
 }
 

@@ -19,10 +19,10 @@ public:
     std::string coordinator; ///< for messages
     bool launched = false;   ///< the coordinator is the launcher, not rank 0
     TimeNs joinTimeout = 120_s;
-    TimeNs silence = 3_s;
+    TimeNs silence = 10_s; ///< see CoordinatorCore::Options
     TimeNs heartbeatPeriod = 200_ms;
     TimeNs noticePeriod = 5_s;
-    std::function<Position()> position; ///< of this worker
+    std::function<HeartbeatMessage()> heartbeat; ///< of this worker
     /// The exact position of another rank, if it can be had.
     std::function<std::optional<Position>(int rank)> exactPosition;
     std::function<void(std::string_view)> notice;
@@ -34,6 +34,8 @@ public:
   void connected();
   void received(const ToWorker &message);
   void closed();
+  /// The coordinator does not accept this worker's proof of having the job's token.
+  void refused();
   /// This worker's own error. Ignored when the job has one already.
   void fail(JobError error);
   void gather(std::string data);

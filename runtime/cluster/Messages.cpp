@@ -25,10 +25,26 @@ std::string ranksText(const std::vector<uint32_t> &ranks) {
   return text;
 }
 
+namespace {
+
+std::string waitText(const RankWait &w, const std::function<std::string(uint32_t)> &describeOp) {
+  std::string text =
+      absl::StrCat("rank ", w.rank, w.kind == RankWait::End ? " is done and" : "", " waits for rank ", w.awaited);
+  if (w.kind == RankWait::Exchange)
+    absl::StrAppend(&text, " in an exchange over the control plane");
+  if (w.kind == RankWait::Transfer)
+    absl::StrAppend(&text, " at ", positionText(w.position, describeOp));
+  return text;
+}
+
+} // namespace
+
 absl::Status jobStatus(const JobError &error, const std::function<std::string(uint32_t)> &describeOp) {
   std::string text = error.message;
   if (error.position)
     absl::StrAppend(&text, " at ", positionText(*error.position, describeOp));
+  for (size_t i = 0; i < error.waits.size(); ++i)
+    absl::StrAppend(&text, i == 0 ? ": " : ", ", waitText(error.waits[i], describeOp));
   return withExitCode(absl::Status(error.code, text), error.exitCode);
 }
 

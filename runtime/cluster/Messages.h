@@ -16,11 +16,19 @@
 
 namespace dgc::rt {
 
-/// Version of this file and of how workers use shared memory and UCX.
-inline constexpr uint32_t kClusterProtocol = 1;
+/// Version of this file and of how workers use shared memory, TCP and UCX.
+inline constexpr uint32_t kClusterProtocol = 2;
 
 /// Nanoseconds as seconds to a tenth, for messages.
 inline double tenths(int64_t nanoseconds) { return static_cast<double>(nanoseconds / 100'000'000) / 10; }
+
+/// A rank that waits for others.
+struct RankWait {
+  enum Kind : uint32_t { Transfer, Exchange, End }; ///< on the data plane; in a gather; for all to leave
+  uint32_t rank = 0, awaited = 0;
+  Kind kind = Transfer;
+  Position position; ///< of a transfer
+};
 
 /// The first error of a job. What every worker prints is text().
 struct JobError {
@@ -29,6 +37,7 @@ struct JobError {
   int rank = -1;                            ///< whose fault; -1: nobody's
   std::optional<Position> position;         ///< where `rank` was
   std::string message;
+  std::vector<RankWait> waits; ///< of a job that does not advance: who waits for whom
 };
 
 // --- From a worker to the coordinator
@@ -43,7 +52,6 @@ struct JoinMessage {
   std::string hostName; ///< for people
   uint64_t pid = 0;
   std::string segment; ///< SharedSegment::announcement()
-  std::string token;   ///< of the job, see Launcher
 };
 /// All-gather of round `round`, which counts from 0.
 struct GatherMessage {
@@ -52,6 +60,8 @@ struct GatherMessage {
 };
 struct HeartbeatMessage {
   Position position;
+  int32_t awaited = WaitRecord::kNobody; ///< WaitRecord::awaited()
+  uint64_t moved = 0;                    ///< WaitRecord::moved()
 };
 /// This worker ends because of an error of its own.
 struct FailureMessage {
@@ -67,6 +77,7 @@ using FromWorker = std::variant<JoinMessage, GatherMessage, HeartbeatMessage, Fa
 struct WaitingMessage {
   std::vector<uint32_t> missing; ///< ranks
   double seconds = 0;            ///< since the coordinator started
+  std::string note;              ///< something else that a person should know; then the rest says nothing
 };
 struct RosterMessage {
   struct Member {
@@ -99,7 +110,7 @@ std::string positionText(Position p, const std::function<std::string(uint32_t)> 
 /// "ranks 1, 3 and 7", "rank 2"; ranges are shortened beyond 16 entries.
 std::string ranksText(const std::vector<uint32_t> &ranks);
 
-/// `error` as a status with its exit code, the position put into words.
+/// `error` as a status with its exit code, positions and waits put into words.
 absl::Status jobStatus(const JobError &error, const std::function<std::string(uint32_t)> &describeOp);
 
 } // namespace dgc::rt

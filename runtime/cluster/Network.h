@@ -2,8 +2,10 @@
 // a connection. gRPC in production, queues in tests.
 #pragma once
 
+#include "runtime/cluster/Address.h"
 #include "runtime/cluster/CoordinatorCore.h"
 #include "runtime/cluster/Messages.h"
+#include "runtime/net/Handshake.h"
 
 #include "absl/status/statusor.h"
 
@@ -26,7 +28,6 @@ public:
 class Server {
 public:
   virtual ~Server() = default;
-  virtual int port() const = 0;
   /// Never blocks. Messages to one connection keep their order.
   virtual void send(ConnectionId id, ToWorker message) = 0;
   /// Ends the connection after what was sent before.
@@ -41,6 +42,8 @@ public:
   virtual void connected() = 0;
   virtual void received(ToWorker message) = 0;
   virtual void closed() = 0;
+  /// What answers has another key. Comes instead of connected().
+  virtual void refused() = 0;
 };
 
 /// Ends when it is destroyed; no event comes after that.
@@ -54,15 +57,18 @@ public:
 class Network {
 public:
   virtual ~Network() = default;
-  /// `address` is HOST:PORT; port 0 is one of the system's choice.
-  /// AlreadyExists: the address is in use.
-  virtual absl::StatusOr<std::unique_ptr<Server>> listen(const std::string &address, ServerEvents &events) = 0;
-  /// Returns at once; goes on trying until it is destroyed, then says
-  /// connected(). closed() comes once, when an established connection ends.
-  virtual std::unique_ptr<Connection> connect(const std::string &address, ConnectionEvents &events) = 0;
+  /// Serves whoever connects to `listening` and proves to have `key`, for a job of `worldSize` workers.
+  virtual absl::StatusOr<std::unique_ptr<Server>> listen(Socket listening, const Key &key, int worldSize,
+                                                         ServerEvents &events) = 0;
+  /// Returns at once; tries to connect until that succeeds or it is destroyed. Then says connected(), and closed()
+  /// once when that connection ends; closed() alone: what answers is no coordinator.
+  virtual std::unique_ptr<Connection> connect(const Address &address, const Key &key, ConnectionEvents &events) = 0;
 };
 
-/// Over gRPC, without TLS.
+/// The key of the connections between workers and coordinator of a job; empty: it has no token.
+Key controlKey(const std::string &token);
+
+/// Over gRPC, without TLS. gRPC gets to see a connection only when that has proved to have the key.
 Network &grpcNetwork();
 
 } // namespace dgc::rt

@@ -4,8 +4,11 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <iterator>
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace dgc::rt {
@@ -13,8 +16,9 @@ namespace {
 
 std::atomic<int> writeEnd{-1};
 int readEnd = -1;
-struct sigaction before[2];
-constexpr int kSignals[2] = {SIGINT, SIGTERM};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr size_t kCount = std::size(kSignals);
+struct sigaction before[kCount];
 
 void onSignal(int signal) {
   int saved = errno;
@@ -23,7 +27,55 @@ void onSignal(int signal) {
   errno = saved;
 }
 
+/// The signals that were ignored when the program was started, a bit for each. Looked at before any library is
+/// initialized: UCX, for one, takes SIGHUP for itself when it is loaded, whether or not nohup had it ignored.
+uint64_t ignoredAtStart = 0;
+
+/// Only system calls: not even the C library is initialized.
+void lookAtSignals(int, char **, char **) {
+  for (int signal = 1; signal < 32; ++signal) {
+    // The kernel's own structure, which begins with the handler, has 32 bytes or fewer.
+    uint64_t action[4] = {};
+    if (syscall(SYS_rt_sigaction, signal, nullptr, action, 8) == 0 && action[0] == reinterpret_cast<uint64_t>(SIG_IGN))
+      ignoredAtStart |= uint64_t{1} << signal;
+  }
+}
+
+__attribute__((section(".preinit_array"), used)) void (*const beforeLibraries)(int, char **, char **) = lookAtSignals;
+
 } // namespace
+
+void removeHandlersOfLibraries() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr bool isSanitized = true;
+#elif defined(__has_feature)
+  constexpr bool isSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+  constexpr bool isSanitized = false;
+#endif
+  for (int signal = 1; signal < 32; ++signal) {
+    struct sigaction now = {}, original = {};
+    if (sigaction(signal, nullptr, &now) != 0)
+      continue;
+    const bool isHandled = (now.sa_flags & SA_SIGINFO) || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN);
+    const bool isFault = signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL ||
+                         signal == SIGABRT || signal == SIGTRAP;
+    if (!isHandled || (isSanitized && isFault)) // whose reports are wanted
+      continue;
+    original.sa_handler = ignoredAtStart >> signal & 1 ? SIG_IGN : SIG_DFL;
+    sigaction(signal, &original, nullptr);
+  }
+}
+
+JobError interruptionError(int signal) {
+  JobError e;
+  e.code = absl::StatusCode::kCancelled;
+  e.exitCode = ExitCode::Interrupted;
+  e.message = signal == SIGINT   ? "interrupted (Ctrl-C)"
+              : signal == SIGHUP ? "interrupted (SIGHUP)"
+                                 : "interrupted (SIGTERM)";
+  return e;
+}
 
 SignalWatcher::SignalWatcher(std::function<void(int)> stop) {
   int ends[2];
@@ -35,8 +87,11 @@ SignalWatcher::SignalWatcher(std::function<void(int)> stop) {
   action.sa_handler = onSignal;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigemptyset(&action.sa_mask);
-  for (int i = 0; i < 2; ++i)
-    sigaction(kSignals[i], &action, &before[i]);
+  for (size_t i = 0; i < kCount; ++i) {
+    sigaction(kSignals[i], nullptr, &before[i]);
+    if (kSignals[i] != SIGHUP || before[i].sa_handler != SIG_IGN) // nohup
+      sigaction(kSignals[i], &action, nullptr);
+  }
   thread = std::thread([stop = std::move(stop), fd = readEnd] {
     char byte;
     for (;;) {
@@ -53,7 +108,7 @@ SignalWatcher::SignalWatcher(std::function<void(int)> stop) {
 SignalWatcher::~SignalWatcher() {
   if (!thread.joinable())
     return;
-  for (int i = 0; i < 2; ++i)
+  for (size_t i = 0; i < kCount; ++i)
     sigaction(kSignals[i], &before[i], nullptr);
   int fd = writeEnd.exchange(-1);
   char end = 0;

@@ -1,14 +1,17 @@
-// SIGINT and SIGTERM as a callback on an ordinary thread.
+// The signals that end a job as a callback on an ordinary thread.
 #pragma once
+
+#include "runtime/cluster/Messages.h"
 
 #include <functional>
 #include <thread>
 
 namespace dgc::rt {
 
-/// While it lives, the first SIGINT or SIGTERM calls `stop(signal)` on its own
-/// thread; the next one has its default effect, so that a second Ctrl-C ends a
-/// process that does not stop. One at a time in a process.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP calls `stop(signal)` on
+/// its own thread; the next one has its default effect, so that a second Ctrl-C
+/// ends a process that does not stop. SIGHUP stays ignored where it is (nohup).
+/// One at a time in a process.
 class SignalWatcher {
 public:
   explicit SignalWatcher(std::function<void(int signal)> stop);
@@ -18,5 +21,12 @@ public:
 private:
   std::thread thread;
 };
+
+/// What a job ended by `signal` says: "interrupted (Ctrl-C)", "interrupted (SIGHUP)".
+JobError interruptionError(int signal);
+
+/// Takes back all signal handlers that libraries have installed when they were loaded: every signal has the effect that
+/// it had when the program was started. For the beginning of main().
+void removeHandlersOfLibraries();
 
 } // namespace dgc::rt

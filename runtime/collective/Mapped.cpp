@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace dgc::rt {
@@ -15,7 +16,8 @@ namespace {
 /// What the operations of one transport share.
 struct Core {
   Core(int rank, MappedJob job, const TransportOptions &options, Abort &abort)
-      : rank(rank), job(std::move(job)), options(options), abort(abort), waiter(abort, options.timeoutSeconds),
+      : rank(rank), job(std::move(job)), options(options), abort(abort),
+        waiter(abort, options.timeoutSeconds, &this->job.header(static_cast<uint32_t>(rank)).waits),
         sent(this->job.segments.size()) {
     waiter.setSpinning(this->job.segments.size());
   }
@@ -33,7 +35,12 @@ struct Core {
     auto arrived = [&] { return static_cast<int32_t>(count.load(std::memory_order_acquire) - need) >= 0; };
     if (arrived()) [[likely]]
       return absl::OkStatus();
-    return waiter.until(arrived, [&] { return late(title, from); });
+    return until(arrived, title, from);
+  }
+
+  /// Waits in the operation `title` until `from` has made `done()` true.
+  template <class Done> absl::Status until(Done done, const std::string &title, uint32_t from) {
+    return waiter.until(done, [&] { return late(title, from); }, [] {}, [from] { return static_cast<int32_t>(from); });
   }
 
   std::string late(const std::string &title, uint32_t from) const {
@@ -231,8 +238,7 @@ public:
     box.offset = offset;
     box.bytes = bytes;
     box.posted.store(sequence, std::memory_order_release);
-    return core.waiter.until([&] { return box.taken.load(std::memory_order_acquire) == sequence; },
-                             [&] { return core.late(title, to); });
+    return core.until([&] { return box.taken.load(std::memory_order_acquire) == sequence; }, title, to);
   }
 
 private:
@@ -250,8 +256,7 @@ public:
         title(absl::StrCat("receive on channel ", channel)) {}
   absl::Status run() override {
     uint32_t sequence = box.taken.load(std::memory_order_relaxed) + 1;
-    absl::Status s = core.waiter.until([&] { return box.posted.load(std::memory_order_acquire) == sequence; },
-                                       [&] { return core.late(title, from); });
+    absl::Status s = core.until([&] { return box.posted.load(std::memory_order_acquire) == sequence; }, title, from);
     if (!s.ok()) [[unlikely]]
       return s;
     // The peer's memory is not trusted further than this process's own
@@ -285,12 +290,13 @@ public:
   std::string_view name() const override { return transportName; }
   std::span<std::byte> sharedArena() override { return {core.job.arena(core.rank), core.job.layout.arenaBytes}; }
   ProgressWord &progress() override { return core.job.header(core.rank).progress; }
+  const WaitRecord &waits() override { return core.job.header(core.rank).waits; }
   absl::Status barrier() override { return everyone(); }
   std::unique_ptr<PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) override {
     return std::make_unique<MappedMeeting>(core, group);
   }
   Abort &interruption() override { return core.abort; }
-  double timeoutSeconds() const override { return core.options.timeoutSeconds; }
+  double timeoutSeconds() const override { return std::min(core.options.timeoutSeconds, kDeviceTimeoutSeconds); }
 
   absl::StatusOr<std::unique_ptr<PreparedCollective>> prepare(const CollectiveDesc &desc) override {
     absl::StatusOr<CheckedCollective> c = checkCollective(desc, rank(), worldSize(), core.job.layout.arenaBytes);

@@ -25,6 +25,7 @@ struct SegmentHeader {
   std::array<uint8_t, 16> nonce{}; ///< random; tells that an opened file is the
                                    ///< one that was announced
   alignas(64) ProgressWord progress;
+  WaitRecord waits;
 };
 
 /// Written by one peer, polled by the owner of the segment: how often the peer

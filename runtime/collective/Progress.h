@@ -35,4 +35,26 @@ private:
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
+/// Which rank a worker waits for in a transfer or collective, and how much it has sent and received, readable by others
+/// at any moment. Written by the transport; the coordinator tells a job whose workers wait for each other from one
+/// whose workers compute by it.
+class WaitRecord {
+public:
+  static constexpr int32_t kNobody = -1;
+
+  void awaits(int32_t rank) { awaited_.store(rank, std::memory_order_relaxed); }
+  /// The rank that is waited for, or kNobody while this worker computes. A wait of a few microseconds may not show.
+  int32_t awaited() const { return awaited_.load(std::memory_order_relaxed); }
+
+  void move(uint64_t bytes) {
+    moved_.store(moved_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed); // one writer
+  }
+  /// Bytes over sockets, both ways. 0 on transports whose transfers are parts of ops that others see to advance.
+  uint64_t moved() const { return moved_.load(std::memory_order_relaxed); }
+
+private:
+  std::atomic<uint64_t> moved_{0};
+  std::atomic<int32_t> awaited_{kNobody};
+};
+
 } // namespace dgc::rt

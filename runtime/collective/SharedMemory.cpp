@@ -65,7 +65,7 @@ absl::StatusOr<std::byte *> mapAnnounced(const Announcement &a, uint64_t bytes, 
     return absl::FailedPreconditionError(absl::StrCat("shared segment of process ", a.pid, ": ", std::string(what)));
   };
   bool writable = protection & PROT_WRITE;
-  File file(open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+  File file(open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK));
   if (file.fd < 0)
     return errnoStatus(errno, absl::StrCat("cannot open the shared segment ", path));
   struct stat info;
@@ -152,6 +152,8 @@ SharedSegment::~SharedSegment() {
 }
 
 ProgressWord &SharedSegment::progress() { return reinterpret_cast<SegmentHeader *>(memory)->progress; }
+
+WaitRecord &SharedSegment::waits() { return reinterpret_cast<SegmentHeader *>(memory)->waits; }
 
 absl::StatusOr<std::unique_ptr<Transport>> SharedSegment::connect(std::span<const std::string> announcements,
                                                                   Abort &abort) && {

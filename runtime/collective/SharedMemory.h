@@ -25,6 +25,7 @@ public:
   const std::string &announcement() const { return announced; }
 
   ProgressWord &progress();
+  WaitRecord &waits();
   std::span<std::byte> arena() { return {memory + layout.arenaAt(), layout.arenaBytes}; }
 
   /// Maps the segments of all ranks, given what each announced, in rank order

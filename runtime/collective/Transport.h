@@ -2,7 +2,7 @@
 // of a job.
 //
 // One interface, several transports: "in-process" (ranks as threads),
-// "shared-memory" (processes of one host) and "ucx" (hosts). The same calls
+// "shared-memory" (processes of one host), "tcp" (hosts) and "ucx" (hosts with a network of RDMA). The same calls
 // give the same bits on all of them: reductions add in member order, and 16-bit
 // floats are accumulated in f32 and rounded once.
 #pragma once
@@ -91,6 +91,12 @@ inline constexpr uint64_t stagedChunkBytes = 1 << 20;
 uint64_t stagingBytes(CollectiveKind kind, size_t elementSize, std::span<const CollectiveDesc::Range> ranges,
                       uint32_t members);
 
+/// TransportOptions::timeoutSeconds of workers that a coordinator watches: it ends waits that do not end, and knows
+/// which workers still compute.
+inline constexpr double kUnlimitedSeconds = 1e9;
+/// How long the host waits for a GPU, whose waits for other GPUs nobody sees.
+inline constexpr double kDeviceTimeoutSeconds = 300;
+
 /// What all transports are told when they are made.
 struct TransportOptions {
   uint64_t sharedBytes = 0;    ///< Plan.shared_bytes; the same on every rank
@@ -105,7 +111,7 @@ public:
 
   virtual int rank() const = 0;
   virtual int worldSize() const = 0;
-  /// "in-process", "shared-memory" or "ucx".
+  /// "in-process", "shared-memory", "tcp" or "ucx".
   virtual std::string_view name() const = 0;
 
   /// This rank's memory that collectives work on:
@@ -128,6 +134,8 @@ public:
   /// Where this rank is; the executor writes it. Other ranks read it when this
   /// one is late or dead.
   virtual ProgressWord &progress() = 0;
+  /// Whom this rank waits for; the transport writes it.
+  virtual const WaitRecord &waits() = 0;
 
   /// Returns once all ranks have called it.
   virtual absl::Status barrier() = 0;
@@ -136,8 +144,8 @@ public:
   /// collectives.
   virtual std::unique_ptr<PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) = 0;
 
-  /// What ends every wait of this rank, for those that wait for something else than this transport; and how long one
-  /// wait may take.
+  /// What ends every wait of this rank, for those that wait for something else than this transport, such as a device;
+  /// and how long one such wait may take, at most kDeviceTimeoutSeconds.
   virtual Abort &interruption() = 0;
   virtual double timeoutSeconds() const = 0;
 };

@@ -1,326 +1,11 @@
-// Collectives as messages between all pairs of a group. Every member reduces
-// one slice of the data, adding in member order, so that the bits are those of
-// the other transports.
 #include "runtime/collective/Ucx.h"
 #include "runtime/base/Status.h"
-#include "runtime/collective/Reduce.h"
 #include "runtime/collective/UcxCore.h"
-#include "runtime/collective/Validate.h"
-#include "runtime/collective/Wait.h"
 
-#include "absl/strings/str_cat.h"
-
-#include <algorithm>
-#include <chrono>
-#include <cstdlib>
-#include <cstring>
-#include <mutex>
-#include <thread>
-
-#include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include "absl/strings/str_split.h"
 
 namespace dgc::rt {
 namespace {
-
-class UcxReduce final : public PreparedCollective {
-public:
-  UcxReduce(UcxCore &core, const CollectiveDesc &desc, const CheckedCollective &c)
-      : core(core), d(desc), c(c), fn(selectReduce(desc.dtype, desc.reduction)) {
-    const uint64_t chunk = stagedChunkBytes / c.elementSize;
-    // What fits into a chunk together goes together.
-    uint64_t room = 0;
-    for (uint32_t r = 0; r < c.ranges.size(); ++r) {
-      const uint64_t longest = longestPart(d.kind, c.elementSize, c.ranges[r], c.members);
-      for (uint64_t at = 0; at < longest; at += chunk) {
-        const uint64_t count = std::min(chunk, longest - at);
-        if (rounds.empty() || count > room) {
-          rounds.emplace_back();
-          room = chunk;
-        }
-        rounds.back().push_back({r, at, count, (chunk - room) * c.members * c.elementSize});
-        room -= count;
-      }
-    }
-    for (const std::vector<Piece> &round : rounds)
-      core.reserve(2 * round.size() * c.members);
-    core.scratch(stagingBytes(d.kind, c.elementSize, c.ranges, c.members));
-    srcs.resize(c.members);
-  }
-
-  absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
-    for (const std::vector<Piece> &round : rounds)
-      if (absl::Status s = runRound(round); !s.ok())
-        return s;
-    return absl::OkStatus();
-  }
-
-private:
-  /// At most `count` elements of the part of every member of a range, from `at` on.
-  struct Piece {
-    uint32_t range;
-    uint64_t at, count;
-    uint64_t scratch; ///< where what the members send is put, in bytes: theirs one behind the other
-  };
-
-  bool whole() const { return d.kind == CollectiveKind::AllReduce; }
-
-  /// The elements of a range that member `m` reduces.
-  ElementRange slice(const CollectiveDesc::Range &range, uint32_t m) const {
-    if (whole())
-      return sliceOf(range.srcCount, c.elementSize, m, c.members);
-    return {range.dstCount * m, range.dstCount * (m + 1)};
-  }
-  /// The piece of that.
-  ElementRange part(const Piece &piece, uint32_t m) const {
-    ElementRange s = slice(c.ranges[piece.range], m);
-    uint64_t begin = std::min(s.begin + piece.at, s.end);
-    return {begin, std::min(begin + piece.count, s.end)};
-  }
-  uint64_t bytes(const ElementRange &s) const { return (s.end - s.begin) * c.elementSize; }
-
-  /// Where the piece that this member reduces goes.
-  std::byte *resultOf(const Piece &piece) const {
-    const CollectiveDesc::Range &range = c.ranges[piece.range];
-    uint64_t begin = part(piece, c.self).begin - (whole() ? 0 : slice(range, c.self).begin);
-    return core.arena().data() + range.dst + begin * c.elementSize;
-  }
-
-  void exchange(const Piece &piece) {
-    std::byte *src = core.arena().data() + c.ranges[piece.range].src;
-    const uint64_t mine = bytes(part(piece, c.self)), stride = piece.count * c.elementSize;
-    for (uint32_t m = 0; m < c.members; ++m)
-      if (m != c.self && mine)
-        core.receive(d.group[m], collectiveTag(d.group[m]), core.scratch(0) + piece.scratch + m * stride, mine);
-    for (uint32_t m = 0; m < c.members; ++m)
-      if (ElementRange p = part(piece, m); m != c.self && bytes(p))
-        core.send(d.group[m], collectiveTag(core.rank), src + p.begin * c.elementSize, bytes(p));
-  }
-
-  void reduce(const Piece &piece) {
-    const ElementRange mine = part(piece, c.self);
-    if (!bytes(mine))
-      return;
-    for (uint32_t m = 0; m < c.members; ++m)
-      srcs[m] = m == c.self ? core.arena().data() + c.ranges[piece.range].src + mine.begin * c.elementSize
-                            : core.scratch(0) + piece.scratch + m * piece.count * c.elementSize;
-    void *to = resultOf(piece);
-    fn(&to, 1, srcs.data(), static_cast<int>(c.members), mine.end - mine.begin);
-  }
-
-  void share(const Piece &piece) {
-    std::byte *dst = core.arena().data() + c.ranges[piece.range].dst;
-    const uint64_t mine = bytes(part(piece, c.self));
-    for (uint32_t m = 0; m < c.members; ++m)
-      if (ElementRange p = part(piece, m); m != c.self && bytes(p))
-        core.receive(d.group[m], collectiveTag(d.group[m]), dst + p.begin * c.elementSize, bytes(p));
-    for (uint32_t m = 0; m < c.members && mine; ++m)
-      if (m != c.self)
-        core.send(d.group[m], collectiveTag(core.rank), resultOf(piece), mine);
-  }
-
-  absl::Status runRound(const std::vector<Piece> &round) {
-    for (const Piece &piece : round)
-      exchange(piece);
-    if (absl::Status s = core.finish(c.title); !s.ok())
-      return s;
-    for (const Piece &piece : round)
-      reduce(piece);
-    if (!whole())
-      return absl::OkStatus();
-    for (const Piece &piece : round)
-      share(piece);
-    return core.finish(c.title);
-  }
-
-  UcxCore &core;
-  CollectiveDesc d;
-  CheckedCollective c;
-  ReduceFn fn;
-  std::vector<std::vector<Piece>> rounds;
-  std::vector<const void *> srcs;
-};
-
-/// Kinds that only move data.
-class UcxCopies final : public PreparedCollective {
-public:
-  UcxCopies(UcxCore &core, const CollectiveDesc &desc, const CheckedCollective &c)
-      : core(core), d(desc), c(c), from(permutationSource(desc.permutation, c.self)) {
-    core.reserve(2 * c.ranges.size() * c.members);
-  }
-
-  absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
-    std::byte *src = core.arena().data() + d.src;
-    std::byte *dst = core.arena().data() + d.dst;
-    switch (d.kind) {
-    case CollectiveKind::AllGather:
-      for (const CollectiveDesc::Range &range : c.ranges) {
-        const uint64_t bytes = range.srcCount * c.elementSize;
-        std::byte *from = core.arena().data() + range.src, *to = core.arena().data() + range.dst;
-        for (uint32_t m = 0; m < c.members; ++m)
-          receive(m, to + m * bytes, from, bytes);
-        for (uint32_t m = 0; m < c.members; ++m)
-          send(m, from, bytes);
-      }
-      break;
-    case CollectiveKind::AllToAll: {
-      uint64_t part = c.srcBytes / c.members;
-      for (uint32_t m = 0; m < c.members; ++m)
-        receive(m, dst + m * part, src + m * part, part);
-      for (uint32_t m = 0; m < c.members; ++m)
-        send(m, src + m * part, part);
-      break;
-    }
-    case CollectiveKind::Broadcast:
-      receive(d.root, dst, src, c.srcBytes);
-      if (c.self == d.root)
-        for (uint32_t m = 0; m < c.members; ++m)
-          send(m, src, c.srcBytes);
-      break;
-    default: // Permute
-      if (from != CollectiveDesc::kNobody)
-        receive(from, dst, src, c.srcBytes);
-      else
-        std::memset(dst, 0, c.dstBytes);
-      if (d.permutation[c.self] != CollectiveDesc::kNobody)
-        send(d.permutation[c.self], src, c.srcBytes);
-    }
-    return core.finish(c.title);
-  }
-
-private:
-  void send(uint32_t member, const std::byte *data, uint64_t bytes) {
-    if (member != c.self && bytes)
-      core.send(d.group[member], collectiveTag(core.rank), data, bytes);
-  }
-  /// `own` is where the data is when the member is this one.
-  void receive(uint32_t member, std::byte *data, const std::byte *own, uint64_t bytes) {
-    if (member != c.self && bytes)
-      core.receive(d.group[member], collectiveTag(d.group[member]), data, bytes);
-    else if (member == c.self && data != own && bytes)
-      std::memcpy(data, own, bytes);
-  }
-
-  UcxCore &core;
-  CollectiveDesc d;
-  CheckedCollective c;
-  uint32_t from; ///< Permute: the member that sends to this one
-};
-
-class UcxSend final : public PreparedCollective {
-public:
-  UcxSend(UcxCore &core, uint32_t channel, int to, std::span<const std::byte> memory)
-      : core(core), channel(channel), to(to), memory(memory), title(absl::StrCat("send on channel ", channel)) {}
-  absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
-    core.send(to, channelTag(channel, core.rank), memory.data(), memory.size());
-    return core.finish(title);
-  }
-
-private:
-  UcxCore &core;
-  uint32_t channel;
-  int to;
-  std::span<const std::byte> memory;
-  std::string title;
-};
-
-class UcxReceive final : public PreparedCollective {
-public:
-  UcxReceive(UcxCore &core, uint32_t channel, int from, std::span<std::byte> memory)
-      : core(core), channel(channel), from(from), memory(memory), title(absl::StrCat("receive on channel ", channel)) {}
-  absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
-    core.receive(from, channelTag(channel, from), memory.data(), memory.size());
-    return core.finish(title);
-  }
-
-private:
-  UcxCore &core;
-  uint32_t channel;
-  int from;
-  std::span<std::byte> memory;
-  std::string title;
-};
-
-/// A message of one byte to each of the others.
-class UcxMeeting final : public PreparedCollective {
-public:
-  UcxMeeting(UcxCore &core, std::vector<uint32_t> group) : core(core), group(std::move(group)) {
-    std::erase(this->group, static_cast<uint32_t>(core.rank));
-    core.reserve(2 * this->group.size());
-  }
-  absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
-    for (uint32_t r : group)
-      core.receive(static_cast<int>(r), collectiveTag(static_cast<int>(r)), &token, 1);
-    for (uint32_t r : group)
-      core.send(static_cast<int>(r), collectiveTag(core.rank), &nothing, 1);
-    return core.finish("a meeting");
-  }
-
-private:
-  UcxCore &core;
-  std::vector<uint32_t> group;
-  char token = 0, nothing = 0; ///< where the bytes go, and come from
-};
-
-class UcxTransport final : public Transport {
-public:
-  explicit UcxTransport(std::unique_ptr<UcxCore> c) : core(std::move(c)) {}
-
-  int rank() const override { return core->rank; }
-  int worldSize() const override { return core->worldSize; }
-  std::string_view name() const override { return "ucx"; }
-  std::span<std::byte> sharedArena() override { return core->arena(); }
-  ProgressWord &progress() override { return core->segment->progress(); }
-
-  absl::Status barrier() override {
-    static char nothing;
-    std::lock_guard<std::mutex> hold(core->driving);
-    for (int r = 0; r < worldSize(); ++r)
-      if (r != rank())
-        core->receive(r, collectiveTag(r), &token, 1);
-    for (int r = 0; r < worldSize(); ++r)
-      if (r != rank())
-        core->send(r, collectiveTag(rank()), &nothing, 1);
-    return core->finish("barrier");
-  }
-  std::unique_ptr<PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) override {
-    return std::make_unique<UcxMeeting>(*core, group);
-  }
-  Abort &interruption() override { return core->abort; }
-  double timeoutSeconds() const override { return core->options.timeoutSeconds; }
-
-  absl::StatusOr<std::unique_ptr<PreparedCollective>> prepare(const CollectiveDesc &desc) override {
-    DGC_ASSIGN_OR_RETURN(CheckedCollective c, checkCollective(desc, rank(), worldSize(), core->arena().size()));
-    if (desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::ReduceScatter)
-      return std::make_unique<UcxReduce>(*core, desc, c);
-    return std::make_unique<UcxCopies>(*core, desc, c);
-  }
-
-  absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareSend(uint32_t channel, int to,
-                                                                  std::span<const std::byte> memory) override {
-    DGC_RETURN_IF_ERROR(
-        checkPointToPoint("send", channel, to, rank(), worldSize(), core->options, memory, core->arena()));
-    return std::make_unique<UcxSend>(*core, channel, to, memory);
-  }
-
-  absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareReceive(uint32_t channel, int from,
-                                                                     std::span<std::byte> memory) override {
-    DGC_RETURN_IF_ERROR(checkPointToPoint("receive", channel, from, rank(), worldSize(), core->options, memory, {}));
-    return std::make_unique<UcxReceive>(*core, channel, from, memory);
-  }
-
-private:
-  std::unique_ptr<UcxCore> core;
-  char token = 0; ///< where the bytes of a barrier go
-};
 
 class UcxEndpointImpl final : public UcxEndpoint {
 public:
@@ -329,7 +14,7 @@ public:
   absl::StatusOr<std::unique_ptr<Transport>> connect(std::span<const std::string> addresses) && override {
     DGC_RETURN_IF_ERROR(core->connect(addresses));
     core->driveInBackground();
-    auto transport = std::make_unique<UcxTransport>(std::move(core));
+    auto transport = createMessageTransport("ucx", std::move(core));
     // Connections come up while both ends drive them.
     DGC_RETURN_IF_ERROR(transport->barrier());
     return transport;
@@ -341,6 +26,14 @@ private:
 
 } // namespace
 
+bool ucxAsksForTcp(std::string_view tls) {
+  const bool excludes = tls.starts_with('^');
+  bool named = false;
+  for (absl::string_view each : absl::StrSplit(absl::string_view(tls.data(), tls.size()).substr(excludes), ','))
+    named = named || each == "tcp" || each == "all";
+  return named != excludes;
+}
+
 absl::StatusOr<std::unique_ptr<UcxEndpoint>> UcxEndpoint::create(int rank, int worldSize,
                                                                  std::unique_ptr<SharedSegment> segment,
                                                                  const TransportOptions &options, Abort &abort,
@@ -348,39 +41,6 @@ absl::StatusOr<std::unique_ptr<UcxEndpoint>> UcxEndpoint::create(int rank, int w
   auto core = std::make_unique<UcxCore>(rank, worldSize, std::move(segment), options, abort);
   DGC_RETURN_IF_ERROR(core->open(device));
   return std::make_unique<UcxEndpointImpl>(std::move(core));
-}
-
-std::string interfaceTowards(const std::string &host) {
-  addrinfo hints = {}, *list = nullptr;
-  hints.ai_socktype = SOCK_DGRAM;
-  if (getaddrinfo(host.c_str(), "9", &hints, &list) != 0 || !list)
-    return "";
-  // Connecting a datagram socket sends nothing; it only picks the way.
-  sockaddr_storage own = {};
-  socklen_t length = sizeof(own);
-  int fd = socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  bool found = fd >= 0 && ::connect(fd, list->ai_addr, list->ai_addrlen) == 0 &&
-               getsockname(fd, reinterpret_cast<sockaddr *>(&own), &length) == 0;
-  if (fd >= 0)
-    close(fd);
-  freeaddrinfo(list);
-  ifaddrs *interfaces = nullptr;
-  if (!found || getifaddrs(&interfaces) != 0)
-    return "";
-  std::string name;
-  for (ifaddrs *i = interfaces; i && name.empty(); i = i->ifa_next) {
-    if (!i->ifa_addr || i->ifa_addr->sa_family != own.ss_family)
-      continue;
-    bool same = own.ss_family == AF_INET
-                    ? reinterpret_cast<sockaddr_in *>(i->ifa_addr)->sin_addr.s_addr ==
-                          reinterpret_cast<sockaddr_in *>(&own)->sin_addr.s_addr
-                    : memcmp(&reinterpret_cast<sockaddr_in6 *>(i->ifa_addr)->sin6_addr,
-                             &reinterpret_cast<sockaddr_in6 *>(&own)->sin6_addr, sizeof(in6_addr)) == 0;
-    if (same)
-      name = i->ifa_name;
-  }
-  freeifaddrs(interfaces);
-  return name;
 }
 
 } // namespace dgc::rt

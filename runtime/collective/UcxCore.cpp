@@ -35,7 +35,7 @@ absl::Status UcxCore::open(const std::string &device) {
   if (s != UCS_OK)
     return ucxStatus(s, "cannot read the configuration of UCX");
   if (!getenv("UCX_TLS"))
-    ucp_config_modify(config, "TLS", "tcp,self");
+    ucp_config_modify(config, "TLS", "^tcp");
   if (!getenv("UCX_NET_DEVICES") && !device.empty())
     ucp_config_modify(config, "NET_DEVICES", device.c_str());
   ucp_params_t params = {};
@@ -158,13 +158,19 @@ void UcxCore::receive(int from, uint64_t tag, void *data, uint64_t bytes) {
     m.status = UCS_PTR_STATUS(request);
 }
 
-absl::Status UcxCore::checked(const std::string &title, const Message &m) const {
+absl::Status UcxCore::checked(const std::string &title, const Message &m) {
   if (m.status == UCS_ERR_MESSAGE_TRUNCATED || (m.status == UCS_OK && m.receiving && m.got != m.expected))
-    return absl::InvalidArgumentError(absl::StrCat(title, ": rank ", m.peer, " sends another number of bytes than the ",
-                                                   m.expected, " that this rank expects"));
+    return wrongSize(title, m.peer, m.expected);
   if (m.status != UCS_OK)
-    return ucxStatus(m.status, absl::StrCat(title, ": rank ", rank, " lost its connection to rank ", m.peer));
+    return connectionLost(title, m.peer, ucs_status_string(m.status));
   return absl::OkStatus();
+}
+
+int UcxCore::awaited(size_t at) const {
+  for (size_t i = at; i < used; ++i)
+    if (messages[i].receiving && messages[i].request && ucp_request_check_status(messages[i].request) == UCS_INPROGRESS)
+      return messages[i].peer;
+  return messages[at].peer;
 }
 
 absl::Status UcxCore::finish(const std::string &title) {
@@ -178,37 +184,18 @@ absl::Status UcxCore::finish(const std::string &title) {
       if (s == UCS_INPROGRESS)
         return false;
       m.status = s;
+      segment->waits().move(1);
       ucp_request_free(std::exchange(m.request, nullptr));
     }
     return true;
   };
-  auto late = [&] {
-    // Sends complete by themselves as a rule: look for the receive.
-    size_t who = at;
-    for (size_t i = at; i < used; ++i)
-      if (messages[i].receiving && messages[i].request &&
-          ucp_request_check_status(messages[i].request) == UCS_INPROGRESS) {
-        who = i;
-        break;
-      }
-    return absl::StrCat("rank ", rank, " waited ", options.timeoutSeconds, " s in ", title, " for rank ",
-                        messages[who].peer);
-  };
   auto drive = [&] { ucp_worker_progress(worker); };
-  absl::Status s = waiter.until(done, late, drive);
+  absl::Status s = waiter.until(done, [&] { return late(title, awaited(at)); }, drive, [&] { return awaited(at); });
   if (!s.ok())
     return s; // the destructor ends what is under way
   for (size_t i = 0; i < used; ++i)
     if (absl::Status m = checked(title, messages[i]); !m.ok()) {
       used = 0;
-      // The control plane knows better why a peer is gone, and is about to say
-      // so.
-      if (absl::IsUnavailable(m)) {
-        Waiter brief(abort, 2.0);
-        absl::Status told = brief.until([] { return false; }, [] { return std::string(); });
-        if (!absl::IsDeadlineExceeded(told))
-          return told;
-      }
       return m;
     }
   used = 0;

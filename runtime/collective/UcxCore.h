@@ -1,7 +1,7 @@
-// Messages between ranks by UCX: what the collectives and transfers of Ucx.cpp are made of.
+// Messages between ranks by UCX.
 #pragma once
 
-#include "runtime/collective/SharedMemory.h"
+#include "runtime/collective/MessagePassing.h"
 #include "runtime/collective/Wait.h"
 
 #include <ucp/api/ucp.h>
@@ -9,22 +9,12 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 namespace dgc::rt {
-
-// Tags: what the message belongs to, and who sent it. Messages of one sender
-// with one tag arrive in the order in which they were sent.
-inline constexpr uint64_t kCollectiveTag = uint64_t{1} << 62;
-inline constexpr uint64_t kPointToPointTag = uint64_t{2} << 62;
-inline uint64_t channelTag(uint32_t channel, int from) {
-  return kPointToPointTag | uint64_t{channel} << 24 | static_cast<uint32_t>(from);
-}
-inline uint64_t collectiveTag(int from) { return kCollectiveTag | static_cast<uint32_t>(from); }
 
 /// One message under way. Lives in a vector that was sized beforehand.
 struct Message {
@@ -35,52 +25,33 @@ struct Message {
   bool receiving = false;
 };
 
-class UcxCore {
+class UcxCore final : public MessagePassing {
 public:
-  UcxCore(int rank, int worldSize, std::unique_ptr<SharedSegment> segment, const TransportOptions &options,
+  UcxCore(int rank, int worldSize, std::unique_ptr<SharedSegment> ownSegment, const TransportOptions &options,
           Abort &abort)
-      : rank(rank), worldSize(worldSize), options(options), abort(abort), segment(std::move(segment)),
-        waiter(abort, options.timeoutSeconds) {
+      : MessagePassing(rank, worldSize, std::move(ownSegment), options, abort),
+        waiter(abort, options.timeoutSeconds, &segment->waits()) {
     waiter.setSpinning(worldSize);
   }
-  ~UcxCore();
+  ~UcxCore() override;
 
   absl::Status open(const std::string &device);
   absl::Status connect(std::span<const std::string> addresses);
 
-  /// The arena, and memory for what the peers send to be reduced.
-  std::span<std::byte> arena() { return segment->arena(); }
-  std::byte *scratch(uint64_t bytes) {
-    if (scratchMemory.size() < bytes) {
-      scratchMemory.resize(bytes);
-      scratchCounted = CountedMemory(MemoryKind::Communication, bytes);
-    }
-    return scratchMemory.data();
-  }
-
-  /// Room for so many messages between two calls of finish(). None is under way.
-  void reserve(size_t count) { messages.resize(std::max(messages.size(), count)); }
-  void send(int to, uint64_t tag, const void *data, uint64_t bytes);
-  void receive(int from, uint64_t tag, void *data, uint64_t bytes);
-  /// Waits until all messages since the last call have arrived.
-  absl::Status finish(const std::string &title);
+  void reserve(size_t count) override { messages.resize(std::max(messages.size(), count)); }
+  void send(int to, uint64_t tag, const void *data, uint64_t bytes) override;
+  void receive(int from, uint64_t tag, void *data, uint64_t bytes) override;
+  absl::Status finish(const std::string &title) override;
   /// Starts the thread that moves what is left to do between operations.
   void driveInBackground();
 
-  /// Held while an operation runs.
-  std::mutex driving;
-
-  const int rank, worldSize;
-  const TransportOptions options;
-  Abort &abort;
-  std::unique_ptr<SharedSegment> segment;
   std::string ownAddress;
-  std::vector<std::byte> scratchMemory;
-  CountedMemory scratchCounted;
 
 private:
   Message &next(int peer, bool receiving);
-  absl::Status checked(const std::string &title, const Message &m) const;
+  /// The first message from `at` on that is late, as a rule a receive: sends complete by themselves.
+  int awaited(size_t at) const;
+  absl::Status checked(const std::string &title, const Message &m);
 
   Waiter waiter;
   ucp_context_h context = nullptr;

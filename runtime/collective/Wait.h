@@ -3,7 +3,9 @@
 #pragma once
 
 #include "runtime/collective/Abort.h"
+#include "runtime/collective/Progress.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <string>
@@ -17,24 +19,41 @@ namespace dgc::rt {
 /// than ranks.
 class Waiter {
 public:
-  Waiter(Abort &abort, double timeoutSeconds) : abort_(abort), timeoutNs_(static_cast<int64_t>(timeoutSeconds * 1e9)) {}
+  /// `record`, where given, shows whom a longer wait is for.
+  Waiter(Abort &abort, double timeoutSeconds, WaitRecord *record = nullptr)
+      : abort_(abort), record_(record), timeoutNs_(static_cast<int64_t>(std::min(timeoutSeconds, 9e9) * 1e9)) {}
 
   /// Fits the length of spinning to the number of ranks on this machine.
   void setSpinning(size_t ranksHere);
+  /// For waits whose `idle` makes system calls, each of which takes as long as many spins.
+  void setSpins(uint32_t count) { spins_ = count; }
 
   /// Returns OK once `done()`, the status of the Abort once that is raised, or
   /// DeadlineExceeded with the text of `describe()`. `idle`, called in between,
-  /// may drive progress.
+  /// may drive progress; `awaited` is the rank that is waited for now.
   template <class Done, class Describe> absl::Status until(Done done, Describe describe) {
-    return until(done, describe, [] {});
+    return until(done, describe, [] {}, [] { return WaitRecord::kNobody; });
   }
-  template <class Done, class Describe, class Idle> absl::Status until(Done done, Describe describe, Idle idle) {
+  template <class Done, class Describe, class Idle, class Awaited>
+  absl::Status until(Done done, Describe describe, Idle idle, Awaited awaited) {
     for (uint32_t i = 0; i < spins_; ++i) {
       if (done()) [[likely]]
         return absl::OkStatus();
       idle();
       pause();
     }
+    absl::Status status = wait(done, describe, idle, awaited);
+    if (record_)
+      record_->awaits(WaitRecord::kNobody);
+    return status;
+  }
+
+private:
+  static constexpr int64_t kDozeAfterNs = 20'000'000;
+
+  /// The part of a wait that yields the processor.
+  template <class Done, class Describe, class Idle, class Awaited>
+  absl::Status wait(Done done, Describe describe, Idle idle, Awaited awaited) {
     const int64_t start = now();
     int64_t elapsed = 0;
     for (uint32_t i = 0;; ++i) {
@@ -45,6 +64,8 @@ public:
       idle();
       if (i % 16 == 0) {
         elapsed = now() - start;
+        if (record_)
+          record_->awaits(awaited());
         if (elapsed > timeoutNs_) [[unlikely]]
           return absl::DeadlineExceededError(describe());
       }
@@ -54,9 +75,6 @@ public:
         doze();
     }
   }
-
-private:
-  static constexpr int64_t kDozeAfterNs = 20'000'000;
 
   static void pause() {
 #if defined(__x86_64__)
@@ -76,6 +94,7 @@ private:
   }
 
   Abort &abort_;
+  WaitRecord *record_;
   int64_t timeoutNs_;
   uint32_t spins_ = 100;
 };

@@ -48,7 +48,7 @@ private:
   uint64_t round = 0;
 };
 
-/// Turns SIGINT and SIGTERM into an abort for as long as it lives: the signals
+/// Turns SIGINT, SIGTERM and SIGHUP into an abort for as long as it lives: the signals
 /// are blocked in every thread and waited for by one of its own.
 class InterruptWatch {
 public:
@@ -56,13 +56,16 @@ public:
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP); // has no effect where it is ignored (nohup)
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     thread = std::thread([this, &abort] {
       timespec tick{0, 50000000};
       while (!done.load()) {
         int signal = sigtimedwait(&signals, nullptr, &tick);
         if (signal > 0)
-          abort.raise(withExitCode(absl::CancelledError(signal == SIGINT ? "interrupted" : "terminated"),
+          abort.raise(withExitCode(absl::CancelledError(signal == SIGINT    ? "interrupted"
+                                                        : signal == SIGTERM ? "terminated"
+                                                                            : "terminated (SIGHUP)"),
                                    ExitCode::Interrupted));
       }
     });

@@ -3,6 +3,7 @@
 
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/OutputFile.h"
+#include "runtime/base/Printable.h"
 #include "runtime/base/Status.h"
 #include "runtime/driver/Inputs.h"
 #include "runtime/driver/Predictions.h"
@@ -168,8 +169,9 @@ absl::Status Worker::compareOptions() {
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(mine));
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])
-      return withExitCode(absl::FailedPreconditionError(str("rank ", rank, " was started differently from rank 0: ",
-                                                            all[rank], " there, ", all[0], " here")),
+      return withExitCode(absl::FailedPreconditionError(
+                              str("rank ", rank, " was started differently from rank 0: ", printable(all[rank]),
+                                  " there, ", printable(all[0]), " here")),
                           ExitCode::Cluster);
   return absl::OkStatus();
 }

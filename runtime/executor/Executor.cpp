@@ -187,7 +187,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
                                              ? options.makeDevice(artifact, options.threads, transport.rank())
                                              : createDevice(artifact, options.threads, transport.rank()));
   const PlannedMemory planned = plannedMemory(plan, group);
-  const bool stages = transport.name() == "ucx" && !executor->device->memory();
+  const bool stages = (transport.name() == "tcp" || transport.name() == "ucx") && !executor->device->memory();
   DGC_RETURN_IF_ERROR(executor->checkMemoryLimit(planned.total() + (stages ? planned.staging : 0)));
   DGC_ASSIGN_OR_RETURN(executor->arena, Arena::allocate(privateBytesOf(plan, group)));
   DGC_RETURN_IF_ERROR(executor->prepareMemory());

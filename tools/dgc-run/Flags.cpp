@@ -35,6 +35,7 @@ Exit codes:
   6    another worker died or reported an error
   7    this machine lacks what the plan needs, or a limit (ulimit) is too low
   8    the loss is infinite or no number (see --on-nan)
+  9    workers cannot exchange data: a connection is lost or blocked
   130  interrupted)";
 
 /// Accepts whole numbers of a range.
@@ -218,7 +219,7 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
   app.add_option("--transport", flags.transport,
                  "How workers exchange tensors; in-process: all of them as "
                  "threads of this process")
-      ->check(oneOf({"auto", "in-process", "shared-memory", "ucx"}))
+      ->check(oneOf({"auto", "in-process", "shared-memory", "tcp", "ucx"}))
       ->capture_default_str()
       ->group(group);
   auto *nproc = app.add_option("--nproc", flags.nproc,
@@ -245,6 +246,17 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
       ->type_name("ADDRESS[:PORT]")
       ->group(group);
   app.add_option("--join-timeout", flags.joinTimeout, "Seconds to wait for workers that are missing")
+      ->check(positive())
+      ->type_name("S")
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--data-address", flags.dataAddress,
+                 "Address of this machine at which other machines connect to exchange tensors, when it is not the one "
+                 "that it has towards the coordinator")
+      ->type_name("ADDRESS[:PORT]")
+      ->group(group);
+  app.add_option("--stall-timeout", flags.stallTimeout,
+                 "End the job when workers have waited for each other for so many seconds and none of them advances")
       ->check(positive())
       ->type_name("S")
       ->capture_default_str()

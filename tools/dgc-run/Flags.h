@@ -16,7 +16,8 @@ struct Flags {
   std::optional<int> nproc, rank, worldSize;
   std::optional<std::string> coordinator;
   std::string listen;
-  double joinTimeout = 120; // seconds
+  std::string dataAddress;
+  double joinTimeout = 120, stallTimeout = 60; // seconds
   bool insecure = false;
   bool dryRun = false;
   // Where it stands, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,

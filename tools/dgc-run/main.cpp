@@ -7,6 +7,7 @@
 #include "runtime/cluster/Cluster.h"
 #include "runtime/cluster/Identity.h"
 #include "runtime/cluster/Launcher.h"
+#include "runtime/cluster/Signals.h"
 #include "runtime/device/Plugin.h"
 #include "runtime/driver/Outputs.h"
 #include "runtime/driver/Worker.h"
@@ -110,7 +111,9 @@ static absl::Status runMember(Flags &flags, const Identity &identity, const Arti
   options.coordinator = identity.coordinator;
   options.listen = flags.listen;
   options.insecure = flags.insecure;
+  options.dataAddress = flags.dataAddress;
   options.joinTimeoutSeconds = flags.joinTimeout;
+  options.stallTimeoutSeconds = flags.stallTimeout;
   options.planDigest = digestBytes(artifact);
   options.producer = plan.producer() ? plan.producer()->str() : "";
   options.transport.sharedBytes = plan.shared_bytes();
@@ -163,6 +166,7 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   options.command = workerCommand(argc, argv);
   options.planDigest = digestBytes(artifact);
   options.joinTimeoutSeconds = flags.joinTimeout;
+  options.stallTimeoutSeconds = flags.stallTimeout;
   options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message); };
   DGC_RETURN_IF_ERROR(checkClusterResources(options.worldSize, 0, 0));
   flags.ran = true;
@@ -222,6 +226,7 @@ static int report(const absl::Status &status) {
 }
 
 int main(int argc, char **argv) {
+  removeHandlersOfLibraries();
   prepareForLimits("dgc-run");
   Flags flags;
   if (std::optional<int> code = parseFlags(argc, argv, flags))

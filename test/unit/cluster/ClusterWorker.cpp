@@ -3,13 +3,15 @@
 // wrong.
 //
 //   cluster_worker --nproc N | --rank R --world-size W --coordinator A
-//     [--steps N] [--step-us N]     length of a step's "computation"
+//     [--steps N] [--step-us N]     length of a step's "computation", on [--slow-rank R] alone
 //     [--fail-at STEP:RANK] [--exit-at STEP:RANK] [--stop-at STEP:RANK] [--digest TEXT]
-//     [--hang-on-abort] [--join-timeout S] [--transport NAME] [--insecure]
+//     [--hang-on-abort] [--join-timeout S] [--stall-timeout S] [--transport NAME] [--insecure]
+//     [--data-address A]
 #include "runtime/base/ExitCode.h"
 #include "runtime/cluster/Cluster.h"
 #include "runtime/cluster/Identity.h"
 #include "runtime/cluster/Launcher.h"
+#include "runtime/cluster/Signals.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -66,7 +68,8 @@ absl::Status steps(Cluster &cluster) {
       sleep(1000);
     if (here("fail-at", step, t.rank()))
       return withExitCode(absl::DataLossError("the data file is damaged"), ExitCode::BadData);
-    std::this_thread::sleep_for(std::chrono::microseconds(number("step-us", 0)));
+    if (number("slow-rank", t.rank()) == t.rank())
+      std::this_thread::sleep_for(std::chrono::microseconds(number("step-us", 0)));
     t.progress().set(step, 1);
     if (absl::Status s = (*op)->run(); !s.ok()) {
       if (flags.count("hang-on-abort"))
@@ -86,6 +89,7 @@ absl::Status steps(Cluster &cluster) {
 } // namespace
 
 int main(int argc, char **argv) {
+  removeHandlersOfLibraries();
   for (int i = 1; i < argc; ++i) {
     std::string name = argv[i] + 2;
     bool value = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0;
@@ -99,6 +103,7 @@ int main(int argc, char **argv) {
     o.worldSize = number("nproc", 2);
     o.planDigest = digest;
     o.joinTimeoutSeconds = number("join-timeout", 120);
+    o.stallTimeoutSeconds = number("stall-timeout", 60);
     o.command.push_back(argv[0]);
     for (int i = 1; i < argc; ++i)
       if (!strcmp(argv[i], "--nproc"))
@@ -128,11 +133,13 @@ int main(int argc, char **argv) {
   o.producer = "test 1";
   o.transport.sharedBytes = 1 << 20;
   o.joinTimeoutSeconds = number("join-timeout", 120);
+  o.stallTimeoutSeconds = number("stall-timeout", 60);
   o.insecure = flags.count("insecure");
+  o.dataAddress = flags["data-address"];
   if (flags.count("transport"))
     o.transportName = flags["transport"];
   if (flags.count("silence"))
-    o.silenceSeconds = number("silence", 3);
+    o.silenceSeconds = number("silence", 10);
   o.notice = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); };
   o.describeOp = [](uint32_t op) { return op == 0 ? std::string("compute") : std::string("all_reduce"); };
   auto cluster = Cluster::join(o);

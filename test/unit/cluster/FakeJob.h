@@ -26,6 +26,8 @@ public:
     std::unique_ptr<MemberCore> core;
     std::vector<std::string> notices;
     Position position;
+    int awaited = WaitRecord::kNobody;
+    uint64_t moved = 0;
     bool linked = false; ///< connected to the coordinator
     bool frozen = false; ///< neither runs nor hears
     ConnectionId id = 0;
@@ -54,7 +56,7 @@ public:
     o.join = std::move(join);
     o.coordinator = "10.0.0.1:29400";
     o.launched = launched;
-    o.position = [&w] { return w.position; };
+    o.heartbeat = [&w] { return HeartbeatMessage{w.position, w.awaited, w.moved}; };
     o.exactPosition = [this](int rank) -> std::optional<Position> {
       auto it = exact.find(rank);
       return it == exact.end() ? std::nullopt : std::optional(it->second);

@@ -1,140 +1,20 @@
 // Whole jobs of real processes: what they print and how they end when one of
 // them is wrong, is killed, stops, or is interrupted.
 #include "../collective/TwoHosts.h"
-
-#include "runtime/base/ExitCode.h"
-
-#include "absl/strings/str_cat.h"
+#include "JobProcess.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <functional>
-#include <map>
 #include <random>
 #include <set>
-#include <thread>
-
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace dgc::rt {
 namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using Seconds = std::chrono::duration<double>;
-
-double now() { return Seconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-/// A started cluster_worker, with what it prints in a file.
-class Process {
-public:
-  explicit Process(
-      std::vector<std::string> arguments, std::vector<std::string> environment = {},
-      std::function<bool()> enter = [] { return true; }) {
-    char path[] = "/tmp/dgc-job-XXXXXX";
-    out = mkstemp(path);
-    unlink(path);
-    arguments.insert(arguments.begin(), CLUSTER_WORKER);
-    std::vector<char *> argv, envp;
-    for (std::string &s : arguments)
-      argv.push_back(s.data());
-    argv.push_back(nullptr);
-    for (std::string &s : environment)
-      envp.push_back(s.data());
-    envp.push_back(nullptr);
-    pid = fork();
-    if (pid == 0) {
-      setpgid(0, 0);
-      dup2(out, 1);
-      dup2(out, 2);
-      if (!enter())
-        _exit(126);
-      execve(argv[0], argv.data(), envp.data());
-      _exit(127);
-    }
-  }
-  ~Process() {
-    if (pid > 0) {
-      kill(pid, SIGKILL);
-      waitpid(pid, nullptr, 0);
-    }
-    close(out);
-  }
-  Process(Process &&other) : pid(std::exchange(other.pid, -1)), out(std::exchange(other.out, -1)) {}
-
-  /// Exit code, or minus the signal; -1000 when it still runs after `seconds`.
-  int wait(double seconds = 30) {
-    for (double end = now() + seconds; now() < end;) {
-      int status;
-      if (waitpid(pid, &status, WNOHANG) == pid) {
-        pid = -1;
-        ended = now();
-        return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-      }
-      usleep(500);
-    }
-    return -1000;
-  }
-
-  std::string output() const {
-    std::string text;
-    char buffer[4096];
-    for (off_t at = 0;;) {
-      ssize_t n = pread(out, buffer, sizeof(buffer), at);
-      if (n <= 0)
-        return text;
-      text.append(buffer, n);
-      at += n;
-    }
-  }
-  bool printed(const std::string &text, double seconds = 30) const {
-    for (double end = now() + seconds; now() < end; usleep(500))
-      if (output().find(text) != std::string::npos)
-        return true;
-    return false;
-  }
-
-  pid_t pid = -1;
-  double ended = 0;
-
-private:
-  int out = -1;
-};
-
-/// The children of `parent`, by what `--rank` they were given.
-std::map<int, pid_t> workersOf(pid_t parent) {
-  std::map<int, pid_t> found;
-  std::ifstream children(absl::StrCat("/proc/", parent, "/task/", parent, "/children"));
-  for (pid_t child; children >> child;) {
-    std::ifstream file(absl::StrCat("/proc/", child, "/cmdline"));
-    std::string word, previous;
-    while (std::getline(file, word, '\0')) {
-      if (previous == "--rank")
-        found[atoi(word.c_str())] = child;
-      previous = word;
-    }
-  }
-  return found;
-}
-
-/// Whether a process runs; a zombie does not.
-bool runs(pid_t pid) {
-  std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
-  std::string text;
-  std::getline(file, text);
-  size_t name = text.rfind(')');
-  return name != std::string::npos && text[name + 2] != 'Z' && text[name + 2] != 'X';
-}
+using namespace test;
 
 std::set<std::string> sharedMemoryNames() {
   std::set<std::string> names;
@@ -143,40 +23,11 @@ std::set<std::string> sharedMemoryNames() {
   return names;
 }
 
-int freePort() {
-  int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address)), 0);
-  getsockname(fd, reinterpret_cast<sockaddr *>(&address), &length);
-  close(fd);
-  return ntohs(address.sin_port);
-}
-
-/// One process per entry, each with its own extra flags, at one address.
-struct Member {
-  int rank, worldSize;
-  std::vector<std::string> more;
-};
-std::vector<Process> startMembers(const std::vector<Member> &members) {
-  std::string coordinator = absl::StrCat("127.0.0.1:", freePort());
-  std::vector<Process> processes;
-  for (const Member &m : members) {
-    std::vector<std::string> arguments = {
-        "--rank", absl::StrCat(m.rank), "--world-size", absl::StrCat(m.worldSize), "--coordinator", coordinator};
-    arguments.insert(arguments.end(), m.more.begin(), m.more.end());
-    processes.emplace_back(arguments);
-  }
-  return processes;
-}
-
 const int kCluster = static_cast<int>(ExitCode::Cluster);
 const int kPeerFailed = static_cast<int>(ExitCode::PeerFailed);
 
 TEST(Job, LaunchesWorkersThatFinish) {
-  for (const char *transport : {"shared-memory", "ucx"}) {
+  for (const char *transport : {"shared-memory", "tcp"}) {
     Process job({"--nproc", "3", "--transport", transport});
     EXPECT_EQ(job.wait(), 0) << job.output();
     EXPECT_EQ(job.output(), absl::StrCat("first step done\ndone over ", transport, "\n"));
@@ -318,7 +169,7 @@ TEST(Job, KillingARandomWorkerEndsAllWithinASecond) {
   }
 }
 
-TEST(Job, KillingAWorkerOverUcx) { killOne(3, 1, "ucx", false, 50); }
+TEST(Job, KillingAWorkerOverTcp) { killOne(3, 1, "tcp", false, 50); }
 
 TEST(Job, AWorkerThatHangsInItsEndIsEnded) { killOne(3, 2, "shared-memory", true, 50); }
 
@@ -373,7 +224,7 @@ std::vector<Process> startOnTwoHosts(const test::TwoHosts &hosts, const std::vec
   std::vector<Process> p;
   for (int r : {0, 1}) {
     std::vector<std::string> arguments = {"--rank",     absl::StrCat(r), "--world-size",
-                                          "2",          "--transport",   "ucx",
+                                          "2",          "--transport",   "tcp",
                                           "--insecure", "--coordinator", test::TwoHosts::address(0) + ":29400"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     p.emplace_back(arguments, std::vector<std::string>{}, [&hosts, r] { return hosts.enter(r); });
@@ -388,7 +239,7 @@ TEST(Job, BetweenTwoHosts) {
   auto p = startOnTwoHosts(hosts, {});
   for (Process &each : p)
     EXPECT_EQ(each.wait(), 0) << each.output();
-  EXPECT_THAT(p[0].output(), HasSubstr("done over ucx"));
+  EXPECT_THAT(p[0].output(), HasSubstr("done over tcp"));
 }
 
 TEST(Job, ACutCableIsNoticedOnBothHosts) {
@@ -407,17 +258,57 @@ TEST(Job, ACutCableIsNoticedOnBothHosts) {
 }
 
 TEST(Job, InterruptStopsAllCleanly) {
-  for (int signal : {SIGINT, SIGTERM}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     Process job({"--nproc", "3", "--steps", "1000000000", "--step-us", "50"});
     ASSERT_TRUE(job.printed("first step done"));
     auto workers = workersOf(job.pid);
-    // Ctrl-C reaches the whole group; SIGTERM the launcher alone.
-    kill(signal == SIGINT ? -job.pid : job.pid, signal);
+    // Ctrl-C and the end of a terminal reach the whole group; SIGTERM the launcher alone.
+    kill(signal == SIGTERM ? job.pid : -job.pid, signal);
     EXPECT_EQ(job.wait(5), 130);
     for (auto &[rank, pid] : workers)
       EXPECT_FALSE(runs(pid)) << rank;
-    EXPECT_THAT(job.output(), HasSubstr(signal == SIGINT ? "interrupted (Ctrl-C)" : "interrupted (SIGTERM)"));
+    EXPECT_THAT(job.output(), HasSubstr(signal == SIGINT    ? "interrupted (Ctrl-C)"
+                                        : signal == SIGTERM ? "interrupted (SIGTERM)"
+                                                            : "interrupted (SIGHUP)"));
   }
+}
+
+// UCX takes SIGHUP for itself when it is loaded.
+TEST(Job, HangUpOfOneStopsAllWithoutALauncher) {
+  std::vector<std::string> more = {"--steps", "1000000000", "--step-us", "50"};
+  auto p = startMembers({{0, 2, more}, {1, 2, more}});
+  ASSERT_TRUE(p[0].printed("first step done"));
+  kill(p[1].pid, SIGHUP);
+  EXPECT_EQ(p[1].wait(5), 130);
+  EXPECT_EQ(p[0].wait(5), 130);
+  EXPECT_THAT(p[0].output(), HasSubstr("rank 1 was interrupted (SIGHUP)"));
+}
+
+TEST(Job, AHangUpThatIsIgnoredStaysIgnored) {
+  Process job({"--nproc", "2", "--steps", "2000", "--step-us", "500"}, {},
+              [] { return signal(SIGHUP, SIG_IGN) != SIG_ERR; }); // as nohup does
+  ASSERT_TRUE(job.printed("first step done"));
+  kill(-job.pid, SIGHUP);
+  EXPECT_EQ(job.wait(), 0) << job.output();
+}
+
+TEST(Job, NoLibraryHandlesSignals) {
+  Process job({"--nproc", "2", "--steps", "1000000000", "--step-us", "50"});
+  ASSERT_TRUE(job.printed("first step done"));
+  for (auto &[rank, pid] : workersOf(job.pid)) {
+    std::ifstream file(absl::StrCat("/proc/", pid, "/status"));
+    for (std::string line; std::getline(file, line);)
+      if (line.starts_with("SigCgt:")) {
+        // Workers of a launcher are stopped by it; signals from 32 on are the C library's.
+        EXPECT_EQ(std::stoull(line.substr(8), nullptr, 16) & 0x7fffffff, 0u) << line;
+      }
+  }
+}
+
+TEST(Job, UcxIsNotUsedOverTcp) {
+  Process job({"--nproc", "2", "--transport", "ucx"}, {"UCX_TLS=tcp,self"});
+  EXPECT_EQ(job.wait(), static_cast<int>(ExitCode::Usage));
+  EXPECT_THAT(job.output(), HasSubstr("UCX_TLS is 'tcp,self', which asks for TCP"));
 }
 
 TEST(Job, InterruptOfOneStopsAllWithoutALauncher) {

@@ -65,8 +65,10 @@ public:
            "iproute2)";
   }
 
-private:
+  /// The namespace of host `h`, for ip.
   std::string name(int h) const { return "dgc-" + id + "-" + std::to_string(h); }
+
+private:
   std::string id = std::to_string(getpid() % 100000);
 };
 

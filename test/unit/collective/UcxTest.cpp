@@ -1,12 +1,10 @@
-// The suite over UCX: on the loopback interface, and between two network
-// namespaces that stand for two hosts.
+// The suite over UCX. Where there is no network of RDMA it runs over TCP, which a job does not use.
 #include "Processes.h"
 #include "TransportSuite.h"
-#include "TwoHosts.h"
 
 #include "runtime/collective/Ucx.h"
 
-#include <unistd.h>
+#include <cstdlib>
 
 namespace dgc::rt::test {
 namespace {
@@ -14,6 +12,7 @@ namespace {
 std::string ucxRank(int rank, int worldSize, const std::string &device, const TransportOptions &options,
                     const Exchange &exchange, const RankProgram &program) {
   Abort abort;
+  setenv("UCX_TLS", "tcp,self", 1);
   auto segment = SharedSegment::create(rank, worldSize, options);
   if (!segment.ok())
     return "error: " + segment.status().ToString();
@@ -29,43 +28,22 @@ std::string ucxRank(int rank, int worldSize, const std::string &device, const Tr
   return result;
 }
 
-std::vector<std::string> runLoopback(int worldSize, const TransportOptions &options, const RankProgram &program) {
+std::vector<std::string> runOneHost(int worldSize, const TransportOptions &options, const RankProgram &program) {
   return forkRanks(worldSize, [&](int rank, const Exchange &exchange) {
     return ucxRank(rank, worldSize, "lo", options, exchange, program);
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ucx, TransportSuite, ::testing::ValuesIn(suiteCases({"Loopback", runLoopback})), caseName);
-
-// --- Two network namespaces ---------------------------------------------------
-
-TwoHosts &hosts() {
-  static TwoHosts both;
-  return both;
-}
-
-std::vector<std::string> runBetweenHosts(int worldSize, const TransportOptions &options, const RankProgram &program) {
-  return forkRanks(worldSize, [&](int rank, const Exchange &exchange) {
-    if (!hosts().enter(rank % 2))
-      return std::string("error: cannot enter the namespace");
-    return ucxRank(rank, worldSize, hosts().device[rank % 2], options, exchange, program);
-  });
-}
-
-std::string noNamespaces() {
-  return hosts().usable ? ""
-                        : "network namespaces are not allowed here (ip netns add and a "
-                          "pair of veth interfaces need CAP_NET_ADMIN and iproute2)";
-}
-
-INSTANTIATE_TEST_SUITE_P(UcxBetweenNamespaces, TransportSuite,
-                         ::testing::Values(SuiteCase{{"Namespaces", runBetweenHosts, noNamespaces}, 2},
-                                           SuiteCase{{"Namespaces", runBetweenHosts, noNamespaces}, 4}),
+INSTANTIATE_TEST_SUITE_P(Ucx, TransportSuite,
+                         ::testing::Values(SuiteCase{{"OneHost", runOneHost}, 2},
+                                           SuiteCase{{"OneHost", runOneHost}, 3}),
                          caseName);
 
-TEST(Ucx, FindsTheInterfaceTowardsAHost) {
-  EXPECT_EQ(interfaceTowards("127.0.0.1"), "lo");
-  EXPECT_EQ(interfaceTowards("no.such.host.invalid"), "");
+TEST(Ucx, TellsWhetherAPortForTcpIsAskedFor) {
+  for (const char *tls : {"tcp", "tcp,self", "self,tcp", "all", "^rc", "^rc,ud"})
+    EXPECT_TRUE(ucxAsksForTcp(tls)) << tls;
+  for (const char *tls : {"rc,self", "^tcp", "^rc,tcp", "sm,self", "rc_mlx5"})
+    EXPECT_FALSE(ucxAsksForTcp(tls)) << tls;
 }
 
 } // namespace

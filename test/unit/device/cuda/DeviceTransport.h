@@ -37,6 +37,7 @@ public:
   std::string_view name() const override { return inner.name(); }
   std::span<std::byte> sharedArena() override { return inner.sharedArena(); }
   rt::ProgressWord &progress() override { return inner.progress(); }
+  const rt::WaitRecord &waits() override { return inner.waits(); }
   absl::Status barrier() override { return inner.barrier(); }
   std::unique_ptr<rt::PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) override {
     return inner.prepareMeeting(group);

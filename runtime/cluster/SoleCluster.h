@@ -1,0 +1,10 @@
+// The cluster of one worker, which meets nobody.
+#pragma once
+
+#include "runtime/cluster/Cluster.h"
+
+namespace dgc::rt {
+
+absl::StatusOr<std::unique_ptr<Cluster>> createSoleCluster(const ClusterOptions &options);
+
+} // namespace dgc::rt

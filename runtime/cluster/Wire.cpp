@@ -1,0 +1,162 @@
+#include "runtime/cluster/Wire.h"
+
+namespace dgc::rt {
+
+namespace pb = ::dgc::cluster;
+
+namespace {
+
+void write(const JobError &e, pb::JobError &out) {
+  out.set_code(static_cast<int>(e.code));
+  out.set_exit_code(static_cast<int>(e.exitCode));
+  out.set_rank(e.rank);
+  out.set_has_position(e.position.has_value());
+  if (e.position) {
+    out.set_step(e.position->step);
+    out.set_op(e.position->op);
+  }
+  out.set_message(e.message);
+  for (const RankWait &w : e.waits) {
+    pb::RankWait &to = *out.add_waits();
+    to.set_rank(w.rank);
+    to.set_awaited(w.awaited);
+    to.set_kind(w.kind);
+    to.set_step(w.position.step);
+    to.set_op(w.position.op);
+  }
+}
+
+JobError read(const pb::JobError &in) {
+  JobError e;
+  e.code = static_cast<absl::StatusCode>(in.code());
+  if (e.code == absl::StatusCode::kOk)
+    e.code = absl::StatusCode::kUnknown;
+  e.exitCode = static_cast<ExitCode>(in.exit_code());
+  e.rank = in.rank();
+  if (in.has_position())
+    e.position = Position{in.step(), in.op()};
+  e.message = in.message();
+  for (const pb::RankWait &w : in.waits())
+    e.waits.push_back({w.rank(), w.awaited(), static_cast<RankWait::Kind>(w.kind()), {w.step(), w.op()}});
+  return e;
+}
+
+} // namespace
+
+pb::FromWorker toWire(const FromWorker &message) {
+  pb::FromWorker out;
+  if (auto *m = std::get_if<JoinMessage>(&message)) {
+    pb::Join &j = *out.mutable_join();
+    j.set_protocol(m->protocol);
+    j.set_rank(m->rank);
+    j.set_world_size(m->worldSize);
+    j.set_plan_digest(m->planDigest);
+    j.set_producer(m->producer);
+    j.set_host_id(m->hostId);
+    j.set_host_name(m->hostName);
+    j.set_pid(m->pid);
+    j.set_segment(m->segment);
+  } else if (auto *m = std::get_if<GatherMessage>(&message)) {
+    out.mutable_gather()->set_round(m->round);
+    out.mutable_gather()->set_data(m->data);
+  } else if (auto *m = std::get_if<HeartbeatMessage>(&message)) {
+    out.mutable_heartbeat()->set_step(m->position.step);
+    out.mutable_heartbeat()->set_op(m->position.op);
+    out.mutable_heartbeat()->set_awaited(m->awaited);
+    out.mutable_heartbeat()->set_moved(m->moved);
+  } else if (auto *m = std::get_if<FailureMessage>(&message)) {
+    write(m->error, *out.mutable_failure());
+  } else {
+    out.mutable_leave();
+  }
+  return out;
+}
+
+std::optional<FromWorker> fromWire(const pb::FromWorker &in) {
+  switch (in.kind_case()) {
+  case pb::FromWorker::kJoin: {
+    const pb::Join &j = in.join();
+    JoinMessage m;
+    m.protocol = j.protocol();
+    m.rank = j.rank();
+    m.worldSize = j.world_size();
+    m.planDigest = j.plan_digest();
+    m.producer = j.producer();
+    m.hostId = j.host_id();
+    m.hostName = j.host_name();
+    m.pid = j.pid();
+    m.segment = j.segment();
+    return m;
+  }
+  case pb::FromWorker::kGather:
+    return GatherMessage{in.gather().round(), in.gather().data()};
+  case pb::FromWorker::kHeartbeat:
+    return HeartbeatMessage{
+        {in.heartbeat().step(), in.heartbeat().op()}, in.heartbeat().awaited(), in.heartbeat().moved()};
+  case pb::FromWorker::kFailure:
+    return FailureMessage{read(in.failure())};
+  case pb::FromWorker::kLeave:
+    return LeaveMessage{};
+  case pb::FromWorker::KIND_NOT_SET:
+    break;
+  }
+  return std::nullopt;
+}
+
+pb::ToWorker toWire(const ToWorker &message) {
+  pb::ToWorker out;
+  if (auto *m = std::get_if<WaitingMessage>(&message)) {
+    for (uint32_t r : m->missing)
+      out.mutable_waiting()->add_missing(r);
+    out.mutable_waiting()->set_seconds(m->seconds);
+    out.mutable_waiting()->set_note(m->note);
+  } else if (auto *m = std::get_if<RosterMessage>(&message)) {
+    out.mutable_roster();
+    for (const RosterMessage::Member &x : m->members) {
+      pb::Roster::Member &y = *out.mutable_roster()->add_members();
+      y.set_host_id(x.hostId);
+      y.set_host_name(x.hostName);
+      y.set_pid(x.pid);
+      y.set_segment(x.segment);
+    }
+  } else if (auto *m = std::get_if<GatheredMessage>(&message)) {
+    out.mutable_gathered()->set_round(m->round);
+    for (const std::string &s : m->data)
+      out.mutable_gathered()->add_data(s);
+  } else if (auto *m = std::get_if<HeartbeatReply>(&message)) {
+    out.mutable_heartbeat()->set_step(m->rank0.step);
+    out.mutable_heartbeat()->set_op(m->rank0.op);
+  } else if (auto *m = std::get_if<AbortMessage>(&message)) {
+    write(m->error, *out.mutable_abort());
+  } else {
+    out.mutable_all_left();
+  }
+  return out;
+}
+
+std::optional<ToWorker> fromWire(const pb::ToWorker &in) {
+  switch (in.kind_case()) {
+  case pb::ToWorker::kWaiting:
+    return WaitingMessage{
+        {in.waiting().missing().begin(), in.waiting().missing().end()}, in.waiting().seconds(), in.waiting().note()};
+  case pb::ToWorker::kRoster: {
+    RosterMessage m;
+    for (const pb::Roster::Member &x : in.roster().members())
+      m.members.push_back({x.host_id(), x.host_name(), x.pid(), x.segment()});
+    return m;
+  }
+  case pb::ToWorker::kGathered:
+    return GatheredMessage{in.gathered().round(), {in.gathered().data().begin(), in.gathered().data().end()}};
+  case pb::ToWorker::kHeartbeat:
+    return HeartbeatReply{{in.heartbeat().step(), in.heartbeat().op()}};
+  case pb::ToWorker::kAbort:
+    return AbortMessage{read(in.abort())};
+  case pb::ToWorker::kAllLeft:
+    return AllLeftMessage{};
+  case pb::ToWorker::KIND_NOT_SET:
+    break;
+  }
+  return std::nullopt;
+}
+
+} // namespace dgc::rt

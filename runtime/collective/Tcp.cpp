@@ -1,0 +1,160 @@
+// Connects the ranks of a job over TCP: each listens until all of higher rank have come, and connects to those of lower
+// rank.
+#include "runtime/collective/Tcp.h"
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Status.h"
+#include "runtime/collective/TcpCore.h"
+#include "runtime/net/Acceptor.h"
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+#include <condition_variable>
+#include <mutex>
+
+namespace dgc::rt {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+/// Between two attempts to connect to a rank that refused: it may not have come so far.
+constexpr std::chrono::milliseconds kRetry{50};
+
+absl::Status unreachable(std::string message) {
+  return withExitCode(absl::DeadlineExceededError(absl::StrCat(
+                          message, "; workers exchange data over TCP ports of the kernel's choice: see that nothing "
+                                   "between them blocks these, or choose the address with --data-address")),
+                      ExitCode::Network);
+}
+
+/// "HOST PORT SECRET", the secret in hexadecimal digits.
+absl::StatusOr<SocketAddress> parseAnnouncement(const std::string &text, int rank) {
+  std::vector<std::string> parts = absl::StrSplit(text, ' ');
+  int port = 0;
+  if (parts.size() != 3 || !absl::SimpleAtoi(parts[1], &port) || port < 1 || port > 65535)
+    return absl::FailedPreconditionError(absl::StrCat("rank ", rank, " announces no address"));
+  DGC_ASSIGN_OR_RETURN(std::vector<SocketAddress> addresses, resolveHost(parts[0], port));
+  return addresses.front();
+}
+
+class TcpEndpointImpl final : public TcpEndpoint {
+public:
+  TcpEndpointImpl(int rank, int worldSize, std::unique_ptr<SharedSegment> segment, const TransportOptions &options,
+                  Abort &abort, Socket listening, const SocketAddress &address)
+      : rank(rank), worldSize(worldSize), segment(std::move(segment)), options(options), abort(abort),
+        listening(std::move(listening)), own(address.text()) {
+    const Nonce a = randomNonce(), b = randomNonce();
+    std::string secret(a.begin(), a.end());
+    secret.append(b.begin(), b.end());
+    announced = absl::StrCat(address.host(), " ", address.port(), " ", absl::BytesToHexString(secret));
+  }
+
+  const std::string &announcement() const override { return announced; }
+  absl::StatusOr<std::unique_ptr<Transport>>
+      connect(std::span<const std::string> announcements, double seconds) && override;
+
+private:
+  void admit(Socket socket, uint32_t sender);
+  absl::Status reach(int peer, const SocketAddress &address, const Key &key);
+  absl::Status awaitPeers();
+
+  const int rank, worldSize;
+  std::unique_ptr<SharedSegment> segment;
+  const TransportOptions options;
+  Abort &abort;
+  Socket listening;
+  const std::string own; ///< HOST:PORT
+  std::string announced;
+
+  SteadyClock::time_point deadline;
+  double seconds = 0;
+  std::mutex mutex; ///< of what follows
+  std::condition_variable arrived;
+  std::vector<Socket> connections; ///< by rank
+};
+
+void TcpEndpointImpl::admit(Socket socket, uint32_t sender) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (sender > static_cast<uint32_t>(rank) && sender < static_cast<uint32_t>(worldSize) && !connections[sender])
+    connections[sender] = std::move(socket);
+  arrived.notify_all();
+}
+
+absl::Status TcpEndpointImpl::reach(int peer, const SocketAddress &address, const Key &key) {
+  DialOptions dialing;
+  dialing.key = key;
+  dialing.sender = static_cast<uint32_t>(rank);
+  dialing.receiver = static_cast<uint32_t>(peer);
+  dialing.deadline = deadline;
+  dialing.interrupted = [this] { return abort.raised(); };
+  for (;;) {
+    absl::StatusOr<Socket> socket = dial(address, dialing);
+    if (abort.raised())
+      return abort.status();
+    if (socket.ok()) {
+      std::lock_guard<std::mutex> lock(mutex);
+      connections[peer] = *std::move(socket);
+      return absl::OkStatus();
+    }
+    if (!absl::IsUnavailable(socket.status()) || SteadyClock::now() + kRetry >= deadline)
+      return unreachable(absl::StrCat("rank ", rank, " could not connect to rank ", peer, " at ", address.text(),
+                                      " within ", seconds, " s (", std::string(socket.status().message()), ")"));
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+/// Waits for the ranks above this one.
+absl::Status TcpEndpointImpl::awaitPeers() {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (int peer = rank + 1; peer < worldSize; ++peer)
+    while (!connections[peer]) {
+      if (abort.raised())
+        return abort.status();
+      if (SteadyClock::now() >= deadline)
+        return unreachable(
+            absl::StrCat("rank ", peer, " did not connect to rank ", rank, " at ", own, " within ", seconds, " s"));
+      arrived.wait_for(lock, std::chrono::milliseconds(20)); // an abort does not notify
+    }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Transport>> TcpEndpointImpl::connect(std::span<const std::string> announcements,
+                                                                    double limit) && {
+  seconds = limit;
+  deadline =
+      SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>(limit));
+  connections.resize(worldSize);
+  std::string secrets;
+  for (const std::string &each : announcements)
+    absl::StrAppend(&secrets, each, "\n");
+  Acceptor::Options accepting;
+  accepting.key = deriveKey("data plane", secrets);
+  accepting.self = static_cast<uint32_t>(rank);
+  {
+    Acceptor acceptor(std::move(listening), accepting,
+                      [this](Socket socket, uint32_t sender) { admit(std::move(socket), sender); });
+    for (int peer = 0; peer < rank; ++peer) {
+      DGC_ASSIGN_OR_RETURN(SocketAddress address, parseAnnouncement(announcements[peer], peer));
+      DGC_RETURN_IF_ERROR(reach(peer, address, accepting.key));
+    }
+    DGC_RETURN_IF_ERROR(awaitPeers());
+  }
+  return createMessageTransport(
+      "tcp", std::make_unique<TcpCore>(rank, worldSize, std::move(segment), options, abort, std::move(connections)));
+}
+
+} // namespace
+
+absl::StatusOr<std::unique_ptr<TcpEndpoint>> TcpEndpoint::create(int rank, int worldSize,
+                                                                 std::unique_ptr<SharedSegment> segment,
+                                                                 const TransportOptions &options, Abort &abort,
+                                                                 const std::string &host, int port) {
+  DGC_ASSIGN_OR_RETURN(Socket listening, listenAt(host, port, worldSize + 128));
+  DGC_ASSIGN_OR_RETURN(SocketAddress address, boundAddress(listening));
+  return std::make_unique<TcpEndpointImpl>(rank, worldSize, std::move(segment), options, abort, std::move(listening),
+                                           address);
+}
+
+} // namespace dgc::rt

@@ -1,0 +1,226 @@
+// Strangers on the same machine: what they can make a job spend is bounded, and the job goes on.
+#include "JobProcess.h"
+
+#include "runtime/cluster/cluster.grpc.pb.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+namespace dgc::rt {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace test;
+
+/// The sockets of a process, by inode.
+std::set<std::string> socketsOf(pid_t pid) {
+  std::set<std::string> inodes;
+  std::error_code error;
+  for (auto &entry : std::filesystem::directory_iterator(absl::StrCat("/proc/", pid, "/fd"), error)) {
+    std::string target = std::filesystem::read_symlink(entry.path(), error).string();
+    if (target.starts_with("socket:["))
+      inodes.insert(target.substr(8, target.size() - 9));
+  }
+  return inodes;
+}
+
+/// The TCP ports that a process listens at.
+std::set<int> listeningPorts(pid_t pid) {
+  const std::set<std::string> inodes = socketsOf(pid);
+  std::set<int> ports;
+  for (const char *table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
+    std::ifstream file(table);
+    std::string line;
+    std::getline(file, line);
+    for (std::string slot, local, remote, state, skip, inode; std::getline(file, line);) {
+      std::istringstream words(line);
+      words >> slot >> local >> remote >> state >> skip >> skip >> skip >> skip >> skip >> inode;
+      if (state == "0A" && inodes.count(inode))
+        ports.insert(std::stoi(local.substr(local.rfind(':') + 1), nullptr, 16));
+    }
+  }
+  return ports;
+}
+
+int connectTo(int port) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (connect(fd, reinterpret_cast<sockaddr *>(&address), sizeof(address)) == 0)
+    return fd;
+  close(fd);
+  return -1;
+}
+
+/// The largest memory that a process has had, in MiB.
+int peakMiB(pid_t pid) {
+  std::ifstream file(absl::StrCat("/proc/", pid, "/status"));
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("VmHWM:"))
+      return std::stoi(line.substr(6)) / 1024;
+  return -1;
+}
+
+/// Opens streams as a worker does and sends as much as is taken, over several connections.
+class Flood {
+public:
+  explicit Flood(int port) {
+    for (int c = 0; c < 8; ++c) {
+      grpc::ChannelArguments args;
+      args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+      auto channel =
+          grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials(), args);
+      for (int s = 0; s < 40; ++s)
+        streams.push_back(std::make_unique<Stream>(channel));
+    }
+  }
+  ~Flood() {
+    for (auto &s : streams)
+      s->cancel();
+    for (auto &s : streams)
+      s->await();
+  }
+
+private:
+  /// Sends messages of 3 MB that nobody asked for, at most 20.
+  class Stream final : public grpc::ClientBidiReactor<dgc::cluster::FromWorker, dgc::cluster::ToWorker> {
+  public:
+    explicit Stream(const std::shared_ptr<grpc::Channel> &channel) : stub(dgc::cluster::Coordinator::NewStub(channel)) {
+      message.mutable_gather()->set_data(std::string(3 << 20, 'x'));
+      context.AddMetadata("padding", std::string(3000, 'y'));
+      stub->async()->Session(&context, this);
+      StartWrite(&message);
+      StartCall();
+    }
+    void OnWriteDone(bool ok) override {
+      if (ok && ++sent < 20)
+        StartWrite(&message);
+    }
+    void OnDone(const grpc::Status &) override {
+      std::lock_guard<std::mutex> lock(mutex);
+      done = true;
+      ended.notify_all();
+    }
+    void cancel() { context.TryCancel(); }
+    void await() {
+      std::unique_lock<std::mutex> lock(mutex);
+      ended.wait(lock, [&] { return done; });
+    }
+
+  private:
+    std::unique_ptr<dgc::cluster::Coordinator::Stub> stub;
+    grpc::ClientContext context;
+    dgc::cluster::FromWorker message;
+    int sent = 0;
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool done = false;
+  };
+  std::vector<std::unique_ptr<Stream>> streams;
+};
+
+TEST(Stranger, AFloodOfStreamsDoesNotDisturbAJob) {
+  Process job({"--nproc", "2", "--steps", "4000", "--step-us", "500"});
+  ASSERT_TRUE(job.printed("first step done")) << job.output();
+  std::set<int> ports = listeningPorts(job.pid);
+  ASSERT_EQ(ports.size(), 1u);
+  const int before = peakMiB(job.pid);
+  {
+    Flood flood(*ports.begin());
+    std::vector<int> mute; // connections that say nothing
+    for (double end = now() + 1.5; now() < end && runs(job.pid); usleep(1000))
+      if (mute.size() < 500)
+        mute.push_back(connectTo(*ports.begin()));
+    EXPECT_LT(socketsOf(job.pid).size(), 200u);
+    EXPECT_LT(peakMiB(job.pid), before + 64);
+    for (int fd : mute)
+      close(fd);
+  }
+  EXPECT_EQ(job.wait(60), 0) << job.output();
+  EXPECT_THAT(job.output(), HasSubstr("done over shared-memory"));
+}
+
+// Each port of each process, from the start of the job on: nothing, one byte, garbage, and the beginnings of HTTP/2 and
+// of a handshake of UCX.
+TEST(Stranger, APortScanEndsNothing) {
+  Process job({"--nproc", "3", "--transport", "tcp", "--steps", "1000", "--step-us", "500"});
+  const std::string ucx = std::string("\x78\x56\x34\x12\xbe\xba\xfe\xca", 8) + std::string(64, '\xff');
+  size_t connected = 0;
+  std::vector<int> open;
+  for (double end = now() + 30; now() < end && runs(job.pid); usleep(2000)) {
+    std::vector<pid_t> processes = {job.pid};
+    for (auto &[rank, pid] : workersOf(job.pid))
+      processes.push_back(pid);
+    for (pid_t pid : processes)
+      for (int port : listeningPorts(pid))
+        for (const std::string &text : {std::string(), std::string("x"), std::string(5000, '\xee'), ucx,
+                                        std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), std::string("dgc job2")}) {
+          int fd = connectTo(port);
+          if (fd < 0)
+            continue;
+          ++connected;
+          (void)!send(fd, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+          open.push_back(fd);
+          if (open.size() > 100) {
+            close(open.front());
+            open.erase(open.begin());
+          }
+        }
+  }
+  for (int fd : open)
+    close(fd);
+  EXPECT_EQ(job.wait(60), 0) << job.output();
+  EXPECT_THAT(job.output(), HasSubstr("done over tcp"));
+  EXPECT_GT(connected, 20u);
+}
+
+TEST(Stranger, ARunningRankListensNowhere) {
+  Process job({"--nproc", "3", "--transport", "tcp", "--steps", "1000000000", "--step-us", "50"});
+  ASSERT_TRUE(job.printed("first step done")) << job.output();
+  for (auto &[rank, pid] : workersOf(job.pid))
+    EXPECT_TRUE(listeningPorts(pid).empty()) << "rank " << rank;
+  EXPECT_EQ(listeningPorts(job.pid).size(), 1u) << "the coordinator's";
+}
+
+TEST(Stranger, AnotherTokenIsRefusedAlone) {
+  const std::string coordinator = absl::StrCat("127.0.0.1:", freePort());
+  auto start = [&](int rank, const char *token) {
+    return Process({"--rank", absl::StrCat(rank), "--world-size", "2", "--coordinator", coordinator},
+                   {absl::StrCat("DGC_JOB_TOKEN=", token)});
+  };
+  Process first = start(0, "secret"), wrong = start(1, "guess");
+  EXPECT_EQ(wrong.wait(), static_cast<int>(ExitCode::Cluster));
+  EXPECT_THAT(wrong.output(), HasSubstr("belongs to a job with another token; set DGC_JOB_TOKEN"));
+  Process second = start(1, "secret");
+  EXPECT_EQ(second.wait(), 0) << second.output();
+  EXPECT_EQ(first.wait(), 0) << first.output();
+}
+
+TEST(Stranger, SomethingElseAtTheAddressIsSaid) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr *>(&address), length), 0);
+  ASSERT_EQ(listen(fd, 1), 0);
+  getsockname(fd, reinterpret_cast<sockaddr *>(&address), &length);
+  Process worker(
+      {"--rank", "1", "--world-size", "2", "--coordinator", absl::StrCat("127.0.0.1:", ntohs(address.sin_port))});
+  int peer = accept(fd, nullptr, nullptr);
+  (void)!send(peer, "220 mail.example ESMTP ready\r\n", 30, MSG_NOSIGNAL);
+  EXPECT_EQ(worker.wait(), static_cast<int>(ExitCode::Cluster));
+  EXPECT_THAT(worker.output(), HasSubstr("is not a dgc coordinator; check --coordinator"));
+  close(peer);
+  close(fd);
+}
+
+} // namespace
+} // namespace dgc::rt
