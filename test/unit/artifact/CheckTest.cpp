@@ -36,21 +36,15 @@ fb::MatmulT &setStrides(fb::PlanT &p) {
 fb::KernelCallT &call(fb::PlanT &p) { return action<fb::KernelCallT>(p, 1); }
 fb::ConvolutionT &conv(fb::PlanT &p) { return action<fb::ConvolutionT>(p, 2); }
 fb::PoolT &pool(fb::PlanT &p) { return action<fb::PoolT>(p, 3); }
-fb::CollectiveT &collective(fb::PlanT &p) {
-  return action<fb::CollectiveT>(p, 4);
-}
-fb::BufferT &buffer(fb::PlanT &p, size_t i) {
-  return *p.programs[0]->buffers[i];
-}
+fb::CollectiveT &collective(fb::PlanT &p) { return action<fb::CollectiveT>(p, 4); }
+fb::BufferT &buffer(fb::PlanT &p, size_t i) { return *p.programs[0]->buffers[i]; }
 
 TEST_P(Check, IsRefusedByName) {
   fb::PlanT plan = samplePlan();
   GetParam().change(plan);
   absl::Status s = loadBytes(*finishPlan(std::move(plan))).status();
   ASSERT_FALSE(s.ok());
-  EXPECT_NE(std::string(s.message()).find(GetParam().message),
-            std::string::npos)
-      << s;
+  EXPECT_NE(std::string(s.message()).find(GetParam().message), std::string::npos) << s;
 }
 
 using P = fb::PlanT &;
@@ -403,12 +397,19 @@ const Violation violations[] = {
        addStep(*p.programs[0], std::move(send), "send");
      },
      "world size"},
+    {"SendGatheredWithoutGroups",
+     [](P p) {
+       fb::SendT send;
+       send.peer = 0;
+       send.buffer = 4;
+       send.gathered = true;
+       addStep(*p.programs[0], std::move(send), "send");
+     },
+     "from several workers to one"},
     {"CopySize", [](P p) { action<fb::CopyT>(p, 5).dst = 0; }, "bytes"},
     {"FillTarget", [](P p) { action<fb::FillT>(p, 6).dst = 3; }, "constant"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Plan, Check, ::testing::ValuesIn(violations),
-                         [](const auto &info) {
-                           return std::string(info.param.name);
-                         });
+                         [](const auto &info) { return std::string(info.param.name); });
 } // namespace

@@ -230,6 +230,36 @@ func.func @f() {
 dist.mesh @a <data = 2>
 dist.mesh @b <data = 2, first = 2>
 func.func @f(%a: tensor<8xf32>) {
+  // expected-error@+1 {{is gathered, from 2 devices to 2; that goes from several devices to one}}
+  dist.send gathered %a channel 0 from @a to @b : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @a <data = 2>
+dist.mesh @b <data = 1, first = 2>
+func.func @f() {
+  // expected-error@+1 {{gets 7 rows along dimension 0, which are no equal parts of 2 devices}}
+  %0 = dist.recv gathered channel 0 from @a to @b : tensor<7xf32>
+  return
+}
+
+// -----
+
+dist.mesh @a <data = 2>
+dist.mesh @b <data = 1, first = 2>
+func.func @f(%a: tensor<f32>) {
+  // expected-error@+1 {{is gathered, and has no dimension 0}}
+  dist.send gathered %a channel 0 from @a to @b : tensor<f32>
+  return
+}
+
+// -----
+
+dist.mesh @a <data = 2>
+dist.mesh @b <data = 2, first = 2>
+func.func @f(%a: tensor<8xf32>) {
   // expected-error@+1 {{has the channel -1; expected at least 0}}
   dist.send %a channel -1 from @a to @b : tensor<8xf32>
   return

@@ -3,6 +3,7 @@
 dist.mesh @mesh <data = 2, model = 2>
 dist.mesh @stage0 <data = 2>
 dist.mesh @stage1 <data = 2, first = 2>
+dist.mesh @server <data = 1, first = 4>
 
 // Ops on global shapes.
 // CHECK-LABEL: func.func @global
@@ -69,6 +70,16 @@ func.func @collectives(%a: tensor<8x4xf32>) {
   %5:2 = dist.all_gather %a, %1 dim 0 over @mesh ["data"] : tensor<8x4xf32>, tensor<4x4xf32> to tensor<16x4xf32>, tensor<8x4xf32>
   // CHECK: dist.done %[[G]]#0, %[[G]]#1 : tensor<16x4xf32>, tensor<8x4xf32>
   %6:2 = dist.done %5#0, %5#1 : tensor<16x4xf32>, tensor<8x4xf32>
+  return
+}
+
+// Each device of a mesh sends its part to the one of another.
+// CHECK-LABEL: func.func @gathered
+func.func @gathered(%a: tensor<4xf32>) {
+  // CHECK: dist.send gathered %{{.*}} channel 0 from @stage0 to @server : tensor<4xf32>
+  dist.send gathered %a channel 0 from @stage0 to @server : tensor<4xf32>
+  // CHECK: dist.recv gathered channel 1 from @stage0 to @server origin "gradient" : tensor<8xf32>
+  %0 = dist.recv gathered channel 1 from @stage0 to @server origin "gradient" : tensor<8xf32>
   return
 }
 

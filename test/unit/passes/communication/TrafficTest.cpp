@@ -223,6 +223,7 @@ TEST_P(Strategy, CommunicatesWhatTheLiteratureSays) {
 
 constexpr int64_t P = parameters, A = activation, M = microbatches;
 constexpr int64_t tiedP = P - table; // one table for both ends
+constexpr int64_t variables = layers * 16 + 5;
 
 // Two stages of a pipeline: the parameters of each, and what the backward pass reads of them.
 constexpr int64_t firstP = table + positions + layers / 2 * layer, lastP = layers / 2 * layer + norm + table;
@@ -535,10 +536,43 @@ const std::vector<Row> rows = {
       {{"Send", {M + 2, A + 2 * scalar}},
        {"Receive", {M + 1, A + scalar}},
        {"AllReduce", {2 * layers * M + 1, 2 * layers * A + scalar}}}}},
+
+    // [PS] Each worker pulls each variable once, and pushes its part of the sum of all gradients, in one bucket:
+    // together
+    // the server receives P. The workers need the loss alone.
+    {"central_storage",
+     {},
+     "data=2",
+     "central-storage",
+     0,
+     {{{"Receive", {variables, P}}, {"ReduceScatter", {1, P}}, {"Send", {1, P / 2}}, {"AllReduce", {1, scalar}}},
+      {{"Send", {variables, P}}, {"Receive", {1, P}}}}},
+    {"central_storage_accumulate",
+     {},
+     "data=3",
+     "central-storage,accumulate=2",
+     0,
+     {{{"Receive", {variables, P}}, {"ReduceScatter", {1, P}}, {"Send", {1, P / 3}}, {"AllReduce", {1, scalar}}},
+      {{"Send", {variables, P}}, {"Receive", {1, P}}}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, Strategy, testing::ValuesIn(rows),
                          [](const testing::TestParamInfo<Row> &info) { return info.param.name; });
+
+// [PS] With two servers there are two buckets, one for each; together they receive P, in parts of it.
+TEST(Table, TwoServersReceiveWhatOneDoes) {
+  std::string explanation;
+  std::vector<uint8_t> bytes = compileRow({"servers", {}, "data=2", "parameter-server=2", 0, {}}, explanation);
+  ASSERT_FALSE(bytes.empty());
+  std::vector<Sums> found = trainingOf(*fb::GetPlan(bytes.data()));
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[0]["ReduceScatter"], (Sum{2, P})) << inWords(found[0]);
+  EXPECT_EQ(found[0]["Send"], (Sum{2, P / 2})) << inWords(found[0]);
+  EXPECT_EQ(found[0]["AllReduce"], (Sum{1, scalar})) << inWords(found[0]);
+  EXPECT_EQ(found[1]["Receive"].count, 1);
+  EXPECT_EQ(found[1]["Receive"].bytes + found[2]["Receive"].bytes, P);
+  expectCountedAlike(*fb::GetPlan(bytes.data()), explanation);
+}
 
 // A strategy that communicates more than its row says is noticed: the counts are those of the plan.
 TEST(Table, NoticesAnotherPlan) {
