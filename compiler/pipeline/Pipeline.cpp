@@ -263,6 +263,12 @@ static std::string limitPass(const CompileOptions &options) {
   return limits.empty() ? "" : "dgc-limit-communication{" + limits + "},";
 }
 
+/// The pass that lets workers send servers parts of gradients, with a comma behind; servers on GPUs get them whole.
+static std::string serverPass(const CompileOptions &options) {
+  bool areOnCpus = !CudaTarget::isCuda(options.target) || !hostTarget(options).empty();
+  return options.servers && areOnCpus ? "dgc-scatter-to-servers," : "";
+}
+
 /// Is attention kept whole up to the phase kernel, where a device may have it? Where not said: for GPUs.
 static bool fusesAttention(const CompileOptions &options) {
   return options.attention == "fused" || (options.attention == "auto" && CudaTarget::isCuda(options.target));
@@ -329,7 +335,7 @@ std::string phasePipeline(Phase phase, const CompileOptions &options) {
   case Phase::Communicate:
     return distributed ? "dgc-simplify-collectives,dgc-cse-collectives,dgc-reassociate-all-reduces,dgc-create-reduce-"
                          "scatters," +
-                             std::string(options.servers ? "dgc-scatter-to-servers," : "") + limitPass(options) +
+                             serverPass(options) + limitPass(options) +
                              "dgc-flatten-collectives,dgc-combine-collectives" + combineOption(options) + "," +
                              (options.links.empty() ? "" : "dgc-hierarchical-all-reduce" + linkOption(options) + ",") +
                              "dgc-order-collectives,dgc-check-plan"

@@ -24,9 +24,9 @@ static absl::StatusOr<std::unique_ptr<ReadableFile>> openData(Disk &disk, const 
 
 absl::StatusOr<Bytes> dgc::rt::readWhole(Disk &disk, const std::string &path, uint64_t limit) {
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> file, openData(disk, path));
-  if (file->size() > limit)
+  if (!isGzip(path) && file->size() > limit)
     return badData(str(path, " has ", file->size(), " bytes; at most ", limit, " are accepted"));
-  DGC_ASSIGN_OR_RETURN(Bytes data, readFirst(*file, limit));
+  DGC_ASSIGN_OR_RETURN(Bytes data, readFirst(*file, UINT64_MAX));
   if (!isGzip(path))
     return data;
   return gunzip(data, path, limit);

@@ -43,10 +43,12 @@ public:
                                                                free.data(), free.size(), &used, &count);
       if (result == LIBDEFLATE_INSUFFICIENT_SPACE)
         return absl::ResourceExhaustedError(str(path, ": it expands to more than ", out.size(), " bytes"));
+      if (result != LIBDEFLATE_SUCCESS && (isFirst || startsMember())) {
+        hasDamage = true;
+        return damaged(path);
+      }
       if (result != LIBDEFLATE_SUCCESS)
-        return isFirst || startsMember()
-                   ? damaged(path)
-                   : badData(str(path, ": ", rest.size(), " bytes that are no gzip member follow the gzip data"));
+        return badData(str(path, ": ", rest.size(), " bytes that are no gzip member follow the gzip data"));
       rest = rest.subspan(used);
       made += count;
       isFirst = false;
@@ -54,13 +56,16 @@ public:
     return absl::OkStatus();
   }
 
+  /// Whether expandInto() met a member that it cannot expand.
+  bool isDamaged() const { return hasDamage; }
+
 private:
   bool startsMember() const { return rest.size() > 1 && rest[0] == std::byte{0x1f} && rest[1] == std::byte{0x8b}; }
 
   std::span<const std::byte> rest;
   const std::string &path;
   std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor *)> decompressor;
-  bool isFirst = true;
+  bool isFirst = true, hasDamage = false;
 };
 } // namespace
 
@@ -74,16 +79,17 @@ absl::StatusOr<uint64_t> dgc::rt::gunzipInto(std::span<const std::byte> in, std:
 
 absl::StatusOr<Bytes> dgc::rt::gunzip(std::span<const std::byte> in, const std::string &path, uint64_t limit) {
   DGC_RETURN_IF_ERROR(checkIsGzip(in, path));
-  // The last four bytes are the size of the last member modulo 2^32; a claim beyond what deflate can do is damage.
+  // The last four bytes are the size of the last member modulo 2^32, or something that is no member.
   auto at = [&](size_t i) { return static_cast<uint32_t>(in[in.size() - i]); };
   uint64_t claimed = at(4) | at(3) << 8 | at(2) << 16 | at(1) << 24, most = mostGzipExpansion * in.size();
-  if (claimed > most)
-    return badData(str(path, ": the gzip trailer claims ", claimed, " bytes of data, which ", in.size(),
-                       " compressed bytes cannot hold; the file is truncated or damaged"));
+  const bool isImpossible = claimed > most;
   Members members(in, path);
-  Bytes out(std::min(claimed, limit));
+  Bytes out(std::min<uint64_t>(isImpossible ? 1 << 16 : claimed, limit));
   for (uint64_t made = 0;;) {
     absl::Status status = members.expandInto(out, made);
+    if (isImpossible && members.isDamaged())
+      return badData(str(path, ": the gzip trailer claims ", claimed, " bytes of data, which ", in.size(),
+                         " compressed bytes cannot hold; the file is truncated or damaged"));
     if (status.ok() && made == out.size())
       return out;
     if (!status.ok() && !absl::IsResourceExhausted(status))
@@ -119,8 +125,10 @@ absl::StatusOr<Bytes> dgc::rt::gunzipPrefix(std::span<const std::byte> in, size_
     made = count - stream.avail_out;
     if (result == Z_STREAM_END)
       inflateReset(&stream); // the next member
-    else if (result != Z_OK)
+    else if (result != Z_OK && made == 0)
       return damaged(path);
+    else if (result != Z_OK)
+      break; // what is before the damage
   }
   Bytes prefix(made);
   std::memcpy(prefix.data(), out.data(), made);

@@ -17,10 +17,8 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
-static void put(FakeDisk &disk, const std::string &path, DType dtype,
-                std::vector<int64_t> shape, const void *data) {
-  auto bytes =
-      std::span(static_cast<const std::byte *>(data), *byteSize(dtype, shape));
+static void put(FakeDisk &disk, const std::string &path, DType dtype, std::vector<int64_t> shape, const void *data) {
+  auto bytes = std::span(static_cast<const std::byte *>(data), *byteSize(dtype, shape));
   absl::Status status = writeNpy(disk, path, dtype, shape, bytes);
   ASSERT_TRUE(status.ok()) << status;
 }
@@ -90,15 +88,13 @@ TEST(Order, StepCounts) {
 }
 
 /// What all workers together see in `epoch`: ids by step and position.
-static std::vector<std::vector<int32_t>> run(Dataset &data, int64_t batch,
-                                             int64_t workers, int64_t epoch,
+static std::vector<std::vector<int32_t>> run(Dataset &data, int64_t batch, int64_t workers, int64_t epoch,
                                              LastBatch last, bool shuffle) {
   std::vector<std::vector<int32_t>> result;
   for (int64_t w = 0; w < workers; ++w) {
     int64_t lo = batch * w / workers, hi = batch * (w + 1) / workers;
     InputSpec input = idInput(batch, lo, hi);
-    auto feed =
-        Feed::create(data, "train", {&input, 1}, {batch, 11, shuffle, last});
+    auto feed = Feed::create(data, "train", {&input, 1}, {batch, 11, shuffle, last});
     EXPECT_TRUE(feed.ok()) << feed.status();
     feed->seek({epoch, 0});
     result.resize(static_cast<size_t>(feed->stepsPerEpoch()));
@@ -132,8 +128,7 @@ TEST(Feed, WorkersTogetherSeeEverySampleOnce) {
           std::vector<int32_t> all;
           for (auto &step : one)
             all.insert(all.end(), step.begin(), step.end());
-          size_t expected =
-              last == LastBatch::Weight ? samples : samples / batch * batch;
+          size_t expected = last == LastBatch::Weight ? samples : samples / batch * batch;
           EXPECT_EQ(all.size(), expected);
           std::sort(all.begin(), all.end());
           EXPECT_EQ(std::unique(all.begin(), all.end()), all.end());
@@ -143,8 +138,7 @@ TEST(Feed, WorkersTogetherSeeEverySampleOnce) {
             EXPECT_EQ(all, every);
           }
           for (int64_t workers : {2, 3, 4, 8})
-            EXPECT_EQ(run(*data, batch, workers, 2, last, shuffle), one)
-                << samples << " " << batch << " " << workers;
+            EXPECT_EQ(run(*data, batch, workers, 2, last, shuffle), one) << samples << " " << batch << " " << workers;
         }
   }
 }
@@ -154,8 +148,7 @@ TEST(Feed, FollowsThePermutation) {
   putSamples(disk, 10);
   auto data = Dataset::open(disk, "d");
   InputSpec input = idInput(4, 0, 4);
-  auto feed = Feed::create(*data, "train", {&input, 1},
-                           {4, 0, true, LastBatch::Weight});
+  auto feed = Feed::create(*data, "train", {&input, 1}, {4, 0, true, LastBatch::Weight});
   ASSERT_TRUE(feed.ok()) << feed.status();
   // From golden/orders.txt: (10, seed 0, epoch 0) and epoch 1.
   std::vector<int32_t> batch(4);
@@ -181,25 +174,20 @@ TEST(Feed, CopiesRowsAndWidensLabels) {
   FakeDisk disk;
   putSamples(disk, 300);
   auto data = Dataset::open(disk, "d");
-  std::vector<InputSpec> inputs = {
-      {"x", DType::F32, {300, 2, 3}, 0, {298, 0, 0}, {2, 2, 3}},
-      {"label", DType::I32, {300}, 0, {250}, {50}},
-      {"label", DType::I64, {300}, 0, {}, {}},
-      {"label", DType::U8, {300, 1}, 0, {}, {}}};
-  auto feed =
-      Feed::create(*data, "test", inputs, {300, 0, false, LastBatch::Drop});
+  std::vector<InputSpec> inputs = {{"x", DType::F32, {300, 2, 3}, 0, {298, 0, 0}, {2, 2, 3}},
+                                   {"label", DType::I32, {300}, 0, {250}, {50}},
+                                   {"label", DType::I64, {300}, 0, {}, {}},
+                                   {"label", DType::U8, {300, 1}, 0, {}, {}}};
+  auto feed = Feed::create(*data, "test", inputs, {300, 0, false, LastBatch::Drop});
   ASSERT_TRUE(feed.ok()) << feed.status();
   float x[12];
   int32_t label[50];
   int64_t wide[300];
   uint8_t narrow[300];
-  std::byte *to[] = {reinterpret_cast<std::byte *>(x),
-                     reinterpret_cast<std::byte *>(label),
-                     reinterpret_cast<std::byte *>(wide),
-                     reinterpret_cast<std::byte *>(narrow)};
+  std::byte *to[] = {reinterpret_cast<std::byte *>(x), reinterpret_cast<std::byte *>(label),
+                     reinterpret_cast<std::byte *>(wide), reinterpret_cast<std::byte *>(narrow)};
   EXPECT_EQ(feed->next(to), 300);
-  EXPECT_THAT(x, ElementsAre(29800, 29801, 29802, 29803, 29804, 29805, 29900,
-                             29901, 29902, 29903, 29904, 29905));
+  EXPECT_THAT(x, ElementsAre(29800, 29801, 29802, 29803, 29804, 29805, 29900, 29901, 29902, 29903, 29904, 29905));
   EXPECT_EQ(label[0], 250);
   EXPECT_EQ(label[5], 255);
   EXPECT_EQ(label[6], 0);
@@ -216,21 +204,17 @@ TEST(Feed, CutsBlocksOutOfSamples) {
   std::iota(table.begin(), table.end(), 0.0);
   put(disk, "d/table.npy", DType::F64, {2, 3, 4}, table.data());
   auto data = Dataset::open(disk, "d");
-  std::vector<InputSpec> inputs = {
-      {"x", DType::F32, {2, 2, 3}, 0, {0, 0, 1}, {2, 2, 2}},
-      {"x", DType::F32, {2, 2, 3}, 0, {1, 1, 0}, {1, 1, 3}},
-      {"table", DType::F64, {2, 3, 4}, -1, {1, 1, 2}, {1, 2, 2}},
-      {"table", DType::F64, {2, 3, 4}, -1, {}, {}}};
-  auto feed =
-      Feed::create(*data, "train", inputs, {2, 0, false, LastBatch::Drop});
+  std::vector<InputSpec> inputs = {{"x", DType::F32, {2, 2, 3}, 0, {0, 0, 1}, {2, 2, 2}},
+                                   {"x", DType::F32, {2, 2, 3}, 0, {1, 1, 0}, {1, 1, 3}},
+                                   {"table", DType::F64, {2, 3, 4}, -1, {1, 1, 2}, {1, 2, 2}},
+                                   {"table", DType::F64, {2, 3, 4}, -1, {}, {}}};
+  auto feed = Feed::create(*data, "train", inputs, {2, 0, false, LastBatch::Drop});
   ASSERT_TRUE(feed.ok()) << feed.status();
   EXPECT_EQ(feed->stepsPerEpoch(), 2);
   float columns[8], row[3];
   double corner[4], whole[24];
-  std::byte *to[] = {reinterpret_cast<std::byte *>(columns),
-                     reinterpret_cast<std::byte *>(row),
-                     reinterpret_cast<std::byte *>(corner),
-                     reinterpret_cast<std::byte *>(whole)};
+  std::byte *to[] = {reinterpret_cast<std::byte *>(columns), reinterpret_cast<std::byte *>(row),
+                     reinterpret_cast<std::byte *>(corner), reinterpret_cast<std::byte *>(whole)};
   feed->next(to);
   feed->next(to);
   EXPECT_THAT(columns, ElementsAre(201, 202, 204, 205, 301, 302, 304, 305));
@@ -296,7 +280,8 @@ TEST(Feed, ComparesTheHeaderBeforeItExpandsAFile) {
   };
   EXPECT_THAT(create(DType::F32, {4, 28, 28}), HasSubstr("d/x.npy.gz holds f64 [100x28x28]: element types"));
   EXPECT_THAT(create(DType::F64, {4, 28}), HasSubstr("d/x.npy.gz holds f64 [100x28x28]: the shapes of one sample"));
-  EXPECT_THAT(create(DType::F64, {4, 28, 28}), HasSubstr("d/x.npy.gz: the gzip data is truncated or damaged"));
+  EXPECT_THAT(create(DType::F64, {4, 28, 28}),
+              HasSubstr("takes 627200 bytes after the .npy header, the file has fewer"));
 }
 
 TEST(Feed, SaysWhatDoesNotFit) {
@@ -305,10 +290,8 @@ TEST(Feed, SaysWhatDoesNotFit) {
   int32_t three[] = {1, 2, 3};
   put(disk, "d/short.npy", DType::I32, {3}, three);
   auto data = Dataset::open(disk, "d");
-  auto create = [&](std::vector<InputSpec> inputs, int64_t batch = 4,
-                    LastBatch last = LastBatch::Drop) {
-    return messageOf(
-        Feed::create(*data, "train", inputs, {batch, 0, true, last}));
+  auto create = [&](std::vector<InputSpec> inputs, int64_t batch = 4, LastBatch last = LastBatch::Drop) {
+    return messageOf(Feed::create(*data, "train", inputs, {batch, 0, true, last}));
   };
   EXPECT_EQ(create({{"image", DType::U8, {4, 28, 28}}}),
             "the model wants u8 [4x28x28]: data folder d has nothing for input "
@@ -316,35 +299,27 @@ TEST(Feed, SaysWhatDoesNotFit) {
             "u8 [10] in label.npy; short i32 [3] in short.npy; x f32 [10x2x3] "
             "in x.npy; accepted names are train-image.npy and image.npy (or "
             ".idx, and .gz of these)");
-  EXPECT_EQ(create({{"x", DType::F64, {4, 2, 3}}}),
-            "input 'x' is f64 [4x2x3], but d/x.npy holds f32 [10x2x3]: element "
-            "types must be equal (u8 also serves i32 and i64); declare the "
-            "input with the type of the data and convert it in the model");
-  EXPECT_THAT(create({{"label", DType::F32, {4}}}),
-              HasSubstr("element types must be equal"));
-  EXPECT_EQ(create({{"x", DType::F32, {4, 6}}}),
-            "input 'x' is f32 [4x6], but d/x.npy holds f32 [10x2x3]: the "
-            "shapes of one sample differ");
+  EXPECT_EQ(create({{"x", DType::F64, {4, 2, 3}}}), "input 'x' is f64 [4x2x3], but d/x.npy holds f32 [10x2x3]: element "
+                                                    "types must be equal (u8 also serves i32 and i64); declare the "
+                                                    "input with the type of the data and convert it in the model");
+  EXPECT_THAT(create({{"label", DType::F32, {4}}}), HasSubstr("element types must be equal"));
+  EXPECT_EQ(create({{"x", DType::F32, {4, 6}}}), "input 'x' is f32 [4x6], but d/x.npy holds f32 [10x2x3]: the "
+                                                 "shapes of one sample differ");
   EXPECT_EQ(create({{"id", DType::I32, {4}}, {"short", DType::I32, {4}}}),
             "d/id.npy has 10 samples, d/short.npy has 3; the inputs of a split "
             "need the same number");
-  EXPECT_EQ(create({{"id", DType::I32, {16}}}, 16),
-            "the train split has 10 samples, less than one global batch of 16; "
-            "compile with a smaller --batch, or take --last-batch weight");
-  EXPECT_EQ(create({{"id", DType::I32, {16}}}, 16, LastBatch::Weight),
-            "no error");
-  EXPECT_THAT(create({{"id", DType::I32, {4}, 0, {2}, {3}}}),
-              HasSubstr("the local block lies outside of i32 [4]"));
-  EXPECT_THAT(create({{"id", DType::I32, {8}}}),
-              HasSubstr("in a program with a global batch of 4"));
+  EXPECT_EQ(create({{"id", DType::I32, {16}}}, 16), "the train split has 10 samples, less than one global batch of 16; "
+                                                    "compile with a smaller --batch, or take --last-batch weight");
+  EXPECT_EQ(create({{"id", DType::I32, {16}}}, 16, LastBatch::Weight), "no error");
+  EXPECT_THAT(create({{"id", DType::I32, {4}, 0, {2}, {3}}}), HasSubstr("the local block lies outside of i32 [4]"));
+  EXPECT_THAT(create({{"id", DType::I32, {8}}}), HasSubstr("in a program with a global batch of 4"));
 }
 
 TEST(Dataset, NamesAFolderThatIsMissing) {
   FakeDisk disk;
   auto data = Dataset::open(disk, "nowhere");
   ASSERT_FALSE(data.ok());
-  EXPECT_THAT(std::string(data.status().message()),
-              HasSubstr("--data: cannot list nowhere"));
+  EXPECT_THAT(std::string(data.status().message()), HasSubstr("--data: cannot list nowhere"));
 }
 
 TEST(Dataset, PrefersTheFileOfTheSplit) {
@@ -376,6 +351,5 @@ TEST(Dataset, ReadsMnist) {
   std::vector<int> count(10);
   for (std::byte b : labels)
     ++count.at(static_cast<size_t>(b));
-  EXPECT_THAT(count, ElementsAre(5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265,
-                                 5851, 5949));
+  EXPECT_THAT(count, ElementsAre(5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949));
 }

@@ -161,7 +161,8 @@ TEST_F(CudaPlace, ProgramsOfAllKindsStayTheSame) {
     ASSERT_TRUE(result.ok()) << result.status();
     expectEqual(*result, *expected);
     EXPECT_EQ(endsInGraph(), kept().at("graph_ns") < kept().at("outside_ns"));
-    EXPECT_EQ(endsInGraph(), spread.workers == 2); // else it is cut all the same, and little is saved
+    if (std::string(spread.strategy) != "parameter-server=1") // which is cut all the same: less is saved
+      EXPECT_TRUE(endsInGraph());
   }
 }
 

@@ -549,10 +549,10 @@ const std::vector<Row> rows = {
       {{"Send", {variables, P}}, {"Receive", {1, P}}}}},
     {"central_storage_accumulate",
      {},
-     "data=3",
+     "data=2",
      "central-storage,accumulate=2",
      0,
-     {{{"Receive", {variables, P}}, {"ReduceScatter", {1, P}}, {"Send", {1, P / 3}}, {"AllReduce", {1, scalar}}},
+     {{{"Receive", {variables, P}}, {"ReduceScatter", {1, P}}, {"Send", {1, P / 2}}, {"AllReduce", {1, scalar}}},
       {{"Send", {variables, P}}, {"Receive", {1, P}}}}},
 };
 
