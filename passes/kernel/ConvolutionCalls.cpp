@@ -38,17 +38,6 @@ std::optional<Window> libraryWindow(ArrayRef<mlir::dgc::WindowDim> dims) {
   return window;
 }
 
-/// The reduction of a gradient over all but its channels: what a bias gets.
-mlir::dgc::ReduceOp biasGradient(Value gradient) {
-  int64_t rank = typeOf(gradient).getRank();
-  for (Operation *user : gradient.getUsers())
-    if (auto reduce = dyn_cast<mlir::dgc::ReduceOp>(user);
-        reduce && reduce.getKind() == mlir::dgc::ReductionKind::Sum && int64_t(reduce.getDims().size()) == rank - 1 &&
-        reduce.getDims().back() == rank - 2)
-      return reduce;
-  return {};
-}
-
 /// [spatial.., C, O] as [O, spatial.., C], once for all convolutions with these weights.
 Value outputsFirst(Value weights, Operation *user) {
   SmallVector<int64_t> permutation{typeOf(weights).getRank() - 1};
@@ -94,6 +83,8 @@ template <typename Op> Operation *gpuConvolutionCall(Op op, mlir::exec::ConvKind
   return call;
 }
 
+/// On CPUs the library could add up the gradient of the bias as well; the kernels that it would be taken from do so in
+/// their own order, and which one does must not decide the bits: sums of gradients are always kernels.
 template <typename Op> Operation *convolutionCall(Op op, mlir::exec::ConvKind kind, bool forGpus) {
   auto type = cast<RankedTensorType>(op.getType());
   auto geometry = op.getGeometry();
@@ -107,33 +98,10 @@ template <typename Op> Operation *convolutionCall(Op op, mlir::exec::ConvKind ki
   if (forGpus)
     return gpuConvolutionCall(op, kind, *window);
   OpBuilder builder(op);
-  SmallVector<Type> types{type};
-  mlir::dgc::ReduceOp bias;
-  if (kind == mlir::exec::ConvKind::BackwardWeights)
-    if ((bias = biasGradient(op->getOperand(1)))) {
-      if (bias->getBlock() != op->getBlock())
-        bias = {};
-      else
-        types.push_back(bias.getType());
-    }
-  // The bias gradient is wanted where it was computed first.
-  if (bias && bias->isBeforeInBlock(op)) {
-    Operation *def = op->getOperand(0).getDefiningOp();
-    if (def && bias->isBeforeInBlock(def)) {
-      bias = {};
-      types.pop_back();
-    } else {
-      builder.setInsertionPoint(bias);
-    }
-  }
-  auto call =
-      mlir::exec::ConvolutionOp::create(builder, op.getLoc(), types, kind, op->getOperand(0), op->getOperand(1),
-                                        Value(), ValueRange(), ValueRange(), window->strides, window->low, window->high,
-                                        window->dilation, geometry.groups, ArrayAttr(), /*weights_out_first=*/false);
-  if (bias) {
-    bias.getResult().replaceAllUsesWith(call.getResult(1));
-    bias.erase();
-  }
+  auto call = mlir::exec::ConvolutionOp::create(builder, op.getLoc(), TypeRange{type}, kind, op->getOperand(0),
+                                                op->getOperand(1), Value(), ValueRange(), ValueRange(), window->strides,
+                                                window->low, window->high, window->dilation, geometry.groups,
+                                                ArrayAttr(), /*weights_out_first=*/false);
   op->replaceAllUsesWith(ValueRange{call.getResult(0)});
   op->erase();
   return call;

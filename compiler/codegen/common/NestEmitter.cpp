@@ -8,11 +8,10 @@ using namespace mlir;
 
 namespace dgc {
 
-/// Rows that a reduction over rows takes at a time, and twice as many where a point costs no more than kCheapPoint
-/// simple instructions and the running values are so few that a row is short, or so many that they leave the first
-/// cache.
+/// Rows that a reduction over rows takes at a time, and twice as many where the running values are so few that a row is
+/// short, or so many that they leave the first cache. What else a pass computes does not count, so that a sum has the
+/// same blocks, and the same bits, in every kernel.
 static constexpr int64_t kSteps = 4, kFewValues = 64, kManyValues = 4096;
-static constexpr uint64_t kCheapPoint = 4;
 
 /// A loop with the given carried values, entered. `parallel`: no iteration depends on memory that another one writes.
 scf::ForOp NestEmitter::loop(Value lower, Value upper, ValueRange init, bool parallel, int64_t step) {
@@ -171,11 +170,9 @@ void NestEmitter::points(const Pass &pass, SmallVectorImpl<Running> &running) {
 int64_t NestEmitter::rowsAtATime(const Pass &pass, unsigned depth) const {
   if (depth + 2 != pass.loops.size())
     return 1;
-  uint64_t cost = 0;
   bool found = false;
   for (unsigned number : pass.roots) {
     const Root &root = graph.roots[number];
-    cost += root.flops;
     if (!root.reduction)
       continue;
     if (!inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size() || root.parallel.test(pass.loops[depth]))
@@ -183,7 +180,7 @@ int64_t NestEmitter::rowsAtATime(const Pass &pass, unsigned depth) const {
     found = true;
   }
   int64_t values = pass.trips[pass.loops.back()], rows = kSteps;
-  if (cost <= kCheapPoint && (values <= kFewValues || values >= kManyValues))
+  if (values <= kFewValues || values >= kManyValues)
     rows *= 2;
   return found && pass.trips[pass.loops[depth]] >= rows ? rows : 1;
 }

@@ -15,10 +15,9 @@ namespace dgc {
 
 /// Kernels with more scratch memory than this take it from the heap.
 static constexpr int64_t kMaxStackBytes = 256 << 10;
-/// Lanes of the sums of vectorized loops, and of those whose points cost no more than kCheapPoint simple instructions:
-/// of these several vectors are added up side by side.
-static constexpr int64_t kLanes = 16, kLanesOfCheapPoints = 32;
-static constexpr uint64_t kCheapPoint = 4;
+/// Lanes of the sums of vectorized loops: two vectors of 512 bits. What else a loop computes does not count, so that a
+/// sum has the same blocks, and the same bits, in every kernel.
+static constexpr int64_t kLanes = 32;
 
 namespace {
 
@@ -127,9 +126,7 @@ void LoopEmitter::allocateAll() {
 }
 
 /// Loops that call functions are not vectorized; others are, by code that may add up in this many lanes.
-int64_t LoopEmitter::lanesOf(const Root &root) const {
-  return root.callsFunctions ? 1 : root.flops > kCheapPoint ? kLanes : kLanesOfCheapPoints;
-}
+int64_t LoopEmitter::lanesOf(const Root &root) const { return root.callsFunctions ? 1 : kLanes; }
 
 Value LoopEmitter::scratch(Type storage, int64_t count) {
   OpBuilder::InsertionGuard guard(builder);
