@@ -32,7 +32,7 @@ def DGC_ScatterAddOp : DGC_IndexOp<"scatter_add", [DeclareOpInterfaceMethods<Pos
   let description = [{
     `%y = dgc.scatter_add %rows, %updates dim 0 size 65 : tensor<12x64xi32>, tensor<12x64x128xf32>` gives a
     `tensor<65x128xf32>`: slice i of it is the sum of all slices of the updates whose index is i. It is the gradient of
-    `dgc.gather`. Updates whose index is not in [0, size) are left out. Slices are added in the order of the indices.
+    `dgc.gather`. Updates whose index is not in [0, size) are left out. The order of additions depends on the indices alone.
     `from %k` computes the part of a larger result that begins at `%k` along the dimension.
   }];
   let arguments = (ins DGC_IntTensor:$indices, DGC_NumberTensor:$updates, Optional<DGC_Offset>:$offset,

@@ -51,7 +51,7 @@ static bool isTemporary(std::string_view name, std::string_view stem) {
   return name.substr(stem.size() + 1, tokenDigits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Removes temporaries of a stem; the caller has its lock, so whoever made them is dead.
+/// Removes temporaries of a stem; the caller has its lock, so the jobs that made them have ended.
 static void removeTemporaries(Disk &disk, const std::string &folder, std::span<const std::string> names,
                               std::string_view stem) {
   for (const std::string &name : names)

@@ -37,7 +37,7 @@ public:
   struct Options {
     int worldSize = 1;
     std::string planDigest;     ///< empty: that of the first to join
-    bool authenticated = false; ///< whoever is connected has proved to have the job's token
+    bool authenticated = false; ///< the peer has proved to have the job's token
     TimeNs joinTimeout = 120_s;
     /// A worker that says nothing this long is lost. TCP sends again what a pause of the network has lost, after waits
     /// that double: news come up to twice as late as the pause was long.

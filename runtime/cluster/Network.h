@@ -57,7 +57,7 @@ public:
 class Network {
 public:
   virtual ~Network() = default;
-  /// Serves whoever connects to `listening` and proves to have `key`, for a job of `worldSize` workers.
+  /// Serves the processes that connect to `listening` and prove to have `key`, for a job of `worldSize` workers.
   virtual absl::StatusOr<std::unique_ptr<Server>> listen(Socket listening, const Key &key, int worldSize,
                                                          ServerEvents &events) = 0;
   /// Returns at once; tries to connect until that succeeds or it is destroyed. Then says connected(), and closed()

@@ -9,8 +9,8 @@ using namespace mlir;
 namespace dgc {
 
 /// Rows that a reduction over rows takes at a time, and twice as many where the running values are so few that a row is
-/// short, or so many that they leave the first cache. What else a pass computes does not count, so that a sum has the
-/// same blocks, and the same bits, in every kernel.
+/// short, or so many that they leave the first cache. The number does not depend on what else a pass computes, so that
+/// a sum has the same blocks in every kernel.
 static constexpr int64_t kSteps = 4, kFewValues = 64, kManyValues = 4096;
 
 /// A loop with the given carried values, entered. `parallel`: no iteration depends on memory that another one writes.

@@ -15,8 +15,8 @@ namespace dgc {
 
 /// Kernels with more scratch memory than this take it from the heap.
 static constexpr int64_t kMaxStackBytes = 256 << 10;
-/// Lanes of the sums of vectorized loops: two vectors of 512 bits. What else a loop computes does not count, so that a
-/// sum has the same blocks, and the same bits, in every kernel.
+/// Lanes of the sums of vectorized loops: two vectors of 512 bits. The number does not depend on what else a loop
+/// computes, so that a sum has the same blocks in all kernels but those that call functions, which are not vectorized.
 static constexpr int64_t kLanes = 32;
 
 namespace {
