@@ -263,10 +263,9 @@ static std::string limitPass(const CompileOptions &options) {
   return limits.empty() ? "" : "dgc-limit-communication{" + limits + "},";
 }
 
-/// The pass that lets workers send servers parts of gradients, with a comma behind; servers on GPUs get them whole.
+/// The pass that lets workers send servers parts of gradients, with a comma behind, where there are servers.
 static std::string serverPass(const CompileOptions &options) {
-  bool areOnCpus = !CudaTarget::isCuda(options.target) || !hostTarget(options).empty();
-  return options.servers && areOnCpus ? "dgc-scatter-to-servers," : "";
+  return options.servers ? "dgc-scatter-to-servers," : "";
 }
 
 /// Is attention kept whole up to the phase kernel, where a device may have it? Where not said: for GPUs.

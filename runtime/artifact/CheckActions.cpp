@@ -62,7 +62,7 @@ static absl::Status checkPeer(const ProgramContext &context, int32_t group, uint
   return absl::OkStatus();
 }
 
-/// A transfer that is gathered goes from a group of several workers to one of one, on a CPU.
+/// A transfer that is gathered goes from a group of several workers to one of one.
 static absl::Status checkGathered(const ProgramContext &context, int32_t from, int32_t to) {
   auto ranks = [&](int32_t group) {
     return group < 0 ? 0 : context.plan.groups()->Get(static_cast<uint32_t>(group))->rank_count();
@@ -70,8 +70,6 @@ static absl::Status checkGathered(const ProgramContext &context, int32_t from, i
   if (ranks(from) < 2 || ranks(to) != 1)
     return bad(str("a gathered transfer goes from several workers to one, and this one from ", ranks(from), " to ",
                    ranks(to)));
-  if (isOnGpu(context.plan, to))
-    return bad("a gathered transfer goes to a worker on a CPU, and this one to one with a GPU");
   return absl::OkStatus();
 }
 

@@ -95,10 +95,19 @@ absl::Status Executor::prepareOnDevice(const artifact::Program &program, Program
     made.op = std::move(sends);
   } else if (const artifact::Receive *receive = op.step->action_as_Receive()) {
     const artifact::Buffer &buffer = *program.buffers()->Get(receive->buffer());
-    // On GPUs there is one sender: gathered transfers go to CPUs.
-    DGC_ASSIGN_OR_RETURN(made,
-                         memory->prepareReceive(receive->channel(), sendersOf(artifact.plan(), *receive, rank).front(),
-                                                deviceAddress(buffer), memoryOf(buffer).size()));
+    const std::vector<uint32_t> peers = sendersOf(artifact.plan(), *receive, rank);
+    const size_t part = memoryOf(buffer).size() / peers.size();
+    auto receives = std::make_unique<InTurn>();
+    for (size_t i = 0; i < peers.size(); ++i) {
+      DGC_ASSIGN_OR_RETURN(DeviceCommunication each,
+                           memory->prepareReceive(receive->channel(), peers[i],
+                                                  static_cast<std::byte *>(deviceAddress(buffer)) + i * part, part));
+      if (!each.op)
+        return absl::OkStatus();
+      made.isRecorded = each.isRecorded;
+      receives->all.push_back(std::move(each.op));
+    }
+    made.op = std::move(receives);
   }
   if (made.op)
     op.by = made.isRecorded ? ProgramRunner::Op::Segments : ProgramRunner::Op::Device;

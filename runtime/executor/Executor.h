@@ -68,7 +68,8 @@ public:
 
 class Executor;
 
-/// A value that goes to one receiver after the other; to none where the partners have fewer workers.
+/// A value that goes to one receiver after the other (to none where the partners have fewer workers), or whose parts come
+/// from one sender after the other.
 struct InTurn : PreparedCollective {
   absl::Status run() override {
     for (const std::unique_ptr<PreparedCollective> &each : all)

@@ -194,6 +194,8 @@ int64_t PassEmitter::unrollOf(const Walk &walk) const {
 void PassEmitter::item(const Walk &walk, Value at, Value isValid, SmallVectorImpl<Running> &running, Known *known,
                        SmallVectorImpl<Pending> &pending) {
   enter(scopes[current].block); // it continues the block, with elements of its own
+  // Without loops the indices of a point are known further out, where what its roots compute is not.
+  llvm::SaveAndRestore<unsigned> innermost(floor, walk.pass.loops.empty() ? current : floor);
   bindLinear(walk.pass.loops, walk.trips, at, walk.vector);
   steps = walk.vector;
   if (!walk.pass.loops.empty()) {

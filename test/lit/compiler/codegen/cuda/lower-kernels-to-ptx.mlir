@@ -225,6 +225,27 @@ func.func @functions(%x: tensor<4096xbf16>) -> tensor<4096xbf16> {
   return %3 : tensor<4096xbf16>
 }
 
+// A value of each row and the row itself are updated together: the momentum that the thread has just computed is used,
+// not the one in memory, which is written later.
+// CHECK-LABEL: .entry update_rows_0(
+// CHECK-COUNT-3: ld.global
+// CHECK-NOT: ld.global
+// CHECK-COUNT-2: st.global
+// CHECK: bar.warp.sync
+// CHECK: ret;
+func.func @update_rows(%m: tensor<128xf32>, %g: tensor<1408xf32>, %b: tensor<128xf32>, %w: tensor<128x10xf32>)
+    -> (tensor<128xf32>, tensor<128xf32>, tensor<128x10xf32>) attributes {dgc.inplace = array<i64: 0, 2, 3>} {
+  %0 = dgc.slice %g from [0] to [128] : tensor<1408xf32>
+  %1 = dgc.slice %g from [128] to [1408] : tensor<1408xf32>
+  %2 = dgc.reshape %1 to [128, 10] : tensor<1280xf32>
+  %3 = dgc.add %m, %0 : tensor<128xf32>
+  %rate = dgc.constant dense<0.1> : tensor<128xf32>
+  %4 = dgc.multiply %3, %rate : tensor<128xf32>
+  %5 = dgc.subtract %b, %4 : tensor<128xf32>
+  %6 = dgc.subtract %w, %2 : tensor<128x10xf32>
+  return %3, %5, %6 : tensor<128xf32>, tensor<128xf32>, tensor<128x10xf32>
+}
+
 // LAUNCH: module attributes {
 // LAUNCH-SAME: dgc.launches = {{\[\[}}"chain_0", 128, 256], ["bytes_0", 3, 256], ["update_0", 5, 256],
 // LAUNCH-SAME: ["softmax_0", 8, 256], ["long_rows_0", 16, 512], ["rows_0", 16, 256], ["columns_0", 16, 256],
