@@ -3,6 +3,7 @@
 
 #include "runtime/base/ExitCode.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -27,6 +28,7 @@ constexpr Limit fileSize{RLIMIT_FSIZE, "the size of files", "-f", " kB", 1024};
 constexpr Limit processes{RLIMIT_NPROC, "processes and threads", "-u", "", 1};
 constexpr Limit addressSpace{RLIMIT_AS, "the address space", "-v", " kB", 1024};
 constexpr Limit dataSegment{RLIMIT_DATA, "memory", "-d", " kB", 1024};
+std::atomic<bool> limitIsNamed = false;
 } // namespace
 
 /// The limit in its unit; nothing where it is not set.
@@ -38,7 +40,7 @@ static std::string describe(const Limit &limit) {
              static_cast<uint64_t>(value.rlim_cur / limit.scale), limit.unit);
 }
 
-std::string dgc::rt::limitBehind(int error) {
+static std::string describeBehind(int error) {
   switch (error) {
   case EMFILE:
     return describe(openFiles);
@@ -49,6 +51,15 @@ std::string dgc::rt::limitBehind(int error) {
   }
   return "";
 }
+
+std::string dgc::rt::limitBehind(int error) {
+  std::string text = describeBehind(error);
+  if (!text.empty())
+    limitIsNamed = true;
+  return text;
+}
+
+bool dgc::rt::isLimitNamed() { return limitIsNamed; }
 
 absl::Status dgc::rt::startStatus(int error, std::string_view context) {
   // A thread without room for its stack is EAGAIN too.

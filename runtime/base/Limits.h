@@ -36,6 +36,9 @@ absl::Status checkResources(const ResourceNeed &need);
 /// (ulimit -n) is 16". Empty where it has nothing to do with one, or none is set.
 std::string limitBehind(int error);
 
+/// Whether limitBehind has named a limit. For programs whose errors carry no exit code.
+bool isLimitNamed();
+
 /// The error of a process or thread that could not be started.
 absl::Status startStatus(int error, std::string_view context);
 

@@ -106,7 +106,7 @@ static constexpr const char *overview = R"(dgc compiler: from a model to a distr
 
 PHASE is one of input, model, gradient, place, shard, partition, communicate, kernel, schedule, artifact.
 Exit status: 0 done; 1 the model was refused, or what the options ask of it; 2 an option is wrong in itself, or a file
-cannot be read or written.
+cannot be read or written; 7 memory runs out, or a limit (ulimit) is too low.
 )";
 
 /// The phase that an option names; ends the program with what would be accepted when there is none.
@@ -337,5 +337,6 @@ int main(int argc, char **argv) {
   if (!cl::ParseCommandLineOptions(argc, argv, about, &llvm::errs())) {
     return 2;
   }
-  return run();
+  const int code = run();
+  return code != 0 && dgc::rt::isLimitNamed() ? static_cast<int>(dgc::rt::ExitCode::Machine) : code;
 }

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/cpu/MachineCode.h"
 #include "lld/Common/Driver.h"
+#include "runtime/base/Limits.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -72,12 +73,15 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
+/// What went wrong with a file, and the limit behind it.
+static std::string describe(std::error_code error) { return error.message() + rt::limitBehind(error.value()); }
+
 /// A file name that nobody else has, in the folder for temporary files; a signal that ends the process removes the
 /// file.
 static llvm::Expected<std::string> temporary(llvm::StringRef suffix) {
   llvm::SmallString<128> path;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("dgc-kernels", suffix, path))
-    return llvm::createStringError(error, "cannot make a temporary file: " + error.message());
+    return llvm::createStringError(error, "cannot make a temporary file: " + describe(error));
   llvm::sys::RemoveFileOnSignal(path);
   return path.str().str();
 }
@@ -106,7 +110,7 @@ static llvm::Expected<std::vector<uint8_t>> link(llvm::StringRef object) {
       error = stream.error();
     stream.clear_error(); // else its destructor aborts
     if (error)
-      return llvm::createStringError(error, "cannot write " + *input + ": " + error.message());
+      return llvm::createStringError(error, "cannot write " + *input + ": " + describe(error));
   }
   const char *args[] = {"ld.lld",      "-shared", "--hash-style=sysv", "--build-id=none", "-z", "noexecstack",
                         "--threads=1", "-o",      output->c_str(),     input->c_str()};
@@ -115,11 +119,15 @@ static llvm::Expected<std::vector<uint8_t>> link(llvm::StringRef object) {
   static std::mutex oneAtATime;
   std::lock_guard lock(oneAtATime);
   lld::Result result = lld::lldMain(args, llvm::nulls(), errors, {{lld::Gnu, &lld::elf::link}});
-  if (result.retCode != 0)
+  if (result.retCode != 0) {
+    for (std::errc error : {std::errc::file_too_large, std::errc::too_many_files_open})
+      if (std::string text = std::make_error_code(error).message(); messages.find(text) != std::string::npos)
+        messages += rt::limitBehind(static_cast<int>(error));
     return llvm::createStringError("the linker failed: " + messages);
+  }
   auto buffer = llvm::MemoryBuffer::getFile(*output, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!buffer)
-    return llvm::createStringError(buffer.getError(), "cannot read " + *output);
+    return llvm::createStringError(buffer.getError(), "cannot read " + *output + ": " + describe(buffer.getError()));
   llvm::StringRef bytes = (*buffer)->getBuffer();
   return std::vector<uint8_t>(bytes.begin(), bytes.end());
 }

@@ -43,6 +43,18 @@ TEST(LimitsDeathTest, TheNumberOfOpenFilesIsNamed) {
       withMachineCode(), "cannot open /dev/null: .*\\(ulimit -n\\) is 3");
 }
 
+TEST(LimitsDeathTest, ALimitThatIsNamedIsRemembered) {
+  EXPECT_EXIT(
+      {
+        limit(RLIMIT_NOFILE, 16);
+        limitBehind(ENOENT);
+        const bool early = isLimitNamed();
+        limitBehind(EMFILE);
+        std::_Exit(!early && isLimitNamed() ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST(LimitsDeathTest, AFileThatIsTooLargeIsAnErrorAndNothingIsLeft) {
   std::string folder = testing::TempDir() + "dgc-limits-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
