@@ -6,8 +6,13 @@
 
 namespace dgc::rt {
 
+/// A peer that dies or fails breaks its connections too. Its own error, or the coordinator's word of its death, arrives
+/// within this time even when one packet is lost (TCP sends it again after 200 ms) or the launcher waits for an exit
+/// code (250 ms).
+static constexpr double kSecondsForTheCause = 0.5;
+
 absl::Status MessagePassing::connectionLost(const std::string &title, int peer, const std::string &why) {
-  Waiter brief(abort, 1.0);
+  Waiter brief(abort, kSecondsForTheCause);
   absl::Status told = brief.until([] { return false; }, [] { return std::string(); });
   if (!absl::IsDeadlineExceeded(told))
     return told;
