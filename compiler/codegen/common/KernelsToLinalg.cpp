@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_LOWERKERNELSTOLINALG
@@ -68,6 +69,15 @@ static FailureOr<SmallVector<Value>> lowerOp(Operation &op, OpBuilder &builder, 
   }
   // Ops below dgc stay as they are.
   if (!isa_and_present<mlir::dgc::DGCDialect>(op.getDialect())) {
+    SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op.getRegions(), captured);
+    if (!captured.empty()) {
+      InFlightDiagnostic error =
+          op.emitOpError("has a region that uses a value from outside: in a kernel that must be an "
+                         "operand of the op, or be computed in the region");
+      error.attachNote(captured.front().getLoc()) << "the value";
+      return error;
+    }
     IRMapping mapping;
     for (auto [from, to] : llvm::zip_equal(op.getOperands(), operands))
       mapping.map(from, to);
