@@ -61,7 +61,7 @@ static ParseResult parseWritten(AsmParser &parser, WrittenNumber &number) {
       return parser.emitError(location) << "expected a number such as 0.1 or 1e-3, not '" << word << "'";
     return parser.emitError(location, "expected a number such as 0.1 or 1e-3");
   }
-  int64_t integer = 0;
+  APInt integer;
   OptionalParseResult isInteger = parser.parseOptionalInteger(integer);
   if (!isInteger.has_value()) {
     if (failed(parser.parseFloat(number.value)))
@@ -69,13 +69,14 @@ static ParseResult parseWritten(AsmParser &parser, WrittenNumber &number) {
   } else if (failed(*isInteger)) {
     return failure();
   } else if (exponentFollows(parser)) {
-    std::string text = std::to_string(integer);
+    std::string text = llvm::toString(integer, 10, /*Signed=*/false);
     if (failed(parseExponent(parser, text)))
       return failure();
     number.value = std::strtod(text.c_str(), nullptr);
   } else {
-    number.value = static_cast<double>(integer);
-    number.integer = isNegative ? -integer : integer;
+    number.value = integer.roundToDouble(/*isSigned=*/false);
+    if (integer.getActiveBits() < 64)
+      number.integer = isNegative ? -int64_t(integer.getZExtValue()) : int64_t(integer.getZExtValue());
   }
   if (isNegative)
     number.value = -number.value;

@@ -5,6 +5,7 @@
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/SumTerms.h"
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 using namespace mlir;
@@ -140,7 +141,12 @@ void OptimizerOp::print(OpAsmPrinter &printer) {
 
 LogicalResult OptimizerOp::verify() {
   auto check = [&](StringRef field, FloatAttr value, bool (*accepts)(double), StringRef range) -> LogicalResult {
-    if (!value || accepts(value.getValueAsDouble()))
+    if (!value)
+      return success();
+    if (std::abs(value.getValueAsDouble()) > std::numeric_limits<float>::max())
+      return emitOpError() << "has " << field << ' ' << value.getValueAsDouble()
+                           << ", beyond the range of f32, in which optimizers compute: the largest is 3.4e38";
+    if (accepts(value.getValueAsDouble()))
       return success();
     return emitOpError() << "has " << field << ' ' << value.getValueAsDouble() << ", which must be " << range;
   };

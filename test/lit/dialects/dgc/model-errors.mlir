@@ -45,6 +45,13 @@ dgc.model @range {
 
 // -----
 
+dgc.model @beyond_f32 {
+  // expected-error @+1 {{'dgc.optimizer' op has learning_rate 1.000000e+39, beyond the range of f32, in which optimizers compute: the largest is 3.4e38}}
+  dgc.optimizer sgd learning_rate 1e39
+}
+
+// -----
+
 dgc.model @nesterov {
   // expected-error @+1 {{has nesterov but no momentum: write 'momentum 0.9 nesterov'}}
   dgc.optimizer sgd learning_rate 0.1 nesterov
