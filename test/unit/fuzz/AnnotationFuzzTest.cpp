@@ -35,6 +35,8 @@ NamedArrays trained(const std::vector<uint8_t> &plan, const NamedArrays &inputs,
 }
 
 std::vector<double> valuesOf(const HostArray &array) {
+  if (array.dtype == dgc::rt::DType::F64)
+    return array.as<double>();
   std::vector<float> values = array.as<float>();
   return {values.begin(), values.end()};
 }
@@ -52,7 +54,25 @@ double distance(const NamedArrays &a, const NamedArrays &b, const NamedArrays &b
   return std::sqrt(difference / norm);
 }
 
-const double tolerance = 2e-5;
+const double tolerance = 2e-5, toleranceInDouble = 1e-10;
+
+/// The variables of the model before and after a step, computed in f64.
+std::pair<NamedArrays, NamedArrays> trainedInDouble(const RandomModel &model) {
+  NamedArrays inputs = model.inputs;
+  for (auto &[name, array] : inputs)
+    if (array.dtype == dgc::rt::DType::F32)
+      array = HostArray::of(array.shape, valuesOf(array));
+  auto plan = compileText(std::regex_replace(model.text, std::regex("f32>"), "f64>"), training(1));
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return plan.ok() ? std::pair(trained(*plan, inputs, 0), trained(*plan, inputs, 1))
+                   : std::pair<NamedArrays, NamedArrays>();
+}
+
+/// How far the cut model is from the whole one where rounding is no reason to be.
+double distanceInDouble(const RandomModel &cut, const RandomModel &whole) {
+  auto [initial, alone] = trainedInDouble(whole);
+  return distance(trainedInDouble(cut).second, alone, initial);
+}
 
 TEST(AnnotationFuzz, ModelsTrainAsOnOneDevice) {
   const uint32_t first = numberOf("DGC_FUZZ_FIRST", 60), count = numberOf("DGC_FUZZ_COUNT", 18);
@@ -73,8 +93,15 @@ TEST(AnnotationFuzz, ModelsTrainAsOnOneDevice) {
     auto plan = compileText(cut.text, training(1));
     EXPECT_TRUE(plan.ok()) << plan.status();
     refused += !plan.ok();
-    if (plan.ok())
-      EXPECT_LE(distance(trained(*plan, cut.inputs, 1), alone, initial), tolerance);
+    if (!plan.ok())
+      continue;
+    // Some models, such as those that normalize a few features, amplify rounding; f64 tells it from an error.
+    double apart = distance(trained(*plan, cut.inputs, 1), alone, initial);
+    if (apart > tolerance) {
+      std::printf("seed %u differs by %g in f32\n", seed, apart);
+      EXPECT_LE(apart, 100 * tolerance);
+      EXPECT_LE(distanceInDouble(cut, whole), toleranceInDouble);
+    }
   }
   std::printf("%u of %u annotated models were refused\n", refused, count);
   EXPECT_EQ(refused, 0u);
