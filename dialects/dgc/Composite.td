@@ -25,7 +25,9 @@ class DGC_KeptCompositeOp<string mnemonic, list<Trait> traits = [], int numResul
 
 // A mean over the batch with an optional count of real examples, the operand `valid`.
 class DGC_BatchMeanOp<string mnemonic, list<Trait> traits = []>
-    : DGC_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<BatchMeanOpInterface>], traits)> {
+    : DGC_Op<mnemonic, !listconcat([
+        DeclareOpInterfaceMethods<BatchMeanOpInterface>,
+        DeclareOpInterfaceMethods<SizeDependentOpInterface, ["decomposeWithCount"]>], traits)> {
   code validDefinition = [{
     void $cppClass::setValidCount(::mlir::Value count) { getValidMutable().assign(count); }
   }];

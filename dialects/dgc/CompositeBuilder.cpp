@@ -16,7 +16,8 @@ Value CompositeBuilder::splat(double value, ArrayRef<int64_t> shape, Type elemen
 Value CompositeBuilder::constant(ArrayRef<int64_t> shape, Type element, ArrayRef<double> values) {
   SmallVector<Attribute> elements;
   for (double value : values)
-    elements.push_back(FloatAttr::get(element, value));
+    elements.push_back(isa<FloatType>(element) ? TypedAttr(FloatAttr::get(element, value))
+                                               : IntegerAttr::get(element, static_cast<int64_t>(value)));
   return ConstantOp::create(builder, location, DenseElementsAttr::get(RankedTensorType::get(shape, element), elements));
 }
 

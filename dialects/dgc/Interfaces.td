@@ -157,6 +157,37 @@ def BatchMeanOpInterface : DGC_Interface<"BatchMeanOpInterface"> {
   ];
 }
 
+def SizeDependentOpInterface : DGC_Interface<"SizeDependentOpInterface"> {
+  let description = [{
+    A composite that computes with the number of elements along some dimensions of its operands, as a mean does. Where
+    some of these are padding, the number of the others takes its place.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      The dimensions of operand `index` whose sizes multiply to that number: the same, with the same sizes, for all
+      operands that have any.
+    }], "::llvm::SmallVector<int64_t>", "getCountedDims", (ins "unsigned":$index)>,
+    InterfaceMethod<[{
+      Builds the decomposition with `count`, an i64 scalar, for that number; null: the number itself. Fails, without a
+      diagnostic, where the op cannot be told.
+    }], "::llvm::FailureOr<::llvm::SmallVector<::mlir::Value>>", "decomposeWithCount",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$count), [{}], [{ return ::mlir::failure(); }]>,
+  ];
+}
+
+def RearrangingOpInterface : DGC_Interface<"RearrangingOpInterface"> {
+  let description = [{
+    An op whose one result has elements of its operands, and fixed ones. Operands with dimensions have those of the
+    result; along each of them elements keep or change their index, whatever their indices along the others are.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+      Where element `index` along dimension `dim` of the result comes from: the number of the operand, -1 for a fixed
+      element, and the index along `dim` there. Called for dimensions that the sharding rule does not pass through.
+    }], "std::pair<int64_t, int64_t>", "getSource", (ins "int64_t":$dim, "int64_t":$index)>,
+  ];
+}
+
 def ModeOpInterface : DGC_Interface<"ModeOpInterface"> {
   let description = "An op that does one thing in training and another otherwise (dropout, batch normalization).";
   let methods = [

@@ -82,6 +82,18 @@ struct SoftmaxRows {
 };
 } // namespace
 
+/// The mean over all elements of `values`, of which `count` (an i64 scalar) are counted. Without it, of the real
+/// examples.
+static SmallVector<Value> meanOver(CompositeBuilder &b, Value values, Value count, Value valid) {
+  if (!count)
+    return {batchMean(b, values, valid)};
+  return {b.divide(b.sum(values, allDims(tensorOf(values).getRank())), b.convert(count, elementOf(values)))};
+}
+
+SmallVector<int64_t> CrossEntropyOp::getCountedDims(unsigned index) {
+  return index > 1 ? SmallVector<int64_t>() : leadingDims(tensorOf(getLogits()).getRank());
+}
+
 // log(total) - shifted[label], or for distributions log(total) * sum(labels) - sum(labels * shifted).
 // Labels may be probabilities as well.
 Value CrossEntropyOp::getChoosingNumbers() {
@@ -89,7 +101,9 @@ Value CrossEntropyOp::getChoosingNumbers() {
 }
 int64_t CrossEntropyOp::getNumChoices() { return shapeOf(getLogits()).back(); }
 
-FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
+FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) { return decomposeWithCount(builder, {}); }
+
+FailureOr<SmallVector<Value>> CrossEntropyOp::decomposeWithCount(OpBuilder &builder, Value count) {
   CompositeBuilder b(builder, getLoc());
   SoftmaxRows rows(b, getLogits());
   Type element = elementOf(rows.shifted);
@@ -103,7 +117,7 @@ FailureOr<SmallVector<Value>> CrossEntropyOp::decompose(OpBuilder &builder) {
     Value picked = b.sum(b.select(hit, rows.shifted, b.splat(0, rows.shifted)), {rows.last});
     losses = b.subtract(logTotal, picked);
   }
-  return SmallVector<Value>{batchMean(b, losses, getValid())};
+  return meanOver(b, losses, count, getValid());
 }
 
 // (softmax - labels) * share, where the share of a row is gradient / count or 0. Written as exponentials * (share /
@@ -157,10 +171,18 @@ static Value difference(CompositeBuilder &b, Value prediction, Value target) {
   return b.subtract(b.convert(prediction, compute), b.convert(target, compute));
 }
 
+SmallVector<int64_t> MeanSquaredErrorOp::getCountedDims(unsigned index) {
+  return index > 1 ? SmallVector<int64_t>() : allDims(tensorOf(getPrediction()).getRank());
+}
+
 FailureOr<SmallVector<Value>> MeanSquaredErrorOp::decompose(OpBuilder &builder) {
+  return decomposeWithCount(builder, {});
+}
+
+FailureOr<SmallVector<Value>> MeanSquaredErrorOp::decomposeWithCount(OpBuilder &builder, Value count) {
   CompositeBuilder b(builder, getLoc());
   Value delta = difference(b, getPrediction(), getTarget());
-  return SmallVector<Value>{batchMean(b, b.multiply(delta, delta), getValid())};
+  return meanOver(b, b.multiply(delta, delta), count, getValid());
 }
 
 SmallVector<Value> MeanSquaredErrorOp::buildGradients(OpBuilder &builder, ValueRange gradients,
@@ -188,8 +210,14 @@ LogicalResult AccuracyOp::inferTypes(std::optional<Location> location, Adaptor a
   return checkLabels(location, getOperationName(), logits, typeOf(adaptor.getLabels()));
 }
 
+SmallVector<int64_t> AccuracyOp::getCountedDims(unsigned index) {
+  return index > 1 ? SmallVector<int64_t>() : leadingDims(tensorOf(getLogits()).getRank());
+}
+
+FailureOr<SmallVector<Value>> AccuracyOp::decompose(OpBuilder &builder) { return decomposeWithCount(builder, {}); }
+
 // The first class whose logit is the maximum of its row, against the label.
-FailureOr<SmallVector<Value>> AccuracyOp::decompose(OpBuilder &builder) {
+FailureOr<SmallVector<Value>> AccuracyOp::decomposeWithCount(OpBuilder &builder, Value count) {
   CompositeBuilder b(builder, getLoc());
   Type i32 = builder.getI32Type(), element = computeType(elementOf(getLogits()));
   Value logits = b.convert(getLogits(), element);
@@ -200,5 +228,5 @@ FailureOr<SmallVector<Value>> AccuracyOp::decompose(OpBuilder &builder) {
   Value candidates = b.select(isLargest, classes, b.splat(double(shapeOf(logits)[last]), classes));
   Value best = b.reduce(ReductionKind::Min, candidates, {last});
   Value hit = b.compare(ComparisonDirection::EQ, best, b.convert(getLabels(), i32));
-  return SmallVector<Value>{batchMean(b, b.convert(hit, element), getValid())};
+  return meanOver(b, b.convert(hit, element), count, getValid());
 }

@@ -60,8 +60,11 @@ static double numberOr(const std::optional<APFloat> &value, double otherwise) {
   return value ? value->convertToDouble() : otherwise;
 }
 
-/// Divides by a count that is known.
-static Value over(CompositeBuilder &b, Value x, int64_t count) { return b.multiply(x, 1.0 / double(count)); }
+/// Divides by `count`, an i64 scalar; without it, by `size`.
+static Value over(CompositeBuilder &b, Value x, int64_t size, Value count = {}) {
+  return count ? b.divide(x, b.broadcastScalar(b.convert(count, elementOf(x)), shapeOf(x)))
+               : b.multiply(x, 1.0 / double(size));
+}
 
 //===----------------------------------------------------------------------===//
 // LayerNormOp
@@ -74,24 +77,31 @@ LogicalResult LayerNormOp::inferTypes(std::optional<Location> location, Adaptor 
 }
 
 namespace {
-/// (x - mean) / sqrt(variance + epsilon) along the last dimension, and the factor of it.
+/// (x - mean) / sqrt(variance + epsilon) along the last dimension, and the factor of it. `count` elements of that
+/// dimension are counted; null: all.
 struct NormalizedRows {
   Value normalized, factor; // [.., c], [..]
-  NormalizedRows(CompositeBuilder &b, Value x, double epsilon) {
+  NormalizedRows(CompositeBuilder &b, Value x, double epsilon, Value count = {}) {
     int64_t last = tensorOf(x).getRank() - 1, size = shapeOf(x)[last];
-    Value centered = b.subtract(x, b.spread(over(b, b.sum(x, {last}), size), x, {last}));
-    Value variance = over(b, b.sum(b.multiply(centered, centered), {last}), size);
+    Value centered = b.subtract(x, b.spread(over(b, b.sum(x, {last}), size, count), x, {last}));
+    Value variance = over(b, b.sum(b.multiply(centered, centered), {last}), size, count);
     factor = b.rsqrt(b.add(variance, b.splat(epsilon, variance)));
     normalized = b.multiply(centered, b.spread(factor, x, {last}));
   }
 };
 } // namespace
 
-FailureOr<SmallVector<Value>> LayerNormOp::decompose(OpBuilder &builder) {
+SmallVector<int64_t> LayerNormOp::getCountedDims(unsigned index) {
+  return index > 0 ? SmallVector<int64_t>() : SmallVector<int64_t>{tensorOf(getInput()).getRank() - 1};
+}
+
+FailureOr<SmallVector<Value>> LayerNormOp::decompose(OpBuilder &builder) { return decomposeWithCount(builder, {}); }
+
+FailureOr<SmallVector<Value>> LayerNormOp::decomposeWithCount(OpBuilder &builder, Value count) {
   CompositeBuilder b(builder, getLoc());
   Type element = elementOf(getInput()), compute = computeType(element);
   Value x = b.convert(getInput(), compute);
-  NormalizedRows rows(b, x, numberOr(getEpsilon(), 1e-5));
+  NormalizedRows rows(b, x, numberOr(getEpsilon(), 1e-5), count);
   Value scaled = b.multiply(rows.normalized, b.broadcastLast(b.convert(getScale(), compute), shapeOf(x)));
   return SmallVector<Value>{
       b.convert(b.add(scaled, b.broadcastLast(b.convert(getOffset(), compute), shapeOf(x))), element)};
@@ -147,17 +157,18 @@ SmallVector<std::pair<Value, unsigned>> BatchNormOp::getRunningStatistics() {
 }
 
 namespace {
-/// Mean and variance of each channel: of the real examples of the batch, or those that are given.
+/// Mean and variance of each channel: of the real examples of the batch, or those that are given. `counted`, an i64
+/// scalar, is the number of elements of a channel; null: of the real examples.
 struct ChannelStatistics {
   Value mean, variance, count; // [c], [c]; a scalar, null where they are given
-  ChannelStatistics(CompositeBuilder &b, BatchNormOp op, Value x) {
+  ChannelStatistics(CompositeBuilder &b, BatchNormOp op, Value x, Value counted = {}) {
     Type compute = elementOf(x);
     if (!op.getTraining()) {
       mean = b.convert(op.getMean(), compute);
       variance = b.convert(op.getVariance(), compute);
       return;
     }
-    count = exampleCount(b, op.getValid(), shapeOf(x).drop_back(), compute);
+    count = counted ? b.convert(counted, compute) : exampleCount(b, op.getValid(), shapeOf(x).drop_back(), compute);
     auto channelMean = [&](Value values) {
       Value total = b.sum(maskExamples(b, values, op.getValid()), leadingDims(tensorOf(x).getRank()));
       return b.divide(total, b.broadcastScalar(count, shapeOf(total)));
@@ -174,11 +185,17 @@ Value normalizer(CompositeBuilder &b, BatchNormOp op, Value variance) {
 }
 } // namespace
 
-FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) {
+SmallVector<int64_t> BatchNormOp::getCountedDims(unsigned index) {
+  return index > 0 || !getTraining() ? SmallVector<int64_t>() : leadingDims(tensorOf(getInput()).getRank());
+}
+
+FailureOr<SmallVector<Value>> BatchNormOp::decompose(OpBuilder &builder) { return decomposeWithCount(builder, {}); }
+
+FailureOr<SmallVector<Value>> BatchNormOp::decomposeWithCount(OpBuilder &builder, Value count) {
   CompositeBuilder b(builder, getLoc());
   Type element = elementOf(getInput()), compute = computeType(element);
   Value x = b.convert(getInput(), compute);
-  ChannelStatistics channels(b, *this, x);
+  ChannelStatistics channels(b, *this, x, count);
   Value nextMean = getMean(), nextVariance = getVariance();
   auto alongChannels = [&](Value vector) { return b.broadcastLast(vector, shapeOf(x)); };
   if (getTraining()) {
@@ -220,8 +237,8 @@ SmallVector<Value> BatchNormOp::buildGradients(OpBuilder &builder, ValueRange gr
     ofOffset = b.sum(dy, reduced);
     ofScale = b.sum(b.multiply(dy, normalized), reduced);
     if (getTraining()) {
-      Value shared = b.add(alongChannels(overCount(ofOffset)),
-                           b.multiply(normalized, alongChannels(overCount(ofScale))));
+      Value shared =
+          b.add(alongChannels(overCount(ofOffset)), b.multiply(normalized, alongChannels(overCount(ofScale))));
       ofX = b.multiply(alongChannels(slope), b.subtract(dy, maskExamples(b, shared, getValid())));
     } else {
       ofX = b.multiply(alongChannels(slope), dy);
@@ -236,8 +253,9 @@ SmallVector<Value> BatchNormOp::buildGradients(OpBuilder &builder, ValueRange gr
     if (next[0])
       ofX = plus(ofX, maskExamples(b, alongChannels(overCount(b.multiply(next[0], 1 - momentum))), getValid()));
     if (next[1])
-      ofX = plus(ofX, maskExamples(b, b.multiply(delta, alongChannels(overCount(b.multiply(next[1], 2 - 2 * momentum)))),
-                                   getValid()));
+      ofX =
+          plus(ofX, maskExamples(b, b.multiply(delta, alongChannels(overCount(b.multiply(next[1], 2 - 2 * momentum)))),
+                                 getValid()));
     for (Value &gradient : next)
       gradient = gradient ? b.multiply(gradient, momentum) : Value();
   }

@@ -5,7 +5,8 @@
 
 include "dialects/dgc/Composite.td"
 
-def DGC_LayerNormOp : DGC_KeptCompositeOp<"layer_norm"> {
+def DGC_LayerNormOp : DGC_KeptCompositeOp<"layer_norm", [
+    DeclareOpInterfaceMethods<SizeDependentOpInterface, ["decomposeWithCount"]>]> {
   let summary = "normalizes along the last dimension";
   let description = [{
     `%y = dgc.layer_norm %x, %scale, %offset epsilon 1.0e-5`:
@@ -21,7 +22,9 @@ def DGC_LayerNormOp : DGC_KeptCompositeOp<"layer_norm"> {
 }
 
 def DGC_BatchNormOp : DGC_KeptCompositeOp<"batch_norm", [DGC_AnyPrecisionOfFirst,
-    DeclareOpInterfaceMethods<BatchMeanOpInterface>, DeclareOpInterfaceMethods<ModeOpInterface, ["getRunningStatistics"]>], 3> {
+    DeclareOpInterfaceMethods<BatchMeanOpInterface>,
+    DeclareOpInterfaceMethods<SizeDependentOpInterface, ["decomposeWithCount"]>,
+    DeclareOpInterfaceMethods<ModeOpInterface, ["getRunningStatistics"]>], 3> {
   let summary = "normalizes each channel over the batch";
   let description = [{
     ```mlir

@@ -351,6 +351,31 @@ LogicalResult SliceOp::localize(TypeRange globalOperands, TypeRange) {
   return success();
 }
 
+std::pair<int64_t, int64_t> ConcatenateOp::getSource(int64_t dim, int64_t index) {
+  for (auto [number, input] : llvm::enumerate(getInputs())) {
+    int64_t size = tensorOf(input).getDimSize(dim);
+    if (dim != int64_t(getDimension()) || index < size)
+      return {int64_t(number), index};
+    index -= size;
+  }
+  llvm_unreachable("the inputs have all elements of the result");
+}
+
+std::pair<int64_t, int64_t> PadOp::getSource(int64_t dim, int64_t index) {
+  int64_t distance = index - getEdgePaddingLow()[dim], step = interior(dim) + 1;
+  bool inside = distance >= 0 && distance % step == 0 && distance / step < tensorOf(getOperand()).getDimSize(dim);
+  return inside ? std::pair<int64_t, int64_t>(0, distance / step) : std::pair<int64_t, int64_t>(-1, 0);
+}
+
+std::pair<int64_t, int64_t> ReverseOp::getSource(int64_t dim, int64_t index) {
+  bool reversed = llvm::is_contained(getDimensions(), dim);
+  return {0, reversed ? tensorOf(getOperand()).getDimSize(dim) - 1 - index : index};
+}
+
+std::pair<int64_t, int64_t> SliceOp::getSource(int64_t dim, int64_t index) {
+  return {0, getStartIndices()[dim] + index * stride(dim)};
+}
+
 ShardingRule TransposeOp::getShardingRule() {
   ShardingRuleBuilder rule(*this);
   for (auto [dim, operandDim] : llvm::enumerate(getPermutation()))

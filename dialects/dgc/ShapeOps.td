@@ -21,6 +21,8 @@ class DGC_ShapeOp<string mnemonic, string linear = "true", bit adapts = 0, list<
   }];
 }
 
+def DGC_Rearranging : DeclareOpInterfaceMethods<RearrangingOpInterface>;
+
 def DGC_BroadcastInDimOp : DGC_ShapeOp<"broadcast_in_dim", "true", 1> {
   let summary = "repeat a tensor along new dimensions, or along those of size 1";
   let description = [{
@@ -34,7 +36,8 @@ def DGC_BroadcastInDimOp : DGC_ShapeOp<"broadcast_in_dim", "true", 1> {
   }];
 }
 
-def DGC_ConcatenateOp : DGC_ShapeOp<"concatenate", "index == -1", 0, [DGC_AnyPrecision]> {
+def DGC_ConcatenateOp : DGC_ShapeOp<"concatenate", "index == -1", 0,
+                                    [DGC_AnyPrecision, DGC_Rearranging]> {
   let summary = "tensors one after the other along a dimension";
   let description = [{
     `%z = dgc.concatenate %x, %y dim 1 : tensor<4x8xf32>, tensor<4x2xf32>` gives a `tensor<4x10xf32>`.
@@ -47,7 +50,7 @@ def DGC_ConcatenateOp : DGC_ShapeOp<"concatenate", "index == -1", 0, [DGC_AnyPre
 }
 
 def DGC_PadOp : DGC_ShapeOp<"pad", "index == -1 || (index == 0 && ::mlir::dgc::isSplatOf(getPaddingValue(), 0))", 0,
-                            [DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
+                            [DGC_Rearranging, DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
   let summary = "put elements around a tensor and between its elements";
   let description = [{
     `%y = dgc.pad %x, %value low [0, 1] high [0, 2] : tensor<4x8xf32>, tensor<f32>` gives a `tensor<4x11xf32>`. With
@@ -82,7 +85,8 @@ def DGC_ReshapeOp : DGC_ShapeOp<"reshape", "true", 1, [DGC_AnyPrecision]> {
   let assemblyFormat = "$operand `to` $shape attr-dict custom<OperandTypes>(type($operand))";
 }
 
-def DGC_ReverseOp : DGC_ShapeOp<"reverse", "true", 0, [DGC_AnyPrecision, DeclareOpInterfaceMethods<MovingOpInterface>]> {
+def DGC_ReverseOp : DGC_ShapeOp<"reverse", "true", 0,
+                                [DGC_AnyPrecision, DGC_Rearranging, DeclareOpInterfaceMethods<MovingOpInterface>]> {
   let summary = "the elements in the opposite order along some dimensions";
   let description = "`%y = dgc.reverse %x dims [1] : tensor<4x8xf32>`";
   let arguments = (ins DGC_Tensor:$operand, DenseI64ArrayAttr:$dimensions);
@@ -91,7 +95,8 @@ def DGC_ReverseOp : DGC_ShapeOp<"reverse", "true", 0, [DGC_AnyPrecision, Declare
 }
 
 def DGC_SliceOp : DGC_ShapeOp<"slice", "true", 1,
-                              [DGC_AnyPrecision, DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
+                              [DGC_AnyPrecision, DGC_Rearranging,
+                               DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
   let summary = "a part of a tensor";
   let description = [{
     `%y = dgc.slice %x from [0, 2] to [4, 8] : tensor<4x8xf32>` gives a `tensor<4x6xf32>`: the elements from the first

@@ -115,6 +115,11 @@ double AttentionOp::getFactor() {
                     : 1 / std::sqrt(double(shapeOf(getQuery())[2] / int64_t(getHeads())));
 }
 
+/// Without a scale of its own the features of a head are counted.
+SmallVector<int64_t> AttentionOp::getCountedDims(unsigned index) {
+  return index > 1 || getScale() ? SmallVector<int64_t>() : SmallVector<int64_t>{2};
+}
+
 FailureOr<SmallVector<Value>> AttentionOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   Type element = elementOf(getQuery()), compute = computeType(element);

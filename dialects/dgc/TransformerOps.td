@@ -25,7 +25,8 @@ def DGC_PositionEmbeddingOp : DGC_CompositeOp<"position_embedding"> {
   let assemblyFormat = "$input `,` $table attr-dict custom<OperandTypes>(type($input), type($table))";
 }
 
-def DGC_AttentionOp : DGC_CompositeOp<"attention", [DGC_LowPrecision]> {
+def DGC_AttentionOp : DGC_CompositeOp<"attention", [
+    DGC_LowPrecision, DeclareOpInterfaceMethods<SizeDependentOpInterface>]> {
   let summary = "scaled dot-product attention with heads";
   let description = [{
     `%y = dgc.attention %q, %k, %v heads 4 causal`: `[b, t, h * d] x [b, s, h * d] x [b, s, h * e] -> [b, t, h * e]`.

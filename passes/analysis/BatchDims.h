@@ -7,12 +7,18 @@
 
 namespace dgc {
 
-/// A dimension of a tensor along which examples are: element i belongs to example (i / inner) modulo the batch. Behind
-/// a reshape of [batch, T] to [batch * T], `inner` is T.
+/// A dimension of a tensor along which examples are: element before + i belongs to example (i / inner) modulo the
+/// batch. Behind a reshape of [batch, T] to [batch * T], `inner` is T. The first `before` elements and the last `after`
+/// ones belong to no example, such as those that dgc.pad adds.
 struct BatchDim {
   unsigned dim = 0;
-  int64_t inner = 1;
-  bool operator==(const BatchDim &other) const { return dim == other.dim && inner == other.inner; }
+  int64_t inner = 1, before = 0, after = 0;
+  bool operator==(const BatchDim &other) const = default;
+
+  /// The example that element `index` of `size` belongs to; -1: to none.
+  int64_t exampleAt(int64_t index, int64_t size, int64_t batch) const {
+    return index < before || index >= size - after ? -1 : (index - before) / inner % batch;
+  }
 };
 
 /// All of a tensor. Empty: it is one value for the whole batch. Two entries: an element belongs to a pair of examples.
@@ -21,8 +27,8 @@ using BatchDims = llvm::SmallVector<BatchDim, 2>;
 /// A factor of a sharding rule along which examples are, as in BatchDim.
 struct BatchFactor {
   unsigned factor;
-  int64_t inner;
-  bool operator==(const BatchFactor &other) const { return factor == other.factor && inner == other.inner; }
+  int64_t inner, before = 0, after = 0;
+  bool operator==(const BatchFactor &other) const = default;
 };
 
 /// An op that computes the results of an example from the same example of its operands, or combines all examples by a
@@ -45,6 +51,12 @@ struct ExampleFlow {
 /// of a sentence that begins with the name of the op. The batch has more than one example.
 mlir::FailureOr<ExampleFlow> examplesThrough(mlir::Operation *op, llvm::ArrayRef<BatchDims> operands, int64_t batch,
                                              std::string &reason);
+
+/// Where the result of an op has examples along the dimensions that the op rearranges (RearrangingOpInterface: a
+/// concatenation, a slice); these are removed from `operands`. Fails as examplesThrough does, where what is left of the
+/// batch is not as BatchDim says. Nothing for other ops.
+mlir::FailureOr<BatchDims> takeRearrangedExamples(mlir::Operation *op, llvm::MutableArrayRef<BatchDims> operands,
+                                                  int64_t batch, std::string &reason);
 
 } // namespace dgc
 

@@ -53,6 +53,11 @@ void inheritPlacement(Operation *from, Operation *to) {
 }
 
 LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Operation *> &built) {
+  return decomposeInPlace(op, built, [&](OpBuilder &builder) { return op.decompose(builder); });
+}
+
+LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Operation *> &built,
+                               function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> decompose) {
   for (Type type : op->getOperandTypes())
     if (isa<mlir::dgc::UntypedType>(type))
       return op->emitOpError("cannot be decomposed before the types are "
@@ -60,7 +65,7 @@ LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Opera
   size_t first = built.size();
   BuiltOps listener(built);
   OpBuilder builder(op, &listener);
-  FailureOr<SmallVector<Value>> values = op.decompose(builder);
+  FailureOr<SmallVector<Value>> values = decompose(builder);
   if (failed(values))
     return failure();
   for (auto [value, result] : llvm::zip_equal(*values, op->getResults()))

@@ -13,6 +13,11 @@ namespace dgc {
 mlir::LogicalResult decomposeInPlace(mlir::dgc::DecomposableOpInterface op,
                                      llvm::SmallVectorImpl<mlir::Operation *> &built);
 
+/// The same with what `decompose` builds, a value for each result, in place of the decomposition.
+mlir::LogicalResult
+decomposeInPlace(mlir::dgc::DecomposableOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> &built,
+                 llvm::function_ref<llvm::FailureOr<llvm::SmallVector<mlir::Value>>(mlir::OpBuilder &)> decompose);
+
 /// Gives `to` what `from` says of its place, where it says nothing itself: the stage or device that computes it, and
 /// the micro-batch that it belongs to.
 void inheritPlacement(mlir::Operation *from, mlir::Operation *to);

@@ -1,6 +1,7 @@
 // dgc-mask-padding: keeps the padding of a batch that is not full from counting.
 
 #include "dialects/dgc/CompositeBuilder.h"
+#include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/analysis/BatchDims.h"
 #include "passes/autodiff/Decompose.h"
@@ -48,25 +49,42 @@ private:
   LogicalResult visitPrimitive(Operation *op);
   LogicalResult visitComposite(DecomposableOpInterface op);
   LogicalResult visitMean(BatchMeanOpInterface op, int64_t inner);
-  bool divideByRealCount(DivideOp op);
+  LogicalResult visitCollective(dist::CollectiveOpInterface op);
+  LogicalResult visitManual(dist::ManualOp op);
+  LogicalResult enterManual(dist::ManualOp op);
+  LogicalResult leaveManual(dist::ManualOp op);
+  FailureOr<SmallVector<Value>> decompose(DecomposableOpInterface op, OpBuilder &builder);
   FailureOr<bool> probe(DecomposableOpInterface op);
   LogicalResult checkResults();
   LogicalResult checkResult(OpOperand &result);
 
   std::optional<int64_t> examplesOfFirstDim(Operation *op) const;
+  BatchDims countedExamples(SizeDependentOpInterface op) const;
+  Value countReal(CompositeBuilder &b, SizeDependentOpInterface op, const BatchDims &examples);
   LogicalResult maskOperand(Operation *op, const ExampleFlow &flow, BatchFactor factor);
   Value masked(Value value, BatchDim at, ReductionKind kind, Operation *user);
-  Value realAlong(CompositeBuilder &b, int64_t size, int64_t inner);
+  Value realAlong(CompositeBuilder &b, int64_t size, BatchDim at);
   LogicalResult refuse(const Twine &why);
+  /// Where `value` has examples.
+  void setDims(Value value, const BatchDims &dims) {
+    if (!dims.empty())
+      dimsOf[value] = dims;
+  }
 
   func::FuncOp function;
   Value valid;
-  int64_t batch;
+  int64_t batch;                // in a manual region: the examples of a device
+  SmallVector<StringAttr> axes; // in a manual region: what cuts the batch
   Operation *current = nullptr; // the op of the function that is looked at, or whose decomposition is
   bool probing = false;         // nothing is changed, but it is noted in `needed` that it would be
   bool needed = false;
   DenseMap<Value, BatchDims> dimsOf; // without an entry: a value for the whole batch
-  DenseMap<std::pair<Value, std::pair<unsigned, int64_t>>, SmallVector<std::pair<ReductionKind, Value>, 1>> known;
+  struct MaskedValue {
+    BatchDim at;
+    ReductionKind kind;
+    Value value;
+  };
+  DenseMap<Value, SmallVector<MaskedValue, 1>> known;
 };
 
 } // namespace
@@ -80,10 +98,7 @@ LogicalResult Masker::run() {
   for (BlockArgument argument : function.getArguments())
     if (auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "dgc.batch_dim"))
       dimsOf[argument].push_back({unsigned(dim.getInt()), shapeOf(argument)[dim.getInt()] / batch});
-  SmallVector<Operation *> ops;
-  for (Operation &op : function.getBody().front().without_terminator())
-    ops.push_back(&op);
-  for (Operation *op : ops) {
+  for (Operation *op : llvm::to_vector(llvm::make_pointer_range(function.getBody().front().without_terminator()))) {
     current = op;
     if (failed(visit(op)))
       return failure();
@@ -94,11 +109,14 @@ LogicalResult Masker::run() {
 
 LogicalResult Masker::visit(Operation *op) {
   auto hasExamples = [&](Value value) { return dimsOf.contains(value); };
-  bool reads = llvm::any_of(op->getOperands(), hasExamples);
-  if (op->getNumRegions() > 0)
-    op->walk([&](Operation *inner) { reads |= llvm::any_of(inner->getOperands(), hasExamples); });
+  bool reads = false;
+  op->walk([&](Operation *inner) { reads |= llvm::any_of(inner->getOperands(), hasExamples); });
   if (!reads)
     return success();
+  if (auto manual = dyn_cast<dist::ManualOp>(op))
+    return visitManual(manual);
+  if (auto collective = dyn_cast<dist::CollectiveOpInterface>(op))
+    return visitCollective(collective);
   if (auto mean = dyn_cast<BatchMeanOpInterface>(op); mean && !probing)
     if (std::optional<int64_t> inner = examplesOfFirstDim(op))
       return visitMean(mean, *inner);
@@ -107,29 +125,12 @@ LogicalResult Masker::visit(Operation *op) {
   return visitPrimitive(op);
 }
 
-/// The constant with the same value everywhere that a value is, also repeated; null for others.
-static ConstantOp splatOf(Value value) {
-  if (auto repeated = value.getDefiningOp<BroadcastInDimOp>())
-    value = repeated.getOperand();
-  auto constant = value.getDefiningOp<ConstantOp>();
-  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
-  return elements && elements.isSplat() ? constant : ConstantOp();
-}
-
-/// True for a sum in the decomposition of a composite that is multiplied by a number: that of a mean, or of the scale
-/// of a product, comes from the size of what is added up.
-static bool isScaledByConstant(Operation *op) {
-  return llvm::any_of(op->getUsers(), [](Operation *user) {
-    if (isa<ConvertOp>(user))
-      return isScaledByConstant(user);
-    auto product = dyn_cast<MultiplyOp>(user);
-    return product && (splatOf(product.getLhs()) || splatOf(product.getRhs()));
-  });
-}
-
 LogicalResult Masker::visitPrimitive(Operation *op) {
   SmallVector<BatchDims> operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return dimsOf.lookup(v); });
   std::string why;
+  FailureOr<BatchDims> rearranged = ::dgc::takeRearrangedExamples(op, operands, batch, why);
+  if (failed(rearranged))
+    return refuse(why);
   FailureOr<ExampleFlow> flow = ::dgc::examplesThrough(op, operands, batch, why);
   if (failed(flow))
     return refuse(why);
@@ -137,14 +138,98 @@ LogicalResult Masker::visitPrimitive(Operation *op) {
     if (!flow->reduces(factor))
       continue;
     needed = true;
-    if (probing && !isa<BatchMeanOpInterface>(current) && isScaledByConstant(op))
-      return refuse("it depends on the size of the batch dimension");
     if (!probing && failed(maskOperand(op, *flow, factor)))
       return failure();
   }
-  for (OpResult result : op->getResults())
-    if (BatchDims dims = flow->dimsOfResult(result.getResultNumber()); !dims.empty())
-      dimsOf[result] = dims;
+  for (OpResult result : op->getResults()) {
+    BatchDims dims = flow->dimsOfResult(result.getResultNumber());
+    dims.append(*rearranged);
+    setDims(result, dims);
+  }
+  return success();
+}
+
+/// A collective leaves examples where they are if it is among devices that have the same ones, and cuts or joins other
+/// dimensions.
+LogicalResult Masker::visitCollective(dist::CollectiveOpInterface op) {
+  for (auto axis : op.getAxes().getAsRange<StringAttr>())
+    if (llvm::is_contained(axes, axis))
+      return refuse("it is between devices that have different examples");
+  SmallVector<int64_t, 2> changed = op.describe().dims;
+  for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
+    BatchDims dims = dimsOf.lookup(operand);
+    if (llvm::any_of(dims, [&](BatchDim at) { return llvm::is_contained(changed, int64_t(at.dim)); }))
+      return refuse("it moves elements along the batch dimension");
+    setDims(result, dims);
+  }
+  return success();
+}
+
+/// A manual region is looked at with the examples of one device. Nothing in it may need a mask.
+LogicalResult Masker::visitManual(dist::ManualOp op) {
+  int64_t outerBatch = batch;
+  bool outerProbing = std::exchange(probing, true), outerNeeded = std::exchange(needed, false);
+  Operation *outer = current;
+  LogicalResult status = enterManual(op);
+  SmallVector<Operation *> inside =
+      llvm::map_to_vector(op.getBody().front().without_terminator(), [](Operation &inner) { return &inner; });
+  for (size_t i = 0; i < inside.size() && succeeded(status); ++i) {
+    current = inside[i];
+    status = visit(inside[i]);
+    if (succeeded(status) && needed)
+      status = refuse("it combines examples in a dist.manual, in which padding is not masked");
+  }
+  current = outer;
+  if (succeeded(status))
+    status = leaveManual(op);
+  batch = outerBatch;
+  axes.clear();
+  probing = outerProbing;
+  needed = outerNeeded;
+  return status;
+}
+
+static SmallVector<StringAttr> axesOf(Attribute sharding, unsigned dim) {
+  return llvm::map_to_vector(cast<dist::ShardingAttr>(sharding).getDims()[dim].getAxes(),
+                             [](dist::AxisRefAttr axis) { return axis.getName(); });
+}
+
+/// Sets the examples of the arguments of the region, and what cuts them: the same for all.
+LogicalResult Masker::enterManual(dist::ManualOp op) {
+  dist::MeshAttr mesh = dist::lookupMesh(op, op.getMeshAttr());
+  std::optional<SmallVector<StringAttr>> found;
+  int64_t parts = 1;
+  for (auto [operand, argument, sharding] :
+       llvm::zip_equal(op.getInputs(), op.getBody().getArguments(), op.getInShardings()))
+    for (BatchDim at : dimsOf.lookup(operand)) {
+      SmallVector<StringAttr> cut = axesOf(sharding, at.dim);
+      if (found && cut != *found)
+        return refuse("its operands have their examples on different devices");
+      found = cut;
+      parts = shapeOf(operand)[at.dim] / shapeOf(argument)[at.dim];
+      if (parts != 1 && (batch % parts != 0 || at.inner * batch != shapeOf(operand)[at.dim]))
+        return refuse("the parts of its operands are not those of whole examples");
+      dimsOf[argument].push_back(at);
+    }
+  axes = *found;
+  batch /= parts;
+  if (batch < 2)
+    return refuse("a device has a single example, so that its dimension of examples cannot be followed");
+  return success();
+}
+
+/// Sets the examples of the results, which must be on the devices that the operands have them on.
+LogicalResult Masker::leaveManual(dist::ManualOp op) {
+  Operation *end = op.getBody().front().getTerminator();
+  for (auto [value, result, sharding] : llvm::zip_equal(end->getOperands(), op.getResults(), op.getOutShardings())) {
+    BatchDims dims = dimsOf.lookup(value);
+    for (BatchDim at : dims) {
+      bool isCut = shapeOf(result)[at.dim] != shapeOf(value)[at.dim];
+      if (axesOf(sharding, at.dim) != axes || (isCut && at.inner * batch != shapeOf(value)[at.dim]))
+        return refuse("its results do not have the examples where its operands have them");
+    }
+    setDims(result, dims);
+  }
   return success();
 }
 
@@ -159,20 +244,60 @@ LogicalResult Masker::visitComposite(DecomposableOpInterface op) {
   LDBG() << "decomposes " << op << " to mask the padding in it";
   for (Value result : op->getResults())
     dimsOf.erase(result);
-  bool isMean = isa<BatchMeanOpInterface>(op.getOperation()), counted = false;
   SmallVector<Operation *> built;
-  if (failed(::dgc::decomposeInPlace(op, built)))
+  if (failed(::dgc::decomposeInPlace(op, built, [&](OpBuilder &builder) { return decompose(op, builder); })))
     return failure();
   for (Operation *part : built) {
     current = part;
     if (failed(visit(part)))
       return failure();
-    if (auto quotient = dyn_cast<DivideOp>(part); quotient && isMean)
-      counted |= divideByRealCount(quotient);
   }
-  if (isMean && !counted)
-    return refuse("its mean cannot be taken of a part of the batch");
   return success();
+}
+
+/// The decomposition of the op, with the number of what is real where it counts examples.
+FailureOr<SmallVector<Value>> Masker::decompose(DecomposableOpInterface op, OpBuilder &builder) {
+  auto counting = dyn_cast<SizeDependentOpInterface>(op.getOperation());
+  BatchDims examples = counting ? countedExamples(counting) : BatchDims();
+  if (examples.empty())
+    return op.decompose(builder);
+  needed = true;
+  CompositeBuilder b(builder, op.getLoc());
+  FailureOr<SmallVector<Value>> values = counting.decomposeWithCount(builder, countReal(b, counting, examples));
+  if (failed(values))
+    return refuse("it depends on the size of the batch dimension");
+  numTold += !probing;
+  return values;
+}
+
+/// Where the dimensions that the op counts have examples.
+BatchDims Masker::countedExamples(SizeDependentOpInterface op) const {
+  BatchDims examples;
+  for (OpOperand &operand : op->getOpOperands())
+    for (int64_t dim : op.getCountedDims(operand.getOperandNumber()))
+      for (BatchDim at : dimsOf.lookup(operand.get()))
+        if (int64_t(at.dim) == dim && !llvm::is_contained(examples, at))
+          examples.push_back(at);
+  return examples;
+}
+
+/// How many of the elements that the op counts are real: an i64 scalar. Of a dimension with n elements for each example
+/// those of the real examples are, and those of no example.
+Value Masker::countReal(CompositeBuilder &b, SizeDependentOpInterface op, const BatchDims &examples) {
+  Type i64 = b.builder.getI64Type();
+  ArrayRef<int64_t> shape = shapeOf(op->getOperand(0));
+  Value real = b.convert(valid, i64), count;
+  for (int64_t dim : op.getCountedDims(0)) {
+    const BatchDim *at = llvm::find_if(examples, [&](BatchDim each) { return int64_t(each.dim) == dim; });
+    Value along = at == examples.end() ? b.scalar(double(shape[dim]), i64) : real;
+    if (at != examples.end()) {
+      int64_t others = at->before + at->after, each = (shape[dim] - others) / batch;
+      along = each == 1 ? along : b.multiply(along, double(each));
+      along = others == 0 ? along : b.plus(along, double(others));
+    }
+    count = count ? b.multiply(count, along) : along;
+  }
+  return count;
 }
 
 /// Decomposes the op for a look at it: true when something must be masked or counted. The results get their dimensions.
@@ -180,14 +305,13 @@ FailureOr<bool> Masker::probe(DecomposableOpInterface op) {
   bool outerProbing = std::exchange(probing, true), outerNeeded = std::exchange(needed, false);
   BuiltOps built;
   OpBuilder builder(op, &built);
-  FailureOr<SmallVector<Value>> values = op.decompose(builder);
+  FailureOr<SmallVector<Value>> values = decompose(op, builder);
   LogicalResult status = failure(failed(values));
   for (size_t i = 0; i < built.ops.size() && succeeded(status); ++i)
     status = visit(built.ops[i]);
   if (succeeded(status))
     for (auto [result, value] : llvm::zip_equal(op->getResults(), *values))
-      if (BatchDims dims = dimsOf.lookup(value); !dims.empty())
-        dimsOf[result] = dims;
+      setDims(result, dimsOf.lookup(value));
   for (Operation *part : llvm::reverse(built.ops)) {
     for (Value result : part->getResults())
       dimsOf.erase(result);
@@ -224,35 +348,6 @@ LogicalResult Masker::visitMean(BatchMeanOpInterface op, int64_t inner) {
   return success();
 }
 
-/// Where the op divides a sum by the number of its elements, as the decomposition of a mean does: divides by the number
-/// of the real ones. Of a dimension of n * batch elements n times as many are real as there are real examples.
-bool Masker::divideByRealCount(DivideOp op) {
-  auto sum = op.getLhs().getDefiningOp<ReduceOp>();
-  ConstantOp divisor = splatOf(op.getRhs());
-  if (!sum || sum.getKind() != ReductionKind::Sum || !divisor)
-    return false;
-  double elements = 1;
-  for (int64_t dim : sum.getDims())
-    elements *= double(shapeOf(sum.getOperand())[dim]);
-  if (cast<DenseElementsAttr>(divisor.getValue()).getSplatValue<APFloat>().convertToDouble() != elements)
-    return false;
-  OpBuilder builder(op);
-  CompositeBuilder b(builder, op.getLoc());
-  Value examples = b.convert(valid, elementOf(op.getRhs())), count;
-  for (BatchDim at : dimsOf.lookup(sum.getOperand()))
-    if (llvm::is_contained(sum.getDims(), int64_t(at.dim))) {
-      elements /= double(batch);
-      count = count ? b.multiply(count, examples) : examples;
-    }
-  if (!count)
-    return true;
-  if (elements != 1)
-    count = b.multiply(count, elements);
-  op.getRhsMutable().assign(b.broadcastScalar(count, shapeOf(op.getRhs())));
-  ++numTold;
-  return true;
-}
-
 /// Puts the identity of the reduction along `factor` in place of padding, in one operand: of a product either will do.
 LogicalResult Masker::maskOperand(Operation *op, const ExampleFlow &flow, BatchFactor factor) {
   ReductionKind kind = flow.rule.factors[factor.factor].reduction;
@@ -273,33 +368,36 @@ LogicalResult Masker::maskOperand(Operation *op, const ExampleFlow &flow, BatchF
   return success();
 }
 
-/// True at the real examples of a dimension: tensor<`size` x i1>.
-Value Masker::realAlong(CompositeBuilder &b, int64_t size, int64_t inner) {
+/// True at the elements of a dimension that are real: tensor<`size` x i1>.
+Value Masker::realAlong(CompositeBuilder &b, int64_t size, BatchDim at) {
   Type i32 = b.builder.getI32Type();
-  SmallVector<int64_t> split{size / (batch * inner), batch, inner};
-  Value number = size == batch ? b.iota({size}, i32, 0) : b.reshape(b.iota(split, i32, 1), {size});
+  SmallVector<int64_t> split{size / (batch * at.inner), batch, at.inner};
+  SmallVector<double> examples;
+  for (int64_t i = 0; i < size && (at.before != 0 || at.after != 0); ++i)
+    examples.push_back(double(at.exampleAt(i, size, batch)));
+  Value number = !examples.empty() ? b.constant({size}, i32, examples)
+                 : size == batch   ? b.iota({size}, i32, 0)
+                                   : b.reshape(b.iota(split, i32, 1), {size});
   return b.compare(ComparisonDirection::LT, number, b.broadcastScalar(valid, {size}));
 }
 
 Value Masker::masked(Value value, BatchDim at, ReductionKind kind, Operation *user) {
-  auto &made = known[{value, {at.dim, at.inner}}];
-  for (auto &[madeKind, result] : made)
-    if (madeKind == kind)
-      return result;
+  for (const MaskedValue &made : known.lookup(value))
+    if (made.at == at && made.kind == kind)
+      return made.value;
   BuiltOps built;
   OpBuilder builder(user, &built);
   CompositeBuilder b(builder, user->getLoc());
   ArrayRef<int64_t> shape = shapeOf(value);
-  Value real = realAlong(b, shape[at.dim], at.inner);
+  Value real = realAlong(b, shape[at.dim], at);
   if (shape.size() > 1)
     real = b.broadcast(real, shape, {int64_t(at.dim)});
   Value identity = ::dgc::buildIdentity(builder, user->getLoc(), kind, elementOf(value));
   Value result = b.select(real, value, b.broadcastScalar(identity, shape));
   for (Operation *op : built.ops)
     ::dgc::inheritPlacement(user, op);
-  if (BatchDims dims = dimsOf.lookup(value); !dims.empty())
-    dimsOf[result] = dims;
-  known[{value, {at.dim, at.inner}}].push_back({kind, result});
+  setDims(result, dimsOf.lookup(value));
+  known[value].push_back({at, kind, result});
   ++numMasked;
   return result;
 }
@@ -328,7 +426,8 @@ LogicalResult Masker::checkResult(OpOperand &operand) {
   if (dims.empty())
     return success();
   if (dims[0].inner * batch != shapeOf(operand.get())[dims[0].dim])
-    return refuse("the output \"" + what + "\" has several batches along dimension " + Twine(dims[0].dim));
+    return refuse("the output \"" + what + "\" has more than the examples of one batch along dimension " +
+                  Twine(dims[0].dim));
   function.setResultAttr(index, "dgc.batch_dim", Builder(function).getI64IntegerAttr(dims[0].dim));
   return success();
 }

@@ -80,12 +80,17 @@ def MaskPaddingPass : Pass<"dgc-mask-padding", "::mlir::ModuleOp"> {
     by their decompositions. An op that treats each example by itself stays as it is. A mean over the first dimension of
     its operands (BatchMeanOpInterface) is told how many elements of that are real, and one that does not get
     examples counts all. What else reduces over examples has the identity of the reduction in place of the padding; a
-    composite that does so is decomposed, and where it is a mean it divides by the number of what is real. As this comes
-    before the gradient, gradients follow.
+    composite that does so is decomposed, with the number of what is real where it counts examples
+    (SizeDependentOpInterface). As this comes before the gradient, gradients follow.
 
-    A function with an op that moves elements between examples, splits the batch or depends on its size, or that gives
-    examples to a variable or in several dimensions of an output, is left unmasked: it takes whole batches only, and the
-    module attribute `dgc.whole_batches` says of it why.
+    Ops that rearrange a dimension (RearrangingOpInterface: concatenations, slices, pads) are followed where the examples
+    of their result are whole batches in order, with elements that belong to no example only in front and behind. A
+    `dist.manual` region is followed with the examples of one device, and stays as it is.
+
+    A function with an op that moves elements between examples in another way, splits the batch, depends on its size and
+    cannot be told another, or combines examples in a manual region, or one that gives examples to a variable or in
+    several dimensions of an output, is left unmasked: it takes whole batches only, and the module attribute
+    `dgc.whole_batches` says of it why.
 
     Outputs get `dgc.batch_dim` where they have one dimension of examples, and lose it where they have none.
 

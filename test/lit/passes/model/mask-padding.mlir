@@ -109,10 +109,11 @@ dgc.model @pairs {
 // CHECK-LABEL: module @similar
 // CHECK: func.func @evaluate
 // CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<i32> {dgc.input = "valid_count"
-// CHECK: %[[TOTAL:.*]] = dgc.reduce sum %{{.*}} dims [0, 1] : tensor<4x4xf32>
-// CHECK: %[[COUNT:.*]] = dgc.convert %[[N]] to f32
+// CHECK: %[[COUNT:.*]] = dgc.convert %[[N]] to i64
 // CHECK: %[[SQUARE:.*]] = dgc.multiply %[[COUNT]], %[[COUNT]]
-// CHECK: dgc.divide %[[TOTAL]], %[[SQUARE]]
+// CHECK: %[[TOTAL:.*]] = dgc.reduce sum %{{.*}} dims [0, 1] : tensor<4x4xf32>
+// CHECK: %[[DIVISOR:.*]] = dgc.convert %[[SQUARE]] to f32
+// CHECK: dgc.divide %[[TOTAL]], %[[DIVISOR]]
 dgc.model @similar {
   %x = dgc.input "x" : tensor<?x2xf32>
   %s = dgc.matmul %x, %x transposed
@@ -156,8 +157,18 @@ dgc.model @sliced {
 
 // -----
 
+// A composite that can be told how many elements it counts is.
+
 // CHECK-LABEL: module @normalized
-// CHECK-SAME: predict = "dgc.layer_norm at {{.*}}: it depends on the size of the batch dimension"
+// CHECK-NOT: dgc.whole_batches
+// CHECK: func.func @predict
+// CHECK-SAME: %[[N:[a-z0-9]+]]: tensor<i32> {dgc.input = "valid_count"
+// CHECK: %[[COUNT:.*]] = dgc.convert %[[N]] to i64
+// CHECK: dgc.select
+// CHECK: %[[TOTAL:.*]] = dgc.reduce sum %{{.*}} dims [1]
+// CHECK: %[[DIVISOR:.*]] = dgc.convert %[[COUNT]] to f32
+// CHECK: %[[DIVISORS:.*]] = dgc.broadcast_in_dim %[[DIVISOR]]
+// CHECK: dgc.divide %[[TOTAL]], %[[DIVISORS]]
 dgc.model @normalized {
   %x = dgc.input "x" : tensor<?x2xf32>
   %scale = dgc.variable "scale" constant 1.0 : tensor<4xf32>
@@ -208,4 +219,148 @@ dgc.model @kept {
   %t = dgc.transpose %h permutation [1, 0]
   dgc.output "t" %t
   dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
+// The scale of attention comes from the number of features, unless it is written; it cannot be told another.
+
+// CHECK-LABEL: module @features
+// CHECK-SAME: predict = "dgc.attention at {{.*}}: it depends on the size of the batch dimension"
+dgc.model @features {
+  %x = dgc.input "x" : tensor<?x2x3xf32>
+  %t = dgc.transpose %x permutation [1, 2, 0]
+  %a = dgc.attention %t, %t, %t heads 1
+  dgc.output "a" %a
+}
+
+// -----
+
+// CHECK-LABEL: module @scaled
+// CHECK-NOT: dgc.whole_batches
+// CHECK: func.func @predict
+// CHECK: dgc.select
+dgc.model @scaled {
+  %x = dgc.input "x" : tensor<?x2x3xf32>
+  %t = dgc.transpose %x permutation [1, 2, 0]
+  %a = dgc.attention %t, %t, %t heads 1 scale 0.5
+  dgc.output "a" %a
+}
+
+// -----
+
+// Two views of each example behind each other are two batches: both have padding at their ends. A slice takes one of
+// them.
+
+// CHECK-LABEL: module @views
+// CHECK-NOT: dgc.whole_batches
+// CHECK: func.func @predict
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x2xf32>
+// CHECK: %[[BOTH:.*]] = dgc.concatenate
+// CHECK: dgc.slice %[[BOTH]] from [4, 0] to [8, 2]
+// CHECK: %[[NUMBERS:.*]] = dgc.iota dim 1 : tensor<2x4x1xi32>
+// CHECK: dgc.reshape %[[NUMBERS]] to [8]
+// CHECK: %[[MASKED:.*]] = dgc.select %{{.*}}, %[[BOTH]]
+// CHECK: dgc.reduce sum %[[MASKED]] dims [0]
+dgc.model @views {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %n = dgc.negate %x
+  %both = dgc.concatenate %x, %n dim 0
+  %second = dgc.slice %both from [4, 0] to [8, 2]
+  %total = dgc.reduce sum %both dims [0]
+  dgc.output "second" %second
+  dgc.output "total" %total
+}
+
+// -----
+
+// Rows that belong to no example are always real: of a queue, or of padding that the model writes.
+
+// CHECK-LABEL: module @queue
+// CHECK-NOT: dgc.whole_batches
+// CHECK: func.func @predict
+// CHECK: %[[ALL:.*]] = dgc.concatenate
+// CHECK: %[[PADDED:.*]] = dgc.pad %[[ALL]]
+// CHECK: %[[OF:.*]] = dgc.constant dense<[-1, 0, 1, 2, 3, -1, -1, -1]> : tensor<8xi32>
+// CHECK: dgc.compare lt %[[OF]]
+// CHECK: %[[MASKED:.*]] = dgc.select %{{.*}}, %[[PADDED]]
+// CHECK: dgc.reduce sum %[[MASKED]] dims [0]
+dgc.model @queue {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %queue = dgc.variable "queue" zeros : tensor<2x2xf32>
+  %all = dgc.concatenate %x, %queue dim 0
+  %value = dgc.constant dense<1.0> : tensor<f32>
+  %padded = dgc.pad %all, %value low [1, 0] high [1, 0]
+  %total = dgc.reduce sum %padded dims [0]
+  dgc.output "total" %total
+}
+
+// -----
+
+// Examples that are in other places of the operands would meet others than without padding.
+
+// CHECK-LABEL: module @shifted
+// CHECK-SAME: predict = "dgc.add at {{.*}}: its operands have their examples in different places along the batch dimension"
+dgc.model @shifted {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %value = dgc.constant dense<0.0> : tensor<f32>
+  %down = dgc.pad %x, %value low [1, 0] high [0, 0]
+  %up = dgc.pad %x, %value low [0, 0] high [1, 0]
+  %sum = dgc.add %down, %up
+  %total = dgc.reduce sum %sum dims [0]
+  dgc.output "total" %total
+}
+
+// -----
+
+// A region that is written for one device, with some of the examples: what treats each by itself works.
+
+dist.mesh @mesh <data = 2, model = 2>
+// CHECK-LABEL: module @region
+// CHECK-NOT: dgc.whole_batches
+// CHECK: func.func @predict
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x2xf32>
+// CHECK-NOT: valid_count
+// CHECK-SAME: dgc.batch_dim = 0
+// CHECK-NOT: dgc.select
+dgc.model @region {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %r = dist.manual (%l = %x) over @mesh ["data", "model"] in [#dist.sharding<@mesh, [{"data"}, {"model"}]>]
+      out [#dist.sharding<@mesh, [{"data"}, {}]>] {
+    %t = dgc.tanh %l
+    %all = dist.all_gather %t dim 1 over @mesh ["model"]
+    %s = dgc.softmax %all dim 1
+    dist.return %s
+  }
+  dgc.output "r" %r
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: module @combined
+// CHECK-SAME: predict = "dgc.softmax at {{.*}}: it combines examples in a dist.manual, in which padding is not masked"
+dgc.model @combined {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %r = dist.manual (%l = %x) over @mesh ["data"] in [#dist.sharding<@mesh, [{"data"}, {}]>]
+      out [#dist.sharding<@mesh, [{"data"}, {}]>] {
+    %s = dgc.softmax %l dim 0
+    dist.return %s
+  }
+  dgc.output "r" %r
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: module @exchanged
+// CHECK-SAME: predict = "dist.permute at {{.*}}: it is between devices that have different examples"
+dgc.model @exchanged {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %r = dist.manual (%l = %x) over @mesh ["data"] in [#dist.sharding<@mesh, [{"data"}, {}]>]
+      out [#dist.sharding<@mesh, [{"data"}, {}]>] {
+    %p = dist.permute %l targets [1, 0] over @mesh ["data"]
+    dist.return %p
+  }
+  dgc.output "r" %r
 }
