@@ -77,7 +77,9 @@ def ScatterToServersPass : Pass<"dgc-scatter-to-servers", "::mlir::ModuleOp"> {
     device) need, whole or by rows, becomes a reduce-scatter, and each device sends its part. Pushes to one server that
     follow each other, with no other transfer between it and the workers, are one bucket of up to 256 kB: one
     reduce-scatter and one transfer. A larger one is sent alone, without a copy. Lengths that the devices do not divide
-    are padded with zeros. What the workers need as well (gradients that are clipped by their norm) stays as it is.
+    are padded with zeros. A number that all elements are multiplied with is multiplied with the parts, and a term of a
+    sum that is the sum of the squares (the norm that gradients are clipped by) is computed from the parts, with one
+    all-reduce of a scalar for all of them. What the workers need for anything else stays as it is.
 
     ```mlir
     %s = dist.all_reduce sum %x over @workers ["data"] : tensor<4x2xf32>
@@ -89,7 +91,8 @@ def ScatterToServersPass : Pass<"dgc-scatter-to-servers", "::mlir::ModuleOp"> {
     ```
   }];
   let statistics = [Statistic<"numPushes", "pushes", "Values that are sent in parts">,
-                    Statistic<"numBuckets", "buckets", "Transfers that they take">];
+                    Statistic<"numBuckets", "buckets", "Transfers that they take">,
+                    Statistic<"numNorms", "norms", "Norms that are computed from parts">];
   let dependentDialects = ["::mlir::dgc::DGCDialect"];
 }
 

@@ -28,27 +28,27 @@ TEST_P(Clipped, HaveTheGradientsOfOneWorker) {
   expectBrokenIsNoticed(clipped(), optionsOf(GetParam(), 1), one, initial);
 }
 
-INSTANTIATE_TEST_SUITE_P(Transformer, Clipped,
-                         testing::Values(Pipeline{"data=2", "zero1", 0}, Pipeline{"data=3", "zero2", 0},
-                                         Pipeline{"data=4", "zero3", 0}, Pipeline{"data=2", "zero1,accumulate=3", 0},
-                                         Pipeline{"data=2", "zero2,accumulate=5", 0},
-                                         Pipeline{"data=2,model=2", "zero2" + cut, 0},
-                                         Pipeline{"data=2,model=2", "zero1,sequence-parallel" + cut, 0},
-                                         Pipeline{"stage=2", "pipeline=1f1b", 3},
-                                         Pipeline{"stage=2", "pipeline=interleaved", 4},
-                                         Pipeline{"stage=2,data=2", "pipeline=1f1b,zero1", 3},
-                                         Pipeline{"stage=2,data=3", "pipeline=zb-h1,zero2", 3},
-                                         Pipeline{"stage=2,data=2", "pipeline=gpipe,zero3", 2},
-                                         Pipeline{"stage=2,data=2,model=2", "pipeline=1f1b,zero2" + cut, 3}),
-                         [](const testing::TestParamInfo<Pipeline> &info) {
-                           return std::regex_replace(info.param.strategy.substr(0, 40) + "_" + info.param.mesh,
-                                                     std::regex("[^A-Za-z0-9]+"), "_");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Transformer, Clipped,
+    testing::Values(
+        Pipeline{"data=2", "zero1", 0}, Pipeline{"data=3", "zero2", 0}, Pipeline{"data=4", "zero3", 0},
+        Pipeline{"data=2", "zero1,accumulate=3", 0}, Pipeline{"data=2", "zero2,accumulate=5", 0},
+        Pipeline{"data=2", "central-storage", 0}, Pipeline{"data=3", "parameter-server=2", 0},
+        Pipeline{"data=2", "parameter-server=3,accumulate=3", 0}, Pipeline{"data=2,model=2", "zero2" + cut, 0},
+        Pipeline{"data=2,model=2", "zero1,sequence-parallel" + cut, 0}, Pipeline{"stage=2", "pipeline=1f1b", 3},
+        Pipeline{"stage=2", "pipeline=interleaved", 4}, Pipeline{"stage=2,data=2", "pipeline=1f1b,zero1", 3},
+        Pipeline{"stage=2,data=3", "pipeline=zb-h1,zero2", 3}, Pipeline{"stage=2,data=2", "pipeline=gpipe,zero3", 2},
+        Pipeline{"stage=2,data=2,model=2", "pipeline=1f1b,zero2" + cut, 3}),
+    [](const testing::TestParamInfo<Pipeline> &info) {
+      return std::regex_replace(info.param.strategy.substr(0, 40) + "_" + info.param.mesh, std::regex("[^A-Za-z0-9]+"),
+                                "_");
+    });
 
 TEST(Clip, TrainsTheSameWeights) {
   std::string model = clipped("sgd learning_rate 0.1 momentum 0.9");
   NamedArrays one = trainOn({}, 10, model);
   EXPECT_LE(distance(trainOn({"data=2", "zero2", 0}, 10, model), one), 1e-5);
+  EXPECT_LE(distance(trainOn({"data=2", "parameter-server=2", 0}, 10, model), one), 1e-5);
   EXPECT_LE(distance(trainOn({"stage=2,data=2", "pipeline=1f1b,zero1", 3}, 10, model), one), 1e-5);
 }
 

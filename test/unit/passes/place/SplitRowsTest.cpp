@@ -159,6 +159,32 @@ TEST(SplitRow, EvaluatesAndPredictsAsOneDevice) {
   }
 }
 
+// Gradients that are clipped by the norm of all of them, of which each server has some, and of a table rows.
+TEST(SplitRow, ClipsAsOneDevice) {
+  const std::string clipped = modelWith("sgd learning_rate 0.2 clip_global_norm 0.05");
+  NamedArrays initial = train(clipped, "", "", 0).variables, one = train(clipped, "", "", 1).variables;
+  for (Layout layout : {Layout{"data=2", "parameter-server=3"}, Layout{"data=3", "parameter-server=2,accumulate=2"}}) {
+    NamedArrays step = train(clipped, layout.first, layout.second, 1).variables;
+    expectClose(one, step, 1e-6);
+    expectClose(changes(initial, one), changes(initial, step), 2e-5);
+    // The workers add up numbers alone, and no gradient.
+    auto bytes = compileText(clipped, optionsOf(layout.first, layout.second, 1));
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    auto artifact = dgc::rt::loadBytes(*bytes);
+    ASSERT_TRUE(artifact.ok()) << artifact.status();
+    size_t blocks = 0;
+    for (const auto *variable : *(*artifact)->plan().variables())
+      blocks += variable->row_count() > 0;
+    EXPECT_GT(blocks, 1u);
+    for (const auto *each : *dgc::rt::programOf((*artifact)->plan(), "train", 0)->steps())
+      if (const auto *collective = each->action_as_Collective();
+          collective && collective->kind() == dgc::artifact::CollectiveKind::AllReduce)
+        EXPECT_LE(collective->src_count() - collective->padding(), 2u);
+  }
+  NamedArrays unclipped = train(modelWith("sgd learning_rate 0.2"), "", "", 1).variables;
+  EXPECT_GT(relativeError(changes(initial, one).at("table"), changes(initial, unclipped).at("table")), 0.5);
+}
+
 TEST(SplitRow, NoticesAnotherTable) {
   std::string wrong =
       std::regex_replace(momentum, std::regex("dgc\\.flatten %e"), "dgc.scale %e by 2.0\n  %flat = dgc.flatten %s");
