@@ -4,23 +4,19 @@
 //
 //   [DP]   Li et al., PyTorch Distributed, 2020: one all-reduce of all gradients.
 //   [ZeRO] Rajbhandari et al., 2020, section 7: reduce-scatter and all-gather of the parameters; at stage 3 two
-//   gathers. [TP]   Shoeybi et al., Megatron-LM, 2019, section 3: per layer two all-reduces of the activations forward,
-//   two
+//          gathers.
+//   [TP]   Shoeybi et al., Megatron-LM, 2019, section 3: per layer two all-reduces of the activations forward, two
 //          backward.
 //   [SP]   Korthikanti et al., 2022, section 4.2.2: each of those is a reduce-scatter and an all-gather.
 //   [PP]   Huang et al., GPipe, 2019; Narayanan et al., 2021, section 2.2: per boundary of stages and micro-batch one
 //          activation forward and one gradient backward; interleaved, there are more boundaries.
 //   [CLIP] Pascanu et al., 2013: one norm of all gradients: a scalar per group of ranks that have different parts.
 //   [PS]   Li et al., 2014: workers pull the parameters and push the gradients.
-#include "runtime/artifact/PlanTraffic.h"
+#include "test/unit/passes/communication/PlanCounts.h"
 #include "test/unit/support/Execute.h"
-
-#include <gtest/gtest.h>
-#include <map>
+#include "test/unit/support/TransformerText.h"
 
 using namespace dgc::testing;
-namespace rt = dgc::rt;
-namespace fb = dgc::artifact;
 
 namespace {
 
@@ -53,106 +49,22 @@ struct Model {
   int stages = 1; // of equally many layers
 };
 
-/// `rounds` layers from %in to %out, all names in them with the prefix `name`.
-std::string layersText(const std::string &name, int64_t rounds, const std::string &in, const std::string &out,
-                       const std::string &mark) {
-  return out + " = dgc.repeat " + std::to_string(rounds) + " \"" + name + "\" (%x = " + in + R"() {
-    %s1 = dgc.variable "norm1/scale" constant 1 : tensor<16xf32>
-    %o1 = dgc.variable "norm1/offset" zeros : tensor<16xf32>
-    %wq = dgc.variable "query/kernel" normal 0 0.2 : tensor<16x16xf32>
-    %bq = dgc.variable "query/bias" zeros : tensor<16xf32>
-    %wk = dgc.variable "key/kernel" normal 0 0.2 : tensor<16x16xf32>
-    %bk = dgc.variable "key/bias" zeros : tensor<16xf32>
-    %wv = dgc.variable "value/kernel" normal 0 0.2 : tensor<16x16xf32>
-    %bv = dgc.variable "value/bias" zeros : tensor<16xf32>
-    %wo = dgc.variable "output/kernel" normal 0 0.2 : tensor<16x16xf32>
-    %bo = dgc.variable "output/bias" zeros : tensor<16xf32>
-    %s2 = dgc.variable "norm2/scale" constant 1 : tensor<16xf32>
-    %o2 = dgc.variable "norm2/offset" zeros : tensor<16xf32>
-    %wu = dgc.variable "up/kernel" normal 0 0.2 : tensor<16x64xf32>
-    %bu = dgc.variable "up/bias" zeros : tensor<64xf32>
-    %wd = dgc.variable "down/kernel" normal 0 0.2 : tensor<64x16xf32>
-    %bd = dgc.variable "down/bias" zeros : tensor<16xf32>
-    %n1 = dgc.layer_norm %x, %s1, %o1)" +
-         mark + R"(
-    %q = dgc.dense %n1, %wq, %bq
-    %k = dgc.dense %n1, %wk, %bk
-    %v = dgc.dense %n1, %wv, %bv
-    %mixed = dgc.attention %q, %k, %v heads 2 causal
-    %attended = dgc.dense %mixed, %wo, %bo
-    %y = dgc.add %x, %attended
-    %n2 = dgc.layer_norm %y, %s2, %o2
-    %up = dgc.dense %n2, %wu, %bu
-    %bent = dgc.gelu %up tanh
-    %down = dgc.dense %bent, %wd, %bd
-    %z = dgc.add %y, %down
-    dgc.next %z
-  }
-)";
-}
-
 std::string textOf(const Model &model) {
-  std::string text = R"(dgc.model @transformer {
-  %tokens = dgc.input "tokens" : tensor<?x8xi32>
-  %next_tokens = dgc.input "next_tokens" : tensor<?x8xi32>
-  %table = dgc.variable "table" normal 0 0.3 : tensor<32x16xf32>
-  %positions = dgc.variable "positions" normal 0 0.3 : tensor<8x16xf32>
-  %symbols = dgc.embedding %table, %tokens
-  %f0 = dgc.position_embedding %symbols, %positions
-)";
-  for (int i = 0; i < model.stages; ++i)
-    text += "  " + layersText("part" + std::to_string(i), layers / model.stages, "%f" + std::to_string(i),
-                              "%f" + std::to_string(i + 1),
-                              model.stages > 1 ? " {dist.stage = " + std::to_string(i) + "}" : "");
-  if (!model.tied)
-    text += "  %head = dgc.variable \"head\" normal 0 0.3 : tensor<32x16xf32>\n";
-  return text + R"(  %sf = dgc.variable "norm/scale" constant 1 : tensor<16xf32>
-  %of = dgc.variable "norm/offset" zeros : tensor<16xf32>
-  %normalized = dgc.layer_norm %f)" +
-         std::to_string(model.stages) + R"(, %sf, %of
-  %logits = dgc.matmul %normalized, %)" +
-         (model.tied ? "table" : "head") + R"( transposed
-  %loss = dgc.cross_entropy %logits, %next_tokens
-  dgc.loss %loss
-  dgc.optimizer adam learning_rate 0.01)" +
-         (model.clip ? " clip_global_norm 1" : "") + "\n}\n";
+  std::string optimizer = model.clip ? "adam learning_rate 0.01 clip_global_norm 1" : "adam learning_rate 0.01";
+  return transformerText({.layers = layers,
+                          .hidden = hidden,
+                          .wide = wide,
+                          .sequence = sequence,
+                          .positions = sequence,
+                          .vocabulary = vocabulary,
+                          .stages = model.stages,
+                          .tied = model.tied,
+                          .optimizer = optimizer});
 }
 
 //===----------------------------------------------------------------------===//
-// Counting
+// Plans
 //===----------------------------------------------------------------------===//
-
-/// How many of a kind, and their bytes.
-struct Sum {
-  int64_t count = 0, bytes = 0;
-  bool operator==(const Sum &) const = default;
-};
-
-/// By kind; a kind that does not occur is not there.
-using Sums = std::map<std::string, Sum>;
-
-std::string inWords(const Sums &sums) {
-  std::string text;
-  for (auto &[kind, sum] : sums)
-    text += (text.empty() ? "" : ", ") + kind + " " + std::to_string(sum.count) + " of " + std::to_string(sum.bytes);
-  return text.empty() ? "nothing" : text;
-}
-
-Sums sumsOf(const fb::Program &program) {
-  Sums sums;
-  for (const fb::Step *step : *program.steps())
-    if (const fb::Collective *collective = step->action_as_Collective()) {
-      Sum &sum = sums[fb::EnumNameCollectiveKind(collective->kind())];
-      ++sum.count;
-      sum.bytes += rt::payloadBytes(*collective);
-    }
-  rt::Traffic traffic = rt::trafficOf(program);
-  if (traffic.sends)
-    sums["Send"] = {int64_t(traffic.sends), int64_t(traffic.sentBytes)};
-  if (traffic.receives)
-    sums["Receive"] = {int64_t(traffic.receives), int64_t(traffic.receivedBytes)};
-  return sums;
-}
 
 struct Row {
   std::string name;
@@ -176,29 +88,6 @@ std::vector<uint8_t> compileRow(const Row &row, std::string &explanation) {
   absl::StatusOr<std::vector<uint8_t>> plan = compileWithoutCode(textOf(row.model), options);
   EXPECT_TRUE(plan.ok()) << plan.status();
   return plan.ok() ? *std::move(plan) : std::vector<uint8_t>();
-}
-
-/// What a training step communicates, by group of ranks.
-std::vector<Sums> trainingOf(const fb::Plan &plan) {
-  std::vector<Sums> groups;
-  for (const fb::Program *program : *plan.programs())
-    if (program->name()->str() == "train")
-      groups.push_back(sumsOf(*program));
-  return groups;
-}
-
-/// `dgc-compile --explain` counts the program that is compiled, `dgc-run --dry-run` the steps of the plan.
-void expectCountedAlike(const fb::Plan &plan, const std::string &explanation) {
-  for (const fb::Program *program : *plan.programs()) {
-    std::string name = program->name()->str();
-    if (program->group() >= 0)
-      name += "_" + plan.groups()->Get(program->group())->name()->str();
-    size_t at = explanation.find("@" + name + ": ");
-    ASSERT_NE(at, std::string::npos) << name << " in " << explanation;
-    std::string line = explanation.substr(at, explanation.find('\n', at) - at);
-    EXPECT_TRUE(line.ends_with(": " + describe(rt::trafficOf(*program))))
-        << line << "\nbut the plan has " << describe(rt::trafficOf(*program));
-  }
 }
 
 class Strategy : public testing::TestWithParam<Row> {};
@@ -242,7 +131,7 @@ const std::vector<Row> rows = {
     {"data_parallel_tied", {.tied = true}, "data=4", "data-parallel", 0, {{{"AllReduce", {1, tiedP + scalar}}}}},
     // Micro-batches are added up before their gradients are reduced; what is computed again is not communicated again.
     {"accumulate", {}, "data=2", "data-parallel,accumulate=4", 0, {{{"AllReduce", {1, P + scalar}}}}},
-    {"recompute", {}, "data=2", "data-parallel,recompute=part*", 0, {{{"AllReduce", {1, P + scalar}}}}},
+    {"recompute", {}, "data=2", "data-parallel,recompute=layer*", 0, {{{"AllReduce", {1, P + scalar}}}}},
 
     // [ZeRO] One reduce-scatter and one all-gather of P, and an all-reduce of the loss. [CLIP] The squares of the parts
     // add one number to the latter.
@@ -332,7 +221,7 @@ const std::vector<Row> rows = {
     {"tensor_parallel_recompute",
      {},
      "model=2",
-     tensor + ",recompute=part*",
+     tensor + ",recompute=layer*",
      0,
      {{{"AllReduce", {4 * layers, 5 * layers * A}}}}},
     // [SP] Eight collectives per layer, of the same size; and the gradients of what every rank has, with the loss.
@@ -390,7 +279,7 @@ const std::vector<Row> rows = {
     {"vocabulary_parallel",
      {.tied = true},
      "model=2",
-     tensor + "+table:0",
+     tensor + "+token_table:0",
      0,
      {{{"AllReduce", {4 * layers + 4, (4 * layers + 2) * A + 3 * 4 * batch * sequence}}}}},
 
@@ -539,7 +428,7 @@ const std::vector<Row> rows = {
 
     // [PS] Each worker pulls each variable once, and pushes its part of the sum of all gradients, in one bucket:
     // together
-    // the server receives P. The workers need the loss alone.
+    // the server receives P. The workers need the loss alone. [CLIP] The server has all gradients.
     {"central_storage",
      {},
      "data=2",
@@ -554,24 +443,36 @@ const std::vector<Row> rows = {
      0,
      {{{"Receive", {variables, P}}, {"ReduceScatter", {1, P}}, {"Send", {1, P / 2}}, {"AllReduce", {1, scalar}}},
       {{"Send", {variables, P}}, {"Receive", {1, P}}}}},
+    {"central_storage_clip",
+     {.clip = true},
+     "data=4",
+     "central-storage",
+     0,
+     {{{"Receive", {variables, P}}, {"ReduceScatter", {1, P}}, {"Send", {1, P / 4}}, {"AllReduce", {1, scalar}}},
+      {{"Send", {variables, P}}, {"Receive", {1, P}}}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Rows, Strategy, testing::ValuesIn(rows),
                          [](const testing::TestParamInfo<Row> &info) { return info.param.name; });
 
-// [PS] With two servers there are two buckets, one for each; together they receive P, in parts of it.
+// [PS] With two servers there are two buckets, one for each; together they receive P, in parts of it. [CLIP] One number
+// is added up for all gradients, and each server gets the factor.
 TEST(Table, TwoServersReceiveWhatOneDoes) {
-  std::string explanation;
-  std::vector<uint8_t> bytes = compileRow({"servers", {}, "data=2", "parameter-server=2", 0, {}}, explanation);
-  ASSERT_FALSE(bytes.empty());
-  std::vector<Sums> found = trainingOf(*fb::GetPlan(bytes.data()));
-  ASSERT_EQ(found.size(), 3u);
-  EXPECT_EQ(found[0]["ReduceScatter"], (Sum{2, P})) << inWords(found[0]);
-  EXPECT_EQ(found[0]["Send"], (Sum{2, P / 2})) << inWords(found[0]);
-  EXPECT_EQ(found[0]["AllReduce"], (Sum{1, scalar})) << inWords(found[0]);
-  EXPECT_EQ(found[1]["Receive"].count, 1);
-  EXPECT_EQ(found[1]["Receive"].bytes + found[2]["Receive"].bytes, P);
-  expectCountedAlike(*fb::GetPlan(bytes.data()), explanation);
+  for (bool clip : {false, true}) {
+    std::string explanation;
+    std::vector<uint8_t> bytes =
+        compileRow({"servers", {.clip = clip}, "data=2", "parameter-server=2", 0, {}}, explanation);
+    ASSERT_FALSE(bytes.empty());
+    std::vector<Sums> found = trainingOf(*fb::GetPlan(bytes.data()));
+    ASSERT_EQ(found.size(), 3u);
+    const int64_t factors = clip ? 2 : 0;
+    EXPECT_EQ(found[0]["ReduceScatter"], (Sum{2, P})) << inWords(found[0]);
+    EXPECT_EQ(found[0]["Send"], (Sum{2 + factors, P / 2 + factors * scalar})) << inWords(found[0]);
+    EXPECT_EQ(found[0]["AllReduce"], (Sum{clip ? 2 : 1, clip ? 2 * scalar : scalar})) << inWords(found[0]);
+    EXPECT_EQ(found[1]["Receive"].count, clip ? 2 : 1);
+    EXPECT_EQ(found[1]["Receive"].bytes + found[2]["Receive"].bytes, P + factors * scalar);
+    expectCountedAlike(*fb::GetPlan(bytes.data()), explanation);
+  }
 }
 
 // A strategy that communicates more than its row says is noticed: the counts are those of the plan.
