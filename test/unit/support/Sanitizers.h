@@ -3,9 +3,13 @@
 
 #if defined(__SANITIZE_THREAD__)
 #define DGC_THREAD_SANITIZER 1
+#elif defined(__SANITIZE_ADDRESS__)
+#define DGC_ADDRESS_SANITIZER 1
 #elif defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define DGC_THREAD_SANITIZER 1
+#elif __has_feature(address_sanitizer)
+#define DGC_ADDRESS_SANITIZER 1
 #endif
 #endif
 
@@ -15,6 +19,12 @@ namespace dgc::testing {
 inline constexpr bool hasThreadSanitizer = true;
 #else
 inline constexpr bool hasThreadSanitizer = false;
+#endif
+
+#ifdef DGC_ADDRESS_SANITIZER
+inline constexpr bool hasAddressSanitizer = true;
+#else
+inline constexpr bool hasAddressSanitizer = false;
 #endif
 
 } // namespace dgc::testing
