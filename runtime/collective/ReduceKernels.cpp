@@ -1,9 +1,11 @@
 // Reduction loops, compiled once per instruction set: DGC_REDUCE_ISA names the
 // namespace.
 //
-// Only builtins and local types are used here. An inline function from a header
-// could be emitted with AVX-512 instructions and then be chosen by the linker
-// for the whole program.
+// Only builtins, local types and Combine.h are used here. An inline function
+// from another header could be emitted with AVX-512 instructions and then be
+// chosen by the linker for the whole program.
+#include "runtime/collective/Combine.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,56 +73,6 @@ struct Float16 {
 // i1 takes a byte, 0 or 1.
 struct Bool : Plain<uint8_t> {};
 
-struct Add {
-  template <class V> static V apply(V a, V b) { return a + b; }
-};
-struct Multiply {
-  template <class V> static V apply(V a, V b) { return a * b; }
-};
-// `a != a` holds for NaN alone; on integers it folds away.
-struct Maximum {
-  template <class V> static V apply(V a, V b) { return ((a > b) | (a != a)) ? a : b; }
-};
-struct Minimum {
-  template <class V> static V apply(V a, V b) { return ((a < b) | (a != a)) ? a : b; }
-};
-
-// Sources that are combined one after the other, and the pairs of such blocks
-// that 2^32 sources give.
-constexpr int kBlockSources = 8;
-constexpr int kMaxPartials = 32;
-
-// Combines `srcCount` sources: load(k, u) is vector `u` of source `k`, and the
-// result is acc[u], u < kVectors.
-template <class Op, int kVectors, class V, class Load>
-inline __attribute__((always_inline)) void combine(int srcCount, V (&acc)[kVectors], Load load) {
-  V partial[kMaxPartials][kVectors];
-  int depth = 0;
-  for (int first = 0; first < srcCount; first += kBlockSources) {
-    int last = first + kBlockSources < srcCount ? first + kBlockSources : srcCount;
-    for (int u = 0; u < kVectors; ++u)
-      acc[u] = load(first, u);
-    for (int k = first + 1; k < last; ++k)
-      for (int u = 0; u < kVectors; ++u)
-        acc[u] = Op::apply(acc[u], load(k, u));
-    if (last == srcCount)
-      break;
-    for (int i = first / kBlockSources; i & 1; i >>= 1) {
-      --depth;
-      for (int u = 0; u < kVectors; ++u)
-        acc[u] = Op::apply(partial[depth][u], acc[u]);
-    }
-    for (int u = 0; u < kVectors; ++u)
-      partial[depth][u] = acc[u];
-    ++depth;
-  }
-  while (depth > 0) {
-    --depth;
-    for (int u = 0; u < kVectors; ++u)
-      acc[u] = Op::apply(partial[depth][u], acc[u]);
-  }
-}
-
 // One run of `kVectors` vectors starting at element `i`. The accumulators stay
 // in registers.
 template <class Format, class Op, int kVectors, int kSources>
@@ -128,8 +80,11 @@ inline __attribute__((always_inline)) void run(typename Format::Stored *const *d
                                                const typename Format::Stored *const *srcs, int srcCount, size_t i) {
   using V = typename Format::V;
   V acc[kVectors];
-  combine<Op, kVectors>(kSources ? kSources : srcCount, acc,
-                        [&](int k, int u) { return Format::load(srcs[k] + i + u * Format::kLanes); });
+  const auto sources = static_cast<uint64_t>(kSources ? kSources : srcCount);
+  combine<Op, kVectors>(sources, acc, [&](uint64_t k, V(&to)[kVectors]) __attribute__((always_inline)) {
+    for (int u = 0; u < kVectors; ++u)
+      to[u] = Format::load(srcs[k] + i + u * Format::kLanes);
+  });
   const int targets = kSources ? kSources : dstCount;
   for (int j = 0; j < targets; ++j)
     for (int u = 0; u < kVectors; ++u)
@@ -153,10 +108,11 @@ void loop(typename Format::Stored *const *dsts, int dstCount, const typename For
   using Stored = typename Format::Stored;
   Stored in[kLanes] = {}, out[kLanes];
   const size_t rest = count - i;
-  typename Format::V acc[1];
-  combine<Op, 1>(srcCount, acc, [&](int k, int) {
+  using V = typename Format::V;
+  V acc[1];
+  combine<Op, 1>(static_cast<uint64_t>(srcCount), acc, [&](uint64_t k, V(&to)[1]) {
     __builtin_memcpy(in, srcs[k] + i, rest * sizeof(Stored));
-    return Format::load(in);
+    to[0] = Format::load(in);
   });
   Format::store(out, acc[0]);
   for (int j = 0; j < dstCount; ++j)
@@ -183,9 +139,9 @@ using Fn = void (*)(void *const *, int, const void *const *, int, size_t);
 template <class Format> Fn pick(int reduction) {
   switch (reduction) {
   case 0:
-    return reduce<Format, Add>;
+    return reduce<Format, Sum>;
   case 1:
-    return reduce<Format, Multiply>;
+    return reduce<Format, Product>;
   case 2:
     return reduce<Format, Maximum>;
   default:

@@ -1,9 +1,10 @@
-// Reductions over the memory of several workers' GPUs, as kernels: the arithmetic of collective/ReduceKernels.cpp, so
-// that GPUs give the bits that CPUs give. Eight members at a time are combined in their order, and what that gives in
-// pairs; 16-bit floats are added up in f32 and rounded once.
+// Reductions over the memory of several workers' GPUs, as kernels, in the order of collective/ReduceKernels.cpp
+// (Combine.h), so that GPUs give the bits that CPUs give. 16-bit floats are added up in f32 and rounded once.
 //
 // Compiled for GPUs when dgc is built, and for this CPU, as one thread, to compare with. There are no headers for GPUs
 // but those of the compiler itself.
+#include "runtime/collective/Combine.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -55,59 +56,7 @@ struct Float16 {
   static uint16_t store(float value) { return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value)); }
 };
 
-struct Sum {
-  template <class V> static V apply(V a, V b) { return a + b; }
-};
-struct Product {
-  template <class V> static V apply(V a, V b) { return a * b; }
-};
-// `a != a` holds for NaN alone.
-struct Max {
-  template <class V> static V apply(V a, V b) { return ((a > b) | (a != a)) ? a : b; }
-};
-struct Min {
-  template <class V> static V apply(V a, V b) { return ((a < b) | (a != a)) ? a : b; }
-};
-
 typedef uint32_t Packet __attribute__((vector_size(16)));
-
-/// Members that are combined one after the other, and the pairs of such blocks that 2^32 members give.
-constexpr uint64_t blockMembers = 8;
-constexpr int maxPartials = 32;
-
-/// Combines `members` members: load(k, to) writes the values of member k to to[lane], lane < lanes.
-template <class Op, int lanes, class Value, class Load>
-inline __attribute__((always_inline)) void combine(uint64_t members, Value (&values)[lanes], Load load) {
-  Value partial[maxPartials][lanes], operand[lanes];
-  int depth = 0;
-  auto merge = [&] {
-    --depth;
-    for (int lane = 0; lane < lanes; ++lane)
-      values[lane] = Op::apply(partial[depth][lane], values[lane]);
-  };
-#pragma clang loop unroll(disable)
-  for (uint64_t first = 0; first < members; first += blockMembers) {
-    const uint64_t last = first + blockMembers < members ? first + blockMembers : members;
-    load(first, values);
-#pragma clang loop unroll(disable)
-    for (uint64_t k = first + 1; k < last; ++k) {
-      load(k, operand);
-      for (int lane = 0; lane < lanes; ++lane)
-        values[lane] = Op::apply(values[lane], operand[lane]);
-    }
-    if (last == members)
-      break;
-#pragma clang loop unroll(disable)
-    for (uint64_t i = first / blockMembers; i & 1; i >>= 1)
-      merge();
-    for (int lane = 0; lane < lanes; ++lane)
-      partial[depth][lane] = values[lane];
-    ++depth;
-  }
-#pragma clang loop unroll(disable)
-  while (depth > 0)
-    merge();
-}
 
 /// table: the addresses of `srcs` sources, then of `dsts` results. The first `packets` times 16 bytes are taken 16 at a
 /// time, for which all addresses are multiples of that.
@@ -129,17 +78,17 @@ void reduce(const uint64_t *table, uint64_t srcs, uint64_t dsts, uint64_t count,
     for (int lane = 0; lane < lanes; ++lane)
       stored[lane] = Format::store(values[lane]);
     __builtin_memcpy(&packet, stored, sizeof packet);
-#pragma clang loop unroll(disable)
+    DGC_ROLLED
     for (uint64_t j = 0; j < dsts; ++j)
       reinterpret_cast<Packet *>(table[srcs + j])[i] = packet;
   }
-#pragma clang loop unroll(disable)
+  DGC_ROLLED
   for (uint64_t i = packets * lanes + firstPlace(); i < count; i += places()) {
     Value value[1];
     combine<Op, 1>(srcs, value, [&](uint64_t k, Value(&to)[1]) {
       to[0] = Format::load(reinterpret_cast<const Stored *>(table[k])[i]);
     });
-#pragma clang loop unroll(disable)
+    DGC_ROLLED
     for (uint64_t j = 0; j < dsts; ++j)
       reinterpret_cast<Stored *>(table[srcs + j])[i] = Format::store(value[0]);
   }
@@ -149,7 +98,7 @@ void reduce(const uint64_t *table, uint64_t srcs, uint64_t dsts, uint64_t count,
 
 // X(type, format, name, operation)
 #define DGC_ADD(X, type, format) X(type, format, sum, Sum) X(type, format, product, Product)
-#define DGC_COMPARE(X, type, format) X(type, format, max, Max) X(type, format, min, Min)
+#define DGC_COMPARE(X, type, format) X(type, format, max, Maximum) X(type, format, min, Minimum)
 // Sums and products of signed integers have the bits of unsigned ones.
 #define DGC_ALL(X)                                                                                                     \
   DGC_ADD(X, u8, Small<uint8_t>)                                                                                       \
