@@ -65,11 +65,9 @@ absl::Status ActionCheck::check(const a::Convolution &op) const {
     if (operand != written)
       DGC_RETURN_IF_ERROR(apart("an operand", written, operand));
   if (op.bias() != -1) {
-    if (data)
-      return bad("BackwardData takes no bias");
-    DGC_RETURN_IF_ERROR(operand("bias", op.bias(), static_cast<uint64_t>(out), dtype));
     if (!forward)
-      DGC_RETURN_IF_ERROR(result("bias", op.bias()));
+      return bad("only Forward takes a bias");
+    DGC_RETURN_IF_ERROR(operand("bias", op.bias(), static_cast<uint64_t>(out), dtype));
     DGC_RETURN_IF_ERROR(apart("bias", written, op.bias()));
   }
   if (!forward && sizeOf(op.post_ops()))

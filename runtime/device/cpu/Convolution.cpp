@@ -79,21 +79,22 @@ private:
   std::vector<BoundPrimitive> primitives;
 };
 
-class ConvolutionMaker : ConvolutionShape {
+class ConvolutionMaker {
 public:
-  ConvolutionMaker(const OpContext &context, const artifact::Convolution &op, dnnl::memory::data_type type)
-      : ConvolutionShape(context, op, type), context(context), op(op), sequence(std::make_unique<PrimitiveSequence>()) {
+  ConvolutionMaker(const OpContext &context, const ConvolutionCall &call)
+      : context(context), call(call), shape(call.shape), sequence(std::make_unique<PrimitiveSequence>()),
+        used(call.scratchBegin) {
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   }
 
-  std::unique_ptr<PreparedOp> make(Layouts layouts) {
+  PreparedConvolution make(artifact::ConvKind kind, Layouts layouts) {
     auto choice = [](const dnnl::memory::desc &plain, bool any) {
       return any ? dnnl::memory::desc(plain.dims(), plain.data_type(), dnnl::memory::format_tag::any) : plain;
     };
-    dnnl::memory::desc s = choice(src, layouts.anySrc);
-    dnnl::memory::desc w = choice(weights, layouts.anyWeights);
-    dnnl::memory::desc d = choice(dst, layouts.anyDst);
-    switch (op.kind()) {
+    dnnl::memory::desc s = choice(shape.src, layouts.anySrc);
+    dnnl::memory::desc w = choice(shape.weights, layouts.anyWeights);
+    dnnl::memory::desc d = choice(shape.dst, layouts.anyDst);
+    switch (kind) {
     case artifact::ConvKind::Forward:
       forward(s, w, d);
       break;
@@ -104,7 +105,7 @@ public:
       backwardWeights(s, w, d);
       break;
     }
-    return std::move(sequence);
+    return {std::move(sequence), used};
   }
 
 private:
@@ -112,11 +113,15 @@ private:
                                                         const dnnl::memory::desc &d, const dnnl::memory::desc &b,
                                                         const dnnl::primitive_attr &attributes) const {
     return {dnnl::convolution_forward::desc(dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, s,
-                                            w, b, d, strides, dilation, low, high),
+                                            w, b, d, shape.strides, shape.dilation, shape.low, shape.high),
             attributes, context.library.engine};
   }
 
-  void *data(uint32_t index) const { return context.buffers[index].data; }
+  /// Products by GEMM split sums among threads as it suits them.
+  template <typename PrimitiveDesc> void refuseSplitSums(const PrimitiveDesc &pd) const {
+    if (!call.isOnOneThread && std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos)
+      throw dnnl::error(dnnl_unimplemented, "sums whose order depends on threads");
+  }
 
   /// Binds an operand that the convolution reads, reordering it before if it
   /// wants another layout.
@@ -137,15 +142,21 @@ private:
   /// The same for the result; the reorder comes after.
   void bindResult(BoundPrimitive &primitive, int argument, const dnnl::memory::desc &plain,
                   const dnnl::memory::desc &wanted, void *memory) {
+    auto bindTo = [&](BoundPrimitive &writer, int as) {
+      if (memory)
+        writer.bind(as, plain, memory);
+      else
+        writer.bindScratch(as, plain, call.resultOffset);
+    };
     if (wanted == plain) {
-      primitive.bind(argument, plain, memory);
+      bindTo(primitive, argument);
       return;
     }
     size_t offset = reserve(wanted.get_size());
     primitive.bindScratch(argument, wanted, offset);
     BoundPrimitive reorder = makeReorder(wanted, plain);
     reorder.bindScratch(DNNL_ARG_FROM, wanted, offset);
-    reorder.bind(DNNL_ARG_TO, plain, memory);
+    bindTo(reorder, DNNL_ARG_TO);
     after.push_back(std::move(reorder));
   }
 
@@ -179,19 +190,20 @@ private:
   }
 
   void forward(const dnnl::memory::desc &s, const dnnl::memory::desc &w, const dnnl::memory::desc &d) {
-    PostOps postOps = makePostOps(context, op.post_ops(), dst, 1, context.buffers[op.dst()].shape.back());
+    PostOps postOps = makePostOps(context, call.postOps, shape.dst, 1, shape.dst.dims()[1], call.part);
     // Not a copy of attr: copies share their state, and the reorders would get the post-ops too.
     dnnl::primitive_attr withPostOps;
     withPostOps.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     withPostOps.set_post_ops(postOps.ops);
-    auto pd = forwardDesc(s, w, d, bias, withPostOps);
+    auto pd = forwardDesc(s, w, d, shape.bias, withPostOps);
+    refuseSplitSums(pd);
     BoundPrimitive bound(context, dnnl::convolution_forward(pd), dnnl::memory::desc());
     begin(pd, bound);
-    bindInput(bound, DNNL_ARG_SRC, src, pd.src_desc(), data(op.src()));
-    bindInput(bound, DNNL_ARG_WEIGHTS, weights, pd.weights_desc(), data(op.weights()));
-    if (op.bias() >= 0)
-      bound.bind(DNNL_ARG_BIAS, bias, data(static_cast<uint32_t>(op.bias())));
-    bindResult(bound, DNNL_ARG_DST, dst, pd.dst_desc(), data(op.dst()));
+    bindInput(bound, DNNL_ARG_SRC, shape.src, pd.src_desc(), call.src);
+    bindInput(bound, DNNL_ARG_WEIGHTS, shape.weights, pd.weights_desc(), call.weights);
+    if (call.bias)
+      bound.bind(DNNL_ARG_BIAS, shape.bias, call.bias);
+    bindResult(bound, DNNL_ARG_DST, shape.dst, pd.dst_desc(), call.dst);
     bindPostOps(bound, postOps);
     finish(std::move(bound));
   }
@@ -199,39 +211,39 @@ private:
   void backwardData(const dnnl::memory::desc &s, const dnnl::memory::desc &w, const dnnl::memory::desc &d) {
     auto hint = forwardDesc(s, w, d, dnnl::memory::desc(), {});
     dnnl::convolution_backward_data::primitive_desc pd(
-        dnnl::convolution_backward_data::desc(dnnl::algorithm::convolution_direct, s, w, d, strides, dilation, low,
-                                              high),
+        dnnl::convolution_backward_data::desc(dnnl::algorithm::convolution_direct, s, w, d, shape.strides,
+                                              shape.dilation, shape.low, shape.high),
         attr, context.library.engine, hint);
+    refuseSplitSums(pd);
     BoundPrimitive bound(context, dnnl::convolution_backward_data(pd), dnnl::memory::desc());
     begin(pd, bound);
-    bindInput(bound, DNNL_ARG_DIFF_DST, dst, pd.diff_dst_desc(), data(op.dst()));
-    bindInput(bound, DNNL_ARG_WEIGHTS, weights, pd.weights_desc(), data(op.weights()));
-    bindResult(bound, DNNL_ARG_DIFF_SRC, src, pd.diff_src_desc(), data(op.src()));
+    bindInput(bound, DNNL_ARG_DIFF_DST, shape.dst, pd.diff_dst_desc(), call.dst);
+    bindInput(bound, DNNL_ARG_WEIGHTS, shape.weights, pd.weights_desc(), call.weights);
+    bindResult(bound, DNNL_ARG_DIFF_SRC, shape.src, pd.diff_src_desc(), call.src);
     finish(std::move(bound));
   }
 
   void backwardWeights(const dnnl::memory::desc &s, const dnnl::memory::desc &w, const dnnl::memory::desc &d) {
     auto hint = forwardDesc(s, w, d, dnnl::memory::desc(), {});
     dnnl::convolution_backward_weights::primitive_desc pd(
-        dnnl::convolution_backward_weights::desc(dnnl::algorithm::convolution_direct, s, w, bias, d, strides, dilation,
-                                                 low, high),
+        dnnl::convolution_backward_weights::desc(dnnl::algorithm::convolution_direct, s, w, d, shape.strides,
+                                                 shape.dilation, shape.low, shape.high),
         attr, context.library.engine, hint);
     BoundPrimitive bound(context, dnnl::convolution_backward_weights(pd), dnnl::memory::desc());
     begin(pd, bound);
-    bindInput(bound, DNNL_ARG_SRC, src, pd.src_desc(), data(op.src()));
-    bindInput(bound, DNNL_ARG_DIFF_DST, dst, pd.diff_dst_desc(), data(op.dst()));
-    bindResult(bound, DNNL_ARG_DIFF_WEIGHTS, weights, pd.diff_weights_desc(), data(op.weights()));
-    if (op.bias() >= 0)
-      bound.bind(DNNL_ARG_DIFF_BIAS, bias, data(static_cast<uint32_t>(op.bias())));
+    bindInput(bound, DNNL_ARG_SRC, shape.src, pd.src_desc(), call.src);
+    bindInput(bound, DNNL_ARG_DIFF_DST, shape.dst, pd.diff_dst_desc(), call.dst);
+    bindResult(bound, DNNL_ARG_DIFF_WEIGHTS, shape.weights, pd.diff_weights_desc(), call.weights);
     finish(std::move(bound));
   }
 
   const OpContext &context;
-  const artifact::Convolution &op;
+  const ConvolutionCall &call;
+  const ConvolutionShape &shape;
   dnnl::primitive_attr attr;
   std::unique_ptr<PrimitiveSequence> sequence;
   std::vector<BoundPrimitive> after;
-  size_t used = 0;
+  size_t used;
 };
 } // namespace
 
@@ -246,24 +258,55 @@ static std::vector<Layouts> layoutsOf(artifact::ConvKind kind) {
   return {weights, all, none};
 }
 
+absl::StatusOr<PreparedConvolution> dgc::rt::prepareCall(const OpContext &context, const ConvolutionCall &call,
+                                                         artifact::ConvKind kind) {
+  absl::Status last;
+  for (const Layouts &layouts : layoutsOf(kind)) {
+    PreparedConvolution prepared;
+    last = guarded("convolution", [&] { prepared = ConvolutionMaker(context, call).make(kind, layouts); });
+    if (last.ok())
+      return prepared;
+    if (!absl::IsUnimplemented(last))
+      return last;
+  }
+  return last;
+}
+
+ConvolutionCall dgc::rt::wholeConvolution(const OpContext &context, const artifact::Convolution &op,
+                                          dnnl::memory::data_type type) {
+  auto data = [&](int64_t buffer) {
+    return buffer < 0 ? nullptr : static_cast<std::byte *>(context.buffers[static_cast<size_t>(buffer)].data);
+  };
+  return {ConvolutionShape(context, op, type),
+          data(op.src()),
+          data(op.weights()),
+          data(op.dst()),
+          data(op.bias()),
+          op.post_ops()};
+}
+
+static PreparedOrStatus prepareWhole(const OpContext &context, const artifact::Convolution &op,
+                                     dnnl::memory::data_type type) {
+  auto prepared = prepareCall(context, wholeConvolution(context, op, type), op.kind());
+  if (!prepared.ok())
+    return prepared.status();
+  return std::move(prepared->op);
+}
+
 PreparedOrStatus dgc::rt::prepareConvolution(const OpContext &context, const artifact::Convolution &op) {
   if (op.weights_out_first())
     return absl::UnimplementedError("a convolution of a plan for GPUs; compile the model again with --target=cpu");
   auto type = dnnlType(context.buffers[op.dst()].dtype);
   if (!type)
     return makePlainConvolution(context, op);
-  if (op.kind() == artifact::ConvKind::BackwardWeights) {
-    PreparedOrStatus prepared = prepareWeightGradient(context, op, *type);
+  using Maker = PreparedOrStatus (*)(const OpContext &, const artifact::Convolution &, dnnl::memory::data_type);
+  std::vector<Maker> makers{prepareLongConvolution, prepareWhole, prepareImageParts};
+  if (op.kind() == artifact::ConvKind::BackwardWeights)
+    makers = {prepareWeightGradient, prepareImageParts};
+  for (Maker make : makers) {
+    PreparedOrStatus prepared = make(context, op, *type);
     if (prepared.ok() || !absl::IsUnimplemented(prepared.status()))
       return prepared;
-  }
-  for (const Layouts &layouts : layoutsOf(op.kind())) {
-    std::unique_ptr<PreparedOp> prepared;
-    absl::Status s = guarded("convolution", [&] { prepared = ConvolutionMaker(context, op, *type).make(layouts); });
-    if (s.ok())
-      return prepared;
-    if (!absl::IsUnimplemented(s))
-      return s;
   }
   return makePlainConvolution(context, op);
 }

@@ -52,7 +52,7 @@ std::vector<Chunk> chunksOf(int64_t images, int64_t rows, int64_t pixelsOfRow) {
 struct ChunkKind {
   dnnl::memory::desc src, gradient;             ///< as they are in memory
   dnnl::memory::desc packedSrc, packedGradient; ///< as oneDNN prefers them
-  dnnl::memory::desc weights, bias;             ///< what it gives: f32
+  dnnl::memory::desc weights;                   ///< what it gives: f32
   dnnl::memory::desc scratchpad;
   dnnl::primitive reorderSrc, reorderGradient, convolution;
 };
@@ -62,9 +62,8 @@ public:
   WeightGradient(const OpContext &context, const artifact::Convolution &op, dnnl::memory::data_type type)
       : engine(context.library.engine), scratch(context.scratch), shape(context, op, type),
         src(context.buffers[op.src()].data), gradient(context.buffers[op.dst()].data),
-        weights(context.buffers[op.weights()].data),
-        bias(op.bias() < 0 ? nullptr : context.buffers[static_cast<size_t>(op.bias())].data),
-        elementBytes(sizeOf(context.buffers[op.dst()].dtype)), laneCount(threads()) {}
+        weights(context.buffers[op.weights()].data), elementBytes(sizeOf(context.buffers[op.dst()].dtype)),
+        laneCount(threads()) {}
 
   absl::Status prepare(const OpContext &context) {
     return guarded("convolution", [&] {
@@ -171,8 +170,6 @@ private:
     for (const ChunkKind &other : kinds)
       if (other.weights.dims() == weightDims)
         weights = other.weights;
-    if (bias)
-      kind.bias = dnnl::memory::desc({channels}, f32, dnnl::memory::format_tag::a);
     dnnl::memory::dims low = shape.low, high = shape.high;
     low[0] = rows.low;
     high[0] = rows.high;
@@ -185,7 +182,7 @@ private:
                                                     low, high},
                                                    engine);
     dnnl::convolution_backward_weights::primitive_desc pd(
-        {direct, source, weights, kind.bias, result, shape.strides, shape.dilation, low, high}, attr, engine, hint);
+        {direct, source, weights, result, shape.strides, shape.dilation, low, high}, attr, engine, hint);
     kind.packedSrc = pd.src_desc();
     kind.packedGradient = pd.diff_dst_desc();
     kind.weights = pd.diff_weights_desc();
@@ -204,53 +201,39 @@ private:
   }
   /// Behind the sum of a tile: the layout, and the type, that the plan has.
   struct Store {
-    dnnl::primitive weights, bias;
-    dnnl::memory fromWeights, toWeights, fromBias, toBias;
+    dnnl::primitive reorder;
+    dnnl::memory from, to;
   };
   Store storeOf(int64_t tile) {
     const ChunkKind &kind = kinds[kindOf(tile, chunks.front())];
     const auto &format = shape.weights.data.format_desc.blocking;
     const dnnl::memory::dims dims = kind.weights.dims();
     const dnnl::memory::desc to(dims, shape.type, dnnl::memory::dims(format.strides, format.strides + dims.size()));
-    auto at = [&](void *data, int64_t element) {
-      return static_cast<std::byte *>(data) + static_cast<size_t>(element) * elementBytes;
-    };
-    const int64_t channel = tile * tileChannels;
-    Store store{dnnl::reorder(dnnl::reorder::primitive_desc(engine, kind.weights, engine, to)),
-                {},
-                dnnl::memory(kind.weights, engine, DNNL_MEMORY_NONE),
-                dnnl::memory(to, engine, at(weights, channel * format.strides[0]))};
-    if (bias) {
-      const dnnl::memory::desc plain({channelsOf(tile)}, shape.type, dnnl::memory::format_tag::a);
-      store.bias = dnnl::reorder(dnnl::reorder::primitive_desc(engine, kind.bias, engine, plain));
-      store.fromBias = dnnl::memory(kind.bias, engine, DNNL_MEMORY_NONE);
-      store.toBias = dnnl::memory(plain, engine, at(bias, channel));
-    }
-    return store;
+    const auto first = static_cast<size_t>(tile * tileChannels * format.strides[0]);
+    return {dnnl::reorder(dnnl::reorder::primitive_desc(engine, kind.weights, engine, to)),
+            dnnl::memory(kind.weights, engine, DNNL_MEMORY_NONE),
+            dnnl::memory(to, engine, static_cast<std::byte *>(weights) + first * elementBytes)};
   }
 
   /// What a thread works with for chunks of one kind. The addresses in scratch memory are set before the first run.
   struct Bound {
     dnnl::memory src, packedSrc, gradient, packedGradient, scratchpad;
-    std::vector<dnnl::memory> weights, bias; // one for each slot
+    std::vector<dnnl::memory> weights; // one for each slot
   };
 
   /// Reserves the scratch memory: for each lane its scratchpad, packed operands and slots; then the sums of all
   /// segments.
   void layOut(const OpContext &context) {
-    size_t scratchpad = 0, packedSrc = 0, packedGradient = 0, weightBytes = 0, biasBytes = 0;
+    size_t scratchpad = 0, packedSrc = 0, packedGradient = 0;
     for (const ChunkKind &kind : kinds) {
       scratchpad = std::max(scratchpad, roundUp(kind.scratchpad.get_size()));
       packedSrc = std::max(packedSrc, roundUp(kind.packedSrc.get_size()));
       packedGradient = std::max(packedGradient, roundUp(kind.packedGradient.get_size()));
-      weightBytes = std::max(weightBytes, roundUp(kind.weights.get_size()));
-      biasBytes = std::max(biasBytes, bias ? roundUp(kind.bias.get_size()) : 0);
+      slotBytes = std::max(slotBytes, roundUp(kind.weights.get_size()));
     }
     atPackedSrc = scratchpad;
     atPackedGradient = atPackedSrc + packedSrc;
     atSlots = atPackedGradient + packedGradient;
-    slotBytes = weightBytes + biasBytes;
-    biasInSlot = weightBytes;
     slots = PairwiseSlots::slots((static_cast<int64_t>(chunks.size()) + segments - 1) / segments);
     laneBytes = atSlots + static_cast<size_t>(slots) * slotBytes;
     lanes = std::min<int64_t>(laneCount, tiles * segments);
@@ -267,11 +250,8 @@ private:
     auto memory = [&](const dnnl::memory::desc &desc) { return dnnl::memory(desc, engine, DNNL_MEMORY_NONE); };
     Bound result{memory(kind.src), memory(kind.packedSrc), memory(kind.gradient), memory(kind.packedGradient),
                  memory(kind.scratchpad)};
-    for (int slot = 0; slot < slots; ++slot) {
+    for (int slot = 0; slot < slots; ++slot)
       result.weights.push_back(memory(kind.weights));
-      if (bias)
-        result.bias.push_back(memory(kind.bias));
-    }
     return result;
   }
 
@@ -291,19 +271,12 @@ private:
         b.scratchpad.set_data_handle(base);
         b.packedSrc.set_data_handle(base + atPackedSrc);
         b.packedGradient.set_data_handle(base + atPackedGradient);
-        for (int slot = 0; slot < slots; ++slot) {
+        for (int slot = 0; slot < slots; ++slot)
           b.weights[static_cast<size_t>(slot)].set_data_handle(slotAt(lane, slot));
-          if (bias)
-            b.bias[static_cast<size_t>(slot)].set_data_handle(slotAt(lane, slot) + biasInSlot);
-        }
       }
     }
-    for (int64_t tile = 0; tile < tiles; ++tile) {
-      Store &store = stores[static_cast<size_t>(tile)];
-      store.fromWeights.set_data_handle(sumAt(tile, 0));
-      if (bias)
-        store.fromBias.set_data_handle(sumAt(tile, 0) + biasInSlot);
-    }
+    for (int64_t tile = 0; tile < tiles; ++tile)
+      stores[static_cast<size_t>(tile)].from.set_data_handle(sumAt(tile, 0));
     resolved = true;
   }
   Bound &boundOf(int64_t lane, size_t kind) { return bound[static_cast<size_t>(lane) * kinds.size() + kind]; }
@@ -336,27 +309,16 @@ private:
       reorder(lane, kind.reorderGradient, b.gradient, b.packedGradient);
     const auto &source = kind.reorderSrc ? b.packedSrc : b.src;
     const auto &result = kind.reorderGradient ? b.packedGradient : b.gradient;
-    const auto &weights = b.weights[static_cast<size_t>(slot)];
-    if (bias)
-      execute(lane, kind.convolution,
-              {{DNNL_ARG_SRC, source.get()},
-               {DNNL_ARG_DIFF_DST, result.get()},
-               {DNNL_ARG_DIFF_WEIGHTS, weights.get()},
-               {DNNL_ARG_SCRATCHPAD, b.scratchpad.get()},
-               {DNNL_ARG_DIFF_BIAS, b.bias[static_cast<size_t>(slot)].get()}});
-    else
-      execute(lane, kind.convolution,
-              {{DNNL_ARG_SRC, source.get()},
-               {DNNL_ARG_DIFF_DST, result.get()},
-               {DNNL_ARG_DIFF_WEIGHTS, weights.get()},
-               {DNNL_ARG_SCRATCHPAD, b.scratchpad.get()}});
+    execute(lane, kind.convolution,
+            {{DNNL_ARG_SRC, source.get()},
+             {DNNL_ARG_DIFF_DST, result.get()},
+             {DNNL_ARG_DIFF_WEIGHTS, b.weights[static_cast<size_t>(slot)].get()},
+             {DNNL_ARG_SCRATCHPAD, b.scratchpad.get()}});
   }
 
-  void addTo(std::byte *to, const std::byte *from) const {
-    auto *sum = reinterpret_cast<float *>(to);
-    const auto *addend = reinterpret_cast<const float *>(from);
-    for (size_t i = 0, count = slotBytes / sizeof(float); i < count; ++i)
-      sum[i] += addend[i];
+  void addSlot(std::byte *to, const std::byte *from) const {
+    addTo(reinterpret_cast<float *>(to), reinterpret_cast<const float *>(from),
+          static_cast<int64_t>(slotBytes / sizeof(float)));
   }
 
   /// Adds up what the chunks of a segment give.
@@ -364,28 +326,22 @@ private:
     const auto all = static_cast<int64_t>(chunks.size());
     const int64_t begin = all * segment / segments, count = all * (segment + 1) / segments - begin;
     for (int64_t i = 0; i < count; ++i) {
-      int last = PairwiseSlots::slot(i);
-      computeChunk(lane, tile, static_cast<size_t>(begin + i), last);
-      for (int merges = PairwiseSlots::merges(i, count); merges > 0; --merges, --last)
-        addTo(slotAt(lane, last - 1), slotAt(lane, last));
+      computeChunk(lane, tile, static_cast<size_t>(begin + i), PairwiseSlots::slot(i));
+      PairwiseSlots::merge(i, count, [&](int to, int from) { addSlot(slotAt(lane, to), slotAt(lane, from)); });
     }
     std::memcpy(sumAt(tile, segment), slotAt(lane, 0), slotBytes);
   }
 
   void storeTile(int64_t lane, int64_t tile) {
-    for (int64_t step = 1; step < segments; step *= 2)
-      for (int64_t i = 0; i + step < segments; i += 2 * step)
-        addTo(sumAt(tile, i), sumAt(tile, i + step));
+    addUpInPairs(segments, [&](int64_t to, int64_t from) { addSlot(sumAt(tile, to), sumAt(tile, from)); });
     const Store &store = stores[static_cast<size_t>(tile)];
-    reorder(lane, store.weights, store.fromWeights, store.toWeights);
-    if (bias)
-      reorder(lane, store.bias, store.fromBias, store.toBias);
+    reorder(lane, store.reorder, store.from, store.to);
   }
 
   dnnl::engine engine;
   const Scratch &scratch;
   ConvolutionShape shape;
-  void *src, *gradient, *weights, *bias;
+  void *src, *gradient, *weights;
   size_t elementBytes;
   int64_t laneCount, lanes = 0;
   int64_t tileChannels = 0, tiles = 0, segments = 0;
@@ -397,7 +353,7 @@ private:
   std::vector<dnnl::stream> streams; // of each lane
   std::vector<Bound> bound;          // of each lane and kind
   size_t atPackedSrc = 0, atPackedGradient = 0, atSlots = 0, atSums = 0;
-  size_t slotBytes = 0, biasInSlot = 0, laneBytes = 0;
+  size_t slotBytes = 0, laneBytes = 0;
   int slots = 0;
   bool resolved = false;
 };

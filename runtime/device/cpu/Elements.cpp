@@ -190,7 +190,7 @@ absl::Status BoundPrimitive::run() {
 }
 
 PostOps dgc::rt::makePostOps(const OpContext &context, const PostOpVector *list, const dnnl::memory::desc &result,
-                             int channelAxis, int64_t channels) {
+                             int channelAxis, int64_t channels, ResultPart part) {
   using artifact::PostOpKind;
   PostOps chain;
   for (uint32_t i = 0; list && i < list->size(); ++i) {
@@ -218,14 +218,17 @@ PostOps dgc::rt::makePostOps(const OpContext &context, const PostOpVector *list,
     case PostOpKind::Multiply: {
       const Operand &arg = context.buffers[static_cast<size_t>(op.arg())];
       dnnl::memory::desc desc = result;
+      int64_t first = part.element;
       if (arg.numElements() == channels) {
         dnnl::memory::dims dims(result.dims().size(), 1), strides(dims);
-        dims[static_cast<size_t>(channelAxis)] = channels;
+        dims[static_cast<size_t>(channelAxis)] = result.dims()[static_cast<size_t>(channelAxis)];
         for (int d = 0; d < channelAxis; ++d)
           strides[static_cast<size_t>(d)] = channels;
         desc = dnnl::memory::desc(dims, result.data_type(), strides);
+        first = part.channel;
       }
-      chain.arguments.push_back({chain.ops.len(), desc, arg.data});
+      std::byte *data = static_cast<std::byte *>(arg.data) + static_cast<size_t>(first) * sizeOf(arg.dtype);
+      chain.arguments.push_back({chain.ops.len(), desc, data});
       chain.ops.append_binary(op.kind() == PostOpKind::Add ? dnnl::algorithm::binary_add : dnnl::algorithm::binary_mul,
                               desc);
       break;

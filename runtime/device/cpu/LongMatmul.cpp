@@ -1,68 +1,79 @@
-// Matrix products with long sums. oneDNN adds up blocks of some hundred terms one after the other, and vectors alone as
-// one block: the error of a long sum grows with its length.
+// Matrix products with long sums, in parts that are short enough for oneDNN: it adds up blocks of some hundred terms
+// one after the other, vectors alone as one block, and splits long sums of a transposed left operand among threads.
 #include "runtime/base/Status.h"
-#include "runtime/device/cpu/MatmulLayout.h"
 #include "runtime/device/cpu/PairwiseSum.h"
 #include "runtime/device/cpu/Parallel.h"
+#include "runtime/device/cpu/TiledProduct.h"
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 using namespace dgc;
 using namespace dgc::rt;
 
+namespace {
+/// How the sums of a product are cut.
+struct Parts {
+  bool isSmall = false; ///< a part takes about as long as waking threads for it: threads take a part each
+  int64_t terms = 0;    ///< of a part: what one call adds up
+  int64_t ofGroup = 1;  ///< parts that are added up at a time: in pairs if they are small, else in order
+};
+
 /// Blocks of up to so many terms oneDNN adds up in order (2.6, AVX2 and AVX-512).
-static constexpr int64_t blockOfDnnl = 2048;
+constexpr int64_t blockOfDnnl = 2048;
 
-/// True where a part takes about as long as waking threads for it: threads then take a part each.
-static bool hasSmallParts(const artifact::Matmul &op) {
-  return std::min(op.m(), op.n()) == 1 || op.m() * op.n() * std::max<uint64_t>(1, op.batch()) <= 4096;
+/// Groups of parts that are not small have up to 16 blocks, whose sums are added up in order: with 32768 terms the
+/// blocks alone decide the error. Products of a row or a column go through GEMV, which has no blocks.
+Parts partsOf(const artifact::Matmul &op, const MatmulLayout &layout) {
+  if (std::min(op.m(), op.n()) == 1 || op.m() * op.n() * std::max<uint64_t>(1, op.batch()) <= 4096)
+    return {true, blockOfDnnl / 2, 8};
+  if (isSplitAlongSums(layout.a.columnStride() != 1, layout.a.columns()))
+    return {false, 1536, 16}; // three of the blocks that oneDNN has for a transposed operand
+  return {false, 16 * blockOfDnnl, 1};
 }
 
-/// The terms that one call adds up. oneDNN adds up the sums of its blocks in order: with 32768 terms the blocks alone
-/// decide the error. Products of a row or a column go through GEMV, which has no blocks.
-static int64_t termsOfPart(const artifact::Matmul &op) {
-  return hasSmallParts(op) ? blockOfDnnl / 2 : 16 * blockOfDnnl;
+/// True where parts can be added up in the result itself.
+bool isSumAlone(const artifact::Matmul &op, DType type) {
+  const uint32_t postOps = op.post_ops() ? op.post_ops()->size() : 0;
+  return type == DType::F32 && op.bias() < 0 &&
+         (postOps == 0 || (postOps == 1 && op.post_ops()->Get(0)->kind() == artifact::PostOpKind::Accumulate));
 }
+} // namespace
 
 bool dgc::rt::hasLongSums(const artifact::Matmul &op, DType type) {
-  return type == DType::F32 && static_cast<int64_t>(op.k()) >= std::max(blockOfDnnl, termsOfPart(op) + 1);
+  const MatmulLayout layout(op);
+  const auto k = static_cast<int64_t>(op.k());
+  const bool isLong = k >= blockOfDnnl && k > partsOf(op, layout).terms;
+  // The rounding of a result of 16 bits outweighs what in-order sums of blocks lose.
+  return isLong && (type == DType::F32 || isSplitAlongSums(layout.a.columnStride() != 1, k));
 }
 
 namespace {
 class LongMatmul final : public PreparedOp {
 public:
   LongMatmul(const OpContext &context, const artifact::Matmul &op)
-      : scratch(context.scratch), layout(op), result(context, op), isSmall(hasSmallParts(op)), terms(termsOfPart(op)),
-        k(static_cast<int64_t>(op.k())), elements(layout.dst.allRows() * layout.dst.columns()) {}
+      : scratch(context.scratch), layout(op), result(context, op), cut(partsOf(op, layout)),
+        elements(layout.dst.allRows() * layout.dst.columns()) {}
 
-  absl::Status prepare(const OpContext &context, const artifact::Matmul &op) {
+  absl::Status prepare(const OpContext &context, const artifact::Matmul &op, dnnl::memory::data_type type) {
     return guarded("matmul", [&] {
       std::optional<OneThread> each;
-      if (isSmall)
+      if (cut.isSmall)
         each.emplace();
-      const float *a = static_cast<const float *>(context.buffers[op.a()].data);
-      const float *b = static_cast<const float *>(context.buffers[op.b()].data);
-      const int64_t count = (k + terms - 1) / terms;
-      const Product whole = productOf(context, terms), rest = productOf(context, k - (count - 1) * terms);
-      partsOfGroup = isSmall ? std::min<int64_t>(count, 8) : 1;
-      const size_t scratchpad = std::max(whole.scratchBytes(), rest.scratchBytes());
-      firstPart = scratchpad * static_cast<size_t>(partsOfGroup);
-      firstSlot = firstPart + static_cast<size_t>(partsOfGroup) * vectorBytes();
-      groups = (count + partsOfGroup - 1) / partsOfGroup;
-      context.scratch.reserve(firstSlot + static_cast<size_t>(PairwiseSlots::slots(groups)) * vectorBytes());
+      const int64_t k = layout.a.columns(), count = (k + cut.terms - 1) / cut.terms;
+      groups = (count + cut.ofGroup - 1) / cut.ofGroup;
+      isDirect = !cut.isSmall && groups == 1 && isSumAlone(op, context.buffers[op.dst()].dtype);
+      firstPart = isDirect ? 0 : static_cast<size_t>(PairwiseSlots::slots(groups)) * vectorBytes();
+      const size_t begin = firstPart + (cut.isSmall ? static_cast<size_t>(cut.ofGroup) * vectorBytes() : 0);
+      context.scratch.reserve(begin);
+      size_t freeScratch = begin;
       for (int64_t i = 0; i < count; ++i) {
-        const Product &product = i + 1 < count ? whole : rest;
-        const auto inGroup = static_cast<size_t>(i % partsOfGroup);
-        BoundPrimitive part(context, product.primitive, dnnl::memory::desc());
-        if (product.scratchpad.get_size())
-          part.bindScratch(DNNL_ARG_SCRATCHPAD, product.scratchpad, inGroup * scratchpad);
-        // oneDNN's interface has no pointers to constants.
-        part.bind(DNNL_ARG_SRC, product.a, const_cast<float *>(a + i * terms * layout.a.columnStride()));
-        part.bind(DNNL_ARG_WEIGHTS, product.b, const_cast<float *>(b + i * terms * layout.b.rowStride()));
-        part.bindScratch(DNNL_ARG_DST, product.dst, firstPart + inGroup * vectorBytes());
-        parts.push_back(std::move(part));
+        // The parts of a group run at the same time where they are small.
+        freeScratch = cut.isSmall && i % cut.ofGroup ? freeScratch : begin;
+        ProductSpec spec = specOf(context, op, type, i);
+        spec.a.matrices.sizes.back() = std::min(cut.terms, k - i * cut.terms);
+        spec.b.matrices.sizes.rbegin()[1] = spec.a.matrices.sizes.back();
+        parts.emplace_back(context, spec, freeScratch, cut.isSmall);
       }
     });
   }
@@ -70,41 +81,46 @@ public:
   absl::Status run(const dgc_step &) override {
     for (int64_t group = 0; group < groups; ++group) {
       DGC_RETURN_IF_ERROR(computeGroup(group));
-      int last = PairwiseSlots::slot(group);
-      std::memcpy(slot(last), part(0), static_cast<size_t>(elements) * sizeof(float));
-      for (int merges = PairwiseSlots::merges(group, groups); merges > 0; --merges, --last)
-        addTo(slot(last - 1), slot(last));
+      PairwiseSlots::merge(group, groups, [&](int to, int from) { add(slot(to), slot(from)); });
     }
-    result.store(slot(0));
+    if (!isDirect)
+      result.store(slot(0));
     return absl::OkStatus();
   }
 
 private:
-  /// A product of some terms.
-  struct Product {
-    dnnl::primitive primitive;
-    dnnl::memory::desc a, b, dst, scratchpad;
-    size_t scratchBytes() const { return (scratchpad.get_size() + 63) & ~size_t{63}; }
-  };
-  Product productOf(const OpContext &context, int64_t k) const {
-    constexpr auto f32 = dnnl::memory::data_type::f32;
-    Matrices a = layout.a, b = layout.b;
-    a.sizes.back() = k;
-    b.sizes[b.sizes.size() - 2] = k;
-    dnnl::memory::desc left(a.sizes, f32, a.strides), right(b.sizes, f32, b.strides);
-    dnnl::memory::desc dst(layout.dst.sizes, f32, layout.dst.packed().strides);
-    dnnl::primitive_attr attr;
-    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(left, right, dst), attr, context.library.engine);
-    return {dnnl::matmul(pd), left, right, dst, pd.scratchpad_desc()};
+  /// The operands of part `i`, with all of their sums. It goes to the slot of its group, where those that are not the
+  /// first one are added; small ones go to memory of their own.
+  ProductSpec specOf(const OpContext &context, const artifact::Matmul &op, dnnl::memory::data_type type,
+                     int64_t i) const {
+    auto at = [&](uint32_t buffer, int64_t element) {
+      return static_cast<std::byte *>(context.buffers[buffer].data) +
+             static_cast<size_t>(element) * dnnl::memory::data_type_size(type);
+    };
+    ProductSpec spec{{layout.a, type, at(op.a(), i * cut.terms * layout.a.columnStride())},
+                     {layout.b, type, at(op.b(), i * cut.terms * layout.b.rowStride())},
+                     {layout.dst.packed(), dnnl::memory::data_type::f32}};
+    const int64_t group = i / cut.ofGroup, inGroup = i % cut.ofGroup;
+    spec.dst.offset = static_cast<size_t>(PairwiseSlots::slot(group)) * vectorBytes();
+    if (cut.isSmall && inGroup)
+      spec.dst.offset = firstPart + static_cast<size_t>(inGroup) * vectorBytes();
+    spec.accumulates = !cut.isSmall && inGroup;
+    if (isDirect) {
+      spec.dst = {layout.dst, type, at(op.dst(), 0)};
+      spec.accumulates |= op.post_ops() && op.post_ops()->size();
+    }
+    return spec;
   }
 
-  /// Leaves the sum of a group in part 0.
+  /// Leaves the sum of a group in its slot.
   absl::Status computeGroup(int64_t group) {
-    const int64_t first = group * partsOfGroup;
-    const int64_t count = std::min(partsOfGroup, static_cast<int64_t>(parts.size()) - first);
-    if (!isSmall)
-      return parts[static_cast<size_t>(first)].run();
+    const int64_t first = group * cut.ofGroup;
+    const int64_t count = std::min(cut.ofGroup, static_cast<int64_t>(parts.size()) - first);
+    if (!cut.isSmall) {
+      for (int64_t i = first; i < first + count; ++i)
+        DGC_RETURN_IF_ERROR(parts[static_cast<size_t>(i)].run());
+      return absl::OkStatus();
+    }
     std::atomic<bool> failed = false;
     parallelFor(count, [&](int64_t begin, int64_t end) {
       const OneThread each;
@@ -114,39 +130,36 @@ private:
     });
     if (failed)
       return absl::InternalError("oneDNN failed in a part of a matrix product");
-    for (int64_t step = 1; step < count; step *= 2)
-      for (int64_t i = 0; i + step < count; i += 2 * step)
-        addTo(part(i), part(i + step));
+    auto part = [&](int64_t i) {
+      return i ? vectorAt(firstPart + static_cast<size_t>(i) * vectorBytes()) : slot(PairwiseSlots::slot(group));
+    };
+    addUpInPairs(count, [&](int64_t to, int64_t from) { add(part(to), part(from)); });
     return absl::OkStatus();
   }
 
   size_t vectorBytes() const { return (static_cast<size_t>(elements) * sizeof(float) + 63) & ~size_t{63}; }
-  float *vectorAt(size_t first, int64_t index) const {
-    return reinterpret_cast<float *>(scratch.data() + first + static_cast<size_t>(index) * vectorBytes());
-  }
-  float *part(int64_t index) const { return vectorAt(firstPart, index); }
-  float *slot(int64_t index) const { return vectorAt(firstSlot, index); }
-  void addTo(float *to, const float *from) const {
-    auto add = [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        to[i] += from[i];
-    };
-    isSmall ? add(0, elements) : parallelFor(elements, add);
+  float *vectorAt(size_t offset) const { return reinterpret_cast<float *>(scratch.data() + offset); }
+  float *slot(int64_t index) const { return vectorAt(static_cast<size_t>(index) * vectorBytes()); }
+  void add(float *to, const float *from) const {
+    if (cut.isSmall)
+      return addTo(to, from, elements);
+    parallelFor(elements, [&](int64_t begin, int64_t end) { addTo(to + begin, from + begin, end - begin); });
   }
 
   const Scratch &scratch;
   MatmulLayout layout;
   MatmulResult result;
-  bool isSmall;
-  int64_t terms, k, elements;
-  int64_t partsOfGroup = 1, groups = 0; ///< parts that are computed at a time, and how often
-  size_t firstPart = 0, firstSlot = 0;
-  std::vector<BoundPrimitive> parts;
+  Parts cut;
+  int64_t elements, groups = 0;
+  bool isDirect = false; ///< the result is the only slot
+  size_t firstPart = 0;
+  std::vector<TiledProduct> parts;
 };
 } // namespace
 
-PreparedOrStatus dgc::rt::prepareLongMatmul(const OpContext &context, const artifact::Matmul &op) {
+PreparedOrStatus dgc::rt::prepareLongMatmul(const OpContext &context, const artifact::Matmul &op,
+                                            dnnl::memory::data_type type) {
   auto prepared = std::make_unique<LongMatmul>(context, op);
-  DGC_RETURN_IF_ERROR(prepared->prepare(context, op));
+  DGC_RETURN_IF_ERROR(prepared->prepare(context, op, type));
   return prepared;
 }

@@ -1,20 +1,33 @@
 // Matrix products: oneDNN, in f32 for floats of 16 bits that it does not take, and plain loops for f64.
 #include "runtime/base/Status.h"
-#include "runtime/device/cpu/MatmulLayout.h"
 #include "runtime/device/cpu/PairwiseSum.h"
 #include "runtime/device/cpu/Parallel.h"
+#include "runtime/device/cpu/TiledProduct.h"
+
+#include <algorithm>
 
 using namespace dgc;
 using namespace dgc::rt;
 
 namespace {
-class DnnlOp final : public PreparedOp {
+class DnnlMatmul final : public PreparedOp {
 public:
-  explicit DnnlOp(BoundPrimitive primitive) : primitive(std::move(primitive)) {}
-  absl::Status run(const dgc_step &) override { return primitive.run(); }
+  absl::Status prepare(const OpContext &context, const artifact::Matmul &op, dnnl::memory::data_type type) {
+    return guarded("matmul", [&] {
+      const MatmulLayout layout(op);
+      ProductSpec spec{{layout.a, type, context.buffers[op.a()].data},
+                       {layout.b, type, context.buffers[op.b()].data},
+                       {layout.dst, type, context.buffers[op.dst()].data}};
+      spec.bias = op.bias() < 0 ? nullptr : context.buffers[static_cast<size_t>(op.bias())].data;
+      spec.postOps = op.post_ops();
+      size_t freeScratch = 0;
+      product = TiledProduct(context, spec, freeScratch);
+    });
+  }
+  absl::Status run(const dgc_step &) override { return product.run(); }
 
 private:
-  BoundPrimitive primitive;
+  TiledProduct product;
 };
 
 /// dst = a * b (+ bias) with the post-ops, one element at a time. Accumulates in
@@ -71,20 +84,19 @@ public:
   absl::Status prepare(const OpContext &context) {
     constexpr auto f32 = dnnl::memory::data_type::f32;
     return guarded("matmul", [&] {
-      auto packed = [](const Matrices &m) { return dnnl::memory::desc(m.sizes, f32, m.packed().strides); };
-      dnnl::memory::desc left = packed(layout.a), right = packed(layout.b), raw = packed(layout.dst);
-      dnnl::primitive_attr attr;
-      attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-      dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(left, right, raw), attr, context.library.engine);
       auto roundUp = [](size_t bytes) { return (bytes + 63) & ~size_t{63}; };
-      atA = roundUp(pd.scratchpad_desc().get_size());
-      atB = atA + roundUp(left.get_size());
-      atDst = atB + roundUp(right.get_size());
-      context.scratch.reserve(atDst + raw.get_size());
-      product = BoundPrimitive(context, dnnl::matmul(pd), pd.scratchpad_desc());
-      product.bindScratch(DNNL_ARG_SRC, left, atA);
-      product.bindScratch(DNNL_ARG_WEIGHTS, right, atB);
-      product.bindScratch(DNNL_ARG_DST, raw, atDst);
+      auto bytesOf = [&](const Matrices &m) {
+        return roundUp(static_cast<size_t>(m.allRows() * m.columns()) * sizeof(float));
+      };
+      atB = bytesOf(layout.a);
+      atDst = atB + bytesOf(layout.b);
+      size_t freeScratch = atDst + bytesOf(layout.dst);
+      context.scratch.reserve(freeScratch);
+      product = TiledProduct(context,
+                             {{layout.a.packed(), f32, nullptr, atA},
+                              {layout.b.packed(), f32, nullptr, atB},
+                              {layout.dst.packed(), f32, nullptr, atDst}},
+                             freeScratch);
     });
   }
   absl::Status run(const dgc_step &) override {
@@ -110,73 +122,62 @@ private:
   Operand a, b;
   MatmulLayout layout;
   MatmulResult result;
-  BoundPrimitive product;
+  TiledProduct product;
   size_t atA = 0, atB = 0, atDst = 0;
 };
 } // namespace
-
-static PreparedOrStatus dnnlMatmul(const OpContext &context, const artifact::Matmul &op, dnnl::memory::data_type type) {
-  int64_t n = static_cast<int64_t>(op.n());
-  MatmulLayout layout(op);
-  size_t rank = layout.dst.sizes.size();
-  BoundPrimitive bound;
-  absl::Status s = guarded("matmul", [&] {
-    dnnl::memory::desc a(layout.a.sizes, type, layout.a.strides), b(layout.b.sizes, type, layout.b.strides);
-    dnnl::memory::desc dst(layout.dst.sizes, type, layout.dst.strides), bias;
-    if (op.bias() >= 0) {
-      dnnl::memory::dims sizes(rank, 1), strides(rank, n);
-      sizes.back() = n;
-      strides.back() = 1;
-      bias = dnnl::memory::desc(sizes, type, strides);
-    }
-    dnnl::primitive_attr attr;
-    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    PostOps postOps = makePostOps(context, op.post_ops(), dst, static_cast<int>(rank) - 1, n);
-    attr.set_post_ops(postOps.ops);
-    dnnl::matmul::primitive_desc pd(dnnl::matmul::desc(a, b, bias, dst), attr, context.library.engine);
-    bound = BoundPrimitive(context, dnnl::matmul(pd), pd.scratchpad_desc());
-    bound.bind(DNNL_ARG_SRC, a, context.buffers[op.a()].data);
-    bound.bind(DNNL_ARG_WEIGHTS, b, context.buffers[op.b()].data);
-    bound.bind(DNNL_ARG_DST, dst, context.buffers[op.dst()].data);
-    if (op.bias() >= 0)
-      bound.bind(DNNL_ARG_BIAS, bias, context.buffers[static_cast<size_t>(op.bias())].data);
-    bindPostOps(bound, postOps);
-  });
-  if (!s.ok())
-    return s;
-  return std::make_unique<DnnlOp>(std::move(bound));
-}
 
 MatmulResult::MatmulResult(const OpContext &context, const artifact::Matmul &op)
     : dst(context.buffers[op.dst()]), layout(MatmulLayout(op).dst),
       postOps(context, op.post_ops(), static_cast<int64_t>(op.n())) {
   if (op.bias() >= 0)
     bias = context.buffers[static_cast<size_t>(op.bias())];
+  isPlain = !bias.data && (!op.post_ops() || op.post_ops()->size() == 0) && layout.columnStride() == 1;
 }
 
 void MatmulResult::store(const float *product) const {
   int64_t columns = layout.columns();
   parallelFor(layout.allRows(), [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row)
-      for (int64_t j = 0, at = layout.rowAt(row); j < columns; ++j, at += layout.columnStride()) {
-        double value = static_cast<double>(product[row * columns + j]);
-        if (bias.data)
-          value += loadElement(bias, j);
-        double before = postOps.accumulates() ? loadElement(dst, at) : 0;
-        storeElement(dst, at, postOps.apply(value, before, at));
-      }
+      storeRow(product + row * columns, layout.rowAt(row));
   });
 }
 
+void MatmulResult::storeRow(const float *product, int64_t at) const {
+  const int64_t columns = layout.columns();
+  if (isPlain && dst.dtype == DType::F32) {
+    std::copy_n(product, columns, static_cast<float *>(dst.data) + at);
+    return;
+  }
+  if (isPlain && dst.dtype == DType::BF16) {
+    std::transform(product, product + columns, static_cast<uint16_t *>(dst.data) + at, toBF16);
+    return;
+  }
+  for (int64_t j = 0; j < columns; ++j, at += layout.columnStride()) {
+    double value = static_cast<double>(product[j]);
+    if (bias.data)
+      value += loadElement(bias, j);
+    double before = postOps.accumulates() ? loadElement(dst, at) : 0;
+    storeElement(dst, at, postOps.apply(value, before, at));
+  }
+}
+
+static PreparedOrStatus prepareDnnlMatmul(const OpContext &context, const artifact::Matmul &op,
+                                          dnnl::memory::data_type type) {
+  auto prepared = std::make_unique<DnnlMatmul>();
+  DGC_RETURN_IF_ERROR(prepared->prepare(context, op, type));
+  return prepared;
+}
+
 PreparedOrStatus dgc::rt::prepareMatmul(const OpContext &context, const artifact::Matmul &op) {
-  if (hasLongSums(op, context.buffers[op.dst()].dtype))
-    return prepareLongMatmul(context, op);
-  if (auto type = dnnlType(context.buffers[op.dst()].dtype)) {
-    PreparedOrStatus prepared = dnnlMatmul(context, op, *type);
+  const DType dtype = context.buffers[op.dst()].dtype;
+  if (auto type = dnnlType(dtype)) {
+    PreparedOrStatus prepared =
+        hasLongSums(op, dtype) ? prepareLongMatmul(context, op, *type) : prepareDnnlMatmul(context, op, *type);
     if (prepared.ok() || !absl::IsUnimplemented(prepared.status()))
       return prepared;
   }
-  if (DType type = context.buffers[op.dst()].dtype; type == DType::F16 || type == DType::BF16) {
+  if (dtype == DType::F16 || dtype == DType::BF16) {
     auto widened = std::make_unique<WidenedMatmul>(context, op);
     DGC_RETURN_IF_ERROR(widened->prepare(context));
     return widened;

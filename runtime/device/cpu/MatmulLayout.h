@@ -83,15 +83,19 @@ public:
   void store(const float *product) const;
 
 private:
+  /// A row, to the elements of dst from `at` on.
+  void storeRow(const float *product, int64_t at) const;
+
   Operand dst, bias;
   Matrices layout;
   PlainPostOps postOps;
+  bool isPlain; ///< there is no bias and there are no post-ops, and rows have no gaps
 };
 
-/// True where the sums of a product of f32 are longer than oneDNN adds up accurately.
+/// True where one call of oneDNN would add up too many terms in order, or in an order that depends on threads.
 bool hasLongSums(const artifact::Matmul &op, DType type);
 
-/// A product with long sums, as products of parts of them that are added up in pairs.
-PreparedOrStatus prepareLongMatmul(const OpContext &context, const artifact::Matmul &op);
+/// A product with long sums, as products of parts of them that are added up.
+PreparedOrStatus prepareLongMatmul(const OpContext &context, const artifact::Matmul &op, dnnl::memory::data_type type);
 
 } // namespace dgc::rt

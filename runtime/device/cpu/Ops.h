@@ -66,7 +66,7 @@ private:
 
 /// The chain of a library call, in oneDNN's terms. Arguments of binary post-ops
 /// are described with `dims`, the logical shape of the result with its strides;
-/// `channelAxis` is where a per-channel argument varies.
+/// `channelAxis` is where a per-channel argument varies, with `channels` elements for the whole result.
 struct PostOps {
   dnnl::post_ops ops;
   struct Argument {
@@ -77,8 +77,12 @@ struct PostOps {
   std::vector<Argument> arguments;
 };
 using PostOpVector = flatbuffers::Vector<flatbuffers::Offset<artifact::PostOp>>;
+/// Where the part of a result that a call computes begins in memory, and its first channel.
+struct ResultPart {
+  int64_t element = 0, channel = 0;
+};
 PostOps makePostOps(const OpContext &context, const PostOpVector *ops, const dnnl::memory::desc &result,
-                    int channelAxis, int64_t channels);
+                    int channelAxis, int64_t channels, ResultPart part = {});
 void bindPostOps(BoundPrimitive &primitive, const PostOps &postOps);
 
 /// The same chain, plainly: row-major [rows, channels] results. What an op whose

@@ -37,13 +37,21 @@ private:
   uint64_t blocks = 0;
 };
 
+/// sum += values.
+template <typename T> void addTo(T *sum, const T *values, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    sum[i] += values[i];
+}
+
 /// The slots for vectors that arrive one after the other and are added up in pairs: vector i is written to slot(i),
-/// then merges(i) times the last slot in use is added to the one before it. When all `count` vectors are there,
-/// merges are left over until slot 0 is the sum.
+/// then merge(i, ..) is called. When all vectors are merged, slot 0 is their sum.
 struct PairwiseSlots {
   static int slot(int64_t i) { return std::popcount(static_cast<uint64_t>(i)); }
-  static int merges(int64_t i, int64_t count) {
-    return i + 1 == count ? slot(i) : std::countr_one(static_cast<uint64_t>(i));
+  /// Calls add(to, from), with to = from - 1, for the slots that are added up behind vector i of `count`.
+  template <typename F> static void merge(int64_t i, int64_t count, F &&add) {
+    int last = slot(i);
+    for (int merges = i + 1 == count ? last : std::countr_one(static_cast<uint64_t>(i)); merges > 0; --merges, --last)
+      add(last - 1, last);
   }
   /// The number of slots for `count` vectors.
   static int slots(int64_t count) {
@@ -53,5 +61,12 @@ struct PairwiseSlots {
     return most;
   }
 };
+
+/// Calls add(to, from) for vectors that are all there, in pairs; vector 0 is their sum then.
+template <typename F> void addUpInPairs(int64_t count, F &&add) {
+  for (int64_t step = 1; step < count; step *= 2)
+    for (int64_t i = 0; i + step < count; i += 2 * step)
+      add(i, i + step);
+}
 
 } // namespace dgc::rt

@@ -1,6 +1,7 @@
-// Convolution in plain loops.
+// Convolution in plain loops: sums in pairs, in f64.
 #include "runtime/device/cpu/PlainConvolution.h"
 
+#include "runtime/device/cpu/PairwiseSum.h"
 #include "runtime/device/cpu/Parallel.h"
 
 using namespace dgc;
@@ -87,38 +88,47 @@ private:
       forPoints(out, [&](int64_t pixel, const int64_t (&o)[3]) {
         for (int64_t oc = 0; oc < outChannels; ++oc) {
           int64_t first = oc / (outChannels / groups) * groupIn();
-          double sum = bias.data ? loadElement(bias, oc) : 0;
+          PairwiseSum<double> sum;
           forPoints(window, [&](int64_t position, const int64_t (&w)[3]) {
             int64_t from = inputPixel(o, w);
             for (int64_t c = 0; from >= 0 && c < groupIn(); ++c)
-              sum += srcAt(b, from, first + c) * weightAt(position, c, oc);
+              sum.add(srcAt(b, from, first + c) * weightAt(position, c, oc));
           });
           int64_t at = (b * outPixels() + pixel) * outChannels + oc;
           double before = postOps.accumulates() ? loadElement(dst, at) : 0;
-          storeElement(dst, at, postOps.apply(sum, before, at));
+          double value = sum.total() + (bias.data ? loadElement(bias, oc) : 0);
+          storeElement(dst, at, postOps.apply(value, before, at));
         }
       });
   }
 
-  void backwardData(int64_t begin, int64_t end) const {
-    std::vector<double> sum(static_cast<size_t>(inPixels() * inChannels));
-    for (int64_t b = begin; b < end; ++b) {
-      std::fill(sum.begin(), sum.end(), 0.0);
-      forPoints(out, [&](int64_t pixel, const int64_t (&o)[3]) {
-        forPoints(window, [&](int64_t position, const int64_t (&w)[3]) {
-          int64_t to = inputPixel(o, w);
-          if (to < 0)
-            return;
-          for (int64_t oc = 0; oc < outChannels; ++oc) {
-            int64_t first = oc / (outChannels / groups) * groupIn();
-            for (int64_t c = 0; c < groupIn(); ++c)
-              sum[static_cast<size_t>(to * inChannels + first + c)] += dstAt(b, pixel, oc) * weightAt(position, c, oc);
-          }
-        });
-      });
-      for (size_t i = 0; i < sum.size(); ++i)
-        storeElement(src, b * inPixels() * inChannels + static_cast<int64_t>(i), sum[i]);
+  /// The output whose window has input `i` at position `w`; -1: there is none.
+  int64_t outputPixel(const int64_t (&i)[3], const int64_t (&w)[3]) const {
+    int64_t pixel = 0;
+    for (int d = 0; d < 3; ++d) {
+      int64_t at = i[d] + low[d] - w[d] * dilation[d];
+      if (at < 0 || at % stride[d] || at / stride[d] >= out[d])
+        return -1;
+      pixel = pixel * out[d] + at / stride[d];
     }
+    return pixel;
+  }
+
+  void backwardData(int64_t begin, int64_t end) const {
+    const int64_t groupOut = outChannels / groups;
+    for (int64_t b = begin; b < end; ++b)
+      forPoints(in, [&](int64_t pixel, const int64_t (&i)[3]) {
+        for (int64_t ic = 0; ic < inChannels; ++ic) {
+          const int64_t group = ic / groupIn();
+          PairwiseSum<double> sum;
+          forPoints(window, [&](int64_t position, const int64_t (&w)[3]) {
+            int64_t from = outputPixel(i, w);
+            for (int64_t oc = group * groupOut; from >= 0 && oc < (group + 1) * groupOut; ++oc)
+              sum.add(dstAt(b, from, oc) * weightAt(position, ic % groupIn(), oc));
+          });
+          storeElement(src, (b * inPixels() + pixel) * inChannels + ic, sum.total());
+        }
+      });
   }
 
   void backwardWeights(int64_t begin, int64_t end) const {
@@ -126,23 +136,16 @@ private:
       int64_t first = oc / (outChannels / groups) * groupIn();
       forPoints(window, [&](int64_t position, const int64_t (&w)[3]) {
         for (int64_t c = 0; c < groupIn(); ++c) {
-          double sum = 0;
+          PairwiseSum<double> sum;
           for (int64_t b = 0; b < batch; ++b)
             forPoints(out, [&](int64_t pixel, const int64_t (&o)[3]) {
               int64_t from = inputPixel(o, w);
               if (from >= 0)
-                sum += srcAt(b, from, first + c) * dstAt(b, pixel, oc);
+                sum.add(srcAt(b, from, first + c) * dstAt(b, pixel, oc));
             });
-          storeElement(weights, (position * groupIn() + c) * outChannels + oc, sum);
+          storeElement(weights, (position * groupIn() + c) * outChannels + oc, sum.total());
         }
       });
-      if (!bias.data)
-        continue;
-      double sum = 0;
-      for (int64_t b = 0; b < batch; ++b)
-        for (int64_t pixel = 0; pixel < outPixels(); ++pixel)
-          sum += dstAt(b, pixel, oc);
-      storeElement(bias, oc, sum);
     }
   }
 

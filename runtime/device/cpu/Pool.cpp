@@ -10,9 +10,10 @@ using namespace dgc::rt;
 namespace {
 class PoolOp final : public PreparedOp {
 public:
-  PoolOp(PoolKernel kernel, const PoolShape &shape, const PoolArgs &args, bool split)
-      : kernel(kernel), shape(shape), args(args), split(split) {}
+  PoolOp(const Scratch &scratch, PoolKernel kernel, const PoolShape &shape, const PoolArgs &args, bool split)
+      : scratch(scratch), kernel(kernel), shape(shape), args(args), split(split) {}
   absl::Status run(const dgc_step &) override {
+    args.positions = reinterpret_cast<int32_t *>(scratch.data());
     if (!split)
       kernel(shape, args, 0, shape.batch);
     else
@@ -21,6 +22,7 @@ public:
   }
 
 private:
+  const Scratch &scratch;
   PoolKernel kernel;
   PoolShape shape;
   PoolArgs args;
@@ -80,5 +82,7 @@ PreparedOrStatus dgc::rt::preparePool(const OpContext &context, const artifact::
                                                            : kernels.avgBackward;
   // About a nanosecond for four elements; below 10 us threads do not help.
   bool split = threads() > 1 && shape.batch > 1 && in.numElements() > 40000;
-  return std::make_unique<PoolOp>(kernel, shape, args, split);
+  if (op.kind() == PoolKind::MaxBackward && !shape.tiles)
+    context.scratch.reserve(static_cast<size_t>(out.numElements()) * sizeof(int32_t));
+  return std::make_unique<PoolOp>(context.scratch, kernel, shape, args, split);
 }

@@ -2,7 +2,6 @@
 #include "runtime/device/cpu/PoolKernels.h"
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 namespace dgc::rt::DGC_ISA {
@@ -137,51 +136,6 @@ template <typename E> void maxForward(const PoolShape &s, const PoolArgs &args, 
   }
 }
 
-/// out[i] (+)= value[i] where chosen(i).
-template <typename E, bool Store, typename F>
-inline void scatter(typename E::Memory *out, const typename E::Memory *value, int64_t n, F chosen) {
-  for (int64_t i = 0; i < n; ++i) {
-    typename E::Value v = chosen(i) ? E::load(value[i]) : 0;
-    out[i] = E::store(Store ? v : E::load(out[i]) + v);
-  }
-}
-
-template <typename E, bool Store> void maxBackwardExample(const PoolShape &s, const PoolArgs &args, int64_t b) {
-  using Memory = typename E::Memory;
-  int64_t inputBase = b * inputs(s) * s.channels;
-  int64_t outputBase = b * outputs(s) * s.channels;
-  const Memory *src = static_cast<const Memory *>(args.src);
-  const Memory *gradient = static_cast<const Memory *>(args.diffDst) + outputBase;
-  Memory *result = static_cast<Memory *>(args.diffSrc) + inputBase;
-  if (!Store)
-    std::memset(result, 0, sizeof(Memory) * static_cast<size_t>(inputs(s) * s.channels));
-  forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
-    typename E::Value best[block];
-    typename E::Index where[block];
-    int64_t at = pixel * s.channels + c;
-    if (!args.indices)
-      findMaximum<E>(s, src + inputBase + c, o0, o1, o2, n, best, where);
-    else if (args.indexBytes == 1)
-      for (int64_t i = 0; i < n; ++i)
-        where[i] = static_cast<uint8_t *>(args.indices)[outputBase + at + i];
-    else
-      for (int64_t i = 0; i < n; ++i)
-        where[i] = static_cast<int32_t *>(args.indices)[outputBase + at + i];
-    forWindow(s, o0, o1, o2, [&](int64_t position, int64_t in) {
-      auto p = static_cast<typename E::Index>(position);
-      scatter<E, Store>(result + in * s.channels + c, gradient + at, n, [&](int64_t i) { return where[i] == p; });
-    });
-  });
-}
-
-template <typename E> void maxBackward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
-  for (int64_t b = begin; b < end; ++b)
-    if (s.tiles)
-      maxBackwardExample<E, true>(s, args, b);
-    else
-      maxBackwardExample<E, false>(s, args, b);
-}
-
 /// One over the number of inputs that an average is taken of.
 template <typename Value> Value weight(const PoolShape &s, int64_t o0, int64_t o1, int64_t o2) {
   int64_t n = s.window[0] * s.window[1] * s.window[2];
@@ -192,8 +146,8 @@ template <typename Value> Value weight(const PoolShape &s, int64_t o0, int64_t o
   return Value(1) / static_cast<Value>(n);
 }
 
-/// The sums of a window for `block` channels: blocks of inputs are added up in order, and the sums of blocks in pairs,
-/// so that the error grows with the logarithm of the window.
+/// Sums for `block` channels: blocks of addends are added up in order, and the sums of blocks in pairs, so that the
+/// error grows with the logarithm of their number.
 template <typename Value> class WindowSum {
 public:
   template <typename F> void add(int64_t n, F input) {
@@ -232,6 +186,109 @@ private:
   uint64_t blocks = 0;
 };
 
+/// Reads the saved positions of `n` maxima.
+template <typename Index> inline void loadIndices(const PoolArgs &args, int64_t at, int64_t n, Index *where) {
+  for (int64_t i = 0; i < n; ++i)
+    where[i] = args.indexBytes == 1 ? static_cast<const uint8_t *>(args.indices)[at + i]
+                                    : static_cast<const int32_t *>(args.indices)[at + i];
+}
+
+/// The gradient of a maximum where every input belongs to one window.
+template <typename E> void maxBackwardTiles(const PoolShape &s, const PoolArgs &args, int64_t b) {
+  using Memory = typename E::Memory;
+  int64_t inputBase = b * inputs(s) * s.channels;
+  const Memory *src = static_cast<const Memory *>(args.src) + inputBase;
+  const Memory *gradient = static_cast<const Memory *>(args.diffDst) + b * outputs(s) * s.channels;
+  Memory *result = static_cast<Memory *>(args.diffSrc) + inputBase;
+  forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
+    typename E::Value best[block];
+    typename E::Index where[block];
+    int64_t at = pixel * s.channels + c;
+    if (args.indices)
+      loadIndices(args, b * outputs(s) * s.channels + at, n, where);
+    else
+      findMaximum<E>(s, src + c, o0, o1, o2, n, best, where);
+    forWindow(s, o0, o1, o2, [&](int64_t position, int64_t in) {
+      auto p = static_cast<typename E::Index>(position);
+      Memory *out = result + in * s.channels + c;
+      for (int64_t i = 0; i < n; ++i)
+        out[i] = E::store(where[i] == p ? E::load(gradient[at + i]) : 0);
+    });
+  });
+}
+
+/// The outputs [begin, end) of one dimension whose windows hold input `i`.
+struct Holders {
+  int64_t begin, end;
+};
+inline Holders holdersOf(const PoolShape &s, int d, int64_t i) {
+  // o * stride <= i + low < o * stride + window
+  const int64_t at = i + s.low[d], first = at - s.window[d] + 1;
+  return {first <= 0 ? 0 : (first + s.stride[d] - 1) / s.stride[d], std::min(s.out[d], at / s.stride[d] + 1)};
+}
+
+/// Stores, for each input of one example, the sum of addend(o0, o1, o2, output pixel, position of the input in the
+/// window, first channel, i) over the outputs whose windows hold it.
+template <typename E, typename F>
+inline void gatherGradients(const PoolShape &s, typename E::Memory *result, F addend) {
+  int64_t pixel = 0;
+  for (int64_t i0 = 0; i0 < s.in[0]; ++i0)
+    for (int64_t i1 = 0; i1 < s.in[1]; ++i1)
+      for (int64_t i2 = 0; i2 < s.in[2]; ++i2, ++pixel) {
+        const Holders h0 = holdersOf(s, 0, i0), h1 = holdersOf(s, 1, i1), h2 = holdersOf(s, 2, i2);
+        for (int64_t c = 0; c < s.channels; c += block) {
+          const int64_t n = std::min(block, s.channels - c);
+          WindowSum<typename E::Value> sum;
+          for (int64_t o0 = h0.begin; o0 < h0.end; ++o0)
+            for (int64_t o1 = h1.begin; o1 < h1.end; ++o1)
+              for (int64_t o2 = h2.begin; o2 < h2.end; ++o2) {
+                const int64_t p0 = i0 + s.low[0] - o0 * s.stride[0], p1 = i1 + s.low[1] - o1 * s.stride[1];
+                const int64_t position = (p0 * s.window[1] + p1) * s.window[2] + i2 + s.low[2] - o2 * s.stride[2];
+                sum.add(n, addend(o0, o1, o2, (o0 * s.out[1] + o1) * s.out[2] + o2, position, c));
+              }
+          sum.finish();
+          for (int64_t i = 0; i < n; ++i)
+            result[pixel * s.channels + c + i] = E::store(sum.terms[i]);
+        }
+      }
+}
+
+/// The gradient of a maximum where windows overlap, in the order of the inputs: what an input gets from all windows is
+/// added up in pairs and rounded once.
+template <typename E> void maxBackwardOverlapping(const PoolShape &s, const PoolArgs &args, int64_t b) {
+  using Memory = typename E::Memory;
+  const int64_t inputBase = b * inputs(s) * s.channels, outputBase = b * outputs(s) * s.channels;
+  const Memory *src = static_cast<const Memory *>(args.src) + inputBase;
+  const Memory *gradient = static_cast<const Memory *>(args.diffDst) + outputBase;
+  int32_t *where = args.positions + outputBase;
+  forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
+    typename E::Value best[block];
+    typename E::Index found[block];
+    const int64_t at = pixel * s.channels + c;
+    if (args.indices)
+      loadIndices(args, outputBase + at, n, found);
+    else
+      findMaximum<E>(s, src + c, o0, o1, o2, n, best, found);
+    for (int64_t i = 0; i < n; ++i)
+      where[at + i] = static_cast<int32_t>(found[i]);
+  });
+  gatherGradients<E>(s, static_cast<Memory *>(args.diffSrc) + inputBase,
+                     [&](int64_t, int64_t, int64_t, int64_t pixel, int64_t position, int64_t c) {
+                       const Memory *g = gradient + pixel * s.channels + c;
+                       const int32_t *w = where + pixel * s.channels + c;
+                       const auto p = static_cast<int32_t>(position);
+                       return [=](int64_t i) { return w[i] == p ? E::load(g[i]) : typename E::Value(0); };
+                     });
+}
+
+template <typename E> void maxBackward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
+  for (int64_t b = begin; b < end; ++b)
+    if (s.tiles)
+      maxBackwardTiles<E>(s, args, b);
+    else
+      maxBackwardOverlapping<E>(s, args, b);
+}
+
 template <typename E> void avgForward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
   using Memory = typename E::Memory;
   using Value = typename E::Value;
@@ -255,19 +312,15 @@ template <typename E> void avgForward(const PoolShape &s, const PoolArgs &args, 
 template <typename E> void avgBackward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
   using Memory = typename E::Memory;
   using Value = typename E::Value;
+  const Value whole = Value(1) / static_cast<Value>(s.window[0] * s.window[1] * s.window[2]);
   for (int64_t b = begin; b < end; ++b) {
     const Memory *gradient = static_cast<const Memory *>(args.diffDst) + b * outputs(s) * s.channels;
-    Memory *result = static_cast<Memory *>(args.diffSrc) + b * inputs(s) * s.channels;
-    std::memset(result, 0, sizeof(Memory) * static_cast<size_t>(inputs(s) * s.channels));
-    forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
-      Value w = weight<Value>(s, o0, o1, o2);
-      const Memory *g = gradient + pixel * s.channels + c;
-      forWindow(s, o0, o1, o2, [&](int64_t, int64_t in) {
-        Memory *p = result + in * s.channels + c;
-        for (int64_t i = 0; i < n; ++i)
-          p[i] = E::store(E::load(p[i]) + w * E::load(g[i]));
-      });
-    });
+    gatherGradients<E>(s, static_cast<Memory *>(args.diffSrc) + b * inputs(s) * s.channels,
+                       [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t, int64_t c) {
+                         const Value w = s.countPad ? whole : weight<Value>(s, o0, o1, o2);
+                         const Memory *g = gradient + pixel * s.channels + c;
+                         return [=](int64_t i) { return w * E::load(g[i]); };
+                       });
   }
 }
 

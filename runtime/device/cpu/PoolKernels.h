@@ -15,7 +15,7 @@ struct PoolShape {
   int64_t in[3] = {1, 1, 1}, out[3] = {1, 1, 1};
   int64_t window[3] = {1, 1, 1}, stride[3] = {1, 1, 1}, low[3] = {0, 0, 0};
   bool countPad = false; // an average divides by the whole window
-  /// Every input belongs to exactly one window: gradients are stored, not added.
+  /// Every input belongs to exactly one window.
   bool tiles = false;
 };
 
@@ -29,6 +29,7 @@ struct PoolArgs {
   void *diffSrc = nullptr;
   void *indices = nullptr;
   int indexBytes = 0;
+  int32_t *positions = nullptr; ///< MaxBackward with windows that overlap: room for those of all outputs
 };
 
 /// Does the examples [begin, end). NaN counts as the maximum.

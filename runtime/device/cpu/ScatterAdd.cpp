@@ -86,21 +86,15 @@ private:
     T slots[40][width];
     const int64_t blocks = (n + blockUpdates - 1) / blockUpdates;
     for (int64_t block = 0; block < blocks; ++block) {
-      int last = PairwiseSlots::slot(block);
-      T *sum = blocks == 1 ? to : slots[last];
+      T *sum = blocks == 1 ? to : slots[PairwiseSlots::slot(block)];
       std::fill_n(sum, columns, T(0));
       for (int64_t j = block * blockUpdates, stop = std::min(n, j + blockUpdates); j < stop; ++j)
         addTo(sum, from + order[j] * inner, columns);
-      for (int merges = PairwiseSlots::merges(block, blocks); merges > 0; --merges, --last)
-        addTo(slots[last - 1], slots[last], columns);
+      PairwiseSlots::merge(block, blocks, [&](int into, int from) { addTo(slots[into], slots[from], columns); });
     }
     if (blocks != 1)
       for (int64_t i = 0; i < columns; ++i)
         to[i] = blocks ? slots[0][i] : T(0);
-  }
-  static void addTo(T *sum, const T *values, int64_t columns) {
-    for (int64_t i = 0; i < columns; ++i)
-      sum[i] += values[i];
   }
 
   const Scratch &scratch;

@@ -57,8 +57,6 @@ absl::StatusOr<DnnConvolution> describeConvolution(const artifact::Convolution &
       return absl::UnimplementedError("a convolution with post-ops other than relu; compile the model again for GPUs");
     result.relu = true;
   }
-  if (result.hasBias && result.kind != ConvolutionKind::Forward)
-    return absl::UnimplementedError("the gradient of a bias with that of a filter; compile the model again for GPUs");
   return result;
 }
 

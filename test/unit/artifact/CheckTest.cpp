@@ -365,6 +365,12 @@ const Violation violations[] = {
     {"ConvWindow", [](P p) { conv(p).pad_low = {0, 0}; }, "the window gives 3"},
     {"ConvRank", [](P p) { conv(p).strides = {1}; }, "2 entries"},
     {"ConvOutFirst", [](P p) { conv(p).weights_out_first = true; }, "channels"},
+    {"ConvBiasBackward",
+     [](P p) {
+       conv(p).bias = 0;
+       conv(p).kind = fb::ConvKind::BackwardWeights;
+     },
+     "only Forward takes a bias"},
     {"ConvGroups", [](P p) { conv(p).groups = 2; }, "channels"},
     {"PoolOutput", [](P p) { pool(p).window = {3, 2}; }, "the window gives 1"},
     {"PoolMissing", [](P p) { pool(p).src = -1; }, "does not exist"},

