@@ -1,10 +1,13 @@
 // The real disk, over POSIX calls.
 #include "runtime/base/Disk.h"
+#include "runtime/base/Printable.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -111,6 +114,26 @@ bool isInSystemFolder(const std::string &path) {
   return !error && (folder == "/dev" || folder.starts_with("/dev/fd") || folder.starts_with("/proc/"));
 }
 
+/// The descriptor of this process that a path names, as /dev/stdout and /dev/fd/1 do.
+std::optional<int> descriptorOf(const std::string &path) {
+  std::error_code error;
+  const std::filesystem::path full = std::filesystem::absolute(path);
+  const std::string folder = std::filesystem::weakly_canonical(full.parent_path(), error).string();
+  const std::string name = full.filename().string();
+  if (error)
+    return std::nullopt;
+  if (folder == "/dev")
+    return name == "stdout"   ? std::optional(STDOUT_FILENO)
+           : name == "stderr" ? std::optional(STDERR_FILENO)
+                              : std::nullopt;
+  int descriptor = 0;
+  const char *end = name.data() + name.size();
+  auto [parsed, failed] = std::from_chars(name.data(), end, descriptor);
+  if (folder != str("/proc/", ::getpid(), "/fd") || failed != std::errc() || parsed != end)
+    return std::nullopt;
+  return descriptor;
+}
+
 /// The folder without symbolic links, and the name in it.
 std::string nameInFolder(const std::string &path) {
   std::error_code error;
@@ -136,7 +159,8 @@ std::string describeHolder(std::string_view content) {
     std::string_view rest = content.substr(lockMagic.size());
     size_t blank = rest.find(' '), end = rest.find('\n');
     if (blank != rest.npos && end != rest.npos && blank < end)
-      holder += str(" (process ", rest.substr(0, blank), " on ", rest.substr(blank + 1, end - blank - 1), ")");
+      holder += str(" (process ", printable(rest.substr(0, blank)), " on ",
+                    printable(rest.substr(blank + 1, end - blank - 1)), ")");
   }
   return holder + " writes it: name another file, or wait until that job has ended";
 }
@@ -156,13 +180,24 @@ public:
     return std::make_unique<PosixReadable>(fd, static_cast<uint64_t>(info.st_size), path);
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> createNew(const std::string &path, const std::string &shown) override {
-    int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    struct stat old;
+    const bool replaces = ::stat(shown.c_str(), &old) == 0 && S_ISREG(old.st_mode);
+    const mode_t mode = replaces ? old.st_mode & 0777 : 0666;
+    int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
       return errnoStatus(errno, str("cannot create ", shown));
+    if (replaces && ::fchmod(fd, mode) != 0) { // past the umask
+      int error = errno;
+      ::close(fd);
+      ::unlink(path.c_str());
+      return errnoStatus(error, str("cannot set the mode of ", shown));
+    }
     return std::make_unique<PosixWritable>(fd, shown);
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> openSpecial(const std::string &path) override {
-    int fd = ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+    // A file that the shell has opened keeps its content and its offset.
+    const std::optional<int> opened = descriptorOf(path);
+    int fd = opened ? ::fcntl(*opened, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     if (fd < 0)
       return errnoStatus(errno, str("cannot open ", path));
     return std::make_unique<PosixWritable>(fd, path);
@@ -272,6 +307,10 @@ private:
 Disk &dgc::rt::realDisk() {
   static PosixDisk disk;
   return disk;
+}
+
+bool dgc::rt::isStandardOutput(const std::string &path) {
+  return path == "-" || (!path.empty() && descriptorOf(path) == STDOUT_FILENO);
 }
 
 std::unique_ptr<WritableFile> dgc::rt::standardOutput() { return std::make_unique<StandardOutput>(); }

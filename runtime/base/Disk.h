@@ -52,10 +52,11 @@ public:
   virtual ~Disk() = default;
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> open(const std::string &path) = 0;
   /// Creates a regular file under a name that nothing has, no symbolic link either: else an error of AlreadyExists.
-  /// Errors name `shown`, which it will be renamed to.
+  /// Errors name `shown`, which it will be renamed to; the new file has the mode of a regular file of that name.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> createNew(const std::string &path,
                                                                   const std::string &shown) = 0;
-  /// Opens a device or pipe that exists, to write into it.
+  /// Opens a device or pipe that exists, to write into it. Paths as /dev/stdout give the open file itself: what it
+  /// holds is kept.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> openSpecial(const std::string &path) = 0;
   virtual absl::Status rename(const std::string &from, const std::string &to) = 0;
   virtual absl::Status remove(const std::string &path) = 0;
@@ -80,6 +81,9 @@ public:
 
 /// The disk of the machine.
 Disk &realDisk();
+
+/// Whether `path` is "-" or names the standard output of this process, as /dev/stdout does.
+bool isStandardOutput(const std::string &path);
 
 /// Standard output as a file; closing it does nothing.
 std::unique_ptr<WritableFile> standardOutput();

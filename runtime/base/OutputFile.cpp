@@ -26,7 +26,7 @@ static uint64_t hashOf(std::string_view text) {
   return hash;
 }
 
-std::string dgc::rt::folderOf(const std::string &path) {
+static std::string folderOf(const std::string &path) {
   std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
 }
@@ -140,18 +140,4 @@ absl::Status dgc::rt::replaceFile(Disk &disk, const std::string &path, const Out
 
 absl::Status dgc::rt::writeFileAtomically(Disk &disk, const std::string &path, std::string_view data) {
   return replaceFile(disk, path, [&](WritableFile &file) { return file.write(data); });
-}
-
-void dgc::rt::removeLeftovers(Disk &disk, const std::string &folder) {
-  auto names = disk.list(folder);
-  if (!names.ok())
-    return;
-  for (const std::string &name : *names) {
-    std::string path = (std::filesystem::path(folder) / name).string();
-    if (!name.starts_with('.') || !name.ends_with(lockSuffix) || !disk.isOwnFile(path))
-      continue;
-    auto lock = disk.lock(path);
-    if (lock.ok() && (*lock)->excludesOthers())
-      removeTemporaries(disk, folder, *names, std::string_view(name).substr(0, name.size() - lockSuffix.size()));
-  }
 }

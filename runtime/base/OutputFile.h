@@ -47,10 +47,4 @@ absl::Status replaceFile(Disk &disk, const std::string &path, const OutputFile::
 /// The same for data in memory.
 absl::Status writeFileAtomically(Disk &disk, const std::string &path, std::string_view data);
 
-/// Removes the locks and temporaries that processes which died have left in a folder.
-void removeLeftovers(Disk &disk, const std::string &folder);
-
-/// The folder of a path, "." where it names none.
-std::string folderOf(const std::string &path);
-
 } // namespace dgc::rt

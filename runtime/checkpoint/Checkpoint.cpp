@@ -2,6 +2,7 @@
 #include "runtime/checkpoint/Checkpoint.h"
 
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Printable.h"
 #include "runtime/base/Shape.h"
 
 #include "absl/strings/numbers.h"
@@ -77,10 +78,10 @@ static absl::StatusOr<std::optional<RunState>> readState(const Metadata &metadat
 }
 
 namespace {
-/// Gathers names for a message, which has the first few of them.
+/// Gathers names from files for a message, which has the first few of them.
 class NameList {
 public:
-  void add(const std::string &name) { names.push_back(name); }
+  void add(const std::string &name) { names.push_back(printable(name, 256)); }
   void add(const NameList &more) { names.insert(names.end(), more.names.begin(), more.names.end()); }
   bool empty() const { return names.empty(); }
   std::string text(std::string_view title) const {

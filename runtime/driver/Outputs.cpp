@@ -6,6 +6,7 @@
 #include "runtime/data/Dataset.h"
 #include "runtime/driver/Predictions.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace dgc;
@@ -36,7 +37,16 @@ static std::vector<NamedFile> outputsOf(const artifact::Plan &plan, const RunOpt
   return files;
 }
 
-/// What is read; not --load, as its bytes are in memory before --save writes.
+/// The checkpoints that are read. --save may replace them, as their bytes are in memory before it writes.
+static std::vector<NamedFile> checkpointsOf(const RunOptions &options) {
+  std::vector<NamedFile> files;
+  for (auto [flag, path] : {std::pair("--load", &options.load), {"--load-weights", &options.loadWeights}})
+    if (isFile(*path))
+      files.push_back({flag, *path});
+  return files;
+}
+
+/// What is read, apart from checkpoints.
 static std::vector<NamedFile> inputsOf(const artifact::Plan &plan, const RunOptions &options, Disk &disk) {
   std::vector<NamedFile> files;
   if (isFile(options.plan))
@@ -70,8 +80,29 @@ absl::Status dgc::rt::checkOutputs(const artifact::Plan &plan, const RunOptions 
     for (const NamedFile &input : inputs)
       if (disk.isSame(path, input.path))
         return usage(str(flag, " ", path, " would replace ", input.what, ", which this run reads: name another file"));
-    if (flag != "--save" && isFile(options.load) && disk.isSame(path, options.load))
-      return usage(str(flag, " ", path, " would replace the checkpoint of --load: name another file"));
+    for (const auto &[loading, checkpoint] : checkpointsOf(options))
+      if (flag != "--save" && disk.isSame(path, checkpoint))
+        return usage(str(flag, " ", path, " would replace the checkpoint of ", loading, ": name another file"));
   }
   return absl::OkStatus();
+}
+
+bool dgc::rt::mayReplaceLog(const RunOptions &options, Disk &disk) {
+  if (!isFile(options.logJson) || !disk.isReplaceable(options.logJson) || !disk.exists(options.logJson))
+    return true;
+  std::vector<NamedFile> inputs = checkpointsOf(options);
+  if (isFile(options.plan))
+    inputs.push_back({"the plan", options.plan});
+  if (auto names = disk.list(options.data); !options.data.empty() && names.ok())
+    for (const std::string &name : *names)
+      inputs.push_back({"a file of --data", str(options.data, "/", name)});
+  return std::none_of(inputs.begin(), inputs.end(),
+                      [&](const NamedFile &input) { return disk.isSame(options.logJson, input.path); });
+}
+
+std::vector<std::string> dgc::rt::outputFiles(const artifact::Plan &plan, const RunOptions &options, Disk &disk) {
+  std::vector<std::string> paths;
+  for (NamedFile &file : outputsOf(plan, options, disk))
+    paths.push_back(std::move(file.path));
+  return paths;
 }

@@ -26,6 +26,8 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/Threading.h"
 
+#include <optional>
+
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("dgc-compile options");
@@ -119,15 +121,16 @@ static dgc::Phase phaseOf(const cl::opt<std::string> &option) {
   std::exit(2);
 }
 
-/// Prints what workers need and, with a path, writes the page about a plan. False, with a message, when it cannot.
-static bool describe(const std::vector<uint8_t> &plan, const std::string &path) {
+/// Prints what workers need and, with a file, writes the page about a plan. False, with a message, when it cannot.
+static bool describe(const std::vector<uint8_t> &plan, std::optional<dgc::rt::OutputFile> &page) {
   absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact = dgc::rt::loadBytes(plan, "the compiled plan");
   absl::Status status = artifact.status();
   if (status.ok()) {
     llvm::errs() << dgc::rt::describeMemory((*artifact)->plan());
   }
-  if (status.ok() && !path.empty()) {
-    status = dgc::rt::writeFileAtomically(dgc::rt::realDisk(), path, dgc::rt::reportAsHtml(**artifact));
+  if (status.ok() && page) {
+    const std::string html = dgc::rt::reportAsHtml(**artifact);
+    status = page->replace([&](dgc::rt::WritableFile &file) { return file.write(html); });
   }
   if (!status.ok()) {
     llvm::errs() << "dgc-compile: " << std::string(status.message()) << "\n";
@@ -181,8 +184,18 @@ static bool checkOutputs(const std::string &outputPath, const std::string &repor
   return !isTaken("--report", reportPath, outputPath, "the file of -o as well");
 }
 
+/// Reserves an output before the work; nothing, with a message, when it cannot be written.
+static std::optional<dgc::rt::OutputFile> reserve(const std::string &path) {
+  absl::StatusOr<dgc::rt::OutputFile> file = dgc::rt::OutputFile::reserve(dgc::rt::realDisk(), path);
+  if (file.ok()) {
+    return *std::move(file);
+  }
+  llvm::errs() << "dgc-compile: " << std::string(file.status().message()) << "\n";
+  return std::nullopt;
+}
+
 /// Replaces the output by a plan or, without one, by the text of the program; as a whole or not at all.
-static bool writeOutput(const std::string &path, const std::vector<uint8_t> *plan, mlir::ModuleOp module) {
+static bool writeOutput(dgc::rt::OutputFile &output, const std::vector<uint8_t> *plan, mlir::ModuleOp module) {
   std::string text;
   if (!plan) {
     llvm::raw_string_ostream stream(text);
@@ -191,8 +204,7 @@ static bool writeOutput(const std::string &path, const std::vector<uint8_t> *pla
   }
   std::span<const std::byte> bytes =
       plan ? std::as_bytes(std::span(*plan)) : std::as_bytes(std::span(text.data(), text.size()));
-  absl::Status status =
-      dgc::rt::replaceFile(dgc::rt::realDisk(), path, [&](dgc::rt::WritableFile &file) { return file.write(bytes); });
+  absl::Status status = output.replace([&](dgc::rt::WritableFile &file) { return file.write(bytes); });
   if (!status.ok()) {
     llvm::errs() << "dgc-compile: " << std::string(status.message()) << "\n";
   }
@@ -266,6 +278,10 @@ static int run() {
   if (!checkOutputs(outputPath, reportPath)) {
     return 2;
   }
+  std::optional<dgc::rt::OutputFile> outputFile = reserve(outputPath), page;
+  if (!outputFile || (!reportPath.empty() && !(page = reserve(reportPath)))) {
+    return 2;
+  }
   if (!dumpPhasesTo.empty()) {
     std::error_code failure = llvm::sys::fs::create_directories(dumpPhasesTo);
     if (!failure && !llvm::sys::fs::is_directory(dumpPhasesTo)) {
@@ -306,13 +322,13 @@ static int run() {
       llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
       return 2;
     }
-    if (!describe(bytes, reportPath)) {
+    if (!describe(bytes, page)) {
       return 2;
     }
   } else if (failed(dgc::runPhases(*module, options))) {
     return 1;
   }
-  return writeOutput(outputPath, options.to == dgc::Phase::Artifact ? &bytes : nullptr, *module) ? 0 : 2;
+  return writeOutput(*outputFile, options.to == dgc::Phase::Artifact ? &bytes : nullptr, *module) ? 0 : 2;
 }
 
 /// LLVM calls it where it would abort.

@@ -3,6 +3,7 @@
 
 #include "CLI/CLI.hpp"
 #include "runtime/base/Bytes.h"
+#include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
 
 #include <algorithm>
@@ -94,18 +95,16 @@ static void addForeignFlags(CLI::App &app) {
                                         "again with dgc-compile";
   static constexpr char inBatch[] = "is part of the plan: compile it with dgc-compile --batch N";
   static constexpr struct {
-    const char *flags, *name, *where;
-  } kForeign[] = {{"--lr,--learning-rate", "the learning rate", inOptimizer},
-                  {"--momentum", "the momentum", inOptimizer},
-                  {"--weight-decay", "the weight decay", inOptimizer},
-                  {"--optimizer", "the optimizer", inOptimizer},
-                  {"--batch,--batch-size", "the batch", inBatch}};
+    const char *flag, *name, *where;
+  } kForeign[] = {{"--lr", "the learning rate", inOptimizer},    {"--learning-rate", "the learning rate", inOptimizer},
+                  {"--momentum", "the momentum", inOptimizer},   {"--weight-decay", "the weight decay", inOptimizer},
+                  {"--optimizer", "the optimizer", inOptimizer}, {"--batch", "the batch", inBatch},
+                  {"--batch-size", "the batch", inBatch}};
   for (const auto &foreign : kForeign)
     app.add_option_function<std::string>(
-           foreign.flags,
+           foreign.flag,
            [foreign](const std::string &) {
-             throw CLI::ValidationError(std::string(foreign.flags).substr(0, std::string(foreign.flags).find(',')) +
-                                        ": " + foreign.name + " " + foreign.where);
+             throw CLI::ValidationError(std::string(foreign.flag) + ": " + foreign.name + " " + foreign.where);
            },
            "")
         ->expected(0, 1)
@@ -312,6 +311,9 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
     std::fprintf(stderr, "dgc-run: error: %s; see dgc-run --help\n", error.what());
     return static_cast<int>(rt::ExitCode::Usage);
   }
+  for (std::string *path : {&flags.run.save, &flags.run.logJson, &flags.run.trace})
+    if (rt::isStandardOutput(*path))
+      *path = "-";
   if (flags.run.plan != "-")
     ::setenv("DGC_TUNING_FILE", (flags.run.plan + ".tuning.json").c_str(), 1);
   std::string wrong = contradiction(flags.run);

@@ -23,6 +23,7 @@ struct Flags {
   // Where it stands, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,
   // which log their own errors.
   bool isFirst = true, ran = false;
+  bool mayReplaceLog = false; // --log-json names no file that the run reads
   // --call: one program once, on arrays from files
   std::string call, outputDir;
   std::vector<std::string> inputs;

@@ -21,7 +21,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -62,8 +61,26 @@ static std::string digestBytes(const Artifact &artifact) {
   return std::string(reinterpret_cast<const char *>(artifact.digest().data()), artifact.digest().size());
 }
 
-/// Sees to it that the log ends with an error, when the worker that writes it could not: before it began, or because it
-/// was killed.
+/// Replaces the log by `text` and a line with an error.
+static void writeLog(const std::string &path, std::string text, const std::string &message) {
+  LogEvent event{"error"};
+  event.message = message;
+  appendJson(event, text);
+  absl::Status written = path == "-" ? standardOutput()->write(text) : writeFileAtomically(realDisk(), path, text);
+  if (!written.ok())
+    toStderr(str("dgc-run: warning: --log-json: ", std::string(written.message()), "\n"));
+}
+
+/// Replaces the log by an empty one, so that nothing of an earlier job is left when the workers cannot begin. The
+/// worker that writes it reports why that is not possible.
+static void emptyLog(const std::string &path) {
+  if (path.empty() || path == "-" || !realDisk().isReplaceable(path))
+    return;
+  if (auto file = OutputFile::reserve(realDisk(), path); file.ok())
+    file->begin().status().IgnoreError();
+}
+
+/// Sees to it that the log of this job ends with an error when the worker that writes it was killed.
 static void endLog(const std::string &path, const std::string &message) {
   if (path.empty())
     return;
@@ -77,12 +94,7 @@ static void endLog(const std::string &path, const std::string &message) {
   std::string_view line = std::string_view(text).substr(last);
   if (line.starts_with("{\"event\":\"end\"") || line.starts_with("{\"event\":\"error\""))
     return;
-  LogEvent event{"error"};
-  event.message = message;
-  appendJson(event, text);
-  absl::Status written = path == "-" ? standardOutput()->write(text) : writeFileAtomically(realDisk(), path, text);
-  if (!written.ok())
-    toStderr(str("dgc-run: warning: --log-json: ", std::string(written.message()), "\n"));
+  writeLog(path, std::move(text), message);
 }
 
 /// What gRPC and UCX take in a process that meets others; they abort where they do not get it. `peers` are those that
@@ -146,14 +158,9 @@ static std::vector<std::string> workerCommand(int argc, char **argv) {
 }
 
 /// Removes what killed workers have left beside the files that they were to write.
-static void removeLeftoversOf(const RunOptions &run) {
-  std::set<std::string> folders{run.predictions};
-  for (const std::string *path : {&run.save, &run.logJson, &run.trace})
-    if (!path->empty() && *path != "-" && realDisk().isReplaceable(*path))
-      folders.insert(folderOf(*path));
-  folders.erase("");
-  for (const std::string &folder : folders)
-    removeLeftovers(realDisk(), folder);
+static void removeLeftoversOf(const artifact::Plan &plan, const RunOptions &run) {
+  for (const std::string &path : outputFiles(plan, run, realDisk()))
+    OutputFile::reserve(realDisk(), path).status().IgnoreError(); // another job may write it by now
 }
 
 static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int argc, char **argv) {
@@ -169,10 +176,11 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   options.stallTimeoutSeconds = flags.stallTimeout;
   options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message); };
   DGC_RETURN_IF_ERROR(checkClusterResources(options.worldSize, 0, 0));
+  emptyLog(flags.run.logJson);
   flags.ran = true;
   int code = runLauncher(options);
   if (code != 0)
-    removeLeftoversOf(flags.run);
+    removeLeftoversOf(artifact.plan(), flags.run);
   return code;
 }
 
@@ -183,7 +191,10 @@ static bool isLocal(const Identity &identity) {
 }
 
 static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
+  flags.mayReplaceLog = mayReplaceLog(flags.run, realDisk());
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Artifact> artifact, load(flags.run.plan));
+  const absl::Status outputs = checkOutputs(artifact->plan(), flags.run, realDisk());
+  flags.mayReplaceLog = outputs.ok();
   const int world = static_cast<int>(artifact->plan().world_size());
   if (flags.nproc && *flags.nproc != world)
     return usage(str("--nproc is ", *flags.nproc, ", but the plan is for ", world,
@@ -200,10 +211,8 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
                      "one process, but ",
                      identity->source, " makes this process one of ", identity->worldSize));
   flags.isFirst = !identity || identity->rank == 0;
-  if (absl::Status wrong = checkOutputs(artifact->plan(), flags.run, realDisk()); flags.isFirst && !wrong.ok()) {
-    flags.run.logJson.clear(); // it may be what must not be written
-    return wrong;
-  }
+  if (flags.isFirst)
+    DGC_RETURN_IF_ERROR(outputs);
   if (identity && (identity->worldSize > 1 || world > 1)) {
     flags.run.threads = flags.threads.value_or(shareOfCores(isLocal(*identity) ? identity->worldSize : 1));
     DGC_RETURN_IF_ERROR(runMember(flags, *identity, *artifact));
@@ -237,8 +246,8 @@ int main(int argc, char **argv) {
   }
   absl::StatusOr<int> code = catchExhaustion([&] { return runPlan(flags, argc, argv); });
   if (!code.ok()) {
-    if (flags.isFirst && !flags.ran)
-      endLog(flags.run.logJson, std::string(code.status().message()));
+    if (flags.isFirst && !flags.ran && flags.mayReplaceLog && !flags.run.logJson.empty())
+      writeLog(flags.run.logJson, "", std::string(code.status().message()));
     return report(code.status());
   }
   if (*code == 0 && lostOutput)

@@ -130,16 +130,14 @@ TEST(OutputFile, BeginsAnEmptyFileAtOnce) {
   EXPECT_FALSE(OutputFile::reserve(disk, "d/x").ok());
 }
 
-TEST(OutputFile, RemovesLeftoversOfDeadJobsInAFolder) {
+TEST(OutputFile, AReservationThatEndsLeavesNothingOfADeadJob) {
   FakeDisk disk;
   disk.put("d/.x.dgc-lock", "");
   disk.put("d/" + stale, "");
-  disk.put("d/.y.0123456789abcdef.dgc-tmp", "its job may have its lock elsewhere");
+  disk.put("d/.y.0123456789abcdef.dgc-tmp", "of another output");
   disk.put("d/x", "whole");
-  auto busy = OutputFile::reserve(disk, "d/z");
-  ASSERT_TRUE(busy.ok());
-  removeLeftovers(disk, "d");
-  EXPECT_THAT(namesIn(disk), ElementsAre(".y.0123456789abcdef.dgc-tmp", ".z.dgc-lock", "x"));
+  EXPECT_TRUE(OutputFile::reserve(disk, "d/x").ok());
+  EXPECT_THAT(namesIn(disk), ElementsAre(".y.0123456789abcdef.dgc-tmp", "x"));
 }
 
 namespace {
@@ -238,6 +236,21 @@ TEST_F(RealOutputFile, FollowsNoSymbolicLink) {
   fs::create_symlink("victim", in(".y.dgc-lock"));
   EXPECT_FALSE(write(realDisk(), in("y"), "new").ok());
   EXPECT_EQ(get("victim"), "precious");
+}
+
+TEST_F(RealOutputFile, KeepsTheModeOfTheFileThatItReplaces) {
+  auto modeOf = [&](const std::string &name) { return fs::status(in(name)).permissions(); };
+  for (fs::perms mode : {fs::perms(0600), fs::perms(0666), fs::perms(0440)}) {
+    put("x", "old");
+    fs::permissions(in("x"), mode);
+    ASSERT_TRUE(write(realDisk(), in("x"), "new").ok());
+    EXPECT_EQ(modeOf("x"), mode);
+    auto output = OutputFile::reserve(realDisk(), in("x"));
+    ASSERT_TRUE(output.ok() && output->begin().ok());
+    EXPECT_EQ(modeOf("x"), mode);
+    EXPECT_EQ(get("x"), "");
+    fs::remove(in("x"));
+  }
 }
 
 TEST_F(RealOutputFile, NamesAreAsLongAsTheFileSystemAllows) {

@@ -107,6 +107,14 @@ TEST(Checkpoint, TakesTheWeightsOfAnotherOptimizer) {
   EXPECT_THAT(std::string(missing.status().message()), HasSubstr("it lacks b"));
 }
 
+TEST(Checkpoint, NamesOfAFileAreFitForATerminal) {
+  FakeDisk disk;
+  const std::string name = "w\x1b[2J\ndgc-run: error: ";
+  std::vector<Tensor> named = {{name, DType::F32, {3, 2}, std::as_bytes(std::span(weight))}};
+  ASSERT_TRUE(writeSafetensors(disk, "d/c", named, {}).ok());
+  EXPECT_THAT(messageOf(disk, {}), HasSubstr("the plan has no w\\x1b[2J\\ndgc-run: error: "));
+}
+
 TEST(Checkpoint, ListsEverythingThatDiffers) {
   FakeDisk disk;
   ASSERT_TRUE(save(disk, {}).ok());
