@@ -35,6 +35,9 @@ namespace {
 /// that are still being started.
 constexpr TimeNs kKillAfter = 900_ms;
 
+/// What stops a job; comes to the launcher, or to its whole process group.
+constexpr int kStopping[] = {SIGINT, SIGTERM, SIGHUP};
+
 /// Where one stream of a worker goes, line by line.
 struct OutputPipe {
   int from = -1; ///< what the worker writes comes here
@@ -189,8 +192,8 @@ absl::Status Launch::startWorker(int rank, const std::string &program) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
       _exit(127);
-    signal(SIGINT, SIG_IGN); // the launcher stops the workers
-    signal(SIGHUP, SIG_IGN);
+    for (int each : kStopping) // the launcher stops the workers
+      signal(each, SIG_IGN);
     sigprocmask(SIG_SETMASK, &signalsBefore, nullptr);
     for (int i = 0; i < 2; ++i)
       if (ends[i][1] >= 0)
@@ -268,13 +271,13 @@ int Launch::verdict() {
   std::optional<JobError> error = coordinator->error();
   if (!error && !firstFailed)
     return 0;
-  if (error && error->exitCode == ExitCode::Interrupted)
-    return static_cast<int>(ExitCode::Interrupted);
-  // Somebody has said what was wrong, unless all of them were killed.
+  // A worker has reported the error, unless all of them were killed or had ended before.
   bool said =
       std::any_of(workers.begin(), workers.end(), [](const Worker &w) { return w.ended && !w.signal && w.code != 0; });
   if (!said && error)
     fprintf(stderr, "dgc-run: error: %s\n", std::string(jobStatus(*error, nullptr).message()).c_str());
+  if (error && error->exitCode == ExitCode::Interrupted)
+    return static_cast<int>(ExitCode::Interrupted);
   int culprit = error && error->rank >= 0 ? error->rank : firstFailed ? *firstFailed : -1;
   if (culprit >= 0 && !workers[culprit].signal && workers[culprit].code)
     return workers[culprit].code;
@@ -291,11 +294,13 @@ int Launch::run() {
   // A signal that comes while the workers are started waits until somebody can stop them.
   sigset_t stopping;
   sigemptyset(&stopping);
-  for (int signal : {SIGINT, SIGTERM, SIGHUP})
+  for (int signal : kStopping)
     sigaddset(&stopping, signal);
   sigprocmask(SIG_BLOCK, &stopping, &signalsBefore);
   if (absl::Status s = start(); !s.ok()) {
     fprintf(stderr, "dgc-run: error: %s\n", std::string(s.message()).c_str());
+    if (options.failed)
+      options.failed(std::string(s.message()));
     return static_cast<int>(ExitCode::Machine);
   }
   SignalWatcher signals([this](int signal) { coordinator->fail(interruptionError(signal)); });

@@ -1,10 +1,12 @@
 // The handler writes the signal's number into a pipe that a thread reads.
 #include "runtime/cluster/Signals.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
 #include <iterator>
 
 #include <fcntl.h>
@@ -20,10 +22,31 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 constexpr size_t kCount = std::size(kSignals);
 struct sigaction before[kCount];
 
+/// Programs such as timeout signal the process and then its group: a signal that comes again so soon is the same one.
+constexpr int64_t kRepeatNs = 500'000'000;
+/// When each of kSignals has come first; 0: it has not.
+std::atomic<int64_t> firstAt[kCount];
+
+int64_t nowNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1'000'000'000} + now.tv_nsec;
+}
+
 void onSignal(int signal) {
   int saved = errno;
-  char byte = static_cast<char>(signal);
-  (void)!write(writeEnd.load(), &byte, 1);
+  const size_t index = static_cast<size_t>(std::find(kSignals, kSignals + kCount, signal) - kSignals);
+  const int64_t now = nowNs();
+  int64_t first = 0;
+  if (firstAt[index].compare_exchange_strong(first, now)) {
+    char byte = static_cast<char>(signal);
+    (void)!write(writeEnd.load(), &byte, 1);
+  } else if (now - first >= kRepeatNs) {
+    struct sigaction action = {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+    raise(signal); // comes when this handler returns
+  }
   errno = saved;
 }
 
@@ -85,11 +108,12 @@ SignalWatcher::SignalWatcher(std::function<void(int)> stop) {
   writeEnd = ends[1];
   struct sigaction action = {};
   action.sa_handler = onSignal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kCount; ++i) {
+    firstAt[i] = 0;
     sigaction(kSignals[i], nullptr, &before[i]);
-    if (kSignals[i] != SIGHUP || before[i].sa_handler != SIG_IGN) // nohup
+    if (before[i].sa_handler != SIG_IGN) // as by nohup
       sigaction(kSignals[i], &action, nullptr);
   }
   thread = std::thread([stop = std::move(stop), fd = readEnd] {

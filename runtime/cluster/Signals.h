@@ -8,10 +8,9 @@
 
 namespace dgc::rt {
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP calls `stop(signal)` on
-/// its own thread; the next one has its default effect, so that a second Ctrl-C
-/// ends a process that does not stop. SIGHUP stays ignored where it is (nohup).
-/// One at a time in a process.
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP calls `stop(signal)` on its own thread. The same signal half a
+/// second later or more has its default effect, so that a second Ctrl-C ends a process that does not stop. Signals that
+/// are ignored stay ignored, as SIGHUP under nohup. One at a time in a process.
 class SignalWatcher {
 public:
   explicit SignalWatcher(std::function<void(int signal)> stop);

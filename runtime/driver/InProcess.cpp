@@ -48,15 +48,18 @@ private:
   uint64_t round = 0;
 };
 
-/// Turns SIGINT, SIGTERM and SIGHUP into an abort for as long as it lives: the signals
-/// are blocked in every thread and waited for by one of its own.
+/// Turns SIGINT, SIGTERM and SIGHUP into an abort for as long as it lives: the signals are blocked in every thread and
+/// waited for by one of its own. Those that are ignored stay ignored.
 class InterruptWatch {
 public:
   explicit InterruptWatch(Abort &abort) {
     sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP); // has no effect where it is ignored (nohup)
+    for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      // A signal that is blocked is queued even where it is ignored, as by nohup.
+      struct sigaction action = {};
+      if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
+        sigaddset(&signals, signal);
+    }
     pthread_sigmask(SIG_BLOCK, &signals, &before);
     thread = std::thread([this, &abort] {
       timespec tick{0, 50000000};

@@ -51,6 +51,8 @@ public:
       setpgid(0, 0);
       dup2(out, 1);
       dup2(out, 2);
+      for (int each : {SIGINT, SIGTERM, SIGHUP}) // the test itself may have been started with them ignored
+        signal(each, SIG_DFL);
       if (!enter())
         _exit(126);
       execve(argv[0], argv.data(), envp.data());

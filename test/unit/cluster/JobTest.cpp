@@ -4,6 +4,8 @@
 #include "../support/Sanitizers.h"
 #include "JobProcess.h"
 
+#include "runtime/cluster/Signals.h"
+
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -263,8 +265,9 @@ TEST(Job, InterruptStopsAllCleanly) {
     Process job({"--nproc", "3", "--steps", "1000000000", "--step-us", "50"});
     ASSERT_TRUE(job.printed("first step done"));
     auto workers = workersOf(job.pid);
-    // Ctrl-C and the end of a terminal reach the whole group; SIGTERM the launcher alone.
-    kill(signal == SIGTERM ? job.pid : -job.pid, signal);
+    // The launcher and then the whole group, as timeout does it: the second one is not a second Ctrl-C.
+    kill(job.pid, signal);
+    kill(-job.pid, signal);
     EXPECT_EQ(job.wait(5), 130);
     for (auto &[rank, pid] : workers)
       EXPECT_FALSE(runs(pid)) << rank;
@@ -285,12 +288,36 @@ TEST(Job, HangUpOfOneStopsAllWithoutALauncher) {
   EXPECT_THAT(p[0].output(), HasSubstr("rank 1 was interrupted (SIGHUP)"));
 }
 
-TEST(Job, AHangUpThatIsIgnoredStaysIgnored) {
-  Process job({"--nproc", "2", "--steps", "2000", "--step-us", "500"}, {},
-              [] { return signal(SIGHUP, SIG_IGN) != SIG_ERR; }); // as nohup does
-  ASSERT_TRUE(job.printed("first step done"));
-  kill(-job.pid, SIGHUP);
-  EXPECT_EQ(job.wait(), 0) << job.output();
+TEST(Job, ASignalThatIsIgnoredStaysIgnored) {
+  for (int ignored : {SIGHUP, SIGINT}) {
+    Process job({"--nproc", "2", "--steps", "2000", "--step-us", "500"}, {},
+                [ignored] { return signal(ignored, SIG_IGN) != SIG_ERR; }); // as nohup does
+    ASSERT_TRUE(job.printed("first step done"));
+    kill(-job.pid, ignored);
+    EXPECT_EQ(job.wait(), 0) << job.output();
+  }
+}
+
+TEST(Signals, TheSameSignalLaterEndsTheProcess) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    SignalWatcher watcher([](int) {});
+    (void)!write(ready[1], "r", 1);
+    for (;;)
+      pause();
+  }
+  char byte;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  int status = 0;
+  for (int i = 0; i < 3; ++i, usleep(20'000))
+    kill(child, SIGINT);
+  usleep(500'000);
+  EXPECT_EQ(waitpid(child, &status, WNOHANG), 0);
+  kill(child, SIGINT);
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
 }
 
 /// The signals that a sanitizer handles to report a crash, as a mask of /proc/PID/status.

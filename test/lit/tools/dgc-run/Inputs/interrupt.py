@@ -1,6 +1,7 @@
-"""interrupt.py SIGNAL WHOM ARGS..: starts dgc-run, sends it (WHOM is job) or its worker of that rank the signal once
-steps are in its log, and shows what it prints, its exit code, and what is left behind: processes, shared
-memory, locks and temporary files."""
+"""interrupt.py SIGNAL WHOM ARGS..: starts dgc-run, sends the signal once steps are in its log, and shows what it prints,
+its exit code, and what is left behind: processes, shared memory, locks and temporary files. WHOM is job; the rank of
+the worker that gets it; group, for the job and then all of its process group, as timeout does; or ignoring, for a job
+that was started with the signal ignored, as nohup does."""
 
 import os
 import signal
@@ -20,18 +21,28 @@ def rank(pid):
     return words[words.index("--rank") + 1] if "--rank" in words else ""
 
 
+def dispose():
+    """In the child: a shell may have started the test with signals ignored."""
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_IGN if whom == "ignoring" else signal.SIG_DFL)
+
+
 name, whom, *arguments = sys.argv[1:]
+number = getattr(signal, "SIG" + name)
 before = set(os.listdir("/dev/shm"))
 if os.path.exists("log"):
     os.remove("log")
 job = subprocess.Popen(["dgc-run", *arguments, "--log-json", "log"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                       text=True)
+                       text=True, start_new_session=whom == "group",
+                       preexec_fn=dispose)
 deadline = time.monotonic() + 60
 while time.monotonic() < deadline and not (os.path.exists("log") and os.path.getsize("log")):
     time.sleep(0.05)
 workers = children(job.pid)
-target = job.pid if whom == "job" else next(worker for worker in workers if rank(worker) == whom)
-os.kill(target, getattr(signal, "SIG" + name))
+target = next(worker for worker in workers if rank(worker) == whom) if whom.isdigit() else job.pid
+os.kill(target, number)
+if whom == "group":
+    os.killpg(job.pid, number)
 sent = time.monotonic()
 output = job.communicate(timeout=60)[0]
 print(output, end="")
