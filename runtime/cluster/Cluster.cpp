@@ -71,6 +71,7 @@ private:
   void received(ToWorker message) override;
   void closed() override;
   void refused() override;
+  void failed(std::string why) override;
 
   /// Sends what the core wants sent and passes on its error; `mutex` is held.
   void pump();
@@ -307,6 +308,11 @@ void JoinedCluster::refused() {
   heardAbort = true;
   core->refused();
   pump();
+}
+
+void JoinedCluster::failed(std::string why) {
+  std::lock_guard<std::mutex> lock(mutex);
+  core->attemptFailed(why);
 }
 
 /// There is no limit of time here: another worker may compute for long before it comes to the same. Workers that will

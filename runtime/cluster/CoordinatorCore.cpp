@@ -338,11 +338,11 @@ void CoordinatorCore::tick() {
   const TimeNs allowance = std::max<TimeNs>(0, now - lastTick - 1_s);
   lastTick = now;
   for (auto &[id, since] : strangers)
-    since += allowance;
+    since = std::min(now, since + allowance);
   if (allowance)
     for (Member &m : members) {
-      m.lastHeard += allowance;
-      m.advanced += allowance;
+      m.lastHeard = std::min(now, m.lastHeard + allowance);
+      m.advanced = std::min(now, m.advanced + allowance);
     }
 
   for (auto it = strangers.begin(); it != strangers.end();) {

@@ -18,7 +18,9 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 namespace dgc::rt {
 namespace {
@@ -29,8 +31,9 @@ constexpr int kMaxMessageBytes = 4 << 20;
 /// The heartbeats of the members notice a dead link earlier, and say so better;
 /// this ends connections that nobody uses any more.
 constexpr int kKeepaliveMs = 10'000;
-/// A connection to the coordinator without a stream is closed after this time.
-constexpr int kIdleMs = 2000;
+/// A connection to the coordinator without a stream is closed after this time. A worker whose first packets are lost in
+/// a pause of the network is given as long as a stream that has not said who it is (CoordinatorCore's strangerTime).
+constexpr int kIdleMs = 12'000;
 /// Connections that are served beyond one for each worker: workers that come back, or are of another job.
 constexpr size_t kSpareConnections = 32;
 /// Memory that gRPC may take for what it reads and has not handed on.
@@ -125,10 +128,6 @@ public:
 
   ~GrpcServer() override {
     acceptor.reset();
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      ending = true;
-    }
     if (server) {
       server->Shutdown(std::chrono::system_clock::now());
       server->Wait();
@@ -186,7 +185,7 @@ private:
   bool hasRoom() {
     std::lock_guard<std::mutex> lock(mutex);
     const auto now = std::chrono::steady_clock::now();
-    std::erase_if(admitted, [&](auto when) { return now - when > std::chrono::milliseconds(2 * kIdleMs); });
+    std::erase_if(admitted, [&](auto when) { return now - when > std::chrono::milliseconds(kIdleMs + 2000); });
     return sessions.size() + admitted.size() < mostConnections;
   }
   /// Hands a connection to gRPC.
@@ -207,7 +206,6 @@ private:
   std::condition_variable gone;
   std::map<ConnectionId, dgc::rt::Session *> sessions;
   ConnectionId lastId = 0;
-  bool ending = false;
 };
 
 Session::Session(GrpcServer &server, ConnectionId id) : server(server), id(id) {}
@@ -252,8 +250,8 @@ public:
     writes.stop();
     if (!channel)
       return;
-    context.TryCancel();
-    RemoveHold();
+    context->TryCancel();
+    release();
     std::unique_lock<std::mutex> lock(mutex);
     ended.wait(lock, [&] { return done; });
   }
@@ -265,10 +263,18 @@ public:
   void flush(double seconds) override { writes.flush(inSeconds(seconds)); }
 
   void OnReadInitialMetadataDone(bool ok) override {
-    if (ok && live())
-      events.connected();
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!ok || ending || !isHeld)
+        return;
+      connected = true;
+      ended.notify_all();
+    }
+    events.connected();
   }
   void OnReadDone(bool ok) override {
+    if (!ok && !isConnected()) // the next attempt begins when this one is done
+      return release();
     if (!ok) {
       writes.stop();
       if (live())
@@ -295,21 +301,47 @@ private:
     return !ending;
   }
 
-  /// Connects, however long that takes, and begins the stream.
+  bool isConnected() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return connected;
+  }
+  /// Lets OnDone come, once for each stream.
+  void release() {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!std::exchange(isHeld, false))
+        return;
+    }
+    RemoveHold();
+  }
+
+  /// Connects, however long that takes, until there is a stream that the coordinator has answered.
   void run() {
     for (;;) {
       absl::StatusOr<Socket> socket = attempt();
       if (!live())
         return;
-      if (socket.ok())
-        return begin(*std::move(socket));
+      if (socket.ok()) {
+        begin(*std::move(socket));
+        if (!endsEarly())
+          return;
+        socket = absl::UnavailableError("the connection was lost before the coordinator answered");
+      }
       if (absl::IsPermissionDenied(socket.status()))
         return events.refused();
       if (absl::IsFailedPrecondition(socket.status()))
         return events.closed();
+      events.failed(std::string(socket.status().message()));
       std::unique_lock<std::mutex> lock(mutex);
       ended.wait_for(lock, kRetry, [&] { return ending; });
     }
+  }
+
+  /// Waits until the coordinator has answered. Returns whether the stream is over before that.
+  bool endsEarly() {
+    std::unique_lock<std::mutex> lock(mutex);
+    ended.wait(lock, [&] { return ending || connected || done; });
+    return !ending && !connected;
   }
 
   absl::StatusOr<Socket> attempt() {
@@ -336,7 +368,13 @@ private:
     args.SetMaxReceiveMessageSize(kMaxMessageBytes);
     channel = grpc::CreateCustomInsecureChannelFromFd("coordinator", socket.release(), args);
     stub = pb::Coordinator::NewStub(channel);
-    stub->async()->Session(&context, this);
+    context.emplace();
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      done = false;
+      isHeld = true;
+    }
+    stub->async()->Session(&*context, this);
     AddHold(); // writes come from outside of reactions
     StartRead(&incoming);
     StartCall();
@@ -348,12 +386,13 @@ private:
   std::thread dialer;
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<pb::Coordinator::Stub> stub;
-  grpc::ClientContext context;
+  std::optional<grpc::ClientContext> context; ///< of the latest stream
   pb::ToWorker incoming;
   WriteQueue<pb::FromWorker> writes;
   std::mutex mutex;
   std::condition_variable ended;
-  bool ending = false, done = false;
+  bool ending = false;
+  bool connected = false, isHeld = false, done = false; ///< of the latest stream
 };
 
 class GrpcNetwork final : public Network {

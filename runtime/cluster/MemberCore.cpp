@@ -107,6 +107,8 @@ void MemberCore::refused() {
   end(std::move(e));
 }
 
+void MemberCore::attemptFailed(std::string_view why) { lastAttempt = absl::StrCat(" (", printable(why), ")"); }
+
 void MemberCore::fail(JobError error) {
   if (over())
     return;
@@ -130,7 +132,7 @@ void MemberCore::leave() {
 void MemberCore::tick() {
   const TimeNs now = clock.now();
   // When this process itself was stopped or starved, the silence is its own.
-  lastHeard += std::max<TimeNs>(0, now - lastTick - 1_s);
+  lastHeard = std::min(now, lastHeard + std::max<TimeNs>(0, now - lastTick - 1_s));
   lastTick = now;
   if (over())
     return;
@@ -140,15 +142,15 @@ void MemberCore::tick() {
       JobError e;
       e.code = absl::StatusCode::kDeadlineExceeded;
       e.exitCode = ExitCode::Cluster;
-      e.message = absl::StrCat("no coordinator at ", options.coordinator, " within ", seconds,
-                               " s; start rank 0, and check the address and what lies between");
+      e.message = absl::StrCat("no coordinator at ", options.coordinator, " within ", seconds, " s", lastAttempt,
+                               "; start rank 0, and check the address and what lies between");
       return end(std::move(e));
     }
     if (now >= nextNotice) {
       nextNotice = now + options.noticePeriod;
       if (options.notice)
         options.notice(absl::StrCat("waiting for the coordinator at ", options.coordinator, " (",
-                                    static_cast<int>(seconds + 0.5), " s)"));
+                                    static_cast<int>(seconds + 0.5), " s)", lastAttempt));
     }
     return;
   }

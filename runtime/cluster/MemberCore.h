@@ -36,6 +36,8 @@ public:
   void closed();
   /// The coordinator does not accept this worker's proof of having the job's token.
   void refused();
+  /// The connection could not be made so far, for this reason.
+  void attemptFailed(std::string_view why);
   /// This worker's own error. Ignored when the job has one already.
   void fail(JobError error);
   void gather(std::string data);
@@ -64,6 +66,7 @@ private:
   std::deque<std::vector<std::string>> gathered;
   uint32_t round = 0;
   Position rank0;
+  std::string lastAttempt; ///< " (why the last attempt to connect failed)", or nothing
   TimeNs start, lastTick, lastHeard, nextHeartbeat, nextNotice;
   std::vector<FromWorker> outgoing;
 };

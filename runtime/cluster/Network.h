@@ -44,6 +44,8 @@ public:
   virtual void closed() = 0;
   /// What answers has another key. Comes instead of connected().
   virtual void refused() = 0;
+  /// An attempt to connect has failed, for this reason; the next one follows.
+  virtual void failed(std::string why) = 0;
 };
 
 /// Ends when it is destroyed; no event comes after that.

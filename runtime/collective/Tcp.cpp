@@ -77,7 +77,8 @@ private:
 
 void TcpEndpointImpl::admit(Socket socket, uint32_t sender) {
   std::lock_guard<std::mutex> lock(mutex);
-  if (sender > static_cast<uint32_t>(rank) && sender < static_cast<uint32_t>(worldSize) && !connections[sender])
+  // A rank that comes again has lost its first connection.
+  if (sender > static_cast<uint32_t>(rank) && sender < static_cast<uint32_t>(worldSize))
     connections[sender] = std::move(socket);
   arrived.notify_all();
 }
@@ -98,6 +99,13 @@ absl::Status TcpEndpointImpl::reach(int peer, const SocketAddress &address, cons
       connections[peer] = *std::move(socket);
       return absl::OkStatus();
     }
+    if (absl::IsPermissionDenied(socket.status()) || absl::IsFailedPrecondition(socket.status()))
+      return withExitCode(
+          absl::FailedPreconditionError(
+              absl::StrCat("rank ", rank, " does not find rank ", peer, " at ", address.text(), ": ",
+                           std::string(socket.status().message()),
+                           "; see that each worker has an address of its own there, or choose it with --data-address")),
+          ExitCode::Network);
     if (!absl::IsUnavailable(socket.status()) || SteadyClock::now() + kRetry >= deadline)
       return unreachable(absl::StrCat("rank ", rank, " could not connect to rank ", peer, " at ", address.text(),
                                       " within ", seconds, " s (", std::string(socket.status().message()), ")"));

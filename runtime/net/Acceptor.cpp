@@ -53,11 +53,14 @@ void Acceptor::run() {
     allowance = std::min(kBurst, allowance + options.mostPerSecond * passed.count());
     refilled = now;
     const bool accepting = fill(entries, now);
-    poll(entries.data(), entries.size(), accepting && pending.empty() ? -1 : kSliceMs);
+    // Without `wake`, where the process has no descriptor left for it, the end is noticed in slices.
+    poll(entries.data(), entries.size(), accepting && pending.empty() && wake ? -1 : kSliceMs);
     now = Clock::now();
-    for (size_t i = pending.size(); i-- > 0;)
-      if ((entries[i].revents && !progress(pending[i])) || now - pending[i].since >= options.handshakeTime)
-        pending.erase(pending.begin() + static_cast<ptrdiff_t>(i));
+    size_t kept = 0; // the oldest first: who comes a second time has given up the first
+    for (size_t i = 0; i < pending.size(); ++i)
+      if ((!entries[i].revents || progress(pending[i])) && now - pending[i].since < options.handshakeTime)
+        std::swap(pending[kept++], pending[i]);
+    pending.erase(pending.begin() + static_cast<ptrdiff_t>(kept), pending.end());
     if (accepting && entries.back().revents)
       acceptWaiting(now);
   }

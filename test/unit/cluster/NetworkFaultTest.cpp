@@ -2,7 +2,14 @@
 #include "../collective/TwoHosts.h"
 #include "JobProcess.h"
 
+#include "runtime/net/Handshake.h"
+
 #include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
+#include <poll.h>
 
 namespace dgc::rt {
 namespace {
@@ -93,6 +100,98 @@ TEST_F(TwoNetworks, ALongStepIsNoStall) {
   auto p = start({"--steps", "2", "--step-us", "2500000", "--slow-rank", "1", "--stall-timeout", "1"});
   for (Process &each : p)
     EXPECT_EQ(each.wait(60), 0) << each.output();
+}
+
+/// Relays connections to a port of this machine. With the first one, once its handshake is through, it does something.
+class Relay {
+public:
+  enum class Then { Pause, Close };
+  Relay(int target, Then then) : target(target), then(then), listening(*listenAt("127.0.0.1", 0, 8)) {
+    thread = std::thread([this] { run(); });
+  }
+  ~Relay() {
+    stopping = true;
+    thread.join();
+  }
+  int port() const { return boundAddress(listening)->port(); }
+  int connections() const { return accepted; }
+
+private:
+  void run() {
+    std::vector<std::thread> relayed;
+    while (!stopping) {
+      Socket client(accept4(listening.fd(), nullptr, nullptr, SOCK_CLOEXEC));
+      if (!client) {
+        usleep(1000);
+        continue;
+      }
+      const bool isFirst = accepted++ == 0;
+      relayed.emplace_back([this, isFirst, client = std::move(client)] { relay(client, isFirst); });
+    }
+    for (std::thread &each : relayed)
+      each.join();
+  }
+  void relay(const Socket &client, bool isFirst) {
+    SocketAddress address = resolveHost("127.0.0.1", target)->front();
+    Socket server;
+    do {
+      server = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    } while (connect(server.fd(), address.get(), address.length) != 0 && !stopping && usleep(1000) == 0);
+    size_t left[] = {isFirst ? sizeof(Response) : ~size_t{0},
+                     isFirst ? sizeof(Challenge) + sizeof(Verdict) : ~size_t{0}};
+    const int ends[] = {client.fd(), server.fd()};
+    while (!stopping) {
+      if (left[0] == 0 && left[1] == 0) {
+        if (then == Then::Close)
+          return;
+        usleep(3'200'000);
+        left[0] = left[1] = ~size_t{0};
+      }
+      pollfd entries[] = {{left[0] ? ends[0] : -1, POLLIN, 0}, {left[1] ? ends[1] : -1, POLLIN, 0}};
+      poll(entries, 2, 20);
+      for (int i : {0, 1}) {
+        char buffer[4096];
+        if (!entries[i].revents)
+          continue;
+        const ssize_t n = recv(ends[i], buffer, std::min(left[i], sizeof(buffer)), 0);
+        if (n <= 0 || send(ends[1 - i], buffer, n, MSG_NOSIGNAL) != n)
+          return;
+        left[i] -= n;
+      }
+    }
+  }
+
+  const int target;
+  const Then then;
+  Socket listening;
+  std::atomic<bool> stopping = false;
+  std::atomic<int> accepted = 0;
+  std::thread thread;
+};
+
+/// Two workers, of which one reaches the coordinator through a relay.
+void joinThrough(Relay::Then then, int connections) {
+  const int port = freePort();
+  Relay relay(port, then);
+  std::vector<Process> p;
+  for (int r : {0, 1})
+    p.push_back(Process({"--rank", absl::StrCat(r), "--world-size", "2", "--coordinator",
+                         absl::StrCat("127.0.0.1:", r == 0 ? port : relay.port()), "--join-timeout", "20"}));
+  for (Process &each : p)
+    EXPECT_EQ(each.wait(40), 0) << each.output();
+  EXPECT_EQ(relay.connections(), connections);
+}
+
+TEST(Join, APauseBehindTheHandshakeIsWaitedFor) { joinThrough(Relay::Then::Pause, 1); }
+
+TEST(Join, AConnectionThatIsLostBehindTheHandshakeIsMadeAgain) { joinThrough(Relay::Then::Close, 2); }
+
+TEST(Join, WhyAHostIsNotFoundIsSaid) {
+  Process p({"--rank", "1", "--world-size", "2", "--insecure", "--coordinator", "nosuch.invalid:29400",
+             "--join-timeout", "1"});
+  EXPECT_EQ(p.wait(), static_cast<int>(ExitCode::Cluster));
+  EXPECT_THAT(p.output(),
+              ContainsRegex("no coordinator at nosuch.invalid:29400 within 1.* s \\(.*nosuch.invalid.*\\);"));
 }
 
 } // namespace

@@ -6,8 +6,9 @@
 
 #include "runtime/base/ExitCode.h"
 #include "runtime/collective/Tcp.h"
-#include "runtime/net/Socket.h"
+#include "runtime/net/Handshake.h"
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
 #include <gmock/gmock.h>
@@ -142,8 +143,40 @@ TEST(Tcp, ARankThatCannotBeReachedIsNamed) {
   });
   EXPECT_THAT(results[0], HasSubstr("rank 1 did not connect to rank 0 at 127.0.0.1:"));
   EXPECT_THAT(results[0], HasSubstr("within 0.5 s"));
-  EXPECT_THAT(results[1], HasSubstr("rank 1 could not connect to rank 0 at 127.0.0.1:"));
-  EXPECT_THAT(results[1], HasSubstr("another job"));
+  EXPECT_THAT(results[1], HasSubstr("rank 1 does not find rank 0 at 127.0.0.1:"));
+  EXPECT_THAT(results[1], HasSubstr("belongs to another job; "));
+}
+
+// The first connection of rank 2 to rank 0 is lost before rank 1 has come.
+TEST(Tcp, TheLatestConnectionOfARankCounts) {
+  int lost[2];
+  ASSERT_EQ(pipe(lost), 0);
+  auto results = forkRanks(3, [&](int rank, const Exchange &exchange) -> std::string {
+    Abort abort;
+    const TransportOptions options = smallArena();
+    auto endpoint = TcpEndpoint::create(rank, 3, *SharedSegment::create(rank, 3, options), options, abort, "127.0.0.1");
+    std::vector<std::string> all = exchange((*endpoint)->announcement());
+    if (rank == 2) {
+      DialOptions dialing;
+      dialing.key = deriveKey("data plane", absl::StrJoin(all, "\n") + "\n");
+      dialing.sender = 2;
+      dialing.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      std::vector<std::string> parts = absl::StrSplit(all[0], ' ');
+      if (!dial(resolveHost(parts[0], std::stoi(parts[1]))->front(), dialing).ok())
+        return "error: not admitted";
+      (void)!write(lost[1], "l", 1);
+    }
+    char byte;
+    if (rank == 1 && read(lost[0], &byte, 1) == 1)
+      usleep(500'000); // rank 2 connects again
+    auto transport = std::move(**endpoint).connect(all, 20);
+    if (!transport.ok())
+      return "error: " + transport.status().ToString();
+    absl::Status met = (*transport)->barrier();
+    exchange("done");
+    return met.ok() ? "met" : "error: " + met.ToString();
+  });
+  EXPECT_EQ(results, (std::vector<std::string>{"met", "met", "met"}));
 }
 
 // Messages of a peer that are received in another order than they were sent in are kept aside.

@@ -85,9 +85,22 @@ TEST_F(AcceptorTest, RefusesAnotherKeyAndAnotherReceiver) {
 TEST_F(AcceptorTest, AProofIsOfUseOnce) {
   start();
   // What a connector with the key says to one challenge, said again to another.
-  Challenger other(deriveKey("test", "secret"), 7);
-  Response response{kMagic, 3, randomNonce(), {}};
-  EXPECT_FALSE(other.verify(response));
+  absl::StatusOr<Socket> listening = listenAt("127.0.0.1", 0, 8);
+  const SocketAddress real = std::exchange(address, *boundAddress(*listening));
+  Challenger first(deriveKey("test", "secret"), 7);
+  Response response = {};
+  std::thread connector([&] { EXPECT_FALSE(dialWith("secret").ok()); });
+  {
+    Socket peer;
+    while (!peer)
+      peer = Socket(accept(listening->fd(), nullptr, nullptr));
+    const Challenge challenge = first.challenge();
+    ASSERT_EQ(send(peer.fd(), &challenge, sizeof(challenge), 0), static_cast<ssize_t>(sizeof(challenge)));
+    ASSERT_EQ(recv(peer.fd(), &response, sizeof(response), MSG_WAITALL), static_cast<ssize_t>(sizeof(response)));
+  }
+  connector.join();
+  EXPECT_TRUE(first.verify(response));
+  address = real;
   Socket socket = connectBare();
   ASSERT_EQ(send(socket.fd(), &response, sizeof(response), 0), static_cast<ssize_t>(sizeof(response)));
   EXPECT_TRUE(isClosed(socket));
