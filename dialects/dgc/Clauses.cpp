@@ -1,7 +1,9 @@
 // Numbers, initializers, schedules and padding as they are written.
 
 #include "dialects/dgc/Clauses.h"
+#include "dialects/dgc/LiteralText.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/APSInt.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cmath>
 
@@ -16,7 +18,7 @@ namespace {
 /// A number, and whether it was written as an integer.
 struct WrittenNumber {
   double value = 0;
-  std::optional<int64_t> integer;
+  std::optional<APSInt> integer; // as wide as it needs, signed
 };
 } // namespace
 
@@ -51,6 +53,14 @@ static bool exponentFollows(AsmParser &parser) {
   return !llvm::isAlnum(*text) && *text != '_';
 }
 
+/// True when the digits up to the exponent are all 0.
+static bool isWrittenAsZero(const char *digits) {
+  for (; llvm::isDigit(*digits) || *digits == '.'; ++digits)
+    if (*digits != '0' && *digits != '.')
+      return false;
+  return true;
+}
+
 static ParseResult parseWritten(AsmParser &parser, WrittenNumber &number) {
   SMLoc location = parser.getCurrentLocation();
   // parseOptionalInteger would take the minus of a decimal.
@@ -61,7 +71,8 @@ static ParseResult parseWritten(AsmParser &parser, WrittenNumber &number) {
       return parser.emitError(location) << "expected a number such as 0.1 or 1e-3, not '" << word << "'";
     return parser.emitError(location, "expected a number such as 0.1 or 1e-3");
   }
-  APInt integer;
+  const char *digits = textAhead(parser);
+  APInt integer; // without a sign, its highest bit 0
   OptionalParseResult isInteger = parser.parseOptionalInteger(integer);
   if (!isInteger.has_value()) {
     if (failed(parser.parseFloat(number.value)))
@@ -75,13 +86,14 @@ static ParseResult parseWritten(AsmParser &parser, WrittenNumber &number) {
     number.value = std::strtod(text.c_str(), nullptr);
   } else {
     number.value = integer.roundToDouble(/*isSigned=*/false);
-    if (integer.getActiveBits() < 64)
-      number.integer = isNegative ? -int64_t(integer.getZExtValue()) : int64_t(integer.getZExtValue());
+    number.integer = APSInt(isNegative ? -integer : integer, /*isUnsigned=*/false);
   }
   if (isNegative)
     number.value = -number.value;
   if (!std::isfinite(number.value))
     return parser.emitError(location, "expected a finite number; the largest is 1.7e308");
+  if (number.value == 0 && !number.integer && !isWrittenAsZero(digits))
+    return parser.emitError(location, "expected 0 or a number that f64 does not round to 0; the smallest is 5e-324");
   return success();
 }
 
@@ -111,25 +123,24 @@ ParseResult mlir::dgc::parseLiteral(AsmParser &parser, TypedAttr &value) {
       value = builder.getBoolAttr(truth);
       return success();
     }
+  SMLoc location = parser.getCurrentLocation();
   WrittenNumber number;
   if (failed(parseWritten(parser, number)))
     return failure();
-  value =
-      number.integer ? TypedAttr(builder.getI64IntegerAttr(*number.integer)) : builder.getF64FloatAttr(number.value);
+  if (!number.integer) {
+    value = builder.getF64FloatAttr(number.value);
+    return success();
+  }
+  const bool isUnsigned = number.integer->getSignificantBits() > 64;
+  if (isUnsigned && (number.integer->isNegative() || number.integer->getActiveBits() > 64))
+    return parser.emitError(location, "expected an integer from -9223372036854775808 to 18446744073709551615; a "
+                                      "larger float has a decimal point, as in 1.0e20");
+  Type type = builder.getIntegerType(64, /*isSigned=*/!isUnsigned);
+  value = IntegerAttr::get(isUnsigned ? type : builder.getI64Type(), number.integer->extOrTrunc(64));
   return success();
 }
 
-void mlir::dgc::printLiteral(AsmPrinter &printer, Operation *, TypedAttr value) {
-  if (auto number = dyn_cast<FloatAttr>(value))
-    return printNumber(printer, number.getValueAsDouble());
-  auto integer = cast<IntegerAttr>(value);
-  if (integer.getType().isInteger(1))
-    printer << (integer.getValue().isZero() ? "false" : "true");
-  else
-    printer << integer.getInt();
-}
-
-void mlir::dgc::printNumber(AsmPrinter &printer, double value) {
+static std::string numberText(double value) {
   char text[40];
   for (int digits : {6, 9, 12, 15, 16, 17}) {
     std::snprintf(text, sizeof text, "%.*g", digits, value);
@@ -142,8 +153,21 @@ void mlir::dgc::printNumber(AsmPrinter &printer, double value) {
     size_t exponent = literal.find('e');
     literal.insert(exponent == std::string::npos ? literal.size() : exponent, ".0");
   }
-  printer.getStream() << literal;
+  return literal;
 }
+
+void mlir::dgc::printNumber(AsmPrinter &printer, double value) { printer.getStream() << numberText(value); }
+
+std::string mlir::dgc::literalText(TypedAttr value) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return numberText(number.getValueAsDouble());
+  auto integer = cast<IntegerAttr>(value);
+  if (integer.getType().isInteger(1))
+    return integer.getValue().isZero() ? "false" : "true";
+  return llvm::toString(integer.getValue(), 10, /*Signed=*/!integer.getType().isUnsignedInteger());
+}
+
+void mlir::dgc::printLiteral(AsmPrinter &printer, Operation *, TypedAttr value) { printer << literalText(value); }
 
 ParseResult mlir::dgc::parseNumber(AsmParser &parser, FloatAttr &value) {
   double number = 0;
@@ -234,8 +258,9 @@ ParseResult mlir::dgc::parseReduction(AsmParser &parser, ReductionKindAttr &kind
   if (succeeded(parser.parseOptionalKeyword(&word)))
     known = symbolizeReductionKind(word);
   if (!known) {
-    InFlightDiagnostic error = parser.emitError(location)
-                               << "expected a reduction: sum, product, max, min, and or or, not '" << word << "'";
+    InFlightDiagnostic error = parser.emitError(location) << "expected a reduction: sum, product, max, min, and or or";
+    if (!word.empty())
+      error << ", not '" << word << "'";
     if (word == "mean" || word == "avg" || word == "average")
       error << "; a mean of n elements is their sum, multiplied by 1 / n (dgc.multiply %sum, 0.25), and the mean over "
                "the batch is part of losses (dgc.mean_squared_error, dgc.cross_entropy)";

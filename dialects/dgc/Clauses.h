@@ -13,15 +13,15 @@
 
 namespace mlir::dgc {
 
-/// Parses a finite number.
+/// Parses a finite number; fails for one that f64 rounds to 0.
 ParseResult parseNumber(AsmParser &parser, double &value);
 /// Prints a number so that it parses to the same bits.
 void printNumber(AsmPrinter &printer, double value);
 
 /// True when a number, `true` or `false` comes next.
 bool startsLiteral(AsmParser &parser);
-/// Parses a number that has no type yet: an i64 where it is written as an integer, else an f64; `true` and `false` are
-/// i1.
+/// Parses a number that has no type yet: an i64 where it is written as an integer, a ui64 where it is above those, else
+/// an f64; `true` and `false` are i1.
 ParseResult parseLiteral(AsmParser &parser, TypedAttr &value);
 /// custom<Literal>($attr)
 void printLiteral(AsmPrinter &printer, Operation *, TypedAttr value);

@@ -27,14 +27,21 @@ def DGC_ConstantOp : Op<DGC_Dialect, "constant", [Pure, ConstantLike,
   }];
 }
 
+def DGC_LiteralAttr : Attr<Or<[I64Attr.predicate, UI64Attr.predicate, F64Attr.predicate, BoolAttr.predicate]>,
+                           "a number: i64, ui64, f64 or i1"> {
+  let storageType = "::mlir::TypedAttr";
+  let returnType = storageType;
+  let convertFromStorage = "$_self";
+}
+
 def DGC_LiteralOp : Op<DGC_Dialect, "literal", [Pure]> {
   let summary = "a number without a type";
   let description = [{
     `%c = dgc.literal 0.5`. What the number in `dgc.multiply %x, 0.5` becomes when a model is read. `dgc-infer-types`
     replaces it by a `dgc.constant` of the shape and element type of the elementwise op that uses it. A number without a
-    decimal point fits every element type that has it, one with a decimal point only floats; `true` and `false` are i1.
+    decimal point (-2^63 to 2^64 - 1) fits each element type that has it, others those floats that do not round it to 0.
   }];
-  let arguments = (ins TypedAttrInterface:$value);
+  let arguments = (ins DGC_LiteralAttr:$value);
   let results = (outs DGC_Untyped:$result);
   let assemblyFormat = "custom<Literal>($value) attr-dict";
 }

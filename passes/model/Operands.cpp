@@ -2,8 +2,8 @@
 
 #include "passes/model/Operands.h"
 
-#include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dgc/LiteralText.h"
 
 using namespace mlir;
 using namespace mlir::dgc;
@@ -20,16 +20,24 @@ template <typename OpT> static Value placeWith(Operation *user, OpT op) {
   return op;
 }
 
-/// What stands in the source for the literal.
-static std::string textOf(LiteralOp literal) {
-  if (auto number = dyn_cast<FloatAttr>(literal.getValue())) {
-    SmallString<32> text;
-    number.getValue().toString(text, /*FormatPrecision=*/6, /*FormatMaxPadding=*/3);
-    return std::string(text);
+/// An i64 or ui64, with a sign.
+static APSInt wideValue(IntegerAttr integer) {
+  APSInt number(integer.getValue(), integer.getType().isUnsignedInteger());
+  return APSInt(number.extend(65), /*isUnsigned=*/false);
+}
+
+/// The number as a float; null where it becomes infinite, or 0 without being that.
+static Attribute floatOf(LiteralOp literal, FloatType type) {
+  APFloat value(type.getFloatSemantics());
+  if (auto integer = dyn_cast<IntegerAttr>(literal.getValue())) {
+    value.convertFromAPInt(wideValue(integer), /*IsSigned=*/true, APFloat::rmNearestTiesToEven);
+    return value.isFinite() ? FloatAttr::get(type, value) : Attribute();
   }
-  auto integer = cast<IntegerAttr>(literal.getValue());
-  return integer.getType().isInteger(1) ? (integer.getValue().isZero() ? "false" : "true")
-                                        : std::to_string(integer.getInt());
+  APFloat written = cast<FloatAttr>(literal.getValue()).getValue();
+  bool losesInfo;
+  value = written;
+  value.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return value.isFinite() && value.isZero() == written.isZero() ? FloatAttr::get(type, value) : Attribute();
 }
 
 /// The number as an element of a tensor; null where it is none of that type.
@@ -40,18 +48,15 @@ static Attribute elementOf(LiteralOp literal, Type type) {
     return {};
   if (isTruth)
     return literal.getValue();
-  if (auto floating = dyn_cast<FloatType>(type)) {
-    APFloat value = integer ? APFloat(double(integer.getInt())) : cast<FloatAttr>(literal.getValue()).getValue();
-    bool losesInfo;
-    value.convert(floating.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
-    return value.isFinite() ? FloatAttr::get(floating, value) : Attribute();
-  }
+  if (auto floating = dyn_cast<FloatType>(type))
+    return floatOf(literal, floating);
   if (!integer)
     return {};
+  APSInt number = wideValue(integer);
   unsigned width = type.getIntOrFloatBitWidth();
-  bool fits = type.isUnsignedInteger() ? integer.getInt() >= 0 && llvm::isUIntN(width, integer.getInt())
-                                       : llvm::isIntN(width, integer.getInt());
-  return fits ? IntegerAttr::get(type, APInt(width, integer.getInt(), true, /*implicitTrunc=*/true)) : Attribute();
+  bool fits = type.isUnsignedInteger() ? !number.isNegative() && number.getActiveBits() <= width
+                                       : number.getSignificantBits() <= width;
+  return fits ? IntegerAttr::get(type, number.trunc(width)) : Attribute();
 }
 
 /// Why a number is no element of the type, and what to write: the end of a message.
@@ -63,6 +68,8 @@ static StringRef literalHint(LiteralOp literal, Type type) {
     return ": the other operands are numbers";
   if (!integer && isa<IntegerType>(type))
     return ", as the other operands are integers: write an integer, or make floats of them with dgc.convert";
+  if (isa<FloatType>(type) && !integer && std::abs(cast<FloatAttr>(literal.getValue()).getValueAsDouble()) < 1)
+    return ", which rounds it to 0";
   return ", which does not hold it";
 }
 
@@ -72,8 +79,8 @@ static LogicalResult replaceLiteral(OpOperand &operand, ArrayRef<int64_t> shape,
   Operation *user = operand.getOwner();
   Attribute value = elementOf(literal, element);
   if (!value)
-    return user->emitOpError() << "cannot take the number " << textOf(literal) << " as an element of type " << element
-                               << literalHint(literal, element);
+    return user->emitOpError() << "cannot take the number " << literalText(literal.getValue())
+                               << " as an element of type " << element << literalHint(literal, element);
   OpBuilder builder(user);
   auto elements = DenseElementsAttr::get(RankedTensorType::get(shape, element), value);
   operand.set(placeWith(user, ConstantOp::create(builder, literal.getLoc(), elements)));
@@ -118,9 +125,10 @@ static void broadcastOperand(OpOperand &operand, ArrayRef<int64_t> shape) {
 static LogicalResult checkNoLiterals(Operation *op) {
   for (auto [index, operand] : llvm::enumerate(op->getOperands()))
     if (auto literal = operand.getDefiningOp<LiteralOp>())
-      return op->emitOpError() << "takes a tensor as operand #" << index << ", not the number " << textOf(literal)
-                               << ": only elementwise ops take numbers; write 'dgc.constant dense<" << textOf(literal)
-                               << "> : tensor<4xf32>', with the type that is meant";
+      return op->emitOpError() << "takes a tensor as operand #" << index << ", not the number "
+                               << literalText(literal.getValue())
+                               << ": only elementwise ops take numbers; write 'dgc.constant dense<"
+                               << literalText(literal.getValue()) << "> : tensor<4xf32>', with the type that is meant";
   return success();
 }
 

@@ -25,3 +25,38 @@ func.func @offset(%k: tensor<i32>) {
   %0 = "dgc.iota"(%k) <{dimension = 0 : i64}> : (tensor<i32>) -> tensor<4xi32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{'dgc.literal' op attribute 'value' failed to satisfy constraint: a number: i64, ui64, f64 or i1}}
+%0 = "dgc.literal"() <{value = "abc"}> : () -> !dgc.untyped
+
+// -----
+
+// expected-error @+1 {{'dgc.literal' op attribute 'value' failed to satisfy constraint: a number: i64, ui64, f64 or i1}}
+%0 = "dgc.literal"() <{value = dense<1.0> : tensor<2xf64>}> : () -> !dgc.untyped
+
+// -----
+
+// expected-error @+1 {{'dgc.literal' op attribute 'value' failed to satisfy constraint: a number: i64, ui64, f64 or i1}}
+%0 = "dgc.literal"() <{value = 1.0 : f32}> : () -> !dgc.untyped
+
+// -----
+
+// expected-error @+1 {{expected an integer from -9223372036854775808 to 18446744073709551615; a larger float has a decimal point, as in 1.0e20}}
+%0 = dgc.literal 18446744073709551616
+
+// -----
+
+// expected-error @+1 {{expected an integer from -9223372036854775808 to 18446744073709551615}}
+%0 = dgc.literal -9223372036854775809
+
+// -----
+
+// expected-error @+1 {{expected 0 or a number that f64 does not round to 0; the smallest is 5e-324}}
+%0 = dgc.literal -1e-400
+
+// -----
+
+// expected-error @+1 {{expected 0 or a number that f64 does not round to 0; the smallest is 5e-324}}
+%0 = dgc.literal 0.1e-400

@@ -159,8 +159,35 @@ dgc.model @too_large {
 
 dgc.model @too_large_a_float {
   %x = dgc.input "x" : tensor<8xf32>
-  // expected-error @+1 {{cannot take the number 1.0E+300 as an element of type 'f32', which does not hold it}}
+  // expected-error @+1 {{cannot take the number 1.0e+300 as an element of type 'f32', which does not hold it}}
   %y = dgc.multiply %x, 1e300
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @too_small_a_float {
+  %x = dgc.input "x" : tensor<8xf32>
+  // expected-error @+1 {{cannot take the number 1.0e-46 as an element of type 'f32', which rounds it to 0}}
+  %y = dgc.multiply %x, 1e-46
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @unsigned_for_signed {
+  %n = dgc.input "n" : tensor<8xi64>
+  // expected-error @+1 {{cannot take the number 18446744073709551615 as an element of type 'i64', which does not hold it}}
+  %y = dgc.add %n, 18446744073709551615
+  dgc.output "y" %y
+}
+
+// -----
+
+dgc.model @negative {
+  %n = dgc.input "n" : tensor<8xui64>
+  // expected-error @+1 {{cannot take the number -1 as an element of type 'ui64', which does not hold it}}
+  %y = dgc.add %n, -1
   dgc.output "y" %y
 }
 
