@@ -211,7 +211,7 @@ def DeclaredTypeOpInterface : DGC_Interface<"DeclaredTypeOpInterface"> {
     of a model, until dgc-infer-types gives it the declared type.
   }];
   let methods = [
-    InterfaceMethod<"The type as it is written; null where the result has a type already.",
+    InterfaceMethod<"The type as it is written; null after resolveType in ops that keep it as an attribute until then.",
       "::mlir::RankedTensorType", "getDeclared">,
     InterfaceMethod<"The dimension that is the batch, if there is one: by default the one that is written `?`.",
       "std::optional<int64_t>", "getBatchDim", (ins), [{}], [{

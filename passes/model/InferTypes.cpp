@@ -1,6 +1,7 @@
 // dgc-infer-types: gives every value of a model its type.
 
 #include "dialects/dgc/DGC.h"
+#include "passes/model/Attributes.h"
 #include "passes/model/Operands.h"
 #include "passes/model/Passes.h"
 
@@ -56,6 +57,8 @@ static LogicalResult resolveDeclared(DeclaredTypeOpInterface op, int64_t batch) 
       return op->emitOpError() << "has the type " << declared << ", whose '?' is the batch, and no input of the model "
                                << "has one: write a number, or give it (dgc-compile --batch N)";
     shape[*dim] = batch;
+    if (!isa<InputOp>(op)) // which says it as long as it is there
+      op->setAttr(::dgc::kWrittenBatchDimAttr, Builder(op).getI64IntegerAttr(*dim));
   }
   if (llvm::any_of(shape, ShapedType::isDynamic))
     return op->emitOpError() << "has more than one '?' in " << declared << ": only the batch dimension is left open";

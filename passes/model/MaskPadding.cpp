@@ -45,6 +45,7 @@ public:
   unsigned numMasked = 0, numTold = 0;
 
 private:
+  LogicalResult readWrittenBatches();
   LogicalResult visit(Operation *op);
   LogicalResult visitPrimitive(Operation *op);
   LogicalResult visitComposite(DecomposableOpInterface op);
@@ -98,6 +99,8 @@ LogicalResult Masker::run() {
   for (BlockArgument argument : function.getArguments())
     if (auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "dgc.batch_dim"))
       dimsOf[argument].push_back({unsigned(dim.getInt()), shapeOf(argument)[dim.getInt()] / batch});
+  if (failed(readWrittenBatches()))
+    return failure();
   for (Operation *op : llvm::to_vector(llvm::make_pointer_range(function.getBody().front().without_terminator()))) {
     current = op;
     if (failed(visit(op)))
@@ -105,6 +108,23 @@ LogicalResult Masker::run() {
   }
   current = nullptr;
   return checkResults();
+}
+
+/// The results of ops whose type is written with the batch have examples.
+LogicalResult Masker::readWrittenBatches() {
+  WalkResult result = function.walk([&](Operation *op) {
+    auto dim = op->getAttrOfType<IntegerAttr>(::dgc::kWrittenBatchDimAttr);
+    if (!dim)
+      return WalkResult::advance();
+    if (op->getParentOp() == function) {
+      dimsOf[op->getResult(0)].push_back({unsigned(dim.getInt()), 1});
+      return WalkResult::advance();
+    }
+    current = op;
+    (void)refuse("it has the batch of all devices in a dist.manual");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult Masker::visit(Operation *op) {
@@ -448,6 +468,10 @@ struct MaskPaddingPass : ::dgc::impl::MaskPaddingPassBase<MaskPaddingPass> {
         wholeBatches.emplace_back(result->getSymNameAttr(), StringAttr::get(&getContext(), reason));
       dropUnusedCount(*result);
     }
+    getOperation()->walk([](Operation *op) {
+      if (!isa<func::FuncOp>(op))
+        op->removeAttr(::dgc::kWrittenBatchDimAttr);
+    });
     if (!wholeBatches.empty())
       getOperation()->setAttr(::dgc::kWholeBatchesAttr, DictionaryAttr::get(&getContext(), wholeBatches));
   }

@@ -92,7 +92,8 @@ def MaskPaddingPass : Pass<"dgc-mask-padding", "::mlir::ModuleOp"> {
     several dimensions of an output, is left unmasked: it takes whole batches only, and the module attribute
     `dgc.whole_batches` says of it why.
 
-    Outputs get `dgc.batch_dim` where they have one dimension of examples, and lose it where they have none.
+    An op that makes a tensor of no operands (dgc.iota) has examples along the dimension that its type is written with
+    `?` for. Outputs get `dgc.batch_dim` where they have one dimension of examples, and lose it where they have none.
 
     ```mlir
     // before

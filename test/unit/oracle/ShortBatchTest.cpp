@@ -110,6 +110,31 @@ const Model models[] = {
   %loss = dgc.mean_squared_error %t, %u
   dgc.output "t" %t
 )"},
+    {"a batch dimension of an op", R"(
+  %i = dgc.iota dim 0 : tensor<?xf32>
+  %one = dgc.add %i, 1.0
+  %n = dgc.reduce sum %one dims [0]
+  %t = dgc.reduce sum %h dims [0, 1]
+  %c = dgc.cross_entropy %h, %y
+  %m = dgc.divide %t, %n
+  %loss = dgc.add %c, %m
+  dgc.output "one" %one
+)"},
+    {"random numbers for each example", R"(
+  %seed = dgc.constant dense<7> : tensor<i64>
+  %bits = dgc.rng_bit_generator %seed, %seed id 3 : tensor<?x3xui32>
+  %byte = dgc.divide %bits, 16777216
+  %r = dgc.convert %byte to f32
+  %u = dgc.add %r, 1.0
+  %n = dgc.reduce max %u dims [0]
+  %k = dgc.reduce sum %n dims [0]
+  %s = dgc.reduce sum %u dims [0, 1]
+  %c = dgc.cross_entropy %h, %y
+  %m = dgc.divide %s, %k
+  %p = dgc.multiply %m, %c
+  %loss = dgc.add %c, %p
+  dgc.output "u" %u
+)"},
 };
 
 std::string modelOf(const Model &model, int64_t batch) {

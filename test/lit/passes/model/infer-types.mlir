@@ -131,9 +131,9 @@ dgc.model @broadcast {
 
 // CHECK-LABEL: dgc.model @written
 // CHECK: %[[K:.*]] = dgc.constant dense<{{.*}}> : tensor<3xf32> -> tensor<3xf32>
-// CHECK: %[[I:.*]] = dgc.iota dim 0 : tensor<4x3xf32> -> tensor<4x3xf32>
+// CHECK: %[[I:.*]] = dgc.iota dim 0 {dgc.batch_dim = 0 : i64} : tensor<4x3xf32> -> tensor<4x3xf32>
 // CHECK: %[[SEED:.*]] = dgc.constant dense<7> : tensor<i64> -> tensor<i64>
-// CHECK: %[[BITS:.*]] = dgc.rng_bit_generator %[[SEED]], %[[SEED]] id 3 : tensor<4x3xui32> -> tensor<4x3xui32>
+// CHECK: %[[BITS:.*]] = dgc.rng_bit_generator %[[SEED]], %[[SEED]] id 3 {dgc.batch_dim = 0 : i64} : tensor<4x3xui32> -> tensor<4x3xui32>
 // CHECK: dgc.convert %[[BITS]] to f32 : tensor<4x3xui32>
 // CHECK: dgc.matmul %[[I]], %{{.*}} : tensor<4x3xf32>, tensor<3x3xf32>
 dgc.model @written {
@@ -187,4 +187,30 @@ dgc.model @position {
 func.func @typed(%x: tensor<3xf32>) -> tensor<3xf32> {
   %y = dgc.relu %x : tensor<3xf32>
   return %y : tensor<3xf32>
+}
+
+// -----
+
+// All integers of 64 bits, as they are. As an f32 one is rounded once: 2^53 + 2^29 + 1, up.
+
+// CHECK-LABEL: dgc.model @integers
+// CHECK: dgc.constant dense<-9223372036854775808> : tensor<4xi64>
+// CHECK: dgc.constant dense<9223372036854775807> : tensor<4xi64>
+// CHECK: dgc.constant dense<18446744073709551615> : tensor<4xui64>
+// CHECK: dgc.constant dense<1.84467441E+19> : tensor<4xf32>
+// CHECK: dgc.constant dense<9.007200e+15> : tensor<4xf32>
+dgc.model @integers {
+  %x = dgc.input "x" : tensor<?xi64>
+  %n = dgc.input "n" : tensor<?xui64>
+  %f = dgc.input "f" : tensor<?xf32>
+  %a = dgc.minimum %x, -9223372036854775808
+  %b = dgc.maximum %x, 9223372036854775807
+  %c = dgc.minimum %n, 18446744073709551615
+  %d = dgc.multiply %f, 18446744073709551615
+  %e = dgc.multiply %f, 9007199791611905
+  dgc.output "a" %a
+  dgc.output "b" %b
+  dgc.output "c" %c
+  dgc.output "d" %d
+  dgc.output "e" %e
 }

@@ -54,6 +54,32 @@ dgc.model @flattened {
 
 // -----
 
+// What an op makes of no examples has some where its type is written with the batch: padding is masked, and outputs are
+// cut. Nothing says so afterwards.
+
+// CHECK-LABEL: module @counted
+// CHECK: func.func @evaluate
+// CHECK: %[[I:.*]] = dgc.iota dim 0 : tensor<4xf32>
+// CHECK: %[[REAL:.*]] = dgc.compare
+// CHECK: %[[MASKED:.*]] = dgc.select %[[REAL]], %[[I]]
+// CHECK: dgc.reduce sum %[[MASKED]] dims [0]
+// CHECK: func.func @predict
+// CHECK-SAME: tensor<4xf32> {dgc.batch_dim = 0 : i64, dgc.output = "i"
+// CHECK-NOT: dgc.iota {{.*}}dgc.batch_dim
+dgc.model @counted {
+  %x = dgc.input "x" : tensor<?xf32>
+  %i = dgc.iota dim 0 : tensor<?xf32>
+  %n = dgc.reduce sum %i dims [0]
+  %j = dgc.iota dim 0 : tensor<4xf32>
+  %m = dgc.reduce sum %j dims [0]
+  %c = dgc.add %n, %m
+  dgc.metric "n" %c
+  dgc.output "i" %i
+  dgc.output "x" %x
+}
+
+// -----
+
 // A reduction over examples has its identity in place of padding.
 
 // CHECK-LABEL: module @reduced
