@@ -149,14 +149,21 @@ Explanation explainUnknownType(const ErrorPlace &at) {
   if (at.message != "expected non-function type")
     return std::nullopt;
   size_t begin = at.offset, end = at.offset;
+  while (end < at.source.size() && at.source[end] == ' ') // the error may be before the space
+    begin = ++end;
   while (begin > 0 && isAlnum(at.source[begin - 1]))
     --begin;
   while (end < at.source.size() && isAlnum(at.source[end]))
     ++end;
   StringRef word = at.source.slice(begin, end);
-  while (!word.empty() && isDigit(word.front())) // 6x4x
-    word = word.drop_while([](char c) { return isDigit(c); }).drop_front(word.contains('x') ? 1 : 0);
-  if (word.consume_front("x"), word.empty() || !isAlpha(word.front()))
+  const bool isElement = at.source.take_front(begin).ends_with("<") || at.source.take_front(begin).ends_with("?");
+  if (at.source.take_front(begin).ends_with("?"))
+    word.consume_front("x");
+  while (!word.empty() && isDigit(word.front())) { // 6x4x
+    word = word.drop_while([](char c) { return isDigit(c); });
+    word.consume_front("x");
+  }
+  if (word.empty() || !isAlpha(word.front()))
     return std::nullopt;
   StringRef known = StringSwitch<StringRef>(word.lower())
                         .Cases({"float32", "float", "fp32"}, "f32")
@@ -173,6 +180,10 @@ Explanation explainUnknownType(const ErrorPlace &at) {
                         .Cases({"uint64", "u64"}, "ui64")
                         .Cases({"bool", "boolean"}, "i1")
                         .Default("");
+  if (!isElement)
+    return at.say("there is no type '" + word + "': write a tensor" + (known.empty() ? "" : " of ") + known +
+                      ", as in tensor<?x4x" + (known.empty() ? "f32" : known) + ">",
+                  word);
   return at.say("there is no element type '" + word + "'" + (known.empty() ? "" : ": write ") + known +
                 "; there are f16, bf16, f32, f64, i8 to i64, ui8 to ui64 and i1");
 }
@@ -181,10 +192,19 @@ Explanation explainUnknownType(const ErrorPlace &at) {
 // Characters
 //===----------------------------------------------------------------------===//
 
+/// True for an attribute of a dialect, such as #dist.sharding<...>.
+bool startsAttribute(StringRef text, ArrayRef<StringRef> ops) {
+  if (!text.consume_front("#"))
+    return false;
+  StringRef dialect = text.take_while(isAlnum);
+  return text.drop_front(dialect.size()).starts_with(".") &&
+         any_of(ops, [&](StringRef op) { return op.split('.').first == dialect; });
+}
+
 Explanation explainComment(const ErrorPlace &at) {
   // An attribute may begin with #, an op cannot.
   StringRef next = at.message == "expected operation name in quotes" ? at.after().ltrim() : at.after();
-  if (!next.starts_with("#") || at.message.contains("alias"))
+  if (!next.starts_with("#") || at.message.contains("alias") || startsAttribute(next, at.ops))
     return std::nullopt;
   return at.say("a comment begins with //, not with #", next);
 }
@@ -237,8 +257,10 @@ Explanation explainList(const ErrorPlace &at) {
   if (word.empty() || number.empty() || (!isDigit(number.front()) && number.front() != '-'))
     return std::nullopt;
   number = number.take_while([](char c) { return isDigit(c) || c == '-'; });
+  // Numbers of dimensions differ from each other; sizes and strides are often equal.
+  const bool namesDims = is_contained({"dims", "permutation", "contract", "batch", "x"}, word);
   return at.say("'" + word + "' takes a list, with a number for each dimension that it is about: write " + word + " [" +
-                number + ", " + number + "]");
+                number + (namesDims ? "" : ", " + number) + "]");
 }
 
 Explanation explainCall(const ErrorPlace &at) {
