@@ -125,11 +125,13 @@ static LogicalResult checkStatistics(ModeOpInterface op, const DenseSet<Value> &
     auto variable = value.getDefiningOp<VariableOp>();
     if (!variable || variable.getFrozen() || assigned.contains(value))
       continue;
+    // In a block the variable has the block's name before its own: l.0.mean.
+    StringRef own = variable.getName().substr(variable.getName().rfind('.') + 1);
     InFlightDiagnostic error =
         op->emitOpError() << "leaves the running statistic \"" << variable.getName()
                           << "\" as it was initialized, which evaluate and predict would normalize with: give it "
                           << "the new value, result " << result << " of this op (counted from 0), as in 'dgc.assign %"
-                          << variable.getName() << ", %next', or write 'frozen' after its initializer to keep it";
+                          << own << ", %next', or write 'frozen' after its initializer to keep it";
     error.attachNote(variable.getLoc()) << "the variable is here";
     return error;
   }

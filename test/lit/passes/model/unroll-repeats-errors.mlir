@@ -147,3 +147,24 @@ dgc.model @together {
   }
   dgc.output "u" %u
 }
+
+// -----
+
+// What a running statistic needs, with the name that the body has for it.
+
+dgc.model @statistics {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  %z = dgc.repeat 1 "l" (%h = %x) {
+    %s = dgc.variable "s" constant 1 : tensor<3xf32>
+    %o = dgc.variable "o" zeros : tensor<3xf32>
+    // expected-note @+1 {{the variable is here}}
+    %mu = dgc.variable "mu" zeros : tensor<3xf32>
+    %v = dgc.variable "v" constant 1 : tensor<3xf32>
+    // expected-error @+1 {{leaves the running statistic "l.0.mu" as it was initialized, which evaluate and predict would normalize with: give it the new value, result 1 of this op (counted from 0), as in 'dgc.assign %mu, %next'}}
+    %y, %a, %b = dgc.batch_norm %h, %s, %o, %mu, %v
+    dgc.next %y
+  }
+  %l = dgc.mean_squared_error %z, %x
+  dgc.loss %l
+  dgc.optimizer sgd learning_rate 0.1
+}
