@@ -60,8 +60,9 @@ namespace {
 /// before what it needs.
 class Scheduler {
 public:
-  Scheduler(func::FuncOp function, const PipelineSchedule &schedule, const PipelineTimes &times)
-      : function(function), body(function.getBody().front()), roundLength(times.end + 1) {
+  /// `isRemarked`: whether the module has its remark about the order of stages already.
+  Scheduler(func::FuncOp function, const PipelineSchedule &schedule, const PipelineTimes &times, bool &isRemarked)
+      : function(function), body(function.getBody().front()), roundLength(times.end + 1), isRemarked(isRemarked) {
     for (int i = 0; i < schedule.positions; ++i)
       for (auto [slot, begin] : llvm::zip_equal(schedule.slots[i], times.begin[i]))
         beginOf[{slot.kind, schedule.stageOf(i, slot), slot.microbatch}] = begin;
@@ -207,7 +208,8 @@ private:
     return begin();
   }
 
-  /// Says once that a forward pass goes to an earlier stage, for which the schedule has no slot in one round.
+  /// Says once per module that a forward pass goes to an earlier stage, for which the schedule has no slot in one
+  /// round.
   void remarkOrder(Operation *op, Operation *latest) {
     if (!std::exchange(isRemarked, true))
       op->emitRemark() << "on stage " << *stageOf(op) << " needs, in the forward pass, a value of stage "
@@ -227,7 +229,8 @@ private:
   func::FuncOp function;
   Block &body;
   double roundLength;
-  bool hasChunks = false, isRemarked = false;
+  bool &isRemarked;
+  bool hasChunks = false;
   int64_t rounds = 1;
   llvm::SetVector<Attribute> barriers;
   std::map<std::tuple<SlotKind, int64_t, int64_t>, double> beginOf; // kind, stage, micro-batch; within a round
@@ -262,13 +265,14 @@ struct SchedulePipeline : ::dgc::impl::SchedulePipelinePassBase<SchedulePipeline
     }
     std::optional<PipelineTimes> times = simulate(*schedule, {});
     int64_t rounds = 1;
+    bool isRemarked = false;
     llvm::SetVector<Attribute> barriers;
     for (auto function : module.getOps<func::FuncOp>()) {
       bool hasMicrobatches = false;
       function.walk([&](Operation *op) { hasMicrobatches |= microbatchOf(op).has_value(); });
       if (!hasMicrobatches)
         continue;
-      Scheduler scheduler(function, *schedule, *times);
+      Scheduler scheduler(function, *schedule, *times, isRemarked);
       if (failed(scheduler.run()))
         return signalPassFailure();
       rounds = std::max(rounds, scheduler.getRounds());

@@ -9,6 +9,13 @@ func.func @train(%x: tensor<4xf32>) -> (tensor<4xf32> {dgc.role = "loss"}) {
   return %1 : tensor<4xf32>
 }
 
+// It is said once for all functions.
+func.func @evaluate(%x: tensor<4xf32>) -> (tensor<4xf32> {dgc.role = "loss"}) {
+  %0 = dgc.tanh %x {dgc.microbatch = 0, dist.stage = 1} : tensor<4xf32>
+  %1 = dgc.tanh %0 {dgc.microbatch = 0, dist.stage = 0} : tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
 // -----
 
 // Four stages on two positions are for another schedule.
