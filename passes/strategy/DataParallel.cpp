@@ -1,5 +1,6 @@
 // dgc-strategy-data-parallel: the batch is cut over the axis `data`.
 
+#include "passes/strategy/IdleWorkers.h"
 #include "passes/strategy/Passes.h"
 #include "passes/strategy/StrategyUtil.h"
 
@@ -89,18 +90,19 @@ struct DataParallel : ::dgc::impl::DataParallelPassBase<DataParallel> {
         return signalPassFailure();
   }
 
-  /// Blocks of examples are equal, but for the last ones: a small batch does not reach all workers.
+  /// Says it once of all functions.
   static void warnOfIdleWorkers(ModuleOp module, MeshOp mesh) {
     MeshAttr attr = mesh.getMesh();
     int64_t workers = attr.getAxes()[attr.getAxisIndex(kAxis)].getSize();
     for (auto function : module.getOps<func::FuncOp>()) {
       int64_t examples = Annotator(function, mesh).examples();
-      if (examples == 0 || examples >= workers)
+      int64_t idle = countIdleWorkers(examples, workers);
+      if (idle == 0)
         continue;
       function.emitWarning() << "a batch of " << examples << " examples over " << workers << " workers (axis \""
-                             << kAxis << "\") leaves " << workers - examples
-                             << " of them without an example: use a --batch of " << workers
-                             << " or more, or fewer workers";
+                             << kAxis << "\") leaves " << idle
+                             << " of them without an example: use a --batch that is a multiple of " << workers
+                             << ", or fewer workers";
       return;
     }
   }

@@ -1,5 +1,6 @@
 // dgc-split-microbatches: computes a global batch in parts, one after the other.
 
+#include "passes/strategy/IdleWorkers.h"
 #include "passes/strategy/Microbatches.h"
 #include "passes/strategy/Passes.h"
 #include "passes/strategy/StrategyUtil.h"
@@ -36,12 +37,44 @@ public:
       return failure();
     if (analysis.getBatch() == 0)
       return success();
+    warnOfIdleWorkers();
     emit();
     function->setAttr(kMicrobatchesAttr, builder.getI64IntegerAttr(count));
     return success();
   }
 
 private:
+  /// How many workers an input's batch is cut over; 1 where none is cut.
+  int64_t countWorkers() {
+    int64_t workers = 1;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      auto dim = function.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr);
+      auto sharding = function.getArgAttrOfType<dist::ShardingAttr>(i, dist::kShardingAttr);
+      if (!dim || !sharding)
+        continue;
+      dist::MeshAttr mesh = dist::lookupMesh(function, sharding.getMesh());
+      int64_t parts = 1;
+      for (dist::AxisRefAttr axis : sharding.getDims()[dim.getInt()].getAxes())
+        parts *= mesh.getAxisSize(axis.getName());
+      workers = std::max(workers, parts);
+    }
+    return workers;
+  }
+
+  /// Each micro-batch is cut over all workers.
+  void warnOfIdleWorkers() {
+    int64_t workers = countWorkers();
+    for (int64_t microbatch : {int64_t(0), count - 1}) { // the largest and the smallest
+      int64_t examples = analysis.getExamples(microbatch), idle = countIdleWorkers(examples, workers);
+      if (idle == 0)
+        continue;
+      function.emitWarning() << "a micro-batch of " << examples << " examples over " << workers << " workers leaves "
+                             << idle << " of them without an example: use fewer micro-batches than " << count
+                             << ", a larger --batch or fewer workers";
+      return;
+    }
+  }
+
   /// Level by level: what is computed once, then one micro-batch after the other, each from front to back.
   void emit() {
     SmallVector<Operation *> ops = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });

@@ -40,3 +40,32 @@ func.func @train(%x: tensor<8xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<2x4xf32
 func.func @train(%x: tensor<8xf32> {dgc.batch_dim = 0 : i64}, %y: tensor<4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<f32> {dgc.state = @w}) -> (tensor<f32> {dgc.state = @w}) {
   return %w : tensor<f32>
 }
+
+// -----
+
+// Micro-batches of one example, cut over two workers.
+dist.mesh @mesh <data = 2>
+// expected-warning@+1 {{a micro-batch of 1 examples over 2 workers leaves 1 of them without an example: use fewer micro-batches than 4, a larger --batch or fewer workers}}
+func.func @train(%x: tensor<4xf32> {dgc.batch_dim = 0 : i64, dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> tensor<f32> {
+  %s = dgc.reduce sum %x dims [0] : tensor<4xf32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+// The last micro-batches have one example less.
+dist.mesh @mesh <data = 2>
+// expected-warning@+1 {{a micro-batch of 1 examples over 2 workers leaves 1 of them}}
+func.func @train(%x: tensor<7xf32> {dgc.batch_dim = 0 : i64, dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> tensor<f32> {
+  %s = dgc.reduce sum %x dims [0] : tensor<7xf32>
+  return %s : tensor<f32>
+}
+
+// -----
+
+// Two examples for two workers: no warning.
+dist.mesh @mesh <data = 2>
+func.func @train(%x: tensor<8xf32> {dgc.batch_dim = 0 : i64, dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> tensor<f32> {
+  %s = dgc.reduce sum %x dims [0] : tensor<8xf32>
+  return %s : tensor<f32>
+}
