@@ -1,10 +1,11 @@
-// dgc-strategy-recompute: values of the forward pass are computed again on the way back.
+// dgc-strategy-recompute: values of the forward pass are computed again in the backward pass.
 
 #include "passes/strategy/Passes.h"
 #include "passes/strategy/StrategyUtil.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/GlobPattern.h"
 
@@ -34,12 +35,11 @@ struct Group {
 class Recomputer {
 public:
   Recomputer(func::FuncOp function, ArrayRef<llvm::GlobPattern> patterns)
-      : function(function), block(function.getBody().front()), patterns(patterns) {}
+      : function(function), block(function.getBody().front()), patterns(patterns), forward(findForwardOps(function)) {}
 
   unsigned run() {
-    forward = findForwardOps(function);
     for (Operation &op : block.without_terminator())
-      if (isSelected(&op) && llvm::any_of(op.getUsers(), [&](Operation *user) { return isOnWayBack(&op, user); }))
+      if (isSelected(&op) && isNeeded(&op))
         need(&op, groups[keyOf(&op)]);
     int64_t number = 0;
     unsigned copies = 0;
@@ -52,6 +52,17 @@ public:
     return copies;
   }
 
+  /// Adds the names of values that the backward pass needs and that can be computed again, and those that the patterns
+  /// match.
+  void collectNames(llvm::SetVector<StringRef> &needed, llvm::SetVector<StringRef> &matching) const {
+    for (Operation &op : block.without_terminator()) {
+      if (isSelected(&op))
+        matching.insert(nameOf(&op));
+      if (canBeComputedAgain(&op) && isNeeded(&op))
+        needed.insert(nameOf(&op));
+    }
+  }
+
 private:
   using Key =
       std::tuple<const void *, int64_t, const void *>; // block, or op of the model without one; micro-batch; stage
@@ -60,7 +71,7 @@ private:
 
   /// True for a user in the backward pass that gets `op` computed again. What one block, or stage, gives to another is
   /// kept for that one: its backward pass comes before that of the block, or stage, of `op`.
-  bool isOnWayBack(Operation *op, Operation *user) const {
+  bool isInBackwardPass(Operation *op, Operation *user) const {
     auto [blockName, kind] = nameOf(op).rsplit('.');
     StringRef userName = nameOf(user);
     return isBackward(user) && isOnStageOf(op, user) &&
@@ -72,10 +83,18 @@ private:
     return !stage || !other || stage == other;
   }
 
+  bool isNeeded(Operation *op) const {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) { return isInBackwardPass(op, user); });
+  }
+
+  bool canBeComputedAgain(Operation *op) const {
+    return forward.contains(op) && !nameOf(op).empty() && isPure(op) && op->getNumRegions() == 0 &&
+           !isMadeOfScalars(op);
+  }
+
   bool isSelected(Operation *op) const {
-    StringRef name = nameOf(op);
-    return forward.contains(op) && !name.empty() && isPure(op) && op->getNumRegions() == 0 && !isMadeOfScalars(op) &&
-           llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) { return pattern.match(name); });
+    return canBeComputedAgain(op) &&
+           llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) { return pattern.match(nameOf(op)); });
   }
 
   /// The name of an op in the model: that of its block, and what it is.
@@ -105,7 +124,7 @@ private:
   /// Whether a use is of what is computed again. Where micro-batches wait for each other, ops of the backward pass come
   /// before later ops of the group, too; they take what is there.
   bool isReplaced(const Group &group, Operation *op, Operation *user) const {
-    return isOnWayBack(op, user) && group.last->isBeforeInBlock(user);
+    return isInBackwardPass(op, user) && group.last->isBeforeInBlock(user);
   }
 
   /// Null when all that the backward pass needs of the group is used before the group is complete.
@@ -141,7 +160,7 @@ private:
   func::FuncOp function;
   Block &block;
   ArrayRef<llvm::GlobPattern> patterns;
-  DenseSet<Operation *> forward;
+  llvm::DenseSet<Operation *> forward;
   llvm::MapVector<Key, Group> groups;
 };
 
@@ -164,9 +183,7 @@ struct Recompute : ::dgc::impl::RecomputePassBase<Recompute> {
         numOps += Recomputer(function, patterns).run();
       }
     if (trains && numOps == 0) {
-      getOperation().emitError() << "recompute='" << std::string(values)
-                                 << "': no value of the model that the way back needs has a name like this; "
-                                 << knownNames();
+      getOperation().emitError() << "recompute='" << std::string(values) << "': " << whyNone(patterns);
       signalPassFailure();
     }
   }
@@ -181,18 +198,21 @@ struct Recompute : ::dgc::impl::RecomputePassBase<Recompute> {
     return false;
   }
 
-  /// The names that there are, the first of them.
-  std::string knownNames() {
-    llvm::SetVector<StringRef> names;
+  /// `a, b, c`; the first of them where there are many.
+  static std::string listed(const llvm::SetVector<StringRef> &names) {
+    return llvm::join(names.getArrayRef().take_front(12), ", ") + (names.size() > 12 ? ", .." : "");
+  }
+
+  /// Why the patterns select nothing, with the names that select something.
+  std::string whyNone(ArrayRef<llvm::GlobPattern> patterns) {
+    llvm::SetVector<StringRef> needed, matching;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      function.walk([&](Operation *op) {
-        if (auto location = op->getLoc()->findInstanceOf<NameLoc>())
-          names.insert(location.getName());
-      });
-    std::string text = "there are ";
-    for (StringRef name : names.getArrayRef().take_front(12))
-      text += (name == names.front() ? "" : ", ") + name.str();
-    return names.empty() ? "no value has a name" : text + (names.size() > 12 ? ", .." : "");
+      if (isTraining(function))
+        Recomputer(function, patterns).collectNames(needed, matching);
+    std::string others = needed.empty() ? "it needs none that has a name" : "it needs " + listed(needed);
+    if (matching.empty())
+      return "no value of the model that the backward pass needs has a name like this; " + others;
+    return "the backward pass does not need " + listed(matching) + "; " + others;
   }
 };
 } // namespace

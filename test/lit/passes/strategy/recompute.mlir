@@ -1,10 +1,12 @@
 // RUN: dgc-opt %s -split-input-file -dgc-strategy-recompute="values=tanh+a.*" -mlir-print-debuginfo=false | FileCheck %s
 // RUN: not dgc-opt %s -split-input-file -dgc-strategy-recompute="values=gelu" 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not dgc-opt %s -split-input-file -dgc-strategy-recompute="values=dense" 2>&1 | FileCheck %s --check-prefix=UNNEEDED
 // RUN: not dgc-opt %s -split-input-file -dgc-strategy-recompute="values=[" 2>&1 | FileCheck %s --check-prefix=SYNTAX
-// NONE: recompute='gelu': no value of the model that the way back needs has a name like this; there are dense, tanh
+// NONE: recompute='gelu': no value of the model that the backward pass needs has a name like this; it needs tanh
+// UNNEEDED: recompute='dense': the backward pass does not need dense; it needs tanh
 // SYNTAX: recompute='[': {{.*}}
 
-// The tanh is computed again, from its operand, which is kept: right before the first op on the way back that needs it.
+// The tanh is computed again, from its operand, which is kept: right before the first op of the backward pass that needs it.
 dgc.state @w weight zeros rng 0 : tensor<8x4xf32>
 // CHECK-LABEL: func.func @train
 // CHECK: %[[Y:.*]] = dgc.multiply
@@ -25,7 +27,7 @@ func.func @train(%x: tensor<8x4xf32>, %w: tensor<8x4xf32> {dgc.state = @w}) -> (
   return %n, %loss : tensor<8x4xf32>, tensor<f32>
 }
 
-// A function that trains nothing has no way back.
+// A function that trains nothing has no backward pass.
 // CHECK-LABEL: func.func @evaluate
 // CHECK-NOT: recompute
 func.func @evaluate(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
@@ -61,8 +63,8 @@ func.func @train(%x: tensor<8xf32>, %w: tensor<8xf32> {dgc.state = @w}) -> (tens
 
 // -----
 
-// The way back of the second block needs what the first one gives it, which is kept; the first block is computed again
-// when its own way back begins, not before.
+// The backward pass of the second block needs what the first one gives it, which is kept; the first block is computed again
+// when its own backward pass begins, not before.
 dgc.state @w weight zeros rng 0 : tensor<8xf32>
 // CHECK-LABEL: func.func @train
 // CHECK: %[[A1:.*]] = dgc.sine %arg0
