@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace mlir::dist;
 using dgc::TensorBuilder;
 
-/// What collectives on the way back say of themselves.
+/// What collectives in the backward pass say of themselves.
 static StringAttr originOf(Operation *op) {
   std::string text = "gradient of " + op->getName().getStringRef().str();
   return StringAttr::get(op->getContext(), text);

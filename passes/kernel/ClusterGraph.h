@@ -45,7 +45,7 @@ struct Cluster {
   llvm::SmallVector<int64_t> rows;   // shape of its row reductions' results
   int64_t work = 0;
   int64_t microbatch = -1; // that all ops are for; -1: none says
-  int64_t recompute = -1;  // the number of what is computed again on the way back; -1: nothing is
+  int64_t recompute = -1;  // the number of what is computed again in the backward pass; -1: nothing is
   mlir::Attribute slot;    // of a pipeline's schedule; ops of different slots are not for one kernel
   bool fusible = false, heavy = false, hasRows = false, hasOther = false, onlyReductions = false;
 

@@ -148,7 +148,7 @@ def SequenceParallelPass : Pass<"dgc-strategy-sequence-parallel", "::mlir::Modul
 }
 
 def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
-  let summary = "compute values of the forward pass again on the way back";
+  let summary = "compute values of the forward pass again in the backward pass";
   let description = [{
     Input: functions after `dgc-gradient` and `dgc-decompose`. `values` is a pattern, or several with `+` between them,
     for the names that `dgc-build-entry-points` gives to what an op of the model computes: `relu`, and `features.relu`
@@ -162,7 +162,7 @@ def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
     ```mlir
     %h = dgc.tanh %x : tensor<8x4xf32>             // loc("tanh")
     %loss = dgc.reduce sum %h dims [0, 1] : ...
-    %d = dgc.multiply %h, %h : tensor<8x4xf32>     // on the way back
+    %d = dgc.multiply %h, %h : tensor<8x4xf32>     // in the backward pass
     // becomes
     %h = dgc.tanh %x : tensor<8x4xf32>
     %loss = dgc.reduce sum %h dims [0, 1] : ...

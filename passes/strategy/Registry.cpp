@@ -48,7 +48,7 @@ ArrayRef<Strategy> getStrategies() {
        .pass = "dgc-split-microbatches",
        .option = "count"},
       {.name = "recompute",
-       .summary = "values computed again on the way back; without PATTERN: as --memory-limit asks for",
+       .summary = "values computed again in the backward pass; without PATTERN: as --memory-limit asks for",
        .argument = "PATTERN",
        .argumentOptional = true,
        .stage = StrategyStage::Gradient,

@@ -159,8 +159,9 @@ private:
     }
   };
 
-  /// Weights are gathered where they are used: once on the way forwards and once on the way back, so that no one keeps
-  /// them in between; with micro-batches, for each of them; on each pipeline stage of what the stage has been sent.
+  /// Weights are gathered where they are used: once in the forward pass and once in the backward pass, so that no one
+  /// keeps them in between; with micro-batches, for each of them; on each pipeline stage of what the stage has been
+  /// sent.
   void gatherBeforeUse(func::FuncOp function, const llvm::SetVector<Operation *> &updates) {
     DenseSet<Operation *> forward = findForwardOps(function);
     auto useOf = [&](Operation *user) {

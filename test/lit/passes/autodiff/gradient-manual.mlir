@@ -1,6 +1,6 @@
 // RUN: dgc-opt %s --split-input-file --dgc-gradient --canonicalize --verify-diagnostics | FileCheck %s
 
-// Megatron's pair: the all-reduce of the forward pass has none on the way back, and the gradient of the value that all
+// Megatron's pair: the all-reduce of the forward pass has none in the backward pass, and the gradient of the value that all
 // devices share has one, though two matrices use it. That of the weights has none.
 dist.mesh @mesh <model = 2>
 // CHECK-LABEL: func.func @pair(
