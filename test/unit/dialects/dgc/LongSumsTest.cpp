@@ -34,16 +34,23 @@ dgc::rt::RunOnceResult run(const std::string &text, const NamedArrays &inputs, c
   return result.ok() ? *std::move(result) : dgc::rt::RunOnceResult();
 }
 
-/// The largest relative error.
+/// The largest relative error; infinite where one is not a number.
 double errorOf(const std::vector<float> &values, const std::vector<double> &expected) {
   double worst = values.size() == expected.size() && !values.empty() ? 0 : 1;
-  for (size_t i = 0; i < std::min(values.size(), expected.size()); ++i)
-    worst = std::max(worst, std::abs(values[i] - expected[i]) / std::abs(expected[i]));
+  for (size_t i = 0; i < std::min(values.size(), expected.size()); ++i) {
+    double error = std::abs(values[i] - expected[i]) / std::abs(expected[i]);
+    worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+  }
   return worst;
 }
 
 double errorOf(const std::vector<float> &values, const std::vector<float> &expected) {
   return errorOf(values, std::vector<double>(expected.begin(), expected.end()));
+}
+
+TEST(LongSums, NoNumberIsAnError) {
+  EXPECT_EQ(errorOf({NAN, 1}, std::vector<double>{1, 1}), INFINITY);
+  EXPECT_EQ(errorOf({1, NAN}, std::vector<double>{1, 1}), INFINITY);
 }
 
 TEST(LongSums, ColumnsOfOneNumber) {
