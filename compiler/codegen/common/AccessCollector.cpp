@@ -1,6 +1,7 @@
 //===- AccessCollector.cpp ------------------------------------------------===//
 
 #include "compiler/codegen/common/AccessCollector.h"
+#include "compiler/codegen/common/MathLibrary.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -19,14 +20,6 @@ static uint64_t costOf(Operation *op) {
           op))
     return 4;
   return isa<linalg::YieldOp, linalg::IndexOp, arith::ConstantOp>(op) ? 0 : 1;
-}
-
-/// Is an op a call of the mathematical library, and not code of its own (ExpandMath.cpp) or an instruction?
-static bool isLibraryCall(Operation *op) {
-  if (isa<math::ExpOp, math::LogOp, math::TanhOp, math::ErfOp, math::Log1pOp, math::ExpM1Op, math::Log2Op>(op))
-    return op->getResult(0).getType().isF64();
-  return isa<math::PowFOp, math::SinOp, math::CosOp, math::TanOp, math::ErfcOp, math::Exp2Op, math::CbrtOp,
-             math::AtanOp, math::Atan2Op>(op);
 }
 
 uint64_t bodyCost(linalg::LinalgOp op) {

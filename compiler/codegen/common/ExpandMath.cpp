@@ -1,6 +1,7 @@
 //===- ExpandMath.cpp - dgc-expand-math -----------------------------------===//
 
 #include "compiler/codegen/common/DeviceMath.h"
+#include "compiler/codegen/common/MathLibrary.h"
 #include "compiler/codegen/common/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -142,4 +143,12 @@ struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
 };
 
 } // namespace
+
+bool isLibraryCall(Operation *op) {
+  if (isa<math::ExpOp>(op) || isExpanded(op->getName().getStringRef()))
+    return op->getResult(0).getType().isF64();
+  return isa<math::PowFOp, math::SinOp, math::CosOp, math::TanOp, math::ErfcOp, math::Exp2Op, math::CbrtOp,
+             math::AtanOp, math::Atan2Op>(op);
+}
+
 } // namespace dgc
