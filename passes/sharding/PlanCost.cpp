@@ -13,12 +13,21 @@ using mlir::dgc::CostOpInterface;
 
 namespace dgc {
 
-/// The bytes that a reshard makes a device receive.
+/// The sum, or the largest number where it is larger.
+static int64_t addClamped(int64_t x, int64_t y) {
+  int64_t sum = 0;
+  return llvm::AddOverflow(x, y, sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+/// The bytes that a reshard makes a device receive; the largest number for one that cannot be.
 static int64_t bytesOfReshard(ReshardOp op, const MeshRef &mesh) {
   auto type = cast<RankedTensorType>(op.getType());
   int64_t elements =
       elementsReceived(type.getShape(), declaredSharding(op->getOperand(0), mesh), op.getSharding(), mesh);
-  return elements * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t bytes = 0;
+  return llvm::MulOverflow(elements, int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8)), bytes)
+             ? std::numeric_limits<int64_t>::max()
+             : bytes;
 }
 
 /// The operations of a device: those of the op, divided by the axes that cut any of its values.
@@ -49,7 +58,7 @@ static PlanCost costOf(func::FuncOp function, const MeshRef &mesh) {
     return cost;
   for (Operation &op : function.getBody().front()) {
     if (auto reshard = dyn_cast<ReshardOp>(op))
-      cost.bytes += bytesOfReshard(reshard, mesh);
+      cost.bytes = addClamped(cost.bytes, bytesOfReshard(reshard, mesh));
     else
       cost.flops += localFlops(&op, mesh);
   }
@@ -66,7 +75,7 @@ FailureOr<ModuleCost> estimateCost(ModuleOp module, const MeshRef &mesh) {
     PlanCost each = costOf(function, mesh);
     if (each.bytes > cost.largest.bytes || (each.bytes == cost.largest.bytes && each.flops > cost.largest.flops))
       cost.largest = each;
-    cost.total.bytes += each.bytes;
+    cost.total.bytes = addClamped(cost.total.bytes, each.bytes);
     cost.total.flops += each.flops;
   }
   return cost;
