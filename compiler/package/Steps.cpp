@@ -110,7 +110,7 @@ struct Convolution : PackageOpInterface::ExternalModel<Convolution, ConvolutionO
     call.src = kind == ConvKind::BackwardData ? out : lhs;
     call.weights = kind == ConvKind::BackwardWeights ? out : rhs;
     call.dst = kind == ConvKind::Forward ? out : kind == ConvKind::BackwardData ? lhs : rhs;
-    call.bias = writer.optionalIndex(conv.getOuts().size() > 1 ? conv.getOuts()[1] : conv.getBias());
+    call.bias = writer.optionalIndex(conv.getBias());
     call.strides = toVector(conv.getStrides());
     call.pad_low = toVector(conv.getPadLow());
     call.pad_high = toVector(conv.getPadHigh());

@@ -192,10 +192,8 @@ LogicalResult ConvolutionOp::verify() {
     return failure();
   }
   SmallVector<ShapedType> given = givenTypes(*this, getOuts());
-  size_t most = getKind() == ConvKind::BackwardWeights ? 2 : 1;
-  if (given.empty() || given.size() > most) {
-    return emitOpError("gives ") << given.size() << " results; " << stringifyConvKind(getKind()) << " gives "
-                                 << (most == 2 ? "one or two" : "one");
+  if (given.size() != 1) {
+    return emitOpError("gives ") << given.size() << " results; " << stringifyConvKind(getKind()) << " gives one";
   }
   ShapedType lhs = shaped(getLhs()), rhs = shaped(getRhs()), first = given[0];
   ShapedType src = getKind() == ConvKind::BackwardData ? first : lhs;

@@ -180,8 +180,8 @@ def Exec_ConvolutionOp : Exec_StepOp<"convolution"> {
   let description = [{
     Activations are [N, spatial.., C], weights [spatial.., C / groups, O]. `forward` reads src and weights and
     gives dst; `backward_data` reads the gradient of dst and the weights and gives that of src;
-    `backward_weights` reads src and the gradient of dst and gives that of the weights (and of the bias, as a
-    second result). Dilation 1 is dense. With `weights_out_first` the weights are [O, spatial.., C / groups].
+    `backward_weights` reads src and the gradient of dst and gives that of the weights. Dilation 1 is dense. With
+    `weights_out_first` the weights are [O, spatial.., C / groups].
   }];
   let arguments = (ins Exec_ConvKindAttr:$kind, Exec_Value:$lhs, Exec_Value:$rhs, Optional<Exec_Value>:$bias,
                        Variadic<Exec_Value>:$args, Variadic<AnyStaticShapeMemRef>:$outs,
