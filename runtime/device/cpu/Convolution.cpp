@@ -4,6 +4,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/PlainConvolution.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +60,30 @@ ConvolutionShape::ConvolutionShape(const OpContext &context, const artifact::Con
   }
 }
 
+ConvolutionShape::InputRows ConvolutionShape::inputRows(int64_t row, int64_t rows) const {
+  const int64_t window = weights.dims()[groups > 1 ? 3 : 2], reach = (window - 1) * (dilation[0] + 1) + 1;
+  const int64_t begin = row * strides[0] - low[0], end = (row + rows - 1) * strides[0] - low[0] + reach;
+  const int64_t extent = src.dims()[2];
+  InputRows result{std::clamp<int64_t>(begin, 0, extent), std::clamp<int64_t>(end, 0, extent), 0, 0};
+  result.low = result.begin - begin;
+  result.high = end - result.end;
+  return result;
+}
+
+/// Bytes of the weights of one result up to which brgconv adds up in one order: 3x3x64 in f32. The least with which the
+/// order was seen to change, with up to 64 threads, is four times as much.
+static constexpr size_t bytesOfOneOrder = 2304;
+
+/// Whether brgconv of oneDNN adds up in an order that does not depend on the number of threads. The blocks of results
+/// depend on it. From their size follows that of the blocks of channels where the weights are large. Where columns of
+/// windows are padding, a block takes the columns that are not in an order of its own, but for small windows.
+static bool hasOneOrder(const ConvolutionShape &shape) {
+  const auto outputs = static_cast<size_t>(shape.dst.dims()[1]);
+  const int64_t window = shape.weights.dims().back(), low = shape.low.back(), high = shape.high.back();
+  const bool isSmall = window == 3 && shape.dilation.back() == 0 && low <= 1 && high <= 1;
+  return shape.weights.get_size() / outputs <= bytesOfOneOrder && (isSmall || (low <= 0 && high <= 0));
+}
+
 namespace {
 /// Which operands oneDNN may lay out as it likes.
 struct Layouts {
@@ -81,18 +106,21 @@ private:
 
 class ConvolutionMaker {
 public:
-  ConvolutionMaker(const OpContext &context, const ConvolutionCall &call)
+  ConvolutionMaker(const OpContext &context, const ConvolutionCall &call, bool takesReference)
       : context(context), call(call), shape(call.shape), sequence(std::make_unique<PrimitiveSequence>()),
-        used(call.scratchBegin) {
+        used(call.scratchBegin), takesReference(takesReference) {
     attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   }
+
+  /// Whether make() has refused what is faster in parts, on one thread each, than in other layouts.
+  bool isFasterInParts() const { return fasterInParts; }
 
   PreparedConvolution make(artifact::ConvKind kind, Layouts layouts) {
     auto choice = [](const dnnl::memory::desc &plain, bool any) {
       return any ? dnnl::memory::desc(plain.dims(), plain.data_type(), dnnl::memory::format_tag::any) : plain;
     };
     dnnl::memory::desc s = choice(shape.src, layouts.anySrc);
-    dnnl::memory::desc w = choice(shape.weights, layouts.anyWeights);
+    dnnl::memory::desc w = choice(shape.weights, layouts.anyWeights && !call.packedWeights);
     dnnl::memory::desc d = choice(shape.dst, layouts.anyDst);
     switch (kind) {
     case artifact::ConvKind::Forward:
@@ -105,7 +133,7 @@ public:
       backwardWeights(s, w, d);
       break;
     }
-    return {std::move(sequence), used};
+    return {std::move(sequence), used, weightsLayout};
   }
 
 private:
@@ -118,9 +146,24 @@ private:
   }
 
   /// Products by GEMM split sums among threads as it suits them.
-  template <typename PrimitiveDesc> void refuseSplitSums(const PrimitiveDesc &pd) const {
-    if (!call.isOnOneThread && std::string_view(pd.impl_info_str()).find("gemm") != std::string_view::npos)
+  template <typename PrimitiveDesc> void refuseSplitSums(const PrimitiveDesc &pd) {
+    const std::string_view name = pd.impl_info_str();
+    auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+    if ((!takesReference || call.packedWeights) && name.substr(0, 3) == "ref")
+      throw dnnl::error(dnnl_unimplemented, "a slow implementation, which other layouts may avoid");
+    if (call.isOnOneThread)
+      return;
+    fasterInParts = has("brgconv") && !has("brgconv_1x1") && !hasOneOrder(shape);
+    if (fasterInParts || has("gemm"))
       throw dnnl::error(dnnl_unimplemented, "sums whose order depends on threads");
+  }
+
+  void bindWeights(BoundPrimitive &primitive, const dnnl::memory::desc &wanted) {
+    weightsLayout = wanted;
+    if (call.packedWeights)
+      primitive.bindScratch(DNNL_ARG_WEIGHTS, wanted, *call.packedWeights);
+    else
+      bindInput(primitive, DNNL_ARG_WEIGHTS, shape.weights, wanted, call.weights);
   }
 
   /// Binds an operand that the convolution reads, reordering it before if it
@@ -200,7 +243,7 @@ private:
     BoundPrimitive bound(context, dnnl::convolution_forward(pd), dnnl::memory::desc());
     begin(pd, bound);
     bindInput(bound, DNNL_ARG_SRC, shape.src, pd.src_desc(), call.src);
-    bindInput(bound, DNNL_ARG_WEIGHTS, shape.weights, pd.weights_desc(), call.weights);
+    bindWeights(bound, pd.weights_desc());
     if (call.bias)
       bound.bind(DNNL_ARG_BIAS, shape.bias, call.bias);
     bindResult(bound, DNNL_ARG_DST, shape.dst, pd.dst_desc(), call.dst);
@@ -218,7 +261,7 @@ private:
     BoundPrimitive bound(context, dnnl::convolution_backward_data(pd), dnnl::memory::desc());
     begin(pd, bound);
     bindInput(bound, DNNL_ARG_DIFF_DST, shape.dst, pd.diff_dst_desc(), call.dst);
-    bindInput(bound, DNNL_ARG_WEIGHTS, shape.weights, pd.weights_desc(), call.weights);
+    bindWeights(bound, pd.weights_desc());
     bindResult(bound, DNNL_ARG_DIFF_SRC, shape.src, pd.diff_src_desc(), call.src);
     finish(std::move(bound));
   }
@@ -233,6 +276,7 @@ private:
     begin(pd, bound);
     bindInput(bound, DNNL_ARG_SRC, shape.src, pd.src_desc(), call.src);
     bindInput(bound, DNNL_ARG_DIFF_DST, shape.dst, pd.diff_dst_desc(), call.dst);
+    weightsLayout = pd.diff_weights_desc();
     bindResult(bound, DNNL_ARG_DIFF_WEIGHTS, shape.weights, pd.diff_weights_desc(), call.weights);
     finish(std::move(bound));
   }
@@ -243,14 +287,17 @@ private:
   dnnl::primitive_attr attr;
   std::unique_ptr<PrimitiveSequence> sequence;
   std::vector<BoundPrimitive> after;
+  dnnl::memory::desc weightsLayout;
+  bool fasterInParts = false;
   size_t used;
+  bool takesReference;
 };
 } // namespace
 
-/// The layouts to try, best first; the first that oneDNN can do is taken. Measured on AVX-512 with the shapes of the
-/// reference models: reordering the weights alone is best, except for the gradient of the weights (28x28x1 to 32: 150
-/// against 211 us; 26x26x32 to 64: 8.4 against 9.5 ms). Not measured at run time: the choice decides the order of
-/// additions, and results must not depend on timing.
+/// The layouts to try, best first; the first that oneDNN can do is taken, in its reference implementation only if there
+/// is no other. Measured on AVX-512 with the shapes of the reference models: reordering the weights alone is best,
+/// except for the gradient of the weights (28x28x1 to 32: 150 against 211 us; 26x26x32 to 64: 8.4 against 9.5 ms). Not
+/// measured at run time: the choice decides the order of additions, and results must not depend on timing.
 static std::vector<Layouts> layoutsOf(artifact::ConvKind kind) {
   const Layouts weights{false, true, false}, all{true, true, true}, none{};
   if (kind == artifact::ConvKind::BackwardWeights)
@@ -261,14 +308,16 @@ static std::vector<Layouts> layoutsOf(artifact::ConvKind kind) {
 absl::StatusOr<PreparedConvolution> dgc::rt::prepareCall(const OpContext &context, const ConvolutionCall &call,
                                                          artifact::ConvKind kind) {
   absl::Status last;
-  for (const Layouts &layouts : layoutsOf(kind)) {
-    PreparedConvolution prepared;
-    last = guarded("convolution", [&] { prepared = ConvolutionMaker(context, call).make(kind, layouts); });
-    if (last.ok())
-      return prepared;
-    if (!absl::IsUnimplemented(last))
-      return last;
-  }
+  for (bool takesReference : {false, true})
+    for (const Layouts &layouts : layoutsOf(kind)) {
+      PreparedConvolution prepared;
+      ConvolutionMaker maker(context, call, takesReference);
+      last = guarded("convolution", [&] { prepared = maker.make(kind, layouts); });
+      if (last.ok())
+        return prepared;
+      if (!absl::IsUnimplemented(last) || maker.isFasterInParts())
+        return last;
+    }
   return last;
 }
 
@@ -285,9 +334,17 @@ ConvolutionCall dgc::rt::wholeConvolution(const OpContext &context, const artifa
           op.post_ops()};
 }
 
+absl::StatusOr<PreparedConvolution> dgc::rt::prepareCallOrParts(const OpContext &context, const ConvolutionCall &call,
+                                                                artifact::ConvKind kind) {
+  auto prepared = prepareCall(context, call, kind);
+  return absl::IsUnimplemented(prepared.status()) ? prepareParts(context, call, kind) : std::move(prepared);
+}
+
 static PreparedOrStatus prepareWhole(const OpContext &context, const artifact::Convolution &op,
                                      dnnl::memory::data_type type) {
-  auto prepared = prepareCall(context, wholeConvolution(context, op, type), op.kind());
+  const bool isOfWeights = op.kind() == artifact::ConvKind::BackwardWeights;
+  auto prepared =
+      (isOfWeights ? prepareParts : prepareCallOrParts)(context, wholeConvolution(context, op, type), op.kind());
   if (!prepared.ok())
     return prepared.status();
   return std::move(prepared->op);
@@ -300,10 +357,8 @@ PreparedOrStatus dgc::rt::prepareConvolution(const OpContext &context, const art
   if (!type)
     return makePlainConvolution(context, op);
   using Maker = PreparedOrStatus (*)(const OpContext &, const artifact::Convolution &, dnnl::memory::data_type);
-  std::vector<Maker> makers{prepareLongConvolution, prepareWhole, prepareImageParts};
-  if (op.kind() == artifact::ConvKind::BackwardWeights)
-    makers = {prepareWeightGradient, prepareImageParts};
-  for (Maker make : makers) {
+  const bool isOfWeights = op.kind() == artifact::ConvKind::BackwardWeights;
+  for (Maker make : {isOfWeights ? prepareWeightGradient : prepareLongConvolution, Maker{prepareWhole}}) {
     PreparedOrStatus prepared = make(context, op, *type);
     if (prepared.ok() || !absl::IsUnimplemented(prepared.status()))
       return prepared;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -56,7 +57,7 @@ public:
     context.scratch.reserve(whole.scratchBegin);
     for (int64_t i = 0; i < count; ++i) {
       const int64_t first = i * channelsOfPart;
-      auto part = prepareCall(context, partOf(first, std::min(channelsOfPart, channels - first), i), kind);
+      auto part = prepareCallOrParts(context, partOf(first, std::min(channelsOfPart, channels - first), i), kind);
       if (!part.ok())
         return part.status();
       parts.push_back(std::move(part->op));
@@ -136,39 +137,59 @@ private:
   BoundPrimitive end;
 };
 
-/// Parts of the images, at most, that threads work on independently of each other.
-constexpr int64_t mostImageParts = 16;
+/// Parts of a call, at most, that threads work on independently of each other.
+constexpr int64_t mostParts = 16;
+/// Products that a part of a forward convolution has at least, about 0.1 ms of one core. More rows at a time cost less.
+constexpr int64_t productsOfPart = 1 << 22;
 
-class ImageParts final : public PreparedOp {
+/// What one part computes: `rows` rows of the result from `row` on, of `images` images.
+struct Piece {
+  int64_t image, images, row, rows;
+};
+
+class CallParts final : public PreparedOp {
 public:
-  absl::Status prepare(const OpContext &context, const artifact::Convolution &op, dnnl::memory::data_type type) {
-    const OneThread each;
-    const ConvolutionCall whole = wholeConvolution(context, op, type);
-    const int64_t images = whole.shape.src.dims()[0],
-                  mostParts = op.kind() == artifact::ConvKind::BackwardWeights ? 1 : mostImageParts;
-    const int64_t step = (images + mostParts - 1) / mostParts;
-    const size_t bytes = dnnl::memory::data_type_size(type);
-    size_t scratchBegin = 0;
-    for (int64_t image = 0; image < images; image += step) {
-      ConvolutionCall call = whole;
-      const int64_t count = std::min(step, images - image);
-      call.shape.src = withExtent(whole.shape.src, 0, count);
-      call.shape.dst = withExtent(whole.shape.dst, 0, count);
-      call.src += static_cast<size_t>(image * strideOf(whole.shape.src, 0)) * bytes;
-      call.part.element = image * strideOf(whole.shape.dst, 0);
-      call.dst += static_cast<size_t>(call.part.element) * bytes;
-      call.scratchBegin = scratchBegin;
-      call.isOnOneThread = true;
-      auto part = prepareCall(context, call, op.kind());
+  CallParts(ConvolutionCall call, artifact::ConvKind kind)
+      : whole(std::move(call)), kind(kind), bytes(dnnl::memory::data_type_size(whole.shape.type)),
+        scratchEnd(whole.scratchBegin) {
+    whole.isOnOneThread = true;
+    pieces = cut();
+    // Rows that read padding alone have no input that oneDNN takes.
+    for (const Piece &piece : pieces)
+      if (auto rows = whole.shape.inputRows(piece.row, piece.rows); isOfRows(piece) && rows.begin == rows.end) {
+        pieces = imagesOf(mostParts);
+        break;
+      }
+  }
+
+  absl::Status prepare(const OpContext &context) {
+    const bool packs = pieces.size() > 1 && kind != artifact::ConvKind::BackwardWeights;
+    for (const Piece &piece : pieces) {
+      ConvolutionCall call = callOf(piece);
+      absl::StatusOr<PreparedConvolution> part = prepareOnOneThread(context, call);
+      if (part.ok() && packs && parts.empty() && part->weights != whole.shape.weights) {
+        DGC_RETURN_IF_ERROR(guarded("convolution", [&] { pack(context, part->weights); }));
+        part = prepareOnOneThread(context, callOf(piece));
+      }
+      if (absl::IsUnimplemented(part.status()) && whole.packedWeights) {
+        // Sizes for which oneDNN wants another layout: the part has its own copy.
+        call = callOf(piece);
+        call.packedWeights.reset();
+        call.shape.weights = plainWeights;
+        part = prepareOnOneThread(context, call);
+      }
       if (!part.ok())
         return part.status();
-      scratchBegin = part->scratchEnd;
+      scratchEnd = part->scratchEnd;
+      layout = part->weights;
       parts.push_back(std::move(part->op));
     }
     return absl::OkStatus();
   }
 
   absl::Status run(const dgc_step &step) override {
+    if (whole.packedWeights)
+      DGC_RETURN_IF_ERROR(packing.run());
     std::atomic<bool> failed = false;
     parallelFor(static_cast<int64_t>(parts.size()), [&](int64_t begin, int64_t end) {
       const OneThread each;
@@ -179,10 +200,124 @@ public:
     return failed ? absl::InternalError("oneDNN failed in a part of a convolution") : absl::OkStatus();
   }
 
+  size_t endOfScratch() const { return scratchEnd; }
+  const dnnl::memory::desc &weightsLayout() const { return layout; }
+
 private:
+  using InputRows = ConvolutionShape::InputRows;
+
+  bool isOfRows(const Piece &piece) const { return piece.rows < whole.shape.dst.dims()[2]; }
+
+  std::vector<Piece> imagesOf(int64_t most) const {
+    const int64_t images = whole.shape.dst.dims()[0], step = (images + most - 1) / most;
+    std::vector<Piece> result;
+    for (int64_t image = 0; image < images; image += step)
+      result.push_back({image, std::min(step, images - image), 0, whole.shape.dst.dims()[2]});
+    return result;
+  }
+
+  /// The pieces, by the shape alone.
+  std::vector<Piece> cut() const {
+    if (kind != artifact::ConvKind::Forward)
+      return imagesOf(kind == artifact::ConvKind::BackwardWeights ? 1 : mostParts);
+    const dnnl::memory::dims dims = whole.shape.dst.dims();
+    int64_t products = 1;
+    for (size_t d = 0; d < dims.size(); ++d)
+      products *= d == 1 ? static_cast<int64_t>(whole.shape.weights.get_size() / bytes) : dims[d];
+    const int64_t count = std::clamp<int64_t>(products / productsOfPart, 1, mostParts);
+    if (count <= dims[0])
+      return imagesOf(count);
+    const int64_t partsOfImage = count / dims[0], step = (dims[2] + partsOfImage - 1) / partsOfImage;
+    std::vector<Piece> result;
+    for (int64_t image = 0; image < dims[0]; ++image)
+      for (int64_t row = 0; row < dims[2]; row += step)
+        result.push_back({image, 1, row, std::min(step, dims[2] - row)});
+    return result;
+  }
+
+  ConvolutionCall callOf(const Piece &piece) const {
+    ConvolutionCall call = whole;
+    call.scratchBegin = scratchEnd;
+    InputRows input{0, whole.shape.src.dims()[2], 0, 0};
+    if (isOfRows(piece)) {
+      input = whole.shape.inputRows(piece.row, piece.rows);
+      call.shape.low[0] = input.low;
+      call.shape.high[0] = input.high;
+    }
+    const int64_t read = narrow(call.shape.src, piece, input.begin, input.end - input.begin);
+    call.part.element = narrow(call.shape.dst, piece, piece.row, piece.rows);
+    advance(call, call.src, read);
+    advance(call, call.dst, call.part.element);
+    return call;
+  }
+
+  /// Leaves some rows of a piece's images in `desc`; gives the element with which they begin.
+  static int64_t narrow(dnnl::memory::desc &desc, const Piece &piece, int64_t row, int64_t rows) {
+    const int64_t begin = piece.image * strideOf(desc, 0) + row * strideOf(desc, 2);
+    desc = withExtent(withExtent(desc, 0, piece.images), 2, rows);
+    if (piece.images == 1) { // without a gap behind the one image, which oneDNN takes for another layout
+      dnnl::memory::dims strides(desc.dims().size());
+      for (size_t d = 1; d < strides.size(); ++d)
+        strides[d] = strideOf(desc, d);
+      strides[0] = rows * strides[2];
+      desc = dnnl::memory::desc(desc.dims(), desc.data_type(), strides);
+    }
+    return begin;
+  }
+
+  /// What is null is written to the scratch block.
+  void advance(ConvolutionCall &call, std::byte *&data, int64_t elements) const {
+    const size_t by = static_cast<size_t>(elements) * bytes;
+    if (data)
+      data += by;
+    else
+      call.resultOffset += by;
+  }
+
+  absl::StatusOr<PreparedConvolution> prepareOnOneThread(const OpContext &context, const ConvolutionCall &call) const {
+    const OneThread each;
+    return prepareCall(context, call, kind);
+  }
+
+  /// Lays the weights out once for all parts.
+  void pack(const OpContext &context, const dnnl::memory::desc &wanted) {
+    dnnl::primitive_attr attr;
+    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const auto &engine = context.library.engine;
+    dnnl::reorder::primitive_desc pd(engine, whole.shape.weights, engine, wanted, attr);
+    auto reserve = [&](size_t size) {
+      const size_t offset = scratchEnd;
+      scratchEnd += (size + 4095) & ~size_t{4095};
+      context.scratch.reserve(scratchEnd);
+      return offset;
+    };
+    packing = BoundPrimitive(context, dnnl::reorder(pd), dnnl::memory::desc());
+    packing.bind(DNNL_ARG_FROM, whole.shape.weights, whole.weights);
+    whole.packedWeights = reserve(wanted.get_size());
+    packing.bindScratch(DNNL_ARG_TO, wanted, *whole.packedWeights);
+    if (pd.scratchpad_desc().get_size())
+      packing.bindScratch(DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), reserve(pd.scratchpad_desc().get_size()));
+    plainWeights = std::exchange(whole.shape.weights, wanted);
+  }
+
+  ConvolutionCall whole;
+  artifact::ConvKind kind;
+  size_t bytes, scratchEnd;
+  std::vector<Piece> pieces;
+  BoundPrimitive packing;
+  dnnl::memory::desc layout, plainWeights;
   std::vector<std::unique_ptr<PreparedOp>> parts;
 };
 } // namespace
+
+absl::StatusOr<PreparedConvolution> dgc::rt::prepareParts(const OpContext &context, const ConvolutionCall &call,
+                                                          artifact::ConvKind kind) {
+  auto prepared = std::make_unique<CallParts>(call, kind);
+  DGC_RETURN_IF_ERROR(prepared->prepare(context));
+  const size_t end = prepared->endOfScratch();
+  const dnnl::memory::desc layout = prepared->weightsLayout();
+  return PreparedConvolution{std::move(prepared), end, layout};
+}
 
 PreparedOrStatus dgc::rt::prepareLongConvolution(const OpContext &context, const artifact::Convolution &op,
                                                  dnnl::memory::data_type type) {
@@ -190,12 +325,5 @@ PreparedOrStatus dgc::rt::prepareLongConvolution(const OpContext &context, const
   if (!prepared->isLong())
     return absl::UnimplementedError("sums that are not long");
   DGC_RETURN_IF_ERROR(prepared->prepare(context));
-  return prepared;
-}
-
-PreparedOrStatus dgc::rt::prepareImageParts(const OpContext &context, const artifact::Convolution &op,
-                                            dnnl::memory::data_type type) {
-  auto prepared = std::make_unique<ImageParts>();
-  DGC_RETURN_IF_ERROR(prepared->prepare(context, op, type));
   return prepared;
 }

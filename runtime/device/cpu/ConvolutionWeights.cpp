@@ -120,21 +120,8 @@ private:
 
   int64_t channelsOf(int64_t tile) const { return std::min(tileChannels, shape.dst.dims()[1] - tile * tileChannels); }
 
-  /// The rows of input that the rows of output of a chunk read, without padding.
-  struct InputRows {
-    int64_t begin, end, low, high;
-  };
-  InputRows inputRowsOf(const Chunk &chunk) const {
-    const int64_t window = shape.weights.dims()[shape.groups > 1 ? 3 : 2];
-    const int64_t reach = (window - 1) * (shape.dilation[0] + 1) + 1;
-    const int64_t begin = chunk.row * shape.strides[0] - shape.low[0];
-    const int64_t end = (chunk.row + chunk.rows - 1) * shape.strides[0] - shape.low[0] + reach;
-    const int64_t rows = shape.src.dims()[2];
-    InputRows result{std::clamp<int64_t>(begin, 0, rows), std::clamp<int64_t>(end, 0, rows), 0, 0};
-    result.low = result.begin - begin;
-    result.high = end - result.end;
-    return result;
-  }
+  using InputRows = ConvolutionShape::InputRows;
+  InputRows inputRowsOf(const Chunk &chunk) const { return shape.inputRows(chunk.row, chunk.rows); }
 
   /// The primitives for a chunk of a tile; made where there are none yet.
   size_t kindOf(int64_t tile, const Chunk &chunk) {

@@ -2,6 +2,7 @@
 // one sign, in an order that does not depend on threads. Expected values are sums in f64.
 #include "test/unit/device/OneStep.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace dgc::rt;
@@ -264,6 +265,82 @@ TEST(Accuracy, LongConvolutions) {
       checkLongConvolution(c, fb::ConvKind::Forward, terms, true);
       checkLongConvolution(c, fb::ConvKind::BackwardData, terms, false);
     }
+}
+
+struct WindowCase {
+  int64_t images, side, in, out, window, stride, padding;
+  DType type = DType::F32;
+
+  int64_t outSide() const { return (side + 2 * padding - window) / stride + 1; }
+  fb::ConvolutionT op(fb::ConvKind kind) const {
+    fb::ConvolutionT op = weightGradient(padding);
+    op.kind = kind;
+    op.strides = {stride, stride};
+    const int64_t high = std::max<int64_t>(0, (outSide() - 1) * stride + window - side - padding);
+    op.pad_high = {high, high};
+    return op;
+  }
+};
+
+// oneDNN chooses blocks of channels by the number of threads where the weights are large.
+TEST(Accuracy, ConvolutionsDoNotDependOnThreads) {
+  SKIP_WITH_THREAD_SANITIZER();
+  for (WindowCase c : {WindowCase{1, 8, 1000, 3, 3, 1, 0},
+                       {1, 4, 512, 100, 3, 2, 0},
+                       {1, 7, 256, 256, 5, 2, 0},
+                       {1, 28, 130, 64, 5, 2, 2},
+                       {2, 7, 48, 64, 7, 3, 0},
+                       {2, 7, 64, 64, 7, 3, 3},
+                       {1, 7, 16, 16, 5, 3, 2},
+                       {1, 4, 17, 16, 7, 1, 3},
+                       {2, 7, 2048, 32, 3, 1, 1},
+                       {1, 28, 512, 64, 5, 2, 0, DType::BF16},
+                       {32, 4, 1000, 20, 3, 1, 1}}) {
+    SCOPED_TRACE(testing::Message() << c.images << "x" << c.side << "x" << c.in << " to " << c.out << " window "
+                                    << c.window << " stride " << c.stride << " padding " << c.padding);
+    Tensor src({c.images, c.side, c.side, c.in}, c.type, 1), weights({c.window, c.window, c.in, c.out}, c.type, 2);
+    Tensor dst({c.images, c.outSide(), c.outSide(), c.out}, c.type);
+    const fb::ConvolutionT op = c.op(fb::ConvKind::Forward);
+    expectSameBits(dst, [&](int threads) { OneStep({&src, &weights, &dst}).run(op, threads); }, {2, 3, 5, 7, 8});
+  }
+}
+
+// Parts are where strides say in every operand, with the padding that they have: of rows, of images, and of channels
+// that are added up.
+TEST(Accuracy, PartsOfConvolutions) {
+  for (WindowCase c : {WindowCase{1, 20, 80, 40, 5, 1, 2},
+                       {2, 27, 70, 33, 5, 2, 2},
+                       {1, 27, 64, 70, 5, 1, 2},
+                       {1, 16, 300, 17, 3, 3, 0},
+                       {20, 6, 130, 24, 3, 1, 1},
+                       {2, 9, 1900, 9, 3, 1, 1}}) {
+    SCOPED_TRACE(testing::Message() << c.images << "x" << c.side << "x" << c.in << " window " << c.window);
+    std::vector<double> results[2];
+    for (DType type : {DType::F32, DType::F64}) {
+      const std::vector result{c.images, c.outSide(), c.outSide(), c.out};
+      Tensor src({c.images, c.side, c.side, c.in}, type, 1), weights({c.window, c.window, c.in, c.out}, type, 2);
+      Tensor dst(result, type), bias({c.out}, type, 3), added(result, type, 4);
+      for (Tensor *tensor : {&src, &weights, &bias, &added}) { // the same values in both
+        for (double &value : tensor->values)
+          value = static_cast<float>(value);
+        tensor->store();
+      }
+      fb::ConvolutionT op = c.op(fb::ConvKind::Forward);
+      op.bias = 3;
+      for (fb::PostOpKind kind : {fb::PostOpKind::Add, fb::PostOpKind::Relu}) {
+        op.post_ops.push_back(std::make_unique<fb::PostOpT>());
+        op.post_ops.back()->kind = kind;
+        op.post_ops.back()->arg = kind == fb::PostOpKind::Add ? 4 : -1;
+      }
+      OneStep({&src, &weights, &dst, &bias, &added}).run(op, 2);
+      results[type == DType::F64] = dst.stored();
+    }
+    double most = 0;
+    for (size_t i = 0; i < results[0].size(); ++i)
+      most = std::max(most, std::fabs(results[0][i] - results[1][i]));
+    EXPECT_LE(most, 1e-3);
+    EXPECT_GT(*std::max_element(results[1].begin(), results[1].end()), 1);
+  }
 }
 
 // oneDNN takes GEMM for the gradient of an input where windows are large.
