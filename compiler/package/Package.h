@@ -8,9 +8,9 @@
 #define DGC_COMPILER_PACKAGE_PACKAGE_H
 
 #include "compiler/codegen/common/CompiledKernels.h"
-#include "runtime/artifact/dgcx_generated.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "runtime/artifact/dgcx_generated.h"
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -8,16 +8,6 @@
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
-#include "passes/autodiff/Passes.h"
-#include "passes/communication/Passes.h"
-#include "passes/kernel/Passes.h"
-#include "passes/memory/Passes.h"
-#include "passes/model/Passes.h"
-#include "passes/partition/Passes.h"
-#include "passes/place/Passes.h"
-#include "passes/schedule/Passes.h"
-#include "passes/sharding/Passes.h"
-#include "passes/strategy/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -29,12 +19,21 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "passes/autodiff/Passes.h"
+#include "passes/communication/Passes.h"
+#include "passes/kernel/Passes.h"
+#include "passes/memory/Passes.h"
+#include "passes/model/Passes.h"
+#include "passes/partition/Passes.h"
+#include "passes/place/Passes.h"
+#include "passes/schedule/Passes.h"
+#include "passes/sharding/Passes.h"
+#include "passes/strategy/Passes.h"
 
 void dgc::registerAllDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::dgc::DGCDialect, mlir::dist::DistDialect, mlir::exec::ExecDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
-                  mlir::LLVM::LLVMDialect,
-                  mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();
   registerPackaging(registry);
 }

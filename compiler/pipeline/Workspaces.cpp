@@ -6,8 +6,8 @@
 #include "dialects/exec/Exec.h"
 #include "passes/place/Hosts.h"
 #include "runtime/artifact/GpuSizes.h"
-#include "runtime/base/DType.h"
 #include "runtime/artifact/Groups.h"
+#include "runtime/base/DType.h"
 #include "runtime/device/cpu/Device.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "llvm/ADT/StringSet.h"
@@ -65,8 +65,8 @@ static size_t libraryWorkspace(const fb::Program &program) {
     }
     if (const fb::Attention *op = program.steps()->Get(i)->action_as_Attention()) {
       const auto &query = *program.buffers()->Get(op->query())->shape();
-      most = std::max<size_t>(most, ::dgc::rt::gpu::attentionWorkspaceBytes(
-                                        query[0], op->heads(), query[1], query[2] / op->heads(), op->backward()));
+      most = std::max<size_t>(most, ::dgc::rt::gpu::attentionWorkspaceBytes(query[0], op->heads(), query[1],
+                                                                            query[2] / op->heads(), op->backward()));
     }
   }
   return most;
@@ -105,7 +105,8 @@ LogicalResult planWorkspaces(ModuleOp module, int64_t threads, const std::string
   auto groups = static_cast<int32_t>(plan.groups.size());
   for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
     rt::PlannedMemory memory = rt::plannedMemory(whole, group);
-    peak = std::max(peak, memory.total() + (rt::isOnGpu(whole, group) ? 0 : memory.staging)); // which is memory of the host
+    peak = std::max(peak,
+                    memory.total() + (rt::isOnGpu(whole, group) ? 0 : memory.staging)); // which is memory of the host
   }
   module->setAttr("exec.threads", attributes.getI64IntegerAttr(threads));
   module->setAttr("exec.peak_bytes", attributes.getI64IntegerAttr(peak));

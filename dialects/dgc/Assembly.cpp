@@ -118,31 +118,26 @@ ParseResult mlir::dgc::parseElementwiseOperands(OpAsmParser &parser, OperationSt
   return success();
 }
 
-ParseResult mlir::dgc::parsePadding(OpAsmParser &parser,
-                                    DenseI64ArrayAttr &padding) {
+ParseResult mlir::dgc::parsePadding(OpAsmParser &parser, DenseI64ArrayAttr &padding) {
   SmallVector<int64_t> values;
   auto parseDim = [&]() -> ParseResult {
     int64_t low, high;
-    if (parser.parseLSquare() || parser.parseInteger(low) ||
-        parser.parseComma() || parser.parseInteger(high) ||
+    if (parser.parseLSquare() || parser.parseInteger(low) || parser.parseComma() || parser.parseInteger(high) ||
         parser.parseRSquare())
       return failure();
     values.append({low, high});
     return success();
   };
-  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseDim,
-                                     " in padding, as [[low, high], ...]"))
+  if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, parseDim, " in padding, as [[low, high], ...]"))
     return failure();
   padding = DenseI64ArrayAttr::get(parser.getContext(), values);
   return success();
 }
 
-void mlir::dgc::printPadding(OpAsmPrinter &printer, Operation *,
-                             DenseI64ArrayAttr padding) {
+void mlir::dgc::printPadding(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr padding) {
   ArrayRef<int64_t> values = padding;
   printer << "[";
   for (size_t i = 0; i + 1 < values.size(); i += 2)
-    printer << (i ? ", " : "") << "[" << values[i] << ", " << values[i + 1]
-            << "]";
+    printer << (i ? ", " : "") << "[" << values[i] << ", " << values[i + 1] << "]";
   printer << "]";
 }

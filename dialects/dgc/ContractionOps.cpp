@@ -1,9 +1,9 @@
 // Products of tensors.
 
 #include "dialects/dgc/Assembly.h"
-#include "dialects/dgc/TensorBuilder.h"
 #include "dialects/dgc/InferUtil.h"
 #include "dialects/dgc/LinalgUtil.h"
+#include "dialects/dgc/TensorBuilder.h"
 
 using namespace mlir;
 using namespace mlir::dgc;

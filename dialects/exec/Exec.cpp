@@ -50,8 +50,7 @@ LogicalResult exec::verifyLevel(Operation *op, ValueRange reads, ValueRange outs
 
 /// The effects of a step on buffers; a step on tensors has none.
 static void addEffects(ValueRange reads, ValueRange outs,
-                       SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects,
-                       Operation *op) {
+                       SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects, Operation *op) {
   if (outs.empty()) {
     return;
   }
@@ -65,8 +64,7 @@ static void addEffects(ValueRange reads, ValueRange outs,
 }
 
 /// Clones a step: same attributes, operands mapped to buffers, outputs in place of results.
-template <typename OpT>
-static void cloneStep(OpT op, OpBuilder &builder, IRMapping &mapping, ValueRange outs) {
+template <typename OpT> static void cloneStep(OpT op, OpBuilder &builder, IRMapping &mapping, ValueRange outs) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     operands.push_back(mapping.lookup(operand));
@@ -114,8 +112,7 @@ LogicalResult exec::verifyPostOps(Operation *op, std::optional<ArrayAttr> postOp
       continue;
     }
     if (arg >= static_cast<int64_t>(args.size())) {
-      return op->emitOpError("post op ") << attr << " names argument " << arg << ", but there are only "
-                                         << args.size();
+      return op->emitOpError("post op ") << attr << " names argument " << arg << ", but there are only " << args.size();
     }
     if (cast<PostOpAttr>(attr).getKind() == PostOpKind::ReluGrad) {
       continue; // its argument is a mask, which the op looks at
@@ -131,8 +128,8 @@ LogicalResult exec::verifyPostOps(Operation *op, std::optional<ArrayAttr> postOp
 }
 
 LogicalResult PostOpAttr::verify(function_ref<InFlightDiagnostic()> emitError, PostOpKind kind, int64_t arg) {
-  bool needsArg = llvm::is_contained(
-      {PostOpKind::Add, PostOpKind::Multiply, PostOpKind::ReluGrad, PostOpKind::GeluTanhGrad}, kind);
+  bool needsArg =
+      llvm::is_contained({PostOpKind::Add, PostOpKind::Multiply, PostOpKind::ReluGrad, PostOpKind::GeluTanhGrad}, kind);
   if (needsArg != (arg >= 0)) {
     return emitError() << "post op '" << stringifyPostOpKind(kind) << "' "
                        << (needsArg ? "needs an argument, as in <add, 0>" : "takes no argument");
@@ -279,8 +276,7 @@ LogicalResult PoolOp::verify() {
   SmallVector<ShapedType> given = givenTypes(*this, getOuts());
   size_t inputs = getKind() == PoolKind::MaxBackward ? 2 : 1;
   if (getInputs().size() != inputs || given.size() != 1) {
-    return emitOpError("takes ") << inputs << " operands and gives one result for "
-                                 << stringifyPoolKind(getKind());
+    return emitOpError("takes ") << inputs << " operands and gives one result for " << stringifyPoolKind(getKind());
   }
   bool forward = getKind() == PoolKind::MaxForward || getKind() == PoolKind::AvgForward;
   ShapedType src = forward || inputs == 2 ? shaped(getInputs().front()) : given[0];

@@ -69,8 +69,8 @@ struct LimitCommunication : ::dgc::impl::LimitCommunicationPassBase<LimitCommuni
   static int64_t replicatedBytes(CollectiveOpInterface op) {
     int64_t most = 0;
     for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
-      bool isSum = isa<AllReduceOp>(op) &&
-                   isa_and_nonnull<PartialAttr>(cast<RankedTensorType>(operand.getType()).getEncoding());
+      bool isSum =
+          isa<AllReduceOp>(op) && isa_and_nonnull<PartialAttr>(cast<RankedTensorType>(operand.getType()).getEncoding());
       if (isSum || isa<AllGatherOp, BroadcastOp>(op))
         most = std::max(most, ::dgc::bytesOf(result.getType()));
     }

@@ -24,8 +24,8 @@ struct ExpandAttention : ::dgc::impl::ExpandAttentionBase<ExpandAttention> {
     }
     SmallVector<mlir::dgc::DecomposableOpInterface> ops;
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
-      bool isCuda = device == "cuda" &&
-                    !::dgc::isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
+      bool isCuda =
+          device == "cuda" && !::dgc::isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
       func.walk([&](mlir::dgc::DecomposableOpInterface op) {
         if (isa<mlir::dgc::FusedAttentionOp, mlir::dgc::FusedAttentionGradOp>(*op) &&
             !(isCuda && ::dgc::gpuHasAttention(op)))

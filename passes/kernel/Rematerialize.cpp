@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernel/Rematerialize.h"
-#include "passes/kernel/ClusterGraph.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/kernel/ClusterGraph.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -131,8 +131,7 @@ private:
     Value memory = inMemory(value);
     return llvm::any_of(units[unit].ops, [&](Operation *op) {
       return llvm::any_of(op->getOperands(), [&](Value operand) {
-        return !isInside(operand, unit) && isa<RankedTensorType>(operand.getType()) &&
-               inMemory(operand) == memory;
+        return !isInside(operand, unit) && isa<RankedTensorType>(operand.getType()) && inMemory(operand) == memory;
       });
     });
   }

@@ -80,8 +80,8 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       return signalPassFailure();
     }
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
-      const bool isCuda = device == "cuda" &&
-                          !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(mlir::dist::kMeshAttr));
+      const bool isCuda =
+          device == "cuda" && !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(mlir::dist::kMeshAttr));
       compareBehindRelu(func);
       // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
       SmallVector<Operation *> ops;
@@ -225,12 +225,11 @@ private:
     ArrayAttr posts = postOps.empty() ? ArrayAttr() : builder.getArrayAttr(postOps);
     Value result;
     if (auto matmul = dyn_cast<mlir::exec::MatmulOp>(call))
-      result =
-          mlir::exec::MatmulOp::create(builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias,
-                                       reshapedArgs(), ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(),
-                                       posts, /*keep_aux=*/false, mlir::exec::MatmulValueAttr(),
-                                       matmul.getAOrderAttr(), matmul.getBOrderAttr(), matmul.getOrderAttr())
-              .getResult(0);
+      result = mlir::exec::MatmulOp::create(
+                   builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias, reshapedArgs(),
+                   ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(), posts, /*keep_aux=*/false,
+                   mlir::exec::MatmulValueAttr(), matmul.getAOrderAttr(), matmul.getBOrderAttr(), matmul.getOrderAttr())
+                   .getResult(0);
     else if (auto conv = dyn_cast<mlir::exec::ConvolutionOp>(call))
       result = mlir::exec::ConvolutionOp::create(builder, loc, call->getResultTypes(), conv.getKind(), conv.getLhs(),
                                                  conv.getRhs(), bias, args, ValueRange(), conv.getStrides(),
@@ -258,7 +257,7 @@ private:
   static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
   Operation *call, *last = nullptr;
-  bool reluOnly; // the library has no other post op
+  bool reluOnly;             // the library has no other post op
   mlir::dgc::ReshapeOp view; // of the call's result, which the absorbed ops see
   OpBuilder builder;
   Value bias;

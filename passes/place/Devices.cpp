@@ -30,7 +30,8 @@ static FailureOr<std::optional<int64_t>> stageOfDevice(DeviceAttr device, std::o
     return refuse() << "the plan is for the " << groups.kind << "s of workers; place it on one, as in "
                     << "\"/job:worker/task:0/" << groups.kind << ":0\", or compile with another --target";
   if (!number.empty() && number != "0")
-    return refuse() << "a " << (groups.servers ? "server" : "worker") << " has one " << groups.kind << " device, " << groups.kind << ":0";
+    return refuse() << "a " << (groups.servers ? "server" : "worker") << " has one " << groups.kind << " device, "
+                    << groups.kind << ":0";
   std::optional<int64_t> task = taskOf(device);
   int64_t first = 0, count = std::max<int64_t>(groups.stages, 1);
   if (groups.servers) {

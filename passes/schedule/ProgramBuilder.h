@@ -60,11 +60,11 @@ private:
   mlir::func::FuncOp function;
   mlir::OpBuilder buffers, steps; // the two parts of the program
   llvm::DenseMap<mlir::Operation *, int64_t> position;
-  llvm::DenseMap<mlir::Value, int64_t> lastUse;                          // of a root, through its views
-  llvm::DenseMap<mlir::Value, Place> places;                             // of roots that do not own their memory
+  llvm::DenseMap<mlir::Value, int64_t> lastUse;                                // of a root, through its views
+  llvm::DenseMap<mlir::Value, Place> places;                                   // of roots that do not own their memory
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> exchanges; // collective -> its buffers in the
-                                                                         // shared arena: one, or one an operand
-  llvm::SmallVector<std::pair<mlir::Value, mlir::StringAttr>> variables; // arguments that are variables
+                                                                               // shared arena: one, or one an operand
+  llvm::SmallVector<std::pair<mlir::Value, mlir::StringAttr>> variables;       // arguments that are variables
   llvm::DenseMap<std::pair<mlir::Value, std::pair<uint64_t, mlir::Type>>, mlir::Value> views;
   mlir::IRMapping mapping; // tensor value -> buffer
   unsigned counter = 0;

@@ -119,9 +119,8 @@ private:
     std::string because = "the gradient of " + stateOfResult(function, result).getSymName().str();
     for (Value gradient : update.gradients) {
       // That of a micro-batch does not wait for that of the next.
-      auto microbatch = gradient.getDefiningOp()
-                            ? gradient.getDefiningOp()->getAttrOfType<IntegerAttr>(kMicrobatchAttr)
-                            : IntegerAttr();
+      auto microbatch = gradient.getDefiningOp() ? gradient.getDefiningOp()->getAttrOfType<IntegerAttr>(kMicrobatchAttr)
+                                                 : IntegerAttr();
       std::string use = microbatch && stage > 1 ? "micro-batch " + std::to_string(microbatch.getInt()) : "";
       reshard(gradient, layout.parts, because, use, /*early=*/stage > 1, [](OpOperand &) { return true; });
     }

@@ -23,8 +23,7 @@ struct ProgramContext {
 
 /// The action of one step: its buffers, types and sizes. `context.program`'s
 /// buffers have been checked.
-absl::Status checkAction(const ProgramContext &context,
-                         const artifact::Step &step);
+absl::Status checkAction(const ProgramContext &context, const artifact::Step &step);
 
 absl::Status checkAttention(const ProgramContext &context, const artifact::Attention &op);
 
@@ -34,7 +33,6 @@ absl::Status checkOverlap(const artifact::Program &program);
 
 /// Bytes of a shape, or an error when an extent is negative, the rank is above
 /// 16 or the product overflows 2^62.
-absl::StatusOr<uint64_t> checkedBytes(const flatbuffers::Vector<int64_t> *shape,
-                                      artifact::DType dtype);
+absl::StatusOr<uint64_t> checkedBytes(const flatbuffers::Vector<int64_t> *shape, artifact::DType dtype);
 
 } // namespace dgc::rt

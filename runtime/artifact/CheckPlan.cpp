@@ -20,20 +20,14 @@ constexpr uint32_t maxWorldSize = 65536;
 constexpr uint32_t maxAxes = 64;
 constexpr uint64_t maxArenaBytes = uint64_t{1} << 46;
 
-absl::Status bad(std::string message) {
-  return absl::InvalidArgumentError(message);
-}
+absl::Status bad(std::string message) { return absl::InvalidArgumentError(message); }
 
-template <typename T> uint32_t lengthOf(const flatbuffers::Vector<T> *v) {
-  return v ? v->size() : 0;
-}
+template <typename T> uint32_t lengthOf(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
 
 std::string text(const flatbuffers::String *s) { return s ? s->str() : ""; }
 
 /// Enums of FlatBuffers are not checked by its verifier.
-template <typename E> bool known(E value) {
-  return value >= E::MIN && value <= E::MAX;
-}
+template <typename E> bool known(E value) { return value >= E::MIN && value <= E::MAX; }
 
 std::string shapeText(const flatbuffers::Vector<int64_t> *shape) {
   std::string s;
@@ -58,15 +52,14 @@ absl::Status checkMesh(const a::Plan &plan) {
       return bad(str("the mesh has more than ", maxWorldSize, " workers"));
   }
   if (plan.world_size() != product && lengthOf(plan.groups()) == 0) // else checkGroups
-    return bad(str("world_size is ", plan.world_size(), " but the mesh has ",
-                   product, " workers"));
+    return bad(str("world_size is ", plan.world_size(), " but the mesh has ", product, " workers"));
   return absl::OkStatus();
 }
 
 absl::Status checkSections(const a::Plan &plan) {
   int64_t n = lengthOf(plan.sections());
-  if (plan.object_section() < -1 || plan.object_section() >= n ||
-      plan.constant_section() < -1 || plan.constant_section() >= n)
+  if (plan.object_section() < -1 || plan.object_section() >= n || plan.constant_section() < -1 ||
+      plan.constant_section() >= n)
     return bad("the object or constant section does not exist");
   return absl::OkStatus();
 }
@@ -75,10 +68,7 @@ absl::Status checkSections(const a::Plan &plan) {
 bool isSymbol(const std::string &s) {
   return !s.empty() && s.size() < 4096 &&
          std::all_of(
-             s.begin(), s.end(),
-             [](unsigned char c) {
-               return std::isalnum(c) || c == '_' || c == '.' || c == '$';
-             });
+             s.begin(), s.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == '$'; });
 }
 
 bool isCuda(const a::Plan &plan) { return plan.target()->kind()->string_view() == "cuda"; }
@@ -105,8 +95,8 @@ absl::Status checkKernels(const a::Plan &plan) {
     if (!isSymbol(text(kernel->symbol())))
       return bad(str("kernel ", i, ": the symbol is not an identifier"));
     if (kernel->extent() < 1)
-      return bad(str("kernel ", i, " '", text(kernel->symbol()),
-                     "': extent is ", kernel->extent(), ", at least 1 needed"));
+      return bad(
+          str("kernel ", i, " '", text(kernel->symbol()), "': extent is ", kernel->extent(), ", at least 1 needed"));
     if (kernel->on_host() && (!isCuda(plan) || lengthOf(kernel->launches())))
       return bad(str("kernel ", i, " '", text(kernel->symbol()), "' is one for the host, and none beside GPUs"));
     if (isCuda(plan) && !kernel->on_host()) {
@@ -153,25 +143,19 @@ absl::Status checkBuffer(const a::Plan &plan, const a::Buffer &buffer, int32_t g
     break;
   case a::Space::Constant:
     if (plan.constant_section() >= 0)
-      limit = plan.sections()
-                  ->Get(static_cast<uint32_t>(plan.constant_section()))
-                  ->data()
-                  ->size();
+      limit = plan.sections()->Get(static_cast<uint32_t>(plan.constant_section()))->data()->size();
     break;
   }
   if (buffer.offset() % 64)
     return bad(str("offset ", buffer.offset(), " is not a multiple of 64"));
   if (buffer.offset() > limit || *bytes > limit - buffer.offset())
-    return bad(str("bytes ", buffer.offset(), " + ", *bytes,
-                   " are outside of its space of ", limit, " bytes"));
+    return bad(str("bytes ", buffer.offset(), " + ", *bytes, " are outside of its space of ", limit, " bytes"));
   return absl::OkStatus();
 }
 
 /// A global shape, its sharding, and the local shape of `buffer` agree.
-absl::Status checkSharding(const a::Plan &plan,
-                           const flatbuffers::Vector<int64_t> *globalShape,
-                           const a::Sharding *sharding,
-                           const a::Buffer &buffer) {
+absl::Status checkSharding(const a::Plan &plan, const flatbuffers::Vector<int64_t> *globalShape,
+                           const a::Sharding *sharding, const a::Buffer &buffer) {
   absl::StatusOr<uint64_t> bytes = checkedBytes(globalShape, buffer.dtype());
   if (!bytes.ok())
     return annotate(bytes.status(), "global shape");
@@ -181,21 +165,19 @@ absl::Status checkSharding(const a::Plan &plan,
     local[d] = globalShape->Get(d);
   const auto *dims = sharding ? sharding->dims() : nullptr;
   if (dims && dims->size() != rank)
-    return bad(str("the sharding has ", dims->size(), " dimensions, the shape ",
-                   rank));
+    return bad(str("the sharding has ", dims->size(), " dimensions, the shape ", rank));
   std::vector<bool> used(lengthOf(plan.mesh()));
   for (uint32_t d = 0; d < lengthOf(dims); ++d) {
     uint32_t origins = lengthOf(dims->Get(d)->origins());
     if (origins && origins != lengthOf(dims->Get(d)->axes()))
-      return bad(str("the sharding of dimension ", d, " has ", origins,
-                     " origins for ", lengthOf(dims->Get(d)->axes()), " axes"));
+      return bad(str("the sharding of dimension ", d, " has ", origins, " origins for ", lengthOf(dims->Get(d)->axes()),
+                     " axes"));
     int64_t parts = 1; // at most the number of workers
     for (uint32_t i = 0; i < lengthOf(dims->Get(d)->axes()); ++i) {
       uint32_t axis = dims->Get(d)->axes()->Get(i);
       if (axis >= used.size() || used[axis])
-        return bad(str(
-            "the sharding of dimension ", d, " names mesh axis ", axis,
-            axis >= used.size() ? ", which does not exist" : " a second time"));
+        return bad(str("the sharding of dimension ", d, " names mesh axis ", axis,
+                       axis >= used.size() ? ", which does not exist" : " a second time"));
       used[axis] = true;
       parts *= plan.mesh()->Get(axis)->size();
     }
@@ -205,8 +187,7 @@ absl::Status checkSharding(const a::Plan &plan,
   for (uint32_t d = 0; same && d < rank; ++d)
     same = buffer.shape()->Get(d) == local[d];
   if (!same)
-    return bad(str("the buffer is ", shapeText(buffer.shape()),
-                   ", which is not one worker's part of ",
+    return bad(str("the buffer is ", shapeText(buffer.shape()), ", which is not one worker's part of ",
                    shapeText(globalShape)));
   return absl::OkStatus();
 }
@@ -225,8 +206,7 @@ absl::Status checkBlock(const a::Variable &variable, const a::Buffer &buffer) {
                    " of it are no block that a group holds"));
   bool same = lengthOf(buffer.shape()) == rank;
   for (uint32_t d = 0; same && d < rank; ++d)
-    same = buffer.shape()->Get(d) ==
-           (d ? variable.global_shape()->Get(d) : static_cast<int64_t>(variable.row_count()));
+    same = buffer.shape()->Get(d) == (d ? variable.global_shape()->Get(d) : static_cast<int64_t>(variable.row_count()));
   if (!same)
     return bad(str("the buffer is ", shapeText(buffer.shape()), ", which is not its block of ",
                    shapeText(variable.global_shape())));
@@ -242,15 +222,13 @@ absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
   DGC_RETURN_IF_ERROR(checkBuffer(plan, buffer, variable.group()));
   if (!known(variable.role()) || !known(variable.init()))
     return bad("unknown role or initializer");
-  bool random = variable.init() != a::InitKind::Zeros &&
-                variable.init() != a::InitKind::Constant &&
+  bool random = variable.init() != a::InitKind::Zeros && variable.init() != a::InitKind::Constant &&
                 variable.init() != a::InitKind::File;
   if (random && buffer.dtype() < a::DType::F16)
     return bad("a random initializer needs a floating-point type");
   if (variable.init() == a::InitKind::File) {
     std::string file = text(variable.file());
-    if (file.empty() || file.size() > 4096 || file[0] == '/' ||
-        ("/" + file + "/").find("/../") != std::string::npos ||
+    if (file.empty() || file.size() > 4096 || file[0] == '/' || ("/" + file + "/").find("/../") != std::string::npos ||
         file.find('\0') != std::string::npos)
       return bad("the initializer's file must be a path below the data folder");
   }
@@ -305,22 +283,18 @@ absl::Status checkVariablesDisjoint(const a::Plan &plan) {
     const a::Buffer *b = plan.variable_buffers()->Get(variable->buffer());
     uint64_t bytes = *checkedBytes(b->shape(), b->dtype());
     if (bytes)
-      ranges.push_back(
-          {variable->group(), b->space(), b->offset(), b->offset() + bytes, variable});
+      ranges.push_back({variable->group(), b->space(), b->offset(), b->offset() + bytes, variable});
   }
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i)
-    if (ranges[i].group == ranges[i - 1].group &&
-        ranges[i].space == ranges[i - 1].space &&
+    if (ranges[i].group == ranges[i - 1].group && ranges[i].space == ranges[i - 1].space &&
         ranges[i].begin < ranges[i - 1].end)
-      return bad(str("variables '", text(ranges[i - 1].variable->name()),
-                     "' and '", text(ranges[i].variable->name()),
+      return bad(str("variables '", text(ranges[i - 1].variable->name()), "' and '", text(ranges[i].variable->name()),
                      "' overlap in memory"));
   return absl::OkStatus();
 }
 
-absl::Status checkInput(const a::Plan &plan, const a::Program &program,
-                        const a::Input &input) {
+absl::Status checkInput(const a::Plan &plan, const a::Program &program, const a::Input &input) {
   if (input.buffer() >= lengthOf(program.buffers()))
     return bad(str("buffer ", input.buffer(), " does not exist"));
   const a::Buffer &buffer = *program.buffers()->Get(input.buffer());
@@ -336,23 +310,19 @@ absl::Status checkInput(const a::Plan &plan, const a::Program &program,
   }
   if (input.role() == a::InputRole::AxisIndex && positionAlong(plan, input.name()->string_view(), 0) < 0)
     return bad("names no axes of the mesh");
-  if (input.batch_dim() < -1 ||
-      input.batch_dim() >= static_cast<int64_t>(lengthOf(input.global_shape())))
+  if (input.batch_dim() < -1 || input.batch_dim() >= static_cast<int64_t>(lengthOf(input.global_shape())))
     return bad(str("batch dimension ", input.batch_dim(), " does not exist"));
   return checkSharding(plan, input.global_shape(), input.sharding(), buffer);
 }
 
-absl::Status checkOutput(const a::Plan &plan, const a::Program &program,
-                         const a::Output &output) {
+absl::Status checkOutput(const a::Plan &plan, const a::Program &program, const a::Output &output) {
   if (output.buffer() >= lengthOf(program.buffers()))
     return bad(str("buffer ", output.buffer(), " does not exist"));
   if (!known(output.role()))
     return bad("unknown role");
-  if (output.batch_dim() < -1 ||
-      output.batch_dim() >= static_cast<int64_t>(lengthOf(output.global_shape())))
+  if (output.batch_dim() < -1 || output.batch_dim() >= static_cast<int64_t>(lengthOf(output.global_shape())))
     return bad(str("batch dimension ", output.batch_dim(), " does not exist"));
-  return checkSharding(plan, output.global_shape(), output.sharding(),
-                       *program.buffers()->Get(output.buffer()));
+  return checkSharding(plan, output.global_shape(), output.sharding(), *program.buffers()->Get(output.buffer()));
 }
 
 absl::Status checkStep(const ProgramContext &context, uint32_t index) {
@@ -363,8 +333,7 @@ absl::Status checkStep(const ProgramContext &context, uint32_t index) {
     return bad("only a collective goes on beside others");
   for (uint32_t i = 0; i < lengthOf(step.waits()); ++i)
     if (step.waits()->Get(i) >= index)
-      return bad(str("waits for step ", step.waits()->Get(i),
-                     ", which does not come before it"));
+      return bad(str("waits for step ", step.waits()->Get(i), ", which does not come before it"));
   return checkAction(context, step);
 }
 
@@ -397,15 +366,12 @@ absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
   }
   for (uint32_t i = 0; i < lengthOf(program.steps()); ++i)
     if (absl::Status s = checkStep({plan, program}, i); !s.ok())
-      return annotate(
-          s, str("step ", i, " '", text(program.steps()->Get(i)->name()), "'"));
+      return annotate(s, str("step ", i, " '", text(program.steps()->Get(i)->name()), "'"));
   return checkOverlap(program);
 }
 } // namespace
 
-absl::StatusOr<uint64_t>
-dgc::rt::checkedBytes(const flatbuffers::Vector<int64_t> *shape,
-                      a::DType dtype) {
+absl::StatusOr<uint64_t> dgc::rt::checkedBytes(const flatbuffers::Vector<int64_t> *shape, a::DType dtype) {
   constexpr uint8_t sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
   uint64_t bytes = sizes[static_cast<int>(dtype)];
   uint32_t rank = lengthOf(shape);
@@ -417,8 +383,7 @@ dgc::rt::checkedBytes(const flatbuffers::Vector<int64_t> *shape,
     if (extent < 0)
       return bad(str("extent ", extent, " of dimension ", d, " is negative"));
     empty |= extent == 0;
-    if (!empty &&
-        __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes))
+    if (!empty && __builtin_mul_overflow(bytes, static_cast<uint64_t>(extent), &bytes))
       return bad(str("the size of shape ", shapeText(shape), " overflows"));
   }
   if (bytes > (uint64_t{1} << 62))
@@ -428,10 +393,9 @@ dgc::rt::checkedBytes(const flatbuffers::Vector<int64_t> *shape,
 
 absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
   if (plan.format() != artifactFormat)
-    return bad(str("the plan has format ", plan.format(), ", this dgc reads ",
-                   artifactFormat, "; compile the model again"));
-  if (plan.private_bytes() > maxArenaBytes ||
-      plan.shared_bytes() > maxArenaBytes)
+    return bad(
+        str("the plan has format ", plan.format(), ", this dgc reads ", artifactFormat, "; compile the model again"));
+  if (plan.private_bytes() > maxArenaBytes || plan.shared_bytes() > maxArenaBytes)
     return bad("an arena of more than 64 TiB");
   DGC_RETURN_IF_ERROR(checkMesh(plan));
   DGC_RETURN_IF_ERROR(checkSections(plan));
@@ -439,8 +403,7 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
   DGC_RETURN_IF_ERROR(checkDeviceCode(plan));
   DGC_RETURN_IF_ERROR(checkGroups(plan));
   for (uint32_t i = 0; i < lengthOf(plan.variable_buffers()); ++i)
-    if (absl::Status s = checkBuffer(plan, *plan.variable_buffers()->Get(i), -1);
-        !s.ok())
+    if (absl::Status s = checkBuffer(plan, *plan.variable_buffers()->Get(i), -1); !s.ok())
       return annotate(s, str("variable buffer ", i));
   std::unordered_set<std::string> names;
   for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i) {

@@ -21,8 +21,7 @@ typedef struct dgc_step {
   uint64_t step; /* number of the training step, from 0 */
 } dgc_step;
 
-typedef void (*dgc_kernel)(void *const *args, int64_t begin, int64_t end,
-                           const dgc_step *step);
+typedef void (*dgc_kernel)(void *const *args, int64_t begin, int64_t end, const dgc_step *step);
 
 #ifdef __cplusplus
 }

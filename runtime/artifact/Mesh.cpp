@@ -132,9 +132,7 @@ void dgc::rt::copySliceIn(const std::byte *local, const std::vector<int64_t> &gl
 }
 
 /// Where the elements of a block begin in its own memory: at 0, before all padding.
-static Slice withinBlock(const Slice &slice) {
-  return {std::vector<int64_t>(slice.sizes.size(), 0), slice.sizes, {}};
-}
+static Slice withinBlock(const Slice &slice) { return {std::vector<int64_t>(slice.sizes.size(), 0), slice.sizes, {}}; }
 
 std::vector<std::byte> dgc::rt::packed(const std::byte *local, const Slice &slice, size_t elementBytes) {
   std::vector<std::byte> bytes(static_cast<size_t>(slice.numElements()) * elementBytes);

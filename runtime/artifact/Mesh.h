@@ -18,9 +18,7 @@
 namespace dgc::rt {
 
 inline DType toDType(artifact::DType type) { return static_cast<DType>(type); }
-inline artifact::DType fromDType(DType type) {
-  return static_cast<artifact::DType>(type);
-}
+inline artifact::DType fromDType(DType type) { return static_cast<artifact::DType>(type); }
 
 /// The position of `rank` on each axis of plan.mesh().
 std::vector<uint32_t> meshPosition(const artifact::Plan &plan, uint32_t rank);
@@ -31,9 +29,7 @@ int64_t positionAlong(const artifact::Plan &plan, std::string_view names, uint32
 
 /// The ranks of the group that `axes` span around `rank`, in member order: the
 /// first of `axes` varies slowest. No axes: `rank` alone.
-std::vector<uint32_t> meshGroup(const artifact::Plan &plan,
-                                const flatbuffers::Vector<uint32_t> *axes,
-                                uint32_t rank);
+std::vector<uint32_t> meshGroup(const artifact::Plan &plan, const flatbuffers::Vector<uint32_t> *axes, uint32_t rank);
 
 /// A box of a global tensor: per dimension the first index and the extent.
 struct Slice {
@@ -52,8 +48,7 @@ struct Slice {
 };
 
 /// The part that `rank` holds. `sharding` may be null: the whole.
-Slice localSlice(const artifact::Plan &plan,
-                 const flatbuffers::Vector<int64_t> *globalShape,
+Slice localSlice(const artifact::Plan &plan, const flatbuffers::Vector<int64_t> *globalShape,
                  const artifact::Sharding *sharding, uint32_t rank);
 
 /// The part of a variable that `rank`, which holds it, has; of a block the block.
@@ -67,11 +62,9 @@ bool isSplit(const artifact::Plan &plan, const artifact::Variable &variable);
 /// Copies the box `slice` of a row-major tensor of `globalShape` between the
 /// global and the local memory, which has slice.extents(). Padding is neither
 /// read nor written.
-void copySliceOut(const std::byte *global,
-                  const std::vector<int64_t> &globalShape, const Slice &slice,
+void copySliceOut(const std::byte *global, const std::vector<int64_t> &globalShape, const Slice &slice,
                   size_t elementBytes, std::byte *local);
-void copySliceIn(const std::byte *local,
-                 const std::vector<int64_t> &globalShape, const Slice &slice,
+void copySliceIn(const std::byte *local, const std::vector<int64_t> &globalShape, const Slice &slice,
                  size_t elementBytes, std::byte *global);
 
 /// The elements of `slice` without padding, from the local memory; and back.

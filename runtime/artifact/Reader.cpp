@@ -20,8 +20,7 @@ using namespace dgc;
 using namespace dgc::rt;
 
 namespace dgc::rt {
-absl::StatusOr<std::unique_ptr<Artifact>> adoptSealed(int fd, uint64_t size,
-                                                      std::string_view name);
+absl::StatusOr<std::unique_ptr<Artifact>> adoptSealed(int fd, uint64_t size, std::string_view name);
 } // namespace dgc::rt
 
 static absl::Status writeAll(int fd, const uint8_t *data, size_t size) {
@@ -45,18 +44,13 @@ static absl::StatusOr<int> memoryFile(const char *name) {
 }
 
 static absl::Status seal(int fd) {
-  constexpr int seals =
-      F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
-  return ::fcntl(fd, F_ADD_SEALS, seals) == 0
-             ? absl::OkStatus()
-             : errnoStatus(errno, "cannot seal the copy");
+  constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
+  return ::fcntl(fd, F_ADD_SEALS, seals) == 0 ? absl::OkStatus() : errnoStatus(errno, "cannot seal the copy");
 }
 
-absl::StatusOr<int> dgc::rt::sealedCopy(std::span<const std::byte> bytes,
-                                        const char *name) {
+absl::StatusOr<int> dgc::rt::sealedCopy(std::span<const std::byte> bytes, const char *name) {
   DGC_ASSIGN_OR_RETURN(int fd, memoryFile(name));
-  absl::Status s = writeAll(fd, reinterpret_cast<const uint8_t *>(bytes.data()),
-                            bytes.size());
+  absl::Status s = writeAll(fd, reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
   if (s.ok())
     s = seal(fd);
   if (s.ok())
@@ -69,8 +63,7 @@ absl::StatusOr<int> dgc::rt::sealedCopy(std::span<const std::byte> bytes,
 static absl::Status checkDigests(std::span<const uint8_t> bytes) {
   const artifact::Plan &plan = *artifact::GetPlan(bytes.data());
   const artifact::Digest *stored = plan.file_digest();
-  size_t offset = static_cast<size_t>(
-      reinterpret_cast<const uint8_t *>(stored) - bytes.data());
+  size_t offset = static_cast<size_t>(reinterpret_cast<const uint8_t *>(stored) - bytes.data());
   artifact::Digest actual = digestOfFile(bytes.data(), bytes.size(), offset);
   if (std::memcmp(stored, &actual, sizeof actual) != 0)
     return absl::DataLossError("the file is damaged: its content does not "
@@ -79,8 +72,7 @@ static absl::Status checkDigests(std::span<const uint8_t> bytes) {
     const artifact::Section &section = *plan.sections()->Get(i);
     actual = digestOf(section.data()->data(), section.data()->size());
     if (std::memcmp(section.digest(), &actual, sizeof actual) != 0)
-      return absl::DataLossError(str("section '", section.name()->c_str(),
-                                     "' does not match its SHA-256"));
+      return absl::DataLossError(str("section '", section.name()->c_str(), "' does not match its SHA-256"));
   }
   return absl::OkStatus();
 }
@@ -103,8 +95,7 @@ static std::string printable(absl::string_view text) {
   return result;
 }
 
-absl::StatusOr<std::unique_ptr<Artifact>>
-dgc::rt::adoptSealed(int fd, uint64_t size, std::string_view name) {
+absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::adoptSealed(int fd, uint64_t size, std::string_view name) {
   std::unique_ptr<Artifact> result(new Artifact());
   result->fd = fd;
   if (size) {
@@ -114,19 +105,14 @@ dgc::rt::adoptSealed(int fd, uint64_t size, std::string_view name) {
     result->bytes = {static_cast<const uint8_t *>(memory), size};
   }
   if (absl::Status s = checkAll(result->bytes); !s.ok())
-    return withExitCode(
-        absl::Status(s.code(), str(name, ": ", printable(s.message()))),
-        ExitCode::BadArtifact);
+    return withExitCode(absl::Status(s.code(), str(name, ": ", printable(s.message()))), ExitCode::BadArtifact);
   std::span<const std::byte> constants = result->constants();
   if (reinterpret_cast<uintptr_t>(constants.data()) % 64) {
     size_t rounded = (constants.size() + 63) & ~size_t{63};
-    result->alignedConstants.reset(
-        static_cast<std::byte *>(std::aligned_alloc(64, rounded)));
+    result->alignedConstants.reset(static_cast<std::byte *>(std::aligned_alloc(64, rounded)));
     if (!result->alignedConstants)
-      return absl::ResourceExhaustedError(
-          str(name, ": no memory for ", rounded, " bytes of constants"));
-    std::memcpy(result->alignedConstants.get(), constants.data(),
-                constants.size());
+      return absl::ResourceExhaustedError(str(name, ": no memory for ", rounded, " bytes of constants"));
+    std::memcpy(result->alignedConstants.get(), constants.data(), constants.size());
   }
   return result;
 }
@@ -138,8 +124,7 @@ Artifact::~Artifact() {
 }
 
 std::span<const uint8_t, 32> Artifact::digest() const {
-  return std::span<const uint8_t, 32>(
-      reinterpret_cast<const uint8_t *>(plan().file_digest()), 32);
+  return std::span<const uint8_t, 32>(reinterpret_cast<const uint8_t *>(plan().file_digest()), 32);
 }
 
 std::string Artifact::digestHex() const {
@@ -154,19 +139,15 @@ std::string Artifact::digestHex() const {
 std::span<const std::byte> Artifact::section(int32_t index) const {
   if (index < 0)
     return {};
-  const auto *data =
-      plan().sections()->Get(static_cast<uint32_t>(index))->data();
+  const auto *data = plan().sections()->Get(static_cast<uint32_t>(index))->data();
   return {reinterpret_cast<const std::byte *>(data->data()), data->size()};
 }
 
-std::span<const std::byte> Artifact::object() const {
-  return section(plan().object_section());
-}
+std::span<const std::byte> Artifact::object() const { return section(plan().object_section()); }
 
 std::span<const std::byte> Artifact::constants() const {
   std::span<const std::byte> data = section(plan().constant_section());
-  return alignedConstants ? std::span(alignedConstants.get(), data.size())
-                          : data;
+  return alignedConstants ? std::span(alignedConstants.get(), data.size()) : data;
 }
 
 const artifact::Program *Artifact::program(std::string_view name) const {
@@ -176,11 +157,9 @@ const artifact::Program *Artifact::program(std::string_view name) const {
   return nullptr;
 }
 
-absl::StatusOr<std::unique_ptr<Artifact>>
-dgc::rt::loadBytes(std::span<const uint8_t> bytes, std::string_view name) {
+absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::loadBytes(std::span<const uint8_t> bytes, std::string_view name) {
   if (bytes.size() > maxArtifactBytes)
-    return withExitCode(annotate(checkStructure(bytes), name),
-                        ExitCode::BadArtifact);
+    return withExitCode(annotate(checkStructure(bytes), name), ExitCode::BadArtifact);
   DGC_ASSIGN_OR_RETURN(int fd, sealedCopy(std::as_bytes(bytes), "dgcx"));
   return adoptSealed(fd, bytes.size(), name);
 }
@@ -203,12 +182,10 @@ static absl::StatusOr<uint64_t> copyFile(int in, int out) {
   return total;
 }
 
-absl::StatusOr<std::unique_ptr<Artifact>>
-dgc::rt::load(const std::string &path) {
+absl::StatusOr<std::unique_ptr<Artifact>> dgc::rt::load(const std::string &path) {
   int in = path == "-" ? ::dup(0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (in < 0)
-    return withExitCode(errnoStatus(errno, str("cannot open plan ", path)),
-                        ExitCode::BadData);
+    return withExitCode(errnoStatus(errno, str("cannot open plan ", path)), ExitCode::BadData);
   absl::StatusOr<int> out = memoryFile("dgcx");
   if (!out.ok()) {
     ::close(in);
@@ -218,8 +195,7 @@ dgc::rt::load(const std::string &path) {
   ::close(in);
   absl::Status s = size.status();
   if (s.ok() && *size > maxArtifactBytes)
-    s = withExitCode(absl::DataLossError(str("the file has more than ",
-                                             maxArtifactBytes, " bytes")),
+    s = withExitCode(absl::DataLossError(str("the file has more than ", maxArtifactBytes, " bytes")),
                      ExitCode::BadArtifact);
   if (s.ok())
     s = seal(*out);

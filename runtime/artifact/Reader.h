@@ -23,9 +23,7 @@ public:
   Artifact(const Artifact &) = delete;
   Artifact &operator=(const Artifact &) = delete;
 
-  const artifact::Plan &plan() const {
-    return *artifact::GetPlan(bytes.data());
-  }
+  const artifact::Plan &plan() const { return *artifact::GetPlan(bytes.data()); }
   /// SHA-256 of the file (with its digest field zero): what workers compare.
   std::span<const uint8_t, 32> digest() const;
   /// The digest as 64 hexadecimal digits.
@@ -39,8 +37,7 @@ public:
   const artifact::Program *program(std::string_view name) const;
 
 private:
-  friend absl::StatusOr<std::unique_ptr<Artifact>>
-  adoptSealed(int fd, uint64_t size, std::string_view name);
+  friend absl::StatusOr<std::unique_ptr<Artifact>> adoptSealed(int fd, uint64_t size, std::string_view name);
   Artifact() = default;
   std::span<const std::byte> section(int32_t index) const;
 
@@ -61,12 +58,10 @@ absl::StatusOr<std::unique_ptr<Artifact>> load(const std::string &path);
 
 /// The same for bytes in memory, which may change or go away afterwards. `name`
 /// is used in messages.
-absl::StatusOr<std::unique_ptr<Artifact>>
-loadBytes(std::span<const uint8_t> bytes, std::string_view name = "artifact");
+absl::StatusOr<std::unique_ptr<Artifact>> loadBytes(std::span<const uint8_t> bytes, std::string_view name = "artifact");
 
 /// A new anonymous file of these bytes that nobody can change any more. The
 /// caller closes it.
-absl::StatusOr<int> sealedCopy(std::span<const std::byte> bytes,
-                               const char *name);
+absl::StatusOr<int> sealedCopy(std::span<const std::byte> bytes, const char *name);
 
 } // namespace dgc::rt

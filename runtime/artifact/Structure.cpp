@@ -35,13 +35,10 @@ public:
 private:
   using Offset = uint32_t;
 
-  static const uint8_t *deref(const uint8_t *p) {
-    return p + flatbuffers::ReadScalar<Offset>(p);
-  }
+  static const uint8_t *deref(const uint8_t *p) { return p + flatbuffers::ReadScalar<Offset>(p); }
 
   static absl::Status aliased() {
-    return absl::DataLossError(
-        "objects overlap or have an unknown type: not a file that dgc wrote");
+    return absl::DataLossError("objects overlap or have an unknown type: not a file that dgc wrote");
   }
 
   /// Notes that [p, p + size) belongs to an object; false when over budget.
@@ -57,18 +54,14 @@ private:
   }
 
   bool table(const uint8_t *p, const TypeTable *type) {
-    const uint8_t *vtable =
-        p - flatbuffers::ReadScalar<flatbuffers::soffset_t>(p);
+    const uint8_t *vtable = p - flatbuffers::ReadScalar<flatbuffers::soffset_t>(p);
     uint16_t vtableBytes = flatbuffers::ReadScalar<uint16_t>(vtable);
     if (!own(p, flatbuffers::ReadScalar<uint16_t>(vtable + 2)))
       return false;
-    const uint8_t *previous =
-        nullptr; // the type of a union is the field before
+    const uint8_t *previous = nullptr; // the type of a union is the field before
     for (size_t i = 0; i < type->num_elems; ++i) {
       size_t slot = 4 + 2 * i;
-      uint16_t at = slot < vtableBytes
-                        ? flatbuffers::ReadScalar<uint16_t>(vtable + slot)
-                        : 0;
+      uint16_t at = slot < vtableBytes ? flatbuffers::ReadScalar<uint16_t>(vtable + slot) : 0;
       const uint8_t *value = at ? p + at : nullptr;
       if (value && !field(value, type, type->type_codes[i], previous))
         return false;
@@ -77,17 +70,15 @@ private:
     return true;
   }
 
-  bool field(const uint8_t *p, const TypeTable *type,
-             flatbuffers::TypeCode code, const uint8_t *unionType) {
-    const TypeTable *ref =
-        code.sequence_ref >= 0 ? type->type_refs[code.sequence_ref]() : nullptr;
+  bool field(const uint8_t *p, const TypeTable *type, flatbuffers::TypeCode code, const uint8_t *unionType) {
+    const TypeTable *ref = code.sequence_ref >= 0 ? type->type_refs[code.sequence_ref]() : nullptr;
     auto base = static_cast<flatbuffers::ElementaryType>(code.base_type);
     if (code.is_repeating)
       return vector(deref(p), base, ref);
     if (base == flatbuffers::ET_STRING)
       return own(deref(p), 5 + flatbuffers::ReadScalar<Offset>(deref(p)));
-    if (base != flatbuffers::ET_SEQUENCE || !ref ||
-        ref->st == flatbuffers::ST_STRUCT || ref->st == flatbuffers::ST_ENUM)
+    if (base != flatbuffers::ET_SEQUENCE || !ref || ref->st == flatbuffers::ST_STRUCT ||
+        ref->st == flatbuffers::ST_ENUM)
       return true; // lies inside the table
     if (ref->st == flatbuffers::ST_TABLE)
       return table(deref(p), ref);
@@ -99,19 +90,16 @@ private:
     return ordinal >= 0 && table(deref(p), ref->type_refs[ordinal]());
   }
 
-  bool vector(const uint8_t *p, flatbuffers::ElementaryType base,
-              const TypeTable *ref) {
+  bool vector(const uint8_t *p, flatbuffers::ElementaryType base, const TypeTable *ref) {
     if (!vectorOf(p, flatbuffers::InlineSize(base, ref)))
       return false;
     Offset n = flatbuffers::ReadScalar<Offset>(p);
     const uint8_t *element = p + 4;
     if (base == flatbuffers::ET_STRING) {
       for (Offset i = 0; i < n; ++i, element += 4)
-        if (!own(deref(element),
-                 5 + flatbuffers::ReadScalar<Offset>(deref(element))))
+        if (!own(deref(element), 5 + flatbuffers::ReadScalar<Offset>(deref(element))))
           return false;
-    } else if (base == flatbuffers::ET_SEQUENCE &&
-               ref->st == flatbuffers::ST_TABLE) {
+    } else if (base == flatbuffers::ET_SEQUENCE && ref->st == flatbuffers::ST_TABLE) {
       for (Offset i = 0; i < n; ++i, element += 4)
         if (!table(deref(element), ref))
           return false;
@@ -127,21 +115,17 @@ private:
 
 absl::Status dgc::rt::checkStructure(std::span<const uint8_t> bytes) {
   if (bytes.size() > maxArtifactBytes)
-    return absl::DataLossError(str("the file has ", bytes.size(),
-                                   " bytes; at most ", maxArtifactBytes,
-                                   " are accepted"));
+    return absl::DataLossError(
+        str("the file has ", bytes.size(), " bytes; at most ", maxArtifactBytes, " are accepted"));
   if (bytes.size() < 64)
     return absl::DataLossError(
-        str("the file has only ", bytes.size(),
-            " bytes: truncated, or not an artifact of dgc-compile"));
+        str("the file has only ", bytes.size(), " bytes: truncated, or not an artifact of dgc-compile"));
   if (!artifact::PlanBufferHasIdentifier(bytes.data()))
     return absl::DataLossError("not an artifact of dgc-compile: the "
                                "identifier DGCX is missing");
   // A table takes at least a 4-byte header and the 4-byte offset to it.
-  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), /*max_depth=*/12,
-                                 static_cast<uint32_t>(bytes.size() / 8));
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size(), /*max_depth=*/12, static_cast<uint32_t>(bytes.size() / 8));
   if (!artifact::VerifyPlanBuffer(verifier))
-    return absl::DataLossError(
-        "the file is truncated or damaged: an offset leads outside of it");
+    return absl::DataLossError("the file is truncated or damaged: an offset leads outside of it");
   return ObjectWalk(bytes).run();
 }

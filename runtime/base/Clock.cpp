@@ -12,22 +12,15 @@ using Steady = std::chrono::steady_clock;
 class RealClock final : public Clock {
 public:
   TimeNs now() override {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               Steady::now().time_since_epoch())
-        .count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(Steady::now().time_since_epoch()).count();
   }
-  void sleepUntil(TimeNs deadline) override {
-    std::this_thread::sleep_until(point(deadline));
-  }
-  bool waitUntil(std::condition_variable &cv,
-                 std::unique_lock<std::mutex> &lock, TimeNs deadline) override {
+  void sleepUntil(TimeNs deadline) override { std::this_thread::sleep_until(point(deadline)); }
+  bool waitUntil(std::condition_variable &cv, std::unique_lock<std::mutex> &lock, TimeNs deadline) override {
     return cv.wait_until(lock, point(deadline)) == std::cv_status::no_timeout;
   }
 
 private:
-  static Steady::time_point point(TimeNs t) {
-    return Steady::time_point(std::chrono::nanoseconds(t));
-  }
+  static Steady::time_point point(TimeNs t) { return Steady::time_point(std::chrono::nanoseconds(t)); }
 };
 } // namespace
 
@@ -46,8 +39,7 @@ void FakeClock::sleepUntil(TimeNs deadline) {
   moved.wait(lock, [&] { return time >= deadline; });
 }
 
-bool FakeClock::waitUntil(std::condition_variable &cv,
-                          std::unique_lock<std::mutex> &lock, TimeNs deadline) {
+bool FakeClock::waitUntil(std::condition_variable &cv, std::unique_lock<std::mutex> &lock, TimeNs deadline) {
   // Fake time has no link to the caller's condition variable, so look at it
   // again every real millisecond.
   if (now() >= deadline)

@@ -11,12 +11,8 @@ namespace dgc::rt {
 /// Nanoseconds on a monotonic clock of unspecified origin. Never wall time.
 using TimeNs = int64_t;
 
-inline constexpr TimeNs operator""_ms(unsigned long long n) {
-  return static_cast<TimeNs>(n) * 1000000;
-}
-inline constexpr TimeNs operator""_s(unsigned long long n) {
-  return static_cast<TimeNs>(n) * 1000000000;
-}
+inline constexpr TimeNs operator""_ms(unsigned long long n) { return static_cast<TimeNs>(n) * 1000000; }
+inline constexpr TimeNs operator""_s(unsigned long long n) { return static_cast<TimeNs>(n) * 1000000000; }
 
 class Clock {
 public:
@@ -27,9 +23,7 @@ public:
   /// Waits on `cv` (with `lock` held) until it is notified or now() >=
   /// deadline; false when the deadline has passed. May wake without cause, as
   /// any condition variable.
-  virtual bool waitUntil(std::condition_variable &cv,
-                         std::unique_lock<std::mutex> &lock,
-                         TimeNs deadline) = 0;
+  virtual bool waitUntil(std::condition_variable &cv, std::unique_lock<std::mutex> &lock, TimeNs deadline) = 0;
 
   void sleepFor(TimeNs duration) { sleepUntil(now() + duration); }
 };
@@ -44,8 +38,7 @@ public:
   explicit FakeClock(TimeNs start = 0) : time(start) {}
   TimeNs now() override;
   void sleepUntil(TimeNs deadline) override;
-  bool waitUntil(std::condition_variable &cv,
-                 std::unique_lock<std::mutex> &lock, TimeNs deadline) override;
+  bool waitUntil(std::condition_variable &cv, std::unique_lock<std::mutex> &lock, TimeNs deadline) override;
   /// Moves time forward by `duration` >= 0 and wakes every sleeper whose
   /// deadline has come.
   void advance(TimeNs duration);

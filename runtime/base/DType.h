@@ -11,21 +11,7 @@
 
 namespace dgc::rt {
 
-enum class DType : uint8_t {
-  I1,
-  I8,
-  I16,
-  I32,
-  I64,
-  U8,
-  U16,
-  U32,
-  U64,
-  F16,
-  BF16,
-  F32,
-  F64
-};
+enum class DType : uint8_t { I1, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64 };
 inline constexpr int numDTypes = 13;
 
 /// Bytes of one element in memory; i1 takes a byte that is 0 or 1.
@@ -36,9 +22,8 @@ constexpr size_t sizeOf(DType type) {
 
 /// "f32", "i64", "u8", "bf16", ...
 constexpr std::string_view nameOf(DType type) {
-  constexpr std::string_view names[numDTypes] = {
-      "i1",  "i8",  "i16", "i32",  "i64", "u8", "u16",
-      "u32", "u64", "f16", "bf16", "f32", "f64"};
+  constexpr std::string_view names[numDTypes] = {"i1",  "i8",  "i16", "i32",  "i64", "u8", "u16",
+                                                 "u32", "u64", "f16", "bf16", "f32", "f64"};
   return names[static_cast<int>(type)];
 }
 
@@ -59,9 +44,7 @@ inline uint16_t toBF16(float value) {
     return static_cast<uint16_t>((bits >> 16) | 0x40);
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
-inline float fromBF16(uint16_t bits) {
-  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
-}
+inline float fromBF16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 /// IEEE half bits of `value`, to nearest even; too large becomes infinity.
 inline uint16_t toF16(float value) {
@@ -75,8 +58,7 @@ inline uint16_t toF16(float value) {
   if (bits < 0x38800000) { // subnormal half: let the float adder round
     float magic = std::bit_cast<float>(0x3f000000u);
     float sum = std::bit_cast<float>(bits) + magic;
-    return static_cast<uint16_t>(sign |
-                                 (std::bit_cast<uint32_t>(sum) - 0x3f000000u));
+    return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3f000000u));
   }
   bits += 0xfff + ((bits >> 13) & 1);
   return static_cast<uint16_t>(sign | ((bits - 0x38000000u) >> 13));
@@ -85,13 +67,10 @@ inline float fromF16(uint16_t half) {
   uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
   uint32_t exponent = (half >> 10) & 31, mantissa = half & 1023;
   if (exponent == 0) // zero or subnormal: mantissa * 2^-24
-    return std::bit_cast<float>(
-        sign |
-        std::bit_cast<uint32_t>(static_cast<float>(mantissa) * 0x1p-24f));
+    return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(static_cast<float>(mantissa) * 0x1p-24f));
   if (exponent == 31)
     return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
-  return std::bit_cast<float>(sign | ((exponent + 112) << 23) |
-                              (mantissa << 13));
+  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
 }
 
 } // namespace dgc::rt

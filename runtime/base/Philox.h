@@ -18,15 +18,11 @@ namespace dgc::rt {
 
 using PhiloxBlock = std::array<uint32_t, 4>;
 
-inline PhiloxBlock philox4x32(PhiloxBlock counter, uint32_t key0,
-                              uint32_t key1) {
+inline PhiloxBlock philox4x32(PhiloxBlock counter, uint32_t key0, uint32_t key1) {
   for (int round = 0; round < 10; ++round) {
-    uint64_t p0 = uint64_t{0xD2511F53} * counter[0],
-             p1 = uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<uint32_t>(p1 >> 32) ^ counter[1] ^ key0,
-               static_cast<uint32_t>(p1),
-               static_cast<uint32_t>(p0 >> 32) ^ counter[3] ^ key1,
-               static_cast<uint32_t>(p0)};
+    uint64_t p0 = uint64_t{0xD2511F53} * counter[0], p1 = uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<uint32_t>(p1 >> 32) ^ counter[1] ^ key0, static_cast<uint32_t>(p1),
+               static_cast<uint32_t>(p0 >> 32) ^ counter[3] ^ key1, static_cast<uint32_t>(p0)};
     key0 += 0x9E3779B9;
     key1 += 0xBB67AE85;
   }
@@ -40,8 +36,7 @@ public:
   Philox(uint64_t seed, uint64_t id) : seed(seed), id(id) {}
 
   PhiloxBlock block(uint64_t index) const {
-    return philox4x32({low(index), high(index), low(id), high(id)}, low(seed),
-                      high(seed));
+    return philox4x32({low(index), high(index), low(id), high(id)}, low(seed), high(seed));
   }
   uint32_t bits32(uint64_t e) const { return block(e / 4)[e % 4]; }
   /// Low word first.
@@ -50,21 +45,15 @@ public:
     return b[2 * (e % 2)] | (uint64_t{b[2 * (e % 2) + 1]} << 32);
   }
   /// In [0, 1), a multiple of 2^-24.
-  float uniformF32(uint64_t e) const {
-    return static_cast<float>(bits32(e) >> 8) * 0x1p-24f;
-  }
+  float uniformF32(uint64_t e) const { return static_cast<float>(bits32(e) >> 8) * 0x1p-24f; }
   /// In [0, 1), a multiple of 2^-53.
-  double uniformF64(uint64_t e) const {
-    return static_cast<double>(bits64(e) >> 11) * 0x1p-53;
-  }
+  double uniformF64(uint64_t e) const { return static_cast<double>(bits64(e) >> 11) * 0x1p-53; }
   /// Standard normal, Box-Muller on the two f32 uniforms of the pair, computed
   /// in f64.
   double normal(uint64_t e) const {
     PhiloxBlock b = block(e / 2);
-    double u1 = (b[2 * (e % 2)] >> 8) * 0x1p-24,
-           u2 = (b[2 * (e % 2) + 1] >> 8) * 0x1p-24;
-    return std::sqrt(-2.0 * std::log(1.0 - u1)) *
-           std::cos(6.283185307179586476925 * u2);
+    double u1 = (b[2 * (e % 2)] >> 8) * 0x1p-24, u2 = (b[2 * (e % 2) + 1] >> 8) * 0x1p-24;
+    return std::sqrt(-2.0 * std::log(1.0 - u1)) * std::cos(6.283185307179586476925 * u2);
   }
   /// Standard normal, truncated to [-2, 2], by inversion of the f64 uniform.
   double truncatedNormal(uint64_t e) const {
@@ -80,23 +69,19 @@ public:
     if (std::fabs(q) <= 0.425) {
       double r = 0.180625 - q * q;
       return q *
-             poly(r, {3.3871328727963666080e0, 1.3314166789178437745e2,
-                      1.9715909503065514427e3, 1.3731693765509461125e4,
-                      4.5921953931549871457e4, 6.7265770927008700853e4,
+             poly(r, {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
+                      1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
                       3.3430575583588128105e4, 2.5090809287301226727e3}) /
-             poly(r, {1.0, 4.2313330701600911252e1, 6.8718700749205790830e2,
-                      5.3941960214247511077e3, 2.1213794301586595867e4,
-                      3.9307895800092710610e4, 2.8729085735721942674e4,
-                      5.2264952788528545610e3});
+             poly(r,
+                  {1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3,
+                   2.1213794301586595867e4, 3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3});
     }
     double r = std::sqrt(-std::log(q < 0 ? p : 1.0 - p)) - 1.6;
-    double z = poly(r, {1.42343711074968357734e0, 4.63033784615654529590e0,
-                        5.76949722146069140550e0, 3.64784832476320460504e0,
-                        1.27045825245236838258e0, 2.41780725177450611770e-1,
+    double z = poly(r, {1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+                        3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
                         2.27238449892691845833e-2, 7.74545014278341407640e-4}) /
-               poly(r, {1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
-                        6.89767334985100004550e-1, 1.48103976427480074590e-1,
-                        1.51986665636164571966e-2, 5.47593808499534494600e-4,
+               poly(r, {1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+                        1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
                         1.05075007164441684324e-9});
     return q < 0 ? -z : z;
   }

@@ -12,8 +12,7 @@ std::string dgc::rt::describe(DType dtype, std::span<const int64_t> shape) {
   return text + "]";
 }
 
-std::optional<uint64_t> dgc::rt::byteSize(DType dtype,
-                                          std::span<const int64_t> shape) {
+std::optional<uint64_t> dgc::rt::byteSize(DType dtype, std::span<const int64_t> shape) {
   // A zero anywhere makes the product zero, but the other dimensions are still
   // held to the bound, so that products over parts of the shape are safe too.
   constexpr uint64_t most = INT64_MAX;
@@ -33,22 +32,18 @@ std::optional<uint64_t> dgc::rt::byteSize(DType dtype,
   return empty ? 0 : product;
 }
 
-bool dgc::rt::isBlockInside(std::span<const int64_t> shape,
-                            std::span<const int64_t> start,
+bool dgc::rt::isBlockInside(std::span<const int64_t> shape, std::span<const int64_t> start,
                             std::span<const int64_t> size) {
   if (start.size() != shape.size() || size.size() != shape.size())
     return false;
   for (size_t d = 0; d < shape.size(); ++d)
-    if (start[d] < 0 || size[d] < 0 || start[d] > shape[d] ||
-        size[d] > shape[d] - start[d])
+    if (start[d] < 0 || size[d] < 0 || start[d] > shape[d] || size[d] > shape[d] - start[d])
       return false;
   return true;
 }
 
-std::vector<BlockPiece> dgc::rt::blockPieces(std::span<const int64_t> shape,
-                                             std::span<const int64_t> start,
-                                             std::span<const int64_t> size,
-                                             std::span<const int64_t> extents) {
+std::vector<BlockPiece> dgc::rt::blockPieces(std::span<const int64_t> shape, std::span<const int64_t> start,
+                                             std::span<const int64_t> size, std::span<const int64_t> extents) {
   if (extents.empty())
     extents = size;
   // From the last dimension outwards. While everything further in is whole on
@@ -66,8 +61,7 @@ std::vector<BlockPiece> dgc::rt::blockPieces(std::span<const int64_t> shape,
       std::vector<BlockPiece> repeated;
       for (size_t i = 0; i < count; ++i)
         for (const BlockPiece &piece : pieces)
-          repeated.push_back({piece.from + (first + i) * elements,
-                              piece.to + i * blockElements, piece.count});
+          repeated.push_back({piece.from + (first + i) * elements, piece.to + i * blockElements, piece.count});
       pieces = std::move(repeated);
     }
     whole &= size[d] == shape[d] && extents[d] == shape[d];

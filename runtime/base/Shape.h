@@ -27,16 +27,12 @@ struct BlockPiece {
 
 /// Whether the block of `size` elements per dimension that begins at `start`
 /// lies inside `shape`. All three need the same rank.
-bool isBlockInside(std::span<const int64_t> shape,
-                   std::span<const int64_t> start,
-                   std::span<const int64_t> size);
+bool isBlockInside(std::span<const int64_t> shape, std::span<const int64_t> start, std::span<const int64_t> size);
 
 /// The block as few pieces, in the order of the block. It must lie inside.
 /// `extents`, at least `size`, are those of the memory that holds the block,
 /// where some of that is padding; empty: `size`.
-std::vector<BlockPiece> blockPieces(std::span<const int64_t> shape,
-                                    std::span<const int64_t> start,
-                                    std::span<const int64_t> size,
-                                    std::span<const int64_t> extents = {});
+std::vector<BlockPiece> blockPieces(std::span<const int64_t> shape, std::span<const int64_t> start,
+                                    std::span<const int64_t> size, std::span<const int64_t> extents = {});
 
 } // namespace dgc::rt

@@ -13,14 +13,11 @@ using namespace dgc::rt;
 
 static constexpr absl::string_view exitCodeUrl = "dgc/exit-code";
 
-absl::Status dgc::rt::annotate(const absl::Status &status,
-                               std::string_view context) {
+absl::Status dgc::rt::annotate(const absl::Status &status, std::string_view context) {
   if (status.ok())
     return status;
   absl::Status result(status.code(), str(context, ": ", status.message()));
-  status.ForEachPayload([&](absl::string_view url, const absl::Cord &payload) {
-    result.SetPayload(url, payload);
-  });
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord &payload) { result.SetPayload(url, payload); });
   return result;
 }
 

@@ -10,9 +10,9 @@ struct CheckedCollective {
   uint32_t members = 0; ///< size of the group
   uint32_t self = 0;    ///< position of this rank in it
   size_t elementSize = 0;
-  uint64_t srcBytes = 0, dstBytes = 0; ///< of the first range
+  uint64_t srcBytes = 0, dstBytes = 0;       ///< of the first range
   std::vector<CollectiveDesc::Range> ranges; ///< the first one and `more`
-  std::string title; ///< "#3 all_reduce (grad_w)", for messages
+  std::string title;                         ///< "#3 all_reduce (grad_w)", for messages
 };
 
 /// InvalidArgument names the part of `desc` that is wrong and what would be

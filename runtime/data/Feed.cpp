@@ -16,15 +16,12 @@ static std::vector<int64_t> withoutOnes(std::span<const int64_t> shape) {
 }
 
 static bool serves(DType have, DType want) {
-  return have == want ||
-         (have == DType::U8 && (want == DType::I32 || want == DType::I64));
+  return have == want || (have == DType::U8 && (want == DType::I32 || want == DType::I64));
 }
 
 static absl::Status mismatch(const ArrayHeader &array, const InputSpec &input, std::string_view what) {
-  return badData(str("input '", input.name, "' is ",
-                     describe(input.dtype, input.globalShape), ", but ",
-                     array.file, " holds ", describe(array.dtype, array.shape),
-                     ": ", what));
+  return badData(str("input '", input.name, "' is ", describe(input.dtype, input.globalShape), ", but ", array.file,
+                     " holds ", describe(array.dtype, array.shape), ": ", what));
 }
 
 /// The shape of a row of an input: without the dimension of the batch.
@@ -51,9 +48,7 @@ static absl::Status checkFits(const ArrayHeader &array, const InputSpec &input, 
   if (batched && have.empty())
     return mismatch(array, input, "the data has no dimension of samples");
   if (withoutOnes(rowShape(input)) != withoutOnes(have.subspan(batched)))
-    return mismatch(array, input,
-                    batched ? "the shapes of one sample differ"
-                            : "the shapes differ");
+    return mismatch(array, input, batched ? "the shapes of one sample differ" : "the shapes differ");
   return absl::OkStatus();
 }
 
@@ -75,9 +70,8 @@ absl::StatusOr<Feed::Source> Feed::bindRows(const InputSpec &input, const FeedOp
     shape.assign(want.begin(), want.end());
   }
   if (!isBlockInside(want, start, shape))
-    return absl::InvalidArgumentError(str("input '", input.name,
-                                          "': the local block lies outside of ",
-                                          describe(input.dtype, want)));
+    return absl::InvalidArgumentError(
+        str("input '", input.name, "': the local block lies outside of ", describe(input.dtype, want)));
 
   std::vector<int64_t> row(want.begin(), want.end());
   std::vector<int64_t> extents = input.localExtents.empty() ? shape : input.localExtents;
@@ -137,14 +131,13 @@ absl::Status Feed::setWindows(const Tokens &tokens, std::string_view split, int6
   return absl::OkStatus();
 }
 
-absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
-                                  std::span<const InputSpec> inputs,
+absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split, std::span<const InputSpec> inputs,
                                   const FeedOptions &options) {
   if (options.globalBatch < 1)
-    return withExitCode(
-        absl::InvalidArgumentError(str("the plan has a global batch of ", options.globalBatch,
-                                       ", so none of its inputs counts examples: there is nothing to read from --data")),
-        ExitCode::Usage);
+    return withExitCode(absl::InvalidArgumentError(
+                            str("the plan has a global batch of ", options.globalBatch,
+                                ", so none of its inputs counts examples: there is nothing to read from --data")),
+                        ExitCode::Usage);
   Feed feed;
   feed.options = options;
   const Array *first = nullptr;
@@ -172,9 +165,8 @@ absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
     if (!first)
       first = *array;
     else if (first->shape[0] != (*array)->shape[0])
-      return badData(str(first->file, " has ", first->shape[0], " samples, ",
-                         (*array)->file, " has ", (*array)->shape[0],
-                         "; the inputs of a split need the same number"));
+      return badData(str(first->file, " has ", first->shape[0], " samples, ", (*array)->file, " has ",
+                         (*array)->shape[0], "; the inputs of a split need the same number"));
   }
   if (first && feed.windowLength)
     return badData(str(first->file, " has samples, but other inputs are windows of tokens: a program reads one or the "
@@ -184,13 +176,10 @@ absl::StatusOr<Feed> Feed::create(Dataset &dataset, std::string_view split,
                   : feed.windowLength ? (feed.windowPlaces + feed.windowLength - 1) / feed.windowLength
                                       : options.globalBatch;
   if (feed.samples_ > UINT32_MAX)
-    return badData(str("the ", split, " split has ", feed.samples_, " samples; at most ", UINT32_MAX,
-                       " are accepted"));
-  feed.steps = dgc::rt::stepsPerEpoch(feed.samples_, options.globalBatch,
-                                      options.lastBatch);
+    return badData(str("the ", split, " split has ", feed.samples_, " samples; at most ", UINT32_MAX, " are accepted"));
+  feed.steps = dgc::rt::stepsPerEpoch(feed.samples_, options.globalBatch, options.lastBatch);
   if (feed.steps == 0)
-    return badData(str("the ", split, " split has ", feed.samples_,
-                       " samples, less than one global batch of ",
+    return badData(str("the ", split, " split has ", feed.samples_, " samples, less than one global batch of ",
                        options.globalBatch, "; compile with a smaller --batch",
                        feed.samples_ ? ", or take --last-batch weight" : ""));
   if (options.shuffle && !feed.windowLength)
@@ -209,10 +198,10 @@ uint64_t Feed::rowAt(const Source &source, int64_t position) const {
   if (!source.batched)
     return 0;
   if (source.windows)
-    return static_cast<uint64_t>(options.shuffle ? drawWindow(windowPlaces, options.seed,
-                                                              static_cast<uint64_t>(at.epoch),
-                                                              static_cast<uint64_t>(position))
-                                                 : position * windowLength);
+    return static_cast<uint64_t>(
+        options.shuffle
+            ? drawWindow(windowPlaces, options.seed, static_cast<uint64_t>(at.epoch), static_cast<uint64_t>(position))
+            : position * windowLength);
   return options.shuffle ? order[static_cast<size_t>(position)] : static_cast<uint64_t>(position);
 }
 
@@ -244,8 +233,7 @@ void Feed::copyRow(const Source &source, uint64_t row, std::byte *to) {
 
 int64_t Feed::next(std::span<std::byte *const> destinations) {
   if (options.shuffle && !windowLength && orderEpoch != at.epoch) {
-    permute(order, static_cast<uint32_t>(samples_), options.seed,
-            static_cast<uint64_t>(at.epoch));
+    permute(order, static_cast<uint32_t>(samples_), options.seed, static_cast<uint64_t>(at.epoch));
     orderEpoch = at.epoch;
   }
   int64_t begin = at.step * options.globalBatch;

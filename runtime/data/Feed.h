@@ -44,8 +44,7 @@ class Feed {
 public:
   /// Resolves every input in `dataset`, which must outlive the feed. An error
   /// names the input, what it wants, and what the folder has.
-  static absl::StatusOr<Feed> create(Dataset &dataset, std::string_view split,
-                                     std::span<const InputSpec> inputs,
+  static absl::StatusOr<Feed> create(Dataset &dataset, std::string_view split, std::span<const InputSpec> inputs,
                                      const FeedOptions &options);
 
   int64_t samples() const { return samples_; }
@@ -74,8 +73,7 @@ private:
     bool windows = false;           // a row begins at any token; rowBytes is that of one
   };
 
-  static absl::StatusOr<Source> bind(const Array &array, const InputSpec &input,
-                                     const FeedOptions &options);
+  static absl::StatusOr<Source> bind(const Array &array, const InputSpec &input, const FeedOptions &options);
   static absl::StatusOr<Source> bindTokens(const Tokens &tokens, std::string_view split, int64_t shift,
                                            const InputSpec &input, const FeedOptions &options);
   static absl::StatusOr<Source> bindRows(const InputSpec &input, const FeedOptions &options);

@@ -8,8 +8,7 @@
 
 using namespace dgc::rt;
 
-void dgc::rt::permute(std::vector<uint32_t> &order, uint32_t count,
-                      uint64_t seed, uint64_t epoch) {
+void dgc::rt::permute(std::vector<uint32_t> &order, uint32_t count, uint64_t seed, uint64_t epoch) {
   order.resize(count);
   std::iota(order.begin(), order.end(), 0u);
   Philox stream(seed, kOrderStream + epoch);
@@ -19,8 +18,7 @@ void dgc::rt::permute(std::vector<uint32_t> &order, uint32_t count,
   }
 }
 
-int64_t dgc::rt::stepsPerEpoch(int64_t samples, int64_t globalBatch,
-                               LastBatch last) {
+int64_t dgc::rt::stepsPerEpoch(int64_t samples, int64_t globalBatch, LastBatch last) {
   int64_t extra = last == LastBatch::Weight ? globalBatch - 1 : 0;
   return (samples + extra) / globalBatch;
 }

@@ -17,8 +17,7 @@ inline constexpr uint64_t kWindowStream = uint64_t{0xFFFFFE} << 40;
 /// entries i and j with j = floor(w * (i + 1) / 2^64), where w is the 64-bit
 /// word of element i of the Philox stream kOrderStream + epoch of `seed`.
 /// Allocates nothing when `order` has the capacity.
-void permute(std::vector<uint32_t> &order, uint32_t count, uint64_t seed,
-             uint64_t epoch);
+void permute(std::vector<uint32_t> &order, uint32_t count, uint64_t seed, uint64_t epoch);
 
 /// What happens to the samples that do not fill a batch at the end of an epoch.
 enum class LastBatch {

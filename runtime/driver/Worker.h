@@ -36,7 +36,7 @@ struct WorkerContext {
 absl::Status runWorker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context);
 
 /// Runs all ranks of the plan as threads of this process. Ctrl-C stops them.
-absl::Status runInProcess(const Artifact &artifact, const RunOptions &options,
-                          const WorkerContext::Print &print, int terminal);
+absl::Status runInProcess(const Artifact &artifact, const RunOptions &options, const WorkerContext::Print &print,
+                          int terminal);
 
 } // namespace dgc::rt

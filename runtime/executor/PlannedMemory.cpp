@@ -158,7 +158,8 @@ static std::string line(const std::string &name, const PlannedMemory &memory) {
 
 std::string dgc::rt::describeMemory(const a::Plan &plan) {
   std::string text = "planned memory of each worker on its device, in MiB";
-  text += isOnGpu(plan, -1) ? ":\n" : str(", with ", plan.threads(), plan.threads() == 1 ? " thread:\n" : " threads:\n");
+  text +=
+      isOnGpu(plan, -1) ? ":\n" : str(", with ", plan.threads(), plan.threads() == 1 ? " thread:\n" : " threads:\n");
   char header[160];
   std::snprintf(header, sizeof header, "  %-24s %10s %10s %10s %13s %10s\n", "", "peak", "variables", "values",
                 "communication", "libraries");

@@ -281,15 +281,13 @@ static Json describe(const rt::Artifact &artifact) {
       {"global_batch", plan.global_batch()},
       {"private_bytes", plan.private_bytes()},
       {"shared_bytes", plan.shared_bytes()},
-      {"groups", map(plan.groups(),
-                     [](const Group &g) {
-                       return Json{{"name", text(g.name())},
-                                   {"first_rank", g.first_rank()},
-                                   {"rank_count", g.rank_count()},
-                                   {"on_host", g.on_host()},
-                                   {"private_bytes", g.private_bytes()},
-                                   {"shared_bytes", g.shared_bytes()}};
-                     })},
+      {"groups",
+       map(plan.groups(),
+           [](const Group &g) {
+             return Json{
+                 {"name", text(g.name())}, {"first_rank", g.first_rank()},       {"rank_count", g.rank_count()},
+                 {"on_host", g.on_host()}, {"private_bytes", g.private_bytes()}, {"shared_bytes", g.shared_bytes()}};
+           })},
       {"variables", map(plan.variables(), [&](const Variable &v) { return variable(plan, v); })},
       {"programs",
        map(plan.programs(),

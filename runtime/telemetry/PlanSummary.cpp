@@ -14,13 +14,9 @@
 using namespace dgc::rt;
 namespace fb = dgc::artifact;
 
-template <typename T> static size_t sizeOfVector(const T *vector) {
-  return vector ? vector->size() : 0;
-}
+template <typename T> static size_t sizeOfVector(const T *vector) { return vector ? vector->size() : 0; }
 
-static std::string text(const flatbuffers::String *value) {
-  return value ? value->str() : "";
-}
+static std::string text(const flatbuffers::String *value) { return value ? value->str() : ""; }
 
 static uint64_t sectionBytes(const fb::Plan &plan, int32_t index) {
   return index < 0 ? 0 : plan.sections()->Get(index)->data()->size();
@@ -35,22 +31,17 @@ static uint64_t libraryBytes(const fb::Plan &plan) {
 }
 
 uint64_t dgc::rt::workerBytes(const fb::Plan &plan) {
-  return plan.private_bytes() + plan.shared_bytes() + libraryBytes(plan) +
-         sectionBytes(plan, plan.constant_section()) +
+  return plan.private_bytes() + plan.shared_bytes() + libraryBytes(plan) + sectionBytes(plan, plan.constant_section()) +
          sectionBytes(plan, plan.object_section());
 }
 
 /// "1 kernel", "3 kernels".
-static std::string plural(uint64_t n, std::string_view what) {
-  return str(n, " ", what, n == 1 ? "" : "s");
-}
+static std::string plural(uint64_t n, std::string_view what) { return str(n, " ", what, n == 1 ? "" : "s"); }
 
-static std::string axisNames(const fb::Plan &plan,
-                             const flatbuffers::Vector<uint32_t> *axes) {
+static std::string axisNames(const fb::Plan &plan, const flatbuffers::Vector<uint32_t> *axes) {
   std::string names;
   for (uint32_t axis : toVector(axes))
-    names +=
-        str(names.empty() ? "" : ",", text(plan.mesh()->Get(axis)->name()));
+    names += str(names.empty() ? "" : ",", text(plan.mesh()->Get(axis)->name()));
   return names.empty() ? "-" : names;
 }
 
@@ -79,12 +70,9 @@ static std::string variables(const fb::Plan &plan) {
     bool isOptimizers = variable->role() == fb::VariableRole::LossScale;
     elements[static_cast<size_t>(isOptimizers ? fb::VariableRole::Slot : variable->role())] += size / sizeOf(dtype);
   }
-  return str(count, " (",
-             formatCount(static_cast<double>(elements[0])), " weights, ",
-             formatCount(static_cast<double>(elements[1])),
-             " of optimizer state, ",
-             formatCount(static_cast<double>(elements[2])), " statistics), ",
-             formatBytes(bytes));
+  return str(count, " (", formatCount(static_cast<double>(elements[0])), " weights, ",
+             formatCount(static_cast<double>(elements[1])), " of optimizer state, ",
+             formatCount(static_cast<double>(elements[2])), " statistics), ", formatBytes(bytes));
 }
 
 /// One line about a collective.
@@ -131,8 +119,7 @@ static std::string program(const fb::Plan &plan, const fb::Program &program) {
 
 std::string dgc::rt::summarize(const fb::Plan &plan) {
   std::string out =
-      str("plan ", text(plan.model()), " by ", text(plan.producer()), " for ",
-          text(plan.target()->kind()));
+      str("plan ", text(plan.model()), " by ", text(plan.producer()), " for ", text(plan.target()->kind()));
   if (plan.target()->cpu() && plan.target()->cpu()->size())
     out += str(" (", text(plan.target()->cpu()), ")");
   for (size_t i = 0; i < sizeOfVector(plan.device_code()); ++i) {
@@ -144,12 +131,10 @@ std::string dgc::rt::summarize(const fb::Plan &plan) {
     out += str(", servers for ", text(plan.host_target()->kind()), " (", text(plan.host_target()->cpu()), ")");
   out += str("\nworkers: ", workers(plan), "\n");
   out += str("variables: ", variables(plan), "\n");
-  out +=
-      str("memory per worker, peak: ", formatBytes(workerBytes(plan)),
-          " (private ", plan.private_bytes(), " B, shared ",
-          plan.shared_bytes(), " B, libraries ", libraryBytes(plan), " B, constants ",
-          sectionBytes(plan, plan.constant_section()), " B, code ",
-          sectionBytes(plan, plan.object_section()), " B), and the data set\n");
+  out += str("memory per worker, peak: ", formatBytes(workerBytes(plan)), " (private ", plan.private_bytes(),
+             " B, shared ", plan.shared_bytes(), " B, libraries ", libraryBytes(plan), " B, constants ",
+             sectionBytes(plan, plan.constant_section()), " B, code ", sectionBytes(plan, plan.object_section()),
+             " B), and the data set\n");
   for (size_t i = 0; i < sizeOfVector(plan.groups()); ++i) {
     const fb::Group &group = *plan.groups()->Get(i);
     out += str("  ", text(group.name()), ", ranks ", group.first_rank(), " to ",

@@ -22,8 +22,7 @@ public:
     va_start(args, format);
     int n = std::vsnprintf(text + size, sizeof text - size, format, args);
     va_end(args);
-    size =
-        std::min(size + static_cast<size_t>(std::max(n, 0)), sizeof text - 1);
+    size = std::min(size + static_cast<size_t>(std::max(n, 0)), sizeof text - 1);
     if (fields < std::size(ends))
       ++fields;
     ends[fields - 1] = size;
@@ -55,8 +54,7 @@ static Small scaled(double value, const char *const *units) {
   for (; value >= 999.5 && units[unit + 1]; ++unit)
     value /= 1000;
   int decimals = unit == 0 ? 0 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-  std::snprintf(out.text, sizeof out.text, "%.*f%s", decimals, value,
-                units[unit]);
+  std::snprintf(out.text, sizeof out.text, "%.*f%s", decimals, value, units[unit]);
   return out;
 }
 
@@ -73,20 +71,16 @@ static Small duration(double seconds) {
   }
   long s = std::lround(std::max(seconds, 0.0));
   if (s >= 3600)
-    std::snprintf(out.text, sizeof out.text, "%ld:%02ld:%02ld", s / 3600,
-                  s / 60 % 60, s % 60);
+    std::snprintf(out.text, sizeof out.text, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
   else
     std::snprintf(out.text, sizeof out.text, "%ld:%02ld", s / 60, s % 60);
   return out;
 }
 
-std::string dgc::rt::formatDuration(double seconds) {
-  return duration(seconds).text;
-}
+std::string dgc::rt::formatDuration(double seconds) { return duration(seconds).text; }
 std::string dgc::rt::formatCount(double value) { return count(value).text; }
 std::string dgc::rt::formatBytes(uint64_t bytes) {
-  static const char *const units[] = {" B",  " kB", " MB",  " GB",
-                                      " TB", " PB", nullptr};
+  static const char *const units[] = {" B", " kB", " MB", " GB", " TB", " PB", nullptr};
   return scaled(static_cast<double>(bytes), units).text;
 }
 
@@ -100,8 +94,7 @@ ProgressOptions dgc::rt::progressOptionsFor(int fd) {
   return options;
 }
 
-Progress::Progress(std::function<void(std::string_view)> write, Clock &clock,
-                   const ProgressOptions &options)
+Progress::Progress(std::function<void(std::string_view)> write, Clock &clock, const ProgressOptions &options)
     : write(std::move(write)), clock(clock), options(options) {
   if (this->options.interval == 0)
     this->options.interval = options.terminal ? 100_ms : 5_s;
@@ -146,18 +139,13 @@ void Progress::print() {
   line.add("epoch %lld", static_cast<long long>(last.epoch + 1));
   if (options.epochs > 0)
     line.add("/%lld", static_cast<long long>(options.epochs));
-  line.add("  step %lld/%lld", static_cast<long long>(last.step + 1),
-           static_cast<long long>(options.stepsPerEpoch));
+  line.add("  step %lld/%lld", static_cast<long long>(last.step + 1), static_cast<long long>(options.stepsPerEpoch));
   line.add("  loss %.4f", last.loss);
   for (const Metric &metric : lastMetrics)
-    line.add("  %.*s %.4f", static_cast<int>(metric.name.size()),
-             metric.name.data(), metric.value);
+    line.add("  %.*s %.4f", static_cast<int>(metric.name.size()), metric.name.data(), metric.value);
   line.add("  %s samples/s", count(samplesPerSecond).text);
   if (options.totalSteps > 0)
-    line.add("  %s left",
-             duration(secondsPerStep *
-                      static_cast<double>(options.totalSteps - stepsDone))
-                 .text);
+    line.add("  %s left", duration(secondsPerStep * static_cast<double>(options.totalSteps - stepsDone)).text);
   if (!options.terminal) {
     line.add("\n");
     write(line.view());
@@ -188,11 +176,10 @@ void Progress::endEpoch() {
   if (weight > 0) {
     line.add("  loss %.4f", lossSum / weight);
     for (size_t i = 0; i < metricSums.size(); ++i)
-      line.add("  %.*s %.4f", static_cast<int>(lastMetrics[i].name.size()),
-               lastMetrics[i].name.data(), metricSums[i] / weight);
+      line.add("  %.*s %.4f", static_cast<int>(lastMetrics[i].name.size()), lastMetrics[i].name.data(),
+               metricSums[i] / weight);
   }
-  line.add("  %s samples/s  %.1f s\n",
-           count(static_cast<double>(epochSamples) / seconds).text, seconds);
+  line.add("  %s samples/s  %.1f s\n", count(static_cast<double>(epochSamples) / seconds).text, seconds);
   write(line.view());
   lossSum = weight = 0;
   std::fill(metricSums.begin(), metricSums.end(), 0.0);

@@ -46,8 +46,7 @@ ProgressOptions progressOptionsFor(int fd);
 class Progress {
 public:
   /// `write` gets the characters to print.
-  Progress(std::function<void(std::string_view)> write, Clock &clock,
-           const ProgressOptions &options);
+  Progress(std::function<void(std::string_view)> write, Clock &clock, const ProgressOptions &options);
 
   /// Begins counting time, when the first step is about to run.
   void start();

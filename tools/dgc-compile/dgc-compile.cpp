@@ -36,12 +36,15 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::init("-
 static cl::opt<std::string> output("o",
                                    cl::desc("Where to write the artifact or, with --compile-to, the text; - is stdout"),
                                    cl::value_desc("PLAN"), cl::init("-"), cl::cat(category));
-static cl::opt<std::string> target("target", cl::desc("cpu (the features of this machine), x86-64-v3, x86-64-v4; cuda:sm_90 or several: cuda:sm_80,sm_90"),
-                                   cl::init("cpu"), cl::cat(category));
-static cl::opt<std::string> serverTarget("server-target",
-                                         cl::desc("What parameter servers run on beside workers with GPUs: cpu (default), "
-                                                  "x86-64-v3, x86-64-v4, or the target"),
-                                         cl::value_desc("TARGET"), cl::cat(category));
+static cl::opt<std::string> target(
+    "target",
+    cl::desc("cpu (the features of this machine), x86-64-v3, x86-64-v4; cuda:sm_90 or several: cuda:sm_80,sm_90"),
+    cl::init("cpu"), cl::cat(category));
+static cl::opt<std::string>
+    serverTarget("server-target",
+                 cl::desc("What parameter servers run on beside workers with GPUs: cpu (default), "
+                          "x86-64-v3, x86-64-v4, or the target"),
+                 cl::value_desc("TARGET"), cl::cat(category));
 static cl::opt<int64_t> batch("batch", cl::desc("The global batch: in place of ? or of the number in the model"),
                               cl::value_desc("N"), cl::init(0), cl::cat(category));
 static cl::opt<std::string> mesh("mesh", cl::desc("Axes of the mesh and their sizes, as in data=2"),
@@ -79,11 +82,11 @@ static cl::opt<std::string>
               cl::desc("fused: dgc.attention keeps no scores; expanded: it is products and a softmax, with scores that "
                        "its gradient uses; auto: fused for GPUs, where cuDNN has it"),
               cl::value_desc("HOW"), cl::init("auto"), cl::cat(category));
-static cl::opt<std::string>
-    epilogues("epilogues",
-              cl::desc("What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and "
-                       "biases, too; bias, no more than a bias and relu"),
-              cl::value_desc("all|bias"), cl::init("all"), cl::cat(category));
+static cl::opt<std::string> epilogues(
+    "epilogues",
+    cl::desc("What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and "
+             "biases, too; bias, no more than a bias and relu"),
+    cl::value_desc("all|bias"), cl::init("all"), cl::cat(category));
 static cl::opt<bool> noPadding("no-padding", cl::desc("Refuse a dimension that its mesh axes do not divide"),
                                cl::cat(category));
 static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),

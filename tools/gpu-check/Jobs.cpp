@@ -42,7 +42,7 @@ public:
 std::vector<std::string> command(const Places &places, const std::filesystem::path &plan,
                                  const std::vector<std::string> &more) {
   std::vector<std::string> words{(places.bin / "dgc-run").string(), plan.string(), "--data",
-                                 (places.data / "mnist").string(), "--evaluate", "off"};
+                                 (places.data / "mnist").string(),  "--evaluate",  "off"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -144,8 +144,7 @@ void checkFaults(const Places &places, const std::string &name, std::vector<Row>
   Row exceeded{name, "64 KiB of memory"};
   Ended ended = runProgram(command(places, plan, {"--steps", "2", "--memory-limit", "64KiB"}), kLimit);
   bool isSaid = ended.output.find("--memory-limit allows 65536") != std::string::npos;
-  exceeded.verdict =
-      ended.code == static_cast<int>(ExitCode::Machine) && isSaid ? Verdict::Passed : Verdict::Failed;
+  exceeded.verdict = ended.code == static_cast<int>(ExitCode::Machine) && isSaid ? Verdict::Passed : Verdict::Failed;
   exceeded.detail = exceeded.verdict == Verdict::Passed ? "refused" : describe(ended);
   rows.push_back(exceeded);
 
@@ -190,9 +189,7 @@ void checkSanitizer(const Places &places, const std::string &name, std::vector<R
                              kLimit);
     bool isRefused = ended.output.find("Device not supported") != std::string::npos;
     row.verdict = isRefused ? Verdict::Skipped : ended.code == 0 ? Verdict::Passed : Verdict::Failed;
-    row.detail = isRefused         ? "compute-sanitizer does not work on this machine"
-                 : ended.code == 0 ? ""
-                                   : describe(ended);
+    row.detail = isRefused ? "compute-sanitizer does not work on this machine" : ended.code == 0 ? "" : describe(ended);
     rows.push_back(row);
   }
 }

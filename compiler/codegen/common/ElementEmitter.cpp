@@ -226,9 +226,7 @@ Value ElementEmitter::guarded(ArrayRef<std::pair<AffineExpr, int64_t>> bounds, T
 }
 
 /// The difference of an index and an offset.
-static AffineExpr shifted(AffineExpr expr, int64_t offset) {
-  return simplify(expr - offset);
-}
+static AffineExpr shifted(AffineExpr expr, int64_t offset) { return simplify(expr - offset); }
 
 Value ElementEmitter::ofSlice(tensor::ExtractSliceOp slice, ArrayRef<AffineExpr> index) {
   llvm::SmallBitVector dropped = slice.getDroppedDims();

@@ -40,8 +40,9 @@ mlir::FailureOr<CpuTarget> CpuTarget::parse(llvm::StringRef name, mlir::Location
     return target;
   }
   if (name != "x86-64-v3" && name != "x86-64-v4")
-    return mlir::emitError(location) << "unknown target '" << name
-                                     << "'; known are cpu (this machine), x86-64-v3, x86-64-v4 and, for GPUs, cuda:sm_90";
+    return mlir::emitError(location)
+           << "unknown target '" << name
+           << "'; known are cpu (this machine), x86-64-v3, x86-64-v4 and, for GPUs, cuda:sm_90";
   target.cpu = name.str();
   target.features.assign(std::begin(kLevel3), std::end(kLevel3));
   if (name == "x86-64-v4")

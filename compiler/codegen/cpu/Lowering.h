@@ -3,8 +3,8 @@
 #ifndef DGC_COMPILER_CODEGEN_CPU_LOWERING_H
 #define DGC_COMPILER_CODEGEN_CPU_LOWERING_H
 
-#include "compiler/codegen/common/Lowering.h"
 #include "compiler/codegen/common/CompiledKernels.h"
+#include "compiler/codegen/common/Lowering.h"
 
 namespace dgc {
 

@@ -164,8 +164,9 @@ absl::Status LtGemm::prepare() {
   found.resize(static_cast<size_t>(count));
   std::erase_if(found, [](const LtHeuristicResult &result) { return result.state != 0; });
   if (found.empty())
-    return withExitCode(absl::UnimplementedError(str("cuBLASLt ", api.version(), " has no algorithm for this product: ",
-                                                     describeProduct(gemm), hasGradientParts(gemm) ? kWithoutParts : "")),
+    return withExitCode(absl::UnimplementedError(str("cuBLASLt ", api.version(),
+                                                     " has no algorithm for this product: ", describeProduct(gemm),
+                                                     hasGradientParts(gemm) ? kWithoutParts : "")),
                         ExitCode::Machine);
   return absl::OkStatus();
 }

@@ -10,12 +10,12 @@ using LtStatus = int;
 using LtHandle = void *; // library, descriptors, layouts, preferences, streams
 
 constexpr int kCudaR32F = 0, kCudaR64F = 1, kCudaR16F = 2, kCudaR16BF = 14;       // cudaDataType_t
-constexpr int kLtCompute32F = 68, kLtCompute64F = 70, kLtComputeTF32 = 77;       // cublasComputeType_t
+constexpr int kLtCompute32F = 68, kLtCompute64F = 70, kLtComputeTF32 = 77;        // cublasComputeType_t
 constexpr int kLtTransposeA = 3, kLtTransposeB = 4, kLtEpilogue = 7, kLtBias = 8; // cublasLtMatmulDescAttributes_t
 constexpr int kLtAux = 11, kLtAuxStride = 12;
-constexpr int kLtBatchCount = 5, kLtBatchOffset = 6;                              // cublasLtMatrixLayoutAttribute_t
-constexpr int kLtWorkspaceBytes = 1;                                           // cublasLtMatmulPreferenceAttributes_t
-constexpr int32_t kLtNotTransposed = 0, kLtTransposed = 1;                     // cublasOperation_t
+constexpr int kLtBatchCount = 5, kLtBatchOffset = 6;       // cublasLtMatrixLayoutAttribute_t
+constexpr int kLtWorkspaceBytes = 1;                       // cublasLtMatmulPreferenceAttributes_t
+constexpr int32_t kLtNotTransposed = 0, kLtTransposed = 1; // cublasOperation_t
 // cublasLtEpilogue_t. Bias and what is kept for gradients are bits that go with the activations, and the sum of the rows
 // goes with the gradients.
 constexpr uint32_t kLtPlain = 1, kLtRelu = 2, kLtAddBias = 4, kLtGelu = 32, kLtKeep = 128;

@@ -102,8 +102,9 @@ absl::Status describeEpilogue(const artifact::Matmul &op, std::span<const Operan
     }
   }();
   if (!activation || count > 1)
-    return absl::UnimplementedError("a product with post-ops other than one relu or gelu, or gradient of these; compile "
-                                    "the model again for GPUs");
+    return absl::UnimplementedError(
+        "a product with post-ops other than one relu or gelu, or gradient of these; compile "
+        "the model again for GPUs");
   gemm.activation = *activation;
   const bool isGradient = gemm.activation == Activation::ReluGradient || gemm.activation == Activation::GeluGradient;
   const bool isRelu = gemm.activation == Activation::Relu || gemm.activation == Activation::ReluGradient;

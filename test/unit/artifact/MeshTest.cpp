@@ -13,8 +13,7 @@ using namespace dgc::rt::test;
 
 namespace {
 /// Mesh data = 2, model = 3; variable v [4, 6] cut by (model) and (data).
-std::unique_ptr<Artifact> meshPlan(std::vector<std::vector<uint32_t>> dims,
-                                   std::vector<int64_t> local,
+std::unique_ptr<Artifact> meshPlan(std::vector<std::vector<uint32_t>> dims, std::vector<int64_t> local,
                                    std::vector<int64_t> global = {12, 6}) {
   fb::PlanT plan = samplePlan();
   auto axis = std::make_unique<fb::MeshAxisT>();
@@ -44,10 +43,7 @@ TEST(Mesh, PositionsAndGroups) {
   auto group = [&](std::vector<uint32_t> axes, uint32_t rank) {
     b.Clear();
     b.Finish(b.CreateVector(axes));
-    return meshGroup(a->plan(),
-                     flatbuffers::GetRoot<flatbuffers::Vector<uint32_t>>(
-                         b.GetBufferPointer()),
-                     rank);
+    return meshGroup(a->plan(), flatbuffers::GetRoot<flatbuffers::Vector<uint32_t>>(b.GetBufferPointer()), rank);
   };
   EXPECT_EQ(group({0}, 4), (std::vector<uint32_t>{1, 4}));
   EXPECT_EQ(group({1}, 4), (std::vector<uint32_t>{3, 4, 5}));
@@ -70,8 +66,7 @@ TEST(Mesh, Slices) {
   EXPECT_EQ(sliceOf(*a, 1), (Slice{{4, 0}, {4, 3}}));
   // Two axes on one dimension, the first is major.
   auto b = meshPlan({{1, 0}, {}}, {2, 6});
-  EXPECT_EQ(sliceOf(*b, 4),
-            (Slice{{6, 0}, {2, 6}})); // data 1, model 1: block 3
+  EXPECT_EQ(sliceOf(*b, 4), (Slice{{6, 0}, {2, 6}})); // data 1, model 1: block 3
 }
 
 TEST(Mesh, SlicesTileTheTensor) {
@@ -84,8 +79,7 @@ TEST(Mesh, SlicesTileTheTensor) {
                  reinterpret_cast<std::byte *>(local.data()));
     EXPECT_EQ(local[0], s.offsets[0] * 6 + s.offsets[1]);
     EXPECT_EQ(local[11], (s.offsets[0] + 3) * 6 + s.offsets[1] + 2);
-    copySliceIn(reinterpret_cast<std::byte *>(local.data()), {12, 6}, s, 4,
-                reinterpret_cast<std::byte *>(back.data()));
+    copySliceIn(reinterpret_cast<std::byte *>(local.data()), {12, 6}, s, 4, reinterpret_cast<std::byte *>(back.data()));
   }
   EXPECT_EQ(global, back);
 }
@@ -131,8 +125,7 @@ TEST(Mesh, UnequalSlicesTileTheTensorAndLeavePadding) {
 
 TEST(Mesh, ScalarsAndEmptySlices) {
   int32_t from = 42, to = 0;
-  copySliceOut(reinterpret_cast<std::byte *>(&from), {}, Slice{}, 4,
-               reinterpret_cast<std::byte *>(&to));
+  copySliceOut(reinterpret_cast<std::byte *>(&from), {}, Slice{}, 4, reinterpret_cast<std::byte *>(&to));
   EXPECT_EQ(to, 42);
   EXPECT_EQ((Slice{{0, 0}, {0, 3}}).numElements(), 0);
 }

@@ -20,9 +20,7 @@ using namespace dgc::rt::test;
 namespace {
 std::vector<uint8_t> sampleBytes() { return *finishPlan(samplePlan()); }
 
-absl::Status statusOf(std::span<const uint8_t> bytes) {
-  return loadBytes(bytes, "plan").status();
-}
+absl::Status statusOf(std::span<const uint8_t> bytes) { return loadBytes(bytes, "plan").status(); }
 
 TEST(Reader, AcceptsTheSample) {
   std::vector<uint8_t> bytes = sampleBytes();
@@ -30,8 +28,7 @@ TEST(Reader, AcceptsTheSample) {
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ((*loaded)->plan().world_size(), 2u);
   EXPECT_EQ((*loaded)->constants().size(), 256u);
-  EXPECT_EQ(reinterpret_cast<uintptr_t>((*loaded)->constants().data()) % 64,
-            0u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>((*loaded)->constants().data()) % 64, 0u);
   EXPECT_EQ((*loaded)->object().size(), 100u);
   EXPECT_NE((*loaded)->program("train"), nullptr);
   EXPECT_EQ((*loaded)->program("predict"), nullptr);
@@ -67,12 +64,10 @@ TEST(Reader, EveryTruncationIsRefused) {
 TEST(Reader, FilesAndTheirErrors) {
   std::string path = str(::testing::TempDir(), "dgc-reader-", ::getpid());
   std::vector<uint8_t> bytes = sampleBytes();
-  std::string_view text(reinterpret_cast<const char *>(bytes.data()),
-                        bytes.size());
+  std::string_view text(reinterpret_cast<const char *>(bytes.data()), bytes.size());
   ASSERT_TRUE(writeFileAtomically(realDisk(), path, text).ok());
   EXPECT_TRUE(load(path).ok());
-  ASSERT_TRUE(
-      writeFileAtomically(realDisk(), path, std::string(100, 'x')).ok());
+  ASSERT_TRUE(writeFileAtomically(realDisk(), path, std::string(100, 'x')).ok());
   absl::Status s = load(path).status();
   EXPECT_EQ(s.message(), str(path, ": not an artifact of dgc-compile: the "
                                    "identifier DGCX is missing"));
@@ -115,8 +110,7 @@ TEST(Hostile, ChangedAndSealedAgain) {
 double refusalMs(std::span<const uint8_t> bytes, std::string_view reason) {
   auto start = std::chrono::steady_clock::now();
   absl::Status s = statusOf(bytes);
-  std::chrono::duration<double, std::milli> spent =
-      std::chrono::steady_clock::now() - start;
+  std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   EXPECT_FALSE(s.ok());
   EXPECT_NE(std::string(s.message()).find(reason), std::string::npos) << s;
   return spent.count();
@@ -135,11 +129,9 @@ template <typename F> std::vector<uint8_t> handMade(F make) {
   plan.add_world_size(1);
   plan.add_programs(programs);
   fb::FinishPlanBuffer(builder, plan.Finish());
-  std::vector<uint8_t> bytes(builder.GetBufferPointer(),
-                             builder.GetBufferPointer() + builder.GetSize());
+  std::vector<uint8_t> bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
   auto *field = fb::GetMutablePlan(bytes.data())->mutable_file_digest();
-  size_t offset =
-      static_cast<size_t>(reinterpret_cast<uint8_t *>(field) - bytes.data());
+  size_t offset = static_cast<size_t>(reinterpret_cast<uint8_t *>(field) - bytes.data());
   fb::Digest digest = digestOfFile(bytes.data(), bytes.size(), offset);
   std::memcpy(field, &digest, sizeof digest);
   return bytes;
@@ -149,15 +141,12 @@ template <typename F> std::vector<uint8_t> handMade(F make) {
 // ten million steps to walk in some 30 KB.
 TEST(Hostile, AliasedTables) {
   std::vector<uint8_t> bytes = handMade([](auto &b) {
-    auto step = fb::CreateStepDirect(b, fb::Action::Fill,
-                                     fb::CreateFill(b).Union(), "s");
+    auto step = fb::CreateStepDirect(b, fb::Action::Fill, fb::CreateFill(b).Union(), "s");
     std::vector<flatbuffers::Offset<fb::Step>> steps(2000, step);
-    auto program = fb::CreateProgram(
-        b, b.CreateString("train"),
-        b.CreateVector(std::vector<flatbuffers::Offset<fb::Buffer>>()), 0, 0,
-        b.CreateVector(steps));
-    return b.CreateVector(
-        std::vector<flatbuffers::Offset<fb::Program>>(5000, program));
+    auto program =
+        fb::CreateProgram(b, b.CreateString("train"), b.CreateVector(std::vector<flatbuffers::Offset<fb::Buffer>>()), 0,
+                          0, b.CreateVector(steps));
+    return b.CreateVector(std::vector<flatbuffers::Offset<fb::Program>>(5000, program));
   });
   EXPECT_LT(refusalMs(bytes, "plan: "), 2000);
 }
@@ -170,13 +159,11 @@ TEST(Hostile, AliasedVectors) {
     std::vector<flatbuffers::Offset<fb::Step>> steps;
     for (int i = 0; i < 20000; ++i) {
       auto fill = fb::CreateFill(b).Union();
-      steps.push_back(
-          fb::CreateStep(b, fb::Action::Fill, fill, 0, 0, 0, waits));
+      steps.push_back(fb::CreateStep(b, fb::Action::Fill, fill, 0, 0, 0, waits));
     }
-    auto program = fb::CreateProgram(
-        b, b.CreateString("train"),
-        b.CreateVector(std::vector<flatbuffers::Offset<fb::Buffer>>()), 0, 0,
-        b.CreateVector(steps));
+    auto program =
+        fb::CreateProgram(b, b.CreateString("train"), b.CreateVector(std::vector<flatbuffers::Offset<fb::Buffer>>()), 0,
+                          0, b.CreateVector(steps));
     return b.CreateVector(&program, 1);
   });
   EXPECT_LT(refusalMs(bytes, "overlap"), 2000);
@@ -184,12 +171,10 @@ TEST(Hostile, AliasedVectors) {
 
 TEST(Hostile, UnknownAction) {
   std::vector<uint8_t> bytes = handMade([](auto &b) {
-    auto step = fb::CreateStepDirect(b, static_cast<fb::Action>(77),
-                                     fb::CreateFill(b).Union(), "s");
-    auto program = fb::CreateProgram(
-        b, b.CreateString("train"),
-        b.CreateVector(std::vector<flatbuffers::Offset<fb::Buffer>>()), 0, 0,
-        b.CreateVector(&step, 1));
+    auto step = fb::CreateStepDirect(b, static_cast<fb::Action>(77), fb::CreateFill(b).Union(), "s");
+    auto program =
+        fb::CreateProgram(b, b.CreateString("train"), b.CreateVector(std::vector<flatbuffers::Offset<fb::Buffer>>()), 0,
+                          0, b.CreateVector(&step, 1));
     return b.CreateVector(&program, 1);
   });
   EXPECT_LT(refusalMs(bytes, "unknown"), 2000);

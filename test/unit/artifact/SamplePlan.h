@@ -12,10 +12,8 @@ namespace dgc::rt::test {
 namespace fb = dgc::artifact;
 
 /// Adds a buffer to `program` and returns its index.
-inline uint32_t addBuffer(fb::ProgramT &program, uint64_t offset,
-                          std::vector<int64_t> shape,
-                          fb::DType dtype = fb::DType::F32,
-                          fb::Space space = fb::Space::Private) {
+inline uint32_t addBuffer(fb::ProgramT &program, uint64_t offset, std::vector<int64_t> shape,
+                          fb::DType dtype = fb::DType::F32, fb::Space space = fb::Space::Private) {
   auto buffer = std::make_unique<fb::BufferT>();
   buffer->space = space;
   buffer->offset = offset;
@@ -26,8 +24,7 @@ inline uint32_t addBuffer(fb::ProgramT &program, uint64_t offset,
   return static_cast<uint32_t>(program.buffers.size() - 1);
 }
 
-template <typename ActionT>
-ActionT &addStep(fb::ProgramT &program, ActionT action, std::string name) {
+template <typename ActionT> ActionT &addStep(fb::ProgramT &program, ActionT action, std::string name) {
   auto step = std::make_unique<fb::StepT>();
   step->name = std::move(name);
   step->location = "model.mlir:1:1";
@@ -36,8 +33,7 @@ ActionT &addStep(fb::ProgramT &program, ActionT action, std::string name) {
   return *static_cast<ActionT *>(program.steps.back()->action.value);
 }
 
-inline std::unique_ptr<fb::ShardingT>
-sharding(std::vector<std::vector<uint32_t>> dims) {
+inline std::unique_ptr<fb::ShardingT> sharding(std::vector<std::vector<uint32_t>> dims) {
   auto result = std::make_unique<fb::ShardingT>();
   for (auto &axes : dims) {
     auto dim = std::make_unique<fb::DimShardingT>();

@@ -38,12 +38,9 @@ TEST(Shape, BlocksLieInside) {
 TEST(Shape, CutsFewPieces) {
   using P = BlockPiece;
   EXPECT_THAT(blockPieces(Dims{}, Dims{}, Dims{}), ElementsAre(P{0, 0, 1}));
-  EXPECT_THAT(blockPieces(Dims{2, 3, 4}, Dims{0, 0, 0}, Dims{2, 3, 4}),
-              ElementsAre(P{0, 0, 24}));
-  EXPECT_THAT(blockPieces(Dims{4, 3}, Dims{1, 0}, Dims{2, 3}),
-              ElementsAre(P{3, 0, 6}));
-  EXPECT_THAT(blockPieces(Dims{2, 3}, Dims{0, 1}, Dims{2, 2}),
-              ElementsAre(P{1, 0, 2}, P{4, 2, 2}));
+  EXPECT_THAT(blockPieces(Dims{2, 3, 4}, Dims{0, 0, 0}, Dims{2, 3, 4}), ElementsAre(P{0, 0, 24}));
+  EXPECT_THAT(blockPieces(Dims{4, 3}, Dims{1, 0}, Dims{2, 3}), ElementsAre(P{3, 0, 6}));
+  EXPECT_THAT(blockPieces(Dims{2, 3}, Dims{0, 1}, Dims{2, 2}), ElementsAre(P{1, 0, 2}, P{4, 2, 2}));
   EXPECT_THAT(blockPieces(Dims{2, 3}, Dims{0, 1}, Dims{0, 2}), ElementsAre());
 }
 
@@ -70,8 +67,7 @@ TEST(Shape, CutsEveryBlockRight) {
                 for (int64_t j = b; j < b + nb; ++j)
                   for (int64_t k = c; k < c + nc; ++k)
                     expected.push_back(static_cast<size_t>(i * 6 + j * 2 + k));
-              for (const BlockPiece &p :
-                   blockPieces(shape, Dims{a, b, c}, Dims{na, nb, nc})) {
+              for (const BlockPiece &p : blockPieces(shape, Dims{a, b, c}, Dims{na, nb, nc})) {
                 EXPECT_EQ(p.to, actual.size());
                 for (size_t e = 0; e < p.count; ++e)
                   actual.push_back(p.from + e);

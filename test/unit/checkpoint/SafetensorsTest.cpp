@@ -1,7 +1,7 @@
 // Safetensors: files made by hand from the format's description, damaged and
 // hostile ones, and a disk that fails.
-#include "runtime/base/ExitCode.h"
 #include "runtime/checkpoint/Safetensors.h"
+#include "runtime/base/ExitCode.h"
 #include "test/unit/support/FakeDisk.h"
 
 #include <cstring>
@@ -41,11 +41,10 @@ static std::string floats(std::initializer_list<float> values) {
 }
 
 /// A 2x3 f32 matrix and a u8 vector of 3, with a metadata entry.
-static const std::string handMade =
-    fileOf(R"({"__metadata__":{"who":"hand"},"m":{"dtype":"F32","shape":[2,3],)"
-           R"("data_offsets":[0,24]},"v":{"dtype":"U8","shape":[3],)"
-           R"("data_offsets":[24,27]}}   )",
-           floats({1, 2, 3, 4, 5, 6}) + "abc");
+static const std::string handMade = fileOf(R"({"__metadata__":{"who":"hand"},"m":{"dtype":"F32","shape":[2,3],)"
+                                           R"("data_offsets":[0,24]},"v":{"dtype":"U8","shape":[3],)"
+                                           R"("data_offsets":[24,27]}}   )",
+                                           floats({1, 2, 3, 4, 5, 6}) + "abc");
 
 TEST(Safetensors, ReadsAFileMadeByHand) {
   auto file = open(handMade);
@@ -59,9 +58,7 @@ TEST(Safetensors, ReadsAFileMadeByHand) {
   ASSERT_TRUE(file->read(m, std::as_writable_bytes(std::span(values))).ok());
   EXPECT_THAT(values, ElementsAre(1, 2, 3, 4, 5, 6));
   char letters[3];
-  ASSERT_TRUE(file->read(file->entries().at("v"),
-                         std::as_writable_bytes(std::span(letters)))
-                  .ok());
+  ASSERT_TRUE(file->read(file->entries().at("v"), std::as_writable_bytes(std::span(letters))).ok());
   EXPECT_EQ(std::string(letters, 3), "abc");
   EXPECT_FALSE(file->read(m, std::as_writable_bytes(std::span(letters))).ok());
 }
@@ -72,8 +69,7 @@ TEST(Safetensors, ReadsBlocks) {
   const auto &m = file->entries().at("m");
   auto block = [&](std::vector<int64_t> start, std::vector<int64_t> size) {
     std::vector<float> out(static_cast<size_t>(size[0] * size[1]));
-    absl::Status status =
-        file->readBlock(m, start, size, std::as_writable_bytes(std::span(out)));
+    absl::Status status = file->readBlock(m, start, size, std::as_writable_bytes(std::span(out)));
     EXPECT_TRUE(status.ok()) << status;
     return out;
   };
@@ -89,17 +85,14 @@ TEST(Safetensors, ReadsBlocks) {
 
 TEST(Safetensors, WritesTheDescribedBytes) {
   std::string m = floats({1, 2, 3, 4, 5, 6}), v = "abc";
-  std::vector<Tensor> tensors = {
-      {"m", DType::F32, {2, 3}, std::as_bytes(std::span(m))},
-      {"v", DType::U8, {3}, std::as_bytes(std::span(v))}};
+  std::vector<Tensor> tensors = {{"m", DType::F32, {2, 3}, std::as_bytes(std::span(m))},
+                                 {"v", DType::U8, {3}, std::as_bytes(std::span(v))}};
   FakeDisk disk;
-  absl::Status status =
-      writeSafetensors(disk, "d/x", tensors, {{"who", "hand"}});
+  absl::Status status = writeSafetensors(disk, "d/x", tensors, {{"who", "hand"}});
   ASSERT_TRUE(status.ok()) << status;
-  std::string header =
-      R"({"__metadata__":{"who":"hand"},"m":{"dtype":"F32","shape":[2,3],)"
-      R"("data_offsets":[0,24]},"v":{"dtype":"U8","shape":[3],)"
-      R"("data_offsets":[24,27]}})";
+  std::string header = R"({"__metadata__":{"who":"hand"},"m":{"dtype":"F32","shape":[2,3],)"
+                       R"("data_offsets":[0,24]},"v":{"dtype":"U8","shape":[3],)"
+                       R"("data_offsets":[24,27]}})";
   header.resize((header.size() + 7) / 8 * 8, ' ');
   EXPECT_EQ(*disk.get("d/x"), fileOf(header, m + v));
   EXPECT_EQ(disk.fileCount(), 1u);
@@ -113,8 +106,7 @@ TEST(Safetensors, KeepsEveryElementTypeAndShape) {
     auto bytes = std::span<const std::byte>(data).first(2 * sizeOf(dtype));
     tensors.push_back({std::string(nameOf(dtype)), dtype, {1, 2, 1}, bytes});
   }
-  tensors.push_back(
-      {"scalar", DType::F64, {}, std::span<const std::byte>(data).first(8)});
+  tensors.push_back({"scalar", DType::F64, {}, std::span<const std::byte>(data).first(8)});
   tensors.push_back({"empty", DType::F32, {0, 4}, {}});
   tensors.push_back({"name \"with\" \\ \xc3\xa9", DType::U8, {0}, {}});
   FakeDisk disk;
@@ -131,8 +123,7 @@ TEST(Safetensors, KeepsEveryElementTypeAndShape) {
 
 TEST(Safetensors, RefusesToWriteNonsense) {
   FakeDisk disk;
-  std::vector<Tensor> twice = {{"a", DType::U8, {0}, {}},
-                               {"a", DType::U8, {0}, {}}};
+  std::vector<Tensor> twice = {{"a", DType::U8, {0}, {}}, {"a", DType::U8, {0}, {}}};
   EXPECT_FALSE(writeSafetensors(disk, "d/x", twice, {}).ok());
   std::vector<Tensor> wrong = {{"a", DType::U8, {3}, {}}};
   EXPECT_FALSE(writeSafetensors(disk, "d/x", wrong, {}).ok());
@@ -142,9 +133,8 @@ TEST(Safetensors, RefusesToWriteNonsense) {
 TEST(Safetensors, RefusesEveryTruncation) {
   for (size_t n = 0; n < handMade.size(); ++n)
     EXPECT_FALSE(open(handMade.substr(0, n)).ok()) << n;
-  expectError(handMade.substr(0, handMade.size() - 1),
-              "truncated: tensor 'v' ends at byte 27 of the data, the file "
-              "has 26");
+  expectError(handMade.substr(0, handMade.size() - 1), "truncated: tensor 'v' ends at byte 27 of the data, the file "
+                                                       "has 26");
   expectError(handMade + "x", "1 bytes follow the last tensor");
 }
 
@@ -157,21 +147,15 @@ TEST(Safetensors, RefusesHostileHeaders) {
   expectError(fileOf("not json at all", ""), "it is not JSON at byte");
   expectError(fileOf("[[[[[[[[", ""), "it has an array at the top");
   expectError(one("{\"dtype\":\"F32\",\"shape\":[1]}"), "lacks dtype, shape");
-  expectError(
-      one("{\"dtype\":\"F8_E4M3\",\"shape\":[1],\"data_offsets\":[0,4]}"),
-      "tensor 'a' has elements of type 'F8_E4M3'");
+  expectError(one("{\"dtype\":\"F8_E4M3\",\"shape\":[1],\"data_offsets\":[0,4]}"),
+              "tensor 'a' has elements of type 'F8_E4M3'");
   expectError(one("{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}"),
               "tensor 'a' is f32 [2] but its data_offsets span 4 bytes");
-  expectError(one("{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}"),
-              "data_offsets are not [begin, end]");
-  expectError(one("{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,4]}"),
-              "a number in an unexpected place");
-  expectError(one("{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}"),
-              "a negative number");
-  expectError(one("{\"dtype\":\"F32\",\"shape\":[1.0],\"data_offsets\":[0,4]}"),
-              "a fraction");
-  expectError(one("{\"dtype\":\"F32\",\"shape\":[[1]],\"data_offsets\":[0,4]}"),
-              "an array in an unexpected place");
+  expectError(one("{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}"), "data_offsets are not [begin, end]");
+  expectError(one("{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,4]}"), "a number in an unexpected place");
+  expectError(one("{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}"), "a negative number");
+  expectError(one("{\"dtype\":\"F32\",\"shape\":[1.0],\"data_offsets\":[0,4]}"), "a fraction");
+  expectError(one("{\"dtype\":\"F32\",\"shape\":[[1]],\"data_offsets\":[0,4]}"), "an array in an unexpected place");
   expectError(one("{\"dtype\":\"F32\",\"dtype\":\"F32\",\"shape\":[1],"
                   "\"data_offsets\":[0,4]}"),
               "'dtype' twice");
@@ -189,9 +173,7 @@ TEST(Safetensors, RefusesHostileHeaders) {
                   "\"data_offsets\":[18446744073709551611,"
                   "18446744073709551615]}"),
               "begins at byte 18446744073709551611");
-  expectError(
-      one("{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1,5]}", "abcde"),
-      "where 0 is expected");
+  expectError(one("{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[1,5]}", "abcde"), "where 0 is expected");
   std::string a = R"("a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]})";
   expectError(fileOf("{" + a + "," + a + "}", "ab"), "'a' is there twice");
   expectError(fileOf("{" + a +
@@ -199,15 +181,11 @@ TEST(Safetensors, RefusesHostileHeaders) {
                          R"("data_offsets":[1,3]}})",
                      "abc"),
               "tensor 'b' begins at byte 1 of the data, where 2 is expected");
-  expectError(fileOf(R"({"__metadata__":{"k":1}})", ""),
-              "a number in an unexpected place");
-  expectError(fileOf(R"({"__metadata__":{"k":"1","k":"2"}})", ""),
-              "__metadata__ has 'k' twice");
-  expectError(fileOf(R"({"__metadata__":{},"__metadata__":{}})", ""),
-              "is there twice");
+  expectError(fileOf(R"({"__metadata__":{"k":1}})", ""), "a number in an unexpected place");
+  expectError(fileOf(R"({"__metadata__":{"k":"1","k":"2"}})", ""), "__metadata__ has 'k' twice");
+  expectError(fileOf(R"({"__metadata__":{},"__metadata__":{}})", ""), "is there twice");
   // A tower of arrays as deep as the header is long.
-  expectError(fileOf("{\"a\":" + std::string(1 << 20, '['), ""),
-              "an array in an unexpected place");
+  expectError(fileOf("{\"a\":" + std::string(1 << 20, '['), ""), "an array in an unexpected place");
 }
 
 TEST(Safetensors, AcceptsAFileOfNothing) {
@@ -220,8 +198,7 @@ TEST(Safetensors, AcceptsAFileOfNothing) {
 /// the error is reported, and no temporary file is left.
 TEST(Safetensors, ADiskThatFailsOnceLosesNothing) {
   std::string m = floats({1, 2, 3, 4, 5, 6});
-  std::vector<Tensor> tensors = {
-      {"m", DType::F32, {2, 3}, std::as_bytes(std::span(m))}};
+  std::vector<Tensor> tensors = {{"m", DType::F32, {2, 3}, std::as_bytes(std::span(m))}};
   FakeDisk good;
   ASSERT_TRUE(writeSafetensors(good, "d/x", tensors, {}).ok());
   for (int error : {ENOSPC, EIO})
@@ -232,13 +209,9 @@ TEST(Safetensors, ADiskThatFailsOnceLosesNothing) {
       disk.error = error;
       absl::Status status = writeSafetensors(disk, "d/x", tensors, {});
       ASSERT_FALSE(status.ok()) << at;
-      EXPECT_THAT(
-          std::string(status.message()),
-          HasSubstr(error == ENOSPC ? "No space left" : "Input/output"));
+      EXPECT_THAT(std::string(status.message()), HasSubstr(error == ENOSPC ? "No space left" : "Input/output"));
       EXPECT_EQ(disk.fileCount(), 1u) << at;
-      EXPECT_TRUE(*disk.get("d/x") == "old" ||
-                  *disk.get("d/x") == *good.get("d/x"))
-          << at;
+      EXPECT_TRUE(*disk.get("d/x") == "old" || *disk.get("d/x") == *good.get("d/x")) << at;
     }
 }
 
@@ -246,8 +219,7 @@ TEST(Safetensors, ADiskThatFailsOnceLosesNothing) {
 /// there whole, and when the save had returned OK it is the new one.
 TEST(Safetensors, ACrashLeavesTheOldFileOrTheNew) {
   std::string m = floats({1, 2, 3, 4, 5, 6});
-  std::vector<Tensor> tensors = {
-      {"m", DType::F32, {2, 3}, std::as_bytes(std::span(m))}};
+  std::vector<Tensor> tensors = {{"m", DType::F32, {2, 3}, std::as_bytes(std::span(m))}};
   FakeDisk good;
   ASSERT_TRUE(writeSafetensors(good, "d/x", tensors, {}).ok());
   for (bool namesSurvive : {false, true})
@@ -260,7 +232,6 @@ TEST(Safetensors, ACrashLeavesTheOldFileOrTheNew) {
       disk.crash(namesSurvive);
       ASSERT_NE(disk.get("d/x"), nullptr) << at;
       bool isNew = *disk.get("d/x") == *good.get("d/x");
-      EXPECT_TRUE(isNew || (!saved && *disk.get("d/x") == "old"))
-          << at << " " << namesSurvive;
+      EXPECT_TRUE(isNew || (!saved && *disk.get("d/x") == "old")) << at << " " << namesSurvive;
     }
 }

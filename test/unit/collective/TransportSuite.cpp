@@ -337,8 +337,8 @@ TEST_P(TransportSuite, DoesTheSameToSeveralRanges) {
         if (absl::Status s = (*op)->run(); !s.ok())
           return absl::StrCat("error: ", s.ToString());
         for (const CollectiveDesc &d : alone)
-          if (expected(d, t.rank()) != std::string(reinterpret_cast<char *>(t.sharedArena().data() + d.dst),
-                                                   d.dstCount * sizeOf(d.dtype)))
+          if (expected(d, t.rank()) !=
+              std::string(reinterpret_cast<char *>(t.sharedArena().data() + d.dst), d.dstCount * sizeOf(d.dtype)))
             return absl::StrCat("error: the range of ", d.srcCount, " elements differs");
       }
       return std::string("same");

@@ -182,8 +182,8 @@ private:
         result.push_back(b.shape[d]);
     if (a.shape[i] != b.shape[j] || result.size() > 4 || sizeOf(result) > 4096)
       return;
-    std::string name = define("dgc.dot_general " + a.name + ", " + b.name + " contract [" + std::to_string(i) + "] x [" +
-                              std::to_string(j) + "] : " + typeOf(a.shape) + ", " + typeOf(b.shape));
+    std::string name = define("dgc.dot_general " + a.name + ", " + b.name + " contract [" + std::to_string(i) +
+                              "] x [" + std::to_string(j) + "] : " + typeOf(a.shape) + ", " + typeOf(b.shape));
     values.push_back({name, result});
     if (draw(2))
       give("dgc.tanh " + name + " : " + typeOf(result), result);
@@ -263,8 +263,8 @@ private:
     if (sizeOf(shape) > 4096)
       return;
     std::string with = define("dgc.constant dense<0.25> : " + typeOf({}));
-    give("dgc.pad " + a.name + ", " + with + " low " + listOf(low) + " high " + listOf(high) + " : " +
-             typeOf(a.shape) + ", " + typeOf({}),
+    give("dgc.pad " + a.name + ", " + with + " low " + listOf(low) + " high " + listOf(high) + " : " + typeOf(a.shape) +
+             ", " + typeOf({}),
          shape);
   }
 

@@ -123,8 +123,8 @@ TEST(TransformerStrategies, FusedAttentionHasTheSameGradients) {
   TrainOptions how{"", "", 1};
   how.inputs = windowsOfStep;
   how.attention = "fused";
-  std::string wrong = std::regex_replace(std::string(smallTransformer), std::regex("heads 2 causal"),
-                                         "heads 2 causal scale 0.41");
+  std::string wrong =
+      std::regex_replace(std::string(smallTransformer), std::regex("heads 2 causal"), "heads 2 causal scale 0.41");
   EXPECT_GT(distance(train(wrong, how), one, &initial), 1e-3);
 }
 

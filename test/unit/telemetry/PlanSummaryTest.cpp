@@ -23,8 +23,7 @@ static fb::PlanT samplePlan() {
   axis->size = 2;
   plan.mesh.push_back(std::move(axis));
 
-  for (fb::VariableRole role :
-       {fb::VariableRole::Weight, fb::VariableRole::Slot}) {
+  for (fb::VariableRole role : {fb::VariableRole::Weight, fb::VariableRole::Slot}) {
     auto buffer = std::make_unique<fb::BufferT>();
     buffer->dtype = fb::DType::F32;
     buffer->shape = {100, 10};

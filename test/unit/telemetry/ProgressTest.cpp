@@ -18,16 +18,13 @@ struct ProgressTest : testing::Test {
     options.width = 200;
   }
   Progress make() {
-    return Progress([this](std::string_view text) { out += text; }, clock,
-                    options);
+    return Progress([this](std::string_view text) { out += text; }, clock, options);
   }
   std::string taken() { return std::exchange(out, ""); }
 };
 } // namespace
 
-static StepReport report(int64_t step, double loss,
-                         std::span<const Metric> metrics = {},
-                         int64_t valid = 100) {
+static StepReport report(int64_t step, double loss, std::span<const Metric> metrics = {}, int64_t valid = 100) {
   return {0, step, valid, loss, metrics};
 }
 
@@ -55,13 +52,11 @@ TEST_F(ProgressTest, EndsAnEpochWithMeansWeightedBySamples) {
   clock.advance(1_s);
   progress.step(report(1, 5.0, bad, 100));
   progress.endEpoch();
-  EXPECT_EQ(taken(),
-            "epoch 1/2  loss 2.0000  accuracy 0.7500  200 samples/s  2.0 s\n");
+  EXPECT_EQ(taken(), "epoch 1/2  loss 2.0000  accuracy 0.7500  200 samples/s  2.0 s\n");
   clock.advance(1_s);
   progress.step({1, 0, 100, 3.0, good});
   progress.endEpoch();
-  EXPECT_EQ(taken(),
-            "epoch 2/2  loss 3.0000  accuracy 1.0000  100 samples/s  1.0 s\n");
+  EXPECT_EQ(taken(), "epoch 2/2  loss 3.0000  accuracy 1.0000  100 samples/s  1.0 s\n");
 }
 
 TEST_F(ProgressTest, UpdatesOneLineOnATerminal) {

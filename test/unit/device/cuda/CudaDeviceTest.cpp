@@ -229,7 +229,8 @@ TEST(CudaDevice, TrainsWithFusedAttentionAsTheCpuDoes) {
   ASSERT_TRUE(initial.ok() && expected.ok() && result.ok()) << result.status();
   EXPECT_THAT(log->violations, IsEmpty());
   EXPECT_EQ(log->allocatedBytes, 0u);
-  EXPECT_EQ(std::count(log->calls.begin(), log->calls.end(), "attention"), 12); // of two layers, once before it is recorded twice
+  EXPECT_EQ(std::count(log->calls.begin(), log->calls.end(), "attention"),
+            12); // of two layers, once before it is recorded twice
   EXPECT_LE(distance(result->variables, expected->variables, &initial->variables), 3e-2);
   EXPECT_GT(distance(expected->variables, initial->variables), 1e-4) << "nothing was trained";
 }

@@ -53,9 +53,7 @@ public:
 
 private:
   bool isRelu() const { return gemm.activation == Activation::Relu || gemm.activation == Activation::ReluGradient; }
-  uint64_t sumElements() const {
-    return gemm.sums == Sums::None ? 0 : gemm.sums == Sums::A ? gemm.m : gemm.n;
-  }
+  uint64_t sumElements() const { return gemm.sums == Sums::None ? 0 : gemm.sums == Sums::A ? gemm.m : gemm.n; }
   struct Bytes {
     Address begin;
     uint64_t size; // from the first element to behind the last one
@@ -155,7 +153,8 @@ static std::string wrongParts(const Gemm &g) {
     return "the parts of a gradient are of a single product";
   if (isGradient && (!g.aux || g.hasBias || g.k == 1))
     return "the gradient of an activation needs what that kept, no bias, and more than one addend";
-  if (g.aux && (g.activation == Activation::None || g.aux % 16 || g.auxStride < g.n || g.auxStride % (isRelu ? 128 : 8)))
+  if (g.aux &&
+      (g.activation == Activation::None || g.aux % 16 || g.auxStride < g.n || g.auxStride % (isRelu ? 128 : 8)))
     return "what is kept for a gradient is not aligned";
   if (g.sums != Sums::None && ((g.sums == Sums::Result) != isGradient || g.hasBias || !g.sum || g.sum % 2 ||
                                (!isGradient && g.activation != Activation::None)))

@@ -159,10 +159,10 @@ TEST(Gather, PartsAddUpToTheWhole) {
 TEST(ScatterAdd, AddsWhatIsMeantForASlice) {
   auto updates = numbers<float>(2 * 3 * 5);
   std::vector<int32_t> indices{1, 3, 1, -1, 4, 0};
-  auto y = run<float>(
-      kernel("%i: tensor<2x3xi32>, %u: tensor<2x3x5xf32>",
-             "dgc.scatter_add %i, %u dim 0 size 4 : tensor<2x3xi32>, tensor<2x3x5xf32>", "tensor<4x5xf32>"),
-      20, indices, updates);
+  auto y =
+      run<float>(kernel("%i: tensor<2x3xi32>, %u: tensor<2x3x5xf32>",
+                        "dgc.scatter_add %i, %u dim 0 size 4 : tensor<2x3xi32>, tensor<2x3x5xf32>", "tensor<4x5xf32>"),
+                 20, indices, updates);
   std::vector<float> expected(20);
   for (int i = 0; i < 6; ++i)
     for (int c = 0; c < 5; ++c)

@@ -16,7 +16,8 @@ inline std::string mlp(int stages, const std::string &optimizer = "sgd learning_
                      "  %x = dgc.input \"x\" : tensor<24x6xf32>\n"
                      "  %label = dgc.input \"label\" : tensor<24xi32>\n";
   for (int i = 0; i < layers; ++i) {
-    std::string n = std::to_string(i), in = std::to_string(widths[i % 9]), out = std::to_string(i + 1 < layers ? widths[(i + 1) % 9] : 5);
+    std::string n = std::to_string(i), in = std::to_string(widths[i % 9]),
+                out = std::to_string(i + 1 < layers ? widths[(i + 1) % 9] : 5);
     text += "  %w" + n + " = dgc.variable \"w" + n + "\" glorot_uniform : tensor<" + in + "x" + out + "xf32>\n";
     text += "  %b" + n + " = dgc.variable \"b" + n + "\" uniform -0.1 0.1 : tensor<" + out + "xf32>\n";
   }

@@ -103,7 +103,8 @@ TEST(PipelineSchedule, VerifyNoticesEveryDefect) {
   bad.slots[2][0].microbatch = 9;
   EXPECT_NE(bad.verify().find("which there is not"), std::string::npos);
   bad = scheduleOneForwardOneBackward(2, 2);
-  std::swap(bad.slots[0][0], bad.slots[0][1]); // F0 F1 B0 B1 -> F1 F0 B0 B1: the second position wants 0 and has it late
+  std::swap(bad.slots[0][0],
+            bad.slots[0][1]); // F0 F1 B0 B1 -> F1 F0 B0 B1: the second position wants 0 and has it late
   EXPECT_EQ(bad.verify(), "");
   std::swap(bad.slots[0][1], bad.slots[0][2]); // F1 B0 F0 B1
   EXPECT_NE(bad.verify(), "");

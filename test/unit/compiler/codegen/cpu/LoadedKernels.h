@@ -7,10 +7,10 @@
 #include "compiler/codegen/cpu/Lowering.h"
 #include "compiler/codegen/cuda/Codegen.h"
 #include "mlir/Parser/Parser.h"
+#include "test/unit/support/GpuEmulator.h"
 #include <cstdlib>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include "test/unit/support/GpuEmulator.h"
 #include <sys/mman.h>
 #include <unistd.h>
 
