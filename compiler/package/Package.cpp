@@ -2,12 +2,11 @@
 
 #include "compiler/package/Package.h"
 #include "compiler/package/ProgramWriter.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
+#include "dialects/dist/Hosts.h"
 #include "dialects/exec/Exec.h"
-#include "passes/model/Attributes.h"
-#include "passes/place/Blocks.h"
-#include "passes/place/Hosts.h"
 #include "runtime/artifact/Writer.h"
 
 using namespace mlir;

@@ -7,7 +7,7 @@
 #ifndef DGC_COMPILER_PACKAGE_PACKAGE_H
 #define DGC_COMPILER_PACKAGE_PACKAGE_H
 
-#include "compiler/codegen/common/CompiledKernels.h"
+#include "compiler/codegen/CompiledKernels.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "runtime/artifact/dgcx_generated.h"

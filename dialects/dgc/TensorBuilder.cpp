@@ -1,6 +1,7 @@
 // dgc ops as formulas.
 
 #include "dialects/dgc/TensorBuilder.h"
+#include "dialects/dgc/LinalgUtil.h"
 #include <cmath>
 
 using namespace mlir;
@@ -15,6 +16,17 @@ Value TensorBuilder::splat(double value, RankedTensorType type) {
   else
     element = builder.getFloatAttr(type.getElementType(), value);
   return ConstantOp::create(builder, location, DenseElementsAttr::get(type, element));
+}
+
+Value TensorBuilder::identity(ReductionKind kind, Type element) {
+  TypedAttr value = reductionIdentity(kind, element);
+  auto type = RankedTensorType::get({}, element);
+  DenseElementsAttr scalar;
+  if (auto number = dyn_cast<FloatAttr>(value))
+    scalar = DenseElementsAttr::get(type, number.getValue());
+  else
+    scalar = DenseElementsAttr::get(type, cast<IntegerAttr>(value).getValue());
+  return ConstantOp::create(builder, location, scalar);
 }
 
 Value TensorBuilder::splat(double value, Value like) { return splat(value, cast<RankedTensorType>(like.getType())); }

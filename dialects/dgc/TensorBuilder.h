@@ -24,6 +24,9 @@ public:
   Value splat(double value, RankedTensorType type);
   Value constant(Type type, double value) { return splat(value, cast<RankedTensorType>(type)); }
 
+  /// A scalar constant: the identity of a reduction over elements of the type `element`.
+  Value identity(ReductionKind kind, Type element);
+
   Value add(Value x, Value y);
   Value subtract(Value x, Value y);
   Value multiply(Value x, Value y);

@@ -1,12 +1,12 @@
 //===- ClusterGraph.cpp - the ops of a block, grouped -----------------------===//
 
 #include "passes/kernel/ClusterGraph.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
-#include "passes/strategy/MicrobatchAttributes.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 #include <queue>

@@ -1,10 +1,10 @@
 // dgc-expand-attention: products and a softmax in place of attention that the device has no call for.
 
+#include "dialects/dgc/Decompose.h"
+#include "dialects/dist/Hosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/autodiff/Decompose.h"
 #include "passes/kernel/LibraryCalls.h"
 #include "passes/kernel/Passes.h"
-#include "passes/place/Hosts.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_EXPANDATTENTION

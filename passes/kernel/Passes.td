@@ -60,7 +60,7 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"device", "device", "std::string", "\"cpu\"",
                         "The library: cpu (oneDNN) or cuda (cuBLASLt, cuDNN)">,
-                 Option<"epilogues", "epilogues", "std::string", "\"all\"",
+                 Option<"epilogues", "epilogues", "::dgc::Epilogues", "::dgc::Epilogues::All",
                         "What products on GPUs compute beside: all, or bias, with relu behind">];
   let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect"];
   let statistics = [
@@ -135,6 +135,13 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
     Statistic<"kernels", "kernels", "Different kernels">,
     Statistic<"computedAgain", "computed-again", "Values that are computed again instead of stored">,
   ];
+}
+
+def VerifyKernelPass : Pass<"dgc-verify-kernel", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `kernel` promises";
+  let description = [{
+    Refuses a module in which a function outside of `@kernels` has an op that computes: one of `dgc` but a constant or a reshape, which is a view.
+  }];
 }
 
 #endif // DGC_PASSES_KERNEL_TD

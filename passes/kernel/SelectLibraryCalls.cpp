@@ -1,9 +1,9 @@
 //===- SelectLibraryCalls.cpp - dgc-select-library-calls ------------------===//
 
+#include "dialects/dist/Hosts.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/kernel/LibraryCalls.h"
 #include "passes/kernel/Passes.h"
-#include "passes/place/Hosts.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_SELECTLIBRARYCALLS
@@ -75,10 +75,6 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       getOperation().emitError("unknown device '") << device << "'; known are cpu and cuda";
       return signalPassFailure();
     }
-    if (epilogues != "all" && epilogues != "bias") {
-      getOperation().emitError("unknown epilogues '") << epilogues << "'; known are all and bias";
-      return signalPassFailure();
-    }
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       const bool isCuda =
           device == "cuda" && !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(mlir::dist::kMeshAttr));
@@ -106,7 +102,7 @@ struct SelectLibraryCalls : impl::SelectLibraryCallsBase<SelectLibraryCalls> {
       calls += selected.size();
       for (Operation *call : selected)
         postOps += absorbUsers(call, /*reluOnly=*/isCuda);
-      if (isCuda && epilogues == "all")
+      if (isCuda && epilogues == Epilogues::All)
         postOps += absorbGradients(func);
     }
   }

@@ -1,5 +1,6 @@
 //===- BoundIndices.cpp - dgc-bound-indices --------------------------------===//
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/model/Passes.h"

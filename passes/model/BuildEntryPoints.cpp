@@ -1,5 +1,6 @@
 // dgc-build-entry-points: makes functions of a model.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"

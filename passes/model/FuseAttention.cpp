@@ -11,13 +11,27 @@ namespace dgc {
 using namespace mlir;
 using namespace mlir::dgc;
 
+static bool isOf(Type element, ::dgc::FloatKind kind) {
+  switch (kind) {
+  case ::dgc::FloatKind::F32:
+    return element.isF32();
+  case ::dgc::FloatKind::F64:
+    return element.isF64();
+  case ::dgc::FloatKind::BF16:
+    return element.isBF16();
+  case ::dgc::FloatKind::F16:
+    return element.isF16();
+  }
+  llvm_unreachable("not a kind of floating-point number");
+}
+
 namespace {
 struct FuseAttentionPass : ::dgc::impl::FuseAttentionPassBase<FuseAttentionPass> {
   using FuseAttentionPassBase::FuseAttentionPassBase;
 
   void runOnOperation() override {
     if (elements.empty())
-      elements = ArrayRef<std::string>{"bf16", "f16"};
+      elements = ArrayRef{::dgc::FloatKind::BF16, ::dgc::FloatKind::F16};
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) {
       if (isTaken(op))
@@ -40,13 +54,13 @@ struct FuseAttentionPass : ::dgc::impl::FuseAttentionPassBase<FuseAttentionPass>
   bool isTaken(AttentionOp op) {
     if (anyUntyped(op->getOperands()) || op->hasAttr("dist.shardings"))
       return false;
-    std::string element;
-    llvm::raw_string_ostream(element) << elementOf(op.getQuery());
     auto fits = [&](Value value) {
       int64_t features = shapeOf(value)[2] / int64_t(op.getHeads());
       return features > 0 && features % multiple == 0 && features <= most;
     };
-    return llvm::is_contained(elements, element) && fits(op.getQuery()) && fits(op.getValue());
+    Type element = elementOf(op.getQuery());
+    bool isListed = llvm::any_of(elements, [&](::dgc::FloatKind kind) { return isOf(element, kind); });
+    return isListed && fits(op.getQuery()) && fits(op.getValue());
   }
 };
 } // namespace

@@ -1,7 +1,7 @@
 // dgc-infer-types: gives every value of a model its type.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
-#include "passes/model/Attributes.h"
 #include "passes/model/Operands.h"
 #include "passes/model/Passes.h"
 
@@ -58,7 +58,7 @@ static LogicalResult resolveDeclared(DeclaredTypeOpInterface op, int64_t batch) 
                                << "has one: write a number, or give it (dgc-compile --batch N)";
     shape[*dim] = batch;
     if (!isa<InputOp>(op)) // which says it as long as it is there
-      op->setAttr(::dgc::kWrittenBatchDimAttr, Builder(op).getI64IntegerAttr(*dim));
+      op->setAttr(::dgc::kBatchDimAttr, Builder(op).getI64IntegerAttr(*dim));
   }
   if (llvm::any_of(shape, ShapedType::isDynamic))
     return op->emitOpError() << "has more than one '?' in " << declared << ": only the batch dimension is left open";

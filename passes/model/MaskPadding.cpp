@@ -1,14 +1,13 @@
 // dgc-mask-padding: keeps the padding of a batch that is not full from counting.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
+#include "dialects/dgc/Decompose.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/analysis/BatchDims.h"
-#include "passes/autodiff/Decompose.h"
-#include "passes/model/Attributes.h"
+#include "passes/analysis/Layout.h"
 #include "passes/model/Passes.h"
-#include "passes/partition/Padding.h"
-#include "passes/sharding/Layout.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "dgc-mask-padding"
@@ -113,7 +112,7 @@ LogicalResult Masker::run() {
 /// The results of ops whose type is written with the batch have examples.
 LogicalResult Masker::readWrittenBatches() {
   WalkResult result = function.walk([&](Operation *op) {
-    auto dim = op->getAttrOfType<IntegerAttr>(::dgc::kWrittenBatchDimAttr);
+    auto dim = op->getAttrOfType<IntegerAttr>(::dgc::kBatchDimAttr);
     if (!dim)
       return WalkResult::advance();
     if (op->getParentOp() == function) {
@@ -412,7 +411,7 @@ Value Masker::masked(Value value, BatchDim at, ReductionKind kind, Operation *us
   Value real = realAlong(b, shape[at.dim], at);
   if (shape.size() > 1)
     real = b.broadcast(real, shape, {int64_t(at.dim)});
-  Value identity = ::dgc::buildIdentity(builder, user->getLoc(), kind, elementOf(value));
+  Value identity = b.identity(kind, elementOf(value));
   Value result = b.select(real, value, b.broadcastScalar(identity, shape));
   for (Operation *op : built.ops)
     ::dgc::inheritPlacement(user, op);
@@ -470,7 +469,7 @@ struct MaskPaddingPass : ::dgc::impl::MaskPaddingPassBase<MaskPaddingPass> {
     }
     getOperation()->walk([](Operation *op) {
       if (!isa<func::FuncOp>(op))
-        op->removeAttr(::dgc::kWrittenBatchDimAttr);
+        op->removeAttr(::dgc::kBatchDimAttr);
     });
     if (!wholeBatches.empty())
       getOperation()->setAttr(::dgc::kWholeBatchesAttr, DictionaryAttr::get(&getContext(), wholeBatches));

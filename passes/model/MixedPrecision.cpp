@@ -83,18 +83,11 @@ struct MixedPrecisionPass : ::dgc::impl::MixedPrecisionPassBase<MixedPrecisionPa
 
   void runOnOperation() override {
     Builder builder(&getContext());
-    FloatType low;
-    if (to == "bf16")
-      low = builder.getBF16Type();
-    else if (to == "f16")
-      low = builder.getF16Type();
-    else if (to == "tf32") {
+    if (to == ::dgc::Precision::TF32)
       getOperation()->setAttr("dgc.tf32", builder.getUnitAttr());
+    if (to == ::dgc::Precision::TF32 || to == ::dgc::Precision::F32)
       return;
-    } else {
-      getOperation().emitError() << "unknown precision '" << to << "': bf16, f16 or tf32 is needed";
-      return signalPassFailure();
-    }
+    FloatType low = to == ::dgc::Precision::F16 ? FloatType(builder.getF16Type()) : builder.getBF16Type();
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](Block *block) { // of the function, or of a manual region
         Narrowing narrowing(low);

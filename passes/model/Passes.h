@@ -3,21 +3,20 @@
 #ifndef DGC_PASSES_MODEL_PASSES_H
 #define DGC_PASSES_MODEL_PASSES_H
 
+#include "dialects/dist/Dist.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/analysis/OptionTypes.h"
 
 namespace dgc {
-
-/// On arguments of entry functions that are inputs: their elements choose one of so many.
-inline constexpr llvm::StringLiteral kIndexLimitAttr = "dgc.index_limit";
-
-/// On entry functions between dgc-build-entry-points and dgc-mask-padding: nothing keeps the padding of a batch that is
-/// not full from counting yet.
-inline constexpr llvm::StringLiteral kPaddedAttr = "dgc.padded";
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "passes/model/Passes.h.inc"
+
+/// The mesh that dgc-unify-meshes leaves in a module; null when there is none. Fails with a diagnostic when the meshes of
+/// the module have no common one.
+llvm::FailureOr<mlir::dist::MeshAttr> unifiedMesh(mlir::ModuleOp module);
 
 } // namespace dgc
 

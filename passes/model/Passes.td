@@ -3,6 +3,30 @@
 
 include "mlir/Pass/PassBase.td"
 
+def UnifyMeshesPass : Pass<"dgc-unify-meshes", "::mlir::ModuleOp"> {
+  let summary = "make the meshes of a module one";
+  let description = [{
+    Several meshes may name the same devices: a part of a model is thought of as a grid, another one as a row. This pass
+    replaces them by the coarsest mesh in which each axis of each of them is a run of axes, so that a value can go from
+    one sharding to any other. It is called `@mesh`; its axes have the names of those of the mesh of this name, else of
+    the first one; the parts of an axis that is split have numbers behind its name. Meshes whose axes overlap
+    (`<a = 2, b = 3>` and `<c = 3, d = 2>`) have no such mesh, which is an error that names both.
+
+    Input: a module before the partitioner. A module without a mesh, or with one that is called so already, is left
+    alone, as are meshes of different devices.
+
+    ```mlir
+    dist.mesh @mesh <a = 2, b = 2>
+    dist.mesh @row <all = 4>
+    func.func @f(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@row, [{"all"} ]>})
+    // becomes
+    dist.mesh @mesh <a = 2, b = 2>
+    func.func @f(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"a", "b"} ]>})
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
 def InferTypesPass : Pass<"dgc-infer-types", "::mlir::ModuleOp"> {
   let summary = "give every value of a model its type";
   let description = [{
@@ -148,7 +172,7 @@ def MixedPrecisionPass : Pass<"dgc-mixed-precision", "::mlir::ModuleOp"> {
 
     With `to=tf32` nothing changes but the module, which gets `dgc.tf32`: a device may round f32 to TF32 in products.
   }];
-  let options = [Option<"to", "to", "std::string", "\"bf16\"", "bf16, f16 or tf32">];
+  let options = [Option<"to", "to", "::dgc::Precision", "::dgc::Precision::BF16", "bf16, f16, tf32, or f32 for none">];
   let dependentDialects = ["::mlir::dgc::DGCDialect"];
   let statistics = [Statistic<"numNarrowed", "narrowed", "Ops that compute in 16 bits">];
 }
@@ -236,12 +260,21 @@ def FuseAttentionPass : Pass<"dgc-fuse-attention"> {
     ```
   }];
   let options = [
-    ListOption<"elements", "elements", "std::string", "Element types to take; none named: bf16 and f16">,
+    ListOption<"elements", "elements", "::dgc::FloatKind", "Element types to take; none named: bf16 and f16">,
     Option<"multiple", "multiple", "int64_t", "8", "What the features of a head are a multiple of">,
     Option<"most", "most", "int64_t", "128", "The most features of a head">,
   ];
   let dependentDialects = ["::mlir::dgc::DGCDialect"];
   let statistics = [Statistic<"numFused", "fused", "Attention ops kept whole">];
+}
+
+def VerifyModelPass : Pass<"dgc-verify-model", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `model` promises";
+  let description = [{
+    Refuses a module with a `dgc.model`, `dgc.block`, `dgc.repeat`, `dgc.call` or `dgc.literal`, with a value without a type,
+    with an entry function whose padding nothing keeps from counting, or with an argument or result of an entry function
+    that names a state which there is not, or of another type.
+  }];
 }
 
 #endif // DGC_PASSES_MODEL_TD

@@ -1,8 +1,8 @@
 // dgc-scale-loss: keeps gradients within what f16 can hold.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/model/Attributes.h"
 #include "passes/model/Passes.h"
 #include "llvm/ADT/DenseSet.h"
 

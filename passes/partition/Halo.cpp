@@ -202,7 +202,7 @@ Value HaloBuilder::fetch(Value value, const CutDim &cut, const OperandWindow &wi
   if (isZero && !anyWithout && block * parts == cut.size)
     return taken;
   if (!fill)
-    fill = buildIdentity(builder, location, *window.identity, element);
+    fill = mlir::dgc::TensorBuilder(builder, location).identity(*window.identity, element);
   return maskOutside(builder, location, taken, cut.dim, perDevice(cut.axes, window.starts), cut.size, fill, anyBefore);
 }
 

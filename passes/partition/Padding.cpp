@@ -2,7 +2,6 @@
 
 #include "passes/partition/Padding.h"
 
-#include "dialects/dgc/LinalgUtil.h"
 #include "dialects/dgc/TensorBuilder.h"
 #include "passes/partition/ReshardLowering.h"
 
@@ -24,17 +23,6 @@ Value keepEncoding(Value result, Value like) {
   return result;
 }
 
-Value buildIdentity(OpBuilder &builder, Location location, mlir::dgc::ReductionKind kind, Type element) {
-  TypedAttr value = mlir::dgc::reductionIdentity(kind, element);
-  auto type = RankedTensorType::get({}, element);
-  DenseElementsAttr scalar;
-  if (auto number = dyn_cast<FloatAttr>(value))
-    scalar = DenseElementsAttr::get(type, number.getValue());
-  else
-    scalar = DenseElementsAttr::get(type, cast<IntegerAttr>(value).getValue());
-  return mlir::dgc::ConstantOp::create(builder, location, scalar);
-}
-
 Value maskOutside(OpBuilder &builder, Location location, Value value, unsigned dim, Value start, int64_t size,
                   Value fill, bool mayBegin) {
   TensorBuilder b(builder, location);
@@ -53,7 +41,7 @@ Value maskOutside(OpBuilder &builder, Location location, Value value, unsigned d
 Value maskPadding(OpBuilder &builder, Location location, const MeshRef &mesh, Value value, unsigned dim,
                   ArrayRef<AxisUse> axes, int64_t size, mlir::dgc::ReductionKind kind) {
   Value start = buildOffset(builder, location, mesh, axes, typeOf(value).getDimSize(dim));
-  Value identity = buildIdentity(builder, location, kind, typeOf(value).getElementType());
+  Value identity = TensorBuilder(builder, location).identity(kind, typeOf(value).getElementType());
   return maskOutside(builder, location, value, dim, start, size, identity, /*mayBegin=*/false);
 }
 

@@ -3,16 +3,12 @@
 #ifndef DGC_PASSES_PARTITION_PADDING_H
 #define DGC_PASSES_PARTITION_PADDING_H
 
-#include "passes/sharding/Layout.h"
+#include "passes/analysis/Layout.h"
 
 namespace dgc {
 
 /// `result`, of an op, marked as partial in the way that `like` is.
 mlir::Value keepEncoding(mlir::Value result, mlir::Value like);
-
-/// A scalar constant: the identity of a reduction over elements of the type `element`.
-mlir::Value buildIdentity(mlir::OpBuilder &builder, mlir::Location location, mlir::dgc::ReductionKind kind,
-                          mlir::Type element);
 
 /// `value` with `fill`, a scalar, in place of what lies outside of the whole tensor in dimension `dim`, which has
 /// `size` elements there. Element 0 of `value` is element `start` (a scalar i64) of the whole; `mayBegin` says that it

@@ -5,6 +5,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/analysis/OptionTypes.h"
 
 namespace dgc {
 

@@ -6,7 +6,7 @@ include "mlir/Pass/PassBase.td"
 def PartitionPass : Pass<"dgc-partition", "::mlir::ModuleOp"> {
   let summary = "rewrite functions to the shapes that one device holds";
   let description = [{
-    Input: functions that `dgc-verify-sharded` accepts. Output: the program of one device, the same for all,
+    Input: functions that `dgc-verify-shard` accepts. Output: the program of one device, the same for all,
     parameterised by its position in the mesh. Values have local shapes; a partial value says so in its encoding
     (`#dist.partial`). Arguments and results keep `dist.sharding` and get `dist.global_type`. A `dist.reshard`
     becomes what the difference of the two shardings takes, in this order: reduce-scatter and all-reduce of
@@ -31,13 +31,73 @@ def PartitionPass : Pass<"dgc-partition", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dgc::DGCDialect"];
 }
 
-def VerifyPartitionedPass : Pass<"dgc-verify-partitioned", "::mlir::ModuleOp"> {
+def VerifyPartitionPass : Pass<"dgc-verify-partition", "::mlir::ModuleOp"> {
   let summary = "check that a partitioned program combines what is partial, once";
   let description = [{
     Ends the phase `partition`. Checks in a module with a mesh that no op of the global level is left; that
     a partial value meets only collectives that combine it and ops that are linear in it, whose results are partial
     in the same way; and that no function takes or returns one.
   }];
+}
+
+def OrderMicrobatchesPass : Pass<"dgc-order-microbatches", "::mlir::ModuleOp"> {
+  let summary = "put the ops of a pipeline in the order of its schedule";
+  let description = [{
+    Input: functions in which every op has a stage (`dgc-complete-stages`) and those of a micro-batch say which
+    (`dgc.microbatch`), and a mesh with an axis `stage`. `name` is that of a schedule (gpipe, 1f1b, interleaved, zb-h1);
+    without one, or without micro-batches, the pass does nothing. Output: the ops of all stages in one order, by the time
+    at which the schedule has their slots, with `dist.slot`, the number of that time. What loss, metrics and predictions depend on is
+    the forward pass. The part of the backward pass of a stage and micro-batch behind which nothing is contracted and
+    nothing sent is that to the weights, which zb-h1 does later. What belongs to no micro-batch comes as soon as it can
+    where an op of a micro-batch needs it, and at the end otherwise.
+
+    Ops that need a value of all micro-batches (statistics of the batch, a denominator that the model counts) divide the
+    schedule into rounds. A round is all slots of the schedule, in its order, with those ops of each slot that are of this
+    round: the one that `dgc.microbatch_level` says, or the first one behind it in which the slot does not begin before an
+    operand is there. So every function gets an order. A forward pass that goes to a lower stage is a remark: it works, and
+    costs a round.
+
+    The order is one for all stages, so that `dgc-cut-programs` gives programs whose communication comes to an end. The
+    module gets `dist.pipeline`, which says how it was made, for `--explain`: also how many rounds there are, and which ops
+    begin them.
+  }];
+  let options = [Option<"name", "name", "::dgc::ScheduleKind", "::dgc::ScheduleKind::GPipe",
+                        "the schedule: gpipe, 1f1b, interleaved or zb-h1">];
+  let statistics = [Statistic<"numOrdered", "ordered-functions", "Functions that were put in the order of a schedule">];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
+  let summary = "cut functions by stage into programs joined by send and receive";
+  let description = [{
+    Input: functions after `dgc-complete-stages`, and a mesh with an axis `stage`, its first one. Output: for each
+    function one for each position along `stage`, with `dist.step` (the name that it had) and `dist.mesh`, a new mesh of
+    these devices. Stage s is at position s modulo the size of the axis. Functions without stages get a copy for each
+    position.
+
+    With `servers` the last positions are parameter servers, of one device each; the mesh of all devices is then larger
+    than what there is. Each device of the workers gets what a server sends, and the first of them sends to the server:
+    what differs between them cannot be sent, and is an error. With `host-servers` their meshes say that they are on CPUs
+    (`dist.device`), where the workers have GPUs.
+
+    A value that is needed at another position is sent once, however many ops need it there, right behind its
+    producer. All programs keep the order of the function, so their communication is in one order and comes to an end;
+    a receive moves down to the first use or the next communication of its program.
+
+    ```mlir
+    %h = dgc.relu %x {dist.stage = 0} : tensor<4xf32>
+    %y = dgc.exponential %h {dist.stage = 1} : tensor<4xf32>
+    // becomes, in @f_stage0 and @f_stage1,
+    dist.send %h channel 0 from @stage0 to @stage1 origin "dgc.exponential at model.mlir:3:8" : tensor<4xf32>
+    %h = dist.recv channel 0 from @stage0 to @stage1 origin "dgc.exponential at model.mlir:3:8" : tensor<4xf32>
+    ```
+  }];
+  let options = [
+    Option<"servers", "servers", "int64_t", "0", "how many of the last positions are parameter servers">,
+    Option<"hostServers", "host-servers", "bool", "false", "these are on CPUs, beside workers with GPUs">,
+  ];
+  let statistics = [Statistic<"numTransfers", "transfers", "Values sent from one position to another">];
+  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::func::FuncDialect"];
 }
 
 #endif // DGC_PASSES_PARTITION_TD

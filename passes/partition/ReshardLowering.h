@@ -3,7 +3,7 @@
 #ifndef DGC_PASSES_PARTITION_RESHARDLOWERING_H
 #define DGC_PASSES_PARTITION_RESHARDLOWERING_H
 
-#include "passes/sharding/Layout.h"
+#include "passes/analysis/Layout.h"
 
 namespace dgc {
 

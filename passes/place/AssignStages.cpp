@@ -207,14 +207,7 @@ struct AssignStages : ::dgc::impl::AssignStagesPassBase<AssignStages> {
     if (stages == 0)
       for (auto mesh : module.getOps<MeshOp>())
         stages = std::max<int64_t>(stages, mesh.getMesh().getAxisSize(kStageAxis));
-    if (serverKind.empty())
-      serverKind = kind.getValue();
-    for (StringRef each : {StringRef(kind.getValue()), StringRef(serverKind.getValue())})
-      if (each != "cpu" && each != "gpu") {
-        module.emitError() << "unknown kind of device '" << each << "'; known are cpu and gpu";
-        return signalPassFailure();
-      }
-    if (failed(readDevices(module, placement, {stages, servers, servers ? serverKind : kind})))
+    if (failed(readDevices(module, placement, {stages, servers, nameOf<DeviceKind>(servers ? serverKind : kind)})))
       return signalPassFailure();
     if (stages > 1 && failed(assign(module)))
       return signalPassFailure();
@@ -301,8 +294,6 @@ private:
     if (ops.empty())
       return success();
     said = true;
-    if (solver != "chain" && solver != "greedy" && solver != "exact")
-      return function.emitError() << "there is no solver '" << solver.getValue() << "'; one of chain, greedy, exact is";
     const int64_t wanted = stages * (repeat ? 2 : 1), count = ops.size();
     if (count < wanted) {
       auto error = function.emitError() << "the model has " << count

@@ -1,10 +1,11 @@
-// The phase `place`, and the cut by groups of devices that follows from it.
+// The phase `place`: which group of devices has each op and variable.
 
 #ifndef DGC_PASSES_PLACE_PASSES_H
 #define DGC_PASSES_PLACE_PASSES_H
 
 #include "dialects/dist/Dist.h"
 #include "mlir/Pass/Pass.h"
+#include "passes/analysis/OptionTypes.h"
 
 namespace dgc {
 

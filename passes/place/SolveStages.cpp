@@ -131,7 +131,7 @@ private:
 };
 } // namespace
 
-LogicalResult solveStages(func::FuncOp function, ArrayRef<Operation *> ops, int64_t stages, StringRef solver,
+LogicalResult solveStages(func::FuncOp function, ArrayRef<Operation *> ops, int64_t stages, StageSolver solver,
                           const StageCosts &costs) {
   const StageProblem built(function, ops, stages, costs);
   const PlacementProblem &problem = built.get();
@@ -139,18 +139,18 @@ LogicalResult solveStages(func::FuncOp function, ArrayRef<Operation *> ops, int6
   if (!wrong.empty())
     return function.emitError() << "stages cannot be chosen: " << wrong;
   constexpr size_t mostExact = 16;
-  if (solver == "exact" && ops.size() > mostExact)
+  if (solver == StageSolver::Exact && ops.size() > mostExact)
     return function.emitError() << "the exact solver is for up to " << mostExact << " ops, and there are " << ops.size()
                                 << "; use chain or greedy";
-  Placement placement = solver == "exact"    ? placeExact(problem)
-                        : solver == "greedy" ? placeGreedy(problem)
-                                             : placeChain(problem);
+  Placement placement = solver == StageSolver::Exact    ? placeExact(problem)
+                        : solver == StageSolver::Greedy ? placeGreedy(problem)
+                                                        : placeChain(problem);
   if (!placement) {
     auto error = function.emitError() << "no placement on " << stages << " stages";
     if (costs.capacity != UINT64_MAX)
       error << " of " << costs.capacity << " bytes each";
     error << " was found; use " << (costs.capacity != UINT64_MAX ? "more" : "fewer") << " stages";
-    if (built.hasColocations() && solver == "chain")
+    if (built.hasColocations() && solver == StageSolver::Chain)
       error << ", or colocate less: each stage is a range of ops, so that all ops between two that are colocated are "
                "with "
                "them";
@@ -158,7 +158,7 @@ LogicalResult solveStages(func::FuncOp function, ArrayRef<Operation *> ops, int6
   }
   wrong = placement.verify(problem);
   if (!wrong.empty())
-    return function.emitError() << "the solver " << solver << " gave a placement that is wrong: " << wrong;
+    return function.emitError() << "the solver " << nameOf(solver) << " gave a placement that is wrong: " << wrong;
   for (Operation *op : ops)
     setStage(op, placement.devices[built.numberOf(op)]);
   return success();

@@ -1,6 +1,6 @@
 // Variables in blocks of rows, which are states of their own.
 
-#include "passes/place/Blocks.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "passes/place/Stages.h"
 
 #include "dialects/dgc/DGC.h"

@@ -5,6 +5,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/analysis/OptionTypes.h"
 
 namespace dgc {
 
@@ -77,7 +78,7 @@ struct StageCosts {
 /// Chooses a stage for each of `ops`, forward ops of `function` in order, by a solver of Placement.h: chain, greedy or
 /// exact. Fails with a diagnostic when there is no placement.
 mlir::LogicalResult solveStages(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Operation *> ops, int64_t stages,
-                                llvm::StringRef solver, const StageCosts &costs);
+                                StageSolver solver, const StageCosts &costs);
 
 } // namespace dgc
 

@@ -1,7 +1,7 @@
 //===- LowerToPrograms.cpp - entry functions to exec programs --------------===//
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
-#include "passes/place/Blocks.h"
 #include "passes/schedule/Passes.h"
 #include "passes/schedule/ProgramBuilder.h"
 #include "llvm/ADT/StringExtras.h"

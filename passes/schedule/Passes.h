@@ -1,4 +1,4 @@
-//===- Passes.h - scheduling -----------------------------------------------===//
+// The phase `schedule`: programs on buffers, each at its offset, in one order.
 
 #ifndef DGC_PASSES_SCHEDULE_PASSES_H
 #define DGC_PASSES_SCHEDULE_PASSES_H

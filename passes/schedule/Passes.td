@@ -3,6 +3,44 @@
 
 include "mlir/Pass/PassBase.td"
 
+def OverlapCollectivesPass : Pass<"dgc-overlap-collectives", "::mlir::ModuleOp"> {
+  let summary = "begin collectives early and wait for them late";
+  let description = [{
+    A `dist.done` moves before the first op that needs what it gives; then its collective moves behind the last op that it
+    needs. All communication begins in the order in which it did, none moves past a send or receive, and a collective does
+    not begin before the last but one has ended: so at most two are under way, which bounds the memory. Where nothing is
+    left to do between beginning and end, the two are one again.
+
+    ```mlir
+    %s = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+    %r = dist.done %s : tensor<4xf32>
+    %y = dgc.exponential %a : tensor<4xf32>
+    %z = dgc.add %r, %y : tensor<4xf32>
+    // becomes
+    %s = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+    %y = dgc.exponential %a : tensor<4xf32>
+    %r = dist.done %s : tensor<4xf32>
+    %z = dgc.add %r, %y : tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numOverlapped", "overlapped", "Collectives that go on beside something else">];
+}
+
+def SplitCollectivesPass : Pass<"dgc-split-collectives", "::mlir::ModuleOp"> {
+  let summary = "tell where a collective begins from where it has ended";
+  let description = [{
+    Behind each collective stands a `dist.done`, and what used its results uses those of that. Sends and receives stay.
+
+    ```mlir
+    %r = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+    // becomes
+    %s = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+    %r = dist.done %s : tensor<4xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numSplit", "split", "Collectives that now have an end">];
+}
+
 def LowerToProgramsPass : Pass<"dgc-lower-to-programs", "::mlir::ModuleOp"> {
   let summary = "turn entry functions into exec programs on buffers";
   let description = [{
@@ -39,30 +77,33 @@ def LowerToProgramsPass : Pass<"dgc-lower-to-programs", "::mlir::ModuleOp"> {
   ];
 }
 
-def SchedulePipelinePass : Pass<"dgc-schedule-pipeline", "::mlir::ModuleOp"> {
-  let summary = "put the ops of a pipeline in the order of its schedule";
+def PlanMemoryPass : Pass<"dgc-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "give every buffer its offset";
   let description = [{
-    Input: functions in which every op has a stage (`dgc-complete-stages`) and those of a micro-batch say which
-    (`dgc.microbatch`), and a mesh with an axis `stage`. `name` is that of a schedule (gpipe, 1f1b, interleaved, zb-h1);
-    without one, or without micro-batches, the pass does nothing. Output: the ops of all stages in one order, by the time
-    at which the schedule has their slots, with `dist.slot`, the number of that time. What loss, metrics and predictions depend on is
-    the forward pass. The part of the backward pass of a stage and micro-batch behind which nothing is contracted and
-    nothing sent is that to the weights, which zb-h1 does later. What belongs to no micro-batch comes as soon as it can
-    where an op of a micro-batch needs it, and at the end otherwise.
+    Input: `exec` programs on buffers without offsets. Output: every `exec.variable` and `exec.buffer` has one, and the
+    module has `exec.private_bytes` and `exec.shared_bytes`. Where programs are for the workers of different meshes, each
+    kind of worker has arenas of its own, whose sizes are in `exec.mesh_bytes`, and these are the largest. Variables come first in the private arena; behind them
+    the programs, of which one runs at a time, share the same bytes. Within a program two buffers share bytes when
+    they are not alive at the same step. It changes neither the order of steps nor what shares a buffer.
 
-    Ops that need a value of all micro-batches (statistics of the batch, a denominator that the model counts) divide the
-    schedule into rounds. A round is all slots of the schedule, in its order, with those ops of each slot that are of this
-    round: the one that `dgc.microbatch_level` says, or the first one behind it in which the slot does not begin before an
-    operand is there. So every function gets an order. A forward pass that goes to a lower stage is a remark: it works, and
-    costs a round.
-
-    The order is one for all stages, so that `dgc-cut-programs` gives programs whose communication comes to an end. The
-    module gets `dist.pipeline`, which says how it was made, for `--explain`: also how many rounds there are, and which ops
-    begin them.
+    ```mlir
+    %0 = exec.buffer private "h" : memref<16xf32>         // before
+    %0 = exec.buffer private at 64 "h" : memref<16xf32>   // after
+    ```
   }];
-  let options = [Option<"name", "name", "std::string", "\"\"", "name of the schedule; empty: none">];
-  let statistics = [Statistic<"numOrdered", "ordered-functions", "Functions that were put in the order of a schedule">];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let statistics = [
+    Statistic<"peakBytes", "peak-bytes", "Bytes of the private and the shared arena">,
+    Statistic<"liveBytesBound", "live-bytes", "Bytes alive at the worst step of the largest program, and variables">,
+  ];
+}
+
+def VerifySchedulePass : Pass<"dgc-verify-schedule", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `schedule` promises";
+  let description = [{
+    Refuses a module with a function, with an `exec.variable` or `exec.buffer` that has no offset, or one that is not
+    within its arena, and with variables that share bytes.
+  }];
 }
 
 #endif // DGC_PASSES_SCHEDULE_TD

@@ -1,18 +1,15 @@
 // dgc-compile: from a model to an artifact.
 
-#include "compiler/pipeline/MemoryLimit.h"
-#include "compiler/pipeline/Pipeline.h"
-#include "compiler/pipeline/Registration.h"
-#include "compiler/pipeline/SourceErrors.h"
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/Registration.h"
+#include "compiler/driver/SourceErrors.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
-#include "passes/strategy/Registry.h"
 #include "runtime/artifact/Reader.h"
-#include "runtime/base/Bytes.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Limits.h"
 #include "runtime/base/OutputFile.h"
@@ -36,64 +33,31 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::init("-
 static cl::opt<std::string> output("o",
                                    cl::desc("Where to write the artifact or, with --compile-to, the text; - is stdout"),
                                    cl::value_desc("PLAN"), cl::init("-"), cl::cat(category));
-static cl::opt<std::string> target(
-    "target",
-    cl::desc("cpu (the features of this machine), x86-64-v3, x86-64-v4; cuda:sm_90 or several: cuda:sm_80,sm_90"),
-    cl::init("cpu"), cl::cat(category));
-static cl::opt<std::string>
-    serverTarget("server-target",
-                 cl::desc("What parameter servers run on beside workers with GPUs: cpu (default), "
-                          "x86-64-v3, x86-64-v4, or the target"),
-                 cl::value_desc("TARGET"), cl::cat(category));
-static cl::opt<int64_t> batch("batch", cl::desc("The global batch: in place of ? or of the number in the model"),
-                              cl::value_desc("N"), cl::init(0), cl::cat(category));
-static cl::opt<std::string> mesh("mesh", cl::desc("Axes of the mesh and their sizes, as in data=2"),
-                                 cl::value_desc("AXIS=N,.."), cl::cat(category));
-static cl::opt<std::string> strategy("strategy", cl::desc("How to distribute over the mesh: a list of those below"),
-                                     cl::value_desc("NAME[=ARG],.."), cl::cat(category));
-static cl::opt<std::string> links("links", cl::desc("How fast the links along axes are: data=5us:10GB/s"),
-                                  cl::value_desc("AXIS=LATENCY:BANDWIDTH,.."), cl::cat(category));
-static cl::list<std::string> forbid("forbid",
-                                    cl::desc("Refuse a plan that needs this collective: all_gather, ..; repeatable"),
-                                    cl::value_desc("COLLECTIVE,.."), cl::CommaSeparated, cl::cat(category));
-static cl::opt<int64_t> maxReplicatedBytes("max-replicated-bytes",
-                                           cl::desc("Refuse a plan that makes a larger value whole on every device"),
-                                           cl::value_desc("N"), cl::init(-1), cl::cat(category));
-static cl::opt<std::string> placement("placement",
-                                      cl::desc("Lines `PATTERN DEVICE`: where variables are, as in w1 task:0"),
-                                      cl::value_desc("FILE"), cl::cat(category));
-static cl::opt<int64_t> microbatches("microbatches", cl::desc("In how many parts a pipeline works on the batch"),
-                                     cl::value_desc("M"), cl::init(0), cl::cat(category));
-static cl::opt<std::string>
-    memoryLimit("memory-limit", cl::desc("Refuse a plan that needs more on a worker, as in 512MiB, and say what fits"),
-                cl::value_desc("BYTES"), cl::cat(category));
-static cl::opt<std::string> overlap("overlap", cl::desc("on: collectives go on beside work that does not need them"),
-                                    cl::value_desc("on|off"), cl::init("off"), cl::cat(category));
-static cl::opt<int64_t> threads("worker-threads",
-                                cl::desc("Threads of a worker, for the memory that it needs; as --threads of dgc-run"),
-                                cl::value_desc("N"), cl::init(0), cl::cat(category));
-static cl::opt<std::string> precision("precision",
-                                      cl::desc("What products are computed in: f32; tf32, where GPUs may round "
-                                               "to 10 bits; bf16; f16, with a scaled loss. Variables and all else stay "
-                                               "in f32"),
-                                      cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category));
-static cl::opt<std::string>
-    attention("attention",
-              cl::desc("fused: dgc.attention keeps no scores; expanded: it is products and a softmax, with scores that "
-                       "its gradient uses; auto: fused for GPUs, where cuDNN has it"),
-              cl::value_desc("HOW"), cl::init("auto"), cl::cat(category));
-static cl::opt<std::string> epilogues(
-    "epilogues",
-    cl::desc("What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and "
-             "biases, too; bias, no more than a bias and relu"),
-    cl::value_desc("all|bias"), cl::init("all"), cl::cat(category));
-static cl::opt<bool> noPadding("no-padding", cl::desc("Refuse a dimension that its mesh axes do not divide"),
-                               cl::cat(category));
-static cl::opt<std::string> compileTo("compile-to", cl::desc("Stop behind this phase and write the program as text"),
-                                      cl::value_desc("PHASE"), cl::init("artifact"), cl::cat(category));
-static cl::opt<std::string> compileFrom("compile-from",
-                                        cl::desc("The input is a program that has been through this phase"),
-                                        cl::value_desc("PHASE"), cl::init("input"), cl::cat(category));
+/// The options that shape the plan, as CompileOptions lists them: parsed into it.
+class PlanFlags {
+public:
+  PlanFlags() {
+    dgc::CompileOptions::bind(options, [&](const char *name, auto &field, const char *value, const char *help) {
+      add(name, field, value, help);
+    });
+  }
+
+  dgc::CompileOptions options;
+
+private:
+  template <class T> void add(const char *name, T &field, const char *value, const char *help) {
+    flags.push_back(std::make_unique<cl::opt<T, /*ExternalStorage=*/true>>(
+        llvm::StringRef(name), cl::desc(help), cl::value_desc(value), cl::location(field), cl::cat(category)));
+  }
+  void add(const char *name, std::vector<std::string> &field, const char *value, const char *help) {
+    flags.push_back(std::make_unique<cl::list<std::string, std::vector<std::string>>>(
+        llvm::StringRef(name), cl::desc(help), cl::value_desc(value), cl::location(field), cl::CommaSeparated,
+        cl::cat(category)));
+  }
+  std::vector<std::unique_ptr<cl::Option>> flags;
+};
+
+static PlanFlags planFlags;
 static cl::opt<std::string> dumpPhasesTo("dump-phases-to",
                                          cl::desc("Write the program behind each phase to a file in DIR"),
                                          cl::value_desc("DIR"), cl::cat(category));
@@ -109,20 +73,10 @@ static constexpr const char *overview = R"(dgc compiler: from a model to a distr
   dgc-compile examples/mnist_mlp.mlir --mesh data=2 -o mnist.dgcx
   dgc-run mnist.dgcx --data examples/data/mnist --epochs 5
 
-PHASE is one of input, model, gradient, place, shard, partition, communicate, kernel, schedule, artifact.
+PHASE is one of input, model, place, gradient, shard, partition, communicate, kernel, schedule, artifact.
 Exit status: 0 done; 1 the model was refused, or what the options ask of it; 2 an option is wrong in itself, or a file
 cannot be read or written; 7 memory runs out, or a limit (ulimit) is too low.
 )";
-
-/// The phase that an option names; ends the program with what would be accepted when there is none.
-static dgc::Phase phaseOf(const cl::opt<std::string> &option) {
-  if (std::optional<dgc::Phase> phase = dgc::phaseFromName(option)) {
-    return *phase;
-  }
-  llvm::errs() << "dgc-compile: --" << option.ArgStr << "=" << option << " is no phase; one of "
-               << llvm::join(dgc::phaseNames(), ", ") << " is\n";
-  std::exit(2);
-}
 
 /// Prints what workers need and, with a file, writes the page about a plan. False, with a message, when it cannot.
 static bool describe(const std::vector<uint8_t> &plan, std::optional<dgc::rt::OutputFile> &page) {
@@ -141,33 +95,6 @@ static bool describe(const std::vector<uint8_t> &plan, std::optional<dgc::rt::Ou
   return status.ok();
 }
 
-/// Everything of the command line that shapes the plan.
-static std::vector<std::pair<std::string, std::string>> attributes() {
-  std::vector<std::pair<std::string, std::string>> result{{"target", target}};
-  if (!mesh.empty()) {
-    result.push_back({"mesh", mesh});
-  }
-  if (!strategy.empty()) {
-    result.push_back({"strategy", strategy});
-  }
-  if (!serverTarget.empty()) {
-    result.push_back({"server-target", serverTarget});
-  }
-  if (precision != "f32") {
-    result.push_back({"precision", precision});
-  }
-  if (attention != "auto") {
-    result.push_back({"attention", attention});
-  }
-  if (epilogues != "all") {
-    result.push_back({"epilogues", epilogues});
-  }
-  if (microbatches) {
-    result.push_back({"microbatches", std::to_string(microbatches)});
-  }
-  return result;
-}
-
 /// Whether each output has a file of its own that nothing else is read from. Says which has not.
 static bool checkOutputs(const std::string &outputPath, const std::string &reportPath) {
   dgc::rt::Disk &disk = dgc::rt::realDisk();
@@ -180,7 +107,8 @@ static bool checkOutputs(const std::string &outputPath, const std::string &repor
     return isTaken;
   };
   for (auto [flag, path] : {std::pair("-o", &outputPath), {"--report", &reportPath}}) {
-    if (isTaken(flag, *path, input, "the model itself") || isTaken(flag, *path, placement, "the file of --placement")) {
+    if (isTaken(flag, *path, input, "the model itself") ||
+        isTaken(flag, *path, planFlags.options.placement, "the file of --placement")) {
       return false;
     }
   }
@@ -214,56 +142,31 @@ static bool writeOutput(dgc::rt::OutputFile &output, const std::vector<uint8_t> 
   return status.ok();
 }
 
+/// The flag --print-options, in place of that of LLVM, which prints options of LLVM.
+static cl::opt<bool> &printOptionsFlag() {
+  static cl::opt<bool> *flag = [] {
+    if (cl::Option *other = cl::getRegisteredOptions().lookup("print-options")) {
+      other->removeArgument();
+    }
+    return new cl::opt<bool>("print-options",
+                             cl::desc("Print every option that shapes the plan, with its value, and do no more"),
+                             cl::cat(category));
+  }();
+  return *flag;
+}
+
 static int run() {
   const std::string outputPath = output; // linking resets the options of the command line
-  dgc::CompileOptions options;
-  options.batch = batch;
-  options.mesh = mesh;
-  options.strategy = strategy;
-  options.microbatches = microbatches;
-  options.placement = placement;
-  options.noPadding = noPadding;
-  options.precision = precision;
-  options.attention = attention;
-  options.epilogues = epilogues;
-  options.target = target;
-  options.serverTarget = serverTarget;
-  options.threads = threads;
-  options.from = phaseOf(compileFrom);
-  options.to = phaseOf(compileTo);
-  options.links = links;
-  options.overlap = overlap == "on";
-  options.forbid.assign(forbid.begin(), forbid.end());
-  options.maxReplicatedBytes = maxReplicatedBytes;
-  options.dumpDirectory = dumpPhasesTo;
-  if (std::optional<int64_t> bytes = dgc::rt::parseBytes(memoryLimit.getValue())) {
-    options.memoryLimit = *bytes;
-  } else if (memoryLimit.getNumOccurrences()) {
-    llvm::errs() << "dgc-compile: --memory-limit=" << memoryLimit << ": expected " << dgc::rt::kBytesSyntax << "\n";
-    return 2;
-  }
-  options.explain = explain ? &llvm::errs() : nullptr;
-  options.timing = timing ? &llvm::errs() : nullptr;
-  options.attributes = attributes();
-  if (batch.getNumOccurrences() && batch <= 0) {
-    llvm::errs() << "dgc-compile: --batch=" << batch << ": a batch has at least one example\n";
-    return 2;
-  }
-  if (overlap != "on" && overlap != "off") {
-    llvm::errs() << "dgc-compile: --overlap=" << overlap << ": on or off is needed\n";
-    return 2;
-  }
-  if (threads.getNumOccurrences() && (threads <= 0 || threads > 4096)) {
-    llvm::errs() << "dgc-compile: --worker-threads=" << threads << ": a number from 1 to 4096 is needed\n";
-    return 2;
-  }
-  if (maxReplicatedBytes.getNumOccurrences() && maxReplicatedBytes < 0) {
-    llvm::errs() << "dgc-compile: --max-replicated-bytes=" << maxReplicatedBytes << ": at least 0 is needed\n";
-    return 2;
-  }
-  if (options.from > options.to) {
-    llvm::errs() << "dgc-compile: --compile-from=" << compileFrom << " is behind --compile-to=" << compileTo << "\n";
-    return 2;
+  const dgc::CompileOptions options = planFlags.options;
+  dgc::CompileReports reports;
+  reports.dumpDirectory = dumpPhasesTo;
+  reports.explain = explain ? &llvm::errs() : nullptr;
+  reports.timing = timing ? &llvm::errs() : nullptr;
+  if (printOptionsFlag()) {
+    for (const auto &[name, value] : options.text(/*all=*/true)) {
+      llvm::outs() << "--" << name << "=" << value << "\n";
+    }
+    return 0;
   }
 
   const std::string reportPath = report;
@@ -311,16 +214,16 @@ static int run() {
     return 1;
   }
 
-  if (failed(dgc::checkOptions(*module, options))) {
+  if (failed(dgc::planCompilation(*module, options))) {
     return 2;
   }
   std::vector<uint8_t> bytes;
   if (options.to == dgc::Phase::Artifact) {
-    mlir::FailureOr<std::vector<uint8_t>> compiled = dgc::compile(*module, options);
+    mlir::FailureOr<dgc::Artifact> compiled = dgc::compile(*module, options, reports);
     if (failed(compiled)) {
       return 1;
     }
-    bytes = *std::move(compiled);
+    bytes = std::move(compiled->bytes);
     if (outputPath == "-" && llvm::outs().is_displayed()) {
       llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
       return 2;
@@ -328,7 +231,7 @@ static int run() {
     if (!describe(bytes, page)) {
       return 2;
     }
-  } else if (failed(dgc::runPhases(*module, options))) {
+  } else if (failed(dgc::runPhases(*module, options, reports))) {
     return 1;
   }
   return writeOutput(*outputFile, options.to == dgc::Phase::Artifact ? &bytes : nullptr, *module) ? 0 : 2;
@@ -350,6 +253,7 @@ int main(int argc, char **argv) {
   mlir::registerAsmPrinterCLOptions();
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();
+  printOptionsFlag();
   cl::HideUnrelatedOptions(category); // --help-hidden has those of MLIR and LLVM
   cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "dgc-compile " DGC_VERSION "\n"; });
   const std::string about = overview + ("\nStrategies:\n" + dgc::describeStrategies());

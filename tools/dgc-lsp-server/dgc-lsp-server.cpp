@@ -1,7 +1,7 @@
 // dgc-lsp-server: the language server for editors. It knows every dialect of dgc, reports errors while one types,
 // and finds definitions and uses.
 
-#include "compiler/pipeline/Registration.h"
+#include "compiler/driver/Registration.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
 

@@ -1,6 +1,6 @@
 // dgc-opt: runs passes over a file of dgc, dist or exec, in the way of mlir-opt.
 
-#include "compiler/pipeline/Registration.h"
+#include "compiler/driver/Registration.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"

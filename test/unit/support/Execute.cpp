@@ -1,9 +1,9 @@
 #include "test/unit/support/Execute.h"
 
-#include "compiler/codegen/cuda/Codegen.h"
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/Registration.h"
 #include "compiler/package/Package.h"
-#include "compiler/pipeline/Pipeline.h"
-#include "compiler/pipeline/Registration.h"
+#include "compiler/target/cuda/Codegen.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -17,11 +17,45 @@
 
 using namespace mlir;
 
-using Finish = llvm::function_ref<FailureOr<std::vector<uint8_t>>(ModuleOp, const dgc::CompileOptions &)>;
+using Finish = llvm::function_ref<FailureOr<std::vector<uint8_t>>(ModuleOp, const ::dgc::CompileOptions &,
+                                                                  const ::dgc::CompileReports &)>;
+
+/// Takes a text as dgc-compile does; false, with what is wrong, where it means nothing.
+template <::dgc::TextValue T> static bool take(llvm::StringRef text, T &value, std::string &error) {
+  std::optional<T> parsed = T::parse(text, error);
+  if (parsed)
+    value = *std::move(parsed);
+  return parsed.has_value();
+}
+template <::dgc::NamedEnum E> static bool take(llvm::StringRef text, E &value, std::string &error) {
+  std::optional<E> parsed = ::dgc::fromName<E>(text);
+  if (parsed)
+    value = *parsed;
+  else
+    error = "'" + text.str() + "': " + ::dgc::listNames<E>() + " is expected";
+  return parsed.has_value();
+}
+
+static FailureOr<::dgc::CompileOptions> optionsOf(const ::dgc::testing::ExecuteOptions &options, std::string &error) {
+  ::dgc::CompileOptions result;
+  if (!take(options.mesh, result.mesh, error) || !take(options.strategy, result.strategy, error) ||
+      !take(options.links, result.links, error) || !take(options.precision, result.precision, error) ||
+      !take(options.attention, result.attention, error) || !take(options.epilogues, result.epilogues, error) ||
+      !take(options.from, result.from, error))
+    return failure();
+  result.microbatches = {options.microbatches};
+  result.batch = {options.batch};
+  result.overlap = options.overlap ? ::dgc::Switch::On : ::dgc::Switch::Off;
+  result.noPadding = options.noPadding;
+  result.threads = {options.run.threads};
+  result.target = options.target;
+  result.serverTarget = options.serverTarget;
+  return result;
+}
 
 static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
-                                                        const dgc::testing::ExecuteOptions &options, Finish finish) {
-  using namespace dgc;
+                                                        const ::dgc::testing::ExecuteOptions &options, Finish finish) {
+  using namespace ::dgc;
   static std::once_flag once;
   std::call_once(once, [] {
     registerAllPasses();
@@ -35,35 +69,20 @@ static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
     llvm::raw_string_ostream(diagnostics) << diagnostic.getLocation() << ": " << diagnostic << "\n";
     return success();
   });
-  CompileOptions compileOptions;
-  compileOptions.mesh = options.mesh;
-  compileOptions.strategy = options.strategy;
-  compileOptions.links = options.links;
-  compileOptions.microbatches = options.microbatches;
-  compileOptions.batch = options.batch;
-  compileOptions.overlap = options.overlap;
-  compileOptions.noPadding = options.noPadding;
-  compileOptions.precision = options.precision;
-  compileOptions.attention = options.attention;
-  compileOptions.epilogues = options.epilogues;
-  compileOptions.threads = options.run.threads;
-  compileOptions.target = options.target;
-  compileOptions.serverTarget = options.serverTarget;
-  std::optional<Phase> from = phaseFromName(options.from);
-  if (!from) {
-    return absl::InvalidArgumentError("no such phase: " + options.from);
+  std::string error;
+  FailureOr<CompileOptions> compileOptions = optionsOf(options, error);
+  if (failed(compileOptions)) {
+    return absl::InvalidArgumentError(error);
   }
-  compileOptions.from = *from;
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   if (!module) {
     return absl::InvalidArgumentError(diagnostics);
   }
   std::string explanation;
   llvm::raw_string_ostream explained(explanation);
-  if (options.explain) {
-    compileOptions.explain = &explained;
-  }
-  FailureOr<std::vector<uint8_t>> bytes = finish(*module, compileOptions);
+  CompileReports reports;
+  reports.explain = options.explain ? &explained : nullptr;
+  FailureOr<std::vector<uint8_t>> bytes = finish(*module, *compileOptions, reports);
   if (options.explain) {
     *options.explain = explanation;
   }
@@ -73,49 +92,63 @@ static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
   return *std::move(bytes);
 }
 
-absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileText(const std::string &text, const ExecuteOptions &options) {
-  return compileWith(text, options, [](ModuleOp module, const CompileOptions &each) { return compile(module, each); });
+namespace dgc::testing {
+
+absl::StatusOr<std::vector<uint8_t>> compileText(const std::string &text, const ExecuteOptions &options) {
+  return compileWith(text, options,
+                     [](ModuleOp module, const CompileOptions &each,
+                        const CompileReports &reports) -> FailureOr<std::vector<uint8_t>> {
+                       FailureOr<Artifact> artifact = compile(module, each, reports);
+                       return failed(artifact) ? FailureOr<std::vector<uint8_t>>() : std::move(artifact->bytes);
+                     });
 }
 
-absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileWithoutCode(const std::string &text,
-                                                                      const ExecuteOptions &options) {
-  return compileWith(text, options, [](ModuleOp module, const CompileOptions &each) -> FailureOr<std::vector<uint8_t>> {
-    if (failed(runPhases(module, each)))
-      return failure();
-    CompiledKernels kernels;
-    llvm::StringSet<> known;
-    module.walk([&](exec::LaunchOp launch) {
-      StringRef symbol = launch.getKernel().getLeafReference().getValue();
-      if (known.insert(symbol).second) {
-        CompiledKernel &kernel = kernels.kernels.emplace_back();
-        kernel.symbol = symbol.str();
-        kernel.argCount = launch->getNumOperands();
-      }
-    });
-    return packageModule(module, kernels, {});
-  });
+absl::StatusOr<std::vector<uint8_t>> compileWithoutCode(const std::string &text, const ExecuteOptions &options) {
+  return compileWith(text, options,
+                     [](ModuleOp module, const CompileOptions &each,
+                        const CompileReports &reports) -> FailureOr<std::vector<uint8_t>> {
+                       FailureOr<CompilePlan> plan = runPhases(module, each, reports);
+                       if (failed(plan))
+                         return failure();
+                       CompiledKernels kernels;
+                       llvm::StringSet<> known;
+                       module.walk([&](exec::LaunchOp launch) {
+                         StringRef symbol = launch.getKernel().getLeafReference().getValue();
+                         if (known.insert(symbol).second) {
+                           CompiledKernel &kernel = kernels.kernels.emplace_back();
+                           kernel.symbol = symbol.str();
+                           kernel.argCount = launch->getNumOperands();
+                         }
+                       });
+                       return packageModule(module, kernels, {});
+                     });
 }
 
-absl::StatusOr<std::vector<uint8_t>> dgc::testing::compileForFakeGpu(const std::string &text, ExecuteOptions options) {
+absl::StatusOr<std::vector<uint8_t>> compileForFakeGpu(const std::string &text, ExecuteOptions options) {
   options.target = "cuda:sm_90";
-  return compileWith(text, options, [](ModuleOp module, const CompileOptions &each) -> FailureOr<std::vector<uint8_t>> {
-    if (failed(runPhases(module, each)))
-      return failure();
-    FailureOr<CompiledKernels> kernels =
-        compileKernelsOf(module, each, [](ModuleOp source) { return compileForEmulator(source); });
-    if (failed(kernels))
-      return failure();
-    kernels->kind = "cuda";
-    kernels->features = {"sm_90"};
-    if (!kernels->object.empty())
-      kernels->deviceCode.push_back({90, true, std::move(kernels->object)});
-    kernels->object.clear();
-    return packageModule(module, *kernels, {});
-  });
+  return compileWith(text, options,
+                     [](ModuleOp module, const CompileOptions &each,
+                        const CompileReports &reports) -> FailureOr<std::vector<uint8_t>> {
+                       FailureOr<CompilePlan> plan = runPhases(module, each, reports);
+                       if (failed(plan))
+                         return failure();
+                       FailureOr<CompiledKernels> kernels =
+                           compileKernelsOf(module, *plan, [](ModuleOp source) { return compileForEmulator(source); });
+                       if (failed(kernels))
+                         return failure();
+                       kernels->kind = "cuda";
+                       kernels->features = {"sm_90"};
+                       if (!kernels->object.empty())
+                         kernels->deviceCode.push_back({90, true, std::move(kernels->object)});
+                       kernels->object.clear();
+                       return packageModule(module, *kernels, {});
+                     });
 }
 
-absl::StatusOr<dgc::rt::RunOnceResult> dgc::testing::execute(const std::string &text, const NamedArrays &inputs,
-                                                             const ExecuteOptions &options) {
+absl::StatusOr<rt::RunOnceResult> execute(const std::string &text, const NamedArrays &inputs,
+                                          const ExecuteOptions &options) {
   absl::StatusOr<std::vector<uint8_t>> plan = compileText(text, options);
   return plan.ok() ? rt::runOnce(*plan, inputs, options.run) : absl::StatusOr<rt::RunOnceResult>(plan.status());
 }
+
+} // namespace dgc::testing

@@ -1,7 +1,7 @@
 // RUN: dgc-opt %s -split-input-file -dgc-mixed-precision | FileCheck %s
 // RUN: dgc-opt %s -split-input-file -dgc-mixed-precision=to=f16 | FileCheck %s --check-prefix=F16
 // RUN: not dgc-opt %s -split-input-file -dgc-mixed-precision=to=f8 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: unknown precision 'f8': bf16, f16 or tf32 is needed
+// UNKNOWN: for the --to option: 'f8': f32, tf32, bf16 or f16 is expected
 // RUN: dgc-opt %s -split-input-file -dgc-mixed-precision=to=tf32 | FileCheck %s --check-prefix=TF32
 // TF32: module attributes {dgc.tf32}
 // TF32-NOT: dgc.convert %{{.+}} to {{bf16|f16}}

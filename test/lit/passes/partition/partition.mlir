@@ -1,4 +1,4 @@
-// RUN: dgc-opt %s -split-input-file -dgc-propagate-shardings -dgc-insert-reshards -dgc-verify-sharded -dgc-partition -dgc-verify-partitioned | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -dgc-propagate-shardings -dgc-insert-reshards -dgc-verify-shard -dgc-partition -dgc-verify-partition | FileCheck %s
 
 // Local shapes, global types beside them, and a partial gradient that is combined where it is needed.
 dist.mesh @mesh <data = 2>

@@ -9,7 +9,7 @@
 // TWICE: nothing is on stage 1 of 4: the model has operations on the stages 0, 2; mark where stage 1 begins with {dist.stage = 1}, or number the stages from 0 on, as many as a multiple of 2
 // TWICE: the model has 3 operations that depend on its variables, too few for 4 stages, two for each of 2 groups of workers; leave the axis stage out of the mesh
 // RUN: not dgc-opt %t.mlir -dgc-assign-stages="kind=tpu" 2>&1 | FileCheck %s --check-prefix=KIND
-// KIND: unknown kind of device 'tpu'; known are cpu and gpu
+// KIND: for the --kind option: 'tpu': cpu or gpu is expected
 
 func.func @beyond(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = dgc.exponential %x {dist.stage = 0} : tensor<4xf32>

@@ -3,7 +3,7 @@
 // RUN: dgc-opt %s -dgc-assign-stages="stages=2 solver=exact" | FileCheck %s --check-prefix=ANY
 // RUN: not dgc-opt %s -dgc-assign-stages="stages=2 solver=best" 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not dgc-opt %s -dgc-assign-stages="stages=2 capacity=1000" 2>&1 | FileCheck %s --check-prefix=SMALL
-// NAME: there is no solver 'best'; one of chain, greedy, exact is
+// NAME: for the --solver option: 'best': chain, greedy or exact is expected
 // SMALL: no placement on 2 stages of 1000 bytes each was found; use more stages
 
 // The work of the second product is as much as that of the first and the third together: the cut is behind the first or

@@ -10,7 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 
 #include "dialects/dgc/DGC.h"
-#include "test/unit/compiler/codegen/cpu/LoadedKernels.h"
+#include "test/unit/compiler/target/cpu/LoadedKernels.h"
 
 using namespace mlir;
 using namespace mlir::dgc;

@@ -3,7 +3,7 @@
 #ifndef DGC_TEST_UNIT_DIALECTS_DGC_RUNOPS_H
 #define DGC_TEST_UNIT_DIALECTS_DGC_RUNOPS_H
 
-#include "test/unit/compiler/codegen/cpu/LoadedKernels.h"
+#include "test/unit/compiler/target/cpu/LoadedKernels.h"
 #include <cstdint>
 #include <type_traits>
 

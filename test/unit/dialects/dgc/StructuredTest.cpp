@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/base/Philox.h"
-#include "test/unit/compiler/codegen/cpu/LoadedKernels.h"
+#include "test/unit/compiler/target/cpu/LoadedKernels.h"
 #include <cmath>
 
 using namespace dgc::test;

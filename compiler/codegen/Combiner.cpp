@@ -1,0 +1,56 @@
+//===- Combiner.cpp -------------------------------------------------------===//
+
+#include "compiler/codegen/Combiner.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+Operation *combinerOf(linalg::LinalgOp op, unsigned number) {
+  Operation *combiner = op.getBlock()->getTerminator()->getOperand(number).getDefiningOp();
+  if (!isa_and_present<arith::AddFOp, arith::MulFOp, arith::MaximumFOp, arith::MinimumFOp, arith::AddIOp, arith::MulIOp,
+                       arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::AndIOp, arith::OrIOp,
+                       arith::XOrIOp>(combiner))
+    return nullptr;
+  Value running = op.getMatchingBlockArgument(op.getDpsInitOperand(number));
+  bool isOperand = running == combiner->getOperand(0) || running == combiner->getOperand(1);
+  return isOperand && running.hasOneUse() ? combiner : nullptr;
+}
+
+Value addendOf(linalg::LinalgOp op, unsigned number) {
+  Operation *combiner = combinerOf(op, number);
+  Value running = op.getMatchingBlockArgument(op.getDpsInitOperand(number));
+  return combiner->getOperand(combiner->getOperand(0) == running ? 1 : 0);
+}
+
+TypedAttr identityOf(Operation *combiner) {
+  Type type = combiner->getResult(0).getType();
+  Builder b(combiner->getContext());
+  if (auto floating = dyn_cast<FloatType>(type)) {
+    const llvm::fltSemantics &semantics = floating.getFloatSemantics();
+    return TypeSwitch<Operation *, TypedAttr>(combiner)
+        .Case<arith::AddFOp>([&](auto) { return b.getFloatAttr(type, 0.0); })
+        .Case<arith::MulFOp>([&](auto) { return b.getFloatAttr(type, 1.0); })
+        .Case<arith::MaximumFOp>([&](auto) { return b.getFloatAttr(type, APFloat::getInf(semantics, true)); })
+        .Default([&](Operation *) { return b.getFloatAttr(type, APFloat::getInf(semantics)); });
+  }
+  unsigned width = type.getIntOrFloatBitWidth();
+  return TypeSwitch<Operation *, TypedAttr>(combiner)
+      .Case<arith::MulIOp>([&](auto) { return b.getIntegerAttr(type, APInt(width, 1)); })
+      .Case<arith::MaxSIOp>([&](auto) { return b.getIntegerAttr(type, APInt::getSignedMinValue(width)); })
+      .Case<arith::MinSIOp>([&](auto) { return b.getIntegerAttr(type, APInt::getSignedMaxValue(width)); })
+      .Case<arith::MinUIOp, arith::AndIOp>([&](auto) { return b.getIntegerAttr(type, APInt::getAllOnes(width)); })
+      .Default([&](Operation *) { return b.getIntegerAttr(type, APInt::getZero(width)); });
+}
+
+bool isFloatSum(const Root &root) {
+  linalg::LinalgOp op = root.reduction;
+  return op && llvm::all_of(llvm::seq<unsigned>(0, root.values.size()), [&](unsigned number) {
+           Operation *combiner = combinerOf(op, number);
+           return isa_and_present<arith::AddFOp>(combiner) &&
+                  combiner->getResult(0).getType().getIntOrFloatBitWidth() >= 32;
+         });
+}
+
+} // namespace dgc

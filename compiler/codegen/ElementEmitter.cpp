@@ -1,0 +1,344 @@
+//===- ElementEmitter.cpp -------------------------------------------------===//
+
+#include "compiler/codegen/ElementEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+void ElementEmitter::enter(Block *block, bool conditional) {
+  scopes.emplace_back(block, conditional);
+  moveTo(scopes.size() - 1);
+}
+
+void ElementEmitter::leave() {
+  scopes.pop_back();
+  if (!scopes.empty())
+    moveTo(scopes.size() - 1);
+}
+
+void ElementEmitter::moveTo(unsigned level) {
+  current = level;
+  if (Operation *before = scopes[level].before)
+    builder.setInsertionPoint(before);
+  else
+    builder.setInsertionPointToEnd(scopes[level].block);
+}
+
+ElementEmitter::Key ElementEmitter::keyOf(Value value, ArrayRef<AffineExpr> index) const {
+  return {value.getAsOpaquePointer(), AffineMap::get(kMaxDims, kMaxSymbols, index, context)};
+}
+
+Value ElementEmitter::lookup(Key key) const {
+  for (int level = current; level >= 0; --level)
+    if (Value value = scopes[level].values.lookup(key))
+      return value;
+  return {};
+}
+
+void ElementEmitter::remember(Value value, ArrayRef<AffineExpr> index, Value scalarValue) {
+  scopes[current].values[keyOf(value, index)] = scalarValue;
+}
+
+/// The outermost scope in which everything that an index depends on is known.
+unsigned ElementEmitter::levelOf(ArrayRef<AffineExpr> index) const {
+  unsigned level = floor;
+  for (AffineExpr expr : index)
+    expr.walk([&](AffineExpr inner) {
+      if (auto dim = dyn_cast<AffineDimExpr>(inner))
+        level = std::max(level, dimLevel[dim.getPosition()]);
+      else if (isa<AffineSymbolExpr>(inner))
+        level = current;
+    });
+  // Not above a condition: what is guarded stays guarded.
+  for (unsigned i = current + 1; i-- > level + 1;)
+    if (scopes[i].conditional)
+      return std::max(level, i);
+  return std::min(level, current);
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers and memory
+//===----------------------------------------------------------------------===//
+
+Value ElementEmitter::constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, indexType, value); }
+
+Value ElementEmitter::position(AffineExpr expr) {
+  if (auto constantExpr = dyn_cast<AffineConstantExpr>(expr))
+    return constant(constantExpr.getValue());
+  if (auto dim = dyn_cast<AffineDimExpr>(expr))
+    return dims[dim.getPosition()];
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()];
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  Value lhs = position(binary.getLHS()), rhs = position(binary.getRHS());
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return arith::AddIOp::create(builder, loc, lhs, rhs, arith::IntegerOverflowFlags::nsw);
+  case AffineExprKind::Mul:
+    return arith::MulIOp::create(builder, loc, lhs, rhs, arith::IntegerOverflowFlags::nsw);
+  case AffineExprKind::Mod:
+    return arith::RemUIOp::create(builder, loc, lhs, rhs);
+  default:
+    return arith::DivUIOp::create(builder, loc, lhs, rhs);
+  }
+}
+
+/// A value as a symbol of index expressions.
+AffineExpr ElementEmitter::symbolFor(Value value) {
+  auto [it, added] = symbolOf.try_emplace(value, symbols.size());
+  if (added)
+    symbols.push_back(value);
+  return getAffineSymbolExpr(it->second, context);
+}
+
+Type ElementEmitter::storageOf(Type type) { return type.isInteger(1) ? builder.getI8Type() : type; }
+
+/// Where a stored value lies.
+Value ElementEmitter::baseOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return kernel.getArgument(argument.getArgNumber());
+  if (auto it = places.find(value); it != places.end())
+    return it->second.memory.front();
+  return globalOf(value);
+}
+
+/// A constant as a global of the module.
+Value ElementEmitter::globalOf(Value value) {
+  DenseElementsAttr data;
+  [[maybe_unused]] bool isConstant = matchPattern(value, m_Constant(&data));
+  assert(isConstant && "neither an argument, nor stored, nor constant");
+  Value &global = globals[value];
+  if (global)
+    return global;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(module.getBody());
+  std::string name = (kernel.getName() + "_constant" + Twine(globals.size())).str();
+  auto type = cast<RankedTensorType>(value.getType());
+  Type element = storageOf(type.getElementType());
+  if (type.getElementType().isInteger(1)) {
+    SmallVector<int8_t> bytes = llvm::map_to_vector(data.getValues<bool>(), [](bool bit) { return int8_t(bit); });
+    data = DenseElementsAttr::get(RankedTensorType::get(type.getShape(), element), ArrayRef<int8_t>(bytes));
+  }
+  auto flat = data.reshape(RankedTensorType::get({type.getNumElements()}, element));
+  auto arrayType = LLVM::LLVMArrayType::get(element, type.getNumElements());
+  auto op = LLVM::GlobalOp::create(builder, loc, arrayType, /*isConstant=*/true, LLVM::Linkage::Private, name, flat,
+                                   /*alignment=*/64);
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  return global = LLVM::AddressOfOp::create(builder, loc, op);
+}
+
+Value ElementEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
+  return LLVM::GEPOp::create(builder, loc, pointer, storage, memory, ArrayRef<LLVM::GEPArg>{position(linear)});
+}
+
+Value ElementEmitter::load(Value memory, Type type, AffineExpr linear) {
+  Type storage = storageOf(type);
+  auto op = LLVM::LoadOp::create(builder, loc, storage, addressOf(memory, storage, linear),
+                                 alignmentAt(memory, linear, storage));
+  if (!groups.empty())
+    op.setAccessGroupsAttr(builder.getArrayAttr(SmallVector<Attribute>(groups.begin(), groups.end())));
+  if (storage == type)
+    return op;
+  Value zero = arith::ConstantIntOp::create(builder, loc, storage, 0);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, op, zero);
+}
+
+void ElementEmitter::store(Value value, Value memory, AffineExpr linear, Type type) {
+  Type storage = storageOf(type);
+  if (storage != type)
+    value = arith::ExtUIOp::create(builder, loc, storage, value);
+  auto op = LLVM::StoreOp::create(builder, loc, value, addressOf(memory, storage, linear),
+                                  alignmentAt(memory, linear, storage));
+  if (!groups.empty())
+    op.setAccessGroupsAttr(builder.getArrayAttr(SmallVector<Attribute>(groups.begin(), groups.end())));
+}
+
+/// Row-major position of an element in the memory that a stored value has.
+AffineExpr ElementEmitter::positionIn(Value value, ArrayRef<AffineExpr> index) const {
+  auto it = places.find(value);
+  unsigned rows = it == places.end() ? 0 : it->second.rowDims;
+  return linearize(shapeOf(value).drop_front(rows), index.drop_front(rows), context);
+}
+
+/// Stores an element of a root's value to all places where it is kept.
+void ElementEmitter::storeEverywhere(Value value, ArrayRef<AffineExpr> index, Value scalarValue) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (storeOnlyIf) {
+    auto branch = scf::IfOp::create(builder, loc, storeOnlyIf, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  for (Value memory : places[value].memory)
+    store(scalarValue, memory, positionIn(value, index), elementOf(value));
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// Element `index` of a value: loaded where it is stored, else computed.
+Value ElementEmitter::element(Value value, ArrayRef<AffineExpr> rawIndex) {
+  Index index = normalize(value, rawIndex);
+  if (Value known = lookup(keyOf(value, index)))
+    return known;
+  unsigned saved = current;
+  moveTo(levelOf(index));
+  Value result =
+      graph.isBase(value) ? load(baseOf(value), elementOf(value), positionIn(value, index)) : definition(value, index);
+  remember(value, index, result);
+  moveTo(saved);
+  return result;
+}
+
+/// `inside` where every expression lies in [0, bound), else `outside`.
+Value ElementEmitter::guarded(ArrayRef<std::pair<AffineExpr, int64_t>> bounds, Type type,
+                              llvm::function_ref<Value()> inside, llvm::function_ref<Value()> outside) {
+  Value condition;
+  for (auto [expr, bound] : bounds) {
+    Value at = position(expr);
+    // As unsigned numbers, negative positions are beyond every bound.
+    Value within = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at, constant(bound));
+    condition = condition ? arith::AndIOp::create(builder, loc, condition, within) : within;
+  }
+  if (!condition)
+    return inside();
+  auto branch = scf::IfOp::create(builder, loc, TypeRange{type}, condition, /*addElse=*/true);
+  Operation *outer = scopes[current].before;
+  unsigned saved = current;
+  scopes[current].before = branch; // what does not depend on the branch goes before it
+  auto fill = [&](Block *block, llvm::function_ref<Value()> make) {
+    scopes.insert(scopes.begin() + current + 1, Scope(block, true));
+    moveTo(current + 1);
+    Value result = make();
+    builder.setInsertionPointToEnd(block);
+    scf::YieldOp::create(builder, loc, result);
+    scopes.erase(scopes.begin() + saved + 1);
+    current = saved;
+  };
+  fill(branch.thenBlock(), inside);
+  fill(branch.elseBlock(), outside);
+  scopes[saved].before = outer;
+  moveTo(saved);
+  return branch.getResult(0);
+}
+
+/// The difference of an index and an offset.
+static AffineExpr shifted(AffineExpr expr, int64_t offset) { return simplify(expr - offset); }
+
+Value ElementEmitter::ofSlice(tensor::ExtractSliceOp slice, ArrayRef<AffineExpr> index) {
+  llvm::SmallBitVector dropped = slice.getDroppedDims();
+  Index source;
+  unsigned next = 0;
+  for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets())) {
+    AffineExpr expr = dropped.test(dim) ? getAffineConstantExpr(0, context) : index[next++];
+    expr = expr * slice.getStaticStrides()[dim];
+    if (auto fixed = getConstantIntValue(offset))
+      expr = expr + *fixed;
+    else
+      expr = expr + symbolFor(arith::IndexCastOp::create(builder, loc, indexType, scalar(cast<Value>(offset))));
+    source.push_back(expr);
+  }
+  return element(slice.getSource(), source);
+}
+
+Value ElementEmitter::ofInsertion(tensor::InsertSliceOp insert, ArrayRef<AffineExpr> index) {
+  llvm::SmallBitVector dropped = insert.getDroppedDims();
+  Index source;
+  SmallVector<std::pair<AffineExpr, int64_t>> bounds;
+  for (auto [dim, expr] : llvm::enumerate(index)) {
+    int64_t offset = insert.getStaticOffsets()[dim], stride = insert.getStaticStrides()[dim];
+    int64_t reach = (insert.getStaticSizes()[dim] - 1) * stride + 1;
+    AffineExpr inner = shifted(expr, offset);
+    if (!dropped.test(dim))
+      source.push_back(inner.floorDiv(stride));
+    if (reach != insert.getDestType().getDimSize(dim) || offset != 0)
+      bounds.push_back({inner, reach});
+    if (stride != 1)
+      bounds.push_back({inner % stride, 1});
+  }
+  return guarded(
+      bounds, elementOf(insert.getResult()), [&] { return element(insert.getSource(), source); },
+      [&] { return element(insert.getDest(), index); });
+}
+
+Value ElementEmitter::ofPad(tensor::PadOp pad, ArrayRef<AffineExpr> index) {
+  Index source;
+  SmallVector<std::pair<AffineExpr, int64_t>> bounds;
+  for (auto [dim, expr] : llvm::enumerate(index)) {
+    source.push_back(shifted(expr, pad.getStaticLow()[dim]));
+    if (pad.getStaticLow()[dim] != 0 || pad.getStaticHigh()[dim] != 0)
+      bounds.push_back({source.back(), pad.getSourceType().getDimSize(dim)});
+  }
+  return guarded(
+      bounds, elementOf(pad.getResult()), [&] { return element(pad.getSource(), source); },
+      [&] { return scalar(pad.getConstantPaddingValue()); });
+}
+
+/// The element, which lies in input `input` or behind it; that input begins at `offset`.
+Value ElementEmitter::ofConcatenation(tensor::ConcatOp concat, ArrayRef<AffineExpr> index, unsigned input,
+                                      int64_t offset) {
+  Value part = concat.getInputs()[input];
+  Index source(index);
+  AffineExpr &along = source[concat.getDim()];
+  along = shifted(along, offset);
+  if (input + 1 == concat.getInputs().size())
+    return element(part, source);
+  int64_t size = shapeOf(part)[concat.getDim()];
+  return guarded(
+      {{along, size}}, elementOf(part), [&] { return element(part, source); },
+      [&] { return ofConcatenation(concat, index, input + 1, offset + size); });
+}
+
+Value ElementEmitter::ofReshape(Operation *reshape, ArrayRef<AffineExpr> index) {
+  Value result = reshape->getResult(0), base = baseThroughReshapes(graph, reshape->getOperand(0));
+  // Memory is in the same order before and after. A single element may be known without memory, and so may a value be
+  // that a thread keeps.
+  bool isKept = base && graph.rootOf.contains(base) && places.lookup(base).memory.empty();
+  if (base && !isKept && places.lookup(base).rowDims == 0 && sizeOf(shapeOf(base)) != 1)
+    return load(baseOf(base), elementOf(result), linearize(shapeOf(result), index, context));
+  return element(reshape->getOperand(0), reshapedIndex(reshape, index));
+}
+
+/// Element `index` computed from the operands of the op that defines the value, even if the value is stored.
+Value ElementEmitter::definition(Value value, ArrayRef<AffineExpr> index) {
+  Operation *op = value.getDefiningOp();
+  Type type = elementOf(value);
+  if (!op)
+    return load(baseOf(value), type, linearize(shapeOf(value), index, context));
+  if (isPointwise(op)) {
+    auto linalgOp = cast<linalg::LinalgOp>(op);
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    Index loops = *loopsAt(linalgOp, number, index);
+    SmallVector<Value> inits;
+    for (OpOperand &init : linalgOp.getDpsInitsMutable())
+      inits.push_back(linalgOp.payloadUsesValueFromOperand(&init)
+                          ? element(init.get(), applyMap(linalgOp.getMatchingIndexingMap(&init), loops))
+                          : Value());
+    return body(linalgOp, loops, inits)[number];
+  }
+  return TypeSwitch<Operation *, Value>(op)
+      .Case<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(
+          [&](Operation *reshape) { return ofReshape(reshape, index); })
+      .Case([&](tensor::ExtractSliceOp slice) { return ofSlice(slice, index); })
+      .Case([&](tensor::InsertSliceOp insert) { return ofInsertion(insert, index); })
+      .Case([&](tensor::PadOp pad) { return ofPad(pad, index); })
+      .Case([&](tensor::ConcatOp concat) { return ofConcatenation(concat, index, 0, 0); })
+      .Case([&](tensor::CastOp cast) { return element(cast.getSource(), index); })
+      .Case([&](tensor::SplatOp splat) { return scalar(splat.getInput()); })
+      .Case([&](tensor::FromElementsOp from) { return scalar(from.getElements().front()); })
+      .Case([&](arith::ConstantOp constantOp) -> Value {
+        auto data = cast<DenseElementsAttr>(constantOp.getValue());
+        if (data.isSplat())
+          return arith::ConstantOp::create(builder, loc, data.getSplatValue<TypedAttr>());
+        // Not from its base, which is a result of the kernel where the constant is one.
+        return load(globalOf(value), type, linearize(shapeOf(value), index, context));
+      })
+      .Default([&](Operation *) -> Value { // an empty tensor: any value will do
+        return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+      });
+}
+
+} // namespace dgc

@@ -1,0 +1,113 @@
+//===- ElementEmitter.h - elements of values, as code -----------------------===//
+//
+// Writes the computation of single elements: an element of a stored value is loaded, any other is computed from the
+// elements that it needs, at the outermost place where its index is known. What was computed is remembered per block.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_COMPILER_CODEGEN_ELEMENTEMITTER_H
+#define DGC_COMPILER_CODEGEN_ELEMENTEMITTER_H
+
+#include "compiler/codegen/KernelGraph.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace dgc {
+
+class ElementEmitter {
+protected:
+  /// `indexBits`: the width of indices and positions, 32 or 64.
+  ElementEmitter(const KernelGraph &graph, mlir::ModuleOp module, unsigned indexBits = 64)
+      : graph(graph), module(module), context(module.getContext()), builder(context), loc(graph.func.getLoc()),
+        indexType(builder.getIntegerType(indexBits)), pointer(mlir::LLVM::LLVMPointerType::get(context)) {}
+
+  virtual ~ElementEmitter() = default;
+
+  using Key = std::pair<void *, mlir::AffineMap>; // a value and an index in it
+
+  /// A block that is being filled, with the elements that are known in it.
+  struct Scope {
+    mlir::Block *block;
+    mlir::Operation *before = nullptr; // the loop in it that is being filled; null: append
+    bool conditional;
+    llvm::DenseMap<Key, mlir::Value> values;
+
+    explicit Scope(mlir::Block *block, bool conditional) : block(block), conditional(conditional) {}
+  };
+
+  /// Where a value that is stored lies.
+  struct Place {
+    llvm::SmallVector<mlir::Value, 1> memory; // pointers; the first one is read
+    unsigned rowDims = 0;                     // leading dimensions that it has no memory for: one row is kept
+  };
+
+  // Places in the code.
+  void enter(mlir::Block *block, bool conditional = false);
+  void leave();
+  void moveTo(unsigned level);
+  unsigned levelOf(llvm::ArrayRef<mlir::AffineExpr> index) const;
+  Key keyOf(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) const;
+  mlir::Value lookup(Key key) const;
+  void remember(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index, mlir::Value scalar);
+
+  // Numbers. Positions are never negative where they are divided.
+  mlir::Value constant(int64_t value);
+  mlir::Value position(mlir::AffineExpr expr);
+  mlir::AffineExpr symbolFor(mlir::Value value);
+
+  // Memory.
+  mlir::Type storageOf(mlir::Type type);
+  mlir::Value baseOf(mlir::Value value);
+  mlir::Value globalOf(mlir::Value constant);
+  mlir::AffineExpr positionIn(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) const;
+  virtual mlir::Value addressOf(mlir::Value memory, mlir::Type storage, mlir::AffineExpr linear);
+  virtual mlir::Value load(mlir::Value memory, mlir::Type type, mlir::AffineExpr linear);
+  /// What an element's address is known to be a multiple of, in bytes; 0: only what its type asks for.
+  virtual unsigned alignmentAt(mlir::Value memory, mlir::AffineExpr linear, mlir::Type storage) const { return 0; }
+  void store(mlir::Value scalar, mlir::Value memory, mlir::AffineExpr linear, mlir::Type type);
+  void storeEverywhere(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index, mlir::Value scalar);
+
+  // Elements.
+  mlir::Value element(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value definition(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value ofSlice(mlir::tensor::ExtractSliceOp slice, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value ofInsertion(mlir::tensor::InsertSliceOp insert, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value ofPad(mlir::tensor::PadOp pad, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value ofConcatenation(mlir::tensor::ConcatOp concat, llvm::ArrayRef<mlir::AffineExpr> index, unsigned input,
+                              int64_t offset);
+  mlir::Value ofReshape(mlir::Operation *reshape, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value guarded(llvm::ArrayRef<std::pair<mlir::AffineExpr, int64_t>> bounds, mlir::Type type,
+                      llvm::function_ref<mlir::Value()> inside, llvm::function_ref<mlir::Value()> outside);
+  mlir::Value scalar(mlir::Value value);
+  mlir::Value extract(mlir::tensor::ExtractOp op, mlir::IRMapping &mapping, llvm::ArrayRef<mlir::AffineExpr> loops);
+  /// What the body of an op computes at a point of its loops: its results, or one value `wanted` in it.
+  llvm::SmallVector<mlir::Value> body(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::AffineExpr> loops,
+                                      mlir::ValueRange accumulators, mlir::Value wanted = {});
+
+  const KernelGraph &graph;
+  mlir::ModuleOp module;
+  mlir::MLIRContext *context;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mlir::Type indexType, pointer;
+  mlir::func::FuncOp kernel; // what is being written
+  std::vector<Scope> scopes; // from the function inwards
+  unsigned current = 0;      // the scope that is written to
+  unsigned floor = 0;        // the scope of a row: what its passes compute is not known outside of it
+  llvm::SmallVector<mlir::Value> dims = llvm::SmallVector<mlir::Value>(64);  // the indices of loops
+  llvm::SmallVector<unsigned> dimLevel = llvm::SmallVector<unsigned>(64, 0); // and the scopes that they are known in
+  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::SmallVector<mlir::LLVM::AccessGroupAttr> groups; // of the parallel loops around the current scope
+  llvm::SmallVector<Bound> within;                       // what is known of indices where code is being written
+  mlir::Value storeOnlyIf;                               // where this is false nothing is stored; null: everything is
+
+private:
+  llvm::SmallVector<mlir::Value> symbols;
+  llvm::DenseMap<mlir::Value, unsigned> symbolOf;
+  llvm::DenseMap<mlir::Value, mlir::Value> globals;
+};
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_CODEGEN_ELEMENTEMITTER_H

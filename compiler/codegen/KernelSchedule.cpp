@@ -1,0 +1,349 @@
+//===- KernelSchedule.cpp -------------------------------------------------===//
+
+#include "compiler/codegen/KernelSchedule.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+SmallVector<int64_t> stridesOf(AffineExpr linear, unsigned dims, llvm::BitVector &entangled) {
+  SmallVector<int64_t> strides(dims, 0);
+  SmallVector<AffineExpr> terms{linear};
+  auto entangle = [&](AffineExpr expr) {
+    expr.walk([&](AffineExpr inner) {
+      if (auto dim = dyn_cast<AffineDimExpr>(inner))
+        entangled.set(dim.getPosition());
+    });
+  };
+  while (!terms.empty()) {
+    AffineExpr term = terms.pop_back_val();
+    if (auto dim = dyn_cast<AffineDimExpr>(term)) {
+      strides[dim.getPosition()] += 1;
+      continue;
+    }
+    auto binary = dyn_cast<AffineBinaryOpExpr>(term);
+    if (!binary)
+      continue;
+    if (binary.getKind() == AffineExprKind::Add) {
+      terms.push_back(binary.getLHS());
+      terms.push_back(binary.getRHS());
+      continue;
+    }
+    auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    if (auto dim = dyn_cast<AffineDimExpr>(binary.getLHS()); dim && factor && binary.getKind() == AffineExprKind::Mul)
+      strides[dim.getPosition()] += factor.getValue();
+    else
+      entangle(term);
+  }
+  return strides;
+}
+
+/// How many leading dimensions of the space all values of a root have first and in this order, in parallel.
+static unsigned rowPrefix(const Root &root) {
+  Index point = pointOf(root.values.front().getContext(), root.space);
+  unsigned prefix = 0;
+  while (prefix < root.space.size() && root.parallel.test(prefix) &&
+         llvm::all_of(
+             llvm::zip_equal(root.values, root.indices),
+             [&](auto pair) {
+               auto &[value, index] = pair;
+               return index.size() > prefix && index[prefix] == point[prefix] &&
+                      shapeOf(value)[prefix] == root.space[prefix];
+             }))
+    ++prefix;
+  return prefix;
+}
+
+/// How many leading dimensions agree in all those reads by `user` whose memory is chosen.
+static unsigned alignedPrefix(const KernelGraph &graph, unsigned user, llvm::function_ref<bool(Value)> chosen) {
+  const Root &root = graph.roots[user];
+  Index point = pointOf(graph.func.getContext(), root.space);
+  unsigned prefix = root.space.size();
+  for (const Access &access : root.accesses) {
+    if (!chosen(access.base))
+      continue;
+    unsigned aligned = 0;
+    while (aligned < std::min<size_t>(prefix, access.index.size()) && access.index[aligned] == point[aligned] &&
+           shapeOf(access.base)[aligned] == root.space[aligned])
+      ++aligned;
+    prefix = std::min(prefix, aligned);
+  }
+  return prefix;
+}
+
+namespace {
+
+/// Builds segments by adding one root after the other.
+class Scheduler {
+public:
+  Scheduler(const KernelGraph &graph, bool apart)
+      // Where an argument is overwritten, loops of one level keep the order of what reads it and what writes it.
+      : graph(graph), apart(apart && llvm::all_of(graph.inplace, [](int64_t argument) { return argument < 0; })),
+        level(graph.roots.size(), 0) {
+    schedule.segmentOf.assign(graph.roots.size(), 0);
+  }
+
+  Schedule run() {
+    for (unsigned root = 0; root < graph.roots.size(); ++root)
+      place(root);
+    for (Segment &segment : schedule.segments)
+      finish(segment);
+    split();
+    estimate();
+    return std::move(schedule);
+  }
+
+private:
+  bool dependsOn(unsigned user, unsigned used) const {
+    return graph.reads(user, used) || llvm::is_contained(graph.roots[user].after, used);
+  }
+
+  /// May `user` be in the same loop as `used`, on which it depends?
+  bool sharesLoopWith(unsigned user, unsigned used) const {
+    const Root &a = graph.roots[user], &b = graph.roots[used];
+    if (a.space != b.space || (graph.reads(user, used) && !graph.readsInPlace(user, used)))
+      return false;
+    if (!llvm::is_contained(a.after, used))
+      return true;
+    // It overwrites an argument that `used` reads; both must touch the same element at a time.
+    return llvm::all_of(graph.inplace, [&](int64_t argument) {
+      return argument < 0 || graph.readsValueInPlace(used, graph.func.getArgument(argument));
+    });
+  }
+
+  /// May a root be in a loop with these, as far as what they reduce goes?
+  bool reducesAlike(unsigned root, ArrayRef<unsigned> others) const {
+    auto isReduction = [&](unsigned number) { return bool(graph.roots[number].reduction); };
+    return !apart || !isReduction(root) || llvm::all_of(others, [&](unsigned other) {
+      return !isReduction(other) || graph.roots[other].parallel == graph.roots[root].parallel;
+    });
+  }
+
+  /// The level of a root among the roots of a segment: roots of one level can share loops.
+  unsigned levelIn(const Segment &segment, unsigned root) const {
+    unsigned result = 0;
+    for (unsigned other : segment.roots)
+      if (dependsOn(root, other))
+        result = std::max(result, level[other] + (sharesLoopWith(root, other) ? 0 : 1));
+    return result;
+  }
+
+  bool related(const Segment &segment, unsigned root) const {
+    const Root &mine = graph.roots[root];
+    for (unsigned other : segment.roots) {
+      if (dependsOn(root, other))
+        return true;
+      for (const Access &a : mine.accesses)
+        for (const Access &b : graph.roots[other].accesses)
+          if (a.base == b.base && shapeOf(a.base).size() > 0 && sizeOf(shapeOf(a.base)) * 2 > sizeOf(mine.space))
+            return true;
+    }
+    return false;
+  }
+
+  /// The number of row dimensions of a segment once `root` is in it; 0 if there are none.
+  unsigned rowsWith(const Segment &segment, unsigned root) const {
+    unsigned rows = std::min(segment.rowDims, rowPrefix(graph.roots[root]));
+    for (unsigned dim = 0; dim < rows; ++dim)
+      if (segment.rowShape[dim] != graph.roots[root].space[dim])
+        rows = dim;
+    for (unsigned other : segment.roots) {
+      rows = std::min(rows, alignedPrefix(graph, root, [&](Value base) {
+                        auto it = graph.rootOf.find(base);
+                        return it != graph.rootOf.end() && it->second == other;
+                      }));
+      // A row that is overwritten was read by those before, which read no other one.
+      if (llvm::is_contained(graph.roots[root].after, other))
+        rows = std::min(rows, alignedPrefix(graph, other, [&](Value base) {
+                          auto argument = dyn_cast<BlockArgument>(base);
+                          return argument && llvm::is_contained(graph.inplace, argument.getArgNumber());
+                        }));
+    }
+    return rows;
+  }
+
+  bool joins(Segment &segment, unsigned root) {
+    if (!related(segment, root))
+      return false;
+    unsigned newLevel = levelIn(segment, root);
+    bool onePass =
+        newLevel == 0 && reducesAlike(root, segment.roots) && llvm::all_of(segment.roots, [&](unsigned other) {
+          return level[other] == 0 && graph.roots[other].space == graph.roots[root].space;
+        });
+    unsigned rows = rowsWith(segment, root);
+    if (rows == 0 && !onePass)
+      return false;
+    segment.rowDims = rows;
+    segment.rowShape.resize(rows);
+    segment.roots.push_back(root);
+    level[root] = newLevel;
+    return true;
+  }
+
+  void place(unsigned root) {
+    unsigned first = 0;
+    for (unsigned other = 0; other < root; ++other)
+      if (dependsOn(root, other))
+        first = std::max(first, schedule.segmentOf[other]);
+    for (unsigned i = schedule.segments.size(); i-- > first;)
+      if (joins(schedule.segments[i], root)) {
+        schedule.segmentOf[root] = i;
+        return;
+      }
+    Segment segment;
+    segment.rowDims = rowPrefix(graph.roots[root]);
+    segment.rowShape.assign(graph.roots[root].space.begin(), graph.roots[root].space.begin() + segment.rowDims);
+    segment.roots.push_back(root);
+    schedule.segmentOf[root] = schedule.segments.size();
+    schedule.segments.push_back(std::move(segment));
+  }
+
+  void finish(Segment &segment) {
+    for (unsigned root : segment.roots) {
+      const Root &info = graph.roots[root];
+      auto same = llvm::find_if(segment.passes, [&](const Pass &pass) {
+        return pass.space == info.space && level[pass.roots.front()] == level[root] && reducesAlike(root, pass.roots);
+      });
+      if (same != segment.passes.end()) {
+        same->roots.push_back(root);
+        continue;
+      }
+      Pass pass;
+      pass.roots.push_back(root);
+      pass.space = info.space;
+      segment.passes.push_back(std::move(pass));
+    }
+    llvm::stable_sort(segment.passes,
+                      [&](const Pass &a, const Pass &b) { return level[a.roots.front()] < level[b.roots.front()]; });
+    if (segment.passes.size() == 1)
+      segment.rowDims = 0;
+    for (Pass &pass : segment.passes)
+      shape(segment, pass);
+  }
+
+  bool sameKind(const Pass &pass, unsigned dim, unsigned other) const {
+    return llvm::all_of(pass.roots, [&](unsigned root) {
+      const llvm::BitVector &parallel = graph.roots[root].parallel;
+      return parallel.test(dim) == parallel.test(other);
+    });
+  }
+
+  /// Merges loops that together run over memory in one go, and orders what remains.
+  void shape(Segment &segment, Pass &pass) {
+    unsigned dims = pass.space.size();
+    llvm::BitVector entangled(dims);
+    SmallVector<SmallVector<int64_t>> strides;
+    auto addAccess = [&](AffineExpr linear) { strides.push_back(stridesOf(linear, dims, entangled)); };
+    for (unsigned root : pass.roots) {
+      const Root &info = graph.roots[root];
+      entangled |= info.pinned;
+      for (const Access &access : info.accesses)
+        addAccess(access.linear);
+      for (auto [value, index] : llvm::zip_equal(info.values, info.indices))
+        addAccess(linearize(shapeOf(value), index, graph.func.getContext()));
+    }
+    pass.merged.resize(dims);
+    pass.trips.assign(pass.space.begin(), pass.space.end());
+    int64_t previous = -1;
+    for (unsigned dim = segment.rowDims; dim < dims; ++dim) {
+      if (pass.space[dim] == 1) {
+        pass.merged.set(dim);
+        continue;
+      }
+      if (previous >= 0 && !entangled.test(previous) && !entangled.test(dim) && sameKind(pass, previous, dim) &&
+          llvm::all_of(strides, [&](ArrayRef<int64_t> s) { return s[previous] == s[dim] * pass.space[dim]; })) {
+        pass.merged.set(previous);
+        pass.trips[dim] *= pass.trips[previous];
+      }
+      previous = dim;
+    }
+    orderLoops(segment, pass, strides);
+  }
+
+  void orderLoops(Segment &segment, Pass &pass, ArrayRef<SmallVector<int64_t>> strides) {
+    for (unsigned dim = segment.rowDims; dim < pass.space.size(); ++dim)
+      if (!pass.merged.test(dim) && pass.trips[dim] != 1)
+        pass.loops.push_back(dim);
+    if (pass.loops.empty())
+      return;
+    // The innermost loop should walk memory with stride 1.
+    int64_t best = std::numeric_limits<int64_t>::min();
+    unsigned innermost = 0;
+    for (auto [position, dim] : llvm::enumerate(pass.loops)) {
+      int64_t score = 0;
+      for (ArrayRef<int64_t> s : strides)
+        score += s[dim] == 1 ? 2 : s[dim] == 0 ? 0 : -3;
+      if (pass.trips[dim] < 8)
+        score -= 2;
+      if (score >= best) {
+        best = score;
+        innermost = position;
+      }
+    }
+    unsigned dim = pass.loops[innermost];
+    pass.loops.erase(pass.loops.begin() + innermost);
+    pass.loops.push_back(dim);
+  }
+
+  /// Decides how the segments are split over threads.
+  void split() {
+    for (unsigned root = 0; root < graph.roots.size(); ++root)
+      for (unsigned other = 0; other < root; ++other)
+        if (schedule.segmentOf[root] != schedule.segmentOf[other] && dependsOn(root, other))
+          schedule.sequential = true;
+    schedule.extent = 0;
+    for (Segment &segment : schedule.segments) {
+      if (segment.rowDims > 0) {
+        segment.extent = sizeOf(segment.rowShape);
+      } else {
+        splitPass(segment, segment.passes.front());
+      }
+      schedule.extent += segment.extent;
+    }
+    if (schedule.sequential)
+      schedule.extent = 1;
+    schedule.extent = std::max<int64_t>(schedule.extent, 1);
+  }
+
+  void splitPass(Segment &segment, const Pass &pass) {
+    for (unsigned dim : pass.loops) {
+      if (!llvm::all_of(pass.roots, [&](unsigned root) { return graph.roots[root].parallel.test(dim); }))
+        continue;
+      int64_t inner = 1;
+      for (unsigned other : pass.loops)
+        if (other != dim)
+          inner *= pass.trips[other];
+      // Parts of about 4096 points; a part of an innermost loop is at least some vectors long.
+      segment.splitLoop = dim;
+      segment.chunk =
+          std::max<int64_t>(dim == pass.loops.back() ? 64 : 1, llvm::divideCeil(4096, std::max<int64_t>(inner, 1)));
+      segment.extent = llvm::divideCeil(pass.trips[dim], segment.chunk);
+      return;
+    }
+  }
+
+  void estimate() {
+    auto bytesOf = [](Value value) {
+      return llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8) * sizeOf(shapeOf(value));
+    };
+    for (const Root &root : graph.roots) {
+      schedule.flops += sizeOf(root.space) * std::max<uint64_t>(root.flops, 1);
+      for (Value value : root.values)
+        schedule.bytes += bytesOf(value);
+    }
+    for (BlockArgument argument : graph.func.getArguments())
+      schedule.bytes += bytesOf(argument);
+    schedule.costNs = std::max<uint64_t>({schedule.bytes / 10, schedule.flops / 8, 20});
+  }
+
+  const KernelGraph &graph;
+  const bool apart;
+  Schedule schedule;
+  SmallVector<unsigned> level;
+};
+
+} // namespace
+
+Schedule scheduleKernel(const KernelGraph &graph, bool apart) { return Scheduler(graph, apart).run(); }
+
+} // namespace dgc

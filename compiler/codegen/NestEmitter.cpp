@@ -1,0 +1,317 @@
+//===- NestEmitter.cpp - loop nests of passes -------------------------------===//
+
+#include "compiler/codegen/NestEmitter.h"
+#include "compiler/codegen/Combiner.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Rows that a reduction over rows takes at a time, and twice as many where the running values are so few that a row is
+/// short, or so many that they leave the first cache. The number does not depend on what else a pass computes, so that
+/// a sum has the same blocks in every kernel.
+static constexpr int64_t kSteps = 4, kFewValues = 64, kManyValues = 4096;
+
+/// A loop with the given carried values, entered. `parallel`: no iteration depends on memory that another one writes.
+scf::ForOp NestEmitter::loop(Value lower, Value upper, ValueRange init, bool parallel, int64_t step) {
+  auto loopOp = scf::ForOp::create(builder, loc, lower, upper, constant(step), init);
+  if (parallel) {
+    auto group = LLVM::AccessGroupAttr::get(context, DistinctAttr::create(builder.getUnitAttr()));
+    groups.push_back(group);
+    loopOp->setAttr("loop_annotation", LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, {}, {}, {}, {}, {}, {}, {},
+                                                                     {}, {}, {}, {}, {group}));
+  }
+  if (init.empty())
+    loopOp.getBody()->getTerminator()->erase();
+  scopes[current].before = loopOp;
+  enter(loopOp.getBody());
+  return loopOp;
+}
+
+void NestEmitter::bind(unsigned dim, Value index) {
+  dims[dim] = index;
+  dimLevel[dim] = current;
+}
+
+void NestEmitter::closeLoop() {
+  leave();
+  scopes[current].before = nullptr;
+  moveTo(current);
+}
+
+/// The position in pass.loops of the last loop that is parallel for a reduction, plus one.
+unsigned NestEmitter::lastParallel(const Pass &pass, const Root &root) const {
+  unsigned last = 0;
+  for (auto [depth, dim] : llvm::enumerate(pass.loops))
+    if (root.parallel.test(dim))
+      last = depth + 1;
+  return last;
+}
+
+/// Is the running value of a reduction kept in memory, because a parallel loop runs inside a reduction loop?
+bool NestEmitter::inMemory(const Pass &pass, const Root &root) const {
+  for (unsigned depth = 0; depth < lastParallel(pass, root); ++depth)
+    if (!root.parallel.test(pass.loops[depth]))
+      return true;
+  return false;
+}
+
+/// Loops over the parallel dimensions that a root has among the loops from `depth` inwards.
+void NestEmitter::overParallel(const Segment &segment, const Pass &pass, unsigned depth, const Root &root, Value lower,
+                               Value upper, llvm::function_ref<void()> inside) {
+  unsigned opened = 0;
+  auto savedGroups = groups;
+  for (unsigned dim : ArrayRef<unsigned>(pass.loops).drop_front(depth)) {
+    if (!root.parallel.test(dim))
+      continue;
+    bool isSplit = segment.splitLoop == int64_t(dim) && lower;
+    scf::ForOp loopOp = loop(isSplit ? lower : constant(0), isSplit ? upper : constant(pass.trips[dim]), {}, true);
+    bind(dim, loopOp.getInductionVar());
+    ++opened;
+  }
+  inside();
+  for (; opened > 0; --opened) {
+    scf::YieldOp::create(builder, loc);
+    closeLoop();
+  }
+  groups = savedGroups;
+}
+
+/// Writes the initial value of a reduction whose running value is in memory.
+void NestEmitter::initialise(const Segment &segment, const Pass &pass, unsigned number, Value lower, Value upper) {
+  const Root &root = graph.roots[number];
+  overParallel(segment, pass, 0, root, lower, upper, [&] {
+    linalg::LinalgOp op = root.reduction;
+    for (auto [value, index, init] : llvm::zip_equal(root.values, root.indices, op.getDpsInits()))
+      storeEverywhere(value, index, element(init, index));
+  });
+}
+
+/// The value of an elementwise root at the current point; others of the pass may use it.
+Value NestEmitter::elementwise(const Root &root) {
+  Value value = root.values.front();
+  Index index = normalize(value, root.indices.front());
+  Value result = lookup(keyOf(value, index));
+  if (!result)
+    result = definition(value, index);
+  remember(value, index, result);
+  return result;
+}
+
+/// One step of a reduction. Where the running value is in memory, the addends of a sum are left to `points`, which adds
+/// them up before it adds them to that value; any other reduction loads it.
+void NestEmitter::reduce(const Root &root, Running &run) {
+  Index point = pointOf(context, root.space), loops;
+  for (unsigned dim : root.loopOfDim)
+    loops.push_back(point[dim]);
+  if (run.accumulators.empty() && isFloatSum(root)) {
+    run.addends.resize(root.values.size());
+    for (auto [number, addends] : llvm::enumerate(run.addends))
+      addends.push_back(body(root.reduction, loops, identitiesOf(root), addendOf(root.reduction, number)).front());
+    return;
+  }
+  if (run.accumulators.empty())
+    for (unsigned number = 0; number < root.values.size(); ++number)
+      run.accumulators.push_back(loadRunning(run.root, number));
+  run.accumulators = body(root.reduction, loops, run.accumulators);
+}
+
+/// The innermost body for one point; what is to be stored is left to the caller.
+SmallVector<NestEmitter::Store> NestEmitter::point(SmallVectorImpl<Running> &running) {
+  SmallVector<Store> stores;
+  for (Running &run : running) {
+    const Root &root = graph.roots[run.root];
+    if (root.reduction)
+      reduce(root, run);
+    else
+      stores.push_back({root.values.front(), root.indices.front(), elementwise(root)});
+  }
+  return stores;
+}
+
+/// The innermost body: everything is computed before anything is stored.
+void NestEmitter::points(const Pass &pass, SmallVectorImpl<Running> &running) {
+  SmallVector<std::pair<Value, SmallVector<Store>>> all; // with the index of the step
+  for (step = 0; step < steps; ++step) {
+    if (steps > 1) {
+      scopes[current].values.clear();
+      bind(steppedDim,
+           arith::AddIOp::create(builder, loc, steppedFrom, constant(step), arith::IntegerOverflowFlags::nsw));
+    }
+    all.push_back({dims[steppedDim], point(running)});
+  }
+  // One value after the other, as neighbours may become one access only where nothing is stored between them.
+  for (size_t i = 0; i < all.front().second.size(); ++i) {
+    step = 0;
+    for (auto &[index, stores] : all) {
+      dims[steppedDim] = index;
+      storeEverywhere(stores[i].value, stores[i].index, stores[i].scalar);
+      ++step;
+    }
+  }
+  step = 0;
+  for (Running &run : running) {
+    const Root &root = graph.roots[run.root];
+    if (!root.reduction || !inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size())
+      continue;
+    for (auto [number, addends] : llvm::enumerate(run.addends))
+      run.accumulators.push_back(
+          combine(root.reduction, number, loadRunning(run.root, number), totalOf(root.reduction, number, addends)));
+    for (auto [number, accumulator] : llvm::enumerate(run.accumulators))
+      storeRunning(run.root, number, accumulator);
+    run.accumulators.clear();
+    run.addends.clear();
+  }
+}
+
+/// How many iterations of the loop at `depth` are taken at a time: several where it is the second innermost and a
+/// reduction for all that is reduced, with running values in memory, so that these are loaded and stored less often.
+int64_t NestEmitter::rowsAtATime(const Pass &pass, unsigned depth) const {
+  if (depth + 2 != pass.loops.size())
+    return 1;
+  bool found = false;
+  for (unsigned number : pass.roots) {
+    const Root &root = graph.roots[number];
+    if (!root.reduction)
+      continue;
+    if (!inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size() || root.parallel.test(pass.loops[depth]))
+      return 1;
+    found = true;
+  }
+  int64_t values = pass.trips[pass.loops.back()], rows = kSteps;
+  if (values <= kFewValues || values >= kManyValues)
+    rows *= 2;
+  return found && pass.trips[pass.loops[depth]] >= rows ? rows : 1;
+}
+
+/// The two innermost loops when several steps of the outer one are taken at a time.
+void NestEmitter::steppedNest(const Segment &segment, const Pass &pass, unsigned depth,
+                              SmallVectorImpl<Running> &running, Value lower, Value upper, Value from, Value to) {
+  unsigned dim = pass.loops[depth];
+  int64_t trips = pass.trips[dim], rows = rowsAtATime(pass, depth);
+  Value most = to;
+  if (trips % rows != 0) {
+    Value count = arith::SubIOp::create(builder, loc, to, from);
+    Value rest = arith::RemUIOp::create(builder, loc, count, constant(rows));
+    most = arith::SubIOp::create(builder, loc, to, rest);
+  }
+  for (auto [first, end, step] : {std::tuple{from, most, rows}, {most, to, int64_t(1)}}) {
+    if (first == end)
+      continue;
+    scf::ForOp outer = loop(first, end, {}, false, step);
+    steppedFrom = outer.getInductionVar();
+    bind(dim, steppedFrom);
+    steppedDim = dim;
+    steps = step;
+    nest(segment, pass, depth + 1, running, lower, upper);
+    steps = 1;
+    scf::YieldOp::create(builder, loc);
+    closeLoop();
+  }
+}
+
+void NestEmitter::carryingLoop(Value from, Value to, int64_t step, bool parallel, SmallVectorImpl<Running> &running,
+                               llvm::function_ref<void(Value)> inside) {
+  auto accumulators = [&] {
+    SmallVector<Value> all;
+    for (Running &run : running)
+      llvm::append_range(all, run.accumulators);
+    return all;
+  };
+  auto become = [&](ValueRange values) {
+    unsigned next = 0;
+    for (Running &run : running)
+      for (Value &accumulator : run.accumulators)
+        accumulator = values[next++];
+  };
+  SmallVector<Value> carried = accumulators();
+  auto savedGroups = groups;
+  scf::ForOp loopOp = loop(from, to, carried, parallel && carried.empty(), step);
+  become(loopOp.getRegionIterArgs());
+  inside(loopOp.getInductionVar());
+  scf::YieldOp::create(builder, loc, accumulators());
+  closeLoop();
+  groups = savedGroups;
+  become(loopOp.getResults());
+}
+
+/// One loop of a nest, from index `from` to `to`.
+void NestEmitter::plainNest(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running,
+                            Value lower, Value upper, Value from, Value to) {
+  unsigned dim = pass.loops[depth];
+  bool parallel = llvm::all_of(running, [&](Running &run) { return graph.roots[run.root].parallel.test(dim); });
+  carryingLoop(from, to, 1, parallel, running, [&](Value index) {
+    bind(dim, index);
+    nest(segment, pass, depth + 1, running, lower, upper);
+  });
+}
+
+/// The loops of a pass from `depth` inwards.
+void NestEmitter::nest(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running,
+                       Value lower, Value upper) {
+  // Begin the reductions whose parallel loops are all around us.
+  SmallVector<Running *> begun;
+  for (Running &run : running) {
+    const Root &root = graph.roots[run.root];
+    if (!root.reduction || lastParallel(pass, root) != depth || depth == pass.loops.size())
+      continue;
+    begun.push_back(&run);
+    linalg::LinalgOp op = root.reduction;
+    bool isMemory = inMemory(pass, root);
+    if (isMemory && isFloatSum(root))
+      run.accumulators = identitiesOf(root); // added to what is in memory at the end
+    else
+      for (unsigned v = 0; v < root.values.size(); ++v)
+        run.accumulators.push_back(isMemory ? loadRunning(run.root, v) : element(op.getDpsInits()[v], root.indices[v]));
+  }
+  if (depth == pass.loops.size()) {
+    // No reduction loops at all (all of size 1): one step from the initial value.
+    for (Running &run : running) {
+      const Root &root = graph.roots[run.root];
+      if (root.reduction && run.accumulators.empty() && !inMemory(pass, root)) {
+        begun.push_back(&run);
+        linalg::LinalgOp op = root.reduction;
+        for (unsigned v = 0; v < root.values.size(); ++v)
+          run.accumulators.push_back(element(op.getDpsInits()[v], root.indices[v]));
+      }
+    }
+    points(pass, running);
+  } else {
+    unsigned dim = pass.loops[depth];
+    bool isSplit = segment.splitLoop == int64_t(dim) && lower;
+    blockedNest(segment, pass, depth, blocksAt(pass, depth), running, lower, upper, isSplit ? lower : constant(0),
+                isSplit ? upper : constant(pass.trips[dim]));
+  }
+  for (Running *run : begun) {
+    const Root &root = graph.roots[run->root];
+    bool isMemory = inMemory(pass, root);
+    for (unsigned v = 0; v < root.values.size(); ++v) {
+      Value &accumulator = run->accumulators[v];
+      if (isMemory && isFloatSum(root))
+        accumulator = combine(root.reduction, v, loadRunning(run->root, v), accumulator);
+      storeRunning(run->root, v, accumulator);
+      if (!isMemory)
+        remember(root.values[v], root.indices[v], accumulator);
+    }
+    run->accumulators.clear();
+  }
+}
+
+void NestEmitter::pass(const Segment &segment, const Pass &pass, Value lower, Value upper) {
+  auto bindAll = [&] {
+    for (unsigned dim = segment.rowDims; dim < pass.space.size(); ++dim)
+      bind(dim, constant(0));
+  };
+  bindAll();
+  SmallVector<Running> running;
+  for (unsigned root : pass.roots) {
+    running.push_back({root, {}});
+    if (graph.roots[root].reduction && inMemory(pass, graph.roots[root]))
+      initialise(segment, pass, root, lower, upper);
+  }
+  bindAll();
+  nest(segment, pass, 0, running, lower, upper);
+}
+
+} // namespace dgc

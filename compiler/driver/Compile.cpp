@@ -1,0 +1,152 @@
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/ChooseRecompute.h"
+#include "compiler/driver/MemoryLimit.h"
+#include "compiler/driver/Workspaces.h"
+#include "compiler/package/Package.h"
+#include "dialects/dist/Hosts.h"
+#include "dialects/exec/Exec.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/communicate/Passes.h"
+#include "runtime/artifact/Reader.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Writes the time that something took, where that is wanted.
+class PhaseTimer {
+public:
+  PhaseTimer(Phase phase, llvm::raw_ostream *os) : phase(phase), os(os) {}
+  void stop() const {
+    std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (os)
+      *os << llvm::formatv("{0,-12} {1,8:f3} s\n", nameOf(phase), seconds.count());
+  }
+
+private:
+  Phase phase;
+  llvm::raw_ostream *os;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+/// Writes the program behind a phase to DIRECTORY/NUMBER-PHASE.mlir, with the command that made it of the one before.
+static LogicalResult dump(ModuleOp module, const PhaseInfo &phase, const PhaseOptions &options, StringRef directory) {
+  auto fileOf = [](Phase each) { return (Twine(static_cast<int>(each)) + "-" + nameOf(each) + ".mlir").str(); };
+  llvm::SmallString<128> path(directory);
+  std::error_code error = llvm::sys::fs::create_directories(directory);
+  llvm::sys::path::append(path, fileOf(phase.phase));
+  if (!error) {
+    llvm::raw_fd_ostream out(path, error);
+    if (!error) {
+      auto before = static_cast<Phase>(static_cast<int>(phase.phase) - 1);
+      out << "// dgc-opt --dgc-" << nameOf(phase.phase) << "-pipeline='"
+          << StringRef(phase.text(options)).drop_front().drop_back() << "' " << fileOf(before) << "\n";
+      module.print(out, OpPrintingFlags().elideLargeElementsAttrs(64));
+      out.close();
+      error = out.error();
+      out.clear_error(); // else its destructor aborts
+    }
+  }
+  return error ? module.emitError() << "cannot write '" << path.str() << "': " << error.message() : success();
+}
+
+static LogicalResult runPhase(ModuleOp module, const PhaseInfo &phase, const CompilePlan &plan,
+                              const CompileReports &reports) {
+  PassManager manager(module.getContext());
+  if (failed(applyPassManagerCLOptions(manager)))
+    return failure();
+  phase.build(manager, plan.phases);
+  PhaseTimer timer(phase.phase, reports.timing);
+  if (failed(manager.run(module)))
+    return failure();
+  timer.stop();
+  if (phase.phase == Phase::Communicate && reports.explain)
+    explain(module, *reports.explain);
+  return reports.dumpDirectory.empty() ? success() : dump(module, phase, plan.phases, reports.dumpDirectory);
+}
+
+FailureOr<CompilePlan> runPhases(ModuleOp module, const CompileOptions &options, const CompileReports &reports) {
+  FailureOr<CompilePlan> plan = planCompilation(module, options);
+  if (failed(plan))
+    return failure();
+  const bool isLimited = options.memoryLimit.bytes >= 0;
+  OwningOpRef<ModuleOp> original; // to look for what would fit
+  if (isLimited)
+    original = module.clone();
+  if (plan->strategies.leavesRecomputeOpen()) {
+    CompileOptions decided = options;
+    decided.strategy.recompute = chooseRecompute(*original, options);
+    plan = planCompilation(module, decided);
+    if (failed(plan))
+      return failure();
+  }
+  for (const PhaseInfo &phase : phaseTable())
+    if (phase.phase > options.from && phase.phase <= options.to && failed(runPhase(module, phase, *plan, reports)))
+      return failure();
+  if (options.to < Phase::Schedule)
+    return plan;
+  if (failed(planWorkspaces(module, *plan)) || (isLimited && failed(checkMemoryLimit(module, *original, options))))
+    return failure();
+  return plan;
+}
+
+/// The kernels that workers on CPUs, or all others, launch: those of `source` that have their names.
+static OwningOpRef<ModuleOp> kernelsOf(ModuleOp module, ModuleOp source, bool onHost) {
+  llvm::StringSet<> used;
+  for (auto program : module.getOps<mlir::exec::ProgramOp>())
+    if (isOnHost(module, program.getMeshAttr()) == onHost)
+      program.walk([&](mlir::exec::LaunchOp launch) { used.insert(launch.getKernel().getLeafReference().getValue()); });
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(source->clone());
+  for (auto kernel : llvm::make_early_inc_range(copy->getOps<func::FuncOp>()))
+    if (!used.contains(kernel.getSymName()))
+      kernel.erase();
+  return copy;
+}
+
+FailureOr<CompiledKernels> compileKernelsOf(ModuleOp module, const CompilePlan &plan, CompileKernels compile) {
+  auto source = module.lookupSymbol<ModuleOp>("kernels");
+  bool hasHosts = llvm::any_of(module.getOps<mlir::dist::MeshOp>(), [](auto mesh) { return isOnHost(mesh); });
+  if (!hasHosts)
+    return source ? compile(source) : FailureOr<CompiledKernels>(CompiledKernels());
+  OwningOpRef<ModuleOp> none = ModuleOp::create(module.getLoc());
+  if (!source)
+    source = *none;
+  FailureOr<CompiledKernels> kernels = compile(*kernelsOf(module, source, false));
+  if (failed(kernels))
+    return failure();
+  FailureOr<CompiledKernels> host = plan.servers->compileKernels(*kernelsOf(module, source, true));
+  if (failed(host))
+    return failure();
+  kernels->host = std::make_shared<CompiledKernels>(*std::move(host));
+  return kernels;
+}
+
+FailureOr<Artifact> compile(ModuleOp module, const CompileOptions &options, const CompileReports &reports) {
+  FailureOr<CompilePlan> plan = runPhases(module, options, reports);
+  if (failed(plan))
+    return failure();
+  PhaseTimer timer(Phase::Artifact, reports.timing);
+  FailureOr<CompiledKernels> kernels =
+      compileKernelsOf(module, *plan, [&](ModuleOp source) { return plan->workers->compileKernels(source); });
+  if (failed(kernels))
+    return failure();
+  kernels->kind = plan->workers->kind(); // also without a kernel
+  FailureOr<std::vector<uint8_t>> bytes = packageModule(module, *kernels, {plan->asked.text(/*all=*/false)});
+  if (failed(bytes))
+    return failure();
+  // What a worker checks when it loads the plan, before there is a file.
+  absl::StatusOr<std::unique_ptr<rt::Artifact>> artifact = rt::loadBytes(*bytes, "the plan");
+  if (!artifact.ok())
+    return module.emitError() << std::string(artifact.status().message());
+  timer.stop();
+  return Artifact{*std::move(bytes)};
+}
+
+} // namespace dgc

@@ -1,0 +1,50 @@
+// The compiler as a library: from a model to the bytes of an artifact, or through some of the phases.
+//
+//   mlir::FailureOr<dgc::Artifact> artifact = dgc::compile(module, options);
+//
+// Nothing here is global: with a context each, several threads may compile at a time.
+
+#ifndef DGC_COMPILER_DRIVER_COMPILE_H
+#define DGC_COMPILER_DRIVER_COMPILE_H
+
+#include "compiler/driver/CompileOptions.h"
+
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
+namespace dgc {
+
+/// What a compilation says of itself on the way.
+struct CompileReports {
+  std::string dumpDirectory;            // a file per phase; empty: none
+  llvm::raw_ostream *explain = nullptr; // a table of the communication
+  llvm::raw_ostream *timing = nullptr;  // seconds of each phase
+};
+
+/// The bytes of an artifact, which has been checked as a worker checks it.
+struct Artifact {
+  std::vector<uint8_t> bytes;
+};
+
+/// Compiles a module that has been through `options.from`. It is left behind the phase schedule. On failure diagnostics
+/// were emitted.
+mlir::FailureOr<Artifact> compile(mlir::ModuleOp module, const CompileOptions &options,
+                                  const CompileReports &reports = {});
+
+/// Runs the phases behind `options.from` up to `options.to`, the artifact left out. Gives the plan, in which
+/// `recompute` is decided.
+mlir::FailureOr<CompilePlan> runPhases(mlir::ModuleOp module, const CompileOptions &options,
+                                       const CompileReports &reports = {});
+
+/// Compiles kernels of one target.
+using CompileKernels = llvm::function_ref<mlir::FailureOr<CompiledKernels>(mlir::ModuleOp kernels)>;
+
+/// The code of the kernels of a module that has been through all phases: that of workers by `compile`; that of servers of
+/// another kind by their target.
+mlir::FailureOr<CompiledKernels> compileKernelsOf(mlir::ModuleOp module, const CompilePlan &plan,
+                                                  CompileKernels compile);
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_DRIVER_COMPILE_H

@@ -1,0 +1,263 @@
+// From what a compilation is asked for to the options of its phases.
+
+#include "compiler/driver/CompileOptions.h"
+#include "passes/communicate/Passes.h"
+#include "passes/model/Passes.h"
+#include "passes/partition/PipelineSchedule.h"
+#include "passes/shard/Passes.h"
+#include "runtime/base/Bytes.h"
+#include "llvm/ADT/StringExtras.h"
+#include <thread>
+
+using namespace mlir;
+
+namespace dgc {
+
+std::optional<ByteCount> ByteCount::parse(StringRef text, std::string &error) {
+  std::optional<int64_t> bytes = rt::parseBytes(text.str());
+  if (!bytes)
+    error = "'" + text.str() + "': expected " + std::string(rt::kBytesSyntax);
+  return bytes ? std::optional(ByteCount{*bytes}) : std::nullopt;
+}
+
+std::string ByteCount::text() const { return bytes < 0 ? "" : std::to_string(bytes); }
+
+std::optional<Count> Count::parse(StringRef text, std::string &error) {
+  int64_t number;
+  if (!text.getAsInteger(10, number) && number >= 1)
+    return Count{number};
+  error = "'" + text.str() + "': a number from 1 on is expected";
+  return std::nullopt;
+}
+
+std::string Count::text() const { return value ? std::to_string(value) : ""; }
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string textOf(const std::string &value) { return value; }
+static std::string textOf(bool value) { return value ? "true" : "false"; }
+static std::string textOf(const std::vector<std::string> &value) { return llvm::join(value, ","); }
+template <NamedEnum E> static std::string textOf(E value) { return nameOf(value).str(); }
+template <TextValue T> static std::string textOf(const T &value) { return value.text(); }
+
+std::vector<std::pair<std::string, std::string>> CompileOptions::text(bool all) const {
+  std::vector<std::pair<std::string, std::string>> given, defaults;
+  auto into = [](auto &list) {
+    return [&list](const char *name, const auto &field, const char *, const char *) {
+      list.push_back({name, textOf(field)});
+    };
+  };
+  const CompileOptions standard;
+  bind(*this, into(given));
+  bind(standard, into(defaults));
+  std::vector<std::pair<std::string, std::string>> result;
+  for (auto [value, initial] : llvm::zip_equal(given, defaults))
+    // What the default target is depends on the machine.
+    if (all || value.second != initial.second || value.first == "target")
+      result.push_back(value);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Completes the options step by step; each fails with a diagnostic.
+class Planner {
+public:
+  Planner(ModuleOp module, const CompileOptions &options) : module(module) { plan.asked = options; }
+
+  FailureOr<CompilePlan> run() {
+    module.getContext()->loadDialect<mlir::dist::DistDialect>();
+    plan.mesh = asked().mesh;
+    if (failed(checkNumbers()) || failed(checkPhases()) || failed(chooseMesh()) || failed(chooseTargets()) ||
+        failed(checkCollectiveNames(module, asked().forbid)) || failed(checkMesh()) || failed(chooseStrategies()) ||
+        failed(checkPipeline()))
+      return failure();
+    if (plan.strategies.servers())
+      plan.mesh.axes.insert(plan.mesh.axes.begin(), {"stage", 1 + plan.strategies.servers()});
+    fillPhases();
+    return std::move(plan);
+  }
+
+private:
+  const CompileOptions &asked() const { return plan.asked; }
+  InFlightDiagnostic error() { return module.emitError(); }
+
+  LogicalResult checkNumbers() {
+    if (asked().threads.value > 4096)
+      return error() << "--worker-threads=" << asked().threads.value << ": a number from 1 to 4096 is needed";
+    return success();
+  }
+
+  LogicalResult checkPhases() {
+    if (asked().from > asked().to)
+      return error() << "--compile-from=" << nameOf(asked().from) << " is behind --compile-to=" << nameOf(asked().to);
+    if (asked().precision != Precision::F32 && asked().from >= Phase::Model)
+      return error() << "--precision=" << nameOf(asked().precision) << " is decided in the phase 'model', which this "
+                     << "program has been through; give it there";
+    if (auto models = module.getOps<mlir::dgc::ModelOp>(); asked().from > Phase::Input && !models.empty())
+      return (*models.begin()).emitError() << "this is a model as it is written: it has not been through the phase '"
+                                           << nameOf(asked().from) << "'; leave --compile-from out";
+    return success();
+  }
+
+  /// Takes the mesh of the module where none is asked for. A module with a mesh says itself how values are cut, so
+  /// without an axis for the batch it needs no strategy.
+  LogicalResult chooseMesh() {
+    if (!plan.mesh.empty())
+      return success();
+    FailureOr<mlir::dist::MeshAttr> mesh = unifiedMesh(module);
+    if (failed(mesh))
+      return failure();
+    if (!*mesh)
+      return success();
+    for (mlir::dist::MeshAxisAttr axis : mesh->getAxes())
+      plan.mesh.axes.push_back({axis.getName().getValue().str(), axis.getSize()});
+    isAnnotated = !plan.mesh.has("data");
+    return success();
+  }
+
+  LogicalResult chooseTargets() {
+    const TargetRegistry &registry = TargetRegistry::builtin();
+    std::string wrong;
+    plan.workers = registry.create(asked().target, wrong);
+    if (!plan.workers)
+      return error() << wrong;
+    const bool mayDiffer = plan.workers->traits().takesHostServers;
+    const std::string &spec = asked().serverTarget;
+    if (spec == asked().target || (spec.empty() && !mayDiffer)) {
+      plan.servers = plan.workers;
+      return success();
+    }
+    plan.servers = registry.create(spec.empty() ? "cpu" : spec, wrong);
+    if (!plan.servers)
+      return error() << wrong;
+    if (!mayDiffer || plan.servers->traits().device != DeviceKind::Cpu)
+      return error() << "the server target '" << spec << "' does not go with the target '" << asked().target
+                     << "': servers are as the workers, or on CPUs beside workers with GPUs";
+    return success();
+  }
+
+  /// Refuses a mesh that cannot be or is not that of the module, and links along axes that it does not have.
+  LogicalResult checkMesh() {
+    if (plan.mesh.empty())
+      return success();
+    mlir::dist::MeshAttr mesh = buildMesh(module, plan.mesh);
+    if (!mesh)
+      return failure();
+    auto existing = module.lookupSymbol<mlir::dist::MeshOp>("mesh");
+    if (existing && asked().from > Phase::Model && existing.getMesh() != mesh)
+      return existing.emitError() << "the module has '@mesh' already, and not as the mesh '" << plan.mesh.text()
+                                  << "' that was asked for";
+    return asked().links.checkAxes(mesh, [&] { return error(); });
+  }
+
+  LogicalResult chooseStrategies() {
+    std::string wrong;
+    std::optional<StrategyOptions> complete = completeStrategies(asked().strategy, plan.mesh, isAnnotated, wrong);
+    if (!complete)
+      return error() << wrong;
+    plan.strategies = *std::move(complete);
+    const bool hasServers = plan.strategies.servers() != 0;
+    const bool isForServers = plan.mesh.axes.size() == 1 && plan.mesh.has("data") &&
+                              (asked().from >= Phase::Shard || module.getOps<mlir::dist::MeshOp>().empty());
+    if (hasServers && !isForServers)
+      return error() << "the workers of parameter servers share the batch and nothing else: use a mesh of one axis "
+                        "\"data\" in the command line, as in --mesh data=2, and none in the model";
+    if (!hasServers && !asked().serverTarget.empty())
+      return error() << "--server-target=" << asked().serverTarget << ": there are no servers; they come with "
+                     << "--strategy parameter-server=P or central-storage";
+    if (!hasServers)
+      plan.servers = plan.workers;
+    if (plan.strategies.leavesRecomputeOpen() && asked().memoryLimit.bytes < 0)
+      return error() << "strategy 'recompute' needs to know what to compute again: write a pattern, as in "
+                        "recompute=layer.*, or let --memory-limit decide";
+    return success();
+  }
+
+  LogicalResult checkPipeline() {
+    if (!plan.strategies.pipeline && asked().microbatches.value)
+      return error() << "--microbatches is for the strategy pipeline; accumulate=" << asked().microbatches.value
+                     << " splits the batch without one";
+    if (plan.strategies.pipeline && asked().microbatches.value < 1)
+      return error() << "strategy 'pipeline' needs the number of micro-batches: add --microbatches M, as in "
+                        "--microbatches 8";
+    return success();
+  }
+
+  void fillPhases() {
+    const StrategyOptions &strategies = plan.strategies;
+    const TargetTraits &traits = plan.workers->traits();
+    const int64_t stages = plan.mesh.sizeOf("stage"), servers = strategies.servers();
+    const bool fuses = asked().attention == AttentionForm::Fused ||
+                       (asked().attention == AttentionForm::Auto && traits.fusesAttention);
+    const bool hasHostServers = plan.servers != plan.workers;
+    const bool isDistributed = !plan.mesh.empty(), overlaps = asked().overlap == Switch::On;
+    PhaseOptions &phases = plan.phases;
+    phases.model = {.batch = asked().batch.value,
+                    .precision = asked().precision,
+                    .fuseAttention = fuses,
+                    .attentionElements = traits.attentionElements,
+                    .attentionMultiple = traits.attentionMultiple,
+                    .attentionMost = traits.attentionMost};
+    phases.place = {.stages = stages,
+                    .servers = servers,
+                    .repeat = strategies.pipeline == ScheduleKind::Interleaved,
+                    .kind = traits.device,
+                    .serverKind = plan.servers->traits().device,
+                    .placement = asked().placement};
+    phases.gradient = {.keep = traits.keptOps,
+                       .microbatches = strategies.accumulate ? strategies.accumulate : asked().microbatches.value,
+                       .stages = stages,
+                       .recompute = strategies.recompute.value_or(NamePatterns())};
+    if (fuses)
+      phases.gradient.keep.insert(phases.gradient.keep.end(), {"dgc.fused_attention", "dgc.fused_attention_grad"});
+    phases.shard = {.mesh = plan.mesh,
+                    .dataParallel = strategies.dataParallel,
+                    .zero = strategies.zeroStage(),
+                    .tensorParallel = strategies.tensorParallel.has_value(),
+                    .cut = strategies.tensorParallel.value_or(WeightCuts()),
+                    .sequenceParallel = strategies.sequenceParallel,
+                    .noPadding = asked().noPadding};
+    phases.partition = {.distributed = isDistributed,
+                        .pipeline = strategies.pipeline.has_value(),
+                        .schedule = strategies.pipeline.value_or(ScheduleKind::GPipe),
+                        .servers = servers,
+                        .hostServers = hasHostServers};
+    phases.communicate = {.distributed = isDistributed,
+                          .links = asked().links,
+                          .overlap = overlaps,
+                          .scatterToServers = servers != 0,
+                          .forbid = asked().forbid,
+                          .maxReplicatedBytes = asked().maxReplicatedBytes.bytes};
+    phases.kernel = {.target = asked().target, .epilogues = asked().epilogues};
+    phases.schedule = {.overlap = isDistributed && overlaps};
+    const int64_t workers = std::max<int64_t>(1, numWorkers());
+    plan.threads = asked().threads.value ? asked().threads.value
+                                         : std::max<int64_t>(1, std::thread::hardware_concurrency() / workers);
+  }
+
+  /// The processes of a plan.
+  int64_t numWorkers() const {
+    const int64_t servers = plan.strategies.servers();
+    int64_t workers = 1;
+    for (const MeshShape::Axis &axis : plan.mesh.axes)
+      workers *= servers && axis.name == "stage" ? 1 : axis.size;
+    return workers + servers;
+  }
+
+  ModuleOp module;
+  CompilePlan plan;
+  bool isAnnotated = false;
+};
+} // namespace
+
+FailureOr<CompilePlan> planCompilation(ModuleOp module, const CompileOptions &options) {
+  return Planner(module, options).run();
+}
+
+} // namespace dgc

@@ -1,0 +1,108 @@
+// What a compilation is asked for, and what follows from that for each phase.
+
+#ifndef DGC_COMPILER_DRIVER_COMPILEOPTIONS_H
+#define DGC_COMPILER_DRIVER_COMPILEOPTIONS_H
+
+#include "compiler/driver/Phases.h"
+#include "compiler/driver/Strategies.h"
+#include "compiler/target/Target.h"
+#include "passes/communicate/LinkModel.h"
+
+namespace dgc {
+
+/// A number of bytes with a unit, as in 512MiB. Negative: none.
+struct ByteCount {
+  int64_t bytes = -1;
+  static std::optional<ByteCount> parse(llvm::StringRef text, std::string &error);
+  std::string text() const;
+};
+
+/// A number from 1 on; 0 where none is given.
+struct Count {
+  int64_t value = 0;
+  static std::optional<Count> parse(llvm::StringRef text, std::string &error);
+  std::string text() const;
+};
+
+enum class Switch { Off, On };
+template <> struct EnumNames<Switch> {
+  static constexpr EnumValue<Switch> all[] = {{Switch::Off, "off"}, {Switch::On, "on"}};
+};
+
+/// What shapes the plan. The names are those of dgc-compile's options.
+struct CompileOptions {
+  Count batch;
+  MeshShape mesh;
+  StrategyOptions strategy;
+  Count microbatches;
+  std::string placement;
+  std::string target = "cpu", serverTarget;
+  Count threads;
+  Precision precision = Precision::F32;
+  AttentionForm attention = AttentionForm::Auto;
+  Epilogues epilogues = Epilogues::All;
+  LinkModel links;
+  Switch overlap = Switch::Off;
+  std::vector<std::string> forbid;
+  ByteCount maxReplicatedBytes;
+  bool noPadding = false;
+  ByteCount memoryLimit;
+  Phase from = Phase::Input, to = Phase::Artifact;
+
+  /// Calls `b(name, field, placeholder of the value, help)` for each option, in the order of --help.
+  template <class Options, class Binder> static void bind(Options &o, Binder &&b) {
+    b("target", o.target, "TARGET",
+      "cpu (the features of this machine), x86-64-v3, x86-64-v4; cuda:sm_90 or several: cuda:sm_80,sm_90");
+    b("server-target", o.serverTarget, "TARGET",
+      "What parameter servers run on beside workers with GPUs: cpu (default), x86-64-v3, x86-64-v4, or the target");
+    b("batch", o.batch, "N", "The global batch: in place of ? or of the number in the model");
+    b("mesh", o.mesh, "AXIS=N,..", "Axes of the mesh and their sizes, as in data=2");
+    b("strategy", o.strategy, "NAME[=ARG],..", "How to distribute over the mesh: a list of those below");
+    b("microbatches", o.microbatches, "M", "In how many parts a pipeline works on the batch");
+    b("placement", o.placement, "FILE", "Lines `PATTERN DEVICE`: where variables are, as in w1 task:0");
+    b("links", o.links, "AXIS=LATENCY:BANDWIDTH,..", "How fast the links along axes are: data=5us:10GB/s");
+    b("forbid", o.forbid, "COLLECTIVE,..", "Refuse a plan that needs this collective: all_gather, ..; repeatable");
+    b("max-replicated-bytes", o.maxReplicatedBytes, "N",
+      "Refuse a plan that makes a larger value whole on every device");
+    b("memory-limit", o.memoryLimit, "BYTES",
+      "Refuse a plan that needs more on a worker, as in 512MiB, and say what fits");
+    b("overlap", o.overlap, "on|off", "on: collectives go on beside work that does not need them");
+    b("worker-threads", o.threads, "N",
+      "Threads of a worker, for the memory that it needs; as --threads of dgc-run (default: its share of the cores of "
+      "this machine)");
+    b("precision", o.precision, "TYPE",
+      "What products are computed in: f32; tf32, where GPUs may round to 10 bits; bf16; f16, with a scaled loss. "
+      "Variables and all else stay in f32");
+    b("attention", o.attention, "HOW",
+      "fused: dgc.attention keeps no scores; expanded: it is products and a softmax, with scores that its gradient "
+      "uses; auto: fused where the target has it");
+    b("epilogues", o.epilogues, "all|bias",
+      "What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and biases, too; "
+      "bias, no more than a bias and relu");
+    b("no-padding", o.noPadding, "", "Refuse a dimension that its mesh axes do not divide");
+    b("compile-from", o.from, "PHASE", "The input is a program that has been through this phase");
+    b("compile-to", o.to, "PHASE", "Stop behind this phase and write the program as text");
+  }
+
+  /// Each option as NAME and value, as dgc-compile takes it; all of them, or those that are not the default.
+  std::vector<std::pair<std::string, std::string>> text(bool all) const;
+};
+
+/// The options of every phase, for one module: what is left open is decided, and everything is checked.
+struct CompilePlan {
+  CompileOptions asked;
+  MeshShape mesh;                                 // with a stage for each parameter server
+  StrategyOptions strategies;                     // with what those include
+  std::shared_ptr<const Target> workers, servers; // the same where there are none of another kind
+  int64_t threads = 1;
+  PhaseOptions phases;
+};
+
+/// Refuses, with a diagnostic that says what is accepted, options that are out of range, that name nothing there is, or
+/// that make no sense together or with the mesh of the module. What depends on more of the module is checked by the
+/// phases.
+mlir::FailureOr<CompilePlan> planCompilation(mlir::ModuleOp module, const CompileOptions &options);
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_DRIVER_COMPILEOPTIONS_H

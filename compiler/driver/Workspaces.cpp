@@ -1,0 +1,79 @@
+//===- Workspaces.cpp - the memory that plans need beside their arenas -----===//
+
+#include "compiler/driver/Workspaces.h"
+#include "compiler/package/Package.h"
+#include "dialects/dist/Hosts.h"
+#include "dialects/exec/Exec.h"
+#include "runtime/artifact/Groups.h"
+#include "runtime/executor/PlannedMemory.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace mlir::exec;
+namespace fb = ::dgc::artifact;
+
+/// Kernels by name alone: programs are described before there is code.
+static ::dgc::CompiledKernels kernelNames(ModuleOp module, StringRef kind) {
+  ::dgc::CompiledKernels kernels, host;
+  kernels.kind = kind;
+  for (bool onHost : {false, true}) {
+    llvm::StringSet<> seen;
+    for (auto program : module.getOps<ProgramOp>())
+      if (::dgc::isOnHost(module, program.getMeshAttr()) == onHost)
+        program.walk([&](LaunchOp launch) {
+          StringRef name = launch.getKernel().getLeafReference();
+          if (seen.insert(name).second)
+            (onHost ? host : kernels).kernels.push_back({name.str()});
+        });
+  }
+  if (llvm::any_of(module.getOps<dist::MeshOp>(), [](auto mesh) { return ::dgc::isOnHost(mesh); }))
+    kernels.host = std::make_shared<::dgc::CompiledKernels>(std::move(host));
+  return kernels;
+}
+
+/// The plan as the runtime reads it, without code and constants.
+static const fb::Plan &packed(flatbuffers::FlatBufferBuilder &builder, fb::PlanT &plan) {
+  builder.Clear();
+  builder.Finish(fb::Plan::Pack(builder, &plan));
+  return *flatbuffers::GetRoot<fb::Plan>(builder.GetBufferPointer());
+}
+
+namespace dgc {
+
+LogicalResult planWorkspaces(ModuleOp module, const CompilePlan &compilation) {
+  if (module.getOps<ProgramOp>().empty())
+    return success();
+  FailureOr<fb::PlanT> described = describePlan(module, kernelNames(module, compilation.workers->kind()));
+  if (failed(described))
+    return failure();
+  fb::PlanT plan = *std::move(described);
+  plan.sections.clear();
+  plan.file_digest = std::make_unique<fb::Digest>();
+  plan.threads = static_cast<uint32_t>(compilation.threads);
+
+  flatbuffers::FlatBufferBuilder builder;
+  const fb::Plan &bare = packed(builder, plan);
+  Builder attributes(module.getContext());
+  for (auto [i, program] : llvm::enumerate(module.getOps<ProgramOp>())) {
+    const fb::Program &each = *bare.programs()->Get(i);
+    const Target &target = isOnHost(module, program.getMeshAttr()) ? *compilation.servers : *compilation.workers;
+    FailureOr<uint64_t> bytes = target.workspaceBytes(each, compilation.threads, program.getLoc());
+    if (failed(bytes))
+      return failure();
+    plan.programs[i]->scratch_bytes = *bytes;
+    program->setAttr("exec.scratch_bytes", attributes.getI64IntegerAttr(*bytes));
+  }
+  const fb::Plan &whole = packed(builder, plan);
+  uint64_t peak = 0;
+  auto groups = static_cast<int32_t>(plan.groups.size());
+  for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
+    rt::PlannedMemory memory = rt::plannedMemory(whole, group);
+    peak = std::max(peak,
+                    memory.total() + (rt::isOnGpu(whole, group) ? 0 : memory.staging)); // which is memory of the host
+  }
+  module->setAttr("exec.threads", attributes.getI64IntegerAttr(compilation.threads));
+  module->setAttr("exec.peak_bytes", attributes.getI64IntegerAttr(peak));
+  return success();
+}
+
+} // namespace dgc

@@ -1,0 +1,86 @@
+// What kernels are compiled for. A kind of target lives in a folder of its own and says here all that the rest of the
+// compiler needs to know of it; nothing else asks which kind it is.
+
+#ifndef DGC_COMPILER_TARGET_TARGET_H
+#define DGC_COMPILER_TARGET_TARGET_H
+
+#include "compiler/codegen/CompiledKernels.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/analysis/OptionTypes.h"
+#include <memory>
+
+namespace dgc::artifact {
+struct Program;
+} // namespace dgc::artifact
+
+namespace dgc {
+
+/// What the phases decide by.
+struct TargetTraits {
+  DeviceKind device = DeviceKind::Cpu;
+  /// Attention that the target has a call for, and so stays one op where --attention=auto.
+  bool fusesAttention = false;
+  std::vector<FloatKind> attentionElements = {FloatKind::F32, FloatKind::F64, FloatKind::BF16, FloatKind::F16};
+  int64_t attentionMultiple = 1, attentionMost = 4096;
+  /// Composite ops that stay whole up to the phase kernel.
+  std::vector<std::string> keptOps;
+  /// Parameter servers may run on another kind of target than workers do.
+  bool takesHostServers = false;
+};
+
+/// What the phase kernel is told beside the target.
+struct KernelOptions {
+  Epilogues epilogues = Epilogues::All;
+};
+
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// The name of the kind, as artifacts and messages have it: "cpu".
+  virtual llvm::StringRef kind() const = 0;
+  virtual const TargetTraits &traits() const = 0;
+  /// The passes of the phase kernel, without the verifier behind it.
+  virtual void buildKernelPhase(mlir::OpPassManager &manager, const KernelOptions &options) const = 0;
+  /// The code of every function of `kernels`, dgc ops on tensors of known shape. Does not change the module. Fails with
+  /// a diagnostic.
+  virtual mlir::FailureOr<CompiledKernels> compileKernels(mlir::ModuleOp kernels) const = 0;
+  /// What library calls of a program have to work in with `threads` threads on the device. Fails with a diagnostic at
+  /// `location`.
+  virtual mlir::FailureOr<uint64_t> workspaceBytes(const artifact::Program &program, int64_t threads,
+                                                   mlir::Location location) const = 0;
+};
+
+/// The kinds of targets that there are. Plug-ins may add some.
+class TargetRegistry {
+public:
+  /// Makes the target that `spec` describes; null, with what is accepted in `error`, where it describes none. `spec` is
+  /// one of the names of the kind, or begins with one and a colon.
+  using Make = std::unique_ptr<Target> (*)(llvm::StringRef spec, std::string &error);
+
+  /// `spelling` is for messages: "cuda:sm_90". Two kinds have no name in common.
+  void add(llvm::StringRef kind, llvm::ArrayRef<llvm::StringRef> names, llvm::StringRef spelling, Make make);
+
+  /// The target of a spec. Null, with an error that lists what there is, where there is no such.
+  std::unique_ptr<Target> create(llvm::StringRef spec, std::string &error) const;
+
+  /// Every way to name a target, as in "cpu, x86-64-v3, x86-64-v4, cuda:sm_90".
+  std::string spellings() const;
+
+  /// With all that were built.
+  static const TargetRegistry &builtin();
+
+private:
+  struct Entry {
+    std::string kind;
+    std::vector<std::string> names;
+    std::string spelling;
+    Make make;
+  };
+  std::vector<Entry> entries;
+};
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_TARGET_TARGET_H

@@ -1,0 +1,188 @@
+//===- LoopEmitter.cpp - loops of a scheduled kernel ----------------------===//
+//
+// Writes the function of a kernel with scf, arith, math and the memory ops of the LLVM dialect: the pointers of a
+// kernel are all that it gets, and every address is an explicit row-major position.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/target/cpu/LoopEmitter.h"
+#include "compiler/codegen/NestEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Kernels with more scratch memory than this take it from the heap.
+static constexpr int64_t kMaxStackBytes = 256 << 10;
+/// Lanes of the sums of vectorized loops: two vectors of 512 bits. The number does not depend on what else a loop
+/// computes, so that a sum has the same blocks in all kernels but those that call functions, which are not vectorized.
+static constexpr int64_t kLanes = 32;
+
+namespace {
+
+class LoopEmitter : public NestEmitter {
+public:
+  LoopEmitter(const KernelGraph &graph, const Schedule &schedule, ModuleOp module)
+      : NestEmitter(graph, module), schedule(schedule) {}
+
+  void run(StringRef name);
+
+private:
+  void declare(StringRef name);
+  void allocateAll();
+  int64_t lanesOf(const Root &root) const override;
+  Value scratch(Type storage, int64_t count) override;
+  void segment(const Segment &segment, Value begin, Value end);
+  void rows(const Segment &segment, Value begin, Value end);
+
+  const Schedule &schedule;
+  int64_t stackBytes = 0;
+  SmallVector<Value> heap;
+};
+
+/// The parts [begin, end) of a segment with rows.
+void LoopEmitter::rows(const Segment &segment, Value begin, Value end) {
+  scf::ForOp rowLoop = loop(begin, end, {}, false);
+  Value rest = rowLoop.getInductionVar();
+  for (unsigned dim = segment.rowDims; dim-- > 0;) {
+    Value size = constant(segment.rowShape[dim]);
+    bind(dim, dim == 0 ? rest : arith::RemUIOp::create(builder, loc, rest, size).getResult());
+    if (dim > 0)
+      rest = arith::DivUIOp::create(builder, loc, rest, size);
+  }
+  floor = current;
+  for (const Pass &p : segment.passes)
+    pass(segment, p, {}, {});
+  floor = 0;
+  scf::YieldOp::create(builder, loc);
+  closeLoop();
+}
+
+/// The parts [begin, end) of a segment.
+void LoopEmitter::segment(const Segment &segment, Value begin, Value end) {
+  if (segment.rowDims > 0)
+    return rows(segment, begin, end);
+  const Pass &only = segment.passes.front();
+  if (segment.splitLoop >= 0) {
+    Value chunk = constant(segment.chunk), most = constant(only.trips[segment.splitLoop]);
+    Value lower = arith::MulIOp::create(builder, loc, begin, chunk);
+    Value upper = arith::MulIOp::create(builder, loc, end, chunk);
+    return pass(segment, only, lower, arith::MinSIOp::create(builder, loc, upper, most));
+  }
+  if (schedule.sequential)
+    return pass(segment, only, {}, {});
+  // Work that is not split belongs to whoever has its only part.
+  Value mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, begin, end);
+  auto branch = scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
+  branch.thenBlock()->getTerminator()->erase();
+  scopes[current].before = branch;
+  enter(branch.thenBlock(), /*conditional=*/true);
+  pass(segment, only, {}, {});
+  scf::YieldOp::create(builder, loc);
+  closeLoop();
+}
+
+/// Makes the function, without a body. What is updated in place has an alias; all else has none.
+void LoopEmitter::declare(StringRef name) {
+  func::FuncOp source = graph.func;
+  unsigned inputs = source.getNumArguments(), pointers = inputs + source.getNumResults();
+  SmallVector<Type> types(pointers, pointer);
+  types.append(2, indexType);
+  builder.setInsertionPoint(source);
+  kernel = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
+  kernel.setPrivate();
+  kernel->setAttr("llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
+  llvm::BitVector mayAlias = graph.mayAlias();
+  kernel.addEntryBlock();
+  for (unsigned i = 0; i < pointers; ++i) {
+    if (!mayAlias.test(i))
+      kernel.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
+    kernel.setArgAttr(i, "llvm.nocapture", builder.getUnitAttr());
+    if (i < inputs && !mayAlias.test(i))
+      kernel.setArgAttr(i, "llvm.readonly", builder.getUnitAttr());
+  }
+}
+
+/// Gives everything that is stored its place: results first, scratch memory for the rest.
+void LoopEmitter::allocateAll() {
+  func::FuncOp source = graph.func;
+  auto ret = cast<func::ReturnOp>(source.getBody().front().getTerminator());
+  for (auto [i, value] : llvm::enumerate(ret.getOperands()))
+    places[value].memory.push_back(kernel.getArgument(source.getNumArguments() + i));
+  for (auto [number, root] : llvm::enumerate(graph.roots)) {
+    // One row is enough for what only the passes of a row look at.
+    unsigned home = schedule.segmentOf[number], rowDims = schedule.segments[home].rowDims;
+    for (unsigned user = 0; user < graph.roots.size(); ++user)
+      if (graph.reads(user, number) && schedule.segmentOf[user] != home)
+        rowDims = 0;
+    for (Value value : root.values) {
+      if (places.contains(value))
+        continue;
+      Value memory = scratch(storageOf(elementOf(value)), sizeOf(shapeOf(value).drop_front(rowDims)));
+      places[value] = {{memory}, rowDims};
+    }
+  }
+}
+
+/// Loops that call functions are not vectorized; others are, by code that may add up in this many lanes.
+int64_t LoopEmitter::lanesOf(const Root &root) const { return root.callsFunctions ? 1 : kLanes; }
+
+Value LoopEmitter::scratch(Type storage, int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  count = std::max<int64_t>(count, 1);
+  int64_t bytes = count * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
+  if (stackBytes + bytes <= kMaxStackBytes) {
+    stackBytes += bytes;
+    return LLVM::AllocaOp::create(builder, loc, pointer, storage, constant(count), 64);
+  }
+  auto malloc = module.lookupSymbol<LLVM::LLVMFuncOp>("malloc");
+  if (!malloc) {
+    OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
+    Type nothing = LLVM::LLVMVoidType::get(context);
+    malloc = LLVM::LLVMFuncOp::create(top, loc, "malloc", LLVM::LLVMFunctionType::get(pointer, {indexType}));
+    LLVM::LLVMFuncOp::create(top, loc, "free", LLVM::LLVMFunctionType::get(nothing, {pointer}));
+  }
+  Value memory = LLVM::CallOp::create(builder, loc, malloc, ValueRange{constant(bytes)}).getResult();
+  heap.push_back(memory);
+  return memory;
+}
+
+void LoopEmitter::run(StringRef name) {
+  declare(name);
+  enter(&kernel.getBody().front());
+  allocateAll();
+  moveTo(0);
+  unsigned count = kernel.getNumArguments();
+  Value begin = kernel.getArgument(count - 2), end = kernel.getArgument(count - 1);
+  int64_t offset = 0;
+  for (const Segment &part : schedule.segments) {
+    Value from = begin, to = end;
+    if (schedule.sequential) {
+      from = constant(0);
+      to = constant(part.extent);
+    } else if (schedule.segments.size() > 1) {
+      auto clamp = [&](Value at) {
+        Value shifted = arith::SubIOp::create(builder, loc, at, constant(offset));
+        shifted = arith::MaxSIOp::create(builder, loc, shifted, constant(0));
+        return arith::MinSIOp::create(builder, loc, shifted, constant(part.extent)).getResult();
+      };
+      from = clamp(begin);
+      to = clamp(end);
+    }
+    segment(part, from, to);
+    offset += part.extent;
+  }
+  for (Value memory : heap)
+    LLVM::CallOp::create(builder, loc, module.lookupSymbol<LLVM::LLVMFuncOp>("free"), memory);
+  func::ReturnOp::create(builder, loc);
+}
+
+} // namespace
+
+void emitLoops(const KernelGraph &graph, const Schedule &schedule, ModuleOp module, StringRef name) {
+  LoopEmitter(graph, schedule, module).run(name);
+}
+
+} // namespace dgc

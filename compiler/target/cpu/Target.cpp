@@ -1,0 +1,56 @@
+// Kernels for CPUs: machine code of our own, and oneDNN for products, convolutions and pools.
+
+#include "compiler/target/Target.h"
+#include "compiler/target/cpu/Codegen.h"
+#include "mlir/IR/Diagnostics.h"
+#include "passes/kernel/Passes.h"
+#include "runtime/device/cpu/Device.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+namespace {
+class Cpu final : public Target {
+public:
+  explicit Cpu(CpuTarget target) : target(std::move(target)) {}
+
+  StringRef kind() const override { return "cpu"; }
+
+  const TargetTraits &traits() const override {
+    static const TargetTraits traits;
+    return traits;
+  }
+
+  void buildKernelPhase(OpPassManager &manager, const KernelOptions &) const override {
+    manager.addPass(createExpandAttention());
+    manager.addPass(createSelectLibraryCalls());
+    manager.addPass(createFormKernels());
+  }
+
+  FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
+    return ::dgc::compileKernels(kernels, target);
+  }
+
+  FailureOr<uint64_t> workspaceBytes(const artifact::Program &program, int64_t threads,
+                                     Location location) const override {
+    absl::StatusOr<size_t> bytes = rt::scratchBytesOf(program, static_cast<int>(threads));
+    if (!bytes.ok())
+      return emitError(location) << std::string(bytes.status().message());
+    return *bytes;
+  }
+
+private:
+  CpuTarget target;
+};
+} // namespace
+
+void addCpuTarget(TargetRegistry &registry) {
+  registry.add("cpu", {"cpu", "x86-64-v3", "x86-64-v4"}, "cpu (this machine), x86-64-v3, x86-64-v4",
+               [](StringRef spec, std::string &error) -> std::unique_ptr<Target> {
+                 std::optional<CpuTarget> target = CpuTarget::parse(spec, error);
+                 return !target ? nullptr : std::make_unique<Cpu>(*std::move(target));
+               });
+}
+
+} // namespace dgc

@@ -1,0 +1,300 @@
+//===- Geometry.cpp - how threads share a segment of a kernel ---------------===//
+
+#include "compiler/target/cuda/Geometry.h"
+#include "compiler/target/cuda/Sparse.h"
+#include "compiler/target/cuda/Tiles.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Fewer points than this inside the outer loops are not worth a team.
+static constexpr int64_t kTeamWork = 32;
+/// Addends of a row, and rows of a column, that a block takes at least where several share them.
+static constexpr int64_t kPartWork = 8192, kPartRows = 128;
+/// From so many columns on a thread for each keeps a GPU busy.
+static constexpr int64_t kManyColumns = 1 << 16;
+
+/// Points of a row that a thread keeps, at most.
+static constexpr int64_t kMostKept = 32;
+/// Blocks that keep every multiprocessor of a large GPU busy.
+static constexpr int64_t kManyBlocks = 1056;
+
+static int64_t tripsOf(const Pass &pass, ArrayRef<unsigned> loops) {
+  int64_t trips = 1;
+  for (unsigned dim : loops)
+    trips *= pass.trips[dim];
+  return trips;
+}
+
+Pass without(const Pass &pass, ArrayRef<unsigned> loops) {
+  Pass result = pass;
+  llvm::erase_if(result.loops, [&](unsigned dim) { return llvm::is_contained(loops, dim); });
+  return result;
+}
+
+SmallVector<unsigned> commonParallel(const KernelGraph &graph, const Pass &pass) {
+  SmallVector<unsigned> common;
+  for (unsigned dim : pass.loops)
+    if (llvm::all_of(pass.roots, [&](unsigned root) { return graph.roots[root].parallel.test(dim); }))
+      common.push_back(dim);
+  return common;
+}
+
+bool cooperates(const KernelGraph &graph, const Pass &pass) {
+  return llvm::all_of(pass.roots, [&](unsigned number) {
+    const Root &root = graph.roots[number];
+    if (!root.reduction)
+      return true;
+    for (unsigned value = 0; value < root.values.size(); ++value)
+      if (!combinerOf(root.reduction, value))
+        return false;
+    return llvm::none_of(pass.loops, [&](unsigned dim) { return root.parallel.test(dim); });
+  });
+}
+
+int64_t alignmentOf(AffineExpr linear, unsigned dim, int64_t vector, int64_t step, int64_t width) {
+  AffineExpr index = getAffineDimExpr(dim, linear.getContext());
+  AffineExpr first = simplify(linear.replace(index, index * vector + step));
+  auto constant = dyn_cast<AffineConstantExpr>(first);
+  int64_t divisor = constant && constant.getValue() == 0 ? 16 : first.getLargestKnownDivisor();
+  return (divisor & -divisor) * width;
+}
+
+int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64_t trips) {
+  llvm::SmallMapVector<int64_t, int64_t, 4> sizes; // bytes of an element, and of all arrays of such
+  bool contiguous = false;
+  SmallVector<std::pair<AffineExpr, int64_t>> walked; // what lies along the loop, with the bytes of an element
+  bool allContiguous = true;
+  auto look = [&](Value value, AffineExpr linear) {
+    llvm::BitVector entangled(pass.space.size());
+    SmallVector<int64_t> strides = stridesOf(linear, pass.space.size(), entangled);
+    if (strides[dim] == 0 && !entangled.test(dim))
+      return;
+    contiguous |= strides[dim] == 1;
+    allContiguous &= strides[dim] == 1 && !entangled.test(dim);
+    int64_t width = llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8);
+    walked.push_back({linear, width});
+    sizes[width] += width * sizeOf(shapeOf(value));
+  };
+  for (unsigned number : pass.roots) {
+    const Root &root = graph.roots[number];
+    for (const Access &access : root.accesses)
+      look(access.base, access.linear);
+    if (!root.reduction)
+      look(root.values.front(), linearize(shapeOf(root.values.front()), root.indices.front(), graph.func.getContext()));
+  }
+  if (!contiguous)
+    return 1;
+  // For those of which most memory is.
+  auto most = llvm::max_element(sizes, [](auto &a, auto &b) { return a.second < b.second; });
+  int64_t vector = std::min<int64_t>(16 / most->first, 8);
+  if (allContiguous && vector <= trips && llvm::all_of(walked, [&](auto &access) {
+        auto [linear, width] = access;
+        return alignmentOf(linear, dim, vector, /*step=*/0, width) >= std::min<int64_t>(vector * width, 16);
+      }))
+    return vector;
+  while (vector > 1 && trips % vector != 0)
+    vector /= 2;
+  return std::max<int64_t>(vector, 1);
+}
+
+/// The loops of the passes of a segment inside its rows.
+static std::vector<Pass> insideRows(const Segment &segment) {
+  SmallVector<unsigned> rows = llvm::to_vector(llvm::seq<unsigned>(0, segment.rowDims));
+  std::vector<Pass> passes;
+  for (const Pass &pass : segment.passes)
+    passes.push_back(without(pass, rows));
+  return passes;
+}
+
+bool isResident(const KernelGraph &graph, const Segment &segment) {
+  std::vector<Pass> passes = insideRows(segment);
+  auto walked = llvm::find_if(passes, [](const Pass &pass) { return !pass.loops.empty(); });
+  if (segment.rowDims == 0 || walked == passes.end())
+    return false;
+  llvm::BitVector looped(graph.roots.size());
+  for (const Pass &pass : passes) {
+    if (pass.loops.empty()) {
+      // Every thread computes the value, so nobody may overwrite what others still read.
+      for (unsigned root : pass.roots)
+        if (graph.roots[root].reduction || llvm::any_of(graph.inplace, [](int64_t argument) { return argument >= 0; }))
+          return false;
+      continue;
+    }
+    if (!cooperates(graph, pass) || pass.loops != walked->loops || pass.trips != walked->trips)
+      return false;
+    for (unsigned root : pass.roots)
+      looped.set(root);
+  }
+  // What is read of each other is known to the thread that reads it.
+  for (unsigned user : segment.roots)
+    for (const Access &access : graph.roots[user].accesses) {
+      auto it = graph.rootOf.find(access.base);
+      if (it == graph.rootOf.end() || !llvm::is_contained(segment.roots, it->second))
+        continue;
+      const Root &used = graph.roots[it->second];
+      unsigned number = llvm::find(used.values, access.base) - used.values.begin();
+      if (access.index.empty() || access.index != used.indices[number])
+        return false;
+      if (!used.reduction && looped.test(it->second) && !looped.test(user))
+        return false;
+    }
+  return true;
+}
+
+/// How many elements of a row a thread has to keep for each of its points: arrays that are read by several passes, and
+/// values that are computed in one and used in another.
+static int64_t keptArrays(const Segment &segment, const KernelGraph &graph) {
+  llvm::MapVector<Value, llvm::SmallPtrSet<const Pass *, 4>> users;
+  for (const Pass &pass : segment.passes)
+    for (unsigned root : pass.roots)
+      for (const Access &access : graph.roots[root].accesses) {
+        llvm::BitVector entangled(pass.space.size());
+        SmallVector<int64_t> strides = stridesOf(access.linear, pass.space.size(), entangled);
+        bool varies = entangled.any();
+        for (unsigned dim = segment.rowDims; dim < pass.space.size(); ++dim)
+          varies |= strides[dim] != 0;
+        auto it = graph.rootOf.find(access.base);
+        bool isComputed = it != graph.rootOf.end() && llvm::is_contained(segment.roots, it->second);
+        if (varies)
+          users[access.base].insert(&pass);
+        if (varies && isComputed)
+          users[access.base].insert(nullptr);
+      }
+  return llvm::count_if(users, [](auto &entry) { return entry.second.size() > 1; });
+}
+
+static int64_t teamFor(int64_t work) { return work <= 1024 ? kWarp : work <= 16384 ? kBlock : 2 * kBlock; }
+
+/// Rows of several passes: a team for each.
+static void chooseRows(const KernelGraph &graph, const Segment &segment, Geometry &geometry) {
+  int64_t work = 1;
+  for (const Pass &pass : segment.passes)
+    work = std::max(work, tripsOf(pass, pass.loops));
+  for (unsigned dim = 0; dim < segment.rowDims; ++dim) {
+    geometry.outer.push_back(dim);
+    geometry.trips.push_back(segment.rowShape[dim]);
+  }
+  geometry.team = teamFor(work);
+  if (!isResident(graph, segment))
+    return;
+  int64_t vector = 16, kept = std::max<int64_t>(keptArrays(segment, graph), 1), last = 1;
+  for (const Pass &pass : insideRows(segment)) {
+    if (pass.loops.empty())
+      continue;
+    last = pass.trips[pass.loops.back()];
+    vector = std::min(vector, vectorOf(graph, pass, pass.loops.back(), last));
+  }
+  int64_t vectors = work / last * (last / vector), rest = work / last * (last % vector);
+  // A block of 1024 threads has 64 registers for each; smaller ones may have more, and then there are fewer of them.
+  for (auto [team, most] : {std::pair<int64_t, int64_t>{kWarp, 96}, {kBlock, 64}, {2 * kBlock, 64}, {4 * kBlock, 32}}) {
+    int64_t points = llvm::divideCeil(vectors, team) * vector + llvm::divideCeil(rest, team);
+    if (points > kMostKept || points * kept > most)
+      continue;
+    geometry.resident = true;
+    geometry.team = team;
+    geometry.vector = vector;
+    return;
+  }
+}
+
+/// A sum of few addends, such as a scatter-add: a block looks for them, and its threads add them to an element each.
+static bool chooseSparse(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
+  if (pass.roots.size() != 1)
+    return false;
+  std::optional<SparseSum> sum = sparseSumOf(graph, pass.roots.front());
+  if (!sum)
+    return false;
+  int64_t elements = 1, addends = 1;
+  Geometry chosen;
+  for (unsigned dim : pass.loops) {
+    if (!graph.roots[pass.roots.front()].parallel.test(dim)) {
+      addends *= pass.trips[dim];
+    } else if (sum->chooses.test(dim)) {
+      chosen.outer.push_back(dim);
+      chosen.trips.push_back(pass.trips[dim]);
+    } else {
+      chosen.inner.push_back(dim);
+      chosen.innerTrips.push_back(pass.trips[dim]);
+      elements *= pass.trips[dim];
+    }
+  }
+  if (addends < 2 * kWarp || elements < kWarp / 2)
+    return false;
+  chosen.sparse = true;
+  chosen.team = std::clamp<int64_t>(llvm::alignTo(elements, kWarp), 2 * kWarp, 1024);
+  chosen.tiles = llvm::divideCeil(elements, chosen.team);
+  geometry = chosen;
+  return true;
+}
+
+/// The only pass of a segment.
+static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
+  if (chooseSparse(graph, pass, geometry))
+    return;
+  geometry.outer = commonParallel(graph, pass);
+  for (unsigned dim : geometry.outer)
+    geometry.trips.push_back(pass.trips[dim]);
+  Pass inner = without(pass, geometry.outer);
+  int64_t work = tripsOf(inner, inner.loops), outside = tripsOf(pass, geometry.outer);
+  if (inner.loops.empty()) {
+    bool reduces = llvm::any_of(pass.roots, [&](unsigned root) { return bool(graph.roots[root].reduction); });
+    if (!reduces && chooseTiles(graph, pass, geometry))
+      return;
+    if (!reduces && !geometry.outer.empty())
+      geometry.vector = vectorOf(graph, pass, geometry.outer.back(), geometry.trips.back());
+    return;
+  }
+  if (work < kTeamWork || !cooperates(graph, inner))
+    return;
+  if (pass.loops.back() == inner.loops.back()) {
+    geometry.team = teamFor(work);
+    if (outside * 4 < kManyBlocks && work >= kPartWork * 4) {
+      geometry.team = kBlock;
+      geometry.parts = std::min(llvm::divideCeil(work, kPartWork), llvm::divideCeil(kManyBlocks, outside));
+    }
+  } else if (outside < kManyColumns) {
+    geometry.columns = true;
+    geometry.team = work >= 1024 ? 32 : 8;
+    int64_t blocks = llvm::divideCeil(outside, kWarp);
+    if (blocks * 4 < kManyBlocks && work >= kPartRows * 4) {
+      geometry.team = 8;
+      geometry.parts = std::min(llvm::divideCeil(work, kPartRows), llvm::divideCeil(kManyBlocks, blocks));
+    }
+  }
+}
+
+int64_t Geometry::items() const {
+  return vector == 1 || points == 0 ? points : points / trips.back() * llvm::divideCeil(trips.back(), vector);
+}
+
+Geometry Geometry::finish() const {
+  Geometry result;
+  result.outer = outer;
+  result.trips = trips;
+  result.points = points;
+  result.parts = parts;
+  result.team = parts > 2 * kWarp ? kBlock : 1;
+  result.grid = llvm::divideCeil(points, result.teamsPerBlock());
+  return result;
+}
+
+Geometry chooseGeometry(const KernelGraph &graph, const Segment &segment) {
+  Geometry geometry;
+  if (segment.rowDims > 0)
+    chooseRows(graph, segment, geometry);
+  else
+    choosePass(graph, segment.passes.front(), geometry);
+  for (int64_t trips : geometry.trips)
+    geometry.points *= trips;
+  geometry.block = geometry.columns  ? kWarp * geometry.team
+                   : geometry.sparse ? geometry.team
+                                     : std::max(kBlock, geometry.team);
+  int64_t points = geometry.team > 1 ? geometry.points : geometry.items();
+  geometry.grid = llvm::divideCeil(points, geometry.teamsPerBlock()) * geometry.tiles * geometry.parts;
+  return geometry;
+}
+
+} // namespace dgc

@@ -1,0 +1,340 @@
+//===- GridEmitter.cpp - kernels for GPUs ------------------------------------===//
+
+#include "compiler/target/cuda/GridEmitter.h"
+#include "compiler/target/cuda/MemoryPlan.h"
+#include "compiler/target/cuda/TileEmitter.h"
+#include "compiler/target/cuda/Tiles.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+
+namespace dgc {
+namespace {
+
+/// Writes one grid: some segments, each in a range of blocks of its own.
+class GridEmitter : public TileEmitter {
+public:
+  GridEmitter(const KernelGraph &graph, const MemoryPlan &memory, ModuleOp module, unsigned indexBits)
+      : TileEmitter(graph, module, indexBits), memory(memory) {}
+
+  KernelLaunch run(const std::string &name, ArrayRef<MemoryPlan::Part> parts);
+
+private:
+  // The function.
+  void declare(StringRef name);
+  void placeAll(unsigned segment);
+
+  // Segments.
+  void segment(MemoryPlan::Part part, Value block);
+  void eachPoint(const Segment &segment, Value block);
+  void teams(const Segment &segment, Value block);
+  void columns(const Segment &segment, Value block);
+  void finish(const Segment &segment, Value block);
+
+  // Reductions that several blocks share.
+  Value takePart(Value block);
+  Value partial(Value value);
+  AffineExpr partialAt(Value part, Value point);
+  void storePartial(Value value, Value total) override;
+
+  const MemoryPlan &memory;
+  Value point; // of the outer loops, as a number
+};
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+void GridEmitter::declare(StringRef name) {
+  func::FuncOp source = graph.func;
+  unsigned inputs = source.getNumArguments(), pointers = inputs + source.getNumResults();
+  SmallVector<Type> types(pointers + 1, pointer);
+  builder.setInsertionPoint(source);
+  kernel = func::FuncOp::create(builder, loc, name, builder.getFunctionType(types, {}));
+  llvm::BitVector mayAlias = graph.mayAlias();
+  kernel.addEntryBlock();
+  for (unsigned i = 0; i <= pointers; ++i) {
+    kernel.setArgAttr(i, "llvm.align", builder.getI64IntegerAttr(64));
+    if (i < pointers && mayAlias.test(i))
+      continue;
+    kernel.setArgAttr(i, "llvm.noalias", builder.getUnitAttr());
+    if (i < inputs)
+      kernel.setArgAttr(i, "llvm.readonly", builder.getUnitAttr());
+  }
+}
+
+/// Gives everything that a segment stores or reads its place.
+void GridEmitter::placeAll(unsigned number) {
+  func::FuncOp source = graph.func;
+  auto ret = cast<func::ReturnOp>(source.getBody().front().getTerminator());
+  for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
+    Place &place = places[value];
+    Value argument = kernel.getArgument(source.getNumArguments() + i);
+    if (!llvm::is_contained(place.memory, argument))
+      place.memory.push_back(argument);
+  }
+  Value workspace = kernel.getArgument(kernel.getNumArguments() - 1);
+  for (const auto &[value, home] : memory.homes) {
+    if (home.inShared) {
+      if (home.segment != number)
+        continue;
+      Type storage = storageOf(elementOf(value));
+      int64_t count = std::max<int64_t>(sizeOf(shapeOf(value).drop_front(home.rowDims)), 1);
+      Value memory = shared("row", storage, count * geometry.teamsPerBlock());
+      Value first = arith::MulIOp::create(builder, loc, team, constant(count), arith::IntegerOverflowFlags::nsw);
+      memory = addressOf(memory, storage, symbolFor(first));
+      places[value] = {{memory}, home.rowDims};
+      if (count * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8) % 16 == 0)
+        alignedRows.insert(memory);
+    } else if (!places.contains(value)) {
+      Value memory = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), workspace,
+                                         ArrayRef<LLVM::GEPArg>{constant(home.offset)});
+      places[value] = {{memory}, 0};
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Segments
+//===----------------------------------------------------------------------===//
+
+/// Every thread has points of its own.
+void GridEmitter::eachPoint(const Segment &segment, Value block) {
+  const Pass &pass = segment.passes.front();
+  Value first = arith::MulIOp::create(builder, loc, block, constant(kBlock), arith::IntegerOverflowFlags::nsw);
+  Value point = arith::AddIOp::create(builder, loc, first, thread, arith::IntegerOverflowFlags::nsw);
+  int64_t work = geometry.items();
+  Value mine;
+  if (geometry.grid * kBlock != work)
+    mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, point, constant(work));
+  when(mine, [&] {
+    bindInner(pass, geometry.outer);
+    bindLinear(geometry.outer, geometry.trips, point, geometry.vector);
+    ownPoints(segment, pass);
+  });
+}
+
+/// A warp or a block for each row.
+void GridEmitter::teams(const Segment &segment, Value block) {
+  Value row = takePart(block), mine;
+  lane = thread;
+  team = constant(0);
+  if (int64_t perBlock = geometry.teamsPerBlock(); perBlock > 1) {
+    lane = modulo(thread, geometry.team);
+    team = divide(thread, geometry.team);
+    row = plus(times(block, perBlock), team);
+    // A warp does all of a row or nothing.
+    if (geometry.points % perBlock != 0)
+      mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row, constant(geometry.points));
+  }
+  when(mine, [&] {
+    placeAll(&segment - memory.schedule.segments.data());
+    point = row;
+    bindLinear(geometry.outer, geometry.trips, row, 1);
+    floor = current;
+    kept.clear();
+    // Threads that keep all they need wait for each other only where something is overwritten.
+    bool meets = !geometry.resident || llvm::any_of(graph.inplace, [](int64_t argument) { return argument >= 0; });
+    for (const Pass &pass : segment.passes) {
+      teamPass(segment, without(pass, geometry.outer));
+      if (meets && &pass != &segment.passes.back())
+        teamBarrier();
+    }
+    floor = 0;
+  });
+}
+
+/// 32 columns for each block; the threads of a column take its rows in turn.
+void GridEmitter::columns(const Segment &segment, Value block) {
+  lane = divide(thread, kWarp);
+  team = modulo(thread, kWarp);
+  Value column = plus(times(takePart(block), kWarp), team);
+  // All threads meet at barriers: those without a column compute the last one, and store nothing.
+  if (geometry.points % kWarp != 0) {
+    Value last = constant(geometry.points - 1);
+    storeOnlyIf = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, column, last);
+    column = arith::MinUIOp::create(builder, loc, column, last);
+  }
+  const Pass &pass = segment.passes.front();
+  point = column;
+  bindLinear(geometry.outer, geometry.trips, column, 1);
+  floor = current;
+  cooperate(without(pass, geometry.outer));
+  floor = 0;
+  storeOnlyIf = {};
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions that several blocks share
+//===----------------------------------------------------------------------===//
+
+/// Takes from the number of a block that of its part of the addends; returns what is left. Blocks that run at the same
+/// time read what lies side by side.
+Value GridEmitter::takePart(Value block) {
+  if (geometry.parts == 1)
+    return block;
+  int64_t others = geometry.grid / geometry.parts;
+  part = geometry.columns ? divide(block, others) : modulo(block, geometry.parts);
+  return geometry.columns ? modulo(block, others) : divide(block, geometry.parts);
+}
+
+/// Where the parts of a reduction are kept: all points of the first, then those of the second, ..
+Value GridEmitter::partial(Value value) {
+  Value workspace = kernel.getArgument(kernel.getNumArguments() - 1);
+  return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), workspace,
+                             ArrayRef<LLVM::GEPArg>{constant(memory.partials.lookup(value))});
+}
+
+AffineExpr GridEmitter::partialAt(Value part, Value point) {
+  return symbolFor(part) * geometry.points + symbolFor(point);
+}
+
+void GridEmitter::storePartial(Value value, Value total) {
+  OpBuilder::InsertionGuard guard(builder);
+  if (storeOnlyIf) {
+    auto branch = scf::IfOp::create(builder, loc, storeOnlyIf, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  store(total, partial(value), partialAt(part, point), elementOf(value));
+}
+
+/// What the parts have of each point, joined in their order.
+void GridEmitter::finish(const Segment &segment, Value block) {
+  const Pass &pass = segment.passes.front();
+  lane = geometry.team == 1 ? constant(0) : thread;
+  team = constant(0);
+  point = geometry.team == 1 ? plus(times(block, geometry.block), thread) : block;
+  when(geometry.team == 1 && geometry.points % geometry.block != 0 ? below(point, geometry.points) : Value(), [&] {
+    bindInner(pass, geometry.outer);
+    bindLinear(geometry.outer, geometry.trips, point, 1);
+    floor = current;
+    for (unsigned number : pass.roots) {
+      const Root &root = graph.roots[number];
+      linalg::LinalgOp op = root.reduction;
+      for (auto [i, value] : llvm::enumerate(root.values)) {
+        if (!op)
+          continue; // the parts have stored it
+        Value nothing = arith::ConstantOp::create(builder, loc, identityOf(combinerOf(op, i)));
+        scf::ForOp loopOp = loop(lane, constant(geometry.parts), nothing, /*parallel=*/false, geometry.team);
+        Value next = load(partial(value), elementOf(value), partialAt(loopOp.getInductionVar(), point));
+        scf::YieldOp::create(builder, loc, combine(op, i, loopOp.getRegionIterArg(0), next));
+        closeLoop();
+        Value total = loopOp.getResult(0), first;
+        if (geometry.team > 1) {
+          total = acrossTeam(op, i, total);
+          first = below(lane, 1);
+        }
+        total = combine(op, i, element(op.getDpsInits()[i], root.indices[i]), total);
+        llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
+        storeEverywhere(value, root.indices[i], total);
+      }
+    }
+    floor = 0;
+  });
+}
+
+void GridEmitter::segment(MemoryPlan::Part part, Value block) {
+  const Segment &segment = memory.schedule.segments[part.segment];
+  unsigned number = part.segment;
+  geometry = memory.geometryOf(part);
+  if (part.finish) {
+    placeAll(number);
+    return finish(segment, block);
+  }
+  if (geometry.sparse) {
+    placeAll(number);
+    return sparse(segment, block);
+  }
+  if (geometry.tiled) {
+    placeAll(number);
+    return tiles(segment, block);
+  }
+  if (geometry.team == 1) {
+    placeAll(number);
+    return eachPoint(segment, block);
+  }
+  if (!geometry.columns)
+    return teams(segment, block);
+  placeAll(number);
+  columns(segment, block);
+}
+
+KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<MemoryPlan::Part> parts) {
+  declare(name);
+  enter(&kernel.getBody().front());
+  moveTo(0);
+  KernelLaunch launch;
+  launch.symbol = name;
+  launch.grid = 0;
+  thread = index(call(device_function::thread, builder.getI32Type()));
+  Value block = index(call(device_function::block, builder.getI32Type()));
+  for (MemoryPlan::Part part : parts)
+    sharedTileBytes = std::max(sharedTileBytes, tileBytes(memory.geometryOf(part)));
+  for (MemoryPlan::Part part : parts) {
+    Geometry shape = memory.geometryOf(part);
+    Value mine, own = block;
+    if (parts.size() > 1) {
+      own = arith::SubIOp::create(builder, loc, block, constant(launch.grid));
+      // As unsigned numbers, blocks before the range are behind it.
+      mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, own, constant(shape.grid));
+    }
+    when(mine, [&] {
+      places.clear();
+      segment(part, own);
+    });
+    launch.block = shape.block;
+    launch.grid += shape.grid;
+  }
+  func::ReturnOp::create(builder, loc);
+  return launch;
+}
+
+/// Are 32 bits enough for every index and number of a thread?
+unsigned indexBitsFor(const KernelGraph &graph, const MemoryPlan &memory) {
+  int64_t most = memory.workspaceBytes;
+  auto look = [&](Value value) { most = std::max(most, sizeOf(shapeOf(value))); };
+  for (BlockArgument argument : graph.func.getArguments())
+    look(argument);
+  for (const Root &root : graph.roots) {
+    most = std::max(most, sizeOf(root.space));
+    for (Value value : root.values)
+      look(value);
+  }
+  for (const Geometry &geometry : memory.geometries)
+    most = std::max(most, (geometry.grid + 1) * geometry.block * geometry.vector);
+  return most < (int64_t(1) << 31) - (1 << 16) ? 32 : 64;
+}
+
+} // namespace
+
+FailureOr<CompiledKernel> lowerKernelToGrids(func::FuncOp func) {
+  FailureOr<KernelGraph> graph = KernelGraph::build(func);
+  if (failed(graph))
+    return failure();
+  MemoryPlan memory(*graph, scheduleKernel(*graph, /*apart=*/true));
+  // Without some of the values that were to be kept others may have to be.
+  llvm::DenseSet<Value> recomputed;
+  for (SmallVector<Value> quick; !(quick = memory.quickValues(*graph)).empty();) {
+    recomputed.insert(quick.begin(), quick.end());
+    if (failed(graph = KernelGraph::build(func, recomputed)))
+      return failure();
+    memory = MemoryPlan(*graph, scheduleKernel(*graph, /*apart=*/true));
+  }
+  auto module = func->getParentOfType<ModuleOp>();
+  CompiledKernel info;
+  info.symbol = func.getName().str();
+  info.argCount = func.getNumArguments() + func.getNumResults();
+  info.extent = memory.schedule.extent;
+  info.costNs = memory.schedule.costNs;
+  info.flops = memory.schedule.flops;
+  info.workspaceBytes = memory.workspaceBytes;
+  unsigned indexBits = indexBitsFor(*graph, memory);
+  for (auto [number, grid] : llvm::enumerate(memory.grids))
+    info.launches.push_back(
+        GridEmitter(*graph, memory, module, indexBits).run(info.symbol + "_" + std::to_string(number), grid));
+  func.erase();
+  return info;
+}
+
+} // namespace dgc

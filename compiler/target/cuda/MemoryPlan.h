@@ -1,0 +1,54 @@
+//===- MemoryPlan.h - grids of a kernel, and memory between them ------------===//
+
+#ifndef DGC_COMPILER_TARGET_CUDA_MEMORYPLAN_H
+#define DGC_COMPILER_TARGET_CUDA_MEMORYPLAN_H
+
+#include "compiler/target/cuda/Geometry.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace dgc {
+
+struct MemoryPlan {
+  MemoryPlan(const KernelGraph &graph, Schedule schedule);
+
+  /// Where a value lies that is stored and is no result: at an offset of the workspace or, one row for each team, in
+  /// the memory of the blocks of one segment.
+  struct Home {
+    bool inShared = false;
+    unsigned segment = 0; // inShared: the only one that knows it
+    unsigned rowDims = 0; // leading dimensions that it has no memory for
+    int64_t offset = 0;
+  };
+
+  /// A range of blocks of a grid: a segment, or where several blocks share its reductions the joining of what they
+  /// have.
+  struct Part {
+    unsigned segment;
+    bool finish = false;
+  };
+
+  Schedule schedule;
+  std::vector<Geometry> geometries; // of each segment
+  /// What shares a grid. Grids run one after the other.
+  std::vector<llvm::SmallVector<Part>> grids;
+  llvm::MapVector<mlir::Value, Home> homes;
+  llvm::MapVector<mlir::Value, int64_t>
+      partials; // where in the workspace the blocks that share a reduction leave theirs
+  int64_t workspaceBytes = 0;
+
+  /// The geometry of a part.
+  Geometry geometryOf(Part part) const {
+    return part.finish ? geometries[part.segment].finish() : geometries[part.segment];
+  }
+  /// Values that lie in the workspace only because several need them, and that are quick to compute from what is read.
+  llvm::SmallVector<mlir::Value> quickValues(const KernelGraph &graph) const;
+
+private:
+  void place(const KernelGraph &graph, unsigned root);
+  void group(const KernelGraph &graph);
+  std::vector<int64_t> sharedBytes; // of each segment
+};
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_TARGET_CUDA_MEMORYPLAN_H

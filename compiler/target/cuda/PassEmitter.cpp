@@ -1,0 +1,403 @@
+//===- PassEmitter.cpp - how the threads of a team take a pass --------------===//
+
+#include "compiler/target/cuda/PassEmitter.h"
+#include "compiler/codegen/SumBlocks.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Bytes that a thread should have on their way, and what the body of a loop may cost for that.
+static constexpr int64_t kBytesInFlight = 64, kMostBody = 2048;
+/// Elements that a thread remembers between a running maximum and the sums that follow it.
+static constexpr int64_t kMostRemembered = 16;
+
+//===----------------------------------------------------------------------===//
+// Addresses and numbers
+//===----------------------------------------------------------------------===//
+
+/// Points that are taken together begin at a multiple of their number: that makes one access of several.
+unsigned PassEmitter::alignmentAt(Value memory, AffineExpr linear, Type storage) const {
+  if (steps == 1)
+    return 0;
+  Operation *op = memory.getDefiningOp();
+  bool isAligned = alignedRows.contains(memory) || !op ||
+                   (isa<LLVM::GEPOp>(op) && isa<BlockArgument>(op->getOperand(0))); // the workspace
+  if (!isAligned)
+    return 0;
+  int64_t width = llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
+  return std::min<int64_t>(alignmentOf(linear, steppedDim, steps, step, width), 16);
+}
+
+/// Of points that are taken together, all addresses are that of the first and a constant, for LLVM to see that.
+Value PassEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
+  AffineExpr dim = getAffineDimExpr(steppedDim, context);
+  auto distance = steps == 1 || step == 0
+                      ? AffineConstantExpr()
+                      : dyn_cast<AffineConstantExpr>(simplify(linear.replace(dim, dim + step) - linear));
+  if (!distance)
+    return ElementEmitter::addressOf(memory, storage, linear);
+  llvm::SaveAndRestore<Value> first(dims[steppedDim], steppedFrom);
+  Value address = ElementEmitter::addressOf(memory, storage, linear);
+  return LLVM::GEPOp::create(builder, loc, pointer, storage, address,
+                             ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(distance.getValue())});
+}
+
+/// The indices of loops, the last one fastest, from a number that counts their points, `vector` of the last at a time.
+void PassEmitter::bindLinear(ArrayRef<unsigned> loops, ArrayRef<int64_t> trips, Value linear, int64_t vector) {
+  for (size_t i = loops.size(); i-- > 0;) {
+    bool isLast = i + 1 == loops.size();
+    int64_t size = isLast ? llvm::divideCeil(trips[i], vector) : trips[i];
+    Value at = i == 0 ? linear : modulo(linear, size);
+    if (isLast && vector > 1)
+      at = arith::MulIOp::create(builder, loc, at, constant(vector), arith::IntegerOverflowFlags::nsw);
+    bind(loops[i], at);
+    if (i > 0)
+      linear = divide(linear, size);
+  }
+}
+
+/// The dimensions that a pass has no loop for have index 0.
+void PassEmitter::bindInner(const Pass &pass, ArrayRef<unsigned> bound) {
+  for (unsigned dim = 0; dim < pass.space.size(); ++dim)
+    if (!llvm::is_contained(bound, dim))
+      bind(dim, constant(0));
+}
+
+Value PassEmitter::plus(Value a, Value b) {
+  return arith::AddIOp::create(builder, loc, a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value PassEmitter::times(Value a, int64_t b) {
+  return arith::MulIOp::create(builder, loc, a, constant(b), arith::IntegerOverflowFlags::nsw);
+}
+
+Value PassEmitter::below(Value a, int64_t b) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, constant(b));
+}
+
+Value PassEmitter::atMost(Value a, int64_t b) { return arith::MinUIOp::create(builder, loc, a, constant(b)); }
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// The loops of a pass by one thread.
+void PassEmitter::serial(const Segment &segment, const Pass &pass) {
+  SmallVector<unsigned> bound;
+  for (unsigned dim = 0; dim < pass.space.size(); ++dim)
+    if (!llvm::is_contained(pass.loops, dim))
+      bound.push_back(dim);
+  SmallVector<Running> running;
+  for (unsigned root : pass.roots) {
+    running.push_back({root, {}});
+    if (graph.roots[root].reduction && inMemory(pass, graph.roots[root]))
+      initialise(segment, pass, root, {}, {});
+  }
+  bindInner(pass, bound);
+  nest(segment, pass, 0, running, {}, {});
+}
+
+void PassEmitter::teamPass(const Segment &segment, const Pass &pass) {
+  bindInner(pass, geometry.outer);
+  if (geometry.resident && pass.loops.empty())
+    return onceForAll(pass);
+  if (cooperates(graph, pass))
+    return cooperate(pass);
+  SmallVector<unsigned> common = commonParallel(graph, pass);
+  if (common.empty()) {
+    Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, constant(0));
+    return when(first, [&] { serial(segment, pass); });
+  }
+  SmallVector<int64_t> trips;
+  int64_t count = 1;
+  for (unsigned dim : common) {
+    trips.push_back(pass.trips[dim]);
+    count *= pass.trips[dim];
+  }
+  auto savedGroups = groups;
+  scf::ForOp loopOp = loop(lane, constant(count), {}, /*parallel=*/false, geometry.team);
+  bindLinear(common, trips, loopOp.getInductionVar(), 1);
+  serial(segment, without(pass, common));
+  scf::YieldOp::create(builder, loc);
+  closeLoop();
+  groups = savedGroups;
+}
+
+/// A pass without loops, such as the logarithm of the sum of a row: all threads know the value, one stores it.
+void PassEmitter::onceForAll(const Pass &pass) {
+  bindInner(pass, geometry.outer);
+  SmallVector<Value> values;
+  for (unsigned root : pass.roots)
+    values.push_back(elementwise(graph.roots[root]));
+  Value first = below(lane, 1);
+  llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
+  for (auto [number, value] : llvm::zip_equal(pass.roots, values))
+    storeEverywhere(graph.roots[number].values.front(), graph.roots[number].indices.front(), value);
+}
+
+//===----------------------------------------------------------------------===//
+// Points of a team
+//===----------------------------------------------------------------------===//
+
+/// All points in vectors, and where these do not divide the last loop the end of that one by one.
+SmallVector<PassEmitter::Walk, 2> PassEmitter::walksOf(const Pass &pass) const {
+  Walk whole{pass, {}};
+  int64_t others = 1;
+  for (unsigned dim : pass.loops) {
+    whole.trips.push_back(pass.trips[dim]);
+    others *= dim == pass.loops.back() ? 1 : pass.trips[dim];
+  }
+  if (pass.loops.empty())
+    return {whole};
+  int64_t &trips = whole.trips.back();
+  if (geometry.resident)
+    whole.vector = geometry.vector;
+  else if (!geometry.columns)
+    whole.vector = vectorOf(graph, pass, pass.loops.back(), trips);
+  whole.items = others * (trips / whole.vector);
+  Walk rest = whole;
+  rest.trips.back() = trips % whole.vector;
+  rest.items = others * rest.trips.back();
+  rest.vector = 1;
+  rest.begin = trips -= rest.trips.back();
+  return rest.items > 0 ? SmallVector<Walk, 2>{whole, rest} : SmallVector<Walk, 2>{whole};
+}
+
+/// How many items a thread should take at a time.
+int64_t PassEmitter::unrollOf(const Walk &walk) const {
+  int64_t bytes = 0, cost = 1;
+  llvm::DenseSet<std::pair<Value, AffineExpr>> seen;
+  for (unsigned number : walk.pass.roots) {
+    cost += graph.roots[number].flops * walk.vector;
+    for (const Access &access : graph.roots[number].accesses) {
+      if (!seen.insert({access.base, access.linear}).second)
+        continue;
+      llvm::BitVector entangled(walk.pass.space.size());
+      SmallVector<int64_t> strides = stridesOf(access.linear, walk.pass.space.size(), entangled);
+      if (llvm::any_of(walk.pass.loops, [&](unsigned dim) { return strides[dim] != 0 || entangled.test(dim); }))
+        bytes += llvm::divideCeil(elementOf(access.base).getIntOrFloatBitWidth(), 8) * walk.vector;
+    }
+  }
+  // What a running maximum is taken of is kept until the sums have been.
+  int64_t unroll = online.empty() ? 8 : std::max<int64_t>(std::min<int64_t>(8, kMostRemembered / walk.vector), 1);
+  while (unroll > 1 && (unroll * bytes > kBytesInFlight || unroll * cost > kMostBody ||
+                        unroll * geometry.team * geometry.parts > walk.items))
+    unroll /= 2;
+  return unroll;
+}
+
+/// One item. `isValid`: is there such an item, or is it computed for nothing? Null: there is. `known`: what was known
+/// of its points before, and is then.
+void PassEmitter::item(const Walk &walk, Value at, Value isValid, SmallVectorImpl<Running> &running, Known *known,
+                       SmallVectorImpl<Pending> &pending) {
+  enter(scopes[current].block); // it continues the block, with elements of its own
+  // Without loops the indices of a point are known further out, where what its roots compute is not.
+  llvm::SaveAndRestore<unsigned> innermost(floor, walk.pass.loops.empty() ? current : floor);
+  bindLinear(walk.pass.loops, walk.trips, at, walk.vector);
+  steps = walk.vector;
+  if (!walk.pass.loops.empty()) {
+    steppedDim = walk.pass.loops.back();
+    if (walk.begin > 0)
+      bind(steppedDim, plus(dims[steppedDim], constant(walk.begin)));
+    steppedFrom = dims[steppedDim];
+  }
+  for (step = 0; step < steps; ++step) {
+    scopes[current].values = known ? known[step] : Known();
+    if (steps > 1)
+      bind(steppedDim, plus(steppedFrom, constant(step)));
+    SmallVector<SmallVector<Value>> before;
+    for (Running &run : running)
+      before.push_back(run.accumulators);
+    SmallVector<Store> stores = point(running);
+    if (isValid)
+      for (auto [run, old] : llvm::zip_equal(running, before))
+        for (auto [now, then] : llvm::zip_equal(run.accumulators, old))
+          now = arith::SelectOp::create(builder, loc, isValid, now, then);
+    if (!stores.empty())
+      pending.push_back({dims, steppedFrom, step, std::move(stores)});
+    if (known)
+      known[step] = scopes[current].values;
+  }
+  step = 0;
+  steps = 1;
+  leave();
+}
+
+/// Stores what was computed. Nothing was stored between, so all that is read for it may be on its way together.
+void PassEmitter::storeAll(int64_t vector, ArrayRef<Pending> pending, Value isValid) {
+  if (pending.empty())
+    return;
+  OpBuilder::InsertionGuard insertion(builder);
+  if (isValid) {
+    auto branch = scf::IfOp::create(builder, loc, isValid, /*withElseRegion=*/false);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  steps = vector;
+  // One value after the other, as neighbours become one access only where nothing is stored between them.
+  for (size_t i = 0; i < pending.front().stores.size(); ++i)
+    for (const Pending &each : pending) {
+      dims = each.dims;
+      steppedFrom = each.first;
+      step = each.step;
+      const Store &store = each.stores[i];
+      storeEverywhere(store.value, store.index, store.scalar);
+    }
+  step = 0;
+  steps = 1;
+}
+
+/// All items of a thread one after the other. `next`: where what is known of their points is kept, and of those behind.
+void PassEmitter::walkKept(const Walk &walk, size_t &next, SmallVectorImpl<Running> &running) {
+  int64_t chunks = llvm::divideCeil(walk.items, geometry.team);
+  size_t first = next;
+  next += chunks * walk.vector;
+  kept.resize(std::max(kept.size(), next));
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    Value at = chunk == 0 ? lane : plus(lane, constant(chunk * geometry.team)), isValid;
+    if ((chunk + 1) * geometry.team > walk.items) {
+      isValid = below(at, walk.items);
+      at = atMost(at, walk.items - 1);
+    }
+    SmallVector<Pending> pending;
+    item(walk, at, isValid, running, &kept[first + chunk * walk.vector], pending);
+    storeAll(walk.vector, pending, isValid);
+  }
+}
+
+void PassEmitter::walkLoop(const Walk &walk, Value from, Value to, int64_t unroll, SmallVectorImpl<Running> &running) {
+  carryingLoop(from, to, geometry.team * unroll, /*parallel=*/true, running, [&](Value index) {
+    SmallVector<Pending> pending;
+    std::vector<Known> known(online.empty() ? 0 : unroll * walk.vector);
+    auto each = [&](SmallVectorImpl<Running> &some) {
+      for (int64_t i = 0; i < unroll; ++i)
+        item(walk, i == 0 ? index : plus(index, constant(i * geometry.team)), {}, some,
+             known.empty() ? nullptr : &known[i * walk.vector], pending);
+    };
+    if (online.empty())
+      each(running);
+    else
+      itemsOnline(running, each);
+    storeAll(walk.vector, pending, {});
+  });
+}
+
+/// The items from `from` to `to` in blocks that are cut on, of so many iterations each: the sums of a thread are
+/// partial sums of a block and are added up when it ends.
+void PassEmitter::walkBlocks(const Walk &walk, Value from, Value to, int64_t unroll, ArrayRef<int64_t> blocks,
+                             SmallVectorImpl<Running> &running) {
+  if (blocks.empty())
+    return walkLoop(walk, from, to, unroll, running);
+  int64_t size = blocks.front() * geometry.team * unroll;
+  carryingLoop(from, to, size, /*parallel=*/false, running, [&](Value first) {
+    Value left = arith::SubIOp::create(builder, loc, to, first);
+    Value end = plus(first, atMost(left, size));
+    SmallVector<Running> before(running.begin(), running.end());
+    for (Running &run : running)
+      if (isFloatSum(graph.roots[run.root]))
+        run.accumulators.assign(run.accumulators.size(), identitiesOf(graph.roots[run.root]).front());
+    walkBlocks(walk, first, end, unroll, blocks.drop_front(), running);
+    auto maximumIn = [&](ArrayRef<Running> all, const Running &run) {
+      auto sum = online.find(run.root);
+      if (sum == online.end())
+        return Value();
+      return llvm::find_if(all, [&](const Running &other) { return other.root == sum->second.maximum; })
+          ->accumulators.front();
+    };
+    for (auto [run, old] : llvm::zip_equal(running, before))
+      if (isFloatSum(graph.roots[run.root]))
+        addBlock(old, maximumIn(before, run), maximumIn(running, run), run);
+  });
+}
+
+/// The items of the team, or of its part of them: some at a time, and what is left one by one.
+void PassEmitter::walkLoops(const Walk &walk, SmallVectorImpl<Running> &running) {
+  int64_t unroll = unrollOf(walk), tile = geometry.team * unroll;
+  // Blocks for the additions of a thread, which takes `each` items at a time.
+  auto blocksFor = [&](int64_t items, int64_t each) -> SmallVector<int64_t> {
+    if (llvm::none_of(running, [&](const Running &run) { return isFloatSum(graph.roots[run.root]); }))
+      return {};
+    return cutIntoBlocks(llvm::divideCeil(items, geometry.team * each),
+                         std::max<int64_t>(kLongestChain / (each * walk.vector), 1));
+  };
+  if (geometry.parts == 1) {
+    int64_t whole = walk.items / tile * tile;
+    if (whole > 0)
+      walkBlocks(walk, lane, constant(whole), unroll, blocksFor(whole, unroll), running);
+    if (whole < walk.items)
+      walkLoop(walk, plus(lane, constant(whole)), constant(walk.items), 1, running);
+    return;
+  }
+  int64_t each = llvm::divideCeil(walk.items, geometry.parts);
+  Value begin = atMost(times(part, each), walk.items);
+  Value end = atMost(plus(begin, constant(each)), walk.items);
+  Value count = arith::SubIOp::create(builder, loc, end, begin);
+  Value whole = plus(begin, times(divide(count, tile), tile));
+  if (each >= tile)
+    walkBlocks(walk, plus(begin, lane), whole, unroll, blocksFor(each, unroll), running);
+  if (unroll > 1 || each % tile != 0 || walk.items % each != 0)
+    walkLoop(walk, plus(whole, lane), end, 1, running);
+}
+
+/// The running values of the threads as one, in an order that is always the same; all threads know the result.
+void PassEmitter::join(ArrayRef<Running> running) {
+  llvm::SmallDenseMap<unsigned, std::pair<Value, Value>> maxima; // of the thread, and of all
+  Value first = below(lane, 1);
+  if (storeOnlyIf)
+    first = arith::AndIOp::create(builder, loc, first, storeOnlyIf);
+  for (const Running &run : running) {
+    const Root &root = graph.roots[run.root];
+    linalg::LinalgOp op = root.reduction;
+    for (unsigned i = 0; op && i < root.values.size(); ++i) {
+      Value own = run.accumulators[i];
+      auto sum = online.find(run.root);
+      auto [most, mostOfAll] = sum == online.end() ? std::pair<Value, Value>() : maxima.lookup(sum->second.maximum);
+      if (most)
+        own = forAll(run, most, mostOfAll);
+      Value total = acrossTeam(op, i, own);
+      llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
+      if (geometry.parts > 1) {
+        storePartial(root.values[i], total);
+        continue;
+      }
+      total = combine(op, i, element(op.getDpsInits()[i], root.indices[i]), total);
+      if (!online.empty())
+        maxima[run.root] = {run.accumulators[i], total};
+      storeEverywhere(root.values[i], root.indices[i], total);
+      remember(root.values[i], root.indices[i], total);
+    }
+  }
+}
+
+/// The threads of a team take the points of a pass in turn. Each has a running value for each reduction; these are
+/// joined at the end.
+void PassEmitter::cooperate(const Pass &pass) {
+  bindInner(pass, geometry.outer);
+  online.clear();
+  for (unsigned number : pass.roots)
+    if (std::optional<OnlineSum> sum = onlineSumOf(graph, number); sum && llvm::is_contained(pass.roots, sum->maximum))
+      online.try_emplace(number, *sum);
+  SmallVector<Running> running;
+  for (unsigned number : pass.roots) {
+    running.push_back({number, {}});
+    const Root &root = graph.roots[number];
+    for (unsigned i = 0; root.reduction && i < root.values.size(); ++i)
+      running.back().accumulators.push_back(
+          arith::ConstantOp::create(builder, loc, identityOf(combinerOf(root.reduction, i))));
+    if (auto sum = online.find(number); sum != online.end() && sum->second.condition)
+      running.back().accumulators.push_back(running.back().accumulators[0]); // how many there are
+  }
+  size_t next = 0;
+  for (const Walk &walk : walksOf(pass)) {
+    if (geometry.resident)
+      walkKept(walk, next, running);
+    else
+      walkLoops(walk, running);
+  }
+  bindInner(pass, geometry.outer);
+  join(running);
+}
+
+} // namespace dgc

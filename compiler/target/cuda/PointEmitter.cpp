@@ -1,0 +1,90 @@
+//===- PointEmitter.cpp - points that a thread has of its own ---------------===//
+
+#include "compiler/target/cuda/PassEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Where this share of the points is no padding, vectors without any are apart.
+static constexpr double kMostlyInside = 0.75;
+
+/// What the roots of a pass ask of indices. Nothing where none changes along the loop, where the first and the last
+/// point of a vector say too little of those between, and where much is padding.
+static SmallVector<Bound> boundsAlong(const KernelGraph &graph, const Pass &pass, unsigned dim, int64_t vector) {
+  SmallVector<Bound> bounds;
+  bool changes = false;
+  double inside = 1; // the share of points in all bounds
+  for (unsigned number : pass.roots)
+    for (const Bound &bound : graph.roots[number].bounds) {
+      llvm::BitVector entangled(pass.space.size());
+      SmallVector<int64_t> strides = stridesOf(bound.index, pass.space.size(), entangled);
+      bool isLinear = entangled.none();
+      bound.index.walk([&](AffineExpr inner) { isLinear &= !isa<AffineSymbolExpr>(inner); });
+      if (!isLinear)
+        return {};
+      int64_t reach = 1;
+      for (auto [stride, size] : llvm::zip_equal(strides, pass.space))
+        reach += std::abs(stride) * (size - 1);
+      inside *= std::min(1.0, double(bound.size - (strides[dim] != 0 ? vector : 0)) / reach);
+      changes |= strides[dim] != 0;
+      bounds.push_back(bound);
+    }
+  return changes && inside >= kMostlyInside ? bounds : SmallVector<Bound>();
+}
+
+/// Are the indices in their bounds at all points of the vector? They are if they are at the first and the last.
+Value PassEmitter::isWithin(ArrayRef<Bound> bounds) {
+  Value all;
+  AffineExpr dim = getAffineDimExpr(steppedDim, context);
+  for (const Bound &bound : bounds)
+    for (int64_t at : {int64_t(0), geometry.vector - 1}) {
+      AffineExpr index = simplify(bound.index.replace(dim, dim + at));
+      Value holds = below(position(index), bound.size);
+      all = all ? arith::AndIOp::create(builder, loc, all, holds).getResult() : holds;
+    }
+  return all;
+}
+
+/// The points from the bound indices on: so many of the last outer loop as a vector has, or those that are left of it.
+void PassEmitter::ownPoints(const Segment &segment, const Pass &pass) {
+  Pass inner = without(pass, geometry.outer);
+  if (geometry.vector == 1)
+    return serial(segment, inner);
+  steppedDim = geometry.outer.back();
+  steppedFrom = dims[steppedDim];
+  int64_t vector = geometry.vector, trips = geometry.trips.back(), whole = trips / vector * vector;
+  SmallVector<Bound> bounds = boundsAlong(graph, inner, steppedDim, vector);
+  Value isWhole = whole == trips ? Value() : below(steppedFrom, whole), isVector = isWhole;
+  if (!bounds.empty()) {
+    isVector = isWithin(bounds);
+    isVector = isWhole ? arith::AndIOp::create(builder, loc, isWhole, isVector).getResult() : isVector;
+  }
+  when(isVector, [&] {
+    within = bounds;
+    steps = vector;
+    serial(segment, inner);
+    steps = 1;
+    within.clear();
+  });
+  if (!isVector)
+    return;
+  // One by one: the end of the loop, and what is at the edges of padding.
+  Value yes = arith::ConstantIntOp::create(builder, loc, builder.getI1Type(), 1);
+  when(arith::XOrIOp::create(builder, loc, isVector, yes), [&] {
+    SmallVector<Running> none;
+    Value end = atMost(plus(steppedFrom, constant(vector)), trips);
+    carryingLoop(steppedFrom, end, 1, /*parallel=*/false, none, [&](Value index) {
+      // Without the loop, what both branches read would be read before them, which is no vector.
+      auto unroll = LLVM::LoopUnrollAttr::get(context, builder.getBoolAttr(true), {}, {}, {}, {}, {}, {});
+      scopes[current].block->getParentOp()->setAttr(
+          "loop_annotation",
+          LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
+      bind(steppedDim, index);
+      serial(segment, inner);
+    });
+  });
+}
+
+} // namespace dgc

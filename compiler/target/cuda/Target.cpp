@@ -1,0 +1,98 @@
+// Kernels for NVIDIA GPUs: PTX and cubins of our own; cuBLASLt and cuDNN for products, convolutions and attention.
+
+#include "compiler/target/Target.h"
+#include "compiler/target/cuda/Codegen.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/gradient/Passes.h"
+#include "passes/kernel/Passes.h"
+#include "runtime/artifact/GpuSizes.h"
+#include "runtime/artifact/dgcx_generated.h"
+#include "runtime/base/DType.h"
+
+using namespace mlir;
+namespace fb = ::dgc::artifact;
+
+namespace dgc {
+
+static uint64_t bytesOf(const fb::Program &program, uint32_t index) {
+  const fb::Buffer &buffer = *program.buffers()->Get(index);
+  uint64_t bytes = rt::sizeOf(static_cast<rt::DType>(buffer.dtype()));
+  for (int64_t extent : *buffer.shape())
+    bytes *= static_cast<uint64_t>(extent);
+  return bytes;
+}
+
+namespace {
+class Cuda final : public Target {
+public:
+  explicit Cuda(CudaTarget target) : target(std::move(target)) {}
+
+  StringRef kind() const override { return "cuda"; }
+
+  const TargetTraits &traits() const override {
+    static const TargetTraits traits{.device = DeviceKind::Gpu,
+                                     .fusesAttention = true,
+                                     .attentionElements = {FloatKind::BF16, FloatKind::F16},
+                                     .attentionMultiple = 8,
+                                     .attentionMost = 128,
+                                     .keptOps = {"dgc.gelu", "dgc.gelu_grad"},
+                                     .takesHostServers = true};
+    return traits;
+  }
+
+  void buildKernelPhase(OpPassManager &manager, const KernelOptions &options) const override {
+    ExpandAttentionOptions attention;
+    attention.device = "cuda";
+    SelectLibraryCallsOptions calls;
+    calls.device = "cuda";
+    calls.epilogues = options.epilogues;
+    FormKernelsOptions form;
+    form.rematerialize = true;
+    form.shareLaunches = true;
+    manager.addPass(createExpandAttention(attention));
+    manager.addPass(createPadProducts());
+    manager.addPass(createCSEPass());
+    manager.addPass(createSelectLibraryCalls(calls));
+    manager.addPass(createDecomposePass());
+    manager.addPass(createCSEPass());
+    manager.addPass(createFormKernels(form));
+  }
+
+  FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
+    return ::dgc::compileKernels(kernels, target);
+  }
+
+  /// Of library calls alone: what kernels need between grids is known when there is code for them.
+  FailureOr<uint64_t> workspaceBytes(const fb::Program &program, int64_t, Location) const override {
+    uint64_t most = 0;
+    for (uint32_t i = 0; program.steps() && i < program.steps()->size(); ++i) {
+      const fb::Step &step = *program.steps()->Get(i);
+      if (step.action_type() == fb::Action::Matmul)
+        most = std::max(most, rt::gpu::productWorkspaceBytes);
+      if (const fb::Convolution *op = step.action_as_Convolution()) {
+        uint64_t bytes = bytesOf(program, op->src()) + bytesOf(program, op->weights()) + bytesOf(program, op->dst());
+        most = std::max(most, rt::gpu::convolutionWorkspaceBytes(bytes));
+      }
+      if (const fb::Attention *op = step.action_as_Attention()) {
+        const auto &query = *program.buffers()->Get(op->query())->shape();
+        most = std::max(most, rt::gpu::attentionWorkspaceBytes(query[0], op->heads(), query[1], query[2] / op->heads(),
+                                                               op->backward()));
+      }
+    }
+    return most;
+  }
+
+private:
+  CudaTarget target;
+};
+} // namespace
+
+void addCudaTarget(TargetRegistry &registry) {
+  registry.add("cuda", {"cuda"}, "cuda:sm_90 (GPUs)",
+               [](StringRef spec, std::string &error) -> std::unique_ptr<Target> {
+                 std::optional<CudaTarget> target = CudaTarget::parse(spec, error);
+                 return !target ? nullptr : std::make_unique<Cuda>(*std::move(target));
+               });
+}
+
+} // namespace dgc

@@ -1,0 +1,49 @@
+//===- TeamEmitter.h - what threads of a grid do together --------------------===//
+//
+// Numbers of threads, memory of a block, barriers, and the joining of the running values that the threads of a team
+// have.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_COMPILER_TARGET_CUDA_TEAMEMITTER_H
+#define DGC_COMPILER_TARGET_CUDA_TEAMEMITTER_H
+
+#include "compiler/codegen/NestEmitter.h"
+#include "compiler/target/cuda/Geometry.h"
+
+namespace dgc {
+
+class TeamEmitter : public NestEmitter {
+protected:
+  using NestEmitter::NestEmitter;
+
+  /// A call of one of device_function; without a value when `result` is null.
+  mlir::Value call(llvm::StringRef function, mlir::Type result, mlir::ValueRange operands = {});
+  mlir::Value index(mlir::Value number);
+  mlir::Value divide(mlir::Value value, int64_t by);
+  mlir::Value modulo(mlir::Value value, int64_t by);
+  void when(mlir::Value condition, llvm::function_ref<void()> inside);
+
+  mlir::Value shared(llvm::StringRef what, mlir::Type storage, int64_t count);
+  mlir::Value shuffle(mlir::Value value, int64_t mask);
+  int64_t lanesOf(const Root &root) const override;
+  mlir::Value scratch(mlir::Type storage, int64_t count) override;
+  /// The running values of all threads of the team as one, which each of them gets.
+  mlir::Value acrossTeam(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
+  void teamBarrier();
+
+  Geometry geometry;  // of the current segment
+  mlir::Value thread; // of the block
+  mlir::Value lane;   // number of the thread in its team
+  mlir::Value team;   // number of the team in the block
+
+private:
+  mlir::Value acrossWarps(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
+  mlir::Value acrossColumns(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
+
+  unsigned arrays = 0; // of memory of the block, for their names
+};
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_TARGET_CUDA_TEAMEMITTER_H

@@ -1,0 +1,129 @@
+//===- Tiles.cpp - elementwise segments that transpose -----------------------===//
+
+#include "compiler/target/cuda/Tiles.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Fewer points than this are in the caches whatever their order; shorter sides leave most of a tile empty.
+static constexpr int64_t kTileWork = 1 << 14, kTileSide = kWarp / 2;
+/// From so many points on there are enough tiles of twice the side, whose rows of 16 bits are 128 bytes long.
+static constexpr int64_t kWideWork = 1 << 18;
+/// What tiles may take of a block's memory: beside them a multiprocessor has room for all of its threads.
+static constexpr int64_t kMostTileBytes = 20 << 10;
+/// What the points of a thread may cost, which are computed one after the other without a loop.
+static constexpr uint64_t kMostTileBody = 2048;
+
+static int64_t widthOf(Value array) { return llvm::divideCeil(elementOf(array).getIntOrFloatBitWidth(), 8); }
+
+int64_t tileBytes(const Geometry &geometry, Value array) {
+  return llvm::alignTo(kWarp * geometry.vector * tilePitch(geometry) * widthOf(array), 16);
+}
+
+int64_t tileBytes(const Geometry &geometry) {
+  int64_t bytes = 0;
+  for (const Access &access : geometry.staged)
+    bytes += tileBytes(geometry, access.base);
+  return bytes;
+}
+
+/// Is an access outside of its array at some point of the loops, where a condition keeps it from being made? It cannot
+/// be made before what it is needed for.
+static bool mayLeave(const Pass &pass, const Access &access, ArrayRef<int64_t> strides) {
+  SmallVector<AffineExpr> origin(pass.space.size(), getAffineConstantExpr(0, access.linear.getContext()));
+  auto at = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(access.linear.replaceDims(origin), 0, 0));
+  if (!at)
+    return true;
+  int64_t least = at.getValue(), most = at.getValue();
+  for (unsigned dim : pass.loops)
+    (strides[dim] < 0 ? least : most) += strides[dim] * (pass.trips[dim] - 1);
+  return least < 0 || most >= sizeOf(shapeOf(access.base));
+}
+
+/// The loop along which an access that does not lie along loop `to` lies; nothing where that would not help.
+static std::optional<unsigned> liesAlong(const Pass &pass, const Access &access, unsigned to) {
+  bool chosenAtRunTime = false;
+  access.linear.walk([&](AffineExpr expr) { chosenAtRunTime |= isa<AffineSymbolExpr>(expr); });
+  llvm::BitVector entangled(pass.space.size());
+  SmallVector<int64_t> strides = stridesOf(access.linear, pass.space.size(), entangled);
+  if (chosenAtRunTime || entangled.any() || std::abs(strides[to]) <= 1 || mayLeave(pass, access, strides))
+    return std::nullopt;
+  for (unsigned dim : pass.loops)
+    if (dim != to && strides[dim] == 1 && pass.trips[dim] >= kTileSide)
+      return dim;
+  return std::nullopt;
+}
+
+/// The loop along which what is stored lies. It is the same for all roots, as each has the shape of the space.
+static std::optional<unsigned> storedAlong(const KernelGraph &graph, const Pass &pass) {
+  const Root &root = graph.roots[pass.roots.front()];
+  AffineExpr linear = linearize(shapeOf(root.values.front()), root.indices.front(), graph.func.getContext());
+  llvm::BitVector entangled(pass.space.size());
+  SmallVector<int64_t> strides = stridesOf(linear, pass.space.size(), entangled);
+  for (unsigned dim : pass.loops)
+    if (strides[dim] == 1 && pass.trips[dim] >= kTileSide)
+      return dim;
+  return std::nullopt;
+}
+
+bool chooseTiles(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
+  int64_t points = 1;
+  for (unsigned dim : pass.loops)
+    points *= pass.trips[dim];
+  std::optional<unsigned> to = storedAlong(graph, pass);
+  if (!to || points < kTileWork)
+    return false;
+  // Those that lie another way, by the loop along which they do; the one of most memory is the other side of a tile.
+  llvm::MapVector<unsigned, SmallVector<Access>> others;
+  llvm::DenseMap<unsigned, int64_t> bytes;
+  llvm::DenseSet<std::pair<Value, AffineExpr>> seen;
+  int64_t narrowest = 8;
+  uint64_t cost = 1;
+  for (unsigned number : pass.roots) {
+    const Root &root = graph.roots[number];
+    cost += root.flops;
+    narrowest = std::min(narrowest, widthOf(root.values.front()));
+    for (const Access &access : root.accesses)
+      if (std::optional<unsigned> along = liesAlong(pass, access, *to);
+          along && seen.insert({access.base, access.linear}).second) {
+        others[*along].push_back(access);
+        bytes[*along] += widthOf(access.base);
+      }
+  }
+  if (others.empty())
+    return false;
+  unsigned from = llvm::max_element(others, [&](auto &a, auto &b) { return bytes[a.first] < bytes[b.first]; })->first;
+  for (const Access &access : others[from])
+    narrowest = std::min(narrowest, widthOf(access.base));
+
+  Geometry chosen;
+  chosen.tiled = true;
+  chosen.team = kBlock;
+  for (unsigned dim : pass.loops)
+    if (dim != from && dim != *to) {
+      chosen.outer.push_back(dim);
+      chosen.trips.push_back(pass.trips[dim]);
+    }
+  chosen.inner = {from, *to};
+  chosen.innerTrips = {pass.trips[from], pass.trips[*to]};
+  auto fits = [&](const Access &access) {
+    return tileBytes(chosen) + tileBytes(chosen, access.base) <= kMostTileBytes;
+  };
+  auto stage = [&](int64_t vector) {
+    chosen.vector = vector;
+    chosen.staged.clear();
+    llvm::copy_if(others[from], std::back_inserter(chosen.staged), fits);
+    return chosen.staged.size() == others[from].size();
+  };
+  bool isWide = narrowest <= 2 && points >= kWideWork && cost * 16 <= kMostTileBody &&
+                llvm::all_of(chosen.innerTrips, [](int64_t trips) { return trips % 2 == 0; });
+  if (!isWide || !stage(2))
+    stage(1);
+  for (int64_t trips : chosen.innerTrips)
+    chosen.tiles *= llvm::divideCeil(trips, kWarp * chosen.vector);
+  geometry = chosen;
+  return true;
+}
+
+} // namespace dgc

@@ -1,0 +1,28 @@
+//===- Tiles.h - elementwise segments that transpose -------------*- C++ -*-===//
+//
+// A result lies in memory along one loop, and some of what it is computed from along another: whichever of the two the
+// threads of a warp take side by side, the accesses of the other are far from each other. Blocks that take a tile of
+// both loops bring what lies the other way round through their own memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_COMPILER_TARGET_CUDA_TILES_H
+#define DGC_COMPILER_TARGET_CUDA_TILES_H
+
+#include "compiler/target/cuda/Geometry.h"
+
+namespace dgc {
+
+/// Makes `geometry` one of tiles where a pass without reductions transposes, and is large enough for it to matter.
+bool chooseTiles(const KernelGraph &graph, const Pass &pass, Geometry &geometry);
+
+/// What a tile of an array takes of a block's memory. A row is one element longer than the tile, so that the elements
+/// of a column are in different banks.
+inline int64_t tilePitch(const Geometry &geometry) { return kWarp * geometry.vector + 1; }
+int64_t tileBytes(const Geometry &geometry, mlir::Value array);
+/// And of all arrays of the segment.
+int64_t tileBytes(const Geometry &geometry);
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_TARGET_CUDA_TILES_H

@@ -1,0 +1,64 @@
+// Replaces composite ops by their decompositions.
+
+#include "dialects/dgc/Decompose.h"
+#include "dialects/dgc/AttributeNames.h"
+
+using namespace mlir;
+using mlir::dgc::DecomposableOpInterface;
+
+namespace {
+
+/// Remembers the ops that a builder makes, in order.
+struct BuiltOps : OpBuilder::Listener {
+  explicit BuiltOps(SmallVectorImpl<Operation *> &ops) : ops(ops) {}
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { ops.push_back(op); }
+  SmallVectorImpl<Operation *> &ops;
+};
+
+} // namespace
+
+namespace dgc {
+
+void inheritPlacement(Operation *from, Operation *to) {
+  for (StringRef name : {StringRef("dist.stage"), StringRef("dist.device"), StringRef("dist.slot"),
+                         StringRef(kMicrobatchAttr), StringRef(kMicrobatchLevelAttr), StringRef(kRecomputeAttr)})
+    if (Attribute value = from->getDiscardableAttr(name); value && !to->hasAttr(name))
+      to->setDiscardableAttr(name, value);
+}
+
+LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Operation *> &built) {
+  return decomposeInPlace(op, built, [&](OpBuilder &builder) { return op.decompose(builder); });
+}
+
+LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Operation *> &built,
+                               function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> decompose) {
+  for (Type type : op->getOperandTypes())
+    if (isa<mlir::dgc::UntypedType>(type))
+      return op->emitOpError("cannot be decomposed before the types are "
+                             "inferred; run dgc-infer-types first");
+  size_t first = built.size();
+  BuiltOps listener(built);
+  OpBuilder builder(op, &listener);
+  FailureOr<SmallVector<Value>> values = decompose(builder);
+  if (failed(values))
+    return failure();
+  for (auto [value, result] : llvm::zip_equal(*values, op->getResults()))
+    if (!mlir::dgc::equalUpToEncoding(value.getType(), result.getType()))
+      return op->emitOpError("decomposes into a value of type ")
+             << value.getType() << " for its result of type " << result.getType();
+  // What a strategy or the user wrote on the composite holds for the value that
+  // takes its place.
+  if (op->getNumResults() == 1) {
+    Operation *maker = values->front().getDefiningOp();
+    if (maker && maker->getNumResults() == 1 && llvm::is_contained(built, maker))
+      for (NamedAttribute attribute : op->getDiscardableAttrs())
+        maker->setDiscardableAttr(attribute.getName(), attribute.getValue());
+  }
+  for (Operation *part : llvm::drop_begin(built, first))
+    inheritPlacement(op, part);
+  op->replaceAllUsesWith(*values);
+  op->erase();
+  return success();
+}
+
+} // namespace dgc

@@ -1,0 +1,97 @@
+// How tensors are cut, in a form to compute with: axes by number, factors of
+// dimensions, and the way between these and #dist.sharding.
+
+#ifndef DGC_PASSES_ANALYSIS_LAYOUT_H
+#define DGC_PASSES_ANALYSIS_LAYOUT_H
+
+#include "dialects/dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/analysis/ReshardPlan.h"
+
+namespace dgc {
+
+/// An axis of the mesh by its place there, and who cut by it.
+struct AxisUse {
+  int axis;
+  mlir::dist::OriginAttr origin;
+  bool operator==(const AxisUse &other) const { return axis == other.axis; }
+};
+
+/// Axes that cut a dimension or a factor, major to minor. Lists are equal when
+/// their axes are; origins do not count.
+using AxisList = llvm::SmallVector<AxisUse, 2>;
+
+/// Per dimension the axes that cut it.
+using DimAxes = llvm::SmallVector<AxisList, 4>;
+
+/// True when `list` begins with `prefix`.
+bool startsWith(llvm::ArrayRef<AxisUse> list, llvm::ArrayRef<AxisUse> prefix);
+
+/// The one mesh that the shardings of a module name. A module has none as long
+/// as nothing is cut.
+struct MeshRef {
+  mlir::FlatSymbolRefAttr name;
+  mlir::dist::MeshAttr mesh;
+
+  explicit operator bool() const { return bool(mesh); }
+  int64_t sizeOf(int axis) const { return mesh.getAxes()[axis].getSize(); }
+  /// The number of parts that the axes make.
+  int64_t parts(llvm::ArrayRef<AxisUse> axes) const;
+  /// True when they cut a dimension of `size` into equal parts.
+  bool isEven(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return size % parts(axes) == 0; }
+  /// The size of the blocks, padding included.
+  int64_t blockOf(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return llvm::divideCeil(size, parts(axes)); }
+  DimAxes dimsOf(mlir::dist::ShardingAttr sharding) const;
+  /// The same by numbers alone, and the sizes of the axes by number: for ReshardPlan.h.
+  ValueSpread spreadOf(mlir::dist::ShardingAttr sharding) const;
+  llvm::SmallVector<int64_t> sizes() const;
+  AxisList axesOf(llvm::ArrayRef<mlir::dist::AxisRefAttr> axes) const;
+  llvm::SmallVector<mlir::dist::AxisRefAttr> refsOf(llvm::ArrayRef<AxisUse> axes) const;
+  /// A closed sharding; `unreduced` in any order.
+  mlir::dist::ShardingAttr shardingOf(const DimAxes &dims, mlir::dist::Reduction kind = mlir::dist::Reduction::Sum,
+                                      llvm::ArrayRef<AxisUse> unreduced = {}) const;
+};
+
+/// The mesh that the functions of `module` are spread over: the first one that
+/// a sharding names, else the only one of the module. Fails with a diagnostic
+/// when shardings name several. Null when there is none.
+mlir::FailureOr<MeshRef> findMesh(mlir::ModuleOp module);
+
+/// The axes of each factor, from those of the dimensions of one tensor. Fails
+/// where an axis cuts across factors: a factor that is cut must be divided, and
+/// those before it in its dimension must be cut down to single elements.
+llvm::LogicalResult factorsFromDims(const mlir::dgc::TensorFactors &tensor, llvm::ArrayRef<mlir::dgc::Factor> factors,
+                                    const DimAxes &dims, const MeshRef &mesh,
+                                    llvm::function_ref<void(unsigned factor, llvm::ArrayRef<AxisUse>)> give);
+
+/// The axes of each dimension of one tensor, from those of the factors. A
+/// factor behind one that is not cut down to single elements contributes
+/// nothing; if there is one that should, `*lost` is set to it.
+DimAxes dimsFromFactors(const mlir::dgc::TensorFactors &tensor, llvm::ArrayRef<mlir::dgc::Factor> factors,
+                        llvm::ArrayRef<AxisList> axes, const MeshRef &mesh, std::optional<unsigned> *lost = nullptr);
+
+/// Bytes of a tensor; elements of less than a byte count as one.
+int64_t bytesOf(mlir::RankedTensorType type);
+
+/// The sharding of a value as its op or function declares it; whole when
+/// nothing is declared. `value` has a ranked tensor type.
+mlir::dist::ShardingAttr declaredSharding(mlir::Value value, const MeshRef &mesh);
+
+/// True when `op` may be applied to its partial operands, which `partial` lists
+/// (not empty), as they are: it is linear in the only one, or in all of them
+/// together. Boolean operands are never partial and do not count.
+bool isLinearIn(mlir::Operation *op, llvm::ArrayRef<unsigned> partial);
+
+/// "dgc.add at model.mlir:3:4": for people.
+std::string describe(mlir::Operation *op);
+
+/// The origin of axes that `op` introduced.
+mlir::dist::OriginAttr originOf(mlir::Operation *op);
+
+/// The kind of a partial result, if devices can combine such: `and` and `or`
+/// only of booleans.
+std::optional<mlir::dist::Reduction> partialKind(mlir::dgc::ReductionKind kind, mlir::Type element);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_ANALYSIS_LAYOUT_H

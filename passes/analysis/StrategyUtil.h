@@ -1,0 +1,54 @@
+// What the strategies share: finding their axis, and writing annotations with their name as the origin.
+
+#ifndef DGC_PASSES_ANALYSIS_STRATEGYUTIL_H
+#define DGC_PASSES_ANALYSIS_STRATEGYUTIL_H
+
+#include "dialects/dgc/AttributeNames.h"
+#include "dialects/dgc/DGC.h"
+#include "dialects/dist/Dist.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace dgc {
+
+/// On variables and states: the names of their dimensions.
+inline constexpr llvm::StringLiteral kDimsAttr = "dims";
+
+/// The first mesh of the module with `axis`. Null when there is no mesh at all; fails with a diagnostic when none has
+/// the axis. `purpose` says what the strategy does with it: "cuts the batch by".
+mlir::FailureOr<mlir::dist::MeshOp> findMeshWithAxis(mlir::ModuleOp module, llvm::StringRef axis,
+                                                     llvm::StringRef strategy, llvm::StringRef purpose);
+
+/// The axis, decided by a strategy.
+mlir::dist::AxisRefAttr axisBy(mlir::MLIRContext *context, llvm::StringRef axis, llvm::StringRef strategy);
+
+/// A sharding in which `dim` is cut by `axis`, closed, and everything else is open. Without a dimension: replicated
+/// along the axis, and open.
+mlir::dist::ShardingAttr cutAlong(mlir::dist::MeshOp mesh, mlir::dist::AxisRefAttr axis, int64_t rank,
+                                  std::optional<int64_t> dim);
+
+/// The state that an argument or a result of a function stands for; null for others.
+mlir::dgc::StateOp stateOfArgument(mlir::func::FuncOp function, unsigned index);
+mlir::dgc::StateOp stateOfResult(mlir::func::FuncOp function, unsigned index);
+
+/// True for an op that makes its result of scalars, or of nothing.
+bool isMadeOfScalars(mlir::Operation *op);
+
+/// The ops of the forward pass: those that what is reported or assigned depends on.
+llvm::DenseSet<mlir::Operation *> findForwardOps(mlir::func::FuncOp function);
+
+/// The update of a variable in a training function: the elementwise ops between its gradient and its new value.
+struct VariableUpdate {
+  unsigned result;                        // of the function: the new value
+  llvm::SetVector<mlir::Operation *> ops; // elementwise, of the shape of the variable
+  llvm::SetVector<mlir::Value> gradients; // what comes in from behind the update, but for state and scalars
+};
+
+/// Follows the new value of a variable back. Ops for which `stop` holds count as part of the gradient.
+VariableUpdate findUpdate(mlir::func::FuncOp function, unsigned result,
+                          llvm::function_ref<bool(mlir::Operation *)> stop);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_ANALYSIS_STRATEGYUTIL_H

@@ -1,0 +1,71 @@
+// dgc-cse-collectives: communicates the same thing once.
+
+#include "passes/communicate/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <map>
+
+namespace dgc {
+#define GEN_PASS_DEF_CSECOLLECTIVESPASS
+#include "passes/communicate/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// What two collectives must have in common to be the same: all but their
+/// causes. Pointers only tell keys apart; nothing depends on their order.
+using Key = std::pair<const void *, SmallVector<const void *>>;
+
+static Key keyOf(CollectiveOpInterface op) {
+  NamedAttrList attributes(op->getAttrDictionary());
+  attributes.erase("origin");
+  SmallVector<const void *> values;
+  values.push_back(attributes.getDictionary(op->getContext()).getAsOpaquePointer());
+  for (Value operand : op->getOperands())
+    values.push_back(operand.getAsOpaquePointer());
+  for (Type type : op->getResultTypes())
+    values.push_back(type.getAsOpaquePointer());
+  return {op->getName().getAsOpaquePointer(), values};
+}
+
+/// Adds the cause of `other` to those of `op`.
+static void addCause(CollectiveOpInterface op, CollectiveOpInterface other) {
+  StringAttr mine = op.getOriginAttr(), its = other.getOriginAttr();
+  if (!its || mine == its)
+    return;
+  if (!mine) {
+    op->setAttr("origin", its);
+    return;
+  }
+  SmallVector<StringRef> causes;
+  mine.getValue().split(causes, " | ");
+  if (!llvm::is_contained(causes, its.getValue()))
+    op->setAttr("origin", StringAttr::get(op->getContext(), mine.getValue() + " | " + its.getValue()));
+}
+
+namespace {
+struct CSECollectives : ::dgc::impl::CSECollectivesPassBase<CSECollectives> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (Block &block : function.getBody())
+        runOnBlock(block);
+  }
+
+  void runOnBlock(Block &block) {
+    std::map<Key, CollectiveOpInterface> first;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      auto collective = dyn_cast<CollectiveOpInterface>(op);
+      if (!collective || !isPure(&op))
+        continue;
+      auto [it, isNew] = first.try_emplace(keyOf(collective), collective);
+      if (isNew)
+        continue;
+      addCause(it->second, collective);
+      op.replaceAllUsesWith(it->second);
+      op.erase();
+      ++numErased;
+    }
+  }
+};
+} // namespace

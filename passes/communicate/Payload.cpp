@@ -1,0 +1,35 @@
+// Counts the bytes of communication.
+
+#include "passes/communicate/Payload.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+
+namespace dgc {
+
+int64_t bytesOf(TypeRange types) {
+  int64_t bytes = 0;
+  for (Type type : types) {
+    auto tensor = cast<RankedTensorType>(type);
+    bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
+  }
+  return bytes;
+}
+
+int64_t payloadOf(CollectiveOpInterface op) {
+  return rt::payloadBytes(bytesOf(op->getOperandTypes()), bytesOf(op->getResultTypes()));
+}
+
+rt::Traffic trafficOf(func::FuncOp function) {
+  rt::Traffic traffic;
+  function.walk([&](Operation *op) {
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+      traffic.addCollective(payloadOf(collective));
+    else if (auto transfer = dyn_cast<TransferOpInterface>(op))
+      transfer.isSend() ? traffic.addSend(bytesOf(Type(transfer.getTransferType())))
+                        : traffic.addReceive(bytesOf(Type(transfer.getTransferType())));
+  });
+  return traffic;
+}
+
+} // namespace dgc

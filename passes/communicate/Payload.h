@@ -1,0 +1,24 @@
+// How many bytes communication moves, as runtime/artifact/Traffic.h counts them.
+
+#ifndef DGC_PASSES_COMMUNICATE_PAYLOAD_H
+#define DGC_PASSES_COMMUNICATE_PAYLOAD_H
+
+#include "dialects/dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/artifact/Traffic.h"
+
+namespace dgc {
+
+/// Bytes of ranked tensors on one device; elements of less than a byte take one.
+int64_t bytesOf(mlir::TypeRange types);
+
+/// The payload of a collective on one device, in bytes.
+int64_t payloadOf(mlir::dist::CollectiveOpInterface op);
+
+/// What one device that runs a partitioned function communicates. The plan that is made from the function has the same
+/// traffic (rt::trafficOf), as passes behind dgc-order-collectives add and remove no communication.
+rt::Traffic trafficOf(mlir::func::FuncOp function);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_COMMUNICATE_PAYLOAD_H

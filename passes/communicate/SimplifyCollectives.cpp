@@ -1,0 +1,44 @@
+// dgc-simplify-collectives: removes communication that moves nothing.
+
+#include "passes/communicate/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_SIMPLIFYCOLLECTIVESPASS
+#include "passes/communicate/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dist;
+
+/// True when each device gets what it has: alone in its group, or sending to
+/// itself.
+static bool movesNothing(CollectiveOpInterface op) {
+  if (auto permute = dyn_cast<PermuteOp>(*op))
+    return llvm::equal(permute.getTargets(), llvm::seq<int64_t>(0, permute.getTargets().size()));
+  return getGroupSize(lookupMesh(op, op.getMeshAttr()), op.getAxes()) == 1;
+}
+
+namespace {
+struct SimplifyCollectives : ::dgc::impl::SimplifyCollectivesPassBase<SimplifyCollectives> {
+  void runOnOperation() override {
+    SmallVector<CollectiveOpInterface> found;
+    getOperation().walk([&](CollectiveOpInterface op) {
+      if (movesNothing(op))
+        found.push_back(op);
+    });
+    for (CollectiveOpInterface op : found) {
+      for (auto [operand, result] : llvm::zip_equal(op->getOperands(), op->getResults())) {
+        // A sum of one addend is whole.
+        operand.setType(result.getType());
+        if (Operation *producer = operand.getDefiningOp())
+          mlir::dgc::recordEncodings(producer);
+        result.replaceAllUsesWith(operand);
+      }
+      op->erase();
+    }
+    numRemoved += found.size();
+  }
+};
+} // namespace

@@ -1,0 +1,36 @@
+// Replaces composite ops by their decompositions.
+
+#include "dialects/dgc/Decompose.h"
+#include "passes/gradient/Passes.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using mlir::dgc::DecomposableOpInterface;
+
+namespace dgc {
+#define GEN_PASS_DEF_DECOMPOSEPASS
+#include "passes/gradient/Passes.h.inc"
+} // namespace dgc
+
+namespace {
+
+struct DecomposePass : ::dgc::impl::DecomposePassBase<DecomposePass> {
+  using DecomposePassBase::DecomposePassBase;
+
+  void runOnOperation() override {
+    llvm::StringSet<> kept;
+    kept.insert_range(keep);
+    SmallVector<Operation *> worklist;
+    getOperation()->walk([&](DecomposableOpInterface op) { worklist.push_back(op); });
+    for (size_t i = 0; i < worklist.size(); ++i) {
+      auto op = dyn_cast<DecomposableOpInterface>(worklist[i]);
+      if (!op || kept.contains(op->getName().getStringRef()))
+        continue;
+      if (failed(::dgc::decomposeInPlace(op, worklist)))
+        return signalPassFailure();
+      ++numDecomposed;
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,251 @@
+// How a training function runs on micro-batches.
+
+#include "passes/gradient/Microbatches.h"
+#include "dialects/dgc/AttributeNames.h"
+#include "passes/analysis/BatchDims.h"
+#include "passes/analysis/Layout.h"
+#include "passes/analysis/StrategyUtil.h"
+
+using namespace mlir;
+using mlir::dgc::Factor;
+using mlir::dgc::FactorKind;
+using mlir::dgc::ShardingRule;
+using mlir::dgc::TensorFactors;
+
+namespace dgc {
+
+MicrobatchAnalysis::MicrobatchAnalysis(func::FuncOp function, int64_t count)
+    : function(function), block(function.getBody().front()), count(count) {}
+
+LogicalResult MicrobatchAnalysis::run() {
+  if (failed(readBatch()))
+    return failure();
+  for (Operation &op : block)
+    if (failed(analyze(&op)))
+      return failure();
+  for (auto &[op, execution] : executions)
+    lastLevel = std::max(lastLevel, execution.level);
+  delayWhatInputsGive();
+  for (Operation &op : llvm::reverse(block.without_terminator()))
+    if (MicrobatchExecution &execution = executions[&op]; !execution.perMicrobatch)
+      execution.level = latestLevel(&op);
+  return success();
+}
+
+/// Marks the arguments that are cut and finds the global batch.
+LogicalResult MicrobatchAnalysis::readBatch() {
+  for (BlockArgument argument : block.getArguments()) {
+    auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kBatchDimAttr);
+    if (!dim)
+      continue;
+    auto type = cast<RankedTensorType>(argument.getType());
+    int64_t size = type.getDimSize(dim.getInt());
+    if (batch != 0 && size != batch)
+      return function.emitError() << "the inputs have batches of " << batch << " and " << size
+                                  << " examples; micro-batches need one";
+    batch = size;
+    spreads[argument] = {Spread::Cut, unsigned(dim.getInt())};
+  }
+  if (batch != 0 && batch < count)
+    return function.emitError() << "the global batch of " << batch << " cannot be split into " << count
+                                << " micro-batches: some would have no example; use at most " << batch;
+  return success();
+}
+
+FactorPlace placeOf(const TensorFactors &tensor, ArrayRef<Factor> factors, unsigned factor) {
+  FactorPlace place;
+  for (auto [dim, dimFactors] : llvm::enumerate(tensor.dims)) {
+    bool major = true;
+    for (unsigned each : dimFactors) {
+      if (each == factor) {
+        place.present = true;
+        if (major)
+          place.dim = dim;
+      }
+      major &= factors[each].size == 1;
+    }
+  }
+  return place;
+}
+
+std::optional<unsigned> MicrobatchAnalysis::batchFactor(const TensorFactors &tensor, ArrayRef<Factor> factors,
+                                                        unsigned dim) const {
+  for (unsigned factor : tensor.dims[dim])
+    if (factors[factor].size != 1)
+      return factors[factor].size == batch ? std::optional(factor) : std::nullopt;
+  return std::nullopt;
+}
+
+static InFlightDiagnostic refuse(Operation *op) {
+  return op->emitError() << "'" << op->getName() << "' needs the examples of the whole batch together, so the batch "
+                         << "cannot be split into micro-batches: ";
+}
+
+LogicalResult MicrobatchAnalysis::analyze(Operation *op) {
+  MicrobatchExecution &execution = executions[op];
+  SmallVector<unsigned> cut, partial;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Spread spread = getSpread(operand.get());
+    if (spread.kind == Spread::Cut)
+      cut.push_back(operand.getOperandNumber());
+    else if (spread.kind == Spread::Partial)
+      partial.push_back(operand.getOperandNumber());
+  }
+  if (op->getNumRegions() > 0 && failed(checkRegions(op)))
+    return failure();
+  if (isa<func::ReturnOp>(op)) {
+    for (unsigned i : partial)
+      summed.insert(op->getOperand(i));
+    return success();
+  }
+  if (!cut.empty())
+    return analyzeCut(op, execution, cut);
+  if (partial.size() > 1 && mayStayPartial(op, partial)) {
+    execution.perMicrobatch = true;
+    execution.operandDims.assign(op->getNumOperands(), MicrobatchExecution::kWhole);
+    for (unsigned i : partial)
+      execution.operandDims[i] = MicrobatchExecution::kPartial;
+    execution.level = levelOf(op, partial);
+    for (Value result : op->getResults())
+      spreads[result] = {Spread::Partial, 0, dist::Reduction::Sum, execution.level};
+    return success();
+  }
+  execution.level = levelOf(op, {});
+  for (unsigned i : partial)
+    summed.insert(op->getOperand(i));
+  for (Value result : op->getResults())
+    spreads[result] = {Spread::Whole, 0, dist::Reduction::Sum, execution.level};
+  return success();
+}
+
+/// What regions read from outside must be whole.
+LogicalResult MicrobatchAnalysis::checkRegions(Operation *op) {
+  WalkResult result = op->walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands())
+      if (operand.getParentBlock() == &block && getSpread(operand).kind != Spread::Whole)
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    return refuse(op) << "it has a region that reads them";
+  return success();
+}
+
+/// The level of an op: sums over the micro-batches wait for all of them, but for the operands in `asAddends`.
+int MicrobatchAnalysis::levelOf(Operation *op, ArrayRef<unsigned> asAddends) const {
+  int level = 0;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Spread spread = getSpread(operand.get());
+    bool waits = spread.kind == Spread::Partial && !llvm::is_contained(asAddends, operand.getOperandNumber());
+    level = std::max(level, spread.level + waits);
+  }
+  return level;
+}
+
+/// Sums of partial values are added up once, at the end; anything else is computed once, from the whole value. So is
+/// what adds values of several stages: one sum goes from one to the other.
+bool MicrobatchAnalysis::mayStayPartial(Operation *op, ArrayRef<unsigned> partial) const {
+  auto stageOf = [&](unsigned i) {
+    Operation *def = op->getOperand(i).getDefiningOp();
+    return def ? def->getDiscardableAttr(dist::kStageAttr) : Attribute();
+  };
+  if (!llvm::all_equal(llvm::map_range(partial, stageOf)))
+    return false;
+  return isLinearIn(op, partial) && llvm::all_of(partial, [&](unsigned i) {
+           Value value = op->getOperand(i);
+           return getSpread(value).reduction == dist::Reduction::Sum && llvm::all_equal(value.getUsers());
+         });
+}
+
+LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution &execution, ArrayRef<unsigned> cut) {
+  SmallVector<BatchDims> dims(op->getNumOperands());
+  for (unsigned i : cut) {
+    unsigned dim = getSpread(op->getOperand(i)).dim;
+    dims[i].push_back({dim, cast<RankedTensorType>(op->getOperand(i).getType()).getDimSize(dim) / batch});
+  }
+  std::string reason;
+  FailureOr<ExampleFlow> flow = examplesThrough(op, dims, batch, reason);
+  if (failed(flow))
+    return refuse(op) << reason;
+  if (flow->factors.size() > 1)
+    return refuse(op) << "it pairs examples with each other";
+  const ShardingRule &rule = flow->rule;
+  unsigned chosen = flow->factors.front().factor;
+  const Factor &factor = rule.factors[chosen];
+  std::optional<dist::Reduction> reduction;
+  if (factor.kind == FactorKind::Reduction)
+    reduction = partialKind(factor.reduction, cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
+  if (factor.kind == FactorKind::Reduction && !reduction)
+    return refuse(op) << "what its parts give cannot be combined";
+
+  execution.perMicrobatch = true;
+  execution.level = levelOf(op, {});
+  for (auto [i, tensor] : llvm::enumerate(rule.operands)) {
+    FactorPlace place = placeOf(tensor, rule.factors, chosen);
+    if (place.present && !place.dim)
+      return refuse(op) << "the batch is not the major part of a dimension of its operand " << i;
+    execution.operandDims.push_back(place.present ? int(*place.dim) : MicrobatchExecution::kWhole);
+    if (Value operand = op->getOperand(i); getSpread(operand).kind == Spread::Partial)
+      summed.insert(operand);
+  }
+  for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results)) {
+    FactorPlace place = placeOf(tensor, rule.factors, chosen);
+    if (place.present && !place.dim)
+      return refuse(op) << "the batch is not the major part of a dimension of its result";
+    if (place.present)
+      spreads[result] = {Spread::Cut, *place.dim, dist::Reduction::Sum, execution.level};
+    else
+      spreads[result] = {Spread::Partial, 0, *reduction, execution.level};
+  }
+  return success();
+}
+
+/// What each micro-batch computes of inputs alone is computed when it is needed, and what follows from it right behind,
+/// so that no one holds it of all micro-batches where these wait for each other. A count of tokens that all of them
+/// have together is there before the first forward pass.
+void MicrobatchAnalysis::delayWhatInputsGive() {
+  // The last level at which each op can run, as all that need it still can.
+  DenseMap<Operation *, int> latest;
+  for (Operation &op : llvm::reverse(block.without_terminator())) {
+    int last = lastLevel;
+    for (OpOperand &use : op.getUses()) {
+      Operation *user = block.findAncestorOpInBlock(*use.getOwner());
+      last = std::min(last, (user == block.getTerminator() ? lastLevel : latest[user]) - waits(use));
+    }
+    latest[&op] = std::max(last, executions[&op].level);
+  }
+  for (Operation &op : block.without_terminator()) {
+    MicrobatchExecution &execution = executions[&op];
+    int ready = 0;
+    bool readsInputs = execution.perMicrobatch;
+    for (OpOperand &operand : op.getOpOperands()) {
+      Operation *source = operand.get().getDefiningOp();
+      if (!source)
+        continue;
+      ready = std::max(ready, executions[source].level + waits(operand));
+      readsInputs &= getSpread(operand.get()).kind == Spread::Whole;
+    }
+    execution.level = readsInputs ? latest[&op] : ready;
+  }
+}
+
+/// True where a sum over the micro-batches is needed as a whole: all of them have to be done with it.
+bool MicrobatchAnalysis::waits(OpOperand &use) const {
+  if (getSpread(use.get()).kind != Spread::Partial)
+    return false;
+  auto it = executions.find(use.getOwner());
+  return it == executions.end() || !it->second.perMicrobatch ||
+         it->second.operandDims[use.getOperandNumber()] != MicrobatchExecution::kPartial;
+}
+
+/// The level of the first op that needs what `op` computes once: no one keeps an earlier result.
+int MicrobatchAnalysis::latestLevel(Operation *op) const {
+  int last = lastLevel;
+  for (Operation *user : op->getUsers())
+    if (auto it = executions.find(block.findAncestorOpInBlock(*user));
+        it != executions.end() && it->first != block.getTerminator())
+      last = std::min(last, it->second.level);
+  return last;
+}
+
+} // namespace dgc

@@ -1,0 +1,85 @@
+// How a training function runs on micro-batches: what is computed once, and what for each of them.
+
+#ifndef DGC_PASSES_GRADIENT_MICROBATCHES_H
+#define DGC_PASSES_GRADIENT_MICROBATCHES_H
+
+#include "dialects/dgc/DGC.h"
+#include "dialects/dist/Dist.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace dgc {
+
+/// How a value of the original function comes about from the micro-batches.
+struct Spread {
+  enum Kind {
+    Whole,   // computed once
+    Cut,     // each micro-batch has its examples, along `dim`
+    Partial, // each micro-batch has an addend (for other reductions: an operand)
+  } kind = Whole;
+  unsigned dim = 0;
+  mlir::dist::Reduction reduction = mlir::dist::Reduction::Sum;
+  /// How many times all micro-batches must have been waited for before it can be computed.
+  int level = 0;
+};
+
+/// How an op runs.
+struct MicrobatchExecution {
+  static constexpr int kWhole = -1, kPartial = -2;
+  bool perMicrobatch = false;
+  llvm::SmallVector<int> operandDims; // per micro-batch: where the operand is cut, or kWhole, kPartial
+  /// Once: that of the first op that needs it. Per micro-batch: the first at which it can be computed.
+  int level = 0;
+};
+
+/// Where a factor is the major one of a dimension of a tensor, if it belongs to it at all.
+struct FactorPlace {
+  bool present = false;
+  std::optional<unsigned> dim;
+};
+FactorPlace placeOf(const mlir::dgc::TensorFactors &tensor, llvm::ArrayRef<mlir::dgc::Factor> factors, unsigned factor);
+
+/// Goes through a function from its arguments on. Micro-batch m has the examples whose number modulo `count` is m.
+class MicrobatchAnalysis {
+public:
+  MicrobatchAnalysis(mlir::func::FuncOp function, int64_t count);
+
+  /// Fails with a diagnostic where an op needs all examples at once.
+  llvm::LogicalResult run();
+
+  /// The global batch; 0 when no argument has one.
+  int64_t getBatch() const { return batch; }
+  /// The examples of a micro-batch: the first ones have one more where the count does not divide the batch.
+  int64_t getExamples(int64_t microbatch) const { return llvm::divideCeil(batch - microbatch, count); }
+  Spread getSpread(mlir::Value value) const { return spreads.lookup(value); }
+  const MicrobatchExecution &getExecution(mlir::Operation *op) const { return executions.find(op)->second; }
+  /// True for a partial value that is needed as a whole.
+  bool isSummed(mlir::Value value) const { return summed.contains(value); }
+  int getLastLevel() const { return lastLevel; }
+  /// The factor that dimension `dim` of a tensor belongs to, if that is the batch.
+  std::optional<unsigned> batchFactor(const mlir::dgc::TensorFactors &tensor, llvm::ArrayRef<mlir::dgc::Factor> factors,
+                                      unsigned dim) const;
+
+private:
+  llvm::LogicalResult readBatch();
+  llvm::LogicalResult analyze(mlir::Operation *op);
+  llvm::LogicalResult analyzeCut(mlir::Operation *op, MicrobatchExecution &execution, llvm::ArrayRef<unsigned> cut);
+  llvm::LogicalResult checkRegions(mlir::Operation *op);
+  int levelOf(mlir::Operation *op, llvm::ArrayRef<unsigned> asAddends) const;
+  int latestLevel(mlir::Operation *op) const;
+  void delayWhatInputsGive();
+  bool waits(mlir::OpOperand &use) const;
+  bool mayStayPartial(mlir::Operation *op, llvm::ArrayRef<unsigned> partial) const;
+
+  mlir::func::FuncOp function;
+  mlir::Block &block;
+  int64_t count, batch = 0;
+  int lastLevel = 0;
+  llvm::DenseMap<mlir::Value, Spread> spreads; // without an entry: whole
+  llvm::DenseMap<mlir::Operation *, MicrobatchExecution> executions;
+  llvm::DenseSet<mlir::Value> summed;
+};
+
+} // namespace dgc
+
+#endif // DGC_PASSES_GRADIENT_MICROBATCHES_H

@@ -1,0 +1,175 @@
+#ifndef DGC_PASSES_GRADIENT_TD
+#define DGC_PASSES_GRADIENT_TD
+
+include "mlir/Pass/PassBase.td"
+
+def GradientPass : Pass<"dgc-gradient"> {
+  let summary = "replace dgc.gradient by the ops that compute it";
+  let description = [{
+    Input: ops of type `dgc.gradient` among ops with inferred types. Output: none of them is left.
+
+    The block is walked backwards from the loss. Every op between a value of `wrt` and the loss says what it makes
+    of the gradient of its result (DifferentiableOpInterface); the gradients of a value with several uses are added
+    in the order of the walk, so the result does not depend on anything but the program. A composite on the way is
+    replaced by its decomposition, unless it says that it has a better gradient. Only what `wrt` needs is computed,
+    and a value that the loss does not depend on has the gradient zero. An op without a gradient on the way is an
+    error that shows the way.
+
+    It does not simplify, and does not touch ops that the loss does not depend on.
+
+    ```mlir
+    // before
+    %y = dgc.multiply %x, %w : tensor<4xf32>
+    %loss = dgc.reduce sum %y dims [0] : tensor<4xf32>
+    %g = dgc.gradient %loss wrt %w : tensor<f32>, tensor<4xf32>
+    // after
+    %y = dgc.multiply %x, %w : tensor<4xf32>
+    %loss = dgc.reduce sum %y dims [0] : tensor<4xf32>
+    %one = dgc.constant dense<1.0> : tensor<f32>
+    %dy = dgc.broadcast_in_dim %one ... : tensor<f32>
+    %g = dgc.multiply %dy, %x : tensor<4xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [
+    Statistic<"numGradients", "gradients", "Values whose gradient was computed">,
+    Statistic<"numZeros", "zero-gradients", "Values that the loss does not depend on">,
+    Statistic<"numDecomposed", "decomposed", "Composites decomposed on the way">,
+  ];
+}
+
+def DecomposePass : Pass<"dgc-decompose"> {
+  let summary = "replace composite ops by their decompositions";
+  let description = [{
+    Input: ops with inferred types. Output: no composite op (DecomposableOpInterface) is left, but those named in
+    `keep`, which a backend has a better kernel for. Decompositions are decomposed in turn. A discardable attribute
+    of the composite goes to the op that makes its result.
+
+    ```mlir
+    %y = dgc.relu %x : tensor<4xf32>          // before
+    %zero = dgc.constant dense<0.0> : tensor<4xf32>
+    %y = dgc.maximum %x, %zero : tensor<4xf32> // after
+    ```
+  }];
+  let options = [ListOption<"keep", "keep", "std::string", "Names of composite ops to leave as they are">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [Statistic<"numDecomposed", "decomposed", "Composites decomposed">];
+}
+
+def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
+  let summary = "compute the global batch in parts, one after the other";
+  let description = [{
+    Input: functions after `dgc-gradient` and `dgc-decompose`. What is computed of the examples of a batch (arguments
+    with `dgc.batch_dim`) is computed `count` times, each time for the examples whose number modulo `count` is that of
+    the micro-batch: a batch that is cut over workers stays where it is. Everything else is computed once, as late as it
+    can be. What is reduced over the batch is added up, right where an addend is there; so gradients are summed before
+    anything else happens to them, and there is one update. Results with the batch are put together. The result is that
+    of the whole
+    batch, up to the order of additions: also with padding at its end, random numbers and batch statistics.
+
+    Ops of micro-batch m have `dgc.microbatch = m`, those that wait n times for all micro-batches
+    `dgc.microbatch_level = n`, and the function has `dgc.microbatches = count`. The ops of one
+    micro-batch, forwards and backwards, come before those of the next one. An op that needs the examples of the whole
+    batch at once (a sort along it, a product that pairs examples) is an error. Where the count does not divide the
+    batch, the last micro-batches have one example less. A function without a batch is left alone.
+
+    Where micro-batches wait for each other (a sum over the batch that is needed as a whole, such as a number of tokens
+    or the statistics of batch normalization), what inputs alone give is computed when it is needed, not before.
+
+    ```mlir
+    func.func @f(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<4xf32> {dgc.state = @w}) -> (tensor<4xf32> {dgc.state = @w}) {
+      %g = dgc.reduce sum %x dims [0] : tensor<8x4xf32>
+      %n = dgc.subtract %w, %g : tensor<4xf32>
+    // becomes with count = 2, but for the slices that take every second example
+      %0 = dgc.reduce sum %x0 dims [0] {dgc.microbatch = 0 : i64} : tensor<4x4xf32>
+      %1 = dgc.reduce sum %x1 dims [0] {dgc.microbatch = 1 : i64} : tensor<4x4xf32>
+      %g = dgc.add %0, %1 {dgc.microbatch = 1 : i64} : tensor<4xf32>
+      %n = dgc.subtract %w, %g : tensor<4xf32>
+    ```
+  }];
+  let options = [Option<"count", "count", "int64_t", "1", "number of micro-batches">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+}
+
+def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
+  let summary = "compute values of the forward pass again in the backward pass";
+  let description = [{
+    Input: functions after `dgc-gradient` and `dgc-decompose`. `values` is a pattern, or several with `+` between them,
+    for the names that `dgc-build-entry-points` gives to what an op of the model computes: `relu`, and `features.relu`
+    in a block of that name. What matches and what the backward pass needs is not kept until then, but computed again
+    from what does not match, and from what other blocks and stages give. All of one block (an op without a block is one
+    of its own), micro-batch and stage is computed together, right before the first op of the backward pass, behind all of
+    it, that needs some of it; the copies have `dgc.recompute` with a number for each block, which keeps them apart from
+    the originals. The same random numbers are drawn. A pattern that nothing
+    needed matches is an error.
+
+    ```mlir
+    %h = dgc.tanh %x : tensor<8x4xf32>             // loc("tanh")
+    %loss = dgc.reduce sum %h dims [0, 1] : ...
+    %d = dgc.multiply %h, %h : tensor<8x4xf32>     // in the backward pass
+    // becomes
+    %h = dgc.tanh %x : tensor<8x4xf32>
+    %loss = dgc.reduce sum %h dims [0, 1] : ...
+    %h2 = dgc.tanh %x {dgc.recompute = 0 : i64} : tensor<8x4xf32>
+    %d = dgc.multiply %h2, %h2 : tensor<8x4xf32>
+    ```
+  }];
+  let options = [Option<"values", "values", "::dgc::NamePatterns", "::dgc::NamePatterns{{\"*\"}}", "patterns of the names of values">];
+  let statistics = [Statistic<"numOps", "ops", "Ops that are computed again">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+}
+
+def CompleteStagesPass : Pass<"dgc-complete-stages", "::mlir::ModuleOp"> {
+  let summary = "give every op and variable its stage";
+  let description = [{
+    Runs on partitioned functions in which at least one op has `dist.stage`; without one it does nothing. Afterwards
+    every op has a stage that is not to be computed by whoever needs it, as have arguments that are state, and results.
+
+    - A variable is on the lowest stage of the ops that read it, in the first function that has it; the state of the
+      optimizer is with the ops that update it.
+    - What computes the new value of a variable, and says nothing else, is with the variable, as is a gather of it;
+      collectives before it are with their operands. What several variables depend on (a norm of all gradients) is not;
+      but a gradient that is added up of addends on several stages is with its variable.
+    - An op that computes nothing and gives more than it takes (a broadcast) is on each stage that needs it; any other
+      gather where its result is needed first.
+    - Any other op is on the highest stage of its operands, or else on the lowest of its users.
+    - Loss and metrics are results on stage 0, which tells the user; predictions stay where they are.
+    - Constants, positions, scalars that the runtime gives to all (step, seed, valid count) and what follows from
+      these alone have no stage: every device computes them.
+  }];
+  let dependentDialects = ["::mlir::dist::DistDialect"];
+}
+
+def ReassociateStageSumsPass : Pass<"dgc-reassociate-stage-sums", "::mlir::ModuleOp"> {
+  let summary = "add what one stage has before it is sent to another";
+  let description = [{
+    Runs behind `dgc-complete-stages`. In a sum of several terms, those of each stage are added on that stage, and then the
+    sums of the stages, where the whole sum was: of each stage one value is sent. Stages at one position along the axis
+    `stage` count as one. A sum for which fewer values are sent as it is stays so. The order of the terms changes, and
+    with it the rounding.
+
+    ```mlir
+    %s = dgc.add %a0, %b1 {dist.stage = 1} : tensor<f32>   // %a0 and %c0 are on stage 0, %b1 on stage 1
+    %t = dgc.add %s, %c0 {dist.stage = 1} : tensor<f32>
+    // becomes
+    %s = dgc.add %a0, %c0 {dist.stage = 0} : tensor<f32>
+    %t = dgc.add %s, %b1 {dist.stage = 1} : tensor<f32>
+    ```
+  }];
+  let options = [
+    Option<"positions", "positions", "int64_t", "0", "groups of devices: stage s is that of group s modulo this; 0: each "
+           "stage has one">,
+  ];
+  let statistics = [Statistic<"numFewer", "fewer", "Values that are no longer sent">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+}
+
+def VerifyGradientPass : Pass<"dgc-verify-gradient", "::mlir::ModuleOp"> {
+  let summary = "check what the phase `gradient` promises";
+  let description = [{
+    Refuses a module with a `dgc.gradient`, or with a composite op that is not one of `keep`.
+  }];
+  let options = [ListOption<"keep", "keep", "std::string", "Names of composite ops that may be left">];
+}
+
+#endif // DGC_PASSES_GRADIENT_TD

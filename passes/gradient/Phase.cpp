@@ -1,0 +1,21 @@
+#include "passes/gradient/Phase.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/gradient/Passes.h"
+
+using namespace dgc;
+
+void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions &options) {
+  llvm::SmallVector<std::string> keep(options.keep.begin(), options.keep.end());
+  manager.addPass(createGradientPass());
+  manager.addPass(createDecomposePass({.keep = keep}));
+  manager.addPass(mlir::createCanonicalizerPass());
+  if (options.microbatches)
+    manager.addPass(createSplitMicrobatchesPass({.count = options.microbatches}));
+  if (!options.recompute.patterns.empty())
+    manager.addPass(createRecomputePass({.values = options.recompute}));
+  manager.addPass(mlir::createCSEPass());
+  manager.addPass(createCompleteStagesPass());
+  manager.addPass(createReassociateStageSumsPass({.positions = options.stages}));
+  manager.addPass(createVerifyGradientPass({.keep = keep}));
+}

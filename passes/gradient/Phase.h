@@ -1,0 +1,31 @@
+// The phase `gradient`: from a loss and composite ops to the primitive ops that compute the update.
+
+#ifndef DGC_PASSES_GRADIENT_PHASE_H
+#define DGC_PASSES_GRADIENT_PHASE_H
+
+#include "passes/analysis/OptionTypes.h"
+
+namespace mlir {
+class OpPassManager;
+} // namespace mlir
+
+namespace dgc {
+
+struct GradientOptions {
+  std::vector<std::string> keep;
+  int64_t microbatches = 0, stages = 0;
+  NamePatterns recompute;
+
+  template <class Binder> void bind(Binder &b) {
+    b("keep", keep, "composite ops that stay whole up to the phase kernel");
+    b("microbatches", microbatches, "parts that the batch is computed in; 0: none");
+    b("recompute", recompute, "patterns of values that are computed again in the backward pass; empty: none");
+    b("stages", stages, "groups of devices: stage s is that of group s modulo this; 0: each stage has one");
+  }
+};
+
+void buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions &options);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_GRADIENT_PHASE_H

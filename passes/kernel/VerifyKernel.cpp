@@ -1,0 +1,29 @@
+// dgc-verify-kernel: what the phase `kernel` promises.
+
+#include "dialects/dgc/DGC.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/kernel/Passes.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_VERIFYKERNELPASS
+#include "passes/kernel/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+
+namespace {
+struct VerifyKernel : ::dgc::impl::VerifyKernelPassBase<VerifyKernel> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      WalkResult walked = function.walk([&](Operation *op) -> WalkResult {
+        if (op->getName().getDialectNamespace() == "dgc" && !isa<mlir::dgc::ConstantOp, mlir::dgc::ReshapeOp>(op))
+          return op->emitOpError("computes outside of kernels and library calls, behind the phase kernel");
+        return WalkResult::advance();
+      });
+      if (walked.wasInterrupted())
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,78 @@
+// dgc-verify-partition: what is partial is combined, once.
+
+#include "passes/analysis/Layout.h"
+#include "passes/partition/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_VERIFYPARTITIONPASS
+#include "passes/partition/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dist;
+
+static PartialAttr partialOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<PartialAttr>(tensor.getEncoding()) : PartialAttr();
+}
+
+/// Checks that `op` may have the partial operands that it has.
+static LogicalResult verifyPartialOperands(Operation *op) {
+  SmallVector<unsigned> partial;
+  for (OpOperand &operand : op->getOpOperands())
+    if (partialOf(operand.get().getType()))
+      partial.push_back(operand.getOperandNumber());
+  // Transfers leave a value as partial as it is: the types of both ends are compared by dgc-verify-communicate.
+  if (partial.empty() || isa<CollectiveOpInterface, TransferOpInterface, SliceOp, DynamicSliceOp>(op))
+    return success(); // Their own verifiers look at the kind and the axes.
+  auto refuse = [&](StringRef reason) {
+    return op->emitOpError() << "operand " << partial[0] << " is partial, and the op " << reason;
+  };
+  PartialAttr first = partialOf(op->getOperand(partial[0]).getType());
+  // A part of a value, and zeros around it, are the same in whichever way it is reduced.
+  bool anyKind = isa<mlir::dgc::PadOp, mlir::dgc::SliceOp>(op);
+  if ((first.getKind() != Reduction::Sum && !anyKind) || !::dgc::isLinearIn(op, partial))
+    return refuse("is not linear in it");
+  for (unsigned i : partial)
+    if (partialOf(op->getOperand(i).getType()) != first)
+      return refuse("has operands that are partial in other ways");
+  for (Type type : op->getResultTypes()) {
+    PartialAttr result = partialOf(type);
+    bool keeps =
+        result && result.getKind() == first.getKind() && result.getMesh() == first.getMesh() &&
+        llvm::all_of(first.getAxes(), [&](StringAttr axis) { return llvm::is_contained(result.getAxes(), axis); });
+    if (!keeps)
+      return refuse("has a result that is not");
+  }
+  return success();
+}
+
+namespace {
+struct VerifyPartition : ::dgc::impl::VerifyPartitionPassBase<VerifyPartition> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (getOperation().getOps<MeshOp>().empty())
+      return;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(verify(function)))
+        return signalPassFailure();
+  }
+
+  LogicalResult verify(func::FuncOp function) {
+    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (partialOf(type))
+        return function.emitOpError() << "argument " << i << " is partial";
+    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
+      if (partialOf(type))
+        return function.emitOpError() << "result " << i << " is partial";
+    WalkResult result = function.walk([](Operation *op) -> WalkResult {
+      if (isa<ReshardOp, ConstraintOp, ManualOp>(op))
+        return op->emitOpError("is left after the partitioner");
+      return verifyPartialOperands(op);
+    });
+    return failure(result.wasInterrupted());
+  }
+};
+} // namespace

@@ -1,0 +1,44 @@
+//===- Lifetimes.h - how long buffers are in use, and which are at the worst step -===//
+
+#ifndef DGC_PASSES_SCHEDULE_LIFETIMES_H
+#define DGC_PASSES_SCHEDULE_LIFETIMES_H
+
+#include "dialects/exec/Exec.h"
+#include "passes/schedule/ArenaPlan.h"
+
+namespace dgc {
+
+/// Bytes of a buffer of this type.
+uint64_t byteSize(mlir::Type type);
+
+/// The first and the last step at which `buffer`, or a view of it, is in use. Inputs are filled before the first
+/// step and outputs read after the last one.
+ArenaRequest lifetime(mlir::exec::BufferOp buffer, const llvm::DenseMap<mlir::Operation *, int64_t> &steps,
+                      int64_t last);
+
+/// A value that takes memory.
+struct HeldValue {
+  std::string name;
+  uint64_t bytes;
+  mlir::Location location;
+  bool isVariable = false;
+  int64_t age = 0; // at the worst step: how many steps before it was made
+};
+
+/// What a worker holds at the worst step of the program that holds most.
+struct MemoryPeak {
+  uint64_t bytes = 0;     // of the worker, with what libraries need where that is known
+  uint64_t variables = 0; // of these
+  std::string program;
+  std::vector<HeldValue> largest; // variables among them; largest first
+};
+
+/// The peak of a module behind dgc-plan-memory, with up to `count` of the largest values.
+MemoryPeak findMemoryPeak(mlir::ModuleOp module, size_t count);
+
+/// "12.3 MiB".
+std::string formatBytes(uint64_t bytes);
+
+} // namespace dgc
+
+#endif // DGC_PASSES_SCHEDULE_LIFETIMES_H

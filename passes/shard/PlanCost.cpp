@@ -1,0 +1,84 @@
+// What a module with shardings communicates and computes in each entry point.
+
+#include "passes/shard/PlanCost.h"
+
+#include "passes/shard/Execution.h"
+#include "passes/shard/InsertReshards.h"
+
+#include "dialects/dgc/DGC.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using mlir::dgc::CostOpInterface;
+
+namespace dgc {
+
+/// The sum, or the largest number where it is larger.
+static int64_t addClamped(int64_t x, int64_t y) {
+  int64_t sum = 0;
+  return llvm::AddOverflow(x, y, sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
+/// The bytes that a reshard makes a device receive; the largest number for one that cannot be.
+static int64_t bytesOfReshard(ReshardOp op, const MeshRef &mesh) {
+  auto type = cast<RankedTensorType>(op.getType());
+  int64_t elements =
+      elementsReceived(type.getShape(), declaredSharding(op->getOperand(0), mesh), op.getSharding(), mesh);
+  int64_t bytes = 0;
+  return llvm::MulOverflow(elements, int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8)), bytes)
+             ? std::numeric_limits<int64_t>::max()
+             : bytes;
+}
+
+/// The operations of a device: those of the op, divided by the axes that cut any of its values.
+static int64_t localFlops(Operation *op, const MeshRef &mesh) {
+  auto cost = dyn_cast<CostOpInterface>(op);
+  if (!cost)
+    return 0;
+  uint64_t cut = 0;
+  auto add = [&](ValueRange values) {
+    for (Value value : values)
+      if (isa<RankedTensorType>(value.getType()))
+        for (const AxisList &axes : mesh.dimsOf(declaredSharding(value, mesh)))
+          for (AxisUse use : axes)
+            cut |= uint64_t(1) << use.axis;
+  };
+  add(op->getOperands());
+  add(op->getResults());
+  int64_t flops = cost.getCost().flops;
+  for (size_t axis = 0; axis < mesh.mesh.getAxes().size(); ++axis)
+    if (cut >> axis & 1)
+      flops /= mesh.sizeOf(axis);
+  return flops;
+}
+
+static PlanCost costOf(func::FuncOp function, const MeshRef &mesh) {
+  PlanCost cost;
+  if (function.isExternal())
+    return cost;
+  for (Operation &op : function.getBody().front()) {
+    if (auto reshard = dyn_cast<ReshardOp>(op))
+      cost.bytes = addClamped(cost.bytes, bytesOfReshard(reshard, mesh));
+    else
+      cost.flops += localFlops(&op, mesh);
+  }
+  return cost;
+}
+
+FailureOr<ModuleCost> estimateCost(ModuleOp module, const MeshRef &mesh) {
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(module->clone());
+  ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) { return success(); });
+  ModuleCost cost;
+  for (auto function : copy->getOps<func::FuncOp>()) {
+    if (failed(insertReshards(function, mesh)))
+      return failure();
+    PlanCost each = costOf(function, mesh);
+    if (each.bytes > cost.largest.bytes || (each.bytes == cost.largest.bytes && each.flops > cost.largest.flops))
+      cost.largest = each;
+    cost.total.bytes = addClamped(cost.total.bytes, each.bytes);
+    cost.total.flops += each.flops;
+  }
+  return cost;
+}
+
+} // namespace dgc

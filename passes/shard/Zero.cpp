@@ -1,0 +1,218 @@
+// dgc-strategy-zero: optimizer state, gradients and variables are cut over the axis `data`.
+
+#include "dialects/dgc/AttributeNames.h"
+#include "passes/analysis/StrategyUtil.h"
+#include "passes/shard/Passes.h"
+
+#include <compare>
+#include <set>
+
+namespace dgc {
+#define GEN_PASS_DEF_ZEROPASS
+#include "passes/shard/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace ::dgc;
+using mlir::dgc::StateOp;
+using mlir::dgc::StateRole;
+
+static constexpr llvm::StringLiteral kAxis = "data";
+
+namespace {
+
+/// Annotates one module.
+class Annotator {
+public:
+  Annotator(ModuleOp module, MeshOp mesh, int stage)
+      : module(module), mesh(mesh), stage(stage), name("zero" + std::to_string(stage)),
+        axis(axisBy(module.getContext(), kAxis, name)) {}
+
+  void run() {
+    for (auto function : module.getOps<func::FuncOp>())
+      for (unsigned i = 0; i < function.getNumArguments(); ++i)
+        if (StateOp state = stateOfArgument(function, i); state && !layouts.count(state))
+          layouts[state] = choose(state, function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr));
+    for (auto function : module.getOps<func::FuncOp>())
+      annotate(function);
+  }
+
+private:
+  /// How a state is spread without this strategy, and in parts; null for one that stays as it is.
+  struct Layout {
+    ShardingAttr whole, parts;
+  };
+
+  /// Cuts the dimension that leaves the fewest elements on a device, which is 1/N of them where one divides. Of equals
+  /// the first that nothing else cuts: its parts are those of what was there, and a cut of the first dimension is one
+  /// range of memory.
+  Layout choose(StateOp state, ShardingAttr sharding) {
+    RankedTensorType type = state.getTensorType();
+    if (!sharding)
+      sharding = ShardingAttr::getWhole(FlatSymbolRefAttr::get(mesh.getSymNameAttr()), type.getRank());
+    if (type.getRank() == 0 || state.getRole() == StateRole::Statistic || usesAxis(sharding))
+      return {};
+    auto elementsOf = [&](unsigned dim) {
+      return ShapedType::getNumElements(withAxis(sharding, dim).getLocalShape(type.getShape(), mesh.getMesh()));
+    };
+    auto order = llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()));
+    llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+      ArrayRef<DimShardingAttr> dims = sharding.getDims();
+      return std::pair(elementsOf(a), !dims[a].getAxes().empty()) <
+             std::pair(elementsOf(b), !dims[b].getAxes().empty());
+    });
+    return {sharding, withAxis(sharding, order.front())};
+  }
+
+  static bool usesAxis(ShardingAttr sharding) {
+    return llvm::any_of(sharding.getDims(), [](DimShardingAttr dim) {
+      return llvm::any_of(dim.getAxes(), [](AxisRefAttr each) { return each.getName() == kAxis; });
+    });
+  }
+
+  ShardingAttr withAxis(ShardingAttr sharding, unsigned dim) const {
+    SmallVector<DimShardingAttr> dims(sharding.getDims());
+    SmallVector<AxisRefAttr> axes(dims[dim].getAxes());
+    axes.push_back(axis);
+    dims[dim] = DimShardingAttr::get(axis.getContext(), axes, /*open=*/false, 0);
+    return ShardingAttr::get(axis.getContext(), sharding.getMesh(), dims, {}, Reduction::Sum, {});
+  }
+
+  /// The layout of a state, if it is cut where it is kept.
+  Layout storedLayout(StateOp state) const {
+    bool cut = state && (state.getRole() == StateRole::Slot || (stage == 3 && state.getRole() == StateRole::Weight));
+    return cut ? layouts.lookup(state) : Layout();
+  }
+
+  void annotate(func::FuncOp function) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (ShardingAttr parts = storedLayout(stateOfArgument(function, i)).parts)
+        function.setArgAttr(i, kShardingAttr, parts);
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (ShardingAttr parts = storedLayout(stateOfResult(function, i)).parts)
+        function.setResultAttr(i, kShardingAttr, parts);
+    if (function.isExternal())
+      return;
+    llvm::SetVector<Operation *> updates;
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (StateOp state = stateOfResult(function, i); state && state.getRole() == StateRole::Weight)
+        if (Layout layout = layouts.lookup(state); layout.parts)
+          annotateUpdate(function, i, layout, updates);
+    if (stage == 3)
+      gatherBeforeUse(function, updates);
+  }
+
+  /// The new value of a weight is computed in parts, from its gradient on, and so is whatever else needs the gradient:
+  /// its share of a norm is a partial sum. At stage 1 the gradient becomes a part before it is first needed, so that
+  /// those of micro-batches are added first; at later ones right where it is computed.
+  void annotateUpdate(func::FuncOp function, unsigned result, Layout layout, llvm::SetVector<Operation *> &updates) {
+    VariableUpdate update =
+        findUpdate(function, result, [&](Operation *op) { return stage == 1 && op->hasAttr(kMicrobatchAttr); });
+    updates.insert_range(update.ops);
+    auto spread = ArrayAttr::get(module.getContext(), {layout.parts});
+    for (Operation *op : update.ops) {
+      op->setAttr(kShardingsAttr, spread);
+      for (Value operand : op->getOperands())
+        if (Operation *source = operand.getDefiningOp(); source && isMadeOfScalars(source) && operand.hasOneUse())
+          source->setAttr(kShardingsAttr, spread);
+    }
+    std::string because = "the gradient of " + stateOfResult(function, result).getSymName().str();
+    for (Value gradient : update.gradients) {
+      // That of a micro-batch does not wait for that of the next.
+      auto microbatch = gradient.getDefiningOp() ? gradient.getDefiningOp()->getAttrOfType<IntegerAttr>(kMicrobatchAttr)
+                                                 : IntegerAttr();
+      std::string use = microbatch && stage > 1 ? "micro-batch " + std::to_string(microbatch.getInt()) : "";
+      reshard(gradient, layout.parts, because, use, /*early=*/stage > 1, [](OpOperand &) { return true; });
+    }
+  }
+
+  /// Spreads a value in another way for some uses, right before the first of them or, `early`, where it is computed.
+  /// What is done for one `use` is not shared with another.
+  void reshard(Value value, ShardingAttr wanted, const Twine &because, StringRef use, bool early,
+               llvm::function_ref<bool(OpOperand &)> isUse) {
+    Operation *before = nullptr;
+    for (OpOperand &use : value.getUses())
+      if (isUse(use) && (!before || use.getOwner()->isBeforeInBlock(before)))
+        before = use.getOwner();
+    if (!before)
+      return;
+    OpBuilder builder(before);
+    if (early && value.getDefiningOp())
+      builder.setInsertionPointAfterValue(value);
+    auto made = ReshardOp::create(builder, before->getLoc(), value, wanted, builder.getStringAttr(because));
+    if (!use.empty())
+      made->setAttr(kUseAttr, builder.getStringAttr(use));
+    value.replaceUsesWithIf(made.getResult(), [&](OpOperand &use) { return use.getOwner() != made && isUse(use); });
+  }
+
+  /// What needs a gathered weight at the same time and place.
+  struct Use {
+    int64_t microbatch = -1, stage = -1; // -1: not split
+    bool backward = false;
+    auto operator<=>(const Use &) const = default;
+    std::string describe() const {
+      std::string text = backward ? "backwards" : "forwards";
+      if (microbatch >= 0)
+        text += ", micro-batch " + std::to_string(microbatch);
+      return stage >= 0 ? text + ", stage " + std::to_string(stage) : text;
+    }
+  };
+
+  /// Weights are gathered where they are used: once in the forward pass and once in the backward pass, so that no one
+  /// keeps them in between; with micro-batches, for each of them; on each pipeline stage of what the stage has been
+  /// sent.
+  void gatherBeforeUse(func::FuncOp function, const llvm::SetVector<Operation *> &updates) {
+    DenseSet<Operation *> forward = findForwardOps(function);
+    auto useOf = [&](Operation *user) {
+      auto number = [&](StringRef name) {
+        auto value = user->getAttrOfType<IntegerAttr>(name);
+        return value ? value.getInt() : -1;
+      };
+      return Use{number(kMicrobatchAttr), number(kStageAttr), !forward.contains(user)};
+    };
+    auto isUse = [&](OpOperand &use) {
+      return !updates.contains(use.getOwner()) && !isa<func::ReturnOp, ReshardOp>(use.getOwner());
+    };
+    for (BlockArgument argument : function.getArguments()) {
+      StateOp state = stateOfArgument(function, argument.getArgNumber());
+      Layout layout = storedLayout(state);
+      if (!layout.parts || state.getRole() != StateRole::Weight)
+        continue;
+      std::set<Use> uses;
+      for (OpOperand &use : argument.getUses())
+        if (isUse(use))
+          uses.insert(useOf(use.getOwner()));
+      for (const Use &each : uses)
+        reshard(argument, layout.whole, state.getSymName() + ", " + each.describe(), each.describe(), /*early=*/false,
+                [&](OpOperand &use) { return isUse(use) && useOf(use.getOwner()) == each; });
+    }
+  }
+
+  ModuleOp module;
+  MeshOp mesh;
+  int stage;
+  std::string name;
+  AxisRefAttr axis;
+  DenseMap<Operation *, Layout> layouts; // of states
+};
+
+struct Zero : ::dgc::impl::ZeroPassBase<Zero> {
+  using ZeroPassBase::ZeroPassBase;
+  void runOnOperation() override {
+    if (stage < 1 || stage > 3) {
+      getOperation().emitError() << "there is no ZeRO stage " << int(stage)
+                                 << ": 1 cuts the optimizer's state, 2 gradients "
+                                 << "as well, 3 variables as well";
+      return signalPassFailure();
+    }
+    FailureOr<MeshOp> mesh =
+        findMeshWithAxis(getOperation(), kAxis, "zero" + std::to_string(stage), "cuts the optimizer's state by");
+    if (failed(mesh))
+      return signalPassFailure();
+    if (!*mesh)
+      return markAllAnalysesPreserved();
+    Annotator(getOperation(), *mesh, stage).run();
+  }
+};
+} // namespace

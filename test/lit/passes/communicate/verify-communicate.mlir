@@ -1,0 +1,29 @@
+// RUN: dgc-opt %s -split-input-file -dgc-order-collectives -dgc-verify-communicate | FileCheck %s
+
+// Groups along both axes of a mesh.
+dist.mesh @mesh <data = 2, model = 3>
+// CHECK-LABEL: func.func @groups
+func.func @groups(%x: tensor<6xf32>) {
+  %0 = dist.all_reduce sum %x over @mesh ["data"] : tensor<6xf32>
+  %1 = dist.all_reduce max %0 over @mesh ["model"] : tensor<6xf32>
+  %2 = dist.all_reduce sum %1 over @mesh ["data", "model"] : tensor<6xf32>
+  return
+}
+
+// -----
+
+// Two programs that run at the same time and exchange values both ways.
+dist.mesh @stage0 <data = 2>
+dist.mesh @stage1 <data = 2, first = 2>
+// CHECK-LABEL: func.func @first
+func.func @first(%x: tensor<6xf32>) attributes {dist.step = "train"} {
+  dist.send %x channel 0 from @stage0 to @stage1 : tensor<6xf32>
+  %0 = dist.recv channel 1 from @stage1 to @stage0 : tensor<6xf32>
+  %1 = dist.all_reduce sum %0 over @stage0 ["data"] : tensor<6xf32>
+  return
+}
+func.func @second() attributes {dist.step = "train"} {
+  %0 = dist.recv channel 0 from @stage0 to @stage1 : tensor<6xf32>
+  dist.send %0 channel 1 from @stage1 to @stage0 : tensor<6xf32>
+  return
+}

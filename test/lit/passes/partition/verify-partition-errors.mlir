@@ -1,0 +1,49 @@
+// RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-verify-partition
+
+dist.mesh @mesh <data = 2>
+// expected-error@+1 {{argument 0 is partial}}
+func.func private @argument(tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>)
+
+// -----
+
+dist.mesh @mesh <data = 2>
+// expected-error@+1 {{result 0 is partial}}
+func.func private @result() -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @left(%x: tensor<8xf32>) {
+  // expected-error@+1 {{is left after the partitioner}}
+  %0 = dist.reshard %x to <@mesh, [{}]> : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @not_linear() {
+  %x = "dgc.constant"() {value = dense<1.0> : tensor<8xf32>} : () -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  // expected-error@+1 {{operand 0 is partial, and the op is not linear in it}}
+  %0 = dgc.exponential %x : tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @lost() {
+  %x = "dgc.constant"() {value = dense<1.0> : tensor<8xf32>} : () -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  // expected-error@+1 {{operand 0 is partial, and the op has a result that is not}}
+  %0 = "dgc.negate"(%x) : (tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @returned() -> tensor<8xf32> {
+  %x = "dgc.constant"() {value = dense<1.0> : tensor<8xf32>} : () -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  %0 = dist.all_reduce sum %x over @mesh ["data"] : tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  return %0 : tensor<8xf32>
+}

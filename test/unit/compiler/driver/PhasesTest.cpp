@@ -1,0 +1,119 @@
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/Registration.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "gtest/gtest.h"
+#include <thread>
+
+namespace dgc {
+namespace {
+
+std::string textOf(mlir::OpPassManager &manager) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  manager.printAsTextualPipeline(os);
+  return text;
+}
+
+struct Phases : ::testing::Test {
+  static void SetUpTestSuite() {
+    registerAllPasses();
+    mlir::registerPassManagerCLOptions(); // without them the pass managers of the phases cannot be set up
+  }
+};
+
+constexpr const char *model = R"(
+dgc.model @line {
+  %x = dgc.input "x" : tensor<8x3xf32>
+  %t = dgc.input "t" : tensor<8x1xf32>
+  %w = dgc.variable "w" glorot_uniform : tensor<3x1xf32>
+  %y = dgc.matmul %x, %w
+  %loss = dgc.mean_squared_error %y, %t
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.1
+}
+)";
+
+/// The artifact of the model over two workers; empty, with a failure, when it is refused.
+std::vector<uint8_t> compileModel(llvm::StringRef strategy) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(model, &context);
+  std::string error;
+  CompileOptions options;
+  options.target = "x86-64-v3";
+  options.threads = {1};
+  options.mesh = MeshShape::parse("data=2", error).value();
+  options.strategy = StrategyOptions::parse(strategy, error).value();
+  mlir::FailureOr<Artifact> artifact = compile(*module, options);
+  EXPECT_TRUE(mlir::succeeded(artifact));
+  return mlir::succeeded(artifact) ? std::move(artifact->bytes) : std::vector<uint8_t>();
+}
+
+TEST_F(Phases, EachEndsInItsVerifier) {
+  mlir::MLIRContext context;
+  PhaseOptions options; // as little as possible
+  for (const PhaseInfo &phase : phaseTable()) {
+    mlir::PassManager manager(&context, "builtin.module");
+    phase.build(manager, options);
+    ASSERT_FALSE(manager.empty()) << nameOf(phase.phase).str();
+    EXPECT_EQ(std::prev(manager.end())->getArgument(), ("dgc-verify-" + nameOf(phase.phase)).str());
+  }
+}
+
+TEST_F(Phases, TheTextOfAPhaseBuildsTheSamePasses) {
+  mlir::MLIRContext context;
+  std::string error;
+  PhaseOptions options;
+  options.model.precision = Precision::F16;
+  options.model.fuseAttention = true;
+  options.gradient.keep = {"dgc.gelu"};
+  options.gradient.recompute = {{"layer.*", "a"}};
+  options.gradient.microbatches = 2;
+  options.shard.mesh = MeshShape::parse("data=2,model=3", error).value();
+  options.shard.tensorParallel = options.shard.dataParallel = true;
+  options.shard.cut = WeightCuts::parse("w1:1,w2:-1", error).value();
+  options.shard.zero = 2;
+  options.partition = {.distributed = true, .pipeline = true, .schedule = ScheduleKind::ZeroBubbleH1};
+  options.communicate.distributed = true;
+  options.communicate.links = LinkModel::parse("data=1us:20GB/s", error).value();
+  options.communicate.forbid = {"all_gather", "all_to_all"};
+  options.kernel.target = "cuda:sm_80,sm_90";
+  options.kernel.epilogues = Epilogues::Bias;
+  options.schedule.overlap = true;
+  for (const PhaseInfo &phase : phaseTable()) {
+    mlir::PassManager built(&context, "builtin.module"), parsed(&context, "builtin.module");
+    phase.build(built, options);
+    std::string text = ("dgc-" + nameOf(phase.phase) + "-pipeline" + phase.text(options)).str();
+    ASSERT_TRUE(mlir::succeeded(mlir::parsePassPipeline(text, parsed))) << text;
+    EXPECT_EQ(textOf(built), textOf(parsed));
+    // And the passes, as they print, are parsed to the same passes.
+    mlir::PassManager again(&context, "builtin.module");
+    ASSERT_TRUE(mlir::succeeded(mlir::parsePassPipeline(
+        llvm::StringRef(textOf(built)).drop_front(strlen("builtin.module(")).drop_back(), again)))
+        << textOf(built);
+    EXPECT_EQ(textOf(built), textOf(again));
+  }
+}
+
+TEST_F(Phases, SeveralThreadsMayCompileAtATime) {
+  const std::vector<uint8_t> first = compileModel("zero1"), second = compileModel("zero3");
+  ASSERT_NE(first, second);
+  std::vector<std::thread> threads;
+  std::vector<std::vector<uint8_t>> results(6);
+  for (size_t i = 0; i < results.size(); ++i)
+    threads.emplace_back([&, i] { results[i] = compileModel(i % 2 ? "zero3" : "zero1"); });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (size_t i = 0; i < results.size(); ++i)
+    EXPECT_TRUE(results[i] == (i % 2 ? second : first)) << "thread " << i;
+}
+
+} // namespace
+} // namespace dgc

@@ -1,0 +1,156 @@
+//===- GradientCheck.h - gradients against central differences --*- C++ -*-===//
+//
+// A function of f64 tensors is compiled and run, and so is its gradient; every element of the gradient is compared
+// with (f(x + h) - f(x - h)) / 2h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef DGC_TEST_UNIT_PASSES_GRADIENT_GRADIENTCHECK_H
+#define DGC_TEST_UNIT_PASSES_GRADIENT_GRADIENTCHECK_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include "dialects/dgc/DGC.h"
+#include "passes/gradient/Passes.h"
+#include "test/unit/compiler/target/cpu/LoadedKernels.h"
+#include <cmath>
+
+namespace dgc::test {
+
+/// A function to differentiate: `body` computes from `arguments`; the result of its last op is the function's value.
+/// f64 arguments get numbers in [low, high] and are differentiated by, those of i1 and integers are 0, 1, 0, 1, ...
+struct GradientCase {
+  const char *name, *arguments, *body;
+  double low = -2, high = 2;
+  /// The step of the differences, and the error that its rounding leaves.
+  double step = 1e-5, tolerance = 2e-7;
+};
+
+inline void PrintTo(const GradientCase &c, std::ostream *os) { *os << c.name; }
+
+/// Text of `func.func @name(arguments, %weights)`, whose result is the sum of the elements of the body's value,
+/// weighted, or the gradients of that by the f64 arguments.
+inline std::string buildFunction(const GradientCase &row, const char *name, bool gradient) {
+  using namespace mlir;
+  MLIRContext context;
+  loadKernelDialects(context);
+  std::string text = std::string("func.func @") + name + "(" + row.arguments + ") {\n" + row.body + "\nreturn\n}";
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  EXPECT_TRUE(module) << text;
+  if (!module)
+    return "";
+  auto func = cast<func::FuncOp>(module->getBody()->front());
+  Operation *end = func.getBody().front().getTerminator();
+  Value value = end->getPrevNode()->getResult(0);
+  auto type = cast<RankedTensorType>(value.getType());
+  OpBuilder builder(end);
+
+  SmallVector<Value> wrt;
+  for (Value argument : func.getArguments())
+    if (cast<RankedTensorType>(argument.getType()).getElementType().isF64())
+      wrt.push_back(argument);
+  Value weights = func.getBody().addArgument(type, func.getLoc());
+  auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  Value loss = mlir::dgc::DotGeneralOp::create(builder, func.getLoc(), value, weights, ArrayRef<int64_t>(),
+                                               ArrayRef<int64_t>(), dims, dims);
+  SmallVector<Value> results{loss};
+  if (gradient)
+    results = SmallVector<Value>(mlir::dgc::GradientOp::create(builder, func.getLoc(), loss, wrt).getResults());
+  end->setOperands(results);
+  func.setFunctionType(builder.getFunctionType(func.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
+
+  PassManager pm(&context);
+  pm.addPass(createGradientPass());
+  pm.addPass(createDecomposePass());
+  EXPECT_TRUE(succeeded(pm.run(*module)));
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  func.print(os);
+  return result;
+}
+
+/// The number of elements and the element type of every argument and result, in order.
+struct Signature {
+  std::vector<size_t> sizes;
+  std::vector<bool> isF64;
+  std::vector<size_t> bytes; // of an element
+  size_t numArguments = 0;
+};
+
+inline Signature signatureOf(const std::string &function) {
+  using namespace mlir;
+  MLIRContext context;
+  loadKernelDialects(context);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(function, &context);
+  auto type = cast<func::FuncOp>(module->getBody()->front()).getFunctionType();
+  Signature signature;
+  signature.numArguments = type.getNumInputs();
+  for (Type t : llvm::concat<const Type>(type.getInputs(), type.getResults())) {
+    auto tensor = cast<RankedTensorType>(t);
+    signature.sizes.push_back(tensor.getNumElements());
+    signature.isF64.push_back(tensor.getElementType().isF64());
+    signature.bytes.push_back(llvm::divideCeil(tensor.getElementTypeBitWidth(), 8));
+  }
+  return signature;
+}
+
+/// The largest difference between the gradient of `derived` and central differences of `function`, relative to the size
+/// of the derivative where that is above 1. The two are the same function, but in a negative control.
+inline double gradientError(const GradientCase &function, const GradientCase &derived) {
+  std::string forward = buildFunction(function, "f", false), backward = buildFunction(derived, "g", true);
+  if (forward.empty() || backward.empty())
+    return INFINITY;
+  LoadedKernels kernels(forward + "\n" + backward);
+  if (!kernels.ok())
+    return INFINITY;
+  Signature signature = signatureOf(backward);
+
+  // 8 bytes an element are enough for every type. Integers are 0, 1, 0, 1, ...
+  std::vector<std::vector<double>> buffers;
+  std::vector<size_t> wrt;
+  for (size_t i = 0, seed = 0; i < signature.sizes.size(); ++i) {
+    std::vector<double> buffer(signature.sizes[i], 0.0);
+    bool isWeights = i + 1 == signature.numArguments;
+    for (size_t e = 0; e < buffer.size() && signature.isF64[i] && i < signature.numArguments; ++e) {
+      double unit = (sample(seed++ * 3 + i) + 2) / 4.01;
+      buffer[e] = isWeights ? 4 * unit - 2 : function.low + (function.high - function.low) * unit;
+    }
+    if (!signature.isF64[i])
+      for (size_t e = 1; e < buffer.size(); e += 2) // the low byte of a little-endian integer
+        reinterpret_cast<uint8_t *>(buffer.data())[e * signature.bytes[i]] = 1;
+    if (signature.isF64[i] && i + 1 < signature.numArguments)
+      wrt.push_back(i);
+    buffers.push_back(std::move(buffer));
+  }
+  double loss = 0;
+  std::vector<void *> forwardArguments, backwardArguments;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (i < signature.numArguments)
+      forwardArguments.push_back(buffers[i].data());
+    backwardArguments.push_back(buffers[i].data());
+  }
+  forwardArguments.push_back(&loss);
+  kernels.call(backwardArguments, 1, 1);
+
+  const double h = function.step;
+  double worst = 0;
+  for (size_t k = 0; k < wrt.size(); ++k)
+    for (size_t e = 0; e < buffers[wrt[k]].size(); ++e) {
+      double &x = buffers[wrt[k]][e], at = x;
+      auto lossAt = [&](double moved) {
+        x = moved;
+        kernels.call(forwardArguments, 1, 0);
+        x = at;
+        return loss;
+      };
+      double expected = (lossAt(at + h) - lossAt(at - h)) / (2 * h);
+      double actual = buffers[signature.numArguments + k][e];
+      double error = std::abs(actual - expected) / std::max(1.0, std::abs(expected));
+      worst = error <= worst ? worst : error; // NaN counts as worst
+    }
+  return worst;
+}
+
+} // namespace dgc::test
+
+#endif // DGC_TEST_UNIT_PASSES_GRADIENT_GRADIENTCHECK_H
