@@ -2,7 +2,8 @@
 //
 //   mlir::FailureOr<dgc::Artifact> artifact = dgc::compile(module, options);
 //
-// Nothing here is global: with a context each, several threads may compile at a time.
+// With a context each, several threads may compile at a time. mlir::registerPassManagerCLOptions() must have been called
+// once in the process: the options of MLIR's pass managers are applied to those of the phases.
 
 #ifndef DGC_COMPILER_DRIVER_COMPILE_H
 #define DGC_COMPILER_DRIVER_COMPILE_H
