@@ -23,6 +23,8 @@ inline bool product(std::initializer_list<uint64_t> factors, uint64_t &result) {
   return true;
 }
 
+/// The rules between the fields of each action. That its operands exist, as far as they are given, and that none of them is
+/// written in constant memory was checked before.
 class ActionCheck {
 public:
   explicit ActionCheck(const ProgramContext &context) : context(context) {}
@@ -36,6 +38,8 @@ public:
   absl::Status check(const artifact::Copy &op) const;
   absl::Status check(const artifact::Fill &op) const;
   absl::Status check(const artifact::ScatterAdd &op) const;
+  absl::Status check(const artifact::Collective &op) const;
+  absl::Status check(const artifact::Attention &op) const;
 
 private:
   /// A buffer that a step names; null when the index is out of range.
@@ -52,8 +56,6 @@ private:
   /// `index` names an existing buffer (of `elements` elements of `dtype`).
   absl::Status operand(std::string_view what, int64_t index) const;
   absl::Status operand(std::string_view what, int64_t index, uint64_t elements, artifact::DType dtype) const;
-  /// The same for a buffer that the step writes.
-  absl::Status result(std::string_view what, int64_t index) const;
   /// The workers of the program have GPUs.
   absl::Status onGpu(std::string_view what) const {
     if (isOnGpu(context.plan, context.program.group()))

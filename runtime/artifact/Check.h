@@ -25,8 +25,6 @@ struct ProgramContext {
 /// buffers have been checked.
 absl::Status checkAction(const ProgramContext &context, const artifact::Step &step);
 
-absl::Status checkAttention(const ProgramContext &context, const artifact::Attention &op);
-
 /// What goes on beside others is waited for once, and nothing that it works on
 /// is used meanwhile. All steps have been checked.
 absl::Status checkOverlap(const artifact::Program &program);

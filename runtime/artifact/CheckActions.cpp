@@ -1,6 +1,7 @@
 // Semantic checks of the actions of a program: that the buffers of each have
 // the sizes and types that the device code relies on.
 #include "runtime/artifact/ActionCheck.h"
+#include "runtime/artifact/Describe.h"
 
 using namespace dgc::rt;
 namespace a = dgc::artifact;
@@ -17,13 +18,6 @@ absl::Status ActionCheck::operand(std::string_view what, int64_t index, uint64_t
   if (b.dtype() != dtype || count(b) != elements)
     return bad(str(what, " must have ", elements, " elements of ", a::EnumNameDType(dtype), ", buffer ", index, " has ",
                    count(b), " of ", a::EnumNameDType(b.dtype())));
-  return absl::OkStatus();
-}
-
-absl::Status ActionCheck::result(std::string_view what, int64_t index) const {
-  DGC_RETURN_IF_ERROR(operand(what, index));
-  if (buffer(index)->space() == a::Space::Constant)
-    return bad(str(what, " is in constant memory but is written"));
   return absl::OkStatus();
 }
 
@@ -44,8 +38,6 @@ absl::Status ActionCheck::check(const a::KernelCall &call) const {
   if (sizeOf(call.args()) != kernel.arg_count())
     return bad(str("kernel '", kernel.symbol()->c_str(), "' takes ", kernel.arg_count(), " arguments, ",
                    sizeOf(call.args()), " given"));
-  for (uint32_t i = 0; i < sizeOf(call.args()); ++i)
-    DGC_RETURN_IF_ERROR(operand("an argument", call.args()->Get(i)));
   return absl::OkStatus();
 }
 
@@ -74,7 +66,6 @@ static absl::Status checkGathered(const ProgramContext &context, int32_t from, i
 }
 
 absl::Status ActionCheck::check(const a::Send &op) const {
-  DGC_RETURN_IF_ERROR(operand("the buffer", op.buffer()));
   if (buffer(op.buffer())->space() != a::Space::Shared)
     return bad("a buffer that is sent must be in shared memory");
   DGC_RETURN_IF_ERROR(checkPeer(context, op.group(), op.peer(), op.channel()));
@@ -82,7 +73,6 @@ absl::Status ActionCheck::check(const a::Send &op) const {
 }
 
 absl::Status ActionCheck::check(const a::Receive &op) const {
-  DGC_RETURN_IF_ERROR(result("the buffer", op.buffer()));
   DGC_RETURN_IF_ERROR(checkPeer(context, op.group(), op.peer(), op.channel()));
   if (!op.gathered())
     return absl::OkStatus();
@@ -95,8 +85,6 @@ absl::Status ActionCheck::check(const a::Receive &op) const {
 }
 
 absl::Status ActionCheck::check(const a::Copy &op) const {
-  DGC_RETURN_IF_ERROR(operand("src", op.src()));
-  DGC_RETURN_IF_ERROR(result("dst", op.dst()));
   const a::Buffer &src = *buffer(op.src()), &dst = *buffer(op.dst());
   if (bytes(src) != bytes(dst))
     return bad(str("src has ", bytes(src), " bytes, dst ", bytes(dst)));
@@ -105,10 +93,9 @@ absl::Status ActionCheck::check(const a::Copy &op) const {
   return apart("src", op.dst(), op.src());
 }
 
-absl::Status ActionCheck::check(const a::Fill &op) const { return result("dst", op.dst()); }
+absl::Status ActionCheck::check(const a::Fill &) const { return absl::OkStatus(); }
 
 absl::Status ActionCheck::check(const a::ScatterAdd &op) const {
-  DGC_RETURN_IF_ERROR(result("dst", op.dst()));
   a::DType dtype = buffer(op.dst())->dtype();
   if (dtype != a::DType::F32 && dtype != a::DType::F64)
     return bad("slices of f32 or f64 are added only");
@@ -119,7 +106,6 @@ absl::Status ActionCheck::check(const a::ScatterAdd &op) const {
     return bad("all sizes must be at least 1");
   DGC_RETURN_IF_ERROR(operand("dst", op.dst(), whole, dtype));
   DGC_RETURN_IF_ERROR(operand("updates", op.updates(), all, dtype));
-  DGC_RETURN_IF_ERROR(operand("indices", op.indices()));
   a::DType index = buffer(op.indices())->dtype();
   if (index < a::DType::I8 || index > a::DType::U64)
     return bad("indices must be integers");
@@ -132,33 +118,41 @@ absl::Status ActionCheck::check(const a::ScatterAdd &op) const {
   return apart("offset", op.dst(), op.offset());
 }
 
-absl::Status dgc::rt::checkAction(const ProgramContext &context, const a::Step &step) {
-  ActionCheck check(context);
-  switch (step.action_type()) {
-  case a::Action::KernelCall:
-    return annotate(check.check(*step.action_as_KernelCall()), "kernel call");
-  case a::Action::Matmul:
-    return annotate(check.check(*step.action_as_Matmul()), "matmul");
-  case a::Action::Convolution:
-    return annotate(check.check(*step.action_as_Convolution()), "convolution");
-  case a::Action::Pool:
-    return annotate(check.check(*step.action_as_Pool()), "pool");
-  case a::Action::Send:
-    return annotate(check.check(*step.action_as_Send()), "send");
-  case a::Action::Receive:
-    return annotate(check.check(*step.action_as_Receive()), "receive");
-  case a::Action::Copy:
-    return annotate(check.check(*step.action_as_Copy()), "copy");
-  case a::Action::Fill:
-    return annotate(check.check(*step.action_as_Fill()), "fill");
-  case a::Action::ScatterAdd:
-    return annotate(check.check(*step.action_as_ScatterAdd()), "scatter_add");
-  case a::Action::Attention:
-    return annotate(checkAttention(context, *step.action_as_Attention()), "attention");
-  case a::Action::Collective:
-    return absl::OkStatus(); // checkCommunication
-  case a::Action::NONE:
-    break;
+namespace {
+/// The operands of any action exist, and none that is written is in constant memory.
+class OperandsCheck : public ActionSink<OperandsCheck> {
+public:
+  explicit OperandsCheck(const a::Program &program) : program(program) {}
+
+  void operand(std::string_view name, Role role, int64_t index) {
+    if (index == -1 || !status.ok())
+      return;
+    if (index < 0 || index >= program.buffers()->size())
+      status = bad(str(name, " is buffer ", index, ", which does not exist"));
+    else if (role != Role::Unknown && mayWrite(role) &&
+             program.buffers()->Get(static_cast<uint32_t>(index))->space() == a::Space::Constant)
+      status = bad(str(name, " is in constant memory but is written"));
   }
-  return bad("unknown kind of action");
+  void operands(std::string_view, Role role, const flatbuffers::Vector<uint32_t> *buffers) {
+    ActionSink::operands("an argument", role, buffers);
+  }
+
+  absl::Status status;
+
+private:
+  const a::Program &program;
+};
+} // namespace
+
+absl::Status dgc::rt::checkAction(const ProgramContext &context, const a::Step &step) {
+  if (!isKnown(step.action_type()))
+    return bad("unknown kind of action");
+  return visit(step, [&](const auto &action) {
+    OperandsCheck operands(context.program);
+    describe(action, operands);
+    absl::Status status = operands.status;
+    if (status.ok())
+      status = ActionCheck(context).check(action);
+    return annotate(status, nameOf(step.action_type()));
+  });
 }

@@ -1,7 +1,5 @@
 // Semantic check of attention: shapes that fit, and results that share no memory with anything.
-#include "runtime/artifact/Check.h"
-
-#include "runtime/base/Status.h"
+#include "runtime/artifact/ActionCheck.h"
 
 #include <cmath>
 #include <string>
@@ -11,8 +9,6 @@ using namespace dgc::rt;
 namespace a = dgc::artifact;
 
 namespace {
-absl::Status bad(std::string message) { return absl::InvalidArgumentError(message); }
-
 /// A buffer that an attention names.
 struct Named {
   std::string_view name;
@@ -29,8 +25,8 @@ public:
   absl::Status run() const {
     const a::Buffer *query = buffer(op.query()), *key = buffer(op.key()), *value = buffer(op.value());
     for (auto [name, each] : {std::pair("query", query), std::pair("key", key), std::pair("value", value)})
-      if (!each || !each->shape() || each->shape()->size() != 3)
-        return bad(str("the ", name, " is no existing buffer of rank 3"));
+      if (!each->shape() || each->shape()->size() != 3)
+        return bad(str("the ", name, " is no buffer of rank 3"));
     a::DType type = query->dtype();
     if (type != a::DType::F16 && type != a::DType::BF16)
       return bad("the query must be of f16 or bf16");
@@ -92,8 +88,6 @@ private:
         std::vector<int64_t>(b->shape()->begin(), b->shape()->end()) != each.shape)
       return bad(str("the ", each.name, ", buffer ", each.index, ", does not have the type and shape that belong to ",
                      "this query, key and value"));
-    if (each.isWritten && b->space() == a::Space::Constant)
-      return bad(str("the ", each.name, " is in constant memory but is written"));
     return absl::OkStatus();
   }
 
@@ -102,6 +96,4 @@ private:
 };
 } // namespace
 
-absl::Status dgc::rt::checkAttention(const ProgramContext &context, const a::Attention &op) {
-  return AttentionCheck(context.program, op).run();
-}
+absl::Status ActionCheck::check(const a::Attention &op) const { return AttentionCheck(context.program, op).run(); }

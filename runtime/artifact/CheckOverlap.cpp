@@ -1,8 +1,7 @@
 // Collectives that go on beside other steps: that nothing touches what they work on.
 #include "runtime/artifact/Check.h"
-
+#include "runtime/artifact/Describe.h"
 #include "runtime/artifact/Mesh.h"
-
 #include "runtime/base/DType.h"
 #include "runtime/base/Status.h"
 
@@ -23,6 +22,30 @@ struct Range {
   uint64_t begin, end;
 };
 using Ranges = std::vector<Range>;
+
+/// What an action works on in the shared arena.
+class SharedRanges : public ActionSink<SharedRanges> {
+public:
+  explicit SharedRanges(const a::Program &program) : program(program) {}
+
+  void operand(std::string_view, Role, int64_t index) {
+    if (index < 0)
+      return;
+    const a::Buffer &buffer = *program.buffers()->Get(static_cast<uint32_t>(index));
+    if (buffer.space() == a::Space::Shared)
+      found.push_back({buffer.offset(), buffer.offset() + *checkedBytes(buffer.shape(), buffer.dtype())});
+  }
+  void range(uint64_t src, uint64_t srcCount, uint64_t dst, uint64_t dstCount, a::DType dtype) {
+    const uint64_t size = sizeOf(toDType(dtype));
+    found.push_back({src, src + srcCount * size});
+    found.push_back({dst, dst + dstCount * size});
+  }
+
+  Ranges found;
+
+private:
+  const a::Program &program;
+};
 
 class OverlapCheck {
 public:
@@ -65,88 +88,10 @@ private:
     return false;
   }
 
-  /// A buffer that a step names, where it lies in the shared arena.
-  void add(int64_t index, Ranges &ranges) const {
-    if (index < 0)
-      return;
-    const a::Buffer &buffer = *program.buffers()->Get(static_cast<uint32_t>(index));
-    if (buffer.space() == a::Space::Shared)
-      ranges.push_back({buffer.offset(), buffer.offset() + *checkedBytes(buffer.shape(), buffer.dtype())});
-  }
-
   Ranges rangesOf(const a::Step &step) const {
-    Ranges ranges;
-    auto addAll = [&](std::initializer_list<int64_t> buffers) {
-      for (int64_t buffer : buffers)
-        add(buffer, ranges);
-    };
-    auto addPostOps = [&](const auto *ops) {
-      for (uint32_t i = 0; i < count(ops); ++i)
-        add(ops->Get(i)->arg(), ranges);
-    };
-    switch (step.action_type()) {
-    case a::Action::KernelCall:
-      for (uint32_t i = 0; i < count(step.action_as_KernelCall()->args()); ++i)
-        add(step.action_as_KernelCall()->args()->Get(i), ranges);
-      break;
-    case a::Action::Matmul: {
-      const a::Matmul &op = *step.action_as_Matmul();
-      addAll({op.a(), op.b(), op.dst(), op.bias(), op.aux(), op.bias_gradient()});
-      addPostOps(op.post_ops());
-      break;
-    }
-    case a::Action::Convolution: {
-      const a::Convolution &op = *step.action_as_Convolution();
-      addAll({op.src(), op.weights(), op.dst(), op.bias()});
-      addPostOps(op.post_ops());
-      break;
-    }
-    case a::Action::Pool: {
-      const a::Pool &op = *step.action_as_Pool();
-      addAll({op.src(), op.dst(), op.diff_src(), op.diff_dst(), op.indices()});
-      break;
-    }
-    case a::Action::Collective: {
-      const a::Collective &op = *step.action_as_Collective();
-      if (op.dtype() > a::DType::MAX)
-        break; // refused with the other communication
-      const uint64_t size = sizeOf(toDType(op.dtype()));
-      auto addRange = [&](const auto &range) {
-        ranges.push_back({range.src(), range.src() + range.src_count() * size});
-        ranges.push_back({range.dst(), range.dst() + range.dst_count() * size});
-      };
-      addRange(op);
-      for (uint32_t i = 0; i < count(op.more()); ++i)
-        addRange(*op.more()->Get(i));
-      break;
-    }
-    case a::Action::Send:
-      add(step.action_as_Send()->buffer(), ranges);
-      break;
-    case a::Action::Receive:
-      add(step.action_as_Receive()->buffer(), ranges);
-      break;
-    case a::Action::Copy:
-      addAll({step.action_as_Copy()->src(), step.action_as_Copy()->dst()});
-      break;
-    case a::Action::Fill:
-      add(step.action_as_Fill()->dst(), ranges);
-      break;
-    case a::Action::ScatterAdd: {
-      const a::ScatterAdd &op = *step.action_as_ScatterAdd();
-      addAll({op.indices(), op.updates(), op.dst(), op.offset()});
-      break;
-    }
-    case a::Action::Attention: {
-      const a::Attention &op = *step.action_as_Attention();
-      addAll({op.query(), op.key(), op.value(), op.result(), op.log_sum(), op.result_gradient(), op.query_gradient(),
-              op.key_gradient(), op.value_gradient()});
-      break;
-    }
-    case a::Action::NONE:
-      break;
-    }
-    return ranges;
+    SharedRanges ranges(program);
+    describe(step, ranges);
+    return std::move(ranges.found);
   }
 
   const a::Program &program;

@@ -1,6 +1,7 @@
 // The load-time proof of the order of communication.
 #include "runtime/artifact/PlanCheck.h"
 
+#include "runtime/artifact/Actions.h"
 #include "runtime/artifact/Check.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
@@ -19,79 +20,7 @@ static absl::Status bad(std::string message) { return absl::InvalidArgumentError
 
 template <typename T> static uint32_t count(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
 
-/// [offset, offset + elements * size) is an aligned range of the shared arena.
-static absl::Status checkRange(const a::Plan &plan, std::string_view what, uint64_t offset, uint64_t elements,
-                               a::DType dtype) {
-  uint64_t bytes;
-  if (__builtin_mul_overflow(elements, sizeOf(toDType(dtype)), &bytes) || offset > plan.shared_bytes() ||
-      bytes > plan.shared_bytes() - offset)
-    return bad(str(what, " lies outside of the shared arena of ", plan.shared_bytes(), " bytes"));
-  if (offset % sizeOf(toDType(dtype)))
-    return bad(str(what, " is not aligned to its element type"));
-  return absl::OkStatus();
-}
-
-/// Whether src and dst are as large as the kind needs in a group of `members`.
-template <typename Range> static bool countsFit(a::CollectiveKind kind, const Range &c, uint64_t members) {
-  uint64_t scaled;
-  switch (kind) {
-  case a::CollectiveKind::AllReduce:
-  case a::CollectiveKind::Broadcast:
-  case a::CollectiveKind::Permute:
-    return c.src_count() == c.dst_count();
-  case a::CollectiveKind::AllToAll:
-    return c.src_count() == c.dst_count() && c.src_count() % members == 0;
-  case a::CollectiveKind::ReduceScatter:
-    return !__builtin_mul_overflow(c.dst_count(), members, &scaled) && c.src_count() == scaled;
-  case a::CollectiveKind::AllGather:
-    return !__builtin_mul_overflow(c.src_count(), members, &scaled) && c.dst_count() == scaled;
-  }
-  return false;
-}
-
-static absl::Status checkCollective(const a::Plan &plan, const a::Collective &c) {
-  if (c.kind() > a::CollectiveKind::MAX || c.reduction() > a::Reduction::MAX || c.dtype() > a::DType::MAX)
-    return bad("unknown kind, reduction or element type");
-  if (count(c.axes()) == 0)
-    return bad("no mesh axes are named");
-  std::vector<bool> used(count(plan.mesh()));
-  uint64_t members = 1;
-  for (uint32_t axis : *c.axes()) {
-    if (axis >= used.size() || used[axis])
-      return bad(str("mesh axis ", axis, " does not exist or is named twice"));
-    used[axis] = true;
-    members *= plan.mesh()->Get(axis)->size();
-  }
-  auto checkBoth = [&](const auto &range) -> absl::Status {
-    DGC_RETURN_IF_ERROR(checkRange(plan, "src", range.src(), range.src_count(), c.dtype()));
-    DGC_RETURN_IF_ERROR(checkRange(plan, "dst", range.dst(), range.dst_count(), c.dtype()));
-    if (!countsFit(c.kind(), range, members))
-      return bad(str("counts ", range.src_count(), " and ", range.dst_count(), " do not fit a group of ", members));
-    return absl::OkStatus();
-  };
-  DGC_RETURN_IF_ERROR(checkBoth(c));
-  if (count(c.more()) && c.kind() > a::CollectiveKind::AllGather)
-    return bad("only an all-reduce, a reduce-scatter and an all-gather have several ranges");
-  for (uint32_t i = 0; i < count(c.more()); ++i)
-    DGC_RETURN_IF_ERROR(checkBoth(*c.more()->Get(i)));
-  if (c.padding() > std::min(c.src_count(), c.dst_count()))
-    return bad(str("padding of ", c.padding(), " elements in ranges of ", c.src_count(), " and ", c.dst_count()));
-  if (c.kind() != a::CollectiveKind::Permute)
-    return absl::OkStatus();
-  if (count(c.permutation()) != members)
-    return bad(str("the permutation has ", count(c.permutation()), " entries for ", members, " members"));
-  std::vector<bool> target(members);
-  for (uint32_t to : *c.permutation()) {
-    if (to == UINT32_MAX) // sends to nobody
-      continue;
-    if (to >= members || target[to])
-      return bad(str("member ", to, " does not exist or is sent to twice"));
-    target[to] = true;
-  }
-  return absl::OkStatus();
-}
-
-/// What each step says by itself, and that collectives are numbered in the order of the steps.
+/// Collectives are numbered in the order of the steps, and all members of their groups exist.
 static absl::Status checkSteps(const a::Plan &plan, const a::Program &program) {
   uint32_t next = 0;
   for (uint32_t i = 0; i < count(program.steps()); ++i) {
@@ -103,8 +32,6 @@ static absl::Status checkSteps(const a::Plan &plan, const a::Program &program) {
       return bad(str(where, ": its id is ", collective->id(), " where ", next,
                      " is next: the order of communication is not total"));
     ++next;
-    if (absl::Status s = checkCollective(plan, *collective); !s.ok())
-      return annotate(s, where);
     // Where some groups have one worker, only the others can have collectives, each among its own.
     const int32_t groups = static_cast<int32_t>(count(plan.groups()));
     if (groups && !isFull(plan, groups - 1) &&
@@ -121,8 +48,7 @@ static bool isAlike(std::span<const a::Program *const> programs) {
     if (program != programs[0])
       return false;
   for (uint32_t i = 0; !programs.empty() && i < count(programs[0]->steps()); ++i) {
-    a::Action kind = programs[0]->steps()->Get(i)->action_type();
-    if (kind == a::Action::Send || kind == a::Action::Receive)
+    if (infoOf(programs[0]->steps()->Get(i)->action_type()).kind == ActionKind::Transfer)
       return false;
   }
   return true;

@@ -1,6 +1,7 @@
 // Programs of an artifact as lists of communication, one for each worker.
 #include "runtime/artifact/PlanCommunication.h"
 
+#include "runtime/artifact/Describe.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/Spelling.h"
@@ -61,14 +62,6 @@ private:
 
 static uint32_t count(const a::Program &program) { return program.steps() ? program.steps()->size() : 0; }
 
-static bool isTransfer(const a::Step &step) {
-  return step.action_type() == a::Action::Send || step.action_type() == a::Action::Receive;
-}
-
-static bool communicates(const a::Step &step) {
-  return step.action_type() == a::Action::Collective || isTransfer(step);
-}
-
 static std::string typeName(a::DType type) { return std::string(nameOf(toDType(type))); }
 
 /// Of a buffer that gets `parts` equal ones along dimension 0: of one of them.
@@ -113,18 +106,15 @@ const std::vector<uint32_t> &Scribe::groupsAlong(const flatbuffers::Vector<uint3
 /// All that the members must agree in, `text` before it: the operation, the type, where it lies in the shared arena,
 /// and how they are numbered.
 Scribe::Entry Scribe::entryOf(const a::Collective &op, std::string text) {
-  text += snakeCase(a::EnumNameCollectiveKind(op.kind()));
+  text += spelled(op.kind());
   if (op.kind() == a::CollectiveKind::AllReduce || op.kind() == a::CollectiveKind::ReduceScatter)
-    text += " " + snakeCase(a::EnumNameReduction(op.reduction()));
-  auto add = [&](const auto &range) {
+    text += " " + spelled(op.reduction());
+  text += str(" of ", typeName(op.dtype()));
+  forEachRange(op, [&](const auto &range) {
     text += str(" x ", range.src_count(), " at ", range.src());
     if (range.dst_count() != range.src_count() || range.dst() != range.src())
       text += str(" to x ", range.dst_count(), " at ", range.dst());
-  };
-  text += str(" of ", typeName(op.dtype()));
-  add(op);
-  for (uint32_t i = 0; op.more() && i < op.more()->size(); ++i)
-    add(*op.more()->Get(i));
+  });
   text += " over " + namesOf(op.axes());
   for (uint32_t i = 0; op.permutation() && i < op.permutation()->size(); ++i)
     text += str(i ? "," : " to members ", static_cast<int32_t>(op.permutation()->Get(i)));
@@ -148,7 +138,7 @@ std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
     const a::Step &step = *program.steps()->Get(i);
     for (uint32_t w = 0; step.waits() && w < step.waits()->size(); ++w)
       end(step.waits()->Get(w));
-    if (!communicates(step))
+    if (!communicates(infoOf(step.action_type()).kind))
       continue;
     if (step.queue() == 1)
       underWay.push_back(i);
@@ -162,12 +152,9 @@ std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
       c.channel = op.channel();
       entry.end = op;
     };
-    if (const a::Collective *op = step.action_as_Collective())
-      entry = entryOf(*op, "");
-    else if (const a::Send *op = step.action_as_Send())
-      transfer(Communication::Kind::Send, *op);
-    else
-      transfer(Communication::Kind::Receive, *step.action_as_Receive());
+    visitCommunication(step, Overloaded{[&](const a::Collective &op) { entry = entryOf(op, ""); },
+                                        [&](const a::Send &op) { transfer(Communication::Kind::Send, op); },
+                                        [&](const a::Receive &op) { transfer(Communication::Kind::Receive, op); }});
     c.place = places[str("step ", i, " of '", program.name()->c_str(), "'")];
     entries.push_back(entry);
   }

@@ -1,6 +1,7 @@
 // An artifact as JSON.
 #include "runtime/telemetry/PlanJson.h"
 
+#include "runtime/artifact/Describe.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/PlanTraffic.h"
@@ -55,42 +56,11 @@ static Json origins(const Plan &plan, const Sharding *s) {
 }
 
 static Json buffer(const Buffer &b) {
-  return {{"space", rt::snakeCase(EnumNameSpace(b.space()))},
+  return {{"space", rt::spelled(b.space())},
           {"offset", b.offset()},
-          {"dtype", rt::snakeCase(EnumNameDType(b.dtype()))},
+          {"dtype", rt::spelled(b.dtype())},
           {"shape", list(b.shape())},
           {"name", text(b.name())}};
-}
-
-static Json postOps(const flatbuffers::Vector<flatbuffers::Offset<PostOp>> *ops) {
-  return map(ops, [](const PostOp &op) {
-    Json result = {{"kind", rt::snakeCase(EnumNamePostOpKind(op.kind()))}};
-    if (op.arg() >= 0)
-      result["arg"] = op.arg();
-    return result;
-  });
-}
-
-/// What a collective works on, as ranges of the shared arena.
-static Json ranges(const Collective &collective) {
-  Json result = Json::array();
-  auto add = [&](const auto &range) {
-    result.push_back({{"src", range.src()},
-                      {"src_count", range.src_count()},
-                      {"dst", range.dst()},
-                      {"dst_count", range.dst_count()}});
-  };
-  add(collective);
-  for (uint32_t i = 0; collective.more() && i < collective.more()->size(); ++i)
-    add(*collective.more()->Get(i));
-  return result;
-}
-
-static Json axisNames(const Plan &plan, const flatbuffers::Vector<uint32_t> *axes) {
-  Json names = Json::array();
-  for (uint32_t axis : rt::toVector(axes))
-    names.push_back(plan.mesh()->Get(axis)->name()->str());
-  return names;
 }
 
 /// The name of a group of workers; null when it is none.
@@ -98,138 +68,89 @@ static Json groupName(const Plan &plan, int32_t group) {
   return group < 0 ? Json(nullptr) : Json(text(plan.groups()->Get(static_cast<uint32_t>(group))->name()));
 }
 
-/// The rank at the other end of a transfer, or the group in which it is at the same place.
-static Json peer(const Plan &plan, int32_t group, uint32_t rank) {
-  return group < 0 ? Json(rank) : groupName(plan, group);
-}
+namespace {
+/// The fields of an action, and the buffers that it reads and writes.
+class ActionJson : public rt::ActionSink<ActionJson> {
+public:
+  explicit ActionJson(const Plan &plan) : plan(plan) {}
 
-static Json action(const Plan &plan, const Step &step) {
-  switch (step.action_type()) {
-  case Action::KernelCall: {
-    const KernelCall &a = *step.action_as_KernelCall();
-    return {{"kernel", plan.kernels()->Get(a.kernel())->symbol()->str()}, {"args", list(a.args())}};
+  void operand(std::string_view name, rt::Role role, int64_t buffer) {
+    add(name, buffer);
+    note(role, buffer);
   }
-  case Action::Matmul: {
-    const Matmul &a = *step.action_as_Matmul();
-    Json result = {{"a", a.a()},
-                   {"b", a.b()},
-                   {"dst", a.dst()},
-                   {"bias", a.bias()},
-                   {"batch", a.batch()},
-                   {"m", a.m()},
-                   {"n", a.n()},
-                   {"k", a.k()},
-                   {"transpose_a", a.transpose_a()},
-                   {"transpose_b", a.transpose_b()},
-                   {"post_ops", postOps(a.post_ops())}};
-    if (a.aux() != -1)
-      result["aux"] = a.aux();
-    if (a.bias_gradient() != -1) {
-      result["bias_gradient"] = a.bias_gradient();
-      result["bias_gradient_of"] = rt::snakeCase(EnumNameMatmulValue(a.bias_gradient_of()));
-    }
-    return result;
+  void operands(std::string_view name, rt::Role role, const flatbuffers::Vector<uint32_t> *buffers) {
+    add(name, list(buffers));
+    for (uint32_t buffer : rt::toVector(buffers))
+      note(role, buffer);
   }
-  case Action::Convolution: {
-    const Convolution &a = *step.action_as_Convolution();
-    return {{"kind", rt::snakeCase(EnumNameConvKind(a.kind()))},
-            {"src", a.src()},
-            {"weights", a.weights()},
-            {"dst", a.dst()},
-            {"bias", a.bias()},
-            {"strides", list(a.strides())},
-            {"pad_low", list(a.pad_low())},
-            {"pad_high", list(a.pad_high())},
-            {"dilation", list(a.dilation())},
-            {"groups", a.groups()},
-            {"post_ops", postOps(a.post_ops())}};
+  void postOps(std::string_view name, const flatbuffers::Vector<flatbuffers::Offset<PostOp>> *ops) {
+    add(name, map(ops, [&](const PostOp &op) {
+          Json result = {{"kind", rt::spelled(op.kind())}};
+          if (op.arg() >= 0)
+            result["arg"] = op.arg();
+          note(rt::Role::Read, op.arg());
+          return result;
+        }));
   }
-  case Action::Pool: {
-    const Pool &a = *step.action_as_Pool();
-    return {{"kind", rt::snakeCase(EnumNamePoolKind(a.kind()))},
-            {"src", a.src()},
-            {"dst", a.dst()},
-            {"diff_src", a.diff_src()},
-            {"diff_dst", a.diff_dst()},
-            {"indices", a.indices()},
-            {"window", list(a.window())},
-            {"strides", list(a.strides())},
-            {"pad_low", list(a.pad_low())},
-            {"pad_high", list(a.pad_high())},
-            {"count_include_pad", a.count_include_pad()}};
+
+  template <typename T> void value(std::string_view name, const T &field) {
+    if constexpr (std::is_enum_v<T>)
+      add(name, rt::spelled(field));
+    else
+      add(name, field);
   }
-  case Action::ScatterAdd: {
-    const ScatterAdd &a = *step.action_as_ScatterAdd();
-    return {{"indices", a.indices()}, {"updates", a.updates()}, {"offset", a.offset()}, {"dst", a.dst()},
-            {"outer", a.outer()},     {"count", a.count()},     {"inner", a.inner()},   {"size", a.size()}};
+  void value(std::string_view name, const flatbuffers::String *field) { add(name, text(field)); }
+  template <typename T> void value(std::string_view name, const flatbuffers::Vector<T> *field) {
+    add(name, list(field));
   }
-  case Action::Attention: {
-    const Attention &a = *step.action_as_Attention();
-    return {{"backward", a.backward()},
-            {"query", a.query()},
-            {"key", a.key()},
-            {"value", a.value()},
-            {"result", a.result()},
-            {"log_sum", a.log_sum()},
-            {"result_gradient", a.result_gradient()},
-            {"query_gradient", a.query_gradient()},
-            {"key_gradient", a.key_gradient()},
-            {"value_gradient", a.value_gradient()},
-            {"heads", a.heads()},
-            {"causal", a.causal()},
-            {"scale", a.scale()}};
+  void axes(std::string_view name, const flatbuffers::Vector<uint32_t> *axes) {
+    Json names = Json::array();
+    for (uint32_t axis : rt::toVector(axes))
+      names.push_back(plan.mesh()->Get(axis)->name()->str());
+    add(name, std::move(names));
   }
-  case Action::Collective: {
-    const Collective &a = *step.action_as_Collective();
-    return {{"id", a.id()},
-            {"kind", rt::snakeCase(EnumNameCollectiveKind(a.kind()))},
-            {"reduction", rt::snakeCase(EnumNameReduction(a.reduction()))},
-            {"axes", axisNames(plan, a.axes())},
-            {"dtype", rt::snakeCase(EnumNameDType(a.dtype()))},
-            {"ranges", ranges(a)},
-            {"padding", a.padding()},
-            {"payload_bytes", rt::payloadBytes(a)},
-            {"permutation", list(a.permutation())},
-            {"origin", text(a.origin())}};
+  void kernel(std::string_view name, uint32_t index) { add(name, plan.kernels()->Get(index)->symbol()->str()); }
+  /// The rank at the other end, or the group in which it is at the same place.
+  void peer(std::string_view name, int32_t group, uint32_t rank) {
+    add(name, group < 0 ? Json(rank) : groupName(plan, group));
   }
-  case Action::Send: {
-    const Send &a = *step.action_as_Send();
-    return {{"channel", a.channel()},
-            {"peer", peer(plan, a.group(), a.peer())},
-            {"buffer", a.buffer()},
-            {"gathered", a.gathered()},
-            {"origin", text(a.origin())}};
+  void range(uint64_t src, uint64_t srcCount, uint64_t dst, uint64_t dstCount, DType) {
+    fields["ranges"].push_back({{"src", src}, {"src_count", srcCount}, {"dst", dst}, {"dst_count", dstCount}});
   }
-  case Action::Receive: {
-    const Receive &a = *step.action_as_Receive();
-    return {{"channel", a.channel()},
-            {"peer", peer(plan, a.group(), a.peer())},
-            {"buffer", a.buffer()},
-            {"gathered", a.gathered()},
-            {"origin", text(a.origin())}};
+
+  Json fields = Json::object(), reads = Json::array(), writes = Json::array();
+
+private:
+  void add(std::string_view name, Json field) { fields[std::string(name)] = std::move(field); }
+  void note(rt::Role role, int64_t buffer) {
+    if (buffer >= 0 && rt::mayRead(role))
+      reads.push_back(buffer);
+    if (buffer >= 0 && rt::mayWrite(role))
+      writes.push_back(buffer);
   }
-  case Action::Copy:
-    return {{"src", step.action_as_Copy()->src()}, {"dst", step.action_as_Copy()->dst()}};
-  case Action::Fill:
-    return {{"dst", step.action_as_Fill()->dst()}, {"value", step.action_as_Fill()->value()}};
-  case Action::NONE:
-    break;
-  }
-  return nullptr;
-}
+
+  const Plan &plan;
+};
+} // namespace
 
 static Json step(const Plan &plan, const Step &s) {
-  return {{"action", rt::snakeCase(EnumNameAction(s.action_type()))},
+  ActionJson action(plan);
+  rt::describe(s, action);
+  if (const Collective *collective = s.action_as_Collective())
+    action.fields["payload_bytes"] = rt::payloadBytes(*collective);
+  return {{"action", rt::nameOf(s.action_type())},
           {"name", text(s.name())},
           {"location", text(s.location())},
           {"queue", s.queue()},
           {"waits", list(s.waits())},
-          {"arguments", action(plan, s)}};
+          {"reads", action.reads},
+          {"writes", action.writes},
+          {"arguments", action.fields}};
 }
 
-template <typename T> static Json signature(const Plan &plan, const T &t, const char *role) {
+template <typename T> static Json signature(const Plan &plan, const T &t) {
   return {{"name", text(t.name())},
-          {"role", rt::snakeCase(role)},
+          {"role", rt::spelled(t.role())},
           {"buffer", t.buffer()},
           {"global_shape", list(t.global_shape())},
           {"sharding", sharding(plan, t.sharding())},
@@ -239,12 +160,12 @@ template <typename T> static Json signature(const Plan &plan, const T &t, const 
 
 static Json variable(const Plan &plan, const Variable &v) {
   return {{"name", text(v.name())},
-          {"role", rt::snakeCase(EnumNameVariableRole(v.role()))},
-          {"dtype", rt::snakeCase(EnumNameDType(plan.variable_buffers()->Get(v.buffer())->dtype()))},
+          {"role", rt::spelled(v.role())},
+          {"dtype", rt::spelled(plan.variable_buffers()->Get(v.buffer())->dtype())},
           {"global_shape", list(v.global_shape())},
           {"sharding", sharding(plan, v.sharding())},
           {"origins", origins(plan, v.sharding())},
-          {"init", rt::snakeCase(EnumNameInitKind(v.init()))},
+          {"init", rt::spelled(v.init())},
           {"a", v.a()},
           {"b", v.b()},
           {"rng_id", v.rng_id()},
@@ -289,21 +210,17 @@ static Json describe(const rt::Artifact &artifact) {
                  {"on_host", g.on_host()}, {"private_bytes", g.private_bytes()}, {"shared_bytes", g.shared_bytes()}};
            })},
       {"variables", map(plan.variables(), [&](const Variable &v) { return variable(plan, v); })},
-      {"programs",
-       map(plan.programs(),
-           [&](const Program &p) {
-             return Json{
-                 {"name", text(p.name())},
-                 {"group", groupName(plan, p.group())},
-                 {"private_bytes", rt::privateBytesOf(plan, p.group())},
-                 {"shared_bytes", rt::sharedBytesOf(plan, p.group())},
-                 {"inputs",
-                  map(p.inputs(), [&](const Input &i) { return signature(plan, i, EnumNameInputRole(i.role())); })},
-                 {"outputs",
-                  map(p.outputs(), [&](const Output &o) { return signature(plan, o, EnumNameOutputRole(o.role())); })},
-                 {"buffers", map(p.buffers(), buffer)},
-                 {"steps", map(p.steps(), [&](const Step &s) { return step(plan, s); })}};
-           })},
+      {"programs", map(plan.programs(),
+                       [&](const Program &p) {
+                         return Json{{"name", text(p.name())},
+                                     {"group", groupName(plan, p.group())},
+                                     {"private_bytes", rt::privateBytesOf(plan, p.group())},
+                                     {"shared_bytes", rt::sharedBytesOf(plan, p.group())},
+                                     {"inputs", map(p.inputs(), [&](const Input &i) { return signature(plan, i); })},
+                                     {"outputs", map(p.outputs(), [&](const Output &o) { return signature(plan, o); })},
+                                     {"buffers", map(p.buffers(), buffer)},
+                                     {"steps", map(p.steps(), [&](const Step &s) { return step(plan, s); })}};
+                       })},
       {"kernels", map(plan.kernels(),
                       [](const Kernel &k) {
                         return Json{{"symbol", text(k.symbol())}, {"arg_count", k.arg_count()},

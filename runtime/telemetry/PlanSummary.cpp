@@ -1,6 +1,7 @@
 // Prints plans.
 #include "runtime/telemetry/PlanSummary.h"
 
+#include "runtime/artifact/Actions.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/PlanTraffic.h"
@@ -80,9 +81,9 @@ static std::string collective(const fb::Plan &plan, const fb::Collective &action
   DType dtype = toDType(action.dtype());
   uint64_t bytes = payloadBytes(action);
   bool reduces = action.kind() == fb::CollectiveKind::AllReduce || action.kind() == fb::CollectiveKind::ReduceScatter;
-  std::string kind = snakeCase(fb::EnumNameCollectiveKind(action.kind()));
+  std::string kind = spelled(action.kind());
   if (reduces)
-    kind += " " + snakeCase(fb::EnumNameReduction(action.reduction()));
+    kind += " " + spelled(action.reduction());
   return str("    ", action.id(), ": ", kind, " over ", axisNames(plan, action.axes()), ", ", nameOf(dtype), " x ",
              bytes / sizeOf(dtype), " = ", formatBytes(bytes), text(action.origin()).empty() ? "" : ", ",
              text(action.origin()), "\n");
@@ -93,21 +94,11 @@ static std::string program(const fb::Plan &plan, const fb::Program &program) {
   std::string lines;
   for (size_t i = 0; i < sizeOfVector(program.steps()); ++i) {
     const fb::Step *step = program.steps()->Get(i);
-    switch (step->action_type()) {
-    case fb::Action::KernelCall:
-      ++kernels;
-      break;
-    case fb::Action::Matmul:
-    case fb::Action::Convolution:
-    case fb::Action::Pool:
-      ++library;
-      break;
-    case fb::Action::Collective:
-      lines += collective(plan, *step->action_as_Collective());
-      break;
-    default:
-      break;
-    }
+    const ActionKind kind = infoOf(step->action_type()).kind;
+    kernels += kind == ActionKind::Kernel;
+    library += kind == ActionKind::LibraryCall;
+    if (const fb::Collective *op = step->action_as_Collective())
+      lines += collective(plan, *op);
   }
   std::string where = program.group() < 0 ? "" : " of " + text(plan.groups()->Get(program.group())->name());
   std::string whole = text(program.whole_batches());

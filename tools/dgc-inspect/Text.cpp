@@ -1,6 +1,7 @@
 // An artifact as text.
 #include "tools/dgc-inspect/Describe.h"
 
+#include "runtime/artifact/Describe.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/PlanTraffic.h"
@@ -51,7 +52,7 @@ private:
 
   /// "f32 [784x512]", and per dimension the axes that cut it: "f32 [128/data x 784]".
   std::string type(DType dtype, const flatbuffers::Vector<int64_t> *shape, const Sharding *sharding) const {
-    std::string result = str(rt::snakeCase(EnumNameDType(dtype)), " [");
+    std::string result = str(rt::spelled(dtype), " [");
     for (uint32_t d = 0; shape && d < shape->size(); ++d) {
       result += str(d ? "x" : "", shape->Get(d));
       if (sharding && sharding->dims() && sharding->dims()->Get(d)->axes())
@@ -103,7 +104,7 @@ private:
       const Variable &v = *plan.variables()->Get(i);
       line("variable    ", text(v.name()), " : ",
            type(plan.variable_buffers()->Get(v.buffer())->dtype(), v.global_shape(), v.sharding()), ", ",
-           rt::snakeCase(EnumNameVariableRole(v.role())), ", ", rt::snakeCase(EnumNameInitKind(v.init())),
+           rt::spelled(v.role()), ", ", rt::spelled(v.init()),
            v.row_count() ? str(", rows ", v.first_row(), " to ", v.first_row() + v.row_count() - 1) : "",
            v.group() < 0 ? "" : ", on " + groupName(v.group()));
     }
@@ -122,13 +123,12 @@ private:
       const Input &in = *p.inputs()->Get(i);
       line("  input     ", text(in.name()), " : ",
            type(p.buffers()->Get(in.buffer())->dtype(), in.global_shape(), in.sharding()), ", ",
-           rt::snakeCase(EnumNameInputRole(in.role())));
+           rt::spelled(in.role()));
     }
     for (uint32_t i = 0; p.outputs() && i < p.outputs()->size(); ++i) {
       const Output &o = *p.outputs()->Get(i);
       line("  output    ", text(o.name()), " : ",
-           type(p.buffers()->Get(o.buffer())->dtype(), o.global_shape(), o.sharding()), ", ",
-           rt::snakeCase(EnumNameOutputRole(o.role())));
+           type(p.buffers()->Get(o.buffer())->dtype(), o.global_shape(), o.sharding()), ", ", rt::spelled(o.role()));
     }
     for (uint32_t i = 0; steps && p.steps() && i < p.steps()->size(); ++i)
       line("  ", i, " ", step(p, *p.steps()->Get(i)));
@@ -137,76 +137,74 @@ private:
   std::string operand(const Program &p, int64_t index) const {
     const Buffer &b = *p.buffers()->Get(static_cast<uint32_t>(index));
     std::string name = text(b.name());
-    return str(name.empty() ? str("#", index) : name, "@", rt::snakeCase(EnumNameSpace(b.space())), "+", b.offset());
+    return str(name.empty() ? str("#", index) : name, "@", rt::spelled(b.space()), "+", b.offset());
   }
 
-  std::string operands(const Program &p, std::initializer_list<int64_t> indices) const {
-    std::vector<std::string> names;
-    for (int64_t index : indices)
-      if (index >= 0)
-        names.push_back(operand(p, index));
-    return join(names, ", ");
+  //===-- Actions: what stands before and behind the operands -----------===//
+
+  template <typename T> std::string title(const T &) const { return std::string(rt::nameOf<T>()); }
+  std::string title(const KernelCall &a) const { return "kernel " + text(plan.kernels()->Get(a.kernel())->symbol()); }
+  std::string title(const Matmul &a) const {
+    return str("matmul ", a.batch() > 1 ? str(a.batch(), " x ") : "", a.m(), "x", a.n(), "x", a.k());
   }
+  std::string title(const Convolution &a) const { return "convolution " + rt::spelled(a.kind()); }
+  std::string title(const Pool &a) const { return "pool " + rt::spelled(a.kind()); }
+  std::string title(const Attention &a) const {
+    return str("attention ", a.backward() ? "backward " : "", a.heads(), " heads");
+  }
+  std::string title(const Collective &a) const {
+    std::vector<std::string> axes;
+    for (uint32_t axis : *a.axes())
+      axes.push_back(text(plan.mesh()->Get(axis)->name()));
+    return str("collective ", a.id(), " ", rt::spelled(a.kind()), " ", rt::spelled(a.reduction()), " over ",
+               join(axes, ", "), ", ", rt::formatBytes(rt::payloadBytes(a)), " at +", a.src(),
+               a.origin() ? str(", for ", text(a.origin())) : "");
+  }
+  std::string title(const Send &a) const { return a.gathered() ? "send part" : "send"; }
+  std::string title(const Receive &a) const { return a.gathered() ? "receive parts" : "receive"; }
+
+  template <typename T> std::string ending(const T &) const { return ""; }
+  std::string ending(const Send &a) const { return " to " + peer(a.group(), a.peer()); }
+  std::string ending(const Receive &a) const { return " from " + peer(a.group(), a.peer()); }
+  std::string ending(const Fill &a) const { return str(" with ", a.value()); }
+
+  /// The operands of an action by their roles: those that are read, then those that are written; in parentheses those of
+  /// kernels, which nobody else knows.
+  struct Operands : rt::ActionSink<Operands> {
+    Operands(const Description &description, const Program &program) : description(description), program(program) {}
+    void operand(std::string_view, rt::Role role, int64_t buffer) {
+      if (buffer < 0)
+        return;
+      auto &list = role == rt::Role::Unknown ? arguments : rt::mayWrite(role) ? written : read;
+      list.push_back(description.operand(program, buffer));
+    }
+    void operands(std::string_view name, rt::Role role, const flatbuffers::Vector<uint32_t> *buffers) {
+      hasArguments = true;
+      ActionSink::operands(name, role, buffers);
+    }
+    void postOps(std::string_view, const flatbuffers::Vector<flatbuffers::Offset<PostOp>> *) {}
+
+    std::string print() const {
+      std::string result = hasArguments ? "(" + join(arguments, ", ") + ")" : "";
+      if (!read.empty())
+        result += " " + join(read, ", ");
+      if (!written.empty())
+        result += (read.empty() ? " " : " -> ") + join(written, ", ");
+      return result;
+    }
+
+    const Description &description;
+    const Program &program;
+    std::vector<std::string> arguments, read, written;
+    bool hasArguments = false;
+  };
 
   std::string action(const Program &p, const Step &s) const {
-    switch (s.action_type()) {
-    case Action::KernelCall: {
-      std::vector<std::string> args;
-      for (uint32_t index : rt::toVector(s.action_as_KernelCall()->args()))
-        args.push_back(operand(p, index));
-      return str("kernel ", text(plan.kernels()->Get(s.action_as_KernelCall()->kernel())->symbol()), "(",
-                 join(args, ", "), ")");
-    }
-    case Action::Matmul: {
-      const Matmul &a = *s.action_as_Matmul();
-      return str("matmul ", a.batch() > 1 ? str(a.batch(), " x ") : "", a.m(), "x", a.n(), "x", a.k(), " ",
-                 operands(p, {a.a(), a.b(), a.bias()}), " -> ", operands(p, {a.dst(), a.aux(), a.bias_gradient()}));
-    }
-    case Action::Convolution: {
-      const Convolution &a = *s.action_as_Convolution();
-      return str("convolution ", rt::snakeCase(EnumNameConvKind(a.kind())), " ",
-                 operands(p, {a.src(), a.weights(), a.dst(), a.bias()}));
-    }
-    case Action::Pool: {
-      const Pool &a = *s.action_as_Pool();
-      return str("pool ", rt::snakeCase(EnumNamePoolKind(a.kind())), " ",
-                 operands(p, {a.src(), a.dst(), a.diff_dst(), a.diff_src(), a.indices()}));
-    }
-    case Action::ScatterAdd: {
-      const ScatterAdd &a = *s.action_as_ScatterAdd();
-      return str("scatter_add ", operands(p, {a.indices(), a.updates(), a.dst(), a.offset()}));
-    }
-    case Action::Attention: {
-      const Attention &a = *s.action_as_Attention();
-      return str("attention ", a.backward() ? "backward " : "", a.heads(), " heads ",
-                 operands(p, {a.query(), a.key(), a.value(), a.result(), a.log_sum(), a.result_gradient()}),
-                 a.backward() ? " -> " : "", operands(p, {a.query_gradient(), a.key_gradient(), a.value_gradient()}));
-    }
-    case Action::Collective: {
-      const Collective &a = *s.action_as_Collective();
-      std::vector<std::string> axes;
-      for (uint32_t axis : *a.axes())
-        axes.push_back(text(plan.mesh()->Get(axis)->name()));
-      return str("collective ", a.id(), " ", rt::snakeCase(EnumNameCollectiveKind(a.kind())), " ",
-                 rt::snakeCase(EnumNameReduction(a.reduction())), " over ", join(axes, ", "), ", ",
-                 rt::formatBytes(rt::payloadBytes(a)), " at +", a.src(),
-                 a.origin() ? str(", for ", text(a.origin())) : "");
-    }
-    case Action::Send:
-      return str("send ", s.action_as_Send()->gathered() ? "part " : "", operand(p, s.action_as_Send()->buffer()),
-                 " to ", peer(s.action_as_Send()->group(), s.action_as_Send()->peer()));
-    case Action::Receive:
-      return str("receive ", s.action_as_Receive()->gathered() ? "parts " : "",
-                 operand(p, s.action_as_Receive()->buffer()), " from ",
-                 peer(s.action_as_Receive()->group(), s.action_as_Receive()->peer()));
-    case Action::Copy:
-      return str("copy ", operand(p, s.action_as_Copy()->src()), " -> ", operand(p, s.action_as_Copy()->dst()));
-    case Action::Fill:
-      return str("fill ", operand(p, s.action_as_Fill()->dst()), " with ", s.action_as_Fill()->value());
-    case Action::NONE:
-      break;
-    }
-    return "";
+    return rt::visit(s, [&](const auto &action) {
+      Operands operands(*this, p);
+      rt::describe(action, operands);
+      return title(action) + operands.print() + ending(action);
+    });
   }
 
   std::string step(const Program &p, const Step &s) const {

@@ -125,8 +125,8 @@ TEST(CheckAttention, ForwardsAndBackwards) {
 }
 
 const Violation violations[] = {
-    {"AttentionQuery", [](P p) { attention(p).query = 99; }, "attention: the query is no existing buffer of rank 3"},
-    {"AttentionRank", [](P p) { operand(p, attention(p).key).shape = {2, 40}; }, "the key is no existing buffer"},
+    {"AttentionQuery", [](P p) { attention(p).query = 99; }, "attention: query is buffer 99, which does not exist"},
+    {"AttentionRank", [](P p) { operand(p, attention(p).key).shape = {2, 40}; }, "the key is no buffer of rank 3"},
     {"AttentionType", [](P p) { operand(p, attention(p).query).dtype = fb::DType::F32; },
      "the query must be of f16 or bf16"},
     {"AttentionOtherType", [](P p) { operand(p, attention(p).value).dtype = fb::DType::F16; }, "the value, buffer"},
@@ -151,7 +151,7 @@ const Violation violations[] = {
        result.space = fb::Space::Constant;
        result.offset = 64;
      },
-     "the result is in constant memory but is written"},
+     "result is in constant memory but is written"},
     {"GridBlocks", [](P p) { forGpus(p), p.kernels[0]->launches[0]->grid = 0; }, "grid 0 has 0 blocks"},
     {"GridThreads", [](P p) { forGpus(p), p.kernels[0]->launches[0]->block = 40; }, "blocks of 40 threads"},
     {"GridManyThreads", [](P p) { forGpus(p), p.kernels[0]->launches[0]->block = 2048; }, "blocks of 2048 threads"},
