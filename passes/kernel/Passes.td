@@ -95,6 +95,54 @@ def PadProducts : Pass<"dgc-pad-products", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numPadded", "padded", "Products that were padded">];
 }
 
+def SplitLongProducts : Pass<"dgc-split-long-products", "::mlir::ModuleOp"> {
+  let summary = "cut the sums of long products of f32 into chunks that are added up with a bound";
+  let description = [{
+    Input: functions in dgc ops on local tensors, before library calls are selected. Output: the products of f32 that
+    become calls of cuBLASLt and contract more than `max-length` terms are products of chunks, with the chunks as a
+    batch dimension, and a `dgc.reduce` over these. cuBLASLt adds up a product in an order of its own, in the worst case
+    term after term, and the error of that grows with their number; generated kernels add up the chunks with an error
+    that grows with the logarithm (`compiler/codegen/SumBlocks.h`).
+
+    ```mlir
+    %0 = dgc.dot_general %x, %d contract [0] x [0] : tensor<8192x768xf32>, tensor<8192x3072xf32>
+    // becomes
+    %1 = dgc.reshape %x to [4, 2048, 768] : tensor<8192x768xf32>
+    %2 = dgc.reshape %d to [4, 2048, 3072] : tensor<8192x3072xf32>
+    %3 = dgc.dot_general %1, %2 batch [0] x [0] contract [1] x [1] : tensor<4x2048x768xf32>, tensor<4x2048x3072xf32>
+    %0 = dgc.reduce sum %3 dims [0] : tensor<4x768x3072xf32>
+    ```
+
+    The terms of a chunk are next to each other along the contracted dimensions, so the reshapes are views, whichever
+    dimension in memory that is: the strides of a call tell [rows, chunks, length] from [chunks, length, columns]. One
+    product stays one call; with batch dimensions and an operand whose contracted dimension is the last one it is one
+    for each of the batch or of the chunks, whichever are fewer. What the call would do behind the product, a bias and
+    relu, is left to the kernels.
+
+    The number of chunks is the least one that divides the terms into chunks of `max-length` / 4 to `max-length`, of a
+    multiple of 4 terms (16 bytes) if there is one. Where none does, zeros are appended to the operands, which is one
+    copy of each at most, and none where a kernel computes it; to cut off a rest would copy as much, and need a second
+    product. The results of all chunks together are no larger than the operands: where they would be, chunks are longer.
+    So a chunk has no more terms than the larger one of `max-length` and 2 m n / (m + n), of m rows and n columns,
+    however many terms there are, and products whose operands are smaller than two results are left as they are.
+
+    Why 2048: in-order sums of 2048 random positive terms are within 4 log2 n units in the last place (up to 44 among
+    60,000 sums), those of 4096 are not always (57, for 48). Chunks of 2048 write and read 8 bytes for 4096 operations.
+
+    Products of bf16 and f16 are not split. They are added up in f32 and rounded once, and the bound is in units of the
+    result: in f16 that is 2^13 units of f32, so in-order sums keep the bound of 4 log2 n up to a million terms even if
+    all additions round the same way, in bf16 up to 12 million. Nor are products of a module with `dgc.tf32`, whose
+    operands are rounded to 10 bits; those that no library call computes, as generated kernels cut sums themselves; and
+    those of workers on CPUs, whose runtime does.
+  }];
+  let options = [Option<"maxLength", "max-length", "int64_t", "2048", "Terms that the library adds up in one call">];
+  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let statistics = [
+    Statistic<"numSplit", "split", "Products that were split">,
+    Statistic<"numPadded", "padded", "Of these, products whose operands got zeros">,
+  ];
+}
+
 def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
   let summary = "fuse dgc ops into kernels and outline these";
   let description = [{

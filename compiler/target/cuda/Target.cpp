@@ -51,6 +51,7 @@ public:
     form.shareLaunches = true;
     manager.addPass(createExpandAttention(attention));
     manager.addPass(createPadProducts());
+    manager.addPass(createSplitLongProducts());
     manager.addPass(createCSEPass());
     manager.addPass(createSelectLibraryCalls(calls));
     manager.addPass(createDecomposePass());

@@ -90,11 +90,13 @@ private:
     for (uint64_t batch = 0; batch < g.batch; ++batch)
       for (uint64_t i = 0; i < g.m; ++i)
         for (uint64_t j = 0; j < g.n; ++j) {
-          double sum = g.hasBias ? load(g.bias, j) : 0;
+          // Term after term in f32, as the library may.
+          float sum = 0;
           for (uint64_t l = 0; l < g.k; ++l)
-            sum +=
-                load(g.a.data, indexOf(g.a, part.a, batch, i, l)) * load(g.b.data, indexOf(g.b, part.b, batch, l, j));
-          store(g.dst.data, indexOf(g.dst, part.dst, batch, i, j), static_cast<float>(activated(sum, i, j)));
+            sum = static_cast<float>(sum + load(g.a.data, indexOf(g.a, part.a, batch, i, l)) *
+                                               load(g.b.data, indexOf(g.b, part.b, batch, l, j)));
+          const double biased = g.hasBias ? sum + load(g.bias, j) : sum;
+          store(g.dst.data, indexOf(g.dst, part.dst, batch, i, j), static_cast<float>(activated(biased, i, j)));
         }
     addUp();
   }
