@@ -1,6 +1,7 @@
 // Matrix products with long sums, in parts that are short enough for oneDNN: it adds up blocks of some hundred terms
 // one after the other, vectors alone as one block, and splits long sums of a transposed left operand among threads.
 #include "runtime/base/Status.h"
+#include "runtime/device/cpu/GemmOrder.h"
 #include "runtime/device/cpu/PairwiseSum.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/cpu/TiledProduct.h"
@@ -19,17 +20,29 @@ struct Parts {
   int64_t ofGroup = 1;  ///< parts that are added up at a time: in pairs if they are small, else in order
 };
 
-/// Blocks of up to so many terms oneDNN adds up in order (2.6, AVX2 and AVX-512).
-constexpr int64_t blockOfDnnl = 2048;
+/// Blocks of up to so many terms oneDNN adds up in order (2.6, AVX-512), and GEMM for AVX2 with a transposed left
+/// operand.
+constexpr int64_t blockOfDnnl = 2048, blockOfTransposed = 96;
+
+/// Results that are added up in small parts: threads have no part of the result each that is worth it, and one call
+/// would split their sums among them.
+uint64_t largestSmallResult(bool isTransposed, int64_t k) {
+  return isSplitAlongSums(isTransposed, k) ? 4096 : usesGemmForAvx2() ? 512 : 0;
+}
 
 /// Groups of parts that are not small have up to 16 blocks, whose sums are added up in order: with 32768 terms the
-/// blocks alone decide the error. Products of a row or a column go through GEMV, which has no blocks.
+/// blocks alone decide the error, as with 256 blocks of a transposed operand. Products of a row or a column go through
+/// GEMV, which has no blocks. A call and the addition for each small part take about 0.5 us, which shows where a part
+/// takes a few: for 16384 terms, 24x16 results take 1.04 (AVX2) to 1.06 times as long as by one call, and a row of 24 by
+/// GEMV 1.22 times (AVX2), on one thread.
 Parts partsOf(const artifact::Matmul &op, const MatmulLayout &layout) {
-  if (std::min(op.m(), op.n()) == 1 || op.m() * op.n() * std::max<uint64_t>(1, op.batch()) <= 4096)
-    return {true, blockOfDnnl / 2, 8};
-  if (isSplitAlongSums(layout.a.columnStride() != 1, layout.a.columns()))
+  const bool isTransposed = layout.a.columnStride() != 1, isVector = std::min(op.m(), op.n()) == 1;
+  const int64_t k = layout.a.columns();
+  if (isVector || op.m() * op.n() * std::max<uint64_t>(1, op.batch()) <= largestSmallResult(isTransposed, k))
+    return {true, isVector ? blockOfDnnl / 2 : blockOfDnnl, 8};
+  if (isSplitAlongSums(isTransposed, k))
     return {false, 1536, 16}; // three of the blocks that oneDNN has for a transposed operand
-  return {false, 16 * blockOfDnnl, 1};
+  return {false, isTransposed && usesGemmForAvx2() ? 256 * blockOfTransposed : 16 * blockOfDnnl, 1};
 }
 
 /// True where parts can be added up in the result itself.

@@ -11,17 +11,23 @@ namespace dgc::rt {
 void setThreads(int threads);
 int threads();
 
-/// One thread for the calling thread while this exists: primitives of oneDNN that are made then, and run then, add up
-/// in an order that does not depend on the number of threads.
-class OneThread {
+/// At most `most` threads for the calling thread while this exists.
+class ThreadLimit {
 public:
-  OneThread() : before(threads()) { setThreads(1); }
-  ~OneThread() { setThreads(before); }
-  OneThread(const OneThread &) = delete;
-  OneThread &operator=(const OneThread &) = delete;
+  explicit ThreadLimit(int most) : before(threads()) { setThreads(most < before ? most : before); }
+  ~ThreadLimit() { setThreads(before); }
+  ThreadLimit(const ThreadLimit &) = delete;
+  ThreadLimit &operator=(const ThreadLimit &) = delete;
 
 private:
   int before;
+};
+
+/// One thread for the calling thread while this exists: primitives of oneDNN that are made then, and run then, add up
+/// in an order that does not depend on the number of threads.
+class OneThread : ThreadLimit {
+public:
+  OneThread() : ThreadLimit(1) {}
 };
 
 /// Calls body(context, begin, end) on disjoint ranges that cover [0, extent),

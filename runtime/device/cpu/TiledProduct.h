@@ -4,6 +4,8 @@
 
 #include "runtime/device/cpu/MatmulLayout.h"
 
+#include <limits>
+
 namespace dgc::rt {
 
 /// An operand of a product: at `data`, or in the scratch block, `offset` bytes behind its begin.
@@ -21,12 +23,12 @@ struct ProductSpec {
   bool accumulates = false;              ///< dst += product; only without post-ops
 };
 
-/// True for products that oneDNN splits along their sums when it has many threads: their order of additions depends on
-/// the number of threads. `isTransposed`: rows of the left operand are not contiguous.
+/// True for products that oneDNN for AVX-512 splits along their sums when it has many threads: their order of additions
+/// depends on the number of threads. `isTransposed`: rows of the left operand are not contiguous.
 bool isSplitAlongSums(bool isTransposed, int64_t k);
 
-/// One call where oneDNN gives each sum to one thread, else tiles of the result that are computed on one thread each.
-/// Tiles depend on sizes alone.
+/// One call where oneDNN gives each sum to one thread, with as many threads as leave it so, else tiles of the result
+/// that are computed on one thread each. Tiles depend on sizes alone, but where any tiles give the same bits.
 class TiledProduct {
 public:
   TiledProduct() = default;
@@ -37,8 +39,9 @@ public:
   absl::Status run();
 
 private:
-  std::vector<BoundPrimitive> tiles;
+  std::vector<std::vector<BoundPrimitive>> tiles; ///< the calls for each
   bool isTiled = false;
+  int64_t mostThreads = std::numeric_limits<int>::max(); ///< of a call that is not tiled
 };
 
 } // namespace dgc::rt
