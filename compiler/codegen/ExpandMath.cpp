@@ -116,7 +116,7 @@ struct ExpandPow : OpRewritePattern<math::PowFOp> {
   }
 };
 
-struct ExpandMath : impl::ExpandMathBase<ExpandMath> {
+struct ExpandMath : dgc::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
   void runOnOperation() override {

@@ -31,8 +31,7 @@ static Type storageType(Type type) {
 }
 
 /// linalg.generic with identity maps around the scalar body of an elementwise op.
-static FailureOr<Value> lowerElementwise(mlir::dgc::ElementwiseOpInterface op, OpBuilder &builder,
-                                         ValueRange operands) {
+static FailureOr<Value> lowerElementwise(dgc::ElementwiseOpInterface op, OpBuilder &builder, ValueRange operands) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(storageType(op->getResult(0).getType()));
   for (Value operand : operands)
@@ -50,13 +49,13 @@ static FailureOr<Value> lowerElementwise(mlir::dgc::ElementwiseOpInterface op, O
 }
 
 static FailureOr<SmallVector<Value>> lowerOp(Operation &op, OpBuilder &builder, ValueRange operands) {
-  if (auto elementwise = dyn_cast<mlir::dgc::ElementwiseOpInterface>(op)) {
+  if (auto elementwise = dyn_cast<dgc::ElementwiseOpInterface>(op)) {
     FailureOr<Value> result = lowerElementwise(elementwise, builder, operands);
     if (failed(result))
       return failure();
     return SmallVector<Value>{*result};
   }
-  if (auto lowerable = dyn_cast<mlir::dgc::LinalgLowerableOpInterface>(op))
+  if (auto lowerable = dyn_cast<dgc::LinalgLowerableOpInterface>(op))
     return lowerable.lowerToLinalg(builder, operands);
   ElementsAttr value;
   if (op.getNumResults() == 1 && op.getNumOperands() == 0 && matchPattern(&op, m_Constant(&value))) {
@@ -68,7 +67,7 @@ static FailureOr<SmallVector<Value>> lowerOp(Operation &op, OpBuilder &builder, 
     return SmallVector<Value>{arith::ConstantOp::create(builder, op.getLoc(), dense)};
   }
   // Ops below dgc stay as they are.
-  if (!isa_and_present<mlir::dgc::DGCDialect>(op.getDialect())) {
+  if (!isa_and_present<dgc::DGCDialect>(op.getDialect())) {
     SetVector<Value> captured;
     getUsedValuesDefinedAbove(op.getRegions(), captured);
     if (!captured.empty()) {
@@ -134,7 +133,7 @@ LogicalResult lowerKernelToLinalg(func::FuncOp func) {
 }
 
 namespace {
-struct LowerKernelsToLinalg : impl::LowerKernelsToLinalgBase<LowerKernelsToLinalg> {
+struct LowerKernelsToLinalg : dgc::impl::LowerKernelsToLinalgBase<LowerKernelsToLinalg> {
   void runOnOperation() override {
     auto walk = getOperation()->walk(
         [](func::FuncOp func) { return WalkResult(func.isExternal() ? success() : lowerKernelToLinalg(func)); });

@@ -28,7 +28,7 @@ using namespace mlir;
 namespace dgc {
 
 void loadKernelDialects(MLIRContext &context) {
-  context.loadDialect<mlir::dgc::DGCDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
+  context.loadDialect<dgc::DGCDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
                       linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
                       tensor::TensorDialect, vector::VectorDialect>();
 }

@@ -100,9 +100,9 @@ FailureOr<CompilePlan> runPhases(ModuleOp module, const CompileOptions &options,
 /// The kernels that workers on CPUs, or all others, launch: those of `source` that have their names.
 static OwningOpRef<ModuleOp> kernelsOf(ModuleOp module, ModuleOp source, bool onHost) {
   llvm::StringSet<> used;
-  for (auto program : module.getOps<mlir::exec::ProgramOp>())
+  for (auto program : module.getOps<dgc::exec::ProgramOp>())
     if (isOnHost(module, program.getMeshAttr()) == onHost)
-      program.walk([&](mlir::exec::LaunchOp launch) { used.insert(launch.getKernel().getLeafReference().getValue()); });
+      program.walk([&](dgc::exec::LaunchOp launch) { used.insert(launch.getKernel().getLeafReference().getValue()); });
   OwningOpRef<ModuleOp> copy = cast<ModuleOp>(source->clone());
   for (auto kernel : llvm::make_early_inc_range(copy->getOps<func::FuncOp>()))
     if (!used.contains(kernel.getSymName()))
@@ -112,7 +112,7 @@ static OwningOpRef<ModuleOp> kernelsOf(ModuleOp module, ModuleOp source, bool on
 
 FailureOr<CompiledKernels> compileKernelsOf(ModuleOp module, const CompilePlan &plan, CompileKernels compile) {
   auto source = module.lookupSymbol<ModuleOp>("kernels");
-  bool hasHosts = llvm::any_of(module.getOps<mlir::dist::MeshOp>(), [](auto mesh) { return isOnHost(mesh); });
+  bool hasHosts = llvm::any_of(module.getOps<dgc::dist::MeshOp>(), [](auto mesh) { return isOnHost(mesh); });
   if (!hasHosts)
     return source ? compile(source) : FailureOr<CompiledKernels>(CompiledKernels());
   OwningOpRef<ModuleOp> none = ModuleOp::create(module.getLoc());

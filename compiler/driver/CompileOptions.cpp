@@ -71,7 +71,7 @@ public:
   Planner(ModuleOp module, const CompileOptions &options) : module(module) { plan.asked = options; }
 
   FailureOr<CompilePlan> run() {
-    module.getContext()->loadDialect<mlir::dist::DistDialect>();
+    module.getContext()->loadDialect<dgc::dist::DistDialect>();
     plan.mesh = asked().mesh;
     if (failed(checkNumbers()) || failed(checkPhases()) || failed(chooseMesh()) || failed(chooseTargets()) ||
         failed(checkCollectiveNames(module, asked().forbid)) || failed(checkMesh()) || failed(chooseStrategies()) ||
@@ -99,7 +99,7 @@ private:
     if (asked().precision != Precision::F32 && asked().from >= Phase::Model)
       return error() << "--precision=" << nameOf(asked().precision) << " is decided in the phase 'model', which this "
                      << "program has been through; give it there";
-    if (auto models = module.getOps<mlir::dgc::ModelOp>(); asked().from > Phase::Input && !models.empty())
+    if (auto models = module.getOps<dgc::ModelOp>(); asked().from > Phase::Input && !models.empty())
       return (*models.begin()).emitError() << "this is a model as it is written: it has not been through the phase '"
                                            << nameOf(asked().from) << "'; leave --compile-from out";
     return success();
@@ -110,12 +110,12 @@ private:
   LogicalResult chooseMesh() {
     if (!plan.mesh.empty())
       return success();
-    FailureOr<mlir::dist::MeshAttr> mesh = unifiedMesh(module);
+    FailureOr<dgc::dist::MeshAttr> mesh = unifiedMesh(module);
     if (failed(mesh))
       return failure();
     if (!*mesh)
       return success();
-    for (mlir::dist::MeshAxisAttr axis : mesh->getAxes())
+    for (dgc::dist::MeshAxisAttr axis : mesh->getAxes())
       plan.mesh.axes.push_back({axis.getName().getValue().str(), axis.getSize()});
     isAnnotated = !plan.mesh.has("data");
     return success();
@@ -146,10 +146,10 @@ private:
   LogicalResult checkMesh() {
     if (plan.mesh.empty())
       return success();
-    mlir::dist::MeshAttr mesh = buildMesh(module, plan.mesh);
+    dgc::dist::MeshAttr mesh = buildMesh(module, plan.mesh);
     if (!mesh)
       return failure();
-    auto existing = module.lookupSymbol<mlir::dist::MeshOp>("mesh");
+    auto existing = module.lookupSymbol<dgc::dist::MeshOp>("mesh");
     if (existing && asked().from > Phase::Model && existing.getMesh() != mesh)
       return existing.emitError() << "the module has '@mesh' already, and not as the mesh '" << plan.mesh.text()
                                   << "' that was asked for";
@@ -164,7 +164,7 @@ private:
     plan.strategies = *std::move(complete);
     const bool hasServers = plan.strategies.servers() != 0;
     const bool isForServers = plan.mesh.axes.size() == 1 && plan.mesh.has("data") &&
-                              (asked().from >= Phase::Shard || module.getOps<mlir::dist::MeshOp>().empty());
+                              (asked().from >= Phase::Shard || module.getOps<dgc::dist::MeshOp>().empty());
     if (hasServers && !isForServers)
       return error() << "the workers of parameter servers share the batch and nothing else: use a mesh of one axis "
                         "\"data\" in the command line, as in --mesh data=2, and none in the model";
@@ -206,7 +206,7 @@ private:
                     .attentionMost = traits.attentionMost};
     phases.place = {.stages = stages,
                     .servers = servers,
-                    .repeat = strategies.pipeline == ScheduleKind::Interleaved,
+                    .repeat = strategies.pipeline == PipelineScheduleKind::Interleaved,
                     .kind = traits.device,
                     .serverKind = plan.servers->traits().device,
                     .placement = asked().placement};
@@ -225,7 +225,7 @@ private:
                     .noPadding = asked().noPadding};
     phases.partition = {.distributed = isDistributed,
                         .pipeline = strategies.pipeline.has_value(),
-                        .schedule = strategies.pipeline.value_or(ScheduleKind::GPipe),
+                        .schedule = strategies.pipeline.value_or(PipelineScheduleKind::GPipe),
                         .servers = servers,
                         .hostServers = hasHostServers};
     phases.communicate = {.distributed = isDistributed,

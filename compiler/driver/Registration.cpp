@@ -30,7 +30,7 @@
 #include "passes/shard/Passes.h"
 
 void dgc::registerAllDialects(mlir::DialectRegistry &registry) {
-  registry.insert<mlir::dgc::DGCDialect, mlir::dist::DistDialect, mlir::exec::ExecDialect>();
+  registry.insert<dgc::DGCDialect, dgc::dist::DistDialect, dgc::exec::ExecDialect>();
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect, mlir::linalg::LinalgDialect,
                   mlir::LLVM::LLVMDialect, mlir::math::MathDialect, mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
                   mlir::tensor::TensorDialect, mlir::vector::VectorDialect>();

@@ -109,7 +109,7 @@ ArrayRef<Strategy> getStrategies() {
            },
        .set =
            [](S &options, StringRef argument, std::string &error) {
-             options.pipeline = fromName<ScheduleKind>(argument);
+             options.pipeline = fromName<PipelineScheduleKind>(argument);
              if (!options.pipeline)
                error = "there is no schedule '" + argument.str() + "'; one of gpipe, 1f1b, interleaved, zb-h1 is";
              return options.pipeline.has_value();

@@ -14,7 +14,7 @@ struct StrategyOptions {
   std::optional<NamePatterns> recompute; // values computed again; without patterns: as --memory-limit asks for
   int64_t parameterServers = 0;
   bool centralStorage = false;
-  std::optional<ScheduleKind> pipeline;
+  std::optional<PipelineScheduleKind> pipeline;
   bool zero1 = false, zero2 = false, zero3 = false;
   std::optional<WeightCuts> tensorParallel; // without cuts: heads and mlp
   bool dataParallel = false, sequenceParallel = false;

@@ -9,25 +9,26 @@
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
-using namespace mlir::exec;
-namespace fb = ::dgc::artifact;
+using namespace dgc;
+using namespace dgc::exec;
+namespace fb = dgc::artifact;
 
 /// Kernels by name alone: programs are described before there is code.
-static ::dgc::CompiledKernels kernelNames(ModuleOp module, StringRef kind) {
-  ::dgc::CompiledKernels kernels, host;
+static CompiledKernels kernelNames(ModuleOp module, StringRef kind) {
+  CompiledKernels kernels, host;
   kernels.kind = kind;
   for (bool onHost : {false, true}) {
     llvm::StringSet<> seen;
     for (auto program : module.getOps<ProgramOp>())
-      if (::dgc::isOnHost(module, program.getMeshAttr()) == onHost)
+      if (isOnHost(module, program.getMeshAttr()) == onHost)
         program.walk([&](LaunchOp launch) {
           StringRef name = launch.getKernel().getLeafReference();
           if (seen.insert(name).second)
             (onHost ? host : kernels).kernels.push_back({name.str()});
         });
   }
-  if (llvm::any_of(module.getOps<dist::MeshOp>(), [](auto mesh) { return ::dgc::isOnHost(mesh); }))
-    kernels.host = std::make_shared<::dgc::CompiledKernels>(std::move(host));
+  if (llvm::any_of(module.getOps<dist::MeshOp>(), [](auto mesh) { return isOnHost(mesh); }))
+    kernels.host = std::make_shared<CompiledKernels>(std::move(host));
   return kernels;
 }
 

@@ -5,13 +5,12 @@
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
-using namespace mlir::exec;
-using ::dgc::PackageOpInterface;
-using ::dgc::ProgramWriter;
-namespace fb = ::dgc::artifact;
+using namespace dgc;
+using namespace dgc::exec;
+namespace fb = dgc::artifact;
 
 /// How the text of a role appears in the artifact.
-static std::optional<fb::InputRole> roleOf(InputOp op) {
+static std::optional<fb::InputRole> roleOf(exec::InputOp op) {
   return llvm::StringSwitch<std::optional<fb::InputRole>>(op.getRole())
       .Case("data", fb::InputRole::Data)
       .Case("valid_count", fb::InputRole::ValidCount)
@@ -21,7 +20,7 @@ static std::optional<fb::InputRole> roleOf(InputOp op) {
       .Default(std::nullopt);
 }
 
-static std::optional<fb::OutputRole> roleOf(OutputOp op) {
+static std::optional<fb::OutputRole> roleOf(exec::OutputOp op) {
   return llvm::StringSwitch<std::optional<fb::OutputRole>>(op.getRole())
       .Case("loss", fb::OutputRole::Loss)
       .Case("metric", fb::OutputRole::Metric)
@@ -33,7 +32,7 @@ static std::optional<fb::OutputRole> roleOf(OutputOp op) {
 template <typename EntryT, typename OpT>
 static FailureOr<std::unique_ptr<EntryT>> describeValue(OpT op, const ProgramWriter &writer) {
   auto globalType = cast<RankedTensorType>(op.getGlobalType());
-  auto sharding = ::dgc::describeSharding(op, writer.indices, op.getSharding(), globalType.getRank());
+  auto sharding = describeSharding(op, writer.indices, op.getSharding(), globalType.getRank());
   auto role = roleOf(op);
   if (failed(sharding)) {
     return failure();
@@ -45,7 +44,7 @@ static FailureOr<std::unique_ptr<EntryT>> describeValue(OpT op, const ProgramWri
   entry->name = op.getName().str();
   entry->role = *role;
   entry->buffer = writer.index(op.getBuffer());
-  entry->global_shape = ::dgc::toVector(globalType.getShape());
+  entry->global_shape = toVector(globalType.getShape());
   entry->sharding = std::move(*sharding);
   entry->batch_dim = static_cast<int32_t>(op.getBatchDim());
   return entry;
@@ -57,7 +56,7 @@ struct Buffer : PackageOpInterface::ExternalModel<Buffer, BufferOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto buffer = cast<BufferOp>(op);
     return writer.addBuffer(
-        buffer, ::dgc::describeBuffer(op, buffer.getSpace(), buffer.getOffset(), buffer.getType(), buffer.getName()));
+        buffer, describeBuffer(op, buffer.getSpace(), buffer.getOffset(), buffer.getType(), buffer.getName()));
   }
 };
 
@@ -65,26 +64,26 @@ struct View : PackageOpInterface::ExternalModel<View, ViewOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto view = cast<ViewOp>(op);
     const fb::BufferT &source = writer.buffer(view.getSource());
-    return writer.addBuffer(view, ::dgc::describeBuffer(op, static_cast<Space>(source.space),
-                                                        source.offset + view.getOffset(), view.getType(), source.name));
+    return writer.addBuffer(view, describeBuffer(op, static_cast<Space>(source.space), source.offset + view.getOffset(),
+                                                 view.getType(), source.name));
   }
 };
 
 struct GetVariable : PackageOpInterface::ExternalModel<GetVariable, GetVariableOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto get = cast<GetVariableOp>(op);
-    auto variable = SymbolTable::lookupNearestSymbolFrom<VariableOp>(op->getParentOp(), get.getVariableAttr());
+    auto variable = SymbolTable::lookupNearestSymbolFrom<exec::VariableOp>(op->getParentOp(), get.getVariableAttr());
     if (!variable) {
       return op->emitOpError("names a variable that is not there");
     }
-    return writer.addBuffer(
-        get, ::dgc::describeBuffer(op, Space::Private, variable.getOffset(), get.getType(), get.getVariable()));
+    return writer.addBuffer(get,
+                            describeBuffer(op, Space::Private, variable.getOffset(), get.getType(), get.getVariable()));
   }
 };
 
-struct Input : PackageOpInterface::ExternalModel<Input, InputOp> {
+struct Input : PackageOpInterface::ExternalModel<Input, exec::InputOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
-    auto entry = describeValue<fb::InputT>(cast<InputOp>(op), writer);
+    auto entry = describeValue<fb::InputT>(cast<exec::InputOp>(op), writer);
     if (failed(entry)) {
       return failure();
     }
@@ -96,9 +95,9 @@ struct Input : PackageOpInterface::ExternalModel<Input, InputOp> {
   }
 };
 
-struct Output : PackageOpInterface::ExternalModel<Output, OutputOp> {
+struct Output : PackageOpInterface::ExternalModel<Output, exec::OutputOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
-    auto entry = describeValue<fb::OutputT>(cast<OutputOp>(op), writer);
+    auto entry = describeValue<fb::OutputT>(cast<exec::OutputOp>(op), writer);
     if (failed(entry)) {
       return failure();
     }
@@ -115,8 +114,8 @@ void attachDeclarations(MLIRContext &context) {
   BufferOp::attachInterface<Buffer>(context);
   ViewOp::attachInterface<View>(context);
   GetVariableOp::attachInterface<GetVariable>(context);
-  InputOp::attachInterface<Input>(context);
-  OutputOp::attachInterface<Output>(context);
+  exec::InputOp::attachInterface<Input>(context);
+  exec::OutputOp::attachInterface<Output>(context);
 }
 
 } // namespace dgc

@@ -10,8 +10,9 @@
 #include "runtime/artifact/Writer.h"
 
 using namespace mlir;
-using namespace mlir::exec;
-namespace fb = ::dgc::artifact;
+using namespace dgc;
+using namespace dgc::exec;
+namespace fb = dgc::artifact;
 
 /// The elements of a constant, in row-major order, as they are stored.
 static LogicalResult appendConstant(Operation *op, ElementsAttr value, std::vector<uint8_t> &bytes) {
@@ -46,22 +47,22 @@ namespace {
 
 class Packager {
 public:
-  Packager(ModuleOp module, const ::dgc::CompiledKernels &kernels) : module(module), kernels(kernels) {}
-  LogicalResult run(const ::dgc::PackageOptions &options);
+  Packager(ModuleOp module, const CompiledKernels &kernels) : module(module), kernels(kernels) {}
+  LogicalResult run(const PackageOptions &options);
   fb::PlanT plan;
 
 private:
   LogicalResult addMesh();
   LogicalResult addGroups(ArrayRef<dist::MeshOp> meshes);
   LogicalResult addKernels();
-  void addKernels(const ::dgc::CompiledKernels &from, llvm::StringMap<uint32_t> &numbers, bool onHost);
+  void addKernels(const CompiledKernels &from, llvm::StringMap<uint32_t> &numbers, bool onHost);
   LogicalResult addConstants();
-  LogicalResult addVariable(VariableOp op);
+  LogicalResult addVariable(exec::VariableOp op);
   LogicalResult addProgram(ProgramOp op);
 
   ModuleOp module;
-  const ::dgc::CompiledKernels &kernels;
-  ::dgc::PlanIndices indices;
+  const CompiledKernels &kernels;
+  PlanIndices indices;
 };
 
 } // namespace
@@ -110,7 +111,7 @@ LogicalResult Packager::addGroups(ArrayRef<dist::MeshOp> meshes) {
       group->private_bytes = bytes[0];
       group->shared_bytes = bytes[1];
     }
-    group->on_host = ::dgc::isOnHost(mesh);
+    group->on_host = isOnHost(mesh);
     if (group->on_host && !kernels.host)
       return mesh.emitOpError("is of workers on CPUs, for which no code was generated");
     indices.groups[mesh.getSymName()] = plan.groups.size();
@@ -124,7 +125,7 @@ LogicalResult Packager::addGroups(ArrayRef<dist::MeshOp> meshes) {
   return success();
 }
 
-static std::unique_ptr<fb::TargetT> targetOf(const ::dgc::CompiledKernels &kernels) {
+static std::unique_ptr<fb::TargetT> targetOf(const CompiledKernels &kernels) {
   auto target = std::make_unique<fb::TargetT>();
   target->kind = kernels.kind;
   target->triple = kernels.triple;
@@ -134,8 +135,8 @@ static std::unique_ptr<fb::TargetT> targetOf(const ::dgc::CompiledKernels &kerne
 }
 
 /// Functions for CPUs, or grids for GPUs.
-void Packager::addKernels(const ::dgc::CompiledKernels &from, llvm::StringMap<uint32_t> &numbers, bool onHost) {
-  for (const ::dgc::CompiledKernel &kernel : from.kernels) {
+void Packager::addKernels(const CompiledKernels &from, llvm::StringMap<uint32_t> &numbers, bool onHost) {
+  for (const CompiledKernel &kernel : from.kernels) {
     auto entry = std::make_unique<fb::KernelT>();
     entry->symbol = kernel.symbol;
     entry->arg_count = kernel.argCount;
@@ -143,7 +144,7 @@ void Packager::addKernels(const ::dgc::CompiledKernels &from, llvm::StringMap<ui
     entry->cost_ns = kernel.costNs;
     entry->flops = kernel.flops;
     entry->workspace_bytes = kernel.workspaceBytes;
-    for (const ::dgc::KernelLaunch &launch : kernel.launches) {
+    for (const KernelLaunch &launch : kernel.launches) {
       auto grid = std::make_unique<fb::LaunchT>();
       grid->symbol = launch.symbol;
       grid->grid = launch.grid;
@@ -169,7 +170,7 @@ LogicalResult Packager::addKernels() {
     addKernels(*kernels.host, indices.hostKernels, /*onHost=*/true);
     plan.host_target = targetOf(*kernels.host);
   }
-  for (const ::dgc::DeviceCode &code : kernels.deviceCode) {
+  for (const DeviceCode &code : kernels.deviceCode) {
     auto entry = std::make_unique<fb::DeviceCodeT>();
     entry->architecture = code.architecture;
     entry->binary = code.isBinary;
@@ -210,33 +211,33 @@ LogicalResult Packager::addConstants() {
   return success();
 }
 
-LogicalResult Packager::addVariable(VariableOp op) {
-  auto buffer = ::dgc::describeBuffer(op, Space::Private, op.getOffset(), op.getType(), op.getSymName());
+LogicalResult Packager::addVariable(exec::VariableOp op) {
+  auto buffer = describeBuffer(op, Space::Private, op.getOffset(), op.getType(), op.getSymName());
   auto globalType = cast<RankedTensorType>(op.getGlobalType());
-  auto sharding = ::dgc::describeSharding(op, indices, op.getSharding(), globalType.getRank());
-  FailureOr<int32_t> group = ::dgc::groupOf(op, indices, op.getMesh());
+  auto sharding = describeSharding(op, indices, op.getSharding(), globalType.getRank());
+  FailureOr<int32_t> group = groupOf(op, indices, op.getMesh());
   if (failed(buffer) || failed(sharding) || failed(group)) {
     return failure();
   }
   auto variable = std::make_unique<fb::VariableT>();
   DictionaryAttr state = op.getState();
   variable->name = op.getSymName().str();
-  if (auto block = state.getAs<DictionaryAttr>(::dgc::kBlockAttr)) {
+  if (auto block = state.getAs<DictionaryAttr>(kBlockAttr)) {
     variable->name = block.getAs<StringAttr>("of").str();
     variable->first_row = block.getAs<IntegerAttr>("first").getInt();
     variable->row_count = op.getType().getDimSize(0);
   }
   variable->group = *group;
   variable->buffer = plan.variable_buffers.size();
-  variable->global_shape = ::dgc::toVector(globalType.getShape());
+  variable->global_shape = toVector(globalType.getShape());
   variable->sharding = std::move(*sharding);
-  if (auto role = state.getAs<mlir::dgc::StateRoleAttr>("role")) {
+  if (auto role = state.getAs<dgc::StateRoleAttr>("role")) {
     variable->role = static_cast<fb::VariableRole>(role.getValue());
   }
-  if (state.contains(::dgc::kLossScaleAttr)) {
+  if (state.contains(kLossScaleAttr)) {
     variable->role = fb::VariableRole::LossScale;
   }
-  if (auto init = state.getAs<mlir::dgc::InitAttr>("init")) {
+  if (auto init = state.getAs<dgc::InitAttr>("init")) {
     variable->init = static_cast<fb::InitKind>(init.getKind());
     variable->a = init.getA();
     variable->b = init.getB();
@@ -257,7 +258,7 @@ LogicalResult Packager::addVariable(VariableOp op) {
 
 /// Each op writes itself.
 LogicalResult Packager::addProgram(ProgramOp op) {
-  FailureOr<int32_t> group = ::dgc::groupOf(op, indices, op.getMesh());
+  FailureOr<int32_t> group = groupOf(op, indices, op.getMesh());
   if (failed(group)) {
     return failure();
   }
@@ -267,14 +268,14 @@ LogicalResult Packager::addProgram(ProgramOp op) {
   if (auto scratch = op->getAttrOfType<IntegerAttr>("exec.scratch_bytes")) {
     program->scratch_bytes = scratch.getInt();
   }
-  if (auto reasons = module->getAttrOfType<DictionaryAttr>(::dgc::kWholeBatchesAttr)) {
+  if (auto reasons = module->getAttrOfType<DictionaryAttr>(kWholeBatchesAttr)) {
     if (auto reason = reasons.getAs<StringAttr>(program->name)) {
       program->whole_batches = reason.str();
     }
   }
-  ::dgc::ProgramWriter writer(indices, *program, *group >= 0 && plan.groups[*group]->on_host);
+  ProgramWriter writer(indices, *program, *group >= 0 && plan.groups[*group]->on_host);
   for (Operation &inner : *op.getBody().begin()) {
-    auto packaged = dyn_cast<::dgc::PackageOpInterface>(inner);
+    auto packaged = dyn_cast<PackageOpInterface>(inner);
     if (!packaged) {
       return inner.emitOpError("is nothing that an artifact can hold");
     }
@@ -286,7 +287,7 @@ LogicalResult Packager::addProgram(ProgramOp op) {
   return success();
 }
 
-LogicalResult Packager::run(const ::dgc::PackageOptions &options) {
+LogicalResult Packager::run(const PackageOptions &options) {
   plan.producer = "dgc " DGC_VERSION;
   plan.model = module.getSymName().value_or("").str();
   auto number = [&](StringRef name) -> uint64_t {
@@ -301,7 +302,7 @@ LogicalResult Packager::run(const ::dgc::PackageOptions &options) {
   if (failed(addMesh()) || failed(addKernels()) || failed(addConstants())) {
     return failure();
   }
-  for (auto variable : module.getOps<VariableOp>()) {
+  for (auto variable : module.getOps<exec::VariableOp>()) {
     if (failed(addVariable(variable))) {
       return failure();
     }

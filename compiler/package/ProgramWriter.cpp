@@ -7,7 +7,7 @@
 #include "compiler/package/PackageOpInterface.cpp.inc"
 
 using namespace mlir;
-namespace fb = ::dgc::artifact;
+namespace fb = dgc::artifact;
 
 /// The element type of the artifact, or nothing.
 static std::optional<fb::DType> elementType(Type type) {

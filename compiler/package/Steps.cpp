@@ -4,11 +4,9 @@
 #include "compiler/package/ProgramWriter.h"
 
 using namespace mlir;
-using namespace mlir::exec;
-using ::dgc::PackageOpInterface;
-using ::dgc::ProgramWriter;
-using ::dgc::toVector;
-namespace fb = ::dgc::artifact;
+using namespace dgc;
+using namespace dgc::exec;
+namespace fb = dgc::artifact;
 
 static std::vector<std::unique_ptr<fb::PostOpT>> postOps(std::optional<ArrayAttr> ops, ValueRange args,
                                                          const ProgramWriter &writer) {
@@ -57,9 +55,9 @@ struct Launch : PackageOpInterface::ExternalModel<Launch, LaunchOp> {
   }
 };
 
-struct Matmul : PackageOpInterface::ExternalModel<Matmul, MatmulOp> {
+struct Matmul : PackageOpInterface::ExternalModel<Matmul, exec::MatmulOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
-    auto matmul = cast<MatmulOp>(op);
+    auto matmul = cast<exec::MatmulOp>(op);
     auto shape = cast<ShapedType>(matmul.getOuts()[0].getType()).getShape();
     auto a = cast<ShapedType>(matmul.getA().getType()).getShape();
     fb::MatmulT call;
@@ -99,9 +97,9 @@ struct Matmul : PackageOpInterface::ExternalModel<Matmul, MatmulOp> {
   }
 };
 
-struct Convolution : PackageOpInterface::ExternalModel<Convolution, ConvolutionOp> {
+struct Convolution : PackageOpInterface::ExternalModel<Convolution, exec::ConvolutionOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
-    auto conv = cast<ConvolutionOp>(op);
+    auto conv = cast<exec::ConvolutionOp>(op);
     ConvKind kind = conv.getKind();
     uint32_t lhs = writer.index(conv.getLhs()), rhs = writer.index(conv.getRhs());
     uint32_t out = writer.index(conv.getOuts()[0]);
@@ -145,9 +143,9 @@ struct Pool : PackageOpInterface::ExternalModel<Pool, PoolOp> {
   }
 };
 
-struct ScatterAdd : PackageOpInterface::ExternalModel<ScatterAdd, ScatterAddOp> {
+struct ScatterAdd : PackageOpInterface::ExternalModel<ScatterAdd, exec::ScatterAddOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
-    auto scatter = cast<ScatterAddOp>(op);
+    auto scatter = cast<exec::ScatterAddOp>(op);
     auto shape = cast<ShapedType>(scatter.getOuts()[0].getType()).getShape();
     int64_t dim = scatter.getDimension();
     auto product = [](ArrayRef<int64_t> sizes) {
@@ -171,9 +169,9 @@ struct ScatterAdd : PackageOpInterface::ExternalModel<ScatterAdd, ScatterAddOp> 
   }
 };
 
-struct Attention : PackageOpInterface::ExternalModel<Attention, AttentionOp> {
+struct Attention : PackageOpInterface::ExternalModel<Attention, exec::AttentionOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
-    auto attention = cast<AttentionOp>(op);
+    auto attention = cast<exec::AttentionOp>(op);
     bool backward = attention.getBackward();
     auto input = [&](unsigned index) { return writer.index(attention.getInputs()[index]); };
     auto out = [&](unsigned index) { return writer.index(attention.getOuts()[index]); };
@@ -253,7 +251,7 @@ template <typename OpT, typename ActionT>
 struct Transfer : PackageOpInterface::ExternalModel<Transfer<OpT, ActionT>, OpT> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto transfer = cast<OpT>(op);
-    FailureOr<int32_t> group = ::dgc::groupOf(op, writer.indices, transfer.getPeer());
+    FailureOr<int32_t> group = groupOf(op, writer.indices, transfer.getPeer());
     if (failed(group)) {
       return failure();
     }
@@ -285,11 +283,11 @@ namespace dgc {
 
 void attachSteps(MLIRContext &context) {
   LaunchOp::attachInterface<Launch>(context);
-  MatmulOp::attachInterface<Matmul>(context);
-  ConvolutionOp::attachInterface<Convolution>(context);
+  exec::MatmulOp::attachInterface<Matmul>(context);
+  exec::ConvolutionOp::attachInterface<Convolution>(context);
   PoolOp::attachInterface<Pool>(context);
-  ScatterAddOp::attachInterface<ScatterAdd>(context);
-  AttentionOp::attachInterface<Attention>(context);
+  exec::ScatterAddOp::attachInterface<ScatterAdd>(context);
+  exec::AttentionOp::attachInterface<Attention>(context);
   CollectiveOp::attachInterface<Collective>(context);
   WaitOp::attachInterface<Wait>(context);
   SendOp::attachInterface<Transfer<SendOp, fb::SendT>>(context);

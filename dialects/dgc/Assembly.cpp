@@ -5,9 +5,9 @@
 #include "dialects/dgc/ModelBody.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
-ParseResult mlir::dgc::detail::parseTypesInto(OpAsmParser &parser, ArrayRef<Type *> slots) {
+ParseResult dgc::detail::parseTypesInto(OpAsmParser &parser, ArrayRef<Type *> slots) {
   if (failed(parser.parseOptionalColon())) {
     for (Type *slot : slots)
       *slot = UntypedType::get(parser.getContext());
@@ -29,7 +29,7 @@ ParseResult mlir::dgc::detail::parseTypesInto(OpAsmParser &parser, ArrayRef<Type
   return success();
 }
 
-void mlir::dgc::detail::printTypesOf(OpAsmPrinter &printer, TypeRange types) {
+void dgc::detail::printTypesOf(OpAsmPrinter &printer, TypeRange types) {
   if (llvm::all_of(types, llvm::IsaPred<UntypedType>))
     return;
   printer << ": ";
@@ -39,8 +39,8 @@ void mlir::dgc::detail::printTypesOf(OpAsmPrinter &printer, TypeRange types) {
     llvm::interleaveComma(types, printer);
 }
 
-ParseResult mlir::dgc::detail::parseWrittenTypeInto(OpAsmParser &parser, TypeAttr &declared, Type &result,
-                                                    ArrayRef<Type *> operands) {
+ParseResult dgc::detail::parseWrittenTypeInto(OpAsmParser &parser, TypeAttr &declared, Type &result,
+                                              ArrayRef<Type *> operands) {
   SMLoc location = parser.getCurrentLocation();
   if (parser.parseType(result))
     return failure();
@@ -61,7 +61,7 @@ ParseResult mlir::dgc::detail::parseWrittenTypeInto(OpAsmParser &parser, TypeAtt
   return success();
 }
 
-void mlir::dgc::printWrittenTypeOf(OpAsmPrinter &printer, Operation *op, TypeAttr declared, Type result) {
+void dgc::printWrittenTypeOf(OpAsmPrinter &printer, Operation *op, TypeAttr declared, Type result) {
   printer << (declared ? declared.getValue() : result);
   if (!isa<UntypedType>(result) && isInModelBody(op))
     printer << " -> " << result;
@@ -94,7 +94,7 @@ static ParseResult parseOperandOrNumber(OpAsmParser &parser, WrittenOperand &ope
   return success();
 }
 
-ParseResult mlir::dgc::parseElementwiseOperands(OpAsmParser &parser, OperationState &state, unsigned count) {
+ParseResult dgc::parseElementwiseOperands(OpAsmParser &parser, OperationState &state, unsigned count) {
   SmallVector<WrittenOperand> operands(count);
   for (unsigned i = 0; i < count; ++i)
     if ((i > 0 && parser.parseComma()) || parseOperandOrNumber(parser, operands[i]))
@@ -118,7 +118,7 @@ ParseResult mlir::dgc::parseElementwiseOperands(OpAsmParser &parser, OperationSt
   return success();
 }
 
-ParseResult mlir::dgc::parsePadding(OpAsmParser &parser, DenseI64ArrayAttr &padding) {
+ParseResult dgc::parsePadding(OpAsmParser &parser, DenseI64ArrayAttr &padding) {
   SmallVector<int64_t> values;
   auto parseDim = [&]() -> ParseResult {
     int64_t low, high;
@@ -134,7 +134,7 @@ ParseResult mlir::dgc::parsePadding(OpAsmParser &parser, DenseI64ArrayAttr &padd
   return success();
 }
 
-void mlir::dgc::printPadding(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr padding) {
+void dgc::printPadding(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr padding) {
   ArrayRef<int64_t> values = padding;
   printer << "[";
   for (size_t i = 0; i + 1 < values.size(); i += 2)

@@ -19,10 +19,11 @@
 #ifndef DGC_DIALECTS_DGC_ASSEMBLY_H
 #define DGC_DIALECTS_DGC_ASSEMBLY_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/IR/OpImplementation.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 namespace detail {
 using UnresolvedOperand = OpAsmParser::UnresolvedOperand;
@@ -131,6 +132,6 @@ template <typename OpT> void printElementwise(OpAsmPrinter &printer, OpT op) {
   detail::printTypesOf(printer, op->getOperandTypes());
 }
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_ASSEMBLY_H

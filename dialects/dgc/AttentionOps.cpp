@@ -5,19 +5,19 @@
 #include "dialects/dgc/Clauses.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/AttentionOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerAttentionOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/AttentionOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // Types, costs, and how they are cut

@@ -3,9 +3,10 @@
 #ifndef DGC_DIALECTS_DGC_ATTENTIONUTIL_H
 #define DGC_DIALECTS_DGC_ATTENTIONUTIL_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/LayerUtil.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// Reports operands of the op `name` that are not [b, t, h * d], [b, s, h * d] and [b, s, h * e].
 LogicalResult checkAttention(std::optional<Location> location, StringRef name, RankedTensorType query,
@@ -31,6 +32,6 @@ inline Value hideLater(CompositeBuilder &b, Value scores) {
   return b.select(b.compare(ComparisonDirection::GE, from, to), scores, b.splat(-1e30, scores));
 }
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_ATTENTIONUTIL_H

@@ -13,7 +13,7 @@ include "dialects/dgc/Interfaces.td"
 
 def DGC_Dialect : Dialect {
   let name = "dgc";
-  let cppNamespace = "::mlir::dgc";
+  let cppNamespace = "::dgc";
   let summary = "Models: tensor math on global shapes, variables, a loss, an optimizer";
   let description = [{
     A program of this dialect says what is computed, for one device and the global batch. Primitive ops
@@ -66,18 +66,18 @@ def DGC_LogicTensor : DGC_TensorOf<[DGC_Int, DGC_Pred],
 def DGC_PredTensor : DGC_TensorOf<[DGC_Pred], "a tensor of static shape of i1">;
 
 // An op whose work is products: with mixed precision it takes floats of 16 bits and gives such.
-def DGC_LowPrecision : NativeOpTrait<"LowPrecision"> { let cppNamespace = "::mlir::dgc"; }
+def DGC_LowPrecision : NativeOpTrait<"LowPrecision"> { let cppNamespace = "::dgc"; }
 
 // An op that gives elements of its operands, zeros, or their sum: with mixed precision its result has 16 bits where all
 // operands have.
-def DGC_AnyPrecision : NativeOpTrait<"AnyPrecision"> { let cppNamespace = "::mlir::dgc"; }
+def DGC_AnyPrecision : NativeOpTrait<"AnyPrecision"> { let cppNamespace = "::dgc"; }
 
 // An op that computes in f32 whatever its first operand is: with mixed precision its first result has the type of that.
-def DGC_AnyPrecisionOfFirst : NativeOpTrait<"AnyPrecisionOfFirst"> { let cppNamespace = "::mlir::dgc"; }
+def DGC_AnyPrecisionOfFirst : NativeOpTrait<"AnyPrecisionOfFirst"> { let cppNamespace = "::dgc"; }
 
 // An op that computes each element of its results from those at the same place of operands of their shape, and from
 // scalars.
-def DGC_ElementwiseUpdate : NativeOpTrait<"ElementwiseUpdate"> { let cppNamespace = "::mlir::dgc"; }
+def DGC_ElementwiseUpdate : NativeOpTrait<"ElementwiseUpdate"> { let cppNamespace = "::dgc"; }
 
 def DGC_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
@@ -101,19 +101,19 @@ class DGC_Op<string mnemonic, list<Trait> traits = [], int numResults = 1>
         ::mlir::MLIRContext *context, std::optional<::mlir::Location> location, ::mlir::ValueRange operands,
         ::mlir::DictionaryAttr attributes, ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      if (::mlir::dgc::anyUntyped(operands)) {
-        types.assign(}] # !cast<string>(numResults) # [{, ::mlir::dgc::UntypedType::get(context));
+      if (::dgc::anyUntyped(operands)) {
+        types.assign(}] # !cast<string>(numResults) # [{, ::dgc::UntypedType::get(context));
         return ::mlir::success();
       }
-      if (::mlir::failed(::mlir::dgc::checkTensors(location, getOperationName(), operands)))
+      if (::mlir::failed(::dgc::checkTensors(location, getOperationName(), operands)))
         return ::mlir::failure();
       if (::mlir::failed(inferTypes(location, Adaptor(operands, attributes, properties, regions), types)))
         return ::mlir::failure();
-      ::mlir::dgc::applyEncodings(attributes, types);
+      ::dgc::applyEncodings(attributes, types);
       return ::mlir::success();
     }
     bool $cppClass::isCompatibleReturnTypes(::mlir::TypeRange inferred, ::mlir::TypeRange actual) {
-      return ::mlir::dgc::equalUpToEncoding(inferred, actual);
+      return ::dgc::equalUpToEncoding(inferred, actual);
     }
   }];
   let extraClassDefinition = inferredDefinition;

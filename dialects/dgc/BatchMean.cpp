@@ -3,9 +3,9 @@
 #include "dialects/dgc/BatchMean.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
-Value mlir::dgc::exampleMask(CompositeBuilder &b, Value valid, ArrayRef<int64_t> shape) {
+Value dgc::exampleMask(CompositeBuilder &b, Value valid, ArrayRef<int64_t> shape) {
   if (!valid)
     return {};
   Value numbers = b.iota(shape.take_front(), b.builder.getI32Type(), 0);
@@ -13,12 +13,12 @@ Value mlir::dgc::exampleMask(CompositeBuilder &b, Value valid, ArrayRef<int64_t>
   return shape.size() == 1 ? mask : b.broadcast(mask, shape, {0});
 }
 
-Value mlir::dgc::maskExamples(CompositeBuilder &b, Value values, Value valid) {
+Value dgc::maskExamples(CompositeBuilder &b, Value values, Value valid) {
   Value mask = exampleMask(b, valid, shapeOf(values));
   return mask ? b.select(mask, values, b.splat(0, values)) : values;
 }
 
-Value mlir::dgc::exampleCount(CompositeBuilder &b, Value valid, ArrayRef<int64_t> shape, Type element) {
+Value dgc::exampleCount(CompositeBuilder &b, Value valid, ArrayRef<int64_t> shape, Type element) {
   if (!valid)
     return b.scalar(double(ShapedType::getNumElements(shape)), element);
   double perExample = double(ShapedType::getNumElements(shape.drop_front()));
@@ -26,13 +26,12 @@ Value mlir::dgc::exampleCount(CompositeBuilder &b, Value valid, ArrayRef<int64_t
   return perExample == 1 ? count : b.multiply(count, b.scalar(perExample, element));
 }
 
-Value mlir::dgc::batchMean(CompositeBuilder &b, Value values, Value valid) {
+Value dgc::batchMean(CompositeBuilder &b, Value values, Value valid) {
   Value total = b.sum(maskExamples(b, values, valid), allDims(tensorOf(values).getRank()));
   return b.divide(total, exampleCount(b, valid, shapeOf(values), elementOf(values)));
 }
 
-Value mlir::dgc::batchMeanGradient(CompositeBuilder &b, Value gradient, Value valid, ArrayRef<int64_t> shape,
-                                   Type element) {
+Value dgc::batchMeanGradient(CompositeBuilder &b, Value gradient, Value valid, ArrayRef<int64_t> shape, Type element) {
   Value share = b.divide(b.convert(gradient, element), exampleCount(b, valid, shape, element));
   return maskExamples(b, b.broadcastScalar(share, shape), valid);
 }

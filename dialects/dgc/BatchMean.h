@@ -9,9 +9,10 @@
 #ifndef DGC_DIALECTS_DGC_BATCHMEAN_H
 #define DGC_DIALECTS_DGC_BATCHMEAN_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/CompositeBuilder.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// True for the real examples: a tensor<..xi1> of `shape`, whose first dimension is the batch. Null without `valid`.
 Value exampleMask(CompositeBuilder &b, Value valid, ArrayRef<int64_t> shape);
@@ -29,6 +30,6 @@ Value batchMean(CompositeBuilder &b, Value values, Value valid);
 /// gradient / count for real examples, else 0.
 Value batchMeanGradient(CompositeBuilder &b, Value gradient, Value valid, ArrayRef<int64_t> shape, Type element);
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_BATCHMEAN_H

@@ -5,19 +5,19 @@
 #include "dialects/dgc/Names.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/BlockOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerBlockOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/BlockOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // RepeatOp

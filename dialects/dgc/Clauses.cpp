@@ -8,7 +8,7 @@
 #include <cmath>
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 //===----------------------------------------------------------------------===//
 // Numbers
@@ -97,7 +97,7 @@ static ParseResult parseWritten(AsmParser &parser, WrittenNumber &number) {
   return success();
 }
 
-ParseResult mlir::dgc::parseNumber(AsmParser &parser, double &value) {
+ParseResult dgc::parseNumber(AsmParser &parser, double &value) {
   WrittenNumber number;
   if (failed(parseWritten(parser, number)))
     return failure();
@@ -105,7 +105,7 @@ ParseResult mlir::dgc::parseNumber(AsmParser &parser, double &value) {
   return success();
 }
 
-bool mlir::dgc::startsLiteral(AsmParser &parser) {
+bool dgc::startsLiteral(AsmParser &parser) {
   StringRef text(textAhead(parser), 1);
   if (llvm::isDigit(text[0]) || text[0] == '-')
     return true;
@@ -116,7 +116,7 @@ bool mlir::dgc::startsLiteral(AsmParser &parser) {
   return word == "true" || word == "false";
 }
 
-ParseResult mlir::dgc::parseLiteral(AsmParser &parser, TypedAttr &value) {
+ParseResult dgc::parseLiteral(AsmParser &parser, TypedAttr &value) {
   Builder &builder = parser.getBuilder();
   for (bool truth : {false, true})
     if (succeeded(parser.parseOptionalKeyword(truth ? "true" : "false"))) {
@@ -156,9 +156,9 @@ static std::string numberText(double value) {
   return literal;
 }
 
-void mlir::dgc::printNumber(AsmPrinter &printer, double value) { printer.getStream() << numberText(value); }
+void dgc::printNumber(AsmPrinter &printer, double value) { printer.getStream() << numberText(value); }
 
-std::string mlir::dgc::literalText(TypedAttr value) {
+std::string dgc::literalText(TypedAttr value) {
   if (auto number = dyn_cast<FloatAttr>(value))
     return numberText(number.getValueAsDouble());
   auto integer = cast<IntegerAttr>(value);
@@ -167,9 +167,9 @@ std::string mlir::dgc::literalText(TypedAttr value) {
   return llvm::toString(integer.getValue(), 10, /*Signed=*/!integer.getType().isUnsignedInteger());
 }
 
-void mlir::dgc::printLiteral(AsmPrinter &printer, Operation *, TypedAttr value) { printer << literalText(value); }
+void dgc::printLiteral(AsmPrinter &printer, Operation *, TypedAttr value) { printer << literalText(value); }
 
-ParseResult mlir::dgc::parseNumber(AsmParser &parser, FloatAttr &value) {
+ParseResult dgc::parseNumber(AsmParser &parser, FloatAttr &value) {
   double number = 0;
   if (failed(parseNumber(parser, number)))
     return failure();
@@ -177,24 +177,24 @@ ParseResult mlir::dgc::parseNumber(AsmParser &parser, FloatAttr &value) {
   return success();
 }
 
-void mlir::dgc::printNumber(AsmPrinter &printer, Operation *, FloatAttr value) {
+void dgc::printNumber(AsmPrinter &printer, Operation *, FloatAttr value) {
   printNumber(printer, value.getValueAsDouble());
 }
 
-ParseResult mlir::dgc::parseOptionalNumber(AsmParser &parser, StringRef keyword, FloatAttr &value) {
+ParseResult dgc::parseOptionalNumber(AsmParser &parser, StringRef keyword, FloatAttr &value) {
   if (failed(parser.parseOptionalKeyword(keyword)))
     return success();
   return parseNumber(parser, value);
 }
 
-void mlir::dgc::printOptionalNumber(AsmPrinter &printer, StringRef keyword, FloatAttr value) {
+void dgc::printOptionalNumber(AsmPrinter &printer, StringRef keyword, FloatAttr value) {
   if (!value)
     return;
   printer << ' ' << keyword << ' ';
   printNumber(printer, value.getValueAsDouble());
 }
 
-ParseResult mlir::dgc::parseListOrNumber(AsmParser &parser, int64_t repeat, DenseI64ArrayAttr &value) {
+ParseResult dgc::parseListOrNumber(AsmParser &parser, int64_t repeat, DenseI64ArrayAttr &value) {
   int64_t number = 0;
   if (OptionalParseResult single = parser.parseOptionalInteger(number); single.has_value()) {
     value = parser.getBuilder().getDenseI64ArrayAttr(SmallVector<int64_t>(repeat, number));
@@ -208,12 +208,11 @@ ParseResult mlir::dgc::parseListOrNumber(AsmParser &parser, int64_t repeat, Dens
   return success();
 }
 
-ParseResult mlir::dgc::parseOptionalList(AsmParser &parser, StringRef keyword, int64_t repeat,
-                                         DenseI64ArrayAttr &value) {
+ParseResult dgc::parseOptionalList(AsmParser &parser, StringRef keyword, int64_t repeat, DenseI64ArrayAttr &value) {
   return failed(parser.parseOptionalKeyword(keyword)) ? success() : parseListOrNumber(parser, repeat, value);
 }
 
-void mlir::dgc::printOptionalList(AsmPrinter &printer, StringRef keyword, DenseI64ArrayAttr value) {
+void dgc::printOptionalList(AsmPrinter &printer, StringRef keyword, DenseI64ArrayAttr value) {
   if (!value)
     return;
   printer << ' ' << keyword << " [";
@@ -221,14 +220,14 @@ void mlir::dgc::printOptionalList(AsmPrinter &printer, StringRef keyword, DenseI
   printer << ']';
 }
 
-ParseResult mlir::dgc::parseWord(AsmParser &parser, StringRef keyword, StringRef example) {
+ParseResult dgc::parseWord(AsmParser &parser, StringRef keyword, StringRef example) {
   SMLoc location = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword(keyword)))
     return success();
   return parser.emitError(location) << "expected '" << keyword << "', as in '" << example << "'";
 }
 
-ParseResult mlir::dgc::parseOptionalField(AsmParser &parser, StringRef &field) {
+ParseResult dgc::parseOptionalField(AsmParser &parser, StringRef &field) {
   // The parser takes whole words, "dgc.loss" as well. The text, which ends in a zero, says whether the next one has a
   // dot.
   const char *text = parser.getCurrentLocation().getPointer();
@@ -237,7 +236,7 @@ ParseResult mlir::dgc::parseOptionalField(AsmParser &parser, StringRef &field) {
   return *text == '.' ? ParseResult(failure()) : parser.parseOptionalKeyword(&field);
 }
 
-std::string mlir::dgc::alternatives(ArrayRef<StringRef> words) {
+std::string dgc::alternatives(ArrayRef<StringRef> words) {
   std::string text;
   for (auto [i, word] : llvm::enumerate(words)) {
     if (i > 0)
@@ -251,7 +250,7 @@ std::string mlir::dgc::alternatives(ArrayRef<StringRef> words) {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-ParseResult mlir::dgc::parseReduction(AsmParser &parser, ReductionKindAttr &kind) {
+ParseResult dgc::parseReduction(AsmParser &parser, ReductionKindAttr &kind) {
   SMLoc location = parser.getCurrentLocation();
   StringRef word;
   std::optional<ReductionKind> known;
@@ -270,7 +269,7 @@ ParseResult mlir::dgc::parseReduction(AsmParser &parser, ReductionKindAttr &kind
   return success();
 }
 
-void mlir::dgc::printReduction(AsmPrinter &printer, Operation *, ReductionKindAttr kind) {
+void dgc::printReduction(AsmPrinter &printer, Operation *, ReductionKindAttr kind) {
   printer << stringifyReductionKind(kind.getValue());
 }
 
@@ -296,7 +295,7 @@ InitAttr InitAttr::constant(MLIRContext *context, double value) {
   return get(context, InitKind::Constant, DenseF64ArrayAttr::get(context, value), {});
 }
 
-ParseResult mlir::dgc::parseInit(AsmParser &parser, InitAttr &init) {
+ParseResult dgc::parseInit(AsmParser &parser, InitAttr &init) {
   SMLoc location = parser.getCurrentLocation();
   std::string name;
   std::optional<InitKind> kind;
@@ -323,7 +322,7 @@ ParseResult mlir::dgc::parseInit(AsmParser &parser, InitAttr &init) {
   return success();
 }
 
-void mlir::dgc::printInit(AsmPrinter &printer, Operation *, InitAttr init) {
+void dgc::printInit(AsmPrinter &printer, Operation *, InitAttr init) {
   printer << stringifyInitKind(init.getKind());
   for (int i = 0, n = numbersOf(init.getKind()); i < n; ++i) {
     printer << ' ';
@@ -364,19 +363,19 @@ static ParseResult parseSteps(AsmParser &parser, StringRef keyword, StringRef ex
   return success();
 }
 
-ParseResult mlir::dgc::parseSchedule(AsmParser &parser, ScheduleAttr &schedule) {
+ParseResult dgc::parseSchedule(AsmParser &parser, ScheduleAttr &schedule) {
   FloatAttr base, factor = parser.getBuilder().getF64FloatAttr(1.0);
   int64_t steps = 0, warmUp = 0;
-  ScheduleKind kind = ScheduleKind::Constant;
+  LearningRateKind kind = LearningRateKind::Constant;
   if (failed(parseNumber(parser, base)))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("cosine"))) {
-    kind = ScheduleKind::Cosine;
+    kind = LearningRateKind::Cosine;
     if (failed(parseSteps(parser, "steps", kCosine, steps)) || failed(parseWord(parser, "final", kCosine)) ||
         failed(parseNumber(parser, factor)))
       return failure();
   } else if (succeeded(parser.parseOptionalKeyword("step"))) {
-    kind = ScheduleKind::Step;
+    kind = LearningRateKind::Step;
     if (failed(parseSteps(parser, "every", kStep, steps)) || failed(parseWord(parser, "times", kStep)) ||
         failed(parseNumber(parser, factor)))
       return failure();
@@ -392,12 +391,12 @@ ParseResult mlir::dgc::parseSchedule(AsmParser &parser, ScheduleAttr &schedule) 
   return success();
 }
 
-void mlir::dgc::printSchedule(AsmPrinter &printer, Operation *, ScheduleAttr schedule) {
+void dgc::printSchedule(AsmPrinter &printer, Operation *, ScheduleAttr schedule) {
   printNumber(printer, nullptr, schedule.getBase());
-  if (schedule.getKind() == ScheduleKind::Cosine) {
+  if (schedule.getKind() == LearningRateKind::Cosine) {
     printer << " cosine steps " << schedule.getSteps() << " final ";
     printNumber(printer, nullptr, schedule.getFactor());
-  } else if (schedule.getKind() == ScheduleKind::Step) {
+  } else if (schedule.getKind() == LearningRateKind::Step) {
     printer << " step every " << schedule.getSteps() << " times ";
     printNumber(printer, nullptr, schedule.getFactor());
   }
@@ -422,7 +421,7 @@ void ScheduleAttr::print(AsmPrinter &printer) const {
 // Padding
 //===----------------------------------------------------------------------===//
 
-ParseResult mlir::dgc::parsePaddingClause(AsmParser &parser, PaddingAttr &padding) {
+ParseResult dgc::parsePaddingClause(AsmParser &parser, PaddingAttr &padding) {
   MLIRContext *context = parser.getContext();
   if (succeeded(parser.parseOptionalKeyword("valid"))) {
     padding = PaddingAttr::get(context, PaddingKind::Valid, {});
@@ -451,7 +450,7 @@ ParseResult mlir::dgc::parsePaddingClause(AsmParser &parser, PaddingAttr &paddin
   return success();
 }
 
-void mlir::dgc::printPaddingClause(AsmPrinter &printer, PaddingAttr padding) {
+void dgc::printPaddingClause(AsmPrinter &printer, PaddingAttr padding) {
   if (padding.getKind() != PaddingKind::Explicit) {
     printer << stringifyPaddingKind(padding.getKind());
     return;

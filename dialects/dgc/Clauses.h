@@ -8,10 +8,11 @@
 #ifndef DGC_DIALECTS_DGC_CLAUSES_H
 #define DGC_DIALECTS_DGC_CLAUSES_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/IR/OpImplementation.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// Parses a finite number; fails for one that f64 rounds to 0.
 ParseResult parseNumber(AsmParser &parser, double &value);
@@ -66,6 +67,6 @@ void printReduction(AsmPrinter &printer, Operation *, ReductionKindAttr kind);
 /// `a, b or c`, for diagnostics that say what would be accepted.
 std::string alternatives(ArrayRef<StringRef> words);
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_CLAUSES_H

@@ -3,7 +3,7 @@
 #include "dialects/dgc/CompositeBuilder.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 Value CompositeBuilder::exponentialMinusOne(Value x) { return ExponentialMinusOneOp::create(builder, location, x); }
 Value CompositeBuilder::logistic(Value x) { return LogisticOp::create(builder, location, x); }
@@ -41,10 +41,10 @@ Value CompositeBuilder::spread(Value x, Value like, ArrayRef<int64_t> reduced) {
   return broadcast(x, shapeOf(like), dims);
 }
 
-Type mlir::dgc::computeType(Type element) {
+Type dgc::computeType(Type element) {
   return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
 }
 
-SmallVector<int64_t> mlir::dgc::leadingDims(int64_t rank, int64_t keep) {
+SmallVector<int64_t> dgc::leadingDims(int64_t rank, int64_t keep) {
   return llvm::to_vector(llvm::seq<int64_t>(0, std::max<int64_t>(rank - keep, 0)));
 }

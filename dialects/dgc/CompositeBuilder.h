@@ -11,9 +11,10 @@
 #ifndef DGC_DIALECTS_DGC_COMPOSITEBUILDER_H
 #define DGC_DIALECTS_DGC_COMPOSITEBUILDER_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/TensorBuilder.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 inline RankedTensorType tensorOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()); }
 inline ArrayRef<int64_t> shapeOf(Value value) { return tensorOf(value).getShape(); }
@@ -57,6 +58,6 @@ SmallVector<int64_t> leadingDims(int64_t rank, int64_t keep = 1);
 /// All dimensions 0 .. rank-1.
 inline SmallVector<int64_t> allDims(int64_t rank) { return leadingDims(rank, 0); }
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_COMPOSITEBUILDER_H

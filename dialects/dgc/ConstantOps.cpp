@@ -9,19 +9,19 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/ConstantOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerConstantOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/ConstantOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // constant

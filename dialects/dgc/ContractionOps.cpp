@@ -6,19 +6,19 @@
 #include "dialects/dgc/TensorBuilder.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/ContractionOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerContractionOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/ContractionOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 /// The dimensions below `rank` that are in neither list.
 static SmallVector<int64_t> freeDims(int64_t rank, ArrayRef<int64_t> batch, ArrayRef<int64_t> contract) {

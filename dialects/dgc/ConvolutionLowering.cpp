@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 namespace {
 /// The loops of one convolution, and the index expressions of its three tensors.

@@ -4,19 +4,19 @@
 #include "dialects/dgc/InferUtil.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/ConvolutionOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerConvolutionOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/ConvolutionOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // Sizes

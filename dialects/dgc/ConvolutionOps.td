@@ -17,7 +17,7 @@ class DGC_ConvolutionLikeOp<string mnemonic>
   }];
   let extraClassDeclaration = inferredDeclaration # [{
     /// The sizes of this convolution, defaults filled in.
-    ::mlir::dgc::ConvolutionGeometry getGeometry();
+    ::dgc::ConvolutionGeometry getGeometry();
   }];
 }
 

@@ -7,6 +7,7 @@
 #ifndef DGC_DIALECTS_DGC_DGC_H
 #define DGC_DIALECTS_DGC_DGC_H
 
+#include "dialects/MLIR.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -32,7 +33,7 @@
 
 #include "dialects/dgc/Interfaces.h.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// An op that is a kernel by itself, or a call of the device's library.
 template <typename ConcreteType> class OwnLoops : public OpTrait::TraitBase<ConcreteType, OwnLoops> {};
@@ -79,7 +80,7 @@ class BlockOp;
 class ModelOp;
 class RepeatOp;
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #include "dialects/dgc/Ops.h.inc"
 

@@ -9,7 +9,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #include "dialects/dgc/Dialect.cpp.inc"
 
@@ -23,9 +23,9 @@ using namespace mlir::dgc;
 
 #include "dialects/dgc/Interfaces.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 #include "dialects/dgc/FamilyRegistration.h.inc"
-} // namespace mlir::dgc
+} // namespace dgc
 
 void DGCDialect::initialize() {
   addTypes<
@@ -48,11 +48,11 @@ Operation *DGCDialect::materializeConstant(OpBuilder &builder, Attribute value, 
   return ConstantOp::create(builder, location, type, elements);
 }
 
-bool mlir::dgc::anyUntyped(ValueRange values) {
+bool dgc::anyUntyped(ValueRange values) {
   return llvm::any_of(values.getTypes(), [](Type type) { return isa<UntypedType>(type); });
 }
 
-LogicalResult mlir::dgc::checkTensors(std::optional<Location> location, StringRef op, ValueRange operands) {
+LogicalResult dgc::checkTensors(std::optional<Location> location, StringRef op, ValueRange operands) {
   for (auto [index, type] : llvm::enumerate(operands.getTypes())) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !tensor.hasStaticShape())
@@ -62,13 +62,13 @@ LogicalResult mlir::dgc::checkTensors(std::optional<Location> location, StringRe
   return success();
 }
 
-RankedTensorType mlir::dgc::withoutEncoding(RankedTensorType type) {
+RankedTensorType dgc::withoutEncoding(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
 static constexpr llvm::StringLiteral encodingsName = "dgc.encodings";
 
-void mlir::dgc::applyEncodings(DictionaryAttr attributes, SmallVectorImpl<Type> &types) {
+void dgc::applyEncodings(DictionaryAttr attributes, SmallVectorImpl<Type> &types) {
   auto encodings = attributes ? attributes.getAs<ArrayAttr>(encodingsName) : ArrayAttr();
   if (!encodings || encodings.size() != types.size())
     return;
@@ -79,7 +79,7 @@ void mlir::dgc::applyEncodings(DictionaryAttr attributes, SmallVectorImpl<Type> 
   }
 }
 
-void mlir::dgc::recordEncodings(Operation *op) {
+void dgc::recordEncodings(Operation *op) {
   SmallVector<Attribute> encodings;
   bool any = false;
   for (Type type : op->getResultTypes()) {
@@ -94,7 +94,7 @@ void mlir::dgc::recordEncodings(Operation *op) {
     op->removeAttr(encodingsName);
 }
 
-bool mlir::dgc::equalUpToEncoding(TypeRange a, TypeRange b) {
+bool dgc::equalUpToEncoding(TypeRange a, TypeRange b) {
   auto strip = [](Type type) -> Type {
     auto tensor = dyn_cast<RankedTensorType>(type);
     return tensor ? withoutEncoding(tensor) : type;

@@ -4,7 +4,6 @@
 #include "dialects/dgc/AttributeNames.h"
 
 using namespace mlir;
-using mlir::dgc::DecomposableOpInterface;
 
 namespace {
 
@@ -33,7 +32,7 @@ LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Opera
 LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Operation *> &built,
                                function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> decompose) {
   for (Type type : op->getOperandTypes())
-    if (isa<mlir::dgc::UntypedType>(type))
+    if (isa<dgc::UntypedType>(type))
       return op->emitOpError("cannot be decomposed before the types are "
                              "inferred; run dgc-infer-types first");
   size_t first = built.size();
@@ -43,7 +42,7 @@ LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Opera
   if (failed(values))
     return failure();
   for (auto [value, result] : llvm::zip_equal(*values, op->getResults()))
-    if (!mlir::dgc::equalUpToEncoding(value.getType(), result.getType()))
+    if (!dgc::equalUpToEncoding(value.getType(), result.getType()))
       return op->emitOpError("decomposes into a value of type ")
              << value.getType() << " for its result of type " << result.getType();
   // What a strategy or the user wrote on the composite holds for the value that

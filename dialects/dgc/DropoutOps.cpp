@@ -6,7 +6,7 @@
 #include <cmath>
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 static ParseResult parseRate(OpAsmParser &parser, FloatAttr &rate) {
   return failed(parseWord(parser, "rate", "dgc.dropout %x rate 0.5")) ? failure() : parseNumber(parser, rate);
@@ -20,14 +20,14 @@ static void printRate(OpAsmPrinter &printer, Operation *, FloatAttr rate) {
 #define GET_OP_CLASSES
 #include "dialects/dgc/DropoutOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerDropoutOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/DropoutOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 LogicalResult DropoutOp::verify() {
   double rate = getRate().convertToDouble();

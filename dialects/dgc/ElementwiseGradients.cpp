@@ -6,7 +6,7 @@
 #include <numbers>
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 using Direction = ComparisonDirection;
 using Gradients = SmallVector<Value>;
 

@@ -7,19 +7,19 @@
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/ElementwiseOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerElementwiseOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/ElementwiseOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // Assembly

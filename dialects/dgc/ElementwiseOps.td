@@ -32,28 +32,28 @@ class DGC_ElementwiseOp<string mnemonic, list<Trait> traits = [],
     ::llvm::LogicalResult $cppClass::inferTypes(
         std::optional<::mlir::Location> location, Adaptor adaptor,
         ::llvm::SmallVectorImpl<::mlir::Type> &types) {
-      return ::mlir::dgc::inferSameType(location, getOperationName(),
+      return ::dgc::inferSameType(location, getOperationName(),
                                         adaptor.getOperands(), types);
     }
   }]) # !if(listed, [{
     ::mlir::ParseResult $cppClass::parse(::mlir::OpAsmParser &parser, ::mlir::OperationState &state) {
-      return ::mlir::dgc::parseElementwise<$cppClass>(parser, state, }] # !cast<string>(listed) # [{);
+      return ::dgc::parseElementwise<$cppClass>(parser, state, }] # !cast<string>(listed) # [{);
     }
-    void $cppClass::print(::mlir::OpAsmPrinter &printer) { ::mlir::dgc::printElementwise(printer, *this); }
+    void $cppClass::print(::mlir::OpAsmPrinter &printer) { ::dgc::printElementwise(printer, *this); }
   }], "") # [{
     ::mlir::OpFoldResult $cppClass::fold(FoldAdaptor adaptor) {
   }] # !if(simplifies, [{
       if (::mlir::OpFoldResult simple = simplify(adaptor.getOperands()))
         return simple;
   }], "") # [{
-      return ::mlir::dgc::foldElementwise(*this, adaptor.getOperands());
+      return ::dgc::foldElementwise(*this, adaptor.getOperands());
     }
-    ::mlir::dgc::ShardingRule $cppClass::getShardingRule() {
-      return ::mlir::dgc::ShardingRuleBuilder(*this).elementwise().build();
+    ::dgc::ShardingRule $cppClass::getShardingRule() {
+      return ::dgc::ShardingRuleBuilder(*this).elementwise().build();
     }
     bool $cppClass::isLinearIn(int index) { return }] # linear # [{; }
-    ::mlir::dgc::OpCost $cppClass::getCost() {
-      return ::mlir::dgc::costPerElement(*this, }] # !cast<string>(flops) # [{);
+    ::dgc::OpCost $cppClass::getCost() {
+      return ::dgc::costPerElement(*this, }] # !cast<string>(flops) # [{);
     }
   }];
 }
@@ -121,7 +121,7 @@ def DGC_CosineOp : DGC_UnaryOp<"cosine", DGC_FloatTensor, [DGC_Differentiable],
 
 def DGC_DivideOp : DGC_BinaryOp<"divide", DGC_NumberTensor,
     [DGC_Differentiable], 1,
-    "index == 0 && ::mlir::dgc::isFloat(getType())", 1> {
+    "index == 0 && ::dgc::isFloat(getType())", 1> {
   let summary = "quotient";
   let description = [{
     `%z = dgc.divide %x, %y : tensor<4x8xf32>`. Integers round towards zero; an

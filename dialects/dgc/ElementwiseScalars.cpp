@@ -6,7 +6,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 using Scalars = ValueRange;
 
 //===----------------------------------------------------------------------===//

@@ -13,7 +13,7 @@ def DGC_ReductionKind : I32Enum<"ReductionKind", "how values are combined into o
     I32EnumCase<"Min", 3, "min">,
     I32EnumCase<"And", 4, "and">,
     I32EnumCase<"Or", 5, "or">]> {
-  let cppNamespace = "::mlir::dgc";
+  let cppNamespace = "::dgc";
 }
 def DGC_ReductionKindAttr : EnumAttr<DGC_Dialect, DGC_ReductionKind, "reduction"> {
   let assemblyFormat = "$value";
@@ -26,7 +26,7 @@ def DGC_ComparisonDirection : I32Enum<"ComparisonDirection", "which relation to 
     I32EnumCase<"LE", 3, "le">,
     I32EnumCase<"GT", 4, "gt">,
     I32EnumCase<"GE", 5, "ge">]> {
-  let cppNamespace = "::mlir::dgc";
+  let cppNamespace = "::dgc";
 }
 def DGC_ComparisonDirectionAttr : EnumAttr<DGC_Dialect, DGC_ComparisonDirection, "comparison"> {
   let assemblyFormat = "$value";

@@ -4,7 +4,7 @@
 #include "dialects/dgc/ShardingRule.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 /// Checks that `values` has `perDim` entries for each of `rank` dimensions, or
 /// none, each at least `least`.
@@ -22,9 +22,9 @@ static LogicalResult checkList(std::optional<Location> location, StringRef opNam
   return success();
 }
 
-FailureOr<SmallVector<WindowDim>> mlir::dgc::inferWindow(std::optional<Location> location, StringRef opName,
-                                                         ArrayRef<int64_t> input, ArrayRef<int64_t> window,
-                                                         const WindowAttributes &attributes) {
+FailureOr<SmallVector<WindowDim>> dgc::inferWindow(std::optional<Location> location, StringRef opName,
+                                                   ArrayRef<int64_t> input, ArrayRef<int64_t> window,
+                                                   const WindowAttributes &attributes) {
   size_t rank = input.size();
   if (window.size() != rank)
     return emitOptionalError(location, "'", opName, "' op the window has ", window.size(),
@@ -56,8 +56,8 @@ FailureOr<SmallVector<WindowDim>> mlir::dgc::inferWindow(std::optional<Location>
   return dims;
 }
 
-void mlir::dgc::addSlidingFactor(ShardingRuleBuilder &rule, const WindowDim &dim, const DimOccurrence &input,
-                                 const DimOccurrence &output, int64_t size, bool isReduction) {
+void dgc::addSlidingFactor(ShardingRuleBuilder &rule, const WindowDim &dim, const DimOccurrence &input,
+                           const DimOccurrence &output, int64_t size, bool isReduction) {
   if (dim.inputDilation != 1) {
     rule.factor(input.operands, input.results, dim.input, FactorKind::NeedReplication);
     rule.factor(output.operands, output.results, dim.output, FactorKind::NeedReplication);

@@ -7,13 +7,14 @@
 #ifndef DGC_DIALECTS_DGC_GEOMETRY_H
 #define DGC_DIALECTS_DGC_GEOMETRY_H
 
+#include "dialects/MLIR.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <optional>
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// One dimension over which a window slides. Output element o sees the elements
 ///   o * stride + k * dilation - low   for k in [0, window)
@@ -67,6 +68,6 @@ class ShardingRuleBuilder;
 void addSlidingFactor(ShardingRuleBuilder &rule, const WindowDim &dim, const DimOccurrence &input,
                       const DimOccurrence &output, int64_t size, bool isReduction = false);
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_GEOMETRY_H

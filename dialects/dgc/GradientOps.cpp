@@ -3,19 +3,19 @@
 #include "dialects/dgc/Assembly.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/GradientOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerGradientOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/GradientOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 LogicalResult GradientOp::inferReturnTypes(MLIRContext *context, std::optional<Location> location, ValueRange operands,
                                            DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,

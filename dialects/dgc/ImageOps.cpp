@@ -6,7 +6,7 @@
 #include <array>
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 //===----------------------------------------------------------------------===//
 // Assembly
@@ -64,14 +64,14 @@ static void printConvClauses(OpAsmPrinter &printer, Operation *op, DenseI64Array
 #define GET_OP_CLASSES
 #include "dialects/dgc/ImageOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerImageOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/ImageOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // Windows: Conv2DOp, MaxPoolOp, AvgPoolOp

@@ -8,19 +8,19 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/IndexOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerIndexOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/IndexOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 

@@ -8,9 +8,10 @@
 #ifndef DGC_DIALECTS_DGC_INFERUTIL_H
 #define DGC_DIALECTS_DGC_INFERUTIL_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// The type of an operand as a tensor of static shape; else an error at
 /// `location`. `what` names the operand.
@@ -37,6 +38,6 @@ inline LogicalResult checkDims(std::optional<Location> location, StringRef opNam
   return success();
 }
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_INFERUTIL_H

@@ -5,14 +5,14 @@
 
 include "mlir/IR/OpBase.td"
 
-class DGC_Interface<string name> : OpInterface<name> { let cppNamespace = "::mlir::dgc"; }
+class DGC_Interface<string name> : OpInterface<name> { let cppNamespace = "::dgc"; }
 
 def ShardingRuleOpInterface : DGC_Interface<"ShardingRuleOpInterface"> {
   let description = "How the dimensions of operands and results belong together.";
   let methods = [
     InterfaceMethod<
       "The rule of this op: its dimensions as factors. All operands and results have tensor types.",
-      "::mlir::dgc::ShardingRule", "getShardingRule">,
+      "::dgc::ShardingRule", "getShardingRule">,
     InterfaceMethod<[{
       True when the op may be applied to partial sums as they are: applying it to the addends of its operand
       `index` and adding the results is the same as applying it to the sum, whatever the other operands are,
@@ -27,8 +27,8 @@ def CostOpInterface : DGC_Interface<"CostOpInterface"> {
   let methods = [
     InterfaceMethod<
       "Floating-point operations, and bytes read and written when nothing is fused.",
-      "::mlir::dgc::OpCost", "getCost", (ins), [{}],
-      [{ return ::mlir::dgc::costPerElement($_op, 1); }]>,
+      "::dgc::OpCost", "getCost", (ins), [{}],
+      [{ return ::dgc::costPerElement($_op, 1); }]>,
   ];
 }
 
@@ -114,11 +114,11 @@ def MovingOpInterface : DGC_Interface<"MovingOpInterface"> {
     InterfaceMethod<[{
       What the op needs of its operands to compute each of `parts` blocks of factor `factor` of its rule, which moves.
       There is a window for every operand that has the factor.
-    }], "::mlir::dgc::PartNeeds", "getNeeds", (ins "unsigned":$factor, "int64_t":$parts)>,
+    }], "::dgc::PartNeeds", "getNeeds", (ins "unsigned":$factor, "int64_t":$parts)>,
     InterfaceMethod<[{
       Called on a copy of the op whose operands are these windows along the dimensions of `factor`: adapts the
       attributes to them.
-    }], "void", "takeWindows", (ins "unsigned":$factor, "const ::mlir::dgc::PartNeeds &":$needs), [{}],
+    }], "void", "takeWindows", (ins "unsigned":$factor, "const ::dgc::PartNeeds &":$needs), [{}],
       [{ /* no attribute says anything of the dimension */ }]>,
   ];
 }

@@ -5,7 +5,7 @@
 #include "dialects/dgc/LayerUtil.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 //===----------------------------------------------------------------------===//
 // Assembly
@@ -26,14 +26,14 @@ static void printScaleClause(OpAsmPrinter &printer, Operation *, FloatAttr facto
 #define GET_OP_CLASSES
 #include "dialects/dgc/LayerOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerLayerOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/LayerOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // MatmulOp, DenseOp

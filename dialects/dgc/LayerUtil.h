@@ -3,9 +3,10 @@
 #ifndef DGC_DIALECTS_DGC_LAYERUTIL_H
 #define DGC_DIALECTS_DGC_LAYERUTIL_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/CompositeBuilder.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// The tensor type of a value, without encoding.
 inline RankedTensorType typeOf(Value value) { return withoutEncoding(cast<RankedTensorType>(value.getType())); }
@@ -38,6 +39,6 @@ inline Value addBias(CompositeBuilder &b, Value x, Value bias) {
   return bias ? b.add(x, b.broadcastLast(bias, shapeOf(x))) : x;
 }
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_LAYERUTIL_H

@@ -5,14 +5,14 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
-Type mlir::dgc::accumulatorElement(Type element) {
+Type dgc::accumulatorElement(Type element) {
   auto type = dyn_cast<FloatType>(element);
   return type && type.getWidth() < 32 ? Float32Type::get(element.getContext()) : element;
 }
 
-TypedAttr mlir::dgc::reductionIdentity(ReductionKind kind, Type element) {
+TypedAttr dgc::reductionIdentity(ReductionKind kind, Type element) {
   if (auto type = dyn_cast<FloatType>(element)) {
     const llvm::fltSemantics &semantics = type.getFloatSemantics();
     switch (kind) {
@@ -45,8 +45,7 @@ TypedAttr mlir::dgc::reductionIdentity(ReductionKind kind, Type element) {
   return IntegerAttr::get(signlessElement(element), value());
 }
 
-Value mlir::dgc::combineScalars(OpBuilder &builder, Location location, ReductionKind kind, Type element, Value a,
-                                Value b) {
+Value dgc::combineScalars(OpBuilder &builder, Location location, ReductionKind kind, Type element, Value a, Value b) {
   bool isFloat = isa<FloatType>(element), isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
   switch (kind) {
   case ReductionKind::Sum:
@@ -71,23 +70,23 @@ Value mlir::dgc::combineScalars(OpBuilder &builder, Location location, Reduction
   llvm_unreachable("every kind of reduction is handled");
 }
 
-Value mlir::dgc::extendScalar(OpBuilder &builder, Location location, Value scalar, Type type) {
+Value dgc::extendScalar(OpBuilder &builder, Location location, Value scalar, Type type) {
   return scalar.getType() == type ? scalar : arith::ExtFOp::create(builder, location, type, scalar).getResult();
 }
 
-Value mlir::dgc::multiplyAddScalars(OpBuilder &builder, Location location, Value a, Value b, Value c) {
+Value dgc::multiplyAddScalars(OpBuilder &builder, Location location, Value a, Value b, Value c) {
   if (isa<FloatType>(a.getType()))
     return arith::AddFOp::create(builder, location, arith::MulFOp::create(builder, location, a, b), c);
   return arith::AddIOp::create(builder, location, arith::MulIOp::create(builder, location, a, b), c);
 }
 
-Value mlir::dgc::filledTensor(OpBuilder &builder, Location location, ArrayRef<int64_t> shape, TypedAttr value) {
+Value dgc::filledTensor(OpBuilder &builder, Location location, ArrayRef<int64_t> shape, TypedAttr value) {
   Value scalar = arith::ConstantOp::create(builder, location, value);
   Value empty = tensor::EmptyOp::create(builder, location, shape, value.getType());
   return linalg::FillOp::create(builder, location, scalar, empty).getResult(0);
 }
 
-Value mlir::dgc::roundedTensor(OpBuilder &builder, Location location, Value tensor, Type element) {
+Value dgc::roundedTensor(OpBuilder &builder, Location location, Value tensor, Type element) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (type.getElementType() == element)
     return tensor;
@@ -103,8 +102,8 @@ Value mlir::dgc::roundedTensor(OpBuilder &builder, Location location, Value tens
       .getResult(0);
 }
 
-Value mlir::dgc::paddedTensor(OpBuilder &builder, Location location, Value tensor, ArrayRef<int64_t> low,
-                              ArrayRef<int64_t> high, ArrayRef<int64_t> dilation, TypedAttr value) {
+Value dgc::paddedTensor(OpBuilder &builder, Location location, Value tensor, ArrayRef<int64_t> low,
+                        ArrayRef<int64_t> high, ArrayRef<int64_t> dilation, TypedAttr value) {
   auto type = cast<RankedTensorType>(tensor.getType());
   auto indices = [&](ArrayRef<int64_t> list) {
     return llvm::map_to_vector(list, [&](int64_t i) -> OpFoldResult { return builder.getIndexAttr(i); });
@@ -124,8 +123,7 @@ Value mlir::dgc::paddedTensor(OpBuilder &builder, Location location, Value tenso
                                indices(low), indices(high), scalar);
 }
 
-SmallVector<AffineMap> mlir::dgc::indexingMaps(OpBuilder &builder, unsigned dims,
-                                               ArrayRef<SmallVector<AffineExpr>> results) {
+SmallVector<AffineMap> dgc::indexingMaps(OpBuilder &builder, unsigned dims, ArrayRef<SmallVector<AffineExpr>> results) {
   return llvm::map_to_vector(results, [&](const SmallVector<AffineExpr> &exprs) {
     return AffineMap::get(dims, 0, exprs, builder.getContext());
   });

@@ -8,10 +8,11 @@
 #ifndef DGC_DIALECTS_DGC_LINALGUTIL_H
 #define DGC_DIALECTS_DGC_LINALGUTIL_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/OpSupport.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// The type in which sums and products of this (signless) type are accumulated:
 /// f32 for f16 and bf16.
@@ -47,6 +48,6 @@ Value paddedTensor(OpBuilder &builder, Location location, Value tensor, ArrayRef
 /// The affine maps of a generic op, all with `dims` dimensions.
 SmallVector<AffineMap> indexingMaps(OpBuilder &builder, unsigned dims, ArrayRef<SmallVector<AffineExpr>> results);
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_LINALGUTIL_H

@@ -4,19 +4,19 @@
 #include "dialects/dgc/BatchMean.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/LossOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerLossOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/LossOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 static RankedTensorType typeOf(Value value) { return withoutEncoding(cast<RankedTensorType>(value.getType())); }
 

@@ -6,7 +6,7 @@
 include "dialects/dgc/Base.td"
 
 class DGC_Enum<string name, string summary, list<I32EnumCase> cases> : I32Enum<name, summary, cases> {
-  let cppNamespace = "::mlir::dgc";
+  let cppNamespace = "::dgc";
 }
 
 def DGC_InitKind : DGC_Enum<"InitKind", "how a variable begins", [
@@ -68,7 +68,7 @@ def DGC_OptimizerKindAttr : EnumAttr<DGC_Dialect, DGC_OptimizerKind, "optimizer_
   let assemblyFormat = "$value";
 }
 
-def DGC_ScheduleKind : DGC_Enum<"ScheduleKind", "how the learning rate changes", [
+def DGC_LearningRateKind : DGC_Enum<"LearningRateKind", "how the learning rate changes", [
     I32EnumCase<"Constant", 0, "constant">,
     I32EnumCase<"Cosine", 1, "cosine">,
     I32EnumCase<"Step", 2, "step">]>;
@@ -80,7 +80,7 @@ def DGC_ScheduleAttr : DGC_Attr<"Schedule", "schedule"> {
     stays there. `RATE step every N times F` is multiplied by F each N steps. `warm_up N` after any of them rises
     to RATE linearly in the first N steps, from which the schedule is counted then.
   }];
-  let parameters = (ins EnumParameter<DGC_ScheduleKind>:$kind, "::mlir::FloatAttr":$base, "int64_t":$steps,
+  let parameters = (ins EnumParameter<DGC_LearningRateKind>:$kind, "::mlir::FloatAttr":$base, "int64_t":$steps,
                         "::mlir::FloatAttr":$factor, "int64_t":$warmUp);
   let hasCustomAssemblyFormat = 1;
 }

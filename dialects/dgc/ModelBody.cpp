@@ -3,7 +3,7 @@
 #include "dialects/dgc/ModelBody.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 static thread_local ModelBodyScope *innermostScope = nullptr;
 
@@ -35,14 +35,14 @@ void ModelBodyScope::placeLiterals() {
   literals.clear();
 }
 
-bool mlir::dgc::isInModelBody(Operation *op) {
+bool dgc::isInModelBody(Operation *op) {
   while ((op = op->getParentOp()))
     if (isa<ModelOp, BlockOp>(op))
       return true;
   return false;
 }
 
-ParseResult mlir::dgc::parseModelBody(OpAsmParser &parser, Region &body, ArrayRef<OpAsmParser::Argument> arguments) {
+ParseResult dgc::parseModelBody(OpAsmParser &parser, Region &body, ArrayRef<OpAsmParser::Argument> arguments) {
   ModelBodyScope scope;
   if (parser.parseRegion(body, arguments))
     return failure();
@@ -50,4 +50,4 @@ ParseResult mlir::dgc::parseModelBody(OpAsmParser &parser, Region &body, ArrayRe
   return success();
 }
 
-void mlir::dgc::printModelBody(OpAsmPrinter &printer, Operation *, Region &body) { printer.printRegion(body); }
+void dgc::printModelBody(OpAsmPrinter &printer, Operation *, Region &body) { printer.printRegion(body); }

@@ -10,10 +10,11 @@
 #ifndef DGC_DIALECTS_DGC_MODELBODY_H
 #define DGC_DIALECTS_DGC_MODELBODY_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/IR/OpImplementation.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// Lives as long as a body is parsed; bodies are parsed by one thread, those inside within those outside.
 class ModelBodyScope {
@@ -45,6 +46,6 @@ bool isInModelBody(Operation *op);
 ParseResult parseModelBody(OpAsmParser &parser, Region &body, ArrayRef<OpAsmParser::Argument> arguments = {});
 void printModelBody(OpAsmPrinter &printer, Operation *op, Region &body);
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_MODELBODY_H

@@ -9,7 +9,7 @@
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 //===----------------------------------------------------------------------===//
 // Assembly
@@ -47,20 +47,20 @@ static void printDeclaredType(OpAsmPrinter &printer, Operation *, TypeAttr decla
 #define GET_OP_CLASSES
 #include "dialects/dgc/ModelOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerModelOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/ModelOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // ModelOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult mlir::dgc::checkUniqueNames(Block &body) {
+LogicalResult dgc::checkUniqueNames(Block &body) {
   llvm::StringMap<Operation *> inputs, variables, results;
   auto insert = [](llvm::StringMap<Operation *> &names, StringRef kind, StringRef name, Operation *op) {
     auto [entry, isNew] = names.try_emplace(name, op);

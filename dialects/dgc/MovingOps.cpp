@@ -5,7 +5,7 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 namespace {
 /// The parts of a dimension: blocks of equal size, the last ones beyond its end.

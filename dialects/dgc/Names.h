@@ -3,13 +3,14 @@
 #ifndef DGC_DIALECTS_DGC_NAMES_H
 #define DGC_DIALECTS_DGC_NAMES_H
 
+#include "dialects/MLIR.h"
 #include "mlir/IR/Block.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// Reports the second of two inputs, variables or results of a body that share a name.
 LogicalResult checkUniqueNames(Block &body);
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_NAMES_H

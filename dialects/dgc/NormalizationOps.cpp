@@ -5,7 +5,7 @@
 #include "dialects/dgc/Clauses.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 //===----------------------------------------------------------------------===//
 // Assembly
@@ -32,14 +32,14 @@ static void printBatchNormClauses(OpAsmPrinter &printer, Operation *, FloatAttr 
 #define GET_OP_CLASSES
 #include "dialects/dgc/NormalizationOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerNormalizationOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/NormalizationOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 static RankedTensorType typeOf(Value value) { return withoutEncoding(cast<RankedTensorType>(value.getType())); }
 

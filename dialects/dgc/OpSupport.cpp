@@ -4,29 +4,29 @@
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 /// Constants with more elements than this are left to run time.
 static constexpr int64_t maxFoldedElements = 64;
 
-bool mlir::dgc::isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
+bool dgc::isFloat(Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }
 
-bool mlir::dgc::isUnsigned(Type type) {
+bool dgc::isUnsigned(Type type) {
   Type element = getElementTypeOrSelf(type);
   return element.isUnsignedInteger() || element.isInteger(1);
 }
 
-Type mlir::dgc::signlessElement(Type element) {
+Type dgc::signlessElement(Type element) {
   auto integer = dyn_cast<IntegerType>(element);
   return integer ? IntegerType::get(element.getContext(), integer.getWidth()) : element;
 }
 
-RankedTensorType mlir::dgc::signlessTensor(Type type) {
+RankedTensorType dgc::signlessTensor(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return RankedTensorType::get(tensor.getShape(), signlessElement(tensor.getElementType()));
 }
 
-DenseElementsAttr mlir::dgc::signlessElements(DenseElementsAttr elements) {
+DenseElementsAttr dgc::signlessElements(DenseElementsAttr elements) {
   return elements.bitcast(signlessElement(elements.getElementType()));
 }
 
@@ -43,8 +43,8 @@ static StringRef shapeHint(RankedTensorType a, RankedTensorType b) {
          "dgc.reshape where only the dimensions differ";
 }
 
-LogicalResult mlir::dgc::checkSameType(std::optional<Location> location, StringRef op, Type first, Type second,
-                                       bool elementsMayDiffer) {
+LogicalResult dgc::checkSameType(std::optional<Location> location, StringRef op, Type first, Type second,
+                                 bool elementsMayDiffer) {
   auto a = withoutEncoding(cast<RankedTensorType>(first));
   auto b = withoutEncoding(cast<RankedTensorType>(second));
   if (a.getShape() != b.getShape())
@@ -55,8 +55,8 @@ LogicalResult mlir::dgc::checkSameType(std::optional<Location> location, StringR
   return success();
 }
 
-LogicalResult mlir::dgc::inferSameType(std::optional<Location> location, StringRef op, ValueRange operands,
-                                       SmallVectorImpl<Type> &types) {
+LogicalResult dgc::inferSameType(std::optional<Location> location, StringRef op, ValueRange operands,
+                                 SmallVectorImpl<Type> &types) {
   Type first = operands.front().getType();
   for (Value operand : operands.drop_front())
     if (failed(checkSameType(location, op, first, operand.getType())))
@@ -65,7 +65,7 @@ LogicalResult mlir::dgc::inferSameType(std::optional<Location> location, StringR
   return success();
 }
 
-bool mlir::dgc::isSplatOf(Attribute constant, double value) {
+bool dgc::isSplatOf(Attribute constant, double value) {
   auto splat = dyn_cast_or_null<SplatElementsAttr>(constant);
   if (!splat)
     return false;
@@ -75,7 +75,7 @@ bool mlir::dgc::isSplatOf(Attribute constant, double value) {
   return bits == APInt(bits.getBitWidth(), int64_t(value), true, /*implicitTrunc=*/true);
 }
 
-bool mlir::dgc::isSplatOf(Value constant, double value) {
+bool dgc::isSplatOf(Value constant, double value) {
   Attribute elements;
   return matchPattern(constant, m_Constant(&elements)) && isSplatOf(elements, value);
 }
@@ -118,7 +118,7 @@ static Attribute elementAt(DenseElementsAttr elements, int64_t index) {
   return IntegerAttr::get(type, *(elements.getValues<APInt>().begin() + index));
 }
 
-OpFoldResult mlir::dgc::foldElementwise(Operation *op, ArrayRef<Attribute> constants) {
+OpFoldResult dgc::foldElementwise(Operation *op, ArrayRef<Attribute> constants) {
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
   if (!type || type.getEncoding() || type.getNumElements() == 0)
     return {};

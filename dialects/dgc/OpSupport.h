@@ -7,9 +7,10 @@
 #ifndef DGC_DIALECTS_DGC_OPSUPPORT_H
 #define DGC_DIALECTS_DGC_OPSUPPORT_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// True when the elements of the tensor are floats.
 bool isFloat(Type type);
@@ -53,6 +54,6 @@ bool isSplatOf(Value constant, double value);
 /// scalar body. Only splats and small tensors, and null when not folded.
 OpFoldResult foldElementwise(Operation *op, ArrayRef<Attribute> constants);
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_OPSUPPORT_H

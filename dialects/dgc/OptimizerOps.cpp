@@ -9,7 +9,7 @@
 #include <numbers>
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 //===----------------------------------------------------------------------===//
 // Assembly
@@ -55,14 +55,14 @@ static void printAdamClauses(OpAsmPrinter &printer, Operation *, FloatAttr beta1
 #define GET_OP_CLASSES
 #include "dialects/dgc/OptimizerOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerOptimizerOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/OptimizerOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // OptimizerOp
@@ -188,18 +188,18 @@ FailureOr<SmallVector<Value>> LearningRateOp::decompose(OpBuilder &builder) {
   auto number = [&](double value) { return b.scalar(value, f32); };
   double base = schedule.getBase().getValueAsDouble(), factor = schedule.getFactor().getValueAsDouble();
   Value rate = number(base);
-  if (schedule.getKind() == ScheduleKind::Constant && schedule.getWarmUp() == 0)
+  if (schedule.getKind() == LearningRateKind::Constant && schedule.getWarmUp() == 0)
     return SmallVector<Value>{rate};
 
   // The step counted from the end of the warm-up.
   Value step = b.convert(getStep(), f32), warm = number(double(schedule.getWarmUp()));
   Value since = b.maximum(b.subtract(step, warm), number(0)), steps = number(double(schedule.getSteps()));
-  if (schedule.getKind() == ScheduleKind::Cosine) {
+  if (schedule.getKind() == LearningRateKind::Cosine) {
     // final + (base - final) * (1 + cos(pi * min(since / steps, 1))) / 2
     Value done = b.minimum(b.divide(since, steps), number(1));
     Value wave = b.add(b.cosine(b.multiply(done, number(std::numbers::pi))), number(1));
     rate = b.add(number(factor), b.multiply(wave, number((base - factor) / 2)));
-  } else if (schedule.getKind() == ScheduleKind::Step) {
+  } else if (schedule.getKind() == LearningRateKind::Step) {
     rate = b.multiply(rate, b.power(number(factor), b.floor(b.divide(since, steps))));
   }
   if (schedule.getWarmUp() > 0) {

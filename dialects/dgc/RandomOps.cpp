@@ -6,19 +6,19 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/RandomOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerRandomOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/RandomOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 void RngBitGeneratorOp::build(OpBuilder &builder, OperationState &state, RankedTensorType type, Value seed, Value step,
                               int64_t id) {

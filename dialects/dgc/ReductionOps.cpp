@@ -7,19 +7,19 @@
 #include "dialects/dgc/TensorBuilder.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/ReductionOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerReductionOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/ReductionOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 /// The dimensions below `rank` that are not in `dims`.
 static SmallVector<int64_t> otherDims(int64_t rank, ArrayRef<int64_t> dims) {

@@ -3,7 +3,7 @@
 #include "dialects/dgc/OpSupport.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 /// A constant that has one value everywhere, as a constant of the type of the result; else nothing.
 static OpFoldResult foldSplat(Operation *op, Attribute constant) {

@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 

@@ -9,7 +9,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 using Lowered = FailureOr<SmallVector<Value>>;
 
 /// A generic op that copies to each place of a result of type `type` the element of `operand` at `source`, which is

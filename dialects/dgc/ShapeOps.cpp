@@ -7,19 +7,19 @@
 #include <numeric>
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/ShapeOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerShapeOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/ShapeOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // Types

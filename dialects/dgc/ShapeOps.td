@@ -17,7 +17,7 @@ class DGC_ShapeOp<string mnemonic, string linear = "true", bit adapts = 0, list<
   let hasFolder = 1;
   let extraClassDefinition = inferredDefinition # [{
     bool $cppClass::isLinearIn(int index) { return }] # linear # [{; }
-    ::mlir::dgc::OpCost $cppClass::getCost() { return ::mlir::dgc::costPerElement(*this, 0); }
+    ::dgc::OpCost $cppClass::getCost() { return ::dgc::costPerElement(*this, 0); }
   }];
 }
 
@@ -49,7 +49,7 @@ def DGC_ConcatenateOp : DGC_ShapeOp<"concatenate", "index == -1", 0,
   }];
 }
 
-def DGC_PadOp : DGC_ShapeOp<"pad", "index == -1 || (index == 0 && ::mlir::dgc::isSplatOf(getPaddingValue(), 0))", 0,
+def DGC_PadOp : DGC_ShapeOp<"pad", "index == -1 || (index == 0 && ::dgc::isSplatOf(getPaddingValue(), 0))", 0,
                             [DGC_Rearranging, DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
   let summary = "put elements around a tensor and between its elements";
   let description = [{

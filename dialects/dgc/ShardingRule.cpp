@@ -4,7 +4,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 static int64_t rankOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -63,7 +63,7 @@ static uint64_t bytesOf(Type type) {
   return elementsOf(type) * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
-OpCost mlir::dgc::costPerElement(Operation *op, uint64_t flops) {
+OpCost dgc::costPerElement(Operation *op, uint64_t flops) {
   OpCost cost;
   if (op->getNumResults() > 0)
     cost.flops = flops * elementsOf(op->getResult(0).getType());

@@ -10,6 +10,7 @@
 #ifndef DGC_DIALECTS_DGC_SHARDINGRULE_H
 #define DGC_DIALECTS_DGC_SHARDINGRULE_H
 
+#include "dialects/MLIR.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
@@ -18,7 +19,7 @@
 
 #include "dialects/dgc/Enums.h.inc" // ReductionKind
 
-namespace mlir::dgc {
+namespace dgc {
 
 enum class FactorKind {
   PassThrough,     // cut in operands and results alike; no communication
@@ -113,6 +114,6 @@ struct OpCost {
 /// result.
 OpCost costPerElement(Operation *op, uint64_t flops);
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_SHARDINGRULE_H

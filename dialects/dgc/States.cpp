@@ -2,7 +2,7 @@
 
 #include "dialects/dgc/States.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 StateOp variableOf(StateOp state) {
   if (state.getRole() != StateRole::Slot)
@@ -12,4 +12,4 @@ StateOp variableOf(StateOp state) {
   return variable ? variable : state;
 }
 
-} // namespace mlir::dgc
+} // namespace dgc

@@ -3,9 +3,9 @@
 #include "dialects/dgc/SumTerms.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
-bool mlir::dgc::isWholeSum(AddOp add) { return !(add->hasOneUse() && isa<AddOp>(*add->getUsers().begin())); }
+bool dgc::isWholeSum(AddOp add) { return !(add->hasOneUse() && isa<AddOp>(*add->getUsers().begin())); }
 
 static void collect(AddOp add, llvm::function_ref<bool(AddOp)> isPart, SmallVectorImpl<Value> &terms) {
   for (Value operand : add->getOperands()) {
@@ -17,13 +17,13 @@ static void collect(AddOp add, llvm::function_ref<bool(AddOp)> isPart, SmallVect
   }
 }
 
-SmallVector<Value> mlir::dgc::termsOf(AddOp add, llvm::function_ref<bool(AddOp)> isPart) {
+SmallVector<Value> dgc::termsOf(AddOp add, llvm::function_ref<bool(AddOp)> isPart) {
   SmallVector<Value> terms;
   collect(add, isPart, terms);
   return terms;
 }
 
-Value mlir::dgc::addInPairs(ArrayRef<Value> values, llvm::function_ref<Value(Value, Value)> add) {
+Value dgc::addInPairs(ArrayRef<Value> values, llvm::function_ref<Value(Value, Value)> add) {
   if (values.size() == 1)
     return values.front();
   size_t half = (values.size() + 1) / 2;

@@ -3,9 +3,10 @@
 #ifndef DGC_DIALECTS_DGC_SUMTERMS_H
 #define DGC_DIALECTS_DGC_SUMTERMS_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 /// True for an addition that is not part of a larger sum.
 bool isWholeSum(AddOp add);
@@ -17,6 +18,6 @@ SmallVector<Value> termsOf(AddOp add, llvm::function_ref<bool(AddOp)> isPart = [
 /// Adds up one or more values by `add`, in pairs: the rounding error grows with the logarithm of their number.
 Value addInPairs(ArrayRef<Value> values, llvm::function_ref<Value(Value, Value)> add);
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_SUMTERMS_H

@@ -5,7 +5,7 @@
 #include <cmath>
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 Value TensorBuilder::splat(double value, RankedTensorType type) {
   type = withoutEncoding(type);

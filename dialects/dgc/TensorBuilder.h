@@ -10,9 +10,10 @@
 #ifndef DGC_DIALECTS_DGC_TENSORBUILDER_H
 #define DGC_DIALECTS_DGC_TENSORBUILDER_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
 
-namespace mlir::dgc {
+namespace dgc {
 
 class TensorBuilder {
 public:
@@ -75,6 +76,6 @@ public:
   Location location;
 };
 
-} // namespace mlir::dgc
+} // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_TENSORBUILDER_H

@@ -6,7 +6,7 @@
 #include <cmath>
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 static ParseResult parseAttentionScale(OpAsmParser &parser, FloatAttr &scale) {
   return parseOptionalNumber(parser, "scale", scale);
@@ -19,14 +19,14 @@ static void printAttentionScale(OpAsmPrinter &printer, Operation *, FloatAttr sc
 #define GET_OP_CLASSES
 #include "dialects/dgc/TransformerOps.cpp.inc"
 
-namespace mlir::dgc {
+namespace dgc {
 void registerTransformerOps(DGCDialect &dialect) {
   dialect.registerFamily<
 #define GET_OP_LIST
 #include "dialects/dgc/TransformerOps.cpp.inc"
       >();
 }
-} // namespace mlir::dgc
+} // namespace dgc
 
 //===----------------------------------------------------------------------===//
 // EmbeddingOp, PositionEmbeddingOp
@@ -80,8 +80,8 @@ FailureOr<SmallVector<Value>> PositionEmbeddingOp::decompose(OpBuilder &builder)
 // AttentionOp
 //===----------------------------------------------------------------------===//
 
-LogicalResult mlir::dgc::checkAttention(std::optional<Location> location, StringRef name, RankedTensorType q,
-                                        RankedTensorType k, RankedTensorType v, int64_t heads, bool causal) {
+LogicalResult dgc::checkAttention(std::optional<Location> location, StringRef name, RankedTensorType q,
+                                  RankedTensorType k, RankedTensorType v, int64_t heads, bool causal) {
   for (RankedTensorType type : {q, k, v})
     if (type.getRank() != 3)
       return emitOptionalError(location, "'", name, "' has an operand of type ", type,

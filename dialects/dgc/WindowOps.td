@@ -13,7 +13,7 @@ class DGC_WindowOp<string mnemonic, list<Trait> traits>
   string format = "`window` $window (`strides` $strides^)? (`padding` custom<Padding>($padding)^)? attr-dict";
   let extraClassDeclaration = inferredDeclaration # [{
     /// The sizes of every dimension, defaults filled in.
-    ::llvm::SmallVector<::mlir::dgc::WindowDim> getGeometry();
+    ::llvm::SmallVector<::dgc::WindowDim> getGeometry();
   }];
 }
 

@@ -3,9 +3,10 @@
 #ifndef DGC_DIALECTS_DIST_ATTRIBUTESYNTAX_H
 #define DGC_DIALECTS_DIST_ATTRIBUTESYNTAX_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dist/Dist.h"
 
-namespace mlir::dist {
+namespace dgc::dist {
 
 inline ParseResult parseString(AsmParser &parser, StringAttr &value) {
   std::string text;
@@ -27,6 +28,6 @@ inline ParseResult parseReduction(AsmParser &parser, Reduction &kind) {
   return success();
 }
 
-} // namespace mlir::dist
+} // namespace dgc::dist
 
 #endif // DGC_DIALECTS_DIST_ATTRIBUTESYNTAX_H

@@ -11,7 +11,7 @@ include "mlir/IR/TensorEncoding.td"
 
 def Dist_Dialect : Dialect {
   let name = "dist";
-  let cppNamespace = "::mlir::dist";
+  let cppNamespace = "::dgc::dist";
   let summary = "A model, placed: meshes, devices, shardings, local programs and their communication";
   let description = [{
     The same math as in `dgc`, with the answer to "where does it run and what is sent". Before the partitioner,
@@ -38,7 +38,7 @@ def Dist_Dialect : Dialect {
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = "void registerAttributes();";
-  let dependentDialects = ["::mlir::dgc::DGCDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::dgc::DGCDialect", "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -50,7 +50,7 @@ def Dist_Reduction : I32EnumAttr<"Reduction", "how the parts of a value combine"
     I32EnumAttrCase<"Product", 1, "product">,
     I32EnumAttrCase<"Max", 2, "max">,
     I32EnumAttrCase<"Min", 3, "min">]> {
-  let cppNamespace = "::mlir::dist";
+  let cppNamespace = "::dgc::dist";
   let genSpecializedAttr = 0;
 }
 
@@ -62,7 +62,7 @@ def Dist_CollectiveKind : I32EnumAttr<"CollectiveKind", "what a collective does"
     I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
     I32EnumAttrCase<"Broadcast", 4, "broadcast">,
     I32EnumAttrCase<"Permute", 5, "permute">]> {
-  let cppNamespace = "::mlir::dist";
+  let cppNamespace = "::dgc::dist";
   let genSpecializedAttr = 0;
 }
 
@@ -70,7 +70,7 @@ def Dist_OriginKind : I32EnumAttr<"OriginKind", "who decided", [
     I32EnumAttrCase<"User", 0, "user">,
     I32EnumAttrCase<"Strategy", 1, "strategy">,
     I32EnumAttrCase<"Op", 2, "op">]> {
-  let cppNamespace = "::mlir::dist";
+  let cppNamespace = "::dgc::dist";
   let genSpecializedAttr = 0;
 }
 
@@ -112,7 +112,7 @@ def Dist_MeshAttr : Dist_Attr<"Mesh", "mesh"> {
     - `first` is not negative.
     - The mesh has at most 2^31 - 1 devices.
   }];
-  let parameters = (ins ArrayRefParameter<"::mlir::dist::MeshAxisAttr">:$axes,
+  let parameters = (ins ArrayRefParameter<"::dgc::dist::MeshAxisAttr">:$axes,
                         DefaultValuedParameter<"int64_t", "0">:$first);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -134,7 +134,7 @@ def Dist_OriginAttr : Dist_Attr<"Origin", "origin"> {
     Constraints:
     - A strategy and an op are named; a user is not.
   }];
-  let parameters = (ins "::mlir::dist::OriginKind":$kind, "::mlir::StringAttr":$name);
+  let parameters = (ins "::dgc::dist::OriginKind":$kind, "::mlir::StringAttr":$name);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
@@ -147,7 +147,7 @@ def Dist_AxisRefAttr : Dist_Attr<"AxisRef", "axis"> {
     Constraints:
     - The name is not empty.
   }];
-  let parameters = (ins "::mlir::StringAttr":$name, "::mlir::dist::OriginAttr":$origin);
+  let parameters = (ins "::mlir::StringAttr":$name, "::dgc::dist::OriginAttr":$origin);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
@@ -165,7 +165,7 @@ def Dist_DimShardingAttr : Dist_Attr<"DimSharding", "dim"> {
     - No axis appears twice.
     - The round is not negative, and 0 for a closed dimension without axes.
   }];
-  let parameters = (ins ArrayRefParameter<"::mlir::dist::AxisRefAttr">:$axes, "bool":$open,
+  let parameters = (ins ArrayRefParameter<"::dgc::dist::AxisRefAttr">:$axes, "bool":$open,
                         DefaultValuedParameter<"int64_t", "0">:$round);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -194,10 +194,10 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
     - Only numbers are unreduced by sum or product.
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$mesh,
-                        ArrayRefParameter<"::mlir::dist::DimShardingAttr">:$dims,
-                        OptionalArrayRefParameter<"::mlir::dist::AxisRefAttr">:$replicated,
-                        "::mlir::dist::Reduction":$kind,
-                        OptionalArrayRefParameter<"::mlir::dist::AxisRefAttr">:$unreduced);
+                        ArrayRefParameter<"::dgc::dist::DimShardingAttr">:$dims,
+                        OptionalArrayRefParameter<"::dgc::dist::AxisRefAttr">:$replicated,
+                        "::dgc::dist::Reduction":$kind,
+                        OptionalArrayRefParameter<"::dgc::dist::AxisRefAttr">:$unreduced);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -210,16 +210,16 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
     /// c = ceil(n / k), and block i the elements from i * c on. Where k does not divide n the last blocks have fewer
     /// elements than c, or none; the rest of their room is padding, whose values mean nothing.
     ::llvm::SmallVector<int64_t> getLocalShape(::llvm::ArrayRef<int64_t> globalShape,
-                                               ::mlir::dist::MeshAttr mesh) const;
+                                               ::dgc::dist::MeshAttr mesh) const;
     /// Fails with a diagnostic that names both numbers when a dimension does not divide into equal parts. `remedy` says
     /// what to do about it.
-    ::llvm::LogicalResult verifyEqualParts(::llvm::ArrayRef<int64_t> globalShape, ::mlir::dist::MeshAttr mesh,
+    ::llvm::LogicalResult verifyEqualParts(::llvm::ArrayRef<int64_t> globalShape, ::dgc::dist::MeshAttr mesh,
                                            ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
                                            ::llvm::StringRef remedy) const;
     /// True when both put the same elements on the same devices; origins and openness do not count.
-    bool hasSameLayout(::mlir::dist::ShardingAttr other) const;
+    bool hasSameLayout(::dgc::dist::ShardingAttr other) const;
     /// The sharding that holds the whole value on every device.
-    static ::mlir::dist::ShardingAttr getWhole(::mlir::FlatSymbolRefAttr mesh, int64_t rank, bool open = false);
+    static ::dgc::dist::ShardingAttr getWhole(::mlir::FlatSymbolRefAttr mesh, int64_t rank, bool open = false);
     /// "[{data}, {} ] unreduced sum [model]": for people.
     ::std::string describe() const;
   }];
@@ -235,7 +235,7 @@ def Dist_PartialAttr : Dist_Attr<"Partial", "partial",
     - There is at least one axis, and none appears twice.
     - Only numbers are combined by sum or product.
   }];
-  let parameters = (ins "::mlir::dist::Reduction":$kind, "::mlir::FlatSymbolRefAttr":$mesh,
+  let parameters = (ins "::dgc::dist::Reduction":$kind, "::mlir::FlatSymbolRefAttr":$mesh,
                         ArrayRefParameter<"::mlir::StringAttr">:$axes);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;

@@ -9,8 +9,8 @@
 #include "dialects/dist/Dist.h"
 
 using namespace mlir;
-using namespace mlir::dist;
-using dgc::TensorBuilder;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// What collectives in the backward pass say of themselves.
 static StringAttr originOf(Operation *op) {
@@ -56,7 +56,7 @@ SmallVector<Value> AllReduceOp::buildGradients(OpBuilder &builder, ValueRange gr
 static Value ownPart(OpBuilder &builder, Location location, Value value, int64_t dim, StringRef mesh, ArrayAttr axes,
                      int64_t members) {
   Value index = AxisIndexOp::create(builder, location, mesh, axes);
-  return SliceOp::create(builder, location, value, index, dim, members);
+  return dist::SliceOp::create(builder, location, value, index, dim, members);
 }
 
 SmallVector<Value> AllGatherOp::buildGradients(OpBuilder &builder, ValueRange gradients,
@@ -111,7 +111,8 @@ SmallVector<Value> BroadcastOp::buildGradients(OpBuilder &builder, ValueRange gr
   });
 }
 
-SmallVector<Value> SliceOp::buildGradients(OpBuilder &builder, ValueRange gradients, const llvm::BitVector &wanted) {
+SmallVector<Value> dist::SliceOp::buildGradients(OpBuilder &builder, ValueRange gradients,
+                                                 const llvm::BitVector &wanted) {
   SmallVector<Value> built(2);
   if (!wanted[0] || !gradients[0])
     return built;

@@ -3,7 +3,8 @@
 #include "dialects/dist/OpUtil.h"
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// Checks that `dim` is a dimension of `type`.
 static LogicalResult verifyDim(Operation *op, StringRef what, int64_t dim, RankedTensorType type) {

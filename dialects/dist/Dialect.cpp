@@ -8,7 +8,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 #include "dialects/dist/DistDialect.cpp.inc"
 

@@ -7,6 +7,7 @@
 #ifndef DGC_DIALECTS_DIST_DIST_H
 #define DGC_DIALECTS_DIST_DIST_H
 
+#include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -25,7 +26,7 @@
 #define GET_ATTRDEF_CLASSES
 #include "dialects/dist/DistAttrs.h.inc"
 
-namespace mlir::dist {
+namespace dgc::dist {
 
 /// Names of the discardable attributes.
 inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
@@ -72,7 +73,7 @@ RankedTensorType removePartial(RankedTensorType type, ArrayAttr axes);
 /// `type` without an encoding.
 RankedTensorType dropEncoding(RankedTensorType type);
 
-} // namespace mlir::dist
+} // namespace dgc::dist
 
 #include "dialects/dist/DistInterfaces.h.inc"
 #define GET_OP_CLASSES

@@ -9,14 +9,14 @@
 namespace dgc {
 
 /// True for `dist.mesh @ps0 <..> {dist.device = #dist.device<"cpu:0">}`. Programs for CPUs do not say so.
-inline bool isOnHost(mlir::dist::MeshOp mesh) {
-  auto device = mesh ? mesh->getAttrOfType<mlir::dist::DeviceAttr>(mlir::dist::kDeviceAttr) : mlir::dist::DeviceAttr();
+inline bool isOnHost(dgc::dist::MeshOp mesh) {
+  auto device = mesh ? mesh->getAttrOfType<dgc::dist::DeviceAttr>(dgc::dist::kDeviceAttr) : dgc::dist::DeviceAttr();
   return device && !device.getPart("cpu").empty();
 }
 
 /// The same of what runs on the workers of the mesh of this name; null: on all workers.
 inline bool isOnHost(mlir::ModuleOp module, mlir::FlatSymbolRefAttr mesh) {
-  return mesh && isOnHost(module.lookupSymbol<mlir::dist::MeshOp>(mesh.getValue()));
+  return mesh && isOnHost(module.lookupSymbol<dgc::dist::MeshOp>(mesh.getValue()));
 }
 
 } // namespace dgc

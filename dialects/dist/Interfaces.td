@@ -6,18 +6,18 @@
 include "mlir/IR/OpBase.td"
 
 def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
-  let cppNamespace = "::mlir::dist";
+  let cppNamespace = "::dgc::dist";
   let description = "A collective over the groups that axes of a mesh span.";
   let methods = [
     InterfaceMethod<"The mesh.", "::mlir::FlatSymbolRefAttr", "getMeshAttr">,
     InterfaceMethod<"The axes, the major one first.", "::mlir::ArrayAttr", "getAxes">,
     InterfaceMethod<"What caused it, for people; may be null.", "::mlir::StringAttr", "getOriginAttr">,
-    InterfaceMethod<"What it does to its operands.", "::mlir::dist::CollectiveDescription", "describe">,
+    InterfaceMethod<"What it does to its operands.", "::dgc::dist::CollectiveDescription", "describe">,
   ];
 }
 
 def TransferOpInterface : OpInterface<"TransferOpInterface"> {
-  let cppNamespace = "::mlir::dist";
+  let cppNamespace = "::dgc::dist";
   let description = "One end of a transfer between two devices.";
   let methods = [
     InterfaceMethod<"Matches the two ends.", "uint64_t", "getChannel">,

@@ -3,7 +3,8 @@
 #include "dialects/dist/OpUtil.h"
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 //===----------------------------------------------------------------------===//
 // Assembly

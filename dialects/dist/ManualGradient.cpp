@@ -6,8 +6,8 @@
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
-using namespace mlir::dist;
-using dgc::TensorBuilder;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 

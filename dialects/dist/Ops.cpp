@@ -10,11 +10,10 @@
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
-namespace mlir::dist {
-using mlir::dgc::parseOperandTypes;
-using mlir::dgc::printOperandTypes;
+namespace dgc::dist {
 
 using Unresolved = OpAsmParser::UnresolvedOperand;
 
@@ -86,7 +85,7 @@ static void printFromTo(OpAsmPrinter &printer, Operation *, Type from, Type to) 
   if (!isa<dgc::UntypedType>(from))
     printer << ": " << from << " to " << to;
 }
-} // namespace mlir::dist
+} // namespace dgc::dist
 
 #include "dialects/dist/DistInterfaces.cpp.inc"
 
@@ -94,8 +93,8 @@ static void printFromTo(OpAsmPrinter &printer, Operation *, Type from, Type to) 
 // Helpers
 //===----------------------------------------------------------------------===//
 
-FailureOr<MeshAttr> mlir::dist::verifyAxes(Operation *op, FlatSymbolRefAttr name, ArrayAttr axes,
-                                           SymbolTableCollection &symbols) {
+FailureOr<MeshAttr> dgc::dist::verifyAxes(Operation *op, FlatSymbolRefAttr name, ArrayAttr axes,
+                                          SymbolTableCollection &symbols) {
   auto mesh = symbols.lookupNearestSymbolFrom<MeshOp>(op, name);
   if (!mesh)
     return op->emitOpError() << "names the mesh " << name << ", which the module does not have";
@@ -160,8 +159,8 @@ LogicalResult VaryOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 OpFoldResult VaryOp::fold(FoldAdaptor) { return getInput(); }
 
-LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
-                                        SmallVectorImpl<Type> &types) {
+LogicalResult dist::SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+                                              SmallVectorImpl<Type> &types) {
   if (dgc::anyUntyped(adaptor.getInput())) {
     types.push_back(adaptor.getInput().getType());
     return success();
@@ -197,7 +196,7 @@ static Value asIndex(OpBuilder &builder, Location location, Value scalar) {
   return arith::IndexCastOp::create(builder, location, builder.getIndexType(), number);
 }
 
-FailureOr<SmallVector<Value>> SliceOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+FailureOr<SmallVector<Value>> dist::SliceOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
   auto type = cast<RankedTensorType>(getType());
   Value index = asIndex(builder, getLoc(), operands[1]);
   Value size = arith::ConstantIndexOp::create(builder, getLoc(), type.getDimSize(getDim()));

@@ -13,7 +13,7 @@ include "mlir/IR/SymbolInterfaces.td"
 
 class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<Dist_Dialect, mnemonic, traits>;
 
-def Dist_Untyped : Type<CPred<"::llvm::isa<::mlir::dgc::UntypedType>($_self)">, "a value of a model, not typed yet">;
+def Dist_Untyped : Type<CPred<"::llvm::isa<::dgc::UntypedType>($_self)">, "a value of a model, not typed yet">;
 def Dist_Tensor : AnyTypeOf<[AnyRankedTensor, Dist_Untyped]>;
 
 // What stands in a manual region of a model: without types, as every op there.
@@ -241,7 +241,7 @@ def Dist_ReduceScatterOp : Dist_ListCollectiveOp<"reduce_scatter",
     values as for `all_gather`.
 
   }] # common;
-  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::mlir::dist::Reduction":$kind,
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::dgc::dist::Reduction":$kind,
                                  "int64_t":$dim, "::llvm::StringRef":$mesh, "::mlir::ArrayAttr":$axes,
                                  "::mlir::StringAttr":$origin), [{
     build($_builder, $_state, ::mlir::TypeRange(result), ::mlir::ValueRange(input), kind, dim, mesh, axes, origin);
@@ -294,7 +294,7 @@ def Dist_DoneOp : Dist_Op<"done", [Pure, InferTypeOpAdaptor, DeclareOpInterfaceM
   let assemblyFormat = "$inputs attr-dict `:` type($inputs)";
 }
 
-def Dist_ChannelResource : Resource<"::mlir::dist::ChannelResource">;
+def Dist_ChannelResource : Resource<"::dgc::dist::ChannelResource">;
 
 class Dist_TransferOp<string mnemonic> : Dist_Op<mnemonic, [
     MemoryEffects<[MemRead<Dist_ChannelResource>, MemWrite<Dist_ChannelResource>]>, TransferOpInterface,

@@ -8,7 +8,8 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 using EmitError = llvm::function_ref<InFlightDiagnostic()>;
 

@@ -7,7 +7,8 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
-using namespace mlir::exec;
+using namespace dgc;
+using namespace dgc::exec;
 
 #include "dialects/exec/ExecDialect.cpp.inc"
 #include "dialects/exec/ExecEnums.cpp.inc"
@@ -305,7 +306,7 @@ static uint64_t byteSize(Type type) {
   return storageBytes(shapedType.getElementType()) * shapedType.getNumElements();
 }
 
-uint64_t mlir::exec::storageBytes(Type element) { return (element.getIntOrFloatBitWidth() + 7) / 8; }
+uint64_t dgc::exec::storageBytes(Type element) { return (element.getIntOrFloatBitWidth() + 7) / 8; }
 
 LogicalResult ViewOp::verify() {
   uint64_t end = static_cast<uint64_t>(getOffset()) + byteSize(getType());

@@ -7,6 +7,7 @@
 #ifndef DGC_DIALECTS_EXEC_EXEC_H
 #define DGC_DIALECTS_EXEC_EXEC_H
 
+#include "dialects/MLIR.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -26,11 +27,11 @@
 #define GET_OP_CLASSES
 #include "dialects/exec/Exec.h.inc"
 
-namespace mlir::exec {
+namespace dgc::exec {
 
 /// Bytes of one element as it is stored: i1 takes one.
 uint64_t storageBytes(Type element);
 
-} // namespace mlir::exec
+} // namespace dgc::exec
 
 #endif // DGC_DIALECTS_EXEC_EXEC_H

@@ -16,7 +16,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Exec_Dialect : Dialect {
   let name = "exec";
-  let cppNamespace = "::mlir::exec";
+  let cppNamespace = "::dgc::exec";
   let summary = "Schedules: buffers at fixed offsets, kernels, library calls, communication";
   let useDefaultAttributePrinterParser = 1;
 }
@@ -25,7 +25,7 @@ class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemo
 
 class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
   let genSpecializedAttr = 0;
-  let cppNamespace = "::mlir::exec";
+  let cppNamespace = "::dgc::exec";
 }
 class Exec_EnumAttr<EnumInfo enum, string mnem> : EnumAttr<Exec_Dialect, enum, mnem> {
   let assemblyFormat = "$value";
@@ -87,7 +87,7 @@ def Exec_PostOps : TypedArrayAttrBase<Exec_PostOp, "list of post ops">;
 def Exec_Value : AnyTypeOf<[AnyStaticShapeTensor, AnyStaticShapeMemRef], "tensor or buffer">;
 
 def StepOpInterface : OpInterface<"StepOpInterface"> {
-  let cppNamespace = "::mlir::exec";
+  let cppNamespace = "::dgc::exec";
   let description = "An entry of a schedule: on tensors it has results, on buffers it has outputs.";
   let methods = [
     InterfaceMethod<"The buffers written, when on buffers.", "::mlir::OperandRange", "getOuts">,

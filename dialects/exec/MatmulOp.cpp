@@ -6,7 +6,8 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-using namespace mlir::exec;
+using namespace dgc;
+using namespace dgc::exec;
 
 /// 0, 1, .. with the last two exchanged where `transposed`; or the order that is given.
 static SmallVector<int64_t> storedOrder(std::optional<ArrayRef<int64_t>> order, int64_t rank, bool transposed) {

@@ -3,9 +3,10 @@
 #ifndef DGC_DIALECTS_EXEC_STEPUTIL_H
 #define DGC_DIALECTS_EXEC_STEPUTIL_H
 
+#include "dialects/MLIR.h"
 #include "dialects/exec/Exec.h"
 
-namespace mlir::exec {
+namespace dgc::exec {
 
 /// A step is on tensors (results, no outputs) or on buffers (outputs, no results), never a mixture.
 LogicalResult verifyLevel(Operation *op, ValueRange reads, ValueRange outs);
@@ -18,6 +19,6 @@ LogicalResult verifyPostOps(Operation *op, std::optional<ArrayAttr> postOps, Val
 
 inline ShapedType shaped(Value value) { return cast<ShapedType>(value.getType()); }
 
-} // namespace mlir::exec
+} // namespace dgc::exec
 
 #endif // DGC_DIALECTS_EXEC_STEPUTIL_H

@@ -4,11 +4,6 @@
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
-using mlir::dgc::Factor;
-using mlir::dgc::FactorKind;
-using mlir::dgc::ShardingRule;
-using mlir::dgc::ShardingRuleOpInterface;
-using mlir::dgc::TensorFactors;
 
 namespace dgc {
 
@@ -124,7 +119,7 @@ static FailureOr<BatchDims> matchExamples(ArrayRef<int64_t> examples, unsigned d
 
 FailureOr<BatchDims> takeRearrangedExamples(Operation *op, MutableArrayRef<BatchDims> operands, int64_t batch,
                                             std::string &reason) {
-  auto rearranging = dyn_cast<mlir::dgc::RearrangingOpInterface>(op);
+  auto rearranging = dyn_cast<dgc::RearrangingOpInterface>(op);
   if (!rearranging)
     return BatchDims();
   ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();

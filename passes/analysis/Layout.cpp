@@ -5,9 +5,7 @@
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
-using namespace mlir::dist;
-using mlir::dgc::Factor;
-using mlir::dgc::TensorFactors;
+using namespace dgc::dist;
 
 namespace dgc {
 
@@ -169,7 +167,7 @@ ShardingAttr declaredSharding(Value value, const MeshRef &mesh) {
 }
 
 bool isLinearIn(Operation *op, ArrayRef<unsigned> partial) {
-  auto rule = dyn_cast<mlir::dgc::ShardingRuleOpInterface>(op);
+  auto rule = dyn_cast<dgc::ShardingRuleOpInterface>(op);
   if (!rule)
     return false;
   size_t numbers = llvm::count_if(op->getOperandTypes(), [](Type type) {
@@ -197,19 +195,19 @@ OriginAttr originOf(Operation *op) {
   return OriginAttr::get(context, OriginKind::Op, StringAttr::get(context, describe(op)));
 }
 
-std::optional<Reduction> partialKind(mlir::dgc::ReductionKind kind, Type element) {
+std::optional<Reduction> partialKind(dgc::ReductionKind kind, Type element) {
   switch (kind) {
-  case mlir::dgc::ReductionKind::Sum:
+  case dgc::ReductionKind::Sum:
     return Reduction::Sum;
-  case mlir::dgc::ReductionKind::Product:
+  case dgc::ReductionKind::Product:
     return Reduction::Product;
-  case mlir::dgc::ReductionKind::Max:
+  case dgc::ReductionKind::Max:
     return Reduction::Max;
-  case mlir::dgc::ReductionKind::Min:
+  case dgc::ReductionKind::Min:
     return Reduction::Min;
-  case mlir::dgc::ReductionKind::And:
+  case dgc::ReductionKind::And:
     return element.isInteger(1) ? std::optional(Reduction::Min) : std::nullopt;
-  case mlir::dgc::ReductionKind::Or:
+  case dgc::ReductionKind::Or:
     return element.isInteger(1) ? std::optional(Reduction::Max) : std::nullopt;
   }
   return std::nullopt;

@@ -13,7 +13,7 @@ namespace dgc {
 /// An axis of the mesh by its place there, and who cut by it.
 struct AxisUse {
   int axis;
-  mlir::dist::OriginAttr origin;
+  dgc::dist::OriginAttr origin;
   bool operator==(const AxisUse &other) const { return axis == other.axis; }
 };
 
@@ -31,7 +31,7 @@ bool startsWith(llvm::ArrayRef<AxisUse> list, llvm::ArrayRef<AxisUse> prefix);
 /// as nothing is cut.
 struct MeshRef {
   mlir::FlatSymbolRefAttr name;
-  mlir::dist::MeshAttr mesh;
+  dgc::dist::MeshAttr mesh;
 
   explicit operator bool() const { return bool(mesh); }
   int64_t sizeOf(int axis) const { return mesh.getAxes()[axis].getSize(); }
@@ -41,15 +41,15 @@ struct MeshRef {
   bool isEven(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return size % parts(axes) == 0; }
   /// The size of the blocks, padding included.
   int64_t blockOf(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return llvm::divideCeil(size, parts(axes)); }
-  DimAxes dimsOf(mlir::dist::ShardingAttr sharding) const;
+  DimAxes dimsOf(dgc::dist::ShardingAttr sharding) const;
   /// The same by numbers alone, and the sizes of the axes by number: for ReshardPlan.h.
-  ValueSpread spreadOf(mlir::dist::ShardingAttr sharding) const;
+  ValueSpread spreadOf(dgc::dist::ShardingAttr sharding) const;
   llvm::SmallVector<int64_t> sizes() const;
-  AxisList axesOf(llvm::ArrayRef<mlir::dist::AxisRefAttr> axes) const;
-  llvm::SmallVector<mlir::dist::AxisRefAttr> refsOf(llvm::ArrayRef<AxisUse> axes) const;
+  AxisList axesOf(llvm::ArrayRef<dgc::dist::AxisRefAttr> axes) const;
+  llvm::SmallVector<dgc::dist::AxisRefAttr> refsOf(llvm::ArrayRef<AxisUse> axes) const;
   /// A closed sharding; `unreduced` in any order.
-  mlir::dist::ShardingAttr shardingOf(const DimAxes &dims, mlir::dist::Reduction kind = mlir::dist::Reduction::Sum,
-                                      llvm::ArrayRef<AxisUse> unreduced = {}) const;
+  dgc::dist::ShardingAttr shardingOf(const DimAxes &dims, dgc::dist::Reduction kind = dgc::dist::Reduction::Sum,
+                                     llvm::ArrayRef<AxisUse> unreduced = {}) const;
 };
 
 /// The mesh that the functions of `module` are spread over: the first one that
@@ -60,14 +60,14 @@ mlir::FailureOr<MeshRef> findMesh(mlir::ModuleOp module);
 /// The axes of each factor, from those of the dimensions of one tensor. Fails
 /// where an axis cuts across factors: a factor that is cut must be divided, and
 /// those before it in its dimension must be cut down to single elements.
-llvm::LogicalResult factorsFromDims(const mlir::dgc::TensorFactors &tensor, llvm::ArrayRef<mlir::dgc::Factor> factors,
+llvm::LogicalResult factorsFromDims(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors,
                                     const DimAxes &dims, const MeshRef &mesh,
                                     llvm::function_ref<void(unsigned factor, llvm::ArrayRef<AxisUse>)> give);
 
 /// The axes of each dimension of one tensor, from those of the factors. A
 /// factor behind one that is not cut down to single elements contributes
 /// nothing; if there is one that should, `*lost` is set to it.
-DimAxes dimsFromFactors(const mlir::dgc::TensorFactors &tensor, llvm::ArrayRef<mlir::dgc::Factor> factors,
+DimAxes dimsFromFactors(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors,
                         llvm::ArrayRef<AxisList> axes, const MeshRef &mesh, std::optional<unsigned> *lost = nullptr);
 
 /// Bytes of a tensor; elements of less than a byte count as one.
@@ -75,7 +75,7 @@ int64_t bytesOf(mlir::RankedTensorType type);
 
 /// The sharding of a value as its op or function declares it; whole when
 /// nothing is declared. `value` has a ranked tensor type.
-mlir::dist::ShardingAttr declaredSharding(mlir::Value value, const MeshRef &mesh);
+dgc::dist::ShardingAttr declaredSharding(mlir::Value value, const MeshRef &mesh);
 
 /// True when `op` may be applied to its partial operands, which `partial` lists
 /// (not empty), as they are: it is linear in the only one, or in all of them
@@ -86,11 +86,11 @@ bool isLinearIn(mlir::Operation *op, llvm::ArrayRef<unsigned> partial);
 std::string describe(mlir::Operation *op);
 
 /// The origin of axes that `op` introduced.
-mlir::dist::OriginAttr originOf(mlir::Operation *op);
+dgc::dist::OriginAttr originOf(mlir::Operation *op);
 
 /// The kind of a partial result, if devices can combine such: `and` and `or`
 /// only of booleans.
-std::optional<mlir::dist::Reduction> partialKind(mlir::dgc::ReductionKind kind, mlir::Type element);
+std::optional<dgc::dist::Reduction> partialKind(dgc::ReductionKind kind, mlir::Type element);
 
 } // namespace dgc
 

@@ -68,12 +68,12 @@ template <> struct EnumNames<Epilogues> {
 };
 
 /// The order in which the stages of a pipeline work; PipelineSchedule.h.
-enum class ScheduleKind { GPipe, OneForwardOneBackward, Interleaved, ZeroBubbleH1 };
-template <> struct EnumNames<ScheduleKind> {
-  static constexpr EnumValue<ScheduleKind> all[] = {{ScheduleKind::GPipe, "gpipe"},
-                                                    {ScheduleKind::OneForwardOneBackward, "1f1b"},
-                                                    {ScheduleKind::Interleaved, "interleaved"},
-                                                    {ScheduleKind::ZeroBubbleH1, "zb-h1"}};
+enum class PipelineScheduleKind { GPipe, OneForwardOneBackward, Interleaved, ZeroBubbleH1 };
+template <> struct EnumNames<PipelineScheduleKind> {
+  static constexpr EnumValue<PipelineScheduleKind> all[] = {{PipelineScheduleKind::GPipe, "gpipe"},
+                                                            {PipelineScheduleKind::OneForwardOneBackward, "1f1b"},
+                                                            {PipelineScheduleKind::Interleaved, "interleaved"},
+                                                            {PipelineScheduleKind::ZeroBubbleH1, "zb-h1"}};
 };
 
 /// The device of a worker, as dist.device spells it.

@@ -11,7 +11,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// What two collectives must have in common to be the same: all but their
 /// causes. Pointers only tell keys apart; nothing depends on their order.
@@ -45,7 +46,7 @@ static void addCause(CollectiveOpInterface op, CollectiveOpInterface other) {
 }
 
 namespace {
-struct CSECollectives : ::dgc::impl::CSECollectivesPassBase<CSECollectives> {
+struct CSECollectives : dgc::impl::CSECollectivesPassBase<CSECollectives> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())

@@ -15,8 +15,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using ::dgc::LinkModel;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 /// What collectives must have in common to be merged: what they do (all attributes but the cause), and the type of
@@ -110,7 +110,7 @@ static unsigned combine(Block &block, const Key &key, int64_t limit) {
       }
       continue;
     }
-    int64_t bytes = ::dgc::payloadOf(collective);
+    int64_t bytes = payloadOf(collective);
     bool tooLarge = group && isTooLarge(*group, bytes, limit);
     if (depends || tooLarge)
       LDBG() << "not merged, " << (depends ? "it depends on the group: " : "too large together: ") << op;
@@ -153,7 +153,7 @@ static void sortByReadiness(Block &block) {
 }
 
 namespace {
-struct CombineCollectives : ::dgc::impl::CombineCollectivesPassBase<CombineCollectives> {
+struct CombineCollectives : dgc::impl::CombineCollectivesPassBase<CombineCollectives> {
   using CombineCollectivesPassBase::CombineCollectivesPassBase;
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())

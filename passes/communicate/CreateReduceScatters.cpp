@@ -13,11 +13,12 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// The axes along which a slice takes the part of this device; null when it does
 /// something else.
-static ArrayAttr axesOf(SliceOp slice, FlatSymbolRefAttr mesh) {
+static ArrayAttr axesOf(dist::SliceOp slice, FlatSymbolRefAttr mesh) {
   auto index = slice.getIndex().getDefiningOp<AxisIndexOp>();
   if (!index || index.getMeshAttr() != mesh ||
       getGroupSize(lookupMesh(slice, mesh), index.getAxesAttr()) != int64_t(slice.getParts()))
@@ -27,10 +28,10 @@ static ArrayAttr axesOf(SliceOp slice, FlatSymbolRefAttr mesh) {
 
 /// The slices that are all that is used of an all-reduce, if they all are the
 /// same part of it along some of its axes.
-static SmallVector<SliceOp> slicesOf(AllReduceOp reduce) {
-  SmallVector<SliceOp> slices;
+static SmallVector<dist::SliceOp> slicesOf(AllReduceOp reduce) {
+  SmallVector<dist::SliceOp> slices;
   for (Operation *user : reduce->getUsers()) {
-    auto slice = dyn_cast<SliceOp>(user);
+    auto slice = dyn_cast<dist::SliceOp>(user);
     ArrayAttr axes = slice ? axesOf(slice, reduce.getMeshAttr()) : ArrayAttr();
     bool same =
         axes && llvm::all_of(axes, [&](Attribute axis) { return llvm::is_contained(reduce.getAxes(), axis); }) &&
@@ -45,9 +46,9 @@ static SmallVector<SliceOp> slicesOf(AllReduceOp reduce) {
 }
 
 /// Replaces an all-reduce that is used by `slices` alone.
-static void scatter(AllReduceOp reduce, ArrayRef<SliceOp> slices) {
+static void scatter(AllReduceOp reduce, ArrayRef<dist::SliceOp> slices) {
   OpBuilder builder(reduce);
-  SliceOp first = slices[0];
+  dist::SliceOp first = slices[0];
   ArrayAttr axes = axesOf(first, reduce.getMeshAttr());
   auto type = cast<RankedTensorType>(reduce.getInputs()[0].getType());
   SmallVector<int64_t> shape(type.getShape());
@@ -64,7 +65,7 @@ static void scatter(AllReduceOp reduce, ArrayRef<SliceOp> slices) {
     value = AllReduceOp::create(builder, reduce.getLoc(), reduce.getKind(), value, reduce.getMesh(),
                                 builder.getArrayAttr(left), reduce.getOriginAttr())
                 .getResult(0);
-  for (SliceOp slice : slices) {
+  for (dist::SliceOp slice : slices) {
     slice.replaceAllUsesWith(value);
     slice.erase();
   }
@@ -72,7 +73,7 @@ static void scatter(AllReduceOp reduce, ArrayRef<SliceOp> slices) {
 }
 
 namespace {
-struct CreateReduceScatters : ::dgc::impl::CreateReduceScattersPassBase<CreateReduceScatters> {
+struct CreateReduceScatters : dgc::impl::CreateReduceScattersPassBase<CreateReduceScatters> {
   void runOnOperation() override {
     SmallVector<AllReduceOp> found;
     getOperation().walk([&](AllReduceOp op) {
@@ -80,7 +81,7 @@ struct CreateReduceScatters : ::dgc::impl::CreateReduceScattersPassBase<CreateRe
         found.push_back(op);
     });
     for (AllReduceOp reduce : found)
-      if (SmallVector<SliceOp> slices = slicesOf(reduce); !slices.empty()) {
+      if (SmallVector<dist::SliceOp> slices = slicesOf(reduce); !slices.empty()) {
         scatter(reduce, slices);
         ++numCreated;
       }

@@ -13,7 +13,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 struct Row {
@@ -41,13 +42,13 @@ static std::optional<Row> rowOf(Operation *op) {
     llvm::interleave(
         collective.getAxes().getAsRange<StringAttr>(), os,
         [&](StringAttr axis) { os << axis.getValue() << '=' << mesh.getAxisSize(axis); }, ",");
-    row.bytes = std::to_string(::dgc::payloadOf(collective));
+    row.bytes = std::to_string(payloadOf(collective));
     splitCauses(collective.getOriginAttr(), row.causes);
     return row;
   }
   if (auto transfer = dyn_cast<TransferOpInterface>(op)) {
     row.where = (transfer.getSourceAttr().getValue() + "->" + transfer.getTargetAttr().getValue()).str();
-    row.bytes = std::to_string(::dgc::bytesOf(Type(transfer.getTransferType())));
+    row.bytes = std::to_string(bytesOf(Type(transfer.getTransferType())));
     splitCauses(transfer.getOriginAttr(), row.causes);
     return row;
   }
@@ -67,7 +68,7 @@ static void explainPipeline(ModuleOp module, llvm::raw_ostream &os) {
   };
   auto name = pipeline.getAs<StringAttr>("schedule");
   std::string error;
-  std::optional<ScheduleKind> kind = fromName<ScheduleKind>(name ? name.getValue() : "");
+  std::optional<PipelineScheduleKind> kind = fromName<PipelineScheduleKind>(name ? name.getValue() : "");
   std::optional<PipelineSchedule> schedule;
   if (kind)
     schedule = schedulePipeline(*kind, number("positions"), number("microbatches"), number("chunks"), error);
@@ -118,10 +119,10 @@ void explain(ModuleOp module, llvm::raw_ostream &os) {
 } // namespace dgc
 
 namespace {
-struct Explain : ::dgc::impl::ExplainPassBase<Explain> {
+struct Explain : dgc::impl::ExplainPassBase<Explain> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    ::dgc::explain(getOperation(), llvm::outs());
+    explain(getOperation(), llvm::outs());
   }
 };
 } // namespace

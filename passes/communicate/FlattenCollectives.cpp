@@ -10,7 +10,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 /// Reshapes and transposes that keep the encoding of their operand.
@@ -22,7 +23,7 @@ public:
     auto type = cast<RankedTensorType>(value.getType());
     if (type.getShape() == shape)
       return value;
-    return keep(type, mlir::dgc::ReshapeOp::create(builder, location, value, shape));
+    return keep(type, dgc::ReshapeOp::create(builder, location, value, shape));
   }
 
   /// Moves dimension `from` to the place `to`.
@@ -33,14 +34,14 @@ public:
     permutation.insert(permutation.begin() + to, from);
     if (llvm::is_sorted(permutation))
       return value;
-    return keep(type, mlir::dgc::TransposeOp::create(builder, location, value, permutation));
+    return keep(type, dgc::TransposeOp::create(builder, location, value, permutation));
   }
 
 private:
   Value keep(RankedTensorType like, Value result) {
     auto type = cast<RankedTensorType>(result.getType());
     result.setType(RankedTensorType::get(type.getShape(), type.getElementType(), like.getEncoding()));
-    mlir::dgc::recordEncodings(result.getDefiningOp());
+    dgc::recordEncodings(result.getDefiningOp());
     return result;
   }
 
@@ -129,7 +130,7 @@ static void flatten(AllToAllOp op, OpBuilder &builder) {
 }
 
 namespace {
-struct FlattenCollectives : ::dgc::impl::FlattenCollectivesPassBase<FlattenCollectives> {
+struct FlattenCollectives : dgc::impl::FlattenCollectivesPassBase<FlattenCollectives> {
   void runOnOperation() override {
     SmallVector<Operation *> found;
     getOperation().walk([&](Operation *op) {

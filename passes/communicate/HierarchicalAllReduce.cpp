@@ -16,9 +16,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using ::dgc::Link;
-using ::dgc::LinkModel;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 /// The axes of an all-reduce in two levels.
@@ -26,7 +25,7 @@ struct Levels {
   ArrayAttr slow, fast;
 };
 
-struct HierarchicalAllReduce : ::dgc::impl::HierarchicalAllReducePassBase<HierarchicalAllReduce> {
+struct HierarchicalAllReduce : dgc::impl::HierarchicalAllReducePassBase<HierarchicalAllReduce> {
   using HierarchicalAllReducePassBase::HierarchicalAllReducePassBase;
 
   void runOnOperation() override {
@@ -54,7 +53,7 @@ struct HierarchicalAllReduce : ::dgc::impl::HierarchicalAllReducePassBase<Hierar
     Levels levels{builder.getArrayAttr(slow), builder.getArrayAttr(fast)};
     MeshAttr mesh = lookupMesh(op, op.getMeshAttr());
     int64_t slowMembers = getGroupSize(mesh, levels.slow), fastMembers = getGroupSize(mesh, levels.fast);
-    double bytes = ::dgc::payloadOf(op);
+    double bytes = payloadOf(op);
     double flat = LinkModel::allReduceTime(*slowest, slowMembers * fastMembers, bytes);
     double hierarchical = 2 * LinkModel::scatterTime(*model.slowest(levels.fast), fastMembers, bytes) +
                           LinkModel::allReduceTime(*model.slowest(levels.slow), slowMembers, bytes / fastMembers);
@@ -68,16 +67,16 @@ struct HierarchicalAllReduce : ::dgc::impl::HierarchicalAllReducePassBase<Hierar
   /// over the slow level, and gathers.
   static void split(AllReduceOp op, const Levels &levels) {
     OpBuilder builder(op);
-    mlir::dgc::TensorBuilder b(builder, op.getLoc());
+    dgc::TensorBuilder b(builder, op.getLoc());
     int64_t members = getGroupSize(lookupMesh(op, op.getMeshAttr()), levels.fast);
     SmallVector<Value> flat;
     int64_t elements = 0;
     for (Value input : op.getInputs()) {
       int64_t count = cast<RankedTensorType>(input.getType()).getNumElements();
-      flat.push_back(mlir::dgc::ReshapeOp::create(builder, op.getLoc(), input, ArrayRef<int64_t>(count)));
+      flat.push_back(dgc::ReshapeOp::create(builder, op.getLoc(), input, ArrayRef<int64_t>(count)));
       elements += count;
     }
-    Value all = flat.size() == 1 ? flat[0] : mlir::dgc::ConcatenateOp::create(builder, op.getLoc(), flat, 0);
+    Value all = flat.size() == 1 ? flat[0] : dgc::ConcatenateOp::create(builder, op.getLoc(), flat, 0);
     int64_t padded = llvm::alignTo(elements, members);
     all = b.padZero(all, {0}, {padded - elements});
     auto whole = cast<RankedTensorType>(all.getType());

@@ -11,9 +11,10 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
-LogicalResult(::dgc::checkCollectiveNames)(ModuleOp module, ArrayRef<std::string> names) {
+LogicalResult dgc::checkCollectiveNames(ModuleOp module, ArrayRef<std::string> names) {
   SmallVector<StringRef> collectives;
   for (RegisteredOperationName op : module.getContext()->getRegisteredOperations())
     if (op.hasInterface<CollectiveOpInterface>())
@@ -37,13 +38,13 @@ static std::string describeAxes(CollectiveOpInterface op) {
 }
 
 namespace {
-struct LimitCommunication : ::dgc::impl::LimitCommunicationPassBase<LimitCommunication> {
+struct LimitCommunication : dgc::impl::LimitCommunicationPassBase<LimitCommunication> {
   using LimitCommunicationPassBase::LimitCommunicationPassBase;
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
     SmallVector<std::string> forbidden(forbid.begin(), forbid.end());
-    if (failed(::dgc::checkCollectiveNames(getOperation(), forbidden)))
+    if (failed(checkCollectiveNames(getOperation(), forbidden)))
       return signalPassFailure();
     bool ok = true;
     getOperation().walk([&](CollectiveOpInterface op) { ok &= succeeded(check(op)); });
@@ -54,8 +55,8 @@ struct LimitCommunication : ::dgc::impl::LimitCommunicationPassBase<LimitCommuni
   LogicalResult check(CollectiveOpInterface op) {
     StringRef kind = op->getName().stripDialect();
     if (llvm::is_contained(forbid, kind.str()))
-      return refuse(op) << "is forbidden: over " << describeAxes(op) << ", of " << ::dgc::payloadOf(op)
-                        << " bytes on each" << causeOf(op) << "; spread the two ends alike, or forbid less (--forbid)";
+      return refuse(op) << "is forbidden: over " << describeAxes(op) << ", of " << payloadOf(op) << " bytes on each"
+                        << causeOf(op) << "; spread the two ends alike, or forbid less (--forbid)";
     int64_t bytes = replicatedBytes(op);
     if (maxReplicatedBytes < 0 || bytes <= maxReplicatedBytes)
       return success();
@@ -72,7 +73,7 @@ struct LimitCommunication : ::dgc::impl::LimitCommunicationPassBase<LimitCommuni
       bool isSum =
           isa<AllReduceOp>(op) && isa_and_nonnull<PartialAttr>(cast<RankedTensorType>(operand.getType()).getEncoding());
       if (isSum || isa<AllGatherOp, BroadcastOp>(op))
-        most = std::max(most, ::dgc::bytesOf(result.getType()));
+        most = std::max(most, bytesOf(result.getType()));
     }
     return most;
   }

@@ -25,7 +25,7 @@ public:
   bool empty() const { return links.empty(); }
 
   /// Refuses links along axes that `mesh` does not have.
-  llvm::LogicalResult checkAxes(mlir::dist::MeshAttr mesh,
+  llvm::LogicalResult checkAxes(dgc::dist::MeshAttr mesh,
                                 llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
 
   /// The slowest link along `axes`; nothing when one of them is not known.

@@ -10,10 +10,11 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
-struct OrderCollectives : ::dgc::impl::OrderCollectivesPassBase<OrderCollectives> {
+struct OrderCollectives : dgc::impl::OrderCollectivesPassBase<OrderCollectives> {
   void runOnOperation() override {
     Builder builder(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>()) {

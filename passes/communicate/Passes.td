@@ -50,7 +50,7 @@ def ReassociateAllReducesPass : Pass<"dgc-reassociate-all-reduces", "::mlir::Mod
     ```
   }];
   let statistics = [Statistic<"numFewer", "fewer", "All-reduces that are no longer needed">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
 }
 
 def CreateReduceScattersPass : Pass<"dgc-create-reduce-scatters", "::mlir::ModuleOp"> {
@@ -93,7 +93,7 @@ def ScatterToServersPass : Pass<"dgc-scatter-to-servers", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numPushes", "pushes", "Values that are sent in parts">,
                     Statistic<"numBuckets", "buckets", "Transfers that they take">,
                     Statistic<"numNorms", "norms", "Norms that are computed from parts">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
 }
 
 def HierarchicalAllReducePass : Pass<"dgc-hierarchical-all-reduce", "::mlir::ModuleOp"> {
@@ -115,7 +115,7 @@ def HierarchicalAllReducePass : Pass<"dgc-hierarchical-all-reduce", "::mlir::Mod
     Option<"links", "links", "::dgc::LinkModel", "::dgc::LinkModel()", "AXIS=LATENCY:BANDWIDTH,..: host=20us:1GB/s,data=1us:20GB/s">,
   ];
   let statistics = [Statistic<"numSplit", "split", "All-reduces that now work in two levels">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
 }
 
 def SimplifyCollectivesPass : Pass<"dgc-simplify-collectives", "::mlir::ModuleOp"> {
@@ -144,7 +144,7 @@ def LimitCommunicationPass : Pass<"dgc-limit-communication", "::mlir::ModuleOp">
     marked as partial, a broadcast. Each value counts by itself. The error names the op, the axes and the cause. It
     changes nothing. Values that were whole before do not count.
   }];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
   let options = [
     ListOption<"forbid", "forbid", "std::string", "kinds of collectives: all_gather, all_reduce, ..">,
     Option<"maxReplicatedBytes", "max-replicated-bytes", "int64_t", "-1", "largest value that may become whole on all devices; -1: any">,
@@ -167,7 +167,7 @@ def FlattenCollectivesPass : Pass<"dgc-flatten-collectives", "::mlir::ModuleOp">
     ```
   }];
   let statistics = [Statistic<"numFlattened", "flattened", "Collectives that were changed">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
 }
 
 def OrderCollectivesPass : Pass<"dgc-order-collectives", "::mlir::ModuleOp"> {

@@ -3,7 +3,7 @@
 #include "passes/communicate/Payload.h"
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc::dist;
 
 namespace dgc {
 

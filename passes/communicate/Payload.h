@@ -13,7 +13,7 @@ namespace dgc {
 int64_t bytesOf(mlir::TypeRange types);
 
 /// The payload of a collective on one device, in bytes.
-int64_t payloadOf(mlir::dist::CollectiveOpInterface op);
+int64_t payloadOf(dgc::dist::CollectiveOpInterface op);
 
 /// What one device that runs a partitioned function communicates. The plan that is made from the function has the same
 /// traffic (rt::trafficOf), as passes behind dgc-order-collectives add and remove no communication.

@@ -13,7 +13,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// The all-reduce by sum of which `value` is the only result, and `use` the
 /// only use; null when there is none.
@@ -24,16 +25,16 @@ static AllReduceOp soleAllReduce(Value value) {
 }
 
 static Value addAs(OpBuilder &builder, Location location, Value a, Value b, Type type) {
-  Value sum = mlir::dgc::AddOp::create(builder, location, a, b);
+  Value sum = dgc::AddOp::create(builder, location, a, b);
   sum.setType(type);
-  mlir::dgc::recordEncodings(sum.getDefiningOp());
+  dgc::recordEncodings(sum.getDefiningOp());
   return sum;
 }
 
 /// Adds the operands of all-reduces of one kind before they are combined.
 /// Returns how many all-reduces that makes fewer.
-static unsigned reassociate(mlir::dgc::AddOp last) {
-  SmallVector<Value> terms = mlir::dgc::termsOf(last);
+static unsigned reassociate(dgc::AddOp last) {
+  SmallVector<Value> terms = dgc::termsOf(last);
   llvm::MapVector<std::tuple<Attribute, Attribute, Type>, SmallVector<AllReduceOp>> groups;
   for (Value term : terms)
     if (AllReduceOp reduce = soleAllReduce(term))
@@ -59,7 +60,7 @@ static unsigned reassociate(mlir::dgc::AddOp last) {
       locations.push_back(member.getLoc());
       combined[member.getResult(0)] = Value();
     }
-    Value sum = mlir::dgc::addInPairs(
+    Value sum = dgc::addInPairs(
         inputs, [&](Value a, Value b) { return addAs(builder, last.getLoc(), a, b, std::get<2>(key)); });
     combined[members[0].getResult(0)] =
         AllReduceOp::create(builder, builder.getFusedLoc(locations), Reduction::Sum, sum, members[0].getMesh(),
@@ -73,25 +74,25 @@ static unsigned reassociate(mlir::dgc::AddOp last) {
     if (Value value = it == combined.end() ? term : it->second)
       left.push_back(value);
   }
-  last.replaceAllUsesWith(mlir::dgc::addInPairs(
-      left, [&](Value a, Value b) { return addAs(builder, last.getLoc(), a, b, last.getType()); }));
+  last.replaceAllUsesWith(
+      dgc::addInPairs(left, [&](Value a, Value b) { return addAs(builder, last.getLoc(), a, b, last.getType()); }));
   return fewer;
 }
 
 namespace {
-struct ReassociateAllReduces : ::dgc::impl::ReassociateAllReducesPassBase<ReassociateAllReduces> {
+struct ReassociateAllReduces : dgc::impl::ReassociateAllReducesPassBase<ReassociateAllReduces> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      SmallVector<mlir::dgc::AddOp> sums;
-      function.walk([&](mlir::dgc::AddOp add) {
-        if (mlir::dgc::isWholeSum(add))
+      SmallVector<dgc::AddOp> sums;
+      function.walk([&](dgc::AddOp add) {
+        if (dgc::isWholeSum(add))
           sums.push_back(add);
       });
-      for (mlir::dgc::AddOp add : sums)
+      for (dgc::AddOp add : sums)
         numFewer += reassociate(add);
       // What was replaced has no uses left; users come behind what they use.
       function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
-        if (isa<mlir::dgc::AddOp, AllReduceOp>(op) && op->use_empty())
+        if (isa<dgc::AddOp, AllReduceOp>(op) && op->use_empty())
           op->erase();
       });
     }

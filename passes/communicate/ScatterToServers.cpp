@@ -18,14 +18,14 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using ::dgc::LinkModel;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 /// What an all-reduce gives for one server: its result, or some rows of it, and a number that it is multiplied with.
 struct Push {
   AllReduceOp reduce;
-  mlir::dgc::SliceOp rows; // null: all
+  dgc::SliceOp rows; // null: all
   SendOp send;
   RecvOp receive;
   Value factor; // a scalar; null: none
@@ -53,11 +53,11 @@ static bool isSendToServer(Operation *op) {
 
 /// The scalar that `user` multiplies each element of `value` with, if that is all that it does.
 static Value factorOf(Operation *user, Value value) {
-  auto multiply = dyn_cast<mlir::dgc::MultiplyOp>(user);
+  auto multiply = dyn_cast<dgc::MultiplyOp>(user);
   if (!multiply || multiply.getLhs() == multiply.getRhs())
     return {};
   Value other = multiply.getLhs() == value ? multiply.getRhs() : multiply.getLhs();
-  auto broadcast = other.getDefiningOp<mlir::dgc::BroadcastInDimOp>();
+  auto broadcast = other.getDefiningOp<dgc::BroadcastInDimOp>();
   bool isScalar = broadcast && cast<RankedTensorType>(broadcast.getOperand().getType()).getRank() == 0;
   return isScalar ? broadcast.getOperand() : Value();
 }
@@ -65,26 +65,26 @@ static Value factorOf(Operation *user, Value value) {
 /// The sum of the squares of all elements that begins with `user`, maybe in a wider type; null when it is none.
 static Value sumOfSquares(Operation *user) {
   auto soleUser = [](Operation *op) { return op->hasOneUse() ? *op->user_begin() : nullptr; };
-  if (auto convert = dyn_cast<mlir::dgc::ConvertOp>(user))
+  if (auto convert = dyn_cast<dgc::ConvertOp>(user))
     user = llvm::all_equal(convert->getUsers()) && !convert->use_empty() ? *convert->user_begin() : nullptr;
-  auto square = dyn_cast_if_present<mlir::dgc::MultiplyOp>(user);
+  auto square = dyn_cast_if_present<dgc::MultiplyOp>(user);
   if (!square || square.getLhs() != square.getRhs())
     return {};
   Value sum = square;
   size_t rank = cast<RankedTensorType>(square.getType()).getRank();
-  if (auto reduce = dyn_cast_if_present<mlir::dgc::ReduceOp>(soleUser(square));
-      reduce && reduce.getKind() == mlir::dgc::ReductionKind::Sum && reduce.getDims().size() == rank)
+  if (auto reduce = dyn_cast_if_present<dgc::ReduceOp>(soleUser(square));
+      reduce && reduce.getKind() == dgc::ReductionKind::Sum && reduce.getDims().size() == rank)
     sum = reduce;
   else if (rank > 0)
     return {};
-  if (auto convert = dyn_cast_if_present<mlir::dgc::ConvertOp>(soleUser(sum.getDefiningOp())))
+  if (auto convert = dyn_cast_if_present<dgc::ConvertOp>(soleUser(sum.getDefiningOp())))
     sum = convert;
   return sum;
 }
 
 /// The whole sum that `term` is a term of; `term` itself where nothing is added to it.
 static Value wholeSum(Value term) {
-  while (term.hasOneUse() && isa<mlir::dgc::AddOp>(*term.user_begin()))
+  while (term.hasOneUse() && isa<dgc::AddOp>(*term.user_begin()))
     term = term.user_begin()->getResult(0);
   return term;
 }
@@ -141,7 +141,7 @@ public:
 private:
   /// Adds what `user`, a transfer or a slice for transfers, sends to servers.
   bool add(Operation *user, Value factor) {
-    auto rows = dyn_cast<mlir::dgc::SliceOp>(user);
+    auto rows = dyn_cast<dgc::SliceOp>(user);
     auto addSend = [&](Operation *op) {
       RecvOp receive = isSendToServer(op) ? receives.lookup(op) : RecvOp();
       if (receive)
@@ -234,7 +234,7 @@ static Value scatter(const Bucket &bucket) {
     if (reduce->isBeforeInBlock(push.reduce))
       reduce = push.reduce;
   OpBuilder builder(reduce);
-  mlir::dgc::TensorBuilder b(builder, reduce.getLoc());
+  dgc::TensorBuilder b(builder, reduce.getLoc());
   SmallVector<Value> flat;
   for (Push push : bucket.pushes) {
     Value value = push.reduce.getInputs()[0];
@@ -242,7 +242,7 @@ static Value scatter(const Bucket &bucket) {
       value = b.slice(value, push.rows.getStartIndices(), push.rows.getLimitIndices(), push.rows.getStrides());
     flat.push_back(b.reshape(value, {push.type().getNumElements()}));
   }
-  Value all = flat.size() == 1 ? flat[0] : mlir::dgc::ConcatenateOp::create(builder, b.location, flat, 0).getResult();
+  Value all = flat.size() == 1 ? flat[0] : dgc::ConcatenateOp::create(builder, b.location, flat, 0).getResult();
   int64_t elements = cast<RankedTensorType>(all.getType()).getNumElements();
   int64_t members = lookupMesh(reduce, reduce.getMeshAttr()).getNumDevices();
   int64_t padded = llvm::alignTo(elements, members);
@@ -257,7 +257,7 @@ static Value scatter(const Bucket &bucket) {
 static RankedTensorType sendParts(const Bucket &bucket, Value part) {
   Push last = bucket.pushes.back();
   OpBuilder builder(last.send);
-  mlir::dgc::CompositeBuilder b(builder, last.send.getLoc());
+  dgc::CompositeBuilder b(builder, last.send.getLoc());
   auto type = cast<RankedTensorType>(part.getType());
   if (last.factor)
     part = b.multiply(part, b.broadcastScalar(last.factor, type.getShape()));
@@ -274,7 +274,7 @@ static void receiveAll(const Bucket &bucket, RankedTensorType type) {
     if (push.receive->isBeforeInBlock(first))
       first = push.receive;
   OpBuilder builder(first);
-  mlir::dgc::TensorBuilder b(builder, first.getLoc());
+  dgc::TensorBuilder b(builder, first.getLoc());
   Value all = RecvOp::create(builder, first.getLoc(), type, send.getChannelAttr(), first.getSourceAttr(),
                              first.getTargetAttr(), first.getOriginAttr(), /*gathered=*/builder.getUnitAttr());
   int64_t begin = 0;
@@ -300,22 +300,22 @@ static void addUpSquares(Value sum, ArrayRef<std::pair<const Bucket *, Value>> p
   };
   AllReduceOp reduce = Push(parts.front().first->pushes.front()).reduce;
   OpBuilder builder(sum.getDefiningOp());
-  mlir::dgc::CompositeBuilder b(builder, sum.getLoc());
+  dgc::CompositeBuilder b(builder, sum.getLoc());
   auto add = [&](Value x, Value y) { return b.add(x, y); };
   SmallVector<Value> squares;
   for (auto &[bucket, part] : parts) {
-    Value wide = b.convert(part, mlir::dgc::computeType(mlir::dgc::elementOf(part)));
-    squares.push_back(b.convert(b.sum(b.multiply(wide, wide), {0}), mlir::dgc::elementOf(sum)));
+    Value wide = b.convert(part, dgc::computeType(dgc::elementOf(part)));
+    squares.push_back(b.convert(b.sum(b.multiply(wide, wide), {0}), dgc::elementOf(sum)));
   }
-  SmallVector<Value> terms{AllReduceOp::create(builder, b.location, Reduction::Sum, mlir::dgc::addInPairs(squares, add),
+  SmallVector<Value> terms{AllReduceOp::create(builder, b.location, Reduction::Sum, dgc::addInPairs(squares, add),
                                                reduce.getMesh(), reduce.getAxes(),
                                                builder.getStringAttr("the norm of what servers get in parts"))
                                .getResult(0)};
-  auto whole = sum.getDefiningOp<mlir::dgc::AddOp>();
-  for (Value term : whole ? mlir::dgc::termsOf(whole) : SmallVector<Value>{sum})
+  auto whole = sum.getDefiningOp<dgc::AddOp>();
+  for (Value term : whole ? dgc::termsOf(whole) : SmallVector<Value>{sum})
     if (!isScattered(term))
       terms.push_back(term);
-  sum.replaceAllUsesWith(mlir::dgc::addInPairs(terms, add));
+  sum.replaceAllUsesWith(dgc::addInPairs(terms, add));
 }
 
 /// Erases the transfers that buckets have replaced, and what nobody needs without them.
@@ -357,7 +357,7 @@ static Receives findReceives(ModuleOp module) {
 }
 
 namespace {
-struct ScatterToServers : ::dgc::impl::ScatterToServersPassBase<ScatterToServers> {
+struct ScatterToServers : dgc::impl::ScatterToServersPassBase<ScatterToServers> {
   void runOnOperation() override {
     const Receives receives = findReceives(getOperation());
     SmallVector<Bucket> buckets;

@@ -10,7 +10,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// True when each device gets what it has: alone in its group, or sending to
 /// itself.
@@ -21,7 +22,7 @@ static bool movesNothing(CollectiveOpInterface op) {
 }
 
 namespace {
-struct SimplifyCollectives : ::dgc::impl::SimplifyCollectivesPassBase<SimplifyCollectives> {
+struct SimplifyCollectives : dgc::impl::SimplifyCollectivesPassBase<SimplifyCollectives> {
   void runOnOperation() override {
     SmallVector<CollectiveOpInterface> found;
     getOperation().walk([&](CollectiveOpInterface op) {
@@ -33,7 +34,7 @@ struct SimplifyCollectives : ::dgc::impl::SimplifyCollectivesPassBase<SimplifyCo
         // A sum of one addend is whole.
         operand.setType(result.getType());
         if (Operation *producer = operand.getDefiningOp())
-          mlir::dgc::recordEncodings(producer);
+          dgc::recordEncodings(producer);
         result.replaceAllUsesWith(operand);
       }
       op->erase();

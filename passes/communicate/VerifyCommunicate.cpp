@@ -12,9 +12,10 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using ::dgc::rt::Communication;
-using ::dgc::rt::CommunicationPlan;
+using namespace dgc;
+using namespace dgc::dist;
+using rt::Communication;
+using rt::CommunicationPlan;
 
 namespace {
 /// Writes down what each device does in functions that run at the same time.
@@ -141,7 +142,7 @@ private:
     uint32_t signature = signatureOf("transfer", Type(typeOfPart(op, sources)));
     auto kind = sends ? Communication::Kind::Send : Communication::Kind::Receive;
     for (uint32_t position = 0; position < sources; ++position)
-      for (uint32_t other : ::dgc::rt::targetsOf(position, sources, targets, op.getGathered())) {
+      for (uint32_t other : rt::targetsOf(position, sources, targets, op.getGathered())) {
         uint32_t from = source.getFirst() + position, to = target.getFirst() + other;
         worker(std::max(from, to));
         worker(sends ? from : to).push_back({kind, 0, signature, channel, sends ? to : from, place});
@@ -167,14 +168,14 @@ static LogicalResult verifyCommunication(ModuleOp module) {
     for (func::FuncOp function : functions)
       if (failed(builder.add(function)))
         return failure();
-    if (std::optional<std::string> error = ::dgc::rt::findCommunicationError(builder.getPlan()))
+    if (std::optional<std::string> error = rt::findCommunicationError(builder.getPlan()))
       return functions[0].emitOpError() << "does not come to an end: " << *error;
   }
   return success();
 }
 
 namespace {
-struct VerifyCommunicate : ::dgc::impl::VerifyCommunicatePassBase<VerifyCommunicate> {
+struct VerifyCommunicate : dgc::impl::VerifyCommunicatePassBase<VerifyCommunicate> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     if (failed(verifyCommunication(getOperation())))

@@ -12,8 +12,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// States and the stages that hold them.
 using Owners = llvm::DenseMap<Attribute, int64_t>;
@@ -49,7 +49,7 @@ private:
 
   /// Whether an op gives more than it takes and computes nothing: its operands are cheaper to send than its results.
   static bool expands(Operation *op) {
-    auto cost = dyn_cast<mlir::dgc::CostOpInterface>(op);
+    auto cost = dyn_cast<dgc::CostOpInterface>(op);
     bool computes = !isa<CollectiveOpInterface>(op) && (!cost || cost.getCost().flops != 0);
     return !computes && op->getNumOperands() > 0 &&
            elementsOf(op->getResultTypes()) > elementsOf(op->getOperandTypes());
@@ -59,10 +59,9 @@ private:
   static bool isGather(Operation *op) { return isa<CollectiveOpInterface>(op) && expands(op); }
 
   static bool reduces(Operation *op) {
-    auto rule = dyn_cast<mlir::dgc::ShardingRuleOpInterface>(op);
-    return rule && llvm::any_of(rule.getShardingRule().factors, [](const mlir::dgc::Factor &factor) {
-             return factor.kind == mlir::dgc::FactorKind::Reduction;
-           });
+    auto rule = dyn_cast<dgc::ShardingRuleOpInterface>(op);
+    return rule && llvm::any_of(rule.getShardingRule().factors,
+                                [](const dgc::Factor &factor) { return factor.kind == dgc::FactorKind::Reduction; });
   }
 
   void own(FlatSymbolRefAttr state, std::optional<int64_t> stage) {
@@ -220,7 +219,7 @@ private:
   Block &body;
 };
 
-struct CompleteStages : ::dgc::impl::CompleteStagesPassBase<CompleteStages> {
+struct CompleteStages : dgc::impl::CompleteStagesPassBase<CompleteStages> {
   void runOnOperation() override {
     bool found = false;
     getOperation().walk([&](Operation *op) { found |= stageOf(op).has_value(); });

@@ -5,7 +5,7 @@
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
-using mlir::dgc::DecomposableOpInterface;
+using namespace dgc;
 
 namespace dgc {
 #define GEN_PASS_DEF_DECOMPOSEPASS
@@ -14,7 +14,7 @@ namespace dgc {
 
 namespace {
 
-struct DecomposePass : ::dgc::impl::DecomposePassBase<DecomposePass> {
+struct DecomposePass : dgc::impl::DecomposePassBase<DecomposePass> {
   using DecomposePassBase::DecomposePassBase;
 
   void runOnOperation() override {
@@ -26,7 +26,7 @@ struct DecomposePass : ::dgc::impl::DecomposePassBase<DecomposePass> {
       auto op = dyn_cast<DecomposableOpInterface>(worklist[i]);
       if (!op || kept.contains(op->getName().getStringRef()))
         continue;
-      if (failed(::dgc::decomposeInPlace(op, worklist)))
+      if (failed(decomposeInPlace(op, worklist)))
         return signalPassFailure();
       ++numDecomposed;
     }

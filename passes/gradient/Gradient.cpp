@@ -11,7 +11,7 @@
 #define DEBUG_TYPE "dgc-gradient"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 namespace dgc {
 #define GEN_PASS_DEF_GRADIENTPASS
@@ -45,7 +45,7 @@ struct PlacementListener : OpBuilder::Listener {
   Operation *source = nullptr;
   void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     if (source)
-      ::dgc::inheritPlacement(source, op);
+      inheritPlacement(source, op);
   }
 };
 
@@ -70,7 +70,7 @@ private:
   DenseMap<Value, SmallVector<Value, 2>> contributions;
 };
 
-struct GradientPass : ::dgc::impl::GradientPassBase<GradientPass> {
+struct GradientPass : dgc::impl::GradientPassBase<GradientPass> {
   void runOnOperation() override {
     // The gradient of an op with a region may itself ask for gradients of what is inside.
     for (SmallVector<GradientOp> gradients = collect(); !gradients.empty(); gradients = collect())
@@ -191,7 +191,7 @@ LogicalResult Differentiator::decomposeComposites() {
       auto composite = dyn_cast<DecomposableOpInterface>(op);
       if (!composite || (isa<DifferentiableOpInterface>(op) && composite.keepForGradient()))
         continue;
-      if (failed(::dgc::decomposeInPlace(composite, built)))
+      if (failed(decomposeInPlace(composite, built)))
         return failure();
       ++numDecomposed;
       changed = true;

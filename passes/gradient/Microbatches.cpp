@@ -7,10 +7,6 @@
 #include "passes/analysis/StrategyUtil.h"
 
 using namespace mlir;
-using mlir::dgc::Factor;
-using mlir::dgc::FactorKind;
-using mlir::dgc::ShardingRule;
-using mlir::dgc::TensorFactors;
 
 namespace dgc {
 

@@ -18,7 +18,7 @@ struct Spread {
     Partial, // each micro-batch has an addend (for other reductions: an operand)
   } kind = Whole;
   unsigned dim = 0;
-  mlir::dist::Reduction reduction = mlir::dist::Reduction::Sum;
+  dgc::dist::Reduction reduction = dgc::dist::Reduction::Sum;
   /// How many times all micro-batches must have been waited for before it can be computed.
   int level = 0;
 };
@@ -37,7 +37,7 @@ struct FactorPlace {
   bool present = false;
   std::optional<unsigned> dim;
 };
-FactorPlace placeOf(const mlir::dgc::TensorFactors &tensor, llvm::ArrayRef<mlir::dgc::Factor> factors, unsigned factor);
+FactorPlace placeOf(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors, unsigned factor);
 
 /// Goes through a function from its arguments on. Micro-batch m has the examples whose number modulo `count` is m.
 class MicrobatchAnalysis {
@@ -57,7 +57,7 @@ public:
   bool isSummed(mlir::Value value) const { return summed.contains(value); }
   int getLastLevel() const { return lastLevel; }
   /// The factor that dimension `dim` of a tensor belongs to, if that is the batch.
-  std::optional<unsigned> batchFactor(const mlir::dgc::TensorFactors &tensor, llvm::ArrayRef<mlir::dgc::Factor> factors,
+  std::optional<unsigned> batchFactor(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors,
                                       unsigned dim) const;
 
 private:

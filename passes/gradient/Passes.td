@@ -30,7 +30,7 @@ def GradientPass : Pass<"dgc-gradient"> {
     %g = dgc.multiply %dy, %x : tensor<4xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [
     Statistic<"numGradients", "gradients", "Values whose gradient was computed">,
     Statistic<"numZeros", "zero-gradients", "Values that the loss does not depend on">,
@@ -52,7 +52,7 @@ def DecomposePass : Pass<"dgc-decompose"> {
     ```
   }];
   let options = [ListOption<"keep", "keep", "std::string", "Names of composite ops to leave as they are">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numDecomposed", "decomposed", "Composites decomposed">];
 }
 
@@ -88,7 +88,7 @@ def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"count", "count", "int64_t", "1", "number of micro-batches">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
 }
 
 def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
@@ -116,7 +116,7 @@ def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"values", "values", "::dgc::NamePatterns", "::dgc::NamePatterns{{\"*\"}}", "patterns of the names of values">];
   let statistics = [Statistic<"numOps", "ops", "Ops that are computed again">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
 }
 
 def CompleteStagesPass : Pass<"dgc-complete-stages", "::mlir::ModuleOp"> {
@@ -137,7 +137,7 @@ def CompleteStagesPass : Pass<"dgc-complete-stages", "::mlir::ModuleOp"> {
     - Constants, positions, scalars that the runtime gives to all (step, seed, valid count) and what follows from
       these alone have no stage: every device computes them.
   }];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def ReassociateStageSumsPass : Pass<"dgc-reassociate-stage-sums", "::mlir::ModuleOp"> {
@@ -161,7 +161,7 @@ def ReassociateStageSumsPass : Pass<"dgc-reassociate-stage-sums", "::mlir::Modul
            "stage has one">,
   ];
   let statistics = [Statistic<"numFewer", "fewer", "Values that are no longer sent">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
 }
 
 def VerifyGradientPass : Pass<"dgc-verify-gradient", "::mlir::ModuleOp"> {

@@ -12,9 +12,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
-using mlir::dgc::AddOp;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 /// The sums of one function.
@@ -31,7 +30,7 @@ public:
     // What a micro-batch adds is a term: it is not taken out of its place.
     int64_t sent = 0;
     auto isPart = [&](AddOp inner) { return stageOf(inner) && attributesOf(inner) == attributesOf(last); };
-    SmallVector<Value> terms = mlir::dgc::termsOf(last, isPart);
+    SmallVector<Value> terms = dgc::termsOf(last, isPart);
     countSent(last, isPart, sent);
     llvm::MapVector<int64_t, SmallVector<Value>> groups;
     llvm::DenseMap<int64_t, int64_t> stages{{positionOf(*home), *home}};
@@ -53,9 +52,9 @@ public:
     SmallVector<Value> sums;
     for (auto &[position, members] : groups) {
       int64_t stage = stages[position];
-      sums.push_back(mlir::dgc::addInPairs(members, [&](Value a, Value b) { return add(a, b, stage); }));
+      sums.push_back(dgc::addInPairs(members, [&](Value a, Value b) { return add(a, b, stage); }));
     }
-    last.replaceAllUsesWith(mlir::dgc::addInPairs(sums, [&](Value a, Value b) { return add(a, b, *home); }));
+    last.replaceAllUsesWith(dgc::addInPairs(sums, [&](Value a, Value b) { return add(a, b, *home); }));
     return fewer;
   }
 
@@ -91,14 +90,14 @@ private:
   int64_t positions;
 };
 
-struct ReassociateStageSums : ::dgc::impl::ReassociateStageSumsPassBase<ReassociateStageSums> {
+struct ReassociateStageSums : dgc::impl::ReassociateStageSumsPassBase<ReassociateStageSums> {
   using ReassociateStageSumsPassBase::ReassociateStageSumsPassBase;
 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<AddOp> sums;
       function.walk([&](AddOp add) {
-        if (add->getParentOp() == function && mlir::dgc::isWholeSum(add))
+        if (add->getParentOp() == function && dgc::isWholeSum(add))
           sums.push_back(add);
       });
       for (AddOp add : sums)

@@ -18,9 +18,7 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace ::dgc;
-using mlir::dgc::StateOp;
-using mlir::dgc::StateRole;
+using namespace dgc;
 
 namespace {
 
@@ -165,19 +163,21 @@ private:
   llvm::MapVector<Key, Group> groups;
 };
 
-struct Recompute : ::dgc::impl::RecomputePassBase<Recompute> {
+struct Recompute : dgc::impl::RecomputePassBase<Recompute> {
   using RecomputePassBase::RecomputePassBase;
   void runOnOperation() override {
     SmallVector<llvm::GlobPattern> patterns;
     for (const std::string &text : values.patterns)
       patterns.push_back(llvm::cantFail(llvm::GlobPattern::create(text)));
     bool trains = false;
+    unsigned copies = 0;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (isTraining(function)) {
         trains = true;
-        numOps += Recomputer(function, patterns).run();
+        copies += Recomputer(function, patterns).run();
       }
-    if (trains && numOps == 0) {
+    numOps += copies;
+    if (trains && copies == 0) {
       getOperation().emitError() << "recompute='" << values.getValue().text() << "': " << whyNone(patterns);
       signalPassFailure();
     }

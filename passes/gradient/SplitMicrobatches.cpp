@@ -16,13 +16,7 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace ::dgc;
-using mlir::dgc::FactorKind;
-using mlir::dgc::PositionalOpInterface;
-using mlir::dgc::ShardingRule;
-using mlir::dgc::ShardingRuleOpInterface;
-using mlir::dgc::TensorBuilder;
-using mlir::dgc::TensorFactors;
+using namespace dgc;
 
 namespace {
 
@@ -177,7 +171,7 @@ private:
         shape[*dim] = partOf(shape[*dim]);
         result.setType(RankedTensorType::get(shape, type.getElementType(), type.getEncoding()));
       }
-    if (auto localizable = dyn_cast<mlir::dgc::LocalizableOpInterface>(copy))
+    if (auto localizable = dyn_cast<dgc::LocalizableOpInterface>(copy))
       (void)localizable.localize(op->getOperandTypes(), op->getResultTypes());
     tag(copy);
     return copy;
@@ -269,7 +263,7 @@ private:
       Value piece = b.reshape(copy.lookup(value), split);
       pieces.push_back(examples == most ? piece : b.padZero(piece, low, high));
     }
-    Value all = mlir::dgc::ConcatenateOp::create(builder, value.getLoc(), pieces, int64_t(dim + 1));
+    Value all = dgc::ConcatenateOp::create(builder, value.getLoc(), pieces, int64_t(dim + 1));
     SmallVector<int64_t> padded(shape), starts(shape.size(), 0);
     padded[dim] = shape[dim] / analysis.getBatch() * most * count;
     return b.slice(b.reshape(all, padded), starts, shape);
@@ -292,7 +286,7 @@ private:
   DenseMap<std::pair<Value, std::pair<unsigned, int64_t>>, Value> parts;
 };
 
-struct SplitMicrobatches : ::dgc::impl::SplitMicrobatchesPassBase<SplitMicrobatches> {
+struct SplitMicrobatches : dgc::impl::SplitMicrobatchesPassBase<SplitMicrobatches> {
   using SplitMicrobatchesPassBase::SplitMicrobatchesPassBase;
   void runOnOperation() override {
     if (count < 1) {

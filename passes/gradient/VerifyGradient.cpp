@@ -10,9 +10,10 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
+using namespace dgc;
 
 namespace {
-struct VerifyGradient : ::dgc::impl::VerifyGradientPassBase<VerifyGradient> {
+struct VerifyGradient : dgc::impl::VerifyGradientPassBase<VerifyGradient> {
   using VerifyGradientPassBase::VerifyGradientPassBase;
 
   void runOnOperation() override {
@@ -20,9 +21,9 @@ struct VerifyGradient : ::dgc::impl::VerifyGradientPassBase<VerifyGradient> {
     llvm::StringSet<> kept;
     kept.insert_range(keep);
     WalkResult walked = getOperation()->walk([&](Operation *op) -> WalkResult {
-      if (isa<mlir::dgc::GradientOp>(op))
+      if (isa<dgc::GradientOp>(op))
         return op->emitOpError("is left behind the phase gradient");
-      if (isa<mlir::dgc::DecomposableOpInterface>(op) && !kept.contains(op->getName().getStringRef()))
+      if (isa<dgc::DecomposableOpInterface>(op) && !kept.contains(op->getName().getStringRef()))
         return op->emitOpError(
             "is a composite op that the target does not keep, and is left behind the phase gradient");
       return WalkResult::advance();

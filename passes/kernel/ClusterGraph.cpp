@@ -26,11 +26,11 @@ bool isSmallConstant(Operation *op) {
 static bool isLargeConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>() && !isSmallConstant(op); }
 
 static bool isFusible(Operation *op) {
-  return isa<mlir::dgc::ElementwiseOpInterface, mlir::dgc::LinalgLowerableOpInterface>(op) && op->getNumRegions() == 0;
+  return isa<dgc::ElementwiseOpInterface, dgc::LinalgLowerableOpInterface>(op) && op->getNumRegions() == 0;
 }
 
 Reduces reduces(Operation *op) {
-  auto reduce = dyn_cast<mlir::dgc::ReduceOp>(op);
+  auto reduce = dyn_cast<dgc::ReduceOp>(op);
   if (!reduce)
     return Reduces::No;
   int64_t rank = shapeOf(reduce.getOperand()).size(), kept = rank - reduce.getDims().size();
@@ -47,9 +47,9 @@ ClusterGraph::ClusterGraph(Block &block) : block(block) {
     leader.push_back(id);
     Cluster cluster;
     cluster.ops.push_back(id);
-    cluster.slot = op.getDiscardableAttr(mlir::dist::kSlotAttr);
+    cluster.slot = op.getDiscardableAttr(dgc::dist::kSlotAttr);
     cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
-    cluster.heavy = op.hasTrait<mlir::dgc::OwnLoops>();
+    cluster.heavy = op.hasTrait<dgc::OwnLoops>();
     if (auto microbatch = op.getAttrOfType<IntegerAttr>(kMicrobatchAttr))
       cluster.microbatch = microbatch.getInt();
     if (auto recompute = op.getAttrOfType<IntegerAttr>(kRecomputeAttr))
@@ -80,7 +80,7 @@ ClusterGraph::ClusterGraph(Block &block) : block(block) {
   // Communication and what else may have an effect keep their order.
   int64_t previous = -1;
   for (auto [id, op] : llvm::enumerate(ops)) {
-    if (isa_and_present<mlir::dgc::DGCDialect, mlir::exec::ExecDialect>(op->getDialect()))
+    if (isa_and_present<dgc::DGCDialect, dgc::exec::ExecDialect>(op->getDialect()))
       continue;
     if (previous >= 0)
       successors[previous].push_back(id);
@@ -237,7 +237,7 @@ SmallVector<Unit> ClusterGraph::inOrder() const {
     Unit unit;
     for (unsigned op : clusters[id].ops)
       unit.ops.push_back(ops[op]);
-    unit.isKernel = clusters[id].fusible && !(unit.ops.size() == 1 && isa<mlir::dgc::ReshapeOp>(unit.ops.front()));
+    unit.isKernel = clusters[id].fusible && !(unit.ops.size() == 1 && isa<dgc::ReshapeOp>(unit.ops.front()));
     units.push_back(std::move(unit));
     for (unsigned to : next[id])
       if (--waiting[to] == 0)

@@ -12,9 +12,10 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
+using namespace dgc;
 
 namespace {
-struct ExpandAttention : ::dgc::impl::ExpandAttentionBase<ExpandAttention> {
+struct ExpandAttention : dgc::impl::ExpandAttentionBase<ExpandAttention> {
   using ExpandAttentionBase::ExpandAttentionBase;
 
   void runOnOperation() override {
@@ -22,19 +23,18 @@ struct ExpandAttention : ::dgc::impl::ExpandAttentionBase<ExpandAttention> {
       getOperation().emitError("unknown device '") << device << "'; known are cpu and cuda";
       return signalPassFailure();
     }
-    SmallVector<mlir::dgc::DecomposableOpInterface> ops;
+    SmallVector<dgc::DecomposableOpInterface> ops;
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       bool isCuda =
-          device == "cuda" && !::dgc::isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
-      func.walk([&](mlir::dgc::DecomposableOpInterface op) {
-        if (isa<mlir::dgc::FusedAttentionOp, mlir::dgc::FusedAttentionGradOp>(*op) &&
-            !(isCuda && ::dgc::gpuHasAttention(op)))
+          device == "cuda" && !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
+      func.walk([&](dgc::DecomposableOpInterface op) {
+        if (isa<dgc::FusedAttentionOp, dgc::FusedAttentionGradOp>(*op) && !(isCuda && gpuHasAttention(op)))
           ops.push_back(op);
       });
     }
-    for (mlir::dgc::DecomposableOpInterface op : ops) {
+    for (dgc::DecomposableOpInterface op : ops) {
       SmallVector<Operation *> built;
-      if (failed(::dgc::decomposeInPlace(op, built)))
+      if (failed(decomposeInPlace(op, built)))
         return signalPassFailure();
       ++numExpanded;
     }

@@ -68,7 +68,7 @@ bool mayOverwrite(const Unit &unit, const Boundary &boundary, Value output, Valu
   if (!readers.contains(output.getDefiningOp()))
     return false;
   return llvm::all_of(readers, [&](Operation *op) {
-    return isa<mlir::dgc::ElementwiseOpInterface>(op) &&
+    return isa<dgc::ElementwiseOpInterface>(op) &&
            cast<RankedTensorType>(op->getResult(0).getType()).getShape() == type.getShape() && !behind.contains(op);
   });
 }
@@ -172,7 +172,7 @@ public:
         op.erase();
     SmallVector<Unit> units = clusterBlock(block, maxUpdateOps, shareLaunches);
     if (again)
-      computedAgain += ::dgc::rematerialize(units);
+      computedAgain += rematerialize(units);
     Operation *end = block.getTerminator();
     for (const Unit &unit : units) {
       if (!unit.isKernel) {
@@ -203,7 +203,7 @@ private:
   /// The type of a value in a kernel, where it does not matter whether it is an addend.
   static Type typeInKernel(Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor ? mlir::dgc::withoutEncoding(tensor) : type;
+    return tensor ? dgc::withoutEncoding(tensor) : type;
   }
 
   /// The kernel with the ops of a unit, without a place yet.
@@ -265,7 +265,7 @@ private:
     OpBuilder builder(before);
     auto callee =
         SymbolRefAttr::get(builder.getContext(), "kernels", {FlatSymbolRefAttr::get(builder.getContext(), it->second)});
-    auto op = mlir::exec::LaunchOp::create(
+    auto op = dgc::exec::LaunchOp::create(
         builder, loc, llvm::map_to_vector(boundary.outputs, [](Value v) { return v.getType(); }), callee,
         boundary.inputs.getArrayRef(), ValueRange(),
         isAny(inplace.wanted) ? builder.getDenseI64ArrayAttr(inplace.wanted) : DenseI64ArrayAttr());
@@ -279,7 +279,7 @@ private:
   llvm::StringMap<std::string> known;
 };
 
-struct FormKernels : impl::FormKernelsBase<FormKernels> {
+struct FormKernels : dgc::impl::FormKernelsBase<FormKernels> {
   using FormKernelsBase::FormKernelsBase;
   void runOnOperation() override {
     KernelFormation formation(getOperation());

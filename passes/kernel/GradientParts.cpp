@@ -9,10 +9,10 @@
 #include "passes/kernel/LibraryCalls.h"
 
 using namespace mlir;
-using mlir::exec::MatmulOp;
-using mlir::exec::MatmulValue;
-using mlir::exec::PostOpAttr;
-using mlir::exec::PostOpKind;
+using dgc::exec::MatmulOp;
+using dgc::exec::MatmulValue;
+using dgc::exec::PostOpAttr;
+using dgc::exec::PostOpKind;
 
 namespace dgc {
 namespace {
@@ -24,21 +24,21 @@ RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getTy
 
 /// What stands before a reshape.
 Value behindView(Value value) {
-  auto reshape = value.getDefiningOp<mlir::dgc::ReshapeOp>();
+  auto reshape = value.getDefiningOp<dgc::ReshapeOp>();
   return reshape ? reshape.getOperand() : value;
 }
 
 /// The result of a call as its users see it, maybe with more dimensions and the same last one.
-Value viewed(MatmulOp call) {
+Value viewed(exec::MatmulOp call) {
   Value result = call->getResult(0);
-  auto reshape = result.hasOneUse() ? dyn_cast<mlir::dgc::ReshapeOp>(*result.user_begin()) : nullptr;
+  auto reshape = result.hasOneUse() ? dyn_cast<dgc::ReshapeOp>(*result.user_begin()) : nullptr;
   return reshape && !shapeOf(reshape).empty() && shapeOf(reshape).back() == shapeOf(result).back() ? reshape.getResult()
                                                                                                    : result;
 }
 
 /// A product that the library does such things behind: a single one of 16 bits, of matrices that are no vectors, with
 /// all rows aligned to 16 bytes.
-bool isSingle(MatmulOp call) {
+bool isSingle(exec::MatmulOp call) {
   RankedTensorType type = typeOf(call->getResult(0));
   if (!(type.getElementType().isBF16() || type.getElementType().isF16()) || type.getRank() != 2 || call.isStrided())
     return false;
@@ -48,7 +48,7 @@ bool isSingle(MatmulOp call) {
          isAligned(call.getA()) && isAligned(call.getB());
 }
 
-bool isPlain(MatmulOp call) {
+bool isPlain(exec::MatmulOp call) {
   return !call.getBias() && !call.getPostOps() && !call.getKeepAux() && !call.getBiasGradient();
 }
 
@@ -61,7 +61,7 @@ struct Parts {
 };
 
 /// A copy of the call at the place of the builder that has these parts, those that are not given as before.
-MatmulOp rebuild(OpBuilder &builder, MatmulOp call, Parts parts, ArrayRef<Location> locations) {
+exec::MatmulOp rebuild(OpBuilder &builder, exec::MatmulOp call, Parts parts, ArrayRef<Location> locations) {
   MLIRContext *context = builder.getContext();
   auto type = RankedTensorType::get(shapeOf(call->getResult(0)), typeOf(call->getResult(0)).getElementType());
   SmallVector<Value> args(call.getArgs());
@@ -74,7 +74,7 @@ MatmulOp rebuild(OpBuilder &builder, MatmulOp call, Parts parts, ArrayRef<Locati
   SmallVector<Type> types{type};
   if (parts.keepAux) {
     auto kind = cast<PostOpAttr>(postOps[0]).getKind();
-    types.push_back(kind == PostOpKind::Relu ? MatmulOp::getReluMaskType(type) : type);
+    types.push_back(kind == PostOpKind::Relu ? exec::MatmulOp::getReluMaskType(type) : type);
   }
   exec::MatmulValueAttr biasGradient;
   if (parts.biasGradient) {
@@ -82,9 +82,9 @@ MatmulOp rebuild(OpBuilder &builder, MatmulOp call, Parts parts, ArrayRef<Locati
     types.push_back(RankedTensorType::get(size, type.getElementType()));
     biasGradient = exec::MatmulValueAttr::get(context, *parts.biasGradient);
   }
-  return MatmulOp::create(builder, FusedLoc::get(context, locations), types, call.getA(), call.getB(), call.getBias(),
-                          args, ValueRange(), call.getTransposeA(), call.getTransposeB(), postOps, parts.keepAux,
-                          biasGradient, {}, {}, {});
+  return exec::MatmulOp::create(builder, FusedLoc::get(context, locations), types, call.getA(), call.getB(),
+                                call.getBias(), args, ValueRange(), call.getTransposeA(), call.getTransposeB(), postOps,
+                                parts.keepAux, biasGradient, {}, {}, {});
 }
 
 /// Puts a result of a call in place of `value`, whose users may see it in another shape.
@@ -97,18 +97,18 @@ void replace(OpBuilder &builder, Value value, Value result) {
 }
 
 /// Removes a call and its view, which nothing uses any more.
-void erase(MatmulOp call, Value view) {
+void erase(exec::MatmulOp call, Value view) {
   if (view != call->getResult(0))
     view.getDefiningOp()->erase();
   call->erase();
 }
 
 /// The sum of all rows of `value`, each along the last dimension, in its type.
-mlir::dgc::ReduceOp findSumOfRows(Value value) {
+dgc::ReduceOp findSumOfRows(Value value) {
   for (Operation *user : value.getUsers()) {
-    auto reduce = dyn_cast<mlir::dgc::ReduceOp>(user);
+    auto reduce = dyn_cast<dgc::ReduceOp>(user);
     int64_t rows = shapeOf(value).size() - 1;
-    if (reduce && reduce.getKind() == mlir::dgc::ReductionKind::Sum && rows > 0 &&
+    if (reduce && reduce.getKind() == dgc::ReductionKind::Sum && rows > 0 &&
         llvm::equal(reduce.getDims(), llvm::seq<int64_t>(0, rows)) &&
         typeOf(reduce).getElementType() == typeOf(value).getElementType())
       return reduce;
@@ -120,7 +120,7 @@ mlir::dgc::ReduceOp findSumOfRows(Value value) {
 template <typename OpT> void narrow(OpT op) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
-    auto convert = operand.getDefiningOp<mlir::dgc::ConvertOp>();
+    auto convert = operand.getDefiningOp<dgc::ConvertOp>();
     if (!convert)
       return;
     operands.push_back(convert.getOperand());
@@ -128,8 +128,7 @@ template <typename OpT> void narrow(OpT op) {
   Type element = typeOf(operands[0]).getElementType();
   auto isElement = [&](Value value) { return typeOf(value).getElementType() == element; };
   auto isNarrowed = [&](Operation *user) {
-    return isa<mlir::dgc::ConvertOp>(user) && isElement(user->getResult(0)) &&
-           !typeOf(user->getResult(0)).getEncoding();
+    return isa<dgc::ConvertOp>(user) && isElement(user->getResult(0)) && !typeOf(user->getResult(0)).getEncoding();
   };
   if (!(element.isBF16() || element.isF16()) || !typeOf(op).getElementType().isF32() ||
       !llvm::all_of(operands, isElement) || !llvm::all_of(op->getUsers(), isNarrowed))
@@ -151,7 +150,7 @@ template <typename OpT> void narrow(OpT op) {
 class GradientParts {
 public:
   explicit GradientParts(func::FuncOp func) {
-    func.walk([&](MatmulOp call) {
+    func.walk([&](exec::MatmulOp call) {
       if (isSingle(call))
         calls.push_back(call);
     });
@@ -166,13 +165,13 @@ public:
 
 private:
   /// Gelu behind a product. Where something else needs its operand, the gradient above all, the call keeps that.
-  bool takeGelu(MatmulOp call) {
+  bool takeGelu(exec::MatmulOp call) {
     if (call.getPostOps() || call.getKeepAux() || call.getBiasGradient())
       return false;
     Value operand = viewed(call);
-    SmallVector<mlir::dgc::GeluOp> gelus;
+    SmallVector<dgc::GeluOp> gelus;
     for (Operation *user : operand.getUsers())
-      if (auto gelu = dyn_cast<mlir::dgc::GeluOp>(user); gelu && gelu.getApproximate())
+      if (auto gelu = dyn_cast<dgc::GeluOp>(user); gelu && gelu.getApproximate())
         gelus.push_back(gelu);
     if (gelus.size() != 1)
       return false;
@@ -180,7 +179,7 @@ private:
     Parts parts;
     parts.postOp = PostOpKind::GeluTanh;
     parts.keepAux = !operand.hasOneUse();
-    MatmulOp made = rebuild(builder, call, parts, {call.getLoc(), gelus[0].getLoc()});
+    exec::MatmulOp made = rebuild(builder, call, parts, {call.getLoc(), gelus[0].getLoc()});
     replace(builder, gelus[0].getResult(), made->getResult(0));
     gelus[0]->erase();
     if (parts.keepAux)
@@ -191,7 +190,7 @@ private:
   }
 
   /// The derivative of gelu or relu that a product, the gradient of the result of these, is multiplied by.
-  bool takeDerivative(MatmulOp call) {
+  bool takeDerivative(exec::MatmulOp call) {
     Value gradient = viewed(call);
     if (!isPlain(call) || !gradient.hasOneUse())
       return false;
@@ -201,7 +200,7 @@ private:
     ArrayRef<int64_t> shape = shapeOf(call->getResult(0));
     OpBuilder builder(user);
     Parts parts;
-    if (auto gelu = dyn_cast<mlir::dgc::GeluGradOp>(user)) {
+    if (auto gelu = dyn_cast<dgc::GeluGradOp>(user)) {
       if (!gelu.getApproximate() || gelu.getInput() == gradient)
         return false;
       parts.postOp = PostOpKind::GeluTanhGrad;
@@ -214,10 +213,10 @@ private:
       parts.arg = mask;
     }
     Value result = user->getResult(0);
-    mlir::dgc::ReduceOp sum = findSumOfRows(result);
+    dgc::ReduceOp sum = findSumOfRows(result);
     if (sum)
       parts.biasGradient = MatmulValue::Result;
-    MatmulOp made = rebuild(builder, call, parts, {call.getLoc(), user->getLoc()});
+    exec::MatmulOp made = rebuild(builder, call, parts, {call.getLoc(), user->getLoc()});
     if (sum) {
       replace(builder, sum.getResult(), made->getResult(1));
       sum->erase();
@@ -232,7 +231,7 @@ private:
 
   /// The sum of the rows of an operand that is large, or comes from the library: no kernel that computes it could add
   /// it up on the way.
-  void takeSum(MatmulOp call) {
+  void takeSum(exec::MatmulOp call) {
     if (!isPlain(call))
       return;
     for (auto [of, value, isTransposed] : {std::tuple(MatmulValue::B, call.getB(), !call.getTransposeB()),
@@ -241,7 +240,7 @@ private:
       if (!isTransposed || shapeOf(stored).empty() || shapeOf(stored).back() != shapeOf(value).back() ||
           (typeOf(stored).getNumElements() < kMuch && !isa_and_present<exec::StepOpInterface>(stored.getDefiningOp())))
         continue;
-      mlir::dgc::ReduceOp sum = findSumOfRows(stored);
+      dgc::ReduceOp sum = findSumOfRows(stored);
       if (!sum || sum->getBlock() != call->getBlock() || !llvm::all_of(sum->getUsers(), [&](Operation *user) {
             return user->getBlock() == call->getBlock() && call->isBeforeInBlock(user);
           }))
@@ -249,7 +248,7 @@ private:
       OpBuilder builder(call);
       Parts parts;
       parts.biasGradient = of;
-      MatmulOp made = rebuild(builder, call, parts, {call.getLoc(), sum.getLoc()});
+      exec::MatmulOp made = rebuild(builder, call, parts, {call.getLoc(), sum.getLoc()});
       replace(builder, sum.getResult(), made->getResult(1));
       sum->erase();
       made->getResult(0).setType(call->getResult(0).getType());
@@ -262,15 +261,14 @@ private:
 
   /// Where a relu let through, when `user` is select(relu > 0, gradient, 0) and a call computes the relu.
   Value findMask(Operation *user, Value gradient, ArrayRef<int64_t> shape) {
-    auto select = dyn_cast<mlir::dgc::SelectOp>(user);
+    auto select = dyn_cast<dgc::SelectOp>(user);
     if (!select || select.getOnTrue() != gradient || !isSplat(select.getOnFalse(), 0))
       return {};
-    auto compare = select.getPred().getDefiningOp<mlir::dgc::CompareOp>();
-    if (!compare || compare.getComparisonDirection() != mlir::dgc::ComparisonDirection::GT ||
-        !isSplat(compare.getRhs(), 0))
+    auto compare = select.getPred().getDefiningOp<dgc::CompareOp>();
+    if (!compare || compare.getComparisonDirection() != dgc::ComparisonDirection::GT || !isSplat(compare.getRhs(), 0))
       return {};
     Value relu = behindView(compare.getLhs());
-    auto call = relu.getDefiningOp<MatmulOp>();
+    auto call = relu.getDefiningOp<exec::MatmulOp>();
     if (!call || call->getResult(0) != relu || shapeOf(relu) != shape || !isSingle(call) ||
         !call.findPostOp(PostOpKind::Relu) || call.getPostOps()->size() != 1)
       return {};
@@ -279,7 +277,7 @@ private:
     OpBuilder builder(call);
     Parts parts;
     parts.keepAux = true;
-    MatmulOp made = rebuild(builder, call, parts, {call.getLoc()});
+    exec::MatmulOp made = rebuild(builder, call, parts, {call.getLoc()});
     made->getResult(0).setType(relu.getType());
     relu.replaceAllUsesWith(made->getResult(0));
     std::replace(calls.begin(), calls.end(), call, made); // it may be still to come
@@ -287,16 +285,16 @@ private:
     return made->getResult(1);
   }
 
-  SmallVector<MatmulOp> calls; // in the order of the block; those behind the one that is looked at are all there
+  SmallVector<exec::MatmulOp> calls; // in the order of the block; those behind the one that is looked at are all there
   unsigned taken = 0;
 };
 
 } // namespace
 
 unsigned absorbGradients(func::FuncOp func) {
-  for (auto op : llvm::to_vector(func.getOps<mlir::dgc::GeluOp>()))
+  for (auto op : llvm::to_vector(func.getOps<dgc::GeluOp>()))
     narrow(op);
-  for (auto op : llvm::to_vector(func.getOps<mlir::dgc::GeluGradOp>()))
+  for (auto op : llvm::to_vector(func.getOps<dgc::GeluGradOp>()))
     narrow(op);
   return GradientParts(func).run();
 }

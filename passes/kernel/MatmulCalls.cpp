@@ -10,7 +10,7 @@ namespace dgc {
 
 /// A product of which an operand has its dimensions in another order than [batch, rows, columns], each group of them
 /// next to each other. A transpose that is the only user of the result becomes the order in which it is stored.
-static Operation *createStrided(mlir::dgc::DotGeneralOp dot, const ProductOperands &operands) {
+static Operation *createStrided(dgc::DotGeneralOp dot, const ProductOperands &operands) {
   const Matrix &a = operands.a, &b = operands.b;
   Grouped left = *group(shapeOf(a.value), groupsOf(a.batch, a.free, a.contract));
   Grouped right = *group(shapeOf(b.value), groupsOf(b.batch, b.contract, b.free));
@@ -21,7 +21,7 @@ static Operation *createStrided(mlir::dgc::DotGeneralOp dot, const ProductOperan
   SmallVector<int64_t> columnDims = iota(batch + rows, b.free.size());
   Grouped given = *group(type.getShape(), groupsOf(batchDims, rowDims, columnDims));
   Operation *last = dot;
-  auto transpose = dot->hasOneUse() ? dyn_cast<mlir::dgc::TransposeOp>(*dot->user_begin()) : mlir::dgc::TransposeOp();
+  auto transpose = dot->hasOneUse() ? dyn_cast<dgc::TransposeOp>(*dot->user_begin()) : dgc::TransposeOp();
   if (transpose) {
     for (SmallVector<int64_t> *dims : {&batchDims, &rowDims, &columnDims})
       for (int64_t &dim : *dims)
@@ -38,7 +38,7 @@ static Operation *createStrided(mlir::dgc::DotGeneralOp dot, const ProductOperan
   auto orderAttr = [&](const Grouped &grouped) {
     return llvm::is_sorted(grouped.order) ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(grouped.order);
   };
-  auto call = mlir::exec::MatmulOp::create(
+  auto call = exec::MatmulOp::create(
       builder, loc, RankedTensorType::get(given.shape, type.getElementType()),
       reshaped(builder, loc, a.value, left.shape), reshaped(builder, loc, b.value, right.shape),
       /*transposeA=*/false, /*transposeB=*/false, orderAttr(left), orderAttr(right), orderAttr(given));
@@ -52,7 +52,7 @@ static Operation *createStrided(mlir::dgc::DotGeneralOp dot, const ProductOperan
 }
 
 Operation *selectMatmul(Operation *op, bool anyOrder) {
-  auto dot = dyn_cast<mlir::dgc::DotGeneralOp>(op);
+  auto dot = dyn_cast<dgc::DotGeneralOp>(op);
   std::optional<ProductOperands> operands = dot ? operandsOfCall(dot, anyOrder) : std::nullopt;
   if (!operands)
     return nullptr;
@@ -72,8 +72,8 @@ Operation *selectMatmul(Operation *op, bool anyOrder) {
   Value left = stored(a, m), right = stored(b, n);
   SmallVector<int64_t> shape(batch);
   shape.append({m, n});
-  auto call = mlir::exec::MatmulOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()), left,
-                                           right, /*transposeA=*/!a.contractLast, /*transposeB=*/b.contractLast);
+  auto call = exec::MatmulOp::create(builder, loc, RankedTensorType::get(shape, type.getElementType()), left, right,
+                                     /*transposeA=*/!a.contractLast, /*transposeB=*/b.contractLast);
   Value result = reshaped(builder, loc, call.getResult(0), type.getShape());
   if (result.getType() != type) { // the mark of a partial sum
     result.setType(type);

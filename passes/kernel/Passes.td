@@ -17,7 +17,7 @@ def ExpandAttention : Pass<"dgc-expand-attention", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"device", "device", "std::string", "\"cpu\"", "Whose calls: cpu, which has none, or cuda">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numExpanded", "expanded", "Attention ops and gradients expanded">];
 }
 
@@ -62,7 +62,7 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
                         "The library: cpu (oneDNN) or cuda (cuBLASLt, cuDNN)">,
                  Option<"epilogues", "epilogues", "::dgc::Epilogues", "::dgc::Epilogues::All",
                         "What products on GPUs compute beside: all, or bias, with relu behind">];
-  let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::exec::ExecDialect", "::dgc::DGCDialect"];
   let statistics = [
     Statistic<"calls", "calls", "Library calls">,
     Statistic<"postOps", "post-ops", "Biases and post ops that became part of a call">,
@@ -91,7 +91,7 @@ def PadProducts : Pass<"dgc-pad-products", "::mlir::ModuleOp"> {
     Option<"minOperations", "min-operations", "int64_t", "268435456", "Products with less multiplications and additions "
            "stay as they are">,
   ];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numPadded", "padded", "Products that were padded">];
 }
 
@@ -136,7 +136,7 @@ def SplitLongProducts : Pass<"dgc-split-long-products", "::mlir::ModuleOp"> {
     those of workers on CPUs, whose runtime does.
   }];
   let options = [Option<"maxLength", "max-length", "int64_t", "2048", "Terms that the library adds up in one call">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [
     Statistic<"numSplit", "split", "Products that were split">,
     Statistic<"numPadded", "padded", "Of these, products whose operands got zeros">,
@@ -177,7 +177,7 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
     Option<"shareLaunches", "share-launches", "bool", "false", "one kernel for what is made of variables alone, and for "
            "sums of whole tensors">,
   ];
-  let dependentDialects = ["::mlir::exec::ExecDialect", "::mlir::dgc::DGCDialect", "::mlir::func::FuncDialect"];
+  let dependentDialects = ["::dgc::exec::ExecDialect", "::dgc::DGCDialect", "::mlir::func::FuncDialect"];
   let statistics = [
     Statistic<"launches", "launches", "Launches of kernels">,
     Statistic<"kernels", "kernels", "Different kernels">,

@@ -31,14 +31,14 @@ static constexpr uint64_t kMaxFlops = 64;
 
 /// What lies in memory: reshapes cost nothing.
 static Value inMemory(Value value) {
-  while (auto reshape = value.getDefiningOp<mlir::dgc::ReshapeOp>())
+  while (auto reshape = value.getDefiningOp<dgc::ReshapeOp>())
     value = reshape.getOperand();
   return value;
 }
 
 /// Each element of the result needs no more than one of each operand.
 static bool isElementByElement(Operation *op) {
-  return isa<mlir::dgc::ElementwiseOpInterface, mlir::dgc::BroadcastInDimOp, mlir::dgc::IotaOp>(op);
+  return isa<dgc::ElementwiseOpInterface, dgc::BroadcastInDimOp, dgc::IotaOp>(op);
 }
 
 namespace {
@@ -121,7 +121,7 @@ private:
         return false;
       }
     }
-    auto cost = dyn_cast<mlir::dgc::CostOpInterface>(op);
+    auto cost = dyn_cast<dgc::CostOpInterface>(op);
     recipe.flops += cost ? static_cast<double>(cost.getCost().flops) : static_cast<double>(elements(op->getResult(0)));
     recipe.ops.insert(op);
     return recipe.flops <= static_cast<double>(kMaxFlops) * static_cast<double>(elements(wanted));
@@ -138,9 +138,9 @@ private:
 
   /// Loops that read an operand for more than one element of the result would compute it as often.
   bool readsOnce(unsigned unit, Value value) const {
-    return llvm::none_of(units[unit].ops, [](Operation *op) { return op->hasTrait<mlir::dgc::OwnLoops>(); }) &&
+    return llvm::none_of(units[unit].ops, [](Operation *op) { return op->hasTrait<dgc::OwnLoops>(); }) &&
            llvm::all_of(value.getUsers(), [&](Operation *user) {
-             return unitOf.lookup(user) != unit || isa<mlir::dgc::ElementwiseOpInterface, mlir::dgc::ReduceOp>(user);
+             return unitOf.lookup(user) != unit || isa<dgc::ElementwiseOpInterface, dgc::ReduceOp>(user);
            });
   }
 

@@ -10,14 +10,15 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
+using namespace dgc;
 
 namespace {
-struct VerifyKernel : ::dgc::impl::VerifyKernelPassBase<VerifyKernel> {
+struct VerifyKernel : dgc::impl::VerifyKernelPassBase<VerifyKernel> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       WalkResult walked = function.walk([&](Operation *op) -> WalkResult {
-        if (op->getName().getDialectNamespace() == "dgc" && !isa<mlir::dgc::ConstantOp, mlir::dgc::ReshapeOp>(op))
+        if (op->getName().getDialectNamespace() == "dgc" && !isa<dgc::ConstantOp, dgc::ReshapeOp>(op))
           return op->emitOpError("computes outside of kernels and library calls, behind the phase kernel");
         return WalkResult::advance();
       });

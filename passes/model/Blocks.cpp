@@ -7,9 +7,9 @@
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
-void ::dgc::putInBlock(Operation *op, StringRef name) {
+void dgc::putInBlock(Operation *op, StringRef name) {
   auto inside = [&](StringRef own) { return (name + "." + own).str(); };
   llvm::TypeSwitch<Operation *>(op).Case<VariableOp, RepeatOp, CallOp>(
       [&](auto named) { named.setName(inside(named.getName())); });
@@ -53,9 +53,9 @@ private:
     if (failed(ops))
       return failure();
     uint64_t written = llvm::SaturatingMultiply(copies, isa<RepeatOp>(op) ? *ops + 1 : *ops);
-    if (written > ::dgc::mostWrittenOps)
+    if (written > mostWrittenOps)
       return op->emitOpError() << "would be written out as " << copies << (copies == 1 ? " copy of " : " copies of ")
-                               << *ops << (*ops == 1 ? " op" : " ops") << ": a model may have " << ::dgc::mostWrittenOps
+                               << *ops << (*ops == 1 ? " op" : " ops") << ": a model may have " << mostWrittenOps
                                << "; repeat or call fewer layers";
     return written;
   }
@@ -75,7 +75,7 @@ private:
 };
 } // namespace
 
-auto ::dgc::checkWrittenOps(ModuleOp module, const SymbolTable &symbols) -> LogicalResult {
+LogicalResult dgc::checkWrittenOps(ModuleOp module, const SymbolTable &symbols) {
   WrittenOps written(symbols);
   for (ModelOp model : module.getOps<ModelOp>()) {
     FailureOr<uint64_t> ops = written.count(model.getBody().front());

@@ -11,12 +11,13 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
+using namespace dgc;
 
 /// The input of the function whose elements these are, in whatever shape or integer type.
 static BlockArgument inputOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto isInteger = [](Value v) { return isa<IntegerType>(cast<RankedTensorType>(v.getType()).getElementType()); };
-    if (!isa<mlir::dgc::ReshapeOp, mlir::dgc::TransposeOp, mlir::dgc::ConvertOp>(op) || !isInteger(op->getOperand(0)))
+    if (!isa<dgc::ReshapeOp, dgc::TransposeOp, dgc::ConvertOp>(op) || !isInteger(op->getOperand(0)))
       return {};
     value = op->getOperand(0);
   }
@@ -24,11 +25,11 @@ static BlockArgument inputOf(Value value) {
 }
 
 namespace {
-struct BoundIndices : ::dgc::impl::BoundIndicesPassBase<BoundIndices> {
+struct BoundIndices : dgc::impl::BoundIndicesPassBase<BoundIndices> {
   void runOnOperation() override {
     Builder builder(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      function.walk([&](mlir::dgc::ChoosingOpInterface op) {
+      function.walk([&](dgc::ChoosingOpInterface op) {
         Value numbers = op.getChoosingNumbers();
         int64_t among = op.getNumChoices();
         BlockArgument input = numbers && among > 0 ? inputOf(numbers) : BlockArgument();
@@ -36,9 +37,9 @@ struct BoundIndices : ::dgc::impl::BoundIndicesPassBase<BoundIndices> {
             !function.getArgAttr(input.getArgNumber(), "dgc.input"))
           return;
         unsigned index = input.getArgNumber();
-        auto before = function.getArgAttrOfType<IntegerAttr>(index, ::dgc::kIndexLimitAttr);
+        auto before = function.getArgAttrOfType<IntegerAttr>(index, kIndexLimitAttr);
         if (!before || among < before.getInt())
-          function.setArgAttr(index, ::dgc::kIndexLimitAttr, builder.getI64IntegerAttr(among));
+          function.setArgAttr(index, kIndexLimitAttr, builder.getI64IntegerAttr(among));
         numBounded += !before;
       });
   }

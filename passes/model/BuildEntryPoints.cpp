@@ -14,7 +14,7 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 namespace {
 
@@ -369,7 +369,7 @@ func::FuncOp EntryPoint::finish() {
   for (BlockArgument each : function.getArguments())
     unused[each.getArgNumber()] = each.use_empty() && each.getArgNumber() != at.validCount;
   (void)function.eraseArguments(unused);
-  function->setAttr(::dgc::kPaddedAttr, builder.getUnitAttr());
+  function->setAttr(kPaddedAttr, builder.getUnitAttr());
   return function;
 }
 
@@ -395,7 +395,7 @@ static LogicalResult checkInput(ModuleOp module, ArrayRef<ModelOp> models) {
 }
 
 namespace {
-struct BuildEntryPointsPass : ::dgc::impl::BuildEntryPointsPassBase<BuildEntryPointsPass> {
+struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPointsPass> {
   void runOnOperation() override {
     auto models = llvm::to_vector(getOperation().getOps<ModelOp>());
     if (models.empty())

@@ -9,29 +9,29 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
-static bool isOf(Type element, ::dgc::FloatKind kind) {
+static bool isOf(Type element, FloatKind kind) {
   switch (kind) {
-  case ::dgc::FloatKind::F32:
+  case FloatKind::F32:
     return element.isF32();
-  case ::dgc::FloatKind::F64:
+  case FloatKind::F64:
     return element.isF64();
-  case ::dgc::FloatKind::BF16:
+  case FloatKind::BF16:
     return element.isBF16();
-  case ::dgc::FloatKind::F16:
+  case FloatKind::F16:
     return element.isF16();
   }
   llvm_unreachable("not a kind of floating-point number");
 }
 
 namespace {
-struct FuseAttentionPass : ::dgc::impl::FuseAttentionPassBase<FuseAttentionPass> {
+struct FuseAttentionPass : dgc::impl::FuseAttentionPassBase<FuseAttentionPass> {
   using FuseAttentionPassBase::FuseAttentionPassBase;
 
   void runOnOperation() override {
     if (elements.empty())
-      elements = ArrayRef{::dgc::FloatKind::BF16, ::dgc::FloatKind::F16};
+      elements = ArrayRef{FloatKind::BF16, FloatKind::F16};
     SmallVector<AttentionOp> ops;
     getOperation()->walk([&](AttentionOp op) {
       if (isTaken(op))
@@ -59,7 +59,7 @@ struct FuseAttentionPass : ::dgc::impl::FuseAttentionPassBase<FuseAttentionPass>
       return features > 0 && features % multiple == 0 && features <= most;
     };
     Type element = elementOf(op.getQuery());
-    bool isListed = llvm::any_of(elements, [&](::dgc::FloatKind kind) { return isOf(element, kind); });
+    bool isListed = llvm::any_of(elements, [&](FloatKind kind) { return isOf(element, kind); });
     return isListed && fits(op.getQuery()) && fits(op.getValue());
   }
 };

@@ -11,7 +11,7 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 /// The global batch: the option, else the one that the inputs of the model agree on; 0 without any batch dimension.
 static FailureOr<int64_t> findBatch(ModelOp model, int64_t option) {
@@ -58,7 +58,7 @@ static LogicalResult resolveDeclared(DeclaredTypeOpInterface op, int64_t batch) 
                                << "has one: write a number, or give it (dgc-compile --batch N)";
     shape[*dim] = batch;
     if (!isa<InputOp>(op)) // which says it as long as it is there
-      op->setAttr(::dgc::kBatchDimAttr, Builder(op).getI64IntegerAttr(*dim));
+      op->setAttr(kBatchDimAttr, Builder(op).getI64IntegerAttr(*dim));
   }
   if (llvm::any_of(shape, ShapedType::isDynamic))
     return op->emitOpError() << "has more than one '?' in " << declared << ": only the batch dimension is left open";
@@ -109,7 +109,7 @@ static LogicalResult inferFromContext(TypesFromContextOpInterface op, int64_t ba
 static LogicalResult inferResults(Operation *op, int64_t batch) {
   if (isa<LiteralOp>(op))
     return success(); // the ops that use it say what it is
-  if (failed(::dgc::resolveOperands(op)))
+  if (failed(resolveOperands(op)))
     return failure();
   if (auto declaring = dyn_cast<DeclaredTypeOpInterface>(op)) {
     if (failed(resolveDeclared(declaring, batch)))
@@ -139,7 +139,7 @@ static LogicalResult inferResults(Operation *op, int64_t batch) {
 }
 
 namespace {
-struct InferTypesPass : ::dgc::impl::InferTypesPassBase<InferTypesPass> {
+struct InferTypesPass : dgc::impl::InferTypesPassBase<InferTypesPass> {
   using InferTypesPassBase::InferTypesPassBase;
 
   void runOnOperation() override {

@@ -11,11 +11,11 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 namespace {
 
-struct InlineCallsPass : ::dgc::impl::InlineCallsPassBase<InlineCallsPass> {
+struct InlineCallsPass : dgc::impl::InlineCallsPassBase<InlineCallsPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     SmallVector<BlockOp> blocks(getOperation().getOps<BlockOp>());
@@ -25,7 +25,7 @@ struct InlineCallsPass : ::dgc::impl::InlineCallsPassBase<InlineCallsPass> {
       if (failed(checkEnds(block, symbols, way, finite)))
         return signalPassFailure();
     }
-    if (failed(::dgc::checkWrittenOps(getOperation(), symbols)))
+    if (failed(checkWrittenOps(getOperation(), symbols)))
       return signalPassFailure();
     SmallVector<CallOp> worklist;
     for (ModelOp model : getOperation().getOps<ModelOp>())
@@ -70,7 +70,7 @@ struct InlineCallsPass : ::dgc::impl::InlineCallsPassBase<InlineCallsPass> {
     mapping.map(body.getArguments(), call.getInputs());
     for (Operation &op : body.without_terminator()) {
       Operation *copy = builder.clone(op, mapping);
-      ::dgc::putInBlock(copy, call.getName());
+      putInBlock(copy, call.getName());
       copy->walk([&](CallOp inner) { worklist.push_back(inner); });
     }
     call.replaceAllUsesWith(

@@ -18,11 +18,7 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
-using ::dgc::BatchDim;
-using ::dgc::BatchDims;
-using ::dgc::BatchFactor;
-using ::dgc::ExampleFlow;
+using namespace dgc;
 
 namespace {
 
@@ -90,7 +86,7 @@ private:
 } // namespace
 
 LogicalResult Masker::refuse(const Twine &why) {
-  reason = current ? (::dgc::describe(current) + ": " + why).str() : why.str();
+  reason = current ? (describe(current) + ": " + why).str() : why.str();
   return failure();
 }
 
@@ -112,7 +108,7 @@ LogicalResult Masker::run() {
 /// The results of ops whose type is written with the batch have examples.
 LogicalResult Masker::readWrittenBatches() {
   WalkResult result = function.walk([&](Operation *op) {
-    auto dim = op->getAttrOfType<IntegerAttr>(::dgc::kBatchDimAttr);
+    auto dim = op->getAttrOfType<IntegerAttr>(kBatchDimAttr);
     if (!dim)
       return WalkResult::advance();
     if (op->getParentOp() == function) {
@@ -147,10 +143,10 @@ LogicalResult Masker::visit(Operation *op) {
 LogicalResult Masker::visitPrimitive(Operation *op) {
   SmallVector<BatchDims> operands = llvm::map_to_vector(op->getOperands(), [&](Value v) { return dimsOf.lookup(v); });
   std::string why;
-  FailureOr<BatchDims> rearranged = ::dgc::takeRearrangedExamples(op, operands, batch, why);
+  FailureOr<BatchDims> rearranged = takeRearrangedExamples(op, operands, batch, why);
   if (failed(rearranged))
     return refuse(why);
-  FailureOr<ExampleFlow> flow = ::dgc::examplesThrough(op, operands, batch, why);
+  FailureOr<ExampleFlow> flow = examplesThrough(op, operands, batch, why);
   if (failed(flow))
     return refuse(why);
   for (BatchFactor factor : flow->factors) {
@@ -264,7 +260,7 @@ LogicalResult Masker::visitComposite(DecomposableOpInterface op) {
   for (Value result : op->getResults())
     dimsOf.erase(result);
   SmallVector<Operation *> built;
-  if (failed(::dgc::decomposeInPlace(op, built, [&](OpBuilder &builder) { return decompose(op, builder); })))
+  if (failed(decomposeInPlace(op, built, [&](OpBuilder &builder) { return decompose(op, builder); })))
     return failure();
   for (Operation *part : built) {
     current = part;
@@ -414,7 +410,7 @@ Value Masker::masked(Value value, BatchDim at, ReductionKind kind, Operation *us
   Value identity = b.identity(kind, elementOf(value));
   Value result = b.select(real, value, b.broadcastScalar(identity, shape));
   for (Operation *op : built.ops)
-    ::dgc::inheritPlacement(user, op);
+    inheritPlacement(user, op);
   setDims(result, dimsOf.lookup(value));
   known[value].push_back({at, kind, result});
   ++numMasked;
@@ -452,12 +448,12 @@ LogicalResult Masker::checkResult(OpOperand &operand) {
 }
 
 namespace {
-struct MaskPaddingPass : ::dgc::impl::MaskPaddingPassBase<MaskPaddingPass> {
+struct MaskPaddingPass : dgc::impl::MaskPaddingPassBase<MaskPaddingPass> {
   void runOnOperation() override {
     auto attribute = getOperation()->getAttrOfType<IntegerAttr>("dgc.global_batch");
     SmallVector<NamedAttribute> wholeBatches;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
-      if (!function->removeAttr(::dgc::kPaddedAttr))
+      if (!function->removeAttr(kPaddedAttr))
         continue;
       std::string reason;
       FailureOr<func::FuncOp> result = mask(function, attribute ? attribute.getInt() : 0, reason);
@@ -469,10 +465,10 @@ struct MaskPaddingPass : ::dgc::impl::MaskPaddingPassBase<MaskPaddingPass> {
     }
     getOperation()->walk([](Operation *op) {
       if (!isa<func::FuncOp>(op))
-        op->removeAttr(::dgc::kBatchDimAttr);
+        op->removeAttr(kBatchDimAttr);
     });
     if (!wholeBatches.empty())
-      getOperation()->setAttr(::dgc::kWholeBatchesAttr, DictionaryAttr::get(&getContext(), wholeBatches));
+      getOperation()->setAttr(kWholeBatchesAttr, DictionaryAttr::get(&getContext(), wholeBatches));
   }
 
   /// The function that takes the place of `function`; where `reason` is set it is as it was.

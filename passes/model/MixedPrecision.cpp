@@ -11,7 +11,7 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 static bool isF32(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -78,16 +78,16 @@ bool Narrowing::narrow(Operation *op) {
 }
 
 namespace {
-struct MixedPrecisionPass : ::dgc::impl::MixedPrecisionPassBase<MixedPrecisionPass> {
+struct MixedPrecisionPass : dgc::impl::MixedPrecisionPassBase<MixedPrecisionPass> {
   using MixedPrecisionPassBase::MixedPrecisionPassBase;
 
   void runOnOperation() override {
     Builder builder(&getContext());
-    if (to == ::dgc::Precision::TF32)
+    if (to == Precision::TF32)
       getOperation()->setAttr("dgc.tf32", builder.getUnitAttr());
-    if (to == ::dgc::Precision::TF32 || to == ::dgc::Precision::F32)
+    if (to == Precision::TF32 || to == Precision::F32)
       return;
-    FloatType low = to == ::dgc::Precision::F16 ? FloatType(builder.getF16Type()) : builder.getBF16Type();
+    FloatType low = to == Precision::F16 ? FloatType(builder.getF16Type()) : builder.getBF16Type();
     for (auto function : getOperation().getOps<func::FuncOp>())
       function.walk([&](Block *block) { // of the function, or of a manual region
         Narrowing narrowing(low);

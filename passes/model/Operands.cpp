@@ -6,7 +6,7 @@
 #include "dialects/dgc/LiteralText.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 static bool isLiteral(Value value) { return value.getDefiningOp<LiteralOp>(); }
 

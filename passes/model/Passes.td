@@ -24,7 +24,7 @@ def UnifyMeshesPass : Pass<"dgc-unify-meshes", "::mlir::ModuleOp"> {
     func.func @f(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"a", "b"} ]>})
     ```
   }];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def InferTypesPass : Pass<"dgc-infer-types", "::mlir::ModuleOp"> {
@@ -50,7 +50,7 @@ def InferTypesPass : Pass<"dgc-infer-types", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"batch", "batch", "int64_t", "0", "The global batch: examples a step, over all workers">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numTyped", "typed-values", "Values that got a type">];
 }
 
@@ -86,7 +86,7 @@ def BuildEntryPointsPass : Pass<"dgc-build-entry-points", "::mlir::ModuleOp"> {
         tensor<f32> {dgc.output = "loss", dgc.role = "loss"})
     ```
   }];
-  let dependentDialects = ["::mlir::dgc::DGCDialect", "::mlir::func::FuncDialect"];
+  let dependentDialects = ["::dgc::DGCDialect", "::mlir::func::FuncDialect"];
   let statistics = [
     Statistic<"numEntryPoints", "entry-points", "Functions made">,
     Statistic<"numStates", "states", "States made">,
@@ -131,7 +131,7 @@ def MaskPaddingPass : Pass<"dgc-mask-padding", "::mlir::ModuleOp"> {
       %s = dgc.reduce max %masked dims [0] : tensor<4x2xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [
     Statistic<"numMasked", "masked", "Values whose padding is masked">,
     Statistic<"numTold", "told", "Means that are told how many examples are real">,
@@ -173,7 +173,7 @@ def MixedPrecisionPass : Pass<"dgc-mixed-precision", "::mlir::ModuleOp"> {
     With `to=tf32` nothing changes but the module, which gets `dgc.tf32`: a device may round f32 to TF32 in products.
   }];
   let options = [Option<"to", "to", "::dgc::Precision", "::dgc::Precision::BF16", "bf16, f16, tf32, or f32 for none">];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numNarrowed", "narrowed", "Ops that compute in 16 bits">];
 }
 
@@ -190,7 +190,7 @@ def ScaleLossPass : Pass<"dgc-scale-loss", "::mlir::ModuleOp"> {
     Option<"initial", "initial", "double", "65536", "The first factor">,
     Option<"interval", "interval", "int64_t", "2000", "Good steps before the factor is doubled">,
   ];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numScaled", "scaled", "Gradients that are scaled">];
 }
 
@@ -216,7 +216,7 @@ def InlineCallsPass : Pass<"dgc-inline-calls", "::mlir::ModuleOp"> {
     %y = dgc.dense %x, %w
     ```
   }];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numCalls", "calls", "Calls written out">];
 }
 
@@ -241,7 +241,7 @@ def UnrollRepeatsPass : Pass<"dgc-unroll-repeats", "::mlir::ModuleOp"> {
     %y = dgc.dense %z0, %w1
     ```
   }];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numRounds", "rounds", "Rounds written out">];
 }
 
@@ -264,7 +264,7 @@ def FuseAttentionPass : Pass<"dgc-fuse-attention"> {
     Option<"multiple", "multiple", "int64_t", "8", "What the features of a head are a multiple of">,
     Option<"most", "most", "int64_t", "128", "The most features of a head">,
   ];
-  let dependentDialects = ["::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numFused", "fused", "Attention ops kept whole">];
 }
 

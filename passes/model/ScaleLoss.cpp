@@ -12,7 +12,7 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 namespace {
 
@@ -148,7 +148,7 @@ void Scaling::run() {
 }
 
 namespace {
-struct ScaleLossPass : ::dgc::impl::ScaleLossPassBase<ScaleLossPass> {
+struct ScaleLossPass : dgc::impl::ScaleLossPassBase<ScaleLossPass> {
   using ScaleLossPassBase::ScaleLossPassBase;
 
   void runOnOperation() override {
@@ -184,7 +184,7 @@ private:
         InitAttr::get(&getContext(), InitKind::Constant, DenseF64ArrayAttr::get(&getContext(), {value}), StringAttr());
     state = StateOp::create(builder, function.getLoc(), name, StateRole::Statistic, init, /*rng_id=*/0,
                             RankedTensorType::get({}, builder.getF32Type()));
-    state->setAttr(::dgc::kLossScaleAttr, builder.getUnitAttr());
+    state->setAttr(kLossScaleAttr, builder.getUnitAttr());
     return success();
   }
 };

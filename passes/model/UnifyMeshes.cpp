@@ -11,7 +11,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 
@@ -174,7 +175,7 @@ void replaceNames(const Refinement &refinement, Operation *op) {
   op->setAttr("axes", ArrayAttr::get(op->getContext(), replaced));
 }
 
-struct UnifyMeshes : ::dgc::impl::UnifyMeshesPassBase<UnifyMeshes> {
+struct UnifyMeshes : dgc::impl::UnifyMeshesPassBase<UnifyMeshes> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<MeshOp> meshes = meshesToUnify(module);
@@ -196,7 +197,7 @@ struct UnifyMeshes : ::dgc::impl::UnifyMeshesPassBase<UnifyMeshes> {
 
 } // namespace
 
-FailureOr<MeshAttr>(::dgc::unifiedMesh)(ModuleOp module) {
+FailureOr<MeshAttr> dgc::unifiedMesh(ModuleOp module) {
   SmallVector<MeshOp> meshes = meshesToUnify(module);
   if (meshes.empty()) {
     auto mesh = module.lookupSymbol<MeshOp>(kName);

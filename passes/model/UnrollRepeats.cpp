@@ -11,7 +11,7 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 /// Replaces a repeat by copies of its body; repeats in these are added to `worklist`.
 static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
@@ -24,7 +24,7 @@ static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
     for (Operation &op : body.without_terminator()) {
       Operation *copy = builder.clone(op, mapping);
       std::string name = (repeat.getName() + "." + Twine(round)).str();
-      ::dgc::putInBlock(copy, name);
+      putInBlock(copy, name);
       if (auto inner = dyn_cast<RepeatOp>(copy))
         worklist.push_back(inner);
     }
@@ -37,9 +37,9 @@ static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
 }
 
 namespace {
-struct UnrollRepeatsPass : ::dgc::impl::UnrollRepeatsPassBase<UnrollRepeatsPass> {
+struct UnrollRepeatsPass : dgc::impl::UnrollRepeatsPassBase<UnrollRepeatsPass> {
   void runOnOperation() override {
-    if (failed(::dgc::checkWrittenOps(getOperation(), SymbolTable(getOperation()))))
+    if (failed(checkWrittenOps(getOperation(), SymbolTable(getOperation()))))
       return signalPassFailure();
     SmallVector<RepeatOp> worklist;
     for (ModelOp model : getOperation().getOps<ModelOp>())

@@ -11,10 +11,10 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 namespace {
-struct VerifyModel : ::dgc::impl::VerifyModelPassBase<VerifyModel> {
+struct VerifyModel : dgc::impl::VerifyModelPassBase<VerifyModel> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     WalkResult walked = getOperation().walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
@@ -33,15 +33,15 @@ struct VerifyModel : ::dgc::impl::VerifyModelPassBase<VerifyModel> {
   }
 
   static LogicalResult verify(func::FuncOp function, const SymbolTable &symbols) {
-    if (function->hasAttr(::dgc::kPaddedAttr))
-      return function.emitOpError("counts the padding of its batch: '") << ::dgc::kPaddedAttr << "' is left";
+    if (function->hasAttr(kPaddedAttr))
+      return function.emitOpError("counts the padding of its batch: '") << kPaddedAttr << "' is left";
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
       if (failed(verifyState(function, symbols, "argument", i, function.getArgumentTypes()[i],
-                             function.getArgAttr(i, ::dgc::kStateAttr))))
+                             function.getArgAttr(i, kStateAttr))))
         return failure();
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (failed(verifyState(function, symbols, "result", i, function.getResultTypes()[i],
-                             function.getResultAttr(i, ::dgc::kStateAttr))))
+                             function.getResultAttr(i, kStateAttr))))
         return failure();
     return success();
   }

@@ -14,8 +14,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// Channels that transports have.
 static constexpr int64_t kChannels = 256;
@@ -251,7 +251,7 @@ private:
   int64_t channel = 0; // transfers so far
 };
 
-struct CutPrograms : ::dgc::impl::CutProgramsPassBase<CutPrograms> {
+struct CutPrograms : dgc::impl::CutProgramsPassBase<CutPrograms> {
   using CutProgramsPassBase::CutProgramsPassBase;
 
   void runOnOperation() override {

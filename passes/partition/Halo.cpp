@@ -13,9 +13,7 @@
 #include "passes/partition/ReshardLowering.h"
 
 using namespace mlir;
-using namespace mlir::dist;
-using mlir::dgc::OperandWindow;
-using mlir::dgc::TensorBuilder;
+using namespace dgc::dist;
 
 namespace dgc {
 
@@ -113,7 +111,7 @@ Value HaloBuilder::perDevice(ArrayRef<AxisUse> axes, ArrayRef<int64_t> values) {
   TensorBuilder b(builder, location);
   auto scalar = RankedTensorType::get({}, builder.getI64Type());
   if (llvm::all_equal(values))
-    return mlir::dgc::ConstantOp::create(builder, location, DenseElementsAttr::get(scalar, values.front()));
+    return dgc::ConstantOp::create(builder, location, DenseElementsAttr::get(scalar, values.front()));
   bool isLinear = true;
   int64_t step = values[1] - values[0];
   for (size_t i = 1; i < values.size(); ++i)
@@ -122,11 +120,11 @@ Value HaloBuilder::perDevice(ArrayRef<AxisUse> axes, ArrayRef<int64_t> values) {
     Value offset = buildOffset(builder, location, mesh, axes, step);
     if (values.front() == 0)
       return offset;
-    Value begin = mlir::dgc::ConstantOp::create(builder, location, DenseElementsAttr::get(scalar, values.front()));
+    Value begin = dgc::ConstantOp::create(builder, location, DenseElementsAttr::get(scalar, values.front()));
     return b.add(offset, begin);
   }
   auto type = RankedTensorType::get({int64_t(values.size())}, builder.getI64Type());
-  Value table = mlir::dgc::ConstantOp::create(builder, location, DenseElementsAttr::get(type, values));
+  Value table = dgc::ConstantOp::create(builder, location, DenseElementsAttr::get(type, values));
   return b.reshape(buildSlice(builder, location, mesh, table, 0, axes), {});
 }
 
@@ -174,8 +172,7 @@ Value HaloBuilder::fetch(Value value, const CutDim &cut, const OperandWindow &wi
                                  axes, builder.getStringAttr(cause));
       slabs.push_back(part);
     }
-    canvas =
-        slabs.size() == 1 ? slabs[0] : mlir::dgc::ConcatenateOp::create(builder, location, slabs, cut.dim).getResult();
+    canvas = slabs.size() == 1 ? slabs[0] : dgc::ConcatenateOp::create(builder, location, slabs, cut.dim).getResult();
     for (int64_t part = 0; part < parts; ++part)
       starts[part] = window.starts[part] - exchange.begin(part);
   }
@@ -198,11 +195,11 @@ Value HaloBuilder::fetch(Value value, const CutDim &cut, const OperandWindow &wi
     return taken;
   // Outside of equal parts there are the zeros of permutes and of padding.
   Type element = typeOf(value).getElementType();
-  bool isZero = window.identity == mlir::dgc::ReductionKind::Sum || (fill && mlir::dgc::isSplatOf(fill, 0));
+  bool isZero = window.identity == dgc::ReductionKind::Sum || (fill && dgc::isSplatOf(fill, 0));
   if (isZero && !anyWithout && block * parts == cut.size)
     return taken;
   if (!fill)
-    fill = mlir::dgc::TensorBuilder(builder, location).identity(*window.identity, element);
+    fill = dgc::TensorBuilder(builder, location).identity(*window.identity, element);
   return maskOutside(builder, location, taken, cut.dim, perDevice(cut.axes, window.starts), cut.size, fill, anyBefore);
 }
 

@@ -19,8 +19,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
+using namespace dgc;
+using namespace dgc::dist;
 using SlotKind = PipelineSlot::Kind;
 
 static std::optional<int64_t> microbatchOf(Operation *op) {
@@ -43,11 +43,11 @@ static StringAttr modelNameOf(Operation *op) {
 
 /// Whether an op contracts operands: has the work of a matrix product or a convolution.
 static bool isContraction(Operation *op) {
-  auto rule = dyn_cast<mlir::dgc::ShardingRuleOpInterface>(op);
+  auto rule = dyn_cast<dgc::ShardingRuleOpInterface>(op);
   if (!rule || op->getNumOperands() < 2)
     return false;
   return llvm::any_of(rule.getShardingRule().factors,
-                      [](const mlir::dgc::Factor &factor) { return factor.kind == mlir::dgc::FactorKind::Reduction; });
+                      [](const dgc::Factor &factor) { return factor.kind == dgc::FactorKind::Reduction; });
 }
 
 namespace {
@@ -240,7 +240,7 @@ private:
   llvm::DenseMap<Operation *, std::string> labels; // of the slots: F3, B3, W3; with several stages at a position F3/2
 };
 
-struct OrderMicrobatches : ::dgc::impl::OrderMicrobatchesPassBase<OrderMicrobatches> {
+struct OrderMicrobatches : dgc::impl::OrderMicrobatchesPassBase<OrderMicrobatches> {
   using OrderMicrobatchesPassBase::OrderMicrobatchesPassBase;
 
   void runOnOperation() override {
@@ -284,7 +284,7 @@ struct OrderMicrobatches : ::dgc::impl::OrderMicrobatchesPassBase<OrderMicrobatc
       return builder.getNamedAttr(key, builder.getI64IntegerAttr(value));
     };
     SmallVector<NamedAttribute> description{
-        builder.getNamedAttr("schedule", builder.getStringAttr(nameOf<ScheduleKind>(name))),
+        builder.getNamedAttr("schedule", builder.getStringAttr(nameOf<PipelineScheduleKind>(name))),
         number("positions", positions), number("microbatches", microbatches), number("chunks", schedule->chunks)};
     if (rounds > 1)
       description.append(

@@ -6,8 +6,6 @@
 #include "passes/partition/ReshardLowering.h"
 
 using namespace mlir;
-using mlir::dgc::ComparisonDirection;
-using mlir::dgc::TensorBuilder;
 
 namespace dgc {
 
@@ -19,7 +17,7 @@ Value keepEncoding(Value result, Value like) {
     return result;
   RankedTensorType type = typeOf(result);
   result.setType(RankedTensorType::get(type.getShape(), type.getElementType(), encoding));
-  mlir::dgc::recordEncodings(result.getDefiningOp());
+  dgc::recordEncodings(result.getDefiningOp());
   return result;
 }
 
@@ -28,18 +26,18 @@ Value maskOutside(OpBuilder &builder, Location location, Value value, unsigned d
   TensorBuilder b(builder, location);
   RankedTensorType type = typeOf(value);
   auto places = RankedTensorType::get({type.getDimSize(dim)}, builder.getI64Type());
-  Value place = mlir::dgc::IotaOp::create(builder, location, places, 0, start);
+  Value place = dgc::IotaOp::create(builder, location, places, 0, start);
   Value inside = b.compare(ComparisonDirection::LT, place, b.splat(double(size), places));
   if (mayBegin) {
     Value begun = b.compare(ComparisonDirection::GE, place, b.splat(0, places));
-    inside = mlir::dgc::AndOp::create(builder, location, begun, inside);
+    inside = dgc::AndOp::create(builder, location, begun, inside);
   }
   Value spread = b.broadcast(inside, type.getShape(), {int64_t(dim)});
   return keepEncoding(b.select(spread, value, b.broadcast(fill, type.getShape(), {})), value);
 }
 
 Value maskPadding(OpBuilder &builder, Location location, const MeshRef &mesh, Value value, unsigned dim,
-                  ArrayRef<AxisUse> axes, int64_t size, mlir::dgc::ReductionKind kind) {
+                  ArrayRef<AxisUse> axes, int64_t size, dgc::ReductionKind kind) {
   Value start = buildOffset(builder, location, mesh, axes, typeOf(value).getDimSize(dim));
   Value identity = TensorBuilder(builder, location).identity(kind, typeOf(value).getElementType());
   return maskOutside(builder, location, value, dim, start, size, identity, /*mayBegin=*/false);

@@ -28,7 +28,7 @@ def PartitionPass : Pass<"dgc-partition", "::mlir::ModuleOp"> {
     Statistic<"numReshards", "reshards", "Reshards lowered">,
     Statistic<"numMasks", "masks", "Operands whose padding had to be made neutral">,
   ];
-  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::dgc::DGCDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect", "::dgc::DGCDialect"];
 }
 
 def VerifyPartitionPass : Pass<"dgc-verify-partition", "::mlir::ModuleOp"> {
@@ -61,10 +61,10 @@ def OrderMicrobatchesPass : Pass<"dgc-order-microbatches", "::mlir::ModuleOp"> {
     module gets `dist.pipeline`, which says how it was made, for `--explain`: also how many rounds there are, and which ops
     begin them.
   }];
-  let options = [Option<"name", "name", "::dgc::ScheduleKind", "::dgc::ScheduleKind::GPipe",
+  let options = [Option<"name", "name", "::dgc::PipelineScheduleKind", "::dgc::PipelineScheduleKind::GPipe",
                         "the schedule: gpipe, 1f1b, interleaved or zb-h1">];
   let statistics = [Statistic<"numOrdered", "ordered-functions", "Functions that were put in the order of a schedule">];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
@@ -97,7 +97,7 @@ def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
     Option<"hostServers", "host-servers", "bool", "false", "these are on CPUs, beside workers with GPUs">,
   ];
   let statistics = [Statistic<"numTransfers", "transfers", "Values sent from one position to another">];
-  let dependentDialects = ["::mlir::dist::DistDialect", "::mlir::func::FuncDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect", "::mlir::func::FuncDialect"];
 }
 
 #endif // DGC_PASSES_PARTITION_TD

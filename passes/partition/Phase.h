@@ -14,7 +14,7 @@ namespace dgc {
 struct PartitionOptions {
   bool distributed = false;
   bool pipeline = false;
-  ScheduleKind schedule = ScheduleKind::GPipe;
+  PipelineScheduleKind schedule = PipelineScheduleKind::GPipe;
   int64_t servers = 0;
   bool hostServers = false;
 

@@ -226,27 +226,27 @@ std::string chartOf(const PipelineSchedule &schedule, const PipelineCosts &costs
          ", W gradient of weights alone; idle " + std::to_string(percent) + " % of the time\n";
 }
 
-std::optional<PipelineSchedule> schedulePipeline(ScheduleKind kind, int positions, int microbatches, int chunks,
+std::optional<PipelineSchedule> schedulePipeline(PipelineScheduleKind kind, int positions, int microbatches, int chunks,
                                                  std::string &error) {
-  if (kind != ScheduleKind::Interleaved && chunks != 1) {
+  if (kind != PipelineScheduleKind::Interleaved && chunks != 1) {
     error = "the schedule " + nameOf(kind).str() + " has one stage for each position; there are " +
             std::to_string(positions * chunks) + " stages for " + std::to_string(positions) +
             " positions: use interleaved";
     return std::nullopt;
   }
-  if (kind == ScheduleKind::Interleaved && microbatches % positions) {
+  if (kind == PipelineScheduleKind::Interleaved && microbatches % positions) {
     error = "the schedule interleaved needs a multiple of " + std::to_string(positions) + " micro-batches, not " +
             std::to_string(microbatches);
     return std::nullopt;
   }
   switch (kind) {
-  case ScheduleKind::GPipe:
+  case PipelineScheduleKind::GPipe:
     return scheduleGPipe(positions, microbatches);
-  case ScheduleKind::OneForwardOneBackward:
+  case PipelineScheduleKind::OneForwardOneBackward:
     return scheduleOneForwardOneBackward(positions, microbatches);
-  case ScheduleKind::Interleaved:
+  case PipelineScheduleKind::Interleaved:
     return scheduleInterleaved(positions, microbatches, chunks);
-  case ScheduleKind::ZeroBubbleH1:
+  case PipelineScheduleKind::ZeroBubbleH1:
     return scheduleZeroBubbleH1(positions, microbatches);
   }
   return std::nullopt;

@@ -81,7 +81,7 @@ std::optional<PipelineTimes> simulate(const PipelineSchedule &schedule, const Pi
 std::string chartOf(const PipelineSchedule &schedule, const PipelineCosts &costs);
 
 /// The schedule of a kind. Fails with a text that says what would be accepted.
-std::optional<PipelineSchedule> schedulePipeline(ScheduleKind kind, int positions, int microbatches, int chunks,
+std::optional<PipelineSchedule> schedulePipeline(PipelineScheduleKind kind, int positions, int microbatches, int chunks,
                                                  std::string &error);
 
 } // namespace dgc

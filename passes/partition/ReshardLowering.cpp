@@ -5,7 +5,7 @@
 #include "dialects/dgc/TensorBuilder.h"
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc::dist;
 
 namespace dgc {
 
@@ -20,13 +20,13 @@ Value buildOffset(OpBuilder &builder, Location location, const MeshRef &mesh, Ar
   Value index = AxisIndexOp::create(builder, location, type, mesh.name, axesAttr(builder, mesh, axes));
   if (localSize == 1)
     return index;
-  return mlir::dgc::TensorBuilder(builder, location).multiply(index, double(localSize));
+  return dgc::TensorBuilder(builder, location).multiply(index, double(localSize));
 }
 
 Value buildSlice(OpBuilder &builder, Location location, const MeshRef &mesh, Value value, unsigned dim,
                  ArrayRef<AxisUse> axes) {
   Value index = buildOffset(builder, location, mesh, axes, /*localSize=*/1);
-  return SliceOp::create(builder, location, value, index, dim, mesh.parts(axes));
+  return dist::SliceOp::create(builder, location, value, index, dim, mesh.parts(axes));
 }
 
 namespace {
@@ -121,7 +121,7 @@ private:
     SmallVector<int64_t> zeros(type().getRank(), 0), high(zeros);
     high[step.dim] = size - type().getDimSize(step.dim);
     if (high[step.dim] != 0)
-      value = keepEncoding(mlir::dgc::TensorBuilder(builder, location).padZero(value, zeros, high));
+      value = keepEncoding(dgc::TensorBuilder(builder, location).padZero(value, zeros, high));
   }
 
   /// Takes away the padding of a dimension that was put together.
@@ -129,7 +129,7 @@ private:
     SmallVector<int64_t> zeros(type().getRank(), 0), limits(type().getShape());
     limits[dim] = space.partSize(dim, step.after.dims[dim]);
     if (limits[dim] != type().getDimSize(dim))
-      value = keepEncoding(mlir::dgc::TensorBuilder(builder, location).slice(value, zeros, limits));
+      value = keepEncoding(dgc::TensorBuilder(builder, location).slice(value, zeros, limits));
   }
 
   /// `result` with the encoding of the value that it was made from.
@@ -138,7 +138,7 @@ private:
       return result;
     auto shaped = cast<RankedTensorType>(result.getType());
     result.setType(withShape(shaped.getShape()));
-    mlir::dgc::recordEncodings(result.getDefiningOp());
+    dgc::recordEncodings(result.getDefiningOp());
     return result;
   }
 

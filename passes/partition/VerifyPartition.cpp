@@ -11,7 +11,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 static PartialAttr partialOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -25,15 +26,15 @@ static LogicalResult verifyPartialOperands(Operation *op) {
     if (partialOf(operand.get().getType()))
       partial.push_back(operand.getOperandNumber());
   // Transfers leave a value as partial as it is: the types of both ends are compared by dgc-verify-communicate.
-  if (partial.empty() || isa<CollectiveOpInterface, TransferOpInterface, SliceOp, DynamicSliceOp>(op))
+  if (partial.empty() || isa<CollectiveOpInterface, TransferOpInterface, dist::SliceOp, DynamicSliceOp>(op))
     return success(); // Their own verifiers look at the kind and the axes.
   auto refuse = [&](StringRef reason) {
     return op->emitOpError() << "operand " << partial[0] << " is partial, and the op " << reason;
   };
   PartialAttr first = partialOf(op->getOperand(partial[0]).getType());
   // A part of a value, and zeros around it, are the same in whichever way it is reduced.
-  bool anyKind = isa<mlir::dgc::PadOp, mlir::dgc::SliceOp>(op);
-  if ((first.getKind() != Reduction::Sum && !anyKind) || !::dgc::isLinearIn(op, partial))
+  bool anyKind = isa<dgc::PadOp, dgc::SliceOp>(op);
+  if ((first.getKind() != Reduction::Sum && !anyKind) || !isLinearIn(op, partial))
     return refuse("is not linear in it");
   for (unsigned i : partial)
     if (partialOf(op->getOperand(i).getType()) != first)
@@ -50,7 +51,7 @@ static LogicalResult verifyPartialOperands(Operation *op) {
 }
 
 namespace {
-struct VerifyPartition : ::dgc::impl::VerifyPartitionPassBase<VerifyPartition> {
+struct VerifyPartition : dgc::impl::VerifyPartitionPassBase<VerifyPartition> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     if (getOperation().getOps<MeshOp>().empty())

@@ -11,14 +11,14 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// The ops that follow from a gradient.
 static llvm::DenseSet<Operation *> backwardOps(func::FuncOp function) {
   llvm::DenseSet<Operation *> ops;
   for (Operation &op : function.getBody().front())
-    if (isa<mlir::dgc::GradientOp>(op) || llvm::any_of(op.getOperands(), [&](Value operand) {
+    if (isa<dgc::GradientOp>(op) || llvm::any_of(op.getOperands(), [&](Value operand) {
           return operand.getDefiningOp() && ops.contains(operand.getDefiningOp());
         }))
       ops.insert(&op);
@@ -188,17 +188,15 @@ private:
     Operation *op;
     func::FuncOp function;
     unsigned argument;
-    std::optional<int64_t> stage() const { return op ? ::dgc::stageOf(op) : argumentStage(function, argument); }
-    void setStage(int64_t stage) const {
-      op ? ::dgc::setStage(op, stage) : setArgumentStage(function, argument, stage);
-    }
+    std::optional<int64_t> stage() const { return op ? dgc::stageOf(op) : argumentStage(function, argument); }
+    void setStage(int64_t stage) const { op ? dgc::setStage(op, stage) : setArgumentStage(function, argument, stage); }
     Location location() const { return op ? op->getLoc() : func::FuncOp(function).getArgument(argument).getLoc(); }
   };
 
   llvm::MapVector<StringAttr, std::vector<Member>> members;
 };
 
-struct AssignStages : ::dgc::impl::AssignStagesPassBase<AssignStages> {
+struct AssignStages : dgc::impl::AssignStagesPassBase<AssignStages> {
   using AssignStagesPassBase::AssignStagesPassBase;
 
   void runOnOperation() override {

@@ -6,8 +6,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// The task of a device; nothing when it does not say.
 static std::optional<int64_t> taskOf(DeviceAttr device) {
@@ -75,7 +75,7 @@ static LogicalResult lowerDevice(Operation *op, const DeviceGroups &groups) {
   if (!device)
     return success();
   op->removeDiscardableAttr(kDeviceAttr);
-  if (isa<mlir::dgc::StateOp>(op)) // arguments say so, too
+  if (isa<dgc::StateOp>(op)) // arguments say so, too
     return success();
   return placeOp(op, device, groups, [&] { return op->emitOpError(); });
 }

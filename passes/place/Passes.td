@@ -48,7 +48,7 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
     Option<"placement", "placement", "std::string", "\"\"", "file that says where variables are; empty: none">,
     Option<"repeat", "repeat", "bool", "false", "a group has several stages: stage s is that of group s modulo `stages`">,
   ];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def VerifyPlacePass : Pass<"dgc-verify-place", "::mlir::ModuleOp"> {

@@ -6,10 +6,8 @@
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
-using namespace mlir::dist;
-using ::dgc::RowBlock;
-using mlir::dgc::StateOp;
-using mlir::dgc::variableOf;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 /// What is on one server: a variable, or several, with the optimizer's state that belongs to them.
@@ -63,11 +61,11 @@ public:
         unit->stage = blocks.front().stage;
     forEachArgument([&](func::FuncOp function, unsigned i, StateOp state) {
       if (std::optional<int64_t> stage = units[keyOf[variableOf(state)]].stage)
-        ::dgc::setArgumentStage(function, i, *stage);
+        setArgumentStage(function, i, *stage);
     });
     for (auto &[unit, blocks] : splits) {
       StateOp variable = unit->variables.front();
-      ::dgc::splitRows(module, variable, slots[variable], blocks);
+      splitRows(module, variable, slots[variable], blocks);
     }
     return success();
   }
@@ -81,7 +79,7 @@ private:
   /// Whether a unit is one variable that is more than what a server would have, and that can be split.
   bool canSplit(Unit &unit) {
     return unit.bytes > share && unit.variables.size() == 1 &&
-           ::dgc::canSplitRows(module, unit.variables.front(), slots[unit.variables.front()]);
+           canSplitRows(module, unit.variables.front(), slots[unit.variables.front()]);
   }
 
   /// Gives the rows of a variable to servers: to those first that have fewest bytes, up to `share`, but none so few
@@ -112,7 +110,7 @@ private:
   void forEachArgument(llvm::function_ref<void(func::FuncOp, unsigned, StateOp)> visit) {
     for (auto function : module.getOps<func::FuncOp>())
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        if (FlatSymbolRefAttr name = ::dgc::argumentState(function, i))
+        if (FlatSymbolRefAttr name = argumentState(function, i))
           if (auto state = module.lookupSymbol<StateOp>(name.getAttr()))
             visit(function, i, state);
   }
@@ -135,7 +133,7 @@ private:
   LogicalResult readStages() {
     LogicalResult result = success();
     forEachArgument([&](func::FuncOp function, unsigned i, StateOp state) {
-      std::optional<int64_t> stage = ::dgc::argumentStage(function, i);
+      std::optional<int64_t> stage = argumentStage(function, i);
       Unit &unit = units[keyOf[variableOf(state)]];
       if (!stage || failed(result))
         return;

@@ -8,7 +8,6 @@
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
-using namespace ::dgc;
 
 /// What forward and backward pass of an op take, in forward passes.
 static constexpr double kPasses = 3;
@@ -36,9 +35,9 @@ struct BuiltOps : OpBuilder::Listener {
 
 /// Floating-point operations; those of a composite are those of what it means.
 static double flopsOf(Operation *op) {
-  if (auto cost = dyn_cast<mlir::dgc::CostOpInterface>(op))
+  if (auto cost = dyn_cast<dgc::CostOpInterface>(op))
     return static_cast<double>(cost.getCost().flops);
-  auto composite = dyn_cast<mlir::dgc::DecomposableOpInterface>(op);
+  auto composite = dyn_cast<dgc::DecomposableOpInterface>(op);
   if (!composite)
     return 0;
   BuiltOps listener;

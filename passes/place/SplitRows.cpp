@@ -8,8 +8,7 @@
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
-using mlir::dgc::StateOp;
-using mlir::dgc::StateRole;
+using namespace dgc;
 
 static bool isOneOf(FlatSymbolRefAttr name, ArrayRef<StateOp> states) {
   return name && llvm::any_of(states, [&](StateOp state) { return state.getSymNameAttr() == name.getAttr(); });
@@ -33,7 +32,7 @@ class Splitter {
 public:
   /// `parts` has, for each of `states`, its blocks.
   Splitter(func::FuncOp function, ArrayRef<StateOp> states, ArrayRef<SmallVector<StateOp>> parts,
-           ArrayRef<::dgc::RowBlock> blocks)
+           ArrayRef<RowBlock> blocks)
       : function(function), states(states), parts(parts), blocks(blocks), body(function.getBody().front()) {}
 
   void run() {
@@ -51,7 +50,7 @@ private:
 
   void findUpdates() {
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
-      if (int64_t state = indexOf(::dgc::resultState(function, i)); state >= 0)
+      if (int64_t state = indexOf(resultState(function, i)); state >= 0)
         results.push_back({static_cast<unsigned>(i), state, cast<OpResult>(value)});
   }
 
@@ -59,7 +58,7 @@ private:
   void replaceArguments() {
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      int64_t state = indexOf(::dgc::argumentState(function, i));
+      int64_t state = indexOf(argumentState(function, i));
       if (state < 0)
         continue;
       BlockArgument whole = function.getArgument(i);
@@ -69,7 +68,7 @@ private:
         auto attributes =
             builder.getDictionaryAttr(builder.getNamedAttr("dgc.state", FlatSymbolRefAttr::get(part.getSymNameAttr())));
         (void)function.insertArgument(at, part.getTensorType(), attributes, whole.getLoc());
-        ::dgc::setArgumentStage(function, at, block.stage);
+        setArgumentStage(function, at, block.stage);
         pieces.push_back(function.getArgument(at));
       }
       i += pieces.size();
@@ -79,9 +78,9 @@ private:
       };
       if (llvm::all_of(whole.getUses(), isUpdate))
         continue;
-      auto joined = mlir::dgc::ConcatenateOp::create(builder, whole.getLoc(), whole.getType(), pieces,
-                                                     builder.getI64IntegerAttr(0));
-      ::dgc::setStage(joined, 0);
+      auto joined =
+          dgc::ConcatenateOp::create(builder, whole.getLoc(), whole.getType(), pieces, builder.getI64IntegerAttr(0));
+      setStage(joined, 0);
       whole.replaceUsesWithIf(joined.getResult(), [&](OpOperand &use) { return !isUpdate(use); });
     }
   }
@@ -96,10 +95,10 @@ private:
     SmallVector<int64_t> begin(type.getRank(), 0), end(type.getShape());
     begin[0] = blocks[block].first;
     end[0] = begin[0] + blocks[block].count;
-    auto slice = mlir::dgc::SliceOp::create(builder, value.getLoc(), withRows(type, blocks[block].count), value,
-                                            builder.getDenseI64ArrayAttr(begin), builder.getDenseI64ArrayAttr(end),
-                                            builder.getDenseI64ArrayAttr({}));
-    ::dgc::setStage(slice, 0); // of a gradient only these rows are sent
+    auto slice = dgc::SliceOp::create(builder, value.getLoc(), withRows(type, blocks[block].count), value,
+                                      builder.getDenseI64ArrayAttr(begin), builder.getDenseI64ArrayAttr(end),
+                                      builder.getDenseI64ArrayAttr({}));
+    setStage(slice, 0); // of a gradient only these rows are sent
     return slice;
   }
 
@@ -165,7 +164,7 @@ private:
   func::FuncOp function;
   ArrayRef<StateOp> states;
   ArrayRef<SmallVector<StateOp>> parts;
-  ArrayRef<::dgc::RowBlock> blocks;
+  ArrayRef<RowBlock> blocks;
   Block &body;
   SmallVector<Result> results; // of the function, that are new values of the states
   DenseMap<Value, SmallVector<Value>> piecesOf;
@@ -187,7 +186,7 @@ bool canSplitRows(ModuleOp module, StateOp variable, ArrayRef<StateOp> slots) {
       if (!isOneOf(resultState(function, i), states))
         continue;
       Operation *update = value.getDefiningOp();
-      if (!update || !update->hasTrait<mlir::dgc::ElementwiseUpdate>() || !value.hasOneUse())
+      if (!update || !update->hasTrait<dgc::ElementwiseUpdate>() || !value.hasOneUse())
         return false;
       for (Value operand : update->getOperands()) // scalars but for the gradient and the states
         if (auto type = cast<RankedTensorType>(operand.getType());

@@ -3,7 +3,7 @@
 #include "passes/place/Stages.h"
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc::dist;
 
 namespace dgc {
 

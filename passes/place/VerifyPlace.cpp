@@ -10,10 +10,11 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
-struct VerifyPlace : ::dgc::impl::VerifyPlacePassBase<VerifyPlace> {
+struct VerifyPlace : dgc::impl::VerifyPlacePassBase<VerifyPlace> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     WalkResult walked = getOperation().walk([](Operation *op) -> WalkResult {

@@ -5,7 +5,7 @@
 #include <map>
 
 using namespace mlir;
-using namespace mlir::exec;
+using namespace dgc::exec;
 
 namespace dgc {
 
@@ -23,7 +23,7 @@ ArenaRequest lifetime(BufferOp buffer, const DenseMap<Operation *, int64_t> &ste
         views.push_back(view.getResult());
         continue;
       }
-      int64_t step = isa<InputOp>(user) ? 0 : isa<OutputOp>(user) ? last : steps.lookup(user);
+      int64_t step = isa<exec::InputOp>(user) ? 0 : isa<exec::OutputOp>(user) ? last : steps.lookup(user);
       request.begin = std::min(request.begin, step);
       request.end = std::max(request.end, step);
     }
@@ -71,7 +71,7 @@ MemoryPeak findMemoryPeak(ModuleOp module, size_t count) {
   if (peak.bytes == 0)
     peak.bytes = number("exec.private_bytes") + number("exec.shared_bytes");
   DenseMap<Attribute, uint64_t> variables; // bytes by group of workers
-  for (auto variable : module.getOps<VariableOp>())
+  for (auto variable : module.getOps<exec::VariableOp>())
     variables[variable.getMeshAttr()] += byteSize(variable.getType());
   uint64_t worst = 0;
   SmallVector<std::pair<BufferOp, int64_t>> buffers;
@@ -87,7 +87,7 @@ MemoryPeak findMemoryPeak(ModuleOp module, size_t count) {
     peak.program = program.getSymName().str();
   }
   peak.variables = variables.lookup(group);
-  for (auto variable : module.getOps<VariableOp>())
+  for (auto variable : module.getOps<exec::VariableOp>())
     if (variable.getMeshAttr() == group)
       peak.largest.push_back(
           {"variable " + variable.getSymName().str(), byteSize(variable.getType()), variable.getLoc(), true});

@@ -12,7 +12,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::exec;
+using namespace dgc;
+using namespace dgc::exec;
 
 namespace dgc::schedule {
 
@@ -182,11 +183,11 @@ void ProgramBuilder::lowerReturn(func::ReturnOp op) {
     auto role = function.getResultAttrOfType<StringAttr>(index, "dgc.role");
     auto batchDim = function.getResultAttrOfType<IntegerAttr>(index, "dgc.batch_dim");
     auto globalType = function.getResultAttrOfType<TypeAttr>(index, "dist.global_type");
-    OutputOp::create(steps, op.getLoc(), name ? name : steps.getStringAttr("result" + Twine(index)),
-                     role ? role : steps.getStringAttr("prediction"), buffer,
-                     globalType ? globalType : TypeAttr::get(value.getType()),
-                     steps.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1),
-                     function.getResultAttr(index, "dist.sharding"));
+    exec::OutputOp::create(steps, op.getLoc(), name ? name : steps.getStringAttr("result" + Twine(index)),
+                           role ? role : steps.getStringAttr("prediction"), buffer,
+                           globalType ? globalType : TypeAttr::get(value.getType()),
+                           steps.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1),
+                           function.getResultAttr(index, "dist.sharding"));
   }
   for (auto [from, to] : assignments) {
     copy(from, to, op.getLoc());
@@ -211,14 +212,14 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
     std::string axes = llvm::join(names, ",");
     Value buffer = makeBuffer(Space::Private, bufferType(index.getType()), "index." + axes, op.getLoc());
     mapping.map(index.getResult(), buffer);
-    InputOp::create(buffers, op.getLoc(), buffers.getStringAttr(axes), buffers.getStringAttr("axis_index"), buffer,
-                    TypeAttr::get(index.getType()), buffers.getI64IntegerAttr(-1), Attribute());
-  } else if (auto constant = dyn_cast<mlir::dgc::ConstantOp>(op)) {
+    exec::InputOp::create(buffers, op.getLoc(), buffers.getStringAttr(axes), buffers.getStringAttr("axis_index"),
+                          buffer, TypeAttr::get(index.getType()), buffers.getI64IntegerAttr(-1), Attribute());
+  } else if (auto constant = dyn_cast<dgc::ConstantOp>(op)) {
     mapping.map(constant.getResult(),
                 BufferOp::create(buffers, op.getLoc(), bufferType(constant.getType()), Space::Constant, -1,
                                  nameOf(constant, counter++), cast<ElementsAttr>(constant.getValue()))
                     .getResult());
-  } else if (!isa<mlir::dgc::ReshapeOp>(op)) {
+  } else if (!isa<dgc::ReshapeOp>(op)) {
     return op.emitOpError("is left in an entry function when it is scheduled; dgc-form-kernels turns everything but "
                           "collectives, reshapes and constants into steps");
   }
@@ -266,7 +267,7 @@ LogicalResult ProgramBuilder::run() {
 
 /// Turns the declarations of state into variables of the local type that the entry functions use.
 static LogicalResult lowerStates(ModuleOp module) {
-  for (auto state : llvm::make_early_inc_range(module.getOps<mlir::dgc::StateOp>())) {
+  for (auto state : llvm::make_early_inc_range(module.getOps<dgc::StateOp>())) {
     auto globalType = cast<RankedTensorType>(state.getType());
     Type local = globalType;
     Attribute sharding;
@@ -285,29 +286,29 @@ static LogicalResult lowerStates(ModuleOp module) {
     NamedAttrList attributes(state->getAttrs());
     attributes.erase(SymbolTable::getSymbolAttrName());
     attributes.erase(state.getTypeAttrName());
-    if (auto block = state->getAttrOfType<DictionaryAttr>(::dgc::kBlockAttr)) {
+    if (auto block = state->getAttrOfType<DictionaryAttr>(kBlockAttr)) {
       globalType = cast<RankedTensorType>(block.getAs<TypeAttr>("type").getValue());
       state.setType(globalType); // fans are those of the whole
     }
     auto [fanIn, fanOut] = state.getFans();
     attributes.set("fans", builder.getDenseI64ArrayAttr({fanIn, fanOut}));
-    VariableOp::create(builder, state.getLoc(), state.getSymNameAttr(), builder.getI64IntegerAttr(-1),
-                       TypeAttr::get(::dgc::schedule::bufferType(local)), TypeAttr::get(globalType), sharding, mesh,
-                       attributes.getDictionary(module.getContext()));
+    exec::VariableOp::create(builder, state.getLoc(), state.getSymNameAttr(), builder.getI64IntegerAttr(-1),
+                             TypeAttr::get(schedule::bufferType(local)), TypeAttr::get(globalType), sharding, mesh,
+                             attributes.getDictionary(module.getContext()));
     state.erase();
   }
   return success();
 }
 
 namespace {
-struct LowerToPrograms : ::dgc::impl::LowerToProgramsPassBase<LowerToPrograms> {
+struct LowerToPrograms : dgc::impl::LowerToProgramsPassBase<LowerToPrograms> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (failed(lowerStates(module))) {
       return signalPassFailure();
     }
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      ::dgc::schedule::ProgramBuilder lowering(function);
+      schedule::ProgramBuilder lowering(function);
       if (failed(lowering.run())) {
         return signalPassFailure();
       }

@@ -14,14 +14,14 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// Ops that take no time: other names for what their operands are.
-static bool isView(Operation *op) { return isa<mlir::dgc::ReshapeOp>(op); }
+static bool isView(Operation *op) { return isa<dgc::ReshapeOp>(op); }
 
 static bool takesTime(Operation *op) {
-  return !isView(op) &&
-         !isa<mlir::dgc::ConstantOp, AxisIndexOp, CollectiveOpInterface, TransferOpInterface, DoneOp>(op);
+  return !isView(op) && !isa<dgc::ConstantOp, AxisIndexOp, CollectiveOpInterface, TransferOpInterface, DoneOp>(op);
 }
 
 static DoneOp doneOf(Operation *op) {
@@ -88,7 +88,7 @@ static void beginEarly(Operation *op, Operation *bound) {
 }
 
 namespace {
-struct OverlapCollectives : ::dgc::impl::OverlapCollectivesPassBase<OverlapCollectives> {
+struct OverlapCollectives : dgc::impl::OverlapCollectivesPassBase<OverlapCollectives> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())

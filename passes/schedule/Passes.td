@@ -70,7 +70,7 @@ def LowerToProgramsPass : Pass<"dgc-lower-to-programs", "::mlir::ModuleOp"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let dependentDialects = ["::dgc::exec::ExecDialect"];
   let statistics = [
     Statistic<"copies", "copies", "Copies inserted">,
     Statistic<"inPlace", "in-place", "Results written over an operand or a variable">,
@@ -91,7 +91,7 @@ def PlanMemoryPass : Pass<"dgc-plan-memory", "::mlir::ModuleOp"> {
     %0 = exec.buffer private at 64 "h" : memref<16xf32>   // after
     ```
   }];
-  let dependentDialects = ["::mlir::exec::ExecDialect"];
+  let dependentDialects = ["::dgc::exec::ExecDialect"];
   let statistics = [
     Statistic<"peakBytes", "peak-bytes", "Bytes of the private and the shared arena">,
     Statistic<"liveBytesBound", "live-bytes", "Bytes alive at the worst step of the largest program, and variables">,

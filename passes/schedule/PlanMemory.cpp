@@ -11,7 +11,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::exec;
+using namespace dgc;
+using namespace dgc::exec;
 
 static constexpr uint64_t alignment = 64;
 
@@ -26,7 +27,7 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
 
   /// Places the variables, those of each kind of worker from the start of its arena.
   void placeVariables() {
-    for (auto variable : getOperation().getOps<VariableOp>()) {
+    for (auto variable : getOperation().getOps<exec::VariableOp>()) {
       Arenas &home = arenas[variable.getMeshAttr()];
       variable.setOffset(home.variables);
       home.variables += aligned(dgc::byteSize(variable.getType()));

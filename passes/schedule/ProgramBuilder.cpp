@@ -4,7 +4,7 @@
 #include "dialects/dgc/DGC.h"
 
 using namespace mlir;
-using namespace mlir::exec;
+using namespace dgc::exec;
 
 namespace dgc::schedule {
 
@@ -29,7 +29,7 @@ std::string nameOf(Value value, unsigned index) {
 }
 
 Value rootOf(Value value) {
-  while (auto reshape = value.getDefiningOp<mlir::dgc::ReshapeOp>()) {
+  while (auto reshape = value.getDefiningOp<dgc::ReshapeOp>()) {
     value = reshape->getOperand(0);
   }
   return value;
@@ -91,7 +91,7 @@ void ProgramBuilder::findUses() {
   int64_t index = 0;
   for (Operation &op : function.getBody().front()) {
     position[&op] = ++index;
-    if (!isa<mlir::dgc::ReshapeOp>(op)) {
+    if (!isa<dgc::ReshapeOp>(op)) {
       for (Value operand : op.getOperands()) {
         lastUse[rootOf(operand)] = index;
       }
@@ -115,7 +115,7 @@ void ProgramBuilder::lowerArguments() {
     std::string inputName = name ? name.str() : "arg" + std::to_string(index);
     Value buffer = makeBuffer(Space::Private, type, inputName, argument.getLoc());
     mapping.map(argument, buffer);
-    auto input = InputOp::create(
+    auto input = exec::InputOp::create(
         buffers, argument.getLoc(), buffers.getStringAttr(inputName), role ? role : buffers.getStringAttr("data"),
         buffer, globalType ? globalType : TypeAttr::get(argument.getType()),
         buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1), function.getArgAttr(index, "dist.sharding"));

@@ -11,10 +11,11 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
-struct SplitCollectives : ::dgc::impl::SplitCollectivesPassBase<SplitCollectives> {
+struct SplitCollectives : dgc::impl::SplitCollectivesPassBase<SplitCollectives> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<CollectiveOpInterface> found;

@@ -12,10 +12,11 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::exec;
+using namespace dgc;
+using namespace dgc::exec;
 
 namespace {
-struct VerifySchedule : ::dgc::impl::VerifySchedulePassBase<VerifySchedule> {
+struct VerifySchedule : dgc::impl::VerifySchedulePassBase<VerifySchedule> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
@@ -45,18 +46,18 @@ struct VerifySchedule : ::dgc::impl::VerifySchedulePassBase<VerifySchedule> {
   }
 
   LogicalResult verifyVariables() {
-    llvm::MapVector<Attribute, SmallVector<VariableOp>> perMesh;
-    for (auto variable : getOperation().getOps<VariableOp>()) {
-      int64_t bytes = ::dgc::byteSize(variable.getType());
+    llvm::MapVector<Attribute, SmallVector<exec::VariableOp>> perMesh;
+    for (auto variable : getOperation().getOps<exec::VariableOp>()) {
+      int64_t bytes = byteSize(variable.getType());
       if (failed(
               verifyRange(variable, variable.getOffset(), bytes, arenaBytes(variable.getMeshAttr(), Space::Private))))
         return failure();
       perMesh[variable.getMeshAttr()].push_back(variable);
     }
     for (auto &[mesh, variables] : perMesh) {
-      llvm::sort(variables, [](VariableOp a, VariableOp b) { return a.getOffset() < b.getOffset(); });
+      llvm::sort(variables, [](exec::VariableOp a, exec::VariableOp b) { return a.getOffset() < b.getOffset(); });
       for (auto [before, next] : llvm::zip(variables, llvm::drop_begin(variables)))
-        if (before.getOffset() + int64_t(::dgc::byteSize(before.getType())) > next.getOffset())
+        if (before.getOffset() + int64_t(byteSize(before.getType())) > next.getOffset())
           return next.emitOpError() << "shares bytes with the variable '" << before.getSymName() << "'";
     }
     return success();
@@ -65,7 +66,7 @@ struct VerifySchedule : ::dgc::impl::VerifySchedulePassBase<VerifySchedule> {
   LogicalResult verifyBuffers() {
     for (auto program : getOperation().getOps<ProgramOp>())
       for (auto buffer : program.getOps<BufferOp>()) {
-        int64_t bytes = ::dgc::byteSize(buffer.getType());
+        int64_t bytes = byteSize(buffer.getType());
         int64_t arena = buffer.getSpace() == Space::Constant ? std::numeric_limits<int64_t>::max()
                                                              : arenaBytes(program.getMeshAttr(), buffer.getSpace());
         if (failed(verifyRange(buffer, buffer.getOffset(), bytes, arena)))

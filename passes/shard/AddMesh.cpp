@@ -8,8 +8,9 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
+using namespace dgc;
 
-dist::MeshAttr(::dgc::buildMesh)(ModuleOp module, const ::dgc::MeshShape &shape) {
+dist::MeshAttr dgc::buildMesh(ModuleOp module, const MeshShape &shape) {
   MLIRContext *context = module.getContext();
   auto emitError = [&] { return module.emitError() << "mesh '" << shape.text() << "': "; };
   SmallVector<dist::MeshAxisAttr> axes;
@@ -22,13 +23,13 @@ dist::MeshAttr(::dgc::buildMesh)(ModuleOp module, const ::dgc::MeshShape &shape)
 }
 
 namespace {
-struct AddMesh : ::dgc::impl::AddMeshPassBase<AddMesh> {
+struct AddMesh : dgc::impl::AddMeshPassBase<AddMesh> {
   using AddMeshPassBase::AddMeshPassBase;
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (mesh.empty())
       return markAllAnalysesPreserved();
-    dist::MeshAttr attribute = ::dgc::buildMesh(module, mesh);
+    dist::MeshAttr attribute = buildMesh(module, mesh);
     if (!attribute)
       return signalPassFailure();
     if (Operation *existing = SymbolTable::lookupSymbolIn(module, name)) {

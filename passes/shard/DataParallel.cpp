@@ -11,8 +11,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
+using namespace dgc;
+using namespace dgc::dist;
 
 static constexpr llvm::StringLiteral kAxis = "data";
 
@@ -77,7 +77,7 @@ private:
   MeshOp mesh;
 };
 
-struct DataParallel : ::dgc::impl::DataParallelPassBase<DataParallel> {
+struct DataParallel : dgc::impl::DataParallelPassBase<DataParallel> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     FailureOr<MeshOp> mesh = findMeshWithAxis(module, kAxis, "data-parallel", "cuts the batch by");

@@ -15,8 +15,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// The same layout without origins, to compare by.
 static ShardingAttr withoutOrigins(ShardingAttr sharding) {
@@ -136,7 +136,7 @@ private:
   }
 
   /// Why an operand cannot stay cut as it is, where that is in the nature of the op; empty where the op could.
-  std::string whyWhole(Value operand, const mlir::dgc::TensorFactors &factors, const mlir::dgc::ShardingRule &rule,
+  std::string whyWhole(Value operand, const dgc::TensorFactors &factors, const dgc::ShardingRule &rule,
                        const DimAxes &wanted) {
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -144,7 +144,7 @@ private:
       if (axes.size() <= wanted[dim].size())
         continue;
       ArrayRef<unsigned> list = factors.dims[dim];
-      auto needsWhole = [&](unsigned f) { return rule.factors[f].kind == mlir::dgc::FactorKind::NeedReplication; };
+      auto needsWhole = [&](unsigned f) { return rule.factors[f].kind == dgc::FactorKind::NeedReplication; };
       if (!list.empty() && llvm::all_of(list, needsWhole)) {
         os << ", which needs dimension " << dim << " whole";
       } else if (list.size() > 1) {
@@ -215,7 +215,7 @@ private:
     while (op->getNumResults() == 1 && op->getResult(0).hasOneUse()) {
       OpOperand &use = *op->getResult(0).use_begin();
       Operation *user = use.getOwner();
-      auto rule = dyn_cast<mlir::dgc::ShardingRuleOpInterface>(user);
+      auto rule = dyn_cast<dgc::ShardingRuleOpInterface>(user);
       if (!rule || user->getNumResults() != 1)
         return false;
       if (rule.isLinearIn(-1) && user->getNumOperands() > 1)
@@ -363,7 +363,7 @@ FailureOr<ReshardCounts> insertReshards(func::FuncOp function, const MeshRef &me
 } // namespace dgc
 
 namespace {
-struct InsertReshards : ::dgc::impl::InsertReshardsPassBase<InsertReshards> {
+struct InsertReshards : dgc::impl::InsertReshardsPassBase<InsertReshards> {
   void runOnOperation() override {
     FailureOr<MeshRef> mesh = findMesh(getOperation());
     if (failed(mesh))

@@ -3,10 +3,8 @@
 #include "passes/shard/ModulePropagation.h"
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
-using mlir::dgc::ShardingRuleOpInterface;
-using mlir::dgc::StateOp;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// The same sharding with closed dimensions.
 static ShardingAttr close(ShardingAttr sharding) {
@@ -69,7 +67,7 @@ ModulePropagation::State &ModulePropagation::stateOf(FlatSymbolRefAttr name, Ran
   if (state.tensor != ~0u)
     return state;
   auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(module, name);
-  StateOp variable = op ? mlir::dgc::variableOf(op) : op;
+  StateOp variable = op ? dgc::variableOf(op) : op;
   if (variable != op && variable.getTensorType() == type) {
     auto it = states.find(variable.getSymNameAttr());
     if (it != states.end() && (!state.sharding || state.sharding == it->second.sharding)) {

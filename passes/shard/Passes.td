@@ -43,7 +43,7 @@ def PropagateShardingsPass : Pass<"dgc-propagate-shardings", "::mlir::ModuleOp">
     Statistic<"numCut", "cut", "Values that are cut">,
     Statistic<"numSplit", "split", "Ops copied so that each use has its own">,
   ];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def InsertReshardsPass : Pass<"dgc-insert-reshards", "::mlir::ModuleOp"> {
@@ -73,7 +73,7 @@ def InsertReshardsPass : Pass<"dgc-insert-reshards", "::mlir::ModuleOp"> {
     Statistic<"numReshards", "reshards", "Reshards inserted">,
     Statistic<"numPartial", "partial", "Reductions over a cut dimension">,
   ];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def VerifyShardPass : Pass<"dgc-verify-shard", "::mlir::ModuleOp"> {
@@ -109,7 +109,7 @@ def AddMeshPass : Pass<"dgc-add-mesh", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "::dgc::MeshShape", "::dgc::MeshShape()", "axes with their sizes, as in data=4,model=2">,
     Option<"name", "name", "std::string", "\"mesh\"", "name of the mesh">,
   ];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def DataParallelPass : Pass<"dgc-strategy-data-parallel", "::mlir::ModuleOp"> {
@@ -128,7 +128,7 @@ def DataParallelPass : Pass<"dgc-strategy-data-parallel", "::mlir::ModuleOp"> {
                      dist.sharding = #dist.sharding<@mesh, [{?} ], replicated = ["data" by strategy "data-parallel"]>})
     ```
   }];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def ZeroPass : Pass<"dgc-strategy-zero", "::mlir::ModuleOp"> {
@@ -157,7 +157,7 @@ def ZeroPass : Pass<"dgc-strategy-zero", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [Option<"stage", "stage", "int", "1", "1: optimizer state; 2: gradients, too; 3: variables, too">];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def TensorParallelPass : Pass<"dgc-strategy-tensor-parallel", "::mlir::ModuleOp"> {
@@ -182,7 +182,7 @@ def TensorParallelPass : Pass<"dgc-strategy-tensor-parallel", "::mlir::ModuleOp"
   }];
   let options = [Option<"cut", "cut", "::dgc::WeightCuts", "::dgc::WeightCuts()", "what is cut: PATTERN:DIM or names of dimensions; empty: heads "
                         "and mlp">];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 def SequenceParallelPass : Pass<"dgc-strategy-sequence-parallel", "::mlir::ModuleOp"> {
@@ -201,7 +201,7 @@ def SequenceParallelPass : Pass<"dgc-strategy-sequence-parallel", "::mlir::Modul
                      [{"data" by strategy "data-parallel"}, {"model" by strategy "sequence-parallel"} round 1 ]>})
     ```
   }];
-  let dependentDialects = ["::mlir::dist::DistDialect"];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
 }
 
 #endif // DGC_PASSES_SHARD_TD

@@ -8,8 +8,7 @@
 #include "dialects/dgc/DGC.h"
 
 using namespace mlir;
-using namespace mlir::dist;
-using mlir::dgc::CostOpInterface;
+using namespace dgc::dist;
 
 namespace dgc {
 

@@ -10,7 +10,7 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 /// The name of a factor: a to z, then f26, f27, ...
 static std::string nameOf(unsigned factor) {
@@ -72,7 +72,7 @@ static void print(ShardingRuleOpInterface op, llvm::raw_ostream &os) {
 }
 
 namespace {
-struct PrintShardingRules : ::dgc::impl::PrintShardingRulesPassBase<PrintShardingRules> {
+struct PrintShardingRules : dgc::impl::PrintShardingRulesPassBase<PrintShardingRules> {
   void runOnOperation() override {
     getOperation()->walk([](ShardingRuleOpInterface op) {
       if (!llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>))

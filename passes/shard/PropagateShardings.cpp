@@ -17,10 +17,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
-using mlir::dgc::CostOpInterface;
-using mlir::dgc::ShardingRuleOpInterface;
+using namespace dgc;
+using namespace dgc::dist;
 
 /// True for an op that costs about as much as moving its result and depends on
 /// scalars alone: a constant, an iota, a broadcast scalar.
@@ -33,7 +31,7 @@ static bool isCheapSource(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   if (cost && cost.getCost().flops > 2 * uint64_t(type.getNumElements()))
     return false;
-  bool positional = isa<mlir::dgc::PositionalOpInterface>(op);
+  bool positional = isa<dgc::PositionalOpInterface>(op);
   return llvm::all_of(op->getOperandTypes(), [&](Type operand) {
     auto tensor = dyn_cast<RankedTensorType>(operand);
     return !positional && tensor && tensor.getRank() == 0;
@@ -151,7 +149,7 @@ private:
   unsigned numGroupTrials = 0;
 };
 
-struct PropagateShardings : ::dgc::impl::PropagateShardingsPassBase<PropagateShardings> {
+struct PropagateShardings : dgc::impl::PropagateShardingsPassBase<PropagateShardings> {
   void runOnOperation() override {
     FailureOr<MeshRef> mesh = findMesh(getOperation());
     if (failed(mesh))

@@ -3,11 +3,7 @@
 #include "passes/shard/Propagation.h"
 
 using namespace mlir;
-using namespace mlir::dist;
-using mlir::dgc::Factor;
-using mlir::dgc::FactorKind;
-using mlir::dgc::ShardingRule;
-using mlir::dgc::TensorFactors;
+using namespace dgc::dist;
 
 namespace dgc {
 

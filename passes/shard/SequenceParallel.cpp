@@ -10,14 +10,14 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
+using namespace dgc;
+using namespace dgc::dist;
 
 static constexpr llvm::StringLiteral kAxis = "model";
 static constexpr llvm::StringLiteral kName = "sequence-parallel";
 
 namespace {
-struct SequenceParallel : ::dgc::impl::SequenceParallelPassBase<SequenceParallel> {
+struct SequenceParallel : dgc::impl::SequenceParallelPassBase<SequenceParallel> {
   void runOnOperation() override {
     FailureOr<MeshOp> mesh = findMeshWithAxis(getOperation(), kAxis, kName, "cuts the sequence by");
     if (failed(mesh))

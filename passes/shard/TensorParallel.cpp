@@ -12,10 +12,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
-using mlir::dgc::StateOp;
-using mlir::dgc::StateRole;
+using namespace dgc;
+using namespace dgc::dist;
 
 static constexpr llvm::StringLiteral kAxis = "model";
 static constexpr llvm::StringLiteral kName = "tensor-parallel";
@@ -30,7 +28,7 @@ struct Rule {
   bool used = false;
 };
 
-struct TensorParallel : ::dgc::impl::TensorParallelPassBase<TensorParallel> {
+struct TensorParallel : dgc::impl::TensorParallelPassBase<TensorParallel> {
   using TensorParallelPassBase::TensorParallelPassBase;
 
   void runOnOperation() override {

@@ -9,12 +9,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
-using mlir::dgc::Factor;
-using mlir::dgc::FactorKind;
-using mlir::dgc::ShardingRule;
-using mlir::dgc::ShardingRuleOpInterface;
+using namespace dgc;
+using namespace dgc::dist;
 
 namespace {
 class Verifier {
@@ -235,7 +231,7 @@ private:
   DenseMap<StringAttr, ShardingAttr> states;
 };
 
-struct VerifyShard : ::dgc::impl::VerifyShardPassBase<VerifyShard> {
+struct VerifyShard : dgc::impl::VerifyShardPassBase<VerifyShard> {
   using VerifyShardPassBase::VerifyShardPassBase;
 
   void runOnOperation() override {

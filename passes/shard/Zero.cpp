@@ -13,10 +13,8 @@ namespace dgc {
 } // namespace dgc
 
 using namespace mlir;
-using namespace mlir::dist;
-using namespace ::dgc;
-using mlir::dgc::StateOp;
-using mlir::dgc::StateRole;
+using namespace dgc;
+using namespace dgc::dist;
 
 static constexpr llvm::StringLiteral kAxis = "data";
 
@@ -197,7 +195,7 @@ private:
   DenseMap<Operation *, Layout> layouts; // of states
 };
 
-struct Zero : ::dgc::impl::ZeroPassBase<Zero> {
+struct Zero : dgc::impl::ZeroPassBase<Zero> {
   using ZeroPassBase::ZeroPassBase;
   void runOnOperation() override {
     if (stage < 1 || stage > 3) {

@@ -25,7 +25,7 @@
 namespace dgc::rt {
 namespace {
 
-namespace pb = ::dgc::cluster;
+namespace pb = cluster;
 
 constexpr int kMaxMessageBytes = 4 << 20;
 /// The heartbeats of the members notice a dead link earlier, and say so better;

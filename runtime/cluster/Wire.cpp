@@ -2,7 +2,7 @@
 
 namespace dgc::rt {
 
-namespace pb = ::dgc::cluster;
+namespace pb = cluster;
 
 namespace {
 

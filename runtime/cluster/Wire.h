@@ -9,10 +9,10 @@
 
 namespace dgc::rt {
 
-::dgc::cluster::FromWorker toWire(const FromWorker &message);
-::dgc::cluster::ToWorker toWire(const ToWorker &message);
+cluster::FromWorker toWire(const FromWorker &message);
+cluster::ToWorker toWire(const ToWorker &message);
 /// Nothing for a message of a kind that this version does not know.
-std::optional<FromWorker> fromWire(const ::dgc::cluster::FromWorker &message);
-std::optional<ToWorker> fromWire(const ::dgc::cluster::ToWorker &message);
+std::optional<FromWorker> fromWire(const cluster::FromWorker &message);
+std::optional<ToWorker> fromWire(const cluster::ToWorker &message);
 
 } // namespace dgc::rt

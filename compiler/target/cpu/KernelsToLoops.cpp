@@ -66,7 +66,7 @@ FailureOr<CompiledKernel> lowerKernelToLoops(func::FuncOp func) {
 }
 
 namespace {
-struct LowerKernelsToLoops : impl::LowerKernelsToLoopsBase<LowerKernelsToLoops> {
+struct LowerKernelsToLoops : dgc::impl::LowerKernelsToLoopsBase<LowerKernelsToLoops> {
   void runOnOperation() override {
     SmallVector<func::FuncOp> kernels;
     getOperation()->walk([&](func::FuncOp func) {

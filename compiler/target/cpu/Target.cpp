@@ -29,7 +29,7 @@ public:
   }
 
   FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
-    return ::dgc::compileKernels(kernels, target);
+    return dgc::compileKernels(kernels, target);
   }
 
   FailureOr<uint64_t> workspaceBytes(const artifact::Program &program, int64_t threads,

@@ -20,7 +20,7 @@ using namespace mlir;
 namespace dgc {
 namespace {
 
-struct LowerKernelsToPtx : impl::LowerKernelsToPtxBase<LowerKernelsToPtx> {
+struct LowerKernelsToPtx : dgc::impl::LowerKernelsToPtxBase<LowerKernelsToPtx> {
   using LowerKernelsToPtxBase::LowerKernelsToPtxBase;
 
   void runOnOperation() override {

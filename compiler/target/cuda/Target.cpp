@@ -10,7 +10,7 @@
 #include "runtime/base/DType.h"
 
 using namespace mlir;
-namespace fb = ::dgc::artifact;
+namespace fb = dgc::artifact;
 
 namespace dgc {
 
@@ -60,7 +60,7 @@ public:
   }
 
   FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
-    return ::dgc::compileKernels(kernels, target);
+    return dgc::compileKernels(kernels, target);
   }
 
   /// Of library calls alone: what kernels need between grids is known when there is code for them.

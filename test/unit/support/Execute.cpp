@@ -16,28 +16,29 @@
 #include <mutex>
 
 using namespace mlir;
+using namespace dgc;
 
-using Finish = llvm::function_ref<FailureOr<std::vector<uint8_t>>(ModuleOp, const ::dgc::CompileOptions &,
-                                                                  const ::dgc::CompileReports &)>;
+using Finish =
+    llvm::function_ref<FailureOr<std::vector<uint8_t>>(ModuleOp, const CompileOptions &, const CompileReports &)>;
 
 /// Takes a text as dgc-compile does; false, with what is wrong, where it means nothing.
-template <::dgc::TextValue T> static bool take(llvm::StringRef text, T &value, std::string &error) {
+template <TextValue T> static bool take(llvm::StringRef text, T &value, std::string &error) {
   std::optional<T> parsed = T::parse(text, error);
   if (parsed)
     value = *std::move(parsed);
   return parsed.has_value();
 }
-template <::dgc::NamedEnum E> static bool take(llvm::StringRef text, E &value, std::string &error) {
-  std::optional<E> parsed = ::dgc::fromName<E>(text);
+template <NamedEnum E> static bool take(llvm::StringRef text, E &value, std::string &error) {
+  std::optional<E> parsed = fromName<E>(text);
   if (parsed)
     value = *parsed;
   else
-    error = "'" + text.str() + "': " + ::dgc::listNames<E>() + " is expected";
+    error = "'" + text.str() + "': " + listNames<E>() + " is expected";
   return parsed.has_value();
 }
 
-static FailureOr<::dgc::CompileOptions> optionsOf(const ::dgc::testing::ExecuteOptions &options, std::string &error) {
-  ::dgc::CompileOptions result;
+static FailureOr<CompileOptions> optionsOf(const testing::ExecuteOptions &options, std::string &error) {
+  CompileOptions result;
   if (!take(options.mesh, result.mesh, error) || !take(options.strategy, result.strategy, error) ||
       !take(options.links, result.links, error) || !take(options.precision, result.precision, error) ||
       !take(options.attention, result.attention, error) || !take(options.epilogues, result.epilogues, error) ||
@@ -45,7 +46,7 @@ static FailureOr<::dgc::CompileOptions> optionsOf(const ::dgc::testing::ExecuteO
     return failure();
   result.microbatches = {options.microbatches};
   result.batch = {options.batch};
-  result.overlap = options.overlap ? ::dgc::Switch::On : ::dgc::Switch::Off;
+  result.overlap = options.overlap ? Switch::On : Switch::Off;
   result.noPadding = options.noPadding;
   result.threads = {options.run.threads};
   result.target = options.target;
@@ -53,9 +54,8 @@ static FailureOr<::dgc::CompileOptions> optionsOf(const ::dgc::testing::ExecuteO
   return result;
 }
 
-static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text,
-                                                        const ::dgc::testing::ExecuteOptions &options, Finish finish) {
-  using namespace ::dgc;
+static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text, const testing::ExecuteOptions &options,
+                                                        Finish finish) {
   static std::once_flag once;
   std::call_once(once, [] {
     registerAllPasses();

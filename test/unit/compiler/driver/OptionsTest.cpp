@@ -63,7 +63,7 @@ TEST(Options, NamesOfEnumerationsAreInTheirOrder) {
   check(Precision());
   check(AttentionForm());
   check(Epilogues());
-  check(ScheduleKind());
+  check(PipelineScheduleKind());
   check(DeviceKind());
   check(StageSolver());
   check(FloatKind());

@@ -80,7 +80,7 @@ TEST_F(Phases, TheTextOfAPhaseBuildsTheSamePasses) {
   options.shard.tensorParallel = options.shard.dataParallel = true;
   options.shard.cut = WeightCuts::parse("w1:1,w2:-1", error).value();
   options.shard.zero = 2;
-  options.partition = {.distributed = true, .pipeline = true, .schedule = ScheduleKind::ZeroBubbleH1};
+  options.partition = {.distributed = true, .pipeline = true, .schedule = PipelineScheduleKind::ZeroBubbleH1};
   options.communicate.distributed = true;
   options.communicate.links = LinkModel::parse("data=1us:20GB/s", error).value();
   options.communicate.forbid = {"all_gather", "all_to_all"};

@@ -13,7 +13,7 @@
 #include "test/unit/compiler/target/cpu/LoadedKernels.h"
 
 using namespace mlir;
-using namespace mlir::dgc;
+using namespace dgc;
 
 namespace {
 
@@ -114,11 +114,11 @@ const RuleCase kCases[] = {
      20 * 80},
 };
 
-class Rules : public testing::TestWithParam<RuleCase> {};
+class Rules : public ::testing::TestWithParam<RuleCase> {};
 
 TEST_P(Rules, AreAsWritten) {
   MLIRContext context;
-  ::dgc::loadKernelDialects(context);
+  loadKernelDialects(context);
   std::string text = std::string("func.func @f(") + GetParam().arguments + ") {\n%y = " + GetParam().op + "\nreturn\n}";
   OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
   ASSERT_TRUE(module) << text;
@@ -130,7 +130,7 @@ TEST_P(Rules, AreAsWritten) {
   EXPECT_EQ(cast<CostOpInterface>(op).getCost().flops, GetParam().flops);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Rules, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, Rules, ::testing::ValuesIn(kCases),
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

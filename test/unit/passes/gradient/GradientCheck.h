@@ -51,11 +51,11 @@ inline std::string buildFunction(const GradientCase &row, const char *name, bool
       wrt.push_back(argument);
   Value weights = func.getBody().addArgument(type, func.getLoc());
   auto dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-  Value loss = mlir::dgc::DotGeneralOp::create(builder, func.getLoc(), value, weights, ArrayRef<int64_t>(),
-                                               ArrayRef<int64_t>(), dims, dims);
+  Value loss = dgc::DotGeneralOp::create(builder, func.getLoc(), value, weights, ArrayRef<int64_t>(),
+                                         ArrayRef<int64_t>(), dims, dims);
   SmallVector<Value> results{loss};
   if (gradient)
-    results = SmallVector<Value>(mlir::dgc::GradientOp::create(builder, func.getLoc(), loss, wrt).getResults());
+    results = SmallVector<Value>(dgc::GradientOp::create(builder, func.getLoc(), loss, wrt).getResults());
   end->setOperands(results);
   func.setFunctionType(builder.getFunctionType(func.getBody().getArgumentTypes(), ValueRange(results).getTypes()));
 

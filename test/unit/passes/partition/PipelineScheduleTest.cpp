@@ -112,10 +112,10 @@ TEST(PipelineSchedule, VerifyNoticesEveryDefect) {
 
 TEST(PipelineSchedule, NamesAreCheckedWithTheirConditions) {
   std::string error;
-  EXPECT_TRUE(schedulePipeline(ScheduleKind::OneForwardOneBackward, 4, 8, 1, error));
-  EXPECT_FALSE(schedulePipeline(ScheduleKind::GPipe, 2, 8, 2, error));
+  EXPECT_TRUE(schedulePipeline(PipelineScheduleKind::OneForwardOneBackward, 4, 8, 1, error));
+  EXPECT_FALSE(schedulePipeline(PipelineScheduleKind::GPipe, 2, 8, 2, error));
   EXPECT_NE(error.find("use interleaved"), std::string::npos);
-  EXPECT_FALSE(schedulePipeline(ScheduleKind::Interleaved, 4, 6, 2, error));
+  EXPECT_FALSE(schedulePipeline(PipelineScheduleKind::Interleaved, 4, 6, 2, error));
   EXPECT_NE(error.find("multiple of 4"), std::string::npos);
 }
 

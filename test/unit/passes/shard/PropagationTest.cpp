@@ -12,8 +12,6 @@
 
 using namespace dgc;
 using namespace mlir;
-using mlir::dgc::FactorKind;
-using mlir::dgc::ShardingRule;
 
 namespace {
 
