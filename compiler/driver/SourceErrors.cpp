@@ -141,7 +141,7 @@ Explanation explainUnknownOp(const ErrorPlace &at) {
   if (near.empty())
     near = nameInside(own, names);
   std::string text = "there is no op '" + name.str() + "'";
-  return near.empty() ? at.say(text + "; docs/language.md lists all ops")
+  return near.empty() ? at.say(text + "; docs/reference/dgc.md lists all ops")
                       : at.say(text + "; did you mean '" + dialect + "." + near + "'?");
 }
 
