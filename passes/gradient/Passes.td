@@ -167,7 +167,9 @@ def ReassociateStageSumsPass : Pass<"dgc-reassociate-stage-sums", "::mlir::Modul
 def VerifyGradientPass : Pass<"dgc-verify-gradient", "::mlir::ModuleOp"> {
   let summary = "check what the phase `gradient` promises";
   let description = [{
-    Refuses a module with a `dgc.gradient`, or with a composite op that is not one of `keep`.
+    Refuses a module with a `dgc.gradient`, or with a composite op that is not one of `keep`. Where an op has a stage, it
+    refuses ops and states without one, but for constants and what follows from constants and scalars of the step alone:
+    each stage computes these.
   }];
   let options = [ListOption<"keep", "keep", "std::string", "Names of composite ops that may be left">];
 }

@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/DGC.h"
 #include "passes/gradient/Passes.h"
+#include "passes/place/Stages.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace dgc {
@@ -11,6 +12,19 @@ namespace dgc {
 
 using namespace mlir;
 using namespace dgc;
+
+/// Checks that every op and every state of a function has a stage, but for what each stage computes by itself.
+static LogicalResult verifyStages(func::FuncOp function) {
+  Ubiquitous anywhere(function);
+  for (Operation &op : function.getBody().front().without_terminator())
+    if (!stageOf(&op) && !anywhere.contains(&op))
+      return op.emitOpError("has no stage after the phase gradient, and other ops have one");
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (FlatSymbolRefAttr state = argumentState(function, i); state && !argumentStage(function, i))
+      return function.emitOpError("takes the state ")
+             << state << ", which has no stage after the phase gradient, and ops have one";
+  return success();
+}
 
 namespace {
 struct VerifyGradient : dgc::impl::VerifyGradientPassBase<VerifyGradient> {
@@ -29,7 +43,14 @@ struct VerifyGradient : dgc::impl::VerifyGradientPassBase<VerifyGradient> {
       return WalkResult::advance();
     });
     if (walked.wasInterrupted())
-      signalPassFailure();
+      return signalPassFailure();
+    bool staged = false;
+    getOperation()->walk([&](Operation *op) { staged |= stageOf(op).has_value(); });
+    if (!staged)
+      return;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && failed(verifyStages(function)))
+        return signalPassFailure();
   }
 };
 } // namespace

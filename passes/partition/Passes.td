@@ -34,7 +34,8 @@ def PartitionPass : Pass<"dgc-partition", "::mlir::ModuleOp"> {
 def VerifyPartitionPass : Pass<"dgc-verify-partition", "::mlir::ModuleOp"> {
   let summary = "check that a partitioned program combines what is partial, once";
   let description = [{
-    Ends the phase `partition`. Checks in a module with a mesh that no op of the global level is left; that
+    Ends the phase `partition`. Checks in a module with a mesh that no op of the global level and no sharding of a result
+    is left; that arguments have the shapes of one device's part of the value; that
     a partial value meets only collectives that combine it and ops that are linear in it, whose results are partial
     in the same way; and that no function takes or returns one.
   }];

@@ -50,6 +50,25 @@ static LogicalResult verifyPartialOperands(Operation *op) {
   return success();
 }
 
+/// Checks that the type of argument `index` is that of one device's part of the value that its attributes describe.
+static LogicalResult verifyLocalShape(func::FuncOp function, unsigned index) {
+  auto global = function.getArgAttrOfType<TypeAttr>(index, kGlobalTypeAttr);
+  auto sharding = function.getArgAttrOfType<ShardingAttr>(index, kShardingAttr);
+  auto local = dyn_cast<RankedTensorType>(function.getArgumentTypes()[index]);
+  auto whole = global ? dyn_cast<RankedTensorType>(global.getValue()) : RankedTensorType();
+  if (!whole || !sharding || !local)
+    return success();
+  MeshAttr mesh = lookupMesh(function, sharding.getMesh());
+  if (!mesh)
+    return function.emitOpError("argument ")
+           << index << " is sharded over " << sharding.getMesh() << ", which is no mesh";
+  SmallVector<int64_t> part = sharding.getLocalShape(whole.getShape(), mesh);
+  if (ArrayRef(part) != local.getShape())
+    return function.emitOpError("argument ")
+           << index << " is " << local << ", which is not what a device has of " << whole << " as " << sharding;
+  return success();
+}
+
 namespace {
 struct VerifyPartition : dgc::impl::VerifyPartitionPassBase<VerifyPartition> {
   void runOnOperation() override {
@@ -68,7 +87,12 @@ struct VerifyPartition : dgc::impl::VerifyPartitionPassBase<VerifyPartition> {
     for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
       if (partialOf(type))
         return function.emitOpError() << "result " << i << " is partial";
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (failed(verifyLocalShape(function, i)))
+        return failure();
     WalkResult result = function.walk([](Operation *op) -> WalkResult {
+      if (op->hasAttr(kShardingsAttr))
+        return op->emitOpError("still has the shardings of a global value after the partitioner");
       if (isa<ReshardOp, ConstraintOp, ManualOp>(op))
         return op->emitOpError("is left after the partitioner");
       return verifyPartialOperands(op);

@@ -55,7 +55,8 @@ def VerifyPlacePass : Pass<"dgc-verify-place", "::mlir::ModuleOp"> {
   let summary = "check what the phase `place` promises";
   let description = [{
     Refuses a module in which an op or an argument of a function is placed by name, by `dist.device` or `dist.colocate`:
-    what remains are stages. Meshes keep their device.
+    what remains are stages. Meshes keep their device. A state is on the same stage in all functions that
+    take it.
   }];
 }
 

@@ -3,6 +3,7 @@
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/place/Passes.h"
+#include "passes/place/Stages.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_VERIFYPLACEPASS
@@ -12,6 +13,24 @@ namespace dgc {
 using namespace mlir;
 using namespace dgc;
 using namespace dgc::dist;
+
+/// Checks that a state is on the same stage in all functions that take it.
+static LogicalResult verifyStages(ModuleOp module) {
+  llvm::DenseMap<Attribute, std::pair<int64_t, func::FuncOp>> stages; // of a state, and who says so first
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      FlatSymbolRefAttr state = argumentState(function, i);
+      std::optional<int64_t> stage = argumentStage(function, i);
+      if (!state || !stage)
+        continue;
+      auto [first, isNew] = stages.try_emplace(state, *stage, function);
+      if (first->second.first != *stage)
+        return function.emitOpError("has the state ")
+               << state << " on stage " << *stage << ", and " << first->second.second.getSymName() << " on stage "
+               << first->second.first;
+    }
+  return success();
+}
 
 namespace {
 struct VerifyPlace : dgc::impl::VerifyPlacePassBase<VerifyPlace> {
@@ -31,7 +50,7 @@ struct VerifyPlace : dgc::impl::VerifyPlacePassBase<VerifyPlace> {
       }
       return WalkResult::advance();
     });
-    if (walked.wasInterrupted())
+    if (walked.wasInterrupted() || failed(verifyStages(getOperation())))
       signalPassFailure();
   }
 };

@@ -47,3 +47,28 @@ func.func @returned() -> tensor<8xf32> {
   %0 = dist.all_reduce sum %x over @mesh ["data"] : tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @global(%x: tensor<8xf32>) {
+  // expected-error@+1 {{still has the shardings of a global value after the partitioner}}
+  %0 = dgc.exponential %x {dist.shardings = [#dist.sharding<@mesh, [{"data"}]>]} : tensor<8xf32>
+  return
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+// expected-error@+1 {{argument 0 is 'tensor<8xf32>', which is not what a device has of 'tensor<8xf32>' as #dist.sharding<@mesh, [{"data"}]>}}
+func.func @shape(%x: tensor<8xf32> {dist.global_type = tensor<8xf32>, dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  return
+}
+
+// -----
+
+// The part of a dimension that the mesh does not divide is rounded up.
+dist.mesh @mesh <data = 2>
+func.func @padded(%x: tensor<4xf32> {dist.global_type = tensor<7xf32>, dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  return
+}

@@ -20,3 +20,15 @@ func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @f(%x: tensor<4xf32> {dist.colocate = "a"}) {
   return
 }
+
+// -----
+
+// One variable has one place.
+dgc.state @w weight zeros rng 0 : tensor<4xf32>
+func.func @train(%w: tensor<4xf32> {dgc.state = @w, dist.stage = 0}) {
+  return
+}
+// expected-error @+1 {{has the state @w on stage 1, and train on stage 0}}
+func.func @evaluate(%w: tensor<4xf32> {dgc.state = @w, dist.stage = 1}) {
+  return
+}
