@@ -47,11 +47,10 @@ struct TensorParallel : dgc::impl::TensorParallelPassBase<TensorParallel> {
       annotate(function, *mesh);
   }
 
-  /// The rules of the option, or those for dimensions named heads and mlp.
+  /// The rules of the option, or those for dimensions named heads and mlp. A pattern refers to the text of the option.
   void makeRules() {
-    std::vector<WeightCuts::Cut> cuts = cut.cuts;
-    if (cuts.empty())
-      cuts = {{"heads", std::nullopt}, {"mlp", std::nullopt}};
+    static const std::vector<WeightCuts::Cut> byDefault = {{"heads", std::nullopt}, {"mlp", std::nullopt}};
+    const std::vector<WeightCuts::Cut> &cuts = cut.cuts.empty() ? byDefault : cut.cuts;
     for (const WeightCuts::Cut &each : cuts) {
       Rule rule{each.text(), std::nullopt};
       if (each.dim) {
