@@ -9,6 +9,10 @@ if(DGC_CCACHE)
 endif()
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers)
+if(CMAKE_BUILD_TYPE STREQUAL Release)
+  # Packages do not name the folder that they were built in.
+  add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
@@ -27,15 +31,82 @@ add_custom_target(dgc_bin_link ALL
   COMMAND ${CMAKE_COMMAND} -E create_symlink ${CMAKE_BINARY_DIR}/bin ${CMAKE_SOURCE_DIR}/build/bin
   VERBATIM)
 
+# The project has two shared libraries: dgc-runtime, and dgc-compiler, which needs it. Each has one copy of what it
+# holds, for the programs of the project and for plug-ins. Their parts are static libraries that are linked as a whole.
+
+# dgc_part(NAME LIBRARY): the static library NAME is a part of dgc-runtime or dgc-compiler, and linked by nothing else.
+function(dgc_part name library)
+  set_property(GLOBAL APPEND PROPERTY DGC_PARTS_OF_${library} ${name})
+  set_target_properties(${name} PROPERTIES DGC_PART_OF ${library})
+endfunction()
+
+# dgc_link(NAME PUBLIC|PRIVATE ITEM...)
+# Links what is outside of the project, and the shared library in place of its part. A part links no part: it is built
+# with their options behind what they generate.
+function(dgc_link name visibility)
+  get_target_property(own ${name} DGC_PART_OF)
+  foreach(item IN LISTS ARGN)
+    set(library NOTFOUND)
+    if(TARGET ${item})
+      get_target_property(library ${item} DGC_PART_OF)
+    elseif(own AND item MATCHES "^(dgc_|DGC)")
+      message(FATAL_ERROR "${name} links ${item}, which is not defined before it")
+    endif()
+    if(NOT library)
+      target_link_libraries(${name} ${visibility} ${item})
+    elseif(own)
+      add_dependencies(${name} ${item})
+      target_compile_options(${name} PUBLIC $<TARGET_PROPERTY:${item},INTERFACE_COMPILE_OPTIONS>)
+      target_include_directories(${name} SYSTEM PUBLIC $<TARGET_PROPERTY:${item},INTERFACE_INCLUDE_DIRECTORIES>)
+    else()
+      target_link_libraries(${name} ${visibility} ${library})
+    endif()
+  endforeach()
+endfunction()
+
+# dgc_shared_library(NAME PUBLIC target... PRIVATE option...)
+# The shared library of all parts. Its version is that of the project: plug-ins are for one version.
+function(dgc_shared_library name)
+  cmake_parse_arguments(ARG "" "" "PUBLIC" ${ARGN})
+  get_property(parts GLOBAL PROPERTY DGC_PARTS_OF_${name})
+  file(CONFIGURE OUTPUT ${name}.cpp CONTENT "" @ONLY)
+  add_library(${name} SHARED ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  list(JOIN parts "," whole)
+  target_link_libraries(${name} PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,${whole}>" PUBLIC ${ARG_PUBLIC})
+  target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:include/dgc>)
+  foreach(part IN LISTS parts)
+    target_compile_options(${name} INTERFACE $<BUILD_INTERFACE:$<TARGET_PROPERTY:${part},INTERFACE_COMPILE_OPTIONS>>)
+    target_include_directories(${name} SYSTEM INTERFACE
+      $<BUILD_INTERFACE:$<TARGET_PROPERTY:${part},INTERFACE_INCLUDE_DIRECTORIES>>)
+  endforeach()
+  # Calls within the library are direct; objects of types, which are compared by address, stay one for the process.
+  target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions)
+  if(NOT DGC_SANITIZE)
+    target_link_options(${name} PRIVATE -Wl,-z,defs)
+  endif()
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+  dgc_carries_libraries(${name})
+endfunction()
+
 # dgc_runtime_library(NAME SOURCES file... LINK target...)
-# A library of the runtime. It must not see MLIR or LLVM.
+# A part of dgc-runtime. It must not see MLIR or LLVM.
 function(dgc_runtime_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  dgc_part(${name} dgc-runtime)
+  dgc_link(${name} PUBLIC ${ARG_LINK})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+endfunction()
+
+# dgc_runtime_extra(NAME SOURCES file... LINK target...)
+# A library of the runtime that only some programs have, beside dgc-runtime.
+function(dgc_runtime_extra name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  dgc_link(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
 # dgc_unit_test(NAME SOURCES file... LINK target...)
@@ -44,7 +115,8 @@ find_package(GTest REQUIRED)
 function(dgc_unit_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gmock GTest::gtest_main)
+  dgc_link(${name} PRIVATE ${ARG_LINK})
+  target_link_libraries(${name} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE DGC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
   add_test(NAME ${name} COMMAND ${name})
@@ -60,6 +132,6 @@ endfunction()
 # dgc_carries_libraries(NAME)
 # What it needs, and what that needs, is looked for in ../lib beside it first: so a folder with both runs anywhere.
 function(dgc_carries_libraries name)
-  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib")
+  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib" INSTALL_RPATH "$ORIGIN/../lib")
   target_link_options(${name} PRIVATE -Wl,--disable-new-dtags) # for what libraries need as well
 endfunction()

@@ -6,6 +6,9 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
+# LLVM's libraries are not where the system looks.
+set(DGC_MLIR_INSTALL_RPATH "$ORIGIN/../lib" ${LLVM_LIBRARY_DIRS})
+
 # Options of everything that includes MLIR.
 set(DGC_MLIR_OPTIONS -Wno-deprecated-declarations "SHELL:-include ${CMAKE_SOURCE_DIR}/cmake/LLVMStatistics.h")
 
@@ -17,17 +20,23 @@ target_compile_options(dgc_mlir_pch PUBLIC ${DGC_MLIR_OPTIONS})
 target_precompile_headers(dgc_mlir_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/MLIRPch.h)
 
 # dgc_mlir_library(NAME SOURCES file... LINK target... DEPENDS tablegen-target...)
-# A library of the compiler. What it links, and the TableGen output of what it links, is built first.
+# A part of dgc-compiler. What it links, and the TableGen output of what it links, is built first.
 function(dgc_mlir_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
-  target_compile_options(${name} PUBLIC ${DGC_MLIR_OPTIONS})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
-  target_precompile_headers(${name} REUSE_FROM dgc_mlir_pch)
+  dgc_part(${name} dgc-compiler)
+  dgc_use_mlir(${name})
+  dgc_link(${name} PUBLIC ${ARG_LINK})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+endfunction()
+
+# dgc_use_mlir(NAME): the static library NAME includes MLIR.
+function(dgc_use_mlir name)
+  target_include_directories(${name} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_compile_options(${name} PUBLIC ${DGC_MLIR_OPTIONS})
+  target_precompile_headers(${name} REUSE_FROM dgc_mlir_pch)
 endfunction()
 
 # dgc_tablegen(TARGET file.td [FLAGS generator-flags] OUT name.inc ...)
@@ -52,6 +61,6 @@ function(dgc_compiler_tool name)
   add_executable(${name} ${name}.cpp)
   target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   target_compile_options(${name} PRIVATE ${DGC_MLIR_OPTIONS})
-  target_compile_definitions(${name} PRIVATE DGC_VERSION="${PROJECT_VERSION}")
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  dgc_link(${name} PRIVATE ${ARG_LINK})
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH "${DGC_MLIR_INSTALL_RPATH}")
 endfunction()

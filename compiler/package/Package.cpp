@@ -8,6 +8,7 @@
 #include "dialects/dist/Hosts.h"
 #include "dialects/exec/Exec.h"
 #include "runtime/artifact/Writer.h"
+#include "runtime/base/Version.h"
 
 using namespace mlir;
 using namespace dgc;

@@ -1,5 +1,6 @@
 // Finds and opens plug-ins, and chooses the device of a plan.
 #include "runtime/device/Plugin.h"
+#include "runtime/base/Version.h"
 
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/ExitCode.h"

@@ -13,6 +13,7 @@
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Limits.h"
 #include "runtime/base/OutputFile.h"
+#include "runtime/base/Version.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "runtime/telemetry/Report.h"
 #include "llvm/ADT/StringExtras.h"

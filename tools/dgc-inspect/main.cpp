@@ -4,6 +4,7 @@
 #include "CLI/CLI.hpp"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/OutputFile.h"
+#include "runtime/base/Version.h"
 #include "runtime/telemetry/PlanJson.h"
 #include "runtime/telemetry/Report.h"
 
@@ -18,7 +19,7 @@ int main(int argc, char **argv) {
   std::string path, report;
   bool json = false, steps = false;
   CLI::App app{"Prints what is in an artifact of dgc-compile. Nothing of it is executed.", "dgc-inspect"};
-  app.set_version_flag("--version", "dgc " DGC_VERSION);
+  app.set_version_flag("--version", "dgc-inspect " DGC_VERSION);
   app.footer("Example:\n  dgc-inspect mnist_mlp.dgcx --steps\n\nExit codes: 0 done, 2 wrong use, 3 the artifact is "
              "damaged or fails a check, 4 it cannot be read.");
   app.add_option("plan", path, "The artifact; - is standard input")->required()->type_name("PLAN");

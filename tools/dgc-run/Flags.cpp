@@ -5,6 +5,7 @@
 #include "runtime/base/Bytes.h"
 #include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
+#include "runtime/base/Version.h"
 
 #include <algorithm>
 #include <charconv>
@@ -287,7 +288,7 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
   CLI::App app{"Runs a plan of dgc-compile: trains, evaluates or predicts on "
                "one or several workers.",
                "dgc-run"};
-  app.set_version_flag("--version", "dgc " DGC_VERSION);
+  app.set_version_flag("--version", "dgc-run " DGC_VERSION);
   app.get_formatter()->column_width(34);
   app.footer(footer);
   addRunFlags(app, flags);

@@ -3,6 +3,7 @@
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Clock.h"
 #include "runtime/base/OutputFile.h"
+#include "runtime/base/Version.h"
 #include "runtime/device/Plugin.h"
 #include "tools/gpu-check/Compare.h"
 #include "tools/gpu-check/Jobs.h"
@@ -37,7 +38,7 @@ int main(int argc, char **argv) {
   bool noTiming = false;
   CLI::App app{"Compares plans for a GPU with those for the CPU, tries faults, and times steps.", "gpu-check"};
   app.footer(footer);
-  app.set_version_flag("--version", "gpu-check (dgc) " DGC_VERSION);
+  app.set_version_flag("--version", "gpu-check " DGC_VERSION);
   app.add_option("cases", folder, "Folder of cases (default: ../cases beside the program)");
   app.add_option("--data", data, "Folder with mnist/ (default: ../data beside the cases)");
   app.add_option("--only", only, "Only the case of this name, and no jobs");

@@ -1,6 +1,7 @@
 // What libdgc_cuda.so gives to dgc-run.
 #include "runtime/device/Plugin.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Version.h"
 #include "runtime/device/cuda/CudaDevice.h"
 #include "runtime/device/cuda/Describe.h"
 #include "runtime/device/cuda/Library.h"
