@@ -37,17 +37,18 @@ private:
 };
 
 /// Writes the program behind a phase to DIRECTORY/NUMBER-PHASE.mlir, with the command that made it of the one before.
-static LogicalResult dump(ModuleOp module, const PhaseInfo &phase, const PhaseOptions &options, StringRef directory) {
+static LogicalResult dump(ModuleOp module, const PhaseInfo &phase, const CompilePlan &plan,
+                          const CompileReports &reports) {
   auto fileOf = [](Phase each) { return (Twine(static_cast<int>(each)) + "-" + nameOf(each) + ".mlir").str(); };
-  llvm::SmallString<128> path(directory);
-  std::error_code error = llvm::sys::fs::create_directories(directory);
+  llvm::SmallString<128> path(reports.dumpDirectory);
+  std::error_code error = llvm::sys::fs::create_directories(reports.dumpDirectory);
   llvm::sys::path::append(path, fileOf(phase.phase));
   if (!error) {
     llvm::raw_fd_ostream out(path, error);
     if (!error) {
       auto before = static_cast<Phase>(static_cast<int>(phase.phase) - 1);
-      out << "// dgc-opt --dgc-" << nameOf(phase.phase) << "-pipeline='"
-          << StringRef(phase.text(options)).drop_front().drop_back() << "' " << fileOf(before) << "\n";
+      out << "// " << reports.dgcOpt << " " << commandOf(phase, plan.phases, plan.inserted) << " " << fileOf(before)
+          << "\n";
       module.print(out, OpPrintingFlags().elideLargeElementsAttrs(64));
       out.close();
       error = out.error();
@@ -62,14 +63,14 @@ static LogicalResult runPhase(ModuleOp module, const PhaseInfo &phase, const Com
   PassManager manager(module.getContext());
   if (failed(applyPassManagerCLOptions(manager)))
     return failure();
-  phase.build(manager, plan.phases);
+  buildPhase(manager, phase, plan.phases, plan.inserted);
   PhaseTimer timer(phase.phase, reports.timing);
   if (failed(manager.run(module)))
     return failure();
   timer.stop();
   if (phase.phase == Phase::Communicate && reports.explain)
     explain(module, *reports.explain);
-  return reports.dumpDirectory.empty() ? success() : dump(module, phase, plan.phases, reports.dumpDirectory);
+  return reports.dumpDirectory.empty() ? success() : dump(module, phase, plan, reports);
 }
 
 FailureOr<CompilePlan> runPhases(ModuleOp module, const CompileOptions &options, const CompileReports &reports) {

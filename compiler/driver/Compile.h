@@ -19,6 +19,7 @@ namespace dgc {
 /// What a compilation says of itself on the way.
 struct CompileReports {
   std::string dumpDirectory;            // a file per phase; empty: none
+  std::string dgcOpt = "dgc-opt";       // in the command at the head of such a file, with the plug-ins that it loads
   llvm::raw_ostream *explain = nullptr; // a table of the communication
   llvm::raw_ostream *timing = nullptr;  // seconds of each phase
 };

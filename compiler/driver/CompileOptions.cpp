@@ -73,9 +73,9 @@ public:
   FailureOr<CompilePlan> run() {
     module.getContext()->loadDialect<dgc::dist::DistDialect>();
     plan.mesh = asked().mesh;
-    if (failed(checkNumbers()) || failed(checkPhases()) || failed(chooseMesh()) || failed(chooseTargets()) ||
-        failed(checkCollectiveNames(module, asked().forbid)) || failed(checkMesh()) || failed(chooseStrategies()) ||
-        failed(checkPipeline()))
+    if (failed(checkNumbers()) || failed(checkPhases()) || failed(checkInsertedPasses()) || failed(chooseMesh()) ||
+        failed(chooseTargets()) || failed(checkCollectiveNames(module, asked().forbid)) || failed(checkMesh()) ||
+        failed(chooseStrategies()) || failed(checkPipeline()))
       return failure();
     if (plan.strategies.servers())
       plan.mesh.axes.insert(plan.mesh.axes.begin(), {"stage", 1 + plan.strategies.servers()});
@@ -102,6 +102,16 @@ private:
     if (auto models = module.getOps<dgc::ModelOp>(); asked().from > Phase::Input && !models.empty())
       return (*models.begin()).emitError() << "this is a model as it is written: it has not been through the phase '"
                                            << nameOf(asked().from) << "'; leave --compile-from out";
+    return success();
+  }
+
+  LogicalResult checkInsertedPasses() {
+    auto first = static_cast<Phase>(static_cast<int>(asked().from) + 1);
+    std::string wrong;
+    auto inserted = parseInsertedPasses(asked().insertPass, first, asked().to, wrong);
+    if (!inserted)
+      return error() << wrong;
+    plan.inserted = *std::move(inserted);
     return success();
   }
 

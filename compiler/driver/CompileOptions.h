@@ -3,6 +3,7 @@
 #ifndef DGC_COMPILER_DRIVER_COMPILEOPTIONS_H
 #define DGC_COMPILER_DRIVER_COMPILEOPTIONS_H
 
+#include "compiler/driver/InsertedPasses.h"
 #include "compiler/driver/Phases.h"
 #include "compiler/driver/Strategies.h"
 #include "compiler/target/Target.h"
@@ -47,6 +48,7 @@ struct CompileOptions {
   ByteCount maxReplicatedBytes;
   bool noPadding = false;
   ByteCount memoryLimit;
+  std::vector<std::string> insertPass;
   Phase from = Phase::Input, to = Phase::Artifact;
 
   /// Calls `b(name, field, placeholder of the value, help)` for each option, in the order of --help.
@@ -80,6 +82,8 @@ struct CompileOptions {
       "What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and biases, too; "
       "bias, no more than a bias and relu");
     b("no-padding", o.noPadding, "", "Refuse a dimension that its mesh axes do not divide");
+    b("insert-pass", o.insertPass, "after:PHASE=PASS,..",
+      "Run passes behind a phase, and its verifier again; those of plug-ins and of dgc-opt; repeatable");
     b("compile-from", o.from, "PHASE", "The input is a program that has been through this phase");
     b("compile-to", o.to, "PHASE", "Stop behind this phase and write the program as text");
   }
@@ -96,6 +100,7 @@ struct CompilePlan {
   std::shared_ptr<const Target> workers, servers; // the same where there are none of another kind
   int64_t threads = 1;
   PhaseOptions phases;
+  std::vector<InsertedPasses> inserted;
 };
 
 /// Refuses, with a diagnostic that says what is accepted, options that are out of range, that name nothing there is, or

@@ -80,7 +80,8 @@ ClusterGraph::ClusterGraph(Block &block) : block(block) {
   // Communication and what else may have an effect keep their order.
   int64_t previous = -1;
   for (auto [id, op] : llvm::enumerate(ops)) {
-    if (isa_and_present<dgc::DGCDialect, dgc::exec::ExecDialect>(op->getDialect()))
+    if (isa_and_present<dgc::DGCDialect, dgc::exec::ExecDialect>(op->getDialect()) ||
+        isa<dgc::ElementwiseOpInterface, dgc::LinalgLowerableOpInterface>(op))
       continue;
     if (previous >= 0)
       successors[previous].push_back(id);

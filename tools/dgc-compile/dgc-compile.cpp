@@ -1,6 +1,7 @@
 // dgc-compile: from a model to an artifact.
 
 #include "compiler/driver/Compile.h"
+#include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
 #include "compiler/driver/SourceErrors.h"
 #include "mlir/IR/AsmState.h"
@@ -59,6 +60,9 @@ private:
 };
 
 static PlanFlags planFlags;
+static cl::list<std::string> plugins("load-pass-plugin",
+                                     cl::desc("Load a plug-in: its passes, for --insert-pass, and its dialects"),
+                                     cl::value_desc("FILE"), cl::cat(category));
 static cl::opt<std::string> dumpPhasesTo("dump-phases-to",
                                          cl::desc("Write the program behind each phase to a file in DIR"),
                                          cl::value_desc("DIR"), cl::cat(category));
@@ -202,6 +206,13 @@ static int run() {
   }
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
+  for (const std::string &plugin : plugins) {
+    if (!dgc::loadPlugin(plugin, registry, error)) {
+      llvm::errs() << "dgc-compile: --load-pass-plugin=" << plugin << ": " << error << "\n";
+      return 2;
+    }
+    reports.dgcOpt += " --load-pass-plugin=" + plugin;
+  }
   const bool hasThreads =
       dgc::rt::checkResources({.threads = static_cast<int>(llvm::hardware_concurrency().compute_thread_count())}).ok();
   using Threading = mlir::MLIRContext::Threading;

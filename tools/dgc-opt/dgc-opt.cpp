@@ -1,5 +1,6 @@
 // dgc-opt: runs passes over a file of dgc, dist or exec, in the way of mlir-opt.
 
+#include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
@@ -24,6 +25,9 @@ int main(int argc, char **argv) {
   hideOptionsOfLLVM();
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
+  if (!dgc::takePlugins(argc, argv, registry))
+    return 2;
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "dgc-opt " DGC_VERSION "\n"; });
   if (wantsHelp(argc, argv)) { // ours first, then what is named here
     dgc::registerOwnPasses();
     static llvm::cl::extrahelp upstream("\nPasses of MLIR: --canonicalize, --cse.\n");
