@@ -1,20 +1,22 @@
-# plugin.sh BUILD FOLDER: installs a build into FOLDER/prefix, builds examples/plugin against it, in another folder, and
-# runs both from there.
+# plugin.sh BUILD FOLDER: installs a build into FOLDER/prefix, builds examples/plugin and a program that uses the runtime
+# against it, in another folder, and runs all from there.
 set -euo pipefail
 build=$1 folder=$2
 cd "$(dirname "$0")/../../../.."
 rm -rf "$folder" && mkdir -p "$folder"
 cmake --install "$build" --prefix "$folder/prefix" > "$folder/log" || { cat "$folder/log"; exit 1; }
-cp -r examples/plugin "$folder/plugin"
+cp -r examples/plugin test/lit/scripts/Inputs/consumer "$folder"
 export PATH=$folder/prefix/bin:$PATH
 mnist=$PWD/examples/data/mnist
 cd "$folder"
 quietly() { "$@" > log 2>&1 || { cat log; exit 1; }; }
 
-quietly cmake -G Ninja -S plugin -B build -DCMAKE_PREFIX_PATH="$folder/prefix" -DCMAKE_CXX_COMPILER=clang++-22 \
-  -DCMAKE_C_COMPILER=clang-22
-quietly cmake --build build
-load=--load-pass-plugin=$folder/build/example-plugin.so
+for project in plugin consumer; do
+  quietly cmake -G Ninja -S $project -B build/$project -DCMAKE_PREFIX_PATH="$folder/prefix" \
+    -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_C_COMPILER=clang-22
+  quietly cmake --build build/$project
+done
+load=--load-pass-plugin=$folder/build/plugin/example-plugin.so
 report=--insert-pass=after:shard=example-report-replicated
 
 opt() { dgc-opt "$load" "$@"; }
@@ -33,18 +35,22 @@ echo "== an op of the plug-in, and the same in ops of dgc"
 sed -E 's|^( *)%hidden = .*|\1%size = dgc.abs %h\n\1%below = dgc.add %size, 1.0\n\1%hidden = dgc.divide %h, %below|' plugin/model.mlir > plain.mlir
 quietly dgc-compile plain.mlir -o plain.dgcx
 for plan in plan plain; do
-  dgc-run $plan.dgcx --data "$mnist" --epochs 1 | grep -o 'loss [0-9.]* *accuracy [0-9.]*' | tee $plan.txt
+  dgc-run $plan.dgcx --data "$mnist" --epochs 1 | grep '^test ' | tee $plan.txt
 done
 cmp plan.txt plain.txt
 quietly dgc-compile plugin/model.mlir "$load" --target=cuda:sm_90 -o gpu.dgcx
+
+echo "== a program with the runtime"
+build/consumer/consumer plan.dgcx
+ldd build/consumer/consumer | grep -E 'LLVM|MLIR' || true
 
 echo "== what is refused"
 refused dgc-compile plugin/model.mlir
 refused dgc-compile plugin/model.mlir "$load" --insert-pass=after:shard=example-report
 refused dgc-compile plugin/model.mlir "$load" "$report{at-most=3}"
-sed 's/dgc [0-9.]*, LLVM/dgc 9.9.9, LLVM/' build/example-plugin.so > other.so
+sed 's/dgc [0-9.]*, LLVM/dgc 9.9.9, LLVM/' build/plugin/example-plugin.so > other.so
 refused dgc-compile plugin/model.mlir --load-pass-plugin=other.so
 refused dgc-opt --load-pass-plugin=other.so plugin/model.mlir
-sed 's/, LLVM [0-9.]*/, LLVM 21.1/' build/example-plugin.so > other.so
+sed 's/, LLVM [0-9.]*/, LLVM 21.1/' build/plugin/example-plugin.so > other.so
 refused dgc-compile plugin/model.mlir --load-pass-plugin=other.so
 refused dgc-compile plugin/model.mlir --load-pass-plugin=prefix/lib/libdgc-runtime.so
