@@ -286,7 +286,7 @@ void CoordinatorCore::processEnded(int rank, int code, int signal) {
 
 std::vector<RankWait> CoordinatorCore::waitsOf(uint32_t rank) const {
   const Member &m = members[rank];
-  const auto awaited = static_cast<uint32_t>(m.last.awaited); // kNobody: a rank that there is not
+  const auto awaited = static_cast<uint32_t>(m.last.awaited); // kNoRank: no such rank
   if (awaited < members.size() && awaited != rank && !m.left && !m.gathered)
     return {{rank, awaited, RankWait::Transfer, m.last.position}};
   std::vector<RankWait> waits;

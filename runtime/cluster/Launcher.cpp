@@ -112,7 +112,7 @@ private:
   absl::Status startWorker(int rank, const std::string &program);
   void reap(int rank);
   void watch();
-  int verdict();
+  int outcome();
   std::string message();
 
   const LauncherOptions &options;
@@ -267,7 +267,7 @@ void Launch::watch() {
   }
 }
 
-int Launch::verdict() {
+int Launch::outcome() {
   std::optional<JobError> error = coordinator->error();
   if (!error && !firstFailed)
     return 0;
@@ -306,7 +306,7 @@ int Launch::run() {
   SignalWatcher signals([this](int signal) { coordinator->fail(interruptionError(signal)); });
   sigprocmask(SIG_SETMASK, &signalsBefore, nullptr);
   watch();
-  int code = verdict();
+  int code = outcome();
   if (code != 0 && options.failed)
     options.failed(message());
   return code;

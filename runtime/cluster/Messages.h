@@ -60,7 +60,7 @@ struct GatherMessage {
 };
 struct HeartbeatMessage {
   Position position;
-  int32_t awaited = WaitRecord::kNobody; ///< WaitRecord::awaited()
+  int32_t awaited = WaitRecord::kNoRank; ///< WaitRecord::awaited()
   uint64_t moved = 0;                    ///< WaitRecord::moved()
 };
 /// This worker ends because of an error of its own.

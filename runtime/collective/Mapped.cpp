@@ -192,7 +192,7 @@ public:
       break;
     default: // Permute
       uint32_t from = permutationSource(desc.permutation, c.self);
-      copies.push_back({dst, from == CollectiveDesc::kNobody ? nullptr : src(from), c.srcBytes});
+      copies.push_back({dst, from == CollectiveDesc::kNoRank ? nullptr : src(from), c.srcBytes});
     }
   }
 
@@ -214,9 +214,9 @@ private:
   std::vector<Copy> copies;
 };
 
-class MappedMeeting final : public PreparedCollective {
+class MappedBarrier final : public PreparedCollective {
 public:
-  MappedMeeting(Core &core, const std::vector<uint32_t> &group) : sync(core, group, "a meeting") {}
+  MappedBarrier(Core &core, const std::vector<uint32_t> &group) : sync(core, group, "a barrier of its group") {}
   absl::Status run() override { return sync(); }
   absl::Status start() override {
     sync.tell();
@@ -292,8 +292,8 @@ public:
   ProgressWord &progress() override { return core.job.header(core.rank).progress; }
   const WaitRecord &waits() override { return core.job.header(core.rank).waits; }
   absl::Status barrier() override { return everyone(); }
-  std::unique_ptr<PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) override {
-    return std::make_unique<MappedMeeting>(core, group);
+  std::unique_ptr<PreparedCollective> prepareBarrier(const std::vector<uint32_t> &group) override {
+    return std::make_unique<MappedBarrier>(core, group);
   }
   Abort &interruption() override { return core.abort; }
   double timeoutSeconds() const override { return std::min(core.options.timeoutSeconds, kDeviceTimeoutSeconds); }

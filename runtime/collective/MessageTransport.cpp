@@ -171,11 +171,11 @@ public:
           send(m, src, c.srcBytes);
       break;
     default: // Permute
-      if (from != CollectiveDesc::kNobody)
+      if (from != CollectiveDesc::kNoRank)
         receive(from, dst, src, c.srcBytes);
       else
         std::memset(dst, 0, c.dstBytes);
-      if (d.permutation[c.self] != CollectiveDesc::kNobody)
+      if (d.permutation[c.self] != CollectiveDesc::kNoRank)
         send(d.permutation[c.self], src, c.srcBytes);
     }
     return core.finish(c.title);
@@ -237,9 +237,9 @@ private:
 };
 
 /// A message of one byte to each of the others.
-class MessageMeeting final : public PreparedCollective {
+class MessageBarrier final : public PreparedCollective {
 public:
-  MessageMeeting(MessagePassing &core, std::vector<uint32_t> group) : core(core), group(std::move(group)) {
+  MessageBarrier(MessagePassing &core, std::vector<uint32_t> group) : core(core), group(std::move(group)) {
     std::erase(this->group, static_cast<uint32_t>(core.rank));
     core.reserve(2 * this->group.size());
   }
@@ -249,7 +249,7 @@ public:
       core.receive(static_cast<int>(r), collectiveTag(static_cast<int>(r)), &token, 1);
     for (uint32_t r : group)
       core.send(static_cast<int>(r), collectiveTag(core.rank), &nothing, 1);
-    return core.finish("a meeting");
+    return core.finish("a barrier of its group");
   }
 
 private:
@@ -281,8 +281,8 @@ public:
         core->send(r, collectiveTag(rank()), &nothing, 1);
     return core->finish("barrier");
   }
-  std::unique_ptr<PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) override {
-    return std::make_unique<MessageMeeting>(*core, group);
+  std::unique_ptr<PreparedCollective> prepareBarrier(const std::vector<uint32_t> &group) override {
+    return std::make_unique<MessageBarrier>(*core, group);
   }
   Abort &interruption() override { return core->abort; }
   double timeoutSeconds() const override { return std::min(core->options.timeoutSeconds, kDeviceTimeoutSeconds); }

@@ -40,10 +40,10 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free);
 /// whose workers compute by it.
 class WaitRecord {
 public:
-  static constexpr int32_t kNobody = -1;
+  static constexpr int32_t kNoRank = -1;
 
   void awaits(int32_t rank) { awaited_.store(rank, std::memory_order_relaxed); }
-  /// The rank that is waited for, or kNobody while this worker computes. A wait of a few microseconds may not show.
+  /// The rank that is waited for, or kNoRank while this worker computes. A wait of a few microseconds may not show.
   int32_t awaited() const { return awaited_.load(std::memory_order_relaxed); }
 
   void move(uint64_t bytes) {
@@ -54,7 +54,7 @@ public:
 
 private:
   std::atomic<uint64_t> moved_{0};
-  std::atomic<int32_t> awaited_{kNobody};
+  std::atomic<int32_t> awaited_{kNoRank};
 };
 
 } // namespace dgc::rt

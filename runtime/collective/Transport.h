@@ -45,7 +45,7 @@ std::string_view collectiveName(CollectiveKind kind);
 /// src and dst may be the same range for AllReduce and Broadcast. No other
 /// overlap is accepted.
 struct CollectiveDesc {
-  static constexpr uint32_t kNobody = UINT32_MAX;
+  static constexpr uint32_t kNoRank = UINT32_MAX;
 
   uint32_t id = 0;    ///< position in the order of communication; for messages
   std::string origin; ///< what caused it; for messages
@@ -62,7 +62,7 @@ struct CollectiveDesc {
   std::vector<Range> more;           ///< AllReduce, ReduceScatter, AllGather: the same is done to these, at once
   uint32_t root = 0;                 ///< Broadcast: member
   std::vector<uint32_t> permutation; ///< Permute: per member the member that it
-                                     ///< sends to, or kNobody
+                                     ///< sends to, or kNoRank
 };
 
 /// An operation with everything decided: `run` allocates nothing and holds no
@@ -142,7 +142,7 @@ public:
 
   /// A barrier of these ranks, this one among them. Between two ranks it has its place in the order of their
   /// collectives.
-  virtual std::unique_ptr<PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) = 0;
+  virtual std::unique_ptr<PreparedCollective> prepareBarrier(const std::vector<uint32_t> &group) = 0;
 
   /// What ends every wait of this rank, for those that wait for something else than this transport, such as a device;
   /// and how long one such wait may take, at most kDeviceTimeoutSeconds.

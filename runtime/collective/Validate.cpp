@@ -110,7 +110,7 @@ absl::Status checkPermutation(const CollectiveDesc &desc, const CheckedCollectiv
     return bad(c, absl::StrCat("permutation has ", desc.permutation.size(), " entries for ", c.members, " members"));
   std::vector<bool> seen(c.members);
   for (uint32_t to : desc.permutation) {
-    if (to == CollectiveDesc::kNobody)
+    if (to == CollectiveDesc::kNoRank)
       continue;
     if (to >= c.members)
       return bad(c, absl::StrCat("permutation has member ", to, ", the group has ", c.members));
@@ -206,7 +206,7 @@ uint32_t permutationSource(std::span<const uint32_t> permutation, uint32_t membe
   for (uint32_t from = 0; from < permutation.size(); ++from)
     if (permutation[from] == member)
       return from;
-  return CollectiveDesc::kNobody;
+  return CollectiveDesc::kNoRank;
 }
 
 } // namespace dgc::rt

@@ -37,7 +37,7 @@ ElementRange sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32
 /// The most elements of a range that one member reduces.
 uint64_t longestPart(CollectiveKind kind, size_t elementSize, const CollectiveDesc::Range &range, uint32_t members);
 
-/// The member that sends to `member` in a permutation, or kNobody.
+/// The member that sends to `member` in a permutation, or kNoRank.
 uint32_t permutationSource(std::span<const uint32_t> permutation, uint32_t member);
 
 } // namespace dgc::rt

@@ -32,7 +32,7 @@ public:
   /// DeadlineExceeded with the text of `describe()`. `idle`, called in between,
   /// may drive progress; `awaited` is the rank that is waited for now.
   template <class Done, class Describe> absl::Status until(Done done, Describe describe) {
-    return until(done, describe, [] {}, [] { return WaitRecord::kNobody; });
+    return until(done, describe, [] {}, [] { return WaitRecord::kNoRank; });
   }
   template <class Done, class Describe, class Idle, class Awaited>
   absl::Status until(Done done, Describe describe, Idle idle, Awaited awaited) {
@@ -44,7 +44,7 @@ public:
     }
     absl::Status status = wait(done, describe, idle, awaited);
     if (record_)
-      record_->awaits(WaitRecord::kNobody);
+      record_->awaits(WaitRecord::kNoRank);
     return status;
   }
 

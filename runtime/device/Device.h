@@ -44,7 +44,7 @@ struct Operand {
 };
 
 /// Memory of the host and of a device that holds the same at certain times.
-struct Mirrored {
+struct HostMirror {
   void *device = nullptr;
   std::span<std::byte> host;
 };
@@ -52,7 +52,7 @@ struct Mirrored {
 /// What the host does between two segments of a program: it takes values from the device and brings others. Memory of
 /// the host is pinned.
 struct HostExchange {
-  std::vector<Mirrored> toHost, toDevice;
+  std::vector<HostMirror> toHost, toDevice;
 };
 
 struct SegmentOp {
@@ -66,8 +66,8 @@ struct ProgramParts {
   bool trains = false;                          // what a run repeats most
   std::vector<std::vector<SegmentOp>> segments; // one at least
   std::vector<HostExchange> exchanges;
-  std::vector<Mirrored> inputs;  // come to the device before the first segment
-  std::vector<Mirrored> outputs; // are with the host behind the last one
+  std::vector<HostMirror> inputs;  // come to the device before the first segment
+  std::vector<HostMirror> outputs; // are with the host behind the last one
 };
 
 /// A recorded program. A run is begin(), each segment once, in order, with the exchanges wherever they belong, and

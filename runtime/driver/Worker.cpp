@@ -7,7 +7,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/driver/Inputs.h"
 #include "runtime/driver/Predictions.h"
-#include "runtime/driver/Report.h"
+#include "runtime/driver/RunLog.h"
 #include "runtime/driver/State.h"
 #include "runtime/driver/Traces.h"
 

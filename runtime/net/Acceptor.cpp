@@ -102,8 +102,8 @@ bool Acceptor::progress(Pending &p) {
   const bool accepted = p.challenger.verify(p.response);
   if (accepted && !options.hasRoom())
     return false;
-  const Verdict verdict = p.challenger.verdict(p.response, accepted);
-  if (send(p.socket.fd(), &verdict, sizeof(verdict), MSG_NOSIGNAL) == sizeof(verdict) && accepted)
+  const HandshakeResult result = p.challenger.result(p.response, accepted);
+  if (send(p.socket.fd(), &result, sizeof(result), MSG_NOSIGNAL) == sizeof(result) && accepted)
     admit(std::move(p.socket), p.response.sender);
   return false;
 }

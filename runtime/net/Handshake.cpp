@@ -111,7 +111,7 @@ bool Challenger::verify(const Response &r) const {
   return r.magic == kMagic && same(r.proof, proofOf(key, "response", sent.nonce, r.nonce, {r.sender, self}));
 }
 
-Verdict Challenger::verdict(const Response &r, bool accepted) const {
+HandshakeResult Challenger::result(const Response &r, bool accepted) const {
   return {kMagic, accepted, accepted ? proofOf(key, "verdict", sent.nonce, r.nonce) : Key{}};
 }
 
@@ -125,11 +125,11 @@ absl::StatusOr<Socket> dial(const SocketAddress &address, const DialOptions &opt
   response.proof =
       proofOf(options.key, "response", challenge.nonce, response.nonce, {options.sender, options.receiver});
   DGC_RETURN_IF_ERROR(transfer(socket, true, response, options));
-  Verdict verdict;
-  DGC_RETURN_IF_ERROR(transfer(socket, false, verdict, options));
-  if (verdict.magic != kMagic)
+  HandshakeResult result;
+  DGC_RETURN_IF_ERROR(transfer(socket, false, result, options));
+  if (result.magic != kMagic)
     return absl::FailedPreconditionError("what answers there is no dgc, or one of another version");
-  if (verdict.accepted != 1 || !same(verdict.proof, proofOf(options.key, "verdict", challenge.nonce, response.nonce)))
+  if (result.accepted != 1 || !same(result.proof, proofOf(options.key, "verdict", challenge.nonce, response.nonce)))
     return absl::PermissionDeniedError("what answers there belongs to another job");
   return socket;
 }

@@ -3,7 +3,7 @@
 // The acceptor speaks first, so that a proof cannot be replayed:
 //   acceptor   Challenge: magic, nonce A
 //   connector  Response:  magic, who it is, nonce B, HMAC-SHA-256(key, "response", A, B, connector, acceptor)
-//   acceptor   Verdict:   magic, accepted or refused, HMAC-SHA-256(key, "verdict", A, B)
+//   acceptor   Result:    magic, accepted or refused, HMAC-SHA-256(key, "verdict", A, B)
 // The key itself is never sent. What follows on the connection is neither encrypted nor authenticated.
 #pragma once
 
@@ -37,12 +37,12 @@ struct Response {
   Nonce nonce;
   Key proof;
 };
-struct Verdict {
+struct HandshakeResult {
   std::array<char, 8> magic;
   uint32_t accepted; ///< 1; anything else: refused
   Key proof;
 };
-static_assert(sizeof(Challenge) == 24 && sizeof(Response) == 60 && sizeof(Verdict) == 44);
+static_assert(sizeof(Challenge) == 24 && sizeof(Response) == 60 && sizeof(HandshakeResult) == 44);
 
 /// Names the version of the handshake and of the protocol behind it.
 inline constexpr std::array<char, 8> kMagic = {'d', 'g', 'c', ' ', 'j', 'o', 'b', '2'};
@@ -55,7 +55,7 @@ public:
   const Challenge &challenge() const { return sent; }
   /// Whether `response` proves that its sender has the key and means this acceptor.
   bool verify(const Response &response) const;
-  Verdict verdict(const Response &response, bool accepted) const;
+  HandshakeResult result(const Response &response, bool accepted) const;
 
 private:
   Key key;

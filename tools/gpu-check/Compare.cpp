@@ -213,12 +213,12 @@ static Row checkProgram(const std::string &name, const std::vector<uint8_t> &gpu
     return row;
   }
   row.difference = *most;
-  row.verdict = *most <= toleranceOf(plan) ? Verdict::Passed : Verdict::Failed;
-  if (row.verdict == Verdict::Failed)
+  row.outcome = *most <= toleranceOf(plan) ? Outcome::Passed : Outcome::Failed;
+  if (row.outcome == Outcome::Failed)
     row.detail = "differs: " + worst;
   else if (isTimed && plan.world_size() == 1)
     if (absl::Status s = timeSteps(gpu, row); !s.ok()) {
-      row.verdict = Verdict::Failed;
+      row.outcome = Outcome::Failed;
       row.detail = std::string(s.message());
     }
   return row;
@@ -230,7 +230,7 @@ static Row checkRefused(const std::string &name, const std::vector<uint8_t> &pla
   absl::Status status = artifact.ok() ? createDevice(**artifact, 1, 0).status() : artifact.status();
   bool isRefused =
       exitCodeOf(status) == ExitCode::Machine && status.message().find("--target=cuda") != std::string::npos;
-  return {name, "load", isRefused ? Verdict::Passed : Verdict::Failed,
+  return {name, "load", isRefused ? Outcome::Passed : Outcome::Failed,
           status.ok() ? "was not refused" : std::string(status.message())};
 }
 
@@ -238,7 +238,7 @@ void checkPlan(const std::filesystem::path &path, bool isTimed, std::vector<Row>
   std::string file = path.string(), stem = file.substr(0, file.size() - std::string(".cuda.dgcx").size());
   std::string name = std::filesystem::path(stem).filename().string();
   auto failed = [&](const absl::Status &status) {
-    rows.push_back({name, "load", Verdict::Failed, std::string(status.message())});
+    rows.push_back({name, "load", Outcome::Failed, std::string(status.message())});
   };
   auto gpu = readPlan(path);
   if (!gpu.ok())
@@ -256,7 +256,7 @@ void checkPlan(const std::filesystem::path &path, bool isTimed, std::vector<Row>
       if (program->name()->string_view() != "evaluate" && program->name()->string_view() != "predict" && isTimed) {
         Row row{name, program->name()->str()};
         absl::Status status = timeSteps(*gpu, row);
-        row.verdict = status.ok() ? Verdict::Passed : Verdict::Failed;
+        row.outcome = status.ok() ? Outcome::Passed : Outcome::Failed;
         row.detail = std::string(status.message());
         rows.push_back(row);
       }

@@ -3,7 +3,7 @@
 
 #include "runtime/artifact/Reader.h"
 #include "runtime/executor/RunOnce.h"
-#include "tools/gpu-check/Report.h"
+#include "tools/gpu-check/ResultTable.h"
 
 #include "absl/status/statusor.h"
 

@@ -103,8 +103,8 @@ void checkTraining(const Places &places, const std::string &name, std::vector<Ro
     row.detail = std::string((most.ok() ? tolerance.status() : most.status()).message());
   } else {
     row.difference = *most;
-    row.verdict = *most <= *tolerance ? Verdict::Passed : Verdict::Failed;
-    row.detail = row.verdict == Verdict::Passed ? "" : "differs: " + worst;
+    row.outcome = *most <= *tolerance ? Outcome::Passed : Outcome::Failed;
+    row.detail = row.outcome == Outcome::Passed ? "" : "differs: " + worst;
   }
   rows.push_back(row);
 }
@@ -131,7 +131,7 @@ static Row killOne(const Places &places, const std::string &name) {
   else if (ended.at - killed > kSoon)
     row.detail = str("ended after ", (ended.at - killed) / 1'000'000, " ms");
   else {
-    row.verdict = Verdict::Passed;
+    row.outcome = Outcome::Passed;
     row.detail = str("ended ", (ended.at - killed) / 1'000'000, " ms after it");
   }
   return row;
@@ -144,14 +144,14 @@ void checkFaults(const Places &places, const std::string &name, std::vector<Row>
   Row exceeded{name, "64 KiB of memory"};
   Ended ended = runProgram(command(places, plan, {"--steps", "2", "--memory-limit", "64KiB"}), kLimit);
   bool isSaid = ended.output.find("--memory-limit allows 65536") != std::string::npos;
-  exceeded.verdict = ended.code == static_cast<int>(ExitCode::Machine) && isSaid ? Verdict::Passed : Verdict::Failed;
-  exceeded.detail = exceeded.verdict == Verdict::Passed ? "refused" : describe(ended);
+  exceeded.outcome = ended.code == static_cast<int>(ExitCode::Machine) && isSaid ? Outcome::Passed : Outcome::Failed;
+  exceeded.detail = exceeded.outcome == Outcome::Passed ? "refused" : describe(ended);
   rows.push_back(exceeded);
 
   // Each of the workers, its context and libraries included. What it takes once all is loaded is compared by dgc-run.
   Row kept{name, "4 GiB of memory"};
   ended = runProgram(command(places, plan, {"--steps", "20", "--memory-limit", "4GiB"}), kLimit);
-  kept.verdict = ended.code == 0 ? Verdict::Passed : Verdict::Failed;
+  kept.outcome = ended.code == 0 ? Outcome::Passed : Outcome::Failed;
   kept.detail = ended.code == 0 ? "kept" : describe(ended);
   rows.push_back(kept);
 }
@@ -179,7 +179,7 @@ void checkSanitizer(const Places &places, const std::string &name, std::vector<R
   for (const char *tool : {"memcheck", "racecheck"}) {
     Row row{name, tool};
     if (program.empty()) {
-      row.verdict = Verdict::Skipped;
+      row.outcome = Outcome::Skipped;
       row.detail = "compute-sanitizer was not found";
       rows.push_back(row);
       continue;
@@ -188,7 +188,7 @@ void checkSanitizer(const Places &places, const std::string &name, std::vector<R
                               places.cases.string(), "--only", name, "--no-timing"},
                              kLimit);
     bool isRefused = ended.output.find("Device not supported") != std::string::npos;
-    row.verdict = isRefused ? Verdict::Skipped : ended.code == 0 ? Verdict::Passed : Verdict::Failed;
+    row.outcome = isRefused ? Outcome::Skipped : ended.code == 0 ? Outcome::Passed : Outcome::Failed;
     row.detail = isRefused ? "compute-sanitizer does not work on this machine" : ended.code == 0 ? "" : describe(ended);
     rows.push_back(row);
   }

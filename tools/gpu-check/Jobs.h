@@ -1,7 +1,7 @@
 // Plans run by dgc-run, as users run them: processes, data, limits, faults.
 #pragma once
 
-#include "tools/gpu-check/Report.h"
+#include "tools/gpu-check/ResultTable.h"
 
 #include <filesystem>
 

@@ -88,9 +88,9 @@ int main(int argc, char **argv) {
     progress("the device by itself");
     for (const SelfTestLine &line : (*plugin)->selfTest())
       rows.push_back({"device", line.name,
-                      line.outcome == SelfTestLine::Passed   ? Verdict::Passed
-                      : line.outcome == SelfTestLine::Failed ? Verdict::Failed
-                                                             : Verdict::Skipped,
+                      line.outcome == SelfTestLine::Passed   ? Outcome::Passed
+                      : line.outcome == SelfTestLine::Failed ? Outcome::Failed
+                                                             : Outcome::Skipped,
                       line.detail});
   }
   for (const auto &file : files) {
@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
       if (!name.starts_with("mnist_"))
         continue;
       if (!hasData) {
-        rows.push_back({name, "20 steps", Verdict::Skipped, places.data.string() + " has no mnist"});
+        rows.push_back({name, "20 steps", Outcome::Skipped, places.data.string() + " has no mnist"});
         continue;
       }
       progress("training " + name);
@@ -130,10 +130,10 @@ int main(int argc, char **argv) {
       std::fprintf(stderr, "gpu-check: error: %s\n", std::string(s.message()).c_str());
       return 1;
     }
-  auto count = [&](Verdict verdict) {
-    return std::count_if(rows.begin(), rows.end(), [&](const Row &row) { return row.verdict == verdict; });
+  auto count = [&](Outcome outcome) {
+    return std::count_if(rows.begin(), rows.end(), [&](const Row &row) { return row.outcome == outcome; });
   };
-  std::printf("%td passed, %td failed, %td skipped in %.0f s\n", count(Verdict::Passed), count(Verdict::Failed),
-              count(Verdict::Skipped), seconds);
-  return count(Verdict::Failed) ? 1 : 0;
+  std::printf("%td passed, %td failed, %td skipped in %.0f s\n", count(Outcome::Passed), count(Outcome::Failed),
+              count(Outcome::Skipped), seconds);
+  return count(Outcome::Failed) ? 1 : 0;
 }

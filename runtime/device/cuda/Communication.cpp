@@ -56,13 +56,13 @@ absl::StatusOr<std::vector<std::byte>> Communication::exchange(std::span<const s
 absl::StatusOr<std::unique_ptr<Communication>> Communication::create(const RankGroups &groups, Driver &driver,
                                                                      Driver::Stream compute, Transport &transport,
                                                                      Address mirror, const MakeNccl &makeNccl,
-                                                                     const PlaceWishes &place) {
+                                                                     const LaunchPreferences &launch) {
   std::unique_ptr<Communication> all(new Communication(driver, compute, transport, mirror));
-  DGC_RETURN_IF_ERROR(all->note(all->open(groups, makeNccl, place)));
+  DGC_RETURN_IF_ERROR(all->note(all->open(groups, makeNccl, launch)));
   return all;
 }
 
-absl::Status Communication::open(const RankGroups &groups, const MakeNccl &makeNccl, PlaceWishes place) {
+absl::Status Communication::open(const RankGroups &groups, const MakeNccl &makeNccl, LaunchPreferences launch) {
   std::vector<RankGroup> list = groups.all();
   transfers = groups.transfers;
   devices = groups.devices;
@@ -79,9 +79,9 @@ absl::Status Communication::open(const RankGroups &groups, const MakeNccl &makeN
   } else if (!absl::IsUnimplemented(shared.status())) {
     return shared.status();
   }
-  DGC_ASSIGN_OR_RETURN(record.wishes, wishesOfUser());
-  place.asked = record.wishes.collectives;
-  record.place = place;
+  DGC_ASSIGN_OR_RETURN(record.preferences, preferencesFromEnvironment());
+  launch.asked = record.preferences.collectives;
+  record.launch = launch;
   if (absl::StatusOr<NcclFunctions> opened = makeNccl(); opened.ok()) {
     nccl = *opened;
     record.nccl = nccl->number;
@@ -94,16 +94,17 @@ absl::Status Communication::open(const RankGroups &groups, const MakeNccl &makeN
     std::vector<WorkerRecord> members;
     for (uint32_t member : group)
       members.push_back(records[member]);
-    choices[group] = chooseWay(members);
+    choices[group] = chooseTransport(members);
   }
-  choosePlaceOf(records);
+  chooseLaunchModeOf(records);
   DGC_RETURN_IF_ERROR(openPeers(groups.devices, list, records));
   return openLinks(list);
 }
 
-/// As the first worker wishes, so that all do the same.
-void Communication::choosePlaceOf(const std::vector<WorkerRecord> &records) {
-  if (std::none_of(choices.begin(), choices.end(), [](const auto &each) { return each.second.way == Way::Nccl; }))
+/// As the first worker preferences, so that all do the same.
+void Communication::chooseLaunchModeOf(const std::vector<WorkerRecord> &records) {
+  if (std::none_of(choices.begin(), choices.end(),
+                   [](const auto &each) { return each.second.transport == TransportKind::Nccl; }))
     return;
   const WorkerRecord &first = records[devices[0]];
   std::set<std::array<char, 40>> hosts;
@@ -112,18 +113,18 @@ void Communication::choosePlaceOf(const std::vector<WorkerRecord> &records) {
   here_.nccl = first.nccl;
   here_.workers = static_cast<uint32_t>(devices.size());
   here_.hosts = static_cast<uint32_t>(hosts.size());
-  place_ = choosePlace(first.place, here_);
+  launch_ = chooseLaunchMode(first.launch, here_);
 }
 
-absl::StatusOr<PlaceTimes> Communication::slowest(const PlaceTimes &mine) {
+absl::StatusOr<LaunchTimes> Communication::slowest(const LaunchTimes &mine) {
   absl::StatusOr<std::vector<std::byte>> bytes = exchange(std::as_bytes(std::span(&mine, 1)), devices);
   DGC_RETURN_IF_ERROR(note(bytes.status()));
-  PlaceTimes all{1, 1};
+  LaunchTimes all{1, 1};
   for (size_t i = 0; i < devices.size(); ++i) {
-    PlaceTimes each;
+    LaunchTimes each;
     std::memcpy(&each, bytes->data() + i * sizeof each, sizeof each);
     if (!each.areKnown())
-      return PlaceTimes();
+      return LaunchTimes();
     all.outside = std::max(all.outside, each.outside);
     all.graph = std::max(all.graph, each.graph);
   }
@@ -170,8 +171,9 @@ absl::Status Communication::openPeers(const RankGroup &devices, const std::vecto
   }
   DGC_ASSIGN_OR_RETURN(std::vector<std::byte> all, exchange(refused, devices));
   for (size_t at = 0; at < all.size(); ++at)
-    if (Choice &choice = choices[groups[at % groups.size()]]; all[at] != std::byte{0} && choice.way == Way::Peers)
-      choice = {Way::Host, str(choice.why, ", and the memory of a GPU cannot be opened by another worker")};
+    if (TransportChoice &choice = choices[groups[at % groups.size()]];
+        all[at] != std::byte{0} && choice.transport == TransportKind::Peers)
+      choice = {TransportKind::Host, str(choice.why, ", and the memory of a GPU cannot be opened by another worker")};
   peers = std::make_unique<Peers>(driver, stream, [this](Driver::Stream each) { return await(each); });
   return absl::OkStatus();
 }
@@ -180,7 +182,7 @@ absl::Status Communication::openPeers(const RankGroup &devices, const std::vecto
 absl::Status Communication::openLinks(const std::vector<RankGroup> &groups) {
   for (const RankGroup &group : groups) {
     auto self = std::find(group.begin(), group.end(), rank());
-    if (self == group.end() || choices[group].way != Way::Nccl)
+    if (self == group.end() || choices[group].transport != TransportKind::Nccl)
       continue;
     NcclUniqueId id{};
     if (self == group.begin())

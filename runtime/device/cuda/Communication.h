@@ -1,11 +1,11 @@
-// Communication between the GPUs of workers without the host in between, where there is a way: NCCL, or memory of each
+// Communication between the GPUs of workers without the host in between, where a transport is available: NCCL, or memory of each
 // other. The rest goes through the host, which is the executor's business.
 #pragma once
 
 #include "runtime/device/Device.h"
 #include "runtime/device/cuda/Nccl.h"
 #include "runtime/device/cuda/Peers.h"
-#include "runtime/device/cuda/Ways.h"
+#include "runtime/device/cuda/TransportSelection.h"
 
 #include <algorithm>
 #include <functional>
@@ -20,11 +20,11 @@ using MakeNccl = std::function<absl::StatusOr<NcclFunctions>()>;
 class Communication {
 public:
   /// All workers with GPUs call it at once, with the same `groups`. `compute`: the stream with all other work;
-  /// `mirror`: of the shared arena; `place`: what is wished, but for what $DGC_CUDA_COLLECTIVES says.
+  /// `mirror`: of the shared arena; `launch`: what is wished, but for what $DGC_CUDA_COLLECTIVES says.
   static absl::StatusOr<std::unique_ptr<Communication>> create(const RankGroups &groups, Driver &driver,
                                                                Driver::Stream compute, Transport &transport,
                                                                Address mirror, const MakeNccl &makeNccl,
-                                                               const PlaceWishes &place = {});
+                                                               const LaunchPreferences &launch = {});
   ~Communication();
 
   absl::StatusOr<DeviceCommunication> prepare(const CollectiveDesc &desc);
@@ -41,26 +41,26 @@ public:
   bool close();
 
   /// Where that of NCCL is, at first.
-  const PlaceChoice &place() const { return place_; }
+  const LaunchChoice &launch() const { return launch_; }
   /// Of what each worker with a GPU has measured the longest times; without times when one has none. All call it at
   /// once, while nothing runs.
-  absl::StatusOr<PlaceTimes> slowest(const PlaceTimes &mine);
+  absl::StatusOr<LaunchTimes> slowest(const LaunchTimes &mine);
   /// What these times are for.
-  const KeptPlace &here() const { return here_; }
+  const MeasuredLaunch &here() const { return here_; }
 
   /// How a group communicates, and why.
-  const Choice &choiceOf(const RankGroup &group) const { return choices.at(group); }
+  const TransportChoice &choiceOf(const RankGroup &group) const { return choices.at(group); }
 
 private:
   friend class QueuedOp;
-  friend class MeetingOp;
+  friend class PeerCollective;
   Communication(Driver &driver, Driver::Stream compute, Transport &transport, Address mirror)
       : driver(driver), transport(transport), compute(compute), mirror(mirror) {}
-  absl::Status open(const RankGroups &groups, const MakeNccl &makeNccl, PlaceWishes place);
+  absl::Status open(const RankGroups &groups, const MakeNccl &makeNccl, LaunchPreferences launch);
   absl::Status openPeers(const RankGroup &devices, const std::vector<RankGroup> &groups,
                          const std::vector<WorkerRecord> &records);
   absl::StatusOr<bool> openMemory(const RankGroup &group, const std::vector<WorkerRecord> &records);
-  void choosePlaceOf(const std::vector<WorkerRecord> &records);
+  void chooseLaunchModeOf(const std::vector<WorkerRecord> &records);
   absl::Status waitForInputs();
   absl::Status openLinks(const std::vector<RankGroup> &groups);
   absl::StatusOr<std::vector<std::byte>> exchange(std::span<const std::byte> mine, const RankGroup &group);
@@ -73,7 +73,7 @@ private:
   }
   bool usesPeers(const RankGroup &group) const {
     auto choice = choices.find(group);
-    return choice != choices.end() && choice->second.way == Way::Peers;
+    return choice != choices.end() && choice->second.transport == TransportKind::Peers;
   }
   uint32_t rank() const { return static_cast<uint32_t>(transport.rank()); }
 
@@ -83,10 +83,10 @@ private:
   Driver::Event forked = nullptr;
   Address mirror;
   bool failed = false;
-  PlaceChoice place_;
-  KeptPlace here_;
+  LaunchChoice launch_;
+  MeasuredLaunch here_;
   RankGroup devices, transfers;
-  std::map<RankGroup, Choice> choices;
+  std::map<RankGroup, TransportChoice> choices;
   NcclFunctions nccl;
   std::vector<std::unique_ptr<NcclLink>> links;
   std::unique_ptr<Peers> peers;

@@ -42,28 +42,28 @@ private:
 
 /// Work on the memory of others. The host waits for what computes the inputs, meets the other members, waits for the
 /// work and meets them again.
-class MeetingOp final : public PreparedCollective {
+class PeerCollective final : public PreparedCollective {
 public:
-  MeetingOp(Communication &owner, std::unique_ptr<PreparedCollective> meeting, std::function<absl::Status()> work)
-      : owner(owner), meeting(std::move(meeting)), work(std::move(work)) {}
+  PeerCollective(Communication &owner, std::unique_ptr<PreparedCollective> barrier, std::function<absl::Status()> work)
+      : owner(owner), barrier(std::move(barrier)), work(std::move(work)) {}
   absl::Status run() override {
     DGC_RETURN_IF_ERROR(start());
     return finish();
   }
   absl::Status start() override {
     DGC_RETURN_IF_ERROR(owner.waitForInputs());
-    return owner.note(meeting->start());
+    return owner.note(barrier->start());
   }
   absl::Status finish() override {
-    DGC_RETURN_IF_ERROR(owner.note(meeting->finish()));
+    DGC_RETURN_IF_ERROR(owner.note(barrier->finish()));
     DGC_RETURN_IF_ERROR(owner.note(work()));
     DGC_RETURN_IF_ERROR(owner.await(owner.stream));
-    return owner.note(meeting->run());
+    return owner.note(barrier->run());
   }
 
 private:
   Communication &owner;
-  std::unique_ptr<PreparedCollective> meeting;
+  std::unique_ptr<PreparedCollective> barrier;
   std::function<absl::Status()> work;
 };
 
@@ -74,7 +74,7 @@ public:
   explicit PeerTransfer(std::function<absl::Status(PeerTransfer &)> all) : all(std::move(all)) {}
   absl::Status run() override { return all(*this); }
 
-  std::unique_ptr<PreparedCollective> message, meeting;
+  std::unique_ptr<PreparedCollective> message, barrier;
   uint64_t offset = 0; // of the data in the sender's arena
 
 private:
@@ -108,7 +108,7 @@ absl::StatusOr<DeviceCommunication> Communication::prepare(const CollectiveDesc 
       arenas.push_back(memories.at(member));
     DGC_ASSIGN_OR_RETURN(std::function<absl::Status()> work, peers->prepare(desc, checked, arenas));
     return DeviceCommunication{
-        std::make_unique<MeetingOp>(*this, transport.prepareMeeting(desc.group), std::move(work)), false};
+        std::make_unique<PeerCollective>(*this, transport.prepareBarrier(desc.group), std::move(work)), false};
   }
   NcclLink *link = linkOf(desc.group);
   if (!link || !NcclLink::does(desc))
@@ -129,11 +129,11 @@ absl::StatusOr<DeviceCommunication> Communication::prepareSend(uint32_t channel,
       DGC_RETURN_IF_ERROR(waitForInputs());
       std::memcpy(message.data(), &self.offset, sizeof self.offset);
       DGC_RETURN_IF_ERROR(note(self.message->run()));
-      return note(self.meeting->run());
+      return note(self.barrier->run());
     });
     transfer->offset = data - mirror;
     DGC_ASSIGN_OR_RETURN(transfer->message, transport.prepareSend(channel, static_cast<int>(to), message));
-    transfer->meeting = transport.prepareMeeting({rank(), to});
+    transfer->barrier = transport.prepareBarrier({rank(), to});
     return DeviceCommunication{std::move(transfer), false};
   }
   NcclLink *link = isAmongDevices(to) ? linkOf(transfers) : nullptr;
@@ -156,12 +156,12 @@ absl::StatusOr<DeviceCommunication> Communication::prepareReceive(uint32_t chann
         return note(absl::InvalidArgumentError(str("rank ", from, " sends what is not in its shared arena")));
       DGC_RETURN_IF_ERROR(note(driver.copy(data, memory + self.offset, bytes, stream)));
       DGC_RETURN_IF_ERROR(await(stream));
-      return note(self.meeting->run());
+      return note(self.barrier->run());
     });
     DGC_ASSIGN_OR_RETURN(transfer->message,
                          transport.prepareReceive(channel, static_cast<int>(from),
                                                   std::as_writable_bytes(std::span(&transfer->offset, 1))));
-    transfer->meeting = transport.prepareMeeting({from, rank()});
+    transfer->barrier = transport.prepareBarrier({from, rank()});
     return DeviceCommunication{std::move(transfer), false};
   }
   NcclLink *link = isAmongDevices(from) ? linkOf(transfers) : nullptr;

@@ -182,20 +182,20 @@ absl::Status CudaDevice::connect(Transport &transport, void *shared) {
     return make.nccl();
   };
   const TuningOptions &tuning = make.tuning;
-  PlaceWishes wishes;
+  LaunchPreferences preferences;
   std::string warning;
-  wishes.measures = tuning.measures;
+  preferences.measures = tuning.measures;
   if (tuning.keeps) // the one that all follow
-    if (auto kept = readPlace(realDisk(), tuning.file, driver->gpu().name, artifact.digestHex(), warning)) {
-      wishes.isKept = 1;
-      wishes.kept = *kept;
+    if (auto kept = readMeasuredLaunch(realDisk(), tuning.file, driver->gpu().name, artifact.digestHex(), warning)) {
+      preferences.isKept = 1;
+      preferences.kept = *kept;
     }
   DGC_ASSIGN_OR_RETURN(communication, Communication::create(groupsOf(artifact.plan()), *driver, stream, transport,
-                                                            addressOf(shared), makeNccl, wishes));
-  const PlaceChoice &choice = communication->place();
-  place = choice.place;
+                                                            addressOf(shared), makeNccl, preferences));
+  const LaunchChoice &choice = communication->launch();
+  mode = choice.mode;
   if (choice.measures)
-    measurement = std::make_unique<PlaceMeasurement>();
+    measurement = std::make_unique<LaunchMeasurement>();
   if (warning.empty())
     warning = choice.warning;
   if (tuning.keeps && !warning.empty())
@@ -205,11 +205,11 @@ absl::Status CudaDevice::connect(Transport &transport, void *shared) {
   return absl::OkStatus();
 }
 
-absl::Status CudaDevice::decidePlace() {
-  DGC_ASSIGN_OR_RETURN(PlaceTimes times, communication->slowest(measurement->times()));
+absl::Status CudaDevice::decideLaunchMode() {
+  DGC_ASSIGN_OR_RETURN(LaunchTimes times, communication->slowest(measurement->times()));
   measurement.reset();
-  place = times.faster();
-  for (Driver::Graph graph : std::exchange(graphsOf[static_cast<size_t>(otherThan(place))], {}))
+  mode = times.faster();
+  for (Driver::Graph graph : std::exchange(graphsOf[static_cast<size_t>(otherMode(mode))], {}))
     driver->destroyGraph(graph);
   if (!times.areKnown()) {
     notice_ = "collectives: outside, as steps that are traced are not measured";
@@ -218,9 +218,10 @@ absl::Status CudaDevice::decidePlace() {
   notice_ = str("collectives: ", describe(times));
   if (!make.tuning.keeps || make.tuning.file.empty())
     return absl::OkStatus();
-  KeptPlace kept = communication->here();
+  MeasuredLaunch kept = communication->here();
   kept.times = times;
-  if (absl::Status s = writePlace(realDisk(), make.tuning.file, driver->gpu().name, artifact.digestHex(), kept);
+  if (absl::Status s =
+          writeMeasuredLaunch(realDisk(), make.tuning.file, driver->gpu().name, artifact.digestHex(), kept);
       !s.ok())
     notice_ += str("; it is not kept: ", s.message());
   return absl::OkStatus();
@@ -228,7 +229,7 @@ absl::Status CudaDevice::decidePlace() {
 
 std::string CudaDevice::notice(bool atEnd) {
   if (atEnd && measurement)
-    return str("collectives: outside, as --tune needs ", PlaceMeasurement::kSteps + 1, " steps to measure both");
+    return str("collectives: outside, as --tune needs ", LaunchMeasurement::kSteps + 1, " steps to measure both");
   return std::exchange(notice_, {});
 }
 

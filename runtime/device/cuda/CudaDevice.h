@@ -78,7 +78,7 @@ private:
     return communication ? communication->await(queued) : driver->synchronize(queued);
   }
   /// Takes what was measured, with all other workers, while nothing runs; from then on programs have one form.
-  absl::Status decidePlace();
+  absl::Status decideLaunchMode();
   absl::Status awaitEvent(Driver::Event event) {
     return communication ? communication->awaitEvent(event) : driver->await(event);
   }
@@ -97,8 +97,8 @@ private:
   std::vector<std::span<std::byte>> pinned; // of others
   std::vector<Driver::Graph> graphs;
   // While it is measured where collectives belong there are graphs of both forms, those of each apart.
-  std::unique_ptr<PlaceMeasurement> measurement;
-  Place place = Place::Outside;
+  std::unique_ptr<LaunchMeasurement> measurement;
+  LaunchMode mode = LaunchMode::Outside;
   std::array<std::vector<Driver::Graph>, 2> graphsOf;
   std::string notice_;
   std::vector<Driver::Event> events; // of programs

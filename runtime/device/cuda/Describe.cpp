@@ -3,7 +3,7 @@
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/Driver.h"
-#include "runtime/device/cuda/Ways.h"
+#include "runtime/device/cuda/TransportSelection.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace fb = dgc::artifact;
 
 namespace dgc::rt::cuda {
 
-std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int nccl, PlaceWishes place,
+std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int nccl, LaunchPreferences launch,
                                          std::string warning) {
   std::vector<std::string> lines;
   const int workers = static_cast<int>(plan.world_size());
@@ -27,9 +27,9 @@ std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int ncc
   if (workers == 1)
     return lines;
   // As if all were on this machine, and the driver let them open each other's memory.
-  absl::StatusOr<Wishes> wishes = wishesOfUser();
-  if (!wishes.ok()) {
-    lines.push_back(std::string(wishes.status().message()));
+  absl::StatusOr<CommunicationPreferences> preferences = preferencesFromEnvironment();
+  if (!preferences.ok()) {
+    lines.push_back(std::string(preferences.status().message()));
     return lines;
   }
   bool usesNccl = false;
@@ -41,11 +41,11 @@ std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int ncc
         members[i].gpu[0] = static_cast<char>(gpuOf(static_cast<int>(group[i]), std::max(gpus, 1)));
         members[i].isShared = 1;
         members[i].nccl = nccl;
-        members[i].wishes = *wishes;
+        members[i].preferences = *preferences;
       }
-      Choice choice = chooseWay(members);
-      usesNccl |= choice.way == Way::Nccl;
-      std::string text = str(nameOf(choice.way), ", as ", choice.why);
+      TransportChoice choice = chooseTransport(members);
+      usesNccl |= choice.transport == TransportKind::Nccl;
+      std::string text = str(nameOf(choice.transport), ", as ", choice.why);
       if (all.empty() || all.back() != text)
         all.push_back(text);
     }
@@ -61,12 +61,13 @@ std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int ncc
     lines.push_back(str("send and receive: ", describe({groups.transfers})));
   if (!usesNccl)
     return lines;
-  place.asked = wishes->collectives;
-  PlaceChoice choice = choosePlace(place, {{}, static_cast<uint32_t>(groups.devices.size()), 1, nccl});
-  lines.push_back(str("collectives: ", choice.place == Place::Graph ? "in the graph" : "outside", ", as ", choice.why));
+  launch.asked = preferences->collectives;
+  LaunchChoice choice = chooseLaunchMode(launch, {{}, static_cast<uint32_t>(groups.devices.size()), 1, nccl});
+  lines.push_back(
+      str("collectives: ", choice.mode == LaunchMode::Graph ? "in the graph" : "outside", ", as ", choice.why));
   if (!choice.warning.empty())
     warning = choice.warning;
-  if (!warning.empty() && !place.asked)
+  if (!warning.empty() && !launch.asked)
     lines.back() += str("; what was measured before is ignored: ", warning);
   return lines;
 }

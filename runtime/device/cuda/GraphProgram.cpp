@@ -14,7 +14,7 @@
 // turn.
 //
 // What NCCL does is in a segment, as it needs nothing of the host. It is a part of the segment's graph, or queued
-// between graphs of its pieces: device.place says which, and while that is measured both are there and runs alternate.
+// between graphs of its pieces: device.mode says which, and while that is measured both are there and runs alternate.
 #include "runtime/artifact/GpuSizes.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/CudaDevice.h"
@@ -37,10 +37,10 @@ public:
     if (begun - collected >= (isTimed ? 1 : gpu::stagedRuns))
       return absl::InternalError("a run is begun before those before it are collected");
     timed = isTimed;
-    DGC_RETURN_IF_ERROR(choosePlace());
+    DGC_RETURN_IF_ERROR(chooseLaunchMode());
     const Turn &turn = turns[begun % gpu::stagedRuns];
     for (const Copy &copy : inputs)
-      std::memcpy(turn.inputs + copy.offset, copy.mirrored.host.data(), copy.mirrored.host.size());
+      std::memcpy(turn.inputs + copy.offset, copy.mirror.host.data(), copy.mirror.host.size());
     ++begun;
     if (timed)
       DGC_RETURN_IF_ERROR(recordTime(beginning));
@@ -56,7 +56,7 @@ public:
     const size_t turn = (begun - 1) % gpu::stagedRuns;
     if (timed)
       return launchTimed(segment, turns[turn]);
-    for (const Piece &piece : segments[segment].pieces[static_cast<size_t>(place)]) {
+    for (const Piece &piece : segments[segment].pieces[static_cast<size_t>(mode)]) {
       if (piece.communication)
         DGC_RETURN_IF_ERROR(piece.communication->run({}));
       else if (Driver::Graph graph = piece.graphs[turn])
@@ -69,14 +69,14 @@ public:
     // Also where nothing is taken: what is brought later may lie where segments still work.
     DGC_RETURN_IF_ERROR(driver.record(device.computed, device.stream));
     DGC_RETURN_IF_ERROR(driver.wait(device.transfers, device.computed));
-    for (const Mirrored &each : exchanges[exchange].toHost)
+    for (const HostMirror &each : exchanges[exchange].toHost)
       DGC_RETURN_IF_ERROR(
           driver.copyToHost(each.host.data(), addressOf(each.device), each.host.size(), device.transfers));
     return device.await(device.transfers);
   }
 
   absl::Status toDevice(size_t exchange) override {
-    for (const Mirrored &each : exchanges[exchange].toDevice)
+    for (const HostMirror &each : exchanges[exchange].toDevice)
       DGC_RETURN_IF_ERROR(
           driver.copyToDevice(addressOf(each.device), each.host.data(), each.host.size(), device.transfers));
     isArriving |= !exchanges[exchange].toDevice.empty();
@@ -101,7 +101,7 @@ public:
     }
     ++collected;
     for (const Copy &copy : outputs)
-      std::memcpy(copy.mirrored.host.data(), turn.outputs + copy.offset, copy.mirrored.host.size());
+      std::memcpy(copy.mirror.host.data(), turn.outputs + copy.offset, copy.mirror.host.size());
     return absl::OkStatus();
   }
 
@@ -116,7 +116,7 @@ public:
 
 private:
   struct Copy {
-    Mirrored mirrored;
+    HostMirror mirror;
     uint64_t offset; // where it waits
   };
   /// Where the inputs and outputs of a run wait.
@@ -134,25 +134,25 @@ private:
   };
   struct Segment {
     std::vector<SegmentOp> ops;
-    std::array<std::vector<Piece>, 2> pieces; // by Place; those that are needed
+    std::array<std::vector<Piece>, 2> pieces; // by LaunchMode; those that are needed
     std::vector<Driver::Event> times;         // before each op, and behind the last one
   };
 
   bool measures() const { return trains && device.measurement; }
   /// Before each run: which form it has. Where that changes nothing may run, so that NCCL need not bear work in a graph
   /// and outside at a time.
-  absl::Status choosePlace() {
+  absl::Status chooseLaunchMode() {
     if (!measures()) {
-      place = device.place;
+      mode = device.mode;
       return absl::OkStatus();
     }
-    const bool isOver = begun >= PlaceMeasurement::kSteps;
-    const Place next = isOver ? Place::Outside : PlaceMeasurement::placeOf(begun);
-    if ((isOver || next != place) && begun > collected)
+    const bool isOver = begun >= LaunchMeasurement::kSteps;
+    const LaunchMode next = isOver ? LaunchMode::Outside : LaunchMeasurement::modeOf(begun);
+    if ((isOver || next != mode) && begun > collected)
       DGC_RETURN_IF_ERROR(device.awaitEvent(turns[(begun - 1) % gpu::stagedRuns].done));
     if (isOver)
-      DGC_RETURN_IF_ERROR(device.decidePlace());
-    place = isOver ? device.place : next;
+      DGC_RETURN_IF_ERROR(device.decideLaunchMode());
+    mode = isOver ? device.mode : next;
     turns[begun % gpu::stagedRuns].began = clock.now();
     return absl::OkStatus();
   }
@@ -177,7 +177,7 @@ private:
   absl::Status copyInputs(const Turn &turn);
   absl::Status copyOutputs(const Turn &turn);
   absl::Status launchTimed(size_t segment, const Turn &turn);
-  absl::Status cut(size_t segment, Place form, bool isOnly);
+  absl::Status cut(size_t segment, LaunchMode form, bool isOnly);
   absl::Status capture(const std::vector<PreparedOp *> &ops, bool isFirst, bool isLast, const Turn &turn,
                        Driver::Graph &graph);
 
@@ -192,24 +192,24 @@ private:
   uint64_t begun = 0, collected = 0;
   bool timed = false; // the run that began last
   bool trains = false;
-  Place place = Place::Outside;      // of the run that began last
-  TimeNs lastEnd = 0;                // when a run was collected last, while that is measured
-  Driver::Event beginning = nullptr; // of a timed run
-  bool isArriving = false;           // copies to the device are queued that nothing waits for
+  LaunchMode mode = LaunchMode::Outside; // of the run that began last
+  TimeNs lastEnd = 0;                    // when a run was collected last, while that is measured
+  Driver::Event beginning = nullptr;     // of a timed run
+  bool isArriving = false;               // copies to the device are queued that nothing waits for
 };
 
 /// Makes the places where inputs and outputs wait.
 absl::Status GraphProgram::stage(const ProgramParts &parts) {
-  auto place = [](const std::vector<Mirrored> &all, std::vector<Copy> &copies, uint64_t &bytes) {
-    for (const Mirrored &mirrored : all) {
-      if (mirrored.host.empty())
+  auto reserve = [](const std::vector<HostMirror> &all, std::vector<Copy> &copies, uint64_t &bytes) {
+    for (const HostMirror &mirror : all) {
+      if (mirror.host.empty())
         continue;
-      copies.push_back({mirrored, bytes});
-      bytes += gpu::stagedBytes(mirrored.host.size());
+      copies.push_back({mirror, bytes});
+      bytes += gpu::stagedBytes(mirror.host.size());
     }
   };
-  place(parts.inputs, inputs, inputBytes);
-  place(parts.outputs, outputs, outputBytes);
+  reserve(parts.inputs, inputs, inputBytes);
+  reserve(parts.outputs, outputs, outputBytes);
   for (Turn &turn : turns) {
     DGC_ASSIGN_OR_RETURN(turn.done, device.newEvent());
     if (inputBytes) {
@@ -227,16 +227,16 @@ absl::Status GraphProgram::stage(const ProgramParts &parts) {
 /// What comes before all ops: the inputs come to their places.
 absl::Status GraphProgram::copyInputs(const Turn &turn) {
   for (const Copy &copy : inputs)
-    DGC_RETURN_IF_ERROR(driver.copy(addressOf(copy.mirrored.device), turn.staging + copy.offset,
-                                    copy.mirrored.host.size(), device.stream));
+    DGC_RETURN_IF_ERROR(
+        driver.copy(addressOf(copy.mirror.device), turn.staging + copy.offset, copy.mirror.host.size(), device.stream));
   return absl::OkStatus();
 }
 
 /// What comes behind them: the outputs go to the host.
 absl::Status GraphProgram::copyOutputs(const Turn &turn) {
   for (const Copy &copy : outputs)
-    DGC_RETURN_IF_ERROR(driver.copyToHost(turn.outputs + copy.offset, addressOf(copy.mirrored.device),
-                                          copy.mirrored.host.size(), device.stream));
+    DGC_RETURN_IF_ERROR(driver.copyToHost(turn.outputs + copy.offset, addressOf(copy.mirror.device),
+                                          copy.mirror.host.size(), device.stream));
   return absl::OkStatus();
 }
 
@@ -274,10 +274,10 @@ absl::Status GraphProgram::capture(const std::vector<PreparedOp *> &ops, bool is
 }
 
 /// Records the pieces of a segment in one form; `isOnly`: the segment is the same in both.
-absl::Status GraphProgram::cut(size_t segment, Place form, bool isOnly) {
+absl::Status GraphProgram::cut(size_t segment, LaunchMode form, bool isOnly) {
   std::vector<Piece> pieces(1);
   for (const SegmentOp &op : segments[segment].ops) {
-    if (!op.communicates || form == Place::Graph) {
+    if (!op.communicates || form == LaunchMode::Graph) {
       pieces.back().ops.push_back(op.op);
       continue;
     }
@@ -310,20 +310,21 @@ absl::Status GraphProgram::record(const ProgramParts &parts) {
   DGC_RETURN_IF_ERROR(stage(parts));
   exchanges = parts.exchanges;
   for (HostExchange &exchange : exchanges)
-    for (std::vector<Mirrored> *copies : {&exchange.toHost, &exchange.toDevice})
-      std::erase_if(*copies, [](const Mirrored &each) { return each.host.empty(); });
+    for (std::vector<HostMirror> *copies : {&exchange.toHost, &exchange.toDevice})
+      std::erase_if(*copies, [](const HostMirror &each) { return each.host.empty(); });
   trains = parts.trains;
   for (const std::vector<SegmentOp> &ops : parts.segments)
     segments.push_back({ops, {}, {}});
   for (size_t i = 0; i < segments.size(); ++i) {
     const std::vector<SegmentOp> &ops = segments[i].ops;
     const bool isOnly = std::none_of(ops.begin(), ops.end(), [](const SegmentOp &op) { return op.communicates; });
-    for (Place form : {Place::Outside, Place::Graph})
-      if (form == device.place || (device.measurement && !isOnly))
+    for (LaunchMode form : {LaunchMode::Outside, LaunchMode::Graph})
+      if (form == device.mode || (device.measurement && !isOnly))
         if (absl::Status s = cut(i, form, isOnly); !s.ok())
           return annotate(s, str("recording ", parts.name));
     if (device.measurement && isOnly)
-      segments[i].pieces[static_cast<size_t>(Place::Graph)] = segments[i].pieces[static_cast<size_t>(Place::Outside)];
+      segments[i].pieces[static_cast<size_t>(LaunchMode::Graph)] =
+          segments[i].pieces[static_cast<size_t>(LaunchMode::Outside)];
   }
   return absl::OkStatus();
 }

@@ -241,9 +241,9 @@ absl::Status NcclLink::call(const CollectiveDesc &desc, const CheckedCollective 
         }
         break;
       case CollectiveKind::Permute:
-        if (uint32_t to = desc.permutation[c.self]; to != CollectiveDesc::kNobody)
+        if (uint32_t to = desc.permutation[c.self]; to != CollectiveDesc::kNoRank)
           send(to, desc.src, c.srcBytes);
-        if (uint32_t from = permutationSource(desc.permutation, c.self); from != CollectiveDesc::kNobody)
+        if (uint32_t from = permutationSource(desc.permutation, c.self); from != CollectiveDesc::kNoRank)
           receive(from, desc.dst, c.srcBytes);
         break;
       }
@@ -255,7 +255,7 @@ absl::Status NcclLink::call(const CollectiveDesc &desc, const CheckedCollective 
 absl::Status NcclLink::queue(const CollectiveDesc &desc, const CheckedCollective &c, Address arena, Driver &driver,
                              Driver::Stream stream) {
   if (desc.kind == CollectiveKind::Permute && c.dstBytes &&
-      permutationSource(desc.permutation, c.self) == CollectiveDesc::kNobody)
+      permutationSource(desc.permutation, c.self) == CollectiveDesc::kNoRank)
     DGC_RETURN_IF_ERROR(driver.fill(arena + desc.dst, 0, 1, c.dstBytes, stream));
   return call(desc, c, arena, stream);
 }

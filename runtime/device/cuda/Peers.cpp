@@ -149,7 +149,7 @@ absl::StatusOr<std::function<absl::Status()>> Peers::prepare(const CollectiveDes
     break;
   case CollectiveKind::Permute:
     uint32_t from = permutationSource(desc.permutation, c.self);
-    copies.push_back({dst, from == CollectiveDesc::kNobody ? 0 : arenas[from] + desc.src, c.srcBytes});
+    copies.push_back({dst, from == CollectiveDesc::kNoRank ? 0 : arenas[from] + desc.src, c.srcBytes});
     break;
   }
   std::erase_if(copies, [](const Copy &copy) { return copy.bytes == 0; });

@@ -61,15 +61,17 @@ static std::vector<std::string> describeCuda() {
 static std::vector<std::string> describeCudaWorkers(const Artifact &artifact) {
   auto nccl = cuda::openNccl();
   const cuda::TuningOptions tuning = tuningOf(0);
-  cuda::PlaceWishes wishes;
+  cuda::LaunchPreferences preferences;
   std::string warning;
-  wishes.measures = tuning.measures;
+  preferences.measures = tuning.measures;
   if (absl::StatusOr<std::unique_ptr<cuda::Driver>> driver = cuda::openDriver(0); driver.ok())
-    if (auto kept = cuda::readPlace(realDisk(), tuning.file, (*driver)->gpu().name, artifact.digestHex(), warning)) {
-      wishes.isKept = 1;
-      wishes.kept = *kept;
+    if (auto kept =
+            cuda::readMeasuredLaunch(realDisk(), tuning.file, (*driver)->gpu().name, artifact.digestHex(), warning)) {
+      preferences.isKept = 1;
+      preferences.kept = *kept;
     }
-  return cuda::describeWorkers(artifact.plan(), cuda::countGpus(), nccl.ok() ? (*nccl)->number : 0, wishes, warning);
+  return cuda::describeWorkers(artifact.plan(), cuda::countGpus(), nccl.ok() ? (*nccl)->number : 0, preferences,
+                               warning);
 }
 
 static std::vector<SelfTestLine> selfTestCuda() {

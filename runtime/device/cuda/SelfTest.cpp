@@ -68,7 +68,7 @@ public:
     desc.group = {0};
     desc.srcCount = desc.dstCount = kElements;
     desc.dst = kRoom;
-    desc.permutation = {alone ? CollectiveDesc::kNobody : 0};
+    desc.permutation = {alone ? CollectiveDesc::kNoRank : 0};
     if (kind != CollectiveKind::Permute)
       desc.permutation.clear();
     DGC_ASSIGN_OR_RETURN(CheckedCollective checked, checkCollective(desc, 0, 1, 2 * kRoom));

@@ -1,5 +1,5 @@
 // The file is {"gpu": NAME, "library": NAME AND VERSION, "products": {PRODUCT: NUMBER OF THE ALGORITHM, ..}}, and
-// beside that what Place.h keeps there.
+// beside that what LaunchMode.h keeps there.
 #include "runtime/device/cuda/Tuning.h"
 
 #include <nlohmann/json.hpp>

@@ -42,7 +42,7 @@ private:
   TuningOptions options;
   std::string gpu, library, warning_;
   std::map<std::string, size_t> choices;
-  std::string collectives; // what the file says of them, as it is (Place.h)
+  std::string collectives; // what the file says of them, as it is (LaunchMode.h)
   bool changed = false;
 };
 

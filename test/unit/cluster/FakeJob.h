@@ -26,7 +26,7 @@ public:
     std::unique_ptr<MemberCore> core;
     std::vector<std::string> notices;
     Position position;
-    int awaited = WaitRecord::kNobody;
+    int awaited = WaitRecord::kNoRank;
     uint64_t moved = 0;
     bool linked = false; ///< connected to the coordinator
     bool frozen = false; ///< neither runs nor hears

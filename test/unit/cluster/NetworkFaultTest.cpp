@@ -138,7 +138,7 @@ private:
       server = Socket(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     } while (connect(server.fd(), address.get(), address.length) != 0 && !stopping && usleep(1000) == 0);
     size_t left[] = {isFirst ? sizeof(Response) : ~size_t{0},
-                     isFirst ? sizeof(Challenge) + sizeof(Verdict) : ~size_t{0}};
+                     isFirst ? sizeof(Challenge) + sizeof(HandshakeResult) : ~size_t{0}};
     const int ends[] = {client.fd(), server.fd()};
     while (!stopping) {
       if (left[0] == 0 && left[1] == 0) {

@@ -50,7 +50,7 @@ TEST_F(Stall, ARankThatComputesExcusesAllThatWaitForIt) {
   at(0, {5, 8}, 1); // a chain: 0 waits for 1, which waits for 2, which waits for 3, which compiles for two hours
   at(1, {5, 8}, 2);
   at(2, {5, 8}, 3);
-  at(3, {5, 2}, WaitRecord::kNobody);
+  at(3, {5, 2}, WaitRecord::kNoRank);
   job->pass(7200_s, 1_s);
   expectRunning();
   at(3, {5, 8}, 0); // it is done, and the circle is closed
@@ -64,7 +64,7 @@ TEST_F(Stall, RanksThatWaitForEachOtherAreFoundBesideOneThatComputes) {
   start(3);
   at(0, {5, 8}, 1);
   at(1, {5, 8}, 0);
-  at(2, {5, 1}, WaitRecord::kNobody);
+  at(2, {5, 1}, WaitRecord::kNoRank);
   job->pass(61_s);
   EXPECT_THAT(job->error(2), HasSubstr("ranks 0 and 1 have not advanced"));
 }

@@ -224,7 +224,7 @@ CollectiveDesc describe(CollectiveKind kind, DType type, std::vector<uint32_t> g
   if (kind == CollectiveKind::Permute) // a rotation of which the last member
                                        // takes no part
     for (uint64_t m = 0; m < n; ++m)
-      d.permutation.push_back(m + 1 < n ? (m + 1) : CollectiveDesc::kNobody);
+      d.permutation.push_back(m + 1 < n ? (m + 1) : CollectiveDesc::kNoRank);
   if (kind == CollectiveKind::Broadcast)
     d.root = n - 1;
   return d;

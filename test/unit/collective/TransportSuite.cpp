@@ -228,26 +228,26 @@ TEST_P(TransportSuite, BarrierSeparates) {
     EXPECT_EQ(r, "same");
 }
 
-TEST_P(TransportSuite, MeetingsSeparateThoseWhoMeet) {
+TEST_P(TransportSuite, BarriersSeparateTheirGroup) {
   if (worldSize() < 3)
     return; // nothing to see at this size
   auto results = run(options(), [&](Transport &t) -> std::string {
-    // Rank 1 stays away. Whoever passes meeting i finds what the others sent before; all others follow rank 0.
+    // Rank 1 stays away. A rank that passes barrier i reads what the others sent before it; all others follow rank 0.
     if (t.rank() == 1)
       return "same";
     std::vector<uint32_t> group{0};
     for (int r = 2; r < t.worldSize(); ++r)
       group.push_back(r);
-    auto meeting = t.prepareMeeting(group);
+    auto barrier = t.prepareBarrier(group);
     CollectiveDesc d = describe(CollectiveKind::Broadcast, DType::I32, group, 1);
     auto broadcast = t.prepare(d);
     if (!broadcast.ok())
       return absl::StrCat("error: ", broadcast.status().ToString());
     for (int32_t i = 0; i < 50; ++i) {
       std::memcpy(t.sharedArena().data() + d.src, &i, sizeof(i));
-      absl::Status s = i % 2 ? meeting->run() : meeting->start();
+      absl::Status s = i % 2 ? barrier->run() : barrier->start();
       if (s.ok() && i % 2 == 0)
-        s = meeting->finish();
+        s = barrier->finish();
       if (s.ok())
         s = (*broadcast)->run();
       if (!s.ok())

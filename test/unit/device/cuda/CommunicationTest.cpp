@@ -1,4 +1,4 @@
-// Communication between fake GPUs: the tests of all transports, and how ways are chosen.
+// Communication between fake GPUs: the tests of all transports, and how transports are chosen.
 #include "test/unit/collective/TransportSuite.h"
 #include "test/unit/device/cuda/DeviceTransport.h"
 #include "test/unit/device/cuda/FakeNccl.h"
@@ -129,7 +129,7 @@ TEST(Communication, WaitsForMembersNoLongerThanItMay) {
         },
         ownGpus, ownGpus ? nullptr : std::make_shared<FakePeers>());
     EXPECT_THAT(results[0], HasSubstr(ownGpus ? "the GPU of rank 0 has worked for more than 0.3 s"
-                                              : "rank 0 waited 0.3 s in a meeting for rank 1"));
+                                              : "rank 0 waited 0.3 s in a barrier of its group for rank 1"));
     EXPECT_EQ(results[1], "stayed away");
   }
 }
@@ -143,7 +143,8 @@ TEST(Communication, FallsBackOnTheHost) {
     TransportOptions options;
     options.sharedBytes = 4096;
     auto results = runOnGpus(
-        2, options, [&](Transport &t) { return static_cast<DeviceTransport &>(t).ways().choiceOf({0, 1}).why; }, false,
+        2, options,
+        [&](Transport &t) { return static_cast<DeviceTransport &>(t).gpuCommunication().choiceOf({0, 1}).why; }, false,
         peers);
     EXPECT_THAT(results[1], HasSubstr(opens ? "the driver shares no memory between processes"
                                             : "the memory of a GPU cannot be opened by another worker"));
@@ -165,10 +166,10 @@ WorkerRecord worker(char gpu, const char *host = "a", uint64_t process = 1, int 
   return record;
 }
 
-TEST(Ways, AreChosenByWhatWorkersHave) {
+TEST(Transports, AreChosenByWhatWorkersHave) {
   auto choice = [](std::vector<WorkerRecord> members) {
-    Choice chosen = chooseWay(members);
-    return nameOf(chosen.way) + ": " + chosen.why;
+    TransportChoice chosen = chooseTransport(members);
+    return nameOf(chosen.transport) + ": " + chosen.why;
   };
   EXPECT_EQ(choice({worker(1), worker(2)}), "NCCL: each worker has a GPU of its own, and there is NCCL 2.28.9");
   EXPECT_EQ(choice({worker(1), worker(2, "b")}), "NCCL: each worker has a GPU of its own, and there is NCCL 2.28.9");
@@ -183,26 +184,26 @@ TEST(Ways, AreChosenByWhatWorkersHave) {
   closed.isShared = 0;
   EXPECT_EQ(choice({worker(1), closed}), "host-staged: workers share a GPU, which NCCL refuses, and the driver shares "
                                          "no memory between processes");
-  WorkerRecord wish = worker(2);
-  wish.wishes.way = 3;
-  EXPECT_EQ(choice({worker(1), wish}), "host-staged: DGC_CUDA_COMMUNICATION says so");
-  wish.wishes.way = 2;
-  EXPECT_EQ(choice({worker(1), wish}), "GPU memory: DGC_CUDA_COMMUNICATION says so");
-  wish.wishes.way = 1;
-  wish.gpu[0] = 1;
-  EXPECT_EQ(choice({worker(1), wish}),
+  WorkerRecord asking = worker(2);
+  asking.preferences.transport = 3;
+  EXPECT_EQ(choice({worker(1), asking}), "host-staged: DGC_CUDA_COMMUNICATION says so");
+  asking.preferences.transport = 2;
+  EXPECT_EQ(choice({worker(1), asking}), "GPU memory: DGC_CUDA_COMMUNICATION says so");
+  asking.preferences.transport = 1;
+  asking.gpu[0] = 1;
+  EXPECT_EQ(choice({worker(1), asking}),
             "host-staged: DGC_CUDA_COMMUNICATION says nccl, but workers share a GPU, which NCCL refuses");
 }
 
-TEST(Ways, AreWishedByTheUser) {
+TEST(Transports, AreReadFromTheEnvironment) {
   setenv("DGC_CUDA_COMMUNICATION", "peers", 1);
   setenv("DGC_CUDA_COLLECTIVES", "graph", 1);
-  auto wishes = wishesOfUser();
-  ASSERT_TRUE(wishes.ok());
-  EXPECT_EQ(wishes->way, 2);
-  EXPECT_EQ(wishes->collectives, 2);
+  auto preferences = preferencesFromEnvironment();
+  ASSERT_TRUE(preferences.ok());
+  EXPECT_EQ(preferences->transport, 2);
+  EXPECT_EQ(preferences->collectives, 2);
   setenv("DGC_CUDA_COMMUNICATION", "tin cans", 1);
-  EXPECT_EQ(wishesOfUser().status().message(),
+  EXPECT_EQ(preferencesFromEnvironment().status().message(),
             "DGC_CUDA_COMMUNICATION is 'tin cans'; it may be one of auto, nccl, peers, host");
   unsetenv("DGC_CUDA_COMMUNICATION");
   unsetenv("DGC_CUDA_COLLECTIVES");

@@ -65,7 +65,7 @@ ExecuteOptions smallOptions(const char *mesh = "", const char *strategy = "") {
   return options;
 }
 
-struct Spread {
+struct Distribution {
   const char *mesh, *strategy;
   size_t workers;
 };
@@ -73,14 +73,14 @@ struct Spread {
 // Steps that are begun one ahead give the losses and variables of steps one after the other, with one worker and with
 // several, which exchange values in the middle of a step.
 TEST(CudaPipeline, ComputesTheSame) {
-  for (Spread spread : {Spread{"", "", 1}, Spread{"data=2", "data-parallel", 2}, Spread{"data=2", "zero3", 2},
-                        Spread{"stage=2", "", 2}}) {
-    ExecuteOptions options = smallOptions(spread.mesh, spread.strategy);
+  for (Distribution distribution : {Distribution{"", "", 1}, Distribution{"data=2", "data-parallel", 2},
+                                    Distribution{"data=2", "zero3", 2}, Distribution{"stage=2", "", 2}}) {
+    ExecuteOptions options = smallOptions(distribution.mesh, distribution.strategy);
     auto expected = execute(kModel, {}, options);
     ASSERT_TRUE(expected.ok()) << expected.status();
     auto plan = compileForFakeGpu(kModel, options);
     ASSERT_TRUE(plan.ok()) << plan.status();
-    auto logs = newLogs(spread.workers);
+    auto logs = newLogs(distribution.workers);
     options.run.makeDevice = fakeDevices(logs);
     options.run.ahead = true;
     auto result = runOnce(*plan, {}, options.run);
@@ -88,10 +88,10 @@ TEST(CudaPipeline, ComputesTheSame) {
     ASSERT_EQ(result->outputsOfStep.size(), expected->outputsOfStep.size());
     for (size_t step = 0; step < expected->outputsOfStep.size(); ++step)
       for (const auto &[name, array] : expected->outputsOfStep[step])
-        EXPECT_LE(difference(result->outputsOfStep[step].at(name), array), 1e-5) << spread.mesh << " " << name;
+        EXPECT_LE(difference(result->outputsOfStep[step].at(name), array), 1e-5) << distribution.mesh << " " << name;
     for (const auto &[name, array] : expected->variables)
-      EXPECT_LE(difference(result->variables.at(name), array), 1e-5) << spread.mesh << " " << name;
-    expectClean(logs, spread.mesh);
+      EXPECT_LE(difference(result->variables.at(name), array), 1e-5) << distribution.mesh << " " << name;
+    expectClean(logs, distribution.mesh);
   }
 }
 
@@ -203,16 +203,16 @@ protected:
 TEST_F(CudaTraining, SaysAndSavesWhatTheCpuDoes) {
   options.steps = 7;
   options.evaluateEvery = 3;
-  for (Spread spread :
-       {Spread{"", "", 1}, Spread{"data=2", "data-parallel", 2}, Spread{"data=2", "central-storage", 3}}) {
-    SCOPED_TRACE(spread.strategy);
-    ExecuteOptions compile = smallOptions(spread.mesh, spread.strategy);
+  for (Distribution distribution : {Distribution{"", "", 1}, Distribution{"data=2", "data-parallel", 2},
+                                    Distribution{"data=2", "central-storage", 3}}) {
+    SCOPED_TRACE(distribution.strategy);
+    ExecuteOptions compile = smallOptions(distribution.mesh, distribution.strategy);
     auto cpu = compileText(kModel, compile), gpu = compileForFakeGpu(kModel, compile);
     ASSERT_TRUE(cpu.ok() && gpu.ok()) << cpu.status() << gpu.status();
     options.makeDevice = nullptr;
     absl::Status s = train(*cpu, "cpu");
     ASSERT_TRUE(s.ok()) << s;
-    auto logs = newLogs(spread.workers);
+    auto logs = newLogs(distribution.workers);
     options.makeDevice = fakeDevices(logs);
     s = train(*gpu, "gpu");
     ASSERT_TRUE(s.ok()) << s;

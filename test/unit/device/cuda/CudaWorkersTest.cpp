@@ -20,18 +20,18 @@ using ::testing::IsEmpty;
 
 namespace {
 
-class CudaWorkers : public ::testing::TestWithParam<Spread> {};
+class CudaWorkers : public ::testing::TestWithParam<Distribution> {};
 
 // mnist_mlp on several GPUs trains as on as many CPUs.
 TEST_P(CudaWorkers, TrainAsOnCpus) {
-  const Spread &spread = GetParam();
-  ExecuteOptions options = spread.options();
+  const Distribution &distribution = GetParam();
+  ExecuteOptions options = distribution.options();
   auto expected = execute(mnist(), {}, options);
   ASSERT_TRUE(expected.ok()) << expected.status();
-  options.serverTarget = spread.serversOnGpus(); // servers on CPUs: CudaServersTest
+  options.serverTarget = distribution.serversOnGpus(); // servers on CPUs: CudaServersTest
   auto plan = compileForFakeGpu(mnist(), options);
   ASSERT_TRUE(plan.ok()) << plan.status();
-  auto logs = newLogs(static_cast<size_t>(spread.workers));
+  auto logs = newLogs(static_cast<size_t>(distribution.workers));
   options.run.makeDevice = fakeDevices(logs);
   auto result = runOnce(*plan, {}, options.run);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -41,11 +41,11 @@ TEST_P(CudaWorkers, TrainAsOnCpus) {
     // What is local is recorded once and replayed.
     EXPECT_EQ(log->replays % kSteps, 0);
     EXPECT_LE(log->replays / kSteps, log->graphs);
-    EXPECT_GE(log->replays / kSteps, spread.segments);
+    EXPECT_GE(log->replays / kSteps, distribution.segments);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Plans, CudaWorkers, ::testing::ValuesIn(spreads()),
+INSTANTIATE_TEST_SUITE_P(Plans, CudaWorkers, ::testing::ValuesIn(distributions()),
                          [](const auto &info) { return std::string(info.param.name); });
 
 // Micro-batches through stages: values go from GPU to GPU by send and receive.

@@ -30,7 +30,7 @@ public:
       communication = *std::move(created);
     return created.status();
   }
-  const rt::cuda::Communication &ways() const { return *communication; }
+  const rt::cuda::Communication &gpuCommunication() const { return *communication; }
 
   int rank() const override { return inner.rank(); }
   int worldSize() const override { return inner.worldSize(); }
@@ -39,8 +39,8 @@ public:
   rt::ProgressWord &progress() override { return inner.progress(); }
   const rt::WaitRecord &waits() override { return inner.waits(); }
   absl::Status barrier() override { return inner.barrier(); }
-  std::unique_ptr<rt::PreparedCollective> prepareMeeting(const std::vector<uint32_t> &group) override {
-    return inner.prepareMeeting(group);
+  std::unique_ptr<rt::PreparedCollective> prepareBarrier(const std::vector<uint32_t> &group) override {
+    return inner.prepareBarrier(group);
   }
   rt::Abort &interruption() override { return inner.interruption(); }
   double timeoutSeconds() const override { return inner.timeoutSeconds(); }

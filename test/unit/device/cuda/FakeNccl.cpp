@@ -46,12 +46,12 @@ void FakeNetwork::arrive(Communicator &comm, const std::vector<Operation> &opera
   }
   if (sent.empty())
     return;
-  Meeting &meeting = group.meetings[comm.meetings++];
-  if (meeting.sent.empty())
-    meeting.what = what;
-  else if (meeting.what != what)
-    wrong("member " + std::to_string(comm.rank) + " does " + what + "where another one does " + meeting.what);
-  meeting.sent[comm.rank] = std::move(sent);
+  Rendezvous &current = group.rendezvous[comm.rendezvous++];
+  if (current.sent.empty())
+    current.what = what;
+  else if (current.what != what)
+    wrong("member " + std::to_string(comm.rank) + " does " + what + "where another one does " + current.what);
+  current.sent[comm.rank] = std::move(sent);
 }
 
 bool FakeNetwork::isReady(Communicator &comm, const std::vector<Operation> &operations) {
@@ -71,7 +71,7 @@ bool FakeNetwork::isReady(Communicator &comm, const std::vector<Operation> &oper
       return false;
     meets |= !isMessage(op.kind);
   }
-  return !meets || group.meetings[comm.meetings - 1].sent.size() == static_cast<size_t>(group.members);
+  return !meets || group.rendezvous[comm.rendezvous - 1].sent.size() == static_cast<size_t>(group.members);
 }
 
 void FakeNetwork::run(Communicator &comm, const std::vector<Operation> &operations) {
@@ -95,7 +95,7 @@ void FakeNetwork::run(Communicator &comm, const std::vector<Operation> &operatio
       continue;
     }
     std::vector<const void *> srcs;
-    for (auto &[member, sent] : group.meetings[comm.meetings - 1].sent)
+    for (auto &[member, sent] : group.rendezvous[comm.rendezvous - 1].sent)
       if (index < sent.size())
         srcs.push_back(sent[index].data());
     ++index;

@@ -41,7 +41,7 @@ private:
     int peer = 0; // root, or partner
   };
   /// One call of all members.
-  struct Meeting {
+  struct Rendezvous {
     std::string what;
     std::map<int, std::vector<std::string>> sent; // by member: what it gives to each operation
   };
@@ -49,7 +49,7 @@ private:
     int members = 0, joined = 0;
     std::vector<rt::cuda::GpuId> gpus;
     bool duplicate = false;
-    std::map<uint64_t, Meeting> meetings;
+    std::map<uint64_t, Rendezvous> rendezvous;
     std::map<std::pair<int, int>, std::deque<std::string>> messages; // by sender and receiver
     std::map<std::pair<int, int>, uint64_t> sent, wanted;            // how many, so far
   };
@@ -59,7 +59,7 @@ private:
     int askings = 0; // how often it is asked until a call is done
     bool ended = false, aborted = false, finalized = false;
     rt::cuda::NcclResult error = 0;
-    uint64_t meetings = 0;
+    uint64_t rendezvous = 0;
     bool arrived = false; // at the operation that runs
     std::vector<uint64_t> sendNumbers;
   };

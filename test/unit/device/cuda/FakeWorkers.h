@@ -1,4 +1,4 @@
-// What tests of several workers on fake GPUs share: how they are spread, models, and what must hold afterwards.
+// What tests of several workers on fake GPUs share: how they are distributed, models, and what must hold afterwards.
 #pragma once
 
 #include "test/unit/device/cuda/FakeGpus.h"
@@ -35,13 +35,13 @@ inline void expectSame(const rt::RunOnceResult &result, const rt::RunOnceResult 
     EXPECT_LE(difference(result.variables.at(name), array), 1e-5) << name;
 }
 
-struct Spread {
+struct Distribution {
   const char *mesh, *strategy;
   int workers, segments;
   bool overlap = false;
   int microbatches = 0;
   const char *name;
-  /// mnist_mlp spread so, for CPUs.
+  /// mnist_mlp distributed so, for CPUs.
   ExecuteOptions options() const {
     ExecuteOptions options = mnistOptions();
     options.mesh = mesh;
@@ -52,16 +52,18 @@ struct Spread {
   }
   const char *serversOnGpus() const { return std::string_view(name) == "servers" ? "cuda:sm_90" : ""; }
 };
-inline void PrintTo(const Spread &spread, std::ostream *out) { *out << spread.mesh << " " << spread.strategy; }
+inline void PrintTo(const Distribution &distribution, std::ostream *out) {
+  *out << distribution.mesh << " " << distribution.strategy;
+}
 
 /// Plans of all strategies without stages.
-inline std::vector<Spread> spreads() {
-  return {Spread{"data=2", "data-parallel", 2, 2, false, 0, "data"},
-          Spread{"data=2", "zero3", 2, 3, false, 0, "zero3"},
-          Spread{"data=3", "zero3", 3, 3, true, 0, "zero3_overlap"},
-          Spread{"model=2", "tensor-parallel=w1:1", 2, 2, false, 0, "tensor"},
-          Spread{"data=2,model=2", "zero2,tensor-parallel=w1:1", 4, 3, true, 0, "zero2_tensor"},
-          Spread{"data=2", "parameter-server=1", 3, 2, false, 0, "servers"}};
+inline std::vector<Distribution> distributions() {
+  return {Distribution{"data=2", "data-parallel", 2, 2, false, 0, "data"},
+          Distribution{"data=2", "zero3", 2, 3, false, 0, "zero3"},
+          Distribution{"data=3", "zero3", 3, 3, true, 0, "zero3_overlap"},
+          Distribution{"model=2", "tensor-parallel=w1:1", 2, 2, false, 0, "tensor"},
+          Distribution{"data=2,model=2", "zero2,tensor-parallel=w1:1", 4, 3, true, 0, "zero2_tensor"},
+          Distribution{"data=2", "parameter-server=1", 3, 2, false, 0, "servers"}};
 }
 
 /// Layers of n x n values, n = 150 to have a bucket for each gradient.

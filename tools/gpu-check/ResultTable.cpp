@@ -1,12 +1,12 @@
 // Writes the table and the JSON.
-#include "tools/gpu-check/Report.h"
+#include "tools/gpu-check/ResultTable.h"
 
 #include "nlohmann/json.hpp"
 
 #include <cstdio>
 
-static const char *nameOf(Verdict verdict) {
-  return verdict == Verdict::Passed ? "ok" : verdict == Verdict::Failed ? "FAILED" : "skipped";
+static const char *nameOf(Outcome outcome) {
+  return outcome == Outcome::Passed ? "ok" : outcome == Outcome::Failed ? "FAILED" : "skipped";
 }
 
 static std::string number(const char *format, double value) {
@@ -19,7 +19,7 @@ void printTable(const std::vector<Row> &rows) {
   const char *format = "%-28s %-14s %-8s %-11s %-11s %-11s %-8s %-9s %s\n";
   std::printf(format, "case", "what", "", "difference", "us a step", "samples/s", "GB/s", "TFLOP/s", "");
   for (const Row &row : rows)
-    std::printf(format, row.name.c_str(), row.what.c_str(), nameOf(row.verdict), number("%.2e", row.difference).c_str(),
+    std::printf(format, row.name.c_str(), row.what.c_str(), nameOf(row.outcome), number("%.2e", row.difference).c_str(),
                 number("%.1f", row.microseconds).c_str(), number("%.0f", row.samples).c_str(),
                 number("%.0f", row.gigabytes).c_str(), number("%.2f", row.teraflops).c_str(), row.detail.c_str());
 }
@@ -28,7 +28,7 @@ std::string asJson(const std::vector<Row> &rows, const std::vector<std::string> 
   nlohmann::json json{{"device", device}, {"seconds", seconds}, {"rows", nlohmann::json::array()}};
   for (const Row &row : rows) {
     nlohmann::json one{
-        {"case", row.name}, {"what", row.what}, {"verdict", nameOf(row.verdict)}, {"detail", row.detail}};
+        {"case", row.name}, {"what", row.what}, {"verdict", nameOf(row.outcome)}, {"detail", row.detail}};
     for (auto [key, value] : {std::pair("difference", row.difference), std::pair("microseconds", row.microseconds),
                               std::pair("samples_per_second", row.samples),
                               std::pair("gigabytes_per_second", row.gigabytes), std::pair("teraflops", row.teraflops)})

@@ -19,7 +19,7 @@ using ::testing::IsEmpty;
 
 namespace {
 
-constexpr int kEnough = static_cast<int>(cuda::PlaceMeasurement::kSteps) + 4;
+constexpr int kEnough = static_cast<int>(cuda::LaunchMeasurement::kSteps) + 4;
 
 /// The time of what a worker has queued; may make its driver fail when it is asked so often.
 struct LogClock final : FakeClock {
@@ -40,9 +40,9 @@ struct Costs {
 };
 constexpr Costs kGraphIsFaster{100, 150}, kOutsideIsFaster{100, 300};
 
-class CudaPlace : public ::testing::Test {
+class CudaLaunchMode : public ::testing::Test {
 protected:
-  CudaPlace() : file(str(::testing::TempDir(), "dgc-place-", ::getpid(), ".json")) {
+  CudaLaunchMode() : file(str(::testing::TempDir(), "dgc-launch-mode-", ::getpid(), ".json")) {
     std::filesystem::remove(file);
     options = deepOptions(5);
     options.run.steps = kEnough;
@@ -50,7 +50,7 @@ protected:
     EXPECT_TRUE(compiled.ok()) << compiled.status();
     plan = *compiled;
   }
-  ~CudaPlace() override {
+  ~CudaLaunchMode() override {
     std::filesystem::remove(file);
     unsetenv("DGC_CUDA_COLLECTIVES");
   }
@@ -117,7 +117,7 @@ protected:
 };
 
 // The faster one is taken by all and kept, and the numbers are those of a run that measures nothing.
-TEST_F(CudaPlace, TheFasterOneIsTaken) {
+TEST_F(CudaLaunchMode, TheFasterOneIsTaken) {
   auto expected = run(false, {kGraphIsFaster, kGraphIsFaster});
   ASSERT_TRUE(expected.ok()) << expected.status();
   EXPECT_FALSE(endsInGraph());
@@ -142,32 +142,33 @@ TEST_F(CudaPlace, TheFasterOneIsTaken) {
 
 // Collectives that go on beside other work, several of them, send and receive, and values that come from a server on a
 // CPU by way of the host.
-TEST_F(CudaPlace, ProgramsOfAllKindsStayTheSame) {
-  for (Spread spread : {Spread{"data=2", "data-parallel", 2, 2, true}, Spread{"data=2", "zero3", 2, 3, true},
-                        Spread{"stage=2", "", 2, 2, false}, Spread{"data=2", "parameter-server=1", 3, 2, false}}) {
-    SCOPED_TRACE(spread.strategy);
+TEST_F(CudaLaunchMode, ProgramsOfAllKindsStayTheSame) {
+  for (Distribution distribution :
+       {Distribution{"data=2", "data-parallel", 2, 2, true}, Distribution{"data=2", "zero3", 2, 3, true},
+        Distribution{"stage=2", "", 2, 2, false}, Distribution{"data=2", "parameter-server=1", 3, 2, false}}) {
+    SCOPED_TRACE(distribution.strategy);
     std::filesystem::remove(file);
-    options.mesh = spread.mesh;
-    options.strategy = spread.strategy;
-    options.overlap = spread.overlap;
+    options.mesh = distribution.mesh;
+    options.strategy = distribution.strategy;
+    options.overlap = distribution.overlap;
     auto compiled = compileForFakeGpu(deepModel(5), options);
     ASSERT_TRUE(compiled.ok()) << compiled.status();
     plan = *compiled;
     options.run.ahead = false;
     auto expected = run(false, {kGraphIsFaster, kGraphIsFaster});
     ASSERT_TRUE(expected.ok()) << expected.status();
-    options.run.ahead = spread.workers == 2; // a server is never ahead
+    options.run.ahead = distribution.workers == 2; // a server is never ahead
     auto result = run(true, {kGraphIsFaster, kGraphIsFaster});
     ASSERT_TRUE(result.ok()) << result.status();
     expectEqual(*result, *expected);
     EXPECT_EQ(endsInGraph(), kept().at("graph_ns") < kept().at("outside_ns"));
-    if (std::string(spread.strategy) != "parameter-server=1") // which is cut all the same: less is saved
+    if (std::string(distribution.strategy) != "parameter-server=1") // which is cut all the same: less is saved
       EXPECT_TRUE(endsInGraph());
   }
 }
 
 // The slowest worker counts, whichever it is.
-TEST_F(CudaPlace, WorkersThatDifferDecideAlike) {
+TEST_F(CudaLaunchMode, WorkersThatDifferDecideAlike) {
   for (auto costs : {std::vector{kGraphIsFaster, kOutsideIsFaster}, {kOutsideIsFaster, kGraphIsFaster}}) {
     std::filesystem::remove(file);
     auto result = run(true, costs);
@@ -182,7 +183,7 @@ TEST_F(CudaPlace, WorkersThatDifferDecideAlike) {
 }
 
 // What was measured before holds from the first step; a file for another machine is ignored, and measured again.
-TEST_F(CudaPlace, TheFileIsRead) {
+TEST_F(CudaLaunchMode, TheFileIsRead) {
   options.run.steps = 3;
   auto expected = run(false, {kGraphIsFaster, kGraphIsFaster});
   ASSERT_TRUE(expected.ok()) << expected.status();
@@ -219,12 +220,12 @@ TEST_F(CudaPlace, TheFileIsRead) {
   EXPECT_EQ(kept(), json["collectives"]);
 }
 
-TEST_F(CudaPlace, WhatIsAskedForIsNotMeasured) {
-  for (const char *place : {"graph", "outside"}) {
-    setenv("DGC_CUDA_COLLECTIVES", place, 1);
+TEST_F(CudaLaunchMode, WhatIsAskedForIsNotMeasured) {
+  for (const char *mode : {"graph", "outside"}) {
+    setenv("DGC_CUDA_COLLECTIVES", mode, 1);
     auto result = run(true, {kGraphIsFaster, kGraphIsFaster});
     ASSERT_TRUE(result.ok()) << result.status();
-    const int each = place[0] == 'g' ? 1 : 2;
+    const int each = mode[0] == 'g' ? 1 : 2;
     EXPECT_EQ(logs[0]->replays, kEnough * each);
     EXPECT_EQ(logs[0]->graphs, 2 * each);
     EXPECT_TRUE(kept().is_null());
@@ -232,8 +233,8 @@ TEST_F(CudaPlace, WhatIsAskedForIsNotMeasured) {
 }
 
 // A job that is too short is what it is without.
-TEST_F(CudaPlace, ShortJobsDecideNothing) {
-  for (int steps : {2, 9, static_cast<int>(cuda::PlaceMeasurement::kSteps)}) {
+TEST_F(CudaLaunchMode, ShortJobsDecideNothing) {
+  for (int steps : {2, 9, static_cast<int>(cuda::LaunchMeasurement::kSteps)}) {
     options.run.steps = steps;
     auto expected = run(false, {kGraphIsFaster, kGraphIsFaster});
     auto result = run(true, {kGraphIsFaster, kGraphIsFaster});
@@ -245,13 +246,13 @@ TEST_F(CudaPlace, ShortJobsDecideNothing) {
 }
 
 // What --dry-run says of it, where there are GPUs and NCCL.
-TEST_F(CudaPlace, IsToldWithoutRunning) {
+TEST_F(CudaLaunchMode, IsToldWithoutRunning) {
   auto artifact = loadBytes(plan);
   ASSERT_TRUE(artifact.ok());
-  auto told = [&](int gpus, cuda::PlaceWishes wishes, const char *warning = "") {
-    return cuda::describeWorkers((*artifact)->plan(), gpus, 22809, wishes, warning).back();
+  auto told = [&](int gpus, cuda::LaunchPreferences preferences, const char *warning = "") {
+    return cuda::describeWorkers((*artifact)->plan(), gpus, 22809, preferences, warning).back();
   };
-  cuda::PlaceWishes measured;
+  cuda::LaunchPreferences measured;
   EXPECT_EQ(told(2, {}), "collectives: outside, as nothing was measured yet (dgc-run --tune does)");
   EXPECT_THAT(told(2, {}, "it is damaged"), HasSubstr("; what was measured before is ignored: it is damaged"));
   EXPECT_THAT(told(1, {}), HasSubstr("GPU memory")); // no NCCL
@@ -269,7 +270,7 @@ TEST_F(CudaPlace, IsToldWithoutRunning) {
 }
 
 // While it is measured, and while workers tell each other what they have measured, the error of one ends all.
-TEST_F(CudaPlace, AnErrorOfOneEndsAll) {
+TEST_F(CudaLaunchMode, AnErrorOfOneEndsAll) {
   options.run.ahead = true;
   for (int bad : {0, 1}) {
     for (int call : {120, 190, 260, 330, 400}) {
@@ -284,7 +285,7 @@ TEST_F(CudaPlace, AnErrorOfOneEndsAll) {
     // The next call of the driver behind the last time that is taken is that before all tell theirs.
     auto result = run(true, {kGraphIsFaster, kGraphIsFaster}, [&](FakeDriver &, LogClock &clock, int rank) {
       if (rank == bad)
-        clock.untilFailure = 2 * static_cast<int>(cuda::PlaceMeasurement::kSteps) - 1;
+        clock.untilFailure = 2 * static_cast<int>(cuda::LaunchMeasurement::kSteps) - 1;
     });
     ASSERT_FALSE(result.ok());
     EXPECT_THAT(std::string(result.status().message()), AllOf(HasSubstr(str("rank ", bad)), HasSubstr("CUDA_ERROR_")));

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-enum class Verdict { Passed, Failed, Skipped };
+enum class Outcome { Passed, Failed, Skipped };
 
 /// One line of the table; negative numbers: not measured.
 struct Row {
   std::string name, what;
-  Verdict verdict = Verdict::Failed;
+  Outcome outcome = Outcome::Failed;
   std::string detail;
   double difference = -1;   // relative to the largest value
   double microseconds = -1; // a step, with the copies of its inputs and outputs

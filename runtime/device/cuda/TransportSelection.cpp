@@ -1,4 +1,4 @@
-#include "runtime/device/cuda/Ways.h"
+#include "runtime/device/cuda/TransportSelection.h"
 
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
@@ -19,7 +19,7 @@ namespace dgc::rt::cuda {
 
 //===-- What each one tells ---------------------------------------------===//
 
-static absl::StatusOr<uint8_t> wish(const char *variable, const std::vector<std::string> &values) {
+static absl::StatusOr<uint8_t> parseVariable(const char *variable, const std::vector<std::string> &values) {
   const char *given = std::getenv(variable);
   if (!given || !*given)
     return 0;
@@ -33,11 +33,12 @@ static absl::StatusOr<uint8_t> wish(const char *variable, const std::vector<std:
                       ExitCode::Usage);
 }
 
-absl::StatusOr<Wishes> wishesOfUser() {
-  Wishes wishes;
-  DGC_ASSIGN_OR_RETURN(wishes.way, wish("DGC_CUDA_COMMUNICATION", {"auto", "nccl", "peers", "host"}));
-  DGC_ASSIGN_OR_RETURN(wishes.collectives, wish("DGC_CUDA_COLLECTIVES", {"auto", "outside", "graph"}));
-  return wishes;
+absl::StatusOr<CommunicationPreferences> preferencesFromEnvironment() {
+  CommunicationPreferences preferences;
+  DGC_ASSIGN_OR_RETURN(preferences.transport,
+                       parseVariable("DGC_CUDA_COMMUNICATION", {"auto", "nccl", "peers", "host"}));
+  DGC_ASSIGN_OR_RETURN(preferences.collectives, parseVariable("DGC_CUDA_COLLECTIVES", {"auto", "outside", "graph"}));
+  return preferences;
 }
 
 uint64_t Driver::process() const {
@@ -60,14 +61,18 @@ WorkerRecord recordOf(const Driver &driver) {
 
 //===-- The choice ------------------------------------------------------===//
 
-std::string nameOf(Way way) { return way == Way::Nccl ? "NCCL" : way == Way::Peers ? "GPU memory" : "host-staged"; }
+std::string nameOf(TransportKind transport) {
+  return transport == TransportKind::Nccl ? "NCCL" : transport == TransportKind::Peers ? "GPU memory" : "host-staged";
+}
 
-Choice chooseWay(std::span<const WorkerRecord> members) {
+TransportChoice chooseTransport(std::span<const WorkerRecord> members) {
   const WorkerRecord &first = members.front();
   auto all = [&](auto holds) { return std::all_of(members.begin(), members.end(), holds); };
-  auto wishes = [&](uint8_t way) { return !all([&](const WorkerRecord &m) { return m.wishes.way != way; }); };
-  if (wishes(3))
-    return {Way::Host, "DGC_CUDA_COMMUNICATION says so"};
+  auto isAskedFor = [&](uint8_t transport) {
+    return !all([&](const WorkerRecord &m) { return m.preferences.transport != transport; });
+  };
+  if (isAskedFor(3))
+    return {TransportKind::Host, "DGC_CUDA_COMMUNICATION says so"};
   std::set<GpuId> gpus;
   for (const WorkerRecord &member : members)
     gpus.insert(member.gpu);
@@ -79,17 +84,18 @@ Choice chooseWay(std::span<const WorkerRecord> members) {
     why = "NCCL was not found";
   else if (!all([&](const WorkerRecord &m) { return m.nccl == first.nccl; }))
     why = "the workers have different versions of NCCL";
-  else if (wishes(2))
+  else if (isAskedFor(2))
     why = "DGC_CUDA_COMMUNICATION says so";
   else
-    return {Way::Nccl, str("each worker has a GPU of its own, and there is NCCL ", versionOfNccl(first.nccl))};
-  if (wishes(1))
-    return {Way::Host, str("DGC_CUDA_COMMUNICATION says nccl, but ", why)};
+    return {TransportKind::Nccl,
+            str("each worker has a GPU of its own, and there is NCCL ", versionOfNccl(first.nccl))};
+  if (isAskedFor(1))
+    return {TransportKind::Host, str("DGC_CUDA_COMMUNICATION says nccl, but ", why)};
   if (!all([&](const WorkerRecord &m) { return m.host == first.host; }))
-    return {Way::Host, str(why, ", and they are on different hosts")};
+    return {TransportKind::Host, str(why, ", and they are on different hosts")};
   if (!all([&](const WorkerRecord &m) { return m.process == first.process || m.isShared; }))
-    return {Way::Host, str(why, ", and the driver shares no memory between processes")};
-  return {Way::Peers, why};
+    return {TransportKind::Host, str(why, ", and the driver shares no memory between processes")};
+  return {TransportKind::Peers, why};
 }
 
 //===-- Groups ----------------------------------------------------------===//

@@ -3,7 +3,7 @@
 
 #include "runtime/artifact/dgcx_generated.h"
 #include "runtime/device/cuda/Driver.h"
-#include "runtime/device/cuda/Place.h"
+#include "runtime/device/cuda/LaunchMode.h"
 
 #include <map>
 #include <span>
@@ -13,17 +13,17 @@
 namespace dgc::rt::cuda {
 
 /// How the GPUs of a group reach each other.
-enum class Way : uint8_t {
+enum class TransportKind : uint8_t {
   Host,  // through pinned memory and the transport of the workers
   Nccl,  // each has a GPU of its own
   Peers, // they map each other's memory: one GPU, or GPUs of one host
 };
 
 /// $DGC_CUDA_COMMUNICATION: auto, nccl, peers or host. $DGC_CUDA_COLLECTIVES: auto, outside or graph.
-struct Wishes {
-  uint8_t way = 0, collectives = 0; // in the order above
+struct CommunicationPreferences {
+  uint8_t transport = 0, collectives = 0; // in the order above
 };
-absl::StatusOr<Wishes> wishesOfUser();
+absl::StatusOr<CommunicationPreferences> preferencesFromEnvironment();
 
 /// What a worker tells all others; bytes.
 struct WorkerRecord {
@@ -33,24 +33,24 @@ struct WorkerRecord {
   uint64_t mirror = 0;         // address of its mirror of the shared arena
   SharedMemoryHandle memory{}; // of that, for other processes
   uint8_t isShared = 0;        // whether there is one
-  Wishes wishes;
+  CommunicationPreferences preferences;
   uint8_t unused = 0;
   int32_t nccl = 0; // its version; 0: none
-  PlaceWishes place;
+  LaunchPreferences launch;
 };
 /// Without what is of memory and of NCCL.
 WorkerRecord recordOf(const Driver &driver);
 
-struct Choice {
-  Way way = Way::Host;
+struct TransportChoice {
+  TransportKind transport = TransportKind::Host;
   std::string why; // for people
 };
 /// `members`: what the workers of a group told, two at least. Peers is a proposal: whether memory can be opened is seen
 /// when it is.
-Choice chooseWay(std::span<const WorkerRecord> members);
+TransportChoice chooseTransport(std::span<const WorkerRecord> members);
 
 /// "host-staged", "NCCL", "GPU memory".
-std::string nameOf(Way way);
+std::string nameOf(TransportKind transport);
 
 using RankGroup = std::vector<uint32_t>; // in member order
 /// Of the workers with GPUs: the groups that have collectives, by the axes that they span ("data", "data,model"), and

@@ -1,5 +1,5 @@
 // Reads scalars off a program and forms means.
-#include "runtime/driver/Report.h"
+#include "runtime/driver/RunLog.h"
 
 #include "runtime/base/Status.h"
 

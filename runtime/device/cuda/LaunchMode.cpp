@@ -1,6 +1,6 @@
 // In the file: {"gpu": NAME, "collectives": {"plan": DIGEST, "nccl": 22809, "workers": 2, "hosts": 1, "outside_ns":
 // 455000, "graph_ns": 412000}}, beside what Tuning.h keeps there.
-#include "runtime/device/cuda/Place.h"
+#include "runtime/device/cuda/LaunchMode.h"
 
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/Nccl.h"
@@ -13,16 +13,16 @@ namespace dgc::rt::cuda {
 
 static constexpr uint64_t kMostBytes = 16 << 20;
 
-std::string describe(const PlaceTimes &times) {
+std::string describe(const LaunchTimes &times) {
   auto us = [](int64_t ns) { return str((ns + 500) / 1000, " us"); };
-  return times.faster() == Place::Graph
+  return times.faster() == LaunchMode::Graph
              ? str("in the graph, ", us(times.graph), " a step (outside ", us(times.outside), ")")
              : str("outside, ", us(times.outside), " a step (in the graph ", us(times.graph), ")");
 }
 
 /// Why what was measured there says nothing of here; empty: it does.
-static std::string differenceOf(const KeptPlace &there, const KeptPlace &here) {
-  auto of = [](const KeptPlace &k) {
+static std::string differenceOf(const MeasuredLaunch &there, const MeasuredLaunch &here) {
+  auto of = [](const MeasuredLaunch &k) {
     return str(k.workers, " workers on ", k.hosts, k.hosts == 1 ? " host with NCCL " : " hosts with NCCL ",
                versionOfNccl(k.nccl));
   };
@@ -30,25 +30,25 @@ static std::string differenceOf(const KeptPlace &there, const KeptPlace &here) {
   return same ? "" : str("it is for ", of(there), ", and here are ", of(here));
 }
 
-PlaceChoice choosePlace(const PlaceWishes &wishes, const KeptPlace &here) {
-  PlaceChoice choice;
-  if (wishes.asked) {
-    choice.place = wishes.asked == 2 ? Place::Graph : Place::Outside;
+LaunchChoice chooseLaunchMode(const LaunchPreferences &preferences, const MeasuredLaunch &here) {
+  LaunchChoice choice;
+  if (preferences.asked) {
+    choice.mode = preferences.asked == 2 ? LaunchMode::Graph : LaunchMode::Outside;
     choice.why = "DGC_CUDA_COLLECTIVES says so";
     return choice;
   }
-  if (wishes.isKept) {
-    choice.warning = differenceOf(wishes.kept, here);
+  if (preferences.isKept) {
+    choice.warning = differenceOf(preferences.kept, here);
     if (choice.warning.empty()) {
-      choice.place = wishes.kept.times.faster();
-      choice.why = str("was measured before: ", describe(wishes.kept.times));
+      choice.mode = preferences.kept.times.faster();
+      choice.why = str("was measured before: ", describe(preferences.kept.times));
       return choice;
     }
   }
-  choice.measures = wishes.measures;
-  choice.why = choice.measures
-                   ? str("nothing was measured yet; the first ", PlaceMeasurement::kSteps, " steps of training do that")
-                   : "nothing was measured yet (dgc-run --tune does)";
+  choice.measures = preferences.measures;
+  choice.why = choice.measures ? str("nothing was measured yet; the first ", LaunchMeasurement::kSteps,
+                                     " steps of training do that")
+                               : "nothing was measured yet (dgc-run --tune does)";
   return choice;
 }
 
@@ -61,8 +61,8 @@ static nlohmann::json parsed(Disk &disk, const std::string &file) {
   return json.is_object() && json.contains("gpu") && json["gpu"].is_string() ? json : nlohmann::json();
 }
 
-std::optional<KeptPlace> readPlace(Disk &disk, const std::string &file, const std::string &gpu, const std::string &plan,
-                                   std::string &warning) {
+std::optional<MeasuredLaunch> readMeasuredLaunch(Disk &disk, const std::string &file, const std::string &gpu,
+                                                 const std::string &plan, std::string &warning) {
   auto ignore = [&](const std::string &why) {
     warning = why;
     return std::nullopt;
@@ -78,22 +78,22 @@ std::optional<KeptPlace> readPlace(Disk &disk, const std::string &file, const st
   auto number = [&](const char *key) {
     return kept.is_object() && kept.contains(key) && kept[key].is_number_unsigned() ? kept[key].get<uint64_t>() : 0;
   };
-  KeptPlace place;
-  place.times = {static_cast<int64_t>(number("outside_ns")), static_cast<int64_t>(number("graph_ns"))};
-  place.workers = static_cast<uint32_t>(number("workers"));
-  place.hosts = static_cast<uint32_t>(number("hosts"));
-  place.nccl = static_cast<int32_t>(number("nccl"));
-  if (!place.times.areKnown() || !kept.contains("plan") || !kept["plan"].is_string())
+  MeasuredLaunch measured;
+  measured.times = {static_cast<int64_t>(number("outside_ns")), static_cast<int64_t>(number("graph_ns"))};
+  measured.workers = static_cast<uint32_t>(number("workers"));
+  measured.hosts = static_cast<uint32_t>(number("hosts"));
+  measured.nccl = static_cast<int32_t>(number("nccl"));
+  if (!measured.times.areKnown() || !kept.contains("plan") || !kept["plan"].is_string())
     return ignore("its figures of collectives are damaged");
   if (json["gpu"] != gpu)
     return ignore(str("it is for ", json["gpu"].get<std::string>(), ", and here is ", gpu));
   if (kept["plan"] != plan)
     return ignore("the plan was another one then");
-  return place;
+  return measured;
 }
 
-absl::Status writePlace(Disk &disk, const std::string &file, const std::string &gpu, const std::string &plan,
-                        const KeptPlace &kept) {
+absl::Status writeMeasuredLaunch(Disk &disk, const std::string &file, const std::string &gpu, const std::string &plan,
+                                 const MeasuredLaunch &kept) {
   nlohmann::ordered_json json = {{"gpu", gpu}};
   if (nlohmann::json before = disk.exists(file) ? parsed(disk, file) : nlohmann::json(); !before.is_null())
     if (before["gpu"] == gpu)
@@ -112,13 +112,13 @@ absl::Status writePlace(Disk &disk, const std::string &file, const std::string &
 
 //===-- Measuring -------------------------------------------------------===//
 
-void PlaceMeasurement::add(uint64_t step, TimeNs time) {
+void LaunchMeasurement::add(uint64_t step, TimeNs time) {
   if (step < kWarmUp || step + 1 >= kSteps || (step - kWarmUp) % kBlock < kUnsettled)
     return;
-  taken[static_cast<size_t>(placeOf(step))].push_back(time);
+  taken[static_cast<size_t>(modeOf(step))].push_back(time);
 }
 
-PlaceTimes PlaceMeasurement::times() const {
+LaunchTimes LaunchMeasurement::times() const {
   auto median = [](std::vector<TimeNs> all) -> int64_t {
     if (all.empty())
       return 0;

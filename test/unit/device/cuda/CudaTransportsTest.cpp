@@ -11,21 +11,21 @@ using ::testing::IsEmpty;
 
 namespace {
 
-class CudaWays : public ::testing::TestWithParam<Spread> {};
+class CudaTransports : public ::testing::TestWithParam<Distribution> {};
 
 // Each with a GPU of its own: collectives are queued between graphs, or are parts of one graph.
-TEST_P(CudaWays, TrainByNccl) {
-  const Spread &spread = GetParam();
-  ExecuteOptions options = spread.options();
+TEST_P(CudaTransports, TrainByNccl) {
+  const Distribution &distribution = GetParam();
+  ExecuteOptions options = distribution.options();
   auto expected = execute(mnist(), {}, options);
   ASSERT_TRUE(expected.ok()) << expected.status();
-  options.serverTarget = spread.serversOnGpus();
+  options.serverTarget = distribution.serversOnGpus();
   auto plan = compileForFakeGpu(mnist(), options);
   ASSERT_TRUE(plan.ok()) << plan.status();
   for (const char *where : {"outside", "graph"}) {
     SCOPED_TRACE(where);
     setenv("DGC_CUDA_COLLECTIVES", where, 1);
-    auto logs = newLogs(static_cast<size_t>(spread.workers));
+    auto logs = newLogs(static_cast<size_t>(distribution.workers));
     FakeNetwork network;
     options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, &network);
     auto result = runOnce(*plan, {}, options.run);
@@ -34,7 +34,7 @@ TEST_P(CudaWays, TrainByNccl) {
     expectSame(*result, *expected);
     expectClean(logs);
     EXPECT_THAT(network.violations, IsEmpty());
-    EXPECT_GE(network.communicators, spread.workers);
+    EXPECT_GE(network.communicators, distribution.workers);
     EXPECT_EQ(network.aborts, 0);
     for (const auto &log : logs) {
       EXPECT_LE(log->replays, log->graphs * kSteps);
@@ -45,33 +45,33 @@ TEST_P(CudaWays, TrainByNccl) {
 }
 
 // All on one GPU, as processes that open each other's memory: the bits that the host gives.
-TEST_P(CudaWays, TrainInEachOthersMemory) {
-  const Spread &spread = GetParam();
-  ExecuteOptions options = spread.options();
-  options.serverTarget = spread.serversOnGpus();
+TEST_P(CudaTransports, TrainInEachOthersMemory) {
+  const Distribution &distribution = GetParam();
+  ExecuteOptions options = distribution.options();
+  options.serverTarget = distribution.serversOnGpus();
   auto plan = compileForFakeGpu(mnist(), options);
   ASSERT_TRUE(plan.ok()) << plan.status();
-  auto logs = newLogs(static_cast<size_t>(spread.workers));
+  auto logs = newLogs(static_cast<size_t>(distribution.workers));
   options.run.makeDevice = fakeDevices(logs);
   auto expected = runOnce(*plan, {}, options.run);
   ASSERT_TRUE(expected.ok()) << expected.status();
   auto peers = std::make_shared<FakePeers>();
   peers->areProcesses = true;
-  logs = newLogs(static_cast<size_t>(spread.workers));
+  logs = newLogs(static_cast<size_t>(distribution.workers));
   options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, nullptr, peers);
   auto result = runOnce(*plan, {}, options.run);
   ASSERT_TRUE(result.ok()) << result.status();
   for (const auto &[name, array] : expected->variables)
     EXPECT_EQ(result->variables.at(name).bytes, array.bytes) << name;
   expectClean(logs);
-  EXPECT_GE(peers->opened, spread.workers);
+  EXPECT_GE(peers->opened, distribution.workers);
 }
 
-INSTANTIATE_TEST_SUITE_P(Plans, CudaWays, ::testing::ValuesIn(spreads()),
+INSTANTIATE_TEST_SUITE_P(Plans, CudaTransports, ::testing::ValuesIn(distributions()),
                          [](const auto &info) { return std::string(info.param.name); });
 
 // Micro-batches through stages: values go from GPU to GPU by send and receive.
-TEST(CudaWaysOfStages, TrainAsOnCpus) {
+TEST(CudaTransportsOfStages, TrainAsOnCpus) {
   ExecuteOptions options = mnistOptions();
   options.mesh = "stage=2";
   options.strategy = "pipeline=1f1b";
@@ -99,7 +99,7 @@ TEST(CudaWaysOfStages, TrainAsOnCpus) {
 }
 
 // Collectives that go on beside other work.
-TEST(CudaWaysOfOverlap, ComputeTheSame) {
+TEST(CudaTransportsOfOverlap, ComputeTheSame) {
   for (const char *strategy : {"data-parallel", "zero3"}) {
     ExecuteOptions options = deepOptions(300);
     options.strategy = strategy;
@@ -131,7 +131,7 @@ TEST(CudaWaysOfOverlap, ComputeTheSame) {
 }
 
 // The negative control: the results of NCCL are used behind an event.
-TEST(CudaWaysOfOverlap, MissingWaitsForNcclAreFound) {
+TEST(CudaTransportsOfOverlap, MissingWaitsForNcclAreFound) {
   ExecuteOptions options = deepOptions(20);
   auto plan = compileForFakeGpu(deepModel(20), options);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -144,7 +144,7 @@ TEST(CudaWaysOfOverlap, MissingWaitsForNcclAreFound) {
 }
 
 // In the memory of others: when the host does not wait for its GPU before it meets the others, that is found.
-TEST(CudaWaysOfOverlap, MissingWaitsAmongPeersAreFound) {
+TEST(CudaTransportsOfOverlap, MissingWaitsAmongPeersAreFound) {
   ExecuteOptions options = deepOptions(20);
   auto plan = compileForFakeGpu(deepModel(20), options);
   ASSERT_TRUE(plan.ok()) << plan.status();
@@ -155,7 +155,7 @@ TEST(CudaWaysOfOverlap, MissingWaitsAmongPeersAreFound) {
   EXPECT_THAT(logs[0]->violations, ::testing::Contains(HasSubstr("dgc_reduce_f32_sum does not wait for")));
 }
 
-TEST(CudaWaysErrors, EveryErrorAmongPeersEndsAll) {
+TEST(CudaTransportsErrors, EveryErrorAmongPeersEndsAll) {
   ExecuteOptions options = deepOptions(5);
   options.overlap = true;
   auto plan = compileForFakeGpu(deepModel(5), options);
@@ -187,7 +187,7 @@ TEST(CudaWaysErrors, EveryErrorAmongPeersEndsAll) {
 
 // Whatever call of NCCL or of the driver of one worker fails, the others are not left waiting, and all communicators
 // are aborted.
-TEST(CudaWaysErrors, EveryErrorOfNcclEndsAll) {
+TEST(CudaTransportsErrors, EveryErrorOfNcclEndsAll) {
   ExecuteOptions options = deepOptions(5);
   options.overlap = true;
   auto plan = compileForFakeGpu(deepModel(5), options);
