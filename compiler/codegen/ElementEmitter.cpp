@@ -101,7 +101,7 @@ Type ElementEmitter::storageOf(Type type) { return type.isInteger(1) ? builder.g
 Value ElementEmitter::baseOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return kernel.getArgument(argument.getArgNumber());
-  if (auto it = places.find(value); it != places.end())
+  if (auto it = storage.find(value); it != storage.end())
     return it->second.memory.front();
   return globalOf(value);
 }
@@ -159,8 +159,8 @@ void ElementEmitter::store(Value value, Value memory, AffineExpr linear, Type ty
 
 /// Row-major position of an element in the memory that a stored value has.
 AffineExpr ElementEmitter::positionIn(Value value, ArrayRef<AffineExpr> index) const {
-  auto it = places.find(value);
-  unsigned rows = it == places.end() ? 0 : it->second.rowDims;
+  auto it = storage.find(value);
+  unsigned rows = it == storage.end() ? 0 : it->second.rowDims;
   return linearize(shapeOf(value).drop_front(rows), index.drop_front(rows), context);
 }
 
@@ -171,7 +171,7 @@ void ElementEmitter::storeEverywhere(Value value, ArrayRef<AffineExpr> index, Va
     auto branch = scf::IfOp::create(builder, loc, storeOnlyIf, /*withElseRegion=*/false);
     builder.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
-  for (Value memory : places[value].memory)
+  for (Value memory : storage[value].memory)
     store(scalarValue, memory, positionIn(value, index), elementOf(value));
 }
 
@@ -296,8 +296,8 @@ Value ElementEmitter::ofReshape(Operation *reshape, ArrayRef<AffineExpr> index) 
   Value result = reshape->getResult(0), base = baseThroughReshapes(graph, reshape->getOperand(0));
   // Memory is in the same order before and after. A single element may be known without memory, and so may a value be
   // that a thread keeps.
-  bool isKept = base && graph.rootOf.contains(base) && places.lookup(base).memory.empty();
-  if (base && !isKept && places.lookup(base).rowDims == 0 && sizeOf(shapeOf(base)) != 1)
+  bool isKept = base && graph.rootOf.contains(base) && storage.lookup(base).memory.empty();
+  if (base && !isKept && storage.lookup(base).rowDims == 0 && sizeOf(shapeOf(base)) != 1)
     return load(baseOf(base), elementOf(result), linearize(shapeOf(result), index, context));
   return element(reshape->getOperand(0), reshapedIndex(reshape, index));
 }

@@ -37,7 +37,7 @@ protected:
   };
 
   /// Where a value that is stored lies.
-  struct Place {
+  struct Storage {
     llvm::SmallVector<mlir::Value, 1> memory; // pointers; the first one is read
     unsigned rowDims = 0;                     // leading dimensions that it has no memory for: one row is kept
   };
@@ -94,10 +94,10 @@ protected:
   mlir::func::FuncOp kernel; // what is being written
   std::vector<Scope> scopes; // from the function inwards
   unsigned current = 0;      // the scope that is written to
-  unsigned floor = 0;        // the scope of a row: what its passes compute is not known outside of it
+  unsigned floor = 0;        // the scope of a row: what its nests compute is not known outside of it
   llvm::SmallVector<mlir::Value> dims = llvm::SmallVector<mlir::Value>(64);  // the indices of loops
   llvm::SmallVector<unsigned> dimLevel = llvm::SmallVector<unsigned>(64, 0); // and the scopes that they are known in
-  llvm::DenseMap<mlir::Value, Place> places;
+  llvm::DenseMap<mlir::Value, Storage> storage;
   llvm::SmallVector<mlir::LLVM::AccessGroupAttr> groups; // of the parallel loops around the current scope
   llvm::SmallVector<Bound> within;                       // what is known of indices where code is being written
   mlir::Value storeOnlyIf;                               // where this is false nothing is stored; null: everything is

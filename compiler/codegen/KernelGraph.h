@@ -10,6 +10,7 @@
 #ifndef DGC_COMPILER_CODEGEN_KERNELGRAPH_H
 #define DGC_COMPILER_CODEGEN_KERNELGRAPH_H
 
+#include "dialects/dgc/TensorUtil.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/AffineExpr.h"
@@ -26,12 +27,6 @@ constexpr unsigned kMaxDims = 64, kMaxSymbols = 1 << 16;
 /// largest.
 mlir::AffineExpr simplify(mlir::AffineExpr expr);
 
-inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType()).getShape();
-}
-inline mlir::Type elementOf(mlir::Value value) {
-  return mlir::cast<mlir::RankedTensorType>(value.getType()).getElementType();
-}
 /// The number of elements of a shape.
 inline int64_t sizeOf(llvm::ArrayRef<int64_t> shape) {
   return std::accumulate(shape.begin(), shape.end(), int64_t(1), std::multiplies<>());

@@ -201,40 +201,41 @@ private:
   void finish(Segment &segment) {
     for (unsigned root : segment.roots) {
       const Root &info = graph.roots[root];
-      auto same = llvm::find_if(segment.passes, [&](const Pass &pass) {
-        return pass.space == info.space && level[pass.roots.front()] == level[root] && reducesAlike(root, pass.roots);
+      auto same = llvm::find_if(segment.nests, [&](const LoopNest &nest) {
+        return nest.space == info.space && level[nest.roots.front()] == level[root] && reducesAlike(root, nest.roots);
       });
-      if (same != segment.passes.end()) {
+      if (same != segment.nests.end()) {
         same->roots.push_back(root);
         continue;
       }
-      Pass pass;
-      pass.roots.push_back(root);
-      pass.space = info.space;
-      segment.passes.push_back(std::move(pass));
+      LoopNest nest;
+      nest.roots.push_back(root);
+      nest.space = info.space;
+      segment.nests.push_back(std::move(nest));
     }
-    llvm::stable_sort(segment.passes,
-                      [&](const Pass &a, const Pass &b) { return level[a.roots.front()] < level[b.roots.front()]; });
-    if (segment.passes.size() == 1)
+    llvm::stable_sort(segment.nests, [&](const LoopNest &a, const LoopNest &b) {
+      return level[a.roots.front()] < level[b.roots.front()];
+    });
+    if (segment.nests.size() == 1)
       segment.rowDims = 0;
-    for (Pass &pass : segment.passes)
-      shape(segment, pass);
+    for (LoopNest &nest : segment.nests)
+      shape(segment, nest);
   }
 
-  bool sameKind(const Pass &pass, unsigned dim, unsigned other) const {
-    return llvm::all_of(pass.roots, [&](unsigned root) {
+  bool sameKind(const LoopNest &nest, unsigned dim, unsigned other) const {
+    return llvm::all_of(nest.roots, [&](unsigned root) {
       const llvm::BitVector &parallel = graph.roots[root].parallel;
       return parallel.test(dim) == parallel.test(other);
     });
   }
 
   /// Merges loops that together run over memory in one go, and orders what remains.
-  void shape(Segment &segment, Pass &pass) {
-    unsigned dims = pass.space.size();
+  void shape(Segment &segment, LoopNest &nest) {
+    unsigned dims = nest.space.size();
     llvm::BitVector entangled(dims);
     SmallVector<SmallVector<int64_t>> strides;
     auto addAccess = [&](AffineExpr linear) { strides.push_back(stridesOf(linear, dims, entangled)); };
-    for (unsigned root : pass.roots) {
+    for (unsigned root : nest.roots) {
       const Root &info = graph.roots[root];
       entangled |= info.pinned;
       for (const Access &access : info.accesses)
@@ -242,47 +243,47 @@ private:
       for (auto [value, index] : llvm::zip_equal(info.values, info.indices))
         addAccess(linearize(shapeOf(value), index, graph.func.getContext()));
     }
-    pass.merged.resize(dims);
-    pass.trips.assign(pass.space.begin(), pass.space.end());
+    nest.merged.resize(dims);
+    nest.trips.assign(nest.space.begin(), nest.space.end());
     int64_t previous = -1;
     for (unsigned dim = segment.rowDims; dim < dims; ++dim) {
-      if (pass.space[dim] == 1) {
-        pass.merged.set(dim);
+      if (nest.space[dim] == 1) {
+        nest.merged.set(dim);
         continue;
       }
-      if (previous >= 0 && !entangled.test(previous) && !entangled.test(dim) && sameKind(pass, previous, dim) &&
-          llvm::all_of(strides, [&](ArrayRef<int64_t> s) { return s[previous] == s[dim] * pass.space[dim]; })) {
-        pass.merged.set(previous);
-        pass.trips[dim] *= pass.trips[previous];
+      if (previous >= 0 && !entangled.test(previous) && !entangled.test(dim) && sameKind(nest, previous, dim) &&
+          llvm::all_of(strides, [&](ArrayRef<int64_t> s) { return s[previous] == s[dim] * nest.space[dim]; })) {
+        nest.merged.set(previous);
+        nest.trips[dim] *= nest.trips[previous];
       }
       previous = dim;
     }
-    orderLoops(segment, pass, strides);
+    orderLoops(segment, nest, strides);
   }
 
-  void orderLoops(Segment &segment, Pass &pass, ArrayRef<SmallVector<int64_t>> strides) {
-    for (unsigned dim = segment.rowDims; dim < pass.space.size(); ++dim)
-      if (!pass.merged.test(dim) && pass.trips[dim] != 1)
-        pass.loops.push_back(dim);
-    if (pass.loops.empty())
+  void orderLoops(Segment &segment, LoopNest &nest, ArrayRef<SmallVector<int64_t>> strides) {
+    for (unsigned dim = segment.rowDims; dim < nest.space.size(); ++dim)
+      if (!nest.merged.test(dim) && nest.trips[dim] != 1)
+        nest.loops.push_back(dim);
+    if (nest.loops.empty())
       return;
     // The innermost loop should walk memory with stride 1.
     int64_t best = std::numeric_limits<int64_t>::min();
     unsigned innermost = 0;
-    for (auto [position, dim] : llvm::enumerate(pass.loops)) {
+    for (auto [position, dim] : llvm::enumerate(nest.loops)) {
       int64_t score = 0;
       for (ArrayRef<int64_t> s : strides)
         score += s[dim] == 1 ? 2 : s[dim] == 0 ? 0 : -3;
-      if (pass.trips[dim] < 8)
+      if (nest.trips[dim] < 8)
         score -= 2;
       if (score >= best) {
         best = score;
         innermost = position;
       }
     }
-    unsigned dim = pass.loops[innermost];
-    pass.loops.erase(pass.loops.begin() + innermost);
-    pass.loops.push_back(dim);
+    unsigned dim = nest.loops[innermost];
+    nest.loops.erase(nest.loops.begin() + innermost);
+    nest.loops.push_back(dim);
   }
 
   /// Decides how the segments are split over threads.
@@ -296,7 +297,7 @@ private:
       if (segment.rowDims > 0) {
         segment.extent = sizeOf(segment.rowShape);
       } else {
-        splitPass(segment, segment.passes.front());
+        splitNest(segment, segment.nests.front());
       }
       schedule.extent += segment.extent;
     }
@@ -305,27 +306,24 @@ private:
     schedule.extent = std::max<int64_t>(schedule.extent, 1);
   }
 
-  void splitPass(Segment &segment, const Pass &pass) {
-    for (unsigned dim : pass.loops) {
-      if (!llvm::all_of(pass.roots, [&](unsigned root) { return graph.roots[root].parallel.test(dim); }))
+  void splitNest(Segment &segment, const LoopNest &nest) {
+    for (unsigned dim : nest.loops) {
+      if (!llvm::all_of(nest.roots, [&](unsigned root) { return graph.roots[root].parallel.test(dim); }))
         continue;
       int64_t inner = 1;
-      for (unsigned other : pass.loops)
+      for (unsigned other : nest.loops)
         if (other != dim)
-          inner *= pass.trips[other];
+          inner *= nest.trips[other];
       // Parts of about 4096 points; a part of an innermost loop is at least some vectors long.
       segment.splitLoop = dim;
       segment.chunk =
-          std::max<int64_t>(dim == pass.loops.back() ? 64 : 1, llvm::divideCeil(4096, std::max<int64_t>(inner, 1)));
-      segment.extent = llvm::divideCeil(pass.trips[dim], segment.chunk);
+          std::max<int64_t>(dim == nest.loops.back() ? 64 : 1, llvm::divideCeil(4096, std::max<int64_t>(inner, 1)));
+      segment.extent = llvm::divideCeil(nest.trips[dim], segment.chunk);
       return;
     }
   }
 
   void estimate() {
-    auto bytesOf = [](Value value) {
-      return llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8) * sizeOf(shapeOf(value));
-    };
     for (const Root &root : graph.roots) {
       schedule.flops += sizeOf(root.space) * std::max<uint64_t>(root.flops, 1);
       for (Value value : root.values)

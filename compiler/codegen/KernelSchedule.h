@@ -1,8 +1,8 @@
 //===- KernelSchedule.h - loop nests of a kernel ---------------------------===//
 //
 // A kernel is a sequence of segments. A segment is one outer loop over rows (the leading dimensions that all its roots
-// have in common), in which passes over the remaining dimensions follow each other: softmax is one segment over rows
-// with three passes. Without common rows a segment has one pass. Roots of a pass share its loops.
+// have in common), in which nests over the remaining dimensions follow each other: softmax is one segment over rows
+// with three nests. Without common rows a segment has one nest. Roots of a nest share its loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +13,7 @@
 
 namespace dgc {
 
-struct Pass {
+struct LoopNest {
   llvm::SmallVector<unsigned> roots;
   llvm::SmallVector<int64_t, 4> space;
   /// The loops inside the rows, outermost first.
@@ -27,10 +27,10 @@ struct Segment {
   unsigned rowDims = 0; // leading dimensions of every root that form the row
   llvm::SmallVector<int64_t, 4> rowShape;
   bool mergedRows = false; // the row index is used as it is (as the last row dimension)
-  std::vector<Pass> passes;
+  std::vector<LoopNest> nests;
   llvm::SmallVector<unsigned> roots;
   // How the work is split: `extent` parts; part i does rows [i*chunk, (i+1)*chunk), or those indices of the loop
-  // `splitLoop` of the only pass.
+  // `splitLoop` of the only nest.
   int64_t extent = 1, chunk = 1;
   int64_t splitLoop = -1;
 };

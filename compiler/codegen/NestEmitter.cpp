@@ -1,4 +1,4 @@
-//===- NestEmitter.cpp - loop nests of passes -------------------------------===//
+//===- NestEmitter.cpp - loop nests -------------------------------===//
 
 #include "compiler/codegen/NestEmitter.h"
 #include "compiler/codegen/Combiner.h"
@@ -9,7 +9,7 @@ using namespace mlir;
 namespace dgc {
 
 /// Rows that a reduction over rows takes at a time, and twice as many where the running values are so few that a row is
-/// short, or so many that they leave the first cache. The number does not depend on what else a pass computes, so that
+/// short, or so many that they leave the first cache. The number does not depend on what else a nest computes, so that
 /// a sum has the same blocks in every kernel.
 static constexpr int64_t kSteps = 4, kFewValues = 64, kManyValues = 4096;
 
@@ -40,33 +40,33 @@ void NestEmitter::closeLoop() {
   moveTo(current);
 }
 
-/// The position in pass.loops of the last loop that is parallel for a reduction, plus one.
-unsigned NestEmitter::lastParallel(const Pass &pass, const Root &root) const {
+/// The position in nest.loops of the last loop that is parallel for a reduction, plus one.
+unsigned NestEmitter::lastParallel(const LoopNest &nest, const Root &root) const {
   unsigned last = 0;
-  for (auto [depth, dim] : llvm::enumerate(pass.loops))
+  for (auto [depth, dim] : llvm::enumerate(nest.loops))
     if (root.parallel.test(dim))
       last = depth + 1;
   return last;
 }
 
 /// Is the running value of a reduction kept in memory, because a parallel loop runs inside a reduction loop?
-bool NestEmitter::inMemory(const Pass &pass, const Root &root) const {
-  for (unsigned depth = 0; depth < lastParallel(pass, root); ++depth)
-    if (!root.parallel.test(pass.loops[depth]))
+bool NestEmitter::inMemory(const LoopNest &nest, const Root &root) const {
+  for (unsigned depth = 0; depth < lastParallel(nest, root); ++depth)
+    if (!root.parallel.test(nest.loops[depth]))
       return true;
   return false;
 }
 
 /// Loops over the parallel dimensions that a root has among the loops from `depth` inwards.
-void NestEmitter::overParallel(const Segment &segment, const Pass &pass, unsigned depth, const Root &root, Value lower,
-                               Value upper, llvm::function_ref<void()> inside) {
+void NestEmitter::overParallel(const Segment &segment, const LoopNest &nest, unsigned depth, const Root &root,
+                               Value lower, Value upper, llvm::function_ref<void()> inside) {
   unsigned opened = 0;
   auto savedGroups = groups;
-  for (unsigned dim : ArrayRef<unsigned>(pass.loops).drop_front(depth)) {
+  for (unsigned dim : ArrayRef<unsigned>(nest.loops).drop_front(depth)) {
     if (!root.parallel.test(dim))
       continue;
     bool isSplit = segment.splitLoop == int64_t(dim) && lower;
-    scf::ForOp loopOp = loop(isSplit ? lower : constant(0), isSplit ? upper : constant(pass.trips[dim]), {}, true);
+    scf::ForOp loopOp = loop(isSplit ? lower : constant(0), isSplit ? upper : constant(nest.trips[dim]), {}, true);
     bind(dim, loopOp.getInductionVar());
     ++opened;
   }
@@ -79,16 +79,16 @@ void NestEmitter::overParallel(const Segment &segment, const Pass &pass, unsigne
 }
 
 /// Writes the initial value of a reduction whose running value is in memory.
-void NestEmitter::initialise(const Segment &segment, const Pass &pass, unsigned number, Value lower, Value upper) {
+void NestEmitter::initialise(const Segment &segment, const LoopNest &nest, unsigned number, Value lower, Value upper) {
   const Root &root = graph.roots[number];
-  overParallel(segment, pass, 0, root, lower, upper, [&] {
+  overParallel(segment, nest, 0, root, lower, upper, [&] {
     linalg::LinalgOp op = root.reduction;
     for (auto [value, index, init] : llvm::zip_equal(root.values, root.indices, op.getDpsInits()))
       storeEverywhere(value, index, element(init, index));
   });
 }
 
-/// The value of an elementwise root at the current point; others of the pass may use it.
+/// The value of an elementwise root at the current point; others of the nest may use it.
 Value NestEmitter::elementwise(const Root &root) {
   Value value = root.values.front();
   Index index = normalize(value, root.indices.front());
@@ -131,7 +131,7 @@ SmallVector<NestEmitter::Store> NestEmitter::point(SmallVectorImpl<Running> &run
 }
 
 /// The innermost body: everything is computed before anything is stored.
-void NestEmitter::points(const Pass &pass, SmallVectorImpl<Running> &running) {
+void NestEmitter::points(const LoopNest &nest, SmallVectorImpl<Running> &running) {
   SmallVector<std::pair<Value, SmallVector<Store>>> all; // with the index of the step
   for (step = 0; step < steps; ++step) {
     if (steps > 1) {
@@ -153,7 +153,7 @@ void NestEmitter::points(const Pass &pass, SmallVectorImpl<Running> &running) {
   step = 0;
   for (Running &run : running) {
     const Root &root = graph.roots[run.root];
-    if (!root.reduction || !inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size())
+    if (!root.reduction || !inMemory(nest, root) || lastParallel(nest, root) != nest.loops.size())
       continue;
     for (auto [number, addends] : llvm::enumerate(run.addends))
       run.accumulators.push_back(
@@ -167,29 +167,29 @@ void NestEmitter::points(const Pass &pass, SmallVectorImpl<Running> &running) {
 
 /// How many iterations of the loop at `depth` are taken at a time: several where it is the second innermost and a
 /// reduction for all that is reduced, with running values in memory, so that these are loaded and stored less often.
-int64_t NestEmitter::rowsAtATime(const Pass &pass, unsigned depth) const {
-  if (depth + 2 != pass.loops.size())
+int64_t NestEmitter::rowsAtATime(const LoopNest &nest, unsigned depth) const {
+  if (depth + 2 != nest.loops.size())
     return 1;
   bool found = false;
-  for (unsigned number : pass.roots) {
+  for (unsigned number : nest.roots) {
     const Root &root = graph.roots[number];
     if (!root.reduction)
       continue;
-    if (!inMemory(pass, root) || lastParallel(pass, root) != pass.loops.size() || root.parallel.test(pass.loops[depth]))
+    if (!inMemory(nest, root) || lastParallel(nest, root) != nest.loops.size() || root.parallel.test(nest.loops[depth]))
       return 1;
     found = true;
   }
-  int64_t values = pass.trips[pass.loops.back()], rows = kSteps;
+  int64_t values = nest.trips[nest.loops.back()], rows = kSteps;
   if (values <= kFewValues || values >= kManyValues)
     rows *= 2;
-  return found && pass.trips[pass.loops[depth]] >= rows ? rows : 1;
+  return found && nest.trips[nest.loops[depth]] >= rows ? rows : 1;
 }
 
 /// The two innermost loops when several steps of the outer one are taken at a time.
-void NestEmitter::steppedNest(const Segment &segment, const Pass &pass, unsigned depth,
+void NestEmitter::steppedNest(const Segment &segment, const LoopNest &nest, unsigned depth,
                               SmallVectorImpl<Running> &running, Value lower, Value upper, Value from, Value to) {
-  unsigned dim = pass.loops[depth];
-  int64_t trips = pass.trips[dim], rows = rowsAtATime(pass, depth);
+  unsigned dim = nest.loops[depth];
+  int64_t trips = nest.trips[dim], rows = rowsAtATime(nest, depth);
   Value most = to;
   if (trips % rows != 0) {
     Value count = arith::SubIOp::create(builder, loc, to, from);
@@ -204,7 +204,7 @@ void NestEmitter::steppedNest(const Segment &segment, const Pass &pass, unsigned
     bind(dim, steppedFrom);
     steppedDim = dim;
     steps = step;
-    nest(segment, pass, depth + 1, running, lower, upper);
+    emitLoopsFrom(segment, nest, depth + 1, running, lower, upper);
     steps = 1;
     scf::YieldOp::create(builder, loc);
     closeLoop();
@@ -237,55 +237,55 @@ void NestEmitter::carryingLoop(Value from, Value to, int64_t step, bool parallel
 }
 
 /// One loop of a nest, from index `from` to `to`.
-void NestEmitter::plainNest(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running,
-                            Value lower, Value upper, Value from, Value to) {
-  unsigned dim = pass.loops[depth];
+void NestEmitter::plainNest(const Segment &segment, const LoopNest &nest, unsigned depth,
+                            SmallVectorImpl<Running> &running, Value lower, Value upper, Value from, Value to) {
+  unsigned dim = nest.loops[depth];
   bool parallel = llvm::all_of(running, [&](Running &run) { return graph.roots[run.root].parallel.test(dim); });
   carryingLoop(from, to, 1, parallel, running, [&](Value index) {
     bind(dim, index);
-    nest(segment, pass, depth + 1, running, lower, upper);
+    emitLoopsFrom(segment, nest, depth + 1, running, lower, upper);
   });
 }
 
-/// The loops of a pass from `depth` inwards.
-void NestEmitter::nest(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running,
-                       Value lower, Value upper) {
+/// The loops of a nest from `depth` inwards.
+void NestEmitter::emitLoopsFrom(const Segment &segment, const LoopNest &nest, unsigned depth,
+                                SmallVectorImpl<Running> &running, Value lower, Value upper) {
   // Begin the reductions whose parallel loops are all around us.
   SmallVector<Running *> begun;
   for (Running &run : running) {
     const Root &root = graph.roots[run.root];
-    if (!root.reduction || lastParallel(pass, root) != depth || depth == pass.loops.size())
+    if (!root.reduction || lastParallel(nest, root) != depth || depth == nest.loops.size())
       continue;
     begun.push_back(&run);
     linalg::LinalgOp op = root.reduction;
-    bool isMemory = inMemory(pass, root);
+    bool isMemory = inMemory(nest, root);
     if (isMemory && isFloatSum(root))
       run.accumulators = identitiesOf(root); // added to what is in memory at the end
     else
       for (unsigned v = 0; v < root.values.size(); ++v)
         run.accumulators.push_back(isMemory ? loadRunning(run.root, v) : element(op.getDpsInits()[v], root.indices[v]));
   }
-  if (depth == pass.loops.size()) {
+  if (depth == nest.loops.size()) {
     // No reduction loops at all (all of size 1): one step from the initial value.
     for (Running &run : running) {
       const Root &root = graph.roots[run.root];
-      if (root.reduction && run.accumulators.empty() && !inMemory(pass, root)) {
+      if (root.reduction && run.accumulators.empty() && !inMemory(nest, root)) {
         begun.push_back(&run);
         linalg::LinalgOp op = root.reduction;
         for (unsigned v = 0; v < root.values.size(); ++v)
           run.accumulators.push_back(element(op.getDpsInits()[v], root.indices[v]));
       }
     }
-    points(pass, running);
+    points(nest, running);
   } else {
-    unsigned dim = pass.loops[depth];
+    unsigned dim = nest.loops[depth];
     bool isSplit = segment.splitLoop == int64_t(dim) && lower;
-    blockedNest(segment, pass, depth, blocksAt(pass, depth), running, lower, upper, isSplit ? lower : constant(0),
-                isSplit ? upper : constant(pass.trips[dim]));
+    blockedNest(segment, nest, depth, blocksAt(nest, depth), running, lower, upper, isSplit ? lower : constant(0),
+                isSplit ? upper : constant(nest.trips[dim]));
   }
   for (Running *run : begun) {
     const Root &root = graph.roots[run->root];
-    bool isMemory = inMemory(pass, root);
+    bool isMemory = inMemory(nest, root);
     for (unsigned v = 0; v < root.values.size(); ++v) {
       Value &accumulator = run->accumulators[v];
       if (isMemory && isFloatSum(root))
@@ -298,20 +298,20 @@ void NestEmitter::nest(const Segment &segment, const Pass &pass, unsigned depth,
   }
 }
 
-void NestEmitter::pass(const Segment &segment, const Pass &pass, Value lower, Value upper) {
+void NestEmitter::emitNest(const Segment &segment, const LoopNest &nest, Value lower, Value upper) {
   auto bindAll = [&] {
-    for (unsigned dim = segment.rowDims; dim < pass.space.size(); ++dim)
+    for (unsigned dim = segment.rowDims; dim < nest.space.size(); ++dim)
       bind(dim, constant(0));
   };
   bindAll();
   SmallVector<Running> running;
-  for (unsigned root : pass.roots) {
+  for (unsigned root : nest.roots) {
     running.push_back({root, {}});
-    if (graph.roots[root].reduction && inMemory(pass, graph.roots[root]))
-      initialise(segment, pass, root, lower, upper);
+    if (graph.roots[root].reduction && inMemory(nest, graph.roots[root]))
+      initialise(segment, nest, root, lower, upper);
   }
   bindAll();
-  nest(segment, pass, 0, running, lower, upper);
+  emitLoopsFrom(segment, nest, 0, running, lower, upper);
 }
 
 } // namespace dgc

@@ -1,6 +1,6 @@
-//===- NestEmitter.h - loop nests of passes ---------------------------------===//
+//===- NestEmitter.h - loop nests ---------------------------------===//
 //
-// Writes the loops of one pass of a schedule with scf: what its roots compute at each point, and the running values of
+// Writes the loops of one nest of a schedule with scf: what its roots compute at each point, and the running values of
 // reductions, in registers where their loops are innermost and else in memory.
 //
 //===----------------------------------------------------------------------===//
@@ -51,40 +51,41 @@ protected:
   /// none may be parallel.
   void carryingLoop(mlir::Value from, mlir::Value to, int64_t step, bool parallel,
                     llvm::SmallVectorImpl<Running> &running, llvm::function_ref<void(mlir::Value)> inside);
-  void pass(const Segment &segment, const Pass &pass, mlir::Value lower, mlir::Value upper);
-  void overParallel(const Segment &segment, const Pass &pass, unsigned depth, const Root &root, mlir::Value lower,
+  void emitNest(const Segment &segment, const LoopNest &nest, mlir::Value lower, mlir::Value upper);
+  void overParallel(const Segment &segment, const LoopNest &nest, unsigned depth, const Root &root, mlir::Value lower,
                     mlir::Value upper, llvm::function_ref<void()> inside);
-  void initialise(const Segment &segment, const Pass &pass, unsigned root, mlir::Value lower, mlir::Value upper);
-  void nest(const Segment &segment, const Pass &pass, unsigned depth, llvm::SmallVectorImpl<Running> &running,
-            mlir::Value lower, mlir::Value upper);
-  void plainNest(const Segment &segment, const Pass &pass, unsigned depth, llvm::SmallVectorImpl<Running> &running,
+  void initialise(const Segment &segment, const LoopNest &nest, unsigned root, mlir::Value lower, mlir::Value upper);
+  void emitLoopsFrom(const Segment &segment, const LoopNest &nest, unsigned depth,
+                     llvm::SmallVectorImpl<Running> &running, mlir::Value lower, mlir::Value upper);
+  void plainNest(const Segment &segment, const LoopNest &nest, unsigned depth, llvm::SmallVectorImpl<Running> &running,
                  mlir::Value lower, mlir::Value upper, mlir::Value from, mlir::Value to);
-  void steppedNest(const Segment &segment, const Pass &pass, unsigned depth, llvm::SmallVectorImpl<Running> &running,
-                   mlir::Value lower, mlir::Value upper, mlir::Value from, mlir::Value to);
-  void blockedNest(const Segment &segment, const Pass &pass, unsigned depth, llvm::ArrayRef<int64_t> blocks,
+  void steppedNest(const Segment &segment, const LoopNest &nest, unsigned depth,
                    llvm::SmallVectorImpl<Running> &running, mlir::Value lower, mlir::Value upper, mlir::Value from,
                    mlir::Value to);
-  void points(const Pass &pass, llvm::SmallVectorImpl<Running> &running);
+  void blockedNest(const Segment &segment, const LoopNest &nest, unsigned depth, llvm::ArrayRef<int64_t> blocks,
+                   llvm::SmallVectorImpl<Running> &running, mlir::Value lower, mlir::Value upper, mlir::Value from,
+                   mlir::Value to);
+  void points(const LoopNest &nest, llvm::SmallVectorImpl<Running> &running);
   llvm::SmallVector<Store> point(llvm::SmallVectorImpl<Running> &running);
   mlir::Value elementwise(const Root &root);
   virtual void reduce(const Root &root, Running &run);
-  int64_t rowsAtATime(const Pass &pass, unsigned depth) const;
-  bool inMemory(const Pass &pass, const Root &root) const;
-  unsigned lastParallel(const Pass &pass, const Root &root) const;
+  int64_t rowsAtATime(const LoopNest &nest, unsigned depth) const;
+  bool inMemory(const LoopNest &nest, const Root &root) const;
+  unsigned lastParallel(const LoopNest &nest, const Root &root) const;
 
   // Sums in blocks (PartialSums.cpp).
-  llvm::SmallVector<int64_t> blocksAt(const Pass &pass, unsigned depth) const;
+  llvm::SmallVector<int64_t> blocksAt(const LoopNest &nest, unsigned depth) const;
   llvm::SmallVector<mlir::Value> identitiesOf(const Root &root);
   mlir::Value combine(mlir::linalg::LinalgOp op, unsigned number, mlir::Value a, mlir::Value b);
   mlir::Value totalOf(mlir::linalg::LinalgOp op, unsigned number, llvm::ArrayRef<mlir::Value> addends);
   mlir::Value loadRunning(unsigned root, unsigned number);
   void storeRunning(unsigned root, unsigned number, mlir::Value scalar);
-  llvm::SmallVector<Suspended> beginBlock(const Segment &segment, const Pass &pass, unsigned depth,
+  llvm::SmallVector<Suspended> beginBlock(const Segment &segment, const LoopNest &nest, unsigned depth,
                                           llvm::SmallVectorImpl<Running> &running, mlir::Value lower,
                                           mlir::Value upper);
-  void endBlock(const Segment &segment, const Pass &pass, unsigned depth, llvm::SmallVectorImpl<Running> &running,
+  void endBlock(const Segment &segment, const LoopNest &nest, unsigned depth, llvm::SmallVectorImpl<Running> &running,
                 llvm::ArrayRef<Suspended> suspended, mlir::Value lower, mlir::Value upper);
-  PartialMemory partialMemory(const Pass &pass, unsigned depth, const Root &root);
+  PartialMemory partialMemory(const LoopNest &nest, unsigned depth, const Root &root);
   /// Lanes with running sums of their own that a sum in registers is given by the compiler of the loops.
   virtual int64_t lanesOf(const Root &root) const = 0;
   /// Scratch memory for `count` elements at the entry of the kernel; null where there is none of that size.

@@ -16,12 +16,12 @@ using namespace mlir;
 
 namespace dgc {
 
-SmallVector<int64_t> NestEmitter::blocksAt(const Pass &pass, unsigned depth) const {
+SmallVector<int64_t> NestEmitter::blocksAt(const LoopNest &nest, unsigned depth) const {
   auto lanes = [&](const Root &root) { return lanesOf(root); };
-  SumLoops loops{graph, pass, lanes};
-  if (pass.loops.size() >= 2) {
-    loops.steps = rowsAtATime(pass, pass.loops.size() - 2);
-    loops.steppedDepth = loops.steps > 1 ? pass.loops.size() - 2 : -1;
+  SumLoops loops{graph, nest, lanes};
+  if (nest.loops.size() >= 2) {
+    loops.steps = rowsAtATime(nest, nest.loops.size() - 2);
+    loops.steppedDepth = loops.steps > 1 ? nest.loops.size() - 2 : -1;
   }
   return loops.blocksAt(depth);
 }
@@ -78,15 +78,15 @@ void NestEmitter::storeRunning(unsigned root, unsigned number, Value scalar) {
 }
 
 /// Memory for the partial sums of a block of the loop at `depth`.
-NestEmitter::PartialMemory NestEmitter::partialMemory(const Pass &pass, unsigned depth, const Root &root) {
+NestEmitter::PartialMemory NestEmitter::partialMemory(const LoopNest &nest, unsigned depth, const Root &root) {
   PartialMemory partial;
   partial.linear = getAffineConstantExpr(0, context);
   partial.outerGroups = groups.size();
   int64_t count = 1;
-  for (unsigned dim : ArrayRef<unsigned>(pass.loops).drop_front(depth + 1))
+  for (unsigned dim : ArrayRef<unsigned>(nest.loops).drop_front(depth + 1))
     if (root.parallel.test(dim)) {
-      partial.linear = partial.linear * pass.trips[dim] + getAffineDimExpr(dim, context);
-      count *= pass.trips[dim];
+      partial.linear = partial.linear * nest.trips[dim] + getAffineDimExpr(dim, context);
+      count *= nest.trips[dim];
     }
   for (Value value : root.values) {
     Value memory = scratch(storageOf(elementOf(value)), count);
@@ -98,25 +98,25 @@ NestEmitter::PartialMemory NestEmitter::partialMemory(const Pass &pass, unsigned
 }
 
 /// Begins partial sums for all that the loop at `depth` adds up.
-SmallVector<NestEmitter::Suspended> NestEmitter::beginBlock(const Segment &segment, const Pass &pass, unsigned depth,
-                                                            SmallVectorImpl<Running> &running, Value lower,
-                                                            Value upper) {
+SmallVector<NestEmitter::Suspended> NestEmitter::beginBlock(const Segment &segment, const LoopNest &nest,
+                                                            unsigned depth, SmallVectorImpl<Running> &running,
+                                                            Value lower, Value upper) {
   SmallVector<Suspended> suspended(running.size());
   for (auto [run, before] : llvm::zip_equal(running, suspended)) {
     const Root &root = graph.roots[run.root];
-    if (!isFloatSum(root) || root.parallel.test(pass.loops[depth]))
+    if (!isFloatSum(root) || root.parallel.test(nest.loops[depth]))
       continue;
     if (!run.accumulators.empty()) {
       before = {true, run.accumulators, {}};
       run.accumulators = identitiesOf(root);
       continue;
     }
-    PartialMemory partial = partialMemory(pass, depth, root);
+    PartialMemory partial = partialMemory(nest, depth, root);
     if (partial.memory.empty())
       continue;
     before = {true, {}, partials[run.root]};
     partials[run.root] = partial;
-    overParallel(segment, pass, depth + 1, root, lower, upper, [&] {
+    overParallel(segment, nest, depth + 1, root, lower, upper, [&] {
       for (auto [number, zero] : llvm::enumerate(identitiesOf(root)))
         storeRunning(run.root, number, zero);
     });
@@ -125,8 +125,8 @@ SmallVector<NestEmitter::Suspended> NestEmitter::beginBlock(const Segment &segme
 }
 
 /// Adds the partial sums of a block to what there was before.
-void NestEmitter::endBlock(const Segment &segment, const Pass &pass, unsigned depth, SmallVectorImpl<Running> &running,
-                           ArrayRef<Suspended> suspended, Value lower, Value upper) {
+void NestEmitter::endBlock(const Segment &segment, const LoopNest &nest, unsigned depth,
+                           SmallVectorImpl<Running> &running, ArrayRef<Suspended> suspended, Value lower, Value upper) {
   for (auto [run, before] : llvm::zip_equal(running, suspended)) {
     const Root &root = graph.roots[run.root];
     if (!before.isSum)
@@ -137,7 +137,7 @@ void NestEmitter::endBlock(const Segment &segment, const Pass &pass, unsigned de
       continue;
     }
     PartialMemory partial = partials[run.root];
-    overParallel(segment, pass, depth + 1, root, lower, upper, [&] {
+    overParallel(segment, nest, depth + 1, root, lower, upper, [&] {
       for (unsigned number = 0; number < root.values.size(); ++number) {
         partials[run.root] = partial;
         Value sum = loadRunning(run.root, number);
@@ -149,20 +149,20 @@ void NestEmitter::endBlock(const Segment &segment, const Pass &pass, unsigned de
 }
 
 /// The loop at `depth` from index `from` to `to`, in blocks of `blocks.front()` iterations that are cut on.
-void NestEmitter::blockedNest(const Segment &segment, const Pass &pass, unsigned depth, ArrayRef<int64_t> blocks,
+void NestEmitter::blockedNest(const Segment &segment, const LoopNest &nest, unsigned depth, ArrayRef<int64_t> blocks,
                               SmallVectorImpl<Running> &running, Value lower, Value upper, Value from, Value to) {
   if (blocks.empty()) {
-    if (rowsAtATime(pass, depth) > 1)
-      return steppedNest(segment, pass, depth, running, lower, upper, from, to);
-    return plainNest(segment, pass, depth, running, lower, upper, from, to);
+    if (rowsAtATime(nest, depth) > 1)
+      return steppedNest(segment, nest, depth, running, lower, upper, from, to);
+    return plainNest(segment, nest, depth, running, lower, upper, from, to);
   }
   carryingLoop(from, to, blocks.front(), /*parallel=*/false, running, [&](Value first) {
     Value end = arith::AddIOp::create(builder, loc, first, constant(blocks.front()), arith::IntegerOverflowFlags::nsw);
-    if (pass.trips[pass.loops[depth]] % blocks.front() != 0)
+    if (nest.trips[nest.loops[depth]] % blocks.front() != 0)
       end = arith::MinUIOp::create(builder, loc, end, to);
-    SmallVector<Suspended> suspended = beginBlock(segment, pass, depth, running, lower, upper);
-    blockedNest(segment, pass, depth, blocks.drop_front(), running, lower, upper, first, end);
-    endBlock(segment, pass, depth, running, suspended, lower, upper);
+    SmallVector<Suspended> suspended = beginBlock(segment, nest, depth, running, lower, upper);
+    blockedNest(segment, nest, depth, blocks.drop_front(), running, lower, upper, first, end);
+    endBlock(segment, nest, depth, running, suspended, lower, upper);
   });
 }
 

@@ -25,15 +25,15 @@ SmallVector<int64_t> cutIntoBlocks(int64_t trips, int64_t most, int64_t granule)
 int64_t SumLoops::iterationsPerAddition(const Root &root, unsigned depth) const {
   if (int64_t(depth) == steppedDepth)
     return steps;
-  return depth + 1 == pass.loops.size() ? lanesOf(root) : 1;
+  return depth + 1 == nest.loops.size() ? lanesOf(root) : 1;
 }
 
 /// The additions to a running value that follow one another in all loops from `depth` inwards.
 int64_t SumLoops::additionsInside(const Root &root, unsigned depth) const {
   int64_t additions = 1;
   bool inRegisters = true;
-  for (unsigned at = pass.loops.size(); at-- > depth;) {
-    unsigned dim = pass.loops[at];
+  for (unsigned at = nest.loops.size(); at-- > depth;) {
+    unsigned dim = nest.loops[at];
     if (root.parallel.test(dim)) {
       // What the loops inside the last parallel one add up in registers is one addend of what is in memory.
       additions = inRegisters ? 1 : additions;
@@ -41,16 +41,16 @@ int64_t SumLoops::additionsInside(const Root &root, unsigned depth) const {
       continue;
     }
     SmallVector<int64_t> blocks = blocksAt(at);
-    additions = blocks.empty() ? additions * llvm::divideCeil(pass.trips[dim], iterationsPerAddition(root, at))
-                               : llvm::divideCeil(pass.trips[dim], blocks.front());
+    additions = blocks.empty() ? additions * llvm::divideCeil(nest.trips[dim], iterationsPerAddition(root, at))
+                               : llvm::divideCeil(nest.trips[dim], blocks.front());
   }
   return additions;
 }
 
 SmallVector<int64_t> SumLoops::blocksAt(unsigned depth) const {
-  unsigned dim = pass.loops[depth];
-  int64_t most = pass.trips[dim], granule = 1;
-  for (unsigned number : pass.roots) {
+  unsigned dim = nest.loops[depth];
+  int64_t most = nest.trips[dim], granule = 1;
+  for (unsigned number : nest.roots) {
     const Root &root = graph.roots[number];
     if (!isFloatSum(root) || root.parallel.test(dim))
       continue;
@@ -61,7 +61,7 @@ SmallVector<int64_t> SumLoops::blocksAt(unsigned depth) const {
     bool isVector = perAddition > 1 && int64_t(depth) != steppedDepth;
     granule = std::max(granule, isVector ? 2 * perAddition : perAddition);
   }
-  return cutIntoBlocks(pass.trips[dim], most, std::min(granule, most));
+  return cutIntoBlocks(nest.trips[dim], most, std::min(granule, most));
 }
 
 } // namespace dgc

@@ -18,10 +18,10 @@ constexpr int64_t kLongestChain = 64, kMostPartials = 32;
 /// last size has at most `most` iterations, and a multiple of `granule` unless it is the last block.
 llvm::SmallVector<int64_t> cutIntoBlocks(int64_t trips, int64_t most, int64_t granule = 1);
 
-/// What is known of the loops of a pass for that.
+/// What is known of the loops of a nest for that.
 struct SumLoops {
   const KernelGraph &graph;
-  const Pass &pass;
+  const LoopNest &nest;
   /// Lanes of the innermost loop for a sum in registers, each with a running sum of its own.
   llvm::function_ref<int64_t(const Root &)> lanesOf;
   /// The loop whose iterations are taken some at a time, and how many; what these add is one partial sum.

@@ -1,5 +1,5 @@
 #include "compiler/driver/Phases.h"
-#include "passes/analysis/PhaseOptions.h"
+#include "passes/analysis/PhaseOptionsText.h"
 #include "passes/kernel/Passes.h"
 #include "llvm/Support/ErrorHandling.h"
 

@@ -8,7 +8,7 @@ include "dialects/dgc/Structured.td"
 
 class DGC_AttentionPartOp<string mnemonic, int numResults, list<Trait> traits = []>
     : DGC_Op<mnemonic, !listconcat([
-        DGC_OwnLoops, DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+        DGC_StandaloneKernel, DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
         DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,
         DeclareOpInterfaceMethods<LocalizableOpInterface>], traits), numResults>;
 

@@ -13,12 +13,9 @@
 
 #include "dialects/MLIR.h"
 #include "dialects/dgc/TensorBuilder.h"
+#include "dialects/dgc/TensorUtil.h"
 
 namespace dgc {
-
-inline RankedTensorType tensorOf(Value value) { return llvm::cast<RankedTensorType>(value.getType()); }
-inline ArrayRef<int64_t> shapeOf(Value value) { return tensorOf(value).getShape(); }
-inline Type elementOf(Value value) { return tensorOf(value).getElementType(); }
 
 class CompositeBuilder : public TensorBuilder {
 public:

@@ -5,7 +5,7 @@
 
 include "dialects/dgc/Structured.td"
 
-def DGC_DotGeneralOp : DGC_StructuredOp<"dot_general", [DGC_OwnLoops, DGC_LowPrecision, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def DGC_DotGeneralOp : DGC_StructuredOp<"dot_general", [DGC_StandaloneKernel, DGC_LowPrecision, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "general product of two tensors";
   let description = [{
     Multiplies the operands and adds up over the contracted dimensions. The i-th batch dimension of the left

@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/InferUtil.h"
+#include "dialects/dgc/TensorUtil.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -144,8 +145,6 @@ static FailureOr<ConvolutionGeometry> weightGradGeometry(std::optional<Location>
 ConvolutionGeometry ConvolutionOp::getGeometry() { return *forwardGeometry(std::nullopt, *this); }
 ConvolutionGeometry ConvolutionInputGradOp::getGeometry() { return *inputGradGeometry(std::nullopt, *this); }
 ConvolutionGeometry ConvolutionWeightGradOp::getGeometry() { return *weightGradGeometry(std::nullopt, *this); }
-
-static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
 
 LogicalResult ConvolutionOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
                                         SmallVectorImpl<Type> &types) {

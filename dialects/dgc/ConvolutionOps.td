@@ -8,7 +8,7 @@ include "dialects/dgc/Structured.td"
 // The dimension lists have one entry per spatial dimension (`padding` two: low, high); empty: strides and
 // dilations of 1, no padding.
 class DGC_ConvolutionLikeOp<string mnemonic>
-    : DGC_StructuredOp<mnemonic, [DGC_OwnLoops, DGC_LowPrecision, DeclareOpInterfaceMethods<DifferentiableOpInterface>,
+    : DGC_StructuredOp<mnemonic, [DGC_StandaloneKernel, DGC_LowPrecision, DeclareOpInterfaceMethods<DifferentiableOpInterface>,
                                   DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
   let results = (outs DGC_NumberTensor:$result);
   string window = [{

@@ -5,17 +5,6 @@
 
 using namespace mlir;
 
-namespace {
-
-/// Remembers the ops that a builder makes, in order.
-struct BuiltOps : OpBuilder::Listener {
-  explicit BuiltOps(SmallVectorImpl<Operation *> &ops) : ops(ops) {}
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { ops.push_back(op); }
-  SmallVectorImpl<Operation *> &ops;
-};
-
-} // namespace
-
 namespace dgc {
 
 void inheritPlacement(Operation *from, Operation *to) {
@@ -36,7 +25,7 @@ LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Opera
       return op->emitOpError("cannot be decomposed before the types are "
                              "inferred; run dgc-infer-types first");
   size_t first = built.size();
-  BuiltOps listener(built);
+  InsertedOps listener(built);
   OpBuilder builder(op, &listener);
   FailureOr<SmallVector<Value>> values = decompose(builder);
   if (failed(values))

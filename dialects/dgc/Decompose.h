@@ -7,6 +7,13 @@
 
 namespace dgc {
 
+/// A listener that appends each op that a builder inserts to `ops`, in order.
+struct InsertedOps : mlir::OpBuilder::Listener {
+  explicit InsertedOps(llvm::SmallVectorImpl<mlir::Operation *> &ops) : ops(ops) {}
+  void notifyOperationInserted(mlir::Operation *op, mlir::OpBuilder::InsertPoint) override { ops.push_back(op); }
+  llvm::SmallVectorImpl<mlir::Operation *> &ops;
+};
+
 /// Replaces the op by its decomposition, one level deep, and appends the ops
 /// that were built to `built`, in order. Fails, with a diagnostic, where the op
 /// cannot be decomposed.

@@ -4,6 +4,7 @@
 #include "dialects/dgc/InferUtil.h"
 #include "dialects/dgc/LinalgUtil.h"
 #include "dialects/dgc/TensorBuilder.h"
+#include "dialects/dgc/TensorUtil.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -21,8 +22,6 @@ void registerIndexOps(DGCDialect &dialect) {
       >();
 }
 } // namespace dgc
-
-static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// `shape` with dimension `dim` replaced by the dimensions of `by`.
 static SmallVector<int64_t> replaceDim(ArrayRef<int64_t> shape, int64_t dim, ArrayRef<int64_t> by) {

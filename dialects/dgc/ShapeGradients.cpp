@@ -2,12 +2,11 @@
 
 #include "dialects/dgc/OpSupport.h"
 #include "dialects/dgc/TensorBuilder.h"
+#include "dialects/dgc/TensorUtil.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 using namespace dgc;
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 /// What was repeated is added up.
 SmallVector<Value> BroadcastInDimOp::buildGradients(OpBuilder &builder, ValueRange resultGradients,

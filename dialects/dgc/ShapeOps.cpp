@@ -4,6 +4,7 @@
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/InferUtil.h"
 #include "dialects/dgc/OpSupport.h"
+#include "dialects/dgc/TensorUtil.h"
 #include <numeric>
 
 using namespace mlir;
@@ -24,8 +25,6 @@ void registerShapeOps(DGCDialect &dialect) {
 //===----------------------------------------------------------------------===//
 // Types
 //===----------------------------------------------------------------------===//
-
-static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 /// Checks that the list has a number for each dimension of the operand.
 static LogicalResult checkLength(std::optional<Location> location, StringRef op, StringRef what, ArrayRef<int64_t> list,

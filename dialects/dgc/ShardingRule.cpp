@@ -1,6 +1,7 @@
 // Sharding rules and costs that follow from shapes alone.
 
 #include "dialects/dgc/ShardingRule.h"
+#include "dialects/dgc/TensorUtil.h"
 #include "mlir/IR/BuiltinTypes.h"
 
 using namespace mlir;
@@ -54,13 +55,6 @@ ShardingRuleBuilder &ShardingRuleBuilder::elementwise() {
 static uint64_t elementsOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() ? tensor.getNumElements() : 0;
-}
-
-static uint64_t bytesOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.getElementType().isIntOrFloat())
-    return 0;
-  return elementsOf(type) * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
 }
 
 OpCost dgc::costPerElement(Operation *op, uint64_t flops) {

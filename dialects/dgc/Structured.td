@@ -7,7 +7,7 @@ include "dialects/dgc/Base.td"
 
 // An op that is a kernel by itself, or a call of the device's library: it has loops of its own that nothing else should
 // be computed in.
-def DGC_OwnLoops : NativeOpTrait<"OwnLoops"> { let cppNamespace = "::dgc"; }
+def DGC_StandaloneKernel : NativeOpTrait<"StandaloneKernel"> { let cppNamespace = "::dgc"; }
 
 class DGC_StructuredOp<string mnemonic, list<Trait> traits = []>
     : DGC_Op<mnemonic, !listconcat(traits, [

@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/TensorBuilder.h"
 #include "dialects/dgc/LinalgUtil.h"
+#include "dialects/dgc/TensorUtil.h"
 #include <cmath>
 
 using namespace mlir;
@@ -74,8 +75,6 @@ Value TensorBuilder::convert(Value x, Type elementType) {
 }
 
 Value TensorBuilder::equal(Value x, Value y) { return compare(ComparisonDirection::EQ, x, y); }
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 static bool areAll(ArrayRef<int64_t> list, int64_t number) {
   return llvm::all_of(list, [number](int64_t n) { return n == number; });

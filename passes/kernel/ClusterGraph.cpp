@@ -49,7 +49,7 @@ ClusterGraph::ClusterGraph(Block &block) : block(block) {
     cluster.ops.push_back(id);
     cluster.slot = op.getDiscardableAttr(dgc::dist::kSlotAttr);
     cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
-    cluster.heavy = op.hasTrait<dgc::OwnLoops>();
+    cluster.heavy = op.hasTrait<dgc::StandaloneKernel>();
     if (auto microbatch = op.getAttrOfType<IntegerAttr>(kMicrobatchAttr))
       cluster.microbatch = microbatch.getInt();
     if (auto recompute = op.getAttrOfType<IntegerAttr>(kRecomputeAttr))
@@ -217,7 +217,7 @@ void ClusterGraph::release(unsigned id, unsigned cluster) {
   clusters[id] = alone;
 }
 
-SmallVector<Unit> ClusterGraph::inOrder() const {
+SmallVector<KernelCandidate> ClusterGraph::inOrder() const {
   SmallVector<unsigned> waiting(ops.size(), 0);
   using Entry = std::pair<unsigned, unsigned>; // last op, cluster
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
@@ -231,20 +231,21 @@ SmallVector<Unit> ClusterGraph::inOrder() const {
   for (unsigned id = 0; id < ops.size(); ++id)
     if (find(id) == id && waiting[id] == 0)
       ready.push({clusters[id].ops.back(), id});
-  SmallVector<Unit> units;
+  SmallVector<KernelCandidate> candidates;
   while (!ready.empty()) {
     unsigned id = ready.top().second;
     ready.pop();
-    Unit unit;
+    KernelCandidate candidate;
     for (unsigned op : clusters[id].ops)
-      unit.ops.push_back(ops[op]);
-    unit.isKernel = clusters[id].fusible && !(unit.ops.size() == 1 && isa<dgc::ReshapeOp>(unit.ops.front()));
-    units.push_back(std::move(unit));
+      candidate.ops.push_back(ops[op]);
+    candidate.isKernel =
+        clusters[id].fusible && !(candidate.ops.size() == 1 && isa<dgc::ReshapeOp>(candidate.ops.front()));
+    candidates.push_back(std::move(candidate));
     for (unsigned to : next[id])
       if (--waiting[to] == 0)
         ready.push({clusters[to].ops.back(), to});
   }
-  return units;
+  return candidates;
 }
 
 } // namespace dgc

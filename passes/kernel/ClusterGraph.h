@@ -7,6 +7,7 @@
 #ifndef DGC_PASSES_KERNEL_CLUSTERGRAPH_H
 #define DGC_PASSES_KERNEL_CLUSTERGRAPH_H
 
+#include "dialects/dgc/TensorUtil.h"
 #include "passes/kernel/Clusters.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -24,15 +25,6 @@ inline constexpr int64_t kTiny = 64;
 inline int64_t elements(mlir::Value value) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
   return type ? type.getNumElements() : 1;
-}
-
-inline int64_t bytesOf(mlir::Value value) {
-  auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-  return type ? elements(value) * ((type.getElementTypeBitWidth() + 7) / 8) : 0;
-}
-
-inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
 }
 
 /// How an op reduces. Rows: all dimensions behind some leading ones.
@@ -86,8 +78,8 @@ public:
   bool dependsDirectly(unsigned from, unsigned to) const;
   /// Makes an op a cluster of its own.
   void release(unsigned id, unsigned cluster);
-  /// Units so that each comes after those it depends on, otherwise in the order of their last ops.
-  llvm::SmallVector<Unit> inOrder() const;
+  /// Candidates so that each comes after those it depends on, otherwise in the order of their last ops.
+  llvm::SmallVector<KernelCandidate> inOrder() const;
 
 protected:
   mlir::Block &block;

@@ -38,7 +38,7 @@ public:
   Fusion(Block &block, size_t maxUpdateOps, bool shareLaunches)
       : ClusterGraph(block), maxUpdateOps(maxUpdateOps), shareLaunches(shareLaunches) {}
 
-  SmallVector<Unit> run() {
+  SmallVector<KernelCandidate> run() {
     fuseProducers();
     fuseProducers(); // what several users of which are one by now
     fuseSiblings();
@@ -369,7 +369,7 @@ static void copyFreeOps(Block &block) {
   }
 }
 
-SmallVector<Unit> clusterBlock(Block &block, int64_t maxUpdateOps, bool shareLaunches) {
+SmallVector<KernelCandidate> clusterBlock(Block &block, int64_t maxUpdateOps, bool shareLaunches) {
   copyFreeOps(block);
   return Fusion(block, maxUpdateOps, shareLaunches).run();
 }

@@ -10,7 +10,7 @@
 namespace dgc {
 
 /// What follows each other in a block once kernels are formed: one op that stays, or the ops of a kernel in order.
-struct Unit {
+struct KernelCandidate {
   llvm::SmallVector<mlir::Operation *> ops;
   bool isKernel = false;
 };
@@ -18,11 +18,11 @@ struct Unit {
 /// Is this a constant that a kernel holds itself?
 bool isSmallConstant(mlir::Operation *op);
 
-/// Divides the ops of a block, small constants and the terminator left out, into units in an order that keeps
+/// Divides the ops of a block, small constants and the terminator left out, into candidates in an order that keeps
 /// dependences and the order of everything that is not pure dgc or exec. Updates of variables become one kernel as long
 /// as that has no more than `maxUpdateOps`; with `shareLaunches` so do what is made of variables alone, and sums of whole
 /// tensors.
-llvm::SmallVector<Unit> clusterBlock(mlir::Block &block, int64_t maxUpdateOps, bool shareLaunches);
+llvm::SmallVector<KernelCandidate> clusterBlock(mlir::Block &block, int64_t maxUpdateOps, bool shareLaunches);
 
 } // namespace dgc
 

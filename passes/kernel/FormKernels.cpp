@@ -26,10 +26,10 @@ struct Boundary {
   SmallVector<Value> outputs;
 };
 
-Boundary boundaryOf(const Unit &unit) {
+Boundary boundaryOf(const KernelCandidate &candidate) {
   Boundary boundary;
-  llvm::SmallPtrSet<Operation *, 16> inside(unit.ops.begin(), unit.ops.end());
-  for (Operation *op : unit.ops) {
+  llvm::SmallPtrSet<Operation *, 16> inside(candidate.ops.begin(), candidate.ops.end());
+  for (Operation *op : candidate.ops) {
     for (Value operand : op->getOperands())
       if (Operation *def = operand.getDefiningOp(); !def || (!inside.contains(def) && !isSmallConstant(def)))
         boundary.inputs.insert(operand);
@@ -40,12 +40,12 @@ Boundary boundaryOf(const Unit &unit) {
   return boundary;
 }
 
-/// Values of the unit that are computed from `value`; not looking behind results of the kernel when `stopAtOutputs`.
-llvm::SmallPtrSet<Operation *, 16> dependents(const Unit &unit, const Boundary &boundary, Value value,
+/// Values of the candidate that are computed from `value`; not looking behind results of the kernel when `stopAtOutputs`.
+llvm::SmallPtrSet<Operation *, 16> dependents(const KernelCandidate &candidate, const Boundary &boundary, Value value,
                                               bool stopAtOutputs) {
   llvm::SmallPtrSet<Operation *, 16> result;
   llvm::SmallPtrSet<Value, 16> reached{value};
-  for (Operation *op : unit.ops) {
+  for (Operation *op : candidate.ops) {
     if (llvm::none_of(op->getOperands(), [&](Value operand) { return reached.contains(operand); }))
       continue;
     result.insert(op);
@@ -58,13 +58,13 @@ llvm::SmallPtrSet<Operation *, 16> dependents(const Unit &unit, const Boundary &
 
 /// May `output` be written over `input`, element by element? Everything computed from the input must be elementwise and
 /// of its shape, and not need the output itself.
-bool mayOverwrite(const Unit &unit, const Boundary &boundary, Value output, Value input) {
+bool mayOverwrite(const KernelCandidate &candidate, const Boundary &boundary, Value output, Value input) {
   auto type = cast<RankedTensorType>(input.getType());
   auto outType = cast<RankedTensorType>(output.getType());
   if (type.getShape() != outType.getShape() || type.getElementType() != outType.getElementType())
     return false;
-  auto readers = dependents(unit, boundary, input, /*stopAtOutputs=*/true);
-  auto behind = dependents(unit, boundary, output, /*stopAtOutputs=*/false);
+  auto readers = dependents(candidate, boundary, input, /*stopAtOutputs=*/true);
+  auto behind = dependents(candidate, boundary, output, /*stopAtOutputs=*/false);
   if (!readers.contains(output.getDefiningOp()))
     return false;
   return llvm::all_of(readers, [&](Operation *op) {
@@ -81,17 +81,17 @@ struct Inplace {
 
 /// True when the outputs of a kernel can be written one after the other: each after those that it is computed from and
 /// after those that read what it overwrites.
-bool canBeOrdered(const Unit &unit, const Boundary &boundary, ArrayRef<int64_t> inplace) {
+bool canBeOrdered(const KernelCandidate &candidate, const Boundary &boundary, ArrayRef<int64_t> inplace) {
   size_t count = boundary.outputs.size();
   SmallVector<llvm::BitVector> behind(count, llvm::BitVector(count)); // per output: those that come after it
   for (size_t before = 0; before < count; ++before)
-    for (Operation *op : dependents(unit, boundary, boundary.outputs[before], /*stopAtOutputs=*/true))
+    for (Operation *op : dependents(candidate, boundary, boundary.outputs[before], /*stopAtOutputs=*/true))
       for (size_t o = 0; o < count; ++o)
         if (boundary.outputs[o].getDefiningOp() == op)
           behind[before].set(o);
   for (size_t writer = 0; writer < count; ++writer)
     if (inplace[writer] >= 0)
-      for (Operation *op : dependents(unit, boundary, boundary.inputs[inplace[writer]], /*stopAtOutputs=*/true))
+      for (Operation *op : dependents(candidate, boundary, boundary.inputs[inplace[writer]], /*stopAtOutputs=*/true))
         for (size_t o = 0; o < count; ++o)
           if (o != writer && boundary.outputs[o].getDefiningOp() == op)
             behind[o].set(writer);
@@ -109,7 +109,7 @@ bool canBeOrdered(const Unit &unit, const Boundary &boundary, ArrayRef<int64_t> 
 
 /// The old value of the same variable comes first, then what another op computed. Arguments of the function that are no
 /// variables, or other ones, are not the launch's to write to; the kernel could, so that equal kernels are equal.
-Inplace chooseInplace(const Unit &unit, const Boundary &boundary, func::FuncOp func) {
+Inplace chooseInplace(const KernelCandidate &candidate, const Boundary &boundary, func::FuncOp func) {
   Inplace inplace;
   inplace.possible.assign(boundary.outputs.size(), -1);
   inplace.wanted = inplace.possible;
@@ -124,7 +124,7 @@ Inplace chooseInplace(const Unit &unit, const Boundary &boundary, func::FuncOp f
   };
   // The usual case, an update of a variable: nothing else of the kernel reads what is overwritten.
   auto isReadAlone = [&](Value output, Value input) {
-    auto readers = dependents(unit, boundary, input, /*stopAtOutputs=*/true);
+    auto readers = dependents(candidate, boundary, input, /*stopAtOutputs=*/true);
     return llvm::none_of(boundary.outputs,
                          [&](Value other) { return other != output && readers.contains(other.getDefiningOp()); });
   };
@@ -141,10 +141,10 @@ Inplace chooseInplace(const Unit &unit, const Boundary &boundary, func::FuncOp f
       if (inplace.possible[o] >= 0)
         continue;
       for (auto [i, input] : llvm::enumerate(boundary.inputs)) {
-        if (taken.contains(i) || classOf(output, input) != wanted || !mayOverwrite(unit, boundary, output, input))
+        if (taken.contains(i) || classOf(output, input) != wanted || !mayOverwrite(candidate, boundary, output, input))
           continue;
         inplace.possible[o] = i;
-        if (!isReadAlone(output, input) && !canBeOrdered(unit, boundary, inplace.possible)) {
+        if (!isReadAlone(output, input) && !canBeOrdered(candidate, boundary, inplace.possible)) {
           inplace.possible[o] = -1;
           continue;
         }
@@ -170,18 +170,18 @@ public:
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
-    SmallVector<Unit> units = clusterBlock(block, maxUpdateOps, shareLaunches);
+    SmallVector<KernelCandidate> candidates = clusterBlock(block, maxUpdateOps, shareLaunches);
     if (again)
-      computedAgain += rematerialize(units);
+      computedAgain += rematerialize(candidates);
     Operation *end = block.getTerminator();
-    for (const Unit &unit : units) {
-      if (!unit.isKernel) {
-        unit.ops.front()->moveBefore(end);
+    for (const KernelCandidate &candidate : candidates) {
+      if (!candidate.isKernel) {
+        candidate.ops.front()->moveBefore(end);
         continue;
       }
-      // Units before have been replaced by launches, which the boundary must see.
-      Boundary boundary = boundaryOf(unit);
-      launch(unit, boundary, chooseInplace(unit, boundary, func), end);
+      // Candidates before have been replaced by launches, which the boundary must see.
+      Boundary boundary = boundaryOf(candidate);
+      launch(candidate, boundary, chooseInplace(candidate, boundary, func), end);
     }
     // Constants that only kernels used.
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -206,8 +206,9 @@ private:
     return tensor ? dgc::withoutEncoding(tensor) : type;
   }
 
-  /// The kernel with the ops of a unit, without a place yet.
-  func::FuncOp outline(const Unit &unit, const Boundary &boundary, ArrayRef<int64_t> inplace, Location loc) {
+  /// The kernel with the ops of a candidate, without a place yet.
+  func::FuncOp outline(const KernelCandidate &candidate, const Boundary &boundary, ArrayRef<int64_t> inplace,
+                       Location loc) {
     OpBuilder builder(module.getContext());
     auto typesOf = [](ArrayRef<Value> values) {
       return llvm::map_to_vector(values, [](Value value) { return typeInKernel(value.getType()); });
@@ -220,7 +221,7 @@ private:
     builder.setInsertionPointToEnd(block);
     IRMapping mapping;
     mapping.map(boundary.inputs.getArrayRef(), block->getArguments());
-    for (Operation *op : unit.ops) {
+    for (Operation *op : candidate.ops) {
       for (Value operand : op->getOperands())
         if (!mapping.contains(operand))
           builder
@@ -244,10 +245,10 @@ private:
     return text;
   }
 
-  void launch(const Unit &unit, const Boundary &boundary, const Inplace &inplace, Operation *before) {
-    SmallVector<Location> locations = llvm::map_to_vector(unit.ops, [](Operation *op) { return op->getLoc(); });
+  void launch(const KernelCandidate &candidate, const Boundary &boundary, const Inplace &inplace, Operation *before) {
+    SmallVector<Location> locations = llvm::map_to_vector(candidate.ops, [](Operation *op) { return op->getLoc(); });
     Location loc = FusedLoc::get(module.getContext(), locations);
-    func::FuncOp func = outline(unit, boundary, inplace.possible, loc);
+    func::FuncOp func = outline(candidate, boundary, inplace.possible, loc);
     auto [it, isNew] = known.try_emplace(textOf(func));
     if (isNew) {
       ModuleOp home = kernelModule();
@@ -271,7 +272,7 @@ private:
         isAny(inplace.wanted) ? builder.getDenseI64ArrayAttr(inplace.wanted) : DenseI64ArrayAttr());
     for (auto [output, result] : llvm::zip_equal(SmallVector<Value>(boundary.outputs), op.getResults()))
       output.replaceAllUsesWith(result);
-    for (Operation *inner : llvm::reverse(unit.ops))
+    for (Operation *inner : llvm::reverse(candidate.ops))
       inner->erase();
   }
 

@@ -45,18 +45,18 @@ namespace {
 
 class Rematerializer {
 public:
-  explicit Rematerializer(SmallVectorImpl<Unit> &units) : units(units) {
-    for (auto [number, unit] : llvm::enumerate(units))
-      for (Operation *op : unit.ops)
-        unitOf[op] = number;
+  explicit Rematerializer(SmallVectorImpl<KernelCandidate> &candidates) : candidates(candidates) {
+    for (auto [number, candidate] : llvm::enumerate(candidates))
+      for (Operation *op : candidate.ops)
+        candidateOf[op] = number;
   }
 
   unsigned run() {
     unsigned count = 0;
-    for (unsigned number = 0; number < units.size(); ++number) {
-      if (!units[number].isKernel)
+    for (unsigned number = 0; number < candidates.size(); ++number) {
+      if (!candidates[number].isKernel)
         continue;
-      for (Operation *op : SmallVector<Operation *>(units[number].ops))
+      for (Operation *op : SmallVector<Operation *>(candidates[number].ops))
         if (op->getNumResults() == 1 && isElementByElement(op) && tryAgain(op, number))
           ++count;
     }
@@ -67,16 +67,16 @@ public:
 
 private:
   void dropDead() {
-    for (Unit &unit : llvm::reverse(units)) {
+    for (KernelCandidate &candidate : llvm::reverse(candidates)) {
       SmallVector<Operation *> left;
-      for (Operation *op : llvm::reverse(unit.ops))
-        if (unit.isKernel && isOpTriviallyDead(op))
+      for (Operation *op : llvm::reverse(candidate.ops))
+        if (candidate.isKernel && isOpTriviallyDead(op))
           op->erase();
         else
           left.push_back(op);
-      unit.ops.assign(left.rbegin(), left.rend());
+      candidate.ops.assign(left.rbegin(), left.rend());
     }
-    llvm::erase_if(units, [](const Unit &unit) { return unit.ops.empty(); });
+    llvm::erase_if(candidates, [](const KernelCandidate &candidate) { return candidate.ops.empty(); });
   }
 
   /// How a value is computed from what is, or will be, in memory.
@@ -87,10 +87,10 @@ private:
     double flops = 0;
   };
 
-  bool isUsedOutside(Value value, unsigned unit) const {
+  bool isUsedOutside(Value value, unsigned candidate) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      auto it = unitOf.find(user);
-      return it == unitOf.end() || it->second != unit;
+      auto it = candidateOf.find(user);
+      return it == candidateOf.end() || it->second != candidate;
     });
   }
 
@@ -127,28 +127,29 @@ private:
     return recipe.flops <= static_cast<double>(kMaxFlops) * static_cast<double>(elements(wanted));
   }
 
-  bool reads(unsigned unit, Value value) const {
+  bool reads(unsigned candidate, Value value) const {
     Value memory = inMemory(value);
-    return llvm::any_of(units[unit].ops, [&](Operation *op) {
+    return llvm::any_of(candidates[candidate].ops, [&](Operation *op) {
       return llvm::any_of(op->getOperands(), [&](Value operand) {
-        return !isInside(operand, unit) && isa<RankedTensorType>(operand.getType()) && inMemory(operand) == memory;
+        return !isInside(operand, candidate) && isa<RankedTensorType>(operand.getType()) && inMemory(operand) == memory;
       });
     });
   }
 
   /// Loops that read an operand for more than one element of the result would compute it as often.
-  bool readsOnce(unsigned unit, Value value) const {
-    return llvm::none_of(units[unit].ops, [](Operation *op) { return op->hasTrait<dgc::OwnLoops>(); }) &&
+  bool readsOnce(unsigned candidate, Value value) const {
+    return llvm::none_of(candidates[candidate].ops,
+                         [](Operation *op) { return op->hasTrait<dgc::StandaloneKernel>(); }) &&
            llvm::all_of(value.getUsers(), [&](Operation *user) {
-             return unitOf.lookup(user) != unit || isa<dgc::ElementwiseOpInterface, dgc::ReduceOp>(user);
+             return candidateOf.lookup(user) != candidate || isa<dgc::ElementwiseOpInterface, dgc::ReduceOp>(user);
            });
   }
 
-  /// Is the value computed by an op of the unit?
+  /// Is the value computed by an op of the candidate?
   bool isInside(Value value, unsigned home) const {
     Operation *def = value.getDefiningOp();
-    auto it = def ? unitOf.find(def) : unitOf.end();
-    return it != unitOf.end() && it->second == home;
+    auto it = def ? candidateOf.find(def) : candidateOf.end();
+    return it != candidateOf.end() && it->second == home;
   }
 
   /// Bytes that are not moved when the readers compute the value so.
@@ -167,8 +168,8 @@ private:
       return false;
     llvm::SmallSetVector<unsigned, 4> readers;
     for (Operation *user : value.getUsers()) {
-      auto it = unitOf.find(user);
-      if (it == unitOf.end() || !units[it->second].isKernel)
+      auto it = candidateOf.find(user);
+      if (it == candidateOf.end() || !candidates[it->second].isKernel)
         return false;
       if (it->second != home)
         readers.insert(it->second);
@@ -196,7 +197,7 @@ private:
     return true;
   }
 
-  /// Puts a copy of the ops into a unit, which uses it instead of `value`.
+  /// Puts a copy of the ops into a candidate, which uses it instead of `value`.
   void compute(const Recipe &recipe, Value value, unsigned reader) {
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
@@ -204,21 +205,21 @@ private:
     SmallVector<Operation *> copies;
     for (Operation *op : recipe.ops) {
       copies.push_back(builder.clone(*op, mapping));
-      unitOf[copies.back()] = reader;
+      candidateOf[copies.back()] = reader;
     }
     value.replaceUsesWithIf(mapping.lookup(value), [&](OpOperand &use) {
-      return unitOf.lookup(use.getOwner()) == reader && !llvm::is_contained(copies, use.getOwner());
+      return candidateOf.lookup(use.getOwner()) == reader && !llvm::is_contained(copies, use.getOwner());
     });
-    copies.append(units[reader].ops);
-    units[reader].ops = std::move(copies);
+    copies.append(candidates[reader].ops);
+    candidates[reader].ops = std::move(copies);
   }
 
-  SmallVectorImpl<Unit> &units;
-  llvm::DenseMap<Operation *, unsigned> unitOf;
+  SmallVectorImpl<KernelCandidate> &candidates;
+  llvm::DenseMap<Operation *, unsigned> candidateOf;
 };
 
 } // namespace
 
-unsigned rematerialize(SmallVectorImpl<Unit> &units) { return Rematerializer(units).run(); }
+unsigned rematerialize(SmallVectorImpl<KernelCandidate> &candidates) { return Rematerializer(candidates).run(); }
 
 } // namespace dgc

@@ -1,5 +1,6 @@
 //===- SelectLibraryCalls.cpp - dgc-select-library-calls ------------------===//
 
+#include "dialects/dgc/TensorUtil.h"
 #include "dialects/dist/Hosts.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/kernel/LibraryCalls.h"
@@ -81,7 +82,7 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
       // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
       SmallVector<Operation *> ops;
       func.walk([&](Operation *op) {
-        if (op->hasTrait<dgc::OwnLoops>() || isa<dgc::ScatterAddOp>(op))
+        if (op->hasTrait<dgc::StandaloneKernel>() || isa<dgc::ScatterAddOp>(op))
           ops.push_back(op);
       });
       SmallVector<Operation *> selected;
@@ -248,8 +249,6 @@ private:
     ArrayRef<int64_t> shape = shapeOf(call->getResult(0));
     return llvm::map_to_vector(args, [&](Value arg) { return reshaped(builder, call->getLoc(), arg, shape); });
   }
-
-  static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
   Operation *call, *last = nullptr;
   bool reluOnly;       // the library has no other post op

@@ -52,8 +52,8 @@ void LoopEmitter::rows(const Segment &segment, Value begin, Value end) {
       rest = arith::DivUIOp::create(builder, loc, rest, size);
   }
   floor = current;
-  for (const Pass &p : segment.passes)
-    pass(segment, p, {}, {});
+  for (const LoopNest &p : segment.nests)
+    emitNest(segment, p, {}, {});
   floor = 0;
   scf::YieldOp::create(builder, loc);
   closeLoop();
@@ -63,22 +63,22 @@ void LoopEmitter::rows(const Segment &segment, Value begin, Value end) {
 void LoopEmitter::segment(const Segment &segment, Value begin, Value end) {
   if (segment.rowDims > 0)
     return rows(segment, begin, end);
-  const Pass &only = segment.passes.front();
+  const LoopNest &only = segment.nests.front();
   if (segment.splitLoop >= 0) {
     Value chunk = constant(segment.chunk), most = constant(only.trips[segment.splitLoop]);
     Value lower = arith::MulIOp::create(builder, loc, begin, chunk);
     Value upper = arith::MulIOp::create(builder, loc, end, chunk);
-    return pass(segment, only, lower, arith::MinSIOp::create(builder, loc, upper, most));
+    return emitNest(segment, only, lower, arith::MinSIOp::create(builder, loc, upper, most));
   }
   if (schedule.sequential)
-    return pass(segment, only, {}, {});
+    return emitNest(segment, only, {}, {});
   // Work that is not split belongs to whoever has its only part.
   Value mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, begin, end);
   auto branch = scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
   branch.thenBlock()->getTerminator()->erase();
   scopes[current].before = branch;
   enter(branch.thenBlock(), /*conditional=*/true);
-  pass(segment, only, {}, {});
+  emitNest(segment, only, {}, {});
   scf::YieldOp::create(builder, loc);
   closeLoop();
 }
@@ -109,18 +109,18 @@ void LoopEmitter::allocateAll() {
   func::FuncOp source = graph.func;
   auto ret = cast<func::ReturnOp>(source.getBody().front().getTerminator());
   for (auto [i, value] : llvm::enumerate(ret.getOperands()))
-    places[value].memory.push_back(kernel.getArgument(source.getNumArguments() + i));
+    storage[value].memory.push_back(kernel.getArgument(source.getNumArguments() + i));
   for (auto [number, root] : llvm::enumerate(graph.roots)) {
-    // One row is enough for what only the passes of a row look at.
+    // One row is enough for what only the nests of a row look at.
     unsigned home = schedule.segmentOf[number], rowDims = schedule.segments[home].rowDims;
     for (unsigned user = 0; user < graph.roots.size(); ++user)
       if (graph.reads(user, number) && schedule.segmentOf[user] != home)
         rowDims = 0;
     for (Value value : root.values) {
-      if (places.contains(value))
+      if (storage.contains(value))
         continue;
       Value memory = scratch(storageOf(elementOf(value)), sizeOf(shapeOf(value).drop_front(rowDims)));
-      places[value] = {{memory}, rowDims};
+      storage[value] = {{memory}, rowDims};
     }
   }
 }

@@ -28,7 +28,7 @@ private:
   // Segments.
   void segment(MemoryPlan::Part part, Value block);
   void eachPoint(const Segment &segment, Value block);
-  void teams(const Segment &segment, Value block);
+  void threadGroups(const Segment &segment, Value block);
   void columns(const Segment &segment, Value block);
   void finish(const Segment &segment, Value block);
 
@@ -69,28 +69,28 @@ void GridEmitter::placeAll(unsigned number) {
   func::FuncOp source = graph.func;
   auto ret = cast<func::ReturnOp>(source.getBody().front().getTerminator());
   for (auto [i, value] : llvm::enumerate(ret.getOperands())) {
-    Place &place = places[value];
+    Storage &at = storage[value];
     Value argument = kernel.getArgument(source.getNumArguments() + i);
-    if (!llvm::is_contained(place.memory, argument))
-      place.memory.push_back(argument);
+    if (!llvm::is_contained(at.memory, argument))
+      at.memory.push_back(argument);
   }
   Value workspace = kernel.getArgument(kernel.getNumArguments() - 1);
-  for (const auto &[value, home] : memory.homes) {
-    if (home.inShared) {
-      if (home.segment != number)
+  for (const auto &[value, location] : memory.locations) {
+    if (location.inShared) {
+      if (location.segment != number)
         continue;
-      Type storage = storageOf(elementOf(value));
-      int64_t count = std::max<int64_t>(sizeOf(shapeOf(value).drop_front(home.rowDims)), 1);
-      Value memory = shared("row", storage, count * geometry.teamsPerBlock());
-      Value first = arith::MulIOp::create(builder, loc, team, constant(count), arith::IntegerOverflowFlags::nsw);
-      memory = addressOf(memory, storage, symbolFor(first));
-      places[value] = {{memory}, home.rowDims};
-      if (count * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8) % 16 == 0)
+      Type type = storageOf(elementOf(value));
+      int64_t count = std::max<int64_t>(sizeOf(shapeOf(value).drop_front(location.rowDims)), 1);
+      Value memory = shared("row", type, count * geometry.groupsPerBlock());
+      Value first = arith::MulIOp::create(builder, loc, threadGroup, constant(count), arith::IntegerOverflowFlags::nsw);
+      memory = addressOf(memory, type, symbolFor(first));
+      storage[value] = {{memory}, location.rowDims};
+      if (count * llvm::divideCeil(type.getIntOrFloatBitWidth(), 8) % 16 == 0)
         alignedRows.insert(memory);
-    } else if (!places.contains(value)) {
+    } else if (!storage.contains(value)) {
       Value memory = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), workspace,
-                                         ArrayRef<LLVM::GEPArg>{constant(home.offset)});
-      places[value] = {{memory}, 0};
+                                         ArrayRef<LLVM::GEPArg>{constant(location.offset)});
+      storage[value] = {{memory}, 0};
     }
   }
 }
@@ -101,7 +101,7 @@ void GridEmitter::placeAll(unsigned number) {
 
 /// Every thread has points of its own.
 void GridEmitter::eachPoint(const Segment &segment, Value block) {
-  const Pass &pass = segment.passes.front();
+  const LoopNest &nest = segment.nests.front();
   Value first = arith::MulIOp::create(builder, loc, block, constant(kBlock), arith::IntegerOverflowFlags::nsw);
   Value point = arith::AddIOp::create(builder, loc, first, thread, arith::IntegerOverflowFlags::nsw);
   int64_t work = geometry.items();
@@ -109,21 +109,21 @@ void GridEmitter::eachPoint(const Segment &segment, Value block) {
   if (geometry.grid * kBlock != work)
     mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, point, constant(work));
   when(mine, [&] {
-    bindInner(pass, geometry.outer);
+    bindInner(nest, geometry.outer);
     bindLinear(geometry.outer, geometry.trips, point, geometry.vector);
-    ownPoints(segment, pass);
+    ownPoints(segment, nest);
   });
 }
 
 /// A warp or a block for each row.
-void GridEmitter::teams(const Segment &segment, Value block) {
+void GridEmitter::threadGroups(const Segment &segment, Value block) {
   Value row = takePart(block), mine;
   lane = thread;
-  team = constant(0);
-  if (int64_t perBlock = geometry.teamsPerBlock(); perBlock > 1) {
-    lane = modulo(thread, geometry.team);
-    team = divide(thread, geometry.team);
-    row = plus(times(block, perBlock), team);
+  threadGroup = constant(0);
+  if (int64_t perBlock = geometry.groupsPerBlock(); perBlock > 1) {
+    lane = modulo(thread, geometry.groupSize);
+    threadGroup = divide(thread, geometry.groupSize);
+    row = plus(times(block, perBlock), threadGroup);
     // A warp does all of a row or nothing.
     if (geometry.points % perBlock != 0)
       mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row, constant(geometry.points));
@@ -136,10 +136,10 @@ void GridEmitter::teams(const Segment &segment, Value block) {
     kept.clear();
     // Threads that keep all they need wait for each other only where something is overwritten.
     bool meets = !geometry.resident || llvm::any_of(graph.inplace, [](int64_t argument) { return argument >= 0; });
-    for (const Pass &pass : segment.passes) {
-      teamPass(segment, without(pass, geometry.outer));
-      if (meets && &pass != &segment.passes.back())
-        teamBarrier();
+    for (const LoopNest &nest : segment.nests) {
+      emitGroupNest(segment, without(nest, geometry.outer));
+      if (meets && &nest != &segment.nests.back())
+        groupBarrier();
     }
     floor = 0;
   });
@@ -148,19 +148,19 @@ void GridEmitter::teams(const Segment &segment, Value block) {
 /// 32 columns for each block; the threads of a column take its rows in turn.
 void GridEmitter::columns(const Segment &segment, Value block) {
   lane = divide(thread, kWarp);
-  team = modulo(thread, kWarp);
-  Value column = plus(times(takePart(block), kWarp), team);
+  threadGroup = modulo(thread, kWarp);
+  Value column = plus(times(takePart(block), kWarp), threadGroup);
   // All threads meet at barriers: those without a column compute the last one, and store nothing.
   if (geometry.points % kWarp != 0) {
     Value last = constant(geometry.points - 1);
     storeOnlyIf = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, column, last);
     column = arith::MinUIOp::create(builder, loc, column, last);
   }
-  const Pass &pass = segment.passes.front();
+  const LoopNest &nest = segment.nests.front();
   point = column;
   bindLinear(geometry.outer, geometry.trips, column, 1);
   floor = current;
-  cooperate(without(pass, geometry.outer));
+  cooperate(without(nest, geometry.outer));
   floor = 0;
   storeOnlyIf = {};
 }
@@ -201,28 +201,28 @@ void GridEmitter::storePartial(Value value, Value total) {
 
 /// What the parts have of each point, joined in their order.
 void GridEmitter::finish(const Segment &segment, Value block) {
-  const Pass &pass = segment.passes.front();
-  lane = geometry.team == 1 ? constant(0) : thread;
-  team = constant(0);
-  point = geometry.team == 1 ? plus(times(block, geometry.block), thread) : block;
-  when(geometry.team == 1 && geometry.points % geometry.block != 0 ? below(point, geometry.points) : Value(), [&] {
-    bindInner(pass, geometry.outer);
+  const LoopNest &nest = segment.nests.front();
+  lane = geometry.groupSize == 1 ? constant(0) : thread;
+  threadGroup = constant(0);
+  point = geometry.groupSize == 1 ? plus(times(block, geometry.block), thread) : block;
+  when(geometry.groupSize == 1 && geometry.points % geometry.block != 0 ? below(point, geometry.points) : Value(), [&] {
+    bindInner(nest, geometry.outer);
     bindLinear(geometry.outer, geometry.trips, point, 1);
     floor = current;
-    for (unsigned number : pass.roots) {
+    for (unsigned number : nest.roots) {
       const Root &root = graph.roots[number];
       linalg::LinalgOp op = root.reduction;
       for (auto [i, value] : llvm::enumerate(root.values)) {
         if (!op)
           continue; // the parts have stored it
         Value nothing = arith::ConstantOp::create(builder, loc, identityOf(combinerOf(op, i)));
-        scf::ForOp loopOp = loop(lane, constant(geometry.parts), nothing, /*parallel=*/false, geometry.team);
+        scf::ForOp loopOp = loop(lane, constant(geometry.parts), nothing, /*parallel=*/false, geometry.groupSize);
         Value next = load(partial(value), elementOf(value), partialAt(loopOp.getInductionVar(), point));
         scf::YieldOp::create(builder, loc, combine(op, i, loopOp.getRegionIterArg(0), next));
         closeLoop();
         Value total = loopOp.getResult(0), first;
-        if (geometry.team > 1) {
-          total = acrossTeam(op, i, total);
+        if (geometry.groupSize > 1) {
+          total = reduceAcrossGroup(op, i, total);
           first = below(lane, 1);
         }
         total = combine(op, i, element(op.getDpsInits()[i], root.indices[i]), total);
@@ -250,12 +250,12 @@ void GridEmitter::segment(MemoryPlan::Part part, Value block) {
     placeAll(number);
     return tiles(segment, block);
   }
-  if (geometry.team == 1) {
+  if (geometry.groupSize == 1) {
     placeAll(number);
     return eachPoint(segment, block);
   }
   if (!geometry.columns)
-    return teams(segment, block);
+    return threadGroups(segment, block);
   placeAll(number);
   columns(segment, block);
 }
@@ -272,7 +272,7 @@ KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<MemoryPlan::Part
   for (MemoryPlan::Part part : parts)
     sharedTileBytes = std::max(sharedTileBytes, tileBytes(memory.geometryOf(part)));
   for (MemoryPlan::Part part : parts) {
-    Geometry shape = memory.geometryOf(part);
+    ThreadGeometry shape = memory.geometryOf(part);
     Value mine, own = block;
     if (parts.size() > 1) {
       own = arith::SubIOp::create(builder, loc, block, constant(launch.grid));
@@ -280,7 +280,7 @@ KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<MemoryPlan::Part
       mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, own, constant(shape.grid));
     }
     when(mine, [&] {
-      places.clear();
+      storage.clear();
       segment(part, own);
     });
     launch.block = shape.block;
@@ -301,7 +301,7 @@ unsigned indexBitsFor(const KernelGraph &graph, const MemoryPlan &memory) {
     for (Value value : root.values)
       look(value);
   }
-  for (const Geometry &geometry : memory.geometries)
+  for (const ThreadGeometry &geometry : memory.geometries)
     most = std::max(most, (geometry.grid + 1) * geometry.block * geometry.vector);
   return most < (int64_t(1) << 31) - (1 << 16) ? 32 : 64;
 }

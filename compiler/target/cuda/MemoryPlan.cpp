@@ -16,7 +16,7 @@ static constexpr unsigned kFewArrays = 3;
 
 MemoryPlan::MemoryPlan(const KernelGraph &graph, Schedule given) : schedule(std::move(given)) {
   for (Segment &segment : schedule.segments) {
-    geometries.push_back(chooseGeometry(graph, segment));
+    geometries.push_back(chooseThreadGeometry(graph, segment));
     // What is in registers is read once anyway.
     if (!geometries.back().resident)
       joinOnline(graph, segment);
@@ -33,11 +33,11 @@ void MemoryPlan::place(const KernelGraph &graph, unsigned number) {
   bool isLocal = true;
   for (unsigned user = 0; user < graph.roots.size(); ++user)
     isLocal &= !graph.reads(user, number) || schedule.segmentOf[user] == segment;
-  const Geometry &geometry = geometries[segment];
+  const ThreadGeometry &geometry = geometries[segment];
   for (Value value : graph.roots[number].values) {
     int64_t width = llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8);
     if (geometry.columns && graph.roots[number].reduction) // where the threads of a column meet
-      sharedBytes[segment] += kWarp * geometry.team * width;
+      sharedBytes[segment] += kWarp * geometry.groupSize * width;
     if (geometry.parts > 1 && graph.roots[number].reduction) {
       partials[value] = workspaceBytes;
       workspaceBytes += llvm::alignTo(std::max<int64_t>(sizeOf(shapeOf(value)), 1) * width * geometry.parts, 256);
@@ -46,14 +46,14 @@ void MemoryPlan::place(const KernelGraph &graph, unsigned number) {
       continue;
     if (geometry.resident && isLocal)
       continue; // in registers
-    int64_t row = std::max<int64_t>(sizeOf(shapeOf(value).drop_front(rowDims)), 1) * width * geometry.teamsPerBlock();
+    int64_t row = std::max<int64_t>(sizeOf(shapeOf(value).drop_front(rowDims)), 1) * width * geometry.groupsPerBlock();
     row = llvm::alignTo(row, 16);
-    if (rowDims > 0 && isLocal && geometry.team > 1 && sharedBytes[segment] + row <= kMaxSharedBytes) {
+    if (rowDims > 0 && isLocal && geometry.groupSize > 1 && sharedBytes[segment] + row <= kMaxSharedBytes) {
       sharedBytes[segment] += row;
-      homes[value] = {true, segment, rowDims, 0};
+      locations[value] = {true, segment, rowDims, 0};
       continue;
     }
-    homes[value] = {false, segment, 0, workspaceBytes};
+    locations[value] = {false, segment, 0, workspaceBytes};
     workspaceBytes += llvm::alignTo(std::max<int64_t>(sizeOf(shapeOf(value)), 1) * width, 256);
   }
 }
@@ -102,10 +102,10 @@ void MemoryPlan::group(const KernelGraph &graph) {
 SmallVector<Value> MemoryPlan::quickValues(const KernelGraph &graph) const {
   auto ret = cast<func::ReturnOp>(graph.func.getBody().front().getTerminator());
   SmallVector<Value> values;
-  for (const auto &[value, home] : homes) {
+  for (const auto &[value, location] : locations) {
     unsigned number = graph.rootOf.lookup(value);
     const Root &root = graph.roots[number];
-    if (home.inShared || root.reduction || llvm::is_contained(ret.getOperands(), value) || root.flops > kQuick)
+    if (location.inShared || root.reduction || llvm::is_contained(ret.getOperands(), value) || root.flops > kQuick)
       continue;
     int64_t elements = sizeOf(root.space);
     unsigned large = llvm::count_if(root.accesses,

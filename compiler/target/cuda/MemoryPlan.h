@@ -3,7 +3,7 @@
 #ifndef DGC_COMPILER_TARGET_CUDA_MEMORYPLAN_H
 #define DGC_COMPILER_TARGET_CUDA_MEMORYPLAN_H
 
-#include "compiler/target/cuda/Geometry.h"
+#include "compiler/target/cuda/ThreadGeometry.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace dgc {
@@ -11,9 +11,9 @@ namespace dgc {
 struct MemoryPlan {
   MemoryPlan(const KernelGraph &graph, Schedule schedule);
 
-  /// Where a value lies that is stored and is no result: at an offset of the workspace or, one row for each team, in
+  /// Where a value lies that is stored and is no result: at an offset of the workspace or, one row for each group, in
   /// the memory of the blocks of one segment.
-  struct Home {
+  struct StorageLocation {
     bool inShared = false;
     unsigned segment = 0; // inShared: the only one that knows it
     unsigned rowDims = 0; // leading dimensions that it has no memory for
@@ -28,16 +28,16 @@ struct MemoryPlan {
   };
 
   Schedule schedule;
-  std::vector<Geometry> geometries; // of each segment
+  std::vector<ThreadGeometry> geometries; // of each segment
   /// What shares a grid. Grids run one after the other.
   std::vector<llvm::SmallVector<Part>> grids;
-  llvm::MapVector<mlir::Value, Home> homes;
+  llvm::MapVector<mlir::Value, StorageLocation> locations;
   llvm::MapVector<mlir::Value, int64_t>
       partials; // where in the workspace the blocks that share a reduction leave theirs
   int64_t workspaceBytes = 0;
 
   /// The geometry of a part.
-  Geometry geometryOf(Part part) const {
+  ThreadGeometry geometryOf(Part part) const {
     return part.finish ? geometries[part.segment].finish() : geometries[part.segment];
   }
   /// Values that lie in the workspace only because several need them, and that are quick to compute from what is read.

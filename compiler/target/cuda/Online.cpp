@@ -1,7 +1,7 @@
 //===- Online.cpp - sums of exponentials beside their maximum --------------===//
 
 #include "compiler/target/cuda/Online.h"
-#include "compiler/target/cuda/Geometry.h"
+#include "compiler/target/cuda/ThreadGeometry.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -82,7 +82,7 @@ template <typename Combiner> std::optional<Scalar> addendOf(const KernelGraph &g
   return inputOf(graph, combiner->getOperand(combiner->getOperand(0) == running ? 1 : 0), loops);
 }
 
-bool contains(const Pass &pass, unsigned root) { return llvm::is_contained(pass.roots, root); }
+bool contains(const LoopNest &nest, unsigned root) { return llvm::is_contained(nest.roots, root); }
 
 } // namespace
 
@@ -133,33 +133,33 @@ void joinOnline(const KernelGraph &graph, Segment &segment) {
   auto needs = [&](unsigned user, unsigned used) {
     return graph.reads(user, used) || llvm::is_contained(graph.roots[user].after, used);
   };
-  for (size_t from = 1; from < segment.passes.size(); ++from) {
-    Pass &pass = segment.passes[from];
-    std::optional<OnlineSum> first = onlineSumOf(graph, pass.roots.front());
+  for (size_t from = 1; from < segment.nests.size(); ++from) {
+    LoopNest &nest = segment.nests[from];
+    std::optional<OnlineSum> first = onlineSumOf(graph, nest.roots.front());
     if (!first)
       continue;
-    auto into = llvm::find_if(segment.passes, [&](const Pass &other) { return contains(other, first->maximum); });
-    size_t to = into - segment.passes.begin();
-    bool isSame = to < from && into->loops == pass.loops && into->trips == pass.trips;
-    bool all = isSame && llvm::all_of(pass.roots, [&](unsigned root) {
+    auto into = llvm::find_if(segment.nests, [&](const LoopNest &other) { return contains(other, first->maximum); });
+    size_t to = into - segment.nests.begin();
+    bool isSame = to < from && into->loops == nest.loops && into->trips == nest.trips;
+    bool all = isSame && llvm::all_of(nest.roots, [&](unsigned root) {
                  std::optional<OnlineSum> sum = onlineSumOf(graph, root);
                  if (!sum || !contains(*into, sum->maximum))
                    return false;
                  for (size_t between = to; between < from; ++between)
-                   for (unsigned other : segment.passes[between].roots)
+                   for (unsigned other : segment.nests[between].roots)
                      if (other != sum->maximum && needs(root, other))
                        return false;
                  return true;
                });
     if (!all)
       continue;
-    // Each thread of a team has a maximum of its own: all that the pass then has must be of that kind.
-    Pass joined = without(*into, llvm::to_vector(llvm::seq<unsigned>(0, segment.rowDims)));
-    llvm::append_range(joined.roots, pass.roots);
+    // Each thread of a group has a maximum of its own: all that the nest then has must be of that kind.
+    LoopNest joined = without(*into, llvm::to_vector(llvm::seq<unsigned>(0, segment.rowDims)));
+    llvm::append_range(joined.roots, nest.roots);
     if (!cooperates(graph, joined))
       continue;
-    llvm::append_range(into->roots, pass.roots);
-    segment.passes.erase(segment.passes.begin() + from--);
+    llvm::append_range(into->roots, nest.roots);
+    segment.nests.erase(segment.nests.begin() + from--);
   }
 }
 

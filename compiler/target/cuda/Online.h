@@ -27,7 +27,7 @@ struct OnlineSum {
 /// Nothing where the root is no such sum, of f32.
 std::optional<OnlineSum> onlineSumOf(const KernelGraph &graph, unsigned root);
 
-/// Moves such sums into the pass of their maximum, where that leaves a pass less.
+/// Moves such sums into the nest of their maximum, where that leaves a nest less.
 void joinOnline(const KernelGraph &graph, Segment &segment);
 
 } // namespace dgc

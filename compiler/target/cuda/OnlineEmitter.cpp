@@ -1,6 +1,6 @@
 //===- OnlineEmitter.cpp - sums of exponentials beside their maximum, on GPUs ---===//
 
-#include "compiler/target/cuda/PassEmitter.h"
+#include "compiler/target/cuda/GroupNestEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SmallSet.h"
@@ -10,17 +10,17 @@ using namespace mlir;
 namespace dgc {
 
 /// What exponents are less of: the maximum, but 0 where that is still -inf, as -inf less -inf is not a number.
-Value PassEmitter::reference(Value maximum) {
+Value GroupNestEmitter::reference(Value maximum) {
   Value lowest = number(-std::numeric_limits<float>::infinity());
   Value isLowest = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, maximum, lowest);
   return arith::SelectOp::create(builder, loc, isLowest, number(0), maximum);
 }
 
-Value PassEmitter::exponential(Value x, Value maximum) {
+Value GroupNestEmitter::exponential(Value x, Value maximum) {
   return math::ExpOp::create(builder, loc, arith::SubFOp::create(builder, loc, x, maximum));
 }
 
-void PassEmitter::reduce(const Root &root, Running &run) {
+void GroupNestEmitter::reduce(const Root &root, Running &run) {
   auto it = online.find(run.root);
   if (it == online.end())
     return NestEmitter::reduce(root, run);
@@ -35,13 +35,13 @@ void PassEmitter::reduce(const Root &root, Running &run) {
   add(run.accumulators[1], where(number(1)));
 }
 
-Value PassEmitter::number(float value) {
+Value GroupNestEmitter::number(float value) {
   return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
 }
 
 /// What a thread has of a sum, for a maximum that has grown. Of sums of differences, those that have none yet stay as
 /// they are: what is infinite here is none of their business.
-Value PassEmitter::grown(const Running &run, Value before, Value now) {
+Value GroupNestEmitter::grown(const Running &run, Value before, Value now) {
   Value sum = run.accumulators[0];
   if (!online.find(run.root)->second.condition)
     return arith::MulFOp::create(builder, loc, sum, exponential(before, now));
@@ -54,7 +54,7 @@ Value PassEmitter::grown(const Running &run, Value before, Value now) {
 
 /// Adds what a thread had of a sum before a block to that of the block. The maxima of a sum that follows one: before
 /// the block and now; else null.
-void PassEmitter::addBlock(const Running &before, Value maximumBefore, Value maximum, Running &block) {
+void GroupNestEmitter::addBlock(const Running &before, Value maximumBefore, Value maximum, Running &block) {
   const Root &root = graph.roots[before.root];
   Running moved = before;
   if (maximum) {
@@ -67,8 +67,8 @@ void PassEmitter::addBlock(const Running &before, Value maximumBefore, Value max
 }
 
 /// Some items: first the maxima and all else, then the sums, which follow the maxima before.
-void PassEmitter::itemsOnline(SmallVectorImpl<Running> &running,
-                              llvm::function_ref<void(SmallVectorImpl<Running> &)> each) {
+void GroupNestEmitter::itemsOnline(SmallVectorImpl<Running> &running,
+                                   llvm::function_ref<void(SmallVectorImpl<Running> &)> each) {
   SmallVector<Running> sums, others;
   llvm::SmallDenseMap<unsigned, Value> before;
   llvm::SmallSet<unsigned, 2> maxima;
@@ -97,7 +97,7 @@ void PassEmitter::itemsOnline(SmallVectorImpl<Running> &running,
 
 /// What a thread has of a sum, for the maximum of all; as its addends would be, it is not a number where that is
 /// infinite.
-Value PassEmitter::forAll(const Running &run, Value own, Value ofAll) {
+Value GroupNestEmitter::forAll(const Running &run, Value own, Value ofAll) {
   bool isChosen = bool(online.find(run.root)->second.condition);
   Value sum = grown(run, isChosen ? reference(own) : own, reference(ofAll));
   Value none = arith::SubFOp::create(builder, loc, ofAll, ofAll); // 0 but for those

@@ -1,6 +1,6 @@
 //===- PointEmitter.cpp - points that a thread has of its own ---------------===//
 
-#include "compiler/target/cuda/PassEmitter.h"
+#include "compiler/target/cuda/GroupNestEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -10,22 +10,22 @@ namespace dgc {
 /// Where this share of the points is no padding, vectors without any are apart.
 static constexpr double kMostlyInside = 0.75;
 
-/// What the roots of a pass ask of indices. Nothing where none changes along the loop, where the first and the last
+/// What the roots of a nest ask of indices. Nothing where none changes along the loop, where the first and the last
 /// point of a vector say too little of those between, and where much is padding.
-static SmallVector<Bound> boundsAlong(const KernelGraph &graph, const Pass &pass, unsigned dim, int64_t vector) {
+static SmallVector<Bound> boundsAlong(const KernelGraph &graph, const LoopNest &nest, unsigned dim, int64_t vector) {
   SmallVector<Bound> bounds;
   bool changes = false;
   double inside = 1; // the share of points in all bounds
-  for (unsigned number : pass.roots)
+  for (unsigned number : nest.roots)
     for (const Bound &bound : graph.roots[number].bounds) {
-      llvm::BitVector entangled(pass.space.size());
-      SmallVector<int64_t> strides = stridesOf(bound.index, pass.space.size(), entangled);
+      llvm::BitVector entangled(nest.space.size());
+      SmallVector<int64_t> strides = stridesOf(bound.index, nest.space.size(), entangled);
       bool isLinear = entangled.none();
       bound.index.walk([&](AffineExpr inner) { isLinear &= !isa<AffineSymbolExpr>(inner); });
       if (!isLinear)
         return {};
       int64_t reach = 1;
-      for (auto [stride, size] : llvm::zip_equal(strides, pass.space))
+      for (auto [stride, size] : llvm::zip_equal(strides, nest.space))
         reach += std::abs(stride) * (size - 1);
       inside *= std::min(1.0, double(bound.size - (strides[dim] != 0 ? vector : 0)) / reach);
       changes |= strides[dim] != 0;
@@ -35,7 +35,7 @@ static SmallVector<Bound> boundsAlong(const KernelGraph &graph, const Pass &pass
 }
 
 /// Are the indices in their bounds at all points of the vector? They are if they are at the first and the last.
-Value PassEmitter::isWithin(ArrayRef<Bound> bounds) {
+Value GroupNestEmitter::isWithin(ArrayRef<Bound> bounds) {
   Value all;
   AffineExpr dim = getAffineDimExpr(steppedDim, context);
   for (const Bound &bound : bounds)
@@ -48,8 +48,8 @@ Value PassEmitter::isWithin(ArrayRef<Bound> bounds) {
 }
 
 /// The points from the bound indices on: so many of the last outer loop as a vector has, or those that are left of it.
-void PassEmitter::ownPoints(const Segment &segment, const Pass &pass) {
-  Pass inner = without(pass, geometry.outer);
+void GroupNestEmitter::ownPoints(const Segment &segment, const LoopNest &nest) {
+  LoopNest inner = without(nest, geometry.outer);
   if (geometry.vector == 1)
     return serial(segment, inner);
   steppedDim = geometry.outer.back();

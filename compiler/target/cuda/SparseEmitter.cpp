@@ -84,22 +84,22 @@ Value SparseEmitter::chunks(const SparseLoops &sum, Value from, Value to, ArrayR
 
 /// A block for a row of a sum of few addends.
 void SparseEmitter::sparse(const Segment &segment, Value block) {
-  const Pass &pass = segment.passes.front();
-  const Root &root = graph.roots[pass.roots.front()];
+  const LoopNest &nest = segment.nests.front();
+  const Root &root = graph.roots[nest.roots.front()];
   linalg::LinalgOp op = root.reduction;
-  SparseSum sum = *sparseSumOf(graph, pass.roots.front());
+  SparseSum sum = *sparseSumOf(graph, nest.roots.front());
   int64_t elements = sizeOf(geometry.innerTrips), warps = geometry.block / kWarp;
   SmallVector<unsigned> added;
   SmallVector<int64_t> addedTrips;
-  for (unsigned dim : pass.loops)
+  for (unsigned dim : nest.loops)
     if (!root.parallel.test(dim)) {
       added.push_back(dim);
-      addedTrips.push_back(pass.trips[dim]);
+      addedTrips.push_back(nest.trips[dim]);
     }
   int64_t addends = sizeOf(addedTrips);
 
   lane = modulo(thread, kWarp);
-  bindInner(pass, {});
+  bindInner(nest, {});
   bindLinear(geometry.outer, geometry.trips, divide(block, geometry.tiles), 1);
   Value element = plus(times(modulo(block, geometry.tiles), geometry.block), thread);
   // All threads meet at barriers: those without an element compute the last one, and store nothing.

@@ -3,13 +3,13 @@
 #ifndef DGC_COMPILER_TARGET_CUDA_SPARSEEMITTER_H
 #define DGC_COMPILER_TARGET_CUDA_SPARSEEMITTER_H
 
-#include "compiler/target/cuda/PassEmitter.h"
+#include "compiler/target/cuda/GroupNestEmitter.h"
 
 namespace dgc {
 
-class SparseEmitter : public PassEmitter {
+class SparseEmitter : public GroupNestEmitter {
 protected:
-  using PassEmitter::PassEmitter;
+  using GroupNestEmitter::GroupNestEmitter;
 
   /// Blocks for the rows of a sum of few addends (Sparse.h).
   void sparse(const Segment &segment, mlir::Value block);

@@ -90,8 +90,8 @@ Value TileEmitter::load(Value memory, Type type, AffineExpr linear) {
 /// A block for each tile. Its threads read what lies along `from` in that order; then they take the points in the order
 /// in which the result lies.
 void TileEmitter::tiles(const Segment &segment, Value block) {
-  const Pass &pass = segment.passes.front();
-  bindInner(pass, {});
+  const LoopNest &nest = segment.nests.front();
+  bindInner(nest, {});
   bindLinear(geometry.outer, geometry.trips, divide(block, geometry.tiles), 1);
   int64_t side = kWarp * geometry.vector, inRow = llvm::divideCeil(geometry.innerTrips[1], side);
   Value tile = modulo(block, geometry.tiles);
@@ -106,7 +106,7 @@ void TileEmitter::tiles(const Segment &segment, Value block) {
   call(device_function::barrier, {});
 
   SmallVector<Running> running;
-  for (unsigned root : pass.roots)
+  for (unsigned root : nest.roots)
     running.push_back({root, {}});
   SmallVector<std::pair<Value, SmallVector<Pending>>> rows;
   for (int64_t number = 0; number < side / kRows; ++number) {

@@ -17,11 +17,11 @@ static constexpr uint64_t kMostTileBody = 2048;
 
 static int64_t widthOf(Value array) { return llvm::divideCeil(elementOf(array).getIntOrFloatBitWidth(), 8); }
 
-int64_t tileBytes(const Geometry &geometry, Value array) {
+int64_t tileBytes(const ThreadGeometry &geometry, Value array) {
   return llvm::alignTo(kWarp * geometry.vector * tilePitch(geometry) * widthOf(array), 16);
 }
 
-int64_t tileBytes(const Geometry &geometry) {
+int64_t tileBytes(const ThreadGeometry &geometry) {
   int64_t bytes = 0;
   for (const Access &access : geometry.staged)
     bytes += tileBytes(geometry, access.base);
@@ -30,48 +30,48 @@ int64_t tileBytes(const Geometry &geometry) {
 
 /// Is an access outside of its array at some point of the loops, where a condition keeps it from being made? It cannot
 /// be made before what it is needed for.
-static bool mayLeave(const Pass &pass, const Access &access, ArrayRef<int64_t> strides) {
-  SmallVector<AffineExpr> origin(pass.space.size(), getAffineConstantExpr(0, access.linear.getContext()));
+static bool mayLeave(const LoopNest &nest, const Access &access, ArrayRef<int64_t> strides) {
+  SmallVector<AffineExpr> origin(nest.space.size(), getAffineConstantExpr(0, access.linear.getContext()));
   auto at = dyn_cast<AffineConstantExpr>(simplifyAffineExpr(access.linear.replaceDims(origin), 0, 0));
   if (!at)
     return true;
   int64_t least = at.getValue(), most = at.getValue();
-  for (unsigned dim : pass.loops)
-    (strides[dim] < 0 ? least : most) += strides[dim] * (pass.trips[dim] - 1);
+  for (unsigned dim : nest.loops)
+    (strides[dim] < 0 ? least : most) += strides[dim] * (nest.trips[dim] - 1);
   return least < 0 || most >= sizeOf(shapeOf(access.base));
 }
 
 /// The loop along which an access that does not lie along loop `to` lies; nothing where that would not help.
-static std::optional<unsigned> liesAlong(const Pass &pass, const Access &access, unsigned to) {
+static std::optional<unsigned> liesAlong(const LoopNest &nest, const Access &access, unsigned to) {
   bool chosenAtRunTime = false;
   access.linear.walk([&](AffineExpr expr) { chosenAtRunTime |= isa<AffineSymbolExpr>(expr); });
-  llvm::BitVector entangled(pass.space.size());
-  SmallVector<int64_t> strides = stridesOf(access.linear, pass.space.size(), entangled);
-  if (chosenAtRunTime || entangled.any() || std::abs(strides[to]) <= 1 || mayLeave(pass, access, strides))
+  llvm::BitVector entangled(nest.space.size());
+  SmallVector<int64_t> strides = stridesOf(access.linear, nest.space.size(), entangled);
+  if (chosenAtRunTime || entangled.any() || std::abs(strides[to]) <= 1 || mayLeave(nest, access, strides))
     return std::nullopt;
-  for (unsigned dim : pass.loops)
-    if (dim != to && strides[dim] == 1 && pass.trips[dim] >= kTileSide)
+  for (unsigned dim : nest.loops)
+    if (dim != to && strides[dim] == 1 && nest.trips[dim] >= kTileSide)
       return dim;
   return std::nullopt;
 }
 
 /// The loop along which what is stored lies. It is the same for all roots, as each has the shape of the space.
-static std::optional<unsigned> storedAlong(const KernelGraph &graph, const Pass &pass) {
-  const Root &root = graph.roots[pass.roots.front()];
+static std::optional<unsigned> storedAlong(const KernelGraph &graph, const LoopNest &nest) {
+  const Root &root = graph.roots[nest.roots.front()];
   AffineExpr linear = linearize(shapeOf(root.values.front()), root.indices.front(), graph.func.getContext());
-  llvm::BitVector entangled(pass.space.size());
-  SmallVector<int64_t> strides = stridesOf(linear, pass.space.size(), entangled);
-  for (unsigned dim : pass.loops)
-    if (strides[dim] == 1 && pass.trips[dim] >= kTileSide)
+  llvm::BitVector entangled(nest.space.size());
+  SmallVector<int64_t> strides = stridesOf(linear, nest.space.size(), entangled);
+  for (unsigned dim : nest.loops)
+    if (strides[dim] == 1 && nest.trips[dim] >= kTileSide)
       return dim;
   return std::nullopt;
 }
 
-bool chooseTiles(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
+bool chooseTiles(const KernelGraph &graph, const LoopNest &nest, ThreadGeometry &geometry) {
   int64_t points = 1;
-  for (unsigned dim : pass.loops)
-    points *= pass.trips[dim];
-  std::optional<unsigned> to = storedAlong(graph, pass);
+  for (unsigned dim : nest.loops)
+    points *= nest.trips[dim];
+  std::optional<unsigned> to = storedAlong(graph, nest);
   if (!to || points < kTileWork)
     return false;
   // Those that lie another way, by the loop along which they do; the one of most memory is the other side of a tile.
@@ -80,12 +80,12 @@ bool chooseTiles(const KernelGraph &graph, const Pass &pass, Geometry &geometry)
   llvm::DenseSet<std::pair<Value, AffineExpr>> seen;
   int64_t narrowest = 8;
   uint64_t cost = 1;
-  for (unsigned number : pass.roots) {
+  for (unsigned number : nest.roots) {
     const Root &root = graph.roots[number];
     cost += root.flops;
     narrowest = std::min(narrowest, widthOf(root.values.front()));
     for (const Access &access : root.accesses)
-      if (std::optional<unsigned> along = liesAlong(pass, access, *to);
+      if (std::optional<unsigned> along = liesAlong(nest, access, *to);
           along && seen.insert({access.base, access.linear}).second) {
         others[*along].push_back(access);
         bytes[*along] += widthOf(access.base);
@@ -97,16 +97,16 @@ bool chooseTiles(const KernelGraph &graph, const Pass &pass, Geometry &geometry)
   for (const Access &access : others[from])
     narrowest = std::min(narrowest, widthOf(access.base));
 
-  Geometry chosen;
+  ThreadGeometry chosen;
   chosen.tiled = true;
-  chosen.team = kBlock;
-  for (unsigned dim : pass.loops)
+  chosen.groupSize = kBlock;
+  for (unsigned dim : nest.loops)
     if (dim != from && dim != *to) {
       chosen.outer.push_back(dim);
-      chosen.trips.push_back(pass.trips[dim]);
+      chosen.trips.push_back(nest.trips[dim]);
     }
   chosen.inner = {from, *to};
-  chosen.innerTrips = {pass.trips[from], pass.trips[*to]};
+  chosen.innerTrips = {nest.trips[from], nest.trips[*to]};
   auto fits = [&](const Access &access) {
     return tileBytes(chosen) + tileBytes(chosen, access.base) <= kMostTileBytes;
   };

@@ -1,38 +1,38 @@
-//===- PassEmitter.h - how the threads of a team take a pass ----------------===//
+//===- GroupNestEmitter.h - how the threads of a group take a nest ----------------===//
 //
-// The points of a pass are taken in turn by the threads of a team: in loops, some points at a time so that enough of
-// memory is on its way, or, where a row is kept in registers, without a loop, so that the next pass finds there what
+// The points of a nest are taken in turn by the threads of a group: in loops, some points at a time so that enough of
+// memory is on its way, or, where a row is kept in registers, without a loop, so that the next nest finds there what
 // this one has read and computed.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DGC_COMPILER_TARGET_CUDA_PASSEMITTER_H
-#define DGC_COMPILER_TARGET_CUDA_PASSEMITTER_H
+#ifndef DGC_COMPILER_TARGET_CUDA_GROUPNESTEMITTER_H
+#define DGC_COMPILER_TARGET_CUDA_GROUPNESTEMITTER_H
 
 #include "compiler/target/cuda/Online.h"
-#include "compiler/target/cuda/TeamEmitter.h"
+#include "compiler/target/cuda/ThreadGroupEmitter.h"
 
 namespace dgc {
 
-class PassEmitter : public TeamEmitter {
+class GroupNestEmitter : public ThreadGroupEmitter {
 protected:
-  using TeamEmitter::TeamEmitter;
+  using ThreadGroupEmitter::ThreadGroupEmitter;
 
   unsigned alignmentAt(mlir::Value memory, mlir::AffineExpr linear, mlir::Type storage) const override;
   mlir::Value addressOf(mlir::Value memory, mlir::Type storage, mlir::AffineExpr linear) override;
 
   void bindLinear(llvm::ArrayRef<unsigned> loops, llvm::ArrayRef<int64_t> trips, mlir::Value linear, int64_t vector);
-  void bindInner(const Pass &pass, llvm::ArrayRef<unsigned> bound);
+  void bindInner(const LoopNest &nest, llvm::ArrayRef<unsigned> bound);
   mlir::Value plus(mlir::Value a, mlir::Value b);
   mlir::Value times(mlir::Value a, int64_t b);
   mlir::Value below(mlir::Value a, int64_t b);
   mlir::Value atMost(mlir::Value a, int64_t b);
 
-  void serial(const Segment &segment, const Pass &pass);
-  void ownPoints(const Segment &segment, const Pass &pass);
-  void teamPass(const Segment &segment, const Pass &pass);
-  void cooperate(const Pass &pass);
-  void onceForAll(const Pass &pass);
+  void serial(const Segment &segment, const LoopNest &nest);
+  void ownPoints(const Segment &segment, const LoopNest &nest);
+  void emitGroupNest(const Segment &segment, const LoopNest &nest);
+  void cooperate(const LoopNest &nest);
+  void onceForAll(const LoopNest &nest);
   /// What is to be stored for one point, with the indices of its loops.
   struct Pending {
     llvm::SmallVector<mlir::Value> dims;
@@ -42,7 +42,7 @@ protected:
   };
   void storeAll(int64_t vector, llvm::ArrayRef<Pending> pending, mlir::Value isValid);
   void reduce(const Root &root, Running &run) override;
-  /// Keeps what the team of a block has of a reduction that several blocks share.
+  /// Keeps what the group of a block has of a reduction that several blocks share.
   virtual void storePartial(mlir::Value value, mlir::Value total) = 0;
 
   llvm::SmallPtrSet<mlir::Value, 4> alignedRows; // memory of the block that begins at a multiple of 16 bytes
@@ -51,23 +51,23 @@ protected:
   std::vector<Known> kept; // what is known of each point that the thread has of the row
 
 private:
-  /// Points of a pass, `vector` of the last loop as one item, from index `begin` of that on.
-  struct Walk {
-    const Pass &pass;
+  /// Points of a nest, `vector` of the last loop as one item, from index `begin` of that on.
+  struct ItemRange {
+    const LoopNest &nest;
     llvm::SmallVector<int64_t> trips;
     int64_t items = 1, vector = 1, begin = 0;
   };
   mlir::Value isWithin(llvm::ArrayRef<Bound> bounds);
-  llvm::SmallVector<Walk, 2> walksOf(const Pass &pass) const;
-  int64_t unrollOf(const Walk &walk) const;
-  void item(const Walk &walk, mlir::Value at, mlir::Value isValid, llvm::SmallVectorImpl<Running> &running,
+  llvm::SmallVector<ItemRange, 2> itemRangesOf(const LoopNest &nest) const;
+  int64_t unrollOf(const ItemRange &range) const;
+  void item(const ItemRange &range, mlir::Value at, mlir::Value isValid, llvm::SmallVectorImpl<Running> &running,
             Known *known, llvm::SmallVectorImpl<Pending> &pending);
-  void walkKept(const Walk &walk, size_t &next, llvm::SmallVectorImpl<Running> &running);
-  void walkLoops(const Walk &walk, llvm::SmallVectorImpl<Running> &running);
-  void walkLoop(const Walk &walk, mlir::Value from, mlir::Value to, int64_t unroll,
-                llvm::SmallVectorImpl<Running> &running);
-  void walkBlocks(const Walk &walk, mlir::Value from, mlir::Value to, int64_t unroll, llvm::ArrayRef<int64_t> blocks,
-                  llvm::SmallVectorImpl<Running> &running);
+  void emitResident(const ItemRange &range, size_t &next, llvm::SmallVectorImpl<Running> &running);
+  void emitRange(const ItemRange &range, llvm::SmallVectorImpl<Running> &running);
+  void emitRangeLoop(const ItemRange &range, mlir::Value from, mlir::Value to, int64_t unroll,
+                     llvm::SmallVectorImpl<Running> &running);
+  void emitRangeBlocks(const ItemRange &range, mlir::Value from, mlir::Value to, int64_t unroll,
+                       llvm::ArrayRef<int64_t> blocks, llvm::SmallVectorImpl<Running> &running);
   void join(llvm::ArrayRef<Running> running);
 
   // Sums that follow a running maximum (Online.h).
@@ -80,10 +80,10 @@ private:
   void addBlock(const Running &before, mlir::Value maximumBefore, mlir::Value maximum, Running &block);
   mlir::Value forAll(const Running &run, mlir::Value own, mlir::Value ofAll);
 
-  llvm::SmallDenseMap<unsigned, OnlineSum> online;       // those of the pass, by their roots
+  llvm::SmallDenseMap<unsigned, OnlineSum> online;       // those of the nest, by their roots
   llvm::SmallDenseMap<unsigned, mlir::Value> references; // by the root of the maximum: what exponents are less now
 };
 
 } // namespace dgc
 
-#endif // DGC_COMPILER_TARGET_CUDA_PASSEMITTER_H
+#endif // DGC_COMPILER_TARGET_CUDA_GROUPNESTEMITTER_H

@@ -1,19 +1,19 @@
-//===- TeamEmitter.h - what threads of a grid do together --------------------===//
+//===- ThreadGroupEmitter.h - what threads of a grid do together --------------------===//
 //
-// Numbers of threads, memory of a block, barriers, and the joining of the running values that the threads of a team
+// Numbers of threads, memory of a block, barriers, and the joining of the running values that the threads of a group
 // have.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef DGC_COMPILER_TARGET_CUDA_TEAMEMITTER_H
-#define DGC_COMPILER_TARGET_CUDA_TEAMEMITTER_H
+#ifndef DGC_COMPILER_TARGET_CUDA_THREADGROUPEMITTER_H
+#define DGC_COMPILER_TARGET_CUDA_THREADGROUPEMITTER_H
 
 #include "compiler/codegen/NestEmitter.h"
-#include "compiler/target/cuda/Geometry.h"
+#include "compiler/target/cuda/ThreadGeometry.h"
 
 namespace dgc {
 
-class TeamEmitter : public NestEmitter {
+class ThreadGroupEmitter : public NestEmitter {
 protected:
   using NestEmitter::NestEmitter;
 
@@ -28,14 +28,14 @@ protected:
   mlir::Value shuffle(mlir::Value value, int64_t mask);
   int64_t lanesOf(const Root &root) const override;
   mlir::Value scratch(mlir::Type storage, int64_t count) override;
-  /// The running values of all threads of the team as one, which each of them gets.
-  mlir::Value acrossTeam(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
-  void teamBarrier();
+  /// The running values of all threads of the group as one, which each of them gets.
+  mlir::Value reduceAcrossGroup(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
+  void groupBarrier();
 
-  Geometry geometry;  // of the current segment
-  mlir::Value thread; // of the block
-  mlir::Value lane;   // number of the thread in its team
-  mlir::Value team;   // number of the team in the block
+  ThreadGeometry geometry; // of the current segment
+  mlir::Value thread;      // of the block
+  mlir::Value lane;        // number of the thread in its group
+  mlir::Value threadGroup; // number of the group in the block
 
 private:
   mlir::Value acrossWarps(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
@@ -46,4 +46,4 @@ private:
 
 } // namespace dgc
 
-#endif // DGC_COMPILER_TARGET_CUDA_TEAMEMITTER_H
+#endif // DGC_COMPILER_TARGET_CUDA_THREADGROUPEMITTER_H

@@ -1,6 +1,6 @@
-//===- TeamEmitter.cpp - what threads of a grid do together ------------------===//
+//===- ThreadGroupEmitter.cpp - what threads of a grid do together ------------------===//
 
-#include "compiler/target/cuda/TeamEmitter.h"
+#include "compiler/target/cuda/ThreadGroupEmitter.h"
 #include "compiler/target/cuda/GridEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -11,7 +11,7 @@ namespace dgc {
 /// Elements that a thread has memory of its own for.
 static constexpr int64_t kMostOwnMemory = 64;
 
-Value TeamEmitter::call(StringRef function, Type result, ValueRange operands) {
+Value ThreadGroupEmitter::call(StringRef function, Type result, ValueRange operands) {
   auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(function);
   if (!callee) {
     OpBuilder top = OpBuilder::atBlockBegin(module.getBody());
@@ -24,20 +24,20 @@ Value TeamEmitter::call(StringRef function, Type result, ValueRange operands) {
 }
 
 /// A number of 32 bits that is not negative, as an index.
-Value TeamEmitter::index(Value number) {
+Value ThreadGroupEmitter::index(Value number) {
   return number.getType() == indexType ? number : arith::ExtUIOp::create(builder, loc, indexType, number).getResult();
 }
 
-Value TeamEmitter::divide(Value value, int64_t by) {
+Value ThreadGroupEmitter::divide(Value value, int64_t by) {
   return by == 1 ? value : arith::DivUIOp::create(builder, loc, value, constant(by)).getResult();
 }
 
-Value TeamEmitter::modulo(Value value, int64_t by) {
+Value ThreadGroupEmitter::modulo(Value value, int64_t by) {
   return by == 1 ? constant(0) : arith::RemUIOp::create(builder, loc, value, constant(by)).getResult();
 }
 
 /// Fills the inside of a condition; null: always.
-void TeamEmitter::when(Value condition, llvm::function_ref<void()> inside) {
+void ThreadGroupEmitter::when(Value condition, llvm::function_ref<void()> inside) {
   if (!condition)
     return inside();
   auto branch = scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
@@ -53,7 +53,7 @@ void TeamEmitter::when(Value condition, llvm::function_ref<void()> inside) {
 }
 
 /// Memory of the block.
-Value TeamEmitter::shared(StringRef what, Type storage, int64_t count) {
+Value ThreadGroupEmitter::shared(StringRef what, Type storage, int64_t count) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(module.getBody());
   std::string name = (kernel.getName() + "_" + what + Twine(arrays++)).str();
@@ -64,12 +64,12 @@ Value TeamEmitter::shared(StringRef what, Type storage, int64_t count) {
   return LLVM::AddrSpaceCastOp::create(builder, loc, pointer, address);
 }
 
-void TeamEmitter::teamBarrier() {
-  call(geometry.team == kWarp ? device_function::warpBarrier : device_function::barrier, {});
+void ThreadGroupEmitter::groupBarrier() {
+  call(geometry.groupSize == kWarp ? device_function::warpBarrier : device_function::barrier, {});
 }
 
 /// The value of another lane of the warp.
-Value TeamEmitter::shuffle(Value value, int64_t mask) {
+Value ThreadGroupEmitter::shuffle(Value value, int64_t mask) {
   Type type = value.getType(), i32 = builder.getI32Type();
   unsigned width = type.getIntOrFloatBitWidth();
   Type bits = builder.getIntegerType(width);
@@ -92,10 +92,10 @@ Value TeamEmitter::shuffle(Value value, int64_t mask) {
   return isa<FloatType>(type) ? arith::BitcastOp::create(builder, loc, type, value).getResult() : value;
 }
 
-int64_t TeamEmitter::lanesOf(const Root &root) const { return 1; }
+int64_t ThreadGroupEmitter::lanesOf(const Root &root) const { return 1; }
 
 /// Memory of the thread.
-Value TeamEmitter::scratch(Type storage, int64_t count) {
+Value ThreadGroupEmitter::scratch(Type storage, int64_t count) {
   if (count > kMostOwnMemory)
     return {};
   OpBuilder::InsertionGuard guard(builder);
@@ -103,17 +103,17 @@ Value TeamEmitter::scratch(Type storage, int64_t count) {
   return LLVM::AllocaOp::create(builder, loc, pointer, storage, constant(count), 16);
 }
 
-Value TeamEmitter::acrossTeam(linalg::LinalgOp op, unsigned number, Value value) {
+Value ThreadGroupEmitter::reduceAcrossGroup(linalg::LinalgOp op, unsigned number, Value value) {
   if (geometry.columns)
     return acrossColumns(op, number, value);
   for (int64_t mask = kWarp / 2; mask > 0; mask /= 2)
     value = combine(op, number, value, shuffle(value, mask));
-  return geometry.team == kWarp ? value : acrossWarps(op, number, value);
+  return geometry.groupSize == kWarp ? value : acrossWarps(op, number, value);
 }
 
 /// The values of the warps of a block, joined by every thread in the order of the warps.
-Value TeamEmitter::acrossWarps(linalg::LinalgOp op, unsigned number, Value value) {
-  int64_t warps = geometry.team / kWarp;
+Value ThreadGroupEmitter::acrossWarps(linalg::LinalgOp op, unsigned number, Value value) {
+  int64_t warps = geometry.groupSize / kWarp;
   Type type = value.getType();
   Value memory = shared("warps", storageOf(type), warps);
   Value warp = divide(lane, kWarp);
@@ -127,14 +127,14 @@ Value TeamEmitter::acrossWarps(linalg::LinalgOp op, unsigned number, Value value
 }
 
 /// The values of the threads of a column, joined by each of them in the order of the lanes.
-Value TeamEmitter::acrossColumns(linalg::LinalgOp op, unsigned number, Value value) {
+Value ThreadGroupEmitter::acrossColumns(linalg::LinalgOp op, unsigned number, Value value) {
   Type type = value.getType();
-  Value memory = shared("columns", storageOf(type), kWarp * geometry.team);
+  Value memory = shared("columns", storageOf(type), kWarp * geometry.groupSize);
   store(value, memory, symbolFor(thread), type);
   call(device_function::barrier, {});
-  AffineExpr column = symbolFor(team);
+  AffineExpr column = symbolFor(threadGroup);
   Value total = load(memory, type, column);
-  for (int64_t i = 1; i < geometry.team; ++i)
+  for (int64_t i = 1; i < geometry.groupSize; ++i)
     total = combine(op, number, total, load(memory, type, column + i * kWarp));
   return total;
 }

@@ -1,6 +1,6 @@
-//===- Geometry.cpp - how threads share a segment of a kernel ---------------===//
+//===- ThreadGeometry.cpp - how threads share a segment of a kernel ---------------===//
 
-#include "compiler/target/cuda/Geometry.h"
+#include "compiler/target/cuda/ThreadGeometry.h"
 #include "compiler/target/cuda/Sparse.h"
 #include "compiler/target/cuda/Tiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -9,8 +9,8 @@ using namespace mlir;
 
 namespace dgc {
 
-/// Fewer points than this inside the outer loops are not worth a team.
-static constexpr int64_t kTeamWork = 32;
+/// Fewer points than this inside the outer loops are not worth a group.
+static constexpr int64_t kMinGroupWork = 32;
 /// Addends of a row, and rows of a column, that a block takes at least where several share them.
 static constexpr int64_t kPartWork = 8192, kPartRows = 128;
 /// From so many columns on a thread for each keeps a GPU busy.
@@ -21,36 +21,36 @@ static constexpr int64_t kMostKept = 32;
 /// Blocks that keep every multiprocessor of a large GPU busy.
 static constexpr int64_t kManyBlocks = 1056;
 
-static int64_t tripsOf(const Pass &pass, ArrayRef<unsigned> loops) {
+static int64_t tripsOf(const LoopNest &nest, ArrayRef<unsigned> loops) {
   int64_t trips = 1;
   for (unsigned dim : loops)
-    trips *= pass.trips[dim];
+    trips *= nest.trips[dim];
   return trips;
 }
 
-Pass without(const Pass &pass, ArrayRef<unsigned> loops) {
-  Pass result = pass;
+LoopNest without(const LoopNest &nest, ArrayRef<unsigned> loops) {
+  LoopNest result = nest;
   llvm::erase_if(result.loops, [&](unsigned dim) { return llvm::is_contained(loops, dim); });
   return result;
 }
 
-SmallVector<unsigned> commonParallel(const KernelGraph &graph, const Pass &pass) {
+SmallVector<unsigned> commonParallel(const KernelGraph &graph, const LoopNest &nest) {
   SmallVector<unsigned> common;
-  for (unsigned dim : pass.loops)
-    if (llvm::all_of(pass.roots, [&](unsigned root) { return graph.roots[root].parallel.test(dim); }))
+  for (unsigned dim : nest.loops)
+    if (llvm::all_of(nest.roots, [&](unsigned root) { return graph.roots[root].parallel.test(dim); }))
       common.push_back(dim);
   return common;
 }
 
-bool cooperates(const KernelGraph &graph, const Pass &pass) {
-  return llvm::all_of(pass.roots, [&](unsigned number) {
+bool cooperates(const KernelGraph &graph, const LoopNest &nest) {
+  return llvm::all_of(nest.roots, [&](unsigned number) {
     const Root &root = graph.roots[number];
     if (!root.reduction)
       return true;
     for (unsigned value = 0; value < root.values.size(); ++value)
       if (!combinerOf(root.reduction, value))
         return false;
-    return llvm::none_of(pass.loops, [&](unsigned dim) { return root.parallel.test(dim); });
+    return llvm::none_of(nest.loops, [&](unsigned dim) { return root.parallel.test(dim); });
   });
 }
 
@@ -62,14 +62,14 @@ int64_t alignmentOf(AffineExpr linear, unsigned dim, int64_t vector, int64_t ste
   return (divisor & -divisor) * width;
 }
 
-int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64_t trips) {
+int64_t vectorOf(const KernelGraph &graph, const LoopNest &nest, unsigned dim, int64_t trips) {
   llvm::SmallMapVector<int64_t, int64_t, 4> sizes; // bytes of an element, and of all arrays of such
   bool contiguous = false;
   SmallVector<std::pair<AffineExpr, int64_t>> walked; // what lies along the loop, with the bytes of an element
   bool allContiguous = true;
   auto look = [&](Value value, AffineExpr linear) {
-    llvm::BitVector entangled(pass.space.size());
-    SmallVector<int64_t> strides = stridesOf(linear, pass.space.size(), entangled);
+    llvm::BitVector entangled(nest.space.size());
+    SmallVector<int64_t> strides = stridesOf(linear, nest.space.size(), entangled);
     if (strides[dim] == 0 && !entangled.test(dim))
       return;
     contiguous |= strides[dim] == 1;
@@ -78,7 +78,7 @@ int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64
     walked.push_back({linear, width});
     sizes[width] += width * sizeOf(shapeOf(value));
   };
-  for (unsigned number : pass.roots) {
+  for (unsigned number : nest.roots) {
     const Root &root = graph.roots[number];
     for (const Access &access : root.accesses)
       look(access.base, access.linear);
@@ -100,32 +100,32 @@ int64_t vectorOf(const KernelGraph &graph, const Pass &pass, unsigned dim, int64
   return std::max<int64_t>(vector, 1);
 }
 
-/// The loops of the passes of a segment inside its rows.
-static std::vector<Pass> insideRows(const Segment &segment) {
+/// The loops of the nests of a segment inside its rows.
+static std::vector<LoopNest> insideRows(const Segment &segment) {
   SmallVector<unsigned> rows = llvm::to_vector(llvm::seq<unsigned>(0, segment.rowDims));
-  std::vector<Pass> passes;
-  for (const Pass &pass : segment.passes)
-    passes.push_back(without(pass, rows));
-  return passes;
+  std::vector<LoopNest> nests;
+  for (const LoopNest &nest : segment.nests)
+    nests.push_back(without(nest, rows));
+  return nests;
 }
 
 bool isResident(const KernelGraph &graph, const Segment &segment) {
-  std::vector<Pass> passes = insideRows(segment);
-  auto walked = llvm::find_if(passes, [](const Pass &pass) { return !pass.loops.empty(); });
-  if (segment.rowDims == 0 || walked == passes.end())
+  std::vector<LoopNest> nests = insideRows(segment);
+  auto walked = llvm::find_if(nests, [](const LoopNest &nest) { return !nest.loops.empty(); });
+  if (segment.rowDims == 0 || walked == nests.end())
     return false;
   llvm::BitVector looped(graph.roots.size());
-  for (const Pass &pass : passes) {
-    if (pass.loops.empty()) {
+  for (const LoopNest &nest : nests) {
+    if (nest.loops.empty()) {
       // Every thread computes the value, so nobody may overwrite what others still read.
-      for (unsigned root : pass.roots)
+      for (unsigned root : nest.roots)
         if (graph.roots[root].reduction || llvm::any_of(graph.inplace, [](int64_t argument) { return argument >= 0; }))
           return false;
       continue;
     }
-    if (!cooperates(graph, pass) || pass.loops != walked->loops || pass.trips != walked->trips)
+    if (!cooperates(graph, nest) || nest.loops != walked->loops || nest.trips != walked->trips)
       return false;
-    for (unsigned root : pass.roots)
+    for (unsigned root : nest.roots)
       looped.set(root);
   }
   // What is read of each other is known to the thread that reads it.
@@ -144,156 +144,157 @@ bool isResident(const KernelGraph &graph, const Segment &segment) {
   return true;
 }
 
-/// How many elements of a row a thread has to keep for each of its points: arrays that are read by several passes, and
+/// How many elements of a row a thread has to keep for each of its points: arrays that are read by several nests, and
 /// values that are computed in one and used in another.
 static int64_t keptArrays(const Segment &segment, const KernelGraph &graph) {
-  llvm::MapVector<Value, llvm::SmallPtrSet<const Pass *, 4>> users;
-  for (const Pass &pass : segment.passes)
-    for (unsigned root : pass.roots)
+  llvm::MapVector<Value, llvm::SmallPtrSet<const LoopNest *, 4>> users;
+  for (const LoopNest &nest : segment.nests)
+    for (unsigned root : nest.roots)
       for (const Access &access : graph.roots[root].accesses) {
-        llvm::BitVector entangled(pass.space.size());
-        SmallVector<int64_t> strides = stridesOf(access.linear, pass.space.size(), entangled);
+        llvm::BitVector entangled(nest.space.size());
+        SmallVector<int64_t> strides = stridesOf(access.linear, nest.space.size(), entangled);
         bool varies = entangled.any();
-        for (unsigned dim = segment.rowDims; dim < pass.space.size(); ++dim)
+        for (unsigned dim = segment.rowDims; dim < nest.space.size(); ++dim)
           varies |= strides[dim] != 0;
         auto it = graph.rootOf.find(access.base);
         bool isComputed = it != graph.rootOf.end() && llvm::is_contained(segment.roots, it->second);
         if (varies)
-          users[access.base].insert(&pass);
+          users[access.base].insert(&nest);
         if (varies && isComputed)
           users[access.base].insert(nullptr);
       }
   return llvm::count_if(users, [](auto &entry) { return entry.second.size() > 1; });
 }
 
-static int64_t teamFor(int64_t work) { return work <= 1024 ? kWarp : work <= 16384 ? kBlock : 2 * kBlock; }
+static int64_t groupSizeFor(int64_t work) { return work <= 1024 ? kWarp : work <= 16384 ? kBlock : 2 * kBlock; }
 
-/// Rows of several passes: a team for each.
-static void chooseRows(const KernelGraph &graph, const Segment &segment, Geometry &geometry) {
+/// Rows of several nests: a group for each.
+static void chooseRows(const KernelGraph &graph, const Segment &segment, ThreadGeometry &geometry) {
   int64_t work = 1;
-  for (const Pass &pass : segment.passes)
-    work = std::max(work, tripsOf(pass, pass.loops));
+  for (const LoopNest &nest : segment.nests)
+    work = std::max(work, tripsOf(nest, nest.loops));
   for (unsigned dim = 0; dim < segment.rowDims; ++dim) {
     geometry.outer.push_back(dim);
     geometry.trips.push_back(segment.rowShape[dim]);
   }
-  geometry.team = teamFor(work);
+  geometry.groupSize = groupSizeFor(work);
   if (!isResident(graph, segment))
     return;
   int64_t vector = 16, kept = std::max<int64_t>(keptArrays(segment, graph), 1), last = 1;
-  for (const Pass &pass : insideRows(segment)) {
-    if (pass.loops.empty())
+  for (const LoopNest &nest : insideRows(segment)) {
+    if (nest.loops.empty())
       continue;
-    last = pass.trips[pass.loops.back()];
-    vector = std::min(vector, vectorOf(graph, pass, pass.loops.back(), last));
+    last = nest.trips[nest.loops.back()];
+    vector = std::min(vector, vectorOf(graph, nest, nest.loops.back(), last));
   }
   int64_t vectors = work / last * (last / vector), rest = work / last * (last % vector);
   // A block of 1024 threads has 64 registers for each; smaller ones may have more, and then there are fewer of them.
-  for (auto [team, most] : {std::pair<int64_t, int64_t>{kWarp, 96}, {kBlock, 64}, {2 * kBlock, 64}, {4 * kBlock, 32}}) {
-    int64_t points = llvm::divideCeil(vectors, team) * vector + llvm::divideCeil(rest, team);
+  for (auto [group, most] :
+       {std::pair<int64_t, int64_t>{kWarp, 96}, {kBlock, 64}, {2 * kBlock, 64}, {4 * kBlock, 32}}) {
+    int64_t points = llvm::divideCeil(vectors, group) * vector + llvm::divideCeil(rest, group);
     if (points > kMostKept || points * kept > most)
       continue;
     geometry.resident = true;
-    geometry.team = team;
+    geometry.groupSize = group;
     geometry.vector = vector;
     return;
   }
 }
 
 /// A sum of few addends, such as a scatter-add: a block looks for them, and its threads add them to an element each.
-static bool chooseSparse(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
-  if (pass.roots.size() != 1)
+static bool chooseSparse(const KernelGraph &graph, const LoopNest &nest, ThreadGeometry &geometry) {
+  if (nest.roots.size() != 1)
     return false;
-  std::optional<SparseSum> sum = sparseSumOf(graph, pass.roots.front());
+  std::optional<SparseSum> sum = sparseSumOf(graph, nest.roots.front());
   if (!sum)
     return false;
   int64_t elements = 1, addends = 1;
-  Geometry chosen;
-  for (unsigned dim : pass.loops) {
-    if (!graph.roots[pass.roots.front()].parallel.test(dim)) {
-      addends *= pass.trips[dim];
+  ThreadGeometry chosen;
+  for (unsigned dim : nest.loops) {
+    if (!graph.roots[nest.roots.front()].parallel.test(dim)) {
+      addends *= nest.trips[dim];
     } else if (sum->chooses.test(dim)) {
       chosen.outer.push_back(dim);
-      chosen.trips.push_back(pass.trips[dim]);
+      chosen.trips.push_back(nest.trips[dim]);
     } else {
       chosen.inner.push_back(dim);
-      chosen.innerTrips.push_back(pass.trips[dim]);
-      elements *= pass.trips[dim];
+      chosen.innerTrips.push_back(nest.trips[dim]);
+      elements *= nest.trips[dim];
     }
   }
   if (addends < 2 * kWarp || elements < kWarp / 2)
     return false;
   chosen.sparse = true;
-  chosen.team = std::clamp<int64_t>(llvm::alignTo(elements, kWarp), 2 * kWarp, 1024);
-  chosen.tiles = llvm::divideCeil(elements, chosen.team);
+  chosen.groupSize = std::clamp<int64_t>(llvm::alignTo(elements, kWarp), 2 * kWarp, 1024);
+  chosen.tiles = llvm::divideCeil(elements, chosen.groupSize);
   geometry = chosen;
   return true;
 }
 
-/// The only pass of a segment.
-static void choosePass(const KernelGraph &graph, const Pass &pass, Geometry &geometry) {
-  if (chooseSparse(graph, pass, geometry))
+/// The only nest of a segment.
+static void chooseForNest(const KernelGraph &graph, const LoopNest &nest, ThreadGeometry &geometry) {
+  if (chooseSparse(graph, nest, geometry))
     return;
-  geometry.outer = commonParallel(graph, pass);
+  geometry.outer = commonParallel(graph, nest);
   for (unsigned dim : geometry.outer)
-    geometry.trips.push_back(pass.trips[dim]);
-  Pass inner = without(pass, geometry.outer);
-  int64_t work = tripsOf(inner, inner.loops), outside = tripsOf(pass, geometry.outer);
+    geometry.trips.push_back(nest.trips[dim]);
+  LoopNest inner = without(nest, geometry.outer);
+  int64_t work = tripsOf(inner, inner.loops), outside = tripsOf(nest, geometry.outer);
   if (inner.loops.empty()) {
-    bool reduces = llvm::any_of(pass.roots, [&](unsigned root) { return bool(graph.roots[root].reduction); });
-    if (!reduces && chooseTiles(graph, pass, geometry))
+    bool reduces = llvm::any_of(nest.roots, [&](unsigned root) { return bool(graph.roots[root].reduction); });
+    if (!reduces && chooseTiles(graph, nest, geometry))
       return;
     if (!reduces && !geometry.outer.empty())
-      geometry.vector = vectorOf(graph, pass, geometry.outer.back(), geometry.trips.back());
+      geometry.vector = vectorOf(graph, nest, geometry.outer.back(), geometry.trips.back());
     return;
   }
-  if (work < kTeamWork || !cooperates(graph, inner))
+  if (work < kMinGroupWork || !cooperates(graph, inner))
     return;
-  if (pass.loops.back() == inner.loops.back()) {
-    geometry.team = teamFor(work);
+  if (nest.loops.back() == inner.loops.back()) {
+    geometry.groupSize = groupSizeFor(work);
     if (outside * 4 < kManyBlocks && work >= kPartWork * 4) {
-      geometry.team = kBlock;
+      geometry.groupSize = kBlock;
       geometry.parts = std::min(llvm::divideCeil(work, kPartWork), llvm::divideCeil(kManyBlocks, outside));
     }
   } else if (outside < kManyColumns) {
     geometry.columns = true;
-    geometry.team = work >= 1024 ? 32 : 8;
+    geometry.groupSize = work >= 1024 ? 32 : 8;
     int64_t blocks = llvm::divideCeil(outside, kWarp);
     if (blocks * 4 < kManyBlocks && work >= kPartRows * 4) {
-      geometry.team = 8;
+      geometry.groupSize = 8;
       geometry.parts = std::min(llvm::divideCeil(work, kPartRows), llvm::divideCeil(kManyBlocks, blocks));
     }
   }
 }
 
-int64_t Geometry::items() const {
+int64_t ThreadGeometry::items() const {
   return vector == 1 || points == 0 ? points : points / trips.back() * llvm::divideCeil(trips.back(), vector);
 }
 
-Geometry Geometry::finish() const {
-  Geometry result;
+ThreadGeometry ThreadGeometry::finish() const {
+  ThreadGeometry result;
   result.outer = outer;
   result.trips = trips;
   result.points = points;
   result.parts = parts;
-  result.team = parts > 2 * kWarp ? kBlock : 1;
-  result.grid = llvm::divideCeil(points, result.teamsPerBlock());
+  result.groupSize = parts > 2 * kWarp ? kBlock : 1;
+  result.grid = llvm::divideCeil(points, result.groupsPerBlock());
   return result;
 }
 
-Geometry chooseGeometry(const KernelGraph &graph, const Segment &segment) {
-  Geometry geometry;
+ThreadGeometry chooseThreadGeometry(const KernelGraph &graph, const Segment &segment) {
+  ThreadGeometry geometry;
   if (segment.rowDims > 0)
     chooseRows(graph, segment, geometry);
   else
-    choosePass(graph, segment.passes.front(), geometry);
+    chooseForNest(graph, segment.nests.front(), geometry);
   for (int64_t trips : geometry.trips)
     geometry.points *= trips;
-  geometry.block = geometry.columns  ? kWarp * geometry.team
-                   : geometry.sparse ? geometry.team
-                                     : std::max(kBlock, geometry.team);
-  int64_t points = geometry.team > 1 ? geometry.points : geometry.items();
-  geometry.grid = llvm::divideCeil(points, geometry.teamsPerBlock()) * geometry.tiles * geometry.parts;
+  geometry.block = geometry.columns  ? kWarp * geometry.groupSize
+                   : geometry.sparse ? geometry.groupSize
+                                     : std::max(kBlock, geometry.groupSize);
+  int64_t points = geometry.groupSize > 1 ? geometry.points : geometry.items();
+  geometry.grid = llvm::divideCeil(points, geometry.groupsPerBlock()) * geometry.tiles * geometry.parts;
   return geometry;
 }
 

@@ -1,6 +1,6 @@
-//===- PassEmitter.cpp - how the threads of a team take a pass --------------===//
+//===- GroupNestEmitter.cpp - how the threads of a group take a nest --------------===//
 
-#include "compiler/target/cuda/PassEmitter.h"
+#include "compiler/target/cuda/GroupNestEmitter.h"
 #include "compiler/codegen/SumBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -19,7 +19,7 @@ static constexpr int64_t kMostRemembered = 16;
 //===----------------------------------------------------------------------===//
 
 /// Points that are taken together begin at a multiple of their number: that makes one access of several.
-unsigned PassEmitter::alignmentAt(Value memory, AffineExpr linear, Type storage) const {
+unsigned GroupNestEmitter::alignmentAt(Value memory, AffineExpr linear, Type storage) const {
   if (steps == 1)
     return 0;
   Operation *op = memory.getDefiningOp();
@@ -32,7 +32,7 @@ unsigned PassEmitter::alignmentAt(Value memory, AffineExpr linear, Type storage)
 }
 
 /// Of points that are taken together, all addresses are that of the first and a constant, for LLVM to see that.
-Value PassEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
+Value GroupNestEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
   AffineExpr dim = getAffineDimExpr(steppedDim, context);
   auto distance = steps == 1 || step == 0
                       ? AffineConstantExpr()
@@ -46,7 +46,7 @@ Value PassEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
 }
 
 /// The indices of loops, the last one fastest, from a number that counts their points, `vector` of the last at a time.
-void PassEmitter::bindLinear(ArrayRef<unsigned> loops, ArrayRef<int64_t> trips, Value linear, int64_t vector) {
+void GroupNestEmitter::bindLinear(ArrayRef<unsigned> loops, ArrayRef<int64_t> trips, Value linear, int64_t vector) {
   for (size_t i = loops.size(); i-- > 0;) {
     bool isLast = i + 1 == loops.size();
     int64_t size = isLast ? llvm::divideCeil(trips[i], vector) : trips[i];
@@ -59,149 +59,149 @@ void PassEmitter::bindLinear(ArrayRef<unsigned> loops, ArrayRef<int64_t> trips, 
   }
 }
 
-/// The dimensions that a pass has no loop for have index 0.
-void PassEmitter::bindInner(const Pass &pass, ArrayRef<unsigned> bound) {
-  for (unsigned dim = 0; dim < pass.space.size(); ++dim)
+/// The dimensions that a nest has no loop for have index 0.
+void GroupNestEmitter::bindInner(const LoopNest &nest, ArrayRef<unsigned> bound) {
+  for (unsigned dim = 0; dim < nest.space.size(); ++dim)
     if (!llvm::is_contained(bound, dim))
       bind(dim, constant(0));
 }
 
-Value PassEmitter::plus(Value a, Value b) {
+Value GroupNestEmitter::plus(Value a, Value b) {
   return arith::AddIOp::create(builder, loc, a, b, arith::IntegerOverflowFlags::nsw);
 }
 
-Value PassEmitter::times(Value a, int64_t b) {
+Value GroupNestEmitter::times(Value a, int64_t b) {
   return arith::MulIOp::create(builder, loc, a, constant(b), arith::IntegerOverflowFlags::nsw);
 }
 
-Value PassEmitter::below(Value a, int64_t b) {
+Value GroupNestEmitter::below(Value a, int64_t b) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, constant(b));
 }
 
-Value PassEmitter::atMost(Value a, int64_t b) { return arith::MinUIOp::create(builder, loc, a, constant(b)); }
+Value GroupNestEmitter::atMost(Value a, int64_t b) { return arith::MinUIOp::create(builder, loc, a, constant(b)); }
 
 //===----------------------------------------------------------------------===//
-// Passes
+// Nests
 //===----------------------------------------------------------------------===//
 
-/// The loops of a pass by one thread.
-void PassEmitter::serial(const Segment &segment, const Pass &pass) {
+/// The loops of a nest by one thread.
+void GroupNestEmitter::serial(const Segment &segment, const LoopNest &nest) {
   SmallVector<unsigned> bound;
-  for (unsigned dim = 0; dim < pass.space.size(); ++dim)
-    if (!llvm::is_contained(pass.loops, dim))
+  for (unsigned dim = 0; dim < nest.space.size(); ++dim)
+    if (!llvm::is_contained(nest.loops, dim))
       bound.push_back(dim);
   SmallVector<Running> running;
-  for (unsigned root : pass.roots) {
+  for (unsigned root : nest.roots) {
     running.push_back({root, {}});
-    if (graph.roots[root].reduction && inMemory(pass, graph.roots[root]))
-      initialise(segment, pass, root, {}, {});
+    if (graph.roots[root].reduction && inMemory(nest, graph.roots[root]))
+      initialise(segment, nest, root, {}, {});
   }
-  bindInner(pass, bound);
-  nest(segment, pass, 0, running, {}, {});
+  bindInner(nest, bound);
+  emitLoopsFrom(segment, nest, 0, running, {}, {});
 }
 
-void PassEmitter::teamPass(const Segment &segment, const Pass &pass) {
-  bindInner(pass, geometry.outer);
-  if (geometry.resident && pass.loops.empty())
-    return onceForAll(pass);
-  if (cooperates(graph, pass))
-    return cooperate(pass);
-  SmallVector<unsigned> common = commonParallel(graph, pass);
+void GroupNestEmitter::emitGroupNest(const Segment &segment, const LoopNest &nest) {
+  bindInner(nest, geometry.outer);
+  if (geometry.resident && nest.loops.empty())
+    return onceForAll(nest);
+  if (cooperates(graph, nest))
+    return cooperate(nest);
+  SmallVector<unsigned> common = commonParallel(graph, nest);
   if (common.empty()) {
     Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, constant(0));
-    return when(first, [&] { serial(segment, pass); });
+    return when(first, [&] { serial(segment, nest); });
   }
   SmallVector<int64_t> trips;
   int64_t count = 1;
   for (unsigned dim : common) {
-    trips.push_back(pass.trips[dim]);
-    count *= pass.trips[dim];
+    trips.push_back(nest.trips[dim]);
+    count *= nest.trips[dim];
   }
   auto savedGroups = groups;
-  scf::ForOp loopOp = loop(lane, constant(count), {}, /*parallel=*/false, geometry.team);
+  scf::ForOp loopOp = loop(lane, constant(count), {}, /*parallel=*/false, geometry.groupSize);
   bindLinear(common, trips, loopOp.getInductionVar(), 1);
-  serial(segment, without(pass, common));
+  serial(segment, without(nest, common));
   scf::YieldOp::create(builder, loc);
   closeLoop();
   groups = savedGroups;
 }
 
-/// A pass without loops, such as the logarithm of the sum of a row: all threads know the value, one stores it.
-void PassEmitter::onceForAll(const Pass &pass) {
-  bindInner(pass, geometry.outer);
+/// A nest without loops, such as the logarithm of the sum of a row: all threads know the value, one stores it.
+void GroupNestEmitter::onceForAll(const LoopNest &nest) {
+  bindInner(nest, geometry.outer);
   SmallVector<Value> values;
-  for (unsigned root : pass.roots)
+  for (unsigned root : nest.roots)
     values.push_back(elementwise(graph.roots[root]));
   Value first = below(lane, 1);
   llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
-  for (auto [number, value] : llvm::zip_equal(pass.roots, values))
+  for (auto [number, value] : llvm::zip_equal(nest.roots, values))
     storeEverywhere(graph.roots[number].values.front(), graph.roots[number].indices.front(), value);
 }
 
 //===----------------------------------------------------------------------===//
-// Points of a team
+// Points of a group
 //===----------------------------------------------------------------------===//
 
 /// All points in vectors, and where these do not divide the last loop the end of that one by one.
-SmallVector<PassEmitter::Walk, 2> PassEmitter::walksOf(const Pass &pass) const {
-  Walk whole{pass, {}};
+SmallVector<GroupNestEmitter::ItemRange, 2> GroupNestEmitter::itemRangesOf(const LoopNest &nest) const {
+  ItemRange whole{nest, {}};
   int64_t others = 1;
-  for (unsigned dim : pass.loops) {
-    whole.trips.push_back(pass.trips[dim]);
-    others *= dim == pass.loops.back() ? 1 : pass.trips[dim];
+  for (unsigned dim : nest.loops) {
+    whole.trips.push_back(nest.trips[dim]);
+    others *= dim == nest.loops.back() ? 1 : nest.trips[dim];
   }
-  if (pass.loops.empty())
+  if (nest.loops.empty())
     return {whole};
   int64_t &trips = whole.trips.back();
   if (geometry.resident)
     whole.vector = geometry.vector;
   else if (!geometry.columns)
-    whole.vector = vectorOf(graph, pass, pass.loops.back(), trips);
+    whole.vector = vectorOf(graph, nest, nest.loops.back(), trips);
   whole.items = others * (trips / whole.vector);
-  Walk rest = whole;
+  ItemRange rest = whole;
   rest.trips.back() = trips % whole.vector;
   rest.items = others * rest.trips.back();
   rest.vector = 1;
   rest.begin = trips -= rest.trips.back();
-  return rest.items > 0 ? SmallVector<Walk, 2>{whole, rest} : SmallVector<Walk, 2>{whole};
+  return rest.items > 0 ? SmallVector<ItemRange, 2>{whole, rest} : SmallVector<ItemRange, 2>{whole};
 }
 
 /// How many items a thread should take at a time.
-int64_t PassEmitter::unrollOf(const Walk &walk) const {
+int64_t GroupNestEmitter::unrollOf(const ItemRange &range) const {
   int64_t bytes = 0, cost = 1;
   llvm::DenseSet<std::pair<Value, AffineExpr>> seen;
-  for (unsigned number : walk.pass.roots) {
-    cost += graph.roots[number].flops * walk.vector;
+  for (unsigned number : range.nest.roots) {
+    cost += graph.roots[number].flops * range.vector;
     for (const Access &access : graph.roots[number].accesses) {
       if (!seen.insert({access.base, access.linear}).second)
         continue;
-      llvm::BitVector entangled(walk.pass.space.size());
-      SmallVector<int64_t> strides = stridesOf(access.linear, walk.pass.space.size(), entangled);
-      if (llvm::any_of(walk.pass.loops, [&](unsigned dim) { return strides[dim] != 0 || entangled.test(dim); }))
-        bytes += llvm::divideCeil(elementOf(access.base).getIntOrFloatBitWidth(), 8) * walk.vector;
+      llvm::BitVector entangled(range.nest.space.size());
+      SmallVector<int64_t> strides = stridesOf(access.linear, range.nest.space.size(), entangled);
+      if (llvm::any_of(range.nest.loops, [&](unsigned dim) { return strides[dim] != 0 || entangled.test(dim); }))
+        bytes += llvm::divideCeil(elementOf(access.base).getIntOrFloatBitWidth(), 8) * range.vector;
     }
   }
   // What a running maximum is taken of is kept until the sums have been.
-  int64_t unroll = online.empty() ? 8 : std::max<int64_t>(std::min<int64_t>(8, kMostRemembered / walk.vector), 1);
+  int64_t unroll = online.empty() ? 8 : std::max<int64_t>(std::min<int64_t>(8, kMostRemembered / range.vector), 1);
   while (unroll > 1 && (unroll * bytes > kBytesInFlight || unroll * cost > kMostBody ||
-                        unroll * geometry.team * geometry.parts > walk.items))
+                        unroll * geometry.groupSize * geometry.parts > range.items))
     unroll /= 2;
   return unroll;
 }
 
 /// One item. `isValid`: is there such an item, or is it computed for nothing? Null: there is. `known`: what was known
 /// of its points before, and is then.
-void PassEmitter::item(const Walk &walk, Value at, Value isValid, SmallVectorImpl<Running> &running, Known *known,
-                       SmallVectorImpl<Pending> &pending) {
+void GroupNestEmitter::item(const ItemRange &range, Value at, Value isValid, SmallVectorImpl<Running> &running,
+                            Known *known, SmallVectorImpl<Pending> &pending) {
   enter(scopes[current].block); // it continues the block, with elements of its own
   // Without loops the indices of a point are known further out, where what its roots compute is not.
-  llvm::SaveAndRestore<unsigned> innermost(floor, walk.pass.loops.empty() ? current : floor);
-  bindLinear(walk.pass.loops, walk.trips, at, walk.vector);
-  steps = walk.vector;
-  if (!walk.pass.loops.empty()) {
-    steppedDim = walk.pass.loops.back();
-    if (walk.begin > 0)
-      bind(steppedDim, plus(dims[steppedDim], constant(walk.begin)));
+  llvm::SaveAndRestore<unsigned> innermost(floor, range.nest.loops.empty() ? current : floor);
+  bindLinear(range.nest.loops, range.trips, at, range.vector);
+  steps = range.vector;
+  if (!range.nest.loops.empty()) {
+    steppedDim = range.nest.loops.back();
+    if (range.begin > 0)
+      bind(steppedDim, plus(dims[steppedDim], constant(range.begin)));
     steppedFrom = dims[steppedDim];
   }
   for (step = 0; step < steps; ++step) {
@@ -227,7 +227,7 @@ void PassEmitter::item(const Walk &walk, Value at, Value isValid, SmallVectorImp
 }
 
 /// Stores what was computed. Nothing was stored between, so all that is read for it may be on its way together.
-void PassEmitter::storeAll(int64_t vector, ArrayRef<Pending> pending, Value isValid) {
+void GroupNestEmitter::storeAll(int64_t vector, ArrayRef<Pending> pending, Value isValid) {
   if (pending.empty())
     return;
   OpBuilder::InsertionGuard insertion(builder);
@@ -250,47 +250,48 @@ void PassEmitter::storeAll(int64_t vector, ArrayRef<Pending> pending, Value isVa
 }
 
 /// All items of a thread one after the other. `next`: where what is known of their points is kept, and of those behind.
-void PassEmitter::walkKept(const Walk &walk, size_t &next, SmallVectorImpl<Running> &running) {
-  int64_t chunks = llvm::divideCeil(walk.items, geometry.team);
+void GroupNestEmitter::emitResident(const ItemRange &range, size_t &next, SmallVectorImpl<Running> &running) {
+  int64_t chunks = llvm::divideCeil(range.items, geometry.groupSize);
   size_t first = next;
-  next += chunks * walk.vector;
+  next += chunks * range.vector;
   kept.resize(std::max(kept.size(), next));
   for (int64_t chunk = 0; chunk < chunks; ++chunk) {
-    Value at = chunk == 0 ? lane : plus(lane, constant(chunk * geometry.team)), isValid;
-    if ((chunk + 1) * geometry.team > walk.items) {
-      isValid = below(at, walk.items);
-      at = atMost(at, walk.items - 1);
+    Value at = chunk == 0 ? lane : plus(lane, constant(chunk * geometry.groupSize)), isValid;
+    if ((chunk + 1) * geometry.groupSize > range.items) {
+      isValid = below(at, range.items);
+      at = atMost(at, range.items - 1);
     }
     SmallVector<Pending> pending;
-    item(walk, at, isValid, running, &kept[first + chunk * walk.vector], pending);
-    storeAll(walk.vector, pending, isValid);
+    item(range, at, isValid, running, &kept[first + chunk * range.vector], pending);
+    storeAll(range.vector, pending, isValid);
   }
 }
 
-void PassEmitter::walkLoop(const Walk &walk, Value from, Value to, int64_t unroll, SmallVectorImpl<Running> &running) {
-  carryingLoop(from, to, geometry.team * unroll, /*parallel=*/true, running, [&](Value index) {
+void GroupNestEmitter::emitRangeLoop(const ItemRange &range, Value from, Value to, int64_t unroll,
+                                     SmallVectorImpl<Running> &running) {
+  carryingLoop(from, to, geometry.groupSize * unroll, /*parallel=*/true, running, [&](Value index) {
     SmallVector<Pending> pending;
-    std::vector<Known> known(online.empty() ? 0 : unroll * walk.vector);
+    std::vector<Known> known(online.empty() ? 0 : unroll * range.vector);
     auto each = [&](SmallVectorImpl<Running> &some) {
       for (int64_t i = 0; i < unroll; ++i)
-        item(walk, i == 0 ? index : plus(index, constant(i * geometry.team)), {}, some,
-             known.empty() ? nullptr : &known[i * walk.vector], pending);
+        item(range, i == 0 ? index : plus(index, constant(i * geometry.groupSize)), {}, some,
+             known.empty() ? nullptr : &known[i * range.vector], pending);
     };
     if (online.empty())
       each(running);
     else
       itemsOnline(running, each);
-    storeAll(walk.vector, pending, {});
+    storeAll(range.vector, pending, {});
   });
 }
 
 /// The items from `from` to `to` in blocks that are cut on, of so many iterations each: the sums of a thread are
 /// partial sums of a block and are added up when it ends.
-void PassEmitter::walkBlocks(const Walk &walk, Value from, Value to, int64_t unroll, ArrayRef<int64_t> blocks,
-                             SmallVectorImpl<Running> &running) {
+void GroupNestEmitter::emitRangeBlocks(const ItemRange &range, Value from, Value to, int64_t unroll,
+                                       ArrayRef<int64_t> blocks, SmallVectorImpl<Running> &running) {
   if (blocks.empty())
-    return walkLoop(walk, from, to, unroll, running);
-  int64_t size = blocks.front() * geometry.team * unroll;
+    return emitRangeLoop(range, from, to, unroll, running);
+  int64_t size = blocks.front() * geometry.groupSize * unroll;
   carryingLoop(from, to, size, /*parallel=*/false, running, [&](Value first) {
     Value left = arith::SubIOp::create(builder, loc, to, first);
     Value end = plus(first, atMost(left, size));
@@ -298,7 +299,7 @@ void PassEmitter::walkBlocks(const Walk &walk, Value from, Value to, int64_t unr
     for (Running &run : running)
       if (isFloatSum(graph.roots[run.root]))
         run.accumulators.assign(run.accumulators.size(), identitiesOf(graph.roots[run.root]).front());
-    walkBlocks(walk, first, end, unroll, blocks.drop_front(), running);
+    emitRangeBlocks(range, first, end, unroll, blocks.drop_front(), running);
     auto maximumIn = [&](ArrayRef<Running> all, const Running &run) {
       auto sum = online.find(run.root);
       if (sum == online.end())
@@ -312,37 +313,37 @@ void PassEmitter::walkBlocks(const Walk &walk, Value from, Value to, int64_t unr
   });
 }
 
-/// The items of the team, or of its part of them: some at a time, and what is left one by one.
-void PassEmitter::walkLoops(const Walk &walk, SmallVectorImpl<Running> &running) {
-  int64_t unroll = unrollOf(walk), tile = geometry.team * unroll;
+/// The items of the group, or of its part of them: some at a time, and what is left one by one.
+void GroupNestEmitter::emitRange(const ItemRange &range, SmallVectorImpl<Running> &running) {
+  int64_t unroll = unrollOf(range), tile = geometry.groupSize * unroll;
   // Blocks for the additions of a thread, which takes `each` items at a time.
   auto blocksFor = [&](int64_t items, int64_t each) -> SmallVector<int64_t> {
     if (llvm::none_of(running, [&](const Running &run) { return isFloatSum(graph.roots[run.root]); }))
       return {};
-    return cutIntoBlocks(llvm::divideCeil(items, geometry.team * each),
-                         std::max<int64_t>(kLongestChain / (each * walk.vector), 1));
+    return cutIntoBlocks(llvm::divideCeil(items, geometry.groupSize * each),
+                         std::max<int64_t>(kLongestChain / (each * range.vector), 1));
   };
   if (geometry.parts == 1) {
-    int64_t whole = walk.items / tile * tile;
+    int64_t whole = range.items / tile * tile;
     if (whole > 0)
-      walkBlocks(walk, lane, constant(whole), unroll, blocksFor(whole, unroll), running);
-    if (whole < walk.items)
-      walkLoop(walk, plus(lane, constant(whole)), constant(walk.items), 1, running);
+      emitRangeBlocks(range, lane, constant(whole), unroll, blocksFor(whole, unroll), running);
+    if (whole < range.items)
+      emitRangeLoop(range, plus(lane, constant(whole)), constant(range.items), 1, running);
     return;
   }
-  int64_t each = llvm::divideCeil(walk.items, geometry.parts);
-  Value begin = atMost(times(part, each), walk.items);
-  Value end = atMost(plus(begin, constant(each)), walk.items);
+  int64_t each = llvm::divideCeil(range.items, geometry.parts);
+  Value begin = atMost(times(part, each), range.items);
+  Value end = atMost(plus(begin, constant(each)), range.items);
   Value count = arith::SubIOp::create(builder, loc, end, begin);
   Value whole = plus(begin, times(divide(count, tile), tile));
   if (each >= tile)
-    walkBlocks(walk, plus(begin, lane), whole, unroll, blocksFor(each, unroll), running);
-  if (unroll > 1 || each % tile != 0 || walk.items % each != 0)
-    walkLoop(walk, plus(whole, lane), end, 1, running);
+    emitRangeBlocks(range, plus(begin, lane), whole, unroll, blocksFor(each, unroll), running);
+  if (unroll > 1 || each % tile != 0 || range.items % each != 0)
+    emitRangeLoop(range, plus(whole, lane), end, 1, running);
 }
 
 /// The running values of the threads as one, in an order that is always the same; all threads know the result.
-void PassEmitter::join(ArrayRef<Running> running) {
+void GroupNestEmitter::join(ArrayRef<Running> running) {
   llvm::SmallDenseMap<unsigned, std::pair<Value, Value>> maxima; // of the thread, and of all
   Value first = below(lane, 1);
   if (storeOnlyIf)
@@ -356,7 +357,7 @@ void PassEmitter::join(ArrayRef<Running> running) {
       auto [most, mostOfAll] = sum == online.end() ? std::pair<Value, Value>() : maxima.lookup(sum->second.maximum);
       if (most)
         own = forAll(run, most, mostOfAll);
-      Value total = acrossTeam(op, i, own);
+      Value total = reduceAcrossGroup(op, i, own);
       llvm::SaveAndRestore<Value> guard(storeOnlyIf, first);
       if (geometry.parts > 1) {
         storePartial(root.values[i], total);
@@ -371,16 +372,16 @@ void PassEmitter::join(ArrayRef<Running> running) {
   }
 }
 
-/// The threads of a team take the points of a pass in turn. Each has a running value for each reduction; these are
+/// The threads of a group take the points of a nest in turn. Each has a running value for each reduction; these are
 /// joined at the end.
-void PassEmitter::cooperate(const Pass &pass) {
-  bindInner(pass, geometry.outer);
+void GroupNestEmitter::cooperate(const LoopNest &nest) {
+  bindInner(nest, geometry.outer);
   online.clear();
-  for (unsigned number : pass.roots)
-    if (std::optional<OnlineSum> sum = onlineSumOf(graph, number); sum && llvm::is_contained(pass.roots, sum->maximum))
+  for (unsigned number : nest.roots)
+    if (std::optional<OnlineSum> sum = onlineSumOf(graph, number); sum && llvm::is_contained(nest.roots, sum->maximum))
       online.try_emplace(number, *sum);
   SmallVector<Running> running;
-  for (unsigned number : pass.roots) {
+  for (unsigned number : nest.roots) {
     running.push_back({number, {}});
     const Root &root = graph.roots[number];
     for (unsigned i = 0; root.reduction && i < root.values.size(); ++i)
@@ -390,13 +391,13 @@ void PassEmitter::cooperate(const Pass &pass) {
       running.back().accumulators.push_back(running.back().accumulators[0]); // how many there are
   }
   size_t next = 0;
-  for (const Walk &walk : walksOf(pass)) {
+  for (const ItemRange &range : itemRangesOf(nest)) {
     if (geometry.resident)
-      walkKept(walk, next, running);
+      emitResident(range, next, running);
     else
-      walkLoops(walk, running);
+      emitRange(range, running);
   }
-  bindInner(pass, geometry.outer);
+  bindInner(nest, geometry.outer);
   join(running);
 }
 
