@@ -34,18 +34,18 @@ DimAxes MeshRef::dimsOf(ShardingAttr sharding) const {
   return dims;
 }
 
-ValueSpread MeshRef::spreadOf(ShardingAttr sharding) const {
+ValueLayout MeshRef::layoutOf(ShardingAttr sharding) const {
   auto numbersOf = [](ArrayRef<AxisUse> uses) {
     Axes axes;
     for (AxisUse use : uses)
       axes.push_back(use.axis);
     return axes;
   };
-  ValueSpread spread;
+  ValueLayout layout;
   for (const AxisList &uses : dimsOf(sharding))
-    spread.dims.push_back(numbersOf(uses));
-  spread.partial = numbersOf(axesOf(sharding.getUnreduced()));
-  return spread;
+    layout.dims.push_back(numbersOf(uses));
+  layout.partial = numbersOf(axesOf(sharding.getUnreduced()));
+  return layout;
 }
 
 SmallVector<int64_t> MeshRef::sizes() const {
@@ -77,7 +77,7 @@ FailureOr<MeshRef> findMesh(ModuleOp module) {
           found.name = sharding.getMesh();
         if (found.name == sharding.getMesh())
           return WalkResult::advance();
-        op->emitError() << "is spread over the mesh " << sharding.getMesh() << ", other values over " << found.name
+        op->emitError() << "is distributed over the mesh " << sharding.getMesh() << ", other values over " << found.name
                         << "; all shardings of a module must name one mesh";
         return WalkResult::interrupt();
       });
@@ -145,10 +145,6 @@ DimAxes dimsFromFactors(const TensorFactors &tensor, ArrayRef<Factor> factors, A
     }
   }
   return dims;
-}
-
-int64_t bytesOf(RankedTensorType type) {
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
 }
 
 ShardingAttr declaredSharding(Value value, const MeshRef &mesh) {

@@ -4,6 +4,7 @@
 #ifndef DGC_PASSES_ANALYSIS_LAYOUT_H
 #define DGC_PASSES_ANALYSIS_LAYOUT_H
 
+#include "dialects/dgc/TensorUtil.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/analysis/ReshardPlan.h"
@@ -43,7 +44,7 @@ struct MeshRef {
   int64_t blockOf(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return llvm::divideCeil(size, parts(axes)); }
   DimAxes dimsOf(dgc::dist::ShardingAttr sharding) const;
   /// The same by numbers alone, and the sizes of the axes by number: for ReshardPlan.h.
-  ValueSpread spreadOf(dgc::dist::ShardingAttr sharding) const;
+  ValueLayout layoutOf(dgc::dist::ShardingAttr sharding) const;
   llvm::SmallVector<int64_t> sizes() const;
   AxisList axesOf(llvm::ArrayRef<dgc::dist::AxisRefAttr> axes) const;
   llvm::SmallVector<dgc::dist::AxisRefAttr> refsOf(llvm::ArrayRef<AxisUse> axes) const;
@@ -52,7 +53,7 @@ struct MeshRef {
                                      llvm::ArrayRef<AxisUse> unreduced = {}) const;
 };
 
-/// The mesh that the functions of `module` are spread over: the first one that
+/// The mesh that the functions of `module` are distributed over: the first one that
 /// a sharding names, else the only one of the module. Fails with a diagnostic
 /// when shardings name several. Null when there is none.
 mlir::FailureOr<MeshRef> findMesh(mlir::ModuleOp module);
@@ -69,9 +70,6 @@ llvm::LogicalResult factorsFromDims(const dgc::TensorFactors &tensor, llvm::Arra
 /// nothing; if there is one that should, `*lost` is set to it.
 DimAxes dimsFromFactors(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors,
                         llvm::ArrayRef<AxisList> axes, const MeshRef &mesh, std::optional<unsigned> *lost = nullptr);
-
-/// Bytes of a tensor; elements of less than a byte count as one.
-int64_t bytesOf(mlir::RankedTensorType type);
 
 /// The sharding of a value as its op or function declares it; whole when
 /// nothing is declared. `value` has a ranked tensor type.

@@ -15,32 +15,32 @@ using llvm::SmallVector;
 
 namespace dgc {
 
-int64_t SpreadSpace::parts(ArrayRef<int> axes) const {
+int64_t LayoutSpace::parts(ArrayRef<int> axes) const {
   int64_t parts = 1;
   for (int axis : axes)
     parts *= mesh[axis];
   return parts;
 }
 
-int64_t SpreadSpace::partSize(unsigned dim, ArrayRef<int> axes) const {
+int64_t LayoutSpace::partSize(unsigned dim, ArrayRef<int> axes) const {
   return llvm::divideCeil(shape[dim], parts(axes));
 }
 
-SmallVector<int64_t> SpreadSpace::localShape(const ValueSpread &spread) const {
+SmallVector<int64_t> LayoutSpace::localShape(const ValueLayout &layout) const {
   SmallVector<int64_t> local;
-  for (auto [dim, axes] : llvm::enumerate(spread.dims))
+  for (auto [dim, axes] : llvm::enumerate(layout.dims))
     local.push_back(partSize(dim, axes));
   return local;
 }
 
-int64_t SpreadSpace::localElements(const ValueSpread &spread) const {
+int64_t LayoutSpace::localElements(const ValueLayout &layout) const {
   int64_t elements = 1;
-  for (int64_t size : localShape(spread))
+  for (int64_t size : localShape(layout))
     elements *= size;
   return elements;
 }
 
-int64_t receivedElements(const SpreadSpace &space, const ValueSpread &before, const ReshardStep &step) {
+int64_t receivedElements(const LayoutSpace &space, const ValueLayout &before, const ReshardStep &step) {
   int64_t members = space.parts(step.axes), local = space.localElements(before);
   // What has to be padded before it is cut counts with its padding.
   bool cuts = step.kind == ReshardKind::ReduceScatter || step.kind == ReshardKind::AllToAll;
@@ -72,7 +72,7 @@ using Length = std::tuple<int64_t, int, int>;
 
 /// A node that was reached, and the last step to it.
 struct Reached {
-  ValueSpread spread;
+  ValueLayout layout;
   Length length;
   int previous;
   ReshardStep step;
@@ -81,7 +81,7 @@ struct Reached {
 
 class Planner {
 public:
-  Planner(const SpreadSpace &space, const ValueSpread &from, const ValueSpread &to) : space(space), from(from), to(to) {
+  Planner(const LayoutSpace &space, const ValueLayout &from, const ValueLayout &to) : space(space), from(from), to(to) {
     findFixed();
   }
 
@@ -107,10 +107,10 @@ private:
       bool divides = space.shape[dim] % space.parts(a) == 0 && space.shape[dim] % space.parts(b) == 0;
       fixed.push_back(a == b || divides ? common : 0);
     }
-    for (const ValueSpread *spread : {&from, &to}) {
-      for (auto [axes, skip] : llvm::zip_equal(spread->dims, fixed))
+    for (const ValueLayout *layout : {&from, &to}) {
+      for (auto [axes, skip] : llvm::zip_equal(layout->dims, fixed))
         addMobile(ArrayRef<int>(axes).drop_front(skip));
-      addMobile(spread->partial);
+      addMobile(layout->partial);
     }
     llvm::erase_if(mobile, [&](int axis) { return llvm::is_contained(to.partial, axis); });
     llvm::sort(mobile);
@@ -128,9 +128,9 @@ private:
   // Search
   //===--------------------------------------------------------------------===//
 
-  static SmallVector<int> keyOf(const ValueSpread &spread) {
-    SmallVector<int> key(spread.partial.begin(), spread.partial.end());
-    for (const Axes &axes : spread.dims) {
+  static SmallVector<int> keyOf(const ValueLayout &layout) {
+    SmallVector<int> key(layout.partial.begin(), layout.partial.end());
+    for (const Axes &axes : layout.dims) {
       key.push_back(-1);
       key.append(axes.begin(), axes.end());
     }
@@ -138,15 +138,15 @@ private:
   }
 
   /// How many axes are not where they are to be.
-  int misplaced(const ValueSpread &spread) const {
+  int misplaced(const ValueLayout &layout) const {
     int count = 0;
-    for (auto [has, wants] : llvm::zip_equal(spread.dims, to.dims)) {
+    for (auto [has, wants] : llvm::zip_equal(layout.dims, to.dims)) {
       size_t common = 0;
       while (common < has.size() && common < wants.size() && has[common] == wants[common])
         ++common;
       count += has.size() + wants.size() - 2 * common;
     }
-    return count + spread.partial.size() - to.partial.size();
+    return count + layout.partial.size() - to.partial.size();
   }
 
   /// The number of the node `to`; -1 when there are too many on the way.
@@ -161,7 +161,7 @@ private:
       queue.pop();
       if (std::exchange(nodes[current].done, true))
         continue;
-      if (nodes[current].spread == to)
+      if (nodes[current].layout == to)
         return current;
       if (!greedy && nodes.size() > maxNodes)
         return -1;
@@ -170,24 +170,24 @@ private:
     return -1;
   }
 
-  void reach(const ValueSpread &spread, Length length, int previous, ReshardStep step) {
-    auto [it, isNew] = numbers.try_emplace(keyOf(spread), nodes.size());
+  void reach(const ValueLayout &layout, Length length, int previous, ReshardStep step) {
+    auto [it, isNew] = numbers.try_emplace(keyOf(layout), nodes.size());
     if (isNew)
-      nodes.push_back({spread, length, previous, std::move(step)});
+      nodes.push_back({layout, length, previous, std::move(step)});
     else if (nodes[it->second].done || nodes[it->second].length <= length)
       return;
     else
-      nodes[it->second] = {spread, length, previous, std::move(step)};
-    queue.push({greedy ? misplaced(spread) : 0, length, it->second});
+      nodes[it->second] = {layout, length, previous, std::move(step)};
+    queue.push({greedy ? misplaced(layout) : 0, length, it->second});
   }
 
   /// Goes on from `current` by a step.
   void take(int current, ReshardStep step) {
     const Reached &node = nodes[current];
     auto [elements, collectives, slices] = node.length;
-    elements += receivedElements(space, node.spread, step);
+    elements += receivedElements(space, node.layout, step);
     (step.kind == ReshardKind::Slice ? slices : collectives) += 1;
-    ValueSpread after = step.after;
+    ValueLayout after = step.after;
     reach(after, {elements, collectives, slices}, current, std::move(step));
   }
 
@@ -215,13 +215,13 @@ private:
   //===--------------------------------------------------------------------===//
 
   void expand(int current) {
-    const ValueSpread spread = nodes[current].spread; // `nodes` grows
-    combine(current, spread);
-    for (unsigned dim = 0; dim < spread.dims.size(); ++dim) {
-      cut(current, spread, dim);
-      uncut(current, spread, dim);
+    const ValueLayout layout = nodes[current].layout; // `nodes` grows
+    combine(current, layout);
+    for (unsigned dim = 0; dim < layout.dims.size(); ++dim) {
+      cut(current, layout, dim);
+      uncut(current, layout, dim);
     }
-    permute(current, spread);
+    permute(current, layout);
   }
 
   bool isMobile(int axis) const { return llvm::is_contained(mobile, axis); }
@@ -232,15 +232,15 @@ private:
                               space.parts(list.drop_front(prefix)) * space.partSize(dim, list);
   }
 
-  bool replicates(const ValueSpread &spread, int axis) const {
-    return !llvm::is_contained(spread.partial, axis) &&
-           llvm::none_of(spread.dims, [&](const Axes &axes) { return llvm::is_contained(axes, axis); });
+  bool replicates(const ValueLayout &layout, int axis) const {
+    return !llvm::is_contained(layout.partial, axis) &&
+           llvm::none_of(layout.dims, [&](const Axes &axes) { return llvm::is_contained(axes, axis); });
   }
 
   /// All-reduce along axes that are to be whole, or have to be.
-  void combine(int current, const ValueSpread &spread) {
+  void combine(int current, const ValueLayout &layout) {
     Axes all, unwanted;
-    for (int axis : spread.partial)
+    for (int axis : layout.partial)
       if (isMobile(axis)) {
         all.push_back(axis);
         if (!isWanted(axis))
@@ -254,7 +254,7 @@ private:
     for (const Axes &axes : choices) {
       if (axes.empty())
         continue;
-      ReshardStep step{ReshardKind::AllReduce, axes, -1, -1, {}, spread};
+      ReshardStep step{ReshardKind::AllReduce, axes, -1, -1, {}, layout};
       llvm::erase_if(step.after.partial, [&](int axis) { return llvm::is_contained(axes, axis); });
       take(current, std::move(step));
     }
@@ -262,20 +262,20 @@ private:
 
   /// Slices, and reduce-scatters, which cut a dimension by axes that cut the target: by one, or by all that are
   /// missing there.
-  void cut(int current, const ValueSpread &spread, unsigned dim) {
+  void cut(int current, const ValueLayout &layout, unsigned dim) {
     SmallVector<Axes> choices;
     for (int axis : mobile)
       if (isWanted(axis))
         choices.push_back({axis});
-    const Axes &has = spread.dims[dim], &wants = to.dims[dim];
+    const Axes &has = layout.dims[dim], &wants = to.dims[dim];
     if (has.size() < wants.size() && ArrayRef<int>(wants).take_front(has.size()) == ArrayRef<int>(has))
       for (size_t end = has.size() + 2; end <= wants.size(); ++end)
         choices.push_back(Axes(wants.begin() + has.size(), wants.begin() + end));
     for (const Axes &axes : choices) {
-      bool partial = llvm::all_of(axes, [&](int axis) { return llvm::is_contained(spread.partial, axis); });
-      if (!partial && !llvm::all_of(axes, [&](int axis) { return replicates(spread, axis); }))
+      bool partial = llvm::all_of(axes, [&](int axis) { return llvm::is_contained(layout.partial, axis); });
+      if (!partial && !llvm::all_of(axes, [&](int axis) { return replicates(layout, axis); }))
         continue;
-      ReshardStep step{partial ? ReshardKind::ReduceScatter : ReshardKind::Slice, axes, int(dim), -1, {}, spread};
+      ReshardStep step{partial ? ReshardKind::ReduceScatter : ReshardKind::Slice, axes, int(dim), -1, {}, layout};
       step.after.dims[dim].append(axes);
       if (!nests(dim, step.after.dims[dim], has.size()))
         continue;
@@ -285,17 +285,17 @@ private:
   }
 
   /// Gathers, and all-to-alls, which take the last axes away from a dimension.
-  void uncut(int current, const ValueSpread &spread, unsigned dim) {
-    const Axes &has = spread.dims[dim];
+  void uncut(int current, const ValueLayout &layout, unsigned dim) {
+    const Axes &has = layout.dims[dim];
     for (size_t left = has.size(); left-- > fixed[dim];) {
       if (!nests(dim, has, left))
         continue;
-      ReshardStep step{ReshardKind::AllGather, Axes(has.begin() + left, has.end()), int(dim), -1, {}, spread};
+      ReshardStep step{ReshardKind::AllGather, Axes(has.begin() + left, has.end()), int(dim), -1, {}, layout};
       step.after.dims[dim].truncate(left);
-      for (unsigned split = 0; split < spread.dims.size(); ++split) {
-        Axes list = spread.dims[split];
+      for (unsigned split = 0; split < layout.dims.size(); ++split) {
+        Axes list = layout.dims[split];
         list.append(step.axes);
-        if (split == dim || !nests(split, list, spread.dims[split].size()))
+        if (split == dim || !nests(split, list, layout.dims[split].size()))
           continue;
         ReshardStep move{ReshardKind::AllToAll, step.axes, int(split), int(dim), {}, step.after};
         move.after.dims[split] = list;
@@ -307,44 +307,44 @@ private:
 
   /// Permutes: to the target if parts have the same shape, to another order of the axes of a dimension, and with two
   /// axes of the same size exchanged.
-  void permute(int current, const ValueSpread &spread) {
-    SmallVector<ValueSpread> choices;
-    if (spread.partial == to.partial)
+  void permute(int current, const ValueLayout &layout) {
+    SmallVector<ValueLayout> choices;
+    if (layout.partial == to.partial)
       choices.push_back(to);
-    for (unsigned dim = 0; dim < spread.dims.size(); ++dim) {
-      Axes order = spread.dims[dim];
+    for (unsigned dim = 0; dim < layout.dims.size(); ++dim) {
+      Axes order = layout.dims[dim];
       auto begin = order.begin() + fixed[dim];
       if (order.end() - begin > 4)
         continue;
       std::sort(begin, order.end());
       do {
-        choices.push_back(spread);
+        choices.push_back(layout);
         choices.back().dims[dim] = order;
       } while (std::next_permutation(begin, order.end()));
     }
     for (auto [i, x] : llvm::enumerate(mobile))
       for (int y : ArrayRef<int>(mobile).drop_front(i + 1))
-        if (space.mesh[x] == space.mesh[y] && !llvm::is_contained(spread.partial, x) &&
-            !llvm::is_contained(spread.partial, y))
-          choices.push_back(exchanged(spread, x, y));
-    for (ValueSpread &after : choices) {
-      bool sameParts = llvm::all_of(llvm::seq<size_t>(0, spread.dims.size()), [&](size_t dim) {
-        return space.parts(after.dims[dim]) == space.parts(spread.dims[dim]);
+        if (space.mesh[x] == space.mesh[y] && !llvm::is_contained(layout.partial, x) &&
+            !llvm::is_contained(layout.partial, y))
+          choices.push_back(exchanged(layout, x, y));
+    for (ValueLayout &after : choices) {
+      bool sameParts = llvm::all_of(llvm::seq<size_t>(0, layout.dims.size()), [&](size_t dim) {
+        return space.parts(after.dims[dim]) == space.parts(layout.dims[dim]);
       });
-      if (sameParts && !(after == spread))
-        take(current, permuteStep(spread, std::move(after)));
+      if (sameParts && !(after == layout))
+        take(current, permuteStep(layout, std::move(after)));
     }
   }
 
-  static ValueSpread exchanged(ValueSpread spread, int x, int y) {
-    for (Axes &axes : spread.dims)
+  static ValueLayout exchanged(ValueLayout layout, int x, int y) {
+    for (Axes &axes : layout.dims)
       for (int &axis : axes)
         axis = axis == x ? y : axis == y ? x : axis;
-    return spread;
+    return layout;
   }
 
   /// Each device gets the part that it is to have from one that has it; those that have theirs keep it.
-  ReshardStep permuteStep(const ValueSpread &before, ValueSpread after) {
+  ReshardStep permuteStep(const ValueLayout &before, ValueLayout after) {
     // The group: the axes of each dimension from where it differs on.
     SmallVector<size_t> begins;
     Axes axes;
@@ -359,14 +359,14 @@ private:
             axes.push_back(axis);
     }
     llvm::sort(axes);
-    auto partOf = [&](int64_t member, const ValueSpread &spread) {
+    auto partOf = [&](int64_t member, const ValueLayout &layout) {
       llvm::SmallDenseMap<int, int64_t> position;
       for (int axis : llvm::reverse(axes)) {
         position[axis] = member % space.mesh[axis];
         member /= space.mesh[axis];
       }
       SmallVector<int64_t> part;
-      for (auto [list, begin] : llvm::zip_equal(spread.dims, begins)) {
+      for (auto [list, begin] : llvm::zip_equal(layout.dims, begins)) {
         part.push_back(0);
         for (int axis : ArrayRef<int>(list).drop_front(std::min(begin, list.size())))
           part.back() = part.back() * space.mesh[axis] + position[axis];
@@ -389,8 +389,8 @@ private:
     return step;
   }
 
-  const SpreadSpace &space;
-  const ValueSpread &from, &to;
+  const LayoutSpace &space;
+  const ValueLayout &from, &to;
   SmallVector<size_t> fixed; // per dimension, how many axes stay
   Axes mobile, wanted;       // axes that may move; axes that cut the target
   bool greedy = false;
@@ -400,7 +400,7 @@ private:
 };
 } // namespace
 
-std::vector<ReshardStep> planReshard(const SpreadSpace &space, const ValueSpread &from, const ValueSpread &to) {
+std::vector<ReshardStep> planReshard(const LayoutSpace &space, const ValueLayout &from, const ValueLayout &to) {
   if (from == to)
     return {};
   return Planner(space, from, to).run();

@@ -1,6 +1,6 @@
 // From one sharding of a value to another: which collectives, in which order.
 //
-// A plan is a shortest path. Nodes are the ways to spread the value (`ValueSpread`),
+// A plan is a shortest path. Nodes are the layouts of the value (`ValueLayout`),
 // edges the collectives and slices that lead from one to another; the length is
 // what the device that receives most receives, then the number of collectives.
 // Only axes in which the two ends differ move; the others stay where they are.
@@ -24,24 +24,24 @@ namespace dgc {
 /// Axes by their place in the mesh; in a dimension the major one first.
 using Axes = llvm::SmallVector<int, 4>;
 
-/// How a value is spread: the axes that cut each dimension, and those along
+/// How a value is distributed: the axes that cut each dimension, and those along
 /// which it is partial, ascending. Along all others it is replicated.
-struct ValueSpread {
+struct ValueLayout {
   llvm::SmallVector<Axes, 4> dims;
   Axes partial;
-  bool operator==(const ValueSpread &other) const { return dims == other.dims && partial == other.partial; }
+  bool operator==(const ValueLayout &other) const { return dims == other.dims && partial == other.partial; }
 };
 
 /// A value on a mesh: the sizes of the axes, and the global shape.
-struct SpreadSpace {
+struct LayoutSpace {
   llvm::ArrayRef<int64_t> mesh, shape;
 
   /// The number of parts that axes make.
   int64_t parts(llvm::ArrayRef<int> axes) const;
   /// The size of a part of dimension `dim` that is cut by `axes`.
   int64_t partSize(unsigned dim, llvm::ArrayRef<int> axes) const;
-  llvm::SmallVector<int64_t> localShape(const ValueSpread &spread) const;
-  int64_t localElements(const ValueSpread &spread) const;
+  llvm::SmallVector<int64_t> localShape(const ValueLayout &layout) const;
+  int64_t localElements(const ValueLayout &layout) const;
 };
 
 enum class ReshardKind { Slice, ReduceScatter, AllReduce, AllToAll, Permute, AllGather };
@@ -52,18 +52,18 @@ struct ReshardStep {
   int dim = -1;                            // that is cut (slice, scatter, all-to-all) or put together (gather)
   int concat = -1;                         // that an all-to-all puts together
   llvm::SmallVector<int64_t> targets = {}; // of a permute: who member m sends to
-  ValueSpread after = {};
+  ValueLayout after = {};
 };
 
 /// The steps, empty for equal ends. `to` is partial along axes only along which
 /// `from` is. No two slices of one dimension follow each other.
-std::vector<ReshardStep> planReshard(const SpreadSpace &space, const ValueSpread &from, const ValueSpread &to);
+std::vector<ReshardStep> planReshard(const LayoutSpace &space, const ValueLayout &from, const ValueLayout &to);
 
 /// The elements that the device that receives most receives in a step which
-/// finds the value spread as `before`: (p-1)/p of its part in a reduce-scatter
+/// finds the value laid out as `before`: (p-1)/p of its part in a reduce-scatter
 /// or all-to-all over p devices, twice that in an all-reduce, p-1 parts in a
 /// gather, a part in a permute, none in a slice. Parts are padded.
-int64_t receivedElements(const SpreadSpace &space, const ValueSpread &before, const ReshardStep &step);
+int64_t receivedElements(const LayoutSpace &space, const ValueLayout &before, const ReshardStep &step);
 
 } // namespace dgc
 

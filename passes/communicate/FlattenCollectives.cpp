@@ -1,5 +1,6 @@
 // dgc-flatten-collectives: makes collectives work on whole ranges of memory.
 
+#include "dialects/dgc/TensorUtil.h"
 #include "passes/communicate/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -64,8 +65,6 @@ static SmallVector<int64_t> mergeFirst(ArrayRef<int64_t> shape) {
   merged[0] *= shape[0];
   return merged;
 }
-
-static ArrayRef<int64_t> shapeOf(Value value) { return cast<RankedTensorType>(value.getType()).getShape(); }
 
 /// The type of `like` with another shape.
 static RankedTensorType withShape(Value like, ArrayRef<int64_t> shape) {

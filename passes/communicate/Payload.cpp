@@ -7,15 +7,6 @@ using namespace dgc::dist;
 
 namespace dgc {
 
-int64_t bytesOf(TypeRange types) {
-  int64_t bytes = 0;
-  for (Type type : types) {
-    auto tensor = cast<RankedTensorType>(type);
-    bytes += tensor.getNumElements() * llvm::divideCeil(tensor.getElementTypeBitWidth(), 8);
-  }
-  return bytes;
-}
-
 int64_t payloadOf(CollectiveOpInterface op) {
   return rt::payloadBytes(bytesOf(op->getOperandTypes()), bytesOf(op->getResultTypes()));
 }

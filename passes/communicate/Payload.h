@@ -3,14 +3,12 @@
 #ifndef DGC_PASSES_COMMUNICATE_PAYLOAD_H
 #define DGC_PASSES_COMMUNICATE_PAYLOAD_H
 
+#include "dialects/dgc/TensorUtil.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/artifact/Traffic.h"
 
 namespace dgc {
-
-/// Bytes of ranked tensors on one device; elements of less than a byte take one.
-int64_t bytesOf(mlir::TypeRange types);
 
 /// The payload of a collective on one device, in bytes.
 int64_t payloadOf(dgc::dist::CollectiveOpInterface op);

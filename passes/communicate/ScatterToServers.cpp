@@ -1,5 +1,6 @@
 // dgc-scatter-to-servers: each worker sends a parameter server the part of a gradient that it has added up.
 
+#include "dialects/dgc/TensorUtil.h"
 #include "passes/communicate/LinkModel.h"
 #include "passes/communicate/Passes.h"
 
@@ -32,7 +33,7 @@ struct Push {
   Value norm;   // the sum that the squares of the result are a term of; null: of none
 
   RankedTensorType type() { return send.getTransferType(); }
-  int64_t bytes() { return type().getNumElements() * llvm::divideCeil(type().getElementTypeBitWidth(), 8); }
+  int64_t bytes() { return bytesOf(type()); }
 };
 
 /// Pushes to one server that are sent together, in the place of the last.

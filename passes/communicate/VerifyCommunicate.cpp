@@ -77,11 +77,11 @@ private:
     return signatureOf(std::move(text), op->getOperandTypes());
   }
 
-  uint32_t placeOf(Operation *op) {
+  uint32_t locationOf(Operation *op) {
     std::string text;
     llvm::raw_string_ostream os(text);
     op->getLoc().print(os);
-    return intern(text, placeNumbers, plan.places);
+    return intern(text, locationNumbers, plan.places);
   }
 
   std::vector<Communication> &worker(uint32_t rank) {
@@ -118,10 +118,10 @@ private:
   void addCollective(CollectiveOpInterface op, StringRef which) {
     MeshAttr mesh = lookupMesh(op, op.getMeshAttr());
     uint32_t signature = signatureOf(op, which);
-    uint32_t place = placeOf(op);
+    uint32_t location = locationOf(op);
     for (uint32_t group : groupsOf(mesh, op.getAxes()))
       for (uint32_t rank : plan.groups[group])
-        worker(rank).push_back({Communication::Kind::Collective, group, signature, 0, 0, place});
+        worker(rank).push_back({Communication::Kind::Collective, group, signature, 0, 0, location});
   }
 
   /// What one device sends.
@@ -137,7 +137,7 @@ private:
   void addTransfer(TransferOpInterface op) {
     MeshAttr source = lookupMesh(op, op.getSourceAttr()), target = lookupMesh(op, op.getTargetAttr());
     bool sends = op.isSend();
-    uint32_t place = placeOf(op), channel = op.getChannel();
+    uint32_t location = locationOf(op), channel = op.getChannel();
     uint32_t sources = source.getNumDevices(), targets = target.getNumDevices();
     uint32_t signature = signatureOf("transfer", Type(typeOfPart(op, sources)));
     auto kind = sends ? Communication::Kind::Send : Communication::Kind::Receive;
@@ -145,12 +145,12 @@ private:
       for (uint32_t other : rt::targetsOf(position, sources, targets, op.getGathered())) {
         uint32_t from = source.getFirst() + position, to = target.getFirst() + other;
         worker(std::max(from, to));
-        worker(sends ? from : to).push_back({kind, 0, signature, channel, sends ? to : from, place});
+        worker(sends ? from : to).push_back({kind, 0, signature, channel, sends ? to : from, location});
       }
   }
 
   CommunicationPlan plan;
-  llvm::StringMap<uint32_t> signatureNumbers, placeNumbers;
+  llvm::StringMap<uint32_t> signatureNumbers, locationNumbers;
   DenseMap<std::pair<Attribute, Attribute>, SmallVector<uint32_t>> groups;
 };
 } // namespace

@@ -22,7 +22,7 @@ namespace {
 class Completion {
 public:
   Completion(func::FuncOp function, Owners &owners)
-      : function(function), owners(owners), anywhere(function), body(function.getBody().front()) {}
+      : function(function), owners(owners), uniform(function), body(function.getBody().front()) {}
 
   void run() {
     ownRead();
@@ -36,7 +36,7 @@ public:
 
 private:
   bool isOpen(Operation *op) const {
-    return !stageOf(op) && !anywhere.contains(op) && !op->hasTrait<OpTrait::IsTerminator>();
+    return !stageOf(op) && !uniform.contains(op) && !op->hasTrait<OpTrait::IsTerminator>();
   }
 
   static int64_t elementsOf(TypeRange types) {
@@ -192,11 +192,11 @@ private:
       result.replaceUsesWithIf(copied, [&](OpOperand &use) { return stageOf(use.getOwner()) == stage; });
   }
 
-  /// Writes the stages of arguments and results, and takes them from what is computed anywhere.
+  /// Writes the stages of arguments and results, and takes them from what is computed on all workers.
   void finish() {
     Builder builder(function.getContext());
     for (Operation &op : body)
-      if (anywhere.contains(&op))
+      if (uniform.contains(&op))
         op.removeDiscardableAttr(kStageAttr);
     for (BlockArgument argument : function.getArguments())
       if (FlatSymbolRefAttr state = argumentState(function, argument.getArgNumber()))
@@ -215,7 +215,7 @@ private:
 
   func::FuncOp function;
   Owners &owners;
-  Ubiquitous anywhere;
+  UniformValues uniform;
   Block &body;
 };
 

@@ -40,7 +40,7 @@ LogicalResult MicrobatchAnalysis::readBatch() {
       return function.emitError() << "the inputs have batches of " << batch << " and " << size
                                   << " examples; micro-batches need one";
     batch = size;
-    spreads[argument] = {Spread::Cut, unsigned(dim.getInt())};
+    layouts[argument] = {MicrobatchLayout::Cut, unsigned(dim.getInt())};
   }
   if (batch != 0 && batch < count)
     return function.emitError() << "the global batch of " << batch << " cannot be split into " << count
@@ -48,20 +48,20 @@ LogicalResult MicrobatchAnalysis::readBatch() {
   return success();
 }
 
-FactorPlace placeOf(const TensorFactors &tensor, ArrayRef<Factor> factors, unsigned factor) {
-  FactorPlace place;
+FactorDim factorDimOf(const TensorFactors &tensor, ArrayRef<Factor> factors, unsigned factor) {
+  FactorDim factorDim;
   for (auto [dim, dimFactors] : llvm::enumerate(tensor.dims)) {
     bool major = true;
     for (unsigned each : dimFactors) {
       if (each == factor) {
-        place.present = true;
+        factorDim.present = true;
         if (major)
-          place.dim = dim;
+          factorDim.dim = dim;
       }
       major &= factors[each].size == 1;
     }
   }
-  return place;
+  return factorDim;
 }
 
 std::optional<unsigned> MicrobatchAnalysis::batchFactor(const TensorFactors &tensor, ArrayRef<Factor> factors,
@@ -81,10 +81,10 @@ LogicalResult MicrobatchAnalysis::analyze(Operation *op) {
   MicrobatchExecution &execution = executions[op];
   SmallVector<unsigned> cut, partial;
   for (OpOperand &operand : op->getOpOperands()) {
-    Spread spread = getSpread(operand.get());
-    if (spread.kind == Spread::Cut)
+    MicrobatchLayout layout = getLayout(operand.get());
+    if (layout.kind == MicrobatchLayout::Cut)
       cut.push_back(operand.getOperandNumber());
-    else if (spread.kind == Spread::Partial)
+    else if (layout.kind == MicrobatchLayout::Partial)
       partial.push_back(operand.getOperandNumber());
   }
   if (op->getNumRegions() > 0 && failed(checkRegions(op)))
@@ -103,14 +103,14 @@ LogicalResult MicrobatchAnalysis::analyze(Operation *op) {
       execution.operandDims[i] = MicrobatchExecution::kPartial;
     execution.level = levelOf(op, partial);
     for (Value result : op->getResults())
-      spreads[result] = {Spread::Partial, 0, dist::Reduction::Sum, execution.level};
+      layouts[result] = {MicrobatchLayout::Partial, 0, dist::Reduction::Sum, execution.level};
     return success();
   }
   execution.level = levelOf(op, {});
   for (unsigned i : partial)
     summed.insert(op->getOperand(i));
   for (Value result : op->getResults())
-    spreads[result] = {Spread::Whole, 0, dist::Reduction::Sum, execution.level};
+    layouts[result] = {MicrobatchLayout::Whole, 0, dist::Reduction::Sum, execution.level};
   return success();
 }
 
@@ -118,7 +118,7 @@ LogicalResult MicrobatchAnalysis::analyze(Operation *op) {
 LogicalResult MicrobatchAnalysis::checkRegions(Operation *op) {
   WalkResult result = op->walk([&](Operation *nested) {
     for (Value operand : nested->getOperands())
-      if (operand.getParentBlock() == &block && getSpread(operand).kind != Spread::Whole)
+      if (operand.getParentBlock() == &block && getLayout(operand).kind != MicrobatchLayout::Whole)
         return WalkResult::interrupt();
     return WalkResult::advance();
   });
@@ -131,9 +131,9 @@ LogicalResult MicrobatchAnalysis::checkRegions(Operation *op) {
 int MicrobatchAnalysis::levelOf(Operation *op, ArrayRef<unsigned> asAddends) const {
   int level = 0;
   for (OpOperand &operand : op->getOpOperands()) {
-    Spread spread = getSpread(operand.get());
-    bool waits = spread.kind == Spread::Partial && !llvm::is_contained(asAddends, operand.getOperandNumber());
-    level = std::max(level, spread.level + waits);
+    MicrobatchLayout layout = getLayout(operand.get());
+    bool waits = layout.kind == MicrobatchLayout::Partial && !llvm::is_contained(asAddends, operand.getOperandNumber());
+    level = std::max(level, layout.level + waits);
   }
   return level;
 }
@@ -149,14 +149,14 @@ bool MicrobatchAnalysis::mayStayPartial(Operation *op, ArrayRef<unsigned> partia
     return false;
   return isLinearIn(op, partial) && llvm::all_of(partial, [&](unsigned i) {
            Value value = op->getOperand(i);
-           return getSpread(value).reduction == dist::Reduction::Sum && llvm::all_equal(value.getUsers());
+           return getLayout(value).reduction == dist::Reduction::Sum && llvm::all_equal(value.getUsers());
          });
 }
 
 LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution &execution, ArrayRef<unsigned> cut) {
   SmallVector<BatchDims> dims(op->getNumOperands());
   for (unsigned i : cut) {
-    unsigned dim = getSpread(op->getOperand(i)).dim;
+    unsigned dim = getLayout(op->getOperand(i)).dim;
     dims[i].push_back({dim, cast<RankedTensorType>(op->getOperand(i).getType()).getDimSize(dim) / batch});
   }
   std::string reason;
@@ -177,21 +177,21 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
   execution.perMicrobatch = true;
   execution.level = levelOf(op, {});
   for (auto [i, tensor] : llvm::enumerate(rule.operands)) {
-    FactorPlace place = placeOf(tensor, rule.factors, chosen);
-    if (place.present && !place.dim)
+    FactorDim factorDim = factorDimOf(tensor, rule.factors, chosen);
+    if (factorDim.present && !factorDim.dim)
       return refuse(op) << "the batch is not the major part of a dimension of its operand " << i;
-    execution.operandDims.push_back(place.present ? int(*place.dim) : MicrobatchExecution::kWhole);
-    if (Value operand = op->getOperand(i); getSpread(operand).kind == Spread::Partial)
+    execution.operandDims.push_back(factorDim.present ? int(*factorDim.dim) : MicrobatchExecution::kWhole);
+    if (Value operand = op->getOperand(i); getLayout(operand).kind == MicrobatchLayout::Partial)
       summed.insert(operand);
   }
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results)) {
-    FactorPlace place = placeOf(tensor, rule.factors, chosen);
-    if (place.present && !place.dim)
+    FactorDim factorDim = factorDimOf(tensor, rule.factors, chosen);
+    if (factorDim.present && !factorDim.dim)
       return refuse(op) << "the batch is not the major part of a dimension of its result";
-    if (place.present)
-      spreads[result] = {Spread::Cut, *place.dim, dist::Reduction::Sum, execution.level};
+    if (factorDim.present)
+      layouts[result] = {MicrobatchLayout::Cut, *factorDim.dim, dist::Reduction::Sum, execution.level};
     else
-      spreads[result] = {Spread::Partial, 0, *reduction, execution.level};
+      layouts[result] = {MicrobatchLayout::Partial, 0, *reduction, execution.level};
   }
   return success();
 }
@@ -219,7 +219,7 @@ void MicrobatchAnalysis::delayWhatInputsGive() {
       if (!source)
         continue;
       ready = std::max(ready, executions[source].level + waits(operand));
-      readsInputs &= getSpread(operand.get()).kind == Spread::Whole;
+      readsInputs &= getLayout(operand.get()).kind == MicrobatchLayout::Whole;
     }
     execution.level = readsInputs ? latest[&op] : ready;
   }
@@ -227,7 +227,7 @@ void MicrobatchAnalysis::delayWhatInputsGive() {
 
 /// True where a sum over the micro-batches is needed as a whole: all of them have to be done with it.
 bool MicrobatchAnalysis::waits(OpOperand &use) const {
-  if (getSpread(use.get()).kind != Spread::Partial)
+  if (getLayout(use.get()).kind != MicrobatchLayout::Partial)
     return false;
   auto it = executions.find(use.getOwner());
   return it == executions.end() || !it->second.perMicrobatch ||

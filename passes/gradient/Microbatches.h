@@ -11,7 +11,7 @@
 namespace dgc {
 
 /// How a value of the original function comes about from the micro-batches.
-struct Spread {
+struct MicrobatchLayout {
   enum Kind {
     Whole,   // computed once
     Cut,     // each micro-batch has its examples, along `dim`
@@ -33,11 +33,11 @@ struct MicrobatchExecution {
 };
 
 /// Where a factor is the major one of a dimension of a tensor, if it belongs to it at all.
-struct FactorPlace {
+struct FactorDim {
   bool present = false;
   std::optional<unsigned> dim;
 };
-FactorPlace placeOf(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors, unsigned factor);
+FactorDim factorDimOf(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors, unsigned factor);
 
 /// Goes through a function from its arguments on. Micro-batch m has the examples whose number modulo `count` is m.
 class MicrobatchAnalysis {
@@ -51,7 +51,7 @@ public:
   int64_t getBatch() const { return batch; }
   /// The examples of a micro-batch: the first ones have one more where the count does not divide the batch.
   int64_t getExamples(int64_t microbatch) const { return llvm::divideCeil(batch - microbatch, count); }
-  Spread getSpread(mlir::Value value) const { return spreads.lookup(value); }
+  MicrobatchLayout getLayout(mlir::Value value) const { return layouts.lookup(value); }
   const MicrobatchExecution &getExecution(mlir::Operation *op) const { return executions.find(op)->second; }
   /// True for a partial value that is needed as a whole.
   bool isSummed(mlir::Value value) const { return summed.contains(value); }
@@ -75,7 +75,7 @@ private:
   mlir::Block &block;
   int64_t count, batch = 0;
   int lastLevel = 0;
-  llvm::DenseMap<mlir::Value, Spread> spreads; // without an entry: whole
+  llvm::DenseMap<mlir::Value, MicrobatchLayout> layouts; // without an entry: whole
   llvm::DenseMap<mlir::Operation *, MicrobatchExecution> executions;
   llvm::DenseSet<mlir::Value> summed;
 };

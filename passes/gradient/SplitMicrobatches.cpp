@@ -98,7 +98,7 @@ private:
 
   /// The value, or the sum over the micro-batches.
   Value wholeValue(Value value) const {
-    return analysis.getSpread(value).kind == Spread::Partial ? sums.lookup(value) : value;
+    return analysis.getLayout(value).kind == MicrobatchLayout::Partial ? sums.lookup(value) : value;
   }
 
   /// Adds the op for the current micro-batch, and what it adds to sums.
@@ -111,8 +111,8 @@ private:
                        : dim == MicrobatchExecution::kPartial ? copies[current].lookup(operand)
                                                               : part(operand, dim));
     Operation *copy = cloneOnParts(op, values, [&](unsigned result) {
-      Spread spread = analysis.getSpread(op->getResult(result));
-      return spread.kind == Spread::Cut ? std::optional(spread.dim) : std::nullopt;
+      MicrobatchLayout layout = analysis.getLayout(op->getResult(result));
+      return layout.kind == MicrobatchLayout::Cut ? std::optional(layout.dim) : std::nullopt;
     });
     for (auto [original, result] : llvm::zip_equal(op->getResults(), copy->getResults())) {
       copies[current].map(original, result);
@@ -123,7 +123,7 @@ private:
         sum = result;
         continue;
       }
-      sum = tagged(combine(analysis.getSpread(original).reduction, sum, result));
+      sum = tagged(combine(analysis.getLayout(original).reduction, sum, result));
       // Addends are added up where they are.
       if (Attribute stage = copy->getDiscardableAttr(dist::kStageAttr); stage && sum.getDefiningOp())
         sum.getDefiningOp()->setDiscardableAttr(dist::kStageAttr, stage);
@@ -179,8 +179,8 @@ private:
 
   /// The examples of the current micro-batch of a value, along `dim`.
   Value part(Value value, unsigned dim) {
-    Spread spread = analysis.getSpread(value);
-    if (spread.kind == Spread::Cut && !isa<BlockArgument>(value))
+    MicrobatchLayout layout = analysis.getLayout(value);
+    if (layout.kind == MicrobatchLayout::Cut && !isa<BlockArgument>(value))
       return copies[current].lookup(value);
     Value &known = parts[{wholeValue(value), {dim, current}}];
     if (!known) {
@@ -197,22 +197,22 @@ private:
   Value rematerialized(Value value, unsigned dim) {
     Operation *op = value.getDefiningOp();
     auto interface = dyn_cast_or_null<ShardingRuleOpInterface>(op);
-    if (!interface || analysis.getSpread(value).kind != Spread::Whole || op->getNumResults() != 1 || !isPure(op) ||
-        op->getNumRegions() > 0 || isa<PositionalOpInterface>(op))
+    if (!interface || analysis.getLayout(value).kind != MicrobatchLayout::Whole || op->getNumResults() != 1 ||
+        !isPure(op) || op->getNumRegions() > 0 || isa<PositionalOpInterface>(op))
       return {};
     ShardingRule rule = interface.getShardingRule();
     std::optional<unsigned> factor = analysis.batchFactor(rule.results[0], rule.factors, dim);
     if (!factor || rule.factors[*factor].kind != FactorKind::PassThrough)
       return {};
-    SmallVector<FactorPlace> places;
+    SmallVector<FactorDim> factorDims;
     for (const TensorFactors &tensor : rule.operands) {
-      places.push_back(placeOf(tensor, rule.factors, *factor));
-      if (places.back().present && !places.back().dim)
+      factorDims.push_back(factorDimOf(tensor, rule.factors, *factor));
+      if (factorDims.back().present && !factorDims.back().dim)
         return {};
     }
     SmallVector<Value> operands;
-    for (auto [operand, place] : llvm::zip_equal(op->getOperands(), places))
-      operands.push_back(place.present ? part(operand, *place.dim) : wholeValue(operand));
+    for (auto [operand, factorDim] : llvm::zip_equal(op->getOperands(), factorDims))
+      operands.push_back(factorDim.present ? part(operand, *factorDim.dim) : wholeValue(operand));
     return cloneOnParts(op, operands, [&](unsigned) { return std::optional(dim); })->getResult(0);
   }
 
@@ -271,8 +271,8 @@ private:
 
   void emitReturn(func::ReturnOp op) {
     for (OpOperand &operand : op->getOpOperands()) {
-      Spread spread = analysis.getSpread(operand.get());
-      operand.set(spread.kind == Spread::Cut ? joined(operand.get(), spread.dim) : wholeValue(operand.get()));
+      MicrobatchLayout layout = analysis.getLayout(operand.get());
+      operand.set(layout.kind == MicrobatchLayout::Cut ? joined(operand.get(), layout.dim) : wholeValue(operand.get()));
     }
   }
 

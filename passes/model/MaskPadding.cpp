@@ -22,12 +22,6 @@ using namespace dgc;
 
 namespace {
 
-/// Remembers the ops that a builder makes, in order.
-struct BuiltOps : OpBuilder::Listener {
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { ops.push_back(op); }
-  SmallVector<Operation *> ops;
-};
-
 /// Masks one function. Methods that return a LogicalResult fail with `reason` set where the function takes whole
 /// batches only, and with a diagnostic where an op cannot be decomposed.
 class Masker {
@@ -318,16 +312,17 @@ Value Masker::countReal(CompositeBuilder &b, SizeDependentOpInterface op, const 
 /// Decomposes the op for a look at it: true when something must be masked or counted. The results get their dimensions.
 FailureOr<bool> Masker::probe(DecomposableOpInterface op) {
   bool outerProbing = std::exchange(probing, true), outerNeeded = std::exchange(needed, false);
-  BuiltOps built;
-  OpBuilder builder(op, &built);
+  SmallVector<Operation *> built;
+  InsertedOps listener(built);
+  OpBuilder builder(op, &listener);
   FailureOr<SmallVector<Value>> values = decompose(op, builder);
   LogicalResult status = failure(failed(values));
-  for (size_t i = 0; i < built.ops.size() && succeeded(status); ++i)
-    status = visit(built.ops[i]);
+  for (size_t i = 0; i < built.size() && succeeded(status); ++i)
+    status = visit(built[i]);
   if (succeeded(status))
     for (auto [result, value] : llvm::zip_equal(op->getResults(), *values))
       setDims(result, dimsOf.lookup(value));
-  for (Operation *part : llvm::reverse(built.ops)) {
+  for (Operation *part : llvm::reverse(built)) {
     for (Value result : part->getResults())
       dimsOf.erase(result);
     part->erase();
@@ -400,8 +395,9 @@ Value Masker::masked(Value value, BatchDim at, ReductionKind kind, Operation *us
   for (const MaskedValue &made : known.lookup(value))
     if (made.at == at && made.kind == kind)
       return made.value;
-  BuiltOps built;
-  OpBuilder builder(user, &built);
+  SmallVector<Operation *> built;
+  InsertedOps listener(built);
+  OpBuilder builder(user, &listener);
   CompositeBuilder b(builder, user->getLoc());
   ArrayRef<int64_t> shape = shapeOf(value);
   Value real = realAlong(b, shape[at.dim], at);
@@ -409,7 +405,7 @@ Value Masker::masked(Value value, BatchDim at, ReductionKind kind, Operation *us
     real = b.broadcast(real, shape, {int64_t(at.dim)});
   Value identity = b.identity(kind, elementOf(value));
   Value result = b.select(real, value, b.broadcastScalar(identity, shape));
-  for (Operation *op : built.ops)
+  for (Operation *op : built)
     inheritPlacement(user, op);
   setDims(result, dimsOf.lookup(value));
   known[value].push_back({at, kind, result});

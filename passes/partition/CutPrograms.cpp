@@ -65,7 +65,7 @@ private:
 class Cutter {
 public:
   Cutter(func::FuncOp function, MeshOp world, ArrayRef<MeshOp> meshes)
-      : function(function), world(world), anywhere(function), differences(function), parts(meshes.size()) {
+      : function(function), world(world), uniform(function), differences(function), parts(meshes.size()) {
     for (auto [part, mesh] : llvm::zip_equal(parts, meshes))
       part.mesh = mesh;
   }
@@ -89,7 +89,7 @@ public:
 private:
   int64_t positionOf(int64_t stage) const { return stage % static_cast<int64_t>(parts.size()); }
 
-  /// Where a value that is not to be had anywhere is computed, or held.
+  /// Where a value that is not uniform is computed, or held.
   int64_t home(Value value) const {
     if (Operation *op = value.getDefiningOp())
       return positionOf(stageOf(op).value_or(0));
@@ -99,7 +99,7 @@ private:
   /// Every position has it, or can compute it.
   bool isAnywhere(Value value) const {
     auto argument = dyn_cast<BlockArgument>(value);
-    return anywhere.contains(value) || (argument && isDataInput(function, argument.getArgNumber()));
+    return uniform.contains(value) || (argument && isDataInput(function, argument.getArgNumber()));
   }
 
   /// Notes that a part uses a value, and what it needs to compute it.
@@ -119,7 +119,7 @@ private:
   void findNeeded() {
     Block &body = function.getBody().front();
     for (Operation &op : body.without_terminator())
-      if (!anywhere.contains(&op))
+      if (!uniform.contains(&op))
         for (Value operand : op.getOperands())
           need(parts[positionOf(stageOf(&op).value_or(0))], operand);
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands()))
@@ -187,7 +187,7 @@ private:
   }
 
   void emit(Operation &op) {
-    if (anywhere.contains(&op)) {
+    if (uniform.contains(&op)) {
       for (Part &part : parts)
         if (llvm::any_of(op.getResults(), [&](Value result) { return part.needed.contains(result); }))
           OpBuilder::atBlockEnd(&part.function.getBody().front()).clone(op, part.mapping);
@@ -245,7 +245,7 @@ private:
 
   func::FuncOp function;
   MeshOp world;
-  Ubiquitous anywhere;
+  UniformValues uniform;
   Differences differences;
   std::vector<Part> parts;
   int64_t channel = 0; // transfers so far

@@ -30,22 +30,22 @@ Value buildSlice(OpBuilder &builder, Location location, const MeshRef &mesh, Val
 }
 
 namespace {
-/// Builds the steps of a plan; `spread` says where the value stands.
+/// Builds the steps of a plan; `layout` says where the value stands.
 class Lowering {
 public:
   Lowering(OpBuilder &builder, Location location, const MeshRef &mesh, Value value, ArrayRef<int64_t> globalShape,
            ShardingAttr from, ShardingAttr to, StringRef user)
       : builder(builder), location(location), mesh(mesh), value(value), from(from), to(to), user(user),
-        meshSizes(mesh.sizes()), space{meshSizes, globalShape}, spread(mesh.spreadOf(from)) {}
+        meshSizes(mesh.sizes()), space{meshSizes, globalShape}, layout(mesh.layoutOf(from)) {}
 
   FailureOr<Value> run() {
     for (AxisUse use : mesh.axesOf(to.getUnreduced()))
       if (!llvm::is_contained(mesh.axesOf(from.getUnreduced()), use) || from.getKind() != to.getKind())
-        return emitError(location) << "a value that is spread as " << from.describe() << " cannot become "
+        return emitError(location) << "a value that is distributed as " << from.describe() << " cannot become "
                                    << to.describe() << ": a value becomes partial by computation alone";
-    for (const ReshardStep &step : planReshard(space, spread, mesh.spreadOf(to))) {
+    for (const ReshardStep &step : planReshard(space, layout, mesh.layoutOf(to))) {
       build(step);
-      spread = step.after;
+      layout = step.after;
     }
     return value;
   }
@@ -90,7 +90,7 @@ private:
   void buildPermute(const ReshardStep &step) {
     Axes cutting;
     for (int axis : step.axes)
-      if (llvm::any_of(spread.dims, [&](const Axes &axes) { return llvm::is_contained(axes, axis); }))
+      if (llvm::any_of(layout.dims, [&](const Axes &axes) { return llvm::is_contained(axes, axis); }))
         cutting.push_back(axis);
     value = PermuteOp::create(builder, location, type(), value, step.targets, mesh.name.getValue(), names(step.axes),
                               because(cutting, "cut by"));
@@ -193,8 +193,8 @@ private:
   ShardingAttr from, to;
   StringRef user;
   SmallVector<int64_t> meshSizes;
-  SpreadSpace space;
-  ValueSpread spread;
+  LayoutSpace space;
+  ValueLayout layout;
 };
 } // namespace
 

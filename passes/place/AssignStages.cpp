@@ -41,9 +41,9 @@ static bool isState(func::FuncOp function, Value value) {
 /// reads a variable is on stage `first`, if there is such, where its operands have none. Adds them to `placed`.
 static void spread(func::FuncOp function, const llvm::DenseSet<Operation *> &backward, std::optional<int64_t> first,
                    SmallVectorImpl<Operation *> &placed) {
-  Ubiquitous anywhere(function);
+  UniformValues uniform(function);
   Block &body = function.getBody().front();
-  auto isOpen = [&](Operation &op) { return !stageOf(&op) && !anywhere.contains(&op) && !backward.contains(&op); };
+  auto isOpen = [&](Operation &op) { return !stageOf(&op) && !uniform.contains(&op) && !backward.contains(&op); };
   for (Operation &op : body.without_terminator()) {
     std::optional<int64_t> stage;
     for (Value operand : op.getOperands())
@@ -99,14 +99,14 @@ static LogicalResult collectStages(func::FuncOp function, int64_t stages, bool r
 
 /// The forward ops that follow from a variable: the ones to be placed. What follows from data alone is near its users.
 static SmallVector<Operation *> opsToPlace(func::FuncOp function, const llvm::DenseSet<Operation *> &backward) {
-  Ubiquitous anywhere(function);
+  UniformValues uniform(function);
   llvm::DenseSet<Value> reached;
   for (BlockArgument argument : function.getArguments())
     if (argumentState(function, argument.getArgNumber()))
       reached.insert(argument);
   SmallVector<Operation *> ops;
   for (Operation &op : function.getBody().front().without_terminator())
-    if (!backward.contains(&op) && !anywhere.contains(&op) &&
+    if (!backward.contains(&op) && !uniform.contains(&op) &&
         llvm::any_of(op.getOperands(), [&](Value operand) { return reached.contains(operand); })) {
       ops.push_back(&op);
       reached.insert_range(op.getResults());
@@ -330,9 +330,9 @@ private:
       return failure();
     for (func::FuncOp function : functions) {
       llvm::DenseSet<Operation *> backward = backwardOps(function);
-      Ubiquitous anywhere(function);
+      UniformValues uniform(function);
       for (Operation &op : function.getBody().front().without_terminator())
-        if (!backward.contains(&op) && !anywhere.contains(&op))
+        if (!backward.contains(&op) && !uniform.contains(&op))
           setStage(&op, 0);
     }
     return success();

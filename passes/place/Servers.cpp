@@ -1,5 +1,6 @@
 // Which parameter server holds which variable.
 
+#include "dialects/dgc/TensorUtil.h"
 #include "passes/place/Stages.h"
 
 #include "dialects/dgc/States.h"
@@ -11,18 +12,12 @@ using namespace dgc::dist;
 
 namespace {
 /// What is on one server: a variable, or several, with the optimizer's state that belongs to them.
-struct Unit {
+struct VariableGroup {
   SmallVector<StateOp, 1> variables;
   uint64_t bytes = 0;
-  std::optional<int64_t> stage; // that somebody wants
+  std::optional<int64_t> stage; // where the model places it
 };
-} // namespace
 
-static uint64_t bytesOf(RankedTensorType type) {
-  return type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-}
-
-namespace {
 /// Distributes the states of a module.
 class Distribution {
 public:
@@ -39,54 +34,54 @@ public:
     if (failed(readStages()) || failed(checkOps()))
       return failure();
     uint64_t all = 0;
-    for (auto &[key, unit] : units)
-      all += unit.bytes;
+    for (auto &[key, group] : groups)
+      all += group.bytes;
     share = llvm::divideCeil(all, held.size());
-    std::vector<Unit *> open, large;
-    for (auto &[key, unit] : units)
-      if (unit.stage)
-        held[*unit.stage - first] += unit.bytes;
+    std::vector<VariableGroup *> open, large;
+    for (auto &[key, group] : groups)
+      if (group.stage)
+        held[*group.stage - first] += group.bytes;
       else
-        (canSplit(unit) ? large : open).push_back(&unit);
-    auto isLarger = [](const Unit *a, const Unit *b) { return a->bytes > b->bytes; };
+        (canSplit(group) ? large : open).push_back(&group);
+    auto isLarger = [](const VariableGroup *a, const VariableGroup *b) { return a->bytes > b->bytes; };
     llvm::stable_sort(open, isLarger);
     llvm::stable_sort(large, isLarger);
-    for (Unit *unit : open)
-      place(*unit, llvm::min_element(held) - held.begin());
-    SmallVector<std::pair<Unit *, SmallVector<RowBlock>>> splits;
-    for (Unit *unit : large)
-      if (SmallVector<RowBlock> blocks = fillUp(*unit); blocks.size() > 1)
-        splits.push_back({unit, std::move(blocks)});
+    for (VariableGroup *group : open)
+      place(*group, llvm::min_element(held) - held.begin());
+    SmallVector<std::pair<VariableGroup *, SmallVector<RowBlock>>> splits;
+    for (VariableGroup *group : large)
+      if (SmallVector<RowBlock> blocks = fillUp(*group); blocks.size() > 1)
+        splits.push_back({group, std::move(blocks)});
       else
-        unit->stage = blocks.front().stage;
+        group->stage = blocks.front().stage;
     forEachArgument([&](func::FuncOp function, unsigned i, StateOp state) {
-      if (std::optional<int64_t> stage = units[keyOf[variableOf(state)]].stage)
+      if (std::optional<int64_t> stage = groups[keyOf[variableOf(state)]].stage)
         setArgumentStage(function, i, *stage);
     });
-    for (auto &[unit, blocks] : splits) {
-      StateOp variable = unit->variables.front();
+    for (auto &[group, blocks] : splits) {
+      StateOp variable = group->variables.front();
       splitRows(module, variable, slots[variable], blocks);
     }
     return success();
   }
 
 private:
-  void place(Unit &unit, int64_t server) {
-    unit.stage = first + server;
-    held[server] += unit.bytes;
+  void place(VariableGroup &group, int64_t server) {
+    group.stage = first + server;
+    held[server] += group.bytes;
   }
 
-  /// Whether a unit is one variable that is more than what a server would have, and that can be split.
-  bool canSplit(Unit &unit) {
-    return unit.bytes > share && unit.variables.size() == 1 &&
-           canSplitRows(module, unit.variables.front(), slots[unit.variables.front()]);
+  /// Whether a group is one variable that is more than what a server would have, and that can be split.
+  bool canSplit(VariableGroup &group) {
+    return group.bytes > share && group.variables.size() == 1 &&
+           canSplitRows(module, group.variables.front(), slots[group.variables.front()]);
   }
 
   /// Gives the rows of a variable to servers: to those first that have fewest bytes, up to `share`, but none so few
   /// that they are not worth a transfer.
-  SmallVector<RowBlock> fillUp(const Unit &unit) {
-    int64_t rows = StateOp(unit.variables.front()).getTensorType().getDimSize(0), done = 0;
-    uint64_t bytesPerRow = unit.bytes / rows, least = std::max(bytesPerRow, share / 64);
+  SmallVector<RowBlock> fillUp(const VariableGroup &group) {
+    int64_t rows = StateOp(group.variables.front()).getTensorType().getDimSize(0), done = 0;
+    uint64_t bytesPerRow = group.bytes / rows, least = std::max(bytesPerRow, share / 64);
     SmallVector<size_t> servers = llvm::to_vector(llvm::seq<size_t>(0, held.size()));
     llvm::stable_sort(servers, [&](size_t a, size_t b) { return held[a] < held[b]; });
     SmallVector<RowBlock> blocks;
@@ -115,7 +110,7 @@ private:
             visit(function, i, state);
   }
 
-  /// Variables of one colocation are one unit, others are units of their own.
+  /// Variables of one colocation are one group, others are groups of their own.
   void findUnits() {
     forEachArgument([&](func::FuncOp function, unsigned i, StateOp state) {
       StateOp variable = variableOf(state);
@@ -124,8 +119,8 @@ private:
       auto colocation = function.getArgAttrOfType<StringAttr>(i, kColocateAttr);
       const void *key = colocation ? colocation.getAsOpaquePointer() : variable.getOperation();
       keyOf[variable] = key;
-      units[key].variables.push_back(variable);
-      units[key].bytes += bytes.lookup(variable);
+      groups[key].variables.push_back(variable);
+      groups[key].bytes += bytes.lookup(variable);
     });
   }
 
@@ -134,18 +129,18 @@ private:
     LogicalResult result = success();
     forEachArgument([&](func::FuncOp function, unsigned i, StateOp state) {
       std::optional<int64_t> stage = argumentStage(function, i);
-      Unit &unit = units[keyOf[variableOf(state)]];
+      VariableGroup &group = groups[keyOf[variableOf(state)]];
       if (!stage || failed(result))
         return;
       if (*stage < first || *stage >= first + static_cast<int64_t>(held.size()))
         result = state.emitError() << "'" << state.getSymName() << "' cannot be on stage " << *stage
                                    << ": with parameter servers a variable is on one of them; write dist.device = "
                                       "#dist.device<\"/job:ps/task:0\">";
-      else if (unit.stage && unit.stage != stage)
+      else if (group.stage && group.stage != stage)
         result = state.emitError() << "'" << state.getSymName() << "' is to be on server " << *stage - first
-                                   << ", and what it is colocated with on server " << *unit.stage - first;
+                                   << ", and what it is colocated with on server " << *group.stage - first;
       else
-        unit.stage = stage;
+        group.stage = stage;
     });
     return result;
   }
@@ -154,7 +149,7 @@ private:
   LogicalResult checkOps() {
     WalkResult result = module.walk([&](Operation *op) -> WalkResult {
       auto name = op->getAttrOfType<StringAttr>(kColocateAttr);
-      if (!name || !units.count(name.getAsOpaquePointer()))
+      if (!name || !groups.count(name.getAsOpaquePointer()))
         return WalkResult::advance();
       return WalkResult(op->emitOpError() << "cannot be colocated with the variables of " << name
                                           << ": parameter servers hold variables; all workers compute the ops");
@@ -169,7 +164,7 @@ private:
   DenseMap<Operation *, uint64_t> bytes;
   DenseMap<Operation *, SmallVector<StateOp, 2>> slots; // of variables
   DenseMap<Operation *, const void *> keyOf;            // of variables
-  llvm::MapVector<const void *, Unit> units;
+  llvm::MapVector<const void *, VariableGroup> groups;
 };
 } // namespace
 

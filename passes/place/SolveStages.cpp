@@ -1,5 +1,7 @@
 // Stages for a model that says nothing of them: the forward pass as a placement problem.
 
+#include "dialects/dgc/Decompose.h"
+#include "dialects/dgc/TensorUtil.h"
 #include "passes/place/Placement.h"
 #include "passes/place/Stages.h"
 
@@ -8,6 +10,7 @@
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
+using namespace dgc;
 
 /// What forward and backward pass of an op take, in forward passes.
 static constexpr double kPasses = 3;
@@ -15,23 +18,11 @@ static constexpr double kPasses = 3;
 /// How much longer the slowest stage may take than in the most balanced cut where fewer bytes are sent.
 static constexpr double kSlack = 0.1;
 
-static uint64_t bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type ? type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8) : 0;
-}
-
 /// What is sent to a stage that reads the value: the value and, where it has one, its gradient.
 static uint64_t transferredBytes(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return bytesOf(value) * (type && isa<FloatType>(type.getElementType()) ? 2 : 1);
 }
-
-namespace {
-struct BuiltOps : OpBuilder::Listener {
-  SmallVector<Operation *> ops;
-  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override { ops.push_back(op); }
-};
-} // namespace
 
 /// Floating-point operations; those of a composite are those of what it means.
 static double flopsOf(Operation *op) {
@@ -40,14 +31,15 @@ static double flopsOf(Operation *op) {
   auto composite = dyn_cast<dgc::DecomposableOpInterface>(op);
   if (!composite)
     return 0;
-  BuiltOps listener;
+  SmallVector<Operation *> built;
+  InsertedOps listener(built);
   OpBuilder builder(op, &listener);
   (void)composite.decompose(builder);
   double flops = 0;
-  for (Operation *built : SmallVector<Operation *>(listener.ops))
-    flops += flopsOf(built);
-  for (Operation *built : llvm::reverse(listener.ops))
-    built->erase();
+  for (Operation *part : SmallVector<Operation *>(built))
+    flops += flopsOf(part);
+  for (Operation *part : llvm::reverse(built))
+    part->erase();
   return flops;
 }
 

@@ -30,7 +30,7 @@ std::optional<int64_t> resultStage(func::FuncOp function, unsigned index) {
   return numberOf(function.getResultAttr(index, kStageAttr));
 }
 
-Ubiquitous::Ubiquitous(func::FuncOp function) {
+UniformValues::UniformValues(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
     auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dgc.role");
     if (role && (role == "valid_count" || role == "step" || role == "seed"))
@@ -44,7 +44,7 @@ Ubiquitous::Ubiquitous(func::FuncOp function) {
   }
 }
 
-bool Ubiquitous::contains(Value value) const {
+bool UniformValues::contains(Value value) const {
   Operation *op = value.getDefiningOp();
   return op ? ops.contains(op) : arguments.contains(value);
 }

@@ -20,9 +20,9 @@ std::optional<int64_t> resultStage(mlir::func::FuncOp function, unsigned index);
 
 /// What is not worth sending: constants, positions, scalars that the runtime gives to all workers, and what follows
 /// from these alone. Whoever needs it computes it.
-class Ubiquitous {
+class UniformValues {
 public:
-  explicit Ubiquitous(mlir::func::FuncOp function);
+  explicit UniformValues(mlir::func::FuncOp function);
   bool contains(mlir::Operation *op) const { return ops.contains(op); }
   bool contains(mlir::Value value) const;
 

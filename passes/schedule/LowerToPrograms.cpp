@@ -32,12 +32,12 @@ void ProgramBuilder::lowerStep(StepOpInterface op) {
   for (OpResult result : op->getResults()) {
     int64_t operand = op.getInplaceOperand(result.getResultNumber());
     Value old = operand >= 0 ? rootOf(op->getOperand(operand)) : Value();
-    bool reuse = old && !places.count(result) && !places.count(old) && old.getDefiningOp<StepOpInterface>() &&
+    bool reuse = old && !slices.count(result) && !slices.count(old) && old.getDefiningOp<StepOpInterface>() &&
                  deadAfter(old, op) && byteSize(old.getType()) == byteSize(result.getType()) &&
                  llvm::count_if(op->getOperands(), [&](Value v) { return rootOf(v) == old; }) == 1 &&
                  taken.insert(old).second;
     if (reuse) {
-      places[result] = {bufferOf(old)};
+      slices[result] = {bufferOf(old)};
       ++inPlace;
     }
     outs.push_back(bufferOf(result));
@@ -72,15 +72,15 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
   auto layout = [&](ValueRange values, ArrayRef<Value> exchange, bool copyIn) {
     uint64_t offset = 0;
     for (auto [i, value] : llvm::enumerate(values)) {
-      Place place = description.inPlace ? Place{exchange[0], offset} : Place{exchange[i], 0};
-      Value view = viewOf(place, bufferType(value.getType()), op->getLoc());
-      auto it = places.find(rootOf(value));
-      bool placed = it != places.end() && it->second.buffer == place.buffer;
+      BufferSlice slice = description.inPlace ? BufferSlice{exchange[0], offset} : BufferSlice{exchange[i], 0};
+      Value view = viewOf(slice, bufferType(value.getType()), op->getLoc());
+      auto it = slices.find(rootOf(value));
+      bool placed = it != slices.end() && it->second.buffer == slice.buffer;
       if (copyIn && !placed) {
         copy(bufferOf(value), view, op->getLoc());
       } else if (!copyIn) {
         mapping.map(value, view);
-        places[value] = place;
+        slices[value] = slice;
       }
       offset = llvm::alignTo(offset + byteSize(value.getType()), bufferAlignment);
     }
@@ -122,7 +122,7 @@ void ProgramBuilder::lowerDone(dist::DoneOp op) {
                  exchanges.lookup(collective));
   for (auto [begun, ended] : llvm::zip_equal(op.getInputs(), op.getResults())) {
     mapping.map(ended, bufferOf(begun));
-    places[ended] = places.lookup(begun);
+    slices[ended] = slices.lookup(begun);
   }
 }
 
@@ -162,8 +162,8 @@ void ProgramBuilder::lowerReturn(func::ReturnOp op) {
       Value target = variable != variables.end()
                          ? mapping.lookup(variable->first)
                          : GetVariableOp::create(buffers, op.getLoc(), bufferType(value.getType()), state).getResult();
-      auto place = places.find(rootOf(value));
-      if (buffer == target || (place != places.end() && place->second.buffer == target)) {
+      auto slice = slices.find(rootOf(value));
+      if (buffer == target || (slice != slices.end() && slice->second.buffer == target)) {
         continue;
       }
       if (isa<BlockArgument>(rootOf(value))) { // the old value of a variable or an input

@@ -43,13 +43,13 @@ Value ProgramBuilder::makeBuffer(Space space, MemRefType type, StringRef name, L
   return BufferOp::create(buffers, loc, type, space, /*offset=*/-1, name, ElementsAttr());
 }
 
-Value ProgramBuilder::viewOf(const Place &place, MemRefType type, Location loc) {
-  if (place.offset == 0 && place.buffer.getType() == type) {
-    return place.buffer;
+Value ProgramBuilder::viewOf(const BufferSlice &slice, MemRefType type, Location loc) {
+  if (slice.offset == 0 && slice.buffer.getType() == type) {
+    return slice.buffer;
   }
-  Value &view = views[{place.buffer, {place.offset, type}}];
+  Value &view = views[{slice.buffer, {slice.offset, type}}];
   if (!view) {
-    view = ViewOp::create(buffers, loc, type, place.buffer, place.offset);
+    view = ViewOp::create(buffers, loc, type, slice.buffer, slice.offset);
   }
   return view;
 }
@@ -64,7 +64,7 @@ Value ProgramBuilder::bufferOf(Value value) {
   Value buffer;
   if (root != value) {
     buffer = viewOf({bufferOf(root)}, type, value.getLoc());
-  } else if (auto it = places.find(value); it != places.end()) {
+  } else if (auto it = slices.find(value); it != slices.end()) {
     buffer = viewOf(it->second, type, value.getLoc());
   } else {
     buffer = makeBuffer(Space::Private, type, nameOf(value, counter), value.getLoc());
@@ -134,7 +134,7 @@ void ProgramBuilder::placeVariables() {
     auto variable = llvm::find_if(variables, [&](auto &v) { return state && v.second == state.getAttr(); });
     Value root = rootOf(value);
     auto step = root.getDefiningOp<StepOpInterface>();
-    if (variable == variables.end() || !step || places.count(root)) {
+    if (variable == variables.end() || !step || slices.count(root)) {
       continue;
     }
     Value old = variable->first;
@@ -143,7 +143,7 @@ void ProgramBuilder::placeVariables() {
     bool overwrites = operand >= 0 && rootOf(step->getOperand(operand)) == old && reads == 1;
     int64_t last = lastUse.lookup(old), here = position.lookup(step);
     if (last < here || (last == here && overwrites)) {
-      places[root] = {mapping.lookup(old)};
+      slices[root] = {mapping.lookup(old)};
       ++inPlace;
     }
   }
@@ -154,7 +154,7 @@ void ProgramBuilder::placeVariables() {
 /// of a step, is placed already, or is needed after the collective keeps a buffer of its own and is copied.
 LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
   Type element = cast<ShapedType>(op->getOperand(0).getType()).getElementType();
-  SmallVector<Place> members;
+  SmallVector<BufferSlice> members;
   uint64_t bytes = 0;
   for (Value operand : op->getOperands()) {
     if (cast<ShapedType>(operand.getType()).getElementType() != element) {
@@ -176,26 +176,26 @@ LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
     mine.push_back(makeBuffer(Space::Shared, type, name, op->getLoc()));
   }
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    Place place{mine.empty() ? Value() : mine[0], members[i].offset};
+    BufferSlice slice{mine.empty() ? Value() : mine[0], members[i].offset};
     if (!op.describe().inPlace) {
       auto type = MemRefType::get({cast<ShapedType>(operand.getType()).getNumElements()}, element);
       mine.push_back(makeBuffer(Space::Shared, type, i ? name + "." + std::to_string(i) : name, op->getLoc()));
-      place = {mine[i], 0};
+      slice = {mine[i], 0};
     }
     Value root = rootOf(operand);
     bool once = llvm::count_if(op->getOperands(), [&](Value v) { return rootOf(v) == root; }) == 1;
-    if (root.getDefiningOp<StepOpInterface>() && !places.count(root) && once && deadAfter(root, op)) {
-      places[root] = place;
+    if (root.getDefiningOp<StepOpInterface>() && !slices.count(root) && once && deadAfter(root, op)) {
+      slices[root] = slice;
     }
   }
   return success();
 }
 
-/// What is sent is written into the shared arena by its producer, if that is a step and the value has no other place.
+/// What is sent is written into the shared arena by its producer, if that is a step and the value has no other slice.
 void ProgramBuilder::placeSend(dist::SendOp op) {
   Value root = rootOf(op.getInput());
-  if (root.getDefiningOp<StepOpInterface>() && !places.count(root)) {
-    places[root] = {
+  if (root.getDefiningOp<StepOpInterface>() && !slices.count(root)) {
+    slices[root] = {
         makeBuffer(Space::Shared, bufferType(root.getType()), "sent" + std::to_string(counter++), op->getLoc())};
   }
 }

@@ -24,7 +24,7 @@ mlir::Value rootOf(mlir::Value value);
 std::string nameOf(mlir::Value value, unsigned index);
 
 /// Where the memory of a root value lies when it is not a buffer of its own.
-struct Place {
+struct BufferSlice {
   mlir::Value buffer;  // a buffer of the program
   uint64_t offset = 0; // in bytes
 };
@@ -52,7 +52,7 @@ private:
   void lowerReturn(mlir::func::ReturnOp op);
 
   mlir::Value makeBuffer(dgc::exec::Space space, mlir::MemRefType type, llvm::StringRef name, mlir::Location loc);
-  mlir::Value viewOf(const Place &place, mlir::MemRefType type, mlir::Location loc);
+  mlir::Value viewOf(const BufferSlice &slice, mlir::MemRefType type, mlir::Location loc);
   mlir::Value bufferOf(mlir::Value value);
   void copy(mlir::Value from, mlir::Value to, mlir::Location loc);
   bool deadAfter(mlir::Value root, mlir::Operation *op) { return lastUse.lookup(root) <= position.lookup(op); }
@@ -61,7 +61,7 @@ private:
   mlir::OpBuilder buffers, steps; // the two parts of the program
   llvm::DenseMap<mlir::Operation *, int64_t> position;
   llvm::DenseMap<mlir::Value, int64_t> lastUse;                                // of a root, through its views
-  llvm::DenseMap<mlir::Value, Place> places;                                   // of roots that do not own their memory
+  llvm::DenseMap<mlir::Value, BufferSlice> slices;                             // of roots that do not own their memory
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> exchanges; // collective -> its buffers in the
                                                                                // shared arena: one, or one an operand
   llvm::SmallVector<std::pair<mlir::Value, mlir::StringAttr>> variables;       // arguments that are variables

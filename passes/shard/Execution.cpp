@@ -8,15 +8,15 @@ using namespace dgc::dist;
 namespace dgc {
 
 int64_t elementsReceived(ArrayRef<int64_t> shape, ShardingAttr from, ShardingAttr to, const MeshRef &mesh) {
-  ValueSpread spread = mesh.spreadOf(from), target = mesh.spreadOf(to);
-  if (!llvm::all_of(target.partial, [&](int axis) { return llvm::is_contained(spread.partial, axis); }))
+  ValueLayout layout = mesh.layoutOf(from), target = mesh.layoutOf(to);
+  if (!llvm::all_of(target.partial, [&](int axis) { return llvm::is_contained(layout.partial, axis); }))
     return std::numeric_limits<int64_t>::max();
   SmallVector<int64_t> sizes = mesh.sizes();
-  SpreadSpace space{sizes, shape};
+  LayoutSpace space{sizes, shape};
   int64_t elements = 0;
-  for (const ReshardStep &step : planReshard(space, spread, target)) {
-    elements += receivedElements(space, spread, step);
-    spread = step.after;
+  for (const ReshardStep &step : planReshard(space, layout, target)) {
+    elements += receivedElements(space, layout, step);
+    layout = step.after;
   }
   return elements;
 }

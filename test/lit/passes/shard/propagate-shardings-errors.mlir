@@ -4,7 +4,7 @@
 dist.mesh @a <data = 2>
 dist.mesh @b <data = 2>
 func.func private @f(tensor<8xf32> {dist.sharding = #dist.sharding<@a, [{"data"}]>})
-// expected-error@+1 {{is spread over the mesh @b, other values over @a; all shardings of a module must name one mesh}}
+// expected-error@+1 {{is distributed over the mesh @b, other values over @a; all shardings of a module must name one mesh}}
 func.func private @g(tensor<8xf32> {dist.sharding = #dist.sharding<@b, [{"data"}]>})
 
 // -----

@@ -1,4 +1,4 @@
-// Every reshard between two shardings of a value, by running: what comes out is the value, spread as asked for.
+// Every reshard between two shardings of a value, by running: what comes out is the value, distributed as asked for.
 #include "test/unit/passes/partition/Compare.h"
 
 using namespace dgc::testing;
@@ -11,28 +11,28 @@ using Shape = std::vector<int64_t>;
 const char *const names[] = {"data", "model"};
 
 /// Per dimension the axes that cut it ("ab"), and the axes along which the value is partial.
-struct Spread {
+struct Layout {
   std::vector<std::string> dims;
   std::string partial;
 };
 
-std::vector<Spread> allSpreads(const Shape &mesh, size_t rank, bool partial) {
-  std::vector<Spread> spreads = {{std::vector<std::string>(rank), ""}};
+std::vector<Layout> allLayouts(const Shape &mesh, size_t rank, bool partial) {
+  std::vector<Layout> layouts = {{std::vector<std::string>(rank), ""}};
   for (size_t axis = 0; axis < mesh.size(); ++axis) {
-    std::vector<Spread> next;
-    for (const Spread &spread : spreads) {
-      next.push_back(spread);
+    std::vector<Layout> next;
+    for (const Layout &layout : layouts) {
+      next.push_back(layout);
       if (partial)
-        next.push_back({spread.dims, spread.partial + char('a' + axis)});
+        next.push_back({layout.dims, layout.partial + char('a' + axis)});
       for (size_t dim = 0; dim < rank; ++dim)
-        for (size_t place = 0; place <= spread.dims[dim].size(); ++place) {
-          next.push_back(spread);
+        for (size_t place = 0; place <= layout.dims[dim].size(); ++place) {
+          next.push_back(layout);
           next.back().dims[dim].insert(place, 1, char('a' + axis));
         }
     }
-    spreads = std::move(next);
+    layouts = std::move(next);
   }
-  return spreads;
+  return layouts;
 }
 
 std::string axesText(const std::string &axes) {
@@ -70,7 +70,7 @@ public:
         addAddends(axes, shape);
   }
 
-  void add(const Spread &from, const Spread &to) {
+  void add(const Layout &from, const Layout &to) {
     std::string n = std::to_string(pairs.size());
     if (from.partial.empty()) {
       body += "  %s" + n + " = dist.constraint %x to " + shardingText(from.dims) + " : " + type + "\n";
@@ -105,8 +105,8 @@ public:
   size_t size() const { return pairs.size(); }
 
 private:
-  static std::string text(const Spread &spread) {
-    return shardingText(spread.dims) + (spread.partial.empty() ? "" : " partial " + spread.partial);
+  static std::string text(const Layout &layout) {
+    return shardingText(layout.dims) + (layout.partial.empty() ? "" : " partial " + layout.partial);
   }
 
   /// Addends that make up the value: the last one is what the others leave.
@@ -145,8 +145,8 @@ class Reshard : public ::testing::TestWithParam<Case> {};
 TEST_P(Reshard, GivesTheValue) {
   const Case &c = GetParam();
   Program program(c.mesh, c.shape);
-  for (const Spread &from : allSpreads(c.mesh, c.shape.size(), /*partial=*/true))
-    for (const Spread &to : allSpreads(c.mesh, c.shape.size(), /*partial=*/false)) {
+  for (const Layout &from : allLayouts(c.mesh, c.shape.size(), /*partial=*/true))
+    for (const Layout &to : allLayouts(c.mesh, c.shape.size(), /*partial=*/false)) {
       program.add(from, to);
       if (program.size() == 100)
         program.check();

@@ -77,8 +77,8 @@ Part concatenate(const std::vector<Part> &parts, int dim) {
 /// All devices of a mesh, in row-major order of their positions.
 class Devices {
 public:
-  Devices(const Shape &mesh, const Shape &shape, const ValueSpread &from)
-      : mesh(mesh), shape(shape), space{mesh, shape}, spread(from) {
+  Devices(const Shape &mesh, const Shape &shape, const ValueLayout &from)
+      : mesh(mesh), shape(shape), space{mesh, shape}, layout(from) {
     for (int64_t device = 0; device < volume(mesh); ++device)
       parts.push_back(partOf(device, from));
     received.assign(parts.size(), 0);
@@ -112,18 +112,18 @@ public:
     return group;
   }
 
-  /// What a device holds of a value that is spread so, by the definition of a sharding.
-  Part partOf(int64_t device, const ValueSpread &spread) const {
+  /// What a device holds of a value with that layout, by the definition of a sharding.
+  Part partOf(int64_t device, const ValueLayout &layout) const {
     Part part;
-    llvm::SmallVector<int64_t> local = space.localShape(spread);
+    llvm::SmallVector<int64_t> local = space.localShape(layout);
     part.shape.assign(local.begin(), local.end());
     forEachIndex(part.shape, [&](Shape index) {
       bool inside = true;
       for (size_t dim = 0; dim < index.size(); ++dim) {
-        index[dim] += positionOf(device, spread.dims[dim]) * part.shape[dim];
+        index[dim] += positionOf(device, layout.dims[dim]) * part.shape[dim];
         inside &= index[dim] < shape[dim];
       }
-      uint64_t addend = uint64_t(1) << positionOf(device, spread.partial);
+      uint64_t addend = uint64_t(1) << positionOf(device, layout.partial);
       part.items.push_back(inside ? Item{linear(shape, index), addend} : Item());
     });
     return part;
@@ -136,7 +136,7 @@ public:
     for (int64_t device = 0; device < int64_t(parts.size()); ++device) {
       std::vector<int64_t> group = groupOf(device, step.axes);
       int64_t self = positionOf(device, step.axes);
-      received[device] += receivedElements(space, spread, step);
+      received[device] += receivedElements(space, layout, step);
       switch (step.kind) {
       case ReshardKind::Slice:
         next.push_back(range(parts[device], step.dim, self * cut, cut));
@@ -160,7 +160,7 @@ public:
         auto source = std::find(step.targets.begin(), step.targets.end(), self) - step.targets.begin();
         ASSERT_LT(source, members);
         if (source == self)
-          received[device] -= receivedElements(space, spread, step);
+          received[device] -= receivedElements(space, layout, step);
         next.push_back(parts[group[source]]);
         break;
       }
@@ -174,7 +174,7 @@ public:
       }
     }
     parts = std::move(next);
-    spread = step.after;
+    layout = step.after;
   }
 
   std::vector<Part> parts;
@@ -194,20 +194,20 @@ private:
   }
 
   const Shape &mesh, &shape;
-  SpreadSpace space;
-  ValueSpread spread;
+  LayoutSpace space;
+  ValueLayout layout;
 };
 
-std::string text(const ValueSpread &spread) {
+std::string text(const ValueLayout &layout) {
   std::string result = "[";
-  for (const Axes &axes : spread.dims) {
+  for (const Axes &axes : layout.dims) {
     result += "{";
     for (int axis : axes)
       result += char('a' + axis);
     result += "}";
   }
   result += "]";
-  for (int axis : spread.partial)
+  for (int axis : layout.partial)
     result += std::string(" partial ") + char('a' + axis);
   return result;
 }
@@ -220,31 +220,31 @@ std::string text(const ReshardStep &step) {
   return result + " -> " + text(step.after);
 }
 
-/// All ways to spread a tensor over a mesh.
-std::vector<ValueSpread> allSpreads(const Shape &mesh, size_t rank, bool partial) {
-  std::vector<ValueSpread> spreads(1);
-  spreads[0].dims.resize(rank);
+/// All layouts of a tensor over a mesh.
+std::vector<ValueLayout> allLayouts(const Shape &mesh, size_t rank, bool partial) {
+  std::vector<ValueLayout> layouts(1);
+  layouts[0].dims.resize(rank);
   for (int axis = 0; axis < int(mesh.size()); ++axis) {
-    std::vector<ValueSpread> next;
-    for (const ValueSpread &spread : spreads) {
-      next.push_back(spread);
+    std::vector<ValueLayout> next;
+    for (const ValueLayout &layout : layouts) {
+      next.push_back(layout);
       if (partial) {
-        next.push_back(spread);
+        next.push_back(layout);
         next.back().partial.push_back(axis);
       }
       for (size_t dim = 0; dim < rank; ++dim)
-        for (size_t place = 0; place <= spread.dims[dim].size(); ++place) {
-          next.push_back(spread);
+        for (size_t place = 0; place <= layout.dims[dim].size(); ++place) {
+          next.push_back(layout);
           next.back().dims[dim].insert(next.back().dims[dim].begin() + place, axis);
         }
     }
-    spreads = std::move(next);
+    layouts = std::move(next);
   }
-  return spreads;
+  return layouts;
 }
 
 /// Whether a value that is partial along the axes of `from` may be partial along those of `to`.
-bool mayBecome(const ValueSpread &from, const ValueSpread &to) {
+bool mayBecome(const ValueLayout &from, const ValueLayout &to) {
   return llvm::all_of(to.partial, [&](int axis) { return llvm::is_contained(from.partial, axis); });
 }
 
@@ -257,7 +257,7 @@ struct Bound {
   std::vector<int64_t> each; // what a device needs and does not hold, and no less than its share of the total
 };
 
-Bound lowerBound(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to) {
+Bound lowerBound(const Shape &mesh, const Shape &shape, const ValueLayout &from, const ValueLayout &to) {
   Devices devices(mesh, shape, from);
   Bound bound;
   Axes replicated;
@@ -302,15 +302,15 @@ Bound lowerBound(const Shape &mesh, const Shape &shape, const ValueSpread &from,
   return bound;
 }
 
-/// Everything that slices make of a spread.
-std::vector<ValueSpread> slicesOf(const Shape &mesh, const ValueSpread &spread) {
-  std::vector<ValueSpread> all = {spread};
+/// Everything that slices make of a layout.
+std::vector<ValueLayout> slicesOf(const Shape &mesh, const ValueLayout &layout) {
+  std::vector<ValueLayout> all = {layout};
   for (size_t i = 0; i < all.size(); ++i)
     for (int axis = 0; axis < int(mesh.size()); ++axis) {
       auto has = [&](const Axes &axes) { return llvm::is_contained(axes, axis); };
       if (llvm::any_of(all[i].dims, has) || has(all[i].partial))
         continue;
-      for (size_t dim = 0; dim < spread.dims.size(); ++dim) {
+      for (size_t dim = 0; dim < layout.dims.size(); ++dim) {
         all.push_back(all[i]);
         all.back().dims[dim].push_back(axis);
       }
@@ -320,12 +320,12 @@ std::vector<ValueSpread> slicesOf(const Shape &mesh, const ValueSpread &spread) 
 
 /// The fewest elements that one collective, with slices before and behind it, takes; -1 when none can do it. For sizes
 /// that divide.
-int64_t oneCollective(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to) {
-  SpreadSpace space{mesh, shape};
+int64_t oneCollective(const Shape &mesh, const Shape &shape, const ValueLayout &from, const ValueLayout &to) {
+  LayoutSpace space{mesh, shape};
   int64_t best = -1;
   auto found = [&](int64_t elements) { best = best < 0 ? elements : std::min(best, elements); };
-  for (const ValueSpread &before : slicesOf(mesh, from)) {
-    auto leads = [&](const ValueSpread &after) { return llvm::is_contained(slicesOf(mesh, after), to); };
+  for (const ValueLayout &before : slicesOf(mesh, from)) {
+    auto leads = [&](const ValueLayout &after) { return llvm::is_contained(slicesOf(mesh, after), to); };
     int64_t local = space.localElements(before);
     if (before == to)
       found(0);
@@ -337,12 +337,12 @@ int64_t oneCollective(const Shape &mesh, const Shape &shape, const ValueSpread &
     for (size_t dim = 0; dim < shape.size(); ++dim)
       for (size_t left = 0; left < before.dims[dim].size(); ++left) {
         Axes moved(before.dims[dim].begin() + left, before.dims[dim].end());
-        ValueSpread after = before;
+        ValueLayout after = before;
         after.dims[dim].truncate(left);
         if (leads(after))
           found(local * (space.parts(moved) - 1));
         for (size_t split = 0; split < shape.size(); ++split) {
-          ValueSpread exchanged = after;
+          ValueLayout exchanged = after;
           exchanged.dims[split].append(moved);
           if (split != dim && leads(exchanged))
             found(local / space.parts(moved) * (space.parts(moved) - 1));
@@ -351,7 +351,7 @@ int64_t oneCollective(const Shape &mesh, const Shape &shape, const ValueSpread &
     // Reductions along some of the partial axes, in every order.
     for (size_t subset = 1; subset < size_t(1) << before.partial.size(); ++subset) {
       Axes axes;
-      ValueSpread after = before;
+      ValueLayout after = before;
       after.partial.clear();
       for (size_t i = 0; i < before.partial.size(); ++i)
         (subset >> i & 1 ? axes : after.partial).push_back(before.partial[i]);
@@ -360,7 +360,7 @@ int64_t oneCollective(const Shape &mesh, const Shape &shape, const ValueSpread &
         found((2 * local * (members - 1) + members - 1) / members);
       do
         for (size_t dim = 0; dim < shape.size(); ++dim) {
-          ValueSpread scattered = after;
+          ValueLayout scattered = after;
           scattered.dims[dim].append(axes);
           if (leads(scattered))
             found(local / members * (members - 1));
@@ -372,7 +372,7 @@ int64_t oneCollective(const Shape &mesh, const Shape &shape, const ValueSpread &
 }
 
 /// Runs the plan and compares each part, and returns what each device received.
-std::vector<int64_t> runPlan(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to) {
+std::vector<int64_t> runPlan(const Shape &mesh, const Shape &shape, const ValueLayout &from, const ValueLayout &to) {
   Devices devices(mesh, shape, from);
   for (const ReshardStep &step : planReshard({mesh, shape}, from, to)) {
     SCOPED_TRACE(text(step));
@@ -401,16 +401,16 @@ std::vector<int64_t> runPlan(const Shape &mesh, const Shape &shape, const ValueS
 
 /// Checks that no device receives more than `factor` times what it must or, where it holds some of that, what it needs:
 /// its block of the result, with padding, as blocks are exchanged whole.
-void expectEachNearBound(const Shape &mesh, const Shape &shape, const ValueSpread &from, const ValueSpread &to,
+void expectEachNearBound(const Shape &mesh, const Shape &shape, const ValueLayout &from, const ValueLayout &to,
                          const std::vector<int64_t> &received, int64_t factor = 2) {
   Bound bound = lowerBound(mesh, shape, from, to);
   // Padded to what the cuts of both ends make of it.
-  SpreadSpace space{mesh, shape};
+  LayoutSpace space{mesh, shape};
   Shape padded = shape;
   for (size_t dim = 0; dim < shape.size(); ++dim)
-    for (const ValueSpread *end : {&from, &to})
+    for (const ValueLayout *end : {&from, &to})
       padded[dim] = std::max(padded[dim], space.partSize(dim, end->dims[dim]) * space.parts(end->dims[dim]));
-  int64_t block = SpreadSpace{mesh, padded}.localElements(to);
+  int64_t block = LayoutSpace{mesh, padded}.localElements(to);
   for (size_t device = 0; device < received.size(); ++device)
     EXPECT_LE(received[device], factor * std::max(bound.each[device], block)) << "device " << device;
 }
@@ -418,8 +418,8 @@ void expectEachNearBound(const Shape &mesh, const Shape &shape, const ValueSprea
 class ReshardPlan : public ::testing::TestWithParam<Shape> {
 protected:
   template <typename F> void forAllPairs(size_t rank, F f) {
-    for (const ValueSpread &from : allSpreads(GetParam(), rank, /*partial=*/true))
-      for (const ValueSpread &to : allSpreads(GetParam(), rank, /*partial=*/true))
+    for (const ValueLayout &from : allLayouts(GetParam(), rank, /*partial=*/true))
+      for (const ValueLayout &to : allLayouts(GetParam(), rank, /*partial=*/true))
         if (mayBecome(from, to)) {
           SCOPED_TRACE(text(from) + " to " + text(to));
           f(from, to);
@@ -434,7 +434,7 @@ TEST_P(ReshardPlan, MovesLittleWhereSizesDivide) {
     int64_t devices = volume(GetParam());
     Shape shape = Shape{devices, 2 * devices, devices};
     shape.resize(rank);
-    forAllPairs(rank, [&](const ValueSpread &from, const ValueSpread &to) {
+    forAllPairs(rank, [&](const ValueLayout &from, const ValueLayout &to) {
       std::vector<int64_t> each = runPlan(GetParam(), shape, from, to);
       ASSERT_FALSE(each.empty());
       int64_t received = *std::max_element(each.begin(), each.end());
@@ -454,7 +454,7 @@ TEST_P(ReshardPlan, IsRightForAllSizes) {
   for (size_t rank = 1; rank <= 3; ++rank)
     for (Shape shape : {Shape{5, 7, 2}, Shape{1, 3, 4}}) {
       shape.resize(rank);
-      forAllPairs(rank, [&](const ValueSpread &from, const ValueSpread &to) {
+      forAllPairs(rank, [&](const ValueLayout &from, const ValueLayout &to) {
         std::vector<int64_t> each = runPlan(GetParam(), shape, from, to);
         ASSERT_FALSE(each.empty());
       });
@@ -465,7 +465,7 @@ TEST_P(ReshardPlan, IsRightForAllSizes) {
 // cut a dimension, blocks of both are no parts of the blocks of one, so that a sum or a block goes whole.
 TEST_P(ReshardPlan, MovesLittleWhereSizesDoNotDivide) {
   for (const Shape &shape : {Shape{37}, Shape{13, 19}, Shape{9, 7, 11}})
-    forAllPairs(shape.size(), [&](const ValueSpread &from, const ValueSpread &to) {
+    forAllPairs(shape.size(), [&](const ValueLayout &from, const ValueLayout &to) {
       std::vector<int64_t> each = runPlan(GetParam(), shape, from, to);
       ASSERT_FALSE(each.empty());
       bool nested = false;
@@ -487,7 +487,7 @@ INSTANTIATE_TEST_SUITE_P(Meshes, ReshardPlan,
 // Axes in which the ends agree stay where they are.
 TEST(ReshardPlanTest, MovesOnlyTheDifference) {
   Shape mesh = {2, 3, 4, 5, 2}, shape = {240, 240};
-  ValueSpread from{{{0, 1}, {2, 3}}, {}}, to{{{0, 1}, {2}}, {}};
+  ValueLayout from{{{0, 1}, {2, 3}}, {}}, to{{{0, 1}, {2}}, {}};
   auto steps = planReshard({mesh, shape}, from, to);
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].kind, ReshardKind::AllGather);
@@ -497,7 +497,7 @@ TEST(ReshardPlanTest, MovesOnlyTheDifference) {
 // With many axes the plan is found all the same.
 TEST(ReshardPlanTest, ManyAxes) {
   Shape mesh = {2, 3, 2, 2, 3, 2}, shape = {144, 144, 144};
-  ValueSpread from{{{0, 1, 2}, {3, 4}, {5}}, {}}, to{{{5, 4}, {2, 0, 1}, {3}}, {}};
+  ValueLayout from{{{0, 1, 2}, {3, 4}, {5}}, {}}, to{{{5, 4}, {2, 0, 1}, {3}}, {}};
   auto steps = planReshard({mesh, shape}, from, to);
   ASSERT_FALSE(steps.empty());
   EXPECT_EQ(steps.back().after, to);

@@ -8,8 +8,8 @@
 // From that list come the options of the named pipeline that runs the phase alone, `dgc-opt --dgc-shard-pipeline`, and
 // the text of `dgc-compile --print-options`.
 
-#ifndef DGC_PASSES_ANALYSIS_PHASEOPTIONS_H
-#define DGC_PASSES_ANALYSIS_PHASEOPTIONS_H
+#ifndef DGC_PASSES_ANALYSIS_PHASEOPTIONSTEXT_H
+#define DGC_PASSES_ANALYSIS_PHASEOPTIONSTEXT_H
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
@@ -95,4 +95,4 @@ void registerPhasePipeline(llvm::StringRef name, llvm::StringRef summary,
 
 } // namespace dgc
 
-#endif // DGC_PASSES_ANALYSIS_PHASEOPTIONS_H
+#endif // DGC_PASSES_ANALYSIS_PHASEOPTIONSTEXT_H
