@@ -97,7 +97,7 @@ AffineExpr ElementEmitter::symbolFor(Value value) {
 
 Type ElementEmitter::storageOf(Type type) { return type.isInteger(1) ? builder.getI8Type() : type; }
 
-/// Where a stored value lies.
+/// The memory of a stored value.
 Value ElementEmitter::baseOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return kernel.getArgument(argument.getArgNumber());
@@ -193,7 +193,7 @@ Value ElementEmitter::element(Value value, ArrayRef<AffineExpr> rawIndex) {
   return result;
 }
 
-/// `inside` where every expression lies in [0, bound), else `outside`.
+/// `inside` where every expression is in [0, bound), else `outside`.
 Value ElementEmitter::guarded(ArrayRef<std::pair<AffineExpr, int64_t>> bounds, Type type,
                               llvm::function_ref<Value()> inside, llvm::function_ref<Value()> outside) {
   Value condition;
@@ -277,7 +277,7 @@ Value ElementEmitter::ofPad(tensor::PadOp pad, ArrayRef<AffineExpr> index) {
       [&] { return scalar(pad.getConstantPaddingValue()); });
 }
 
-/// The element, which lies in input `input` or behind it; that input begins at `offset`.
+/// The element, which is in input `input` or a later one; that input begins at `offset`.
 Value ElementEmitter::ofConcatenation(tensor::ConcatOp concat, ArrayRef<AffineExpr> index, unsigned input,
                                       int64_t offset) {
   Value part = concat.getInputs()[input];

@@ -36,10 +36,10 @@ protected:
     explicit Scope(mlir::Block *block, bool conditional) : block(block), conditional(conditional) {}
   };
 
-  /// Where a value that is stored lies.
+  /// The memory of a value that is stored.
   struct Storage {
     llvm::SmallVector<mlir::Value, 1> memory; // pointers; the first one is read
-    unsigned rowDims = 0;                     // leading dimensions that it has no memory for: one row is kept
+    unsigned rowDims = 0;                     // leading dimensions that have no memory: one row is kept
   };
 
   // Places in the code.

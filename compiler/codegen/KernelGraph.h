@@ -76,7 +76,7 @@ public:
   /// For each result of the function the argument that it may overwrite, or -1.
   llvm::SmallVector<int64_t> inplace;
 
-  /// Of the arguments, and the results behind them: those that may share memory with another one.
+  /// Of the arguments, and the results after them: those that may share memory with another one.
   llvm::BitVector mayAlias() const;
 
   bool isBase(mlir::Value value) const;

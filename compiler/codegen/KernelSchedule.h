@@ -13,6 +13,7 @@
 
 namespace dgc {
 
+/// The loops over the dimensions inside the rows of a segment. Its roots share them.
 struct LoopNest {
   llvm::SmallVector<unsigned> roots;
   llvm::SmallVector<int64_t, 4> space;

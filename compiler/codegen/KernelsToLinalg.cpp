@@ -124,7 +124,7 @@ LogicalResult lowerKernelToLinalg(func::FuncOp func) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(old)))
     op.erase();
   old.erase();
-  // What a lowering built and nobody uses.
+  // Ops that a lowering built and nothing uses.
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
     if (isOpTriviallyDead(&op))
       op.erase();

@@ -29,12 +29,12 @@ struct Artifact {
   std::vector<uint8_t> bytes;
 };
 
-/// Compiles a module that has been through `options.from`. It is left behind the phase schedule. On failure diagnostics
-/// were emitted.
+/// Compiles a module that has been through `options.from`. Afterwards the module is in the form that the phase schedule
+/// promises. On failure diagnostics were emitted.
 mlir::FailureOr<Artifact> compile(mlir::ModuleOp module, const CompileOptions &options,
                                   const CompileReports &reports = {});
 
-/// Runs the phases behind `options.from` up to `options.to`, the artifact left out. Gives the plan, in which
+/// Runs the phases after `options.from` up to `options.to`, the artifact left out. Gives the plan, in which
 /// `recompute` is decided.
 mlir::FailureOr<CompilePlan> runPhases(mlir::ModuleOp module, const CompileOptions &options,
                                        const CompileReports &reports = {});

@@ -148,7 +148,7 @@ private:
       return error() << wrong;
     if (!mayDiffer || plan.servers->traits().device != DeviceKind::Cpu)
       return error() << "the server target '" << spec << "' does not go with the target '" << asked().target
-                     << "': servers are as the workers, or on CPUs beside workers with GPUs";
+                     << "': servers are on the same target as the workers, or on CPUs if the workers are on GPUs";
     return success();
   }
 

@@ -56,7 +56,7 @@ struct CompileOptions {
     b("target", o.target, "TARGET",
       "cpu (the features of this machine), x86-64-v3, x86-64-v4; cuda:sm_90 or several: cuda:sm_80,sm_90");
     b("server-target", o.serverTarget, "TARGET",
-      "What parameter servers run on beside workers with GPUs: cpu (default), x86-64-v3, x86-64-v4, or the target");
+      "What parameter servers run on if workers run on GPUs: cpu (default), x86-64-v3, x86-64-v4, or the target");
     b("batch", o.batch, "N", "The global batch: in place of ? or of the number in the model");
     b("mesh", o.mesh, "AXIS=N,..", "Axes of the mesh and their sizes, as in data=2");
     b("strategy", o.strategy, "NAME[=ARG],..", "How to distribute over the mesh: a list of those below");
@@ -68,7 +68,7 @@ struct CompileOptions {
       "Refuse a plan that makes a larger value whole on every device");
     b("memory-limit", o.memoryLimit, "BYTES",
       "Refuse a plan that needs more on a worker, as in 512MiB, and say what fits");
-    b("overlap", o.overlap, "on|off", "on: collectives go on beside work that does not need them");
+    b("overlap", o.overlap, "on|off", "on: collectives overlap with work that does not need them");
     b("worker-threads", o.threads, "N",
       "Threads of a worker, for the memory that it needs; as --threads of dgc-run (default: its share of the cores of "
       "this machine)");
@@ -85,7 +85,7 @@ struct CompileOptions {
     b("insert-pass", o.insertPass, "after:PHASE=PASS,..",
       "Run passes behind a phase, and its verifier again; those of plug-ins and of dgc-opt; repeatable");
     b("compile-from", o.from, "PHASE", "The input is a program that has been through this phase");
-    b("compile-to", o.to, "PHASE", "Stop behind this phase and write the program as text");
+    b("compile-to", o.to, "PHASE", "Stop after this phase and write the program as text");
   }
 
   /// Each option as NAME and value, as dgc-compile takes it; all of them, or those that are not the default.

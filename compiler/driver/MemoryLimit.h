@@ -13,7 +13,7 @@ namespace dgc {
 std::optional<MemoryPeak> planWith(mlir::ModuleOp original, CompileOptions options, const StrategyOptions &strategy,
                                    size_t count);
 
-/// Checks a module behind the phase `schedule` against `options.memoryLimit`. One that needs more is an error that
+/// Checks a module after the phase `schedule` against `options.memoryLimit`. One that needs more is an error that
 /// names the largest values and, from plans for `original`, the module before the phases, what would fit.
 llvm::LogicalResult checkMemoryLimit(mlir::ModuleOp planned, mlir::ModuleOp original, const CompileOptions &options);
 

@@ -43,7 +43,7 @@ struct KernelPhaseOptions {
   }
 };
 
-/// What all phases are told.
+/// The options of all phases.
 struct PhaseOptions {
   ModelOptions model;
   PlaceOptions place;
@@ -58,7 +58,7 @@ struct PhaseOptions {
 /// A phase: its passes, of which the last is `dgc-verify-<name>`.
 struct PhaseInfo {
   Phase phase;
-  llvm::StringLiteral promise; // what holds behind it, which its verifier checks
+  llvm::StringLiteral promise; // what holds after it; its verifier checks that
   void (*build)(mlir::OpPassManager &, const PhaseOptions &);
   /// Registers `dgc-<name>-pipeline`.
   void (*registerPipeline)(llvm::StringRef name, llvm::StringRef summary);

@@ -266,7 +266,7 @@ Explanation explainList(const ErrorPlace &at) {
 Explanation explainCall(const ErrorPlace &at) {
   if (at.message != "expected SSA operand" || !(at.after().starts_with("(") || at.before().ends_with("(")))
     return std::nullopt;
-  return at.say("operands stand behind the op without parentheses, as in 'dgc.relu %x'");
+  return at.say("operands follow the op without parentheses, as in 'dgc.relu %x'");
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// The strategies that `--strategy` takes: a comma-separated list of names, some with an argument behind `=`.
+// The strategies that `--strategy` takes: a comma-separated list of names, some with an argument after `=`.
 
 #ifndef DGC_COMPILER_DRIVER_STRATEGIES_H
 #define DGC_COMPILER_DRIVER_STRATEGIES_H
@@ -25,7 +25,7 @@ struct StrategyOptions {
 
   /// True for `recompute` without a pattern: --memory-limit decides.
   bool leavesRecomputeOpen() const { return recompute && recompute->patterns.empty(); }
-  /// The processes beside the workers.
+  /// The processes that are not workers.
   int64_t servers() const { return centralStorage ? 1 : parameterServers; }
   /// The stage of ZeRO, 0 for none.
   int64_t zeroStage() const { return zero3 ? 3 : zero2 ? 2 : zero1 ? 1 : 0; }
@@ -41,7 +41,7 @@ struct Strategy {
   bool (*set)(StrategyOptions &, llvm::StringRef argument, std::string &error);
   /// What it is called elsewhere.
   llvm::ArrayRef<llvm::StringRef> aliases;
-  /// What stands behind `=`, for people ("K"); empty: no argument.
+  /// The argument after `=` as messages name it ("K"); empty: no argument.
   llvm::StringRef argument;
   bool argumentOptional = false;
   /// The axes of the mesh that it distributes over; none: it needs no mesh.

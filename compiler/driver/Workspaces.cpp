@@ -1,4 +1,4 @@
-//===- Workspaces.cpp - the memory that plans need beside their arenas -----===//
+//===- Workspaces.cpp - memory that plans need outside of their arenas -----===//
 
 #include "compiler/driver/Workspaces.h"
 #include "compiler/package/Package.h"

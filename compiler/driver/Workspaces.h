@@ -1,4 +1,4 @@
-//===- Workspaces.h - the memory that plans need beside their arenas -------===//
+//===- Workspaces.h - memory that plans need outside of their arenas -------===//
 
 #ifndef DGC_COMPILER_DRIVER_WORKSPACES_H
 #define DGC_COMPILER_DRIVER_WORKSPACES_H

@@ -186,7 +186,7 @@ LogicalResult Packager::addKernels() {
   return success();
 }
 
-/// Constants lie where dgc-plan-memory put them.
+/// Constants are at the offsets of dgc-plan-memory.
 LogicalResult Packager::addConstants() {
   std::vector<uint8_t> data;
   WalkResult result = module.walk([&](BufferOp op) {

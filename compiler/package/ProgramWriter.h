@@ -52,11 +52,11 @@ public:
   std::vector<uint32_t> indexAll(mlir::ValueRange buffers) const;
   const artifact::BufferT &buffer(mlir::Value value) const { return *program.buffers[index(value)]; }
 
-  /// The step that is added last is collective `order` and goes on until the step that comes behind awaitCollective().
+  /// The step that is added last is collective `order`, and runs asynchronously until the step after awaitCollective().
   void beginCollective(int64_t order);
   void awaitCollective(int64_t order) { awaited.push_back(underWay.lookup(order)); }
 
-  /// Adds a step that does `action`; `name` is for people: that of the op when there is none.
+  /// Adds a step that does `action`; `name` is for messages, by default that of the op.
   template <typename ActionT> void addStep(mlir::Operation *op, ActionT action, llvm::StringRef name = {}) {
     newStep(op, name).action.Set(std::move(action));
   }

@@ -24,8 +24,8 @@ def DGC_SigmoidOp : DGC_CompositeOp<"sigmoid"> {
   let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
 }
 
-// An activation that may stay whole up to the phase kernel: libraries of GPUs compute it, or its gradient, behind a
-// product.
+// An activation that may stay whole up to the phase kernel: libraries of GPUs compute it, or its gradient, in the
+// epilogue of a product.
 defvar DGC_KeptForLibraries = [DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["isLinearIn"]>,
                                DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>];
 

@@ -10,7 +10,7 @@
 //   custom<OperandTypes>(type($inputs), ref($inputs))
 //
 // Elementwise ops of several operands are parsed and printed by functions of
-// their own, as a number may stand for an operand in a model.
+// their own, as a number may replace an operand in a model.
 //
 // Included by the .cpp file of each op family.
 //
@@ -93,7 +93,7 @@ template <typename... Args> void printOperandTypes(OpAsmPrinter &printer, Operat
 ParseResult parsePadding(OpAsmParser &parser, DenseI64ArrayAttr &padding);
 void printPadding(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr padding);
 
-/// `custom<WrittenType>($declared, type($result), type($operand), ...)`: the type of the result behind an op that
+/// `custom<WrittenType>($declared, type($result), type($operand), ...)`: the type of the result after an op that
 /// infers none. In a model it is the declared one, and the result untyped until `-> TYPE` says what became of it. The
 /// operands are scalars of i64, in a model untyped as well; optional and variadic ones are followed by a reference.
 template <typename... Args>

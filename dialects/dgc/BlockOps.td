@@ -52,7 +52,7 @@ def DGC_BlockOp : Op<DGC_Dialect, "block", [
     }
     ```
 
-    Stands beside the model. Each `dgc.call` is a copy of it, with variables of its own. It may call other blocks, but
+    Is declared next to the model. Each `dgc.call` is a copy of it, with variables of its own. It may call other blocks, but
     not itself.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);

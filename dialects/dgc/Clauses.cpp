@@ -42,7 +42,7 @@ static ParseResult parseExponent(AsmParser &parser, std::string &digits) {
   return success();
 }
 
-/// True when an exponent stands right behind the digits that were parsed last.
+/// True when an exponent follows the digits that were parsed last.
 static bool exponentFollows(AsmParser &parser) {
   const char *text = textAhead(parser);
   if ((*text != 'e' && *text != 'E') || !llvm::isDigit(text[-1]))

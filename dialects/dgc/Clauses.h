@@ -36,7 +36,7 @@ ParseResult parseOptionalNumber(AsmParser &parser, StringRef keyword, FloatAttr 
 /// Prints ` keyword NUMBER` where there is a value.
 void printOptionalNumber(AsmPrinter &printer, StringRef keyword, FloatAttr value);
 
-/// Parses `[1, 2]`, or `2`, which stands for `repeat` numbers.
+/// Parses `[1, 2]`, or `2`, which means `repeat` numbers.
 ParseResult parseListOrNumber(AsmParser &parser, int64_t repeat, DenseI64ArrayAttr &value);
 /// The same where `keyword` precedes it.
 ParseResult parseOptionalList(AsmParser &parser, StringRef keyword, int64_t repeat, DenseI64ArrayAttr &value);

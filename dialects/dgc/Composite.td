@@ -5,7 +5,7 @@
 
 include "dialects/dgc/Attrs.td"
 
-// An op of a model that stands for something outside the computation.
+// An op of a model that declares something outside of the computation.
 class DGC_ModelMemberOp<string mnemonic, list<Trait> traits = []>
     : Op<DGC_Dialect, mnemonic, !listconcat(traits, [HasParent<"ModelOp">])>;
 

@@ -15,7 +15,7 @@ def DGC_ConstantOp : Op<DGC_Dialect, "constant", [Pure, ConstantLike,
   let summary = "a tensor known at compile time";
   let description = [{
     `%c = dgc.constant dense<[1.0, 2.0]> : tensor<2xf32>`; `dense<1.0>` has this value everywhere. In a model, a constant
-    has a type as an input has one. A number for elementwise ops needs none: it stands in the place of the operand, as in
+    has a type as an input has one. A number for elementwise ops needs none: it is written in place of the operand, as in
     `dgc.multiply %x, 0.5`.
   }];
   let arguments = (ins ElementsAttr:$value);

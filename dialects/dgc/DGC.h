@@ -75,7 +75,7 @@ void recordEncodings(Operation *op);
 /// The tensor type without its encoding.
 RankedTensorType withoutEncoding(RankedTensorType type);
 
-// What ops of other families stand in.
+// The ops that contain ops of other families.
 class BlockOp;
 class ModelOp;
 class RepeatOp;

@@ -14,8 +14,8 @@ include "dialects/dgc/Attrs.td"
 //
 // An op of several operands has their number as `listed`. It is written
 //   dgc.add %x, %y : tensor<4x8xf32>
-// and in a model an operand may be a number. An attribute of the op stands before
-// the operands: parseClause and printClause of the op, for those that have one.
+// and in a model an operand may be a number. An attribute of the op is written
+// before the operands: parseClause and printClause of the op, for those that have one.
 class DGC_ElementwiseOp<string mnemonic, list<Trait> traits = [],
                         int flops = 1, string linear = "false",
                         bit simplifies = 0, bit ownInference = 0,

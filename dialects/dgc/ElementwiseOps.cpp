@@ -115,7 +115,7 @@ bool SelectOp::isLinearInBranch(int index) {
 // Simplifications
 //===----------------------------------------------------------------------===//
 
-/// `value` when it can stand for the result of `op`.
+/// `value` when it can replace the result of `op`.
 static OpFoldResult ifSameType(Operation *op, Value value) {
   // Before shapes are inferred, the other operand may still turn out not to fit.
   Type type = op->getResult(0).getType();

@@ -290,7 +290,7 @@ static Value floatToFloat(ImplicitLocOpBuilder &b, Value x, Type to) {
   return arith::TruncFOp::create(b, to, x);
 }
 
-/// Works on the bits: sign, exponent and mantissa stand behind one another, so that a mantissa that is rounded up
+/// Works on the bits: sign, exponent and mantissa are adjacent, so that a mantissa that is rounded up
 /// beyond its bits makes the exponent one larger.
 Value ReducePrecisionOp::buildScalar(OpBuilder &builder, Location location, Scalars x) {
   ImplicitLocOpBuilder b(location, builder);

@@ -29,7 +29,7 @@ struct WindowDim {
 
   /// True when each output element sees just the input element at its place.
   bool isPointwise() const { return window == 1 && stride == 1 && low == 0 && high == 0 && inputDilation == 1; }
-  /// True when the windows lie side by side and cover the whole input.
+  /// True when the windows are adjacent and cover the whole input.
   bool isTiled() const {
     return window == stride && low == 0 && high == 0 && dilation == 1 && inputDilation == 1 && input == output * window;
   }

@@ -92,7 +92,7 @@ def LinalgLowerableOpInterface : DGC_Interface<"LinalgLowerableOpInterface"> {
 def PositionalOpInterface : DGC_Interface<"PositionalOpInterface"> {
   let description = [{
     The value of an element depends on its place in the whole tensor (iota, random numbers), or the op looks for places
-    of a whole tensor (gather). When that tensor, the result or an operand, is cut, the op must know where its part lies.
+    of a whole tensor (gather). When that tensor, the result or an operand, is cut, the op must know the position of its part.
   }];
   let methods = [
     InterfaceMethod<"The operand whose place is meant; -1: the result.",

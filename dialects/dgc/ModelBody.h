@@ -1,8 +1,8 @@
 //===- ModelBody.h - the body of a model while it is parsed -----*- C++ -*-===//
 //
-// Every value of a model is !dgc.untyped as it is written, also that of an op whose result type stands behind it
+// Every value of a model is !dgc.untyped as it is written, also that of an op that is written with its result type
 // (dgc.constant). Such an op has to know whether it is in a model, which MLIR's parser does not say: a region has no
-// parent while its ops are parsed. And a number that stands for an operand is an op, which the parser of an op cannot
+// parent while its ops are parsed. And a number that replaces an operand is an op, which the parser of an op cannot
 // insert. The scope of the body that is being parsed answers the one and keeps the other.
 //
 //===----------------------------------------------------------------------===//

@@ -119,7 +119,7 @@ static llvm::SetVector<Operation *> collectDependences(Value value, bool through
   return ops;
 }
 
-/// Reports running statistics that training leaves as they were initialized although nobody asked for that.
+/// Reports running statistics that training leaves as they were initialized although the model does not freeze them.
 static LogicalResult checkStatistics(ModeOpInterface op, const DenseSet<Value> &assigned) {
   for (auto [value, result] : op.getRunningStatistics()) {
     auto variable = value.getDefiningOp<VariableOp>();
@@ -138,7 +138,7 @@ static LogicalResult checkStatistics(ModeOpInterface op, const DenseSet<Value> &
   return success();
 }
 
-/// Reports a variable that stays as it was initialized although nobody asked for that.
+/// Reports a variable that stays as it was initialized although the model does not freeze it.
 static LogicalResult checkTrained(Block &body, LossOp loss) {
   llvm::SetVector<Operation *> used = collectDependences(loss.getValue(), /*throughGradient=*/false);
   llvm::SetVector<Operation *> reached = collectDependences(loss.getValue(), /*throughGradient=*/true);
@@ -153,11 +153,11 @@ static LogicalResult checkTrained(Block &body, LossOp loss) {
       continue;
     if (used.contains(variable) && !reached.contains(variable))
       return variable.emitOpError()
-             << "is trained by nobody: the loss depends on \"" << variable.getName()
+             << "is not trained: the loss depends on \"" << variable.getName()
              << "\" through dgc.stop_gradient alone; write 'frozen' after its initializer to keep "
                 "it as it is, or let a dgc.assign write it";
     if (!reached.contains(variable))
-      return variable.emitOpError() << "is trained by nobody: the loss does not depend on \"" << variable.getName()
+      return variable.emitOpError() << "is not trained: the loss does not depend on \"" << variable.getName()
                                     << "\" and no dgc.assign writes it; use it, remove it, or write 'frozen' after "
                                        "its initializer to keep it as it is";
     if (!isa<FloatType>(variable.getDeclared().getElementType()))

@@ -111,7 +111,7 @@ def DGC_StateOp : Op<DGC_Dialect, "state", [Symbol, HasParent<"::mlir::ModuleOp"
 
     What became of a variable (`weight`, `statistic`) or belongs to the optimizer (`slot`). Functions take it as an
     argument with `dgc.state = @w` and return its new value as a result with the same attribute. `rng` is the part of
-    the random-number key that tells this state from others.
+    the random-number key that distinguishes this state from others.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DGC_StateRoleAttr:$role,
                        DGC_InitAttr:$init, I64Attr:$rng_id, TypeAttrOf<RankedTensorOf<[DGC_Element]>>:$type);

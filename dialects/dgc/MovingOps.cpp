@@ -32,7 +32,7 @@ static int64_t sizeOf(Value value, int64_t dim) { return cast<RankedTensorType>(
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// The input that the outputs of each part see. What lies outside of it matters where there is padding.
+/// The input that the outputs of each part see. What is outside of it matters where there is padding.
 static OperandWindow inputOfOutputs(const WindowDim &dim, const Parts &outputs, unsigned operand, int64_t operandDim,
                                     ReductionKind identity) {
   OperandWindow window{operand, operandDim,
@@ -165,7 +165,7 @@ void ConvolutionInputGradOp::takeWindows(unsigned factor, const PartNeeds &needs
   setPadding(withPadding(getPadding(), sizes.size(), i, needs));
 }
 
-/// Parts of the result gradient; what lies outside of either side does not count.
+/// Parts of the result gradient; what is outside of either side does not count.
 PartNeeds ConvolutionWeightGradOp::getNeeds(unsigned factor, int64_t parts) {
   ConvolutionGeometry geometry = getGeometry();
   int64_t i = spatialDim(geometry, factor);
@@ -205,7 +205,7 @@ void SliceOp::takeWindows(unsigned dim, const PartNeeds &needs) {
 }
 
 /// With `step` - 1 elements between neighbours, operand element i is at low + i * step. The elements of a part are
-/// found between those that are put around and between the elements that lie in it.
+/// found between those that are put around and between its elements.
 PartNeeds PadOp::getNeeds(unsigned dim, int64_t parts) {
   Parts results(sizeOf(getResult(), dim), parts);
   int64_t low = getEdgePaddingLow()[dim], step = interior(dim) + 1;

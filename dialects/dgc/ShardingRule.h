@@ -82,14 +82,14 @@ private:
 };
 
 /// The elements of dimension `dim` of operand `operand` that the computation of
-/// a part needs: from `starts[p]` on for part p, `size` of them. They may lie
+/// a part needs: from `starts[p]` on for part p, `size` of them. They may be
 /// outside of the operand.
 struct OperandWindow {
   unsigned operand;
   int64_t dim;
   llvm::SmallVector<int64_t> starts;
   int64_t size;
-  // What stands outside of the operand: the identity of a reduction, or the
+  // The value outside of the operand: the identity of a reduction, or the
   // scalar that is operand `fillOperand`. Neither: it does not matter.
   std::optional<ReductionKind> identity = {};
   std::optional<unsigned> fillOperand = {};

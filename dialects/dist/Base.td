@@ -220,7 +220,7 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
     bool hasSameLayout(::dgc::dist::ShardingAttr other) const;
     /// The sharding that holds the whole value on every device.
     static ::dgc::dist::ShardingAttr getWhole(::mlir::FlatSymbolRefAttr mesh, int64_t rank, bool open = false);
-    /// "[{data}, {} ] unreduced sum [model]": for people.
+    /// "[{data}, {} ] unreduced sum [model]", for messages.
     ::std::string describe() const;
   }];
 }

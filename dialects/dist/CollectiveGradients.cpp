@@ -1,4 +1,4 @@
-// Gradients of what stands in manual regions.
+// Gradients of the ops of manual regions.
 //
 // Along the axes of a collective its operand is a value of each device; dist.vary has made it one where it was not. A
 // result that is the same on all devices of the group (of an all-reduce, an all-gather, a broadcast) has a gradient

@@ -147,7 +147,7 @@ LogicalResult ManualOp::verifyRegions() {
 static LogicalResult checkInside(ManualOp op) {
   WalkResult result = op.getBody().walk([&](Operation *inner) {
     if (isa<dgc::BatchMeanOpInterface, dgc::ModeOpInterface>(inner)) {
-      inner->emitOpError() << "cannot stand in a dist.manual of a model, which sees the part of one device: "
+      inner->emitOpError() << "cannot be in a dist.manual of a model, which sees the part of one device: "
                            << (isa<dgc::ModeOpInterface>(inner) ? "what differs between training and evaluating"
                                                                 : "a mean over the global batch")
                            << " goes before or behind the region";

@@ -16,7 +16,7 @@ class Dist_Op<string mnemonic, list<Trait> traits = []> : Op<Dist_Dialect, mnemo
 def Dist_Untyped : Type<CPred<"::llvm::isa<::dgc::UntypedType>($_self)">, "a value of a model, not typed yet">;
 def Dist_Tensor : AnyTypeOf<[AnyRankedTensor, Dist_Untyped]>;
 
-// What stands in a manual region of a model: without types, as every op there.
+// An op of a manual region in a model: without types, as every op there.
 defvar Dist_InModel = DeclareOpInterfaceMethods<TypesFromContextOpInterface, ["inferResultTypes"]>;
 defvar Dist_Differentiable = DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 
@@ -35,12 +35,12 @@ def Dist_ConstraintOp : Dist_Op<"constraint", [Pure, SameOperandsAndResultType,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "says how a value is spread";
+  let summary = "declares the sharding of a value";
   let description = [{
     `%1 = dist.constraint %0 to <@mesh, [{"data"}, {?} ]> : tensor<8x4xf32>`
 
-    Propagation starts from it, in both directions; the partitioner removes it. In a model it stands without a
-    type, like all ops there. The gradient of the value is spread in the same way.
+    Propagation starts from it, in both directions; the partitioner removes it. In a model it is written without
+    a type, as all ops there. The gradient of the value has the same sharding.
   }];
   let arguments = (ins Dist_Tensor:$input, Dist_ShardingAttr:$sharding);
   let results = (outs Dist_Tensor:$result);
@@ -55,7 +55,7 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType,
 
     The one op that moves data between devices before the partitioner. From which sharding follows from the
     operand. A value that is unreduced along an axis that the sharding does not have as unreduced is combined.
-    `because` says for people who needs it so.
+    `because` names the user that needs it, for messages.
   }];
   let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$sharding, OptionalAttr<StrAttr>:$cause);
   let results = (outs AnyRankedTensor:$result);
@@ -86,9 +86,9 @@ def Dist_ManualOp : Dist_Op<"manual", [IsolatedFromAbove, SingleBlockImplicitTer
     manual axis that a sharding does not have, the value is the same on all devices; of a result, the region sees
     to that.
 
-    The gradient is a manual region, too, which computes the body again (what is the same is computed once, behind
-    the partitioner) and goes back through it, collectives included. What an operand that is the same along a manual
-    axis gets from the devices along it is added up.
+    The gradient is a manual region, too, which computes the body again (common subexpressions are
+    eliminated after the partitioner) and differentiates it, collectives included. The gradients of an operand that is
+    the same along a manual axis are summed over the devices along that axis.
 
     Constraints:
     - There is one `in` sharding for each operand and one `out` sharding for each result, each valid for it.
@@ -280,14 +280,14 @@ def Dist_BroadcastOp : Dist_ReshapingCollectiveOp<"broadcast", (ins I64Attr:$roo
 }
 
 def Dist_DoneOp : Dist_Op<"done", [Pure, InferTypeOpAdaptor, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "the end of a collective that goes on beside what stands in between";
+  let summary = "the end of an asynchronous collective";
   let description = [{
     ```mlir
     %s:2 = dist.all_reduce sum %a, %b over @mesh ["data"] : tensor<4xf32>, tensor<f32>  // begins here
     ...
     %r:2 = dist.done %s#0, %s#1 : tensor<4xf32>, tensor<f32>                            // has ended here
     ```
-    Takes all results of one collective, in order, and gives them. Nobody else uses these results.
+    Takes all results of one collective, in order, and returns them. The results of the collective have no other use.
   }];
   let arguments = (ins Variadic<AnyRankedTensor>:$inputs);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -306,9 +306,9 @@ def Dist_SendOp : Dist_TransferOp<"send"> {
     `dist.send %a channel 3 from @stage0 to @stage1 origin "..." : tensor<4xf32>`
 
     Belongs to the `dist.recv` of the same channel and meshes; of several the first to the first. It ends when
-    the receiver has come by. From a mesh of one device it goes to all of the other one; to a mesh of one device the
-    first of the other one sends, or, with `gathered`, each sends its part, and the receiver has the parts one behind the
-    other along dimension 0, in the order of the devices.
+    the receiver has the value. From a mesh of one device it goes to all of the other one; to a mesh of one device the
+    first of the other one sends, or, with `gathered`, each sends its part, and the receiver concatenates the parts
+    along dimension 0, in the order of the devices.
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$channel, FlatSymbolRefAttr:$source,
                        FlatSymbolRefAttr:$target, OptionalAttr<StrAttr>:$origin, UnitAttr:$gathered);

@@ -32,7 +32,7 @@ class Exec_EnumAttr<EnumInfo enum, string mnem> : EnumAttr<Exec_Dialect, enum, m
 }
 
 // The values of these enums are those of runtime/artifact/dgcx.fbs.
-def Exec_Space : Exec_Enum<"Space", "where a buffer lies", [
+def Exec_Space : Exec_Enum<"Space", "the memory of a buffer", [
   I32EnumAttrCase<"Private", 0, "private">, I32EnumAttrCase<"Shared", 1, "shared">,
   I32EnumAttrCase<"Constant", 2, "constant">]>;
 def Exec_SpaceAttr : Exec_EnumAttr<Exec_Space, "space">;
@@ -134,13 +134,13 @@ def Exec_MatmulOp : Exec_StepOp<"matmul"> {
 
     `a_order`, `b_order` and `order` are for operands and a result whose dimensions are stored in any order: dimension i
     of [.., m, k], [.., k, n] and [.., m, n] is dimension `order[i]` of the stored one. So the heads of an attention are
-    multiplied where they lie: q [b, t, h, d] and k [b, s, h, d] with a_order [0, 2, 1, 3] and b_order [0, 2, 3, 1] give
+    multiplied without a transpose: q [b, t, h, d] and k [b, s, h, d] with a_order [0, 2, 1, 3] and b_order [0, 2, 3, 1] give
     [b, h, t, s].
 
     Calls for GPUs, of one product of 16 bits each, may have more results, in this order:
     `keep_aux`: what the gradient of the last post op, relu or gelu_tanh, needs. Of gelu: its operand. Of relu: a bit for
     each element, in rows of a multiple of 128 bits, as the library has them: [m, 16 * ceil(n / 128)] of ui8.
-    `bias_gradient`: the sum of the rows of what is stored, behind `relu_grad` or `gelu_tanh_grad`, `result`: [n]; or of
+    `bias_gradient`: the sum of the rows of what is stored, after `relu_grad` or `gelu_tanh_grad`, `result`: [n]; or of
     an operand, along k, `a`: [m], `b`: [n].
   }];
   let arguments = (ins Exec_Value:$a, Exec_Value:$b, Optional<Exec_Value>:$bias, Variadic<Exec_Value>:$args,

@@ -49,7 +49,7 @@ PostOpAttr MatmulOp::findPostOp(PostOpKind kind) {
   return {};
 }
 
-/// What gradients need of a product and what they give beside it.
+/// The additional operands and results of products whose epilogue computes gradients.
 static LogicalResult verifyGradientParts(MatmulOp op, ArrayRef<ShapedType> given) {
   PostOpAttr reluGrad = op.findPostOp(PostOpKind::ReluGrad), geluGrad = op.findPostOp(PostOpKind::GeluTanhGrad);
   if (!op.getKeepAux() && !op.getBiasGradient() && !reluGrad && !geluGrad) {

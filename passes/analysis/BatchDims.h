@@ -8,7 +8,7 @@
 namespace dgc {
 
 /// A dimension of a tensor along which examples are: element before + i belongs to example (i / inner) modulo the
-/// batch. Behind a reshape of [batch, T] to [batch * T], `inner` is T. The first `before` elements and the last `after`
+/// batch. After a reshape of [batch, T] to [batch * T], `inner` is T. The first `before` elements and the last `after`
 /// ones belong to no example, such as those that dgc.pad adds.
 struct BatchDim {
   unsigned dim = 0;
@@ -45,7 +45,7 @@ struct ExampleFlow {
 };
 
 /// How examples get through an op whose operands have them where `operands` says. Fails where the op moves elements
-/// from one example to another, splits the batch, or says nothing of its dimensions; `reason` then says so, as the end
+/// from one example to another, splits the batch, or has no rule for its dimensions; `reason` then names it, as the end
 /// of a sentence that begins with the name of the op. The batch has more than one example.
 mlir::FailureOr<ExampleFlow> examplesThrough(mlir::Operation *op, llvm::ArrayRef<BatchDims> operands, int64_t batch,
                                              std::string &reason);

@@ -1,5 +1,5 @@
-// How tensors are cut, in a form to compute with: axes by number, factors of
-// dimensions, and the way between these and #dist.sharding.
+// Layouts of tensors in a form to compute with: axes by number, factors of
+// dimensions, and the conversions from and to #dist.sharding.
 
 #ifndef DGC_PASSES_ANALYSIS_LAYOUT_H
 #define DGC_PASSES_ANALYSIS_LAYOUT_H
@@ -11,7 +11,7 @@
 
 namespace dgc {
 
-/// An axis of the mesh by its place there, and who cut by it.
+/// An axis of the mesh by its index, and the origin of the cut.
 struct AxisUse {
   int axis;
   dgc::dist::OriginAttr origin;
@@ -66,7 +66,7 @@ llvm::LogicalResult factorsFromDims(const dgc::TensorFactors &tensor, llvm::Arra
                                     llvm::function_ref<void(unsigned factor, llvm::ArrayRef<AxisUse>)> give);
 
 /// The axes of each dimension of one tensor, from those of the factors. A
-/// factor behind one that is not cut down to single elements contributes
+/// factor after one that is not cut down to single elements contributes
 /// nothing; if there is one that should, `*lost` is set to it.
 DimAxes dimsFromFactors(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors,
                         llvm::ArrayRef<AxisList> axes, const MeshRef &mesh, std::optional<unsigned> *lost = nullptr);
@@ -80,7 +80,7 @@ dgc::dist::ShardingAttr declaredSharding(mlir::Value value, const MeshRef &mesh)
 /// together. Boolean operands are never partial and do not count.
 bool isLinearIn(mlir::Operation *op, llvm::ArrayRef<unsigned> partial);
 
-/// "dgc.add at model.mlir:3:4": for people.
+/// "dgc.add at model.mlir:3:4", for messages.
 std::string describe(mlir::Operation *op);
 
 /// The origin of axes that `op` introduced.

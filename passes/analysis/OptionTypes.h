@@ -23,7 +23,7 @@ template <class E> struct EnumValue {
   llvm::StringLiteral name;
 };
 
-/// The names of an enumeration, in its order: `static constexpr EnumValue<E> all[]`. Specialised beside each.
+/// The names of an enumeration, in its order: `static constexpr EnumValue<E> all[]`. Specialised next to each enumeration.
 template <class E> struct EnumNames;
 
 template <class E>
@@ -61,7 +61,7 @@ template <> struct EnumNames<AttentionForm> {
       {AttentionForm::Auto, "auto"}, {AttentionForm::Fused, "fused"}, {AttentionForm::Expanded, "expanded"}};
 };
 
-/// What library calls compute with products on GPUs: all, or a bias with a relu behind it.
+/// What library calls compute with products on GPUs: all, or a bias followed by a relu.
 enum class Epilogues { All, Bias };
 template <> struct EnumNames<Epilogues> {
   static constexpr EnumValue<Epilogues> all[] = {{Epilogues::All, "all"}, {Epilogues::Bias, "bias"}};

@@ -181,7 +181,7 @@ private:
     queue.push({greedy ? misplaced(layout) : 0, length, it->second});
   }
 
-  /// Goes on from `current` by a step.
+  /// Continues from `current` by a step.
   void take(int current, ReshardStep step) {
     const Reached &node = nodes[current];
     auto [elements, collectives, slices] = node.length;

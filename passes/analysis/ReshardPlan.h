@@ -21,7 +21,7 @@
 
 namespace dgc {
 
-/// Axes by their place in the mesh; in a dimension the major one first.
+/// Axes by their index in the mesh; in a dimension the major one first.
 using Axes = llvm::SmallVector<int, 4>;
 
 /// How a value is distributed: the axes that cut each dimension, and those along

@@ -28,7 +28,7 @@ dgc::dist::AxisRefAttr axisBy(mlir::MLIRContext *context, llvm::StringRef axis, 
 dgc::dist::ShardingAttr cutAlong(dgc::dist::MeshOp mesh, dgc::dist::AxisRefAttr axis, int64_t rank,
                                  std::optional<int64_t> dim);
 
-/// The state that an argument or a result of a function stands for; null for others.
+/// The state that an argument or a result of a function holds; null for others.
 dgc::StateOp stateOfArgument(mlir::func::FuncOp function, unsigned index);
 dgc::StateOp stateOfResult(mlir::func::FuncOp function, unsigned index);
 
@@ -42,7 +42,7 @@ llvm::DenseSet<mlir::Operation *> findForwardOps(mlir::func::FuncOp function);
 struct VariableUpdate {
   unsigned result;                        // of the function: the new value
   llvm::SetVector<mlir::Operation *> ops; // elementwise, of the shape of the variable
-  llvm::SetVector<mlir::Value> gradients; // what comes in from behind the update, but for state and scalars
+  llvm::SetVector<mlir::Value> gradients; // operands from outside of the update, without state and scalars
 };
 
 /// Follows the new value of a variable back. Ops for which `stop` holds count as part of the gradient.

@@ -28,7 +28,7 @@ using Key = std::tuple<const void *, const void *, const void *>;
 struct Group {
   SmallVector<CollectiveOpInterface> members;
   SmallVector<Operation *> dependents;
-  size_t dependentsBeforeLast = 0;     // of these, how many stand before the last member
+  size_t dependentsBeforeLast = 0;     // of these, how many are before the last member
   llvm::DenseSet<Operation *> tainted; // members and dependents
   int64_t bytes = 0;
 };
@@ -54,7 +54,7 @@ static std::string joinOrigins(ArrayRef<CollectiveOpInterface> members) {
   return llvm::join(origins, " | ");
 }
 
-/// Replaces the members by one op and moves the dependents that stand before it
+/// Replaces the members by one op and moves the dependents that are before it
 /// behind it.
 static void merge(const Group &group) {
   CollectiveOpInterface last = group.members.back();
@@ -85,7 +85,7 @@ static void merge(const Group &group) {
   }
 }
 
-/// Whether a collective of `bytes` makes the group too large. What is small beside the limit never does.
+/// Whether a collective of `bytes` makes the group too large. What is small compared with the limit never does.
 static bool isTooLarge(const Group &group, int64_t bytes, int64_t limit) {
   return limit && group.bytes + bytes > limit && std::min(group.bytes, bytes) > limit / 8;
 }

@@ -7,7 +7,7 @@ def CombineCollectivesPass : Pass<"dgc-combine-collectives", "::mlir::ModuleOp">
   let summary = "merge collectives that can happen together";
   let description = [{
     All-reduces of the same kind, mesh, axes and element type, none of which depends on another, become one variadic
-    all-reduce in the place of the last of them; ops between that use an earlier one move behind it. So nothing
+    all-reduce in the place of the last of them; ops between that use an earlier one move after it. So nothing
     is computed later than it could be, but for what waits for the merged op alone. The same goes for reduce-scatters
     and for all-gathers of the same dimension. It does not merge what
     would exceed `limit-bytes` or, where `links` knows the axes (see LinkModel.h), the bytes from which on latency no
@@ -32,10 +32,10 @@ def CombineCollectivesPass : Pass<"dgc-combine-collectives", "::mlir::ModuleOp">
 }
 
 def ReassociateAllReducesPass : Pass<"dgc-reassociate-all-reduces", "::mlir::ModuleOp"> {
-  let summary = "add before all-reduces, not behind them";
+  let summary = "add before all-reduces, not after them";
   let description = [{
     In a sum of several terms, the operands of all-reduces by sum that have the same mesh, axes and type are added
-    first, and combined by one all-reduce. A term that someone else uses stays as it is. The order of the terms
+    first, and combined by one all-reduce. A term that has another use stays as it is. The order of the terms
     changes, and with it the rounding.
 
     ```mlir
@@ -122,7 +122,7 @@ def SimplifyCollectivesPass : Pass<"dgc-simplify-collectives", "::mlir::ModuleOp
   let summary = "remove communication that moves nothing";
   let description = [{
     A collective over groups of one device, and a permute in which every device sends to itself, is replaced by its
-    operands. A partial value that is combined so was whole: its type says so afterwards.
+    operands. A partial value that is combined so was whole: its type states that afterwards.
   }];
   let statistics = [Statistic<"numRemoved", "removed", "Collectives that moved nothing">];
 }
@@ -185,9 +185,9 @@ def VerifyCommunicatePass : Pass<"dgc-verify-communicate", "::mlir::ModuleOp"> {
     device what it does in order (a collective in the group that its position gives, a send or receive if it is in
     the mesh that sends or receives), and simulates all of them (runtime/artifact/CommunicationOrder.h). It
     fails when a device waits for ever, when members of a group meet in different ops or types, or when the order of
-    communication is not that of the program. A collective that has a `dist.done` is there twice, where it begins and
-    where it ends, and all must have come to both: more than what is needed, which is that nobody ends before all have
-    begun. Functions that run at the same time, each on devices of its own, say
+    communication is not that of the program. A collective that has a `dist.done` counts twice, where it begins and
+    where it ends, and all members must have reached both. This is stricter than necessary: no member may end before all
+    have begun. Functions that run at the same time, each on devices of its own, say
     so by the same `dist.step`.
   }];
 }

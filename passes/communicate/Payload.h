@@ -14,7 +14,7 @@ namespace dgc {
 int64_t payloadOf(dgc::dist::CollectiveOpInterface op);
 
 /// What one device that runs a partitioned function communicates. The plan that is made from the function has the same
-/// traffic (rt::trafficOf), as passes behind dgc-order-collectives add and remove no communication.
+/// traffic (rt::trafficOf), as passes after dgc-order-collectives add and remove no communication.
 rt::Traffic trafficOf(mlir::func::FuncOp function);
 
 } // namespace dgc

@@ -19,7 +19,7 @@ void dgc::buildCommunicatePhase(mlir::OpPassManager &manager, const CommunicateO
       manager.addPass(createLimitCommunicationPass(limits));
     }
     manager.addPass(createFlattenCollectivesPass());
-    // What is to go on beside other work must not wait for the last addend.
+    // A collective that overlaps with other work must not wait for the last addend.
     CombineCollectivesPassOptions combine;
     combine.limited = options.overlap;
     combine.links = options.links;

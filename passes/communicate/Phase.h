@@ -23,7 +23,7 @@ struct CommunicateOptions {
   template <class Binder> void bind(Binder &b) {
     b("distributed", distributed, "there is a mesh; else nothing is done");
     b("links", links, "AXIS=LATENCY:BANDWIDTH,..: how fast the links along axes are");
-    b("overlap", overlap, "collectives are to go on beside what does not need them");
+    b("overlap", overlap, "collectives overlap with work that does not need them");
     b("scatter-to-servers", scatterToServers, "each worker sends parameter servers its part of the gradients");
     b("forbid", forbid, "collectives that must not be needed");
     b("max-replicated-bytes", maxReplicatedBytes, "the largest value that may become whole on all devices; -1: any");

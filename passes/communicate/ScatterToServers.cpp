@@ -319,7 +319,7 @@ static void addUpSquares(Value sum, ArrayRef<std::pair<const Bucket *, Value>> p
   sum.replaceAllUsesWith(dgc::addInPairs(terms, add));
 }
 
-/// Erases the transfers that buckets have replaced, and what nobody needs without them.
+/// Erases the transfers that buckets have replaced, and the ops that are dead without them.
 static void eraseReplaced(ArrayRef<Bucket> buckets) {
   SetVector<Block *> blocks;
   llvm::SmallPtrSet<Operation *, 8> reduces;

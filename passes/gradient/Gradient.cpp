@@ -26,7 +26,7 @@ static bool isContinuous(Value value) {
 
 namespace {
 
-/// The part of a block that lies between the values of `wrt` and the loss.
+/// The part of a block between the values of `wrt` and the loss.
 struct Flow {
   explicit Flow(GradientOp gradient);
 

@@ -1,4 +1,4 @@
-// How a training function runs on micro-batches: what is computed once, and what for each of them.
+// The execution of a training function on micro-batches: which ops run once, and which for each micro-batch.
 
 #ifndef DGC_PASSES_GRADIENT_MICROBATCHES_H
 #define DGC_PASSES_GRADIENT_MICROBATCHES_H
@@ -10,7 +10,7 @@
 
 namespace dgc {
 
-/// How a value of the original function comes about from the micro-batches.
+/// How a value of the original function is composed from the micro-batches.
 struct MicrobatchLayout {
   enum Kind {
     Whole,   // computed once
@@ -32,7 +32,7 @@ struct MicrobatchExecution {
   int level = 0;
 };
 
-/// Where a factor is the major one of a dimension of a tensor, if it belongs to it at all.
+/// The dimension of a tensor of which a factor is the major one; `present` if the tensor has the factor at all.
 struct FactorDim {
   bool present = false;
   std::optional<unsigned> dim;

@@ -98,7 +98,7 @@ def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
     for the names that `dgc-build-entry-points` gives to what an op of the model computes: `relu`, and `features.relu`
     in a block of that name. What matches and what the backward pass needs is not kept until then, but computed again
     from what does not match, and from what other blocks and stages give. All of one block (an op without a block is one
-    of its own), micro-batch and stage is computed together, right before the first op of the backward pass, behind all of
+    of its own), micro-batch and stage is computed together, right before the first op of the backward pass, after all of
     it, that needs some of it; the copies have `dgc.recompute` with a number for each block, which keeps them apart from
     the originals. The same random numbers are drawn. A pattern that nothing
     needed matches is an error.
@@ -123,7 +123,8 @@ def CompleteStagesPass : Pass<"dgc-complete-stages", "::mlir::ModuleOp"> {
   let summary = "give every op and variable its stage";
   let description = [{
     Runs on partitioned functions in which at least one op has `dist.stage`; without one it does nothing. Afterwards
-    every op has a stage that is not to be computed by whoever needs it, as have arguments that are state, and results.
+    every op has a stage that is not uniform (computed on each stage that needs it), as have arguments that are state, and
+    results.
 
     - A variable is on the lowest stage of the ops that read it, in the first function that has it; the state of the
       optimizer is with the ops that update it.
@@ -133,7 +134,7 @@ def CompleteStagesPass : Pass<"dgc-complete-stages", "::mlir::ModuleOp"> {
     - An op that computes nothing and gives more than it takes (a broadcast) is on each stage that needs it; any other
       gather where its result is needed first.
     - Any other op is on the highest stage of its operands, or else on the lowest of its users.
-    - Loss and metrics are results on stage 0, which tells the user; predictions stay where they are.
+    - Loss and metrics are results on stage 0, which reports them; predictions stay where they are.
     - Constants, positions, scalars that the runtime gives to all (step, seed, valid count) and what follows from
       these alone have no stage: every device computes them.
   }];
@@ -143,7 +144,7 @@ def CompleteStagesPass : Pass<"dgc-complete-stages", "::mlir::ModuleOp"> {
 def ReassociateStageSumsPass : Pass<"dgc-reassociate-stage-sums", "::mlir::ModuleOp"> {
   let summary = "add what one stage has before it is sent to another";
   let description = [{
-    Runs behind `dgc-complete-stages`. In a sum of several terms, those of each stage are added on that stage, and then the
+    Runs after `dgc-complete-stages`. In a sum of several terms, those of each stage are added on that stage, and then the
     sums of the stages, where the whole sum was: of each stage one value is sent. Stages at one position along the axis
     `stage` count as one. A sum for which fewer values are sent as it is stays so. The order of the terms changes, and
     with it the rounding.

@@ -24,8 +24,8 @@ public:
   /// Adds the terms of each position there, and then the sums of the positions where the whole sum was. Returns how
   /// many values fewer are sent from one position to another.
   int64_t reassociate(AddOp last) {
-    std::optional<int64_t> home = stageOf(last);
-    if (!home)
+    std::optional<int64_t> sumStage = stageOf(last);
+    if (!sumStage)
       return 0;
     // What a micro-batch adds is a term: it is not taken out of its place.
     int64_t sent = 0;
@@ -33,14 +33,14 @@ public:
     SmallVector<Value> terms = dgc::termsOf(last, isPart);
     countSent(last, isPart, sent);
     llvm::MapVector<int64_t, SmallVector<Value>> groups;
-    llvm::DenseMap<int64_t, int64_t> stages{{positionOf(*home), *home}};
+    llvm::DenseMap<int64_t, int64_t> stages{{positionOf(*sumStage), *sumStage}};
     for (Value term : terms) {
-      int64_t stage = stageOfTerm(term, *home), position = positionOf(stage);
+      int64_t stage = stageOfTerm(term, *sumStage), position = positionOf(stage);
       groups[position].push_back(term);
       auto [known, isNew] = stages.try_emplace(position, stage);
       known->second = std::max(known->second, stage);
     }
-    int64_t fewer = sent - static_cast<int64_t>(groups.size()) + groups.count(positionOf(*home));
+    int64_t fewer = sent - static_cast<int64_t>(groups.size()) + groups.count(positionOf(*sumStage));
     if (fewer <= 0)
       return 0;
     OpBuilder builder(last);
@@ -54,7 +54,7 @@ public:
       int64_t stage = stages[position];
       sums.push_back(dgc::addInPairs(members, [&](Value a, Value b) { return add(a, b, stage); }));
     }
-    last.replaceAllUsesWith(dgc::addInPairs(sums, [&](Value a, Value b) { return add(a, b, *home); }));
+    last.replaceAllUsesWith(dgc::addInPairs(sums, [&](Value a, Value b) { return add(a, b, *sumStage); }));
     return fewer;
   }
 

@@ -121,7 +121,7 @@ bool ClusterGraph::pathAround(unsigned from, unsigned to) const {
   return found;
 }
 
-/// Gives the cluster that two become a place: in front of what the first one reaches, and behind the rest of what lies
+/// Gives the cluster that two become a place: in front of what the first one reaches, and after the rest of what is
 /// between them.
 void ClusterGraph::reorder(unsigned a, unsigned b, unsigned merged) {
   unsigned first = place[a] < place[b] ? a : b, last = first == a ? b : a;
@@ -187,8 +187,8 @@ bool ClusterGraph::allUsersIn(unsigned producer, unsigned consumer) const {
   for (unsigned id : clusters[producer].ops)
     for (Operation *user : ops[id]->getUsers()) {
       auto it = idOf.find(user);
-      unsigned home = it == idOf.end() ? ~0u : find(it->second);
-      if (home != producer && home != consumer)
+      unsigned owner = it == idOf.end() ? ~0u : find(it->second);
+      if (owner != producer && owner != consumer)
         return false;
     }
   return true;

@@ -27,7 +27,7 @@ inline int64_t elements(mlir::Value value) {
   return type ? type.getNumElements() : 1;
 }
 
-/// How an op reduces. Rows: all dimensions behind some leading ones.
+/// How an op reduces. Rows: all dimensions after some leading ones.
 enum class Reduces { No, Rows, Other };
 Reduces reduces(mlir::Operation *op);
 
@@ -64,7 +64,7 @@ public:
 
   /// The other clusters that depend on one, perhaps several times.
   void forEachSuccessor(unsigned cluster, llvm::function_ref<void(unsigned)> visit) const;
-  /// All clusters, each behind those it depends on.
+  /// All clusters, each after those it depends on.
   llvm::SmallVector<unsigned> inTopologicalOrder() const;
   /// Is there a way from `from` to `to` through another cluster?
   bool pathAround(unsigned from, unsigned to) const;
@@ -92,8 +92,8 @@ private:
   void reorder(unsigned a, unsigned b, unsigned merged);
 
   std::vector<llvm::SmallVector<unsigned, 2>> successors; // of each op: its users, and what must come after it
-  /// Clusters in an order in which each comes behind those it depends on, and the place of each there. What lies
-  /// between two of them is behind neither's back: only that is searched. Holds until the first `release`.
+  /// Clusters in topological order, and the position of each there. A path between two clusters only goes through
+  /// clusters between them in that order, so only these are searched. Holds until the first `release`.
   static constexpr unsigned kVacant = ~0u;
   llvm::SmallVector<unsigned> order, place;
 };

@@ -308,22 +308,22 @@ private:
       unsigned cluster = find(id);
       if (!isFree(ops[id]) || clusters[cluster].ops.size() == 1)
         continue;
-      llvm::SmallSetVector<unsigned, 2> homes;
+      llvm::SmallSetVector<unsigned, 2> owners;
       for (Operation *user : ops[id]->getUsers())
         if (auto it = idOf.find(user); it != idOf.end())
-          homes.insert(find(it->second));
+          owners.insert(find(it->second));
         else
-          homes.insert(~0u);
-      if (homes.size() != 1 || homes.front() == ~0u || homes.front() == cluster)
+          owners.insert(~0u);
+      if (owners.size() != 1 || owners.front() == ~0u || owners.front() == cluster)
         continue;
-      Cluster &home = clusters[homes.front()];
-      bool isKernel = home.fusible && !(home.ops.size() == 1 && isa<dgc::ReshapeOp>(ops[home.ops.front()]));
+      Cluster &owner = clusters[owners.front()];
+      bool isKernel = owner.fusible && !(owner.ops.size() == 1 && isa<dgc::ReshapeOp>(ops[owner.ops.front()]));
       if (!isKernel)
         continue;
       release(id, cluster);
-      leader[id] = homes.front();
-      home.ops.push_back(id);
-      llvm::sort(home.ops);
+      leader[id] = owners.front();
+      owner.ops.push_back(id);
+      llvm::sort(owner.ops);
     }
   }
 

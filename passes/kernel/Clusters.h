@@ -1,4 +1,4 @@
-//===- Clusters.h - which ops become one kernel ------------------------------===//
+//===- Clusters.h - the ops that become one kernel ------------------------------===//
 
 #ifndef DGC_PASSES_KERNEL_CLUSTERS_H
 #define DGC_PASSES_KERNEL_CLUSTERS_H
@@ -9,13 +9,13 @@
 
 namespace dgc {
 
-/// What follows each other in a block once kernels are formed: one op that stays, or the ops of a kernel in order.
+/// An element of a block after kernels are formed: one op that stays, or the ops of a kernel in order.
 struct KernelCandidate {
   llvm::SmallVector<mlir::Operation *> ops;
   bool isKernel = false;
 };
 
-/// Is this a constant that a kernel holds itself?
+/// Returns true for a constant that a kernel holds itself.
 bool isSmallConstant(mlir::Operation *op);
 
 /// Divides the ops of a block, small constants and the terminator left out, into candidates in an order that keeps

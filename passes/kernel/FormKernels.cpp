@@ -251,13 +251,13 @@ private:
     func::FuncOp func = outline(candidate, boundary, inplace.possible, loc);
     auto [it, isNew] = known.try_emplace(textOf(func));
     if (isNew) {
-      ModuleOp home = kernelModule();
+      ModuleOp targetModule = kernelModule();
       std::string name;
       do
         name = "k" + std::to_string(kernels++);
-      while (home.lookupSymbol(name));
+      while (targetModule.lookupSymbol(name));
       func.setName(name);
-      home.push_back(func);
+      targetModule.push_back(func);
       it->second = name;
     } else {
       func.erase();

@@ -22,7 +22,7 @@ constexpr int64_t kMuch = 1 << 20;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
-/// What stands before a reshape.
+/// The operand of a reshape, or the value itself.
 Value behindView(Value value) {
   auto reshape = value.getDefiningOp<dgc::ReshapeOp>();
   return reshape ? reshape.getOperand() : value;

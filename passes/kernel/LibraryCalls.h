@@ -10,7 +10,7 @@
 namespace dgc {
 
 // Each replaces an op by a library call, which it returns; null, and nothing has changed, where the library has none.
-// `anyOrder`: the library takes operands whose dimensions lie in any order; else one of a matrix must be the last one.
+// `anyOrder`: the library takes operands whose dimensions are stored in any order; else one of a matrix must be the last one.
 // `forGpus`: cuDNN's convolutions, which take filters with their outputs first; else those of the CPU's library.
 mlir::Operation *selectMatmul(mlir::Operation *op, bool anyOrder);
 mlir::Operation *selectConvolution(mlir::Operation *op, bool forGpus);
@@ -23,11 +23,11 @@ mlir::Operation *selectAttention(mlir::Operation *op);
 /// multiple of 8.
 bool gpuHasAttention(mlir::Operation *op);
 
-/// Makes elementwise ops behind a product or a convolution part of the call, while nothing else needs the value before
+/// Makes elementwise ops after a product or a convolution part of the call, while nothing else needs the value before
 /// them: a bias and post ops, or a bias and then relu. Returns how many.
 unsigned absorbUsers(mlir::Operation *call, bool reluOnly);
 
-/// Lets products of 16 bits compute gelu, and the gradients of gelu, relu and biases that stand behind or beside them, as
+/// Lets products of 16 bits compute gelu, and the gradients of gelu, relu and biases that use their operands or results, as
 /// cuBLASLt can. Returns how many ops these were.
 unsigned absorbGradients(mlir::func::FuncOp func);
 

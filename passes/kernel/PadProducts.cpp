@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace dgc {
 
-/// The dimension of `value` that is the last one in memory, where a transpose that a product takes in stands before it.
+/// The dimension of `value` that is the last one in memory, where a transpose that a product absorbs precedes it.
 static int64_t lastInMemory(Value value) {
   auto transpose = value.getDefiningOp<dgc::TransposeOp>();
   if (!transpose)

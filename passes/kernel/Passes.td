@@ -16,7 +16,7 @@ def ExpandAttention : Pass<"dgc-expand-attention", "::mlir::ModuleOp"> {
     ..
     ```
   }];
-  let options = [Option<"device", "device", "std::string", "\"cpu\"", "Whose calls: cpu, which has none, or cuda">];
+  let options = [Option<"device", "device", "std::string", "\"cpu\"", "Whose calls: cpu (no such calls) or cuda">];
   let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numExpanded", "expanded", "Attention ops and gradients expanded">];
 }
@@ -32,7 +32,7 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
     to generated kernels.
 
     A bias, and then relu, tanh, sigmoid or the addition of a tensor, become part of the call when nothing else needs
-    the value before them. `x > 0` is asked of relu(x) where there is one, so that the gradient of relu needs only that.
+    the value before them. `x > 0` is computed from relu(x) where there is one, so that the gradient of relu needs only that.
 
     ```mlir
     %0 = dgc.dot_general %x, %w contract [1] x [0] : tensor<8x4xf32>, tensor<4x5xf32>
@@ -42,7 +42,7 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
 
     With `device=cuda` these are the calls of cuBLASLt, products of matrices with a bias, then relu; and of cuDNN:
     convolutions of f32, bf16 and f16 and their gradients, forward with a bias, or a bias and relu. cuDNN's weights are
-    [O, spatial.., C], so they are transposed before, and their gradients behind. `dgc.fused_attention` and its gradient are
+    [O, spatial.., C], so they are transposed before the call, and their gradients after it. `dgc.fused_attention` and its gradient are
     calls of cuDNN, too, where that has them. All else is left to generated kernels.
 
     Products of 16 bits whose rows are aligned to 16 bytes compute more (`epilogues=all`): gelu, its approximation by tanh,
@@ -56,12 +56,12 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
     %2:2 = exec.matmul %x, %1#0 bias_gradient b {transpose_a} : ..
     ```
 
-    Functions of workers on CPUs (`dist.mesh` names a mesh that says so) have those of the CPU also then.
+    Functions of workers on CPUs (`dist.mesh` names a mesh of CPUs) have those of the CPU also then.
   }];
   let options = [Option<"device", "device", "std::string", "\"cpu\"",
                         "The library: cpu (oneDNN) or cuda (cuBLASLt, cuDNN)">,
                  Option<"epilogues", "epilogues", "::dgc::Epilogues", "::dgc::Epilogues::All",
-                        "What products on GPUs compute beside: all, or bias, with relu behind">];
+                        "Epilogues of products on GPUs: all, or bias, optionally followed by relu">];
   let dependentDialects = ["::dgc::exec::ExecDialect", "::dgc::DGCDialect"];
   let statistics = [
     Statistic<"calls", "calls", "Library calls">,
@@ -73,7 +73,7 @@ def PadProducts : Pass<"dgc-pad-products", "::mlir::ModuleOp"> {
   let summary = "pad products of 16 bits so that rows begin where the library is fast";
   let description = [{
     Input: functions in dgc ops on local tensors, before library calls are selected. Large products of bf16 and f16 whose
-    rows in memory do not have a multiple of `multiple` elements get operands with zeros behind them, and a slice of what
+    rows in memory do not have a multiple of `multiple` elements get operands with zeros appended, and a slice of what
     is wider in the result: cuBLASLt has its fast kernels for rows that are aligned to 16 bytes. Zeros change no sum, so
     the result has the same bits where sums are made in the same order. The pads and slices become part of the kernels
     that make and use these values.
@@ -116,8 +116,8 @@ def SplitLongProducts : Pass<"dgc-split-long-products", "::mlir::ModuleOp"> {
     The terms of a chunk are next to each other along the contracted dimensions, so the reshapes are views, whichever
     dimension in memory that is: the strides of a call tell [rows, chunks, length] from [chunks, length, columns]. One
     product stays one call; with batch dimensions and an operand whose contracted dimension is the last one it is one
-    for each of the batch or of the chunks, whichever are fewer. What the call would do behind the product, a bias and
-    relu, is left to the kernels.
+    for each of the batch or of the chunks, whichever are fewer. The epilogue of the call, a bias and relu, is
+    left to the kernels.
 
     The number of chunks is the least one that divides the terms into chunks of `max-length` / 4 to `max-length`, of a
     multiple of 4 terms (16 bytes) if there is one. Where none does, zeros are appended to the operands, which is one
@@ -151,7 +151,7 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
     `exec.launch`. Equal kernels are there once.
 
     A kernel is a set of ops without a way out of it and back in. Fused are elementwise chains with what they
-    broadcast, reductions along rows with everything before and behind them, reductions over rows with the
+    broadcast, reductions along rows with everything before and after them, reductions over rows with the
     elementwise ops before them, small computations of any form, and the independent updates of all variables, in
     kernels of at most `max-update-ops` (code that is too long takes long to compile). With `rematerialize` (GPUs), a
     large value of one kernel that others use is computed by these again, element by element, from what is in memory

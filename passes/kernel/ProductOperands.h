@@ -15,7 +15,7 @@ struct Matrix {
   bool contractLast = false; // of a dense operand: stored as [batch, free, contract]; else [batch, contract, free]
 };
 
-/// The operands of a product as the library reads them: behind the transposes that the call does itself.
+/// The operands of a product as the library reads them: before the transposes that the call does itself.
 struct ProductOperands {
   Matrix a, b;
   bool isDense = true; // both are stored as [batch, two groups]; else the call gets strides

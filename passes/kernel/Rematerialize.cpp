@@ -24,12 +24,12 @@ namespace dgc {
 
 /// Values of fewer elements are not worth it.
 static constexpr int64_t kLarge = 1 << 17;
-/// A value of so many times fewer elements than another counts as nothing beside it, and is stored for it.
+/// A value of so many times fewer elements than another is free compared with it, and is stored for it.
 static constexpr int64_t kMuchSmaller = 16;
 /// Operations for each element that may be done again.
 static constexpr uint64_t kMaxFlops = 64;
 
-/// What lies in memory: reshapes cost nothing.
+/// The value in memory: reshapes cost nothing.
 static Value inMemory(Value value) {
   while (auto reshape = value.getDefiningOp<dgc::ReshapeOp>())
     value = reshape.getOperand();
@@ -101,7 +101,7 @@ private:
     return func && func.getArgAttr(argument.getArgNumber(), "dgc.state");
   }
 
-  bool collect(Operation *op, unsigned home, Value wanted, Recipe &recipe) const {
+  bool collect(Operation *op, unsigned owner, Value wanted, Recipe &recipe) const {
     if (recipe.ops.contains(op))
       return true;
     if (recipe.ops.size() > 32)
@@ -110,14 +110,14 @@ private:
       Operation *def = operand.getDefiningOp();
       if (recipe.leaves.contains(operand) || (def && isSmallConstant(def)))
         continue;
-      if (!isInside(operand, home) || isUsedOutside(operand, home)) {
+      if (!isInside(operand, owner) || isUsedOutside(operand, owner)) {
         if (isVariable(operand))
           return false;
         recipe.leaves.insert(operand);
       } else if (elements(operand) * kMuchSmaller <= elements(wanted)) {
         recipe.leaves.insert(operand);
         recipe.stored += bytesOf(operand);
-      } else if (!isElementByElement(def) || !collect(def, home, wanted, recipe)) {
+      } else if (!isElementByElement(def) || !collect(def, owner, wanted, recipe)) {
         return false;
       }
     }
@@ -146,10 +146,10 @@ private:
   }
 
   /// Is the value computed by an op of the candidate?
-  bool isInside(Value value, unsigned home) const {
+  bool isInside(Value value, unsigned owner) const {
     Operation *def = value.getDefiningOp();
     auto it = def ? candidateOf.find(def) : candidateOf.end();
-    return it != candidateOf.end() && it->second == home;
+    return it != candidateOf.end() && it->second == owner;
   }
 
   /// Bytes that are not moved when the readers compute the value so.
@@ -162,7 +162,7 @@ private:
     return saved;
   }
 
-  bool tryAgain(Operation *op, unsigned home) {
+  bool tryAgain(Operation *op, unsigned owner) {
     Value value = op->getResult(0);
     if (elements(value) < kLarge)
       return false;
@@ -171,19 +171,19 @@ private:
       auto it = candidateOf.find(user);
       if (it == candidateOf.end() || !candidates[it->second].isKernel)
         return false;
-      if (it->second != home)
+      if (it->second != owner)
         readers.insert(it->second);
     }
     if (readers.empty() || !llvm::all_of(readers, [&](unsigned reader) { return readsOnce(reader, value); }))
       return false;
     // From what is stored anyway; or, as what was converted from 16 bits, from its operand.
     Recipe recipe, narrow;
-    int64_t saved = collect(op, home, value, recipe) ? savedBy(recipe, value, readers) : 0;
-    if (op->getNumOperands() == 1 && isInside(op->getOperand(0), home)) {
+    int64_t saved = collect(op, owner, value, recipe) ? savedBy(recipe, value, readers) : 0;
+    if (op->getNumOperands() == 1 && isInside(op->getOperand(0), owner)) {
       Value operand = op->getOperand(0);
       narrow.ops.insert(op);
       narrow.leaves.insert(operand);
-      narrow.stored = isUsedOutside(operand, home) ? 0 : bytesOf(operand);
+      narrow.stored = isUsedOutside(operand, owner) ? 0 : bytesOf(operand);
       if (int64_t more = savedBy(narrow, value, readers); more > saved) {
         saved = more;
         recipe = std::move(narrow);

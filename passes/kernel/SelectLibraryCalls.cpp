@@ -136,7 +136,7 @@ namespace {
 class Absorber {
 public:
   Absorber(Operation *call, bool reluOnly) : call(call), reluOnly(reluOnly), builder(call->getContext()) {
-    // A product of matrices may stand for one of tensors with more dimensions, of the same channels.
+    // A product of matrices may replace one of tensors with more dimensions, of the same channels.
     auto reshape = dyn_cast_or_null<dgc::ReshapeOp>(onlyUser(call->getResult(0)));
     if (reshape && isa<dgc::exec::MatmulOp>(call) && reshape->getBlock() == call->getBlock() &&
         shapeOf(reshape).size() > 0 && shapeOf(reshape).back() == shapeOf(call->getResult(0)).back())

@@ -185,7 +185,7 @@ static LogicalResult createStates(Model &model) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
-/// What other dialects have to say of a member of the model goes along to the arguments and results that stand for it.
+/// The attributes of other dialects on a member of the model are copied to the arguments and results that replace it.
 static void addAnnotations(Operation *member, SmallVectorImpl<NamedAttribute> &attributes) {
   for (NamedAttribute attribute : member->getDiscardableAttrs())
     if (attribute.getNameDialect() && !isa<DGCDialect>(attribute.getNameDialect()))

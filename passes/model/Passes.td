@@ -9,7 +9,7 @@ def UnifyMeshesPass : Pass<"dgc-unify-meshes", "::mlir::ModuleOp"> {
     Several meshes may name the same devices: a part of a model is thought of as a grid, another one as a row. This pass
     replaces them by the coarsest mesh in which each axis of each of them is a run of axes, so that a value can go from
     one sharding to any other. It is called `@mesh`; its axes have the names of those of the mesh of this name, else of
-    the first one; the parts of an axis that is split have numbers behind its name. Meshes whose axes overlap
+    the first one; the parts of an axis that is split have numbers appended to its name. Meshes whose axes overlap
     (`<a = 2, b = 3>` and `<c = 3, d = 2>`) have no such mesh, which is an error that names both.
 
     Input: a module before the partitioner. A module without a mesh, or with one that is called so already, is left
@@ -69,7 +69,7 @@ def BuildEntryPointsPass : Pass<"dgc-build-entry-points", "::mlir::ModuleOp"> {
     comes in by name (`dgc.input`, `dgc.role = "data"`, `dgc.batch_dim`); `valid_count`, `step` and `seed` are scalars
     of these roles. Other results have `dgc.output` and the role `loss`, `metric` or `prediction`. What a function does
     not use it does not take, but for the valid count, which dgc-mask-padding uses; the function is marked for it by
-    `dgc.padded`. Ops that differ in training (dropout, batch normalization) are told the mode. Composite ops are kept.
+    `dgc.padded`. Ops that differ in training (dropout, batch normalization) get the mode. Composite ops are kept.
     The module takes the name of the model.
 
     ```mlir
@@ -102,13 +102,13 @@ def MaskPaddingPass : Pass<"dgc-mask-padding", "::mlir::ModuleOp"> {
 
     The dimensions along which examples are get followed from the data through all ops, by their sharding rules; composites
     by their decompositions. An op that treats each example by itself stays as it is. A mean over the first dimension of
-    its operands (BatchMeanOpInterface) is told how many elements of that are real, and one that does not get
+    its operands (BatchMeanOpInterface) gets the number of its elements that are real, and one that does not get
     examples counts all. What else reduces over examples has the identity of the reduction in place of the padding; a
     composite that does so is decomposed, with the number of what is real where it counts examples
     (SizeDependentOpInterface). As this comes before the gradient, gradients follow.
 
     Ops that rearrange a dimension (RearrangingOpInterface: concatenations, slices, pads) are followed where the examples
-    of their result are whole batches in order, with elements that belong to no example only in front and behind. A
+    of their result are whole batches in order, with elements that belong to no example only before and after them. A
     `dist.manual` region is followed with the examples of one device, and stays as it is.
 
     A function with an op that moves elements between examples in another way, splits the batch, depends on its size and
@@ -134,7 +134,7 @@ def MaskPaddingPass : Pass<"dgc-mask-padding", "::mlir::ModuleOp"> {
   let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [
     Statistic<"numMasked", "masked", "Values whose padding is masked">,
-    Statistic<"numTold", "told", "Means that are told how many examples are real">,
+    Statistic<"numTold", "told", "Means that get the number of real examples">,
     Statistic<"numRefused", "whole-batches-only", "Functions that take whole batches only">,
   ];
 }
@@ -153,9 +153,9 @@ def MixedPrecisionPass : Pass<"dgc-mixed-precision", "::mlir::ModuleOp"> {
   let summary = "products in 16 bits";
   let description = [{
     Ops whose work is products (the trait `LowPrecision`: dense, matmul, attention, convolutions, dot_general) take
-    their f32 operands in `to` and give their results in it; a convert goes before and behind them. A value is converted
+    their f32 operands in `to` and give their results in it; a convert is inserted before and after them. A value is converted
     once. Ops that compute nothing, or a sum (the trait `AnyPrecision`: relu, max_pool, reshapes, add), stay in 16 bits
-    behind these, where all of their operands do; so do batch normalizations, which compute in f32 (the trait
+    after these, where all of their operands do; so do batch normalizations, which compute in f32 (the trait
     `AnyPrecisionOfFirst`). So the values between the layers of a convolutional network have 16 bits. All else stays in f32:
     variables and what optimizers keep, other sums and normalizations, losses. Sums of products are added up in f32. Runs before gradients are built, so these are products of 16 bits, too, and are converted to f32
     before the update.

@@ -90,7 +90,7 @@ private:
   int64_t positionOf(int64_t stage) const { return stage % static_cast<int64_t>(parts.size()); }
 
   /// Where a value that is not uniform is computed, or held.
-  int64_t home(Value value) const {
+  int64_t ownerOf(Value value) const {
     if (Operation *op = value.getDefiningOp())
       return positionOf(stageOf(op).value_or(0));
     return positionOf(argumentStage(function, cast<BlockArgument>(value).getArgNumber()).value_or(0));
@@ -110,7 +110,7 @@ private:
       if (!part.needed.insert(next).second)
         continue;
       if (!isAnywhere(next))
-        parts[home(next)].needed.insert(next); // it has to be there to be sent
+        parts[ownerOf(next)].needed.insert(next); // it has to be there to be sent
       else if (Operation *op = next.getDefiningOp())
         llvm::append_range(work, op->getOperands());
     }
@@ -132,7 +132,7 @@ private:
       for (Value value : to.needed) {
         if (isAnywhere(value) || !differences.contains(value))
           continue;
-        Part &from = parts[home(value)];
+        Part &from = parts[ownerOf(value)];
         if (from.mesh.getMesh().getNumDevices() > to.mesh.getMesh().getNumDevices())
           return emitError(value.getLoc())
                  << "this value differs between the workers, and the parameter server '" << to.mesh.getSymName()
@@ -149,7 +149,7 @@ private:
       part.function = func::FuncOp::create(builder, function.getLoc(), name, builder.getFunctionType({}, {}));
       Block *block = part.function.addEntryBlock();
       for (BlockArgument argument : function.getArguments()) {
-        bool isHere = isAnywhere(argument) || home(argument) == static_cast<int64_t>(i);
+        bool isHere = isAnywhere(argument) || ownerOf(argument) == static_cast<int64_t>(i);
         if (!isHere || !part.needed.contains(argument))
           continue;
         part.mapping.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
@@ -162,7 +162,7 @@ private:
   void transfer(Value value) {
     if (isAnywhere(value))
       return;
-    Part &from = parts[home(value)];
+    Part &from = parts[ownerOf(value)];
     for (auto [i, to] : llvm::enumerate(parts)) {
       if (&to == &from || !to.needed.contains(value))
         continue;

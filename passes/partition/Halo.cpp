@@ -36,7 +36,7 @@ public:
     for (int64_t part = 0; part < parts; ++part)
       for (int64_t source = 0; source < parts; ++source)
         if (Range range = needed(part, source); !range.empty())
-          widen(source - home(part), range);
+          widen(source - ownerOf(part), range);
     // Slabs side by side have no gaps.
     for (auto [i, slab] : llvm::enumerate(slabs)) {
       if (i > 0)
@@ -47,7 +47,7 @@ public:
   }
 
   /// The part whose block is the one at distance 0.
-  int64_t home(int64_t part) const { return mirrored ? parts - 1 - part : part; }
+  int64_t ownerOf(int64_t part) const { return mirrored ? parts - 1 - part : part; }
 
   /// What `part` needs of the block of `source`.
   Range needed(int64_t part, int64_t source) const {
@@ -76,14 +76,14 @@ public:
     SmallVector<int64_t> targets;
     for (int64_t source = 0; source < parts; ++source) {
       int64_t at = source - first - int64_t(i);
-      bool isWanted = at >= 0 && at < parts && !needed(home(at), source).empty();
-      targets.push_back(isWanted ? home(at) : -1);
+      bool isWanted = at >= 0 && at < parts && !needed(ownerOf(at), source).empty();
+      targets.push_back(isWanted ? ownerOf(at) : -1);
     }
     return targets;
   }
 
   /// Which element of the whole the slabs of `part` begin with.
-  int64_t begin(int64_t part) const { return (home(part) + first) * block + slabs.front().begin; }
+  int64_t begin(int64_t part) const { return (ownerOf(part) + first) * block + slabs.front().begin; }
 
   SmallVector<Range> slabs; // by distance, from `first` on
   int64_t first = 0;

@@ -22,7 +22,7 @@ public:
       : builder(builder), location(location), mesh(mesh), user(user) {}
 
   /// The elements that `window` asks for, on each device those for its part: element e on device p is element
-  /// `starts[p]` + e of the whole. What lies outside of the whole is as `window` says; `fill` is the value of its fill
+  /// `starts[p]` + e of the whole. What is outside of the whole is as `window` says; `fill` is the value of its fill
   /// operand. Each device receives what it lacks from the devices that have it: at most as much as it would with the
   /// whole dimension, which is gathered instead where the windows reach too far.
   mlir::Value fetch(mlir::Value value, const CutDim &cut, const dgc::OperandWindow &window, mlir::Value fill);

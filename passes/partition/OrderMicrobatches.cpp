@@ -33,7 +33,7 @@ static int64_t levelOf(Operation *op) {
   return level ? level.getInt() : 0;
 }
 
-/// What the model calls an op, and where it is there.
+/// The name of an op in the model, with its location there.
 static StringAttr modelNameOf(Operation *op) {
   std::string text = describe(op);
   if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
@@ -172,8 +172,8 @@ private:
     return late.contains(op) ? SlotKind::BackwardWeight : SlotKind::BackwardInput;
   }
 
-  /// When an op runs: with its slot; one without a micro-batch when what it needs is there or, where no slot needs it,
-  /// at the end: communication can be combined there, and nobody holds what updates compute of variables alone.
+  /// When an op runs: with its slot. One without a micro-batch runs when its operands are available or, where no slot
+  /// needs it, at the end: communication can be combined there, and what updates compute of variables is live for less.
   FailureOr<double> timeOf(Operation *op) {
     double ready = -1;
     Operation *latest = nullptr;

@@ -10,7 +10,7 @@ namespace dgc {
 /// `result`, of an op, marked as partial in the way that `like` is.
 mlir::Value keepEncoding(mlir::Value result, mlir::Value like);
 
-/// `value` with `fill`, a scalar, in place of what lies outside of the whole tensor in dimension `dim`, which has
+/// `value` with `fill`, a scalar, in place of what is outside of the whole tensor in dimension `dim`, which has
 /// `size` elements there. Element 0 of `value` is element `start` (a scalar i64) of the whole; `mayBegin` says that it
 /// may be a negative one.
 mlir::Value maskOutside(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value, unsigned dim,

@@ -7,7 +7,7 @@ def PartitionPass : Pass<"dgc-partition", "::mlir::ModuleOp"> {
   let summary = "rewrite functions to the shapes that one device holds";
   let description = [{
     Input: functions that `dgc-verify-shard` accepts. Output: the program of one device, the same for all,
-    parameterised by its position in the mesh. Values have local shapes; a partial value says so in its encoding
+    parameterised by its position in the mesh. Values have local shapes; a partial value is marked in its encoding
     (`#dist.partial`). Arguments and results keep `dist.sharding` and get `dist.global_type`. A `dist.reshard`
     becomes what the difference of the two shardings takes, in this order: reduce-scatter and all-reduce of
     what is partial, slice, all-to-all, all-gather. Ops whose elements depend on their place get the offsets of the
@@ -48,14 +48,14 @@ def OrderMicrobatchesPass : Pass<"dgc-order-microbatches", "::mlir::ModuleOp"> {
     (`dgc.microbatch`), and a mesh with an axis `stage`. `name` is that of a schedule (gpipe, 1f1b, interleaved, zb-h1);
     without one, or without micro-batches, the pass does nothing. Output: the ops of all stages in one order, by the time
     at which the schedule has their slots, with `dist.slot`, the number of that time. What loss, metrics and predictions depend on is
-    the forward pass. The part of the backward pass of a stage and micro-batch behind which nothing is contracted and
-    nothing sent is that to the weights, which zb-h1 does later. What belongs to no micro-batch comes as soon as it can
+    the forward pass. The part of the backward pass of a stage and micro-batch after which nothing is contracted and
+    nothing sent is the weight gradient, which zb-h1 does later. What belongs to no micro-batch comes as soon as it can
     where an op of a micro-batch needs it, and at the end otherwise.
 
     Ops that need a value of all micro-batches (statistics of the batch, a denominator that the model counts) divide the
     schedule into rounds. A round is all slots of the schedule, in its order, with those ops of each slot that are of this
-    round: the one that `dgc.microbatch_level` says, or the first one behind it in which the slot does not begin before an
-    operand is there. So every function gets an order. A forward pass that goes to a lower stage is a remark: it works, and
+    round: the one that `dgc.microbatch_level` says, or the first one after it in which the slot does not begin before an
+    operand is available. So every function gets an order. A forward pass that goes to a lower stage is a remark: it works, and
     costs a round.
 
     The order is one for all stages, so that `dgc-cut-programs` gives programs whose communication comes to an end. The
@@ -81,7 +81,7 @@ def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
     what differs between them cannot be sent, and is an error. With `host-servers` their meshes say that they are on CPUs
     (`dist.device`), where the workers have GPUs.
 
-    A value that is needed at another position is sent once, however many ops need it there, right behind its
+    A value that is needed at another position is sent once, however many ops need it there, right after its
     producer. All programs keep the order of the function, so their communication is in one order and comes to an end;
     a receive moves down to the first use or the next communication of its program.
 
@@ -95,7 +95,7 @@ def CutProgramsPass : Pass<"dgc-cut-programs", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"servers", "servers", "int64_t", "0", "how many of the last positions are parameter servers">,
-    Option<"hostServers", "host-servers", "bool", "false", "these are on CPUs, beside workers with GPUs">,
+    Option<"hostServers", "host-servers", "bool", "false", "the servers are on CPUs, the workers on GPUs">,
   ];
   let statistics = [Statistic<"numTransfers", "transfers", "Values sent from one position to another">];
   let dependentDialects = ["::dgc::dist::DistDialect", "::mlir::func::FuncDialect"];

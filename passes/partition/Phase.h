@@ -23,7 +23,7 @@ struct PartitionOptions {
     b("pipeline", pipeline, "the micro-batches of stages run in the order of `schedule`");
     b("schedule", schedule, "gpipe, 1f1b, interleaved or zb-h1");
     b("servers", servers, "how many of the last positions are parameter servers");
-    b("host-servers", hostServers, "these are on CPUs, beside workers with GPUs");
+    b("host-servers", hostServers, "the servers are on CPUs, the workers on GPUs");
   }
 };
 

@@ -45,7 +45,7 @@ PipelineSchedule scheduleGPipe(int positions, int microbatches);
 /// min(p - i, m) activations; bubble (p - 1)(f + b). Narayanan et al., PipeDream-Flush, 2021.
 PipelineSchedule scheduleOneForwardOneBackward(int positions, int microbatches);
 
-/// Each position has several stages, v of them, and does p micro-batches on one before it goes on to the next. The
+/// Each position has several stages, v of them, and does p micro-batches on one before it continues with the next. The
 /// number of micro-batches must be a multiple of p. Bubble (p - 1)(f + b) / v, where f and b are the times of all
 /// stages of a position; holds min(2 (p - 1 - i) + (v - 1) p + 1, v m) activations of a stage. Narayanan et al.,
 /// Megatron-LM, 2021.

@@ -30,7 +30,7 @@ Value buildSlice(OpBuilder &builder, Location location, const MeshRef &mesh, Val
 }
 
 namespace {
-/// Builds the steps of a plan; `layout` says where the value stands.
+/// Builds the steps of a plan; `layout` is the current layout of the value.
 class Lowering {
 public:
   Lowering(OpBuilder &builder, Location location, const MeshRef &mesh, Value value, ArrayRef<int64_t> globalShape,

@@ -15,7 +15,7 @@ static std::optional<int64_t> taskOf(DeviceAttr device) {
   return device.getPart("task").getAsInteger(10, number) ? std::nullopt : std::optional(number);
 }
 
-/// The stage that a device is; `given` is one that is said beside it. Nothing when the device does not say. Fails by
+/// The stage that a device is; `given` is one that is given in addition. Nothing when the device does not say. Fails by
 /// `refuse` when there is no such device.
 static FailureOr<std::optional<int64_t>> stageOfDevice(DeviceAttr device, std::optional<int64_t> given,
                                                        const DeviceGroups &groups,

@@ -14,7 +14,7 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
       is not is an error.
     - An op without a stage is on the highest stage of its operands; one without such operands on the lowest of its
       users. So it is enough to mark where each stage begins. Where nothing is marked as on stage 0, it has what reads
-      variables and is behind no mark.
+      variables and follows no marked op.
     - A variable that says where it is (`dist.stage` or `dist.device` on the argument, or a line of `placement`, a file of
       lines `PATTERN DEVICE` for names of variables) is there; it counts as an operand on that stage of the ops that
       read it.
@@ -26,7 +26,7 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
     - Where nothing says anything and there are several groups, `solver` chooses: `chain` cuts the ops, in their order, so
       that fewest bytes are sent while the busiest group takes at most 10 % longer than in the most balanced cut; each range
       has an op that reads a variable, where there are enough. `greedy` and `exact` (up to 16 ops) need not keep to ranges.
-    - A stage that there is no group for, or that nothing is on, is an error.
+    - A stage without a group of devices, or without ops, is an error.
 
     Ops that depend on a `dgc.gradient` are left alone (`dgc-complete-stages` does them), as is what any device can
     compute from constants and the scalars that the runtime gives to all.

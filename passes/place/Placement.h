@@ -28,7 +28,7 @@ struct PlacementProblem {
     uint64_t capacity = UINT64_MAX; // bytes
     double rate = 1;                // flops a second
   };
-  std::vector<Op> ops; // each behind its operands
+  std::vector<Op> ops; // each after its operands
   std::vector<Device> devices;
   /// Bytes a second, from device to device; as many rows and columns as devices. Empty: `defaultBandwidth` everywhere.
   std::vector<std::vector<double>> bandwidth;

@@ -124,7 +124,7 @@ private:
     });
   }
 
-  /// The servers that somebody wants.
+  /// The servers that the model names.
   LogicalResult readStages() {
     LogicalResult result = success();
     forEachArgument([&](func::FuncOp function, unsigned i, StateOp state) {

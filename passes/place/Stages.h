@@ -1,4 +1,4 @@
-// Which group of devices computes an op.
+// Stages: the group of devices that computes an op.
 
 #ifndef DGC_PASSES_PLACE_STAGES_H
 #define DGC_PASSES_PLACE_STAGES_H
@@ -9,17 +9,17 @@
 
 namespace dgc {
 
-/// The stage of an op, as it says itself.
+/// The stage in the attribute of an op; none without one.
 std::optional<int64_t> stageOf(mlir::Operation *op);
 void setStage(mlir::Operation *op, int64_t stage);
 
-/// The stage of an argument or a result of a function, as the function says.
+/// The stage of an argument or a result in the attributes of the function.
 std::optional<int64_t> argumentStage(mlir::func::FuncOp function, unsigned index);
 void setArgumentStage(mlir::func::FuncOp function, unsigned index, int64_t stage);
 std::optional<int64_t> resultStage(mlir::func::FuncOp function, unsigned index);
 
-/// What is not worth sending: constants, positions, scalars that the runtime gives to all workers, and what follows
-/// from these alone. Whoever needs it computes it.
+/// Values that are uniform: every device can compute them alike without communication. These are constants, iotas,
+/// scalars that the runtime gives to all workers, and what is computed from these alone.
 class UniformValues {
 public:
   explicit UniformValues(mlir::func::FuncOp function);
@@ -38,7 +38,7 @@ bool isDataInput(mlir::func::FuncOp function, unsigned index);
 mlir::FlatSymbolRefAttr argumentState(mlir::func::FuncOp function, unsigned index);
 mlir::FlatSymbolRefAttr resultState(mlir::func::FuncOp function, unsigned index);
 
-/// The groups of devices that there are.
+/// The number and kind of the groups of devices.
 struct DeviceGroups {
   int64_t stages, servers;      // the last `servers` stages are parameter servers
   llvm::StringRef kind = "cpu"; // the device of each worker, or of each server where there are such: cpu or gpu

@@ -33,7 +33,7 @@ struct MemoryPeak {
   std::vector<HeldValue> largest; // variables among them; largest first
 };
 
-/// The peak of a module behind dgc-plan-memory, with up to `count` of the largest values.
+/// The peak of a module after dgc-plan-memory, with up to `count` of the largest values.
 MemoryPeak findMemoryPeak(mlir::ModuleOp module, size_t count);
 
 /// "12.3 MiB".

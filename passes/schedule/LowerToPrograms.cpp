@@ -68,7 +68,7 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
   int64_t position = order.getInt();
   StringRef origin = op.getOriginAttr() ? op.getOriginAttr().getValue() : "";
   SmallVector<Value> src = exchanges.lookup(op);
-  // In place all values lie in one buffer behind each other, else each has its own.
+  // In place all values are in one buffer, one after the other; else each has its own.
   auto layout = [&](ValueRange values, ArrayRef<Value> exchange, bool copyIn) {
     uint64_t offset = 0;
     for (auto [i, value] : llvm::enumerate(values)) {
@@ -115,7 +115,7 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
   return success();
 }
 
-/// What a collective gives lies where it was put; from here on it may be used.
+/// The results of a collective are in the buffers that it was given; from here on they may be used.
 void ProgramBuilder::lowerDone(dist::DoneOp op) {
   Operation *collective = op.getInputs()[0].getDefiningOp();
   WaitOp::create(steps, op.getLoc(), collective->getAttrOfType<IntegerAttr>(dist::kOrderAttr).getInt(),
@@ -126,7 +126,7 @@ void ProgramBuilder::lowerDone(dist::DoneOp op) {
   }
 }
 
-/// Whether a buffer of the program, or what it is a view of, lies in the shared arena.
+/// Whether a buffer of the program, or what it is a view of, is in the shared arena.
 static bool isShared(Value buffer) {
   while (auto view = buffer.getDefiningOp<ViewOp>()) {
     buffer = view.getSource();

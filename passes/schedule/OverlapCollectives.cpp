@@ -131,7 +131,7 @@ struct OverlapCollectives : dgc::impl::OverlapCollectivesPassBase<OverlapCollect
 
   static void undo(DoneOp done) {
     LDBG() << "nothing to do meanwhile: " << *done->getOperand(0).getDefiningOp();
-    // What stands in between takes no time, but may be other communication: then the collective ends first.
+    // The ops in between take no time, but may be other communication: then the collective ends first.
     done.replaceAllUsesWith(done.getInputs());
     done.erase();
   }

@@ -6,7 +6,7 @@ include "mlir/Pass/PassBase.td"
 def OverlapCollectivesPass : Pass<"dgc-overlap-collectives", "::mlir::ModuleOp"> {
   let summary = "begin collectives early and wait for them late";
   let description = [{
-    A `dist.done` moves before the first op that needs what it gives; then its collective moves behind the last op that it
+    A `dist.done` moves before the first op that needs what it gives; then its collective moves after the last op that it
     needs. All communication begins in the order in which it did, none moves past a send or receive, and a collective does
     not begin before the last but one has ended: so at most two are under way, which bounds the memory. Where nothing is
     left to do between beginning and end, the two are one again.
@@ -23,13 +23,13 @@ def OverlapCollectivesPass : Pass<"dgc-overlap-collectives", "::mlir::ModuleOp">
     %z = dgc.add %r, %y : tensor<4xf32>
     ```
   }];
-  let statistics = [Statistic<"numOverlapped", "overlapped", "Collectives that go on beside something else">];
+  let statistics = [Statistic<"numOverlapped", "overlapped", "Collectives that overlap with computation">];
 }
 
 def SplitCollectivesPass : Pass<"dgc-split-collectives", "::mlir::ModuleOp"> {
   let summary = "tell where a collective begins from where it has ended";
   let description = [{
-    Behind each collective stands a `dist.done`, and what used its results uses those of that. Sends and receives stay.
+    Inserts a `dist.done` after each collective, and replaces the uses of its results by those of the `dist.done`. Sends and receives stay.
 
     ```mlir
     %r = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
@@ -82,7 +82,7 @@ def PlanMemoryPass : Pass<"dgc-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     Input: `exec` programs on buffers without offsets. Output: every `exec.variable` and `exec.buffer` has one, and the
     module has `exec.private_bytes` and `exec.shared_bytes`. Where programs are for the workers of different meshes, each
-    kind of worker has arenas of its own, whose sizes are in `exec.mesh_bytes`, and these are the largest. Variables come first in the private arena; behind them
+    kind of worker has arenas of its own, whose sizes are in `exec.mesh_bytes`, and these are the largest. Variables come first in the private arena; after them
     the programs, of which one runs at a time, share the same bytes. Within a program two buffers share bytes when
     they are not alive at the same step. It changes neither the order of steps nor what shares a buffer.
 

@@ -15,7 +15,7 @@ struct ScheduleOptions {
   bool overlap = false;
 
   template <class Binder> void bind(Binder &b) {
-    b("overlap", overlap, "collectives go on beside what does not need them");
+    b("overlap", overlap, "collectives overlap with work that does not need them");
   }
 };
 

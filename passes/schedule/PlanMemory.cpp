@@ -28,10 +28,10 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
   /// Places the variables, those of each kind of worker from the start of its arena.
   void placeVariables() {
     for (auto variable : getOperation().getOps<exec::VariableOp>()) {
-      Arenas &home = arenas[variable.getMeshAttr()];
-      variable.setOffset(home.variables);
-      home.variables += aligned(dgc::byteSize(variable.getType()));
-      home.privateBytes = home.variables;
+      Arenas &sizes = arenas[variable.getMeshAttr()];
+      variable.setOffset(sizes.variables);
+      sizes.variables += aligned(dgc::byteSize(variable.getType()));
+      sizes.privateBytes = sizes.variables;
     }
   }
 
@@ -59,7 +59,7 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
     return base + plan.size;
   }
 
-  /// Constants lie one behind the other, equal ones once.
+  /// Constants are stored one after the other, equal ones once.
   void placeConstants() {
     llvm::MapVector<Attribute, uint64_t> offsets;
     uint64_t end = 0;
@@ -78,21 +78,21 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
   void runOnOperation() override {
     placeVariables();
     for (auto program : getOperation().getOps<ProgramOp>()) {
-      Arenas &home = arenas[program.getMeshAttr()];
-      home.privateBytes = std::max(home.privateBytes, placeSpace(program, Space::Private, home.variables));
-      home.sharedBytes = std::max(home.sharedBytes, placeSpace(program, Space::Shared, 0));
+      Arenas &sizes = arenas[program.getMeshAttr()];
+      sizes.privateBytes = std::max(sizes.privateBytes, placeSpace(program, Space::Private, sizes.variables));
+      sizes.sharedBytes = std::max(sizes.sharedBytes, placeSpace(program, Space::Shared, 0));
     }
     placeConstants();
     Builder builder(&getContext());
     uint64_t privateBytes = 0, sharedBytes = 0;
     SmallVector<NamedAttribute> perMesh;
-    for (auto &[mesh, home] : arenas) {
-      privateBytes = std::max(privateBytes, home.privateBytes);
-      sharedBytes = std::max(sharedBytes, home.sharedBytes);
-      peakBytes = std::max<uint64_t>(peakBytes, home.privateBytes + home.sharedBytes);
+    for (auto &[mesh, sizes] : arenas) {
+      privateBytes = std::max(privateBytes, sizes.privateBytes);
+      sharedBytes = std::max(sharedBytes, sizes.sharedBytes);
+      peakBytes = std::max<uint64_t>(peakBytes, sizes.privateBytes + sizes.sharedBytes);
       if (mesh) {
         auto bytes = builder.getDenseI64ArrayAttr(
-            {static_cast<int64_t>(home.privateBytes), static_cast<int64_t>(home.sharedBytes)});
+            {static_cast<int64_t>(sizes.privateBytes), static_cast<int64_t>(sizes.sharedBytes)});
         perMesh.push_back(builder.getNamedAttr(cast<FlatSymbolRefAttr>(mesh).getValue(), bytes));
       }
     }

@@ -1,4 +1,4 @@
-//===- ProgramBuilder.cpp - where the values of a program lie --------------===//
+//===- ProgramBuilder.cpp - the memory of a program's values --------------===//
 
 #include "passes/schedule/ProgramBuilder.h"
 #include "dialects/dgc/DGC.h"

@@ -9,7 +9,7 @@
 
 namespace dgc::schedule {
 
-/// Buffers begin at multiples of it, and so do the members of a collective.
+/// The alignment of buffers, and of the members of a collective.
 inline constexpr uint64_t bufferAlignment = 64;
 
 /// The buffer type of a local tensor: encodings (partial sums) are dropped.
@@ -17,13 +17,13 @@ mlir::MemRefType bufferType(mlir::Type type);
 
 uint64_t byteSize(mlir::Type type);
 
-/// The value whose memory `value` is: reshapes are views.
+/// The value that owns the memory of `value`: reshapes are views.
 mlir::Value rootOf(mlir::Value value);
 
-/// A name for people: that of the source location, or of the op that computes the value.
+/// A name for messages: that of the source location, or of the op that computes the value.
 std::string nameOf(mlir::Value value, unsigned index);
 
-/// Where the memory of a root value lies when it is not a buffer of its own.
+/// The memory of a root value that is not a buffer of its own.
 struct BufferSlice {
   mlir::Value buffer;  // a buffer of the program
   uint64_t offset = 0; // in bytes

@@ -33,7 +33,7 @@ struct Execution {
 /// of equals the longer list, then that of the first axes of the mesh. An axis
 /// that two factors want goes to the one with more bytes in agreement, then to
 /// the first. A factor is not cut if its kind forbids, or if one of its tensors
-/// has it behind a factor that is not cut to single elements.
+/// has it after a factor that is not cut to single elements.
 Execution chooseExecution(const OpTensors &op, const MeshRef &mesh);
 
 /// The rule of `op` and its tensors as declared; `operandSharding` gives the

@@ -1,4 +1,4 @@
-// dgc-insert-reshards: makes explicit where a value is spread in another way.
+// dgc-insert-reshards: makes explicit where a value needs another sharding.
 
 #include "passes/shard/InsertReshards.h"
 

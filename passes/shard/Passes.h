@@ -1,4 +1,4 @@
-// The phase `shard`: how every value is spread over the mesh.
+// The phase `shard`: the sharding of every value over the mesh.
 
 #ifndef DGC_PASSES_SHARD_PASSES_H
 #define DGC_PASSES_SHARD_PASSES_H

@@ -8,7 +8,7 @@ def PrintShardingRulesPass : Pass<"dgc-print-sharding-rules"> {
   let description = [{
     A remark on each op that has a sharding rule, written like an einsum: the factors of the dimensions of its operands
     and results, their sizes, and the operands in which the op is linear, so that they may be partial sums. A factor
-    along which a reduction goes has its kind behind the size, one that must not be cut `whole`, and one along which
+    along which a reduction goes has its kind after the size, one that must not be cut `whole`, and one along which
     elements move `moves`. It changes nothing.
 
     `dgc.dot_general %x, %w contract [1] x [0] : tensor<4x8xf32>, tensor<8x3xf32>` gives
@@ -47,11 +47,11 @@ def PropagateShardingsPass : Pass<"dgc-propagate-shardings", "::mlir::ModuleOp">
 }
 
 def InsertReshardsPass : Pass<"dgc-insert-reshards", "::mlir::ModuleOp"> {
-  let summary = "make explicit where a value has to be spread in another way";
+  let summary = "make explicit where a value needs another sharding";
   let description = [{
     Decides for each op how its factors are cut while it runs: as its operands and results agree or, where they do
-    not, such that the fewest bytes have to move, a whole value being cut for free. An operand that is spread in
-    another way goes through a `dist.reshard`, one for all uses that need the same. Factors that need replication or
+    not, such that the fewest bytes have to move, a whole value being cut for free. An operand with another
+    sharding goes through a `dist.reshard`, one for all uses that need the same. Factors that need replication or
     move elements between parts are not cut.
 
     A reduction over a cut factor gives a partial value: unreduced along these axes. It travels on as it is through
@@ -81,10 +81,10 @@ def VerifyShardPass : Pass<"dgc-verify-shard", "::mlir::ModuleOp"> {
   let description = [{
     Ends the phase `shard`. Checks, from the rules alone:
     - with `no-padding`: every cut dimension divides into equal parts;
-    - the operands and results of an op cut each of its factors alike, and not at all where its rule says so;
+    - the operands and results of an op cut each of its factors alike, and not at all where its rule forbids it;
     - a partial value meets only ops that are linear in it, and what a reduction over a cut factor gives is partial;
-    - what a function returns is spread as its result says, and is not partial;
-    - a variable is spread alike in all functions;
+    - what a function returns has the sharding of its result, and is not partial;
+    - a variable has the same sharding in all functions;
     - an op without a sharding rule has whole operands.
 
     A dimension that its axes do not divide is padded by the partitioner.
@@ -134,7 +134,7 @@ def DataParallelPass : Pass<"dgc-strategy-data-parallel", "::mlir::ModuleOp"> {
 def ZeroPass : Pass<"dgc-strategy-zero", "::mlir::ModuleOp"> {
   let summary = "cut optimizer state, gradients and variables over the axis `data`";
   let description = [{
-    Runs behind `dgc-propagate-shardings`: it knows how everything else is spread, and adds to that. Each state is cut
+    Runs after `dgc-propagate-shardings`: it knows the shardings of all other values, and adds to them. Each state is cut
     by the dimension that leaves the fewest elements on a device: 1/N of them where one divides, else parts of ceil(n/N)
     of which the last ones are shorter. Of equals it is one that nothing else cuts, then the first. A scalar stays whole.
 
@@ -169,7 +169,7 @@ def TensorParallelPass : Pass<"dgc-strategy-tensor-parallel", "::mlir::ModuleOp"
     are meant. The optimizer's state of a weight is cut alike.
 
     It annotates weights, and nothing else: how everything in between is cut follows from propagation. A matrix that is
-    cut by columns, and behind it one that is cut by rows, need one all-reduce behind the second one. An item that
+    cut by columns, and after it one that is cut by rows, need one all-reduce after the second one. An item that
     matches nothing is an error. What is annotated already stays as it is. A module without a mesh is left alone.
 
     ```mlir
@@ -188,8 +188,8 @@ def TensorParallelPass : Pass<"dgc-strategy-tensor-parallel", "::mlir::ModuleOp"
 def SequenceParallelPass : Pass<"dgc-strategy-sequence-parallel", "::mlir::ModuleOp"> {
   let summary = "cut activations along the sequence where no weight cuts them";
   let description = [{
-    Runs behind `dgc-strategy-tensor-parallel` and `dgc-strategy-data-parallel`. The dimension behind the batch of every
-    input is cut by `model`, from round 1 of propagation on: what the weights cut comes first, in round 0. So what lies
+    Runs after `dgc-strategy-tensor-parallel` and `dgc-strategy-data-parallel`. The dimension after the batch of every
+    input is cut by `model`, from round 1 of propagation on: what the weights cut comes first, in round 0. So what is
     between a matrix that is cut by rows and the next one that is cut by columns (sums, norms, dropout) is cut along
     the sequence, and in place of an all-reduce there are a reduce-scatter and an all-gather. A model without such an
     input is an error; a module without a mesh is left alone.

@@ -23,7 +23,7 @@
 //   |                                              | first dimension          |
 //   | an axis in two dimensions of a tensor        | by the same order        |
 //
-// What is decided stays: axes are only ever added, behind those of a dimension.
+// What is decided stays: axes are only added, after those of a dimension.
 // Ops that only pass dimensions through (elementwise) are brought to a fixed
 // point before others (contractions) may propose. A dimension of several factors
 // (attention heads that are split or merged) passes an axis on as long as the

@@ -31,7 +31,7 @@ public:
 /// The clock of the machine (CLOCK_MONOTONIC).
 Clock &realClock();
 
-/// A clock that stands still until a test moves it. Safe to use from several
+/// A clock that does not advance until a test moves it. Safe to use from several
 /// threads.
 class FakeClock : public Clock {
 public:

@@ -75,7 +75,7 @@ public:
   virtual absl::StatusOr<std::vector<std::string>> list(const std::string &path) = 0;
   /// Takes a lock, never waits for it. While it is held a small file `path` says which process has it; that file is
   /// removed with the lock, and one that a dead process left is taken over. A file that says something else stays as
-  /// it is. An error of AlreadyExists tells who has the lock.
+  /// it is. An error of AlreadyExists names the holder of the lock.
   virtual absl::StatusOr<std::unique_ptr<FileLock>> lock(const std::string &path) = 0;
 };
 

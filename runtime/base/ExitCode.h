@@ -25,7 +25,7 @@ enum class ExitCode : int {
   Interrupted = 130, // Ctrl-C
 };
 
-/// Whether all workers end with the code of the one that met the error, not with PeerFailed: nobody is at fault.
+/// Whether all workers end with the code of the one that met the error, not with PeerFailed: no worker is at fault.
 inline bool isOfAllWorkers(ExitCode code) {
   return code == ExitCode::Interrupted || code == ExitCode::NotFinite || code == ExitCode::Network;
 }

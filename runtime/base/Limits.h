@@ -23,7 +23,7 @@ void prepareForLimits(const char *program);
 /// Ends the process as prepareForLimits says. Allocates nothing.
 [[noreturn]] void endForLackOfMemory();
 
-/// What a process is about to take, beside what it has.
+/// The resources that a process is about to take, in addition to those it has.
 struct ResourceNeed {
   int files = 0, threads = 0;
   uint64_t addressSpace = 0; // bytes

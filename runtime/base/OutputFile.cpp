@@ -39,8 +39,8 @@ static std::string stemOf(const std::string &path) {
   return "." + name;
 }
 
-/// A path beside `path`, written as that is: relative names stay relative.
-static std::string beside(const std::string &path, const std::string &name) {
+/// A path in the folder of `path`, written as that is: relative names stay relative.
+static std::string siblingOf(const std::string &path, const std::string &name) {
   return (std::filesystem::path(path).parent_path() / name).string();
 }
 
@@ -69,7 +69,7 @@ absl::StatusOr<OutputFile> OutputFile::reserve(Disk &disk, std::string path) {
     return file;
   }
   std::string stem = stemOf(file.path_), folder = folderOf(file.path_);
-  auto lock = disk.lock(beside(file.path_, stem + std::string(lockSuffix)));
+  auto lock = disk.lock(siblingOf(file.path_, stem + std::string(lockSuffix)));
   if (!lock.ok())
     return annotate(lock.status(), str("cannot write ", file.path_));
   file.lock = *std::move(lock);
@@ -87,7 +87,7 @@ absl::StatusOr<std::pair<std::string, std::unique_ptr<WritableFile>>> OutputFile
     uint64_t token;
     if (getrandom(&token, sizeof token, 0) != sizeof token)
       return errnoStatus(errno, "cannot get random bytes");
-    std::string name = beside(path_, str(stemOf(path_), ".", hex(token), temporarySuffix));
+    std::string name = siblingOf(path_, str(stemOf(path_), ".", hex(token), temporarySuffix));
     auto created = disk->createNew(name, path_);
     if (created.ok())
       return std::pair(std::move(name), *std::move(created));

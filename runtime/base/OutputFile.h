@@ -22,7 +22,7 @@ public:
   /// another process writes the file, this process does so under another flag, or the folder cannot be written.
   static absl::StatusOr<OutputFile> reserve(Disk &disk, std::string path);
 
-  /// Replaces the file by what `write` writes: into a new file beside it, which is synced and renamed. OK means that it
+  /// Replaces the file by what `write` writes: into a new file in the same folder, which is synced and renamed. OK means that it
   /// is on the medium under its name. On an error the old file is there, and nothing else, unless the error is of the
   /// last sync of the folder: then either may be there, as a whole. A symbolic link is replaced, not followed.
   absl::Status replace(const Write &write);

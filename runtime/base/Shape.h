@@ -19,17 +19,17 @@ std::string describe(DType dtype, std::span<const int64_t> shape);
 /// of the dimensions that are not zero does not fit in 63 bits.
 std::optional<uint64_t> byteSize(DType dtype, std::span<const int64_t> shape);
 
-/// Elements that lie together both in an array and in a dense block of it.
+/// Elements that are contiguous both in an array and in a dense block of it.
 struct BlockPiece {
   size_t from, to, count; // elements: in the array, in the block, how many
   bool operator==(const BlockPiece &) const = default;
 };
 
 /// Whether the block of `size` elements per dimension that begins at `start`
-/// lies inside `shape`. All three need the same rank.
+/// is inside `shape`. All three need the same rank.
 bool isBlockInside(std::span<const int64_t> shape, std::span<const int64_t> start, std::span<const int64_t> size);
 
-/// The block as few pieces, in the order of the block. It must lie inside.
+/// The block as few pieces, in the order of the block. It must be inside.
 /// `extents`, at least `size`, are those of the memory that holds the block,
 /// where some of that is padding; empty: `size`.
 std::vector<BlockPiece> blockPieces(std::span<const int64_t> shape, std::span<const int64_t> start,

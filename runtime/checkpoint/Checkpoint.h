@@ -12,7 +12,7 @@
 
 namespace dgc::rt {
 
-/// Where the run was when it was saved, under "dgc.*" in the metadata. Every step ends an epoch or goes on in it, so
+/// Where the run was when it was saved, under "dgc.*" in the metadata. Every step ends an epoch or continues it, so
 /// step >= cursor.epoch + cursor.step.
 struct RunState {
   int64_t step = 0; // training steps done

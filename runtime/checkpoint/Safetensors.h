@@ -33,7 +33,7 @@ absl::Status writeSafetensors(OutputFile &file, std::span<const Tensor> tensors,
 absl::Status writeSafetensors(Disk &disk, const std::string &path, std::span<const Tensor> tensors,
                               const Metadata &metadata);
 
-/// An open safetensors file whose header was checked: every tensor lies inside
+/// An open safetensors file whose header was checked: every tensor is inside
 /// the file, has the bytes of its shape, and together they cover the rest of
 /// the file without overlap.
 class SafetensorsFile {
@@ -57,7 +57,7 @@ public:
   absl::Status read(const Entry &entry, std::span<std::byte> out) const;
 
   /// Reads the block of `size` elements per dimension that begins at `start`,
-  /// dense and row-major. The block must lie inside the tensor.
+  /// dense and row-major. The block must be inside the tensor.
   absl::Status readBlock(const Entry &entry, std::span<const int64_t> start, std::span<const int64_t> size,
                          std::span<std::byte> out) const;
 

@@ -207,7 +207,7 @@ absl::Status JoinedCluster::connectTransport() {
   if (shared) {
     DGC_ASSIGN_OR_RETURN(link, std::move(*segment).connect(announcements, flag));
     useLink();
-    // Nobody goes on before everybody has mapped everything.
+    // All workers wait here until each has mapped all segments.
     return gather("").status();
   }
   if (options.transportName == "tcp" || options.transportName == "auto")

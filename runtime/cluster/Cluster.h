@@ -57,7 +57,7 @@ struct ClusterOptions {
   /// Turn SIGINT, SIGTERM and SIGHUP into a clean stop of all workers (exit code 130).
   bool handleSignals = true;
 
-  /// Called, from another thread, with lines for people: "waiting for ranks
+  /// Called, from another thread, with messages for the user: "waiting for ranks
   /// 1, 3 of 4 (5 s)".
   std::function<void(std::string_view)> notice;
   /// Text for Position::op in errors, e.g. the name of the step; may be empty.

@@ -126,7 +126,7 @@ void Coordinator::settle(double seconds) {
   changed.wait_for(lock, limit, [&] {
     return core.state() == CoordinatorCore::State::Done || core.state() == CoordinatorCore::State::Failed;
   });
-  // A worker that comes late must find somebody to tell it.
+  // A worker that connects late must still get the error.
   changed.wait_for(lock, std::chrono::seconds(2), [&] { return core.awaited() == 0; });
   // Everyone closes after the last message; to cut a connection before could
   // lose it.

@@ -75,7 +75,7 @@ public:
   const JobError &error() const { return firstError; }
   std::vector<uint32_t> missing() const;
   size_t connections() const { return connected.size(); }
-  /// How many workers are still to be told that the job failed before it ran: those that have not connected, while
+  /// How many workers do not know yet that the job failed before it ran: those that have not connected, while
   /// they may still come.
   size_t awaited() const;
 
@@ -94,7 +94,7 @@ private:
   void misfits(ConnectionId id, const JoinMessage &m, std::string what);
   void heartbeat(int rank, const HeartbeatMessage &m);
   void gather(int rank, const GatherMessage &m);
-  /// Whom a rank waits for, as far as is known; nobody while it computes.
+  /// The rank that a rank waits for, as far as is known; none while it computes.
   std::vector<RankWait> waitsOf(uint32_t rank) const;
   /// The waits of ranks that wait for each other and have not advanced for the stall timeout; none: the job advances.
   std::vector<RankWait> stalled(TimeNs now) const;

@@ -29,7 +29,7 @@ namespace pb = cluster;
 
 constexpr int kMaxMessageBytes = 4 << 20;
 /// The heartbeats of the members notice a dead link earlier, and say so better;
-/// this ends connections that nobody uses any more.
+/// this ends connections that are not used any more.
 constexpr int kKeepaliveMs = 10'000;
 /// A connection to the coordinator without a stream is closed after this time. A worker whose first packets are lost in
 /// a pause of the network is given as long as a stream that has not said who it is (CoordinatorCore's strangerTime).

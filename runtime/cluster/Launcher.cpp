@@ -291,7 +291,7 @@ std::string Launch::message() {
 }
 
 int Launch::run() {
-  // A signal that comes while the workers are started waits until somebody can stop them.
+  // A signal that comes while the workers are started waits until they can be stopped.
   sigset_t stopping;
   sigemptyset(&stopping);
   for (int signal : kStopping)

@@ -143,7 +143,7 @@ void MemberCore::tick() {
       e.code = absl::StatusCode::kDeadlineExceeded;
       e.exitCode = ExitCode::Cluster;
       e.message = absl::StrCat("no coordinator at ", options.coordinator, " within ", seconds, " s", lastAttempt,
-                               "; start rank 0, and check the address and what lies between");
+                               "; start rank 0, and check the address and the network between");
       return end(std::move(e));
     }
     if (now >= nextNotice) {

@@ -34,7 +34,7 @@ struct RankWait {
 struct JobError {
   absl::StatusCode code = absl::StatusCode::kInternal;
   ExitCode exitCode = ExitCode::PeerFailed; ///< of workers other than `rank`
-  int rank = -1;                            ///< whose fault; -1: nobody's
+  int rank = -1;                            ///< the rank at fault; -1: none
   std::optional<Position> position;         ///< where `rank` was
   std::string message;
   std::vector<RankWait> waits; ///< of a job that does not advance: who waits for whom
@@ -49,7 +49,7 @@ struct JoinMessage {
   std::string planDigest; ///< 32 bytes
   std::string producer;
   std::string hostId;   ///< equal: the two can share memory
-  std::string hostName; ///< for people
+  std::string hostName; ///< for messages
   uint64_t pid = 0;
   std::string segment; ///< SharedSegment::announcement()
 };

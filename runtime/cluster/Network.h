@@ -14,7 +14,7 @@
 
 namespace dgc::rt {
 
-/// What a server is told; called from any thread, one call at a time for each
+/// The events of a server; called from any thread, one call at a time for each
 /// connection.
 class ServerEvents {
 public:

@@ -1,4 +1,4 @@
-// The cluster of one worker, which meets nobody.
+// The cluster of one worker, without communication.
 #pragma once
 
 #include "runtime/cluster/Cluster.h"

@@ -19,7 +19,7 @@ public:
   ~Watchdog();
 
   void arm(const absl::Status &error);
-  /// The error has been handed to whoever prints it.
+  /// The error has been handed to the caller, which prints it.
   void told();
 
 private:

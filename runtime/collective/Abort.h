@@ -8,7 +8,7 @@
 
 namespace dgc::rt {
 
-/// Raised once, by whoever learns of the first error of the job (the cluster's
+/// Raised once, by the thread that learns of the first error of the job (the cluster's
 /// control thread, a signal, another rank in process). From then on every wait
 /// of the data plane returns `status()` promptly, and the executor stops
 /// between two ops. Never lowered.

@@ -41,7 +41,7 @@ struct alignas(64) Mailbox {
   uint64_t offset, bytes;
 };
 
-/// Where things lie in a segment.
+/// The layout of a segment.
 struct SegmentLayout {
   uint32_t worldSize = 1, channels = 0;
   uint64_t arenaBytes = 0;
@@ -60,7 +60,7 @@ struct SegmentLayout {
 /// The segments of all ranks, as mapped here, and what keeps them mapped.
 struct MappedJob {
   SegmentLayout layout;
-  std::vector<std::byte *> segments; ///< by rank; zeroed by whoever made them, header filled in
+  std::vector<std::byte *> segments; ///< by rank; zeroed by their creator, header filled in
   std::shared_ptr<void> owner;       ///< unmaps when the last user is gone
 
   SegmentHeader &header(uint32_t rank) const { return *reinterpret_cast<SegmentHeader *>(segments[rank]); }

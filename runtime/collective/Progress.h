@@ -19,7 +19,7 @@ struct Position {
 };
 
 /// Written by the executor before each op with one relaxed store. In the
-/// shared-memory transport it lies in memory that other workers map, so that it
+/// shared-memory transport it is in memory that other workers map, so that it
 /// is still there after the worker was killed.
 class ProgressWord {
 public:
@@ -36,7 +36,7 @@ private:
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
 
 /// Which rank a worker waits for in a transfer or collective, and how much it has sent and received, readable by others
-/// at any moment. Written by the transport; the coordinator tells a job whose workers wait for each other from one
+/// at any moment. Written by the transport; the coordinator distinguishes a job whose workers wait for each other from one
 /// whose workers compute by it.
 class WaitRecord {
 public:

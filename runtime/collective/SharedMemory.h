@@ -1,6 +1,6 @@
 // The transport between processes of one host: every rank's segment is an
 // anonymous file (memfd) that all ranks map. It has no name, so nothing can be
-// left behind, whatever kills the processes.
+// left over, whatever kills the processes.
 #pragma once
 
 #include "runtime/collective/Mapped.h"

@@ -78,8 +78,8 @@ public:
   virtual ~PreparedCollective() = default;
   virtual absl::Status run() = 0;
 
-  /// The same in two parts. start() does not wait; finish() returns when run() would. From start() to finish() nobody
-  /// else may use src and dst. Every member has the same starts, finishes and runs in the same order.
+  /// The same in two parts. start() does not wait; finish() returns when run() would. From start() to finish() no
+  /// other code may use src and dst. Every member has the same starts, finishes and runs in the same order.
   virtual absl::Status start() { return absl::OkStatus(); }
   virtual absl::Status finish() { return run(); }
 };
@@ -94,10 +94,10 @@ uint64_t stagingBytes(CollectiveKind kind, size_t elementSize, std::span<const C
 /// TransportOptions::timeoutSeconds of workers that a coordinator watches: it ends waits that do not end, and knows
 /// which workers still compute.
 inline constexpr double kUnlimitedSeconds = 1e9;
-/// How long the host waits for a GPU, whose waits for other GPUs nobody sees.
+/// How long the host waits for a GPU, whose waits for other GPUs cannot be observed.
 inline constexpr double kDeviceTimeoutSeconds = 300;
 
-/// What all transports are told when they are made.
+/// The options of all transports.
 struct TransportOptions {
   uint64_t sharedBytes = 0;    ///< Plan.shared_bytes; the same on every rank
   uint32_t channels = 256;     ///< channels of send and receive are below this
@@ -124,8 +124,8 @@ public:
 
   /// Point to point. The n-th send on (channel, to) meets the n-th receive on
   /// (channel, from); both sides must have the same number of bytes. The memory
-  /// of a send lies in sharedArena(). A send returns when its memory may be
-  /// overwritten, which may need the receiver to have come by.
+  /// of a send is in sharedArena(). A send returns when its memory may be
+  /// overwritten, which may need the receiver to have called receive.
   virtual absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareSend(uint32_t channel, int to,
                                                                           std::span<const std::byte> memory) = 0;
   virtual absl::StatusOr<std::unique_ptr<PreparedCollective>> prepareReceive(uint32_t channel, int from,

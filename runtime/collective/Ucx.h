@@ -1,4 +1,4 @@
-// The transport between hosts that have a network of RDMA: UCX's tagged messages. Not over TCP: whoever reaches the
+// The transport between hosts that have a network of RDMA: UCX's tagged messages. Not over TCP: any process that reaches the
 // port that UCX opens for that can end the process, and UCX has no means against it.
 #pragma once
 

@@ -174,7 +174,7 @@ absl::Status checkPointToPoint(std::string_view what, uint32_t channel, int peer
   if (peer == rank)
     return bad("peer is this rank itself; copy instead");
   if (arena.data() && (memory.data() < arena.data() || memory.data() + memory.size() > arena.data() + arena.size()))
-    return bad("the memory of a send must lie in the shared arena");
+    return bad("the memory of a send must be in the shared arena");
   return absl::OkStatus();
 }
 

@@ -20,7 +20,7 @@ struct CheckedCollective {
 absl::StatusOr<CheckedCollective> checkCollective(const CollectiveDesc &desc, int rank, int worldSize,
                                                   uint64_t arenaBytes);
 
-/// Checks channel, peer, and that the memory lies in `arena` (null data: do not
+/// Checks channel, peer, and that the memory is in `arena` (null data: do not
 /// check memory).
 absl::Status checkPointToPoint(std::string_view what, uint32_t channel, int peer, int rank, int worldSize,
                                const TransportOptions &options, std::span<const std::byte> memory,

@@ -14,14 +14,14 @@ namespace dgc::rt {
 /// The arrays of --data DIR, read when they are first asked for and kept.
 ///
 /// Input `x` of split `s` ("train", "test") is the first of these that exists:
-///   s-x.npy, s-x.idx, x.npy, x.idx, and with .gz behind;
+///   s-x.npy, s-x.idx, x.npy, x.idx, and the same with .gz appended;
 ///   for x = image and label the names of MNIST: train-images-idx3-ubyte,
 ///   train-labels-idx1-ubyte, t10k-..., with or without .gz.
 /// A file without a split in its name serves every split.
 ///
 /// The inputs `tokens` and `next_tokens`, where no array serves them, are windows of the only sequence of tokens in the
 /// folder, and the same windows one token later. A sequence is a text in UTF-8 (.txt), whose tokens are its characters,
-/// or raw little-endian numbers (.u16, .i32), also with .gz behind. The numbers of characters are those of the lines of
+/// or raw little-endian numbers (.u16, .i32), also with .gz appended. The numbers of characters are those of the lines of
 /// vocabulary.txt, or ascending over the characters that the text has.
 class Dataset {
 public:

@@ -71,7 +71,7 @@ absl::StatusOr<Feed::Source> Feed::bindRows(const InputSpec &input, const FeedOp
   }
   if (!isBlockInside(want, start, shape))
     return absl::InvalidArgumentError(
-        str("input '", input.name, "': the local block lies outside of ", describe(input.dtype, want)));
+        str("input '", input.name, "': the local block is outside of ", describe(input.dtype, want)));
 
   std::vector<int64_t> row(want.begin(), want.end());
   std::vector<int64_t> extents = input.localExtents.empty() ? shape : input.localExtents;
@@ -86,7 +86,7 @@ absl::StatusOr<Feed::Source> Feed::bindRows(const InputSpec &input, const FeedOp
     source.firstRow = start[d];
     source.rows = shape[d];
     source.localRowBytes = *byteSize(input.dtype, std::span(extents).subspan(d + 1));
-    // A row leaves the batch dimension out. In memory that lies between the dimensions around it: the next one is as
+    // A row leaves the batch dimension out. In memory that is between the dimensions around it: the next one is as
     // far apart as both together; where there is no next one, one of size 1 is.
     if (d + 1 == want.size())
       for (std::vector<int64_t> *v : {&row, &shape, &extents})

@@ -39,7 +39,7 @@ struct FeedOptions {
 ///
 /// Windows of a sequence of tokens serve inputs [B, T] of i32 and i64. With
 /// shuffle each is drawn anew from (seed, epoch, k * B + p); without it the
-/// windows follow each other. An epoch has as many as fit beside each other.
+/// windows follow each other. An epoch has as many as fit without overlap.
 class Feed {
 public:
   /// Resolves every input in `dataset`, which must outlive the feed. An error
@@ -57,7 +57,7 @@ public:
   void seek(Cursor cursor);
 
   /// Copies this worker's block of each input, row-major, to
-  /// `destinations` (one for each input, in the order of create), goes on by
+  /// `destinations` (one for each input, in the order of create), advances by
   /// one batch and returns how many samples of the global batch are real. The
   /// others, at the end of the batch, repeat the last one. Allocates nothing.
   int64_t next(std::span<std::byte *const> destinations);

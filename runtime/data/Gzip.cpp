@@ -32,7 +32,7 @@ public:
       : rest(in), path(path), decompressor(libdeflate_alloc_decompressor(), libdeflate_free_decompressor) {}
 
   /// Appends members to `out` from `made` on, until all are there or one does not fit: then an error of
-  /// ResourceExhausted, and the next call goes on with that one.
+  /// ResourceExhausted, and the next call continues with that one.
   absl::Status expandInto(std::span<std::byte> out, uint64_t &made) {
     if (!decompressor)
       return absl::ResourceExhaustedError(str(path, ": no memory to decompress it"));

@@ -71,7 +71,7 @@ absl::StatusOr<const DevicePlugin *> dgc::rt::openPlugin(const std::string &kind
   return withExitCode(
       absl::NotFoundError(str("the plan is for GPUs, and ", file,
                               why.empty() ? " is not installed" : " cannot be opened: ", why,
-                              "; it belongs beside dgc-run, or into the folder that DGC_PLUGINS names")),
+                              "; it belongs into the folder of dgc-run, or into the one that DGC_PLUGINS names")),
       ExitCode::Machine);
 }
 

@@ -34,7 +34,7 @@ struct DevicePlugin {
 using DevicePluginFunction = const DevicePlugin *(*)();
 
 /// The plug-in for devices of this kind ("cuda"): looked for in $DGC_PLUGINS,
-/// beside the program, in ../lib beside that and where the loader looks. It is
+/// in the program's folder, in ../lib relative to it and where the loader looks. It is
 /// opened once and stays open.
 absl::StatusOr<const DevicePlugin *> openPlugin(const std::string &kind);
 

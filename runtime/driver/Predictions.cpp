@@ -94,7 +94,7 @@ std::vector<int64_t> Predictions::fileShape(const Output &output) const {
   return shape;
 }
 
-/// Copies the part of a batch to its place in the file, and goes on in the stream.
+/// Copies the part of a batch to its place in the file, and advances in the stream.
 void Predictions::place(const Part &part, int64_t batch, const std::byte *&from, std::vector<std::byte> &to) const {
   const Output &output = outputs[part.output];
   Slice slice = real(part, valids[static_cast<size_t>(batch)]);

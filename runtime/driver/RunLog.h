@@ -1,4 +1,4 @@
-// What rank 0 tells of a run: the progress line, the JSON log.
+// What rank 0 logs of a run: the progress line, the JSON log.
 #pragma once
 
 #include "runtime/driver/Worker.h"

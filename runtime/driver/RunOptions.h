@@ -10,7 +10,7 @@
 
 namespace dgc::rt {
 
-/// What a loss that is not finite does: it ends the job, or is told.
+/// What a loss that is not finite does: it ends the job, or is logged.
 enum class OnNan { Stop, Warn };
 
 struct RunOptions {
@@ -27,9 +27,9 @@ struct RunOptions {
   int threads = 1;                        // of each worker
   uint64_t memoryLimit = 0;               // of each worker on its device, in bytes; 0: none
   std::string load, save, logJson, trace; // paths; empty: none. "-": standard output
-  std::string loadWeights;                // path of a checkpoint whose weights alone are taken; not beside `load`
-  MakeDevice makeDevice;                  // null: createDevice
-  std::string predictions;                // folder for the outputs of an entry; empty: none
+  std::string loadWeights; // path of a checkpoint whose weights alone are taken; not together with `load`
+  MakeDevice makeDevice;   // null: createDevice
+  std::string predictions; // folder for the outputs of an entry; empty: none
 };
 
 } // namespace dgc::rt

@@ -65,7 +65,7 @@ static std::vector<VariableSpec> variableSpecs(const artifact::Plan &plan) {
   std::vector<VariableSpec> specs;
   for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
-    if (variable.first_row()) // the first block stands for the variable
+    if (variable.first_row()) // the first block represents the variable
       continue;
     specs.push_back({variable.name()->str(), toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()),
                      toVector(variable.global_shape()), variable.role() == artifact::VariableRole::Slot,

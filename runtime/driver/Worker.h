@@ -25,9 +25,9 @@ struct WorkerContext {
   Abort &abort;
   /// Every worker gives some bytes and gets those of all, by rank.
   std::function<absl::StatusOr<std::vector<std::string>>(const std::string &)> gather;
-  /// Writes text for people; called on rank 0 only. Null: nobody looks.
+  /// Writes messages for the user; called on rank 0 only. Null: no output.
   Print print;
-  /// File descriptor behind `print`, to see whether it is a terminal; -1: none.
+  /// The file descriptor that `print` writes to, to see whether it is a terminal; -1: none.
   int terminal = -1;
 };
 

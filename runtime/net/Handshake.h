@@ -44,7 +44,7 @@ struct HandshakeResult {
 };
 static_assert(sizeof(Challenge) == 24 && sizeof(Response) == 60 && sizeof(HandshakeResult) == 44);
 
-/// Names the version of the handshake and of the protocol behind it.
+/// Names the version of the handshake and of the protocol that follows it.
 inline constexpr std::array<char, 8> kMagic = {'d', 'g', 'c', ' ', 'j', 'o', 'b', '2'};
 
 /// The acceptor's side, without a socket.

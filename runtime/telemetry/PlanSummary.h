@@ -1,4 +1,4 @@
-// What a plan will do, for people: --dry-run.
+// What a plan will do, as text: --dry-run.
 #pragma once
 
 #include "runtime/artifact/dgcx_generated.h"

@@ -13,7 +13,7 @@
 
 namespace dgc::rt {
 
-/// A metric of a batch. The name lives as long as whoever is given it.
+/// A metric of a batch. The name outlives the object that it is given to.
 struct Metric {
   std::string_view name;
   double value;

@@ -1,4 +1,4 @@
-// What is in an artifact, for people.
+// The content of an artifact, as text.
 #pragma once
 
 #include "runtime/artifact/Reader.h"

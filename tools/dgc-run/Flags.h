@@ -20,7 +20,7 @@ struct Flags {
   double joinTimeout = 120, stallTimeout = 60; // seconds
   bool insecure = false;
   bool dryRun = false;
-  // Where it stands, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,
+  // The state of this process, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,
   // which log their own errors.
   bool isFirst = true, ran = false;
   bool mayReplaceLog = false; // --log-json names no file that the run reads

@@ -1,4 +1,4 @@
-// Plans of GPUs beside the same plans of CPUs, in this process, and how long their steps take.
+// Plans of GPUs against the same plans of CPUs, in this process, and how long their steps take.
 #pragma once
 
 #include "runtime/artifact/Reader.h"

@@ -1,4 +1,4 @@
-// What the checks found, as a table for people and as JSON.
+// What the checks found, as a table and as JSON.
 #pragma once
 
 #include <string>

@@ -72,7 +72,7 @@ void LoopEmitter::segment(const Segment &segment, Value begin, Value end) {
   }
   if (schedule.sequential)
     return emitNest(segment, only, {}, {});
-  // Work that is not split belongs to whoever has its only part.
+  // Work that is not split has one part, which one thread computes.
   Value mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, begin, end);
   auto branch = scf::IfOp::create(builder, loc, mine, /*withElseRegion=*/false);
   branch.thenBlock()->getTerminator()->erase();

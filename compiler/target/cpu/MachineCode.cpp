@@ -76,8 +76,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 /// What went wrong with a file, and the limit behind it.
 static std::string describe(std::error_code error) { return error.message() + rt::limitBehind(error.value()); }
 
-/// A file name that nobody else has, in the folder for temporary files; a signal that ends the process removes the
-/// file.
+/// A unique file name in the folder for temporary files; a signal that ends the process removes the file.
 static llvm::Expected<std::string> temporary(llvm::StringRef suffix) {
   llvm::SmallString<128> path;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("dgc-kernels", suffix, path))

@@ -13,7 +13,7 @@ namespace dgc {
 struct CudaTarget {
   std::vector<unsigned> architectures; // 90 for sm_90; ascending, at least one
 
-  /// `cuda:sm_90` or several, as in `cuda:sm_80,sm_90`. Anything else is an error that says so.
+  /// `cuda:sm_90` or several, as in `cuda:sm_80,sm_90`. Anything else is an error.
   static std::optional<CudaTarget> parse(llvm::StringRef name, std::string &error);
 };
 

@@ -170,7 +170,7 @@ void GridEmitter::columns(const Segment &segment, Value block) {
 //===----------------------------------------------------------------------===//
 
 /// Takes from the number of a block that of its part of the addends; returns what is left. Blocks that run at the same
-/// time read what lies side by side.
+/// time read adjacent elements.
 Value GridEmitter::takePart(Value block) {
   if (geometry.parts == 1)
     return block;

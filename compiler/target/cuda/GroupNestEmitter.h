@@ -1,8 +1,7 @@
-//===- GroupNestEmitter.h - how the threads of a group take a nest ----------------===//
+//===- GroupNestEmitter.h - loop nests by the threads of a group ----------------===//
 //
-// The points of a nest are taken in turn by the threads of a group: in loops, some points at a time so that enough of
-// memory is on its way, or, where a row is kept in registers, without a loop, so that the next nest finds there what
-// this one has read and computed.
+// The points of a nest are distributed cyclically over the threads of a group: in loops, unrolled so that enough loads
+// are in flight, or, where a row is kept in registers, without a loop, so that the next nest reuses the registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +32,7 @@ protected:
   void emitGroupNest(const Segment &segment, const LoopNest &nest);
   void cooperate(const LoopNest &nest);
   void onceForAll(const LoopNest &nest);
-  /// What is to be stored for one point, with the indices of its loops.
+  /// The stores of one point, with the indices of its loops.
   struct Pending {
     llvm::SmallVector<mlir::Value> dims;
     mlir::Value first;
@@ -42,16 +41,16 @@ protected:
   };
   void storeAll(int64_t vector, llvm::ArrayRef<Pending> pending, mlir::Value isValid);
   void reduce(const Root &root, Running &run) override;
-  /// Keeps what the group of a block has of a reduction that several blocks share.
+  /// Stores the partial result of this block of a reduction that several blocks share.
   virtual void storePartial(mlir::Value value, mlir::Value total) = 0;
 
   llvm::SmallPtrSet<mlir::Value, 4> alignedRows; // memory of the block that begins at a multiple of 16 bytes
-  mlir::Value part;                              // of the addends, that the block takes
+  mlir::Value part;                              // the part of the addends that the block takes
   using Known = llvm::DenseMap<Key, mlir::Value>;
-  std::vector<Known> kept; // what is known of each point that the thread has of the row
+  std::vector<Known> kept; // the known values of each point of the row that the thread has
 
 private:
-  /// Points of a nest, `vector` of the last loop as one item, from index `begin` of that on.
+  /// A range of the points of a nest: items of `vector` points of the last loop, from index `begin` of that loop on.
   struct ItemRange {
     const LoopNest &nest;
     llvm::SmallVector<int64_t> trips;
@@ -80,8 +79,9 @@ private:
   void addBlock(const Running &before, mlir::Value maximumBefore, mlir::Value maximum, Running &block);
   mlir::Value forAll(const Running &run, mlir::Value own, mlir::Value ofAll);
 
-  llvm::SmallDenseMap<unsigned, OnlineSum> online;       // those of the nest, by their roots
-  llvm::SmallDenseMap<unsigned, mlir::Value> references; // by the root of the maximum: what exponents are less now
+  llvm::SmallDenseMap<unsigned, OnlineSum> online; // the online sums of the nest, by their roots
+  llvm::SmallDenseMap<unsigned, mlir::Value>
+      references; // by the root of the maximum: what is subtracted from exponents now
 };
 
 } // namespace dgc

@@ -11,17 +11,17 @@ namespace dgc {
 struct MemoryPlan {
   MemoryPlan(const KernelGraph &graph, Schedule schedule);
 
-  /// Where a value lies that is stored and is no result: at an offset of the workspace or, one row for each group, in
+  /// The memory of a value that is stored and is no result: at an offset of the workspace or, one row for each group, in
   /// the memory of the blocks of one segment.
   struct StorageLocation {
     bool inShared = false;
-    unsigned segment = 0; // inShared: the only one that knows it
-    unsigned rowDims = 0; // leading dimensions that it has no memory for
+    unsigned segment = 0; // inShared: the only segment that uses it
+    unsigned rowDims = 0; // leading dimensions that have no memory: one row is kept
     int64_t offset = 0;
   };
 
-  /// A range of blocks of a grid: a segment, or where several blocks share its reductions the joining of what they
-  /// have.
+  /// A range of blocks of a grid: a segment or, where several blocks share its reductions, the combination of their
+  /// partial results.
   struct Part {
     unsigned segment;
     bool finish = false;
@@ -29,7 +29,7 @@ struct MemoryPlan {
 
   Schedule schedule;
   std::vector<ThreadGeometry> geometries; // of each segment
-  /// What shares a grid. Grids run one after the other.
+  /// The parts of each grid. Grids run one after the other.
   std::vector<llvm::SmallVector<Part>> grids;
   llvm::MapVector<mlir::Value, StorageLocation> locations;
   llvm::MapVector<mlir::Value, int64_t>
@@ -40,7 +40,7 @@ struct MemoryPlan {
   ThreadGeometry geometryOf(Part part) const {
     return part.finish ? geometries[part.segment].finish() : geometries[part.segment];
   }
-  /// Values that lie in the workspace only because several need them, and that are quick to compute from what is read.
+  /// Values that are in the workspace only because several need them, and are quick to compute from what is read.
   llvm::SmallVector<mlir::Value> quickValues(const KernelGraph &graph) const;
 
 private:

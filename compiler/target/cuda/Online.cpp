@@ -1,4 +1,4 @@
-//===- Online.cpp - sums of exponentials beside their maximum --------------===//
+//===- Online.cpp - sums of exponentials with a running maximum --------------===//
 
 #include "compiler/target/cuda/Online.h"
 #include "compiler/target/cuda/ThreadGeometry.h"

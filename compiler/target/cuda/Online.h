@@ -1,4 +1,4 @@
-//===- Online.h - sums of exponentials beside their maximum ----------------===//
+//===- Online.h - sums of exponentials with a running maximum ----------------===//
 //
 // The sum of exp(x - m) over a row, m being the row's maximum, would read the row once for m and once more for the sum.
 // With a running m that is not needed: the sum is that of exp(x - m so far), and is multiplied by exp(m before - m now)

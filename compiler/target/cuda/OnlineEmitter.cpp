@@ -1,4 +1,4 @@
-//===- OnlineEmitter.cpp - sums of exponentials beside their maximum, on GPUs ---===//
+//===- OnlineEmitter.cpp - sums of exponentials with a running maximum, on GPUs ---===//
 
 #include "compiler/target/cuda/GroupNestEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -32,7 +32,7 @@ Value SparseEmitter::chunk(const SparseLoops &sum, Value first) {
   call(device_function::barrier, {});
   scopes[current].values.clear(); // they are those of this thread's addend
 
-  // There are few: a warp looks at the bits of all warps together, and goes on with those that are not 0.
+  // There are few: a warp looks at the bits of all warps together, and continues with those that are not 0.
   Type i32 = builder.getI32Type();
   Value others = load(sum.found, i32, symbolFor(atMost(lane, warps - 1)));
   Value none = arith::ConstantIntOp::create(builder, loc, i32, 0);

@@ -22,7 +22,7 @@ private:
     llvm::SmallVector<unsigned> added;
     llvm::SmallVector<int64_t> addedTrips;
     int64_t addends;
-    mlir::Value found, nothing; // bits of the addends that there are, in the block's memory; zero
+    mlir::Value found, nothing; // bits of the present addends, in the block's memory; zero
   };
   mlir::Value chunk(const SparseLoops &loops, mlir::Value first);
   mlir::Value chunks(const SparseLoops &loops, mlir::Value from, mlir::Value to, llvm::ArrayRef<int64_t> blocks);

@@ -65,7 +65,7 @@ int64_t alignmentOf(AffineExpr linear, unsigned dim, int64_t vector, int64_t ste
 int64_t vectorOf(const KernelGraph &graph, const LoopNest &nest, unsigned dim, int64_t trips) {
   llvm::SmallMapVector<int64_t, int64_t, 4> sizes; // bytes of an element, and of all arrays of such
   bool contiguous = false;
-  SmallVector<std::pair<AffineExpr, int64_t>> walked; // what lies along the loop, with the bytes of an element
+  SmallVector<std::pair<AffineExpr, int64_t>> walked; // accesses along the loop, with the bytes of an element
   bool allContiguous = true;
   auto look = [&](Value value, AffineExpr linear) {
     llvm::BitVector entangled(nest.space.size());
@@ -117,7 +117,7 @@ bool isResident(const KernelGraph &graph, const Segment &segment) {
   llvm::BitVector looped(graph.roots.size());
   for (const LoopNest &nest : nests) {
     if (nest.loops.empty()) {
-      // Every thread computes the value, so nobody may overwrite what others still read.
+      // Every thread computes the value, so none may overwrite what others still read.
       for (unsigned root : nest.roots)
         if (graph.roots[root].reduction || llvm::any_of(graph.inplace, [](int64_t argument) { return argument >= 0; }))
           return false;

@@ -1,4 +1,4 @@
-//===- ThreadGeometry.h - how threads share a segment of a kernel -----------------===//
+//===- ThreadGeometry.h - the distribution of a segment over threads -----------------===//
 
 #ifndef DGC_COMPILER_TARGET_CUDA_THREADGEOMETRY_H
 #define DGC_COMPILER_TARGET_CUDA_THREADGEOMETRY_H
@@ -10,16 +10,16 @@ namespace dgc {
 
 constexpr int64_t kWarp = 32, kBlock = 256;
 
-/// Groups of threads take the points of the outer loops; the threads of a group share what is inside.
+/// Thread groups take the points of the outer loops; the threads of a group share the inner loops.
 struct ThreadGeometry {
   llvm::SmallVector<unsigned> outer; // dimensions, outermost first; all are parallel
   llvm::SmallVector<int64_t> trips;
   int64_t points = 1; // of the outer loops
-  /// Threads of a group. 1: each thread takes points of its own. Else a warp or a whole block, side by side along memory
-  /// (`columns` false), or threads of different warps: 32 groups stand side by side (`columns` true).
+  /// The number of threads of a group. 1: each thread takes points of its own. Else a warp or a whole block, adjacent along memory
+  /// (`columns` false), or threads of different warps: 32 groups are adjacent (`columns` true).
   int64_t groupSize = 1;
   bool columns = false;
-  /// Blocks for points of `outer`, whose threads look together for the addends that there are (Sparse.h) and take one
+  /// Blocks for points of `outer`, whose threads search together for the present addends (Sparse.h) and take one
   /// point of `inner` each; `tiles` blocks for the points of `inner`.
   bool sparse = false;
   /// Blocks for tiles of two loops, `inner`: that along which `staged` arrays lie, which go through the block's
@@ -33,12 +33,12 @@ struct ThreadGeometry {
   /// Rows of several nests: a thread takes the same points in each and keeps what it knows of them in registers, so
   /// that memory is read once. `vector` points at a time, all of them without a loop.
   bool resident = false;
-  /// Reductions with few results: so many blocks take a part of the addends each, and a second grid joins what they
-  /// have.
+  /// Reductions with few results: this number of blocks take a part of the addends each, and a second grid combines
+  /// their partial results.
   int64_t parts = 1;
   int64_t block = kBlock, grid = 1;
 
-  /// The grid that joins the parts: a thread for each point, or a block where there are many parts.
+  /// The grid that combines the parts: a thread for each point, or a block where there are many parts.
   ThreadGeometry finish() const;
   int64_t groupsPerBlock() const { return columns ? kWarp : block / groupSize; }
   /// Where each thread takes points of its own: `vector` of the last outer loop, and fewer at the end of it.
@@ -47,21 +47,21 @@ struct ThreadGeometry {
 
 ThreadGeometry chooseThreadGeometry(const KernelGraph &graph, const Segment &segment);
 
-/// Can the threads of a group keep the rows of a segment? Then the nests with loops all have those of the first of
+/// Returns true if the threads of a group can keep the rows of a segment in registers. Then the nests with loops all have those of the first of
 /// them.
 bool isResident(const KernelGraph &graph, const Segment &segment);
 
-/// The nest without some of its loops.
+/// Returns the nest without `loops`.
 LoopNest without(const LoopNest &nest, llvm::ArrayRef<unsigned> loops);
 
-/// The loops of a nest that are parallel for all of its roots.
+/// Returns the loops of a nest that are parallel for all of its roots.
 llvm::SmallVector<unsigned> commonParallel(const KernelGraph &graph, const LoopNest &nest);
 
-/// Can a group share the loops of a nest, each thread with a running value of its own, and join these at the end? Then
-/// all loops are reductions for all that is a reduction.
+/// Returns true if a group can share the loops of a nest, each thread with running values of its own that are combined
+/// at the end. Then all loops are reductions for all roots that reduce.
 bool cooperates(const KernelGraph &graph, const LoopNest &nest);
 
-/// What the address of an access is a multiple of, in bytes, where a loop takes `vector` points along `dim` at a time
+/// The alignment of an access in bytes, where a loop takes `vector` points along `dim` at a time
 /// and this is the point `step` of them. `width`: bytes of an element.
 int64_t alignmentOf(mlir::AffineExpr linear, unsigned dim, int64_t vector, int64_t step, int64_t width);
 

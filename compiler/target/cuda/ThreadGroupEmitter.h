@@ -1,7 +1,7 @@
-//===- ThreadGroupEmitter.h - what threads of a grid do together --------------------===//
+//===- ThreadGroupEmitter.h - code that the threads of a group share -----------------===//
 //
-// Numbers of threads, memory of a block, barriers, and the joining of the running values that the threads of a group
-// have.
+// Thread indices, shared memory of a block, barriers, and the reduction of the threads' running values across a thread
+// group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +17,7 @@ class ThreadGroupEmitter : public NestEmitter {
 protected:
   using NestEmitter::NestEmitter;
 
-  /// A call of one of device_function; without a value when `result` is null.
+  /// Calls one of device_function; returns no value when `result` is null.
   mlir::Value call(llvm::StringRef function, mlir::Type result, mlir::ValueRange operands = {});
   mlir::Value index(mlir::Value number);
   mlir::Value divide(mlir::Value value, int64_t by);
@@ -28,20 +28,20 @@ protected:
   mlir::Value shuffle(mlir::Value value, int64_t mask);
   int64_t lanesOf(const Root &root) const override;
   mlir::Value scratch(mlir::Type storage, int64_t count) override;
-  /// The running values of all threads of the group as one, which each of them gets.
+  /// Reduces the running values of the threads of a group. Every thread gets the result.
   mlir::Value reduceAcrossGroup(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
   void groupBarrier();
 
   ThreadGeometry geometry; // of the current segment
   mlir::Value thread;      // of the block
-  mlir::Value lane;        // number of the thread in its group
-  mlir::Value threadGroup; // number of the group in the block
+  mlir::Value lane;        // index of the thread in its group
+  mlir::Value threadGroup; // index of the group in the block
 
 private:
   mlir::Value acrossWarps(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
   mlir::Value acrossColumns(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
 
-  unsigned arrays = 0; // of memory of the block, for their names
+  unsigned arrays = 0; // arrays of shared memory so far, for their names
 };
 
 } // namespace dgc

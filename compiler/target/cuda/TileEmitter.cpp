@@ -49,7 +49,7 @@ void TileEmitter::nextStep(const Side &along) {
     bind(along.dim, plus(steppedFrom, constant(step)));
 }
 
-/// Reads what lies along `from` into the block's memory.
+/// Reads the operands that are contiguous along `from` into shared memory.
 void TileEmitter::stage(const Side &from, const Side &to) {
   AffineExpr mine = symbolFor(plus(times(firstRow, tilePitch(geometry)), column));
   int64_t offset = 0;
@@ -87,8 +87,8 @@ Value TileEmitter::load(Value memory, Type type, AffineExpr linear) {
   return ElementEmitter::load(it->second.memory, it->second.type, at);
 }
 
-/// A block for each tile. Its threads read what lies along `from` in that order; then they take the points in the order
-/// in which the result lies.
+/// A block for each tile. Its threads read the operands that are contiguous along `from` in that order; then they take
+/// the points in the order in which the result is contiguous.
 void TileEmitter::tiles(const Segment &segment, Value block) {
   const LoopNest &nest = segment.nests.front();
   bindInner(nest, {});

@@ -10,7 +10,7 @@ namespace dgc {
 static constexpr int64_t kTileWork = 1 << 14, kTileSide = kWarp / 2;
 /// From so many points on there are enough tiles of twice the side, whose rows of 16 bits are 128 bytes long.
 static constexpr int64_t kWideWork = 1 << 18;
-/// What tiles may take of a block's memory: beside them a multiprocessor has room for all of its threads.
+/// The shared memory that tiles may take, such that a multiprocessor still has room for all of its threads.
 static constexpr int64_t kMostTileBytes = 20 << 10;
 /// What the points of a thread may cost, which are computed one after the other without a loop.
 static constexpr uint64_t kMostTileBody = 2048;
@@ -41,7 +41,7 @@ static bool mayLeave(const LoopNest &nest, const Access &access, ArrayRef<int64_
   return least < 0 || most >= sizeOf(shapeOf(access.base));
 }
 
-/// The loop along which an access that does not lie along loop `to` lies; nothing where that would not help.
+/// The loop along which an access is contiguous that is not contiguous along loop `to`; nothing if tiles do not help.
 static std::optional<unsigned> liesAlong(const LoopNest &nest, const Access &access, unsigned to) {
   bool chosenAtRunTime = false;
   access.linear.walk([&](AffineExpr expr) { chosenAtRunTime |= isa<AffineSymbolExpr>(expr); });
@@ -55,7 +55,7 @@ static std::optional<unsigned> liesAlong(const LoopNest &nest, const Access &acc
   return std::nullopt;
 }
 
-/// The loop along which what is stored lies. It is the same for all roots, as each has the shape of the space.
+/// The loop along which the stored values are contiguous. It is the same for all roots, as each has the shape of the space.
 static std::optional<unsigned> storedAlong(const KernelGraph &graph, const LoopNest &nest) {
   const Root &root = graph.roots[nest.roots.front()];
   AffineExpr linear = linearize(shapeOf(root.values.front()), root.indices.front(), graph.func.getContext());
@@ -74,7 +74,7 @@ bool chooseTiles(const KernelGraph &graph, const LoopNest &nest, ThreadGeometry 
   std::optional<unsigned> to = storedAlong(graph, nest);
   if (!to || points < kTileWork)
     return false;
-  // Those that lie another way, by the loop along which they do; the one of most memory is the other side of a tile.
+  // Accesses that are contiguous along another loop, by that loop; the one of most memory is the other side of a tile.
   llvm::MapVector<unsigned, SmallVector<Access>> others;
   llvm::DenseMap<unsigned, int64_t> bytes;
   llvm::DenseSet<std::pair<Value, AffineExpr>> seen;

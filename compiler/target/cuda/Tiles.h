@@ -1,8 +1,8 @@
 //===- Tiles.h - elementwise segments that transpose -------------*- C++ -*-===//
 //
-// A result lies in memory along one loop, and some of what it is computed from along another: whichever of the two the
-// threads of a warp take side by side, the accesses of the other are far from each other. Blocks that take a tile of
-// both loops bring what lies the other way round through their own memory.
+// A result is contiguous in memory along one loop, and some of its operands along another. Whichever of the two loops
+// the threads of a warp take, the accesses of the other are not coalesced. Blocks that take a tile of both loops
+// transpose such operands in shared memory.
 //
 //===----------------------------------------------------------------------===//
 

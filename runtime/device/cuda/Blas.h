@@ -17,11 +17,11 @@ struct Matrices {
   uint64_t batchStride = 0; // from one matrix of the batch to the next
 };
 
-/// What is done to a product behind its bias. Gelu is the approximation by tanh. A gradient multiplies by the derivative of
+/// What is applied to a product after its bias. Gelu is the approximation by tanh. A gradient multiplies by the derivative of
 /// the activation at its operand.
 enum class Activation { None, Relu, Gelu, ReluGradient, GeluGradient };
 
-/// What is added up beside a product: the rows of what it stores, or an operand along k.
+/// A sum that is computed along with a product: the rows of what it stores, or an operand along k.
 enum class Sums { None, Result, A, B };
 
 /// dst[b, m, n] = sum over k of a[b, m, k] * b[b, k, n] (+ bias[n]), then the activation, in f32, bf16, f16 (these two

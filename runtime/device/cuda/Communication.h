@@ -1,5 +1,5 @@
-// Communication between the GPUs of workers without the host in between, where a transport is available: NCCL, or memory of each
-// other. The rest goes through the host, which is the executor's business.
+// Communication between the GPUs of workers without staging through the host, where a transport is available: NCCL, or
+// peer access to each other's memory. The executor does the rest through the host.
 #pragma once
 
 #include "runtime/device/Device.h"
@@ -16,11 +16,11 @@ namespace dgc::rt::cuda {
 /// Opens NCCL, when workers could use it.
 using MakeNccl = std::function<absl::StatusOr<NcclFunctions>()>;
 
-/// What a worker has of all that. All of it is queued on one stream of its own, in the order of the plan.
+/// The communication of one worker. All of it is queued on one stream of its own, in the order of the plan.
 class Communication {
 public:
-  /// All workers with GPUs call it at once, with the same `groups`. `compute`: the stream with all other work;
-  /// `mirror`: of the shared arena; `launch`: what is wished, but for what $DGC_CUDA_COLLECTIVES says.
+  /// Collective: all workers with GPUs call it, with the same `groups`. `compute` is the stream with all other work,
+  /// `mirror` the mirror of the shared arena; in `launch` the preference of $DGC_CUDA_COLLECTIVES is filled in here.
   static absl::StatusOr<std::unique_ptr<Communication>> create(const RankGroups &groups, Driver &driver,
                                                                Driver::Stream compute, Transport &transport,
                                                                Address mirror, const MakeNccl &makeNccl,
@@ -31,21 +31,21 @@ public:
   absl::StatusOr<DeviceCommunication> prepareSend(uint32_t channel, uint32_t to, Address data, uint64_t bytes);
   absl::StatusOr<DeviceCommunication> prepareReceive(uint32_t channel, uint32_t from, Address data, uint64_t bytes);
 
-  /// Waits until all that is queued on `stream` is done, an error is seen, the job is aborted or the time is over.
+  /// Waits until `stream` is idle. Fails on an error, when the job is aborted, and after the timeout.
   absl::Status await(Driver::Stream stream);
-  /// The same up to an event.
+  /// Waits likewise until `event` is reached.
   absl::Status awaitEvent(Driver::Event event);
-  /// What is queued by then comes before what is queued on `compute` from now on: at the end of each graph.
+  /// Makes `compute` wait for all communication that is queued. Called at the end of each graph.
   absl::Status join();
-  /// The end, after all graphs are gone. False: the GPU hangs, and must be left alone.
+  /// Ends communication, after all graphs are destroyed. False: the GPU hangs, and no further call may be made to it.
   bool close();
 
-  /// Where that of NCCL is, at first.
+  /// The launch mode of NCCL's collectives in the first steps.
   const LaunchChoice &launch() const { return launch_; }
-  /// Of what each worker with a GPU has measured the longest times; without times when one has none. All call it at
-  /// once, while nothing runs.
+  /// The longest times that a worker with a GPU has measured; without times when one has none. Collective: all workers
+  /// with GPUs call it, while no program runs.
   absl::StatusOr<LaunchTimes> slowest(const LaunchTimes &mine);
-  /// What these times are for.
+  /// The configuration that these times are valid for.
   const MeasuredLaunch &here() const { return here_; }
 
   /// How a group communicates, and why.

@@ -123,7 +123,7 @@ absl::StatusOr<DeviceCommunication> Communication::prepare(const CollectiveDesc 
 absl::StatusOr<DeviceCommunication> Communication::prepareSend(uint32_t channel, uint32_t to, Address data,
                                                                uint64_t bytes) {
   if (isAmongDevices(to) && usesPeers(transfers) && bytes >= sizeof(uint64_t)) {
-    // The message that says where the data is lies where a copy of the data in the host's arena would.
+    // The message with the offset of the data uses the bytes of the data in the host's arena.
     std::span<std::byte> message = transport.sharedArena().subspan(data - mirror, sizeof(uint64_t));
     auto transfer = std::make_unique<PeerTransfer>([this, message](PeerTransfer &self) -> absl::Status {
       DGC_RETURN_IF_ERROR(waitForInputs());

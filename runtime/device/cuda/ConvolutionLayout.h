@@ -1,4 +1,4 @@
-// How the operands of a convolution lie in memory.
+// The memory layout of the operands of a convolution.
 #pragma once
 
 #include "runtime/device/Device.h"

@@ -103,7 +103,7 @@ public:
   void choose(size_t algorithm) override { chosen = algorithm; }
 
 private:
-  /// Column-major: `rows` lie side by side.
+  /// Column-major: `rows` are contiguous.
   absl::Status layout(Owned &owned, int type, uint64_t rows, uint64_t columns, const Matrices &matrices) {
     uint64_t storedRows = matrices.transposed ? columns : rows, storedColumns = matrices.transposed ? rows : columns;
     DGC_RETURN_IF_ERROR(api.check(

@@ -1,4 +1,4 @@
-// NVIDIA GPUs: one arena, one stream that computes and two that copy, graphs of what runs between exchanges.
+// NVIDIA GPUs: one arena, one stream that computes and two that copy; the work between exchanges is in CUDA graphs.
 #pragma once
 
 #include "runtime/device/Device.h"
@@ -12,7 +12,7 @@
 
 namespace dgc::rt::cuda {
 
-/// What makes libraries, each when a plan has something for it, and what they are to choose.
+/// Factories of the libraries, each called when a plan has an op for it, and the tuning of their algorithms.
 struct MakeLibraries {
   std::function<absl::StatusOr<std::unique_ptr<Blas>>()> blas; // products
   std::function<absl::StatusOr<std::unique_ptr<Dnn>>()> dnn;   // convolutions, attention

@@ -141,7 +141,7 @@ DnnHandle DnnGraph::make(int kind, const std::vector<DnnAttribute> &attributes) 
   return descriptors.back().get();
 }
 
-/// Bytes of a dense tensor, so that another may lie behind it.
+/// Bytes of a dense tensor, aligned so that another one may follow it.
 static uint64_t bytesOf(const DnnTensor &tensor) {
   uint64_t bytes = sizeOf(tensor.type);
   for (int64_t dim : tensor.dims)
@@ -362,7 +362,7 @@ private:
   std::vector<int64_t> ids;
   std::vector<void *> pointers; // of each id: of the GPU, or of `constants`
   std::unique_ptr<float[]> constants;
-  std::vector<std::pair<size_t, uint64_t>> offsets; // of what lies behind the workspace of the plan
+  std::vector<std::pair<size_t, uint64_t>> offsets; // of tensors after the workspace of the plan
   uint64_t bytes = 0;
   std::string what;
   DnnDescriptor pack;

@@ -88,9 +88,9 @@ private:
 struct DnnTensor {
   DType type = DType::F32;
   std::vector<int64_t> dims, strides;
-  Address data = 0;              // where it lies
-  bool isVirtual = false;        // it lies nowhere: one operation hands it to another
-  bool isScratch = false;        // it lies in the workspace
+  Address data = 0;              // its address
+  bool isVirtual = false;        // it has no memory: one operation hands it to another
+  bool isScratch = false;        // it is in the workspace
   std::optional<float> constant; // it is one number, known now; of F32
 };
 
@@ -99,7 +99,7 @@ struct DnnChoice {
   bool tensorCores = true;           // of f32 that is TF32
   bool roundsInputs = false;         // to a type with fewer bits: f32 to TF32
   bool anyOrder = false;             // also where results depend on timing, as sums in any order do
-  uint64_t workspaceLimit = 0;       // bytes, with tensors that lie in there
+  uint64_t workspaceLimit = 0;       // bytes, including tensors in the workspace
   std::string what = "an operation"; // for errors
 };
 
@@ -148,7 +148,7 @@ public:
   DnnHandle tensor(const DnnTensor &tensor);
   /// A descriptor that operations refer to.
   DnnHandle make(int kind, const std::vector<DnnAttribute> &attributes);
-  /// An operation, behind those that make what it reads.
+  /// Adds an operation, after those that compute its operands.
   void add(int kind, const std::vector<DnnAttribute> &attributes) { operations.push_back(make(kind, attributes)); }
   /// y = mode(x) or mode(x, b), in f32.
   void addPointwise(int mode, DnnHandle x, DnnHandle b, DnnHandle y);

@@ -1,4 +1,4 @@
-// For people: where the workers of a plan run, and how they communicate.
+// Text for --dry-run: where the workers of a plan run, and how they communicate.
 #pragma once
 
 #include "runtime/artifact/dgcx_generated.h"
@@ -10,9 +10,9 @@
 
 namespace dgc::rt::cuda {
 
-/// Lines for --dry-run, on a machine with `gpus` GPUs and this version of NCCL (0: none): the GPU of each worker, and
-/// for each group of workers that communicate how they do it and why; of NCCL, whether that is in graphs. `launch`: what
-/// is wished of it, but for what $DGC_CUDA_COLLECTIVES says; `warning`: why nothing that was measured counts.
+/// Lines for --dry-run on a machine with `gpus` GPUs and version `nccl` of NCCL (0: not available): the GPU of each
+/// worker, and the transport of each group of workers with its reason; for NCCL also the launch mode. `launch`: the
+/// preferences without $DGC_CUDA_COLLECTIVES. `warning`: why measured times are ignored.
 std::vector<std::string> describeWorkers(const artifact::Plan &plan, int gpus, int nccl, LaunchPreferences launch = {},
                                          std::string warning = "");
 

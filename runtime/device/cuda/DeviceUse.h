@@ -1,4 +1,4 @@
-// How much of a GPU's memory this process takes, contexts and code included: NVML tells, which comes with the driver.
+// The GPU memory that this process takes, contexts and code included, by NVML, which is a part of the driver.
 #pragma once
 
 #include "absl/status/statusor.h"
@@ -14,8 +14,8 @@ public:
   /// `busId`: as the driver spells it. To be called before the process has a context.
   static absl::StatusOr<std::unique_ptr<DeviceUse>> open(const std::string &busId);
 
-  /// Bytes of this process. Where NVML does not know it (as in containers that number processes of their own), what is
-  /// taken since open(), by whomever.
+  /// Bytes of this process. Where NVML does not know it (as in containers that number processes of their own), what
+  /// all processes have taken since open().
   absl::StatusOr<uint64_t> ofThisProcess() const;
 
 private:

@@ -20,7 +20,7 @@ struct DnnAttention {
 /// The most that it may have to work in.
 uint64_t workspaceBytesOf(const DnnAttention &attention);
 
-/// Where cuDNN has none, the error says which version has, and how to do without.
+/// If cuDNN does not have it, the error names the version that does, and how to avoid it.
 absl::StatusOr<std::unique_ptr<PreparedDnn>> prepareAttention(Cudnn &library, const DnnAttention &attention);
 
 } // namespace dgc::rt::cuda

@@ -50,7 +50,7 @@ public:
   virtual const GpuInfo &gpu() const = 0;
   /// Tells this process from all others on the host.
   virtual uint64_t process() const;
-  /// Bytes of the GPU that this process takes, with what nobody asked for: contexts, code, what libraries keep.
+  /// Bytes of the GPU that this process takes, including contexts, code and the memory of libraries.
   virtual absl::StatusOr<uint64_t> bytesInUse() = 0;
 
   virtual absl::StatusOr<Address> allocate(uint64_t bytes) = 0;
@@ -75,20 +75,20 @@ public:
   virtual absl::Status synchronize(Stream stream) = 0;
   /// Whether all that was queued is done.
   virtual absl::StatusOr<bool> isDone(Stream stream) = 0;
-  /// One that is `timed` tells when the GPU came to it; the others are quicker.
+  /// A `timed` event records when the GPU reached it; the others are cheaper.
   virtual absl::StatusOr<Event> createEvent(bool timed = false) = 0;
   virtual void destroyEvent(Event event) = 0;
   virtual absl::Status record(Event event, Stream stream) = 0;
-  /// What is queued on `stream` from now on runs after what `event` stands for.
+  /// What is queued on `stream` from now on runs after the work that `event` marks.
   virtual absl::Status wait(Stream stream, Event event) = 0;
-  /// The host waits for what `event` stands for, and not for what was queued behind it.
+  /// The host waits for the work that `event` marks, and not for what was queued after it.
   virtual absl::Status await(Event event) = 0;
   /// Whether that is done.
   virtual absl::StatusOr<bool> isReached(Event event) = 0;
   /// Nanoseconds from one timed event to another; the host has waited for both.
   virtual absl::StatusOr<int64_t> elapsed(Event from, Event to) = 0;
 
-  /// `image`: a cubin, or the text of PTX with a zero behind it.
+  /// `image`: a cubin, or the text of PTX with a zero at its end.
   virtual absl::StatusOr<Module> loadModule(std::span<const std::byte> image) = 0;
   virtual void unloadModule(Module module) = 0;
   virtual absl::StatusOr<Function> findFunction(Module module, const std::string &name) = 0;

@@ -1,4 +1,4 @@
-// How the operands of a product lie in memory.
+// The memory layout of the operands of a product.
 #include "runtime/device/cuda/GemmLayout.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cuda/CudaDevice.h"
@@ -27,7 +27,7 @@ absl::Status describe(uint64_t rows, uint64_t columns, int64_t rowStride, int64_
     matrices.rowStride = std::max<uint64_t>(static_cast<uint64_t>(columnStride), rows);
     return absl::OkStatus();
   }
-  return absl::UnimplementedError("a product of matrices of which neither rows nor columns lie side by side; compile "
+  return absl::UnimplementedError("a product of matrices of which neither rows nor columns are contiguous; compile "
                                   "the model again for GPUs");
 }
 

@@ -66,7 +66,7 @@ public:
   }
 
   absl::Status toHost(size_t exchange) override {
-    // Also where nothing is taken: what is brought later may lie where segments still work.
+    // Also without copies to the host: later copies to the device may write where segments still work.
     DGC_RETURN_IF_ERROR(driver.record(device.computed, device.stream));
     DGC_RETURN_IF_ERROR(driver.wait(device.transfers, device.computed));
     for (const HostMirror &each : exchanges[exchange].toHost)
@@ -164,7 +164,7 @@ private:
     DGC_RETURN_IF_ERROR(driver.record(device.arrived, device.transfers));
     return driver.wait(device.stream, device.arrived);
   }
-  /// At the end of a segment: communication does not go on from one graph to the next.
+  /// At the end of a segment: communication does not extend from one graph to the next.
   absl::Status joinCommunication() { return device.communication ? device.communication->join() : absl::OkStatus(); }
   /// Records a timed event, which is made when it is needed first.
   absl::Status recordTime(Driver::Event &event) {

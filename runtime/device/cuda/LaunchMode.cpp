@@ -1,5 +1,5 @@
 // In the file: {"gpu": NAME, "collectives": {"plan": DIGEST, "nccl": 22809, "workers": 2, "hosts": 1, "outside_ns":
-// 455000, "graph_ns": 412000}}, beside what Tuning.h keeps there.
+// 455000, "graph_ns": 412000}}, next to the entries of Tuning.h.
 #include "runtime/device/cuda/LaunchMode.h"
 
 #include "runtime/base/Status.h"

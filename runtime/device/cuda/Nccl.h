@@ -46,13 +46,13 @@ public:
   absl::Status queueSend(Address data, uint64_t bytes, uint32_t toRank, Driver::Stream stream);
   absl::Status queueReceive(Address data, uint64_t bytes, uint32_t fromRank, Driver::Stream stream);
 
-  /// What went wrong since somebody asked; OK when nothing did.
+  /// The error since the last call; OK when there is none.
   absl::Status error();
   const std::vector<uint32_t> &ranks() const { return group; }
 
   /// Ends links of which nothing is queued any more.
   static absl::Status close(std::span<const std::unique_ptr<NcclLink>> links);
-  /// Ends what they do, all at once, as one may wait for another. False: that took too long, and goes on; the GPU must
+  /// Ends what they do, all at once, as one may wait for another. False: that took too long, and has not ended; the GPU must
   /// be left alone.
   static bool abort(std::span<const std::unique_ptr<NcclLink>> links);
 

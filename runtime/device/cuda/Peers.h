@@ -1,5 +1,5 @@
-// Communication of GPUs that see each other's memory: one GPU that workers share, or GPUs of one host. As among the
-// threads of a CPU, the host's transport tells when all are there, and each worker does its part of the work in place.
+// Communication of GPUs that map each other's memory: one GPU that workers share, or GPUs of one host. The host's
+// transport provides the barriers, and each worker reduces or copies its part in place, as threads of a CPU do.
 #pragma once
 
 #include "runtime/collective/Validate.h"
@@ -11,10 +11,10 @@
 
 namespace dgc::rt::cuda {
 
-/// The kernels that reduce, as PTX: compiled when dgc was built, where that could be done.
+/// The reduction kernels as PTX, compiled when dgc was built; null if the host compiler could not.
 const char *peerReducePtx();
 
-/// The same kernels on this CPU, for comparisons; the last one has no name. `table` has the addresses of sources and
+/// The same kernels on the CPU, for comparisons; the last one has no name. `table` has the addresses of sources and
 /// results.
 struct PeerKernel {
   const char *name; // "dgc_reduce_f32_sum"
@@ -23,7 +23,7 @@ struct PeerKernel {
 };
 extern const PeerKernel peerKernels[];
 
-/// What members do with the memory of each other.
+/// Prepares the work of one member on the memory of the others.
 class Peers {
 public:
   /// `await` waits for a stream; `stream` is that of communication.
@@ -31,7 +31,7 @@ public:
       : driver(driver), stream(stream), await(std::move(await)) {}
   ~Peers();
 
-  /// Work that a member of a collective does between two meetings, to be queued; `arenas` are those of the members.
+  /// Returns the function that queues the work of this member between two barriers. `arenas` are those of the members.
   absl::StatusOr<std::function<absl::Status()>> prepare(const CollectiveDesc &desc, const CheckedCollective &checked,
                                                         const std::vector<Address> &arenas);
 

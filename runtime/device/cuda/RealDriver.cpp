@@ -255,7 +255,7 @@ absl::Status RealDriver::open(int rank) {
   info.id = std::to_array(id.bytes);
   char busId[64] = {};
   DGC_RETURN_IF_ERROR(check(api.deviceBusId(busId, sizeof busId, device), "cuDeviceGetPCIBusId"));
-  use = DeviceUse::open(busId); // whoever asks is told of an error
+  use = DeviceUse::open(busId); // an error is returned by bytesInUse()
   DGC_RETURN_IF_ERROR(check(api.retainContext(&context, device), "cuDevicePrimaryCtxRetain"));
   return check(api.setContext(context), "cuCtxSetCurrent");
 }

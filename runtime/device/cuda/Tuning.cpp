@@ -1,5 +1,5 @@
 // The file is {"gpu": NAME, "library": NAME AND VERSION, "products": {PRODUCT: NUMBER OF THE ALGORITHM, ..}}, and
-// beside that what LaunchMode.h keeps there.
+// next to the entries of LaunchMode.h.
 #include "runtime/device/cuda/Tuning.h"
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Which of its algorithms a library takes for a product, where that was measured: kept in a file beside the plan.
+// The algorithm that a library takes for a product, where that was measured: kept in a file next to the plan.
 #pragma once
 
 #include "runtime/base/Clock.h"
@@ -18,7 +18,7 @@ struct TuningOptions {
   Clock *clock = nullptr; // null: that of the machine
 };
 
-/// What a choice is for: type, sizes, how the operands lie in memory and what follows.
+/// What a choice is for: type, sizes, the memory layout of the operands and the epilogue.
 std::string describeProduct(const Gemm &gemm);
 
 class Tuning {

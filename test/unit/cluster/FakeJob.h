@@ -1,5 +1,5 @@
 // A whole job in one thread: the coordinator's and the members' state machines,
-// a clock that stands still, and links that a test can cut or freeze.
+// a clock that only tests advance, and links that a test can cut or freeze.
 #pragma once
 
 #include "runtime/base/Clock.h"

@@ -66,7 +66,7 @@ TEST(Membership, NoCoordinatorIsSaidAndGivenUp) {
   job.pass(121_s);
   EXPECT_EQ(job.workers[0]->notices.front(), "waiting for the coordinator at 10.0.0.1:29400 (5 s)");
   EXPECT_EQ(job.error(0), "no coordinator at 10.0.0.1:29400 within 120 s; start rank 0, and check the address and "
-                          "what lies between");
+                          "the network between");
   EXPECT_EQ(job.exitCode(0), ExitCode::Cluster);
 }
 

@@ -1,4 +1,4 @@
-// Two network namespaces that stand for two machines with a cable between them.
+// Two network namespaces that model two machines with a cable between them.
 #pragma once
 
 #include <cstdlib>

@@ -311,7 +311,7 @@ TEST(Feed, SaysWhatDoesNotFit) {
   EXPECT_EQ(create({{"id", DType::I32, {16}}}, 16), "the train split has 10 samples, less than one global batch of 16; "
                                                     "compile with a smaller --batch, or take --last-batch weight");
   EXPECT_EQ(create({{"id", DType::I32, {16}}}, 16, LastBatch::Weight), "no error");
-  EXPECT_THAT(create({{"id", DType::I32, {4}, 0, {2}, {3}}}), HasSubstr("the local block lies outside of i32 [4]"));
+  EXPECT_THAT(create({{"id", DType::I32, {4}, 0, {2}, {3}}}), HasSubstr("the local block is outside of i32 [4]"));
   EXPECT_THAT(create({{"id", DType::I32, {8}}}), HasSubstr("in a program with a global batch of 4"));
 }
 

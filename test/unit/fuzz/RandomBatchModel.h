@@ -12,7 +12,7 @@ struct RandomBatchModel {
 };
 
 /// Model number `seed` for a batch of `batch` examples. The ops and the weights do not depend on the batch; where the
-/// size of it stands in the text, it is `batch`.
+/// size of it is in the text, it is `batch`.
 RandomBatchModel randomBatchModel(uint32_t seed, int64_t batch);
 
 } // namespace dgc::testing

@@ -11,8 +11,8 @@ namespace dgc::testing {
 
 enum class Lost { Collective, Transfer };
 
-/// A plan in which the largest collective of the training step, or the largest value that is sent, is gone: nobody
-/// sends it, nobody waits for it. Nothing where there is none.
+/// A plan in which the largest collective of the training step, or the largest value that is sent, is gone: no rank
+/// sends it, none waits for it. Nothing where there is none.
 inline std::optional<std::vector<uint8_t>> withoutLargest(const std::vector<uint8_t> &bytes, Lost lost) {
   std::unique_ptr<artifact::PlanT> plan(artifact::GetPlan(bytes.data())->UnPack());
   artifact::ProgramT *of = nullptr;

@@ -1,4 +1,4 @@
-// Collectives that go on beside other work: the same bits as one after the other, for every strategy.
+// Collectives that overlap with other work: the same bits as one after the other, for every strategy.
 #include "test/unit/oracle/Oracle.h"
 
 #include "runtime/artifact/Reader.h"
@@ -9,7 +9,7 @@ namespace {
 
 struct Trained {
   NamedArrays variables;
-  int underWay = 0; // collectives of the step that go on beside others
+  int underWay = 0; // collectives of the step that overlap with others
 };
 
 // Matrices of 360 kB: each makes a bucket of its own.

@@ -13,7 +13,7 @@ namespace dgc::testing::short_batch {
 
 constexpr int64_t full = 6, real = 4;
 
-/// The first examples of a batch of `full`; those behind `real` are unlike all others.
+/// The first examples of a batch of `full`; those after `real` are unlike all others.
 inline NamedArrays inputs(int64_t batch) {
   std::mt19937 rng(11);
   std::vector<float> x(full * 3), x3(full * 6);

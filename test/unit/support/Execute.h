@@ -23,7 +23,7 @@ struct ExecuteOptions {
   std::string from = "model";     // the phase that the program has been through; a model begins at "input"
   std::string links;              // as for dgc-compile
   int64_t batch = 0;              // the global batch; 0: as the model says
-  bool overlap = false;           // collectives go on beside other work
+  bool overlap = false;           // collectives overlap with other work
   std::string precision = "f32";  // of products: f32, bf16, f16
   std::string attention = "auto"; // as for dgc-compile
   std::string epilogues = "all";  // as for dgc-compile

@@ -117,7 +117,7 @@ dgc.model @names {
 dgc.model @untrained {
   %x = dgc.input "x" : tensor<?x4xf32>
   %w = dgc.variable "w" zeros : tensor<4x2xf32>
-  // expected-error @+1 {{'dgc.variable' op is trained by nobody: the loss does not depend on "v" and no dgc.assign writes it; use it, remove it, or write 'frozen' after its initializer to keep it as it is}}
+  // expected-error @+1 {{'dgc.variable' op is not trained: the loss does not depend on "v" and no dgc.assign writes it; use it, remove it, or write 'frozen' after its initializer to keep it as it is}}
   %v = dgc.variable "v" zeros : tensor<4x2xf32>
   %p = dgc.matmul %x, %w
   %l = dgc.mean_squared_error %p, %p
@@ -294,7 +294,7 @@ dgc.model @predicts {
 
 dgc.model @stopped {
   %x = dgc.input "x" : tensor<8x3xf32>
-  // expected-error @+1 {{is trained by nobody: the loss depends on "w" through dgc.stop_gradient alone; write 'frozen' after its initializer to keep it as it is, or let a dgc.assign write it}}
+  // expected-error @+1 {{is not trained: the loss depends on "w" through dgc.stop_gradient alone; write 'frozen' after its initializer to keep it as it is, or let a dgc.assign write it}}
   %w = dgc.variable "w" zeros : tensor<3xf32>
   %v = dgc.variable "v" zeros : tensor<3xf32>
   %c = dgc.stop_gradient %w

@@ -2,7 +2,7 @@
 
 dgc.model @unknown {
   %x = dgc.input "x" : tensor<?x4xf32>
-  // expected-error @+1 {{'dgc.call' op calls @layer, and there is no such dgc.block beside the model}}
+  // expected-error @+1 {{'dgc.call' op calls @layer, and there is no such dgc.block next to the model}}
   %y = dgc.call @layer "first" (%x)
   dgc.output "y" %y
 }

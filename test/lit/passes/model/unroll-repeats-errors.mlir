@@ -70,7 +70,7 @@ dgc.model @unused {
   %x = dgc.input "x" : tensor<?x4xf32>
   %t = dgc.input "t" : tensor<?x4xf32>
   %y = dgc.repeat 2 "layer" (%h = %x) {
-    // expected-error @+1 {{is trained by nobody: the loss does not depend on "layer.0.w"}}
+    // expected-error @+1 {{is not trained: the loss does not depend on "layer.0.w"}}
     %a = dgc.variable "w" zeros : tensor<4xf32>
     %z = dgc.relu %h
     dgc.next %z

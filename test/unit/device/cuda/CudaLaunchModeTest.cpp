@@ -140,7 +140,7 @@ TEST_F(CudaLaunchMode, TheFasterOneIsTaken) {
     }
 }
 
-// Collectives that go on beside other work, several of them, send and receive, and values that come from a server on a
+// Collectives that overlap with other work, several of them, send and receive, and values that come from a server on a
 // CPU by way of the host.
 TEST_F(CudaLaunchMode, ProgramsOfAllKindsStayTheSame) {
   for (Distribution distribution :

@@ -98,7 +98,7 @@ TEST(CudaTransportsOfStages, TrainAsOnCpus) {
   expectClean(logs, "memory of each other");
 }
 
-// Collectives that go on beside other work.
+// Collectives that overlap with other work.
 TEST(CudaTransportsOfOverlap, ComputeTheSame) {
   for (const char *strategy : {"data-parallel", "zero3"}) {
     ExecuteOptions options = deepOptions(300);

@@ -66,7 +66,7 @@ TEST(CudaStages, TrainAsOnCpus) {
   expectClean(logs);
 }
 
-/// How many steps of a plan's program go on beside others.
+/// How many steps of a plan's program overlap with others.
 int underWay(const std::vector<uint8_t> &plan) {
   auto artifact = loadBytes(plan);
   int count = 0;
@@ -75,7 +75,7 @@ int underWay(const std::vector<uint8_t> &plan) {
   return count;
 }
 
-// Collectives that go on beside other work: segments are launched between their copies.
+// Collectives that overlap with other work: segments are launched between their copies.
 TEST(CudaOverlap, ComputesTheSame) {
   for (const char *strategy : {"data-parallel", "zero3"}) {
     ExecuteOptions options = deepOptions(300);

@@ -1,8 +1,8 @@
 // A GPU that tests watch: memory of this machine, kernels in the emulator, and a record of all that is wrong.
 //
-// Found are: accesses outside of allocations, and writes behind their ends; work on two streams that touches the same
+// Found are: accesses outside of allocations, and writes past their ends; work on two streams that touches the same
 // memory without an event between them; memory and handles that are not given back; calls after an error; calls that
-// must not be while work is captured. Queued work is done when the host waits for it, or for what comes behind it, and
+// must not be while work is captured. Queued work is done when the host waits for it, or for what comes after it, and
 // not before, so that a host that does not wait sees old values; pinned memory of the host is watched as that of the
 // device is. Addresses are no addresses of the host.
 #pragma once
@@ -39,7 +39,7 @@ struct FakeLog {
 
 class FakeDriver;
 
-/// GPUs that can work on each other's memory, of threads that may stand for processes. Work on memory that another
+/// GPUs that can work on each other's memory, of threads that may model processes. Work on memory that another
 /// GPU's unfinished work touches is found, as only their hosts can wait for each other.
 struct FakePeers {
   struct Foreign {
@@ -54,7 +54,7 @@ struct FakePeers {
   std::mutex mutex;
   std::set<FakeDriver *> drivers;
   std::vector<Foreign> foreign;                 // unfinished work on memory of others
-  std::vector<std::vector<std::byte>> released; // kept, as somebody may be at work there
+  std::vector<std::vector<std::byte>> released; // kept, as queued work may still use it
   bool refusesToShare = false, refusesToOpen = false, areProcesses = false;
   int opened = 0;
 };
@@ -90,7 +90,7 @@ public:
   /// nothing. The host must not wait for such work but by asking whether it is done.
   absl::Status enqueue(const std::string &name, Stream stream, std::vector<Access> accesses, std::function<void()> run,
                        std::function<bool()> isReady = {});
-  /// The bytes behind an address.
+  /// The bytes at an address.
   std::byte *host(Address address) const;
   /// The address of bytes of the device.
   Address device(const std::byte *host) const;
@@ -99,7 +99,7 @@ public:
   absl::StatusOr<uint64_t> bytesInUse() override {
     return std::exchange(contextBytes, contextBytes + growth) + log->allocatedBytes;
   }
-  /// What the context takes, and by how much that grows each time somebody asks.
+  /// Bytes that the context takes, and by how much they grow at each query.
   uint64_t contextBytes = 100'000'000, growth = 0;
   absl::StatusOr<Address> allocate(uint64_t bytes) override;
   void release(Address memory) override;

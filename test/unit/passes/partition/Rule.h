@@ -15,7 +15,7 @@ inline std::string typeOf(const std::vector<int64_t> &shape) {
   return text + "f32>";
 }
 
-/// The axes that cut one dimension of one argument or, behind them, of the result.
+/// The axes that cut one dimension of one argument or, after them, of the result.
 struct Cut {
   size_t value, dim;
   std::string axes; // "\"data\""

@@ -128,7 +128,7 @@ inline const Case evenCases[] = {
      {{8, 4}},
      "%i = dgc.iota dim 0 : tensor<8x4xf32>\n%r = dgc.multiply %a, %i : tensor<8x4xf32>",
      "tensor<8x4xf32>"},
-    // A partial sum goes on through linear ops, meets another one, and then one that is not linear.
+    // A partial sum passes through linear ops, is added to another one, and then one that is not linear.
     {"partial_sums",
      {{8, 4}, {8, 4}},
      "%0 = dgc.reduce sum %a dims [0] : tensor<8x4xf32>\n"
