@@ -36,7 +36,7 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-/// Writes the program behind a phase to DIRECTORY/NUMBER-PHASE.mlir, with the command that made it of the one before.
+/// Writes the program after a phase to DIRECTORY/NUMBER-PHASE.mlir, with the command that made it of the one before.
 static LogicalResult dump(ModuleOp module, const PhaseInfo &phase, const CompilePlan &plan,
                           const CompileReports &reports) {
   auto fileOf = [](Phase each) { return (Twine(static_cast<int>(each)) + "-" + nameOf(each) + ".mlir").str(); };

@@ -95,7 +95,7 @@ private:
 
   LogicalResult checkPhases() {
     if (asked().from > asked().to)
-      return error() << "--compile-from=" << nameOf(asked().from) << " is behind --compile-to=" << nameOf(asked().to);
+      return error() << "--compile-from=" << nameOf(asked().from) << " is after --compile-to=" << nameOf(asked().to);
     if (asked().precision != Precision::F32 && asked().from >= Phase::Model)
       return error() << "--precision=" << nameOf(asked().precision) << " is decided in the phase 'model', which this "
                      << "program has been through; give it there";

@@ -83,7 +83,7 @@ struct CompileOptions {
       "bias, no more than a bias and relu");
     b("no-padding", o.noPadding, "", "Refuse a dimension that its mesh axes do not divide");
     b("insert-pass", o.insertPass, "after:PHASE=PASS,..",
-      "Run passes behind a phase, and its verifier again; those of plug-ins and of dgc-opt; repeatable");
+      "Run passes after a phase, and its verifier again; those of plug-ins and of dgc-opt; repeatable");
     b("compile-from", o.from, "PHASE", "The input is a program that has been through this phase");
     b("compile-to", o.to, "PHASE", "Stop after this phase and write the program as text");
   }

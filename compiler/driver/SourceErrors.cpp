@@ -217,7 +217,7 @@ Explanation explainNumber(const ErrorPlace &at) {
   return at.say("a number begins with a digit: write 0." + digits + " in place of ." + digits);
 }
 
-/// The '{' that are open behind the text, innermost last; nothing when there was a '}' too many.
+/// The '{' that are open after the text, innermost last; nothing when there was a '}' too many.
 std::optional<SmallVector<size_t>> openBraces(StringRef syntax) {
   SmallVector<size_t> open;
   for (auto [i, c] : enumerate(syntax)) {
@@ -242,7 +242,7 @@ Explanation explainBraces(const ErrorPlace &at) {
     StringRef line = at.source.take_front(brace).rsplit('\n').second;
     line = (line.empty() ? at.source.take_front(brace) : line).trim();
     return at.say("the file ends, and the '{' of line " + Twine(lineAt(syntax, brace)) + " ('" + line +
-                  " {') is not closed: write '}' behind what belongs to it");
+                  " {') is not closed: write '}' after what belongs to it");
   }
   if (rest.starts_with("}") && open && open->empty())
     return at.say("this '}' closes nothing: there is one more than there are '{'", at.source.take_back(rest.size()));

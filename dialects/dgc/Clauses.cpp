@@ -25,7 +25,7 @@ struct WrittenNumber {
 /// What comes next in the text, which ends in a zero.
 static const char *textAhead(AsmParser &parser) { return parser.getCurrentLocation().getPointer(); }
 
-/// Parses the exponent behind an integer. MLIR's lexer takes 1e-3 apart, as its literals have a decimal point.
+/// Parses the exponent after an integer. MLIR's lexer takes 1e-3 apart, as its literals have a decimal point.
 static ParseResult parseExponent(AsmParser &parser, std::string &digits) {
   StringRef word;
   if (parser.parseKeyword(&word))

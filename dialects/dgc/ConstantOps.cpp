@@ -43,7 +43,7 @@ bool ConstantOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
   return llvm::all_of(actual, llvm::IsaPred<UntypedType>) || equalUpToEncoding(inferred, actual);
 }
 
-/// `dense<..> : tensor<..>`; in a model `-> tensor<..>` behind it says that types are inferred.
+/// `dense<..> : tensor<..>`; in a model a following `-> tensor<..>` says that types are inferred.
 ParseResult ConstantOp::parse(OpAsmParser &parser, OperationState &state) {
   Properties &properties = state.getOrAddProperties<Properties>();
   if (parser.parseAttribute(properties.value) || parser.parseOptionalAttrDict(state.attributes))

@@ -235,7 +235,7 @@ FailureOr<SmallVector<Value>> ScatterAddOp::lowerToLinalg(OpBuilder &builder, Va
   Value offset = offsetScalar(builder, location, operands);
   Value init = filledTensor(builder, location, type.getShape(), reductionIdentity(ReductionKind::Sum, accumulator));
 
-  // The loops: those before the dimension, the dimension of the result, the indices, those behind the dimension.
+  // The loops: those before the dimension, the dimension of the result, the indices, those after the dimension.
   SmallVector<utils::IteratorType> iterators;
   SmallVector<AffineExpr> indexPlace, updatePlace, resultPlace;
   auto loop = [&](utils::IteratorType kind) {

@@ -98,7 +98,7 @@ ParseResult OptimizerOp::parse(OpAsmParser &parser, OperationState &state) {
     if (!llvm::is_contained(fields, field))
       return parser.emitError(location) << stringifyOptimizerKind(*kind) << " has no field '" << field << "': it takes "
                                         << alternatives(fields)
-                                        << "; behind the learning rate there may be cosine, step and warm_up";
+                                        << "; after the learning rate there may be cosine, step and warm_up";
     auto once = [&](bool given) -> ParseResult {
       return given ? parser.emitError(location) << "field '" << field << "' is given a second time"
                    : ParseResult(success());

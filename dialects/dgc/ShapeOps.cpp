@@ -87,7 +87,7 @@ LogicalResult ConcatenateOp::inferTypes(std::optional<Location> location, Adapto
     for (int64_t i = 0; fits && i < first.getRank(); ++i)
       fits = i == dim || other.getDimSize(i) == first.getDimSize(i);
     if (!fits)
-      return inferError(location, name, "cannot put ", other, " behind ", first, " along dimension ", dim,
+      return inferError(location, name, "cannot put ", other, " after ", first, " along dimension ", dim,
                         "; the element type and all other dimensions must be equal");
     if (llvm::AddOverflow(shape[dim], other.getDimSize(dim), shape[dim]))
       return inferError(location, name, "would have a result of more than 2^63 elements");

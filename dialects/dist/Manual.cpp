@@ -13,7 +13,7 @@ using namespace dgc::dist;
 /// True in a model whose types are not inferred yet.
 static bool isUntyped(ManualOp op) { return dgc::anyUntyped(op.getInputs()) || dgc::anyUntyped(op.getResults()); }
 
-/// `%x over ..` with types behind, or `(%local = %x) over ..` in a model.
+/// `%x over ..` followed by types, or `(%local = %x) over ..` in a model.
 ParseResult ManualOp::parse(OpAsmParser &parser, OperationState &state) {
   Properties &properties = state.getOrAddProperties<Properties>();
   SmallVector<OpAsmParser::Argument> arguments;
@@ -150,7 +150,7 @@ static LogicalResult checkInside(ManualOp op) {
       inner->emitOpError() << "cannot be in a dist.manual of a model, which sees the part of one device: "
                            << (isa<dgc::ModeOpInterface>(inner) ? "what differs between training and evaluating"
                                                                 : "a mean over the global batch")
-                           << " goes before or behind the region";
+                           << " goes before or after the region";
       return WalkResult::interrupt();
     }
     return WalkResult::advance();

@@ -10,7 +10,7 @@ namespace dgc {
 /// The factor of a dimension that has the examples of `at`. None where the batch is split between several factors.
 static std::optional<BatchFactor> factorAt(const TensorFactors &tensor, ArrayRef<Factor> factors, BatchDim at,
                                            int64_t batch) {
-  int64_t minor = 1, whole = 1; // elements of the factors behind this one, and of all
+  int64_t minor = 1, whole = 1; // elements of the factors after this one, and of all
   for (unsigned factor : tensor.dims[at.dim])
     whole *= factors[factor].size;
   for (unsigned factor : llvm::reverse(tensor.dims[at.dim])) {

@@ -55,7 +55,7 @@ static std::string joinOrigins(ArrayRef<CollectiveOpInterface> members) {
 }
 
 /// Replaces the members by one op and moves the dependents that are before it
-/// behind it.
+/// after it.
 static void merge(const Group &group) {
   CollectiveOpInterface last = group.members.back();
   OpBuilder builder(last);
@@ -132,7 +132,7 @@ static unsigned combine(Block &block, const Key &key, int64_t limit) {
   return merged;
 }
 
-/// Puts what may be merged right behind what it needs, the order of transfers aside: then those that can begin early
+/// Moves collectives that may be merged right after their operands, the order of transfers aside: then those that can begin early
 /// come first, and are not merged with what must wait.
 static void sortByReadiness(Block &block) {
   Operation *transfer = nullptr;

@@ -63,7 +63,7 @@ struct HierarchicalAllReduce : dgc::impl::HierarchicalAllReducePassBase<Hierarch
     return std::nullopt;
   }
 
-  /// Puts all operands behind each other, leaves each device of the fast level its part of their sum, adds these
+  /// Concatenates all operands, leaves each device of the fast level its part of their sum, adds these
   /// over the slow level, and gathers.
   static void split(AllReduceOp op, const Levels &levels) {
     OpBuilder builder(op);

@@ -90,7 +90,7 @@ struct ReassociateAllReduces : dgc::impl::ReassociateAllReducesPassBase<Reassoci
       });
       for (dgc::AddOp add : sums)
         numFewer += reassociate(add);
-      // What was replaced has no uses left; users come behind what they use.
+      // What was replaced has no uses left; users come after what they use.
       function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
         if (isa<dgc::AddOp, AllReduceOp>(op) && op->use_empty())
           op->erase();

@@ -228,7 +228,7 @@ static StringAttr originOf(const Bucket &bucket) {
                          : StringAttr::get(Push(bucket.pushes.front()).send.getContext(), llvm::join(origins, " | "));
 }
 
-/// Adds up the values of a bucket one behind the other, so that each device has a part, which is returned.
+/// Adds up the concatenated values of a bucket, so that each device has a part, which is returned.
 static Value scatter(const Bucket &bucket) {
   AllReduceOp reduce = Push(bucket.pushes.back()).reduce; // the last
   for (Push push : bucket.pushes)
@@ -330,7 +330,7 @@ static void eraseReplaced(ArrayRef<Bucket> buckets) {
       push.send.erase();
       push.receive.erase();
     }
-  // Users come behind what they use.
+  // Users come after what they use.
   for (Block *block : blocks)
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
       if (isOpTriviallyDead(&op) || (reduces.contains(&op) && op.use_empty()))

@@ -97,8 +97,8 @@ private:
   using Claims = llvm::MapVector<Operation *, int64_t>;
 
   /// The open ops that the new values of states depend on. Gradients are combined where they are computed, before they
-  /// go to the variable, so collectives end the search; a gather comes behind the update. With `elementwise` the search
-  /// ends at reductions as well, and at numbers that scale a tensor: what is behind belongs to several variables.
+  /// go to the variable, so collectives end the search; a gather comes after the update. With `elementwise` the search
+  /// ends at reductions as well, and at numbers that scale a tensor: what precedes them belongs to several variables.
   Claims findClaims(bool elementwise) {
     Claims claims;
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {

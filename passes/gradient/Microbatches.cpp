@@ -196,7 +196,7 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
   return success();
 }
 
-/// What each micro-batch computes of inputs alone is computed when it is needed, and what follows from it right behind,
+/// What each micro-batch computes of inputs alone is computed when it is needed, and what follows from it right after,
 /// so that no one holds it of all micro-batches where these wait for each other. A count of tokens that all of them
 /// have together is there before the first forward pass.
 void MicrobatchAnalysis::delayWhatInputsGive() {

@@ -27,7 +27,7 @@ namespace {
 struct Group {
   llvm::SetVector<Operation *> ops;
   Operation *last = nullptr;   // of them in the order of the function
-  Operation *before = nullptr; // the first op of the backward pass behind it that needs some of them
+  Operation *before = nullptr; // the first op of the backward pass after it that needs some of them
 };
 
 /// Rewrites one training function.

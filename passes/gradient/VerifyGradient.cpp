@@ -36,10 +36,9 @@ struct VerifyGradient : dgc::impl::VerifyGradientPassBase<VerifyGradient> {
     kept.insert_range(keep);
     WalkResult walked = getOperation()->walk([&](Operation *op) -> WalkResult {
       if (isa<dgc::GradientOp>(op))
-        return op->emitOpError("is left behind the phase gradient");
+        return op->emitOpError("remains after the phase gradient");
       if (isa<dgc::DecomposableOpInterface>(op) && !kept.contains(op->getName().getStringRef()))
-        return op->emitOpError(
-            "is a composite op that the target does not keep, and is left behind the phase gradient");
+        return op->emitOpError("is a composite op that the target does not keep, and remains after the phase gradient");
       return WalkResult::advance();
     });
     if (walked.wasInterrupted())

@@ -40,7 +40,7 @@ Boundary boundaryOf(const KernelCandidate &candidate) {
   return boundary;
 }
 
-/// Values of the candidate that are computed from `value`; not looking behind results of the kernel when `stopAtOutputs`.
+/// Values of the candidate that are computed from `value`; not through results of the kernel when `stopAtOutputs`.
 llvm::SmallPtrSet<Operation *, 16> dependents(const KernelCandidate &candidate, const Boundary &boundary, Value value,
                                               bool stopAtOutputs) {
   llvm::SmallPtrSet<Operation *, 16> result;
@@ -206,7 +206,7 @@ private:
     return tensor ? dgc::withoutEncoding(tensor) : type;
   }
 
-  /// The kernel with the ops of a candidate, without a place yet.
+  /// The kernel with the ops of a candidate, not inserted yet.
   func::FuncOp outline(const KernelCandidate &candidate, const Boundary &boundary, ArrayRef<int64_t> inplace,
                        Location loc) {
     OpBuilder builder(module.getContext());

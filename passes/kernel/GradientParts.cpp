@@ -1,6 +1,6 @@
 //===- GradientParts.cpp - what products on GPUs do for gradients -----------===//
 //
-// cuBLASLt computes gelu behind a product and keeps its operand, keeps where a relu let through, multiplies a product
+// cuBLASLt computes gelu after a product and keeps its operand, keeps where a relu let through, multiplies a product
 // by the derivatives of both, and adds up the rows of that, or of an operand, to the gradient of a bias.
 //
 //===----------------------------------------------------------------------===//
@@ -36,7 +36,7 @@ Value viewed(exec::MatmulOp call) {
                                                                                                    : result;
 }
 
-/// A product that the library does such things behind: a single one of 16 bits, of matrices that are no vectors, with
+/// A product for which the library has such epilogues: a single one of 16 bits, of matrices that are no vectors, with
 /// all rows aligned to 16 bytes.
 bool isSingle(exec::MatmulOp call) {
   RankedTensorType type = typeOf(call->getResult(0));
@@ -164,7 +164,7 @@ public:
   }
 
 private:
-  /// Gelu behind a product. Where something else needs its operand, the gradient above all, the call keeps that.
+  /// Gelu after a product. Where something else needs its operand, the gradient above all, the call keeps that.
   bool takeGelu(exec::MatmulOp call) {
     if (call.getPostOps() || call.getKeepAux() || call.getBiasGradient())
       return false;
@@ -285,7 +285,7 @@ private:
     return made->getResult(1);
   }
 
-  SmallVector<exec::MatmulOp> calls; // in the order of the block; those behind the one that is looked at are all there
+  SmallVector<exec::MatmulOp> calls; // in the order of the block; those after the current one are complete
   unsigned taken = 0;
 };
 

@@ -26,7 +26,7 @@ static int64_t lastInMemory(Value value) {
   return llvm::find(transpose.getPermutation(), below) - transpose.getPermutation().begin();
 }
 
-/// `value` with so many zeros behind the elements of each dimension; before its transposes, which stay where they are.
+/// `value` with so many zeros appended to each dimension; before its transposes, which stay where they are.
 static Value padded(dgc::TensorBuilder &builder, Value value, ArrayRef<int64_t> more) {
   if (llvm::all_of(more, [](int64_t n) { return n == 0; }))
     return value;

@@ -75,7 +75,7 @@ static std::optional<Matrix> behindTranspose(Matrix matrix) {
   return matrix;
 }
 
-/// Makes the operand a matrix, behind as many transposes as that needs. False: it is none behind any of them.
+/// Makes the operand a matrix, before as many transposes as that needs. False: it is none before any of them.
 static bool findMatrix(Matrix &matrix) {
   while (!isMatrix(matrix)) {
     std::optional<Matrix> below = behindTranspose(matrix);
@@ -89,7 +89,7 @@ static bool findMatrix(Matrix &matrix) {
   return true;
 }
 
-/// Makes the operand that behind all transposes. False: its groups of dimensions are not next to each other there.
+/// Makes the operand the one before all transposes. False: its groups of dimensions are not next to each other there.
 static bool findStrided(Matrix &matrix, bool anyOrder) {
   while (std::optional<Matrix> below = behindTranspose(matrix))
     matrix = *std::move(below);

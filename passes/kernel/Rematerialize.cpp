@@ -81,7 +81,7 @@ private:
 
   /// How a value is computed from what is, or will be, in memory.
   struct Recipe {
-    llvm::SmallSetVector<Operation *, 16> ops; // each behind those that it needs
+    llvm::SmallSetVector<Operation *, 16> ops; // each after its operands
     llvm::SmallSetVector<Value, 8> leaves;
     int64_t stored = 0; // bytes of leaves that would have to be stored for this
     double flops = 0;

@@ -178,7 +178,7 @@ private:
     if (reluOnly && !postOps.empty())
       return false;
     if (reluOperand(user) == value) {
-      // cuDNN has relu behind a bias, not behind a bare convolution.
+      // cuDNN has relu after a bias, not after a bare convolution.
       if (reluOnly && !bias && isa<dgc::exec::ConvolutionOp>(call))
         return false;
       return accept(user, dgc::exec::PostOpKind::Relu);

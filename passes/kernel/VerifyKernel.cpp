@@ -21,7 +21,7 @@ struct VerifyKernel : dgc::impl::VerifyKernelPassBase<VerifyKernel> {
         const bool computes = op->getName().getDialectNamespace() == "dgc" ||
                               isa<dgc::ElementwiseOpInterface, dgc::LinalgLowerableOpInterface>(op);
         if (computes && !isa<dgc::ConstantOp, dgc::ReshapeOp>(op))
-          return op->emitOpError("computes outside of kernels and library calls, behind the phase kernel");
+          return op->emitOpError("computes outside of kernels and library calls, after the phase kernel");
         return WalkResult::advance();
       });
       if (walked.wasInterrupted())

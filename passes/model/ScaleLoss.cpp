@@ -50,7 +50,7 @@ static FlatSymbolRefAttr stateOf(DictionaryAttr attributes) {
 
 Value Scaling::addArgument(StateOp state) {
   Builder builder(function.getContext());
-  unsigned at = 0; // behind the other states
+  unsigned at = 0; // after the other states
   while (at < function.getNumArguments() && stateOf(function.getArgAttrDict(at)))
     ++at;
   auto attribute = builder.getNamedAttr("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()));

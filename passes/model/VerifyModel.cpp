@@ -19,9 +19,9 @@ struct VerifyModel : dgc::impl::VerifyModelPassBase<VerifyModel> {
     markAllAnalysesPreserved();
     WalkResult walked = getOperation().walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
       if (isa<ModelOp, BlockOp, RepeatOp, CallOp, LiteralOp>(op))
-        return op->emitOpError("is left behind the phase model");
+        return op->emitOpError("remains after the phase model");
       if (llvm::any_of(op->getResultTypes(), [](Type type) { return isa<UntypedType>(type); }))
-        return op->emitOpError("has a result without a type behind the phase model");
+        return op->emitOpError("has a result without a type after the phase model");
       return WalkResult::advance();
     });
     bool ok = !walked.wasInterrupted();

@@ -56,7 +56,7 @@ namespace {
 /// The positions work off the slots of the schedule once where each pass of a micro-batch depends on that micro-batch
 /// alone. A value of the whole batch (the statistics of batch normalization, a denominator that the model counts)
 /// divides this into rounds: a round is all slots in the order of the schedule, each with those of its ops that are of
-/// this round. An op is of the round of `dgc.microbatch_level`, or of the first one behind it in which its slot is not
+/// this round. An op is of the round of `dgc.microbatch_level`, or of the first one after it in which its slot is not
 /// before what it needs.
 class Scheduler {
 public:
@@ -141,7 +141,7 @@ private:
     return it == feeders.end() ? levelOf(op) : it->second.level;
   }
 
-  /// Backward ops that can be delayed: in their micro-batch, level and stage nothing behind them is contracted or sent,
+  /// Backward ops that can be delayed: in their micro-batch, level and stage nothing after them is contracted or sent,
   /// and no later level waits for them.
   void findWeightGradients() {
     llvm::DenseSet<Operation *> needed, awaited; // by a contraction or another stage; by a later level

@@ -54,7 +54,7 @@ private:
         results.push_back({static_cast<unsigned>(i), state, cast<OpResult>(value)});
   }
 
-  /// The blocks come in place of the argument, behind it; what is not an update gets them put together.
+  /// The blocks replace the argument, inserted after it; uses other than updates get them concatenated.
   void replaceArguments() {
     OpBuilder builder = OpBuilder::atBlockBegin(&body);
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {

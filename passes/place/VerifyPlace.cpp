@@ -41,12 +41,12 @@ struct VerifyPlace : dgc::impl::VerifyPlacePassBase<VerifyPlace> {
         return WalkResult::advance();
       for (StringRef name : {StringRef(kDeviceAttr), StringRef(kColocateAttr)}) {
         if (op->hasAttr(name))
-          return op->emitOpError("is still placed by name: '") << name << "' is left behind the phase place";
+          return op->emitOpError("is still placed by name: '") << name << "' remains after the phase place";
         auto function = dyn_cast<func::FuncOp>(op);
         for (unsigned i = 0; function && i < function.getNumArguments(); ++i)
           if (function.getArgAttr(i, name))
             return op->emitOpError("argument ")
-                   << i << " is still placed by name: '" << name << "' is left behind the phase place";
+                   << i << " is still placed by name: '" << name << "' remains after the phase place";
       }
       return WalkResult::advance();
     });

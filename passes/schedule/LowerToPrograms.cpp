@@ -231,7 +231,7 @@ LogicalResult ProgramBuilder::run() {
                                    function->getAttrOfType<StringAttr>(dist::kStepAttr),
                                    function->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
   Block &block = program.getBody().emplaceBlock();
-  // Buffers go before this marker, steps behind it.
+  // Buffers go before this marker, steps after it.
   OpBuilder inside = OpBuilder::atBlockEnd(&block);
   auto marker = BufferOp::create(inside, function.getLoc(), MemRefType::get({1}, inside.getI8Type()), Space::Private,
                                  -1, "marker", ElementsAttr());

@@ -35,7 +35,7 @@ static DoneOp doneOf(Operation *op) {
 /// The later of two ops of a block; either may be null.
 static Operation *later(Operation *a, Operation *b) { return !a || (b && a->isBeforeInBlock(b)) ? b : a; }
 
-/// Moves `done` and the views of what it gives right before the first op that needs one of them, but not behind a send
+/// Moves `done` and the views of what it gives right before the first op that needs one of them, but not after a send
 /// or receive.
 static void waitLate(DoneOp done) {
   SmallVector<Operation *> moved{done};
@@ -57,7 +57,7 @@ static void waitLate(DoneOp done) {
     op->moveBefore(target);
 }
 
-/// Moves a collective right behind `bound` (null: to the start of the block) and what it needs, the views on the way
+/// Moves a collective right after `bound` (null: to the start of the block) and what it needs, the views on the way
 /// along.
 static void beginEarly(Operation *op, Operation *bound) {
   Block *block = op->getBlock();

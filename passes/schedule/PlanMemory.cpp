@@ -35,7 +35,7 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
     }
   }
 
-  /// Places the buffers of one space of a program, behind `base`; returns the end.
+  /// Places the buffers of one space of a program, after `base`; returns the end.
   uint64_t placeSpace(ProgramOp program, Space space, uint64_t base) {
     DenseMap<Operation *, int64_t> steps;
     int64_t last = 0;

@@ -126,7 +126,7 @@ void ProgramBuilder::lowerArguments() {
 }
 
 /// Places the results that can be written straight into the variable that they are the new value of: those of
-/// steps behind the last use of the old value, or at it where the step may overwrite it.
+/// steps after the last use of the old value, or at it where the step may overwrite it.
 void ProgramBuilder::placeVariables() {
   auto returned = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   for (auto [index, value] : llvm::enumerate(returned.getOperands())) {
@@ -149,7 +149,7 @@ void ProgramBuilder::placeVariables() {
   }
 }
 
-/// Gives the operands of a collective their places in the shared arena: one behind the other where the collective
+/// Gives the operands of a collective their places in the shared arena: one after the other where the collective
 /// works in place, else each in a buffer of its own. An operand that is no result
 /// of a step, is placed already, or is needed after the collective keeps a buffer of its own and is copied.
 LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
@@ -191,7 +191,7 @@ LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
   return success();
 }
 
-/// What is sent is written into the shared arena by its producer, if that is a step and the value has no other slice.
+/// What is sent is written into the shared arena by its producer, if that is a step and the value has no other memory.
 void ProgramBuilder::placeSend(dist::SendOp op) {
   Value root = rootOf(op.getInput());
   if (root.getDefiningOp<StepOpInterface>() && !slices.count(root)) {

@@ -20,7 +20,7 @@ struct VerifySchedule : dgc::impl::VerifySchedulePassBase<VerifySchedule> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      function.emitOpError("is left behind the phase schedule, where there are programs alone");
+      function.emitOpError("remains after the phase schedule, where there are programs alone");
       return signalPassFailure();
     }
     if (failed(verifyVariables()) || failed(verifyBuffers()))
@@ -39,9 +39,9 @@ struct VerifySchedule : dgc::impl::VerifySchedulePassBase<VerifySchedule> {
 
   LogicalResult verifyRange(Operation *op, int64_t offset, int64_t bytes, int64_t arena) {
     if (offset < 0)
-      return op->emitOpError("has no offset behind the phase schedule");
+      return op->emitOpError("has no offset after the phase schedule");
     if (offset + bytes > arena)
-      return op->emitOpError() << "ends at " << offset + bytes << ", behind the " << arena << " bytes of its arena";
+      return op->emitOpError() << "ends at " << offset + bytes << ", past the " << arena << " bytes of its arena";
     return success();
   }
 

@@ -207,7 +207,7 @@ private:
     return partial;
   }
 
-  /// True when a value that is still partial behind `op` becomes smaller, or is
+  /// True when a value that is still partial after `op` becomes smaller, or is
   /// added to another partial one, before it has to be whole. Otherwise work that
   /// waits for the sum to be whole runs in one kernel with what follows.
   bool waitingPays(Operation *op) {

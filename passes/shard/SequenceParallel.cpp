@@ -30,12 +30,12 @@ struct SequenceParallel : dgc::impl::SequenceParallelPassBase<SequenceParallel> 
         found |= annotate(function, i, *mesh);
     if (found)
       return;
-    getOperation().emitError() << "strategy " << kName << " cuts the dimension behind the batch of inputs such as "
+    getOperation().emitError() << "strategy " << kName << " cuts the dimension after the batch of inputs such as "
                                << "tokens [batch, sequence], and no input of the model has one";
     signalPassFailure();
   }
 
-  /// Cuts the dimension behind the batch, but not before the weights have had their say: from round 1 on. True when
+  /// Cuts the dimension after the batch, but not before the weights have had their say: from round 1 on. True when
   /// there is one.
   bool annotate(func::FuncOp function, unsigned index, MeshOp mesh) {
     auto batchDim = function.getArgAttrOfType<IntegerAttr>(index, kBatchDimAttr);

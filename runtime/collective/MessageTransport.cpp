@@ -52,7 +52,7 @@ private:
   struct Piece {
     uint32_t range;
     uint64_t at, count;
-    uint64_t scratch; ///< where what the members send is put, in bytes: theirs one behind the other
+    uint64_t scratch; ///< offset of the members' data, in bytes, one after the other
   };
 
   bool whole() const { return d.kind == CollectiveKind::AllReduce; }

@@ -276,7 +276,7 @@ absl::Status Worker::train() {
 }
 
 /// On a device that can do that, a step computes while the host prepares the next one. Where something else comes
-/// behind a step, it is waited for.
+/// after a step, it is waited for.
 absl::Status Worker::trainSteps() {
   Feed &feed = *training.feed;
   Scalars scalars(*training.runner);
@@ -340,7 +340,7 @@ absl::Status Worker::collectStep(Scalars &scalars) {
   return checkLoss("loss", step, scalars.loss());
 }
 
-/// Reports a loss that is not finite, on rank 0: as an error, or as a warning for the first one behind a finite one.
+/// Reports a loss that is not finite, on rank 0: as an error, or as a warning for the first one after a finite one.
 absl::Status Worker::checkLoss(std::string_view of, int64_t step, std::optional<double> loss) {
   const bool isFinite = !loss || std::isfinite(*loss);
   const bool wasFinite = std::exchange(lossIsFinite, isFinite);

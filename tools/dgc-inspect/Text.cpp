@@ -140,7 +140,7 @@ private:
     return str(name.empty() ? str("#", index) : name, "@", rt::spelled(b.space()), "+", b.offset());
   }
 
-  //===-- Actions: what stands before and behind the operands -----------===//
+  //===-- Actions: the text before and after the operands ---------------===//
 
   template <typename T> std::string title(const T &) const { return std::string(rt::nameOf<T>()); }
   std::string title(const KernelCall &a) const { return "kernel " + text(plan.kernels()->Get(a.kernel())->symbol()); }

@@ -73,7 +73,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
-/// What went wrong with a file, and the limit behind it.
+/// What went wrong with a file, and the limit that caused it.
 static std::string describe(std::error_code error) { return error.message() + rt::limitBehind(error.value()); }
 
 /// A unique file name in the folder for temporary files; a signal that ends the process removes the file.

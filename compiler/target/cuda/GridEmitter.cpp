@@ -276,7 +276,7 @@ KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<MemoryPlan::Part
     Value mine, own = block;
     if (parts.size() > 1) {
       own = arith::SubIOp::create(builder, loc, block, constant(launch.grid));
-      // As unsigned numbers, blocks before the range are behind it.
+      // As unsigned numbers, blocks before the range are past its end.
       mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, own, constant(shape.grid));
     }
     when(mine, [&] {

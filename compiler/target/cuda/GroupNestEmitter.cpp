@@ -1,4 +1,4 @@
-//===- GroupNestEmitter.cpp - how the threads of a group take a nest --------------===//
+//===- GroupNestEmitter.cpp - loop nests by the threads of a group --------------===//
 
 #include "compiler/target/cuda/GroupNestEmitter.h"
 #include "compiler/codegen/SumBlocks.h"
@@ -249,7 +249,7 @@ void GroupNestEmitter::storeAll(int64_t vector, ArrayRef<Pending> pending, Value
   steps = 1;
 }
 
-/// All items of a thread one after the other. `next`: where what is known of their points is kept, and of those behind.
+/// All items of a thread one after the other. `next`: where the known values of their points are kept, and of the following ones.
 void GroupNestEmitter::emitResident(const ItemRange &range, size_t &next, SmallVectorImpl<Running> &running) {
   int64_t chunks = llvm::divideCeil(range.items, geometry.groupSize);
   size_t first = next;

@@ -30,7 +30,7 @@ std::optional<Scalar> operandOf(linalg::LinalgOp op, const Scalar &scalar) {
   return Scalar{operand->get(), applyMap(op.getMatchingIndexingMap(operand), scalar.at)};
 }
 
-/// What an element is, behind all that only moves elements: one that is stored, or what the body of an op computes.
+/// The source of an element, through all ops that only move elements: one that is stored, or what the body of an op computes.
 Scalar originOf(const KernelGraph &graph, Scalar scalar) {
   while (isa<RankedTensorType>(scalar.value.getType())) {
     scalar.at = normalize(scalar.value, scalar.at);

@@ -1,4 +1,4 @@
-//===- ThreadGroupEmitter.cpp - what threads of a grid do together ------------------===//
+//===- ThreadGroupEmitter.cpp - code that the threads of a group share ------------------===//
 
 #include "compiler/target/cuda/ThreadGroupEmitter.h"
 #include "compiler/target/cuda/GridEmitter.h"

@@ -19,7 +19,7 @@ Value TileEmitter::tileMemory() {
   return memoryOfTiles;
 }
 
-/// The points of a row of the tile that a thread takes side by side along one side. Those behind the end of a loop are
+/// The adjacent points of a row of the tile that a thread takes along one side. Those past the end of a loop are
 /// the last ones of it, so that all that is read is there. Returns whether the row's points are such as are stored;
 /// null: they are.
 Value TileEmitter::bindRow(const Side &along, const Side &across, int64_t number) {

@@ -10,7 +10,7 @@
 
 namespace dgc::rt::cuda {
 
-/// All that was computed before is done then, and `stream` is behind it.
+/// Waits for the work on `compute`, and orders `stream` after it.
 absl::Status Communication::waitForInputs() {
   DGC_RETURN_IF_ERROR(note(driver.record(forked, compute)));
   DGC_RETURN_IF_ERROR(note(driver.wait(stream, forked)));
@@ -101,7 +101,7 @@ absl::Status Communication::open(const RankGroups &groups, const MakeNccl &makeN
   return openLinks(list);
 }
 
-/// As the first worker preferences, so that all do the same.
+/// Takes the preferences of the first worker, so that all workers choose the same mode.
 void Communication::chooseLaunchModeOf(const std::vector<WorkerRecord> &records) {
   if (std::none_of(choices.begin(), choices.end(),
                    [](const auto &each) { return each.second.transport == TransportKind::Nccl; }))
@@ -156,7 +156,7 @@ absl::StatusOr<bool> Communication::openMemory(const RankGroup &group, const std
   return true;
 }
 
-/// Tries what was proposed, and tells the others: a group has this way when all of its members can.
+/// Opens the memory of peers, and exchanges the results: a group uses this transport when all of its members can.
 absl::Status Communication::openPeers(const RankGroup &devices, const std::vector<RankGroup> &groups,
                                       const std::vector<WorkerRecord> &records) {
   if (std::none_of(groups.begin(), groups.end(), [&](const RankGroup &group) { return usesPeers(group); }))

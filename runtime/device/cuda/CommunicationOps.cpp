@@ -7,8 +7,8 @@
 
 namespace dgc::rt::cuda {
 
-/// Work on the stream of communication, behind what computes its inputs; what needs it waits for an event behind it.
-/// The host only queues.
+/// Work on the stream of communication, after the computation of its inputs. Its users wait for an event. The host only
+/// queues.
 class QueuedOp final : public PreparedCollective {
 public:
   QueuedOp(Communication &owner, NcclLink &link, std::function<absl::Status(NcclLink &)> call, Driver::Event done)
@@ -40,8 +40,8 @@ private:
   Driver::Event done;
 };
 
-/// Work on the memory of others. The host waits for what computes the inputs, meets the other members, waits for the
-/// work and meets them again.
+/// Work on the memory of peers. The host waits for the computation of the inputs, enters a barrier of the group, waits for
+/// the work, and enters the barrier again.
 class PeerCollective final : public PreparedCollective {
 public:
   PeerCollective(Communication &owner, std::unique_ptr<PreparedCollective> barrier, std::function<absl::Status()> work)

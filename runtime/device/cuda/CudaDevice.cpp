@@ -103,7 +103,7 @@ absl::Status CudaDevice::loadCode() {
                         ExitCode::Machine);
   }
   const auto *data = plan.sections()->Get(code->section())->data();
-  std::vector<std::byte> image(data->size() + 1); // with a zero behind it
+  std::vector<std::byte> image(data->size() + 1); // with a zero at its end
   std::memcpy(image.data(), data->data(), data->size());
   DGC_ASSIGN_OR_RETURN(module, driver->loadModule(image));
   return absl::OkStatus();
@@ -248,7 +248,7 @@ absl::StatusOr<DeviceCommunication> CudaDevice::prepareReceive(uint32_t channel,
 
 //===-- The end of preparing ---------------------------------------------===//
 
-/// The algorithm that takes least time, each measured over some runs behind one that loads its code.
+/// The fastest algorithm, each measured over some runs after one that loads its code.
 static absl::StatusOr<size_t> fastest(Driver &driver, PreparedGemm &product, Driver::Stream stream, Address workspace) {
   constexpr int kRuns = 10;
   size_t best = 0;

@@ -6,8 +6,8 @@
 //   transfers                     computed [to host]  ..  [to device] arrived
 //   host                                   waits, communicates                 waits for done, takes outputs
 //
-// `staged` keeps a run behind its inputs, `computed` a copy behind the segments that make its value, and `arrived` a
-// segment behind the copies to the device. Segments that are launched between the two copies of an exchange run beside
+// `staged` orders a run after its inputs, `computed` a copy after the segments that compute its value, and `arrived` a
+// segment after the copies to the device. Segments that are launched between the two copies of an exchange overlap with
 // it. Inputs wait in memory of their own, as values of the run before may be where they belong; the first segment puts
 // them there. That memory is there twice, as is that of outputs on the host, and so are the graphs that know it: runs
 // take turns. The host has collected the run before the last one when a run begins, so nothing has to wait for its
@@ -135,7 +135,7 @@ private:
   struct Segment {
     std::vector<SegmentOp> ops;
     std::array<std::vector<Piece>, 2> pieces; // by LaunchMode; those that are needed
-    std::vector<Driver::Event> times;         // before each op, and behind the last one
+    std::vector<Driver::Event> times;         // before each op, and after the last one
   };
 
   bool measures() const { return trains && device.measurement; }
@@ -224,7 +224,7 @@ absl::Status GraphProgram::stage(const ProgramParts &parts) {
   return absl::OkStatus();
 }
 
-/// What comes before all ops: the inputs come to their places.
+/// Copies the inputs to their buffers, before all ops.
 absl::Status GraphProgram::copyInputs(const Turn &turn) {
   for (const Copy &copy : inputs)
     DGC_RETURN_IF_ERROR(
@@ -232,7 +232,7 @@ absl::Status GraphProgram::copyInputs(const Turn &turn) {
   return absl::OkStatus();
 }
 
-/// What comes behind them: the outputs go to the host.
+/// Copies the outputs to the host, after all ops.
 absl::Status GraphProgram::copyOutputs(const Turn &turn) {
   for (const Copy &copy : outputs)
     DGC_RETURN_IF_ERROR(driver.copyToHost(turn.outputs + copy.offset, addressOf(copy.mirror.device),

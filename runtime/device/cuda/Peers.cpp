@@ -120,7 +120,7 @@ absl::StatusOr<std::function<absl::Status()>> Peers::prepare(const CollectiveDes
   };
   std::vector<Copy> copies;
   const Address dst = arenas[c.self] + desc.dst;
-  // Beginning behind oneself, so that not all read the same memory at once.
+  // Begins at the next member, so that not all read the same memory at once.
   auto fromAll = [&](auto add) {
     for (uint32_t i = 1; i <= c.members; ++i)
       add((c.self + i) % c.members);

@@ -1,5 +1,5 @@
 // Dimensions that the mesh does not divide: a hidden layer of 10 units over 4 devices, a batch of 11 over several. The
-// program is a model behind the phase `model`, with the layouts of its variables written into it.
+// program is a model after the phase `model`, with the layouts of its variables written into it.
 
 #include "test/unit/support/Execute.h"
 

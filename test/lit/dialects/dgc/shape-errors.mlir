@@ -121,7 +121,7 @@ func.func @pad_interior(%x: tensor<4x8xf32>, %v: tensor<f32>) {
 // -----
 
 func.func @concatenate_size(%x: tensor<4x8xf32>, %y: tensor<5x8xf32>) {
-  // expected-error @+1 {{cannot put 'tensor<5x8xf32>' behind 'tensor<4x8xf32>' along dimension 1; the element type and all other dimensions must be equal}}
+  // expected-error @+1 {{cannot put 'tensor<5x8xf32>' after 'tensor<4x8xf32>' along dimension 1; the element type and all other dimensions must be equal}}
   %0 = dgc.concatenate %x, %y dim 1 : tensor<4x8xf32>, tensor<5x8xf32>
   return
 }

@@ -81,7 +81,7 @@ dgc.model @mean {
   %x = dgc.input "x" : tensor<8x6xf32>
   %t = dgc.input "t" : tensor<8x6xf32>
   %y = dist.manual (%l = %x, %k = %t) over @mesh ["model"] in [#dist.sharding<@mesh, [{}, {}]>, #dist.sharding<@mesh, [{}, {}]>] out [#dist.sharding<@mesh, []>] {
-    // expected-error @+1 {{'dgc.mean_squared_error' op cannot be in a dist.manual of a model, which sees the part of one device: a mean over the global batch goes before or behind the region}}
+    // expected-error @+1 {{'dgc.mean_squared_error' op cannot be in a dist.manual of a model, which sees the part of one device: a mean over the global batch goes before or after the region}}
     %s = dgc.mean_squared_error %l, %k
     dist.return %s
   }
@@ -94,7 +94,7 @@ dist.mesh @mesh <model = 2>
 dgc.model @mode {
   %x = dgc.input "x" : tensor<8x6xf32>
   %y = dist.manual (%l = %x) over @mesh ["model"] in [#dist.sharding<@mesh, [{}, {"model"}]>] out [#dist.sharding<@mesh, [{}, {"model"}]>] {
-    // expected-error @+1 {{'dgc.dropout' op cannot be in a dist.manual of a model, which sees the part of one device: what differs between training and evaluating goes before or behind the region}}
+    // expected-error @+1 {{'dgc.dropout' op cannot be in a dist.manual of a model, which sees the part of one device: what differs between training and evaluating goes before or after the region}}
     %s = dgc.dropout %l rate 0.5
     dist.return %s
   }

@@ -9,7 +9,7 @@ func.func @kept(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @composite(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{is a composite op that the target does not keep, and is left behind the phase gradient}}
+  // expected-error @+1 {{is a composite op that the target does not keep, and remains after the phase gradient}}
   %0 = dgc.relu %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -18,7 +18,7 @@ func.func @composite(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 func.func @gradient(%x: tensor<f32>) -> tensor<f32> {
   %y = dgc.multiply %x, %x : tensor<f32>
-  // expected-error @+1 {{is left behind the phase gradient}}
+  // expected-error @+1 {{remains after the phase gradient}}
   %g = dgc.gradient %y wrt %x : tensor<f32>, tensor<f32>
   return %g : tensor<f32>
 }

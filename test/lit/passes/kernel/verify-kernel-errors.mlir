@@ -9,7 +9,7 @@ func.func @fine(%x: tensor<4xf32>) -> tensor<2x2xf32> {
 // -----
 
 func.func @computes(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{computes outside of kernels and library calls, behind the phase kernel}}
+  // expected-error @+1 {{computes outside of kernels and library calls, after the phase kernel}}
   %0 = dgc.exponential %x : tensor<4xf32>
   return %0 : tensor<4xf32>
 }

@@ -1,6 +1,6 @@
 // RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-verify-model
 
-// expected-error @+1 {{is left behind the phase model}}
+// expected-error @+1 {{remains after the phase model}}
 dgc.model @m {
   %x = dgc.input "x" : tensor<4x2xf32>
   dgc.output "y" %x

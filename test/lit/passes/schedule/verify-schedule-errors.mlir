@@ -1,6 +1,6 @@
 // RUN: dgc-opt %s -split-input-file -verify-diagnostics -dgc-verify-schedule
 
-// expected-error @+1 {{is left behind the phase schedule, where there are programs alone}}
+// expected-error @+1 {{remains after the phase schedule, where there are programs alone}}
 func.func @f() {
   return
 }
@@ -9,7 +9,7 @@ func.func @f() {
 
 module attributes {exec.private_bytes = 64 : i64, exec.shared_bytes = 0 : i64} {
   exec.program @p {
-    // expected-error @+1 {{has no offset behind the phase schedule}}
+    // expected-error @+1 {{has no offset after the phase schedule}}
     %0 = exec.buffer private "h" : memref<16xf32>
   }
 }
@@ -18,7 +18,7 @@ module attributes {exec.private_bytes = 64 : i64, exec.shared_bytes = 0 : i64} {
 
 module attributes {exec.private_bytes = 64 : i64, exec.shared_bytes = 0 : i64} {
   exec.program @p {
-    // expected-error @+1 {{ends at 128, behind the 64 bytes of its arena}}
+    // expected-error @+1 {{ends at 128, past the 64 bytes of its arena}}
     %0 = exec.buffer private at 64 "h" : memref<16xf32>
   }
 }

@@ -1,6 +1,6 @@
 // RUN: dgc-opt %s -split-input-file -dgc-strategy-sequence-parallel | FileCheck %s
 
-// The dimension behind the batch, in addition to what is there.
+// The dimension after the batch, in addition to what is there.
 dist.mesh @mesh <data = 2, model = 2>
 // CHECK-LABEL: func.func private @train(
 // CHECK-SAME: tensor<8x64xi32> {dgc.batch_dim = 0 : i64, dist.sharding = #dist.sharding<@mesh, [{"data"}, {"model" by strategy "sequence-parallel"} round 1]>}

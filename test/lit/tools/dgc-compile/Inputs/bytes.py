@@ -1,4 +1,4 @@
-"""bytes.py SCHEDULE [BASE FACTOR]: what a worker holds, from the text behind the phase `schedule`.
+"""bytes.py SCHEDULE [BASE FACTOR]: what a worker holds, from the text after the phase `schedule`.
 
 Prints the bytes of weights, of the optimizer's state, and of the planned peak. With the text of another plan it fails
 unless the peak is at most FACTOR of that one's."""
