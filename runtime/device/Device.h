@@ -1,9 +1,11 @@
 // The device that runs the local actions of a program: the CPU, or one of a plug-in.
 #pragma once
 
+#include "runtime/artifact/Actions.h"
 #include "runtime/artifact/KernelAbi.h"
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/Reader.h"
+#include "runtime/base/Status.h"
 #include "runtime/collective/Transport.h"
 
 #include "absl/status/status.h"
@@ -136,14 +138,31 @@ public:
   virtual std::string notice(bool atEnd) = 0;
 };
 
-/// One per worker, used by one thread: the one that creates it.
-class Device {
-public:
-  virtual ~Device() = default;
+using PreparedOrStatus = absl::StatusOr<std::unique_ptr<PreparedOp>>;
 
-  /// Any action but communication. `buffers` are those of the program.
-  virtual absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step,
-                                                              std::span<const Operand> buffers) = 0;
+/// The actions that a device runs: it overrides prepare() of those that it has. `buffers` are those of the program.
+class DeviceActions {
+public:
+  virtual ~DeviceActions() = default;
+#define DGC_LOCAL_ACTION(Type, name, kind)                                                                             \
+  virtual PreparedOrStatus prepare(const artifact::Type &action, std::span<const Operand> buffers) {                   \
+    return lacks(name);                                                                                                \
+  }
+#include "runtime/artifact/Actions.def"
+
+  /// The kind of target that the device is for: "cpu", "cuda".
+  virtual std::string_view kind() const = 0;
+
+private:
+  absl::Status lacks(std::string_view action) const {
+    return absl::UnimplementedError(str("devices of the kind '", kind(), "' have no action '", action,
+                                        "'; compile the model again for this target"));
+  }
+};
+
+/// One per worker, used by one thread: the one that creates it.
+class Device : public DeviceActions {
+public:
   /// After the last prepare(): makes what all ops share. Until then none runs.
   virtual absl::Status finish() = 0;
   /// Bytes that the device holds in addition to the arenas, valid after finish().

@@ -1,6 +1,7 @@
 // Formats and joins the traces of the workers.
 #include "runtime/driver/Traces.h"
 
+#include "runtime/artifact/Actions.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
 #include "runtime/driver/Gather.h"
@@ -25,7 +26,7 @@ absl::Status dgc::rt::writeTraces(const Artifact &artifact, const Executor &exec
     for (uint32_t i = 0; program->steps() && i < program->steps()->size(); ++i) {
       const artifact::Step *step = program->steps()->Get(i);
       index[step] = static_cast<uint32_t>(names.size());
-      names.push_back({step->name() ? step->name()->str() : EnumNameAction(step->action_type()),
+      names.push_back({step->name() ? step->name()->str() : std::string(nameOf(step->action_type())),
                        std::string(runner->name()), step->location() ? step->location()->str() : ""});
     }
   }

@@ -4,6 +4,7 @@
 // behind it. Where devices communicate
 // themselves, that is done between segments too, or is a part of them.
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/Describe.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
@@ -70,49 +71,51 @@ absl::Status Executor::prepareMemory() {
   return absl::OkStatus();
 }
 
-/// An op of communication by the device, if it does that.
-absl::Status Executor::prepareOnDevice(const artifact::Program &program, ProgramRunner::Op &op) {
-  DeviceMemory *memory = device->memory();
-  if (!memory)
-    return absl::OkStatus();
-  const auto rank = static_cast<uint32_t>(transport.rank());
+//===-- Communication by the device -------------------------------------===//
+
+absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Program &, const artifact::Collective &c,
+                                                              ProgramRunner::Op &) {
+  return device->memory()->prepareCollective(describeCollective(c));
+}
+
+absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Program &program,
+                                                              const artifact::Send &send, ProgramRunner::Op &op) {
+  const artifact::Buffer &buffer = *program.buffers()->Get(send.buffer());
   DeviceCommunication made;
-  if (const artifact::Collective *collective = op.step->action_as_Collective()) {
-    DGC_ASSIGN_OR_RETURN(made, memory->prepareCollective(describeCollective(*collective)));
-  } else if (const artifact::Send *send = op.step->action_as_Send()) {
-    const artifact::Buffer &buffer = *program.buffers()->Get(send->buffer());
-    auto sends = std::make_unique<InTurn>();
-    for (uint32_t peer : receiversOf(artifact.plan(), *send, rank)) {
-      DGC_ASSIGN_OR_RETURN(DeviceCommunication each,
-                           memory->prepareSend(send->channel(), peer, deviceAddress(buffer), memoryOf(buffer).size()));
-      if (!each.op)
-        return absl::OkStatus();
-      made.isRecorded = each.isRecorded;
-      sends->all.push_back(std::move(each.op));
-    }
-    op.isEmpty = sends->all.empty();
-    made.isRecorded |= op.isEmpty;
-    made.op = std::move(sends);
-  } else if (const artifact::Receive *receive = op.step->action_as_Receive()) {
-    const artifact::Buffer &buffer = *program.buffers()->Get(receive->buffer());
-    const std::vector<uint32_t> peers = sendersOf(artifact.plan(), *receive, rank);
-    const size_t part = memoryOf(buffer).size() / peers.size();
-    auto receives = std::make_unique<InTurn>();
-    for (size_t i = 0; i < peers.size(); ++i) {
-      DGC_ASSIGN_OR_RETURN(DeviceCommunication each,
-                           memory->prepareReceive(receive->channel(), peers[i],
-                                                  static_cast<std::byte *>(deviceAddress(buffer)) + i * part, part));
-      if (!each.op)
-        return absl::OkStatus();
-      made.isRecorded = each.isRecorded;
-      receives->all.push_back(std::move(each.op));
-    }
-    made.op = std::move(receives);
+  auto sends = std::make_unique<InTurn>();
+  for (uint32_t peer : receiversOf(artifact.plan(), send, static_cast<uint32_t>(transport.rank()))) {
+    DGC_ASSIGN_OR_RETURN(
+        DeviceCommunication each,
+        device->memory()->prepareSend(send.channel(), peer, deviceAddress(buffer), memoryOf(buffer).size()));
+    if (!each.op)
+      return each;
+    made.isRecorded = each.isRecorded;
+    sends->all.push_back(std::move(each.op));
   }
-  if (made.op)
-    op.by = made.isRecorded ? ProgramRunner::Op::Segments : ProgramRunner::Op::Device;
-  op.communication = std::move(made.op);
-  return absl::OkStatus();
+  op.isEmpty = sends->all.empty();
+  made.isRecorded |= op.isEmpty;
+  made.op = std::move(sends);
+  return made;
+}
+
+absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Program &program,
+                                                              const artifact::Receive &receive, ProgramRunner::Op &) {
+  const artifact::Buffer &buffer = *program.buffers()->Get(receive.buffer());
+  const std::vector<uint32_t> peers = sendersOf(artifact.plan(), receive, static_cast<uint32_t>(transport.rank()));
+  const size_t part = memoryOf(buffer).size() / peers.size();
+  DeviceCommunication made;
+  auto receives = std::make_unique<InTurn>();
+  for (size_t i = 0; i < peers.size(); ++i) {
+    std::byte *data = static_cast<std::byte *>(deviceAddress(buffer)) + i * part;
+    DGC_ASSIGN_OR_RETURN(DeviceCommunication each,
+                         device->memory()->prepareReceive(receive.channel(), peers[i], data, part));
+    if (!each.op)
+      return each;
+    made.isRecorded = each.isRecorded;
+    receives->all.push_back(std::move(each.op));
+  }
+  made.op = std::move(receives);
+  return made;
 }
 
 namespace {
@@ -132,22 +135,25 @@ private:
 /// What an op of communication reads and writes of the shared arena.
 HostExchange Executor::exchangeOf(const artifact::Program &program, const ProgramRunner::Op &op) const {
   HostExchange exchange;
-  auto ranges = [&](const auto &c, size_t size) {
-    std::span<std::byte> host = transport.sharedArena();
-    exchange.toHost.push_back({deviceShared + c.src(), host.subspan(c.src(), c.src_count() * size)});
-    exchange.toDevice.push_back({deviceShared + c.dst(), host.subspan(c.dst(), c.dst_count() * size)});
-  };
-  if (const artifact::Collective *collective = op.step->action_as_Collective()) {
-    size_t size = sizeOf(toDType(collective->dtype()));
-    ranges(*collective, size);
-    for (uint32_t i = 0; collective->more() && i < collective->more()->size(); ++i)
-      ranges(*collective->more()->Get(i), size);
-  } else if (const artifact::Send *send = op.step->action_as_Send()) {
-    const artifact::Buffer &buffer = *program.buffers()->Get(send->buffer());
-    exchange.toHost.push_back({deviceAddress(buffer), memoryOf(buffer)});
-  } else if (const artifact::Receive *receive = op.step->action_as_Receive()) {
-    exchange.toDevice.push_back({deviceAddress(*program.buffers()->Get(receive->buffer())), op.received});
-  }
+  visitCommunication(*op.step,
+                     Overloaded{[&](const artifact::Collective &c) {
+                                  const size_t size = sizeOf(toDType(c.dtype()));
+                                  std::span<std::byte> host = transport.sharedArena();
+                                  forEachRange(c, [&](const auto &range) {
+                                    exchange.toHost.push_back({deviceShared + range.src(),
+                                                               host.subspan(range.src(), range.src_count() * size)});
+                                    exchange.toDevice.push_back({deviceShared + range.dst(),
+                                                                 host.subspan(range.dst(), range.dst_count() * size)});
+                                  });
+                                },
+                                [&](const artifact::Send &send) {
+                                  const artifact::Buffer &buffer = *program.buffers()->Get(send.buffer());
+                                  exchange.toHost.push_back({deviceAddress(buffer), memoryOf(buffer)});
+                                },
+                                [&](const artifact::Receive &receive) {
+                                  const artifact::Buffer &buffer = *program.buffers()->Get(receive.buffer());
+                                  exchange.toDevice.push_back({deviceAddress(buffer), op.received});
+                                }});
   return exchange;
 }
 

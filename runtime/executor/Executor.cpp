@@ -76,51 +76,63 @@ CollectiveDesc Executor::describeCollective(const artifact::Collective &c) const
   return desc;
 }
 
+absl::Status Executor::prepareOnHost(const artifact::Program &, const artifact::Collective &c, ProgramRunner::Op &op) {
+  DGC_ASSIGN_OR_RETURN(op.communication, transport.prepare(describeCollective(c)));
+  return absl::OkStatus();
+}
+
+absl::Status Executor::prepareOnHost(const artifact::Program &program, const artifact::Send &send,
+                                     ProgramRunner::Op &op) {
+  auto sends = std::make_unique<InTurn>();
+  for (uint32_t peer : receiversOf(artifact.plan(), send, static_cast<uint32_t>(transport.rank()))) {
+    DGC_ASSIGN_OR_RETURN(auto each, transport.prepareSend(send.channel(), static_cast<int>(peer),
+                                                          memoryOf(*program.buffers()->Get(send.buffer()))));
+    sends->all.push_back(std::move(each));
+  }
+  op.communication = std::move(sends);
+  return absl::OkStatus();
+}
+
+absl::Status Executor::prepareOnHost(const artifact::Program &program, const artifact::Receive &receive,
+                                     ProgramRunner::Op &op) {
+  const artifact::Buffer &buffer = *program.buffers()->Get(receive.buffer());
+  op.received = memoryOf(buffer);
+  if (device->memory() && buffer.space() != artifact::Space::Shared) { // which is pinned
+    DGC_ASSIGN_OR_RETURN(op.received, device->memory()->allocatePinned(op.received.size()));
+  }
+  const std::vector<uint32_t> peers = sendersOf(artifact.plan(), receive, static_cast<uint32_t>(transport.rank()));
+  const size_t part = op.received.size() / peers.size();
+  auto receives = std::make_unique<InTurn>();
+  for (size_t i = 0; i < peers.size(); ++i) {
+    DGC_ASSIGN_OR_RETURN(auto each, transport.prepareReceive(receive.channel(), static_cast<int>(peers[i]),
+                                                             op.received.subspan(i * part, part)));
+    receives->all.push_back(std::move(each));
+  }
+  op.communication = std::move(receives);
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &program, const artifact::Step &step,
                                                       std::span<const Operand> buffers) {
   ProgramRunner::Op op{nullptr, nullptr, &step};
-  DGC_RETURN_IF_ERROR(prepareOnDevice(program, op));
-  if (op.communication)
-    return op;
-  switch (step.action_type()) {
-  case artifact::Action::Collective: {
-    DGC_ASSIGN_OR_RETURN(op.communication, transport.prepare(describeCollective(*step.action_as_Collective())));
-    break;
-  }
-  case artifact::Action::Send: {
-    const artifact::Send &send = *step.action_as_Send();
-    auto sends = std::make_unique<InTurn>();
-    for (uint32_t peer : receiversOf(artifact.plan(), send, static_cast<uint32_t>(transport.rank()))) {
-      DGC_ASSIGN_OR_RETURN(auto each, transport.prepareSend(send.channel(), static_cast<int>(peer),
-                                                            memoryOf(*program.buffers()->Get(send.buffer()))));
-      sends->all.push_back(std::move(each));
+  absl::Status status = visit(step, [&](const auto &action) -> absl::Status {
+    if constexpr (!isCommunication<std::decay_t<decltype(action)>>) {
+      DGC_ASSIGN_OR_RETURN(op.local, device->prepare(action, buffers));
+      return absl::OkStatus();
+    } else {
+      DeviceCommunication byDevice;
+      if (device->memory()) {
+        DGC_ASSIGN_OR_RETURN(byDevice, prepareOnDevice(program, action, op));
+      }
+      if (!byDevice.op)
+        return prepareOnHost(program, action, op);
+      op.by = byDevice.isRecorded ? ProgramRunner::Op::Segments : ProgramRunner::Op::Device;
+      op.communication = std::move(byDevice.op);
+      return absl::OkStatus();
     }
-    op.communication = std::move(sends);
-    break;
-  }
-  case artifact::Action::Receive: {
-    const artifact::Receive &receive = *step.action_as_Receive();
-    const artifact::Buffer &buffer = *program.buffers()->Get(receive.buffer());
-    op.received = memoryOf(buffer);
-    if (device->memory() && buffer.space() != artifact::Space::Shared) { // which is pinned
-      DGC_ASSIGN_OR_RETURN(op.received, device->memory()->allocatePinned(op.received.size()));
-    }
-    const std::vector<uint32_t> peers = sendersOf(artifact.plan(), receive, static_cast<uint32_t>(transport.rank()));
-    const size_t part = op.received.size() / peers.size();
-    auto receives = std::make_unique<InTurn>();
-    for (size_t i = 0; i < peers.size(); ++i) {
-      DGC_ASSIGN_OR_RETURN(auto each, transport.prepareReceive(receive.channel(), static_cast<int>(peers[i]),
-                                                               op.received.subspan(i * part, part)));
-      receives->all.push_back(std::move(each));
-    }
-    op.communication = std::move(receives);
-    break;
-  }
-  default: {
-    DGC_ASSIGN_OR_RETURN(op.local, device->prepare(step, buffers));
-    break;
-  }
-  }
+  });
+  if (!status.ok())
+    return status;
   return op;
 }
 
@@ -243,7 +255,8 @@ std::string dgc::rt::describeOp(const artifact::Plan &plan, uint32_t op) {
       continue;
     }
     const artifact::Step &step = *program.steps()->Get(op);
-    std::string name = step.name() && step.name()->size() ? step.name()->str() : EnumNameAction(step.action_type());
+    std::string name =
+        step.name() && step.name()->size() ? step.name()->str() : std::string(nameOf(step.action_type()));
     std::string location = text(step.location());
     return str("'", name, "' of ", program.name()->str(), location.empty() ? "" : str(" (", location, ")"));
   }

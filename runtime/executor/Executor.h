@@ -221,7 +221,17 @@ private:
   absl::StatusOr<ProgramRunner::Op> prepareOp(const artifact::Program &program, const artifact::Step &step,
                                               std::span<const Operand> buffers);
   CollectiveDesc describeCollective(const artifact::Collective &collective) const;
-  absl::Status prepareOnDevice(const artifact::Program &program, ProgramRunner::Op &op);
+  // Communication by the host.
+  absl::Status prepareOnHost(const artifact::Program &program, const artifact::Collective &c, ProgramRunner::Op &op);
+  absl::Status prepareOnHost(const artifact::Program &program, const artifact::Send &send, ProgramRunner::Op &op);
+  absl::Status prepareOnHost(const artifact::Program &program, const artifact::Receive &receive, ProgramRunner::Op &op);
+  // The same by the device; without an op where it does not do that.
+  absl::StatusOr<DeviceCommunication> prepareOnDevice(const artifact::Program &program, const artifact::Collective &c,
+                                                      ProgramRunner::Op &op);
+  absl::StatusOr<DeviceCommunication> prepareOnDevice(const artifact::Program &program, const artifact::Send &send,
+                                                      ProgramRunner::Op &op);
+  absl::StatusOr<DeviceCommunication> prepareOnDevice(const artifact::Program &program,
+                                                      const artifact::Receive &receive, ProgramRunner::Op &op);
 
   const Artifact &artifact;
   Transport &transport;

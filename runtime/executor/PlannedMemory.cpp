@@ -1,6 +1,7 @@
 // Adds up what a plan says about memory.
 #include "runtime/executor/PlannedMemory.h"
 
+#include "runtime/artifact/Describe.h"
 #include "runtime/artifact/GpuSizes.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
@@ -52,11 +53,10 @@ static uint64_t stagingOf(const a::Plan &plan, const a::Program &program) {
       uint32_t members = 1;
       for (uint32_t axis : toVector(c->axes()))
         members *= plan.mesh()->Get(axis)->size();
-      std::vector<CollectiveDesc::Range> ranges{{c->src(), c->src_count(), c->dst(), c->dst_count()}};
-      for (uint32_t r = 0; r < count(c->more()); ++r) {
-        const a::CollectiveRange &range = *c->more()->Get(r);
+      std::vector<CollectiveDesc::Range> ranges;
+      forEachRange(*c, [&](const auto &range) {
         ranges.push_back({range.src(), range.src_count(), range.dst(), range.dst_count()});
-      }
+      });
       most = std::max(
           most, stagingBytes(static_cast<CollectiveKind>(c->kind()), sizeOf(toDType(c->dtype())), ranges, members));
     }

@@ -120,10 +120,11 @@ absl::StatusOr<std::unique_ptr<CpuDevice>> CpuDevice::create(const Artifact &art
   return device;
 }
 
-static PreparedOrStatus prepareKernel(const artifact::Plan &plan, const KernelLibrary &kernels,
-                                      const artifact::KernelCall &call, std::span<const Operand> buffers) {
-  const artifact::Kernel &kernel = *plan.kernels()->Get(call.kernel());
-  DGC_ASSIGN_OR_RETURN(dgc_kernel function, kernels.find(kernel.symbol()->str()));
+//===-- Preparing -------------------------------------------------------===//
+
+PreparedOrStatus CpuDevice::prepare(const artifact::KernelCall &call, std::span<const Operand> buffers) {
+  const artifact::Kernel &kernel = *artifact->plan().kernels()->Get(call.kernel());
+  DGC_ASSIGN_OR_RETURN(dgc_kernel function, kernels->find(kernel.symbol()->str()));
   std::vector<void *> args;
   for (uint32_t i = 0; call.args() && i < call.args()->size(); ++i)
     args.push_back(buffers[call.args()->Get(i)].data);
@@ -131,29 +132,29 @@ static PreparedOrStatus prepareKernel(const artifact::Plan &plan, const KernelLi
   return std::make_unique<KernelOp>(function, std::move(args), kernel.extent(), split);
 }
 
-PreparedOrStatus CpuDevice::prepare(const artifact::Step &step, std::span<const Operand> buffers) {
-  OpContext context{*library, scratch, buffers};
-  switch (step.action_type()) {
-  case artifact::Action::KernelCall:
-    return prepareKernel(artifact->plan(), *kernels, *step.action_as_KernelCall(), buffers);
-  case artifact::Action::Matmul:
-    return prepareMatmul(context, *step.action_as_Matmul());
-  case artifact::Action::Convolution:
-    return prepareConvolution(context, *step.action_as_Convolution());
-  case artifact::Action::Pool:
-    return preparePool(context, *step.action_as_Pool());
-  case artifact::Action::ScatterAdd:
-    return prepareScatterAdd(context, *step.action_as_ScatterAdd());
-  case artifact::Action::Copy: {
-    const Operand &src = buffers[step.action_as_Copy()->src()];
-    const Operand &dst = buffers[step.action_as_Copy()->dst()];
-    return std::make_unique<CopyOp>(dst.data, src.data, sizeOf(dst.dtype) * static_cast<size_t>(dst.numElements()));
-  }
-  case artifact::Action::Fill:
-    return std::make_unique<FillOp>(buffers[step.action_as_Fill()->dst()], step.action_as_Fill()->value());
-  default:
-    return absl::InternalError("not an action of a device");
-  }
+PreparedOrStatus CpuDevice::prepare(const artifact::Matmul &op, std::span<const Operand> buffers) {
+  return prepareMatmul({*library, scratch, buffers}, op);
+}
+
+PreparedOrStatus CpuDevice::prepare(const artifact::Convolution &op, std::span<const Operand> buffers) {
+  return prepareConvolution({*library, scratch, buffers}, op);
+}
+
+PreparedOrStatus CpuDevice::prepare(const artifact::Pool &op, std::span<const Operand> buffers) {
+  return preparePool({*library, scratch, buffers}, op);
+}
+
+PreparedOrStatus CpuDevice::prepare(const artifact::ScatterAdd &op, std::span<const Operand> buffers) {
+  return prepareScatterAdd({*library, scratch, buffers}, op);
+}
+
+PreparedOrStatus CpuDevice::prepare(const artifact::Copy &op, std::span<const Operand> buffers) {
+  const Operand &src = buffers[op.src()], &dst = buffers[op.dst()];
+  return std::make_unique<CopyOp>(dst.data, src.data, sizeOf(dst.dtype) * static_cast<size_t>(dst.numElements()));
+}
+
+PreparedOrStatus CpuDevice::prepare(const artifact::Fill &op, std::span<const Operand> buffers) {
+  return std::make_unique<FillOp>(buffers[op.dst()], op.value());
 }
 
 absl::Status CpuDevice::finish() { return scratch.allocate(); }

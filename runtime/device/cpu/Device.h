@@ -51,8 +51,15 @@ public:
                                                            const artifact::Target &target);
   ~CpuDevice() override;
 
-  absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step,
-                                                      std::span<const Operand> buffers) override;
+  using Device::prepare;
+  PreparedOrStatus prepare(const artifact::KernelCall &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Matmul &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Convolution &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Pool &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::ScatterAdd &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Copy &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Fill &op, std::span<const Operand> buffers) override;
+  std::string_view kind() const override { return "cpu"; }
   absl::Status finish() override;
   size_t scratchBytes() const override { return scratch.size(); }
 

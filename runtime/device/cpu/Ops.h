@@ -22,8 +22,6 @@ struct OpContext {
   std::span<const Operand> buffers;
 };
 
-using PreparedOrStatus = absl::StatusOr<std::unique_ptr<PreparedOp>>;
-
 PreparedOrStatus prepareMatmul(const OpContext &context, const artifact::Matmul &op);
 PreparedOrStatus prepareConvolution(const OpContext &context, const artifact::Convolution &op);
 PreparedOrStatus prepareScatterAdd(const OpContext &context, const artifact::ScatterAdd &op);

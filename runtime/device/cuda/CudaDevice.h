@@ -29,8 +29,14 @@ public:
                                                             MakeLibraries make);
   ~CudaDevice() override;
 
-  absl::StatusOr<std::unique_ptr<PreparedOp>> prepare(const artifact::Step &step,
-                                                      std::span<const Operand> buffers) override;
+  using Device::prepare;
+  PreparedOrStatus prepare(const artifact::KernelCall &call, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Matmul &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Convolution &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Attention &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Copy &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::Fill &op, std::span<const Operand> buffers) override;
+  std::string_view kind() const override { return "cuda"; }
   absl::Status finish() override;
   /// Of the GPU.
   size_t scratchBytes() const override { return scratchBytes_; }
@@ -48,16 +54,8 @@ private:
   absl::StatusOr<Address> allocate(uint64_t bytes);
   absl::StatusOr<std::byte *> allocateStaging(uint64_t bytes);
   absl::StatusOr<Driver::Event> newEvent(bool timed = false);
-  absl::StatusOr<std::unique_ptr<PreparedOp>> prepareKernel(const artifact::KernelCall &call,
-                                                            std::span<const Operand> buffers);
-  absl::StatusOr<std::unique_ptr<PreparedOp>> prepareMatmul(const artifact::Matmul &op,
-                                                            std::span<const Operand> buffers);
-  absl::StatusOr<std::unique_ptr<PreparedOp>> prepareConvolution(const artifact::Convolution &op,
-                                                                 std::span<const Operand> buffers);
-  absl::StatusOr<std::unique_ptr<PreparedOp>> prepareAttention(const artifact::Attention &op,
-                                                               std::span<const Operand> buffers);
   absl::Status chooseAlgorithms();
-  absl::StatusOr<std::unique_ptr<PreparedOp>> takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared);
+  PreparedOrStatus takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared);
 
   absl::StatusOr<void *> allocateArena(uint64_t bytes) override;
   absl::StatusOr<void *> placeConstants(std::span<const std::byte> bytes) override;

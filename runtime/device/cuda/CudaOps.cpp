@@ -68,8 +68,7 @@ private:
 
 //===-- Preparing -------------------------------------------------------===//
 
-absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareKernel(const artifact::KernelCall &call,
-                                                                      std::span<const Operand> buffers) {
+PreparedOrStatus CudaDevice::prepare(const artifact::KernelCall &call, std::span<const Operand> buffers) {
   const artifact::Kernel &kernel = *artifact.plan().kernels()->Get(call.kernel());
   std::vector<GridsOp::Grid> grids;
   for (uint32_t i = 0; kernel.launches() && i < kernel.launches()->size(); ++i) {
@@ -87,8 +86,7 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareKernel(const arti
   return std::make_unique<GridsOp>(*this, std::move(grids), std::move(args));
 }
 
-absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareMatmul(const artifact::Matmul &op,
-                                                                      std::span<const Operand> buffers) {
+PreparedOrStatus CudaDevice::prepare(const artifact::Matmul &op, std::span<const Operand> buffers) {
   Gemm gemm;
   gemm.type = buffers[op.dst()].dtype;
   gemm.tf32 = artifact.plan().tf32() && gemm.type == DType::F32;
@@ -106,7 +104,7 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareMatmul(const arti
   return std::make_unique<ProductOp>(*this, std::move(prepared));
 }
 
-absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared) {
+PreparedOrStatus CudaDevice::takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared) {
   if (!prepared.ok())
     return prepared.status();
   workspaceBytes = std::max(workspaceBytes, (*prepared)->workspaceBytes());
@@ -114,8 +112,7 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::takeDnn(absl::StatusOr<s
   return std::make_unique<DnnOp>(*this, firstRuns.back());
 }
 
-absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareConvolution(const artifact::Convolution &op,
-                                                                           std::span<const Operand> buffers) {
+PreparedOrStatus CudaDevice::prepare(const artifact::Convolution &op, std::span<const Operand> buffers) {
   DGC_ASSIGN_OR_RETURN(DnnConvolution convolution, describeConvolution(op, buffers));
   convolution.tf32 = artifact.plan().tf32();
   if (!dnn) {
@@ -124,48 +121,32 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareConvolution(const
   return takeDnn(dnn->prepare(convolution));
 }
 
-absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepareAttention(const artifact::Attention &op,
-                                                                         std::span<const Operand> buffers) {
+PreparedOrStatus CudaDevice::prepare(const artifact::Attention &op, std::span<const Operand> buffers) {
   if (!dnn) {
     DGC_ASSIGN_OR_RETURN(dnn, make.dnn());
   }
   return takeDnn(dnn->prepare(describeAttention(op, buffers)));
 }
 
-absl::StatusOr<std::unique_ptr<PreparedOp>> CudaDevice::prepare(const artifact::Step &step,
-                                                                std::span<const Operand> buffers) {
-  switch (step.action_type()) {
-  case artifact::Action::KernelCall:
-    return prepareKernel(*step.action_as_KernelCall(), buffers);
-  case artifact::Action::Matmul:
-    return prepareMatmul(*step.action_as_Matmul(), buffers);
-  case artifact::Action::Convolution:
-    return prepareConvolution(*step.action_as_Convolution(), buffers);
-  case artifact::Action::Attention:
-    return prepareAttention(*step.action_as_Attention(), buffers);
-  case artifact::Action::Copy: {
-    const Operand &src = buffers[step.action_as_Copy()->src()], &dst = buffers[step.action_as_Copy()->dst()];
-    uint64_t bytes = sizeOf(dst.dtype) * static_cast<uint64_t>(dst.numElements());
-    if (bytes == 0 || src.data == dst.data)
-      return std::make_unique<CallOp>([] { return absl::OkStatus(); });
-    return std::make_unique<CallOp>([this, to = addressOf(dst.data), from = addressOf(src.data), bytes] {
-      return driver->copy(to, from, bytes, stream);
-    });
-  }
-  case artifact::Action::Fill: {
-    const Operand &dst = buffers[step.action_as_Fill()->dst()];
-    DGC_ASSIGN_OR_RETURN(FillPattern pattern, fillPattern(dst.dtype, step.action_as_Fill()->value()));
-    uint64_t count = static_cast<uint64_t>(dst.numElements()) * pattern.perElement;
-    if (count == 0)
-      return std::make_unique<CallOp>([] { return absl::OkStatus(); });
-    return std::make_unique<CallOp>([this, to = addressOf(dst.data), pattern, count] {
-      return driver->fill(to, pattern.value, pattern.width, count, stream);
-    });
-  }
-  default:
-    return absl::UnimplementedError(
-        str(EnumNameAction(step.action_type()), " on GPUs; compile the model again with --target=cuda:.."));
-  }
+PreparedOrStatus CudaDevice::prepare(const artifact::Copy &op, std::span<const Operand> buffers) {
+  const Operand &src = buffers[op.src()], &dst = buffers[op.dst()];
+  uint64_t bytes = sizeOf(dst.dtype) * static_cast<uint64_t>(dst.numElements());
+  if (bytes == 0 || src.data == dst.data)
+    return std::make_unique<CallOp>([] { return absl::OkStatus(); });
+  return std::make_unique<CallOp>([this, to = addressOf(dst.data), from = addressOf(src.data), bytes] {
+    return driver->copy(to, from, bytes, stream);
+  });
+}
+
+PreparedOrStatus CudaDevice::prepare(const artifact::Fill &op, std::span<const Operand> buffers) {
+  const Operand &dst = buffers[op.dst()];
+  DGC_ASSIGN_OR_RETURN(FillPattern pattern, fillPattern(dst.dtype, op.value()));
+  uint64_t count = static_cast<uint64_t>(dst.numElements()) * pattern.perElement;
+  if (count == 0)
+    return std::make_unique<CallOp>([] { return absl::OkStatus(); });
+  return std::make_unique<CallOp>([this, to = addressOf(dst.data), pattern, count] {
+    return driver->fill(to, pattern.value, pattern.width, count, stream);
+  });
 }
 
 } // namespace dgc::rt::cuda

@@ -474,4 +474,21 @@ TEST(Fill, InEveryFloatingType) {
     EXPECT_EQ(dst.stored(), std::vector<double>(15, 0.0));
   }
 }
+
+TEST(CpuDevice, NamesAnActionThatItLacks) {
+  fb::PlanT plan;
+  plan.target = std::make_unique<fb::TargetT>();
+  plan.target->kind = "cpu";
+  plan.world_size = 1;
+  auto artifact = loadBytes(*finishPlan(std::move(plan)));
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  auto device = CpuDevice::create(**artifact, 1);
+  ASSERT_TRUE(device.ok()) << device.status();
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::CreateAttention(builder));
+  auto op = (*device)->prepare(*flatbuffers::GetRoot<fb::Attention>(builder.GetBufferPointer()), {});
+  EXPECT_EQ(op.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(op.status().message(), "devices of the kind 'cpu' have no action 'attention'; compile the model again for "
+                                   "this target");
+}
 } // namespace

@@ -101,7 +101,9 @@ public:
     std::vector<Operand> operands;
     for (Tensor *tensor : tensors)
       operands.push_back({tensor->as<void>(), tensor->type, tensor->shape});
-    auto op = (*device)->prepare(*(*artifact)->plan().programs()->Get(0)->steps()->Get(0), operands);
+    auto op = (*device)->prepare(
+        *(*artifact)->plan().programs()->Get(0)->steps()->Get(0)->template action_as<typename ActionT::TableType>(),
+        operands);
     ASSERT_TRUE(op.ok()) << op.status();
     ASSERT_TRUE((*device)->finish().ok());
     for (int i = 0; i < 2; ++i) {
