@@ -90,12 +90,18 @@ function(dgc_shared_library name)
 endfunction()
 
 # dgc_runtime_library(NAME SOURCES file... LINK target...)
-# A part of dgc-runtime. It must not see MLIR or LLVM.
+# A part of dgc-runtime. It must not see MLIR or LLVM. A switch over an enum names each of its cases.
+set(DGC_EXHAUSTIVE_SWITCHES -Werror=switch)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  # With a default as well; but for the code that flatc generates.
+  list(APPEND DGC_EXHAUSTIVE_SWITCHES -Werror=switch-enum --system-header-prefix=runtime/artifact/dgcx_generated.h)
+endif()
 function(dgc_runtime_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   dgc_part(${name} dgc-runtime)
   dgc_link(${name} PUBLIC ${ARG_LINK})
+  target_compile_options(${name} PRIVATE ${DGC_EXHAUSTIVE_SWITCHES})
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/Enums.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
 

@@ -107,7 +107,7 @@ absl::Status ActionCheck::check(const a::ScatterAdd &op) const {
   DGC_RETURN_IF_ERROR(operand("dst", op.dst(), whole, dtype));
   DGC_RETURN_IF_ERROR(operand("updates", op.updates(), all, dtype));
   a::DType index = buffer(op.indices())->dtype();
-  if (index < a::DType::I8 || index > a::DType::U64)
+  if (!isInteger(toDType(index)))
     return bad("indices must be integers");
   DGC_RETURN_IF_ERROR(operand("indices", op.indices(), op.count(), index));
   DGC_RETURN_IF_ERROR(apart("updates", op.dst(), op.updates()));

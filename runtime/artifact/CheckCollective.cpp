@@ -21,28 +21,11 @@ static absl::Status checkRange(const a::Plan &plan, std::string_view what, uint6
   return absl::OkStatus();
 }
 
-/// Whether src and dst are as large as the kind needs in a group of `members`.
-template <typename Range> static bool countsFit(a::CollectiveKind kind, const Range &c, uint64_t members) {
-  uint64_t scaled;
-  switch (kind) {
-  case a::CollectiveKind::AllReduce:
-  case a::CollectiveKind::Broadcast:
-  case a::CollectiveKind::Permute:
-    return c.src_count() == c.dst_count();
-  case a::CollectiveKind::AllToAll:
-    return c.src_count() == c.dst_count() && c.src_count() % members == 0;
-  case a::CollectiveKind::ReduceScatter:
-    return !__builtin_mul_overflow(c.dst_count(), members, &scaled) && c.src_count() == scaled;
-  case a::CollectiveKind::AllGather:
-    return !__builtin_mul_overflow(c.src_count(), members, &scaled) && c.dst_count() == scaled;
-  }
-  return false;
-}
-
 absl::Status ActionCheck::check(const a::Collective &c) const {
   const a::Plan &plan = context.plan;
   if (c.kind() > a::CollectiveKind::MAX || c.reduction() > a::Reduction::MAX || c.dtype() > a::DType::MAX)
     return bad("unknown kind, reduction or element type");
+  const CollectiveKind kind = toCollectiveKind(c.kind());
   if (sizeOf(c.axes()) == 0)
     return bad("no mesh axes are named");
   std::vector<bool> used(sizeOf(plan.mesh()));
@@ -56,11 +39,11 @@ absl::Status ActionCheck::check(const a::Collective &c) const {
   auto checkBoth = [&](const auto &range) -> absl::Status {
     DGC_RETURN_IF_ERROR(checkRange(plan, "src", range.src(), range.src_count(), c.dtype()));
     DGC_RETURN_IF_ERROR(checkRange(plan, "dst", range.dst(), range.dst_count(), c.dtype()));
-    if (!countsFit(c.kind(), range, members))
+    if (receivedCount(kind, range.src_count(), members) != range.dst_count())
       return bad(str("counts ", range.src_count(), " and ", range.dst_count(), " do not fit a group of ", members));
     return absl::OkStatus();
   };
-  if (sizeOf(c.more()) && c.kind() > a::CollectiveKind::AllGather)
+  if (sizeOf(c.more()) && !infoOf(kind).severalRanges)
     return bad("only an all-reduce, a reduce-scatter and an all-gather have several ranges");
   absl::Status status;
   forEachRange(c, [&](const auto &range) {

@@ -136,7 +136,7 @@ absl::Status ActionCheck::gradientParts(const a::Matmul &op) const {
 
 absl::Status ActionCheck::check(const a::Matmul &op) const {
   a::DType dtype = buffer(op.dst())->dtype();
-  if (dtype < a::DType::F16)
+  if (!isFloat(toDType(dtype)))
     return bad("matmul takes floating-point types only");
   uint64_t na, nb, nd;
   if (!product({op.batch(), op.m(), op.k()}, na) || !product({op.batch(), op.k(), op.n()}, nb) ||

@@ -224,7 +224,7 @@ absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
     return bad("unknown role or initializer");
   bool random = variable.init() != a::InitKind::Zeros && variable.init() != a::InitKind::Constant &&
                 variable.init() != a::InitKind::File;
-  if (random && buffer.dtype() < a::DType::F16)
+  if (random && !isFloat(toDType(buffer.dtype())))
     return bad("a random initializer needs a floating-point type");
   if (variable.init() == a::InitKind::File) {
     std::string file = text(variable.file());
@@ -372,8 +372,7 @@ absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
 } // namespace
 
 absl::StatusOr<uint64_t> dgc::rt::checkedBytes(const flatbuffers::Vector<int64_t> *shape, a::DType dtype) {
-  constexpr uint8_t sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8};
-  uint64_t bytes = sizes[static_cast<int>(dtype)];
+  uint64_t bytes = sizeOf(toDType(dtype));
   uint32_t rank = lengthOf(shape);
   if (rank > 16)
     return bad(str("rank ", rank, " is above 16"));

@@ -37,7 +37,7 @@ absl::Status ActionCheck::check(const a::Convolution &op) const {
     if (sizeOf(v) != spatial)
       return bad(str("strides, paddings and dilation must have ", spatial, " entries"));
   a::DType dtype = buffer(op.src())->dtype();
-  if (dtype < a::DType::F16 || buffer(op.weights())->dtype() != dtype || buffer(op.dst())->dtype() != dtype)
+  if (!isFloat(toDType(dtype)) || buffer(op.weights())->dtype() != dtype || buffer(op.dst())->dtype() != dtype)
     return bad("src, weights and dst must have one floating-point type");
   int64_t in = src->Get(rank - 1), out = dst->Get(rank - 1);
   int64_t groups = op.groups();
@@ -83,7 +83,7 @@ absl::Status ActionCheck::check(const a::Pool &op) const {
   int64_t written = forward ? out : in;
   DGC_RETURN_IF_ERROR(apart("an operand", written, forward ? in : out));
   const a::Buffer &i = *buffer(in), &o = *buffer(out);
-  if (i.dtype() != o.dtype() || i.dtype() < a::DType::F16)
+  if (i.dtype() != o.dtype() || !isFloat(toDType(i.dtype())))
     return bad("the operands must have one floating-point type");
   uint32_t rank = sizeOf(i.shape());
   if (rank < 3 || rank > 5 || sizeOf(o.shape()) != rank)

@@ -9,9 +9,6 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-static_assert(static_cast<int>(artifact::DType::MAX) + 1 == numDTypes &&
-              static_cast<int>(artifact::DType::BF16) == static_cast<int>(DType::BF16));
-
 std::vector<uint32_t> dgc::rt::meshPosition(const artifact::Plan &plan, uint32_t rank) {
   const size_t axes = plan.mesh() ? plan.mesh()->size() : 0;
   std::vector<uint32_t> position(axes);

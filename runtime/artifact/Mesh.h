@@ -8,17 +8,13 @@
 // memory is padding.
 #pragma once
 
-#include "runtime/artifact/dgcx_generated.h"
-#include "runtime/base/DType.h"
+#include "runtime/artifact/Enums.h"
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
 namespace dgc::rt {
-
-inline DType toDType(artifact::DType type) { return static_cast<DType>(type); }
-inline artifact::DType fromDType(DType type) { return static_cast<artifact::DType>(type); }
 
 /// The position of `rank` on each axis of plan.mesh().
 std::vector<uint32_t> meshPosition(const artifact::Plan &plan, uint32_t rank);

@@ -107,7 +107,7 @@ const std::vector<uint32_t> &Scribe::groupsAlong(const flatbuffers::Vector<uint3
 /// and how they are numbered.
 Scribe::Entry Scribe::entryOf(const a::Collective &op, std::string text) {
   text += spelled(op.kind());
-  if (op.kind() == a::CollectiveKind::AllReduce || op.kind() == a::CollectiveKind::ReduceScatter)
+  if (infoOf(toCollectiveKind(op.kind())).reduces)
     text += " " + spelled(op.reduction());
   text += str(" of ", typeName(op.dtype()));
   forEachRange(op, [&](const auto &range) {

@@ -4,16 +4,17 @@
 #include "runtime/artifact/dgcx_generated.h"
 
 #include <string>
+#include <string_view>
 
 namespace dgc::rt {
 
-inline std::string snakeCase(const char *name) {
+inline std::string snakeCase(std::string_view name) {
+  auto isUpper = [](char c) { return c >= 'A' && c <= 'Z'; };
   std::string text;
-  for (; *name; ++name) {
-    const bool isUpper = *name >= 'A' && *name <= 'Z';
-    if (isUpper && !text.empty() && text.back() >= 'a' && text.back() <= 'z')
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (i > 0 && isUpper(name[i]) && !isUpper(name[i - 1]))
       text += '_';
-    text += isUpper ? static_cast<char>(*name - 'A' + 'a') : *name;
+    text += isUpper(name[i]) ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
   }
   return text;
 }

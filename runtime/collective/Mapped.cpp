@@ -1,6 +1,7 @@
 // Collectives over memory that all ranks map: signal, work in place on each
 // other's arenas, signal.
 #include "runtime/collective/Mapped.h"
+#include "runtime/collective/Copies.h"
 #include "runtime/collective/Reduce.h"
 #include "runtime/collective/Validate.h"
 #include "runtime/collective/Wait.h"
@@ -164,36 +165,9 @@ private:
 class MappedCopies final : public MappedCollective {
 public:
   MappedCopies(Core &core, const CollectiveDesc &desc, const CheckedCollective &c) : MappedCollective(core, desc, c) {
-    auto src = [&](uint32_t member) { return core.job.arena(desc.group[member]) + desc.src; };
-    std::byte *dst = core.job.arena(core.rank) + desc.dst;
-    switch (desc.kind) {
-    case CollectiveKind::AllGather:
-      // Starting after oneself, so that the members do not all read the same
-      // arena at once.
-      for (uint32_t i = 1; i <= c.members; ++i) {
-        uint32_t j = (c.self + i) % c.members;
-        for (const CollectiveDesc::Range &range : c.ranges) {
-          uint64_t bytes = range.srcCount * c.elementSize;
-          copies.push_back(
-              {core.job.arena(core.rank) + range.dst + j * bytes, core.job.arena(desc.group[j]) + range.src, bytes});
-        }
-      }
-      break;
-    case CollectiveKind::AllToAll:
-      for (uint32_t i = 1; i <= c.members; ++i) {
-        uint32_t j = (c.self + i) % c.members;
-        uint64_t part = c.srcBytes / c.members;
-        copies.push_back({dst + j * part, src(j) + c.self * part, part});
-      }
-      break;
-    case CollectiveKind::Broadcast:
-      if (desc.src != desc.dst || c.self != desc.root)
-        copies.push_back({dst, src(desc.root), c.srcBytes});
-      break;
-    default: // Permute
-      uint32_t from = permutationSource(desc.permutation, c.self);
-      copies.push_back({dst, from == CollectiveDesc::kNoRank ? nullptr : src(from), c.srcBytes});
-    }
+    for (const MemberCopy &copy : receivedCopies(desc, c))
+      copies.push_back({core.job.arena(core.rank) + copy.dst,
+                        copy.isZero ? nullptr : core.job.arena(desc.group[copy.from]) + copy.src, copy.bytes});
   }
 
 private:
@@ -206,7 +180,7 @@ private:
     for (const Copy &c : copies) {
       if (!c.src)
         std::memset(c.dst, 0, c.bytes);
-      else if (c.bytes)
+      else
         std::memcpy(c.dst, c.src, c.bytes);
     }
   }
@@ -302,7 +276,7 @@ public:
     absl::StatusOr<CheckedCollective> c = checkCollective(desc, rank(), worldSize(), core.job.layout.arenaBytes);
     if (!c.ok())
       return c.status();
-    if (desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::ReduceScatter)
+    if (infoOf(desc.kind).reduces)
       return std::make_unique<MappedReduce>(core, desc, *c);
     return std::make_unique<MappedCopies>(core, desc, *c);
   }

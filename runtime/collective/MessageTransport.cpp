@@ -2,6 +2,7 @@
 // one slice of the data, adding in member order, so that the bits are those of
 // the other transports.
 #include "runtime/base/Status.h"
+#include "runtime/collective/Copies.h"
 #include "runtime/collective/MessagePassing.h"
 #include "runtime/collective/Reduce.h"
 #include "runtime/collective/Validate.h"
@@ -137,67 +138,32 @@ private:
 class MessageCopies final : public PreparedCollective {
 public:
   MessageCopies(MessagePassing &core, const CollectiveDesc &desc, const CheckedCollective &c)
-      : core(core), d(desc), c(c), from(permutationSource(desc.permutation, c.self)) {
-    core.reserve(2 * c.ranges.size() * c.members);
+      : core(core), group(desc.group), self(c.self), title(c.title), received(receivedCopies(desc, c)),
+        sent(sentCopies(desc, c)) {
+    core.reserve(received.size() + sent.size());
   }
 
   absl::Status run() override {
     std::lock_guard<std::mutex> hold(core.driving);
-    std::byte *src = core.arena().data() + d.src;
-    std::byte *dst = core.arena().data() + d.dst;
-    switch (d.kind) {
-    case CollectiveKind::AllGather:
-      for (const CollectiveDesc::Range &range : c.ranges) {
-        const uint64_t bytes = range.srcCount * c.elementSize;
-        std::byte *from = core.arena().data() + range.src, *to = core.arena().data() + range.dst;
-        for (uint32_t m = 0; m < c.members; ++m)
-          receive(m, to + m * bytes, from, bytes);
-        for (uint32_t m = 0; m < c.members; ++m)
-          send(m, from, bytes);
-      }
-      break;
-    case CollectiveKind::AllToAll: {
-      uint64_t part = c.srcBytes / c.members;
-      for (uint32_t m = 0; m < c.members; ++m)
-        receive(m, dst + m * part, src + m * part, part);
-      for (uint32_t m = 0; m < c.members; ++m)
-        send(m, src + m * part, part);
-      break;
-    }
-    case CollectiveKind::Broadcast:
-      receive(d.root, dst, src, c.srcBytes);
-      if (c.self == d.root)
-        for (uint32_t m = 0; m < c.members; ++m)
-          send(m, src, c.srcBytes);
-      break;
-    default: // Permute
-      if (from != CollectiveDesc::kNoRank)
-        receive(from, dst, src, c.srcBytes);
+    std::byte *arena = core.arena().data();
+    for (const MemberCopy &copy : received)
+      if (copy.isZero)
+        std::memset(arena + copy.dst, 0, copy.bytes);
+      else if (copy.from == self)
+        std::memcpy(arena + copy.dst, arena + copy.src, copy.bytes);
       else
-        std::memset(dst, 0, c.dstBytes);
-      if (d.permutation[c.self] != CollectiveDesc::kNoRank)
-        send(d.permutation[c.self], src, c.srcBytes);
-    }
-    return core.finish(c.title);
+        core.receive(group[copy.from], collectiveTag(group[copy.from]), arena + copy.dst, copy.bytes);
+    for (const MemberCopy &copy : sent)
+      core.send(group[copy.to], collectiveTag(core.rank), arena + copy.src, copy.bytes);
+    return core.finish(title);
   }
 
 private:
-  void send(uint32_t member, const std::byte *data, uint64_t bytes) {
-    if (member != c.self && bytes)
-      core.send(d.group[member], collectiveTag(core.rank), data, bytes);
-  }
-  /// `own` is where the data is when the member is this one.
-  void receive(uint32_t member, std::byte *data, const std::byte *own, uint64_t bytes) {
-    if (member != c.self && bytes)
-      core.receive(d.group[member], collectiveTag(d.group[member]), data, bytes);
-    else if (member == c.self && data != own && bytes)
-      std::memcpy(data, own, bytes);
-  }
-
   MessagePassing &core;
-  CollectiveDesc d;
-  CheckedCollective c;
-  uint32_t from; ///< Permute: the member that sends to this one
+  std::vector<uint32_t> group;
+  uint32_t self;
+  std::string title;
+  std::vector<MemberCopy> received, sent;
 };
 
 class MessageSend final : public PreparedCollective {
@@ -289,7 +255,7 @@ public:
 
   absl::StatusOr<std::unique_ptr<PreparedCollective>> prepare(const CollectiveDesc &desc) override {
     DGC_ASSIGN_OR_RETURN(CheckedCollective c, checkCollective(desc, rank(), worldSize(), core->arena().size()));
-    if (desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::ReduceScatter)
+    if (infoOf(desc.kind).reduces)
       return std::make_unique<MessageReduce>(*core, desc, c);
     return std::make_unique<MessageCopies>(*core, desc, c);
   }

@@ -136,51 +136,77 @@ void reduce(void *const *dsts, int dstCount, const void *const *srcs, int srcCou
 
 using Fn = void (*)(void *const *, int, const void *const *, int, size_t);
 
-template <class Format> Fn pick(int reduction) {
+// DType and Reduction, without the functions of their headers.
+enum class DType : int {
+#define DGC_DTYPE(Name, text, Stored) Name,
+#include "runtime/base/DTypes.def"
+};
+enum class Reduction : int {
+#define DGC_REDUCTION(Name, text) Name,
+#include "runtime/base/Collectives.def"
+};
+
+template <class Format> Fn pick(Reduction reduction) {
   switch (reduction) {
-  case 0:
+  case Reduction::Sum:
     return reduce<Format, Sum>;
-  case 1:
+  case Reduction::Product:
     return reduce<Format, Product>;
-  case 2:
+  case Reduction::Max:
     return reduce<Format, Maximum>;
-  default:
+  case Reduction::Min:
     return reduce<Format, Minimum>;
   }
+  return nullptr;
+}
+
+/// A sum is "or", a product "and".
+Fn pickBool(Reduction reduction) {
+  switch (reduction) {
+  case Reduction::Sum:
+  case Reduction::Max:
+    return reduce<Bool, Maximum>;
+  case Reduction::Product:
+  case Reduction::Min:
+    return reduce<Bool, Minimum>;
+  }
+  return nullptr;
+}
+
+Fn pick(DType dtype, Reduction reduction) {
+  switch (dtype) {
+  case DType::I1:
+    return pickBool(reduction);
+  case DType::I8:
+    return pick<Plain<int8_t>>(reduction);
+  case DType::I16:
+    return pick<Plain<int16_t>>(reduction);
+  case DType::I32:
+    return pick<Plain<int32_t>>(reduction);
+  case DType::I64:
+    return pick<Plain<int64_t>>(reduction);
+  case DType::U8:
+    return pick<Plain<uint8_t>>(reduction);
+  case DType::U16:
+    return pick<Plain<uint16_t>>(reduction);
+  case DType::U32:
+    return pick<Plain<uint32_t>>(reduction);
+  case DType::U64:
+    return pick<Plain<uint64_t>>(reduction);
+  case DType::F16:
+    return pick<Float16>(reduction);
+  case DType::BF16:
+    return pick<BFloat16>(reduction);
+  case DType::F32:
+    return pick<Plain<float>>(reduction);
+  case DType::F64:
+    return pick<Plain<double>>(reduction);
+  }
+  return nullptr;
 }
 
 } // namespace
 
-// Numbers of DType and Reduction, which are those of the artifact.
-Fn select(int dtype, int reduction) {
-  switch (dtype) {
-  case 0:
-    return reduction == 0 || reduction == 2 ? reduce<Bool, Maximum> : reduce<Bool, Minimum>;
-  case 1:
-    return pick<Plain<int8_t>>(reduction);
-  case 2:
-    return pick<Plain<int16_t>>(reduction);
-  case 3:
-    return pick<Plain<int32_t>>(reduction);
-  case 4:
-    return pick<Plain<int64_t>>(reduction);
-  case 5:
-    return pick<Plain<uint8_t>>(reduction);
-  case 6:
-    return pick<Plain<uint16_t>>(reduction);
-  case 7:
-    return pick<Plain<uint32_t>>(reduction);
-  case 8:
-    return pick<Plain<uint64_t>>(reduction);
-  case 9:
-    return pick<Float16>(reduction);
-  case 10:
-    return pick<BFloat16>(reduction);
-  case 11:
-    return pick<Plain<float>>(reduction);
-  default:
-    return pick<Plain<double>>(reduction);
-  }
-}
+Fn select(int dtype, int reduction) { return pick(static_cast<DType>(dtype), static_cast<Reduction>(reduction)); }
 
 } // namespace dgc::rt::DGC_REDUCE_ISA

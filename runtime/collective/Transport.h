@@ -7,6 +7,7 @@
 // floats are accumulated in f32 and rounded once.
 #pragma once
 
+#include "runtime/base/Collective.h"
 #include "runtime/base/DType.h"
 #include "runtime/collective/Abort.h"
 #include "runtime/collective/Progress.h"
@@ -23,13 +24,6 @@
 #include <vector>
 
 namespace dgc::rt {
-
-// The numbers are those of the artifact (dgcx.fbs), so that a cast converts.
-enum class CollectiveKind : uint8_t { AllReduce, ReduceScatter, AllGather, AllToAll, Broadcast, Permute };
-enum class Reduction : uint8_t { Sum, Product, Max, Min };
-
-/// "all_reduce", "reduce_scatter", ...
-std::string_view collectiveName(CollectiveKind kind);
 
 /// One collective as one member sees it. With n members and m the position of
 /// this rank among them:

@@ -1,18 +1,13 @@
 // Checks of collective descriptions, the same for every transport.
 #include "runtime/collective/Validate.h"
 
+#include "runtime/collective/Copies.h"
+
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
 
 namespace dgc::rt {
-
-std::string_view collectiveName(CollectiveKind kind) {
-  constexpr std::string_view kNames[] = {"all_reduce", "reduce_scatter", "all_gather",
-                                         "all_to_all", "broadcast",      "permute"};
-  auto i = static_cast<size_t>(kind);
-  return i < std::size(kNames) ? kNames[i] : "unknown collective";
-}
 
 namespace {
 
@@ -54,34 +49,19 @@ absl::Status checkRange(std::string_view name, uint64_t offset, uint64_t count, 
 }
 
 absl::Status checkCounts(const CollectiveDesc &desc, const CheckedCollective &c) {
-  uint64_t want = desc.srcCount; // of dst
-  switch (desc.kind) {
-  case CollectiveKind::AllReduce:
-  case CollectiveKind::Broadcast:
-  case CollectiveKind::Permute:
-    break;
-  case CollectiveKind::AllToAll:
-    if (desc.srcCount % c.members)
-      return bad(c, absl::StrCat("src count ", desc.srcCount, " is not a multiple of the ", c.members, " members"));
-    break;
-  case CollectiveKind::ReduceScatter:
-    if (desc.srcCount % c.members)
-      return bad(c, absl::StrCat("src count ", desc.srcCount, " is not a multiple of the ", c.members, " members"));
-    want = desc.srcCount / c.members;
-    break;
-  case CollectiveKind::AllGather:
-    if (__builtin_mul_overflow(desc.srcCount, uint64_t{c.members}, &want))
-      return bad(c, "src count is too large");
-    break;
-  }
+  std::optional<uint64_t> want = receivedCount(desc.kind, desc.srcCount, c.members);
+  if (!want && infoOf(desc.kind).sizes == CollectiveSizes::Gathered)
+    return bad(c, "src count is too large");
+  if (!want)
+    return bad(c, absl::StrCat("src count ", desc.srcCount, " is not a multiple of the ", c.members, " members"));
   if (desc.dstCount != want)
-    return bad(c, absl::StrCat("dst count is ", desc.dstCount, ", expected ", want, " for src count ", desc.srcCount,
+    return bad(c, absl::StrCat("dst count is ", desc.dstCount, ", expected ", *want, " for src count ", desc.srcCount,
                                " and ", c.members, " members"));
   return absl::OkStatus();
 }
 
 absl::Status checkOverlap(const CollectiveDesc &desc, const CheckedCollective &c) {
-  bool inPlace = desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::Broadcast;
+  const bool inPlace = infoOf(desc.kind).inPlace;
   if (inPlace && desc.src == desc.dst)
     return absl::OkStatus();
   if (c.srcBytes && c.dstBytes && desc.src < desc.dst + c.dstBytes && desc.dst < desc.src + c.srcBytes)
@@ -126,17 +106,16 @@ absl::Status checkPermutation(const CollectiveDesc &desc, const CheckedCollectiv
 absl::StatusOr<CheckedCollective> checkCollective(const CollectiveDesc &desc, int rank, int worldSize,
                                                   uint64_t arenaBytes) {
   CheckedCollective c;
-  c.title = absl::StrCat("#", desc.id, " ", std::string(collectiveName(desc.kind)),
+  c.title = absl::StrCat("#", desc.id, " ", std::string(nameOf(desc.kind)),
                          desc.origin.empty() ? "" : absl::StrCat(" (", desc.origin, ")"));
-  if (desc.kind > CollectiveKind::Permute || desc.reduction > Reduction::Min ||
-      static_cast<int>(desc.dtype) >= numDTypes)
+  if (!isKnown(desc.kind) || !isKnown(desc.reduction) || !isKnown(desc.dtype))
     return bad(c, "unknown kind, reduction or element type");
   c.elementSize = sizeOf(desc.dtype);
   if (absl::Status s = checkGroup(desc, rank, worldSize, c); !s.ok())
     return s;
   c.ranges.push_back({desc.src, desc.srcCount, desc.dst, desc.dstCount});
   c.ranges.insert(c.ranges.end(), desc.more.begin(), desc.more.end());
-  if (!desc.more.empty() && desc.kind > CollectiveKind::AllGather)
+  if (!desc.more.empty() && !infoOf(desc.kind).severalRanges)
     return bad(c, "only all-reduce, reduce-scatter and all-gather take more than one range");
   CollectiveDesc one = desc;
   for (size_t i = c.ranges.size(); i-- > 0;) { // the first one last: its sizes are those of `c`
@@ -194,12 +173,29 @@ uint64_t longestPart(CollectiveKind kind, size_t elementSize, const CollectiveDe
 
 uint64_t stagingBytes(CollectiveKind kind, size_t elementSize, std::span<const CollectiveDesc::Range> ranges,
                       uint32_t members) {
-  if (members < 2 || (kind != CollectiveKind::AllReduce && kind != CollectiveKind::ReduceScatter))
+  if (members < 2 || !infoOf(kind).reduces)
     return 0;
   uint64_t elements = 0;
   for (const CollectiveDesc::Range &range : ranges)
     elements += longestPart(kind, elementSize, range, members);
   return members * std::min(stagedChunkBytes / elementSize, elements) * elementSize;
+}
+
+std::vector<MemberCopy> receivedCopies(const CollectiveDesc &desc, const CheckedCollective &c) {
+  std::vector<MemberCopy> copies;
+  forEachMember(c, [&](uint32_t member) {
+    forEachCopy(desc, c, member, c.self, [&](const MemberCopy &copy) { copies.push_back(copy); });
+  });
+  return copies;
+}
+
+std::vector<MemberCopy> sentCopies(const CollectiveDesc &desc, const CheckedCollective &c) {
+  std::vector<MemberCopy> copies;
+  forEachMember(c, [&](uint32_t member) {
+    if (member != c.self)
+      forEachCopy(desc, c, c.self, member, [&](const MemberCopy &copy) { copies.push_back(copy); });
+  });
+  return copies;
 }
 
 uint32_t permutationSource(std::span<const uint32_t> permutation, uint32_t member) {

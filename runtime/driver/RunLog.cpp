@@ -9,43 +9,7 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-template <typename T> static double valueOf(const std::byte *memory) {
-  T value;
-  std::memcpy(&value, memory, sizeof value);
-  return static_cast<double>(value);
-}
-
-double dgc::rt::scalarOf(const TensorView &view) {
-  const std::byte *memory = view.memory.data();
-  switch (view.dtype) {
-  case DType::F32:
-    return valueOf<float>(memory);
-  case DType::F64:
-    return valueOf<double>(memory);
-  case DType::F16:
-    return fromF16(static_cast<uint16_t>(valueOf<uint16_t>(memory)));
-  case DType::BF16:
-    return fromBF16(static_cast<uint16_t>(valueOf<uint16_t>(memory)));
-  case DType::I8:
-    return valueOf<int8_t>(memory);
-  case DType::I16:
-    return valueOf<int16_t>(memory);
-  case DType::I32:
-    return valueOf<int32_t>(memory);
-  case DType::I64:
-    return valueOf<int64_t>(memory);
-  case DType::I1:
-  case DType::U8:
-    return valueOf<uint8_t>(memory);
-  case DType::U16:
-    return valueOf<uint16_t>(memory);
-  case DType::U32:
-    return valueOf<uint32_t>(memory);
-  case DType::U64:
-    return valueOf<uint64_t>(memory);
-  }
-  return 0;
-}
+double dgc::rt::scalarOf(const TensorView &view) { return loadElement(view.dtype, view.memory.data(), 0); }
 
 Scalars::Scalars(const ProgramRunner &runner) {
   for (const OutputView &view : runner.outputs()) {

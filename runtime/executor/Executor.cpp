@@ -60,8 +60,8 @@ CollectiveDesc Executor::describeCollective(const artifact::Collective &c) const
   CollectiveDesc desc;
   desc.id = c.id();
   desc.origin = text(c.origin());
-  desc.kind = static_cast<CollectiveKind>(c.kind());
-  desc.reduction = static_cast<Reduction>(c.reduction());
+  desc.kind = toCollectiveKind(c.kind());
+  desc.reduction = toReduction(c.reduction());
   desc.dtype = toDType(c.dtype());
   desc.group = meshGroup(artifact.plan(), c.axes(), static_cast<uint32_t>(transport.rank()));
   desc.src = c.src();

@@ -51,24 +51,10 @@ template <typename T> static absl::Status check(const InputView &input) {
 absl::Status dgc::rt::checkIndices(const InputView &input) {
   if (input.indexLimit == 0)
     return absl::OkStatus();
-  switch (input.dtype) {
-  case DType::I8:
-    return check<int8_t>(input);
-  case DType::I16:
-    return check<int16_t>(input);
-  case DType::I32:
-    return check<int32_t>(input);
-  case DType::I64:
-    return check<int64_t>(input);
-  case DType::U8:
-    return check<uint8_t>(input);
-  case DType::U16:
-    return check<uint16_t>(input);
-  case DType::U32:
-    return check<uint32_t>(input);
-  case DType::U64:
-    return check<uint64_t>(input);
-  default:
-    return absl::OkStatus();
-  }
+  return visit(input.dtype, [&](auto element) {
+    if constexpr (decltype(element)::isInteger)
+      return check<typename decltype(element)::Stored>(input);
+    else
+      return absl::OkStatus();
+  });
 }

@@ -57,8 +57,7 @@ static uint64_t stagingOf(const a::Plan &plan, const a::Program &program) {
       forEachRange(*c, [&](const auto &range) {
         ranges.push_back({range.src(), range.src_count(), range.dst(), range.dst_count()});
       });
-      most = std::max(
-          most, stagingBytes(static_cast<CollectiveKind>(c->kind()), sizeOf(toDType(c->dtype())), ranges, members));
+      most = std::max(most, stagingBytes(toCollectiveKind(c->kind()), sizeOf(toDType(c->dtype())), ranges, members));
     }
   return most;
 }

@@ -80,9 +80,8 @@ static std::string variables(const fb::Plan &plan) {
 static std::string collective(const fb::Plan &plan, const fb::Collective &action) {
   DType dtype = toDType(action.dtype());
   uint64_t bytes = payloadBytes(action);
-  bool reduces = action.kind() == fb::CollectiveKind::AllReduce || action.kind() == fb::CollectiveKind::ReduceScatter;
   std::string kind = spelled(action.kind());
-  if (reduces)
+  if (infoOf(toCollectiveKind(action.kind())).reduces)
     kind += " " + spelled(action.reduction());
   return str("    ", action.id(), ": ", kind, " over ", axisNames(plan, action.axes()), ", ", nameOf(dtype), " x ",
              bytes / sizeOf(dtype), " = ", formatBytes(bytes), text(action.origin()).empty() ? "" : ", ",

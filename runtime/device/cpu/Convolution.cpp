@@ -353,6 +353,7 @@ static PreparedOrStatus prepareWhole(const OpContext &context, const artifact::C
 PreparedOrStatus dgc::rt::prepareConvolution(const OpContext &context, const artifact::Convolution &op) {
   if (op.weights_out_first())
     return absl::UnimplementedError("a convolution of a plan for GPUs; compile the model again with --target=cpu");
+  DGC_RETURN_IF_ERROR(checkPostOps(op.post_ops()));
   auto type = dnnlType(context.buffers[op.dst()].dtype);
   if (!type)
     return makePlainConvolution(context, op);

@@ -1,4 +1,5 @@
-// Elements as f64, the post-ops in plain code, and oneDNN's small change.
+// The post-ops in plain code, and oneDNN's small change.
+#include "runtime/artifact/Spelling.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/Ops.h"
@@ -9,77 +10,16 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-double dgc::rt::loadElement(const Operand &operand, int64_t i) {
-  switch (operand.dtype) {
-  case DType::F32:
-    return static_cast<const float *>(operand.data)[i];
-  case DType::F64:
-    return static_cast<const double *>(operand.data)[i];
-  case DType::F16:
-    return fromF16(static_cast<const uint16_t *>(operand.data)[i]);
-  case DType::BF16:
-    return fromBF16(static_cast<const uint16_t *>(operand.data)[i]);
-  default:
-    return 0;
-  }
-}
-
-/// The integer nearest to zero that saturates.
-template <typename T> static T toInteger(double value) {
-  if (std::isnan(value))
-    return 0;
-  if (value >= static_cast<double>(std::numeric_limits<T>::max()))
-    return std::numeric_limits<T>::max();
-  if (value <= static_cast<double>(std::numeric_limits<T>::min()))
-    return std::numeric_limits<T>::min();
-  return static_cast<T>(value);
-}
-
-void dgc::rt::storeElement(const Operand &operand, int64_t i, double value) {
-  switch (operand.dtype) {
-  case DType::F32:
-    static_cast<float *>(operand.data)[i] = static_cast<float>(value);
-    return;
-  case DType::F64:
-    static_cast<double *>(operand.data)[i] = value;
-    return;
-  case DType::F16:
-    static_cast<uint16_t *>(operand.data)[i] = toF16(static_cast<float>(value));
-    return;
-  case DType::BF16:
-    static_cast<uint16_t *>(operand.data)[i] = toBF16(static_cast<float>(value));
-    return;
-  case DType::I1:
-    static_cast<uint8_t *>(operand.data)[i] = value != 0;
-    return;
-  case DType::I8:
-    static_cast<int8_t *>(operand.data)[i] = toInteger<int8_t>(value);
-    return;
-  case DType::I16:
-    static_cast<int16_t *>(operand.data)[i] = toInteger<int16_t>(value);
-    return;
-  case DType::I32:
-    static_cast<int32_t *>(operand.data)[i] = toInteger<int32_t>(value);
-    return;
-  case DType::I64:
-    static_cast<int64_t *>(operand.data)[i] = toInteger<int64_t>(value);
-    return;
-  case DType::U8:
-    static_cast<uint8_t *>(operand.data)[i] = toInteger<uint8_t>(value);
-    return;
-  case DType::U16:
-    static_cast<uint16_t *>(operand.data)[i] = toInteger<uint16_t>(value);
-    return;
-  case DType::U32:
-    static_cast<uint32_t *>(operand.data)[i] = toInteger<uint32_t>(value);
-    return;
-  case DType::U64:
-    static_cast<uint64_t *>(operand.data)[i] = toInteger<uint64_t>(value);
-    return;
-  }
-}
-
 //===-- Post-ops in plain code ------------------------------------------===//
+
+absl::Status dgc::rt::checkPostOps(const PostOpVector *list) {
+  for (uint32_t i = 0; list && i < list->size(); ++i) {
+    const artifact::PostOpKind kind = list->Get(i)->kind();
+    if (kind == artifact::PostOpKind::ReluGrad || kind == artifact::PostOpKind::GeluTanhGrad)
+      return absl::UnimplementedError(str("CPUs have no post-op ", spelled(kind)));
+  }
+  return absl::OkStatus();
+}
 
 PlainPostOps::PlainPostOps(const OpContext &context, const PostOpVector *list, int64_t channels) : channels(channels) {
   for (uint32_t i = 0; list && i < list->size(); ++i) {
@@ -125,7 +65,7 @@ double PlainPostOps::apply(double value, double before, int64_t index) const {
       break;
     case PostOpKind::ReluGrad:
     case PostOpKind::GeluTanhGrad:
-      break; // refused in plans for CPUs
+      break; // checkPostOps
     }
   }
   return value;
@@ -139,9 +79,20 @@ std::optional<dnnl::memory::data_type> dgc::rt::dnnlType(DType type) {
     return dnnl::memory::data_type::f32;
   case DType::BF16:
     return dnnl::memory::data_type::bf16;
-  default:
-    return std::nullopt;
+  case DType::I1:
+  case DType::I8:
+  case DType::I16:
+  case DType::I32:
+  case DType::I64:
+  case DType::U8:
+  case DType::U16:
+  case DType::U32:
+  case DType::U64:
+  case DType::F16:
+  case DType::F64:
+    break;
   }
+  return std::nullopt;
 }
 
 absl::Status dgc::rt::guarded(const char *what, const std::function<void()> &f) {
@@ -235,7 +186,7 @@ PostOps dgc::rt::makePostOps(const OpContext &context, const PostOpVector *list,
     }
     case PostOpKind::ReluGrad:
     case PostOpKind::GeluTanhGrad:
-      break; // refused in plans for CPUs
+      break; // checkPostOps
     }
   }
   return chain;

@@ -170,6 +170,7 @@ static PreparedOrStatus prepareDnnlMatmul(const OpContext &context, const artifa
 }
 
 PreparedOrStatus dgc::rt::prepareMatmul(const OpContext &context, const artifact::Matmul &op) {
+  DGC_RETURN_IF_ERROR(checkPostOps(op.post_ops()));
   const DType dtype = context.buffers[op.dst()].dtype;
   if (auto type = dnnlType(dtype)) {
     PreparedOrStatus prepared =

@@ -75,6 +75,8 @@ struct PostOps {
   std::vector<Argument> arguments;
 };
 using PostOpVector = flatbuffers::Vector<flatbuffers::Offset<artifact::PostOp>>;
+/// Refuses post-ops that only GPUs have; whoever prepares a library call asks before the others.
+absl::Status checkPostOps(const PostOpVector *ops);
 /// Where the part of a result that a call computes begins in memory, and its first channel.
 struct ResultPart {
   int64_t element = 0, channel = 0;
@@ -103,8 +105,12 @@ private:
   bool accumulate = false;
 };
 
-/// Reads and writes one element of a floating-point array as f64.
-double loadElement(const Operand &operand, int64_t index);
-void storeElement(const Operand &operand, int64_t index, double value);
+/// Reads and writes one element of an array as f64.
+inline double loadElement(const Operand &operand, int64_t index) {
+  return loadElement(operand.dtype, operand.data, index);
+}
+inline void storeElement(const Operand &operand, int64_t index, double value) {
+  storeElement(operand.dtype, operand.data, index, value);
+}
 
 } // namespace dgc::rt

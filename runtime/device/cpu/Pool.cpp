@@ -1,5 +1,6 @@
 // Pooling: our own loops, because the gradient of a maximum must go to the
 // first maximum of its window.
+#include "runtime/base/Status.h"
 #include "runtime/device/cpu/Ops.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/cpu/PoolKernels.h"
@@ -80,6 +81,8 @@ PreparedOrStatus dgc::rt::preparePool(const OpContext &context, const artifact::
                       : op.kind() == PoolKind::MaxBackward ? kernels.maxBackward
                       : op.kind() == PoolKind::AvgForward  ? kernels.avgForward
                                                            : kernels.avgBackward;
+  if (!kernel)
+    return absl::UnimplementedError(str("pooling of ", nameOf(in.dtype), " on CPUs"));
   // About a nanosecond for four elements; below 10 us threads do not help.
   bool split = threads() > 1 && shape.batch > 1 && in.numElements() > 40000;
   if (op.kind() == PoolKind::MaxBackward && !shape.tiles)

@@ -337,9 +337,20 @@ PoolKernels poolKernels(DType type) {
     return kernelsOf<BF16>();
   case DType::F16:
     return kernelsOf<F16>();
-  default:
+  case DType::F32:
     return kernelsOf<F32>();
+  case DType::I1:
+  case DType::I8:
+  case DType::I16:
+  case DType::I32:
+  case DType::I64:
+  case DType::U8:
+  case DType::U16:
+  case DType::U32:
+  case DType::U64:
+    break;
   }
+  return {};
 }
 
 } // namespace dgc::rt::DGC_ISA

@@ -36,10 +36,10 @@ struct PoolArgs {
 using PoolKernel = void (*)(const PoolShape &, const PoolArgs &, int64_t begin, int64_t end);
 
 struct PoolKernels {
-  PoolKernel maxForward, maxBackward, avgForward, avgBackward;
+  PoolKernel maxForward = nullptr, maxBackward = nullptr, avgForward = nullptr, avgBackward = nullptr;
 };
 
-/// The kernels for f32, f64, bf16 or f16.
+/// The kernels for f32, f64, bf16 or f16; null for others.
 namespace baseline {
 PoolKernels poolKernels(DType type);
 }

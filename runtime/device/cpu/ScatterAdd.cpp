@@ -107,27 +107,12 @@ private:
 } // namespace
 
 template <typename T> static PreparedOrStatus prepareFor(const OpContext &context, const artifact::ScatterAdd &op) {
-  auto make = [&](auto index) { return std::make_unique<ScatterAddOp<T, decltype(index)>>(context, op); };
-  switch (context.buffers[op.indices()].dtype) {
-  case DType::I8:
-    return make(int8_t{});
-  case DType::I16:
-    return make(int16_t{});
-  case DType::I32:
-    return make(int32_t{});
-  case DType::I64:
-    return make(int64_t{});
-  case DType::U8:
-    return make(uint8_t{});
-  case DType::U16:
-    return make(uint16_t{});
-  case DType::U32:
-    return make(uint32_t{});
-  case DType::U64:
-    return make(uint64_t{});
-  default:
-    return absl::InternalError("indices must be integers");
-  }
+  return visit(context.buffers[op.indices()].dtype, [&](auto element) -> PreparedOrStatus {
+    if constexpr (decltype(element)::isInteger)
+      return std::make_unique<ScatterAddOp<T, typename decltype(element)::Stored>>(context, op);
+    else
+      return absl::InternalError("indices must be integers");
+  });
 }
 
 PreparedOrStatus dgc::rt::prepareScatterAdd(const OpContext &context, const artifact::ScatterAdd &op) {

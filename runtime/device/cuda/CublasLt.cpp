@@ -54,9 +54,18 @@ std::optional<int> cudaType(DType type) {
     return kCudaR32F;
   case DType::F64:
     return kCudaR64F;
-  default:
-    return std::nullopt;
+  case DType::I1:
+  case DType::I8:
+  case DType::I16:
+  case DType::I32:
+  case DType::I64:
+  case DType::U8:
+  case DType::U16:
+  case DType::U32:
+  case DType::U64:
+    break;
   }
+  return std::nullopt;
 }
 
 bool hasGradientParts(const Gemm &gemm) {

@@ -44,9 +44,15 @@ std::optional<int> dnnType(DType type) {
     return kDnnI32;
   case DType::I64:
     return kDnnI64;
-  default:
-    return std::nullopt;
+  case DType::I8:
+  case DType::I16:
+  case DType::U8:
+  case DType::U16:
+  case DType::U32:
+  case DType::U64:
+    break;
   }
+  return std::nullopt;
 }
 
 //===-- The library -----------------------------------------------------===//

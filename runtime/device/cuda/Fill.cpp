@@ -10,34 +10,8 @@ namespace dgc::rt::cuda {
 /// The bits of `value` in a type.
 static uint64_t bitsOf(DType dtype, double value) {
   uint64_t bits = 0;
-  auto put = [&](auto v) { std::memcpy(&bits, &v, sizeof v); };
-  switch (dtype) {
-  case DType::F32:
-    put(static_cast<float>(value));
-    break;
-  case DType::F64:
-    put(value);
-    break;
-  case DType::F16:
-    put(toF16(static_cast<float>(value)));
-    break;
-  case DType::BF16:
-    put(toBF16(static_cast<float>(value)));
-    break;
-  case DType::I1:
-    bits = value != 0;
-    break;
-  case DType::U8:
-  case DType::U16:
-  case DType::U32:
-  case DType::U64:
-    bits = static_cast<uint64_t>(value);
-    break;
-  default:
-    bits = static_cast<uint64_t>(static_cast<int64_t>(value));
-  }
-  size_t size = sizeOf(dtype);
-  return size == 8 ? bits : bits & ((uint64_t{1} << (8 * size)) - 1);
+  storeElement(dtype, &bits, 0, value);
+  return bits;
 }
 
 absl::StatusOr<FillPattern> fillPattern(DType dtype, double value) {

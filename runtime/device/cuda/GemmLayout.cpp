@@ -97,9 +97,15 @@ absl::Status describeEpilogue(const artifact::Matmul &op, std::span<const Operan
       return Activation::ReluGradient;
     case artifact::PostOpKind::GeluTanhGrad:
       return Activation::GeluGradient;
-    default:
-      return std::nullopt;
+    case artifact::PostOpKind::Add:
+    case artifact::PostOpKind::Tanh:
+    case artifact::PostOpKind::Sigmoid:
+    case artifact::PostOpKind::GeluErf:
+    case artifact::PostOpKind::Multiply:
+    case artifact::PostOpKind::Accumulate:
+      break;
     }
+    return std::nullopt;
   }();
   if (!activation || count > 1)
     return absl::UnimplementedError(

@@ -2,6 +2,7 @@
 
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
+#include "runtime/collective/Copies.h"
 #include "runtime/collective/Wait.h"
 #include "runtime/device/cuda/Library.h"
 
@@ -185,10 +186,7 @@ static int operationOf(const CollectiveDesc &desc) {
   return kNcclMin;
 }
 
-bool NcclLink::does(const CollectiveDesc &desc) {
-  bool reduces = desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::ReduceScatter;
-  return !reduces || typeOf(desc.dtype) >= 0;
-}
+bool NcclLink::does(const CollectiveDesc &desc) { return !infoOf(desc.kind).reduces || typeOf(desc.dtype) >= 0; }
 
 static void *pointer(Address address) { return reinterpret_cast<void *>(address); }
 
@@ -203,60 +201,63 @@ template <typename Calls> absl::Status NcclLink::grouped(const char *what, Calls
 
 absl::Status NcclLink::call(const CollectiveDesc &desc, const CheckedCollective &c, Address arena,
                             Driver::Stream stream) {
-  const uint32_t members = c.members;
   NcclResult result = kNcclSuccess;
   auto keep = [&](NcclResult next) {
     if (result == kNcclSuccess || result == kNcclInProgress)
       result = next;
   };
-  auto send = [&](uint32_t member, uint64_t from, uint64_t bytes) {
-    keep(nccl->send(pointer(arena + from), bytes, kNcclU8, static_cast<int>(member), comm, stream));
+  // What NCCL has no function for is copied between each pair of members.
+  auto send = [&](const MemberCopy &copy) {
+    if (!copy.isZero)
+      keep(nccl->send(pointer(arena + copy.src), copy.bytes, kNcclU8, static_cast<int>(copy.to), comm, stream));
   };
-  auto receive = [&](uint32_t member, uint64_t to, uint64_t bytes) {
-    keep(nccl->receive(pointer(arena + to), bytes, kNcclU8, static_cast<int>(member), comm, stream));
+  auto receive = [&](const MemberCopy &copy) {
+    if (!copy.isZero)
+      keep(nccl->receive(pointer(arena + copy.dst), copy.bytes, kNcclU8, static_cast<int>(copy.from), comm, stream));
   };
-  return grouped(collectiveName(desc.kind).data(), [&] {
-    for (const CollectiveDesc::Range &range : c.ranges) {
-      void *src = pointer(arena + range.src), *dst = pointer(arena + range.dst);
-      if (range.srcCount == 0)
-        continue;
-      switch (desc.kind) {
-      case CollectiveKind::AllReduce:
-        keep(nccl->allReduce(src, dst, range.srcCount, typeOf(desc.dtype), operationOf(desc), comm, stream));
-        break;
-      case CollectiveKind::ReduceScatter:
-        keep(nccl->reduceScatter(src, dst, range.dstCount, typeOf(desc.dtype), operationOf(desc), comm, stream));
-        break;
-      case CollectiveKind::AllGather:
-        keep(nccl->allGather(src, dst, range.srcCount * c.elementSize, kNcclU8, comm, stream));
-        break;
-      case CollectiveKind::Broadcast:
-        keep(nccl->broadcast(src, dst, c.srcBytes, kNcclU8, static_cast<int>(desc.root), comm, stream));
-        break;
-      case CollectiveKind::AllToAll:
-        for (uint32_t m = 0; m < members; ++m) {
-          const uint64_t part = c.srcBytes / members;
-          send(m, desc.src + m * part, part);
-          receive(m, desc.dst + m * part, part);
-        }
-        break;
-      case CollectiveKind::Permute:
-        if (uint32_t to = desc.permutation[c.self]; to != CollectiveDesc::kNoRank)
-          send(to, desc.src, c.srcBytes);
-        if (uint32_t from = permutationSource(desc.permutation, c.self); from != CollectiveDesc::kNoRank)
-          receive(from, desc.dst, c.srcBytes);
-        break;
-      }
+  auto copyBetweenPairs = [&] {
+    for (uint32_t member = 0; member < c.members; ++member) {
+      forEachCopy(desc, c, c.self, member, send);
+      forEachCopy(desc, c, member, c.self, receive);
     }
+  };
+  auto forRanges = [&](auto function) {
+    for (const CollectiveDesc::Range &range : c.ranges)
+      if (range.srcCount)
+        keep(function(range, pointer(arena + range.src), pointer(arena + range.dst)));
+  };
+  using Range = CollectiveDesc::Range;
+  return grouped(nameOf(desc.kind).data(), [&] {
+    if (desc.kind == CollectiveKind::AllReduce)
+      forRanges([&](const Range &range, void *src, void *dst) {
+        return nccl->allReduce(src, dst, range.srcCount, typeOf(desc.dtype), operationOf(desc), comm, stream);
+      });
+    else if (desc.kind == CollectiveKind::ReduceScatter)
+      forRanges([&](const Range &range, void *src, void *dst) {
+        return nccl->reduceScatter(src, dst, range.dstCount, typeOf(desc.dtype), operationOf(desc), comm, stream);
+      });
+    else if (desc.kind == CollectiveKind::AllGather)
+      forRanges([&](const Range &range, void *src, void *dst) {
+        return nccl->allGather(src, dst, range.srcCount * c.elementSize, kNcclU8, comm, stream);
+      });
+    else if (desc.kind == CollectiveKind::Broadcast)
+      forRanges([&](const Range &, void *src, void *dst) {
+        return nccl->broadcast(src, dst, c.srcBytes, kNcclU8, static_cast<int>(desc.root), comm, stream);
+      });
+    else
+      copyBetweenPairs();
     return result;
   });
 }
 
 absl::Status NcclLink::queue(const CollectiveDesc &desc, const CheckedCollective &c, Address arena, Driver &driver,
                              Driver::Stream stream) {
-  if (desc.kind == CollectiveKind::Permute && c.dstBytes &&
-      permutationSource(desc.permutation, c.self) == CollectiveDesc::kNoRank)
-    DGC_RETURN_IF_ERROR(driver.fill(arena + desc.dst, 0, 1, c.dstBytes, stream));
+  absl::Status status;
+  forEachCopy(desc, c, c.self, c.self, [&](const MemberCopy &copy) {
+    if (copy.isZero && status.ok())
+      status = driver.fill(arena + copy.dst, 0, 1, copy.bytes, stream);
+  });
+  DGC_RETURN_IF_ERROR(status);
   return call(desc, c, arena, stream);
 }
 

@@ -1,6 +1,7 @@
 #include "runtime/device/cuda/Peers.h"
 
 #include "runtime/base/Status.h"
+#include "runtime/collective/Copies.h"
 
 #include <algorithm>
 #include <cstring>
@@ -47,17 +48,29 @@ absl::StatusOr<Address> Peers::placeTable(const std::vector<Address> &table) {
   return memory;
 }
 
+/// The unsigned integers of the same size, of integers; else the type itself.
+static DType unsignedOf(DType type) {
+  return visit(type, [&](auto element) {
+    if constexpr (!decltype(element)::isInteger)
+      return type;
+    else
+      return sizeof(typename decltype(element)::Stored) == 1   ? DType::U8
+             : sizeof(typename decltype(element)::Stored) == 2 ? DType::U16
+             : sizeof(typename decltype(element)::Stored) == 4 ? DType::U32
+                                                               : DType::U64;
+  });
+}
+
 /// Of i1, a sum is "or" and a product "and"; sums and products of signed integers are those of unsigned ones.
 absl::StatusOr<Driver::Function> Peers::kernelFor(DType dtype, Reduction reduction) {
-  constexpr const char *names[] = {"sum", "product", "max", "min"};
   if (dtype == DType::I1) {
     dtype = DType::U8;
     reduction = reduction == Reduction::Sum       ? Reduction::Max
                 : reduction == Reduction::Product ? Reduction::Min
                                                   : reduction;
   }
-  if (reduction <= Reduction::Product && dtype >= DType::I8 && dtype <= DType::I64)
-    dtype = static_cast<DType>(static_cast<int>(dtype) - static_cast<int>(DType::I8) + static_cast<int>(DType::U8));
+  if (reduction == Reduction::Sum || reduction == Reduction::Product)
+    dtype = unsignedOf(dtype);
   if (!module) {
     std::string_view text(peerReducePtx());
     absl::StatusOr<Driver::Module> loaded = driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1)));
@@ -65,7 +78,7 @@ absl::StatusOr<Driver::Function> Peers::kernelFor(DType dtype, Reduction reducti
       return annotate(loaded.status(), "for the memory of other workers (DGC_CUDA_COMMUNICATION=host does without)");
     module = *loaded;
   }
-  std::string name = str("dgc_reduce_", nameOf(dtype), "_", names[static_cast<int>(reduction)]);
+  std::string name = str("dgc_reduce_", nameOf(dtype), "_", nameOf(reduction));
   auto found = kernels.find(name);
   if (found == kernels.end()) {
     DGC_ASSIGN_OR_RETURN(Driver::Function function, driver.findFunction(module, name));
@@ -118,41 +131,11 @@ absl::StatusOr<std::function<absl::Status()>> Peers::prepare(const CollectiveDes
     Address to, from; // from 0: zeros
     uint64_t bytes;
   };
-  std::vector<Copy> copies;
-  const Address dst = arenas[c.self] + desc.dst;
-  // Begins at the next member, so that not all read the same memory at once.
-  auto fromAll = [&](auto add) {
-    for (uint32_t i = 1; i <= c.members; ++i)
-      add((c.self + i) % c.members);
-  };
-  switch (desc.kind) {
-  case CollectiveKind::AllReduce:
-  case CollectiveKind::ReduceScatter:
+  if (infoOf(desc.kind).reduces)
     return prepareReduce(desc, c, arenas);
-  case CollectiveKind::AllGather:
-    fromAll([&](uint32_t j) {
-      for (const CollectiveDesc::Range &range : c.ranges) {
-        uint64_t bytes = range.srcCount * c.elementSize;
-        copies.push_back({arenas[c.self] + range.dst + j * bytes, arenas[j] + range.src, bytes});
-      }
-    });
-    break;
-  case CollectiveKind::AllToAll:
-    fromAll([&](uint32_t j) {
-      uint64_t part = c.srcBytes / c.members;
-      copies.push_back({dst + j * part, arenas[j] + desc.src + c.self * part, part});
-    });
-    break;
-  case CollectiveKind::Broadcast:
-    if (desc.src != desc.dst || c.self != desc.root)
-      copies.push_back({dst, arenas[desc.root] + desc.src, c.srcBytes});
-    break;
-  case CollectiveKind::Permute:
-    uint32_t from = permutationSource(desc.permutation, c.self);
-    copies.push_back({dst, from == CollectiveDesc::kNoRank ? 0 : arenas[from] + desc.src, c.srcBytes});
-    break;
-  }
-  std::erase_if(copies, [](const Copy &copy) { return copy.bytes == 0; });
+  std::vector<Copy> copies;
+  for (const MemberCopy &copy : receivedCopies(desc, c))
+    copies.push_back({arenas[c.self] + copy.dst, copy.isZero ? 0 : arenas[copy.from] + copy.src, copy.bytes});
   return [this, copies]() -> absl::Status {
     for (const Copy &copy : copies)
       DGC_RETURN_IF_ERROR(copy.from ? driver.copy(copy.to, copy.from, copy.bytes, stream)

@@ -94,9 +94,8 @@ public:
     DGC_RETURN_IF_ERROR(wait());
     for (uint64_t i = 0; i < bytes; ++i)
       if (host[kRoom + i] != (alone ? std::byte{0} : host[i]))
-        return absl::InternalError(str(std::string(collectiveName(kind)), " of ", nameOf(dtype),
-                                       asGraph ? " in a graph" : "", ": element ", i / sizeOf(dtype),
-                                       " is not what was sent"));
+        return absl::InternalError(str(std::string(nameOf(kind)), " of ", nameOf(dtype), asGraph ? " in a graph" : "",
+                                       ": element ", i / sizeOf(dtype), " is not what was sent"));
     if (graph)
       driver.destroyGraph(std::exchange(graph, nullptr));
     return absl::OkStatus();
@@ -131,8 +130,7 @@ absl::Status checkKind(OneRank &one, CollectiveKind kind, bool asGraph) {
       CollectiveDesc desc;
       desc.kind = kind;
       desc.dtype = static_cast<DType>(type);
-      bool reduces = kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
-      if (!NcclLink::does(desc) || (!reduces && reduction != Reduction::Sum))
+      if (!NcclLink::does(desc) || (!infoOf(kind).reduces && reduction != Reduction::Sum))
         continue;
       DGC_RETURN_IF_ERROR(one.check(kind, reduction, desc.dtype, asGraph));
     }
@@ -153,11 +151,11 @@ std::vector<SelfTestLine> testNccl(Driver &driver, const NcclFunctions &nccl) {
   if (!add(str("NCCL ", versionOfNccl(nccl->number), " communicator of one rank"), one.open()))
     return lines;
   for (bool asGraph : {false, true})
-    for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter, CollectiveKind::AllGather,
-                                CollectiveKind::AllToAll, CollectiveKind::Broadcast, CollectiveKind::Permute})
-      if (!add(str("NCCL ", std::string(collectiveName(kind)), asGraph ? " in a graph" : ""),
-               checkKind(one, kind, asGraph)))
+    for (int number = 0; number < numCollectiveKinds; ++number) {
+      const auto kind = static_cast<CollectiveKind>(number);
+      if (!add(str("NCCL ", nameOf(kind), asGraph ? " in a graph" : ""), checkKind(one, kind, asGraph)))
         return lines; // nothing works after an error
+    }
   add("NCCL close", one.close());
   return lines;
 }

@@ -1,5 +1,7 @@
 // The table of actions: each is dispatched as what it is, and its operands have the roles that its fields say.
 #include "runtime/artifact/Describe.h"
+#include "runtime/artifact/Enums.h"
+#include "runtime/artifact/Spelling.h"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -37,6 +39,17 @@ TEST(Actions, EachIsDispatchedInItsOwnType) {
             name);
 #include "runtime/artifact/Actions.def"
   EXPECT_EQ(names.size(), static_cast<size_t>(numActions));
+}
+
+TEST(Actions, TheTablesOfTheRuntimeSpellTheirEnumsAsTheSchemaDoes) {
+  for (int i = 0; i < numDTypes; ++i)
+    EXPECT_EQ(nameOf(static_cast<DType>(i)), spelled(static_cast<fb::DType>(i)));
+  for (int i = 0; i < numCollectiveKinds; ++i)
+    EXPECT_EQ(nameOf(static_cast<CollectiveKind>(i)), spelled(static_cast<fb::CollectiveKind>(i)));
+  for (int i = 0; i < numReductions; ++i)
+    EXPECT_EQ(nameOf(static_cast<Reduction>(i)), spelled(static_cast<fb::Reduction>(i)));
+  for (int i = 1; i <= numActions; ++i)
+    EXPECT_EQ(nameOf(static_cast<fb::Action>(i)), snakeCase(fb::EnumNameAction(static_cast<fb::Action>(i))));
 }
 
 TEST(Actions, OnlyThoseOfTheUnionAreKnown) {

@@ -42,7 +42,7 @@ namespace {
           continue;                                                                                                    \
         std::string got = perform(t, d);                                                                               \
         if (got != expected(d, t.rank()))                                                                              \
-          return absl::StrCat("error: ", std::string(collectiveName(d.kind)), " reduction ", int(d.reduction), " of ", \
+          return absl::StrCat("error: ", std::string(nameOf(d.kind)), " reduction ", int(d.reduction), " of ",         \
                               d.srcCount, " ", std::string(nameOf(d.dtype)), " differs; ", brief(got));                \
       }                                                                                                                \
       return std::string("same");                                                                                      \
@@ -104,7 +104,7 @@ TEST_P(TransportSuite, DoesTheSameToSeveralRanges) {
       return std::string("same");
     });
     for (size_t r = 0; r < results.size(); ++r)
-      EXPECT_EQ(results[r], "same") << collectiveName(kind) << ", rank " << r;
+      EXPECT_EQ(results[r], "same") << nameOf(kind) << ", rank " << r;
   }
 }
 
