@@ -1,5 +1,6 @@
 //===- Declarations.cpp - how buffers, inputs and outputs are written ------===//
 
+#include "compiler/package/Enums.h"
 #include "compiler/package/Package.h"
 #include "compiler/package/ProgramWriter.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -55,8 +56,8 @@ namespace {
 struct Buffer : PackageOpInterface::ExternalModel<Buffer, BufferOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto buffer = cast<BufferOp>(op);
-    return writer.addBuffer(
-        buffer, describeBuffer(op, buffer.getSpace(), buffer.getOffset(), buffer.getType(), buffer.getName()));
+    return writer.addBuffer(buffer, describeBuffer(op, toArtifact(buffer.getSpace()), buffer.getOffset(),
+                                                   buffer.getType(), buffer.getName()));
   }
 };
 
@@ -64,8 +65,8 @@ struct View : PackageOpInterface::ExternalModel<View, ViewOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto view = cast<ViewOp>(op);
     const fb::BufferT &source = writer.buffer(view.getSource());
-    return writer.addBuffer(view, describeBuffer(op, static_cast<Space>(source.space), source.offset + view.getOffset(),
-                                                 view.getType(), source.name));
+    return writer.addBuffer(
+        view, describeBuffer(op, source.space, source.offset + view.getOffset(), view.getType(), source.name));
   }
 };
 
@@ -76,8 +77,8 @@ struct GetVariable : PackageOpInterface::ExternalModel<GetVariable, GetVariableO
     if (!variable) {
       return op->emitOpError("names a variable that is not there");
     }
-    return writer.addBuffer(get,
-                            describeBuffer(op, Space::Private, variable.getOffset(), get.getType(), get.getVariable()));
+    return writer.addBuffer(
+        get, describeBuffer(op, fb::Space::Private, variable.getOffset(), get.getType(), get.getVariable()));
   }
 };
 

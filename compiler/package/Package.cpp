@@ -1,6 +1,8 @@
 //===- Package.cpp - from exec programs to an artifact ---------------------===//
 
 #include "compiler/package/Package.h"
+
+#include "compiler/package/Enums.h"
 #include "compiler/package/ProgramWriter.h"
 #include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
@@ -213,7 +215,7 @@ LogicalResult Packager::addConstants() {
 }
 
 LogicalResult Packager::addVariable(exec::VariableOp op) {
-  auto buffer = describeBuffer(op, Space::Private, op.getOffset(), op.getType(), op.getSymName());
+  auto buffer = describeBuffer(op, fb::Space::Private, op.getOffset(), op.getType(), op.getSymName());
   auto globalType = cast<RankedTensorType>(op.getGlobalType());
   auto sharding = describeSharding(op, indices, op.getSharding(), globalType.getRank());
   FailureOr<int32_t> group = groupOf(op, indices, op.getMesh());
@@ -233,13 +235,13 @@ LogicalResult Packager::addVariable(exec::VariableOp op) {
   variable->global_shape = toVector(globalType.getShape());
   variable->sharding = std::move(*sharding);
   if (auto role = state.getAs<dgc::StateRoleAttr>("role")) {
-    variable->role = static_cast<fb::VariableRole>(role.getValue());
+    variable->role = toArtifact(role.getValue());
   }
   if (state.contains(kLossScaleAttr)) {
     variable->role = fb::VariableRole::LossScale;
   }
   if (auto init = state.getAs<dgc::InitAttr>("init")) {
-    variable->init = static_cast<fb::InitKind>(init.getKind());
+    variable->init = toArtifact(init.getKind());
     variable->a = init.getA();
     variable->b = init.getB();
     variable->file = init.getFile() ? init.getFile().str() : "";

@@ -52,7 +52,7 @@ static std::string locationOf(Operation *op) {
 
 namespace dgc {
 
-FailureOr<std::unique_ptr<fb::BufferT>> describeBuffer(Operation *op, exec::Space space, uint64_t offset, Type type,
+FailureOr<std::unique_ptr<fb::BufferT>> describeBuffer(Operation *op, fb::Space space, uint64_t offset, Type type,
                                                        StringRef name) {
   auto shaped = cast<ShapedType>(type);
   std::optional<fb::DType> dtype = elementType(shaped.getElementType());
@@ -60,7 +60,7 @@ FailureOr<std::unique_ptr<fb::BufferT>> describeBuffer(Operation *op, exec::Spac
     return op->emitOpError("has elements of type ") << shaped.getElementType() << ", which an artifact cannot hold";
   }
   auto buffer = std::make_unique<fb::BufferT>();
-  buffer->space = static_cast<fb::Space>(space);
+  buffer->space = space;
   buffer->offset = offset;
   buffer->dtype = *dtype;
   buffer->shape = toVector(shaped.getShape());

@@ -21,7 +21,7 @@ struct PlanIndices {
 
 /// How a tensor is stored, at an offset of a space. Reports on `op` an element type that an artifact cannot hold.
 mlir::FailureOr<std::unique_ptr<artifact::BufferT>>
-describeBuffer(mlir::Operation *op, dgc::exec::Space space, uint64_t offset, mlir::Type type, llvm::StringRef name);
+describeBuffer(mlir::Operation *op, artifact::Space space, uint64_t offset, mlir::Type type, llvm::StringRef name);
 
 /// How a tensor of that rank is cut; null when it is whole.
 mlir::FailureOr<std::unique_ptr<artifact::ShardingT>> describeSharding(mlir::Operation *op, const PlanIndices &indices,

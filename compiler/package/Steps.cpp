@@ -1,5 +1,6 @@
 //===- Steps.cpp - how the steps of a program are written ------------------===//
 
+#include "compiler/package/Enums.h"
 #include "compiler/package/Package.h"
 #include "compiler/package/ProgramWriter.h"
 
@@ -16,7 +17,7 @@ static std::vector<std::unique_ptr<fb::PostOpT>> postOps(std::optional<ArrayAttr
   }
   for (auto op : ops->getAsRange<PostOpAttr>()) {
     auto entry = std::make_unique<fb::PostOpT>();
-    entry->kind = static_cast<fb::PostOpKind>(op.getKind());
+    entry->kind = toArtifact(op.getKind());
     entry->arg = op.getArg() < 0 ? -1 : writer.optionalIndex(args[op.getArg()]);
     result.push_back(std::move(entry));
   }
@@ -90,7 +91,7 @@ struct Matmul : PackageOpInterface::ExternalModel<Matmul, exec::MatmulOp> {
     }
     if (std::optional<MatmulValue> of = matmul.getBiasGradient()) {
       call.bias_gradient = writer.optionalIndex(*next);
-      call.bias_gradient_of = static_cast<fb::MatmulValue>(*of);
+      call.bias_gradient_of = toArtifact(*of);
     }
     writer.addStep(op, std::move(call));
     return success();
@@ -104,7 +105,7 @@ struct Convolution : PackageOpInterface::ExternalModel<Convolution, exec::Convol
     uint32_t lhs = writer.index(conv.getLhs()), rhs = writer.index(conv.getRhs());
     uint32_t out = writer.index(conv.getOuts()[0]);
     fb::ConvolutionT call;
-    call.kind = static_cast<fb::ConvKind>(kind);
+    call.kind = toArtifact(kind);
     call.src = kind == ConvKind::BackwardData ? out : lhs;
     call.weights = kind == ConvKind::BackwardWeights ? out : rhs;
     call.dst = kind == ConvKind::Forward ? out : kind == ConvKind::BackwardData ? lhs : rhs;
@@ -128,7 +129,7 @@ struct Pool : PackageOpInterface::ExternalModel<Pool, PoolOp> {
     int32_t first = writer.optionalIndex(pool.getInputs()[0]), out = writer.optionalIndex(pool.getOuts()[0]);
     bool forward = kind == PoolKind::MaxForward || kind == PoolKind::AvgForward;
     fb::PoolT call;
-    call.kind = static_cast<fb::PoolKind>(kind);
+    call.kind = toArtifact(kind);
     call.src = forward || kind == PoolKind::MaxBackward ? first : -1;
     call.dst = forward ? out : -1;
     call.diff_src = forward ? -1 : out;
@@ -215,8 +216,8 @@ struct Collective : PackageOpInterface::ExternalModel<Collective, CollectiveOp> 
     call.id = llvm::count_if(writer.program.steps, [](const std::unique_ptr<fb::StepT> &step) {
       return step->action.type == fb::Action::Collective;
     });
-    call.kind = static_cast<fb::CollectiveKind>(collective.getKind());
-    call.reduction = static_cast<fb::Reduction>(collective.getReduction());
+    call.kind = toArtifact(collective.getKind());
+    call.reduction = toArtifact(collective.getReduction());
     call.axes.assign(collective.getAxes().begin(), collective.getAxes().end());
     call.dtype = writer.buffer(collective.getSrc()[0]).dtype;
     call.src = ranges[0].src;

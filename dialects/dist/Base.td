@@ -54,7 +54,6 @@ def Dist_Reduction : I32EnumAttr<"Reduction", "how the parts of a value combine"
   let genSpecializedAttr = 0;
 }
 
-// The values are those of runtime/artifact/dgcx.fbs.
 def Dist_CollectiveKind : I32EnumAttr<"CollectiveKind", "what a collective does", [
     I32EnumAttrCase<"AllReduce", 0, "all_reduce">,
     I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,

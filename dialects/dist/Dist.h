@@ -9,6 +9,7 @@
 
 #include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dist/Enums.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,7 +23,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "dialects/dist/DistDialect.h.inc"
-#include "dialects/dist/DistEnums.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "dialects/dist/DistAttrs.h.inc"
 

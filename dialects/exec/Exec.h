@@ -8,6 +8,7 @@
 #define DGC_DIALECTS_EXEC_EXEC_H
 
 #include "dialects/MLIR.h"
+#include "dialects/dist/Enums.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -19,6 +20,12 @@
 
 #include "dialects/exec/ExecDialect.h.inc"
 #include "dialects/exec/ExecEnums.h.inc"
+
+namespace dgc::exec {
+using dist::CollectiveKind;
+using dist::Reduction;
+} // namespace dgc::exec
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/exec/ExecAttrs.h.inc"
 

@@ -13,6 +13,8 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "dialects/dist/Base.td"
+include "dialects/exec/Enums.td"
 
 def Exec_Dialect : Dialect {
   let name = "exec";
@@ -23,50 +25,16 @@ def Exec_Dialect : Dialect {
 
 class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;
 
-class Exec_Enum<string name, string summary, list<I32EnumAttrCase> cases> : I32EnumAttr<name, summary, cases> {
-  let genSpecializedAttr = 0;
-  let cppNamespace = "::dgc::exec";
-}
 class Exec_EnumAttr<EnumInfo enum, string mnem> : EnumAttr<Exec_Dialect, enum, mnem> {
+  let cppNamespace = "::dgc::exec";
   let assemblyFormat = "$value";
 }
-
-// The values of these enums are those of runtime/artifact/dgcx.fbs.
-def Exec_Space : Exec_Enum<"Space", "the memory of a buffer", [
-  I32EnumAttrCase<"Private", 0, "private">, I32EnumAttrCase<"Shared", 1, "shared">,
-  I32EnumAttrCase<"Constant", 2, "constant">]>;
 def Exec_SpaceAttr : Exec_EnumAttr<Exec_Space, "space">;
-
-def Exec_PostOpKind : Exec_Enum<"PostOpKind", "what a library call does to its result", [
-  I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Relu", 1, "relu">, I32EnumAttrCase<"Tanh", 2, "tanh">,
-  I32EnumAttrCase<"Sigmoid", 3, "sigmoid">, I32EnumAttrCase<"GeluTanh", 4, "gelu_tanh">,
-  I32EnumAttrCase<"GeluErf", 5, "gelu_erf">, I32EnumAttrCase<"Multiply", 6, "multiply">,
-  I32EnumAttrCase<"ReluGrad", 8, "relu_grad">, I32EnumAttrCase<"GeluTanhGrad", 9, "gelu_tanh_grad">]>;
-
-def Exec_MatmulValue : Exec_Enum<"MatmulValue", "one of the matrices of a product", [
-  I32EnumAttrCase<"Result", 0, "result">, I32EnumAttrCase<"A", 1, "a">, I32EnumAttrCase<"B", 2, "b">]>;
 def Exec_MatmulValueAttr : Exec_EnumAttr<Exec_MatmulValue, "matmul_value">;
-
-def Exec_ConvKind : Exec_Enum<"ConvKind", "direction of a convolution", [
-  I32EnumAttrCase<"Forward", 0, "forward">, I32EnumAttrCase<"BackwardData", 1, "backward_data">,
-  I32EnumAttrCase<"BackwardWeights", 2, "backward_weights">]>;
 def Exec_ConvKindAttr : Exec_EnumAttr<Exec_ConvKind, "conv_kind">;
-
-def Exec_PoolKind : Exec_Enum<"PoolKind", "kind and direction of a pooling", [
-  I32EnumAttrCase<"MaxForward", 0, "max_forward">, I32EnumAttrCase<"MaxBackward", 1, "max_backward">,
-  I32EnumAttrCase<"AvgForward", 2, "avg_forward">, I32EnumAttrCase<"AvgBackward", 3, "avg_backward">]>;
 def Exec_PoolKindAttr : Exec_EnumAttr<Exec_PoolKind, "pool_kind">;
-
-def Exec_CollectiveKind : Exec_Enum<"CollectiveKind", "kind of collective", [
-  I32EnumAttrCase<"AllReduce", 0, "all_reduce">, I32EnumAttrCase<"ReduceScatter", 1, "reduce_scatter">,
-  I32EnumAttrCase<"AllGather", 2, "all_gather">, I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
-  I32EnumAttrCase<"Broadcast", 4, "broadcast">, I32EnumAttrCase<"Permute", 5, "permute">]>;
-def Exec_CollectiveKindAttr : Exec_EnumAttr<Exec_CollectiveKind, "collective_kind">;
-
-def Exec_Reduction : Exec_Enum<"Reduction", "reduction of a collective", [
-  I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Product", 1, "product">,
-  I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">]>;
-def Exec_ReductionAttr : Exec_EnumAttr<Exec_Reduction, "reduction">;
+def Exec_CollectiveKindAttr : Exec_EnumAttr<Dist_CollectiveKind, "collective_kind">;
+def Exec_ReductionAttr : Exec_EnumAttr<Dist_Reduction, "reduction">;
 
 def Exec_PostOp : AttrDef<Exec_Dialect, "PostOp"> {
   let mnemonic = "post_op";

@@ -102,11 +102,11 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
                                "received" + std::to_string(counter++), op->getLoc()));
     }
   }
-  CollectiveOp::create(
-      steps, op->getLoc(), static_cast<CollectiveKind>(description.kind),
-      static_cast<Reduction>(description.reduction.value_or(dist::Reduction::Sum)), axes, position, src, dst, padding,
-      description.permutation.empty() ? DenseI64ArrayAttr() : steps.getDenseI64ArrayAttr(description.permutation),
-      origin, llvm::any_of(op->getUsers(), llvm::IsaPred<dist::DoneOp>));
+  CollectiveOp::create(steps, op->getLoc(), description.kind, description.reduction.value_or(dist::Reduction::Sum),
+                       axes, position, src, dst, padding,
+                       description.permutation.empty() ? DenseI64ArrayAttr()
+                                                       : steps.getDenseI64ArrayAttr(description.permutation),
+                       origin, llvm::any_of(op->getUsers(), llvm::IsaPred<dist::DoneOp>));
   layout(op->getResults(), dst, /*copyIn=*/false);
   if (dst != src) {
     src.append(dst);
