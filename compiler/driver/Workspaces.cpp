@@ -4,7 +4,7 @@
 #include "compiler/package/Package.h"
 #include "dialects/dist/Hosts.h"
 #include "dialects/exec/Exec.h"
-#include "runtime/artifact/Groups.h"
+#include "runtime/artifact/DeviceTraits.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -69,8 +69,8 @@ LogicalResult planWorkspaces(ModuleOp module, const CompilePlan &compilation) {
   auto groups = static_cast<int32_t>(plan.groups.size());
   for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
     rt::PlannedMemory memory = rt::plannedMemory(whole, group);
-    peak = std::max(peak,
-                    memory.total() + (rt::isOnGpu(whole, group) ? 0 : memory.staging)); // which is memory of the host
+    uint64_t staging = rt::traitsOf(whole, group).hasOwnMemory ? 0 : memory.staging; // which is memory of the host
+    peak = std::max(peak, memory.total() + staging);
   }
   module->setAttr("exec.threads", attributes.getI64IntegerAttr(compilation.threads));
   module->setAttr("exec.peak_bytes", attributes.getI64IntegerAttr(peak));

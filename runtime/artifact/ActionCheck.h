@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/Enums.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
@@ -57,9 +58,9 @@ private:
   /// `index` names an existing buffer (of `elements` elements of `dtype`).
   absl::Status operand(std::string_view what, int64_t index) const;
   absl::Status operand(std::string_view what, int64_t index, uint64_t elements, artifact::DType dtype) const;
-  /// The workers of the program have GPUs.
-  absl::Status onGpu(std::string_view what) const {
-    if (isOnGpu(context.plan, context.program.group()))
+  /// The workers of the program have products that compute more than their result.
+  absl::Status hasEpilogues(std::string_view what) const {
+    if (traitsOf(context.plan, context.program.group()).hasProductEpilogues)
       return absl::OkStatus();
     return bad(str(what, " is a part of products on GPUs only"));
   }

@@ -2,6 +2,7 @@
 // the sizes and types that the device code relies on.
 #include "runtime/artifact/ActionCheck.h"
 #include "runtime/artifact/Describe.h"
+#include "runtime/artifact/Groups.h"
 
 using namespace dgc::rt;
 namespace a = dgc::artifact;
@@ -31,7 +32,7 @@ absl::Status ActionCheck::check(const a::KernelCall &call) const {
   if (call.kernel() >= sizeOf(context.plan.kernels()))
     return bad(str("kernel ", call.kernel(), " does not exist"));
   const a::Kernel &kernel = *context.plan.kernels()->Get(call.kernel());
-  bool onHost = isOnGpu(context.plan, -1) && !isOnGpu(context.plan, context.program.group());
+  bool onHost = isOnHost(context.plan, context.program.group());
   if (kernel.on_host() != onHost)
     return bad(str("kernel '", kernel.symbol()->c_str(), "' is for workers ", onHost ? "with GPUs" : "on the host",
                    ", and these are not"));

@@ -15,7 +15,7 @@ absl::Status ActionCheck::postOps(const flatbuffers::Vector<flatbuffers::Offset<
     if (op.kind() < a::PostOpKind::MIN || op.kind() > a::PostOpKind::MAX)
       return bad(str("post-op ", i, " is of an unknown kind"));
     if (op.kind() == a::PostOpKind::ReluGrad || op.kind() == a::PostOpKind::GeluTanhGrad)
-      DGC_RETURN_IF_ERROR(onGpu("the gradient of an activation"));
+      DGC_RETURN_IF_ERROR(hasEpilogues("the gradient of an activation"));
     if (op.kind() != a::PostOpKind::Add && op.kind() != a::PostOpKind::Multiply)
       continue;
     DGC_RETURN_IF_ERROR(operand("the argument of a post-op", op.arg()));
@@ -85,7 +85,7 @@ absl::Status ActionCheck::gradientParts(const a::Matmul &op) const {
   const bool isGradient = kind == a::PostOpKind::ReluGrad || kind == a::PostOpKind::GeluTanhGrad;
   if (op.aux() == -1 && op.bias_gradient() == -1 && !isGradient)
     return absl::OkStatus();
-  DGC_RETURN_IF_ERROR(onGpu("what the gradient of an activation or of a bias needs"));
+  DGC_RETURN_IF_ERROR(hasEpilogues("what the gradient of an activation or of a bias needs"));
   if (op.batch() != 1 || op.dst_strides() || sizeOf(op.post_ops()) > 1)
     return bad("parts of gradients are for single products that are not strided, with one post-op");
   const a::DType dtype = buffer(op.dst())->dtype();

@@ -1,5 +1,6 @@
 // Semantic checks of everything but the actions.
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
 
@@ -71,7 +72,13 @@ bool isSymbol(const std::string &s) {
              s.begin(), s.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == '$'; });
 }
 
-bool isCuda(const a::Plan &plan) { return plan.target()->kind()->string_view() == "cuda"; }
+/// The kinds of devices are known.
+absl::Status checkTargets(const a::Plan &plan) {
+  for (const a::Target *target : {plan.target(), plan.host_target()})
+    if (target && !findDeviceTraits(target->kind()->string_view()))
+      return bad(str("the plan is for '", text(target->kind()), "' devices; this dgc has ", deviceNames()));
+  return absl::OkStatus();
+}
 
 /// The grids of a kernel for GPUs, within what the driver takes.
 absl::Status checkGrids(const a::Kernel &kernel) {
@@ -90,6 +97,7 @@ absl::Status checkGrids(const a::Kernel &kernel) {
 }
 
 absl::Status checkKernels(const a::Plan &plan) {
+  const DeviceTraits &traits = traitsOf(plan, -1);
   for (uint32_t i = 0; i < lengthOf(plan.kernels()); ++i) {
     const a::Kernel *kernel = plan.kernels()->Get(i);
     if (!isSymbol(text(kernel->symbol())))
@@ -97,9 +105,9 @@ absl::Status checkKernels(const a::Plan &plan) {
     if (kernel->extent() < 1)
       return bad(
           str("kernel ", i, " '", text(kernel->symbol()), "': extent is ", kernel->extent(), ", at least 1 needed"));
-    if (kernel->on_host() && (!isCuda(plan) || lengthOf(kernel->launches())))
+    if (kernel->on_host() && (!traits.takesHostGroups || lengthOf(kernel->launches())))
       return bad(str("kernel ", i, " '", text(kernel->symbol()), "' is one for the host, and none beside GPUs"));
-    if (isCuda(plan) && !kernel->on_host()) {
+    if (traits.kernels == KernelForm::Grids && !kernel->on_host()) {
       DGC_RETURN_IF_ERROR(annotate(checkGrids(*kernel), str("kernel ", i, " '", text(kernel->symbol()), "'")));
       continue;
     }
@@ -114,7 +122,7 @@ absl::Status checkDeviceCode(const a::Plan &plan) {
   bool hasGrids = false;
   for (uint32_t i = 0; i < lengthOf(plan.kernels()); ++i)
     hasGrids |= lengthOf(plan.kernels()->Get(i)->launches()) > 0;
-  if (!isCuda(plan) && (hasGrids || lengthOf(plan.device_code())))
+  if (traitsOf(plan, -1).kernels != KernelForm::Grids && (hasGrids || lengthOf(plan.device_code())))
     return bad("there is code for GPUs in a plan for another device");
   if (hasGrids && lengthOf(plan.device_code()) == 0)
     return bad("there are kernels for GPUs but no code");
@@ -396,6 +404,7 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
         str("the plan has format ", plan.format(), ", this dgc reads ", artifactFormat, "; compile the model again"));
   if (plan.private_bytes() > maxArenaBytes || plan.shared_bytes() > maxArenaBytes)
     return bad("an arena of more than 64 TiB");
+  DGC_RETURN_IF_ERROR(checkTargets(plan));
   DGC_RETURN_IF_ERROR(checkMesh(plan));
   DGC_RETURN_IF_ERROR(checkSections(plan));
   DGC_RETURN_IF_ERROR(checkKernels(plan));

@@ -2,6 +2,7 @@
 #include "runtime/artifact/Groups.h"
 
 #include "runtime/artifact/CommunicationOrder.h"
+#include "runtime/artifact/DeviceTraits.h"
 #include "runtime/base/Status.h"
 
 #include <map>
@@ -25,12 +26,8 @@ int32_t dgc::rt::groupOf(const a::Plan &plan, uint32_t rank) {
   return -1;
 }
 
-static bool isOnHost(const a::Plan &plan, int32_t group) {
+bool dgc::rt::isOnHost(const a::Plan &plan, int32_t group) {
   return group >= 0 && plan.groups()->Get(static_cast<uint32_t>(group))->on_host();
-}
-
-bool dgc::rt::isOnGpu(const a::Plan &plan, int32_t group) {
-  return plan.target()->kind()->string_view() == "cuda" && !isOnHost(plan, group);
 }
 
 const a::Target &dgc::rt::targetOf(const a::Plan &plan, int32_t group) {
@@ -106,8 +103,8 @@ absl::Status dgc::rt::checkGroups(const a::Plan &plan) {
       return bad(str("group '", group.name()->str(), "' needs more memory than the plan says is the most"));
   }
   for (int32_t i = 0; i < groups; ++i)
-    if (isOnHost(plan, i) && (plan.target()->kind()->string_view() != "cuda" || !plan.host_target() ||
-                              plan.host_target()->kind()->string_view() != "cpu"))
+    if (isOnHost(plan, i) &&
+        (!traitsOf(plan, -1).takesHostGroups || !plan.host_target() || !traitsOf(plan, i).runsHostGroups))
       return bad(str("group '", plan.groups()->Get(static_cast<uint32_t>(i))->name()->str(),
                      "' is on the host, and the plan is not one for GPUs with a CPU for such groups"));
   if (groups && next != plan.world_size())

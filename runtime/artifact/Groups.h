@@ -17,11 +17,10 @@ int32_t groupOf(const artifact::Plan &plan, uint32_t rank);
 /// Whether a worker of group `mine` runs (or holds) what says that it belongs to `group`; -1 belongs to all.
 inline bool belongs(int32_t group, int32_t mine) { return group < 0 || group == mine; }
 
-/// Whether the workers of a group, or all where there are none (-1), have a GPU each: not in a plan for CPUs, and not
-/// where the group is on the host.
-bool isOnGpu(const artifact::Plan &plan, int32_t group);
+/// Whether the workers of a group are on the host, beside others that have a device (Plan.host_target).
+bool isOnHost(const artifact::Plan &plan, int32_t group);
 
-/// The machine that the workers of a group need.
+/// What the workers of a group, or all where there are none (-1), run on.
 const artifact::Target &targetOf(const artifact::Plan &plan, int32_t group);
 
 /// The program `name` that `rank` runs; null if there is none.
@@ -54,7 +53,7 @@ std::vector<uint32_t> sendersOf(const artifact::Plan &plan, const TransferEnd &r
 bool isFull(const artifact::Plan &plan, int32_t group);
 
 /// Groups follow each other and have every rank once, full ones before others; variables and programs name one that
-/// exists; each program is there for every group. Groups on the host are those of a plan for GPUs with a CPU for them.
+/// exists; each program is there for every group. Groups on the host are those of a plan whose target takes such, with a host target that runs them.
 absl::Status checkGroups(const artifact::Plan &plan);
 
 } // namespace dgc::rt

@@ -2,10 +2,10 @@
 #include "runtime/device/Plugin.h"
 #include "runtime/base/Version.h"
 
+#include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
-#include "runtime/device/cpu/Device.h"
 
 #include <cstdlib>
 #include <dlfcn.h>
@@ -13,6 +13,33 @@
 
 using namespace dgc;
 using namespace dgc::rt;
+
+namespace dgc::rt {
+#define DGC_DEVICE(kind, Name)                                                                                         \
+  absl::StatusOr<std::unique_ptr<Device>> create##Name##Device(const Artifact &artifact, int threads, int rank);
+#include "runtime/device/Devices.def"
+#undef DGC_DEVICE
+} // namespace dgc::rt
+
+namespace {
+struct BuiltinDevice {
+  std::string_view kind;
+  decltype(&createDevice) create;
+};
+} // namespace
+
+/// The device of this kind that needs no plug-in; null where there is none.
+static const BuiltinDevice *findBuiltin(std::string_view kind) {
+  static constexpr BuiltinDevice devices[] = {
+#define DGC_DEVICE(kind, Name) {#kind, create##Name##Device},
+#include "runtime/device/Devices.def"
+#undef DGC_DEVICE
+  };
+  for (const BuiltinDevice &device : devices)
+    if (device.kind == kind)
+      return &device;
+  return nullptr;
+}
 
 /// Paths of a plug-in in the order in which they are tried.
 static std::vector<std::string> pathsOf(const std::string &file) {
@@ -50,10 +77,9 @@ static absl::StatusOr<const DevicePlugin *> checkedPlugin(void *library, const s
 }
 
 absl::StatusOr<const DevicePlugin *> dgc::rt::openPlugin(const std::string &kind) {
-  if (kind != "cuda")
-    return withExitCode(absl::UnimplementedError(str("the plan is for '", kind,
-                                                     "' devices; this dgc-run has 'cpu' and "
-                                                     "'cuda'. Compile the model with --target=cpu")),
+  if (!findDeviceTraits(kind))
+    return withExitCode(absl::UnimplementedError(str("the plan is for '", kind, "' devices; this dgc-run has ",
+                                                     deviceNames(), ". Compile the model for one of these")),
                         ExitCode::Machine);
   std::string file = str("libdgc_", kind, ".so"), why;
   for (const std::string &path : pathsOf(file)) {
@@ -69,7 +95,7 @@ absl::StatusOr<const DevicePlugin *> dgc::rt::openPlugin(const std::string &kind
     return checkedPlugin(library, path);
   }
   return withExitCode(
-      absl::NotFoundError(str("the plan is for GPUs, and ", file,
+      absl::NotFoundError(str("the plan is for '", kind, "' devices, and ", file,
                               why.empty() ? " is not installed" : " cannot be opened: ", why,
                               "; it belongs into the folder of dgc-run, or into the one that DGC_PLUGINS names")),
       ExitCode::Machine);
@@ -78,10 +104,8 @@ absl::StatusOr<const DevicePlugin *> dgc::rt::openPlugin(const std::string &kind
 absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createDevice(const Artifact &artifact, int threads, int rank) {
   const artifact::Target &target = targetOf(artifact.plan(), groupOf(artifact.plan(), static_cast<uint32_t>(rank)));
   std::string kind = target.kind()->str();
-  if (kind == "cpu") {
-    DGC_ASSIGN_OR_RETURN(std::unique_ptr<CpuDevice> device, CpuDevice::create(artifact, threads, target));
-    return std::unique_ptr<Device>(std::move(device));
-  }
+  if (const BuiltinDevice *device = findBuiltin(kind))
+    return device->create(artifact, threads, rank);
   DGC_ASSIGN_OR_RETURN(const DevicePlugin *plugin, openPlugin(kind));
   return plugin->create(artifact, rank);
 }
@@ -89,7 +113,7 @@ absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createDevice(const Artifact &ar
 std::string dgc::rt::describeDevice(const Artifact &artifact) {
   const artifact::Plan &plan = artifact.plan();
   std::string kind = plan.target()->kind()->str();
-  if (kind == "cpu")
+  if (findBuiltin(kind))
     return "";
   std::string onHost;
   for (uint32_t i = 0; plan.groups() && i < plan.groups()->size(); ++i)

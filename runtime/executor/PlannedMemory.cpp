@@ -2,6 +2,7 @@
 #include "runtime/executor/PlannedMemory.h"
 
 #include "runtime/artifact/Describe.h"
+#include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/GpuSizes.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
@@ -98,9 +99,9 @@ static uint64_t pinnedBytes(const a::Program &program) {
   return inputBytes(program) + outputs * gpu::stagedRuns + received;
 }
 
-/// What is other on GPUs, of programs that run one after the other.
-static void moveToGpu(const a::Plan &plan, const std::vector<const a::Program *> &programs, uint64_t shared,
-                      PlannedMemory &memory) {
+/// What is other on devices with memory of their own, of programs that run one after the other.
+static void moveToDevice(const a::Plan &plan, const std::vector<const a::Program *> &programs, uint64_t shared,
+                         PlannedMemory &memory) {
   memory.host = gpu::transferBytes + memory.communication;
   memory.communication = shared;
   memory.values += constantBytes(plan);
@@ -119,8 +120,8 @@ PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, const a::Program &prog
   memory.communication = segmentBytes(plan, endOf(program, a::Space::Shared));
   memory.scratch = wholePages(program.scratch_bytes());
   memory.staging = stagingOf(plan, program);
-  if (isOnGpu(plan, program.group()))
-    moveToGpu(plan, {&program}, endOf(program, a::Space::Shared), memory);
+  if (traitsOf(plan, program.group()).hasOwnMemory)
+    moveToDevice(plan, {&program}, endOf(program, a::Space::Shared), memory);
   return memory;
 }
 
@@ -136,8 +137,8 @@ PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, int32_t group) {
       memory.scratch = std::max(memory.scratch, wholePages(program.scratch_bytes()));
       memory.staging = std::max(memory.staging, stagingOf(plan, program));
     }
-  if (isOnGpu(plan, group))
-    moveToGpu(plan, programs, sharedBytesOf(plan, group), memory);
+  if (traitsOf(plan, group).hasOwnMemory)
+    moveToDevice(plan, programs, sharedBytesOf(plan, group), memory);
   return memory;
 }
 
@@ -157,8 +158,9 @@ static std::string line(const std::string &name, const PlannedMemory &memory) {
 
 std::string dgc::rt::describeMemory(const a::Plan &plan) {
   std::string text = "planned memory of each worker on its device, in MiB";
-  text +=
-      isOnGpu(plan, -1) ? ":\n" : str(", with ", plan.threads(), plan.threads() == 1 ? " thread:\n" : " threads:\n");
+  text += traitsOf(plan, -1).usesThreads
+              ? str(", with ", plan.threads(), plan.threads() == 1 ? " thread:\n" : " threads:\n")
+              : ":\n";
   char header[160];
   std::snprintf(header, sizeof header, "  %-24s %10s %10s %10s %13s %10s\n", "", "peak", "variables", "values",
                 "communication", "libraries");
@@ -167,7 +169,7 @@ std::string dgc::rt::describeMemory(const a::Plan &plan) {
   uint64_t staging = 0, host = 0;
   for (int32_t group = groups ? 0 : -1; group < groups; ++group) {
     std::string where = groups ? " of " + plan.groups()->Get(static_cast<uint32_t>(group))->name()->str() : "";
-    if (isOnGpu(plan, -1) && !isOnGpu(plan, group))
+    if (isOnHost(plan, group))
       where += ", on a CPU";
     for (uint32_t i = 0; i < count(plan.programs()); ++i)
       if (const a::Program &program = *plan.programs()->Get(i); belongs(program.group(), group))

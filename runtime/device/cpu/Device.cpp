@@ -1,6 +1,7 @@
 // The CPU device: features, kernels, and the actions that need no library.
 #include "runtime/device/cpu/Device.h"
 
+#include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/Features.h"
 #include "runtime/device/cpu/Ops.h"
@@ -155,6 +156,11 @@ PreparedOrStatus CpuDevice::prepare(const artifact::Copy &op, std::span<const Op
 
 PreparedOrStatus CpuDevice::prepare(const artifact::Fill &op, std::span<const Operand> buffers) {
   return std::make_unique<FillOp>(buffers[op.dst()], op.value());
+}
+
+absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createCpuDevice(const Artifact &artifact, int threads, int rank) {
+  const artifact::Plan &plan = artifact.plan();
+  return CpuDevice::create(artifact, threads, targetOf(plan, groupOf(plan, static_cast<uint32_t>(rank))));
 }
 
 absl::Status CpuDevice::finish() { return scratch.allocate(); }

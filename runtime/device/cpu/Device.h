@@ -38,6 +38,9 @@ private:
 /// The scratch block that the library calls of a program need with `threads` threads. Takes no memory for its buffers.
 absl::StatusOr<size_t> scratchBytesOf(const artifact::Program &program, int threads);
 
+/// The device of worker `rank`.
+absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const Artifact &artifact, int threads, int rank);
+
 /// Works on memory of the host.
 class CpuDevice final : public Device {
 public:

@@ -18,7 +18,7 @@ std::vector<std::string> describeWorkers(const fb::Plan &plan, int gpus, int ncc
   if (gpus > 0) {
     std::string where;
     for (int rank = 0; rank < workers && rank < 16; ++rank)
-      if (isOnGpu(plan, groupOf(plan, static_cast<uint32_t>(rank))))
+      if (!isOnHost(plan, groupOf(plan, static_cast<uint32_t>(rank))))
         where += str(rank ? ", " : "", rank, " on GPU ", gpuOf(rank, gpus));
     if (workers > 16)
       where += str(", .. (worker modulo ", gpus, ")");

@@ -102,7 +102,7 @@ TransportChoice chooseTransport(std::span<const WorkerRecord> members) {
 
 RankGroups groupsOf(const fb::Plan &plan) {
   RankGroups groups;
-  auto isDevice = [&](uint32_t rank) { return isOnGpu(plan, groupOf(plan, rank)); };
+  auto isDevice = [&](uint32_t rank) { return !isOnHost(plan, groupOf(plan, rank)); };
   for (uint32_t rank = 0; rank < plan.world_size(); ++rank)
     if (isDevice(rank))
       groups.devices.push_back(rank);

@@ -160,6 +160,13 @@ const Violation violations[] = {
     {"DeviceCodeSection", [](P p) { forGpus(p), p.device_code[0]->section = 9; }, "section 9 does not exist"},
     {"NoDeviceCode", [](P p) { forGpus(p), p.device_code.clear(); }, "kernels for GPUs but no code"},
     {"DeviceCodeForCpu", [](P p) { forGpus(p), p.target->kind = "cpu"; }, "code for GPUs in a plan for another device"},
+    {"UnknownDevice", [](P p) { p.target->kind = "abacus"; }, "the plan is for 'abacus' devices; this dgc has 'cpu'"},
+    {"UnknownHost",
+     [](P p) {
+       p.host_target = std::make_unique<fb::TargetT>();
+       p.host_target->kind = "abacus";
+     },
+     "the plan is for 'abacus' devices"},
     {"WorldSize", [](P p) { p.world_size = 3; }, "world_size is 3"},
     {"MeshZero", [](P p) { p.mesh[0]->size = 0; }, "size 0"},
     {"MeshAxes",

@@ -59,7 +59,7 @@ TEST_P(CudaServers, TrainAsOnCpus) {
   for (size_t rank = 0; rank < logs.size(); ++rank) {
     int32_t group = groupOf(p, static_cast<uint32_t>(rank));
     bool onGpu = rank < given.workers || given.onGpus;
-    EXPECT_EQ(isOnGpu(p, group), onGpu) << rank;
+    EXPECT_EQ(!isOnHost(p, group), onGpu) << rank;
     EXPECT_EQ(plannedMemory(p, group).host > 0, onGpu) << rank;
   }
   EXPECT_EQ(describeMemory(p).find(", on a CPU") != std::string::npos, !given.onGpus);

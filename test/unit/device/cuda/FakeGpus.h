@@ -22,7 +22,7 @@ inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
                                   rt::cuda::GpuInfo info = kFakeGpu, FakeNetwork *network = nullptr,
                                   std::shared_ptr<FakePeers> peers = nullptr, rt::cuda::TuningOptions tuning = {}) {
   return [=](const rt::Artifact &artifact, int threads, int rank) -> absl::StatusOr<std::unique_ptr<rt::Device>> {
-    if (!rt::isOnGpu(artifact.plan(), rt::groupOf(artifact.plan(), static_cast<uint32_t>(rank))))
+    if (rt::isOnHost(artifact.plan(), rt::groupOf(artifact.plan(), static_cast<uint32_t>(rank))))
       return rt::createDevice(artifact, threads, rank);
     rt::cuda::GpuInfo own = info;
     own.id[0] = network ? static_cast<char>(rank + 1) : own.id[0];
