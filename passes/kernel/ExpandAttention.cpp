@@ -19,16 +19,12 @@ struct ExpandAttention : dgc::impl::ExpandAttentionBase<ExpandAttention> {
   using ExpandAttentionBase::ExpandAttentionBase;
 
   void runOnOperation() override {
-    if (device != "cpu" && device != "cuda") {
-      getOperation().emitError("unknown device '") << device << "'; known are cpu and cuda";
-      return signalPassFailure();
-    }
     SmallVector<dgc::DecomposableOpInterface> ops;
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
-      bool isCuda =
-          device == "cuda" && !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
+      bool hasNvidia = library == LibraryKind::Nvidia &&
+                       !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
       func.walk([&](dgc::DecomposableOpInterface op) {
-        if (isa<dgc::FusedAttentionOp, dgc::FusedAttentionGradOp>(*op) && !(isCuda && gpuHasAttention(op)))
+        if (isa<dgc::FusedAttentionOp, dgc::FusedAttentionGradOp>(*op) && !(hasNvidia && gpuHasAttention(op)))
           ops.push_back(op);
       });
     }

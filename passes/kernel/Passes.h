@@ -5,7 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
-#include "passes/analysis/OptionTypes.h"
+#include "passes/kernel/LibraryKind.h"
 
 namespace dgc {
 

@@ -7,7 +7,7 @@ def ExpandAttention : Pass<"dgc-expand-attention", "::mlir::ModuleOp"> {
   let summary = "make products and a softmax of attention that the device has no call for";
   let description = [{
     Input: functions in dgc ops on local tensors. Output: no `dgc.fused_attention` and no gradient of one is left; with
-    `device=cuda`, but those that cuDNN has: of f16 and bf16, with heads of at most 128 features, a multiple of 8.
+    `library=nvidia`, but those that cuDNN has: of f16 and bf16, with heads of at most 128 features, a multiple of 8.
 
     ```mlir
     %y, %lse = dgc.fused_attention %q, %k, %v heads 4 scale 0.5 : tensor<2x8x16xf32>
@@ -16,7 +16,8 @@ def ExpandAttention : Pass<"dgc-expand-attention", "::mlir::ModuleOp"> {
     ..
     ```
   }];
-  let options = [Option<"device", "device", "std::string", "\"cpu\"", "Whose calls: cpu (no such calls) or cuda">];
+  let options = [Option<"library", "library", "::dgc::LibraryKind", "::dgc::LibraryKind::OneDnn",
+                        "Whose calls: onednn (no such calls) or nvidia">];
   let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numExpanded", "expanded", "Attention ops and gradients expanded">];
 }
@@ -40,7 +41,7 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
     %0 = exec.matmul %x, %w : tensor<8x4xf32>, tensor<4x5xf32> -> tensor<8x5xf32>
     ```
 
-    With `device=cuda` these are the calls of cuBLASLt, products of matrices with a bias, then relu; and of cuDNN:
+    With `library=nvidia` these are the calls of cuBLASLt, products of matrices with a bias, then relu; and of cuDNN:
     convolutions of f32, bf16 and f16 and their gradients, forward with a bias, or a bias and relu. cuDNN's weights are
     [O, spatial.., C], so they are transposed before the call, and their gradients after it. `dgc.fused_attention` and its gradient are
     calls of cuDNN, too, where that has them. All else is left to generated kernels.
@@ -58,8 +59,8 @@ def SelectLibraryCalls : Pass<"dgc-select-library-calls", "::mlir::ModuleOp"> {
 
     Functions of workers on CPUs (`dist.mesh` names a mesh of CPUs) have those of the CPU also then.
   }];
-  let options = [Option<"device", "device", "std::string", "\"cpu\"",
-                        "The library: cpu (oneDNN) or cuda (cuBLASLt, cuDNN)">,
+  let options = [Option<"library", "library", "::dgc::LibraryKind", "::dgc::LibraryKind::OneDnn",
+                        "The library: onednn, or nvidia (cuBLASLt, cuDNN)">,
                  Option<"epilogues", "epilogues", "::dgc::Epilogues", "::dgc::Epilogues::All",
                         "Epilogues of products on GPUs: all, or bias, optionally followed by relu">];
   let dependentDialects = ["::dgc::exec::ExecDialect", "::dgc::DGCDialect"];

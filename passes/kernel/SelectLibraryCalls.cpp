@@ -71,13 +71,9 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
   using SelectLibraryCallsBase::SelectLibraryCallsBase;
 
   void runOnOperation() override {
-    if (device != "cpu" && device != "cuda") {
-      getOperation().emitError("unknown device '") << device << "'; known are cpu and cuda";
-      return signalPassFailure();
-    }
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
-      const bool isCuda =
-          device == "cuda" && !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dgc::dist::kMeshAttr));
+      const bool isNvidia = library == LibraryKind::Nvidia &&
+                            !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dgc::dist::kMeshAttr));
       compareBehindRelu(func);
       // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
       SmallVector<Operation *> ops;
@@ -87,22 +83,22 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
       });
       SmallVector<Operation *> selected;
       for (Operation *op : ops) {
-        Operation *call = selectMatmul(op, /*anyOrder=*/!isCuda);
-        if (!call && isCuda)
+        Operation *call = selectMatmul(op, /*anyOrder=*/!isNvidia);
+        if (!call && isNvidia)
           call = selectAttention(op);
         if (!call)
-          call = selectConvolution(op, /*forGpus=*/isCuda);
-        if (!call && !isCuda)
+          call = selectConvolution(op, /*forGpus=*/isNvidia);
+        if (!call && !isNvidia)
           call = selectPool(op);
-        if (!call && !isCuda)
+        if (!call && !isNvidia)
           call = selectScatterAdd(op);
         if (call)
           selected.push_back(call);
       }
       calls += selected.size();
       for (Operation *call : selected)
-        postOps += absorbUsers(call, /*reluOnly=*/isCuda);
-      if (isCuda && epilogues == Epilogues::All)
+        postOps += absorbUsers(call, /*reluOnly=*/isNvidia);
+      if (isNvidia && epilogues == Epilogues::All)
         postOps += absorbGradients(func);
     }
   }

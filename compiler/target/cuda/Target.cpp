@@ -42,9 +42,9 @@ public:
 
   void buildKernelPhase(OpPassManager &manager, const KernelOptions &options) const override {
     ExpandAttentionOptions attention;
-    attention.device = "cuda";
+    attention.library = LibraryKind::Nvidia;
     SelectLibraryCallsOptions calls;
-    calls.device = "cuda";
+    calls.library = LibraryKind::Nvidia;
     calls.epilogues = options.epilogues;
     FormKernelsOptions form;
     form.rematerialize = true;

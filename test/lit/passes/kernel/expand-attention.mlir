@@ -1,7 +1,7 @@
 // RUN: dgc-opt %s --dgc-expand-attention | FileCheck %s
-// RUN: dgc-opt %s --dgc-expand-attention=device=cuda | FileCheck %s --check-prefix=CUDA
-// RUN: not dgc-opt %s --dgc-expand-attention=device=tpu 2>&1 | FileCheck %s --check-prefix=DEVICE
-// DEVICE: error: unknown device 'tpu'; known are cpu and cuda
+// RUN: dgc-opt %s --dgc-expand-attention=library=nvidia | FileCheck %s --check-prefix=CUDA
+// RUN: not dgc-opt %s --dgc-expand-attention=library=blas 2>&1 | FileCheck %s --check-prefix=LIBRARY
+// LIBRARY: for the --library option: 'blas': onednn or nvidia is expected
 
 // CPUs have none of it: products, in f32, and a softmax. GPUs have this.
 

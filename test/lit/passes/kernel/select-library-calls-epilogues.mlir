@@ -1,6 +1,6 @@
-// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls=device=cuda -canonicalize | FileCheck %s
-// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls='device=cuda epilogues=bias' -canonicalize | FileCheck %s --check-prefix=BIAS
-// RUN: not dgc-opt %s -dgc-select-library-calls='device=cuda epilogues=most' 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls=library=nvidia -canonicalize | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls='library=nvidia epilogues=bias' -canonicalize | FileCheck %s --check-prefix=BIAS
+// RUN: not dgc-opt %s -dgc-select-library-calls='library=nvidia epilogues=most' 2>&1 | FileCheck %s --check-prefix=ERROR
 // ERROR: for the --epilogues option: 'most': all or bias is expected
 
 // A product computes gelu, and keeps the operand of that where something else needs it; the gradient reads it.

@@ -1,4 +1,4 @@
-// RUN: dgc-opt %s -dgc-select-library-calls=device=cuda | FileCheck %s
+// RUN: dgc-opt %s -dgc-select-library-calls=library=nvidia | FileCheck %s
 
 // Beside workers with GPUs, what runs on CPUs has the calls of the CPU: tanh is part of one there.
 dist.mesh @workers <stage = 1, data = 2>

@@ -1,5 +1,5 @@
 // RUN: dgc-opt %s -split-input-file -dgc-select-library-calls -canonicalize | FileCheck %s
-// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls=device=cuda -canonicalize | FileCheck %s --check-prefix=CUDA
+// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls=library=nvidia -canonicalize | FileCheck %s --check-prefix=CUDA
 
 // A dense layer with relu is one call. Its gradient compares the value behind relu, as the one before is not there.
 

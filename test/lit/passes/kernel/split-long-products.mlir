@@ -1,5 +1,5 @@
 // RUN: dgc-opt %s --split-input-file --dgc-split-long-products=max-length=16 | FileCheck %s
-// RUN: dgc-opt %s --split-input-file --dgc-split-long-products=max-length=16 --dgc-select-library-calls=device=cuda --cse | FileCheck %s --check-prefix=CALL
+// RUN: dgc-opt %s --split-input-file --dgc-split-long-products=max-length=16 --dgc-select-library-calls=library=nvidia --cse | FileCheck %s --check-prefix=CALL
 // RUN: dgc-opt %s --split-input-file --dgc-split-long-products | FileCheck %s --check-prefix=DEFAULT
 // RUN: not dgc-opt %s --split-input-file --dgc-split-long-products=max-length=3 2>&1 | FileCheck %s --check-prefix=OPTION
 // DEFAULT-NOT: dgc.reduce
