@@ -135,6 +135,13 @@ function(dgc_test_on_gpu name)
   set_tests_properties(${name}_gpu PROPERTIES ENVIRONMENT "DGC_TEST_GPU=emulated;GTEST_OUTPUT=")
 endfunction()
 
+# dgc_test_on_reference(NAME [gtest-filter])
+# Runs the program of a unit test once more, with its kernels interpreted by the reference.
+function(dgc_test_on_reference name)
+  add_test(NAME ${name}_reference COMMAND ${name} --gtest_filter=${ARGN})
+  set_tests_properties(${name}_reference PROPERTIES ENVIRONMENT "DGC_TEST_TARGET=reference;GTEST_OUTPUT=")
+endfunction()
+
 # dgc_carries_libraries(NAME)
 # What it needs, and what that needs, is looked for in ../lib beside it first: so a folder with both runs anywhere.
 function(dgc_carries_libraries name)

@@ -40,8 +40,8 @@ struct DeviceCode {
 };
 
 struct CompiledKernels {
-  std::string kind = "cpu";    // or "cuda"
-  std::vector<uint8_t> object; // CPU: an ELF shared object; empty when there are no kernels
+  std::string kind = "cpu";
+  std::vector<uint8_t> object; // all kernels, as the kind has them; empty when there are none
   std::vector<DeviceCode> deviceCode;
   std::vector<CompiledKernel> kernels;
   std::string triple, cpu;

@@ -82,8 +82,6 @@ absl::Status checkTargets(const a::Plan &plan) {
 
 /// The grids of a kernel for GPUs, within what the driver takes.
 absl::Status checkGrids(const a::Kernel &kernel) {
-  if (kernel.workspace_bytes() > maxArenaBytes)
-    return bad("a workspace of more than 64 TiB");
   for (uint32_t i = 0; i < lengthOf(kernel.launches()); ++i) {
     const a::Launch &launch = *kernel.launches()->Get(i);
     if (!isSymbol(text(launch.symbol())))
@@ -107,6 +105,8 @@ absl::Status checkKernels(const a::Plan &plan) {
           str("kernel ", i, " '", text(kernel->symbol()), "': extent is ", kernel->extent(), ", at least 1 needed"));
     if (kernel->on_host() && (!traits.takesHostGroups || lengthOf(kernel->launches())))
       return bad(str("kernel ", i, " '", text(kernel->symbol()), "' is one for the host, and none beside GPUs"));
+    if (kernel->workspace_bytes() > maxArenaBytes)
+      return bad(str("kernel ", i, " '", text(kernel->symbol()), "': a workspace of more than 64 TiB"));
     if (traits.kernels == KernelForm::Grids && !kernel->on_host()) {
       DGC_RETURN_IF_ERROR(annotate(checkGrids(*kernel), str("kernel ", i, " '", text(kernel->symbol()), "'")));
       continue;

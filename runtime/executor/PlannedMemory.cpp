@@ -68,7 +68,7 @@ static uint64_t constantBytes(const a::Plan &plan) {
   return section < count(plan.sections()) ? plan.sections()->Get(section)->data()->size() : 0;
 }
 
-/// What products and the grids of kernels need.
+/// What library calls and kernels need.
 static uint64_t workspaceOf(const a::Plan &plan, const a::Program &program) {
   uint64_t most = program.scratch_bytes();
   for (uint32_t i = 0; i < count(program.steps()); ++i)
@@ -118,7 +118,7 @@ PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, const a::Program &prog
   uint64_t end = wholePages(std::max(memory.variables, endOf(program, a::Space::Private)));
   memory.values = end - memory.variables;
   memory.communication = segmentBytes(plan, endOf(program, a::Space::Shared));
-  memory.scratch = wholePages(program.scratch_bytes());
+  memory.scratch = wholePages(workspaceOf(plan, program));
   memory.staging = stagingOf(plan, program);
   if (traitsOf(plan, program.group()).hasOwnMemory)
     moveToDevice(plan, {&program}, endOf(program, a::Space::Shared), memory);
@@ -134,7 +134,7 @@ PlannedMemory dgc::rt::plannedMemory(const a::Plan &plan, int32_t group) {
   for (uint32_t i = 0; i < count(plan.programs()); ++i)
     if (const a::Program &program = *plan.programs()->Get(i); belongs(program.group(), group)) {
       programs.push_back(&program);
-      memory.scratch = std::max(memory.scratch, wholePages(program.scratch_bytes()));
+      memory.scratch = std::max(memory.scratch, wholePages(workspaceOf(plan, program)));
       memory.staging = std::max(memory.staging, stagingOf(plan, program));
     }
   if (traitsOf(plan, group).hasOwnMemory)

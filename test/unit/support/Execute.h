@@ -9,6 +9,7 @@
 
 #include "runtime/executor/RunOnce.h"
 
+#include <cstdlib>
 #include <string>
 
 namespace dgc::testing {
@@ -16,19 +17,25 @@ namespace dgc::testing {
 using rt::HostArray;
 using rt::NamedArrays;
 
+/// What tests compile for where they do not say: for CPUs, or for DGC_TEST_TARGET of the environment.
+inline std::string targetOfTests() {
+  const char *target = std::getenv("DGC_TEST_TARGET");
+  return target ? target : "cpu";
+}
+
 struct ExecuteOptions {
-  std::string mesh;               // "data=2"; empty: one worker
-  std::string strategy;           // as for dgc-compile
-  int64_t microbatches = 0;       // of the strategy pipeline
-  std::string from = "model";     // the phase that the program has been through; a model begins at "input"
-  std::string links;              // as for dgc-compile
-  int64_t batch = 0;              // the global batch; 0: as the model says
-  bool overlap = false;           // collectives overlap with other work
-  std::string precision = "f32";  // of products: f32, bf16, f16
-  std::string attention = "auto"; // as for dgc-compile
-  std::string epilogues = "all";  // as for dgc-compile
-  bool noPadding = false;         // refuse dimensions that their axes do not divide
-  std::string target = "cpu";     // as for dgc-compile
+  std::string mesh;                     // "data=2"; empty: one worker
+  std::string strategy;                 // as for dgc-compile
+  int64_t microbatches = 0;             // of the strategy pipeline
+  std::string from = "model";           // the phase that the program has been through; a model begins at "input"
+  std::string links;                    // as for dgc-compile
+  int64_t batch = 0;                    // the global batch; 0: as the model says
+  bool overlap = false;                 // collectives overlap with other work
+  std::string precision = "f32";        // of products: f32, bf16, f16
+  std::string attention = "auto";       // as for dgc-compile
+  std::string epilogues = "all";        // as for dgc-compile
+  bool noPadding = false;               // refuse dimensions that their axes do not divide
+  std::string target = targetOfTests(); // as for dgc-compile
   std::string serverTarget;
   std::string *explain = nullptr; // gets what dgc-compile --explain prints
   rt::RunOnceOptions run;

@@ -3,10 +3,12 @@
 #ifndef DGC_TEST_UNIT_COMPILER_CODEGEN_CPU_LOADEDKERNELS_H
 #define DGC_TEST_UNIT_COMPILER_CODEGEN_CPU_LOADEDKERNELS_H
 
+#include "compiler/target/Target.h"
 #include "compiler/target/cpu/Codegen.h"
 #include "compiler/target/cpu/Lowering.h"
 #include "compiler/target/cuda/Codegen.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/device/reference/Interpreter.h"
 #include "test/unit/support/GpuEmulator.h"
 #include <cstdlib>
 #include <dlfcn.h>
@@ -19,7 +21,8 @@ namespace dgc::test {
 using KernelFunction = void (*)(void *const *, int64_t, int64_t, const void *);
 
 /// The kernels of a module given as text, compiled and loaded. With DGC_TEST_GPU=emulated in the environment they are the
-/// grids that a GPU would run, in an emulator: so every test of kernels is one of those as well.
+/// grids that a GPU would run, in an emulator, and with DGC_TEST_TARGET=reference they are interpreted: so every test of
+/// kernels is one of those as well.
 class LoadedKernels {
 public:
   explicit LoadedKernels(const std::string &text, const std::string &targetName = "cpu") {
@@ -29,6 +32,10 @@ public:
     EXPECT_TRUE(module);
     if (!module)
       return;
+    if (onReference()) {
+      interpret(*module);
+      return;
+    }
     if (onGpu()) {
       auto result = compileForEmulator(*module);
       EXPECT_TRUE(mlir::succeeded(result));
@@ -57,12 +64,18 @@ public:
     const char *device = std::getenv("DGC_TEST_GPU");
     return device && std::string(device) == "emulated";
   }
-  bool ok() const { return library || emulator; }
+  static bool onReference() {
+    const char *target = std::getenv("DGC_TEST_TARGET");
+    return target && std::string(target) == "reference";
+  }
+  bool ok() const { return library || emulator || bytecode; }
   const CompiledKernel &info(size_t i = 0) const { return compiled.kernels.at(i); }
 
   /// Runs kernel `i` in `pieces` pieces, as so many threads would, the last piece first.
   /// On a GPU `pieces` only changes the order of blocks and threads.
   void call(std::vector<void *> args, int pieces = 1, size_t i = 0) const {
+    if (bytecode)
+      return callInterpreter(args, i);
     if (emulator)
       return callGrids(std::move(args), pieces, i);
     auto function = reinterpret_cast<KernelFunction>(dlsym(library, info(i).symbol.c_str()));
@@ -75,6 +88,23 @@ public:
   CompiledKernels compiled;
 
 private:
+  void interpret(mlir::ModuleOp module) {
+    std::string wrong;
+    auto result = TargetRegistry::builtin().create("reference", wrong)->compileKernels(module);
+    ASSERT_TRUE(mlir::succeeded(result));
+    compiled = std::move(*result);
+    auto kernels = reference::readKernels(std::as_bytes(std::span(compiled.object)));
+    ASSERT_TRUE(kernels.ok()) << kernels.status();
+    bytecode = *kernels;
+  }
+  void callInterpreter(const std::vector<void *> &args, size_t i) const {
+    ASSERT_EQ(args.size(), info(i).argCount);
+    reference::Interpreter interpreter(*bytecode->kernels()->Get(static_cast<uint32_t>(i)));
+    EXPECT_EQ(interpreter.workspaceBytes(), info(i).workspaceBytes);
+    std::vector<std::byte> workspace(interpreter.workspaceBytes(), std::byte{0x55});
+    absl::Status status = interpreter.run(args, workspace.data());
+    ASSERT_TRUE(status.ok()) << status;
+  }
   void callGrids(std::vector<void *> args, int pieces, size_t i) const {
     ASSERT_EQ(args.size(), info(i).argCount);
     std::vector<char> workspace(info(i).workspaceBytes + 256, 0x55);
@@ -92,6 +122,7 @@ private:
   int descriptor = -1; // stays open: the loader knows libraries by name
   void *library = nullptr;
   std::unique_ptr<dgc::testing::GpuEmulator> emulator;
+  const reference::Kernels *bytecode = nullptr; // in compiled.object
 };
 
 /// Memory aligned like the arena's, with a guard zone that must not be written.

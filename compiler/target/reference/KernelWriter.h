@@ -1,0 +1,21 @@
+// Kernels in linalg as bytecode of runtime/device/reference.
+
+#ifndef DGC_COMPILER_TARGET_REFERENCE_KERNELWRITER_H
+#define DGC_COMPILER_TARGET_REFERENCE_KERNELWRITER_H
+
+#include "compiler/codegen/CompiledKernels.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/device/reference/Bytecode.h"
+
+namespace dgc {
+
+/// The bytecode of a function in linalg on tensors with signless elements: a nest for each op, and one for each result,
+/// which come last. Every value is in a buffer of its own. Fails with a diagnostic.
+mlir::FailureOr<std::unique_ptr<reference::KernelT>> writeKernel(mlir::func::FuncOp func);
+
+/// What the artifact says about a kernel.
+CompiledKernel describeKernel(const reference::KernelT &kernel);
+
+} // namespace dgc
+
+#endif // DGC_COMPILER_TARGET_REFERENCE_KERNELWRITER_H
