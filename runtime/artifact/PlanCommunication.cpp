@@ -34,9 +34,10 @@ private:
   std::unordered_map<std::string, uint32_t> numbers;
 };
 
-class Scribe {
+class CommunicationWriter {
 public:
-  explicit Scribe(const a::Plan &plan) : plan(plan), signatures(result.signatures), places(result.places) {}
+  explicit CommunicationWriter(const a::Plan &plan)
+      : plan(plan), signatures(result.signatures), places(result.places) {}
   absl::StatusOr<CommunicationPlan> write(std::span<const a::Program *const> programs);
 
 private:
@@ -72,7 +73,7 @@ static std::string transferSignature(const a::Buffer &buffer, uint32_t parts) {
   return text + "]";
 }
 
-std::string Scribe::namesOf(const flatbuffers::Vector<uint32_t> *axes) const {
+std::string CommunicationWriter::namesOf(const flatbuffers::Vector<uint32_t> *axes) const {
   std::string text;
   for (uint32_t i = 0; axes && i < axes->size(); ++i)
     text += str(i ? "," : "", plan.mesh()->Get(axes->Get(i))->name()->c_str());
@@ -80,7 +81,7 @@ std::string Scribe::namesOf(const flatbuffers::Vector<uint32_t> *axes) const {
 }
 
 /// Axes of size 1 do not matter to who belongs together, nor does the order of the axes.
-const std::vector<uint32_t> &Scribe::groupsAlong(const flatbuffers::Vector<uint32_t> *axes) {
+const std::vector<uint32_t> &CommunicationWriter::groupsAlong(const flatbuffers::Vector<uint32_t> *axes) {
   std::vector<uint32_t> key;
   for (uint32_t i = 0; axes && i < axes->size(); ++i)
     if (plan.mesh()->Get(axes->Get(i))->size() > 1)
@@ -105,7 +106,7 @@ const std::vector<uint32_t> &Scribe::groupsAlong(const flatbuffers::Vector<uint3
 
 /// All that the members must agree in, `text` before it: the operation, the type, where it lies in the shared arena,
 /// and how they are numbered.
-Scribe::Entry Scribe::entryOf(const a::Collective &op, std::string text) {
+CommunicationWriter::Entry CommunicationWriter::entryOf(const a::Collective &op, std::string text) {
   text += spelled(op.kind());
   if (infoOf(toCollectiveKind(op.kind())).reduces)
     text += " " + spelled(op.reduction());
@@ -125,7 +126,7 @@ Scribe::Entry Scribe::entryOf(const a::Collective &op, std::string text) {
   return entry;
 }
 
-std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
+std::vector<CommunicationWriter::Entry> CommunicationWriter::entriesOf(const a::Program &program) {
   std::vector<Entry> entries;
   // A collective that goes on is there twice, and everybody must come to both: more than what is needed.
   std::vector<uint32_t> underWay;
@@ -163,7 +164,7 @@ std::vector<Scribe::Entry> Scribe::entriesOf(const a::Program &program) {
   return entries;
 }
 
-absl::StatusOr<CommunicationPlan> Scribe::write(std::span<const a::Program *const> programs) {
+absl::StatusOr<CommunicationPlan> CommunicationWriter::write(std::span<const a::Program *const> programs) {
   std::map<const a::Program *, std::vector<Entry>> entries; // those of one kind of worker are written once
   uint64_t total = 0;
   for (const a::Program *program : programs) {
@@ -196,5 +197,5 @@ absl::StatusOr<CommunicationPlan> Scribe::write(std::span<const a::Program *cons
 
 absl::StatusOr<CommunicationPlan> dgc::rt::writeDownCommunication(const a::Plan &plan,
                                                                   std::span<const a::Program *const> programs) {
-  return Scribe(plan).write(programs);
+  return CommunicationWriter(plan).write(programs);
 }

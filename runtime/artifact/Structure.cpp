@@ -17,9 +17,9 @@ using flatbuffers::TypeTable;
 namespace {
 /// Visits every object of a verified buffer and notes the bytes it owns. Stops
 /// as soon as the objects have more bytes than the file.
-class ObjectWalk {
+class AliasChecker {
 public:
-  explicit ObjectWalk(std::span<const uint8_t> bytes) : bytes(bytes) {}
+  explicit AliasChecker(std::span<const uint8_t> bytes) : bytes(bytes) {}
 
   absl::Status run() {
     const uint8_t *root = deref(bytes.data());
@@ -127,5 +127,5 @@ absl::Status dgc::rt::checkStructure(std::span<const uint8_t> bytes) {
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), /*max_depth=*/12, static_cast<uint32_t>(bytes.size() / 8));
   if (!artifact::VerifyPlanBuffer(verifier))
     return absl::DataLossError("the file is truncated or damaged: an offset leads outside of it");
-  return ObjectWalk(bytes).run();
+  return AliasChecker(bytes).run();
 }

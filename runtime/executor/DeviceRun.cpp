@@ -82,7 +82,7 @@ absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Pr
                                                               const artifact::Send &send, ProgramRunner::Op &op) {
   const artifact::Buffer &buffer = *program.buffers()->Get(send.buffer());
   DeviceCommunication made;
-  auto sends = std::make_unique<InTurn>();
+  auto sends = std::make_unique<SequentialTransfers>();
   for (uint32_t peer : receiversOf(artifact.plan(), send, static_cast<uint32_t>(transport.rank()))) {
     DGC_ASSIGN_OR_RETURN(
         DeviceCommunication each,
@@ -104,7 +104,7 @@ absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Pr
   const std::vector<uint32_t> peers = sendersOf(artifact.plan(), receive, static_cast<uint32_t>(transport.rank()));
   const size_t part = memoryOf(buffer).size() / peers.size();
   DeviceCommunication made;
-  auto receives = std::make_unique<InTurn>();
+  auto receives = std::make_unique<SequentialTransfers>();
   for (size_t i = 0; i < peers.size(); ++i) {
     std::byte *data = static_cast<std::byte *>(deviceAddress(buffer)) + i * part;
     DGC_ASSIGN_OR_RETURN(DeviceCommunication each,
@@ -212,7 +212,7 @@ absl::Status Executor::recordProgram(ProgramRunner &runner) {
       exchanges[i] = static_cast<uint32_t>(parts.exchanges.size());
       parts.exchanges.push_back(exchangeOf(program, op));
     }
-    addCommunication(op.goesOn ? Part::Start : Part::Run, i);
+    addCommunication(op.isAsync ? Part::Start : Part::Run, i);
   }
   for (uint32_t awaited : runner.atEnd)
     addCommunication(Part::Finish, awaited);
@@ -321,7 +321,7 @@ absl::Status ProgramRunner::addTimes(uint64_t step) {
       Op &op = ops[index];
       if (!isUnderWay[index])
         op.begin = begin + (*times)[i];
-      isUnderWay[index] = op.goesOn && !isUnderWay[index];
+      isUnderWay[index] = op.isAsync && !isUnderWay[index];
       if (!isUnderWay[index])
         executor->trace->add({op.step, step, op.begin, begin + (*times)[i + 1]});
     }

@@ -83,7 +83,7 @@ absl::Status Executor::prepareOnHost(const artifact::Program &, const artifact::
 
 absl::Status Executor::prepareOnHost(const artifact::Program &program, const artifact::Send &send,
                                      ProgramRunner::Op &op) {
-  auto sends = std::make_unique<InTurn>();
+  auto sends = std::make_unique<SequentialTransfers>();
   for (uint32_t peer : receiversOf(artifact.plan(), send, static_cast<uint32_t>(transport.rank()))) {
     DGC_ASSIGN_OR_RETURN(auto each, transport.prepareSend(send.channel(), static_cast<int>(peer),
                                                           memoryOf(*program.buffers()->Get(send.buffer()))));
@@ -102,7 +102,7 @@ absl::Status Executor::prepareOnHost(const artifact::Program &program, const art
   }
   const std::vector<uint32_t> peers = sendersOf(artifact.plan(), receive, static_cast<uint32_t>(transport.rank()));
   const size_t part = op.received.size() / peers.size();
-  auto receives = std::make_unique<InTurn>();
+  auto receives = std::make_unique<SequentialTransfers>();
   for (size_t i = 0; i < peers.size(); ++i) {
     DGC_ASSIGN_OR_RETURN(auto each, transport.prepareReceive(receive.channel(), static_cast<int>(peers[i]),
                                                              op.received.subspan(i * part, part)));
@@ -169,10 +169,10 @@ absl::Status Executor::prepareProgram(const artifact::Program &program, uint32_t
     if (!op.ok())
       return annotate(op.status(),
                       str("program '", program.name()->str(), "', step ", i, " '", text(step.name()), "'"));
-    op->goesOn = step.queue() == 1 && op->communication;
+    op->isAsync = step.queue() == 1 && op->communication;
     op->waits = toVector(step.waits());
     runner->ops.push_back(*std::move(op));
-    if (runner->ops.back().goesOn)
+    if (runner->ops.back().isAsync)
       runner->atEnd.push_back(i);
     for (uint32_t awaited : runner->ops.back().waits)
       std::erase(runner->atEnd, awaited);
@@ -279,7 +279,7 @@ void ProgramRunner::setValidCount(int32_t count) {
 absl::Status ProgramRunner::runOp(Op &op, const dgc_step &step) {
   if (op.local)
     return op.local->run(step);
-  return op.goesOn ? op.communication->start() : op.communication->run();
+  return op.isAsync ? op.communication->start() : op.communication->run();
 }
 
 absl::Status ProgramRunner::finishOp(uint32_t index, uint64_t step) {
@@ -334,7 +334,7 @@ absl::Status ProgramRunner::submit(uint64_t step) {
       return describe(s, i, step);
     if (trace) {
       TimeNs end = clock.now();
-      if (ops[i].goesOn)
+      if (ops[i].isAsync)
         ops[i].begin = begin;
       else
         trace->add({ops[i].step, step, begin, end});

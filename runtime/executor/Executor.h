@@ -70,7 +70,7 @@ class Executor;
 
 /// A value that goes to one receiver after the other (to none where the partners have fewer workers), or whose parts come
 /// from one sender after the other.
-struct InTurn : PreparedCollective {
+struct SequentialTransfers : PreparedCollective {
   absl::Status run() override {
     for (const std::unique_ptr<PreparedCollective> &each : all)
       if (absl::Status s = each->run(); !s.ok())
@@ -123,10 +123,10 @@ private:
       Segments
     } by = Host;                   // what communicates: the device between segments, or in them
     bool isEmpty = false;          // nobody receives what is sent
-    bool goesOn = false;           // a collective that begins here and ends where another op, or the end, waits for it
+    bool isAsync = false;          // a collective that begins here and ends where another op, or the end, waits for it
     std::vector<uint32_t> waits;   // indices of such ops
     std::span<std::byte> received; // of a receive: where
-    TimeNs begin = 0;              // of one that goes on, for traces
+    TimeNs begin = 0;              // of an asynchronous one, for traces
   };
   absl::Status runOp(Op &op, const dgc_step &step);
   absl::Status finishOp(uint32_t op, uint64_t step);

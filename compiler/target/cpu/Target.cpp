@@ -4,7 +4,7 @@
 #include "compiler/target/cpu/Codegen.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/kernel/Passes.h"
-#include "runtime/device/cpu/Device.h"
+#include "runtime/device/cpu/CpuDevice.h"
 
 using namespace mlir;
 

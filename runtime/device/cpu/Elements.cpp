@@ -129,7 +129,7 @@ void BoundPrimitive::bindScratch(int argument, const dnnl::memory::desc &desc, s
 
 absl::Status BoundPrimitive::run() {
   // The scratch block has its address from finish() on.
-  for (InScratch &argument : unresolved)
+  for (ScratchArgument &argument : unresolved)
     dnnl_memory_set_data_handle(argument.memory.get(), scratch->data() + argument.offset);
   if (!unresolved.empty())
     unresolved.clear();

@@ -1,7 +1,7 @@
 // The library calls of the CPU device. Internal to runtime/device/cpu.
 #pragma once
 
-#include "runtime/device/cpu/Device.h"
+#include "runtime/device/cpu/CpuDevice.h"
 
 #include "dnnl.hpp"
 
@@ -48,7 +48,7 @@ public:
   absl::Status run();
 
 private:
-  struct InScratch {
+  struct ScratchArgument {
     dnnl::memory memory;
     size_t offset;
   };
@@ -57,7 +57,7 @@ private:
   dnnl::primitive primitive;
   std::vector<dnnl::memory> memories;
   std::vector<dnnl_exec_arg_t> arguments;
-  std::vector<InScratch> unresolved;
+  std::vector<ScratchArgument> unresolved;
 };
 
 //===-- Post-ops --------------------------------------------------------===//

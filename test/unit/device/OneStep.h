@@ -2,7 +2,7 @@
 #pragma once
 
 #include "runtime/base/Philox.h"
-#include "runtime/device/cpu/Device.h"
+#include "runtime/device/cpu/CpuDevice.h"
 #include "test/unit/artifact/SamplePlan.h"
 #include "test/unit/support/Sanitizers.h"
 

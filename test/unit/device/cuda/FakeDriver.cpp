@@ -184,7 +184,7 @@ void FakeDriver::checkRaces(Work &work, void *stream, StreamState &state) {
     if (!isOfHost && !isOfPeer(access) &&
         (block == memory.begin() || (--block, access.begin + access.bytes > block->first + block->second.size)))
       wrong(work.name + " touches memory outside of allocations");
-    for (const Past &other : past)
+    for (const PastAccess &other : past)
       if ((access.writes || other.access.writes) && access.begin < other.access.begin + other.access.bytes &&
           other.access.begin < access.begin + access.bytes && other.number > clock[other.stream])
         wrong(work.name + " does not wait for " + other.name + ", which touches the same memory on another stream");

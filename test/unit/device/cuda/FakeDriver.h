@@ -167,7 +167,7 @@ private:
     std::vector<Node> nodes;
     std::map<void *, std::unique_ptr<StreamState>> branches; // what other streams are in it
   };
-  struct Past {
+  struct PastAccess {
     Access access;
     void *stream;
     uint64_t number;
@@ -220,7 +220,7 @@ private:
   std::vector<Work> queue;
   CapturedGraph captured;
   std::set<void *> capturedEvents;
-  std::vector<Past> past;
+  std::vector<PastAccess> past;
   Clock hostClock;
   bool capturing = false;
 };

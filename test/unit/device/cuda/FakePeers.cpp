@@ -79,7 +79,7 @@ void FakeDriver::checkForeign(const Work &work, const Access &access) {
     if (other.by != this && meets(other.begin, other.bytes, other.writes))
       wrong(work.name + " does not wait for " + other.name + " of another GPU");
   for (const FakeDriver *owner : peers->drivers)
-    for (const Past &other : owner->past)
+    for (const PastAccess &other : owner->past)
       if (owner != this && meets(other.access.begin, other.access.bytes, other.access.writes))
         wrong(work.name + " does not wait for " + other.name + " of another GPU");
   if (isOfPeer(access))

@@ -56,7 +56,7 @@ void FakeDriver::waited(const Clock &clock) {
     std::erase_if(peers->foreign, [&](const FakePeers::Foreign &each) {
       return each.by == this && each.number <= hostClock[each.stream];
     });
-  std::erase_if(past, [&](const Past &other) { return other.number <= hostClock[other.stream]; });
+  std::erase_if(past, [&](const PastAccess &other) { return other.number <= hostClock[other.stream]; });
 }
 
 absl::Status FakeDriver::synchronize(Stream stream) {

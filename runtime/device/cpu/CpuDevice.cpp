@@ -1,5 +1,5 @@
 // The CPU device: features, kernels, and the actions that need no library.
-#include "runtime/device/cpu/Device.h"
+#include "runtime/device/cpu/CpuDevice.h"
 
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
