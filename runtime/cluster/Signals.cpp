@@ -112,7 +112,10 @@ SignalWatcher::SignalWatcher(std::function<void(int)> stop) {
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kCount; ++i) {
     firstAt[i] = 0;
-    sigaction(kSignals[i], nullptr, &before[i]);
+    struct sigaction now = {};
+    sigaction(kSignals[i], nullptr, &now);
+    if (now.sa_handler != onSignal) // left by an earlier one
+      before[i] = now;
     if (before[i].sa_handler != SIG_IGN) // as by nohup
       sigaction(kSignals[i], &action, nullptr);
   }
@@ -132,8 +135,10 @@ SignalWatcher::SignalWatcher(std::function<void(int)> stop) {
 SignalWatcher::~SignalWatcher() {
   if (!thread.joinable())
     return;
+  // The second of two signals that are sent at once may come only now.
   for (size_t i = 0; i < kCount; ++i)
-    sigaction(kSignals[i], &before[i], nullptr);
+    if (firstAt[i] == 0)
+      sigaction(kSignals[i], &before[i], nullptr);
   int fd = writeEnd.exchange(-1);
   char end = 0;
   (void)!write(fd, &end, 1);

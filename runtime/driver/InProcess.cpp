@@ -49,7 +49,8 @@ private:
 };
 
 /// Turns SIGINT, SIGTERM and SIGHUP into an abort for as long as it lives: the signals are blocked in every thread and
-/// waited for by one of its own. Those that are ignored stay ignored.
+/// waited for by one of its own. Those that are ignored stay ignored. Once one has come they stay blocked, as the process
+/// ends for it and may be sent a second one at the same time.
 class InterruptWatch {
 public:
   explicit InterruptWatch(Abort &abort) {
@@ -65,23 +66,26 @@ public:
       timespec tick{0, 50000000};
       while (!done.load()) {
         int signal = sigtimedwait(&signals, nullptr, &tick);
-        if (signal > 0)
-          abort.raise(withExitCode(absl::CancelledError(signal == SIGINT    ? "interrupted"
-                                                        : signal == SIGTERM ? "terminated"
-                                                                            : "terminated (SIGHUP)"),
-                                   ExitCode::Interrupted));
+        if (signal <= 0)
+          continue;
+        isInterrupted.store(true);
+        abort.raise(withExitCode(absl::CancelledError(signal == SIGINT    ? "interrupted"
+                                                      : signal == SIGTERM ? "terminated"
+                                                                          : "terminated (SIGHUP)"),
+                                 ExitCode::Interrupted));
       }
     });
   }
   ~InterruptWatch() {
     done.store(true);
     thread.join();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (!isInterrupted.load())
+      pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
 private:
   sigset_t signals, before;
-  std::atomic<bool> done{false};
+  std::atomic<bool> done{false}, isInterrupted{false};
   std::thread thread;
 };
 } // namespace

@@ -320,6 +320,25 @@ TEST(Signals, TheSameSignalLaterEndsTheProcess) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
 }
 
+TEST(Signals, TheSecondOfTwoMayComeAfterTheWatcher) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGINT, SIG_DFL);
+    for (int i = 0; i < 2; ++i) { // a second watcher is not confused by what the first one left
+      {
+        SignalWatcher watcher([](int) {});
+        raise(SIGTERM);
+      }
+      raise(SIGTERM);
+    }
+    raise(SIGINT); // which has not come before
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+}
+
 /// The signals that a sanitizer handles to report a crash, as a mask of /proc/PID/status.
 uint64_t signalsOfSanitizer() {
   uint64_t mask = 0;
