@@ -181,7 +181,8 @@ TEST(Rows, Softmax) {
   for (auto [rows, columns] : {std::pair{1, 1}, {5, 10}, {33, 257}}) {
     LoadedKernels kernels(softmax(rows, columns));
     ASSERT_TRUE(kernels.ok());
-    EXPECT_EQ(kernels.info().extent, rows);
+    if (!LoadedKernels::onReference())
+      EXPECT_EQ(kernels.info().extent, rows);
     auto a = samples<float>(rows * columns);
     Buffer<float> r(rows * columns);
     kernels.call({a.data(), r.data()}, 3);

@@ -48,7 +48,8 @@ TEST_P(RowLength, Softmax) {
     LoadedKernels kernels(
         llvm::formatv(kSoftmax, rows, n, inPlace ? "attributes {dgc.inplace = array<i64: 0>}" : "").str());
     ASSERT_TRUE(kernels.ok());
-    EXPECT_EQ(kernels.info().workspaceBytes, 0u);
+    if (!LoadedKernels::onReference())
+      EXPECT_EQ(kernels.info().workspaceBytes, 0u);
     for (int pieces : {1, 2}) {
       auto x = samples<float>(rows * n, 3), r = samples<float>(rows * n, 3);
       kernels.call({inPlace ? r.data() : x.data(), r.data()}, pieces);
@@ -223,7 +224,8 @@ TEST_P(RowLength, CrossEntropyAndItsGradient) {
                                       rows, n)
                             .str());
   ASSERT_TRUE(kernels.ok());
-  EXPECT_LT(kernels.info().workspaceBytes, 4096u);
+  if (!LoadedKernels::onReference())
+    EXPECT_LT(kernels.info().workspaceBytes, 4096u);
   auto x = samples<float>(rows * n, 3);
   Buffer<int32_t> t(rows);
   for (int i = 0; i < rows; ++i)
