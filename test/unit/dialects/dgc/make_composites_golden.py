@@ -343,6 +343,53 @@ gradient_case("embedding", "%y = dgc.embedding %0, %1 : {0}, {1}", [table, numbe
 gradient_case("attention_causal", "%y = dgc.attention %0, %1, %2 heads 3 causal : {0}, {1}, {2}", [q, k, v], [0, 1, 2],
               lambda q, k, v: attention(q, k, v, 3, True))
 
+# Without what is optional: padding, bias, momentum, examples that are not real.
+case("dense_without_bias", "%r0 = dgc.dense %0, %1 : {0}, {1}", [sequence, table.T.copy()], [SE @ TA.T])
+case("bias_add", "%r0 = dgc.bias_add %0, %1 : {0}, {1}", [sequence, m[:4].copy()], [SE + MO[:4]])
+case("expand_and_flatten", "%e = dgc.expand_dims %0 at 1 : {0}\n  %r0 = dgc.flatten %e : tensor<2x1x3x4xf32>", [sequence],
+     [sequence.reshape(2, 12)])
+case("avg_pool_valid", "%r0 = dgc.avg_pool %0 window [2, 2] : {0}", [image],
+     [pool(I, (2, 2), (2, 2), ((0, 0), (0, 0)), np.mean)])
+case("cross_entropy_distribution_of_all", "%r0 = dgc.cross_entropy %0, %1 : {0}, {1}", [z, p],
+     [-(p.astype(np.float64) * np.log(softmax(Z))).sum(-1).mean()])
+case("mean_squared_error_of_all", "%r0 = dgc.mean_squared_error %0, %1 : {0}, {1}", [z, t], [((Z - t) ** 2).mean()])
+case("accuracy_of_all", "%r0 = dgc.accuracy %0, %1 : {0}, {1}", [ties, np.array([1, 1, 2, 0], np.uint8)], [3 / 4])
+case("sgd_decay", "%r0 = dgc.apply_sgd %0, %1, %2 weight_decay 0.01 : {0}, {1}, {2}", [W.astype(np.float32), g, rate],
+     [W - 0.1 * (G + 0.01 * W)])
+for at in (0, 2, 3, 12, 13, 30):
+    now = np.array(at, np.int64)
+    case(f"step_warm_up_{at}", "%r0 = dgc.learning_rate %0 0.1 step every 10 times 0.5 warm_up 3", [now],
+         [0.1 * (at + 1) / 3 if at < 3 else 0.1 * 0.5 ** ((at - 3) // 10)])
+    case(f"constant_{at}", "%r0 = dgc.learning_rate %0 0.1 warm_up 3", [now], [0.1 * min((at + 1) / 3, 1)])
+
+
+# Half precision: operands and results are rounded to bf16, what is between them is not. Rows are long enough for a sum
+# in bf16 to be wrong.
+def to_bf16(array):
+    bits = np.asarray(array, np.float32).view(np.uint32).astype(np.uint64)
+    return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16 << 16).astype(np.uint32).view(np.float32)
+
+
+def half_case(name, op, inputs, result):
+    """`op` makes %y of %h0, %h1, .., the inputs in bf16."""
+    shape = "tensor<" + "".join(f"{n}x" for n in inputs[0].shape) + "bf16>"
+    converts = "\n  ".join(f"%h{i} = dgc.convert %{i} to bf16 : {{{i}}}" for i in range(len(inputs)))
+    case(name + "_bf16", f"{converts}\n  {op} : {shape}\n  %r0 = dgc.convert %y to f32 : {shape}", inputs,
+         [to_bf16(result)], 2 ** -8)
+
+
+half, half_gradient = to_bf16(normal(2, 300)), to_bf16(normal(2, 300))
+HA, HG = wide(half, half_gradient)
+root = np.sqrt(2 / np.pi)
+slope = np.tanh(root * (HA + 0.044715 * HA ** 3))
+half_case("softmax", "%y = dgc.softmax %h0", [half * 4], softmax(HA * 4))
+half_case("log_softmax", "%y = dgc.log_softmax %h0", [half], log_softmax(HA))
+half_case("gelu", "%y = dgc.gelu %h0", [half], HA * (1 + erf(HA / np.sqrt(2))) / 2)
+half_case("gelu_grad", "%y = dgc.gelu_grad %h0, %h1", [half, half_gradient],
+          HG * ((1 + erf(HA / np.sqrt(2))) / 2 + HA * np.exp(-HA ** 2 / 2) / np.sqrt(2 * np.pi)))
+half_case("gelu_grad_tanh", "%y = dgc.gelu_grad %h0, %h1 tanh", [half, half_gradient],
+          HG * ((1 + slope) / 2 + HA / 2 * (1 - slope ** 2) * root * (1 + 3 * 0.044715 * HA ** 2)))
+
 with open("Composites.inc", "w", encoding="utf-8") as f:
     f.write("// Written by make_composites_golden.py.\n// clang-format off\n")
     f.writelines(cases)
