@@ -3,15 +3,17 @@
 // Every round has variables of its own; one from outside is shared.
 
 // CHECK-LABEL: dgc.model @layers
-// CHECK: %[[X:.*]] = dgc.input "x"
-// CHECK: %[[B:.*]] = dgc.variable "b"
-// CHECK: %[[W0:.*]] = dgc.variable "layer.0.w"
+// CHECK-DAG: %[[X:.*]] = dgc.input "x"
+// CHECK-DAG: %[[B:.*]] = dgc.variable "b"
+// CHECK-DAG: %[[W0:.*]] = dgc.variable "layer.0.w"
+// CHECK-NOT: dgc.variable
 // CHECK: %[[Y0:.*]] = dgc.dense %[[X]], %[[W0]], %[[B]]
-// CHECK: %[[R0:.*]] = dgc.relu %[[Y0]]
-// CHECK: %[[W1:.*]] = dgc.variable "layer.1.w"
+// CHECK-DAG: %[[R0:.*]] = dgc.relu %[[Y0]]
+// CHECK-DAG: %[[W1:.*]] = dgc.variable "layer.1.w"
+// CHECK-NOT: dgc.variable
 // CHECK: %[[Y1:.*]] = dgc.dense %[[R0]], %[[W1]], %[[B]]
 // CHECK: %[[R1:.*]] = dgc.relu %[[Y1]]
-// CHECK-NOT: dgc.repeat
+// CHECK-NOT: dgc.{{repeat|relu}}
 // CHECK: dgc.output "y" %[[R1]]
 dgc.model @layers {
   %x = dgc.input "x" : tensor<?x4xf32>
@@ -35,6 +37,7 @@ dgc.model @layers {
 // CHECK: %[[S0:.*]] = dgc.add %[[A]], %[[B]]
 // CHECK: %[[S1:.*]] = dgc.add %[[B]], %[[S0]]
 // CHECK: %[[S2:.*]] = dgc.add %[[S0]], %[[S1]]
+// CHECK-NOT: dgc.add
 // CHECK: dgc.output "s" %[[S1]]
 // CHECK: dgc.output "t" %[[S2]]
 // CHECK: dgc.output "u" %[[A]]
@@ -55,15 +58,15 @@ dgc.model @swap {
 // A repeat in a repeat. Statistics are assigned in each round.
 
 // CHECK-LABEL: dgc.model @nested
-// CHECK-COUNT-1: dgc.variable "stage.0.block.0.mean"
-// CHECK-COUNT-1: dgc.assign
-// CHECK-COUNT-1: dgc.variable "stage.0.block.1.mean"
-// CHECK-COUNT-1: dgc.assign
-// CHECK-COUNT-1: dgc.variable "stage.1.block.0.mean"
-// CHECK-COUNT-1: dgc.assign
-// CHECK-COUNT-1: dgc.variable "stage.1.block.1.mean"
-// CHECK-COUNT-1: dgc.assign
-// CHECK-NOT: dgc.assign
+// CHECK: %[[M:.*]] = dgc.variable "stage.0.block.0.mean"
+// CHECK: dgc.assign %[[M]], %[[M]]
+// CHECK: %[[M:.*]] = dgc.variable "stage.0.block.1.mean"
+// CHECK: dgc.assign %[[M]], %[[M]]
+// CHECK: %[[M:.*]] = dgc.variable "stage.1.block.0.mean"
+// CHECK: dgc.assign %[[M]], %[[M]]
+// CHECK: %[[M:.*]] = dgc.variable "stage.1.block.1.mean"
+// CHECK: dgc.assign %[[M]], %[[M]]
+// CHECK-NOT: dgc.{{assign|variable|repeat}}
 dgc.model @nested {
   %x = dgc.input "x" : tensor<?x4xf32>
   %y = dgc.repeat 2 "stage" (%a = %x) {
