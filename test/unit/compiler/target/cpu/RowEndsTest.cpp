@@ -179,8 +179,6 @@ TEST(OddArrays, ElementByElement) {
                                         n)
                               .str());
     ASSERT_TRUE(kernels.ok());
-    if (LoadedKernels::onGpu())
-      EXPECT_EQ(kernels.info().launches[0].grid, ((n + 3u) / 4 + 255) / 256) << n;
     Numbers a = rowsOf("bf16", 1, n, n), b = rowsOf("f32", 1, n, n);
     for (int pieces : {1, 2}) {
       Numbers r("f32", n), h("bf16", n);

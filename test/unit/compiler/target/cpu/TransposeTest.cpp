@@ -1,6 +1,6 @@
 //===- TransposeTest.cpp - results that lie another way than what they are of --===//
 //
-// On GPUs tiles of such arrays pass through the memory of a block. How many blocks there are tells whether it is so.
+// On GPUs tiles of such arrays pass through the memory of a block; which ones is tested in ../cuda/GeometryTest.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,14 +13,6 @@
 using namespace dgc::test;
 
 namespace {
-
-/// The number of blocks of the only grid, where the kernel is one for GPUs.
-void expectBlocks(const LoadedKernels &kernels, unsigned blocks) {
-  if (!LoadedKernels::onGpu())
-    return;
-  ASSERT_EQ(kernels.info().launches.size(), 1u);
-  EXPECT_EQ(kernels.info().launches[0].grid, blocks);
-}
 
 uint16_t toBf16(float value) {
   uint32_t bits = llvm::bit_cast<uint32_t>(value);
@@ -37,8 +29,7 @@ std::string joined(const std::vector<int64_t> &numbers, const char *between) {
 
 /// A transpose alone, bit by bit.
 template <typename T>
-void checkTranspose(const std::string &type, std::vector<int64_t> shape, std::vector<int64_t> permutation,
-                    unsigned blocks) {
+void checkTranspose(const std::string &type, std::vector<int64_t> shape, std::vector<int64_t> permutation) {
   size_t rank = shape.size();
   std::vector<int64_t> result(rank), strides(rank, 1), reads(rank);
   for (size_t i = rank - 1; i-- > 0;)
@@ -55,7 +46,6 @@ void checkTranspose(const std::string &type, std::vector<int64_t> shape, std::ve
                                       from, to, joined(permutation, ", "))
                             .str());
   ASSERT_TRUE(kernels.ok());
-  expectBlocks(kernels, blocks);
   size_t size = std::accumulate(shape.begin(), shape.end(), size_t(1), std::multiplies<>());
   for (int pieces : {1, 2}) {
     Buffer<T> x(size), r(size);
@@ -73,37 +63,37 @@ void checkTranspose(const std::string &type, std::vector<int64_t> shape, std::ve
 }
 
 TEST(Transpose, EveryType) {
-  checkTranspose<float>("f32", {130, 190}, {1, 0}, 5 * 6);
-  checkTranspose<double>("f64", {130, 190}, {1, 0}, 5 * 6);
-  checkTranspose<int8_t>("i8", {130, 190}, {1, 0}, 5 * 6);
-  checkTranspose<uint8_t>("i1", {131, 193}, {1, 0}, 5 * 7);
-  checkTranspose<uint16_t>("bf16", {131, 193}, {1, 0}, 5 * 7);
-  checkTranspose<int64_t>("i64", {128, 256}, {1, 0}, 4 * 8);
+  checkTranspose<float>("f32", {130, 190}, {1, 0});
+  checkTranspose<double>("f64", {130, 190}, {1, 0});
+  checkTranspose<int8_t>("i8", {130, 190}, {1, 0});
+  checkTranspose<uint8_t>("i1", {131, 193}, {1, 0});
+  checkTranspose<uint16_t>("bf16", {131, 193}, {1, 0});
+  checkTranspose<int64_t>("i64", {128, 256}, {1, 0});
 }
 
 // Large ones of small elements are in tiles of 64 x 64, where pairs of elements are whole.
 TEST(Transpose, Wide) {
-  checkTranspose<uint16_t>("f16", {520, 514}, {1, 0}, 9 * 9);
-  checkTranspose<int8_t>("i8", {514, 1024}, {1, 0}, 9 * 16);
-  checkTranspose<uint16_t>("f16", {521, 514}, {1, 0}, 17 * 17);
+  checkTranspose<uint16_t>("f16", {520, 514}, {1, 0});
+  checkTranspose<int8_t>("i8", {514, 1024}, {1, 0});
+  checkTranspose<uint16_t>("f16", {521, 514}, {1, 0});
 }
 
 // Loops that follow each other in both arrays are one; others are outside of the tiles.
 TEST(Transpose, Permutations) {
-  checkTranspose<float>("f32", {3, 70, 90}, {0, 2, 1}, 3 * 3 * 3);
-  checkTranspose<float>("f32", {40, 9, 70}, {2, 0, 1}, 3 * 12);
-  checkTranspose<float>("f32", {40, 9, 70}, {1, 2, 0}, 2 * 20);
-  checkTranspose<float>("f32", {4, 9, 9, 64}, {0, 3, 1, 2}, 4 * 2 * 3);
-  checkTranspose<float>("f32", {40, 3, 70, 2}, {2, 1, 0, 3}, 16800 / 2 / 256 + 1); // pairs stay together
-  checkTranspose<float>("f32", {5, 3, 40, 70}, {3, 1, 0, 2}, 5 * 3 * 3 * 2);
+  checkTranspose<float>("f32", {3, 70, 90}, {0, 2, 1});
+  checkTranspose<float>("f32", {40, 9, 70}, {2, 0, 1});
+  checkTranspose<float>("f32", {40, 9, 70}, {1, 2, 0});
+  checkTranspose<float>("f32", {4, 9, 9, 64}, {0, 3, 1, 2});
+  checkTranspose<float>("f32", {40, 3, 70, 2}, {2, 1, 0, 3}); // pairs stay together
+  checkTranspose<float>("f32", {5, 3, 40, 70}, {3, 1, 0, 2});
 }
 
 // Where no tile is needed: what lies along the result's loop already, few elements, narrow ones.
 TEST(Transpose, WithoutTiles) {
-  checkTranspose<float>("f32", {4, 20, 12, 64}, {0, 2, 1, 3}, 4 * 20 * 12 * 64 / 4 / 256);
-  checkTranspose<float>("f32", {100, 100}, {1, 0}, 10000 / 4 / 256 + 1);
-  checkTranspose<float>("f32", {8192, 3}, {1, 0}, 8192 * 3 / 4 / 256);
-  checkTranspose<float>("f32", {3, 8192}, {1, 0}, 8192 * 3 / 4 / 256);
+  checkTranspose<float>("f32", {4, 20, 12, 64}, {0, 2, 1, 3});
+  checkTranspose<float>("f32", {100, 100}, {1, 0});
+  checkTranspose<float>("f32", {8192, 3}, {1, 0});
+  checkTranspose<float>("f32", {3, 8192}, {1, 0});
 }
 
 // What is computed of several arrays, before and behind the transpose; some lie along the result, some do not.
@@ -126,7 +116,6 @@ TEST(Transpose, BetweenOtherOps) {
                                       m, n)
                             .str());
   ASSERT_TRUE(kernels.ok());
-  expectBlocks(kernels, 5 * 5);
   auto a = samples<float>(m * n), c = samples<float>(m * n, 5), d = samples<float>(m, 7), e = samples<float>(n, 9);
   Buffer<uint16_t> b(m * n), h(m * n);
   for (int i = 0; i < m * n; ++i)
@@ -185,7 +174,6 @@ TEST(Transpose, SegmentsOfOneGrid) {
                                       o, wide)
                             .str());
   ASSERT_TRUE(kernels.ok());
-  expectBlocks(kernels, 3 * 12 + 5 + 8 * 8 + 7 * 7);
   auto f = samples<float>(k * o), v = samples<float>(5000, 3), x = samples<float>(40000, 4);
   Buffer<uint16_t> g(wide * wide), t(k * o), u(wide * wide);
   for (int i = 0; i < wide * wide; ++i)
@@ -217,7 +205,6 @@ TEST(Transpose, Cut) {
                                       m, n, m - 5)
                             .str());
   ASSERT_TRUE(kernels.ok());
-  expectBlocks(kernels, 5 * 5);
   auto x = samples<float>(m * n);
   Buffer<float> r(n * (m - 5));
   kernels.call({x.data(), r.data()}, 2);
