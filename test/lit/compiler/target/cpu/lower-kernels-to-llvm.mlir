@@ -1,6 +1,6 @@
 // RUN: dgc-opt %s -dgc-lower-kernels-to-llvm | mlir-translate --mlir-to-llvmir | FileCheck %s
 
-// The entry takes the pointers out of its first argument; the body is private to the object. Nothing is left for a library to
+// The entry takes the pointers, here two, out of its first argument; the body is private to the object. Nothing is left for a library to
 // compute, and no memory is allocated.
 
 // CHECK:       define internal void @k_body(ptr noalias readonly captures(none) %{{.+}}, ptr noalias captures(none) %{{.+}}, i64 %{{.+}}, i64 %{{.+}})

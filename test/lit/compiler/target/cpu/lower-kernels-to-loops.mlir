@@ -1,18 +1,20 @@
 // RUN: dgc-opt %s -split-input-file -dgc-lower-kernels-to-linalg -dgc-lower-kernels-to-loops | FileCheck %s
 
-// One loop over all elements, whatever the rank; the value in between is not stored. Work is split into parts of 4096
-// elements.
+// One loop over all elements, whatever the rank, in which each of the two operands is read once; the value in between is
+// not stored. Work is split into parts of 4096 elements.
 
 // CHECK-LABEL: func.func private @chain_body
 // CHECK-SAME:    (%[[A:.+]]: !llvm.ptr {llvm.noalias{{.*}}}, %[[B:.+]]: !llvm.ptr {llvm.noalias{{.*}}}, %[[R:.+]]: !llvm.ptr {llvm.noalias{{.*}}}, %[[BEGIN:.+]]: i64, %[[END:.+]]: i64)
 // CHECK:         scf.for
 // CHECK-COUNT-2:   llvm.load
+// CHECK-NOT:       llvm.{{load|store}}
 // CHECK:           arith.mulf
+// CHECK-NOT:       llvm.{{load|store}}
 // CHECK:           math.tanh
 // CHECK:           llvm.store
-// CHECK-NOT:     scf.for
+// CHECK-NOT:     {{scf.for|llvm.load|llvm.store}}
 // CHECK:       llvm.func @chain(
-// CHECK-SAME:    dgc.extent = 8 : i64
+// CHECK-SAME:    dgc.extent = [[#div(mul(64, 512), 4096)]] : i64
 func.func @chain(%a: tensor<64x512xf32>, %b: tensor<64x512xf32>) -> tensor<64x512xf32> {
   %0 = dgc.multiply %a, %b : tensor<64x512xf32>
   %1 = dgc.tanh %0 : tensor<64x512xf32>
@@ -51,19 +53,24 @@ func.func @softmax(%a: tensor<64x1024xf32>) -> tensor<64x1024xf32> {
 // -----
 
 // A sum over rows runs over memory in its own order and adds to the result; the product that it adds up is stored in the
-// same loop. It is split by columns.
+// same loop. Four rows are taken in a round, so that the result is read and written once for four. The kernel is split by
+// columns, in parts of 64.
 
 // CHECK-LABEL: func.func private @columns_body
 // CHECK:         scf.for
 // CHECK:           llvm.store
 // CHECK:         scf.for
 // CHECK:           scf.for
-// CHECK:             arith.mulf
-// CHECK:             arith.addf
-// CHECK-COUNT-2:     llvm.store
-// CHECK-NOT:     scf.for
+// CHECK-COUNT-4:     arith.mulf
+// CHECK-COUNT-4:     llvm.store
+// CHECK-NOT:         llvm.store
+// CHECK:             %[[BEFORE:.+]] = llvm.load
+// CHECK-NOT:         llvm.{{load|store}}
+// CHECK:             %[[SUM:.+]] = arith.addf %[[BEFORE]],
+// CHECK:             llvm.store %[[SUM]]
+// CHECK-NOT:     {{scf.for|llvm.load|llvm.store}}
 // CHECK:       llvm.func @columns(
-// CHECK-SAME:    dgc.extent = 8 : i64
+// CHECK-SAME:    dgc.extent = [[#div(512, 64)]] : i64
 func.func @columns(%a: tensor<64x512xf32>, %b: tensor<64x512xf32>) -> (tensor<64x512xf32>, tensor<512xf32>) {
   %0 = dgc.multiply %a, %b : tensor<64x512xf32>
   %1 = dgc.reduce sum %0 dims [0] : tensor<64x512xf32>
@@ -72,13 +79,15 @@ func.func @columns(%a: tensor<64x512xf32>, %b: tensor<64x512xf32>) -> (tensor<64
 
 // -----
 
-// Independent updates are parts of one extent; what is updated in place is not marked as having no alias.
+// Independent updates are parts of one extent, those of the matrix and one for the vector, with a loop each; what is updated
+// in place is not marked as having no alias.
 
 // CHECK-LABEL: func.func private @update_body
 // CHECK-SAME:    (%{{.+}}: !llvm.ptr {llvm.nocapture}, %{{.+}}: !llvm.ptr {llvm.noalias, llvm.nocapture, llvm.readonly}
 // CHECK-COUNT-2: scf.for
+// CHECK-NOT:     scf.for
 // CHECK:       llvm.func @update(
-// CHECK-SAME:    dgc.extent = 9 : i64
+// CHECK-SAME:    dgc.extent = [[#add(div(mul(64, 512), 4096), 1)]] : i64
 func.func @update(%w: tensor<64x512xf32>, %gw: tensor<64x512xf32>, %b: tensor<512xf32>, %gb: tensor<512xf32>)
     -> (tensor<64x512xf32>, tensor<512xf32>) attributes {dgc.inplace = array<i64: 0, 2>} {
   %0 = dgc.subtract %w, %gw : tensor<64x512xf32>
