@@ -132,6 +132,15 @@ LogicalResult lowerKernelToLinalg(func::FuncOp func) {
   return success();
 }
 
+LogicalResult forEachKernel(ModuleOp kernels, llvm::function_ref<LogicalResult(func::FuncOp)> use) {
+  loadKernelDialects(*kernels.getContext());
+  OwningOpRef<ModuleOp> copy = cast<ModuleOp>(kernels->clone());
+  for (func::FuncOp func : copy->getOps<func::FuncOp>())
+    if (!func.isExternal() && (failed(lowerKernelToLinalg(func)) || failed(use(func))))
+      return failure();
+  return success();
+}
+
 namespace {
 struct LowerKernelsToLinalg : dgc::impl::LowerKernelsToLinalgBase<LowerKernelsToLinalg> {
   void runOnOperation() override {

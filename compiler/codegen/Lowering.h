@@ -12,6 +12,10 @@ namespace dgc {
 /// Replaces the dgc ops of a kernel by linalg on tensors with signless elements and no encodings.
 mlir::LogicalResult lowerKernelToLinalg(mlir::func::FuncOp func);
 
+/// Gives `use` every kernel of a copy of the module, in linalg.
+mlir::LogicalResult forEachKernel(mlir::ModuleOp kernels,
+                                  llvm::function_ref<mlir::LogicalResult(mlir::func::FuncOp)> use);
+
 /// How what is left of math ops becomes code.
 enum class MathFunctions {
   Library, // calls of the C mathematical library

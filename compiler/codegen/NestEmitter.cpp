@@ -8,11 +8,6 @@ using namespace mlir;
 
 namespace dgc {
 
-/// Rows that a reduction over rows takes at a time, and twice as many where the running values are so few that a row is
-/// short, or so many that they leave the first cache. The number does not depend on what else a nest computes, so that
-/// a sum has the same blocks in every kernel.
-static constexpr int64_t kSteps = 4, kFewValues = 64, kManyValues = 4096;
-
 /// A loop with the given carried values, entered. `parallel`: no iteration depends on memory that another one writes.
 scf::ForOp NestEmitter::loop(Value lower, Value upper, ValueRange init, bool parallel, int64_t step) {
   auto loopOp = scf::ForOp::create(builder, loc, lower, upper, constant(step), init);
@@ -40,33 +35,16 @@ void NestEmitter::closeLoop() {
   moveTo(current);
 }
 
-/// The position in nest.loops of the last loop that is parallel for a reduction, plus one.
-unsigned NestEmitter::lastParallel(const LoopNest &nest, const Root &root) const {
-  unsigned last = 0;
-  for (auto [depth, dim] : llvm::enumerate(nest.loops))
-    if (root.parallel.test(dim))
-      last = depth + 1;
-  return last;
-}
-
-/// Is the running value of a reduction kept in memory, because a parallel loop runs inside a reduction loop?
-bool NestEmitter::inMemory(const LoopNest &nest, const Root &root) const {
-  for (unsigned depth = 0; depth < lastParallel(nest, root); ++depth)
-    if (!root.parallel.test(nest.loops[depth]))
-      return true;
-  return false;
-}
-
 /// Loops over the parallel dimensions that a root has among the loops from `depth` inwards.
-void NestEmitter::overParallel(const Segment &segment, const LoopNest &nest, unsigned depth, const Root &root,
+void NestEmitter::overParallel(const Segment &segment, const NestPlan &plan, unsigned depth, const Root &root,
                                Value lower, Value upper, llvm::function_ref<void()> inside) {
   unsigned opened = 0;
   auto savedGroups = groups;
-  for (unsigned dim : ArrayRef<unsigned>(nest.loops).drop_front(depth)) {
+  for (unsigned dim : ArrayRef<unsigned>(plan.nest.loops).drop_front(depth)) {
     if (!root.parallel.test(dim))
       continue;
     bool isSplit = segment.splitLoop == int64_t(dim) && lower;
-    scf::ForOp loopOp = loop(isSplit ? lower : constant(0), isSplit ? upper : constant(nest.trips[dim]), {}, true);
+    scf::ForOp loopOp = loop(isSplit ? lower : constant(0), isSplit ? upper : constant(plan.nest.trips[dim]), {}, true);
     bind(dim, loopOp.getInductionVar());
     ++opened;
   }
@@ -79,9 +57,9 @@ void NestEmitter::overParallel(const Segment &segment, const LoopNest &nest, uns
 }
 
 /// Writes the initial value of a reduction whose running value is in memory.
-void NestEmitter::initialise(const Segment &segment, const LoopNest &nest, unsigned number, Value lower, Value upper) {
+void NestEmitter::initialise(const Segment &segment, const NestPlan &plan, unsigned number, Value lower, Value upper) {
   const Root &root = graph.roots[number];
-  overParallel(segment, nest, 0, root, lower, upper, [&] {
+  overParallel(segment, plan, 0, root, lower, upper, [&] {
     linalg::LinalgOp op = root.reduction;
     for (auto [value, index, init] : llvm::zip_equal(root.values, root.indices, op.getDpsInits()))
       storeEverywhere(value, index, element(init, index));
@@ -153,7 +131,7 @@ void NestEmitter::points(const LoopNest &nest, SmallVectorImpl<Running> &running
   step = 0;
   for (Running &run : running) {
     const Root &root = graph.roots[run.root];
-    if (!root.reduction || !inMemory(nest, root) || lastParallel(nest, root) != nest.loops.size())
+    if (!root.reduction || !isInMemory(nest, root) || lastParallel(nest, root) != nest.loops.size())
       continue;
     for (auto [number, addends] : llvm::enumerate(run.addends))
       run.accumulators.push_back(
@@ -165,31 +143,11 @@ void NestEmitter::points(const LoopNest &nest, SmallVectorImpl<Running> &running
   }
 }
 
-/// How many iterations of the loop at `depth` are taken at a time: several where it is the second innermost and a
-/// reduction for all that is reduced, with running values in memory, so that these are loaded and stored less often.
-int64_t NestEmitter::rowsAtATime(const LoopNest &nest, unsigned depth) const {
-  if (depth + 2 != nest.loops.size())
-    return 1;
-  bool found = false;
-  for (unsigned number : nest.roots) {
-    const Root &root = graph.roots[number];
-    if (!root.reduction)
-      continue;
-    if (!inMemory(nest, root) || lastParallel(nest, root) != nest.loops.size() || root.parallel.test(nest.loops[depth]))
-      return 1;
-    found = true;
-  }
-  int64_t values = nest.trips[nest.loops.back()], rows = kSteps;
-  if (values <= kFewValues || values >= kManyValues)
-    rows *= 2;
-  return found && nest.trips[nest.loops[depth]] >= rows ? rows : 1;
-}
-
 /// The two innermost loops when several steps of the outer one are taken at a time.
-void NestEmitter::steppedNest(const Segment &segment, const LoopNest &nest, unsigned depth,
+void NestEmitter::steppedNest(const Segment &segment, const NestPlan &plan, unsigned depth,
                               SmallVectorImpl<Running> &running, Value lower, Value upper, Value from, Value to) {
-  unsigned dim = nest.loops[depth];
-  int64_t trips = nest.trips[dim], rows = rowsAtATime(nest, depth);
+  unsigned dim = plan.nest.loops[depth];
+  int64_t trips = plan.nest.trips[dim], rows = plan.loops[depth].steps;
   Value most = to;
   if (trips % rows != 0) {
     Value count = arith::SubIOp::create(builder, loc, to, from);
@@ -204,7 +162,7 @@ void NestEmitter::steppedNest(const Segment &segment, const LoopNest &nest, unsi
     bind(dim, steppedFrom);
     steppedDim = dim;
     steps = step;
-    emitLoopsFrom(segment, nest, depth + 1, running, lower, upper);
+    emitLoopsFrom(segment, plan, depth + 1, running, lower, upper);
     steps = 1;
     scf::YieldOp::create(builder, loc);
     closeLoop();
@@ -237,19 +195,20 @@ void NestEmitter::carryingLoop(Value from, Value to, int64_t step, bool parallel
 }
 
 /// One loop of a nest, from index `from` to `to`.
-void NestEmitter::plainNest(const Segment &segment, const LoopNest &nest, unsigned depth,
+void NestEmitter::plainNest(const Segment &segment, const NestPlan &plan, unsigned depth,
                             SmallVectorImpl<Running> &running, Value lower, Value upper, Value from, Value to) {
-  unsigned dim = nest.loops[depth];
+  unsigned dim = plan.nest.loops[depth];
   bool parallel = llvm::all_of(running, [&](Running &run) { return graph.roots[run.root].parallel.test(dim); });
   carryingLoop(from, to, 1, parallel, running, [&](Value index) {
     bind(dim, index);
-    emitLoopsFrom(segment, nest, depth + 1, running, lower, upper);
+    emitLoopsFrom(segment, plan, depth + 1, running, lower, upper);
   });
 }
 
 /// The loops of a nest from `depth` inwards.
-void NestEmitter::emitLoopsFrom(const Segment &segment, const LoopNest &nest, unsigned depth,
+void NestEmitter::emitLoopsFrom(const Segment &segment, const NestPlan &plan, unsigned depth,
                                 SmallVectorImpl<Running> &running, Value lower, Value upper) {
+  const LoopNest &nest = plan.nest;
   // Begin the reductions whose parallel loops are all around us.
   SmallVector<Running *> begun;
   for (Running &run : running) {
@@ -258,7 +217,7 @@ void NestEmitter::emitLoopsFrom(const Segment &segment, const LoopNest &nest, un
       continue;
     begun.push_back(&run);
     linalg::LinalgOp op = root.reduction;
-    bool isMemory = inMemory(nest, root);
+    bool isMemory = isInMemory(nest, root);
     if (isMemory && isFloatSum(root))
       run.accumulators = identitiesOf(root); // added to what is in memory at the end
     else
@@ -269,7 +228,7 @@ void NestEmitter::emitLoopsFrom(const Segment &segment, const LoopNest &nest, un
     // No reduction loops at all (all of size 1): one step from the initial value.
     for (Running &run : running) {
       const Root &root = graph.roots[run.root];
-      if (root.reduction && run.accumulators.empty() && !inMemory(nest, root)) {
+      if (root.reduction && run.accumulators.empty() && !isInMemory(nest, root)) {
         begun.push_back(&run);
         linalg::LinalgOp op = root.reduction;
         for (unsigned v = 0; v < root.values.size(); ++v)
@@ -280,12 +239,12 @@ void NestEmitter::emitLoopsFrom(const Segment &segment, const LoopNest &nest, un
   } else {
     unsigned dim = nest.loops[depth];
     bool isSplit = segment.splitLoop == int64_t(dim) && lower;
-    blockedNest(segment, nest, depth, blocksAt(nest, depth), running, lower, upper, isSplit ? lower : constant(0),
+    blockedNest(segment, plan, depth, plan.loops[depth].blocks, running, lower, upper, isSplit ? lower : constant(0),
                 isSplit ? upper : constant(nest.trips[dim]));
   }
   for (Running *run : begun) {
     const Root &root = graph.roots[run->root];
-    bool isMemory = inMemory(nest, root);
+    bool isMemory = isInMemory(nest, root);
     for (unsigned v = 0; v < root.values.size(); ++v) {
       Value &accumulator = run->accumulators[v];
       if (isMemory && isFloatSum(root))
@@ -298,7 +257,8 @@ void NestEmitter::emitLoopsFrom(const Segment &segment, const LoopNest &nest, un
   }
 }
 
-void NestEmitter::emitNest(const Segment &segment, const LoopNest &nest, Value lower, Value upper) {
+void NestEmitter::emitNest(const Segment &segment, const NestPlan &plan, Value lower, Value upper) {
+  const LoopNest &nest = plan.nest;
   auto bindAll = [&] {
     for (unsigned dim = segment.rowDims; dim < nest.space.size(); ++dim)
       bind(dim, constant(0));
@@ -307,11 +267,11 @@ void NestEmitter::emitNest(const Segment &segment, const LoopNest &nest, Value l
   SmallVector<Running> running;
   for (unsigned root : nest.roots) {
     running.push_back({root, {}});
-    if (graph.roots[root].reduction && inMemory(nest, graph.roots[root]))
-      initialise(segment, nest, root, lower, upper);
+    if (graph.roots[root].reduction && isInMemory(nest, graph.roots[root]))
+      initialise(segment, plan, root, lower, upper);
   }
   bindAll();
-  emitLoopsFrom(segment, nest, 0, running, lower, upper);
+  emitLoopsFrom(segment, plan, 0, running, lower, upper);
 }
 
 } // namespace dgc

@@ -9,7 +9,7 @@
 #define DGC_COMPILER_CODEGEN_NESTEMITTER_H
 
 #include "compiler/codegen/ElementEmitter.h"
-#include "compiler/codegen/KernelSchedule.h"
+#include "compiler/codegen/KernelPlan.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace dgc {
@@ -51,44 +51,38 @@ protected:
   /// none may be parallel.
   void carryingLoop(mlir::Value from, mlir::Value to, int64_t step, bool parallel,
                     llvm::SmallVectorImpl<Running> &running, llvm::function_ref<void(mlir::Value)> inside);
-  void emitNest(const Segment &segment, const LoopNest &nest, mlir::Value lower, mlir::Value upper);
-  void overParallel(const Segment &segment, const LoopNest &nest, unsigned depth, const Root &root, mlir::Value lower,
+  void emitNest(const Segment &segment, const NestPlan &plan, mlir::Value lower, mlir::Value upper);
+  void overParallel(const Segment &segment, const NestPlan &plan, unsigned depth, const Root &root, mlir::Value lower,
                     mlir::Value upper, llvm::function_ref<void()> inside);
-  void initialise(const Segment &segment, const LoopNest &nest, unsigned root, mlir::Value lower, mlir::Value upper);
-  void emitLoopsFrom(const Segment &segment, const LoopNest &nest, unsigned depth,
+  void initialise(const Segment &segment, const NestPlan &plan, unsigned root, mlir::Value lower, mlir::Value upper);
+  void emitLoopsFrom(const Segment &segment, const NestPlan &plan, unsigned depth,
                      llvm::SmallVectorImpl<Running> &running, mlir::Value lower, mlir::Value upper);
-  void plainNest(const Segment &segment, const LoopNest &nest, unsigned depth, llvm::SmallVectorImpl<Running> &running,
+  void plainNest(const Segment &segment, const NestPlan &plan, unsigned depth, llvm::SmallVectorImpl<Running> &running,
                  mlir::Value lower, mlir::Value upper, mlir::Value from, mlir::Value to);
-  void steppedNest(const Segment &segment, const LoopNest &nest, unsigned depth,
+  void steppedNest(const Segment &segment, const NestPlan &plan, unsigned depth,
                    llvm::SmallVectorImpl<Running> &running, mlir::Value lower, mlir::Value upper, mlir::Value from,
                    mlir::Value to);
-  void blockedNest(const Segment &segment, const LoopNest &nest, unsigned depth, llvm::ArrayRef<int64_t> blocks,
+  void blockedNest(const Segment &segment, const NestPlan &plan, unsigned depth, llvm::ArrayRef<int64_t> blocks,
                    llvm::SmallVectorImpl<Running> &running, mlir::Value lower, mlir::Value upper, mlir::Value from,
                    mlir::Value to);
   void points(const LoopNest &nest, llvm::SmallVectorImpl<Running> &running);
   llvm::SmallVector<Store> point(llvm::SmallVectorImpl<Running> &running);
   mlir::Value elementwise(const Root &root);
   virtual void reduce(const Root &root, Running &run);
-  int64_t rowsAtATime(const LoopNest &nest, unsigned depth) const;
-  bool inMemory(const LoopNest &nest, const Root &root) const;
-  unsigned lastParallel(const LoopNest &nest, const Root &root) const;
 
   // Sums in blocks (PartialSums.cpp).
-  llvm::SmallVector<int64_t> blocksAt(const LoopNest &nest, unsigned depth) const;
   llvm::SmallVector<mlir::Value> identitiesOf(const Root &root);
   mlir::Value combine(mlir::linalg::LinalgOp op, unsigned number, mlir::Value a, mlir::Value b);
   mlir::Value totalOf(mlir::linalg::LinalgOp op, unsigned number, llvm::ArrayRef<mlir::Value> addends);
   mlir::Value loadRunning(unsigned root, unsigned number);
   void storeRunning(unsigned root, unsigned number, mlir::Value scalar);
-  llvm::SmallVector<Suspended> beginBlock(const Segment &segment, const LoopNest &nest, unsigned depth,
+  llvm::SmallVector<Suspended> beginBlock(const Segment &segment, const NestPlan &plan, unsigned depth,
                                           llvm::SmallVectorImpl<Running> &running, mlir::Value lower,
                                           mlir::Value upper);
-  void endBlock(const Segment &segment, const LoopNest &nest, unsigned depth, llvm::SmallVectorImpl<Running> &running,
+  void endBlock(const Segment &segment, const NestPlan &plan, unsigned depth, llvm::SmallVectorImpl<Running> &running,
                 llvm::ArrayRef<Suspended> suspended, mlir::Value lower, mlir::Value upper);
-  PartialMemory partialMemory(const LoopNest &nest, unsigned depth, const Root &root);
-  /// Lanes with running sums of their own that a sum in registers is given by the compiler of the loops.
-  virtual int64_t lanesOf(const Root &root) const = 0;
-  /// Scratch memory for `count` elements at the entry of the kernel; null where there is none of that size.
+  PartialMemory partialMemory(const LoopNest &nest, unsigned depth, const PartialSums &sums);
+  /// Scratch memory for `count` elements at the entry of the kernel.
   virtual mlir::Value scratch(mlir::Type storage, int64_t count) = 0;
 
   llvm::SmallDenseMap<unsigned, PartialMemory> partials; // by root: where its running values are now

@@ -8,23 +8,12 @@
 
 #include "compiler/codegen/Combiner.h"
 #include "compiler/codegen/NestEmitter.h"
-#include "compiler/codegen/SumBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
 namespace dgc {
-
-SmallVector<int64_t> NestEmitter::blocksAt(const LoopNest &nest, unsigned depth) const {
-  auto lanes = [&](const Root &root) { return lanesOf(root); };
-  SumLoops loops{graph, nest, lanes};
-  if (nest.loops.size() >= 2) {
-    loops.steps = rowsAtATime(nest, nest.loops.size() - 2);
-    loops.steppedDepth = loops.steps > 1 ? nest.loops.size() - 2 : -1;
-  }
-  return loops.blocksAt(depth);
-}
 
 Value NestEmitter::combine(linalg::LinalgOp op, unsigned number, Value a, Value b) {
   Operation *combiner = combinerOf(op, number);
@@ -78,45 +67,41 @@ void NestEmitter::storeRunning(unsigned root, unsigned number, Value scalar) {
 }
 
 /// Memory for the partial sums of a block of the loop at `depth`.
-NestEmitter::PartialMemory NestEmitter::partialMemory(const LoopNest &nest, unsigned depth, const Root &root) {
+NestEmitter::PartialMemory NestEmitter::partialMemory(const LoopNest &nest, unsigned depth, const PartialSums &sums) {
+  const Root &root = graph.roots[sums.root];
   PartialMemory partial;
   partial.linear = getAffineConstantExpr(0, context);
   partial.outerGroups = groups.size();
-  int64_t count = 1;
   for (unsigned dim : ArrayRef<unsigned>(nest.loops).drop_front(depth + 1))
-    if (root.parallel.test(dim)) {
+    if (root.parallel.test(dim))
       partial.linear = partial.linear * nest.trips[dim] + getAffineDimExpr(dim, context);
-      count *= nest.trips[dim];
-    }
-  for (Value value : root.values) {
-    Value memory = scratch(storageOf(elementOf(value)), count);
-    if (!memory)
-      return {};
-    partial.memory.push_back(memory);
-  }
+  for (Value value : root.values)
+    partial.memory.push_back(scratch(storageOf(elementOf(value)), sums.elements));
   return partial;
 }
 
 /// Begins partial sums for all that the loop at `depth` adds up.
-SmallVector<NestEmitter::Suspended> NestEmitter::beginBlock(const Segment &segment, const LoopNest &nest,
+SmallVector<NestEmitter::Suspended> NestEmitter::beginBlock(const Segment &segment, const NestPlan &plan,
                                                             unsigned depth, SmallVectorImpl<Running> &running,
                                                             Value lower, Value upper) {
   SmallVector<Suspended> suspended(running.size());
   for (auto [run, before] : llvm::zip_equal(running, suspended)) {
     const Root &root = graph.roots[run.root];
-    if (!isFloatSum(root) || root.parallel.test(nest.loops[depth]))
+    if (!isFloatSum(root) || root.parallel.test(plan.nest.loops[depth]))
       continue;
     if (!run.accumulators.empty()) {
       before = {true, run.accumulators, {}};
       run.accumulators = identitiesOf(root);
       continue;
     }
-    PartialMemory partial = partialMemory(nest, depth, root);
-    if (partial.memory.empty())
+    ArrayRef<PartialSums> planned = plan.loops[depth].partials;
+    auto sums = llvm::find_if(planned, [&](const PartialSums &each) { return each.root == run.root; });
+    if (sums == planned.end())
       continue;
+    PartialMemory partial = partialMemory(plan.nest, depth, *sums);
     before = {true, {}, partials[run.root]};
     partials[run.root] = partial;
-    overParallel(segment, nest, depth + 1, root, lower, upper, [&] {
+    overParallel(segment, plan, depth + 1, root, lower, upper, [&] {
       for (auto [number, zero] : llvm::enumerate(identitiesOf(root)))
         storeRunning(run.root, number, zero);
     });
@@ -125,7 +110,7 @@ SmallVector<NestEmitter::Suspended> NestEmitter::beginBlock(const Segment &segme
 }
 
 /// Adds the partial sums of a block to what there was before.
-void NestEmitter::endBlock(const Segment &segment, const LoopNest &nest, unsigned depth,
+void NestEmitter::endBlock(const Segment &segment, const NestPlan &plan, unsigned depth,
                            SmallVectorImpl<Running> &running, ArrayRef<Suspended> suspended, Value lower, Value upper) {
   for (auto [run, before] : llvm::zip_equal(running, suspended)) {
     const Root &root = graph.roots[run.root];
@@ -137,7 +122,7 @@ void NestEmitter::endBlock(const Segment &segment, const LoopNest &nest, unsigne
       continue;
     }
     PartialMemory partial = partials[run.root];
-    overParallel(segment, nest, depth + 1, root, lower, upper, [&] {
+    overParallel(segment, plan, depth + 1, root, lower, upper, [&] {
       for (unsigned number = 0; number < root.values.size(); ++number) {
         partials[run.root] = partial;
         Value sum = loadRunning(run.root, number);
@@ -149,20 +134,20 @@ void NestEmitter::endBlock(const Segment &segment, const LoopNest &nest, unsigne
 }
 
 /// The loop at `depth` from index `from` to `to`, in blocks of `blocks.front()` iterations that are cut on.
-void NestEmitter::blockedNest(const Segment &segment, const LoopNest &nest, unsigned depth, ArrayRef<int64_t> blocks,
+void NestEmitter::blockedNest(const Segment &segment, const NestPlan &plan, unsigned depth, ArrayRef<int64_t> blocks,
                               SmallVectorImpl<Running> &running, Value lower, Value upper, Value from, Value to) {
   if (blocks.empty()) {
-    if (rowsAtATime(nest, depth) > 1)
-      return steppedNest(segment, nest, depth, running, lower, upper, from, to);
-    return plainNest(segment, nest, depth, running, lower, upper, from, to);
+    if (plan.loops[depth].steps > 1)
+      return steppedNest(segment, plan, depth, running, lower, upper, from, to);
+    return plainNest(segment, plan, depth, running, lower, upper, from, to);
   }
   carryingLoop(from, to, blocks.front(), /*parallel=*/false, running, [&](Value first) {
     Value end = arith::AddIOp::create(builder, loc, first, constant(blocks.front()), arith::IntegerOverflowFlags::nsw);
-    if (nest.trips[nest.loops[depth]] % blocks.front() != 0)
+    if (plan.nest.trips[plan.nest.loops[depth]] % blocks.front() != 0)
       end = arith::MinUIOp::create(builder, loc, end, to);
-    SmallVector<Suspended> suspended = beginBlock(segment, nest, depth, running, lower, upper);
-    blockedNest(segment, nest, depth, blocks.drop_front(), running, lower, upper, first, end);
-    endBlock(segment, nest, depth, running, suspended, lower, upper);
+    SmallVector<Suspended> suspended = beginBlock(segment, plan, depth, running, lower, upper);
+    blockedNest(segment, plan, depth, blocks.drop_front(), running, lower, upper, first, end);
+    endBlock(segment, plan, depth, running, suspended, lower, upper);
   });
 }
 

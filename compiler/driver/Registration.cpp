@@ -4,6 +4,7 @@
 #include "compiler/codegen/Passes.h"
 #include "compiler/driver/Phases.h"
 #include "compiler/package/Package.h"
+#include "compiler/target/Passes.h"
 #include "compiler/target/cpu/Passes.h"
 #include "compiler/target/cuda/Passes.h"
 #include "dialects/dgc/DGC.h"
@@ -42,6 +43,7 @@ void dgc::registerOwnPasses() {
   registerCodegenCPUPasses();
   registerCodegenCPUPipelines();
   registerCodegenCUDAPasses();
+  registerTargetPasses();
   registerModelPasses();
   registerPlacePasses();
   registerGradientPasses();

@@ -10,6 +10,10 @@ namespace dgc {
 #include "compiler/target/Targets.def"
 #undef DGC_TARGET
 
+LogicalResult Target::printKernelPlans(ModuleOp kernels, llvm::raw_ostream &) const {
+  return kernels.emitError("target '") << kind() << "' has no kernel plans";
+}
+
 void TargetRegistry::add(StringRef kind, ArrayRef<StringRef> names, StringRef spelling, Make make) {
   Entry entry{kind.str(), {}, spelling.str(), make};
   for (StringRef name : names)

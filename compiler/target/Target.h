@@ -46,6 +46,9 @@ public:
   /// The code of every function of `kernels`, dgc ops on tensors of known shape. Does not change the module. Fails with
   /// a diagnostic.
   virtual mlir::FailureOr<CompiledKernels> compileKernels(mlir::ModuleOp kernels) const = 0;
+  /// Prints how the functions of `kernels`, as for compileKernels, would be written. Does not change the module. Fails
+  /// with a diagnostic: where no target overrides it, as there are no such plans.
+  virtual mlir::LogicalResult printKernelPlans(mlir::ModuleOp kernels, llvm::raw_ostream &out) const;
   /// What library calls of a program have to work in with `threads` threads on the device. Fails with a diagnostic at
   /// `location`.
   virtual mlir::FailureOr<uint64_t> workspaceBytes(const artifact::Program &program, int64_t threads,

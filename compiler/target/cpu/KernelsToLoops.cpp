@@ -1,7 +1,5 @@
 //===- KernelsToLoops.cpp - dgc-lower-kernels-to-loops --------------------===//
 
-#include "compiler/codegen/KernelGraph.h"
-#include "compiler/codegen/KernelSchedule.h"
 #include "compiler/target/cpu/LoopEmitter.h"
 #include "compiler/target/cpu/Lowering.h"
 #include "compiler/target/cpu/Passes.h"
@@ -45,16 +43,16 @@ FailureOr<CompiledKernel> lowerKernelToLoops(func::FuncOp func) {
   FailureOr<KernelGraph> graph = KernelGraph::build(func);
   if (failed(graph))
     return failure();
-  Schedule schedule = scheduleKernel(*graph);
+  CpuKernelPlan plan(*std::move(graph));
   auto module = func->getParentOfType<ModuleOp>();
   std::string name = func.getName().str(), bodyName = name + "_body";
-  emitLoops(*graph, schedule, module, bodyName);
+  emitLoops(plan, module, bodyName);
   CompiledKernel info;
   info.symbol = name;
   info.argCount = func.getNumArguments() + func.getNumResults();
-  info.extent = schedule.extent;
-  info.costNs = schedule.costNs;
-  info.flops = schedule.flops;
+  info.extent = plan.schedule.extent;
+  info.costNs = plan.schedule.costNs;
+  info.flops = plan.schedule.flops;
   Location loc = func.getLoc();
   func.erase();
   LLVM::LLVMFuncOp entry = buildEntry(module, loc, name, module.lookupSymbol<func::FuncOp>(bodyName), info.argCount);

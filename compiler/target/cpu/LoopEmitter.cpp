@@ -15,34 +15,31 @@ namespace dgc {
 
 /// Kernels with more scratch memory than this take it from the heap.
 static constexpr int64_t kMaxStackBytes = 256 << 10;
-/// Lanes of the sums of vectorized loops: two vectors of 512 bits. The number does not depend on what else a loop
-/// computes, so that a sum has the same blocks in all kernels but those that call functions, which are not vectorized.
-static constexpr int64_t kLanes = 32;
-
 namespace {
 
 class LoopEmitter : public NestEmitter {
 public:
-  LoopEmitter(const KernelGraph &graph, const Schedule &schedule, ModuleOp module)
-      : NestEmitter(graph, module), schedule(schedule) {}
+  LoopEmitter(const CpuKernelPlan &plan, ModuleOp module)
+      : NestEmitter(plan.graph, module), plan(plan), schedule(plan.schedule) {}
 
   void run(StringRef name);
 
 private:
   void declare(StringRef name);
   void allocateAll();
-  int64_t lanesOf(const Root &root) const override;
   Value scratch(Type storage, int64_t count) override;
-  void segment(const Segment &segment, Value begin, Value end);
-  void rows(const Segment &segment, Value begin, Value end);
+  void segment(unsigned number, Value begin, Value end);
+  void rows(unsigned number, Value begin, Value end);
 
+  const CpuKernelPlan &plan;
   const Schedule &schedule;
   int64_t stackBytes = 0;
   SmallVector<Value> heap;
 };
 
 /// The parts [begin, end) of a segment with rows.
-void LoopEmitter::rows(const Segment &segment, Value begin, Value end) {
+void LoopEmitter::rows(unsigned number, Value begin, Value end) {
+  const Segment &segment = schedule.segments[number];
   scf::ForOp rowLoop = loop(begin, end, {}, false);
   Value rest = rowLoop.getInductionVar();
   for (unsigned dim = segment.rowDims; dim-- > 0;) {
@@ -52,20 +49,21 @@ void LoopEmitter::rows(const Segment &segment, Value begin, Value end) {
       rest = arith::DivUIOp::create(builder, loc, rest, size);
   }
   floor = current;
-  for (const LoopNest &p : segment.nests)
-    emitNest(segment, p, {}, {});
+  for (const NestPlan &nest : plan.nests[number])
+    emitNest(segment, nest, {}, {});
   floor = 0;
   scf::YieldOp::create(builder, loc);
   closeLoop();
 }
 
 /// The parts [begin, end) of a segment.
-void LoopEmitter::segment(const Segment &segment, Value begin, Value end) {
+void LoopEmitter::segment(unsigned number, Value begin, Value end) {
+  const Segment &segment = schedule.segments[number];
   if (segment.rowDims > 0)
-    return rows(segment, begin, end);
-  const LoopNest &only = segment.nests.front();
+    return rows(number, begin, end);
+  const NestPlan &only = plan.nests[number].front();
   if (segment.splitLoop >= 0) {
-    Value chunk = constant(segment.chunk), most = constant(only.trips[segment.splitLoop]);
+    Value chunk = constant(segment.chunk), most = constant(only.nest.trips[segment.splitLoop]);
     Value lower = arith::MulIOp::create(builder, loc, begin, chunk);
     Value upper = arith::MulIOp::create(builder, loc, end, chunk);
     return emitNest(segment, only, lower, arith::MinSIOp::create(builder, loc, upper, most));
@@ -110,28 +108,13 @@ void LoopEmitter::allocateAll() {
   auto ret = cast<func::ReturnOp>(source.getBody().front().getTerminator());
   for (auto [i, value] : llvm::enumerate(ret.getOperands()))
     storage[value].memory.push_back(kernel.getArgument(source.getNumArguments() + i));
-  for (auto [number, root] : llvm::enumerate(graph.roots)) {
-    // One row is enough for what only the nests of a row look at.
-    unsigned home = schedule.segmentOf[number], rowDims = schedule.segments[home].rowDims;
-    for (unsigned user = 0; user < graph.roots.size(); ++user)
-      if (graph.reads(user, number) && schedule.segmentOf[user] != home)
-        rowDims = 0;
-    for (Value value : root.values) {
-      if (storage.contains(value))
-        continue;
-      Value memory = scratch(storageOf(elementOf(value)), sizeOf(shapeOf(value).drop_front(rowDims)));
-      storage[value] = {{memory}, rowDims};
-    }
-  }
+  for (const auto &[value, memory] : plan.scratch)
+    storage[value] = {{scratch(storageOf(elementOf(value)), memory.elements)}, memory.rowDims};
 }
-
-/// Loops that call functions are not vectorized; others are, by code that may add up in this many lanes.
-int64_t LoopEmitter::lanesOf(const Root &root) const { return root.callsFunctions ? 1 : kLanes; }
 
 Value LoopEmitter::scratch(Type storage, int64_t count) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&kernel.getBody().front());
-  count = std::max<int64_t>(count, 1);
   int64_t bytes = count * llvm::divideCeil(storage.getIntOrFloatBitWidth(), 8);
   if (stackBytes + bytes <= kMaxStackBytes) {
     stackBytes += bytes;
@@ -157,7 +140,7 @@ void LoopEmitter::run(StringRef name) {
   unsigned count = kernel.getNumArguments();
   Value begin = kernel.getArgument(count - 2), end = kernel.getArgument(count - 1);
   int64_t offset = 0;
-  for (const Segment &part : schedule.segments) {
+  for (auto [number, part] : llvm::enumerate(schedule.segments)) {
     Value from = begin, to = end;
     if (schedule.sequential) {
       from = constant(0);
@@ -171,7 +154,7 @@ void LoopEmitter::run(StringRef name) {
       from = clamp(begin);
       to = clamp(end);
     }
-    segment(part, from, to);
+    segment(number, from, to);
     offset += part.extent;
   }
   for (Value memory : heap)
@@ -181,8 +164,6 @@ void LoopEmitter::run(StringRef name) {
 
 } // namespace
 
-void emitLoops(const KernelGraph &graph, const Schedule &schedule, ModuleOp module, StringRef name) {
-  LoopEmitter(graph, schedule, module).run(name);
-}
+void emitLoops(const CpuKernelPlan &plan, ModuleOp module, StringRef name) { LoopEmitter(plan, module).run(name); }
 
 } // namespace dgc

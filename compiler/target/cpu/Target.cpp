@@ -1,7 +1,9 @@
 // Kernels for CPUs: machine code of our own, and oneDNN for products, convolutions and pools.
 
 #include "compiler/target/Target.h"
+#include "compiler/codegen/Lowering.h"
 #include "compiler/target/cpu/Codegen.h"
+#include "compiler/target/cpu/CpuKernelPlan.h"
 #include "mlir/IR/Diagnostics.h"
 #include "passes/kernel/Passes.h"
 #include "runtime/device/cpu/CpuDevice.h"
@@ -30,6 +32,16 @@ public:
 
   FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
     return dgc::compileKernels(kernels, target);
+  }
+
+  LogicalResult printKernelPlans(ModuleOp kernels, llvm::raw_ostream &out) const override {
+    return forEachKernel(kernels, [&](func::FuncOp func) -> LogicalResult {
+      FailureOr<KernelGraph> graph = KernelGraph::build(func);
+      if (failed(graph))
+        return failure();
+      CpuKernelPlan(*std::move(graph)).print(out);
+      return success();
+    });
   }
 
   FailureOr<uint64_t> workspaceBytes(const artifact::Program &program, int64_t threads,

@@ -1,9 +1,8 @@
 //===- GridEmitter.cpp - kernels for GPUs ------------------------------------===//
 
 #include "compiler/target/cuda/GridEmitter.h"
-#include "compiler/target/cuda/MemoryPlan.h"
+#include "compiler/target/cuda/CudaKernelPlan.h"
 #include "compiler/target/cuda/TileEmitter.h"
-#include "compiler/target/cuda/Tiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -15,8 +14,8 @@ namespace {
 /// Writes one grid: some segments, each in a range of blocks of its own.
 class GridEmitter : public TileEmitter {
 public:
-  GridEmitter(const KernelGraph &graph, const MemoryPlan &memory, ModuleOp module, unsigned indexBits)
-      : TileEmitter(graph, module, indexBits), memory(memory) {}
+  GridEmitter(const CudaKernelPlan &plan, ModuleOp module)
+      : TileEmitter(plan.graph, module, plan.indexBits), plan(plan), memory(plan.memory) {}
 
   KernelLaunch run(const std::string &name, ArrayRef<MemoryPlan::Part> parts);
 
@@ -27,9 +26,9 @@ private:
 
   // Segments.
   void segment(MemoryPlan::Part part, Value block);
-  void eachPoint(const Segment &segment, Value block);
-  void threadGroups(const Segment &segment, Value block);
-  void columns(const Segment &segment, Value block);
+  void eachPoint(const Segment &segment, const SegmentPlan &shape, Value block);
+  void threadGroups(unsigned number, Value block);
+  void columns(const SegmentPlan &shape, Value block);
   void finish(const Segment &segment, Value block);
 
   // Reductions that several blocks share.
@@ -38,6 +37,7 @@ private:
   AffineExpr partialAt(Value part, Value point);
   void storePartial(Value value, Value total) override;
 
+  const CudaKernelPlan &plan;
   const MemoryPlan &memory;
   Value point; // of the outer loops, as a number
 };
@@ -100,7 +100,7 @@ void GridEmitter::placeAll(unsigned number) {
 //===----------------------------------------------------------------------===//
 
 /// Every thread has points of its own.
-void GridEmitter::eachPoint(const Segment &segment, Value block) {
+void GridEmitter::eachPoint(const Segment &segment, const SegmentPlan &shape, Value block) {
   const LoopNest &nest = segment.nests.front();
   Value first = arith::MulIOp::create(builder, loc, block, constant(kBlock), arith::IntegerOverflowFlags::nsw);
   Value point = arith::AddIOp::create(builder, loc, first, thread, arith::IntegerOverflowFlags::nsw);
@@ -111,12 +111,13 @@ void GridEmitter::eachPoint(const Segment &segment, Value block) {
   when(mine, [&] {
     bindInner(nest, geometry.outer);
     bindLinear(geometry.outer, geometry.trips, point, geometry.vector);
-    ownPoints(segment, nest);
+    ownPoints(segment, shape.points, shape.bounds);
   });
 }
 
 /// A warp or a block for each row.
-void GridEmitter::threadGroups(const Segment &segment, Value block) {
+void GridEmitter::threadGroups(unsigned number, Value block) {
+  const SegmentPlan &shape = plan.segments[number];
   Value row = takePart(block), mine;
   lane = thread;
   threadGroup = constant(0);
@@ -129,16 +130,14 @@ void GridEmitter::threadGroups(const Segment &segment, Value block) {
       mine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, row, constant(geometry.points));
   }
   when(mine, [&] {
-    placeAll(&segment - memory.schedule.segments.data());
+    placeAll(number);
     point = row;
     bindLinear(geometry.outer, geometry.trips, row, 1);
     floor = current;
     kept.clear();
-    // Threads that keep all they need wait for each other only where something is overwritten.
-    bool meets = !geometry.resident || llvm::any_of(graph.inplace, [](int64_t argument) { return argument >= 0; });
-    for (const LoopNest &nest : segment.nests) {
-      emitGroupNest(segment, without(nest, geometry.outer));
-      if (meets && &nest != &segment.nests.back())
+    for (const GroupNestPlan &nest : shape.nests) {
+      emitGroupNest(memory.schedule.segments[number], nest);
+      if (shape.meets && &nest != &shape.nests.back())
         groupBarrier();
     }
     floor = 0;
@@ -146,7 +145,7 @@ void GridEmitter::threadGroups(const Segment &segment, Value block) {
 }
 
 /// 32 columns for each block; the threads of a column take its rows in turn.
-void GridEmitter::columns(const Segment &segment, Value block) {
+void GridEmitter::columns(const SegmentPlan &shape, Value block) {
   lane = divide(thread, kWarp);
   threadGroup = modulo(thread, kWarp);
   Value column = plus(times(takePart(block), kWarp), threadGroup);
@@ -156,11 +155,10 @@ void GridEmitter::columns(const Segment &segment, Value block) {
     storeOnlyIf = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, column, last);
     column = arith::MinUIOp::create(builder, loc, column, last);
   }
-  const LoopNest &nest = segment.nests.front();
   point = column;
   bindLinear(geometry.outer, geometry.trips, column, 1);
   floor = current;
-  cooperate(without(nest, geometry.outer));
+  cooperate(shape.nests.front());
   floor = 0;
   storeOnlyIf = {};
 }
@@ -238,26 +236,24 @@ void GridEmitter::segment(MemoryPlan::Part part, Value block) {
   const Segment &segment = memory.schedule.segments[part.segment];
   unsigned number = part.segment;
   geometry = memory.geometryOf(part);
-  if (part.finish) {
-    placeAll(number);
-    return finish(segment, block);
-  }
-  if (geometry.sparse) {
-    placeAll(number);
-    return sparse(segment, block);
-  }
-  if (geometry.tiled) {
-    placeAll(number);
-    return tiles(segment, block);
-  }
-  if (geometry.groupSize == 1) {
-    placeAll(number);
-    return eachPoint(segment, block);
-  }
-  if (!geometry.columns)
-    return threadGroups(segment, block);
+  const SegmentPlan &shape = plan.segments[number];
+  if (!part.finish && shape.form == SegmentForm::Groups)
+    return threadGroups(number, block); // each group has a place of its own
   placeAll(number);
-  columns(segment, block);
+  if (part.finish)
+    return finish(segment, block);
+  switch (shape.form) {
+  case SegmentForm::Points:
+    return eachPoint(segment, shape, block);
+  case SegmentForm::Columns:
+    return columns(shape, block);
+  case SegmentForm::Tiles:
+    return tiles(segment, block);
+  case SegmentForm::Sparse:
+    return sparse(segment, shape.sparse, block);
+  case SegmentForm::Groups:
+    break;
+  }
 }
 
 KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<MemoryPlan::Part> parts) {
@@ -269,8 +265,7 @@ KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<MemoryPlan::Part
   launch.grid = 0;
   thread = index(call(device_function::thread, builder.getI32Type()));
   Value block = index(call(device_function::block, builder.getI32Type()));
-  for (MemoryPlan::Part part : parts)
-    sharedTileBytes = std::max(sharedTileBytes, tileBytes(memory.geometryOf(part)));
+  sharedTileBytes = plan.tileBytesOf(parts);
   for (MemoryPlan::Part part : parts) {
     ThreadGeometry shape = memory.geometryOf(part);
     Value mine, own = block;
@@ -290,37 +285,13 @@ KernelLaunch GridEmitter::run(const std::string &name, ArrayRef<MemoryPlan::Part
   return launch;
 }
 
-/// Are 32 bits enough for every index and number of a thread?
-unsigned indexBitsFor(const KernelGraph &graph, const MemoryPlan &memory) {
-  int64_t most = memory.workspaceBytes;
-  auto look = [&](Value value) { most = std::max(most, sizeOf(shapeOf(value))); };
-  for (BlockArgument argument : graph.func.getArguments())
-    look(argument);
-  for (const Root &root : graph.roots) {
-    most = std::max(most, sizeOf(root.space));
-    for (Value value : root.values)
-      look(value);
-  }
-  for (const ThreadGeometry &geometry : memory.geometries)
-    most = std::max(most, (geometry.grid + 1) * geometry.block * geometry.vector);
-  return most < (int64_t(1) << 31) - (1 << 16) ? 32 : 64;
-}
-
 } // namespace
 
 FailureOr<CompiledKernel> lowerKernelToGrids(func::FuncOp func) {
-  FailureOr<KernelGraph> graph = KernelGraph::build(func);
-  if (failed(graph))
+  FailureOr<CudaKernelPlan> plan = CudaKernelPlan::make(func);
+  if (failed(plan))
     return failure();
-  MemoryPlan memory(*graph, scheduleKernel(*graph, /*apart=*/true));
-  // Without some of the values that were to be kept others may have to be.
-  llvm::DenseSet<Value> recomputed;
-  for (SmallVector<Value> quick; !(quick = memory.quickValues(*graph)).empty();) {
-    recomputed.insert(quick.begin(), quick.end());
-    if (failed(graph = KernelGraph::build(func, recomputed)))
-      return failure();
-    memory = MemoryPlan(*graph, scheduleKernel(*graph, /*apart=*/true));
-  }
+  const MemoryPlan &memory = plan->memory;
   auto module = func->getParentOfType<ModuleOp>();
   CompiledKernel info;
   info.symbol = func.getName().str();
@@ -329,10 +300,8 @@ FailureOr<CompiledKernel> lowerKernelToGrids(func::FuncOp func) {
   info.costNs = memory.schedule.costNs;
   info.flops = memory.schedule.flops;
   info.workspaceBytes = memory.workspaceBytes;
-  unsigned indexBits = indexBitsFor(*graph, memory);
   for (auto [number, grid] : llvm::enumerate(memory.grids))
-    info.launches.push_back(
-        GridEmitter(*graph, memory, module, indexBits).run(info.symbol + "_" + std::to_string(number), grid));
+    info.launches.push_back(GridEmitter(*plan, module).run(info.symbol + "_" + std::to_string(number), grid));
   func.erase();
   return info;
 }

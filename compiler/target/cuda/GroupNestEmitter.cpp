@@ -1,18 +1,12 @@
 //===- GroupNestEmitter.cpp - loop nests by the threads of a group --------------===//
 
 #include "compiler/target/cuda/GroupNestEmitter.h"
-#include "compiler/codegen/SumBlocks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
 namespace dgc {
-
-/// Bytes that a thread should have on their way, and what the body of a loop may cost for that.
-static constexpr int64_t kBytesInFlight = 64, kMostBody = 2048;
-/// Elements that a thread remembers between a running maximum and the sums that follow it.
-static constexpr int64_t kMostRemembered = 16;
 
 //===----------------------------------------------------------------------===//
 // Addresses and numbers
@@ -85,7 +79,8 @@ Value GroupNestEmitter::atMost(Value a, int64_t b) { return arith::MinUIOp::crea
 //===----------------------------------------------------------------------===//
 
 /// The loops of a nest by one thread.
-void GroupNestEmitter::serial(const Segment &segment, const LoopNest &nest) {
+void GroupNestEmitter::serial(const Segment &segment, const NestPlan &plan) {
+  const LoopNest &nest = plan.nest;
   SmallVector<unsigned> bound;
   for (unsigned dim = 0; dim < nest.space.size(); ++dim)
     if (!llvm::is_contained(nest.loops, dim))
@@ -93,34 +88,32 @@ void GroupNestEmitter::serial(const Segment &segment, const LoopNest &nest) {
   SmallVector<Running> running;
   for (unsigned root : nest.roots) {
     running.push_back({root, {}});
-    if (graph.roots[root].reduction && inMemory(nest, graph.roots[root]))
-      initialise(segment, nest, root, {}, {});
+    if (graph.roots[root].reduction && isInMemory(nest, graph.roots[root]))
+      initialise(segment, plan, root, {}, {});
   }
   bindInner(nest, bound);
-  emitLoopsFrom(segment, nest, 0, running, {}, {});
+  emitLoopsFrom(segment, plan, 0, running, {}, {});
 }
 
-void GroupNestEmitter::emitGroupNest(const Segment &segment, const LoopNest &nest) {
-  bindInner(nest, geometry.outer);
-  if (geometry.resident && nest.loops.empty())
-    return onceForAll(nest);
-  if (cooperates(graph, nest))
-    return cooperate(nest);
-  SmallVector<unsigned> common = commonParallel(graph, nest);
-  if (common.empty()) {
+void GroupNestEmitter::emitGroupNest(const Segment &segment, const GroupNestPlan &plan) {
+  bindInner(plan.nest, geometry.outer);
+  switch (plan.form) {
+  case GroupNestPlan::Form::Once:
+    return onceForAll(plan.nest);
+  case GroupNestPlan::Form::Cooperate:
+    return cooperate(plan);
+  case GroupNestPlan::Form::FirstThread: {
     Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, constant(0));
-    return when(first, [&] { serial(segment, nest); });
+    return when(first, [&] { serial(segment, plan.inner); });
   }
-  SmallVector<int64_t> trips;
-  int64_t count = 1;
-  for (unsigned dim : common) {
-    trips.push_back(nest.trips[dim]);
-    count *= nest.trips[dim];
+  case GroupNestPlan::Form::InTurn:
+    break;
   }
   auto savedGroups = groups;
-  scf::ForOp loopOp = loop(lane, constant(count), {}, /*parallel=*/false, geometry.groupSize);
-  bindLinear(common, trips, loopOp.getInductionVar(), 1);
-  serial(segment, without(nest, common));
+  Value count = constant(sizeOf(plan.commonTrips));
+  scf::ForOp loopOp = loop(lane, count, {}, /*parallel=*/false, geometry.groupSize);
+  bindLinear(plan.common, plan.commonTrips, loopOp.getInductionVar(), 1);
+  serial(segment, plan.inner);
   scf::YieldOp::create(builder, loc);
   closeLoop();
   groups = savedGroups;
@@ -142,64 +135,17 @@ void GroupNestEmitter::onceForAll(const LoopNest &nest) {
 // Points of a group
 //===----------------------------------------------------------------------===//
 
-/// All points in vectors, and where these do not divide the last loop the end of that one by one.
-SmallVector<GroupNestEmitter::ItemRange, 2> GroupNestEmitter::itemRangesOf(const LoopNest &nest) const {
-  ItemRange whole{nest, {}};
-  int64_t others = 1;
-  for (unsigned dim : nest.loops) {
-    whole.trips.push_back(nest.trips[dim]);
-    others *= dim == nest.loops.back() ? 1 : nest.trips[dim];
-  }
-  if (nest.loops.empty())
-    return {whole};
-  int64_t &trips = whole.trips.back();
-  if (geometry.resident)
-    whole.vector = geometry.vector;
-  else if (!geometry.columns)
-    whole.vector = vectorOf(graph, nest, nest.loops.back(), trips);
-  whole.items = others * (trips / whole.vector);
-  ItemRange rest = whole;
-  rest.trips.back() = trips % whole.vector;
-  rest.items = others * rest.trips.back();
-  rest.vector = 1;
-  rest.begin = trips -= rest.trips.back();
-  return rest.items > 0 ? SmallVector<ItemRange, 2>{whole, rest} : SmallVector<ItemRange, 2>{whole};
-}
-
-/// How many items a thread should take at a time.
-int64_t GroupNestEmitter::unrollOf(const ItemRange &range) const {
-  int64_t bytes = 0, cost = 1;
-  llvm::DenseSet<std::pair<Value, AffineExpr>> seen;
-  for (unsigned number : range.nest.roots) {
-    cost += graph.roots[number].flops * range.vector;
-    for (const Access &access : graph.roots[number].accesses) {
-      if (!seen.insert({access.base, access.linear}).second)
-        continue;
-      llvm::BitVector entangled(range.nest.space.size());
-      SmallVector<int64_t> strides = stridesOf(access.linear, range.nest.space.size(), entangled);
-      if (llvm::any_of(range.nest.loops, [&](unsigned dim) { return strides[dim] != 0 || entangled.test(dim); }))
-        bytes += llvm::divideCeil(elementOf(access.base).getIntOrFloatBitWidth(), 8) * range.vector;
-    }
-  }
-  // What a running maximum is taken of is kept until the sums have been.
-  int64_t unroll = online.empty() ? 8 : std::max<int64_t>(std::min<int64_t>(8, kMostRemembered / range.vector), 1);
-  while (unroll > 1 && (unroll * bytes > kBytesInFlight || unroll * cost > kMostBody ||
-                        unroll * geometry.groupSize * geometry.parts > range.items))
-    unroll /= 2;
-  return unroll;
-}
-
 /// One item. `isValid`: is there such an item, or is it computed for nothing? Null: there is. `known`: what was known
 /// of its points before, and is then.
 void GroupNestEmitter::item(const ItemRange &range, Value at, Value isValid, SmallVectorImpl<Running> &running,
                             Known *known, SmallVectorImpl<Pending> &pending) {
   enter(scopes[current].block); // it continues the block, with elements of its own
   // Without loops the indices of a point are known further out, where what its roots compute is not.
-  llvm::SaveAndRestore<unsigned> innermost(floor, range.nest.loops.empty() ? current : floor);
-  bindLinear(range.nest.loops, range.trips, at, range.vector);
+  llvm::SaveAndRestore<unsigned> innermost(floor, range.loops.empty() ? current : floor);
+  bindLinear(range.loops, range.trips, at, range.vector);
   steps = range.vector;
-  if (!range.nest.loops.empty()) {
-    steppedDim = range.nest.loops.back();
+  if (!range.loops.empty()) {
+    steppedDim = range.loops.back();
     if (range.begin > 0)
       bind(steppedDim, plus(dims[steppedDim], constant(range.begin)));
     steppedFrom = dims[steppedDim];
@@ -315,18 +261,11 @@ void GroupNestEmitter::emitRangeBlocks(const ItemRange &range, Value from, Value
 
 /// The items of the group, or of its part of them: some at a time, and what is left one by one.
 void GroupNestEmitter::emitRange(const ItemRange &range, SmallVectorImpl<Running> &running) {
-  int64_t unroll = unrollOf(range), tile = geometry.groupSize * unroll;
-  // Blocks for the additions of a thread, which takes `each` items at a time.
-  auto blocksFor = [&](int64_t items, int64_t each) -> SmallVector<int64_t> {
-    if (llvm::none_of(running, [&](const Running &run) { return isFloatSum(graph.roots[run.root]); }))
-      return {};
-    return cutIntoBlocks(llvm::divideCeil(items, geometry.groupSize * each),
-                         std::max<int64_t>(kLongestChain / (each * range.vector), 1));
-  };
+  int64_t unroll = range.unroll, tile = geometry.groupSize * unroll;
   if (geometry.parts == 1) {
     int64_t whole = range.items / tile * tile;
     if (whole > 0)
-      emitRangeBlocks(range, lane, constant(whole), unroll, blocksFor(whole, unroll), running);
+      emitRangeBlocks(range, lane, constant(whole), unroll, range.blocks, running);
     if (whole < range.items)
       emitRangeLoop(range, plus(lane, constant(whole)), constant(range.items), 1, running);
     return;
@@ -337,7 +276,7 @@ void GroupNestEmitter::emitRange(const ItemRange &range, SmallVectorImpl<Running
   Value count = arith::SubIOp::create(builder, loc, end, begin);
   Value whole = plus(begin, times(divide(count, tile), tile));
   if (each >= tile)
-    emitRangeBlocks(range, plus(begin, lane), whole, unroll, blocksFor(each, unroll), running);
+    emitRangeBlocks(range, plus(begin, lane), whole, unroll, range.blocks, running);
   if (unroll > 1 || each % tile != 0 || range.items % each != 0)
     emitRangeLoop(range, plus(whole, lane), end, 1, running);
 }
@@ -374,12 +313,10 @@ void GroupNestEmitter::join(ArrayRef<Running> running) {
 
 /// The threads of a group take the points of a nest in turn. Each has a running value for each reduction; these are
 /// joined at the end.
-void GroupNestEmitter::cooperate(const LoopNest &nest) {
+void GroupNestEmitter::cooperate(const GroupNestPlan &plan) {
+  const LoopNest &nest = plan.nest;
   bindInner(nest, geometry.outer);
-  online.clear();
-  for (unsigned number : nest.roots)
-    if (std::optional<OnlineSum> sum = onlineSumOf(graph, number); sum && llvm::is_contained(nest.roots, sum->maximum))
-      online.try_emplace(number, *sum);
+  online = plan.online;
   SmallVector<Running> running;
   for (unsigned number : nest.roots) {
     running.push_back({number, {}});
@@ -391,7 +328,7 @@ void GroupNestEmitter::cooperate(const LoopNest &nest) {
       running.back().accumulators.push_back(running.back().accumulators[0]); // how many there are
   }
   size_t next = 0;
-  for (const ItemRange &range : itemRangesOf(nest)) {
+  for (const ItemRange &range : plan.ranges) {
     if (geometry.resident)
       emitResident(range, next, running);
     else

@@ -8,7 +8,7 @@
 #ifndef DGC_COMPILER_TARGET_CUDA_GROUPNESTEMITTER_H
 #define DGC_COMPILER_TARGET_CUDA_GROUPNESTEMITTER_H
 
-#include "compiler/target/cuda/Online.h"
+#include "compiler/target/cuda/GroupPlan.h"
 #include "compiler/target/cuda/ThreadGroupEmitter.h"
 
 namespace dgc {
@@ -27,10 +27,11 @@ protected:
   mlir::Value below(mlir::Value a, int64_t b);
   mlir::Value atMost(mlir::Value a, int64_t b);
 
-  void serial(const Segment &segment, const LoopNest &nest);
-  void ownPoints(const Segment &segment, const LoopNest &nest);
-  void emitGroupNest(const Segment &segment, const LoopNest &nest);
-  void cooperate(const LoopNest &nest);
+  void serial(const Segment &segment, const NestPlan &plan);
+  /// `bounds`: what is known of indices where a thread takes a whole vector.
+  void ownPoints(const Segment &segment, const NestPlan &plan, llvm::ArrayRef<Bound> bounds);
+  void emitGroupNest(const Segment &segment, const GroupNestPlan &plan);
+  void cooperate(const GroupNestPlan &plan);
   void onceForAll(const LoopNest &nest);
   /// The stores of one point, with the indices of its loops.
   struct Pending {
@@ -50,15 +51,7 @@ protected:
   std::vector<Known> kept; // the known values of each point of the row that the thread has
 
 private:
-  /// A range of the points of a nest: items of `vector` points of the last loop, from index `begin` of that loop on.
-  struct ItemRange {
-    const LoopNest &nest;
-    llvm::SmallVector<int64_t> trips;
-    int64_t items = 1, vector = 1, begin = 0;
-  };
   mlir::Value isWithin(llvm::ArrayRef<Bound> bounds);
-  llvm::SmallVector<ItemRange, 2> itemRangesOf(const LoopNest &nest) const;
-  int64_t unrollOf(const ItemRange &range) const;
   void item(const ItemRange &range, mlir::Value at, mlir::Value isValid, llvm::SmallVectorImpl<Running> &running,
             Known *known, llvm::SmallVectorImpl<Pending> &pending);
   void emitResident(const ItemRange &range, size_t &next, llvm::SmallVectorImpl<Running> &running);

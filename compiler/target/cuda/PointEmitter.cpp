@@ -7,33 +7,6 @@ using namespace mlir;
 
 namespace dgc {
 
-/// Where this share of the points is no padding, vectors without any are apart.
-static constexpr double kMostlyInside = 0.75;
-
-/// What the roots of a nest ask of indices. Nothing where none changes along the loop, where the first and the last
-/// point of a vector say too little of those between, and where much is padding.
-static SmallVector<Bound> boundsAlong(const KernelGraph &graph, const LoopNest &nest, unsigned dim, int64_t vector) {
-  SmallVector<Bound> bounds;
-  bool changes = false;
-  double inside = 1; // the share of points in all bounds
-  for (unsigned number : nest.roots)
-    for (const Bound &bound : graph.roots[number].bounds) {
-      llvm::BitVector entangled(nest.space.size());
-      SmallVector<int64_t> strides = stridesOf(bound.index, nest.space.size(), entangled);
-      bool isLinear = entangled.none();
-      bound.index.walk([&](AffineExpr inner) { isLinear &= !isa<AffineSymbolExpr>(inner); });
-      if (!isLinear)
-        return {};
-      int64_t reach = 1;
-      for (auto [stride, size] : llvm::zip_equal(strides, nest.space))
-        reach += std::abs(stride) * (size - 1);
-      inside *= std::min(1.0, double(bound.size - (strides[dim] != 0 ? vector : 0)) / reach);
-      changes |= strides[dim] != 0;
-      bounds.push_back(bound);
-    }
-  return changes && inside >= kMostlyInside ? bounds : SmallVector<Bound>();
-}
-
 /// Are the indices in their bounds at all points of the vector? They are if they are at the first and the last.
 Value GroupNestEmitter::isWithin(ArrayRef<Bound> bounds) {
   Value all;
@@ -48,21 +21,19 @@ Value GroupNestEmitter::isWithin(ArrayRef<Bound> bounds) {
 }
 
 /// The points from the bound indices on: so many of the last outer loop as a vector has, or those that are left of it.
-void GroupNestEmitter::ownPoints(const Segment &segment, const LoopNest &nest) {
-  LoopNest inner = without(nest, geometry.outer);
+void GroupNestEmitter::ownPoints(const Segment &segment, const NestPlan &inner, ArrayRef<Bound> bounds) {
   if (geometry.vector == 1)
     return serial(segment, inner);
   steppedDim = geometry.outer.back();
   steppedFrom = dims[steppedDim];
   int64_t vector = geometry.vector, trips = geometry.trips.back(), whole = trips / vector * vector;
-  SmallVector<Bound> bounds = boundsAlong(graph, inner, steppedDim, vector);
   Value isWhole = whole == trips ? Value() : below(steppedFrom, whole), isVector = isWhole;
   if (!bounds.empty()) {
     isVector = isWithin(bounds);
     isVector = isWhole ? arith::AndIOp::create(builder, loc, isWhole, isVector).getResult() : isVector;
   }
   when(isVector, [&] {
-    within = bounds;
+    within.assign(bounds.begin(), bounds.end());
     steps = vector;
     serial(segment, inner);
     steps = 1;

@@ -1,9 +1,7 @@
 //===- SparseEmitter.cpp - sums of few addends on GPUs ----------------------===//
 
 #include "compiler/target/cuda/SparseEmitter.h"
-#include "compiler/codegen/SumBlocks.h"
 #include "compiler/target/cuda/GridEmitter.h"
-#include "compiler/target/cuda/Sparse.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -19,12 +17,13 @@ Value SparseEmitter::chunk(const SparseLoops &sum, Value first) {
   linalg::LinalgOp op = root.reduction;
   int64_t warps = geometry.block / kWarp;
   Value warp = divide(thread, kWarp), mine = plus(first, thread);
-  Value isAddend = below(mine, sum.addends);
-  bindLinear(sum.added, sum.addedTrips, atMost(mine, sum.addends - 1), 1);
+  Value isAddend = below(mine, sum.plan.addends);
+  bindLinear(sum.plan.added, sum.plan.addedTrips, atMost(mine, sum.plan.addends - 1), 1);
   Index point = pointOf(context, root.space), loops;
   for (unsigned dim : root.loopOfDim)
     loops.push_back(point[dim]);
-  Value is = arith::AndIOp::create(builder, loc, body(op, loops, sum.nothing, sum.condition).front(), isAddend);
+  Value is =
+      arith::AndIOp::create(builder, loc, body(op, loops, sum.nothing, sum.plan.sum.condition).front(), isAddend);
   Value bits = call(device_function::ballot, builder.getI32Type(),
                     {arith::ExtUIOp::create(builder, loc, builder.getI32Type(), is)});
   Value leads = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane, constant(0));
@@ -53,7 +52,7 @@ Value SparseEmitter::chunk(const SparseLoops &sum, Value first) {
   Value count = index(LLVM::CtPopOp::create(builder, loc, i32, word));
   scf::ForOp each = loop(constant(0), count, {sum.nothing, word}, false);
   Value left = each.getRegionIterArg(1), bit = lowestBit(left);
-  bindLinear(sum.added, sum.addedTrips, plus(begin, bit), 1);
+  bindLinear(sum.plan.added, sum.plan.addedTrips, plus(begin, bit), 1);
   Running run{graph.rootOf.lookup(root.values.front()), {}, {}};
   run.accumulators = {each.getRegionIterArg(0)};
   reduce(root, run);
@@ -83,20 +82,11 @@ Value SparseEmitter::chunks(const SparseLoops &sum, Value from, Value to, ArrayR
 }
 
 /// A block for a row of a sum of few addends.
-void SparseEmitter::sparse(const Segment &segment, Value block) {
+void SparseEmitter::sparse(const Segment &segment, const SparsePlan &plan, Value block) {
   const LoopNest &nest = segment.nests.front();
   const Root &root = graph.roots[nest.roots.front()];
   linalg::LinalgOp op = root.reduction;
-  SparseSum sum = *sparseSumOf(graph, nest.roots.front());
   int64_t elements = sizeOf(geometry.innerTrips), warps = geometry.block / kWarp;
-  SmallVector<unsigned> added;
-  SmallVector<int64_t> addedTrips;
-  for (unsigned dim : nest.loops)
-    if (!root.parallel.test(dim)) {
-      added.push_back(dim);
-      addedTrips.push_back(nest.trips[dim]);
-    }
-  int64_t addends = sizeOf(addedTrips);
 
   lane = modulo(thread, kWarp);
   bindInner(nest, {});
@@ -109,10 +99,8 @@ void SparseEmitter::sparse(const Segment &segment, Value block) {
   floor = current;
 
   Value nothing = arith::ConstantOp::create(builder, loc, identityOf(combinerOf(op, 0)));
-  SparseLoops loops{root, sum.condition, added, addedTrips, addends, found, nothing};
-  Value ofAll = chunks(loops, constant(0), constant(addends),
-                       cutIntoBlocks(llvm::divideCeil(addends, geometry.block), kLongestChain));
-  for (unsigned dim : added)
+  Value ofAll = chunks({root, plan, found, nothing}, constant(0), constant(plan.addends), plan.blocks);
+  for (unsigned dim : plan.added)
     bind(dim, constant(0));
 
   Value total = combine(op, 0, this->element(op.getDpsInits()[0], root.indices[0]), ofAll);

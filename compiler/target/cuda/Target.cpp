@@ -1,7 +1,9 @@
 // Kernels for NVIDIA GPUs: PTX and cubins of our own; cuBLASLt and cuDNN for products, convolutions and attention.
 
 #include "compiler/target/Target.h"
+#include "compiler/codegen/Lowering.h"
 #include "compiler/target/cuda/Codegen.h"
+#include "compiler/target/cuda/CudaKernelPlan.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/gradient/Passes.h"
 #include "passes/kernel/Passes.h"
@@ -61,6 +63,16 @@ public:
 
   FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
     return dgc::compileKernels(kernels, target);
+  }
+
+  LogicalResult printKernelPlans(ModuleOp kernels, llvm::raw_ostream &out) const override {
+    return forEachKernel(kernels, [&](func::FuncOp func) -> LogicalResult {
+      FailureOr<CudaKernelPlan> plan = CudaKernelPlan::make(func);
+      if (failed(plan))
+        return failure();
+      plan->print(out);
+      return success();
+    });
   }
 
   /// Of library calls alone: what kernels need between grids is known when there is code for them.

@@ -8,9 +8,6 @@ using namespace mlir;
 
 namespace dgc {
 
-/// Elements that a thread has memory of its own for.
-static constexpr int64_t kMostOwnMemory = 64;
-
 Value ThreadGroupEmitter::call(StringRef function, Type result, ValueRange operands) {
   auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(function);
   if (!callee) {
@@ -92,12 +89,8 @@ Value ThreadGroupEmitter::shuffle(Value value, int64_t mask) {
   return isa<FloatType>(type) ? arith::BitcastOp::create(builder, loc, type, value).getResult() : value;
 }
 
-int64_t ThreadGroupEmitter::lanesOf(const Root &root) const { return 1; }
-
 /// Memory of the thread.
 Value ThreadGroupEmitter::scratch(Type storage, int64_t count) {
-  if (count > kMostOwnMemory)
-    return {};
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&kernel.getBody().front());
   return LLVM::AllocaOp::create(builder, loc, pointer, storage, constant(count), 16);

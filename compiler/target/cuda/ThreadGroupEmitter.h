@@ -26,7 +26,6 @@ protected:
 
   mlir::Value shared(llvm::StringRef what, mlir::Type storage, int64_t count);
   mlir::Value shuffle(mlir::Value value, int64_t mask);
-  int64_t lanesOf(const Root &root) const override;
   mlir::Value scratch(mlir::Type storage, int64_t count) override;
   /// Reduces the running values of the threads of a group. Every thread gets the result.
   mlir::Value reduceAcrossGroup(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
