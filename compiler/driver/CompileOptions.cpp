@@ -7,6 +7,7 @@
 #include "passes/shard/Passes.h"
 #include "runtime/base/Bytes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <thread>
 
 using namespace mlir;
@@ -31,6 +32,16 @@ std::optional<Count> Count::parse(StringRef text, std::string &error) {
 }
 
 std::string Count::text() const { return value ? std::to_string(value) : ""; }
+
+std::optional<PlacementRules> CompileOptions::readPlacement(StringRef fileOrList, std::string &error) {
+  if (fileOrList.contains('='))
+    return PlacementRules::parse(fileOrList, error);
+  auto file = llvm::MemoryBuffer::getFile(fileOrList, /*IsText=*/true);
+  if (file)
+    return PlacementRules::parseFile(fileOrList, (*file)->getBuffer(), error);
+  error = "cannot read the placement file '" + fileOrList.str() + "': " + file.getError().message();
+  return std::nullopt;
+}
 
 //===----------------------------------------------------------------------===//
 // Text

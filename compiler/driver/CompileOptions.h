@@ -36,7 +36,7 @@ struct CompileOptions {
   MeshShape mesh;
   StrategyOptions strategy;
   Count microbatches;
-  std::string placement;
+  PlacementRules placement;
   std::string target = "cpu", serverTarget;
   Count threads;
   Precision precision = Precision::F32;
@@ -61,7 +61,8 @@ struct CompileOptions {
     b("mesh", o.mesh, "AXIS=N,..", "Axes of the mesh and their sizes, as in data=2");
     b("strategy", o.strategy, "NAME[=ARG],..", "How to distribute over the mesh: a list of those below");
     b("microbatches", o.microbatches, "M", "In how many parts a pipeline works on the batch");
-    b("placement", o.placement, "FILE", "Lines `PATTERN DEVICE`: where variables are, as in w1 task:0");
+    b("placement", o.placement, "FILE|PATTERN=DEVICE,..",
+      "Where variables and ops are: a file of lines `PATTERN DEVICE`, or the same as a list, as in w1=task:0");
     b("links", o.links, "AXIS=LATENCY:BANDWIDTH,..", "How fast the links along axes are: data=5us:10GB/s");
     b("forbid", o.forbid, "COLLECTIVE,..", "Refuse a plan that needs this collective: all_gather, ..; repeatable");
     b("max-replicated-bytes", o.maxReplicatedBytes, "N",
@@ -87,6 +88,9 @@ struct CompileOptions {
     b("compile-from", o.from, "PHASE", "The input is a program that has been through this phase");
     b("compile-to", o.to, "PHASE", "Stop after this phase and write the program as text");
   }
+
+  /// Reads what --placement takes, a file or a list; the error says what is wrong with it.
+  static std::optional<PlacementRules> readPlacement(llvm::StringRef fileOrList, std::string &error);
 
   /// Each option as NAME and value, as dgc-compile takes it; all of them, or those that are not the default.
   std::vector<std::pair<std::string, std::string>> text(bool all) const;

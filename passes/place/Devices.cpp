@@ -1,9 +1,8 @@
-// Devices by name, in the model and in a placement file, become stages.
+// Devices by name, in the model and in the rules of --placement, become stages.
 
 #include "passes/place/Stages.h"
 
 #include "llvm/Support/GlobPattern.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -97,94 +96,57 @@ static LogicalResult lowerArgumentDevices(func::FuncOp function, const DeviceGro
   return success();
 }
 
-namespace {
-/// A line of a placement file.
-struct PlacementRule {
-  llvm::GlobPattern pattern;
-  DeviceAttr device;
-  std::string text, place;
-  bool used = false;
-};
-} // namespace
-
-/// Reads lines `PATTERN DEVICE`; what follows `#` is a comment.
-static FailureOr<std::vector<PlacementRule>> readRules(ModuleOp module, StringRef path) {
-  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
-  if (!file)
-    return module.emitError() << "cannot read the placement file '" << path << "': " << file.getError().message();
-  std::vector<PlacementRule> rules;
-  SmallVector<StringRef> lines;
-  (*file)->getBuffer().split(lines, '\n');
-  for (auto [i, line] : llvm::enumerate(lines)) {
-    SmallVector<StringRef> words;
-    line.split('#').first.split(words, ' ', -1, /*KeepEmpty=*/false);
-    llvm::erase_if(words, [](StringRef word) { return word.trim().empty(); });
-    if (words.empty())
-      continue;
-    std::string place = (path + ":" + Twine(i + 1)).str();
-    auto emitError = [&] { return module.emitError() << place << ": "; };
-    if (words.size() != 2)
-      return emitError()
-             << "expected a pattern for names of variables or ops and a device, as in w1* /job:worker/task:1";
-    // A pattern refers to its text, which outlives the file as an attribute.
-    StringRef text = StringAttr::get(module.getContext(), words[0].trim()).getValue();
-    auto pattern = llvm::GlobPattern::create(text);
-    if (!pattern)
-      return emitError() << "'" << text << "' is no pattern: " << llvm::toString(pattern.takeError());
-    auto device =
-        DeviceAttr::getChecked(emitError, module.getContext(), StringAttr::get(module.getContext(), words[1].trim()));
-    if (!device)
-      return failure();
-    rules.push_back({std::move(*pattern), device, text.str(), place});
-  }
-  return rules;
-}
-
-/// Gives the variables and ops that a placement file names their stages.
-static LogicalResult applyPlacement(ModuleOp module, StringRef path, const DeviceGroups &groups) {
-  if (path.empty())
-    return success();
-  auto rules = readRules(module, path);
-  if (failed(rules))
+/// Gives the variables and ops that a rule names their stages.
+static LogicalResult applyRule(ModuleOp module, const PlacementRules::Rule &rule, StringRef location,
+                               const DeviceGroups &groups) {
+  llvm::GlobPattern pattern = llvm::cantFail(llvm::GlobPattern::create(rule.pattern)); // as the rules have been checked
+  MLIRContext *context = module.getContext();
+  auto device = DeviceAttr::getChecked([&] { return module.emitError() << location << ": "; }, context,
+                                       StringAttr::get(context, rule.device));
+  if (!device)
     return failure();
-  for (PlacementRule &rule : *rules) {
-    for (auto function : module.getOps<func::FuncOp>())
-      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-        FlatSymbolRefAttr state = argumentState(function, i);
-        if (!state || !rule.pattern.match(state.getValue()))
-          continue;
-        rule.used = true;
-        auto emitError = [&] { return module.emitError() << rule.place << ": variable '" << state.getValue() << "' "; };
-        auto stage = stageOfDevice(rule.device, argumentStage(function, i), groups, emitError);
-        if (failed(stage))
-          return failure();
-        if (*stage)
-          setArgumentStage(function, i, **stage);
-      }
-    WalkResult result = module.walk([&](Operation *op) -> WalkResult {
-      auto name = op->getLoc()->findInstanceOf<NameLoc>();
-      if (!name || isa<func::FuncOp>(op) || !rule.pattern.match(name.getName().getValue()))
-        return WalkResult::advance();
-      rule.used = true;
-      auto emitError = [&] { return op->emitError() << rule.place << ": '" << name.getName().getValue() << "' "; };
-      return placeOp(op, rule.device, groups, emitError);
-    });
-    if (result.wasInterrupted())
-      return failure();
-    if (!rule.used)
-      return module.emitError() << rule.place << ": no variable and no op is called '" << rule.text << "'";
-  }
+  bool isUsed = false;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      FlatSymbolRefAttr state = argumentState(function, i);
+      if (!state || !pattern.match(state.getValue()))
+        continue;
+      isUsed = true;
+      auto emitError = [&] { return module.emitError() << location << ": variable '" << state.getValue() << "' "; };
+      auto stage = stageOfDevice(device, argumentStage(function, i), groups, emitError);
+      if (failed(stage))
+        return failure();
+      if (*stage)
+        setArgumentStage(function, i, **stage);
+    }
+  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
+    auto name = op->getLoc()->findInstanceOf<NameLoc>();
+    if (!name || isa<func::FuncOp>(op) || !pattern.match(name.getName().getValue()))
+      return WalkResult::advance();
+    isUsed = true;
+    auto emitError = [&] { return op->emitError() << location << ": '" << name.getName().getValue() << "' "; };
+    return placeOp(op, device, groups, emitError);
+  });
+  if (result.wasInterrupted())
+    return failure();
+  if (!isUsed)
+    return module.emitError() << location << ": no variable and no op is called '" << rule.pattern << "'";
   return success();
 }
 
 namespace dgc {
 
-LogicalResult readDevices(ModuleOp module, StringRef placement, const DeviceGroups &groups) {
+LogicalResult readDevices(ModuleOp module, const PlacementRules &placement, const DeviceGroups &groups) {
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(lowerArgumentDevices(function, groups)))
       return failure();
   WalkResult result = module.walk([&](Operation *op) -> WalkResult { return lowerDevice(op, groups); });
-  return failure(result.wasInterrupted() || failed(applyPlacement(module, placement, groups)));
+  if (result.wasInterrupted())
+    return failure();
+  for (const PlacementRules::Rule &rule : placement.rules)
+    if (failed(applyRule(module, rule, placement.locationOf(rule), groups)))
+      return failure();
+  return success();
 }
 
 } // namespace dgc

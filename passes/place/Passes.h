@@ -5,7 +5,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "mlir/Pass/Pass.h"
-#include "passes/analysis/OptionTypes.h"
+#include "passes/place/PlacementRules.h"
 
 namespace dgc {
 

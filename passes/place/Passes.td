@@ -15,8 +15,8 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
     - An op without a stage is on the highest stage of its operands; one without such operands on the lowest of its
       users. So it is enough to mark where each stage begins. Where nothing is marked as on stage 0, it has what reads
       variables and follows no marked op.
-    - A variable that says where it is (`dist.stage` or `dist.device` on the argument, or a line of `placement`, a file of
-      lines `PATTERN DEVICE` for names of variables) is there; it counts as an operand on that stage of the ops that
+    - A variable that says where it is (`dist.stage` or `dist.device` on the argument, or a rule of `placement`, a pattern of
+      names and a device) is there; it counts as an operand on that stage of the ops that
       read it.
     - With `servers`, the last stages are parameter servers: they have the variables and the state of the optimizer,
       each the next largest one where fewest bytes are so far, and all ops are on stage 0. A device of a variable is then
@@ -45,7 +45,8 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
            "gpu">,
     Option<"solver", "solver", "::dgc::StageSolver", "::dgc::StageSolver::Chain", "chain, greedy or exact">,
     Option<"capacity", "capacity", "int64_t", "0", "bytes that a worker of a group can hold; 0: any number">,
-    Option<"placement", "placement", "std::string", "\"\"", "file that says where variables are; empty: none">,
+    Option<"placement", "placement", "::dgc::PlacementRules", "::dgc::PlacementRules()", "where variables and ops are, as in "
+           "w1=task:0,w2=task:1">,
     Option<"repeat", "repeat", "bool", "false", "a group has several stages: stage s is that of group s modulo `stages`">,
   ];
   let dependentDialects = ["::dgc::dist::DistDialect"];

@@ -4,6 +4,7 @@
 #define DGC_PASSES_PLACE_PHASE_H
 
 #include "passes/analysis/OptionTypes.h"
+#include "passes/place/PlacementRules.h"
 
 namespace mlir {
 class OpPassManager;
@@ -15,7 +16,7 @@ struct PlaceOptions {
   int64_t stages = 0, servers = 0;
   bool repeat = false;
   DeviceKind kind = DeviceKind::Cpu, serverKind = DeviceKind::Cpu;
-  std::string placement;
+  PlacementRules placement;
 
   template <class Binder> void bind(Binder &b) {
     b("stages", stages, "groups of devices; 0: as the mesh of the module says");
@@ -23,7 +24,7 @@ struct PlaceOptions {
     b("repeat", repeat, "a group has several stages: stage s is that of group s modulo `stages`");
     b("kind", kind, "the device of each worker: cpu or gpu");
     b("server-kind", serverKind, "the device of each server: cpu or gpu");
-    b("placement", placement, "file that says where variables are; empty: none");
+    b("placement", placement, "where variables and ops are, as in w1=task:0,w2=task:1");
   }
 };
 

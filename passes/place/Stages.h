@@ -6,6 +6,7 @@
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/analysis/OptionTypes.h"
+#include "passes/place/PlacementRules.h"
 
 namespace dgc {
 
@@ -44,9 +45,8 @@ struct DeviceGroups {
   llvm::StringRef kind = "cpu"; // the device of each worker, or of each server where there are such: cpu or gpu
 };
 
-/// Turns the devices of ops and variables into their stages, and those of a placement file, unless `placement` is
-/// empty.
-mlir::LogicalResult readDevices(mlir::ModuleOp module, llvm::StringRef placement, const DeviceGroups &groups);
+/// Turns the devices of ops and variables into their stages, and those of the rules, each of which must name something.
+mlir::LogicalResult readDevices(mlir::ModuleOp module, const PlacementRules &placement, const DeviceGroups &groups);
 
 /// Rows of a variable, and of the optimizer's state that belongs to it, that are on one stage.
 struct RowBlock {

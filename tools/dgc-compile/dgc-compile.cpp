@@ -35,6 +35,21 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::init("-
 static cl::opt<std::string> output("o",
                                    cl::desc("Where to write the artifact or, with --compile-to, the text; - is stdout"),
                                    cl::value_desc("PLAN"), cl::init("-"), cl::cat(category));
+/// --placement, which reads a file.
+class PlacementParser : public cl::parser<dgc::PlacementRules> {
+public:
+  using parser::parser;
+  bool parse(cl::Option &option, llvm::StringRef, llvm::StringRef text, dgc::PlacementRules &value) {
+    std::string error;
+    std::optional<dgc::PlacementRules> read = dgc::CompileOptions::readPlacement(text, error);
+    if (!read) {
+      return option.error(error);
+    }
+    value = *std::move(read);
+    return false;
+  }
+};
+
 /// The options that shape the plan, as CompileOptions lists them: parsed into it.
 class PlanFlags {
 public:
@@ -47,8 +62,11 @@ public:
   dgc::CompileOptions options;
 
 private:
+  template <class T> struct ParserOf {
+    using Type = cl::parser<T>;
+  };
   template <class T> void add(const char *name, T &field, const char *value, const char *help) {
-    flags.push_back(std::make_unique<cl::opt<T, /*ExternalStorage=*/true>>(
+    flags.push_back(std::make_unique<cl::opt<T, /*ExternalStorage=*/true, typename ParserOf<T>::Type>>(
         llvm::StringRef(name), cl::desc(help), cl::value_desc(value), cl::location(field), cl::cat(category)));
   }
   void add(const char *name, std::vector<std::string> &field, const char *value, const char *help) {
@@ -57,6 +75,9 @@ private:
         cl::cat(category)));
   }
   std::vector<std::unique_ptr<cl::Option>> flags;
+};
+template <> struct PlanFlags::ParserOf<dgc::PlacementRules> {
+  using Type = PlacementParser;
 };
 
 static PlanFlags planFlags;
@@ -113,7 +134,7 @@ static bool checkOutputs(const std::string &outputPath, const std::string &repor
   };
   for (auto [flag, path] : {std::pair("-o", &outputPath), {"--report", &reportPath}}) {
     if (isTaken(flag, *path, input, "the model itself") ||
-        isTaken(flag, *path, planFlags.options.placement, "the file of --placement")) {
+        isTaken(flag, *path, planFlags.options.placement.file, "the file of --placement")) {
       return false;
     }
   }

@@ -1,6 +1,6 @@
 // RUN: dgc-opt %s -split-input-file -dgc-assign-stages="stages=3 servers=2" | FileCheck %s
-// RUN: dgc-opt %s -split-input-file -dgc-assign-stages="stages=3 servers=2 placement=%S/Inputs/placement-server.txt" 2>&1 | FileCheck %s --check-prefix=FILE
-// RUN: not dgc-opt %s -split-input-file -dgc-assign-stages="stages=3 servers=2 placement=%S/Inputs/placement.txt" 2>&1 | FileCheck %s --check-prefix=WORKER
+// RUN: dgc-opt %s -split-input-file -dgc-assign-stages="stages=3 servers=2 placement=w0=/job:ps/task:1" 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: not dgc-opt %s -split-input-file -dgc-assign-stages="stages=3 servers=2 placement=w0=/job:worker/task:0" 2>&1 | FileCheck %s --check-prefix=WORKER
 // WORKER: variable 'w0' cannot be on the device "{{.*}}": variables are on parameter servers, /job:ps/task:0 to /job:ps/task:1, and ops on all workers
 
 // The largest variable is on the first server with its state; the next ones go where fewest bytes are. Ops are on the
@@ -13,7 +13,7 @@
 // CHECK: dgc.add {{.*}} {dist.stage = 0 : i64}
 // CHECK: dgc.multiply {{.*}} {dist.stage = 0 : i64}
 
-// A file says otherwise.
+// A rule says otherwise.
 // FILE-LABEL: func.func @train
 // FILE-SAME: {dgc.state = @w0, dist.stage = 2 : i64}
 // FILE-SAME: {dgc.state = @w0.momentum, dist.stage = 2 : i64}

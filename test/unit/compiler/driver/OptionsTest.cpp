@@ -87,6 +87,20 @@ TEST(Options, TextsThatMeanNothingSayWhatIsExpected) {
   EXPECT_THAT(error, HasSubstr("given twice"));
 }
 
+TEST(Options, PlacementsAreTheSameFromAFileAndAsText) {
+  std::string error;
+  auto file = PlacementRules::parseFile("places", "# all\n\tw1*\t /job:worker/task:1 # one\r\n\nhead task:0", error);
+  ASSERT_TRUE(file) << error;
+  EXPECT_EQ(file->text(), "w1*=/job:worker/task:1,head=task:0");
+  EXPECT_EQ(PlacementRules::parse(file->text(), error), file);
+  EXPECT_EQ(file->locationOf(file->rules[1]), "places:4");
+  EXPECT_EQ(PlacementRules::parse("", error)->rules.size(), 0u);
+  for (const char *wrong : {"w1", "w1=", "=task:0", "w1=task:0,", "w[=task:0", "w1=task=0", "w{1,2}=task:0"})
+    EXPECT_FALSE(PlacementRules::parse(wrong, error)) << wrong;
+  EXPECT_FALSE(PlacementRules::parseFile("places", "w1 task:0\nw2 on task:0", error));
+  EXPECT_THAT(error, HasSubstr("places:2: expected a pattern"));
+}
+
 TEST(Options, WhatIsNotTheDefaultIsKept) {
   CompileOptions options;
   options.mesh = mesh("data=2");

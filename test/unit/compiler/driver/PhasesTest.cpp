@@ -76,6 +76,7 @@ TEST_F(Phases, TheTextOfAPhaseBuildsTheSamePasses) {
   options.gradient.keep = {"dgc.gelu"};
   options.gradient.recompute = {{"layer.*", "a"}};
   options.gradient.microbatches = 2;
+  options.place.placement = PlacementRules::parse("w[12]=/job:worker/task:1/cpu:0,head.*=task:0", error).value();
   options.shard.mesh = MeshShape::parse("data=2,model=3", error).value();
   options.shard.tensorParallel = options.shard.dataParallel = true;
   options.shard.cut = WeightCuts::parse("w1:1,w2:-1", error).value();
