@@ -281,13 +281,36 @@ std::optional<SourceError> explainSourceError(StringRef source, size_t offset, S
   return std::nullopt;
 }
 
+static StringRef nameOf(mlir::DiagnosticSeverity severity) {
+  switch (severity) {
+  case mlir::DiagnosticSeverity::Note:
+    return "note";
+  case mlir::DiagnosticSeverity::Warning:
+    return "warning";
+  case mlir::DiagnosticSeverity::Error:
+    return "error";
+  case mlir::DiagnosticSeverity::Remark:
+    return "remark";
+  }
+  llvm_unreachable("a severity that there is not");
+}
+
 SourceErrorHandler::SourceErrorHandler(SourceMgr &sources, mlir::MLIRContext *context)
     : SourceMgrDiagnosticHandler(sources, context), context(context) {
   setHandler([this](mlir::Diagnostic &diagnostic) { report(diagnostic); });
 }
 
+/// Prints a diagnostic of a whole file, which has no line, and its notes, which may have one.
+void SourceErrorHandler::reportOfFile(StringRef file, mlir::Diagnostic &diagnostic) {
+  os << file << ": " << nameOf(diagnostic.getSeverity()) << ": " << diagnostic << "\n";
+  for (mlir::Diagnostic &note : diagnostic.getNotes())
+    emitDiagnostic(note);
+}
+
 void SourceErrorHandler::report(mlir::Diagnostic &diagnostic) {
   auto location = dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation());
+  if (location && location.getLine() == 0)
+    return reportOfFile(location.getFilename(), diagnostic);
   StringRef source = mgr.getMemoryBuffer(mgr.getMainFileID())->getBuffer();
   const bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
   SMLoc place = isError && location

@@ -33,6 +33,7 @@ public:
 
 private:
   void report(mlir::Diagnostic &diagnostic);
+  void reportOfFile(llvm::StringRef file, mlir::Diagnostic &diagnostic);
 
   mlir::MLIRContext *context;
 };
