@@ -1,5 +1,4 @@
 #include "compiler/driver/Compile.h"
-#include "compiler/driver/ChooseRecompute.h"
 #include "compiler/driver/MemoryLimit.h"
 #include "compiler/driver/Workspaces.h"
 #include "compiler/package/Package.h"
@@ -61,7 +60,7 @@ static LogicalResult dump(ModuleOp module, const PhaseInfo &phase, const Compile
 static LogicalResult runPhase(ModuleOp module, const PhaseInfo &phase, const CompilePlan &plan,
                               const CompileReports &reports) {
   PassManager manager(module.getContext());
-  if (failed(applyPassManagerCLOptions(manager)))
+  if (reports.configure && failed(reports.configure(manager)))
     return failure();
   buildPhase(manager, phase, plan.phases, plan.inserted);
   PhaseTimer timer(phase.phase, reports.timing);
@@ -73,29 +72,20 @@ static LogicalResult runPhase(ModuleOp module, const PhaseInfo &phase, const Com
   return reports.dumpDirectory.empty() ? success() : dump(module, phase, plan, reports);
 }
 
-FailureOr<CompilePlan> runPhases(ModuleOp module, const CompileOptions &options, const CompileReports &reports) {
-  FailureOr<CompilePlan> plan = planCompilation(module, options);
-  if (failed(plan))
-    return failure();
+LogicalResult runPhases(ModuleOp module, const CompilePlan &plan, const CompileReports &reports) {
+  const CompileOptions &options = plan.asked;
   const bool isLimited = options.memoryLimit.bytes >= 0;
   OwningOpRef<ModuleOp> original; // to look for what would fit
   if (isLimited)
     original = module.clone();
-  if (plan->strategies.leavesRecomputeOpen()) {
-    CompileOptions decided = options;
-    decided.strategy.recompute = chooseRecompute(*original, options);
-    plan = planCompilation(module, decided);
-    if (failed(plan))
-      return failure();
-  }
   for (const PhaseInfo &phase : phaseTable())
-    if (phase.phase > options.from && phase.phase <= options.to && failed(runPhase(module, phase, *plan, reports)))
+    if (phase.phase > options.from && phase.phase <= options.to && failed(runPhase(module, phase, plan, reports)))
       return failure();
   if (options.to < Phase::Schedule)
-    return plan;
-  if (failed(planWorkspaces(module, *plan)) || (isLimited && failed(checkMemoryLimit(module, *original, options))))
+    return success();
+  if (failed(planWorkspaces(module, plan)) || (isLimited && failed(checkMemoryLimit(module, *original, options))))
     return failure();
-  return plan;
+  return success();
 }
 
 /// The kernels that workers on CPUs, or all others, launch: those of `source` that have their names.
@@ -130,16 +120,20 @@ FailureOr<CompiledKernels> compileKernelsOf(ModuleOp module, const CompilePlan &
 }
 
 FailureOr<Artifact> compile(ModuleOp module, const CompileOptions &options, const CompileReports &reports) {
-  FailureOr<CompilePlan> plan = runPhases(module, options, reports);
-  if (failed(plan))
+  FailureOr<CompilePlan> plan = planCompilation(module, options);
+  return failed(plan) ? FailureOr<Artifact>() : compile(module, *plan, reports);
+}
+
+FailureOr<Artifact> compile(ModuleOp module, const CompilePlan &plan, const CompileReports &reports) {
+  if (failed(runPhases(module, plan, reports)))
     return failure();
   PhaseTimer timer(Phase::Artifact, reports.timing);
   FailureOr<CompiledKernels> kernels =
-      compileKernelsOf(module, *plan, [&](ModuleOp source) { return plan->workers->compileKernels(source); });
+      compileKernelsOf(module, plan, [&](ModuleOp source) { return plan.workers->compileKernels(source); });
   if (failed(kernels))
     return failure();
-  kernels->kind = plan->workers->kind(); // also without a kernel
-  FailureOr<std::vector<uint8_t>> bytes = packageModule(module, *kernels, {plan->asked.text(/*all=*/false)});
+  kernels->kind = plan.workers->kind(); // also without a kernel
+  FailureOr<std::vector<uint8_t>> bytes = packageModule(module, *kernels, {plan.describe()});
   if (failed(bytes))
     return failure();
   // What a worker checks when it loads the plan, before there is a file.

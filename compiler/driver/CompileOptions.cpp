@@ -1,6 +1,7 @@
 // From what a compilation is asked for to the options of its phases.
 
 #include "compiler/driver/CompileOptions.h"
+#include "compiler/driver/ChooseRecompute.h"
 #include "passes/communicate/Passes.h"
 #include "passes/model/Passes.h"
 #include "passes/partition/PipelineSchedule.h"
@@ -53,21 +54,11 @@ static std::string textOf(const std::vector<std::string> &value) { return llvm::
 template <NamedEnum E> static std::string textOf(E value) { return nameOf(value).str(); }
 template <TextValue T> static std::string textOf(const T &value) { return value.text(); }
 
-std::vector<std::pair<std::string, std::string>> CompileOptions::text(bool all) const {
-  std::vector<std::pair<std::string, std::string>> given, defaults;
-  auto into = [](auto &list) {
-    return [&list](const char *name, const auto &field, const char *, const char *) {
-      list.push_back({name, textOf(field)});
-    };
-  };
-  const CompileOptions standard;
-  bind(*this, into(given));
-  bind(standard, into(defaults));
+std::vector<std::pair<std::string, std::string>> CompileOptions::text() const {
   std::vector<std::pair<std::string, std::string>> result;
-  for (auto [value, initial] : llvm::zip_equal(given, defaults))
-    // What the default target is depends on the machine.
-    if (all || value.second != initial.second || value.first == "target")
-      result.push_back(value);
+  bind(*this, [&](const char *name, const auto &field, const char *, const char *) {
+    result.push_back({name, textOf(field)});
+  });
   return result;
 }
 
@@ -138,6 +129,7 @@ private:
       return success();
     for (dgc::dist::MeshAxisAttr axis : mesh->getAxes())
       plan.mesh.axes.push_back({axis.getName().getValue().str(), axis.getSize()});
+    plan.isMeshOfModel = true;
     isAnnotated = !plan.mesh.has("data");
     return success();
   }
@@ -145,12 +137,12 @@ private:
   LogicalResult chooseTargets() {
     const TargetRegistry &registry = TargetRegistry::builtin();
     std::string wrong;
-    plan.workers = registry.create(asked().target, wrong);
+    plan.workers = registry.create(asked().target.spec, wrong);
     if (!plan.workers)
       return error() << wrong;
     const bool mayDiffer = plan.workers->traits().takesHostServers;
-    const std::string &spec = asked().serverTarget;
-    if (spec == asked().target || (spec.empty() && !mayDiffer)) {
+    const std::string &spec = asked().serverTarget.spec;
+    if (spec == asked().target.spec || (spec.empty() && !mayDiffer)) {
       plan.servers = plan.workers;
       return success();
     }
@@ -158,7 +150,7 @@ private:
     if (!plan.servers)
       return error() << wrong;
     if (!mayDiffer || plan.servers->traits().device != DeviceKind::Cpu)
-      return error() << "the server target '" << spec << "' does not go with the target '" << asked().target
+      return error() << "the server target '" << spec << "' does not go with the target '" << asked().target.spec
                      << "': servers are on the same target as the workers, or on CPUs if the workers are on GPUs";
     return success();
   }
@@ -189,8 +181,8 @@ private:
     if (hasServers && !isForServers)
       return error() << "the workers of parameter servers share the batch and nothing else: use a mesh of one axis "
                         "\"data\" in the command line, as in --mesh data=2, and none in the model";
-    if (!hasServers && !asked().serverTarget.empty())
-      return error() << "--server-target=" << asked().serverTarget << ": there are no servers; they come with "
+    if (!hasServers && !asked().serverTarget.spec.empty())
+      return error() << "--server-target=" << asked().serverTarget.spec << ": there are no servers; they come with "
                      << "--strategy parameter-server=P or central-storage";
     if (!hasServers)
       plan.servers = plan.workers;
@@ -257,18 +249,11 @@ private:
                           .maxReplicatedBytes = asked().maxReplicatedBytes.bytes};
     phases.kernel = {.target = asked().target, .epilogues = asked().epilogues};
     phases.schedule = {.overlap = isDistributed && overlaps};
-    const int64_t workers = std::max<int64_t>(1, numWorkers());
-    plan.threads = asked().threads.value ? asked().threads.value
-                                         : std::max<int64_t>(1, std::thread::hardware_concurrency() / workers);
-  }
-
-  /// The processes of a plan.
-  int64_t numWorkers() const {
-    const int64_t servers = plan.strategies.servers();
-    int64_t workers = 1;
     for (const MeshShape::Axis &axis : plan.mesh.axes)
-      workers *= servers && axis.name == "stage" ? 1 : axis.size;
-    return workers + servers;
+      plan.numWorkers *= servers && axis.name == "stage" ? 1 : axis.size;
+    const int64_t processes = std::max<int64_t>(1, plan.numWorkers + servers);
+    plan.threads = asked().threads.value ? asked().threads.value
+                                         : std::max<int64_t>(1, std::thread::hardware_concurrency() / processes);
   }
 
   ModuleOp module;
@@ -278,7 +263,12 @@ private:
 } // namespace
 
 FailureOr<CompilePlan> planCompilation(ModuleOp module, const CompileOptions &options) {
-  return Planner(module, options).run();
+  FailureOr<CompilePlan> plan = Planner(module, options).run();
+  if (succeeded(plan) && plan->strategies.leavesRecomputeOpen()) {
+    plan->strategies.recompute = chooseRecompute(module, options);
+    plan->phases.gradient.recompute = plan->strategies.recompute.value_or(NamePatterns());
+  }
+  return plan;
 }
 
 } // namespace dgc

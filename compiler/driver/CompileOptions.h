@@ -8,6 +8,7 @@
 #include "compiler/driver/Strategies.h"
 #include "compiler/target/Target.h"
 #include "passes/communicate/LinkModel.h"
+#include "runtime/artifact/dgcx_generated.h"
 
 namespace dgc {
 
@@ -37,7 +38,7 @@ struct CompileOptions {
   StrategyOptions strategy;
   Count microbatches;
   PlacementRules placement;
-  std::string target = "cpu", serverTarget;
+  TargetSpec target = {"cpu"}, serverTarget; // no server target: as the target says
   Count threads;
   Precision precision = Precision::F32;
   AttentionForm attention = AttentionForm::Auto;
@@ -92,9 +93,12 @@ struct CompileOptions {
   /// Reads what --placement takes, a file or a list; the error says what is wrong with it.
   static std::optional<PlacementRules> readPlacement(llvm::StringRef fileOrList, std::string &error);
 
-  /// Each option as NAME and value, as dgc-compile takes it; all of them, or those that are not the default.
-  std::vector<std::pair<std::string, std::string>> text(bool all) const;
+  /// Each option as NAME and value, as dgc-compile takes it.
+  std::vector<std::pair<std::string, std::string>> text() const;
 };
+
+/// An option as a compilation uses it, or something that follows from options, as the features of a target.
+using PlannedOption = artifact::CompilerOptionT;
 
 /// The options of every phase, for one module: what is left open is decided, and everything is checked.
 struct CompilePlan {
@@ -102,14 +106,18 @@ struct CompilePlan {
   MeshShape mesh;                                 // with a stage for each parameter server
   StrategyOptions strategies;                     // with what those include
   std::shared_ptr<const Target> workers, servers; // the same where there are none of another kind
-  int64_t threads = 1;
+  int64_t threads = 1, numWorkers = 1;            // without servers
+  bool isMeshOfModel = false;
   PhaseOptions phases;
   std::vector<InsertedPasses> inserted;
+
+  /// Everything that shapes the plan, with its value and where that comes from.
+  std::vector<PlannedOption> describe() const;
 };
 
 /// Refuses, with a diagnostic that says what is accepted, options that are out of range, that name nothing there is, or
 /// that make no sense together or with the mesh of the module. What depends on more of the module is checked by the
-/// phases.
+/// phases. A `recompute` that is left open is decided by plans of what could be computed again.
 mlir::FailureOr<CompilePlan> planCompilation(mlir::ModuleOp module, const CompileOptions &options);
 
 } // namespace dgc

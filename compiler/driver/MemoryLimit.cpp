@@ -23,7 +23,8 @@ std::optional<MemoryPeak> planWith(ModuleOp original, CompileOptions options, co
   options.strategy = strategy;
   options.memoryLimit = {};
   options.to = Phase::Schedule;
-  if (failed(runPhases(*copy, options)))
+  FailureOr<CompilePlan> plan = planCompilation(*copy, options);
+  if (failed(plan) || failed(runPhases(*copy, *plan)))
     return std::nullopt;
   return findMemoryPeak(*copy, count);
 }

@@ -1,15 +1,13 @@
 #include "compiler/driver/Phases.h"
 #include "passes/analysis/PhaseOptionsText.h"
 #include "passes/kernel/Passes.h"
-#include "llvm/Support/ErrorHandling.h"
 
 namespace dgc {
 
 void buildKernelPhase(mlir::OpPassManager &manager, const KernelPhaseOptions &options) {
   std::string wrong;
-  std::unique_ptr<Target> target = TargetRegistry::builtin().create(options.target, wrong);
-  if (!target)
-    llvm::report_fatal_error(llvm::StringRef(wrong), /*gen_crash_diag=*/false);
+  std::unique_ptr<Target> target = TargetRegistry::builtin().create(options.target.spec, wrong);
+  assert(target && "options have a target that there is");
   target->buildKernelPhase(manager, {.epilogues = options.epilogues});
   manager.addPass(createVerifyKernelPass());
 }

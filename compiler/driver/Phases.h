@@ -34,7 +34,7 @@ template <> struct EnumNames<Phase> {
 
 /// The options of the phase kernel as text: which target, too.
 struct KernelPhaseOptions {
-  std::string target = "cpu";
+  TargetSpec target = {"cpu"};
   Epilogues epilogues = Epilogues::All;
 
   template <class Binder> void bind(Binder &b) {

@@ -318,13 +318,8 @@ LogicalResult Packager::run(const PackageOptions &options) {
   if (plan.programs.empty()) {
     return module.emitError("there is nothing to compile: a file has a dgc.model, or functions");
   }
-  std::vector<std::pair<std::string, std::string>> attributes = options.attributes;
-  llvm::sort(attributes);
-  for (auto &[key, value] : attributes) {
-    auto entry = std::make_unique<fb::KeyValueT>();
-    entry->key = key;
-    entry->value = value;
-    plan.attributes.push_back(std::move(entry));
+  for (const fb::CompilerOptionT &option : options.options) {
+    plan.options.push_back(std::make_unique<fb::CompilerOptionT>(option));
   }
   return success();
 }

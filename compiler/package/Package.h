@@ -13,14 +13,13 @@
 #include "runtime/artifact/dgcx_generated.h"
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace dgc {
 
 struct PackageOptions {
-  /// Shown by tools: strategy, command line and the like.
-  std::vector<std::pair<std::string, std::string>> attributes;
+  /// What shaped the plan, shown by tools.
+  std::vector<artifact::CompilerOptionT> options;
 };
 
 /// The bytes of the artifact for a module of planned `exec` programs, with the kernels that they launch. What cannot

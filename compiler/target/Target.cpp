@@ -33,6 +33,10 @@ std::unique_ptr<Target> TargetRegistry::create(StringRef spec, std::string &erro
   return nullptr;
 }
 
+std::optional<TargetSpec> TargetSpec::parse(StringRef text, std::string &error) {
+  return TargetRegistry::builtin().create(text, error) ? std::optional(TargetSpec{text.str()}) : std::nullopt;
+}
+
 std::string TargetRegistry::spellings() const {
   std::string text;
   for (const Entry &entry : entries)

@@ -9,6 +9,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/analysis/OptionTypes.h"
 #include <memory>
+#include <optional>
 
 namespace dgc::artifact {
 struct Program;
@@ -34,6 +35,15 @@ struct KernelOptions {
   Epilogues epilogues = Epilogues::All;
 };
 
+/// A target by name, as in "cuda:sm_90". Parsing refuses one that there is not.
+struct TargetSpec {
+  std::string spec;
+  bool operator==(const TargetSpec &) const = default;
+
+  static std::optional<TargetSpec> parse(llvm::StringRef text, std::string &error);
+  std::string text() const { return spec; }
+};
+
 class Target {
 public:
   virtual ~Target() = default;
@@ -41,6 +51,8 @@ public:
   /// The name of the kind, as artifacts and messages have it: "cpu".
   virtual llvm::StringRef kind() const = 0;
   virtual const TargetTraits &traits() const = 0;
+  /// The model and the features that code is for, as in "x86-64-v3 avx avx2"; empty where there is nothing to choose.
+  virtual std::string features() const = 0;
   /// The passes of the phase kernel, without the verifier behind it.
   virtual void buildKernelPhase(mlir::OpPassManager &manager, const KernelOptions &options) const = 0;
   /// The code of every function of `kernels`, dgc ops on tensors of known shape. Does not change the module. Fails with

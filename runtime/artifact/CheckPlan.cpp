@@ -73,6 +73,13 @@ bool isSymbol(const std::string &s) {
 }
 
 /// The kinds of devices are known.
+absl::Status checkOptions(const a::Plan &plan) {
+  for (uint32_t i = 0; i < lengthOf(plan.options()); ++i)
+    if (!known(plan.options()->Get(i)->origin()))
+      return bad(str("option '", text(plan.options()->Get(i)->name()), "' has an unknown origin"));
+  return absl::OkStatus();
+}
+
 absl::Status checkTargets(const a::Plan &plan) {
   for (const a::Target *target : {plan.target(), plan.host_target()})
     if (target && !findDeviceTraits(target->kind()->string_view()))
@@ -404,6 +411,7 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
         str("the plan has format ", plan.format(), ", this dgc reads ", artifactFormat, "; compile the model again"));
   if (plan.private_bytes() > maxArenaBytes || plan.shared_bytes() > maxArenaBytes)
     return bad("an arena of more than 64 TiB");
+  DGC_RETURN_IF_ERROR(checkOptions(plan));
   DGC_RETURN_IF_ERROR(checkTargets(plan));
   DGC_RETURN_IF_ERROR(checkMesh(plan));
   DGC_RETURN_IF_ERROR(checkSections(plan));

@@ -33,6 +33,12 @@ DGC_SPELLED(ConvKind)
 DGC_SPELLED(PoolKind)
 DGC_SPELLED(CollectiveKind)
 DGC_SPELLED(Reduction)
+DGC_SPELLED(OptionOrigin)
 #undef DGC_SPELLED
+
+/// "mesh = data=2 (given)".
+inline std::string optionText(std::string_view name, std::string_view value, artifact::OptionOrigin origin) {
+  return std::string(name) + " = " + std::string(value.empty() ? "none" : value) + " (" + spelled(origin) + ")";
+}
 
 } // namespace dgc::rt

@@ -232,13 +232,15 @@ static Json describe(const rt::Artifact &artifact) {
                          return Json{
                              {"name", text(s.name())}, {"bytes", s.data()->size()}, {"digest", hex(s.digest())}};
                        })},
-      {"attributes", Json::object()},
+      {"options", map(plan.options(),
+                      [](const CompilerOption &option) {
+                        return Json{{"name", text(option.name())},
+                                    {"value", text(option.value())},
+                                    {"origin", rt::spelled(option.origin())}};
+                      })},
   };
   for (uint32_t i = 0; plan.target()->features() && i < plan.target()->features()->size(); ++i)
     result["target"]["features"].push_back(plan.target()->features()->Get(i)->str());
-  for (uint32_t i = 0; plan.attributes() && i < plan.attributes()->size(); ++i)
-    result["attributes"][text(plan.attributes()->Get(i)->key()).get<std::string>()] =
-        text(plan.attributes()->Get(i)->value());
   return result;
 }
 

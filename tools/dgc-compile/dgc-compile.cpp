@@ -11,6 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "runtime/artifact/Reader.h"
+#include "runtime/artifact/Spelling.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Limits.h"
 #include "runtime/base/OutputFile.h"
@@ -175,99 +176,143 @@ static cl::opt<bool> &printOptionsFlag() {
       other->removeArgument();
     }
     return new cl::opt<bool>("print-options",
-                             cl::desc("Print every option that shapes the plan, with its value, and do no more"),
+                             cl::desc("Print what shapes the plan of MODEL, also what was left open, and do no more"),
                              cl::cat(category));
   }();
   return *flag;
 }
 
-static int run() {
-  const std::string outputPath = output; // linking resets the options of the command line
-  const dgc::CompileOptions options = planFlags.options;
+/// The model as it is read, with what its text lives in.
+class Model {
+public:
+  Model(const mlir::DialectRegistry &registry, std::unique_ptr<llvm::MemoryBuffer> file)
+      : context(registry, threading()), diagnostics(sources, &context) {
+    context.printOpOnDiagnostic(false); // a message and its place; not the function around it
+    sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+    module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  }
+
+private:
+  static mlir::MLIRContext::Threading threading() {
+    const auto threads = static_cast<int>(llvm::hardware_concurrency().compute_thread_count());
+    using Threading = mlir::MLIRContext::Threading;
+    return dgc::rt::checkResources({.threads = threads}).ok() ? Threading::ENABLED : Threading::DISABLED;
+  }
+
+  llvm::SourceMgr sources;
+  mlir::MLIRContext context;
+  dgc::SourceErrorHandler diagnostics;
+
+public:
+  mlir::OwningOpRef<mlir::ModuleOp> module; // null, with diagnostics, where the text is no module
+};
+
+/// Makes the folder of --dump-phases-to. False, with a message, when it cannot.
+static bool makeDumpFolder(const std::string &folder) {
+  std::error_code failure = llvm::sys::fs::create_directories(folder);
+  if (!failure && !llvm::sys::fs::is_directory(folder)) {
+    failure = std::make_error_code(std::errc::not_a_directory);
+  }
+  if (failure) {
+    llvm::errs() << "dgc-compile: --dump-phases-to: cannot make the folder '" << folder << "': " << failure.message()
+                 << "\n";
+  }
+  return !failure;
+}
+
+/// Loads the plug-ins; the commands in dumped phases load them, too. False, with a message, when one cannot be loaded.
+static bool loadPlugins(mlir::DialectRegistry &registry, dgc::CompileReports &reports) {
+  for (const std::string &plugin : plugins) {
+    std::string error;
+    if (!dgc::loadPlugin(plugin, registry, error)) {
+      llvm::errs() << "dgc-compile: --load-pass-plugin=" << plugin << ": " << error << "\n";
+      return false;
+    }
+    reports.dgcOpt += " --load-pass-plugin=" + plugin;
+  }
+  return true;
+}
+
+static dgc::CompileReports reportsOfFlags() {
   dgc::CompileReports reports;
   reports.dumpDirectory = dumpPhasesTo;
   reports.explain = explain ? &llvm::errs() : nullptr;
   reports.timing = timing ? &llvm::errs() : nullptr;
-  if (printOptionsFlag()) {
-    for (const auto &[name, value] : options.text(/*all=*/true)) {
-      llvm::outs() << "--" << name << "=" << value << "\n";
-    }
-    return 0;
-  }
+  reports.configure = mlir::applyPassManagerCLOptions;
+  return reports;
+}
 
+static int printOptions(const dgc::CompilePlan &plan) {
+  for (const dgc::PlannedOption &option : plan.describe()) {
+    llvm::outs() << dgc::rt::optionText(option.name, option.value, option.origin) << "\n";
+  }
+  return 0;
+}
+
+/// The files that are written, each reserved before the work.
+struct Outputs {
+  std::string path;
+  std::optional<dgc::rt::OutputFile> file, page;
+};
+
+/// Compiles the module and writes what was asked for. Gives the exit status.
+static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::CompilePlan &plan,
+                     const dgc::CompileReports &reports) {
+  if (plan.asked.to != dgc::Phase::Artifact) {
+    if (failed(dgc::runPhases(module, plan, reports))) {
+      return 1;
+    }
+    return writeOutput(*outputs.file, nullptr, module) ? 0 : 2;
+  }
+  mlir::FailureOr<dgc::Artifact> compiled = dgc::compile(module, plan, reports);
+  if (failed(compiled)) {
+    return 1;
+  }
+  if (outputs.path == "-" && llvm::outs().is_displayed()) {
+    llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
+    return 2;
+  }
+  return describe(compiled->bytes, outputs.page) && writeOutput(*outputs.file, &compiled->bytes, module) ? 0 : 2;
+}
+
+static int run() {
+  Outputs outputs;
+  outputs.path = output; // linking resets the options of the command line
+  const dgc::CompileOptions options = planFlags.options;
+  const bool onlyPrints = printOptionsFlag();
   const std::string reportPath = report;
   if (!reportPath.empty() && options.to != dgc::Phase::Artifact) {
     llvm::errs() << "dgc-compile: --report shows a whole plan; leave --compile-to away\n";
     return 2;
   }
-
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);
   if (!file) {
     llvm::errs() << "dgc-compile: " << error << "\n";
     return 2;
   }
-  if (!checkOutputs(outputPath, reportPath)) {
-    return 2;
-  }
-  std::optional<dgc::rt::OutputFile> outputFile = reserve(outputPath), page;
-  if (!outputFile || (!reportPath.empty() && !(page = reserve(reportPath)))) {
-    return 2;
-  }
-  if (!dumpPhasesTo.empty()) {
-    std::error_code failure = llvm::sys::fs::create_directories(dumpPhasesTo);
-    if (!failure && !llvm::sys::fs::is_directory(dumpPhasesTo)) {
-      failure = std::make_error_code(std::errc::not_a_directory);
-    }
-    if (failure) {
-      llvm::errs() << "dgc-compile: --dump-phases-to: cannot make the folder '" << dumpPhasesTo
-                   << "': " << failure.message() << "\n";
+  if (!onlyPrints) {
+    if (!checkOutputs(outputs.path, reportPath) || !(outputs.file = reserve(outputs.path)) ||
+        (!reportPath.empty() && !(outputs.page = reserve(reportPath))) ||
+        (!dumpPhasesTo.empty() && !makeDumpFolder(dumpPhasesTo))) {
       return 2;
     }
   }
+  dgc::CompileReports reports = reportsOfFlags();
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
-  for (const std::string &plugin : plugins) {
-    if (!dgc::loadPlugin(plugin, registry, error)) {
-      llvm::errs() << "dgc-compile: --load-pass-plugin=" << plugin << ": " << error << "\n";
-      return 2;
-    }
-    reports.dgcOpt += " --load-pass-plugin=" + plugin;
-  }
-  const bool hasThreads =
-      dgc::rt::checkResources({.threads = static_cast<int>(llvm::hardware_concurrency().compute_thread_count())}).ok();
-  using Threading = mlir::MLIRContext::Threading;
-  mlir::MLIRContext context(registry, hasThreads ? Threading::ENABLED : Threading::DISABLED);
-  context.printOpOnDiagnostic(false); // a message and its place; not the function around it
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  dgc::SourceErrorHandler diagnostics(sources, &context);
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!module) {
-    return 1;
-  }
-
-  if (failed(dgc::planCompilation(*module, options))) {
+  if (!loadPlugins(registry, reports)) {
     return 2;
   }
-  std::vector<uint8_t> bytes;
-  if (options.to == dgc::Phase::Artifact) {
-    mlir::FailureOr<dgc::Artifact> compiled = dgc::compile(*module, options, reports);
-    if (failed(compiled)) {
-      return 1;
-    }
-    bytes = std::move(compiled->bytes);
-    if (outputPath == "-" && llvm::outs().is_displayed()) {
-      llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
-      return 2;
-    }
-    if (!describe(bytes, page)) {
-      return 2;
-    }
-  } else if (failed(dgc::runPhases(*module, options, reports))) {
+  Model model(registry, std::move(file));
+  if (!model.module) {
     return 1;
   }
-  return writeOutput(*outputFile, options.to == dgc::Phase::Artifact ? &bytes : nullptr, *module) ? 0 : 2;
+  mlir::FailureOr<dgc::CompilePlan> plan = dgc::planCompilation(*model.module, options);
+  if (failed(plan)) {
+    return 2;
+  }
+  return onlyPrints ? printOptions(*plan) : compileTo(outputs, *model.module, *plan, reports);
 }
 
 /// LLVM calls it where it would abort.

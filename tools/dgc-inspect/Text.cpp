@@ -92,8 +92,10 @@ private:
            ", ", rt::formatBytes(g.private_bytes()), " private, ", rt::formatBytes(g.shared_bytes()), " shared",
            g.on_host() ? ", on CPUs" : "");
     }
-    for (uint32_t i = 0; plan.attributes() && i < plan.attributes()->size(); ++i)
-      line("attribute   ", text(plan.attributes()->Get(i)->key()), " = ", text(plan.attributes()->Get(i)->value()));
+    for (uint32_t i = 0; plan.options() && i < plan.options()->size(); ++i) {
+      const CompilerOption &option = *plan.options()->Get(i);
+      line("option      ", rt::optionText(text(option.name()), text(option.value()), option.origin()));
+    }
     for (uint32_t i = 0; plan.sections() && i < plan.sections()->size(); ++i)
       line("section     ", text(plan.sections()->Get(i)->name()), ", ",
            rt::formatBytes(plan.sections()->Get(i)->data()->size()));

@@ -23,9 +23,10 @@ constexpr TimeNs kRound = 500'000'000; // the least that is timed at once
 
 double toleranceOf(const artifact::Plan &plan) {
   std::string precision;
-  for (uint32_t i = 0; plan.attributes() && i < plan.attributes()->size(); ++i)
-    if (plan.attributes()->Get(i)->key()->string_view() == "precision")
-      precision = plan.attributes()->Get(i)->value()->str();
+  for (uint32_t i = 0; plan.options() && i < plan.options()->size(); ++i)
+    if (const artifact::CompilerOption &option = *plan.options()->Get(i);
+        option.name()->string_view() == "precision" && option.value())
+      precision = option.value()->str();
   return precision == "bf16" ? 3e-2 : precision == "f16" || precision == "tf32" ? 4e-3 : 1e-4;
 }
 

@@ -7,6 +7,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "passes/kernel/Passes.h"
 #include "runtime/device/cpu/CpuDevice.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -23,6 +24,8 @@ public:
     static const TargetTraits traits;
     return traits;
   }
+
+  std::string features() const override { return target.cpu + " " + llvm::join(target.features, " "); }
 
   void buildKernelPhase(OpPassManager &manager, const KernelOptions &) const override {
     manager.addPass(createExpandAttention());

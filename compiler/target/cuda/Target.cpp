@@ -42,6 +42,11 @@ public:
     return traits;
   }
 
+  std::string features() const override {
+    return llvm::join(llvm::map_range(target.architectures, [](unsigned each) { return "sm_" + llvm::utostr(each); }),
+                      " ");
+  }
+
   void buildKernelPhase(OpPassManager &manager, const KernelOptions &options) const override {
     ExpandAttentionOptions attention;
     attention.library = LibraryKind::Nvidia;

@@ -20,6 +20,8 @@ public:
     return traits;
   }
 
+  std::string features() const override { return ""; }
+
   void buildKernelPhase(OpPassManager &manager, const KernelOptions &) const override {
     manager.addPass(createExpandAttention());
     manager.addPass(createFormKernels());

@@ -49,18 +49,15 @@ static FailureOr<CompileOptions> optionsOf(const testing::ExecuteOptions &option
   result.overlap = options.overlap ? Switch::On : Switch::Off;
   result.noPadding = options.noPadding;
   result.threads = {options.run.threads};
-  result.target = options.target;
-  result.serverTarget = options.serverTarget;
+  result.target = {options.target};
+  result.serverTarget = {options.serverTarget};
   return result;
 }
 
 static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text, const testing::ExecuteOptions &options,
                                                         Finish finish) {
   static std::once_flag once;
-  std::call_once(once, [] {
-    registerAllPasses();
-    registerPassManagerCLOptions(); // without them the pass managers of the phases cannot be set up
-  });
+  std::call_once(once, registerAllPasses);
   DialectRegistry registry;
   registerAllDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -107,8 +104,8 @@ absl::StatusOr<std::vector<uint8_t>> compileWithoutCode(const std::string &text,
   return compileWith(text, options,
                      [](ModuleOp module, const CompileOptions &each,
                         const CompileReports &reports) -> FailureOr<std::vector<uint8_t>> {
-                       FailureOr<CompilePlan> plan = runPhases(module, each, reports);
-                       if (failed(plan))
+                       FailureOr<CompilePlan> plan = planCompilation(module, each);
+                       if (failed(plan) || failed(runPhases(module, *plan, reports)))
                          return failure();
                        CompiledKernels kernels;
                        llvm::StringSet<> known;
@@ -129,8 +126,8 @@ absl::StatusOr<std::vector<uint8_t>> compileForFakeGpu(const std::string &text, 
   return compileWith(text, options,
                      [](ModuleOp module, const CompileOptions &each,
                         const CompileReports &reports) -> FailureOr<std::vector<uint8_t>> {
-                       FailureOr<CompilePlan> plan = runPhases(module, each, reports);
-                       if (failed(plan))
+                       FailureOr<CompilePlan> plan = planCompilation(module, each);
+                       if (failed(plan) || failed(runPhases(module, *plan, reports)))
                          return failure();
                        FailureOr<CompiledKernels> kernels =
                            compileKernelsOf(module, *plan, [](ModuleOp source) { return compileForEmulator(source); });

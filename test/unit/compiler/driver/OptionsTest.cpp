@@ -1,12 +1,20 @@
 #include "compiler/driver/CompileOptions.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "runtime/artifact/Spelling.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace dgc {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::Pair;
+using ::testing::IsSupersetOf;
+using ::testing::StartsWith;
 
 StrategyOptions strategies(llvm::StringRef list) {
   std::string error;
@@ -101,15 +109,49 @@ TEST(Options, PlacementsAreTheSameFromAFileAndAsText) {
   EXPECT_THAT(error, HasSubstr("places:2: expected a pattern"));
 }
 
-TEST(Options, WhatIsNotTheDefaultIsKept) {
+/// What a plan for an empty module says of itself, a line each.
+std::vector<std::string> described(const CompileOptions &options, llvm::StringRef text = "") {
+  mlir::MLIRContext context;
+  context.loadDialect<dist::DistDialect>();
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  mlir::FailureOr<CompilePlan> plan = planCompilation(*module, options);
+  std::vector<std::string> lines;
+  EXPECT_TRUE(mlir::succeeded(plan));
+  if (mlir::succeeded(plan))
+    for (const PlannedOption &option : plan->describe())
+      lines.push_back(rt::optionText(option.name, option.value, option.origin));
+  return lines;
+}
+
+TEST(Options, APlanSaysWhatWasGivenAndWhatWasDecided) {
   CompileOptions options;
+  options.target = {"x86-64-v3"};
   options.mesh = mesh("data=2");
   options.strategy = strategies("zero2");
   options.memoryLimit = {1 << 20};
-  EXPECT_THAT(options.text(/*all=*/false),
-              ::testing::ElementsAre(Pair("target", "cpu"), Pair("mesh", "data=2"), Pair("strategy", "zero2"),
-                                     Pair("memory-limit", "1048576")));
-  EXPECT_GT(options.text(/*all=*/true).size(), 15u);
+  std::vector<std::string> lines = described(options);
+  EXPECT_THAT(lines,
+              IsSupersetOf({"target = x86-64-v3 (given)", "mesh = data=2 (given)", "workers = 2 (decided)",
+                            "servers = 0 (decided)", "strategy = zero2 (given)", "strategy = data-parallel (decided)",
+                            "memory-limit = 1048576 (given)", "links = as on one host (decided)",
+                            "attention = expanded (decided)", "precision = f32 (default)", "batch = none (default)"}));
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("target-features = x86-64-v3 avx avx2"), EndsWith("(decided)"))));
+  EXPECT_THAT(lines, Contains(AllOf(StartsWith("worker-threads = "), EndsWith("(decided)"))));
+}
+
+TEST(Options, APlanSaysWhichMeshAndServersThereAre) {
+  EXPECT_THAT(described({}, "dist.mesh @mesh <data = 4>"),
+              IsSupersetOf({"target = cpu (default)", "mesh = data=4 (model)", "workers = 4 (decided)"}));
+  CompileOptions options;
+  options.target = {"cuda:sm_90"};
+  options.threads = {3};
+  options.mesh = mesh("data=2");
+  options.strategy = strategies("parameter-server=3");
+  std::vector<std::string> lines = described(options);
+  EXPECT_THAT(lines, IsSupersetOf({"target-features = sm_90 (decided)", "server-target = cpu (decided)",
+                                   "mesh = data=2 (given)", "workers = 2 (decided)", "servers = 3 (decided)",
+                                   "worker-threads = 3 (given)", "attention = fused (decided)"}));
+  EXPECT_THAT(lines, Contains(StartsWith("server-features = ")));
 }
 
 TEST(Targets, UnknownOnesNameWhatThereIs) {

@@ -21,13 +21,10 @@ std::string textOf(mlir::OpPassManager &manager) {
 }
 
 struct Phases : ::testing::Test {
-  static void SetUpTestSuite() {
-    registerAllPasses();
-    mlir::registerPassManagerCLOptions(); // without them the pass managers of the phases cannot be set up
-  }
+  static void SetUpTestSuite() { registerAllPasses(); }
 };
 
-constexpr const char *model = R"(
+constexpr const char *line = R"(
 dgc.model @line {
   %x = dgc.input "x" : tensor<8x3xf32>
   %t = dgc.input "t" : tensor<8x1xf32>
@@ -39,18 +36,46 @@ dgc.model @line {
 }
 )";
 
-/// The artifact of the model over two workers; empty, with a failure, when it is refused.
-std::vector<uint8_t> compileModel(llvm::StringRef strategy) {
+constexpr const char *images = R"(
+dgc.model @images {
+  %x = dgc.input "x" : tensor<8x6x6x2xf32>
+  %t = dgc.input "t" : tensor<8x4xf32>
+  %k = dgc.variable "k" glorot_uniform : tensor<3x3x2x5xf32>
+  %w = dgc.variable "w" glorot_uniform : tensor<80x4xf32>
+  %c = dgc.conv2d %x, %k
+  %r = dgc.relu %c
+  %f = dgc.flatten %r
+  %y = dgc.matmul %f, %w
+  %loss = dgc.mean_squared_error %y, %t
+  dgc.loss %loss
+  dgc.optimizer adam learning_rate 0.1
+}
+)";
+
+/// A compilation as dgc-compile would be asked for it.
+struct Request {
+  const char *model, *target, *mesh, *strategy;
+  Precision precision = Precision::F32;
+  int64_t threads = 1;
+};
+
+/// The artifact of a model; empty, with a failure, when it is refused.
+std::vector<uint8_t> compileModel(const Request &request) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(model, &context);
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(request.model, &context);
+  if (!module) {
+    ADD_FAILURE() << "the model cannot be parsed";
+    return {};
+  }
   std::string error;
   CompileOptions options;
-  options.target = "x86-64-v3";
-  options.threads = {1};
-  options.mesh = MeshShape::parse("data=2", error).value();
-  options.strategy = StrategyOptions::parse(strategy, error).value();
+  options.target = {request.target};
+  options.threads = {request.threads};
+  options.precision = request.precision;
+  options.mesh = MeshShape::parse(request.mesh, error).value();
+  options.strategy = StrategyOptions::parse(request.strategy, error).value();
   mlir::FailureOr<Artifact> artifact = compile(*module, options);
   EXPECT_TRUE(mlir::succeeded(artifact));
   return mlir::succeeded(artifact) ? std::move(artifact->bytes) : std::vector<uint8_t>();
@@ -85,7 +110,7 @@ TEST_F(Phases, TheTextOfAPhaseBuildsTheSamePasses) {
   options.communicate.distributed = true;
   options.communicate.links = LinkModel::parse("data=1us:20GB/s", error).value();
   options.communicate.forbid = {"all_gather", "all_to_all"};
-  options.kernel.target = "cuda:sm_80,sm_90";
+  options.kernel.target = {"cuda:sm_80,sm_90"};
   options.kernel.epilogues = Epilogues::Bias;
   options.schedule.overlap = true;
   for (const PhaseInfo &phase : phaseTable()) {
@@ -103,17 +128,25 @@ TEST_F(Phases, TheTextOfAPhaseBuildsTheSamePasses) {
   }
 }
 
+// Several models with options of their own at a time, for several kinds of targets, give the bytes that they give alone.
 TEST_F(Phases, SeveralThreadsMayCompileAtATime) {
-  const std::vector<uint8_t> first = compileModel("zero1"), second = compileModel("zero3");
-  ASSERT_NE(first, second);
+  const Request requests[] = {
+      {line, "x86-64-v3", "data=2", "zero1"},   {images, "x86-64-v3", "", "", Precision::F32, 3},
+      {line, "x86-64-v4", "data=2", "zero3"},   {images, "x86-64-v4", "data=2", "accumulate=2", Precision::BF16, 2},
+      {images, "reference", "", "recompute=*"}, {line, "cuda:sm_90", "data=4", ""},
+  };
+  std::vector<std::vector<uint8_t>> alone, together(2 * std::size(requests));
+  for (const Request &request : requests)
+    alone.push_back(compileModel(request));
+  for (size_t i = 1; i < alone.size(); ++i)
+    ASSERT_NE(alone[i - 1], alone[i]) << i;
   std::vector<std::thread> threads;
-  std::vector<std::vector<uint8_t>> results(6);
-  for (size_t i = 0; i < results.size(); ++i)
-    threads.emplace_back([&, i] { results[i] = compileModel(i % 2 ? "zero3" : "zero1"); });
+  for (size_t i = 0; i < together.size(); ++i)
+    threads.emplace_back([&, i] { together[i] = compileModel(requests[i % std::size(requests)]); });
   for (std::thread &thread : threads)
     thread.join();
-  for (size_t i = 0; i < results.size(); ++i)
-    EXPECT_TRUE(results[i] == (i % 2 ? second : first)) << "thread " << i;
+  for (size_t i = 0; i < together.size(); ++i)
+    EXPECT_TRUE(together[i] == alone[i % std::size(requests)]) << "thread " << i;
 }
 
 } // namespace
