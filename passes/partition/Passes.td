@@ -37,7 +37,8 @@ def VerifyPartitionPass : Pass<"dgc-verify-partition", "::mlir::ModuleOp"> {
     Ends the phase `partition`. Checks in a module with a mesh that no op of the global level and no sharding of a result
     is left; that arguments have the shapes of one device's part of the value; that
     a partial value meets only collectives that combine it and ops that are linear in it, whose results are partial
-    in the same way; and that no function takes or returns one.
+    in the same way; that nothing is added up along an axis along which a collective has combined it before; and that no
+    function takes or returns a partial value.
   }];
 }
 

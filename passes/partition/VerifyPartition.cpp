@@ -4,6 +4,7 @@
 #include "passes/partition/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_VERIFYPARTITIONPASS
@@ -47,6 +48,36 @@ static LogicalResult verifyPartialOperands(Operation *op) {
     if (!keeps)
       return refuse("has a result that is not");
   }
+  return success();
+}
+
+/// The axes along which all devices have the same value because of the collective that gives it.
+static ArrayAttr combinedAxes(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto reduce = dyn_cast_or_null<AllReduceOp>(op))
+    return reduce.getAxes();
+  if (auto gather = dyn_cast_or_null<AllGatherOp>(op))
+    return gather.getAxes();
+  return {};
+}
+
+/// Refuses to add up along an axis what has been combined along it, which would count it once for each device.
+static LogicalResult verifyCombinedOnce(Operation *op) {
+  auto [kind, axes] =
+      TypeSwitch<Operation *, std::pair<Reduction, ArrayAttr>>(op)
+          .Case<AllReduceOp, ReduceScatterOp>([](auto each) { return std::pair(each.getKind(), each.getAxes()); })
+          .Default([](auto) { return std::pair(Reduction::Max, ArrayAttr()); });
+  if (!axes || kind == Reduction::Max || kind == Reduction::Min)
+    return success();
+  for (Value operand : op->getOperands())
+    if (ArrayAttr before = combinedAxes(operand))
+      for (Attribute axis : axes)
+        if (llvm::is_contained(before, axis)) {
+          InFlightDiagnostic error = op->emitOpError() << "combines along " << axis << " what has been combined along "
+                                                       << "it: every device has the whole value";
+          error.attachNote(operand.getLoc()) << "here";
+          return error;
+        }
   return success();
 }
 
@@ -95,7 +126,7 @@ struct VerifyPartition : dgc::impl::VerifyPartitionPassBase<VerifyPartition> {
         return op->emitOpError("still has the shardings of a global value after the partitioner");
       if (isa<ReshardOp, ConstraintOp, ManualOp>(op))
         return op->emitOpError("is left after the partitioner");
-      return verifyPartialOperands(op);
+      return success(succeeded(verifyPartialOperands(op)) && succeeded(verifyCombinedOnce(op)));
     });
     return failure(result.wasInterrupted());
   }

@@ -51,6 +51,42 @@ func.func @returned() -> tensor<8xf32> {
 // -----
 
 dist.mesh @mesh <data = 2>
+func.func @twice() -> tensor<8xf32> {
+  %x = "dgc.constant"() {value = dense<1.0> : tensor<8xf32>} : () -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  // expected-note@+1 {{here}}
+  %0 = dist.all_reduce sum %x over @mesh ["data"] : tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  // expected-error@+1 {{combines along "data" what has been combined along it: every device has the whole value}}
+  %1 = dist.all_reduce sum %0 over @mesh ["data"] : tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @gathered(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-note@+1 {{here}}
+  %0 = dist.all_gather %x dim 0 over @mesh ["data"] : tensor<4xf32> to tensor<8xf32>
+  // expected-error@+1 {{combines along "data" what has been combined along it}}
+  %1 = dist.reduce_scatter sum %0 dim 0 over @mesh ["data"] : tensor<8xf32> to tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// -----
+
+// Along another axis, and what is the same however often it is combined.
+dist.mesh @mesh <host = 2, data = 2>
+func.func @two_axes() -> tensor<8xf32> {
+  %x = "dgc.constant"() {value = dense<1.0> : tensor<8xf32>}
+      : () -> tensor<8xf32, #dist.partial<sum, @mesh ["host", "data"]>>
+  %0 = dist.all_reduce sum %x over @mesh ["data"] : tensor<8xf32, #dist.partial<sum, @mesh ["host", "data"]>>
+  %1 = dist.all_reduce sum %0 over @mesh ["host"] : tensor<8xf32, #dist.partial<sum, @mesh ["host"]>>
+  %2 = dist.all_reduce max %1 over @mesh ["host"] : tensor<8xf32>
+  return %2 : tensor<8xf32>
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
 func.func @global(%x: tensor<8xf32>) {
   // expected-error@+1 {{still has the shardings of a global value after the partitioner}}
   %0 = dgc.exponential %x {dist.shardings = [#dist.sharding<@mesh, [{"data"}]>]} : tensor<8xf32>
