@@ -143,15 +143,9 @@ std::string nameInFolder(const std::string &path) {
   return ((error ? full.parent_path() : folder) / full.filename()).string();
 }
 
-std::string thisHost() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
-
 /// Who holds a lock, by what its file says.
 std::string describeHolder(std::string_view content) {
-  std::string self = str(lockMagic, ::getpid(), " ", thisHost(), "\n");
+  std::string self = str(lockMagic, ::getpid(), " ", hostName(), "\n");
   if (content == self)
     return "this job writes it already: every output needs a name of its own";
   std::string holder = "another job";
@@ -291,7 +285,7 @@ private:
     if (opened.st_nlink != 1 || (!content.empty() && !content.starts_with(lockMagic)))
       return lock; // not of dgc: it stays as it is
     lock->removes = true;
-    std::string self = str(lockMagic, ::getpid(), " ", thisHost(), "\n");
+    std::string self = str(lockMagic, ::getpid(), " ", hostName(), "\n");
     if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, self.data(), self.size(), 0) < 0) {
       // It only serves messages.
     }
@@ -307,6 +301,12 @@ private:
 Disk &dgc::rt::realDisk() {
   static PosixDisk disk;
   return disk;
+}
+
+std::string dgc::rt::hostName() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
 }
 
 bool dgc::rt::isStandardOutput(const std::string &path) {

@@ -82,6 +82,9 @@ public:
 /// The disk of the machine.
 Disk &realDisk();
 
+/// The name of this machine, as messages and the files of locks have it.
+std::string hostName();
+
 /// Whether `path` is "-" or names the standard output of this process, as /dev/stdout does.
 bool isStandardOutput(const std::string &path);
 

@@ -1,6 +1,7 @@
 // A worker's membership: MemberCore with a connection, a clock, a transport and
 // the signals of the process around it.
 #include "runtime/cluster/Cluster.h"
+#include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/cluster/Address.h"
@@ -8,7 +9,6 @@
 #include "runtime/cluster/MemberCore.h"
 #include "runtime/cluster/Network.h"
 #include "runtime/cluster/Signals.h"
-#include "runtime/cluster/SoleCluster.h"
 #include "runtime/cluster/Watchdog.h"
 #include "runtime/collective/SharedMemory.h"
 #include "runtime/collective/Tcp.h"
@@ -25,12 +25,6 @@ namespace dgc::rt {
 namespace {
 
 TimeNs nanoseconds(double seconds) { return static_cast<TimeNs>(seconds * 1e9); }
-
-std::string hostName() {
-  char name[256] = {};
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
 
 /// Empty: the job has none.
 std::string jobToken() {
@@ -399,13 +393,13 @@ JoinedCluster::~JoinedCluster() {
 bool ClusterOptions::isLaunched() { return getenv("DGC_LAUNCHED") != nullptr; }
 
 absl::StatusOr<std::unique_ptr<Cluster>> Cluster::join(ClusterOptions options) {
-  if (options.worldSize < 1 || options.rank < 0 || options.rank >= options.worldSize)
+  if (options.worldSize < 2)
+    return withExitCode(absl::InvalidArgumentError("a cluster has two workers at least"), ExitCode::Usage);
+  if (options.rank < 0 || options.rank >= options.worldSize)
     return withExitCode(
         absl::InvalidArgumentError(absl::StrCat("rank ", options.rank, " does not exist among ", options.worldSize,
                                                 " workers; ranks are 0 to ", options.worldSize - 1)),
         ExitCode::Usage);
-  if (options.worldSize == 1)
-    return createSoleCluster(options);
   auto cluster = std::make_unique<JoinedCluster>(std::move(options));
   DGC_RETURN_IF_ERROR(cluster->start());
   return cluster;

@@ -35,8 +35,7 @@ struct ClusterOptions {
   std::string producer;   ///< Plan.producer
   TransportOptions transport;
   /// "auto" (shared memory on one host, else TCP), or the name of a transport
-  /// that must be used: "shared-memory", "tcp" or "ucx" (and "in-process" for
-  /// one worker).
+  /// that must be used: "shared-memory", "tcp" or "ucx".
   std::string transportName = "auto";
 
   /// HOST or HOST:PORT of this machine that the tcp transport listens at until
@@ -72,8 +71,7 @@ struct ClusterOptions {
 
 class Cluster {
 public:
-  /// Returns when all workers are there and can reach each other. One worker
-  /// needs no coordinator and gets the in-process transport.
+  /// Returns when all workers, two at least, are there and can reach each other.
   /// The errors carry an exit code: Usage for addresses, Cluster for whatever
   /// keeps the workers from coming together, PeerFailed, Interrupted.
   static absl::StatusOr<std::unique_ptr<Cluster>> join(ClusterOptions options);

@@ -37,12 +37,6 @@ TEST(Job, LaunchesWorkersThatFinish) {
   }
 }
 
-TEST(Job, OneWorkerNeedsNobody) {
-  Process job({"--steps", "3"});
-  EXPECT_EQ(job.wait(), 0);
-  EXPECT_EQ(job.output(), "first step done\ndone over in-process\n");
-}
-
 TEST(Job, WorkersStartedOneByOneMeet) {
   auto p = startMembers({{1, 3, {}}, {2, 3, {}}});
   EXPECT_FALSE(p[0].printed("step", 0.3)) << "they wait for rank 0";
