@@ -1,12 +1,17 @@
 // The checker against brute force: a search over all orders of events.
 #include "runtime/artifact/CommunicationOrder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 #include <set>
 
 using namespace dgc::rt;
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Optional;
 using Kind = Communication::Kind;
 
 namespace {
@@ -81,6 +86,11 @@ CommunicationPlan plan(std::vector<std::vector<uint32_t>> groups, std::vector<st
   return {std::move(groups), {"a", "b"}, {""}, std::move(workers)};
 }
 
+/// Matches what says that one rank waits for another.
+auto waits(int rank, int other) {
+  return ContainsRegex("rank " + std::to_string(rank) + " [^;]*waits for rank " + std::to_string(other));
+}
+
 /// A plan that ends: events in a global order, each put to its workers.
 CommunicationPlan randomValid(std::mt19937 &random, uint32_t world) {
   CommunicationPlan result = plan({}, {});
@@ -122,27 +132,23 @@ TEST(CommunicationOrder, SameOrderEnds) {
 
 TEST(CommunicationOrder, MemberThatNeverComes) {
   auto p = plan({{0, 1}}, {{collective(0)}, {}});
-  EXPECT_EQ(findCommunicationError(p), "rank 0 in a waits for rank 1, which has nothing left to do");
+  EXPECT_THAT(findCommunicationError(p), Optional(ContainsRegex("rank 0 .*waits for rank 1,.*nothing left to do")));
 }
 
 TEST(CommunicationOrder, DifferentTypes) {
   auto p = plan({{0, 1}}, {{collective(0, 0)}, {collective(0, 1)}});
-  std::optional<std::string> error = findCommunicationError(p);
-  ASSERT_TRUE(error);
-  EXPECT_NE(error->find("which is not the same"), std::string::npos) << *error;
+  EXPECT_THAT(findCommunicationError(p), Optional(HasSubstr("which is not the same")));
 }
 
 TEST(CommunicationOrder, CycleOfGroups) {
   auto p = plan({{0, 1}, {1, 2}, {0, 2}},
                 {{collective(0), collective(2)}, {collective(1), collective(0)}, {collective(2), collective(1)}});
-  EXPECT_EQ(findCommunicationError(p), "nobody can go on: rank 0 in a waits for rank 1; rank 1 in a waits "
-                                       "for rank 2; rank 2 in a waits for rank 0");
+  EXPECT_THAT(findCommunicationError(p), Optional(AllOf(waits(0, 1), waits(1, 2), waits(2, 0))));
 }
 
 TEST(CommunicationOrder, SendsThatWaitForEachOther) {
   auto p = plan({}, {{send(1), receive(1)}, {send(0), receive(0)}});
-  EXPECT_EQ(findCommunicationError(p), "nobody can go on: rank 0 in a to rank 1 waits for rank 1; rank 1 "
-                                       "in a to rank 0 waits for rank 0");
+  EXPECT_THAT(findCommunicationError(p), Optional(AllOf(waits(0, 1), waits(1, 0))));
 }
 
 TEST(CommunicationOrder, MalformedPlans) {
