@@ -1,17 +1,22 @@
 // RUN: dgc-opt %s -split-input-file -dgc-form-kernels | FileCheck %s
 // RUN: dgc-opt %s -dgc-form-kernels=max-update-ops=2 -split-input-file | FileCheck %s --check-prefix=SHORT
 
+// In the functions nothing is left to compute outside of kernels and libraries: no dgc op stands beside the launches.
+
 // An elementwise chain becomes one kernel, small constants and all; a dead op is left behind.
 
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME:    (%[[A:.+]]: tensor<8xf32>, %[[B:.+]]: tensor<8xf32>)
-// CHECK-NEXT:    %[[R:.+]] = exec.launch @kernels::@k0(%[[A]], %[[B]]) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-// CHECK-NEXT:    return %[[R]]
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[R:.+]] = exec.launch @kernels::@[[K:.+]](%[[A]], %[[B]]) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return %[[R]]
 // CHECK:       module @kernels
-// CHECK-NEXT:    func.func @k0(%[[X:.+]]: tensor<8xf32>, %[[Y:.+]]: tensor<8xf32>) -> tensor<8xf32>
-// CHECK-NEXT:      %[[M:.+]] = dgc.multiply %[[X]], %[[Y]]
-// CHECK-NEXT:      %[[C:.+]] = dgc.constant
-// CHECK-NEXT:      %[[S:.+]] = dgc.add %[[M]], %[[C]]
+// CHECK:         func.func @[[K]](%[[X:.+]]: tensor<8xf32>, %[[Y:.+]]: tensor<8xf32>) -> tensor<8xf32>
+// CHECK-NOT:       dgc.subtract
+// CHECK-DAG:       %[[M:.+]] = dgc.multiply %[[X]], %[[Y]]
+// CHECK-DAG:       %[[C:.+]] = dgc.constant
+// CHECK:           %[[S:.+]] = dgc.add %[[M]], %[[C]]
 // CHECK-NEXT:      return %[[S]]
 func.func @chain(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
   %c = dgc.constant dense<2.0> : tensor<8xf32>
@@ -26,12 +31,16 @@ func.func @chain(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
 // What a library computes stays between the kernels; equal kernels are there once.
 
 // CHECK-LABEL: func.func @around
-// CHECK-NEXT:    %[[X:.+]] = exec.launch @kernels::@k0
-// CHECK-NEXT:    %[[M:.+]] = exec.matmul %[[X]], %{{.+}}
-// CHECK-NEXT:    %[[Y:.+]] = exec.launch @kernels::@k0(%[[M]])
-// CHECK-NEXT:    return %[[Y]]
-// CHECK:       func.func @k0
-// CHECK-NOT:   func.func @k1
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[X:.+]] = exec.launch @kernels::@[[K:[^(]+]](
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         %[[M:.+]] = exec.matmul %[[X]], %{{.+}}
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         %[[Y:.+]] = exec.launch @kernels::@[[K]](%[[M]])
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return %[[Y]]
+// CHECK:       func.func @[[K]](
+// CHECK-NOT:   func.func
 func.func @around(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>) -> tensor<256x256xf32> {
   %0 = dgc.tanh %a : tensor<256x256xf32>
   %1 = exec.matmul %0, %b : tensor<256x256xf32>, tensor<256x256xf32> -> tensor<256x256xf32>
@@ -44,9 +53,14 @@ func.func @around(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>) -> tensor<25
 // %2 needs %0 and, through the product, %1: one kernel of all three would need its own result.
 
 // CHECK-LABEL: func.func @cycle
-// CHECK-NEXT:    %[[X:.+]] = exec.launch
-// CHECK-NEXT:    %[[M:.+]] = exec.matmul %[[X]], %[[X]]
-// CHECK-NEXT:    %[[Y:.+]] = exec.launch {{.*}}(%[[X]], %[[M]])
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[X:.+]] = exec.launch {{.*}} -> tensor<8x8xf32>
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         %[[M:.+]] = exec.matmul %[[X]], %[[X]]
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         %[[Y:.+]] = exec.launch {{.*}}(%[[X]], %[[M]])
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return %[[Y]]
 func.func @cycle(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %0 = dgc.tanh %a : tensor<8x8xf32>
   %1 = exec.matmul %0, %0 : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
@@ -59,9 +73,11 @@ func.func @cycle(%a: tensor<8x8xf32>) -> tensor<8x8xf32> {
 // The updates of two variables of different shapes are one launch, each in place.
 
 // CHECK-LABEL: func.func @update
-// CHECK-NEXT:    %[[R:.+]]:2 = exec.launch @kernels::@k0(%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}) {inplace = array<i64: [[W:[0-9]]], [[B:[0-9]]]>}
-// CHECK-NEXT:    return %[[R]]#0, %[[R]]#1
-// CHECK:       func.func @k0{{.*}} attributes {dgc.inplace = array<i64: [[W]], [[B]]>}
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[R:.+]]:2 = exec.launch @kernels::@[[K:[^(]+]]({{.*}}) {inplace = array<i64: [[W:[0-9]]], [[B:[0-9]]]>}
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return %[[R]]#0, %[[R]]#1
+// CHECK:       func.func @[[K]]({{.*}} attributes {dgc.inplace = array<i64: [[W]], [[B]]>}
 func.func @update(%w: tensor<512x512xf32> {dgc.state = @w}, %b: tensor<512xf32> {dgc.state = @b}, %gw: tensor<512x512xf32>,
                   %gb: tensor<512xf32>)
     -> (tensor<512x512xf32> {dgc.state = @w}, tensor<512xf32> {dgc.state = @b}) {
@@ -76,9 +92,12 @@ func.func @update(%w: tensor<512x512xf32> {dgc.state = @w}, %b: tensor<512xf32> 
 // sum of all elements is not ready before the last row: what uses it elementwise is another kernel.
 
 // CHECK-LABEL: func.func @columns
-// CHECK-NEXT:    %[[D:.+]]:2 = exec.launch @kernels::@k0
-// CHECK-NEXT:    %[[M:.+]] = exec.matmul
-// CHECK-NEXT:    return
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[D:.+]]:2 = exec.launch {{.*}} -> (tensor<512x512xf32>, tensor<512xf32>)
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         %[[M:.+]] = exec.matmul %[[D]]#0
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return %[[M]], %[[D]]#1
 func.func @columns(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512xf32>) {
   %0 = dgc.multiply %a, %b : tensor<512x512xf32>
   %1 = dgc.reduce sum %0 dims [0] : tensor<512x512xf32>
@@ -89,8 +108,12 @@ func.func @columns(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> (tensor<
 // -----
 
 // CHECK-LABEL: func.func @whole
-// CHECK-NEXT:    %[[S:.+]] = exec.launch @kernels::@k0(%[[A:.+]]) : (tensor<512x512xf32>) -> tensor<f32>
-// CHECK-NEXT:    %[[R:.+]] = exec.launch @kernels::@k1(%[[S]], %[[A]]) : (tensor<f32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[S:.+]] = exec.launch {{.*}}(%[[A:.+]]) : (tensor<512x512xf32>) -> tensor<f32>
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         %[[R:.+]] = exec.launch {{.*}}(%[[S]], %[[A]]) : (tensor<f32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return %[[R]]
 func.func @whole(%a: tensor<512x512xf32>) -> tensor<512x512xf32> {
   %0 = dgc.reduce sum %a dims [0, 1] : tensor<512x512xf32>
   %1 = dgc.broadcast_in_dim %0 dims [] to [512, 512] : tensor<f32>
@@ -103,8 +126,10 @@ func.func @whole(%a: tensor<512x512xf32>) -> tensor<512x512xf32> {
 // Softmax is one kernel: reductions along rows, and what uses them in the same rows.
 
 // CHECK-LABEL: func.func @softmax
-// CHECK-NEXT:    %[[R:.+]] = exec.launch @kernels::@k0(%{{.+}}) : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
-// CHECK-NEXT:    return %[[R]]
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[R:.+]] = exec.launch {{.*}}(%{{.+}}) : (tensor<512x1024xf32>) -> tensor<512x1024xf32>
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return %[[R]]
 func.func @softmax(%a: tensor<512x1024xf32>) -> tensor<512x1024xf32> {
   %m = dgc.reduce max %a dims [1] : tensor<512x1024xf32>
   %mb = dgc.broadcast_in_dim %m dims [0] to [512, 1024] : tensor<512xf32>
@@ -134,8 +159,10 @@ func.func @nothing(%a: tensor<4x8xf32>) -> tensor<32xf32> {
 // A scalar that all updates need is computed in the one kernel of them, and keeps none apart.
 
 // CHECK-LABEL: func.func @scalar
-// CHECK-NEXT:    %[[R:.+]]:2 = exec.launch @kernels::@k0
-// CHECK-NEXT:    return %[[R]]#0, %[[R]]#1
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[R:.+]]:2 = exec.launch
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return %[[R]]#0, %[[R]]#1
 func.func @scalar(%a: tensor<512x512xf32>, %b: tensor<16xf32>, %step: tensor<i64>) -> (tensor<512x512xf32>, tensor<16xf32>) {
   %s = dgc.convert %step to f32 : tensor<i64>
   %sa = dgc.broadcast_in_dim %s dims [] to [512, 512] : tensor<f32>
@@ -151,8 +178,12 @@ func.func @scalar(%a: tensor<512x512xf32>, %b: tensor<16xf32>, %step: tensor<i64
 // if it had to wait for it in the same kernel.
 
 // CHECK-LABEL: func.func @norm
-// CHECK-NEXT:    %[[N:.+]] = exec.launch {{.*}} -> tensor<f32>
-// CHECK-NEXT:    %[[R:.+]] = exec.launch {{.*}}(%[[N]], %{{.+}}) : (tensor<f32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[N:.+]] = exec.launch {{.*}} -> tensor<f32>
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         %[[R:.+]] = exec.launch {{.*}}(%[[N]], %{{.+}}) : (tensor<f32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return %[[R]]
 func.func @norm(%a: tensor<512x512xf32>, %b: tensor<16xf32>) -> tensor<512x512xf32> {
   %0 = dgc.multiply %b, %b : tensor<16xf32>
   %1 = dgc.reduce sum %0 dims [0] : tensor<16xf32>
@@ -167,8 +198,12 @@ func.func @norm(%a: tensor<512x512xf32>, %b: tensor<16xf32>) -> tensor<512x512xf
 // What reads the same tensor is fused, but not over micro-batches: one would be kept until the other is done.
 
 // CHECK-LABEL: func.func @microbatches
-// CHECK-NEXT:    exec.launch {{.*}} -> (tensor<512x512xf32>, tensor<512x512xf32>)
-// CHECK-NEXT:    exec.launch {{.*}} -> tensor<512x512xf32>
+// CHECK-NOT:     = dgc.
+// CHECK:         exec.launch {{.*}} -> (tensor<512x512xf32>, tensor<512x512xf32>)
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         exec.launch {{.*}} -> tensor<512x512xf32>
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         return
 func.func @microbatches(%a: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) {
   %0 = dgc.tanh %a {dgc.microbatch = 0 : i64} : tensor<512x512xf32>
   %1 = dgc.exponential %a {dgc.microbatch = 0 : i64} : tensor<512x512xf32>
@@ -181,11 +216,11 @@ func.func @microbatches(%a: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor
 // Addends are marked outside of kernels; inside, and to find equal ones, they are numbers like others.
 
 // CHECK-LABEL: func.func @addends
-// CHECK-NEXT:    exec.launch @kernels::@k0(%{{.+}}) {{.*}}: (tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>) -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+// CHECK:         exec.launch @kernels::@[[K:[^(]+]](%{{.+}}) {{.*}}: (tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>) -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
 // CHECK-LABEL: func.func @numbers
-// CHECK-NEXT:    exec.launch @kernels::@k0(%{{.+}}) {{.*}}: (tensor<8xf32>) -> tensor<8xf32>
-// CHECK:       func.func @k0(%{{.+}}: tensor<8xf32>) -> tensor<8xf32>
-// CHECK-NEXT:    dgc.negate %{{.+}} : tensor<8xf32>
+// CHECK:         exec.launch @kernels::@[[K]](%{{.+}}) {{.*}}: (tensor<8xf32>) -> tensor<8xf32>
+// CHECK:       func.func @[[K]](%{{.+}}: tensor<8xf32>) -> tensor<8xf32>
+// CHECK:         dgc.negate %{{.+}} : tensor<8xf32>
 dist.mesh @mesh <data = 2>
 func.func @addends(%a: tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>) -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>> {
   %0 = dgc.negate %a {dgc.encodings = [#dist.partial<sum, @mesh ["data"]>]} : tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
@@ -201,13 +236,15 @@ func.func @numbers(%a: tensor<8xf32>) -> tensor<8xf32> {
 // Updates of variables are one kernel, or several of at most so many ops: then those of the same form are one.
 
 // CHECK-LABEL: func.func @updates
-// CHECK-COUNT-1: exec.launch
+// CHECK:         exec.launch
 // CHECK-NOT:     exec.launch
 // CHECK:         return
 // SHORT-LABEL: func.func @updates
-// SHORT-NEXT:    exec.launch @kernels::@k0(%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}})
-// SHORT-NEXT:    exec.launch @kernels::@k0(%{{.+}}, %{{.+}}, %{{.+}}, %{{.+}})
-// SHORT-NEXT:    return
+// SHORT:         exec.launch @kernels::@[[K:[^(]+]]({{.*}} -> (tensor<512x512xf32>, tensor<512x512xf32>)
+// SHORT-NOT:     = {{dgc|exec}}.
+// SHORT:         exec.launch @kernels::@[[K]]({{.*}} -> (tensor<512x512xf32>, tensor<512x512xf32>)
+// SHORT-NOT:     = {{dgc|exec}}.
+// SHORT:         return
 func.func @updates(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>, %d: tensor<512x512xf32>,
                    %ga: tensor<512x512xf32>, %gb: tensor<512x512xf32>, %gc: tensor<512x512xf32>, %gd: tensor<512x512xf32>)
     -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>, tensor<512x512xf32>) {
@@ -223,9 +260,12 @@ func.func @updates(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<
 // A mask of places is computed by every kernel that needs it; nobody stores it.
 
 // CHECK-LABEL: func.func @mask
-// CHECK-NEXT:    %[[X:.+]] = exec.launch @kernels::@k0(%{{.+}}) : (tensor<256x512xf32>) -> tensor<256x512xf32>
-// CHECK-NEXT:    %[[M:.+]] = exec.matmul %[[X]], %{{.+}}
-// CHECK-NEXT:    exec.launch @kernels::@k0(%[[M]]) {{.*}}: (tensor<256x512xf32>) -> tensor<256x512xf32>
+// CHECK-NOT:     = dgc.
+// CHECK:         %[[X:.+]] = exec.launch @kernels::@[[K:[^(]+]](%{{.+}}) : (tensor<256x512xf32>) -> tensor<256x512xf32>
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         %[[M:.+]] = exec.matmul %[[X]], %{{.+}}
+// CHECK-NOT:     = {{dgc|exec}}.
+// CHECK:         exec.launch @kernels::@[[K]](%[[M]]) {{.*}}: (tensor<256x512xf32>) -> tensor<256x512xf32>
 func.func @mask(%a: tensor<256x512xf32>, %w: tensor<512x512xf32>) -> tensor<256x512xf32> {
   %zero = dgc.constant dense<0.0> : tensor<256x512xf32>
   %i = dgc.iota dim 0 : tensor<256x512xi32>
@@ -242,9 +282,9 @@ func.func @mask(%a: tensor<256x512xf32>, %w: tensor<512x512xf32>) -> tensor<256x
 // A row's number that a later kernel repeats is stored as it is, not repeated.
 
 // CHECK-LABEL: func.func @sunk
-// CHECK:         exec.launch @kernels::@k0(%{{.+}}) : (tensor<256x512xf32>) -> (tensor<256xf32>, tensor<256x512xf32>)
-// CHECK:         exec.matmul
-// CHECK:         exec.launch @kernels::@k1(%{{.+}}, %{{.+}}) {{.*}}: (tensor<256xf32>, tensor<256x512xf32>) -> tensor<256x512xf32>
+// CHECK:         %[[S:.+]]:2 = exec.launch {{.*}}(%{{.+}}) : (tensor<256x512xf32>) -> (tensor<256xf32>, tensor<256x512xf32>)
+// CHECK:         %[[M:.+]] = exec.matmul %[[S]]#1
+// CHECK:         exec.launch {{.*}}(%[[S]]#0, %[[M]]) {{.*}}: (tensor<256xf32>, tensor<256x512xf32>) -> tensor<256x512xf32>
 func.func @sunk(%a: tensor<256x512xf32>, %w: tensor<512x512xf32>) -> tensor<256x512xf32> {
   %s = dgc.reduce max %a dims [1] : tensor<256x512xf32>
   %e = dgc.exponential %s : tensor<256xf32>
@@ -261,8 +301,8 @@ func.func @sunk(%a: tensor<256x512xf32>, %w: tensor<512x512xf32>) -> tensor<256x
 // read the new value.
 
 // CHECK-LABEL: func.func @crossed
-// CHECK:         exec.launch @kernels::@k0{{.*}}
-// CHECK:       func.func @k0({{.*}}) -> (tensor<8xf32>, tensor<8xf32>) attributes {dgc.inplace = array<i64: {{-1, [01]|[01], -1}}>}
+// CHECK:         exec.launch @kernels::@[[K:[^(]+]](
+// CHECK:       func.func @[[K]]({{.*}}) -> (tensor<8xf32>, tensor<8xf32>) attributes {dgc.inplace = array<i64: {{-1, [01]|[01], -1}}>}
 func.func @crossed(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = dgc.add %a, %b : tensor<8xf32>
   %1 = dgc.multiply %a, %b : tensor<8xf32>

@@ -50,10 +50,12 @@ dist.mesh @mesh <a = 2, b = 2>
 func.func @reshards(%w: tensor<8x4xf32>, %ca: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a"}, {}]>},
                     %cab: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"a", "b"}, {}]>}) {
   // The same: nothing.
-  // CHECK-NEXT: dist.axis_index
+  // CHECK-NOT: dist.{{all|permute|slice}}
+  // CHECK: dist.axis_index
   %0 = dist.reshard %ca to <@mesh, [{"a"}, {}]> : tensor<8x4xf32>
-  // Whole to cut.
-  // CHECK-NEXT: dist.slice %{{.*}} dim 1 parts 2 : tensor<8x4xf32>
+  // Whole to cut: each device takes its part.
+  // CHECK-NOT: dist.{{all|permute}}
+  // CHECK: dist.slice %{{.*}} dim 1 parts 2 : tensor<8x4xf32>
   %1 = dist.reshard %w to <@mesh, [{}, {"a"}]> : tensor<8x4xf32>
   // Two axes at once.
   // CHECK: %[[AB:.*]] = dist.axis_index @mesh ["b", "a"]
@@ -153,20 +155,21 @@ dist.mesh @mesh <data = 4>
 // CHECK-LABEL: func.func @uneven(
 // CHECK-SAME: %[[X:.*]]: tensor<3x2xf32> {dist.global_type = tensor<10x2xf32>
 func.func @uneven(%x: tensor<10x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>}) -> tensor<2xf32> {
-  // CHECK-NEXT: %[[E:.*]] = dgc.exponential %[[X]] : tensor<3x2xf32>
+  // CHECK-NOT: dgc.select
+  // CHECK: %[[E:.*]] = dgc.exponential %[[X]] : tensor<3x2xf32>
   %0 = dgc.exponential %x : tensor<10x2xf32>
-  // CHECK-NEXT: %[[P:.*]] = dist.axis_index @mesh ["data"]
-  // CHECK-NEXT: %[[THREE:.*]] = dgc.constant dense<3>
-  // CHECK-NEXT: %[[S:.*]] = dgc.multiply %[[P]], %[[THREE]]
-  // CHECK-NEXT: %[[ZERO:.*]] = dgc.constant dense<0.000000e+00> : tensor<f32>
-  // CHECK-NEXT: %[[I:.*]] = dgc.iota dim 0 from %[[S]] : tensor<3xi64>
-  // CHECK-NEXT: %[[N:.*]] = dgc.constant dense<10> : tensor<3xi64>
-  // CHECK-NEXT: %[[IN:.*]] = dgc.compare lt %[[I]], %[[N]]
-  // CHECK-NEXT: %[[B:.*]] = dgc.broadcast_in_dim %[[IN]] dims [0] to [3, 2]
-  // CHECK-NEXT: %[[ZEROS:.*]] = dgc.broadcast_in_dim %[[ZERO]] dims [] to [3, 2]
-  // CHECK-NEXT: %[[M:.*]] = dgc.select %[[B]], %[[E]], %[[ZEROS]]
-  // CHECK-NEXT: %[[R:.*]] = dgc.reduce sum %[[M]] dims [0]
-  // CHECK-NEXT: dist.all_reduce sum %[[R]]
+  // CHECK-DAG: %[[P:.*]] = dist.axis_index @mesh ["data"]
+  // CHECK-DAG: %[[THREE:.*]] = dgc.constant dense<3>
+  // CHECK-DAG: %[[S:.*]] = dgc.multiply %[[P]], %[[THREE]]
+  // CHECK-DAG: %[[I:.*]] = dgc.iota dim 0 from %[[S]] : tensor<3xi64>
+  // CHECK-DAG: %[[N:.*]] = dgc.constant dense<10> : tensor<3xi64>
+  // CHECK-DAG: %[[IN:.*]] = dgc.compare lt %[[I]], %[[N]]
+  // CHECK-DAG: %[[B:.*]] = dgc.broadcast_in_dim %[[IN]] dims [0] to [3, 2]
+  // CHECK-DAG: %[[ZERO:.*]] = dgc.constant dense<0.000000e+00> : tensor<f32>
+  // CHECK-DAG: %[[ZEROS:.*]] = dgc.broadcast_in_dim %[[ZERO]] dims [] to [3, 2]
+  // CHECK: %[[M:.*]] = dgc.select %[[B]], %[[E]], %[[ZEROS]]
+  // CHECK: %[[R:.*]] = dgc.reduce sum %[[M]] dims [0]
+  // CHECK: dist.all_reduce sum %[[R]]
   %1 = dgc.reduce sum %0 dims [0] : tensor<10x2xf32>
   return %1 : tensor<2xf32>
 }
@@ -179,10 +182,13 @@ dist.mesh @mesh <data = 2>
 func.func @identities(%x: tensor<5xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>},
                       %y: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) -> (tensor<f32>, tensor<f32>) {
   // CHECK: %[[LOWEST:.*]] = dgc.constant dense<0xFF800000> : tensor<f32>
-  // CHECK: dgc.select
-  // CHECK-NEXT: dgc.reduce max
+  // CHECK: %[[ALL:.*]] = dgc.broadcast_in_dim %[[LOWEST]]
+  // CHECK: %[[M:.*]] = dgc.select %{{.*}}, %{{.*}}, %[[ALL]]
+  // CHECK: dgc.reduce max %[[M]]
   %0 = dgc.reduce max %x dims [0] : tensor<5xf32>
   // CHECK-NOT: dgc.select
+  // CHECK: dgc.reduce max
+  // CHECK: return
   %1 = dgc.reduce max %y dims [0] : tensor<6xf32>
   return %0, %1 : tensor<f32>, tensor<f32>
 }
@@ -214,9 +220,11 @@ dist.mesh @mesh <data = 2>
 // CHECK-LABEL: func.func @tiled(
 func.func @tiled(%x: tensor<8x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>})
     -> (tensor<4x2xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>}) {
-  // CHECK-NEXT: dgc.reduce_window max %{{.*}} window [2, 1] strides [2, 1] {{.*}}: tensor<4x2xf32>
+  // CHECK-NOT: dist.{{all|permute}}
+  // CHECK: dgc.reduce_window max %{{.*}} window [2, 1] strides [2, 1] {{.*}}: tensor<4x2xf32>
   %0 = dgc.reduce_window max %x window [2, 1] strides [2, 1] : tensor<8x2xf32>
-  // CHECK-NEXT: return
+  // CHECK-NOT: dist.{{all|permute}}
+  // CHECK: return
   return %0 : tensor<4x2xf32>
 }
 
@@ -243,8 +251,11 @@ dist.mesh @mesh <data = 4>
 // CHECK-SAME: %[[X:.*]]: tensor<2xf32>
 func.func @reverse(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>})
     -> (tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
-  // CHECK-NEXT: %[[P:.*]] = dist.permute %[[X]] targets [3, 2, 1, 0]
-  // CHECK-NEXT: dgc.reverse %[[P]] dims [0] : tensor<2xf32>
+  // CHECK: %[[P:.*]] = dist.permute %[[X]] targets [3, 2, 1, 0]
+  // CHECK-NOT: dist.{{all|permute}}
+  // CHECK: %[[R:.*]] = dgc.reverse %[[P]] dims [0] : tensor<2xf32>
+  // CHECK-NOT: dist.{{all|permute}}
+  // CHECK: return %[[R]]
   %0 = dgc.reverse %x dims [0] : tensor<8xf32>
   return %0 : tensor<8xf32>
 }

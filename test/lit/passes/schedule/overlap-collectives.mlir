@@ -5,15 +5,19 @@ dist.mesh @mesh <data = 2>
 // CHECK-LABEL: func.func @both_ways(
 // CHECK-SAME: %[[A:.*]]: tensor<2x2xf32>, %[[B:.*]]: tensor<4xf32>
 func.func @both_ways(%a: tensor<2x2xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  // CHECK-NEXT: %[[N:.*]] = dgc.negate %[[A]]
-  // CHECK-NEXT: %[[V:.*]] = dgc.reshape %[[N]]
-  // CHECK-NEXT: %[[S:.*]] = dist.all_reduce sum %[[V]]
-  // CHECK-NEXT: %[[E:.*]] = dgc.exponential %[[B]]
-  // CHECK-NEXT: %[[F:.*]] = dgc.exponential %[[E]]
-  // CHECK-NEXT: %[[R:.*]] = dist.done %[[S]] : tensor<4xf32>
-  // CHECK-NEXT: %[[W:.*]] = dgc.reshape %[[R]]
-  // CHECK-NEXT: %[[X:.*]] = dgc.reshape %[[W]]
-  // CHECK-NEXT: dgc.add %[[F]], %[[X]]
+  // CHECK-NOT: dgc.exponential
+  // CHECK: %[[N:.*]] = dgc.negate %[[A]]
+  // CHECK: %[[V:.*]] = dgc.reshape %[[N]]
+  // CHECK-NOT: dgc.exponential
+  // CHECK: %[[S:.*]] = dist.all_reduce sum %[[V]]
+  // CHECK-NOT: dist.done
+  // CHECK: %[[E:.*]] = dgc.exponential %[[B]]
+  // CHECK-NOT: dist.done
+  // CHECK: %[[F:.*]] = dgc.exponential %[[E]]
+  // CHECK: %[[R:.*]] = dist.done %[[S]] : tensor<4xf32>
+  // CHECK: %[[W:.*]] = dgc.reshape %[[R]]
+  // CHECK: %[[X:.*]] = dgc.reshape %[[W]]
+  // CHECK: dgc.add %[[F]], %[[X]]
   %n = dgc.negate %a : tensor<2x2xf32>
   %e = dgc.exponential %b : tensor<4xf32>
   %v = dgc.reshape %n to [4] : tensor<2x2xf32>
@@ -32,7 +36,8 @@ func.func @both_ways(%a: tensor<2x2xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
 dist.mesh @mesh <data = 2>
 // CHECK-LABEL: func.func @undone(
 // CHECK: %[[S:.*]] = dist.all_reduce
-// CHECK-NEXT: dgc.exponential %[[S]]
+// CHECK-NOT: dist.done
+// CHECK: dgc.exponential %[[S]]
 // CHECK-NOT: dist.done
 func.func @undone(%a: tensor<4xf32>) -> tensor<4xf32> {
   %s = dist.all_reduce sum %a over @mesh ["data"] : tensor<4xf32>
@@ -49,16 +54,28 @@ dist.mesh @mesh <data = 2>
 // CHECK-SAME: %[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<5xf32>, %[[C:.*]]: tensor<6xf32>, %[[X:.*]]: tensor<f32>
 func.func @two_at_a_time(%a: tensor<4xf32>, %b: tensor<5xf32>, %c: tensor<6xf32>, %x: tensor<f32>)
     -> (tensor<8xf32>, tensor<10xf32>, tensor<12xf32>) {
-  // CHECK-NEXT: %[[SA:.*]] = dist.all_gather %[[A]]
-  // CHECK-NEXT: %[[SB:.*]] = dist.all_gather %[[B]]
-  // CHECK-NEXT: dgc.exponential %[[X]]
-  // CHECK-NEXT: %[[RA:.*]] = dist.done %[[SA]]
-  // CHECK-NEXT: %[[SC:.*]] = dist.all_gather %[[C]]
-  // CHECK-NEXT: dgc.exponential %[[RA]]
-  // CHECK-NEXT: %[[RB:.*]] = dist.done %[[SB]]
-  // CHECK-NEXT: dgc.exponential %[[RB]]
-  // CHECK-NEXT: %[[RC:.*]] = dist.done %[[SC]]
-  // CHECK-NEXT: dgc.exponential %[[RC]]
+  // Both begin before anything is computed.
+  // CHECK-NOT: dgc.exponential
+  // CHECK: %[[SA:.*]] = dist.all_gather %[[A]]
+  // CHECK-NOT: {{dgc.exponential|dist}}
+  // CHECK: %[[SB:.*]] = dist.all_gather %[[B]]
+  // CHECK-NOT: dist
+  // CHECK: dgc.exponential %[[X]]
+  // The third fills the place of the first before what needs the first.
+  // CHECK-NOT: dist
+  // CHECK: %[[RA:.*]] = dist.done %[[SA]]
+  // CHECK-NOT: {{dgc.exponential|dist}}
+  // CHECK: %[[SC:.*]] = dist.all_gather %[[C]]
+  // CHECK-NOT: dist
+  // CHECK: dgc.exponential %[[RA]]
+  // Each of the others ends right before what needs it.
+  // CHECK-NOT: dist
+  // CHECK: %[[RB:.*]] = dist.done %[[SB]]
+  // CHECK-NOT: dist
+  // CHECK: dgc.exponential %[[RB]]
+  // CHECK-NOT: dist
+  // CHECK: %[[RC:.*]] = dist.done %[[SC]]
+  // CHECK: dgc.exponential %[[RC]]
   %0 = dgc.exponential %x : tensor<f32>
   %sa = dist.all_gather %a dim 0 over @mesh ["data"] : tensor<4xf32> to tensor<8xf32>
   %ra = dist.done %sa : tensor<8xf32>
@@ -78,11 +95,15 @@ func.func @two_at_a_time(%a: tensor<4xf32>, %b: tensor<5xf32>, %c: tensor<6xf32>
 dist.mesh @here <data = 1>
 dist.mesh @there <data = 1, first = 1>
 // CHECK-LABEL: func.func @transfers(
+// CHECK-NOT: dist.all_reduce
 // CHECK: dist.send
-// CHECK-NEXT: dist.all_reduce
-// CHECK-NEXT: dgc.exponential
-// CHECK-NEXT: dist.done
-// CHECK-NEXT: dist.send
+// CHECK-NOT: dgc.exponential
+// CHECK: dist.all_reduce
+// CHECK-NOT: dist
+// CHECK: dgc.exponential
+// CHECK: dist.done
+// CHECK-NOT: dgc.exponential
+// CHECK: dist.send
 func.func @transfers(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   dist.send %b channel 0 from @here to @there : tensor<4xf32>
   %e = dgc.exponential %b : tensor<4xf32>
