@@ -53,4 +53,35 @@ bool isFloatSum(const Root &root) {
          });
 }
 
+Value combine(OpBuilder &builder, linalg::LinalgOp op, unsigned number, Value a, Value b) {
+  Operation *combiner = combinerOf(op, number);
+  IRMapping mapping;
+  mapping.map(combiner->getOperand(0), a);
+  mapping.map(combiner->getOperand(1), b);
+  Operation *copy = builder.clone(*combiner, mapping);
+  if (auto fast = dyn_cast<arith::ArithFastMathInterface>(copy); fast && isa<FloatType>(a.getType()))
+    copy->setAttr(fast.getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(builder.getContext(), arith::FastMathFlags::contract));
+  return copy->getResult(0);
+}
+
+Value totalOf(OpBuilder &builder, linalg::LinalgOp op, unsigned number, ArrayRef<Value> addends) {
+  constexpr size_t kChain = 4;
+  Value total;
+  for (; !addends.empty(); addends = addends.drop_front(std::min(kChain, addends.size()))) {
+    Value chain = addends.front();
+    for (Value addend : addends.take_front(kChain).drop_front())
+      chain = combine(builder, op, number, addend, chain);
+    total = total ? combine(builder, op, number, total, chain) : chain;
+  }
+  return total;
+}
+
+SmallVector<Value> identitiesOf(OpBuilder &builder, Location loc, const Root &root) {
+  SmallVector<Value> identities;
+  for (unsigned number = 0; number < root.values.size(); ++number)
+    identities.push_back(arith::ConstantOp::create(builder, loc, identityOf(combinerOf(root.reduction, number))));
+  return identities;
+}
+
 } // namespace dgc

@@ -20,6 +20,18 @@ mlir::TypedAttr identityOf(mlir::Operation *combiner);
 /// their length: maxima and integers are exact, and a product's relative error is the sum of its factors' in any order.
 bool isFloatSum(const Root &root);
 
+// Code of reductions.
+
+/// Two running values of result `number` joined.
+mlir::Value combine(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op, unsigned number, mlir::Value a, mlir::Value b);
+
+/// The sum of some addends: short chains, which do not wait for each other.
+mlir::Value totalOf(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op, unsigned number,
+                    llvm::ArrayRef<mlir::Value> addends);
+
+/// The values with which the reductions of a root begin that have a combiner.
+llvm::SmallVector<mlir::Value> identitiesOf(mlir::OpBuilder &builder, mlir::Location loc, const Root &root);
+
 } // namespace dgc
 
 #endif // DGC_COMPILER_CODEGEN_COMBINER_H

@@ -9,62 +9,33 @@ using namespace mlir;
 
 namespace dgc {
 
-void ElementEmitter::enter(Block *block, bool conditional) {
-  scopes.emplace_back(block, conditional);
-  moveTo(scopes.size() - 1);
-}
-
-void ElementEmitter::leave() {
-  scopes.pop_back();
-  if (!scopes.empty())
-    moveTo(scopes.size() - 1);
-}
-
-void ElementEmitter::moveTo(unsigned level) {
-  current = level;
-  if (Operation *before = scopes[level].before)
-    builder.setInsertionPoint(before);
-  else
-    builder.setInsertionPointToEnd(scopes[level].block);
-}
-
-ElementEmitter::Key ElementEmitter::keyOf(Value value, ArrayRef<AffineExpr> index) const {
-  return {value.getAsOpaquePointer(), AffineMap::get(kMaxDims, kMaxSymbols, index, context)};
-}
-
-Value ElementEmitter::lookup(Key key) const {
-  for (int level = current; level >= 0; --level)
-    if (Value value = scopes[level].values.lookup(key))
-      return value;
-  return {};
-}
-
-void ElementEmitter::remember(Value value, ArrayRef<AffineExpr> index, Value scalarValue) {
-  scopes[current].values[keyOf(value, index)] = scalarValue;
-}
-
-/// The outermost scope in which everything that an index depends on is known.
-unsigned ElementEmitter::levelOf(ArrayRef<AffineExpr> index) const {
-  unsigned level = floor;
-  for (AffineExpr expr : index)
-    expr.walk([&](AffineExpr inner) {
-      if (auto dim = dyn_cast<AffineDimExpr>(inner))
-        level = std::max(level, dimLevel[dim.getPosition()]);
-      else if (isa<AffineSymbolExpr>(inner))
-        level = current;
-    });
-  // Not above a condition: what is guarded stays guarded.
-  for (unsigned i = current + 1; i-- > level + 1;)
-    if (scopes[i].conditional)
-      return std::max(level, i);
-  return std::min(level, current);
-}
-
 //===----------------------------------------------------------------------===//
 // Numbers and memory
 //===----------------------------------------------------------------------===//
 
 Value ElementEmitter::constant(int64_t value) { return arith::ConstantIntOp::create(builder, loc, indexType, value); }
+
+Value ElementEmitter::plus(Value a, Value b) {
+  return arith::AddIOp::create(builder, loc, a, b, arith::IntegerOverflowFlags::nsw);
+}
+
+Value ElementEmitter::times(Value a, int64_t b) {
+  return arith::MulIOp::create(builder, loc, a, constant(b), arith::IntegerOverflowFlags::nsw);
+}
+
+Value ElementEmitter::divide(Value value, int64_t by) {
+  return by == 1 ? value : arith::DivUIOp::create(builder, loc, value, constant(by)).getResult();
+}
+
+Value ElementEmitter::modulo(Value value, int64_t by) {
+  return by == 1 ? constant(0) : arith::RemUIOp::create(builder, loc, value, constant(by)).getResult();
+}
+
+Value ElementEmitter::below(Value a, int64_t b) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a, constant(b));
+}
+
+Value ElementEmitter::atMost(Value a, int64_t b) { return arith::MinUIOp::create(builder, loc, a, constant(b)); }
 
 Value ElementEmitter::position(AffineExpr expr) {
   if (auto constantExpr = dyn_cast<AffineConstantExpr>(expr))
@@ -131,14 +102,20 @@ Value ElementEmitter::globalOf(Value value) {
   return global = LLVM::AddressOfOp::create(builder, loc, op);
 }
 
+Value MemoryAccess::addressOf(ElementEmitter &code, Place place, Type storage) {
+  return LLVM::GEPOp::create(code.builder, code.loc, code.pointer, storage, place.memory,
+                             ArrayRef<LLVM::GEPArg>{code.position(place.linear)});
+}
+
 Value ElementEmitter::addressOf(Value memory, Type storage, AffineExpr linear) {
-  return LLVM::GEPOp::create(builder, loc, pointer, storage, memory, ArrayRef<LLVM::GEPArg>{position(linear)});
+  return access.addressOf(*this, {memory, linear}, storage);
 }
 
 Value ElementEmitter::load(Value memory, Type type, AffineExpr linear) {
   Type storage = storageOf(type);
-  auto op = LLVM::LoadOp::create(builder, loc, storage, addressOf(memory, storage, linear),
-                                 alignmentAt(memory, linear, storage));
+  Place place = access.readAt(*this, {memory, linear});
+  auto op = LLVM::LoadOp::create(builder, loc, storage, access.addressOf(*this, place, storage),
+                                 access.alignmentAt(*this, place, storage));
   if (!groups.empty())
     op.setAccessGroupsAttr(builder.getArrayAttr(SmallVector<Attribute>(groups.begin(), groups.end())));
   if (storage == type)
@@ -152,7 +129,7 @@ void ElementEmitter::store(Value value, Value memory, AffineExpr linear, Type ty
   if (storage != type)
     value = arith::ExtUIOp::create(builder, loc, storage, value);
   auto op = LLVM::StoreOp::create(builder, loc, value, addressOf(memory, storage, linear),
-                                  alignmentAt(memory, linear, storage));
+                                  access.alignmentAt(*this, {memory, linear}, storage));
   if (!groups.empty())
     op.setAccessGroupsAttr(builder.getArrayAttr(SmallVector<Attribute>(groups.begin(), groups.end())));
 }

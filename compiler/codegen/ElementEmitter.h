@@ -10,19 +10,48 @@
 
 #include "compiler/codegen/KernelGraph.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace dgc {
 
-class ElementEmitter {
-protected:
-  /// `indexBits`: the width of indices and positions, 32 or 64.
-  ElementEmitter(const KernelGraph &graph, mlir::ModuleOp module, unsigned indexBits = 64)
-      : graph(graph), module(module), context(module.getContext()), builder(context), loc(graph.func.getLoc()),
-        indexType(builder.getIntegerType(indexBits)), pointer(mlir::LLVM::LLVMPointerType::get(context)) {}
+class ElementEmitter;
 
-  virtual ~ElementEmitter() = default;
+/// An element of memory.
+struct Place {
+  mlir::Value memory;
+  mlir::AffineExpr linear;
+};
+
+/// How a target accesses memory: what is said here holds where it does not say otherwise.
+class MemoryAccess {
+public:
+  virtual ~MemoryAccess() = default;
+
+  virtual mlir::Value addressOf(ElementEmitter &code, Place place, mlir::Type storage);
+  /// What an element's address is known to be a multiple of, in bytes; 0: only what its type asks for.
+  virtual unsigned alignmentAt(const ElementEmitter &, Place, mlir::Type) { return 0; }
+  /// Where an element is read that is at `place`, and may be elsewhere, too.
+  virtual Place readAt(ElementEmitter &, Place place) { return place; }
+  /// Scratch memory for `count` elements at the entry of the kernel.
+  virtual mlir::Value scratch(ElementEmitter &code, mlir::Type storage, int64_t count) = 0;
+};
+
+/// Points of a loop that are written together: `count` from index `first` on, and which one is being written.
+struct Steps {
+  unsigned dim = 0;
+  mlir::Value first;
+  int64_t count = 1, current = 0;
+};
+
+class ElementEmitter {
+public:
+  /// `indexBits`: the width of indices and positions, 32 or 64.
+  ElementEmitter(const KernelGraph &graph, mlir::ModuleOp module, MemoryAccess &access, unsigned indexBits = 64)
+      : graph(graph), module(module), access(access), context(module.getContext()), builder(context),
+        loc(graph.func.getLoc()), indexType(builder.getIntegerType(indexBits)),
+        pointer(mlir::LLVM::LLVMPointerType::get(context)) {}
 
   using Key = std::pair<void *, mlir::AffineMap>; // a value and an index in it
 
@@ -51,8 +80,22 @@ protected:
   mlir::Value lookup(Key key) const;
   void remember(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index, mlir::Value scalar);
 
+  // Loops and conditions (Scopes.cpp).
+  /// A loop with the given carried values, entered. `parallel`: no iteration depends on memory that another one writes.
+  mlir::scf::ForOp loop(mlir::Value lower, mlir::Value upper, mlir::ValueRange init, bool parallel, int64_t step = 1);
+  void closeLoop();
+  void bind(unsigned dim, mlir::Value index);
+  /// Fills the inside of a condition; null: always.
+  void when(mlir::Value condition, llvm::function_ref<void()> inside);
+
   // Numbers. Positions are never negative where they are divided.
   mlir::Value constant(int64_t value);
+  mlir::Value plus(mlir::Value a, mlir::Value b);
+  mlir::Value times(mlir::Value a, int64_t b);
+  mlir::Value divide(mlir::Value value, int64_t by);
+  mlir::Value modulo(mlir::Value value, int64_t by);
+  mlir::Value below(mlir::Value a, int64_t b);
+  mlir::Value atMost(mlir::Value a, int64_t b);
   mlir::Value position(mlir::AffineExpr expr);
   mlir::AffineExpr symbolFor(mlir::Value value);
 
@@ -61,10 +104,9 @@ protected:
   mlir::Value baseOf(mlir::Value value);
   mlir::Value globalOf(mlir::Value constant);
   mlir::AffineExpr positionIn(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) const;
-  virtual mlir::Value addressOf(mlir::Value memory, mlir::Type storage, mlir::AffineExpr linear);
-  virtual mlir::Value load(mlir::Value memory, mlir::Type type, mlir::AffineExpr linear);
-  /// What an element's address is known to be a multiple of, in bytes; 0: only what its type asks for.
-  virtual unsigned alignmentAt(mlir::Value memory, mlir::AffineExpr linear, mlir::Type storage) const { return 0; }
+  mlir::Value addressOf(mlir::Value memory, mlir::Type storage, mlir::AffineExpr linear);
+  mlir::Value load(mlir::Value memory, mlir::Type type, mlir::AffineExpr linear);
+  mlir::Value scratch(mlir::Type storage, int64_t count) { return access.scratch(*this, storage, count); }
   void store(mlir::Value scalar, mlir::Value memory, mlir::AffineExpr linear, mlir::Type type);
   void storeEverywhere(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index, mlir::Value scalar);
 
@@ -87,6 +129,7 @@ protected:
 
   const KernelGraph &graph;
   mlir::ModuleOp module;
+  MemoryAccess &access;
   mlir::MLIRContext *context;
   mlir::OpBuilder builder;
   mlir::Location loc;
@@ -100,7 +143,8 @@ protected:
   llvm::DenseMap<mlir::Value, Storage> storage;
   llvm::SmallVector<mlir::LLVM::AccessGroupAttr> groups; // of the parallel loops around the current scope
   llvm::SmallVector<Bound> within;                       // what is known of indices where code is being written
-  mlir::Value storeOnlyIf;                               // where this is false nothing is stored; null: everything is
+  Steps steps;
+  mlir::Value storeOnlyIf; // where this is false nothing is stored; null: everything is
 
 private:
   llvm::SmallVector<mlir::Value> symbols;

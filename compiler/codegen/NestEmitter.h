@@ -10,21 +10,49 @@
 
 #include "compiler/codegen/ElementEmitter.h"
 #include "compiler/codegen/KernelPlan.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace dgc {
 
-class NestEmitter : public ElementEmitter {
-protected:
-  using ElementEmitter::ElementEmitter;
+/// What a reduction carries through its loops; nothing before it begins, and when that is in memory.
+struct Running {
+  unsigned root;
+  llvm::SmallVector<mlir::Value> accumulators;
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>>
+      addends; // of a sum in memory, per value: those of a point, in steps
+};
 
-  /// What a reduction carries through its loops; nothing before it begins, and when that is in memory.
-  struct Running {
-    unsigned root;
-    llvm::SmallVector<mlir::Value> accumulators;
-    llvm::SmallVector<llvm::SmallVector<mlir::Value>>
-        addends; // of a sum in memory, per value: those of a point, in steps
-  };
+/// An element that is to be stored.
+struct Store {
+  mlir::Value value;
+  Index index;
+  mlir::Value scalar;
+};
+
+class NestEmitter {
+public:
+  explicit NestEmitter(ElementEmitter &code) : code(code), graph(code.graph), builder(code.builder), loc(code.loc) {}
+
+  /// The loops of a nest inside the rows of its segment. `lower`, `upper`: the part of the loop that the segment is
+  /// split along; null: all of it.
+  void emitNest(const Segment &segment, const NestPlan &plan, mlir::Value lower = {}, mlir::Value upper = {});
+  /// The same where the indices that the nest has no loop for are bound already.
+  void emitInside(const Segment &segment, const NestPlan &plan, mlir::Value lower = {}, mlir::Value upper = {});
+
+  /// A loop with its inside, which is given the index; reductions that have begun are carried through it. What carries
+  /// none may be parallel.
+  void carryingLoop(mlir::Value from, mlir::Value to, int64_t step, bool parallel,
+                    llvm::SmallVectorImpl<Running> &running, llvm::function_ref<void(mlir::Value)> inside);
+
+  /// One step of a reduction.
+  using Reduce = llvm::function_ref<void(const Root &, Running &)>;
+  /// What the roots compute at the current point; what is to be stored is left to the caller.
+  llvm::SmallVector<Store> point(llvm::SmallVectorImpl<Running> &running, Reduce reduceBy);
+  llvm::SmallVector<Store> point(llvm::SmallVectorImpl<Running> &running);
+  /// The value of an elementwise root at the current point; others of the nest may use it.
+  mlir::Value elementwise(const Root &root);
+  void reduce(const Root &root, Running &run);
+
+private:
   /// Scratch memory that holds the partial sums of a block, for a sum whose running values are in memory.
   struct PartialMemory {
     llvm::SmallVector<mlir::Value, 1> memory; // per value of the root; empty: the running values are in their own place
@@ -37,59 +65,40 @@ protected:
     llvm::SmallVector<mlir::Value> accumulators;
     PartialMemory memory;
   };
-  /// An element that is to be stored.
-  struct Store {
-    mlir::Value value;
-    Index index;
-    mlir::Value scalar;
+  /// What all loops of a nest are written with.
+  struct Part {
+    const Segment &segment;
+    const NestPlan &plan;
+    mlir::Value lower, upper; // of the loop that the segment is split along; null: all of it
   };
 
-  mlir::scf::ForOp loop(mlir::Value lower, mlir::Value upper, mlir::ValueRange init, bool parallel, int64_t step = 1);
-  void bind(unsigned dim, mlir::Value index);
-  void closeLoop();
-  /// A loop with its inside, which is given the index; reductions that have begun are carried through it. What carries
-  /// none may be parallel.
-  void carryingLoop(mlir::Value from, mlir::Value to, int64_t step, bool parallel,
-                    llvm::SmallVectorImpl<Running> &running, llvm::function_ref<void(mlir::Value)> inside);
-  void emitNest(const Segment &segment, const NestPlan &plan, mlir::Value lower, mlir::Value upper);
-  void overParallel(const Segment &segment, const NestPlan &plan, unsigned depth, const Root &root, mlir::Value lower,
-                    mlir::Value upper, llvm::function_ref<void()> inside);
-  void initialise(const Segment &segment, const NestPlan &plan, unsigned root, mlir::Value lower, mlir::Value upper);
-  void emitLoopsFrom(const Segment &segment, const NestPlan &plan, unsigned depth,
-                     llvm::SmallVectorImpl<Running> &running, mlir::Value lower, mlir::Value upper);
-  void plainNest(const Segment &segment, const NestPlan &plan, unsigned depth, llvm::SmallVectorImpl<Running> &running,
-                 mlir::Value lower, mlir::Value upper, mlir::Value from, mlir::Value to);
-  void steppedNest(const Segment &segment, const NestPlan &plan, unsigned depth,
-                   llvm::SmallVectorImpl<Running> &running, mlir::Value lower, mlir::Value upper, mlir::Value from,
-                   mlir::Value to);
-  void blockedNest(const Segment &segment, const NestPlan &plan, unsigned depth, llvm::ArrayRef<int64_t> blocks,
-                   llvm::SmallVectorImpl<Running> &running, mlir::Value lower, mlir::Value upper, mlir::Value from,
+  void overParallel(const Part &part, unsigned depth, const Root &root, llvm::function_ref<void()> inside);
+  void initialise(const Part &part, unsigned root);
+  void begin(const LoopNest &nest, unsigned depth, llvm::SmallVectorImpl<Running> &running,
+             llvm::SmallVectorImpl<Running *> &begun);
+  void end(const LoopNest &nest, llvm::ArrayRef<Running *> begun);
+  void loopsFrom(const Part &part, unsigned depth, llvm::SmallVectorImpl<Running> &running);
+  void plainLoop(const Part &part, unsigned depth, llvm::SmallVectorImpl<Running> &running, mlir::Value from,
+                 mlir::Value to);
+  void steppedLoop(const Part &part, unsigned depth, llvm::SmallVectorImpl<Running> &running, mlir::Value from,
                    mlir::Value to);
   void points(const LoopNest &nest, llvm::SmallVectorImpl<Running> &running);
-  llvm::SmallVector<Store> point(llvm::SmallVectorImpl<Running> &running);
-  mlir::Value elementwise(const Root &root);
-  virtual void reduce(const Root &root, Running &run);
 
   // Sums in blocks (PartialSums.cpp).
-  llvm::SmallVector<mlir::Value> identitiesOf(const Root &root);
-  mlir::Value combine(mlir::linalg::LinalgOp op, unsigned number, mlir::Value a, mlir::Value b);
-  mlir::Value totalOf(mlir::linalg::LinalgOp op, unsigned number, llvm::ArrayRef<mlir::Value> addends);
+  void blockedLoop(const Part &part, unsigned depth, llvm::ArrayRef<int64_t> blocks,
+                   llvm::SmallVectorImpl<Running> &running, mlir::Value from, mlir::Value to);
+  llvm::SmallVector<Suspended> beginBlock(const Part &part, unsigned depth, llvm::SmallVectorImpl<Running> &running);
+  void endBlock(const Part &part, unsigned depth, llvm::SmallVectorImpl<Running> &running,
+                llvm::ArrayRef<Suspended> suspended);
+  PartialMemory partialMemory(const LoopNest &nest, unsigned depth, const PartialSums &sums);
   mlir::Value loadRunning(unsigned root, unsigned number);
   void storeRunning(unsigned root, unsigned number, mlir::Value scalar);
-  llvm::SmallVector<Suspended> beginBlock(const Segment &segment, const NestPlan &plan, unsigned depth,
-                                          llvm::SmallVectorImpl<Running> &running, mlir::Value lower,
-                                          mlir::Value upper);
-  void endBlock(const Segment &segment, const NestPlan &plan, unsigned depth, llvm::SmallVectorImpl<Running> &running,
-                llvm::ArrayRef<Suspended> suspended, mlir::Value lower, mlir::Value upper);
-  PartialMemory partialMemory(const LoopNest &nest, unsigned depth, const PartialSums &sums);
-  /// Scratch memory for `count` elements at the entry of the kernel.
-  virtual mlir::Value scratch(mlir::Type storage, int64_t count) = 0;
 
+  ElementEmitter &code;
+  const KernelGraph &graph;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
   llvm::SmallDenseMap<unsigned, PartialMemory> partials; // by root: where its running values are now
-  // In a loop that takes several steps at a time: their dimension, the first one, how many.
-  unsigned steppedDim = 0;
-  mlir::Value steppedFrom;
-  int64_t steps = 1, step = 0; // and which one is being written
 };
 
 } // namespace dgc

@@ -1,6 +1,7 @@
 //===- OnlineEmitter.cpp - sums of exponentials with a running maximum, on GPUs ---===//
 
-#include "compiler/target/cuda/GroupNestEmitter.h"
+#include "compiler/target/cuda/OnlineEmitter.h"
+#include "compiler/codegen/Combiner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/SmallSet.h"
@@ -10,38 +11,38 @@ using namespace mlir;
 namespace dgc {
 
 /// What exponents are less of: the maximum, but 0 where that is still -inf, as -inf less -inf is not a number.
-Value GroupNestEmitter::reference(Value maximum) {
+Value OnlineEmitter::reference(Value maximum) {
   Value lowest = number(-std::numeric_limits<float>::infinity());
   Value isLowest = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OEQ, maximum, lowest);
   return arith::SelectOp::create(builder, loc, isLowest, number(0), maximum);
 }
 
-Value GroupNestEmitter::exponential(Value x, Value maximum) {
+Value OnlineEmitter::exponential(Value x, Value maximum) {
   return math::ExpOp::create(builder, loc, arith::SubFOp::create(builder, loc, x, maximum));
 }
 
-void GroupNestEmitter::reduce(const Root &root, Running &run) {
+void OnlineEmitter::reduce(const Root &root, Running &run) {
   auto it = online.find(run.root);
   if (it == online.end())
-    return NestEmitter::reduce(root, run);
+    return nests.reduce(root, run);
   const OnlineSum &sum = it->second;
-  Value x = element(sum.x, sum.index), least = references.lookup(sum.maximum);
-  auto add = [&](Value &to, Value addend) { to = combine(root.reduction, 0, to, addend); };
+  Value x = code.element(sum.x, sum.index), least = references.lookup(sum.maximum);
+  auto add = [&](Value &to, Value addend) { to = combine(builder, root.reduction, 0, to, addend); };
   if (!sum.condition)
     return add(run.accumulators[0], exponential(x, least));
-  Value isChosen = element(sum.condition, sum.conditionIndex);
+  Value isChosen = code.element(sum.condition, sum.conditionIndex);
   auto where = [&](Value value) -> Value { return arith::SelectOp::create(builder, loc, isChosen, value, number(0)); };
   add(run.accumulators[0], where(arith::SubFOp::create(builder, loc, x, least)));
   add(run.accumulators[1], where(number(1)));
 }
 
-Value GroupNestEmitter::number(float value) {
+Value OnlineEmitter::number(float value) {
   return arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(value));
 }
 
 /// What a thread has of a sum, for a maximum that has grown. Of sums of differences, those that have none yet stay as
 /// they are: what is infinite here is none of their business.
-Value GroupNestEmitter::grown(const Running &run, Value before, Value now) {
+Value OnlineEmitter::grown(const Running &run, Value before, Value now) {
   Value sum = run.accumulators[0];
   if (!online.find(run.root)->second.condition)
     return arith::MulFOp::create(builder, loc, sum, exponential(before, now));
@@ -54,7 +55,7 @@ Value GroupNestEmitter::grown(const Running &run, Value before, Value now) {
 
 /// Adds what a thread had of a sum before a block to that of the block. The maxima of a sum that follows one: before
 /// the block and now; else null.
-void GroupNestEmitter::addBlock(const Running &before, Value maximumBefore, Value maximum, Running &block) {
+void OnlineEmitter::addBlock(const Running &before, Value maximumBefore, Value maximum, Running &block) {
   const Root &root = graph.roots[before.root];
   Running moved = before;
   if (maximum) {
@@ -63,12 +64,12 @@ void GroupNestEmitter::addBlock(const Running &before, Value maximumBefore, Valu
   }
   bool isCounted = block.accumulators.size() > root.values.size();
   for (auto [number, value] : llvm::enumerate(block.accumulators))
-    value = combine(root.reduction, isCounted ? 0 : number, moved.accumulators[number], value);
+    value = combine(builder, root.reduction, isCounted ? 0 : number, moved.accumulators[number], value);
 }
 
 /// Some items: first the maxima and all else, then the sums, which follow the maxima before.
-void GroupNestEmitter::itemsOnline(SmallVectorImpl<Running> &running,
-                                   llvm::function_ref<void(SmallVectorImpl<Running> &)> each) {
+void OnlineEmitter::items(SmallVectorImpl<Running> &running,
+                          llvm::function_ref<void(SmallVectorImpl<Running> &)> each) {
   SmallVector<Running> sums, others;
   llvm::SmallDenseMap<unsigned, Value> before;
   llvm::SmallSet<unsigned, 2> maxima;
@@ -97,7 +98,7 @@ void GroupNestEmitter::itemsOnline(SmallVectorImpl<Running> &running,
 
 /// What a thread has of a sum, for the maximum of all; as its addends would be, it is not a number where that is
 /// infinite.
-Value GroupNestEmitter::forAll(const Running &run, Value own, Value ofAll) {
+Value OnlineEmitter::forAll(const Running &run, Value own, Value ofAll) {
   bool isChosen = bool(online.find(run.root)->second.condition);
   Value sum = grown(run, isChosen ? reference(own) : own, reference(ofAll));
   Value none = arith::SubFOp::create(builder, loc, ofAll, ofAll); // 0 but for those

@@ -1,0 +1,112 @@
+//===- ThreadGroup.cpp - what the threads of a group do together ------------===//
+
+#include "compiler/target/cuda/ThreadGroup.h"
+#include "compiler/target/cuda/GridEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+Value ThreadGroup::call(StringRef function, Type result, ValueRange operands) {
+  auto callee = code.module.lookupSymbol<LLVM::LLVMFuncOp>(function);
+  if (!callee) {
+    OpBuilder top = OpBuilder::atBlockBegin(code.module.getBody());
+    SmallVector<Type> types(operands.getTypes());
+    Type type = result ? result : LLVM::LLVMVoidType::get(code.context);
+    callee = LLVM::LLVMFuncOp::create(top, loc, function, LLVM::LLVMFunctionType::get(type, types));
+  }
+  auto op = LLVM::CallOp::create(builder, loc, callee, operands);
+  return result ? op.getResult() : Value();
+}
+
+Value ThreadGroup::index(Value value) {
+  return value.getType() == code.indexType ? value
+                                           : arith::ExtUIOp::create(builder, loc, code.indexType, value).getResult();
+}
+
+Value ThreadGroup::shared(StringRef what, Type storage, int64_t count) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(code.module.getBody());
+  std::string name = (code.kernel.getName() + "_" + what + Twine(arrays++)).str();
+  auto global = LLVM::GlobalOp::create(builder, loc, LLVM::LLVMArrayType::get(storage, count), /*isConstant=*/false,
+                                       LLVM::Linkage::Internal, name, Attribute(), /*alignment=*/16, /*addrSpace=*/3);
+  builder.setInsertionPointToStart(&code.kernel.getBody().front());
+  Value address = LLVM::AddressOfOp::create(builder, loc, global);
+  return LLVM::AddrSpaceCastOp::create(builder, loc, code.pointer, address);
+}
+
+void ThreadGroup::blockBarrier() { call(device_function::barrier, {}); }
+
+Value ThreadGroup::ballot(Value value) { return call(device_function::ballot, builder.getI32Type(), {value}); }
+
+Value ThreadGroup::threadOfBlock() { return index(call(device_function::thread, builder.getI32Type())); }
+
+Value ThreadGroup::blockOfGrid() { return index(call(device_function::block, builder.getI32Type())); }
+
+void ThreadGroup::barrier() {
+  call(geometry.groupSize == kWarp ? device_function::warpBarrier : device_function::barrier, {});
+}
+
+/// The value of another lane of the warp.
+Value ThreadGroup::shuffle(Value value, int64_t mask) {
+  Type type = value.getType(), i32 = builder.getI32Type();
+  unsigned width = type.getIntOrFloatBitWidth();
+  Type bits = builder.getIntegerType(width);
+  if (isa<FloatType>(type))
+    value = arith::BitcastOp::create(builder, loc, bits, value);
+  Value distance = arith::ConstantIntOp::create(builder, loc, i32, mask);
+  auto word = [&](Value w) { return call(device_function::shuffle, i32, {w, distance}); };
+  if (width < 32) {
+    value = arith::TruncIOp::create(builder, loc, bits, word(arith::ExtUIOp::create(builder, loc, i32, value)));
+  } else if (width == 32) {
+    value = word(value);
+  } else {
+    Value half = arith::ConstantIntOp::create(builder, loc, bits, 32);
+    Value low = word(arith::TruncIOp::create(builder, loc, i32, value));
+    Value shifted = arith::ShRUIOp::create(builder, loc, value, half);
+    Value high = word(arith::TruncIOp::create(builder, loc, i32, shifted));
+    high = arith::ShLIOp::create(builder, loc, arith::ExtUIOp::create(builder, loc, bits, high), half);
+    value = arith::OrIOp::create(builder, loc, high, arith::ExtUIOp::create(builder, loc, bits, low));
+  }
+  return isa<FloatType>(type) ? arith::BitcastOp::create(builder, loc, type, value).getResult() : value;
+}
+
+Value ThreadGroup::reduce(linalg::LinalgOp op, unsigned number, Value value) {
+  if (geometry.columns)
+    return acrossColumns(op, number, value);
+  for (int64_t mask = kWarp / 2; mask > 0; mask /= 2)
+    value = combine(builder, op, number, value, shuffle(value, mask));
+  return geometry.groupSize == kWarp ? value : acrossWarps(op, number, value);
+}
+
+/// The values of the warps of a block, joined by every thread in the order of the warps.
+Value ThreadGroup::acrossWarps(linalg::LinalgOp op, unsigned number, Value value) {
+  int64_t warps = geometry.groupSize / kWarp;
+  Type type = value.getType();
+  Value memory = shared("warps", code.storageOf(type), warps);
+  Value warp = code.divide(lane, kWarp);
+  Value leads =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, code.modulo(lane, kWarp), code.constant(0));
+  code.when(leads, [&] { code.store(value, memory, code.symbolFor(warp), type); });
+  blockBarrier();
+  Value total = code.load(memory, type, getAffineConstantExpr(0, code.context));
+  for (int64_t i = 1; i < warps; ++i)
+    total = combine(builder, op, number, total, code.load(memory, type, getAffineConstantExpr(i, code.context)));
+  return total;
+}
+
+/// The values of the threads of a column, joined by each of them in the order of the lanes.
+Value ThreadGroup::acrossColumns(linalg::LinalgOp op, unsigned number, Value value) {
+  Type type = value.getType();
+  Value memory = shared("columns", code.storageOf(type), kWarp * geometry.groupSize);
+  code.store(value, memory, code.symbolFor(thread), type);
+  blockBarrier();
+  AffineExpr column = code.symbolFor(this->number);
+  Value total = code.load(memory, type, column);
+  for (int64_t i = 1; i < geometry.groupSize; ++i)
+    total = combine(builder, op, number, total, code.load(memory, type, column + i * kWarp));
+  return total;
+}
+
+} // namespace dgc
