@@ -58,11 +58,9 @@ LogicalResult planWorkspaces(ModuleOp module, const CompilePlan &compilation) {
   for (auto [i, program] : llvm::enumerate(module.getOps<ProgramOp>())) {
     const fb::Program &each = *bare.programs()->Get(i);
     const Target &target = isOnHost(module, program.getMeshAttr()) ? *compilation.servers : *compilation.workers;
-    FailureOr<uint64_t> bytes = target.workspaceBytes(each, compilation.threads, program.getLoc());
-    if (failed(bytes))
-      return failure();
-    plan.programs[i]->scratch_bytes = *bytes;
-    program->setAttr("exec.scratch_bytes", attributes.getI64IntegerAttr(*bytes));
+    const uint64_t bytes = target.workspaceBytes(each, compilation.threads);
+    plan.programs[i]->scratch_bytes = bytes;
+    program->setAttr("exec.scratch_bytes", attributes.getI64IntegerAttr(bytes));
   }
   const fb::Plan &whole = packed(builder, plan);
   uint64_t peak = 0;

@@ -61,10 +61,9 @@ public:
   /// Prints how the functions of `kernels`, as for compileKernels, would be written. Does not change the module. Fails
   /// with a diagnostic: where no target overrides it, as there are no such plans.
   virtual mlir::LogicalResult printKernelPlans(mlir::ModuleOp kernels, llvm::raw_ostream &out) const;
-  /// What library calls of a program have to work in with `threads` threads on the device. Fails with a diagnostic at
-  /// `location`.
-  virtual mlir::FailureOr<uint64_t> workspaceBytes(const artifact::Program &program, int64_t threads,
-                                                   mlir::Location location) const = 0;
+  /// What library calls of a program have to work in with `threads` threads on the device: at most, by the shapes and
+  /// the target alone.
+  virtual uint64_t workspaceBytes(const artifact::Program &program, int64_t threads) const = 0;
 };
 
 /// The kinds of targets that there are. Plug-ins may add some.

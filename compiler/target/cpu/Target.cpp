@@ -4,9 +4,8 @@
 #include "compiler/codegen/Lowering.h"
 #include "compiler/target/cpu/Codegen.h"
 #include "compiler/target/cpu/CpuKernelPlan.h"
-#include "mlir/IR/Diagnostics.h"
 #include "passes/kernel/Passes.h"
-#include "runtime/device/cpu/CpuDevice.h"
+#include "runtime/device/cpu/ScratchBound.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -47,12 +46,8 @@ public:
     });
   }
 
-  FailureOr<uint64_t> workspaceBytes(const artifact::Program &program, int64_t threads,
-                                     Location location) const override {
-    absl::StatusOr<size_t> bytes = rt::scratchBytesOf(program, static_cast<int>(threads));
-    if (!bytes.ok())
-      return emitError(location) << std::string(bytes.status().message());
-    return *bytes;
+  uint64_t workspaceBytes(const artifact::Program &program, int64_t threads) const override {
+    return rt::scratchBound(program, static_cast<int>(threads), target.has("avx512f"));
   }
 
 private:

@@ -81,7 +81,7 @@ public:
   }
 
   /// Of library calls alone: what kernels need between grids is known when there is code for them.
-  FailureOr<uint64_t> workspaceBytes(const fb::Program &program, int64_t, Location) const override {
+  uint64_t workspaceBytes(const fb::Program &program, int64_t) const override {
     uint64_t most = 0;
     for (uint32_t i = 0; program.steps() && i < program.steps()->size(); ++i) {
       const fb::Step &step = *program.steps()->Get(i);

@@ -50,7 +50,7 @@ public:
   }
 
   /// There are no library calls.
-  FailureOr<uint64_t> workspaceBytes(const artifact::Program &, int64_t, Location) const override { return 0; }
+  uint64_t workspaceBytes(const artifact::Program &, int64_t) const override { return 0; }
 };
 } // namespace
 

@@ -216,7 +216,7 @@ private:
   size_t reserve(size_t bytes) {
     size_t offset = used;
     used += (bytes + 4095) & ~size_t{4095};
-    context.scratch.reserve(used);
+    reserveScratch(context, used);
     return offset;
   }
 

@@ -1,6 +1,7 @@
 // Convolutions in parts: sums that are too long for one call of oneDNN, and calls that may have one thread only.
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/Convolution.h"
+#include "runtime/device/cpu/ConvolutionChunks.h"
 #include "runtime/device/cpu/PairwiseSum.h"
 #include "runtime/device/cpu/Parallel.h"
 
@@ -30,6 +31,15 @@ namespace {
 /// one.
 constexpr int64_t termsOfPart = 8192;
 
+} // namespace
+
+std::optional<int64_t> dgc::rt::channelsOfLongPart(DType type, int64_t groups, int64_t channels, int64_t window) {
+  if (type != DType::F32 || groups != 1 || channels * window <= 2 * termsOfPart || channels <= 1)
+    return std::nullopt;
+  return std::max<int64_t>(1, termsOfPart / window / 16 * 16);
+}
+
+namespace {
 class LongConvolution final : public PreparedOp {
 public:
   LongConvolution(const OpContext &context, const artifact::Convolution &op, dnnl::memory::data_type type)
@@ -39,25 +49,22 @@ public:
     for (size_t d = 2; d < window.size(); ++d)
       positions *= window[d];
     channels = (isForward ? whole.shape.src : whole.shape.dst).dims()[1];
+    channelsOfPart = channelsOfLongPart(context.buffers[op.dst()].dtype, whole.shape.groups, channels, positions);
   }
 
-  bool isLong() const {
-    return whole.shape.type == dnnl::memory::data_type::f32 && whole.shape.groups == 1 &&
-           channels * positions > 2 * termsOfPart && channels > 1;
-  }
+  bool isLong() const { return channelsOfPart.has_value(); }
 
   absl::Status prepare(const OpContext &context) {
     const dnnl::memory::desc &result = isForward ? whole.shape.dst : whole.shape.src;
     elements = static_cast<int64_t>(result.get_size() / sizeof(float));
     // What is behind the sums needs them as they are.
     isDirect = !whole.bias && (!whole.postOps || whole.postOps->size() == 0);
-    const int64_t channelsOfPart = std::max<int64_t>(1, termsOfPart / positions / 16 * 16);
-    const int64_t count = (channels + channelsOfPart - 1) / channelsOfPart;
+    const int64_t count = (channels + *channelsOfPart - 1) / *channelsOfPart;
     whole.scratchBegin = static_cast<size_t>(PairwiseSlots::slots(count)) * slotBytes();
-    context.scratch.reserve(whole.scratchBegin);
+    DGC_RETURN_IF_ERROR(guarded("convolution", [&] { reserveScratch(context, whole.scratchBegin); }));
     for (int64_t i = 0; i < count; ++i) {
-      const int64_t first = i * channelsOfPart;
-      auto part = prepareCallOrParts(context, partOf(first, std::min(channelsOfPart, channels - first), i), kind);
+      const int64_t first = i * *channelsOfPart;
+      auto part = prepareCallOrParts(context, partOf(first, std::min(*channelsOfPart, channels - first), i), kind);
       if (!part.ok())
         return part.status();
       parts.push_back(std::move(part->op));
@@ -132,6 +139,7 @@ private:
   artifact::ConvKind kind;
   bool isForward, isDirect = false; ///< direct: slot 0 is the result
   int64_t positions = 1, channels = 0, elements = 0;
+  std::optional<int64_t> channelsOfPart; ///< none: the sums are not long
   std::vector<std::unique_ptr<PreparedOp>> parts;
   std::vector<float> zeros;
   BoundPrimitive end;
@@ -294,7 +302,7 @@ private:
     auto reserve = [&](size_t size) {
       const size_t offset = scratchEnd;
       scratchEnd += (size + 4095) & ~size_t{4095};
-      context.scratch.reserve(scratchEnd);
+      reserveScratch(context, scratchEnd);
       return offset;
     };
     packing = BoundPrimitive(context, dnnl::reorder(pd), dnnl::memory::desc());

@@ -3,6 +3,7 @@
 // added up in pairs.
 #include "runtime/base/Status.h"
 #include "runtime/device/cpu/Convolution.h"
+#include "runtime/device/cpu/ConvolutionChunks.h"
 #include "runtime/device/cpu/PairwiseSum.h"
 #include "runtime/device/cpu/Parallel.h"
 
@@ -16,11 +17,6 @@ using namespace dgc;
 using namespace dgc::rt;
 
 namespace {
-/// Pixels of the result that one call takes: rows of output of `images` images from `image` on.
-struct Chunk {
-  int64_t image, images, row, rows;
-};
-
 /// Output channels that one call takes, unless there are groups.
 constexpr int64_t channelsOfTile = 64;
 
@@ -32,8 +28,8 @@ constexpr int64_t maxSegments = 16;
 constexpr int64_t pixelsOfChunk = 512;
 
 /// The chunks of all pixels: whole images where these have no more than pixelsOfChunk, else some rows of one.
-std::vector<Chunk> chunksOf(int64_t images, int64_t rows, int64_t pixelsOfRow) {
-  std::vector<Chunk> chunks;
+std::vector<WeightChunks::Chunk> chunksOf(int64_t images, int64_t rows, int64_t pixelsOfRow) {
+  std::vector<WeightChunks::Chunk> chunks;
   const int64_t pixels = rows * pixelsOfRow;
   if (pixels <= pixelsOfChunk) {
     const int64_t step = pixelsOfChunk / pixels;
@@ -47,6 +43,18 @@ std::vector<Chunk> chunksOf(int64_t images, int64_t rows, int64_t pixelsOfRow) {
       chunks.push_back({image, 1, row, std::min(step, rows - row)});
   return chunks;
 }
+} // namespace
+
+WeightChunks::WeightChunks(int64_t images, int64_t rows, int64_t pixelsOfRow, int64_t channels, int64_t groups)
+    : tileChannels(groups > 1 ? channels : std::min(channels, channelsOfTile)),
+      tiles((channels + tileChannels - 1) / tileChannels), chunks(chunksOf(images, rows, pixelsOfRow)) {
+  const auto count = static_cast<int64_t>(chunks.size());
+  segments = std::min<int64_t>(count, std::max<int64_t>(1, maxSegments / tiles));
+  slots = PairwiseSlots::slots((count + segments - 1) / segments);
+}
+
+namespace {
+using Chunk = WeightChunks::Chunk;
 
 /// The primitives of all chunks that have the same sizes and padding.
 struct ChunkKind {
@@ -63,24 +71,20 @@ public:
       : engine(context.library.engine), scratch(context.scratch), shape(context, op, type),
         src(context.buffers[op.src()].data), gradient(context.buffers[op.dst()].data),
         weights(context.buffers[op.weights()].data), elementBytes(sizeOf(context.buffers[op.dst()].dtype)),
-        laneCount(threads()) {}
+        laneCount(threads()),
+        cut(shape.dst.dims()[0], shape.dst.dims()[2], product(shape.dst.dims(), 3), shape.dst.dims()[1], shape.groups) {
+  }
 
   absl::Status prepare(const OpContext &context) {
     return guarded("convolution", [&] {
       const OneThread primitivesForOneThread;
-      const int64_t channels = shape.dst.dims()[1];
-      tileChannels = shape.groups > 1 ? channels : std::min(channels, channelsOfTile);
-      tiles = (channels + tileChannels - 1) / tileChannels;
-      const int64_t pixelsOfRow = product(shape.dst.dims(), 3);
-      chunks = chunksOf(shape.dst.dims()[0], shape.dst.dims()[2], pixelsOfRow);
-      for (const Chunk &chunk : chunks)
+      for (const Chunk &chunk : cut.chunks)
         if (InputRows rows = inputRowsOf(chunk); rows.begin == rows.end)
           throw dnnl::error(dnnl_unimplemented, "rows that read padding alone");
-      segments = std::min<int64_t>(static_cast<int64_t>(chunks.size()), std::max<int64_t>(1, maxSegments / tiles));
-      for (int64_t tile = 0; tile < tiles; ++tile)
-        for (const Chunk &chunk : chunks)
+      for (int64_t tile = 0; tile < cut.tiles; ++tile)
+        for (const Chunk &chunk : cut.chunks)
           kindOfChunk.push_back(kindOf(tile, chunk));
-      for (int64_t tile = 0; tile < tiles; ++tile)
+      for (int64_t tile = 0; tile < cut.tiles; ++tile)
         stores.push_back(storeOf(tile));
       layOut(context);
     });
@@ -98,12 +102,12 @@ public:
     // Tasks go to threads in turn: thread t has lane t.
     parallelFor(lanes, [&](int64_t begin, int64_t end) {
       for (int64_t lane = begin; lane < end; ++lane)
-        for (int64_t task = lane; task < tiles * segments; task += lanes)
-          attempt([&] { addSegment(lane, task / segments, task % segments); });
+        for (int64_t task = lane; task < cut.tiles * cut.segments; task += lanes)
+          attempt([&] { addSegment(lane, task / cut.segments, task % cut.segments); });
     });
     parallelFor(lanes, [&](int64_t begin, int64_t end) {
       for (int64_t lane = begin; lane < end; ++lane)
-        for (int64_t tile = lane; tile < tiles; tile += lanes)
+        for (int64_t tile = lane; tile < cut.tiles; tile += lanes)
           attempt([&] { storeTile(lane, tile); });
     });
     return failed ? absl::InternalError("oneDNN failed in the gradient of a convolution's weights") : absl::OkStatus();
@@ -118,7 +122,9 @@ private:
   }
   static size_t roundUp(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 
-  int64_t channelsOf(int64_t tile) const { return std::min(tileChannels, shape.dst.dims()[1] - tile * tileChannels); }
+  int64_t channelsOf(int64_t tile) const {
+    return std::min(cut.tileChannels, shape.dst.dims()[1] - tile * cut.tileChannels);
+  }
 
   using InputRows = ConvolutionShape::InputRows;
   InputRows inputRowsOf(const Chunk &chunk) const { return shape.inputRows(chunk.row, chunk.rows); }
@@ -192,11 +198,11 @@ private:
     dnnl::memory from, to;
   };
   Store storeOf(int64_t tile) {
-    const ChunkKind &kind = kinds[kindOf(tile, chunks.front())];
+    const ChunkKind &kind = kinds[kindOf(tile, cut.chunks.front())];
     const auto &format = shape.weights.data.format_desc.blocking;
     const dnnl::memory::dims dims = kind.weights.dims();
     const dnnl::memory::desc to(dims, shape.type, dnnl::memory::dims(format.strides, format.strides + dims.size()));
-    const auto first = static_cast<size_t>(tile * tileChannels * format.strides[0]);
+    const auto first = static_cast<size_t>(tile * cut.tileChannels * format.strides[0]);
     return {dnnl::reorder(dnnl::reorder::primitive_desc(engine, kind.weights, engine, to)),
             dnnl::memory(kind.weights, engine, DNNL_MEMORY_NONE),
             dnnl::memory(to, engine, static_cast<std::byte *>(weights) + first * elementBytes)};
@@ -221,11 +227,10 @@ private:
     atPackedSrc = scratchpad;
     atPackedGradient = atPackedSrc + packedSrc;
     atSlots = atPackedGradient + packedGradient;
-    slots = PairwiseSlots::slots((static_cast<int64_t>(chunks.size()) + segments - 1) / segments);
-    laneBytes = atSlots + static_cast<size_t>(slots) * slotBytes;
-    lanes = std::min<int64_t>(laneCount, tiles * segments);
+    laneBytes = atSlots + static_cast<size_t>(cut.slots) * slotBytes;
+    lanes = std::min<int64_t>(laneCount, cut.tiles * cut.segments);
     atSums = static_cast<size_t>(lanes) * laneBytes;
-    context.scratch.reserve(atSums + static_cast<size_t>(tiles * segments) * slotBytes);
+    reserveScratch(context, atSums + static_cast<size_t>(cut.tiles * cut.segments) * slotBytes);
     for (int64_t lane = 0; lane < lanes; ++lane) {
       streams.emplace_back(engine);
       for (const ChunkKind &kind : kinds)
@@ -237,7 +242,7 @@ private:
     auto memory = [&](const dnnl::memory::desc &desc) { return dnnl::memory(desc, engine, DNNL_MEMORY_NONE); };
     Bound result{memory(kind.src), memory(kind.packedSrc), memory(kind.gradient), memory(kind.packedGradient),
                  memory(kind.scratchpad)};
-    for (int slot = 0; slot < slots; ++slot)
+    for (int slot = 0; slot < cut.slots; ++slot)
       result.weights.push_back(memory(kind.weights));
     return result;
   }
@@ -246,7 +251,7 @@ private:
     return scratch.data() + static_cast<size_t>(lane) * laneBytes + atSlots + static_cast<size_t>(slot) * slotBytes;
   }
   std::byte *sumAt(int64_t tile, int64_t segment) const {
-    return scratch.data() + atSums + static_cast<size_t>(tile * segments + segment) * slotBytes;
+    return scratch.data() + atSums + static_cast<size_t>(tile * cut.segments + segment) * slotBytes;
   }
 
   /// Sets the addresses in scratch memory, which are known at the first run.
@@ -258,11 +263,11 @@ private:
         b.scratchpad.set_data_handle(base);
         b.packedSrc.set_data_handle(base + atPackedSrc);
         b.packedGradient.set_data_handle(base + atPackedGradient);
-        for (int slot = 0; slot < slots; ++slot)
+        for (int slot = 0; slot < cut.slots; ++slot)
           b.weights[static_cast<size_t>(slot)].set_data_handle(slotAt(lane, slot));
       }
     }
-    for (int64_t tile = 0; tile < tiles; ++tile)
+    for (int64_t tile = 0; tile < cut.tiles; ++tile)
       stores[static_cast<size_t>(tile)].from.set_data_handle(sumAt(tile, 0));
     resolved = true;
   }
@@ -279,8 +284,8 @@ private:
 
   /// Writes what one chunk adds to the gradient of a tile into a slot of the lane.
   void computeChunk(int64_t lane, int64_t tile, size_t chunkIndex, int slot) {
-    const Chunk &chunk = chunks[chunkIndex];
-    const size_t index = kindOfChunk[static_cast<size_t>(tile) * chunks.size() + chunkIndex];
+    const Chunk &chunk = cut.chunks[chunkIndex];
+    const size_t index = kindOfChunk[static_cast<size_t>(tile) * cut.chunks.size() + chunkIndex];
     const ChunkKind &kind = kinds[index];
     Bound &b = boundOf(lane, index);
     auto at = [&](void *data, const dnnl::memory::desc &whole, int64_t channel, int64_t row) {
@@ -289,7 +294,7 @@ private:
       return static_cast<std::byte *>(data) + static_cast<size_t>(element) * elementBytes;
     };
     b.src.set_data_handle(at(src, shape.src, 0, inputRowsOf(chunk).begin));
-    b.gradient.set_data_handle(at(gradient, shape.dst, tile * tileChannels, chunk.row));
+    b.gradient.set_data_handle(at(gradient, shape.dst, tile * cut.tileChannels, chunk.row));
     if (kind.reorderSrc)
       reorder(lane, kind.reorderSrc, b.src, b.packedSrc);
     if (kind.reorderGradient)
@@ -310,8 +315,8 @@ private:
 
   /// Adds up what the chunks of a segment give.
   void addSegment(int64_t lane, int64_t tile, int64_t segment) {
-    const auto all = static_cast<int64_t>(chunks.size());
-    const int64_t begin = all * segment / segments, count = all * (segment + 1) / segments - begin;
+    const auto all = static_cast<int64_t>(cut.chunks.size());
+    const int64_t begin = all * segment / cut.segments, count = all * (segment + 1) / cut.segments - begin;
     for (int64_t i = 0; i < count; ++i) {
       computeChunk(lane, tile, static_cast<size_t>(begin + i), PairwiseSlots::slot(i));
       PairwiseSlots::merge(i, count, [&](int to, int from) { addSlot(slotAt(lane, to), slotAt(lane, from)); });
@@ -320,7 +325,7 @@ private:
   }
 
   void storeTile(int64_t lane, int64_t tile) {
-    addUpInPairs(segments, [&](int64_t to, int64_t from) { addSlot(sumAt(tile, to), sumAt(tile, from)); });
+    addUpInPairs(cut.segments, [&](int64_t to, int64_t from) { addSlot(sumAt(tile, to), sumAt(tile, from)); });
     const Store &store = stores[static_cast<size_t>(tile)];
     reorder(lane, store.reorder, store.from, store.to);
   }
@@ -331,8 +336,7 @@ private:
   void *src, *gradient, *weights;
   size_t elementBytes;
   int64_t laneCount, lanes = 0;
-  int64_t tileChannels = 0, tiles = 0, segments = 0;
-  std::vector<Chunk> chunks;
+  WeightChunks cut;
   std::map<std::array<int64_t, 6>, size_t> kindIndex;
   std::vector<size_t> kindOfChunk; // of each tile and chunk
   std::vector<ChunkKind> kinds;
@@ -341,7 +345,6 @@ private:
   std::vector<Bound> bound;          // of each lane and kind
   size_t atPackedSrc = 0, atPackedGradient = 0, atSlots = 0, atSums = 0;
   size_t slotBytes = 0, laneBytes = 0;
-  int slots = 0;
   bool resolved = false;
 };
 } // namespace

@@ -6,7 +6,9 @@
 #include "runtime/device/cpu/Features.h"
 #include "runtime/device/cpu/Ops.h"
 #include "runtime/device/cpu/Parallel.h"
+#include "runtime/device/cpu/ScratchBound.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -35,6 +37,20 @@ private:
   std::vector<void *> args;
   int64_t extent;
   bool split;
+};
+
+/// An op that was made for fewer threads than the device has.
+class FewerThreads final : public PreparedOp {
+public:
+  FewerThreads(std::unique_ptr<PreparedOp> op, int most) : op(std::move(op)), most(most) {}
+  absl::Status run(const dgc_step &step) override {
+    const ThreadLimit limit(most);
+    return op->run(step);
+  }
+
+private:
+  std::unique_ptr<PreparedOp> op;
+  int most;
 };
 
 class CopyOp final : public PreparedOp {
@@ -133,12 +149,31 @@ PreparedOrStatus CpuDevice::prepare(const artifact::KernelCall &call, std::span<
   return std::make_unique<KernelOp>(function, std::move(args), kernel.extent(), split);
 }
 
+/// Makes a library call that needs no more scratch memory than there may be: with fewer threads, or, where one thread
+/// needs too much, in another way. Which way it is does not depend on the number of threads, and so the bits do not.
+template <typename Maker> PreparedOrStatus CpuDevice::prepareInScratch(Maker make, std::span<const Operand> buffers) {
+  const int all = threads();
+  for (int most = all; most > 0; most /= 2) {
+    const ThreadLimit limit(most);
+    PreparedOrStatus prepared = make({*library, scratch, buffers});
+    if (prepared.ok() && most < all)
+      return std::make_unique<FewerThreads>(*std::move(prepared), most);
+    if (!absl::IsOutOfRange(prepared.status()))
+      return prepared;
+  }
+  const OneThread one;
+  PreparedOrStatus prepared = make({*library, scratch, buffers, /*takesOthers=*/true});
+  if (!prepared.ok())
+    return prepared;
+  return std::make_unique<FewerThreads>(*std::move(prepared), 1);
+}
+
 PreparedOrStatus CpuDevice::prepare(const artifact::Matmul &op, std::span<const Operand> buffers) {
-  return prepareMatmul({*library, scratch, buffers}, op);
+  return prepareInScratch([&](const OpContext &context) { return prepareMatmul(context, op); }, buffers);
 }
 
 PreparedOrStatus CpuDevice::prepare(const artifact::Convolution &op, std::span<const Operand> buffers) {
-  return prepareConvolution({*library, scratch, buffers}, op);
+  return prepareInScratch([&](const OpContext &context) { return prepareConvolution(context, op); }, buffers);
 }
 
 PreparedOrStatus CpuDevice::prepare(const artifact::Pool &op, std::span<const Operand> buffers) {
@@ -158,31 +193,26 @@ PreparedOrStatus CpuDevice::prepare(const artifact::Fill &op, std::span<const Op
   return std::make_unique<FillOp>(buffers[op.dst()], op.value());
 }
 
+/// The most scratch memory of a program that the worker may run.
+static uint64_t scratchLimitOf(const artifact::Plan &plan, int32_t group, int threads) {
+  const auto *features = targetOf(plan, group).features();
+  bool hasAvx512 = false;
+  for (uint32_t i = 0; features && i < features->size(); ++i)
+    hasAvx512 |= features->Get(i)->string_view() == "avx512f";
+  uint64_t most = 0;
+  for (uint32_t i = 0; plan.programs() && i < plan.programs()->size(); ++i)
+    if (const artifact::Program &program = *plan.programs()->Get(i); belongs(program.group(), group))
+      most = std::max(most, static_cast<uint32_t>(threads) > plan.threads() ? scratchBound(program, threads, hasAvx512)
+                                                                            : program.scratch_bytes());
+  return most;
+}
+
 absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createCpuDevice(const Artifact &artifact, int threads, int rank) {
   const artifact::Plan &plan = artifact.plan();
-  return CpuDevice::create(artifact, threads, targetOf(plan, groupOf(plan, static_cast<uint32_t>(rank))));
+  const int32_t group = groupOf(plan, static_cast<uint32_t>(rank));
+  DGC_ASSIGN_OR_RETURN(std::unique_ptr<CpuDevice> device, CpuDevice::create(artifact, threads, targetOf(plan, group)));
+  device->setScratchLimit(scratchLimitOf(plan, group, threads));
+  return device;
 }
 
 absl::Status CpuDevice::finish() { return scratch.allocate(); }
-
-absl::StatusOr<size_t> dgc::rt::scratchBytesOf(const artifact::Program &program, int threads) {
-  setThreads(threads);
-  std::optional<CpuDevice::Library> library;
-  DGC_RETURN_IF_ERROR(guarded("starting oneDNN", [&] { library.emplace(); }));
-  std::vector<Operand> buffers;
-  for (const artifact::Buffer *buffer : *program.buffers())
-    buffers.push_back({nullptr, toDType(buffer->dtype()), toVector(buffer->shape())});
-  Scratch scratch;
-  OpContext context{*library, scratch, buffers};
-  for (uint32_t i = 0; program.steps() && i < program.steps()->size(); ++i) {
-    const artifact::Step &step = *program.steps()->Get(i);
-    absl::Status s;
-    if (const artifact::Matmul *matmul = step.action_as_Matmul())
-      s = prepareMatmul(context, *matmul).status();
-    else if (const artifact::Convolution *convolution = step.action_as_Convolution())
-      s = prepareConvolution(context, *convolution).status();
-    if (!s.ok())
-      return annotate(s, str("step ", i, " of '", program.name()->str(), "'"));
-  }
-  return scratch.size();
-}

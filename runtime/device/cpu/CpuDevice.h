@@ -19,6 +19,9 @@ namespace dgc::rt {
 /// Memory for the inside of library calls; one block, used by one op at a time.
 class Scratch {
 public:
+  /// What library calls of oneDNN may need together: they are prepared in ways that need no more.
+  void setLimit(size_t bytes) { limit_ = bytes; }
+  size_t limit() const { return limit_; }
   /// Before allocate(): some op needs `bytes`.
   void reserve(size_t bytes) { size_ = bytes > size_ ? bytes : size_; }
   absl::Status allocate();
@@ -30,15 +33,13 @@ private:
   struct Free {
     void operator()(std::byte *p) const { std::free(p); }
   };
-  size_t size_ = 0;
+  size_t size_ = 0, limit_ = SIZE_MAX;
   std::unique_ptr<std::byte[], Free> memory;
   CountedMemory counted;
 };
 
-/// The scratch block that the library calls of a program need with `threads` threads. Takes no memory for its buffers.
-absl::StatusOr<size_t> scratchBytesOf(const artifact::Program &program, int threads);
-
-/// The device of worker `rank`.
+/// The device of worker `rank`. Its scratch block is not larger than the plan says, or, with more threads than the plan
+/// is for, than a plan for so many would say.
 absl::StatusOr<std::unique_ptr<Device>> createCpuDevice(const Artifact &artifact, int threads, int rank);
 
 /// Works on memory of the host.
@@ -52,6 +53,8 @@ public:
   /// Of workers that need another machine than that of the plan.
   static absl::StatusOr<std::unique_ptr<CpuDevice>> create(const Artifact &artifact, int threads,
                                                            const artifact::Target &target);
+  /// Before any prepare(): the most scratch memory that library calls may need.
+  void setScratchLimit(size_t bytes) { scratch.setLimit(bytes); }
   ~CpuDevice() override;
 
   using Device::prepare;
@@ -68,6 +71,7 @@ public:
 
 private:
   CpuDevice();
+  template <typename Maker> PreparedOrStatus prepareInScratch(Maker make, std::span<const Operand> buffers);
   const Artifact *artifact = nullptr;
   std::unique_ptr<KernelLibrary> kernels;
   std::unique_ptr<Library> library;

@@ -95,6 +95,20 @@ std::optional<dnnl::memory::data_type> dgc::rt::dnnlType(DType type) {
   return std::nullopt;
 }
 
+namespace {
+struct ScratchLimit {
+  size_t bytes;
+};
+} // namespace
+
+void dgc::rt::reserveScratch(const OpContext &context, size_t bytes) {
+  if (bytes <= context.scratch.limit())
+    return context.scratch.reserve(bytes);
+  if (context.takesOthers)
+    throw dnnl::error(dnnl_unimplemented, "needs more scratch memory than the plan has");
+  throw ScratchLimit{bytes};
+}
+
 absl::Status dgc::rt::guarded(const char *what, const std::function<void()> &f) {
   try {
     f();
@@ -105,6 +119,8 @@ absl::Status dgc::rt::guarded(const char *what, const std::function<void()> &f) 
     if (e.status == dnnl_out_of_memory)
       return withExitCode(errnoStatus(ENOMEM, what), ExitCode::Machine);
     return absl::InternalError(str(what, ": ", e.what()));
+  } catch (const ScratchLimit &need) {
+    return absl::OutOfRangeError(str(what, ": needs ", need.bytes, " bytes of scratch memory"));
   } catch (const std::bad_alloc &) {
     return withExitCode(errnoStatus(ENOMEM, what), ExitCode::Machine);
   }
@@ -112,7 +128,7 @@ absl::Status dgc::rt::guarded(const char *what, const std::function<void()> &f) 
 
 BoundPrimitive::BoundPrimitive(OpContext context, const dnnl::primitive &p, const dnnl::memory::desc &scratchpad)
     : stream(&context.library.stream), scratch(&context.scratch), primitive(p) {
-  context.scratch.reserve(scratchpad.get_size());
+  reserveScratch(context, scratchpad.get_size());
   if (scratchpad.get_size())
     bindScratch(DNNL_ARG_SCRATCHPAD, scratchpad, 0);
 }

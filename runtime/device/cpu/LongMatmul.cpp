@@ -13,36 +13,35 @@ using namespace dgc;
 using namespace dgc::rt;
 
 namespace {
-/// How the sums of a product are cut.
-struct Parts {
-  bool isSmall = false; ///< a part takes about as long as waking threads for it: threads take a part each
-  int64_t terms = 0;    ///< of a part: what one call adds up
-  int64_t ofGroup = 1;  ///< parts that are added up at a time: in pairs if they are small, else in order
-};
-
 /// Blocks of up to so many terms oneDNN adds up in order (2.6, AVX-512), and GEMM for AVX2 with a transposed left
 /// operand.
 constexpr int64_t blockOfDnnl = 2048, blockOfTransposed = 96;
 
 /// Results that are added up in small parts: threads have no part of the result each that is worth it, and one call
 /// would split their sums among them.
-uint64_t largestSmallResult(bool isTransposed, int64_t k) {
-  return isSplitAlongSums(isTransposed, k) ? 4096 : usesGemmForAvx2() ? 512 : 0;
+uint64_t largestSmallResult(bool isTransposed, int64_t k, bool isForAvx2) {
+  return isSplitAlongSums(isTransposed, k, isForAvx2) ? 4096 : isForAvx2 ? 512 : 0;
 }
+
+/// The cut of sums: `isSmall`, `terms` and `ofGroup` of LongSums.
+struct Parts {
+  bool isSmall;
+  int64_t terms, ofGroup;
+};
 
 /// Groups of parts that are not small have up to 16 blocks, whose sums are added up in order: with 32768 terms the
 /// blocks alone decide the error, as with 256 blocks of a transposed operand. Products of a row or a column go through
 /// GEMV, which has no blocks. A call and the addition for each small part take about 0.5 us, which shows where a part
 /// takes a few: for 16384 terms, 24x16 results take 1.04 (AVX2) to 1.06 times as long as by one call, and a row of 24 by
 /// GEMV 1.22 times (AVX2), on one thread.
-Parts partsOf(const artifact::Matmul &op, const MatmulLayout &layout) {
+Parts partsOf(const artifact::Matmul &op, const MatmulLayout &layout, bool isForAvx2) {
   const bool isTransposed = layout.a.columnStride() != 1, isVector = std::min(op.m(), op.n()) == 1;
   const int64_t k = layout.a.columns();
-  if (isVector || op.m() * op.n() * std::max<uint64_t>(1, op.batch()) <= largestSmallResult(isTransposed, k))
+  if (isVector || op.m() * op.n() * std::max<uint64_t>(1, op.batch()) <= largestSmallResult(isTransposed, k, isForAvx2))
     return {true, isVector ? blockOfDnnl / 2 : blockOfDnnl, 8};
-  if (isSplitAlongSums(isTransposed, k))
+  if (isSplitAlongSums(isTransposed, k, isForAvx2))
     return {false, 1536, 16}; // three of the blocks that oneDNN has for a transposed operand
-  return {false, isTransposed && usesGemmForAvx2() ? 256 * blockOfTransposed : 16 * blockOfDnnl, 1};
+  return {false, isTransposed && isForAvx2 ? 256 * blockOfTransposed : 16 * blockOfDnnl, 1};
 }
 
 /// True where parts can be added up in the result itself.
@@ -53,19 +52,39 @@ bool isSumAlone(const artifact::Matmul &op, DType type) {
 }
 } // namespace
 
-bool dgc::rt::hasLongSums(const artifact::Matmul &op, DType type) {
+bool dgc::rt::isSplitAlongSums(bool isTransposed, int64_t k, bool isForAvx2) {
+  return isTransposed && k >= 2048 && !isForAvx2;
+}
+
+bool dgc::rt::hasLongSums(const artifact::Matmul &op, DType type, bool isForAvx2) {
   const MatmulLayout layout(op);
   const auto k = static_cast<int64_t>(op.k());
-  const bool isLong = k >= blockOfDnnl && k > partsOf(op, layout).terms;
+  const bool isLong = k >= blockOfDnnl && k > partsOf(op, layout, isForAvx2).terms;
   // The rounding of a result of 16 bits outweighs what in-order sums of blocks lose.
-  return isLong && (type == DType::F32 || isSplitAlongSums(layout.a.columnStride() != 1, k));
+  return isLong && (type == DType::F32 || isSplitAlongSums(layout.a.columnStride() != 1, k, isForAvx2));
+}
+
+LongSums::LongSums(const artifact::Matmul &op, DType type, bool isForAvx2) {
+  const MatmulLayout layout(op);
+  const Parts cut = partsOf(op, layout, isForAvx2);
+  isSmall = cut.isSmall;
+  terms = cut.terms;
+  ofGroup = cut.ofGroup;
+  parts = (layout.a.columns() + terms - 1) / terms;
+  groups = (parts + ofGroup - 1) / ofGroup;
+  isDirect = !isSmall && groups == 1 && isSumAlone(op, type);
+  const int64_t elements = layout.dst.allRows() * layout.dst.columns();
+  vectorBytes = (static_cast<size_t>(elements) * sizeof(float) + 63) & ~size_t{63};
+  firstPart = isDirect ? 0 : static_cast<size_t>(PairwiseSlots::slots(groups)) * vectorBytes;
+  callsAt = firstPart + (isSmall ? static_cast<size_t>(ofGroup) * vectorBytes : 0);
 }
 
 namespace {
 class LongMatmul final : public PreparedOp {
 public:
   LongMatmul(const OpContext &context, const artifact::Matmul &op)
-      : scratch(context.scratch), layout(op), result(context, op), cut(partsOf(op, layout)),
+      : scratch(context.scratch), layout(op), result(context, op),
+        cut(op, context.buffers[op.dst()].dtype, usesGemmForAvx2()),
         elements(layout.dst.allRows() * layout.dst.columns()) {}
 
   absl::Status prepare(const OpContext &context, const artifact::Matmul &op, dnnl::memory::data_type type) {
@@ -73,16 +92,12 @@ public:
       std::optional<OneThread> each;
       if (cut.isSmall)
         each.emplace();
-      const int64_t k = layout.a.columns(), count = (k + cut.terms - 1) / cut.terms;
-      groups = (count + cut.ofGroup - 1) / cut.ofGroup;
-      isDirect = !cut.isSmall && groups == 1 && isSumAlone(op, context.buffers[op.dst()].dtype);
-      firstPart = isDirect ? 0 : static_cast<size_t>(PairwiseSlots::slots(groups)) * vectorBytes();
-      const size_t begin = firstPart + (cut.isSmall ? static_cast<size_t>(cut.ofGroup) * vectorBytes() : 0);
-      context.scratch.reserve(begin);
-      size_t freeScratch = begin;
-      for (int64_t i = 0; i < count; ++i) {
+      const int64_t k = layout.a.columns();
+      reserveScratch(context, cut.callsAt);
+      size_t freeScratch = cut.callsAt;
+      for (int64_t i = 0; i < cut.parts; ++i) {
         // The parts of a group run at the same time where they are small.
-        freeScratch = cut.isSmall && i % cut.ofGroup ? freeScratch : begin;
+        freeScratch = cut.isSmall && i % cut.ofGroup ? freeScratch : cut.callsAt;
         ProductSpec spec = specOf(context, op, type, i);
         spec.a.matrices.sizes.back() = std::min(cut.terms, k - i * cut.terms);
         spec.b.matrices.sizes.rbegin()[1] = spec.a.matrices.sizes.back();
@@ -92,11 +107,11 @@ public:
   }
 
   absl::Status run(const dgc_step &) override {
-    for (int64_t group = 0; group < groups; ++group) {
+    for (int64_t group = 0; group < cut.groups; ++group) {
       DGC_RETURN_IF_ERROR(computeGroup(group));
-      PairwiseSlots::merge(group, groups, [&](int to, int from) { add(slot(to), slot(from)); });
+      PairwiseSlots::merge(group, cut.groups, [&](int to, int from) { add(slot(to), slot(from)); });
     }
-    if (!isDirect)
+    if (!cut.isDirect)
       result.store(slot(0));
     return absl::OkStatus();
   }
@@ -114,11 +129,11 @@ private:
                      {layout.b, type, at(op.b(), i * cut.terms * layout.b.rowStride())},
                      {layout.dst.packed(), dnnl::memory::data_type::f32}};
     const int64_t group = i / cut.ofGroup, inGroup = i % cut.ofGroup;
-    spec.dst.offset = static_cast<size_t>(PairwiseSlots::slot(group)) * vectorBytes();
+    spec.dst.offset = static_cast<size_t>(PairwiseSlots::slot(group)) * cut.vectorBytes;
     if (cut.isSmall && inGroup)
-      spec.dst.offset = firstPart + static_cast<size_t>(inGroup) * vectorBytes();
+      spec.dst.offset = cut.firstPart + static_cast<size_t>(inGroup) * cut.vectorBytes;
     spec.accumulates = !cut.isSmall && inGroup;
-    if (isDirect) {
+    if (cut.isDirect) {
       spec.dst = {layout.dst, type, at(op.dst(), 0)};
       spec.accumulates |= op.post_ops() && op.post_ops()->size();
     }
@@ -144,15 +159,14 @@ private:
     if (failed)
       return absl::InternalError("oneDNN failed in a part of a matrix product");
     auto part = [&](int64_t i) {
-      return i ? vectorAt(firstPart + static_cast<size_t>(i) * vectorBytes()) : slot(PairwiseSlots::slot(group));
+      return i ? vectorAt(cut.firstPart + static_cast<size_t>(i) * cut.vectorBytes) : slot(PairwiseSlots::slot(group));
     };
     addUpInPairs(count, [&](int64_t to, int64_t from) { add(part(to), part(from)); });
     return absl::OkStatus();
   }
 
-  size_t vectorBytes() const { return (static_cast<size_t>(elements) * sizeof(float) + 63) & ~size_t{63}; }
   float *vectorAt(size_t offset) const { return reinterpret_cast<float *>(scratch.data() + offset); }
-  float *slot(int64_t index) const { return vectorAt(static_cast<size_t>(index) * vectorBytes()); }
+  float *slot(int64_t index) const { return vectorAt(static_cast<size_t>(index) * cut.vectorBytes); }
   void add(float *to, const float *from) const {
     if (cut.isSmall)
       return addTo(to, from, elements);
@@ -162,10 +176,8 @@ private:
   const Scratch &scratch;
   MatmulLayout layout;
   MatmulResult result;
-  Parts cut;
-  int64_t elements, groups = 0;
-  bool isDirect = false; ///< the result is the only slot
-  size_t firstPart = 0;
+  LongSums cut;
+  int64_t elements;
   std::vector<TiledProduct> parts;
 };
 } // namespace

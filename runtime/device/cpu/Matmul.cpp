@@ -1,5 +1,6 @@
 // Matrix products: oneDNN, in f32 for floats of 16 bits that it does not take, and plain loops for f64.
 #include "runtime/base/Status.h"
+#include "runtime/device/cpu/GemmOrder.h"
 #include "runtime/device/cpu/PairwiseSum.h"
 #include "runtime/device/cpu/Parallel.h"
 #include "runtime/device/cpu/TiledProduct.h"
@@ -91,7 +92,7 @@ public:
       atB = bytesOf(layout.a);
       atDst = atB + bytesOf(layout.b);
       size_t freeScratch = atDst + bytesOf(layout.dst);
-      context.scratch.reserve(freeScratch);
+      reserveScratch(context, freeScratch);
       product = TiledProduct(context,
                              {{layout.a.packed(), f32, nullptr, atA},
                               {layout.b.packed(), f32, nullptr, atB},
@@ -173,15 +174,18 @@ PreparedOrStatus dgc::rt::prepareMatmul(const OpContext &context, const artifact
   DGC_RETURN_IF_ERROR(checkPostOps(op.post_ops()));
   const DType dtype = context.buffers[op.dst()].dtype;
   if (auto type = dnnlType(dtype)) {
-    PreparedOrStatus prepared =
-        hasLongSums(op, dtype) ? prepareLongMatmul(context, op, *type) : prepareDnnlMatmul(context, op, *type);
+    PreparedOrStatus prepared = hasLongSums(op, dtype, usesGemmForAvx2()) ? prepareLongMatmul(context, op, *type)
+                                                                          : prepareDnnlMatmul(context, op, *type);
     if (prepared.ok() || !absl::IsUnimplemented(prepared.status()))
       return prepared;
   }
   if (dtype == DType::F16 || dtype == DType::BF16) {
     auto widened = std::make_unique<WidenedMatmul>(context, op);
-    DGC_RETURN_IF_ERROR(widened->prepare(context));
-    return widened;
+    absl::Status status = widened->prepare(context);
+    if (status.ok())
+      return widened;
+    if (!absl::IsUnimplemented(status))
+      return status;
   }
   return std::make_unique<PlainMatmul>(context, op);
 }

@@ -92,8 +92,26 @@ private:
   bool isPlain; ///< there is no bias and there are no post-ops, and rows have no gaps
 };
 
+/// True for products that oneDNN for AVX-512 splits along their sums when it has many threads: their order of additions
+/// depends on the number of threads. `isTransposed`: rows of the left operand are not contiguous.
+bool isSplitAlongSums(bool isTransposed, int64_t k, bool isForAvx2);
+
 /// True where one call of oneDNN would add up too many terms in order, or in an order that depends on threads.
-bool hasLongSums(const artifact::Matmul &op, DType type);
+/// `isForAvx2`: products of f32 are by GEMM for AVX2.
+bool hasLongSums(const artifact::Matmul &op, DType type, bool isForAvx2);
+
+/// How the sums of a product are cut, and where they are added up in the scratch block.
+struct LongSums {
+  LongSums(const artifact::Matmul &op, DType type, bool isForAvx2);
+
+  bool isSmall = false;      ///< a part takes about as long as waking threads for it: threads take a part each
+  int64_t terms = 0;         ///< of a part: what one call adds up
+  int64_t ofGroup = 1;       ///< parts that are added up at a time: in pairs if they are small, else in order
+  int64_t parts, groups;     ///< how many there are
+  bool isDirect;             ///< the result is the only slot
+  size_t vectorBytes;        ///< of a sum for each result
+  size_t firstPart, callsAt; ///< the parts of a group that are small, behind the slots; the memory of the calls
+};
 
 /// A product with long sums, as products of parts of them that are added up.
 PreparedOrStatus prepareLongMatmul(const OpContext &context, const artifact::Matmul &op, dnnl::memory::data_type type);

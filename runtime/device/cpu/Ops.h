@@ -20,7 +20,12 @@ struct OpContext {
   CpuDevice::Library &library;
   Scratch &scratch;
   std::span<const Operand> buffers;
+  /// What needs more scratch memory than there may be counts as an implementation that there is not: there are others.
+  bool takesOthers = false;
 };
+
+/// Reserves scratch memory for a library call. Throws, for guarded(), where there may not be so much.
+void reserveScratch(const OpContext &context, size_t bytes);
 
 PreparedOrStatus prepareMatmul(const OpContext &context, const artifact::Matmul &op);
 PreparedOrStatus prepareConvolution(const OpContext &context, const artifact::Convolution &op);
@@ -31,7 +36,7 @@ PreparedOrStatus preparePool(const OpContext &context, const artifact::Pool &op)
 std::optional<dnnl::memory::data_type> dnnlType(DType type);
 
 /// Runs `f`, which calls oneDNN's throwing interface, and turns an exception
-/// into a status.
+/// into a status: OutOfRange where there may not be enough scratch memory.
 absl::Status guarded(const char *what, const std::function<void()> &f);
 
 /// A primitive with its arguments bound; memory objects are its own.

@@ -13,8 +13,6 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-bool dgc::rt::isSplitAlongSums(bool isTransposed, int64_t k) { return isTransposed && k >= 2048 && !usesGemmForAvx2(); }
-
 namespace {
 /// A part of the result: some matrices, counted along one dimension of the batch, some rows and some columns.
 struct Tile {
@@ -158,7 +156,7 @@ public:
     if (size_t bytes = pd.scratchpad_desc().get_size()) {
       bound.bindScratch(DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), freeScratch);
       freeScratch += (bytes + 63) & ~size_t{63};
-      context.scratch.reserve(freeScratch);
+      reserveScratch(context, freeScratch);
     }
     bindOperand(bound, DNNL_ARG_SRC, spec.a, a);
     bindOperand(bound, DNNL_ARG_WEIGHTS, spec.b, b);
@@ -196,7 +194,7 @@ private:
 /// threads, but for those that isSplitAlongSums() names.
 static bool keepsSumsWhole(std::string_view implementation, const ProductSpec &spec) {
   return (implementation == "brg:avx512_core" || implementation == "brg:avx512_core_bf16") &&
-         !isSplitAlongSums(spec.a.matrices.columnStride() != 1, spec.a.matrices.columns());
+         !isSplitAlongSums(spec.a.matrices.columnStride() != 1, spec.a.matrices.columns(), usesGemmForAvx2());
 }
 
 namespace {

@@ -23,10 +23,6 @@ struct ProductSpec {
   bool accumulates = false;              ///< dst += product; only without post-ops
 };
 
-/// True for products that oneDNN for AVX-512 splits along their sums when it has many threads: their order of additions
-/// depends on the number of threads. `isTransposed`: rows of the left operand are not contiguous.
-bool isSplitAlongSums(bool isTransposed, int64_t k);
-
 /// One call where oneDNN gives each sum to one thread, with as many threads as leave it so, else tiles of the result
 /// that are computed on one thread each. Tiles depend on sizes alone, but where any tiles give the same bits.
 class TiledProduct {

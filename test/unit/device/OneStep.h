@@ -81,7 +81,7 @@ class OneStep {
 public:
   explicit OneStep(std::vector<Tensor *> tensors) : tensors(std::move(tensors)) {}
 
-  template <typename ActionT> void run(ActionT action, int threads = 1) {
+  template <typename ActionT> void run(ActionT action, int threads = 1, size_t scratchLimit = SIZE_MAX) {
     fb::PlanT plan;
     plan.target = std::make_unique<fb::TargetT>();
     plan.target->kind = "cpu";
@@ -98,6 +98,7 @@ public:
     ASSERT_TRUE(artifact.ok()) << artifact.status();
     auto device = CpuDevice::create(**artifact, threads);
     ASSERT_TRUE(device.ok()) << device.status();
+    (*device)->setScratchLimit(scratchLimit);
     std::vector<Operand> operands;
     for (Tensor *tensor : tensors)
       operands.push_back({tensor->as<void>(), tensor->type, tensor->shape});
@@ -106,6 +107,7 @@ public:
         operands);
     ASSERT_TRUE(op.ok()) << op.status();
     ASSERT_TRUE((*device)->finish().ok());
+    scratchBytes = (*device)->scratchBytes();
     for (int i = 0; i < 2; ++i) {
       for (Tensor *tensor : tensors)
         tensor->store();
@@ -113,6 +115,8 @@ public:
       ASSERT_TRUE(s.ok()) << s;
     }
   }
+
+  size_t scratchBytes = 0; ///< that the last run() has taken
 
 private:
   std::vector<Tensor *> tensors;
