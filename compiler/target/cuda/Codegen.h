@@ -13,9 +13,6 @@ namespace dgc {
 /// NVIDIA's assembler is found, to cubins. The rest is as for the CPU. No GPU and no CUDA library is needed.
 mlir::FailureOr<CompiledKernels> compileKernels(mlir::ModuleOp kernels, const CudaTarget &target);
 
-/// The same code for an emulator of GPUs on this machine: `object` has a function `SYMBOL_emulated` for each launch.
-mlir::FailureOr<CompiledKernels> compileForEmulator(mlir::ModuleOp kernels);
-
 } // namespace dgc
 
 #endif // DGC_COMPILER_TARGET_CUDA_CODEGEN_H

@@ -1,7 +1,6 @@
-//===- DeviceModule.cpp - LLVM IR of grids to code of a device --------------===//
+//===- DeviceModule.cpp - LLVM IR of grids to code of a GPU -----------------===//
 
 #include "compiler/target/cuda/DeviceModule.h"
-#include "compiler/target/cuda/GridEmitter.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -23,84 +22,6 @@
 using namespace llvm;
 
 namespace dgc {
-
-//===----------------------------------------------------------------------===//
-// Binding
-//===----------------------------------------------------------------------===//
-
-/// Replaces the calls of a declared function, and the function.
-static void replaceCalls(Module &module, StringRef name, function_ref<Value *(IRBuilder<> &, CallInst &)> make) {
-  Function *function = module.getFunction(name);
-  if (!function)
-    return;
-  for (User *user : make_early_inc_range(function->users())) {
-    auto *call = cast<CallInst>(user);
-    IRBuilder<> builder(call);
-    Value *value = make(builder, *call);
-    if (!call->getType()->isVoidTy())
-      call->replaceAllUsesWith(value);
-    call->eraseFromParent();
-  }
-  function->eraseFromParent();
-}
-
-void bindToGpu(Module &module, ArrayRef<KernelLaunch> launches) {
-  using B = IRBuilder<>;
-  constexpr uint32_t everyone = 0xffffffff;
-  replaceCalls(module, device_function::thread,
-               [](B &b, CallInst &) { return b.CreateIntrinsic(Intrinsic::nvvm_read_ptx_sreg_tid_x, {}); });
-  replaceCalls(module, device_function::block,
-               [](B &b, CallInst &) { return b.CreateIntrinsic(Intrinsic::nvvm_read_ptx_sreg_ctaid_x, {}); });
-  replaceCalls(module, device_function::barrier, [](B &b, CallInst &) {
-    return b.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all, {b.getInt32(0)});
-  });
-  replaceCalls(module, device_function::warpBarrier, [](B &b, CallInst &) {
-    return b.CreateIntrinsic(Intrinsic::nvvm_bar_warp_sync, {b.getInt32(everyone)});
-  });
-  replaceCalls(module, device_function::shuffle, [](B &b, CallInst &call) {
-    return b.CreateIntrinsic(Intrinsic::nvvm_shfl_sync_bfly_i32,
-                             {b.getInt32(everyone), call.getArgOperand(0), call.getArgOperand(1), b.getInt32(31)});
-  });
-  replaceCalls(module, device_function::ballot, [](B &b, CallInst &call) {
-    return b.CreateIntrinsic(Intrinsic::nvvm_vote_ballot_sync,
-                             {b.getInt32(everyone), b.CreateIsNotNull(call.getArgOperand(0))});
-  });
-  for (const KernelLaunch &launch : launches) {
-    Function *function = module.getFunction(launch.symbol);
-    function->setCallingConv(CallingConv::PTX_Kernel);
-    function->addFnAttr("nvvm.reqntid", std::to_string(launch.block));
-  }
-}
-
-void bindToEmulator(Module &module, ArrayRef<KernelLaunch> launches) {
-  // Other threads write what is shared: nothing may be known about it across a call.
-  for (GlobalVariable &global : module.globals())
-    if (global.getAddressSpace() == 3) {
-      global.setLinkage(GlobalValue::ExternalLinkage);
-      global.setVisibility(GlobalValue::HiddenVisibility);
-      global.setInitializer(Constant::getNullValue(global.getValueType()));
-    }
-  // Threads meet at the same call: there must not be two of one.
-  for (StringRef name :
-       {device_function::barrier, device_function::warpBarrier, device_function::shuffle, device_function::ballot})
-    if (Function *function = module.getFunction(name))
-      for (auto attribute : {Attribute::Convergent, Attribute::NoDuplicate, Attribute::NoMerge})
-        function->addFnAttr(attribute);
-  for (const KernelLaunch &launch : launches) {
-    Function *function = module.getFunction(launch.symbol);
-    for (Argument &argument : function->args())
-      argument.removeAttr(Attribute::Alignment); // the instructions of a CPU would insist on it
-    IRBuilder<> b(module.getContext());
-    auto *type = FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false);
-    auto *entry = Function::Create(type, GlobalValue::ExternalLinkage, launch.symbol + "_emulated", module);
-    b.SetInsertPoint(BasicBlock::Create(module.getContext(), "", entry));
-    SmallVector<Value *> arguments;
-    for (unsigned i = 0; i < function->arg_size(); ++i)
-      arguments.push_back(b.CreateLoad(b.getPtrTy(), b.CreateConstGEP1_64(b.getPtrTy(), entry->getArg(0), i)));
-    b.CreateCall(function, arguments);
-    b.CreateRetVoid();
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // PTX

@@ -3,6 +3,8 @@
 #include "compiler/target/cuda/GridEmitter.h"
 #include "compiler/target/cuda/GridCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 
@@ -136,6 +138,7 @@ FailureOr<CompiledKernel> lowerKernelToGrids(func::FuncOp func) {
   FailureOr<CudaKernelPlan> plan = CudaKernelPlan::make(func);
   if (failed(plan))
     return failure();
+  func.getContext()->loadDialect<gpu::GPUDialect, NVVM::NVVMDialect>();
   const MemoryPlan &memory = plan->memory;
   auto module = func->getParentOfType<ModuleOp>();
   CompiledKernel info;

@@ -14,8 +14,9 @@ def LowerKernelsToPtx : Pass<"dgc-lower-kernels-to-ptx", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_90\"", "Architectures, as in sm_80,sm_90">,
                  Option<"print", "print", "bool", "false", "Write the PTX to standard output">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect",
-                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 #endif // DGC_CODEGEN_CUDA_PASSES_TD

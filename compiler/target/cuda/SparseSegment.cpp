@@ -52,7 +52,7 @@ Value SparseEmitter::search(const SparseLoops &sum, Value first) {
     loops.push_back(point[dim]);
   Value is =
       arith::AndIOp::create(builder, loc, code.body(op, loops, sum.nothing, sum.plan.sum.condition).front(), isAddend);
-  Value bits = group.ballot(arith::ExtUIOp::create(builder, loc, builder.getI32Type(), is));
+  Value bits = group.ballot(is);
   Value leads = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, group.lane, code.constant(0));
   code.when(leads, [&] { code.store(bits, sum.found, code.symbolFor(warp), builder.getI32Type()); });
   group.blockBarrier();
@@ -63,7 +63,7 @@ Value SparseEmitter::search(const SparseLoops &sum, Value first) {
   Value others = code.load(sum.found, i32, code.symbolFor(code.atMost(group.lane, warps - 1)));
   Value none = arith::ConstantIntOp::create(builder, loc, i32, 0);
   others = arith::SelectOp::create(builder, loc, code.below(group.lane, warps), others, none);
-  return group.ballot(others);
+  return group.ballot(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, others, none));
 }
 
 /// Adds the addends that were found from `first` on to the element of each thread. `some`: the words of bits that are

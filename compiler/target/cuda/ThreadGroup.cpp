@@ -1,26 +1,21 @@
 //===- ThreadGroup.cpp - what the threads of a group do together ------------===//
 
 #include "compiler/target/cuda/ThreadGroup.h"
-#include "compiler/target/cuda/GridEmitter.h"
+#include "compiler/codegen/Combiner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 
 namespace dgc {
 
-Value ThreadGroup::call(StringRef function, Type result, ValueRange operands) {
-  auto callee = code.module.lookupSymbol<LLVM::LLVMFuncOp>(function);
-  if (!callee) {
-    OpBuilder top = OpBuilder::atBlockBegin(code.module.getBody());
-    SmallVector<Type> types(operands.getTypes());
-    Type type = result ? result : LLVM::LLVMVoidType::get(code.context);
-    callee = LLVM::LLVMFuncOp::create(top, loc, function, LLVM::LLVMFunctionType::get(type, types));
-  }
-  auto op = LLVM::CallOp::create(builder, loc, callee, operands);
-  return result ? op.getResult() : Value();
-}
+/// All lanes of a warp.
+static constexpr int64_t kAllLanes = 0xffffffff;
 
 Value ThreadGroup::index(Value value) {
+  if (value.getType().isIndex())
+    return arith::IndexCastUIOp::create(builder, loc, code.indexType, value);
   return value.getType() == code.indexType ? value
                                            : arith::ExtUIOp::create(builder, loc, code.indexType, value).getResult();
 }
@@ -36,27 +31,35 @@ Value ThreadGroup::shared(StringRef what, Type storage, int64_t count) {
   return LLVM::AddrSpaceCastOp::create(builder, loc, code.pointer, address);
 }
 
-void ThreadGroup::blockBarrier() { call(device_function::barrier, {}); }
+void ThreadGroup::blockBarrier() { gpu::BarrierOp::create(builder, loc); }
 
-Value ThreadGroup::ballot(Value value) { return call(device_function::ballot, builder.getI32Type(), {value}); }
+Value ThreadGroup::allLanes() { return arith::ConstantIntOp::create(builder, loc, builder.getI32Type(), kAllLanes); }
 
-Value ThreadGroup::threadOfBlock() { return index(call(device_function::thread, builder.getI32Type())); }
-
-Value ThreadGroup::blockOfGrid() { return index(call(device_function::block, builder.getI32Type())); }
-
-void ThreadGroup::barrier() {
-  call(geometry.groupSize == kWarp ? device_function::warpBarrier : device_function::barrier, {});
+Value ThreadGroup::ballot(Value isTrue) {
+  return NVVM::VoteSyncOp::create(builder, loc, builder.getI32Type(), allLanes(), isTrue, NVVM::VoteSyncKind::ballot);
 }
 
-/// The value of another lane of the warp.
+Value ThreadGroup::threadOfBlock() { return index(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x)); }
+
+Value ThreadGroup::blockOfGrid() { return index(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x)); }
+
+void ThreadGroup::barrier() {
+  if (geometry.groupSize != kWarp)
+    return blockBarrier();
+  NVVM::SyncWarpOp::create(builder, loc, allLanes());
+}
+
+/// The value of another lane of the warp, in words of 32 bits. gpu.shuffle takes f32, too, but then a kernel of GPT-2 for
+/// sm_90 has 3262 instructions of PTX instead of 3258, and none of the 753 that were compared has fewer.
 Value ThreadGroup::shuffle(Value value, int64_t mask) {
   Type type = value.getType(), i32 = builder.getI32Type();
   unsigned width = type.getIntOrFloatBitWidth();
   Type bits = builder.getIntegerType(width);
   if (isa<FloatType>(type))
     value = arith::BitcastOp::create(builder, loc, bits, value);
-  Value distance = arith::ConstantIntOp::create(builder, loc, i32, mask);
-  auto word = [&](Value w) { return call(device_function::shuffle, i32, {w, distance}); };
+  auto word = [&](Value w) -> Value {
+    return gpu::ShuffleOp::create(builder, loc, w, mask, kWarp, gpu::ShuffleMode::XOR).getShuffleResult();
+  };
   if (width < 32) {
     value = arith::TruncIOp::create(builder, loc, bits, word(arith::ExtUIOp::create(builder, loc, i32, value)));
   } else if (width == 32) {

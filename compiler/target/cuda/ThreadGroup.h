@@ -17,7 +17,7 @@ class ThreadGroup {
 public:
   explicit ThreadGroup(ElementEmitter &code) : code(code), builder(code.builder), loc(code.loc) {}
 
-  /// A number of 32 bits that is not negative, as an index.
+  /// A number that is not negative, of 32 bits or of type index, as an index.
   mlir::Value index(mlir::Value number);
   mlir::Value threadOfBlock();
   mlir::Value blockOfGrid();
@@ -26,8 +26,8 @@ public:
   mlir::Value shared(llvm::StringRef what, mlir::Type storage, int64_t count);
   void barrier();
   void blockBarrier();
-  /// A bit for each lane of the warp whose value is not 0.
-  mlir::Value ballot(mlir::Value value);
+  /// A bit for each lane of the warp where it is true.
+  mlir::Value ballot(mlir::Value isTrue);
   /// Reduces the running values of the threads of a group. Every thread gets the result.
   mlir::Value reduce(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
 
@@ -37,7 +37,7 @@ public:
   mlir::Value number;      // index of the group in the block
 
 private:
-  mlir::Value call(llvm::StringRef function, mlir::Type result, mlir::ValueRange operands = {});
+  mlir::Value allLanes();
   mlir::Value shuffle(mlir::Value value, int64_t mask);
   mlir::Value acrossWarps(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
   mlir::Value acrossColumns(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);

@@ -15,7 +15,7 @@ namespace dgc::testing {
 
 class GpuEmulator {
 public:
-  /// `object`: what compileForEmulator made. Null, with a message on stderr, when it cannot be loaded.
+  /// `object`: what compileForEmulator (EmulatedKernels.h) made. Null, with a message on stderr, when it cannot be loaded.
   static std::unique_ptr<GpuEmulator> load(std::span<const uint8_t> object);
   ~GpuEmulator();
 

@@ -6,9 +6,9 @@
 #include "compiler/target/Target.h"
 #include "compiler/target/cpu/Codegen.h"
 #include "compiler/target/cpu/Lowering.h"
-#include "compiler/target/cuda/Codegen.h"
 #include "mlir/Parser/Parser.h"
 #include "runtime/device/reference/Interpreter.h"
+#include "test/unit/support/EmulatedKernels.h"
 #include "test/unit/support/GpuEmulator.h"
 #include <cstdlib>
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ public:
       return;
     }
     if (onGpu()) {
-      auto result = compileForEmulator(*module);
+      auto result = dgc::testing::compileForEmulator(*module);
       EXPECT_TRUE(mlir::succeeded(result));
       if (mlir::failed(result))
         return;
