@@ -22,7 +22,7 @@ CLAUSES = ["Init", "Schedule", "Padding"]
 # Parts of mlir-tblgen's output that speak of C++.
 HIDDEN = ("Traits:", "Interfaces:", "Effects:", "<!--", "[TOC]")
 # Passes that no phase owns: the generation of code.
-CODE_GENERATION = ["compiler/codegen", "compiler/target/cpu", "compiler/target/cuda"]
+CODE_GENERATION = ["compiler/codegen", "compiler/target", "compiler/target/cpu", "compiler/target/cuda"]
 
 
 def read(*path):

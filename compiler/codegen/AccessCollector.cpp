@@ -30,7 +30,7 @@ uint64_t bodyCost(linalg::LinalgOp op) {
 
 /// Says of an op that code cannot be generated for it, and why.
 static LogicalResult unsupported(Operation *op, StringRef what) {
-  return op->emitOpError("cannot be compiled for the CPU: ") << what;
+  return op->emitOpError("cannot be part of a kernel: ") << what;
 }
 
 void AccessCollector::add(Value base, ArrayRef<AffineExpr> index, AffineExpr linear) {

@@ -156,7 +156,6 @@ void ElementEmitter::storeEverywhere(Value value, ArrayRef<AffineExpr> index, Va
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Element `index` of a value: loaded where it is stored, else computed.
 Value ElementEmitter::element(Value value, ArrayRef<AffineExpr> rawIndex) {
   Index index = normalize(value, rawIndex);
   if (Value known = lookup(keyOf(value, index)))
@@ -279,7 +278,6 @@ Value ElementEmitter::ofReshape(Operation *reshape, ArrayRef<AffineExpr> index) 
   return element(reshape->getOperand(0), reshapedIndex(reshape, index));
 }
 
-/// Element `index` computed from the operands of the op that defines the value, even if the value is stored.
 Value ElementEmitter::definition(Value value, ArrayRef<AffineExpr> index) {
   Operation *op = value.getDefiningOp();
   Type type = elementOf(value);

@@ -75,7 +75,6 @@ public:
   void enter(mlir::Block *block, bool conditional = false);
   void leave();
   void moveTo(unsigned level);
-  unsigned levelOf(llvm::ArrayRef<mlir::AffineExpr> index) const;
   Key keyOf(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) const;
   mlir::Value lookup(Key key) const;
   void remember(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index, mlir::Value scalar);
@@ -102,7 +101,6 @@ public:
   // Memory.
   mlir::Type storageOf(mlir::Type type);
   mlir::Value baseOf(mlir::Value value);
-  mlir::Value globalOf(mlir::Value constant);
   mlir::AffineExpr positionIn(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index) const;
   mlir::Value addressOf(mlir::Value memory, mlir::Type storage, mlir::AffineExpr linear);
   mlir::Value load(mlir::Value memory, mlir::Type type, mlir::AffineExpr linear);
@@ -111,18 +109,10 @@ public:
   void storeEverywhere(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index, mlir::Value scalar);
 
   // Elements.
+  /// Element `index` of a value: loaded where it is stored, else computed.
   mlir::Value element(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
+  /// Element `index` computed from the operands of the op that defines the value, even if the value is stored.
   mlir::Value definition(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> index);
-  mlir::Value ofSlice(mlir::tensor::ExtractSliceOp slice, llvm::ArrayRef<mlir::AffineExpr> index);
-  mlir::Value ofInsertion(mlir::tensor::InsertSliceOp insert, llvm::ArrayRef<mlir::AffineExpr> index);
-  mlir::Value ofPad(mlir::tensor::PadOp pad, llvm::ArrayRef<mlir::AffineExpr> index);
-  mlir::Value ofConcatenation(mlir::tensor::ConcatOp concat, llvm::ArrayRef<mlir::AffineExpr> index, unsigned input,
-                              int64_t offset);
-  mlir::Value ofReshape(mlir::Operation *reshape, llvm::ArrayRef<mlir::AffineExpr> index);
-  mlir::Value guarded(llvm::ArrayRef<std::pair<mlir::AffineExpr, int64_t>> bounds, mlir::Type type,
-                      llvm::function_ref<mlir::Value()> inside, llvm::function_ref<mlir::Value()> outside);
-  mlir::Value scalar(mlir::Value value);
-  mlir::Value extract(mlir::tensor::ExtractOp op, mlir::IRMapping &mapping, llvm::ArrayRef<mlir::AffineExpr> loops);
   /// What the body of an op computes at a point of its loops: its results, or one value `wanted` in it.
   llvm::SmallVector<mlir::Value> body(mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::AffineExpr> loops,
                                       mlir::ValueRange accumulators, mlir::Value wanted = {});
@@ -147,6 +137,19 @@ public:
   mlir::Value storeOnlyIf; // where this is false nothing is stored; null: everything is
 
 private:
+  unsigned levelOf(llvm::ArrayRef<mlir::AffineExpr> index) const;
+  mlir::Value globalOf(mlir::Value constant);
+  mlir::Value ofSlice(mlir::tensor::ExtractSliceOp slice, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value ofInsertion(mlir::tensor::InsertSliceOp insert, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value ofPad(mlir::tensor::PadOp pad, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value ofConcatenation(mlir::tensor::ConcatOp concat, llvm::ArrayRef<mlir::AffineExpr> index, unsigned input,
+                              int64_t offset);
+  mlir::Value ofReshape(mlir::Operation *reshape, llvm::ArrayRef<mlir::AffineExpr> index);
+  mlir::Value guarded(llvm::ArrayRef<std::pair<mlir::AffineExpr, int64_t>> bounds, mlir::Type type,
+                      llvm::function_ref<mlir::Value()> inside, llvm::function_ref<mlir::Value()> outside);
+  mlir::Value scalar(mlir::Value value);
+  mlir::Value extract(mlir::tensor::ExtractOp op, mlir::IRMapping &mapping, llvm::ArrayRef<mlir::AffineExpr> loops);
+
   llvm::SmallVector<mlir::Value> symbols;
   llvm::DenseMap<mlir::Value, unsigned> symbolOf;
   llvm::DenseMap<mlir::Value, mlir::Value> globals;

@@ -47,7 +47,8 @@ void CooperativeNest::item(const ItemRange &range, Value at, Value isValid, Smal
   code.leave();
 }
 
-/// All items of a thread one after the other. `next`: where the known values of their points are kept, and of the following ones.
+/// All items of a thread one after the other. `next`: where the known values of their points are kept, and of the
+/// following ones.
 void CooperativeNest::emitResident(const ItemRange &range, size_t &next, SmallVectorImpl<Running> &running) {
   int64_t chunks = llvm::divideCeil(range.items, geometry.groupSize);
   size_t first = next;

@@ -17,10 +17,11 @@ struct StagedTile {
   llvm::DenseMap<std::pair<mlir::Value, mlir::AffineExpr>, mlir::Value> memoryOf;
 };
 
-/// Elements are loads and stores of pointers and positions of the width of indices. As memref.load of the dimensions that
-/// tensors have, the sum of a row by a warp has 83 instructions of PTX for sm_90 where it has 76 so, as four neighbours no
-/// longer always become one access, and an elementwise kernel over a broadcast 46 instead of 40 with positions of 64 bits,
-/// 45 with 32. vector.load does as well (74 and 23 where it is 76 and 23), but has no access groups.
+/// Elements are loads and stores at pointers and positions of the width of indices. With memref.load over the dimensions
+/// that tensors have, the sum of a row by a warp has 83 instructions of PTX for sm_90 and not 76, as four neighbours do
+/// not always become one access, and an elementwise kernel with a broadcast 46 and not 40 with positions of 64 bits, 45
+/// with 32. With vector.load they are 74 and not 76 for the row, and 23 as here for a product of two arrays; but neither
+/// has the access groups that say which iterations are independent.
 class DeviceMemory final : public MemoryAccess {
 public:
   mlir::Value addressOf(ElementEmitter &code, Place place, mlir::Type storage) override;

@@ -16,8 +16,8 @@ struct Grids {
   std::vector<KernelLaunch> launches; // of all of them
 };
 
-/// Makes the ops of the dialects gpu and nvvm, by which grids know their place and meet their neighbours, such as can be
-/// translated to LLVM IR. All else is in the LLVM dialect.
+/// Makes the ops of the dialects gpu and nvvm, by which grids know their place and meet their neighbours, such as can
+/// be translated to LLVM IR. All else is in the LLVM dialect.
 using LowerDevice = llvm::function_ref<mlir::LogicalResult(mlir::ModuleOp, llvm::ArrayRef<KernelLaunch>)>;
 
 /// The grids of every function of `kernels`, dgc ops on tensors of known shape. Fails with a diagnostic.

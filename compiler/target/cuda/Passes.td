@@ -5,6 +5,17 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerKernelsToGrids : Pass<"dgc-lower-kernels-to-grids", "::mlir::ModuleOp"> {
+  let summary = "Write kernels in linalg as grids of GPU threads";
+  let description = [{
+    Input: functions in linalg on tensors. Output: for each the functions of its grids, `<name>_0` and so on in the order
+    in which they run, of the pointers of the kernel's arguments and results and of a workspace. `dgc.launch` of a
+    function: its blocks, and the threads of a block. A thread knows its place and meets others by ops of gpu and nvvm.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect"];
+}
+
 def LowerKernelsToPtx : Pass<"dgc-lower-kernels-to-ptx", "::mlir::ModuleOp"> {
   let summary = "Compile kernels to PTX, for looking at it";
   let description = [{

@@ -49,8 +49,8 @@ void ThreadGroup::barrier() {
   NVVM::SyncWarpOp::create(builder, loc, allLanes());
 }
 
-/// The value of another lane of the warp, in words of 32 bits. gpu.shuffle takes f32, too, but then a kernel of GPT-2 for
-/// sm_90 has 3262 instructions of PTX instead of 3258, and none of the 753 that were compared has fewer.
+/// The value of another lane of the warp, in words of 32 bits. gpu.shuffle takes f32, too, but then a kernel of GPT-2
+/// has 3262 instructions of PTX for sm_90 and not 3258, and none of 753 kernels has fewer.
 Value ThreadGroup::shuffle(Value value, int64_t mask) {
   Type type = value.getType(), i32 = builder.getI32Type();
   unsigned width = type.getIntOrFloatBitWidth();
