@@ -67,6 +67,43 @@ static std::optional<unsigned> storedAlong(const KernelGraph &graph, const LoopN
   return std::nullopt;
 }
 
+namespace {
+/// The accesses of a nest that are contiguous along another loop than the result, and what tiles of them depend on.
+struct Transposed {
+  llvm::MapVector<unsigned, SmallVector<Access>> along; // by that loop
+  llvm::DenseMap<unsigned, int64_t> bytes;              // of an element of all arrays of the loop
+  int64_t narrowest = 8;                                // bytes of an element, of the results
+  uint64_t cost = 1;                                    // of a point
+};
+} // namespace
+
+static Transposed transposedIn(const KernelGraph &graph, const LoopNest &nest, unsigned to) {
+  Transposed found;
+  llvm::DenseSet<std::pair<Value, AffineExpr>> seen;
+  for (unsigned number : nest.roots) {
+    const Root &root = graph.roots[number];
+    found.cost += root.flops;
+    found.narrowest = std::min(found.narrowest, widthOf(root.values.front()));
+    for (const Access &access : root.accesses)
+      if (std::optional<unsigned> along = liesAlong(nest, access, to);
+          along && seen.insert({access.base, access.linear}).second) {
+        found.along[*along].push_back(access);
+        found.bytes[*along] += widthOf(access.base);
+      }
+  }
+  return found;
+}
+
+/// Takes into tiles of so many points at a time what fits into shared memory; returns whether all does.
+static bool stage(ThreadGeometry &geometry, ArrayRef<Access> accesses, int64_t vector) {
+  geometry.vector = vector;
+  geometry.staged.clear();
+  llvm::copy_if(accesses, std::back_inserter(geometry.staged), [&](const Access &access) {
+    return tileBytes(geometry) + tileBytes(geometry, access.base) <= kMostTileBytes;
+  });
+  return geometry.staged.size() == accesses.size();
+}
+
 bool chooseTiles(const KernelGraph &graph, const LoopNest &nest, ThreadGeometry &geometry) {
   int64_t points = 1;
   for (unsigned dim : nest.loops)
@@ -74,27 +111,14 @@ bool chooseTiles(const KernelGraph &graph, const LoopNest &nest, ThreadGeometry 
   std::optional<unsigned> to = storedAlong(graph, nest);
   if (!to || points < kTileWork)
     return false;
-  // Accesses that are contiguous along another loop, by that loop; the one of most memory is the other side of a tile.
-  llvm::MapVector<unsigned, SmallVector<Access>> others;
-  llvm::DenseMap<unsigned, int64_t> bytes;
-  llvm::DenseSet<std::pair<Value, AffineExpr>> seen;
-  int64_t narrowest = 8;
-  uint64_t cost = 1;
-  for (unsigned number : nest.roots) {
-    const Root &root = graph.roots[number];
-    cost += root.flops;
-    narrowest = std::min(narrowest, widthOf(root.values.front()));
-    for (const Access &access : root.accesses)
-      if (std::optional<unsigned> along = liesAlong(nest, access, *to);
-          along && seen.insert({access.base, access.linear}).second) {
-        others[*along].push_back(access);
-        bytes[*along] += widthOf(access.base);
-      }
-  }
-  if (others.empty())
+  Transposed found = transposedIn(graph, nest, *to);
+  if (found.along.empty())
     return false;
-  unsigned from = llvm::max_element(others, [&](auto &a, auto &b) { return bytes[a.first] < bytes[b.first]; })->first;
-  for (const Access &access : others[from])
+  // That of most memory is the other side of a tile.
+  auto less = [&](auto &a, auto &b) { return found.bytes[a.first] < found.bytes[b.first]; };
+  const auto &[from, accesses] = *llvm::max_element(found.along, less);
+  int64_t narrowest = found.narrowest;
+  for (const Access &access : accesses)
     narrowest = std::min(narrowest, widthOf(access.base));
 
   ThreadGeometry chosen;
@@ -107,19 +131,10 @@ bool chooseTiles(const KernelGraph &graph, const LoopNest &nest, ThreadGeometry 
     }
   chosen.inner = {from, *to};
   chosen.innerTrips = {nest.trips[from], nest.trips[*to]};
-  auto fits = [&](const Access &access) {
-    return tileBytes(chosen) + tileBytes(chosen, access.base) <= kMostTileBytes;
-  };
-  auto stage = [&](int64_t vector) {
-    chosen.vector = vector;
-    chosen.staged.clear();
-    llvm::copy_if(others[from], std::back_inserter(chosen.staged), fits);
-    return chosen.staged.size() == others[from].size();
-  };
-  bool isWide = narrowest <= 2 && points >= kWideWork && cost * 16 <= kMostTileBody &&
+  bool isWide = narrowest <= 2 && points >= kWideWork && found.cost * 16 <= kMostTileBody &&
                 llvm::all_of(chosen.innerTrips, [](int64_t trips) { return trips % 2 == 0; });
-  if (!isWide || !stage(2))
-    stage(1);
+  if (!isWide || !stage(chosen, accesses, 2))
+    stage(chosen, accesses, 1);
   for (int64_t trips : chosen.innerTrips)
     chosen.tiles *= llvm::divideCeil(trips, kWarp * chosen.vector);
   geometry = chosen;
