@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace dgc::rt {
 
@@ -23,8 +22,13 @@ struct WeightChunks {
 
   WeightChunks(int64_t images, int64_t rows, int64_t pixelsOfRow, int64_t channels, int64_t groups);
 
+  Chunk chunk(int64_t index) const; ///< the first is the largest
+
+  int64_t images, rows;                 ///< of the result
+  int64_t imagesOfChunk, chunksOfImage; ///< whole images, or some rows of one
+  int64_t rowsOfChunk;
   int64_t tileChannels, tiles; ///< channels of a tile at most
-  std::vector<Chunk> chunks;   ///< the first is the largest
+  int64_t count;               ///< of chunks
   int64_t segments;            ///< of each tile
   int slots;                   ///< for the sums of a segment
 };

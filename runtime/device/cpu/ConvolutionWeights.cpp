@@ -27,30 +27,25 @@ constexpr int64_t maxSegments = 16;
 /// place times the logarithm of their number.
 constexpr int64_t pixelsOfChunk = 512;
 
-/// The chunks of all pixels: whole images where these have no more than pixelsOfChunk, else some rows of one.
-std::vector<WeightChunks::Chunk> chunksOf(int64_t images, int64_t rows, int64_t pixelsOfRow) {
-  std::vector<WeightChunks::Chunk> chunks;
-  const int64_t pixels = rows * pixelsOfRow;
-  if (pixels <= pixelsOfChunk) {
-    const int64_t step = pixelsOfChunk / pixels;
-    for (int64_t image = 0; image < images; image += step)
-      chunks.push_back({image, std::min(step, images - image), 0, rows});
-    return chunks;
-  }
-  const int64_t step = std::max<int64_t>(1, pixelsOfChunk / pixelsOfRow);
-  for (int64_t image = 0; image < images; ++image)
-    for (int64_t row = 0; row < rows; row += step)
-      chunks.push_back({image, 1, row, std::min(step, rows - row)});
-  return chunks;
-}
 } // namespace
 
+/// Chunks are whole images where these have no more pixels than pixelsOfChunk, else some rows of one.
 WeightChunks::WeightChunks(int64_t images, int64_t rows, int64_t pixelsOfRow, int64_t channels, int64_t groups)
-    : tileChannels(groups > 1 ? channels : std::min(channels, channelsOfTile)),
-      tiles((channels + tileChannels - 1) / tileChannels), chunks(chunksOf(images, rows, pixelsOfRow)) {
-  const auto count = static_cast<int64_t>(chunks.size());
+    : images(images), rows(rows), imagesOfChunk(std::max<int64_t>(1, pixelsOfChunk / (rows * pixelsOfRow))),
+      chunksOfImage(1), rowsOfChunk(rows), tileChannels(groups > 1 ? channels : std::min(channels, channelsOfTile)),
+      tiles((channels + tileChannels - 1) / tileChannels) {
+  if (rows * pixelsOfRow > pixelsOfChunk) {
+    rowsOfChunk = std::max<int64_t>(1, pixelsOfChunk / pixelsOfRow);
+    chunksOfImage = (rows + rowsOfChunk - 1) / rowsOfChunk;
+  }
+  count = (images + imagesOfChunk - 1) / imagesOfChunk * chunksOfImage;
   segments = std::min<int64_t>(count, std::max<int64_t>(1, maxSegments / tiles));
   slots = PairwiseSlots::slots((count + segments - 1) / segments);
+}
+
+WeightChunks::Chunk WeightChunks::chunk(int64_t index) const {
+  const int64_t image = index / chunksOfImage * imagesOfChunk, row = index % chunksOfImage * rowsOfChunk;
+  return {image, std::min(imagesOfChunk, images - image), row, std::min(rowsOfChunk, rows - row)};
 }
 
 namespace {
@@ -78,11 +73,13 @@ public:
   absl::Status prepare(const OpContext &context) {
     return guarded("convolution", [&] {
       const OneThread primitivesForOneThread;
-      for (const Chunk &chunk : cut.chunks)
+      for (int64_t i = 0; i < cut.count; ++i)
+        chunks.push_back(cut.chunk(i));
+      for (const Chunk &chunk : chunks)
         if (InputRows rows = inputRowsOf(chunk); rows.begin == rows.end)
           throw dnnl::error(dnnl_unimplemented, "rows that read padding alone");
       for (int64_t tile = 0; tile < cut.tiles; ++tile)
-        for (const Chunk &chunk : cut.chunks)
+        for (const Chunk &chunk : chunks)
           kindOfChunk.push_back(kindOf(tile, chunk));
       for (int64_t tile = 0; tile < cut.tiles; ++tile)
         stores.push_back(storeOf(tile));
@@ -198,7 +195,7 @@ private:
     dnnl::memory from, to;
   };
   Store storeOf(int64_t tile) {
-    const ChunkKind &kind = kinds[kindOf(tile, cut.chunks.front())];
+    const ChunkKind &kind = kinds[kindOf(tile, chunks.front())];
     const auto &format = shape.weights.data.format_desc.blocking;
     const dnnl::memory::dims dims = kind.weights.dims();
     const dnnl::memory::desc to(dims, shape.type, dnnl::memory::dims(format.strides, format.strides + dims.size()));
@@ -284,8 +281,8 @@ private:
 
   /// Writes what one chunk adds to the gradient of a tile into a slot of the lane.
   void computeChunk(int64_t lane, int64_t tile, size_t chunkIndex, int slot) {
-    const Chunk &chunk = cut.chunks[chunkIndex];
-    const size_t index = kindOfChunk[static_cast<size_t>(tile) * cut.chunks.size() + chunkIndex];
+    const Chunk &chunk = chunks[chunkIndex];
+    const size_t index = kindOfChunk[static_cast<size_t>(tile) * chunks.size() + chunkIndex];
     const ChunkKind &kind = kinds[index];
     Bound &b = boundOf(lane, index);
     auto at = [&](void *data, const dnnl::memory::desc &whole, int64_t channel, int64_t row) {
@@ -315,7 +312,7 @@ private:
 
   /// Adds up what the chunks of a segment give.
   void addSegment(int64_t lane, int64_t tile, int64_t segment) {
-    const auto all = static_cast<int64_t>(cut.chunks.size());
+    const auto all = static_cast<int64_t>(chunks.size());
     const int64_t begin = all * segment / cut.segments, count = all * (segment + 1) / cut.segments - begin;
     for (int64_t i = 0; i < count; ++i) {
       computeChunk(lane, tile, static_cast<size_t>(begin + i), PairwiseSlots::slot(i));
@@ -337,6 +334,7 @@ private:
   size_t elementBytes;
   int64_t laneCount, lanes = 0;
   WeightChunks cut;
+  std::vector<Chunk> chunks;
   std::map<std::array<int64_t, 6>, size_t> kindIndex;
   std::vector<size_t> kindOfChunk; // of each tile and chunk
   std::vector<ChunkKind> kinds;

@@ -5,6 +5,7 @@
 #include "runtime/device/cpu/PairwiseSum.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -13,6 +14,9 @@ namespace {
 constexpr int64_t page = 4096;
 /// Parts of a call that threads work on independently of each other, at most; each has memory of its own.
 constexpr int64_t mostParts = 16;
+
+/// Exact up to 2^53. Sizes that no machine has, which a file may name, do not overflow.
+using Bytes = double;
 
 int64_t roundUp(int64_t value, int64_t granule) { return (value + granule - 1) / granule * granule; }
 
@@ -27,7 +31,7 @@ int64_t bytesOf(DType type) { return static_cast<int64_t>(sizeOf(type)); }
 /// One call of batch-reduce GEMM on one thread: blocks of 64 columns of the right operand, and of up to 256 rows of a
 /// left one that is transposed, which are packed for all sums of a block; and those sums where they are cut, or rounded
 /// to 16 bits. GEMM for AVX2 has memory of its own.
-int64_t productBytes(const MatmulLayout &layout, int64_t terms, int64_t elementBytes, const Machine &machine) {
+Bytes productBytes(const MatmulLayout &layout, int64_t terms, int64_t elementBytes, const Machine &machine) {
   if (machine.isAvx2)
     return page;
   const bool isTransposed = layout.a.columnStride() != 1;
@@ -40,26 +44,26 @@ int64_t productBytes(const MatmulLayout &layout, int64_t terms, int64_t elementB
 }
 
 /// A product that oneDNN takes.
-int64_t dnnlProductBytes(const artifact::Matmul &op, DType type, const Machine &machine) {
+Bytes dnnlProductBytes(const artifact::Matmul &op, DType type, const Machine &machine) {
   const MatmulLayout layout(op);
   const auto terms = static_cast<int64_t>(op.k());
   if (!hasLongSums(op, type, machine.isAvx2))
     return machine.threads * productBytes(layout, terms, bytesOf(type), machine);
   const LongSums cut(op, type, machine.isAvx2);
-  const int64_t call = productBytes(layout, std::min(cut.terms, terms), bytesOf(type), machine);
-  return static_cast<int64_t>(cut.callsAt) + (cut.isSmall ? cut.ofGroup : machine.threads) * call;
+  const Bytes call = productBytes(layout, std::min(cut.terms, terms), bytesOf(type), machine);
+  return static_cast<Bytes>(cut.callsAt) + (cut.isSmall ? cut.ofGroup : machine.threads) * call;
 }
 
-int64_t matmulBytes(const artifact::Matmul &op, DType type, const Machine &machine) {
+Bytes matmulBytes(const artifact::Matmul &op, DType type, const Machine &machine) {
   if (type == DType::F32 || (type == DType::BF16 && !machine.isAvx2))
     return dnnlProductBytes(op, type, machine);
   if (type != DType::BF16 && type != DType::F16)
     return 0;
   // As one of f32: operands and result are converted.
   const MatmulLayout layout(op);
-  int64_t bytes = machine.threads * productBytes(layout, static_cast<int64_t>(op.k()), 4, machine);
+  Bytes bytes = machine.threads * productBytes(layout, static_cast<int64_t>(op.k()), 4, machine);
   for (const Matrices *matrices : {&layout.a, &layout.b, &layout.dst})
-    bytes += roundUp(matrices->allRows() * matrices->columns() * 4, 64);
+    bytes += Bytes(matrices->allRows()) * matrices->columns() * 4 + 64;
   return bytes;
 }
 
@@ -91,13 +95,12 @@ struct ConvolutionSizes {
 
   int64_t elementBytes() const { return bytesOf(type); }
   /// Channels are in blocks of 16 in the layouts of oneDNN.
-  int64_t srcBytes() const { return images * inPixels * roundUp(inChannels, 16) * elementBytes(); }
-  int64_t dstBytes() const { return images * outPixels * roundUp(outChannels, 16) * elementBytes(); }
-  int64_t weightBytes(int64_t in, int64_t out) const {
-    const int64_t ofGroup = in / groups * (out / groups);
-    if (groups > 1 && ofGroup == 1)
-      return window * roundUp(groups, 16) * elementBytes();
-    return window * groups * roundUp(in / groups, 16) * roundUp(out / groups, 16) * elementBytes();
+  Bytes srcBytes() const { return Bytes(images) * inPixels * roundUp(inChannels, 16) * elementBytes(); }
+  Bytes dstBytes() const { return Bytes(images) * outPixels * roundUp(outChannels, 16) * elementBytes(); }
+  Bytes weightBytes(int64_t in, int64_t out) const {
+    if (groups > 1 && in == groups && out == groups)
+      return Bytes(window) * roundUp(groups, 16) * elementBytes();
+    return Bytes(window) * groups * roundUp(in / groups, 16) * roundUp(out / groups, 16) * elementBytes();
   }
 
   artifact::ConvKind kind;
@@ -111,20 +114,20 @@ struct ConvolutionSizes {
 /// A convolution, or the gradient of its input, with some of the channels that are added up: the weights as oneDNN lays
 /// them out, again for parts of other sizes; rows that threads copy; and, where only its general implementations take
 /// the shape, all operands in another layout, or the windows of each part as a matrix.
-int64_t callBytes(const ConvolutionSizes &c, int64_t in, int64_t out, const Machine &machine) {
+Bytes callBytes(const ConvolutionSizes &c, int64_t in, int64_t out, const Machine &machine) {
   const bool isGradient = c.kind == artifact::ConvKind::BackwardData, isBF16 = c.type == DType::BF16;
-  const int64_t weights = c.weightBytes(in, out), activations = c.srcBytes() + c.dstBytes();
-  int64_t bytes = weights + weights / 3 + mostParts * 4 * page, ofThread = 16 * page;
+  const Bytes weights = c.weightBytes(in, out), activations = c.srcBytes() + c.dstBytes();
+  Bytes bytes = weights + weights / 3 + mostParts * 4 * page, ofThread = 16 * page;
   if (c.window == 1 && c.isStrided)
-    ofThread += roundUp(in, 16) * c.elementBytes() * c.outPixels;
+    ofThread += Bytes(roundUp(in, 16)) * c.elementBytes() * c.outPixels;
   if (c.window == 1 && isGradient && isBF16)
-    ofThread += roundUp(in, 16) * 4 * c.outPixels;
+    ofThread += Bytes(roundUp(in, 16)) * 4 * c.outPixels;
   if (c.isNarrow)
     bytes += 14 * weights;
   if (c.longest > 4) // parts at the padding want layouts of their own
     bytes += (isBF16 ? 10 : 1) * weights;
   if (c.isDilated && c.longest > 4)
-    bytes += 6 * weights + std::min(c.images, mostParts) * (in / c.groups * c.window * c.outPixels * 4);
+    bytes += 6 * weights + Bytes(std::min(c.images, mostParts)) * (in / c.groups) * c.window * c.outPixels * 4;
   if (isGradient && c.isDilated)
     bytes += (isBF16 ? 8 : 4) * activations + weights + (1 << 20);
   else if (isGradient && c.isStrided && c.longest > 4)
@@ -133,39 +136,42 @@ int64_t callBytes(const ConvolutionSizes &c, int64_t in, int64_t out, const Mach
 }
 
 /// Sums that are long are cut along the channels, as by LongConvolution.
-int64_t callOrPartsBytes(const ConvolutionSizes &c, const Machine &machine) {
+Bytes callOrPartsBytes(const ConvolutionSizes &c, const Machine &machine) {
   const bool isForward = c.kind == artifact::ConvKind::Forward;
   const int64_t channels = isForward ? c.inChannels : c.outChannels;
   const std::optional<int64_t> part = channelsOfLongPart(c.type, c.groups, channels, c.window);
   if (!part)
     return callBytes(c, c.inChannels, c.outChannels, machine);
   const int64_t count = (channels + *part - 1) / *part;
-  const int64_t pixels = c.images * (isForward ? c.outPixels * c.outChannels : c.inPixels * c.inChannels);
-  return PairwiseSlots::slots(count) * roundUp(pixels * 4, page) +
+  const int64_t ofImage = isForward ? c.outPixels * c.outChannels : c.inPixels * c.inChannels;
+  return PairwiseSlots::slots(count) * (Bytes(c.images) * ofImage * 4 + page) +
          callBytes(c, isForward ? *part : c.inChannels, isForward ? c.outChannels : *part, machine);
 }
 
 /// The gradient of weights: for each thread the operands of a chunk as oneDNN lays them out, and again for vector
 /// instructions; sums of weights; and the windows of a chunk as a matrix where it has no other implementation.
-int64_t weightGradientBytes(const ConvolutionSizes &c, const Machine &machine) {
+Bytes weightGradientBytes(const ConvolutionSizes &c, const Machine &machine) {
   const WeightChunks cut(c.images, c.outRows, c.outPixels / c.outRows, c.outChannels, c.groups);
-  const WeightChunks::Chunk &largest = cut.chunks.front();
+  const WeightChunks::Chunk largest = cut.chunk(0);
   const int64_t inRows = std::min(c.inRows, (largest.rows - 1) * c.rowStride + c.rowReach);
-  const int64_t src = largest.images * inRows * (c.inPixels / c.inRows) * roundUp(c.inChannels, 16) * c.elementBytes();
+  const Bytes src =
+      Bytes(largest.images) * inRows * (c.inPixels / c.inRows) * roundUp(c.inChannels, 16) * c.elementBytes();
   const int64_t pixels = largest.rows * (c.outPixels / c.outRows);
-  const int64_t gradient = largest.images * pixels * roundUp(cut.tileChannels, 16) * c.elementBytes();
-  const int64_t weights = roundUp(c.weightBytes(c.inChannels, cut.tileChannels) * 4 / c.elementBytes(), 64);
+  const Bytes gradient = Bytes(largest.images) * pixels * roundUp(cut.tileChannels, 16) * c.elementBytes();
+  const Bytes weights = c.weightBytes(c.inChannels, cut.tileChannels) * 4 / c.elementBytes() + 64;
   const int64_t inOfGroup = c.inChannels / c.groups;
   const bool isGeneral = c.isDilated || (c.groups > 1 && inOfGroup > 1) || inOfGroup % 16 != 0;
-  const int64_t windows = isGeneral ? inOfGroup * c.window * pixels * c.elementBytes() : 0;
+  const Bytes windows = isGeneral ? Bytes(inOfGroup) * c.window * pixels * c.elementBytes() : 0;
   const int64_t copies = cut.slots + (c.type == DType::BF16 ? 8 : 6);
-  const int64_t lane = 2 * (src + gradient) + copies * weights + windows + 16 * page;
+  const Bytes lane = 2 * (src + gradient) + copies * weights + windows + 16 * page;
   const int64_t tasks = cut.tiles * cut.segments;
-  return std::min(machine.threads, tasks) * lane + tasks * weights;
+  return Bytes(std::min(machine.threads, tasks)) * lane + Bytes(tasks) * weights;
 }
 
-int64_t convolutionBytes(const artifact::Program &program, const artifact::Convolution &op, const Machine &machine) {
+Bytes convolutionBytes(const artifact::Program &program, const artifact::Convolution &op, const Machine &machine) {
   const ConvolutionSizes sizes(program, op);
+  if (sizes.srcBytes() == 0 || sizes.dstBytes() == 0)
+    return 0;
   if (sizes.type != DType::F32 && (sizes.type != DType::BF16 || machine.isAvx2))
     return 0;
   return op.kind() == artifact::ConvKind::BackwardWeights ? weightGradientBytes(sizes, machine)
@@ -173,16 +179,16 @@ int64_t convolutionBytes(const artifact::Program &program, const artifact::Convo
 }
 
 /// The positions of the largest elements.
-int64_t poolBytes(const artifact::Program &program, const artifact::Pool &op) {
+Bytes poolBytes(const artifact::Program &program, const artifact::Pool &op) {
   if (op.kind() != artifact::PoolKind::MaxBackward)
     return 0;
-  int64_t elements = 1;
+  Bytes elements = 1;
   for (int64_t extent : *program.buffers()->Get(static_cast<uint32_t>(op.diff_dst()))->shape())
     elements *= extent;
-  return elements * static_cast<int64_t>(sizeof(int32_t));
+  return elements * sizeof(int32_t);
 }
 
-int64_t stepBytes(const artifact::Program &program, const artifact::Step &step, const Machine &machine) {
+Bytes stepBytes(const artifact::Program &program, const artifact::Step &step, const Machine &machine) {
   if (const artifact::Matmul *op = step.action_as_Matmul())
     return matmulBytes(*op, toDType(program.buffers()->Get(op->dst())->dtype()), machine);
   if (const artifact::Convolution *op = step.action_as_Convolution())
@@ -190,16 +196,16 @@ int64_t stepBytes(const artifact::Program &program, const artifact::Step &step, 
   if (const artifact::Pool *op = step.action_as_Pool())
     return poolBytes(program, *op);
   if (const artifact::ScatterAdd *op = step.action_as_ScatterAdd())
-    return static_cast<int64_t>((op->size() + 1 + op->count()) * sizeof(int64_t));
+    return (static_cast<Bytes>(op->size()) + 1 + static_cast<Bytes>(op->count())) * sizeof(int64_t);
   return 0;
 }
 } // namespace
 
 uint64_t dgc::rt::scratchBound(const artifact::Program &program, int threads, bool needsAvx512) {
-  int64_t most = 0;
+  Bytes most = 0;
   for (uint32_t i = 0; program.steps() && i < program.steps()->size(); ++i)
     for (bool isAvx2 : {false, true})
       if (!isAvx2 || !needsAvx512)
         most = std::max(most, stepBytes(program, *program.steps()->Get(i), {threads, isAvx2}));
-  return static_cast<uint64_t>(most);
+  return static_cast<uint64_t>(std::ceil(std::min(most, 0x1p46))); // more than any plan may have
 }
