@@ -220,3 +220,39 @@ TEST(ScratchBound, AnotherWayWhereOneThreadNeedsTooMuch) {
   expectSameWithin(step, src, convolutionOf(fb::ConvKind::BackwardData), 0, 3, 1e-3);
   expectSameWithin(step, weights, convolutionOf(fb::ConvKind::BackwardWeights), 0, 3, 1e-3);
 }
+
+// A worker has what its plan says, and with more threads than that is for, what a plan for so many would say.
+TEST(ScratchBound, WorkersKeepToTheirPlan) {
+  SKIP_WITH_THREAD_SANITIZER();
+  fb::PlanT plan;
+  plan.target = std::make_unique<fb::TargetT>();
+  plan.target->kind = "cpu";
+  plan.world_size = 1;
+  plan.threads = 2;
+  auto program = std::make_unique<fb::ProgramT>();
+  program->name = "main";
+  for (std::vector<int64_t> shape : {std::vector<int64_t>{16, 12, 12, 32}, {3, 3, 32, 64}, {16, 12, 12, 64}}) {
+    addBuffer(*program, plan.private_bytes, shape);
+    plan.private_bytes += static_cast<uint64_t>(shape[0] * shape[1] * shape[2] * shape[3]) * sizeof(float);
+  }
+  addStep(*program, convolutionOf(fb::ConvKind::BackwardWeights), "step");
+  program->scratch_bytes = 700'000; // as one thread takes
+  plan.programs.push_back(std::move(program));
+  auto artifact = loadBytes(*finishPlan(std::move(plan)));
+  ASSERT_TRUE(artifact.ok()) << artifact.status();
+  const fb::Program &only = *(*artifact)->plan().programs()->Get(0);
+  auto takenWith = [&](int threads) {
+    auto device = createCpuDevice(**artifact, threads, 0);
+    EXPECT_TRUE(device.ok()) << device.status();
+    std::vector<Operand> operands;
+    for (const fb::Buffer *buffer : *only.buffers())
+      operands.push_back({nullptr, toDType(buffer->dtype()), toVector(buffer->shape())});
+    EXPECT_TRUE((*device)->prepare(*only.steps()->Get(0)->action_as_Convolution(), operands).ok());
+    return (*device)->scratchBytes();
+  };
+  const size_t one = takenWith(1);
+  EXPECT_LE(one, 700'000u);
+  EXPECT_EQ(takenWith(2), one);
+  EXPECT_GT(takenWith(4), one);
+  EXPECT_LE(takenWith(4), scratchBound(only, 4, false));
+}
