@@ -85,19 +85,37 @@ def clauses():
     return "\n\n".join(parts) + "\n"
 
 
+def strings(text):
+    """The value of a C++ string literal that may be in several parts."""
+    return "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', text)).replace('\\"', '"')
+
+
+def attributes_of(dialect):
+    """The table of the discardable attributes of a dialect."""
+    header = read("dialects/dgc/DiscardableAttributes.h") + read("dialects/dist/Dialect.cpp")
+    places = dict(re.findall(r'\{Place::(\w+), "([^"]*)"\}', header))
+    kinds = dict(re.findall(r'constexpr Kind (\w+)\{"([^"]*)"', header))
+    rows = re.findall(r'^DGC_ATTRIBUTE\(\w+, "([\w.]+)", ([\w |]+), (\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)$',
+                      read(f"dialects/{dialect}/Attributes.def"), flags=re.MULTILINE)
+    table = "".join(f"| `{name}` | {', '.join(places[place] for place in on.split(' | '))} | {kinds[kind]} "
+                    f"| {strings(meaning)} |\n" for name, on, kind, meaning in rows)
+    return ("## Discardable attributes\n\nThe verifier accepts these and no others of the dialect.\n\n"
+            f"| attribute | on | value | meaning |\n|---|---|---|---|\n{table}")
+
+
 def page_of_dgc():
     names = re.findall(r"dialects/dgc/(\w+)Ops\.td", read("dialects/dgc/Ops.td"))
     names.sort(key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
-    return (NOTE.format("dialects/dgc/*.td") + "# Ops of the dgc dialect\n\nModels are written in these ops; "
+    return (NOTE.format("dialects/dgc") + "# Ops of the dgc dialect\n\nModels are written in these ops; "
             "[language.md](../language.md) is the guide to them.\n\n" +
-            "\n".join([clauses()] + [family(name) for name in names]))
+            "\n".join([clauses()] + [family(name) for name in names] + [attributes_of("dgc")]))
 
 
 def page_of_dialect(name, path):
     def page():
         text = ops_of(tblgen(path, "-gen-dialect-doc", f"-dialect={name}"))
         text = re.sub(r"^# '(\w+)' Dialect$", r"# The \1 dialect", text, flags=re.MULTILINE)
-        return NOTE.format(f"dialects/{name}/*.td") + tidy(text)
+        return NOTE.format(f"dialects/{name}") + tidy(text) + "\n" + attributes_of(name)
     return page
 
 

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/KernelGraph.h"
 #include "compiler/codegen/AccessCollector.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -367,7 +368,7 @@ FailureOr<KernelGraph> KernelGraph::build(func::FuncOp func, const llvm::DenseSe
   KernelGraph graph;
   graph.func = func;
   graph.inplace.assign(func.getNumResults(), -1);
-  if (auto attr = func->getAttrOfType<DenseI64ArrayAttr>("dgc.inplace"))
+  if (auto attr = func->getAttrOfType<DenseI64ArrayAttr>(kInplaceAttr))
     graph.inplace.assign(attr.asArrayRef().begin(), attr.asArrayRef().end());
   auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
   for (Operation &op : func.getBody().front())

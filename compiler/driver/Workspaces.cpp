@@ -60,7 +60,7 @@ LogicalResult planWorkspaces(ModuleOp module, const CompilePlan &compilation) {
     const Target &target = isOnHost(module, program.getMeshAttr()) ? *compilation.servers : *compilation.workers;
     const uint64_t bytes = target.workspaceBytes(each, compilation.threads);
     plan.programs[i]->scratch_bytes = bytes;
-    program->setAttr("exec.scratch_bytes", attributes.getI64IntegerAttr(bytes));
+    program->setAttr(kScratchBytesAttr, attributes.getI64IntegerAttr(bytes));
   }
   const fb::Plan &whole = packed(builder, plan);
   uint64_t peak = 0;
@@ -70,8 +70,8 @@ LogicalResult planWorkspaces(ModuleOp module, const CompilePlan &compilation) {
     uint64_t staging = rt::traitsOf(whole, group).hasOwnMemory ? 0 : memory.staging; // which is memory of the host
     peak = std::max(peak, memory.total() + staging);
   }
-  module->setAttr("exec.threads", attributes.getI64IntegerAttr(compilation.threads));
-  module->setAttr("exec.peak_bytes", attributes.getI64IntegerAttr(peak));
+  module->setAttr(kThreadsAttr, attributes.getI64IntegerAttr(compilation.threads));
+  module->setAttr(kPeakBytesAttr, attributes.getI64IntegerAttr(peak));
   return success();
 }
 

@@ -99,7 +99,7 @@ LogicalResult Packager::addMesh() {
 }
 
 LogicalResult Packager::addGroups(ArrayRef<dist::MeshOp> meshes) {
-  auto sizes = module->getAttrOfType<DictionaryAttr>("exec.mesh_bytes");
+  auto sizes = module->getAttrOfType<DictionaryAttr>(kMeshBytesAttr);
   for (dist::MeshOp mesh : meshes) {
     if (mesh.getMesh().getAxes().size() != plan.mesh.size() ||
         llvm::any_of(mesh.getMesh().getAxes(),
@@ -268,7 +268,7 @@ LogicalResult Packager::addProgram(ProgramOp op) {
   auto program = std::make_unique<fb::ProgramT>();
   program->name = op.getEntry().value_or(op.getSymName()).str();
   program->group = *group;
-  if (auto scratch = op->getAttrOfType<IntegerAttr>("exec.scratch_bytes")) {
+  if (auto scratch = op->getAttrOfType<IntegerAttr>(kScratchBytesAttr)) {
     program->scratch_bytes = scratch.getInt();
   }
   if (auto reasons = module->getAttrOfType<DictionaryAttr>(kWholeBatchesAttr)) {
@@ -297,11 +297,11 @@ LogicalResult Packager::run(const PackageOptions &options) {
     auto attribute = module->getAttrOfType<IntegerAttr>(name);
     return attribute ? attribute.getInt() : 0;
   };
-  plan.global_batch = number("dgc.global_batch");
-  plan.private_bytes = number("exec.private_bytes");
-  plan.shared_bytes = number("exec.shared_bytes");
-  plan.tf32 = module->hasAttr("dgc.tf32");
-  plan.threads = std::max<uint64_t>(1, number("exec.threads"));
+  plan.global_batch = number(kGlobalBatchAttr);
+  plan.private_bytes = number(kPrivateBytesAttr);
+  plan.shared_bytes = number(kSharedBytesAttr);
+  plan.tf32 = module->hasAttr(kTf32Attr);
+  plan.threads = std::max<uint64_t>(1, number(kThreadsAttr));
   if (failed(addMesh()) || failed(addKernels()) || failed(addConstants())) {
     return failure();
   }

@@ -1,6 +1,8 @@
 // The dgc dialect: registration, and what its ops share.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dgc/DiscardableAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -48,6 +50,40 @@ Operation *DGCDialect::materializeConstant(OpBuilder &builder, Attribute value, 
   return ConstantOp::create(builder, location, type, elements);
 }
 
+/// The rows of Attributes.def.
+static ArrayRef<discardable::Row> attributeRows() {
+  using namespace discardable;
+  using enum Place;
+  static constexpr Row rows[] = {
+#define DGC_ATTRIBUTE(constant, name, places, kind, meaning) {name, places, kind},
+#include "dialects/dgc/Attributes.def"
+#undef DGC_ATTRIBUTE
+  };
+  return rows;
+}
+
+LogicalResult DGCDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  discardable::Place here = discardable::placesOf(op);
+  if (isa<StateOp>(op))
+    here |= discardable::Place::State;
+  if (failed(discardable::verify(op, attribute, attributeRows(), here)))
+    return failure();
+  auto encodings = dyn_cast<ArrayAttr>(attribute.getValue());
+  if (attribute.getName() == kEncodingsAttr && encodings.size() != op->getNumResults())
+    return op->emitOpError() << "'" << kEncodingsAttr << "': has " << encodings.size() << " entries for "
+                             << op->getNumResults() << " results";
+  return success();
+}
+
+LogicalResult DGCDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+  return discardable::verifyArgument(op, index, attribute, attributeRows());
+}
+
+LogicalResult DGCDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
+                                                      NamedAttribute attribute) {
+  return discardable::verifyResult(op, index, attribute, attributeRows());
+}
+
 bool dgc::anyUntyped(ValueRange values) {
   return llvm::any_of(values.getTypes(), [](Type type) { return isa<UntypedType>(type); });
 }
@@ -66,10 +102,8 @@ RankedTensorType dgc::withoutEncoding(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
-static constexpr llvm::StringLiteral encodingsName = "dgc.encodings";
-
 void dgc::applyEncodings(DictionaryAttr attributes, SmallVectorImpl<Type> &types) {
-  auto encodings = attributes ? attributes.getAs<ArrayAttr>(encodingsName) : ArrayAttr();
+  auto encodings = attributes ? attributes.getAs<ArrayAttr>(kEncodingsAttr) : ArrayAttr();
   if (!encodings || encodings.size() != types.size())
     return;
   for (auto [encoding, type] : llvm::zip_equal(encodings, types)) {
@@ -89,9 +123,9 @@ void dgc::recordEncodings(Operation *op) {
     encodings.push_back(encoding ? encoding : UnitAttr::get(op->getContext()));
   }
   if (any)
-    op->setAttr(encodingsName, ArrayAttr::get(op->getContext(), encodings));
+    op->setAttr(kEncodingsAttr, ArrayAttr::get(op->getContext(), encodings));
   else
-    op->removeAttr(encodingsName);
+    op->removeAttr(kEncodingsAttr);
 }
 
 bool dgc::equalUpToEncoding(TypeRange a, TypeRange b) {

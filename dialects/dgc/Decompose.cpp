@@ -2,13 +2,14 @@
 
 #include "dialects/dgc/Decompose.h"
 #include "dialects/dgc/AttributeNames.h"
+#include "dialects/dist/AttributeNames.h"
 
 using namespace mlir;
 
 namespace dgc {
 
 void inheritPlacement(Operation *from, Operation *to) {
-  for (StringRef name : {StringRef("dist.stage"), StringRef("dist.device"), StringRef("dist.slot"),
+  for (StringRef name : {StringRef(dist::kStageAttr), StringRef(dist::kDeviceAttr), StringRef(dist::kSlotAttr),
                          StringRef(kMicrobatchAttr), StringRef(kMicrobatchLevelAttr), StringRef(kRecomputeAttr)})
     if (Attribute value = from->getDiscardableAttr(name); value && !to->hasAttr(name))
       to->setDiscardableAttr(name, value);

@@ -18,20 +18,6 @@ def Dist_Dialect : Dialect {
     values have global shapes and carry `#dist.sharding`; redistribution is `dist.reshard`, and nothing else.
     After it, values have local shapes, partial sums carry `#dist.partial` in their type, and communication
     is explicit.
-
-    Discardable attributes of this dialect:
-    - `dist.sharding` on arguments and results of functions: `#dist.sharding`, of the global type. In a model, on
-      inputs, variables and outputs, and on the states of a program.
-    - `dist.shardings` on ops: an array with one `#dist.sharding` for each result.
-    - `dist.global_type` on arguments and results of functions, after the partitioner: the global type.
-    - `dist.device` on ops, arguments and results of functions: `#dist.device`.
-    - `dist.stage` on ops, arguments and results of functions: the number of the group of devices that computes or
-      holds the value, from 0. Groups are the positions along the mesh axis `stage`.
-    - `dist.slot` on ops: the number of the slot of a pipeline's schedule, per stage, that the op belongs to.
-    - `dist.step` on functions: a name; functions with the same one run at the same time, on devices of their own.
-    - `dist.mesh` on functions: the mesh of the devices that run it.
-    - `dist.pipeline` on modules: `{schedule = "1f1b", positions = 4, microbatches = 8, chunks = 1}`.
-    - `dist.order` on collectives and transfers: the position in the one order of communication, from 0.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasOperationAttrVerify = 1;

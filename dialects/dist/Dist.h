@@ -9,6 +9,7 @@
 
 #include "dialects/MLIR.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dist/AttributeNames.h"
 #include "dialects/dist/Enums.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -28,19 +29,6 @@
 
 namespace dgc::dist {
 
-/// Names of the discardable attributes.
-inline constexpr llvm::StringLiteral kShardingAttr = "dist.sharding";
-inline constexpr llvm::StringLiteral kShardingsAttr = "dist.shardings";
-inline constexpr llvm::StringLiteral kGlobalTypeAttr = "dist.global_type";
-inline constexpr llvm::StringLiteral kDeviceAttr = "dist.device";
-inline constexpr llvm::StringLiteral kOrderAttr = "dist.order";
-inline constexpr llvm::StringLiteral kStepAttr = "dist.step";
-inline constexpr llvm::StringLiteral kStageAttr = "dist.stage";
-inline constexpr llvm::StringLiteral kSlotAttr = "dist.slot";
-inline constexpr llvm::StringLiteral kMeshAttr = "dist.mesh";
-inline constexpr llvm::StringLiteral kPipelineAttr = "dist.pipeline";
-/// On ops and variables: those of one name are on one group of devices.
-inline constexpr llvm::StringLiteral kColocateAttr = "dist.colocate";
 /// The mesh axis whose positions are the groups of devices that `dist.stage` numbers.
 inline constexpr llvm::StringLiteral kStageAxis = "stage";
 

@@ -1,5 +1,6 @@
 //===- Exec.cpp - the exec dialect -----------------------------------------===//
 
+#include "dialects/dgc/DiscardableAttributes.h"
 #include "dialects/exec/StepUtil.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -27,6 +28,38 @@ void ExecDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/exec/Exec.cpp.inc"
       >();
+}
+
+//===----------------------------------------------------------------------===//
+// Discardable attributes
+//===----------------------------------------------------------------------===//
+
+/// The rows of Attributes.def.
+static ArrayRef<discardable::Row> attributeRows() {
+  using namespace discardable;
+  using enum Place;
+  static constexpr Row rows[] = {
+#define DGC_ATTRIBUTE(constant, name, places, kind, meaning) {name, places, kind},
+#include "dialects/exec/Attributes.def"
+#undef DGC_ATTRIBUTE
+  };
+  return rows;
+}
+
+LogicalResult ExecDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  discardable::Place here = discardable::placesOf(op);
+  if (isa<ProgramOp>(op))
+    here |= discardable::Place::Program;
+  return discardable::verify(op, attribute, attributeRows(), here);
+}
+
+LogicalResult ExecDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned index, NamedAttribute attribute) {
+  return discardable::verifyArgument(op, index, attribute, attributeRows());
+}
+
+LogicalResult ExecDialect::verifyRegionResultAttribute(Operation *op, unsigned, unsigned index,
+                                                       NamedAttribute attribute) {
+  return discardable::verifyResult(op, index, attribute, attributeRows());
 }
 
 //===----------------------------------------------------------------------===//

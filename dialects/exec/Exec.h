@@ -9,6 +9,7 @@
 
 #include "dialects/MLIR.h"
 #include "dialects/dist/Enums.h"
+#include "dialects/exec/AttributeNames.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -24,6 +25,7 @@
 namespace dgc::exec {
 using dist::CollectiveKind;
 using dist::Reduction;
+
 } // namespace dgc::exec
 
 #define GET_ATTRDEF_CLASSES

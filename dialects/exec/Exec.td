@@ -21,6 +21,9 @@ def Exec_Dialect : Dialect {
   let cppNamespace = "::dgc::exec";
   let summary = "Schedules: buffers at fixed offsets, kernels, library calls, communication";
   let useDefaultAttributePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
 }
 
 class Exec_Op<string mnemonic, list<Trait> traits = []> : Op<Exec_Dialect, mnemonic, traits>;

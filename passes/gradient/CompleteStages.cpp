@@ -1,5 +1,6 @@
 // dgc-complete-stages: gives every op and variable its stage.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "passes/gradient/Passes.h"
 #include "passes/place/Stages.h"
 
@@ -204,7 +205,7 @@ private:
                             builder.getI64IntegerAttr(owners.try_emplace(state, 0).first->second));
     for (auto [i, value] : llvm::enumerate(body.getTerminator()->getOperands())) {
       FlatSymbolRefAttr state = resultState(function, i);
-      auto role = function.getResultAttrOfType<StringAttr>(i, "dgc.role");
+      auto role = function.getResultAttrOfType<StringAttr>(i, kRoleAttr);
       bool reported = role && (role == "loss" || role == "metric");
       int64_t stage = state      ? owners.try_emplace(state, 0).first->second
                       : reported ? 0

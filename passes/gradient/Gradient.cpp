@@ -3,6 +3,7 @@
 #include "dialects/dgc/DGC.h"
 #include "dialects/dgc/Decompose.h"
 #include "dialects/dgc/TensorBuilder.h"
+#include "dialects/dist/Dist.h"
 #include "passes/gradient/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -211,13 +212,13 @@ Value Differentiator::gradientOf(Value value) {
   Value sum = parts.front();
   auto stageOf = [](Value v) {
     Operation *def = v.getDefiningOp();
-    return def ? def->getDiscardableAttr("dist.stage") : Attribute();
+    return def ? def->getDiscardableAttr(dist::kStageAttr) : Attribute();
   };
   for (Value part : llvm::drop_begin(parts)) {
     Attribute stage = stageOf(sum) == stageOf(part) ? stageOf(part) : Attribute();
     sum = AddOp::create(builder, part.getLoc(), sum, part);
     if (stage) // what comes from one stage is one value before it goes to another
-      sum.getDefiningOp()->setDiscardableAttr("dist.stage", stage);
+      sum.getDefiningOp()->setDiscardableAttr(dist::kStageAttr, stage);
   }
   parts.assign(1, sum);
   return sum;

@@ -1,5 +1,6 @@
 //===- FormKernels.cpp - dgc-form-kernels ---------------------------------===//
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -118,7 +119,7 @@ Inplace chooseInplace(const KernelCandidate &candidate, const Boundary &boundary
   auto stateOf = [&](Value output) -> Attribute {
     for (OpOperand &use : output.getUses())
       if (use.getOwner() == ret)
-        if (Attribute state = func.getResultAttr(use.getOperandNumber(), "dgc.state"))
+        if (Attribute state = func.getResultAttr(use.getOperandNumber(), kStateAttr))
           return state;
     return {};
   };
@@ -134,7 +135,7 @@ Inplace chooseInplace(const KernelCandidate &candidate, const Boundary &boundary
     Attribute state = stateOf(output);
     if (!argument)
       return state ? Other : Computed;
-    return state && func.getArgAttr(argument.getArgNumber(), "dgc.state") == state ? SameVariable : Other;
+    return state && func.getArgAttr(argument.getArgNumber(), kStateAttr) == state ? SameVariable : Other;
   };
   for (Class wanted : {SameVariable, Computed, Other})
     for (auto [o, output] : llvm::enumerate(boundary.outputs)) {
@@ -216,7 +217,7 @@ private:
     auto type = builder.getFunctionType(typesOf(boundary.inputs.getArrayRef()), typesOf(boundary.outputs));
     auto func = func::FuncOp::create(loc, "k", type);
     if (isAny(inplace))
-      func->setAttr("dgc.inplace", builder.getDenseI64ArrayAttr(inplace));
+      func->setAttr(kInplaceAttr, builder.getDenseI64ArrayAttr(inplace));
     Block *block = func.addEntryBlock();
     builder.setInsertionPointToEnd(block);
     IRMapping mapping;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/kernel/Rematerialize.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -98,7 +99,7 @@ private:
   static bool isVariable(Value value) {
     auto argument = dyn_cast<BlockArgument>(inMemory(value));
     auto func = argument ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp()) : FunctionOpInterface();
-    return func && func.getArgAttr(argument.getArgNumber(), "dgc.state");
+    return func && func.getArgAttr(argument.getArgNumber(), kStateAttr);
   }
 
   bool collect(Operation *op, unsigned owner, Value wanted, Recipe &recipe) const {

@@ -1,5 +1,6 @@
 //===- SplitLongProducts.cpp - dgc-split-long-products ----------------------===//
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/Decompose.h"
 #include "dialects/dgc/TensorBuilder.h"
 #include "dialects/dist/Hosts.h"
@@ -136,7 +137,7 @@ struct SplitLongProducts : dgc::impl::SplitLongProductsBase<SplitLongProducts> {
           << maxLength.getValue() << ": at least " << kAlignment << " terms are needed";
       return signalPassFailure();
     }
-    if (getOperation()->hasAttr("dgc.tf32")) {
+    if (getOperation()->hasAttr(kTf32Attr)) {
       LDBG() << "products are rounded to TF32";
       return;
     }

@@ -34,7 +34,7 @@ struct BoundIndices : dgc::impl::BoundIndicesPassBase<BoundIndices> {
         int64_t among = op.getNumChoices();
         BlockArgument input = numbers && among > 0 ? inputOf(numbers) : BlockArgument();
         if (!input || input.getOwner() != &function.getBody().front() ||
-            !function.getArgAttr(input.getArgNumber(), "dgc.input"))
+            !function.getArgAttr(input.getArgNumber(), kInputAttr))
           return;
         unsigned index = input.getArgNumber();
         auto before = function.getArgAttrOfType<IntegerAttr>(index, kIndexLimitAttr);

@@ -202,7 +202,7 @@ void EntryPoint::addArgument(Type type, Location location, ArrayRef<NamedAttribu
 void EntryPoint::createFunction(StringRef name) {
   Location location = model.op.getLoc();
   auto addState = [&](StateOp state) {
-    SmallVector<NamedAttribute> attributes{attribute("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()))};
+    SmallVector<NamedAttribute> attributes{attribute(kStateAttr, FlatSymbolRefAttr::get(state.getSymNameAttr()))};
     addAnnotations(state, attributes);
     addArgument(state.getTensorType(), state.getLoc(), attributes);
   };
@@ -215,15 +215,15 @@ void EntryPoint::createFunction(StringRef name) {
       addState(slot);
   at.inputs = argumentTypes.size();
   for (InputOp input : model.inputs) {
-    SmallVector<NamedAttribute> attributes{attribute("dgc.input", input.getName()), attribute("dgc.role", "data")};
+    SmallVector<NamedAttribute> attributes{attribute(kInputAttr, input.getName()), attribute(kRoleAttr, "data")};
     if (std::optional<int64_t> dim = input.getBatchDim())
-      attributes.push_back(attribute("dgc.batch_dim", builder.getI64IntegerAttr(*dim)));
+      attributes.push_back(attribute(kBatchDimAttr, builder.getI64IntegerAttr(*dim)));
     addAnnotations(input, attributes);
     addArgument(input.getType(), input.getLoc(), attributes);
   }
   auto addScalar = [&](StringRef role, unsigned width) {
     addArgument(RankedTensorType::get({}, builder.getIntegerType(width)), location,
-                {attribute("dgc.input", role), attribute("dgc.role", role)});
+                {attribute(kInputAttr, role), attribute(kRoleAttr, role)});
     return argumentTypes.size() - 1;
   };
   at.validCount = addScalar("valid_count", 32);
@@ -274,17 +274,17 @@ void EntryPoint::copyForward(ArrayRef<Value> roots) {
 }
 
 void EntryPoint::addResult(Value value, StringRef name, StringRef role, Operation *member) {
-  SmallVector<NamedAttribute> attributes{attribute("dgc.output", name), attribute("dgc.role", role)};
+  SmallVector<NamedAttribute> attributes{attribute(kOutputAttr, name), attribute(kRoleAttr, role)};
   auto type = cast<RankedTensorType>(value.getType());
   if (role == "prediction" && type.getRank() > 0 && model.batch > 0 && type.getDimSize(0) == model.batch)
-    attributes.push_back(attribute("dgc.batch_dim", builder.getI64IntegerAttr(0)));
+    attributes.push_back(attribute(kBatchDimAttr, builder.getI64IntegerAttr(0)));
   if (member)
     addAnnotations(member, attributes);
   results.push_back({mapping.lookup(value), builder.getDictionaryAttr(attributes)});
 }
 
 void EntryPoint::addStateResult(Value value, StateOp state) {
-  SmallVector<NamedAttribute> attributes{attribute("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()))};
+  SmallVector<NamedAttribute> attributes{attribute(kStateAttr, FlatSymbolRefAttr::get(state.getSymNameAttr()))};
   addAnnotations(state, attributes);
   results.push_back({value, builder.getDictionaryAttr(attributes)});
 }
@@ -402,7 +402,7 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
       return;
     if (failed(checkInput(getOperation(), models)))
       return signalPassFailure();
-    auto batch = getOperation()->getAttrOfType<IntegerAttr>("dgc.global_batch");
+    auto batch = getOperation()->getAttrOfType<IntegerAttr>(kGlobalBatchAttr);
     Model model = takeApart(models[0], batch ? batch.getInt() : 0);
     if (failed(createStates(model)))
       return signalPassFailure();

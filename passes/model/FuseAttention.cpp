@@ -1,6 +1,7 @@
 // dgc-fuse-attention: attention whose scores are kept nowhere, where the device has such.
 
 #include "dialects/dgc/CompositeBuilder.h"
+#include "dialects/dist/Dist.h"
 #include "passes/model/Passes.h"
 
 namespace dgc {
@@ -52,7 +53,7 @@ struct FuseAttentionPass : dgc::impl::FuseAttentionPassBase<FuseAttentionPass> {
   /// Typed, of the element types and sizes that the options name, and not told how it is cut: that says something of
   /// one result.
   bool isTaken(AttentionOp op) {
-    if (anyUntyped(op->getOperands()) || op->hasAttr("dist.shardings"))
+    if (anyUntyped(op->getOperands()) || op->hasAttr(dist::kShardingsAttr))
       return false;
     auto fits = [&](Value value) {
       int64_t features = shapeOf(value)[2] / int64_t(op.getHeads());

@@ -159,7 +159,7 @@ struct InferTypesPass : dgc::impl::InferTypesPassBase<InferTypesPass> {
     }
     model.walk([](LiteralOp literal) { literal.erase(); });
     if (*size > 0)
-      getOperation()->setAttr("dgc.global_batch", Builder(model).getI64IntegerAttr(*size));
+      getOperation()->setAttr(kGlobalBatchAttr, Builder(model).getI64IntegerAttr(*size));
     return success();
   }
 };

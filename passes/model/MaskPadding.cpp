@@ -18,7 +18,7 @@ using namespace dgc;
 namespace {
 struct MaskPaddingPass : dgc::impl::MaskPaddingPassBase<MaskPaddingPass> {
   void runOnOperation() override {
-    auto attribute = getOperation()->getAttrOfType<IntegerAttr>("dgc.global_batch");
+    auto attribute = getOperation()->getAttrOfType<IntegerAttr>(kGlobalBatchAttr);
     SmallVector<NamedAttribute> wholeBatches;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (!function->removeAttr(kPaddedAttr))
@@ -66,7 +66,7 @@ struct MaskPaddingPass : dgc::impl::MaskPaddingPassBase<MaskPaddingPass> {
 
   static std::optional<unsigned> countArgument(func::FuncOp function) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
-      if (auto role = function.getArgAttrOfType<StringAttr>(i, "dgc.role"); role && role.getValue() == "valid_count")
+      if (auto role = function.getArgAttrOfType<StringAttr>(i, kRoleAttr); role && role.getValue() == "valid_count")
         return i;
     return std::nullopt;
   }
@@ -78,7 +78,7 @@ struct MaskPaddingPass : dgc::impl::MaskPaddingPassBase<MaskPaddingPass> {
     if (!index || !function.getArgument(*index).use_empty())
       return;
     for (unsigned i = 0; i < function.getNumResults(); ++i)
-      if (auto role = function.getResultAttrOfType<StringAttr>(i, "dgc.role"); role && role.getValue() != "prediction")
+      if (auto role = function.getResultAttrOfType<StringAttr>(i, kRoleAttr); role && role.getValue() != "prediction")
         return;
     (void)function.eraseArgument(*index);
   }

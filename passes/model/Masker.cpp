@@ -15,7 +15,7 @@ LogicalResult Masker::refuse(const Twine &why) {
 
 LogicalResult Masker::run() {
   for (BlockArgument argument : function.getArguments())
-    if (auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "dgc.batch_dim"))
+    if (auto dim = function.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), kBatchDimAttr))
       dimsOf[argument].push_back({unsigned(dim.getInt()), shapeOf(argument)[dim.getInt()] / batch});
   if (failed(readWrittenBatches()))
     return failure();
@@ -352,21 +352,21 @@ LogicalResult Masker::checkResults() {
 LogicalResult Masker::checkResult(OpOperand &operand) {
   unsigned index = operand.getOperandNumber();
   BatchDims dims = dimsOf.lookup(operand.get());
-  if (auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(index, "dgc.state")) {
+  if (auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(index, kStateAttr)) {
     if (!dims.empty())
       return refuse("the variable \"" + state.getValue() + "\" is assigned values of the single examples");
     return success();
   }
-  StringAttr name = function.getResultAttrOfType<StringAttr>(index, "dgc.output");
+  StringAttr name = function.getResultAttrOfType<StringAttr>(index, kOutputAttr);
   StringRef what = name ? name.getValue() : "";
   if (dims.size() > 1)
     return refuse("the output \"" + what + "\" has the batch in several dimensions");
-  function.removeResultAttr(index, StringAttr::get(function.getContext(), "dgc.batch_dim"));
+  function.removeResultAttr(index, StringAttr::get(function.getContext(), kBatchDimAttr));
   if (dims.empty())
     return success();
   if (dims[0].inner * batch != shapeOf(operand.get())[dims[0].dim])
     return refuse("the output \"" + what + "\" has more than the examples of one batch along dimension " +
                   Twine(dims[0].dim));
-  function.setResultAttr(index, "dgc.batch_dim", Builder(function).getI64IntegerAttr(dims[0].dim));
+  function.setResultAttr(index, kBatchDimAttr, Builder(function).getI64IntegerAttr(dims[0].dim));
   return success();
 }

@@ -1,5 +1,6 @@
 // dgc-mixed-precision: products in 16 bits, all else in 32.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/model/Passes.h"
@@ -84,7 +85,7 @@ struct MixedPrecisionPass : dgc::impl::MixedPrecisionPassBase<MixedPrecisionPass
   void runOnOperation() override {
     Builder builder(&getContext());
     if (to == Precision::TF32)
-      getOperation()->setAttr("dgc.tf32", builder.getUnitAttr());
+      getOperation()->setAttr(kTf32Attr, builder.getUnitAttr());
     if (to == Precision::TF32 || to == Precision::F32)
       return;
     FloatType low = to == Precision::F16 ? FloatType(builder.getF16Type()) : builder.getBF16Type();

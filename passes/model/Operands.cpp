@@ -1,6 +1,7 @@
 // Numbers and broadcast operands of a model.
 
 #include "passes/model/Operands.h"
+#include "dialects/dist/Dist.h"
 
 #include "dialects/dgc/DGC.h"
 #include "dialects/dgc/LiteralText.h"
@@ -15,7 +16,7 @@ static RankedTensorType typeOf(Value value) { return withoutEncoding(cast<Ranked
 /// An op that is built for an operand is where its user is: in its block of the model, in its stage.
 template <typename OpT> static Value placeWith(Operation *user, OpT op) {
   for (NamedAttribute attribute : user->getDiscardableAttrs())
-    if (attribute.getName() != "dist.sharding")
+    if (attribute.getName() != dist::kShardingAttr)
       op->setDiscardableAttr(attribute.getName(), attribute.getValue());
   return op;
 }

@@ -45,7 +45,7 @@ private:
 } // namespace
 
 static FlatSymbolRefAttr stateOf(DictionaryAttr attributes) {
-  return attributes ? attributes.getAs<FlatSymbolRefAttr>("dgc.state") : FlatSymbolRefAttr();
+  return attributes ? attributes.getAs<FlatSymbolRefAttr>(kStateAttr) : FlatSymbolRefAttr();
 }
 
 Value Scaling::addArgument(StateOp state) {
@@ -53,7 +53,7 @@ Value Scaling::addArgument(StateOp state) {
   unsigned at = 0; // after the other states
   while (at < function.getNumArguments() && stateOf(function.getArgAttrDict(at)))
     ++at;
-  auto attribute = builder.getNamedAttr("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()));
+  auto attribute = builder.getNamedAttr(kStateAttr, FlatSymbolRefAttr::get(state.getSymNameAttr()));
   (void)function.insertArgument(at, state.getTensorType(), builder.getDictionaryAttr(attribute), state.getLoc());
   return function.getArgument(at);
 }
@@ -63,7 +63,7 @@ void Scaling::addResult(StateOp state, Value value) {
   unsigned at = 0;
   while (at < function.getNumResults() && stateOf(function.getResultAttrDict(at)))
     ++at;
-  auto attribute = builder.getNamedAttr("dgc.state", FlatSymbolRefAttr::get(state.getSymNameAttr()));
+  auto attribute = builder.getNamedAttr(kStateAttr, FlatSymbolRefAttr::get(state.getSymNameAttr()));
   (void)function.insertResult(at, state.getTensorType(), builder.getDictionaryAttr(attribute));
   function.front().getTerminator()->insertOperands(at, value);
 }

@@ -66,7 +66,7 @@ private:
       for (auto [part, block] : llvm::zip_equal(SmallVector<StateOp>(parts[state]), blocks)) {
         unsigned at = i + 1 + pieces.size();
         auto attributes =
-            builder.getDictionaryAttr(builder.getNamedAttr("dgc.state", FlatSymbolRefAttr::get(part.getSymNameAttr())));
+            builder.getDictionaryAttr(builder.getNamedAttr(kStateAttr, FlatSymbolRefAttr::get(part.getSymNameAttr())));
         (void)function.insertArgument(at, part.getTensorType(), attributes, whole.getLoc());
         setArgumentStage(function, at, block.stage);
         pieces.push_back(function.getArgument(at));
@@ -132,7 +132,7 @@ private:
       for (size_t block = 0; block < blocks.size(); ++block) {
         values.push_back(updateOf(next->value.getOwner(), block)->getResult(next->value.getResultNumber()));
         attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-            "dgc.state", FlatSymbolRefAttr::get(StateOp(parts[next->state][block]).getSymNameAttr()))));
+            kStateAttr, FlatSymbolRefAttr::get(StateOp(parts[next->state][block]).getSymNameAttr()))));
       }
       ++next;
     }

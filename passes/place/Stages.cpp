@@ -1,6 +1,7 @@
 // Which group of devices computes an op.
 
 #include "passes/place/Stages.h"
+#include "dialects/dgc/AttributeNames.h"
 
 using namespace mlir;
 using namespace dgc::dist;
@@ -32,7 +33,7 @@ std::optional<int64_t> resultStage(func::FuncOp function, unsigned index) {
 
 UniformValues::UniformValues(func::FuncOp function) {
   for (BlockArgument argument : function.getArguments()) {
-    auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "dgc.role");
+    auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kRoleAttr);
     if (role && (role == "valid_count" || role == "step" || role == "seed"))
       arguments.insert(argument);
   }
@@ -50,16 +51,16 @@ bool UniformValues::contains(Value value) const {
 }
 
 bool isDataInput(func::FuncOp function, unsigned index) {
-  auto role = function.getArgAttrOfType<StringAttr>(index, "dgc.role");
+  auto role = function.getArgAttrOfType<StringAttr>(index, kRoleAttr);
   return !argumentState(function, index) && (!role || role == "data");
 }
 
 FlatSymbolRefAttr argumentState(func::FuncOp function, unsigned index) {
-  return function.getArgAttrOfType<FlatSymbolRefAttr>(index, "dgc.state");
+  return function.getArgAttrOfType<FlatSymbolRefAttr>(index, kStateAttr);
 }
 
 FlatSymbolRefAttr resultState(func::FuncOp function, unsigned index) {
-  return function.getResultAttrOfType<FlatSymbolRefAttr>(index, "dgc.state");
+  return function.getResultAttrOfType<FlatSymbolRefAttr>(index, kStateAttr);
 }
 
 } // namespace dgc

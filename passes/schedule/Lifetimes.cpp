@@ -67,9 +67,9 @@ MemoryPeak findMemoryPeak(ModuleOp module, size_t count) {
     auto attribute = module->getAttrOfType<IntegerAttr>(name);
     return attribute ? attribute.getInt() : 0;
   };
-  peak.bytes = number("exec.peak_bytes");
+  peak.bytes = number(kPeakBytesAttr);
   if (peak.bytes == 0)
-    peak.bytes = number("exec.private_bytes") + number("exec.shared_bytes");
+    peak.bytes = number(kPrivateBytesAttr) + number(kSharedBytesAttr);
   DenseMap<Attribute, uint64_t> variables; // bytes by group of workers
   for (auto variable : module.getOps<exec::VariableOp>())
     variables[variable.getMeshAttr()] += byteSize(variable.getType());
@@ -92,7 +92,7 @@ MemoryPeak findMemoryPeak(ModuleOp module, size_t count) {
       peak.largest.push_back(
           {"variable " + variable.getSymName().str(), byteSize(variable.getType()), variable.getLoc(), true});
   for (auto program : module.getOps<ProgramOp>())
-    if (auto scratch = program->getAttrOfType<IntegerAttr>("exec.scratch_bytes");
+    if (auto scratch = program->getAttrOfType<IntegerAttr>(kScratchBytesAttr);
         scratch && scratch.getInt() > 0 && program.getSymName() == peak.program)
       peak.largest.push_back(
           {"the inside of library calls", static_cast<uint64_t>(scratch.getInt()), program.getLoc(), false});

@@ -61,7 +61,7 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
   for (auto axis : op.getAxes().getAsRange<StringAttr>()) {
     axes.push_back(mesh.getMesh().getAxisIndex(axis.getValue()));
   }
-  auto order = op->getAttrOfType<IntegerAttr>("dist.order");
+  auto order = op->getAttrOfType<IntegerAttr>(dist::kOrderAttr);
   if (!order) {
     return op->emitOpError("has no place in the order of communication; dgc-order-collectives gives it one");
   }
@@ -157,7 +157,7 @@ void ProgramBuilder::lowerReturn(func::ReturnOp op) {
   SmallVector<std::pair<Value, Value>> assignments;
   for (auto [index, value] : llvm::enumerate(op.getOperands())) {
     Value buffer = bufferOf(value);
-    if (auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(index, "dgc.state")) {
+    if (auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(index, kStateAttr)) {
       auto variable = llvm::find_if(variables, [&](auto &v) { return v.second == state.getAttr(); });
       Value target = variable != variables.end()
                          ? mapping.lookup(variable->first)
@@ -179,15 +179,15 @@ void ProgramBuilder::lowerReturn(func::ReturnOp op) {
       copy(buffer, fresh, op.getLoc());
       buffer = fresh;
     }
-    auto name = function.getResultAttrOfType<StringAttr>(index, "dgc.output");
-    auto role = function.getResultAttrOfType<StringAttr>(index, "dgc.role");
-    auto batchDim = function.getResultAttrOfType<IntegerAttr>(index, "dgc.batch_dim");
-    auto globalType = function.getResultAttrOfType<TypeAttr>(index, "dist.global_type");
+    auto name = function.getResultAttrOfType<StringAttr>(index, kOutputAttr);
+    auto role = function.getResultAttrOfType<StringAttr>(index, kRoleAttr);
+    auto batchDim = function.getResultAttrOfType<IntegerAttr>(index, kBatchDimAttr);
+    auto globalType = function.getResultAttrOfType<TypeAttr>(index, dist::kGlobalTypeAttr);
     exec::OutputOp::create(steps, op.getLoc(), name ? name : steps.getStringAttr("result" + Twine(index)),
                            role ? role : steps.getStringAttr("prediction"), buffer,
                            globalType ? globalType : TypeAttr::get(value.getType()),
                            steps.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1),
-                           function.getResultAttr(index, "dist.sharding"));
+                           function.getResultAttr(index, dist::kShardingAttr));
   }
   for (auto [from, to] : assignments) {
     copy(from, to, op.getLoc());
@@ -274,10 +274,10 @@ static LogicalResult lowerStates(ModuleOp module) {
     FlatSymbolRefAttr mesh; // of the workers that hold it: those of the functions that take or give it
     for (auto function : module.getOps<func::FuncOp>()) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-        auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, "dgc.state");
+        auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, kStateAttr);
         if (symbol && symbol.getAttr() == state.getSymNameAttr()) {
           local = function.getArgument(i).getType();
-          sharding = function.getArgAttr(i, "dist.sharding");
+          sharding = function.getArgAttr(i, dist::kShardingAttr);
           mesh = function->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr);
         }
       }

@@ -96,10 +96,10 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
         perMesh.push_back(builder.getNamedAttr(cast<FlatSymbolRefAttr>(mesh).getValue(), bytes));
       }
     }
-    getOperation()->setAttr("exec.private_bytes", builder.getI64IntegerAttr(privateBytes));
-    getOperation()->setAttr("exec.shared_bytes", builder.getI64IntegerAttr(sharedBytes));
+    getOperation()->setAttr(kPrivateBytesAttr, builder.getI64IntegerAttr(privateBytes));
+    getOperation()->setAttr(kSharedBytesAttr, builder.getI64IntegerAttr(sharedBytes));
     if (!perMesh.empty()) {
-      getOperation()->setAttr("exec.mesh_bytes", builder.getDictionaryAttr(perMesh));
+      getOperation()->setAttr(kMeshBytesAttr, builder.getDictionaryAttr(perMesh));
     }
     liveBytesBound = worstLive;
   }

@@ -1,6 +1,7 @@
 //===- ProgramBuilder.cpp - the memory of a program's values --------------===//
 
 #include "passes/schedule/ProgramBuilder.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 
 using namespace mlir;
@@ -103,23 +104,23 @@ void ProgramBuilder::lowerArguments() {
   for (BlockArgument argument : function.getArguments()) {
     unsigned index = argument.getArgNumber();
     MemRefType type = bufferType(argument.getType());
-    if (auto state = function.getArgAttrOfType<FlatSymbolRefAttr>(index, "dgc.state")) {
+    if (auto state = function.getArgAttrOfType<FlatSymbolRefAttr>(index, kStateAttr)) {
       variables.push_back({argument, state.getAttr()});
       mapping.map(argument, GetVariableOp::create(buffers, argument.getLoc(), type, state).getResult());
       continue;
     }
-    auto name = function.getArgAttrOfType<StringAttr>(index, "dgc.input");
-    auto role = function.getArgAttrOfType<StringAttr>(index, "dgc.role");
-    auto batchDim = function.getArgAttrOfType<IntegerAttr>(index, "dgc.batch_dim");
-    auto globalType = function.getArgAttrOfType<TypeAttr>(index, "dist.global_type");
+    auto name = function.getArgAttrOfType<StringAttr>(index, kInputAttr);
+    auto role = function.getArgAttrOfType<StringAttr>(index, kRoleAttr);
+    auto batchDim = function.getArgAttrOfType<IntegerAttr>(index, kBatchDimAttr);
+    auto globalType = function.getArgAttrOfType<TypeAttr>(index, dist::kGlobalTypeAttr);
     std::string inputName = name ? name.str() : "arg" + std::to_string(index);
     Value buffer = makeBuffer(Space::Private, type, inputName, argument.getLoc());
     mapping.map(argument, buffer);
     auto input = exec::InputOp::create(
         buffers, argument.getLoc(), buffers.getStringAttr(inputName), role ? role : buffers.getStringAttr("data"),
         buffer, globalType ? globalType : TypeAttr::get(argument.getType()),
-        buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1), function.getArgAttr(index, "dist.sharding"));
-    if (Attribute limit = function.getArgAttr(index, "dgc.index_limit")) {
+        buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1), function.getArgAttr(index, dist::kShardingAttr));
+    if (Attribute limit = function.getArgAttr(index, kIndexLimitAttr)) {
       input->setAttr("index_limit", limit);
     }
   }
@@ -130,7 +131,7 @@ void ProgramBuilder::lowerArguments() {
 void ProgramBuilder::placeVariables() {
   auto returned = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   for (auto [index, value] : llvm::enumerate(returned.getOperands())) {
-    auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(index, "dgc.state");
+    auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(index, kStateAttr);
     auto variable = llvm::find_if(variables, [&](auto &v) { return state && v.second == state.getAttr(); });
     Value root = rootOf(value);
     auto step = root.getDefiningOp<StepOpInterface>();

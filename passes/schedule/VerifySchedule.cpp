@@ -29,11 +29,11 @@ struct VerifySchedule : dgc::impl::VerifySchedulePassBase<VerifySchedule> {
 
   /// The bytes of an arena, as the module says; those of the workers of one mesh where it has its own.
   int64_t arenaBytes(FlatSymbolRefAttr mesh, Space space) {
-    if (auto perMesh = getOperation()->getAttrOfType<DictionaryAttr>("exec.mesh_bytes"); perMesh && mesh)
+    if (auto perMesh = getOperation()->getAttrOfType<DictionaryAttr>(kMeshBytesAttr); perMesh && mesh)
       if (auto bytes = perMesh.getAs<DenseI64ArrayAttr>(mesh.getValue()))
         return bytes[space == Space::Shared ? 1 : 0];
     auto bytes =
-        getOperation()->getAttrOfType<IntegerAttr>(space == Space::Shared ? "exec.shared_bytes" : "exec.private_bytes");
+        getOperation()->getAttrOfType<IntegerAttr>(space == Space::Shared ? kSharedBytesAttr : kPrivateBytesAttr);
     return bytes ? bytes.getInt() : 0;
   }
 

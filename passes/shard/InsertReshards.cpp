@@ -1,6 +1,7 @@
 // dgc-insert-reshards: makes explicit where a value needs another sharding.
 
 #include "passes/shard/InsertReshards.h"
+#include "dialects/dgc/AttributeNames.h"
 
 #include "passes/shard/Execution.h"
 #include "passes/shard/Passes.h"
@@ -336,9 +337,9 @@ private:
       return describe(op);
     unsigned i = operand.getOperandNumber();
     std::string text = "result " + std::to_string(i) + " of @" + function.getSymName().str();
-    if (auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(i, "dgc.state"))
+    if (auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(i, kStateAttr))
       text += " (@" + state.getValue().str() + ")";
-    else if (auto output = function.getResultAttrOfType<StringAttr>(i, "dgc.output"))
+    else if (auto output = function.getResultAttrOfType<StringAttr>(i, kOutputAttr))
       text += " (" + output.str() + ")";
     return text;
   }

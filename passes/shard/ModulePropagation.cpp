@@ -1,6 +1,7 @@
 // Propagation over the values of a module.
 
 #include "passes/shard/ModulePropagation.h"
+#include "dialects/dgc/AttributeNames.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -17,7 +18,7 @@ static ShardingAttr close(ShardingAttr sharding) {
 }
 
 static FlatSymbolRefAttr stateName(DictionaryAttr attributes) {
-  return attributes ? attributes.getAs<FlatSymbolRefAttr>("dgc.state") : FlatSymbolRefAttr();
+  return attributes ? attributes.getAs<FlatSymbolRefAttr>(kStateAttr) : FlatSymbolRefAttr();
 }
 
 LogicalResult ModulePropagation::build() {

@@ -1,5 +1,6 @@
 // dgc-verify-shard: checks that every op can run on local shapes.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "passes/analysis/Layout.h"
 #include "passes/shard/Passes.h"
 
@@ -44,11 +45,11 @@ private:
   static InFlightDiagnostic errorAt(func::FuncOp function, StringRef what, unsigned i, DictionaryAttr attributes) {
     bool isArgument = what == "argument" && !function.isExternal();
     auto error = emitError(isArgument ? function.getArgument(i).getLoc() : function.getLoc());
-    if (auto input = attributes.getAs<StringAttr>("dgc.input"))
+    if (auto input = attributes.getAs<StringAttr>(kInputAttr))
       error << "input \"" << input.getValue() << "\" of @" << function.getSymName() << ": ";
-    else if (auto output = attributes.getAs<StringAttr>("dgc.output"))
+    else if (auto output = attributes.getAs<StringAttr>(kOutputAttr))
       error << "output \"" << output.getValue() << "\" of @" << function.getSymName() << ": ";
-    else if (auto state = attributes.getAs<FlatSymbolRefAttr>("dgc.state"))
+    else if (auto state = attributes.getAs<FlatSymbolRefAttr>(kStateAttr))
       error << "variable \"" << state.getValue() << "\": ";
     else
       error << what << " " << i << " of @" << function.getSymName() << ": ";
@@ -66,7 +67,7 @@ private:
     if (failed(checkPadding(cast<RankedTensorType>(type), sharding,
                             [&] { return errorAt(function, what, i, attributes); })))
       return failure();
-    auto state = attributes.getAs<FlatSymbolRefAttr>("dgc.state");
+    auto state = attributes.getAs<FlatSymbolRefAttr>(kStateAttr);
     if (!state)
       return success();
     auto [it, isNew] = states.try_emplace(state.getAttr(), sharding);

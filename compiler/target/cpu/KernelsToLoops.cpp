@@ -3,6 +3,7 @@
 #include "compiler/target/cpu/LoopEmitter.h"
 #include "compiler/target/cpu/Lowering.h"
 #include "compiler/target/cpu/Passes.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -57,9 +58,9 @@ FailureOr<CompiledKernel> lowerKernelToLoops(func::FuncOp func) {
   func.erase();
   LLVM::LLVMFuncOp entry = buildEntry(module, loc, name, module.lookupSymbol<func::FuncOp>(bodyName), info.argCount);
   Builder builder(module.getContext());
-  entry->setAttr("dgc.extent", builder.getI64IntegerAttr(info.extent));
-  entry->setAttr("dgc.cost_ns", builder.getI64IntegerAttr(info.costNs));
-  entry->setAttr("dgc.flops", builder.getI64IntegerAttr(info.flops));
+  entry->setAttr(kExtentAttr, builder.getI64IntegerAttr(info.extent));
+  entry->setAttr(kCostAttr, builder.getI64IntegerAttr(info.costNs));
+  entry->setAttr(kFlopsAttr, builder.getI64IntegerAttr(info.flops));
   return info;
 }
 

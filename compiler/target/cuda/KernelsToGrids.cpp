@@ -2,6 +2,7 @@
 
 #include "compiler/target/cuda/GridEmitter.h"
 #include "compiler/target/cuda/Passes.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -33,7 +34,7 @@ struct LowerKernelsToGrids : dgc::impl::LowerKernelsToGridsBase<LowerKernelsToGr
         return signalPassFailure();
       for (const KernelLaunch &launch : kernel->launches)
         module.lookupSymbol(launch.symbol)
-            ->setAttr("dgc.launch", builder.getDenseI64ArrayAttr({launch.grid, launch.block}));
+            ->setAttr(kLaunchAttr, builder.getDenseI64ArrayAttr({launch.grid, launch.block}));
     }
   }
 };

@@ -2,6 +2,7 @@
 
 #include "compiler/target/cuda/Codegen.h"
 #include "compiler/target/cuda/Passes.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -46,8 +47,9 @@ struct LowerKernelsToPtx : dgc::impl::LowerKernelsToPtxBase<LowerKernelsToPtx> {
             {b.getStringAttr(launch.symbol), b.getI64IntegerAttr(launch.grid), b.getI64IntegerAttr(launch.block)}));
       workspaces.push_back(b.getI64IntegerAttr(kernel.workspaceBytes));
     }
-    module->setAttr("dgc.launches", b.getArrayAttr(launches));
-    module->setAttr("dgc.workspace", b.getArrayAttr(workspaces));
+    module->setAttr(kLaunchesAttr, b.getArrayAttr(launches));
+    module->setAttr(kWorkspaceAttr, b.getArrayAttr(workspaces));
+    SmallVector<NamedAttribute> texts;
     for (const DeviceCode &code : kernels->deviceCode) {
       if (code.isBinary)
         continue;
@@ -55,8 +57,10 @@ struct LowerKernelsToPtx : dgc::impl::LowerKernelsToPtxBase<LowerKernelsToPtx> {
       if (print)
         llvm::outs() << text;
       else
-        module->setAttr("dgc.ptx.sm_" + std::to_string(code.architecture), b.getStringAttr(text));
+        texts.push_back(b.getNamedAttr("sm_" + std::to_string(code.architecture), b.getStringAttr(text)));
     }
+    if (!texts.empty())
+      module->setAttr(kPtxAttr, b.getDictionaryAttr(texts));
   }
 };
 

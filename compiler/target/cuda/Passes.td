@@ -20,7 +20,7 @@ def LowerKernelsToPtx : Pass<"dgc-lower-kernels-to-ptx", "::mlir::ModuleOp"> {
   let summary = "Compile kernels to PTX, for looking at it";
   let description = [{
     Input: functions on tensors of known shape, as for `dgc-lower-kernels-to-linalg`. Output: none of them is left. The
-    attributes `dgc.ptx.ARCH` of the module hold the text for each architecture of `target`, `dgc.launches` what is run:
+    attribute `dgc.ptx` of the module holds the text for each architecture of `target`, `dgc.launches` what is run:
     symbol, blocks, threads of a block; `dgc.workspace` the bytes between them, for each kernel.
   }];
   let options = [Option<"target", "target", "std::string", "\"sm_90\"", "Architectures, as in sm_80,sm_90">,

@@ -122,17 +122,17 @@ func.func private @f(tensor<8xi1> {dist.sharding = #dist.sharding<@mesh, [{}], u
 
 // -----
 
-// expected-error@+1 {{'dist.sharding' is not a #dist.sharding}}
+// expected-error@+1 {{argument 0: 'dist.sharding': expected a #dist.sharding, got 1 : i64}}
 func.func private @f(tensor<8xi1> {dist.sharding = 1})
 
 // -----
 
-// expected-error@+1 {{'dist.global_type' is not a tensor type}}
+// expected-error@+1 {{'dist.global_type': expected a tensor type, got i32}}
 func.func private @f(tensor<8xi1> {dist.global_type = i32})
 
 // -----
 
-// expected-error@+1 {{'dist.place' with the value 1 : i64 is not an attribute of a function's argument or result}}
+// expected-error@+1 {{argument 0: 'dist.place': is not an attribute; the dialect dist has 'dist.sharding', 'dist.global_type', 'dist.device', 'dist.colocate', 'dist.stage' here}}
 func.func private @f(tensor<8xi1> {dist.place = 1})
 
 // -----
@@ -171,10 +171,40 @@ func.func @f(%a: tensor<8xf32>) {
 // -----
 
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@+1 {{'dist.whatever': is not an attribute of ops}}
+  // expected-error@+1 {{'dist.whatever': is not an attribute; the dialect dist has 'dist.shardings', 'dist.device', 'dist.colocate', 'dist.stage', 'dist.slot' here}}
   %0 = dgc.add %a, %a {dist.whatever = "cpu:0"} : tensor<8xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{argument 0: 'dist.slot': is for ops}}
+func.func private @f(tensor<8xi1> {dist.slot = 1})
+
+// -----
+
+// expected-error@+1 {{'dist.pipeline': is for modules}}
+func.func private @f() attributes {dist.pipeline = {}}
+
+// -----
+
+// expected-error@+1 {{'dist.pipeline': expected a dictionary with schedule, positions, microbatches and chunks, got {}}}
+module attributes {dist.pipeline = {}} {}
+
+// -----
+
+// expected-error@+1 {{'dist.mesh': expected the name of a symbol, as in @name, got "mesh"}}
+func.func private @f() attributes {dist.mesh = "mesh"}
+
+// -----
+
+// expected-error@+1 {{'dist.step': expected a name, as a string, got @train}}
+func.func private @f() attributes {dist.step = @train}
+
+// -----
+
+// expected-error@+1 {{result 0: 'dist.stage': expected an integer of 64 bits of at least 0, got -1 : i64}}
+func.func private @f() -> (tensor<8xi1> {dist.stage = -1})
 
 // -----
 

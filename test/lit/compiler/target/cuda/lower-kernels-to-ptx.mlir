@@ -262,5 +262,5 @@ func.func @update_rows(%m: tensor<128xf32>, %g: tensor<1408xf32>, %b: tensor<128
 // LAUNCH-SAME: dgc.launches = {{\[\[}}"chain_0", [[#div(mul(256, 512), mul(4, 256))]], 256], ["bytes_0",
 // LAUNCH-SAME: ["shared_columns_0", {{[0-9]+}}, {{[0-9]+}}], ["shared_columns_1", {{[0-9]+}}, {{[0-9]+}}],
 // LAUNCH-SAME: ["norm_0", {{[0-9]+}}, 256], ["norm_1", 1, {{[0-9]+}}], ["norm_2", 1, {{[0-9]+}}],
-// LAUNCH-SAME: dgc.ptx.sm_90 =
+// LAUNCH-SAME: dgc.ptx = {sm_90 =
 // LAUNCH-SAME: dgc.workspace = [0, 0, 0, 0, 0, 0, 0, {{[1-9][0-9]*}}, {{[1-9][0-9]*}},
