@@ -25,7 +25,15 @@ OpFoldResult BroadcastInDimOp::fold(FoldAdaptor adaptor) {
   // The dimensions ascend, so equal types mean that each stays where it is.
   if (OpFoldResult same = foldIdentity(*this))
     return same;
-  return foldSplat(*this, adaptor.getOperand());
+  if (OpFoldResult splat = foldSplat(*this, adaptor.getOperand()))
+    return splat;
+  auto inner = getOperand().getDefiningOp<BroadcastInDimOp>();
+  if (!inner || isa<UntypedType>(inner.getOperand().getType()))
+    return {};
+  setBroadcastDimensions(
+      llvm::map_to_vector(inner.getBroadcastDimensions(), [&](int64_t dim) { return getBroadcastDimensions()[dim]; }));
+  setOperand(inner.getOperand());
+  return getResult();
 }
 
 OpFoldResult ConcatenateOp::fold(FoldAdaptor) { return getNumOperands() == 1 ? foldIdentity(*this) : OpFoldResult(); }
@@ -76,7 +84,25 @@ OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   if (OpFoldResult same = foldIdentity(*this))
     return same;
-  return foldSplat(*this, adaptor.getOperand());
+  if (OpFoldResult splat = foldSplat(*this, adaptor.getOperand()))
+    return splat;
+  auto inner = getOperand().getDefiningOp<SliceOp>();
+  // Where both are placed alike: else more would be sent than the smaller part.
+  if (!inner || isa<UntypedType>(inner.getOperand().getType()) ||
+      inner->getDiscardableAttrDictionary() != (*this)->getDiscardableAttrDictionary())
+    return {};
+  SmallVector<int64_t> starts, limits, strides;
+  for (auto [dim, start, limit] : llvm::enumerate(getStartIndices(), getLimitIndices())) {
+    int64_t first = inner.getStartIndices()[dim], step = inner.stride(dim);
+    starts.push_back(first + start * step);
+    limits.push_back(limit > start ? first + (limit - 1) * step + 1 : starts.back());
+    strides.push_back(stride(dim) * step);
+  }
+  setStartIndices(starts);
+  setLimitIndices(limits);
+  setStrides(llvm::all_of(strides, [](int64_t step) { return step == 1; }) ? ArrayRef<int64_t>() : strides);
+  setOperand(inner.getOperand());
+  return getResult();
 }
 
 OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {

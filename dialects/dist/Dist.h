@@ -67,4 +67,11 @@ RankedTensorType dropEncoding(RankedTensorType type);
 #define GET_OP_CLASSES
 #include "dialects/dist/Dist.h.inc"
 
+namespace dgc::dist {
+
+/// True when each device gets what it has: alone in its group, or sending to itself.
+bool movesNothing(CollectiveOpInterface op);
+
+} // namespace dgc::dist
+
 #endif // DGC_DIALECTS_DIST_DIST_H

@@ -157,8 +157,6 @@ LogicalResult VaryOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyAxes(*this, getMeshAttr(), getAxes(), symbols);
 }
 
-OpFoldResult VaryOp::fold(FoldAdaptor) { return getInput(); }
-
 LogicalResult dist::SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> location, Adaptor adaptor,
                                               SmallVectorImpl<Type> &types) {
   if (dgc::anyUntyped(adaptor.getInput())) {

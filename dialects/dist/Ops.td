@@ -60,6 +60,7 @@ def Dist_ReshardOp : Dist_Op<"reshard", [Pure, SameOperandsAndResultType,
   let arguments = (ins AnyRankedTensor:$input, Dist_ShardingAttr:$sharding, OptionalAttr<StrAttr>:$cause);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `to` $sharding (`because` $cause^)? attr-dict `:` type($result)";
+  let hasFolder = 1;
 }
 
 def Dist_ManualOp : Dist_Op<"manual", [IsolatedFromAbove, SingleBlockImplicitTerminator<"ReturnOp">,
@@ -134,6 +135,7 @@ def Dist_AxisIndexOp : Dist_Op<"axis_index", [Pure, DeclareOpInterfaceMethods<Sy
   let results = (outs Dist_IndexInModel:$result);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$mesh, "::mlir::ArrayAttr":$axes)>];
   let assemblyFormat = "$mesh $axes attr-dict custom<IndexResult>(type($result))";
+  let hasFolder = 1;
 }
 
 def Dist_SliceOp : Dist_Op<"slice", [Pure, InferTypeOpAdaptor, Dist_Differentiable,
@@ -146,6 +148,7 @@ def Dist_SliceOp : Dist_Op<"slice", [Pure, InferTypeOpAdaptor, Dist_Differentiab
   let arguments = (ins Dist_Tensor:$input, Dist_IndexInModel:$index, I64Attr:$dim, I64Attr:$parts);
   let results = (outs Dist_Tensor:$result);
   let assemblyFormat = "$input `at` $index `dim` $dim `parts` $parts attr-dict custom<IndexedTypes>(type($input), type($index))";
+  let hasFolder = 1;
 }
 
 def Dist_DynamicSliceOp : Dist_Op<"dynamic_slice", [Pure, InferTypeOpAdaptor,
@@ -158,6 +161,7 @@ def Dist_DynamicSliceOp : Dist_Op<"dynamic_slice", [Pure, InferTypeOpAdaptor,
   let arguments = (ins AnyRankedTensor:$input, Dist_Index:$start, I64Attr:$dim, I64Attr:$size);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input `from` $start `dim` $dim `size` $size attr-dict `:` type($input)";
+  let hasFolder = 1;
 }
 
 def Dist_VaryOp : Dist_Op<"vary", [Pure, SameOperandsAndResultType, Dist_Differentiable,
@@ -199,6 +203,7 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [InferTypeOpAdaptor, Dist
   let assemblyFormat = [{
     $kind $inputs `over` $mesh $axes (`origin` $origin^)? attr-dict custom<ListTypes>(type($inputs), ref($inputs))
   }];
+  let hasFolder = 1;
 }
 
 class Dist_ReshapingCollectiveOp<string mnemonic, dag extra, string format>
@@ -208,6 +213,7 @@ class Dist_ReshapingCollectiveOp<string mnemonic, dag extra, string format>
   let results = (outs Dist_Tensor:$result);
   let assemblyFormat = format # [{ `over` $mesh $axes (`origin` $origin^)? attr-dict
                                custom<FromTo>(type($input), type($result))}];
+  let hasFolder = 1;
 }
 
 // One that does the same to several values, of one element type, at once.
@@ -218,6 +224,7 @@ class Dist_ListCollectiveOp<string mnemonic, dag extra, string format>
   let results = (outs Variadic<Dist_Tensor>:$results);
   let assemblyFormat = format # [{ `over` $mesh $axes (`origin` $origin^)? attr-dict
                                custom<ListFromTo>(type($inputs), ref($inputs), type($results))}];
+  let hasFolder = 1;
 }
 
 def Dist_AllGatherOp : Dist_ListCollectiveOp<"all_gather", (ins I64Attr:$dim), "$inputs `dim` $dim"> {

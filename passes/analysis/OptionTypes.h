@@ -130,7 +130,6 @@ struct MeshShape {
 /// Patterns of names, of which one must match: "layer.*+embed". `*` and `?` as in file names. Empty text: none.
 struct NamePatterns {
   std::vector<std::string> patterns;
-  bool operator==(const NamePatterns &) const = default;
 
   static std::optional<NamePatterns> parse(llvm::StringRef text, std::string &error);
   std::string text() const;
@@ -143,10 +142,8 @@ struct WeightCuts {
     std::string name; // a pattern of variables or, without `dim`, the name of a dimension
     std::optional<int64_t> dim;
     std::string text() const { return dim ? name + ":" + std::to_string(*dim) : name; }
-    bool operator==(const Cut &) const = default;
   };
   std::vector<Cut> cuts;
-  bool operator==(const WeightCuts &) const = default;
 
   static std::optional<WeightCuts> parse(llvm::StringRef text, std::string &error);
   std::string text() const;

@@ -13,14 +13,6 @@ using namespace mlir;
 using namespace dgc;
 using namespace dgc::dist;
 
-/// True when each device gets what it has: alone in its group, or sending to
-/// itself.
-static bool movesNothing(CollectiveOpInterface op) {
-  if (auto permute = dyn_cast<PermuteOp>(*op))
-    return llvm::equal(permute.getTargets(), llvm::seq<int64_t>(0, permute.getTargets().size()));
-  return getGroupSize(lookupMesh(op, op.getMeshAttr()), op.getAxes()) == 1;
-}
-
 namespace {
 struct SimplifyCollectives : dgc::impl::SimplifyCollectivesPassBase<SimplifyCollectives> {
   void runOnOperation() override {

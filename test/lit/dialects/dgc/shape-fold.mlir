@@ -38,6 +38,41 @@ func.func @pairs(%x: tensor<2x3x4xf32>) -> (tensor<3x4x2xf32>, tensor<2x3x4xf32>
 
 // -----
 
+// A part of a part, with the steps of both, and a part that has no elements. What is repeated twice is repeated once.
+// CHECK-LABEL: func @parts
+// CHECK-SAME: (%[[X:.*]]: tensor<20x6xf32>, %[[Y:.*]]: tensor<3x1xf32>)
+func.func @parts(%x: tensor<20x6xf32>, %y: tensor<3x1xf32>)
+    -> (tensor<2x3xf32>, tensor<4x2xf32>, tensor<0x4xf32>, tensor<2x3x5x4xf32>) {
+  // CHECK-DAG: %[[A:.*]] = dgc.slice %[[X]] from [5, 2] to [18, 5] strides [9, 1]
+  // CHECK-DAG: %[[B:.*]] = dgc.slice %[[X]] from [3, 2] to [7, 4] :
+  // CHECK-DAG: %[[C:.*]] = dgc.slice %[[X]] from [8, 1] to [8, 5] strides [3, 1]
+  // CHECK-DAG: %[[D:.*]] = dgc.broadcast_in_dim %[[Y]] dims [1, 3] to [2, 3, 5, 4]
+  %0 = dgc.slice %x from [2, 1] to [18, 6] strides [3, 1] : tensor<20x6xf32>
+  %1 = dgc.slice %0 from [1, 1] to [6, 4] strides [3, 1] : tensor<6x5xf32>
+  %2 = dgc.slice %x from [2, 1] to [8, 5] : tensor<20x6xf32>
+  %3 = dgc.slice %2 from [1, 1] to [5, 3] : tensor<6x4xf32>
+  %4 = dgc.slice %x from [2, 1] to [18, 5] strides [3, 1] : tensor<20x6xf32>
+  %5 = dgc.slice %4 from [2, 0] to [2, 4] : tensor<6x4xf32>
+  %6 = dgc.broadcast_in_dim %y dims [0, 1] to [3, 4] : tensor<3x1xf32>
+  %7 = dgc.broadcast_in_dim %6 dims [1, 3] to [2, 3, 5, 4] : tensor<3x4xf32>
+  // CHECK: return %[[A]], %[[B]], %[[C]], %[[D]]
+  return %1, %3, %5, %7 : tensor<2x3xf32>, tensor<4x2xf32>, tensor<0x4xf32>, tensor<2x3x5x4xf32>
+}
+
+// -----
+
+// Another stage gets the small part, and not what it is a part of.
+// CHECK-LABEL: func @stages
+func.func @stages(%x: tensor<8xf32>) -> tensor<2xf32> {
+  // CHECK-NEXT: %[[A:.*]] = dgc.slice %{{.*}} from [0] to [4]
+  // CHECK-NEXT: dgc.slice %[[A]]
+  %0 = dgc.slice %x from [0] to [4] {dist.stage = 0 : i64} : tensor<8xf32>
+  %1 = dgc.slice %0 from [1] to [3] {dist.stage = 1 : i64} : tensor<4xf32>
+  return %1 : tensor<2xf32>
+}
+
+// -----
+
 // Constants that are the same everywhere stay so; a reshape keeps any constant.
 // CHECK-LABEL: func @constants
 func.func @constants() -> (tensor<4x8xf32>, tensor<3x2xi32>, tensor<5xf32>) {
