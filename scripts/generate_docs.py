@@ -66,12 +66,24 @@ def ops_of(text):
     return re.sub(r"^```\noperation ::= .*?^```$", lambda m: readable(m.group()), text, flags=re.MULTILINE | re.DOTALL)
 
 
+def errors(path):
+    """The table of the errors that ops of a family state, where they are elementwise."""
+    rows = []
+    for line in tblgen(path, "--print-records").splitlines():
+        if match := re.match(r'  string opName = "(\w+)";', line):
+            name = match.group(1)
+        elif (match := re.match(r"  int maxUlps = (\d+);", line)) and match.group(1) != "0":
+            rows.append(f"| `dgc.{name}` | {match.group(1)} |\n")
+    return rows and ("The error of floats, in units of the last place of the result (of 1, where the result is below 1), "
+                     "is at most this; what is not listed is exact.\n\n| op | units |\n|---|---|\n" + "".join(rows) + "\n")
+
+
 def family(name):
     """The section of one family of dgc ops."""
     path = f"dialects/dgc/{name}Ops.td"
     # The first sentence of the comment; what comes after a colon explains it.
     title = read(path).partition("\n")[0].strip().lstrip("/ ").split(":")[0].rstrip(".")
-    return f"## {title}\n\n" + tidy(ops_of(tblgen(path, "-gen-op-doc")))
+    return f"## {title}\n\n" + (errors(path) or "") + tidy(ops_of(tblgen(path, "-gen-op-doc")))
 
 
 def clauses():

@@ -18,10 +18,6 @@ using Gradients = SmallVector<Value>;
 //===----------------------------------------------------------------------===//
 
 /// Piecewise constant: no gradient anywhere.
-DGC_GRADIENT(CeilOp) { return {Value()}; }
-DGC_GRADIENT(FloorOp) { return {Value()}; }
-DGC_GRADIENT(RoundNearestAfzOp) { return {Value()}; }
-DGC_GRADIENT(RoundNearestEvenOp) { return {Value()}; }
 DGC_GRADIENT(SignOp) { return {Value()}; }
 
 /// A constant for the gradient.
@@ -35,21 +31,7 @@ DGC_GRADIENT(StopGradientOp) { return {Value()}; }
     return {formula};                                                                                                  \
   }
 DGC_UNARY_GRADIENT(AbsOp, b.multiply(g, b.sign(x)))
-DGC_UNARY_GRADIENT(CbrtOp, b.divide(g, b.multiply(b.multiply(z, z), 3)))
-DGC_UNARY_GRADIENT(CosineOp, b.negate(b.multiply(g, b.sine(x))))
-DGC_UNARY_GRADIENT(ErfOp,
-                   b.multiply(b.multiply(g, b.exponential(b.negate(b.multiply(x, x)))), 2 * std::numbers::inv_sqrtpi))
-DGC_UNARY_GRADIENT(ExponentialMinusOneOp, b.add(b.multiply(g, z), g))
-DGC_UNARY_GRADIENT(ExponentialOp, b.multiply(g, z))
-DGC_UNARY_GRADIENT(LogOp, b.divide(g, x))
-DGC_UNARY_GRADIENT(LogPlusOneOp, b.divide(g, b.add(x, b.splat(1, x))))
-DGC_UNARY_GRADIENT(LogisticOp, b.multiply(g, b.multiply(z, b.subtract(b.splat(1, z), z))))
 DGC_UNARY_GRADIENT(NegateOp, b.negate(g))
-DGC_UNARY_GRADIENT(RsqrtOp, b.multiply(b.divide(b.multiply(g, z), x), -0.5))
-DGC_UNARY_GRADIENT(SineOp, b.multiply(g, b.cosine(x)))
-DGC_UNARY_GRADIENT(SqrtOp, b.divide(b.multiply(g, 0.5), z))
-DGC_UNARY_GRADIENT(TanOp, b.add(g, b.multiply(g, b.multiply(z, z))))
-DGC_UNARY_GRADIENT(TanhOp, b.multiply(g, b.subtract(b.splat(1, z), b.multiply(z, z))))
 #undef DGC_UNARY_GRADIENT
 
 DGC_GRADIENT(ConvertOp) {

@@ -1,8 +1,9 @@
-// Elementwise ops: types and simplifications. Their scalar bodies are in
-// ElementwiseScalars.cpp, their derivatives in ElementwiseGradients.cpp.
+// Elementwise ops: types and simplifications. Functions of one float have their scalar bodies and derivatives in
+// ElementwiseOps.td, the others in ElementwiseScalars.cpp and ElementwiseGradients.cpp.
 
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/Clauses.h"
+#include "dialects/dgc/ElementwiseFunctions.h"
 #include "dialects/dgc/OpSupport.h"
 #include "mlir/IR/Matchers.h"
 
@@ -122,14 +123,24 @@ static OpFoldResult ifSameType(Operation *op, Value value) {
   return value.getType() == type && !isa<UntypedType>(type) ? OpFoldResult(value) : OpFoldResult();
 }
 
+/// True when every element of the constant is 0: of floats, the zero of this sign.
+static bool isSplatOfZero(Attribute constant, bool negative) {
+  auto splat = dyn_cast_or_null<SplatElementsAttr>(constant);
+  if (!splat || !isa<FloatType>(splat.getElementType()))
+    return isSplatOf(constant, 0);
+  auto value = splat.getSplatValue<APFloat>();
+  return value.isZero() && value.isNegative() == negative;
+}
+
+// -0 + 0 is 0, so that only the addition of -0 and the subtraction of 0 leave every float as it is.
 OpFoldResult AddOp::simplify(ArrayRef<Attribute> constants) {
-  if (isSplatOf(constants[1], 0))
+  if (isSplatOfZero(constants[1], /*negative=*/true))
     return ifSameType(*this, getLhs());
   return {};
 }
 
 OpFoldResult SubtractOp::simplify(ArrayRef<Attribute> constants) {
-  if (isSplatOf(constants[1], 0))
+  if (isSplatOfZero(constants[1], /*negative=*/false))
     return ifSameType(*this, getLhs());
   return {};
 }
@@ -183,6 +194,15 @@ OpFoldResult ConvertOp::simplify(ArrayRef<Attribute>) {
     if (OpFoldResult same = ifSameType(*this, inner.getOperand()))
       return same;
   return ifSameType(*this, getOperand());
+}
+
+OpFoldResult ReducePrecisionOp::simplify(ArrayRef<Attribute>) {
+  auto type = dyn_cast<FloatType>(getElementTypeOrSelf(getType()));
+  if (!type)
+    return {};
+  unsigned mantissa = type.getFPMantissaWidth() - 1, exponent = type.getWidth() - 1 - mantissa;
+  bool keepsAll = getMantissaBits() >= mantissa && getExponentBits() >= exponent;
+  return keepsAll ? ifSameType(*this, getOperand()) : OpFoldResult();
 }
 
 OpFoldResult SelectOp::simplify(ArrayRef<Attribute> constants) {

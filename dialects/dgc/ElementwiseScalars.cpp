@@ -62,25 +62,9 @@ static Value buildFor(Operation *op, OpBuilder &builder, Location location, Scal
   }
 DGC_SCALAR(AndOp, arith::AndIOp)
 DGC_SCALAR(Atan2Op, math::Atan2Op)
-DGC_SCALAR(CbrtOp, math::CbrtOp)
-DGC_SCALAR(CeilOp, math::CeilOp)
-DGC_SCALAR(CosineOp, math::CosOp)
 DGC_SCALAR(CountLeadingZerosOp, math::CountLeadingZerosOp)
-DGC_SCALAR(ErfOp, math::ErfOp)
-DGC_SCALAR(ExponentialMinusOneOp, math::ExpM1Op)
-DGC_SCALAR(ExponentialOp, math::ExpOp)
-DGC_SCALAR(FloorOp, math::FloorOp)
-DGC_SCALAR(LogOp, math::LogOp)
-DGC_SCALAR(LogPlusOneOp, math::Log1pOp)
 DGC_SCALAR(OrOp, arith::OrIOp)
 DGC_SCALAR(PopcntOp, math::CtPopOp)
-DGC_SCALAR(RoundNearestAfzOp, math::RoundOp)
-DGC_SCALAR(RoundNearestEvenOp, math::RoundEvenOp)
-DGC_SCALAR(RsqrtOp, math::RsqrtOp)
-DGC_SCALAR(SineOp, math::SinOp)
-DGC_SCALAR(SqrtOp, math::SqrtOp)
-DGC_SCALAR(TanOp, math::TanOp)
-DGC_SCALAR(TanhOp, math::TanhOp)
 DGC_SCALAR(XorOp, arith::XOrIOp)
 #undef DGC_SCALAR
 
@@ -121,13 +105,6 @@ Value SignOp::buildScalar(OpBuilder &builder, Location location, Scalars x) {
   Value above = arith::ExtUIOp::create(b, type, compare(b, arith::CmpIPredicate::sgt, x[0], zero));
   Value below = arith::ExtUIOp::create(b, type, compare(b, arith::CmpIPredicate::slt, x[0], zero));
   return arith::SubIOp::create(b, above, below);
-}
-
-Value LogisticOp::buildScalar(OpBuilder &builder, Location location, Scalars x) {
-  ImplicitLocOpBuilder b(location, builder);
-  Value one = number(b, x[0].getType(), 1);
-  Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x[0]));
-  return arith::DivFOp::create(b, one, arith::AddFOp::create(b, one, exp));
 }
 
 Value ClampOp::buildScalar(OpBuilder &builder, Location location, Scalars x) {

@@ -71,6 +71,10 @@ def ElementwiseOpInterface : DGC_Interface<"ElementwiseOpInterface"> {
       integers signless (unsigned element types too: the op looks at its own types for signedness).
     }], "::mlir::Value", "buildScalar",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$location, "::mlir::ValueRange":$scalars)>,
+    StaticInterfaceMethod<[{
+      A bound of the error of an element that is a float, in units of the last place of the result, or of 1 where the
+      result is below 1; 0: exact.
+    }], "unsigned", "getMaxUlps">,
     InterfaceMethod<"The operands from this one on have one element type; those before it are i1.",
       "unsigned", "getFirstOfOneElementType", (ins), [{}], [{ return 0; }]>,
   ];

@@ -13,7 +13,7 @@ def Example_Dialect : Dialect {
 }
 
 // The class declares the types, the sharding rule and the cost; what is computed, and the gradient, are in Softsign.cpp.
-def Example_SoftsignOp : DGC_UnaryOp<"softsign", DGC_FloatTensor, [DGC_Differentiable], /*flops=*/3> {
+def Example_SoftsignOp : DGC_UnaryOp<"softsign", DGC_FloatTensor, /*ulps=*/2, [DGC_Differentiable], /*flops=*/3> {
   let opDialect = Example_Dialect;
   let cppNamespace = Example_Dialect.cppNamespace;
   let summary = "x / (1 + |x|)";

@@ -45,21 +45,14 @@ double PlainPostOps::apply(double value, double before, int64_t index) const {
     case PostOpKind::Multiply:
       value *= loadElement(op.arg, at);
       break;
-    case PostOpKind::Relu:
-      value = value > 0 || std::isnan(value) ? value : 0;
-      break;
-    case PostOpKind::Tanh:
-      value = std::tanh(value);
-      break;
-    case PostOpKind::Sigmoid:
-      value = 1 / (1 + std::exp(-value));
-      break;
-    case PostOpKind::GeluTanh:
-      value = 0.5 * value * (1 + std::tanh(0.7978845608028653559 * (value + 0.044715 * value * value * value)));
-      break;
-    case PostOpKind::GeluErf:
-      value = 0.5 * value * (1 + std::erf(value * 0.7071067811865475244));
-      break;
+#define DGC_POST_FUNCTION(Kind, Algorithm, function)                                                                   \
+  case PostOpKind::Kind: {                                                                                             \
+    const double x = value;                                                                                            \
+    value = function;                                                                                                  \
+    break;                                                                                                             \
+  }
+#include "runtime/device/cpu/PostFunctions.def"
+#undef DGC_POST_FUNCTION
     case PostOpKind::Accumulate:
       value += before;
       break;
@@ -163,21 +156,12 @@ PostOps dgc::rt::makePostOps(const OpContext &context, const PostOpVector *list,
   for (uint32_t i = 0; list && i < list->size(); ++i) {
     const artifact::PostOp &op = *list->Get(i);
     switch (op.kind()) {
-    case PostOpKind::Relu:
-      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0, 0);
-      break;
-    case PostOpKind::Tanh:
-      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_tanh, 0, 0);
-      break;
-    case PostOpKind::Sigmoid:
-      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_logistic, 0, 0);
-      break;
-    case PostOpKind::GeluTanh:
-      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_gelu_tanh, 0, 0);
-      break;
-    case PostOpKind::GeluErf:
-      chain.ops.append_eltwise(1.0f, dnnl::algorithm::eltwise_gelu_erf, 0, 0);
-      break;
+#define DGC_POST_FUNCTION(Kind, Algorithm, function)                                                                   \
+  case PostOpKind::Kind:                                                                                               \
+    chain.ops.append_eltwise(1.0f, dnnl::algorithm::Algorithm, 0, 0);                                                  \
+    break;
+#include "runtime/device/cpu/PostFunctions.def"
+#undef DGC_POST_FUNCTION
     case PostOpKind::Accumulate:
       chain.ops.append_sum(1.0f);
       break;

@@ -6,8 +6,9 @@
 func.func @identities(%x: tensor<4xf32>, %p: tensor<4xi1>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,
     tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi1>) {
   %zero = dgc.constant dense<0.0> : tensor<4xf32>
+  %minus_zero = dgc.constant dense<-0.0> : tensor<4xf32>
   %one = dgc.constant dense<1.0> : tensor<4xf32>
-  %0 = dgc.add %zero, %x : tensor<4xf32>
+  %0 = dgc.add %minus_zero, %x : tensor<4xf32>
   %1 = dgc.subtract %x, %zero : tensor<4xf32>
   %2 = dgc.multiply %one, %x : tensor<4xf32>
   %3 = dgc.divide %x, %one : tensor<4xf32>
@@ -21,6 +22,38 @@ func.func @identities(%x: tensor<4xf32>, %p: tensor<4xi1>) -> (tensor<4xf32>, te
   // CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[P]]
   return %0, %1, %2, %3, %4, %5, %6, %7, %8 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,
     tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi1>
+}
+
+// -----
+
+// Zero leaves integers as they are, whichever side it is on. A float of as many bits, or more, loses nothing.
+// CHECK-LABEL: func @more_identities
+// CHECK-SAME: (%[[I:.*]]: tensor<4xi32>, %[[H:.*]]: tensor<4xbf16>)
+func.func @more_identities(%i: tensor<4xi32>, %h: tensor<4xbf16>) -> (tensor<4xi32>, tensor<4xi32>, tensor<4xbf16>) {
+  %zero = dgc.constant dense<0> : tensor<4xi32>
+  %0 = dgc.add %zero, %i : tensor<4xi32>
+  %1 = dgc.subtract %i, %zero : tensor<4xi32>
+  %2 = dgc.reduce_precision %h exponent 8 mantissa 10 : tensor<4xbf16>
+  // CHECK-NEXT: return %[[I]], %[[I]], %[[H]]
+  return %0, %1, %2 : tensor<4xi32>, tensor<4xi32>, tensor<4xbf16>
+}
+
+// -----
+
+// -0 + 0 is 0, and -0 - -0 as well. One bit of the mantissa less, or of the exponent.
+// CHECK-LABEL: func @signs_of_zero
+func.func @signs_of_zero(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %zero = dgc.constant dense<0.0> : tensor<4xf32>
+  %minus_zero = dgc.constant dense<-0.0> : tensor<4xf32>
+  // CHECK: dgc.add
+  %0 = dgc.add %x, %zero : tensor<4xf32>
+  // CHECK: dgc.subtract
+  %1 = dgc.subtract %x, %minus_zero : tensor<4xf32>
+  // CHECK: dgc.reduce_precision
+  %2 = dgc.reduce_precision %x exponent 8 mantissa 22 : tensor<4xf32>
+  // CHECK: dgc.reduce_precision
+  %3 = dgc.reduce_precision %x exponent 7 mantissa 23 : tensor<4xf32>
+  return %0, %1, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
 // -----

@@ -80,6 +80,7 @@ func.func @floats(%x: tensor<5xf32>) {
   %26 = dgc.subtract %x, %x : tensor<5xf32>
   %27 = dgc.tan %x : tensor<5xf32>
   %28 = dgc.tanh %x : tensor<5xf32>
+  %29 = dgc.softplus %x : tensor<5xf32>
   return
 }
 

@@ -29,6 +29,7 @@ const GradientCase kCases[] = {
     {"rsqrt", "%x: tensor<3x5xf64>", "%y = dgc.rsqrt %x : tensor<3x5xf64>", 0.3, 3},
     {"sign", "%x: tensor<3x5xf64>", "%y = dgc.sign %x : tensor<3x5xf64>"},
     {"sine", "%x: tensor<3x5xf64>", "%y = dgc.sine %x : tensor<3x5xf64>"},
+    {"softplus", "%x: tensor<3x5xf64>", "%y = dgc.softplus %x : tensor<3x5xf64>"},
     {"sqrt", "%x: tensor<3x5xf64>", "%y = dgc.sqrt %x : tensor<3x5xf64>", 0.3, 3},
     {"tan", "%x: tensor<3x5xf64>", "%y = dgc.tan %x : tensor<3x5xf64>", -1, 1},
     {"tanh", "%x: tensor<3x5xf64>", "%y = dgc.tanh %x : tensor<3x5xf64>"},
