@@ -23,7 +23,7 @@ namespace {
 /// elements. Pointers only tell keys apart; nothing depends on their order.
 using Key = std::tuple<const void *, const void *, const void *>;
 
-/// Collectives to be merged in the place of the last, and the ops behind the
+/// Collectives to be merged in the place of the last, and the ops after the
 /// first that depend on one of them, in order.
 struct Group {
   SmallVector<CollectiveOpInterface> members;

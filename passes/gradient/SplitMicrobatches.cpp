@@ -219,7 +219,7 @@ private:
   /// The size of a dimension that begins with the batch, in the current micro-batch.
   int64_t partOf(int64_t size) const { return size / analysis.getBatch() * analysis.getExamples(current); }
 
-  /// The shape with the dimension `dim`, which begins with the batch, as [`examples`, `middle`..] and what is behind
+  /// The shape with the dimension `dim`, which begins with the batch, as [`examples`, `middle`..] and what follows
   /// the batch in it.
   SmallVector<int64_t> splitShape(ArrayRef<int64_t> shape, unsigned dim, int64_t examples,
                                   ArrayRef<int64_t> middle = {}) const {

@@ -218,7 +218,7 @@ private:
                        << " or a later one to avoid it";
   }
 
-  /// Behind all rounds.
+  /// After all rounds.
   static constexpr double kTail = std::numeric_limits<double>::max();
 
   /// What an op without a micro-batch works for.

@@ -1,4 +1,4 @@
-// Collectives that go on beside other steps: that nothing touches what they work on.
+// Collectives that run during other steps: that nothing touches what they work on.
 #include "runtime/artifact/Check.h"
 #include "runtime/artifact/Describe.h"
 #include "runtime/artifact/Mesh.h"

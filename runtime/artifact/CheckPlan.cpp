@@ -345,7 +345,7 @@ absl::Status checkStep(const ProgramContext &context, uint32_t index) {
   if (step.queue() > 1)
     return bad(str("queue ", step.queue(), " is neither 0, which computes, nor 1, which communicates"));
   if (step.queue() == 1 && step.action_type() != a::Action::Collective)
-    return bad("only a collective goes on beside others");
+    return bad("only a collective is asynchronous");
   for (uint32_t i = 0; i < lengthOf(step.waits()); ++i)
     if (step.waits()->Get(i) >= index)
       return bad(str("waits for step ", step.waits()->Get(i), ", which does not come before it"));

@@ -27,7 +27,7 @@ void *Executor::deviceAddress(const artifact::Buffer &buffer) const {
   return deviceArena + buffer.offset();
 }
 
-/// Refuses to go on when what is taken of the device already and what is `planned` beside it are more than is allowed.
+/// Refuses to go on when what is taken of the device already and what is `planned` in addition are more than is allowed.
 absl::Status Executor::checkMemoryLimit(uint64_t planned) const {
   if (options.memoryLimit == 0)
     return absl::OkStatus();
@@ -307,7 +307,7 @@ absl::Status ProgramRunner::collectParts() {
 }
 
 /// The times of ops, as the device measured them; those of communication by the host, with the copies that it waits
-/// for, are there. What goes on beside others is in segments twice: where it begins and where it is waited for.
+/// for, are there. What runs during others is in segments twice: where it begins and where it is waited for.
 absl::Status ProgramRunner::addTimes(uint64_t step) {
   std::vector<bool> isUnderWay(ops.size());
   for (const Part &part : parts) {

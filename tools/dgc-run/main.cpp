@@ -157,7 +157,7 @@ static std::vector<std::string> workerCommand(int argc, char **argv) {
   return command;
 }
 
-/// Removes what killed workers have left beside the files that they were to write.
+/// Removes what killed workers have left next to the files that they were to write.
 static void removeLeftoversOf(const artifact::Plan &plan, const RunOptions &run) {
   for (const std::string &path : outputFiles(plan, run, realDisk()))
     OutputFile::reserve(realDisk(), path).status().IgnoreError(); // another job may write it by now

@@ -1,4 +1,4 @@
-// gpu-check: runs plans for a GPU beside the same plans for the CPU, compares what they compute, runs jobs of several
+// gpu-check: runs plans for a GPU and the same plans for the CPU, compares what they compute, runs jobs of several
 // processes and their faults, and times steps. It needs nothing of the compiler.
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/Clock.h"

@@ -55,7 +55,7 @@ Scalar originOf(const KernelGraph &graph, Scalar scalar) {
   return scalar;
 }
 
-/// The operand of an op in a body: what it is, and behind `element` the element that it is read from.
+/// The operand of an op in a body: what it is, and past `element` the element that it is read from.
 Scalar inputOf(const KernelGraph &graph, Value operand, const Index &loops, std::optional<Scalar> *element = nullptr) {
   auto argument = dyn_cast<BlockArgument>(operand);
   Operation *parent = argument ? argument.getOwner()->getParentOp() : operand.getDefiningOp()->getParentOp();

@@ -205,14 +205,14 @@ private:
 
   BoundPrimitive makeReorder(const dnnl::memory::desc &from, const dnnl::memory::desc &to) {
     dnnl::reorder::primitive_desc pd(context.library.engine, from, context.library.engine, to, attr);
-    // Its scratchpad lies behind everything of the convolution.
+    // Its scratchpad lies after everything of the convolution.
     BoundPrimitive bound(context, dnnl::reorder(pd), dnnl::memory::desc());
     if (pd.scratchpad_desc().get_size())
       bound.bindScratch(DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), reserve(pd.scratchpad_desc().get_size()));
     return bound;
   }
 
-  /// Room in the scratch block, behind the scratchpad of the convolution.
+  /// Room in the scratch block, after the scratchpad of the convolution.
   size_t reserve(size_t bytes) {
     size_t offset = used;
     used += (bytes + 4095) & ~size_t{4095};

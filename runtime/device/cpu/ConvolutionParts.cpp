@@ -57,7 +57,7 @@ public:
   absl::Status prepare(const OpContext &context) {
     const dnnl::memory::desc &result = isForward ? whole.shape.dst : whole.shape.src;
     elements = static_cast<int64_t>(result.get_size() / sizeof(float));
-    // What is behind the sums needs them as they are.
+    // What follows the sums needs them as they are.
     isDirect = !whole.bias && (!whole.postOps || whole.postOps->size() == 0);
     const int64_t count = (channels + *channelsOfPart - 1) / *channelsOfPart;
     whole.scratchBegin = static_cast<size_t>(PairwiseSlots::slots(count)) * slotBytes();
@@ -269,7 +269,7 @@ private:
   static int64_t narrow(dnnl::memory::desc &desc, const Piece &piece, int64_t row, int64_t rows) {
     const int64_t begin = piece.image * strideOf(desc, 0) + row * strideOf(desc, 2);
     desc = withExtent(withExtent(desc, 0, piece.images), 2, rows);
-    if (piece.images == 1) { // without a gap behind the one image, which oneDNN takes for another layout
+    if (piece.images == 1) { // without a gap after the one image, which oneDNN takes for another layout
       dnnl::memory::dims strides(desc.dims().size());
       for (size_t d = 1; d < strides.size(); ++d)
         strides[d] = strideOf(desc, d);

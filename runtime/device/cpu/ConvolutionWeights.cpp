@@ -189,7 +189,7 @@ private:
       return {};
     return dnnl::reorder(dnnl::reorder::primitive_desc(engine, from, engine, to));
   }
-  /// Behind the sum of a tile: the layout, and the type, that the plan has.
+  /// After the sum of a tile: the layout, and the type, that the plan has.
   struct Store {
     dnnl::primitive reorder;
     dnnl::memory from, to;

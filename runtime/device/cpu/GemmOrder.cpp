@@ -55,7 +55,7 @@ static void append(GemmPart &part, IndexRange range, const Dimension &d) {
 
 /// The ranges from `begin` to `end`, where parts may begin.
 static GemmPart partOf(int64_t begin, int64_t end, const std::vector<IndexRange> &runs, const Dimension &d) {
-  // Behind whole blocks, the rest is cut as in the call for the whole dimension.
+  // After whole blocks, the rest is cut as in the call for the whole dimension.
   if (end == d.extent && begin % d.block == 0 && begin <= runs.back().begin)
     return {{begin, end - begin}};
   GemmPart part;

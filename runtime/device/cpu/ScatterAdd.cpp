@@ -48,7 +48,7 @@ private:
   /// Updates that are added up one after the other.
   static constexpr int64_t blockUpdates = 128;
 
-  /// The first update, in the order of `sorted`, of each slice; behind the last one, their number.
+  /// The first update, in the order of `sorted`, of each slice; after the last one, their number.
   int64_t *firstOf() const { return reinterpret_cast<int64_t *>(scratch.data()); }
   /// The updates in the order of their slices; those of one slice in their own order.
   int64_t *sorted() const { return firstOf() + size + 1; }
