@@ -16,7 +16,7 @@ static std::mutex passNamesMutex;
 static std::vector<std::string> passNames; // under passNamesMutex
 
 std::vector<std::string> passesOfPlugins() {
-  std::lock_guard lock(passNamesMutex);
+  std::scoped_lock lock(passNamesMutex);
   return passNames;
 }
 
@@ -79,7 +79,7 @@ bool loadPlugin(const std::string &path, mlir::DialectRegistry &registry, std::s
     plugin.registerDialects(registry);
   if (!checkPasses(plugin, error))
     return false;
-  std::lock_guard lock(passNamesMutex);
+  std::scoped_lock lock(passNamesMutex);
   for (const std::string &pass : plugin.passes)
     if (!is_contained(passNames, pass))
       passNames.push_back(pass);

@@ -39,7 +39,7 @@ template <auto field> static std::optional<std::string> printText(const Strategy
   return options.*field ? std::optional((options.*field)->text()) : std::nullopt;
 }
 template <auto field> static bool setText(StrategyOptions &options, StringRef argument, std::string &error) {
-  using T = typename std::remove_reference_t<decltype(options.*field)>::value_type;
+  using T = std::remove_reference_t<decltype(options.*field)>::value_type;
   std::optional<T> value = argument.empty() ? T() : T::parse(argument, error);
   options.*field = value;
   return value.has_value();

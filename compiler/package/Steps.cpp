@@ -227,7 +227,7 @@ struct Collective : PackageOpInterface::ExternalModel<Collective, CollectiveOp> 
     for (const fb::CollectiveRangeT &range : ArrayRef(ranges).drop_front()) {
       call.more.push_back(std::make_unique<fb::CollectiveRangeT>(range));
     }
-    call.padding = static_cast<uint64_t>(collective.getPadding());
+    call.padding = collective.getPadding();
     if (auto permutation = collective.getPermutation()) {
       call.permutation.assign(permutation->begin(), permutation->end());
     }

@@ -22,8 +22,8 @@ namespace dgc {
 /// A struct of options in the form that MLIR's pass registry parses and prints.
 template <class T> class PhaseOptionsText : public mlir::PassPipelineOptions<PhaseOptionsText<T>> {
   using Base = mlir::PassPipelineOptions<PhaseOptionsText<T>>;
-  template <class V> using One = typename Base::template Option<V>;
-  template <class V> using Many = typename Base::template ListOption<V>;
+  template <class V> using One = Base::template Option<V>;
+  template <class V> using Many = Base::template ListOption<V>;
 
   /// An option of any type.
   struct Held {

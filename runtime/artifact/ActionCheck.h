@@ -12,7 +12,7 @@
 
 namespace dgc::rt {
 
-inline absl::Status bad(std::string message) { return absl::InvalidArgumentError(message); }
+inline absl::Status bad(const std::string &message) { return absl::InvalidArgumentError(message); }
 
 template <typename T> uint32_t sizeOf(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
 
@@ -40,7 +40,7 @@ public:
   absl::Status check(const artifact::Copy &op) const;
   absl::Status check(const artifact::Fill &op) const;
   absl::Status check(const artifact::ScatterAdd &op) const;
-  absl::Status check(const artifact::Collective &op) const;
+  absl::Status check(const artifact::Collective &c) const;
   absl::Status check(const artifact::Attention &op) const;
 
 private:

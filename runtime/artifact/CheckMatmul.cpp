@@ -39,7 +39,7 @@ absl::Status ActionCheck::strides(std::string_view what, const flatbuffers::Vect
   std::vector<std::pair<int64_t, uint64_t>> dims; // stride, size
   for (uint32_t i = 0; i < sizeOf(strides); ++i) {
     uint64_t size = i < sizeOf(batch) ? static_cast<uint64_t>(batch->Get(i)) : i == sizeOf(batch) ? rows : columns;
-    dims.push_back({strides->Get(i), size});
+    dims.emplace_back(strides->Get(i), size);
   }
   // From the innermost dimension outwards each must step over the whole of those inside it, and their product is the
   // size of the buffer: so each element is met once.

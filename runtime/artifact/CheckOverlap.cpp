@@ -12,7 +12,7 @@
 using namespace dgc::rt;
 namespace a = dgc::artifact;
 
-static absl::Status bad(std::string message) { return absl::InvalidArgumentError(message); }
+static absl::Status bad(const std::string &message) { return absl::InvalidArgumentError(message); }
 
 template <typename T> static uint32_t count(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
 
@@ -72,7 +72,7 @@ public:
       if (step.queue() == 1 && underWay.size() == mostUnderWay)
         return bad(str("more than ", mostUnderWay, " collectives go on at a time"));
       if (step.queue() == 1)
-        underWay.push_back({i, std::move(mine)});
+        underWay.emplace_back(i, std::move(mine));
     }
     return absl::OkStatus(); // the program ends when all have ended
   }

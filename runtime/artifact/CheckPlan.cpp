@@ -21,7 +21,7 @@ constexpr uint32_t maxWorldSize = 65536;
 constexpr uint32_t maxAxes = 64;
 constexpr uint64_t maxArenaBytes = uint64_t{1} << 46;
 
-absl::Status bad(std::string message) { return absl::InvalidArgumentError(message); }
+absl::Status bad(const std::string &message) { return absl::InvalidArgumentError(message); }
 
 template <typename T> uint32_t lengthOf(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
 

@@ -26,7 +26,7 @@ constexpr uint64_t attentionWorkspaceBytes(uint64_t batch, uint64_t heads, uint6
 
 /// The inputs of a run lie one after the other, each at such an offset, where they wait for their run to begin; there
 /// are two such places, on the host and on the device. The outputs of a run wait on the host in the same way.
-inline constexpr uint64_t stagedBytes(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+constexpr uint64_t stagedBytes(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
 inline constexpr uint64_t stagedRuns = 2;
 
 } // namespace dgc::rt::gpu

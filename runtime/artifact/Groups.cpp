@@ -15,7 +15,7 @@ namespace a = dgc::artifact;
 
 template <typename T> static uint32_t count(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
 
-static absl::Status bad(std::string message) { return absl::InvalidArgumentError(message); }
+static absl::Status bad(const std::string &message) { return absl::InvalidArgumentError(message); }
 
 int32_t dgc::rt::groupOf(const a::Plan &plan, uint32_t rank) {
   for (uint32_t i = 0; i < count(plan.groups()); ++i) {

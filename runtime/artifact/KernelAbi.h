@@ -9,19 +9,21 @@
 #ifndef DGC_RUNTIME_ARTIFACT_KERNELABI_H
 #define DGC_RUNTIME_ARTIFACT_KERNELABI_H
 
-#include <stdint.h>
+#include <stdint.h> // NOLINT(modernize-deprecated-headers): C includes this, too
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* What is the same for the whole step. */
+// NOLINTBEGIN(modernize-use-using)
 typedef struct dgc_step {
   uint64_t seed; /* of the run */
   uint64_t step; /* number of the training step, from 0 */
 } dgc_step;
 
 typedef void (*dgc_kernel)(void *const *args, int64_t begin, int64_t end, const dgc_step *step);
+// NOLINTEND(modernize-use-using)
 
 #ifdef __cplusplus
 }

@@ -16,7 +16,7 @@
 using namespace dgc::rt;
 namespace a = dgc::artifact;
 
-static absl::Status bad(std::string message) { return absl::InvalidArgumentError(message); }
+static absl::Status bad(const std::string &message) { return absl::InvalidArgumentError(message); }
 
 template <typename T> static uint32_t count(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
 

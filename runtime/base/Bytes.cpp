@@ -29,7 +29,7 @@ std::optional<int64_t> parseBytes(std::string_view text) {
   const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
   const auto whole = std::find_if_not(text.begin(), text.end(), isDigit);
   int64_t number = 0;
-  if (std::from_chars(text.data(), text.data() + (whole - text.begin()), number).ec != std::errc())
+  if (std::from_chars(text.begin(), whole, number).ec != std::errc())
     return std::nullopt;
   std::string_view rest(whole, text.end());
   double fraction = 0, place = 0.1;

@@ -30,7 +30,7 @@ Clock &dgc::rt::realClock() {
 }
 
 TimeNs FakeClock::now() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   return time;
 }
 
@@ -49,7 +49,7 @@ bool FakeClock::waitUntil(std::condition_variable &cv, std::unique_lock<std::mut
 }
 
 void FakeClock::advance(TimeNs duration) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   time += duration;
   moved.notify_all();
 }

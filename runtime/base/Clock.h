@@ -11,8 +11,8 @@ namespace dgc::rt {
 /// Nanoseconds on a monotonic clock of unspecified origin. Never wall time.
 using TimeNs = int64_t;
 
-inline constexpr TimeNs operator""_ms(unsigned long long n) { return static_cast<TimeNs>(n) * 1000000; }
-inline constexpr TimeNs operator""_s(unsigned long long n) { return static_cast<TimeNs>(n) * 1000000000; }
+constexpr TimeNs operator""_ms(unsigned long long n) { return static_cast<TimeNs>(n) * 1000000; }
+constexpr TimeNs operator""_s(unsigned long long n) { return static_cast<TimeNs>(n) * 1000000000; }
 
 class Clock {
 public:

@@ -152,7 +152,7 @@ std::string describeHolder(std::string_view content) {
   if (content.starts_with(lockMagic)) {
     std::string_view rest = content.substr(lockMagic.size());
     size_t blank = rest.find(' '), end = rest.find('\n');
-    if (blank != rest.npos && end != rest.npos && blank < end)
+    if (blank != std::string_view::npos && end != std::string_view::npos && blank < end)
       holder += str(" (process ", printable(rest.substr(0, blank)), " on ",
                     printable(rest.substr(blank + 1, end - blank - 1)), ")");
   }

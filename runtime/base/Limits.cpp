@@ -48,8 +48,9 @@ static std::string describeBehind(int error) {
     return describe(fileSize);
   case ENOMEM:
     return describe(addressSpace) + describe(dataSegment);
+  default:
+    return "";
   }
-  return "";
 }
 
 std::string dgc::rt::limitBehind(int error) {
@@ -147,9 +148,10 @@ static absl::Status checkThreads(int count) {
   Waiting waiting;
   std::vector<pthread_t> threads(static_cast<size_t>(count));
   int started = 0, error = 0;
-  while (started < count && error == 0)
-    if ((error = pthread_create(&threads[static_cast<size_t>(started)], nullptr, waitForOthers, &waiting)) == 0)
-      ++started;
+  while (started < count && error == 0) {
+    error = pthread_create(&threads[static_cast<size_t>(started)], nullptr, waitForOthers, &waiting);
+    started += error == 0;
+  }
   pthread_mutex_lock(&waiting.mutex);
   waiting.isOver = true;
   pthread_cond_broadcast(&waiting.ended);

@@ -18,7 +18,7 @@ public:
   uint64_t peak(MemoryKind kind) const { return kinds[static_cast<size_t>(kind)].peak.load(); }
   uint64_t now() const { return total.now.load(); }
   void resetPeak() {
-    for (Count *count : {&kinds[0], &kinds[1], &kinds[2], &total})
+    for (Count *count : {kinds.data(), &kinds[1], &kinds[2], &total})
       count->peak.store(count->now.load());
   }
 

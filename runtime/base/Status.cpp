@@ -6,6 +6,7 @@
 
 #include "absl/strings/cord.h"
 
+#include <charconv>
 #include <cstring>
 #include <string>
 
@@ -43,5 +44,8 @@ ExitCode dgc::rt::exitCodeOf(const absl::Status &status) {
   auto payload = status.GetPayload(exitCodeUrl);
   if (!payload)
     return ExitCode::Internal;
-  return static_cast<ExitCode>(std::atoi(std::string(*payload).c_str()));
+  int code = 0;
+  const std::string text(*payload);
+  std::from_chars(text.data(), text.data() + text.size(), code);
+  return static_cast<ExitCode>(code);
 }

@@ -123,7 +123,7 @@ struct Comparison {
                      describe(variable.dtype, variable.globalShape), ")"));
     }
     for (auto &[name, entry] : file.entries())
-      if (!known.count(name))
+      if (!known.contains(name))
         (restore == Restore::Weights ? ignored : extra).add(name);
   }
 

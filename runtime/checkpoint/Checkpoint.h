@@ -63,7 +63,7 @@ public:
   const std::optional<RunState> &state() const { return state_; }
 
   /// Whether the variable is taken from the file: false for slots of a file without slots.
-  bool has(const std::string &variable) const { return taken.count(variable); }
+  bool has(const std::string &variable) const { return taken.contains(variable); }
 
   /// A sentence that names what the file has and is not taken, and which variables of the plan keep their initial
   /// value. Empty where there is neither.

@@ -37,12 +37,13 @@ static std::string sizePrefix(uint64_t size) {
 }
 
 static constexpr size_t digestDigits = 64;
-static const std::string noDigest(digestDigits, '0');
+static constexpr std::string_view noDigest = "0000000000000000000000000000000000000000000000000000000000000000";
+static_assert(noDigest.size() == digestDigits);
 
 /// Where a header has the digits of its digest; npos where it has not.
 static size_t positionOfDigest(std::string_view header, std::string_view digits) {
   size_t key = header.find(str("\"", digestKey, "\""));
-  return key == header.npos ? key : header.find(digits, key);
+  return key == std::string_view::npos ? key : header.find(digits, key);
 }
 
 /// Puts the digest of the file into its header.
@@ -124,7 +125,7 @@ absl::Status SafetensorsFile::findDigest(std::string_view header) {
   const std::string &digits = digest->second;
   size_t at = positionOfDigest(header, digits);
   if (digits.size() != digestDigits || digits.find_first_not_of("0123456789abcdef") != std::string::npos ||
-      at == header.npos)
+      at == std::string_view::npos)
     return badData(str("its metadata ", digestKey, " is not a SHA-256: 64 digits of 0-9 and a-f"));
   digestBegin = 8 + at;
   return absl::OkStatus();

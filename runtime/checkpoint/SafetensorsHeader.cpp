@@ -67,9 +67,9 @@ public:
       return entryKey(text);
     if (state == Meta) {
       metaKey = text;
-      return !metadata.count(text) || fail("__metadata__ has '" + text + "' twice");
+      return !metadata.contains(text) || fail("__metadata__ has '" + text + "' twice");
     }
-    if (entries.count(text) || (text == "__metadata__" && metaSeen))
+    if (entries.contains(text) || (text == "__metadata__" && metaSeen))
       return fail("'" + text + "' is there twice");
     metaSeen |= text == "__metadata__";
     name = text;

@@ -13,7 +13,7 @@ std::string formatSafetensorsHeader(std::span<const Tensor> tensors, const Metad
 /// for each tensor, and strings in __metadata__. Each name and each key at most
 /// once, nothing else. Entry::offset and Entry::bytes are data_offsets, from
 /// the end of the header; begin <= end holds, nothing more is known of them.
-absl::Status parseSafetensorsHeader(std::string_view json, std::map<std::string, SafetensorsFile::Entry> &entries,
+absl::Status parseSafetensorsHeader(std::string_view text, std::map<std::string, SafetensorsFile::Entry> &entries,
                                     Metadata &metadata);
 
 } // namespace dgc::rt

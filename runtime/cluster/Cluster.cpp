@@ -45,7 +45,7 @@ public:
   int worldSize() const override { return options.worldSize; }
   Transport &transport() override { return *link; }
   Abort &abort() override { return flag; }
-  absl::Status fail(absl::Status error) override;
+  absl::Status fail(absl::Status status) override;
   absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) override;
   absl::Status leave() override;
 
@@ -166,7 +166,7 @@ absl::Status JoinedCluster::start() {
   if (options.handleSignals && !options.launched)
     signals = std::make_unique<SignalWatcher>([this](int signal) { failWith(interruptionError(signal)); });
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     connection = network.connect(meeting, controlKey(jobToken()), *this);
   }
   std::unique_lock<std::mutex> lock(mutex);
@@ -190,7 +190,7 @@ absl::Status JoinedCluster::connectTransport() {
   }
   if (roster.members[0].hostId == sharedMemoryHostId()) {
     auto header = mapSegmentHeader(roster.members[0].segment);
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     if (header.ok())
       rank0Header = *header;
   }
@@ -278,34 +278,34 @@ void JoinedCluster::tickLoop() {
 }
 
 void JoinedCluster::connected() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   core->connected();
   pump();
 }
 
 void JoinedCluster::received(ToWorker message) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   heardAbort = heardAbort || std::holds_alternative<AbortMessage>(message);
   core->received(message);
   pump();
 }
 
 void JoinedCluster::closed() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   heardAbort = true; // nothing more will be heard
   core->closed();
   pump();
 }
 
 void JoinedCluster::refused() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   heardAbort = true;
   core->refused();
   pump();
 }
 
 void JoinedCluster::failed(std::string why) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   core->attemptFailed(why);
 }
 
@@ -321,7 +321,7 @@ template <class Done> absl::Status JoinedCluster::await(std::unique_lock<std::mu
 }
 
 void JoinedCluster::failWith(JobError error) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   core->fail(std::move(error));
   pump();
 }
@@ -370,7 +370,7 @@ JoinedCluster::~JoinedCluster() {
   if (connection)
     connection->flush(0.3);
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     ending = true;
     changed.notify_all();
   }
@@ -378,7 +378,7 @@ JoinedCluster::~JoinedCluster() {
     ticker.join();
   std::unique_ptr<Connection> last;
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     last = std::move(connection);
   }
   last.reset(); // its last events still find the core

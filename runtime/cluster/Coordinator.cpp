@@ -37,7 +37,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::start(CoordinatorCore:
   std::unique_ptr<Coordinator> c(new Coordinator(std::move(options), clock));
   {
     // Workers may come before the server is stored.
-    std::lock_guard<std::mutex> lock(c->mutex);
+    std::scoped_lock<std::mutex> lock(c->mutex);
     auto server = network.listen(std::move(listening), controlKey(token), worldSize, *c);
     if (!server.ok())
       return server.status();
@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::start(CoordinatorCore:
 
 Coordinator::~Coordinator() {
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     ending = true;
     changed.notify_all();
   }
@@ -78,7 +78,7 @@ void Coordinator::tickLoop() {
 }
 
 void Coordinator::opened(ConnectionId id) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   if (ending)
     return;
   core.opened(id);
@@ -86,7 +86,7 @@ void Coordinator::opened(ConnectionId id) {
 }
 
 void Coordinator::received(ConnectionId id, FromWorker message) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   if (ending)
     return;
   core.received(id, message);
@@ -94,7 +94,7 @@ void Coordinator::received(ConnectionId id, FromWorker message) {
 }
 
 void Coordinator::closed(ConnectionId id) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   if (ending)
     return;
   core.closed(id);
@@ -102,19 +102,19 @@ void Coordinator::closed(ConnectionId id) {
 }
 
 void Coordinator::processEnded(int rank, int code, int signal) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   core.processEnded(rank, code, signal);
   pump();
 }
 
 void Coordinator::fail(JobError error) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   core.fail(std::move(error));
   pump();
 }
 
 std::optional<JobError> Coordinator::error() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   if (core.state() != CoordinatorCore::State::Failed)
     return std::nullopt;
   return core.error();

@@ -99,7 +99,7 @@ void CoordinatorCore::fail(JobError error) {
 }
 
 void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
-  if (!connected.count(id))
+  if (!connected.contains(id))
     return;
   std::optional<int> rank = rankOf(id);
   if (auto *m = std::get_if<JoinMessage>(&message)) {

@@ -59,7 +59,7 @@ public:
     StartSendInitialMetadata(); // tells the worker that it is connected
     StartRead(&incoming);
   }
-  void send(ToWorker message) {
+  void send(const ToWorker &message) {
     if (const pb::ToWorker *m = writes.push(toWire(message)))
       StartWrite(m);
   }
@@ -138,12 +138,12 @@ public:
 
   // A session deletes itself when it is done, under the same lock.
   void send(ConnectionId id, ToWorker message) override {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     if (auto it = sessions.find(id); it != sessions.end())
       it->second->send(std::move(message));
   }
   void close(ConnectionId id) override {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     if (auto it = sessions.find(id); it != sessions.end())
       it->second->requestFinish();
   }
@@ -152,7 +152,7 @@ public:
     for (;;) {
       bool idle = true;
       {
-        std::lock_guard<std::mutex> lock(mutex);
+        std::scoped_lock<std::mutex> lock(mutex);
         for (auto &[id, session] : sessions)
           idle = idle && session->writes.idle();
       }
@@ -166,7 +166,7 @@ public:
     ConnectionId id;
     dgc::rt::Session *session;
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::scoped_lock<std::mutex> lock(mutex);
       id = ++lastId;
       if (!admitted.empty())
         admitted.erase(admitted.begin());
@@ -183,7 +183,7 @@ private:
 
   /// In a job without a token anybody can prove to have none: so the number of connections is limited.
   bool hasRoom() {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     const auto now = std::chrono::steady_clock::now();
     std::erase_if(admitted, [&](auto when) { return now - when > std::chrono::milliseconds(kIdleMs + 2000); });
     return sessions.size() + admitted.size() < mostConnections;
@@ -191,7 +191,7 @@ private:
   /// Hands a connection to gRPC.
   void admit(Socket socket) {
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::scoped_lock<std::mutex> lock(mutex);
       admitted.push_back(std::chrono::steady_clock::now());
     }
     grpc::AddInsecureChannelFromFd(server.get(), socket.release());
@@ -223,7 +223,7 @@ void Session::OnReadDone(bool ok) {
 void Session::OnDone() {
   GrpcServer &owner = server;
   {
-    std::lock_guard<std::mutex> lock(owner.mutex);
+    std::scoped_lock<std::mutex> lock(owner.mutex);
     owner.sessions.erase(id);
     delete this;
     owner.gone.notify_all();
@@ -235,14 +235,14 @@ void Session::OnDone() {
 
 class GrpcConnection final : public Connection, public grpc::ClientBidiReactor<pb::FromWorker, pb::ToWorker> {
 public:
-  GrpcConnection(const Address &address, const Key &key, ConnectionEvents &events)
-      : address(address), key(key), events(events) {
+  GrpcConnection(Address address, const Key &key, ConnectionEvents &events)
+      : address(std::move(address)), key(key), events(events) {
     dialer = std::thread([this] { run(); });
   }
 
   ~GrpcConnection() override {
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::scoped_lock<std::mutex> lock(mutex);
       ending = true;
       ended.notify_all();
     }
@@ -264,7 +264,7 @@ public:
 
   void OnReadInitialMetadataDone(bool ok) override {
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::scoped_lock<std::mutex> lock(mutex);
       if (!ok || ending || !isHeld)
         return;
       connected = true;
@@ -290,25 +290,25 @@ public:
       StartWrite(m);
   }
   void OnDone(const grpc::Status &) override {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     done = true;
     ended.notify_all();
   }
 
 private:
   bool live() {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     return !ending;
   }
 
   bool isConnected() {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     return connected;
   }
   /// Lets OnDone come, once for each stream.
   void release() {
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::scoped_lock<std::mutex> lock(mutex);
       if (!std::exchange(isHeld, false))
         return;
     }
@@ -370,7 +370,7 @@ private:
     stub = pb::Coordinator::NewStub(channel);
     context.emplace();
     {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::scoped_lock<std::mutex> lock(mutex);
       done = false;
       isHeld = true;
     }

@@ -120,7 +120,7 @@ Found fromTfConfig(const Variables &v) {
     return bad("has no \"cluster\" with lists of addresses");
   if (task == config.end() || !task->is_object() || !task->contains("type") || !(*task)["type"].is_string() ||
       !task->contains("index"))
-    return bad("has no \"task\" with \"type\" and \"index\"");
+    return bad(R"(has no "task" with "type" and "index")");
   const std::string type = (*task)["type"];
   std::optional<int> index = taskIndex((*task)["index"]);
   if (!index)

@@ -26,8 +26,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 namespace dgc::rt {
 namespace {
 
@@ -66,7 +64,7 @@ struct OutputPipe {
     }
     return true;
   }
-  void print(const std::string &text) {
+  void print(const std::string &text) const {
     std::string out = prefix + text;
     for (size_t done = 0; done < out.size();) {
       ssize_t n = write(to, out.data() + done, out.size() - done);
@@ -168,9 +166,9 @@ absl::Status Launch::startWorker(int rank, const std::string &program) {
     plan.arguments.push_back(s);
   for (char **e = environ; *e; ++e)
     if (!absl::StartsWith(*e, "DGC_JOB_TOKEN=") && !absl::StartsWith(*e, "DGC_LAUNCHED="))
-      plan.environment.push_back(*e);
+      plan.environment.emplace_back(*e);
   plan.environment.push_back("DGC_JOB_TOKEN=" + token);
-  plan.environment.push_back("DGC_LAUNCHED=1");
+  plan.environment.emplace_back("DGC_LAUNCHED=1");
   plan.seal();
 
   Worker &worker = workers[rank];

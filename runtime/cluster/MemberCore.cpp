@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace dgc::rt {
 
@@ -28,7 +29,7 @@ void MemberCore::connected() {
   current = State::Joining;
   lastHeard = clock.now();
   nextHeartbeat = lastHeard + options.heartbeatPeriod;
-  outgoing.push_back(options.join);
+  outgoing.emplace_back(options.join);
 }
 
 void MemberCore::end(JobError error) {
@@ -47,7 +48,7 @@ void MemberCore::received(const ToWorker &message) {
       options.notice(printable(m->note));
     else if (options.notice)
       options.notice(absl::StrCat("waiting for ", ranksText(m->missing), " of ", options.join.worldSize, " (",
-                                  static_cast<int>(m->seconds + 0.5), " s)"));
+                                  std::lround(m->seconds), " s)"));
   } else if (auto *m = std::get_if<RosterMessage>(&message)) {
     members = *m;
     if (current == State::Joining)
@@ -65,7 +66,7 @@ void MemberCore::received(const ToWorker &message) {
   }
 }
 
-void MemberCore::lost(std::string how) {
+void MemberCore::lost(const std::string &how) {
   JobError e;
   e.code = absl::StatusCode::kUnavailable;
   e.exitCode = members ? ExitCode::PeerFailed : ExitCode::Cluster;
@@ -113,20 +114,20 @@ void MemberCore::fail(JobError error) {
   if (over())
     return;
   if (current != State::Connecting)
-    outgoing.push_back(FailureMessage{error});
+    outgoing.emplace_back(FailureMessage{error});
   end(std::move(error));
 }
 
 void MemberCore::gather(std::string data) {
   if (!over())
-    outgoing.push_back(GatherMessage{round++, std::move(data)});
+    outgoing.emplace_back(GatherMessage{round++, std::move(data)});
 }
 
 void MemberCore::leave() {
   if (over())
     return;
   current = State::Leaving;
-  outgoing.push_back(LeaveMessage{});
+  outgoing.emplace_back(LeaveMessage{});
 }
 
 void MemberCore::tick() {
@@ -149,8 +150,8 @@ void MemberCore::tick() {
     if (now >= nextNotice) {
       nextNotice = now + options.noticePeriod;
       if (options.notice)
-        options.notice(absl::StrCat("waiting for the coordinator at ", options.coordinator, " (",
-                                    static_cast<int>(seconds + 0.5), " s)", lastAttempt));
+        options.notice(absl::StrCat("waiting for the coordinator at ", options.coordinator, " (", std::lround(seconds),
+                                    " s)", lastAttempt));
     }
     return;
   }
@@ -159,7 +160,7 @@ void MemberCore::tick() {
                              " s: stopped, or its machine or network is down; last seen"));
   if (now >= nextHeartbeat) {
     nextHeartbeat = now + options.heartbeatPeriod;
-    outgoing.push_back(options.heartbeat ? options.heartbeat() : HeartbeatMessage{});
+    outgoing.emplace_back(options.heartbeat ? options.heartbeat() : HeartbeatMessage{});
   }
 }
 

@@ -54,7 +54,7 @@ public:
   std::optional<std::vector<std::string>> takeGathered();
 
 private:
-  void lost(std::string how);
+  void lost(const std::string &how);
   void end(JobError error);
   bool over() const { return current == State::Left || current == State::Failed; }
 

@@ -20,7 +20,10 @@ namespace dgc::rt {
 inline constexpr uint32_t kClusterProtocol = 2;
 
 /// Nanoseconds as seconds to a tenth, for messages.
-inline double tenths(int64_t nanoseconds) { return static_cast<double>(nanoseconds / 100'000'000) / 10; }
+inline double tenths(int64_t nanoseconds) {
+  const int64_t tenth = nanoseconds / 100'000'000;
+  return static_cast<double>(tenth) / 10;
+}
 
 /// A rank that waits for others.
 struct RankWait {

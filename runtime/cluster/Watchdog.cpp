@@ -10,7 +10,7 @@
 namespace dgc::rt {
 
 void Watchdog::arm(const absl::Status &error) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   if (graceSeconds <= 0 || thread.joinable())
     return;
   thread = std::thread([this, error] {
@@ -27,13 +27,13 @@ void Watchdog::arm(const absl::Status &error) {
 }
 
 void Watchdog::told() {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   wasTold = true;
 }
 
 Watchdog::~Watchdog() {
   {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     stopping = true;
     changed.notify_all();
   }

@@ -12,7 +12,7 @@ namespace dgc::rt {
 cluster::FromWorker toWire(const FromWorker &message);
 cluster::ToWorker toWire(const ToWorker &message);
 /// Nothing for a message of a kind that this version does not know.
-std::optional<FromWorker> fromWire(const cluster::FromWorker &message);
-std::optional<ToWorker> fromWire(const cluster::ToWorker &message);
+std::optional<FromWorker> fromWire(const cluster::FromWorker &in);
+std::optional<ToWorker> fromWire(const cluster::ToWorker &in);
 
 } // namespace dgc::rt

@@ -14,7 +14,7 @@ template <class Message> class WriteQueue {
 public:
   /// Returns the message to write now, if there is none under way.
   const Message *push(Message message) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     if (stopped)
       return nullptr;
     queue.push_back(std::move(message));
@@ -22,7 +22,7 @@ public:
   }
   /// The write under way is done; the next one, or null.
   const Message *next(bool ok) {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     if (!queue.empty())
       queue.pop_front();
     if (!ok) {
@@ -36,12 +36,12 @@ public:
   }
   /// No more messages. Returns whether none is under way.
   bool stop() {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     stopped = true;
     return queue.empty();
   }
   bool idle() {
-    std::lock_guard<std::mutex> lock(mutex);
+    std::scoped_lock<std::mutex> lock(mutex);
     return queue.empty();
   }
   void flush(std::chrono::steady_clock::time_point deadline) {

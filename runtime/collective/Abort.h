@@ -17,7 +17,7 @@ public:
   /// Returns whether this was the first error; later ones are ignored. `status`
   /// must not be OK.
   bool raise(absl::Status status) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::scoped_lock<std::mutex> lock(mutex_);
     if (raised_.load(std::memory_order_relaxed))
       return false;
     status_ = std::move(status);
@@ -30,7 +30,7 @@ public:
 
   /// OK until raised.
   absl::Status status() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::scoped_lock<std::mutex> lock(mutex_);
     return status_;
   }
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#if defined(__NVPTX__)
+#ifdef __NVPTX__
 #define DGC_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define DGC_ROLLED
@@ -62,7 +62,7 @@ inline __attribute__((always_inline)) void combine(uint64_t count, Value (&value
     ++depth;
   }
   DGC_ROLLED
-  while (depth > 0)
+  while (depth > 0) // NOLINT(bugprone-infinite-loop): merge() makes it smaller
     merge();
 }
 

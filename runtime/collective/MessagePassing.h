@@ -30,7 +30,7 @@ public:
   virtual ~MessagePassing() = default;
 
   /// The arena, and memory for what the peers send to be reduced.
-  std::span<std::byte> arena() { return segment->arena(); }
+  std::span<std::byte> arena() const { return segment->arena(); }
   std::byte *scratch(uint64_t bytes) {
     if (scratchMemory.size() < bytes) {
       scratchMemory.resize(bytes);

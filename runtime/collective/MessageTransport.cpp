@@ -41,7 +41,7 @@ public:
   }
 
   absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
+    std::scoped_lock<std::mutex> hold(core.driving);
     for (const std::vector<Piece> &round : rounds)
       if (absl::Status s = runRound(round); !s.ok())
         return s;
@@ -144,7 +144,7 @@ public:
   }
 
   absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
+    std::scoped_lock<std::mutex> hold(core.driving);
     std::byte *arena = core.arena().data();
     for (const MemberCopy &copy : received)
       if (copy.isZero)
@@ -171,7 +171,7 @@ public:
   MessageSend(MessagePassing &core, uint32_t channel, int to, std::span<const std::byte> memory)
       : core(core), channel(channel), to(to), memory(memory), title(absl::StrCat("send on channel ", channel)) {}
   absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
+    std::scoped_lock<std::mutex> hold(core.driving);
     core.send(to, channelTag(channel, core.rank), memory.data(), memory.size());
     return core.finish(title);
   }
@@ -189,7 +189,7 @@ public:
   MessageReceive(MessagePassing &core, uint32_t channel, int from, std::span<std::byte> memory)
       : core(core), channel(channel), from(from), memory(memory), title(absl::StrCat("receive on channel ", channel)) {}
   absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
+    std::scoped_lock<std::mutex> hold(core.driving);
     core.receive(from, channelTag(channel, from), memory.data(), memory.size());
     return core.finish(title);
   }
@@ -210,7 +210,7 @@ public:
     core.reserve(2 * this->group.size());
   }
   absl::Status run() override {
-    std::lock_guard<std::mutex> hold(core.driving);
+    std::scoped_lock<std::mutex> hold(core.driving);
     for (uint32_t r : group)
       core.receive(static_cast<int>(r), collectiveTag(static_cast<int>(r)), &token, 1);
     for (uint32_t r : group)
@@ -238,7 +238,7 @@ public:
 
   absl::Status barrier() override {
     static char nothing;
-    std::lock_guard<std::mutex> hold(core->driving);
+    std::scoped_lock<std::mutex> hold(core->driving);
     for (int r = 0; r < worldSize(); ++r)
       if (r != rank())
         core->receive(r, collectiveTag(r), &token, 1);

@@ -5,21 +5,21 @@ namespace dgc::rt {
 
 namespace baseline {
 ReduceFn select(int dtype, int reduction);
-}
-#if defined(__x86_64__)
+} // namespace baseline
+#ifdef __x86_64__
 namespace avx2 {
 ReduceFn select(int dtype, int reduction);
-}
+} // namespace avx2
 namespace avx512 {
 ReduceFn select(int dtype, int reduction);
-}
+} // namespace avx512
 #endif
 
 namespace {
 
 using Select = ReduceFn (*)(int, int);
 
-#if defined(__x86_64__)
+#ifdef __x86_64__
 bool hasAvx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
          __builtin_cpu_supports("bmi2");
@@ -31,7 +31,7 @@ bool hasAvx512() {
 #endif
 
 Select selectFor(std::string_view isa) {
-#if defined(__x86_64__)
+#ifdef __x86_64__
   if (isa == "avx512")
     return hasAvx512() ? avx512::select : nullptr;
   if (isa == "avx2")

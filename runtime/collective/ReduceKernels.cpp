@@ -6,8 +6,10 @@
 // chosen by the linker for the whole program.
 #include "runtime/collective/Combine.h"
 
+// NOLINTBEGIN(modernize-deprecated-headers): of the compiler itself
 #include <stddef.h>
 #include <stdint.h>
+// NOLINTEND(modernize-deprecated-headers)
 
 namespace dgc::rt::DGC_REDUCE_ISA {
 namespace {
@@ -16,17 +18,17 @@ constexpr size_t kVectorBytes = 64;
 constexpr int kUnroll = 4;
 
 template <class T> struct VectorOf {
-  typedef T type __attribute__((vector_size(kVectorBytes)));
+  using type = T __attribute__((vector_size(kVectorBytes)));
 };
-typedef uint16_t HalfBits __attribute__((vector_size(32)));
-typedef _Float16 Half __attribute__((vector_size(32)));
-typedef float Single __attribute__((vector_size(64)));
-typedef uint32_t SingleBits __attribute__((vector_size(64)));
+using HalfBits = uint16_t __attribute__((vector_size(32)));
+using Half = _Float16 __attribute__((vector_size(32)));
+using Single = float __attribute__((vector_size(64)));
+using SingleBits = uint32_t __attribute__((vector_size(64)));
 
 // A storage type S, held in vectors V while it is accumulated.
 template <class T> struct Plain {
   using Stored = T;
-  using V = typename VectorOf<T>::type;
+  using V = VectorOf<T>::type;
   static constexpr size_t kLanes = kVectorBytes / sizeof(T);
   static V load(const T *p) {
     V v;
@@ -78,7 +80,7 @@ struct Bool : Plain<uint8_t> {};
 template <class Format, class Op, int kVectors, int kSources>
 inline __attribute__((always_inline)) void run(typename Format::Stored *const *dsts, int dstCount,
                                                const typename Format::Stored *const *srcs, int srcCount, size_t i) {
-  using V = typename Format::V;
+  using V = Format::V;
   V acc[kVectors];
   const auto sources = static_cast<uint64_t>(kSources ? kSources : srcCount);
   combine<Op, kVectors>(sources, acc, [&](uint64_t k, V(&to)[kVectors]) __attribute__((always_inline)) {
@@ -105,10 +107,10 @@ void loop(typename Format::Stored *const *dsts, int dstCount, const typename For
     return;
   // The rest goes through padded copies, so that it takes the same
   // instructions.
-  using Stored = typename Format::Stored;
+  using Stored = Format::Stored;
   Stored in[kLanes] = {}, out[kLanes];
   const size_t rest = count - i;
-  using V = typename Format::V;
+  using V = Format::V;
   V acc[1];
   combine<Op, 1>(static_cast<uint64_t>(srcCount), acc, [&](uint64_t k, V(&to)[1]) {
     __builtin_memcpy(in, srcs[k] + i, rest * sizeof(Stored));
@@ -121,7 +123,7 @@ void loop(typename Format::Stored *const *dsts, int dstCount, const typename For
 
 template <class Format, class Op>
 void reduce(void *const *dsts, int dstCount, const void *const *srcs, int srcCount, size_t count) {
-  using Stored = typename Format::Stored;
+  using Stored = Format::Stored;
   auto d = reinterpret_cast<Stored *const *>(dsts);
   auto s = reinterpret_cast<const Stored *const *>(srcs);
   if (srcCount == 2 && dstCount == 2) {

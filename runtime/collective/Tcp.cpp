@@ -22,7 +22,7 @@ using SteadyClock = std::chrono::steady_clock;
 /// Between two attempts to connect to a rank that refused: it may not have come so far.
 constexpr std::chrono::milliseconds kRetry{50};
 
-absl::Status unreachable(std::string message) {
+absl::Status unreachable(const std::string &message) {
   return withExitCode(absl::DeadlineExceededError(absl::StrCat(
                           message, "; workers exchange data over TCP ports of the kernel's choice: see that nothing "
                                    "between them blocks these, or choose the address with --data-address")),
@@ -53,7 +53,7 @@ public:
 
   const std::string &announcement() const override { return announced; }
   absl::StatusOr<std::unique_ptr<Transport>>
-      connect(std::span<const std::string> announcements, double seconds) && override;
+      connect(std::span<const std::string> announcements, double limit) && override;
 
 private:
   void admit(Socket socket, uint32_t sender);
@@ -76,7 +76,7 @@ private:
 };
 
 void TcpEndpointImpl::admit(Socket socket, uint32_t sender) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   // A rank that comes again has lost its first connection.
   if (sender > static_cast<uint32_t>(rank) && sender < static_cast<uint32_t>(worldSize))
     connections[sender] = std::move(socket);
@@ -95,7 +95,7 @@ absl::Status TcpEndpointImpl::reach(int peer, const SocketAddress &address, cons
     if (abort.raised())
       return abort.status();
     if (socket.ok()) {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::scoped_lock<std::mutex> lock(mutex);
       connections[peer] = *std::move(socket);
       return absl::OkStatus();
     }

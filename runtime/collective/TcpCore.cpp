@@ -51,7 +51,7 @@ void TcpCore::receive(int from, uint64_t tag, void *data, uint64_t bytes) {
     deliver(p, early, p.receives.back());
 }
 
-void TcpCore::deliver(Peer &p, std::deque<Early>::iterator early, Transfer &receive) {
+void TcpCore::deliver(Peer &p, const std::deque<Early>::iterator &early, Transfer &receive) {
   if (early->data.size() != receive.frame.bytes)
     return refuse(p, receive);
   std::copy(early->data.begin(), early->data.end(), receive.data);

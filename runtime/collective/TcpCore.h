@@ -68,7 +68,7 @@ private:
   bool match(Peer &p);
   void complete(Peer &p);
   /// Hands a message that was kept aside to a receive.
-  void deliver(Peer &p, std::deque<Early>::iterator early, Transfer &receive);
+  void deliver(Peer &p, const std::deque<Early>::iterator &early, Transfer &receive);
   void fail(Peer &p, std::string why);
   void refuse(Peer &p, Transfer &receive);
   absl::Status end(const std::string &title);

@@ -77,7 +77,7 @@ private:
   }
 
   static void pause() {
-#if defined(__x86_64__)
+#ifdef __x86_64__
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     asm volatile("yield");

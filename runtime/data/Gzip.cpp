@@ -114,7 +114,7 @@ absl::StatusOr<Bytes> dgc::rt::gunzipPrefix(std::span<const std::byte> in, size_
   std::unique_ptr<z_stream, int (*)(z_stream *)> owner(&stream, inflateEnd);
   std::vector<std::byte> out(count);
   size_t made = 0;
-  while (made < count && !in.empty() && !(made > 0 && isPadding(in.first(std::min<size_t>(in.size(), 2))))) {
+  while (made < count && !in.empty() && (made == 0 || !isPadding(in.first(std::min<size_t>(in.size(), 2))))) {
     uInt chunk = static_cast<uInt>(std::min<size_t>(in.size(), size_t{1} << 20));
     stream.next_in = const_cast<Bytef *>(reinterpret_cast<const Bytef *>(in.data()));
     stream.avail_in = chunk;

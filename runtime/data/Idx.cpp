@@ -19,8 +19,9 @@ static std::optional<DType> idxType(uint8_t code) {
     return DType::F32;
   case 0x0e:
     return DType::F64;
+  default:
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 /// Big-endian elements of `width` bytes become those of this machine.

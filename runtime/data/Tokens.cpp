@@ -105,7 +105,7 @@ absl::StatusOr<Vocabulary> dgc::rt::parseVocabulary(std::string_view text, const
       point = takeCodePoint(symbol);
     }
     if (!point || !symbol.empty())
-      return badData(str(file, ": line ", line, " is not one symbol: a character in UTF-8, or \\n, \\t, \\r or \\\\"));
+      return badData(str(file, ": line ", line, R"( is not one symbol: a character in UTF-8, or \n, \t, \r or \\)"));
     if (std::find(vocabulary.begin(), vocabulary.end(), *point) != vocabulary.end())
       return badData(str(file, ": line ", line, " has the symbol '", escaped(*point), "' a second time"));
     vocabulary.push_back(*point);

@@ -14,7 +14,7 @@ namespace dgc::rt {
 std::vector<InputSpec> inputSpecs(const artifact::Plan &plan, const ProgramRunner &runner);
 
 /// Whether the programs of this name, one of each group, form means over the batch: losses or metrics.
-bool hasMeans(const artifact::Plan &plan, std::string_view program);
+bool hasMeans(const artifact::Plan &plan, std::string_view name);
 
 /// A program with the data that it reads.
 struct FedProgram {

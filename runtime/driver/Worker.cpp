@@ -18,7 +18,7 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-static absl::Status usage(std::string message) {
+static absl::Status usage(const std::string &message) {
   return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
 }
 

@@ -26,7 +26,7 @@ public:
   std::span<std::byte> bytes() const { return memory; }
 
 private:
-  void swap(Arena &other) {
+  void swap(Arena &other) noexcept {
     std::swap(memory, other.memory);
     std::swap(counted, other.counted);
   }

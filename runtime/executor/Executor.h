@@ -129,7 +129,7 @@ private:
     TimeNs begin = 0;              // of an asynchronous one, for traces
   };
   absl::Status runOp(Op &op, const dgc_step &step);
-  absl::Status finishOp(uint32_t op, uint64_t step);
+  absl::Status finishOp(uint32_t index, uint64_t step);
   absl::Status describe(const absl::Status &status, size_t op, uint64_t step) const;
 
   const artifact::Program *program = nullptr;
@@ -147,7 +147,7 @@ private:
     uint32_t index; // of the segment or the exchange in the recorded program; kNoExchange: the device communicates
   };
   static constexpr uint32_t kNoExchange = UINT32_MAX;
-  absl::Status submitParts(const dgc_step &step);
+  absl::Status submitParts(const dgc_step &context);
   absl::Status collectParts();
   absl::Status runPart(const Part &part);
   absl::Status addTimes(uint64_t step);

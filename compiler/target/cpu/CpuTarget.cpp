@@ -28,7 +28,7 @@ std::optional<CpuTarget> CpuTarget::parse(llvm::StringRef name, std::string &err
   CpuTarget target;
   target.triple = "x86_64-unknown-linux-gnu";
   if (name == "cpu") {
-#if !defined(__x86_64__)
+#ifndef __x86_64__
     error = "target 'cpu': this machine is not an x86-64; give x86-64-v3 or x86-64-v4";
     return std::nullopt;
 #endif

@@ -86,7 +86,7 @@ static llvm::Expected<std::string> temporary(llvm::StringRef suffix) {
 }
 
 static void removeTemporary(const std::string &path) {
-  llvm::sys::fs::remove(path);
+  (void)llvm::sys::fs::remove(path);
   llvm::sys::DontRemoveFileOnSignal(path);
 }
 
@@ -116,7 +116,7 @@ static llvm::Expected<std::vector<uint8_t>> link(llvm::StringRef object) {
   std::string messages;
   llvm::raw_string_ostream errors(messages);
   static std::mutex oneAtATime;
-  std::lock_guard lock(oneAtATime);
+  std::scoped_lock lock(oneAtATime);
   lld::Result result = lld::lldMain(args, llvm::nulls(), errors, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) {
     for (std::errc error : {std::errc::file_too_large, std::errc::too_many_files_open})

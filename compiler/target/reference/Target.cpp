@@ -35,8 +35,10 @@ public:
     for (func::FuncOp func : module->getOps<func::FuncOp>()) {
       if (func.isExternal())
         continue;
-      FailureOr<std::unique_ptr<reference::KernelT>> kernel = failure();
-      if (failed(lowerKernelToLinalg(func)) || failed(kernel = writeKernel(func)))
+      if (failed(lowerKernelToLinalg(func)))
+        return failure();
+      FailureOr<std::unique_ptr<reference::KernelT>> kernel = writeKernel(func);
+      if (failed(kernel))
         return failure();
       result.kernels.push_back(describeKernel(**kernel));
       bytecode.kernels.push_back(*std::move(kernel));

@@ -149,7 +149,7 @@ private:
   template <typename PrimitiveDesc> void refuseSplitSums(const PrimitiveDesc &pd) {
     const std::string_view name = pd.impl_info_str();
     auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-    if ((!takesReference || call.packedWeights) && name.substr(0, 3) == "ref")
+    if ((!takesReference || call.packedWeights) && name.starts_with("ref"))
       throw dnnl::error(dnnl_unimplemented, "a slow implementation, which other layouts may avoid");
     if (call.isOnOneThread)
       return;

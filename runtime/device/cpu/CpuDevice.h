@@ -58,7 +58,7 @@ public:
   ~CpuDevice() override;
 
   using Device::prepare;
-  PreparedOrStatus prepare(const artifact::KernelCall &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::KernelCall &call, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::Matmul &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::Convolution &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::Pool &op, std::span<const Operand> buffers) override;

@@ -119,8 +119,8 @@ absl::Status dgc::rt::guarded(const char *what, const std::function<void()> &f) 
   }
 }
 
-BoundPrimitive::BoundPrimitive(OpContext context, const dnnl::primitive &p, const dnnl::memory::desc &scratchpad)
-    : stream(&context.library.stream), scratch(&context.scratch), primitive(p) {
+BoundPrimitive::BoundPrimitive(OpContext context, dnnl::primitive p, const dnnl::memory::desc &scratchpad)
+    : stream(&context.library.stream), scratch(&context.scratch), primitive(std::move(p)) {
   reserveScratch(context, scratchpad.get_size());
   if (scratchpad.get_size())
     bindScratch(DNNL_ARG_SCRATCHPAD, scratchpad, 0);
@@ -145,7 +145,7 @@ absl::Status BoundPrimitive::run() {
   dnnl_status_t status =
       dnnl_primitive_execute(primitive.get(), stream->get(), static_cast<int>(arguments.size()), arguments.data());
   if (status != dnnl_success)
-    return absl::InternalError(str("oneDNN failed with status ", int(status)));
+    return absl::InternalError(str("oneDNN failed with status ", static_cast<int>(status)));
   return absl::OkStatus();
 }
 

@@ -49,7 +49,7 @@ std::vector<std::string> dgc::rt::missingFeatures(std::span<const std::string> f
     present.insert(plain(word));
   std::vector<std::string> missing;
   for (const std::string &feature : features)
-    if (!feature.empty() && feature[0] != '-' && !present.count(linuxName(plain(feature))))
+    if (!feature.empty() && feature[0] != '-' && !present.contains(linuxName(plain(feature))))
       missing.push_back(feature[0] == '+' ? feature.substr(1) : feature);
   return missing;
 }
@@ -59,9 +59,9 @@ absl::Status dgc::rt::checkCpuFeatures(std::span<const std::string> features) {
     return absl::OkStatus();
   std::ifstream cpuinfo("/proc/cpuinfo");
   std::string line;
-  while (std::getline(cpuinfo, line) && line.rfind("flags", 0) != 0)
+  while (std::getline(cpuinfo, line) && !line.starts_with("flags"))
     ;
-  if (line.rfind("flags", 0) != 0)
+  if (!line.starts_with("flags"))
     return withExitCode(absl::FailedPreconditionError("cannot read the features of this CPU "
                                                       "from /proc/cpuinfo"),
                         ExitCode::Machine);

@@ -43,7 +43,7 @@ absl::Status guarded(const char *what, const std::function<void()> &f);
 class BoundPrimitive {
 public:
   BoundPrimitive() = default;
-  BoundPrimitive(OpContext context, const dnnl::primitive &primitive, const dnnl::memory::desc &scratchpad);
+  BoundPrimitive(OpContext context, dnnl::primitive primitive, const dnnl::memory::desc &scratchpad);
 
   /// Binds an argument at a fixed address, or, with `offset`, in the scratch
   /// block (whose address is known only at the first run).
@@ -81,12 +81,12 @@ struct PostOps {
 };
 using PostOpVector = flatbuffers::Vector<flatbuffers::Offset<artifact::PostOp>>;
 /// Refuses post-ops that only GPUs have; whoever prepares a library call asks before the others.
-absl::Status checkPostOps(const PostOpVector *ops);
+absl::Status checkPostOps(const PostOpVector *list);
 /// Where the part of a result that a call computes begins in memory, and its first channel.
 struct ResultPart {
   int64_t element = 0, channel = 0;
 };
-PostOps makePostOps(const OpContext &context, const PostOpVector *ops, const dnnl::memory::desc &result,
+PostOps makePostOps(const OpContext &context, const PostOpVector *list, const dnnl::memory::desc &result,
                     int channelAxis, int64_t channels, ResultPart part = {});
 void bindPostOps(BoundPrimitive &primitive, const PostOps &postOps);
 
@@ -94,7 +94,7 @@ void bindPostOps(BoundPrimitive &primitive, const PostOps &postOps);
 /// type or shape oneDNN does not take falls back on.
 class PlainPostOps {
 public:
-  PlainPostOps(const OpContext &context, const PostOpVector *ops, int64_t channels);
+  PlainPostOps(const OpContext &context, const PostOpVector *list, int64_t channels);
   bool accumulates() const { return accumulate; }
   /// The result for element `index` given the raw value and what dst held.
   double apply(double value, double before, int64_t index) const;

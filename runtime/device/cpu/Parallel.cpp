@@ -2,6 +2,8 @@
 // compiled by clang, whose OpenMP would bring a second pool of threads.
 #include "runtime/device/cpu/Parallel.h"
 
+#include <algorithm>
+
 extern "C" {
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
 int omp_get_thread_num();
@@ -21,9 +23,7 @@ void dgc::rt::setThreads(int threads) {
 int dgc::rt::threads() { return omp_get_max_threads(); }
 
 void dgc::rt::parallelFor(int64_t extent, void (*body)(void *, int64_t, int64_t), void *context) {
-  int64_t n = threads();
-  if (n > extent)
-    n = extent;
+  const int64_t n = std::min<int64_t>(threads(), extent);
   if (n <= 1) {
     body(context, 0, extent);
     return;

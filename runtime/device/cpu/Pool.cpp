@@ -32,7 +32,7 @@ private:
 } // namespace
 
 static PoolKernels bestKernels(DType type) {
-#if defined(__x86_64__)
+#ifdef __x86_64__
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl"))
     return avx512::poolKernels(type);

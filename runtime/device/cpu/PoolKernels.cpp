@@ -99,7 +99,7 @@ inline void findMaximum(const PoolShape &s, const typename E::Memory *src, int64
 }
 
 template <typename E> void maxForward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
-  using Memory = typename E::Memory;
+  using Memory = E::Memory;
   for (int64_t b = begin; b < end; ++b) {
     const Memory *src = static_cast<const Memory *>(args.src) + b * inputs(s) * s.channels;
     Memory *dst = static_cast<Memory *>(args.dst) + b * outputs(s) * s.channels;
@@ -195,7 +195,7 @@ template <typename Index> inline void loadIndices(const PoolArgs &args, int64_t 
 
 /// The gradient of a maximum where every input belongs to one window.
 template <typename E> void maxBackwardTiles(const PoolShape &s, const PoolArgs &args, int64_t b) {
-  using Memory = typename E::Memory;
+  using Memory = E::Memory;
   int64_t inputBase = b * inputs(s) * s.channels;
   const Memory *src = static_cast<const Memory *>(args.src) + inputBase;
   const Memory *gradient = static_cast<const Memory *>(args.diffDst) + b * outputs(s) * s.channels;
@@ -256,7 +256,7 @@ inline void gatherGradients(const PoolShape &s, typename E::Memory *result, F ad
 /// The gradient of a maximum where windows overlap, in the order of the inputs: what an input gets from all windows is
 /// added up in pairs and rounded once.
 template <typename E> void maxBackwardOverlapping(const PoolShape &s, const PoolArgs &args, int64_t b) {
-  using Memory = typename E::Memory;
+  using Memory = E::Memory;
   const int64_t inputBase = b * inputs(s) * s.channels, outputBase = b * outputs(s) * s.channels;
   const Memory *src = static_cast<const Memory *>(args.src) + inputBase;
   const Memory *gradient = static_cast<const Memory *>(args.diffDst) + outputBase;
@@ -290,8 +290,8 @@ template <typename E> void maxBackward(const PoolShape &s, const PoolArgs &args,
 }
 
 template <typename E> void avgForward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
-  using Memory = typename E::Memory;
-  using Value = typename E::Value;
+  using Memory = E::Memory;
+  using Value = E::Value;
   for (int64_t b = begin; b < end; ++b) {
     const Memory *src = static_cast<const Memory *>(args.src) + b * inputs(s) * s.channels;
     Memory *dst = static_cast<Memory *>(args.dst) + b * outputs(s) * s.channels;
@@ -310,8 +310,8 @@ template <typename E> void avgForward(const PoolShape &s, const PoolArgs &args, 
 }
 
 template <typename E> void avgBackward(const PoolShape &s, const PoolArgs &args, int64_t begin, int64_t end) {
-  using Memory = typename E::Memory;
-  using Value = typename E::Value;
+  using Memory = E::Memory;
+  using Value = E::Value;
   const Value whole = Value(1) / static_cast<Value>(s.window[0] * s.window[1] * s.window[2]);
   for (int64_t b = begin; b < end; ++b) {
     const Memory *gradient = static_cast<const Memory *>(args.diffDst) + b * outputs(s) * s.channels;

@@ -42,12 +42,12 @@ struct PoolKernels {
 /// The kernels for f32, f64, bf16 or f16; null for others.
 namespace baseline {
 PoolKernels poolKernels(DType type);
-}
+} // namespace baseline
 namespace avx2 {
 PoolKernels poolKernels(DType type);
-}
+} // namespace avx2
 namespace avx512 {
 PoolKernels poolKernels(DType type);
-}
+} // namespace avx512
 
 } // namespace dgc::rt

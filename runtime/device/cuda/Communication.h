@@ -32,7 +32,7 @@ public:
   absl::StatusOr<DeviceCommunication> prepareReceive(uint32_t channel, uint32_t from, Address data, uint64_t bytes);
 
   /// Waits until `stream` is idle. Fails on an error, when the job is aborted, and after the timeout.
-  absl::Status await(Driver::Stream stream);
+  absl::Status await(Driver::Stream awaited);
   /// Waits likewise until `event` is reached.
   absl::Status awaitEvent(Driver::Event event);
   /// Makes `compute` wait for all communication that is queued. Called at the end of each graph.

@@ -190,7 +190,8 @@ public:
   absl::Status open() {
     DGC_ASSIGN_OR_RETURN(Library found, findLibrary("cuBLASLt", {"libcublasLt.so.13", "libcublasLt.so.12"}));
 #define DGC_FIND(name, symbol, result, ...)                                                                            \
-  if (!(api.name = reinterpret_cast<result (*)(__VA_ARGS__)>(found.find(#symbol))))                                    \
+  api.name = reinterpret_cast<result (*)(__VA_ARGS__)>(found.find(#symbol));                                           \
+  if (!api.name)                                                                                                       \
     return withExitCode(absl::NotFoundError(str(found.path, " has no " #symbol)), ExitCode::Machine);
     DGC_CUBLASLT_FUNCTIONS(DGC_FIND)
 #undef DGC_FIND

@@ -42,10 +42,12 @@ CudaDevice::~CudaDevice() {
     for (Driver::Graph graph : list)
       driver->destroyGraph(graph);
   if (communication && !communication->close()) {
-    (void)communication.release(); // what is left ends with the process
+    // NOLINTBEGIN(bugprone-unused-return-value): what is left ends with the process
+    (void)communication.release();
     (void)blas.release();
     (void)dnn.release();
     (void)driver.release();
+    // NOLINTEND(bugprone-unused-return-value)
     return;
   }
   if (communication)

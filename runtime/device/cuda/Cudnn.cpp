@@ -75,7 +75,8 @@ Cudnn::~Cudnn() {
 absl::Status Cudnn::load() {
   DGC_ASSIGN_OR_RETURN(Library found, findLibrary("cuDNN", {"libcudnn.so.9"}));
 #define DGC_FIND(name, symbol, result, ...)                                                                            \
-  if (!(functions.name = reinterpret_cast<result (*)(__VA_ARGS__)>(found.find(#symbol))))                              \
+  functions.name = reinterpret_cast<result (*)(__VA_ARGS__)>(found.find(#symbol));                                     \
+  if (!functions.name)                                                                                                 \
     return withExitCode(absl::NotFoundError(str(found.path, " has no " #symbol)), ExitCode::Machine);
   DGC_CUDNN_FUNCTIONS(DGC_FIND)
 #undef DGC_FIND

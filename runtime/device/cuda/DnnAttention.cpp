@@ -92,7 +92,8 @@ private:
   /// With attributes that only few have.
   void special(int mode, int computeType, std::vector<DnnAttribute> ofMode, std::vector<DnnAttribute> operands) {
     ofMode.push_back(DnnAttribute::choice(kDnnPointwiseMode, kDnnTypePointwise, mode));
-    ofMode.push_back(DnnAttribute::choice(kDnnPointwiseComputeType, kDnnTypeDataType, computeType));
+    ofMode.push_back(DnnAttribute::choice(kDnnPointwiseComputeType, kDnnTypeDataType,
+                                          computeType)); // NOLINT(readability-suspicious-call-argument)
     operands.push_back(DnnAttribute::descriptor(kDnnPointwiseDescriptor, graph.make(kDnnPointwise, ofMode)));
     graph.add(kDnnPointwiseOperation, operands);
   }

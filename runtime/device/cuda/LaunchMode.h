@@ -74,7 +74,7 @@ public:
     return step < kWarmUp || step + 1 >= kSteps ? LaunchMode::Outside
                                                 : static_cast<LaunchMode>((step - kWarmUp) / kBlock % 2);
   }
-  void add(uint64_t step, TimeNs taken);
+  void add(uint64_t step, TimeNs time);
   /// The median of each.
   LaunchTimes times() const;
 

@@ -122,13 +122,13 @@ bool NcclLink::abort(std::span<const std::unique_ptr<NcclLink>> links) {
       continue;
     seconds = std::min(seconds, link->timeoutSeconds);
     {
-      std::lock_guard<std::mutex> lock(rest->mutex);
+      std::scoped_lock<std::mutex> lock(rest->mutex);
       ++rest->count;
     }
     std::thread([rest, comm, nccl = link->nccl]() mutable {
       nccl->abort(comm);
       nccl.reset(); // before anybody is told
-      std::lock_guard<std::mutex> lock(rest->mutex);
+      std::scoped_lock<std::mutex> lock(rest->mutex);
       --rest->count;
       rest->changed.notify_all();
     }).detach();
@@ -227,7 +227,7 @@ absl::Status NcclLink::call(const CollectiveDesc &desc, const CheckedCollective 
         keep(function(range, pointer(arena + range.src), pointer(arena + range.dst)));
   };
   using Range = CollectiveDesc::Range;
-  return grouped(nameOf(desc.kind).data(), [&] {
+  return grouped(std::string(nameOf(desc.kind)).c_str(), [&] {
     if (desc.kind == CollectiveKind::AllReduce)
       forRanges([&](const Range &range, void *src, void *dst) {
         return nccl->allReduce(src, dst, range.srcCount, typeOf(desc.dtype), operationOf(desc), comm, stream);

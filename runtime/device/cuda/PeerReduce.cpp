@@ -5,10 +5,12 @@
 // but those of the compiler itself.
 #include "runtime/collective/Combine.h"
 
+// NOLINTBEGIN(modernize-deprecated-headers): of the compiler itself
 #include <stddef.h>
 #include <stdint.h>
+// NOLINTEND(modernize-deprecated-headers)
 
-#if defined(__NVPTX__)
+#ifdef __NVPTX__
 #define DGC_KERNEL(name) extern "C" __attribute__((nvptx_kernel)) void name
 static uint64_t times(int a, int b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
 static uint64_t firstPlace() {
@@ -56,14 +58,14 @@ struct Float16 {
   static uint16_t store(float value) { return __builtin_bit_cast(uint16_t, static_cast<_Float16>(value)); }
 };
 
-typedef uint32_t Packet __attribute__((vector_size(16)));
+using Packet = uint32_t __attribute__((vector_size(16)));
 
 /// table: the addresses of `srcs` sources, then of `dsts` results. The first `packets` times 16 bytes are taken 16 at a
 /// time, for which all addresses are multiples of that.
 template <class Format, class Op>
 void reduce(const uint64_t *table, uint64_t srcs, uint64_t dsts, uint64_t count, uint64_t packets) {
-  using Stored = typename Format::Stored;
-  using Value = typename Format::Value;
+  using Stored = Format::Stored;
+  using Value = Format::Value;
   constexpr int lanes = sizeof(Packet) / sizeof(Stored);
   for (uint64_t i = firstPlace(); i < packets; i += places()) {
     Stored stored[lanes];
@@ -129,7 +131,7 @@ void reduce(const uint64_t *table, uint64_t srcs, uint64_t dsts, uint64_t count,
   }
 DGC_ALL(DGC_REDUCE)
 
-#if !defined(__NVPTX__)
+#ifndef __NVPTX__
 #define DGC_ENTRY(type, format, name, op)                                                                              \
   {"dgc_reduce_" #type "_" #name, dgc_reduce_##type##_##name, sizeof(format::Stored)},
 const dgc::rt::cuda::PeerKernel dgc::rt::cuda::peerKernels[] = {DGC_ALL(DGC_ENTRY){nullptr, nullptr, 0}};

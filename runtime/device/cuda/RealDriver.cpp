@@ -15,7 +15,7 @@ namespace {
 constexpr int kNeededVersion = 12000; // CUDA 12.0
 constexpr char kNeeded[] = "install the driver of NVIDIA, version 525 or newer, or compile the model with --target=cpu";
 
-absl::Status missing(std::string message) {
+absl::Status missing(const std::string &message) {
   return withExitCode(absl::FailedPreconditionError(message), ExitCode::Machine);
 }
 
@@ -177,7 +177,7 @@ private:
     api.errorText(result, &text);
     return withExitCode(absl::InternalError(str(what, ": ", text, " (", name, ")")), ExitCode::Machine);
   }
-  void releaseContext(CuDevice which) { api.releaseContext(which); }
+  void releaseContext(CuDevice which) const { api.releaseContext(which); }
 
   struct Api {
 #define DGC_MEMBER(name, symbol, ...) CuResult (*name)(__VA_ARGS__) = nullptr;
@@ -224,7 +224,8 @@ absl::Status RealDriver::open(int rank) {
                        kNeeded));
   const char *lacking = nullptr;
 #define DGC_FIND(name, symbol, ...)                                                                                    \
-  if (!(api.name = reinterpret_cast<CuResult (*)(__VA_ARGS__)>(::dlsym(library, #symbol))))                            \
+  api.name = reinterpret_cast<CuResult (*)(__VA_ARGS__)>(::dlsym(library, #symbol));                                   \
+  if (!api.name)                                                                                                       \
     lacking = #symbol;
   DGC_CUDA_DRIVER_FUNCTIONS(DGC_FIND)
 #undef DGC_FIND

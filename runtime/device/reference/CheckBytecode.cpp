@@ -10,7 +10,7 @@ using namespace dgc::reference;
 using rt::annotate;
 using rt::str;
 
-static absl::Status bad(std::string message) { return absl::InvalidArgumentError(message); }
+static absl::Status bad(const std::string &message) { return absl::InvalidArgumentError(message); }
 
 template <typename V> static uint32_t count(const V *v) { return v ? v->size() : 0; }
 

@@ -91,7 +91,7 @@ private:
 };
 } // namespace
 
-static absl::Status badArtifact(std::string message) {
+static absl::Status badArtifact(const std::string &message) {
   return withExitCode(absl::InvalidArgumentError(message), ExitCode::BadArtifact);
 }
 
@@ -152,7 +152,7 @@ absl::Status ReferenceDevice::finish() {
 
 namespace dgc::rt {
 absl::StatusOr<std::unique_ptr<Device>> createReferenceDevice(const Artifact &artifact, int threads, int rank);
-}
+} // namespace dgc::rt
 
 absl::StatusOr<std::unique_ptr<Device>> dgc::rt::createReferenceDevice(const Artifact &artifact, int, int) {
   return ReferenceDevice::create(artifact);

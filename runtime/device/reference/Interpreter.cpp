@@ -28,7 +28,7 @@ private:
   bool advance(const Loops &loops);
   absl::Status strip();
   absl::Status iteration();
-  absl::Status execute(uint32_t index);
+  absl::Status execute(uint32_t number);
   absl::Status loadAt(const Instruction &op, Value *to);
   void load(const Access &access, Value *to);
   void store(const Output &output, const Value *from);

@@ -268,7 +268,8 @@ const Violation violations[] = {
     {"OutputBuffer", [](P p) { p.programs[0]->outputs[0]->buffer = 99; }, "'loss'", "buffer 99 does not exist"},
     {"Queue", [](P p) { p.programs[0]->steps[0]->queue = 16; }, "'matmul'", "queue 16"},
     {"Waits", [](P p) { p.programs[0]->steps[0]->waits = {0}; }, "'matmul'", "waits for step 0"},
-    {"OverlapOfCompute", [](P p) { p.programs[0]->steps[0]->queue = 1; }, "'matmul'", "only a collective is asynchronous"},
+    {"OverlapOfCompute", [](P p) { p.programs[0]->steps[0]->queue = 1; }, "'matmul'",
+     "only a collective is asynchronous"},
     {"OverlapAwaited", [](P p) { p.programs[0]->steps[5]->waits = {4}; }, "", "step 5 waits for step 4.*not under way"},
     {"OverlapTwice",
      [](P p) {

@@ -115,7 +115,7 @@ private:
         StartWrite(&message);
     }
     void OnDone(const grpc::Status &) override {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::scoped_lock<std::mutex> lock(mutex);
       done = true;
       ended.notify_all();
     }

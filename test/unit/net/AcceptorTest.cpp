@@ -26,7 +26,7 @@ protected:
     options.key = deriveKey("test", "secret");
     options.self = 7;
     acceptor = std::make_unique<Acceptor>(*std::move(listening), options, [this](Socket socket, uint32_t sender) {
-      std::lock_guard<std::mutex> lock(mutex);
+      std::scoped_lock<std::mutex> lock(mutex);
       admitted.emplace_back(std::move(socket), sender);
       changed.notify_all();
     });

@@ -1,7 +1,7 @@
 // Which sanitizer this is built with. GCC and Clang say it in different ways.
 #pragma once
 
-#if defined(__SANITIZE_THREAD__)
+#ifdef __SANITIZE_THREAD__
 #define DGC_THREAD_SANITIZER 1
 #elif defined(__SANITIZE_ADDRESS__)
 #define DGC_ADDRESS_SANITIZER 1

@@ -55,7 +55,7 @@ void FakeNetwork::arrive(Communicator &comm, const std::vector<Operation> &opera
 }
 
 bool FakeNetwork::isReady(Communicator &comm, const std::vector<Operation> &operations) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   if (comm.aborted)
     return true;
   if (!comm.arrived)
@@ -75,7 +75,7 @@ bool FakeNetwork::isReady(Communicator &comm, const std::vector<Operation> &oper
 }
 
 void FakeNetwork::run(Communicator &comm, const std::vector<Operation> &operations) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   if (comm.aborted)
     return; // what is there then is nobody's business
   comm.arrived = false;
@@ -158,7 +158,7 @@ struct FakeRank {
   }
 
   NcclResult init(NcclComm *out, int members, NcclUniqueId id, int rank, NcclConfig *config) {
-    std::lock_guard<std::mutex> lock(network.mutex);
+    std::scoped_lock<std::mutex> lock(network.mutex);
     if (fails())
       return kSystemError;
     if (config->blocking != 0 || config->magic != 0xcafebeef)
@@ -183,7 +183,7 @@ struct FakeRank {
   }
 
   NcclResult asyncError(NcclComm handle, NcclResult *result) {
-    std::lock_guard<std::mutex> lock(network.mutex);
+    std::scoped_lock<std::mutex> lock(network.mutex);
     auto &comm = *static_cast<FakeNetwork::Communicator *>(handle);
     if (comm.ended)
       network.wrong("asyncError on a communicator that has ended");
@@ -220,7 +220,7 @@ struct FakeRank {
   }
 
   NcclResult finalize(NcclComm handle) {
-    std::lock_guard<std::mutex> lock(network.mutex);
+    std::scoped_lock<std::mutex> lock(network.mutex);
     auto &comm = use(handle, "ncclCommFinalize");
     if (fails())
       return comm.error = kSystemError;
@@ -263,7 +263,7 @@ struct FakeRank {
         "nccl", pendingStream, std::move(accesses),
         [&network = network, comm, operations] { network.run(*comm, operations); },
         [&network = network, comm, operations] { return network.isReady(*comm, operations); });
-    std::lock_guard<std::mutex> lock(network.mutex);
+    std::scoped_lock<std::mutex> lock(network.mutex);
     if (!queued.ok()) {
       last = std::string(queued.message());
       return comm->error = kCudaError;
@@ -275,7 +275,7 @@ struct FakeRank {
 };
 
 NcclFunctions FakeNetwork::functions(FakeDriver &driver, std::shared_ptr<FakeLog> log) {
-  std::lock_guard<std::mutex> lock(mutex);
+  std::scoped_lock<std::mutex> lock(mutex);
   auto failure = failures.find(driver.gpu().id[0]);
   auto rank =
       std::make_shared<FakeRank>(*this, driver, std::move(log), failure == failures.end() ? -1 : failure->second);
@@ -284,7 +284,7 @@ NcclFunctions FakeNetwork::functions(FakeDriver &driver, std::shared_ptr<FakeLog
   nccl->path = "libnccl.so.2";
   nccl->version = [](int *number) { return *number = 22809, kNcclSuccess; };
   nccl->uniqueId = [rank](NcclUniqueId *id) {
-    std::lock_guard<std::mutex> lock(rank->network.mutex);
+    std::scoped_lock<std::mutex> lock(rank->network.mutex);
     if (rank->fails())
       return kSystemError;
     std::snprintf(id->bytes, sizeof id->bytes, "group %d", rank->network.ids++);
