@@ -48,7 +48,6 @@ std::optional<PlacementRules> CompileOptions::readPlacement(StringRef fileOrList
 // Text
 //===----------------------------------------------------------------------===//
 
-static std::string textOf(const std::string &value) { return value; }
 static std::string textOf(bool value) { return value ? "true" : "false"; }
 static std::string textOf(const std::vector<std::string> &value) { return llvm::join(value, ","); }
 template <NamedEnum E> static std::string textOf(E value) { return nameOf(value).str(); }

@@ -1,6 +1,7 @@
 // example-report-replicated: names the variables that every worker holds as a whole.
 
 #include "Example.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -21,7 +22,7 @@ struct ReportReplicated : impl::ReportReplicatedPassBase<ReportReplicated> {
     markAllAnalysesPreserved();
     for (auto entry : getOperation().getOps<func::FuncOp>())
       for (BlockArgument argument : entry.getArguments())
-        if (auto variable = entry.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), "dgc.state"))
+        if (auto variable = entry.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), dgc::kStateAttr))
           report(entry, argument, variable);
   }
 
@@ -29,7 +30,7 @@ struct ReportReplicated : impl::ReportReplicatedPassBase<ReportReplicated> {
     auto type = cast<RankedTensorType>(argument.getType());
     uint64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8;
     if (bytes >= atLeast &&
-        !isCut(entry.getArgAttrOfType<dgc::dist::ShardingAttr>(argument.getArgNumber(), "dist.sharding")))
+        !isCut(entry.getArgAttrOfType<dgc::dist::ShardingAttr>(argument.getArgNumber(), dgc::dist::kShardingAttr)))
       emitRemark(argument.getLoc()) << "@" << entry.getSymName() << ": every worker holds all " << bytes << " bytes of "
                                     << variable.getValue();
   }
