@@ -9,6 +9,9 @@ using namespace dgc::rt;
 using namespace dgc::rt::test;
 
 namespace {
+
+/// Where operands are that are not read: what a call takes is known when it is prepared.
+alignas(64) std::byte nowhere[64];
 /// A program of one library call.
 struct Call {
   fb::ProgramT program;
@@ -36,7 +39,7 @@ size_t takenBy(const fb::Program &program, int threads) {
   EXPECT_TRUE(device.ok()) << device.status();
   std::vector<Operand> operands;
   for (const fb::Buffer *buffer : *program.buffers())
-    operands.push_back({nullptr, toDType(buffer->dtype()), toVector(buffer->shape())});
+    operands.push_back({nowhere, toDType(buffer->dtype()), toVector(buffer->shape())});
   const fb::Step &step = *program.steps()->Get(0);
   auto prepared = step.action_as_Matmul() ? (*device)->prepare(*step.action_as_Matmul(), operands)
                                           : (*device)->prepare(*step.action_as_Convolution(), operands);
@@ -246,7 +249,7 @@ TEST(ScratchBound, WorkersKeepToTheirPlan) {
     EXPECT_TRUE(device.ok()) << device.status();
     std::vector<Operand> operands;
     for (const fb::Buffer *buffer : *only.buffers())
-      operands.push_back({nullptr, toDType(buffer->dtype()), toVector(buffer->shape())});
+      operands.push_back({nowhere, toDType(buffer->dtype()), toVector(buffer->shape())});
     EXPECT_TRUE((*device)->prepare(*only.steps()->Get(0)->action_as_Convolution(), operands).ok());
     return (*device)->scratchBytes();
   };
