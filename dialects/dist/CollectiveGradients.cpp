@@ -13,9 +13,9 @@ using namespace dgc;
 using namespace dgc::dist;
 
 /// What collectives in the backward pass say of themselves.
-static StringAttr originOf(Operation *op) {
+static ArrayAttr originOf(Operation *op) {
   std::string text = "gradient of " + op->getName().getStringRef().str();
-  return StringAttr::get(op->getContext(), text);
+  return Builder(op->getContext()).getStrArrayAttr(StringRef(text));
 }
 
 /// Builds the gradient of each operand that has one from that of its result.
@@ -31,7 +31,7 @@ static SmallVector<Value> perOperand(ValueRange gradients, const llvm::BitVector
 SmallVector<Value> VaryOp::buildGradients(OpBuilder &builder, ValueRange gradients, const llvm::BitVector &wanted) {
   return perOperand(gradients, wanted, [&](unsigned, Value gradient) {
     return AllReduceOp::create(builder, getLoc(), Reduction::Sum, gradient, getMesh(), getAxes(),
-                               StringAttr::get(getContext(), "gradient of a value that devices share"))
+                               builder.getStrArrayAttr(StringRef("gradient of a value that devices share")))
         .getResult(0);
   });
 }

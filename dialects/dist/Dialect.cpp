@@ -38,6 +38,16 @@ RankedTensorType dist::dropEncoding(RankedTensorType type) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
+ArrayAttr dist::mergeOrigins(ArrayAttr a, ArrayAttr b) {
+  if (!a || !b || a == b)
+    return a ? a : b;
+  SmallVector<Attribute> all(a.begin(), a.end());
+  for (Attribute origin : b)
+    if (!llvm::is_contained(all, origin))
+      all.push_back(origin);
+  return ArrayAttr::get(a.getContext(), all);
+}
+
 RankedTensorType dist::removePartial(RankedTensorType type, ArrayAttr axes) {
   auto partial = dyn_cast_or_null<PartialAttr>(type.getEncoding());
   if (!partial)

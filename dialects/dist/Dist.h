@@ -58,6 +58,9 @@ int64_t getGroupSize(MeshAttr mesh, ArrayAttr axes);
 /// `type` without being partial along `axes`; unchanged when it is not partial.
 RankedTensorType removePartial(RankedTensorType type, ArrayAttr axes);
 
+/// The causes of both, each once; either may be null.
+ArrayAttr mergeOrigins(ArrayAttr a, ArrayAttr b);
+
 /// `type` without an encoding.
 RankedTensorType dropEncoding(RankedTensorType type);
 

@@ -11,7 +11,7 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
   let methods = [
     InterfaceMethod<"The mesh.", "::mlir::FlatSymbolRefAttr", "getMeshAttr">,
     InterfaceMethod<"The axes, the major one first.", "::mlir::ArrayAttr", "getAxes">,
-    InterfaceMethod<"What caused it, for people; may be null.", "::mlir::StringAttr", "getOriginAttr">,
+    InterfaceMethod<"What caused it, for people, a list of strings; may be null.", "::mlir::ArrayAttr", "getOriginsAttr">,
     InterfaceMethod<"What it does to its operands.", "::dgc::dist::CollectiveDescription", "describe">,
   ];
 }
@@ -31,7 +31,7 @@ def TransferOpInterface : OpInterface<"TransferOpInterface"> {
       return ::llvm::cast<::mlir::RankedTensorType>(
           $_op->getNumResults() ? $_op->getResult(0).getType() : $_op->getOperand(0).getType());
     }]>,
-    InterfaceMethod<"What caused it, for people; may be null.", "::mlir::StringAttr", "getOriginAttr">,
+    InterfaceMethod<"What caused it, for people, a list of strings; may be null.", "::mlir::ArrayAttr", "getOriginsAttr">,
   ];
 }
 

@@ -121,7 +121,7 @@ static Value innerProduct(TensorBuilder &b, Replay &replay, Value value, Value w
   if (!mask)
     return sum;
   return AllReduceOp::create(b.builder, b.location, Reduction::Sum, sum, mesh.getValue(), replay.axesOf(mask),
-                             StringAttr())
+                             ArrayAttr())
       .getResult(0);
 }
 

@@ -46,6 +46,25 @@ static void printListFromTo(OpAsmPrinter &printer, Operation *, TypeRange from, 
     printer << ": " << from << " to " << to;
 }
 
+/// `"a", "b"`: what caused a collective or a transfer.
+static ParseResult parseOrigins(OpAsmParser &parser, ArrayAttr &origins) {
+  SmallVector<Attribute> list;
+  if (parser.parseCommaSeparatedList([&] {
+        std::string origin;
+        if (parser.parseString(&origin))
+          return failure();
+        list.push_back(parser.getBuilder().getStringAttr(origin));
+        return success();
+      }))
+    return failure();
+  origins = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+static void printOrigins(OpAsmPrinter &printer, Operation *, ArrayAttr origins) {
+  llvm::interleaveComma(origins, printer);
+}
+
 static Type indexType(MLIRContext *context) { return RankedTensorType::get({}, IntegerType::get(context, 64)); }
 
 /// The position that an op gives: nothing, but in a model `: tensor<i64>` once types are inferred.

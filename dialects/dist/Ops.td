@@ -185,7 +185,8 @@ class Dist_CollectiveOp<string mnemonic, list<Trait> traits = []>
                                             DeclareOpInterfaceMethods<SymbolUserOpInterface>])> {
   string common = [{
     The devices that agree in all other axes of the mesh form a group; within it they are numbered
-    by their position along `axes`, the first being the major one. `origin` says what caused the op.
+    by their position along `axes`, the first being the major one. `origin` says what caused the op; an op that
+    several were merged into has the causes of all of them, `origin "a", "b"`.
   }];
 }
 
@@ -198,10 +199,10 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [InferTypeOpAdaptor, Dist
     by the same kind and at least along `axes`; the result is no longer partial along them.
   }] # common;
   let arguments = (ins Dist_ReductionAttr:$kind, Variadic<Dist_Tensor>:$inputs, FlatSymbolRefAttr:$mesh,
-                       StrArrayAttr:$axes, OptionalAttr<StrAttr>:$origin);
+                       StrArrayAttr:$axes, OptionalAttr<StrArrayAttr>:$origins);
   let results = (outs Variadic<Dist_Tensor>:$results);
   let assemblyFormat = [{
-    $kind $inputs `over` $mesh $axes (`origin` $origin^)? attr-dict custom<ListTypes>(type($inputs), ref($inputs))
+    $kind $inputs `over` $mesh $axes (`origin` custom<Origins>($origins)^)? attr-dict custom<ListTypes>(type($inputs), ref($inputs))
   }];
   let hasFolder = 1;
 }
@@ -209,9 +210,9 @@ def Dist_AllReduceOp : Dist_CollectiveOp<"all_reduce", [InferTypeOpAdaptor, Dist
 class Dist_ReshapingCollectiveOp<string mnemonic, dag extra, string format>
     : Dist_CollectiveOp<mnemonic, [Dist_InModel, Dist_Differentiable]> {
   let arguments = !con((ins Dist_Tensor:$input), extra,
-                       (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$origin));
+                       (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes, OptionalAttr<StrArrayAttr>:$origins));
   let results = (outs Dist_Tensor:$result);
-  let assemblyFormat = format # [{ `over` $mesh $axes (`origin` $origin^)? attr-dict
+  let assemblyFormat = format # [{ `over` $mesh $axes (`origin` custom<Origins>($origins)^)? attr-dict
                                custom<FromTo>(type($input), type($result))}];
   let hasFolder = 1;
 }
@@ -220,9 +221,9 @@ class Dist_ReshapingCollectiveOp<string mnemonic, dag extra, string format>
 class Dist_ListCollectiveOp<string mnemonic, dag extra, string format>
     : Dist_CollectiveOp<mnemonic, [Dist_InModel, Dist_Differentiable]> {
   let arguments = !con((ins Variadic<Dist_Tensor>:$inputs), extra,
-                       (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes, OptionalAttr<StrAttr>:$origin));
+                       (ins FlatSymbolRefAttr:$mesh, StrArrayAttr:$axes, OptionalAttr<StrArrayAttr>:$origins));
   let results = (outs Variadic<Dist_Tensor>:$results);
-  let assemblyFormat = format # [{ `over` $mesh $axes (`origin` $origin^)? attr-dict
+  let assemblyFormat = format # [{ `over` $mesh $axes (`origin` custom<Origins>($origins)^)? attr-dict
                                custom<ListFromTo>(type($inputs), ref($inputs), type($results))}];
   let hasFolder = 1;
 }
@@ -235,8 +236,8 @@ def Dist_AllGatherOp : Dist_ListCollectiveOp<"all_gather", (ins I64Attr:$dim), "
 
   }] # common;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "int64_t":$dim,
-                                 "::llvm::StringRef":$mesh, "::mlir::ArrayAttr":$axes, "::mlir::StringAttr":$origin), [{
-    build($_builder, $_state, ::mlir::TypeRange(result), ::mlir::ValueRange(input), dim, mesh, axes, origin);
+                                 "::llvm::StringRef":$mesh, "::mlir::ArrayAttr":$axes, "::mlir::ArrayAttr":$origins), [{
+    build($_builder, $_state, ::mlir::TypeRange(result), ::mlir::ValueRange(input), dim, mesh, axes, origins);
   }]>];
 }
 
@@ -250,8 +251,8 @@ def Dist_ReduceScatterOp : Dist_ListCollectiveOp<"reduce_scatter",
   }] # common;
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$input, "::dgc::dist::Reduction":$kind,
                                  "int64_t":$dim, "::llvm::StringRef":$mesh, "::mlir::ArrayAttr":$axes,
-                                 "::mlir::StringAttr":$origin), [{
-    build($_builder, $_state, ::mlir::TypeRange(result), ::mlir::ValueRange(input), kind, dim, mesh, axes, origin);
+                                 "::mlir::ArrayAttr":$origins), [{
+    build($_builder, $_state, ::mlir::TypeRange(result), ::mlir::ValueRange(input), kind, dim, mesh, axes, origins);
   }]>];
 }
 
@@ -318,9 +319,9 @@ def Dist_SendOp : Dist_TransferOp<"send"> {
     along dimension 0, in the order of the devices.
   }];
   let arguments = (ins AnyRankedTensor:$input, I64Attr:$channel, FlatSymbolRefAttr:$source,
-                       FlatSymbolRefAttr:$target, OptionalAttr<StrAttr>:$origin, UnitAttr:$gathered);
+                       FlatSymbolRefAttr:$target, OptionalAttr<StrArrayAttr>:$origins, UnitAttr:$gathered);
   let assemblyFormat = [{
-    (`gathered` $gathered^)? $input `channel` $channel `from` $source `to` $target (`origin` $origin^)? attr-dict
+    (`gathered` $gathered^)? $input `channel` $channel `from` $source `to` $target (`origin` custom<Origins>($origins)^)? attr-dict
     `:` type($input)
   }];
 }
@@ -329,10 +330,10 @@ def Dist_RecvOp : Dist_TransferOp<"recv"> {
   let summary = "receives a value from the device at the same position of another mesh";
   let description = "`%a = dist.recv channel 3 from @stage0 to @stage1 origin \"...\" : tensor<4xf32>`";
   let arguments = (ins I64Attr:$channel, FlatSymbolRefAttr:$source, FlatSymbolRefAttr:$target,
-                       OptionalAttr<StrAttr>:$origin, UnitAttr:$gathered);
+                       OptionalAttr<StrArrayAttr>:$origins, UnitAttr:$gathered);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
-    (`gathered` $gathered^)? `channel` $channel `from` $source `to` $target (`origin` $origin^)? attr-dict `:` type($result)
+    (`gathered` $gathered^)? `channel` $channel `from` $source `to` $target (`origin` custom<Origins>($origins)^)? attr-dict `:` type($result)
   }];
 }
 

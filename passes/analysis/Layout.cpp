@@ -163,7 +163,7 @@ ShardingAttr declaredSharding(Value value, const MeshRef &mesh) {
 }
 
 bool isLinearIn(Operation *op, ArrayRef<unsigned> partial) {
-  auto rule = dyn_cast<dgc::ShardingRuleOpInterface>(op);
+  auto rule = dyn_cast<ShardingRuleOpInterface>(op);
   if (!rule)
     return false;
   size_t numbers = llvm::count_if(op->getOperandTypes(), [](Type type) {
@@ -191,19 +191,19 @@ OriginAttr originOf(Operation *op) {
   return OriginAttr::get(context, OriginKind::Op, StringAttr::get(context, describe(op)));
 }
 
-std::optional<Reduction> partialKind(dgc::ReductionKind kind, Type element) {
+std::optional<Reduction> partialKind(ReductionKind kind, Type element) {
   switch (kind) {
-  case dgc::ReductionKind::Sum:
+  case ReductionKind::Sum:
     return Reduction::Sum;
-  case dgc::ReductionKind::Product:
+  case ReductionKind::Product:
     return Reduction::Product;
-  case dgc::ReductionKind::Max:
+  case ReductionKind::Max:
     return Reduction::Max;
-  case dgc::ReductionKind::Min:
+  case ReductionKind::Min:
     return Reduction::Min;
-  case dgc::ReductionKind::And:
+  case ReductionKind::And:
     return element.isInteger(1) ? std::optional(Reduction::Min) : std::nullopt;
-  case dgc::ReductionKind::Or:
+  case ReductionKind::Or:
     return element.isInteger(1) ? std::optional(Reduction::Max) : std::nullopt;
   }
   return std::nullopt;

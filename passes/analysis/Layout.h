@@ -14,7 +14,7 @@ namespace dgc {
 /// An axis of the mesh by its index, and the origin of the cut.
 struct AxisUse {
   int axis;
-  dgc::dist::OriginAttr origin;
+  dist::OriginAttr origin;
   bool operator==(const AxisUse &other) const { return axis == other.axis; }
 };
 
@@ -32,7 +32,7 @@ bool startsWith(llvm::ArrayRef<AxisUse> list, llvm::ArrayRef<AxisUse> prefix);
 /// as nothing is cut.
 struct MeshRef {
   mlir::FlatSymbolRefAttr name;
-  dgc::dist::MeshAttr mesh;
+  dist::MeshAttr mesh;
 
   explicit operator bool() const { return bool(mesh); }
   int64_t sizeOf(int axis) const { return mesh.getAxes()[axis].getSize(); }
@@ -42,15 +42,15 @@ struct MeshRef {
   bool isEven(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return size % parts(axes) == 0; }
   /// The size of the blocks, padding included.
   int64_t blockOf(int64_t size, llvm::ArrayRef<AxisUse> axes) const { return llvm::divideCeil(size, parts(axes)); }
-  DimAxes dimsOf(dgc::dist::ShardingAttr sharding) const;
+  DimAxes dimsOf(dist::ShardingAttr sharding) const;
   /// The same by numbers alone, and the sizes of the axes by number: for ReshardPlan.h.
-  ValueLayout layoutOf(dgc::dist::ShardingAttr sharding) const;
+  ValueLayout layoutOf(dist::ShardingAttr sharding) const;
   llvm::SmallVector<int64_t> sizes() const;
-  AxisList axesOf(llvm::ArrayRef<dgc::dist::AxisRefAttr> axes) const;
-  llvm::SmallVector<dgc::dist::AxisRefAttr> refsOf(llvm::ArrayRef<AxisUse> axes) const;
+  AxisList axesOf(llvm::ArrayRef<dist::AxisRefAttr> axes) const;
+  llvm::SmallVector<dist::AxisRefAttr> refsOf(llvm::ArrayRef<AxisUse> axes) const;
   /// A closed sharding; `unreduced` in any order.
-  dgc::dist::ShardingAttr shardingOf(const DimAxes &dims, dgc::dist::Reduction kind = dgc::dist::Reduction::Sum,
-                                     llvm::ArrayRef<AxisUse> unreduced = {}) const;
+  dist::ShardingAttr shardingOf(const DimAxes &dims, dist::Reduction kind = dist::Reduction::Sum,
+                                llvm::ArrayRef<AxisUse> unreduced = {}) const;
 };
 
 /// The mesh that the functions of `module` are distributed over: the first one that
@@ -61,19 +61,19 @@ mlir::FailureOr<MeshRef> findMesh(mlir::ModuleOp module);
 /// The axes of each factor, from those of the dimensions of one tensor. Fails
 /// where an axis cuts across factors: a factor that is cut must be divided, and
 /// those before it in its dimension must be cut down to single elements.
-llvm::LogicalResult factorsFromDims(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors,
-                                    const DimAxes &dims, const MeshRef &mesh,
+llvm::LogicalResult factorsFromDims(const TensorFactors &tensor, llvm::ArrayRef<Factor> factors, const DimAxes &dims,
+                                    const MeshRef &mesh,
                                     llvm::function_ref<void(unsigned factor, llvm::ArrayRef<AxisUse>)> give);
 
 /// The axes of each dimension of one tensor, from those of the factors. A
 /// factor after one that is not cut down to single elements contributes
 /// nothing; if there is one that should, `*lost` is set to it.
-DimAxes dimsFromFactors(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors,
-                        llvm::ArrayRef<AxisList> axes, const MeshRef &mesh, std::optional<unsigned> *lost = nullptr);
+DimAxes dimsFromFactors(const TensorFactors &tensor, llvm::ArrayRef<Factor> factors, llvm::ArrayRef<AxisList> axes,
+                        const MeshRef &mesh, std::optional<unsigned> *lost = nullptr);
 
 /// The sharding of a value as its op or function declares it; whole when
 /// nothing is declared. `value` has a ranked tensor type.
-dgc::dist::ShardingAttr declaredSharding(mlir::Value value, const MeshRef &mesh);
+dist::ShardingAttr declaredSharding(mlir::Value value, const MeshRef &mesh);
 
 /// True when `op` may be applied to its partial operands, which `partial` lists
 /// (not empty), as they are: it is linear in the only one, or in all of them
@@ -84,11 +84,11 @@ bool isLinearIn(mlir::Operation *op, llvm::ArrayRef<unsigned> partial);
 std::string describe(mlir::Operation *op);
 
 /// The origin of axes that `op` introduced.
-dgc::dist::OriginAttr originOf(mlir::Operation *op);
+dist::OriginAttr originOf(mlir::Operation *op);
 
 /// The kind of a partial result, if devices can combine such: `and` and `or`
 /// only of booleans.
-std::optional<dgc::dist::Reduction> partialKind(dgc::ReductionKind kind, mlir::Type element);
+std::optional<dist::Reduction> partialKind(ReductionKind kind, mlir::Type element);
 
 } // namespace dgc
 

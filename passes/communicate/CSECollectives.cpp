@@ -20,7 +20,7 @@ using Key = std::pair<const void *, SmallVector<const void *>>;
 
 static Key keyOf(CollectiveOpInterface op) {
   NamedAttrList attributes(op->getAttrDictionary());
-  attributes.erase("origin");
+  attributes.erase("origins");
   SmallVector<const void *> values;
   values.push_back(attributes.getDictionary(op->getContext()).getAsOpaquePointer());
   for (Value operand : op->getOperands())
@@ -30,19 +30,10 @@ static Key keyOf(CollectiveOpInterface op) {
   return {op->getName().getAsOpaquePointer(), values};
 }
 
-/// Adds the cause of `other` to those of `op`.
-static void addCause(CollectiveOpInterface op, CollectiveOpInterface other) {
-  StringAttr mine = op.getOriginAttr(), its = other.getOriginAttr();
-  if (!its || mine == its)
-    return;
-  if (!mine) {
-    op->setAttr("origin", its);
-    return;
-  }
-  SmallVector<StringRef> causes;
-  mine.getValue().split(causes, " | ");
-  if (!llvm::is_contained(causes, its.getValue()))
-    op->setAttr("origin", StringAttr::get(op->getContext(), mine.getValue() + " | " + its.getValue()));
+/// Adds the causes of `other` to those of `op`.
+static void addCauses(CollectiveOpInterface op, CollectiveOpInterface other) {
+  if (ArrayAttr causes = mergeOrigins(op.getOriginsAttr(), other.getOriginsAttr()))
+    op->setAttr("origins", causes);
 }
 
 namespace {
@@ -62,7 +53,7 @@ struct CSECollectives : dgc::impl::CSECollectivesPassBase<CSECollectives> {
       auto [it, isNew] = first.try_emplace(keyOf(collective), collective);
       if (isNew)
         continue;
-      addCause(it->second, collective);
+      addCauses(it->second, collective);
       op.replaceAllUsesWith(it->second);
       op.erase();
       ++numErased;

@@ -39,19 +39,10 @@ static bool isMergeable(Operation &op) { return isa<AllReduceOp, ReduceScatterOp
 
 static Key keyOf(CollectiveOpInterface op) {
   NamedAttrList attributes(op->getAttrDictionary());
-  attributes.erase("origin");
+  attributes.erase("origins");
   Type element = cast<RankedTensorType>(op->getOperand(0).getType()).getElementType();
   return {op->getName().getAsOpaquePointer(), attributes.getDictionary(op->getContext()).getAsOpaquePointer(),
           element.getAsOpaquePointer()};
-}
-
-/// "a; b", each once.
-static std::string joinOrigins(ArrayRef<CollectiveOpInterface> members) {
-  SmallVector<StringRef> origins;
-  for (CollectiveOpInterface op : members)
-    if (StringAttr origin = op.getOriginAttr(); origin && !llvm::is_contained(origins, origin.getValue()))
-      origins.push_back(origin.getValue());
-  return llvm::join(origins, " | ");
 }
 
 /// Replaces the members by one op and moves the dependents that are before it
@@ -62,14 +53,16 @@ static void merge(const Group &group) {
   SmallVector<Value> inputs;
   SmallVector<Type> types;
   SmallVector<Location> locations;
+  ArrayAttr origins;
   for (CollectiveOpInterface op : group.members) {
+    origins = mergeOrigins(origins, op.getOriginsAttr());
     llvm::append_range(inputs, op->getOperands());
     llvm::append_range(types, op->getResultTypes());
     locations.push_back(op->getLoc());
   }
   NamedAttrList attributes(last->getAttrDictionary());
-  if (std::string origin = joinOrigins(group.members); !origin.empty())
-    attributes.set("origin", builder.getStringAttr(origin));
+  if (origins)
+    attributes.set("origins", origins);
   Operation *merged = builder.create(builder.getFusedLoc(locations), last->getName().getIdentifier(), inputs, types,
                                      attributes.getAttrs());
   Operation *anchor = merged;

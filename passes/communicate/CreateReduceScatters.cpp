@@ -55,7 +55,7 @@ static void scatter(AllReduceOp reduce, ArrayRef<dist::SliceOp> slices) {
   shape[first.getDim()] /= first.getParts();
   auto result = removePartial(RankedTensorType::get(shape, type.getElementType(), type.getEncoding()), axes);
   Value value = ReduceScatterOp::create(builder, reduce.getLoc(), result, reduce.getInputs()[0], reduce.getKind(),
-                                        int64_t(first.getDim()), reduce.getMesh(), axes, reduce.getOriginAttr())
+                                        int64_t(first.getDim()), reduce.getMesh(), axes, reduce.getOriginsAttr())
                     .getResult(0);
   SmallVector<Attribute> left;
   for (Attribute axis : reduce.getAxes())
@@ -63,7 +63,7 @@ static void scatter(AllReduceOp reduce, ArrayRef<dist::SliceOp> slices) {
       left.push_back(axis);
   if (!left.empty())
     value = AllReduceOp::create(builder, reduce.getLoc(), reduce.getKind(), value, reduce.getMesh(),
-                                builder.getArrayAttr(left), reduce.getOriginAttr())
+                                builder.getArrayAttr(left), reduce.getOriginsAttr())
                 .getResult(0);
   for (dist::SliceOp slice : slices) {
     slice.replaceAllUsesWith(value);

@@ -23,14 +23,10 @@ struct Row {
 };
 } // namespace
 
-static void splitCauses(StringAttr origin, SmallVectorImpl<std::string> &causes) {
-  SmallVector<StringRef> parts;
-  if (origin)
-    origin.getValue().split(parts, " | ");
-  for (StringRef part : parts)
-    causes.push_back(part.str());
-  if (causes.empty())
-    causes.push_back("-");
+static SmallVector<std::string> causesOf(ArrayAttr origins) {
+  if (!origins || origins.empty())
+    return {"-"};
+  return llvm::map_to_vector(origins.getAsRange<StringAttr>(), [](StringAttr origin) { return origin.str(); });
 }
 
 static std::optional<Row> rowOf(Operation *op) {
@@ -43,13 +39,13 @@ static std::optional<Row> rowOf(Operation *op) {
         collective.getAxes().getAsRange<StringAttr>(), os,
         [&](StringAttr axis) { os << axis.getValue() << '=' << mesh.getAxisSize(axis); }, ",");
     row.bytes = std::to_string(payloadOf(collective));
-    splitCauses(collective.getOriginAttr(), row.causes);
+    row.causes = causesOf(collective.getOriginsAttr());
     return row;
   }
   if (auto transfer = dyn_cast<TransferOpInterface>(op)) {
     row.where = (transfer.getSourceAttr().getValue() + "->" + transfer.getTargetAttr().getValue()).str();
     row.bytes = std::to_string(bytesOf(Type(transfer.getTransferType())));
-    splitCauses(transfer.getOriginAttr(), row.causes);
+    row.causes = causesOf(transfer.getOriginsAttr());
     return row;
   }
   return std::nullopt;

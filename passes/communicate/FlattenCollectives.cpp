@@ -24,7 +24,7 @@ public:
     auto type = cast<RankedTensorType>(value.getType());
     if (type.getShape() == shape)
       return value;
-    return keep(type, dgc::ReshapeOp::create(builder, location, value, shape));
+    return keep(type, ReshapeOp::create(builder, location, value, shape));
   }
 
   /// Moves dimension `from` to the place `to`.
@@ -35,14 +35,14 @@ public:
     permutation.insert(permutation.begin() + to, from);
     if (llvm::is_sorted(permutation))
       return value;
-    return keep(type, dgc::TransposeOp::create(builder, location, value, permutation));
+    return keep(type, TransposeOp::create(builder, location, value, permutation));
   }
 
 private:
   Value keep(RankedTensorType like, Value result) {
     auto type = cast<RankedTensorType>(result.getType());
     result.setType(RankedTensorType::get(type.getShape(), type.getElementType(), like.getEncoding()));
-    dgc::recordEncodings(result.getDefiningOp());
+    recordEncodings(result.getDefiningOp());
     return result;
   }
 
@@ -88,7 +88,7 @@ static void flatten(AllGatherOp op, OpBuilder &builder) {
     types.push_back(withShape(result, gathered));
   }
   auto gather = AllGatherOp::create(builder, op.getLoc(), types, op.getInputs(), 0, op.getMesh(), op.getAxes(),
-                                    op.getOriginAttr());
+                                    op.getOriginsAttr());
   gather->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   for (auto [gathered, result] : llvm::zip_equal(gather.getResults(), op.getResults())) {
     Value value = mover.move(mover.reshape(gathered, splitDim(shapeOf(gathered), 0, members)), 0, dim);
@@ -107,7 +107,7 @@ static void flatten(ReduceScatterOp op, OpBuilder &builder) {
     inputs.push_back(mover.reshape(value, mergeFirst(shapeOf(value))));
   }
   auto scatter = ReduceScatterOp::create(builder, op.getLoc(), op.getResultTypes(), inputs, op.getKind(), 0,
-                                         op.getMesh(), op.getAxes(), op.getOriginAttr());
+                                         op.getMesh(), op.getAxes(), op.getOriginsAttr());
   scatter->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   op->replaceAllUsesWith(scatter.getResults());
 }
@@ -123,7 +123,7 @@ static void flatten(AllToAllOp op, OpBuilder &builder) {
   SmallVector<int64_t> flat = mergeFirst(parts);
   value = mover.reshape(value, flat);
   value = AllToAllOp::create(builder, op.getLoc(), withShape(value, flat), value, 0, 0, op.getMesh(), op.getAxes(),
-                             op.getOriginAttr());
+                             op.getOriginsAttr());
   value = mover.move(mover.reshape(value, parts), 0, op.getConcat());
   op->replaceAllUsesWith(ValueRange(mover.reshape(value, shapeOf(op.getResult()))));
 }

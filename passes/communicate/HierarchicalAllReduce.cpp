@@ -67,26 +67,26 @@ struct HierarchicalAllReduce : dgc::impl::HierarchicalAllReducePassBase<Hierarch
   /// over the slow level, and gathers.
   static void split(AllReduceOp op, const Levels &levels) {
     OpBuilder builder(op);
-    dgc::TensorBuilder b(builder, op.getLoc());
+    TensorBuilder b(builder, op.getLoc());
     int64_t members = getGroupSize(lookupMesh(op, op.getMeshAttr()), levels.fast);
     SmallVector<Value> flat;
     int64_t elements = 0;
     for (Value input : op.getInputs()) {
       int64_t count = cast<RankedTensorType>(input.getType()).getNumElements();
-      flat.push_back(dgc::ReshapeOp::create(builder, op.getLoc(), input, ArrayRef<int64_t>(count)));
+      flat.push_back(ReshapeOp::create(builder, op.getLoc(), input, ArrayRef<int64_t>(count)));
       elements += count;
     }
-    Value all = flat.size() == 1 ? flat[0] : dgc::ConcatenateOp::create(builder, op.getLoc(), flat, 0);
+    Value all = flat.size() == 1 ? flat[0] : ConcatenateOp::create(builder, op.getLoc(), flat, 0);
     int64_t padded = llvm::alignTo(elements, members);
     all = b.padZero(all, {0}, {padded - elements});
     auto whole = cast<RankedTensorType>(all.getType());
     auto part = RankedTensorType::get({padded / members}, whole.getElementType());
     Value sum = ReduceScatterOp::create(builder, op.getLoc(), part, all, op.getKind(), 0, op.getMesh(), levels.fast,
-                                        op.getOriginAttr())
+                                        op.getOriginsAttr())
                     .getResult(0);
-    sum = AllReduceOp::create(builder, op.getLoc(), op.getKind(), sum, op.getMesh(), levels.slow, op.getOriginAttr())
+    sum = AllReduceOp::create(builder, op.getLoc(), op.getKind(), sum, op.getMesh(), levels.slow, op.getOriginsAttr())
               .getResult(0);
-    sum = AllGatherOp::create(builder, op.getLoc(), whole, sum, 0, op.getMesh(), levels.fast, op.getOriginAttr())
+    sum = AllGatherOp::create(builder, op.getLoc(), whole, sum, 0, op.getMesh(), levels.fast, op.getOriginsAttr())
               .getResult(0);
     int64_t begin = 0;
     for (OpResult result : op->getResults()) {

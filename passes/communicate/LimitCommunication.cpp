@@ -82,11 +82,10 @@ struct LimitCommunication : dgc::impl::LimitCommunicationPassBase<LimitCommunica
 
   /// The first cause, and how many there are besides.
   static std::string causeOf(CollectiveOpInterface op) {
-    if (!op.getOriginAttr())
+    ArrayAttr causes = op.getOriginsAttr();
+    if (!causes || causes.empty())
       return "";
-    SmallVector<StringRef> causes;
-    op.getOriginAttr().getValue().split(causes, " | ");
-    std::string text = "; cause: " + causes[0].str();
+    std::string text = "; cause: " + cast<StringAttr>(causes[0]).str();
     if (causes.size() > 1)
       text += " (and " + std::to_string(causes.size() - 1) + " more)";
     return text;

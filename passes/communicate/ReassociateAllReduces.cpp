@@ -25,16 +25,16 @@ static AllReduceOp soleAllReduce(Value value) {
 }
 
 static Value addAs(OpBuilder &builder, Location location, Value a, Value b, Type type) {
-  Value sum = dgc::AddOp::create(builder, location, a, b);
+  Value sum = AddOp::create(builder, location, a, b);
   sum.setType(type);
-  dgc::recordEncodings(sum.getDefiningOp());
+  recordEncodings(sum.getDefiningOp());
   return sum;
 }
 
 /// Adds the operands of all-reduces of one kind before they are combined.
 /// Returns how many all-reduces that makes fewer.
-static unsigned reassociate(dgc::AddOp last) {
-  SmallVector<Value> terms = dgc::termsOf(last);
+static unsigned reassociate(AddOp last) {
+  SmallVector<Value> terms = termsOf(last);
   llvm::MapVector<std::tuple<Attribute, Attribute, Type>, SmallVector<AllReduceOp>> groups;
   for (Value term : terms)
     if (AllReduceOp reduce = soleAllReduce(term))
@@ -51,22 +51,19 @@ static unsigned reassociate(dgc::AddOp last) {
     if (members.size() < 2)
       continue;
     SmallVector<Value> inputs;
-    SmallVector<StringRef> origins;
+    ArrayAttr origins;
     SmallVector<Location> locations;
     for (AllReduceOp member : members) {
       inputs.push_back(member.getInputs()[0]);
-      if (std::optional<StringRef> origin = member.getOrigin(); origin && !llvm::is_contained(origins, *origin))
-        origins.push_back(*origin);
+      origins = mergeOrigins(origins, member.getOriginsAttr());
       locations.push_back(member.getLoc());
       combined[member.getResult(0)] = Value();
     }
-    Value sum = dgc::addInPairs(
-        inputs, [&](Value a, Value b) { return addAs(builder, last.getLoc(), a, b, std::get<2>(key)); });
-    combined[members[0].getResult(0)] =
-        AllReduceOp::create(builder, builder.getFusedLoc(locations), Reduction::Sum, sum, members[0].getMesh(),
-                            members[0].getAxes(),
-                            origins.empty() ? StringAttr() : builder.getStringAttr(llvm::join(origins, " | ")))
-            .getResult(0);
+    Value sum =
+        addInPairs(inputs, [&](Value a, Value b) { return addAs(builder, last.getLoc(), a, b, std::get<2>(key)); });
+    combined[members[0].getResult(0)] = AllReduceOp::create(builder, builder.getFusedLoc(locations), Reduction::Sum,
+                                                            sum, members[0].getMesh(), members[0].getAxes(), origins)
+                                            .getResult(0);
   }
   SmallVector<Value> left;
   for (Value term : terms) {
@@ -75,7 +72,7 @@ static unsigned reassociate(dgc::AddOp last) {
       left.push_back(value);
   }
   last.replaceAllUsesWith(
-      dgc::addInPairs(left, [&](Value a, Value b) { return addAs(builder, last.getLoc(), a, b, last.getType()); }));
+      addInPairs(left, [&](Value a, Value b) { return addAs(builder, last.getLoc(), a, b, last.getType()); }));
   return fewer;
 }
 
@@ -83,16 +80,16 @@ namespace {
 struct ReassociateAllReduces : dgc::impl::ReassociateAllReducesPassBase<ReassociateAllReduces> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      SmallVector<dgc::AddOp> sums;
-      function.walk([&](dgc::AddOp add) {
-        if (dgc::isWholeSum(add))
+      SmallVector<AddOp> sums;
+      function.walk([&](AddOp add) {
+        if (isWholeSum(add))
           sums.push_back(add);
       });
-      for (dgc::AddOp add : sums)
+      for (AddOp add : sums)
         numFewer += reassociate(add);
       // What was replaced has no uses left; users come after what they use.
       function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
-        if (isa<dgc::AddOp, AllReduceOp>(op) && op->use_empty())
+        if (isa<AddOp, AllReduceOp>(op) && op->use_empty())
           op->erase();
       });
     }

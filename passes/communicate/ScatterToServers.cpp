@@ -54,11 +54,11 @@ static bool isSendToServer(Operation *op) {
 
 /// The scalar that `user` multiplies each element of `value` with, if that is all that it does.
 static Value factorOf(Operation *user, Value value) {
-  auto multiply = dyn_cast<dgc::MultiplyOp>(user);
+  auto multiply = dyn_cast<MultiplyOp>(user);
   if (!multiply || multiply.getLhs() == multiply.getRhs())
     return {};
   Value other = multiply.getLhs() == value ? multiply.getRhs() : multiply.getLhs();
-  auto broadcast = other.getDefiningOp<dgc::BroadcastInDimOp>();
+  auto broadcast = other.getDefiningOp<BroadcastInDimOp>();
   bool isScalar = broadcast && cast<RankedTensorType>(broadcast.getOperand().getType()).getRank() == 0;
   return isScalar ? broadcast.getOperand() : Value();
 }
@@ -66,26 +66,26 @@ static Value factorOf(Operation *user, Value value) {
 /// The sum of the squares of all elements that begins with `user`, maybe in a wider type; null when it is none.
 static Value sumOfSquares(Operation *user) {
   auto soleUser = [](Operation *op) { return op->hasOneUse() ? *op->user_begin() : nullptr; };
-  if (auto convert = dyn_cast<dgc::ConvertOp>(user))
+  if (auto convert = dyn_cast<ConvertOp>(user))
     user = llvm::all_equal(convert->getUsers()) && !convert->use_empty() ? *convert->user_begin() : nullptr;
-  auto square = dyn_cast_if_present<dgc::MultiplyOp>(user);
+  auto square = dyn_cast_if_present<MultiplyOp>(user);
   if (!square || square.getLhs() != square.getRhs())
     return {};
   Value sum = square;
   size_t rank = cast<RankedTensorType>(square.getType()).getRank();
-  if (auto reduce = dyn_cast_if_present<dgc::ReduceOp>(soleUser(square));
-      reduce && reduce.getKind() == dgc::ReductionKind::Sum && reduce.getDims().size() == rank)
+  if (auto reduce = dyn_cast_if_present<ReduceOp>(soleUser(square));
+      reduce && reduce.getKind() == ReductionKind::Sum && reduce.getDims().size() == rank)
     sum = reduce;
   else if (rank > 0)
     return {};
-  if (auto convert = dyn_cast_if_present<dgc::ConvertOp>(soleUser(sum.getDefiningOp())))
+  if (auto convert = dyn_cast_if_present<ConvertOp>(soleUser(sum.getDefiningOp())))
     sum = convert;
   return sum;
 }
 
 /// The whole sum that `term` is a term of; `term` itself where nothing is added to it.
 static Value wholeSum(Value term) {
-  while (term.hasOneUse() && isa<dgc::AddOp>(*term.user_begin()))
+  while (term.hasOneUse() && isa<AddOp>(*term.user_begin()))
     term = term.user_begin()->getResult(0);
   return term;
 }
@@ -218,14 +218,12 @@ private:
 };
 } // namespace
 
-/// "a | b", each once.
-static StringAttr originOf(const Bucket &bucket) {
-  SmallVector<StringRef> origins;
+/// The causes of all reductions of a bucket.
+static ArrayAttr originsOf(const Bucket &bucket) {
+  ArrayAttr origins;
   for (Push push : bucket.pushes)
-    if (StringAttr origin = push.reduce.getOriginAttr(); origin && !llvm::is_contained(origins, origin.getValue()))
-      origins.push_back(origin.getValue());
-  return origins.empty() ? StringAttr()
-                         : StringAttr::get(Push(bucket.pushes.front()).send.getContext(), llvm::join(origins, " | "));
+    origins = mergeOrigins(origins, push.reduce.getOriginsAttr());
+  return origins;
 }
 
 /// Adds up the concatenated values of a bucket, so that each device has a part, which is returned.
@@ -235,7 +233,7 @@ static Value scatter(const Bucket &bucket) {
     if (reduce->isBeforeInBlock(push.reduce))
       reduce = push.reduce;
   OpBuilder builder(reduce);
-  dgc::TensorBuilder b(builder, reduce.getLoc());
+  TensorBuilder b(builder, reduce.getLoc());
   SmallVector<Value> flat;
   for (Push push : bucket.pushes) {
     Value value = push.reduce.getInputs()[0];
@@ -243,14 +241,14 @@ static Value scatter(const Bucket &bucket) {
       value = b.slice(value, push.rows.getStartIndices(), push.rows.getLimitIndices(), push.rows.getStrides());
     flat.push_back(b.reshape(value, {push.type().getNumElements()}));
   }
-  Value all = flat.size() == 1 ? flat[0] : dgc::ConcatenateOp::create(builder, b.location, flat, 0).getResult();
+  Value all = flat.size() == 1 ? flat[0] : ConcatenateOp::create(builder, b.location, flat, 0).getResult();
   int64_t elements = cast<RankedTensorType>(all.getType()).getNumElements();
   int64_t members = lookupMesh(reduce, reduce.getMeshAttr()).getNumDevices();
   int64_t padded = llvm::alignTo(elements, members);
   all = b.padZero(all, {0}, {padded - elements});
   auto part = RankedTensorType::get({padded / members}, cast<RankedTensorType>(all.getType()).getElementType());
   return ReduceScatterOp::create(builder, b.location, part, all, reduce.getKind(), 0, reduce.getMesh(),
-                                 reduce.getAxesAttr(), originOf(bucket))
+                                 reduce.getAxesAttr(), originsOf(bucket))
       .getResult(0);
 }
 
@@ -258,12 +256,12 @@ static Value scatter(const Bucket &bucket) {
 static RankedTensorType sendParts(const Bucket &bucket, Value part) {
   Push last = bucket.pushes.back();
   OpBuilder builder(last.send);
-  dgc::CompositeBuilder b(builder, last.send.getLoc());
+  CompositeBuilder b(builder, last.send.getLoc());
   auto type = cast<RankedTensorType>(part.getType());
   if (last.factor)
     part = b.multiply(part, b.broadcastScalar(last.factor, type.getShape()));
   SendOp::create(builder, b.location, part, last.send.getChannelAttr(), last.send.getSourceAttr(),
-                 last.send.getTargetAttr(), last.send.getOriginAttr(), /*gathered=*/builder.getUnitAttr());
+                 last.send.getTargetAttr(), last.send.getOriginsAttr(), /*gathered=*/builder.getUnitAttr());
   return type.clone({type.getDimSize(0) * lookupMesh(last.send, last.send.getSourceAttr()).getNumDevices()});
 }
 
@@ -275,9 +273,9 @@ static void receiveAll(const Bucket &bucket, RankedTensorType type) {
     if (push.receive->isBeforeInBlock(first))
       first = push.receive;
   OpBuilder builder(first);
-  dgc::TensorBuilder b(builder, first.getLoc());
+  TensorBuilder b(builder, first.getLoc());
   Value all = RecvOp::create(builder, first.getLoc(), type, send.getChannelAttr(), first.getSourceAttr(),
-                             first.getTargetAttr(), first.getOriginAttr(), /*gathered=*/builder.getUnitAttr());
+                             first.getTargetAttr(), first.getOriginsAttr(), /*gathered=*/builder.getUnitAttr());
   int64_t begin = 0;
   for (Push push : bucket.pushes) {
     int64_t end = begin + push.type().getNumElements();
@@ -301,22 +299,22 @@ static void addUpSquares(Value sum, ArrayRef<std::pair<const Bucket *, Value>> p
   };
   AllReduceOp reduce = Push(parts.front().first->pushes.front()).reduce;
   OpBuilder builder(sum.getDefiningOp());
-  dgc::CompositeBuilder b(builder, sum.getLoc());
+  CompositeBuilder b(builder, sum.getLoc());
   auto add = [&](Value x, Value y) { return b.add(x, y); };
   SmallVector<Value> squares;
   for (auto &[bucket, part] : parts) {
-    Value wide = b.convert(part, dgc::computeType(dgc::elementOf(part)));
-    squares.push_back(b.convert(b.sum(b.multiply(wide, wide), {0}), dgc::elementOf(sum)));
+    Value wide = b.convert(part, computeType(elementOf(part)));
+    squares.push_back(b.convert(b.sum(b.multiply(wide, wide), {0}), elementOf(sum)));
   }
-  SmallVector<Value> terms{AllReduceOp::create(builder, b.location, Reduction::Sum, dgc::addInPairs(squares, add),
-                                               reduce.getMesh(), reduce.getAxes(),
-                                               builder.getStringAttr("the norm of what servers get in parts"))
-                               .getResult(0)};
-  auto whole = sum.getDefiningOp<dgc::AddOp>();
-  for (Value term : whole ? dgc::termsOf(whole) : SmallVector<Value>{sum})
+  SmallVector<Value> terms{
+      AllReduceOp::create(builder, b.location, Reduction::Sum, addInPairs(squares, add), reduce.getMesh(),
+                          reduce.getAxes(), builder.getStrArrayAttr(StringRef("the norm of what servers get in parts")))
+          .getResult(0)};
+  auto whole = sum.getDefiningOp<AddOp>();
+  for (Value term : whole ? termsOf(whole) : SmallVector<Value>{sum})
     if (!isScattered(term))
       terms.push_back(term);
-  sum.replaceAllUsesWith(dgc::addInPairs(terms, add));
+  sum.replaceAllUsesWith(addInPairs(terms, add));
 }
 
 /// Erases the transfers that buckets have replaced, and the ops that are dead without them.

@@ -129,8 +129,8 @@ private:
       for (StringRef name : {kStageAttr, kDeviceAttr})
         if (Attribute value = op->getDiscardableAttr(name))
           copy->setDiscardableAttr(name, value);
-      if (auto collective = dyn_cast<CollectiveOpInterface>(copy); collective && !collective.getOriginAttr())
-        copy->setAttr("origin", builder.getStringAttr(where));
+      if (auto collective = dyn_cast<CollectiveOpInterface>(copy); collective && !collective.getOriginsAttr())
+        copy->setAttr("origins", builder.getStrArrayAttr(StringRef(where)));
     }
     for (auto [result, value] : llvm::zip_equal(op.getResults(), body.getTerminator()->getOperands()))
       mapping.map(result, mapping.lookup(value));
@@ -143,7 +143,7 @@ private:
     SmallVector<Move, 1> moves = movesOf(op);
     fetchWindows(op, moves, operands);
     SmallVector<Value> offsets;
-    auto positional = dyn_cast<dgc::PositionalOpInterface>(op);
+    auto positional = dyn_cast<PositionalOpInterface>(op);
     Value positioned;
     if (positional) {
       int operand = positional.getPositionedOperand();
@@ -157,14 +157,14 @@ private:
     for (auto [result, type] : llvm::zip_equal(copy->getResults(), types))
       result.setType(type);
     if (llvm::any_of(offsets, [](Value offset) { return bool(offset); }))
-      cast<dgc::PositionalOpInterface>(copy).setGlobalPosition(cast<RankedTensorType>(positioned.getType()).getShape(),
-                                                               offsets);
-    auto localizable = dyn_cast<dgc::LocalizableOpInterface>(copy);
+      cast<PositionalOpInterface>(copy).setGlobalPosition(cast<RankedTensorType>(positioned.getType()).getShape(),
+                                                          offsets);
+    auto localizable = dyn_cast<LocalizableOpInterface>(copy);
     if (localizable && failed(localizable.localize(op->getOperandTypes(), op->getResultTypes())))
       return failure();
     if (!moves.empty() && failed(applyToWindows(op, copy, moves)))
       return failure();
-    dgc::recordEncodings(copy);
+    recordEncodings(copy);
     return checkInferred(op, copy);
   }
 
@@ -172,19 +172,19 @@ private:
   /// count: in a product of several operands each of them, as the padding of one may hold a NaN. Everything else
   /// carries its padding along.
   void maskReduced(Operation *op, MutableArrayRef<Value> operands) {
-    auto interface = dyn_cast<dgc::ShardingRuleOpInterface>(op);
+    auto interface = dyn_cast<ShardingRuleOpInterface>(op);
     if (!interface || op->getNumResults() == 0)
       return;
-    dgc::ShardingRule rule = interface.getShardingRule();
+    ShardingRule rule = interface.getShardingRule();
     for (auto [operand, local, shape] : llvm::zip_equal(op->getOperands(), operands, rule.operands)) {
       DimAxes dims = mesh.dimsOf(declaredSharding(operand, mesh));
       for (auto [dim, factors] : llvm::enumerate(shape.dims)) {
         // Several factors in one dimension are cut into equal parts only.
         if (factors.size() != 1)
           continue;
-        const dgc::Factor &factor = rule.factors[factors[0]];
+        const Factor &factor = rule.factors[factors[0]];
         int64_t size = cast<RankedTensorType>(operand.getType()).getDimSize(dim);
-        if (factor.kind != dgc::FactorKind::Reduction || factor.moves || mesh.isEven(size, dims[dim]))
+        if (factor.kind != FactorKind::Reduction || factor.moves || mesh.isEven(size, dims[dim]))
           continue;
         ++numMasks;
         local = maskPadding(builder, op->getLoc(), mesh, local, dim, dims[dim], size, factor.reduction);
@@ -196,19 +196,19 @@ private:
   struct Move {
     unsigned factor;
     AxisList axes;
-    dgc::PartNeeds needs;
+    PartNeeds needs;
     std::optional<unsigned> resultDim;
   };
 
   SmallVector<Move, 1> movesOf(Operation *op) {
     SmallVector<Move, 1> moves;
-    auto moving = dyn_cast<dgc::MovingOpInterface>(op);
+    auto moving = dyn_cast<MovingOpInterface>(op);
     if (!moving)
       return moves;
-    dgc::ShardingRule rule = cast<dgc::ShardingRuleOpInterface>(op).getShardingRule();
+    ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();
     SmallVector<AxisList> axes(rule.factors.size());
     SmallVector<std::optional<unsigned>> resultDims(rule.factors.size());
-    auto visit = [&](Value value, const dgc::TensorFactors &shape, bool isResult) {
+    auto visit = [&](Value value, const TensorFactors &shape, bool isResult) {
       DimAxes dims = mesh.dimsOf(declaredSharding(value, mesh));
       for (auto [dim, factors] : llvm::enumerate(shape.dims))
         for (unsigned factor : factors)
@@ -232,7 +232,7 @@ private:
     std::string user = describe(op);
     HaloBuilder halo(builder, op->getLoc(), mesh, user);
     for (const Move &move : moves)
-      for (const dgc::OperandWindow &window : move.needs.windows) {
+      for (const OperandWindow &window : move.needs.windows) {
         Value operand = op->getOperand(window.operand);
         CutDim cut{unsigned(window.dim), cast<RankedTensorType>(operand.getType()).getDimSize(window.dim), move.axes};
         Value fill = window.fillOperand ? operands[*window.fillOperand] : Value();
@@ -242,7 +242,7 @@ private:
 
   /// Lets a copy of `op` work on windows: its results become the parts, taken out of what it gives.
   LogicalResult applyToWindows(Operation *op, Operation *copy, ArrayRef<Move> moves) {
-    auto moving = cast<dgc::MovingOpInterface>(copy);
+    auto moving = cast<MovingOpInterface>(copy);
     for (const Move &move : moves)
       moving.takeWindows(move.factor, move.needs);
     SmallVector<Type> inferred;
@@ -286,7 +286,7 @@ private:
                                           copy->getRawDictionaryAttrs(), copy->getPropertiesStorage(),
                                           copy->getRegions(), inferred)))
       return op->emitOpError("cannot be applied to parts of its operands");
-    if (dgc::equalUpToEncoding(inferred, copy->getResultTypes()))
+    if (equalUpToEncoding(inferred, copy->getResultTypes()))
       return success();
     return op->emitOpError() << "gives " << inferred[0] << " for parts of its operands, where a part of its result is "
                              << copy->getResult(0).getType();

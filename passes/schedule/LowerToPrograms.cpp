@@ -45,6 +45,15 @@ void ProgramBuilder::lowerStep(StepOpInterface op) {
   op.cloneOnBuffers(steps, mapping, outs);
 }
 
+/// The causes of a collective or a transfer as the text that people see.
+static std::string textOf(ArrayAttr origins) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  if (origins)
+    llvm::interleave(origins.getAsRange<StringAttr>(), os, [&](StringAttr origin) { os << origin.getValue(); }, " | ");
+  return text;
+}
+
 LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
   dist::CollectiveDescription description = op.describe();
   for (int64_t dim : description.dims) {
@@ -66,7 +75,7 @@ LogicalResult ProgramBuilder::lowerCollective(dist::CollectiveOpInterface op) {
     return op->emitOpError("has no place in the order of communication; dgc-order-collectives gives it one");
   }
   int64_t position = order.getInt();
-  StringRef origin = op.getOriginAttr() ? op.getOriginAttr().getValue() : "";
+  std::string origin = textOf(op.getOriginsAttr());
   SmallVector<Value> src = exchanges.lookup(op);
   // In place all values are in one buffer, one after the other; else each has its own.
   auto layout = [&](ValueRange values, ArrayRef<Value> exchange, bool copyIn) {
@@ -143,13 +152,13 @@ void ProgramBuilder::lowerSend(dist::SendOp op) {
     copy(buffer, fresh, op->getLoc());
     buffer = fresh;
   }
-  SendOp::create(steps, op->getLoc(), op.getChannel(), op.getTarget(), buffer, op.getOrigin().value_or(""),
+  SendOp::create(steps, op->getLoc(), op.getChannel(), op.getTarget(), buffer, textOf(op.getOriginsAttr()),
                  op.getGathered());
 }
 
 void ProgramBuilder::lowerReceive(dist::RecvOp op) {
   ReceiveOp::create(steps, op->getLoc(), op.getChannel(), op.getSource(), bufferOf(op.getResult()),
-                    op.getOrigin().value_or(""), op.getGathered());
+                    textOf(op.getOriginsAttr()), op.getGathered());
 }
 
 void ProgramBuilder::lowerReturn(func::ReturnOp op) {
@@ -214,12 +223,12 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
     mapping.map(index.getResult(), buffer);
     exec::InputOp::create(buffers, op.getLoc(), buffers.getStringAttr(axes), buffers.getStringAttr("axis_index"),
                           buffer, TypeAttr::get(index.getType()), buffers.getI64IntegerAttr(-1), Attribute());
-  } else if (auto constant = dyn_cast<dgc::ConstantOp>(op)) {
+  } else if (auto constant = dyn_cast<ConstantOp>(op)) {
     mapping.map(constant.getResult(),
                 BufferOp::create(buffers, op.getLoc(), bufferType(constant.getType()), Space::Constant, -1,
                                  nameOf(constant, counter++), cast<ElementsAttr>(constant.getValue()))
                     .getResult());
-  } else if (!isa<dgc::ReshapeOp>(op)) {
+  } else if (!isa<ReshapeOp>(op)) {
     return op.emitOpError("is left in an entry function when it is scheduled; dgc-form-kernels turns everything but "
                           "collectives, reshapes and constants into steps");
   }
@@ -267,7 +276,7 @@ LogicalResult ProgramBuilder::run() {
 
 /// Turns the declarations of state into variables of the local type that the entry functions use.
 static LogicalResult lowerStates(ModuleOp module) {
-  for (auto state : llvm::make_early_inc_range(module.getOps<dgc::StateOp>())) {
+  for (auto state : llvm::make_early_inc_range(module.getOps<StateOp>())) {
     auto globalType = cast<RankedTensorType>(state.getType());
     Type local = globalType;
     Attribute sharding;

@@ -8,11 +8,11 @@ dist.mesh @mesh <data = 2>
 // LIMIT-LABEL: func.func @three(
 func.func @three(%a: tensor<4xf32>, %b: tensor<2x2xf32>, %c: tensor<f32>) -> (tensor<4xf32>, tensor<2x2xf32>, tensor<f32>) {
   // CHECK: %[[N:.*]] = dgc.negate %[[C]] : tensor<f32>
-  // CHECK: %[[R:.*]]:3 = dist.all_reduce sum %[[A]], %[[B]], %[[N]] over @mesh ["data"] origin "one | two" : tensor<4xf32>, tensor<2x2xf32>, tensor<f32>
+  // CHECK: %[[R:.*]]:3 = dist.all_reduce sum %[[A]], %[[B]], %[[N]] over @mesh ["data"] origin "one", "two" : tensor<4xf32>, tensor<2x2xf32>, tensor<f32>
   // CHECK: %[[E:.*]] = dgc.exponential %[[R]]#0
   // CHECK: return %[[E]], %[[R]]#1, %[[R]]#2
   // LIMIT: dist.all_reduce sum %{{.*}} over @mesh ["data"] origin "one" : tensor<4xf32>
-  // LIMIT: dist.all_reduce sum %{{.*}}, %{{.*}} over @mesh ["data"] origin "two | one" : tensor<2x2xf32>, tensor<f32>
+  // LIMIT: dist.all_reduce sum %{{.*}}, %{{.*}} over @mesh ["data"] origin "two", "one" : tensor<2x2xf32>, tensor<f32>
   %0 = dist.all_reduce sum %a over @mesh ["data"] origin "one" : tensor<4xf32>
   %e = dgc.exponential %0 : tensor<4xf32>
   %1 = dist.all_reduce sum %b over @mesh ["data"] origin "two" : tensor<2x2xf32>
@@ -80,7 +80,7 @@ dist.mesh @mesh <data = 2>
 // CHECK-SAME: %[[A:.*]]: tensor<100000xf32>, %[[B:.*]]: tensor<8xf32>, %[[C:.*]]: tensor<100000xf32>
 func.func @parts(%a: tensor<100000xf32>, %b: tensor<8xf32>, %c: tensor<100000xf32>)
     -> (tensor<100000xf32>, tensor<8xf32>, tensor<100000xf32>, tensor<8xf32>) {
-  // CHECK: %[[S:.*]]:2 = dist.reduce_scatter sum %[[A]], %[[B]] dim 0 over @mesh ["data"] origin "a | b" : tensor<100000xf32>, tensor<8xf32> to tensor<50000xf32>, tensor<4xf32>
+  // CHECK: %[[S:.*]]:2 = dist.reduce_scatter sum %[[A]], %[[B]] dim 0 over @mesh ["data"] origin "a", "b" : tensor<100000xf32>, tensor<8xf32> to tensor<50000xf32>, tensor<4xf32>
   // CHECK: %[[T:.*]] = dist.reduce_scatter sum %[[C]] dim 0 over @mesh ["data"] : tensor<100000xf32> to tensor<50000xf32>
   %0 = dist.reduce_scatter sum %a dim 0 over @mesh ["data"] origin "a" : tensor<100000xf32> to tensor<50000xf32>
   %1 = dist.reduce_scatter sum %b dim 0 over @mesh ["data"] origin "b" : tensor<8xf32> to tensor<4xf32>

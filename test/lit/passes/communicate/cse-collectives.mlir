@@ -5,7 +5,7 @@ dist.mesh @mesh <a = 2, b = 2>
 // The same for two reasons: once, with both.
 // CHECK-LABEL: func.func @twice(
 func.func @twice(%x: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
-  // CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 0 over @mesh ["a"] origin "one | two" : tensor<4xf32> to tensor<8xf32>
+  // CHECK: %[[G:.*]] = dist.all_gather %{{.*}} dim 0 over @mesh ["a"] origin "one", "two" : tensor<4xf32> to tensor<8xf32>
   // CHECK-NOT: dist.all_gather
   %0 = dist.all_gather %x dim 0 over @mesh ["a"] origin "one" : tensor<4xf32> to tensor<8xf32>
   %1 = dist.all_gather %x dim 0 over @mesh ["a"] origin "two" : tensor<4xf32> to tensor<8xf32>

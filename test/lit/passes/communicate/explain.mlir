@@ -12,7 +12,7 @@ dist.mesh @mesh <data = 2, model = 3>
 func.func @train(%x: tensor<16xf32>, %y: tensor<4xf32>, %z: tensor<2xf32>) {
   %0 = dist.all_gather %x dim 0 over @mesh ["data", "model"] origin "cut by data (user); needed as [{}] by dgc.negate at m.mlir:3:1"
       : tensor<16xf32> to tensor<96xf32>
-  %1:2 = dist.all_reduce sum %y, %z over @mesh ["data"] origin "first cause | second cause" : tensor<4xf32>, tensor<2xf32>
+  %1:2 = dist.all_reduce sum %y, %z over @mesh ["data"] origin "first cause", "second cause" : tensor<4xf32>, tensor<2xf32>
   return
 }
 func.func @predict(%x: tensor<16xf32>) {

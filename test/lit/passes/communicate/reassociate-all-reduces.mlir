@@ -7,7 +7,7 @@ dist.mesh @mesh <a = 2, b = 2>
 // CHECK-SAME: %[[R:.*]]: tensor<4xf32>, %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>
 func.func @chain(%r: tensor<4xf32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-NEXT: %[[XY:.*]] = dgc.add %[[X]], %[[Y]]
-  // CHECK-NEXT: %[[A:.*]] = dist.all_reduce sum %[[XY]] over @mesh ["a"] origin "one | two" : tensor<4xf32>
+  // CHECK-NEXT: %[[A:.*]] = dist.all_reduce sum %[[XY]] over @mesh ["a"] origin "one", "two" : tensor<4xf32>
   // CHECK-NEXT: %[[T:.*]] = dgc.add %[[R]], %[[A]]
   // CHECK-NEXT: return %[[T]]
   %0 = dist.all_reduce sum %x over @mesh ["a"] origin "one" : tensor<4xf32>

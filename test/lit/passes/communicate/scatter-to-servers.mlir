@@ -27,7 +27,7 @@ func.func @train_workers(%w: tensor<6x2xf32>, %b: tensor<3xf32>, %l: tensor<f32>
   // CHECK: %[[F0:.*]] = dgc.reshape %[[R0]] to [8]
   // CHECK: %[[C:.*]] = dgc.concatenate %[[F0]], %{{.*}} dim 0
   // CHECK: %[[PAD:.*]] = dgc.pad %[[C]]
-  // CHECK: %[[P0:.*]] = dist.reduce_scatter sum %[[PAD]] dim 0 over @workers ["data"] origin "w | b" : tensor<12xf32> to tensor<6xf32>
+  // CHECK: %[[P0:.*]] = dist.reduce_scatter sum %[[PAD]] dim 0 over @workers ["data"] origin "w", "b" : tensor<12xf32> to tensor<6xf32>
   // CHECK: dist.send gathered %[[P0]] channel 2 from @workers to @ps0 : tensor<6xf32>
   // CHECK-NOT: dist.
   // CHECK: return %[[LOSS]]
