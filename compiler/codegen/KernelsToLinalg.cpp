@@ -31,7 +31,7 @@ static Type storageType(Type type) {
 }
 
 /// linalg.generic with identity maps around the scalar body of an elementwise op.
-static FailureOr<Value> lowerElementwise(dgc::ElementwiseOpInterface op, OpBuilder &builder, ValueRange operands) {
+static FailureOr<Value> lowerElementwise(ElementwiseOpInterface op, OpBuilder &builder, ValueRange operands) {
   Location loc = op.getLoc();
   auto type = cast<RankedTensorType>(storageType(op->getResult(0).getType()));
   for (Value operand : operands)
@@ -49,13 +49,13 @@ static FailureOr<Value> lowerElementwise(dgc::ElementwiseOpInterface op, OpBuild
 }
 
 static FailureOr<SmallVector<Value>> lowerOp(Operation &op, OpBuilder &builder, ValueRange operands) {
-  if (auto elementwise = dyn_cast<dgc::ElementwiseOpInterface>(op)) {
+  if (auto elementwise = dyn_cast<ElementwiseOpInterface>(op)) {
     FailureOr<Value> result = lowerElementwise(elementwise, builder, operands);
     if (failed(result))
       return failure();
     return SmallVector<Value>{*result};
   }
-  if (auto lowerable = dyn_cast<dgc::LinalgLowerableOpInterface>(op))
+  if (auto lowerable = dyn_cast<LinalgLowerableOpInterface>(op))
     return lowerable.lowerToLinalg(builder, operands);
   ElementsAttr value;
   if (op.getNumResults() == 1 && op.getNumOperands() == 0 && matchPattern(&op, m_Constant(&value))) {
@@ -67,7 +67,7 @@ static FailureOr<SmallVector<Value>> lowerOp(Operation &op, OpBuilder &builder, 
     return SmallVector<Value>{arith::ConstantOp::create(builder, op.getLoc(), dense)};
   }
   // Ops below dgc stay as they are.
-  if (!isa_and_present<dgc::DGCDialect>(op.getDialect())) {
+  if (!isa_and_present<DGCDialect>(op.getDialect())) {
     SetVector<Value> captured;
     getUsedValuesDefinedAbove(op.getRegions(), captured);
     if (!captured.empty()) {

@@ -28,9 +28,9 @@ using namespace mlir;
 namespace dgc {
 
 void loadKernelDialects(MLIRContext &context) {
-  context.loadDialect<dgc::DGCDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect,
-                      linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
-                      tensor::TensorDialect, vector::VectorDialect>();
+  context.loadDialect<DGCDialect, arith::ArithDialect, cf::ControlFlowDialect, func::FuncDialect, linalg::LinalgDialect,
+                      LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect, tensor::TensorDialect,
+                      vector::VectorDialect>();
 }
 
 void addLoopsToLLVM(OpPassManager &pm, MathFunctions functions) {

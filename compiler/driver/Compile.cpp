@@ -91,9 +91,9 @@ LogicalResult runPhases(ModuleOp module, const CompilePlan &plan, const CompileR
 /// The kernels that workers on CPUs, or all others, launch: those of `source` that have their names.
 static OwningOpRef<ModuleOp> kernelsOf(ModuleOp module, ModuleOp source, bool onHost) {
   llvm::StringSet<> used;
-  for (auto program : module.getOps<dgc::exec::ProgramOp>())
+  for (auto program : module.getOps<exec::ProgramOp>())
     if (isOnHost(module, program.getMeshAttr()) == onHost)
-      program.walk([&](dgc::exec::LaunchOp launch) { used.insert(launch.getKernel().getLeafReference().getValue()); });
+      program.walk([&](exec::LaunchOp launch) { used.insert(launch.getKernel().getLeafReference().getValue()); });
   OwningOpRef<ModuleOp> copy = cast<ModuleOp>(source->clone());
   for (auto kernel : llvm::make_early_inc_range(copy->getOps<func::FuncOp>()))
     if (!used.contains(kernel.getSymName()))
@@ -103,7 +103,7 @@ static OwningOpRef<ModuleOp> kernelsOf(ModuleOp module, ModuleOp source, bool on
 
 FailureOr<CompiledKernels> compileKernelsOf(ModuleOp module, const CompilePlan &plan, CompileKernels compile) {
   auto source = module.lookupSymbol<ModuleOp>("kernels");
-  bool hasHosts = llvm::any_of(module.getOps<dgc::dist::MeshOp>(), [](auto mesh) { return isOnHost(mesh); });
+  bool hasHosts = llvm::any_of(module.getOps<dist::MeshOp>(), [](auto mesh) { return isOnHost(mesh); });
   if (!hasHosts)
     return source ? compile(source) : FailureOr<CompiledKernels>(CompiledKernels());
   OwningOpRef<ModuleOp> none = ModuleOp::create(module.getLoc());

@@ -72,7 +72,7 @@ public:
   Planner(ModuleOp module, const CompileOptions &options) : module(module) { plan.asked = options; }
 
   FailureOr<CompilePlan> run() {
-    module.getContext()->loadDialect<dgc::dist::DistDialect>();
+    module.getContext()->loadDialect<dist::DistDialect>();
     plan.mesh = asked().mesh;
     if (failed(checkNumbers()) || failed(checkPhases()) || failed(checkInsertedPasses()) || failed(chooseMesh()) ||
         failed(chooseTargets()) || failed(checkCollectiveNames(module, asked().forbid)) || failed(checkMesh()) ||
@@ -100,7 +100,7 @@ private:
     if (asked().precision != Precision::F32 && asked().from >= Phase::Model)
       return error() << "--precision=" << nameOf(asked().precision) << " is decided in the phase 'model', which this "
                      << "program has been through; give it there";
-    if (auto models = module.getOps<dgc::ModelOp>(); asked().from > Phase::Input && !models.empty())
+    if (auto models = module.getOps<ModelOp>(); asked().from > Phase::Input && !models.empty())
       return (*models.begin()).emitError() << "this is a model as it is written: it has not been through the phase '"
                                            << nameOf(asked().from) << "'; leave --compile-from out";
     return success();
@@ -121,12 +121,12 @@ private:
   LogicalResult chooseMesh() {
     if (!plan.mesh.empty())
       return success();
-    FailureOr<dgc::dist::MeshAttr> mesh = unifiedMesh(module);
+    FailureOr<dist::MeshAttr> mesh = unifiedMesh(module);
     if (failed(mesh))
       return failure();
     if (!*mesh)
       return success();
-    for (dgc::dist::MeshAxisAttr axis : mesh->getAxes())
+    for (dist::MeshAxisAttr axis : mesh->getAxes())
       plan.mesh.axes.push_back({axis.getName().getValue().str(), axis.getSize()});
     plan.isMeshOfModel = true;
     isAnnotated = !plan.mesh.has("data");
@@ -158,7 +158,7 @@ private:
   LogicalResult checkMesh() {
     if (plan.mesh.empty())
       return success();
-    dgc::dist::MeshAttr mesh = buildMesh(module, plan.mesh);
+    dist::MeshAttr mesh = buildMesh(module, plan.mesh);
     if (!mesh)
       return failure();
     auto existing = module.lookupSymbol<dgc::dist::MeshOp>("mesh");
@@ -176,7 +176,7 @@ private:
     plan.strategies = *std::move(complete);
     const bool hasServers = plan.strategies.servers() != 0;
     const bool isForServers = plan.mesh.axes.size() == 1 && plan.mesh.has("data") &&
-                              (asked().from >= Phase::Shard || module.getOps<dgc::dist::MeshOp>().empty());
+                              (asked().from >= Phase::Shard || module.getOps<dist::MeshOp>().empty());
     if (hasServers && !isForServers)
       return error() << "the workers of parameter servers share the batch and nothing else: use a mesh of one axis "
                         "\"data\" in the command line, as in --mesh data=2, and none in the model";

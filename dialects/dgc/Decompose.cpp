@@ -22,7 +22,7 @@ LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Opera
 LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Operation *> &built,
                                function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> decompose) {
   for (Type type : op->getOperandTypes())
-    if (isa<dgc::UntypedType>(type))
+    if (isa<UntypedType>(type))
       return op->emitOpError("cannot be decomposed before the types are "
                              "inferred; run dgc-infer-types first");
   size_t first = built.size();
@@ -32,7 +32,7 @@ LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Opera
   if (failed(values))
     return failure();
   for (auto [value, result] : llvm::zip_equal(*values, op->getResults()))
-    if (!dgc::equalUpToEncoding(value.getType(), result.getType()))
+    if (!equalUpToEncoding(value.getType(), result.getType()))
       return op->emitOpError("decomposes into a value of type ")
              << value.getType() << " for its result of type " << result.getType();
   // What a strategy or the user wrote on the composite holds for the value that

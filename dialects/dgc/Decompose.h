@@ -17,11 +17,11 @@ struct InsertedOps : mlir::OpBuilder::Listener {
 /// Replaces the op by its decomposition, one level deep, and appends the ops
 /// that were built to `built`, in order. Fails, with a diagnostic, where the op
 /// cannot be decomposed.
-mlir::LogicalResult decomposeInPlace(dgc::DecomposableOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> &built);
+mlir::LogicalResult decomposeInPlace(DecomposableOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> &built);
 
 /// The same with what `decompose` builds, a value for each result, in place of the decomposition.
 mlir::LogicalResult
-decomposeInPlace(dgc::DecomposableOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> &built,
+decomposeInPlace(DecomposableOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> &built,
                  llvm::function_ref<llvm::FailureOr<llvm::SmallVector<mlir::Value>>(mlir::OpBuilder &)> decompose);
 
 /// Gives `to` what `from` says of its place, where it says nothing itself: the stage or device that computes it, and

@@ -119,7 +119,7 @@ static FailureOr<BatchDims> matchExamples(ArrayRef<int64_t> examples, unsigned d
 
 FailureOr<BatchDims> takeRearrangedExamples(Operation *op, MutableArrayRef<BatchDims> operands, int64_t batch,
                                             std::string &reason) {
-  auto rearranging = dyn_cast<dgc::RearrangingOpInterface>(op);
+  auto rearranging = dyn_cast<RearrangingOpInterface>(op);
   if (!rearranging)
     return BatchDims();
   ShardingRule rule = cast<ShardingRuleOpInterface>(op).getShardingRule();

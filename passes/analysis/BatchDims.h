@@ -34,12 +34,12 @@ struct BatchFactor {
 /// An op that computes the results of an example from the same example of its operands, or combines all examples by a
 /// reduction. `factors` are those with the examples; an op with several pairs examples with each other.
 struct ExampleFlow {
-  dgc::ShardingRule rule;
+  ShardingRule rule;
   llvm::SmallVector<BatchFactor, 2> factors;
 
-  bool reduces(BatchFactor factor) const { return rule.factors[factor.factor].kind == dgc::FactorKind::Reduction; }
+  bool reduces(BatchFactor factor) const { return rule.factors[factor.factor].kind == FactorKind::Reduction; }
   /// Where a tensor of the op has the examples of `factor`.
-  BatchDims dimsOf(const dgc::TensorFactors &tensor, BatchFactor factor) const;
+  BatchDims dimsOf(const TensorFactors &tensor, BatchFactor factor) const;
   /// Where a result has examples: those of all factors that are not reduced.
   BatchDims dimsOfResult(unsigned result) const;
 };

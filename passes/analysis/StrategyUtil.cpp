@@ -59,7 +59,7 @@ DenseSet<Operation *> findForwardOps(func::FuncOp function) {
   DenseSet<Operation *> forward;
   SmallVector<Value> worklist;
   for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
-    if (StateOp state = stateOfResult(function, i); !state || state.getRole() == dgc::StateRole::Statistic)
+    if (StateOp state = stateOfResult(function, i); !state || state.getRole() == StateRole::Statistic)
       worklist.push_back(value);
   while (!worklist.empty())
     if (Operation *op = worklist.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
@@ -76,7 +76,7 @@ static std::pair<Attribute, Attribute> passOf(Operation *op) {
 /// one micro-batch and on one pipeline stage is added up first.
 static void addUpContributions(VariableUpdate &update) {
   auto isSum = [&](Operation *op) {
-    auto rule = dyn_cast<dgc::ShardingRuleOpInterface>(op);
+    auto rule = dyn_cast<ShardingRuleOpInterface>(op);
     if (!rule || op->getNumOperands() < 2 || !rule.isLinearIn(-1))
       return false;
     return llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -104,8 +104,7 @@ VariableUpdate findUpdate(func::FuncOp function, unsigned result, llvm::function
     Operation *op = next.getDefiningOp();
     if (!op || isMadeOfScalars(op))
       continue;
-    if (cast<RankedTensorType>(next.getType()).getShape() != shape || !isa<dgc::ElementwiseOpInterface>(op) ||
-        stop(op)) {
+    if (cast<RankedTensorType>(next.getType()).getShape() != shape || !isa<ElementwiseOpInterface>(op) || stop(op)) {
       update.gradients.insert(next);
       continue;
     }

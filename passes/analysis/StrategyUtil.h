@@ -17,20 +17,19 @@ inline constexpr llvm::StringLiteral kDimsAttr = "dims";
 
 /// The first mesh of the module with `axis`. Null when there is no mesh at all; fails with a diagnostic when none has
 /// the axis. `purpose` says what the strategy does with it: "cuts the batch by".
-mlir::FailureOr<dgc::dist::MeshOp> findMeshWithAxis(mlir::ModuleOp module, llvm::StringRef axis,
-                                                    llvm::StringRef strategy, llvm::StringRef purpose);
+mlir::FailureOr<dist::MeshOp> findMeshWithAxis(mlir::ModuleOp module, llvm::StringRef axis, llvm::StringRef strategy,
+                                               llvm::StringRef purpose);
 
 /// The axis, decided by a strategy.
-dgc::dist::AxisRefAttr axisBy(mlir::MLIRContext *context, llvm::StringRef axis, llvm::StringRef strategy);
+dist::AxisRefAttr axisBy(mlir::MLIRContext *context, llvm::StringRef axis, llvm::StringRef strategy);
 
 /// A sharding in which `dim` is cut by `axis`, closed, and everything else is open. Without a dimension: replicated
 /// along the axis, and open.
-dgc::dist::ShardingAttr cutAlong(dgc::dist::MeshOp mesh, dgc::dist::AxisRefAttr axis, int64_t rank,
-                                 std::optional<int64_t> dim);
+dist::ShardingAttr cutAlong(dist::MeshOp mesh, dist::AxisRefAttr axis, int64_t rank, std::optional<int64_t> dim);
 
 /// The state that an argument or a result of a function holds; null for others.
-dgc::StateOp stateOfArgument(mlir::func::FuncOp function, unsigned index);
-dgc::StateOp stateOfResult(mlir::func::FuncOp function, unsigned index);
+StateOp stateOfArgument(mlir::func::FuncOp function, unsigned index);
+StateOp stateOfResult(mlir::func::FuncOp function, unsigned index);
 
 /// True for an op that makes its result of scalars, or of nothing.
 bool isMadeOfScalars(mlir::Operation *op);

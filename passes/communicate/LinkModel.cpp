@@ -47,10 +47,10 @@ std::optional<LinkModel> LinkModel::parse(StringRef text, std::string &error) {
   return model;
 }
 
-LogicalResult LinkModel::checkAxes(dgc::dist::MeshAttr mesh, llvm::function_ref<InFlightDiagnostic()> emitError) const {
+LogicalResult LinkModel::checkAxes(dist::MeshAttr mesh, llvm::function_ref<InFlightDiagnostic()> emitError) const {
   for (StringRef axis : links.keys())
     if (mesh.getAxisIndex(axis) < 0) {
-      auto names = llvm::map_range(mesh.getAxes(), [](dgc::dist::MeshAxisAttr a) { return a.getName().getValue(); });
+      auto names = llvm::map_range(mesh.getAxes(), [](dist::MeshAxisAttr a) { return a.getName().getValue(); });
       return emitError() << "there is no axis '" << axis << "' in the mesh to have a link; it has "
                          << llvm::join(names, ", ");
     }

@@ -25,8 +25,7 @@ public:
   bool empty() const { return links.empty(); }
 
   /// Refuses links along axes that `mesh` does not have.
-  llvm::LogicalResult checkAxes(dgc::dist::MeshAttr mesh,
-                                llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
+  llvm::LogicalResult checkAxes(dist::MeshAttr mesh, llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
 
   /// The slowest link along `axes`; nothing when one of them is not known.
   std::optional<Link> slowest(mlir::ArrayAttr axes) const;

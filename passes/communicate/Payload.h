@@ -11,7 +11,7 @@
 namespace dgc {
 
 /// The payload of a collective on one device, in bytes.
-int64_t payloadOf(dgc::dist::CollectiveOpInterface op);
+int64_t payloadOf(dist::CollectiveOpInterface op);
 
 /// What one device that runs a partitioned function communicates. The plan that is made from the function has the same
 /// traffic (rt::trafficOf), as passes after dgc-order-collectives add and remove no communication.

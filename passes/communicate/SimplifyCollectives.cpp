@@ -26,7 +26,7 @@ struct SimplifyCollectives : dgc::impl::SimplifyCollectivesPassBase<SimplifyColl
         // A sum of one addend is whole.
         operand.setType(result.getType());
         if (Operation *producer = operand.getDefiningOp())
-          dgc::recordEncodings(producer);
+          recordEncodings(producer);
         result.replaceAllUsesWith(operand);
       }
       op->erase();

@@ -50,7 +50,7 @@ private:
 
   /// Whether an op gives more than it takes and computes nothing: its operands are cheaper to send than its results.
   static bool expands(Operation *op) {
-    auto cost = dyn_cast<dgc::CostOpInterface>(op);
+    auto cost = dyn_cast<CostOpInterface>(op);
     bool computes = !isa<CollectiveOpInterface>(op) && (!cost || cost.getCost().flops != 0);
     return !computes && op->getNumOperands() > 0 &&
            elementsOf(op->getResultTypes()) > elementsOf(op->getOperandTypes());
@@ -60,9 +60,9 @@ private:
   static bool isGather(Operation *op) { return isa<CollectiveOpInterface>(op) && expands(op); }
 
   static bool reduces(Operation *op) {
-    auto rule = dyn_cast<dgc::ShardingRuleOpInterface>(op);
+    auto rule = dyn_cast<ShardingRuleOpInterface>(op);
     return rule && llvm::any_of(rule.getShardingRule().factors,
-                                [](const dgc::Factor &factor) { return factor.kind == dgc::FactorKind::Reduction; });
+                                [](const Factor &factor) { return factor.kind == FactorKind::Reduction; });
   }
 
   void own(FlatSymbolRefAttr state, std::optional<int64_t> stage) {

@@ -18,7 +18,7 @@ struct MicrobatchLayout {
     Partial, // each micro-batch has an addend (for other reductions: an operand)
   } kind = Whole;
   unsigned dim = 0;
-  dgc::dist::Reduction reduction = dgc::dist::Reduction::Sum;
+  dist::Reduction reduction = dist::Reduction::Sum;
   /// How many times all micro-batches must have been waited for before it can be computed.
   int level = 0;
 };
@@ -37,7 +37,7 @@ struct FactorDim {
   bool present = false;
   std::optional<unsigned> dim;
 };
-FactorDim factorDimOf(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors, unsigned factor);
+FactorDim factorDimOf(const TensorFactors &tensor, llvm::ArrayRef<Factor> factors, unsigned factor);
 
 /// Goes through a function from its arguments on. Micro-batch m has the examples whose number modulo `count` is m.
 class MicrobatchAnalysis {
@@ -57,8 +57,7 @@ public:
   bool isSummed(mlir::Value value) const { return summed.contains(value); }
   int getLastLevel() const { return lastLevel; }
   /// The factor that dimension `dim` of a tensor belongs to, if that is the batch.
-  std::optional<unsigned> batchFactor(const dgc::TensorFactors &tensor, llvm::ArrayRef<dgc::Factor> factors,
-                                      unsigned dim) const;
+  std::optional<unsigned> batchFactor(const TensorFactors &tensor, llvm::ArrayRef<Factor> factors, unsigned dim) const;
 
 private:
   llvm::LogicalResult readBatch();

@@ -30,7 +30,7 @@ public:
     // What a micro-batch adds is a term: it is not taken out of its place.
     int64_t sent = 0;
     auto isPart = [&](AddOp inner) { return stageOf(inner) && attributesOf(inner) == attributesOf(last); };
-    SmallVector<Value> terms = dgc::termsOf(last, isPart);
+    SmallVector<Value> terms = termsOf(last, isPart);
     countSent(last, isPart, sent);
     llvm::MapVector<int64_t, SmallVector<Value>> groups;
     llvm::DenseMap<int64_t, int64_t> stages{{positionOf(*sumStage), *sumStage}};
@@ -52,9 +52,9 @@ public:
     SmallVector<Value> sums;
     for (auto &[position, members] : groups) {
       int64_t stage = stages[position];
-      sums.push_back(dgc::addInPairs(members, [&](Value a, Value b) { return add(a, b, stage); }));
+      sums.push_back(addInPairs(members, [&](Value a, Value b) { return add(a, b, stage); }));
     }
-    last.replaceAllUsesWith(dgc::addInPairs(sums, [&](Value a, Value b) { return add(a, b, *sumStage); }));
+    last.replaceAllUsesWith(addInPairs(sums, [&](Value a, Value b) { return add(a, b, *sumStage); }));
     return fewer;
   }
 
@@ -97,7 +97,7 @@ struct ReassociateStageSums : dgc::impl::ReassociateStageSumsPassBase<Reassociat
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<AddOp> sums;
       function.walk([&](AddOp add) {
-        if (add->getParentOp() == function && dgc::isWholeSum(add))
+        if (add->getParentOp() == function && isWholeSum(add))
           sums.push_back(add);
       });
       for (AddOp add : sums)

@@ -171,7 +171,7 @@ private:
         shape[*dim] = partOf(shape[*dim]);
         result.setType(RankedTensorType::get(shape, type.getElementType(), type.getEncoding()));
       }
-    if (auto localizable = dyn_cast<dgc::LocalizableOpInterface>(copy))
+    if (auto localizable = dyn_cast<LocalizableOpInterface>(copy))
       (void)localizable.localize(op->getOperandTypes(), op->getResultTypes());
     tag(copy);
     return copy;
@@ -263,7 +263,7 @@ private:
       Value piece = b.reshape(copy.lookup(value), split);
       pieces.push_back(examples == most ? piece : b.padZero(piece, low, high));
     }
-    Value all = dgc::ConcatenateOp::create(builder, value.getLoc(), pieces, int64_t(dim + 1));
+    Value all = ConcatenateOp::create(builder, value.getLoc(), pieces, int64_t(dim + 1));
     SmallVector<int64_t> padded(shape), starts(shape.size(), 0);
     padded[dim] = shape[dim] / analysis.getBatch() * most * count;
     return b.slice(b.reshape(all, padded), starts, shape);

@@ -35,9 +35,9 @@ struct VerifyGradient : dgc::impl::VerifyGradientPassBase<VerifyGradient> {
     llvm::StringSet<> kept;
     kept.insert_range(keep);
     WalkResult walked = getOperation()->walk([&](Operation *op) -> WalkResult {
-      if (isa<dgc::GradientOp>(op))
+      if (isa<GradientOp>(op))
         return op->emitOpError("remains after the phase gradient");
-      if (isa<dgc::DecomposableOpInterface>(op) && !kept.contains(op->getName().getStringRef()))
+      if (isa<DecomposableOpInterface>(op) && !kept.contains(op->getName().getStringRef()))
         return op->emitOpError("is a composite op that the target does not keep, and remains after the phase gradient");
       return WalkResult::advance();
     });

@@ -18,16 +18,16 @@ template <typename Op> static bool isTaken(Op op) {
 }
 
 bool gpuHasAttention(Operation *op) {
-  if (auto forward = dyn_cast<dgc::FusedAttentionOp>(op))
+  if (auto forward = dyn_cast<FusedAttentionOp>(op))
     return isTaken(forward);
-  auto gradient = dyn_cast<dgc::FusedAttentionGradOp>(op);
+  auto gradient = dyn_cast<FusedAttentionGradOp>(op);
   return gradient && isTaken(gradient);
 }
 
 template <typename Op> static Operation *attentionCall(Op op, bool backward) {
   OpBuilder builder(op);
-  auto call = dgc::exec::AttentionOp::create(builder, op.getLoc(), op->getResultTypes(), backward, op->getOperands(),
-                                             ValueRange(), op.getHeads(), op.getCausal(), op.getScale());
+  auto call = exec::AttentionOp::create(builder, op.getLoc(), op->getResultTypes(), backward, op->getOperands(),
+                                        ValueRange(), op.getHeads(), op.getCausal(), op.getScale());
   op->replaceAllUsesWith(call.getResults());
   op->erase();
   return call;
@@ -36,9 +36,9 @@ template <typename Op> static Operation *attentionCall(Op op, bool backward) {
 Operation *selectAttention(Operation *op) {
   if (!gpuHasAttention(op))
     return nullptr;
-  if (auto forward = dyn_cast<dgc::FusedAttentionOp>(op))
+  if (auto forward = dyn_cast<FusedAttentionOp>(op))
     return attentionCall(forward, /*backward=*/false);
-  return attentionCall(cast<dgc::FusedAttentionGradOp>(op), /*backward=*/true);
+  return attentionCall(cast<FusedAttentionGradOp>(op), /*backward=*/true);
 }
 
 } // namespace dgc

@@ -26,11 +26,11 @@ bool isSmallConstant(Operation *op) {
 static bool isLargeConstant(Operation *op) { return op->hasTrait<OpTrait::ConstantLike>() && !isSmallConstant(op); }
 
 static bool isFusible(Operation *op) {
-  return isa<dgc::ElementwiseOpInterface, dgc::LinalgLowerableOpInterface>(op) && op->getNumRegions() == 0;
+  return isa<ElementwiseOpInterface, LinalgLowerableOpInterface>(op) && op->getNumRegions() == 0;
 }
 
 Reduces reduces(Operation *op) {
-  auto reduce = dyn_cast<dgc::ReduceOp>(op);
+  auto reduce = dyn_cast<ReduceOp>(op);
   if (!reduce)
     return Reduces::No;
   int64_t rank = shapeOf(reduce.getOperand()).size(), kept = rank - reduce.getDims().size();
@@ -47,9 +47,9 @@ ClusterGraph::ClusterGraph(Block &block) : block(block) {
     leader.push_back(id);
     Cluster cluster;
     cluster.ops.push_back(id);
-    cluster.slot = op.getDiscardableAttr(dgc::dist::kSlotAttr);
+    cluster.slot = op.getDiscardableAttr(dist::kSlotAttr);
     cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
-    cluster.heavy = op.hasTrait<dgc::StandaloneKernel>();
+    cluster.heavy = op.hasTrait<StandaloneKernel>();
     if (auto microbatch = op.getAttrOfType<IntegerAttr>(kMicrobatchAttr))
       cluster.microbatch = microbatch.getInt();
     if (auto recompute = op.getAttrOfType<IntegerAttr>(kRecomputeAttr))
@@ -80,8 +80,8 @@ ClusterGraph::ClusterGraph(Block &block) : block(block) {
   // Communication and what else may have an effect keep their order.
   int64_t previous = -1;
   for (auto [id, op] : llvm::enumerate(ops)) {
-    if (isa_and_present<dgc::DGCDialect, dgc::exec::ExecDialect>(op->getDialect()) ||
-        isa<dgc::ElementwiseOpInterface, dgc::LinalgLowerableOpInterface>(op))
+    if (isa_and_present<DGCDialect, exec::ExecDialect>(op->getDialect()) ||
+        isa<ElementwiseOpInterface, LinalgLowerableOpInterface>(op))
       continue;
     if (previous >= 0)
       successors[previous].push_back(id);
@@ -238,8 +238,7 @@ SmallVector<KernelCandidate> ClusterGraph::inOrder() const {
     KernelCandidate candidate;
     for (unsigned op : clusters[id].ops)
       candidate.ops.push_back(ops[op]);
-    candidate.isKernel =
-        clusters[id].fusible && !(candidate.ops.size() == 1 && isa<dgc::ReshapeOp>(candidate.ops.front()));
+    candidate.isKernel = clusters[id].fusible && !(candidate.ops.size() == 1 && isa<ReshapeOp>(candidate.ops.front()));
     candidates.push_back(std::move(candidate));
     for (unsigned to : next[id])
       if (--waiting[to] == 0)

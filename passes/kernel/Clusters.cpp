@@ -17,11 +17,11 @@ namespace dgc {
 
 /// Is the value computed from places and constants alone, by one operation for each element? (A mask, say.)
 static bool isOfPlaces(Operation *op) {
-  auto cost = dyn_cast<dgc::CostOpInterface>(op);
-  return isa<dgc::ElementwiseOpInterface>(op) && cost && cost.getCost().flops <= uint64_t(elements(op->getResult(0))) &&
+  auto cost = dyn_cast<CostOpInterface>(op);
+  return isa<ElementwiseOpInterface>(op) && cost && cost.getCost().flops <= uint64_t(elements(op->getResult(0))) &&
          llvm::all_of(op->getOperands(), [](Value operand) {
            Operation *def = operand.getDefiningOp();
-           return def && (isa<dgc::IotaOp>(def) || isSmallConstant(def));
+           return def && (isa<IotaOp>(def) || isSmallConstant(def));
          });
 }
 
@@ -29,7 +29,7 @@ static bool isOfPlaces(Operation *op) {
 static constexpr size_t kJoinedOps = 128;
 
 /// Costs nothing to compute again for each user.
-static bool isFree(Operation *op) { return isa<dgc::BroadcastInDimOp, dgc::IotaOp>(op) || isOfPlaces(op); }
+static bool isFree(Operation *op) { return isa<BroadcastInDimOp, IotaOp>(op) || isOfPlaces(op); }
 
 namespace {
 
@@ -111,7 +111,7 @@ private:
   bool isExpensive(const Cluster &cluster) const {
     uint64_t flops = 0;
     for (unsigned id : cluster.ops)
-      if (auto cost = dyn_cast<dgc::CostOpInterface>(ops[id]))
+      if (auto cost = dyn_cast<CostOpInterface>(ops[id]))
         flops += cost.getCost().flops;
     return cluster.size() > kTiny && flops > uint64_t(8 * cluster.size());
   }
@@ -273,7 +273,7 @@ private:
         }
         for (Value result : ops[op]->getResults())
           stored += isUsedOutside(result, id) ? bytesOf(result) : 0;
-        return isa<dgc::ElementwiseOpInterface>(ops[op]);
+        return isa<ElementwiseOpInterface>(ops[op]);
       });
       if (isOfArguments && stored <= read)
         list.push_back(id);
@@ -317,7 +317,7 @@ private:
       if (owners.size() != 1 || owners.front() == ~0u || owners.front() == cluster)
         continue;
       Cluster &owner = clusters[owners.front()];
-      bool isKernel = owner.fusible && !(owner.ops.size() == 1 && isa<dgc::ReshapeOp>(ops[owner.ops.front()]));
+      bool isKernel = owner.fusible && !(owner.ops.size() == 1 && isa<ReshapeOp>(ops[owner.ops.front()]));
       if (!isKernel)
         continue;
       release(id, cluster);
@@ -333,7 +333,7 @@ private:
       changed = false;
       for (unsigned id = 0; id < ops.size(); ++id) {
         unsigned cluster = find(id);
-        if (!isa<dgc::ReshapeOp>(ops[id]) || clusters[cluster].ops.size() == 1)
+        if (!isa<ReshapeOp>(ops[id]) || clusters[cluster].ops.size() == 1)
           continue;
         Operation *def = ops[id]->getOperand(0).getDefiningOp();
         auto it = def ? idOf.find(def) : idOf.end();

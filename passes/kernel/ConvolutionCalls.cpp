@@ -18,7 +18,7 @@ struct Window {
   SmallVector<int64_t> size, strides, low, high, dilation;
 
   /// False where the library cannot have it.
-  bool add(const dgc::WindowDim &dim) {
+  bool add(const WindowDim &dim) {
     size.push_back(dim.window);
     strides.push_back(dim.stride);
     low.push_back(dim.low);
@@ -28,11 +28,11 @@ struct Window {
   }
 };
 
-std::optional<Window> libraryWindow(ArrayRef<dgc::WindowDim> dims) {
+std::optional<Window> libraryWindow(ArrayRef<WindowDim> dims) {
   Window window;
   if (dims.empty() || dims.size() > 3)
     return std::nullopt;
-  for (const dgc::WindowDim &dim : dims)
+  for (const WindowDim &dim : dims)
     if (!window.add(dim))
       return std::nullopt;
   return window;
@@ -43,20 +43,20 @@ Value outputsFirst(Value weights, Operation *user) {
   SmallVector<int64_t> permutation{typeOf(weights).getRank() - 1};
   llvm::append_range(permutation, llvm::seq<int64_t>(0, permutation[0]));
   for (Operation *other : weights.getUsers())
-    if (auto transpose = dyn_cast<dgc::TransposeOp>(other); transpose && transpose->getBlock() == user->getBlock() &&
-                                                            transpose->isBeforeInBlock(user) &&
-                                                            transpose.getPermutation() == ArrayRef(permutation))
+    if (auto transpose = dyn_cast<TransposeOp>(other); transpose && transpose->getBlock() == user->getBlock() &&
+                                                       transpose->isBeforeInBlock(user) &&
+                                                       transpose.getPermutation() == ArrayRef(permutation))
       return transpose;
   OpBuilder builder(weights.getContext());
   builder.setInsertionPointAfterValue(weights);
-  return dgc::TransposeOp::create(builder, weights.getLoc(), weights, permutation);
+  return TransposeOp::create(builder, weights.getLoc(), weights, permutation);
 }
 
 /// The call as cuDNN takes it: weights have their outputs first, and what they get is brought back into the order that
 /// the program knows. Kernels that make or use the weights do so on the way.
-template <typename Op> Operation *gpuConvolutionCall(Op op, dgc::exec::ConvKind kind, const Window &window) {
+template <typename Op> Operation *gpuConvolutionCall(Op op, exec::ConvKind kind, const Window &window) {
   auto type = cast<RankedTensorType>(op.getType());
-  const bool givesWeights = kind == dgc::exec::ConvKind::BackwardWeights;
+  const bool givesWeights = kind == exec::ConvKind::BackwardWeights;
   Value rhs = op->getOperand(1);
   if (!givesWeights)
     rhs = outputsFirst(rhs, op);
@@ -70,12 +70,12 @@ template <typename Op> Operation *gpuConvolutionCall(Op op, dgc::exec::ConvKind 
     back.push_back(0);
   }
   OpBuilder builder(op);
-  auto call = dgc::exec::ConvolutionOp::create(
+  auto call = exec::ConvolutionOp::create(
       builder, op.getLoc(), result, kind, op->getOperand(0), rhs, Value(), ValueRange(), ValueRange(), window.strides,
       window.low, window.high, window.dilation, op.getGeometry().groups, ArrayAttr(), /*weights_out_first=*/true);
   Value given = call.getResult(0);
   if (givesWeights) {
-    given = dgc::TransposeOp::create(builder, op.getLoc(), given, back);
+    given = TransposeOp::create(builder, op.getLoc(), given, back);
     given.setType(type); // with the mark of a partial sum
   }
   op->replaceAllUsesWith(ValueRange{given});
@@ -85,7 +85,7 @@ template <typename Op> Operation *gpuConvolutionCall(Op op, dgc::exec::ConvKind 
 
 /// On CPUs the library could add up the gradient of the bias as well; the kernels that it would be taken from do so in
 /// their own order, and which one does must not decide the bits: sums of gradients are always kernels.
-template <typename Op> Operation *convolutionCall(Op op, dgc::exec::ConvKind kind, bool forGpus) {
+template <typename Op> Operation *convolutionCall(Op op, exec::ConvKind kind, bool forGpus) {
   auto type = cast<RankedTensorType>(op.getType());
   auto geometry = op.getGeometry();
   std::optional<Window> window = libraryWindow(geometry.spatial);
@@ -98,17 +98,17 @@ template <typename Op> Operation *convolutionCall(Op op, dgc::exec::ConvKind kin
   if (forGpus)
     return gpuConvolutionCall(op, kind, *window);
   OpBuilder builder(op);
-  auto call = dgc::exec::ConvolutionOp::create(builder, op.getLoc(), TypeRange{type}, kind, op->getOperand(0),
-                                               op->getOperand(1), Value(), ValueRange(), ValueRange(), window->strides,
-                                               window->low, window->high, window->dilation, geometry.groups,
-                                               ArrayAttr(), /*weights_out_first=*/false);
+  auto call =
+      exec::ConvolutionOp::create(builder, op.getLoc(), TypeRange{type}, kind, op->getOperand(0), op->getOperand(1),
+                                  Value(), ValueRange(), ValueRange(), window->strides, window->low, window->high,
+                                  window->dilation, geometry.groups, ArrayAttr(), /*weights_out_first=*/false);
   op->replaceAllUsesWith(ValueRange{call.getResult(0)});
   op->erase();
   return call;
 }
 
 /// The spatial dimensions of a window over [N, spatial.., C]; nothing when it is over other dimensions.
-std::optional<Window> poolWindow(ArrayRef<dgc::WindowDim> dims) {
+std::optional<Window> poolWindow(ArrayRef<WindowDim> dims) {
   if (dims.size() < 3 || !dims.front().isPointwise() || !dims.back().isPointwise())
     return std::nullopt;
   std::optional<Window> window = libraryWindow(dims.drop_front().drop_back());
@@ -117,18 +117,17 @@ std::optional<Window> poolWindow(ArrayRef<dgc::WindowDim> dims) {
   return window;
 }
 
-Operation *poolCall(Operation *op, dgc::exec::PoolKind kind, const Window &window) {
+Operation *poolCall(Operation *op, exec::PoolKind kind, const Window &window) {
   OpBuilder builder(op);
-  auto call =
-      dgc::exec::PoolOp::create(builder, op->getLoc(), op->getResultTypes(), kind, op->getOperands(), ValueRange(),
-                                window.size, window.strides, window.low, window.high, /*count_include_pad=*/true);
+  auto call = exec::PoolOp::create(builder, op->getLoc(), op->getResultTypes(), kind, op->getOperands(), ValueRange(),
+                                   window.size, window.strides, window.low, window.high, /*count_include_pad=*/true);
   op->replaceAllUsesWith(call.getResults());
   op->erase();
   return call;
 }
 
 /// The sum over a window divided by (or times the inverse of) the number of its elements, as one average.
-Operation *averageOf(dgc::ReduceWindowOp sum, const Window &window) {
+Operation *averageOf(ReduceWindowOp sum, const Window &window) {
   if (!sum->hasOneUse())
     return nullptr;
   double count = 1;
@@ -136,49 +135,49 @@ Operation *averageOf(dgc::ReduceWindowOp sum, const Window &window) {
     count *= size;
   Operation *user = *sum->getUsers().begin();
   bool divides = false;
-  if (auto divide = dyn_cast<dgc::DivideOp>(user))
+  if (auto divide = dyn_cast<DivideOp>(user))
     divides = divide.getLhs() == sum.getResult() && isSplat(divide.getRhs(), count);
-  if (auto multiply = dyn_cast<dgc::MultiplyOp>(user))
+  if (auto multiply = dyn_cast<MultiplyOp>(user))
     divides = isSplat(multiply.getLhs() == sum.getResult() ? multiply.getRhs() : multiply.getLhs(), float(1 / count));
   if (!divides)
     return nullptr;
   user->replaceAllUsesWith(ValueRange{sum.getResult()});
   user->erase();
-  return poolCall(sum, dgc::exec::PoolKind::AvgForward, window);
+  return poolCall(sum, exec::PoolKind::AvgForward, window);
 }
 
 } // namespace
 
 Operation *selectConvolution(Operation *op, bool forGpus) {
-  if (auto forward = dyn_cast<dgc::ConvolutionOp>(op))
-    return convolutionCall(forward, dgc::exec::ConvKind::Forward, forGpus);
-  if (auto data = dyn_cast<dgc::ConvolutionInputGradOp>(op))
-    return convolutionCall(data, dgc::exec::ConvKind::BackwardData, forGpus);
-  if (auto weights = dyn_cast<dgc::ConvolutionWeightGradOp>(op))
-    return convolutionCall(weights, dgc::exec::ConvKind::BackwardWeights, forGpus);
+  if (auto forward = dyn_cast<ConvolutionOp>(op))
+    return convolutionCall(forward, exec::ConvKind::Forward, forGpus);
+  if (auto data = dyn_cast<ConvolutionInputGradOp>(op))
+    return convolutionCall(data, exec::ConvKind::BackwardData, forGpus);
+  if (auto weights = dyn_cast<ConvolutionWeightGradOp>(op))
+    return convolutionCall(weights, exec::ConvKind::BackwardWeights, forGpus);
   return nullptr;
 }
 
 Operation *selectPool(Operation *op) {
-  if (op->getNumResults() != 1 || !isa<dgc::ReduceWindowOp, dgc::MaxPoolGradOp>(op))
+  if (op->getNumResults() != 1 || !isa<ReduceWindowOp, MaxPoolGradOp>(op))
     return nullptr;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   Type element = type.getElementType();
   if (!(element.isF32() || element.isBF16() || element.isF16()) || type.getNumElements() == 0)
     return nullptr;
-  if (auto grad = dyn_cast<dgc::MaxPoolGradOp>(op)) {
+  if (auto grad = dyn_cast<MaxPoolGradOp>(op)) {
     std::optional<Window> window = poolWindow(grad.getGeometry());
-    return window ? poolCall(op, dgc::exec::PoolKind::MaxBackward, *window) : nullptr;
+    return window ? poolCall(op, exec::PoolKind::MaxBackward, *window) : nullptr;
   }
-  auto pool = cast<dgc::ReduceWindowOp>(op);
+  auto pool = cast<ReduceWindowOp>(op);
   std::optional<Window> window = poolWindow(pool.getGeometry());
   if (!window) {
     LDBG() << "the library has no such pool: " << *op;
     return nullptr;
   }
-  if (pool.getKind() == dgc::ReductionKind::Max)
-    return poolCall(op, dgc::exec::PoolKind::MaxForward, *window);
-  if (pool.getKind() == dgc::ReductionKind::Sum)
+  if (pool.getKind() == ReductionKind::Max)
+    return poolCall(op, exec::PoolKind::MaxForward, *window);
+  if (pool.getKind() == ReductionKind::Sum)
     return averageOf(pool, *window);
   return nullptr;
 }

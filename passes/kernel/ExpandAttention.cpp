@@ -19,16 +19,16 @@ struct ExpandAttention : dgc::impl::ExpandAttentionBase<ExpandAttention> {
   using ExpandAttentionBase::ExpandAttentionBase;
 
   void runOnOperation() override {
-    SmallVector<dgc::DecomposableOpInterface> ops;
+    SmallVector<DecomposableOpInterface> ops;
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       bool hasNvidia = library == LibraryKind::Nvidia &&
                        !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
-      func.walk([&](dgc::DecomposableOpInterface op) {
-        if (isa<dgc::FusedAttentionOp, dgc::FusedAttentionGradOp>(*op) && !(hasNvidia && gpuHasAttention(op)))
+      func.walk([&](DecomposableOpInterface op) {
+        if (isa<FusedAttentionOp, FusedAttentionGradOp>(*op) && !(hasNvidia && gpuHasAttention(op)))
           ops.push_back(op);
       });
     }
-    for (dgc::DecomposableOpInterface op : ops) {
+    for (DecomposableOpInterface op : ops) {
       SmallVector<Operation *> built;
       if (failed(decomposeInPlace(op, built)))
         return signalPassFailure();

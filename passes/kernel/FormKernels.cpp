@@ -69,7 +69,7 @@ bool mayOverwrite(const KernelCandidate &candidate, const Boundary &boundary, Va
   if (!readers.contains(output.getDefiningOp()))
     return false;
   return llvm::all_of(readers, [&](Operation *op) {
-    return isa<dgc::ElementwiseOpInterface>(op) &&
+    return isa<ElementwiseOpInterface>(op) &&
            cast<RankedTensorType>(op->getResult(0).getType()).getShape() == type.getShape() && !behind.contains(op);
   });
 }
@@ -204,7 +204,7 @@ private:
   /// The type of a value in a kernel, where it does not matter whether it is an addend.
   static Type typeInKernel(Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor ? dgc::withoutEncoding(tensor) : type;
+    return tensor ? withoutEncoding(tensor) : type;
   }
 
   /// The kernel with the ops of a candidate, not inserted yet.
@@ -267,7 +267,7 @@ private:
     OpBuilder builder(before);
     auto callee =
         SymbolRefAttr::get(builder.getContext(), "kernels", {FlatSymbolRefAttr::get(builder.getContext(), it->second)});
-    auto op = dgc::exec::LaunchOp::create(
+    auto op = exec::LaunchOp::create(
         builder, loc, llvm::map_to_vector(boundary.outputs, [](Value v) { return v.getType(); }), callee,
         boundary.inputs.getArrayRef(), ValueRange(),
         isAny(inplace.wanted) ? builder.getDenseI64ArrayAttr(inplace.wanted) : DenseI64ArrayAttr());

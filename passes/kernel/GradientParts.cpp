@@ -24,14 +24,14 @@ RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getTy
 
 /// The operand of a reshape, or the value itself.
 Value behindView(Value value) {
-  auto reshape = value.getDefiningOp<dgc::ReshapeOp>();
+  auto reshape = value.getDefiningOp<ReshapeOp>();
   return reshape ? reshape.getOperand() : value;
 }
 
 /// The result of a call as its users see it, maybe with more dimensions and the same last one.
 Value viewed(exec::MatmulOp call) {
   Value result = call->getResult(0);
-  auto reshape = result.hasOneUse() ? dyn_cast<dgc::ReshapeOp>(*result.user_begin()) : nullptr;
+  auto reshape = result.hasOneUse() ? dyn_cast<ReshapeOp>(*result.user_begin()) : nullptr;
   return reshape && !shapeOf(reshape).empty() && shapeOf(reshape).back() == shapeOf(result).back() ? reshape.getResult()
                                                                                                    : result;
 }
@@ -104,11 +104,11 @@ void erase(exec::MatmulOp call, Value view) {
 }
 
 /// The sum of all rows of `value`, each along the last dimension, in its type.
-dgc::ReduceOp findSumOfRows(Value value) {
+ReduceOp findSumOfRows(Value value) {
   for (Operation *user : value.getUsers()) {
-    auto reduce = dyn_cast<dgc::ReduceOp>(user);
+    auto reduce = dyn_cast<ReduceOp>(user);
     int64_t rows = shapeOf(value).size() - 1;
-    if (reduce && reduce.getKind() == dgc::ReductionKind::Sum && rows > 0 &&
+    if (reduce && reduce.getKind() == ReductionKind::Sum && rows > 0 &&
         llvm::equal(reduce.getDims(), llvm::seq<int64_t>(0, rows)) &&
         typeOf(reduce).getElementType() == typeOf(value).getElementType())
       return reduce;
@@ -120,7 +120,7 @@ dgc::ReduceOp findSumOfRows(Value value) {
 template <typename OpT> void narrow(OpT op) {
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
-    auto convert = operand.getDefiningOp<dgc::ConvertOp>();
+    auto convert = operand.getDefiningOp<ConvertOp>();
     if (!convert)
       return;
     operands.push_back(convert.getOperand());
@@ -128,7 +128,7 @@ template <typename OpT> void narrow(OpT op) {
   Type element = typeOf(operands[0]).getElementType();
   auto isElement = [&](Value value) { return typeOf(value).getElementType() == element; };
   auto isNarrowed = [&](Operation *user) {
-    return isa<dgc::ConvertOp>(user) && isElement(user->getResult(0)) && !typeOf(user->getResult(0)).getEncoding();
+    return isa<ConvertOp>(user) && isElement(user->getResult(0)) && !typeOf(user->getResult(0)).getEncoding();
   };
   if (!(element.isBF16() || element.isF16()) || !typeOf(op).getElementType().isF32() ||
       !llvm::all_of(operands, isElement) || !llvm::all_of(op->getUsers(), isNarrowed))
@@ -169,9 +169,9 @@ private:
     if (call.getPostOps() || call.getKeepAux() || call.getBiasGradient())
       return false;
     Value operand = viewed(call);
-    SmallVector<dgc::GeluOp> gelus;
+    SmallVector<GeluOp> gelus;
     for (Operation *user : operand.getUsers())
-      if (auto gelu = dyn_cast<dgc::GeluOp>(user); gelu && gelu.getApproximate())
+      if (auto gelu = dyn_cast<GeluOp>(user); gelu && gelu.getApproximate())
         gelus.push_back(gelu);
     if (gelus.size() != 1)
       return false;
@@ -200,7 +200,7 @@ private:
     ArrayRef<int64_t> shape = shapeOf(call->getResult(0));
     OpBuilder builder(user);
     Parts parts;
-    if (auto gelu = dyn_cast<dgc::GeluGradOp>(user)) {
+    if (auto gelu = dyn_cast<GeluGradOp>(user)) {
       if (!gelu.getApproximate() || gelu.getInput() == gradient)
         return false;
       parts.postOp = PostOpKind::GeluTanhGrad;
@@ -213,7 +213,7 @@ private:
       parts.arg = mask;
     }
     Value result = user->getResult(0);
-    dgc::ReduceOp sum = findSumOfRows(result);
+    ReduceOp sum = findSumOfRows(result);
     if (sum)
       parts.biasGradient = MatmulValue::Result;
     exec::MatmulOp made = rebuild(builder, call, parts, {call.getLoc(), user->getLoc()});
@@ -240,7 +240,7 @@ private:
       if (!isTransposed || shapeOf(stored).empty() || shapeOf(stored).back() != shapeOf(value).back() ||
           (typeOf(stored).getNumElements() < kMuch && !isa_and_present<exec::StepOpInterface>(stored.getDefiningOp())))
         continue;
-      dgc::ReduceOp sum = findSumOfRows(stored);
+      ReduceOp sum = findSumOfRows(stored);
       if (!sum || sum->getBlock() != call->getBlock() || !llvm::all_of(sum->getUsers(), [&](Operation *user) {
             return user->getBlock() == call->getBlock() && call->isBeforeInBlock(user);
           }))
@@ -261,11 +261,11 @@ private:
 
   /// Where a relu let through, when `user` is select(relu > 0, gradient, 0) and a call computes the relu.
   Value findMask(Operation *user, Value gradient, ArrayRef<int64_t> shape) {
-    auto select = dyn_cast<dgc::SelectOp>(user);
+    auto select = dyn_cast<SelectOp>(user);
     if (!select || select.getOnTrue() != gradient || !isSplat(select.getOnFalse(), 0))
       return {};
-    auto compare = select.getPred().getDefiningOp<dgc::CompareOp>();
-    if (!compare || compare.getComparisonDirection() != dgc::ComparisonDirection::GT || !isSplat(compare.getRhs(), 0))
+    auto compare = select.getPred().getDefiningOp<CompareOp>();
+    if (!compare || compare.getComparisonDirection() != ComparisonDirection::GT || !isSplat(compare.getRhs(), 0))
       return {};
     Value relu = behindView(compare.getLhs());
     auto call = relu.getDefiningOp<exec::MatmulOp>();
@@ -292,9 +292,9 @@ private:
 } // namespace
 
 unsigned absorbGradients(func::FuncOp func) {
-  for (auto op : llvm::to_vector(func.getOps<dgc::GeluOp>()))
+  for (auto op : llvm::to_vector(func.getOps<GeluOp>()))
     narrow(op);
-  for (auto op : llvm::to_vector(func.getOps<dgc::GeluGradOp>()))
+  for (auto op : llvm::to_vector(func.getOps<GeluGradOp>()))
     narrow(op);
   return GradientParts(func).run();
 }

@@ -10,7 +10,7 @@ namespace dgc {
 
 /// A product of which an operand has its dimensions in another order than [batch, rows, columns], each group of them
 /// next to each other. A transpose that is the only user of the result becomes the order in which it is stored.
-static Operation *createStrided(dgc::DotGeneralOp dot, const ProductOperands &operands) {
+static Operation *createStrided(DotGeneralOp dot, const ProductOperands &operands) {
   const Matrix &a = operands.a, &b = operands.b;
   Grouped left = *group(shapeOf(a.value), groupsOf(a.batch, a.free, a.contract));
   Grouped right = *group(shapeOf(b.value), groupsOf(b.batch, b.contract, b.free));
@@ -21,7 +21,7 @@ static Operation *createStrided(dgc::DotGeneralOp dot, const ProductOperands &op
   SmallVector<int64_t> columnDims = iota(batch + rows, b.free.size());
   Grouped given = *group(type.getShape(), groupsOf(batchDims, rowDims, columnDims));
   Operation *last = dot;
-  auto transpose = dot->hasOneUse() ? dyn_cast<dgc::TransposeOp>(*dot->user_begin()) : dgc::TransposeOp();
+  auto transpose = dot->hasOneUse() ? dyn_cast<TransposeOp>(*dot->user_begin()) : TransposeOp();
   if (transpose) {
     for (SmallVector<int64_t> *dims : {&batchDims, &rowDims, &columnDims})
       for (int64_t &dim : *dims)
@@ -52,7 +52,7 @@ static Operation *createStrided(dgc::DotGeneralOp dot, const ProductOperands &op
 }
 
 Operation *selectMatmul(Operation *op, bool anyOrder) {
-  auto dot = dyn_cast<dgc::DotGeneralOp>(op);
+  auto dot = dyn_cast<DotGeneralOp>(op);
   std::optional<ProductOperands> operands = dot ? operandsOfCall(dot, anyOrder) : std::nullopt;
   if (!operands)
     return nullptr;

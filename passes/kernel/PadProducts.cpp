@@ -19,7 +19,7 @@ namespace dgc {
 
 /// The dimension of `value` that is the last one in memory, where a transpose that a product absorbs precedes it.
 static int64_t lastInMemory(Value value) {
-  auto transpose = value.getDefiningOp<dgc::TransposeOp>();
+  auto transpose = value.getDefiningOp<TransposeOp>();
   if (!transpose)
     return cast<RankedTensorType>(value.getType()).getRank() - 1;
   int64_t below = lastInMemory(transpose.getOperand());
@@ -27,10 +27,10 @@ static int64_t lastInMemory(Value value) {
 }
 
 /// `value` with so many zeros appended to each dimension; before its transposes, which stay where they are.
-static Value padded(dgc::TensorBuilder &builder, Value value, ArrayRef<int64_t> more) {
+static Value padded(TensorBuilder &builder, Value value, ArrayRef<int64_t> more) {
   if (llvm::all_of(more, [](int64_t n) { return n == 0; }))
     return value;
-  if (auto transpose = value.getDefiningOp<dgc::TransposeOp>()) {
+  if (auto transpose = value.getDefiningOp<TransposeOp>()) {
     SmallVector<int64_t> below(more.size());
     for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
       below[from] = more[dim];
@@ -49,14 +49,14 @@ struct PadProducts : dgc::impl::PadProductsBase<PadProducts> {
       getOperation().emitError("multiple=") << multiple.getValue() << ": a positive number is needed";
       return signalPassFailure();
     }
-    SmallVector<dgc::DotGeneralOp> products;
-    getOperation().walk([&](dgc::DotGeneralOp dot) { products.push_back(dot); });
-    for (dgc::DotGeneralOp dot : products)
+    SmallVector<DotGeneralOp> products;
+    getOperation().walk([&](DotGeneralOp dot) { products.push_back(dot); });
+    for (DotGeneralOp dot : products)
       if (isWorthIt(dot))
         pad(dot);
   }
 
-  bool isWorthIt(dgc::DotGeneralOp dot) {
+  bool isWorthIt(DotGeneralOp dot) {
     auto type = cast<RankedTensorType>(dot.getType());
     if (!type.getElementType().isF16() && !type.getElementType().isBF16())
       return false;
@@ -66,7 +66,7 @@ struct PadProducts : dgc::impl::PadProductsBase<PadProducts> {
     return operations >= static_cast<double>(minOperations) && !type.getEncoding();
   }
 
-  void pad(dgc::DotGeneralOp dot) {
+  void pad(DotGeneralOp dot) {
     // What each dimension needs so that the last one in memory of each of the three values is a multiple.
     SmallVector<int64_t> left(shapeOf(dot.getLhs()).size()), right(shapeOf(dot.getRhs()).size());
     auto missing = [&](Value value, int64_t dim) {
@@ -88,7 +88,7 @@ struct PadProducts : dgc::impl::PadProductsBase<PadProducts> {
       return;
 
     IRRewriter rewriter(dot);
-    dgc::TensorBuilder builder(rewriter, dot.getLoc());
+    TensorBuilder builder(rewriter, dot.getLoc());
     Value wide = builder.dot(padded(builder, dot.getLhs(), left), padded(builder, dot.getRhs(), right),
                              dot.getLhsBatch(), dot.getRhsBatch(), dot.getLhsContract(), dot.getRhsContract());
     ArrayRef<int64_t> shape = shapeOf(dot.getResult());

@@ -65,7 +65,7 @@ static bool isMatrix(Matrix &matrix) {
 
 /// The operand of the transpose that makes this one; none: something else makes it.
 static std::optional<Matrix> behindTranspose(Matrix matrix) {
-  auto transpose = matrix.value.getDefiningOp<dgc::TransposeOp>();
+  auto transpose = matrix.value.getDefiningOp<TransposeOp>();
   if (!transpose)
     return std::nullopt;
   for (SmallVector<int64_t> *dims : {&matrix.batch, &matrix.free, &matrix.contract})
@@ -98,7 +98,7 @@ static bool findStrided(Matrix &matrix, bool anyOrder) {
   return anyOrder || !llvm::is_contained(matrix.batch, int64_t(shapeOf(matrix.value).size()) - 1);
 }
 
-std::optional<ProductOperands> operandsOfCall(dgc::DotGeneralOp dot, bool anyOrder) {
+std::optional<ProductOperands> operandsOfCall(DotGeneralOp dot, bool anyOrder) {
   auto type = cast<RankedTensorType>(dot.getType());
   Matrix a{dot.getLhs(), llvm::to_vector(dot.getLhsBatch()), dot.getLhsFree(), llvm::to_vector(dot.getLhsContract())};
   Matrix b{dot.getRhs(), llvm::to_vector(dot.getRhsBatch()), dot.getRhsFree(), llvm::to_vector(dot.getRhsContract())};

@@ -24,7 +24,7 @@ struct ProductOperands {
 /// Returns the operands of the library call that computes `dot`, or nullopt where the library has none: it has products
 /// of f32, bf16 and f16 whose free and contracted dimensions are each next to each other in memory. `anyOrder`: a batch
 /// dimension may be the last one in memory.
-std::optional<ProductOperands> operandsOfCall(dgc::DotGeneralOp dot, bool anyOrder);
+std::optional<ProductOperands> operandsOfCall(DotGeneralOp dot, bool anyOrder);
 
 /// The number of elements along `dims`.
 int64_t extentOf(mlir::Value value, llvm::ArrayRef<int64_t> dims);

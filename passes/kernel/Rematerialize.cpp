@@ -32,15 +32,13 @@ static constexpr uint64_t kMaxFlops = 64;
 
 /// The value in memory: reshapes cost nothing.
 static Value inMemory(Value value) {
-  while (auto reshape = value.getDefiningOp<dgc::ReshapeOp>())
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getOperand();
   return value;
 }
 
 /// Each element of the result needs no more than one of each operand.
-static bool isElementByElement(Operation *op) {
-  return isa<dgc::ElementwiseOpInterface, dgc::BroadcastInDimOp, dgc::IotaOp>(op);
-}
+static bool isElementByElement(Operation *op) { return isa<ElementwiseOpInterface, BroadcastInDimOp, IotaOp>(op); }
 
 namespace {
 
@@ -122,7 +120,7 @@ private:
         return false;
       }
     }
-    auto cost = dyn_cast<dgc::CostOpInterface>(op);
+    auto cost = dyn_cast<CostOpInterface>(op);
     recipe.flops += cost ? static_cast<double>(cost.getCost().flops) : static_cast<double>(elements(op->getResult(0)));
     recipe.ops.insert(op);
     return recipe.flops <= static_cast<double>(kMaxFlops) * static_cast<double>(elements(wanted));
@@ -139,10 +137,9 @@ private:
 
   /// Loops that read an operand for more than one element of the result would compute it as often.
   bool readsOnce(unsigned candidate, Value value) const {
-    return llvm::none_of(candidates[candidate].ops,
-                         [](Operation *op) { return op->hasTrait<dgc::StandaloneKernel>(); }) &&
+    return llvm::none_of(candidates[candidate].ops, [](Operation *op) { return op->hasTrait<StandaloneKernel>(); }) &&
            llvm::all_of(value.getUsers(), [&](Operation *user) {
-             return candidateOf.lookup(user) != candidate || isa<dgc::ElementwiseOpInterface, dgc::ReduceOp>(user);
+             return candidateOf.lookup(user) != candidate || isa<ElementwiseOpInterface, ReduceOp>(user);
            });
   }
 

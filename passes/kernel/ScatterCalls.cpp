@@ -10,7 +10,7 @@ using namespace mlir;
 namespace dgc {
 
 Operation *selectScatterAdd(Operation *op) {
-  auto scatter = dyn_cast<dgc::ScatterAddOp>(op);
+  auto scatter = dyn_cast<ScatterAddOp>(op);
   if (!scatter)
     return nullptr;
   auto type = cast<RankedTensorType>(scatter.getType());
@@ -24,8 +24,8 @@ Operation *selectScatterAdd(Operation *op) {
     return nullptr;
   }
   OpBuilder builder(op);
-  auto call = dgc::exec::ScatterAddOp::create(builder, op->getLoc(), type, scatter.getIndices(), scatter.getUpdates(),
-                                              scatter.getOffset(), ValueRange(), scatter.getDimension());
+  auto call = exec::ScatterAddOp::create(builder, op->getLoc(), type, scatter.getIndices(), scatter.getUpdates(),
+                                         scatter.getOffset(), ValueRange(), scatter.getDimension());
   op->replaceAllUsesWith(call);
   op->erase();
   return call;

@@ -17,7 +17,7 @@ namespace dgc {
 
 bool isSplat(Value value, double number) {
   DenseElementsAttr constant;
-  if (auto broadcast = value.getDefiningOp<dgc::BroadcastInDimOp>())
+  if (auto broadcast = value.getDefiningOp<BroadcastInDimOp>())
     return isSplat(broadcast.getOperand(), number);
   return matchPattern(value, m_Constant(&constant)) && constant.isSplat() &&
          isa<FloatType>(constant.getElementType()) && constant.getSplatValue<APFloat>().convertToDouble() == number;
@@ -25,12 +25,12 @@ bool isSplat(Value value, double number) {
 
 Value reshaped(OpBuilder &builder, Location loc, Value value, ArrayRef<int64_t> shape) {
   bool has = cast<RankedTensorType>(value.getType()).getShape() == shape;
-  return has ? value : dgc::ReshapeOp::create(builder, loc, value, shape).getResult();
+  return has ? value : ReshapeOp::create(builder, loc, value, shape).getResult();
 }
 
 /// x when `op` is maximum(x, 0).
 static Value reluOperand(Operation *op) {
-  auto maximum = dyn_cast<dgc::MaximumOp>(op);
+  auto maximum = dyn_cast<MaximumOp>(op);
   if (!maximum)
     return {};
   if (isSplat(maximum.getRhs(), 0))
@@ -40,18 +40,18 @@ static Value reluOperand(Operation *op) {
 
 /// Lets comparisons x > 0 look at relu(x) instead, which holds the same: then x may be needed nowhere else.
 static void compareBehindRelu(func::FuncOp func) {
-  func.walk([&](dgc::MaximumOp maximum) {
+  func.walk([&](MaximumOp maximum) {
     Value operand = reluOperand(maximum);
     if (!operand)
       return;
     for (OpOperand &use : llvm::make_early_inc_range(operand.getUses())) {
-      auto compare = dyn_cast<dgc::CompareOp>(use.getOwner());
+      auto compare = dyn_cast<CompareOp>(use.getOwner());
       if (!compare || compare->getBlock() != maximum->getBlock())
         continue;
       auto direction = compare.getComparisonDirection();
       bool positive =
-          (direction == dgc::ComparisonDirection::GT && use.getOperandNumber() == 0 && isSplat(compare.getRhs(), 0)) ||
-          (direction == dgc::ComparisonDirection::LT && use.getOperandNumber() == 1 && isSplat(compare.getLhs(), 0));
+          (direction == ComparisonDirection::GT && use.getOperandNumber() == 0 && isSplat(compare.getRhs(), 0)) ||
+          (direction == ComparisonDirection::LT && use.getOperandNumber() == 1 && isSplat(compare.getLhs(), 0));
       if (!positive)
         continue;
       if (compare->isBeforeInBlock(maximum)) {
@@ -73,12 +73,12 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
   void runOnOperation() override {
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       const bool isNvidia = library == LibraryKind::Nvidia &&
-                            !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dgc::dist::kMeshAttr));
+                            !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
       compareBehindRelu(func);
       // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
       SmallVector<Operation *> ops;
       func.walk([&](Operation *op) {
-        if (op->hasTrait<dgc::StandaloneKernel>() || isa<dgc::ScatterAddOp>(op))
+        if (op->hasTrait<StandaloneKernel>() || isa<ScatterAddOp>(op))
           ops.push_back(op);
       });
       SmallVector<Operation *> selected;
@@ -115,7 +115,7 @@ static Operation *onlyUser(Value value) { return value.hasOneUse() ? *value.getU
 
 /// The vector that `value` repeats along all dimensions but the last one.
 static Value repeatedVector(Value value) {
-  auto broadcast = value.getDefiningOp<dgc::BroadcastInDimOp>();
+  auto broadcast = value.getDefiningOp<BroadcastInDimOp>();
   auto type = cast<RankedTensorType>(value.getType());
   if (!broadcast)
     return {};
@@ -133,8 +133,8 @@ class Absorber {
 public:
   Absorber(Operation *call, bool reluOnly) : call(call), reluOnly(reluOnly), builder(call->getContext()) {
     // A product of matrices may replace one of tensors with more dimensions, of the same channels.
-    auto reshape = dyn_cast_or_null<dgc::ReshapeOp>(onlyUser(call->getResult(0)));
-    if (reshape && isa<dgc::exec::MatmulOp>(call) && reshape->getBlock() == call->getBlock() &&
+    auto reshape = dyn_cast_or_null<ReshapeOp>(onlyUser(call->getResult(0)));
+    if (reshape && isa<exec::MatmulOp>(call) && reshape->getBlock() == call->getBlock() &&
         shapeOf(reshape).size() > 0 && shapeOf(reshape).back() == shapeOf(call->getResult(0)).back())
       view = reshape;
   }
@@ -156,7 +156,7 @@ private:
     if (!user || user->getBlock() != call->getBlock() || user->getNumResults() != 1 ||
         user->getResult(0).getType() != value.getType())
       return false;
-    if (auto add = dyn_cast<dgc::AddOp>(user)) {
+    if (auto add = dyn_cast<AddOp>(user)) {
       Value other = add.getLhs() == value ? add.getRhs() : add.getLhs();
       if (other == value)
         return false;
@@ -167,7 +167,7 @@ private:
         return false;
       } else {
         args.push_back(other);
-        postOps.push_back(postOp(dgc::exec::PostOpKind::Add, args.size() - 1));
+        postOps.push_back(postOp(exec::PostOpKind::Add, args.size() - 1));
       }
       return accept(user);
     }
@@ -175,29 +175,29 @@ private:
       return false;
     if (reluOperand(user) == value) {
       // cuDNN has relu after a bias, not after a bare convolution.
-      if (reluOnly && !bias && isa<dgc::exec::ConvolutionOp>(call))
+      if (reluOnly && !bias && isa<exec::ConvolutionOp>(call))
         return false;
-      return accept(user, dgc::exec::PostOpKind::Relu);
+      return accept(user, exec::PostOpKind::Relu);
     }
     if (reluOnly)
       return false;
-    if (isa<dgc::TanhOp>(user))
-      return accept(user, dgc::exec::PostOpKind::Tanh);
-    if (isa<dgc::LogisticOp>(user))
-      return accept(user, dgc::exec::PostOpKind::Sigmoid);
+    if (isa<TanhOp>(user))
+      return accept(user, exec::PostOpKind::Tanh);
+    if (isa<LogisticOp>(user))
+      return accept(user, exec::PostOpKind::Sigmoid);
     return false;
   }
 
   /// The sum of two large tensors costs nothing in a kernel that computes one of them, or that uses the sum.
-  static bool fusesBetter(dgc::AddOp add, Value other) {
-    auto isElementwise = [](Operation *op) { return isa_and_present<dgc::ElementwiseOpInterface>(op); };
+  static bool fusesBetter(AddOp add, Value other) {
+    auto isElementwise = [](Operation *op) { return isa_and_present<ElementwiseOpInterface>(op); };
     return isElementwise(other.getDefiningOp()) || llvm::any_of(add->getUsers(), isElementwise);
   }
 
-  Attribute postOp(dgc::exec::PostOpKind kind, int64_t arg) {
-    return dgc::exec::PostOpAttr::get(builder.getContext(), kind, arg);
+  Attribute postOp(exec::PostOpKind kind, int64_t arg) {
+    return exec::PostOpAttr::get(builder.getContext(), kind, arg);
   }
-  bool accept(Operation *user, dgc::exec::PostOpKind kind) {
+  bool accept(Operation *user, exec::PostOpKind kind) {
     postOps.push_back(postOp(kind, -1));
     return accept(user);
   }
@@ -216,20 +216,20 @@ private:
     Location loc = FusedLoc::get(builder.getContext(), locations);
     ArrayAttr posts = postOps.empty() ? ArrayAttr() : builder.getArrayAttr(postOps);
     Value result;
-    if (auto matmul = dyn_cast<dgc::exec::MatmulOp>(call))
-      result = dgc::exec::MatmulOp::create(builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias,
-                                           reshapedArgs(), ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(),
-                                           posts, /*keep_aux=*/false, dgc::exec::MatmulValueAttr(),
-                                           matmul.getAOrderAttr(), matmul.getBOrderAttr(), matmul.getOrderAttr())
+    if (auto matmul = dyn_cast<exec::MatmulOp>(call))
+      result = exec::MatmulOp::create(builder, loc, call->getResultTypes(), matmul.getA(), matmul.getB(), bias,
+                                      reshapedArgs(), ValueRange(), matmul.getTransposeA(), matmul.getTransposeB(),
+                                      posts, /*keep_aux=*/false, exec::MatmulValueAttr(), matmul.getAOrderAttr(),
+                                      matmul.getBOrderAttr(), matmul.getOrderAttr())
                    .getResult(0);
-    else if (auto conv = dyn_cast<dgc::exec::ConvolutionOp>(call))
-      result = dgc::exec::ConvolutionOp::create(builder, loc, call->getResultTypes(), conv.getKind(), conv.getLhs(),
-                                                conv.getRhs(), bias, args, ValueRange(), conv.getStrides(),
-                                                conv.getPadLow(), conv.getPadHigh(), conv.getDilation(),
-                                                conv.getGroups(), posts, conv.getWeightsOutFirst())
+    else if (auto conv = dyn_cast<exec::ConvolutionOp>(call))
+      result = exec::ConvolutionOp::create(builder, loc, call->getResultTypes(), conv.getKind(), conv.getLhs(),
+                                           conv.getRhs(), bias, args, ValueRange(), conv.getStrides(), conv.getPadLow(),
+                                           conv.getPadHigh(), conv.getDilation(), conv.getGroups(), posts,
+                                           conv.getWeightsOutFirst())
                    .getResult(0);
     if (view) {
-      result = dgc::ReshapeOp::create(builder, loc, result, shapeOf(view));
+      result = ReshapeOp::create(builder, loc, result, shapeOf(view));
       result.setType(last->getResult(0).getType());
     }
     last->getResult(0).replaceAllUsesWith(result);
@@ -247,8 +247,8 @@ private:
   }
 
   Operation *call, *last = nullptr;
-  bool reluOnly;       // the library has no other post op
-  dgc::ReshapeOp view; // of the call's result, which the absorbed ops see
+  bool reluOnly;  // the library has no other post op
+  ReshapeOp view; // of the call's result, which the absorbed ops see
   OpBuilder builder;
   Value bias;
   SmallVector<Value> args;
@@ -259,9 +259,9 @@ private:
 } // namespace
 
 unsigned absorbUsers(Operation *call, bool reluOnly) {
-  if (auto conv = dyn_cast<dgc::exec::ConvolutionOp>(call); conv && conv.getKind() != dgc::exec::ConvKind::Forward)
+  if (auto conv = dyn_cast<exec::ConvolutionOp>(call); conv && conv.getKind() != exec::ConvKind::Forward)
     return 0;
-  if (!isa<dgc::exec::MatmulOp, dgc::exec::ConvolutionOp>(call))
+  if (!isa<exec::MatmulOp, exec::ConvolutionOp>(call))
     return 0;
   return Absorber(call, reluOnly).run();
 }

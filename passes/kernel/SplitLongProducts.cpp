@@ -71,7 +71,7 @@ static std::optional<Chunks> chunksOf(int64_t rows, int64_t columns, int64_t ter
 
 /// Reshapes the operand to [.., chunks, terms of a chunk, ..] in place of its contracted dimensions, which are next to
 /// each other, and takes its free dimensions together.
-static CutOperand cut(dgc::TensorBuilder &builder, const Matrix &matrix, Chunks chunks) {
+static CutOperand cut(TensorBuilder &builder, const Matrix &matrix, Chunks chunks) {
   const int64_t terms = extentOf(matrix.value, matrix.contract), padding = chunks.count * chunks.length - terms;
   SmallVector<int64_t> merged, shape, more, positions(shapeOf(matrix.value).size());
   CutOperand result{matrix.value, {}, 0};
@@ -107,18 +107,18 @@ static CutOperand cut(dgc::TensorBuilder &builder, const Matrix &matrix, Chunks 
 }
 
 /// Replaces the product by the sum of the products of its chunks.
-static void split(dgc::DotGeneralOp dot, const ProductOperands &operands, Chunks chunks) {
+static void split(DotGeneralOp dot, const ProductOperands &operands, Chunks chunks) {
   Operation *before = dot->getPrevNode();
   OpBuilder ops(dot);
-  dgc::TensorBuilder builder(ops, dot.getLoc());
+  TensorBuilder builder(ops, dot.getLoc());
   CutOperand a = cut(builder, operands.a, chunks), b = cut(builder, operands.b, chunks);
   Value parts = builder.dot(a.value, b.value, a.batch, b.batch, {a.contract}, {b.contract});
   const int64_t chunkDim = operands.a.batch.size();
   SmallVector<int64_t> shape(shapeOf(dot.getResult()));
   shape.insert(shape.begin() + chunkDim, chunks.count);
-  Value sum = builder.reduce(dgc::ReductionKind::Sum, builder.reshape(parts, shape), {chunkDim});
+  Value sum = builder.reduce(ReductionKind::Sum, builder.reshape(parts, shape), {chunkDim});
   sum.setType(dot.getType()); // with the mark of a partial sum
-  dgc::recordEncodings(sum.getDefiningOp());
+  recordEncodings(sum.getDefiningOp());
   for (Operation &op :
        llvm::make_range(before ? std::next(before->getIterator()) : dot->getBlock()->begin(), dot->getIterator()))
     inheritPlacement(dot, &op);
@@ -141,15 +141,15 @@ struct SplitLongProducts : dgc::impl::SplitLongProductsBase<SplitLongProducts> {
       LDBG() << "products are rounded to TF32";
       return;
     }
-    SmallVector<dgc::DotGeneralOp> products;
+    SmallVector<DotGeneralOp> products;
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
       if (!isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr)))
-        func.walk([&](dgc::DotGeneralOp dot) { products.push_back(dot); });
-    for (dgc::DotGeneralOp dot : products)
+        func.walk([&](DotGeneralOp dot) { products.push_back(dot); });
+    for (DotGeneralOp dot : products)
       splitIfLong(dot);
   }
 
-  void splitIfLong(dgc::DotGeneralOp dot) {
+  void splitIfLong(DotGeneralOp dot) {
     const int64_t terms = extentOf(dot.getLhs(), dot.getLhsContract());
     if (!cast<RankedTensorType>(dot.getType()).getElementType().isF32() || terms <= maxLength)
       return;

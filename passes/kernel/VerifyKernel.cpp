@@ -18,9 +18,9 @@ struct VerifyKernel : dgc::impl::VerifyKernelPassBase<VerifyKernel> {
     markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       WalkResult walked = function.walk([&](Operation *op) -> WalkResult {
-        const bool computes = op->getName().getDialectNamespace() == "dgc" ||
-                              isa<dgc::ElementwiseOpInterface, dgc::LinalgLowerableOpInterface>(op);
-        if (computes && !isa<dgc::ConstantOp, dgc::ReshapeOp>(op))
+        const bool computes =
+            op->getName().getDialectNamespace() == "dgc" || isa<ElementwiseOpInterface, LinalgLowerableOpInterface>(op);
+        if (computes && !isa<ConstantOp, ReshapeOp>(op))
           return op->emitOpError("computes outside of kernels and library calls, after the phase kernel");
         return WalkResult::advance();
       });

@@ -17,7 +17,7 @@ using namespace dgc;
 static BlockArgument inputOf(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     auto isInteger = [](Value v) { return isa<IntegerType>(cast<RankedTensorType>(v.getType()).getElementType()); };
-    if (!isa<dgc::ReshapeOp, dgc::TransposeOp, dgc::ConvertOp>(op) || !isInteger(op->getOperand(0)))
+    if (!isa<ReshapeOp, TransposeOp, ConvertOp>(op) || !isInteger(op->getOperand(0)))
       return {};
     value = op->getOperand(0);
   }
@@ -29,7 +29,7 @@ struct BoundIndices : dgc::impl::BoundIndicesPassBase<BoundIndices> {
   void runOnOperation() override {
     Builder builder(&getContext());
     for (auto function : getOperation().getOps<func::FuncOp>())
-      function.walk([&](dgc::ChoosingOpInterface op) {
+      function.walk([&](ChoosingOpInterface op) {
         Value numbers = op.getChoosingNumbers();
         int64_t among = op.getNumChoices();
         BlockArgument input = numbers && among > 0 ? inputOf(numbers) : BlockArgument();

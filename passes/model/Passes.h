@@ -16,7 +16,7 @@ namespace dgc {
 
 /// The mesh that dgc-unify-meshes leaves in a module; null when there is none. Fails with a diagnostic when the meshes of
 /// the module have no common one.
-llvm::FailureOr<dgc::dist::MeshAttr> unifiedMesh(mlir::ModuleOp module);
+llvm::FailureOr<dist::MeshAttr> unifiedMesh(mlir::ModuleOp module);
 
 } // namespace dgc
 

@@ -170,7 +170,7 @@ private:
       auto target = FlatSymbolRefAttr::get(to.mesh.getSymNameAttr());
       OpBuilder out = OpBuilder::atBlockEnd(&from.function.getBody().front());
       OpBuilder in = OpBuilder::atBlockEnd(&to.function.getBody().front());
-      StringAttr cause = out.getStringAttr(causeIn(value, i));
+      ArrayAttr cause = out.getStrArrayAttr(StringRef(causeIn(value, i)));
       IntegerAttr number = out.getI64IntegerAttr(channel++ % kChannels);
       SendOp::create(out, value.getLoc(), from.mapping.lookup(value), number, source, target, cause);
       auto received = RecvOp::create(in, value.getLoc(), value.getType(), number, source, target, cause);

@@ -111,7 +111,7 @@ Value HaloBuilder::perDevice(ArrayRef<AxisUse> axes, ArrayRef<int64_t> values) {
   TensorBuilder b(builder, location);
   auto scalar = RankedTensorType::get({}, builder.getI64Type());
   if (llvm::all_equal(values))
-    return dgc::ConstantOp::create(builder, location, DenseElementsAttr::get(scalar, values.front()));
+    return ConstantOp::create(builder, location, DenseElementsAttr::get(scalar, values.front()));
   bool isLinear = true;
   int64_t step = values[1] - values[0];
   for (size_t i = 1; i < values.size(); ++i)
@@ -120,11 +120,11 @@ Value HaloBuilder::perDevice(ArrayRef<AxisUse> axes, ArrayRef<int64_t> values) {
     Value offset = buildOffset(builder, location, mesh, axes, step);
     if (values.front() == 0)
       return offset;
-    Value begin = dgc::ConstantOp::create(builder, location, DenseElementsAttr::get(scalar, values.front()));
+    Value begin = ConstantOp::create(builder, location, DenseElementsAttr::get(scalar, values.front()));
     return b.add(offset, begin);
   }
   auto type = RankedTensorType::get({int64_t(values.size())}, builder.getI64Type());
-  Value table = dgc::ConstantOp::create(builder, location, DenseElementsAttr::get(type, values));
+  Value table = ConstantOp::create(builder, location, DenseElementsAttr::get(type, values));
   return b.reshape(buildSlice(builder, location, mesh, table, 0, axes), {});
 }
 
@@ -160,7 +160,7 @@ Value HaloBuilder::fetch(Value value, const CutDim &cut, const OperandWindow &wi
     SmallVector<int64_t> shape(typeOf(value).getShape());
     shape[cut.dim] *= parts;
     canvas = AllGatherOp::create(builder, location, typeOf(value).clone(shape), value, cut.dim, mesh.name.getValue(),
-                                 axes, builder.getStringAttr(cause))
+                                 axes, builder.getStrArrayAttr(StringRef(cause)))
                  .getResult(0);
     starts = window.starts;
   } else if (!exchange.slabs.empty()) {
@@ -169,10 +169,10 @@ Value HaloBuilder::fetch(Value value, const CutDim &cut, const OperandWindow &wi
       Value part = take(value, cut, SmallVector<int64_t>(parts, slab.begin), slab.size());
       if (!exchange.stays(i))
         part = PermuteOp::create(builder, location, part.getType(), part, exchange.targets(i), mesh.name.getValue(),
-                                 axes, builder.getStringAttr(cause));
+                                 axes, builder.getStrArrayAttr(StringRef(cause)));
       slabs.push_back(part);
     }
-    canvas = slabs.size() == 1 ? slabs[0] : dgc::ConcatenateOp::create(builder, location, slabs, cut.dim).getResult();
+    canvas = slabs.size() == 1 ? slabs[0] : ConcatenateOp::create(builder, location, slabs, cut.dim).getResult();
     for (int64_t part = 0; part < parts; ++part)
       starts[part] = window.starts[part] - exchange.begin(part);
   }
@@ -195,11 +195,11 @@ Value HaloBuilder::fetch(Value value, const CutDim &cut, const OperandWindow &wi
     return taken;
   // Outside of equal parts there are the zeros of permutes and of padding.
   Type element = typeOf(value).getElementType();
-  bool isZero = window.identity == dgc::ReductionKind::Sum || (fill && dgc::isSplatOf(fill, 0));
+  bool isZero = window.identity == ReductionKind::Sum || (fill && isSplatOf(fill, 0));
   if (isZero && !anyWithout && block * parts == cut.size)
     return taken;
   if (!fill)
-    fill = dgc::TensorBuilder(builder, location).identity(*window.identity, element);
+    fill = TensorBuilder(builder, location).identity(*window.identity, element);
   return maskOutside(builder, location, taken, cut.dim, perDevice(cut.axes, window.starts), cut.size, fill, anyBefore);
 }
 

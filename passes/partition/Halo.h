@@ -25,7 +25,7 @@ public:
   /// `starts[p]` + e of the whole. What is outside of the whole is as `window` says; `fill` is the value of its fill
   /// operand. Each device receives what it lacks from the devices that have it: at most as much as it would with the
   /// whole dimension, which is gathered instead where the windows reach too far.
-  mlir::Value fetch(mlir::Value value, const CutDim &cut, const dgc::OperandWindow &window, mlir::Value fill);
+  mlir::Value fetch(mlir::Value value, const CutDim &cut, const OperandWindow &window, mlir::Value fill);
 
   /// `size` elements from `starts[p]` on of what device p holds, zeros where there are none.
   mlir::Value take(mlir::Value value, const CutDim &cut, llvm::ArrayRef<int64_t> starts, int64_t size);

@@ -43,11 +43,11 @@ static StringAttr modelNameOf(Operation *op) {
 
 /// Whether an op contracts operands: has the work of a matrix product or a convolution.
 static bool isContraction(Operation *op) {
-  auto rule = dyn_cast<dgc::ShardingRuleOpInterface>(op);
+  auto rule = dyn_cast<ShardingRuleOpInterface>(op);
   if (!rule || op->getNumOperands() < 2)
     return false;
   return llvm::any_of(rule.getShardingRule().factors,
-                      [](const dgc::Factor &factor) { return factor.kind == dgc::FactorKind::Reduction; });
+                      [](const Factor &factor) { return factor.kind == FactorKind::Reduction; });
 }
 
 namespace {

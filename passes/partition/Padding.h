@@ -19,7 +19,7 @@ mlir::Value maskOutside(mlir::OpBuilder &builder, mlir::Location location, mlir:
 /// The block of a device with the identity of `kind` in place of its padding along `dim`, which `axes` cut and which
 /// has `size` elements in the whole tensor.
 mlir::Value maskPadding(mlir::OpBuilder &builder, mlir::Location location, const MeshRef &mesh, mlir::Value value,
-                        unsigned dim, llvm::ArrayRef<AxisUse> axes, int64_t size, dgc::ReductionKind kind);
+                        unsigned dim, llvm::ArrayRef<AxisUse> axes, int64_t size, ReductionKind kind);
 
 } // namespace dgc
 

@@ -20,7 +20,7 @@ Value buildOffset(OpBuilder &builder, Location location, const MeshRef &mesh, Ar
   Value index = AxisIndexOp::create(builder, location, type, mesh.name, axesAttr(builder, mesh, axes));
   if (localSize == 1)
     return index;
-  return dgc::TensorBuilder(builder, location).multiply(index, double(localSize));
+  return TensorBuilder(builder, location).multiply(index, double(localSize));
 }
 
 Value buildSlice(OpBuilder &builder, Location location, const MeshRef &mesh, Value value, unsigned dim,
@@ -121,7 +121,7 @@ private:
     SmallVector<int64_t> zeros(type().getRank(), 0), high(zeros);
     high[step.dim] = size - type().getDimSize(step.dim);
     if (high[step.dim] != 0)
-      value = keepEncoding(dgc::TensorBuilder(builder, location).padZero(value, zeros, high));
+      value = keepEncoding(TensorBuilder(builder, location).padZero(value, zeros, high));
   }
 
   /// Takes away the padding of a dimension that was put together.
@@ -129,7 +129,7 @@ private:
     SmallVector<int64_t> zeros(type().getRank(), 0), limits(type().getShape());
     limits[dim] = space.partSize(dim, step.after.dims[dim]);
     if (limits[dim] != type().getDimSize(dim))
-      value = keepEncoding(dgc::TensorBuilder(builder, location).slice(value, zeros, limits));
+      value = keepEncoding(TensorBuilder(builder, location).slice(value, zeros, limits));
   }
 
   /// `result` with the encoding of the value that it was made from.
@@ -138,7 +138,7 @@ private:
       return result;
     auto shaped = cast<RankedTensorType>(result.getType());
     result.setType(withShape(shaped.getShape()));
-    dgc::recordEncodings(result.getDefiningOp());
+    recordEncodings(result.getDefiningOp());
     return result;
   }
 
@@ -169,7 +169,7 @@ private:
         llvm::map_to_vector(axes, [&](int axis) -> Attribute { return mesh.mesh.getAxes()[axis].getName(); }));
   }
 
-  StringAttr because(ArrayRef<int> axes, StringRef what) const {
+  ArrayAttr because(ArrayRef<int> axes, StringRef what) const {
     std::string text;
     llvm::raw_string_ostream os(text);
     llvm::interleave(
@@ -183,7 +183,7 @@ private:
         },
         ", ");
     os << "; needed as " << to.describe() << " by " << user;
-    return builder.getStringAttr(text);
+    return builder.getStrArrayAttr(StringRef(text));
   }
 
   OpBuilder &builder;

@@ -25,8 +25,7 @@ mlir::Value buildSlice(mlir::OpBuilder &builder, mlir::Location location, const 
 /// value that would become partial.
 mlir::FailureOr<mlir::Value> lowerReshard(mlir::OpBuilder &builder, mlir::Location location, const MeshRef &mesh,
                                           mlir::Value value, llvm::ArrayRef<int64_t> globalShape,
-                                          dgc::dist::ShardingAttr from, dgc::dist::ShardingAttr to,
-                                          llvm::StringRef user);
+                                          dist::ShardingAttr from, dist::ShardingAttr to, llvm::StringRef user);
 
 } // namespace dgc
 

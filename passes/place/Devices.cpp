@@ -74,7 +74,7 @@ static LogicalResult lowerDevice(Operation *op, const DeviceGroups &groups) {
   if (!device)
     return success();
   op->removeDiscardableAttr(kDeviceAttr);
-  if (isa<dgc::StateOp>(op)) // arguments say so, too
+  if (isa<StateOp>(op)) // arguments say so, too
     return success();
   return placeOp(op, device, groups, [&] { return op->emitOpError(); });
 }

@@ -26,9 +26,9 @@ static uint64_t transferredBytes(Value value) {
 
 /// Floating-point operations; those of a composite are those of what it means.
 static double flopsOf(Operation *op) {
-  if (auto cost = dyn_cast<dgc::CostOpInterface>(op))
+  if (auto cost = dyn_cast<CostOpInterface>(op))
     return static_cast<double>(cost.getCost().flops);
-  auto composite = dyn_cast<dgc::DecomposableOpInterface>(op);
+  auto composite = dyn_cast<DecomposableOpInterface>(op);
   if (!composite)
     return 0;
   SmallVector<Operation *> built;

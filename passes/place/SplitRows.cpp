@@ -79,7 +79,7 @@ private:
       if (llvm::all_of(whole.getUses(), isUpdate))
         continue;
       auto joined =
-          dgc::ConcatenateOp::create(builder, whole.getLoc(), whole.getType(), pieces, builder.getI64IntegerAttr(0));
+          ConcatenateOp::create(builder, whole.getLoc(), whole.getType(), pieces, builder.getI64IntegerAttr(0));
       setStage(joined, 0);
       whole.replaceUsesWithIf(joined.getResult(), [&](OpOperand &use) { return !isUpdate(use); });
     }
@@ -95,9 +95,9 @@ private:
     SmallVector<int64_t> begin(type.getRank(), 0), end(type.getShape());
     begin[0] = blocks[block].first;
     end[0] = begin[0] + blocks[block].count;
-    auto slice = dgc::SliceOp::create(builder, value.getLoc(), withRows(type, blocks[block].count), value,
-                                      builder.getDenseI64ArrayAttr(begin), builder.getDenseI64ArrayAttr(end),
-                                      builder.getDenseI64ArrayAttr({}));
+    auto slice = SliceOp::create(builder, value.getLoc(), withRows(type, blocks[block].count), value,
+                                 builder.getDenseI64ArrayAttr(begin), builder.getDenseI64ArrayAttr(end),
+                                 builder.getDenseI64ArrayAttr({}));
     setStage(slice, 0); // of a gradient only these rows are sent
     return slice;
   }
@@ -186,7 +186,7 @@ bool canSplitRows(ModuleOp module, StateOp variable, ArrayRef<StateOp> slots) {
       if (!isOneOf(resultState(function, i), states))
         continue;
       Operation *update = value.getDefiningOp();
-      if (!update || !update->hasTrait<dgc::ElementwiseUpdate>() || !value.hasOneUse())
+      if (!update || !update->hasTrait<ElementwiseUpdate>() || !value.hasOneUse())
         return false;
       for (Value operand : update->getOperands()) // scalars but for the gradient and the states
         if (auto type = cast<RankedTensorType>(operand.getType());

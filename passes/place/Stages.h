@@ -55,13 +55,12 @@ struct RowBlock {
 
 /// Whether rows of a variable can be apart: nothing but the updates of an optimizer, which work element by element,
 /// gives it or its state new values.
-bool canSplitRows(mlir::ModuleOp module, dgc::StateOp variable, llvm::ArrayRef<dgc::StateOp> slots);
+bool canSplitRows(mlir::ModuleOp module, StateOp variable, llvm::ArrayRef<StateOp> slots);
 
 /// Replaces a variable that can be split, and its state, by blocks, which are states of their own on their stages. Ops
 /// get the blocks put together, on stage 0; each block is updated by itself, with its rows of the gradient, which are
 /// taken on stage 0.
-void splitRows(mlir::ModuleOp module, dgc::StateOp variable, llvm::ArrayRef<dgc::StateOp> slots,
-               llvm::ArrayRef<RowBlock> blocks);
+void splitRows(mlir::ModuleOp module, StateOp variable, llvm::ArrayRef<StateOp> slots, llvm::ArrayRef<RowBlock> blocks);
 
 /// Gives the states of a module that have no stage one of `first` to `first + servers - 1`: each the next largest
 /// variable, with the optimizer's state that belongs to it and what it is colocated with, where fewest bytes are so

@@ -13,8 +13,7 @@ uint64_t byteSize(mlir::Type type);
 
 /// The first and the last step at which `buffer`, or a view of it, is in use. Inputs are filled before the first
 /// step and outputs read after the last one.
-ArenaRequest lifetime(dgc::exec::BufferOp buffer, const llvm::DenseMap<mlir::Operation *, int64_t> &steps,
-                      int64_t last);
+ArenaRequest lifetime(exec::BufferOp buffer, const llvm::DenseMap<mlir::Operation *, int64_t> &steps, int64_t last);
 
 /// A value that takes memory.
 struct HeldValue {

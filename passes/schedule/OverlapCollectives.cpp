@@ -18,10 +18,10 @@ using namespace dgc;
 using namespace dgc::dist;
 
 /// Ops that take no time: other names for what their operands are.
-static bool isView(Operation *op) { return isa<dgc::ReshapeOp>(op); }
+static bool isView(Operation *op) { return isa<ReshapeOp>(op); }
 
 static bool takesTime(Operation *op) {
-  return !isView(op) && !isa<dgc::ConstantOp, AxisIndexOp, CollectiveOpInterface, TransferOpInterface, DoneOp>(op);
+  return !isView(op) && !isa<ConstantOp, AxisIndexOp, CollectiveOpInterface, TransferOpInterface, DoneOp>(op);
 }
 
 static DoneOp doneOf(Operation *op) {

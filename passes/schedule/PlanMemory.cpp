@@ -30,7 +30,7 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
     for (auto variable : getOperation().getOps<exec::VariableOp>()) {
       Arenas &sizes = arenas[variable.getMeshAttr()];
       variable.setOffset(sizes.variables);
-      sizes.variables += aligned(dgc::byteSize(variable.getType()));
+      sizes.variables += aligned(byteSize(variable.getType()));
       sizes.privateBytes = sizes.variables;
     }
   }
@@ -43,19 +43,19 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
       steps[&op] = ++last;
     }
     ++last;
-    dgc::ArenaProblem problem{{}, alignment};
+    ArenaProblem problem{{}, alignment};
     SmallVector<BufferOp> buffers;
     for (auto buffer : program.getOps<BufferOp>()) {
       if (buffer.getSpace() == space) {
         buffers.push_back(buffer);
-        problem.requests.push_back(dgc::lifetime(buffer, steps, last));
+        problem.requests.push_back(lifetime(buffer, steps, last));
       }
     }
-    dgc::ArenaPlan plan = dgc::planArena(problem);
+    ArenaPlan plan = planArena(problem);
     for (auto [buffer, offset] : llvm::zip_equal(buffers, plan.offsets)) {
       buffer.setOffset(base + offset);
     }
-    worstLive = std::max(worstLive, base + dgc::liveBytes(problem));
+    worstLive = std::max(worstLive, base + liveBytes(problem));
     return base + plan.size;
   }
 
@@ -69,7 +69,7 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
       }
       auto [it, isNew] = offsets.insert({*buffer.getValue(), end});
       if (isNew) {
-        end += aligned(dgc::byteSize(buffer.getType()));
+        end += aligned(byteSize(buffer.getType()));
       }
       buffer.setOffset(it->second);
     });

@@ -30,7 +30,7 @@ std::string nameOf(Value value, unsigned index) {
 }
 
 Value rootOf(Value value) {
-  while (auto reshape = value.getDefiningOp<dgc::ReshapeOp>()) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>()) {
     value = reshape->getOperand(0);
   }
   return value;
@@ -92,7 +92,7 @@ void ProgramBuilder::findUses() {
   int64_t index = 0;
   for (Operation &op : function.getBody().front()) {
     position[&op] = ++index;
-    if (!isa<dgc::ReshapeOp>(op)) {
+    if (!isa<ReshapeOp>(op)) {
       for (Value operand : op.getOperands()) {
         lastUse[rootOf(operand)] = index;
       }

@@ -41,17 +41,17 @@ private:
   void findUses();
   void lowerArguments();
   void placeVariables();
-  mlir::LogicalResult placeCollective(dgc::dist::CollectiveOpInterface op);
-  void placeSend(dgc::dist::SendOp op);
+  mlir::LogicalResult placeCollective(dist::CollectiveOpInterface op);
+  void placeSend(dist::SendOp op);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
-  void lowerStep(dgc::exec::StepOpInterface op);
-  mlir::LogicalResult lowerCollective(dgc::dist::CollectiveOpInterface op);
-  void lowerDone(dgc::dist::DoneOp op);
-  void lowerSend(dgc::dist::SendOp op);
-  void lowerReceive(dgc::dist::RecvOp op);
+  void lowerStep(exec::StepOpInterface op);
+  mlir::LogicalResult lowerCollective(dist::CollectiveOpInterface op);
+  void lowerDone(dist::DoneOp op);
+  void lowerSend(dist::SendOp op);
+  void lowerReceive(dist::RecvOp op);
   void lowerReturn(mlir::func::ReturnOp op);
 
-  mlir::Value makeBuffer(dgc::exec::Space space, mlir::MemRefType type, llvm::StringRef name, mlir::Location loc);
+  mlir::Value makeBuffer(exec::Space space, mlir::MemRefType type, llvm::StringRef name, mlir::Location loc);
   mlir::Value viewOf(const BufferSlice &slice, mlir::MemRefType type, mlir::Location loc);
   mlir::Value bufferOf(mlir::Value value);
   void copy(mlir::Value from, mlir::Value to, mlir::Location loc);

@@ -9,7 +9,7 @@ namespace dgc {
 
 /// An op with its rule and how its tensors are declared to be cut.
 struct OpTensors {
-  dgc::ShardingRule rule;
+  ShardingRule rule;
   llvm::SmallVector<mlir::RankedTensorType> operandTypes, resultTypes;
   llvm::SmallVector<DimAxes> operands, results;
 };
@@ -21,7 +21,7 @@ struct Execution {
   llvm::SmallVector<AxisList> factors;
   llvm::SmallVector<DimAxes> operands, results;
   AxisList partial;
-  dgc::dist::Reduction kind = dgc::dist::Reduction::Sum;
+  dist::Reduction kind = dist::Reduction::Sum;
 };
 
 /// Decides how an op runs. A factor on which all tensors agree is cut so.
@@ -40,11 +40,11 @@ Execution chooseExecution(const OpTensors &op, const MeshRef &mesh);
 /// dimensions of an operand. None when `op` has no rule or a value that is not
 /// a tensor.
 std::optional<OpTensors> tensorsOf(mlir::Operation *op, const MeshRef &mesh,
-                                   llvm::function_ref<dgc::dist::ShardingAttr(mlir::Value)> operandSharding);
+                                   llvm::function_ref<dist::ShardingAttr(mlir::Value)> operandSharding);
 
 /// The elements that the device that receives most receives when a value of `shape` goes from one sharding to
 /// another; the largest number when there is no way.
-int64_t elementsReceived(llvm::ArrayRef<int64_t> shape, dgc::dist::ShardingAttr from, dgc::dist::ShardingAttr to,
+int64_t elementsReceived(llvm::ArrayRef<int64_t> shape, dist::ShardingAttr from, dist::ShardingAttr to,
                          const MeshRef &mesh);
 
 } // namespace dgc

@@ -137,15 +137,14 @@ private:
   }
 
   /// Why an operand cannot stay cut as it is, where that is in the nature of the op; empty where the op could.
-  std::string whyWhole(Value operand, const dgc::TensorFactors &factors, const dgc::ShardingRule &rule,
-                       const DimAxes &wanted) {
+  std::string whyWhole(Value operand, const TensorFactors &factors, const ShardingRule &rule, const DimAxes &wanted) {
     std::string text;
     llvm::raw_string_ostream os(text);
     for (auto [dim, axes] : llvm::enumerate(mesh.dimsOf(shardingOf(operand)))) {
       if (axes.size() <= wanted[dim].size())
         continue;
       ArrayRef<unsigned> list = factors.dims[dim];
-      auto needsWhole = [&](unsigned f) { return rule.factors[f].kind == dgc::FactorKind::NeedReplication; };
+      auto needsWhole = [&](unsigned f) { return rule.factors[f].kind == FactorKind::NeedReplication; };
       if (!list.empty() && llvm::all_of(list, needsWhole)) {
         os << ", which needs dimension " << dim << " whole";
       } else if (list.size() > 1) {
@@ -216,7 +215,7 @@ private:
     while (op->getNumResults() == 1 && op->getResult(0).hasOneUse()) {
       OpOperand &use = *op->getResult(0).use_begin();
       Operation *user = use.getOwner();
-      auto rule = dyn_cast<dgc::ShardingRuleOpInterface>(user);
+      auto rule = dyn_cast<ShardingRuleOpInterface>(user);
       if (!rule || user->getNumResults() != 1)
         return false;
       if (rule.isLinearIn(-1) && user->getNumOperands() > 1)

@@ -68,7 +68,7 @@ ModulePropagation::State &ModulePropagation::stateOf(FlatSymbolRefAttr name, Ran
   if (state.tensor != ~0u)
     return state;
   auto op = SymbolTable::lookupNearestSymbolFrom<StateOp>(module, name);
-  StateOp variable = op ? dgc::variableOf(op) : op;
+  StateOp variable = op ? variableOf(op) : op;
   if (variable != op && variable.getTensorType() == type) {
     auto it = states.find(variable.getSymNameAttr());
     if (it != states.end() && (!state.sharding || state.sharding == it->second.sharding)) {

@@ -16,7 +16,7 @@ struct AnnotationGroup {
   enum Kind { Variable, Argument, Value };
   Kind kind;
   mlir::RankedTensorType type;
-  dgc::dist::ShardingAttr sharding;
+  dist::ShardingAttr sharding;
   llvm::SmallVector<unsigned> tensors;
   uint64_t axes = 0; // that the sharding names, by number
 };
@@ -44,7 +44,7 @@ public:
 
 private:
   struct State {
-    dgc::dist::ShardingAttr sharding;
+    dist::ShardingAttr sharding;
     unsigned tensor = ~0u;
   };
 
@@ -56,11 +56,11 @@ private:
   unsigned addBoundary(mlir::RankedTensorType type, mlir::DictionaryAttr attributes, AnnotationGroup::Kind kind);
   mlir::LogicalResult addFunction(mlir::func::FuncOp function);
   void addOp(mlir::Operation *op);
-  void addManual(dgc::dist::ManualOp op);
-  void annotate(unsigned tensor, mlir::Type type, dgc::dist::ShardingAttr sharding, AnnotationGroup::Kind kind);
+  void addManual(dist::ManualOp op);
+  void annotate(unsigned tensor, mlir::Type type, dist::ShardingAttr sharding, AnnotationGroup::Kind kind);
   void write(mlir::func::FuncOp function);
   void writeOp(mlir::Operation *op);
-  dgc::dist::ShardingAttr shardingOf(unsigned tensor) const { return mesh.shardingOf(settled->getDims(tensor)); }
+  dist::ShardingAttr shardingOf(unsigned tensor) const { return mesh.shardingOf(settled->getDims(tensor)); }
 
   mlir::ModuleOp module;
   const MeshRef &mesh;

@@ -14,7 +14,7 @@ namespace dgc {
 #include "passes/shard/Passes.h.inc"
 
 /// The mesh of these axes. Null, with a diagnostic that says what is expected, when there cannot be such.
-dgc::dist::MeshAttr buildMesh(mlir::ModuleOp module, const MeshShape &shape);
+dist::MeshAttr buildMesh(mlir::ModuleOp module, const MeshShape &shape);
 
 } // namespace dgc
 

@@ -31,7 +31,7 @@ static bool isCheapSource(Operation *op) {
   auto cost = dyn_cast<CostOpInterface>(op);
   if (cost && cost.getCost().flops > 2 * uint64_t(type.getNumElements()))
     return false;
-  bool positional = isa<dgc::PositionalOpInterface>(op);
+  bool positional = isa<PositionalOpInterface>(op);
   return llvm::all_of(op->getOperandTypes(), [&](Type operand) {
     auto tensor = dyn_cast<RankedTensorType>(operand);
     return !positional && tensor && tensor.getRank() == 0;

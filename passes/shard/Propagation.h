@@ -43,9 +43,9 @@ public:
   /// Adds a tensor of which nothing is known; all its dimensions are open.
   unsigned addTensor(mlir::RankedTensorType type);
   /// Says what is known of a tensor. Closed dimensions stay as they are.
-  void annotate(unsigned tensor, dgc::dist::ShardingAttr sharding);
+  void annotate(unsigned tensor, dist::ShardingAttr sharding);
   /// Relates tensors: those of an op, operands first.
-  void relate(dgc::ShardingRule rule, llvm::ArrayRef<unsigned> tensors);
+  void relate(ShardingRule rule, llvm::ArrayRef<unsigned> tensors);
   /// Relates tensors of one shape that are to be cut alike.
   void tie(llvm::ArrayRef<unsigned> tensors);
 
@@ -71,8 +71,8 @@ private:
     llvm::SmallVector<unsigned> relations;
   };
   struct Relation {
-    llvm::SmallVector<dgc::Factor> factors;
-    llvm::SmallVector<dgc::TensorFactors> shapes;
+    llvm::SmallVector<Factor> factors;
+    llvm::SmallVector<TensorFactors> shapes;
     llvm::SmallVector<unsigned> tensors;
     bool passesThrough;
     bool dirty = false;

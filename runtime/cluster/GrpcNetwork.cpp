@@ -164,13 +164,13 @@ public:
 
   grpc::ServerBidiReactor<pb::FromWorker, pb::ToWorker> *Session(grpc::CallbackServerContext *) override {
     ConnectionId id;
-    dgc::rt::Session *session;
+    rt::Session *session;
     {
       std::scoped_lock<std::mutex> lock(mutex);
       id = ++lastId;
       if (!admitted.empty())
         admitted.erase(admitted.begin());
-      session = new dgc::rt::Session(*this, id);
+      session = new rt::Session(*this, id);
       sessions[id] = session;
     }
     events.opened(id);
@@ -179,7 +179,7 @@ public:
   }
 
 private:
-  friend class dgc::rt::Session;
+  friend class rt::Session;
 
   /// In a job without a token anybody can prove to have none: so the number of connections is limited.
   bool hasRoom() {
@@ -204,7 +204,7 @@ private:
   std::vector<std::chrono::steady_clock::time_point> admitted; ///< connections that may have no session so far
   std::mutex mutex;
   std::condition_variable gone;
-  std::map<ConnectionId, dgc::rt::Session *> sessions;
+  std::map<ConnectionId, rt::Session *> sessions;
   ConnectionId lastId = 0;
 };
 
