@@ -36,6 +36,7 @@ INCLUDES = {
     "runtime/telemetry": ["runtime/base", "runtime/artifact"],
     "runtime/device": ["runtime/base", "runtime/artifact", "runtime/collective"],
     "runtime/executor": ["runtime/base", "runtime/artifact", "runtime/collective", "runtime/data", "runtime/device"],
+    "runtime/verify": ["runtime/base", "runtime/artifact", "runtime/collective", "runtime/device", "runtime/executor"],
     "runtime/driver": ["runtime"],
     "tools": ["compiler", "passes", "dialects", "runtime"],
 }
