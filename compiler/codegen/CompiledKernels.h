@@ -43,6 +43,8 @@ struct CompiledKernels {
   std::string kind = "cpu";
   std::vector<uint8_t> object; // all kernels, as the kind has them; empty when there are none
   std::vector<DeviceCode> deviceCode;
+  /// All kernels, those of `host` as well, as bytecode of the reference; empty where that is not asked for, or `object` is it.
+  std::vector<uint8_t> semantics;
   std::vector<CompiledKernel> kernels;
   std::string triple, cpu;
   std::vector<std::string> features; // CPU features that the code uses, as LLVM names them; architectures of GPUs

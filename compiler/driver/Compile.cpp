@@ -7,6 +7,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/communicate/Passes.h"
+#include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/Reader.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -119,6 +120,22 @@ FailureOr<CompiledKernels> compileKernelsOf(ModuleOp module, const CompilePlan &
   return kernels;
 }
 
+/// Every kernel of workers and servers as bytecode of the reference; nothing where the code for workers is that.
+static FailureOr<std::vector<uint8_t>> semanticsOf(ModuleOp module, const CompilePlan &plan) {
+  auto source = module.lookupSymbol<ModuleOp>("kernels");
+  const rt::DeviceTraits *device = rt::findDeviceTraits(plan.workers->kind().str());
+  if (!source || (device && device->kernels == rt::KernelForm::Bytecode))
+    return std::vector<uint8_t>();
+  std::string wrong;
+  std::unique_ptr<Target> reference = TargetRegistry::builtin().create("reference", wrong);
+  if (!reference)
+    return module.emitError() << "--with-semantics: " << wrong;
+  FailureOr<CompiledKernels> kernels = reference->compileKernels(source);
+  if (failed(kernels))
+    return failure();
+  return std::move(kernels->object);
+}
+
 FailureOr<Artifact> compile(ModuleOp module, const CompileOptions &options, const CompileReports &reports) {
   FailureOr<CompilePlan> plan = planCompilation(module, options);
   return failed(plan) ? FailureOr<Artifact>() : compile(module, *plan, reports);
@@ -133,6 +150,12 @@ FailureOr<Artifact> compile(ModuleOp module, const CompilePlan &plan, const Comp
   if (failed(kernels))
     return failure();
   kernels->kind = plan.workers->kind(); // also without a kernel
+  if (plan.asked.withSemantics) {
+    FailureOr<std::vector<uint8_t>> semantics = semanticsOf(module, plan);
+    if (failed(semantics))
+      return failure();
+    kernels->semantics = *std::move(semantics);
+  }
   FailureOr<std::vector<uint8_t>> bytes = packageModule(module, *kernels, {plan.describe()});
   if (failed(bytes))
     return failure();

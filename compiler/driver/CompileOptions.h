@@ -47,7 +47,7 @@ struct CompileOptions {
   Switch overlap = Switch::Off;
   std::vector<std::string> forbid;
   ByteCount maxReplicatedBytes;
-  bool noPadding = false;
+  bool noPadding = false, withSemantics = false;
   ByteCount memoryLimit;
   std::vector<std::string> insertPass;
   Phase from = Phase::Input, to = Phase::Artifact;
@@ -84,6 +84,8 @@ struct CompileOptions {
       "What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and biases, too; "
       "bias, no more than a bias and relu");
     b("no-padding", o.noPadding, "", "Refuse a dimension that its mesh axes do not divide");
+    b("with-semantics", o.withSemantics, "",
+      "The plan also says what each kernel computes, in a form that no target runs: what dgc-verify checks");
     b("insert-pass", o.insertPass, "after:PHASE=PASS,..",
       "Run passes after a phase, and its verifier again; those of plug-ins and of dgc-opt; repeatable");
     b("compile-from", o.from, "PHASE", "The input is a program that has been through this phase");

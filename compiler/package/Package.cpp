@@ -184,6 +184,12 @@ LogicalResult Packager::addKernels() {
     section->data = code.bytes;
     plan.sections.push_back(std::move(section));
   }
+  if (!kernels.semantics.empty()) {
+    plan.semantics_section = static_cast<int32_t>(plan.sections.size());
+    plan.sections.push_back(std::make_unique<fb::SectionT>());
+    plan.sections.back()->name = "semantics";
+    plan.sections.back()->data = kernels.semantics;
+  }
   plan.target = targetOf(kernels);
   return success();
 }

@@ -59,9 +59,9 @@ absl::Status checkMesh(const a::Plan &plan) {
 
 absl::Status checkSections(const a::Plan &plan) {
   int64_t n = lengthOf(plan.sections());
-  if (plan.object_section() < -1 || plan.object_section() >= n || plan.constant_section() < -1 ||
-      plan.constant_section() >= n)
-    return bad("the object or constant section does not exist");
+  for (int32_t section : {plan.object_section(), plan.constant_section(), plan.semantics_section()})
+    if (section < -1 || section >= n)
+      return bad("the object, constant or semantics section does not exist");
   return absl::OkStatus();
 }
 

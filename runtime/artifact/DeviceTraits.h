@@ -13,8 +13,9 @@ namespace dgc::rt {
 
 /// Where the code of kernels is.
 enum class KernelForm : uint8_t {
-  Object, // in Plan.object_section; the device finds a kernel by its symbol
-  Grids,  // in Plan.device_code, once for each architecture; a kernel is a list of launches
+  Object,   // in Plan.object_section; the device finds a kernel by its symbol
+  Bytecode, // the same, and the object is bytecode of the reference: it says what the kernels compute
+  Grids,    // in Plan.device_code, once for each architecture; a kernel is a list of launches
 };
 
 struct DeviceTraits {

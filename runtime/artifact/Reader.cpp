@@ -2,6 +2,7 @@
 #include "runtime/artifact/Reader.h"
 
 #include "runtime/artifact/Check.h"
+#include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/PlanCheck.h"
 #include "runtime/artifact/Structure.h"
 #include "runtime/artifact/Writer.h"
@@ -144,6 +145,11 @@ std::span<const std::byte> Artifact::section(int32_t index) const {
 }
 
 std::span<const std::byte> Artifact::object() const { return section(plan().object_section()); }
+
+std::span<const std::byte> Artifact::semantics() const {
+  const bool isObject = traitsOf(plan(), -1).kernels == KernelForm::Bytecode;
+  return isObject ? object() : section(plan().semantics_section());
+}
 
 std::span<const std::byte> Artifact::constants() const {
   std::span<const std::byte> data = section(plan().constant_section());

@@ -30,6 +30,9 @@ public:
   std::string digestHex() const;
   /// The machine code, empty if there is none.
   std::span<const std::byte> object() const;
+  /// Every kernel as bytecode of the reference (runtime/device/reference/Bytecode.fbs), whatever the target is; empty where
+  /// the artifact does not have that.
+  std::span<const std::byte> semantics() const;
   /// The constant memory, empty if there is none; aligned to 64 bytes.
   std::span<const std::byte> constants() const;
   uint64_t sizeBytes() const { return bytes.size(); }

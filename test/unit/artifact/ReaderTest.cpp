@@ -38,6 +38,19 @@ TEST(Reader, AcceptsTheSample) {
   EXPECT_EQ((*loaded)->plan().model()->str(), "sample");
 }
 
+TEST(Reader, TheSemanticsAreASectionOrTheObject) {
+  auto semanticsOf = [](auto change) {
+    auto plan = samplePlan();
+    change(plan);
+    auto loaded = loadBytes(*finishPlan(std::move(plan)));
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return loaded.ok() ? (*loaded)->semantics().size() : size_t{0};
+  };
+  EXPECT_EQ(semanticsOf([](auto &) {}), 0u);
+  EXPECT_EQ(semanticsOf([](auto &plan) { plan.semantics_section = 1; }), 256u);
+  EXPECT_EQ(semanticsOf([](auto &plan) { plan.target->kind = "reference"; }), 100u);
+}
+
 TEST(Reader, WriterIsDeterministic) { EXPECT_EQ(sampleBytes(), sampleBytes()); }
 
 TEST(Reader, EveryFlippedBitIsRefused) {
