@@ -31,6 +31,22 @@ template <> struct EnumNames<Switch> {
   static constexpr EnumValue<Switch> all[] = {{Switch::Off, "off"}, {Switch::On, "on"}};
 };
 
+/// Takes the text of an option; false, with what is wrong, where it means nothing.
+template <TextValue T> bool readOption(llvm::StringRef text, T &value, std::string &error) {
+  std::optional<T> parsed = T::parse(text, error);
+  if (parsed)
+    value = *std::move(parsed);
+  return parsed.has_value();
+}
+template <NamedEnum E> bool readOption(llvm::StringRef text, E &value, std::string &error) {
+  std::optional<E> parsed = fromName<E>(text);
+  if (parsed)
+    value = *parsed;
+  else
+    error = "'" + text.str() + "': " + listNames<E>() + " is expected";
+  return parsed.has_value();
+}
+
 /// What shapes the plan. The names are those of dgc-compile's options.
 struct CompileOptions {
   Count batch;

@@ -1,13 +1,12 @@
 // dgc-compile: from a model to an artifact.
 
 #include "compiler/driver/Compile.h"
+#include "compiler/driver/ParsedModel.h"
 #include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
-#include "compiler/driver/SourceErrors.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "runtime/artifact/Reader.h"
@@ -23,8 +22,6 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/Threading.h"
 
 #include <optional>
 
@@ -182,31 +179,6 @@ static cl::opt<bool> &printOptionsFlag() {
   return *flag;
 }
 
-/// The model as it is read, with what its text lives in.
-class Model {
-public:
-  Model(const mlir::DialectRegistry &registry, std::unique_ptr<llvm::MemoryBuffer> file)
-      : context(registry, threading()), diagnostics(sources, &context) {
-    context.printOpOnDiagnostic(false); // a message and its place; not the function around it
-    sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-    module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  }
-
-private:
-  static mlir::MLIRContext::Threading threading() {
-    const auto threads = static_cast<int>(llvm::hardware_concurrency().compute_thread_count());
-    using Threading = mlir::MLIRContext::Threading;
-    return dgc::rt::checkResources({.threads = threads}).ok() ? Threading::ENABLED : Threading::DISABLED;
-  }
-
-  llvm::SourceMgr sources;
-  mlir::MLIRContext context;
-  dgc::SourceErrorHandler diagnostics;
-
-public:
-  mlir::OwningOpRef<mlir::ModuleOp> module; // null, with diagnostics, where the text is no module
-};
-
 /// Makes the folder of --dump-phases-to. False, with a message, when it cannot.
 static bool makeDumpFolder(const std::string &folder) {
   std::error_code failure = llvm::sys::fs::create_directories(folder);
@@ -304,15 +276,15 @@ static int run() {
   if (!loadPlugins(registry, reports)) {
     return 2;
   }
-  Model model(registry, std::move(file));
-  if (!model.module) {
+  dgc::ParsedModel model(registry, std::move(file));
+  if (!model.module()) {
     return 1;
   }
-  mlir::FailureOr<dgc::CompilePlan> plan = dgc::planCompilation(*model.module, options);
+  mlir::FailureOr<dgc::CompilePlan> plan = dgc::planCompilation(model.module(), options);
   if (failed(plan)) {
     return 2;
   }
-  return onlyPrints ? printOptions(*plan) : compileTo(outputs, *model.module, *plan, reports);
+  return onlyPrints ? printOptions(*plan) : compileTo(outputs, model.module(), *plan, reports);
 }
 
 /// LLVM calls it where it would abort.

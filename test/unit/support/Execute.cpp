@@ -21,28 +21,12 @@ using namespace dgc;
 using Finish =
     llvm::function_ref<FailureOr<std::vector<uint8_t>>(ModuleOp, const CompileOptions &, const CompileReports &)>;
 
-/// Takes a text as dgc-compile does; false, with what is wrong, where it means nothing.
-template <TextValue T> static bool take(llvm::StringRef text, T &value, std::string &error) {
-  std::optional<T> parsed = T::parse(text, error);
-  if (parsed)
-    value = *std::move(parsed);
-  return parsed.has_value();
-}
-template <NamedEnum E> static bool take(llvm::StringRef text, E &value, std::string &error) {
-  std::optional<E> parsed = fromName<E>(text);
-  if (parsed)
-    value = *parsed;
-  else
-    error = "'" + text.str() + "': " + listNames<E>() + " is expected";
-  return parsed.has_value();
-}
-
 static FailureOr<CompileOptions> optionsOf(const testing::ExecuteOptions &options, std::string &error) {
   CompileOptions result;
-  if (!take(options.mesh, result.mesh, error) || !take(options.strategy, result.strategy, error) ||
-      !take(options.links, result.links, error) || !take(options.precision, result.precision, error) ||
-      !take(options.attention, result.attention, error) || !take(options.epilogues, result.epilogues, error) ||
-      !take(options.from, result.from, error))
+  if (!readOption(options.mesh, result.mesh, error) || !readOption(options.strategy, result.strategy, error) ||
+      !readOption(options.links, result.links, error) || !readOption(options.precision, result.precision, error) ||
+      !readOption(options.attention, result.attention, error) ||
+      !readOption(options.epilogues, result.epilogues, error) || !readOption(options.from, result.from, error))
     return failure();
   result.microbatches = {options.microbatches};
   result.batch = {options.batch};
