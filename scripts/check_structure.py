@@ -26,6 +26,7 @@ INCLUDES = {
     "compiler/package": ["dialects", "compiler/codegen", "runtime/artifact", "runtime/base"],
     "compiler/target": ["dialects", "passes", "compiler/codegen", "runtime"],
     "compiler/driver": ["dialects", "passes", "compiler", "runtime"],
+    "compiler/verify": ["dialects", "passes", "compiler", "runtime"],
     "runtime/base": [],
     "runtime/net": ["runtime/base"],
     "runtime/artifact": ["runtime/base"],

@@ -37,10 +37,11 @@ static std::optional<fb::DType> elementType(Type type) {
       .Default([](Type) { return std::nullopt; });
 }
 
-/// `file:line:column` of the first source location, or nothing.
-static std::string locationOf(Operation *op) {
+namespace dgc {
+
+std::string textOfLocation(Location location) {
   std::string text;
-  op->getLoc()->walk([&](Location loc) {
+  location->walk([&](Location loc) {
     if (auto file = dyn_cast<FileLineColLoc>(loc)) {
       text = (file.getFilename().getValue() + ":" + Twine(file.getLine()) + ":" + Twine(file.getColumn())).str();
       return WalkResult::interrupt();
@@ -49,8 +50,6 @@ static std::string locationOf(Operation *op) {
   });
   return text;
 }
-
-namespace dgc {
 
 FailureOr<std::unique_ptr<fb::BufferT>> describeBuffer(Operation *op, fb::Space space, uint64_t offset, Type type,
                                                        StringRef name) {
@@ -127,7 +126,7 @@ void ProgramWriter::beginCollective(int64_t order) {
 fb::StepT &ProgramWriter::newStep(Operation *op, StringRef name) {
   auto step = std::make_unique<fb::StepT>();
   step->waits = std::exchange(awaited, {});
-  step->location = locationOf(op);
+  step->location = textOfLocation(op->getLoc());
   step->name = (name.empty() ? op->getName().stripDialect() : name).str();
   // The slot of a pipeline that the step belongs to, as in [F3]: the last of its ops says, where a kernel does what a
   // backward pass needs of the forward pass as well.

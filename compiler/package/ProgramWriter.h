@@ -19,6 +19,9 @@ struct PlanIndices {
   llvm::StringMap<uint32_t> hostKernels; // of groups on CPUs in a plan for GPUs
 };
 
+/// `file:line:column` of the first source location, or nothing.
+std::string textOfLocation(mlir::Location location);
+
 /// How a tensor is stored, at an offset of a space. Reports on `op` an element type that an artifact cannot hold.
 mlir::FailureOr<std::unique_ptr<artifact::BufferT>>
 describeBuffer(mlir::Operation *op, artifact::Space space, uint64_t offset, mlir::Type type, llvm::StringRef name);

@@ -45,7 +45,7 @@ struct ModelProgram {
   std::string name;
   std::vector<ModelInput> inputs;
   std::vector<ModelResult> results;
-  std::vector<uint8_t> kernel; // a buffer of reference::Kernels with this one kernel
+  std::vector<uint8_t> kernel;        // a buffer of reference::Kernels with this one kernel
   std::vector<std::string> locations; // of each nest: the line of the model that it is of; empty where unknown
 };
 

@@ -19,7 +19,7 @@ using reference::Type;
 namespace {
 class KernelWriter {
 public:
-  explicit KernelWriter(func::FuncOp func) : func(func) {}
+  KernelWriter(func::FuncOp func, SmallVectorImpl<Location> *locations) : func(func), locations(locations) {}
   FailureOr<std::unique_ptr<reference::KernelT>> run();
 
 private:
@@ -37,10 +37,15 @@ private:
   NestWriter nest(Location loc, ArrayRef<int64_t> extents) {
     return NestWriter(loc, extents, [this](Value tensor) { return placeOf(tensor); });
   }
-  void finish(NestWriter &writer) { kernel->nests.push_back(writer.take()); }
+  void finish(NestWriter &writer) {
+    kernel->nests.push_back(writer.take());
+    if (locations)
+      locations->push_back(writer.location());
+  }
   void copy(Location loc, RankedTensorType type, TensorPlace from, TensorPlace to);
 
   func::FuncOp func;
+  SmallVectorImpl<Location> *locations; // of the nests; may be null
   std::unique_ptr<reference::KernelT> kernel = std::make_unique<reference::KernelT>();
   DenseMap<Value, TensorPlace> places;
 };
@@ -372,7 +377,15 @@ FailureOr<std::unique_ptr<reference::KernelT>> KernelWriter::run() {
   return std::move(kernel);
 }
 
-FailureOr<std::unique_ptr<reference::KernelT>> writeKernel(func::FuncOp func) { return KernelWriter(func).run(); }
+FailureOr<std::unique_ptr<reference::KernelT>> writeKernel(func::FuncOp func, SmallVectorImpl<Location> *locations) {
+  return KernelWriter(func, locations).run();
+}
+
+std::vector<uint8_t> finishKernels(const reference::KernelsT &kernels) {
+  flatbuffers::FlatBufferBuilder builder;
+  reference::FinishKernelsBuffer(builder, reference::Kernels::Pack(builder, &kernels));
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
+}
 
 /// Operations of a nest, in all its iterations.
 static uint64_t operationsOf(const reference::NestT &nest) {

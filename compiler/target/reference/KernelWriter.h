@@ -10,8 +10,13 @@
 namespace dgc {
 
 /// The bytecode of a function in linalg on tensors with signless elements: a nest for each op, and one for each result,
-/// which come last. Every value is in a buffer of its own. Fails with a diagnostic.
-mlir::FailureOr<std::unique_ptr<reference::KernelT>> writeKernel(mlir::func::FuncOp func);
+/// which come last. Every value is in a buffer of its own. `locations` gets, for each nest, that of its op. Fails with a
+/// diagnostic.
+mlir::FailureOr<std::unique_ptr<reference::KernelT>> writeKernel(mlir::func::FuncOp func,
+                                                                 llvm::SmallVectorImpl<mlir::Location> *locations = {});
+
+/// The bytes of a section of an artifact.
+std::vector<uint8_t> finishKernels(const reference::KernelsT &kernels);
 
 /// What the artifact says about a kernel.
 CompiledKernel describeKernel(const reference::KernelT &kernel);

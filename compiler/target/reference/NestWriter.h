@@ -56,6 +56,7 @@ public:
   /// `value` in a floating-point type; itself where it has that type, or is an integer.
   uint32_t converted(uint32_t value, reference::Type type);
 
+  mlir::Location location() const { return loc; }
   reference::Type typeOf(uint32_t instruction) const { return nest->body[instruction].type(); }
   std::unique_ptr<reference::NestT> take() { return std::move(nest); }
 

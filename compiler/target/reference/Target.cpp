@@ -45,9 +45,7 @@ public:
     }
     if (result.kernels.empty())
       return result;
-    flatbuffers::FlatBufferBuilder builder;
-    reference::FinishKernelsBuffer(builder, reference::Kernels::Pack(builder, &bytecode));
-    result.object.assign(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
+    result.object = finishKernels(bytecode);
     return result;
   }
 

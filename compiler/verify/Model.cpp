@@ -1,0 +1,201 @@
+#include "compiler/verify/Model.h"
+#include "compiler/codegen/Lowering.h"
+#include "compiler/driver/Compile.h"
+#include "compiler/package/Package.h"
+#include "compiler/package/ProgramWriter.h"
+#include "compiler/target/reference/KernelWriter.h"
+#include "compiler/verify/Undistribute.h"
+#include "dialects/dgc/AttributeNames.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/gradient/Passes.h"
+#include "passes/kernel/Passes.h"
+#include "passes/schedule/Passes.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// Calls `b(name, field)` for each option that counts for what a model computes.
+template <class Binder> static void bindMeaning(CompileOptions &options, Binder &&b) {
+  b("target", options.target);
+  b("batch", options.batch);
+  b("precision", options.precision);
+  b("attention", options.attention);
+}
+
+std::optional<CompileOptions> optionsFor(const artifact::Plan &plan, std::string &error) {
+  CompileOptions options;
+  bool isRead = true;
+  for (uint32_t i = 0; plan.options() && i < plan.options()->size(); ++i) {
+    const artifact::CompilerOption &option = *plan.options()->Get(i);
+    bindMeaning(options, [&](StringRef name, auto &field) {
+      if (!isRead || name != option.name()->c_str() || !option.value() || option.value()->size() == 0)
+        return;
+      isRead = readOption(option.value()->c_str(), field, error);
+      if (!isRead)
+        error = "option '" + name.str() + "' of the plan: " + error;
+    });
+  }
+  return isRead ? std::optional(std::move(options)) : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Entries as kernels
+//===----------------------------------------------------------------------===//
+
+/// For each argument and result of an entry the variable that it is; empty for inputs and outputs.
+namespace {
+struct Entry {
+  std::string name;
+  SmallVector<std::string> arguments, results;
+};
+} // namespace
+
+static Entry entryOf(func::FuncOp func) {
+  Entry entry{func.getName().str(), {}, {}};
+  auto nameOf = [](FlatSymbolRefAttr state) { return state ? state.getValue().str() : ""; };
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    entry.arguments.push_back(nameOf(func.getArgAttrOfType<FlatSymbolRefAttr>(i, kStateAttr)));
+  for (unsigned i = 0; i < func.getNumResults(); ++i)
+    entry.results.push_back(nameOf(func.getResultAttrOfType<FlatSymbolRefAttr>(i, kStateAttr)));
+  return entry;
+}
+
+/// Runs the phases up to `gradient` for one worker, and leaves primitive ops alone.
+static LogicalResult lowerToPrimitives(ModuleOp module, const CompileOptions &options) {
+  CompileOptions asked;
+  asked.target = options.target;
+  asked.batch = options.batch;
+  asked.precision = options.precision;
+  asked.attention = options.attention;
+  asked.to = Phase::Gradient;
+  FailureOr<CompilePlan> plan = planCompilation(module, asked);
+  if (failed(plan) || failed(runPhases(module, *plan)))
+    return failure();
+  PassManager manager(module.getContext());
+  manager.addPass(createExpandAttention());
+  manager.addPass(createDecomposePass());
+  return manager.run(module);
+}
+
+/// Moves the body of an entry to a kernel of its name, which it launches.
+static void outline(func::FuncOp entry, ModuleOp kernels) {
+  auto kernel = func::FuncOp::create(entry.getLoc(), entry.getName(), entry.getFunctionType());
+  kernel.getBody().takeBody(entry.getBody());
+  kernels.push_back(kernel);
+  OpBuilder builder = OpBuilder::atBlockEnd(entry.addEntryBlock());
+  auto symbol = SymbolRefAttr::get(kernels.getSymNameAttr(), FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
+  auto launch = exec::LaunchOp::create(builder, entry.getLoc(), entry.getResultTypes(), symbol, entry.getArguments(),
+                                       ValueRange(), DenseI64ArrayAttr());
+  func::ReturnOp::create(builder, entry.getLoc(), launch.getResults());
+}
+
+/// The variables, inputs and outputs as an artifact of the entries would have them.
+static FailureOr<artifact::PlanT> describe(ModuleOp module, ArrayRef<Entry> entries) {
+  PassManager manager(module.getContext());
+  manager.addPass(createLowerToProgramsPass());
+  if (failed(manager.run(module)))
+    return failure();
+  CompiledKernels kernels;
+  for (const Entry &entry : entries)
+    kernels.kernels.push_back({entry.name});
+  return describePlan(module, kernels);
+}
+
+static LogicalResult writeProgram(func::FuncOp kernel, verify::ModelProgram &program) {
+  SmallVector<Location> locations;
+  if (failed(lowerKernelToLinalg(kernel)))
+    return failure();
+  FailureOr<std::unique_ptr<reference::KernelT>> written = writeKernel(kernel, &locations);
+  if (failed(written))
+    return failure();
+  reference::KernelsT bytecode;
+  bytecode.kernels.push_back(*std::move(written));
+  program.kernel = finishKernels(bytecode);
+  llvm::append_range(program.locations, llvm::map_range(locations, textOfLocation));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What the values of a program are
+//===----------------------------------------------------------------------===//
+
+static std::vector<verify::ModelVariable> variablesOf(const artifact::PlanT &plan) {
+  std::vector<verify::ModelVariable> variables;
+  for (const auto &each : plan.variables)
+    variables.push_back({each->name, each->role, plan.variable_buffers[each->buffer]->dtype, each->global_shape,
+                         each->init, each->a, each->b, each->rng_id});
+  return variables;
+}
+
+/// The value of a variable: as an input or a result.
+template <class Value> static Value valueOf(ArrayRef<verify::ModelVariable> variables, StringRef name) {
+  const auto *variable = llvm::find_if(variables, [&](const auto &each) { return each.name == name; });
+  Value value;
+  value.name = name.str();
+  value.isVariable = true;
+  value.dtype = variable->dtype;
+  value.shape = variable->shape;
+  return value;
+}
+
+/// An input or output of a program.
+template <class Value> static Value valueOf(const artifact::ProgramT &program, const auto &entry) {
+  Value value;
+  value.name = entry.name;
+  value.role = entry.role;
+  value.dtype = program.buffers[entry.buffer]->dtype;
+  value.shape = entry.global_shape;
+  value.batchDim = entry.batch_dim;
+  return value;
+}
+
+/// The arguments or results of an entry: variables by name, and what else the program has in order.
+template <class Value>
+static std::vector<Value> valuesOf(ArrayRef<std::string> names, ArrayRef<verify::ModelVariable> variables,
+                                   const artifact::ProgramT &program, const auto &others) {
+  std::vector<Value> values;
+  auto other = others.begin();
+  for (const std::string &name : names) {
+    if (!name.empty()) {
+      values.push_back(valueOf<Value>(variables, name));
+      continue;
+    }
+    values.push_back(valueOf<Value>(program, **other));
+    if constexpr (std::is_same_v<Value, verify::ModelInput>)
+      values.back().indexLimit = (*other)->index_limit;
+    ++other;
+  }
+  return values;
+}
+
+FailureOr<verify::Model> modelOf(ModuleOp module, const CompileOptions &options) {
+  loadKernelDialects(*module.getContext());
+  module.getContext()->loadDialect<exec::ExecDialect>();
+  if (failed(undistribute(module)) || failed(lowerToPrimitives(module, options)))
+    return failure();
+  OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc(), "kernels");
+  SmallVector<Entry> entries;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    entries.push_back(entryOf(func));
+    outline(func, *kernels);
+  }
+  module.push_back(kernels->clone());
+  FailureOr<artifact::PlanT> plan = describe(module, entries);
+  if (failed(plan))
+    return failure();
+  verify::Model model;
+  model.variables = variablesOf(*plan);
+  for (auto [entry, program, kernel] : llvm::zip_equal(entries, plan->programs, kernels->getOps<func::FuncOp>())) {
+    verify::ModelProgram result;
+    result.name = entry.name;
+    result.inputs = valuesOf<verify::ModelInput>(entry.arguments, model.variables, *program, program->inputs);
+    result.results = valuesOf<verify::ModelResult>(entry.results, model.variables, *program, program->outputs);
+    if (failed(writeProgram(kernel, result)))
+      return failure();
+    model.programs.push_back(std::move(result));
+  }
+  return model;
+}
+
+} // namespace dgc
