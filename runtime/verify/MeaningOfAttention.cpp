@@ -33,9 +33,9 @@ private:
     Strides strides;
     bool isTransposed = false; // its places are k
   };
-  void multiply(Side x, Side y, int64_t i, int64_t j, int64_t k, uint32_t result, const Strides &strides);
+  void multiply(const Side &x, const Side &y, int64_t i, int64_t j, int64_t k, uint32_t result, const Strides &strides);
   /// The same, rounded, to a buffer of the program that is [batch, i, heads * j].
-  void multiplyTo(int64_t result, Side x, Side y, int64_t i, int64_t j, int64_t k);
+  void multiplyTo(int64_t result, const Side &x, const Side &y, int64_t i, int64_t j, int64_t k);
 
   uint32_t scores();
   /// value(nest, i) for each pair, with the value of `pairs` and what `perRow` has for its row.
@@ -67,7 +67,7 @@ AttentionMeaning::AttentionMeaning(const artifact::Attention &op, KernelBuilder 
   mixed = kernel.shapeOf(op.value())[2] / heads;
 }
 
-void AttentionMeaning::multiply(Side x, Side y, int64_t i, int64_t j, int64_t k, uint32_t result,
+void AttentionMeaning::multiply(const Side &x, const Side &y, int64_t i, int64_t j, int64_t k, uint32_t result,
                                 const Strides &strides) {
   const Strides &a = x.strides, &b = y.strides;
   const Loop kept[] = {{batch, a[0], b[0], strides[0]},
@@ -78,9 +78,9 @@ void AttentionMeaning::multiply(Side x, Side y, int64_t i, int64_t j, int64_t k,
   sumProducts(kernel, kept, reduced, {x.buffer}, {y.buffer}, result);
 }
 
-void AttentionMeaning::multiplyTo(int64_t result, Side x, Side y, int64_t i, int64_t j, int64_t k) {
+void AttentionMeaning::multiplyTo(int64_t result, const Side &x, const Side &y, int64_t i, int64_t j, int64_t k) {
   const uint32_t buffer = kernel.result(result), sums = sumsOf(kernel, buffer);
-  multiply(std::move(x), std::move(y), i, j, k, sums, split(i, j));
+  multiply(x, y, i, j, k, sums, split(i, j));
   storeSums(kernel, sums, buffer);
 }
 

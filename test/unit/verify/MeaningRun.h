@@ -69,6 +69,9 @@ public:
   std::set<uint32_t> buffers;
 };
 
+/// What is in memory before it is written: of each floating-point type a number that would be seen.
+inline constexpr std::byte kStale{0x45};
+
 /// Runs a meaning on buffers; those that it writes get their results. Results have memory of their own until the end.
 inline void runMeaning(const Meaning &meaning, std::vector<Memory> &buffers) {
   reference::KernelsT kernels;
@@ -81,14 +84,14 @@ inline void runMeaning(const Meaning &meaning, std::vector<Memory> &buffers) {
   std::vector<Memory> results;
   for (uint32_t buffer : meaning.results) {
     results.push_back(buffers[buffer]);
-    std::fill(results.back().bytes.begin(), results.back().bytes.end(), std::byte{1}); // must not matter
+    std::fill(results.back().bytes.begin(), results.back().bytes.end(), kStale);
   }
   std::vector<void *> arguments;
   for (uint32_t buffer : meaning.inputs)
     arguments.push_back(buffers[buffer].bytes.data());
   for (Memory &result : results)
     arguments.push_back(result.bytes.data());
-  std::vector<std::byte> workspace(interpreter.workspaceBytes() + 64, std::byte{1});
+  std::vector<std::byte> workspace(interpreter.workspaceBytes() + 64, kStale);
   auto aligned = (reinterpret_cast<uintptr_t>(workspace.data()) + 63) / 64 * 64;
   absl::Status status = interpreter.run(arguments, reinterpret_cast<std::byte *>(aligned));
   ASSERT_TRUE(status.ok()) << status;
