@@ -177,6 +177,8 @@ FailureOr<verify::Model> modelOf(ModuleOp module, const CompileOptions &options)
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc(), "kernels");
   SmallVector<Entry> entries;
   for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
     entries.push_back(entryOf(func));
     outline(func, *kernels);
   }

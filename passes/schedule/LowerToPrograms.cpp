@@ -317,6 +317,10 @@ struct LowerToPrograms : dgc::impl::LowerToProgramsPassBase<LowerToPrograms> {
       return signalPassFailure();
     }
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (function.isExternal()) { // nothing calls it
+        function.erase();
+        continue;
+      }
       schedule::ProgramBuilder lowering(function);
       if (failed(lowering.run())) {
         return signalPassFailure();

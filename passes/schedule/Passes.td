@@ -46,7 +46,7 @@ def LowerToProgramsPass : Pass<"dgc-lower-to-programs", "::mlir::ModuleOp"> {
   let description = [{
     Input: entry functions on local tensors whose bodies have only `exec` steps, `dist` collectives, `dgc.reshape` and
     `dgc.constant`. Output: one `exec.program` a function, in the same order of steps, and an `exec.variable` for each
-    `dgc.state`.
+    `dgc.state`. Functions without a body are removed.
 
     - A variable is updated in place: the step that computes its new value writes to its buffer when the old value is
       not needed later (by any step, or by that step other than element by element). Otherwise the value is copied at

@@ -113,3 +113,17 @@ module @gathered {
     func.func private @k(tensor<8xf32>) -> tensor<8xf32>
   }
 }
+
+// -----
+
+// A function without a body is no program.
+// CHECK-LABEL: module @declaration
+// CHECK-NOT: @unknown
+// CHECK: exec.program @f
+// CHECK-NOT: @unknown
+module @declaration {
+  func.func private @unknown(tensor<4xf32>) -> tensor<4xf32>
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    return %x : tensor<4xf32>
+  }
+}
