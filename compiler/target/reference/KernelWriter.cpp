@@ -135,9 +135,8 @@ FailureOr<TensorPlace> KernelWriter::writeConstant(Operation *op, ElementsAttr v
       buffer.data.push_back(static_cast<uint8_t>(bits.getZExtValue() >> (8 * i)));
   };
   auto elements = [&](auto values, auto bitsOf) {
-    for (const auto &[i, each] : llvm::enumerate(values))
-      if (i < buffer.count)
-        append(bitsOf(each));
+    for (const auto &each : llvm::make_range(values.begin(), values.begin() + buffer.count))
+      append(bitsOf(each));
   };
   if (isa<FloatType>(type.getElementType()))
     elements(value.getValues<APFloat>(), [](const APFloat &each) { return each.bitcastToAPInt(); });
