@@ -313,14 +313,15 @@ namespace {
 struct LowerToPrograms : dgc::impl::LowerToProgramsPassBase<LowerToPrograms> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (function.isExternal()) { // nothing calls it
+        function.erase();
+      }
+    }
     if (failed(lowerStates(module))) {
       return signalPassFailure();
     }
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      if (function.isExternal()) { // nothing calls it
-        function.erase();
-        continue;
-      }
       schedule::ProgramBuilder lowering(function);
       if (failed(lowering.run())) {
         return signalPassFailure();

@@ -122,7 +122,8 @@ module @gathered {
 // CHECK: exec.program @f
 // CHECK-NOT: @unknown
 module @declaration {
-  func.func private @unknown(tensor<4xf32>) -> tensor<4xf32>
+  dgc.state @w weight zeros rng 0 : tensor<4xf32>
+  func.func private @unknown(tensor<4xf32> {dgc.state = @w}) -> tensor<4xf32>
   func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
     return %x : tensor<4xf32>
   }
