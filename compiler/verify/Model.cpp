@@ -78,16 +78,19 @@ static LogicalResult lowerToPrimitives(ModuleOp module, const CompileOptions &op
   return manager.run(module);
 }
 
-/// Moves the body of an entry to a kernel of its name, which it launches.
+/// Moves the body of an entry to a kernel of its name, which it launches where that has results.
 static void outline(func::FuncOp entry, ModuleOp kernels) {
   auto kernel = func::FuncOp::create(entry.getLoc(), entry.getName(), entry.getFunctionType());
   kernel.getBody().takeBody(entry.getBody());
   kernels.push_back(kernel);
   OpBuilder builder = OpBuilder::atBlockEnd(entry.addEntryBlock());
   auto symbol = SymbolRefAttr::get(kernels.getSymNameAttr(), FlatSymbolRefAttr::get(kernel.getSymNameAttr()));
-  auto launch = exec::LaunchOp::create(builder, entry.getLoc(), entry.getResultTypes(), symbol, entry.getArguments(),
-                                       ValueRange(), DenseI64ArrayAttr());
-  func::ReturnOp::create(builder, entry.getLoc(), launch.getResults());
+  ValueRange results;
+  if (entry.getNumResults() > 0)
+    results = exec::LaunchOp::create(builder, entry.getLoc(), entry.getResultTypes(), symbol, entry.getArguments(),
+                                     ValueRange(), DenseI64ArrayAttr())
+                  .getResults();
+  func::ReturnOp::create(builder, entry.getLoc(), results);
 }
 
 /// The variables, inputs and outputs as an artifact of the entries would have them.

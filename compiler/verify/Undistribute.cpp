@@ -32,7 +32,7 @@ static void dropAttributes(Operation *op) {
 
 LogicalResult undistribute(ModuleOp module) {
   SmallVector<Operation *> constraints;
-  WalkResult walk = module.walk([&](Operation *op) {
+  WalkResult walk = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
     dropAttributes(op);
     if (isa<dist::MeshOp, dist::ConstraintOp, dist::ReshardOp>(op)) {
       constraints.push_back(op);

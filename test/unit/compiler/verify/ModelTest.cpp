@@ -76,7 +76,7 @@ void expectConsistent(const ModelProgram &program) {
   EXPECT_EQ(kernel.symbol()->str(), program.name);
   ASSERT_EQ(kernel.inputs(), program.inputs.size());
   ASSERT_EQ(kernel.results(), program.results.size());
-  EXPECT_EQ(kernel.nests()->size(), program.locations.size());
+  EXPECT_EQ(kernel.nests() ? kernel.nests()->size() : 0, program.locations.size());
   auto expectBuffer = [&](size_t number, const auto &value) {
     uint64_t count = 1;
     for (int64_t extent : value.shape)
@@ -228,6 +228,25 @@ dgc.model @line {
   EXPECT_FLOAT_EQ(updated[0], 2 - 0.25 * 3);
 }
 
+TEST(Model, OfFunctions) {
+  Model model = modelOfText(R"(
+func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
+func.func @nothing(%x: tensor<4xf32>) { return }
+func.func @twice(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) { return %x, %x : tensor<4xf32>, tensor<4xf32> }
+)");
+  ASSERT_EQ(model.programs.size(), 2u);
+  EXPECT_EQ(program(model, "nothing").results.size(), 0u);
+  const ModelProgram &twice = program(model, "twice");
+  EXPECT_THAT(summaries(twice.inputs), ElementsAre("arg0 Data"));
+  EXPECT_THAT(summaries(twice.results), ElementsAre("result0 Prediction", "result1 Prediction"));
+  for (const ModelProgram &each : model.programs)
+    expectConsistent(each);
+  std::vector<float> x{1, 2, 3, 4}, a(4), b(4);
+  run(twice, {&x, &a, &b}, 0);
+  EXPECT_EQ(a, x);
+  EXPECT_EQ(b, x);
+}
+
 TEST(Model, LeavesMeshesOut) {
   Model model = modelOfText(R"(
 dist.mesh @mesh <data = 2, model = 2>
@@ -256,7 +275,7 @@ dgc.model @m {
 }
 )",
                     {}, error));
-  EXPECT_THAT(error, HasSubstr("is for one device of a mesh"));
+  EXPECT_THAT(error, HasSubstr("'dist.manual' op is for one device of a mesh"));
 }
 
 std::optional<CompileOptions> optionsOf(std::vector<std::pair<std::string, std::string>> list, std::string &error) {
