@@ -7,6 +7,7 @@
 #include "runtime/device/reference/Bytecode.h"
 
 #include <atomic>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -17,6 +18,40 @@ namespace dgc::verify {
 inline constexpr uint64_t kP = (uint64_t{1} << 51) - 465; // a prime
 inline constexpr uint64_t kQ = (kP - 1) / 2;              // a prime: 2^50 - 233
 
+/// The field of a prime 2^bits - less, with less below 2^9.
+template <uint64_t prime, unsigned bits> struct PrimeField {
+  static constexpr uint64_t mask = (uint64_t{1} << bits) - 1, less = mask + 1 - prime;
+  using Wide = unsigned __int128;
+
+  /// `x` modulo the prime.
+  static constexpr uint64_t fold(uint64_t x) {
+    x = (x & mask) + less * (x >> bits);
+    return x >= prime ? x - prime : x;
+  }
+  /// `x`, which is below 2^114, modulo the prime.
+  static constexpr uint64_t reduce(Wide x) {
+    return fold((static_cast<uint64_t>(x) & mask) + less * fold(static_cast<uint64_t>(x >> bits)));
+  }
+  static constexpr uint64_t add(uint64_t a, uint64_t b) { return a + b >= prime ? a + b - prime : a + b; }
+  static constexpr uint64_t subtract(uint64_t a, uint64_t b) { return a >= b ? a - b : a + prime - b; }
+  static constexpr uint64_t negate(uint64_t a) { return a ? prime - a : 0; }
+  static constexpr uint64_t multiply(uint64_t a, uint64_t b) {
+    const Wide x = Wide{a} * b; // less * (x >> bits) is below 2^60
+    return fold((static_cast<uint64_t>(x) & mask) + less * static_cast<uint64_t>(x >> bits));
+  }
+  static constexpr uint64_t power(uint64_t a, uint64_t exponent) {
+    uint64_t result = 1;
+    for (; exponent; exponent >>= 1, a = multiply(a, a))
+      if (exponent & 1)
+        result = multiply(result, a);
+    return result;
+  }
+  static constexpr uint64_t inverse(uint64_t a) { return power(a, prime - 2); }
+};
+using FieldP = PrimeField<kP, 51>;
+using FieldQ = PrimeField<kQ, 50>;
+
+/// Where f is an infinity or NaN, p and q are the elements of that: arithmetic on infinities follows f.
 struct Number {
   uint64_t p = 0, q = 0; // below kP and kQ
   double f = 0;
@@ -29,10 +64,26 @@ struct Number {
 Number fromDouble(double value);
 Number fromInteger(int64_t value);
 
-Number add(const Number &a, const Number &b);
-Number subtract(const Number &a, const Number &b);
-Number multiply(const Number &a, const Number &b);
-Number negate(const Number &a);
+/// `x`, or the infinity or NaN that its f64 is.
+inline Number settled(const Number &x) { return std::isfinite(x.f) ? x : fromDouble(x.f); }
+
+inline Number add(const Number &a, const Number &b) {
+  return settled({FieldP::add(a.p, b.p), FieldQ::add(a.q, b.q), a.f + b.f});
+}
+inline Number subtract(const Number &a, const Number &b) {
+  return settled({FieldP::subtract(a.p, b.p), FieldQ::subtract(a.q, b.q), a.f - b.f});
+}
+inline Number multiply(const Number &a, const Number &b) {
+  return settled({FieldP::multiply(a.p, b.p), FieldQ::multiply(a.q, b.q), a.f * b.f});
+}
+inline Number negate(const Number &a) { return settled({FieldP::negate(a.p), FieldQ::negate(a.q), -a.f}); }
+
+/// Whether the elements are those of the f64 value: a constant, or computed from constants without rounding.
+inline bool isConstant(const Number &x) { return x.same(fromDouble(x.f)); }
+
+/// The f64 value, or, where the elements are those of the nearest integer, that: a rounding of the f64 does not decide
+/// about floor and truncation.
+double decidingValue(const Number &x);
 
 /// What a run of the interpreter found out on the way; threads add to it.
 struct Counts {
@@ -59,7 +110,14 @@ public:
   Number draw(uint64_t name, uint64_t element, double value) const;
 
 private:
+  Number keyed(reference::Opcode opcode, const Number &x, double f) const;
+  Number keyed(reference::Opcode opcode, const Number &x, const Number &y, double f) const;
+  Number exponential(const Number &x) const;
+  Number inverseRoot(const Number &x) const;
+  Number power(const Number &x, const Number &y) const;
+
   uint64_t key;
+  std::vector<uint64_t> powers; // of g: for each group of bits of an exponent, for each value of these bits
 };
 
 /// The elements of a buffer: floating-point types have p, q and f, integers have i, sign-extended.

@@ -13,6 +13,7 @@ struct InterpreterOptions {
   const Functions &functions;
   Counts &counts;
   int threads = 1;
+  bool portable = false; // without vector instructions of the processor
 };
 
 /// The results of a checked kernel (readKernels) for these inputs, which are of the sizes and types of its buffers. Own

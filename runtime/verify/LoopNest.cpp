@@ -1,0 +1,80 @@
+#include "runtime/verify/LoopNest.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+using namespace dgc;
+using namespace dgc::verify;
+using reference::Opcode;
+
+static LoopAccess decoded(const reference::Access &access) {
+  LoopAccess result{access.buffer(), access.offset(), {}};
+  if (access.strides())
+    result.strides.assign(access.strides()->begin(), access.strides()->end());
+  return result;
+}
+
+LoopNest::LoopNest(const reference::Nest &nest) {
+  if (nest.extents())
+    extents.assign(nest.extents()->begin(), nest.extents()->end());
+  first.resize(extents.size());
+  for (uint32_t i = 0; i < extents.size(); ++i)
+    reduces.push_back(nest.reduces()->Get(i));
+  if (nest.loads())
+    for (const reference::Access *access : *nest.loads())
+      loads.push_back(decoded(*access));
+  if (nest.outputs())
+    for (const reference::Output *output : *nest.outputs())
+      outputs.push_back(decoded(*output->access()));
+}
+
+bool LoopNest::isEmpty() const { return std::find(extents.begin(), extents.end(), 0) != extents.end(); }
+
+LoopNest LoopNest::part(size_t loop, int64_t begin, int64_t end) const {
+  LoopNest result = *this;
+  result.extents[loop] = end - begin;
+  result.first[loop] += begin;
+  for (std::vector<LoopAccess> *accesses : {&result.loads, &result.outputs})
+    for (LoopAccess &access : *accesses)
+      access.offset += begin * access.strides[loop];
+  return result;
+}
+
+bool LoopNest::isInjective(const LoopAccess &output) const {
+  std::vector<std::pair<int64_t, int64_t>> loops; // strides and extents
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (!reduces[i] && extents[i] > 1)
+      loops.emplace_back(std::abs(output.strides[i]), extents[i]);
+  std::sort(loops.begin(), loops.end());
+  int64_t reached = 0; // the largest distance of the loops so far
+  for (auto [stride, extent] : loops) {
+    if (stride <= reached)
+      return false;
+    reached += stride * (extent - 1);
+  }
+  return true;
+}
+
+double LoopNest::iterations(bool reducing) const {
+  double result = 1;
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (reduces[i] == reducing)
+      result *= static_cast<double>(extents[i]);
+  return result;
+}
+
+bool dgc::verify::isParallel(const NestContext &context, const LoopNest &loops) {
+  for (size_t i = 0; i < loops.outputs.size(); ++i) {
+    const uint32_t buffer = loops.outputs[i].buffer;
+    auto isSame = [&](const LoopAccess &access) { return access.buffer == buffer; };
+    if (!loops.isInjective(loops.outputs[i]) ||
+        std::any_of(loops.outputs.begin(), loops.outputs.begin() + static_cast<ptrdiff_t>(i), isSame) ||
+        std::any_of(loops.loads.begin(), loops.loads.end(), isSame))
+      return false;
+    if (context.nest.body())
+      for (const reference::Instruction *op : *context.nest.body())
+        if (static_cast<Opcode>(op->opcode()) == Opcode::LoadAt && op->a() == buffer)
+          return false;
+  }
+  return true;
+}

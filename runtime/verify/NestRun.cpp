@@ -1,0 +1,376 @@
+// Nests of loops over numbers of the fields, a strip of elements at a time.
+#include "runtime/verify/LoopNest.h"
+#include "runtime/verify/Planes.h"
+
+#include "runtime/base/Status.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace dgc;
+using namespace dgc::verify;
+using reference::Instruction;
+using reference::Opcode;
+using reference::Type;
+using reference::Value;
+
+/// Elements that are computed at once.
+static constexpr int64_t kStrip = 128;
+
+template <typename V> static uint32_t count(const V *v) { return v ? v->size() : 0; }
+
+namespace {
+/// Values of the instructions or outputs of a strip.
+class Registers {
+public:
+  explicit Registers(size_t count) : p(count * kStrip), q(count * kStrip), v(count * kStrip) {}
+  Planes at(size_t number) {
+    return {p.data() + number * kStrip, q.data() + number * kStrip, v.data() + number * kStrip};
+  }
+
+private:
+  std::vector<uint64_t> p, q;
+  std::vector<Value> v;
+};
+
+class StripRun {
+public:
+  StripRun(const NestContext &context, const LoopNest &loops);
+  ~StripRun();
+  absl::Status run();
+
+private:
+  void orderLoops();
+  void setConstants();
+  bool advance(const std::vector<size_t> &some);
+  absl::Status strip();
+  absl::Status iteration();
+  absl::Status execute(uint32_t number);
+  absl::Status source(const Instruction &op, Planes to);
+  absl::Status loadAt(const Instruction &op, Planes to);
+  absl::Status toInteger(const Instruction &op, Planes to, Planes a, Planes b, Planes c);
+  absl::Status toFloat(const Instruction &op, Planes to, Planes a, Planes b, Planes c);
+  absl::Status bitcast(const Instruction &op, Planes to, Planes a);
+  void function(const Instruction &op, Planes to, Planes a, Planes b);
+  void compare(Opcode opcode, Planes to, Planes a, Planes b);
+  void choose(Opcode opcode, Planes to, Planes a, Planes b);
+  bool isLess(const Number &a, const Number &b);
+  void load(const LoopAccess &access, Planes to);
+  void store(const LoopAccess &access, Planes from);
+
+  const Instruction &instruction(uint32_t index) const { return *context.nest.body()->Get(index); }
+  int64_t strideOf(const LoopAccess &access) const {
+    return along < 0 ? 0 : access.strides[static_cast<size_t>(along)];
+  }
+  int64_t placeOf(const LoopAccess &access) const;
+  absl::Status failed(absl::StatusCode code, const std::string &what) const {
+    return absl::Status(code, rt::str("kernel '", context.kernel.symbol()->c_str(), "' ", what));
+  }
+
+  const NestContext &context;
+  const LoopNest &loops;
+  const bool vectors;
+  std::vector<size_t> outer, reducing;
+  int64_t along = -1; // the loop that strips are of; -1: none
+  int64_t size = 1;   // of the strip
+  std::vector<int64_t> index;
+  Registers values, currents;
+  uint64_t functions = 0, exponentials = 0, nearTies = 0;
+};
+} // namespace
+
+StripRun::StripRun(const NestContext &context, const LoopNest &loops)
+    : context(context), loops(loops), vectors(hasVectors() && !context.options.portable), index(loops.extents.size()),
+      values(count(context.nest.body())), currents(loops.outputs.size()) {
+  orderLoops();
+}
+
+StripRun::~StripRun() {
+  context.options.counts.functions += functions;
+  context.options.counts.exponentials += exponentials;
+  context.options.counts.nearTies += nearTies;
+}
+
+/// Strips are along the longest loop that does not reduce, the last one of these.
+void StripRun::orderLoops() {
+  for (size_t i = 0; i < loops.extents.size(); ++i)
+    if (!loops.reduces[i] && (along < 0 || loops.extents[i] >= loops.extents[static_cast<size_t>(along)]))
+      along = static_cast<int64_t>(i);
+  for (size_t i = 0; i < loops.extents.size(); ++i)
+    if (static_cast<int64_t>(i) != along)
+      (loops.reduces[i] ? reducing : outer).push_back(i);
+}
+
+/// The place of an access in the first element of the strip.
+int64_t StripRun::placeOf(const LoopAccess &access) const {
+  int64_t place = access.offset;
+  for (size_t i = 0; i < index.size(); ++i)
+    place += index[i] * access.strides[i];
+  return place;
+}
+
+void StripRun::load(const LoopAccess &access, Planes to) {
+  const Tensor &tensor = *context.buffers.read[access.buffer];
+  const int64_t place = placeOf(access), stride = strideOf(access);
+  auto copy = [&](const auto &from, auto &&set) {
+    const auto *first = from.data() + place;
+    if (stride == 1)
+      for (int64_t k = 0; k < size; ++k)
+        set(k, first[k]);
+    else
+      for (int64_t k = 0; k < size; ++k)
+        set(k, first[k * stride]);
+  };
+  if (!tensor.isFloat())
+    return copy(tensor.i, [&](int64_t k, int64_t x) { to.v[k].i = x; });
+  copy(tensor.p, [&](int64_t k, uint64_t x) { to.p[k] = x; });
+  copy(tensor.q, [&](int64_t k, uint64_t x) { to.q[k] = x; });
+  copy(tensor.f, [&](int64_t k, double x) { to.v[k].f = x; });
+}
+
+void StripRun::store(const LoopAccess &access, Planes from) {
+  Tensor &tensor = *context.buffers.written[access.buffer];
+  const int64_t place = placeOf(access), stride = strideOf(access);
+  for (int64_t k = 0; k < size; ++k)
+    if (const auto at = static_cast<size_t>(place + k * stride); tensor.isFloat())
+      tensor.set(at, from.number(k));
+    else
+      tensor.i[at] = from.v[k].i;
+}
+
+absl::Status StripRun::loadAt(const Instruction &op, Planes to) {
+  const Tensor &tensor = *context.buffers.read[op.a()];
+  const Value *places = values.at(op.b()).v;
+  for (int64_t k = 0; k < size; ++k) {
+    const auto place = static_cast<uint64_t>(places[k].i);
+    if (place >= tensor.count)
+      return failed(absl::StatusCode::kOutOfRange,
+                    rt::str("reads element ", places[k].i, " of a buffer of ", tensor.count));
+    if (tensor.isFloat())
+      to.set(k, tensor.number(place));
+    else
+      to.v[k].i = tensor.i[place];
+  }
+  return absl::OkStatus();
+}
+
+static void copyPlanes(int64_t n, Planes to, Planes from, bool isFloat) {
+  std::copy_n(from.v, n, to.v);
+  if (!isFloat)
+    return;
+  std::copy_n(from.p, n, to.p);
+  std::copy_n(from.q, n, to.q);
+}
+
+absl::Status StripRun::source(const Instruction &op, Planes to) {
+  const Opcode opcode = static_cast<Opcode>(op.opcode());
+  if (opcode == Opcode::LoadAt)
+    return loadAt(op, to);
+  if (opcode == Opcode::Load) {
+    load(loops.loads[op.a()], to);
+  } else if (opcode == Opcode::Index) {
+    for (int64_t k = 0; k < size; ++k)
+      to.v[k].i = loops.first[op.a()] + index[op.a()] + (op.a() == along ? k : 0);
+  } else if (opcode == Opcode::Current) {
+    copyPlanes(size, to, currents.at(op.a()), reference::isFloat(op.type()));
+  }
+  return absl::OkStatus(); // constants have their values since the beginning
+}
+
+/// Decided by the f64 values if these are not too close.
+bool StripRun::isLess(const Number &a, const Number &b) {
+  if (a.same(b) && !std::isnan(a.f))
+    return false;
+  const double distance = std::abs(a.f - b.f);
+  const bool near = std::isfinite(distance) && distance <= 1e-9 * std::max(std::abs(a.f), std::abs(b.f));
+  nearTies += near || a.f == b.f || std::isnan(a.f) || std::isnan(b.f);
+  return a.f < b.f;
+}
+
+void StripRun::compare(Opcode opcode, Planes to, Planes a, Planes b) {
+  for (int64_t k = 0; k < size; ++k) {
+    const Number x = a.number(k), y = b.number(k);
+    const bool less = isLess(x, y);
+    const bool holds = opcode == Opcode::LessF ? less : x.same(y) && !std::isnan(x.f);
+    to.v[k].i = holds ? -1 : 0;
+  }
+}
+
+/// Minimum and maximum.
+void StripRun::choose(Opcode opcode, Planes to, Planes a, Planes b) {
+  for (int64_t k = 0; k < size; ++k) {
+    const Number x = a.number(k), y = b.number(k);
+    const bool less = isLess(x, y);
+    if (std::isnan(x.f) || std::isnan(y.f))
+      to.set(k, fromDouble(std::numeric_limits<double>::quiet_NaN()));
+    else
+      to.set(k, less == (opcode == Opcode::Minimum) ? x : y);
+  }
+}
+
+/// A function of each element. Operands that repeat, as divisors do, are evaluated once.
+void StripRun::function(const Instruction &op, Planes to, Planes a, Planes b) {
+  const Opcode opcode = static_cast<Opcode>(op.opcode());
+  const Functions &f = context.options.functions;
+  const bool isBinary = reference::opcodeTable[op.opcode()].signature.starts_with("TT");
+  auto equal = [](const Number &x, const Number &y) { return x.same(y) && x.f == y.f; };
+  Number x, y, result;
+  for (int64_t k = 0; k < size; ++k) {
+    const Number nextX = a.number(k), nextY = isBinary ? b.number(k) : Number{};
+    if (opcode == Opcode::DivF) {
+      if (k == 0 || !equal(nextY, y))
+        result = f.reciprocal(nextY);
+      Number quotient = multiply(nextX, result);
+      quotient.f = nextX.f / nextY.f;
+      to.set(k, settled(quotient));
+    } else {
+      if (k == 0 || !equal(nextX, x) || (isBinary && !equal(nextY, y)))
+        result = f.call(opcode, nextX, nextY);
+      to.set(k, result);
+    }
+    x = nextX, y = nextY;
+  }
+  functions += static_cast<uint64_t>(size);
+  if (opcode == Opcode::Exp || opcode == Opcode::ExpM1)
+    exponentials += static_cast<uint64_t>(size);
+}
+
+absl::Status StripRun::bitcast(const Instruction &op, Planes to, Planes a) {
+  const Type from = instruction(op.a()).type();
+  for (int64_t k = 0; reference::isFloat(from) && k < size; ++k)
+    if (!isConstant(a.number(k)))
+      return failed(absl::StatusCode::kUnimplemented, "takes the bits of a floating-point number that is no constant");
+  reference::evaluate(Opcode::Bitcast, op.type(), from, size, to.v, a.v, nullptr, nullptr);
+  for (int64_t k = 0; reference::isFloat(op.type()) && k < size; ++k)
+    to.set(k, fromDouble(to.v[k].f));
+  return absl::OkStatus();
+}
+
+absl::Status StripRun::toInteger(const Instruction &op, Planes to, Planes a, Planes b, Planes c) {
+  const Opcode opcode = static_cast<Opcode>(op.opcode());
+  if (opcode == Opcode::Bitcast)
+    return bitcast(op, to, a);
+  if (opcode == Opcode::EqualF || opcode == Opcode::LessF) {
+    compare(opcode, to, a, b);
+    return absl::OkStatus();
+  }
+  if (opcode == Opcode::FloatToSigned || opcode == Opcode::FloatToUnsigned) {
+    for (int64_t k = 0; k < size; ++k)
+      to.v[k].f = decidingValue(a.number(k));
+    a = to;
+  }
+  reference::evaluate(opcode, op.type(), instruction(op.a()).type(), size, to.v, a.v, b.v, c.v);
+  return absl::OkStatus();
+}
+
+/// Exact conversion from an integer.
+static void fromIntegers(int64_t n, Opcode opcode, Type from, Planes to, Planes a) {
+  for (int64_t k = 0; k < n; ++k) {
+    const uint64_t x = reference::unsignedOf(from, a.v[k].i);
+    to.set(k, opcode == Opcode::SignedToFloat ? fromInteger(a.v[k].i)
+                                              : Number{FieldP::fold(x), FieldQ::fold(x), static_cast<double>(x)});
+  }
+}
+
+absl::Status StripRun::toFloat(const Instruction &op, Planes to, Planes a, Planes b, Planes c) {
+  const Opcode opcode = static_cast<Opcode>(op.opcode());
+  if (opcode == Opcode::Bitcast)
+    return bitcast(op, to, a);
+  if (opcode == Opcode::AddF)
+    addPlanes(size, to, a, b, vectors);
+  else if (opcode == Opcode::SubF)
+    subtractPlanes(size, to, a, b, vectors);
+  else if (opcode == Opcode::MulF)
+    multiplyPlanes(size, to, a, b, vectors);
+  else if (opcode == Opcode::NegF)
+    negatePlanes(size, to, a);
+  else if (opcode == Opcode::Minimum || opcode == Opcode::Maximum)
+    choose(opcode, to, a, b);
+  else if (opcode == Opcode::SignedToFloat || opcode == Opcode::UnsignedToFloat)
+    fromIntegers(size, opcode, instruction(op.a()).type(), to, a);
+  else if (opcode == Opcode::ConvertFloat)
+    copyPlanes(size, to, a, /*isFloat=*/true);
+  else if (opcode == Opcode::Select)
+    for (int64_t k = 0; k < size; ++k)
+      to.set(k, (a.v[k].i ? b : c).number(k));
+  else
+    function(op, to, a, b);
+  return absl::OkStatus();
+}
+
+absl::Status StripRun::execute(uint32_t number) {
+  const Instruction &op = instruction(number);
+  const Planes to = values.at(number);
+  if (static_cast<Opcode>(op.opcode()) <= Opcode::Current)
+    return source(op, to);
+  // Operands that an operation does not have are not looked at; their numbers need not exist.
+  auto operand = [&](uint32_t at) { return at < number ? values.at(at) : Planes{}; };
+  const Planes a = operand(op.a()), b = operand(op.b()), c = operand(op.c());
+  return reference::isFloat(op.type()) ? toFloat(op, to, a, b, c) : toInteger(op, to, a, b, c);
+}
+
+/// The next indices of these loops, the last one fastest; false when all were there, and they are at their beginning.
+bool StripRun::advance(const std::vector<size_t> &some) {
+  for (size_t i = some.size(); i-- > 0;) {
+    if (++index[some[i]] < loops.extents[some[i]])
+      return true;
+    index[some[i]] = 0;
+  }
+  return false;
+}
+
+/// The body at the present indices; then the outputs have their new values.
+absl::Status StripRun::iteration() {
+  for (uint32_t i = 0; i < count(context.nest.body()); ++i)
+    DGC_RETURN_IF_ERROR(execute(i));
+  for (uint32_t i = 0; i < loops.outputs.size(); ++i)
+    copyPlanes(size, currents.at(i), values.at(context.nest.outputs()->Get(i)->value()),
+               context.buffers.written[loops.outputs[i].buffer]->isFloat());
+  return absl::OkStatus();
+}
+
+/// All iterations for the elements of a strip.
+absl::Status StripRun::strip() {
+  for (size_t i = 0; i < loops.outputs.size(); ++i)
+    load(loops.outputs[i], currents.at(i));
+  do
+    DGC_RETURN_IF_ERROR(iteration());
+  while (advance(reducing));
+  for (size_t i = 0; i < loops.outputs.size(); ++i)
+    store(loops.outputs[i], currents.at(i));
+  return absl::OkStatus();
+}
+
+void StripRun::setConstants() {
+  for (uint32_t i = 0; i < count(context.nest.body()); ++i) {
+    const Instruction &op = instruction(i);
+    if (static_cast<Opcode>(op.opcode()) != Opcode::Constant)
+      continue;
+    const Planes to = values.at(i);
+    if (!reference::isFloat(op.type())) {
+      std::fill_n(to.v, kStrip, Value{.i = reference::wrapped(op.type(), op.immediate())});
+      continue;
+    }
+    const Number x = fromDouble(reference::rounded(op.type(), std::bit_cast<double>(op.immediate())));
+    for (int64_t k = 0; k < kStrip; ++k)
+      to.set(k, x);
+  }
+}
+
+absl::Status StripRun::run() {
+  setConstants();
+  const int64_t length = along < 0 ? 1 : loops.extents[static_cast<size_t>(along)];
+  do
+    for (int64_t first = 0; first < length; first += kStrip) {
+      size = std::min(kStrip, length - first);
+      if (along >= 0)
+        index[static_cast<size_t>(along)] = first;
+      DGC_RETURN_IF_ERROR(strip());
+    }
+  while (advance(outer));
+  return absl::OkStatus();
+}
+
+absl::Status dgc::verify::runStrips(const NestContext &context, const LoopNest &loops) {
+  return StripRun(context, loops).run();
+}
