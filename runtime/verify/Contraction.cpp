@@ -35,8 +35,8 @@ static Operands operandsOf(const reference::Nest &nest, const LoopNest &loops) {
   if (loops.outputs.size() != 1)
     return {};
   for (const Instruction *op : *nest.body())
-    if (is(op, Opcode::LoadAt) || is(op, Opcode::Bitcast) || !reference::isFloat(op->type()))
-      return {}; // they may fail, or are too rare for this
+    if (is(op, Opcode::LoadAt) || is(op, Opcode::Bitcast))
+      return {}; // they may fail, also where nothing uses them
   const Instruction *sum = at(nest.outputs()->Get(0)->value());
   if (!is(sum, Opcode::AddF))
     return {};
@@ -77,6 +77,11 @@ public:
   /// Writes at `first` [terms][width]: the elements base + lanes[l] + terms[k]; zeros for missing lanes.
   void pack(int64_t first, const Tensor &from, int64_t base, std::span<const int64_t> lanes, int width,
             std::span<const int64_t> terms);
+  void clear(size_t first, size_t end) {
+    std::fill(p.begin() + static_cast<ptrdiff_t>(first), p.begin() + static_cast<ptrdiff_t>(end), 0);
+    std::fill(q.begin() + static_cast<ptrdiff_t>(first), q.begin() + static_cast<ptrdiff_t>(end), 0);
+    std::fill(f.begin() + static_cast<ptrdiff_t>(first), f.begin() + static_cast<ptrdiff_t>(end), 0);
+  }
 
 private:
   std::vector<uint64_t> p, q;
@@ -95,6 +100,7 @@ private:
   void rowBlock(std::span<const int64_t> rows, std::span<const int64_t> rowsTo, int64_t baseB, size_t firstTerm,
                 size_t terms);
   void lanes();
+  void dots();
   void add(int64_t at, const BlockSums &sums, int index);
 
   const LoopNest &loops;
@@ -136,6 +142,7 @@ Products::Products(const NestContext &context, const LoopNest &loops, Operands o
     : loops(loops), a(operands.a), b(operands.b), to(loops.outputs[0]), tensorA(*context.buffers.read[a->buffer]),
       tensorB(*context.buffers.read[b->buffer]), tensorTo(*context.buffers.written[to.buffer]),
       vectors(hasVectors() && !context.options.portable), packedA(kPackedRows * kTerms), packedB(kLanes * kTerms) {
+  static_assert(kPackedRows >= kLanes);
   chooseLoops();
 }
 
@@ -218,9 +225,28 @@ void Products::lanes() {
     }
 }
 
+/// Few batches: a lane has each eighth product.
+void Products::dots() {
+  constexpr size_t most = kLanes * kTerms;
+  const Offsets batchesA = offsetsOf(loops, batches, *a), batchesB = offsetsOf(loops, batches, *b),
+                batchesTo = offsetsOf(loops, batches, to), one = {0};
+  BlockSums sums;
+  for (size_t batch = 0; batch < batchesTo.size(); ++batch)
+    for (size_t term = 0; term < termsA.size(); term += most) {
+      const size_t number = std::min(most, termsA.size() - term), rows = (number + kLanes - 1) / kLanes;
+      packedA.pack(0, tensorA, a->offset + batchesA[batch], one, 1, std::span(termsA).subspan(term, number));
+      packedB.pack(0, tensorB, b->offset + batchesB[batch], one, 1, std::span(termsB).subspan(term, number));
+      packedA.clear(number, rows * kLanes);
+      packedB.clear(number, rows * kLanes);
+      multiplyLanes(static_cast<int64_t>(rows), packedA.at(0), packedB.at(0), sums, vectors);
+      for (int lane = 0; lane < kLanes; ++lane)
+        add(to.offset + batchesTo[batch], sums, lane);
+    }
+}
+
 void Products::run() {
   if (rowsA.size() == 1 && columnsB.size() == 1)
-    return lanes();
+    return loops.iterations(/*reducing=*/false) < kLanes ? dots() : lanes();
   const Offsets batchesA = offsetsOf(loops, batches, *a), batchesB = offsetsOf(loops, batches, *b),
                 batchesTo = offsetsOf(loops, batches, to);
   for (size_t i = 0; i < batchesTo.size(); ++i)
@@ -303,9 +329,23 @@ static void runSums(const NestContext &context, const LoopNest &loops, const Loo
   }
 }
 
+/// Whether the operands and outputs are next to each other along a long loop, and there is no other reuse of them: strips
+/// along it are faster.
+static bool isElementwise(const LoopNest &loops, Operands operands) {
+  bool isLong = false;
+  for (size_t i = 0; i < loops.extents.size(); ++i) {
+    if (loops.reduces[i] || loops.extents[i] == 1)
+      continue;
+    if (operands.a->strides[i] == 0 || operands.b->strides[i] == 0)
+      return false;
+    isLong |= operands.a->strides[i] == 1 && operands.b->strides[i] == 1 && loops.extents[i] >= 64;
+  }
+  return isLong;
+}
+
 bool dgc::verify::runContraction(const NestContext &context, const LoopNest &loops) {
   const Operands operands = operandsOf(context.nest, loops);
-  if (!operands.a)
+  if (!operands.a || (operands.b && isElementwise(loops, operands)))
     return false;
   if (operands.b)
     Products(context, loops, ordered(loops, operands)).run();

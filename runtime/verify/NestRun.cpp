@@ -71,8 +71,9 @@ private:
   const LoopNest &loops;
   const bool vectors;
   std::vector<size_t> outer, reducing;
-  int64_t along = -1; // the loop that strips are of; -1: none
-  int64_t size = 1;   // of the strip
+  std::vector<size_t> accumulated; // the outputs whose current values are used
+  int64_t along = -1;              // the loop that strips are of; -1: none
+  int64_t size = 1;                // of the strip
   std::vector<int64_t> index;
   Registers values, currents;
   uint64_t functions = 0, exponentials = 0, nearTies = 0;
@@ -83,6 +84,9 @@ StripRun::StripRun(const NestContext &context, const LoopNest &loops)
     : context(context), loops(loops), vectors(hasVectors() && !context.options.portable), index(loops.extents.size()),
       values(count(context.nest.body())), currents(loops.outputs.size()) {
   orderLoops();
+  for (uint32_t i = 0; i < count(context.nest.body()); ++i)
+    if (static_cast<Opcode>(instruction(i).opcode()) == Opcode::Current)
+      accumulated.push_back(instruction(i).a());
 }
 
 StripRun::~StripRun() {
@@ -109,33 +113,41 @@ int64_t StripRun::placeOf(const LoopAccess &access) const {
   return place;
 }
 
+/// Copies `n` elements that are `stride` apart.
+template <typename T> static void gather(int64_t n, T *to, const T *from, int64_t stride) {
+  if (stride == 1)
+    std::copy_n(from, n, to);
+  else
+    for (int64_t k = 0; k < n; ++k)
+      to[k] = from[k * stride];
+}
+
+template <typename T> static void scatter(int64_t n, T *to, int64_t stride, const T *from) {
+  if (stride == 1)
+    std::copy_n(from, n, to);
+  else
+    for (int64_t k = 0; k < n; ++k)
+      to[k * stride] = from[k];
+}
+
 void StripRun::load(const LoopAccess &access, Planes to) {
   const Tensor &tensor = *context.buffers.read[access.buffer];
   const int64_t place = placeOf(access), stride = strideOf(access);
-  auto copy = [&](const auto &from, auto &&set) {
-    const auto *first = from.data() + place;
-    if (stride == 1)
-      for (int64_t k = 0; k < size; ++k)
-        set(k, first[k]);
-    else
-      for (int64_t k = 0; k < size; ++k)
-        set(k, first[k * stride]);
-  };
   if (!tensor.isFloat())
-    return copy(tensor.i, [&](int64_t k, int64_t x) { to.v[k].i = x; });
-  copy(tensor.p, [&](int64_t k, uint64_t x) { to.p[k] = x; });
-  copy(tensor.q, [&](int64_t k, uint64_t x) { to.q[k] = x; });
-  copy(tensor.f, [&](int64_t k, double x) { to.v[k].f = x; });
+    return gather(size, &to.v->i, tensor.i.data() + place, stride);
+  gather(size, to.p, tensor.p.data() + place, stride);
+  gather(size, to.q, tensor.q.data() + place, stride);
+  gather(size, &to.v->f, tensor.f.data() + place, stride);
 }
 
 void StripRun::store(const LoopAccess &access, Planes from) {
   Tensor &tensor = *context.buffers.written[access.buffer];
   const int64_t place = placeOf(access), stride = strideOf(access);
-  for (int64_t k = 0; k < size; ++k)
-    if (const auto at = static_cast<size_t>(place + k * stride); tensor.isFloat())
-      tensor.set(at, from.number(k));
-    else
-      tensor.i[at] = from.v[k].i;
+  if (!tensor.isFloat())
+    return scatter(size, tensor.i.data() + place, stride, &from.v->i);
+  scatter(size, tensor.p.data() + place, stride, from.p);
+  scatter(size, tensor.q.data() + place, stride, from.q);
+  scatter(size, tensor.f.data() + place, stride, &from.v->f);
 }
 
 absl::Status StripRun::loadAt(const Instruction &op, Planes to) {
@@ -331,8 +343,8 @@ absl::Status StripRun::iteration() {
 
 /// All iterations for the elements of a strip.
 absl::Status StripRun::strip() {
-  for (size_t i = 0; i < loops.outputs.size(); ++i)
-    load(loops.outputs[i], currents.at(i));
+  for (size_t output : accumulated)
+    load(loops.outputs[output], currents.at(output));
   do
     DGC_RETURN_IF_ERROR(iteration());
   while (advance(reducing));

@@ -92,6 +92,28 @@ TEST(Contraction, ProductsOfRows) {
   expectProducts(std::move(run));
 }
 
+TEST(Contraction, ProductsOfColumns) {
+  OneNest run({60, 130}, {true, false}, {randomTensor(60 * 130, 1), randomTensor(60 * 130, 2)}, Type::F32, 130);
+  run.nest->loads.push_back(dgc::testing::access(0, {130, 1}));
+  run.nest->loads.push_back(dgc::testing::access(1, {130, 1}));
+  run.nest->body = sumOfProducts();
+  run.nest->outputs.push_back(output(dgc::testing::access(2, {0, 1}), 6));
+  expectProducts(std::move(run));
+}
+
+TEST(Contraction, FewSumsOfManyProducts) {
+  for (int64_t terms : {5, 16, 4099, 9001}) {
+    OneNest run({3, terms}, {false, true},
+                {randomTensor(static_cast<size_t>(3 * terms), 1), randomTensor(static_cast<size_t>(3 * terms), 2)},
+                Type::F32, 3);
+    run.nest->loads.push_back(dgc::testing::access(0, {terms, 1}));
+    run.nest->loads.push_back(dgc::testing::access(1, {1, 3}));
+    run.nest->body = sumOfProducts();
+    run.nest->outputs.push_back(output(dgc::testing::access(2, {1, 0}), 6));
+    expectProducts(std::move(run));
+  }
+}
+
 TEST(Contraction, AddsToWhatIsThere) {
   OneNest run = product(9, 10, 11);
   auto start = std::make_unique<bc::NestT>();
