@@ -141,6 +141,19 @@ TEST(Contraction, InfinitiesReachTheirSums) {
   }
 }
 
+TEST(Contraction, InfinitiesOfOneBlockAreNotInTheNext) {
+  OneNest run({4099}, {true}, {randomTensor(4099, 1), randomTensor(4099, 2)}, Type::F32, 1);
+  auto b = std::make_shared<Tensor>(*run.inputs[1]);
+  b->set(7, fromDouble(HUGE_VAL));
+  run.inputs[1] = b;
+  run.nest->loads.push_back(dgc::testing::access(0, {1}));
+  run.nest->loads.push_back(dgc::testing::access(1, {1}));
+  run.nest->body = sumOfProducts();
+  run.nest->outputs.push_back(output(dgc::testing::access(2, {0}), 6));
+  EXPECT_TRUE(std::isinf(run.run()->f[0]));
+  EXPECT_EQ(run.run()->p, expected(run).p);
+}
+
 TEST(Contraction, SumsOfElements) {
   auto x = randomTensor(30 * 5000, 1);
   for (bool rows : {true, false}) {
