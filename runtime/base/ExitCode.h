@@ -22,6 +22,7 @@ enum class ExitCode : int {
   NotFinite = 8,     // the loss is infinite or no number, and --on-nan=stop
   Network = 9,       // workers cannot exchange data: a connection is lost or blocked, or
                      // all of them wait for each other
+  Different = 10,    // dgc-verify: the plan computes something else than its model
   Interrupted = 130, // Ctrl-C
 };
 

@@ -8,6 +8,7 @@
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
+#include "runtime/executor/CollectiveOf.h"
 #include "runtime/executor/Executor.h"
 
 using namespace dgc;
@@ -75,7 +76,7 @@ absl::Status Executor::prepareMemory() {
 
 absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Program &, const artifact::Collective &c,
                                                               ProgramRunner::Op &) {
-  return device->memory()->prepareCollective(describeCollective(c));
+  return device->memory()->prepareCollective(describeCollective(artifact.plan(), c, static_cast<uint32_t>(transport.rank())));
 }
 
 absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Program &program,

@@ -4,6 +4,7 @@
 #include "runtime/artifact/Check.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
+#include "runtime/executor/CollectiveOf.h"
 #include "runtime/executor/IndexCheck.h"
 #include "runtime/executor/Initialize.h"
 #include "runtime/executor/PlannedMemory.h"
@@ -56,28 +57,8 @@ View Executor::viewOf(const Table &table, const artifact::Buffer &buffer) const 
   return view;
 }
 
-CollectiveDesc Executor::describeCollective(const artifact::Collective &c) const {
-  CollectiveDesc desc;
-  desc.id = c.id();
-  desc.origin = text(c.origin());
-  desc.kind = toCollectiveKind(c.kind());
-  desc.reduction = toReduction(c.reduction());
-  desc.dtype = toDType(c.dtype());
-  desc.group = meshGroup(artifact.plan(), c.axes(), static_cast<uint32_t>(transport.rank()));
-  desc.src = c.src();
-  desc.srcCount = c.src_count();
-  desc.dst = c.dst();
-  desc.dstCount = c.dst_count();
-  for (uint32_t i = 0; i < count(c.more()); ++i) {
-    const artifact::CollectiveRange &range = *c.more()->Get(i);
-    desc.more.push_back({range.src(), range.src_count(), range.dst(), range.dst_count()});
-  }
-  desc.permutation = toVector(c.permutation());
-  return desc;
-}
-
 absl::Status Executor::prepareOnHost(const artifact::Program &, const artifact::Collective &c, ProgramRunner::Op &op) {
-  DGC_ASSIGN_OR_RETURN(op.communication, transport.prepare(describeCollective(c)));
+  DGC_ASSIGN_OR_RETURN(op.communication, transport.prepare(describeCollective(artifact.plan(), c, static_cast<uint32_t>(transport.rank()))));
   return absl::OkStatus();
 }
 

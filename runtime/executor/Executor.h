@@ -220,7 +220,6 @@ private:
   absl::Status prepareProgram(const artifact::Program &program, uint32_t firstOp);
   absl::StatusOr<ProgramRunner::Op> prepareOp(const artifact::Program &program, const artifact::Step &step,
                                               std::span<const Operand> buffers);
-  CollectiveDesc describeCollective(const artifact::Collective &collective) const;
   // Communication by the host.
   absl::Status prepareOnHost(const artifact::Program &program, const artifact::Collective &c, ProgramRunner::Op &op);
   absl::Status prepareOnHost(const artifact::Program &program, const artifact::Send &send, ProgramRunner::Op &op);

@@ -1,0 +1,47 @@
+// The exact check: whether a plan computes what its model says.
+#pragma once
+
+#include "runtime/artifact/Reader.h"
+#include "runtime/verify/Model.h"
+
+#include "absl/status/statusor.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace dgc::verify {
+
+struct CheckOptions {
+  int runs = 2;      // of each program, each with new values; every other one with a batch that is not full
+  int threads = 1;
+  uint64_t seed = 0; // of the values, and of the order in which workers go on
+  std::function<void(const std::string &)> progress; // called before each run; may be null
+};
+
+/// What was found.
+struct Verdict {
+  std::string difference; // the first value that differs, and why that may be; empty: none
+  bool isEqual() const { return difference.empty(); }
+
+  // Of what was run, when nothing differs.
+  struct Program {
+    std::string name;
+    int runs = 0;
+    std::vector<int64_t> validCounts; // of the runs
+  };
+  std::vector<Program> programs;
+  uint32_t workers = 0;
+  uint64_t values = 0;       // elements that were compared
+  uint64_t functions = 0;    // evaluations of functions that are no operations of a field
+  uint64_t exponentials = 0; // of these, exponentials
+  double degree = 0;         // the largest degree of a value that was compared
+  double bits = 0;           // the check misses a difference with a probability of at most 2^-bits
+};
+
+/// Runs every program of the model and of the plan on the same values, and compares outputs and variables. Fails where one of
+/// them cannot be run so: for want of semantics, or where an operation has no meaning in the fields.
+absl::StatusOr<Verdict> check(const rt::Artifact &artifact, const Model &model, const CheckOptions &options);
+
+} // namespace dgc::verify

@@ -1,0 +1,151 @@
+#include "runtime/verify/PlanRun.h"
+
+#include "runtime/artifact/Enums.h"
+#include "runtime/artifact/Groups.h"
+#include "runtime/base/Status.h"
+#include "runtime/device/reference/Scalar.h"
+#include "runtime/verify/WorkerRun.h"
+
+#include <algorithm>
+#include <random>
+
+using namespace dgc;
+using namespace dgc::verify;
+using rt::str;
+
+PlanRun::PlanRun(const rt::Artifact &artifact, const PlanRunOptions &options) : artifact(artifact), options(options) {
+  for (uint32_t rank = 0; rank < artifact.plan().world_size(); ++rank)
+    workers.push_back(std::make_unique<WorkerRun>(*this, rank));
+}
+
+PlanRun::~PlanRun() = default;
+
+absl::StatusOr<std::unique_ptr<PlanRun>> PlanRun::create(const rt::Artifact &artifact, const PlanRunOptions &options) {
+  std::unique_ptr<PlanRun> run(new PlanRun(artifact, options));
+  DGC_RETURN_IF_ERROR(run->findKernels());
+  return run;
+}
+
+absl::Status PlanRun::findKernels() {
+  const artifact::Plan &plan = artifact.plan();
+  if (!plan.kernels() || plan.kernels()->size() == 0)
+    return absl::OkStatus();
+  if (artifact.semantics().empty())
+    return absl::FailedPreconditionError(
+        "the artifact does not say what its kernels compute: compile it with --with-semantics");
+  DGC_ASSIGN_OR_RETURN(const reference::Kernels *bytecode, reference::readKernels(artifact.semantics()));
+  std::map<std::string, const reference::Kernel *> bySymbol;
+  for (uint32_t i = 0; bytecode->kernels() && i < bytecode->kernels()->size(); ++i)
+    bySymbol[bytecode->kernels()->Get(i)->symbol()->str()] = bytecode->kernels()->Get(i);
+  for (const artifact::Kernel *kernel : *plan.kernels()) {
+    const auto found = bySymbol.find(kernel->symbol()->str());
+    if (found == bySymbol.end())
+      return absl::FailedPreconditionError(
+          str("the artifact does not say what the kernel '", kernel->symbol()->str(), "' computes"));
+    kernels.push_back(found->second);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const PlanRun::Work *> PlanRun::workOf(const artifact::Program &program, const artifact::Step &step) {
+  auto [at, isNew] = work.try_emplace(&step);
+  Work &result = at->second;
+  if (!isNew)
+    return &result;
+  if (const artifact::KernelCall *call = step.action_as_KernelCall()) {
+    result.kernel = kernels.at(call->kernel());
+    const std::vector<uint32_t> args = rt::toVector(call->args());
+    if (args.size() != size_t{result.kernel->inputs()} + result.kernel->results())
+      return absl::FailedPreconditionError(str("calls a kernel with ", args.size(), " arguments whose meaning has ",
+                                               result.kernel->inputs() + result.kernel->results()));
+    result.inputs.assign(args.begin(), args.begin() + result.kernel->inputs());
+    result.results.assign(args.begin() + result.kernel->inputs(), args.end());
+    return &result;
+  }
+  DGC_ASSIGN_OR_RETURN(Meaning meaning, meaningOf(program, step));
+  reference::KernelsT all;
+  all.kernels.push_back(std::make_unique<reference::KernelT>(std::move(meaning.kernel)));
+  flatbuffers::FlatBufferBuilder builder;
+  reference::FinishKernelsBuffer(builder, reference::Kernels::Pack(builder, &all));
+  result.bytes.assign(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
+  DGC_ASSIGN_OR_RETURN(const reference::Kernels *checked, reference::readKernels(std::as_bytes(std::span(result.bytes))));
+  result.kernel = checked->kernels()->Get(0);
+  result.inputs = std::move(meaning.inputs);
+  result.results = std::move(meaning.results);
+  return &result;
+}
+
+absl::StatusOr<TensorRef> PlanRun::constant(const artifact::Buffer &buffer) {
+  uint64_t count = 1;
+  for (uint32_t i = 0; buffer.shape() && i < buffer.shape()->size(); ++i)
+    count *= static_cast<uint64_t>(buffer.shape()->Get(i));
+  TensorRef &known = constants[{buffer.offset(), buffer.dtype()}];
+  if (known && known->count == count)
+    return known;
+  const reference::Type type = reference::typeOf(rt::toDType(buffer.dtype()));
+  auto tensor = std::make_shared<Tensor>(type, count);
+  const std::byte *from = artifact.constants().data() + buffer.offset();
+  for (uint64_t i = 0; i < count; ++i) {
+    const reference::Value value = reference::loadElement(type, from + i * sizeOf(type));
+    if (tensor->isFloat())
+      tensor->set(i, fromDouble(value.f));
+    else
+      tensor->i[i] = value.i;
+  }
+  known = tensor;
+  return known;
+}
+
+absl::Status PlanRun::run(const Call &call) {
+  program = call.program;
+  Rendezvous rendezvous;
+  ++runs;
+  for (const std::unique_ptr<WorkerRun> &worker : workers)
+    DGC_RETURN_IF_ERROR(worker->begin(call, runs, rendezvous));
+  std::vector<WorkerRun *> order;
+  for (const std::unique_ptr<WorkerRun> &worker : workers)
+    order.push_back(worker.get());
+  std::mt19937_64 random(options.order + runs);
+  auto isDone = [](const WorkerRun *worker) { return worker->isDone(); };
+  while (!std::all_of(order.begin(), order.end(), isDone)) {
+    std::shuffle(order.begin(), order.end(), random);
+    bool any = false;
+    for (WorkerRun *worker : order) {
+      DGC_ASSIGN_OR_RETURN(bool did, worker->advance());
+      any |= did;
+    }
+    if (any)
+      continue;
+    const WorkerRun &waiting = **std::find_if_not(order.begin(), order.end(), isDone);
+    return absl::FailedPreconditionError(str("workers wait for each other: ", waiting.position()));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Part> PlanRun::variable(const std::string &name) const {
+  const artifact::Plan &plan = artifact.plan();
+  std::vector<Part> parts;
+  for (const std::unique_ptr<WorkerRun> &worker : workers)
+    for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
+      const artifact::Variable &variable = *plan.variables()->Get(i);
+      if (variable.name()->string_view() == name && rt::belongs(variable.group(), worker->groupNumber()))
+        parts.push_back(worker->part(name, rt::localSlice(plan, variable, worker->rank()),
+                                     *plan.variable_buffers()->Get(variable.buffer())));
+    }
+  return parts;
+}
+
+std::vector<Part> PlanRun::output(const std::string &name) const {
+  const artifact::Plan &plan = artifact.plan();
+  std::vector<Part> parts;
+  for (const std::unique_ptr<WorkerRun> &worker : workers) {
+    const artifact::Program *mine = worker->current();
+    for (uint32_t i = 0; mine && mine->outputs() && i < mine->outputs()->size(); ++i) {
+      const artifact::Output &output = *mine->outputs()->Get(i);
+      if (output.name()->string_view() == name)
+        parts.push_back(worker->part(name, rt::localSlice(plan, output.global_shape(), output.sharding(), worker->rank()),
+                                     *mine->buffers()->Get(output.buffer())));
+    }
+  }
+  return parts;
+}
