@@ -1,11 +1,10 @@
 // dgc-verify: whether a plan computes its model.
 
+#include "CLI/CLI.hpp"
+#include "compiler/driver/ParsedModel.h"
 #include "compiler/driver/Registration.h"
-#include "compiler/driver/SourceErrors.h"
 #include "compiler/verify/Model.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/ExitCode.h"
@@ -13,40 +12,20 @@
 #include "runtime/base/Status.h"
 #include "runtime/base/Version.h"
 #include "runtime/verify/Check.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/Threading.h"
 
+#include <algorithm>
 #include <chrono>
+#include <thread>
 
-namespace cl = llvm::cl;
-
-static cl::OptionCategory category("dgc-verify options");
-
-static cl::opt<std::string> plan(cl::Positional, cl::desc("PLAN"), cl::Required, cl::cat(category));
-static cl::opt<std::string> against("against", cl::desc("The model that the plan was compiled from"),
-                                    cl::value_desc("MODEL.mlir"), cl::Required, cl::cat(category));
-static cl::opt<int> runs("runs", cl::desc("How often each program is run, every other time with a batch that is not full"),
-                         cl::value_desc("N"), cl::init(2), cl::cat(category));
-static cl::opt<uint64_t> seed("seed", cl::desc("Chooses the values, and the order in which workers go on"),
-                              cl::value_desc("N"), cl::init(0), cl::cat(category));
-static cl::opt<int> threads("threads", cl::desc("Threads to work with (default: the cores of this machine)"),
-                            cl::value_desc("N"), cl::init(0), cl::cat(category));
-static cl::opt<bool> quiet("quiet", cl::desc("Print the verdict alone, no progress"), cl::cat(category));
-
-static constexpr const char *overview = R"(Checks that a plan computes its model, in exact arithmetic
-
-  dgc-compile model.mlir --mesh data=3 --strategy data-parallel --with-semantics -o plan.dgcx
-  dgc-verify plan.dgcx --against model.mlir
-
-The model, as it is for one device, and the plan, with all its workers, their collectives and the planned places in
-memory, are run on the same random numbers of two finite fields, in which sums and products are exact. What differs then
-differs for nearly all numbers; docs/design/exact-verification.md says what is proved and what is not.
-Exit status: 0 the plan is equal to the model; 1 that cannot be decided, or the model was refused; 2 wrong use of the
-command line; 3 the plan is damaged; 10 the plan computes something else.
-)";
+namespace {
+struct Options {
+  std::string plan, model;
+  dgc::verify::CheckOptions check;
+  bool quiet = false;
+};
+} // namespace
 
 static int fail(const absl::Status &status) {
   llvm::errs() << "dgc-verify: error: " << std::string(status.message()) << "\n";
@@ -55,30 +34,25 @@ static int fail(const absl::Status &status) {
 
 /// The model for one device, with the options that the plan was compiled with. Nothing, with diagnostics, where it is
 /// refused.
-static std::optional<dgc::verify::Model> readModel(const dgc::artifact::Plan &compiled) {
+static std::optional<dgc::verify::Model> readModel(const Options &flags, const dgc::artifact::Plan &compiled) {
   std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(against, &error);
+  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(flags.model, &error);
   if (!file) {
     llvm::errs() << "dgc-verify: error: " << error << "\n";
     return std::nullopt;
   }
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  llvm::SourceMgr sources;
-  dgc::SourceErrorHandler diagnostics(sources, &context);
-  context.printOpOnDiagnostic(false);
-  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!module) {
+  dgc::ParsedModel parsed(registry, std::move(file));
+  if (!parsed.module()) {
     return std::nullopt;
   }
   std::optional<dgc::CompileOptions> options = dgc::optionsFor(compiled, error);
   if (!options) {
-    llvm::errs() << "dgc-verify: error: " << plan << ": " << error << "\n";
+    llvm::errs() << "dgc-verify: error: " << flags.plan << ": " << error << "\n";
     return std::nullopt;
   }
-  mlir::FailureOr<dgc::verify::Model> model = dgc::modelOf(*module, *options);
+  mlir::FailureOr<dgc::verify::Model> model = dgc::modelOf(parsed.module(), *options);
   return succeeded(model) ? std::optional(*std::move(model)) : std::nullopt;
 }
 
@@ -101,28 +75,20 @@ static void print(const dgc::verify::Verdict &verdict, double seconds) {
   os << llvm::formatv("  {0:f2} s\n", seconds);
 }
 
-static int run() {
-  if (runs < 1) {
-    llvm::errs() << "dgc-verify: error: --runs is at least 1\n";
-    return static_cast<int>(dgc::rt::ExitCode::Usage);
-  }
-  absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact = dgc::rt::load(plan);
+static int run(Options &options) {
+  absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact = dgc::rt::load(options.plan);
   if (!artifact.ok()) {
     return fail(artifact.status());
   }
-  std::optional<dgc::verify::Model> model = readModel((*artifact)->plan());
+  std::optional<dgc::verify::Model> model = readModel(options, (*artifact)->plan());
   if (!model) {
     return 1;
   }
-  dgc::verify::CheckOptions options;
-  options.runs = runs;
-  options.seed = seed;
-  options.threads = threads > 0 ? threads : static_cast<int>(llvm::hardware_concurrency().compute_thread_count());
-  if (!quiet && llvm::errs().is_displayed()) {
-    options.progress = [](const std::string &what) { llvm::errs() << "dgc-verify: " << what << "\n"; };
+  if (!options.quiet && llvm::errs().is_displayed()) {
+    options.check.progress = [](const std::string &what) { llvm::errs() << "dgc-verify: " << what << "\n"; };
   }
   const auto begin = std::chrono::steady_clock::now();
-  absl::StatusOr<dgc::verify::Verdict> verdict = dgc::verify::check(**artifact, *model, options);
+  absl::StatusOr<dgc::verify::Verdict> verdict = dgc::verify::check(**artifact, *model, options.check);
   if (!verdict.ok()) {
     return fail(verdict.status());
   }
@@ -133,10 +99,43 @@ static int run() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   dgc::rt::prepareForLimits("dgc-verify");
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "dgc-verify " DGC_VERSION "\n"; });
-  if (!cl::ParseCommandLineOptions(argc, argv, overview, &llvm::errs())) {
-    return 2;
+  Options options;
+  options.check.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  CLI::App app{"Checks that a plan computes its model: runs both on the same random numbers of two finite fields, in which "
+               "sums and products are exact, and compares.",
+               "dgc-verify"};
+  app.set_version_flag("--version", "dgc-verify " DGC_VERSION);
+  app.footer("Example:\n"
+             "  dgc-compile model.mlir --mesh data=3 --strategy data-parallel --with-semantics -o plan.dgcx\n"
+             "  dgc-verify plan.dgcx --against model.mlir\n\n"
+             "What is proved, and what is not: docs/design/exact-verification.md.\n\n"
+             "Exit codes: 0 the plan is equal to the model, 1 it cannot be decided, or the model was refused, 2 wrong use, "
+             "3 the plan is damaged or fails a check, 4 it cannot be read, 10 the plan computes something else.");
+  app.add_option("plan", options.plan, "The artifact, compiled with --with-semantics")->required()->type_name("PLAN");
+  app.add_option("--against", options.model, "The model that it was compiled from; - is standard input")
+      ->required()
+      ->type_name("MODEL.mlir");
+  app.add_option("--runs", options.check.runs,
+                 "How often each program runs, every other time with a batch that is not full")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--seed", options.check.seed, "Chooses the numbers, and the order in which workers go on")
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 40))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--threads", options.check.threads, "Threads to work with (default: the cores of this machine)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  app.add_flag("--quiet", options.quiet, "No progress, which is shown on a terminal only");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0) {
+      return app.exit(error);
+    }
+    llvm::errs() << "dgc-verify: error: " << error.what() << "; see dgc-verify --help\n";
+    return static_cast<int>(dgc::rt::ExitCode::Usage);
   }
-  return run();
+  return run(options);
 }
