@@ -76,7 +76,8 @@ absl::Status Executor::prepareMemory() {
 
 absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Program &, const artifact::Collective &c,
                                                               ProgramRunner::Op &) {
-  return device->memory()->prepareCollective(describeCollective(artifact.plan(), c, static_cast<uint32_t>(transport.rank())));
+  return device->memory()->prepareCollective(
+      describeCollective(artifact.plan(), c, static_cast<uint32_t>(transport.rank())));
 }
 
 absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Program &program,

@@ -58,7 +58,8 @@ View Executor::viewOf(const Table &table, const artifact::Buffer &buffer) const 
 }
 
 absl::Status Executor::prepareOnHost(const artifact::Program &, const artifact::Collective &c, ProgramRunner::Op &op) {
-  DGC_ASSIGN_OR_RETURN(op.communication, transport.prepare(describeCollective(artifact.plan(), c, static_cast<uint32_t>(transport.rank()))));
+  DGC_ASSIGN_OR_RETURN(op.communication, transport.prepare(describeCollective(
+                                             artifact.plan(), c, static_cast<uint32_t>(transport.rank()))));
   return absl::OkStatus();
 }
 

@@ -147,9 +147,9 @@ absl::Status Checker::checkRun(const ModelProgram &program, const reference::Ker
         compareOne({str("variable '", result.name, "'"), result.shape, expected[i], call.variables.at(result.name)},
                    planRun.variable(result.name));
       } else {
-        compareOne({str("output '", result.name, "'"), result.shape, expected[i], nullptr, result.batchDim,
-                    call.validCount},
-                   planRun.output(result.name));
+        compareOne(
+            {str("output '", result.name, "'"), result.shape, expected[i], nullptr, result.batchDim, call.validCount},
+            planRun.output(result.name));
       }
     }
   for (const ModelVariable &variable : model.variables)

@@ -14,9 +14,9 @@
 namespace dgc::verify {
 
 struct CheckOptions {
-  int runs = 2;      // of each program, each with new values; every other one with a batch that is not full
+  int runs = 4; // of each program, each with new values; every other one with a batch that is not full
   int threads = 1;
-  uint64_t seed = 0; // of the values, and of the order in which workers go on
+  uint64_t seed = 0;                                 // of the values, and of the order in which workers go on
   std::function<void(const std::string &)> progress; // called before each run; may be null
 };
 

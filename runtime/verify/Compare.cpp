@@ -4,6 +4,7 @@
 #include "runtime/base/Status.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace dgc;
 using namespace dgc::verify;
@@ -125,6 +126,11 @@ private:
 };
 } // namespace
 
+/// Whether an element is infinite or no number.
+static bool isUndefined(const Tensor &tensor) {
+  return std::any_of(tensor.f.begin(), tensor.f.end(), [](double f) { return !std::isfinite(f); });
+}
+
 /// The elements of a part that differ.
 static std::vector<Place> differences(const Comparison &comparison, const Part &part, uint64_t &compared) {
   std::vector<Place> places;
@@ -132,8 +138,7 @@ static std::vector<Place> differences(const Comparison &comparison, const Part &
   int64_t rowBytes = 1; // elements of an example, where the batch is the first dimension
   for (size_t d = 1; d < comparison.shape.size(); ++d)
     rowBytes *= comparison.shape[d];
-  for (const rt::BlockPiece &piece :
-       rt::blockPieces(comparison.shape, slice.offsets, slice.sizes, slice.extents()))
+  for (const rt::BlockPiece &piece : rt::blockPieces(comparison.shape, slice.offsets, slice.sizes, slice.extents()))
     for (size_t i = 0; i < piece.count; ++i) {
       const Place place{piece.to + i, piece.from + i};
       if (comparison.batchDim == 0 && static_cast<int64_t>(place.global) / rowBytes >= comparison.validCount)
@@ -147,6 +152,8 @@ static std::vector<Place> differences(const Comparison &comparison, const Part &
 
 std::string dgc::verify::compare(const Comparison &comparison, const std::vector<Part> &parts,
                                  const artifact::Plan &plan, uint64_t &compared) {
+  if (isUndefined(*comparison.expected))
+    return comparison.what + ": the model itself gives something that is no finite number, which proves nothing";
   if (parts.empty())
     return comparison.what + ": no worker has it";
   for (const Part &part : parts) {

@@ -5,8 +5,8 @@
 #include "runtime/device/reference/Scalar.h"
 
 #include <cmath>
-#include <functional>
 #include <string_view>
+#include <utility>
 
 using namespace dgc;
 using namespace dgc::verify;
@@ -70,11 +70,20 @@ static TensorRef drawFloats(reference::Type type, size_t count, uint64_t name, B
   return tensor;
 }
 
+/// Below `limit`; every one of these, where there are as many elements, else the first and the last one: what is done for one
+/// class only is done then.
 static TensorRef drawIntegers(reference::Type type, size_t count, uint64_t name, uint64_t limit, uint64_t seed) {
   auto tensor = std::make_shared<Tensor>(type, count);
   const rt::Philox random(seed, name);
   for (size_t i = 0; i < count; ++i)
-    tensor->i[i] = reference::wrapped(type, random.bits64(i) % limit);
+    tensor->i[i] = reference::wrapped(type, limit <= count ? i % limit : random.bits64(i) % limit);
+  for (size_t i = count; limit <= count && i > 1; --i)
+    std::swap(tensor->i[i - 1], tensor->i[random.bits64(i) % i]);
+  if (limit > count && count > 1) {
+    const uint64_t place = random.bits64(count) % count;
+    tensor->i[place] = 0;
+    tensor->i[(place + 1) % count] = reference::wrapped(type, limit - 1);
+  }
   return tensor;
 }
 

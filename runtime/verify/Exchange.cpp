@@ -15,7 +15,7 @@ using rt::str;
 static bool isLess(const Number &a, const Number &b, Counts &counts) {
   if (a.same(b))
     return false;
-  if (!(std::abs(a.f - b.f) > 1e-9 * std::max(std::abs(a.f), std::abs(b.f))))
+  if (std::abs(a.f - b.f) <= 1e-9 * std::max(std::abs(a.f), std::abs(b.f)))
     ++counts.nearTies;
   return a.f < b.f;
 }
@@ -67,8 +67,8 @@ static TensorRef reduced(std::span<const Member> members, uint64_t src, uint64_t
       sum = std::make_shared<Tensor>(*part);
       continue;
     }
-    sum->degree = desc.reduction == rt::Reduction::Product ? sum->degree + part->degree
-                                                           : std::max(sum->degree, part->degree);
+    sum->degree =
+        desc.reduction == rt::Reduction::Product ? sum->degree + part->degree : std::max(sum->degree, part->degree);
     for (size_t i = 0; i < count; ++i)
       if (sum->isFloat())
         sum->set(i, combine(desc.reduction, sum->number(i), part->number(i), counts));
@@ -100,8 +100,9 @@ static void copy(std::span<Member> members, std::span<const rt::CheckedCollectiv
     for (uint32_t from = 0; from < members.size(); ++from)
       rt::forEachCopy(members[to].desc, checked[to], from, to, [&](const rt::MemberCopy &each) {
         const uint64_t count = each.bytes / size;
-        moves.push_back({each.isZero ? std::make_shared<Tensor>(type, count)
-                                     : members[from].arena->readWithGaps(each.src, type, count, members[from].writer.run),
+        moves.push_back({each.isZero
+                             ? std::make_shared<Tensor>(type, count)
+                             : members[from].arena->readWithGaps(each.src, type, count, members[from].writer.run),
                          each.dst, to});
       });
   for (const Move &move : moves)
@@ -118,8 +119,8 @@ absl::Status dgc::verify::exchange(std::vector<Member> &members, uint32_t worldS
     const rt::CollectiveDesc &first = members[0].desc, &desc = member.desc;
     if (desc.kind != first.kind || desc.dtype != first.dtype || desc.reduction != first.reduction ||
         desc.srcCount != first.srcCount || desc.dstCount != first.dstCount)
-      return absl::InvalidArgumentError(str("workers ", members[0].rank, " and ", member.rank,
-                                            " have different collectives at the same place"));
+      return absl::InvalidArgumentError(
+          str("workers ", members[0].rank, " and ", member.rank, " have different collectives at the same place"));
     absl::StatusOr<rt::CheckedCollective> each =
         rt::checkCollective(desc, static_cast<int>(member.rank), static_cast<int>(worldSize), arenaBytes);
     if (!each.ok())

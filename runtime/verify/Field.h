@@ -137,4 +137,10 @@ struct Tensor {
 };
 using TensorRef = std::shared_ptr<const Tensor>;
 
+/// What memory may have that nobody wrote. Of floating-point types it is no number (NaN), as is everything that is computed of
+/// it. Integers have no such value: they are small or large, false or true, and a check looks at both.
+enum class Undefined : uint8_t { Low, High };
+constexpr Undefined undefinedIn(uint64_t run) { return run % 2 ? Undefined::Low : Undefined::High; }
+void makeUndefined(Tensor &tensor, Undefined integers);
+
 } // namespace dgc::verify

@@ -32,6 +32,15 @@ static std::vector<uint32_t> buffersOf(const Nest &nest) {
   return result;
 }
 
+/// Whether a nest looks at what the buffer of an output had before.
+static bool readsBefore(const Nest &nest, uint32_t output) {
+  for (uint32_t i = 0; i < count(nest.body()); ++i)
+    if (const auto &op = *nest.body()->Get(i); static_cast<Opcode>(op.opcode()) == Opcode::Current && op.a() == output)
+      return true;
+  const std::vector<uint32_t> used = buffersOf(nest);
+  return std::count(used.begin(), used.end(), nest.outputs()->Get(output)->access()->buffer()) > 1;
+}
+
 static std::shared_ptr<Tensor> constantOf(const Buffer &buffer) {
   auto result = std::make_shared<Tensor>(buffer.type(), buffer.count());
   const auto *bytes = reinterpret_cast<const std::byte *>(buffer.data()->data());
@@ -99,7 +108,7 @@ public:
   std::vector<TensorRef> results();
 
 private:
-  void prepare(uint32_t buffer);
+  void prepare(uint32_t buffer, bool isCovered);
   absl::Status nest(uint32_t number);
 
   const Kernel &kernel;
@@ -123,12 +132,14 @@ KernelRun::KernelRun(const Kernel &kernel, std::span<const TensorRef> inputs, co
       lastUses[buffer] = i;
 }
 
-/// A buffer that is not there begins with zeros.
-void KernelRun::prepare(uint32_t number) {
+/// Makes a buffer that is not there. Nobody knows what it has before it is written.
+void KernelRun::prepare(uint32_t number, bool isCovered) {
   if (buffers.read[number])
     return;
   const Buffer &buffer = *kernel.buffers()->Get(number);
   tensors[number] = buffer.data() ? constantOf(buffer) : std::make_shared<Tensor>(buffer.type(), buffer.count());
+  if (!buffer.data() && !isCovered)
+    makeUndefined(*tensors[number], options.integers);
   buffers.read[number] = tensors[number].get();
   if (!buffer.data())
     buffers.written[number] = tensors[number].get();
@@ -137,10 +148,14 @@ void KernelRun::prepare(uint32_t number) {
 absl::Status KernelRun::nest(uint32_t number) {
   const Nest &nest = *kernel.nests()->Get(number);
   const std::vector<uint32_t> used = buffersOf(nest);
-  for (uint32_t buffer : used)
-    prepare(buffer);
-  const NestContext context{kernel, nest, buffers, options};
   const LoopNest loops(nest);
+  for (uint32_t i = 0; i < loops.outputs.size(); ++i) {
+    const uint32_t buffer = loops.outputs[i].buffer;
+    prepare(buffer, !readsBefore(nest, i) && loops.covers(loops.outputs[i], kernel.buffers()->Get(buffer)->count()));
+  }
+  for (uint32_t buffer : used)
+    prepare(buffer, false);
+  const NestContext context{kernel, nest, buffers, options};
   if (!loops.isEmpty()) {
     DGC_RETURN_IF_ERROR(runNest(context, loops));
     setDegrees(context, loops);
@@ -163,7 +178,7 @@ absl::Status KernelRun::run() {
 std::vector<TensorRef> KernelRun::results() {
   std::vector<TensorRef> result;
   for (uint32_t i = 0; i < kernel.results(); ++i) {
-    prepare(kernel.inputs() + i);
+    prepare(kernel.inputs() + i, false);
     result.push_back(tensors[kernel.inputs() + i]);
   }
   return result;

@@ -13,7 +13,8 @@ struct InterpreterOptions {
   const Functions &functions;
   Counts &counts;
   int threads = 1;
-  bool portable = false; // without vector instructions of the processor
+  bool portable = false;               // without vector instructions of the processor
+  Undefined integers = Undefined::Low; // in memory that nobody wrote
 };
 
 /// The results of a checked kernel (readKernels) for these inputs, which are of the sizes and types of its buffers. Own

@@ -55,6 +55,21 @@ bool LoopNest::isInjective(const LoopAccess &output) const {
   return true;
 }
 
+bool LoopNest::covers(const LoopAccess &output, uint64_t count) const {
+  std::vector<std::pair<int64_t, int64_t>> loops; // strides and extents
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (output.strides[i] != 0 && extents[i] > 1)
+      loops.emplace_back(output.strides[i], extents[i]);
+  std::sort(loops.begin(), loops.end());
+  int64_t written = 1;
+  for (auto [stride, extent] : loops) {
+    if (stride != written)
+      return false;
+    written *= extent;
+  }
+  return output.offset == 0 && !isEmpty() && static_cast<uint64_t>(written) == count;
+}
+
 double LoopNest::iterations(bool reducing) const {
   double result = 1;
   for (size_t i = 0; i < extents.size(); ++i)

@@ -24,6 +24,8 @@ struct LoopNest {
   /// Whether different indices of the loops that do not reduce are different elements of an output. May be false where
   /// they are.
   bool isInjective(const LoopAccess &output) const;
+  /// Whether the loops write each of `count` elements of a buffer. May be false where they do.
+  bool covers(const LoopAccess &output, uint64_t count) const;
   /// The iterations of the loops with this value of `reduces`.
   double iterations(bool reducing) const;
 };

@@ -72,7 +72,8 @@ absl::StatusOr<TensorRef> Memory::read(uint64_t offset, reference::Type type, si
     if ((next - at->first) % size != 0)
       return absl::FailedPreconditionError(str("bytes from ", next, " are in the middle of an element"));
     if (cell.writer.run != run)
-      return absl::FailedPreconditionError(str("bytes from ", next, " are read before this run writes them: they are of run ",
+      return absl::FailedPreconditionError(str("bytes from ", next,
+                                               " are read before this run writes them: they are of run ",
                                                cell.writer.run, ", this is run ", run));
     const uint64_t stop = std::min(cell.end, end);
     const size_t first = cell.first + (next - at->first) / size, number = (stop - next) / size;
@@ -87,19 +88,12 @@ absl::StatusOr<TensorRef> Memory::read(uint64_t offset, reference::Type type, si
   return joined ? TensorRef(joined) : std::make_shared<Tensor>(type, 0);
 }
 
-void Memory::undefinedAt(Tensor &tensor, size_t element, uint64_t offset) const {
-  const Number number = undefined.draw(id, offset, 0);
-  if (tensor.isFloat())
-    tensor.set(element, number);
-  else
-    tensor.i[element] = static_cast<int64_t>(number.p);
-}
-
 TensorRef Memory::readWithGaps(uint64_t offset, reference::Type type, size_t count, uint64_t run) const {
   const uint64_t size = sizeOf(type);
   if (absl::StatusOr<TensorRef> whole = read(offset, type, count, run); whole.ok())
     return *whole;
   auto result = std::make_shared<Tensor>(type, count);
+  makeUndefined(*result, undefinedIn(run));
   auto at = from(offset);
   for (size_t i = 0; i < count; ++i) {
     const uint64_t place = offset + i * size;
@@ -109,8 +103,6 @@ TensorRef Memory::readWithGaps(uint64_t offset, reference::Type type, size_t cou
                          at->second.tensor->type == type && (place - at->first) % size == 0;
     if (isThere)
       copyElements(*at->second.tensor, at->second.first + (place - at->first) / size, 1, *result, i);
-    else
-      undefinedAt(*result, i, place);
   }
   return result;
 }

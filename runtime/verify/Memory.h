@@ -21,9 +21,6 @@ struct Writer {
 
 class Memory {
 public:
-  /// `undefined` draws what a gap has, where one may be read.
-  Memory(const Functions &undefined, uint64_t id) : undefined(undefined), id(id) {}
-
   /// From now on the bytes from `offset` hold `count` elements of `tensor`, the first of them `first`.
   void write(uint64_t offset, TensorRef tensor, size_t first, size_t count, Writer writer);
 
@@ -31,7 +28,7 @@ public:
   /// earlier run and not kept; where another value overwrote a part of an element; where elements are of another type.
   absl::StatusOr<TensorRef> read(uint64_t offset, reference::Type type, size_t count, uint64_t run) const;
 
-  /// The same of memory that has gaps between its values: what is there, and something that nothing else is equal to.
+  /// The same of memory that has gaps between its values, which are undefined.
   TensorRef readWithGaps(uint64_t offset, reference::Type type, size_t count, uint64_t run) const;
 
   /// What is in these bytes remains there for run `run`: a variable.
@@ -52,10 +49,7 @@ private:
   /// The cell that has the byte, or the next one.
   Cells::const_iterator from(uint64_t offset) const;
   void split(uint64_t offset);
-  void undefinedAt(Tensor &tensor, size_t element, uint64_t offset) const;
 
-  const Functions &undefined;
-  uint64_t id;
   Cells cells;
 };
 

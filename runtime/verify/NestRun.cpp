@@ -195,7 +195,7 @@ bool StripRun::isLess(const Number &a, const Number &b) {
     return false;
   const double distance = std::abs(a.f - b.f);
   const bool near = std::isfinite(distance) && distance <= 1e-9 * std::max(std::abs(a.f), std::abs(b.f));
-  nearTies += near || a.f == b.f || std::isnan(a.f) || std::isnan(b.f);
+  nearTies += near || a.f == b.f;
   return a.f < b.f;
 }
 

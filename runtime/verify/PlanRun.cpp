@@ -68,7 +68,8 @@ absl::StatusOr<const PlanRun::Work *> PlanRun::workOf(const artifact::Program &p
   flatbuffers::FlatBufferBuilder builder;
   reference::FinishKernelsBuffer(builder, reference::Kernels::Pack(builder, &all));
   result.bytes.assign(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
-  DGC_ASSIGN_OR_RETURN(const reference::Kernels *checked, reference::readKernels(std::as_bytes(std::span(result.bytes))));
+  DGC_ASSIGN_OR_RETURN(const reference::Kernels *checked,
+                       reference::readKernels(std::as_bytes(std::span(result.bytes))));
   result.kernel = checked->kernels()->Get(0);
   result.inputs = std::move(meaning.inputs);
   result.results = std::move(meaning.results);
@@ -143,7 +144,8 @@ std::vector<Part> PlanRun::output(const std::string &name) const {
     for (uint32_t i = 0; mine && mine->outputs() && i < mine->outputs()->size(); ++i) {
       const artifact::Output &output = *mine->outputs()->Get(i);
       if (output.name()->string_view() == name)
-        parts.push_back(worker->part(name, rt::localSlice(plan, output.global_shape(), output.sharding(), worker->rank()),
+        parts.push_back(worker->part(name,
+                                     rt::localSlice(plan, output.global_shape(), output.sharding(), worker->rank()),
                                      *mine->buffers()->Get(output.buffer())));
     }
   }

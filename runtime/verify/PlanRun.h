@@ -72,6 +72,9 @@ private:
     std::vector<uint8_t> bytes; // of a meaning
   };
   absl::Status findKernels();
+  InterpreterOptions interpreterOptions() const {
+    return {options.functions, options.counts, options.threads, false, undefinedIn(runs)};
+  }
   absl::StatusOr<const Work *> workOf(const artifact::Program &program, const artifact::Step &step);
   absl::StatusOr<TensorRef> constant(const artifact::Buffer &buffer);
 

@@ -1,5 +1,10 @@
 #include "runtime/verify/Field.h"
 
+#include "runtime/device/reference/Scalar.h"
+
+#include <algorithm>
+#include <limits>
+
 using namespace dgc;
 using namespace dgc::verify;
 
@@ -11,4 +16,14 @@ Tensor::Tensor(reference::Type type, size_t count) : type(type), count(count) {
   } else {
     i.resize(count);
   }
+}
+
+void dgc::verify::makeUndefined(Tensor &tensor, Undefined integers) {
+  const Number none = fromDouble(std::numeric_limits<double>::quiet_NaN());
+  std::fill(tensor.p.begin(), tensor.p.end(), none.p);
+  std::fill(tensor.q.begin(), tensor.q.end(), none.q);
+  std::fill(tensor.f.begin(), tensor.f.end(), none.f);
+  const unsigned width = reference::widthOf(tensor.type);
+  const int64_t most = width == 1 ? -1 : static_cast<int64_t>(~uint64_t{0} >> (65 - width));
+  std::fill(tensor.i.begin(), tensor.i.end(), integers == Undefined::High ? most : width == 1 ? 0 : -most - 1);
 }

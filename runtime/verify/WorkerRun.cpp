@@ -25,8 +25,7 @@ static reference::Type typeOf(const artifact::Buffer &buffer) { return reference
 static uint64_t bytesOf(const artifact::Buffer &buffer) { return countOf(buffer) * sizeOf(typeOf(buffer)); }
 
 WorkerRun::WorkerRun(PlanRun &plan, uint32_t rank)
-    : plan(plan), rank_(rank), group(rt::groupOf(plan.artifact.plan(), rank)),
-      own(plan.options.functions, 2 * uint64_t{rank}), shared(plan.options.functions, 2 * uint64_t{rank} + 1) {}
+    : plan(plan), rank_(rank), group(rt::groupOf(plan.artifact.plan(), rank)) {}
 
 std::string WorkerRun::describe(int32_t number) const {
   if (number < 0)
@@ -48,14 +47,15 @@ absl::Status WorkerRun::named(const absl::Status &status, uint32_t number) const
 absl::Status WorkerRun::set(const artifact::Buffer &buffer, const Tensor &global, const std::vector<int64_t> &shape,
                             const rt::Slice &slice) {
   if (global.type != typeOf(buffer))
-    return absl::InvalidArgumentError(str("has elements of ", EnumNameType(global.type), ", and in the plan of ",
-                                          EnumNameType(typeOf(buffer))));
+    return absl::InvalidArgumentError(
+        str("has elements of ", EnumNameType(global.type), ", and in the plan of ", EnumNameType(typeOf(buffer))));
   uint64_t count = 1;
   for (int64_t size : shape)
     count *= static_cast<uint64_t>(size);
   if (global.count != count)
     return absl::InvalidArgumentError(str("has ", global.count, " elements, and in the plan ", count));
   auto local = std::make_shared<Tensor>(global.type, countOf(buffer));
+  makeUndefined(*local, undefinedIn(run)); // padding
   for (const rt::BlockPiece &piece : rt::blockPieces(shape, slice.offsets, slice.sizes, slice.extents()))
     copyElements(global, piece.from, piece.count, *local, piece.to);
   local->degree = global.degree;
@@ -75,8 +75,8 @@ absl::Status WorkerRun::beginVariables(const Call &call) {
       memoryOf(buffer).keep(buffer.offset(), bytesOf(buffer), run);
       continue;
     }
-    absl::Status status = set(buffer, *value->second, rt::toVector(variable.global_shape()),
-                              rt::localSlice(p, variable, rank_));
+    absl::Status status =
+        set(buffer, *value->second, rt::toVector(variable.global_shape()), rt::localSlice(p, variable, rank_));
     if (!status.ok())
       return rt::annotate(status, str("variable '", value->first, "'"));
   }
@@ -198,9 +198,7 @@ absl::Status WorkerRun::compute(uint32_t number) {
   for (uint32_t index : work->inputs) {
     DGC_ASSIGN_OR_RETURN(inputs.emplace_back(), read(index));
   }
-  DGC_ASSIGN_OR_RETURN(
-      std::vector<TensorRef> results,
-      interpret(*work->kernel, inputs, {plan.options.functions, plan.options.counts, plan.options.threads}));
+  DGC_ASSIGN_OR_RETURN(std::vector<TensorRef> results, interpret(*work->kernel, inputs, plan.interpreterOptions()));
   for (size_t i = 0; i < results.size(); ++i) {
     const artifact::Buffer &buffer = *program->buffers()->Get(work->results[i]);
     if (buffer.space() == artifact::Space::Constant)

@@ -63,9 +63,7 @@ private:
 
   uint32_t numSteps() const { return program->steps() ? program->steps()->size() : 0; }
   const artifact::Step &step(uint32_t number) const { return *program->steps()->Get(number); }
-  Memory &memoryOf(const artifact::Buffer &buffer) {
-    return buffer.space() == artifact::Space::Shared ? shared : own;
-  }
+  Memory &memoryOf(const artifact::Buffer &buffer) { return buffer.space() == artifact::Space::Shared ? shared : own; }
   Writer writer(uint32_t step) const { return {run, static_cast<int32_t>(step)}; }
   std::string describe(int32_t step) const;
   absl::Status named(const absl::Status &status, uint32_t step) const;

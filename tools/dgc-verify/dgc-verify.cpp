@@ -101,16 +101,18 @@ int main(int argc, char **argv) {
   dgc::rt::prepareForLimits("dgc-verify");
   Options options;
   options.check.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  CLI::App app{"Checks that a plan computes its model: runs both on the same random numbers of two finite fields, in which "
-               "sums and products are exact, and compares.",
-               "dgc-verify"};
+  CLI::App app{
+      "Checks that a plan computes its model: runs both on the same random numbers of two finite fields, in which "
+      "sums and products are exact, and compares.",
+      "dgc-verify"};
   app.set_version_flag("--version", "dgc-verify " DGC_VERSION);
-  app.footer("Example:\n"
-             "  dgc-compile model.mlir --mesh data=3 --strategy data-parallel --with-semantics -o plan.dgcx\n"
-             "  dgc-verify plan.dgcx --against model.mlir\n\n"
-             "What is proved, and what is not: docs/design/exact-verification.md.\n\n"
-             "Exit codes: 0 the plan is equal to the model, 1 it cannot be decided, or the model was refused, 2 wrong use, "
-             "3 the plan is damaged or fails a check, 4 it cannot be read, 10 the plan computes something else.");
+  app.footer(
+      "Example:\n"
+      "  dgc-compile model.mlir --mesh data=3 --strategy data-parallel --with-semantics -o plan.dgcx\n"
+      "  dgc-verify plan.dgcx --against model.mlir\n\n"
+      "What is proved, and what is not: docs/design/exact-verification.md.\n\n"
+      "Exit codes: 0 the plan is equal to the model, 1 it cannot be decided, or the model was refused, 2 wrong use, "
+      "3 the plan is damaged or fails a check, 4 it cannot be read, 10 the plan computes something else.");
   app.add_option("plan", options.plan, "The artifact, compiled with --with-semantics")->required()->type_name("PLAN");
   app.add_option("--against", options.model, "The model that it was compiled from; - is standard input")
       ->required()

@@ -74,7 +74,7 @@ TEST(Interpreter, ComparesByTheDoubles) {
   OneNest less = elementwise({x, y}, Type::I1, {op(Opcode::LessF, Type::I1, 0, 1)});
   const std::vector<int64_t> found = less.run()->i;
   EXPECT_EQ(found, (std::vector<int64_t>{0, -1, 0, -1, 0, -1}));
-  EXPECT_EQ(less.counts->nearTies, 2u);
+  EXPECT_EQ(less.counts->nearTies, 1u); // no number is less than none
   OneNest equal = elementwise({x, y}, Type::I1, {op(Opcode::EqualF, Type::I1, 0, 1)});
   EXPECT_EQ(equal.run()->i, (std::vector<int64_t>{-1, 0, 0, 0, 0, 0}));
   OneNest least = elementwise({x, y}, Type::F32, {op(Opcode::Minimum, Type::F32, 0, 1)});
@@ -118,7 +118,7 @@ TEST(Interpreter, BitsAreOfConstantsOnly) {
   EXPECT_TRUE(back.run()->number(0).same(fromDouble(1.5)));
   OneNest bad = elementwise({randomTensor(2, 1)}, Type::I32, {op(Opcode::Bitcast, Type::I32, 0)});
   EXPECT_EQ(bad.tryRun().status().message(),
-            "nest 0: kernel 'k' takes the bits of a floating-point number that is no constant");
+            "nest 1: kernel 'k' takes the bits of a floating-point number that is no constant");
 }
 
 TEST(Interpreter, ReadsAtComputedPlaces) {
@@ -130,7 +130,7 @@ TEST(Interpreter, ReadsAtComputedPlaces) {
   run.nest->outputs.push_back(output(dgc::testing::access(2, {1}), 1));
   EXPECT_TRUE(run.run()->number(1).same(x->number(0)));
   run.inputs[0] = integers(Type::I64, {2, 0, 4});
-  EXPECT_EQ(run.tryRun().status().message(), "nest 0: kernel 'k' reads element 4 of a buffer of 4");
+  EXPECT_EQ(run.tryRun().status().message(), "nest 1: kernel 'k' reads element 4 of a buffer of 4");
   run.inputs[0] = integers(Type::I64, {2, 0, -1});
   EXPECT_EQ(run.tryRun().status().code(), absl::StatusCode::kOutOfRange);
 }
@@ -170,7 +170,7 @@ TEST(Interpreter, ProductsHaveTheDegreeOfAllFactors) {
   start->reduces = {false};
   start->body = {number(1)};
   start->outputs.push_back(output(dgc::testing::access(1, {1}), 0));
-  run.kernel.nests.insert(run.kernel.nests.begin(), std::move(start));
+  run.kernel.nests.insert(run.kernel.nests.begin() + 1, std::move(start));
   const TensorRef result = run.run();
   Number product = fromDouble(1);
   for (size_t k = 0; k < 300; ++k)

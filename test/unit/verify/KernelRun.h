@@ -32,7 +32,7 @@ inline std::shared_ptr<Tensor> integers(Type type, std::vector<int64_t> values) 
   return result;
 }
 
-/// A kernel whose buffers are the inputs, one result, and then what is added.
+/// A kernel whose buffers are the inputs, one result that begins with zeros, and then what is added.
 struct OneNest {
   bc::KernelT kernel;
   bc::NestT *nest;
@@ -48,6 +48,12 @@ struct OneNest {
     for (const TensorRef &each : inputs)
       kernel.buffers.push_back(buffer(each->type, each->count));
     kernel.buffers.push_back(buffer(type, count));
+    auto start = std::make_unique<bc::NestT>();
+    start->extents = {static_cast<int64_t>(count)};
+    start->reduces = {false};
+    start->body = {op(Opcode::Constant, type)};
+    start->outputs.push_back(output(testing::access(kernel.inputs, {1}), 0));
+    kernel.nests.push_back(std::move(start));
     kernel.nests.push_back(std::make_unique<bc::NestT>());
     nest = kernel.nests.back().get();
     nest->extents = std::move(extents);

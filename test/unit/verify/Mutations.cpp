@@ -13,9 +13,7 @@ using rt::str;
 
 static bool isCollective(const artifact::StepT &step) { return step.action.type == artifact::Action::Collective; }
 
-static bool isLocal(const artifact::StepT &step) {
-  return !rt::communicates(rt::infoOf(step.action.type).kind);
-}
+static bool isLocal(const artifact::StepT &step) { return !rt::communicates(rt::infoOf(step.action.type).kind); }
 
 std::vector<Damage::Place> Damage::all(const Wanted &wanted) {
   std::vector<Place> places;
@@ -136,18 +134,21 @@ Damage::Where Damage::shift(bool source) {
 Damage::Where Damage::shortenRange() {
   std::optional<Place> place = find([](const artifact::StepT &step) {
     return isCollective(step) && step.action.AsCollective()->kind == artifact::CollectiveKind::AllReduce &&
-           step.action.AsCollective()->src_count > 1;
+           step.action.AsCollective()->src_count > step.action.AsCollective()->padding + 1;
   });
   if (!place)
     return "";
-  --collective(*place)->src_count;
-  --collective(*place)->dst_count;
+  artifact::CollectiveT &each = *collective(*place); // its last values are followed by padding
+  each.src_count -= each.padding + 1;
+  each.dst_count -= each.padding + 1;
+  each.padding = 0;
   return place->text();
 }
 
 Damage::Where Damage::wrongPermutation() {
-  std::optional<Place> place =
-      find([](const artifact::StepT &step) { return isCollective(step) && step.action.AsCollective()->permutation.size() > 1; });
+  std::optional<Place> place = find([](const artifact::StepT &step) {
+    return isCollective(step) && step.action.AsCollective()->permutation.size() > 1;
+  });
   if (!place)
     return "";
   std::vector<uint32_t> &permutation = collective(*place)->permutation;

@@ -27,9 +27,8 @@ std::optional<Damage::Nest> Damage::findNest(const std::function<bool(const refe
 
 std::optional<std::pair<Damage::Nest, size_t>>
 Damage::findInstruction(const std::function<bool(const reference::Instruction &)> &wanted) {
-  std::optional<Nest> nest = findNest([&](const reference::NestT &each) {
-    return std::any_of(each.body.begin(), each.body.end(), wanted);
-  });
+  std::optional<Nest> nest =
+      findNest([&](const reference::NestT &each) { return std::any_of(each.body.begin(), each.body.end(), wanted); });
   if (!nest)
     return std::nullopt;
   std::vector<size_t> found;
@@ -125,9 +124,8 @@ Damage::Where Damage::shiftLoad() {
 }
 
 Damage::Where Damage::wrongStride() {
-  std::optional<Nest> nest = findNest([](const reference::NestT &each) {
-    return !each.loads.empty() && each.extents.size() > 1;
-  });
+  std::optional<Nest> nest =
+      findNest([](const reference::NestT &each) { return !each.loads.empty() && each.extents.size() > 1; });
   if (!nest)
     return "";
   std::vector<int64_t> &strides = nest->get().loads[below(nest->get().loads.size())]->strides;
@@ -227,4 +225,3 @@ Damage::Where Damage::otherDraws() {
   variable.rng_id += 1;
   return str("variable '", variable.name, "'");
 }
-
