@@ -135,7 +135,7 @@ private:
         return true;
       for (const Access &a : mine.accesses)
         for (const Access &b : graph.roots[other].accesses)
-          if (a.base == b.base && shapeOf(a.base).size() > 0 && sizeOf(shapeOf(a.base)) * 2 > sizeOf(mine.space))
+          if (a.base == b.base && !shapeOf(a.base).empty() && sizeOf(shapeOf(a.base)) * 2 > sizeOf(mine.space))
             return true;
     }
     return false;

@@ -99,7 +99,7 @@ Place placesOf(Operation *op) {
 static std::string namesOf(Place places) {
   SmallVector<StringRef> names;
   for (auto [place, name] : placeNames)
-    if ((places & place) != Place())
+    if ((places & place) != Place::None)
       names.push_back(name);
   return llvm::join(names, "; ");
 }
@@ -108,7 +108,7 @@ static std::string namesOf(Place places) {
 static std::string acceptedAt(Place here, ArrayRef<Row> rows) {
   std::string text;
   for (const Row &row : rows)
-    if ((row.places & here) != Place())
+    if ((row.places & here) != Place::None)
       text += ((text.empty() ? "'" : ", '") + row.name + "'").str();
   return text;
 }
@@ -123,7 +123,7 @@ LogicalResult verify(Operation *op, NamedAttribute attribute, ArrayRef<Row> rows
     return emitError() << "is not an attribute; the dialect " << dialect << " has "
                        << (accepted.empty() ? "none" : StringRef(accepted)) << " here";
   }
-  if ((row->places & here) == Place())
+  if ((row->places & here) == Place::None)
     return emitError() << "is for " << namesOf(row->places);
   if (!row->kind.accepts(attribute.getValue()))
     return emitError() << "expected " << row->kind.expected << ", got " << attribute.getValue();
@@ -131,12 +131,12 @@ LogicalResult verify(Operation *op, NamedAttribute attribute, ArrayRef<Row> rows
 }
 
 LogicalResult verifyArgument(Operation *op, unsigned index, NamedAttribute attribute, ArrayRef<Row> rows) {
-  Place here = isa<FunctionOpInterface>(op) ? Place::Argument : Place();
+  Place here = isa<FunctionOpInterface>(op) ? Place::Argument : Place::None;
   return verify(op, attribute, rows, here, "argument " + llvm::Twine(index) + ": ");
 }
 
 LogicalResult verifyResult(Operation *op, unsigned index, NamedAttribute attribute, ArrayRef<Row> rows) {
-  Place here = isa<FunctionOpInterface>(op) ? Place::Result : Place();
+  Place here = isa<FunctionOpInterface>(op) ? Place::Result : Place::None;
   return verify(op, attribute, rows, here, "result " + llvm::Twine(index) + ": ");
 }
 

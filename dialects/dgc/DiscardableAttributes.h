@@ -14,6 +14,7 @@ LLVM_ENABLE_BITMASK_ENUMS_IN_NAMESPACE();
 
 /// What an attribute may be on.
 enum class Place : unsigned {
+  None = 0,
   Module = 1 << 0,
   Function = 1 << 1,
   Argument = 1 << 2,

@@ -7,7 +7,7 @@ using namespace dgc;
 
 static thread_local ModelBodyScope *innermostScope = nullptr;
 
-ModelBodyScope::ModelBodyScope() : outer(innermostScope) { innermostScope = this; }
+ModelBodyScope::ModelBodyScope() { innermostScope = this; }
 
 ModelBodyScope::~ModelBodyScope() {
   innermostScope = outer;

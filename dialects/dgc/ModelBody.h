@@ -35,7 +35,7 @@ public:
   void placeLiterals();
 
 private:
-  ModelBodyScope *outer;
+  ModelBodyScope *outer = innermost();
   SmallVector<Operation *> literals;
 };
 

@@ -111,8 +111,10 @@ LogicalResult AttentionOp::inferTypes(std::optional<Location> location, Adaptor 
 }
 
 double AttentionOp::getFactor() {
-  return getScale() ? getScale()->convertToDouble()
-                    : 1 / std::sqrt(double(shapeOf(getQuery())[2] / int64_t(getHeads())));
+  if (getScale())
+    return getScale()->convertToDouble();
+  int64_t featuresOfHead = shapeOf(getQuery())[2] / int64_t(getHeads());
+  return 1 / std::sqrt(double(featuresOfHead));
 }
 
 /// Without a scale of its own the features of a head are counted.

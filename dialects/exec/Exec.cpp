@@ -342,7 +342,7 @@ static uint64_t byteSize(Type type) {
 uint64_t dgc::exec::storageBytes(Type element) { return (element.getIntOrFloatBitWidth() + 7) / 8; }
 
 LogicalResult ViewOp::verify() {
-  uint64_t end = static_cast<uint64_t>(getOffset()) + byteSize(getType());
+  uint64_t end = getOffset() + byteSize(getType());
   if (static_cast<int64_t>(getOffset()) < 0 || end > byteSize(getSource().getType())) {
     return emitOpError("ends at byte ") << end << " of a buffer of " << byteSize(getSource().getType());
   }

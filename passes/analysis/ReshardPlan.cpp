@@ -178,7 +178,7 @@ private:
       return;
     else
       nodes[it->second] = {layout, length, previous, std::move(step)};
-    queue.push({greedy ? misplaced(layout) : 0, length, it->second});
+    queue.emplace(greedy ? misplaced(layout) : 0, length, it->second);
   }
 
   /// Continues from `current` by a step.

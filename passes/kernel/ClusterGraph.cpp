@@ -230,7 +230,7 @@ SmallVector<KernelCandidate> ClusterGraph::inOrder() const {
       });
   for (unsigned id = 0; id < ops.size(); ++id)
     if (find(id) == id && waiting[id] == 0)
-      ready.push({clusters[id].ops.back(), id});
+      ready.emplace(clusters[id].ops.back(), id);
   SmallVector<KernelCandidate> candidates;
   while (!ready.empty()) {
     unsigned id = ready.top().second;
@@ -242,7 +242,7 @@ SmallVector<KernelCandidate> ClusterGraph::inOrder() const {
     candidates.push_back(std::move(candidate));
     for (unsigned to : next[id])
       if (--waiting[to] == 0)
-        ready.push({clusters[to].ops.back(), to});
+        ready.emplace(clusters[to].ops.back(), to);
   }
   return candidates;
 }

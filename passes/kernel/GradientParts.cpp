@@ -157,9 +157,9 @@ public:
   }
 
   unsigned run() {
-    for (size_t i = 0; i < calls.size(); ++i)
-      if (!takeGelu(calls[i]) && !takeDerivative(calls[i]))
-        takeSum(calls[i]);
+    for (exec::MatmulOp call : calls)
+      if (!takeGelu(call) && !takeDerivative(call))
+        takeSum(call);
     return taken;
   }
 

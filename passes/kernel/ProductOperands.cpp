@@ -2,6 +2,7 @@
 
 #include "passes/kernel/ProductOperands.h"
 #include "passes/kernel/ClusterGraph.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "dgc-select-library-calls"
@@ -18,10 +19,7 @@ int64_t extentOf(Value value, ArrayRef<int64_t> dims) {
 }
 
 static bool isRange(ArrayRef<int64_t> dims, int64_t first) {
-  for (auto [i, dim] : llvm::enumerate(dims))
-    if (dim != first + int64_t(i))
-      return false;
-  return true;
+  return llvm::equal(dims, llvm::seq(first, first + int64_t(dims.size())));
 }
 
 std::optional<Grouped> group(ArrayRef<int64_t> shape, ArrayRef<SmallVector<int64_t>> groups) {

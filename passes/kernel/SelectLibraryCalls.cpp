@@ -134,8 +134,8 @@ public:
   Absorber(Operation *call, bool reluOnly) : call(call), reluOnly(reluOnly), builder(call->getContext()) {
     // A product of matrices may replace one of tensors with more dimensions, of the same channels.
     auto reshape = dyn_cast_or_null<ReshapeOp>(onlyUser(call->getResult(0)));
-    if (reshape && isa<exec::MatmulOp>(call) && reshape->getBlock() == call->getBlock() &&
-        shapeOf(reshape).size() > 0 && shapeOf(reshape).back() == shapeOf(call->getResult(0)).back())
+    if (reshape && isa<exec::MatmulOp>(call) && reshape->getBlock() == call->getBlock() && !shapeOf(reshape).empty() &&
+        shapeOf(reshape).back() == shapeOf(call->getResult(0)).back())
       view = reshape;
   }
 

@@ -45,7 +45,7 @@ private:
     uint64_t copies = 1;
     FailureOr<uint64_t> ops = uint64_t{1};
     if (auto repeat = dyn_cast<RepeatOp>(op)) {
-      copies = static_cast<uint64_t>(repeat.getCount());
+      copies = repeat.getCount();
       ops = count(repeat.getBody().front());
     } else if (auto call = dyn_cast<CallOp>(op)) {
       ops = countCalled(symbols.lookup<BlockOp>(call.getCallee()));

@@ -45,7 +45,7 @@ struct Refinement {
   }
 };
 
-static constexpr llvm::StringLiteral kName = "mesh";
+constexpr llvm::StringLiteral kName = "mesh";
 
 /// The meshes of a module if they are to become one: several of the same devices, or one of another name. Meshes of
 /// other devices are left for others to refuse, or to use.

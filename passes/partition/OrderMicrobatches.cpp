@@ -118,7 +118,7 @@ private:
   void findFeeders() {
     for (Operation &op : llvm::reverse(body.without_terminator()))
       if (!microbatchOf(&op) &&
-          llvm::any_of(op.getUsers(), [&](Operation *user) { return microbatchOf(user) || feeders.count(user); }))
+          llvm::any_of(op.getUsers(), [&](Operation *user) { return microbatchOf(user) || feeders.contains(user); }))
         feeders[&op] = {-1, 0};
     for (Operation &op : body.without_terminator())
       if (auto it = feeders.find(&op); it != feeders.end())
@@ -167,7 +167,7 @@ private:
   SlotKind kindOf(Operation *op, int64_t stage, int64_t microbatch) const {
     if (forward.contains(op))
       return SlotKind::Forward;
-    if (!beginOf.count({SlotKind::BackwardInput, stage, microbatch}))
+    if (!beginOf.contains({SlotKind::BackwardInput, stage, microbatch}))
       return SlotKind::Backward;
     return late.contains(op) ? SlotKind::BackwardWeight : SlotKind::BackwardInput;
   }
@@ -184,7 +184,7 @@ private:
       }
     std::optional<int64_t> microbatch = microbatchOf(op), stage = stageOf(op);
     if (!microbatch || !stage)
-      return microbatch || feeders.count(op) ? ready : kTail;
+      return microbatch || feeders.contains(op) ? ready : kTail;
     SlotKind kind = kindOf(op, *stage, *microbatch);
     auto slot = beginOf.find({kind, *stage, *microbatch});
     if (slot == beginOf.end())

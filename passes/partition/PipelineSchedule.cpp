@@ -3,6 +3,7 @@
 #include "passes/partition/PipelineSchedule.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -204,7 +205,7 @@ std::string chartOf(const PipelineSchedule &schedule, const PipelineCosts &costs
     return "positions wait for each other\n";
   }
   double unit = std::min({costs.forward, costs.backwardInput, costs.backwardWeight});
-  auto column = [&](double time) { return static_cast<size_t>(time / unit + 0.5); };
+  auto column = [&](double time) { return static_cast<size_t>(std::lround(time / unit)); };
   const std::string digits = "0123456789abcdefghijklmnopqrstuvwxyz";
   std::string text;
   for (int i = 0; i < schedule.positions; ++i) {
@@ -221,7 +222,7 @@ std::string chartOf(const PipelineSchedule &schedule, const PipelineCosts &costs
     text +=
         "  stage " + std::to_string(i) + " |" + line + "| holds " + std::to_string(times->peakActivations[i]) + "\n";
   }
-  int percent = static_cast<int>(100 * times->bubble() / times->end + 0.5);
+  long percent = std::lround(100 * times->bubble() / times->end);
   return text + "  F forward, B backward" + (schedule.chunks > 1 ? ", G and C of the second stage of a position" : "") +
          ", W gradient of weights alone; idle " + std::to_string(percent) + " % of the time\n";
 }

@@ -25,7 +25,7 @@ struct Units {
       int colocation = problem.ops[i].colocation;
       auto [it, isNew] = byColocation.try_emplace(colocation, members.size());
       if (colocation < 0 || isNew) {
-        members.push_back({});
+        members.emplace_back();
         device.push_back(-1);
         it->second = colocation < 0 ? it->second : members.size() - 1;
       }

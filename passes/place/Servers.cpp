@@ -114,7 +114,7 @@ private:
   void findUnits() {
     forEachArgument([&](func::FuncOp function, unsigned i, StateOp state) {
       StateOp variable = variableOf(state);
-      if (keyOf.count(variable))
+      if (keyOf.contains(variable))
         return;
       auto colocation = function.getArgAttrOfType<StringAttr>(i, kColocateAttr);
       const void *key = colocation ? colocation.getAsOpaquePointer() : variable.getOperation();
@@ -149,7 +149,7 @@ private:
   LogicalResult checkOps() {
     WalkResult result = module.walk([&](Operation *op) -> WalkResult {
       auto name = op->getAttrOfType<StringAttr>(kColocateAttr);
-      if (!name || !groups.count(name.getAsOpaquePointer()))
+      if (!name || !groups.contains(name.getAsOpaquePointer()))
         return WalkResult::advance();
       return WalkResult(op->emitOpError() << "cannot be colocated with the variables of " << name
                                           << ": parameter servers hold variables; all workers compute the ops");

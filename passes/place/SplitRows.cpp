@@ -150,7 +150,7 @@ private:
       update->erase();
     BitVector gone(function.getNumArguments());
     for (BlockArgument argument : function.getArguments())
-      if (piecesOf.count(argument))
+      if (piecesOf.contains(argument))
         gone.set(argument.getArgNumber());
     (void)function.eraseArguments(gone);
   }

@@ -49,11 +49,13 @@ static std::pair<uint64_t, SmallVector<std::pair<BufferOp, int64_t>>> atWorstSte
       change[request.end + 1] -= static_cast<int64_t>(request.size);
     }
   int64_t live = 0, worst = 0, worstStep = 0;
-  for (auto [step, bytes] : change)
-    if ((live += bytes) > worst) {
+  for (auto [step, bytes] : change) {
+    live += bytes;
+    if (live > worst) {
       worst = live;
       worstStep = step;
     }
+  }
   SmallVector<std::pair<BufferOp, int64_t>> buffers;
   for (auto &[buffer, request] : requests)
     if (request.begin <= worstStep && worstStep <= request.end)

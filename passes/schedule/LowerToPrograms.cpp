@@ -32,7 +32,7 @@ void ProgramBuilder::lowerStep(StepOpInterface op) {
   for (OpResult result : op->getResults()) {
     int64_t operand = op.getInplaceOperand(result.getResultNumber());
     Value old = operand >= 0 ? rootOf(op->getOperand(operand)) : Value();
-    bool reuse = old && !slices.count(result) && !slices.count(old) && old.getDefiningOp<StepOpInterface>() &&
+    bool reuse = old && !slices.contains(result) && !slices.contains(old) && old.getDefiningOp<StepOpInterface>() &&
                  deadAfter(old, op) && byteSize(old.getType()) == byteSize(result.getType()) &&
                  llvm::count_if(op->getOperands(), [&](Value v) { return rootOf(v) == old; }) == 1 &&
                  taken.insert(old).second;

@@ -135,7 +135,7 @@ void ProgramBuilder::placeVariables() {
     auto variable = llvm::find_if(variables, [&](auto &v) { return state && v.second == state.getAttr(); });
     Value root = rootOf(value);
     auto step = root.getDefiningOp<StepOpInterface>();
-    if (variable == variables.end() || !step || slices.count(root)) {
+    if (variable == variables.end() || !step || slices.contains(root)) {
       continue;
     }
     Value old = variable->first;
@@ -185,7 +185,7 @@ LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
     }
     Value root = rootOf(operand);
     bool once = llvm::count_if(op->getOperands(), [&](Value v) { return rootOf(v) == root; }) == 1;
-    if (root.getDefiningOp<StepOpInterface>() && !slices.count(root) && once && deadAfter(root, op)) {
+    if (root.getDefiningOp<StepOpInterface>() && !slices.contains(root) && once && deadAfter(root, op)) {
       slices[root] = slice;
     }
   }
@@ -195,7 +195,7 @@ LogicalResult ProgramBuilder::placeCollective(dist::CollectiveOpInterface op) {
 /// What is sent is written into the shared arena by its producer, if that is a step and the value has no other memory.
 void ProgramBuilder::placeSend(dist::SendOp op) {
   Value root = rootOf(op.getInput());
-  if (root.getDefiningOp<StepOpInterface>() && !slices.count(root)) {
+  if (root.getDefiningOp<StepOpInterface>() && !slices.contains(root)) {
     slices[root] = {
         makeBuffer(Space::Shared, bufferType(root.getType()), "sent" + std::to_string(counter++), op->getLoc())};
   }

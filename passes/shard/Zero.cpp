@@ -30,7 +30,7 @@ public:
   void run() {
     for (auto function : module.getOps<func::FuncOp>())
       for (unsigned i = 0; i < function.getNumArguments(); ++i)
-        if (StateOp state = stateOfArgument(function, i); state && !layouts.count(state))
+        if (StateOp state = stateOfArgument(function, i); state && !layouts.contains(state))
           layouts[state] = choose(state, function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr));
     for (auto function : module.getOps<func::FuncOp>())
       annotate(function);

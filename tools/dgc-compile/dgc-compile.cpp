@@ -247,6 +247,24 @@ static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::Compile
   return describe(compiled->bytes, outputs.page) && writeOutput(*outputs.file, &compiled->bytes, module) ? 0 : 2;
 }
 
+/// Reserves what is written, so that no work is done for a file that cannot be; reports what fails.
+static bool openOutputs(Outputs &outputs, const std::string &reportPath) {
+  if (!checkOutputs(outputs.path, reportPath)) {
+    return false;
+  }
+  outputs.file = reserve(outputs.path);
+  if (!outputs.file) {
+    return false;
+  }
+  if (!reportPath.empty()) {
+    outputs.page = reserve(reportPath);
+    if (!outputs.page) {
+      return false;
+    }
+  }
+  return dumpPhasesTo.empty() || makeDumpFolder(dumpPhasesTo);
+}
+
 static int run() {
   Outputs outputs;
   outputs.path = output; // linking resets the options of the command line
@@ -264,9 +282,7 @@ static int run() {
     return 2;
   }
   if (!onlyPrints) {
-    if (!checkOutputs(outputs.path, reportPath) || !(outputs.file = reserve(outputs.path)) ||
-        (!reportPath.empty() && !(outputs.page = reserve(reportPath))) ||
-        (!dumpPhasesTo.empty() && !makeDumpFolder(dumpPhasesTo))) {
+    if (!openOutputs(outputs, reportPath)) {
       return 2;
     }
   }

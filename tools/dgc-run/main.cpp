@@ -53,7 +53,7 @@ static int shareOfCores(int workers) {
   return std::max(1, cores / workers);
 }
 
-static absl::Status usage(std::string message) {
+static absl::Status usage(absl::string_view message) {
   return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
 }
 

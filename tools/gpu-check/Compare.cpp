@@ -107,7 +107,7 @@ static absl::StatusOr<double> compare(const std::vector<uint8_t> &gpu, const std
   double most = 0;
   auto look = [&](const NamedArrays &actual, const NamedArrays &wanted) {
     for (const auto &[name, array] : wanted) {
-      double d = actual.count(name) ? difference(actual.at(name), array) : INFINITY;
+      double d = actual.contains(name) ? difference(actual.at(name), array) : INFINITY;
       if (d > most)
         worst = name;
       most = std::max(most, d);

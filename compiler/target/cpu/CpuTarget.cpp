@@ -36,7 +36,7 @@ std::optional<CpuTarget> CpuTarget::parse(llvm::StringRef name, std::string &err
     llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
     for (const char *feature : kRelevant)
       if (host.lookup(feature))
-        target.features.push_back(feature);
+        target.features.emplace_back(feature);
     return target;
   }
   if (name != "x86-64-v3" && name != "x86-64-v4") {

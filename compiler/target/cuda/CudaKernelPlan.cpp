@@ -114,7 +114,8 @@ FailureOr<CudaKernelPlan> CudaKernelPlan::make(func::FuncOp func) {
   llvm::DenseSet<Value> recomputed;
   for (SmallVector<Value> quick; !(quick = memory.quickValues(*graph)).empty();) {
     recomputed.insert(quick.begin(), quick.end());
-    if (failed(graph = KernelGraph::build(func, recomputed)))
+    graph = KernelGraph::build(func, recomputed);
+    if (failed(graph))
       return failure();
     memory = MemoryPlan(*graph, scheduleKernel(*graph, /*apart=*/true));
   }

@@ -138,7 +138,7 @@ Expected<std::vector<uint8_t>> assemble(StringRef ptxas, StringRef ptx, unsigned
     return createStringError("cannot make a temporary file");
   auto remove = make_scope_exit([&] {
     for (auto *path : {&input, &output, &messages})
-      sys::fs::remove(*path);
+      (void)sys::fs::remove(*path);
   });
   std::error_code error;
   {

@@ -40,7 +40,7 @@ TEST(Mesh, PositionsAndGroups) {
   EXPECT_EQ(meshPosition(a->plan(), 5), (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(meshPosition(a->plan(), 3), (std::vector<uint32_t>{1, 0}));
   flatbuffers::FlatBufferBuilder b;
-  auto group = [&](std::vector<uint32_t> axes, uint32_t rank) {
+  auto group = [&](const std::vector<uint32_t> &axes, uint32_t rank) {
     b.Clear();
     b.Finish(b.CreateVector(axes));
     return meshGroup(a->plan(), flatbuffers::GetRoot<flatbuffers::Vector<uint32_t>>(b.GetBufferPointer()), rank);

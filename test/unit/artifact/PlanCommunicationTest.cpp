@@ -61,7 +61,7 @@ private:
 };
 
 /// The verdict on a plan of a mesh of these sizes in which rank r is workers[r].
-std::string verdict(std::vector<uint32_t> mesh, std::vector<Worker> workers) {
+std::string verdict(const std::vector<uint32_t> &mesh, std::vector<Worker> workers) {
   fb::PlanT plan;
   plan.target = std::make_unique<fb::TargetT>();
   plan.target->kind = "cpu";
@@ -126,7 +126,7 @@ TEST(PlanCommunication, MembersMustMeanTheSame) {
   };
   for (const auto &change : changes)
     EXPECT_THAT(verdictWith(change), HasSubstr("which is not the same"));
-  auto permute = [](std::vector<uint32_t> to) {
+  auto permute = [](const std::vector<uint32_t> &to) {
     return [to](fb::CollectiveT &op) {
       op.kind = fb::CollectiveKind::Permute;
       op.permutation = to;
@@ -153,7 +153,7 @@ TEST(PlanCommunication, MemberThatNeverComes) {
 }
 
 TEST(PlanCommunication, Transfers) {
-  auto pair = [](Worker a, Worker b) { return verdict({2}, {a, b}); };
+  auto pair = [](const Worker &a, const Worker &b) { return verdict({2}, {a, b}); };
   EXPECT_EQ(pair(Worker().send(1).receive(1, 1), Worker().receive(0).send(0, 1)), "ends");
   EXPECT_THAT(pair(Worker().send(1).receive(1), Worker().send(0).receive(0)), HasSubstr("nobody can go on"));
   EXPECT_THAT(pair(Worker().send(1), Worker().receive(0).wider()), HasSubstr("f32 [8]"));
@@ -169,7 +169,7 @@ TEST(PlanCommunication, OneProgramForEachWorker) {
 
 /// Processor seconds until a plan with one program for all of 65536 workers has its verdict. Looking at each of them
 /// would be more than 10^9 collectives.
-double seconds(Worker worker, uint32_t axisSize, std::string_view expected) {
+double seconds(const Worker &worker, uint32_t axisSize, std::string_view expected) {
   fb::PlanT plan;
   plan.target = std::make_unique<fb::TargetT>();
   plan.target->kind = "cpu";

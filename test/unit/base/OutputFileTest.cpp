@@ -214,7 +214,7 @@ TEST_F(RealOutputFile, TouchesNoFileOfTheUser) {
   std::vector<std::string> before = names();
   ASSERT_TRUE(write(realDisk(), in("x"), "new").ok());
   std::erase(before, ".x.00000000000000cc.dgc-tmp");
-  before.push_back("x");
+  before.emplace_back("x");
   EXPECT_THAT(names(), testing::UnorderedElementsAreArray(before));
   EXPECT_EQ(get("victim"), "precious");
   EXPECT_EQ(get("x.tmp"), "of the user");

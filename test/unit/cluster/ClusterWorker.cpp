@@ -32,7 +32,7 @@ std::map<std::string, std::string> flags;
 
 int number(const char *name, int otherwise) {
   auto it = flags.find(name);
-  return it == flags.end() ? otherwise : atoi(it->second.c_str());
+  return it == flags.end() ? otherwise : std::stoi(it->second);
 }
 
 /// Whether `--name STEP:RANK` is this step of this rank.
@@ -72,11 +72,12 @@ absl::Status steps(Cluster &cluster) {
       std::this_thread::sleep_for(std::chrono::microseconds(number("step-us", 0)));
     t.progress().set(step, 1);
     if (absl::Status s = (*op)->run(); !s.ok()) {
-      if (flags.count("hang-on-abort"))
+      if (flags.contains("hang-on-abort"))
         sleep(1000);
       return s;
     }
-    float want = static_cast<float>(step * t.worldSize() * (t.worldSize() + 1) / 2);
+    const int sumOfRanks = t.worldSize() * (t.worldSize() + 1) / 2;
+    auto want = static_cast<float>(step * sumOfRanks);
     for (uint64_t i = 0; i < kCount; ++i)
       if (data[i] != want)
         return absl::InternalError(absl::StrCat("step ", step, ": sum is ", data[i], ", not ", want));
@@ -95,30 +96,30 @@ int main(int argc, char **argv) {
     bool value = i + 1 < argc && strncmp(argv[i + 1], "--", 2) != 0;
     flags[name] = value ? argv[++i] : "";
   }
-  std::string digest = flags.count("digest") ? flags["digest"] : "a plan";
+  std::string digest = flags.contains("digest") ? flags["digest"] : "a plan";
   digest.resize(32);
 
-  if (flags.count("nproc")) {
+  if (flags.contains("nproc")) {
     LauncherOptions o;
     o.worldSize = number("nproc", 2);
     o.planDigest = digest;
     o.joinTimeoutSeconds = number("join-timeout", 120);
     o.stallTimeoutSeconds = number("stall-timeout", 60);
-    o.command.push_back(argv[0]);
+    o.command.emplace_back(argv[0]);
     for (int i = 1; i < argc; ++i)
       if (!strcmp(argv[i], "--nproc"))
         ++i;
       else
-        o.command.push_back(argv[i]);
+        o.command.emplace_back(argv[i]);
     return runLauncher(o);
   }
 
   IdentityFlags given;
-  if (flags.count("rank"))
+  if (flags.contains("rank"))
     given.rank = number("rank", 0);
-  if (flags.count("world-size"))
+  if (flags.contains("world-size"))
     given.worldSize = number("world-size", 1);
-  if (flags.count("coordinator"))
+  if (flags.contains("coordinator"))
     given.coordinator = flags["coordinator"];
   auto identity = resolveIdentity(given, processEnvironment());
   if (!identity.ok())
@@ -134,11 +135,11 @@ int main(int argc, char **argv) {
   o.transport.sharedBytes = 1 << 20;
   o.joinTimeoutSeconds = number("join-timeout", 120);
   o.stallTimeoutSeconds = number("stall-timeout", 60);
-  o.insecure = flags.count("insecure");
+  o.insecure = flags.contains("insecure");
   o.dataAddress = flags["data-address"];
-  if (flags.count("transport"))
+  if (flags.contains("transport"))
     o.transportName = flags["transport"];
-  if (flags.count("silence"))
+  if (flags.contains("silence"))
     o.silenceSeconds = number("silence", 10);
   o.notice = [](std::string_view line) { fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data()); };
   o.describeOp = [](uint32_t op) { return op == 0 ? std::string("compute") : std::string("all_reduce"); };

@@ -36,7 +36,7 @@ public:
   void startCoordinator() { coordinator = std::make_unique<CoordinatorCore>(options, clock); }
 
   /// A worker that fits; change what should not before connect().
-  JoinMessage joinOf(int rank) {
+  JoinMessage joinOf(int rank) const {
     JoinMessage m;
     m.rank = rank;
     m.worldSize = options.worldSize;

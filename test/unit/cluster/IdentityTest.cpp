@@ -27,7 +27,7 @@ TEST_P(IdentityTest, Resolves) {
     auto it = c.environment.find(name);
     return it == c.environment.end() ? nullptr : it->second.c_str();
   });
-  if (c.want.rfind("error: ", 0) == 0) {
+  if (c.want.starts_with("error: ")) {
     ASSERT_FALSE(id.ok());
     EXPECT_NE(std::string(id.status().message()).find(c.want.substr(7)), std::string::npos) << id.status();
     EXPECT_EQ(exitCodeOf(id.status()), ExitCode::Usage);

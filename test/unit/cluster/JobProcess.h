@@ -34,7 +34,7 @@ class Process {
 public:
   explicit Process(
       std::vector<std::string> arguments, std::vector<std::string> environment = {},
-      std::function<bool()> enter = [] { return true; }) {
+      const std::function<bool()> &enter = [] { return true; }) {
     char path[] = "/tmp/dgc-job-XXXXXX";
     out = mkstemp(path);
     unlink(path);
@@ -66,7 +66,7 @@ public:
     }
     close(out);
   }
-  Process(Process &&other) : pid(std::exchange(other.pid, -1)), out(std::exchange(other.out, -1)) {}
+  Process(Process &&other) noexcept : pid(std::exchange(other.pid, -1)), out(std::exchange(other.out, -1)) {}
 
   /// Exit code, or minus the signal; -1000 when it still runs after `seconds`.
   int wait(double seconds = 30) {
@@ -116,7 +116,7 @@ inline std::map<int, pid_t> workersOf(pid_t parent) {
     std::string word, previous;
     while (std::getline(file, word, '\0')) {
       if (previous == "--rank")
-        found[atoi(word.c_str())] = child;
+        found[std::stoi(word)] = child;
       previous = word;
     }
   }

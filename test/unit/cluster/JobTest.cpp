@@ -134,7 +134,7 @@ void killOne(int worldSize, int victim, const std::string &transport, bool hang,
       "--nproc", absl::StrCat(worldSize), "--steps", "1000000000", "--step-us", "50", "--silence",
       "20",      "--transport",           transport};
   if (hang)
-    arguments.push_back("--hang-on-abort");
+    arguments.emplace_back("--hang-on-abort");
   Process job(arguments);
   ASSERT_TRUE(job.printed("first step done")) << job.output();
   usleep(afterMs * 1000);

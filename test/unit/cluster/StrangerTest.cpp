@@ -44,7 +44,7 @@ std::set<int> listeningPorts(pid_t pid) {
     for (std::string slot, local, remote, state, skip, inode; std::getline(file, line);) {
       std::istringstream words(line);
       words >> slot >> local >> remote >> state >> skip >> skip >> skip >> skip >> skip >> inode;
-      if (state == "0A" && inodes.count(inode))
+      if (state == "0A" && inodes.contains(inode))
         ports.insert(std::stoi(local.substr(local.rfind(':') + 1), nullptr, 16));
     }
   }

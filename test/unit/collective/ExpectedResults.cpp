@@ -238,7 +238,7 @@ TransportOptions options(uint64_t bytes) {
 }
 
 std::string brief(const std::string &bytes) {
-  return bytes.rfind("error", 0) == 0 ? bytes : absl::StrCat(bytes.size(), " bytes");
+  return bytes.starts_with("error") ? bytes : absl::StrCat(bytes.size(), " bytes");
 }
 
 } // namespace dgc::rt::test

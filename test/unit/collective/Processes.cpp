@@ -1,9 +1,9 @@
 #include "Processes.h"
 
+#include <csignal>
 #include <cstdint>
 
 #include <poll.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>

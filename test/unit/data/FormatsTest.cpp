@@ -134,7 +134,7 @@ TEST(Npy, RefusesEveryTruncation) {
 }
 
 /// A version 1 file with this header and no elements.
-static std::string withHeader(std::string header) {
+static std::string withHeader(const std::string &header) {
   return std::string("\x93NUMPY\x01\0", 8) +
          str0({static_cast<int>(header.size() & 255), static_cast<int>(header.size() >> 8)}) + header;
 }
@@ -152,12 +152,9 @@ TEST(Npy, RefusesHostileHeaders) {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (0,)} x",
         "{'descr': '<f4', 'fortran_order': 0, 'shape': (0,)}",
-        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': "
-        "(0,)}",
+        "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (0,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (0,), 'more': 1}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': "
-        "(99999999999999999999,)}",
-        "{'descr: <f4}"})
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", "{'descr: <f4}"})
     expectError(npy(withHeader(header)), "not a dict of descr");
   EXPECT_TRUE(npy(withHeader("{\"shape\":(0,),\"fortran_order\":False,"
                              "\"descr\":\"<f4\"}"))
@@ -221,7 +218,7 @@ static std::string gzipped() {
                0xc9, 0x57, 0xc8, 0x40, 0x27, 0x01, 0xe3, 0x51, 0x3d, 0x8d, 0x17, 0x00, 0x00, 0x00});
 }
 
-static absl::StatusOr<Bytes> readGz(std::string text, uint64_t limit = 1 << 20) {
+static absl::StatusOr<Bytes> readGz(const std::string &text, uint64_t limit = 1 << 20) {
   FakeDisk disk;
   disk.put("d/x.gz", text);
   return readWhole(disk, "d/x.gz", limit);

@@ -91,7 +91,8 @@ public:
       const int64_t O = G == C ? C * pick({1, 1, 2}) : pick({1, 5, 16, 32, 64, 100, 192, 512});
       const int64_t reach = (R - 1) * D + 1, P = pick({0, reach / 2});
       const int64_t OH = (H + 2 * P - reach) / S + 1, OW = (W + 2 * P - reach) / S + 1;
-      const double products = double(N) * double(OH * OW * O) * double(C / G * R * R);
+      const int64_t ofElement = C / G * R * R;
+      const double products = double(N) * double(OH * OW * O) * double(ofElement);
       const bool isColumn = W == 1 && R > 1, isWideAndDilated = D > 1 && R > 3; // with which oneDNN may need more
       if (isColumn || isWideAndDilated || C % G || O % G || H + 2 * P < reach || W + 2 * P < reach || products > 1e10 ||
           N * H * W * C > 20'000'000 || N * OH * OW * O > 20'000'000)

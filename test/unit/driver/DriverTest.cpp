@@ -80,7 +80,7 @@ TEST_F(Driver, LearnsAndEvaluates) {
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 500 + 3);
   size_t at = log.find("\"event\":\"evaluate\"");
   ASSERT_NE(at, std::string::npos);
-  double accuracy = std::atof(log.c_str() + log.find("\"accuracy\":", at) + 11);
+  double accuracy = std::stod(log.substr(log.find("\"accuracy\":", at) + 11));
   EXPECT_GT(accuracy, 0.9);
 }
 

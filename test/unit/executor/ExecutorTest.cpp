@@ -289,7 +289,7 @@ TEST(Executor, VariablesOutliveStepsAndStepSeedAndCountArrive) {
 
 TEST(Executor, ErrorsSayWhatIsWrong) {
   std::vector<uint8_t> bytes = *finishPlan(matmulPlan(2));
-  auto message = [&](const NamedArrays &inputs, RunOnceOptions options = {}) {
+  auto message = [&](const NamedArrays &inputs, const RunOnceOptions &options = {}) {
     return std::string(runOnce(bytes, inputs, options).status().message());
   };
   HostArray x = HostArray::of({8, 3}, iota(24));

@@ -31,7 +31,7 @@ public:
     artifact = *loadBytes(*finishPlan(std::move(plan)));
     shape = {n, m};
   }
-  template <typename T> std::vector<T> values(Slice slice, DType dtype) const {
+  template <typename T> std::vector<T> values(const Slice &slice, DType dtype) const {
     std::vector<T> out(static_cast<size_t>(slice.numElements()));
     EXPECT_TRUE(initializeVariable(*artifact->plan().variables()->Get(0), dtype, slice, 7,
                                    std::as_writable_bytes(std::span(out)))

@@ -3,7 +3,7 @@
 #include "test/unit/executor/MlpPlan.h"
 
 #include <cstdio>
-#include <cstdlib>
+#include <string>
 
 using namespace dgc::rt;
 
@@ -12,7 +12,7 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "usage: write_mlp_plan OUT WORLD BATCH HIDDEN\n");
     return 2;
   }
-  test::MlpOptions options{static_cast<uint32_t>(std::atoi(argv[2])), std::atoi(argv[3]), std::atoi(argv[4])};
+  test::MlpOptions options{static_cast<uint32_t>(std::stoul(argv[2])), std::stoi(argv[3]), std::stoi(argv[4])};
   auto bytes = finishPlan(test::mlpPlan(options, DGC_MLP_KERNELS));
   if (!bytes.ok())
     return 1;

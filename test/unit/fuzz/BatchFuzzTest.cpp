@@ -17,7 +17,7 @@ namespace {
 
 uint32_t numberOf(const char *name, uint32_t otherwise) {
   const char *text = std::getenv(name);
-  return text ? static_cast<uint32_t>(std::atoi(text)) : otherwise;
+  return text ? static_cast<uint32_t>(std::stoul(text)) : otherwise;
 }
 
 ExecuteOptions optionsOf(int64_t batch, const std::string &mesh, const std::string &program = "", int validCount = -1) {

@@ -25,7 +25,7 @@ void nameSeed(int signal) {
 
 uint32_t numberOf(const char *name, uint32_t otherwise) {
   const char *text = std::getenv(name);
-  return text ? static_cast<uint32_t>(std::atoi(text)) : otherwise;
+  return text ? static_cast<uint32_t>(std::stoul(text)) : otherwise;
 }
 
 HostArray input(const std::vector<int64_t> &shape, unsigned seed, const std::string &type) {

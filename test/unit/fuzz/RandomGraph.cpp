@@ -63,7 +63,7 @@ public:
 
 private:
   uint32_t draw(uint32_t below) { return below ? random() % below : 0; }
-  std::string typeOf(const Shape &shape, std::string of = "") const {
+  std::string typeOf(const Shape &shape, const std::string &of = "") const {
     std::string text = "tensor<";
     for (int64_t size : shape)
       text += std::to_string(size) + "x";

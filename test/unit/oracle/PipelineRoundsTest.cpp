@@ -94,7 +94,7 @@ std::string modelOf(const Case &c) {
 
 NamedArrays inputsOfStep(int i) {
   std::mt19937 rng(40 + i);
-  auto numbers = [&](std::vector<int64_t> shape, auto make) {
+  auto numbers = [&](const std::vector<int64_t> &shape, auto make) {
     int64_t count = 1;
     for (int64_t size : shape)
       count *= size;

@@ -62,7 +62,7 @@ inline double apart(const std::vector<float> &a, const std::vector<float> &b) {
 inline double apart(const NamedArrays &a, const NamedArrays &b) {
   double most = a.size() == b.size() ? 0 : INFINITY;
   for (const auto &[name, array] : b)
-    most = std::max(most, a.count(name) ? apart(a.at(name).as<float>(), array.as<float>()) : INFINITY);
+    most = std::max(most, a.contains(name) ? apart(a.at(name).as<float>(), array.as<float>()) : INFINITY);
   return most;
 }
 

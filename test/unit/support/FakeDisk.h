@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace dgc::rt::test {
 
@@ -35,7 +36,7 @@ public:
     ++crashes;
   }
 
-  void put(const std::string &path, std::string data) {
+  void put(const std::string &path, const std::string &data) {
     live[path] = durable[path] = std::make_shared<Node>(Node{data, data});
   }
   /// Contents, or nothing where there is no such file.
@@ -54,7 +55,7 @@ public:
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> createNew(const std::string &path, const std::string &shown) override {
     DGC_RETURN_IF_ERROR(step(str("cannot create ", shown)));
-    if (live.count(path))
+    if (live.contains(path))
       return errnoStatus(EEXIST, str("cannot create ", shown));
     auto node = live[path] = std::make_shared<Node>();
     return std::make_unique<Writer>(*this, node, shown);
@@ -81,8 +82,8 @@ public:
     durable = live;
     return absl::OkStatus();
   }
-  bool exists(const std::string &path) override { return live.count(path); }
-  bool isOwnFile(const std::string &path) override { return live.count(path); }
+  bool exists(const std::string &path) override { return live.contains(path); }
+  bool isOwnFile(const std::string &path) override { return live.contains(path); }
   bool isReplaceable(const std::string &) override { return true; }
   absl::Status checkSpecial(const std::string &) override { return absl::OkStatus(); }
   bool isSame(const std::string &a, const std::string &b) override { return a == b; }
@@ -98,7 +99,7 @@ public:
   }
   absl::StatusOr<std::unique_ptr<FileLock>> lock(const std::string &path) override {
     DGC_RETURN_IF_ERROR(step(str("cannot create ", path)));
-    if (locks.count(path) && !hasNoLocks)
+    if (locks.contains(path) && !hasNoLocks)
       return absl::AlreadyExistsError(str("another job holds ", path));
     locks.insert(path);
     live[path] = std::make_shared<Node>();
@@ -117,7 +118,8 @@ private:
   absl::Status step(const std::string &what) { return fails() ? errnoStatus(error, what) : absl::OkStatus(); }
 
   struct Reader : ReadableFile {
-    Reader(FakeDisk &disk, std::shared_ptr<Node> node, std::string path) : disk(disk), node(node), path(path) {}
+    Reader(FakeDisk &disk, std::shared_ptr<Node> node, std::string path)
+        : disk(disk), node(std::move(node)), path(std::move(path)) {}
     uint64_t size() const override { return node->data.size(); }
     absl::Status readAt(uint64_t offset, std::span<std::byte> out) override {
       DGC_RETURN_IF_ERROR(disk.step(str("cannot read ", path)));
@@ -131,7 +133,8 @@ private:
     std::string path;
   };
   struct Writer : WritableFile {
-    Writer(FakeDisk &disk, std::shared_ptr<Node> node, std::string path) : disk(disk), node(node), path(path) {}
+    Writer(FakeDisk &disk, std::shared_ptr<Node> node, std::string path)
+        : disk(disk), node(std::move(node)), path(std::move(path)) {}
     absl::Status write(std::span<const std::byte> data) override {
       bool bad = disk.fails();
       node->data.append(reinterpret_cast<const char *>(data.data()), bad ? data.size() / 2 : data.size());
@@ -150,7 +153,7 @@ private:
 
   /// Of a process that is dead nothing is removed, and its lock is gone.
   struct Lock : FileLock {
-    Lock(FakeDisk &disk, std::string path) : disk(disk), path(path), crashes(disk.crashes) {}
+    Lock(FakeDisk &disk, std::string path) : disk(disk), path(std::move(path)), crashes(disk.crashes) {}
     ~Lock() override {
       if (crashes != disk.crashes)
         return;

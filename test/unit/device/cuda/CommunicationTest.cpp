@@ -11,7 +11,6 @@ using namespace dgc::rt;
 using namespace dgc::rt::cuda;
 using namespace dgc::testing;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 namespace dgc::rt::test {
 namespace {

@@ -93,7 +93,7 @@ TEST(CudaDevice, RoundsToTf32WhereThatIsAskedFor) {
   double most = 0;
   for (const auto &[name, array] : expected->variables) {
     EXPECT_EQ(onCpu->variables.at(name).bytes, array.bytes) << name;
-    most = std::max(most, double(difference(result->variables.at(name), array)));
+    most = std::max(most, difference(result->variables.at(name), array));
   }
   EXPECT_GT(most, 1e-5);
   EXPECT_LT(most, 2e-2);

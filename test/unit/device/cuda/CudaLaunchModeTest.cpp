@@ -169,7 +169,7 @@ TEST_F(CudaLaunchMode, ProgramsOfAllKindsStayTheSame) {
 
 // The slowest worker counts, whichever it is.
 TEST_F(CudaLaunchMode, WorkersThatDifferDecideAlike) {
-  for (auto costs : {std::vector{kGraphIsFaster, kOutsideIsFaster}, {kOutsideIsFaster, kGraphIsFaster}}) {
+  for (const auto &costs : {std::vector{kGraphIsFaster, kOutsideIsFaster}, {kOutsideIsFaster, kGraphIsFaster}}) {
     std::filesystem::remove(file);
     auto result = run(true, costs);
     ASSERT_TRUE(result.ok()) << result.status();

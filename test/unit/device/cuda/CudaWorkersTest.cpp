@@ -16,7 +16,6 @@ using namespace dgc::rt;
 using namespace dgc::testing;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 namespace {
 

@@ -26,9 +26,10 @@ public:
     stream = *made;
     mirror = *memory;
     auto created = rt::cuda::Communication::create(groups, driver, stream, inner, mirror, makeNccl);
-    if (created.ok())
-      communication = *std::move(created);
-    return created.status();
+    if (!created.ok())
+      return created.status();
+    communication = *std::move(created);
+    return absl::OkStatus();
   }
   const rt::cuda::Communication &gpuCommunication() const { return *communication; }
 

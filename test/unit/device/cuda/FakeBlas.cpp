@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <utility>
 
 using namespace dgc::rt;
 using namespace dgc::rt::cuda;
@@ -22,7 +23,7 @@ float roundedToTf32(float value) {
 
 class FakeGemm final : public PreparedGemm {
 public:
-  FakeGemm(FakeDriver &driver, const Gemm &gemm) : driver(driver), gemm(gemm) {}
+  FakeGemm(FakeDriver &driver, Gemm gemm) : driver(driver), gemm(std::move(gemm)) {}
 
   absl::Status run(Driver::Stream stream, Address workspace) override {
     const uint64_t width = sizeOf(gemm.type), auxBits = isRelu() ? 1 : width * 8;

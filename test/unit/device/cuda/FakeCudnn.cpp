@@ -104,7 +104,7 @@ FakeCudnn::Descriptor *FakeCudnn::find(void *handle) {
 }
 
 int FakeCudnn::create(int kind, void **out) {
-  if (!known().count(kind))
+  if (!known().contains(kind))
     return refuse(kBadParameter, "unknown kind of descriptor");
   auto made = std::make_unique<Descriptor>();
   made->kind = kind;
@@ -139,7 +139,7 @@ int FakeCudnn::finalize(void *handle) {
   if (!d || d->isFinal)
     return refuse(kBadParameter, "no descriptor that can be finalized");
   for (const auto &[attribute, what] : known().at(d->kind))
-    if (what.isNeeded && !d->values.count(attribute))
+    if (what.isNeeded && !d->values.contains(attribute))
       return refuse(kBadParameter, "attribute " + std::to_string(attribute) + " is not set");
   auto sizes = [&](int attribute) { return d->get<int64_t>(attribute).size(); };
   if (d->kind == kDnnTensor && (sizes(kDnnTensorDimensions) < 3 || sizes(kDnnTensorDimensions) > 8 ||

@@ -2,6 +2,7 @@
 #include "test/unit/device/cuda/FakeDriver.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace dgc::rt;
 using namespace dgc::rt::cuda;
@@ -23,7 +24,7 @@ bool advance(std::vector<int64_t> &position, const std::vector<int64_t> &sizes) 
 
 class FakeConvolution final : public PreparedDnn {
 public:
-  FakeConvolution(FakeDriver &driver, const DnnConvolution &given) : driver(driver), c(given) {}
+  FakeConvolution(FakeDriver &driver, DnnConvolution given) : driver(driver), c(std::move(given)) {}
   uint64_t workspaceBytes() const override { return kWorkspace; }
 
   absl::Status run(Driver::Stream stream, Address workspace) override {

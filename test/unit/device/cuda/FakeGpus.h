@@ -17,10 +17,11 @@ inline const rt::cuda::GpuInfo kFakeGpu{"Fake GPU", 9, 0, 1u << 30};
 
 /// Makes CUDA devices on fake drivers, which `adjust` may change; that of rank r writes to logs[r]. Ranks without a GPU
 /// get the device that the plan is for. With a network each has a GPU of its own, and NCCL.
-inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
-                                  std::function<void(FakeDriver &, int rank)> adjust = {},
-                                  rt::cuda::GpuInfo info = kFakeGpu, FakeNetwork *network = nullptr,
-                                  std::shared_ptr<FakePeers> peers = nullptr, rt::cuda::TuningOptions tuning = {}) {
+inline rt::MakeDevice fakeDevices(const std::vector<std::shared_ptr<FakeLog>> &logs,
+                                  const std::function<void(FakeDriver &, int rank)> &adjust = {},
+                                  const rt::cuda::GpuInfo &info = kFakeGpu, FakeNetwork *network = nullptr,
+                                  const std::shared_ptr<FakePeers> &peers = nullptr,
+                                  const rt::cuda::TuningOptions &tuning = {}) {
   return [=](const rt::Artifact &artifact, int threads, int rank) -> absl::StatusOr<std::unique_ptr<rt::Device>> {
     if (rt::isOnHost(artifact.plan(), rt::groupOf(artifact.plan(), static_cast<uint32_t>(rank))))
       return rt::createDevice(artifact, threads, rank);
@@ -49,7 +50,8 @@ inline rt::MakeDevice fakeDevices(std::vector<std::shared_ptr<FakeLog>> logs,
 }
 
 /// One worker; `failAt`: which call of the driver fails.
-inline rt::MakeDevice fakeDevice(std::shared_ptr<FakeLog> log, int failAt = -1, rt::cuda::GpuInfo info = kFakeGpu) {
+inline rt::MakeDevice fakeDevice(std::shared_ptr<FakeLog> log, int failAt = -1,
+                                 const rt::cuda::GpuInfo &info = kFakeGpu) {
   return fakeDevices({std::move(log)}, [failAt](FakeDriver &driver, int) { driver.failAt(failAt); }, info);
 }
 

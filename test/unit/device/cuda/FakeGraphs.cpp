@@ -62,7 +62,7 @@ bool FakeDriver::isInGraphs(const std::string &name) const {
 absl::Status FakeDriver::launchGraph(Graph handle, Stream stream) {
   if (absl::Status s = enter("launchGraph"); !s.ok())
     return s;
-  log->calls.push_back("graph");
+  log->calls.emplace_back("graph");
   ++log->replays;
   CapturedGraph &graph = *graphs.at(handle);
   if (duration)

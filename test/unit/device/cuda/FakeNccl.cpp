@@ -254,9 +254,10 @@ struct FakeRank {
     for (const FakeNetwork::Operation &op : operations) {
       uint64_t bytes = op.count * sizeOf(op.type), all = bytes * static_cast<uint64_t>(comm->group->members);
       if (op.src)
-        accesses.push_back({driver.device(op.src), op.kind == op.ReduceScatter ? all : bytes, false});
+        accesses.push_back(
+            {driver.device(op.src), op.kind == FakeNetwork::Operation::ReduceScatter ? all : bytes, false});
       if (op.dst)
-        accesses.push_back({driver.device(op.dst), op.kind == op.AllGather ? all : bytes, true});
+        accesses.push_back({driver.device(op.dst), op.kind == FakeNetwork::Operation::AllGather ? all : bytes, true});
     }
     ++network.operations;
     absl::Status queued = driver.enqueue(

@@ -143,7 +143,7 @@ absl::Status FakeDriver::wait(Stream stream, Event event) {
 absl::Status FakeDriver::await(Event event) {
   if (absl::Status s = enter("await"); !s.ok())
     return s;
-  log->calls.push_back("await");
+  log->calls.emplace_back("await");
   return waitFor(events.at(event)->clock);
 }
 

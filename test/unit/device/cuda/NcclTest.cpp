@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 
 namespace {
 
-std::vector<SelfTestLine> selfTest(FakeNetwork &network, std::shared_ptr<FakeLog> log, int failAt = -1) {
+std::vector<SelfTestLine> selfTest(FakeNetwork &network, const std::shared_ptr<FakeLog> &log, int failAt = -1) {
   FakeDriver driver(log);
   driver.failAt(failAt);
   return testNccl(driver, network.functions(driver, log));

@@ -142,7 +142,7 @@ TYPED_TEST(FloatOps, OfOneOperand) {
   std::vector<T> x(std::begin(kValues), std::end(kValues));
   std::vector<std::string> names;
   for (const Unary &op : kUnary)
-    names.push_back(op.name);
+    names.emplace_back(op.name);
   auto results = runOps<T, T>(names, {x});
   auto ulps = statedUlps();
   for (size_t i = 0; i < names.size(); ++i) {
@@ -169,7 +169,7 @@ TYPED_TEST(FloatOps, OfTwoOperands) {
   auto operands = pairs<T>();
   std::vector<std::string> names;
   for (const Binary &op : kBinary)
-    names.push_back(op.name);
+    names.emplace_back(op.name);
   auto results = runOps<T, T>(names, operands);
   auto ulps = statedUlps();
   for (size_t i = 0; i < names.size(); ++i) {

@@ -50,20 +50,20 @@ template <typename T> struct Binary {
 };
 template <typename T>
 const Binary<T> kBinary[] = {
-    {"add", [](T x, T y) { return wrapped<T>((unsigned __int128)(x) + (unsigned __int128)(y)); }},
-    {"and", [](T x, T y) { return T(x & y); }},
+    {"add", [](T x, T y) { return wrapped<T>((unsigned __int128)x + (unsigned __int128)y); }},
+    {"and", [](T x, T y) -> T { return x & y; }},
     {"divide", divide<T>},
     {"maximum", [](T x, T y) { return std::max(x, y); }},
     {"minimum", [](T x, T y) { return std::min(x, y); }},
-    {"multiply", [](T x, T y) { return wrapped<T>((unsigned __int128)(x) * (unsigned __int128)(y)); }},
-    {"or", [](T x, T y) { return T(x | y); }},
+    {"multiply", [](T x, T y) { return wrapped<T>((unsigned __int128)x * (unsigned __int128)y); }},
+    {"or", [](T x, T y) -> T { return x | y; }},
     {"power", power<T>},
     {"remainder", remainder<T>},
     {"shift_left", [](T x, T n) { return isInRange(n) ? T(Bits<T>(x) << int(n)) : T(0); }},
     {"shift_right_arithmetic", shiftRight<T>},
     {"shift_right_logical", [](T x, T n) { return isInRange(n) ? T(Bits<T>(x) >> int(n)) : T(0); }},
-    {"subtract", [](T x, T y) { return wrapped<T>((unsigned __int128)(x) - (unsigned __int128)(y)); }},
-    {"xor", [](T x, T y) { return T(x ^ y); }},
+    {"subtract", [](T x, T y) { return wrapped<T>((unsigned __int128)x - (unsigned __int128)y); }},
+    {"xor", [](T x, T y) -> T { return x ^ y; }},
 };
 
 template <typename T> struct Unary {
@@ -73,10 +73,10 @@ template <typename T> struct Unary {
 };
 template <typename T>
 const Unary<T> kUnary[] = {
-    {"abs", [](T x) { return x < 0 ? wrapped<T>(-(unsigned __int128)(x)) : x; }, true},
+    {"abs", [](T x) { return x < 0 ? wrapped<T>(-(unsigned __int128)x) : x; }, true},
     {"count_leading_zeros", [](T x) { return T(std::countl_zero(Bits<T>(x))); }},
-    {"negate", [](T x) { return wrapped<T>(-(unsigned __int128)(x)); }},
-    {"not", [](T x) { return T(~x); }},
+    {"negate", [](T x) { return wrapped<T>(-(unsigned __int128)x); }},
+    {"not", [](T x) -> T { return ~x; }},
     {"popcnt", [](T x) { return T(std::popcount(Bits<T>(x))); }},
     {"sign", [](T x) { return T((x > 0) - (x < 0)); }, true},
 };

@@ -34,7 +34,7 @@ template <typename T> std::vector<T> numbers(size_t count, size_t start = 0) {
   return values;
 }
 
-std::string tensorType(std::vector<int64_t> shape, const char *element) {
+std::string tensorType(const std::vector<int64_t> &shape, const char *element) {
   std::string text = "tensor<";
   for (int64_t size : shape)
     text += std::to_string(size) + "x";
@@ -47,8 +47,8 @@ std::string tensorType(std::vector<int64_t> shape, const char *element) {
 
 /// Reduces a matrix of the given shape and element type.
 template <typename T>
-std::vector<T> reduce(const char *kind, const char *dims, std::vector<int64_t> shape, const char *element,
-                      std::vector<int64_t> resultShape, std::vector<T> x) {
+std::vector<T> reduce(const char *kind, const char *dims, const std::vector<int64_t> &shape, const char *element,
+                      const std::vector<int64_t> &resultShape, std::vector<T> x) {
   size_t size = 1;
   for (int64_t s : resultShape)
     size *= s;
@@ -315,7 +315,7 @@ TEST(ReduceWindow, EveryKind) {
   EXPECT_EQ(run<float>(windowKernel("min", "f32"), 9, x),
             windows<float>(x, INFINITY, [](float a, float b) { return std::min(a, b); }));
   auto n = numbers<int32_t>(35);
-  EXPECT_EQ(run<int32_t>(windowKernel("sum", "i32"), 9, n), windows<int32_t>(n, 0, std::plus<int32_t>()));
+  EXPECT_EQ(run<int32_t>(windowKernel("sum", "i32"), 9, n), windows<int32_t>(n, 0, std::plus<>()));
   auto u = numbers<uint8_t>(35);
   EXPECT_EQ(run<uint8_t>(windowKernel("max", "ui8"), 9, u),
             windows<uint8_t>(u, 0, [](uint8_t a, uint8_t b) { return std::max(a, b); }));

@@ -48,7 +48,7 @@ std::string region(const std::string &shardings, const std::string &body) {
   return std::regex_replace(text, std::regex("<\\["), "#dist.sharding<@mesh, [");
 }
 
-std::string withAxes(std::string text, const std::string &axes) {
+std::string withAxes(const std::string &text, const std::string &axes) {
   return std::regex_replace(text, std::regex("AXES"), axes);
 }
 

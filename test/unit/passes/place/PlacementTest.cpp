@@ -80,7 +80,7 @@ PlacementProblem randomProblem(std::mt19937 &rng, int ops, int devices, Shape sh
     problem.devices.push_back({shape.tight ? 8u + below(30) : UINT64_MAX, 1.0 + below(3)});
   if (below(2))
     for (int i = 0; i < devices; ++i) {
-      problem.bandwidth.push_back({});
+      problem.bandwidth.emplace_back();
       for (int j = 0; j < devices; ++j)
         problem.bandwidth.back().push_back(1.0 + below(4));
     }

@@ -61,7 +61,7 @@ TEST_P(Servers, HoldAllVariables) {
     largest = std::max(largest, 2 * size);
     std::string name = variable->name()->str();
     for (const auto *other : *plan.variables())
-      if (other->name()->str().rfind(name + ".", 0) == 0)
+      if (other->name()->str().starts_with(name + "."))
         EXPECT_EQ(other->group(), variable->group()) << name;
   }
   EXPECT_EQ(held.count(0), 0u) << "a worker holds variables";

@@ -8,7 +8,6 @@
 #include <map>
 
 using namespace dgc::testing;
-using dgc::rt::DType;
 
 namespace {
 

@@ -56,9 +56,9 @@ protected:
     std::map<char, unsigned> factors;
     for (size_t i = 0; i < op.tensors.size(); ++i) {
       auto &shape = rule.operands.emplace_back();
-      for (size_t dim = 0; dim < op.dims[i].size(); ++dim) {
+      for (const auto &letters : op.dims[i]) {
         shape.dims.emplace_back();
-        for (char letter : op.dims[i][dim]) {
+        for (char letter : letters) {
           auto [it, isNew] = factors.try_emplace(letter, rule.factors.size());
           if (isNew)
             rule.factors.push_back(

@@ -92,7 +92,7 @@ Bound lowerBound(const Shape &mesh, const Shape &shape, const ValueLayout &from,
     for (const Item &item : devices.partOf(device, to).items)
       if (item.element >= 0) {
         needers[{copy, item.element | int64_t(stays)}].insert(device);
-        missing += !held.count(item.element);
+        missing += !held.contains(item.element);
       }
     bound.most = std::max(bound.most, missing);
     bound.each.push_back(missing);

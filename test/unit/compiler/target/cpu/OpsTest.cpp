@@ -79,8 +79,8 @@ template <typename T> void checkMaximum(const char *type) {
   ASSERT_TRUE(kernels.ok());
   Buffer<T> a(50), b(50), r(50);
   for (int i = 0; i < 50; ++i) {
-    a[i] = T(i * 37 + 100);
-    b[i] = T(i * 91 + 5);
+    a[i] = static_cast<T>(T(37) * i + 100);
+    b[i] = static_cast<T>(T(91) * i + 5);
   }
   kernels.call({a.data(), b.data(), r.data()});
   for (int i = 0; i < 50; ++i)

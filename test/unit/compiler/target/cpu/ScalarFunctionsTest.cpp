@@ -100,8 +100,9 @@ TEST(Atan2, AllQuadrants) {
   ASSERT_TRUE(kernels.ok());
   Buffer<float> y(1681), x(1681), r(1681);
   for (int i = 0; i < 1681; ++i) {
-    y[i] = (i % 41 - 20) / 7.0f;
-    x[i] = (i / 41 - 20) / 5.0f;
+    const int row = i / 41, column = i % 41;
+    y[i] = (column - 20) / 7.0f;
+    x[i] = (row - 20) / 5.0f;
   }
   kernels.call({y.data(), x.data(), r.data()});
   for (int i = 0; i < 1681; ++i)

@@ -74,13 +74,14 @@ TEST(LongRows, MaskedAndInfinite) {
     ASSERT_TRUE(kernels.ok());
     auto x = samples<float>(rows * n);
     for (int i = 0; i < n; ++i) {
+      const int rank = i / 512; // of 512 elements
       x[i] = -INFINITY;
       x[n + i] = i % 512 == 77 ? x[n + i] : -INFINITY;         // one thread has all
       x[2 * n + i] = i < n - 1 ? -INFINITY : 3.0f;             // in the end
       x[3 * n + i] = i == 0 ? 3.0f : i == 7 ? -INFINITY : -80; // and the beginning
-      x[4 * n + i] = float(i / 512);                           // ever larger
+      x[4 * n + i] = float(rank);                              // ever larger
       if (is16)
-        x[4 * n + i] = float(i / 512 & ~7);
+        x[4 * n + i] = float(rank & ~7);
     }
     x[5 * n + 1234] = INFINITY;
     x[6 * n + 4321] = NAN;

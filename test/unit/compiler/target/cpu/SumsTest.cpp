@@ -19,7 +19,7 @@ struct Sum {
   std::string name;
   std::vector<int64_t> shape; // of the operand, a loop for each dimension
   std::string kinds;          // per loop: p or r
-  std::string value = "";     // in the body; defines %v : f32 of %x : ELEMENT; none: %x itself
+  std::string value;          // in the body; defines %v : f32 of %x : ELEMENT; none: %x itself
   std::string element = "f32";
   double (*computed)(double) = [](double x) { return x; };
 };
