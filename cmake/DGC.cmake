@@ -44,6 +44,10 @@ endfunction()
 # Links what is outside of the project, and the shared library in place of its part. A part links no part: it is built
 # with their options behind what they generate.
 function(dgc_link name visibility)
+  if(DGC_STATIC)
+    target_link_libraries(${name} ${visibility} ${ARGN})
+    return()
+  endif()
   get_target_property(own ${name} DGC_PART_OF)
   foreach(item IN LISTS ARGN)
     set(library NOTFOUND)
@@ -84,6 +88,8 @@ function(dgc_shared_library name)
   if(NOT DGC_SANITIZE)
     target_link_options(${name} PRIVATE -Wl,-z,defs)
   endif()
+  # With DGC_STATIC parts name each other as well.
+  set_target_properties(${name} PROPERTIES LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${whole}")
   set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
   dgc_carries_libraries(${name})

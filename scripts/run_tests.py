@@ -2,7 +2,8 @@
 """Runs every test of a build: GoogleTest programs through CTest, then the lit tests, as written and with
 round-trip verification. Shows the output of those that fail, ends in `N passed, N failed`.
 
-usage: run_tests.py BUILD_DIR
+usage: run_tests.py BUILD_DIR [OTHER_BUILD_DIR UNIT_TEST...]
+Runs and counts these GoogleTest programs of another build as well.
 Exit status 0 only if at least one test ran, in each of the kinds that the build has, and none failed.
 """
 
@@ -20,14 +21,17 @@ JOBS = str(len(os.sched_getaffinity(0)))
 UNIT_TIMEOUT_S = "600"
 
 
-def run_unit_tests(build, out):
-    """Counts single GoogleTest tests; a program that dies without a report is one failure."""
+def run_unit_tests(build, out, names=()):
+    """Counts single GoogleTest tests, of all programs or of those that are named; a program that dies without a report
+    is one failure."""
+    os.makedirs(out)
     counts = collections.Counter()
     junit = os.path.join(out, "ctest.xml")
     env = dict(os.environ, GTEST_OUTPUT=f"json:{out}/", GTEST_COLOR="no")
     subprocess.run(
         ["ctest", "--test-dir", build, "-j", JOBS, "--timeout", UNIT_TIMEOUT_S,
-         "--output-junit", junit, "--quiet", "--no-tests=ignore"],
+         "--output-junit", junit, "--quiet", "--no-tests=ignore"]
+        + (["-R", f"^({'|'.join(names)})$"] if names else []),
         env=env, stdin=subprocess.DEVNULL, check=False)
     for case in ElementTree.parse(junit).getroot().iter("testcase"):
         name, ok = case.get("name"), case.get("status") == "run"
@@ -91,14 +95,16 @@ def run_lit(build, out, roundtrip):
 
 def main():
     build = os.path.abspath(sys.argv[1])
+    other, *names = sys.argv[2:] or [None]
     out = os.path.join(build, "test-results")
     shutil.rmtree(out, ignore_errors=True)
-    os.makedirs(out)
 
     total = run_unit_tests(build, out)
     if os.path.exists(os.path.join(build, "test/lit/lit.site.cfg.py")):
         total += run_lit(build, out, roundtrip=False)
         total += run_lit(build, out, roundtrip=True)
+    if names:
+        total += run_unit_tests(os.path.abspath(other), os.path.join(out, "other"), names)
 
     if total["skipped"]:
         print(f"{total['skipped']} skipped, as this machine does not have what they need")
