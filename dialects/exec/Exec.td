@@ -74,8 +74,9 @@ def StepOpInterface : OpInterface<"StepOpInterface"> {
   ];
 }
 
-class Exec_StepOp<string mnemonic, list<Trait> traits = []>
-    : Exec_Op<mnemonic, !listconcat(traits, [AttrSizedOperandSegments,
+// `segments` is empty for an op in which `outs` is the only operand that may be several or none.
+class Exec_StepOp<string mnemonic, list<Trait> traits = [], list<Trait> segments = [AttrSizedOperandSegments]>
+    : Exec_Op<mnemonic, !listconcat(traits, segments, [
         DeclareOpInterfaceMethods<StepOpInterface, ["getReads", "cloneOnBuffers"]>,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>])> {
   let results = (outs Variadic<AnyStaticShapeTensor>:$results);
