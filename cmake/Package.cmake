@@ -22,8 +22,9 @@ if(DGC_BUILD_COMPILER)
   set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME dgc)
   set(CPACK_DEBIAN_COMPILER_DESCRIPTION "Compiler of dataflow graphs for distributed execution
 dgc-compile cuts a model over workers, plans its memory and communication and
-writes one file that dgc-run runs. With dgc-opt, the language server, and the
-headers and CMake package for plug-ins.")
+writes one file that dgc-run runs; dgc-verify checks that it computes
+the model. With dgc-opt, the language server, and the headers and CMake package
+for plug-ins.")
   set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "dgc-runtime (= ${PROJECT_VERSION})")
   # What plug-ins are built with.
   set(llvm ${LLVM_VERSION_MAJOR})

@@ -74,13 +74,6 @@ bool Checker::takesWholeBatches(const std::string &name) const {
   return false;
 }
 
-static const ModelVariable *find(const Model &model, const std::string &name) {
-  for (const ModelVariable &variable : model.variables)
-    if (variable.name == name)
-      return &variable;
-  return nullptr;
-}
-
 absl::Status Checker::checkRun(const ModelProgram &program, const reference::Kernel &kernel, PlanRun &planRun,
                                int number, uint64_t seed, const Functions &functions) {
   Call call;

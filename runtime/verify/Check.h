@@ -40,6 +40,9 @@ struct Verdict {
   double bits = 0;           // the check misses a difference with a probability of at most 2^-bits
 };
 
+/// What a check found, as lines for a person: what differs, or what was compared and how sure the result is.
+std::string describe(const Verdict &verdict);
+
 /// Runs every program of the model and of the plan on the same values, and compares outputs and variables. Fails where one of
 /// them cannot be run so: for want of semantics, or where an operation has no meaning in the fields.
 absl::StatusOr<Verdict> check(const rt::Artifact &artifact, const Model &model, const CheckOptions &options);

@@ -4,6 +4,7 @@
 #include "compiler/driver/ParsedModel.h"
 #include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
+#include "compiler/verify/Model.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -17,13 +18,16 @@
 #include "runtime/base/Version.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "runtime/telemetry/Report.h"
+#include "runtime/verify/Check.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include <algorithm>
 #include <optional>
+#include <thread>
 
 namespace cl = llvm::cl;
 
@@ -90,6 +94,10 @@ static cl::opt<bool> explain("explain", cl::desc("Print each collective: op, axe
 static cl::opt<std::string> report("report",
                                    cl::desc("Write a page for a browser: schedule, memory, communication, variables"),
                                    cl::value_desc("FILE.html"), cl::cat(category));
+static cl::opt<bool> verify("verify",
+                            cl::desc("Write the plan only if the exact check finds it equal to MODEL; turns "
+                                     "--with-semantics on"),
+                            cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the seconds of each phase (stderr)"), cl::cat(category));
 
 static constexpr const char *overview = R"(dgc compiler: from a model to a distributed program
@@ -99,24 +107,57 @@ static constexpr const char *overview = R"(dgc compiler: from a model to a distr
 
 PHASE is one of input, model, place, gradient, shard, partition, communicate, kernel, schedule, artifact.
 Exit status: 0 done; 1 the model was refused, or what the options ask of it; 2 an option is wrong in itself, or a file
-cannot be read or written; 7 memory runs out, or a limit (ulimit) is too low.
+cannot be read or written; 7 memory runs out, or a limit (ulimit) is too low; 10 --verify: the plan computes something else.
 )";
 
-/// Prints what workers need and, with a file, writes the page about a plan. False, with a message, when it cannot.
-static bool describe(const std::vector<uint8_t> &plan, std::optional<dgc::rt::OutputFile> &page) {
-  absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact = dgc::rt::loadBytes(plan, "the compiled plan");
-  absl::Status status = artifact.status();
-  if (status.ok()) {
-    llvm::errs() << dgc::rt::describeMemory((*artifact)->plan());
-  }
-  if (status.ok() && page) {
-    const std::string html = dgc::rt::reportAsHtml(**artifact);
-    status = page->replace([&](dgc::rt::WritableFile &file) { return file.write(html); });
-  }
+/// Prints what is wrong, if anything is; whether nothing is.
+static bool succeeds(const absl::Status &status) {
   if (!status.ok()) {
     llvm::errs() << "dgc-compile: " << std::string(status.message()) << "\n";
   }
   return status.ok();
+}
+
+/// Prints what workers need and, with a file, writes the page about a plan. False, with a message, when it cannot.
+static bool describe(const dgc::rt::Artifact &artifact, std::optional<dgc::rt::OutputFile> &page) {
+  llvm::errs() << dgc::rt::describeMemory(artifact.plan());
+  if (!page) {
+    return true;
+  }
+  const std::string html = dgc::rt::reportAsHtml(artifact);
+  return succeeds(page->replace([&](dgc::rt::WritableFile &file) { return file.write(html); }));
+}
+
+/// Compares a plan with the model that it was compiled from, and prints what is found (stderr). Gives the exit status.
+static int checkAgainst(mlir::ModuleOp model, const dgc::rt::Artifact &artifact, const dgc::CompileOptions &asked) {
+  std::string error;
+  std::optional<dgc::CompileOptions> options = dgc::optionsFor(artifact.plan(), error);
+  if (!options) {
+    llvm::errs() << "dgc-compile: --verify: " << error << "\n";
+    return 1;
+  }
+  mlir::FailureOr<dgc::verify::Model> reference = dgc::modelOf(model, *options);
+  if (failed(reference)) {
+    return 1;
+  }
+  dgc::verify::CheckOptions check;
+  check.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  absl::StatusOr<dgc::verify::Verdict> verdict = dgc::verify::check(artifact, *reference, check);
+  if (!verdict.ok()) {
+    llvm::errs() << "dgc-compile: --verify: " << std::string(verdict.status().message()) << "\n";
+    return static_cast<int>(dgc::rt::exitCodeOf(verdict.status()));
+  }
+  if (verdict->isEqual()) {
+    llvm::errs() << dgc::verify::describe(*verdict);
+    return 0;
+  }
+  llvm::errs() << "dgc-compile: --verify: "
+               << (asked.insertPass.empty()
+                       ? "the plan"
+                       : "after the inserted passes " + llvm::join(asked.insertPass, ",") + " the plan")
+               << " is not written\n"
+               << dgc::verify::describe(*verdict);
+  return static_cast<int>(dgc::rt::ExitCode::Different);
 }
 
 /// Whether each output has a file of its own that nothing else is read from. Says which has not.
@@ -159,11 +200,7 @@ static bool writeOutput(dgc::rt::OutputFile &output, const std::vector<uint8_t> 
   }
   std::span<const std::byte> bytes =
       plan ? std::as_bytes(std::span(*plan)) : std::as_bytes(std::span(text.data(), text.size()));
-  absl::Status status = output.replace([&](dgc::rt::WritableFile &file) { return file.write(bytes); });
-  if (!status.ok()) {
-    llvm::errs() << "dgc-compile: " << std::string(status.message()) << "\n";
-  }
-  return status.ok();
+  return succeeds(output.replace([&](dgc::rt::WritableFile &file) { return file.write(bytes); }));
 }
 
 /// The flag --print-options, in place of that of LLVM, which prints options of LLVM.
@@ -225,6 +262,7 @@ static int printOptions(const dgc::CompilePlan &plan) {
 struct Outputs {
   std::string path;
   std::optional<dgc::rt::OutputFile> file, page;
+  bool areVerified = false;
 };
 
 /// Compiles the module and writes what was asked for. Gives the exit status.
@@ -236,6 +274,10 @@ static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::Compile
     }
     return writeOutput(*outputs.file, nullptr, module) ? 0 : 2;
   }
+  mlir::OwningOpRef<mlir::ModuleOp> model; // as it was before the compilation, which changes the module
+  if (outputs.areVerified) {
+    model = module.clone();
+  }
   mlir::FailureOr<dgc::Artifact> compiled = dgc::compile(module, plan, reports);
   if (failed(compiled)) {
     return 1;
@@ -244,7 +286,17 @@ static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::Compile
     llvm::errs() << "dgc-compile: an artifact is binary; name a file with -o\n";
     return 2;
   }
-  return describe(compiled->bytes, outputs.page) && writeOutput(*outputs.file, &compiled->bytes, module) ? 0 : 2;
+  absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact =
+      dgc::rt::loadBytes(compiled->bytes, "the compiled plan");
+  if (!succeeds(artifact.status())) {
+    return 2;
+  }
+  if (model) {
+    if (const int code = checkAgainst(*model, **artifact, plan.asked); code != 0) {
+      return code;
+    }
+  }
+  return describe(**artifact, outputs.page) && writeOutput(*outputs.file, &compiled->bytes, module) ? 0 : 2;
 }
 
 /// Reserves what is written, so that no work is done for a file that cannot be; reports what fails.
@@ -265,14 +317,34 @@ static bool openOutputs(Outputs &outputs, const std::string &reportPath) {
   return dumpPhasesTo.empty() || makeDumpFolder(dumpPhasesTo);
 }
 
+/// What --verify and --report ask of the phases. False, with a message, where they are not met.
+static bool checkPhases(const dgc::CompileOptions &options) {
+  if (!report.empty() && options.to != dgc::Phase::Artifact) {
+    llvm::errs() << "dgc-compile: --report shows a whole plan; leave --compile-to away\n";
+    return false;
+  }
+  if (verify && options.to != dgc::Phase::Artifact) {
+    llvm::errs() << "dgc-compile: --verify checks a whole plan; leave --compile-to away\n";
+    return false;
+  }
+  if (verify && options.from != dgc::Phase::Input) {
+    llvm::errs()
+        << "dgc-compile: --verify compares with a model, and the input of --compile-from is none; compile with "
+           "--with-semantics, and check with dgc-verify PLAN --against MODEL\n";
+    return false;
+  }
+  return true;
+}
+
 static int run() {
   Outputs outputs;
   outputs.path = output; // linking resets the options of the command line
-  const dgc::CompileOptions options = planFlags.options;
+  dgc::CompileOptions options = planFlags.options;
+  options.withSemantics |= verify;
+  outputs.areVerified = verify;
   const bool onlyPrints = printOptionsFlag();
   const std::string reportPath = report;
-  if (!reportPath.empty() && options.to != dgc::Phase::Artifact) {
-    llvm::errs() << "dgc-compile: --report shows a whole plan; leave --compile-to away\n";
+  if (!checkPhases(options)) {
     return 2;
   }
   std::string error;

@@ -56,25 +56,6 @@ static std::optional<dgc::verify::Model> readModel(const Options &flags, const d
   return succeeded(model) ? std::optional(*std::move(model)) : std::nullopt;
 }
 
-static void print(const dgc::verify::Verdict &verdict, double seconds) {
-  llvm::raw_ostream &os = llvm::outs();
-  if (!verdict.isEqual()) {
-    os << "not equal: " << verdict.difference << "\n";
-    return;
-  }
-  os << llvm::formatv("equal: a difference is missed with a probability below 2^-{0:f1}\n", verdict.bits);
-  for (const dgc::verify::Verdict::Program &program : verdict.programs) {
-    os << "  " << program.name << ": " << dgc::rt::counted(program.runs, "run") << " with ";
-    llvm::interleaveComma(program.validCounts, os);
-    os << " examples\n";
-  }
-  os << "  " << dgc::rt::counted(verdict.workers, "worker") << ", " << verdict.values << " values compared, of degree "
-     << verdict.degree << " at most\n";
-  os << "  " << verdict.functions << " values of functions that are random here, " << verdict.exponentials
-     << " of them exponentials, for which no such bound is known\n";
-  os << llvm::formatv("  {0:f2} s\n", seconds);
-}
-
 static int run(Options &options) {
   absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact = dgc::rt::load(options.plan);
   if (!artifact.ok()) {
@@ -92,7 +73,11 @@ static int run(Options &options) {
   if (!verdict.ok()) {
     return fail(verdict.status());
   }
-  print(*verdict, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  llvm::outs() << dgc::verify::describe(*verdict);
+  if (verdict->isEqual()) {
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    llvm::outs() << llvm::formatv("  {0:f2} s\n", seconds.count());
+  }
   return static_cast<int>(verdict->isEqual() ? dgc::rt::ExitCode::Ok : dgc::rt::ExitCode::Different);
 }
 
