@@ -163,7 +163,9 @@ Damage::Where Damage::exchangeTransfers() {
     return "";
   const Place a = sends[below(sends.size())], b = sends[below(sends.size())];
   uint32_t &x = a.get().action.AsSend()->buffer, &y = b.get().action.AsSend()->buffer;
-  if (a.program != b.program || x == y || a.program->buffers[x]->shape != b.program->buffers[y]->shape)
+  const Owned<artifact::BufferT> &buffers = a.program->buffers;
+  if (a.program != b.program || buffers[x]->shape != buffers[y]->shape ||
+      (buffers[x]->offset == buffers[y]->offset && buffers[x]->space == buffers[y]->space))
     return "";
   std::swap(x, y);
   return a.text();

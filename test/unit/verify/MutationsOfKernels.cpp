@@ -199,10 +199,17 @@ Damage::Where Damage::exchangeOutputs() {
   return str("'", a.name, "' and '", b.name, "'");
 }
 
+static bool isRead(const artifact::ProgramT &program, uint32_t buffer) {
+  return std::any_of(program.steps.begin(), program.steps.end(), [&](const std::unique_ptr<artifact::StepT> &step) {
+    const artifact::KernelCallT *call = step->action.AsKernelCall();
+    return call && std::find(call->args.begin(), call->args.end(), buffer) != call->args.end();
+  });
+}
+
 Damage::Where Damage::wrongRole() {
   for (const std::unique_ptr<artifact::ProgramT> &program : plan.programs)
     for (const std::unique_ptr<artifact::InputT> &input : program->inputs)
-      if (program->name == "train" && input->role == artifact::InputRole::Step) {
+      if (program->name == "train" && input->role == artifact::InputRole::Step && isRead(*program, input->buffer)) {
         input->role = artifact::InputRole::Seed;
         return str("input '", input->name, "'");
       }
