@@ -13,11 +13,9 @@ using rt::str;
 
 /// Whether the f64 values say that a < b; counts where they are too close for that.
 static bool isLess(const Number &a, const Number &b, Counts &counts) {
-  if (a.same(b))
-    return false;
-  if (std::abs(a.f - b.f) <= 1e-9 * std::max(std::abs(a.f), std::abs(b.f)))
+  if (isNearTie(a, b))
     ++counts.nearTies;
-  return a.f < b.f;
+  return !a.same(b) && a.f < b.f;
 }
 
 Number dgc::verify::combine(rt::Reduction reduction, const Number &a, const Number &b, Counts &counts) {

@@ -6,6 +6,7 @@
 
 #include "runtime/device/reference/Bytecode.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstddef>
@@ -77,6 +78,15 @@ inline Number multiply(const Number &a, const Number &b) {
   return settled({FieldP::multiply(a.p, b.p), FieldQ::multiply(a.q, b.q), a.f * b.f});
 }
 inline Number negate(const Number &a) { return settled({FieldP::negate(a.p), FieldQ::negate(a.q), -a.f}); }
+
+/// Whether two numbers are compared that differ and whose f64 values are too close to say which is larger. An
+/// infinity is far from every finite number; what is no number is compared as f64 values are.
+inline bool isNearTie(const Number &a, const Number &b) {
+  if (a.same(b))
+    return false;
+  const double distance = std::abs(a.f - b.f);
+  return a.f == b.f || (std::isfinite(distance) && distance <= 1e-9 * std::max(std::abs(a.f), std::abs(b.f)));
+}
 
 /// Whether the elements are those of the f64 value: a constant, or computed from constants without rounding.
 inline bool isConstant(const Number &x) { return x.same(fromDouble(x.f)); }

@@ -191,12 +191,8 @@ absl::Status StripRun::source(const Instruction &op, Planes to) {
 
 /// Decided by the f64 values if these are not too close.
 bool StripRun::isLess(const Number &a, const Number &b) {
-  if (a.same(b) && !std::isnan(a.f))
-    return false;
-  const double distance = std::abs(a.f - b.f);
-  const bool near = std::isfinite(distance) && distance <= 1e-9 * std::max(std::abs(a.f), std::abs(b.f));
-  nearTies += near || a.f == b.f;
-  return a.f < b.f;
+  nearTies += isNearTie(a, b);
+  return !a.same(b) && a.f < b.f;
 }
 
 void StripRun::compare(Opcode opcode, Planes to, Planes a, Planes b) {

@@ -25,6 +25,20 @@ TEST(Field, PrimesAreThoseOfTheExponential) {
   EXPECT_NE(FieldP::power(3, 2 * 3), 1u);
 }
 
+// Infinities mask what is padding: every finite number is clearly larger than the one below all.
+TEST(Field, InfinitiesAreFarFromNumbers) {
+  const Number one = fromDouble(1), low = fromDouble(-kInfinite);
+  const Number near = {one.p + 1, one.q, 1 + 1e-12}, equalInF64 = {one.p + 1, one.q, 1};
+  EXPECT_FALSE(isNearTie(low, one));
+  EXPECT_FALSE(isNearTie(one, low));
+  EXPECT_FALSE(isNearTie(low, low));
+  EXPECT_FALSE(isNearTie(low, fromDouble(kInfinite)));
+  EXPECT_FALSE(isNearTie(one, one));
+  EXPECT_TRUE(isNearTie(one, near));
+  EXPECT_TRUE(isNearTie(one, equalInF64));
+  EXPECT_FALSE(isNearTie(one, fromDouble(kNotANumber)));
+}
+
 TEST(Field, ArithmeticIsThatOfWideIntegers) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 10000; ++i) {
