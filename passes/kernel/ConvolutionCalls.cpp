@@ -126,7 +126,8 @@ Operation *poolCall(Operation *op, exec::PoolKind kind, const Window &window) {
   return call;
 }
 
-/// The sum over a window divided by (or times the inverse of) the number of its elements, as one average.
+/// The sum over a window times the inverse of the number of its elements, as one average; or divided by it where that is
+/// the same: the inverse of another number than a power of 2 is rounded.
 Operation *averageOf(ReduceWindowOp sum, const Window &window) {
   if (!sum->hasOneUse())
     return nullptr;
@@ -136,7 +137,8 @@ Operation *averageOf(ReduceWindowOp sum, const Window &window) {
   Operation *user = *sum->getUsers().begin();
   bool divides = false;
   if (auto divide = dyn_cast<DivideOp>(user))
-    divides = divide.getLhs() == sum.getResult() && isSplat(divide.getRhs(), count);
+    divides = llvm::isPowerOf2_64(static_cast<uint64_t>(count)) && divide.getLhs() == sum.getResult() &&
+              isSplat(divide.getRhs(), count);
   if (auto multiply = dyn_cast<MultiplyOp>(user))
     divides = isSplat(multiply.getLhs() == sum.getResult() ? multiply.getRhs() : multiply.getLhs(), float(1 / count));
   if (!divides)

@@ -181,6 +181,31 @@ func.func @average(%x: tensor<8x4x4x3xf32>) -> tensor<8x2x2x3xf32> {
 
 // -----
 
+// The library multiplies by the inverse, which is rounded where the number of elements is no power of 2: a product with
+// that inverse is its average, a division is another number.
+
+// CHECK-LABEL: func.func @average_of_nine
+// CHECK-NEXT:    %[[P:.+]] = exec.pool avg_forward(%{{.+}}) window [3, 3] strides [3, 3]
+// CHECK-NEXT:    return %[[P]]
+func.func @average_of_nine(%x: tensor<8x6x6x3xf32>) -> tensor<8x2x2x3xf32> {
+  %ninth = dgc.constant dense<0.111111111> : tensor<8x2x2x3xf32>
+  %0 = dgc.reduce_window sum %x window [1, 3, 3, 1] strides [1, 3, 3, 1] : tensor<8x6x6x3xf32>
+  %1 = dgc.multiply %0, %ninth : tensor<8x2x2x3xf32>
+  return %1 : tensor<8x2x2x3xf32>
+}
+
+// CHECK-LABEL: func.func @divided_by_nine
+// CHECK-NOT:     exec.pool
+// CHECK:         dgc.divide
+func.func @divided_by_nine(%x: tensor<8x6x6x3xf32>) -> tensor<8x2x2x3xf32> {
+  %nine = dgc.constant dense<9.0> : tensor<8x2x2x3xf32>
+  %0 = dgc.reduce_window sum %x window [1, 3, 3, 1] strides [1, 3, 3, 1] : tensor<8x6x6x3xf32>
+  %1 = dgc.divide %0, %nine : tensor<8x2x2x3xf32>
+  return %1 : tensor<8x2x2x3xf32>
+}
+
+// -----
+
 // A sum with a tensor that is there is a post op; one with what a kernel computes, or for a kernel, is left to that.
 
 // CHECK-LABEL: func.func @sums
