@@ -203,4 +203,23 @@ FailureOr<verify::Model> modelOf(ModuleOp module, const CompileOptions &options)
   return model;
 }
 
+FailureOr<verify::Model> modelWithGradient(ModuleOp module, CompileOptions options) {
+  WalkResult walk = module.walk([&](Operation *op) {
+    if (isa<StopGradientOp>(op)) {
+      op->emitOpError("is in the way of a check of the gradient: what follows is the derivative of another function");
+      return WalkResult::interrupt();
+    }
+    if (auto optimizer = dyn_cast<OptimizerOp>(op)) {
+      OpBuilder builder(op);
+      auto number = [&](double value) { return builder.getF64FloatAttr(value); };
+      auto constant = ScheduleAttr::get(op->getContext(), LearningRateKind::Constant, number(1), 0, number(1), 0);
+      OptimizerOp::create(builder, op->getLoc(), OptimizerKind::SGD, constant, {}, {}, {}, {}, {}, {}, {});
+      op->erase();
+    }
+    return WalkResult::advance();
+  });
+  options.precision = Precision::F32;
+  return walk.wasInterrupted() ? FailureOr<verify::Model>() : modelOf(module, options);
+}
+
 } // namespace dgc

@@ -14,6 +14,10 @@ namespace dgc {
 /// device of a mesh.
 mlir::FailureOr<verify::Model> modelOf(mlir::ModuleOp module, const CompileOptions &options);
 
+/// The same for the check of its gradient: in f32, and the optimizer is w - gradient, whatever the model says. Fails with a
+/// diagnostic for a model that stops a gradient, which then is not the derivative.
+mlir::FailureOr<verify::Model> modelWithGradient(mlir::ModuleOp module, CompileOptions options);
+
 /// The options of a plan that count for modelOf. None, with what is wrong, where the plan has one that is none.
 std::optional<CompileOptions> optionsFor(const artifact::Plan &plan, std::string &error);
 

@@ -109,13 +109,20 @@ struct Counts {
 ///   1 / c is the inverse of a number c that is equal to its f64 value (a constant); of others it is keyed
 ///   sqrt(x) = x rsqrt(x); pow(x, n) is a product where n is an integer from -8 to 8
 ///   |x| is x or -x, copysign, floor and the like, minimum and maximum are decided by the f64 value
+/// Derivatives are equal by more laws, which Quotients::Inverse has:
+///   1 / x is the inverse of any x in the field, but
+///   1 / x = rsqrt(x)^2 where rsqrt(x) was evaluated before
+enum class Quotients : uint8_t { Keyed, Inverse };
+
 class Functions {
 public:
-  explicit Functions(uint64_t key);
+  explicit Functions(uint64_t key, Quotients quotients = Quotients::Keyed);
 
   /// An operation of the bytecode that is a function of one or two floating-point numbers.
   Number call(reference::Opcode opcode, const Number &x, const Number &y = {}) const;
   Number reciprocal(const Number &x) const;
+  /// How many numbers, which are no constants, have an inverse by Quotients::Inverse.
+  uint64_t inverses() const;
   /// A random element: of the fields by the key, the name and the number of the element; `value` is its f64.
   Number draw(uint64_t name, uint64_t element, double value) const;
 
@@ -126,7 +133,10 @@ private:
   Number inverseRoot(const Number &x) const;
   Number power(const Number &x, const Number &y) const;
 
+  struct Roots;
+
   uint64_t key;
+  std::shared_ptr<Roots> roots; // of what rsqrt was evaluated; null: quotients are keyed
   std::vector<uint64_t> powers; // of g: for each group of bits of an exponent, for each value of these bits
 };
 

@@ -4,6 +4,8 @@
 #include "runtime/verify/Field.h"
 
 #include <limits>
+#include <mutex>
+#include <unordered_set>
 
 using namespace dgc;
 using namespace dgc::verify;
@@ -42,7 +44,31 @@ static double evaluated(Opcode opcode, double x, double y = 0) {
   return to.f;
 }
 
-Functions::Functions(uint64_t key) : key(key), powers(kGroups * kGroupSize) {
+/// What rsqrt and inverses were evaluated of, as elements of F_p. Threads share it.
+struct Functions::Roots {
+  std::mutex mutex;
+  std::unordered_set<uint64_t> of, inverted;
+
+  void add(const Number &x) {
+    const std::scoped_lock lock(mutex);
+    of.insert(x.p);
+  }
+  /// Whether the inverse is a square of rsqrt; else `x` counts as inverted.
+  bool has(const Number &x) {
+    const std::scoped_lock lock(mutex);
+    if (of.contains(x.p))
+      return true;
+    if (!isConstant(x))
+      inverted.insert(x.p);
+    return false;
+  }
+};
+
+uint64_t Functions::inverses() const { return roots ? roots->inverted.size() : 0; }
+
+Functions::Functions(uint64_t key, Quotients quotients)
+    : key(key), roots(quotients == Quotients::Inverse ? std::make_shared<Roots>() : nullptr),
+      powers(kGroups * kGroupSize) {
   // A square that is not 1 has the order q: p - 1 is 2 q, and q is a prime.
   uint64_t root = element(encrypt(~key, {0, 0, 0, 0}), 0).p;
   while (root < 2 || root == kP - 1)
@@ -87,8 +113,13 @@ Number Functions::reciprocal(const Number &x) const {
   const double f = 1 / x.f;
   if (std::isinf(x.f))
     return {0, 0, f};
-  if (!std::isfinite(f) || x.f == 0 || f == 0 || !isConstant(x))
+  const bool hasInverse = roots ? x.p != 0 && x.q != 0 : isConstant(x);
+  if (!std::isfinite(f) || x.f == 0 || f == 0 || !hasInverse)
     return keyed(Opcode::DivF, x, f);
+  if (roots && roots->has(x)) {
+    const Number root = keyed(Opcode::Rsqrt, x, 0);
+    return {FieldP::multiply(root.p, root.p), FieldQ::multiply(root.q, root.q), f};
+  }
   return {FieldP::inverse(x.p), FieldQ::inverse(x.q), f};
 }
 
@@ -99,6 +130,8 @@ Number Functions::inverseRoot(const Number &x) const {
     const Number r = fromDouble(root);
     return {FieldP::inverse(r.p), FieldQ::inverse(r.q), 0};
   }
+  if (roots)
+    roots->add(x);
   return keyed(Opcode::Rsqrt, x, 0);
 }
 

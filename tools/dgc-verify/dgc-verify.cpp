@@ -12,6 +12,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/base/Version.h"
 #include "runtime/verify/Check.h"
+#include "runtime/verify/GradientCheck.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 
@@ -22,6 +23,8 @@
 namespace {
 struct Options {
   std::string plan, model;
+  std::string gradient; // the model whose gradient is checked; empty: a plan is
+  int64_t batch = 0;    // for that; 0: as in the model
   dgc::verify::CheckOptions check;
   bool quiet = false;
 };
@@ -32,13 +35,16 @@ static int fail(const absl::Status &status) {
   return static_cast<int>(dgc::rt::exitCodeOf(status));
 }
 
-/// The model for one device, with the options that the plan was compiled with. Nothing, with diagnostics, where it is
-/// refused.
-static std::optional<dgc::verify::Model> readModel(const Options &flags, const dgc::artifact::Plan &compiled) {
+/// What `build` makes of the module of a file. Nothing, with diagnostics, where it is refused; then `code` is what the
+/// program ends with.
+static std::optional<dgc::verify::Model>
+readModel(const std::string &path, int &code,
+          llvm::function_ref<mlir::FailureOr<dgc::verify::Model>(mlir::ModuleOp)> build) {
   std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(flags.model, &error);
+  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(path, &error);
   if (!file) {
     llvm::errs() << "dgc-verify: error: " << error << "\n";
+    code = static_cast<int>(dgc::rt::ExitCode::BadData);
     return std::nullopt;
   }
   mlir::DialectRegistry registry;
@@ -47,13 +53,74 @@ static std::optional<dgc::verify::Model> readModel(const Options &flags, const d
   if (!parsed.module()) {
     return std::nullopt;
   }
+  mlir::FailureOr<dgc::verify::Model> model = build(parsed.module());
+  return succeeded(model) ? std::optional(*std::move(model)) : std::nullopt;
+}
+
+/// The model for one device, with the options that the plan was compiled with.
+static std::optional<dgc::verify::Model> readModelOf(const Options &flags, const dgc::artifact::Plan &compiled,
+                                                     int &code) {
+  std::string error;
   std::optional<dgc::CompileOptions> options = dgc::optionsFor(compiled, error);
   if (!options) {
     llvm::errs() << "dgc-verify: error: " << flags.plan << ": " << error << "\n";
     return std::nullopt;
   }
-  mlir::FailureOr<dgc::verify::Model> model = dgc::modelOf(parsed.module(), *options);
-  return succeeded(model) ? std::optional(*std::move(model)) : std::nullopt;
+  return readModel(flags.model, code, [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
+}
+
+static void print(const dgc::verify::Verdict &verdict, double seconds) {
+  llvm::outs() << dgc::verify::describe(verdict);
+  if (verdict.isEqual()) {
+    llvm::outs() << llvm::formatv("  {0:f2} s\n", seconds);
+  }
+}
+
+static void print(const dgc::verify::GradientVerdict &verdict, double seconds) {
+  llvm::raw_ostream &os = llvm::outs();
+  if (!verdict.isEqual()) {
+    os << "gradient not equal to forward mode: " << verdict.difference << "\n";
+    return;
+  }
+  os << llvm::formatv("gradient equal to forward mode: a difference is missed with a probability below 2^-{0:f1}\n",
+                      verdict.bits);
+  os << "  " << dgc::rt::counted(static_cast<int64_t>(verdict.validCounts.size()), "run") << " with ";
+  llvm::interleaveComma(verdict.validCounts, os);
+  os << " examples, " << dgc::rt::counted(static_cast<int64_t>(verdict.variables.size()), "variable") << " of "
+     << verdict.weights << " weights, degree " << verdict.degree << " at most\n";
+  os << "  " << verdict.functions << " values of functions that are random here, " << verdict.exponentials
+     << " of them exponentials, for which no such bound is known\n";
+  os << llvm::formatv("  {0:f2} s\n", seconds);
+}
+
+static void showProgress(Options &options) {
+  if (!options.quiet && llvm::errs().is_displayed()) {
+    options.check.progress = [](const std::string &what) { llvm::errs() << "dgc-verify: " << what << "\n"; };
+  }
+}
+
+/// Prints what a check finds. The exit code.
+template <class Check> static int report(Check &&check) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto verdict = check();
+  if (!verdict.ok()) {
+    return fail(verdict.status());
+  }
+  print(*verdict, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  return static_cast<int>(verdict->isEqual() ? dgc::rt::ExitCode::Ok : dgc::rt::ExitCode::Different);
+}
+
+static int runGradient(Options &options) {
+  dgc::CompileOptions compile;
+  compile.batch.value = options.batch;
+  int code = 1;
+  std::optional<dgc::verify::Model> model =
+      readModel(options.gradient, code, [&](mlir::ModuleOp module) { return dgc::modelWithGradient(module, compile); });
+  if (!model) {
+    return code;
+  }
+  showProgress(options);
+  return report([&] { return dgc::verify::checkGradient(*model, options.check); });
 }
 
 static int run(Options &options) {
@@ -61,24 +128,13 @@ static int run(Options &options) {
   if (!artifact.ok()) {
     return fail(artifact.status());
   }
-  std::optional<dgc::verify::Model> model = readModel(options, (*artifact)->plan());
+  int code = 1;
+  std::optional<dgc::verify::Model> model = readModelOf(options, (*artifact)->plan(), code);
   if (!model) {
-    return 1;
+    return code;
   }
-  if (!options.quiet && llvm::errs().is_displayed()) {
-    options.check.progress = [](const std::string &what) { llvm::errs() << "dgc-verify: " << what << "\n"; };
-  }
-  const auto begin = std::chrono::steady_clock::now();
-  absl::StatusOr<dgc::verify::Verdict> verdict = dgc::verify::check(**artifact, *model, options.check);
-  if (!verdict.ok()) {
-    return fail(verdict.status());
-  }
-  llvm::outs() << dgc::verify::describe(*verdict);
-  if (verdict->isEqual()) {
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    llvm::outs() << llvm::formatv("  {0:f2} s\n", seconds.count());
-  }
-  return static_cast<int>(verdict->isEqual() ? dgc::rt::ExitCode::Ok : dgc::rt::ExitCode::Different);
+  showProgress(options);
+  return report([&] { return dgc::verify::check(**artifact, *model, options.check); });
 }
 
 int main(int argc, char **argv) {
@@ -94,14 +150,26 @@ int main(int argc, char **argv) {
   app.footer(
       "Example:\n"
       "  dgc-compile model.mlir --mesh data=3 --strategy data-parallel --with-semantics -o plan.dgcx\n"
-      "  dgc-verify plan.dgcx --against model.mlir\n\n"
+      "  dgc-verify plan.dgcx --against model.mlir\n"
+      "  dgc-verify --gradient model.mlir\n\n"
       "What is proved, and what is not: docs/design/exact-verification.md.\n\n"
       "Exit codes: 0 the plan is equal to the model, 1 it cannot be decided, or the model was refused, 2 wrong use, "
-      "3 the plan is damaged or fails a check, 4 it cannot be read, 10 the plan computes something else.");
-  app.add_option("plan", options.plan, "The artifact, compiled with --with-semantics")->required()->type_name("PLAN");
-  app.add_option("--against", options.model, "The model that it was compiled from; - is standard input")
-      ->required()
-      ->type_name("MODEL.mlir");
+      "3 the plan is damaged or fails a check, 4 it cannot be read, 10 the plan computes something else, or the "
+      "gradient is wrong.");
+  CLI::Option *plan = app.add_option("plan", options.plan, "The artifact, compiled with --with-semantics");
+  plan->type_name("PLAN");
+  CLI::Option *against =
+      app.add_option("--against", options.model, "The model that it was compiled from; - is standard input");
+  against->type_name("MODEL.mlir");
+  plan->needs(against);
+  against->needs(plan);
+  CLI::Option *gradient = app.add_option("--gradient", options.gradient,
+                                         "Without PLAN: compares the gradient of this model with forward mode");
+  gradient->type_name("MODEL.mlir")->excludes(plan)->excludes(against);
+  app.add_option("--batch", options.batch, "The global batch, for --gradient (default: that of the model)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N")
+      ->needs(gradient);
   app.add_option("--runs", options.check.runs,
                  "How often each program runs, every other time with a batch that is not full")
       ->check(CLI::Range(1, 1000))
@@ -122,6 +190,14 @@ int main(int argc, char **argv) {
       return app.exit(error);
     }
     llvm::errs() << "dgc-verify: error: " << error.what() << "; see dgc-verify --help\n";
+    return static_cast<int>(dgc::rt::ExitCode::Usage);
+  }
+  if (!options.gradient.empty()) {
+    return runGradient(options);
+  }
+  if (options.plan.empty()) {
+    llvm::errs() << "dgc-verify: error: a PLAN with --against MODEL.mlir, or --gradient MODEL.mlir, is required; see "
+                    "dgc-verify --help\n";
     return static_cast<int>(dgc::rt::ExitCode::Usage);
   }
   return run(options);
