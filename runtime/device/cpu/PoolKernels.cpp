@@ -197,7 +197,7 @@ template <typename Index> inline void loadIndices(const PoolArgs &args, int64_t 
 template <typename E> void maxBackwardTiles(const PoolShape &s, const PoolArgs &args, int64_t b) {
   using Memory = E::Memory;
   int64_t inputBase = b * inputs(s) * s.channels;
-  const Memory *src = static_cast<const Memory *>(args.src) + inputBase;
+  const Memory *src = args.src ? static_cast<const Memory *>(args.src) + inputBase : nullptr; // absent with indices
   const Memory *gradient = static_cast<const Memory *>(args.diffDst) + b * outputs(s) * s.channels;
   Memory *result = static_cast<Memory *>(args.diffSrc) + inputBase;
   forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
@@ -258,7 +258,7 @@ inline void gatherGradients(const PoolShape &s, typename E::Memory *result, F ad
 template <typename E> void maxBackwardOverlapping(const PoolShape &s, const PoolArgs &args, int64_t b) {
   using Memory = E::Memory;
   const int64_t inputBase = b * inputs(s) * s.channels, outputBase = b * outputs(s) * s.channels;
-  const Memory *src = static_cast<const Memory *>(args.src) + inputBase;
+  const Memory *src = args.src ? static_cast<const Memory *>(args.src) + inputBase : nullptr; // absent with indices
   const Memory *gradient = static_cast<const Memory *>(args.diffDst) + outputBase;
   int32_t *where = args.positions + outputBase;
   forOutputs(s, [&](int64_t o0, int64_t o1, int64_t o2, int64_t pixel, int64_t c, int64_t n) {
