@@ -26,6 +26,47 @@ LoopNest::LoopNest(const reference::Nest &nest) {
   if (nest.outputs())
     for (const reference::Output *output : *nest.outputs())
       outputs.push_back(decoded(*output->access()));
+  std::vector<bool> isIndexed(extents.size());
+  for (uint32_t i = 0; nest.body() && i < nest.body()->size(); ++i)
+    if (const reference::Instruction &op = *nest.body()->Get(i); static_cast<Opcode>(op.opcode()) == Opcode::Index)
+      isIndexed[op.a()] = true;
+  merge(std::move(isIndexed));
+}
+
+/// Whether every access goes on from the end of the next loop with the next index of this one.
+bool LoopNest::canMerge(size_t loop) const {
+  auto goesOn = [&](const LoopAccess &access) {
+    return access.strides[loop] == access.strides[loop + 1] * extents[loop + 1];
+  };
+  return reduces[loop] == reduces[loop + 1] && std::all_of(loads.begin(), loads.end(), goesOn) &&
+         std::all_of(outputs.begin(), outputs.end(), goesOn);
+}
+
+void LoopNest::remove(size_t loop) {
+  const auto at = static_cast<ptrdiff_t>(loop);
+  extents.erase(extents.begin() + at);
+  first.erase(first.begin() + at);
+  reduces.erase(reduces.begin() + at);
+  for (std::vector<LoopAccess> *accesses : {&loads, &outputs})
+    for (LoopAccess &access : *accesses)
+      access.strides.erase(access.strides.begin() + at);
+  for (size_t &each : loopOf)
+    each -= each > loop;
+}
+
+void LoopNest::merge(std::vector<bool> isIndexed) {
+  for (size_t i = 0; i < extents.size(); ++i)
+    loopOf.push_back(i);
+  for (size_t i = extents.size(); i-- > 0;)
+    if (extents[i] == 1 && !isIndexed[i]) {
+      remove(i);
+      isIndexed.erase(isIndexed.begin() + static_cast<ptrdiff_t>(i));
+    }
+  for (size_t i = extents.size(); i-- > 1;)
+    if (!isIndexed[i - 1] && !isIndexed[i] && canMerge(i - 1)) {
+      extents[i] *= extents[i - 1];
+      remove(i - 1);
+    }
 }
 
 bool LoopNest::isEmpty() const { return std::find(extents.begin(), extents.end(), 0) != extents.end(); }

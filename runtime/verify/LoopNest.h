@@ -11,10 +11,12 @@ struct LoopAccess {
   std::vector<int64_t> strides;
 };
 
+/// Loops that are one in memory, for every access, are one loop here, and those of one iteration are none.
 struct LoopNest {
   std::vector<int64_t> extents, first; // an index of the nest is `first` plus that of the loop
   std::vector<bool> reduces;
   std::vector<LoopAccess> loads, outputs;
+  std::vector<size_t> loopOf; // which loop each one of the bytecode is; those whose index is a value are of their own
 
   explicit LoopNest(const reference::Nest &nest);
 
@@ -28,6 +30,11 @@ struct LoopNest {
   bool covers(const LoopAccess &output, uint64_t count) const;
   /// The iterations of the loops with this value of `reduces`.
   double iterations(bool reducing) const;
+
+private:
+  void merge(std::vector<bool> isIndexed);
+  void remove(size_t loop);
+  bool canMerge(size_t loop) const;
 };
 
 /// The buffers of a kernel. Null are those that do not exist in this nest, and in `written` those that are given.

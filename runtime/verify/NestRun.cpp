@@ -40,11 +40,15 @@ public:
   absl::Status run();
 
 private:
+  double costAlong(size_t loop) const;
   void orderLoops();
+  void placeValues();
+  void placeResults();
   void setConstants();
   bool advance(const std::vector<size_t> &some);
   absl::Status strip();
   absl::Status iteration();
+  Planes resultOf(size_t output) const;
   absl::Status execute(uint32_t number);
   absl::Status source(const Instruction &op, Planes to);
   absl::Status loadAt(const Instruction &op, Planes to);
@@ -57,6 +61,7 @@ private:
   bool isLess(const Number &a, const Number &b);
   void load(const LoopAccess &access, Planes to);
   void store(const LoopAccess &access, Planes from);
+  Planes viewOf(const LoopAccess &access) const;
 
   const Instruction &instruction(uint32_t index) const { return *context.nest.body()->Get(index); }
   int64_t strideOf(const LoopAccess &access) const {
@@ -76,14 +81,21 @@ private:
   int64_t size = 1;                // of the strip
   std::vector<int64_t> index;
   Registers values, currents;
+  std::vector<uint32_t>
+      valueOf;                 // of an instruction: the one that has its value, as a conversion has that of its operand
+  std::vector<Planes> places;  // of the values of instructions
+  std::vector<bool> isInPlace; // instructions: a load whose elements are used where they are, a result in `currents`
   uint64_t functions = 0, exponentials = 0, nearTies = 0;
 };
 } // namespace
 
 StripRun::StripRun(const NestContext &context, const LoopNest &loops)
     : context(context), loops(loops), vectors(hasVectors() && !context.options.portable), index(loops.extents.size()),
-      values(count(context.nest.body())), currents(loops.outputs.size()) {
+      values(count(context.nest.body())), currents(loops.outputs.size()), isInPlace(count(context.nest.body())) {
   orderLoops();
+  placeValues();
+  if (!reducing.empty())
+    placeResults();
   for (uint32_t i = 0; i < count(context.nest.body()); ++i)
     if (static_cast<Opcode>(instruction(i).opcode()) == Opcode::Current)
       accumulated.push_back(instruction(i).a());
@@ -95,14 +107,62 @@ StripRun::~StripRun() {
   context.options.counts.nearTies += nearTies;
 }
 
-/// Strips are along the longest loop that does not reduce, the last one of these.
+/// What elements of a strip along a loop cost each: a part of the fixed cost of a strip, and the way between them in memory.
+double StripRun::costAlong(size_t loop) const {
+  double cost = 16.0 / static_cast<double>(std::min(kStrip, loops.extents[loop]));
+  for (const std::vector<LoopAccess> *accesses : {&loops.loads, &loops.outputs})
+    for (const LoopAccess &access : *accesses)
+      cost += access.strides[loop] != 0 && access.strides[loop] != 1;
+  return cost;
+}
+
+/// Strips are along the cheapest loop that does not reduce, the last one of these.
 void StripRun::orderLoops() {
   for (size_t i = 0; i < loops.extents.size(); ++i)
-    if (!loops.reduces[i] && (along < 0 || loops.extents[i] >= loops.extents[static_cast<size_t>(along)]))
+    if (!loops.reduces[i] && (along < 0 || costAlong(i) <= costAlong(static_cast<size_t>(along))))
       along = static_cast<int64_t>(i);
   for (size_t i = 0; i < loops.extents.size(); ++i)
     if (static_cast<int64_t>(i) != along)
       (loops.reduces[i] ? reducing : outer).push_back(i);
+}
+
+/// Values are not copied where an instruction can use what is there: an element of a buffer that is not written, or the
+/// operand of a conversion.
+void StripRun::placeValues() {
+  for (uint32_t i = 0; i < count(context.nest.body()); ++i) {
+    const Instruction &op = instruction(i);
+    const Opcode opcode = static_cast<Opcode>(op.opcode());
+    valueOf.push_back(opcode == Opcode::ConvertFloat ? valueOf[op.a()] : i);
+    places.push_back(values.at(i));
+    if (opcode != Opcode::Load || strideOf(loops.loads[op.a()]) != 1)
+      continue;
+    auto isSame = [&](const LoopAccess &output) { return output.buffer == loops.loads[op.a()].buffer; };
+    isInPlace[i] = std::none_of(loops.outputs.begin(), loops.outputs.end(), isSame);
+  }
+}
+
+/// A new value of an output is computed where the current one is, if that is not looked at afterwards.
+void StripRun::placeResults() {
+  const uint32_t number = count(context.nest.body()), outputs = static_cast<uint32_t>(loops.outputs.size());
+  std::vector<uint32_t> results;
+  for (uint32_t i = 0; i < outputs; ++i)
+    results.push_back(valueOf[context.nest.outputs()->Get(i)->value()]);
+  if (std::any_of(results.begin(), results.end(),
+                  [&](uint32_t value) { return static_cast<Opcode>(instruction(value).opcode()) <= Opcode::Current; }))
+    return;
+  std::vector<uint32_t> lastUses(outputs);
+  for (uint32_t i = 0; i < number; ++i)
+    for (uint32_t operand : {instruction(i).a(), instruction(i).b(), instruction(i).c()}) {
+      const bool hasOperand = static_cast<Opcode>(instruction(i).opcode()) > Opcode::Current && operand < i;
+      if (const uint32_t value = hasOperand ? valueOf[operand] : i;
+          static_cast<Opcode>(instruction(value).opcode()) == Opcode::Current)
+        lastUses[instruction(value).a()] = i;
+    }
+  for (uint32_t i = 0; i < outputs; ++i)
+    if (lastUses[i] <= results[i] && std::count(results.begin(), results.end(), results[i]) == 1) {
+      isInPlace[results[i]] = true;
+      places[results[i]] = currents.at(i);
+    }
 }
 
 /// The place of an access in the first element of the strip.
@@ -140,6 +200,15 @@ void StripRun::load(const LoopAccess &access, Planes to) {
   gather(size, &to.v->f, tensor.f.data() + place, stride);
 }
 
+/// Elements next to each other, where they are. Nobody writes to them.
+Planes StripRun::viewOf(const LoopAccess &access) const {
+  Tensor &tensor = const_cast<Tensor &>(*context.buffers.read[access.buffer]);
+  const int64_t place = placeOf(access);
+  if (!tensor.isFloat())
+    return {nullptr, nullptr, reinterpret_cast<Value *>(tensor.i.data() + place)};
+  return {tensor.p.data() + place, tensor.q.data() + place, reinterpret_cast<Value *>(tensor.f.data() + place)};
+}
+
 void StripRun::store(const LoopAccess &access, Planes from) {
   Tensor &tensor = *context.buffers.written[access.buffer];
   const int64_t place = placeOf(access), stride = strideOf(access);
@@ -152,12 +221,12 @@ void StripRun::store(const LoopAccess &access, Planes from) {
 
 absl::Status StripRun::loadAt(const Instruction &op, Planes to) {
   const Tensor &tensor = *context.buffers.read[op.a()];
-  const Value *places = values.at(op.b()).v;
+  const Value *elements = places[valueOf[op.b()]].v;
   for (int64_t k = 0; k < size; ++k) {
-    const auto place = static_cast<uint64_t>(places[k].i);
+    const auto place = static_cast<uint64_t>(elements[k].i);
     if (place >= tensor.count)
       return failed(absl::StatusCode::kOutOfRange,
-                    rt::str("reads element ", places[k].i, " of a buffer of ", tensor.count));
+                    rt::str("reads element ", elements[k].i, " of a buffer of ", tensor.count));
     if (tensor.isFloat())
       to.set(k, tensor.number(place));
     else
@@ -181,8 +250,9 @@ absl::Status StripRun::source(const Instruction &op, Planes to) {
   if (opcode == Opcode::Load) {
     load(loops.loads[op.a()], to);
   } else if (opcode == Opcode::Index) {
+    const size_t loop = loops.loopOf[op.a()];
     for (int64_t k = 0; k < size; ++k)
-      to.v[k].i = loops.first[op.a()] + index[op.a()] + (op.a() == along ? k : 0);
+      to.v[k].i = loops.first[loop] + index[loop] + (static_cast<int64_t>(loop) == along ? k : 0);
   } else if (opcode == Opcode::Current) {
     copyPlanes(size, to, currents.at(op.a()), reference::isFloat(op.type()));
   }
@@ -296,8 +366,6 @@ absl::Status StripRun::toFloat(const Instruction &op, Planes to, Planes a, Plane
     choose(opcode, to, a, b);
   else if (opcode == Opcode::SignedToFloat || opcode == Opcode::UnsignedToFloat)
     fromIntegers(size, opcode, instruction(op.a()).type(), to, a);
-  else if (opcode == Opcode::ConvertFloat)
-    copyPlanes(size, to, a, /*isFloat=*/true);
   else if (opcode == Opcode::Select)
     for (int64_t k = 0; k < size; ++k)
       to.set(k, (a.v[k].i ? b : c).number(k));
@@ -308,11 +376,17 @@ absl::Status StripRun::toFloat(const Instruction &op, Planes to, Planes a, Plane
 
 absl::Status StripRun::execute(uint32_t number) {
   const Instruction &op = instruction(number);
-  const Planes to = values.at(number);
+  const Planes to = places[number];
+  if (static_cast<Opcode>(op.opcode()) == Opcode::Load && isInPlace[number]) {
+    places[number] = viewOf(loops.loads[op.a()]);
+    return absl::OkStatus();
+  }
   if (static_cast<Opcode>(op.opcode()) <= Opcode::Current)
     return source(op, to);
+  if (valueOf[number] != number)
+    return absl::OkStatus();
   // Operands that an operation does not have are not looked at; their numbers need not exist.
-  auto operand = [&](uint32_t at) { return at < number ? values.at(at) : Planes{}; };
+  auto operand = [&](uint32_t at) { return at < number ? places[valueOf[at]] : Planes{}; };
   const Planes a = operand(op.a()), b = operand(op.b()), c = operand(op.c());
   return reference::isFloat(op.type()) ? toFloat(op, to, a, b, c) : toInteger(op, to, a, b, c);
 }
@@ -327,25 +401,32 @@ bool StripRun::advance(const std::vector<size_t> &some) {
   return false;
 }
 
-/// The body at the present indices; then the outputs have their new values.
+/// The body at the present indices.
 absl::Status StripRun::iteration() {
   for (uint32_t i = 0; i < count(context.nest.body()); ++i)
     DGC_RETURN_IF_ERROR(execute(i));
-  for (uint32_t i = 0; i < loops.outputs.size(); ++i)
-    copyPlanes(size, currents.at(i), values.at(context.nest.outputs()->Get(i)->value()),
-               context.buffers.written[loops.outputs[i].buffer]->isFloat());
   return absl::OkStatus();
+}
+
+/// The value of an output.
+Planes StripRun::resultOf(size_t output) const {
+  return places[valueOf[context.nest.outputs()->Get(static_cast<uint32_t>(output))->value()]];
 }
 
 /// All iterations for the elements of a strip.
 absl::Status StripRun::strip() {
   for (size_t output : accumulated)
     load(loops.outputs[output], currents.at(output));
-  do
+  bool goesOn = true;
+  while (goesOn) {
     DGC_RETURN_IF_ERROR(iteration());
-  while (advance(reducing));
+    for (size_t i = 0; !reducing.empty() && i < loops.outputs.size(); ++i)
+      if (const Planes to = currents.at(i), from = resultOf(i); to.v != from.v)
+        copyPlanes(size, to, from, context.buffers.written[loops.outputs[i].buffer]->isFloat());
+    goesOn = advance(reducing);
+  }
   for (size_t i = 0; i < loops.outputs.size(); ++i)
-    store(loops.outputs[i], currents.at(i));
+    store(loops.outputs[i], reducing.empty() ? resultOf(i) : currents.at(i));
   return absl::OkStatus();
 }
 
@@ -354,7 +435,7 @@ void StripRun::setConstants() {
     const Instruction &op = instruction(i);
     if (static_cast<Opcode>(op.opcode()) != Opcode::Constant)
       continue;
-    const Planes to = values.at(i);
+    const Planes to = places[i];
     if (!reference::isFloat(op.type())) {
       std::fill_n(to.v, kStrip, Value{.i = reference::wrapped(op.type(), op.immediate())});
       continue;

@@ -217,3 +217,74 @@ TEST(Interpreter, ThreadsGiveTheSame) {
   EXPECT_EQ(one->f, three->f);
   EXPECT_EQ(run.counts->functions, 2u * 70 * 999);
 }
+
+TEST(Interpreter, LoopsThatAreOneInMemoryKeepTheirIndices) {
+  auto x = randomTensor(2 * 3 * 70, 1);
+  for (uint32_t loop : {0U, 1U, 2U, 3U}) {
+    OneNest run({2, 1, 3, 70}, {false, false, false, false}, {x}, Type::F32, x->count);
+    run.nest->loads.push_back(dgc::testing::access(0, {210, 210, 70, 1}));
+    run.nest->body = {op(Opcode::Load, Type::F32, 0), op(Opcode::Index, Type::I64, loop),
+                      op(Opcode::SignedToFloat, Type::F32, 1), op(Opcode::AddF, Type::F32, 0, 2)};
+    run.nest->outputs.push_back(output(dgc::testing::access(1, {210, 210, 70, 1}), 3));
+    const TensorRef result = run.run();
+    for (size_t i = 0; i < x->count; ++i) {
+      const size_t indices[] = {i / 210, 0, i / 70 % 3, i % 70};
+      EXPECT_TRUE(result->number(i).same(add(x->number(i), fromInteger(static_cast<int64_t>(indices[loop]))))) << i;
+    }
+  }
+}
+
+TEST(Interpreter, TransposesAndBroadcasts) {
+  auto x = randomTensor(130 * 7, 1), y = randomTensor(7, 2);
+  OneNest run({130, 7}, {false, false}, {x, y}, Type::F32, x->count);
+  run.nest->loads.push_back(dgc::testing::access(0, {7, 1}));
+  run.nest->loads.push_back(dgc::testing::access(1, {0, 1}));
+  run.nest->body = {op(Opcode::Load, Type::F32, 0), op(Opcode::Load, Type::F32, 1), op(Opcode::SubF, Type::F32, 0, 1)};
+  run.nest->outputs.push_back(output(dgc::testing::access(2, {1, 130}), 2));
+  const TensorRef result = run.run();
+  for (size_t i = 0; i < 130; ++i)
+    for (size_t k = 0; k < 7; ++k)
+      EXPECT_TRUE(result->number(k * 130 + i).same(subtract(x->number(7 * i + k), y->number(k))));
+}
+
+/// Two sums of each of 3 rows of 40 elements x, which begin with a = 1 and b = 2; `outputs` are their new values.
+static std::vector<TensorRef> runPairs(std::shared_ptr<Tensor> x, std::vector<bc::Instruction> body,
+                                       std::pair<uint32_t, uint32_t> outputs) {
+  OneNest run({3, 40}, {false, true}, {std::move(x)}, Type::F32, 3);
+  run.kernel.results = 2;
+  run.kernel.buffers.push_back(buffer(Type::F32, 3));
+  run.kernel.nests[0]->body = {number(1), number(2)};
+  run.kernel.nests[0]->outputs.push_back(output(dgc::testing::access(2, {1}), 1));
+  run.nest->loads.push_back(dgc::testing::access(0, {40, 1}));
+  run.nest->body = {op(Opcode::Load, Type::F32, 0), op(Opcode::Current, Type::F32, 0),
+                    op(Opcode::Current, Type::F32, 1)};
+  run.nest->body.insert(run.nest->body.end(), body.begin(), body.end());
+  run.nest->outputs.push_back(output(dgc::testing::access(1, {1, 0}), outputs.first));
+  run.nest->outputs.push_back(output(dgc::testing::access(2, {1, 0}), outputs.second));
+  return *run.tryRun();
+}
+
+TEST(Interpreter, OutputsOfAnIterationSeeThoseOfTheLastOne) {
+  auto x = randomTensor(120, 1);
+  // a, b = a + b, a x
+  const std::vector<TensorRef> found =
+      runPairs(x, {op(Opcode::AddF, Type::F32, 1, 2), op(Opcode::MulF, Type::F32, 1, 0)}, {3, 4});
+  // a, b = b, a + x
+  const std::vector<TensorRef> swapped = runPairs(x, {op(Opcode::AddF, Type::F32, 1, 0)}, {2, 3});
+  // a, b = a x, a x
+  const std::vector<TensorRef> same = runPairs(x, {op(Opcode::MulF, Type::F32, 1, 0)}, {3, 3});
+  for (size_t i = 0; i < 3; ++i) {
+    Number a = fromDouble(1), b = fromDouble(2), c = a, d = b, product = a;
+    for (size_t k = 0; k < 40; ++k) {
+      const Number each = x->number(40 * i + k), next = add(a, b);
+      b = multiply(a, each);
+      a = next;
+      std::swap(c, d);
+      d = add(d, each);
+      product = multiply(product, each);
+    }
+    EXPECT_TRUE(found[0]->number(i).same(a) && found[1]->number(i).same(b)) << i;
+    EXPECT_TRUE(swapped[0]->number(i).same(c) && swapped[1]->number(i).same(d)) << i;
+    EXPECT_TRUE(same[0]->number(i).same(product) && same[1]->number(i).same(product)) << i;
+  }
+}
