@@ -134,12 +134,12 @@ DGC_GRADIENT(SelectOp) {
 }
 
 /// The operand has the gradient where it is within the limits, and a limit
-/// where it is in force.
+/// where it is in force: max where min is larger.
 DGC_GRADIENT(ClampOp) {
   TensorBuilder b(builder, getLoc());
   Value g = resultGradients[0], zero = b.splat(0, g);
   Value isLow = b.compare(Direction::LT, getOperand(), getMin());
-  Value isHigh = b.compare(Direction::GT, getOperand(), getMax());
+  Value isHigh = b.compare(Direction::GT, b.select(isLow, getMin(), getOperand()), getMax());
   Gradients gradients(3);
   if (wanted[0])
     gradients[0] = b.select(isHigh, zero, b.select(isLow, g, zero));

@@ -184,7 +184,7 @@ absl::StatusOr<bool> Checker::run(uint64_t seed) {
   verdict = Verdict();
   verdict.workers = plan.world_size();
   counts = std::make_unique<Counts>();
-  const Functions functions(seed);
+  const Functions functions(seed, LawSet::ofPlans().without(options.leftOut));
   DGC_RETURN_IF_ERROR(checkVariables());
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<PlanRun> planRun,
                        PlanRun::create(artifact, {functions, *counts, options.threads, seed}));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/artifact/Reader.h"
+#include "runtime/verify/Laws.h"
 #include "runtime/verify/Model.h"
 
 #include "absl/status/statusor.h"
@@ -17,6 +18,7 @@ struct CheckOptions {
   int runs = 4; // of each program, each with new values; every other one with a batch that is not full
   int threads = 1;
   uint64_t seed = 0;                                 // of the values, and of the order in which workers go on
+  LawSet leftOut;                                    // laws that are not used
   std::function<void(const std::string &)> progress; // called before each run; may be null
 };
 

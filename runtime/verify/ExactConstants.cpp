@@ -71,13 +71,16 @@ static std::optional<Fraction> decimalFraction(double value, double tolerance) {
   return std::nullopt;
 }
 
-Number dgc::verify::exactConstant(Type type, double value) {
+Number dgc::verify::exactConstant(Type type, double value, LawSet laws) {
   const double size = std::abs(value);
   if (!std::isfinite(value) || size < 0x1p-30 || size > 0x1p30 || std::nearbyint(size * 0x1p12) == size * 0x1p12)
     return fromDouble(value);
   const double tolerance = type == Type::F64 ? 0x1p-51 : 0x1p-24; // half of a unit in the last place, of 1
-  for (auto *fractionOf : {smallFraction, decimalFraction})
+  const auto forms = std::to_array({std::pair(Law::SmallFraction, &smallFraction), {Law::Decimal, &decimalFraction}});
+  for (auto [law, fractionOf] : forms)
     for (const Number &root : roots()) {
+      if (!laws.has(law) || (root.f != 1 && !laws.has(Law::RootsOfConstants)))
+        continue;
       const std::optional<Fraction> fraction = fractionOf(size / root.f, tolerance);
       if (!fraction)
         continue;
@@ -104,7 +107,7 @@ struct Pool {
 
 class Rewriter {
 public:
-  explicit Rewriter(reference::KernelT &kernel) : kernel(kernel), first(kernel.inputs) {}
+  Rewriter(reference::KernelT &kernel, LawSet laws) : kernel(kernel), laws(laws), first(kernel.inputs) {}
   std::vector<TensorRef> run();
 
 private:
@@ -114,6 +117,7 @@ private:
   void rewrite(reference::NestT &nest);
 
   reference::KernelT &kernel;
+  const LawSet laws;
   uint32_t first; // of the inputs that are added
   std::array<Pool, 2> pools = {Pool{Type::F32}, Pool{Type::F64}};
 };
@@ -157,7 +161,7 @@ void Rewriter::rewrite(reference::NestT &nest) {
     if (static_cast<Opcode>(op.opcode()) != Opcode::Constant || !pool)
       continue;
     const auto value = std::bit_cast<double>(op.immediate());
-    if (exactConstant(op.type(), value).same(fromDouble(value)))
+    if (exactConstant(op.type(), value, laws).same(fromDouble(value)))
       continue;
     auto access = std::make_unique<reference::AccessT>();
     access->buffer = inputOf(*pool);
@@ -177,11 +181,13 @@ std::vector<TensorRef> Rewriter::run() {
   for (const Pool &pool : pools) {
     auto tensor = std::make_shared<Tensor>(pool.type, pool.values.size());
     for (size_t i = 0; i < pool.values.size(); ++i)
-      tensor->set(i, exactConstant(pool.type, pool.values[i]));
+      tensor->set(i, exactConstant(pool.type, pool.values[i], laws));
     kernel.buffers[inputOf(pool)]->count = pool.values.size();
     inputs.push_back(std::move(tensor));
   }
   return inputs;
 }
 
-std::vector<TensorRef> dgc::verify::useExactConstants(reference::KernelT &kernel) { return Rewriter(kernel).run(); }
+std::vector<TensorRef> dgc::verify::useExactConstants(reference::KernelT &kernel, LawSet laws) {
+  return Rewriter(kernel, laws).run();
+}

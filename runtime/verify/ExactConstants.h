@@ -7,10 +7,10 @@ namespace dgc::verify {
 
 /// The number that a constant of a type is the rounding of: a fraction of small integers or with few decimal digits, times
 /// a root of 2, of pi, or of both; the constant itself where it is none of these. The root of pi is an arbitrary element.
-Number exactConstant(reference::Type type, double value);
+Number exactConstant(reference::Type type, double value, LawSet laws = LawSet::ofGradients());
 
 /// Adds two inputs at the end of those of `kernel`, of f32 and f64, that hold what the constants of these types are the
 /// roundings of. Instructions and loads take them from there.
-std::vector<TensorRef> useExactConstants(reference::KernelT &kernel);
+std::vector<TensorRef> useExactConstants(reference::KernelT &kernel, LawSet laws);
 
 } // namespace dgc::verify

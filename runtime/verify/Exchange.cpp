@@ -11,6 +11,13 @@ using namespace dgc;
 using namespace dgc::verify;
 using rt::str;
 
+namespace {
+struct Arithmetic {
+  const Functions &functions;
+  Counts &counts;
+};
+} // namespace
+
 /// Whether the f64 values say that a < b; counts where they are too close for that.
 static bool isLess(const Number &a, const Number &b, Counts &counts) {
   if (isNearTie(a, b))
@@ -18,16 +25,21 @@ static bool isLess(const Number &a, const Number &b, Counts &counts) {
   return !a.same(b) && a.f < b.f;
 }
 
-Number dgc::verify::combine(rt::Reduction reduction, const Number &a, const Number &b, Counts &counts) {
+/// a and b as a reduction combines them.
+static Number combine(rt::Reduction reduction, const Number &a, const Number &b, const Arithmetic &by) {
+  const bool isExtremum = reduction == rt::Reduction::Max || reduction == rt::Reduction::Min;
+  if (isExtremum && !by.functions.has(Law::Extremum))
+    return by.functions.call(reduction == rt::Reduction::Max ? reference::Opcode::Maximum : reference::Opcode::Minimum,
+                             a, b);
   switch (reduction) {
   case rt::Reduction::Sum:
     return add(a, b);
   case rt::Reduction::Product:
     return multiply(a, b);
   case rt::Reduction::Max:
-    return isLess(a, b, counts) ? b : a;
+    return isLess(a, b, by.counts) ? b : a;
   case rt::Reduction::Min:
-    return isLess(b, a, counts) ? b : a;
+    return isLess(b, a, by.counts) ? b : a;
   }
   std::abort();
 }
@@ -55,7 +67,7 @@ static bool isUnsigned(rt::DType type) {
 }
 
 /// The combination of the same range of all members.
-static TensorRef reduced(std::span<const Member> members, uint64_t src, uint64_t count, Counts &counts) {
+static TensorRef reduced(std::span<const Member> members, uint64_t src, uint64_t count, const Arithmetic &by) {
   const rt::CollectiveDesc &desc = members[0].desc;
   const reference::Type type = reference::typeOf(desc.dtype);
   std::shared_ptr<Tensor> sum;
@@ -69,16 +81,16 @@ static TensorRef reduced(std::span<const Member> members, uint64_t src, uint64_t
         desc.reduction == rt::Reduction::Product ? sum->degree + part->degree : std::max(sum->degree, part->degree);
     for (size_t i = 0; i < count; ++i)
       if (sum->isFloat())
-        sum->set(i, combine(desc.reduction, sum->number(i), part->number(i), counts));
+        sum->set(i, combine(desc.reduction, sum->number(i), part->number(i), by));
       else
         sum->i[i] = combine(desc.reduction, type, isUnsigned(desc.dtype), sum->i[i], part->i[i]);
   }
   return sum;
 }
 
-static void reduce(std::span<Member> members, const rt::CheckedCollective &checked, Counts &counts) {
+static void reduce(std::span<Member> members, const rt::CheckedCollective &checked, const Arithmetic &by) {
   for (const rt::CollectiveDesc::Range &range : checked.ranges) {
-    const TensorRef sum = reduced(members, range.src, range.srcCount, counts);
+    const TensorRef sum = reduced(members, range.src, range.srcCount, by);
     const bool isScattered = members[0].desc.kind == rt::CollectiveKind::ReduceScatter;
     for (size_t i = 0; i < members.size(); ++i)
       members[i].arena->write(range.dst, sum, isScattered ? i * range.dstCount : 0, range.dstCount, members[i].writer);
@@ -108,7 +120,7 @@ static void copy(std::span<Member> members, std::span<const rt::CheckedCollectiv
 }
 
 absl::Status dgc::verify::exchange(std::vector<Member> &members, uint32_t worldSize, uint64_t arenaBytes,
-                                   Counts &counts) {
+                                   const Functions &functions, Counts &counts) {
   const std::vector<uint32_t> &group = members[0].desc.group;
   auto place = [&](const Member &member) { return std::find(group.begin(), group.end(), member.rank); };
   std::sort(members.begin(), members.end(), [&](const Member &a, const Member &b) { return place(a) < place(b); });
@@ -126,7 +138,7 @@ absl::Status dgc::verify::exchange(std::vector<Member> &members, uint32_t worldS
     checked.push_back(*std::move(each));
   }
   if (rt::collectiveTable[static_cast<size_t>(members[0].desc.kind)].reduces)
-    reduce(members, checked[0], counts);
+    reduce(members, checked[0], {functions, counts});
   else
     copy(members, checked);
   return absl::OkStatus();

@@ -17,9 +17,7 @@ struct Member {
 };
 
 /// Performs the collective that all these are at. Fails where they disagree about it.
-absl::Status exchange(std::vector<Member> &members, uint32_t worldSize, uint64_t arenaBytes, Counts &counts);
-
-/// a and b as a reduction combines them.
-Number combine(rt::Reduction reduction, const Number &a, const Number &b, Counts &counts);
+absl::Status exchange(std::vector<Member> &members, uint32_t worldSize, uint64_t arenaBytes, const Functions &functions,
+                      Counts &counts);
 
 } // namespace dgc::verify

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/device/reference/Bytecode.h"
+#include "runtime/verify/Laws.h"
 
 #include <algorithm>
 #include <atomic>
@@ -104,24 +105,27 @@ struct Counts {
 };
 
 /// The functions that are no operations of a field. Each is a random function, chosen by `key`, of the elements of its
-/// operands, with these laws and no other:
-///   exp(a + b) = exp(a) exp(b) in F_p; exp of minus infinity is 0
-///   1 / c is the inverse of a number c that is equal to its f64 value (a constant); of others it is keyed
-///   sqrt(x) = x rsqrt(x); pow(x, n) is a product where n is an integer from -8 to 8
-///   |x| is x or -x, copysign, floor and the like, minimum and maximum are decided by the f64 value
-/// Derivatives are equal by more laws, which Quotients::Inverse has:
-///   1 / x is the inverse of any x in the field, but
-///   1 / x = rsqrt(x)^2 where rsqrt(x) was evaluated before
-enum class Quotients : uint8_t { Keyed, Inverse };
-
+/// operands, with the given laws and no other.
 class Functions {
 public:
-  explicit Functions(uint64_t key, Quotients quotients = Quotients::Keyed);
+  explicit Functions(uint64_t key, LawSet laws = LawSet::ofPlans());
+
+  bool has(Law law) const { return laws.has(law); }
 
   /// An operation of the bytecode that is a function of one or two floating-point numbers.
   Number call(reference::Opcode opcode, const Number &x, const Number &y = {}) const;
   Number reciprocal(const Number &x) const;
-  /// How many numbers, which are no constants, have an inverse by Quotients::Inverse.
+  /// A comparison where Law::Comparison does not hold, and a truncation to an integer where Law::Rounding does not.
+  bool compare(reference::Opcode opcode, const Number &x, const Number &y) const;
+  double truncate(const Number &x) const;
+  /// The floating-point value of an integer.
+  Number ofInteger(int64_t value) const;
+  Number ofUnsigned(uint64_t value) const;
+  /// Whether sums have to be noted for Law::ExpOfLogarithm.
+  bool hasLogarithms() const;
+  /// `result` is a + b, or a - b.
+  void noteSum(const Number &a, const Number &b, const Number &result, bool isDifference) const;
+  /// How many numbers, which are no constants, have an inverse by Law::Inverse.
   uint64_t inverses() const;
   /// A random element: of the fields by the key, the name and the number of the element; `value` is its f64.
   Number draw(uint64_t name, uint64_t element, double value) const;
@@ -132,11 +136,15 @@ private:
   Number exponential(const Number &x) const;
   Number inverseRoot(const Number &x) const;
   Number power(const Number &x, const Number &y) const;
+  Number logarithm(const Number &x, double f) const;
+  Number random(reference::Opcode opcode, const Number &x, const Number &y) const;
+  bool isWithoutLaw(reference::Opcode opcode) const;
 
-  struct Roots;
+  struct Seen;
 
   uint64_t key;
-  std::shared_ptr<Roots> roots; // of what rsqrt was evaluated; null: quotients are keyed
+  LawSet laws;
+  std::shared_ptr<Seen> seen;   // of what functions were evaluated; null: quotients are keyed
   std::vector<uint64_t> powers; // of g: for each group of bits of an exponent, for each value of these bits
 };
 

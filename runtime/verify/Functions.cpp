@@ -3,8 +3,10 @@
 #include "runtime/device/reference/Scalar.h"
 #include "runtime/verify/Field.h"
 
+#include <array>
 #include <limits>
 #include <mutex>
+#include <unordered_map>
 #include <unordered_set>
 
 using namespace dgc;
@@ -44,31 +46,78 @@ static double evaluated(Opcode opcode, double x, double y = 0) {
   return to.f;
 }
 
-/// What rsqrt and inverses were evaluated of, as elements of F_p. Threads share it.
-struct Functions::Roots {
-  std::mutex mutex;
-  std::unordered_set<uint64_t> of, inverted;
+/// What functions of derivatives were evaluated of, as elements of F_p. Threads share it.
+struct Functions::Seen {
+  /// exp of a number is exp of `base`, in F_q, times `factor`, in F_p.
+  struct Term {
+    uint64_t base = 0, factor = 1;
+  };
 
-  void add(const Number &x) {
+  std::mutex mutex;
+  std::unordered_set<uint64_t> roots, inverted;
+  std::unordered_map<uint64_t, Term> terms; // of logarithms and sums with them, by their elements of F_q
+  std::atomic<bool> hasTerms = false;
+
+  void addRoot(const Number &x) {
     const std::scoped_lock lock(mutex);
-    of.insert(x.p);
+    roots.insert(x.p);
   }
   /// Whether the inverse is a square of rsqrt; else `x` counts as inverted.
-  bool has(const Number &x) {
+  bool hasRoot(const Number &x) {
     const std::scoped_lock lock(mutex);
-    if (of.contains(x.p))
+    if (roots.contains(x.p))
       return true;
     if (!isConstant(x))
       inverted.insert(x.p);
     return false;
   }
+  void addLogarithm(const Number &of, const Number &result) {
+    const std::scoped_lock lock(mutex);
+    terms.try_emplace(result.q, Term{0, of.p});
+    hasTerms = true;
+  }
+  Term termOf(uint64_t q) {
+    const std::scoped_lock lock(mutex);
+    const auto found = terms.find(q);
+    return found == terms.end() ? Term{q} : found->second;
+  }
+  void addSum(const Number &a, const Number &b, const Number &result, bool isDifference) {
+    const std::scoped_lock lock(mutex);
+    const auto ofA = terms.find(a.q), ofB = terms.find(b.q);
+    if (ofA == terms.end() && ofB == terms.end())
+      return;
+    Term x = ofA == terms.end() ? Term{a.q} : ofA->second, y = ofB == terms.end() ? Term{b.q} : ofB->second;
+    if (isDifference)
+      y = {FieldQ::negate(y.base), inverseOf(y.factor)};
+    terms.try_emplace(result.q, Term{FieldQ::add(x.base, y.base), FieldP::multiply(x.factor, y.factor)});
+  }
+
+private:
+  uint64_t inverseOf(uint64_t p) {
+    if (p != 1)
+      inverted.insert(p);
+    return FieldP::inverse(p);
+  }
 };
 
-uint64_t Functions::inverses() const { return roots ? roots->inverted.size() : 0; }
+bool Functions::hasLogarithms() const { return seen && seen->hasTerms; }
 
-Functions::Functions(uint64_t key, Quotients quotients)
-    : key(key), roots(quotients == Quotients::Inverse ? std::make_shared<Roots>() : nullptr),
-      powers(kGroups * kGroupSize) {
+void Functions::noteSum(const Number &a, const Number &b, const Number &result, bool isDifference) const {
+  seen->addSum(a, b, result, isDifference);
+}
+
+/// log(x), with another f64.
+Number Functions::logarithm(const Number &x, double f) const {
+  const Number result = keyed(Opcode::Log, x, f);
+  if (seen && has(Law::ExpOfLogarithm) && std::isfinite(f))
+    seen->addLogarithm(x, result);
+  return result;
+}
+
+uint64_t Functions::inverses() const { return seen ? seen->inverted.size() : 0; }
+
+Functions::Functions(uint64_t key, LawSet laws)
+    : key(key), laws(laws), seen(has(Law::Inverse) ? std::make_shared<Seen>() : nullptr), powers(kGroups * kGroupSize) {
   // A square that is not 1 has the order q: p - 1 is 2 q, and q is a prime.
   uint64_t root = element(encrypt(~key, {0, 0, 0, 0}), 0).p;
   while (root < 2 || root == kP - 1)
@@ -99,11 +148,14 @@ Number Functions::keyed(Opcode opcode, const Number &x, const Number &y, double 
 
 Number Functions::exponential(const Number &x) const {
   const double f = std::exp(x.f);
-  if (x.f == -std::numeric_limits<double>::infinity())
+  if (f == 0 && has(Law::ExpOfMask))
     return {0, 0, f};
-  uint64_t p = 1;
+  if (!has(Law::ExpOfSum))
+    return keyed(Opcode::Exp, x, f);
+  const Seen::Term term = hasLogarithms() ? seen->termOf(x.q) : Seen::Term{x.q};
+  uint64_t p = term.factor;
   for (unsigned group = 0; group < kGroups; ++group)
-    p = FieldP::multiply(p, powers[group * kGroupSize + (x.q >> group * kGroupBits) % kGroupSize]);
+    p = FieldP::multiply(p, powers[group * kGroupSize + (term.base >> group * kGroupBits) % kGroupSize]);
   if (p == 1)
     return settled({1, 1, f});
   return settled({p, keyed(Opcode::Exp, {p, 0, 0}, 0).q, f});
@@ -113,10 +165,10 @@ Number Functions::reciprocal(const Number &x) const {
   const double f = 1 / x.f;
   if (std::isinf(x.f))
     return {0, 0, f};
-  const bool hasInverse = roots ? x.p != 0 && x.q != 0 : isConstant(x);
+  const bool hasInverse = seen ? x.p != 0 && x.q != 0 : has(Law::InverseOfConstant) && isConstant(x);
   if (!std::isfinite(f) || x.f == 0 || f == 0 || !hasInverse)
     return keyed(Opcode::DivF, x, f);
-  if (roots && roots->has(x)) {
+  if (seen && seen->hasRoot(x) && has(Law::InverseOfRoot)) {
     const Number root = keyed(Opcode::Rsqrt, x, 0);
     return {FieldP::multiply(root.p, root.p), FieldQ::multiply(root.q, root.q), f};
   }
@@ -126,12 +178,12 @@ Number Functions::reciprocal(const Number &x) const {
 /// 1 / sqrt(x), with f = 0; of constants that are squares it is a constant, too.
 Number Functions::inverseRoot(const Number &x) const {
   const double root = std::sqrt(x.f);
-  if (x.f > 0 && std::isfinite(root) && std::fma(root, root, -x.f) == 0 && isConstant(x)) {
+  if (has(Law::RootOfSquare) && x.f > 0 && std::isfinite(root) && std::fma(root, root, -x.f) == 0 && isConstant(x)) {
     const Number r = fromDouble(root);
     return {FieldP::inverse(r.p), FieldQ::inverse(r.q), 0};
   }
-  if (roots)
-    roots->add(x);
+  if (seen)
+    seen->addRoot(x);
   return keyed(Opcode::Rsqrt, x, 0);
 }
 
@@ -161,13 +213,60 @@ static Number with(Number x, double f) {
   return settled(x);
 }
 
+bool Functions::compare(Opcode opcode, const Number &x, const Number &y) const { return keyed(opcode, x, y, 0).p & 1; }
+
+double Functions::truncate(const Number &x) const {
+  return static_cast<double>(keyed(Opcode::FloatToSigned, x, 0).p & 1);
+}
+
+Number Functions::ofInteger(int64_t value) const {
+  const Number x = fromInteger(value);
+  return has(Law::IntegerAsFloat) ? x : keyed(Opcode::SignedToFloat, x, x.f);
+}
+
+Number Functions::ofUnsigned(uint64_t value) const {
+  const Number x{FieldP::fold(value), FieldQ::fold(value), static_cast<double>(value)};
+  return has(Law::IntegerAsFloat) ? x : keyed(Opcode::UnsignedToFloat, x, x.f);
+}
+
+namespace {
+struct LawOfFunction {
+  Opcode opcode;
+  Law law;
+};
+} // namespace
+
+// Functions of one law.
+static constexpr LawOfFunction lawsOfFunctions[] = {
+    {Opcode::ExpM1, Law::ExpMinusOne},  {Opcode::Log1P, Law::LogPlusOne},        {Opcode::Sqrt, Law::RootByInverse},
+    {Opcode::Pow, Law::PowerIsProduct}, {Opcode::RemF, Law::Remainder},          {Opcode::AbsF, Law::Absolute},
+    {Opcode::CopySign, Law::Absolute},  {Opcode::Floor, Law::Rounding},          {Opcode::Ceil, Law::Rounding},
+    {Opcode::Round, Law::Rounding},     {Opcode::RoundEven, Law::Rounding},      {Opcode::Minimum, Law::Extremum},
+    {Opcode::Maximum, Law::Extremum},   {Opcode::ConvertFloat, Law::Conversion},
+};
+
+/// Whether a function is a random one for want of its law.
+bool Functions::isWithoutLaw(Opcode opcode) const {
+  static constexpr auto table = [] {
+    std::array<LawSet, reference::numOpcodes> all{};
+    for (const LawOfFunction &each : lawsOfFunctions)
+      all[static_cast<size_t>(each.opcode)] = each.law;
+    return all;
+  }();
+  return table[static_cast<size_t>(opcode)].without(laws) != LawSet();
+}
+
 Number Functions::call(Opcode opcode, const Number &x, const Number &y) const {
+  if (isWithoutLaw(opcode))
+    return random(opcode, x, y);
   if (opcode == Opcode::Exp)
     return exponential(x);
   if (opcode == Opcode::ExpM1)
     return with(subtract(exponential(x), kOne), std::expm1(x.f));
+  if (opcode == Opcode::Log)
+    return logarithm(x, std::log(x.f));
   if (opcode == Opcode::Log1P)
-    return keyed(Opcode::Log, add(x, kOne), std::log1p(x.f));
+    return logarithm(add(x, kOne), std::log1p(x.f));
   if (opcode == Opcode::Rsqrt)
     return with(inverseRoot(x), 1 / std::sqrt(x.f));
   if (opcode == Opcode::Sqrt) {
@@ -176,8 +275,6 @@ Number Functions::call(Opcode opcode, const Number &x, const Number &y) const {
   }
   if (opcode == Opcode::Pow)
     return power(x, y);
-  if (opcode == Opcode::Atan2)
-    return keyed(opcode, x, y, std::atan2(x.f, y.f));
   if (opcode == Opcode::DivF)
     return with(multiply(x, reciprocal(y)), x.f / y.f);
   if (opcode == Opcode::RemF)
@@ -188,6 +285,14 @@ Number Functions::call(Opcode opcode, const Number &x, const Number &y) const {
     return std::signbit(x.f) != std::signbit(y.f) ? negate(x) : x;
   if (isRounding(opcode))
     return fromDouble(evaluated(opcode, decidingValue(x)));
+  return random(opcode, x, y);
+}
+
+Number Functions::random(Opcode opcode, const Number &x, const Number &y) const {
+  if (opcode == Opcode::ConvertFloat)
+    return keyed(opcode, x, x.f);
+  if (reference::opcodeTable[static_cast<size_t>(opcode)].signature.starts_with("TT"))
+    return keyed(opcode, x, y, evaluated(opcode, x.f, y.f));
   return keyed(opcode, x, evaluated(opcode, x.f));
 }
 

@@ -23,7 +23,8 @@ struct Weight {
 
 class GradientChecker {
 public:
-  GradientChecker(const Model &model, const CheckOptions &options) : model(model), options(options) {}
+  GradientChecker(const Model &model, const CheckOptions &options)
+      : model(model), options(options), laws(LawSet::ofGradients().without(options.leftOut)) {}
 
   absl::Status prepare();
   /// Everything with values by one seed. True when all comparisons could be decided.
@@ -43,6 +44,7 @@ private:
 
   const Model &model;
   const CheckOptions &options;
+  const LawSet laws;
   const ModelProgram *program = nullptr;
   std::vector<Weight> weights;
   uint32_t loss = 0; // number of the result
@@ -100,7 +102,7 @@ absl::Status GradientChecker::prepare() {
   reference::KernelT unpacked;
   kernels->kernels()->Get(0)->UnPackTo(&unpacked);
   DGC_ASSIGN_OR_RETURN(reference::KernelT differentiated, withTangents(unpacked, tangents));
-  constants = useExactConstants(differentiated);
+  constants = useExactConstants(differentiated, laws);
   reference::KernelsT all;
   all.kernels.push_back(std::make_unique<reference::KernelT>(std::move(differentiated)));
   flatbuffers::FlatBufferBuilder builder;
@@ -193,7 +195,7 @@ absl::Status GradientChecker::checkRun(int number, uint64_t seed) {
   const bool isFull = number % 2 == 0 || !hasCount || batch < 2;
   const int64_t validCount = isFull ? batch : std::max<int64_t>(1, batch - batch / 3 - 1);
   const uint64_t drawSeed = seed * 64 + static_cast<uint64_t>(number);
-  const Functions drawn(drawSeed), functions(seed, Quotients::Inverse);
+  const Functions drawn(drawSeed), functions(seed, laws);
   DGC_ASSIGN_OR_RETURN(std::vector<TensorRef> inputs, drawInputs(validCount, number + 1, drawn, drawSeed));
   std::vector<TensorRef> directions;
   verdict.weights = 0;

@@ -55,7 +55,7 @@ static std::shared_ptr<Tensor> constantOf(const Buffer &buffer) {
 }
 
 static absl::Status runPart(const NestContext &context, const LoopNest &loops, bool parallel) {
-  if (parallel && runContraction(context, loops))
+  if (parallel && context.options.functions.has(Law::Conversion) && runContraction(context, loops))
     return absl::OkStatus();
   return runStrips(context, loops);
 }

@@ -55,6 +55,7 @@ private:
   absl::Status toInteger(const Instruction &op, Planes to, Planes a, Planes b, Planes c);
   absl::Status toFloat(const Instruction &op, Planes to, Planes a, Planes b, Planes c);
   absl::Status bitcast(const Instruction &op, Planes to, Planes a);
+  void sumWithLogarithms(bool isDifference, Planes to, Planes a, Planes b);
   void function(const Instruction &op, Planes to, Planes a, Planes b);
   void compare(Opcode opcode, Planes to, Planes a, Planes b);
   void choose(Opcode opcode, Planes to, Planes a, Planes b);
@@ -64,6 +65,7 @@ private:
   Planes viewOf(const LoopAccess &access) const;
 
   const Instruction &instruction(uint32_t index) const { return *context.nest.body()->Get(index); }
+  const Functions &functionsOf() const { return context.options.functions; }
   int64_t strideOf(const LoopAccess &access) const {
     return along < 0 ? 0 : access.strides[static_cast<size_t>(along)];
   }
@@ -132,7 +134,8 @@ void StripRun::placeValues() {
   for (uint32_t i = 0; i < count(context.nest.body()); ++i) {
     const Instruction &op = instruction(i);
     const Opcode opcode = static_cast<Opcode>(op.opcode());
-    valueOf.push_back(opcode == Opcode::ConvertFloat ? valueOf[op.a()] : i);
+    const bool isConversion = opcode == Opcode::ConvertFloat && functionsOf().has(Law::Conversion);
+    valueOf.push_back(isConversion ? valueOf[op.a()] : i);
     places.push_back(values.at(i));
     if (opcode != Opcode::Load || strideOf(loops.loads[op.a()]) != 1)
       continue;
@@ -266,10 +269,14 @@ bool StripRun::isLess(const Number &a, const Number &b) {
 }
 
 void StripRun::compare(Opcode opcode, Planes to, Planes a, Planes b) {
+  const Functions &f = functionsOf();
+  const bool isDecided = f.has(Law::Comparison);
   for (int64_t k = 0; k < size; ++k) {
     const Number x = a.number(k), y = b.number(k);
     const bool less = isLess(x, y);
-    const bool holds = opcode == Opcode::LessF ? less : x.same(y) && !std::isnan(x.f);
+    const bool holds = !isDecided                ? f.compare(opcode, x, y)
+                       : opcode == Opcode::LessF ? less
+                                                 : x.same(y) && !std::isnan(x.f);
     to.v[k].i = holds ? -1 : 0;
   }
 }
@@ -286,10 +293,19 @@ void StripRun::choose(Opcode opcode, Planes to, Planes a, Planes b) {
   }
 }
 
+/// Sums of which functions are told.
+void StripRun::sumWithLogarithms(bool isDifference, Planes to, Planes a, Planes b) {
+  for (int64_t k = 0; k < size; ++k) {
+    const Number x = a.number(k), y = b.number(k), result = isDifference ? subtract(x, y) : add(x, y);
+    functionsOf().noteSum(x, y, result, isDifference);
+    to.set(k, result);
+  }
+}
+
 /// A function of each element. Operands that repeat, as divisors do, are evaluated once.
 void StripRun::function(const Instruction &op, Planes to, Planes a, Planes b) {
   const Opcode opcode = static_cast<Opcode>(op.opcode());
-  const Functions &f = context.options.functions;
+  const Functions &f = functionsOf();
   const bool isBinary = reference::opcodeTable[op.opcode()].signature.starts_with("TT");
   auto equal = [](const Number &x, const Number &y) { return x.same(y) && x.f == y.f; };
   Number x, y, result;
@@ -333,28 +349,28 @@ absl::Status StripRun::toInteger(const Instruction &op, Planes to, Planes a, Pla
     return absl::OkStatus();
   }
   if (opcode == Opcode::FloatToSigned || opcode == Opcode::FloatToUnsigned) {
+    const Functions &f = functionsOf();
     for (int64_t k = 0; k < size; ++k)
-      to.v[k].f = decidingValue(a.number(k));
+      to.v[k].f = f.has(Law::Rounding) ? decidingValue(a.number(k)) : f.truncate(a.number(k));
     a = to;
   }
   reference::evaluate(opcode, op.type(), instruction(op.a()).type(), size, to.v, a.v, b.v, c.v);
   return absl::OkStatus();
 }
 
-/// Exact conversion from an integer.
-static void fromIntegers(int64_t n, Opcode opcode, Type from, Planes to, Planes a) {
-  for (int64_t k = 0; k < n; ++k) {
-    const uint64_t x = reference::unsignedOf(from, a.v[k].i);
-    to.set(k, opcode == Opcode::SignedToFloat ? fromInteger(a.v[k].i)
-                                              : Number{FieldP::fold(x), FieldQ::fold(x), static_cast<double>(x)});
-  }
+static void fromIntegers(int64_t n, Opcode opcode, Type from, Planes to, Planes a, const Functions &f) {
+  for (int64_t k = 0; k < n; ++k)
+    to.set(k, opcode == Opcode::SignedToFloat ? f.ofInteger(a.v[k].i)
+                                              : f.ofUnsigned(reference::unsignedOf(from, a.v[k].i)));
 }
 
 absl::Status StripRun::toFloat(const Instruction &op, Planes to, Planes a, Planes b, Planes c) {
   const Opcode opcode = static_cast<Opcode>(op.opcode());
   if (opcode == Opcode::Bitcast)
     return bitcast(op, to, a);
-  if (opcode == Opcode::AddF)
+  if ((opcode == Opcode::AddF || opcode == Opcode::SubF) && functionsOf().hasLogarithms())
+    sumWithLogarithms(opcode == Opcode::SubF, to, a, b);
+  else if (opcode == Opcode::AddF)
     addPlanes(size, to, a, b, vectors);
   else if (opcode == Opcode::SubF)
     subtractPlanes(size, to, a, b, vectors);
@@ -362,10 +378,10 @@ absl::Status StripRun::toFloat(const Instruction &op, Planes to, Planes a, Plane
     multiplyPlanes(size, to, a, b, vectors);
   else if (opcode == Opcode::NegF)
     negatePlanes(size, to, a);
-  else if (opcode == Opcode::Minimum || opcode == Opcode::Maximum)
+  else if ((opcode == Opcode::Minimum || opcode == Opcode::Maximum) && functionsOf().has(Law::Extremum))
     choose(opcode, to, a, b);
   else if (opcode == Opcode::SignedToFloat || opcode == Opcode::UnsignedToFloat)
-    fromIntegers(size, opcode, instruction(op.a()).type(), to, a);
+    fromIntegers(size, opcode, instruction(op.a()).type(), to, a, functionsOf());
   else if (opcode == Opcode::Select)
     for (int64_t k = 0; k < size; ++k)
       to.set(k, (a.v[k].i ? b : c).number(k));

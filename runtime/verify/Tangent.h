@@ -18,8 +18,8 @@ struct Tangents {
 /// `tangents.results`, the derivative of that in the direction of the inputs. Fails where an instruction on the way has no
 /// derivative here.
 ///
-/// The derivative is that of the formulas in the bytecode. Equal operands of a maximum or minimum share it, and roundings to
-/// integers have none.
+/// The derivative is that of the formulas in the bytecode. Of equal operands of a maximum or minimum one has it: what is equal
+/// as a polynomial has the same tangent. Roundings to integers have none.
 absl::StatusOr<reference::KernelT> withTangents(const reference::KernelT &kernel, const Tangents &tangents);
 
 } // namespace dgc::verify

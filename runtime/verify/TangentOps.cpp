@@ -68,15 +68,13 @@ TangentBody::Value TangentBody::arithmetic(uint32_t z) {
   return sum(dx, dy ? Value(multiply(*dy, divide(subtract(z, x), y))) : dy); // RemF: z = x - n y
 }
 
-/// Equal operands have half of it each.
+/// That of the operand that is the result.
 TangentBody::Value TangentBody::extremum(uint32_t number) {
   const Instruction op = nest.body[number];
-  const uint32_t x = op.a(), y = op.b();
-  uint32_t dx = orZero(tangents[x], op.type()), dy = orZero(tangents[y], op.type());
-  const uint32_t shared = multiply(add(dx, dy), constant(0.5, op.type()));
+  uint32_t dx = orZero(tangents[op.a()], op.type()), dy = orZero(tangents[op.b()], op.type());
   if (opcodeOf(op) == Opcode::Minimum)
     std::swap(dx, dy);
-  return select(equal(x, y), shared, select(less(x, y), dy, dx));
+  return select(less(op.a(), op.b()), dy, dx);
 }
 
 TangentBody::Value TangentBody::choice(uint32_t number) {
@@ -92,8 +90,7 @@ TangentBody::Value TangentBody::choice(uint32_t number) {
     return dx;
   if (opcodeOf(op) == Opcode::CopySign) // the operand, or that with its sign changed
     return select(equal(number, op.a()), *dx, negate(*dx));
-  const uint32_t zero = constant(0, op.type());
-  return select(equal(op.a(), zero), zero, select(less(op.a(), zero), negate(*dx), *dx));
+  return select(less(op.a(), constant(0, op.type())), negate(*dx), *dx);
 }
 
 /// y x^(y-1) dx + z log(x) dy, without what is undefined where a factor is zero.

@@ -216,7 +216,7 @@ absl::StatusOr<bool> WorkerRun::communicate(uint32_t number, const artifact::Col
     meeting.arrived.push_back({std::move(desc), rank_, &shared, writer(number)});
     if (meeting.arrived.size() == members) {
       DGC_RETURN_IF_ERROR(exchange(meeting.arrived, plan.artifact.plan().world_size(),
-                                   plan.artifact.plan().shared_bytes(), plan.options.counts));
+                                   plan.artifact.plan().shared_bytes(), plan.options.functions, plan.options.counts));
       meeting.done = true;
     }
   }

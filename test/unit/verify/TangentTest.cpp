@@ -100,13 +100,6 @@ INSTANTIATE_TEST_SUITE_P(
                       OneOpcode{"Round", Opcode::Round, 1, -2, 2}, OneOpcode{"RoundEven", Opcode::RoundEven, 1, -2, 2}),
     [](const auto &info) { return std::string(info.param.name); });
 
-TEST(Tangent, EqualOperandsShare) {
-  const bc::KernelT kernel = kernelOf(2, {op(Opcode::Maximum, Type::F64, 0, 1)}, 1);
-  auto differentiated = withTangents(kernel, {{0, 1}, {0}});
-  ASSERT_TRUE(differentiated.ok());
-  EXPECT_EQ(run(*differentiated, {{3}, {3}, {2}, {10}})[1][0], 6);
-}
-
 TEST(Tangent, WhatDependsOnNothingHasNone) {
   const bc::KernelT kernel = kernelOf(2, {op(Opcode::MulF, Type::F64, 0, 1)}, 4);
   auto differentiated = withTangents(kernel, {{1}, {0}});
