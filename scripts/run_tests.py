@@ -2,11 +2,12 @@
 """Runs every test of a build: GoogleTest programs through CTest, then the lit tests, as written and with
 round-trip verification. Shows the output of those that fail, ends in `N passed, N failed`.
 
-usage: run_tests.py BUILD_DIR [OTHER_BUILD_DIR UNIT_TEST...]
-Runs and counts these GoogleTest programs of another build as well.
+usage: run_tests.py [--unit-timeout=SECONDS] BUILD_DIR [OTHER_BUILD_DIR UNIT_TEST...]
+Ends a GoogleTest program that takes longer (default: 600). Runs and counts these of another build as well.
 Exit status 0 only if at least one test ran, in each of the kinds that the build has, and none failed.
 """
 
+import argparse
 import collections
 import json
 import os
@@ -18,10 +19,9 @@ import xml.etree.ElementTree as ElementTree
 LIT = "/usr/lib/llvm-22/bin/lit"
 # Tests of timing run beside others here, so there are no more jobs than cores.
 JOBS = str(len(os.sched_getaffinity(0)))
-UNIT_TIMEOUT_S = "600"
 
 
-def run_unit_tests(build, out, names=()):
+def run_unit_tests(build, out, timeout, names=()):
     """Counts single GoogleTest tests, of all programs or of those that are named; a program that dies without a report
     is one failure."""
     os.makedirs(out)
@@ -29,7 +29,7 @@ def run_unit_tests(build, out, names=()):
     junit = os.path.join(out, "ctest.xml")
     env = dict(os.environ, GTEST_OUTPUT=f"json:{out}/", GTEST_COLOR="no")
     subprocess.run(
-        ["ctest", "--test-dir", build, "-j", JOBS, "--timeout", UNIT_TIMEOUT_S,
+        ["ctest", "--test-dir", build, "-j", JOBS, "--timeout", timeout,
          "--output-junit", junit, "--quiet", "--no-tests=ignore"]
         + (["-R", f"^({'|'.join(names)})$"] if names else []),
         env=env, stdin=subprocess.DEVNULL, check=False)
@@ -94,17 +94,22 @@ def run_lit(build, out, roundtrip):
 
 
 def main():
-    build = os.path.abspath(sys.argv[1])
-    other, *names = sys.argv[2:] or [None]
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("--unit-timeout", default="600")
+    parser.add_argument("build", type=os.path.abspath)
+    parser.add_argument("other", type=os.path.abspath, nargs="?")
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    build = args.build
     out = os.path.join(build, "test-results")
     shutil.rmtree(out, ignore_errors=True)
 
-    total = run_unit_tests(build, out)
+    total = run_unit_tests(build, out, args.unit_timeout)
     if os.path.exists(os.path.join(build, "test/lit/lit.site.cfg.py")):
         total += run_lit(build, out, roundtrip=False)
         total += run_lit(build, out, roundtrip=True)
-    if names:
-        total += run_unit_tests(os.path.abspath(other), os.path.join(out, "other"), names)
+    if args.names:
+        total += run_unit_tests(args.other, os.path.join(out, "other"), args.unit_timeout, args.names)
 
     if total["skipped"]:
         print(f"{total['skipped']} skipped, as this machine does not have what they need")

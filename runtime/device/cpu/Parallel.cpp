@@ -13,7 +13,30 @@ void omp_set_num_threads(int threads);
 void omp_set_dynamic(int dynamic);
 }
 
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define DGC_THREAD_SANITIZER
+extern "C" {
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+}
+#endif
+#endif
+
 using namespace dgc::rt;
+
+/// What happened before a release of an address happens before what follows an acquire of it. libgomp orders threads so
+/// where they begin and end a loop, but is not instrumented: the thread sanitizer does not see it.
+static void release([[maybe_unused]] void *address) {
+#ifdef DGC_THREAD_SANITIZER
+  __tsan_release(address);
+#endif
+}
+static void acquire([[maybe_unused]] void *address) {
+#ifdef DGC_THREAD_SANITIZER
+  __tsan_acquire(address);
+#endif
+}
 
 void dgc::rt::setThreads(int threads) {
   omp_set_dynamic(0);
@@ -33,13 +56,17 @@ void dgc::rt::parallelFor(int64_t extent, void (*body)(void *, int64_t, int64_t)
     void (*body)(void *, int64_t, int64_t);
     void *context;
   } region{extent, body, context};
+  release(&region);
   GOMP_parallel(
       [](void *data) {
+        acquire(data);
         const Region &r = *static_cast<Region *>(data);
         int64_t n = omp_get_num_threads(), t = omp_get_thread_num();
         int64_t begin = r.extent * t / n, end = r.extent * (t + 1) / n;
         if (begin < end)
           r.body(r.context, begin, end);
+        release(data);
       },
       &region, static_cast<unsigned>(n), 0);
+  acquire(&region);
 }

@@ -69,7 +69,7 @@ TEST(LimitsDeathTest, AFileThatIsTooLargeIsAnErrorAndNothingIsLeft) {
   std::filesystem::remove_all(folder);
 }
 
-#if !__has_feature(address_sanitizer) // which takes terabytes of address space
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer) // which take terabytes of address space
 TEST(LimitsDeathTest, MemoryThatRunsOutIsAnErrorOnThreadsThatUnwind) {
   auto takeTooMuch = [] {
     static const char *volatile taken; // so that the compiler does not leave the allocation away

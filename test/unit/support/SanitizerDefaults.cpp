@@ -13,6 +13,7 @@ extern "C" const char *__tsan_default_suppressions() {
          "called_from_lib:libabsl_status.so\n"
          "called_from_lib:libabsl_synchronization.so\n"
          "called_from_lib:libprotobuf.so\n"
+         "called_from_lib:libdnnl.so\n"
          "called_from_lib:libgomp.so\n"
          "called_from_lib:libucp.so\n"
          "called_from_lib:libuct.so\n"
