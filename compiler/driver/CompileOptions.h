@@ -34,9 +34,10 @@ template <> struct EnumNames<Switch> {
 /// Takes the text of an option; false, with what is wrong, where it means nothing.
 template <TextValue T> bool readOption(llvm::StringRef text, T &value, std::string &error) {
   std::optional<T> parsed = T::parse(text, error);
-  if (parsed)
-    value = *std::move(parsed);
-  return parsed.has_value();
+  if (!parsed)
+    return false;
+  value = *std::move(parsed);
+  return true;
 }
 template <NamedEnum E> bool readOption(llvm::StringRef text, E &value, std::string &error) {
   std::optional<E> parsed = fromName<E>(text);

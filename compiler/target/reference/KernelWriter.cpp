@@ -134,7 +134,7 @@ FailureOr<TensorPlace> KernelWriter::writeConstant(Operation *op, ElementsAttr v
     for (unsigned i = 0; i < reference::sizeOf(buffer.type); ++i)
       buffer.data.push_back(static_cast<uint8_t>(bits.getZExtValue() >> (8 * i)));
   };
-  auto elements = [&](auto values, auto bitsOf) {
+  auto elements = [&](const auto &values, auto bitsOf) {
     for (const auto &each : llvm::make_range(values.begin(), values.begin() + buffer.count))
       append(bitsOf(each));
   };
