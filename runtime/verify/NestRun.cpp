@@ -1,6 +1,6 @@
 // Nests of loops over numbers of the fields, a strip of elements at a time.
+#include "runtime/verify/ElementOps.h"
 #include "runtime/verify/LoopNest.h"
-#include "runtime/verify/Planes.h"
 
 #include "runtime/base/Status.h"
 
@@ -36,7 +36,6 @@ private:
 class StripRun {
 public:
   StripRun(const NestContext &context, const LoopNest &loops);
-  ~StripRun();
   absl::Status run();
 
 private:
@@ -52,14 +51,6 @@ private:
   absl::Status execute(uint32_t number);
   absl::Status source(const Instruction &op, Planes to);
   absl::Status loadAt(const Instruction &op, Planes to);
-  absl::Status toInteger(const Instruction &op, Planes to, Planes a, Planes b, Planes c);
-  absl::Status toFloat(const Instruction &op, Planes to, Planes a, Planes b, Planes c);
-  absl::Status bitcast(const Instruction &op, Planes to, Planes a);
-  void sumWithLogarithms(bool isDifference, Planes to, Planes a, Planes b);
-  void function(const Instruction &op, Planes to, Planes a, Planes b);
-  void compare(Opcode opcode, Planes to, Planes a, Planes b);
-  void choose(Opcode opcode, Planes to, Planes a, Planes b);
-  bool isLess(const Number &a, const Number &b);
   void load(const LoopAccess &access, Planes to);
   void store(const LoopAccess &access, Planes from);
   Planes viewOf(const LoopAccess &access) const;
@@ -76,7 +67,7 @@ private:
 
   const NestContext &context;
   const LoopNest &loops;
-  const bool vectors;
+  ElementOps elements;
   std::vector<size_t> outer, reducing;
   std::vector<size_t> accumulated; // the outputs whose current values are used
   int64_t along = -1;              // the loop that strips are of; -1: none
@@ -87,12 +78,11 @@ private:
       valueOf;                 // of an instruction: the one that has its value, as a conversion has that of its operand
   std::vector<Planes> places;  // of the values of instructions
   std::vector<bool> isInPlace; // instructions: a load whose elements are used where they are, a result in `currents`
-  uint64_t functions = 0, exponentials = 0, nearTies = 0;
 };
 } // namespace
 
 StripRun::StripRun(const NestContext &context, const LoopNest &loops)
-    : context(context), loops(loops), vectors(hasVectors() && !context.options.portable), index(loops.extents.size()),
+    : context(context), loops(loops), elements(context.options), index(loops.extents.size()),
       values(count(context.nest.body())), currents(loops.outputs.size()), isInPlace(count(context.nest.body())) {
   orderLoops();
   placeValues();
@@ -101,12 +91,6 @@ StripRun::StripRun(const NestContext &context, const LoopNest &loops)
   for (uint32_t i = 0; i < count(context.nest.body()); ++i)
     if (static_cast<Opcode>(instruction(i).opcode()) == Opcode::Current)
       accumulated.push_back(instruction(i).a());
-}
-
-StripRun::~StripRun() {
-  context.options.counts.functions += functions;
-  context.options.counts.exponentials += exponentials;
-  context.options.counts.nearTies += nearTies;
 }
 
 /// What elements of a strip along a loop cost each: a part of the fixed cost of a strip, and the way between them in memory.
@@ -262,134 +246,6 @@ absl::Status StripRun::source(const Instruction &op, Planes to) {
   return absl::OkStatus(); // constants have their values since the beginning
 }
 
-/// Decided by the f64 values if these are not too close.
-bool StripRun::isLess(const Number &a, const Number &b) {
-  nearTies += isNearTie(a, b);
-  return !a.same(b) && a.f < b.f;
-}
-
-void StripRun::compare(Opcode opcode, Planes to, Planes a, Planes b) {
-  const Functions &f = functionsOf();
-  const bool isDecided = f.has(Law::Comparison);
-  for (int64_t k = 0; k < size; ++k) {
-    const Number x = a.number(k), y = b.number(k);
-    const bool less = isLess(x, y);
-    const bool holds = !isDecided                ? f.compare(opcode, x, y)
-                       : opcode == Opcode::LessF ? less
-                                                 : x.same(y) && !std::isnan(x.f);
-    to.v[k].i = holds ? -1 : 0;
-  }
-}
-
-/// Minimum and maximum.
-void StripRun::choose(Opcode opcode, Planes to, Planes a, Planes b) {
-  for (int64_t k = 0; k < size; ++k) {
-    const Number x = a.number(k), y = b.number(k);
-    const bool less = isLess(x, y);
-    if (std::isnan(x.f) || std::isnan(y.f))
-      to.set(k, fromDouble(std::numeric_limits<double>::quiet_NaN()));
-    else
-      to.set(k, less == (opcode == Opcode::Minimum) ? x : y);
-  }
-}
-
-/// Sums of which functions are told.
-void StripRun::sumWithLogarithms(bool isDifference, Planes to, Planes a, Planes b) {
-  for (int64_t k = 0; k < size; ++k) {
-    const Number x = a.number(k), y = b.number(k), result = isDifference ? subtract(x, y) : add(x, y);
-    functionsOf().noteSum(x, y, result, isDifference);
-    to.set(k, result);
-  }
-}
-
-/// A function of each element. Operands that repeat, as divisors do, are evaluated once.
-void StripRun::function(const Instruction &op, Planes to, Planes a, Planes b) {
-  const Opcode opcode = static_cast<Opcode>(op.opcode());
-  const Functions &f = functionsOf();
-  const bool isBinary = reference::opcodeTable[op.opcode()].signature.starts_with("TT");
-  auto equal = [](const Number &x, const Number &y) { return x.same(y) && x.f == y.f; };
-  Number x, y, result;
-  for (int64_t k = 0; k < size; ++k) {
-    const Number nextX = a.number(k), nextY = isBinary ? b.number(k) : Number{};
-    if (opcode == Opcode::DivF) {
-      if (k == 0 || !equal(nextY, y))
-        result = f.reciprocal(nextY);
-      Number quotient = multiply(nextX, result);
-      quotient.f = nextX.f / nextY.f;
-      to.set(k, settled(quotient));
-    } else {
-      if (k == 0 || !equal(nextX, x) || (isBinary && !equal(nextY, y)))
-        result = f.call(opcode, nextX, nextY);
-      to.set(k, result);
-    }
-    x = nextX, y = nextY;
-  }
-  functions += static_cast<uint64_t>(size);
-  if (opcode == Opcode::Exp || opcode == Opcode::ExpM1)
-    exponentials += static_cast<uint64_t>(size);
-}
-
-absl::Status StripRun::bitcast(const Instruction &op, Planes to, Planes a) {
-  const Type from = instruction(op.a()).type();
-  for (int64_t k = 0; reference::isFloat(from) && k < size; ++k)
-    if (!isConstant(a.number(k)))
-      return failed(absl::StatusCode::kUnimplemented, "takes the bits of a floating-point number that is no constant");
-  reference::evaluate(Opcode::Bitcast, op.type(), from, size, to.v, a.v, nullptr, nullptr);
-  for (int64_t k = 0; reference::isFloat(op.type()) && k < size; ++k)
-    to.set(k, fromDouble(to.v[k].f));
-  return absl::OkStatus();
-}
-
-absl::Status StripRun::toInteger(const Instruction &op, Planes to, Planes a, Planes b, Planes c) {
-  const Opcode opcode = static_cast<Opcode>(op.opcode());
-  if (opcode == Opcode::Bitcast)
-    return bitcast(op, to, a);
-  if (opcode == Opcode::EqualF || opcode == Opcode::LessF) {
-    compare(opcode, to, a, b);
-    return absl::OkStatus();
-  }
-  if (opcode == Opcode::FloatToSigned || opcode == Opcode::FloatToUnsigned) {
-    const Functions &f = functionsOf();
-    for (int64_t k = 0; k < size; ++k)
-      to.v[k].f = f.has(Law::Rounding) ? decidingValue(a.number(k)) : f.truncate(a.number(k));
-    a = to;
-  }
-  reference::evaluate(opcode, op.type(), instruction(op.a()).type(), size, to.v, a.v, b.v, c.v);
-  return absl::OkStatus();
-}
-
-static void fromIntegers(int64_t n, Opcode opcode, Type from, Planes to, Planes a, const Functions &f) {
-  for (int64_t k = 0; k < n; ++k)
-    to.set(k, opcode == Opcode::SignedToFloat ? f.ofInteger(a.v[k].i)
-                                              : f.ofUnsigned(reference::unsignedOf(from, a.v[k].i)));
-}
-
-absl::Status StripRun::toFloat(const Instruction &op, Planes to, Planes a, Planes b, Planes c) {
-  const Opcode opcode = static_cast<Opcode>(op.opcode());
-  if (opcode == Opcode::Bitcast)
-    return bitcast(op, to, a);
-  if ((opcode == Opcode::AddF || opcode == Opcode::SubF) && functionsOf().hasLogarithms())
-    sumWithLogarithms(opcode == Opcode::SubF, to, a, b);
-  else if (opcode == Opcode::AddF)
-    addPlanes(size, to, a, b, vectors);
-  else if (opcode == Opcode::SubF)
-    subtractPlanes(size, to, a, b, vectors);
-  else if (opcode == Opcode::MulF)
-    multiplyPlanes(size, to, a, b, vectors);
-  else if (opcode == Opcode::NegF)
-    negatePlanes(size, to, a);
-  else if ((opcode == Opcode::Minimum || opcode == Opcode::Maximum) && functionsOf().has(Law::Extremum))
-    choose(opcode, to, a, b);
-  else if (opcode == Opcode::SignedToFloat || opcode == Opcode::UnsignedToFloat)
-    fromIntegers(size, opcode, instruction(op.a()).type(), to, a, functionsOf());
-  else if (opcode == Opcode::Select)
-    for (int64_t k = 0; k < size; ++k)
-      to.set(k, (a.v[k].i ? b : c).number(k));
-  else
-    function(op, to, a, b);
-  return absl::OkStatus();
-}
-
 absl::Status StripRun::execute(uint32_t number) {
   const Instruction &op = instruction(number);
   const Planes to = places[number];
@@ -404,7 +260,9 @@ absl::Status StripRun::execute(uint32_t number) {
   // Operands that an operation does not have are not looked at; their numbers need not exist.
   auto operand = [&](uint32_t at) { return at < number ? places[valueOf[at]] : Planes{}; };
   const Planes a = operand(op.a()), b = operand(op.b()), c = operand(op.c());
-  return reference::isFloat(op.type()) ? toFloat(op, to, a, b, c) : toInteger(op, to, a, b, c);
+  const ElementOps::Operation operation{static_cast<Opcode>(op.opcode()), op.type(), instruction(op.a()).type()};
+  const absl::Status status = elements.run(operation, size, to, a, b, c);
+  return status.ok() ? status : failed(status.code(), std::string(status.message()));
 }
 
 /// The next indices of these loops, the last one fastest; false when all were there, and they are at their beginning.

@@ -40,8 +40,7 @@ SmallVector<int64_t> stridesOf(TensorPlace place, ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// The instruction that an op with one result is, with its operands.
-static std::optional<Opcode> opcodeOf(Operation *op) {
+std::optional<Opcode> opcodeOf(Operation *op) {
   static const llvm::StringMap<Opcode> opcodes = {
       {"arith.addi", Opcode::AddI},
       {"arith.subi", Opcode::SubI},
@@ -216,25 +215,29 @@ uint32_t NestWriter::compareIntegers(arith::CmpIPredicate predicate, uint32_t a,
   llvm_unreachable("all predicates are above");
 }
 
-uint32_t NestWriter::compareFloats(arith::CmpFPredicate predicate, uint32_t a, uint32_t b) {
-  using P = arith::CmpFPredicate;
+Outcomes outcomesOf(arith::CmpFPredicate predicate) {
   // Up to ORD a predicate is a set of the outcomes equal, greater and less, a bit each; then these sets follow with the
-  // outcome unordered, beginning at that of equal. They hold where the rest of the outcomes does not.
-  constexpr auto all = static_cast<unsigned>(P::ORD);
-  auto outcomes = static_cast<unsigned>(predicate);
-  if (outcomes > all) {
-    unsigned ordered = predicate == P::AlwaysTrue ? all : (outcomes - all) % all;
-    return negated(compareFloats(static_cast<P>(all & ~ordered), a, b));
-  }
+  // outcome unordered, beginning at that of equal.
+  constexpr auto all = static_cast<unsigned>(arith::CmpFPredicate::ORD);
+  const auto number = static_cast<unsigned>(predicate);
+  const bool isUnordered = number > all;
+  unsigned ordered = isUnordered ? (number - all) % all : number;
+  if (predicate == arith::CmpFPredicate::AlwaysTrue)
+    ordered = all;
+  return {(ordered & 1) != 0, (ordered & 2) != 0, (ordered & 4) != 0, isUnordered};
+}
+
+uint32_t NestWriter::compareFloats(arith::CmpFPredicate predicate, uint32_t a, uint32_t b) {
+  const Outcomes outcomes = outcomesOf(predicate);
   uint32_t result = integer(0, Type::I1);
-  auto allow = [&](unsigned outcome, Opcode opcode, uint32_t x, uint32_t y) {
-    if (outcomes & outcome)
+  auto allow = [&](bool isAllowed, Opcode opcode, uint32_t x, uint32_t y) {
+    if (isAllowed != outcomes.unordered) // one that is unordered holds where the rest of the outcomes does not
       result = emit(Opcode::Or, Type::I1, {result, emit(opcode, Type::I1, {x, y})});
   };
-  allow(1, Opcode::EqualF, a, b);
-  allow(2, Opcode::LessF, b, a);
-  allow(4, Opcode::LessF, a, b);
-  return result;
+  allow(outcomes.equal, Opcode::EqualF, a, b);
+  allow(outcomes.greater, Opcode::LessF, b, a);
+  allow(outcomes.less, Opcode::LessF, a, b);
+  return outcomes.unordered ? negated(result) : result;
 }
 
 /// An element of a tensor at computed indices.

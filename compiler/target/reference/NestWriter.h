@@ -3,6 +3,7 @@
 #ifndef DGC_COMPILER_TARGET_REFERENCE_NESTWRITER_H
 #define DGC_COMPILER_TARGET_REFERENCE_NESTWRITER_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "runtime/device/reference/Bytecode.h"
@@ -21,6 +22,16 @@ using FindPlace = std::function<mlir::FailureOr<TensorPlace>(mlir::Value)>;
 
 /// The type of an element or scalar; none where the bytecode has no such.
 std::optional<reference::Type> bytecodeType(mlir::Type type);
+
+/// The instruction that an op with one result is, with its operands; none where the bytecode has no such, or it takes
+/// several, as a comparison does.
+std::optional<reference::Opcode> opcodeOf(mlir::Operation *op);
+
+/// The outcomes of a comparison for which a predicate holds.
+struct Outcomes {
+  bool equal, greater, less, unordered;
+};
+Outcomes outcomesOf(mlir::arith::CmpFPredicate predicate);
 
 /// Distances of the dimensions of a tensor, in elements.
 llvm::SmallVector<int64_t> stridesOf(TensorPlace place, llvm::ArrayRef<int64_t> shape);

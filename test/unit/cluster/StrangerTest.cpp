@@ -141,7 +141,8 @@ private:
 
 TEST(Stranger, AFloodOfStreamsDoesNotDisturbAJob) {
   if (dgc::testing::hasThreadSanitizer)
-    GTEST_SKIP() << "each race within gRPC is looked up and suppressed, which takes longer than workers wait for another";
+    GTEST_SKIP()
+        << "each race within gRPC is looked up and suppressed, which takes longer than workers wait for another";
   // With the token of the job, as everybody has it whose job has none: without, the handshake ends the connection.
   const std::vector<std::string> more = {"--steps", "4000", "--step-us", "500"};
   std::vector<Process> workers = startMembers({{0, 2, more}, {1, 2, more}});

@@ -1,0 +1,115 @@
+// The loops that machine code for CPUs is made of compute what the ops of a kernel say, in exact arithmetic: for every
+// kernel of plans of models.
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/Registration.h"
+#include "compiler/target/cpu/Lowering.h"
+#include "compiler/verify/LoopsCheck.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+
+namespace dgc {
+namespace {
+
+struct Case {
+  const char *name, *model, *mesh, *strategy;
+  const char *precision = "f32";
+};
+void PrintTo(const Case &each, std::ostream *os) { *os << each.name; }
+
+LogicalResult toLoops(func::FuncOp kernel) { return success(succeeded(lowerKernelToLoops(kernel))); }
+
+/// What the phases give, with the kernels in dgc ops.
+class Loops : public ::testing::TestWithParam<Case> {
+protected:
+  Loops() { registerAllDialects(registry); }
+
+  ModuleOp kernelsOf(const Case &how) {
+    CompileOptions options;
+    std::string error;
+    EXPECT_TRUE(readOption("x86-64-v3", options.target, error)) << error;
+    EXPECT_TRUE(readOption(how.strategy, options.strategy, error)) << error;
+    EXPECT_TRUE(readOption(how.mesh, options.mesh, error)) << error;
+    EXPECT_TRUE(readOption(how.precision, options.precision, error)) << error;
+    options.batch.value = 5;
+    context.emplace(registry, MLIRContext::Threading::DISABLED);
+    module = parseSourceFile<ModuleOp>(DGC_SOURCE_DIR "/" + std::string(how.model) + ".mlir", &*context);
+    if (!module || failed(compile(*module, options)))
+      return {};
+    return module->lookupSymbol<ModuleOp>("kernels");
+  }
+
+  DialectRegistry registry;
+  std::optional<MLIRContext> context;
+  OwningOpRef<ModuleOp> module;
+};
+
+TEST_P(Loops, ComputeWhatTheOpsSay) {
+  ModuleOp kernels = kernelsOf(GetParam());
+  ASSERT_TRUE(kernels);
+  FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoops, 7);
+  ASSERT_TRUE(succeeded(verdict));
+  EXPECT_EQ(verdict->difference, "");
+  EXPECT_GT(verdict->kernels, 3u);
+  EXPECT_GT(verdict->values, 100u);
+}
+
+const Case cases[] = {
+    {"Transformer", "benchmarks/exact/models/transformer", "data=2", "zero2"},
+    {"TransformerRecomputed", "benchmarks/exact/models/transformer", "data=3", "data-parallel,recompute=layer.*"},
+    {"TransformerInHalves", "benchmarks/exact/models/transformer", "data=2", "data-parallel", "bf16"},
+    {"Convolutions", "benchmarks/exact/models/convolutions", "data=2", "data-parallel"},
+    {"OverBatch", "benchmarks/exact/models/over_batch", "data=2", "data-parallel"},
+    {"Operands", "benchmarks/exact/models/operands", "data=2", "accumulate=2"},
+    {"Perceptron", "examples/mnist_mlp", "data=3", "zero3"},
+};
+INSTANTIATE_TEST_SUITE_P(All, Loops, ::testing::ValuesIn(cases), [](const auto &each) { return each.param.name; });
+
+/// The first sum of floating-point numbers becomes a difference.
+LogicalResult toLoopsWithAWrongSign(func::FuncOp kernel) {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  if (failed(lowerKernelToLoops(kernel)))
+    return failure();
+  module.walk([](arith::AddFOp sum) {
+    OpBuilder builder(sum);
+    auto difference = arith::SubFOp::create(builder, sum.getLoc(), sum.getLhs(), sum.getRhs());
+    sum.replaceAllUsesWith(difference.getResult());
+    sum.erase();
+    return WalkResult::interrupt();
+  });
+  return success();
+}
+
+/// One iteration of the innermost loops is left out.
+LogicalResult toLoopsThatEndEarly(func::FuncOp kernel) {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  if (failed(lowerKernelToLoops(kernel)))
+    return failure();
+  module.walk([](Operation *op) {
+    if (op->getName().getStringRef() != "scf.for")
+      return;
+    OpBuilder builder(op);
+    Value end = op->getOperand(1);
+    Value one = arith::ConstantOp::create(builder, op->getLoc(), builder.getIntegerAttr(end.getType(), 1));
+    op->setOperand(1, arith::SubIOp::create(builder, op->getLoc(), end, one));
+  });
+  return success();
+}
+
+TEST_F(Loops, ThatAreWrongAreNoticed) {
+  ModuleOp kernels = kernelsOf(cases[0]);
+  ASSERT_TRUE(kernels);
+  for (LoopLowering lower : {toLoopsWithAWrongSign, toLoopsThatEndEarly}) {
+    FailureOr<LoopsVerdict> verdict = checkLoops(kernels, lower, 7);
+    ASSERT_TRUE(succeeded(verdict));
+    EXPECT_NE(verdict->difference, "");
+  }
+}
+
+} // namespace
+} // namespace dgc
