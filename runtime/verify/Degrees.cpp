@@ -153,14 +153,14 @@ void NestDegrees::iterate() {
 void NestDegrees::run() {
   const double iterations = loops.iterations(/*reducing=*/true);
   std::vector<double> before;
-  double done = 0;
-  for (; done < std::min<double>(iterations, kFollowed) && before != currents; ++done) {
+  int64_t done = 0;
+  for (; static_cast<double>(done) < std::min<double>(iterations, kFollowed) && before != currents; ++done) {
     before = currents;
     iterate();
   }
   for (size_t i = 0; i < currents.size(); ++i)
     if (currents[i] > before[i])
-      currents[i] += (iterations - done) * (currents[i] - before[i]);
+      currents[i] += (iterations - static_cast<double>(done)) * (currents[i] - before[i]);
   for (size_t i = 0; i < currents.size(); ++i)
     if (Tensor &tensor = *context.buffers.written[loops.outputs[i].buffer]; tensor.isFloat())
       tensor.degree = std::max(tensor.degree, currents[i]);

@@ -111,7 +111,7 @@ public:
   std::vector<TensorRef> run();
 
 private:
-  Pool *poolOf(Type type) { return type == Type::F32 ? &pools[0] : type == Type::F64 ? &pools[1] : nullptr; }
+  Pool *poolOf(Type type) { return type == Type::F32 ? pools.data() : type == Type::F64 ? &pools[1] : nullptr; }
   uint32_t inputOf(const Pool &pool) const { return first + static_cast<uint32_t>(&pool - pools.data()); }
   void makeRoom();
   void rewrite(reference::NestT &nest);

@@ -11,7 +11,6 @@ using namespace dgc;
 using namespace dgc::verify;
 using reference::Instruction;
 using reference::Opcode;
-using reference::Type;
 using reference::Value;
 
 /// Elements that are computed at once.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <bit>
-#if defined(__x86_64__)
+#ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
@@ -58,7 +58,7 @@ static void multiplyLoops(int64_t first, int64_t n, Planes to, Planes a, Planes 
   }
 }
 
-#if defined(__x86_64__)
+#ifdef __x86_64__
 #define DGC_AVX512 __attribute__((target("avx512f,avx512dq,avx512vl,avx512ifma")))
 
 bool dgc::verify::hasVectors() { return __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512dq"); }
@@ -96,7 +96,7 @@ bool dgc::verify::hasVectors() { return false; }
 #endif
 
 void dgc::verify::addPlanes(int64_t n, Planes to, Planes a, Planes b, bool vectors) {
-#if defined(__x86_64__)
+#ifdef __x86_64__
   if (vectors) {
     addVectors(n, to, a, b);
     return settle(n, to);
@@ -107,7 +107,7 @@ void dgc::verify::addPlanes(int64_t n, Planes to, Planes a, Planes b, bool vecto
 }
 
 void dgc::verify::subtractPlanes(int64_t n, Planes to, Planes a, Planes b, bool vectors) {
-#if defined(__x86_64__)
+#ifdef __x86_64__
   if (vectors) {
     subtractVectors(n, to, a, b);
     return settle(n, to);
@@ -118,7 +118,7 @@ void dgc::verify::subtractPlanes(int64_t n, Planes to, Planes a, Planes b, bool 
 }
 
 void dgc::verify::multiplyPlanes(int64_t n, Planes to, Planes a, Planes b, bool vectors) {
-#if defined(__x86_64__)
+#ifdef __x86_64__
   if (vectors) {
     multiplyVectors(n, to, a, b);
     return settle(n, to);

@@ -1,6 +1,6 @@
 #include "runtime/verify/SumKernels.h"
 
-#if defined(__x86_64__)
+#ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
@@ -25,7 +25,7 @@ static void multiplyRow(int64_t terms, Block a, int aWidth, int aStride, Block b
   }
 }
 
-#if defined(__x86_64__)
+#ifdef __x86_64__
 /// low + 2^52 high in a field of 2^bits - less.
 template <typename Field> static uint64_t joined(uint64_t low, uint64_t high) {
   constexpr uint64_t shift = (uint64_t{1} << 52) % (Field::mask + 1 - Field::less);
@@ -75,7 +75,7 @@ __attribute__((target("avx512f,avx512dq,avx512vl,avx512ifma"))) static void mult
 #endif
 
 void dgc::verify::multiplyBlocks(int64_t terms, Block a, Block b, BlockSums &sums, bool vectors) {
-#if defined(__x86_64__)
+#ifdef __x86_64__
   if (vectors)
     return multiplyVectors<kRows>(terms, a, b, sums);
 #endif
@@ -84,7 +84,7 @@ void dgc::verify::multiplyBlocks(int64_t terms, Block a, Block b, BlockSums &sum
 }
 
 void dgc::verify::multiplyLanes(int64_t terms, Block a, Block b, BlockSums &sums, bool vectors) {
-#if defined(__x86_64__)
+#ifdef __x86_64__
   if (vectors)
     return multiplyVectors<1>(terms, a, b, sums);
 #endif

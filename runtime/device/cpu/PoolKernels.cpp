@@ -80,7 +80,7 @@ inline void findMaximum(const PoolShape &s, const typename E::Memory *src, int64
   bool first = true;
   forWindow(s, o0, o1, o2, [&](int64_t position, int64_t pixel) {
     const typename E::Memory *in = src + pixel * s.channels;
-    auto at = static_cast<typename E::Index>(position);
+    auto at = static_cast<E::Index>(position);
     if (first) {
       for (int64_t c = 0; c < n; ++c) {
         best[c] = E::load(in[c]);
@@ -209,7 +209,7 @@ template <typename E> void maxBackwardTiles(const PoolShape &s, const PoolArgs &
     else
       findMaximum<E>(s, src + c, o0, o1, o2, n, best, where);
     forWindow(s, o0, o1, o2, [&](int64_t position, int64_t in) {
-      auto p = static_cast<typename E::Index>(position);
+      auto p = static_cast<E::Index>(position);
       Memory *out = result + in * s.channels + c;
       for (int64_t i = 0; i < n; ++i)
         out[i] = E::store(where[i] == p ? E::load(gradient[at + i]) : 0);

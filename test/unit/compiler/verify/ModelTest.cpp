@@ -17,7 +17,6 @@ using namespace verify;
 using artifact::DType;
 using artifact::InitKind;
 using artifact::InputRole;
-using artifact::OutputRole;
 using artifact::VariableRole;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -35,7 +34,9 @@ std::optional<Model> read(const std::string &text, const CompileOptions &options
   auto module = isPath ? mlir::parseSourceFile<mlir::ModuleOp>(DGC_SOURCE_DIR "/" + text, &context)
                        : mlir::parseSourceString<mlir::ModuleOp>(text, &context, "model.mlir");
   mlir::FailureOr<Model> model = module ? modelOf(*module, options) : mlir::FailureOr<Model>();
-  return failed(model) ? std::nullopt : std::optional(*std::move(model));
+  if (failed(model))
+    return std::nullopt;
+  return *std::move(model);
 }
 
 Model modelOfText(const std::string &text, const CompileOptions &options = {}) {
@@ -278,7 +279,8 @@ dgc.model @m {
   EXPECT_THAT(error, HasSubstr("'dist.manual' op is for one device of a mesh"));
 }
 
-std::optional<CompileOptions> optionsOf(std::vector<std::pair<std::string, std::string>> list, std::string &error) {
+std::optional<CompileOptions> optionsOf(const std::vector<std::pair<std::string, std::string>> &list,
+                                        std::string &error) {
   artifact::PlanT plan;
   plan.target = std::make_unique<artifact::TargetT>();
   plan.file_digest = std::make_unique<artifact::Digest>();
