@@ -69,6 +69,12 @@ void ConstantOp::print(OpAsmPrinter &printer) {
 
 RankedTensorType ConstantOp::getDeclared() { return cast<RankedTensorType>(getValue().getType()); }
 
+LogicalResult ConstantOp::declareShape(ArrayRef<int64_t> shape) {
+  if (auto splat = dyn_cast<SplatElementsAttr>(getValue()))
+    setValueAttr(splat.resizeSplat(getDeclared().clone(shape)));
+  return success(getDeclared().getShape() == shape);
+}
+
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
 // A constant is there wherever it is needed: each device makes its own part, which must look like every other part.

@@ -7,7 +7,7 @@ include "dialects/dgc/Attrs.td"
 
 def DGC_ConstantOp : Op<DGC_Dialect, "constant", [Pure, ConstantLike,
     DeclareOpInterfaceMethods<InferTypeOpInterface>,
-    DeclareOpInterfaceMethods<DeclaredTypeOpInterface>,
+    DeclareOpInterfaceMethods<DeclaredTypeOpInterface, ["declareShape"]>,
     DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
     DeclareOpInterfaceMethods<LocalizableOpInterface>,
     DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,

@@ -224,6 +224,18 @@ def DeclaredTypeOpInterface : DGC_Interface<"DeclaredTypeOpInterface"> {
             return dim;
         return std::nullopt;
       }]>,
+    InterfaceMethod<[{
+      Declares the same with other sizes; those that are open stay so. Fails, without a diagnostic, where the op says more of
+      its elements than their type.
+    }], "::llvm::LogicalResult", "declareShape", (ins "::llvm::ArrayRef<int64_t>":$shape), [{}], [{
+        ::mlir::RankedTensorType declared = $_op.getDeclared();
+        ::llvm::SmallVector<int64_t> sizes(shape);
+        for (int64_t dim = 0, rank = declared.getRank(); dim < rank; ++dim)
+          if (declared.isDynamicDim(dim))
+            sizes[dim] = ::mlir::ShapedType::kDynamic;
+        $_op->setAttr("declared_type", ::mlir::TypeAttr::get(declared.clone(sizes)));
+        return ::mlir::success();
+      }]>,
     InterfaceMethod<"Gives the result its type.", "void", "resolveType", (ins "::mlir::RankedTensorType":$type), [{}],
       [{ $_op->getResult(0).setType(type); }]>,
   ];

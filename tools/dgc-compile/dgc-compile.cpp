@@ -5,6 +5,7 @@
 #include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
 #include "compiler/verify/Model.h"
+#include "compiler/verify/ShrunkPlan.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -98,6 +99,10 @@ static cl::opt<bool> verify("verify",
                             cl::desc("Write the plan only if the exact check finds it equal to MODEL; turns "
                                      "--with-semantics on"),
                             cl::cat(category));
+static cl::opt<bool> shrink("shrink",
+                            cl::desc("With --verify: check a plan of MODEL with smaller dimensions, whose schedule is "
+                                     "the same but for sizes"),
+                            cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the seconds of each phase (stderr)"), cl::cat(category));
 
 static constexpr const char *overview = R"(dgc compiler: from a model to a distributed program
@@ -128,8 +133,10 @@ static bool describe(const dgc::rt::Artifact &artifact, std::optional<dgc::rt::O
   return succeeds(page->replace([&](dgc::rt::WritableFile &file) { return file.write(html); }));
 }
 
-/// Compares a plan with the model that it was compiled from, and prints what is found (stderr). Gives the exit status.
-static int checkAgainst(mlir::ModuleOp model, const dgc::rt::Artifact &artifact, const dgc::CompileOptions &asked) {
+/// Compares a plan with the model that it was compiled from, and prints what is found (stderr), behind `about`. Gives the
+/// exit status.
+static int checkAgainst(mlir::ModuleOp model, const dgc::rt::Artifact &artifact, const dgc::CompileOptions &asked,
+                        const std::string &about) {
   std::string error;
   std::optional<dgc::CompileOptions> options = dgc::optionsFor(artifact.plan(), error);
   if (!options) {
@@ -148,7 +155,7 @@ static int checkAgainst(mlir::ModuleOp model, const dgc::rt::Artifact &artifact,
     return static_cast<int>(dgc::rt::exitCodeOf(verdict.status()));
   }
   if (verdict->isEqual()) {
-    llvm::errs() << dgc::verify::describe(*verdict);
+    llvm::errs() << about << dgc::verify::describe(*verdict);
     return 0;
   }
   llvm::errs() << "dgc-compile: --verify: "
@@ -156,8 +163,24 @@ static int checkAgainst(mlir::ModuleOp model, const dgc::rt::Artifact &artifact,
                        ? "the plan"
                        : "after the inserted passes " + llvm::join(asked.insertPass, ",") + " the plan")
                << " is not written\n"
-               << dgc::verify::describe(*verdict);
+               << about << dgc::verify::describe(*verdict);
   return static_cast<int>(dgc::rt::ExitCode::Different);
+}
+
+/// The same with a plan for smaller dimensions in place of the plan.
+static int checkShrunk(mlir::ModuleOp model, const dgc::rt::Artifact &artifact, const dgc::CompilePlan &plan) {
+  mlir::FailureOr<dgc::ShrunkPlan> shrunk = dgc::shrinkPlan(model, plan, artifact);
+  if (failed(shrunk)) {
+    return 1;
+  }
+  if (!shrunk->artifact) {
+    return checkAgainst(model, artifact, plan.asked, "no dimension of the model can be smaller: checked as it is\n");
+  }
+  const std::string schedule = shrunk->otherwise.empty()
+                                   ? "the schedule is the same but for sizes\n"
+                                   : "values are cut and communicated as in the plan; " + shrunk->otherwise + "\n";
+  return checkAgainst(*shrunk->model.module, *shrunk->artifact, plan.asked,
+                      "checked with smaller sizes, " + shrunk->model.sizes + ": " + schedule);
 }
 
 /// Whether each output has a file of its own that nothing else is read from. Says which has not.
@@ -262,7 +285,7 @@ static int printOptions(const dgc::CompilePlan &plan) {
 struct Outputs {
   std::string path;
   std::optional<dgc::rt::OutputFile> file, page;
-  bool areVerified = false;
+  bool areVerified = false, areShrunk = false;
 };
 
 /// Compiles the module and writes what was asked for. Gives the exit status.
@@ -292,7 +315,9 @@ static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::Compile
     return 2;
   }
   if (model) {
-    if (const int code = checkAgainst(*model, **artifact, plan.asked); code != 0) {
+    const int code =
+        outputs.areShrunk ? checkShrunk(*model, **artifact, plan) : checkAgainst(*model, **artifact, plan.asked, "");
+    if (code != 0) {
       return code;
     }
   }
@@ -327,6 +352,10 @@ static bool checkPhases(const dgc::CompileOptions &options) {
     llvm::errs() << "dgc-compile: --verify checks a whole plan; leave --compile-to away\n";
     return false;
   }
+  if (shrink && !verify) {
+    llvm::errs() << "dgc-compile: --shrink says how to check a plan: add --verify\n";
+    return false;
+  }
   if (verify && options.from != dgc::Phase::Input) {
     llvm::errs()
         << "dgc-compile: --verify compares with a model, and the input of --compile-from is none; compile with "
@@ -342,6 +371,7 @@ static int run() {
   dgc::CompileOptions options = planFlags.options;
   options.withSemantics |= verify;
   outputs.areVerified = verify;
+  outputs.areShrunk = shrink;
   const bool onlyPrints = printOptionsFlag();
   const std::string reportPath = report;
   if (!checkPhases(options)) {

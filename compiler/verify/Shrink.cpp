@@ -1,0 +1,172 @@
+#include "compiler/verify/Shrink.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/model/Passes.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+//===-- The model -------------------------------------------------------===//
+
+/// The products of some of the numbers that dimensions are divided by.
+void Shrinker::findModuli(const CompilePlan &plan) {
+  SmallVector<int64_t> divisors;
+  for (const MeshShape::Axis &axis : plan.mesh.axes)
+    divisors.push_back(axis.size);
+  divisors.push_back(plan.strategies.accumulate ? plan.strategies.accumulate : plan.asked.microbatches.value);
+  divisors.push_back(plan.strategies.servers());
+  std::set<int64_t> products = {1};
+  for (int64_t divisor : divisors)
+    if (divisor > 1)
+      for (int64_t product : std::set<int64_t>(products))
+        products.insert(product * divisor);
+  moduli.assign(std::next(products.begin()), products.end());
+}
+
+LogicalResult Shrinker::inferTypes(int64_t batch) {
+  PassManager manager(typed->getContext());
+  manager.addPass(createInferTypesPass({.batch = batch}));
+  return manager.run(*typed);
+}
+
+FailureOr<std::unique_ptr<Shrinker>> Shrinker::create(ModuleOp module, const CompilePlan &plan) {
+  std::unique_ptr<Shrinker> result(new Shrinker());
+  result->flat = module.clone();
+  auto models = result->flat->getOps<ModelOp>();
+  if (!llvm::hasSingleElement(models))
+    return module.emitError("cannot be shrunk: it is no dgc.model, whose types are inferred");
+  PassManager manager(module.getContext());
+  manager.addPass(createUnifyMeshesPass());
+  manager.addPass(createInlineCallsPass());
+  manager.addPass(createUnrollRepeatsPass());
+  if (failed(manager.run(*result->flat)))
+    return failure();
+  IRMapping copies;
+  result->typed = cast<ModuleOp>(result->flat->getOperation()->clone(copies));
+  if (failed(result->inferTypes(plan.asked.batch.value)))
+    return failure();
+  for (Operation &op : (*models.begin()).getBody().getOps()) {
+    Operation *copy = copies.lookupOrNull(&op);
+    if (auto declares = dyn_cast<DeclaredTypeOpInterface>(op); declares && declares.getDeclared()) {
+      result->declared.emplace_back(declares, copy);
+      if (std::optional<int64_t> dim = declares.getBatchDim())
+        result->batchDims.push_back({copy->getResult(0), *dim});
+    } else if (isa<LocalizableOpInterface>(op)) {
+      result->adapting.emplace_back(&op, copy);
+    }
+  }
+  result->classes = std::make_unique<DimensionClasses>(*result->typed->getOps<ModelOp>().begin(), result->batchDims);
+  result->findUses();
+  result->findModuli(plan);
+  return result;
+}
+
+//===-- Sizes -----------------------------------------------------------===//
+
+/// How many of `parts` equal parts of a dimension have an element.
+static int64_t numFilled(int64_t size, int64_t parts) { return llvm::divideCeil(size, llvm::divideCeil(size, parts)); }
+
+bool Shrinker::behavesAs(int64_t size, int64_t original) const {
+  return (size > 1) == (original > 1) && llvm::all_of(moduli, [&](int64_t divisor) {
+           return (size % divisor == 0) == (original % divisor == 0) &&
+                  numFilled(size, divisor) == numFilled(original, divisor);
+         });
+}
+
+void Shrinker::findUses() {
+  for (auto [op, copy] : declared)
+    for (int64_t dim = 0, rank = op.getDeclared().getRank(); dim < rank; ++dim) {
+      const DimensionClasses::Product product = classes->partsOf({copy->getResult(0), dim});
+      for (Part part : product)
+        if (!classes->isFixed(part))
+          uses[part].insert({product.begin(), product.end()});
+    }
+}
+
+int64_t Shrinker::sizeOf(const std::vector<Part> &product, const Sizes &sizes) const {
+  int64_t size = 1;
+  for (Part part : product)
+    size *= sizes.contains(part) ? sizes.at(part) : classes->sizeOf(part);
+  return size;
+}
+
+/// The least size of a part with which every dimension that has it behaves as before, and the largest of these is above
+/// `above`.
+int64_t Shrinker::sizeFor(Part part, const Sizes &sizes, int64_t least, int64_t above) {
+  const int64_t original = classes->sizeOf(part);
+  Sizes with = sizes;
+  for (int64_t size = least; size < original; ++size) {
+    with[part] = size;
+    int64_t largest = 0;
+    const bool fits = llvm::all_of(uses[part], [&](const std::vector<Part> &product) {
+      largest = std::max(largest, sizeOf(product, with));
+      return behavesAs(sizeOf(product, with), sizeOf(product, Sizes()));
+    });
+    if (fits && largest > above)
+      return size;
+  }
+  return original;
+}
+
+/// From the least dimension to the largest.
+Shrinker::Sizes Shrinker::choose(int64_t least) {
+  std::map<int64_t, std::vector<Part>> byDimension; // the largest that has the part
+  for (const auto &[part, products] : uses) {
+    int64_t largest = 0;
+    for (const std::vector<Part> &product : products)
+      largest = std::max(largest, sizeOf(product, Sizes()));
+    byDimension[largest].push_back(part);
+  }
+  Sizes sizes;
+  int64_t above = 0;
+  for (const auto &[dimension, parts] : byDimension) {
+    int64_t reached = above;
+    for (Part part : parts)
+      sizes[part] = sizeFor(part, sizes, least, above);
+    for (Part part : parts)
+      for (const std::vector<Part> &product : uses[part])
+        reached = std::max(reached, sizeOf(product, sizes));
+    above = reached;
+  }
+  return sizes;
+}
+
+FailureOr<ShrunkModel> Shrinker::shrink(int64_t least) {
+  const Sizes sizes = choose(least);
+  ShrunkModel result;
+  IRMapping copies;
+  result.module = cast<ModuleOp>(flat->getOperation()->clone(copies));
+  std::map<int64_t, std::set<int64_t>> changes;
+  for (auto [op, typedOp] : declared) {
+    const auto before = cast<RankedTensorType>(typedOp->getResult(0).getType());
+    const RankedTensorType type = classes->typeWith(typedOp->getResult(0), sizes);
+    if (type == before)
+      continue;
+    auto copy = cast<DeclaredTypeOpInterface>(copies.lookup(op.getOperation()));
+    if (failed(copy.declareShape(type.getShape())))
+      return copy->emitOpError("cannot have other sizes"), failure();
+    for (auto [was, is] : llvm::zip_equal(before.getShape(), type.getShape()))
+      if (was != is)
+        changes[was].insert(is);
+  }
+  for (auto [op, typedOp] : adapting) {
+    std::optional<DictionaryAttr> attributes = classes->attributesWith(typedOp, sizes);
+    if (!attributes)
+      return op->emitOpError("cannot have other sizes"), failure();
+    if (*attributes != typedOp->getAttrDictionary())
+      copies.lookup(op)->setAttrs(*attributes);
+  }
+  if (!batchDims.empty())
+    result.batch = classes->typeWith(batchDims[0].value, sizes).getDimSize(batchDims[0].dim);
+  for (const auto &[was, is] : changes) {
+    result.sizes += (result.sizes.empty() ? "" : ", ") + std::to_string(was) + " -> ";
+    llvm::raw_string_ostream stream(result.sizes);
+    llvm::interleave(is, stream, " or ");
+  }
+  return result;
+}
+
+} // namespace dgc

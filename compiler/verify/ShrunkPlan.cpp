@@ -1,0 +1,93 @@
+#include "compiler/verify/ShrunkPlan.h"
+#include "compiler/driver/Compile.h"
+#include "runtime/verify/Schedule.h"
+
+using namespace mlir;
+
+namespace dgc {
+
+/// The least sizes that are tried, each twice the one before.
+static constexpr int64_t kLeast = 2, kMostLeast = 256;
+
+/// What the smaller model is compiled with. What the sizes of the model decided is asked for.
+static CompileOptions optionsOf(const CompilePlan &plan, int64_t batch) {
+  CompileOptions options = plan.asked;
+  options.batch.value = batch;
+  options.strategy = plan.strategies;
+  options.memoryLimit = {};
+  options.maxReplicatedBytes = {};
+  options.withSemantics = true;
+  return options;
+}
+
+/// Compiles a model; nothing, with the first error, where it is refused.
+static std::unique_ptr<rt::Artifact> compileQuietly(ModuleOp module, const CompileOptions &options,
+                                                    std::string &error) {
+  ScopedDiagnosticHandler quiet(module.getContext(), [&](Diagnostic &diagnostic) {
+    if (error.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      error = diagnostic.str();
+    return success();
+  });
+  FailureOr<Artifact> compiled = compile(module, options);
+  if (failed(compiled))
+    return nullptr;
+  absl::StatusOr<std::unique_ptr<rt::Artifact>> loaded = rt::loadBytes(compiled->bytes, "the smaller plan");
+  if (loaded.ok())
+    return *std::move(loaded);
+  error = std::string(loaded.status().message());
+  return nullptr;
+}
+
+/// What the smaller plan differs in, in which it may not. What it differs in besides is said in `plan`.
+static absl::StatusOr<std::string> compare(const rt::Artifact &artifact, ShrunkPlan &plan) {
+  using verify::SchedulePart;
+  for (auto [part, otherwise] : {std::pair(SchedulePart::Values, ""),
+                                 {SchedulePart::Communication, "communication is merged or ordered otherwise"},
+                                 {SchedulePart::All, "kernels are formed otherwise"}}) {
+    absl::StatusOr<std::string> found = verify::differenceOfSchedules(artifact, *plan.artifact, part);
+    if (!found.ok() || (!found->empty() && part == SchedulePart::Values))
+      return found;
+    if (!found->empty()) {
+      plan.otherwise = otherwise + (", first in " + *found);
+      break;
+    }
+  }
+  return "";
+}
+
+FailureOr<ShrunkPlan> shrinkPlan(ModuleOp model, const CompilePlan &plan, const rt::Artifact &artifact) {
+  FailureOr<std::unique_ptr<Shrinker>> shrinker = Shrinker::create(model, plan);
+  if (failed(shrinker))
+    return failure();
+  std::string difference, sizes;
+  for (int64_t least = kLeast; least <= kMostLeast; least *= 2) {
+    FailureOr<ShrunkModel> smaller = (*shrinker)->shrink(least);
+    if (failed(smaller))
+      return failure();
+    if (!smaller->isSmaller() && least == kLeast)
+      return ShrunkPlan{*std::move(smaller), nullptr, ""};
+    if (!smaller->isSmaller())
+      break;
+    if (smaller->sizes == sizes)
+      continue;
+    sizes = smaller->sizes;
+    ShrunkPlan result{*std::move(smaller), nullptr, ""};
+    std::string error;
+    OwningOpRef<ModuleOp> module = result.model.module->clone();
+    result.artifact = compileQuietly(*module, optionsOf(plan, result.model.batch), error);
+    if (!result.artifact) {
+      difference = "it is refused: " + error;
+      continue;
+    }
+    absl::StatusOr<std::string> found = compare(artifact, result);
+    if (!found.ok())
+      return model.emitError() << std::string(found.status().message()), failure();
+    if (found->empty())
+      return result;
+    difference = "it differs in " + *found;
+  }
+  return model.emitError() << "no smaller model has the schedule of this one; with " << sizes << ", " << difference,
+         failure();
+}
+
+} // namespace dgc
