@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
 #include <set>
 
 using namespace dgc;
@@ -23,10 +25,22 @@ public:
   Verdict take() { return std::move(verdict); }
 
 private:
-  absl::Status checkVariables();
+  void checkVariables();
   absl::Status checkProgram(const ModelProgram &program, PlanRun &planRun, uint64_t seed, const Functions &functions);
   absl::Status checkRun(const ModelProgram &program, const reference::Kernel &kernel, PlanRun &planRun, int number,
                         uint64_t seed, const Functions &functions);
+  /// What a run is called with. `isFirstStep`: slots of the optimizer are 0.
+  Call callOf(const ModelProgram &program, int number, uint64_t seed, bool isFirstStep) const;
+  absl::StatusOr<std::vector<TensorRef>> runModel(const ModelProgram &program, const reference::Kernel &kernel,
+                                                  const Call &call, const Functions &functions) const;
+  /// Runs both, and says what differs first.
+  absl::StatusOr<Difference> compareRun(const ModelProgram &program, const reference::Kernel &kernel, const Call &call,
+                                        PlanRun &planRun, const Functions &functions);
+  /// Where a difference has no explanation: one for the same run without what the optimizer remembers.
+  absl::StatusOr<std::string> explainFurther(const ModelProgram &program, const reference::Kernel &kernel,
+                                             PlanRun &planRun, int number, uint64_t seed, const Functions &functions,
+                                             const Difference &difference);
+  void checkPrograms();
   bool takesWholeBatches(const std::string &name) const;
   int64_t batch() const { return static_cast<int64_t>(plan.global_batch()); }
   void found(const std::string &difference) {
@@ -45,7 +59,7 @@ private:
 } // namespace
 
 /// The variables of both are the same, with the same initial values.
-absl::Status Checker::checkVariables() {
+void Checker::checkVariables() {
   std::set<std::string> names;
   for (const ModelVariable &variable : model.variables)
     names.insert(variable.name);
@@ -56,7 +70,7 @@ absl::Status Checker::checkVariables() {
                              [&](const ModelVariable &each) { return each.name == name; });
     if (same == model.variables.end()) {
       found(str("variable '", name, "' is not in the model"));
-      return absl::OkStatus();
+      return;
     }
     names.erase(name);
     if (mine.init() != same->init || mine.a() != same->a || mine.b() != same->b || mine.rng_id() != same->rngId)
@@ -64,7 +78,15 @@ absl::Status Checker::checkVariables() {
   }
   if (!names.empty())
     found(str("variable '", *names.begin(), "' of the model is not in the plan"));
-  return absl::OkStatus();
+}
+
+/// The plan has no program that nothing is known of.
+void Checker::checkPrograms() {
+  for (uint32_t i = 0; plan.programs() && i < plan.programs()->size(); ++i) {
+    const std::string name = plan.programs()->Get(i)->name()->str();
+    if (std::none_of(model.programs.begin(), model.programs.end(), [&](const auto &each) { return each.name == name; }))
+      found(str("program '", name, "' is not in the model"));
+  }
 }
 
 bool Checker::takesWholeBatches(const std::string &name) const {
@@ -74,8 +96,7 @@ bool Checker::takesWholeBatches(const std::string &name) const {
   return false;
 }
 
-absl::Status Checker::checkRun(const ModelProgram &program, const reference::Kernel &kernel, PlanRun &planRun,
-                               int number, uint64_t seed, const Functions &functions) {
+Call Checker::callOf(const ModelProgram &program, int number, uint64_t seed, bool isFirstStep) const {
   Call call;
   call.program = program.name;
   const bool hasCount = std::any_of(program.inputs.begin(), program.inputs.end(), [](const ModelInput &input) {
@@ -87,8 +108,20 @@ absl::Status Checker::checkRun(const ModelProgram &program, const reference::Ker
   call.seed = static_cast<int64_t>(seed % 1000003);
   const uint64_t drawSeed = seed * 64 + static_cast<uint64_t>(number);
   const Functions drawn(drawSeed);
-  for (const ModelVariable &variable : model.variables)
-    call.variables[variable.name] = drawVariable(variable, drawn, drawSeed);
+  for (const ModelVariable &variable : model.variables) {
+    TensorRef value = drawVariable(variable, drawn, drawSeed);
+    if (isFirstStep && variable.role == artifact::VariableRole::Slot)
+      value = std::make_shared<Tensor>(value->type, value->count);
+    call.variables[variable.name] = std::move(value);
+  }
+  for (const ModelInput &input : program.inputs)
+    if (!input.isVariable && input.role == artifact::InputRole::Data)
+      call.inputs[input.name] = drawInput(input, drawn, drawSeed);
+  return call;
+}
+
+absl::StatusOr<std::vector<TensorRef>> Checker::runModel(const ModelProgram &program, const reference::Kernel &kernel,
+                                                         const Call &call, const Functions &functions) const {
   std::vector<TensorRef> inputs;
   for (const ModelInput &input : program.inputs) {
     if (input.isVariable) {
@@ -97,7 +130,7 @@ absl::Status Checker::checkRun(const ModelProgram &program, const reference::Ker
     }
     switch (input.role) {
     case artifact::InputRole::Data:
-      inputs.push_back(call.inputs[input.name] = drawInput(input, drawn, drawSeed));
+      inputs.push_back(call.inputs.at(input.name));
       break;
     case artifact::InputRole::ValidCount:
       inputs.push_back(scalarOf(input.dtype, call.validCount));
@@ -112,18 +145,63 @@ absl::Status Checker::checkRun(const ModelProgram &program, const reference::Ker
       return absl::InvalidArgumentError("the model asks for the position of a worker");
     }
   }
-  DGC_ASSIGN_OR_RETURN(std::vector<TensorRef> expected,
-                       interpret(kernel, inputs, {functions, *counts, options.threads}));
+  return interpret(kernel, inputs, {functions, *counts, options.threads});
+}
+
+/// The buffer that a nest copies, and does nothing else; none where it computes.
+static std::optional<uint32_t> copiedBuffer(const reference::Nest &nest) {
+  const bool isCopy = nest.body() && nest.body()->size() == 1 &&
+                      nest.body()->Get(0)->opcode() == static_cast<uint8_t>(reference::Opcode::Load) && nest.loads() &&
+                      nest.loads()->size() == 1;
+  return isCopy ? std::optional(nest.loads()->Get(0)->buffer()) : std::nullopt;
+}
+
+/// For each result of a program the line of the model that computes it last; empty where unknown.
+static std::vector<std::string> locationsOf(const ModelProgram &program, const reference::Kernel &kernel) {
+  std::map<uint32_t, std::string> lines; // by buffer
+  for (uint32_t i = 0; kernel.nests() && i < kernel.nests()->size() && i < program.locations.size(); ++i) {
+    const reference::Nest &nest = *kernel.nests()->Get(i);
+    const std::optional<uint32_t> copied = copiedBuffer(nest);
+    const auto known = copied ? lines.find(*copied) : lines.end();
+    const std::string line = known != lines.end() ? known->second : program.locations[i];
+    for (uint32_t j = 0; nest.outputs() && j < nest.outputs()->size(); ++j)
+      lines[nest.outputs()->Get(j)->access()->buffer()] = line;
+  }
+  std::vector<std::string> locations;
+  for (uint32_t i = 0; i < program.results.size(); ++i)
+    locations.push_back(lines[kernel.inputs() + i]);
+  return locations;
+}
+
+/// What a run has, by name, for the explanation of differences.
+static std::vector<std::pair<std::string, TensorRef>> valuesOf(const ModelProgram &program, const Call &call,
+                                                               const std::vector<TensorRef> &expected) {
+  std::vector<std::pair<std::string, TensorRef>> values;
+  for (size_t i = 0; i < program.results.size(); ++i)
+    values.emplace_back(str(program.results[i].isVariable ? "variable '" : "output '", program.results[i].name, "'"),
+                        expected[i]);
+  for (const auto &[name, value] : call.variables)
+    values.emplace_back(str("variable '", name, "' before the run"), value);
+  for (const auto &[name, value] : call.inputs)
+    values.emplace_back(str("input '", name, "'"), value);
+  return values;
+}
+
+absl::StatusOr<Difference> Checker::compareRun(const ModelProgram &program, const reference::Kernel &kernel,
+                                               const Call &call, PlanRun &planRun, const Functions &functions) {
+  DGC_ASSIGN_OR_RETURN(std::vector<TensorRef> expected, runModel(program, kernel, call, functions));
   if (absl::Status status = planRun.run(call); !status.ok()) {
     if (status.code() != absl::StatusCode::kFailedPrecondition)
       return status;
-    found(str(program.name, ", run ", number + 1, ": ", absl::string_view(status.message())));
-    return absl::OkStatus();
+    return Difference{"", "", std::string(status.message()), ""};
   }
+  const auto others = valuesOf(program, call, expected);
+  const std::vector<std::string> locations = locationsOf(program, kernel);
   std::set<std::string> assigned;
+  Difference first;
   auto compareOne = [&](const Comparison &comparison, const std::vector<Part> &parts) {
-    if (std::string text = compare(comparison, parts, plan, verdict.values); !text.empty())
-      found(str(program.name, ", run ", number + 1, ": ", text));
+    if (first.isNone())
+      first = compare(comparison, parts, plan, verdict.values);
     verdict.degree = std::max(verdict.degree, comparison.expected->degree);
     for (const Part &part : parts)
       if (part.value)
@@ -135,21 +213,68 @@ absl::Status Checker::checkRun(const ModelProgram &program, const reference::Ker
       const ModelResult &result = program.results[i];
       if (result.isVariable != variables)
         continue;
+      Comparison comparison{.what = others[i].first,
+                            .shape = result.shape,
+                            .expected = expected[i],
+                            .validCount = call.validCount,
+                            .others = others,
+                            .location = locations[i]};
       if (variables) {
         assigned.insert(result.name);
-        compareOne({str("variable '", result.name, "'"), result.shape, expected[i], call.variables.at(result.name)},
-                   planRun.variable(result.name));
+        comparison.before = call.variables.at(result.name);
+        compareOne(comparison, planRun.variable(result.name));
       } else {
-        compareOne(
-            {str("output '", result.name, "'"), result.shape, expected[i], nullptr, result.batchDim, call.validCount},
-            planRun.output(result.name));
+        comparison.batchDim = result.batchDim;
+        compareOne(comparison, planRun.output(result.name));
       }
     }
   for (const ModelVariable &variable : model.variables)
     if (!assigned.contains(variable.name))
-      compareOne({str("variable '", variable.name, "', which the program does not assign,"), variable.shape,
-                  call.variables.at(variable.name), nullptr},
+      compareOne({.what = str("variable '", variable.name, "', which the program does not assign,"),
+                  .shape = variable.shape,
+                  .expected = call.variables.at(variable.name),
+                  .validCount = call.validCount,
+                  .others = others},
                  planRun.variable(variable.name));
+  return first;
+}
+
+absl::StatusOr<std::string> Checker::explainFurther(const ModelProgram &program, const reference::Kernel &kernel,
+                                                    PlanRun &planRun, int number, uint64_t seed,
+                                                    const Functions &functions, const Difference &difference) {
+  const bool hasState = std::any_of(program.results.begin(), program.results.end(), [&](const ModelResult &result) {
+    return result.isVariable && std::any_of(model.variables.begin(), model.variables.end(), [&](const auto &each) {
+             return each.name == result.name && each.role == artifact::VariableRole::Slot;
+           });
+  });
+  if (!difference.reason.empty() || !hasState)
+    return std::string();
+  const uint64_t ties = counts->nearTies;
+  absl::StatusOr<Difference> again =
+      compareRun(program, kernel, callOf(program, number, seed, /*isFirstStep=*/true), planRun, functions);
+  counts->nearTies = ties;
+  DGC_RETURN_IF_ERROR(again.status());
+  return again->reason.empty() ? ""
+                               : str("in a first step, with the state of the optimizer at 0: ",
+                                     again->what == difference.what ? "" : again->what + ": ", again->reason);
+}
+
+absl::Status Checker::checkRun(const ModelProgram &program, const reference::Kernel &kernel, PlanRun &planRun,
+                               int number, uint64_t seed, const Functions &functions) {
+  const Call call = callOf(program, number, seed, /*isFirstStep=*/false);
+  DGC_ASSIGN_OR_RETURN(Difference difference, compareRun(program, kernel, call, planRun, functions));
+  if (!difference.isNone()) {
+    DGC_ASSIGN_OR_RETURN(std::string further,
+                         explainFurther(program, kernel, planRun, number, seed, functions, difference));
+    std::string text = str(program.name, ", run ", number + 1, ": ", difference.text());
+    if (!further.empty())
+      text += "; " + further;
+    if (number > 0 && call.validCount < batch())
+      text += str("; with a full batch it is equal, here ", call.validCount, " of ", batch(),
+                  " examples are real: padding counts");
+    found(text);
+    return absl::OkStatus();
+  }
   auto &ran = verdict.programs.back();
   ++ran.runs;
   ran.validCounts.push_back(call.validCount);
@@ -185,7 +310,8 @@ absl::StatusOr<bool> Checker::run(uint64_t seed) {
   verdict.workers = plan.world_size();
   counts = std::make_unique<Counts>();
   const Functions functions(seed, LawSet::ofPlans().without(options.leftOut));
-  DGC_RETURN_IF_ERROR(checkVariables());
+  checkVariables();
+  checkPrograms();
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<PlanRun> planRun,
                        PlanRun::create(artifact, {functions, *counts, options.threads, seed}));
   for (const ModelProgram &program : model.programs)

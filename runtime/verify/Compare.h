@@ -1,7 +1,10 @@
-// Compares what workers hold with what the model has, and says what may be wrong.
+// Compares what workers hold with what the model has.
 #pragma once
 
 #include "runtime/verify/PlanRun.h"
+
+#include <span>
+#include <utility>
 
 namespace dgc::verify {
 
@@ -13,10 +16,32 @@ struct Comparison {
   TensorRef before; // of a variable: its value before the run; else null
   int batchDim = -1;
   int64_t validCount = 0; // examples of the batch that are real
+  // For explanations: what else there is in the run, by name, and the line of the model that computes the value.
+  std::span<const std::pair<std::string, TensorRef>> others = {};
+  std::string location = {};
 };
 
-/// Adds to `compared` the elements that were; the first difference as text, empty where there is none.
-std::string compare(const Comparison &comparison, const std::vector<Part> &parts, const artifact::Plan &plan,
-                    uint64_t &compared);
+/// An element of a part and the element of the whole that it should be.
+struct Place {
+  size_t local = 0, global = 0;
+};
+
+/// What differs first.
+struct Difference {
+  std::string what;   // "variable 'w1'"
+  std::string where;  // the elements and the worker
+  std::string reason; // the nearest explanation; empty: none is known
+  std::string origin; // who wrote it, and which line of the model computes it
+  bool isNone() const { return what.empty() && reason.empty(); }
+  /// All of it, on one line.
+  std::string text() const;
+};
+
+/// Adds to `compared` the elements that were.
+Difference compare(const Comparison &comparison, const std::vector<Part> &parts, const artifact::Plan &plan,
+                   uint64_t &compared);
+
+/// The box around elements: "[50..63, 0..9]"; of a scalar "".
+std::string boxOf(std::span<const Place> places, const std::vector<int64_t> &shape);
 
 } // namespace dgc::verify

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,9 +33,9 @@ struct Call {
 struct Part {
   uint32_t rank = 0;
   rt::Slice slice;
-  TensorRef value;         // of slice.extents()
-  std::string writer;      // who wrote its first element
-  absl::Status unreadable; // why there is no value
+  TensorRef value;                             // of slice.extents()
+  std::function<std::string(size_t)> writerOf; // who wrote an element of it; to be asked before the next run
+  absl::Status unreadable;                     // why there is no value
 };
 
 struct PlanRunOptions {

@@ -315,13 +315,16 @@ absl::StatusOr<bool> WorkerRun::advance() {
 
 Part WorkerRun::part(const std::string &name, const rt::Slice &slice, const artifact::Buffer &buffer) const {
   const Memory &memory = buffer.space() == artifact::Space::Shared ? shared : own;
-  Part part{rank_, slice, nullptr, "", absl::OkStatus()};
+  const uint64_t begin = buffer.offset(), width = sizeOf(typeOf(buffer));
+  auto writerOf = [this, &memory, begin, width](size_t element) {
+    std::optional<Writer> by = memory.writerOf(begin + element * width);
+    return by && by->run == run ? describe(by->step) : std::string("an earlier run");
+  };
+  Part part{rank_, slice, nullptr, writerOf, absl::OkStatus()};
   absl::StatusOr<TensorRef> value = memory.read(buffer.offset(), typeOf(buffer), countOf(buffer), run);
   if (value.ok())
     part.value = *std::move(value);
   else
     part.unreadable = rt::annotate(value.status(), str("worker ", rank_, ", '", name, "'"));
-  if (std::optional<Writer> by = memory.writerOf(buffer.offset()))
-    part.writer = by->run == run ? describe(by->step) : "an earlier run";
   return part;
 }
