@@ -8,6 +8,7 @@
 #include "runtime/base/Status.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <unordered_set>
@@ -72,7 +73,6 @@ bool isSymbol(const std::string &s) {
              s.begin(), s.end(), [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.' || c == '$'; });
 }
 
-/// The kinds of devices are known.
 absl::Status checkOptions(const a::Plan &plan) {
   for (uint32_t i = 0; i < lengthOf(plan.options()); ++i)
     if (!known(plan.options()->Get(i)->origin()))
@@ -80,6 +80,14 @@ absl::Status checkOptions(const a::Plan &plan) {
   return absl::OkStatus();
 }
 
+absl::Status checkRecord(const a::Plan &plan) {
+  const a::Verified *record = plan.verified();
+  if (record && (!std::isfinite(record->bits()) || record->bits() < 0 || record->runs() == 0))
+    return bad("the record of the exact check is of no check: its bits or runs cannot be");
+  return absl::OkStatus();
+}
+
+/// The kinds of devices are known.
 absl::Status checkTargets(const a::Plan &plan) {
   for (const a::Target *target : {plan.target(), plan.host_target()})
     if (target && !findDeviceTraits(target->kind()->string_view()))
@@ -412,6 +420,7 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
   if (plan.private_bytes() > maxArenaBytes || plan.shared_bytes() > maxArenaBytes)
     return bad("an arena of more than 64 TiB");
   DGC_RETURN_IF_ERROR(checkOptions(plan));
+  DGC_RETURN_IF_ERROR(checkRecord(plan));
   DGC_RETURN_IF_ERROR(checkTargets(plan));
   DGC_RETURN_IF_ERROR(checkMesh(plan));
   DGC_RETURN_IF_ERROR(checkSections(plan));

@@ -4,6 +4,7 @@
 #include "runtime/artifact/Check.h"
 #include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/PlanCheck.h"
+#include "runtime/artifact/Spelling.h"
 #include "runtime/artifact/Structure.h"
 #include "runtime/artifact/Writer.h"
 #include "runtime/base/ExitCode.h"
@@ -69,6 +70,12 @@ static absl::Status checkDigests(std::span<const uint8_t> bytes) {
   if (std::memcmp(stored, &actual, sizeof actual) != 0)
     return absl::DataLossError("the file is damaged: its content does not "
                                "match its SHA-256; copy or compile it again");
+  if (plan.verified()) {
+    actual = digestOfRecord(bytes);
+    if (std::memcmp(plan.verified()->digest(), &actual, sizeof actual) != 0)
+      return absl::DataLossError("the record of the exact check does not belong to this plan, which was changed "
+                                 "after the check: compile it again");
+  }
   for (uint32_t i = 0; plan.sections() && i < plan.sections()->size(); ++i) {
     const artifact::Section &section = *plan.sections()->Get(i);
     actual = digestOf(section.data()->data(), section.data()->size());
@@ -128,14 +135,7 @@ std::span<const uint8_t, 32> Artifact::digest() const {
   return std::span<const uint8_t, 32>(reinterpret_cast<const uint8_t *>(plan().file_digest()), 32);
 }
 
-std::string Artifact::digestHex() const {
-  std::string hex;
-  for (uint8_t byte : digest()) {
-    hex += "0123456789abcdef"[byte >> 4];
-    hex += "0123456789abcdef"[byte & 15];
-  }
-  return hex;
-}
+std::string Artifact::digestHex() const { return spelled(*plan().file_digest()); }
 
 std::span<const std::byte> Artifact::section(int32_t index) const {
   if (index < 0)

@@ -1,4 +1,4 @@
-// How the enums of the schema are written for people: AllReduce is all_reduce.
+// How parts of the schema are written for people: AllReduce is all_reduce.
 #pragma once
 
 #include "runtime/artifact/dgcx_generated.h"
@@ -35,6 +35,20 @@ DGC_SPELLED(CollectiveKind)
 DGC_SPELLED(Reduction)
 DGC_SPELLED(OptionOrigin)
 #undef DGC_SPELLED
+
+/// 64 hexadecimal digits.
+inline std::string spelled(const artifact::Digest &digest) {
+  std::string hex;
+  for (uint8_t byte : *digest.bytes())
+    hex += {"0123456789abcdef"[byte >> 4], "0123456789abcdef"[byte & 15]};
+  return hex;
+}
+
+/// A probability of at most 2^-bits, rounded up: "2^-48.7".
+std::string spelledProbability(double bits);
+
+/// What the exact check found, on one line: "equal to SHA-256 3f.. of the model, a difference is missed ..".
+std::string spelled(const artifact::Verified &record);
 
 /// "mesh = data=2 (given)".
 inline std::string optionText(std::string_view name, std::string_view value, artifact::OptionOrigin origin) {

@@ -4,10 +4,12 @@
 #include "runtime/base/Sha256.h"
 #include "runtime/base/Status.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 
 using namespace dgc;
 using namespace dgc::rt;
@@ -33,7 +35,8 @@ artifact::Digest dgc::rt::digestOfFile(const uint8_t *data, size_t size, size_t 
   return digest(sha);
 }
 
-absl::StatusOr<std::vector<uint8_t>> dgc::rt::finishPlan(artifact::PlanT plan) {
+/// Serializes a plan but for the digest of the file, which is zeros.
+static absl::StatusOr<std::vector<uint8_t>> serialize(artifact::PlanT &plan) {
   size_t payload = 0;
   for (std::unique_ptr<artifact::SectionT> &section : plan.sections) {
     section->digest = std::make_unique<artifact::Digest>(digestOf(section->data.data(), section->data.size()));
@@ -52,10 +55,53 @@ absl::StatusOr<std::vector<uint8_t>> dgc::rt::finishPlan(artifact::PlanT plan) {
       kernel->digest = std::make_unique<artifact::Digest>();
   flatbuffers::FlatBufferBuilder builder(payload + (size_t{1} << 16));
   artifact::FinishPlanBuffer(builder, artifact::Plan::Pack(builder, &plan));
-  std::vector<uint8_t> bytes(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
-  artifact::Digest *field = artifact::GetMutablePlan(bytes.data())->mutable_file_digest();
-  size_t offset = static_cast<size_t>(reinterpret_cast<uint8_t *>(field) - bytes.data());
-  artifact::Digest digest = digestOfFile(bytes.data(), bytes.size(), offset);
+  return std::vector<uint8_t>(builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
+}
+
+static size_t offsetIn(std::span<const uint8_t> bytes, const artifact::Digest *field) {
+  return static_cast<size_t>(reinterpret_cast<const uint8_t *>(field) - bytes.data());
+}
+
+/// Fills in the digest of the file.
+static void seal(std::vector<uint8_t> &bytes) {
+  const size_t offset = offsetIn(bytes, artifact::GetPlan(bytes.data())->file_digest());
+  const artifact::Digest digest = digestOfFile(bytes.data(), bytes.size(), offset);
   std::memcpy(bytes.data() + offset, &digest, sizeof digest);
+}
+
+absl::StatusOr<std::vector<uint8_t>> dgc::rt::finishPlan(artifact::PlanT plan) {
+  DGC_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, serialize(plan));
+  seal(bytes);
+  return bytes;
+}
+
+artifact::Digest dgc::rt::digestOfRecord(std::span<const uint8_t> bytes) {
+  const artifact::Plan &plan = *artifact::GetPlan(bytes.data());
+  size_t begin = offsetIn(bytes, plan.file_digest()), end = offsetIn(bytes, plan.verified()->digest());
+  if (begin > end)
+    std::swap(begin, end);
+  constexpr size_t n = sizeof(artifact::Digest);
+  end = std::max(end, begin + n); // the tables of a hostile file may overlap
+  const std::byte zeros[n] = {};
+  const std::span<const std::byte> all = std::as_bytes(bytes);
+  Sha256 sha;
+  sha.add(all.first(begin));
+  sha.add(zeros);
+  sha.add(all.subspan(begin + n, end - begin - n));
+  sha.add(zeros);
+  sha.add(all.subspan(end + n));
+  return digest(sha);
+}
+
+absl::StatusOr<std::vector<uint8_t>> dgc::rt::withRecord(const artifact::Plan &plan, artifact::VerifiedT record) {
+  artifact::PlanT copy;
+  plan.UnPackTo(&copy);
+  copy.verified = std::make_unique<artifact::VerifiedT>(std::move(record));
+  copy.verified->digest = std::make_unique<artifact::Digest>();
+  DGC_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, serialize(copy));
+  const size_t offset = offsetIn(bytes, artifact::GetPlan(bytes.data())->verified()->digest());
+  const artifact::Digest digest = digestOfRecord(bytes);
+  std::memcpy(bytes.data() + offset, &digest, sizeof digest);
+  seal(bytes);
   return bytes;
 }

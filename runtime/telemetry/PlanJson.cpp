@@ -15,14 +15,7 @@ using Json = nlohmann::ordered_json;
 
 static Json text(const flatbuffers::String *s) { return s ? s->str() : ""; }
 
-static Json hex(const Digest *digest) {
-  std::string result;
-  for (uint32_t i = 0; digest && i < 32; ++i) {
-    result += "0123456789abcdef"[digest->bytes()->Get(i) >> 4];
-    result += "0123456789abcdef"[digest->bytes()->Get(i) & 15];
-  }
-  return result;
-}
+static Json hex(const Digest *digest) { return digest ? Json(rt::spelled(*digest)) : Json(); }
 
 template <typename T> static Json list(const flatbuffers::Vector<T> *v) { return rt::toVector(v); }
 
@@ -184,6 +177,15 @@ static Json meshOf(const Plan &plan) {
   return axes;
 }
 
+/// What the exact check found; null where that is not recorded.
+static Json verified(const Verified *record) {
+  if (!record)
+    return nullptr;
+  return {{"model", hex(record->model())}, {"bits", record->bits()}, {"runs", record->runs()},
+          {"values", record->values()},    {"seed", record->seed()}, {"producer", text(record->producer())},
+          {"text", rt::spelled(*record)}};
+}
+
 static Json describe(const rt::Artifact &artifact) {
   const Plan &plan = artifact.plan();
   Json result = {
@@ -192,6 +194,7 @@ static Json describe(const rt::Artifact &artifact) {
       {"digest", artifact.digestHex()},
       {"producer", text(plan.producer())},
       {"model", text(plan.model())},
+      {"verified", verified(plan.verified())},
       {"target",
        {{"kind", text(plan.target()->kind())},
         {"triple", text(plan.target()->triple())},

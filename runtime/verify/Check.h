@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace dgc::verify {
@@ -44,6 +45,9 @@ struct Verdict {
 
 /// What a check found, as lines for a person: what differs, or what was compared and how sure the result is.
 std::string describe(const Verdict &verdict);
+
+/// The record of a check with these options that found nothing, for rt::withRecord. `modelText`: the text of the model.
+artifact::VerifiedT recordOf(const Verdict &verdict, const CheckOptions &options, std::string_view modelText);
 
 /// Runs every program of the model and of the plan on the same values, and compares outputs and variables. Fails where one of
 /// them cannot be run so: for want of semantics, or where an operation has no meaning in the fields.

@@ -1,6 +1,9 @@
 // A verdict as text.
 
+#include "runtime/artifact/Spelling.h"
+#include "runtime/artifact/Writer.h"
 #include "runtime/base/Status.h"
+#include "runtime/base/Version.h"
 #include "runtime/verify/Check.h"
 
 #include "absl/strings/str_format.h"
@@ -12,7 +15,8 @@ std::string describe(const Verdict &verdict) {
   if (!verdict.isEqual()) {
     return rt::str("not equal: ", verdict.difference, "\n");
   }
-  std::string text = absl::StrFormat("equal: a difference is missed with a probability below 2^-%.1f\n", verdict.bits);
+  std::string text =
+      rt::str("equal: a difference is missed with a probability below ", rt::spelledProbability(verdict.bits), "\n");
   for (const Verdict::Program &program : verdict.programs) {
     text += rt::str("  ", program.name, ": ", rt::counted(program.runs, "run"), " with ",
                     absl::StrJoin(program.validCounts, ", "), " examples\n");
@@ -22,6 +26,18 @@ std::string describe(const Verdict &verdict) {
   text += rt::str("  ", verdict.functions, " values of functions that are random here, ", verdict.exponentials,
                   " of them exponentials, for which no such bound is known\n");
   return text;
+}
+
+artifact::VerifiedT recordOf(const Verdict &verdict, const CheckOptions &options, std::string_view modelText) {
+  artifact::VerifiedT record;
+  record.model = std::make_unique<artifact::Digest>(
+      rt::digestOf(reinterpret_cast<const uint8_t *>(modelText.data()), modelText.size()));
+  record.bits = verdict.bits;
+  record.runs = static_cast<uint32_t>(options.runs);
+  record.values = verdict.values;
+  record.seed = options.seed;
+  record.producer = "dgc " DGC_VERSION;
+  return record;
 }
 
 } // namespace dgc::verify

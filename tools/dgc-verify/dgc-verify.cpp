@@ -7,8 +7,10 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Support/FileUtilities.h"
 #include "runtime/artifact/Reader.h"
+#include "runtime/artifact/Writer.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Limits.h"
+#include "runtime/base/OutputFile.h"
 #include "runtime/base/Status.h"
 #include "runtime/base/Version.h"
 #include "runtime/verify/Check.h"
@@ -18,6 +20,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 namespace {
@@ -26,7 +29,7 @@ struct Options {
   std::string gradient; // the model whose gradient is checked; empty: a plan is
   int64_t batch = 0;    // for that; 0: as in the model
   dgc::verify::CheckOptions check;
-  bool quiet = false;
+  bool quiet = false, record = false;
 };
 } // namespace
 
@@ -35,10 +38,10 @@ static int fail(const absl::Status &status) {
   return static_cast<int>(dgc::rt::exitCodeOf(status));
 }
 
-/// What `build` makes of the module of a file. Nothing, with diagnostics, where it is refused; then `code` is what the
-/// program ends with.
+/// What `build` makes of the module of a file, and its text. Nothing, with diagnostics, where it is refused; then `code` is
+/// what the program ends with.
 static std::optional<dgc::verify::Model>
-readModel(const std::string &path, int &code,
+readModel(const std::string &path, int &code, std::string &text,
           llvm::function_ref<mlir::FailureOr<dgc::verify::Model>(mlir::ModuleOp)> build) {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(path, &error);
@@ -47,6 +50,7 @@ readModel(const std::string &path, int &code,
     code = static_cast<int>(dgc::rt::ExitCode::BadData);
     return std::nullopt;
   }
+  text = file->getBuffer();
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
   dgc::ParsedModel parsed(registry, std::move(file));
@@ -59,14 +63,14 @@ readModel(const std::string &path, int &code,
 
 /// The model for one device, with the options that the plan was compiled with.
 static std::optional<dgc::verify::Model> readModelOf(const Options &flags, const dgc::artifact::Plan &compiled,
-                                                     int &code) {
+                                                     int &code, std::string &text) {
   std::string error;
   std::optional<dgc::CompileOptions> options = dgc::optionsFor(compiled, error);
   if (!options) {
     llvm::errs() << "dgc-verify: error: " << flags.plan << ": " << error << "\n";
     return std::nullopt;
   }
-  return readModel(flags.model, code, [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
+  return readModel(flags.model, code, text, [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
 }
 
 static void print(const dgc::verify::Verdict &verdict, double seconds) {
@@ -99,42 +103,85 @@ static void showProgress(Options &options) {
   }
 }
 
-/// Prints what a check finds. The exit code.
-template <class Check> static int report(Check &&check) {
+/// Prints what a check finds, and calls `then` where nothing differs. The exit code.
+template <class Check, class Then> static int report(Check &&check, Then &&then) {
   const auto begin = std::chrono::steady_clock::now();
   auto verdict = check();
   if (!verdict.ok()) {
     return fail(verdict.status());
   }
   print(*verdict, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  return static_cast<int>(verdict->isEqual() ? dgc::rt::ExitCode::Ok : dgc::rt::ExitCode::Different);
+  if (!verdict->isEqual()) {
+    return static_cast<int>(dgc::rt::ExitCode::Different);
+  }
+  absl::Status status = then(*verdict);
+  return status.ok() ? 0 : fail(status);
 }
 
 static int runGradient(Options &options) {
   dgc::CompileOptions compile;
   compile.batch.value = options.batch;
   int code = 1;
-  std::optional<dgc::verify::Model> model =
-      readModel(options.gradient, code, [&](mlir::ModuleOp module) { return dgc::modelWithGradient(module, compile); });
+  std::string text;
+  std::optional<dgc::verify::Model> model = readModel(
+      options.gradient, code, text, [&](mlir::ModuleOp module) { return dgc::modelWithGradient(module, compile); });
   if (!model) {
     return code;
   }
   showProgress(options);
-  return report([&] { return dgc::verify::checkGradient(*model, options.check); });
+  return report([&] { return dgc::verify::checkGradient(*model, options.check); },
+                [](const dgc::verify::GradientVerdict &) { return absl::OkStatus(); });
+}
+
+/// Makes this process the only one to write the plan.
+static absl::StatusOr<dgc::rt::OutputFile> reserve(const std::string &plan) {
+  dgc::rt::Disk &disk = dgc::rt::realDisk();
+  if (plan == "-" || !disk.exists(plan) || !disk.isReplaceable(plan)) {
+    return dgc::rt::withExitCode(absl::InvalidArgumentError("--record writes into PLAN, which is no file: " + plan),
+                                 dgc::rt::ExitCode::Usage);
+  }
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::canonical(plan, error); // a link stays one
+  return dgc::rt::OutputFile::reserve(disk, error ? plan : file.string());
+}
+
+/// Replaces a plan by one with the record of a check.
+static absl::Status record(const dgc::rt::Artifact &artifact, dgc::artifact::VerifiedT record,
+                           dgc::rt::OutputFile &file) {
+  DGC_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, dgc::rt::withRecord(artifact.plan(), std::move(record)));
+  DGC_RETURN_IF_ERROR(dgc::rt::loadBytes(bytes).status());
+  return file.replace([&](dgc::rt::WritableFile &to) { return to.write(std::as_bytes(std::span(bytes))); });
 }
 
 static int run(Options &options) {
+  std::optional<dgc::rt::OutputFile> file;
+  if (options.record) {
+    absl::StatusOr<dgc::rt::OutputFile> reserved = reserve(options.plan);
+    if (!reserved.ok()) {
+      return fail(dgc::rt::withExitCode(reserved.status(), dgc::rt::ExitCode::BadData));
+    }
+    file = *std::move(reserved);
+  }
   absl::StatusOr<std::unique_ptr<dgc::rt::Artifact>> artifact = dgc::rt::load(options.plan);
   if (!artifact.ok()) {
     return fail(artifact.status());
   }
   int code = 1;
-  std::optional<dgc::verify::Model> model = readModelOf(options, (*artifact)->plan(), code);
+  std::string text;
+  std::optional<dgc::verify::Model> model = readModelOf(options, (*artifact)->plan(), code, text);
   if (!model) {
     return code;
   }
   showProgress(options);
-  return report([&] { return dgc::verify::check(**artifact, *model, options.check); });
+  return report([&] { return dgc::verify::check(**artifact, *model, options.check); },
+                [&](const dgc::verify::Verdict &verdict) -> absl::Status {
+                  if (!file) {
+                    return absl::OkStatus();
+                  }
+                  return dgc::rt::withExitCode(
+                      record(**artifact, dgc::verify::recordOf(verdict, options.check, text), *file),
+                      dgc::rt::ExitCode::BadData);
+                });
 }
 
 int main(int argc, char **argv) {
@@ -154,7 +201,8 @@ int main(int argc, char **argv) {
       "  dgc-verify --gradient model.mlir\n\n"
       "What is proved, and what is not: docs/design/exact-verification.md.\n\n"
       "Exit codes: 0 the plan is equal to the model, 1 it cannot be decided, or the model was refused, 2 wrong use, "
-      "3 the plan is damaged or fails a check, 4 it cannot be read, 10 the plan computes something else, or the "
+      "3 the plan is damaged or fails a check, 4 it cannot be read or written, 10 the plan computes something else, or "
+      "the "
       "gradient is wrong.");
   CLI::Option *plan = app.add_option("plan", options.plan, "The artifact, compiled with --with-semantics");
   plan->type_name("PLAN");
@@ -182,6 +230,9 @@ int main(int argc, char **argv) {
   app.add_option("--threads", options.check.threads, "Threads to work with (default: the cores of this machine)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+  app.add_flag("--record", options.record,
+               "Writes into PLAN that it is equal: dgc-inspect shows it. PLAN stays as it is where it is not equal")
+      ->needs(against);
   app.add_flag("--quiet", options.quiet, "No progress, which is shown on a terminal only");
   try {
     app.parse(argc, argv);

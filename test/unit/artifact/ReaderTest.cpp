@@ -53,8 +53,50 @@ TEST(Reader, TheSemanticsAreASectionOrTheObject) {
 
 TEST(Reader, WriterIsDeterministic) { EXPECT_EQ(sampleBytes(), sampleBytes()); }
 
-TEST(Reader, EveryFlippedBitIsRefused) {
+/// The sample with a record of the exact check.
+std::vector<uint8_t> recordedBytes() {
+  fb::VerifiedT record;
+  record.model = std::make_unique<fb::Digest>(digestOf(nullptr, 0));
+  record.bits = 42;
+  record.runs = 4;
   std::vector<uint8_t> bytes = sampleBytes();
+  return *withRecord(*fb::GetPlan(bytes.data()), std::move(record));
+}
+
+TEST(Reader, ARecordChangesNothingElse) {
+  std::vector<uint8_t> bytes = recordedBytes();
+  auto loaded = loadBytes(bytes);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ((*loaded)->plan().verified()->bits(), 42);
+  fb::PlanT plan;
+  (*loaded)->plan().UnPackTo(&plan);
+  const std::unique_ptr<fb::VerifiedT> record = std::move(plan.verified);
+  EXPECT_EQ(*finishPlan(std::move(plan)), sampleBytes());
+  EXPECT_EQ(*withRecord((*loaded)->plan(), *record), bytes);
+}
+
+// Whoever changes a plan and writes it again has a right digest of the file, and a wrong one in the record.
+TEST(Reader, ARecordIsOfOnePlan) {
+  std::vector<uint8_t> bytes = recordedBytes();
+  auto refused = [&](auto change) {
+    fb::PlanT plan;
+    fb::GetPlan(bytes.data())->UnPackTo(&plan);
+    change(plan);
+    absl::Status status = statusOf(*finishPlan(std::move(plan)));
+    EXPECT_EQ(exitCodeOf(status), ExitCode::BadArtifact);
+    return std::string(status.message());
+  };
+  const std::string text = "plan: the record of the exact check does not belong to this plan, which was changed after "
+                           "the check: compile it again";
+  EXPECT_EQ(refused([](fb::PlanT &plan) { plan.model = "other"; }), text);
+  EXPECT_EQ(refused([](fb::PlanT &plan) { plan.programs[0]->steps.pop_back(); }), text);
+  EXPECT_EQ(refused([](fb::PlanT &plan) { plan.sections[0]->data[0] ^= 1; }), text);
+  EXPECT_EQ(refused([](fb::PlanT &plan) { plan.verified->bits = 99; }), text);
+  EXPECT_EQ(refused([](fb::PlanT &plan) { plan.verified->model = std::make_unique<fb::Digest>(); }), text);
+}
+
+TEST(Reader, EveryFlippedBitIsRefused) {
+  std::vector<uint8_t> bytes = recordedBytes();
   for (size_t i = 0; i < bytes.size(); ++i)
     for (int bit = 0; bit < 8; ++bit) {
       bytes[i] ^= static_cast<uint8_t>(1 << bit);
