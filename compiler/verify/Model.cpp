@@ -36,6 +36,8 @@ std::optional<CompileOptions> optionsFor(const artifact::Plan &plan, std::string
         error = "option '" + name.str() + "' of the plan: " + error;
     });
   }
+  if (plan.global_batch() > 0) // a plan of a program that was through the phase `model` has it, and no option
+    options.batch.value = static_cast<int64_t>(plan.global_batch());
   return isRead ? std::optional(std::move(options)) : std::nullopt;
 }
 

@@ -18,7 +18,7 @@ mlir::FailureOr<verify::Model> modelOf(mlir::ModuleOp module, const CompileOptio
 /// diagnostic for a model that stops a gradient, which then is not the derivative.
 mlir::FailureOr<verify::Model> modelWithGradient(mlir::ModuleOp module, CompileOptions options);
 
-/// The options of a plan that count for modelOf. None, with what is wrong, where the plan has one that is none.
+/// The options of a plan that count for modelOf, with the batch that it is for. None, with what is wrong, where the plan has one that is none.
 std::optional<CompileOptions> optionsFor(const artifact::Plan &plan, std::string &error);
 
 } // namespace dgc

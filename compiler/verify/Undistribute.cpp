@@ -38,7 +38,7 @@ LogicalResult undistribute(ModuleOp module) {
       constraints.push_back(op);
     } else if (isa_and_present<dist::DistDialect>(op->getDialect())) {
       op->emitOpError("is for one device of a mesh: a plan is checked against a model that says nothing of devices, or "
-                      "only how values are sharded");
+                      "only how values are sharded; write that as well, and name it with --against");
       return WalkResult::interrupt();
     }
     return WalkResult::advance();

@@ -4,8 +4,7 @@
 #include "compiler/driver/ParsedModel.h"
 #include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
-#include "compiler/verify/Model.h"
-#include "compiler/verify/ShrunkPlan.h"
+#include "compiler/verify/CheckCompiled.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
@@ -19,16 +18,12 @@
 #include "runtime/base/Version.h"
 #include "runtime/executor/PlannedMemory.h"
 #include "runtime/telemetry/Report.h"
-#include "runtime/verify/Check.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 
-#include <algorithm>
 #include <optional>
-#include <thread>
 
 namespace cl = llvm::cl;
 
@@ -95,14 +90,19 @@ static cl::opt<bool> explain("explain", cl::desc("Print each collective: op, axe
 static cl::opt<std::string> report("report",
                                    cl::desc("Write a page for a browser: schedule, memory, communication, variables"),
                                    cl::value_desc("FILE.html"), cl::cat(category));
-static cl::opt<bool> verify("verify",
-                            cl::desc("Write the plan only if the exact check finds it equal to MODEL; turns "
-                                     "--with-semantics on"),
-                            cl::cat(category));
+static cl::opt<bool>
+    verifies("verify",
+             cl::desc("Write the plan only if the exact check finds it equal to MODEL, with a record of "
+                      "that; turns --with-semantics on"),
+             cl::cat(category));
 static cl::opt<bool> shrink("shrink",
                             cl::desc("With --verify: check a plan of MODEL with smaller dimensions, whose schedule is "
-                                     "the same but for sizes"),
+                                     "the same but for sizes; there is no record then"),
                             cl::cat(category));
+static cl::opt<std::string> against("against",
+                                    cl::desc("For --verify: compare with this model, which is for one device, in place "
+                                             "of MODEL"),
+                                    cl::value_desc("MODEL.mlir"), cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the seconds of each phase (stderr)"), cl::cat(category));
 
 static constexpr const char *overview = R"(dgc compiler: from a model to a distributed program
@@ -133,56 +133,6 @@ static bool describe(const dgc::rt::Artifact &artifact, std::optional<dgc::rt::O
   return succeeds(page->replace([&](dgc::rt::WritableFile &file) { return file.write(html); }));
 }
 
-/// Compares a plan with the model that it was compiled from, and prints what is found (stderr), behind `about`. Gives the
-/// exit status.
-static int checkAgainst(mlir::ModuleOp model, const dgc::rt::Artifact &artifact, const dgc::CompileOptions &asked,
-                        const std::string &about) {
-  std::string error;
-  std::optional<dgc::CompileOptions> options = dgc::optionsFor(artifact.plan(), error);
-  if (!options) {
-    llvm::errs() << "dgc-compile: --verify: " << error << "\n";
-    return 1;
-  }
-  mlir::FailureOr<dgc::verify::Model> reference = dgc::modelOf(model, *options);
-  if (failed(reference)) {
-    return 1;
-  }
-  dgc::verify::CheckOptions check;
-  check.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  absl::StatusOr<dgc::verify::Verdict> verdict = dgc::verify::check(artifact, *reference, check);
-  if (!verdict.ok()) {
-    llvm::errs() << "dgc-compile: --verify: " << std::string(verdict.status().message()) << "\n";
-    return static_cast<int>(dgc::rt::exitCodeOf(verdict.status()));
-  }
-  if (verdict->isEqual()) {
-    llvm::errs() << about << dgc::verify::describe(*verdict);
-    return 0;
-  }
-  llvm::errs() << "dgc-compile: --verify: "
-               << (asked.insertPass.empty()
-                       ? "the plan"
-                       : "after the inserted passes " + llvm::join(asked.insertPass, ",") + " the plan")
-               << " is not written\n"
-               << about << dgc::verify::describe(*verdict);
-  return static_cast<int>(dgc::rt::ExitCode::Different);
-}
-
-/// The same with a plan for smaller dimensions in place of the plan.
-static int checkShrunk(mlir::ModuleOp model, const dgc::rt::Artifact &artifact, const dgc::CompilePlan &plan) {
-  mlir::FailureOr<dgc::ShrunkPlan> shrunk = dgc::shrinkPlan(model, plan, artifact);
-  if (failed(shrunk)) {
-    return 1;
-  }
-  if (!shrunk->artifact) {
-    return checkAgainst(model, artifact, plan.asked, "no dimension of the model can be smaller: checked as it is\n");
-  }
-  const std::string schedule = shrunk->otherwise.empty()
-                                   ? "the schedule is the same but for sizes\n"
-                                   : "values are cut and communicated as in the plan; " + shrunk->otherwise + "\n";
-  return checkAgainst(*shrunk->model.module, *shrunk->artifact, plan.asked,
-                      "checked with smaller sizes, " + shrunk->model.sizes + ": " + schedule);
-}
-
 /// Whether each output has a file of its own that nothing else is read from. Says which has not.
 static bool checkOutputs(const std::string &outputPath, const std::string &reportPath) {
   dgc::rt::Disk &disk = dgc::rt::realDisk();
@@ -195,7 +145,7 @@ static bool checkOutputs(const std::string &outputPath, const std::string &repor
     return isTaken;
   };
   for (auto [flag, path] : {std::pair("-o", &outputPath), {"--report", &reportPath}}) {
-    if (isTaken(flag, *path, input, "the model itself") ||
+    if (isTaken(flag, *path, input, "the model itself") || isTaken(flag, *path, against, "the model of --against") ||
         isTaken(flag, *path, planFlags.options.placement.file, "the file of --placement")) {
       return false;
     }
@@ -285,21 +235,18 @@ static int printOptions(const dgc::CompilePlan &plan) {
 struct Outputs {
   std::string path;
   std::optional<dgc::rt::OutputFile> file, page;
-  bool areVerified = false, areShrunk = false;
+  bool areShrunk = false; // before they are checked
 };
 
-/// Compiles the module and writes what was asked for. Gives the exit status.
+/// Compiles the module and writes what was asked for, if it computes `reference`, where there is one. Gives the exit
+/// status.
 static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::CompilePlan &plan,
-                     const dgc::CompileReports &reports) {
+                     const dgc::CompileReports &reports, std::optional<dgc::ModelText> &reference) {
   if (plan.asked.to != dgc::Phase::Artifact) {
     if (failed(dgc::runPhases(module, plan, reports))) {
       return 1;
     }
     return writeOutput(*outputs.file, nullptr, module) ? 0 : 2;
-  }
-  mlir::OwningOpRef<mlir::ModuleOp> model; // as it was before the compilation, which changes the module
-  if (outputs.areVerified) {
-    model = module.clone();
   }
   mlir::FailureOr<dgc::Artifact> compiled = dgc::compile(module, plan, reports);
   if (failed(compiled)) {
@@ -314,10 +261,8 @@ static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::Compile
   if (!succeeds(artifact.status())) {
     return 2;
   }
-  if (model) {
-    const int code =
-        outputs.areShrunk ? checkShrunk(*model, **artifact, plan) : checkAgainst(*model, **artifact, plan.asked, "");
-    if (code != 0) {
+  if (reference) {
+    if (const int code = dgc::checkCompiled(*reference, plan, *artifact, compiled->bytes); code != 0) {
       return code;
     }
   }
@@ -348,46 +293,78 @@ static bool checkPhases(const dgc::CompileOptions &options) {
     llvm::errs() << "dgc-compile: --report shows a whole plan; leave --compile-to away\n";
     return false;
   }
-  if (verify && options.to != dgc::Phase::Artifact) {
+  if (verifies && options.to != dgc::Phase::Artifact) {
     llvm::errs() << "dgc-compile: --verify checks a whole plan; leave --compile-to away\n";
     return false;
   }
-  if (shrink && !verify) {
+  if (shrink && !verifies) {
     llvm::errs() << "dgc-compile: --shrink says how to check a plan: add --verify\n";
     return false;
   }
-  if (verify && options.from != dgc::Phase::Input) {
+  if (shrink && !against.empty()) {
     llvm::errs()
-        << "dgc-compile: --verify compares with a model, and the input of --compile-from is none; compile with "
-           "--with-semantics, and check with dgc-verify PLAN --against MODEL\n";
+        << "dgc-compile: --shrink compiles MODEL again with smaller dimensions, and --against names another model; "
+           "leave one of them away\n";
+    return false;
+  }
+  if (verifies && options.from != dgc::Phase::Input && against.empty()) {
+    llvm::errs()
+        << "dgc-compile: --verify compares with a model, and the input of --compile-from is none; name the model "
+           "with --against MODEL.mlir\n";
+    return false;
+  }
+  if (!verifies && !against.empty()) {
+    llvm::errs() << "dgc-compile: --against names what --verify compares with; add --verify\n";
     return false;
   }
   return true;
+}
+
+/// Null, with a message, where it cannot be read.
+static std::unique_ptr<llvm::MemoryBuffer> openInput(const std::string &path) {
+  std::string error;
+  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(path, &error);
+  if (!file) {
+    llvm::errs() << "dgc-compile: " << error << "\n";
+  }
+  return file;
+}
+
+/// Plans a compilation and prints its options, or compiles. With `reference` a plan is compared with that, whose text is
+/// `text`. Gives the exit status.
+static int planAndCompile(Outputs &outputs, dgc::ParsedModel &model, const dgc::CompileOptions &options,
+                          const dgc::CompileReports &reports, dgc::ParsedModel *reference, llvm::StringRef text) {
+  mlir::FailureOr<dgc::CompilePlan> plan = dgc::planCompilation(model.module(), options);
+  if (failed(plan)) {
+    return 2;
+  }
+  if (!outputs.file) {
+    return printOptions(*plan);
+  }
+  std::optional<dgc::ModelText> compared; // as it is before the compilation, which changes the module
+  if (reference) {
+    compared = dgc::ModelText{reference->module().clone(), text, outputs.areShrunk};
+  }
+  return compileTo(outputs, model.module(), *plan, reports, compared);
 }
 
 static int run() {
   Outputs outputs;
   outputs.path = output; // linking resets the options of the command line
   dgc::CompileOptions options = planFlags.options;
-  options.withSemantics |= verify;
-  outputs.areVerified = verify;
+  const bool isVerified = verifies, onlyPrints = printOptionsFlag();
+  const std::string reportPath = report, otherPath = against;
+  options.withSemantics |= isVerified;
   outputs.areShrunk = shrink;
-  const bool onlyPrints = printOptionsFlag();
-  const std::string reportPath = report;
   if (!checkPhases(options)) {
     return 2;
   }
-  std::string error;
-  std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(input, &error);
-  if (!file) {
-    llvm::errs() << "dgc-compile: " << error << "\n";
+  std::unique_ptr<llvm::MemoryBuffer> file = openInput(input);
+  std::unique_ptr<llvm::MemoryBuffer> other = file && !otherPath.empty() ? openInput(otherPath) : nullptr;
+  if (!file || (!other && !otherPath.empty()) || (!onlyPrints && !openOutputs(outputs, reportPath))) {
     return 2;
   }
-  if (!onlyPrints) {
-    if (!openOutputs(outputs, reportPath)) {
-      return 2;
-    }
-  }
+  const llvm::StringRef text = (other ? other : file)->getBuffer(); // lives as long as the parsed model
   dgc::CompileReports reports = reportsOfFlags();
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
@@ -398,11 +375,11 @@ static int run() {
   if (!model.module()) {
     return 1;
   }
-  mlir::FailureOr<dgc::CompilePlan> plan = dgc::planCompilation(model.module(), options);
-  if (failed(plan)) {
-    return 2;
+  if (!other) {
+    return planAndCompile(outputs, model, options, reports, isVerified ? &model : nullptr, text);
   }
-  return onlyPrints ? printOptions(*plan) : compileTo(outputs, model.module(), *plan, reports);
+  dgc::ParsedModel reference(registry, std::move(other));
+  return reference.module() ? planAndCompile(outputs, model, options, reports, &reference, text) : 1;
 }
 
 /// LLVM calls it where it would abort.
