@@ -299,7 +299,6 @@ absl::Status Checker::checkProgram(const ModelProgram &program, PlanRun &planRun
 /// A difference is missed where polynomials that differ have the same value, or functions of arguments that differ.
 void Checker::estimate() {
   verdict.functions = counts->functions;
-  verdict.exponentials = counts->exponentials;
   const double p = static_cast<double>(kP), q = static_cast<double>(kQ), n = static_cast<double>(verdict.functions);
   const double missed = std::max(1.0, verdict.degree) / p + n * n / 2 * std::max(1.0, counts->argumentDegree) / p / q;
   verdict.bits = -std::log2(missed);

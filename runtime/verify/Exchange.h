@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/collective/Transport.h"
+#include "runtime/verify/Clock.h"
 #include "runtime/verify/Memory.h"
 
 #include <span>
@@ -14,6 +15,8 @@ struct Member {
   uint32_t rank = 0;
   Memory *arena = nullptr; // the shared one
   Writer writer;
+  uint32_t task = 0; // that does this member's part
+  Clock clock;       // of the worker when it arrived; of the task afterwards
 };
 
 /// Performs the collective that all these are at. Fails where they disagree about it.

@@ -13,27 +13,27 @@ using namespace dgc;
 using namespace dgc::verify;
 using rt::str;
 
-PlanRun::PlanRun(const rt::Artifact &artifact, const PlanRunOptions &options) : artifact(artifact), options(options) {
-  for (uint32_t rank = 0; rank < artifact.plan().world_size(); ++rank)
+PlanRun::PlanRun(const PlanParts &parts, const PlanRunOptions &options)
+    : parts(parts), plan(parts.plan), options(options) {
+  for (uint32_t rank = 0; rank < plan.world_size(); ++rank)
     workers.push_back(std::make_unique<WorkerRun>(*this, rank));
 }
 
 PlanRun::~PlanRun() = default;
 
-absl::StatusOr<std::unique_ptr<PlanRun>> PlanRun::create(const rt::Artifact &artifact, const PlanRunOptions &options) {
-  std::unique_ptr<PlanRun> run(new PlanRun(artifact, options));
+absl::StatusOr<std::unique_ptr<PlanRun>> PlanRun::create(const PlanParts &parts, const PlanRunOptions &options) {
+  std::unique_ptr<PlanRun> run(new PlanRun(parts, options));
   DGC_RETURN_IF_ERROR(run->findKernels());
   return run;
 }
 
 absl::Status PlanRun::findKernels() {
-  const artifact::Plan &plan = artifact.plan();
   if (!plan.kernels() || plan.kernels()->size() == 0)
     return absl::OkStatus();
-  if (artifact.semantics().empty())
+  if (parts.semantics.empty())
     return absl::FailedPreconditionError(
         "the artifact does not say what its kernels compute: compile it with --with-semantics");
-  DGC_ASSIGN_OR_RETURN(const reference::Kernels *bytecode, reference::readKernels(artifact.semantics()));
+  DGC_ASSIGN_OR_RETURN(const reference::Kernels *bytecode, reference::readKernels(parts.semantics));
   std::map<std::string, const reference::Kernel *> bySymbol;
   for (uint32_t i = 0; bytecode->kernels() && i < bytecode->kernels()->size(); ++i)
     bySymbol[bytecode->kernels()->Get(i)->symbol()->str()] = bytecode->kernels()->Get(i);
@@ -85,7 +85,7 @@ absl::StatusOr<TensorRef> PlanRun::constant(const artifact::Buffer &buffer) {
     return known;
   const reference::Type type = reference::typeOf(rt::toDType(buffer.dtype()));
   auto tensor = std::make_shared<Tensor>(type, count);
-  const std::byte *from = artifact.constants().data() + buffer.offset();
+  const std::byte *from = parts.constants.data() + buffer.offset();
   for (uint64_t i = 0; i < count; ++i) {
     const reference::Value value = reference::loadElement(type, from + i * sizeOf(type));
     if (tensor->isFloat())
@@ -97,34 +97,55 @@ absl::StatusOr<TensorRef> PlanRun::constant(const artifact::Buffer &buffer) {
   return known;
 }
 
+std::vector<Event> PlanRun::possibleEvents(const Rendezvous &rendezvous) const {
+  std::vector<Event> events;
+  for (const std::unique_ptr<WorkerRun> &worker : workers)
+    if (worker->canGoOn())
+      events.push_back({worker->rank(), Event::kStep, {worker->rank()}});
+  for (const Meeting *meeting : rendezvous.complete())
+    events.push_back({meeting->group[0], meeting->collective, meeting->group});
+  return events;
+}
+
+/// Does what the event says.
+absl::Status PlanRun::perform(const Event &event, Rendezvous &rendezvous) {
+  if (event.collective == Event::kStep)
+    return workers[event.worker]->goOn();
+  Meeting &meeting = rendezvous.meeting(static_cast<uint32_t>(event.collective), event.workers);
+  Clock all;
+  for (const Member &member : meeting.arrived)
+    all.join(member.clock);
+  for (Member &member : meeting.arrived) {
+    member.clock = all;
+    DGC_RETURN_IF_ERROR(workers[member.rank]->noteCollective(member));
+  }
+  absl::Status status =
+      exchange(meeting.arrived, plan.world_size(), plan.shared_bytes(), options.functions, options.counts);
+  rendezvous.finish(meeting);
+  return status.ok() ? status : workers[event.worker]->named(status, meeting.stepOf(event.worker));
+}
+
 absl::Status PlanRun::run(const Call &call) {
   program = call.program;
-  Rendezvous rendezvous;
+  Rendezvous rendezvous(plan.world_size());
   ++runs;
   for (const std::unique_ptr<WorkerRun> &worker : workers)
     DGC_RETURN_IF_ERROR(worker->begin(call, runs, rendezvous));
-  std::vector<WorkerRun *> order;
-  for (const std::unique_ptr<WorkerRun> &worker : workers)
-    order.push_back(worker.get());
   std::mt19937_64 random(options.order + runs);
-  auto isDone = [](const WorkerRun *worker) { return worker->isDone(); };
-  while (!std::all_of(order.begin(), order.end(), isDone)) {
-    std::shuffle(order.begin(), order.end(), random);
-    bool any = false;
-    for (WorkerRun *worker : order) {
-      DGC_ASSIGN_OR_RETURN(bool did, worker->advance());
-      any |= did;
-    }
-    if (any)
-      continue;
-    const WorkerRun &waiting = **std::find_if_not(order.begin(), order.end(), isDone);
-    return absl::FailedPreconditionError(str("workers wait for each other: ", waiting.position()));
+  while (true) {
+    const std::vector<Event> events = possibleEvents(rendezvous);
+    if (events.empty())
+      break;
+    DGC_RETURN_IF_ERROR(
+        perform(events[options.choose ? options.choose(events) : random() % events.size()], rendezvous));
   }
+  for (const std::unique_ptr<WorkerRun> &worker : workers)
+    if (!worker->isDone())
+      return absl::FailedPreconditionError(str("workers wait for each other: ", worker->position()));
   return absl::OkStatus();
 }
 
 std::vector<Part> PlanRun::variable(const std::string &name) const {
-  const artifact::Plan &plan = artifact.plan();
   std::vector<Part> parts;
   for (const std::unique_ptr<WorkerRun> &worker : workers)
     for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
@@ -137,7 +158,6 @@ std::vector<Part> PlanRun::variable(const std::string &name) const {
 }
 
 std::vector<Part> PlanRun::output(const std::string &name) const {
-  const artifact::Plan &plan = artifact.plan();
   std::vector<Part> parts;
   for (const std::unique_ptr<WorkerRun> &worker : workers) {
     const artifact::Program *mine = worker->current();

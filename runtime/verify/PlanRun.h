@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,11 +39,34 @@ struct Part {
   absl::Status unreadable;                     // why there is no value
 };
 
+/// What can happen next in a run: a worker does its next step, or a collective at which all members are has its effect.
+struct Event {
+  static constexpr int64_t kStep = -1;
+
+  uint32_t worker = 0;        // of a collective the first member
+  int64_t collective = kStep; // its number
+  std::vector<uint32_t> workers;
+  bool operator==(const Event &) const = default;
+};
+
 struct PlanRunOptions {
   const Functions &functions;
   Counts &counts;
   int threads = 1;
-  uint64_t order = 0; // chooses the order in which workers go on where they do not wait for each other
+  uint64_t order = 0;                                        // chooses what happens next, of what can
+  std::function<size_t(std::span<const Event>)> choose = {}; // does so instead
+  bool checksOrder = true;                                   // that accesses of the same bytes are ordered
+};
+
+/// What is run: an artifact, or its parts before they were checked.
+struct PlanParts {
+  PlanParts(const rt::Artifact &artifact)
+      : plan(artifact.plan()), semantics(artifact.semantics()), constants(artifact.constants()) {}
+  PlanParts(const artifact::Plan &plan, std::span<const std::byte> semantics, std::span<const std::byte> constants)
+      : plan(plan), semantics(semantics), constants(constants) {}
+
+  const artifact::Plan &plan;
+  std::span<const std::byte> semantics, constants;
 };
 
 class WorkerRun;
@@ -50,12 +74,12 @@ class Rendezvous;
 
 class PlanRun {
 public:
-  /// `artifact` and what the options refer to outlive it. Fails where the artifact does not say what its kernels mean.
-  static absl::StatusOr<std::unique_ptr<PlanRun>> create(const rt::Artifact &artifact, const PlanRunOptions &options);
+  /// What the parts and the options refer to outlives it. Fails where the artifact does not say what its kernels mean.
+  static absl::StatusOr<std::unique_ptr<PlanRun>> create(const PlanParts &parts, const PlanRunOptions &options);
   ~PlanRun();
 
-  /// Fails, naming worker and step, where a step reads what is not there or not written for it, or uses what a collective
-  /// that goes on works on; and where workers wait for each other.
+  /// Fails, naming worker and step, where a step reads what is not there or not written for it, where two steps access the
+  /// same bytes and nothing orders them, and where workers wait for each other.
   absl::Status run(const Call &call);
 
   /// What the workers that have it hold after the run.
@@ -64,7 +88,7 @@ public:
 
 private:
   friend class WorkerRun;
-  PlanRun(const rt::Artifact &artifact, const PlanRunOptions &options);
+  PlanRun(const PlanParts &parts, const PlanRunOptions &options);
 
   /// A kernel or the meaning of another action, and the buffers that it works on.
   struct Work {
@@ -78,8 +102,11 @@ private:
   }
   absl::StatusOr<const Work *> workOf(const artifact::Program &program, const artifact::Step &step);
   absl::StatusOr<TensorRef> constant(const artifact::Buffer &buffer);
+  std::vector<Event> possibleEvents(const Rendezvous &rendezvous) const;
+  absl::Status perform(const Event &event, Rendezvous &rendezvous);
 
-  const rt::Artifact &artifact;
+  const PlanParts parts;
+  const artifact::Plan &plan;
   PlanRunOptions options;
   std::vector<const reference::Kernel *> kernels; // by Plan.kernels
   std::map<const artifact::Step *, Work> work;

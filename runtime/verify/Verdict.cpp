@@ -23,8 +23,7 @@ std::string describe(const Verdict &verdict) {
   }
   text += rt::str("  ", rt::counted(verdict.workers, "worker"), ", ", verdict.values, " values compared, of degree ");
   text += absl::StrFormat("%.0f at most\n", verdict.degree);
-  text += rt::str("  ", verdict.functions, " values of functions that are random here, ", verdict.exponentials,
-                  " of them exponentials, for which no such bound is known\n");
+  text += rt::str("  ", verdict.functions, " values of functions that are random here\n");
   return text;
 }
 

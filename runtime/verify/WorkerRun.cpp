@@ -24,8 +24,7 @@ static reference::Type typeOf(const artifact::Buffer &buffer) { return reference
 
 static uint64_t bytesOf(const artifact::Buffer &buffer) { return countOf(buffer) * sizeOf(typeOf(buffer)); }
 
-WorkerRun::WorkerRun(PlanRun &plan, uint32_t rank)
-    : plan(plan), rank_(rank), group(rt::groupOf(plan.artifact.plan(), rank)) {}
+WorkerRun::WorkerRun(PlanRun &plan, uint32_t rank) : plan(plan), rank_(rank), group(rt::groupOf(plan.plan, rank)) {}
 
 std::string WorkerRun::describe(int32_t number) const {
   if (number < 0)
@@ -64,7 +63,7 @@ absl::Status WorkerRun::set(const artifact::Buffer &buffer, const Tensor &global
 }
 
 absl::Status WorkerRun::beginVariables(const Call &call) {
-  const artifact::Plan &p = plan.artifact.plan();
+  const artifact::Plan &p = plan.plan;
   for (uint32_t i = 0; p.variables() && i < p.variables()->size(); ++i) {
     const artifact::Variable &variable = *p.variables()->Get(i);
     if (!rt::belongs(variable.group(), group))
@@ -84,7 +83,7 @@ absl::Status WorkerRun::beginVariables(const Call &call) {
 }
 
 absl::Status WorkerRun::beginInputs(const Call &call) {
-  const artifact::Plan &p = plan.artifact.plan();
+  const artifact::Plan &p = plan.plan;
   auto scalar = [&](const artifact::Buffer &buffer, int64_t value) {
     auto tensor = std::make_shared<Tensor>(typeOf(buffer), 1);
     tensor->i[0] = reference::wrapped(tensor->type, static_cast<uint64_t>(value));
@@ -126,59 +125,53 @@ absl::Status WorkerRun::begin(const Call &call, uint64_t number, Rendezvous &pla
   rendezvous = &place;
   next = 0;
   underWay.clear();
-  begun.clear();
-  program = rt::programOf(plan.artifact.plan(), call.program, rank_);
+  clock = Clock();
+  log.clear();
+  program = rt::programOf(plan.plan, call.program, rank_);
   DGC_RETURN_IF_ERROR(beginVariables(call));
   return program ? beginInputs(call) : absl::OkStatus();
 }
 
-//===-- Steps -----------------------------------------------------------===//
+//===-- Order of accesses -----------------------------------------------===//
 
-namespace {
-/// What an action works on in the shared arena.
-struct SharedRanges : rt::ActionSink<SharedRanges> {
-  explicit SharedRanges(const artifact::Program &program) : program(program) {}
-  void operand(std::string_view, rt::Role, int64_t index) {
-    if (index < 0)
-      return;
-    const artifact::Buffer &buffer = *program.buffers()->Get(static_cast<uint32_t>(index));
-    if (buffer.space() == artifact::Space::Shared)
-      found.emplace_back(buffer.offset(), buffer.offset() + bytesOf(buffer));
-  }
-  void range(uint64_t src, uint64_t srcCount, uint64_t dst, uint64_t dstCount, artifact::DType dtype) {
-    const uint64_t size = rt::sizeOf(rt::toDType(dtype));
-    found.emplace_back(src, src + srcCount * size);
-    found.emplace_back(dst, dst + dstCount * size);
-  }
-  const artifact::Program &program;
-  std::vector<std::pair<uint64_t, uint64_t>> found;
-};
-} // namespace
-
-std::vector<WorkerRun::Range> WorkerRun::rangesOf(uint32_t number) const {
-  SharedRanges ranges(*program);
-  rt::describe(step(number), ranges);
-  std::vector<Range> result;
-  for (auto [begin, end] : ranges.found)
-    result.push_back({begin, end});
-  return result;
-}
-
-/// That this step uses nothing that communication which goes on works on.
-absl::Status WorkerRun::checkRanges(uint32_t number) const {
-  if (underWay.empty())
+absl::Status WorkerRun::note(ByteRange range, const Access &access, const Clock &at) {
+  if (!plan.options.checksOrder)
     return absl::OkStatus();
-  for (const Range &mine : rangesOf(number))
-    for (const Async &other : underWay)
-      for (const Range &its : other.ranges)
-        if (other.step != number && mine.meets(its))
-          return named(absl::FailedPreconditionError(str("uses bytes from ", std::max(mine.begin, its.begin),
-                                                         " of the shared arena while ",
-                                                         describe(static_cast<int32_t>(other.step)),
-                                                         " works on them: it waits for that too late, or never")),
-                       number);
-  return absl::OkStatus();
+  const std::optional<AccessLog::Conflict> conflict = log.add(range, access, at);
+  if (!conflict)
+    return absl::OkStatus();
+  auto verb = [](const Access &each) { return each.writes ? "writes" : "reads"; };
+  const Access &other = conflict->other;
+  const std::string later = str("step ", std::max(access.step, other.step));
+  return absl::FailedPreconditionError(str(verb(access), " bytes from ", conflict->byte, " of the shared arena, which ",
+                                           describe(static_cast<int32_t>(other.step)), " ", verb(other),
+                                           ", and nothing orders the two: ", later, " does not wait for step ",
+                                           std::min(access.step, other.step)));
 }
+
+absl::Status WorkerRun::note(uint32_t index, bool writes) {
+  const artifact::Buffer &buffer = *program->buffers()->Get(index);
+  if (buffer.space() != artifact::Space::Shared)
+    return absl::OkStatus();
+  return note({buffer.offset(), buffer.offset() + bytesOf(buffer)}, {now, next, writes}, clock);
+}
+
+absl::Status WorkerRun::noteCollective(Member &member) {
+  const uint32_t number = static_cast<uint32_t>(member.writer.step);
+  const artifact::Collective &collective = *step(number).action_as_Collective();
+  const uint64_t size = rt::sizeOf(rt::toDType(collective.dtype()));
+  const Moment moment = member.clock.advance(member.task);
+  absl::Status status;
+  rt::forEachRange(collective, [&](const auto &range) {
+    for (bool writes : {false, true}) {
+      const uint64_t begin = writes ? range.dst() : range.src(), count = writes ? range.dst_count() : range.src_count();
+      status.Update(note({begin, begin + count * size}, {moment, number, writes}, member.clock));
+    }
+  });
+  return status.ok() ? status : named(status, number);
+}
+
+//===-- Steps -----------------------------------------------------------===//
 
 absl::StatusOr<TensorRef> WorkerRun::read(uint32_t index) {
   const artifact::Buffer &buffer = *program->buffers()->Get(index);
@@ -192,10 +185,11 @@ absl::StatusOr<TensorRef> WorkerRun::read(uint32_t index) {
                                           buffer.space() == artifact::Space::Shared ? "shared" : "private", " arena"));
 }
 
-absl::Status WorkerRun::compute(uint32_t number) {
-  DGC_ASSIGN_OR_RETURN(const PlanRun::Work *work, plan.workOf(*program, step(number)));
+absl::Status WorkerRun::compute() {
+  DGC_ASSIGN_OR_RETURN(const PlanRun::Work *work, plan.workOf(*program, step(next)));
   std::vector<TensorRef> inputs;
   for (uint32_t index : work->inputs) {
+    DGC_RETURN_IF_ERROR(note(index, /*writes=*/false));
     DGC_ASSIGN_OR_RETURN(inputs.emplace_back(), read(index));
   }
   DGC_ASSIGN_OR_RETURN(std::vector<TensorRef> results, interpret(*work->kernel, inputs, plan.interpreterOptions()));
@@ -203,114 +197,109 @@ absl::Status WorkerRun::compute(uint32_t number) {
     const artifact::Buffer &buffer = *program->buffers()->Get(work->results[i]);
     if (buffer.space() == artifact::Space::Constant)
       return absl::FailedPreconditionError("writes a constant");
-    memoryOf(buffer).write(buffer.offset(), results[i], 0, results[i]->count, writer(number));
+    DGC_RETURN_IF_ERROR(note(work->results[i], /*writes=*/true));
+    memoryOf(buffer).write(buffer.offset(), results[i], 0, results[i]->count, writer(next));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<bool> WorkerRun::communicate(uint32_t number, const artifact::Collective &collective) {
-  rt::CollectiveDesc desc = rt::describeCollective(plan.artifact.plan(), collective, rank_);
-  Meeting &meeting = rendezvous->meeting(collective, desc.group);
-  if (begun.insert(number).second) {
-    const size_t members = desc.group.size();
-    meeting.arrived.push_back({std::move(desc), rank_, &shared, writer(number)});
-    if (meeting.arrived.size() == members) {
-      DGC_RETURN_IF_ERROR(exchange(meeting.arrived, plan.artifact.plan().world_size(),
-                                   plan.artifact.plan().shared_bytes(), plan.options.functions, plan.options.counts));
-      meeting.done = true;
-    }
-  }
-  return meeting.done;
+absl::Status WorkerRun::communicate(const artifact::Collective &collective) {
+  rt::CollectiveDesc desc = rt::describeCollective(plan.plan, collective, rank_);
+  Meeting &meeting = rendezvous->meeting(collective.id(), desc.group);
+  const uint32_t task = step(next).queue() == 1 ? rendezvous->newTask() : rank_;
+  rendezvous->arrive(meeting, {std::move(desc), rank_, &shared, writer(next), task, clock});
+  underWay.push_back({next, &meeting});
+  return absl::OkStatus();
 }
 
-absl::StatusOr<bool> WorkerRun::communicate(uint32_t number, const artifact::Send &send) {
-  if (!begun.insert(number).second)
-    return true;
+absl::Status WorkerRun::communicate(const artifact::Send &send) {
+  DGC_RETURN_IF_ERROR(note(send.buffer(), /*writes=*/false));
   DGC_ASSIGN_OR_RETURN(TensorRef value, read(send.buffer()));
-  for (uint32_t to : rt::receiversOf(plan.artifact.plan(), send, rank_))
-    rendezvous->letters(rank_, to, send.channel()).push_back(value);
-  return true;
+  for (uint32_t to : rt::receiversOf(plan.plan, send, rank_))
+    rendezvous->letters(rank_, to, send.channel()).push_back({value, clock});
+  return absl::OkStatus();
 }
 
-absl::StatusOr<bool> WorkerRun::communicate(uint32_t number, const artifact::Receive &receive) {
-  if (begun.contains(number))
-    return true;
-  const std::vector<uint32_t> from = rt::sendersOf(plan.artifact.plan(), receive, rank_);
-  for (uint32_t sender : from)
-    if (rendezvous->letters(sender, rank_, receive.channel()).empty())
-      return false;
-  begun.insert(number);
+absl::Status WorkerRun::communicate(const artifact::Receive &receive) {
+  const std::vector<uint32_t> from = rt::sendersOf(plan.plan, receive, rank_);
   const artifact::Buffer &buffer = *program->buffers()->Get(receive.buffer());
   const uint64_t part = countOf(buffer) / from.size();
+  for (uint32_t sender : from)
+    clock.join(rendezvous->letters(sender, rank_, receive.channel()).front().clock);
+  DGC_RETURN_IF_ERROR(note(receive.buffer(), /*writes=*/true));
   for (size_t i = 0; i < from.size(); ++i) {
     Rendezvous::Letters &letters = rendezvous->letters(from[i], rank_, receive.channel());
-    TensorRef value = letters.front();
+    TensorRef value = letters.front().value;
     letters.pop_front();
     if (value->count != part || value->type != typeOf(buffer))
       return absl::FailedPreconditionError(str("receives ", value->count, " elements of ", EnumNameType(value->type),
                                                " from worker ", from[i], " where it has room for ", part, " of ",
                                                EnumNameType(typeOf(buffer))));
-    memoryOf(buffer).write(buffer.offset() + i * part * sizeOf(value->type), value, 0, part, writer(number));
+    memoryOf(buffer).write(buffer.offset() + i * part * sizeOf(value->type), value, 0, part, writer(next));
   }
-  return true;
+  return absl::OkStatus();
 }
 
-/// Does the action of a step, or as much of it as is possible now; whether it is done.
-absl::StatusOr<bool> WorkerRun::tryAction(uint32_t number) {
-  return rt::visit(step(number), [&](const auto &action) -> absl::StatusOr<bool> {
-    if constexpr (rt::isCommunication<std::decay_t<decltype(action)>>) {
-      absl::StatusOr<bool> done = communicate(number, action);
-      return done.ok() ? done : named(done.status(), number);
-    } else {
-      absl::Status status = compute(number);
-      if (!status.ok())
-        return named(status, number);
-      return true;
-    }
+/// The meeting of a collective that is under way; null: it is not.
+const Meeting *WorkerRun::meetingOf(uint32_t number) const {
+  for (const UnderWay &each : underWay)
+    if (each.step == number)
+      return each.meeting;
+  return nullptr;
+}
+
+bool WorkerRun::isDone() const {
+  return !program || (next == numSteps() && std::all_of(underWay.begin(), underWay.end(),
+                                                        [](const UnderWay &each) { return each.meeting->done; }));
+}
+
+bool WorkerRun::canGoOn() const {
+  if (!program || next == numSteps())
+    return false;
+  if (!underWay.empty() && underWay.back().step + 1 == next && step(next - 1).queue() == 0 &&
+      !underWay.back().meeting->done)
+    return false;
+  const artifact::Step &mine = step(next);
+  for (uint32_t i = 0; mine.waits() && i < mine.waits()->size(); ++i)
+    if (const Meeting *meeting = meetingOf(mine.waits()->Get(i)); meeting && !meeting->done)
+      return false;
+  const artifact::Receive *receive = mine.action_as_Receive();
+  if (!receive)
+    return true;
+  const std::vector<uint32_t> from = rt::sendersOf(plan.plan, *receive, rank_);
+  return std::none_of(from.begin(), from.end(),
+                      [&](uint32_t sender) { return rendezvous->letters(sender, rank_, receive->channel()).empty(); });
+}
+
+/// What a collective did is before what follows.
+void WorkerRun::await(uint32_t number) {
+  const Meeting *meeting = meetingOf(number);
+  if (!meeting)
+    return;
+  clock.join(meeting->memberOf(rank_).clock);
+  std::erase_if(underWay, [&](const UnderWay &each) { return each.step == number; });
+}
+
+absl::Status WorkerRun::act() {
+  return rt::visit(step(next), [&](const auto &action) -> absl::Status {
+    if constexpr (rt::isCommunication<std::decay_t<decltype(action)>>)
+      return communicate(action);
+    else
+      return compute();
   });
 }
 
-/// The next step, behind what it waits for; whether anything was done.
-absl::StatusOr<bool> WorkerRun::tryStep() {
+absl::Status WorkerRun::goOn() {
+  if (next > 0 && step(next - 1).queue() == 0)
+    await(next - 1);
   const artifact::Step &mine = step(next);
-  for (uint32_t i = 0; mine.waits() && i < mine.waits()->size(); ++i) {
-    const uint32_t awaited = mine.waits()->Get(i);
-    auto at = std::find_if(underWay.begin(), underWay.end(), [&](const Async &each) { return each.step == awaited; });
-    if (at == underWay.end())
-      continue;
-    DGC_ASSIGN_OR_RETURN(bool done, tryAction(awaited));
-    if (!done)
-      return false;
-    underWay.erase(at);
-  }
-  DGC_RETURN_IF_ERROR(checkRanges(next));
-  const bool isFirst = !begun.contains(next);
-  DGC_ASSIGN_OR_RETURN(bool done, tryAction(next));
-  const bool isAsync = mine.queue() == 1 && rt::communicates(rt::infoOf(mine.action_type()).kind);
-  if (isAsync)
-    underWay.push_back({next, rangesOf(next)});
-  else if (!done)
-    return isFirst && begun.contains(next);
+  for (uint32_t i = 0; mine.waits() && i < mine.waits()->size(); ++i)
+    await(mine.waits()->Get(i));
+  now = clock.advance(rank_);
+  if (absl::Status status = act(); !status.ok())
+    return named(status, next);
   ++next;
-  return true;
-}
-
-absl::StatusOr<bool> WorkerRun::advance() {
-  bool any = false;
-  while (program && next < numSteps()) {
-    DGC_ASSIGN_OR_RETURN(bool did, tryStep());
-    if (!did)
-      return any;
-    any = true;
-  }
-  while (!underWay.empty()) { // the program ends when all has ended
-    DGC_ASSIGN_OR_RETURN(bool done, tryAction(underWay.back().step));
-    if (!done)
-      return any;
-    underWay.pop_back();
-    any = true;
-  }
-  return any;
+  return absl::OkStatus();
 }
 
 Part WorkerRun::part(const std::string &name, const rt::Slice &slice, const artifact::Buffer &buffer) const {

@@ -4,32 +4,59 @@
 #include "runtime/verify/Exchange.h"
 #include "runtime/verify/PlanRun.h"
 
+#include <algorithm>
 #include <deque>
-#include <functional>
-#include <set>
 #include <tuple>
 
 namespace dgc::verify {
 
 /// A collective that members arrive at.
 struct Meeting {
+  int64_t collective = 0;
+  std::vector<uint32_t> group;
   std::vector<Member> arrived;
   bool done = false;
+
+  const Member &memberOf(uint32_t rank) const {
+    return *std::find_if(arrived.begin(), arrived.end(), [&](const Member &each) { return each.rank == rank; });
+  }
+  uint32_t stepOf(uint32_t rank) const { return static_cast<uint32_t>(memberOf(rank).writer.step); }
 };
 
 /// Where the workers of a run meet.
 class Rendezvous {
 public:
-  using Letters = std::deque<TensorRef>;
+  struct Letter {
+    TensorRef value;
+    Clock clock; // of the sender
+  };
+  using Letters = std::deque<Letter>;
 
-  Meeting &meeting(const artifact::Collective &collective, const std::vector<uint32_t> &group) {
-    return meetings[{collective.id(), group}];
+  explicit Rendezvous(uint32_t workers) : tasks(workers) {}
+
+  Meeting &meeting(uint32_t collective, const std::vector<uint32_t> &group) {
+    return meetings.try_emplace({collective, group}, Meeting{collective, group, {}}).first->second;
   }
   Letters &letters(uint32_t from, uint32_t to, uint32_t channel) { return mail[{from, to, channel}]; }
+  void arrive(Meeting &meeting, Member member) {
+    meeting.arrived.push_back(std::move(member));
+    if (meeting.arrived.size() == meeting.group.size())
+      waiting.push_back(&meeting);
+  }
+  /// Those at which all members are and that have not had their effect.
+  const std::vector<Meeting *> &complete() const { return waiting; }
+  void finish(Meeting &meeting) {
+    meeting.done = true;
+    std::erase(waiting, &meeting);
+  }
+  /// The number of a task that begins.
+  uint32_t newTask() { return tasks++; }
 
 private:
   std::map<std::pair<uint32_t, std::vector<uint32_t>>, Meeting> meetings;
+  std::vector<Meeting *> waiting;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Letters> mail;
+  uint32_t tasks;
 };
 
 class WorkerRun {
@@ -38,9 +65,13 @@ public:
 
   /// Gives variables and inputs their values and begins the program, if this worker has a part in it.
   absl::Status begin(const Call &call, uint64_t run, Rendezvous &rendezvous);
-  /// Goes on as far as it can; whether it did anything.
-  absl::StatusOr<bool> advance();
-  bool isDone() const { return !program || (next == numSteps() && underWay.empty()); }
+  /// Whether there is a next step, and nothing that it waits for.
+  bool canGoOn() const;
+  /// Does the next step, or, of a collective, arrives at it.
+  absl::Status goOn();
+  /// Notes what a collective does to the arena of this member.
+  absl::Status noteCollective(Member &member);
+  bool isDone() const;
   /// What it waits for.
   std::string position() const { return describe(static_cast<int32_t>(next)); }
 
@@ -48,17 +79,13 @@ public:
   Part part(const std::string &name, const rt::Slice &slice, const artifact::Buffer &buffer) const;
   const artifact::Program *current() const { return program; }
   int32_t groupNumber() const { return group; }
+  absl::Status named(const absl::Status &status, uint32_t step) const;
 
 private:
-  /// Bytes of the shared arena.
-  struct Range {
-    uint64_t begin = 0, end = 0;
-    bool meets(const Range &other) const { return begin < other.end && other.begin < end; }
-  };
-  /// Communication that goes on while later steps run.
-  struct Async {
+  /// A collective whose end nobody has waited for.
+  struct UnderWay {
     uint32_t step;
-    std::vector<Range> ranges;
+    const Meeting *meeting;
   };
 
   uint32_t numSteps() const { return program->steps() ? program->steps()->size() : 0; }
@@ -66,21 +93,22 @@ private:
   Memory &memoryOf(const artifact::Buffer &buffer) { return buffer.space() == artifact::Space::Shared ? shared : own; }
   Writer writer(uint32_t step) const { return {run, static_cast<int32_t>(step)}; }
   std::string describe(int32_t step) const;
-  absl::Status named(const absl::Status &status, uint32_t step) const;
 
   absl::Status set(const artifact::Buffer &buffer, const Tensor &global, const std::vector<int64_t> &shape,
                    const rt::Slice &slice);
   absl::Status beginVariables(const Call &call);
   absl::Status beginInputs(const Call &call);
 
-  absl::StatusOr<bool> tryStep();
-  absl::StatusOr<bool> tryAction(uint32_t step);
-  absl::StatusOr<bool> communicate(uint32_t step, const artifact::Collective &collective);
-  absl::StatusOr<bool> communicate(uint32_t step, const artifact::Send &send);
-  absl::StatusOr<bool> communicate(uint32_t step, const artifact::Receive &receive);
-  absl::Status compute(uint32_t step);
-  absl::Status checkRanges(uint32_t step) const;
-  std::vector<Range> rangesOf(uint32_t step) const;
+  absl::Status communicate(const artifact::Collective &collective);
+  absl::Status communicate(const artifact::Send &send);
+  absl::Status communicate(const artifact::Receive &receive);
+  absl::Status compute();
+  absl::Status act();
+  const Meeting *meetingOf(uint32_t step) const;
+  void await(uint32_t step);
+  /// Notes an access that this worker's step does at `clock`.
+  absl::Status note(ByteRange range, const Access &access, const Clock &clock);
+  absl::Status note(uint32_t buffer, bool writes);
   absl::StatusOr<TensorRef> read(uint32_t buffer);
 
   PlanRun &plan;
@@ -91,8 +119,10 @@ private:
   const artifact::Program *program = nullptr;
   Rendezvous *rendezvous = nullptr;
   uint32_t next = 0;
-  std::vector<Async> underWay;
-  std::set<uint32_t> begun; // communication of this run, by step
+  std::vector<UnderWay> underWay; // those of this queue at most until the next step
+  Clock clock;
+  Moment now;    // of the step
+  AccessLog log; // of the shared arena: what goes on during other steps works on nothing else
 };
 
 } // namespace dgc::verify

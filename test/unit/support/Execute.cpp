@@ -32,6 +32,7 @@ static FailureOr<CompileOptions> optionsOf(const testing::ExecuteOptions &option
   result.batch = {options.batch};
   result.overlap = options.overlap ? Switch::On : Switch::Off;
   result.noPadding = options.noPadding;
+  result.withSemantics = options.withSemantics;
   result.threads = {options.run.threads};
   result.target = {options.target};
   result.serverTarget = {options.serverTarget};

@@ -37,6 +37,7 @@ struct ExecuteOptions {
   bool noPadding = false;               // refuse dimensions that their axes do not divide
   std::string target = targetOfTests(); // as for dgc-compile
   std::string serverTarget;
+  bool withSemantics = false;     // as for dgc-compile
   std::string *explain = nullptr; // gets what dgc-compile --explain prints
   rt::RunOnceOptions run;
 };

@@ -17,10 +17,9 @@ class Damage {
 public:
   Damage(const std::vector<uint8_t> &bytes, std::mt19937 &random) : random(random) {
     artifact::GetPlan(bytes.data())->UnPackTo(&plan);
-    if (plan.object_section >= 0) {
-      const std::vector<uint8_t> &object = plan.sections[static_cast<size_t>(plan.object_section)]->data;
-      reference::GetKernels(object.data())->UnPackTo(&kernels);
-    }
+    bytecode = plan.semantics_section >= 0 ? plan.semantics_section : plan.object_section;
+    if (bytecode >= 0)
+      reference::GetKernels(plan.sections[static_cast<size_t>(bytecode)]->data.data())->UnPackTo(&kernels);
   }
 
   std::string apply(Mutation mutation);
@@ -51,6 +50,9 @@ private:
   Where wrongGroup();
   Where shift(bool source);
   Where shortenRange();
+  Where skipFirst();
+  Where moveWait();
+  Where changeInteger();
   Where wrongPermutation();
   Where exchangeTransfers();
   Where dropWait();
@@ -87,6 +89,7 @@ private:
 
   std::mt19937 &random;
   artifact::PlanT plan;
+  int32_t bytecode = -1; // section of the kernels
   reference::KernelsT kernels;
 };
 

@@ -145,6 +145,20 @@ Damage::Where Damage::shortenRange() {
   return place->text();
 }
 
+Damage::Where Damage::skipFirst() {
+  std::optional<Place> place = find([](const artifact::StepT &step) {
+    return isCollective(step) && step.action.AsCollective()->kind == artifact::CollectiveKind::AllReduce &&
+           step.action.AsCollective()->src_count > 1;
+  });
+  if (!place)
+    return "";
+  artifact::CollectiveT &each = *collective(*place);
+  const uint64_t size = rt::sizeOf(static_cast<rt::DType>(each.dtype));
+  each.src += size, each.dst += size;
+  --each.src_count, --each.dst_count;
+  return place->text();
+}
+
 Damage::Where Damage::wrongPermutation() {
   std::optional<Place> place = find([](const artifact::StepT &step) {
     return isCollective(step) && step.action.AsCollective()->permutation.size() > 1;
@@ -176,6 +190,16 @@ Damage::Where Damage::dropWait() {
   if (!place)
     return "";
   place->get().waits.erase(place->get().waits.begin());
+  return place->text();
+}
+
+Damage::Where Damage::moveWait() {
+  std::optional<Place> place = find([](const artifact::StepT &step) { return !step.waits.empty(); });
+  if (!place || place->step + 1 == place->program->steps.size())
+    return "";
+  std::vector<uint32_t> &waits = place->get().waits;
+  place->program->steps[place->step + 1]->waits.push_back(waits.front());
+  waits.erase(waits.begin());
   return place->text();
 }
 
@@ -292,6 +316,10 @@ std::string Damage::apply(Mutation mutation) {
     return shift(false);
   case Mutation::ShortenRange:
     return shortenRange();
+  case Mutation::SkipFirst:
+    return skipFirst();
+  case Mutation::MoveWait:
+    return moveWait();
   case Mutation::WrongPermutation:
     return wrongPermutation();
   case Mutation::ExchangeTransfers:
@@ -316,6 +344,10 @@ std::string Damage::apply(Mutation mutation) {
     return shiftBuffer();
   case Mutation::ScaleConstant:
     return constant([&](double x) { return x * static_cast<double>(plan.world_size); });
+  case Mutation::DivideConstant:
+    return constant([&](double x) { return x / static_cast<double>(plan.world_size); });
+  case Mutation::ChangeInteger:
+    return changeInteger();
   case Mutation::NegateConstant:
     return constant([](double x) { return -x; });
   case Mutation::DropMask:
@@ -347,11 +379,11 @@ std::string Damage::apply(Mutation mutation) {
 }
 
 artifact::PlanT Damage::take() {
-  if (plan.object_section >= 0) {
+  if (bytecode >= 0) {
     flatbuffers::FlatBufferBuilder builder;
     reference::FinishKernelsBuffer(builder, reference::Kernels::Pack(builder, &kernels));
-    plan.sections[static_cast<size_t>(plan.object_section)]->data.assign(
-        builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize());
+    plan.sections[static_cast<size_t>(bytecode)]->data.assign(builder.GetBufferPointer(),
+                                                              builder.GetBufferPointer() + builder.GetSize());
   }
   return std::move(plan);
 }

@@ -56,6 +56,17 @@ Damage::Where Damage::constant(const std::function<double(double)> &change) {
   return str(found->first.text(), ", ", old, " is ", changed);
 }
 
+Damage::Where Damage::changeInteger() {
+  auto found = findInstruction([](const reference::Instruction &each) {
+    return has(each, Opcode::Constant) && !reference::isFloat(each.type()) && each.type() != reference::Type::I1;
+  });
+  if (!found)
+    return "";
+  reference::Instruction &each = found->first.get().body[found->second];
+  each.mutate_immediate(each.immediate() + 1);
+  return str(found->first.text(), ", ", each.immediate() - 1);
+}
+
 Damage::Where Damage::dropMask() {
   auto found = findInstruction([](const reference::Instruction &each) { return has(each, Opcode::Select); });
   if (!found)

@@ -14,7 +14,7 @@ namespace dgc::testing {
 /// How a plan is made.
 struct SubjectText {
   std::string name, model; // the text
-  ExecuteOptions options;  // from "input", for the target reference
+  ExecuteOptions options;  // from "input"
 };
 
 /// Small models under the strategies that communicate in different ways.
@@ -25,6 +25,7 @@ enum class Fate : uint8_t {
   Refused,    // by the check of artifacts
   Found,      // the exact check says what differs
   Equivalent, // the exact check finds it equal, and numbers agree up to rounding
+  Equal,      // the exact check finds it equal, and there is no device to run it
   Missed,     // the exact check finds it equal, and numbers do not agree
 };
 
@@ -42,11 +43,16 @@ public:
 
   const std::vector<uint8_t> &plan() const { return bytes; }
   const std::string &name() const { return text.name; }
+  const verify::Model &modelOf() const { return model; }
   Judgement judge(const Mutant &mutant) const;
+  /// The exact check of the plan itself against a model, without some laws.
+  absl::StatusOr<verify::Verdict> check(const verify::Model &against, verify::LawSet leftOut) const;
 
 private:
   explicit Subject(const SubjectText &text) : text(text) {}
   absl::StatusOr<verify::Verdict> check(const std::vector<uint8_t> &plan, bool &isRefused) const;
+  /// Whether this process can run the plan.
+  bool isRunnable() const { return text.options.target == "reference"; }
   absl::StatusOr<std::vector<NamedArrays>> run(const std::vector<uint8_t> &plan) const;
   NamedArrays inputsOf(int step) const;
   double distanceOf(const std::vector<uint8_t> &plan, std::string &farthest) const;

@@ -13,26 +13,33 @@ using namespace dgc::testing;
 
 namespace {
 struct Row {
-  int refused = 0, found = 0, numbers = 0, equivalent = 0, missed = 0;
+  int refused = 0, found = 0, numbers = 0, equivalent = 0, equal = 0, missed = 0;
   void add(const Judgement &judgement) {
     constexpr double tolerance = 1e-5; // of tests that compare weights after a step
     refused += judgement.fate == Fate::Refused;
     found += judgement.fate == Fate::Found;
     numbers += judgement.fate == Fate::Found && judgement.distance > tolerance;
     equivalent += judgement.fate == Fate::Equivalent;
+    equal += judgement.fate == Fate::Equal;
     missed += judgement.fate == Fate::Missed;
   }
 };
 } // namespace
 
+/// What a way is called, with the reports that it stands for.
+static std::string nameOf(size_t kind) {
+  const std::string name(mutationNames[kind]), reports(mutationReports[kind]);
+  return reports.empty() ? name : name + " (" + reports + ")";
+}
+
 static void print(const std::map<std::string, Row> &rows) {
   std::printf(
-      "\n| | mutants | refused by the artifact check | found exactly | of these by numbers | equivalent | missed "
-      "|\n|---|---:|---:|---:|---:|---:|---:|\n");
+      "\n| | mutants | refused by the artifact check | found exactly | of these by numbers | equivalent | equal, "
+      "not run | missed |\n|---|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const auto &[name, row] : rows)
-    std::printf("| %s | %d | %d | %d | %d | %d | %d |\n", name.c_str(),
-                row.refused + row.found + row.equivalent + row.missed, row.refused, row.found, row.numbers,
-                row.equivalent, row.missed);
+    std::printf("| %s | %d | %d | %d | %d | %d | %d | %d |\n", name.c_str(),
+                row.refused + row.found + row.equivalent + row.equal + row.missed, row.refused, row.found, row.numbers,
+                row.equivalent, row.equal, row.missed);
 }
 
 int main(int argc, char **argv) {
@@ -67,10 +74,11 @@ int main(int argc, char **argv) {
         continue;
       ++made;
       const Judgement judgement = (*subject)->judge(*mutant);
-      for (Row *row : {&all, &byKind[std::string(mutationNames[kind])], &bySubject[text.name]})
+      for (Row *row : {&all, &byKind[nameOf(kind)], &bySubject[text.name]})
         row->add(judgement);
-      if (lists || judgement.fate == Fate::Missed || judgement.fate == Fate::Equivalent) {
-        static constexpr const char *fates[] = {"refused", "found", "equivalent", "MISSED"};
+      if (lists || judgement.fate == Fate::Missed || judgement.fate == Fate::Equivalent ||
+          judgement.fate == Fate::Equal) {
+        static constexpr const char *fates[] = {"refused", "found", "equivalent", "equal, not run", "MISSED"};
         std::printf("%s: %s: %s (numbers %.1e %s) %s\n", text.name.c_str(), fates[static_cast<int>(judgement.fate)],
                     mutant->what.c_str(), judgement.distance, judgement.farthest.c_str(), judgement.why.c_str());
       }

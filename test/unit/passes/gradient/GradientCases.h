@@ -194,6 +194,8 @@ inline const GradientCase gradientCases[] = {
      "%y = dgc.mean_squared_error %x, %t : tensor<3x4xf64>"},
     {"layer_norm", "%x: tensor<3x4xf64>, %s: tensor<4xf64>, %o: tensor<4xf64>",
      "%y = dgc.layer_norm %x, %s, %o epsilon 0.01 : tensor<3x4xf64>, tensor<4xf64>, tensor<4xf64>"},
+    {"layer_norm_of_three", "%x: tensor<4x3xf64>, %s: tensor<3xf64>, %o: tensor<3xf64>",
+     "%y = dgc.layer_norm %x, %s, %o epsilon 0.01 : tensor<4x3xf64>, tensor<3xf64>, tensor<3xf64>"},
     {"batch_norm_training",
      "%x: tensor<3x2x4xf64>, %s: tensor<4xf64>, %o: tensor<4xf64>, %m: tensor<4xf64>, %v: tensor<4xf64>",
      "%y, %mean, %variance = dgc.batch_norm %x, %s, %o, %m, %v training : "
