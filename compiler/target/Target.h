@@ -14,6 +14,9 @@
 namespace dgc::artifact {
 struct Program;
 } // namespace dgc::artifact
+namespace mlir::func {
+class FuncOp;
+} // namespace mlir::func
 
 namespace dgc {
 
@@ -44,6 +47,9 @@ struct TargetSpec {
   std::string text() const { return spec; }
 };
 
+/// Writes a kernel in linalg, alone in its module, as loops over memory, in place. Fails with a diagnostic.
+using LoopLowering = mlir::LogicalResult (*)(mlir::func::FuncOp kernel);
+
 class Target {
 public:
   virtual ~Target() = default;
@@ -61,6 +67,9 @@ public:
   /// Prints how the functions of `kernels`, as for compileKernels, would be written. Does not change the module. Fails
   /// with a diagnostic: where no target overrides it, as there are no such plans.
   virtual mlir::LogicalResult printKernelPlans(mlir::ModuleOp kernels, llvm::raw_ostream &out) const;
+  /// How kernels become the loops that machine code is made of, as the exact check runs them (compiler/verify); null where
+  /// they do not.
+  virtual LoopLowering loopLowering() const { return nullptr; }
   /// What library calls of a program have to work in with `threads` threads on the device: at most, by the shapes and
   /// the target alone.
   virtual uint64_t workspaceBytes(const artifact::Program &program, int64_t threads) const = 0;

@@ -1,4 +1,5 @@
 #include "compiler/verify/CheckCompiled.h"
+#include "compiler/verify/LoopsCheck.h"
 #include "compiler/verify/Model.h"
 #include "compiler/verify/ShrunkPlan.h"
 #include "runtime/artifact/Writer.h"
@@ -76,14 +77,36 @@ static int checkShrunk(const ModelText &model, const rt::Artifact &artifact, con
                       "checked with smaller sizes, " + shrunk->model.sizes + ": " + schedule, record);
 }
 
-int checkCompiled(ModelText &model, const CompilePlan &plan, std::unique_ptr<rt::Artifact> &artifact,
-                  std::vector<uint8_t> &bytes) {
+/// Compares the loops that machine code is made of with the kernels that were checked. Gives the exit status.
+static int checkLoopsOf(const CompilePlan &plan, mlir::ModuleOp compiled) {
+  constexpr int64_t kMaxFlops = int64_t{1} << 20; // some seconds
+  auto kernels = compiled.lookupSymbol<mlir::ModuleOp>("kernels");
+  const LoopLowering lower = plan.workers->loopLowering();
+  if (!kernels || !lower)
+    return 0;
+  mlir::FailureOr<LoopsVerdict> verdict = checkLoops(kernels, lower, /*seed=*/0, kMaxFlops);
+  if (failed(verdict))
+    return 1;
+  if (!verdict->difference.empty())
+    return fail("the plan is not written: " + verdict->difference, static_cast<int>(rt::ExitCode::Different));
+  llvm::errs() << "  " << verdict->kernels << " of " << verdict->kernels + verdict->tooLarge
+               << " kernels run as loops as well, with the same results";
+  if (verdict->tooLarge > 0)
+    llvm::errs() << "; the rest has more than " << kMaxFlops << " operations";
+  llvm::errs() << "\n";
+  return 0;
+}
+
+int checkCompiled(ModelText &model, const CompilePlan &plan, mlir::ModuleOp compiled,
+                  std::unique_ptr<rt::Artifact> &artifact, std::vector<uint8_t> &bytes) {
   artifact::VerifiedT found;
   bool isOfPlan = true;
   const int code = model.isShrunk ? checkShrunk(model, *artifact, plan, found, isOfPlan)
                                   : checkAgainst(*model.module, model.text, *artifact, plan.asked, "", found);
-  if (code != 0 || !isOfPlan)
+  if (code != 0)
     return code;
+  if (const int loops = checkLoopsOf(plan, compiled); loops != 0 || !isOfPlan)
+    return loops;
   absl::Status status = record(std::move(found), artifact, bytes);
   return status.ok() ? 0 : fail(status);
 }

@@ -18,8 +18,9 @@ struct ModelText {
 
 /// Compares a plan with its model and prints what is found (stderr). Where nothing differs the plan gets the record of the
 /// check, if it was itself checked, and not one for smaller dimensions. Gives the exit status. Changes the module of the model.
-int checkCompiled(ModelText &model, const CompilePlan &plan, std::unique_ptr<rt::Artifact> &artifact,
-                  std::vector<uint8_t> &bytes);
+/// `compiled` is the module that the plan was written from.
+int checkCompiled(ModelText &model, const CompilePlan &plan, mlir::ModuleOp compiled,
+                  std::unique_ptr<rt::Artifact> &artifact, std::vector<uint8_t> &bytes);
 
 } // namespace dgc
 

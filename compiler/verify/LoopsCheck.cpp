@@ -44,7 +44,7 @@ class KernelCheck {
 public:
   KernelCheck(func::FuncOp kernel, uint64_t seed) : kernel(kernel), functions(seed) {}
 
-  LogicalResult run(LoopLowering lower, LoopsVerdict &verdict);
+  LogicalResult run(LoopLowering lower, int64_t maxFlops, LoopsVerdict &verdict);
 
 private:
   FailureOr<const reference::Kernel *> writeBytecode();
@@ -116,10 +116,16 @@ absl::Status KernelCheck::runBoth(ModuleOp loops, LoopsVerdict &verdict) {
   return absl::OkStatus();
 }
 
-LogicalResult KernelCheck::run(LoopLowering lower, LoopsVerdict &verdict) {
-  FailureOr<const reference::Kernel *> written = writeBytecode();
-  FailureOr<OwningOpRef<ModuleOp>> loops = succeeded(written) ? inLinalg(kernel) : FailureOr<OwningOpRef<ModuleOp>>();
+LogicalResult KernelCheck::run(LoopLowering lower, int64_t maxFlops, LoopsVerdict &verdict) {
+  FailureOr<OwningOpRef<ModuleOp>> loops = inLinalg(kernel);
   if (failed(loops) || failed(lower(onlyKernel(**loops))))
+    return failure();
+  if (flopsOf(**loops, kernel.getName()) > maxFlops) {
+    ++verdict.tooLarge;
+    return success();
+  }
+  FailureOr<const reference::Kernel *> written = writeBytecode();
+  if (failed(written))
     return failure();
   bytecode = *written;
   if (absl::Status status = runBoth(**loops, verdict); !status.ok())
@@ -127,11 +133,11 @@ LogicalResult KernelCheck::run(LoopLowering lower, LoopsVerdict &verdict) {
   return success();
 }
 
-FailureOr<LoopsVerdict> checkLoops(ModuleOp kernels, LoopLowering lower, uint64_t seed) {
+FailureOr<LoopsVerdict> checkLoops(ModuleOp kernels, LoopLowering lower, uint64_t seed, int64_t maxFlops) {
   loadKernelDialects(*kernels.getContext());
   LoopsVerdict verdict;
   for (func::FuncOp kernel : kernels.getOps<func::FuncOp>()) {
-    if (failed(KernelCheck(kernel, seed).run(lower, verdict)))
+    if (failed(KernelCheck(kernel, seed).run(lower, maxFlops, verdict)))
       return failure();
     if (!verdict.difference.empty())
       break;

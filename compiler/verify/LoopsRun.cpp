@@ -279,10 +279,15 @@ absl::Status runLoops(func::FuncOp body, std::span<Tensor *const> buffers, int64
   return LoopsRun(body, options).run(buffers, begin, end);
 }
 
-int64_t partsOf(ModuleOp loops, StringRef kernel) {
+/// An attribute of the entry point of a kernel.
+static int64_t numberOf(ModuleOp loops, StringRef kernel, StringRef name, int64_t none) {
   auto entry = loops.lookupSymbol<LLVM::LLVMFuncOp>(kernel);
-  auto parts = entry ? entry->getAttrOfType<IntegerAttr>(kExtentAttr) : IntegerAttr();
-  return parts ? parts.getInt() : 1;
+  auto number = entry ? entry->getAttrOfType<IntegerAttr>(name) : IntegerAttr();
+  return number ? number.getInt() : none;
 }
+
+int64_t partsOf(ModuleOp loops, StringRef kernel) { return numberOf(loops, kernel, kExtentAttr, 1); }
+
+int64_t flopsOf(ModuleOp loops, StringRef kernel) { return numberOf(loops, kernel, kFlopsAttr, 0); }
 
 } // namespace dgc

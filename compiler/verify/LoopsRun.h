@@ -17,8 +17,9 @@ namespace dgc {
 absl::Status runLoops(mlir::func::FuncOp body, std::span<verify::Tensor *const> buffers, int64_t begin, int64_t end,
                       const verify::InterpreterOptions &options);
 
-/// The attribute of the entry point of a kernel says in how many parts its work can be split; see runLoops.
+/// What the entry point of a kernel says: in how many parts its work can be split, and an estimate of its operations.
 int64_t partsOf(mlir::ModuleOp loops, llvm::StringRef kernel);
+int64_t flopsOf(mlir::ModuleOp loops, llvm::StringRef kernel);
 
 } // namespace dgc
 

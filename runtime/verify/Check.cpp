@@ -90,10 +90,9 @@ void Checker::checkPrograms() {
 }
 
 bool Checker::takesWholeBatches(const std::string &name) const {
-  for (const artifact::Program *each : *plan.programs())
-    if (each->name()->str() == name && each->whole_batches() && each->whole_batches()->size())
-      return true;
-  return false;
+  return std::any_of(plan.programs()->begin(), plan.programs()->end(), [&](const artifact::Program *each) {
+    return each->name()->str() == name && each->whole_batches() && each->whole_batches()->size();
+  });
 }
 
 Call Checker::callOf(const ModelProgram &program, int number, uint64_t seed, bool isFirstStep) const {

@@ -262,7 +262,7 @@ static int compileTo(Outputs &outputs, mlir::ModuleOp module, const dgc::Compile
     return 2;
   }
   if (reference) {
-    if (const int code = dgc::checkCompiled(*reference, plan, *artifact, compiled->bytes); code != 0) {
+    if (const int code = dgc::checkCompiled(*reference, plan, module, *artifact, compiled->bytes); code != 0) {
       return code;
     }
   }

@@ -58,7 +58,10 @@ readModel(const std::string &path, int &code, std::string &text,
     return std::nullopt;
   }
   mlir::FailureOr<dgc::verify::Model> model = build(parsed.module());
-  return succeeded(model) ? std::optional(*std::move(model)) : std::nullopt;
+  if (failed(model)) {
+    return std::nullopt;
+  }
+  return *std::move(model);
 }
 
 /// The model for one device, with the options that the plan was compiled with.

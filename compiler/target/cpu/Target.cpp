@@ -4,6 +4,7 @@
 #include "compiler/codegen/Lowering.h"
 #include "compiler/target/cpu/Codegen.h"
 #include "compiler/target/cpu/CpuKernelPlan.h"
+#include "compiler/target/cpu/Lowering.h"
 #include "passes/kernel/Passes.h"
 #include "runtime/device/cpu/ScratchBound.h"
 #include "llvm/ADT/StringExtras.h"
@@ -34,6 +35,10 @@ public:
 
   FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
     return dgc::compileKernels(kernels, target);
+  }
+
+  LoopLowering loopLowering() const override {
+    return [](func::FuncOp kernel) { return success(succeeded(lowerKernelToLoops(kernel))); };
   }
 
   LogicalResult printKernelPlans(ModuleOp kernels, llvm::raw_ostream &out) const override {

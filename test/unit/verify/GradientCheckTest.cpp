@@ -13,7 +13,7 @@ using ::testing::Not;
 
 constexpr uint32_t kCount = 5;
 
-std::unique_ptr<bc::NestT> nestOf(std::vector<uint8_t> reduces, std::vector<uint32_t> loads,
+std::unique_ptr<bc::NestT> nestOf(std::vector<uint8_t> reduces, const std::vector<uint32_t> &loads,
                                   std::vector<bc::Instruction> body, uint32_t to) {
   auto nest = std::make_unique<bc::NestT>();
   nest->extents = {kCount};

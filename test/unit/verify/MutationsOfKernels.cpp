@@ -84,7 +84,6 @@ static Opcode otherThan(Opcode opcode) {
   case Opcode::AddF:
     return Opcode::SubF;
   case Opcode::SubF:
-    return Opcode::AddF;
   case Opcode::MulF:
     return Opcode::AddF;
   case Opcode::DivF:

@@ -13,7 +13,6 @@
 
 using namespace dgc;
 using namespace dgc::testing;
-using rt::str;
 
 static const char *const perceptron = R"(
 dgc.model @perceptron {

@@ -49,7 +49,7 @@ public:
   absl::StatusOr<verify::Verdict> check(const verify::Model &against, verify::LawSet leftOut) const;
 
 private:
-  explicit Subject(const SubjectText &text) : text(text) {}
+  explicit Subject(SubjectText text) : text(std::move(text)) {}
   absl::StatusOr<verify::Verdict> check(const std::vector<uint8_t> &plan, bool &isRefused) const;
   /// Whether this process can run the plan.
   bool isRunnable() const { return text.options.target == "reference"; }

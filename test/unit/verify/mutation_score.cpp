@@ -51,9 +51,9 @@ int main(int argc, char **argv) {
     if (std::string_view(argv[i]) == "--list")
       lists = true;
     else if (position++ == 0)
-      wanted = std::atoi(argv[i]);
+      wanted = static_cast<int>(std::strtol(argv[i], nullptr, 10));
     else
-      seed = static_cast<unsigned>(std::atoi(argv[i]));
+      seed = static_cast<unsigned>(std::strtol(argv[i], nullptr, 10));
   }
   std::map<std::string, Row> byKind, bySubject;
   Row all;

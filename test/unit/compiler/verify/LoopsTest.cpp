@@ -16,6 +16,8 @@ using namespace mlir;
 namespace dgc {
 namespace {
 
+constexpr int64_t kFlops = 1 << 24;
+
 struct Case {
   const char *name, *model, *mesh, *strategy;
   const char *precision = "f32";
@@ -52,9 +54,10 @@ protected:
 TEST_P(Loops, ComputeWhatTheOpsSay) {
   ModuleOp kernels = kernelsOf(GetParam());
   ASSERT_TRUE(kernels);
-  FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoops, 7);
+  FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoops, 7, kFlops);
   ASSERT_TRUE(succeeded(verdict));
   EXPECT_EQ(verdict->difference, "");
+  EXPECT_EQ(verdict->tooLarge, 0u);
   EXPECT_GT(verdict->kernels, 3u);
   EXPECT_GT(verdict->values, 100u);
 }
@@ -69,6 +72,15 @@ const Case cases[] = {
     {"Perceptron", "examples/mnist_mlp", "data=3", "zero3"},
 };
 INSTANTIATE_TEST_SUITE_P(All, Loops, ::testing::ValuesIn(cases), [](const auto &each) { return each.param.name; });
+
+TEST_F(Loops, ThatAreTooLargeAreLeftOut) {
+  ModuleOp kernels = kernelsOf(cases[0]);
+  ASSERT_TRUE(kernels);
+  FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoops, 7, /*maxFlops=*/100);
+  ASSERT_TRUE(succeeded(verdict));
+  EXPECT_GT(verdict->kernels, 0u);
+  EXPECT_GT(verdict->tooLarge, 0u);
+}
 
 /// The first sum of floating-point numbers becomes a difference.
 LogicalResult toLoopsWithAWrongSign(func::FuncOp kernel) {
@@ -105,7 +117,7 @@ TEST_F(Loops, ThatAreWrongAreNoticed) {
   ModuleOp kernels = kernelsOf(cases[0]);
   ASSERT_TRUE(kernels);
   for (LoopLowering lower : {toLoopsWithAWrongSign, toLoopsThatEndEarly}) {
-    FailureOr<LoopsVerdict> verdict = checkLoops(kernels, lower, 7);
+    FailureOr<LoopsVerdict> verdict = checkLoops(kernels, lower, 7, kFlops);
     ASSERT_TRUE(succeeded(verdict));
     EXPECT_NE(verdict->difference, "");
   }
