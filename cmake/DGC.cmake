@@ -148,6 +148,14 @@ function(dgc_test_on_reference name)
   set_tests_properties(${name}_reference PROPERTIES ENVIRONMENT "DGC_TEST_TARGET=reference;GTEST_OUTPUT=")
 endfunction()
 
+# dgc_test_only_on_reference(NAME)
+# The program is about where things are computed: it compiles hundreds of plans, whose code other programs test. So it runs on
+# the reference alone, which needs a tenth of the time. The target `check-on-cpu` runs all of these on CPUs.
+function(dgc_test_only_on_reference name)
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT DGC_TEST_TARGET=reference)
+  set_property(GLOBAL APPEND PROPERTY DGC_TESTS_ONLY_ON_REFERENCE ${name})
+endfunction()
+
 # dgc_carries_libraries(NAME)
 # What it needs, and what that needs, is looked for in ../lib beside it first: so a folder with both runs anywhere.
 function(dgc_carries_libraries name)
