@@ -159,6 +159,6 @@ endfunction()
 # dgc_carries_libraries(NAME)
 # What it needs, and what that needs, is looked for in ../lib beside it first: so a folder with both runs anywhere.
 function(dgc_carries_libraries name)
-  set_target_properties(${name} PROPERTIES BUILD_RPATH "$ORIGIN/../lib" INSTALL_RPATH "$ORIGIN/../lib")
+  set_target_properties(${name} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
   target_link_options(${name} PRIVATE -Wl,--disable-new-dtags) # for what libraries need as well
 endfunction()
