@@ -12,8 +12,8 @@ DimensionClasses::DimensionClasses(ModelOp model, ArrayRef<Dim> batch) {
   ScopedDiagnosticHandler quiet(model.getContext(), [](Diagnostic &) { return success(); });
   for (Operation &op : model.getBody().getOps())
     ops.push_back(&op);
-  for (size_t i = 0; i < ops.size(); ++i)
-    relate(ops[i]);
+  for (size_t related = 0; related < ops.size();) // what an op is decomposed into is appended
+    relate(ops[related++]);
   for (const Dim &each : batch) {
     const Part first = dimsOf(batch[0].value)[batch[0].dim], part = dimsOf(each.value)[each.dim];
     unify(first, part);

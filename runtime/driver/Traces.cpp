@@ -40,7 +40,7 @@ absl::Status dgc::rt::writeTraces(const Artifact &artifact, const Executor &exec
   TimeNs origin = std::numeric_limits<TimeNs>::max();
   for (const std::string &text : begins)
     if (!text.empty())
-      origin = std::min<TimeNs>(origin, std::atoll(text.c_str()));
+      origin = std::min<TimeNs>(origin, std::strtoll(text.c_str(), nullptr, 10));
   std::string json = formatTrace(buffer, rank, names, origin);
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> parts, gatherLong(context.gather, rank, json));
   return rank == 0 ? writeTrace(*file, parts) : absl::OkStatus();

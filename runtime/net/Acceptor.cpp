@@ -13,8 +13,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How many connections may be accepted in one burst.
-constexpr double kBurst = 256;
 /// How often the thread looks for connections whose time is over.
 constexpr int kSliceMs = 20;
 /// After an error of accept(), such as no descriptor being left, the listening socket rests this long.
@@ -24,7 +22,7 @@ constexpr std::chrono::milliseconds kRest{50};
 
 Acceptor::Acceptor(Socket socket, Options o, Admit a)
     : listening(std::move(socket)), wake(eventfd(0, EFD_CLOEXEC)), options(std::move(o)), admit(std::move(a)),
-      allowance(kBurst), refilled(Clock::now()) {
+      refilled(Clock::now()) {
   thread = std::thread([this] { run(); });
 }
 

@@ -52,8 +52,9 @@ private:
   Socket listening, wake; ///< `wake` is an event descriptor that ends the thread's poll
   const Options options;
   const Admit admit;
-  std::vector<Pending> pending; ///< oldest first
-  double allowance;             ///< how many may be accepted now
+  std::vector<Pending> pending;         ///< oldest first
+  static constexpr double kBurst = 256; ///< connections that may be accepted at once
+  double allowance = kBurst;            ///< how many may be accepted now
   Time refilled, pausedUntil;
   std::atomic<bool> stopping{false};
   std::thread thread;

@@ -1,9 +1,9 @@
 // Formats progress.
 #include "runtime/telemetry/Progress.h"
 
+#include "absl/strings/str_format.h"
 #include <algorithm>
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,11 +17,8 @@ namespace {
 /// A line under construction, in place, field by field. What does not fit is left out.
 class Line {
 public:
-  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    int n = std::vsnprintf(text + size, sizeof text - size, format, args);
-    va_end(args);
+  template <typename... Args> void add(const absl::FormatSpec<Args...> &format, const Args &...args) {
+    const int n = absl::SNPrintF(text + size, sizeof text - size, format, args...);
     size = std::min(size + static_cast<size_t>(std::max(n, 0)), sizeof text - 1);
     if (fields < std::size(ends))
       ++fields;
@@ -136,13 +133,13 @@ void Progress::print() {
   samplesSincePrint = stepsSincePrint = 0;
 
   Line line;
-  line.add("epoch %lld", static_cast<long long>(last.epoch + 1));
+  line.add("epoch %d", last.epoch + 1);
   if (options.epochs > 0)
-    line.add("/%lld", static_cast<long long>(options.epochs));
-  line.add("  step %lld/%lld", static_cast<long long>(last.step + 1), static_cast<long long>(options.stepsPerEpoch));
+    line.add("/%d", options.epochs);
+  line.add("  step %d/%d", last.step + 1, options.stepsPerEpoch);
   line.add("  loss %.4f", last.loss);
   for (const Metric &metric : lastMetrics)
-    line.add("  %.*s %.4f", static_cast<int>(metric.name.size()), metric.name.data(), metric.value);
+    line.add("  %s %.4f", metric.name, metric.value);
   line.add("  %s samples/s", count(samplesPerSecond).text);
   if (options.totalSteps > 0)
     line.add("  %s left", duration(secondsPerStep * static_cast<double>(options.totalSteps - stepsDone)).text);
@@ -170,14 +167,13 @@ void Progress::endEpoch() {
   TimeNs now = clock.now();
   double seconds = static_cast<double>(now - epochStart) * 1e-9;
   Line line;
-  line.add("epoch %lld", static_cast<long long>(last.epoch + 1));
+  line.add("epoch %d", last.epoch + 1);
   if (options.epochs > 0)
-    line.add("/%lld", static_cast<long long>(options.epochs));
+    line.add("/%d", options.epochs);
   if (weight > 0) {
     line.add("  loss %.4f", lossSum / weight);
     for (size_t i = 0; i < metricSums.size(); ++i)
-      line.add("  %.*s %.4f", static_cast<int>(lastMetrics[i].name.size()), lastMetrics[i].name.data(),
-               metricSums[i] / weight);
+      line.add("  %s %.4f", lastMetrics[i].name, metricSums[i] / weight);
   }
   line.add("  %s samples/s  %.1f s\n", count(static_cast<double>(epochSamples) / seconds).text, seconds);
   write(line.view());

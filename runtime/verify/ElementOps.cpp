@@ -89,7 +89,7 @@ void ElementOps::function(const Operation &op, Planes to, Planes a, Planes b) {
     exponentials += static_cast<uint64_t>(size);
 }
 
-absl::Status ElementOps::bitcast(const Operation &op, Planes to, Planes a) {
+absl::Status ElementOps::bitcast(const Operation &op, Planes to, Planes a) const {
   const Type from = op.from;
   for (int64_t k = 0; reference::isFloat(from) && k < size; ++k)
     if (!isConstant(a.number(k)))

@@ -29,7 +29,7 @@ public:
 private:
   absl::Status toInteger(const Operation &op, Planes to, Planes a, Planes b, Planes c);
   absl::Status toFloat(const Operation &op, Planes to, Planes a, Planes b, Planes c);
-  absl::Status bitcast(const Operation &op, Planes to, Planes a);
+  absl::Status bitcast(const Operation &op, Planes to, Planes a) const;
   void sumWithLogarithms(bool isDifference, Planes to, Planes a, Planes b);
   void function(const Operation &op, Planes to, Planes a, Planes b);
   void compare(reference::Opcode opcode, Planes to, Planes a, Planes b);

@@ -13,16 +13,16 @@ using namespace dgc;
 using namespace dgc::verify;
 using rt::str;
 
-PlanRun::PlanRun(const PlanParts &parts, const PlanRunOptions &options)
-    : parts(parts), plan(parts.plan), options(options) {
+PlanRun::PlanRun(const PlanParts &parts, PlanRunOptions options)
+    : parts(parts), plan(parts.plan), options(std::move(options)) {
   for (uint32_t rank = 0; rank < plan.world_size(); ++rank)
     workers.push_back(std::make_unique<WorkerRun>(*this, rank));
 }
 
 PlanRun::~PlanRun() = default;
 
-absl::StatusOr<std::unique_ptr<PlanRun>> PlanRun::create(const PlanParts &parts, const PlanRunOptions &options) {
-  std::unique_ptr<PlanRun> run(new PlanRun(parts, options));
+absl::StatusOr<std::unique_ptr<PlanRun>> PlanRun::create(const PlanParts &parts, PlanRunOptions options) {
+  std::unique_ptr<PlanRun> run(new PlanRun(parts, std::move(options)));
   DGC_RETURN_IF_ERROR(run->findKernels());
   return run;
 }

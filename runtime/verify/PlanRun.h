@@ -75,7 +75,7 @@ class Rendezvous;
 class PlanRun {
 public:
   /// What the parts and the options refer to outlives it. Fails where the artifact does not say what its kernels mean.
-  static absl::StatusOr<std::unique_ptr<PlanRun>> create(const PlanParts &parts, const PlanRunOptions &options);
+  static absl::StatusOr<std::unique_ptr<PlanRun>> create(const PlanParts &parts, PlanRunOptions options);
   ~PlanRun();
 
   /// Fails, naming worker and step, where a step reads what is not there or not written for it, where two steps access the
@@ -88,7 +88,7 @@ public:
 
 private:
   friend class WorkerRun;
-  PlanRun(const PlanParts &parts, const PlanRunOptions &options);
+  PlanRun(const PlanParts &parts, PlanRunOptions options);
 
   /// A kernel or the meaning of another action, and the buffers that it works on.
   struct Work {

@@ -24,8 +24,9 @@ struct WeightChunks {
 
   Chunk chunk(int64_t index) const; ///< the first is the largest
 
-  int64_t images, rows;                 ///< of the result
-  int64_t imagesOfChunk, chunksOfImage; ///< whole images, or some rows of one
+  int64_t images, rows;      ///< of the result
+  int64_t imagesOfChunk;     ///< whole images ..
+  int64_t chunksOfImage = 1; ///< .. or some rows of one
   int64_t rowsOfChunk;
   int64_t tileChannels, tiles; ///< channels of a tile at most
   int64_t count;               ///< of chunks

@@ -32,7 +32,7 @@ constexpr int64_t pixelsOfChunk = 512;
 /// Chunks are whole images where these have no more pixels than pixelsOfChunk, else some rows of one.
 WeightChunks::WeightChunks(int64_t images, int64_t rows, int64_t pixelsOfRow, int64_t channels, int64_t groups)
     : images(images), rows(rows), imagesOfChunk(std::max<int64_t>(1, pixelsOfChunk / (rows * pixelsOfRow))),
-      chunksOfImage(1), rowsOfChunk(rows), tileChannels(groups > 1 ? channels : std::min(channels, channelsOfTile)),
+      rowsOfChunk(rows), tileChannels(groups > 1 ? channels : std::min(channels, channelsOfTile)),
       tiles((channels + tileChannels - 1) / tileChannels) {
   if (rows * pixelsOfRow > pixelsOfChunk) {
     rowsOfChunk = std::max<int64_t>(1, pixelsOfChunk / pixelsOfRow);

@@ -127,7 +127,7 @@ Bytes callBytes(const ConvolutionSizes &c, int64_t in, int64_t out, const Machin
   if (c.longest > 4) // parts at the padding want layouts of their own
     bytes += (isBF16 ? 10 : 1) * weights;
   if (c.isDilated && c.longest > 4)
-    bytes += 6 * weights + Bytes(std::min(c.images, mostParts)) * (in / c.groups) * c.window * c.outPixels * 4;
+    bytes += 6 * weights + Bytes(std::min(c.images, mostParts)) * Bytes(in / c.groups) * c.window * c.outPixels * 4;
   if (isGradient && c.isDilated)
     bytes += (isBF16 ? 8 : 4) * activations + weights + (1 << 20);
   else if (isGradient && c.isStrided && c.longest > 4)
@@ -154,8 +154,8 @@ Bytes weightGradientBytes(const ConvolutionSizes &c, const Machine &machine) {
   const WeightChunks cut(c.images, c.outRows, c.outPixels / c.outRows, c.outChannels, c.groups);
   const WeightChunks::Chunk largest = cut.chunk(0);
   const int64_t inRows = std::min(c.inRows, (largest.rows - 1) * c.rowStride + c.rowReach);
-  const Bytes src =
-      Bytes(largest.images) * inRows * (c.inPixels / c.inRows) * roundUp(c.inChannels, 16) * c.elementBytes();
+  const int64_t pixelsOfRow = c.inPixels / c.inRows;
+  const Bytes src = Bytes(largest.images) * inRows * pixelsOfRow * roundUp(c.inChannels, 16) * c.elementBytes();
   const int64_t pixels = largest.rows * (c.outPixels / c.outRows);
   const Bytes gradient = Bytes(largest.images) * pixels * roundUp(cut.tileChannels, 16) * c.elementBytes();
   const Bytes weights = c.weightBytes(c.inChannels, cut.tileChannels) * 4 / c.elementBytes() + 64;

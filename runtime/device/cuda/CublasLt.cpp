@@ -83,8 +83,8 @@ uint32_t epilogueOf(const Gemm &gemm) {
 
 class LtGemm final : public PreparedGemm {
 public:
-  LtGemm(const Api &api, LtHandle library, const Gemm &gemm)
-      : api(api), library(library), gemm(gemm), descriptor(api.destroyDescriptor), left(api.destroyLayout),
+  LtGemm(const Api &api, LtHandle library, Gemm gemm)
+      : api(api), library(library), gemm(std::move(gemm)), descriptor(api.destroyDescriptor), left(api.destroyLayout),
         right(api.destroyLayout), result(api.destroyLayout) {}
 
   absl::Status prepare();

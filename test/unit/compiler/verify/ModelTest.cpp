@@ -34,9 +34,10 @@ std::optional<Model> read(const std::string &text, const CompileOptions &options
   auto module = isPath ? mlir::parseSourceFile<mlir::ModuleOp>(DGC_SOURCE_DIR "/" + text, &context)
                        : mlir::parseSourceString<mlir::ModuleOp>(text, &context, "model.mlir");
   mlir::FailureOr<Model> model = module ? modelOf(*module, options) : mlir::FailureOr<Model>();
-  if (failed(model))
-    return std::nullopt;
-  return *std::move(model);
+  std::optional<Model> result;
+  if (succeeded(model))
+    result.emplace(std::move(*model));
+  return result;
 }
 
 Model modelOfText(const std::string &text, const CompileOptions &options = {}) {
