@@ -68,7 +68,7 @@ public:
   absl::StatusOr<std::vector<uint64_t>> run(verify::PlanRunOptions options) const {
     const verify::PlanParts parts(plan(), sectionOf(plan(), plan().object_section()),
                                   sectionOf(plan(), plan().constant_section()));
-    DGC_ASSIGN_OR_RETURN(std::unique_ptr<verify::PlanRun> run, verify::PlanRun::create(parts, options));
+    DGC_ASSIGN_OR_RETURN(std::unique_ptr<verify::PlanRun> run, verify::PlanRun::create(parts, std::move(options)));
     DGC_RETURN_IF_ERROR(run->run(call));
     std::vector<uint64_t> values;
     for (const verify::ModelVariable &variable : model.variables)
@@ -188,7 +188,7 @@ TEST(Explorer, CountsOrders) {
     }
   };
   auto count = [&](std::vector<std::vector<uint32_t>> collectives, std::vector<uint32_t> steps) {
-    return Explorer([&](auto choose) { simulate(collectives, steps, choose); }).all(1000);
+    return Explorer([&](const auto &choose) { simulate(collectives, steps, choose); }).all(1000);
   };
   EXPECT_EQ(count({{0}}, {3}), 4);
   EXPECT_EQ(count({{0, 1}}, {3, 2}), 4 * 3); // of each worker, between which steps
@@ -208,7 +208,7 @@ Explored explore(Runner &runner, bool checksOrder, int most) {
     if (std::find(list.begin(), list.end(), each) == list.end())
       list.push_back(std::move(each));
   };
-  result.orders = Explorer([&](auto choose) {
+  result.orders = Explorer([&](const auto &choose) {
                     verify::PlanRunOptions options = runner.options();
                     options.choose = choose;
                     options.checksOrder = checksOrder;
