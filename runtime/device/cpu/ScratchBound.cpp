@@ -126,8 +126,10 @@ Bytes callBytes(const ConvolutionSizes &c, int64_t in, int64_t out, const Machin
     bytes += 14 * weights;
   if (c.longest > 4) // parts at the padding want layouts of their own
     bytes += (isBF16 ? 10 : 1) * weights;
-  if (c.isDilated && c.longest > 4)
-    bytes += 6 * weights + Bytes(std::min(c.images, mostParts)) * Bytes(in / c.groups) * c.window * c.outPixels * 4;
+  if (c.isDilated && c.longest > 4) {
+    const int64_t ofGroup = in / c.groups;
+    bytes += 6 * weights + Bytes(std::min(c.images, mostParts)) * ofGroup * c.window * c.outPixels * 4;
+  }
   if (isGradient && c.isDilated)
     bytes += (isBF16 ? 8 : 4) * activations + weights + (1 << 20);
   else if (isGradient && c.isStrided && c.longest > 4)
