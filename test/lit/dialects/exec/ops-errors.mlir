@@ -224,3 +224,91 @@ func.func @gelu_of_channels(%a: tensor<8x16xbf16>, %b: tensor<16x24xbf16>, %x: t
       : tensor<8x16xbf16>, tensor<16x24xbf16> -> tensor<8x24xbf16>
   return
 }
+
+// -----
+
+exec.program @both {
+  %x = exec.buffer private "x" : memref<4x8xf32>
+  %y = exec.buffer private "y" : memref<8x16xf32>
+  %z = exec.buffer private "z" : memref<4x16xf32>
+  // expected-error @+1 {{has results and `outs`: a step on tensors has results, a step on buffers has outs}}
+  %0 = exec.matmul %x, %y outs(%z : memref<4x16xf32>) : memref<4x8xf32>, memref<8x16xf32> -> tensor<4x16xf32>
+}
+
+// -----
+
+func.func @mixes(%x: memref<4x8xf32>, %y: tensor<8x16xf32>) {
+  // expected-error @+1 {{mixes tensors and buffers: operand of type 'memref<4x8xf32>'}}
+  %0 = exec.matmul %x, %y : memref<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @addend(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %c: tensor<4xf32>) {
+  // expected-error @+1 {{post op argument of type 'tensor<4xf32>' has neither the shape of the result 'tensor<4x16xf32>' nor one element per channel}}
+  %0 = exec.matmul %a, %b args(%c : tensor<4xf32>) post_ops [#exec.post_op<add, 0>]
+      : tensor<4x8xf32>, tensor<8x16xf32> -> tensor<4x16xf32>
+  return
+}
+
+// -----
+
+func.func @inplace_of_one(%a: tensor<4xf32>) {
+  // expected-error @+1 {{`inplace` has 2 entries for 1 results}}
+  %0 = exec.launch @k(%a) {inplace = array<i64: 0, -1>} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+func.func private @k(tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+func.func @other_kernel(%a: tensor<4xf32>) {
+  // expected-error @+1 {{passes 1 inputs and takes 1 results, but @k has 2 and 1}}
+  %0 = exec.launch @k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+func.func private @k(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+func.func @convolution_of_rows(%x: tensor<2x3xf32>, %w: tensor<3x5xf32>) {
+  // expected-error @+1 {{needs src, weights and dst of equal rank, at least 3}}
+  %0 = exec.convolution forward %x, %w strides [] padding [] [] dilation [] : tensor<2x3xf32>, tensor<3x5xf32> -> tensor<2x5xf32>
+  return
+}
+
+// -----
+
+func.func @convolution_window(%x: tensor<2x8x8x3xf32>, %w: tensor<3x3x3x5xf32>) {
+  // expected-error @+1 {{has 2 spatial dimensions, but a window attribute with 1}}
+  %0 = exec.convolution forward %x, %w strides [1] padding [0, 0] [0, 0] dilation [1, 1]
+      : tensor<2x8x8x3xf32>, tensor<3x3x3x5xf32> -> tensor<2x6x6x5xf32>
+  return
+}
+
+// -----
+
+func.func @pool_operands(%x: tensor<2x8x8x3xf32>) {
+  // expected-error @+1 {{takes 2 operands and gives one result for max_backward}}
+  %0 = exec.pool max_backward(%x) window [2, 2] strides [2, 2] padding [0, 0] [0, 0]
+      : (tensor<2x8x8x3xf32>) -> tensor<2x4x4x3xf32>
+  return
+}
+
+// -----
+
+func.func @pool_rank(%x: tensor<2x8xf32>) {
+  // expected-error @+1 {{needs src and dst of equal rank, at least 3: 'tensor<2x8xf32>', 'tensor<2x4xf32>'}}
+  %0 = exec.pool max_forward(%x) window [] strides [] padding [] [] : (tensor<2x8xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @pool_shapes(%x: tensor<2x8x8x3xf32>) {
+  // expected-error @+1 {{has shapes that do not fit: src 'tensor<2x8x8x3xf32>', dst 'tensor<2x5x4x3xf32>'}}
+  %0 = exec.pool max_forward(%x) window [2, 2] strides [2, 2] padding [0, 0] [0, 0]
+      : (tensor<2x8x8x3xf32>) -> tensor<2x5x4x3xf32>
+  return
+}
