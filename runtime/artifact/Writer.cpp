@@ -77,19 +77,20 @@ absl::StatusOr<std::vector<uint8_t>> dgc::rt::finishPlan(artifact::PlanT plan) {
 
 artifact::Digest dgc::rt::digestOfRecord(std::span<const uint8_t> bytes) {
   const artifact::Plan &plan = *artifact::GetPlan(bytes.data());
-  size_t begin = offsetIn(bytes, plan.file_digest()), end = offsetIn(bytes, plan.verified()->digest());
-  if (begin > end)
-    std::swap(begin, end);
   constexpr size_t n = sizeof(artifact::Digest);
-  end = std::max(end, begin + n); // the tables of a hostile file may overlap
   const std::byte zeros[n] = {};
   const std::span<const std::byte> all = std::as_bytes(bytes);
   Sha256 sha;
-  sha.add(all.first(begin));
-  sha.add(zeros);
-  sha.add(all.subspan(begin + n, end - begin - n));
-  sha.add(zeros);
-  sha.add(all.subspan(end + n));
+  size_t next = 0;
+  const auto [first, second] =
+      std::minmax({offsetIn(bytes, plan.file_digest()), offsetIn(bytes, plan.verified()->digest())});
+  for (size_t field : {first, second}) {
+    if (field > next)
+      sha.add(all.subspan(next, field - next));
+    sha.add(std::span(zeros).last(field + n - std::max(field, next))); // the fields of a hostile file may overlap
+    next = field + n;
+  }
+  sha.add(all.subspan(next));
   return digest(sha);
 }
 

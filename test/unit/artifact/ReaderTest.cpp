@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <random>
 #include <unistd.h>
@@ -93,6 +94,28 @@ TEST(Reader, ARecordIsOfOnePlan) {
   EXPECT_EQ(refused([](fb::PlanT &plan) { plan.sections[0]->data[0] ^= 1; }), text);
   EXPECT_EQ(refused([](fb::PlanT &plan) { plan.verified->bits = 99; }), text);
   EXPECT_EQ(refused([](fb::PlanT &plan) { plan.verified->model = std::make_unique<fb::Digest>(); }), text);
+}
+
+// A file chooses where its tables have their digests.
+TEST(Reader, DigestsThatOverlapAreRefused) {
+  std::vector<uint8_t> bytes = recordedBytes();
+  bytes.resize(bytes.size() + 64);
+  auto move = [&](const auto *table, flatbuffers::voffset_t field, size_t to) {
+    const auto *begin = reinterpret_cast<const uint8_t *>(table);
+    const ptrdiff_t vtable = begin - flatbuffers::ReadScalar<flatbuffers::soffset_t>(begin) - bytes.data();
+    flatbuffers::WriteScalar(bytes.data() + vtable + field,
+                             static_cast<flatbuffers::voffset_t>(bytes.data() + to - begin));
+  };
+  const fb::Plan *plan = fb::GetPlan(bytes.data());
+  const size_t place = bytes.size() - 40;
+  move(plan->verified(), fb::Verified::VT_DIGEST, place + 8);
+  move(plan, fb::Plan::VT_FILE_DIGEST, place);
+  const fb::Digest digest = digestOfFile(bytes.data(), bytes.size(), place);
+  std::memcpy(bytes.data() + place, &digest, sizeof digest);
+  absl::Status status = statusOf(bytes);
+  EXPECT_EQ(exitCodeOf(status), ExitCode::BadArtifact);
+  EXPECT_NE(status.message().find("the record of the exact check does not belong to this plan"), std::string::npos)
+      << status;
 }
 
 TEST(Reader, EveryFlippedBitIsRefused) {
