@@ -16,8 +16,9 @@ struct LoopsVerdict {
 };
 
 /// Runs each function of `kernels`, dgc ops on tensors of known shape, as loops and as the bytecode that `--with-semantics`
-/// writes, on the same random numbers of the exact check, and compares all results. Loops are interpreted op by op: those with
-/// more than `maxFlops` are left out. Does not change the module. Fails with a diagnostic where one of them cannot be run so.
+/// writes, on the same random numbers of the exact check, and compares all results: once with memory of its own for each
+/// result, and once, on positive numbers, where results have the memory of operands (`dgc.inplace`). Loops are interpreted op
+/// by op: those with more than `maxFlops` are left out. Does not change the module. Fails with a diagnostic where one of them cannot be run so.
 mlir::FailureOr<LoopsVerdict> checkLoops(mlir::ModuleOp kernels, LoopLowering lower, uint64_t seed, int64_t maxFlops);
 
 } // namespace dgc

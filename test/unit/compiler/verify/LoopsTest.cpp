@@ -46,6 +46,13 @@ protected:
     return module->lookupSymbol<ModuleOp>("kernels");
   }
 
+  ModuleOp parse(const char *text) {
+    module = {};
+    context.emplace(registry, MLIRContext::Threading::DISABLED);
+    module = parseSourceString<ModuleOp>(text, &*context);
+    return module ? *module : ModuleOp();
+  }
+
   DialectRegistry registry;
   std::optional<MLIRContext> context;
   OwningOpRef<ModuleOp> module;
@@ -120,6 +127,39 @@ TEST_F(Loops, ThatAreWrongAreNoticed) {
     FailureOr<LoopsVerdict> verdict = checkLoops(kernels, lower, 7, kFlops);
     ASSERT_TRUE(succeeded(verdict));
     EXPECT_NE(verdict->difference, "");
+  }
+}
+
+// Of negative numbers they are none, and what is computed of them is equal.
+TEST_F(Loops, OfLogarithmsThatAreWrongAreNoticed) {
+  ModuleOp kernels = parse(R"(
+    func.func @k(%a: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<f32> {
+      %0 = dgc.log %a : tensor<64xf32>
+      %1 = dgc.add %0, %b : tensor<64xf32>
+      %2 = dgc.reduce sum %1 dims [0] : tensor<64xf32>
+      return %2 : tensor<f32>
+    })");
+  ASSERT_TRUE(kernels);
+  FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoopsWithAWrongSign, 7, kFlops);
+  ASSERT_TRUE(succeeded(verdict));
+  EXPECT_NE(verdict->difference, "");
+}
+
+TEST_F(Loops, ThatOverwriteWhatTheyStillReadAreNoticed) {
+  const std::string text = R"(
+    func.func @k(%a: tensor<8x8xf32>) -> tensor<8x8xf32> ATTRIBUTES {
+      %0 = dgc.transpose %a permutation [1, 0] : tensor<8x8xf32>
+      %1 = dgc.tanh %0 : tensor<8x8xf32>
+      return %1 : tensor<8x8xf32>
+    })";
+  for (bool isInPlace : {false, true}) {
+    std::string kernel = text;
+    kernel.replace(kernel.find("ATTRIBUTES"), 10, isInPlace ? "attributes {dgc.inplace = array<i64: 0>}" : "");
+    ModuleOp kernels = parse(kernel.c_str());
+    ASSERT_TRUE(kernels);
+    FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoops, 7, kFlops);
+    ASSERT_TRUE(succeeded(verdict));
+    EXPECT_EQ(verdict->difference.empty(), !isInPlace) << verdict->difference;
   }
 }
 
