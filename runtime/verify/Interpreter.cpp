@@ -2,9 +2,9 @@
 #include "runtime/verify/LoopNest.h"
 
 #include "runtime/base/Status.h"
-#include "runtime/device/reference/Scalar.h"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 
 using namespace dgc;
@@ -91,7 +91,11 @@ static absl::Status runNest(const NestContext &context, const LoopNest &loops) {
   };
   std::vector<std::thread> others;
   for (int64_t part = 1; part < parts; ++part)
-    others.emplace_back(run, part);
+    try {
+      others.emplace_back(run, part);
+    } catch (const std::system_error &) { // no more threads can be started
+      run(part);
+    }
   run(0);
   for (std::thread &each : others)
     each.join();
