@@ -165,10 +165,14 @@ struct Tensor {
 };
 using TensorRef = std::shared_ptr<const Tensor>;
 
+/// A tensor of constants, from their bytes in memory.
+std::shared_ptr<Tensor> tensorOf(reference::Type type, size_t count, const std::byte *bytes);
+
 /// What memory may have that nobody wrote. Of floating-point types it is no number (NaN), as is everything that is computed of
-/// it. Integers have no such value: they are small or large, false or true, and a check looks at both.
+/// it. Integers have no such value: they are small or large, false or true, and of four runs each is in one with a full batch
+/// and in one with another.
 enum class Undefined : uint8_t { Low, High };
-constexpr Undefined undefinedIn(uint64_t run) { return run % 2 ? Undefined::Low : Undefined::High; }
+constexpr Undefined undefinedIn(uint64_t run) { return run / 2 % 2 ? Undefined::High : Undefined::Low; }
 void makeUndefined(Tensor &tensor, Undefined integers);
 
 } // namespace dgc::verify

@@ -25,6 +25,14 @@ TEST(Field, PrimesAreThoseOfTheExponential) {
   EXPECT_NE(FieldP::power(3, 2 * 3), 1u);
 }
 
+// Every other run has a full batch.
+TEST(Field, UndefinedIntegersAreLowAndHighWithFullBatchesAndWithOthers) {
+  for (uint64_t first = 1; first < 5; ++first)
+    for (uint64_t kind : {0, 1})
+      EXPECT_NE(undefinedIn(first + kind), undefinedIn(first + kind + 2));
+  EXPECT_NE(undefinedIn(1), undefinedIn(2));
+}
+
 // Infinities mask what is padding: every finite number is clearly larger than the one below all.
 TEST(Field, InfinitiesAreFarFromNumbers) {
   const Number one = fromDouble(1), low = fromDouble(-kInfinite);
