@@ -213,7 +213,10 @@ absl::Status GradientChecker::checkRun(int number, uint64_t seed) {
   verdict.degree = std::max(verdict.degree, values.back()->degree);
   verdict.inverses = std::max(verdict.inverses, functions.inverses());
   verdict.validCounts.push_back(validCount);
-  if (agree(values.back()->number(0), backward))
+  const Number forward = values.back()->number(0);
+  if (!std::isfinite(forward.f))
+    return absl::FailedPreconditionError("the derivative of the loss is no finite number, which proves nothing");
+  if (agree(forward, backward))
     return absl::OkStatus();
   DGC_ASSIGN_OR_RETURN(std::string names, wrongVariables(inputs, directions, functions));
   verdict.difference = str("run ", number + 1, " with ", rt::counted(validCount, "example"),

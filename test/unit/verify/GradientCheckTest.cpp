@@ -25,8 +25,9 @@ std::unique_ptr<bc::NestT> nestOf(std::vector<uint8_t> reduces, const std::vecto
   return nest;
 }
 
-/// The loss is the sum of v exp(w) + w^2; the new values are w - (v exp(w) + factor w) and v - exp(w).
-Model modelOf(double factor, Opcode step = Opcode::SubF) {
+/// The loss is the sum of v exp(w) + w^2; the new values are w - (v exp(w) + factor w) and v - exp(w). `function` is in place
+/// of exp.
+Model modelOf(double factor, Opcode step = Opcode::SubF, Opcode function = Opcode::Exp) {
   auto kernel = std::make_unique<bc::KernelT>();
   kernel->symbol = "train";
   kernel->inputs = 2;  // w, v
@@ -35,7 +36,7 @@ Model modelOf(double factor, Opcode step = Opcode::SubF) {
     kernel->buffers.push_back(buffer(Type::F32, count));
   auto load = [](uint32_t i) { return op(Opcode::Load, Type::F32, i); };
   auto binary = [](Opcode opcode, uint32_t a, uint32_t b) { return op(opcode, Type::F32, a, b); };
-  const auto exp = op(Opcode::Exp, Type::F32, 0);
+  const auto exp = op(function, Type::F32, 0);
   auto start = std::make_unique<bc::NestT>(); // of the sum
   start->body = {number(0)};
   start->outputs.push_back(output(testing::access(2, {}), 0));
@@ -107,6 +108,12 @@ TEST(GradientCheck, AModelWithoutTrainingIsRefused) {
   Model model = modelOf(2);
   model.programs[0].name = "predict";
   EXPECT_THAT(std::string(checkGradient(model, {}).status().message()), HasSubstr("no program 'train'"));
+}
+
+// Some weights are negative: the loss is none, and neither are both derivatives.
+TEST(GradientCheck, ALossThatIsNoNumberProvesNothing) {
+  EXPECT_THAT(std::string(checkGradient(modelOf(2, Opcode::SubF, Opcode::Log), {}).status().message()),
+              HasSubstr("is no finite number, which proves nothing"));
 }
 
 TEST(ExactConstants, RoundingsOfOtherNumbers) {
