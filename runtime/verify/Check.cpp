@@ -2,6 +2,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/verify/Compare.h"
+#include "runtime/verify/Declarations.h"
 #include "runtime/verify/Draw.h"
 
 #include <algorithm>
@@ -14,6 +15,9 @@ using namespace dgc;
 using namespace dgc::verify;
 using rt::str;
 
+/// With fewer bits a check says nothing.
+static constexpr double kLeastBits = 1;
+
 namespace {
 class Checker {
 public:
@@ -25,7 +29,6 @@ public:
   Verdict take() { return std::move(verdict); }
 
 private:
-  void checkVariables();
   absl::Status checkProgram(const ModelProgram &program, PlanRun &planRun, uint64_t seed, const Functions &functions);
   absl::Status checkRun(const ModelProgram &program, const reference::Kernel &kernel, PlanRun &planRun, int number,
                         uint64_t seed, const Functions &functions);
@@ -40,13 +43,8 @@ private:
   absl::StatusOr<std::string> explainFurther(const ModelProgram &program, const reference::Kernel &kernel,
                                              PlanRun &planRun, int number, uint64_t seed, const Functions &functions,
                                              const Difference &difference);
-  void checkPrograms();
   bool takesWholeBatches(const std::string &name) const;
   int64_t batch() const { return static_cast<int64_t>(plan.global_batch()); }
-  void found(const std::string &difference) {
-    if (verdict.difference.empty())
-      verdict.difference = difference;
-  }
   void estimate();
 
   const rt::Artifact &artifact;
@@ -57,37 +55,6 @@ private:
   Verdict verdict;
 };
 } // namespace
-
-/// The variables of both are the same, with the same initial values.
-void Checker::checkVariables() {
-  std::set<std::string> names;
-  for (const ModelVariable &variable : model.variables)
-    names.insert(variable.name);
-  for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
-    const artifact::Variable &mine = *plan.variables()->Get(i);
-    const std::string name = mine.name()->str();
-    auto same = std::find_if(model.variables.begin(), model.variables.end(),
-                             [&](const ModelVariable &each) { return each.name == name; });
-    if (same == model.variables.end()) {
-      found(str("variable '", name, "' is not in the model"));
-      return;
-    }
-    names.erase(name);
-    if (mine.init() != same->init || mine.a() != same->a || mine.b() != same->b || mine.rng_id() != same->rngId)
-      found(str("variable '", name, "' has another initial value"));
-  }
-  if (!names.empty())
-    found(str("variable '", *names.begin(), "' of the model is not in the plan"));
-}
-
-/// The plan has no program that nothing is known of.
-void Checker::checkPrograms() {
-  for (uint32_t i = 0; plan.programs() && i < plan.programs()->size(); ++i) {
-    const std::string name = plan.programs()->Get(i)->name()->str();
-    if (std::none_of(model.programs.begin(), model.programs.end(), [&](const auto &each) { return each.name == name; }))
-      found(str("program '", name, "' is not in the model"));
-  }
-}
 
 bool Checker::takesWholeBatches(const std::string &name) const {
   return std::any_of(plan.programs()->begin(), plan.programs()->end(), [&](const artifact::Program *each) {
@@ -271,7 +238,7 @@ absl::Status Checker::checkRun(const ModelProgram &program, const reference::Ker
     if (number > 0 && call.validCount < batch())
       text += str("; with a full batch it is equal, here ", call.validCount, " of ", batch(),
                   " examples are real: padding counts");
-    found(text);
+    verdict.difference = text;
     return absl::OkStatus();
   }
   auto &ran = verdict.programs.back();
@@ -308,8 +275,7 @@ absl::StatusOr<bool> Checker::run(uint64_t seed) {
   verdict.workers = plan.world_size();
   counts = std::make_unique<Counts>();
   const Functions functions(seed, LawSet::ofPlans().without(options.leftOut));
-  checkVariables();
-  checkPrograms();
+  verdict.difference = compareDeclarations(plan, model);
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<PlanRun> planRun,
                        PlanRun::create(artifact, {functions, *counts, options.threads, seed}));
   for (const ModelProgram &program : model.programs)
@@ -325,8 +291,14 @@ absl::StatusOr<Verdict> dgc::verify::check(const rt::Artifact &artifact, const M
   constexpr int tries = 4;
   for (int i = 0; i < tries; ++i) {
     DGC_ASSIGN_OR_RETURN(bool isDecided, checker.run(options.seed * tries + static_cast<uint64_t>(i) + 1));
-    if (isDecided)
-      return checker.take();
+    if (!isDecided)
+      continue;
+    Verdict verdict = checker.take();
+    if (verdict.isEqual() && (verdict.values == 0 || !(verdict.bits >= kLeastBits)))
+      return absl::FailedPreconditionError(str("nothing differs, which proves nothing: ", verdict.values,
+                                               " values were compared, which are polynomials of a degree up to ",
+                                               verdict.degree));
+    return verdict;
   }
   return absl::FailedPreconditionError(
       "numbers are compared that are too close to each other to say which is larger, for each of 4 choices of values");

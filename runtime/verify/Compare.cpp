@@ -48,13 +48,13 @@ static bool isUndefined(const Tensor &tensor) {
 static std::vector<Place> differences(const Comparison &comparison, const Part &part, uint64_t &compared) {
   std::vector<Place> places;
   const rt::Slice &slice = part.slice;
-  int64_t rowBytes = 1; // elements of an example, where the batch is the first dimension
+  int64_t row = 1; // elements of an example, where the batch is the first dimension
   for (size_t d = 1; d < comparison.shape.size(); ++d)
-    rowBytes *= comparison.shape[d];
+    row *= comparison.shape[d];
   for (const rt::BlockPiece &piece : rt::blockPieces(comparison.shape, slice.offsets, slice.sizes, slice.extents()))
     for (size_t i = 0; i < piece.count; ++i) {
       const Place place{piece.to + i, piece.from + i};
-      if (comparison.batchDim == 0 && static_cast<int64_t>(place.global) / rowBytes >= comparison.validCount)
+      if (comparison.batchDim == 0 && static_cast<int64_t>(place.global) / row >= comparison.validCount)
         continue; // of padding nobody asks
       ++compared;
       if (!areEqual(*part.value, place.local, *comparison.expected, place.global))
@@ -84,12 +84,30 @@ static std::string describe(const Comparison &comparison, std::span<const Part> 
              others ? str(", as on ", rt::counted(static_cast<int64_t>(others), "other")) : "");
 }
 
+/// The elements that no part has.
+static std::vector<Place> missing(const Comparison &comparison, std::span<const Part> parts) {
+  if (std::any_of(parts.begin(), parts.end(), [&](const Part &part) { return part.slice.covers(comparison.shape); }))
+    return {};
+  std::vector<bool> isThere(comparison.expected->count);
+  for (const Part &part : parts)
+    for (const rt::BlockPiece &piece :
+         rt::blockPieces(comparison.shape, part.slice.offsets, part.slice.sizes, part.slice.extents()))
+      std::fill_n(isThere.begin() + static_cast<ptrdiff_t>(piece.from), piece.count, true);
+  std::vector<Place> places;
+  for (size_t i = 0; i < isThere.size(); ++i)
+    if (!isThere[i])
+      places.push_back({0, i});
+  return places;
+}
+
 Difference dgc::verify::compare(const Comparison &comparison, const std::vector<Part> &parts,
                                 const artifact::Plan &plan, uint64_t &compared) {
   if (isUndefined(*comparison.expected))
     return {comparison.what, "", "the model itself gives something that is no finite number, which proves nothing", ""};
   if (parts.empty())
     return {comparison.what, "", "no worker has it", ""};
+  if (const std::vector<Place> places = missing(comparison, parts); !places.empty())
+    return {comparison.what, boxOf(places, comparison.shape), "no worker has it", ""};
   for (size_t i = 0; i < parts.size(); ++i) {
     const Part &part = parts[i];
     if (!part.value)

@@ -37,7 +37,8 @@ struct Difference {
   std::string text() const;
 };
 
-/// Adds to `compared` the elements that were.
+/// What differs first, or is on no worker. The parts are of the shape that the comparison has. Adds to `compared` the elements
+/// that were.
 Difference compare(const Comparison &comparison, const std::vector<Part> &parts, const artifact::Plan &plan,
                    uint64_t &compared);
 

@@ -42,16 +42,7 @@ static bool readsBefore(const Nest &nest, uint32_t output) {
 }
 
 static std::shared_ptr<Tensor> constantOf(const Buffer &buffer) {
-  auto result = std::make_shared<Tensor>(buffer.type(), buffer.count());
-  const auto *bytes = reinterpret_cast<const std::byte *>(buffer.data()->data());
-  for (size_t i = 0; i < result->count; ++i) {
-    const reference::Value x = reference::loadElement(buffer.type(), bytes + i * sizeOf(buffer.type()));
-    if (result->isFloat())
-      result->set(i, fromDouble(x.f));
-    else
-      result->i[i] = x.i;
-  }
-  return result;
+  return tensorOf(buffer.type(), buffer.count(), reinterpret_cast<const std::byte *>(buffer.data()->data()));
 }
 
 static absl::Status runPart(const NestContext &context, const LoopNest &loops, bool parallel) {

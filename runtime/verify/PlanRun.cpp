@@ -3,7 +3,6 @@
 #include "runtime/artifact/Enums.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
-#include "runtime/device/reference/Scalar.h"
 #include "runtime/verify/WorkerRun.h"
 
 #include <algorithm>
@@ -47,20 +46,43 @@ absl::Status PlanRun::findKernels() {
   return absl::OkStatus();
 }
 
+/// Whether the arguments of a call are buffers as the kernel takes them, and each result is apart from all others, or takes the
+/// place of one operand: code may write an element before it reads the next one.
+static absl::Status checkCall(const artifact::Program &program, const reference::Kernel &kernel,
+                              std::span<const uint32_t> args) {
+  const uint32_t number = kernel.inputs() + kernel.results();
+  if (args.size() != number)
+    return absl::FailedPreconditionError(
+        str("calls a kernel with ", args.size(), " arguments whose meaning has ", number));
+  auto bufferOf = [&](uint32_t arg) -> const artifact::Buffer & { return *program.buffers()->Get(args[arg]); };
+  for (uint32_t i = 0; i < number; ++i) {
+    const artifact::Buffer &mine = bufferOf(i);
+    if (!takes(kernel, i, typeOf(mine), countOf(mine)))
+      return absl::FailedPreconditionError(str("argument ", i, " is no buffer as the kernel takes"));
+    for (uint32_t j = kernel.inputs(); j < number; ++j) {
+      const artifact::Buffer &result = bufferOf(j);
+      const bool meet = i != j && mine.space() == result.space() && mine.offset() < result.offset() + bytesOf(result) &&
+                        result.offset() < mine.offset() + bytesOf(mine);
+      const bool isSame = i < kernel.inputs() && mine.offset() == result.offset() && bytesOf(mine) == bytesOf(result);
+      if (meet && !isSame)
+        return absl::FailedPreconditionError(
+            str("result ", j - kernel.inputs(), " overlaps argument ", i, " of the kernel in memory"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<const PlanRun::Work *> PlanRun::workOf(const artifact::Program &program, const artifact::Step &step) {
-  auto [at, isNew] = work.try_emplace(&step);
-  Work &result = at->second;
-  if (!isNew)
-    return &result;
+  if (const auto known = work.find(&step); known != work.end())
+    return &known->second;
+  Work result;
   if (const artifact::KernelCall *call = step.action_as_KernelCall()) {
     result.kernel = kernels.at(call->kernel());
     const std::vector<uint32_t> args = rt::toVector(call->args());
-    if (args.size() != size_t{result.kernel->inputs()} + result.kernel->results())
-      return absl::FailedPreconditionError(str("calls a kernel with ", args.size(), " arguments whose meaning has ",
-                                               result.kernel->inputs() + result.kernel->results()));
+    DGC_RETURN_IF_ERROR(checkCall(program, *result.kernel, args));
     result.inputs.assign(args.begin(), args.begin() + result.kernel->inputs());
     result.results.assign(args.begin() + result.kernel->inputs(), args.end());
-    return &result;
+    return &(work[&step] = std::move(result));
   }
   DGC_ASSIGN_OR_RETURN(Meaning meaning, meaningOf(program, step));
   reference::KernelsT all;
@@ -73,27 +95,15 @@ absl::StatusOr<const PlanRun::Work *> PlanRun::workOf(const artifact::Program &p
   result.kernel = checked->kernels()->Get(0);
   result.inputs = std::move(meaning.inputs);
   result.results = std::move(meaning.results);
-  return &result;
+  return &(work[&step] = std::move(result));
 }
 
 absl::StatusOr<TensorRef> PlanRun::constant(const artifact::Buffer &buffer) {
-  uint64_t count = 1;
-  for (uint32_t i = 0; buffer.shape() && i < buffer.shape()->size(); ++i)
-    count *= static_cast<uint64_t>(buffer.shape()->Get(i));
+  const uint64_t count = countOf(buffer);
   TensorRef &known = constants[{buffer.offset(), buffer.dtype()}];
   if (known && known->count == count)
     return known;
-  const reference::Type type = reference::typeOf(rt::toDType(buffer.dtype()));
-  auto tensor = std::make_shared<Tensor>(type, count);
-  const std::byte *from = parts.constants.data() + buffer.offset();
-  for (uint64_t i = 0; i < count; ++i) {
-    const reference::Value value = reference::loadElement(type, from + i * sizeOf(type));
-    if (tensor->isFloat())
-      tensor->set(i, fromDouble(value.f));
-    else
-      tensor->i[i] = value.i;
-  }
-  known = tensor;
+  known = tensorOf(typeOf(buffer), count, parts.constants.data() + buffer.offset());
   return known;
 }
 

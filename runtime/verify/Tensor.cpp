@@ -18,6 +18,18 @@ Tensor::Tensor(reference::Type type, size_t count) : type(type), count(count) {
   }
 }
 
+std::shared_ptr<Tensor> dgc::verify::tensorOf(reference::Type type, size_t count, const std::byte *bytes) {
+  auto result = std::make_shared<Tensor>(type, count);
+  for (size_t i = 0; i < count; ++i) {
+    const reference::Value value = reference::loadElement(type, bytes + i * sizeOf(type));
+    if (result->isFloat())
+      result->set(i, fromDouble(value.f));
+    else
+      result->i[i] = value.i;
+  }
+  return result;
+}
+
 void dgc::verify::makeUndefined(Tensor &tensor, Undefined integers) {
   const Number none = fromDouble(std::numeric_limits<double>::quiet_NaN());
   std::fill(tensor.p.begin(), tensor.p.end(), none.p);

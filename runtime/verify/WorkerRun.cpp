@@ -13,16 +13,18 @@ using namespace dgc;
 using namespace dgc::verify;
 using rt::str;
 
-static uint64_t countOf(const artifact::Buffer &buffer) {
+uint64_t dgc::verify::countOf(const artifact::Buffer &buffer) {
   uint64_t count = 1;
   for (uint32_t i = 0; buffer.shape() && i < buffer.shape()->size(); ++i)
     count *= static_cast<uint64_t>(buffer.shape()->Get(i));
   return count;
 }
 
-static reference::Type typeOf(const artifact::Buffer &buffer) { return reference::typeOf(rt::toDType(buffer.dtype())); }
+reference::Type dgc::verify::typeOf(const artifact::Buffer &buffer) {
+  return reference::typeOf(rt::toDType(buffer.dtype()));
+}
 
-static uint64_t bytesOf(const artifact::Buffer &buffer) { return countOf(buffer) * sizeOf(typeOf(buffer)); }
+uint64_t dgc::verify::bytesOf(const artifact::Buffer &buffer) { return countOf(buffer) * sizeOf(typeOf(buffer)); }
 
 WorkerRun::WorkerRun(PlanRun &plan, uint32_t rank) : plan(plan), rank_(rank), group(rt::groupOf(plan.plan, rank)) {}
 

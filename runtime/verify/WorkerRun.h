@@ -10,6 +10,11 @@
 
 namespace dgc::verify {
 
+/// The elements of a buffer of a plan, their type in the bytecode, and its bytes.
+uint64_t countOf(const artifact::Buffer &buffer);
+reference::Type typeOf(const artifact::Buffer &buffer);
+uint64_t bytesOf(const artifact::Buffer &buffer);
+
 /// A collective that members arrive at.
 struct Meeting {
   int64_t collective = 0;

@@ -51,4 +51,7 @@ constexpr Type typeOf(rt::DType type) {
 /// those of LoadAt. `bytes` outlives the result.
 absl::StatusOr<const Kernels *> readKernels(std::span<const std::byte> bytes);
 
+/// Whether a buffer of `count` elements of `type` is as a checked kernel takes it for an argument: an input, or then a result.
+bool takes(const Kernel &kernel, uint32_t argument, Type type, uint64_t count);
+
 } // namespace dgc::reference

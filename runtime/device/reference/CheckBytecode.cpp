@@ -217,3 +217,8 @@ absl::StatusOr<const Kernels *> dgc::reference::readKernels(std::span<const std:
   }
   return kernels;
 }
+
+bool dgc::reference::takes(const Kernel &kernel, uint32_t argument, Type type, uint64_t count) {
+  const Buffer &buffer = *kernel.buffers()->Get(argument);
+  return buffer.type() == type && buffer.count() == count;
+}

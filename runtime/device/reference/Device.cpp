@@ -125,9 +125,7 @@ PreparedOrStatus ReferenceDevice::prepare(const artifact::KernelCall &call, std:
   std::vector<void *> args;
   for (uint32_t i = 0; i < number; ++i) {
     const Operand &operand = buffers[call.args()->Get(i)];
-    const reference::Buffer &expected = *kernel->buffers()->Get(i);
-    if (reference::typeOf(operand.dtype) != expected.type() ||
-        static_cast<uint64_t>(operand.numElements()) != expected.count())
+    if (!takes(*kernel, i, reference::typeOf(operand.dtype), static_cast<uint64_t>(operand.numElements())))
       return badArtifact(str("argument ", i, " of kernel '", symbol, "' is no buffer as it takes"));
     args.push_back(operand.data);
   }

@@ -105,6 +105,13 @@ TEST_F(ExplainTest, LineThatTheWriterHasIsNotRepeated) {
   EXPECT_EQ(difference.origin, "written by the writer of element 0");
 }
 
+TEST_F(ExplainTest, ElementsThatNoWorkerHas) {
+  addPart(0, tensor(drawn, 2), 0);
+  addPart(1, tensor([](size_t i) { return drawn(i + 4); }, 2), 4);
+  EXPECT_EQ(reason(), "no worker has it");
+  EXPECT_EQ(difference.text(), "variable 'w'[2..3]: no worker has it");
+}
+
 TEST_F(ExplainTest, NoFiniteNumber) {
   EXPECT_THAT(reasonOf([](size_t) { return fromDouble(NAN); }), HasSubstr("memory that nobody wrote"));
 }
