@@ -23,22 +23,22 @@ struct Line {
 
 /// What an action is without sizes.
 struct Outline : rt::ActionSink<Outline> {
-  Outline(const artifact::Program &program, const std::vector<std::string> &kernels, bool hasBuffers, bool isOrdered)
-      : program(program), kernels(kernels), hasBuffers(hasBuffers), isOrdered(isOrdered) {}
+  Outline(const artifact::Program &program, const std::vector<std::string> &kernels, bool hasBuffers, bool isOrdered,
+          bool isPool)
+      : program(program), kernels(kernels), hasBuffers(hasBuffers), isOrdered(isOrdered), isPool(isPool) {}
 
   void operand(std::string_view name, rt::Role, int64_t buffer);
   template <typename T> void value(std::string_view name, const T &field) {
     if (isSize(name) || (!isOrdered && name == "id"))
       return;
-    if constexpr (std::is_pointer_v<T>)
-      add(name, field ? field->size() : 0);
+    if constexpr (std::is_same_v<T, const flatbuffers::String *>)
+      add(name, field ? field->string_view() : "");
+    else if constexpr (std::is_pointer_v<T>)
+      addAll(name, field);
     else
       add(name, static_cast<double>(field));
   }
-  void axes(std::string_view name, const flatbuffers::Vector<uint32_t> *axes) {
-    for (uint32_t i = 0; axes && i < axes->size(); ++i)
-      add(name, axes->Get(i));
-  }
+  void axes(std::string_view name, const flatbuffers::Vector<uint32_t> *axes) { addAll(name, axes); }
   void kernel(std::string_view, uint32_t index) { text += " computes " + kernels.at(index); }
   void peer(std::string_view name, int32_t group, uint32_t rank) {
     add(name, group);
@@ -57,8 +57,14 @@ struct Outline : rt::ActionSink<Outline> {
 
 private:
   template <typename T> void add(std::string_view name, const T &value) { text += str(" ", name, " ", value); }
-  /// Also texts for people, and numbers that may follow from a size.
-  static bool isSize(std::string_view name) {
+  template <typename V> void addAll(std::string_view name, const V *values) {
+    for (uint32_t i = 0; values && i < values->size(); ++i)
+      add(name, values->Get(i));
+  }
+  /// Also texts for people, and numbers that may follow from a size, as that of a pool that is a whole dimension.
+  bool isSize(std::string_view name) const {
+    if (isPool && (name == "window" || name == "strides"))
+      return true;
     static constexpr std::string_view sizes[] = {"batch",   "m",     "n",     "k",      "batch_sizes", "a_strides",
                                                  "groups",  "outer", "count", "inner",  "size",        "b_strides",
                                                  "padding", "scale", "value", "origin", "dst_strides"};
@@ -67,7 +73,7 @@ private:
 
   const artifact::Program &program;
   const std::vector<std::string> &kernels;
-  bool hasBuffers, isOrdered;
+  bool hasBuffers, isOrdered, isPool;
 };
 
 /// The lines of a plan.
@@ -184,7 +190,7 @@ void Schedule::addStep(const artifact::Program &program, const std::string &name
   const rt::ActionKind kind = rt::infoOf(step.action_type()).kind;
   if (!hasBuffers && (kind == rt::ActionKind::Kernel || kind == rt::ActionKind::Memory))
     return;
-  Outline outline(program, kernels, hasBuffers, isOrdered);
+  Outline outline(program, kernels, hasBuffers, isOrdered, step.action_type() == artifact::Action::Pool);
   rt::describe(step, outline);
   if (!isOrdered && kind != rt::ActionKind::Transfer) {
     const artifact::Collective *collective = step.action_as_Collective();
