@@ -1,5 +1,6 @@
 #include "compiler/verify/ShrunkPlan.h"
 #include "compiler/driver/Compile.h"
+#include "passes/place/Stages.h"
 #include "runtime/verify/Schedule.h"
 
 using namespace mlir;
@@ -20,15 +21,32 @@ static CompileOptions optionsOf(const CompilePlan &plan, int64_t batch) {
   return options;
 }
 
-/// Compiles a model; nothing, with the first error, where it is refused.
+/// Where a solver cuts the model of a plan into stages; empty where none does.
+static FailureOr<std::vector<int64_t>> cutsOf(ModuleOp model, const CompilePlan &plan) {
+  if (plan.phases.place.stages <= 1 || plan.phases.place.servers > 0)
+    return std::vector<int64_t>();
+  OwningOpRef<ModuleOp> placed = model.clone();
+  CompilePlan upToPlace = plan;
+  upToPlace.asked.to = Phase::Place;
+  upToPlace.asked.memoryLimit = {};
+  if (failed(runPhases(*placed, upToPlace)))
+    return failure();
+  return stageCuts(*placed);
+}
+
+/// Compiles a model, cut into stages there; nothing, with the first error, where it is refused.
 static std::unique_ptr<rt::Artifact> compileQuietly(ModuleOp module, const CompileOptions &options,
-                                                    std::string &error) {
+                                                    const std::vector<int64_t> &cuts, std::string &error) {
   ScopedDiagnosticHandler quiet(module.getContext(), [&](Diagnostic &diagnostic) {
     if (error.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
       error = diagnostic.str();
     return success();
   });
-  FailureOr<Artifact> compiled = compile(module, options);
+  FailureOr<CompilePlan> plan = planCompilation(module, options);
+  if (failed(plan))
+    return nullptr;
+  plan->phases.place.cuts = cuts;
+  FailureOr<Artifact> compiled = compile(module, *plan);
   if (failed(compiled))
     return nullptr;
   absl::StatusOr<std::unique_ptr<rt::Artifact>> loaded = rt::loadBytes(compiled->bytes, "the smaller plan");
@@ -57,7 +75,8 @@ static absl::StatusOr<std::string> compare(const rt::Artifact &artifact, ShrunkP
 
 FailureOr<ShrunkPlan> shrinkPlan(ModuleOp model, const CompilePlan &plan, const rt::Artifact &artifact) {
   FailureOr<std::unique_ptr<Shrinker>> shrinker = Shrinker::create(model, plan);
-  if (failed(shrinker))
+  FailureOr<std::vector<int64_t>> cuts = cutsOf(model, plan);
+  if (failed(shrinker) || failed(cuts))
     return failure();
   std::string difference, sizes;
   for (int64_t least = kLeast; least <= kMostLeast; least *= 2) {
@@ -74,7 +93,7 @@ FailureOr<ShrunkPlan> shrinkPlan(ModuleOp model, const CompilePlan &plan, const 
     ShrunkPlan result{*std::move(smaller), nullptr, ""};
     std::string error;
     OwningOpRef<ModuleOp> module = result.model.module->clone();
-    result.artifact = compileQuietly(*module, optionsOf(plan, result.model.batch), error);
+    result.artifact = compileQuietly(*module, optionsOf(plan, result.model.batch), *cuts, error);
     if (!result.artifact) {
       difference = "it is refused: " + error;
       continue;

@@ -14,17 +14,6 @@ using namespace mlir;
 using namespace dgc;
 using namespace dgc::dist;
 
-/// The ops that follow from a gradient.
-static llvm::DenseSet<Operation *> backwardOps(func::FuncOp function) {
-  llvm::DenseSet<Operation *> ops;
-  for (Operation &op : function.getBody().front())
-    if (isa<dgc::GradientOp>(op) || llvm::any_of(op.getOperands(), [&](Value operand) {
-          return operand.getDefiningOp() && ops.contains(operand.getDefiningOp());
-        }))
-      ops.insert(&op);
-  return ops;
-}
-
 /// The stage of an operand: of the op that computes it, or of the variable that it is.
 static std::optional<int64_t> stageOfOperand(func::FuncOp function, Value operand) {
   if (Operation *def = operand.getDefiningOp())
@@ -95,23 +84,6 @@ static LogicalResult collectStages(func::FuncOp function, int64_t stages, bool r
                               << ", or put the op on one of the stages 0 to " << stages - 1;
   }
   return success();
-}
-
-/// The forward ops that follow from a variable: the ones to be placed. What follows from data alone is near its users.
-static SmallVector<Operation *> opsToPlace(func::FuncOp function, const llvm::DenseSet<Operation *> &backward) {
-  UniformValues uniform(function);
-  llvm::DenseSet<Value> reached;
-  for (BlockArgument argument : function.getArguments())
-    if (argumentState(function, argument.getArgNumber()))
-      reached.insert(argument);
-  SmallVector<Operation *> ops;
-  for (Operation &op : function.getBody().front().without_terminator())
-    if (!backward.contains(&op) && !uniform.contains(&op) &&
-        llvm::any_of(op.getOperands(), [&](Value operand) { return reached.contains(operand); })) {
-      ops.push_back(&op);
-      reached.insert_range(op.getResults());
-    }
-  return ops;
 }
 
 namespace {
@@ -306,7 +278,8 @@ private:
     StageCosts costs;
     if (capacity > 0)
       costs.capacity = capacity;
-    if (failed(solveStages(function, ops, wanted, solver, costs)))
+    if (failed(cuts.empty() ? solveStages(function, ops, wanted, solver, costs)
+                            : cutStages(function, ops, wanted, SmallVector<int64_t>(cuts.begin(), cuts.end()))))
       return failure();
     llvm::DenseMap<Attribute, int64_t> owners;
     for (Operation *op : ops)

@@ -26,6 +26,7 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
     - Where nothing says anything and there are several groups, `solver` chooses: `chain` cuts the ops, in their order, so
       that fewest bytes are sent while the busiest group takes at most 10 % longer than in the most balanced cut; each range
       has an op that reads a variable, where there are enough. `greedy` and `exact` (up to 16 ops) need not keep to ranges.
+      With `cuts` nothing is chosen: that many of the same ops, in their order, are on each stage.
     - A stage without a group of devices, or without ops, is an error.
 
     Ops that depend on a `dgc.gradient` are left alone (`dgc-complete-stages` does them), as is what any device can
@@ -44,6 +45,7 @@ def AssignStagesPass : Pass<"dgc-assign-stages", "::mlir::ModuleOp"> {
     Option<"serverKind", "server-kind", "::dgc::DeviceKind", "::dgc::DeviceKind::Cpu", "the device of each server: cpu or "
            "gpu">,
     Option<"solver", "solver", "::dgc::StageSolver", "::dgc::StageSolver::Chain", "chain, greedy or exact">,
+    ListOption<"cuts", "cuts", "int64_t", "in place of the solver: how many ops each stage has">,
     Option<"capacity", "capacity", "int64_t", "0", "bytes that a worker of a group can hold; 0: any number">,
     Option<"placement", "placement", "::dgc::PlacementRules", "::dgc::PlacementRules()", "where variables and ops are, as in "
            "w1=task:0,w2=task:1">,

@@ -12,6 +12,7 @@ void dgc::buildPlacePhase(mlir::OpPassManager &manager, const PlaceOptions &opti
   assign.kind = options.kind;
   assign.serverKind = options.serverKind;
   assign.placement = options.placement;
+  assign.cuts.assign(options.cuts.begin(), options.cuts.end());
   manager.addPass(createAssignStagesPass(assign));
   manager.addPass(createVerifyPlacePass());
 }

@@ -17,6 +17,7 @@ struct PlaceOptions {
   bool repeat = false;
   DeviceKind kind = DeviceKind::Cpu, serverKind = DeviceKind::Cpu;
   PlacementRules placement;
+  std::vector<int64_t> cuts;
 
   template <class Binder> void bind(Binder &b) {
     b("stages", stages, "groups of devices; 0: as the mesh of the module says");
@@ -25,6 +26,7 @@ struct PlaceOptions {
     b("kind", kind, "the device of each worker: cpu or gpu");
     b("server-kind", serverKind, "the device of each server: cpu or gpu");
     b("placement", placement, "where variables and ops are, as in w1=task:0,w2=task:1");
+    b("cuts", cuts, "how many of the ops that follow from variables each stage has; none: a solver chooses");
   }
 };
 

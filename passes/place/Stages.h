@@ -32,6 +32,14 @@ private:
   llvm::DenseSet<mlir::Value> arguments;
 };
 
+/// The ops of a function that follow from a gradient.
+llvm::DenseSet<mlir::Operation *> backwardOps(mlir::func::FuncOp function);
+
+/// The forward ops that follow from a variable, in order: the ones to be placed. What follows from data alone is near its
+/// users.
+llvm::SmallVector<mlir::Operation *> opsToPlace(mlir::func::FuncOp function,
+                                                const llvm::DenseSet<mlir::Operation *> &backward);
+
 /// True when the runtime fills the argument from the data set, on any worker that asks for it.
 bool isDataInput(mlir::func::FuncOp function, unsigned index);
 
@@ -78,6 +86,15 @@ struct StageCosts {
 /// exact. Fails with a diagnostic when there is no placement.
 mlir::LogicalResult solveStages(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Operation *> ops, int64_t stages,
                                 StageSolver solver, const StageCosts &costs);
+
+/// How many of the ops to be placed are on each stage, in the first function of a module with stages that has such ops.
+/// Empty where these are no ranges of them in order.
+std::vector<int64_t> stageCuts(mlir::ModuleOp module);
+
+/// Puts the first cuts[0] of `ops` on stage 0, the next cuts[1] on stage 1, and so on. Fails with a diagnostic where that is
+/// not at least one op for each of `stages`, and all ops together.
+mlir::LogicalResult cutStages(mlir::func::FuncOp function, llvm::ArrayRef<mlir::Operation *> ops, int64_t stages,
+                              llvm::ArrayRef<int64_t> cuts);
 
 } // namespace dgc
 

@@ -3,6 +3,11 @@
 // RUN: dgc-opt %s -dgc-assign-stages="stages=2 solver=exact" | FileCheck %s --check-prefix=ANY
 // RUN: not dgc-opt %s -dgc-assign-stages="stages=2 solver=best" 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not dgc-opt %s -dgc-assign-stages="stages=2 capacity=1000" 2>&1 | FileCheck %s --check-prefix=SMALL
+// RUN: dgc-opt %s -dgc-assign-stages="stages=2 cuts=3,1" | FileCheck %s --check-prefix=CUT
+// RUN: not dgc-opt %s -dgc-assign-stages="stages=2 cuts=3,2" 2>&1 | FileCheck %s --check-prefix=MORE
+// RUN: not dgc-opt %s -dgc-assign-stages="stages=2 cuts=2,1,1" 2>&1 | FileCheck %s --check-prefix=MORE
+// RUN: not dgc-opt %s -dgc-assign-stages="stages=2 cuts=4,0" 2>&1 | FileCheck %s --check-prefix=MORE
+// MORE: the cuts must give each of 2 stages at least one op, and all 4 of them together
 // NAME: for the --solver option: 'best': chain, greedy or exact is expected
 // SMALL: no placement on 2 stages of 1000 bytes each was found; use more stages
 
@@ -17,6 +22,13 @@
 // CHECK-LABEL: func.func @predict
 // CHECK: dgc.dot_general {{.*}} {dist.stage = 0 : i64}
 // CHECK: dgc.dot_general {{.*}} {dist.stage = [[S]] : i64}
+// What the cuts say holds, whatever it costs.
+// CUT-LABEL: func.func @train
+// CUT: dgc.abs %{{.*}} {dist.stage = 1 : i64}
+// CUT-COUNT-3: dgc.dot_general {{.*}} {dist.stage = 0 : i64}
+// CUT: dgc.add {{.*}} {dist.stage = 1 : i64}
+// CUT-LABEL: func.func @predict
+// CUT-COUNT-2: dgc.dot_general {{.*}} {dist.stage = 0 : i64}
 // ANY-LABEL: func.func @train
 // ANY-COUNT-3: dgc.dot_general {{.*}} {dist.stage = {{[01]}} : i64}
 func.func @train(%w0: tensor<32x32xf32> {dgc.state = @w0}, %w1: tensor<32x64xf32> {dgc.state = @w1},

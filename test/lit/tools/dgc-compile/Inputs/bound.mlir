@@ -1,4 +1,5 @@
-// The first layer costs as much as the three others, so a pipeline has it alone in a stage, as with no smaller sizes.
+// The first layer is larger than the three others together: a pipeline has it alone in a stage, and two servers have some of its
+// rows each. With smaller sizes it is not.
 dgc.model @bound {
   %x = dgc.input "x" : tensor<8x1000xf32>
   %y = dgc.input "y" : tensor<8x300xf32>

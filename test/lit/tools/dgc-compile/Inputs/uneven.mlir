@@ -1,4 +1,4 @@
-// Dense layers of which the last one costs more than all others together: a pipeline has it alone in a stage.
+// Dense layers of which the last one is larger than all others together: two servers have some of its rows each.
 dgc.model @uneven {
   %x = dgc.input "x" : tensor<8x16xf32>
   %y = dgc.input "y" : tensor<8x2048xf32>
