@@ -18,6 +18,7 @@ DimensionClasses::DimensionClasses(ModelOp model, ArrayRef<Dim> batch) {
     const Part first = dimsOf(batch[0].value)[batch[0].dim], part = dimsOf(each.value)[each.dim];
     unify(first, part);
   }
+  settleWindows();
   for (Operation *op : ops)
     test(op);
 }
@@ -25,7 +26,7 @@ DimensionClasses::DimensionClasses(ModelOp model, ArrayRef<Dim> batch) {
 //===-- Parts -----------------------------------------------------------===//
 
 DimensionClasses::Part DimensionClasses::add(int64_t size) {
-  nodes.push_back({size, false, {}});
+  nodes.push_back({size, false, {}, -1});
   return nodes.size() - 1;
 }
 
@@ -44,10 +45,20 @@ DimensionClasses::Product DimensionClasses::leaves(ArrayRef<Part> product) const
   return result;
 }
 
-int64_t DimensionClasses::sizeWith(ArrayRef<Part> product, const Sizes &sizes) const {
+/// 0 where a window that it follows from does not fit.
+int64_t DimensionClasses::sizeOfLeaf(Part part, const Sizes &sizes) const {
+  if (const int number = nodes[part].follows; number >= 0) {
+    const Slide &slide = slides[number];
+    const std::optional<WindowDim> window = slide.window.withInput(sizeOfLeaf(slide.input.front(), sizes));
+    return window ? window->output : 0;
+  }
+  return sizes.contains(part) ? sizes.at(part) : nodes[part].size;
+}
+
+int64_t DimensionClasses::sizeOf(ArrayRef<Part> product, const Sizes &sizes) const {
   int64_t result = 1;
   for (Part part : leaves(product))
-    result *= sizes.contains(part) ? sizes.at(part) : nodes[part].size;
+    result *= sizeOfLeaf(part, sizes);
   return result;
 }
 
@@ -113,32 +124,106 @@ DimensionClasses::Product DimensionClasses::partsOf(Dim dim) {
 RankedTensorType DimensionClasses::typeWith(Value value, const Sizes &sizes) {
   SmallVector<int64_t> shape;
   for (Part part : dimsOf(value))
-    shape.push_back(sizeWith(part, sizes));
+    shape.push_back(sizeOf(ArrayRef<Part>(part), sizes));
   return cast<RankedTensorType>(value.getType()).clone(shape);
 }
 
+//===-- Windows ---------------------------------------------------------===//
+
+DimensionClasses::Part DimensionClasses::sourceOf(Part part) const {
+  while (nodes[part].follows >= 0)
+    part = slides[nodes[part].follows].input.front();
+  return part;
+}
+
+/// Whether a side of a window follows from a part.
+bool DimensionClasses::isOf(const Slide &slide, Part source) const {
+  return sourceOf(slide.input.front()) == source || (!slide.output.empty() && sourceOf(slide.output.front()) == source);
+}
+
+bool DimensionClasses::slidesAlike(Part part, const Sizes &sizes) const {
+  return llvm::all_of(slides, [&](const Slide &slide) {
+    if (!isOf(slide, part))
+      return true;
+    const std::optional<WindowDim> window = slide.window.withInput(sizeOf(slide.input, sizes));
+    return window && window->output == sizeOf(slide.output, sizes) && window->hasEndsOf(slide.window);
+  });
+}
+
+/// Has each output follow from its input. What is a product on either side is fixed; a window whose output is known already is a
+/// condition of `slidesAlike` alone.
+void DimensionClasses::settleWindows() {
+  SmallVector<Slide> found;
+  std::swap(found, slides);
+  for (Slide &slide : found) {
+    slide.input = leaves(slide.input);
+    slide.output = leaves(slide.output);
+    if (slide.input.size() != 1 || slide.output.size() > 1) {
+      fix(slide.input);
+      fix(slide.output);
+      continue;
+    }
+    slides.push_back(slide);
+    const Part source = sourceOf(slide.input.front());
+    if (!slide.output.empty() && nodes[slide.output.front()].follows < 0 && source != slide.output.front())
+      nodes[slide.output.front()].follows = slides.size() - 1;
+  }
+  for (Part part = 0; part < nodes.size(); ++part)
+    if (nodes[part].isFixed)
+      nodes[sourceOf(part)].isFixed = true;
+}
+
 //===-- Operations ------------------------------------------------------===//
+
+/// Whether a window slides over a dimension of operands or results.
+static bool isSlidOver(const ShardingRule &rule, bool isResult, size_t index, int64_t dim) {
+  auto has = [&](const DimOccurrence &at) { return (isResult ? at.results : at.operands)[index] == dim; };
+  return llvm::any_of(rule.windows, [&](const SlidingWindow &each) { return has(each.input) || has(each.output); });
+}
+
+/// A window that is a whole dimension gives 1 at any size.
+void DimensionClasses::relateByWindow(Operation *op, const SlidingWindow &sliding) {
+  auto unifySide = [&](const DimOccurrence &at) {
+    std::optional<Part> side;
+    auto add = [&](ValueRange values, ArrayRef<int64_t> dims) {
+      for (auto [value, dim] : llvm::zip_equal(values, dims))
+        if (dim >= 0) {
+          const Part mine = dimsOf(value)[dim];
+          side = side.value_or(mine);
+          unify(*side, mine);
+        }
+    };
+    add(op->getOperands(), at.operands);
+    add(op->getResults(), at.results);
+    return *side;
+  };
+  const Part input = unifySide(sliding.input), output = unifySide(sliding.output);
+  if (!sliding.window.isWhole())
+    slides.push_back({sliding.window, {input}, {output}});
+}
 
 void DimensionClasses::relateByRule(ShardingRuleOpInterface op) {
   const ShardingRule rule = op.getShardingRule();
   SmallVector<Part> parts;
   for (const Factor &factor : rule.factors)
     parts.push_back(add(factor.size));
-  auto relateDims = [&](ValueRange values, ArrayRef<TensorFactors> all) {
-    for (auto [value, tensor] : llvm::zip_equal(values, all))
+  auto relateDims = [&](ValueRange values, ArrayRef<TensorFactors> all, bool areResults) {
+    for (auto [index, value, tensor] : llvm::enumerate(values, all))
       for (auto [dim, numbers] : llvm::enumerate(tensor.dims)) {
         const Part mine = dimsOf(value)[dim];
         Product product;
         for (unsigned number : numbers)
           product.push_back(parts[number]);
-        if (llvm::any_of(numbers, [&](unsigned number) { return rule.factors[number].moves; }))
-          fix(mine);
-        else
+        if (llvm::none_of(numbers, [&](unsigned number) { return rule.factors[number].moves; }))
           unify(mine, product);
+        else if (!isSlidOver(rule, areResults, index, dim))
+          fix(mine);
       }
   };
-  relateDims(op->getOperands(), rule.operands);
-  relateDims(op->getResults(), rule.results);
+  relateDims(op->getOperands(), rule.operands, false);
+  relateDims(op->getResults(), rule.results, true);
+  for (const SlidingWindow &window : rule.windows)
+    relateByWindow(op, window);
   factors[op] = std::move(parts);
 }
 
@@ -182,7 +267,7 @@ bool DimensionClasses::hasRuleWith(Operation *copy, Operation *op, const Sizes &
     return false;
   return llvm::all_of(llvm::zip_equal(found.factors, known->second), [&](auto pair) {
     auto [factor, part] = pair;
-    return factor.moves || factor.size == sizeWith(part, sizes);
+    return factor.moves || factor.size == sizeOf(ArrayRef<Part>(part), sizes);
   });
 }
 
@@ -232,6 +317,8 @@ std::optional<DictionaryAttr> DimensionClasses::attributesWith(Operation *op, co
   Operation *copy = builder.clone(*op, operands);
   for (auto [result, original] : llvm::zip_equal(copy->getResults(), op->getResults()))
     result.setType(typeWith(original, sizes));
+  if (auto windowed = dyn_cast<WindowAttributeOpInterface>(copy))
+    windowed.keepWhole(cast<RankedTensorType>(op->getOperand(0).getType()));
   auto localizable = dyn_cast<LocalizableOpInterface>(copy);
   const bool hasThem = (!localizable || isa<DeclaredTypeOpInterface>(copy) ||
                         succeeded(localizable.localize(op->getOperandTypes(), op->getResultTypes()))) &&
@@ -243,7 +330,16 @@ std::optional<DictionaryAttr> DimensionClasses::attributesWith(Operation *op, co
   return hasThem ? std::optional(attributes) : std::nullopt;
 }
 
-/// Fixes the parts that an operation cannot have twice as large.
+/// About twice the size, with which windows slide alike.
+std::optional<int64_t> DimensionClasses::otherSize(Part part) const {
+  const int64_t size = nodes[part].size;
+  for (int64_t other = 2 * size; other <= 4 * size; ++other)
+    if (slidesAlike(part, {{part, other}}))
+      return other;
+  return std::nullopt;
+}
+
+/// Fixes the parts that an operation cannot have larger, with what follows from them.
 void DimensionClasses::test(Operation *op) {
   if (!isa<ShardingRuleOpInterface, DecomposableOpInterface>(op))
     return;
@@ -251,10 +347,13 @@ void DimensionClasses::test(Operation *op) {
   for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
     for (Value value : values)
       for (Part part : leaves(dimsOf(value)))
-        parts.insert(part);
-  for (Part part : parts)
-    if (!nodes[part].isFixed && !attributesWith(op, {{part, 2 * nodes[part].size}}))
-      nodes[part].isFixed = true;
+        parts.insert(sourceOf(part));
+  for (Part part : parts) {
+    if (nodes[part].isFixed)
+      continue;
+    const std::optional<int64_t> other = otherSize(part);
+    nodes[part].isFixed = !other || !attributesWith(op, {{part, *other}});
+  }
 }
 
 } // namespace dgc

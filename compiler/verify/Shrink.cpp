@@ -11,19 +11,27 @@ namespace dgc {
 
 //===-- The model -------------------------------------------------------===//
 
-/// The products of some of the numbers that dimensions are divided by.
-void Shrinker::findModuli(const CompilePlan &plan) {
-  SmallVector<int64_t> divisors;
-  for (const MeshShape::Axis &axis : plan.mesh.axes)
-    divisors.push_back(axis.size);
-  divisors.push_back(plan.strategies.accumulate ? plan.strategies.accumulate : plan.asked.microbatches.value);
-  divisors.push_back(plan.strategies.servers());
+/// The products of some of the numbers, but for 1.
+static SmallVector<int64_t> productsOf(ArrayRef<int64_t> numbers) {
   std::set<int64_t> products = {1};
-  for (int64_t divisor : divisors)
-    if (divisor > 1)
+  for (int64_t number : numbers)
+    if (number > 1)
       for (int64_t product : std::set<int64_t>(products))
-        products.insert(product * divisor);
-  moduli.assign(std::next(products.begin()), products.end());
+        products.insert(product * number);
+  return SmallVector<int64_t>(std::next(products.begin()), products.end());
+}
+
+void Shrinker::findModuli(const CompilePlan &plan) {
+  SmallVector<int64_t> divisors = {plan.strategies.servers()};
+  for (const MeshShape::Axis &axis : plan.mesh.axes)
+    if (axis.name != dist::kStageAxis)
+      divisors.push_back(axis.size);
+  moduli = productsOf(divisors);
+  divisors.push_back(plan.strategies.accumulate ? plan.strategies.accumulate : plan.asked.microbatches.value);
+  batchModuli = productsOf(divisors);
+  for (const DimensionClasses::Dim &dim : batchDims)
+    for (Part part : classes->partsOf(dim))
+      batchParts.insert(part);
 }
 
 LogicalResult Shrinker::inferTypes(int64_t batch) {
@@ -54,7 +62,7 @@ FailureOr<std::unique_ptr<Shrinker>> Shrinker::create(ModuleOp module, const Com
       result->declared.emplace_back(declares, copy);
       if (std::optional<int64_t> dim = declares.getBatchDim())
         result->batchDims.push_back({copy->getResult(0), *dim});
-    } else if (isa<LocalizableOpInterface>(op)) {
+    } else if (isa<LocalizableOpInterface, WindowAttributeOpInterface>(op)) {
       result->adapting.emplace_back(&op, copy);
     }
   }
@@ -69,8 +77,11 @@ FailureOr<std::unique_ptr<Shrinker>> Shrinker::create(ModuleOp module, const Com
 /// How many of `parts` equal parts of a dimension have an element.
 static int64_t numFilled(int64_t size, int64_t parts) { return llvm::divideCeil(size, llvm::divideCeil(size, parts)); }
 
-bool Shrinker::behavesAs(int64_t size, int64_t original) const {
-  return (size > 1) == (original > 1) && llvm::all_of(moduli, [&](int64_t divisor) {
+/// Whether a dimension is divided as before.
+bool Shrinker::behaves(const std::vector<Part> &product, int64_t size) const {
+  const int64_t original = classes->sizeOf(product, Sizes());
+  const bool isOfBatch = llvm::any_of(product, [&](Part part) { return batchParts.contains(part); });
+  return (size > 1) == (original > 1) && llvm::all_of(isOfBatch ? batchModuli : moduli, [&](int64_t divisor) {
            return (size % divisor == 0) == (original % divisor == 0) &&
                   numFilled(size, divisor) == numFilled(original, divisor);
          });
@@ -82,19 +93,12 @@ void Shrinker::findUses() {
       const DimensionClasses::Product product = classes->partsOf({copy->getResult(0), dim});
       for (Part part : product)
         if (!classes->isFixed(part))
-          uses[part].insert({product.begin(), product.end()});
+          uses[classes->sourceOf(part)].insert({product.begin(), product.end()});
     }
 }
 
-int64_t Shrinker::sizeOf(const std::vector<Part> &product, const Sizes &sizes) const {
-  int64_t size = 1;
-  for (Part part : product)
-    size *= sizes.contains(part) ? sizes.at(part) : classes->sizeOf(part);
-  return size;
-}
-
-/// The least size of a part with which every dimension that has it behaves as before, and the largest of these is above
-/// `above`.
+/// The least size of a part with which every dimension that follows from it behaves as before, windows slide as before, and
+/// the largest of these dimensions is above `above`.
 int64_t Shrinker::sizeFor(Part part, const Sizes &sizes, int64_t least, int64_t above) {
   const int64_t original = classes->sizeOf(part);
   Sizes with = sizes;
@@ -102,25 +106,29 @@ int64_t Shrinker::sizeFor(Part part, const Sizes &sizes, int64_t least, int64_t 
     with[part] = size;
     int64_t largest = 0;
     const bool fits = llvm::all_of(uses[part], [&](const std::vector<Part> &product) {
-      largest = std::max(largest, sizeOf(product, with));
-      return behavesAs(sizeOf(product, with), sizeOf(product, Sizes()));
+      const int64_t now = classes->sizeOf(product, with);
+      largest = std::max(largest, now);
+      return behaves(product, now);
     });
-    if (fits && largest > above)
+    if (fits && largest > above && classes->slidesAlike(part, with))
       return size;
   }
   return original;
 }
 
-/// From the least dimension to the largest.
+/// First what windows slide over; then from the least dimension to the largest.
 Shrinker::Sizes Shrinker::choose(int64_t least) {
+  Sizes sizes;
   std::map<int64_t, std::vector<Part>> byDimension; // the largest that has the part
   for (const auto &[part, products] : uses) {
     int64_t largest = 0;
     for (const std::vector<Part> &product : products)
-      largest = std::max(largest, sizeOf(product, Sizes()));
-    byDimension[largest].push_back(part);
+      largest = std::max(largest, classes->sizeOf(product, Sizes()));
+    if (classes->hasWindows(part))
+      sizes[part] = sizeFor(part, sizes, least, 0);
+    else
+      byDimension[largest].push_back(part);
   }
-  Sizes sizes;
   int64_t above = 0;
   for (const auto &[dimension, parts] : byDimension) {
     int64_t reached = above;
@@ -128,7 +136,7 @@ Shrinker::Sizes Shrinker::choose(int64_t least) {
       sizes[part] = sizeFor(part, sizes, least, above);
     for (Part part : parts)
       for (const std::vector<Part> &product : uses[part])
-        reached = std::max(reached, sizeOf(product, sizes));
+        reached = std::max(reached, classes->sizeOf(product, sizes));
     above = reached;
   }
   return sizes;

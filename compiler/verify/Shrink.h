@@ -27,23 +27,25 @@ public:
 
   /// The smallest model in which
   ///   - dimensions are the same that are so in the model, as by the sharding rules of its operations,
-  ///   - a dimension is divided by the axes of the mesh and the numbers of micro-batches and servers that divide it, and by
-  ///     no other of these, and leaves as many workers without an element of it,
-  ///   - 1 is 1, more than 1 is more than 1, and of two dimensions the larger one is larger,
+  ///   - a dimension is divided by the axes of the mesh but `stage`, the number of servers and, if it is of the batch, that of
+  ///     micro-batches that divide it, and by no other of these, and leaves as many workers without an element of it,
+  ///   - 1 is 1, more than 1 is more than 1, and of two dimensions the larger one is larger, but for those that windows slide
+  ///     over,
+  ///   - windows slide as before: several or one of them, of which one is without padding or none is, with as many elements left
+  ///     out at the end,
   ///   - what is smaller is at least `least`.
   mlir::FailureOr<ShrunkModel> shrink(int64_t least);
 
 private:
   using Sizes = DimensionClasses::Sizes;
   using Part = DimensionClasses::Part;
-  /// Different products of parts that declared dimensions are, by each part of them that is not fixed.
+  /// Different products of parts that declared dimensions are, by each part that they follow from and that is not fixed.
   using Uses = std::map<Part, std::set<std::vector<Part>>>;
   Shrinker() = default;
   void findUses();
-  int64_t sizeOf(const std::vector<Part> &product, const Sizes &sizes) const;
   void findModuli(const CompilePlan &plan);
   mlir::LogicalResult inferTypes(int64_t batch);
-  bool behavesAs(int64_t size, int64_t original) const;
+  bool behaves(const std::vector<Part> &product, int64_t size) const;
   Sizes choose(int64_t least);
   int64_t sizeFor(Part part, const Sizes &sizes, int64_t least, int64_t above);
 
@@ -53,7 +55,8 @@ private:
   llvm::SmallVector<DimensionClasses::Dim> batchDims;
   std::unique_ptr<DimensionClasses> classes;
   Uses uses;
-  llvm::SmallVector<int64_t> moduli;
+  std::set<Part> batchParts;
+  llvm::SmallVector<int64_t> moduli, batchModuli; // of any dimension; of those of the batch
 };
 
 } // namespace dgc

@@ -6,6 +6,24 @@
 using namespace mlir;
 using namespace dgc;
 
+/// How many elements the windows can slide over, beyond those of the first one.
+static int64_t slack(const WindowDim &dim) { return dim.dilatedInput() + dim.low + dim.high - dim.dilatedWindow(); }
+
+std::optional<WindowDim> WindowDim::withInput(int64_t size) const {
+  WindowDim dim = *this;
+  dim.input = size;
+  if (slack(dim) < 0)
+    return std::nullopt;
+  dim.output = slack(dim) / stride + 1;
+  return dim;
+}
+
+bool WindowDim::hasEndsOf(const WindowDim &other) const {
+  auto fits = [](const WindowDim &dim) { return dim.dilatedWindow() <= dim.dilatedInput(); };
+  return slack(*this) % stride == slack(other) % other.stride && (output > 1) == (other.output > 1) &&
+         fits(*this) == fits(other);
+}
+
 /// Checks that `values` has `perDim` entries for each of `rank` dimensions, or
 /// none, each at least `least`.
 static LogicalResult checkList(std::optional<Location> location, StringRef opName, StringRef name,
@@ -50,14 +68,15 @@ FailureOr<SmallVector<WindowDim>> dgc::inferWindow(std::optional<Location> locat
       return emitOptionalError(location, "'", opName, "' op the window covers ", dim.dilatedWindow(),
                                " elements of dimension ", i, ", which has only ", padded,
                                " with its padding; use a smaller window or more padding");
-    dim.output = (padded - dim.dilatedWindow()) / dim.stride + 1;
-    dims.push_back(dim);
+    dims.push_back(*dim.withInput(dim.input));
   }
   return dims;
 }
 
 void dgc::addSlidingFactor(ShardingRuleBuilder &rule, const WindowDim &dim, const DimOccurrence &input,
                            const DimOccurrence &output, int64_t size, bool isReduction) {
+  if (!dim.isPointwise())
+    rule.sliding({dim, input, output});
   if (dim.inputDilation != 1) {
     rule.factor(input.operands, input.results, dim.input, FactorKind::NeedReplication);
     rule.factor(output.operands, output.results, dim.output, FactorKind::NeedReplication);

@@ -29,10 +29,18 @@ struct WindowDim {
 
   /// True when each output element sees just the input element at its place.
   bool isPointwise() const { return window == 1 && stride == 1 && low == 0 && high == 0 && inputDilation == 1; }
+  /// True when one window is the whole input.
+  bool isWhole() const { return window == input && low == 0 && high == 0 && dilation == 1 && inputDilation == 1; }
   /// True when the windows are adjacent and cover the whole input.
   bool isTiled() const {
     return window == stride && low == 0 && high == 0 && dilation == 1 && inputDilation == 1 && input == output * window;
   }
+
+  /// The same window over an input of another size; none where no window fits into that.
+  std::optional<WindowDim> withInput(int64_t size) const;
+  /// True when windows are at the same places at both ends: as many elements are left out, there are several windows or not, and
+  /// one is without padding or not.
+  bool hasEndsOf(const WindowDim &other) const;
 };
 
 struct ConvolutionGeometry {

@@ -213,17 +213,29 @@ static Value reduceWindow(CompositeBuilder &b, PoolT op, ReductionKind kind, con
   return ReduceWindowOp::create(b.builder, b.location, kind, op.getInput(), size, strides, padding);
 }
 
-template <typename PoolT> static FailureOr<Window> poolWindow(PoolT op) {
-  return computeWindow(op.getLoc(), op.getOperationName(), typeOf(op.getInput()), op.getWindow(), op.getStrides(),
-                       op.getPadding(), std::nullopt, /*stridesAreWindow=*/true);
+template <typename PoolT> static FailureOr<Window> poolWindow(PoolT op, RankedTensorType input) {
+  return computeWindow(op.getLoc(), op.getOperationName(), input, op.getWindow(), op.getStrides(), op.getPadding(),
+                       std::nullopt, /*stridesAreWindow=*/true);
 }
+
+template <typename PoolT> static void keepWholeWindow(PoolT op, RankedTensorType original) {
+  const Window before = *poolWindow(op, original);
+  SmallVector<int64_t> window(op.getWindow());
+  for (int i = 0; i < 2; ++i)
+    if (before.size[i] == original.getDimSize(i + 1) && before.low[i] == 0 && before.high[i] == 0)
+      window[i] = typeOf(op.getInput()).getDimSize(i + 1);
+  op.setWindow(window);
+}
+
+void MaxPoolOp::keepWhole(RankedTensorType original) { keepWholeWindow(*this, original); }
+void AvgPoolOp::keepWhole(RankedTensorType original) { keepWholeWindow(*this, original); }
 
 LogicalResult MaxPoolOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   return inferPool(location, adaptor, getOperationName(), types);
 }
 
 FailureOr<SmallVector<Value>> MaxPoolOp::decompose(OpBuilder &builder) {
-  FailureOr<Window> window = poolWindow(*this);
+  FailureOr<Window> window = poolWindow(*this, typeOf(getInput()));
   if (failed(window))
     return failure();
   CompositeBuilder b(builder, getLoc());
@@ -235,7 +247,7 @@ LogicalResult AvgPoolOp::inferTypes(std::optional<Location> location, Adaptor ad
 }
 
 FailureOr<SmallVector<Value>> AvgPoolOp::decompose(OpBuilder &builder) {
-  FailureOr<Window> window = poolWindow(*this);
+  FailureOr<Window> window = poolWindow(*this, typeOf(getInput()));
   if (failed(window))
     return failure();
   CompositeBuilder b(builder, getLoc());

@@ -25,7 +25,7 @@ def DGC_Conv2DOp : DGC_CompositeOp<"conv2d", [DGC_LowPrecision]> {
   }];
 }
 
-class DGC_PoolOp<string mnemonic, list<Trait> traits = []> : DGC_CompositeOp<mnemonic, traits> {
+class DGC_PoolOp<string mnemonic, list<Trait> traits = []> : DGC_CompositeOp<mnemonic, !listconcat([DeclareOpInterfaceMethods<WindowAttributeOpInterface>], traits)> {
   let arguments = (ins DGC_FloatTensor:$input, DenseI64ArrayAttr:$window, OptionalAttr<DenseI64ArrayAttr>:$strides,
                        OptionalAttr<DGC_PaddingAttr>:$padding);
   let results = (outs DGC_FloatTensor:$result);

@@ -127,6 +127,16 @@ def MovingOpInterface : DGC_Interface<"MovingOpInterface"> {
   ];
 }
 
+def WindowAttributeOpInterface : DGC_Interface<"WindowAttributeOpInterface"> {
+  let description = "A window over the first operand that is an attribute.";
+  let methods = [
+    InterfaceMethod<[{
+      Called on a copy of the op whose first operand has other sizes than `original`: a window that is a whole dimension of
+      that, without padding, becomes one of the operand.
+    }], "void", "keepWhole", (ins "::mlir::RankedTensorType":$original)>,
+  ];
+}
+
 def ChoosingOpInterface : DGC_Interface<"ChoosingOpInterface"> {
   let description = [{
     An op that chooses by number: rows of a table, or classes. Numbers from outside must be among them.

@@ -41,6 +41,11 @@ ShardingRuleBuilder &ShardingRuleBuilder::moving(ArrayRef<int64_t> operandDims, 
   return *this;
 }
 
+ShardingRuleBuilder &ShardingRuleBuilder::sliding(SlidingWindow window) {
+  rule.windows.push_back(std::move(window));
+  return *this;
+}
+
 ShardingRuleBuilder &ShardingRuleBuilder::elementwise() {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   for (auto [dim, size] : llvm::enumerate(type.getShape())) {

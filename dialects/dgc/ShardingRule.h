@@ -11,11 +11,13 @@
 #define DGC_DIALECTS_DGC_SHARDINGRULE_H
 
 #include "dialects/MLIR.h"
+#include "dialects/dgc/Geometry.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "dialects/dgc/Enums.h.inc" // ReductionKind
 
@@ -48,9 +50,16 @@ struct TensorFactors {
   llvm::SmallVector<llvm::SmallVector<unsigned, 1>> dims;
 };
 
+/// A dimension that a window slides over, and is more than an element of it: where its two sides are.
+struct SlidingWindow {
+  WindowDim window;
+  DimOccurrence input, output;
+};
+
 struct ShardingRule {
   llvm::SmallVector<Factor> factors;
   llvm::SmallVector<TensorFactors> operands, results;
+  std::vector<SlidingWindow> windows;
 };
 
 /// Builds a rule factor by factor:
@@ -69,6 +78,9 @@ public:
   /// Appends a factor along which elements move.
   ShardingRuleBuilder &moving(llvm::ArrayRef<int64_t> operandDims, llvm::ArrayRef<int64_t> resultDims, int64_t size,
                               FactorKind kind = FactorKind::Permutation);
+
+  /// Says of the factors of a dimension that a window slides over it.
+  ShardingRuleBuilder &sliding(SlidingWindow window);
 
   /// One factor per dimension of the first result, the same in all operands and
   /// results of that rank (scalars have none).

@@ -86,6 +86,18 @@ SmallVector<WindowDim> MaxPoolGradOp::getGeometry() {
   return *inferGeometry(std::nullopt, getOperationName(), cast<RankedTensorType>(getOperand().getType()), *this);
 }
 
+template <typename Op> static void keepWholeWindows(Op op, RankedTensorType original) {
+  auto now = cast<RankedTensorType>(op.getOperand().getType());
+  SmallVector<int64_t> window(op.getWindow());
+  for (auto [i, dim] : llvm::enumerate(*inferGeometry(std::nullopt, op.getOperationName(), original, op)))
+    if (dim.isWhole())
+      window[i] = now.getDimSize(i);
+  op.setWindow(window);
+}
+
+void ReduceWindowOp::keepWhole(RankedTensorType original) { keepWholeWindows(*this, original); }
+void MaxPoolGradOp::keepWhole(RankedTensorType original) { keepWholeWindows(*this, original); }
+
 //===----------------------------------------------------------------------===//
 // Sharding and cost
 //===----------------------------------------------------------------------===//

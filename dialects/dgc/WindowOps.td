@@ -9,7 +9,8 @@ include "dialects/dgc/Structured.td"
 // `window`, `strides` and `padding` (low, high) have one entry per dimension of the operand; empty: strides of 1, no
 // padding. Padding is less than the window, so that every window has an element.
 class DGC_WindowOp<string mnemonic, list<Trait> traits>
-    : DGC_StructuredOp<mnemonic, !listconcat(traits, [DGC_StandaloneKernel, DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>])> {
+    : DGC_StructuredOp<mnemonic, !listconcat(traits, [DGC_StandaloneKernel, DeclareOpInterfaceMethods<WindowAttributeOpInterface>,
+                                                      DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>])> {
   string format = "`window` $window (`strides` $strides^)? (`padding` custom<Padding>($padding)^)? attr-dict";
   let extraClassDeclaration = inferredDeclaration # [{
     /// The sizes of every dimension, defaults filled in.
