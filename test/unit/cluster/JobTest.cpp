@@ -299,6 +299,7 @@ TEST(Signals, TheSameSignalLaterEndsTheProcess) {
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
   if (child == 0) {
+    signal(SIGINT, SIG_DFL); // a shell starts what is in the background with SIGINT ignored
     SignalWatcher watcher([](int) {});
     (void)!write(ready[1], "r", 1);
     for (;;)
