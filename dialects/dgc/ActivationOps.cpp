@@ -1,6 +1,7 @@
 // Activations.
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/OpSupport.h"
 #include <cmath>
@@ -8,6 +9,24 @@
 
 using namespace mlir;
 using namespace dgc;
+
+//===----------------------------------------------------------------------===//
+// Assembly
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseSlope(OpAsmParser &parser, FloatAttr &slope) {
+  return parseOptionalNumber(parser, "slope", slope);
+}
+static void printSlope(OpAsmPrinter &printer, Operation *, FloatAttr slope) {
+  printOptionalNumber(printer, "slope", slope);
+}
+
+static ParseResult parseAlpha(OpAsmParser &parser, FloatAttr &alpha) {
+  return parseOptionalNumber(parser, "alpha", alpha);
+}
+static void printAlpha(OpAsmPrinter &printer, Operation *, FloatAttr alpha) {
+  printOptionalNumber(printer, "alpha", alpha);
+}
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/ActivationOps.cpp.inc"
@@ -52,6 +71,61 @@ LogicalResult SigmoidOp::inferTypes(std::optional<Location>, Adaptor adaptor, Sm
 FailureOr<SmallVector<Value>> SigmoidOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   return SmallVector<Value>{b.logistic(getInput())};
+}
+
+//===----------------------------------------------------------------------===//
+// SiluOp, LeakyReluOp, EluOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult SiluOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(typeOf(adaptor.getInput()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> SiluOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput());
+  Value x = b.convert(getInput(), computeType(element));
+  return SmallVector<Value>{b.convert(b.multiply(x, b.logistic(x)), element)};
+}
+
+LogicalResult LeakyReluOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  types.push_back(typeOf(adaptor.getInput()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> LeakyReluOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  const double slope = getSlope() ? getSlope()->convertToDouble() : 0.01;
+  Value above = b.compare(ComparisonDirection::GT, getInput(), b.splat(0, getInput()));
+  return SmallVector<Value>{b.select(above, getInput(), b.multiply(getInput(), slope))};
+}
+
+static double alphaOf(const std::optional<APFloat> &alpha) { return alpha ? alpha->convertToDouble() : 1; }
+
+LogicalResult EluOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  if (!(alphaOf(adaptor.getAlpha()) > 0))
+    return emitOptionalError(location, "'dgc.elu' has an alpha of ", alphaOf(adaptor.getAlpha()),
+                             ", which must be above 0");
+  types.push_back(typeOf(adaptor.getInput()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> EluOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput());
+  Value x = b.convert(getInput(), computeType(element)), zero = b.splat(0, x);
+  Value below = b.multiply(b.exponentialMinusOne(b.minimum(x, zero)), alphaOf(getAlpha()));
+  return SmallVector<Value>{b.convert(b.select(b.compare(ComparisonDirection::GT, x, zero), x, below), element)};
+}
+
+// Below 0 the derivative is alpha exp(x), the result plus alpha: the operand need not be kept.
+SmallVector<Value> EluOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput()), compute = computeType(element);
+  Value y = b.convert(getResult(), compute), dy = b.convert(gradients[0], compute);
+  Value above = b.compare(ComparisonDirection::GT, y, b.splat(0, y));
+  return {b.convert(b.select(above, dy, b.multiply(dy, b.plus(y, alphaOf(getAlpha())))), element)};
 }
 
 //===----------------------------------------------------------------------===//

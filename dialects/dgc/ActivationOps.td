@@ -24,6 +24,30 @@ def DGC_SigmoidOp : DGC_CompositeOp<"sigmoid"> {
   let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
 }
 
+def DGC_SiluOp : DGC_CompositeOp<"silu"> {
+  let summary = "x / (1 + exp(-x))";
+  let description = "`%y = dgc.silu %x`, also known as swish. An operand of 16 bits is computed in f32.";
+  let arguments = (ins DGC_FloatTensor:$input);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_LeakyReluOp : DGC_CompositeOp<"leaky_relu"> {
+  let summary = "x where it is above 0, else x times a slope";
+  let description = "`%y = dgc.leaky_relu %x slope 0.01`. The slope is 0.01 if it is left out; it is the gradient at 0.";
+  let arguments = (ins DGC_FloatTensor:$input, OptionalAttr<F64Attr>:$slope);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input `` custom<Slope>($slope) attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_EluOp : DGC_KeptCompositeOp<"elu"> {
+  let summary = "x where it is above 0, else alpha (exp(x) - 1)";
+  let description = "`%y = dgc.elu %x alpha 1.0`. Alpha is above 0, and 1 if it is left out.";
+  let arguments = (ins DGC_FloatTensor:$input, OptionalAttr<F64Attr>:$alpha);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input `` custom<Alpha>($alpha) attr-dict custom<OperandTypes>(type($input))";
+}
+
 // An activation that may stay whole up to the phase kernel: libraries of GPUs compute it, or its gradient, in the
 // epilogue of a product.
 defvar DGC_KeptForLibraries = [DeclareOpInterfaceMethods<ShardingRuleOpInterface, ["isLinearIn"]>,

@@ -8,6 +8,7 @@ using namespace dgc;
 Value CompositeBuilder::exponentialMinusOne(Value x) { return ExponentialMinusOneOp::create(builder, location, x); }
 Value CompositeBuilder::logistic(Value x) { return LogisticOp::create(builder, location, x); }
 Value CompositeBuilder::erf(Value x) { return ErfOp::create(builder, location, x); }
+Value CompositeBuilder::softplus(Value x) { return SoftplusOp::create(builder, location, x); }
 
 Value CompositeBuilder::splat(double value, ArrayRef<int64_t> shape, Type element) {
   return TensorBuilder::splat(value, RankedTensorType::get(shape, element));
@@ -39,6 +40,14 @@ Value CompositeBuilder::spread(Value x, Value like, ArrayRef<int64_t> reduced) {
     if (!llvm::is_contained(reduced, i))
       dims.push_back(i);
   return broadcast(x, shapeOf(like), dims);
+}
+
+// The first of the largest has the least index of those that equal the maximum.
+Value CompositeBuilder::argmax(Value x, int64_t dim) {
+  Value largest = spread(reduce(ReductionKind::Max, x, {dim}), x, {dim});
+  Value indices = iota(shapeOf(x), builder.getI32Type(), dim);
+  Value none = splat(double(shapeOf(x)[dim]), indices);
+  return reduce(ReductionKind::Min, select(equal(x, largest), indices, none), {dim});
 }
 
 Type dgc::computeType(Type element) {

@@ -27,6 +27,7 @@ public:
   Value exponentialMinusOne(Value x);
   Value logistic(Value x);
   Value erf(Value x);
+  Value softplus(Value x);
   /// x + term, for a number.
   Value plus(Value x, double term) { return add(x, splat(term, x)); }
 
@@ -45,6 +46,8 @@ public:
   /// Undoes the shape of a reduction over `reduced`: repeats `x` along these dimensions of the shape of `like`.
   Value spread(Value x, Value like, ArrayRef<int64_t> reduced);
   Value sum(Value x, ArrayRef<int64_t> dims) { return reduce(ReductionKind::Sum, x, dims); }
+  /// The first index, an i32, of the largest element along a dimension, which is left out.
+  Value argmax(Value x, int64_t dim);
 };
 
 /// f32 for the half-precision types, else the type itself: what sums and exponentials are computed in.

@@ -267,3 +267,29 @@ FailureOr<SmallVector<Value>> AvgPoolOp::decompose(OpBuilder &builder) {
   Value factors = b.constant({window->result[0], window->result[1]}, input.getElementType(), inverse);
   return SmallVector<Value>{b.multiply(sum, b.broadcast(factors, shapeOf(sum), {1, 2}))};
 }
+
+//===----------------------------------------------------------------------===//
+// UpsampleOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult UpsampleOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  const auto factor = static_cast<int64_t>(adaptor.getFactor());
+  if (input.getRank() != 4)
+    return emitOptionalError(location, "'dgc.upsample' has an input of type ", input,
+                             ", which must be [n, height, width, channels]");
+  if (factor < 1 || factor > 1024)
+    return emitOptionalError(location, "'dgc.upsample' has the factor ", factor, ", which must be one of 1 to 1024");
+  ArrayRef<int64_t> shape = input.getShape();
+  types.push_back(
+      RankedTensorType::get({shape[0], shape[1] * factor, shape[2] * factor, shape[3]}, input.getElementType()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> UpsampleOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  const auto factor = static_cast<int64_t>(getFactor());
+  Value repeated = b.broadcast(getInput(), {shape[0], shape[1], factor, shape[2], factor, shape[3]}, {0, 1, 3, 5});
+  return SmallVector<Value>{b.reshape(repeated, shapeOf(getResult()))};
+}

@@ -51,4 +51,15 @@ def DGC_AvgPoolOp : DGC_PoolOp<"avg_pool"> {
   }];
 }
 
+def DGC_UpsampleOp : DGC_CompositeOp<"upsample", [DGC_AnyPrecision]> {
+  let summary = "repeats each pixel";
+  let description = [{
+    `%y = dgc.upsample %x by 2`: `[n, height, width, channels] -> [n, 2 height, 2 width, channels]`, each pixel in a
+    square of two by two.
+  }];
+  let arguments = (ins DGC_Tensor:$input, I64Attr:$factor);
+  let results = (outs DGC_Tensor:$result);
+  let assemblyFormat = "$input `by` $factor attr-dict custom<OperandTypes>(type($input))";
+}
+
 #endif // DGC_IMAGE_OPS_TD

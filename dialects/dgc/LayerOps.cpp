@@ -100,7 +100,7 @@ FailureOr<SmallVector<Value>> DenseOp::decompose(OpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// BiasAddOp, ScaleOp, FlattenOp, ExpandDimsOp
+// BiasAddOp, ScaleOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult BiasAddOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -128,6 +128,95 @@ FailureOr<SmallVector<Value>> ScaleOp::decompose(OpBuilder &builder) {
     result = b.add(result, b.splat(getOffset()->convertToDouble(), result));
   return SmallVector<Value>{result};
 }
+
+//===----------------------------------------------------------------------===//
+// MeanOp, ArgmaxOp, OneHotOp
+//===----------------------------------------------------------------------===//
+
+/// The dimensions that a mean is over, in their order: all where none are given.
+static SmallVector<int64_t> dimsOfMean(std::optional<ArrayRef<int64_t>> dims, int64_t rank) {
+  SmallVector<int64_t> result = dims ? SmallVector<int64_t>(*dims) : allDims(rank);
+  llvm::sort(result);
+  return result;
+}
+
+LogicalResult MeanOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  llvm::SmallBitVector left(input.getRank(), true);
+  for (int64_t dim : dimsOfMean(adaptor.getDims(), input.getRank())) {
+    if (dim < 0 || dim >= input.getRank() || !left.test(dim))
+      return emitOptionalError(location, "'dgc.mean' has dimension ", dim, " in its list, for an operand of type ",
+                               input, ": each must be one of 0 to ", input.getRank() - 1, ", once");
+    left.reset(dim);
+  }
+  SmallVector<int64_t> shape;
+  for (unsigned dim : left.set_bits())
+    shape.push_back(input.getDimSize(dim));
+  types.push_back(RankedTensorType::get(shape, input.getElementType()));
+  return success();
+}
+
+SmallVector<int64_t> MeanOp::getCountedDims(unsigned) { return dimsOfMean(getDims(), tensorOf(getInput()).getRank()); }
+
+FailureOr<SmallVector<Value>> MeanOp::decompose(OpBuilder &builder) { return decomposeWithCount(builder, {}); }
+
+FailureOr<SmallVector<Value>> MeanOp::decomposeWithCount(OpBuilder &builder, Value count) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput());
+  Value x = b.convert(getInput(), computeType(element));
+  SmallVector<int64_t> dims = getCountedDims(0);
+  int64_t size = 1;
+  for (int64_t dim : dims)
+    size *= shapeOf(x)[dim];
+  Value total = b.sum(x, dims);
+  Value mean = count ? b.divide(total, b.broadcastScalar(b.convert(count, elementOf(x)), shapeOf(total)))
+                     : b.multiply(total, 1.0 / double(size));
+  return SmallVector<Value>{b.convert(mean, element)};
+}
+
+LogicalResult ArgmaxOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  const int64_t rank = input.getRank(), dim = adaptor.getDim();
+  if (dim < -rank || dim >= rank)
+    return emitOptionalError(location, "'dgc.argmax' runs along dimension ", dim, ", which ", input, " does not have");
+  SmallVector<int64_t> shape(input.getShape());
+  shape.erase(shape.begin() + (dim < 0 ? dim + rank : dim));
+  types.push_back(RankedTensorType::get(shape, IntegerType::get(input.getContext(), 32)));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> ArgmaxOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  const int64_t rank = tensorOf(getInput()).getRank(), given = getDim();
+  return SmallVector<Value>{b.argmax(getInput(), given < 0 ? given + rank : given)};
+}
+
+LogicalResult OneHotOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  if (static_cast<int64_t>(adaptor.getClasses()) < 1)
+    return emitOptionalError(location, "'dgc.one_hot' has ", static_cast<int64_t>(adaptor.getClasses()),
+                             " classes, which must be at least 1");
+  SmallVector<int64_t> shape(input.getShape());
+  shape.push_back(adaptor.getClasses());
+  types.push_back(RankedTensorType::get(shape, Float32Type::get(input.getContext())));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> OneHotOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  ArrayRef<int64_t> shape = shapeOf(getResult());
+  const auto last = static_cast<int64_t>(shape.size()) - 1;
+  // No number that is no index becomes one.
+  Type given = elementOf(getInput()), compute = given.getIntOrFloatBitWidth() < 32 || given.isInteger(32)
+                                                    ? builder.getI32Type()
+                                                    : builder.getI64Type();
+  Value classes = b.iota(shape, compute, last), numbers = b.spread(b.convert(getInput(), compute), classes, {last});
+  return SmallVector<Value>{b.convert(b.compare(ComparisonDirection::EQ, classes, numbers), builder.getF32Type())};
+}
+
+//===----------------------------------------------------------------------===//
+// FlattenOp, ExpandDimsOp
+//===----------------------------------------------------------------------===//
 
 LogicalResult FlattenOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   RankedTensorType input = typeOf(adaptor.getInput());

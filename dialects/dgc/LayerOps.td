@@ -46,6 +46,39 @@ def DGC_ScaleOp : DGC_CompositeOp<"scale"> {
   let assemblyFormat = "$input custom<ScaleClause>($factor, $offset) attr-dict custom<OperandTypes>(type($input))";
 }
 
+def DGC_MeanOp : DGC_CompositeOp<"mean", [
+    DeclareOpInterfaceMethods<SizeDependentOpInterface, ["decomposeWithCount"]>]> {
+  let summary = "mean along dimensions";
+  let description = [{
+    `%y = dgc.mean %x dims [1, 2]` leaves these dimensions out; without `dims` it is the mean of all elements, a scalar. An
+    operand of 16 bits is added up in f32. Where a batch is not full its padding does not count.
+  }];
+  let arguments = (ins DGC_FloatTensor:$input, OptionalAttr<DenseI64ArrayAttr>:$dims);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input (`dims` $dims^)? attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_ArgmaxOp : DGC_CompositeOp<"argmax"> {
+  let summary = "where the largest element along one dimension is";
+  let description = [{
+    `%i = dgc.argmax %x`, along the last dimension, or `%i = dgc.argmax %x dim 1`: the first index, an i32, of the largest
+    element. The dimension is left out.
+  }];
+  let arguments = (ins DGC_FloatTensor:$input, DefaultValuedOptionalAttr<I64Attr, "-1">:$dim);
+  let results = (outs DGC_IntTensor:$result);
+  let assemblyFormat = "$input (`dim` $dim^)? attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_OneHotOp : DGC_CompositeOp<"one_hot"> {
+  let summary = "1 at the index that each number says, else 0";
+  let description = [{
+    `%y = dgc.one_hot %labels classes 10`: `[..] -> [.., 10]`, of f32. A number that is no index gives zeros.
+  }];
+  let arguments = (ins DGC_IntTensor:$input, I64Attr:$classes);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$input `classes` $classes attr-dict custom<OperandTypes>(type($input))";
+}
+
 def DGC_FlattenOp : DGC_CompositeOp<"flatten", [DGC_AnyPrecision]> {
   let summary = "makes one dimension of all but the first";
   let description = "`%y = dgc.flatten %x`: `[n, a, b, ..] -> [n, a * b * ..]`";

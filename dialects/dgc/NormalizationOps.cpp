@@ -85,7 +85,7 @@ struct NormalizedRows {
     int64_t last = tensorOf(x).getRank() - 1, size = shapeOf(x)[last];
     Value centered = b.subtract(x, b.spread(over(b, b.sum(x, {last}), size, count), x, {last}));
     Value variance = over(b, b.sum(b.multiply(centered, centered), {last}), size, count);
-    factor = b.rsqrt(b.add(variance, b.splat(epsilon, variance)));
+    factor = b.rsqrt(b.plus(variance, epsilon));
     normalized = b.multiply(centered, b.spread(factor, x, {last}));
   }
 };
@@ -128,6 +128,98 @@ SmallVector<Value> LayerNormOp::buildGradients(OpBuilder &builder, ValueRange gr
   if (wanted.test(2))
     results[2] = b.convert(b.sum(dy, leadingDims(rank)), element);
   return results;
+}
+
+//===----------------------------------------------------------------------===//
+// RmsNormOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult RmsNormOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  types.push_back(input);
+  return checkVectors(location, getOperationName(), input, adaptor.getScale());
+}
+
+SmallVector<int64_t> RmsNormOp::getCountedDims(unsigned index) {
+  return index > 0 ? SmallVector<int64_t>() : SmallVector<int64_t>{tensorOf(getInput()).getRank() - 1};
+}
+
+/// 1 / sqrt(mean(x^2) + epsilon) along the last dimension, repeated along it.
+static Value inverseRms(CompositeBuilder &b, Value x, double epsilon, Value count = {}) {
+  const int64_t last = tensorOf(x).getRank() - 1;
+  Value mean = over(b, b.sum(b.multiply(x, x), {last}), shapeOf(x)[last], count);
+  return b.spread(b.rsqrt(b.plus(mean, epsilon)), x, {last});
+}
+
+FailureOr<SmallVector<Value>> RmsNormOp::decompose(OpBuilder &builder) { return decomposeWithCount(builder, {}); }
+
+FailureOr<SmallVector<Value>> RmsNormOp::decomposeWithCount(OpBuilder &builder, Value count) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput()), compute = computeType(element);
+  Value x = b.convert(getInput(), compute), scale = b.convert(getScale(), compute);
+  Value normalized = b.multiply(x, inverseRms(b, x, numberOr(getEpsilon(), 1e-5), count));
+  return SmallVector<Value>{b.convert(b.multiply(normalized, b.broadcastLast(scale, shapeOf(x))), element)};
+}
+
+// With f = 1 / sqrt(mean(x^2) + epsilon), n = x * f and h = dy * scale: dx = f * (h - n * mean(h * n)); the scale gets
+// the sum of dy * n.
+SmallVector<Value> RmsNormOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &wanted) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput()), compute = computeType(element);
+  Value x = b.convert(getInput(), compute), dy = b.convert(gradients[0], compute);
+  Value factor = inverseRms(b, x, numberOr(getEpsilon(), 1e-5)), normalized = b.multiply(x, factor);
+  const int64_t rank = tensorOf(x).getRank(), last = rank - 1;
+  SmallVector<Value> results(2);
+  if (wanted.test(0)) {
+    Value h = b.multiply(dy, b.broadcastLast(b.convert(getScale(), compute), shapeOf(x)));
+    Value mean = b.spread(over(b, b.sum(b.multiply(h, normalized), {last}), shapeOf(x)[last]), x, {last});
+    results[0] = b.convert(b.multiply(factor, b.subtract(h, b.multiply(normalized, mean))), element);
+  }
+  if (wanted.test(1))
+    results[1] = b.convert(b.sum(b.multiply(dy, normalized), leadingDims(rank)), element);
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// GroupNormOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult GroupNormOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  types.push_back(input);
+  if (failed(checkVectors(location, getOperationName(), input, {adaptor.getScale(), adaptor.getOffset()})))
+    return failure();
+  const int64_t groups = adaptor.getGroups(), channels = input.getShape().back();
+  if (groups < 1 || channels % groups != 0)
+    return emitOptionalError(location, "'dgc.group_norm' has ", groups, " groups for ", channels,
+                             " channels: their number must divide that of the channels");
+  return success();
+}
+
+FailureOr<SmallVector<Value>> GroupNormOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput()), compute = computeType(element);
+  ArrayRef<int64_t> shape = shapeOf(getInput());
+  const auto groups = static_cast<int64_t>(getGroups());
+  // [n, .., groups, channels / groups], reduced to [n, groups].
+  SmallVector<int64_t> grouped(shape.drop_back()), reduced;
+  grouped.append({groups, shape.back() / groups});
+  for (int64_t dim = 1, rank = grouped.size(); dim < rank; ++dim)
+    if (dim != rank - 2)
+      reduced.push_back(dim);
+  int64_t count = 1;
+  for (int64_t dim : reduced)
+    count *= grouped[dim];
+
+  Value x = b.reshape(b.convert(getInput(), compute), grouped);
+  auto mean = [&](Value values) { return over(b, b.sum(values, reduced), count); };
+  Value centered = b.subtract(x, b.spread(mean(x), x, reduced));
+  Value variance = mean(b.multiply(centered, centered));
+  Value factor = b.rsqrt(b.plus(variance, numberOr(getEpsilon(), 1e-5)));
+  Value normalized = b.reshape(b.multiply(centered, b.spread(factor, x, reduced)), shape);
+  auto alongChannels = [&](Value vector) { return b.broadcastLast(b.convert(vector, compute), shape); };
+  Value result = b.add(b.multiply(normalized, alongChannels(getScale())), alongChannels(getOffset()));
+  return SmallVector<Value>{b.convert(result, element)};
 }
 
 //===----------------------------------------------------------------------===//

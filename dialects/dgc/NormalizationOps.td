@@ -21,6 +21,36 @@ def DGC_LayerNormOp : DGC_KeptCompositeOp<"layer_norm", [
   }];
 }
 
+def DGC_RmsNormOp : DGC_KeptCompositeOp<"rms_norm", [
+    DeclareOpInterfaceMethods<SizeDependentOpInterface, ["decomposeWithCount"]>]> {
+  let summary = "divides by the root of the mean square along the last dimension";
+  let description = [{
+    `%y = dgc.rms_norm %x, %scale epsilon 1.0e-5`: x / sqrt(mean(x^2) + epsilon) * scale, the mean along the last
+    dimension.
+  }];
+  let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$scale, OptionalAttr<F64Attr>:$epsilon);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $scale `` custom<Epsilon>($epsilon) attr-dict custom<OperandTypes>(type($input), type($scale))
+  }];
+}
+
+def DGC_GroupNormOp : DGC_CompositeOp<"group_norm"> {
+  let summary = "normalizes groups of channels of each example";
+  let description = [{
+    `%y = dgc.group_norm %x, %scale, %offset groups 8 epsilon 1.0e-5`, over `[n, .., channels]`:
+    (x - mean) / sqrt(variance + epsilon) * scale + offset, mean and variance of each example and group, over the
+    channels of the group and all dimensions between. As many groups as channels are instance normalization.
+  }];
+  let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$scale, DGC_FloatTensor:$offset, I64Attr:$groups,
+                       OptionalAttr<F64Attr>:$epsilon);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $scale `,` $offset `groups` $groups `` custom<Epsilon>($epsilon) attr-dict
+    custom<OperandTypes>(type($input), type($scale), type($offset))
+  }];
+}
+
 def DGC_BatchNormOp : DGC_KeptCompositeOp<"batch_norm", [DGC_AnyPrecisionOfFirst,
     DeclareOpInterfaceMethods<BatchMeanOpInterface>,
     DeclareOpInterfaceMethods<SizeDependentOpInterface, ["decomposeWithCount"]>,

@@ -107,3 +107,37 @@ func.func @single(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
   %1 = dgc.sigmoid %x : tensor<3x4xf32>
   return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
 }
+
+// The logistic function is taken once, of f32.
+
+// CHECK-LABEL: func.func @silu(
+// CHECK-SAME:    %[[X:[^:]+]]:
+// CHECK:         %[[WIDE:.*]] = dgc.convert %[[X]] to f32
+// CHECK-NEXT:    %[[GATE:.*]] = dgc.logistic %[[WIDE]]
+// CHECK-NEXT:    %[[Y:.*]] = dgc.multiply %[[WIDE]], %[[GATE]]
+// CHECK-NEXT:    dgc.convert %[[Y]] to bf16
+func.func @silu(%x: tensor<3x4xbf16>) -> tensor<3x4xbf16> {
+  %0 = dgc.silu %x : tensor<3x4xbf16>
+  return %0 : tensor<3x4xbf16>
+}
+
+// No exponential is of a number above 0.
+
+// CHECK-LABEL: func.func @below_zero(
+// CHECK-SAME:    %[[X:[^:]+]]:
+// CHECK-DAG:     %[[ZERO:.*]] = dgc.constant dense<0.000000e+00>
+// CHECK-DAG:     %[[SLOPE:.*]] = dgc.constant dense<0.00999999977>
+// CHECK-DAG:     %[[ALPHA:.*]] = dgc.constant dense<5.000000e-01>
+// CHECK-DAG:     %[[ABOVE:.*]] = dgc.compare {{ *}}gt %[[X]], %[[ZERO]]
+// CHECK-DAG:     %[[SLOPED:.*]] = dgc.multiply %[[X]], %[[SLOPE]]
+// CHECK-DAG:     dgc.select %[[ABOVE]], %[[X]], %[[SLOPED]]
+// CHECK-DAG:     %[[LOW:.*]] = dgc.minimum %[[X]], %[[ZERO]]
+// CHECK-DAG:     %[[EXP:.*]] = dgc.exponential_minus_one %[[LOW]]
+// CHECK-DAG:     %[[BELOW:.*]] = dgc.multiply %[[EXP]], %[[ALPHA]]
+// CHECK-DAG:     dgc.select %[[ABOVE]], %[[X]], %[[BELOW]]
+// CHECK:         return
+func.func @below_zero(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %0 = dgc.leaky_relu %x : tensor<3x4xf32>
+  %1 = dgc.elu %x alpha 0.5 : tensor<3x4xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
+}

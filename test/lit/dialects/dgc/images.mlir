@@ -59,3 +59,12 @@ func.func @avg_pool_valid(%x: tensor<2x7x8x4xf32>) -> tensor<2x3x4x4xf32> {
   %0 = dgc.avg_pool %x window [2, 2] : tensor<2x7x8x4xf32>
   return %0 : tensor<2x3x4x4xf32>
 }
+
+// CHECK-LABEL: func.func @upsample(
+// CHECK-SAME:    %[[X:[^:]+]]:
+// CHECK:         %[[Y:.*]] = dgc.broadcast_in_dim %[[X]] dims [0, 1, 3, 5] to [2, 3, 2, 4, 2, 5]
+// CHECK-NEXT:    dgc.reshape %[[Y]] to [2, 6, 8, 5]
+func.func @upsample(%x: tensor<2x3x4x5xf32>) -> tensor<2x6x8x5xf32> {
+  %0 = dgc.upsample %x by 2 : tensor<2x3x4x5xf32>
+  return %0 : tensor<2x6x8x5xf32>
+}

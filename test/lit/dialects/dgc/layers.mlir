@@ -51,3 +51,36 @@ func.func @shapes(%x: tensor<3x4xf32>) -> (tensor<3x1x4xf32>, tensor<3x4xf32>) {
   %1 = dgc.flatten %0 : tensor<3x1x4xf32>
   return %0, %1 : tensor<3x1x4xf32>, tensor<3x4xf32>
 }
+
+// A mean is a sum times the inverse of a number that is known. Dimensions may be given in any order.
+
+// CHECK-LABEL: func.func @mean(
+// CHECK-SAME:    %[[X:[^:]+]]:
+// CHECK-NOT:     dgc.divide
+// CHECK:         %[[SUM:.*]] = dgc.reduce sum %[[X]] dims [1, 2]
+// CHECK:         dgc.multiply %[[SUM]], %{{.*}} : tensor<2xf32>
+// CHECK:         %[[ALL:.*]] = dgc.reduce sum %[[X]] dims [0, 1, 2]
+// CHECK:         dgc.multiply %[[ALL]], %{{.*}} : tensor<f32>
+// CHECK-NOT:     dgc.divide
+// CHECK:         return
+func.func @mean(%x: tensor<2x3x4xf32>) -> (tensor<2xf32>, tensor<f32>) {
+  %0 = dgc.mean %x dims [2, 1] : tensor<2x3x4xf32>
+  %1 = dgc.mean %x : tensor<2x3x4xf32>
+  return %0, %1 : tensor<2xf32>, tensor<f32>
+}
+
+// No gather and no loop: both compare with the indices.
+
+// CHECK-LABEL: func.func @indices(
+// CHECK-SAME:    %[[X:[^:]+]]: tensor<3x4xf32>, %[[L:[^:]+]]: tensor<3xui8>)
+// CHECK:         dgc.reduce max %[[X]] dims [1]
+// CHECK:         dgc.reduce min %{{.*}} dims [1] : tensor<3x4xi32>
+// CHECK:         %[[WIDE:.*]] = dgc.convert %[[L]] to i32
+// CHECK:         %[[NUMBERS:.*]] = dgc.broadcast_in_dim %[[WIDE]] dims [0] to [3, 5]
+// CHECK:         %[[HIT:.*]] = dgc.compare {{ *}}eq %{{.*}}, %[[NUMBERS]]
+// CHECK:         dgc.convert %[[HIT]] to f32
+func.func @indices(%x: tensor<3x4xf32>, %l: tensor<3xui8>) -> (tensor<3xi32>, tensor<3x5xf32>) {
+  %0 = dgc.argmax %x : tensor<3x4xf32>
+  %1 = dgc.one_hot %l classes 5 : tensor<3xui8>
+  return %0, %1 : tensor<3xi32>, tensor<3x5xf32>
+}

@@ -77,3 +77,27 @@ func.func @accuracy(%x: tensor<3x4xf32>, %l: tensor<3xui8>) -> tensor<f32> {
   %0 = dgc.accuracy %x, %l : tensor<3x4xf32>, tensor<3xui8>
   return %0 : tensor<f32>
 }
+
+// The mean of each is over the real examples.
+
+// CHECK-LABEL: func.func @further(
+// CHECK-SAME:    %[[X:[^:]+]]: tensor<3x4xf32>, %[[Y:[^:]+]]: tensor<3x4xf32>, %[[VALID:[^:]+]]: tensor<i32>)
+// CHECK:         %[[D:.*]] = dgc.subtract %[[X]], %[[Y]]
+// CHECK:         %[[DISTANCE:.*]] = dgc.abs %[[D]]
+// CHECK:         dgc.divide %{{.*}} : tensor<f32>
+// CHECK:         dgc.minimum %[[DISTANCE]], %{{.*}}
+// CHECK:         dgc.divide %{{.*}} : tensor<f32>
+// CHECK:         dgc.softplus %[[X]]
+// CHECK:         dgc.divide %{{.*}} : tensor<f32>
+// CHECK:         %[[SAFE:.*]] = dgc.select %{{.*}}, %[[Y]], %{{.*}}
+// CHECK:         dgc.log %[[SAFE]]
+// CHECK:         dgc.divide %{{.*}} : tensor<f32>
+// CHECK-NEXT:    return
+func.func @further(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>, %valid: tensor<i32>)
+    -> (tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+  %0 = dgc.mean_absolute_error %x, %y valid %valid : tensor<3x4xf32>
+  %1 = dgc.huber_loss %x, %y delta 0.5 valid %valid : tensor<3x4xf32>
+  %2 = dgc.binary_cross_entropy %x, %y valid %valid : tensor<3x4xf32>
+  %3 = dgc.kl_divergence %x, %y valid %valid : tensor<3x4xf32>
+  return %0, %1, %2, %3 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
+}

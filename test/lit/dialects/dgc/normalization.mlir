@@ -66,3 +66,31 @@ func.func @inference(%x: tensor<3x2x4xf32>, %s: tensor<4xf32>, %o: tensor<4xf32>
   %0, %1, %2 = dgc.batch_norm %x, %s, %o, %m, %v : tensor<3x2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   return %0, %1, %2 : tensor<3x2x4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// One sum and one reciprocal square root a row; nothing is subtracted.
+
+// CHECK-LABEL: func.func @rms(
+// CHECK-SAME:    %[[X:[^:]+]]: tensor<3x4xf32>,
+// CHECK-NOT:     dgc.{{subtract|divide}}
+// CHECK:         %[[SQUARES:.*]] = dgc.multiply %[[X]], %[[X]]
+// CHECK-NEXT:    dgc.reduce sum %[[SQUARES]] dims [1]
+// CHECK:         dgc.rsqrt %{{.*}} : tensor<3xf32>
+// CHECK-NOT:     dgc.{{reduce|subtract|divide|rsqrt}}
+// CHECK:         return
+func.func @rms(%x: tensor<3x4xf32>, %s: tensor<4xf32>) -> tensor<3x4xf32> {
+  %0 = dgc.rms_norm %x, %s : tensor<3x4xf32>, tensor<4xf32>
+  return %0 : tensor<3x4xf32>
+}
+
+// Statistics of each example and group of channels, over what is between.
+
+// CHECK-LABEL: func.func @groups(
+// CHECK-SAME:    %[[X:[^:]+]]: tensor<2x5x6xf32>,
+// CHECK:         %[[GROUPS:.*]] = dgc.reshape %[[X]] to [2, 5, 3, 2]
+// CHECK:         dgc.reduce sum %[[GROUPS]] dims [1, 3]
+// CHECK:         dgc.rsqrt %{{.*}} : tensor<2x3xf32>
+// CHECK:         dgc.reshape %{{.*}} to [2, 5, 6]
+func.func @groups(%x: tensor<2x5x6xf32>, %s: tensor<6xf32>, %o: tensor<6xf32>) -> tensor<2x5x6xf32> {
+  %0 = dgc.group_norm %x, %s, %o groups 3 : tensor<2x5x6xf32>, tensor<6xf32>, tensor<6xf32>
+  return %0 : tensor<2x5x6xf32>
+}

@@ -390,6 +390,118 @@ half_case("gelu_grad", "%y = dgc.gelu_grad %h0, %h1", [half, half_gradient],
 half_case("gelu_grad_tanh", "%y = dgc.gelu_grad %h0, %h1 tanh", [half, half_gradient],
           HG * ((1 + slope) / 2 + HA / 2 * (1 - slope ** 2) * root * (1 + 3 * 0.044715 * HA ** 2)))
 
+
+# Further activations, normalizations and losses.
+x = normal(3, 6)
+X = x.astype(np.float64)
+
+
+def elu(x, alpha):
+    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
+case("silu", "%r0 = dgc.silu %0 : {0}", [x], [X / (1 + np.exp(-X))])
+case("leaky_relu", "%r0 = dgc.leaky_relu %0 slope 0.2 : {0}", [x], [np.where(X > 0, X, 0.2 * X)])
+case("leaky_relu_default", "%r0 = dgc.leaky_relu %0 : {0}", [x], [np.where(X > 0, X, 0.01 * X)])
+case("elu", "%r0 = dgc.elu %0 alpha 0.5 : {0}", [x], [elu(X, 0.5)])
+case("elu_large", "%r0 = dgc.elu %0 : {0}", [(x * 100).astype(np.float32)], [elu((x * 100).astype(np.float32).astype(np.float64), 1)])
+gradient_case("silu", "%y = dgc.silu %0 : {0}", [x], [0], lambda x: x / (1 + np.exp(-x)))
+gradient_case("leaky_relu", "%y = dgc.leaky_relu %0 slope 0.2 : {0}", [x], [0], lambda x: np.where(x > 0, x, 0.2 * x))
+gradient_case("elu", "%y = dgc.elu %0 alpha 0.5 : {0}", [x], [0], lambda x: elu(x, 0.5))
+
+s, o = normal(6), normal(6)
+image = normal(2, 3, 2, 6)
+
+
+def rms_norm(x, s):
+    return x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 0.01) * s
+
+
+def group_norm(x, s, o, groups):
+    y = x.reshape(x.shape[0], -1, groups, x.shape[-1] // groups)
+    y = (y - y.mean((1, 3), keepdims=True)) / np.sqrt(y.var((1, 3), keepdims=True) + 0.01)
+    return y.reshape(x.shape) * s + o
+
+
+case("rms_norm", "%r0 = dgc.rms_norm %0, %1 epsilon 0.01 : {0}, {1}", [x, s], [rms_norm(*wide(x, s))])
+gradient_case("rms_norm", "%y = dgc.rms_norm %0, %1 epsilon 0.01 : {0}, {1}", [x, s], [0, 1], rms_norm)
+for groups in (1, 3, 6):
+    case(f"group_norm_{groups}", f"%r0 = dgc.group_norm %0, %1, %2 groups {groups} epsilon 0.01 : {{0}}, {{1}}, {{2}}",
+         [image, s, o], [group_norm(*wide(image, s, o), groups)])
+case("group_norm_of_rows", "%r0 = dgc.group_norm %0, %1, %2 groups 2 epsilon 0.01 : {0}, {1}, {2}", [x, s, o],
+     [group_norm(*wide(x, s, o), 2)])
+gradient_case("group_norm", "%y = dgc.group_norm %0, %1, %2 groups 3 epsilon 0.01 : {0}, {1}, {2}", [image, s, o], [0, 1, 2],
+              lambda x, s, o: group_norm(x, s, o, 3))
+
+z, t = normal(4, 5), normal(4, 5)
+Z, T = wide(z, t)
+
+
+def huber(x, t, delta):
+    d = np.abs(x - t)
+    return np.where(d <= delta, d ** 2 / 2, delta * (d - delta / 2))
+
+
+def binary(x, t):
+    return np.maximum(x, 0) - t * x + np.log1p(np.exp(-np.abs(x)))
+
+
+def kl(l, t):
+    return np.where(t > 0, t * (np.log(np.where(t > 0, t, 1)) - l), 0).sum(-1)
+
+
+case("mean_absolute_error", "%r0 = dgc.mean_absolute_error %0, %1 : {0}, {1}", [z, t], [np.abs(Z - T).mean()])
+case("mean_absolute_error_valid", "%r0 = dgc.mean_absolute_error %0, %1 valid %2 : {0}, {1}", [z, t, valid],
+     [np.abs(Z - T)[:3].mean()])
+case("huber_loss", "%r0 = dgc.huber_loss %0, %1 delta 0.7 : {0}, {1}", [z, t], [huber(Z, T, 0.7).mean()])
+case("huber_loss_valid", "%r0 = dgc.huber_loss %0, %1 valid %2 : {0}, {1}", [z, t, valid], [huber(Z, T, 1)[:3].mean()])
+case("binary_cross_entropy", "%r0 = dgc.binary_cross_entropy %0, %1 : {0}, {1}", [(z * 30).astype(np.float32), t],
+     [binary((z * 30).astype(np.float32).astype(np.float64), T).mean()])
+case("binary_cross_entropy_valid", "%r0 = dgc.binary_cross_entropy %0, %1 valid %2 : {0}, {1}", [z, t, valid],
+     [binary(Z, T)[:3].mean()])
+q = np.array([[0.5, 0, 0.5, 0, 0], [0.2] * 5, [0, 0, 0, 0, 1], [0.1, 0.2, 0.3, 0.4, 0]], np.float32)
+Q = q.astype(np.float64)
+case("kl_divergence", "%r0 = dgc.kl_divergence %0, %1 : {0}, {1}", [z, q], [kl(Z, Q).mean()])
+case("kl_divergence_valid", "%r0 = dgc.kl_divergence %0, %1 valid %2 : {0}, {1}", [z, q, valid], [kl(Z, Q)[:3].mean()])
+gradient_case("mean_absolute_error", "%y = dgc.mean_absolute_error %0, %1 valid %2 : {0}, {1}", [z, t, valid], [0, 1],
+              lambda z, t, n: np.abs(z - t)[:n].mean())
+gradient_case("huber_loss", "%y = dgc.huber_loss %0, %1 delta 0.7 : {0}, {1}", [z, t], [0, 1],
+              lambda z, t: huber(z, t, 0.7).mean())
+gradient_case("binary_cross_entropy", "%y = dgc.binary_cross_entropy %0, %1 valid %2 : {0}, {1}", [z, t, valid], [0, 1],
+              lambda z, t, n: binary(z, t)[:n].mean())
+gradient_case("kl_divergence", "%y = dgc.kl_divergence %0, %1 : {0}, {1}", [z, np.abs(t) + np.float32(0.1)], [0, 1],
+              lambda z, t: kl(z, t).mean())
+
+
+def smooth(labels, share):
+    return labels * (1 - share) + share / labels.shape[-1]
+
+
+hot = np.eye(5)[labels]
+case("cross_entropy_smoothed", "%r0 = dgc.cross_entropy %0, %1 label_smoothing 0.1 valid %2 : {0}, {1}", [z, labels, valid],
+     [-(smooth(hot, 0.1) * log_softmax(Z)).sum(-1)[:3].mean()])
+gradient_case("cross_entropy_smoothed", "%y = dgc.cross_entropy %0, %1 label_smoothing 0.1 : {0}, {1}", [z, labels], [0],
+              lambda z, l: -(smooth(hot, 0.1) * log_softmax(z)).sum(-1).mean())
+gradient_case("cross_entropy_distribution_smoothed", "%y = dgc.cross_entropy %0, %1 label_smoothing 0.1 : {0}, {1}", [z, q],
+              [0, 1], lambda z, p: -(smooth(p, 0.1) * log_softmax(z)).sum(-1).mean())
+
+# What summarizes, and what changes shapes.
+case("mean", "%r0 = dgc.mean %0 dims [2, 1] : {0}", [image], [image.astype(np.float64).mean((1, 2))])
+case("mean_of_all", "%r0 = dgc.mean %0 : {0}", [image], [image.astype(np.float64).mean()])
+gradient_case("mean", "%y = dgc.mean %0 dims [1, 3] : {0}", [image], [0], lambda x: x.mean((1, 3)))
+case("argmax", "%i = dgc.argmax %0 : {0}\n  %r0 = dgc.convert %i to f32 : tensor<4xi32>", [ties], [ties.argmax(-1)])
+case("argmax_dim", "%i = dgc.argmax %0 dim 0 : {0}\n  %r0 = dgc.convert %i to f32 : tensor<3xi32>", [ties],
+     [ties.argmax(0)])
+case("one_hot", "%r0 = dgc.one_hot %0 classes 3 : {0}", [np.array([[0, 2], [-1, 3]], np.int32)],
+     [np.array([[[1, 0, 0], [0, 0, 1]], [[0, 0, 0], [0, 0, 0]]])])
+case("one_hot_wide", "%r0 = dgc.one_hot %0 classes 2 : {0}", [np.array([1, 2 ** 32 + 1], np.int64)], [np.array([[0, 1], [0, 0]])])
+case("one_hot_narrow", "%r0 = dgc.one_hot %0 classes 300 : {0}", [np.array([255, 1], np.uint8)], [np.eye(300)[[255, 1]]])
+case("upsample", "%r0 = dgc.upsample %0 by 2 : {0}", [image], [image.repeat(2, 1).repeat(2, 2)])
+gradient_case("upsample", "%y = dgc.upsample %0 by 3 : {0}", [image], [0], lambda x: x.repeat(3, 1).repeat(3, 2))
+
+half_case("silu", "%y = dgc.silu %h0", [half], HA / (1 + np.exp(-HA)))
+half_case("elu", "%y = dgc.elu %h0", [half], elu(HA, 1))
+
 with open("Composites.inc", "w", encoding="utf-8") as f:
     f.write("// Written by make_composites_golden.py.\n// clang-format off\n")
     f.writelines(cases)
