@@ -126,6 +126,7 @@ absl::Status WorkerRun::begin(const Call &call, uint64_t number, Rendezvous &pla
   run = number;
   rendezvous = &place;
   next = 0;
+  found = {};
   underWay.clear();
   clock = Clock();
   log.clear();
@@ -218,7 +219,7 @@ absl::Status WorkerRun::communicate(const artifact::Send &send) {
   DGC_RETURN_IF_ERROR(note(send.buffer(), /*writes=*/false));
   DGC_ASSIGN_OR_RETURN(TensorRef value, read(send.buffer()));
   for (uint32_t to : rt::receiversOf(plan.plan, send, rank_))
-    rendezvous->letters(rank_, to, send.channel()).push_back({value, clock});
+    rendezvous->post(rank_, to, send.channel(), {value, clock});
   return absl::OkStatus();
 }
 
@@ -258,19 +259,26 @@ bool WorkerRun::isDone() const {
 bool WorkerRun::canGoOn() const {
   if (!program || next == numSteps())
     return false;
+  if (found.step != next || (found.waits && found.changes != rendezvous->changes()))
+    found = {next, rendezvous->changes(), waits()};
+  return !found.waits;
+}
+
+/// Whether the next step waits for something.
+bool WorkerRun::waits() const {
   if (!underWay.empty() && underWay.back().step + 1 == next && step(next - 1).queue() == 0 &&
       !underWay.back().meeting->done)
-    return false;
+    return true;
   const artifact::Step &mine = step(next);
   for (uint32_t i = 0; mine.waits() && i < mine.waits()->size(); ++i)
     if (const Meeting *meeting = meetingOf(mine.waits()->Get(i)); meeting && !meeting->done)
-      return false;
+      return true;
   const artifact::Receive *receive = mine.action_as_Receive();
   if (!receive)
-    return true;
+    return false;
   const std::vector<uint32_t> from = rt::sendersOf(plan.plan, *receive, rank_);
-  return std::none_of(from.begin(), from.end(),
-                      [&](uint32_t sender) { return rendezvous->letters(sender, rank_, receive->channel()).empty(); });
+  return std::any_of(from.begin(), from.end(),
+                     [&](uint32_t sender) { return rendezvous->letters(sender, rank_, receive->channel()).empty(); });
 }
 
 /// What a collective did is before what follows.

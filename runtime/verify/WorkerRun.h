@@ -43,6 +43,10 @@ public:
     return meetings.try_emplace({collective, group}, Meeting{collective, group, {}}).first->second;
   }
   Letters &letters(uint32_t from, uint32_t to, uint32_t channel) { return mail[{from, to, channel}]; }
+  void post(uint32_t from, uint32_t to, uint32_t channel, Letter letter) {
+    letters(from, to, channel).push_back(std::move(letter));
+    ++numChanges;
+  }
   void arrive(Meeting &meeting, Member member) {
     meeting.arrived.push_back(std::move(member));
     if (meeting.arrived.size() == meeting.group.size())
@@ -53,7 +57,10 @@ public:
   void finish(Meeting &meeting) {
     meeting.done = true;
     std::erase(waiting, &meeting);
+    ++numChanges;
   }
+  /// How often something came to be that workers wait for.
+  uint64_t changes() const { return numChanges; }
   /// The number of a task that begins.
   uint32_t newTask() { return tasks++; }
 
@@ -62,6 +69,7 @@ private:
   std::vector<Meeting *> waiting;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Letters> mail;
   uint32_t tasks;
+  uint64_t numChanges = 0;
 };
 
 class WorkerRun {
@@ -110,6 +118,7 @@ private:
   absl::Status compute();
   absl::Status act();
   const Meeting *meetingOf(uint32_t step) const;
+  bool waits() const;
   void await(uint32_t step);
   /// Notes an access that this worker's step does at `clock`.
   absl::Status note(ByteRange range, const Access &access, const Clock &clock);
@@ -124,6 +133,13 @@ private:
   const artifact::Program *program = nullptr;
   Rendezvous *rendezvous = nullptr;
   uint32_t next = 0;
+  /// What was found of a step, after so many changes: nothing that a step waits for goes away again.
+  struct Readiness {
+    int64_t step = -1;
+    uint64_t changes = 0;
+    bool waits = true;
+  };
+  mutable Readiness found;
   std::vector<UnderWay> underWay; // those of this queue at most until the next step
   Clock clock;
   Moment now;    // of the step
