@@ -4,6 +4,8 @@ the textbooks. Run it in this folder; the output is kept in the repository."""
 import math
 
 import numpy as np
+from composites_formulas import (binary, conv, elu, group_norm, huber, kl, layer_norm, log_softmax, pool, random_bits,
+                                 rms_norm, smooth, softmax, to_bf16)
 
 rng = np.random.default_rng(7)
 cases = []
@@ -48,11 +50,6 @@ def wide(*arrays):
     return [a.astype(np.float64) for a in arrays]
 
 
-def softmax(x, axis=-1):
-    e = np.exp(x - x.max(axis, keepdims=True))
-    return e / e.sum(axis, keepdims=True)
-
-
 # Layers
 x, w, b = normal(3, 5), normal(5, 4), normal(4)
 X, W, B = wide(x, w, b)
@@ -63,42 +60,12 @@ case("matmul_shared", "%r0 = dgc.matmul %0, %1 : {0}, {1}", [a, w], [np.matmul(*
 case("scale", "%r0 = dgc.scale %0 by 0.5 plus -1.5 : {0}", [x], [X * 0.5 - 1.5])
 
 # Images: the definition of a convolution, element by element.
-def conv(x, w, strides=(1, 1), pad=((0, 0), (0, 0)), dilation=(1, 1), groups=1):
-    x = np.pad(x, ((0, 0), pad[0], pad[1], (0, 0)))
-    n, h, wd, c = x.shape
-    kh, kw, ci, f = w.shape
-    oh = (h - (kh - 1) * dilation[0] - 1) // strides[0] + 1
-    ow = (wd - (kw - 1) * dilation[1] - 1) // strides[1] + 1
-    y = np.zeros((n, oh, ow, f))
-    for o in range(f):
-        g = o // (f // groups)
-        for i in range(oh):
-            for j in range(ow):
-                for p in range(kh):
-                    for q in range(kw):
-                        patch = x[:, i * strides[0] + p * dilation[0], j * strides[1] + q * dilation[1], g * ci:(g + 1) * ci]
-                        y[:, i, j, o] += patch @ w[p, q, :, o]
-    return y
-
-
 image, kernel, bias = normal(2, 6, 5, 4), normal(3, 2, 2, 6), normal(6)
 I, K, BI = wide(image, kernel, bias)
 case("conv2d_same", "%r0 = dgc.conv2d %0, %1, %2 strides [2, 2] padding same groups 2 : {0}, {1}, {2}",
      [image, kernel, bias], [conv(I, K, (2, 2), ((0, 1), (0, 1)), groups=2) + BI])
 case("conv2d_dilation", "%r0 = dgc.conv2d %0, %1 padding [[1, 0], [2, 1]] dilation [2, 1] groups 2 : {0}, {1}",
      [image, kernel], [conv(I, K, pad=((1, 0), (2, 1)), dilation=(2, 1), groups=2)])
-
-
-def pool(x, window, strides, pad, combine):
-    n, h, w, c = x.shape
-    oh = (h + sum(pad[0]) - window[0]) // strides[0] + 1
-    ow = (w + sum(pad[1]) - window[1]) // strides[1] + 1
-    y = np.zeros((n, oh, ow, c))
-    for i in range(oh):
-        for j in range(ow):
-            top, left = i * strides[0] - pad[0][0], j * strides[1] - pad[1][0]
-            y[:, i, j] = combine(x[:, max(top, 0):top + window[0], max(left, 0):left + window[1]], (1, 2))
-    return y
 
 
 case("max_pool", "%r0 = dgc.max_pool %0 window [2, 2] : {0}", [image], [pool(I, (2, 2), (2, 2), ((0, 0), (0, 0)), np.max)])
@@ -233,15 +200,6 @@ def gradient_case(name, op, inputs, wanted, formula):
     case("gradient_" + name, body, given, gradients, 2e-4)
 
 
-def layer_norm(x, s, o):
-    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 0.001) * s + o
-
-
-def log_softmax(x):
-    shifted = x - x.max(-1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
-
-
 def cross_entropy(z, labels):
     return -np.take_along_axis(log_softmax(z), labels[..., None].astype(np.int64), -1)[..., 0]
 
@@ -290,22 +248,6 @@ gradient_case("mean_squared_error", "%y = dgc.mean_squared_error %0, %1 valid %2
 
 
 # Dropout: Philox4x32-10 written plainly.
-def philox(counter, key):
-    for _ in range(10):
-        a, b = counter[0] * 0xD2511F53, counter[2] * 0xCD9E8D57
-        counter = [(b >> 32) ^ counter[1] ^ key[0], b & 0xFFFFFFFF, (a >> 32) ^ counter[3] ^ key[1], a & 0xFFFFFFFF]
-        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
-    return counter
-
-
-def random_bits(count, seed, step, op):
-    words, number = [], op * 2 ** 40 + step
-    for block in range((count + 3) // 4):
-        words += philox([block & 0xFFFFFFFF, block >> 32, number & 0xFFFFFFFF, number >> 32],
-                        [seed & 0xFFFFFFFF, seed >> 32])
-    return np.array(words[:count], np.uint64)
-
-
 x = normal(5, 7)
 seed, step = np.array(12345678901, np.int64), np.array(3, np.int64)
 kept = random_bits(35, int(seed), 3, 9).reshape(5, 7) >= int(0.4 * 2 ** 32)
@@ -365,11 +307,6 @@ for at in (0, 2, 3, 12, 13, 30):
 
 # Half precision: operands and results are rounded to bf16, what is between them is not. Rows are long enough for a sum
 # in bf16 to be wrong.
-def to_bf16(array):
-    bits = np.asarray(array, np.float32).view(np.uint32).astype(np.uint64)
-    return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16 << 16).astype(np.uint32).view(np.float32)
-
-
 def half_case(name, op, inputs, result):
     """`op` makes %y of %h0, %h1, .., the inputs in bf16."""
     shape = "tensor<" + "".join(f"{n}x" for n in inputs[0].shape) + "bf16>"
@@ -396,10 +333,6 @@ x = normal(3, 6)
 X = x.astype(np.float64)
 
 
-def elu(x, alpha):
-    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
-
-
 case("silu", "%r0 = dgc.silu %0 : {0}", [x], [X / (1 + np.exp(-X))])
 case("leaky_relu", "%r0 = dgc.leaky_relu %0 slope 0.2 : {0}", [x], [np.where(X > 0, X, 0.2 * X)])
 case("leaky_relu_default", "%r0 = dgc.leaky_relu %0 : {0}", [x], [np.where(X > 0, X, 0.01 * X)])
@@ -411,16 +344,6 @@ gradient_case("elu", "%y = dgc.elu %0 alpha 0.5 : {0}", [x], [0], lambda x: elu(
 
 s, o = normal(6), normal(6)
 image = normal(2, 3, 2, 6)
-
-
-def rms_norm(x, s):
-    return x / np.sqrt((x ** 2).mean(-1, keepdims=True) + 0.01) * s
-
-
-def group_norm(x, s, o, groups):
-    y = x.reshape(x.shape[0], -1, groups, x.shape[-1] // groups)
-    y = (y - y.mean((1, 3), keepdims=True)) / np.sqrt(y.var((1, 3), keepdims=True) + 0.01)
-    return y.reshape(x.shape) * s + o
 
 
 case("rms_norm", "%r0 = dgc.rms_norm %0, %1 epsilon 0.01 : {0}, {1}", [x, s], [rms_norm(*wide(x, s))])
@@ -435,19 +358,6 @@ gradient_case("group_norm", "%y = dgc.group_norm %0, %1, %2 groups 3 epsilon 0.0
 
 z, t = normal(4, 5), normal(4, 5)
 Z, T = wide(z, t)
-
-
-def huber(x, t, delta):
-    d = np.abs(x - t)
-    return np.where(d <= delta, d ** 2 / 2, delta * (d - delta / 2))
-
-
-def binary(x, t):
-    return np.maximum(x, 0) - t * x + np.log1p(np.exp(-np.abs(x)))
-
-
-def kl(l, t):
-    return np.where(t > 0, t * (np.log(np.where(t > 0, t, 1)) - l), 0).sum(-1)
 
 
 case("mean_absolute_error", "%r0 = dgc.mean_absolute_error %0, %1 : {0}, {1}", [z, t], [np.abs(Z - T).mean()])
@@ -471,10 +381,6 @@ gradient_case("binary_cross_entropy", "%y = dgc.binary_cross_entropy %0, %1 vali
               lambda z, t, n: binary(z, t)[:n].mean())
 gradient_case("kl_divergence", "%y = dgc.kl_divergence %0, %1 : {0}, {1}", [z, np.abs(t) + np.float32(0.1)], [0, 1],
               lambda z, t: kl(z, t).mean())
-
-
-def smooth(labels, share):
-    return labels * (1 - share) + share / labels.shape[-1]
 
 
 hot = np.eye(5)[labels]
