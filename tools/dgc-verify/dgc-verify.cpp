@@ -169,6 +169,12 @@ static int run(Options &options) {
   if (!artifact.ok()) {
     return fail(artifact.status());
   }
+  if (options.record && options.check.runs < 2 && (*artifact)->plan().global_batch() > 1) {
+    return fail(dgc::rt::withExitCode(
+        absl::InvalidArgumentError(
+            "--record needs --runs 2 at least: a single run is never with a batch that is not full"),
+        dgc::rt::ExitCode::Usage));
+  }
   int code = 1;
   std::string text;
   std::optional<dgc::verify::Model> model = readModelOf(options, (*artifact)->plan(), code, text);
@@ -234,7 +240,9 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   app.add_flag("--record", options.record,
-               "Writes into PLAN that it is equal: dgc-inspect shows it. PLAN stays as it is where it is not equal")
+               "Writes into PLAN that it is equal: dgc-inspect shows it. PLAN stays as it is where it is not equal. "
+               "Needs two "
+               "runs where there is a batch")
       ->needs(against);
   app.add_flag("--quiet", options.quiet, "No progress, which is shown on a terminal only");
   try {
