@@ -19,8 +19,11 @@ static int fail(llvm::StringRef message, int code) {
   return code;
 }
 
+/// The check cannot decide. The codes are those of dgc-compile: a plan that was just compiled is no damaged file.
 static int fail(const absl::Status &status) {
-  return fail(std::string(status.message()), static_cast<int>(rt::exitCodeOf(status)));
+  const bool isLimit = rt::exitCodeOf(status) == rt::ExitCode::Machine;
+  return fail(std::string(status.message()),
+              static_cast<int>(isLimit ? rt::ExitCode::Machine : rt::ExitCode::Internal));
 }
 
 /// Puts the record of a check into a plan.
@@ -82,9 +85,12 @@ static int checkLoopsOf(const CompilePlan &plan, mlir::ModuleOp compiled) {
   constexpr int64_t kMaxFlops = int64_t{1} << 20; // some seconds
   auto kernels = compiled.lookupSymbol<mlir::ModuleOp>("kernels");
   const LoopLowering lower = plan.workers->loopLowering();
-  if (!kernels || !lower)
+  if (!kernels || !lower) {
+    llvm::errs() << "  no kernels run as loops: " << (kernels ? "the target has none of them" : "there are none")
+                 << "\n";
     return 0;
-  mlir::FailureOr<LoopsVerdict> verdict = checkLoops(kernels, lower, /*seed=*/0, kMaxFlops);
+  }
+  mlir::FailureOr<LoopsCheckResult> verdict = checkLoops(kernels, lower, /*seed=*/0, kMaxFlops);
   if (failed(verdict))
     return 1;
   if (!verdict->difference.empty())

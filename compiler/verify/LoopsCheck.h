@@ -10,7 +10,7 @@
 
 namespace dgc {
 
-struct LoopsVerdict {
+struct LoopsCheckResult {
   std::string difference; // the first one; empty: none
   uint64_t kernels = 0, tooLarge = 0, values = 0;
 };
@@ -19,7 +19,8 @@ struct LoopsVerdict {
 /// writes, on the same random numbers of the exact check, and compares all results: once with memory of its own for each
 /// result, and once, on positive numbers, where results have the memory of operands (`dgc.inplace`). Loops are interpreted op
 /// by op: those with more than `maxFlops` are left out. Does not change the module. Fails with a diagnostic where one of them cannot be run so.
-mlir::FailureOr<LoopsVerdict> checkLoops(mlir::ModuleOp kernels, LoopLowering lower, uint64_t seed, int64_t maxFlops);
+mlir::FailureOr<LoopsCheckResult> checkLoops(mlir::ModuleOp kernels, LoopLowering lower, uint64_t seed,
+                                             int64_t maxFlops);
 
 } // namespace dgc
 

@@ -59,10 +59,11 @@ private:
     cells[to] = value;
   }
   absl::Status place(Operation *op, Value address, mlir::Type type, Tensor *&buffer, size_t &element);
-  absl::Status failed(Operation *op, absl::string_view what) {
-    return absl::InternalError(
-        rt::str("loops of kernel '", body.getName().str(), "': ", op->getName().getStringRef().str(), " ", what));
+  std::string message(Operation *op, absl::string_view what) {
+    return rt::str("loops of kernel '", body.getName().str(), "': ", op->getName().getStringRef().str(), " ", what);
   }
+  /// It is not known what the op does.
+  absl::Status failed(Operation *op, absl::string_view what) { return absl::UnimplementedError(message(op, what)); }
 
   func::FuncOp body;
   verify::ElementOps elements;
@@ -106,6 +107,8 @@ absl::Status LoopsRun::runOp(Operation *op) {
 
 absl::Status LoopsRun::runFor(scf::ForOp loop) {
   const int64_t end = integer(loop.getUpperBound()), step = integer(loop.getStep());
+  if (step <= 0)
+    return failed(loop, rt::str("has a step of ", step));
   for (auto [argument, init] : llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs()))
     copy(argument, at(init));
   for (int64_t i = integer(loop.getLowerBound()); i < end; i += step) {
@@ -175,7 +178,8 @@ absl::Status LoopsRun::place(Operation *op, Value address, mlir::Type type, Tens
   const Cell &cell = at(address);
   buffer = cell.buffer;
   if (!buffer || cell.element < 0 || cell.element >= static_cast<int64_t>(buffer->count))
-    return failed(op, rt::str("uses element ", cell.element, " of a buffer of ", buffer ? buffer->count : 0));
+    return absl::OutOfRangeError(
+        message(op, rt::str("uses element ", cell.element, " of a buffer of ", buffer ? buffer->count : 0)));
   element = static_cast<size_t>(cell.element);
   Type expected = buffer->type;
   if (expected == Type::I1)

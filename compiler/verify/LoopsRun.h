@@ -13,7 +13,7 @@ namespace dgc {
 
 /// Runs a function that `dgc-lower-kernels-to-loops` wrote: its arguments are a pointer for each of `buffers` and then the
 /// parts [begin, end) of the work. It changes the buffers; they are of the types of its kernel. Fails where an op has no
-/// meaning in the fields, or the function reads or writes outside of a buffer.
+/// meaning in the fields (Unimplemented), or the function reads or writes outside of a buffer (OutOfRange).
 absl::Status runLoops(mlir::func::FuncOp body, std::span<verify::Tensor *const> buffers, int64_t begin, int64_t end,
                       const verify::InterpreterOptions &options);
 

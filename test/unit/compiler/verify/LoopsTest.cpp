@@ -5,6 +5,8 @@
 #include "compiler/target/cpu/Lowering.h"
 #include "compiler/verify/LoopsCheck.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -61,12 +63,12 @@ protected:
 TEST_P(Loops, ComputeWhatTheOpsSay) {
   ModuleOp kernels = kernelsOf(GetParam());
   ASSERT_TRUE(kernels);
-  FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoops, 7, kFlops);
-  ASSERT_TRUE(succeeded(verdict));
-  EXPECT_EQ(verdict->difference, "");
-  EXPECT_EQ(verdict->tooLarge, 0u);
-  EXPECT_GT(verdict->kernels, 3u);
-  EXPECT_GT(verdict->values, 100u);
+  FailureOr<LoopsCheckResult> result = checkLoops(kernels, toLoops, 7, kFlops);
+  ASSERT_TRUE(succeeded(result));
+  EXPECT_EQ(result->difference, "");
+  EXPECT_EQ(result->tooLarge, 0u);
+  EXPECT_GT(result->kernels, 3u);
+  EXPECT_GT(result->values, 100u);
 }
 
 const Case cases[] = {
@@ -83,10 +85,10 @@ INSTANTIATE_TEST_SUITE_P(All, Loops, ::testing::ValuesIn(cases), [](const auto &
 TEST_F(Loops, ThatAreTooLargeAreLeftOut) {
   ModuleOp kernels = kernelsOf(cases[0]);
   ASSERT_TRUE(kernels);
-  FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoops, 7, /*maxFlops=*/100);
-  ASSERT_TRUE(succeeded(verdict));
-  EXPECT_GT(verdict->kernels, 0u);
-  EXPECT_GT(verdict->tooLarge, 0u);
+  FailureOr<LoopsCheckResult> result = checkLoops(kernels, toLoops, 7, /*maxFlops=*/100);
+  ASSERT_TRUE(succeeded(result));
+  EXPECT_GT(result->kernels, 0u);
+  EXPECT_GT(result->tooLarge, 0u);
 }
 
 /// The first sum of floating-point numbers becomes a difference.
@@ -124,9 +126,9 @@ TEST_F(Loops, ThatAreWrongAreNoticed) {
   ModuleOp kernels = kernelsOf(cases[0]);
   ASSERT_TRUE(kernels);
   for (LoopLowering lower : {toLoopsWithAWrongSign, toLoopsThatEndEarly}) {
-    FailureOr<LoopsVerdict> verdict = checkLoops(kernels, lower, 7, kFlops);
-    ASSERT_TRUE(succeeded(verdict));
-    EXPECT_NE(verdict->difference, "");
+    FailureOr<LoopsCheckResult> result = checkLoops(kernels, lower, 7, kFlops);
+    ASSERT_TRUE(succeeded(result));
+    EXPECT_NE(result->difference, "");
   }
 }
 
@@ -140,9 +142,9 @@ TEST_F(Loops, OfLogarithmsThatAreWrongAreNoticed) {
       return %2 : tensor<f32>
     })");
   ASSERT_TRUE(kernels);
-  FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoopsWithAWrongSign, 7, kFlops);
-  ASSERT_TRUE(succeeded(verdict));
-  EXPECT_NE(verdict->difference, "");
+  FailureOr<LoopsCheckResult> result = checkLoops(kernels, toLoopsWithAWrongSign, 7, kFlops);
+  ASSERT_TRUE(succeeded(result));
+  EXPECT_NE(result->difference, "");
 }
 
 TEST_F(Loops, ThatOverwriteWhatTheyStillReadAreNoticed) {
@@ -157,10 +159,95 @@ TEST_F(Loops, ThatOverwriteWhatTheyStillReadAreNoticed) {
     kernel.replace(kernel.find("ATTRIBUTES"), 10, isInPlace ? "attributes {dgc.inplace = array<i64: 0>}" : "");
     ModuleOp kernels = parse(kernel.c_str());
     ASSERT_TRUE(kernels);
-    FailureOr<LoopsVerdict> verdict = checkLoops(kernels, toLoops, 7, kFlops);
-    ASSERT_TRUE(succeeded(verdict));
-    EXPECT_EQ(verdict->difference.empty(), !isInPlace) << verdict->difference;
+    FailureOr<LoopsCheckResult> result = checkLoops(kernels, toLoops, 7, kFlops);
+    ASSERT_TRUE(succeeded(result));
+    EXPECT_EQ(result->difference.empty(), !isInPlace) << result->difference;
   }
+}
+
+/// Integers that are read are at most 1.
+LogicalResult toLoopsOfOneExample(func::FuncOp kernel) {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  if (failed(lowerKernelToLoops(kernel)))
+    return failure();
+  module.walk([](LLVM::LoadOp load) {
+    if (!load.getType().isInteger(32))
+      return;
+    OpBuilder builder(load->getBlock(), std::next(load->getIterator()));
+    Value one = arith::ConstantOp::create(builder, load.getLoc(), builder.getI32IntegerAttr(1));
+    auto least = arith::MinSIOp::create(builder, load.getLoc(), load.getResult(), one);
+    load.getResult().replaceAllUsesExcept(least.getResult(), least);
+  });
+  return success();
+}
+
+TEST_F(Loops, ThatMaskManyExamplesWronglyAreNoticed) {
+  ModuleOp kernels = parse(R"(
+    func.func @k(%n: tensor<i32>, %x: tensor<16xf32>) -> tensor<16xf32> {
+      %0 = dgc.iota dim 0 : tensor<16xi32>
+      %1 = dgc.broadcast_in_dim %n dims [] to [16] : tensor<i32>
+      %2 = dgc.compare lt %0, %1 : tensor<16xi32>
+      %3 = dgc.constant dense<0.0> : tensor<16xf32>
+      %4 = dgc.select %2, %x, %3 : tensor<16xi1>, tensor<16xf32>, tensor<16xf32>
+      return %4 : tensor<16xf32>
+    })");
+  ASSERT_TRUE(kernels);
+  for (LoopLowering lower : {toLoops, toLoopsOfOneExample}) {
+    FailureOr<LoopsCheckResult> result = checkLoops(kernels, lower, 7, kFlops);
+    ASSERT_TRUE(succeeded(result));
+    EXPECT_EQ(result->difference.empty(), lower == static_cast<LoopLowering>(toLoops)) << result->difference;
+  }
+}
+
+template <int64_t step> LogicalResult toLoopsWithStep(func::FuncOp kernel) {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  if (failed(lowerKernelToLoops(kernel)))
+    return failure();
+  module.walk([](Operation *op) {
+    if (op->getName().getStringRef() != "scf.for")
+      return;
+    OpBuilder builder(op);
+    op->setOperand(
+        2, arith::ConstantOp::create(builder, op->getLoc(), builder.getIntegerAttr(op->getOperand(2).getType(), step)));
+  });
+  return success();
+}
+
+TEST_F(Loops, ThatCannotBeRunAreNoDifference) {
+  ModuleOp kernels = kernelsOf(cases[0]);
+  ASSERT_TRUE(kernels);
+  std::string error;
+  ScopedDiagnosticHandler errors(&*context, [&](Diagnostic &diagnostic) { error = diagnostic.str(); });
+  for (LoopLowering lower : {toLoopsWithStep<0>, toLoopsWithStep<-1>}) {
+    EXPECT_TRUE(failed(checkLoops(kernels, lower, 7, kFlops)));
+    EXPECT_NE(error.find("the check of loops cannot go on: loops of kernel '"), std::string::npos) << error;
+    EXPECT_NE(error.find("scf.for has a step of "), std::string::npos) << error;
+  }
+}
+
+/// Elements of loops are read from behind their buffers.
+LogicalResult toLoopsThatReadOutside(func::FuncOp kernel) {
+  auto module = kernel->getParentOfType<ModuleOp>();
+  if (failed(lowerKernelToLoops(kernel)))
+    return failure();
+  module.walk([](scf::ForOp loop) {
+    loop.walk([](LLVM::LoadOp load) {
+      OpBuilder builder(load);
+      auto outside = LLVM::GEPOp::create(builder, load.getLoc(), load.getAddr().getType(), load.getType(),
+                                         load.getAddr(), ArrayRef<LLVM::GEPArg>{1 << 20});
+      load.getAddrMutable().assign(outside);
+    });
+    return WalkResult::interrupt();
+  });
+  return success();
+}
+
+TEST_F(Loops, ThatLeaveTheirMemoryDiffer) {
+  ModuleOp kernels = kernelsOf(cases[0]);
+  ASSERT_TRUE(kernels);
+  FailureOr<LoopsCheckResult> result = checkLoops(kernels, toLoopsThatReadOutside, 7, kFlops);
+  ASSERT_TRUE(succeeded(result));
+  EXPECT_NE(result->difference.find(" uses element "), std::string::npos) << result->difference;
 }
 
 } // namespace
