@@ -133,6 +133,8 @@ public:
 private:
   Number keyed(reference::Opcode opcode, const Number &x, double f) const;
   Number keyed(reference::Opcode opcode, const Number &x, const Number &y, double f) const;
+  /// A function `f` of a number, of which nothing is known but Law::ZeroOrOne.
+  Number keyedOrExact(reference::Opcode opcode, const Number &x, double f) const;
   Number exponential(const Number &x) const;
   Number inverseRoot(const Number &x) const;
   Number power(const Number &x, const Number &y) const;

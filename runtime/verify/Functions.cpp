@@ -108,7 +108,7 @@ void Functions::noteSum(const Number &a, const Number &b, const Number &result, 
 
 /// log(x), with another f64.
 Number Functions::logarithm(const Number &x, double f) const {
-  const Number result = keyed(Opcode::Log, x, f);
+  const Number result = keyedOrExact(Opcode::Log, x, f);
   if (seen && has(Law::ExpOfLogarithm) && std::isfinite(f))
     seen->addLogarithm(x, result);
   return result;
@@ -146,12 +146,17 @@ Number Functions::keyed(Opcode opcode, const Number &x, const Number &y, double 
   return element(encrypt(key, block), f);
 }
 
+Number Functions::keyedOrExact(Opcode opcode, const Number &x, double f) const {
+  const bool isExact = (f == 0 || f == 1) && (x.same({}) || x.same(kOne));
+  return isExact && has(Law::ZeroOrOne) ? fromDouble(f) : keyed(opcode, x, f);
+}
+
 Number Functions::exponential(const Number &x) const {
   const double f = std::exp(x.f);
   if (f == 0 && has(Law::ExpOfMask))
     return {0, 0, f};
   if (!has(Law::ExpOfSum))
-    return keyed(Opcode::Exp, x, f);
+    return keyedOrExact(Opcode::Exp, x, f);
   const Seen::Term term = hasLogarithms() ? seen->termOf(x.q) : Seen::Term{x.q};
   uint64_t p = term.factor;
   for (unsigned group = 0; group < kGroups; ++group)
@@ -293,7 +298,7 @@ Number Functions::random(Opcode opcode, const Number &x, const Number &y) const 
     return keyed(opcode, x, x.f);
   if (reference::opcodeTable[static_cast<size_t>(opcode)].signature.starts_with("TT"))
     return keyed(opcode, x, y, evaluated(opcode, x.f, y.f));
-  return keyed(opcode, x, evaluated(opcode, x.f));
+  return keyedOrExact(opcode, x, evaluated(opcode, x.f));
 }
 
 Number Functions::draw(uint64_t name, uint64_t element, double value) const {

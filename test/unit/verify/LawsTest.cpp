@@ -71,6 +71,8 @@ Need needOf(Law law) {
     return {{}, "softplus"};
   case Law::ExpOfMask:
     return forms("%m = dgc.subtract %y, 1.0e30\n%e = dgc.exponential %m\n%f = dgc.add %y, %e", "%f = dgc.add %y, 0.0");
+  case Law::ZeroOrOne:
+    return forms("%n = dgc.subtract %y, %y\n%e = dgc.exponential %n\n%f = dgc.multiply %y, %e", "%f = dgc.add %y, 0.0");
   case Law::ExpMinusOne:
     return forms("%f = dgc.exponential_minus_one %y", "%e = dgc.exponential %y\n%f = dgc.subtract %e, 1.0");
   case Law::LogPlusOne:
