@@ -9,7 +9,7 @@ using ::testing::HasSubstr;
 
 namespace {
 
-absl::StatusOr<verify::GradientVerdict> check(const GradientCase &row, const GradientChange &change = {}) {
+absl::StatusOr<verify::GradientCheckResult> check(const GradientCase &row, const GradientChange &change = {}) {
   absl::StatusOr<verify::Model> model = gradientModel(row, change);
   return model.ok() ? verify::checkGradient(*model, {}) : model.status();
 }
@@ -17,7 +17,7 @@ absl::StatusOr<verify::GradientVerdict> check(const GradientCase &row, const Gra
 class ExactGradient : public testing::TestWithParam<GradientCase> {};
 
 TEST_P(ExactGradient, IsThatOfForwardMode) {
-  const absl::StatusOr<verify::GradientVerdict> verdict = check(GetParam());
+  const absl::StatusOr<verify::GradientCheckResult> verdict = check(GetParam());
   if (std::string(GetParam().name) == "reduce_precision") { // a function of the bits
     EXPECT_THAT(std::string(verdict.status().message()),
                 HasSubstr("takes the bits of a floating-point number that is no constant"));
@@ -93,7 +93,7 @@ void PrintTo(const WrongGradient &wrong, std::ostream *os) { *os << wrong.name; 
 class Wrong : public testing::TestWithParam<WrongGradient> {};
 
 TEST_P(Wrong, IsFound) {
-  const absl::StatusOr<verify::GradientVerdict> verdict = check(GetParam().row, GetParam().change);
+  const absl::StatusOr<verify::GradientCheckResult> verdict = check(GetParam().row, GetParam().change);
   ASSERT_TRUE(verdict.ok()) << verdict.status();
   EXPECT_THAT(verdict->difference, HasSubstr("the gradient is not the derivative of the loss for 'arg0'"));
 }
