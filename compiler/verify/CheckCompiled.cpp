@@ -47,7 +47,7 @@ static int checkAgainst(mlir::ModuleOp model, llvm::StringRef text, const rt::Ar
     return 1;
   verify::CheckOptions check;
   check.threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  absl::StatusOr<verify::Verdict> verdict = verify::check(artifact, *reference, check);
+  absl::StatusOr<verify::CheckResult> verdict = verify::check(artifact, *reference, check);
   if (!verdict.ok())
     return fail(verdict.status());
   if (!verdict->isEqual()) {

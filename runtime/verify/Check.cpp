@@ -26,7 +26,7 @@ public:
 
   /// Everything with values by one seed. True when all comparisons could be decided.
   absl::StatusOr<bool> run(uint64_t seed);
-  Verdict take() { return std::move(verdict); }
+  CheckResult take() { return std::move(verdict); }
 
 private:
   absl::Status checkProgram(const ModelProgram &program, PlanRun &planRun, uint64_t seed, const Functions &functions);
@@ -52,7 +52,7 @@ private:
   const Model &model;
   const CheckOptions &options;
   std::unique_ptr<Counts> counts;
-  Verdict verdict;
+  CheckResult verdict;
 };
 } // namespace
 
@@ -266,12 +266,13 @@ absl::Status Checker::checkProgram(const ModelProgram &program, PlanRun &planRun
 void Checker::estimate() {
   verdict.functions = counts->functions;
   const double p = static_cast<double>(kP), q = static_cast<double>(kQ), n = static_cast<double>(verdict.functions);
-  const double missed = std::max(1.0, verdict.degree) / p + n * n / 2 * std::max(1.0, counts->argumentDegree) / p / q;
+  const double missed =
+      std::max(1.0, verdict.degree) / p + n * n / 2 * std::max(1.0, counts->argumentDegree.load()) / p / q;
   verdict.bits = -std::log2(missed);
 }
 
 absl::StatusOr<bool> Checker::run(uint64_t seed) {
-  verdict = Verdict();
+  verdict = CheckResult();
   verdict.workers = plan.world_size();
   counts = std::make_unique<Counts>();
   const Functions functions(seed, LawSet::ofPlans().without(options.leftOut));
@@ -285,15 +286,15 @@ absl::StatusOr<bool> Checker::run(uint64_t seed) {
   return counts->nearTies == 0;
 }
 
-absl::StatusOr<Verdict> dgc::verify::check(const rt::Artifact &artifact, const Model &model,
-                                           const CheckOptions &options) {
+absl::StatusOr<CheckResult> dgc::verify::check(const rt::Artifact &artifact, const Model &model,
+                                               const CheckOptions &options) {
   Checker checker(artifact, model, options);
   constexpr int tries = 4;
   for (int i = 0; i < tries; ++i) {
     DGC_ASSIGN_OR_RETURN(bool isDecided, checker.run(options.seed * tries + static_cast<uint64_t>(i) + 1));
     if (!isDecided)
       continue;
-    Verdict verdict = checker.take();
+    CheckResult verdict = checker.take();
     if (verdict.isEqual() && (verdict.values == 0 || !(verdict.bits >= kLeastBits)))
       return absl::FailedPreconditionError(str("nothing differs, which proves nothing: ", verdict.values,
                                                " values were compared, which are polynomials of a degree up to ",

@@ -24,7 +24,7 @@ struct CheckOptions {
 };
 
 /// What was found.
-struct Verdict {
+struct CheckResult {
   std::string difference; // the first value that differs, and why that may be; empty: none
   bool isEqual() const { return difference.empty(); }
 
@@ -43,13 +43,13 @@ struct Verdict {
 };
 
 /// What a check found, as lines for a person: what differs, or what was compared and how sure the result is.
-std::string describe(const Verdict &verdict);
+std::string describe(const CheckResult &verdict);
 
 /// The record of a check with these options that found nothing, for rt::withRecord. `modelText`: the text of the model.
-artifact::VerifiedT recordOf(const Verdict &verdict, const CheckOptions &options, std::string_view modelText);
+artifact::VerifiedT recordOf(const CheckResult &verdict, const CheckOptions &options, std::string_view modelText);
 
 /// Runs every program of the model and of the plan on the same values, and compares outputs and variables. Fails where one of
 /// them cannot be run so: for want of semantics, or where an operation has no meaning in the fields.
-absl::StatusOr<Verdict> check(const rt::Artifact &artifact, const Model &model, const CheckOptions &options);
+absl::StatusOr<CheckResult> check(const rt::Artifact &artifact, const Model &model, const CheckOptions &options);
 
 } // namespace dgc::verify

@@ -22,12 +22,12 @@ static std::vector<int64_t> indexOf(size_t element, const std::vector<int64_t> &
   return index;
 }
 
-std::string dgc::verify::boxOf(std::span<const Place> places, const std::vector<int64_t> &shape) {
+std::string dgc::verify::boxOf(std::span<const ElementPair> pairs, const std::vector<int64_t> &shape) {
   if (shape.empty())
     return "";
-  std::vector<int64_t> low = indexOf(places[0].global, shape), high = low;
-  for (const Place &place : places) {
-    const std::vector<int64_t> index = indexOf(place.global, shape);
+  std::vector<int64_t> low = indexOf(pairs[0].global, shape), high = low;
+  for (const ElementPair &pair : pairs) {
+    const std::vector<int64_t> index = indexOf(pair.global, shape);
     for (size_t d = 0; d < shape.size(); ++d) {
       low[d] = std::min(low[d], index[d]);
       high[d] = std::max(high[d], index[d]);
@@ -45,22 +45,22 @@ static bool isUndefined(const Tensor &tensor) {
 }
 
 /// The elements of a part that differ.
-static std::vector<Place> differences(const Comparison &comparison, const Part &part, uint64_t &compared) {
-  std::vector<Place> places;
+static std::vector<ElementPair> differences(const Comparison &comparison, const Part &part, uint64_t &compared) {
+  std::vector<ElementPair> pairs;
   const rt::Slice &slice = part.slice;
   int64_t row = 1; // elements of an example, where the batch is the first dimension
   for (size_t d = 1; d < comparison.shape.size(); ++d)
     row *= comparison.shape[d];
   for (const rt::BlockPiece &piece : rt::blockPieces(comparison.shape, slice.offsets, slice.sizes, slice.extents()))
     for (size_t i = 0; i < piece.count; ++i) {
-      const Place place{piece.to + i, piece.from + i};
-      if (comparison.batchDim == 0 && static_cast<int64_t>(place.global) / row >= comparison.validCount)
+      const ElementPair pair{piece.to + i, piece.from + i};
+      if (comparison.batchDim == 0 && static_cast<int64_t>(pair.global) / row >= comparison.validCount)
         continue; // of padding nobody asks
       ++compared;
-      if (!areEqual(*part.value, place.local, *comparison.expected, place.global))
-        places.push_back(place);
+      if (!areEqual(*part.value, pair.local, *comparison.expected, pair.global))
+        pairs.push_back(pair);
     }
-  return places;
+  return pairs;
 }
 
 std::string Difference::text() const {
@@ -73,19 +73,19 @@ std::string Difference::text() const {
 
 /// Where a part differs: "[0..3] differs on worker 0 (4 of 12 elements), as on 2 others".
 static std::string describe(const Comparison &comparison, std::span<const Part> parts, size_t number,
-                            std::span<const Place> places) {
+                            std::span<const ElementPair> pairs) {
   size_t others = 0;
   uint64_t ignored = 0;
   for (size_t i = number + 1; i < parts.size(); ++i)
     others += parts[i].value && parts[i].value->type == comparison.expected->type &&
               !differences(comparison, parts[i], ignored).empty();
-  return str(boxOf(places, comparison.shape), " differs on worker ", parts[number].rank, " (", places.size(), " of ",
+  return str(boxOf(pairs, comparison.shape), " differs on worker ", parts[number].rank, " (", pairs.size(), " of ",
              rt::counted(static_cast<int64_t>(parts[number].value->count), "element"), ")",
              others ? str(", as on ", rt::counted(static_cast<int64_t>(others), "other")) : "");
 }
 
 /// The elements that no part has.
-static std::vector<Place> missing(const Comparison &comparison, std::span<const Part> parts) {
+static std::vector<ElementPair> missing(const Comparison &comparison, std::span<const Part> parts) {
   if (std::any_of(parts.begin(), parts.end(), [&](const Part &part) { return part.slice.covers(comparison.shape); }))
     return {};
   std::vector<bool> isThere(comparison.expected->count);
@@ -93,11 +93,11 @@ static std::vector<Place> missing(const Comparison &comparison, std::span<const 
     for (const rt::BlockPiece &piece :
          rt::blockPieces(comparison.shape, part.slice.offsets, part.slice.sizes, part.slice.extents()))
       std::fill_n(isThere.begin() + static_cast<ptrdiff_t>(piece.from), piece.count, true);
-  std::vector<Place> places;
+  std::vector<ElementPair> pairs;
   for (size_t i = 0; i < isThere.size(); ++i)
     if (!isThere[i])
-      places.push_back({0, i});
-  return places;
+      pairs.push_back({0, i});
+  return pairs;
 }
 
 Difference dgc::verify::compare(const Comparison &comparison, const std::vector<Part> &parts,
@@ -106,8 +106,8 @@ Difference dgc::verify::compare(const Comparison &comparison, const std::vector<
     return {comparison.what, "", "the model itself gives something that is no finite number, which proves nothing", ""};
   if (parts.empty())
     return {comparison.what, "", "no worker has it", ""};
-  if (const std::vector<Place> places = missing(comparison, parts); !places.empty())
-    return {comparison.what, boxOf(places, comparison.shape), "no worker has it", ""};
+  if (const std::vector<ElementPair> pairs = missing(comparison, parts); !pairs.empty())
+    return {comparison.what, boxOf(pairs, comparison.shape), "no worker has it", ""};
   for (size_t i = 0; i < parts.size(); ++i) {
     const Part &part = parts[i];
     if (!part.value)
@@ -117,12 +117,12 @@ Difference dgc::verify::compare(const Comparison &comparison, const std::vector<
               str("the plan has it as ", EnumNameType(part.value->type), ", the model as ",
                   EnumNameType(comparison.expected->type)),
               ""};
-    const std::vector<Place> places = differences(comparison, part, compared);
-    if (places.empty())
+    const std::vector<ElementPair> pairs = differences(comparison, part, compared);
+    if (pairs.empty())
       continue;
-    const std::string writer = part.writerOf(places[0].local);
+    const std::string writer = part.writerOf(pairs[0].local);
     const bool isNamed = comparison.location.empty() || writer.find(comparison.location) != std::string::npos;
-    return {comparison.what, describe(comparison, parts, i, places), explain(comparison, parts, i, places, plan),
+    return {comparison.what, describe(comparison, parts, i, pairs), explain(comparison, parts, i, pairs, plan),
             str("written by ", writer, isNamed ? "" : "; the model computes it at " + comparison.location)};
   }
   return {};

@@ -22,7 +22,7 @@ struct Comparison {
 };
 
 /// An element of a part and the element of the whole that it should be.
-struct Place {
+struct ElementPair {
   size_t local = 0, global = 0;
 };
 
@@ -43,6 +43,6 @@ Difference compare(const Comparison &comparison, const std::vector<Part> &parts,
                    uint64_t &compared);
 
 /// The box around elements: "[50..63, 0..9]"; of a scalar "".
-std::string boxOf(std::span<const Place> places, const std::vector<int64_t> &shape);
+std::string boxOf(std::span<const ElementPair> pairs, const std::vector<int64_t> &shape);
 
 } // namespace dgc::verify

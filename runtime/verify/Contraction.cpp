@@ -84,8 +84,8 @@ public:
   }
 
 private:
-  std::vector<uint64_t> p, q;
-  std::vector<double> f;
+  Elements<uint64_t> p, q;
+  Elements<double> f;
 };
 
 /// The sums of products of a nest: those of batches of rows by columns, which only one of the operands depends on.

@@ -164,8 +164,9 @@ void NestDegrees::run() {
   for (size_t i = 0; i < currents.size(); ++i)
     if (Tensor &tensor = *context.buffers.written[loops.outputs[i].buffer]; tensor.isFloat())
       tensor.degree = std::max(tensor.degree, currents[i]);
-  double &most = context.options.counts.argumentDegree;
-  most = std::max(most, argument);
+  std::atomic<double> &most = context.options.counts.argumentDegree;
+  for (double known = most; known < argument && !most.compare_exchange_weak(known, argument);)
+    ;
 }
 
 void dgc::verify::setDegrees(const NestContext &context, const LoopNest &loops) { NestDegrees(context, loops).run(); }

@@ -22,9 +22,9 @@ struct AxisSet {
 
 class Explanation {
 public:
-  Explanation(const Comparison &comparison, std::span<const Part> parts, size_t number, std::span<const Place> places,
-              const artifact::Plan &plan)
-      : comparison(comparison), parts(parts), part(parts[number]), places(places), plan(plan) {}
+  Explanation(const Comparison &comparison, std::span<const Part> parts, size_t number,
+              std::span<const ElementPair> pairs, const artifact::Plan &plan)
+      : comparison(comparison), parts(parts), part(parts[number]), pairs(pairs), plan(plan) {}
 
   std::string find() const {
     if (part.value->isFloat())
@@ -48,19 +48,19 @@ private:
     return comparison.before ? std::vector<View>{{false}, {true}} : std::vector<View>{{false}};
   }
   Number expectedAt(View view, size_t global) const { return of(view, comparison.expected->number(global), global); }
-  Number has(View view, const Place &at) const { return of(view, part.value->number(at.local), at.global); }
+  Number has(View view, const ElementPair &at) const { return of(view, part.value->number(at.local), at.global); }
   Number of(View view, const Number &x, size_t global) const {
     return view.isUpdate ? subtract(x, comparison.before->number(global)) : x;
   }
 
   /// Whether `holds` does for the expected number and the one that is there, of each element.
   template <typename F> bool all(View view, F &&holds) const {
-    return std::all_of(places.begin(), places.end(),
-                       [&](const Place &place) { return holds(expectedAt(view, place.global), has(view, place)); });
+    return std::all_of(pairs.begin(), pairs.end(),
+                       [&](const ElementPair &pair) { return holds(expectedAt(view, pair.global), has(view, pair)); });
   }
   bool allHave(const Tensor &tensor) const {
-    return std::all_of(places.begin(), places.end(), [&](const Place &place) {
-      return part.value->number(place.local).same(tensor.number(place.global));
+    return std::all_of(pairs.begin(), pairs.end(), [&](const ElementPair &pair) {
+      return part.value->number(pair.local).same(tensor.number(pair.global));
     });
   }
 
@@ -74,7 +74,7 @@ private:
     if (all({}, [&](const Number &, const Number &x) { return x.same(zero); }))
       return "it is 0: nothing was added, or it was masked";
     if (all({}, [&](const Number &expected, const Number &) { return expected.same(zero); }))
-      return str("expected 0 at ", boxOf(places, comparison.shape), ": padding is not masked");
+      return str("expected 0 at ", boxOf(pairs, comparison.shape), ": padding is not masked");
     return "";
   }
 
@@ -178,11 +178,11 @@ private:
         if (group.empty())
           continue;
         auto isSum = [&](int64_t times) {
-          return std::all_of(places.begin(), places.end(), [&](const Place &place) {
+          return std::all_of(pairs.begin(), pairs.end(), [&](const ElementPair &pair) {
             Number sum;
             for (const Part *each : group)
-              sum = add(sum, of(view, each->value->number(place.local), place.global));
-            return sum.same(multiply(expectedAt(view, place.global), fromInteger(times)));
+              sum = add(sum, of(view, each->value->number(pair.local), pair.global));
+            return sum.same(multiply(expectedAt(view, pair.global), fromInteger(times)));
           });
         };
         for (int64_t times : {int64_t{1}, set.size})
@@ -193,7 +193,7 @@ private:
     return "";
   }
 
-  /// The places of another part in the whole, by element of the part.
+  /// Where the elements of another part are in the whole.
   std::vector<size_t> globalsOf(const rt::Slice &slice, size_t count) const {
     std::vector<size_t> globals(count, SIZE_MAX);
     for (const rt::BlockPiece &piece : rt::blockPieces(comparison.shape, slice.offsets, slice.sizes, slice.extents()))
@@ -207,9 +207,9 @@ private:
       if (other.slice == part.slice || other.slice.extents() != part.slice.extents())
         continue;
       const std::vector<size_t> globals = globalsOf(other.slice, part.value->count);
-      const bool isThat = std::all_of(places.begin(), places.end(), [&](const Place &place) {
-        const size_t global = globals[place.local];
-        return global != SIZE_MAX && comparison.expected->number(global).same(part.value->number(place.local));
+      const bool isThat = std::all_of(pairs.begin(), pairs.end(), [&](const ElementPair &pair) {
+        const size_t global = globals[pair.local];
+        return global != SIZE_MAX && comparison.expected->number(global).same(part.value->number(pair.local));
       });
       if (isThat)
         return str("it is the part that worker ", other.rank, " should have");
@@ -227,22 +227,21 @@ private:
 
   /// Whether the elements are there, at other indices.
   std::string shifted() const {
-    const Number first = part.value->number(places[0].local);
+    const Number first = part.value->number(pairs[0].local);
     const Tensor &expected = *comparison.expected;
     std::string one;
     for (size_t at = 0; at < expected.count; ++at) {
-      if (at == places[0].global || !expected.number(at).same(first))
+      if (at == pairs[0].global || !expected.number(at).same(first))
         continue;
-      const std::vector<Place> there{{0, at}};
+      const std::vector<ElementPair> there{{0, at}};
       if (one.empty())
-        one = str("element ", boxOf(places.first(1), comparison.shape), " has what is expected at ",
+        one = str("element ", boxOf(pairs.first(1), comparison.shape), " has what is expected at ",
                   boxOf(there, comparison.shape), ": it is in the wrong place");
-      const size_t shift = at - places[0].global; // modulo 2^64
-      const bool isShift =
-          places.size() > 1 && std::all_of(places.begin(), places.end(), [&](const Place &place) {
-            const size_t from = place.global + shift;
-            return from < expected.count && expected.number(from).same(part.value->number(place.local));
-          });
+      const size_t shift = at - pairs[0].global; // modulo 2^64
+      const bool isShift = pairs.size() > 1 && std::all_of(pairs.begin(), pairs.end(), [&](const ElementPair &pair) {
+                             const size_t from = pair.global + shift;
+                             return from < expected.count && expected.number(from).same(part.value->number(pair.local));
+                           });
       if (isShift)
         return str("each element has what is expected ", std::abs(static_cast<int64_t>(shift)), " elements ",
                    static_cast<int64_t>(shift) > 0 ? "further" : "before", ": it is in the wrong place");
@@ -252,10 +251,10 @@ private:
 
   /// One factor for several elements.
   std::string scaled() const {
-    if (places.size() < 2)
+    if (pairs.size() < 2)
       return "";
     for (View view : views()) {
-      const Number e0 = expectedAt(view, places[0].global), x0 = has(view, places[0]);
+      const Number e0 = expectedAt(view, pairs[0].global), x0 = has(view, pairs[0]);
       if (all(view, [&](const Number &e, const Number &x) { return multiply(e, x0).same(multiply(x, e0)); }))
         return str(view.subject(), "a constant times", view.expected(), ", about ", x0.f / e0.f);
     }
@@ -267,9 +266,9 @@ private:
     for (const Part &other : parts) {
       if (!other.value || other.slice != part.slice || other.value->type != part.value->type)
         continue;
-      const bool differs = std::any_of(places.begin(), places.end(), [&](const Place &place) {
-        return part.value->isFloat() ? !part.value->number(place.local).same(other.value->number(place.local))
-                                     : part.value->i[place.local] != other.value->i[place.local];
+      const bool differs = std::any_of(pairs.begin(), pairs.end(), [&](const ElementPair &pair) {
+        return part.value->isFloat() ? !part.value->number(pair.local).same(other.value->number(pair.local))
+                                     : part.value->i[pair.local] != other.value->i[pair.local];
       });
       if (!differs)
         continue;
@@ -289,12 +288,12 @@ private:
   const Comparison &comparison;
   std::span<const Part> parts;
   const Part &part;
-  std::span<const Place> places;
+  std::span<const ElementPair> pairs;
   const artifact::Plan &plan;
 };
 } // namespace
 
 std::string dgc::verify::explain(const Comparison &comparison, std::span<const Part> parts, size_t number,
-                                 std::span<const Place> places, const artifact::Plan &plan) {
-  return Explanation(comparison, parts, number, places, plan).find();
+                                 std::span<const ElementPair> pairs, const artifact::Plan &plan) {
+  return Explanation(comparison, parts, number, pairs, plan).find();
 }

@@ -5,9 +5,9 @@
 
 namespace dgc::verify {
 
-/// The nearest explanation that holds for every element of `places` of parts[number], which are those that differ; empty
+/// The nearest explanation that holds for every element of `pairs` of parts[number], which are those that differ; empty
 /// where none is known.
 std::string explain(const Comparison &comparison, std::span<const Part> parts, size_t number,
-                    std::span<const Place> places, const artifact::Plan &plan);
+                    std::span<const ElementPair> pairs, const artifact::Plan &plan);
 
 } // namespace dgc::verify

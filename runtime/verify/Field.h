@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/device/reference/Bytecode.h"
+#include "runtime/verify/BlockPool.h"
 #include "runtime/verify/Laws.h"
 
 #include <algorithm>
@@ -101,7 +102,7 @@ struct Counts {
   std::atomic<uint64_t> functions = 0;    // evaluations of keyed functions
   std::atomic<uint64_t> exponentials = 0; // of exp
   std::atomic<uint64_t> nearTies = 0;     // comparisons of different numbers whose f64 values are too close to decide
-  double argumentDegree = 0;              // the largest degree of the argument of a function; written between nests
+  std::atomic<double> argumentDegree = 0; // the largest degree of the argument of a function
 };
 
 /// The functions that are no operations of a field. Each is a random function, chosen by `key`, of the elements of its
@@ -154,13 +155,15 @@ private:
 struct Tensor {
   reference::Type type = reference::Type::F32;
   size_t count = 0;
-  std::vector<uint64_t> p, q;
-  std::vector<double> f;
-  std::vector<int64_t> i;
+  Elements<uint64_t> p, q;
+  Elements<double> f;
+  Elements<int64_t> i;
   double degree = 0; // an upper bound of the degree of the elements as polynomials of what was drawn
 
   Tensor() = default;
-  Tensor(reference::Type type, size_t count);
+  Tensor(reference::Type type, size_t count); // of zeros
+  /// With any elements: each is given a value next.
+  static std::shared_ptr<Tensor> uninitialized(reference::Type type, size_t count);
   bool isFloat() const { return reference::isFloat(type); }
   Number number(size_t at) const { return {p[at], q[at], f[at]}; }
   void set(size_t at, const Number &x) { p[at] = x.p, q[at] = x.q, f[at] = x.f; }

@@ -29,7 +29,7 @@ public:
   absl::Status prepare();
   /// Everything with values by one seed. True when all comparisons could be decided.
   absl::StatusOr<bool> run(uint64_t seed);
-  GradientVerdict take() { return std::move(verdict); }
+  GradientCheckResult take() { return std::move(verdict); }
 
 private:
   absl::Status findWeights();
@@ -54,7 +54,7 @@ private:
   std::vector<TensorRef> constants; // its last inputs
   const reference::Kernel *kernel = nullptr;
   std::unique_ptr<Counts> counts;
-  GradientVerdict verdict;
+  GradientCheckResult verdict;
 };
 } // namespace
 
@@ -229,14 +229,14 @@ void GradientChecker::estimate() {
   verdict.functions = counts->functions;
   verdict.exponentials = counts->exponentials;
   const double p = static_cast<double>(kP), q = static_cast<double>(kQ), n = static_cast<double>(verdict.functions);
-  const double argument = std::max(1.0, counts->argumentDegree);
+  const double argument = std::max(1.0, counts->argumentDegree.load());
   const double missed = std::max(1.0, verdict.degree) * (1 + static_cast<double>(verdict.inverses) * argument) / p +
                         n * n / 2 * argument / p / q;
   verdict.bits = std::max(0.0, -std::log2(missed));
 }
 
 absl::StatusOr<bool> GradientChecker::run(uint64_t seed) {
-  verdict = GradientVerdict();
+  verdict = GradientCheckResult();
   for (const Weight &weight : weights)
     verdict.variables.push_back(weight.name);
   counts = std::make_unique<Counts>();
@@ -249,7 +249,7 @@ absl::StatusOr<bool> GradientChecker::run(uint64_t seed) {
   return counts->nearTies == 0;
 }
 
-absl::StatusOr<GradientVerdict> dgc::verify::checkGradient(const Model &model, const CheckOptions &options) {
+absl::StatusOr<GradientCheckResult> dgc::verify::checkGradient(const Model &model, const CheckOptions &options) {
   GradientChecker checker(model, options);
   DGC_RETURN_IF_ERROR(checker.prepare());
   constexpr int tries = 4;

@@ -6,7 +6,7 @@
 namespace dgc::verify {
 
 /// What was found.
-struct GradientVerdict {
+struct GradientCheckResult {
   std::string difference; // which derivatives are wrong; empty: none
   bool isEqual() const { return difference.empty(); }
 
@@ -24,6 +24,6 @@ struct GradientVerdict {
 /// direction u with the sum over all weights of gradient times u: <v, J u> = <J' v, u>. Where they differ, names the
 /// variables for which they do. Fails where the program has no such check: without weights, or where an operation has no
 /// derivative in forward mode.
-absl::StatusOr<GradientVerdict> checkGradient(const Model &model, const CheckOptions &options);
+absl::StatusOr<GradientCheckResult> checkGradient(const Model &model, const CheckOptions &options);
 
 } // namespace dgc::verify

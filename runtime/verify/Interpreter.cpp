@@ -2,10 +2,9 @@
 #include "runtime/verify/LoopNest.h"
 
 #include "runtime/base/Status.h"
+#include "runtime/verify/Threads.h"
 
 #include <algorithm>
-#include <system_error>
-#include <thread>
 
 using namespace dgc;
 using namespace dgc::verify;
@@ -76,20 +75,10 @@ static absl::Status runNest(const NestContext &context, const LoopNest &loops) {
   const auto loop = static_cast<size_t>(split);
   const int64_t extent = loops.extents[loop], parts = std::min(threads, extent);
   std::vector<absl::Status> statuses(static_cast<size_t>(parts));
-  auto run = [&](int64_t part) {
+  inThreads(parts, static_cast<int>(parts), [&](int64_t part) {
     statuses[static_cast<size_t>(part)] =
         runPart(context, loops.part(loop, extent * part / parts, extent * (part + 1) / parts), true);
-  };
-  std::vector<std::thread> others;
-  for (int64_t part = 1; part < parts; ++part)
-    try {
-      others.emplace_back(run, part);
-    } catch (const std::system_error &) { // no more threads can be started
-      run(part);
-    }
-  run(0);
-  for (std::thread &each : others)
-    each.join();
+  });
   for (absl::Status &each : statuses)
     DGC_RETURN_IF_ERROR(each);
   return absl::OkStatus();
@@ -132,7 +121,7 @@ void KernelRun::prepare(uint32_t number, bool isCovered) {
   if (buffers.read[number])
     return;
   const Buffer &buffer = *kernel.buffers()->Get(number);
-  tensors[number] = buffer.data() ? constantOf(buffer) : std::make_shared<Tensor>(buffer.type(), buffer.count());
+  tensors[number] = buffer.data() ? constantOf(buffer) : Tensor::uninitialized(buffer.type(), buffer.count());
   if (!buffer.data() && !isCovered)
     makeUndefined(*tensors[number], options.integers);
   buffers.read[number] = tensors[number].get();

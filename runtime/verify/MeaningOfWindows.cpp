@@ -104,7 +104,7 @@ void ConvolutionMeaning::forward() {
 void ConvolutionMeaning::backwardData() {
   const Array dst = spreadSpatial(kernel, array(op.dst()), window, &WindowDim::gaps, 0);
   const std::vector<int64_t> from = dst.strides(), to = stridesOf(kernel.shapeOf(op.src()));
-  Place outputs{dst.buffer};
+  NestOperand outputs{dst.buffer};
   for (size_t d = 0; d < window.size(); ++d)
     outputs.offset += from[d + 1] * (window[d].low + window[d].reach() - 1);
   std::vector<Loop> kept{{batch, from[0], 0, to[0]}}, reduced;

@@ -80,7 +80,7 @@ absl::StatusOr<TensorRef> Memory::read(uint64_t offset, reference::Type type, si
     if (next == offset && stop == end && first == 0 && number == cell.tensor->count)
       return cell.tensor;
     if (!joined)
-      joined = std::make_shared<Tensor>(type, count);
+      joined = Tensor::uninitialized(type, count);
     copyElements(*cell.tensor, first, number, *joined, (next - offset) / size);
     next = stop;
     ++at;
@@ -92,7 +92,7 @@ TensorRef Memory::readWithGaps(uint64_t offset, reference::Type type, size_t cou
   const uint64_t size = sizeOf(type);
   if (absl::StatusOr<TensorRef> whole = read(offset, type, count, run); whole.ok())
     return *whole;
-  auto result = std::make_shared<Tensor>(type, count);
+  std::shared_ptr<Tensor> result = Tensor::uninitialized(type, count);
   makeUndefined(*result, undefinedIn(run));
   auto at = from(offset);
   for (size_t i = 0; i < count; ++i) {

@@ -194,8 +194,8 @@ std::vector<int64_t> dgc::verify::columnOf(std::span<const Loop> kept, std::span
   return column;
 }
 
-void dgc::verify::sumProducts(KernelBuilder &kernel, std::span<const Loop> kept, std::span<const Loop> reduced, Place a,
-                              Place b, uint32_t to) {
+void dgc::verify::sumProducts(KernelBuilder &kernel, std::span<const Loop> kept, std::span<const Loop> reduced,
+                              NestOperand a, NestOperand b, uint32_t to) {
   fill(kernel, to, 0);
   auto column = [&](int64_t Loop::*member) { return columnOf(kept, reduced, member); };
   const Type type = kernel.typeOf(to);
@@ -207,7 +207,7 @@ void dgc::verify::sumProducts(KernelBuilder &kernel, std::span<const Loop> kept,
   nest.output(to, column(&Loop::to), nest.add(nest.current(0, type), product));
 }
 
-void dgc::verify::sum(KernelBuilder &kernel, std::span<const Loop> kept, std::span<const Loop> reduced, Place a,
+void dgc::verify::sum(KernelBuilder &kernel, std::span<const Loop> kept, std::span<const Loop> reduced, NestOperand a,
                       uint32_t to) {
   fill(kernel, to, 0);
   auto column = [&](int64_t Loop::*member) { return columnOf(kept, reduced, member); };

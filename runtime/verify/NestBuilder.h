@@ -129,16 +129,16 @@ struct Loop {
 std::vector<int64_t> columnOf(std::span<const Loop> kept, std::span<const Loop> reduced, int64_t Loop::*member);
 
 /// A buffer from an element on.
-struct Place {
+struct NestOperand {
   uint32_t buffer;
   int64_t offset = 0;
 };
 
 /// Each element of `to` is the sum over `reduced` of a * b, in its type. Elements that no loop reaches are 0.
-void sumProducts(KernelBuilder &kernel, std::span<const Loop> kept, std::span<const Loop> reduced, Place a, Place b,
-                 uint32_t to);
+void sumProducts(KernelBuilder &kernel, std::span<const Loop> kept, std::span<const Loop> reduced, NestOperand a,
+                 NestOperand b, uint32_t to);
 /// The same of a alone.
-void sum(KernelBuilder &kernel, std::span<const Loop> kept, std::span<const Loop> reduced, Place a, uint32_t to);
+void sum(KernelBuilder &kernel, std::span<const Loop> kept, std::span<const Loop> reduced, NestOperand a, uint32_t to);
 
 /// Where sums that become `result` are added up: there, or in f32 where that has 16 bits.
 uint32_t sumsOf(KernelBuilder &kernel, uint32_t result);

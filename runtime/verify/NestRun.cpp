@@ -28,8 +28,8 @@ public:
   }
 
 private:
-  std::vector<uint64_t> p, q;
-  std::vector<Value> v;
+  Elements<uint64_t> p, q;
+  Elements<Value> v;
 };
 
 class StripRun {

@@ -3,10 +3,11 @@
 #include "runtime/artifact/Enums.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
+#include "runtime/verify/Threads.h"
 #include "runtime/verify/WorkerRun.h"
 
 #include <algorithm>
-#include <random>
+#include <limits>
 
 using namespace dgc;
 using namespace dgc::verify;
@@ -73,6 +74,7 @@ static absl::Status checkCall(const artifact::Program &program, const reference:
 }
 
 absl::StatusOr<const PlanRun::Work *> PlanRun::workOf(const artifact::Program &program, const artifact::Step &step) {
+  const std::scoped_lock lock(mutex);
   if (const auto known = work.find(&step); known != work.end())
     return &known->second;
   Work result;
@@ -99,6 +101,7 @@ absl::StatusOr<const PlanRun::Work *> PlanRun::workOf(const artifact::Program &p
 }
 
 absl::StatusOr<TensorRef> PlanRun::constant(const artifact::Buffer &buffer) {
+  const std::scoped_lock lock(mutex);
   const uint64_t count = countOf(buffer);
   TensorRef &known = constants[{buffer.offset(), buffer.dtype()}];
   if (known && known->count == count)
@@ -110,29 +113,47 @@ absl::StatusOr<TensorRef> PlanRun::constant(const artifact::Buffer &buffer) {
 std::vector<Event> PlanRun::possibleEvents(const Rendezvous &rendezvous) const {
   std::vector<Event> events;
   for (const std::unique_ptr<WorkerRun> &worker : workers)
-    if (worker->canGoOn())
+    if (worker->canStep())
       events.push_back({worker->rank(), Event::kStep, {worker->rank()}});
-  for (const Meeting *meeting : rendezvous.complete())
-    events.push_back({meeting->group[0], meeting->collective, meeting->group});
+  for (const PendingCollective *pending : rendezvous.complete())
+    events.push_back({pending->group[0], pending->collective, pending->group});
   return events;
 }
 
 /// Does what the event says.
 absl::Status PlanRun::perform(const Event &event, Rendezvous &rendezvous) {
   if (event.collective == Event::kStep)
-    return workers[event.worker]->goOn();
-  Meeting &meeting = rendezvous.meeting(static_cast<uint32_t>(event.collective), event.workers);
+    return workers[event.worker]->doStep();
+  PendingCollective &pending = rendezvous.pending(static_cast<uint32_t>(event.collective), event.workers);
   Clock all;
-  for (const Member &member : meeting.arrived)
+  for (const Member &member : pending.arrived)
     all.join(member.clock);
-  for (Member &member : meeting.arrived) {
+  for (Member &member : pending.arrived) {
     member.clock = all;
     DGC_RETURN_IF_ERROR(workers[member.rank]->noteCollective(member));
   }
   absl::Status status =
-      exchange(meeting.arrived, plan.world_size(), plan.shared_bytes(), options.functions, options.counts);
-  rendezvous.finish(meeting);
-  return status.ok() ? status : workers[event.worker]->named(status, meeting.stepOf(event.worker));
+      exchange(pending.arrived, plan.world_size(), plan.shared_bytes(), options.functions, options.counts);
+  rendezvous.finish(pending);
+  return status.ok() ? status : workers[event.worker]->named(status, pending.stepOf(event.worker));
+}
+
+absl::Status PlanRun::computeSteps(std::mt19937_64 &random) {
+  constexpr uint32_t some = 16, all = std::numeric_limits<uint32_t>::max();
+  std::vector<std::pair<WorkerRun *, uint32_t>> ready;
+  for (const std::unique_ptr<WorkerRun> &worker : workers)
+    if (worker->canStep())
+      ready.emplace_back(worker.get(), random() % 2 == 0 ? all : static_cast<uint32_t>(random() % some));
+  const auto number = static_cast<int64_t>(ready.size());
+  threadsOfWorker = std::max(1, options.threads / std::max(1, static_cast<int>(number)));
+  std::vector<absl::Status> statuses(ready.size());
+  inThreads(number, options.threads, [&](int64_t i) {
+    const auto [worker, most] = ready[static_cast<size_t>(i)];
+    statuses[static_cast<size_t>(i)] = worker->computeSteps(most);
+  });
+  for (absl::Status &each : statuses)
+    DGC_RETURN_IF_ERROR(each);
+  return absl::OkStatus();
 }
 
 absl::Status PlanRun::run(const Call &call) {
@@ -143,11 +164,20 @@ absl::Status PlanRun::run(const Call &call) {
     DGC_RETURN_IF_ERROR(worker->begin(call, runs, rendezvous));
   std::mt19937_64 random(options.order + runs);
   while (true) {
-    const std::vector<Event> events = possibleEvents(rendezvous);
+    if (!options.choose)
+      DGC_RETURN_IF_ERROR(computeSteps(random));
+    std::vector<Event> events = possibleEvents(rendezvous);
     if (events.empty())
       break;
-    DGC_RETURN_IF_ERROR(
-        perform(events[options.choose ? options.choose(events) : random() % events.size()], rendezvous));
+    if (options.choose) {
+      DGC_RETURN_IF_ERROR(perform(events[options.choose(events)], rendezvous));
+      continue;
+    }
+    // What can happen still can after another event.
+    std::shuffle(events.begin(), events.end(), random);
+    events.resize(random() % events.size() + 1);
+    for (const Event &event : events)
+      DGC_RETURN_IF_ERROR(perform(event, rendezvous));
   }
   for (const std::unique_ptr<WorkerRun> &worker : workers)
     if (!worker->isDone())
@@ -157,13 +187,15 @@ absl::Status PlanRun::run(const Call &call) {
 
 std::vector<Part> PlanRun::variable(const std::string &name) const {
   std::vector<Part> parts;
-  for (const std::unique_ptr<WorkerRun> &worker : workers)
-    for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
-      const artifact::Variable &variable = *plan.variables()->Get(i);
-      if (variable.name()->string_view() == name && rt::belongs(variable.group(), worker->groupNumber()))
+  for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
+    const artifact::Variable &variable = *plan.variables()->Get(i);
+    if (variable.name()->string_view() != name)
+      continue;
+    for (const std::unique_ptr<WorkerRun> &worker : workers)
+      if (rt::belongs(variable.group(), worker->groupNumber()))
         parts.push_back(worker->part(name, rt::localSlice(plan, variable, worker->rank()),
                                      *plan.variable_buffers()->Get(variable.buffer())));
-    }
+  }
   return parts;
 }
 

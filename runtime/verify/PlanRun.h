@@ -13,6 +13,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <random>
 #include <span>
 #include <string>
 #include <vector>
@@ -98,8 +100,10 @@ private:
   };
   absl::Status findKernels();
   InterpreterOptions interpreterOptions() const {
-    return {options.functions, options.counts, options.threads, false, undefinedIn(runs)};
+    return {options.functions, options.counts, threadsOfWorker, false, undefinedIn(runs)};
   }
+  /// Workers do steps that concern nobody else, in threads, each up to a step that does or to a random number.
+  absl::Status computeSteps(std::mt19937_64 &random);
   absl::StatusOr<const Work *> workOf(const artifact::Program &program, const artifact::Step &step);
   absl::StatusOr<TensorRef> constant(const artifact::Buffer &buffer);
   std::vector<Event> possibleEvents(const Rendezvous &rendezvous) const;
@@ -109,9 +113,11 @@ private:
   const artifact::Plan &plan;
   PlanRunOptions options;
   std::vector<const reference::Kernel *> kernels; // by Plan.kernels
+  std::mutex mutex;                               // of what follows, which threads of workers add to
   std::map<const artifact::Step *, Work> work;
   std::map<std::pair<uint64_t, artifact::DType>, TensorRef> constants;
   std::vector<std::unique_ptr<WorkerRun>> workers;
+  int threadsOfWorker = 1;
   uint64_t runs = 0;
   std::string program; // of the last run
 };

@@ -10,16 +10,29 @@ using namespace dgc::verify;
 
 Tensor::Tensor(reference::Type type, size_t count) : type(type), count(count) {
   if (reference::isFloat(type)) {
-    p.resize(count);
-    q.resize(count);
-    f.resize(count);
+    p.assign(count, 0);
+    q.assign(count, 0);
+    f.assign(count, 0);
   } else {
-    i.resize(count);
+    i.assign(count, 0);
   }
 }
 
+std::shared_ptr<Tensor> Tensor::uninitialized(reference::Type type, size_t count) {
+  auto result = std::make_shared<Tensor>(type, 0);
+  result->count = count;
+  if (reference::isFloat(type)) {
+    result->p.resize(count);
+    result->q.resize(count);
+    result->f.resize(count);
+  } else {
+    result->i.resize(count);
+  }
+  return result;
+}
+
 std::shared_ptr<Tensor> dgc::verify::tensorOf(reference::Type type, size_t count, const std::byte *bytes) {
-  auto result = std::make_shared<Tensor>(type, count);
+  std::shared_ptr<Tensor> result = Tensor::uninitialized(type, count);
   for (size_t i = 0; i < count; ++i) {
     const reference::Value value = reference::loadElement(type, bytes + i * sizeOf(type));
     if (result->isFloat())

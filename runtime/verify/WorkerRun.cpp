@@ -55,7 +55,7 @@ absl::Status WorkerRun::set(const artifact::Buffer &buffer, const Tensor &global
     count *= static_cast<uint64_t>(size);
   if (global.count != count)
     return absl::InvalidArgumentError(str("has ", global.count, " elements, and in the plan ", count));
-  auto local = std::make_shared<Tensor>(global.type, countOf(buffer));
+  std::shared_ptr<Tensor> local = Tensor::uninitialized(global.type, countOf(buffer));
   makeUndefined(*local, undefinedIn(run)); // padding
   for (const rt::BlockPiece &piece : rt::blockPieces(shape, slice.offsets, slice.sizes, slice.extents()))
     copyElements(global, piece.from, piece.count, *local, piece.to);
@@ -127,7 +127,7 @@ absl::Status WorkerRun::begin(const Call &call, uint64_t number, Rendezvous &pla
   rendezvous = &place;
   next = 0;
   found = {};
-  underWay.clear();
+  started.clear();
   clock = Clock();
   log.clear();
   program = rt::programOf(plan.plan, call.program, rank_);
@@ -208,10 +208,10 @@ absl::Status WorkerRun::compute() {
 
 absl::Status WorkerRun::communicate(const artifact::Collective &collective) {
   rt::CollectiveDesc desc = rt::describeCollective(plan.plan, collective, rank_);
-  Meeting &meeting = rendezvous->meeting(collective.id(), desc.group);
+  PendingCollective &pending = rendezvous->pending(collective.id(), desc.group);
   const uint32_t task = step(next).queue() == 1 ? rendezvous->newTask() : rank_;
-  rendezvous->arrive(meeting, {std::move(desc), rank_, &shared, writer(next), task, clock});
-  underWay.push_back({next, &meeting});
+  rendezvous->arrive(pending, {std::move(desc), rank_, &shared, writer(next), task, clock});
+  started.push_back({next, &pending});
   return absl::OkStatus();
 }
 
@@ -228,12 +228,12 @@ absl::Status WorkerRun::communicate(const artifact::Receive &receive) {
   const artifact::Buffer &buffer = *program->buffers()->Get(receive.buffer());
   const uint64_t part = countOf(buffer) / from.size();
   for (uint32_t sender : from)
-    clock.join(rendezvous->letters(sender, rank_, receive.channel()).front().clock);
+    clock.join(rendezvous->messages(sender, rank_, receive.channel()).front().clock);
   DGC_RETURN_IF_ERROR(note(receive.buffer(), /*writes=*/true));
   for (size_t i = 0; i < from.size(); ++i) {
-    Rendezvous::Letters &letters = rendezvous->letters(from[i], rank_, receive.channel());
-    TensorRef value = letters.front().value;
-    letters.pop_front();
+    Rendezvous::Messages &messages = rendezvous->messages(from[i], rank_, receive.channel());
+    TensorRef value = messages.front().value;
+    messages.pop_front();
     if (value->count != part || value->type != typeOf(buffer))
       return absl::FailedPreconditionError(str("receives ", value->count, " elements of ", EnumNameType(value->type),
                                                " from worker ", from[i], " where it has room for ", part, " of ",
@@ -243,20 +243,21 @@ absl::Status WorkerRun::communicate(const artifact::Receive &receive) {
   return absl::OkStatus();
 }
 
-/// The meeting of a collective that is under way; null: it is not.
-const Meeting *WorkerRun::meetingOf(uint32_t number) const {
-  for (const UnderWay &each : underWay)
+/// A collective that was started and not awaited; null: there is none.
+const PendingCollective *WorkerRun::pendingOf(uint32_t number) const {
+  for (const StartedCollective &each : started)
     if (each.step == number)
-      return each.meeting;
+      return each.pending;
   return nullptr;
 }
 
 bool WorkerRun::isDone() const {
-  return !program || (next == numSteps() && std::all_of(underWay.begin(), underWay.end(),
-                                                        [](const UnderWay &each) { return each.meeting->done; }));
+  return !program ||
+         (next == numSteps() && std::all_of(started.begin(), started.end(),
+                                            [](const StartedCollective &each) { return each.pending->done; }));
 }
 
-bool WorkerRun::canGoOn() const {
+bool WorkerRun::canStep() const {
   if (!program || next == numSteps())
     return false;
   if (found.step != next || (found.waits && found.changes != rendezvous->changes()))
@@ -266,28 +267,28 @@ bool WorkerRun::canGoOn() const {
 
 /// Whether the next step waits for something.
 bool WorkerRun::waits() const {
-  if (!underWay.empty() && underWay.back().step + 1 == next && step(next - 1).queue() == 0 &&
-      !underWay.back().meeting->done)
+  if (!started.empty() && started.back().step + 1 == next && step(next - 1).queue() == 0 &&
+      !started.back().pending->done)
     return true;
   const artifact::Step &mine = step(next);
   for (uint32_t i = 0; mine.waits() && i < mine.waits()->size(); ++i)
-    if (const Meeting *meeting = meetingOf(mine.waits()->Get(i)); meeting && !meeting->done)
+    if (const PendingCollective *pending = pendingOf(mine.waits()->Get(i)); pending && !pending->done)
       return true;
   const artifact::Receive *receive = mine.action_as_Receive();
   if (!receive)
     return false;
   const std::vector<uint32_t> from = rt::sendersOf(plan.plan, *receive, rank_);
   return std::any_of(from.begin(), from.end(),
-                     [&](uint32_t sender) { return rendezvous->letters(sender, rank_, receive->channel()).empty(); });
+                     [&](uint32_t sender) { return rendezvous->messages(sender, rank_, receive->channel()).empty(); });
 }
 
 /// What a collective did is before what follows.
 void WorkerRun::await(uint32_t number) {
-  const Meeting *meeting = meetingOf(number);
-  if (!meeting)
+  const PendingCollective *pending = pendingOf(number);
+  if (!pending)
     return;
-  clock.join(meeting->memberOf(rank_).clock);
-  std::erase_if(underWay, [&](const UnderWay &each) { return each.step == number; });
+  clock.join(pending->memberOf(rank_).clock);
+  std::erase_if(started, [&](const StartedCollective &each) { return each.step == number; });
 }
 
 absl::Status WorkerRun::act() {
@@ -299,7 +300,7 @@ absl::Status WorkerRun::act() {
   });
 }
 
-absl::Status WorkerRun::goOn() {
+absl::Status WorkerRun::doStep() {
   if (next > 0 && step(next - 1).queue() == 0)
     await(next - 1);
   const artifact::Step &mine = step(next);
@@ -309,6 +310,13 @@ absl::Status WorkerRun::goOn() {
   if (absl::Status status = act(); !status.ok())
     return named(status, next);
   ++next;
+  return absl::OkStatus();
+}
+
+absl::Status WorkerRun::computeSteps(uint32_t most) {
+  auto communicates = [](const auto &action) { return rt::isCommunication<std::decay_t<decltype(action)>>; };
+  for (; most > 0 && canStep() && !rt::visit(step(next), communicates); --most)
+    DGC_RETURN_IF_ERROR(doStep());
   return absl::OkStatus();
 }
 

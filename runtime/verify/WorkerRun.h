@@ -16,7 +16,7 @@ reference::Type typeOf(const artifact::Buffer &buffer);
 uint64_t bytesOf(const artifact::Buffer &buffer);
 
 /// A collective that members arrive at.
-struct Meeting {
+struct PendingCollective {
   int64_t collective = 0;
   std::vector<uint32_t> group;
   std::vector<Member> arrived;
@@ -31,32 +31,32 @@ struct Meeting {
 /// Where the workers of a run meet.
 class Rendezvous {
 public:
-  struct Letter {
+  struct Message {
     TensorRef value;
     Clock clock; // of the sender
   };
-  using Letters = std::deque<Letter>;
+  using Messages = std::deque<Message>;
 
   explicit Rendezvous(uint32_t workers) : tasks(workers) {}
 
-  Meeting &meeting(uint32_t collective, const std::vector<uint32_t> &group) {
-    return meetings.try_emplace({collective, group}, Meeting{collective, group, {}}).first->second;
+  PendingCollective &pending(uint32_t collective, const std::vector<uint32_t> &group) {
+    return collectives.try_emplace({collective, group}, PendingCollective{collective, group, {}}).first->second;
   }
-  Letters &letters(uint32_t from, uint32_t to, uint32_t channel) { return mail[{from, to, channel}]; }
-  void post(uint32_t from, uint32_t to, uint32_t channel, Letter letter) {
-    letters(from, to, channel).push_back(std::move(letter));
+  Messages &messages(uint32_t from, uint32_t to, uint32_t channel) { return queues[{from, to, channel}]; }
+  void post(uint32_t from, uint32_t to, uint32_t channel, Message message) {
+    messages(from, to, channel).push_back(std::move(message));
     ++numChanges;
   }
-  void arrive(Meeting &meeting, Member member) {
-    meeting.arrived.push_back(std::move(member));
-    if (meeting.arrived.size() == meeting.group.size())
-      waiting.push_back(&meeting);
+  void arrive(PendingCollective &pending, Member member) {
+    pending.arrived.push_back(std::move(member));
+    if (pending.arrived.size() == pending.group.size())
+      waiting.push_back(&pending);
   }
   /// Those at which all members are and that have not had their effect.
-  const std::vector<Meeting *> &complete() const { return waiting; }
-  void finish(Meeting &meeting) {
-    meeting.done = true;
-    std::erase(waiting, &meeting);
+  const std::vector<PendingCollective *> &complete() const { return waiting; }
+  void finish(PendingCollective &pending) {
+    pending.done = true;
+    std::erase(waiting, &pending);
     ++numChanges;
   }
   /// How often something came to be that workers wait for.
@@ -65,9 +65,9 @@ public:
   uint32_t newTask() { return tasks++; }
 
 private:
-  std::map<std::pair<uint32_t, std::vector<uint32_t>>, Meeting> meetings;
-  std::vector<Meeting *> waiting;
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Letters> mail;
+  std::map<std::pair<uint32_t, std::vector<uint32_t>>, PendingCollective> collectives;
+  std::vector<PendingCollective *> waiting;
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Messages> queues;
   uint32_t tasks;
   uint64_t numChanges = 0;
 };
@@ -79,9 +79,11 @@ public:
   /// Gives variables and inputs their values and begins the program, if this worker has a part in it.
   absl::Status begin(const Call &call, uint64_t run, Rendezvous &rendezvous);
   /// Whether there is a next step, and nothing that it waits for.
-  bool canGoOn() const;
+  bool canStep() const;
   /// Does the next step, or, of a collective, arrives at it.
-  absl::Status goOn();
+  absl::Status doStep();
+  /// Does steps up to one that communicates or waits, at most so many. Other workers may do theirs at the same time.
+  absl::Status computeSteps(uint32_t most);
   /// Notes what a collective does to the arena of this member.
   absl::Status noteCollective(Member &member);
   bool isDone() const;
@@ -96,9 +98,9 @@ public:
 
 private:
   /// A collective whose end nobody has waited for.
-  struct UnderWay {
+  struct StartedCollective {
     uint32_t step;
-    const Meeting *meeting;
+    const PendingCollective *pending;
   };
 
   uint32_t numSteps() const { return program->steps() ? program->steps()->size() : 0; }
@@ -117,7 +119,7 @@ private:
   absl::Status communicate(const artifact::Receive &receive);
   absl::Status compute();
   absl::Status act();
-  const Meeting *meetingOf(uint32_t step) const;
+  const PendingCollective *pendingOf(uint32_t step) const;
   bool waits() const;
   void await(uint32_t step);
   /// Notes an access that this worker's step does at `clock`.
@@ -140,7 +142,7 @@ private:
     bool waits = true;
   };
   mutable Readiness found;
-  std::vector<UnderWay> underWay; // those of this queue at most until the next step
+  std::vector<StartedCollective> started; // those of this queue at most until the next step
   Clock clock;
   Moment now;    // of the step
   AccessLog log; // of the shared arena: what goes on during other steps works on nothing else

@@ -76,14 +76,14 @@ static std::optional<dgc::verify::Model> readModelOf(const Options &flags, const
   return readModel(flags.model, code, text, [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
 }
 
-static void print(const dgc::verify::Verdict &verdict, double seconds) {
+static void print(const dgc::verify::CheckResult &verdict, double seconds) {
   llvm::outs() << dgc::verify::describe(verdict);
   if (verdict.isEqual()) {
     llvm::outs() << llvm::formatv("  {0:f2} s\n", seconds);
   }
 }
 
-static void print(const dgc::verify::GradientVerdict &verdict, double seconds) {
+static void print(const dgc::verify::GradientCheckResult &verdict, double seconds) {
   llvm::raw_ostream &os = llvm::outs();
   if (!verdict.isEqual()) {
     os << "gradient not equal to forward mode: " << verdict.difference << "\n";
@@ -133,7 +133,7 @@ static int runGradient(Options &options) {
   }
   showProgress(options);
   return report([&] { return dgc::verify::checkGradient(*model, options.check); },
-                [](const dgc::verify::GradientVerdict &) { return absl::OkStatus(); });
+                [](const dgc::verify::GradientCheckResult &) { return absl::OkStatus(); });
 }
 
 /// Makes this process the only one to write the plan.
@@ -183,7 +183,7 @@ static int run(Options &options) {
   }
   showProgress(options);
   return report([&] { return dgc::verify::check(**artifact, *model, options.check); },
-                [&](const dgc::verify::Verdict &verdict) -> absl::Status {
+                [&](const dgc::verify::CheckResult &verdict) -> absl::Status {
                   if (!file) {
                     return absl::OkStatus();
                   }

@@ -72,11 +72,11 @@ TEST(Interpreter, ComparesByTheDoubles) {
   x->set(5, fromDouble(-std::numeric_limits<double>::infinity()));
   y->f[4] = y->f[5] = 0;
   OneNest less = elementwise({x, y}, Type::I1, {op(Opcode::LessF, Type::I1, 0, 1)});
-  const std::vector<int64_t> found = less.run()->i;
-  EXPECT_EQ(found, (std::vector<int64_t>{0, -1, 0, -1, 0, -1}));
+  const Elements<int64_t> found = less.run()->i;
+  EXPECT_EQ(found, (Elements<int64_t>{0, -1, 0, -1, 0, -1}));
   EXPECT_EQ(less.counts->nearTies, 1u); // no number is less than none
   OneNest equal = elementwise({x, y}, Type::I1, {op(Opcode::EqualF, Type::I1, 0, 1)});
-  EXPECT_EQ(equal.run()->i, (std::vector<int64_t>{-1, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(equal.run()->i, (Elements<int64_t>{-1, 0, 0, 0, 0, 0}));
   OneNest least = elementwise({x, y}, Type::F32, {op(Opcode::Minimum, Type::F32, 0, 1)});
   const TensorRef result = least.run();
   EXPECT_TRUE(result->number(1).same(x->number(1)));
@@ -98,22 +98,22 @@ TEST(Interpreter, SelectsAndConverts) {
   EXPECT_TRUE(result->number(1).same(x->number(1)));
   EXPECT_TRUE(result->number(2).same({3, 3}));
   OneNest narrowed = elementwise({constants({300, -2.75, -1e30})}, Type::I8, {op(Opcode::FloatToSigned, Type::I8, 0)});
-  EXPECT_EQ(narrowed.run()->i, (std::vector<int64_t>{127, -2, -128}));
+  EXPECT_EQ(narrowed.run()->i, (Elements<int64_t>{127, -2, -128}));
 }
 
 TEST(Interpreter, IntegersWrapAround) {
   auto a = integers(Type::I8, {127, -128, 5}), b = integers(Type::I8, {1, -1, 0});
   OneNest sum = elementwise({a, b}, Type::I8, {op(Opcode::AddI, Type::I8, 0, 1)});
-  EXPECT_EQ(sum.run()->i, (std::vector<int64_t>{-128, 127, 5}));
+  EXPECT_EQ(sum.run()->i, (Elements<int64_t>{-128, 127, 5}));
   OneNest quotient = elementwise({a, b}, Type::I8, {op(Opcode::DivS, Type::I8, 0, 1)});
-  EXPECT_EQ(quotient.run()->i, (std::vector<int64_t>{127, -128, 0}));
+  EXPECT_EQ(quotient.run()->i, (Elements<int64_t>{127, -128, 0}));
   OneNest less = elementwise({a, b}, Type::I1, {op(Opcode::LessU, Type::I1, 0, 1)});
-  EXPECT_EQ(less.run()->i, (std::vector<int64_t>{0, -1, 0}));
+  EXPECT_EQ(less.run()->i, (Elements<int64_t>{0, -1, 0}));
 }
 
 TEST(Interpreter, BitsAreOfConstantsOnly) {
   OneNest bits = elementwise({constants({1, -2})}, Type::I32, {op(Opcode::Bitcast, Type::I32, 0)});
-  EXPECT_EQ(bits.run()->i, (std::vector<int64_t>{0x3f800000, static_cast<int32_t>(0xc0000000)}));
+  EXPECT_EQ(bits.run()->i, (Elements<int64_t>{0x3f800000, static_cast<int32_t>(0xc0000000)}));
   OneNest back = elementwise({integers(Type::I32, {0x3fc00000})}, Type::F32, {op(Opcode::Bitcast, Type::F32, 0)});
   EXPECT_TRUE(back.run()->number(0).same(fromDouble(1.5)));
   OneNest bad = elementwise({randomTensor(2, 1)}, Type::I32, {op(Opcode::Bitcast, Type::I32, 0)});

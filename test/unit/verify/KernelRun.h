@@ -26,9 +26,9 @@ inline std::shared_ptr<Tensor> randomTensor(size_t count, uint64_t seed, Type ty
   return result;
 }
 
-inline std::shared_ptr<Tensor> integers(Type type, std::vector<int64_t> values) {
+inline std::shared_ptr<Tensor> integers(Type type, const std::vector<int64_t> &values) {
   auto result = std::make_shared<Tensor>(type, values.size());
-  result->i = std::move(values);
+  result->i.assign(values.begin(), values.end());
   return result;
 }
 

@@ -122,14 +122,14 @@ Need needOf(Law law) {
 
 /// What the check says, and empty where all is equal.
 std::string differenceOfPlan(const Subject &subject, const Subject &model, LawSet leftOut) {
-  const absl::StatusOr<verify::Verdict> verdict = subject.check(model.modelOf(), leftOut);
+  const absl::StatusOr<verify::CheckResult> verdict = subject.check(model.modelOf(), leftOut);
   return verdict.ok() ? verdict->difference : std::string(verdict.status().message());
 }
 
 std::string differenceOfGradient(const verify::Model &model, LawSet leftOut) {
   verify::CheckOptions options;
   options.leftOut = leftOut;
-  const absl::StatusOr<verify::GradientVerdict> verdict = verify::checkGradient(model, options);
+  const absl::StatusOr<verify::GradientCheckResult> verdict = verify::checkGradient(model, options);
   return verdict.ok() ? verdict->difference : std::string(verdict.status().message());
 }
 

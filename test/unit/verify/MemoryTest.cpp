@@ -13,9 +13,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 namespace {
-TensorRef integers(std::vector<int64_t> values, Type type = Type::I32) {
+TensorRef integers(const std::vector<int64_t> &values, Type type = Type::I32) {
   auto tensor = std::make_shared<Tensor>(type, values.size());
-  tensor->i = std::move(values);
+  tensor->i.assign(values.begin(), values.end());
   return tensor;
 }
 
@@ -25,10 +25,10 @@ protected:
     absl::StatusOr<TensorRef> value = memory.read(offset, type, count, run);
     return value.ok() ? "read" : std::string(value.status().message());
   }
-  std::vector<int64_t> values(uint64_t offset, size_t count, uint64_t run = 1) {
+  Elements<int64_t> values(uint64_t offset, size_t count, uint64_t run = 1) {
     absl::StatusOr<TensorRef> value = memory.read(offset, Type::I32, count, run);
     EXPECT_TRUE(value.ok()) << value.status();
-    return value.ok() ? (*value)->i : std::vector<int64_t>();
+    return value.ok() ? (*value)->i : Elements<int64_t>();
   }
   Memory memory;
 };

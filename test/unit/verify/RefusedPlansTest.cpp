@@ -31,7 +31,7 @@ protected:
   std::string against(const std::function<void(verify::Model &)> &change) const {
     verify::Model model = subject->modelOf();
     change(model);
-    absl::StatusOr<verify::Verdict> verdict = subject->check(model, {});
+    absl::StatusOr<verify::CheckResult> verdict = subject->check(model, {});
     return verdict.ok() ? verdict->difference : std::string(verdict.status().message());
   }
   /// What is said of another plan.

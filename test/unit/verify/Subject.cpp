@@ -159,7 +159,7 @@ absl::StatusOr<std::unique_ptr<Subject>> Subject::create(const SubjectText &text
   DGC_ASSIGN_OR_RETURN(subject->bytes, compileText(text.model, text.options));
   DGC_ASSIGN_OR_RETURN(subject->model, ::modelOf(text.model, subject->bytes));
   bool isRefused = false;
-  DGC_ASSIGN_OR_RETURN(verify::Verdict verdict, subject->check(subject->bytes, isRefused));
+  DGC_ASSIGN_OR_RETURN(verify::CheckResult verdict, subject->check(subject->bytes, isRefused));
   if (!verdict.isEqual())
     return absl::InternalError(verdict.difference);
   if (subject->isRunnable()) {
@@ -169,20 +169,20 @@ absl::StatusOr<std::unique_ptr<Subject>> Subject::create(const SubjectText &text
 }
 
 /// The exact check as tests run it.
-static absl::StatusOr<verify::Verdict> checked(const rt::Artifact &artifact, const verify::Model &model,
-                                               verify::LawSet leftOut) {
+static absl::StatusOr<verify::CheckResult> checked(const rt::Artifact &artifact, const verify::Model &model,
+                                                   verify::LawSet leftOut) {
   verify::CheckOptions options;
   options.seed = 3;
   options.leftOut = leftOut;
   return verify::check(artifact, model, options);
 }
 
-absl::StatusOr<verify::Verdict> Subject::check(const verify::Model &against, verify::LawSet leftOut) const {
+absl::StatusOr<verify::CheckResult> Subject::check(const verify::Model &against, verify::LawSet leftOut) const {
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<rt::Artifact> artifact, rt::loadBytes(bytes));
   return checked(*artifact, against, leftOut);
 }
 
-absl::StatusOr<verify::Verdict> Subject::check(const std::vector<uint8_t> &plan, bool &isRefused) const {
+absl::StatusOr<verify::CheckResult> Subject::check(const std::vector<uint8_t> &plan, bool &isRefused) const {
   absl::StatusOr<std::unique_ptr<rt::Artifact>> artifact = rt::loadBytes(plan);
   isRefused = !artifact.ok();
   if (isRefused)
@@ -271,7 +271,7 @@ double Subject::distanceOf(const std::vector<uint8_t> &plan, std::string &farthe
 
 Judgement Subject::judge(const Mutant &mutant) const {
   bool isRefused = false;
-  absl::StatusOr<verify::Verdict> verdict = check(mutant.bytes, isRefused);
+  absl::StatusOr<verify::CheckResult> verdict = check(mutant.bytes, isRefused);
   if (isRefused)
     return {Fate::Refused, std::string(verdict.status().message()), INFINITY};
   std::string farthest;

@@ -46,11 +46,11 @@ public:
   const verify::Model &modelOf() const { return model; }
   Judgement judge(const Mutant &mutant) const;
   /// The exact check of the plan itself against a model, without some laws.
-  absl::StatusOr<verify::Verdict> check(const verify::Model &against, verify::LawSet leftOut) const;
+  absl::StatusOr<verify::CheckResult> check(const verify::Model &against, verify::LawSet leftOut) const;
 
 private:
   explicit Subject(SubjectText text) : text(std::move(text)) {}
-  absl::StatusOr<verify::Verdict> check(const std::vector<uint8_t> &plan, bool &isRefused) const;
+  absl::StatusOr<verify::CheckResult> check(const std::vector<uint8_t> &plan, bool &isRefused) const;
   /// Whether this process can run the plan.
   bool isRunnable() const { return text.options.target == "reference"; }
   absl::StatusOr<std::vector<NamedArrays>> run(const std::vector<uint8_t> &plan) const;

@@ -11,13 +11,13 @@
 
 namespace dgc::verify {
 
-std::string describe(const Verdict &verdict) {
+std::string describe(const CheckResult &verdict) {
   if (!verdict.isEqual()) {
     return rt::str("not equal: ", verdict.difference, "\n");
   }
   std::string text =
       rt::str("equal: a difference is missed with a probability below ", rt::spelledProbability(verdict.bits), "\n");
-  for (const Verdict::Program &program : verdict.programs) {
+  for (const CheckResult::Program &program : verdict.programs) {
     text += rt::str("  ", program.name, ": ", rt::counted(program.runs, "run"), " with ",
                     absl::StrJoin(program.validCounts, ", "), " examples\n");
   }
@@ -27,7 +27,7 @@ std::string describe(const Verdict &verdict) {
   return text;
 }
 
-artifact::VerifiedT recordOf(const Verdict &verdict, const CheckOptions &options, std::string_view modelText) {
+artifact::VerifiedT recordOf(const CheckResult &verdict, const CheckOptions &options, std::string_view modelText) {
   artifact::VerifiedT record;
   record.model = std::make_unique<artifact::Digest>(
       rt::digestOf(reinterpret_cast<const uint8_t *>(modelText.data()), modelText.size()));
