@@ -24,8 +24,9 @@ struct KernelLaunch {
 struct CompiledKernel {
   std::string symbol;
   uint32_t argCount = 0;
-  int64_t extent = 1;  // independent parts, see runtime/artifact/KernelAbi.h
-  uint64_t costNs = 0; // rough time of the whole kernel on one thread
+  std::vector<int32_t> inplace; // for each result the input whose memory it may have, or -1: see inplaceOf
+  int64_t extent = 1;           // independent parts, see runtime/artifact/KernelAbi.h
+  uint64_t costNs = 0;          // rough time of the whole kernel on one thread
   uint64_t flops = 0;
   // For GPUs: what runs one after the other, with the pointers of the arguments and of memory for values in between.
   std::vector<KernelLaunch> launches;

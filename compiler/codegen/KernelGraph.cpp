@@ -2,7 +2,7 @@
 
 #include "compiler/codegen/KernelGraph.h"
 #include "compiler/codegen/AccessCollector.h"
-#include "dialects/dgc/AttributeNames.h"
+#include "compiler/codegen/Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -367,9 +367,8 @@ LogicalResult KernelGraph::order() {
 FailureOr<KernelGraph> KernelGraph::build(func::FuncOp func, const llvm::DenseSet<Value> &recomputed) {
   KernelGraph graph;
   graph.func = func;
-  graph.inplace.assign(func.getNumResults(), -1);
-  if (auto attr = func->getAttrOfType<DenseI64ArrayAttr>(kInplaceAttr))
-    graph.inplace.assign(attr.asArrayRef().begin(), attr.asArrayRef().end());
+  const std::vector<int32_t> inplace = inplaceOf(func);
+  graph.inplace.assign(inplace.begin(), inplace.end());
   auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
   for (Operation &op : func.getBody().front())
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && !isPointwise(&op))

@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/Lowering.h"
 #include "compiler/codegen/Passes.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -130,6 +131,13 @@ LogicalResult lowerKernelToLinalg(func::FuncOp func) {
       op.erase();
   func.setFunctionType(builder.getFunctionType(inputs, results));
   return success();
+}
+
+std::vector<int32_t> inplaceOf(func::FuncOp kernel) {
+  std::vector<int32_t> result(kernel.getNumResults(), -1);
+  if (auto inplace = kernel->getAttrOfType<DenseI64ArrayAttr>(kInplaceAttr))
+    llvm::copy(inplace.asArrayRef(), result.begin());
+  return result;
 }
 
 LogicalResult forEachKernel(ModuleOp kernels, llvm::function_ref<LogicalResult(func::FuncOp)> use) {

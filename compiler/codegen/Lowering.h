@@ -7,6 +7,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
+#include <vector>
+
 namespace dgc {
 
 /// Replaces the dgc ops of a kernel by linalg on tensors with signless elements and no encodings.
@@ -15,6 +17,9 @@ mlir::LogicalResult lowerKernelToLinalg(mlir::func::FuncOp func);
 /// Gives `use` every kernel of a copy of the module, in linalg.
 mlir::LogicalResult forEachKernel(mlir::ModuleOp kernels,
                                   llvm::function_ref<mlir::LogicalResult(mlir::func::FuncOp)> use);
+
+/// For each result of a kernel the argument whose memory it may have, or -1 (dgc.inplace).
+std::vector<int32_t> inplaceOf(mlir::func::FuncOp kernel);
 
 /// How what is left of math ops becomes code.
 enum class MathFunctions {

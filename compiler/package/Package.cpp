@@ -143,6 +143,7 @@ void Packager::addKernels(const CompiledKernels &from, llvm::StringMap<uint32_t>
     auto entry = std::make_unique<fb::KernelT>();
     entry->symbol = kernel.symbol;
     entry->arg_count = kernel.argCount;
+    entry->inplace = kernel.inplace;
     entry->extent = kernel.extent;
     entry->cost_ns = kernel.costNs;
     entry->flops = kernel.flops;

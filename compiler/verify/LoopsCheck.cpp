@@ -2,7 +2,6 @@
 #include "compiler/codegen/Lowering.h"
 #include "compiler/target/reference/KernelWriter.h"
 #include "compiler/verify/LoopsRun.h"
-#include "dialects/dgc/AttributeNames.h"
 #include "runtime/base/Status.h"
 #include "runtime/device/reference/Scalar.h"
 #include "runtime/verify/Interpreter.h"
@@ -133,8 +132,8 @@ absl::StatusOr<std::string> KernelCheck::runBoth(ModuleOp loops, const verify::I
     }
     buffers.push_back(copies.back().get());
   }
-  if (auto inplace = kernel->getAttrOfType<DenseI64ArrayAttr>(kInplaceAttr); inplace && isSecond)
-    for (auto [result, operand] : llvm::enumerate(inplace.asArrayRef()))
+  if (isSecond)
+    for (auto [result, operand] : llvm::enumerate(inplaceOf(kernel)))
       if (operand >= 0)
         buffers[bytecode->inputs() + result] = buffers[static_cast<size_t>(operand)];
   absl::StatusOr<std::vector<verify::TensorRef>> expected = verify::interpret(*bytecode, inputs, options);

@@ -43,17 +43,18 @@ public:
   absl::Status check(const artifact::Collective &c) const;
   absl::Status check(const artifact::Attention &op) const;
 
+  static uint64_t bytes(const artifact::Buffer &b) { return *checkedBytes(b.shape(), b.dtype()); }
+  static bool overlap(const artifact::Buffer &x, const artifact::Buffer &y) {
+    return x.space() == y.space() && x.offset() < y.offset() + bytes(y) && y.offset() < x.offset() + bytes(x);
+  }
+
 private:
   /// A buffer that a step names; null when the index is out of range.
   const artifact::Buffer *buffer(int64_t index) const {
     const auto &buffers = *context.program.buffers();
     return index >= 0 && index < buffers.size() ? buffers.Get(static_cast<uint32_t>(index)) : nullptr;
   }
-  static uint64_t bytes(const artifact::Buffer &b) { return *checkedBytes(b.shape(), b.dtype()); }
   static uint64_t count(const artifact::Buffer &b) { return *checkedBytes(b.shape(), artifact::DType::I8); }
-  static bool overlap(const artifact::Buffer &x, const artifact::Buffer &y) {
-    return x.space() == y.space() && x.offset() < y.offset() + bytes(y) && y.offset() < x.offset() + bytes(x);
-  }
 
   /// `index` names an existing buffer (of `elements` elements of `dtype`).
   absl::Status operand(std::string_view what, int64_t index) const;

@@ -25,6 +25,11 @@ struct ProgramContext {
 /// buffers have been checked.
 absl::Status checkAction(const ProgramContext &context, const artifact::Step &step);
 
+/// Each result of a call of a kernel, the last `results` arguments, is apart from all other arguments, or in the place of the
+/// operand that the kernel says: code may write an element before it reads the next one. The arguments exist.
+absl::Status checkResults(const artifact::Program &program, const artifact::Kernel &kernel,
+                          const artifact::KernelCall &call, uint32_t results);
+
 /// What goes on beside others is waited for once, and nothing that it works on
 /// is used meanwhile. All steps have been checked.
 absl::Status checkOverlap(const artifact::Program &program);

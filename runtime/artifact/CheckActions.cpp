@@ -39,6 +39,23 @@ absl::Status ActionCheck::check(const a::KernelCall &call) const {
   if (sizeOf(call.args()) != kernel.arg_count())
     return bad(str("kernel '", kernel.symbol()->c_str(), "' takes ", kernel.arg_count(), " arguments, ",
                    sizeOf(call.args()), " given"));
+  return checkResults(context.program, kernel, call, sizeOf(kernel.inplace()));
+}
+
+absl::Status dgc::rt::checkResults(const a::Program &program, const a::Kernel &kernel, const a::KernelCall &call,
+                                   uint32_t results) {
+  const uint32_t number = sizeOf(call.args()), inputs = number - results;
+  for (uint32_t j = inputs; j < number; ++j) {
+    const a::Buffer &result = *program.buffers()->Get(call.args()->Get(j));
+    const int64_t operand = kernel.inplace() ? kernel.inplace()->Get(j - inputs) : -1;
+    for (uint32_t i = 0; i < j; ++i) {
+      const a::Buffer &other = *program.buffers()->Get(call.args()->Get(i));
+      const bool isInPlace =
+          i == operand && other.offset() == result.offset() && ActionCheck::bytes(other) == ActionCheck::bytes(result);
+      if (!isInPlace && ActionCheck::overlap(result, other))
+        return bad(str("result ", j - inputs, " overlaps argument ", i, " of the kernel in memory"));
+    }
+  }
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -109,6 +110,22 @@ absl::Status checkGrids(const a::Kernel &kernel) {
   return absl::OkStatus();
 }
 
+/// Each result may take the place of an operand, and no operand has that of two.
+absl::Status checkInPlace(const a::Kernel &kernel) {
+  const uint32_t results = lengthOf(kernel.inplace());
+  if (results > kernel.arg_count())
+    return bad(str("it has ", results, " results among ", kernel.arg_count(), " arguments"));
+  std::set<int32_t> taken;
+  for (uint32_t i = 0; i < results; ++i) {
+    const int32_t operand = kernel.inplace()->Get(i);
+    if (operand < -1 || operand >= static_cast<int64_t>(kernel.arg_count() - results))
+      return bad(str("result ", i, " takes the place of operand ", operand, ", which does not exist"));
+    if (operand >= 0 && !taken.insert(operand).second)
+      return bad(str("two results take the place of operand ", operand));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status checkKernels(const a::Plan &plan) {
   const DeviceTraits &traits = traitsOf(plan, -1);
   for (uint32_t i = 0; i < lengthOf(plan.kernels()); ++i) {
@@ -120,6 +137,7 @@ absl::Status checkKernels(const a::Plan &plan) {
           str("kernel ", i, " '", text(kernel->symbol()), "': extent is ", kernel->extent(), ", at least 1 needed"));
     if (kernel->on_host() && (!traits.takesHostGroups || lengthOf(kernel->launches())))
       return bad(str("kernel ", i, " '", text(kernel->symbol()), "' is one for the host, and none beside GPUs"));
+    DGC_RETURN_IF_ERROR(annotate(checkInPlace(*kernel), str("kernel ", i, " '", text(kernel->symbol()), "'")));
     if (kernel->workspace_bytes() > maxArenaBytes)
       return bad(str("kernel ", i, " '", text(kernel->symbol()), "': a workspace of more than 64 TiB"));
     if (traits.kernels == KernelForm::Grids && !kernel->on_host()) {

@@ -228,7 +228,8 @@ static Json describe(const rt::Artifact &artifact) {
                       [](const Kernel &k) {
                         return Json{{"symbol", text(k.symbol())}, {"arg_count", k.arg_count()},
                                     {"extent", k.extent()},       {"cost_ns", k.cost_ns()},
-                                    {"flops", k.flops()},         {"digest", hex(k.digest())}};
+                                    {"flops", k.flops()},         {"inplace", list(k.inplace())},
+                                    {"digest", hex(k.digest())}};
                       })},
       {"sections", map(plan.sections(),
                        [](const Section &s) {

@@ -1,5 +1,6 @@
 #include "runtime/verify/PlanRun.h"
 
+#include "runtime/artifact/Check.h"
 #include "runtime/artifact/Enums.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/Status.h"
@@ -47,30 +48,22 @@ absl::Status PlanRun::findKernels() {
   return absl::OkStatus();
 }
 
-/// Whether the arguments of a call are buffers as the kernel takes them, and each result is apart from all others, or takes the
-/// place of one operand: code may write an element before it reads the next one.
-static absl::Status checkCall(const artifact::Program &program, const reference::Kernel &kernel,
-                              std::span<const uint32_t> args) {
+/// Whether the arguments of a call are buffers as the kernel takes them, and its results are where the code may put them.
+static absl::Status checkCall(const artifact::Program &program, const artifact::KernelCall &call,
+                              const artifact::Kernel &code, const reference::Kernel &kernel) {
   const uint32_t number = kernel.inputs() + kernel.results();
-  if (args.size() != number)
+  const uint32_t given = call.args() ? call.args()->size() : 0;
+  if (given != number)
+    return absl::FailedPreconditionError(str("calls a kernel with ", given, " arguments whose meaning has ", number));
+  if (code.inplace() && code.inplace()->size() != kernel.results())
     return absl::FailedPreconditionError(
-        str("calls a kernel with ", args.size(), " arguments whose meaning has ", number));
-  auto bufferOf = [&](uint32_t arg) -> const artifact::Buffer & { return *program.buffers()->Get(args[arg]); };
+        str("calls a kernel with ", code.inplace()->size(), " results whose meaning has ", kernel.results()));
   for (uint32_t i = 0; i < number; ++i) {
-    const artifact::Buffer &mine = bufferOf(i);
-    if (!takes(kernel, i, typeOf(mine), countOf(mine)))
+    const artifact::Buffer &buffer = *program.buffers()->Get(call.args()->Get(i));
+    if (!takes(kernel, i, typeOf(buffer), countOf(buffer)))
       return absl::FailedPreconditionError(str("argument ", i, " is no buffer as the kernel takes"));
-    for (uint32_t j = kernel.inputs(); j < number; ++j) {
-      const artifact::Buffer &result = bufferOf(j);
-      const bool meet = i != j && mine.space() == result.space() && mine.offset() < result.offset() + bytesOf(result) &&
-                        result.offset() < mine.offset() + bytesOf(mine);
-      const bool isSame = i < kernel.inputs() && mine.offset() == result.offset() && bytesOf(mine) == bytesOf(result);
-      if (meet && !isSame)
-        return absl::FailedPreconditionError(
-            str("result ", j - kernel.inputs(), " overlaps argument ", i, " of the kernel in memory"));
-    }
   }
-  return absl::OkStatus();
+  return rt::checkResults(program, code, call, kernel.results());
 }
 
 absl::StatusOr<const PlanRun::Work *> PlanRun::workOf(const artifact::Program &program, const artifact::Step &step) {
@@ -81,7 +74,7 @@ absl::StatusOr<const PlanRun::Work *> PlanRun::workOf(const artifact::Program &p
   if (const artifact::KernelCall *call = step.action_as_KernelCall()) {
     result.kernel = kernels.at(call->kernel());
     const std::vector<uint32_t> args = rt::toVector(call->args());
-    DGC_RETURN_IF_ERROR(checkCall(program, *result.kernel, args));
+    DGC_RETURN_IF_ERROR(checkCall(program, *call, *plan.kernels()->Get(call->kernel()), *result.kernel));
     result.inputs.assign(args.begin(), args.begin() + result.kernel->inputs());
     result.results.assign(args.begin() + result.kernel->inputs(), args.end());
     return &(work[&step] = std::move(result));

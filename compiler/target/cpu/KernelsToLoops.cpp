@@ -1,5 +1,6 @@
 //===- KernelsToLoops.cpp - dgc-lower-kernels-to-loops --------------------===//
 
+#include "compiler/codegen/Lowering.h"
 #include "compiler/target/cpu/LoopEmitter.h"
 #include "compiler/target/cpu/Lowering.h"
 #include "compiler/target/cpu/Passes.h"
@@ -51,6 +52,7 @@ FailureOr<CompiledKernel> lowerKernelToLoops(func::FuncOp func) {
   CompiledKernel info;
   info.symbol = name;
   info.argCount = func.getNumArguments() + func.getNumResults();
+  info.inplace = inplaceOf(func);
   info.extent = plan.schedule.extent;
   info.costNs = plan.schedule.costNs;
   info.flops = plan.schedule.flops;

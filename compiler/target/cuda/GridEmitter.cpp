@@ -1,6 +1,7 @@
 //===- GridEmitter.cpp - kernels for GPUs ------------------------------------===//
 
 #include "compiler/target/cuda/GridEmitter.h"
+#include "compiler/codegen/Lowering.h"
 #include "compiler/target/cuda/GridCode.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -144,6 +145,7 @@ FailureOr<CompiledKernel> lowerKernelToGrids(func::FuncOp func) {
   CompiledKernel info;
   info.symbol = func.getName().str();
   info.argCount = func.getNumArguments() + func.getNumResults();
+  info.inplace = inplaceOf(func);
   info.extent = memory.schedule.extent;
   info.costNs = memory.schedule.costNs;
   info.flops = memory.schedule.flops;

@@ -41,6 +41,7 @@ public:
       if (failed(kernel))
         return failure();
       result.kernels.push_back(describeKernel(**kernel));
+      result.kernels.back().inplace = inplaceOf(func);
       bytecode.kernels.push_back(*std::move(kernel));
     }
     if (result.kernels.empty())

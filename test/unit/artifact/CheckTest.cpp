@@ -303,6 +303,36 @@ const Violation violations[] = {
      "'all_reduce'", "src lies outside"},
     {"Kernel", [](P p) { call(p).kernel = 1; }, "'kernel'", "kernel 1 does not exist"},
     {"ArgCount", [](P p) { call(p).args = {0}; }, "'kernel_0'", "takes 2 arguments"},
+    {"ResultsNumber", [](P p) { p.kernels[0]->inplace = {-1, -1, -1}; }, "'kernel_0'", "3 results among 2 arguments"},
+    {"InPlaceOfNothing", [](P p) { p.kernels[0]->inplace = {1}; }, "'kernel_0'", "operand 1, which does not exist"},
+    {"InPlaceOfOneTwice", [](P p) { p.kernels[0]->arg_count = 3, p.kernels[0]->inplace = {0, 0}; }, "'kernel_0'",
+     "two results take the place of operand 0"},
+    {"InPlaceUnasked",
+     [](P p) {
+       p.kernels[0]->inplace = {-1};
+       call(p).args[1] = call(p).args[0];
+     },
+     "'kernel'", "result 0 overlaps argument 0 "},
+    {"InPlaceOfAnother",
+     [](P p) {
+       p.kernels[0]->arg_count = 3;
+       p.kernels[0]->inplace = {1};
+       call(p).args = {call(p).args[0], call(p).args[1], call(p).args[0]};
+     },
+     "'kernel'", "result 0 overlaps argument 0 "},
+    {"InPlaceInPart",
+     [](P p) {
+       p.kernels[0]->inplace = {0};
+       call(p).args = {1, 0}; // 32 bytes of 64
+       buffer(p, 0).offset = buffer(p, 1).offset;
+     },
+     "'kernel'", "result 0 overlaps argument 0 "},
+    {"ResultsOverlap",
+     [](P p) {
+       p.kernels[0]->inplace = {-1, -1};
+       call(p).args[1] = call(p).args[0];
+     },
+     "'kernel'", "result 1 overlaps argument 0 "},
     {"ArgIndex", [](P p) { call(p).args = {0, 4096}; }, "'kernel'", "argument is .*does not exist"},
     {"MatmulOverflow", [](P p) { matmul(p).m = matmul(p).k = uint64_t{1} << 33; }, "'matmul'", "sizes overflow"},
     {"MatmulZero", [](P p) { matmul(p).k = 0; }, "'matmul'", "must be at least 1"},

@@ -8,6 +8,7 @@
 
 using namespace dgc;
 using namespace dgc::testing;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 namespace {
@@ -101,6 +102,51 @@ TEST_F(RefusedPlans, WriteResultsOverAPartOfAnOperand) {
                 result.offset = operand.offset + 64;
               }),
               HasSubstr(" overlaps argument 0 of the kernel in memory"));
+}
+
+/// Puts a result into the place of an operand of its type that the kernel may not overwrite.
+void putInPlace(artifact::PlanT &plan) {
+  for (auto &program : plan.programs)
+    for (auto &step : program->steps) {
+      const artifact::KernelCallT *call = step->action.AsKernelCall();
+      if (!call)
+        continue;
+      const std::vector<int32_t> &inplace = plan.kernels[call->kernel]->inplace;
+      const size_t inputs = call->args.size() - inplace.size();
+      for (size_t result = 0; result < inplace.size(); ++result)
+        for (size_t operand = 0; operand < inputs; ++operand) {
+          const artifact::BufferT &from = *program->buffers[call->args[operand]];
+          artifact::BufferT &to = *program->buffers[call->args[inputs + result]];
+          if (inplace[result] == static_cast<int32_t>(operand) || from.space == artifact::Space::Constant ||
+              from.dtype != to.dtype || from.shape != to.shape)
+            continue;
+          to.space = from.space;
+          to.offset = from.offset;
+          return;
+        }
+    }
+  ADD_FAILURE() << "no such call";
+}
+
+TEST_F(RefusedPlans, WriteResultsOverAnOperandThatIsReadLater) {
+  const ::testing::Matcher<std::string> refused = ContainsRegex("result . overlaps argument . of the kernel in memory");
+  EXPECT_THAT(of(putInPlace), refused);
+  // The reader cannot tell results from operands; the check can.
+  EXPECT_THAT(of([](artifact::PlanT &plan) {
+                putInPlace(plan);
+                for (auto &kernel : plan.kernels)
+                  kernel->inplace.clear();
+              }),
+              refused);
+}
+
+TEST_F(RefusedPlans, CallKernelsWithAnotherNumberOfResults) {
+  EXPECT_THAT(of([](artifact::PlanT &plan) {
+                for (auto &kernel : plan.kernels)
+                  if (std::count(kernel->inplace.begin(), kernel->inplace.end(), -1) == std::ssize(kernel->inplace))
+                    kernel->inplace.push_back(-1);
+              }),
+              HasSubstr("results whose meaning has "));
 }
 
 TEST_F(RefusedPlans, CallKernelsWithOtherBuffers) {
