@@ -133,6 +133,8 @@ static absl::StatusOr<DType> elementType(std::string descr, const std::string &f
   for (auto [name, dtype] : descriptors)
     if (descr == name || (descr.size() == name.size() && sizeOf(dtype) == 1 && descr.substr(1) == name.substr(1)))
       return dtype;
+  if (descr == "<V2" || descr == "|V2")
+    return DType::BF16;
   if (descr.starts_with('>'))
     return badData(str(file, ": big-endian elements ('", descr, "'); save it with a.astype('<", descr.substr(1), "')"));
   return badData(str(file, ": elements of type '", descr,
@@ -199,6 +201,21 @@ absl::StatusOr<std::string> dgc::rt::npyHeader(DType dtype, std::span<const int6
   header += static_cast<char>(dict.size() & 0xff);
   header += static_cast<char>(dict.size() >> 8);
   return header + dict;
+}
+
+DType dgc::rt::npyType(DType dtype) { return dtype == DType::BF16 ? DType::F32 : dtype; }
+
+std::vector<std::byte> dgc::rt::toNpyType(DType dtype, std::vector<std::byte> bytes) {
+  if (dtype != DType::BF16)
+    return bytes;
+  std::vector<std::byte> wide(bytes.size() * 2);
+  for (size_t i = 0; i < bytes.size() / 2; ++i) {
+    uint16_t bits;
+    std::memcpy(&bits, bytes.data() + 2 * i, 2);
+    uint32_t f32 = uint32_t{bits} << 16;
+    std::memcpy(wide.data() + 4 * i, &f32, 4);
+  }
+  return wide;
 }
 
 absl::Status dgc::rt::writeNpy(OutputFile &file, DType dtype, std::span<const int64_t> shape,

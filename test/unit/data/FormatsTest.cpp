@@ -8,6 +8,7 @@
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace dgc::rt;
 using dgc::rt::test::FakeDisk;
@@ -95,6 +96,21 @@ TEST(Npy, ReadsFloatsOfEveryWidth) {
   EXPECT_THAT(valuesOf<double>(*npy(fileText("f8.npy"))), ElementsAre(1, 4, 7, 10, 13, 16));
   EXPECT_EQ(fromF16(valuesOf<uint16_t>(*npy(fileText("f2.npy")))[5]), 16.0f);
   EXPECT_THAT(valuesOf<uint8_t>(*npy(fileText("b1.npy"))), ElementsAre(0, 1, 0, 1, 0, 1));
+}
+
+// As NumPy saves bf16 of ml_dtypes, of which it knows the size alone.
+TEST(Npy, ReadsElementsOfTwoBytesAsBf16) {
+  auto array = npy(fileText("raw2.npy"));
+  ASSERT_TRUE(array.ok()) << array.status();
+  EXPECT_EQ(array->dtype, DType::BF16);
+  EXPECT_THAT(valuesOf<uint16_t>(*array), ElementsAre(0x3f80, 0xc000, 0x7f80));
+  std::vector<std::byte> bytes(array->bytes().begin(), array->bytes().end());
+  std::vector<std::byte> wide = toNpyType(DType::BF16, bytes);
+  std::vector<float> values(3);
+  ASSERT_EQ(wide.size(), values.size() * sizeof(float));
+  std::memcpy(values.data(), wide.data(), wide.size());
+  EXPECT_THAT(values, ElementsAre(1, -2, std::numeric_limits<float>::infinity()));
+  EXPECT_EQ(toNpyType(DType::U16, bytes), bytes);
 }
 
 TEST(Npy, ReadsEveryVersion) {

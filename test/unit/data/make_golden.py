@@ -4,7 +4,10 @@
 Run it by hand when a case is added; the tests only read what it wrote.
 """
 
+import io
 import os
+import warnings
+import zipfile
 import numpy as np
 from numpy.lib import format as npy
 
@@ -26,6 +29,38 @@ save("fortran", np.asfortranarray(np.arange(6.0).reshape(2, 3)))
 save("big_endian", np.arange(3, dtype=">f4"))
 save("complex", np.arange(3, dtype="<c8"))
 save("record", np.zeros(2, [("a", "<f4"), ("b", "<i4")]))
+save("raw2", np.array([0x3F80, 0xC000, 0x7F80], "<u2").view("V2"))
+
+arrays = {"x": np.arange(6, dtype="<f4").reshape(2, 3), "layer/w": np.arange(3), "scalar": np.array(2.5),
+          "empty": np.zeros((0, 4), "<i4")}
+np.savez(os.path.join(out, "plain.npz"), **arrays)
+np.savez_compressed(os.path.join(out, "compressed.npz"), **arrays, zeros=np.zeros(100000, "<u1"))
+
+
+def save_zip(name, entries, method=zipfile.ZIP_STORED):
+    """A .npz file as NumPy does not write it."""
+    with zipfile.ZipFile(os.path.join(out, name + ".npz"), "w", method) as archive:
+        for entry, data in entries:
+            archive.writestr(zipfile.ZipInfo(entry), data, method)
+
+
+def npy_bytes(array):
+    data = io.BytesIO()
+    npy.write_array(data, array)
+    return data.getvalue()
+
+
+x = npy_bytes(arrays["x"])
+save_zip("bzip2", [("x.npy", x)], zipfile.ZIP_BZIP2)
+save_zip("other", [("x.npy", x), ("readme.txt", b"hello")])
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # of two entries of one name
+    save_zip("twice", [("x.npy", x), ("x.npy", x)])
+save_zip("short", [("x.npy", x[:-1])])
+save_zip("none", [])
+# A header that asks for a terabyte.
+huge = b"{'descr': '|u1', 'fortran_order': False, 'shape': (1000000000000,), }\n"
+save_zip("huge", [("x.npy", b"\x93NUMPY\x01\0" + len(huge).to_bytes(2, "little") + huge)])
 
 
 def philox(counter, key):
