@@ -3,6 +3,7 @@
 #include "compiler/package/Enums.h"
 #include "compiler/package/Package.h"
 #include "compiler/package/ProgramWriter.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -51,6 +52,38 @@ static FailureOr<std::unique_ptr<EntryT>> describeValue(OpT op, const ProgramWri
   return entry;
 }
 
+/// Where the op says that it is among the arguments or the results of the entry point; -1: it does not.
+static int32_t positionOf(Operation *op, StringRef attribute) {
+  auto position = op->getAttrOfType<IntegerAttr>(attribute);
+  return position ? static_cast<int32_t>(position.getInt()) : -1;
+}
+
+/// Whether a step of the program writes the buffer, or what is a view of it.
+static bool isWritten(Value buffer) {
+  return llvm::any_of(buffer.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto view = dyn_cast<ViewOp>(user))
+      return isWritten(view.getResult());
+    if (auto step = dyn_cast<StepOpInterface>(user))
+      return llvm::is_contained(step.getOuts(), use.get());
+    if (auto collective = dyn_cast<CollectiveOp>(user))
+      return llvm::is_contained(collective.getDst(), use.get());
+    auto copy = dyn_cast<CopyOp>(user);
+    return isa<ReceiveOp>(user) || (copy && copy.getDst() == use.get());
+  });
+}
+
+/// The use of a variable by the program; new where there is none yet.
+static fb::StateUseT &stateUse(ProgramWriter &writer, StringRef variable) {
+  auto &states = writer.program.states;
+  auto known = llvm::find_if(states, [&](const auto &state) { return state->variable == variable; });
+  if (known != states.end())
+    return **known;
+  states.push_back(std::make_unique<fb::StateUseT>());
+  states.back()->variable = variable.str();
+  return *states.back();
+}
+
 namespace {
 
 struct Buffer : PackageOpInterface::ExternalModel<Buffer, BufferOp> {
@@ -77,6 +110,11 @@ struct GetVariable : PackageOpInterface::ExternalModel<GetVariable, GetVariableO
     if (!variable) {
       return op->emitOpError("names a variable that is not there");
     }
+    auto block = variable.getState().getAs<DictionaryAttr>(kBlockAttr);
+    fb::StateUseT &state = stateUse(writer, block ? block.getAs<StringAttr>("of").getValue() : get.getVariable());
+    state.is_written |= isWritten(get.getResult());
+    state.argument = std::max(state.argument, positionOf(op, "argument"));
+    state.result = std::max(state.result, positionOf(op, "result"));
     return writer.addBuffer(
         get, describeBuffer(op, fb::Space::Private, variable.getOffset(), get.getType(), get.getVariable()));
   }
@@ -91,6 +129,7 @@ struct Input : PackageOpInterface::ExternalModel<Input, exec::InputOp> {
     if (auto limit = op->getAttrOfType<IntegerAttr>("index_limit")) {
       (*entry)->index_limit = limit.getInt();
     }
+    (*entry)->argument = positionOf(op, "argument");
     writer.program.inputs.push_back(std::move(*entry));
     return success();
   }
@@ -102,6 +141,7 @@ struct Output : PackageOpInterface::ExternalModel<Output, exec::OutputOp> {
     if (failed(entry)) {
       return failure();
     }
+    (*entry)->result = positionOf(op, "result");
     writer.program.outputs.push_back(std::move(*entry));
     return success();
   }

@@ -262,6 +262,10 @@ def Exec_ViewOp : Exec_Op<"view", [Pure, HasParent<"ProgramOp">]> {
 
 def Exec_GetVariableOp : Exec_Op<"get_variable", [Pure, HasParent<"ProgramOp">]> {
   let summary = "the buffer of a variable";
+  let description = [{
+    Attributes `argument` and `result` are where the variable is among the arguments and the results of the entry point,
+    as `dgc.argument` and `dgc.result`.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$variable);
   let results = (outs AnyStaticShapeMemRef:$result);
   let assemblyFormat = "$variable attr-dict `:` type($result)";
@@ -269,6 +273,10 @@ def Exec_GetVariableOp : Exec_Op<"get_variable", [Pure, HasParent<"ProgramOp">]>
 
 def Exec_InputOp : Exec_Op<"input", [HasParent<"ProgramOp">]> {
   let summary = "a buffer that is filled before the step";
+  let description = [{
+    An attribute `argument` is where it is among the arguments of the entry point, as `dgc.argument`; `index_limit` is as
+    `dgc.index_limit`.
+  }];
   let arguments = (ins StrAttr:$name, StrAttr:$role, AnyStaticShapeMemRef:$buffer,
                        TypeAttrOf<AnyRankedTensor>:$global_type, DefaultValuedAttr<I64Attr, "-1">:$batch_dim,
                        OptionalAttr<AnyAttr>:$sharding);
@@ -277,6 +285,7 @@ def Exec_InputOp : Exec_Op<"input", [HasParent<"ProgramOp">]> {
 
 def Exec_OutputOp : Exec_Op<"output", [HasParent<"ProgramOp">]> {
   let summary = "a buffer that is read after the step";
+  let description = "An attribute `result` is where it is among the results of the entry point, as `dgc.result`.";
   let arguments = (ins StrAttr:$name, StrAttr:$role, AnyStaticShapeMemRef:$buffer,
                        TypeAttrOf<AnyRankedTensor>:$global_type, DefaultValuedAttr<I64Attr, "-1">:$batch_dim,
                        OptionalAttr<AnyAttr>:$sharding);

@@ -1,5 +1,6 @@
 // dgc-cut-programs: cuts functions by stage into programs joined by send and receive.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "passes/analysis/Layout.h"
 #include "passes/partition/Passes.h"
 #include "passes/place/Stages.h"
@@ -72,6 +73,7 @@ public:
 
   /// The number of transfers.
   FailureOr<int64_t> run() {
+    numberInputsAndOutputs();
     findNeeded();
     if (failed(checkTransfers()))
       return failure();
@@ -87,6 +89,29 @@ public:
   }
 
 private:
+  /// The parts have some of the inputs and outputs each: where these have no positions they get those that they have here.
+  void numberInputsAndOutputs() {
+    Builder builder(function.getContext());
+    SmallVector<unsigned> inputs, outputs;
+    bool areInputsNumbered = false, areOutputsNumbered = false;
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      areInputsNumbered |= static_cast<bool>(function.getArgAttr(i, kArgumentAttr));
+      if (isDataInput(function, i))
+        inputs.push_back(i);
+    }
+    for (unsigned i = 0; i < function.getNumResults(); ++i) {
+      areOutputsNumbered |= static_cast<bool>(function.getResultAttr(i, kResultAttr));
+      if (!resultState(function, i))
+        outputs.push_back(i);
+    }
+    for (auto [position, i] : llvm::enumerate(inputs))
+      if (!areInputsNumbered)
+        function.setArgAttr(i, kArgumentAttr, builder.getI64IntegerAttr(position));
+    for (auto [position, i] : llvm::enumerate(outputs))
+      if (!areOutputsNumbered)
+        function.setResultAttr(i, kResultAttr, builder.getI64IntegerAttr(position));
+  }
+
   int64_t positionOf(int64_t stage) const { return stage % static_cast<int64_t>(parts.size()); }
 
   /// Where a value that is not uniform is computed, or held.

@@ -171,6 +171,9 @@ void ProgramBuilder::lowerReturn(func::ReturnOp op) {
       Value target = variable != variables.end()
                          ? mapping.lookup(variable->first)
                          : GetVariableOp::create(buffers, op.getLoc(), bufferType(value.getType()), state).getResult();
+      if (Attribute place = function.getResultAttr(index, kResultAttr)) {
+        target.getDefiningOp()->setAttr("result", place);
+      }
       auto slice = slices.find(rootOf(value));
       if (buffer == target || (slice != slices.end() && slice->second.buffer == target)) {
         continue;
@@ -192,11 +195,14 @@ void ProgramBuilder::lowerReturn(func::ReturnOp op) {
     auto role = function.getResultAttrOfType<StringAttr>(index, kRoleAttr);
     auto batchDim = function.getResultAttrOfType<IntegerAttr>(index, kBatchDimAttr);
     auto globalType = function.getResultAttrOfType<TypeAttr>(index, dist::kGlobalTypeAttr);
-    exec::OutputOp::create(steps, op.getLoc(), name ? name : steps.getStringAttr("result" + Twine(index)),
-                           role ? role : steps.getStringAttr("prediction"), buffer,
-                           globalType ? globalType : TypeAttr::get(value.getType()),
-                           steps.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1),
-                           function.getResultAttr(index, dist::kShardingAttr));
+    auto output = exec::OutputOp::create(steps, op.getLoc(), name ? name : steps.getStringAttr("result" + Twine(index)),
+                                         role ? role : steps.getStringAttr("prediction"), buffer,
+                                         globalType ? globalType : TypeAttr::get(value.getType()),
+                                         steps.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1),
+                                         function.getResultAttr(index, dist::kShardingAttr));
+    if (Attribute place = function.getResultAttr(index, kResultAttr)) {
+      output->setAttr("result", place);
+    }
   }
   for (auto [from, to] : assignments) {
     copy(from, to, op.getLoc());

@@ -106,7 +106,10 @@ void ProgramBuilder::lowerArguments() {
     MemRefType type = bufferType(argument.getType());
     if (auto state = function.getArgAttrOfType<FlatSymbolRefAttr>(index, kStateAttr)) {
       variables.push_back({argument, state.getAttr()});
-      mapping.map(argument, GetVariableOp::create(buffers, argument.getLoc(), type, state).getResult());
+      auto variable = GetVariableOp::create(buffers, argument.getLoc(), type, state);
+      if (Attribute position = function.getArgAttr(index, kArgumentAttr))
+        variable->setAttr("argument", position);
+      mapping.map(argument, variable.getResult());
       continue;
     }
     auto name = function.getArgAttrOfType<StringAttr>(index, kInputAttr);
@@ -122,6 +125,9 @@ void ProgramBuilder::lowerArguments() {
         buffers.getI64IntegerAttr(batchDim ? batchDim.getInt() : -1), function.getArgAttr(index, dist::kShardingAttr));
     if (Attribute limit = function.getArgAttr(index, kIndexLimitAttr)) {
       input->setAttr("index_limit", limit);
+    }
+    if (Attribute position = function.getArgAttr(index, kArgumentAttr)) {
+      input->setAttr("argument", position);
     }
   }
 }

@@ -15,6 +15,10 @@ namespace dgc::rt {
 /// structure must have been checked. The message says where and what.
 absl::Status checkPlan(const artifact::Plan &plan);
 
+/// Programs use variables of the plan, each once, and their arguments and results have positions of their own. Names are
+/// there.
+absl::Status checkStates(const artifact::Plan &plan);
+
 /// What the checks of one program need to know of their surroundings.
 struct ProgramContext {
   const artifact::Plan &plan;

@@ -464,5 +464,5 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
     if (absl::Status s = checkProgram(plan, program); !s.ok())
       return annotate(s, str("program '", text(program.name()), "'"));
   }
-  return absl::OkStatus();
+  return checkStates(plan);
 }

@@ -47,9 +47,9 @@ static std::vector<std::byte *> destinations(const ProgramRunner &runner, size_t
 }
 
 /// Whether the programs of this name, one of each group, are told how many examples are real.
-static bool takesValidCount(const artifact::Plan &plan, const ProgramRunner &runner) {
+static bool takesValidCount(const artifact::Plan &plan, std::string_view name) {
   for (const artifact::Program *program : *plan.programs())
-    if (program->name()->string_view() == runner.name() && program->inputs())
+    if (program->name()->string_view() == name && program->inputs())
       for (const artifact::Input *input : *program->inputs())
         if (input->role() == artifact::InputRole::ValidCount)
           return true;
@@ -65,13 +65,12 @@ bool dgc::rt::hasMeans(const artifact::Plan &plan, std::string_view name) {
   return false;
 }
 
-/// Why the padding of a batch that is not full would count in a program; empty where it does not.
-static std::string wholeBatchesOnly(const artifact::Plan &plan, const ProgramRunner &runner) {
+std::string dgc::rt::wholeBatchesOnly(const artifact::Plan &plan, std::string_view name) {
   for (const artifact::Program *program : *plan.programs())
-    if (program->name()->string_view() == runner.name() && program->whole_batches() && program->whole_batches()->size())
+    if (program->name()->string_view() == name && program->whole_batches() && program->whole_batches()->size())
       return program->whole_batches()->str();
   // Of predictions the padding is cut off; from a mean nothing could take it.
-  if (hasMeans(plan, runner.name()) && !takesValidCount(plan, runner))
+  if (hasMeans(plan, name) && !takesValidCount(plan, name))
     return "it has no input of the role 'valid_count', which says how many examples are real";
   return "";
 }
@@ -90,7 +89,7 @@ absl::StatusOr<FedProgram> dgc::rt::bindInputs(const artifact::Plan &plan, Progr
   std::vector<InputSpec> specs = inputSpecs(plan, runner);
   DGC_ASSIGN_OR_RETURN(Feed bound, Feed::create(*dataset, options.split, specs, feed));
   if (options.lastBatch == LastBatch::Weight && bound.samples() % feed.globalBatch != 0)
-    if (std::string why = wholeBatchesOnly(plan, runner); !why.empty())
+    if (std::string why = wholeBatchesOnly(plan, runner.name()); !why.empty())
       return usage(str("program '", runner.name(), "' takes whole batches of ", feed.globalBatch, " only: ", why,
                        ". The ", options.split, " data has ", bound.samples(),
                        " samples, so that the last batch is not full: ", options.wayOut,

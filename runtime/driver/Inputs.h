@@ -16,6 +16,9 @@ std::vector<InputSpec> inputSpecs(const artifact::Plan &plan, const ProgramRunne
 /// Whether the programs of this name, one of each group, form means over the batch: losses or metrics.
 bool hasMeans(const artifact::Plan &plan, std::string_view name);
 
+/// Why the padding of a batch that is not full would count in the programs of this name; empty where it does not.
+std::string wholeBatchesOnly(const artifact::Plan &plan, std::string_view name);
+
 /// A program with the data that it reads.
 struct FedProgram {
   ProgramRunner *runner = nullptr;

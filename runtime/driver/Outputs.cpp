@@ -23,8 +23,10 @@ static bool isFile(const std::string &path) { return !path.empty() && path != "-
 
 static std::vector<NamedFile> outputsOf(const artifact::Plan &plan, const RunOptions &options, Disk &disk) {
   std::vector<NamedFile> files;
-  for (auto [flag, path] :
-       {std::pair("--save", &options.save), {"--log-json", &options.logJson}, {"--trace", &options.trace}})
+  for (auto [flag, path] : {std::pair("--save", &options.save),
+                            {"--log-json", &options.logJson},
+                            {"--trace", &options.trace},
+                            {"--fetch", &options.fetch}})
     if (isFile(*path) && disk.isReplaceable(*path))
       files.push_back({flag, *path});
   std::set<std::string> predicted; // each rank has its programs
@@ -51,6 +53,8 @@ static std::vector<NamedFile> inputsOf(const artifact::Plan &plan, const RunOpti
   std::vector<NamedFile> files;
   if (isFile(options.plan))
     files.push_back({"the plan", options.plan});
+  for (const std::string &path : options.feed)
+    files.push_back({"a file of --feed", path});
   auto dataset = options.data.empty() ? absl::NotFoundError("") : Dataset::open(disk, options.data);
   if (!dataset.ok()) // the run will say that
     return files;
@@ -93,6 +97,8 @@ bool dgc::rt::mayReplaceLog(const RunOptions &options, Disk &disk) {
   std::vector<NamedFile> inputs = checkpointsOf(options);
   if (isFile(options.plan))
     inputs.push_back({"the plan", options.plan});
+  for (const std::string &path : options.feed)
+    inputs.push_back({"a file of --feed", path});
   if (auto names = disk.list(options.data); !options.data.empty() && names.ok())
     for (const std::string &name : *names)
       inputs.push_back({"a file of --data", str(options.data, "/", name)});

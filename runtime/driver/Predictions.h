@@ -4,7 +4,7 @@
 #include "runtime/artifact/Reader.h"
 #include "runtime/base/OutputFile.h"
 #include "runtime/driver/Gather.h"
-#include "runtime/executor/Executor.h"
+#include "runtime/driver/OutputParts.h"
 
 #include <optional>
 
@@ -34,34 +34,16 @@ public:
   std::string describe() const;
 
 private:
-  struct Output {
-    std::string name;
-    DType dtype;
-    std::vector<int64_t> shape; // of a batch
-    int batchDim;               // -1: none
-    int64_t perSample;          // extent of the batch dimension for each sample
-  };
-  /// The part of an output that a worker gives.
-  struct Part {
-    size_t output;
-    uint32_t rank;
-    Slice slice;
-  };
-
-  Predictions(const ProgramRunner &runner, int rank) : runner(&runner), rank(static_cast<uint32_t>(rank)) {}
-  void addOutput(const artifact::Plan &plan, const artifact::Program &program, const artifact::Output &output,
-                 uint32_t rank);
-  Slice real(const Part &part, int64_t valid) const;
-  std::vector<int64_t> fileShape(const Output &output) const;
-  void place(const Part &part, int64_t batch, const std::byte *&from, std::vector<std::byte> &to) const;
+  Predictions(const artifact::Plan &plan, const ProgramRunner &runner, int rank);
+  std::vector<int64_t> fileShape(const WholeOutput &output) const;
+  void place(const OutputPart &part, int64_t batch, const std::byte *&from, std::vector<std::byte> &to) const;
 
   const ProgramRunner *runner;
   uint32_t rank;
   int64_t samples = 0, globalBatch = 1;
-  std::vector<Output> outputs;
+  OutputParts given;
   std::vector<OutputFile> files; // of the outputs, on rank 0
-  std::vector<Part> parts;
-  std::vector<int64_t> valids; // of the batches so far
+  std::vector<int64_t> valids;   // of the batches so far
   std::string mine;
 };
 

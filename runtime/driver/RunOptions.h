@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace dgc::rt {
 
@@ -27,9 +28,11 @@ struct RunOptions {
   int threads = 1;                        // of each worker
   uint64_t memoryLimit = 0;               // of each worker on its device, in bytes; 0: none
   std::string load, save, logJson, trace; // paths; empty: none. "-": standard output
-  std::string loadWeights; // path of a checkpoint whose weights alone are taken; not together with `load`
-  MakeDevice makeDevice;   // null: createDevice
-  std::string predictions; // folder for the outputs of an entry; empty: none
+  std::string loadWeights;       // path of a checkpoint whose weights alone are taken; not together with `load`
+  MakeDevice makeDevice;         // null: createDevice
+  std::string predictions;       // folder for the outputs of an entry; empty: none
+  std::vector<std::string> feed; // .npz files: one call of the entry for each, instead of running over a data set
+  std::string fetch;             // path of the results of the last of these calls; empty: none
 };
 
 } // namespace dgc::rt

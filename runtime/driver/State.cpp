@@ -107,8 +107,8 @@ public:
   BlockGatherer(const Artifact &artifact, const Executor &executor, int rank)
       : plan(artifact.plan()), held(executor.variables()), self(static_cast<uint32_t>(rank)) {}
 
-  /// The variables of the plan; their bytes are those of the executor, or of this. On rank 0 only.
-  absl::StatusOr<std::vector<Tensor>> run(const GatherBytes &gather) {
+  /// The variables of the plan. On rank 0 only.
+  absl::StatusOr<WholeVariables> run(const GatherBytes &gather) {
     std::string mine;
     for (uint32_t v = 0; v < count(); ++v)
       if (gives(v, self)) {
@@ -124,7 +124,7 @@ public:
       for (size_t rank = 0; self == 0 && rank < streams.size(); ++rank)
         streams[rank] += pieces[rank];
     }
-    return self == 0 ? assemble(streams) : std::vector<Tensor>();
+    return self == 0 ? assemble(streams) : WholeVariables();
   }
 
 private:
@@ -172,10 +172,11 @@ private:
     return longest;
   }
 
-  std::vector<Tensor> assemble(const std::vector<std::string> &streams) {
+  WholeVariables assemble(const std::vector<std::string> &streams) {
+    WholeVariables result;
+    std::vector<std::vector<std::byte>> &whole = result.memory;
     whole.resize(count());
     std::vector<size_t> at(streams.size(), 0);
-    std::vector<Tensor> tensors;
     std::map<std::string_view, uint32_t> firsts; // the first entry of each variable: all blocks go to the memory there
     for (uint32_t v = 0; v < count(); ++v) {
       std::vector<int64_t> shape = toVector(variable(v).global_shape());
@@ -194,11 +195,11 @@ private:
       if (!isNew)
         continue;
       bool isHere = !gives(v, firstGiver(v));
-      tensors.push_back(
+      result.tensors.push_back(
           {variable(v).name()->str(), dtypeOf(v), shape,
            isHere ? std::span<const std::byte>(viewOf(v)->memory) : std::span<const std::byte>(whole[v])});
     }
-    return tensors;
+    return result;
   }
 
   /// The first rank that may hold the variable.
@@ -210,13 +211,16 @@ private:
   const artifact::Plan &plan;
   std::span<const VariableView> held;
   uint32_t self;
-  std::vector<std::vector<std::byte>> whole; // memory of the tensors that came from others
 };
 } // namespace
 
+absl::StatusOr<WholeVariables> dgc::rt::gatherVariables(const Artifact &artifact, const Executor &executor, int rank,
+                                                        const GatherBytes &gather) {
+  return BlockGatherer(artifact, executor, rank).run(gather);
+}
+
 absl::Status dgc::rt::saveVariables(const Artifact &artifact, const Executor &executor, int rank, OutputFile *file,
                                     const RunState &state, const GatherBytes &gather) {
-  BlockGatherer gatherer(artifact, executor, rank);
-  DGC_ASSIGN_OR_RETURN(std::vector<Tensor> tensors, gatherer.run(gather));
-  return rank == 0 ? saveCheckpoint(*file, tensors, state) : absl::OkStatus();
+  DGC_ASSIGN_OR_RETURN(WholeVariables whole, gatherVariables(artifact, executor, rank, gather));
+  return rank == 0 ? saveCheckpoint(*file, whole.tensors, state) : absl::OkStatus();
 }

@@ -23,8 +23,17 @@ struct Restored {
 absl::StatusOr<Restored> restoreVariables(Executor &executor, const artifact::Plan &plan, const RunOptions &options,
                                           Disk &disk);
 
-/// Writes a checkpoint: every rank calls it, and rank 0 writes `file`, which is null elsewhere. The blocks of variables
-/// that are split over the workers and of other groups are gathered there.
+/// The variables of the plan as wholes; elsewhere than on rank 0 none.
+struct WholeVariables {
+  std::vector<Tensor> tensors;                // in memory of the executor, or of this
+  std::vector<std::vector<std::byte>> memory; // of those that came from others
+};
+
+/// Every rank calls it. The blocks of variables that are split over the workers and of other groups are gathered on rank 0.
+absl::StatusOr<WholeVariables> gatherVariables(const Artifact &artifact, const Executor &executor, int rank,
+                                               const GatherBytes &gather);
+
+/// Writes a checkpoint: every rank calls it, and rank 0 writes `file`, which is null elsewhere.
 absl::Status saveVariables(const Artifact &artifact, const Executor &executor, int rank, OutputFile *file,
                            const RunState &state, const GatherBytes &gather);
 

@@ -5,6 +5,7 @@
 #include "runtime/base/OutputFile.h"
 #include "runtime/base/Printable.h"
 #include "runtime/base/Status.h"
+#include "runtime/driver/Calls.h"
 #include "runtime/driver/Inputs.h"
 #include "runtime/driver/Predictions.h"
 #include "runtime/driver/RunLog.h"
@@ -45,7 +46,9 @@ private:
   absl::StatusOr<FedProgram> bind(std::string_view program, const BindOptions &options) {
     return bindInputs(artifact.plan(), *executor->program(program), dataset ? &*dataset : nullptr, options);
   }
+  std::string entryName() const;
   absl::Status runOther(const std::string &entry);
+  absl::Status runCalls(const std::string &entry);
   absl::Status train();
   absl::Status trainSteps();
   absl::Status submitStep();
@@ -77,9 +80,9 @@ private:
   Clock &clock = realClock();
   std::unique_ptr<Executor> executor;
   std::optional<Dataset> dataset;
-  std::unique_ptr<JsonLog> jsonLog;        // rank 0
-  std::optional<OutputFile> saved, traced; // rank 0, from the beginning: no other job writes them meanwhile
-  std::unique_ptr<Progress> progress;      // rank 0, while it trains
+  std::unique_ptr<JsonLog> jsonLog;                 // rank 0
+  std::optional<OutputFile> saved, traced, fetched; // rank 0, from the beginning: no other job writes them meanwhile
+  std::unique_ptr<Progress> progress;               // rank 0, while it trains
   std::unique_ptr<OpTrace> trace;
   FedProgram training, testing;
   /// A step that is submitted and not collected.
@@ -90,6 +93,7 @@ private:
   };
   std::deque<Running> running;
   std::optional<Predictions> predictions;
+  std::string fed; // what the files of --feed hold
   WeightedMeans epochMeans;
   RunState state;
   int64_t totalSteps = 0;               // of this run
@@ -147,7 +151,9 @@ absl::Status Worker::openLog() {
 
 /// Before the work, not after it.
 absl::Status Worker::reserveOutputs() {
-  for (auto [flag, path, file] : {std::tuple("--save", &options.save, &saved), {"--trace", &options.trace, &traced}}) {
+  for (auto [flag, path, file] : {std::tuple("--save", &options.save, &saved),
+                                  {"--trace", &options.trace, &traced},
+                                  {"--fetch", &options.fetch, &fetched}}) {
     if (!first() || path->empty())
       continue;
     auto reserved = OutputFile::reserve(realDisk(), *path);
@@ -162,10 +168,10 @@ absl::Status Worker::reserveOutputs() {
 /// wait for each other for ever.
 absl::Status Worker::compareOptions() {
   std::string mine =
-      str("entry ", options.entry.empty() ? "train" : options.entry, ", seed ", state.seed, ", shuffle ",
-          options.shuffle ? "on" : "off", ", steps ", totalSteps, ", samples ",
-          training.feed ? training.feed->samples() : 0, ", test samples ", testing.feed ? testing.feed->samples() : 0,
-          ", first step ", state.step, predictions ? ", predictions" : "");
+      str("entry ", entryName(), ", seed ", state.seed, ", shuffle ", options.shuffle ? "on" : "off", ", steps ",
+          totalSteps, ", samples ", training.feed ? training.feed->samples() : 0, ", test samples ",
+          testing.feed ? testing.feed->samples() : 0, ", first step ", state.step, predictions ? ", predictions" : "",
+          fed.empty() ? "" : ", arrays ", fed, options.fetch.empty() ? "" : ", fetching");
   DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(mine));
   for (size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all[0])
@@ -189,13 +195,47 @@ absl::Status Worker::run() {
 
 absl::Status Worker::runAll() {
   DGC_RETURN_IF_ERROR(prepare());
-  std::string entry = options.entry.empty() ? "train" : options.entry;
+  std::string entry = entryName();
   if (!executor->program(entry))
     return usage(
         str("the plan has no program '", entry, "'; it has ", programNames(*executor), ": choose one with --entry"));
-  DGC_RETURN_IF_ERROR(entry == "train" ? train() : runOther(entry));
+  DGC_RETURN_IF_ERROR(!options.feed.empty() ? runCalls(entry) : entry == "train" ? train() : runOther(entry));
   DGC_RETURN_IF_ERROR(save());
   return writeTrace();
+}
+
+/// Calls of a plan with one entry need not name it.
+std::string Worker::entryName() const {
+  if (!options.entry.empty() || options.feed.empty() || executor->program("train") || executor->programs().size() != 1)
+    return options.entry.empty() ? "train" : options.entry;
+  return std::string(executor->programs()[0]->name());
+}
+
+/// One call for each file of --feed.
+absl::Status Worker::runCalls(const std::string &entry) {
+  DGC_ASSIGN_OR_RETURN(Calls calls, Calls::create(artifact, *executor, *executor->program(entry), options, context));
+  fed = calls.digest();
+  DGC_RETURN_IF_ERROR(compareOptions());
+  DGC_RETURN_IF_ERROR(calls.run(state.step, clock, [&](const CallReport &made) {
+    std::string text = formatMeans(made.loss, made.scalars);
+    print(str(options.feed[made.index], text.empty() ? "" : "  ", text));
+    LogEvent event{"call"};
+    event.call = static_cast<int64_t>(made.index);
+    event.step = made.step;
+    event.loss = made.loss;
+    event.metrics = made.scalars;
+    event.ms = made.ms;
+    event.samplesPerSecond = static_cast<double>(made.examples) / made.ms * 1e3;
+    log(event);
+    return checkLoss("loss", made.step, made.loss);
+  }));
+  if (std::string notice = executor->notice(/*atEnd=*/true); !notice.empty())
+    print(notice);
+  if (options.fetch.empty())
+    return absl::OkStatus();
+  DGC_RETURN_IF_ERROR(output(calls.fetch(fetched ? &*fetched : nullptr), "--fetch"));
+  print(str("fetched the results of the last call into ", options.fetch == "-" ? "standard output" : options.fetch));
+  return absl::OkStatus();
 }
 
 /// A program that is run once over the test data.

@@ -56,6 +56,7 @@ void dgc::rt::appendJson(const LogEvent &event, std::string &out) {
     else
       appendNumber(*value, out);
   };
+  number("call", event.call);
   number("step", event.step);
   number("epoch", event.epoch);
   number("loss", event.loss);

@@ -141,6 +141,17 @@ static Json step(const Plan &plan, const Step &s) {
           {"arguments", action.fields}};
 }
 
+/// Where inputs, outputs and variables are among the arguments and the results of a program; -1: not said.
+static int32_t positionOf(const Input &input) { return input.argument(); }
+static int32_t positionOf(const Output &output) { return output.result(); }
+
+static Json stateUse(const StateUse &state) {
+  return {{"variable", text(state.variable())},
+          {"is_written", state.is_written()},
+          {"argument", state.argument()},
+          {"result", state.result()}};
+}
+
 template <typename T> static Json signature(const Plan &plan, const T &t) {
   return {{"name", text(t.name())},
           {"role", rt::spelled(t.role())},
@@ -148,7 +159,8 @@ template <typename T> static Json signature(const Plan &plan, const T &t) {
           {"global_shape", list(t.global_shape())},
           {"sharding", sharding(plan, t.sharding())},
           {"origins", origins(plan, t.sharding())},
-          {"batch_dim", t.batch_dim()}};
+          {"batch_dim", t.batch_dim()},
+          {"position", positionOf(t)}};
 }
 
 static Json variable(const Plan &plan, const Variable &v) {
@@ -221,6 +233,7 @@ static Json describe(const rt::Artifact &artifact) {
                                      {"shared_bytes", rt::sharedBytesOf(plan, p.group())},
                                      {"inputs", map(p.inputs(), [&](const Input &i) { return signature(plan, i); })},
                                      {"outputs", map(p.outputs(), [&](const Output &o) { return signature(plan, o); })},
+                                     {"states", map(p.states(), stateUse)},
                                      {"buffers", map(p.buffers(), buffer)},
                                      {"steps", map(p.steps(), [&](const Step &s) { return step(plan, s); })}};
                        })},

@@ -20,6 +20,10 @@ static constexpr char footer[] = R"(Example:
   dgc-compile mnist_mlp.mlir --mesh data=2 -o mnist_mlp.dgcx
   dgc-run mnist_mlp.dgcx --data examples/data/mnist --epochs 5
 
+The same on arrays of NumPy, with no data set: two steps on two batches, whose
+inputs are called image and label, and what the second one gives:
+  dgc-run mnist_mlp.dgcx --feed a.npz b.npz --fetch out.npz --save weights
+
 Without --rank (and without an identity in the environment) it starts as many
 local workers as the plan has. With it, it is one of them:
   dgc-run mnist_mlp.dgcx --data DIR --rank 0 --world-size 2 --coordinator 127.0.0.1:4711
@@ -129,6 +133,14 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
          "With --entry predict: write each output to NAME.npy in this folder, a row for each sample of the test "
          "data in their order")
       ->type_name("DIR");
+  auto *feed = app.add_option("--feed", run.feed,
+                              "Run the entry once on the arrays of each of these files, without a data set: by name, "
+                              "or in0, in1 ... in the order of the inputs; variables keep their values")
+                   ->type_name("FILE.npz");
+  app.add_option("--fetch", run.fetch,
+                 "With --feed: write the results of the last call, as out0, out1 ... and by name; - is standard output")
+      ->type_name("FILE.npz")
+      ->needs(feed);
   auto *epochs = app.add_option("--epochs", run.epochs,
                                 "Train for so many epochs from where the run is (default "
                                 "1); a checkpoint taken inside an epoch continues there")
@@ -212,6 +224,8 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
   app.add_flag("--dry-run", flags.dryRun,
                "Print the plan: workers, memory, collectives and bytes per "
                "step. Runs nothing");
+  for (const char *flag : {"--epochs", "--steps", "--predictions", "--evaluate-every"}) // of runs over a data set
+    feed->excludes(app.get_option(flag));
 }
 
 static void addWorkerFlags(CLI::App &app, Flags &flags) {
@@ -273,8 +287,10 @@ static std::string contradiction(const rt::RunOptions &run) {
     return std::string(run.load == "-" ? "--load" : "--load-weights") +
            ": weights are not read from standard input, as each worker reads its own part: give a file";
   std::string first;
-  for (auto [flag, path] :
-       {std::pair("--save", &run.save), std::pair("--log-json", &run.logJson), std::pair("--trace", &run.trace)}) {
+  for (auto [flag, path] : {std::pair("--save", &run.save),
+                            {"--log-json", &run.logJson},
+                            {"--trace", &run.trace},
+                            {"--fetch", &run.fetch}}) {
     if (*path != "-")
       continue;
     if (!first.empty())
@@ -312,7 +328,7 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
     std::fprintf(stderr, "dgc-run: error: %s; see dgc-run --help\n", error.what());
     return static_cast<int>(rt::ExitCode::Usage);
   }
-  for (std::string *path : {&flags.run.save, &flags.run.logJson, &flags.run.trace})
+  for (std::string *path : {&flags.run.save, &flags.run.logJson, &flags.run.trace, &flags.run.fetch})
     if (rt::isStandardOutput(*path))
       *path = "-";
   if (flags.run.plan != "-")

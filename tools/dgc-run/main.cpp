@@ -41,7 +41,9 @@ static void toStdout(std::string_view text) {
 static void toStderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
 /// Whether standard output is a file of the run: then text for people goes to standard error.
-static bool isStdoutTaken(const RunOptions &run) { return run.logJson == "-" || run.save == "-" || run.trace == "-"; }
+static bool isStdoutTaken(const RunOptions &run) {
+  return run.logJson == "-" || run.save == "-" || run.trace == "-" || run.fetch == "-";
+}
 
 static WorkerContext::Print printer(const RunOptions &run) { return isStdoutTaken(run) ? toStderr : toStdout; }
 

@@ -128,3 +128,29 @@ module @declaration {
     return %x : tensor<4xf32>
   }
 }
+
+// -----
+
+// Positions among the arguments and results of an entry are those of the inputs, outputs and variables that these become.
+// CHECK-LABEL: module @positions
+// CHECK: exec.program @f
+// CHECK-DAG: exec.get_variable @w {argument = 0 : i64, result = 1 : i64} : memref<4xf32>
+// CHECK-DAG: exec.input "x" "data" %{{.*}} : memref<4xf32> of tensor<4xf32> {argument = 2 : i64}
+// CHECK-DAG: exec.get_variable @v : memref<4xf32>
+// CHECK-DAG: exec.input "z" "data" %{{.*}} : memref<4xf32> of tensor<4xf32>{{$}}
+// CHECK: exec.output "y" "prediction" %{{.*}} : memref<4xf32> of tensor<4xf32> {result = 0 : i64}
+module @positions {
+  dgc.state @w weight zeros rng 0 : tensor<4xf32>
+  dgc.state @v weight zeros rng 0 : tensor<4xf32>
+  func.func @f(%w: tensor<4xf32> {dgc.state = @w, dgc.argument = 0 : i64},
+               %x: tensor<4xf32> {dgc.input = "x", dgc.argument = 2 : i64},
+               %v: tensor<4xf32> {dgc.state = @v}, %z: tensor<4xf32> {dgc.input = "z"})
+      -> (tensor<4xf32> {dgc.output = "y", dgc.result = 0 : i64}, tensor<4xf32> {dgc.state = @w, dgc.result = 1 : i64}) {
+    %0 = exec.launch @kernels::@k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = exec.launch @kernels::@k(%w) : (tensor<4xf32>) -> tensor<4xf32>
+    return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  }
+  module @kernels {
+    func.func private @k(tensor<4xf32>) -> tensor<4xf32>
+  }
+}

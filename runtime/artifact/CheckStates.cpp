@@ -1,0 +1,74 @@
+// Which variables programs use, and the positions of their arguments and results.
+#include "runtime/artifact/Check.h"
+
+#include "runtime/base/Status.h"
+
+#include <string>
+#include <unordered_set>
+
+using namespace dgc::rt;
+namespace a = dgc::artifact;
+
+namespace {
+/// No entry has more arguments or results.
+constexpr int32_t mostPositions = 1 << 20;
+
+absl::Status bad(const std::string &message) { return absl::InvalidArgumentError(message); }
+
+template <typename T> uint32_t lengthOf(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
+
+/// Positions of one kind in one program: each is taken once.
+class Positions {
+public:
+  explicit Positions(std::string_view what) : what(what) {}
+
+  absl::Status take(int32_t position, const flatbuffers::String &name) {
+    if (position < -1 || position >= mostPositions)
+      return bad(
+          str("'", name.str(), "' is ", what, " ", position, "; they are numbered from 0 to ", mostPositions - 1));
+    if (position >= 0 && !taken.insert(position).second)
+      return bad(str("'", name.str(), "' is the second ", what, " ", position));
+    return absl::OkStatus();
+  }
+
+private:
+  std::string_view what;
+  std::unordered_set<int32_t> taken;
+};
+
+absl::Status checkProgram(const a::Program &program, const std::unordered_set<std::string> &variables) {
+  Positions arguments("argument"), results("result");
+  for (uint32_t i = 0; i < lengthOf(program.inputs()); ++i) {
+    const a::Input &input = *program.inputs()->Get(i);
+    DGC_RETURN_IF_ERROR(arguments.take(input.argument(), *input.name()));
+  }
+  for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
+    const a::Output &output = *program.outputs()->Get(i);
+    DGC_RETURN_IF_ERROR(results.take(output.result(), *output.name()));
+  }
+  std::unordered_set<std::string> used;
+  for (uint32_t i = 0; i < lengthOf(program.states()); ++i) {
+    const a::StateUse &state = *program.states()->Get(i);
+    const std::string name = state.variable()->str();
+    if (!variables.contains(name))
+      return bad(str("it uses the variable '", name, "', which the plan does not have"));
+    if (!used.insert(name).second)
+      return bad(str("a second use of the variable '", name, "'"));
+    DGC_RETURN_IF_ERROR(arguments.take(state.argument(), *state.variable()));
+    DGC_RETURN_IF_ERROR(results.take(state.result(), *state.variable()));
+  }
+  return absl::OkStatus();
+}
+} // namespace
+
+absl::Status dgc::rt::checkStates(const a::Plan &plan) {
+  std::unordered_set<std::string> variables;
+  for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i)
+    variables.insert(plan.variables()->Get(i)->name()->str());
+  for (uint32_t i = 0; i < lengthOf(plan.programs()); ++i) {
+    const a::Program &program = *plan.programs()->Get(i);
+    if (absl::Status s = checkProgram(program, variables); !s.ok())
+      return annotate(s, str("program '", program.name()->str(), "'"));
+  }
+  return absl::OkStatus();
+}
