@@ -12,7 +12,7 @@ template <typename T> static uint32_t count(const flatbuffers::Vector<T> *v) { r
 /// How the programs of an entry use a variable.
 namespace {
 struct Use {
-  bool isWritten = false;
+  bool isResult = false; // written, or handed back as it is
   int argument = -1, result = -1;
 };
 } // namespace
@@ -66,7 +66,7 @@ static void addProgram(const artifact::Plan &plan, const artifact::Program &prog
   for (uint32_t i = 0; i < count(program.states()); ++i) {
     const artifact::StateUse &state = *program.states()->Get(i);
     Use &use = uses[{state.variable()->c_str(), state.variable()->size()}];
-    use.isWritten |= state.is_written();
+    use.isResult |= state.is_written() || state.result() >= 0;
     use.argument = std::max(use.argument, state.argument());
     use.result = std::max(use.result, state.result());
   }
@@ -87,7 +87,7 @@ Signature dgc::rt::signatureOf(const artifact::Plan &plan, std::string_view entr
     parameter.position = use == uses.end() ? -1 : use->second.argument;
     addNew(signature.arguments, parameter);
     parameter.position = use == uses.end() ? -1 : use->second.result;
-    if (use != uses.end() && use->second.isWritten)
+    if (use != uses.end() && use->second.isResult)
       addNew(signature.results, parameter);
   }
   number(signature.arguments);
