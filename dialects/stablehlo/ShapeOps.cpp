@@ -1,0 +1,163 @@
+// Ops that make, move, repeat or choose elements and compute nothing.
+
+#include "dialects/stablehlo/Assembly.h"
+#include "dialects/stablehlo/Attributes.h"
+#include "dialects/stablehlo/Verify.h"
+
+using namespace mlir;
+using namespace dgc::stablehlo;
+
+#define GET_OP_CLASSES
+#include "dialects/stablehlo/ShapeOps.cpp.inc"
+
+void StableHLODialect::registerShapeOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/stablehlo/ShapeOps.cpp.inc"
+      >();
+}
+
+OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
+
+LogicalResult IotaOp::verify() {
+  int64_t rank = tensorOf(getResult()).getRank();
+  return checkDims(*this, "iota_dimension", {static_cast<int64_t>(getIotaDimension())}, rank);
+}
+
+/// The bits of an element.
+static unsigned bitsOf(Type element) {
+  if (auto complex = dyn_cast<ComplexType>(element))
+    return 2 * bitsOf(complex.getElementType());
+  return element.getIntOrFloatBitWidth();
+}
+
+LogicalResult BitcastConvertOp::verify() {
+  auto from = tensorOf(getOperand()), to = tensorOf(getResult());
+  unsigned fromBits = bitsOf(from.getElementType()), toBits = bitsOf(to.getElementType());
+  SmallVector<int64_t> shape(from.getShape());
+  if (fromBits > toBits) {
+    shape.push_back(fromBits / toBits);
+  } else if (fromBits < toBits) {
+    if (shape.empty() || shape.back() != static_cast<int64_t>(toBits / fromBits))
+      return emitOpError() << "needs a last dimension of " << toBits / fromBits << " elements to make one of them";
+    shape.pop_back();
+  }
+  if (std::max(fromBits, toBits) % std::min(fromBits, toBits) != 0)
+    return emitOpError() << "cannot make elements of " << toBits << " bits of those of " << fromBits;
+  return checkShape(*this, getResult(), shape);
+}
+
+LogicalResult BroadcastInDimOp::verify() {
+  auto from = tensorOf(getOperand()), to = tensorOf(getResult());
+  if (failed(checkPerDim(*this, "broadcast_dimensions", getBroadcastDimensions(), from.getRank())) ||
+      failed(checkDims(*this, "broadcast_dimensions", getBroadcastDimensions(), to.getRank())))
+    return failure();
+  for (auto [i, dim] : llvm::enumerate(getBroadcastDimensions()))
+    if (from.getDimSize(i) != 1 && from.getDimSize(i) != to.getDimSize(dim))
+      return emitOpError() << "cannot repeat dimension " << i << " of " << from << " along dimension " << dim << " of "
+                           << to;
+  return success();
+}
+
+LogicalResult ConcatenateOp::verify() {
+  if (getInputs().empty())
+    return emitOpError("needs an operand");
+  auto dim = static_cast<int64_t>(getDimension());
+  auto first = tensorOf(getInputs().front());
+  if (failed(checkDims(*this, "dimension", {dim}, first.getRank())))
+    return failure();
+  SmallVector<int64_t> shape(first.getShape());
+  shape[dim] = 0;
+  for (Value input : getInputs()) {
+    auto type = tensorOf(input);
+    for (int64_t i = 0; i < std::min(type.getRank(), first.getRank()); ++i)
+      if (i != dim && type.getDimSize(i) != first.getDimSize(i))
+        return emitOpError() << "cannot join " << type << " to " << first << " along dimension " << dim;
+    if (type.getRank() != first.getRank())
+      return emitOpError() << "cannot join tensors of different ranks";
+    shape[dim] += type.getDimSize(dim);
+  }
+  return checkShape(*this, getResult(), shape);
+}
+
+LogicalResult DynamicSliceOp::verify() {
+  auto type = tensorOf(getOperand());
+  if (static_cast<int64_t>(getStartIndices().size()) != type.getRank())
+    return emitOpError() << "needs an index for each of " << type.getRank() << " dimensions";
+  if (failed(checkPerDim(*this, "slice_sizes", getSliceSizes(), type.getRank(), 0)))
+    return failure();
+  for (auto [size, all] : llvm::zip_equal(getSliceSizes(), type.getShape()))
+    if (size > all)
+      return emitOpError() << "cannot take " << size << " of " << all << " elements";
+  if (type.getElementType() != tensorOf(getResult()).getElementType())
+    return emitOpError("has another element type than its operand");
+  return checkShape(*this, getResult(), getSliceSizes());
+}
+
+LogicalResult DynamicUpdateSliceOp::verify() {
+  auto type = tensorOf(getOperand()), update = tensorOf(getUpdate());
+  if (static_cast<int64_t>(getStartIndices().size()) != type.getRank() || update.getRank() != type.getRank())
+    return emitOpError() << "needs an index and a size of the update for each of " << type.getRank() << " dimensions";
+  for (auto [size, all] : llvm::zip_equal(update.getShape(), type.getShape()))
+    if (size > all)
+      return emitOpError() << "cannot put " << size << " in place of " << all << " elements";
+  if (type.getElementType() != update.getElementType())
+    return emitOpError("has an update of another element type than its operand");
+  return success();
+}
+
+LogicalResult GetDimensionSizeOp::verify() {
+  return checkDims(*this, "dimension", {static_cast<int64_t>(getDimension())}, tensorOf(getOperand()).getRank());
+}
+
+LogicalResult PadOp::verify() {
+  auto type = tensorOf(getOperand());
+  if (tensorOf(getPaddingValue()).getRank() != 0)
+    return emitOpError("needs a padding value that is a scalar");
+  if (failed(checkPerDim(*this, "edge_padding_low", getEdgePaddingLow(), type.getRank())) ||
+      failed(checkPerDim(*this, "edge_padding_high", getEdgePaddingHigh(), type.getRank())) ||
+      failed(checkPerDim(*this, "interior_padding", getInteriorPadding(), type.getRank(), 0)))
+    return failure();
+  SmallVector<int64_t> shape;
+  for (auto [size, low, high, interior] :
+       llvm::zip_equal(type.getShape(), getEdgePaddingLow(), getEdgePaddingHigh(), getInteriorPadding()))
+    shape.push_back(size + std::max<int64_t>(size - 1, 0) * interior + low + high);
+  return checkShape(*this, getResult(), shape);
+}
+
+LogicalResult ReshapeOp::verify() {
+  auto from = tensorOf(getOperand()), to = tensorOf(getResult());
+  if (from.getNumElements() != to.getNumElements())
+    return emitOpError() << "cannot make the " << to.getNumElements() << " elements of " << to << " of the "
+                         << from.getNumElements() << " of " << from;
+  return success();
+}
+
+LogicalResult ReverseOp::verify() {
+  return checkDims(*this, "dimensions", getDimensions(), tensorOf(getOperand()).getRank());
+}
+
+LogicalResult SliceOp::verify() {
+  auto type = tensorOf(getOperand());
+  if (failed(checkPerDim(*this, "start_indices", getStartIndices(), type.getRank(), 0)) ||
+      failed(checkPerDim(*this, "limit_indices", getLimitIndices(), type.getRank(), 0)) ||
+      failed(checkPerDim(*this, "strides", getStrides(), type.getRank(), 1)))
+    return failure();
+  SmallVector<int64_t> shape;
+  for (auto [size, start, limit, stride] :
+       llvm::zip_equal(type.getShape(), getStartIndices(), getLimitIndices(), getStrides())) {
+    if (start > limit || limit > size)
+      return emitOpError() << "cannot take elements " << start << " to " << limit << " of " << size;
+    shape.push_back(limit == start ? 0 : (limit - start - 1) / stride + 1);
+  }
+  return checkShape(*this, getResult(), shape);
+}
+
+LogicalResult TransposeOp::verify() {
+  auto type = tensorOf(getOperand());
+  if (failed(checkPerDim(*this, "permutation", getPermutation(), type.getRank())) ||
+      failed(checkDims(*this, "permutation", getPermutation(), type.getRank())))
+    return failure();
+  return checkShape(*this, getResult(),
+                    llvm::map_to_vector(getPermutation(), [&](int64_t dim) { return type.getDimSize(dim); }));
+}
