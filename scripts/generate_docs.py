@@ -152,6 +152,8 @@ def page_of_passes():
              "".join(f"| [{name}](#the-phase-{name}) | {promise} |\n" for name, promise in listed)]
     for name, promise in listed:
         parts.append(f"## The phase {name}\n\nAfter it, {promise}.\n\n" + passes_of(f"passes/{name}"))
+    parts.append("## Import\n\n`dgc-compile` runs these on a program of StableHLO before the phase model, in this order.\n\n" +
+                 passes_of("compiler/import"))
     parts.append("## Code generation\n\nThe targets run these on the kernels that the phase kernel has formed.\n")
     parts += [passes_of(folder) for folder in CODE_GENERATION]
     return "\n".join(parts)

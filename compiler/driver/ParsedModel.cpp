@@ -14,11 +14,11 @@ static MLIRContext::Threading threading() {
   return mayHave ? MLIRContext::Threading::ENABLED : MLIRContext::Threading::DISABLED;
 }
 
-ParsedModel::ParsedModel(const DialectRegistry &registry, std::unique_ptr<llvm::MemoryBuffer> text)
+ParsedModel::ParsedModel(const DialectRegistry &registry, std::unique_ptr<llvm::MemoryBuffer> text, Read read)
     : context(registry, threading()), diagnostics(sources, &context) {
   context.printOpOnDiagnostic(false); // a message and its place; not the function around it
   sources.AddNewSourceBuffer(std::move(text), llvm::SMLoc());
-  parsed = parseSourceFile<ModuleOp>(sources, &context);
+  parsed = read ? read(sources, &context) : parseSourceFile<ModuleOp>(sources, &context);
 }
 
 } // namespace dgc

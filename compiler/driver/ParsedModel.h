@@ -15,7 +15,11 @@ namespace dgc {
 /// lines that they are about.
 class ParsedModel {
 public:
-  ParsedModel(const mlir::DialectRegistry &registry, std::unique_ptr<llvm::MemoryBuffer> text);
+  /// Reads the main buffer; null, with diagnostics, where it cannot.
+  using Read = llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(llvm::SourceMgr &, mlir::MLIRContext *)>;
+
+  /// Without `read` the text is a module of dgc.
+  ParsedModel(const mlir::DialectRegistry &registry, std::unique_ptr<llvm::MemoryBuffer> text, Read read = nullptr);
 
   /// Null, with diagnostics, where the text is no module.
   mlir::ModuleOp module() { return *parsed; }

@@ -4,6 +4,7 @@
 #include "compiler/driver/ParsedModel.h"
 #include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
+#include "compiler/import/Import.h"
 #include "compiler/verify/CheckCompiled.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -371,7 +372,7 @@ static int run() {
   if (!loadPlugins(registry, reports)) {
     return 2;
   }
-  dgc::ParsedModel model(registry, std::move(file));
+  dgc::ParsedModel model(registry, std::move(file), dgc::import::readModel);
   if (!model.module()) {
     return 1;
   }

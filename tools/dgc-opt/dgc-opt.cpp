@@ -2,6 +2,8 @@
 
 #include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
+#include "compiler/import/Import.h"
+#include "compiler/import/Passes.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
@@ -25,6 +27,8 @@ int main(int argc, char **argv) {
   hideOptionsOfLLVM();
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
+  dgc::import::registerDialects(registry);
+  dgc::registerImportPasses();
   if (!dgc::takePlugins(argc, argv, registry))
     return 2;
   llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) { os << "dgc-opt " DGC_VERSION "\n"; });

@@ -61,7 +61,7 @@ for name, job in ("one worker", one), ("two workers", two):
     check(name, job, resource.RLIMIT_AS, "-v", [size * kB for size in sizes], ["w"], loads=False, unit=kB)
 check("compiler", make, resource.RLIMIT_FSIZE, "-f", range(0, 100, 5) if fine else (0, 10, 17, 30, 1000), ["w"], unit=kB)
 check("compiler", make, resource.RLIMIT_NOFILE, "-n", range(4, 40) if fine else (4, 5, 30), ["w"], loads=False)
-sizes = range(360, 1600, 10) if fine else (380, 390, 400, 420, 2000)
+sizes = range(400, 1600, 10) if fine else (370, 400, 410, 420, 2000)
 check("compiler", make, resource.RLIMIT_AS, "-v", [size * kB for size in sizes], ["w"], loads=False, unit=kB)
 if os.getuid() == 0 and run(["dgc-run", "--version"], resource.RLIMIT_NPROC, 1000, user=True)[0] == 0:
     counts = range(1, 80) if fine else (1, 3, 10, 20, 40, 200)

@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+"""Imports, compiles and runs StableHLO programs that carry their expected values, and compares.
+
+usage: stablehlo.py FOLDER [--bin DIR] [--jobs N] [--filter REGEX] [--list FILE] [--target KIND]
+
+Each file of FOLDER is a program in the generic form, in which `@main` takes no arguments and ends in calls of
+check.expect_close, check.expect_almost_eq or check.expect_eq on a value and the expected one. Both become outputs.
+Prints how many programs are right, refused and wrong; --list writes a line for each that is not right. Exit status 1
+when one is wrong.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+CHECK = re.compile(r'^ *"stablehlo\.custom_call"\((%[\w#:]+), (%[\w#:]+)\) <\{.*?call_target_name = "check\.(\w+)".*\}> : '
+                   r'\((.+), (.+)\) -> \(\)\n', re.M)
+ULPS = 3  # of check.expect_close, where the program does not say how many
+SUMS = re.compile(r'"stablehlo\.(convolution|dot_general|dot|reduce|reduce_window|scatter)"')
+
+
+def with_outputs(text):
+    """The program with the values that it checks as results, and the kinds of checks."""
+    begin = text.index('sym_name = "main"')
+    begin = text.rindex('"func.func"', 0, begin)
+    end = text.index("\n  }) : () -> ()", begin)
+    main = text[begin:end]
+    checks = CHECK.findall(main)
+    if not checks:
+        return None, []
+    main = CHECK.sub("", main)
+    values = ", ".join(f"{a}, {b}" for a, b, *_ in checks)
+    types = ", ".join(f"{s}, {t}" for *_, s, t in checks)
+    main = re.sub(r'"func\.return"\(.*', f'"func.return"({values}) : ({types}) -> ()', main)
+    main = re.sub(r"function_type = \(\) -> .*?(?=, (res_attrs|sym_name))", f"function_type = () -> ({types})", main)
+    main = re.sub(r"res_attrs = \[.*?\], (?=sym_name)", "", main)
+    return text[:begin] + main + text[end:], [(kind, "bf16" in type) for _, _, kind, type, _ in checks]
+
+
+def is_equal(kind, actual, expected, bf16, sums):
+    """bf16: the type in the program, which is f32 in the files. sums: it adds up, whose order is free, so that what is left
+    of large terms is as exact as the largest element."""
+    if actual.dtype.kind != "f":
+        return bool((actual == expected).all())
+    if kind == "expect_eq":
+        return bool(((actual == expected) | (numpy.isnan(actual) & numpy.isnan(expected))).all())
+    same = (actual == expected) | (numpy.isnan(actual) & numpy.isnan(expected))
+    eps = 2.0 ** -7 if bf16 else numpy.finfo(actual.dtype).eps
+    wide, wanted = actual.astype(numpy.float64), expected.astype(numpy.float64)
+    with numpy.errstate(invalid="ignore"):
+        size = numpy.maximum(abs(wanted), numpy.finfo(actual.dtype).tiny)
+        if sums:
+            size = numpy.maximum(size, numpy.max(abs(wanted), where=numpy.isfinite(wanted), initial=0))
+        near = abs(wide - wanted) <= ULPS * eps * size
+    if kind == "expect_almost_eq":
+        near |= abs(wide - wanted) <= 1e-3 * numpy.maximum(abs(wanted), 1)
+    return bool((same | near).all())
+
+
+def run(program, options):
+    name = os.path.basename(program)
+    with open(program, encoding="utf-8") as file:
+        text, kinds = with_outputs(file.read())
+    if text is None:
+        return name, "no check", ""
+    with tempfile.TemporaryDirectory() as folder:
+        model, plan, feed, out = (os.path.join(folder, each) for each in ("m.mlir", "m.dgcx", "in.npz", "out.npz"))
+        with open(model, "w", encoding="utf-8") as file:
+            file.write(text)
+        numpy.savez(feed)
+        command = [os.path.join(options.bin, "dgc-compile"), model, "-o", plan]
+        if options.target:
+            command += ["--target", options.target]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+            if done.returncode != 0:
+                kind = "refused" if done.returncode == 1 and "error:" in done.stderr else "crashed"
+                reasons = re.findall(r"note: \d+ x (.*?)(?:; the first is here)?$", done.stderr, re.M)
+                return name, kind, "; ".join(reasons) or (done.stderr.strip().split("\n") or [""])[0]
+            done = subprocess.run([os.path.join(options.bin, "dgc-run"), plan, "--feed", feed, "--fetch", out],
+                                  capture_output=True, text=True, timeout=120, check=False)
+        except subprocess.TimeoutExpired:
+            return name, "hung", ""
+        if done.returncode != 0:
+            return name, "not run", (done.stderr.strip().split("\n") or [""])[-1]
+        results = numpy.load(out)
+        for i, (kind, bf16) in enumerate(kinds):
+            actual, expected = results[f"out{2 * i}"], results[f"out{2 * i + 1}"]
+            if not is_equal(kind, actual, expected, bf16, SUMS.search(text)):
+                return name, "wrong", f"{kind} of result {i}"
+    return name, "right", ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--bin", default="build/dev/bin")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--list")
+    parser.add_argument("--target")
+    options = parser.parse_args()
+    programs = sorted(os.path.join(options.folder, name) for name in os.listdir(options.folder)
+                      if name.endswith(".mlir") and re.search(options.filter, name))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda program: run(program, options), programs))
+    counts = collections.Counter(kind for _, kind, _ in results)
+    print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
+    if options.list:
+        with open(options.list, "w", encoding="utf-8") as file:
+            for name, kind, reason in results:
+                if kind != "right":
+                    file.write(f"{name}: {kind}: {reason}\n")
+    return 1 if set(counts) - {"right", "refused", "no check"} else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

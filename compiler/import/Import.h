@@ -1,0 +1,34 @@
+// Programs of other frameworks, as dgc compiles them.
+
+#ifndef DGC_COMPILER_IMPORT_IMPORT_H
+#define DGC_COMPILER_IMPORT_IMPORT_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace mlir {
+class DialectRegistry;
+class OpPassManager;
+} // namespace mlir
+
+namespace dgc::import {
+
+/// What the text or the bytes of a file are.
+enum class Format { Dgc, StableHLO, PortableArtifact };
+
+/// Tells by the content.
+Format formatOf(llvm::StringRef content);
+
+/// Adds the dialects of imported programs.
+void registerDialects(mlir::DialectRegistry &registry);
+
+/// The passes from StableHLO to an entry point of dgc.
+void buildPipeline(mlir::OpPassManager &manager);
+
+/// Reads the main buffer of `sources`. A program of StableHLO becomes one of dgc; null, with diagnostics, where it cannot.
+mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::SourceMgr &sources, mlir::MLIRContext *context);
+
+} // namespace dgc::import
+
+#endif // DGC_COMPILER_IMPORT_IMPORT_H

@@ -1,0 +1,65 @@
+// Passes that make a dgc program of an imported one.
+
+#ifndef DGC_IMPORT_PASSES_TD
+#define DGC_IMPORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def InlineImportedPass : Pass<"dgc-inline-imported", "::mlir::ModuleOp"> {
+  let summary = "write out the calls of an imported program";
+  let description = [{
+    Input: a module of StableHLO. Output: its public function alone, `@main` where there are several, in which each
+    `func.call` and each `stablehlo.composite` is replaced by a copy of what the function does that it names. A composite
+    of a name that the dialect chlo has (`chlo.erf`, `chlo.top_k`) becomes that op. A function that calls itself is an
+    error.
+
+    ```mlir
+    func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = call @relu(%x) : (tensor<4xf32>) -> tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    func.func private @relu(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = stablehlo.maximum %x, %zero : tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    // becomes
+    func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %y = stablehlo.maximum %x, %zero : tensor<4xf32>
+      return %y : tensor<4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::dgc::stablehlo::StableHLODialect", "::dgc::chlo::ChloDialect"];
+  let statistics = [Statistic<"numInlined", "inlined", "Calls and composites written out">];
+}
+
+def StableHLOToDGCPass : Pass<"stablehlo-to-dgc", "::mlir::ModuleOp"> {
+  let summary = "replace the ops of StableHLO by those of dgc";
+  let description = [{
+    Input: functions of `stablehlo` and `chlo` ops without calls. Output: the same of `dgc` ops. What has no equivalent is
+    refused by one error, with a note for each op and reason that says how often and where first.
+
+    ```mlir
+    %z = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x8xf32>, tensor<8x5xf32>) -> tensor<4x5xf32>
+    // becomes
+    %z = dgc.dot_general %x, %y contract [1] x [0] : tensor<4x8xf32>, tensor<8x5xf32>
+    ```
+  }];
+  let dependentDialects = ["::dgc::DGCDialect"];
+  let statistics = [Statistic<"numConverted", "converted", "Ops replaced">];
+}
+
+def BuildImportedEntryPass : Pass<"dgc-build-imported-entry", "::mlir::ModuleOp"> {
+  let summary = "make the function of an imported program an entry point";
+  let description = [{
+    Input: a module with one function on tensors. Output: a `dgc.state` for each argument that the program hands back,
+    which has `tf.aliasing_output = N` or, with a result that feeds it, `jax.buffer_donor`; all other arguments are
+    inputs and all other results outputs. Arguments have the names of their locations (`state[0]['w1']`) as far as they
+    are unique, else `in0`, `in1` and so on by position; results `out0`, `out1`. The position of each is kept in
+    `dgc.argument` and `dgc.result`. Where all inputs of at least one dimension have the same size in dimension 0, that is the batch.
+  }];
+  let dependentDialects = ["::dgc::DGCDialect"];
+  let statistics = [Statistic<"numStates", "states", "Arguments that are state">];
+}
+
+#endif // DGC_IMPORT_PASSES_TD

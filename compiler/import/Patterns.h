@@ -1,0 +1,72 @@
+// The patterns of stablehlo-to-dgc, by family.
+
+#ifndef DGC_COMPILER_IMPORT_PATTERNS_H
+#define DGC_COMPILER_IMPORT_PATTERNS_H
+
+#include "dialects/dgc/DGC.h"
+#include "dialects/dgc/TensorBuilder.h"
+#include "dialects/stablehlo/StableHLO.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace dgc::import {
+
+void addChloPatterns(RewritePatternSet &patterns);
+void addContractionPatterns(RewritePatternSet &patterns);
+void addControlPatterns(RewritePatternSet &patterns);
+void addElementwisePatterns(RewritePatternSet &patterns);
+void addIndexPatterns(RewritePatternSet &patterns);
+void addReductionPatterns(RewritePatternSet &patterns);
+void addShapePatterns(RewritePatternSet &patterns);
+
+inline RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+inline Type elementOf(Value value) { return tensorOf(value).getElementType(); }
+
+/// The numbers from 0 on, `count` of them.
+SmallVector<int64_t> firstNumbers(int64_t count);
+
+/// The constant that the value is, or null.
+DenseElementsAttr constantOf(Value value);
+
+/// How an op combines two elements of its type: Sum for an addition, and so on.
+std::optional<ReductionKind> combinationOf(Operation *op);
+
+/// How a region of two arguments that is one op combines them.
+std::optional<ReductionKind> combinationOf(Region &region);
+
+/// Sums and maxima of truth values are Or, products and minima And.
+ReductionKind kindFor(ReductionKind kind, Type element);
+
+/// Combines two tensors of one type as the reduction does.
+Value combine(TensorBuilder &b, ReductionKind kind, Value x, Value y);
+
+/// Whether the value is a constant whose elements are the identity of the reduction.
+bool isIdentity(Value value, ReductionKind kind);
+
+/// A pattern for one op that says why it does not apply by `refuse`.
+template <class Op> class Lowering : public OpRewritePattern<Op> {
+public:
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const final {
+    TensorBuilder b(rewriter, op.getLoc());
+    std::string reason;
+    SmallVector<Value> results;
+    if (failed(lower(op, b, results, reason)))
+      return rewriter.notifyMatchFailure(op, reason);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+protected:
+  /// Gives the values that replace the results; or a reason, before it creates anything.
+  virtual LogicalResult lower(Op op, TensorBuilder &b, SmallVectorImpl<Value> &results, std::string &reason) const = 0;
+
+  static LogicalResult refuse(std::string &reason, const Twine &text) {
+    reason = text.str();
+    return failure();
+  }
+};
+
+} // namespace dgc::import
+
+#endif // DGC_COMPILER_IMPORT_PATTERNS_H

@@ -1,0 +1,24 @@
+// Shardings as frameworks write them: the dialect `sdy`, as far as reading it takes.
+//
+// Its attributes are read as dictionaries:
+//   an axis         {name, size}
+//   a mesh          {axes = [axis..], device_ids = array<i64>}
+//   a use of one    {name} or, of a part of it, {name, pre_size, size}
+//   a dimension     {axes = [use..], is_closed, priority}
+//   a sharding      {mesh = @mesh or a mesh, dims = [dimension..], replicated = [use..]}
+// Its ops are `sdy.mesh`, a symbol, and `sdy.sharding_constraint`, whose result is its operand.
+
+#ifndef DGC_COMPILER_IMPORT_SDY_H
+#define DGC_COMPILER_IMPORT_SDY_H
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace dgc::import {
+
+void registerSdy(mlir::DialectRegistry &registry);
+
+} // namespace dgc::import
+
+#endif // DGC_COMPILER_IMPORT_SDY_H

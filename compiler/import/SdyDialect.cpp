@@ -1,0 +1,297 @@
+// The dialect of shardings, as text and as bytecode.
+
+#include "compiler/import/Sdy.h"
+#include "mlir/Bytecode/BytecodeImplementation.h"
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/ExtensibleDialect.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+
+namespace dgc::import {
+
+static DictionaryAttr dictionary(MLIRContext *context, ArrayRef<std::pair<StringRef, Attribute>> entries) {
+  NamedAttrList list;
+  for (auto [name, value] : entries)
+    if (value)
+      list.append(name, value);
+  return list.getDictionary(context);
+}
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// Parses the parts of shardings. On failure there is a diagnostic.
+class SdyParser {
+public:
+  explicit SdyParser(AsmParser &parser) : parser(parser), builder(parser.getContext()) {}
+
+  /// `<["data"=2, "model"=2], device_ids=[1, 0]>`
+  ParseResult parseMesh(Attribute &mesh);
+  /// `<@mesh, [{"data"}, {?}], replicated={"model"}>`
+  ParseResult parseSharding(Attribute &sharding);
+
+private:
+  ParseResult parseAxis(Attribute &axis);
+  ParseResult parseAxisUse(Attribute &use);
+  ParseResult parseUses(SmallVectorImpl<Attribute> &uses);
+  ParseResult parseDim(Attribute &dim);
+  Attribute number(int64_t value) { return builder.getI64IntegerAttr(value); }
+
+  AsmParser &parser;
+  Builder builder;
+};
+
+ParseResult SdyParser::parseAxis(Attribute &axis) {
+  std::string name;
+  int64_t size = 0;
+  if (parser.parseString(&name) || parser.parseEqual() || parser.parseInteger(size))
+    return failure();
+  axis = dictionary(builder.getContext(), {{"name", builder.getStringAttr(name)}, {"size", number(size)}});
+  return success();
+}
+
+ParseResult SdyParser::parseMesh(Attribute &mesh) {
+  SmallVector<Attribute> axes;
+  SmallVector<int64_t> devices;
+  auto parseOne = [&] { return parseAxis(axes.emplace_back()); };
+  auto parseDevice = [&] { return parser.parseInteger(devices.emplace_back()); };
+  if (parser.parseLess())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("maximal_device_id"))) {
+    if (parser.parseEqual() || parseDevice() || parser.parseGreater())
+      return failure();
+  } else if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne) ||
+             (succeeded(parser.parseOptionalComma()) &&
+              (parser.parseKeyword("device_ids") || parser.parseEqual() ||
+               parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseDevice))) ||
+             parser.parseGreater()) {
+    return failure();
+  }
+  mesh = dictionary(builder.getContext(),
+                    {{"axes", builder.getArrayAttr(axes)}, {"device_ids", builder.getDenseI64ArrayAttr(devices)}});
+  return success();
+}
+
+/// Parses `"x"` or, of the axis in parts of 2 and 4, the second one: `"x":(2)4`.
+ParseResult SdyParser::parseAxisUse(Attribute &use) {
+  std::string name;
+  if (parser.parseString(&name))
+    return failure();
+  int64_t before = 0, size = 0;
+  bool isPart = succeeded(parser.parseOptionalColon());
+  if (isPart &&
+      (parser.parseLParen() || parser.parseInteger(before) || parser.parseRParen() || parser.parseInteger(size)))
+    return failure();
+  use = dictionary(builder.getContext(), {{"name", builder.getStringAttr(name)},
+                                          {"pre_size", isPart ? number(before) : Attribute()},
+                                          {"size", isPart ? number(size) : Attribute()}});
+  return success();
+}
+
+ParseResult SdyParser::parseUses(SmallVectorImpl<Attribute> &uses) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces,
+                                        [&] { return parseAxisUse(uses.emplace_back()); });
+}
+
+ParseResult SdyParser::parseDim(Attribute &dim) {
+  SmallVector<Attribute> uses;
+  bool isClosed = true;
+  auto parseEntry = [&]() -> ParseResult {
+    if (succeeded(parser.parseOptionalQuestion())) {
+      isClosed = false;
+      return success();
+    }
+    return parseAxisUse(uses.emplace_back());
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseEntry))
+    return failure();
+  StringRef priority; // p0, p1 ..: which shardings are propagated first
+  if (succeeded(parser.parseOptionalKeyword(&priority)) && !priority.starts_with("p"))
+    return parser.emitError(parser.getCurrentLocation()) << "expected a priority such as p1";
+  dim = dictionary(builder.getContext(),
+                   {{"axes", builder.getArrayAttr(uses)}, {"is_closed", builder.getBoolAttr(isClosed)}});
+  return success();
+}
+
+ParseResult SdyParser::parseSharding(Attribute &sharding) {
+  if (parser.parseLess())
+    return failure();
+  Attribute mesh;
+  StringAttr name;
+  if (succeeded(parser.parseOptionalSymbolName(name)))
+    mesh = FlatSymbolRefAttr::get(name);
+  else if (parser.parseKeyword("mesh") || parseMesh(mesh))
+    return failure();
+  SmallVector<Attribute> dims, replicated, unreduced;
+  if (parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parseDim(dims.emplace_back()); }))
+    return failure();
+  while (succeeded(parser.parseOptionalComma())) {
+    bool isReplicated = succeeded(parser.parseOptionalKeyword("replicated"));
+    if ((!isReplicated && parser.parseKeyword("unreduced")) || parser.parseEqual() ||
+        parseUses(isReplicated ? replicated : unreduced))
+      return failure();
+  }
+  sharding = dictionary(builder.getContext(),
+                        {{"mesh", mesh},
+                         {"dims", builder.getArrayAttr(dims)},
+                         {"replicated", builder.getArrayAttr(replicated)},
+                         {"unreduced", unreduced.empty() ? Attribute() : builder.getArrayAttr(unreduced)}});
+  return parser.parseGreater();
+}
+
+/// Parses `@mesh = <["x"=2]>`.
+ParseResult parseMeshOp(OpAsmParser &parser, OperationState &state) {
+  StringAttr name;
+  Attribute mesh;
+  if (parser.parseSymbolName(name) || parser.parseEqual() || SdyParser(parser).parseMesh(mesh) ||
+      parser.parseOptionalAttrDict(state.attributes))
+    return failure();
+  state.addAttribute("sym_name", name);
+  state.addAttribute("mesh", mesh);
+  return success();
+}
+
+/// Parses `%x <@mesh, [{}]> : tensor<2xui32>`.
+ParseResult parseConstraintOp(OpAsmParser &parser, OperationState &state) {
+  OpAsmParser::UnresolvedOperand operand;
+  Attribute sharding;
+  Type type;
+  if (parser.parseOperand(operand) || SdyParser(parser).parseSharding(sharding) ||
+      parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type) ||
+      parser.resolveOperand(operand, type, state.operands))
+    return failure();
+  state.addAttribute("sharding", sharding);
+  state.addTypes(type);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Bytecode
+//===----------------------------------------------------------------------===//
+
+struct SdyBytecode : BytecodeDialectInterface {
+  explicit SdyBytecode(Dialect *dialect) : BytecodeDialectInterface(dialect) {}
+  Attribute readAttribute(DialectBytecodeReader &reader) const override;
+};
+
+Attribute SdyBytecode::readAttribute(DialectBytecodeReader &reader) const {
+  Builder builder(reader.getContext());
+  uint64_t code = 0, priority = 0;
+  StringRef name;
+  int64_t size = 0, before = 0;
+  bool flag = false;
+  SmallVector<int64_t> devices;
+  SmallVector<Attribute> list, more;
+  Attribute part;
+  if (failed(reader.readVarInt(code)))
+    return {};
+  auto numberOf = [&](int64_t value) { return builder.getI64IntegerAttr(value); };
+  switch (code) {
+  case 1: // an axis
+    if (failed(reader.readString(name)) || failed(reader.readSignedVarInt(size)))
+      return {};
+    return dictionary(reader.getContext(), {{"name", builder.getStringAttr(name)}, {"size", numberOf(size)}});
+  case 2: // a mesh
+    if (failed(reader.readAttributes(list)) || failed(reader.readSignedVarInts(devices)))
+      return {};
+    return dictionary(reader.getContext(),
+                      {{"axes", builder.getArrayAttr(list)}, {"device_ids", builder.getDenseI64ArrayAttr(devices)}});
+  case 3: // which part of an axis
+    if (failed(reader.readSignedVarInt(before)) || failed(reader.readSignedVarInt(size)))
+      return {};
+    return dictionary(reader.getContext(), {{"pre_size", numberOf(before)}, {"size", numberOf(size)}});
+  case 4: { // the use of an axis
+    if (failed(reader.readString(name)) || failed(reader.readOptionalAttribute(part)))
+      return {};
+    NamedAttrList use;
+    if (auto fields = dyn_cast_or_null<DictionaryAttr>(part))
+      use.append(fields.begin(), fields.end());
+    use.set("name", builder.getStringAttr(name));
+    return use.getDictionary(reader.getContext());
+  }
+  case 5: // a dimension
+    if (failed(reader.readAttributes(list)) || failed(reader.readBool(flag)))
+      return {};
+    if (bool hasPriority = false; failed(reader.readVarIntWithFlag(priority, hasPriority)))
+      return {};
+    return dictionary(reader.getContext(),
+                      {{"axes", builder.getArrayAttr(list)}, {"is_closed", builder.getBoolAttr(flag)}});
+  case 6: // a sharding
+    if (failed(reader.readAttribute(part)) || failed(reader.readAttributes(list)) ||
+        failed(reader.readAttributes(more)))
+      return {};
+    return dictionary(
+        reader.getContext(),
+        {{"mesh", part}, {"dims", builder.getArrayAttr(list)}, {"replicated", builder.getArrayAttr(more)}});
+  default:
+    reader.emitError() << "the sharding attribute with the code " << code << " is not known";
+    return {};
+  }
+}
+
+/// Reads the properties of an op of two or one attributes, in alphabetical order.
+struct SdyProperties : BytecodeOpInterface::FallbackModel<SdyProperties> {
+  static LogicalResult readProperties(DialectBytecodeReader &reader, OperationState &state) {
+    bool isMesh = state.name.stripDialect() == "mesh";
+    Attribute first, second;
+    if (failed(reader.readAttribute(first)) || (isMesh && failed(reader.readAttribute(second))))
+      return failure();
+    state.addAttribute(isMesh ? "mesh" : "sharding", first);
+    if (isMesh)
+      state.addAttribute("sym_name", second);
+    return success();
+  }
+  void writeProperties(Operation *, DialectBytecodeWriter &) const {}
+};
+
+class SdyDialect : public ExtensibleDialect {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SdyDialect)
+  static constexpr StringLiteral getDialectNamespace() { return "sdy"; }
+
+  explicit SdyDialect(MLIRContext *context)
+      : ExtensibleDialect(getDialectNamespace(), context, TypeID::get<SdyDialect>()) {
+    addInterfaces<SdyBytecode>();
+    addOp("mesh", parseMeshOp);
+    addOp("sharding_constraint", parseConstraintOp);
+    allowUnknownOperations(); // they are refused all at once, by stablehlo-to-dgc
+  }
+
+  /// Only shardings are attributes by themselves.
+  Attribute parseAttribute(DialectAsmParser &parser, Type) const override {
+    StringRef name;
+    Attribute attribute;
+    SMLoc location = parser.getCurrentLocation();
+    if (parser.parseKeyword(&name))
+      return {};
+    SdyParser own(parser);
+    if (name == "sharding")
+      return failed(own.parseSharding(attribute)) ? Attribute() : attribute;
+    if (name == "mesh")
+      return failed(own.parseMesh(attribute)) ? Attribute() : attribute;
+    parser.emitError(location) << "the sharding attribute '" << name << "' is not supported";
+    return {};
+  }
+
+private:
+  void addOp(StringRef name, OperationName::ParseAssemblyFn parse) {
+    auto verifies = [](Operation *) { return success(); };
+    auto prints = [](Operation *op, OpAsmPrinter &printer, StringRef) { printer.printGenericOp(op, false); };
+    registerDynamicOp(DynamicOpDefinition::get(name, this, verifies, verifies, std::move(parse), prints));
+    OperationName(("sdy." + name).str(), getContext()).getRegisteredInfo()->attachInterface<SdyProperties>();
+  }
+};
+
+} // namespace
+
+void registerSdy(DialectRegistry &registry) { registry.insert<SdyDialect>(); }
+
+} // namespace dgc::import

@@ -1,0 +1,190 @@
+// stablehlo-to-dgc: replaces the ops of StableHLO by those of dgc.
+
+#include "compiler/import/Passes.h"
+#include "compiler/import/Patterns.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Rewrite/FrozenRewritePatternSet.h"
+#include "mlir/Rewrite/PatternApplicator.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
+
+namespace dgc {
+#define GEN_PASS_DEF_STABLEHLOTODGCPASS
+#include "compiler/import/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace dgc;
+using namespace dgc::import;
+
+namespace {
+
+/// What is refused, by what it is and why.
+class Refusals {
+public:
+  void add(Operation *op, StringRef reason) {
+    std::string key = ("'" + op->getName().getStringRef() + "'").str();
+    if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+      key += (" of @" + call.getCallTargetName()).str();
+    if (!reason.empty())
+      key += (": " + reason).str();
+    auto [it, isNew] = entries.insert({key, {op->getLoc(), 0}});
+    ++it->second.second;
+    ++count;
+  }
+  bool empty() const { return entries.empty(); }
+
+  /// One error, with a note for each entry.
+  void report(ModuleOp module) {
+    InFlightDiagnostic error = module.emitError() << "dgc has no equivalent for " << count << " op"
+                                                  << (count == 1 ? "" : "s") << " of this program";
+    for (auto &[text, place] : entries)
+      error.attachNote(place.first) << place.second << " x " << text << (place.second > 1 ? "; the first is here" : "");
+  }
+
+private:
+  using Entry = std::pair<Location, int64_t>;
+  llvm::MapVector<std::string, Entry, std::map<std::string, unsigned>> entries;
+  int64_t count = 0;
+};
+
+/// Keeps the reason why no pattern applied.
+struct ReasonListener : RewriterBase::Listener {
+  void notifyMatchFailure(Location location, function_ref<void(Diagnostic &)> describe) override {
+    Diagnostic text(location, DiagnosticSeverity::Remark);
+    describe(text);
+    reason = text.str();
+  }
+  std::string reason;
+};
+
+struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    addChloPatterns(set);
+    addContractionPatterns(set);
+    addControlPatterns(set);
+    addElementwisePatterns(set);
+    addIndexPatterns(set);
+    addReductionPatterns(set);
+    addShapePatterns(set);
+    patterns = std::move(set);
+    return success();
+  }
+
+  void runOnOperation() override {
+    removeShardings();
+    Refusals refusals;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      convert(function, refusals);
+    if (refusals.empty())
+      return;
+    refusals.report(getOperation());
+    signalPassFailure();
+  }
+
+  void removeShardings();
+  void convert(func::FuncOp function, Refusals &refusals);
+
+  FrozenRewritePatternSet patterns;
+};
+
+} // namespace
+
+static std::string textOf(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+/// Why dgc cannot have a value of the type; empty where it can.
+static std::string refusalOf(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  Type element = tensor ? tensor.getElementType() : type;
+  auto integer = dyn_cast<IntegerType>(element);
+  bool isInteger = integer && !integer.isSigned() &&
+                   (integer.isInteger(1) || llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth()));
+  if (tensor && !isInteger && !isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(element))
+    return "elements of the type " + textOf(element);
+  if (!tensor)
+    return "values of the type " + textOf(type);
+  if (!tensor.hasStaticShape())
+    return "shapes that are not known";
+  return tensor.getNumElements() == 0 ? "tensors without elements" : "";
+}
+
+/// Why dgc cannot have a value that the op takes or gives.
+static std::string refusalOfTypes(Operation *op) {
+  for (TypeRange types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (std::string refusal = refusalOf(type); !refusal.empty())
+        return refusal;
+  return "";
+}
+
+/// Where values are does not change what they are.
+void StableHLOToDGC::removeShardings() {
+  getOperation()->walk([](Operation *op) {
+    StringRef name = op->getName().getStringRef();
+    if (name == "sdy.sharding_constraint" && op->getNumOperands() == 1 && op->getNumResults() == 1)
+      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+    else if (name != "sdy.mesh")
+      return;
+    op->erase();
+  });
+}
+
+static bool isImported(Operation *op) {
+  return isa_and_nonnull<stablehlo::StableHLODialect, chlo::ChloDialect>(op->getDialect());
+}
+
+/// Replaces an op of dgc on constant scalars, as the counters of loops are, by its result.
+static bool foldScalar(Operation *op, PatternRewriter &rewriter) {
+  if (!isa_and_nonnull<DGCDialect>(op->getDialect()) || op->getNumResults() != 1 || op->getNumOperands() == 0 ||
+      tensorOf(op->getResult(0)).getNumElements() != 1)
+    return false;
+  SmallVector<Value> folded;
+  rewriter.setInsertionPoint(op);
+  if (failed(rewriter.tryFold(op, folded)) || folded.empty())
+    return false;
+  rewriter.replaceOp(op, folded);
+  return true;
+}
+
+void StableHLOToDGC::convert(func::FuncOp function, Refusals &refusals) {
+  PatternRewriter rewriter(&getContext());
+  ReasonListener listener;
+  rewriter.setListener(&listener);
+  PatternApplicator applicator(patterns);
+  applicator.applyDefaultCostModel();
+  // A pattern may leave other ops of StableHLO, in place of the one that it replaced.
+  for (Block &block : function.getBody()) {
+    Operation *next = block.empty() ? nullptr : &block.front();
+    while (next) {
+      Operation *op = next, *before = op->getPrevNode();
+      if (foldScalar(op, rewriter)) {
+        next = before ? before->getNextNode() : &block.front();
+        continue;
+      }
+      listener.reason = isa<func::FuncDialect>(op->getDialect()) ? "" : refusalOfTypes(op);
+      bool isConverted = !isImported(op);
+      if (!isConverted && listener.reason.empty()) {
+        rewriter.setInsertionPoint(op);
+        isConverted = succeeded(applicator.matchAndRewrite(op, rewriter));
+        if (isConverted) {
+          ++numConverted;
+          next = before ? before->getNextNode() : &block.front();
+          continue;
+        }
+      }
+      bool isKnown = isa_and_nonnull<DGCDialect, func::FuncDialect>(op->getDialect());
+      if (!isConverted || !isKnown)
+        refusals.add(op, listener.reason);
+      next = op->getNextNode();
+    }
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+  }
+}

@@ -1,0 +1,48 @@
+// RUN: dgc-opt %s --dgc-build-imported-entry --split-input-file --verify-diagnostics | FileCheck %s
+
+// An argument that becomes a result is state; the rest are inputs and outputs, by the names of locations. All inputs have
+// 8 examples.
+// CHECK: module @step attributes {dgc.global_batch = 8 : i64, dgc.whole_batches = {main = {{.*}}}}
+// CHECK: dgc.state @"state['w']" statistic zeros rng 0 : tensor<4xf32>
+// CHECK: func.func @main(
+// CHECK-SAME: tensor<4xf32> {dgc.argument = 0 : i64, dgc.state = @"state['w']"}
+// CHECK-SAME: tensor<8x4xf32> {dgc.argument = 1 : i64, dgc.batch_dim = 0 : i64, dgc.input = "x", dgc.role = "data"}
+// CHECK-SAME: -> (tensor<8x4xf32> {dgc.output = "out0", dgc.result = 0 : i64, dgc.role = "prediction"}
+// CHECK-SAME: tensor<4xf32> {dgc.result = 1 : i64, dgc.state = @"state['w']"})
+module @step attributes {mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%w: tensor<4xf32> {tf.aliasing_output = 1 : i32} loc("state['w']"), %x: tensor<8x4xf32> loc("x")) -> (tensor<8x4xf32>, tensor<4xf32>) {
+    %0 = dgc.add %w, %w : tensor<4xf32>
+    return %x, %0 : tensor<8x4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// Without names there are positions; without inputs that agree no batch. What is donated becomes the first result of its
+// type that is left.
+// CHECK-NOT: dgc.global_batch
+// CHECK: dgc.state @in1 statistic
+// CHECK: func.func @main(
+// CHECK-SAME: tensor<3xf32> {dgc.argument = 0 : i64, dgc.input = "in0", dgc.role = "data"}
+// CHECK-SAME: tensor<4xf32> {dgc.argument = 1 : i64, dgc.state = @in1}
+// CHECK-SAME: tensor<4xf32> {dgc.argument = 2 : i64, dgc.input = "in2", dgc.role = "data"}
+// CHECK-SAME: -> (tensor<4xf32> {dgc.result = 0 : i64, dgc.state = @in1}, tensor<3xf32> {dgc.output = "loss", dgc.result = 1
+module {
+  func.func @main(%a: tensor<3xf32>, %b: tensor<4xf32> {jax.buffer_donor = true}, %c: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info = "new"}, tensor<3xf32> {jax.result_info = "loss"}) {
+    return %c, %a : tensor<4xf32>, tensor<3xf32>
+  }
+}
+
+// -----
+
+// expected-error @+1 {{result 0 is the next value of two arguments, 0 and 1}}
+func.func @main(%a: tensor<3xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<3xf32> {tf.aliasing_output = 0 : i32}) -> tensor<3xf32> {
+  return %a : tensor<3xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 becomes result 3, which there is not}}
+func.func @main(%a: tensor<3xf32> {tf.aliasing_output = 3 : i32}) -> tensor<3xf32> {
+  return %a : tensor<3xf32>
+}
