@@ -11,6 +11,9 @@ using namespace dgc::import;
 /// A loop is written out up to so many ops.
 static constexpr int64_t kMostUnrolled = 100'000;
 
+/// Numbers of loops have at most so many bits, so that what is computed of three of them does not overflow.
+static constexpr unsigned kMostBits = 61;
+
 namespace {
 
 /// A copy of the ops of the region, with the arguments; gives what it returns.
@@ -96,7 +99,7 @@ std::optional<int64_t> integerOf(Value value) {
   if (!constant || !type || tensorOf(value).getRank() != 0)
     return std::nullopt;
   APInt number = constant.getValues<APInt>()[0];
-  if (number.getActiveBits() > 62 && !number.isNegative())
+  if ((type.isUnsigned() ? number.getActiveBits() : number.getSignificantBits()) > kMostBits)
     return std::nullopt;
   return type.isUnsigned() ? static_cast<int64_t>(number.getZExtValue()) : number.getSExtValue();
 }
@@ -131,7 +134,12 @@ std::optional<Count> countOf(stablehlo::WhileOp op) {
                          step = integerOf(next.getRhs());
   if (!first || !limit || !step || *step <= 0)
     return std::nullopt;
-  return Count{operand, *first, *limit, *step};
+  Count count{operand, *first, *limit, *step};
+  // A counter that passes the largest number of its type starts again at the smallest one.
+  auto type = cast<IntegerType>(elementOf(op.getInputs()[operand]));
+  APInt most = type.isUnsigned() ? APInt::getMaxValue(type.getWidth()) : APInt::getSignedMaxValue(type.getWidth());
+  const auto last = static_cast<uint64_t>(std::max<int64_t>(*first + count.rounds() * *step, 0));
+  return most.ult(last) ? std::nullopt : std::optional(count);
 }
 
 struct WhileLowering : Lowering<stablehlo::WhileOp> {

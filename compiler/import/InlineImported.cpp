@@ -12,6 +12,9 @@ namespace dgc {
 using namespace mlir;
 using namespace dgc;
 
+/// Calls are written out as long as they become at most so many ops. Functions that call each other twice double them.
+static constexpr int64_t kMostWritten = 1'000'000;
+
 namespace {
 
 /// Writes out calls, and those in what they call.
@@ -25,6 +28,7 @@ private:
   LogicalResult inlineCall(Operation *call, FlatSymbolRefAttr callee);
 
   SymbolTable symbols;
+  int64_t written = 0;
   SmallVector<StringRef> stack; // of the functions that are being written out
 };
 
@@ -84,6 +88,10 @@ LogicalResult Inliner::inlineCall(Operation *call, FlatSymbolRefAttr callee) {
   stack.pop_back();
   if (failed(inner))
     return failure();
+  function.getBody().walk([&](Operation *) { ++written; });
+  if (written > kMostWritten)
+    return call->emitOpError() << "calls " << callee << ", and all calls written out are more than " << kMostWritten
+                               << " ops";
   IRMapping mapping;
   Block &body = function.getBody().front();
   mapping.map(body.getArguments(), call->getOperands());

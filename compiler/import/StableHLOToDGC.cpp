@@ -18,6 +18,9 @@ using namespace mlir;
 using namespace dgc;
 using namespace dgc::import;
 
+/// So many ops are converted, those of loops that are written out included. Loops in loops multiply.
+static constexpr int64_t kMostConverted = 500'000;
+
 namespace {
 
 /// What is refused, by what it is and why.
@@ -158,6 +161,7 @@ void StableHLOToDGC::convert(func::FuncOp function, Refusals &refusals) {
   rewriter.setListener(&listener);
   PatternApplicator applicator(patterns);
   applicator.applyDefaultCostModel();
+  int64_t converted = 0;
   // A pattern may leave other ops of StableHLO, in place of the one that it replaced.
   for (Block &block : function.getBody()) {
     Operation *next = block.empty() ? nullptr : &block.front();
@@ -167,11 +171,14 @@ void StableHLOToDGC::convert(func::FuncOp function, Refusals &refusals) {
         next = before ? before->getNextNode() : &block.front();
         continue;
       }
-      listener.reason = isa<func::FuncDialect>(op->getDialect()) ? "" : refusalOfTypes(op);
+      listener.reason = isa_and_nonnull<func::FuncDialect>(op->getDialect()) ? "" : refusalOfTypes(op);
       bool isConverted = !isImported(op);
       if (!isConverted && listener.reason.empty()) {
         rewriter.setInsertionPoint(op);
         isConverted = succeeded(applicator.matchAndRewrite(op, rewriter));
+        if (isConverted && ++converted > kMostConverted)
+          return refusals.add(function,
+                              "more than " + std::to_string(kMostConverted) + " ops with its loops written out");
         if (isConverted) {
           ++numConverted;
           next = before ? before->getNextNode() : &block.front();
