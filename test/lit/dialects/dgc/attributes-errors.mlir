@@ -1,12 +1,12 @@
 // RUN: dgc-opt %s -split-input-file -verify-diagnostics
 
 // A name that the dialect does not have, on an argument, a result, an op and a module.
-// expected-error@+1 {{argument 0: 'dgc.place': is not an attribute; the dialect dgc has 'dgc.input', 'dgc.role', 'dgc.state', 'dgc.batch_dim', 'dgc.index_limit' here}}
+// expected-error@+1 {{argument 0: 'dgc.place': is not an attribute; the dialect dgc has 'dgc.input', 'dgc.role', 'dgc.state', 'dgc.batch_dim', 'dgc.argument', 'dgc.index_limit' here}}
 func.func private @f(tensor<8xf32> {dgc.place = 1})
 
 // -----
 
-// expected-error@+1 {{result 0: 'dgc.place': is not an attribute; the dialect dgc has 'dgc.output', 'dgc.role', 'dgc.state', 'dgc.batch_dim' here}}
+// expected-error@+1 {{result 0: 'dgc.place': is not an attribute; the dialect dgc has 'dgc.output', 'dgc.role', 'dgc.state', 'dgc.batch_dim', 'dgc.result' here}}
 func.func private @f() -> (tensor<8xf32> {dgc.place = 1})
 
 // -----
