@@ -106,7 +106,7 @@ Value halfExponential(TensorBuilder &b, Value x) { return b.exponential(plus(b, 
 Value cosh(TensorBuilder &b, Value x) { return b.add(halfExponential(b, x), halfExponential(b, b.negate(x))); }
 Value sinh(TensorBuilder &b, Value x) {
   SmallVector<double> inverses{1}; // of odd factorials, up to 19!
-  for (double n = 3; n < 20; n += 2)
+  for (int n = 3; n < 20; n += 2)
     inverses.push_back(inverses.back() / (n * (n - 1)));
   std::reverse(inverses.begin(), inverses.end());
   Value near = b.multiply(x, polynomial(b, square(b, x), inverses));

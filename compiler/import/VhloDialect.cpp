@@ -214,7 +214,7 @@ Attribute Decoder::readString() {
 }
 
 /// Booleans of a tensor: one byte for all, one bit each, or one byte each.
-static FailureOr<SmallVector<bool>> readBools(ArrayRef<char> blob, size_t count) {
+FailureOr<SmallVector<bool>> readBools(ArrayRef<char> blob, size_t count) {
   if (blob.size() == 1 && (blob[0] == 0 || static_cast<uint8_t>(blob[0]) == 0xFF))
     return SmallVector<bool>(count, blob[0] != 0);
   SmallVector<bool> values;

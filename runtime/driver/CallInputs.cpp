@@ -132,7 +132,7 @@ absl::StatusOr<CallInputs::Call> CallInputs::bind(size_t i) const {
     isBound[a] = true;
     DGC_ASSIGN_OR_RETURN(ArrayHeader header, call.file.header(array));
     DGC_RETURN_IF_ERROR(check(arguments[a], header, valid));
-    call.arrays.push_back({a, e});
+    call.arrays.emplace_back(a, e);
     call.digest += str(array.name, " ", array.size, " ", array.checksum, "\n");
   }
   call.valid = valid.value_or(call.valid);
