@@ -14,12 +14,12 @@ using rt::str;
 
 /// The element of a list that has a name and `holds`; null: there is none.
 template <class List, class Holds>
-static const typename List::value_type *find(const List &list, std::string_view name, Holds &&holds) {
+static const List::value_type *find(const List &list, std::string_view name, Holds &&holds) {
   const auto found =
       std::find_if(list.begin(), list.end(), [&](const auto &each) { return each.name == name && holds(each); });
   return found == list.end() ? nullptr : &*found;
 }
-template <class List> static const typename List::value_type *find(const List &list, std::string_view name) {
+template <class List> static const List::value_type *find(const List &list, std::string_view name) {
   return find(list, name, [](const auto &) { return true; });
 }
 
@@ -35,7 +35,7 @@ static std::string compareVariable(const artifact::Plan &plan, const artifact::V
   const ModelVariable *other = find(model.variables, mine.name()->string_view());
   if (!other)
     return " is not in the model";
-  const std::string type = compareTypes(*plan.variable_buffers()->Get(mine.buffer()), mine.global_shape(), *other);
+  std::string type = compareTypes(*plan.variable_buffers()->Get(mine.buffer()), mine.global_shape(), *other);
   if (!type.empty())
     return type;
   if (mine.role() != other->role)
@@ -53,7 +53,7 @@ static std::string compareInput(const artifact::Program &program, const artifact
   });
   if (!other)
     return " is not in the model";
-  const std::string type = compareTypes(*program.buffers()->Get(mine.buffer()), mine.global_shape(), *other);
+  std::string type = compareTypes(*program.buffers()->Get(mine.buffer()), mine.global_shape(), *other);
   if (!type.empty())
     return type;
   if (mine.index_limit() != other->indexLimit)
@@ -67,7 +67,7 @@ static std::string compareOutput(const artifact::Program &program, const artifac
       find(model.results, mine.name()->string_view(), [](const ModelResult &each) { return !each.isVariable; });
   if (!other)
     return " is not in the model";
-  const std::string type = compareTypes(*program.buffers()->Get(mine.buffer()), mine.global_shape(), *other);
+  std::string type = compareTypes(*program.buffers()->Get(mine.buffer()), mine.global_shape(), *other);
   if (!type.empty())
     return type;
   if (mine.role() != other->role)

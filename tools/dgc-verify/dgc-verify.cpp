@@ -61,7 +61,7 @@ readModel(const std::string &path, int &code, std::string &text,
   if (failed(model)) {
     return std::nullopt;
   }
-  return *std::move(model);
+  return std::move(model); // an optional, too
 }
 
 /// The model for one device, with the options that the plan was compiled with.
