@@ -19,34 +19,36 @@ void unify(TensorBuilder &b, Value &lhs, Value &rhs, Type result) {
   rhs = b.convert(rhs, element);
 }
 
-struct DotGeneralLowering : Lowering<stablehlo::DotGeneralOp> {
-  using Lowering::Lowering;
-  LogicalResult lower(stablehlo::DotGeneralOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
-                      std::string &reason) const override {
+/// A product whose operands and result may have different element types.
+template <class Op> struct ProductLowering : Lowering<Op> {
+  using Lowering<Op>::Lowering;
+  LogicalResult lower(Op op, TensorBuilder &b, SmallVectorImpl<Value> &results, std::string &reason) const final {
     Type element = elementOf(op.getResult());
     if (element.isInteger(1) || elementOf(op.getLhs()).isInteger(1) || elementOf(op.getRhs()).isInteger(1))
-      return refuse(reason, "a product of booleans");
+      return this->refuse(reason, "a product of booleans");
     Value lhs = op.getLhs(), rhs = op.getRhs();
     unify(b, lhs, rhs, element);
-    stablehlo::DotDimsAttr dims = op.getDotDimensionNumbers();
-    Value product = b.dot(lhs, rhs, dims.list("lhs_batching_dimensions"), dims.list("rhs_batching_dimensions"),
-                          dims.list("lhs_contracting_dimensions"), dims.list("rhs_contracting_dimensions"));
-    results.push_back(b.convert(product, element));
+    results.push_back(b.convert(multiply(op, b, lhs, rhs), element));
     return success();
+  }
+
+private:
+  virtual Value multiply(Op op, TensorBuilder &b, Value lhs, Value rhs) const = 0;
+};
+
+struct DotGeneralLowering : ProductLowering<stablehlo::DotGeneralOp> {
+  using ProductLowering::ProductLowering;
+  Value multiply(stablehlo::DotGeneralOp op, TensorBuilder &b, Value lhs, Value rhs) const override {
+    stablehlo::DotDimsAttr dims = op.getDotDimensionNumbers();
+    return b.dot(lhs, rhs, dims.list("lhs_batching_dimensions"), dims.list("rhs_batching_dimensions"),
+                 dims.list("lhs_contracting_dimensions"), dims.list("rhs_contracting_dimensions"));
   }
 };
 
-struct DotLowering : Lowering<stablehlo::DotOp> {
-  using Lowering::Lowering;
-  LogicalResult lower(stablehlo::DotOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
-                      std::string &reason) const override {
-    Type element = elementOf(op.getResult());
-    if (element.isInteger(1) || elementOf(op.getLhs()).isInteger(1) || elementOf(op.getRhs()).isInteger(1))
-      return refuse(reason, "a product of booleans");
-    Value lhs = op.getLhs(), rhs = op.getRhs();
-    unify(b, lhs, rhs, element);
-    results.push_back(b.convert(b.dot(lhs, rhs, {}, {}, {tensorOf(lhs).getRank() - 1}, {0}), element));
-    return success();
+struct DotLowering : ProductLowering<stablehlo::DotOp> {
+  using ProductLowering::ProductLowering;
+  Value multiply(stablehlo::DotOp, TensorBuilder &b, Value lhs, Value rhs) const override {
+    return b.dot(lhs, rhs, {}, {}, {tensorOf(lhs).getRank() - 1}, {0});
   }
 };
 
