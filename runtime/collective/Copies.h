@@ -1,8 +1,10 @@
-// What a collective that does not reduce copies between the arenas of its members: said once, for every transport.
+// What a collective moves between the arenas of its members: said once, for every transport.
 #pragma once
 
 #include "runtime/collective/Validate.h"
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace dgc::rt {
@@ -25,7 +27,7 @@ void forEachCopy(const CollectiveDesc &desc, const CheckedCollective &c, uint32_
   switch (desc.kind) {
   case CollectiveKind::AllReduce:
   case CollectiveKind::ReduceScatter:
-    break; // reduce
+    break; // see reducedPart
   case CollectiveKind::AllGather:
     for (const CollectiveDesc::Range &range : c.ranges) {
       const uint64_t bytes = range.srcCount * c.elementSize;
@@ -48,6 +50,36 @@ void forEachCopy(const CollectiveDesc &desc, const CheckedCollective &c, uint32_
       copy(desc.src, desc.dst, c.dstBytes, /*isZero=*/true);
     break;
   }
+}
+
+/// What one member of a collective that reduces combines, of one of its ranges.
+struct ReducedPart {
+  ElementRange elements;            // of the range that each member gives
+  uint64_t dst = 0;                 // byte offset of the result in the arena of each that gets it
+  std::optional<uint32_t> receiver; // the only member that gets it; nothing: all
+
+  bool isFor(uint32_t member) const { return !receiver || *receiver == member; }
+  uint64_t count() const { return elements.end - elements.begin; }
+};
+
+/// The part of `member`. Every element that anybody gets is in the part of one member, who combines it in the order of
+/// the members: so all transports give the same bits. Parts do not overlap.
+inline ReducedPart reducedPart(CollectiveKind kind, size_t elementSize, const CollectiveDesc::Range &range,
+                               uint32_t member, uint32_t members) {
+  switch (kind) {
+  case CollectiveKind::AllReduce: {
+    const ElementRange part = sliceOf(range.srcCount, elementSize, member, members);
+    return {part, range.dst + part.begin * elementSize, std::nullopt};
+  }
+  case CollectiveKind::ReduceScatter:
+    return {{range.dstCount * member, range.dstCount * (member + 1)}, range.dst, member};
+  case CollectiveKind::AllGather:
+  case CollectiveKind::AllToAll:
+  case CollectiveKind::Broadcast:
+  case CollectiveKind::Permute:
+    break; // see forEachCopy
+  }
+  return {};
 }
 
 /// f(member) for all members, beginning after this one, so that not all use the same arena at once.

@@ -128,20 +128,15 @@ public:
   MappedReduce(Core &core, const CollectiveDesc &desc, const CheckedCollective &c)
       : MappedCollective(core, desc, c), fn(selectReduce(desc.dtype, desc.reduction)) {
     for (const CollectiveDesc::Range &range : c.ranges) {
+      const ReducedPart part = reducedPart(desc.kind, c.elementSize, range, c.self, c.members);
       Part &mine = parts.emplace_back();
-      ElementRange part;
-      if (desc.kind == CollectiveKind::AllReduce)
-        part = sliceOf(range.srcCount, c.elementSize, c.self, c.members);
-      else
-        part = {range.dstCount * c.self, range.dstCount * (c.self + 1)};
-      mine.count = part.end - part.begin;
-      for (uint32_t r : desc.group)
-        mine.srcs.push_back(core.job.arena(r) + range.src + part.begin * c.elementSize);
-      if (desc.kind == CollectiveKind::ReduceScatter)
-        mine.dsts.push_back(core.job.arena(core.rank) + range.dst);
-      else
-        for (uint32_t r : desc.group)
-          mine.dsts.push_back(core.job.arena(r) + range.dst + part.begin * c.elementSize);
+      mine.count = part.count();
+      for (uint32_t member = 0; member < c.members; ++member) {
+        std::byte *arena = core.job.arena(desc.group[member]);
+        mine.srcs.push_back(arena + range.src + part.elements.begin * c.elementSize);
+        if (part.isFor(member))
+          mine.dsts.push_back(arena + part.dst);
+      }
     }
   }
 

@@ -56,60 +56,56 @@ private:
     uint64_t scratch; ///< offset of the members' data, in bytes, one after the other
   };
 
-  bool whole() const { return d.kind == CollectiveKind::AllReduce; }
-
-  /// The elements of a range that member `m` reduces.
-  ElementRange slice(const CollectiveDesc::Range &range, uint32_t m) const {
-    if (whole())
-      return sliceOf(range.srcCount, c.elementSize, m, c.members);
-    return {range.dstCount * m, range.dstCount * (m + 1)};
+  /// The piece of what member `m` reduces.
+  ReducedPart part(const Piece &piece, uint32_t m) const {
+    ReducedPart all = reducedPart(d.kind, c.elementSize, c.ranges[piece.range], m, c.members);
+    const uint64_t begin = std::min(all.elements.begin + piece.at, all.elements.end);
+    return {{begin, std::min(begin + piece.count, all.elements.end)},
+            all.dst + (begin - all.elements.begin) * c.elementSize,
+            all.receiver};
   }
-  /// The piece of that.
-  ElementRange part(const Piece &piece, uint32_t m) const {
-    ElementRange s = slice(c.ranges[piece.range], m);
-    uint64_t begin = std::min(s.begin + piece.at, s.end);
-    return {begin, std::min(begin + piece.count, s.end)};
-  }
-  uint64_t bytes(const ElementRange &s) const { return (s.end - s.begin) * c.elementSize; }
+  uint64_t bytes(const ReducedPart &p) const { return p.count() * c.elementSize; }
 
-  /// Where the piece that this member reduces goes.
+  /// The data of member `m`; in place of its own, a member has the result there where others alone get it.
+  std::byte *stagedOf(const Piece &piece, uint32_t m) const {
+    return core.scratch(0) + piece.scratch + m * piece.count * c.elementSize;
+  }
+  /// Where this member has the piece that it reduces.
   std::byte *resultOf(const Piece &piece) const {
-    const CollectiveDesc::Range &range = c.ranges[piece.range];
-    uint64_t begin = part(piece, c.self).begin - (whole() ? 0 : slice(range, c.self).begin);
-    return core.arena().data() + range.dst + begin * c.elementSize;
+    const ReducedPart mine = part(piece, c.self);
+    return mine.isFor(c.self) ? core.arena().data() + mine.dst : stagedOf(piece, c.self);
   }
 
   void exchange(const Piece &piece) {
     std::byte *src = core.arena().data() + c.ranges[piece.range].src;
-    const uint64_t mine = bytes(part(piece, c.self)), stride = piece.count * c.elementSize;
+    const uint64_t mine = bytes(part(piece, c.self));
     for (uint32_t m = 0; m < c.members; ++m)
       if (m != c.self && mine)
-        core.receive(d.group[m], collectiveTag(d.group[m]), core.scratch(0) + piece.scratch + m * stride, mine);
+        core.receive(d.group[m], collectiveTag(d.group[m]), stagedOf(piece, m), mine);
     for (uint32_t m = 0; m < c.members; ++m)
-      if (ElementRange p = part(piece, m); m != c.self && bytes(p))
-        core.send(d.group[m], collectiveTag(core.rank), src + p.begin * c.elementSize, bytes(p));
+      if (ReducedPart p = part(piece, m); m != c.self && bytes(p))
+        core.send(d.group[m], collectiveTag(core.rank), src + p.elements.begin * c.elementSize, bytes(p));
   }
 
   void reduce(const Piece &piece) {
-    const ElementRange mine = part(piece, c.self);
+    const ReducedPart mine = part(piece, c.self);
     if (!bytes(mine))
       return;
     for (uint32_t m = 0; m < c.members; ++m)
-      srcs[m] = m == c.self ? core.arena().data() + c.ranges[piece.range].src + mine.begin * c.elementSize
-                            : core.scratch(0) + piece.scratch + m * piece.count * c.elementSize;
+      srcs[m] = m == c.self ? core.arena().data() + c.ranges[piece.range].src + mine.elements.begin * c.elementSize
+                            : stagedOf(piece, m);
     void *to = resultOf(piece);
-    fn(&to, 1, srcs.data(), static_cast<int>(c.members), mine.end - mine.begin);
+    fn(&to, 1, srcs.data(), static_cast<int>(c.members), mine.count());
   }
 
   void share(const Piece &piece) {
-    std::byte *dst = core.arena().data() + c.ranges[piece.range].dst;
-    const uint64_t mine = bytes(part(piece, c.self));
+    const ReducedPart mine = part(piece, c.self);
     for (uint32_t m = 0; m < c.members; ++m)
-      if (ElementRange p = part(piece, m); m != c.self && bytes(p))
-        core.receive(d.group[m], collectiveTag(d.group[m]), dst + p.begin * c.elementSize, bytes(p));
-    for (uint32_t m = 0; m < c.members && mine; ++m)
-      if (m != c.self)
-        core.send(d.group[m], collectiveTag(core.rank), resultOf(piece), mine);
+      if (ReducedPart p = part(piece, m); m != c.self && p.isFor(c.self) && bytes(p))
+        core.receive(d.group[m], collectiveTag(d.group[m]), core.arena().data() + p.dst, bytes(p));
+    for (uint32_t m = 0; m < c.members && bytes(mine); ++m)
+      if (m != c.self && mine.isFor(m))
+        core.send(d.group[m], collectiveTag(core.rank), resultOf(piece), bytes(mine));
   }
 
   absl::Status runRound(const std::vector<Piece> &round) {
@@ -119,8 +115,6 @@ private:
       return s;
     for (const Piece &piece : round)
       reduce(piece);
-    if (!whole())
-      return absl::OkStatus();
     for (const Piece &piece : round)
       share(piece);
     return core.finish(c.title);

@@ -165,10 +165,10 @@ ElementRange sliceOf(uint64_t count, size_t elementSize, uint32_t member, uint32
 }
 
 uint64_t longestPart(CollectiveKind kind, size_t elementSize, const CollectiveDesc::Range &range, uint32_t members) {
-  if (kind == CollectiveKind::ReduceScatter)
-    return range.dstCount;
-  ElementRange first = sliceOf(range.srcCount, elementSize, 0, members); // no other is longer
-  return first.end - first.begin;
+  uint64_t longest = 0;
+  for (uint32_t member = 0; member < members; ++member)
+    longest = std::max(longest, reducedPart(kind, elementSize, range, member, members).count());
+  return longest;
 }
 
 uint64_t stagingBytes(CollectiveKind kind, size_t elementSize, std::span<const CollectiveDesc::Range> ranges,

@@ -88,12 +88,29 @@ static TensorRef reduced(std::span<const Member> members, uint64_t src, uint64_t
   return sum;
 }
 
+/// What a member gets of one range: parts that follow each other, in what is given and in what is written, as one.
+static std::vector<rt::ReducedPart> receivedParts(const rt::CheckedCollective &checked, rt::CollectiveKind kind,
+                                                  const rt::CollectiveDesc::Range &range, uint32_t receiver) {
+  std::vector<rt::ReducedPart> parts;
+  for (uint32_t member = 0; member < checked.members; ++member) {
+    const rt::ReducedPart part = rt::reducedPart(kind, checked.elementSize, range, member, checked.members);
+    if (!part.isFor(receiver) || part.count() == 0)
+      continue;
+    if (!parts.empty() && parts.back().elements.end == part.elements.begin &&
+        parts.back().dst + parts.back().count() * checked.elementSize == part.dst)
+      parts.back().elements.end = part.elements.end;
+    else
+      parts.push_back(part);
+  }
+  return parts;
+}
+
 static void reduce(std::span<Member> members, const rt::CheckedCollective &checked, const Arithmetic &by) {
   for (const rt::CollectiveDesc::Range &range : checked.ranges) {
     const TensorRef sum = reduced(members, range.src, range.srcCount, by);
-    const bool isScattered = members[0].desc.kind == rt::CollectiveKind::ReduceScatter;
-    for (size_t i = 0; i < members.size(); ++i)
-      members[i].arena->write(range.dst, sum, isScattered ? i * range.dstCount : 0, range.dstCount, members[i].writer);
+    for (uint32_t i = 0; i < members.size(); ++i)
+      for (const rt::ReducedPart &part : receivedParts(checked, members[i].desc.kind, range, i))
+        members[i].arena->write(part.dst, sum, part.elements.begin, part.count(), members[i].writer);
   }
 }
 

@@ -186,7 +186,10 @@ static int operationOf(const CollectiveDesc &desc) {
   return kNcclMin;
 }
 
-bool NcclLink::does(const CollectiveDesc &desc) { return !infoOf(desc.kind).reduces || typeOf(desc.dtype) >= 0; }
+bool NcclLink::does(const CollectiveDesc &desc) {
+  const bool hasFunction = desc.kind == CollectiveKind::AllReduce || desc.kind == CollectiveKind::ReduceScatter;
+  return !infoOf(desc.kind).reduces || (hasFunction && typeOf(desc.dtype) >= 0);
+}
 
 static void *pointer(Address address) { return reinterpret_cast<void *>(address); }
 

@@ -96,20 +96,16 @@ Peers::prepareReduce(const CollectiveDesc &desc, const CheckedCollective &c, con
   };
   std::vector<Launch> launches;
   for (const CollectiveDesc::Range &range : c.ranges) {
-    const bool everywhere = desc.kind == CollectiveKind::AllReduce;
-    ElementRange part = everywhere ? sliceOf(range.srcCount, c.elementSize, c.self, c.members)
-                                   : ElementRange{range.dstCount * c.self, range.dstCount * (c.self + 1)};
-    const uint64_t count = part.end - part.begin, first = part.begin * c.elementSize;
+    const ReducedPart part = reducedPart(desc.kind, c.elementSize, range, c.self, c.members);
+    const uint64_t count = part.count(), first = part.elements.begin * c.elementSize;
     if (count == 0)
       continue;
     std::vector<Address> table;
     for (Address arena : arenas)
       table.push_back(arena + range.src + first);
-    if (everywhere)
-      for (Address arena : arenas)
-        table.push_back(arena + range.dst + first);
-    else
-      table.push_back(arenas[c.self] + range.dst);
+    for (uint32_t member = 0; member < c.members; ++member)
+      if (part.isFor(member))
+        table.push_back(arenas[member] + part.dst);
     const bool aligned = std::all_of(table.begin(), table.end(), [](Address at) { return at % 16 == 0; });
     const uint64_t packets = aligned ? count * c.elementSize / 16 : 0, steps = std::max(packets, uint64_t{1});
     const uint64_t srcs = arenas.size(), dsts = table.size() - srcs;
