@@ -4,6 +4,7 @@
 #include "compiler/package/Package.h"
 #include "compiler/package/ProgramWriter.h"
 #include "compiler/target/reference/KernelWriter.h"
+#include "compiler/verify/DrawLimits.h"
 #include "compiler/verify/Undistribute.h"
 #include "dialects/dgc/AttributeNames.h"
 #include "mlir/Pass/PassManager.h"
@@ -50,11 +51,12 @@ namespace {
 struct Entry {
   std::string name;
   SmallVector<std::string> arguments, results;
+  SmallVector<uint64_t> drawLimits; // of the arguments
 };
 } // namespace
 
 static Entry entryOf(func::FuncOp func) {
-  Entry entry{func.getName().str(), {}, {}};
+  Entry entry{func.getName().str(), {}, {}, drawLimitsOf(func)};
   auto nameOf = [](FlatSymbolRefAttr state) { return state ? state.getValue().str() : ""; };
   for (unsigned i = 0; i < func.getNumArguments(); ++i)
     entry.arguments.push_back(nameOf(func.getArgAttrOfType<FlatSymbolRefAttr>(i, kStateAttr)));
@@ -155,20 +157,24 @@ template <class Value> static Value valueOf(const artifact::ProgramT &program, c
   return value;
 }
 
-/// The arguments or results of an entry: variables by name, and what else the program has in order.
+/// The arguments or results of an entry: variables by name, and what else the program has in order. `drawLimits`: of
+/// arguments.
 template <class Value>
 static std::vector<Value> valuesOf(ArrayRef<std::string> names, ArrayRef<verify::ModelVariable> variables,
-                                   const artifact::ProgramT &program, const auto &others) {
+                                   ArrayRef<uint64_t> drawLimits, const artifact::ProgramT &program,
+                                   const auto &others) {
   std::vector<Value> values;
   auto other = others.begin();
-  for (const std::string &name : names) {
+  for (const auto &[i, name] : llvm::enumerate(names)) {
     if (!name.empty()) {
       values.push_back(valueOf<Value>(variables, name));
       continue;
     }
     values.push_back(valueOf<Value>(program, **other));
-    if constexpr (std::is_same_v<Value, verify::ModelInput>)
+    if constexpr (std::is_same_v<Value, verify::ModelInput>) {
       values.back().indexLimit = (*other)->index_limit;
+      values.back().drawLimit = drawLimits[i];
+    }
     ++other;
   }
   return values;
@@ -196,8 +202,9 @@ FailureOr<verify::Model> modelOf(ModuleOp module, const CompileOptions &options)
   for (auto [entry, program, kernel] : llvm::zip_equal(entries, plan->programs, kernels->getOps<func::FuncOp>())) {
     verify::ModelProgram result;
     result.name = entry.name;
-    result.inputs = valuesOf<verify::ModelInput>(entry.arguments, model.variables, *program, program->inputs);
-    result.results = valuesOf<verify::ModelResult>(entry.results, model.variables, *program, program->outputs);
+    result.inputs =
+        valuesOf<verify::ModelInput>(entry.arguments, model.variables, entry.drawLimits, *program, program->inputs);
+    result.results = valuesOf<verify::ModelResult>(entry.results, model.variables, {}, *program, program->outputs);
     if (failed(writeProgram(kernel, result)))
       return failure();
     model.programs.push_back(std::move(result));

@@ -26,6 +26,8 @@ public:
 
   /// Everything with values by one seed. True when all comparisons could be decided.
   absl::StatusOr<bool> run(uint64_t seed);
+  /// Why they could not: where the model gives what is no finite number; empty where numbers are too close to each other.
+  const std::string &undefined() const { return notFinite; }
   CheckResult take() { return std::move(verdict); }
 
 private:
@@ -53,6 +55,8 @@ private:
   const CheckOptions &options;
   std::unique_ptr<Counts> counts;
   CheckResult verdict;
+  std::string notFinite; // the result of the model that is no finite number, in the last run
+  int narrow = 0;        // as drawInput has it
 };
 } // namespace
 
@@ -75,14 +79,14 @@ Call Checker::callOf(const ModelProgram &program, int number, uint64_t seed, boo
   const uint64_t drawSeed = seed * 64 + static_cast<uint64_t>(number);
   const Functions drawn(drawSeed);
   for (const ModelVariable &variable : model.variables) {
-    TensorRef value = drawVariable(variable, drawn, drawSeed);
+    TensorRef value = drawVariable(variable, drawn, drawSeed, narrow);
     if (isFirstStep && variable.role == artifact::VariableRole::Slot)
       value = std::make_shared<Tensor>(value->type, value->count);
     call.variables[variable.name] = std::move(value);
   }
   for (const ModelInput &input : program.inputs)
     if (!input.isVariable && input.role == artifact::InputRole::Data)
-      call.inputs[input.name] = drawInput(input, drawn, drawSeed);
+      call.inputs[input.name] = drawInput(input, drawn, drawSeed, narrow);
   return call;
 }
 
@@ -156,13 +160,18 @@ static std::vector<std::pair<std::string, TensorRef>> valuesOf(const ModelProgra
 absl::StatusOr<Difference> Checker::compareRun(const ModelProgram &program, const reference::Kernel &kernel,
                                                const Call &call, PlanRun &planRun, const Functions &functions) {
   DGC_ASSIGN_OR_RETURN(std::vector<TensorRef> expected, runModel(program, kernel, call, functions));
+  const std::vector<std::string> locations = locationsOf(program, kernel);
+  const auto others = valuesOf(program, call, expected);
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (isUndefined(*expected[i])) {
+      notFinite = str(others[i].first, locations[i].empty() ? "" : str(" (", locations[i], ")"), " of ", program.name);
+      return Difference();
+    }
   if (absl::Status status = planRun.run(call); !status.ok()) {
     if (status.code() != absl::StatusCode::kFailedPrecondition)
       return status;
     return Difference{"", "", std::string(status.message()), ""};
   }
-  const auto others = valuesOf(program, call, expected);
-  const std::vector<std::string> locations = locationsOf(program, kernel);
   std::set<std::string> assigned;
   Difference first;
   auto compareOne = [&](const Comparison &comparison, const std::vector<Part> &parts) {
@@ -254,7 +263,7 @@ absl::Status Checker::checkProgram(const ModelProgram &program, PlanRun &planRun
   DGC_ASSIGN_OR_RETURN(const reference::Kernels *kernels,
                        reference::readKernels(std::as_bytes(std::span(program.kernel))));
   verdict.programs.push_back({program.name, 0, {}});
-  for (int i = 0; i < options.runs && verdict.isEqual(); ++i) {
+  for (int i = 0; i < options.runs && verdict.isEqual() && notFinite.empty(); ++i) {
     if (options.progress)
       options.progress(str(program.name, ", run ", i + 1, " of ", options.runs));
     DGC_RETURN_IF_ERROR(checkRun(program, *kernels->kernels()->Get(0), planRun, i, seed, functions));
@@ -273,6 +282,9 @@ void Checker::estimate() {
 
 absl::StatusOr<bool> Checker::run(uint64_t seed) {
   verdict = CheckResult();
+  narrow += !notFinite.empty();
+  notFinite.clear();
+  verdict.integersBelow = narrow > 0 ? integersBelow(narrow) : 0;
   verdict.workers = plan.world_size();
   counts = std::make_unique<Counts>();
   const Functions functions(seed, LawSet::ofPlans().without(options.leftOut));
@@ -280,10 +292,10 @@ absl::StatusOr<bool> Checker::run(uint64_t seed) {
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<PlanRun> planRun,
                        PlanRun::create(artifact, {functions, *counts, options.threads, seed}));
   for (const ModelProgram &program : model.programs)
-    if (verdict.isEqual())
+    if (verdict.isEqual() && notFinite.empty())
       DGC_RETURN_IF_ERROR(checkProgram(program, *planRun, seed, functions));
   estimate();
-  return counts->nearTies == 0;
+  return notFinite.empty() && counts->nearTies == 0;
 }
 
 absl::StatusOr<CheckResult> dgc::verify::check(const rt::Artifact &artifact, const Model &model,
@@ -301,6 +313,10 @@ absl::StatusOr<CheckResult> dgc::verify::check(const rt::Artifact &artifact, con
                                                verdict.degree));
     return verdict;
   }
+  if (!checker.undefined().empty())
+    return absl::FailedPreconditionError(
+        str("the model itself gives something that is no finite number, which proves nothing: ", checker.undefined(),
+            ", for each of ", tries, " choices of values"));
   return absl::FailedPreconditionError(
       "numbers are compared that are too close to each other to say which is larger, for each of 4 choices of values");
 }

@@ -39,7 +39,9 @@ struct CheckResult {
   uint64_t values = 0;    // elements that were compared
   uint64_t functions = 0; // evaluations of functions that are no operations of a field
   double degree = 0;      // the largest degree of a value that was compared
-  double bits = 0;        // the check misses a difference with a probability of at most 2^-bits
+  uint64_t integersBelow =
+      0;           // integer inputs were drawn below this, as the model gave no finite number for others; 0: not so
+  double bits = 0; // the check misses a difference with a probability of at most 2^-bits
 };
 
 /// What a check found, as lines for a person: what differs, or what was compared and how sure the result is.

@@ -23,6 +23,9 @@ std::string describe(const CheckResult &verdict) {
   }
   text += rt::str("  ", rt::counted(verdict.workers, "worker"), ", ", verdict.values, " values compared, of degree ");
   text += absl::StrFormat("%.0f at most\n", verdict.degree);
+  if (verdict.integersBelow > 0)
+    text += rt::str("  numbers are positive here, and integers that nothing is known of below ", verdict.integersBelow,
+                    ": for others the model gives no finite number\n");
   text += rt::str("  ", verdict.functions, " values of functions that are random here\n");
   return text;
 }

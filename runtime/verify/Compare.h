@@ -37,6 +37,9 @@ struct Difference {
   std::string text() const;
 };
 
+/// Whether an element is infinite or no number.
+bool isUndefined(const Tensor &tensor);
+
 /// What differs first, or is on no worker. The parts are of the shape that the comparison has. Adds to `compared` the elements
 /// that were.
 Difference compare(const Comparison &comparison, const std::vector<Part> &parts, const artifact::Plan &plan,

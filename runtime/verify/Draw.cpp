@@ -4,7 +4,9 @@
 #include "runtime/base/Philox.h"
 #include "runtime/device/reference/Scalar.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -33,6 +35,17 @@ static size_t countOf(const std::vector<int64_t> &shape) {
 }
 
 static Bounds around(double limit) { return {-limit, limit}; }
+
+/// Numbers that have a logarithm and a square root, where `narrow`.
+static Bounds narrowed(Bounds bounds, int narrow) {
+  const double most = std::max(std::abs(bounds.low), std::abs(bounds.high));
+  return narrow == 0 ? bounds : Bounds{most / 100, most};
+}
+
+uint64_t dgc::verify::integersBelow(int narrow) {
+  static constexpr uint64_t limits[] = {1000, 8, 2, 1};
+  return limits[std::clamp<size_t>(static_cast<size_t>(narrow), 0, std::size(limits) - 1)];
+}
 
 /// About what the initializer draws; what begins at 0 is not 0, as it is later.
 static Bounds boundsOf(const ModelVariable &variable) {
@@ -87,30 +100,33 @@ static TensorRef drawIntegers(reference::Type type, size_t count, uint64_t name,
   return tensor;
 }
 
-TensorRef dgc::verify::drawVariable(const ModelVariable &variable, const Functions &functions, uint64_t seed) {
+TensorRef dgc::verify::drawVariable(const ModelVariable &variable, const Functions &functions, uint64_t seed,
+                                    int narrow) {
   const reference::Type type = reference::typeOf(rt::toDType(variable.dtype));
   const size_t count = countOf(variable.shape);
   const uint64_t name = nameOf(variable.name);
   if (!reference::isFloat(type))
-    return drawIntegers(type, count, name, 8, seed);
+    return drawIntegers(type, count, name, std::min<uint64_t>(8, integersBelow(narrow)), seed);
   if (variable.role == artifact::VariableRole::LossScale) { // a power of 2: what is divided by it is exact
     auto tensor = std::make_shared<Tensor>(type, count);
     for (size_t i = 0; i < count; ++i)
       tensor->set(i, fromDouble(1024));
     return tensor;
   }
-  return drawFloats(type, count, name, boundsOf(variable), functions, seed);
+  return drawFloats(type, count, name, narrowed(boundsOf(variable), narrow), functions, seed);
 }
 
-TensorRef dgc::verify::drawInput(const ModelInput &input, const Functions &functions, uint64_t seed) {
+TensorRef dgc::verify::drawInput(const ModelInput &input, const Functions &functions, uint64_t seed, int narrow) {
   const reference::Type type = reference::typeOf(rt::toDType(input.dtype));
   const size_t count = countOf(input.shape);
   const uint64_t name = nameOf("input " + input.name);
   if (reference::isFloat(type))
-    return drawFloats(type, count, name, {-1, 1}, functions, seed);
-  uint64_t limit = input.indexLimit;
+    return drawFloats(type, count, name, narrowed({-1, 1}, narrow), functions, seed);
+  uint64_t limit = input.indexLimit ? input.indexLimit : input.drawLimit;
   if (limit == 0)
-    limit = type == reference::Type::I1 ? 2 : type == reference::Type::I8 ? 256 : 1000;
+    limit = std::min<uint64_t>(integersBelow(narrow), type == reference::Type::I1   ? 2
+                                                      : type == reference::Type::I8 ? 256
+                                                                                    : 1000);
   return drawIntegers(type, count, name, limit, seed);
 }
 

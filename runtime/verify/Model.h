@@ -29,7 +29,9 @@ struct ModelInput {
   artifact::DType dtype = artifact::DType::F32;
   std::vector<int64_t> shape;
   int batchDim = -1;
-  uint64_t indexLimit = 0;
+  uint64_t indexLimit = 0; // of the elements, which data must be below; 0: none
+  uint64_t drawLimit =
+      0; // what the check draws is below this, where there is no indexLimit; 0: it is not known what fits
 };
 
 struct ModelResult {

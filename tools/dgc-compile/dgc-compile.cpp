@@ -379,7 +379,7 @@ static int run() {
   if (!other) {
     return planAndCompile(outputs, model, options, reports, isVerified ? &model : nullptr, text);
   }
-  dgc::ParsedModel reference(registry, std::move(other));
+  dgc::ParsedModel reference(registry, std::move(other), dgc::import::readModel);
   return reference.module() ? planAndCompile(outputs, model, options, reports, &reference, text) : 1;
 }
 

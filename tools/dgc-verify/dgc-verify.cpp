@@ -3,6 +3,7 @@
 #include "CLI/CLI.hpp"
 #include "compiler/driver/ParsedModel.h"
 #include "compiler/driver/Registration.h"
+#include "compiler/import/Import.h"
 #include "compiler/verify/Model.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Support/FileUtilities.h"
@@ -53,7 +54,7 @@ readModel(const std::string &path, int &code, std::string &text,
   text = file->getBuffer();
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
-  dgc::ParsedModel parsed(registry, std::move(file));
+  dgc::ParsedModel parsed(registry, std::move(file), dgc::import::readModel);
   if (!parsed.module()) {
     return std::nullopt;
   }
