@@ -65,8 +65,8 @@ static int checkAgainst(mlir::ModuleOp model, llvm::StringRef text, const rt::Ar
 
 /// The same with a plan for smaller dimensions in place of the plan. `isOfPlan`: there are none, and it is of the plan.
 static int checkShrunk(const ModelText &model, const rt::Artifact &artifact, const CompilePlan &plan,
-                       artifact::VerifiedT &record, bool &isOfPlan) {
-  mlir::FailureOr<ShrunkPlan> shrunk = shrinkPlan(*model.module, plan, artifact);
+                       mlir::ModuleOp compiled, artifact::VerifiedT &record, bool &isOfPlan) {
+  mlir::FailureOr<ShrunkPlan> shrunk = shrinkPlan(*model.module, plan, compiled, artifact);
   if (failed(shrunk))
     return 1;
   isOfPlan = !shrunk->artifact;
@@ -107,7 +107,7 @@ int checkCompiled(ModelText &model, const CompilePlan &plan, mlir::ModuleOp comp
                   std::unique_ptr<rt::Artifact> &artifact, std::vector<uint8_t> &bytes) {
   artifact::VerifiedT found;
   bool isOfPlan = true;
-  const int code = model.isShrunk ? checkShrunk(model, *artifact, plan, found, isOfPlan)
+  const int code = model.isShrunk ? checkShrunk(model, *artifact, plan, compiled, found, isOfPlan)
                                   : checkAgainst(*model.module, model.text, *artifact, plan.asked, "", found);
   if (code != 0)
     return code;

@@ -74,6 +74,8 @@ FailureOr<std::unique_ptr<Shrinker>> Shrinker::create(ModuleOp module, const Com
 
 //===-- Sizes -----------------------------------------------------------===//
 
+static constexpr int kTries = 8; // to find one size for what has one
+
 /// How many of `parts` equal parts of a dimension have an element.
 static int64_t numFilled(int64_t size, int64_t parts) { return llvm::divideCeil(size, llvm::divideCeil(size, parts)); }
 
@@ -83,6 +85,7 @@ bool Shrinker::behaves(const std::vector<Part> &product, int64_t size) const {
   const bool isOfBatch = llvm::any_of(product, [&](Part part) { return batchParts.contains(part); });
   return (size > 1) == (original > 1) && llvm::all_of(isOfBatch ? batchModuli : moduli, [&](int64_t divisor) {
            return (size % divisor == 0) == (original % divisor == 0) &&
+                  (llvm::divideCeil(size, divisor) > 1) == (llvm::divideCeil(original, divisor) > 1) &&
                   numFilled(size, divisor) == numFilled(original, divisor);
          });
 }
@@ -116,28 +119,45 @@ int64_t Shrinker::sizeFor(Part part, const Sizes &sizes, int64_t least, int64_t 
   return original;
 }
 
-/// First what windows slide over; then from the least dimension to the largest.
+/// The largest dimension that has a part.
+int64_t Shrinker::largestOf(Part part, const Sizes &sizes) {
+  int64_t largest = 0;
+  for (const std::vector<Part> &product : uses[part])
+    largest = std::max(largest, classes->sizeOf(product, sizes));
+  return largest;
+}
+
+/// First what windows slide over; then from the least dimension to the largest. Dimensions of one size remain of one size if
+/// that can be, and so do parts of dimensions: shapes that are equal are so in the smaller model, too.
 Shrinker::Sizes Shrinker::choose(int64_t least) {
   Sizes sizes;
   std::map<int64_t, std::vector<Part>> byDimension; // the largest that has the part
-  for (const auto &[part, products] : uses) {
-    int64_t largest = 0;
-    for (const std::vector<Part> &product : products)
-      largest = std::max(largest, classes->sizeOf(product, Sizes()));
+  for (const auto &[part, products] : uses)
     if (classes->hasWindows(part))
       sizes[part] = sizeFor(part, sizes, least, 0);
     else
-      byDimension[largest].push_back(part);
-  }
+      byDimension[largestOf(part, Sizes())].push_back(part);
   int64_t above = 0;
+  std::map<int64_t, int64_t> chosen; // by dimension: what it becomes
   for (const auto &[dimension, parts] : byDimension) {
-    int64_t reached = above;
-    for (Part part : parts)
-      sizes[part] = sizeFor(part, sizes, least, above);
-    for (Part part : parts)
-      for (const std::vector<Part> &product : uses[part])
-        reached = std::max(reached, classes->sizeOf(product, sizes));
-    above = reached;
+    for (int64_t divisor : moduli) // a part of it is as large as a part, or all, of another dimension
+      if (auto whole = chosen.find(dimension / divisor); dimension % divisor == 0 && whole != chosen.end())
+        above = std::max(above, whole->second * divisor - 1);
+    std::set<int64_t> reached; // what the dimension becomes, for each part
+    auto chooseAbove = [&](int64_t bound) {
+      for (Part part : parts)
+        sizes[part] = sizeFor(part, sizes, least, bound);
+      reached.clear();
+      for (Part part : parts)
+        reached.insert(largestOf(part, sizes));
+    };
+    chooseAbove(above);
+    for (int tries = 1; tries < kTries && reached.size() > 1; ++tries)
+      chooseAbove(*reached.rbegin() - 1);
+    if (reached.size() > 1)
+      chooseAbove(above);
+    above = *reached.rbegin();
+    chosen[dimension] = above;
   }
   return sizes;
 }

@@ -47,6 +47,7 @@ private:
   mlir::LogicalResult inferTypes(int64_t batch);
   bool behaves(const std::vector<Part> &product, int64_t size) const;
   Sizes choose(int64_t least);
+  int64_t largestOf(Part part, const Sizes &sizes);
   int64_t sizeFor(Part part, const Sizes &sizes, int64_t least, int64_t above);
 
   mlir::OwningOpRef<mlir::ModuleOp> flat, typed; // without repeats and calls; the same with types

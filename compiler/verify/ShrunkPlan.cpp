@@ -1,5 +1,6 @@
 #include "compiler/verify/ShrunkPlan.h"
 #include "compiler/driver/Compile.h"
+#include "passes/analysis/SizeDecisions.h"
 #include "passes/place/Stages.h"
 #include "runtime/verify/Schedule.h"
 
@@ -73,12 +74,14 @@ static absl::StatusOr<std::string> compare(const rt::Artifact &artifact, ShrunkP
   return "";
 }
 
-FailureOr<ShrunkPlan> shrinkPlan(ModuleOp model, const CompilePlan &plan, const rt::Artifact &artifact) {
+FailureOr<ShrunkPlan> shrinkPlan(ModuleOp model, const CompilePlan &plan, ModuleOp compiled,
+                                 const rt::Artifact &artifact) {
   FailureOr<std::unique_ptr<Shrinker>> shrinker = Shrinker::create(model, plan);
   FailureOr<std::vector<int64_t>> cuts = cutsOf(model, plan);
   if (failed(shrinker) || failed(cuts))
     return failure();
   std::string difference, sizes;
+  std::optional<ShrunkPlan> nearest; // the first one whose kernels or collectives are formed otherwise
   for (int64_t least = kLeast; least <= kMostLeast; least *= 2) {
     FailureOr<ShrunkModel> smaller = (*shrinker)->shrink(least);
     if (failed(smaller))
@@ -93,6 +96,7 @@ FailureOr<ShrunkPlan> shrinkPlan(ModuleOp model, const CompilePlan &plan, const 
     ShrunkPlan result{*std::move(smaller), nullptr, ""};
     std::string error;
     OwningOpRef<ModuleOp> module = result.model.module->clone();
+    takeSizeDecisions(*module, compiled);
     result.artifact = compileQuietly(*module, optionsOf(plan, result.model.batch), *cuts, error);
     if (!result.artifact) {
       difference = "it is refused: " + error;
@@ -101,10 +105,14 @@ FailureOr<ShrunkPlan> shrinkPlan(ModuleOp model, const CompilePlan &plan, const 
     absl::StatusOr<std::string> found = compare(artifact, result);
     if (!found.ok())
       return model.emitError() << std::string(found.status().message()), failure();
-    if (found->empty())
+    if (found->empty() && result.otherwise.empty())
       return result;
+    if (found->empty() && !nearest)
+      nearest = std::move(result);
     difference = "it differs in " + *found;
   }
+  if (nearest)
+    return *std::move(nearest);
   return model.emitError() << "no smaller model has the schedule of this one; with " << sizes << ", " << difference,
          failure();
 }

@@ -14,10 +14,12 @@ struct ShrunkPlan {
   std::string otherwise; // what of its schedule differs, by sizes, from that of the plan; empty: nothing
 };
 
-/// Compiles the model, as the phase `model` has yet to see it, with the smallest dimensions by which its values are cut and
-/// communicated as in `artifact`, which the plan made of it: first as small as Shrinker says, then with twice the sizes, and
-/// so on. Fails with a diagnostic where no smaller model gets that.
-mlir::FailureOr<ShrunkPlan> shrinkPlan(mlir::ModuleOp model, const CompilePlan &plan, const rt::Artifact &artifact);
+/// Compiles the model, as the phase `model` has yet to see it, with the smallest dimensions by which it has the schedule of
+/// `artifact`, which the plan made of it: first as small as Shrinker says, then with twice the sizes, and so on. Where none
+/// has, the smallest ones by which values are cut and communicated so are taken. What passes decided by sizes when they made `compiled` of the model, if that is recorded there, they decide here, too.
+/// Fails with a diagnostic where no smaller model gets that.
+mlir::FailureOr<ShrunkPlan> shrinkPlan(mlir::ModuleOp model, const CompilePlan &plan, mlir::ModuleOp compiled,
+                                       const rt::Artifact &artifact);
 
 } // namespace dgc
 

@@ -48,6 +48,10 @@ static bool isDictionaryOf(Attribute value, bool (*accepts)(Attribute)) {
 
 bool isNames(Attribute value) { return isDictionaryOf(value, isName); }
 
+bool isDecisions(Attribute value) {
+  return isDictionaryOf(value, [](Attribute each) { return isa<DenseBoolArrayAttr>(each); });
+}
+
 bool isEncodings(Attribute value) { return isa<ArrayAttr>(value); }
 
 bool isRowBlock(Attribute value) {

@@ -1,5 +1,6 @@
 // dgc-combine-collectives: merges collectives that can happen together.
 
+#include "passes/analysis/SizeDecisions.h"
 #include "passes/communicate/LinkModel.h"
 #include "passes/communicate/Passes.h"
 #include "passes/communicate/Payload.h"
@@ -85,7 +86,7 @@ static bool isTooLarge(const Group &group, int64_t bytes, int64_t limit) {
 
 /// Merges what it can among the collectives with `key`. Returns how many ops
 /// that makes fewer.
-static unsigned combine(Block &block, const Key &key, int64_t limit) {
+static unsigned combine(Block &block, const Key &key, int64_t limit, SizeDecisions &decide) {
   SmallVector<Group> groups;
   bool open = false;
   for (Operation &op : block) {
@@ -104,7 +105,7 @@ static unsigned combine(Block &block, const Key &key, int64_t limit) {
       continue;
     }
     int64_t bytes = payloadOf(collective);
-    bool tooLarge = group && isTooLarge(*group, bytes, limit);
+    bool tooLarge = group && decide(isTooLarge(*group, bytes, limit));
     if (depends || tooLarge)
       LDBG() << "not merged, " << (depends ? "it depends on the group: " : "too large together: ") << op;
     if (!group || depends || tooLarge) {
@@ -149,12 +150,13 @@ namespace {
 struct CombineCollectives : dgc::impl::CombineCollectivesPassBase<CombineCollectives> {
   using CombineCollectivesPassBase::CombineCollectivesPassBase;
   void runOnOperation() override {
+    SizeDecisions decide(getOperation(), getArgument());
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
-        runOnBlock(block, links);
+        runOnBlock(block, links, decide);
   }
 
-  void runOnBlock(Block &block, const LinkModel &model) {
+  void runOnBlock(Block &block, const LinkModel &model, SizeDecisions &decide) {
     if (limited)
       sortByReadiness(block);
     llvm::MapVector<Key, int64_t> limits;
@@ -162,7 +164,7 @@ struct CombineCollectives : dgc::impl::CombineCollectivesPassBase<CombineCollect
       if (isMergeable(op))
         limits.try_emplace(keyOf(cast<CollectiveOpInterface>(op)), limitOf(cast<CollectiveOpInterface>(op), model));
     for (auto [key, limit] : limits)
-      numMerged += combine(block, key, limit);
+      numMerged += combine(block, key, limit, decide);
   }
 
   /// Parts are scattered and gathered so that not everything is whole at a time: without links they are merged as if

@@ -37,7 +37,7 @@ Reduces reduces(Operation *op) {
   return kept > 0 && (reduce.getDims().empty() || reduce.getDims().front() == kept) ? Reduces::Rows : Reduces::Other;
 }
 
-ClusterGraph::ClusterGraph(Block &block) : block(block) {
+ClusterGraph::ClusterGraph(Block &block, SizeDecisions &decide) : block(block), decide(decide) {
   for (Operation &op : block.without_terminator()) {
     if (isSmallConstant(&op))
       continue;
@@ -156,7 +156,7 @@ void ClusterGraph::merge(unsigned a, unsigned b) {
   leader[b] = a;
   to.ops.append(from.ops);
   llvm::sort(to.ops);
-  if (from.size() > to.size() || (from.size() == to.size() && from.domain.size() > to.domain.size()))
+  if (decide(from.size() > to.size() || (from.size() == to.size() && from.domain.size() > to.domain.size())))
     to.domain = from.domain;
   if (!to.hasRows)
     to.rows = from.rows;
@@ -171,7 +171,7 @@ void ClusterGraph::merge(unsigned a, unsigned b) {
 bool ClusterGraph::hasOnlyReducedResults(unsigned cluster) const {
   for (unsigned id : clusters[cluster].ops)
     for (Value result : ops[id]->getResults())
-      if (elements(result) > kTiny && isUsedOutside(result, cluster))
+      if (isUsedOutside(result, cluster) && decide(elements(result) > kTiny))
         return false;
   return true;
 }

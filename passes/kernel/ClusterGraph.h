@@ -8,6 +8,7 @@
 #define DGC_PASSES_KERNEL_CLUSTERGRAPH_H
 
 #include "dialects/dgc/TensorUtil.h"
+#include "passes/analysis/SizeDecisions.h"
 #include "passes/kernel/Clusters.h"
 
 #include "mlir/IR/BuiltinTypes.h"
@@ -53,7 +54,7 @@ struct Cluster {
 /// number of one of its ops.
 class ClusterGraph {
 public:
-  explicit ClusterGraph(mlir::Block &block);
+  ClusterGraph(mlir::Block &block, SizeDecisions &decide);
 
   /// The cluster that an op is in.
   unsigned find(unsigned id) const {
@@ -83,6 +84,7 @@ public:
 
 protected:
   mlir::Block &block;
+  SizeDecisions &decide;
   llvm::SmallVector<mlir::Operation *> ops;
   llvm::DenseMap<mlir::Operation *, unsigned> idOf;
   mutable llvm::SmallVector<unsigned> leader; // paths get shorter when they are looked up

@@ -35,8 +35,8 @@ namespace {
 
 class Fusion : ClusterGraph {
 public:
-  Fusion(Block &block, size_t maxUpdateOps, bool shareLaunches)
-      : ClusterGraph(block), maxUpdateOps(maxUpdateOps), shareLaunches(shareLaunches) {}
+  Fusion(Block &block, size_t maxUpdateOps, bool shareLaunches, SizeDecisions &decide)
+      : ClusterGraph(block, decide), maxUpdateOps(maxUpdateOps), shareLaunches(shareLaunches) {}
 
   SmallVector<KernelCandidate> run() {
     fuseProducers();
@@ -97,13 +97,13 @@ private:
         if (kind == Reduces::Rows && ArrayRef<int64_t>(c.domain).take_front(shape.size()) != shape)
           return false;
         // What all rows add to is complete only after all of them.
-        if (p.hasOther && isBehindReduction(id, producer) && !(c.size() <= kTiny && p.onlyReductions))
+        if (p.hasOther && isBehindReduction(id, producer) && !(p.onlyReductions && decide(c.size() <= kTiny)))
           return false;
       }
-    if (p.size() == c.size() || p.hasRows || p.hasOther)
+    if (p.hasRows || p.hasOther || decide(p.size() == c.size()))
       return true;
     // A smaller operand is computed again for every row or element that it is used for.
-    if (p.size() < c.size())
+    if (decide(p.size() < c.size()))
       return allUsersIn(producer, consumer) && !isExpensive(p);
     return true;
   }
@@ -113,7 +113,7 @@ private:
     for (unsigned id : cluster.ops)
       if (auto cost = dyn_cast<CostOpInterface>(ops[id]))
         flops += cost.getCost().flops;
-    return cluster.size() > kTiny && flops > uint64_t(8 * cluster.size());
+    return decide(cluster.size() > kTiny && flops > uint64_t(8 * cluster.size()));
   }
 
   bool fusible(unsigned a, unsigned b) const {
@@ -143,7 +143,7 @@ private:
     // In a kernel with other work, a scalar that several kernels need would make them wait for each other.
     if (clusters[producer].domain.empty() && !clusters[consumer].domain.empty() && usedByAThird(producer, consumer))
       return false;
-    bool small = clusters[producer].work + clusters[consumer].work <= kSmallWork;
+    const bool small = decide(clusters[producer].work + clusters[consumer].work <= kSmallWork);
     if (!small && !fit(producer, consumer)) {
       LDBG() << "not fused, loops do not fit: " << *ops[clusters[producer].ops.back()] << " into "
              << *ops[clusters[consumer].ops.front()];
@@ -169,7 +169,7 @@ private:
   /// Clusters that read the same large tensor in the same kind of loops, and do not depend on each other.
   void fuseSiblings() {
     auto fuseUsers = [&](Value value) {
-      if (elements(value) <= kTiny)
+      if (decide(elements(value) <= kTiny))
         return;
       llvm::SmallSetVector<unsigned, 4> users;
       for (Operation *user : value.getUsers())
@@ -275,7 +275,7 @@ private:
           stored += isUsedOutside(result, id) ? bytesOf(result) : 0;
         return isa<ElementwiseOpInterface>(ops[op]);
       });
-      if (isOfArguments && stored <= read)
+      if (isOfArguments && decide(stored <= read))
         list.push_back(id);
     }
     join(list);
@@ -369,9 +369,10 @@ static void copyFreeOps(Block &block) {
   }
 }
 
-SmallVector<KernelCandidate> clusterBlock(Block &block, int64_t maxUpdateOps, bool shareLaunches) {
+SmallVector<KernelCandidate> clusterBlock(Block &block, int64_t maxUpdateOps, bool shareLaunches,
+                                          SizeDecisions &decide) {
   copyFreeOps(block);
-  return Fusion(block, maxUpdateOps, shareLaunches).run();
+  return Fusion(block, maxUpdateOps, shareLaunches, decide).run();
 }
 
 } // namespace dgc

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
+#include "passes/analysis/SizeDecisions.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace dgc {
@@ -22,7 +23,8 @@ bool isSmallConstant(mlir::Operation *op);
 /// dependences and the order of everything that is not pure dgc or exec. Updates of variables become one kernel as long
 /// as that has no more than `maxUpdateOps`; with `shareLaunches` so do what is made of variables alone, and sums of whole
 /// tensors.
-llvm::SmallVector<KernelCandidate> clusterBlock(mlir::Block &block, int64_t maxUpdateOps, bool shareLaunches);
+llvm::SmallVector<KernelCandidate> clusterBlock(mlir::Block &block, int64_t maxUpdateOps, bool shareLaunches,
+                                                SizeDecisions &decide);
 
 } // namespace dgc
 

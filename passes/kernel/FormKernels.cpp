@@ -164,16 +164,16 @@ bool isAny(ArrayRef<int64_t> inplace) {
 
 class KernelFormation {
 public:
-  explicit KernelFormation(ModuleOp module) : module(module) {}
+  explicit KernelFormation(ModuleOp module) : module(module), decide(module, "dgc-form-kernels") {}
 
   void run(func::FuncOp func, int64_t maxUpdateOps, bool again, bool shareLaunches) {
     Block &block = func.getBody().front();
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
-    SmallVector<KernelCandidate> candidates = clusterBlock(block, maxUpdateOps, shareLaunches);
+    SmallVector<KernelCandidate> candidates = clusterBlock(block, maxUpdateOps, shareLaunches, decide);
     if (again)
-      computedAgain += rematerialize(candidates);
+      computedAgain += rematerialize(candidates, decide);
     Operation *end = block.getTerminator();
     for (const KernelCandidate &candidate : candidates) {
       if (!candidate.isKernel) {
@@ -278,6 +278,7 @@ private:
   }
 
   ModuleOp module;
+  SizeDecisions decide;
   llvm::StringMap<std::string> known;
 };
 

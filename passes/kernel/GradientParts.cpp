@@ -149,7 +149,7 @@ template <typename OpT> void narrow(OpT op) {
 
 class GradientParts {
 public:
-  explicit GradientParts(func::FuncOp func) {
+  GradientParts(func::FuncOp func, SizeDecisions &decide) : decide(decide) {
     func.walk([&](exec::MatmulOp call) {
       if (isSingle(call))
         calls.push_back(call);
@@ -238,7 +238,8 @@ private:
                                            std::tuple(MatmulValue::A, call.getA(), call.getTransposeA())}) {
       Value stored = behindView(value);
       if (!isTransposed || shapeOf(stored).empty() || shapeOf(stored).back() != shapeOf(value).back() ||
-          (typeOf(stored).getNumElements() < kMuch && !isa_and_present<exec::StepOpInterface>(stored.getDefiningOp())))
+          (!isa_and_present<exec::StepOpInterface>(stored.getDefiningOp()) &&
+           decide(typeOf(stored).getNumElements() < kMuch)))
         continue;
       ReduceOp sum = findSumOfRows(stored);
       if (!sum || sum->getBlock() != call->getBlock() || !llvm::all_of(sum->getUsers(), [&](Operation *user) {
@@ -286,17 +287,18 @@ private:
   }
 
   SmallVector<exec::MatmulOp> calls; // in the order of the block; those after the current one are complete
+  SizeDecisions &decide;
   unsigned taken = 0;
 };
 
 } // namespace
 
-unsigned absorbGradients(func::FuncOp func) {
+unsigned absorbGradients(func::FuncOp func, SizeDecisions &decide) {
   for (auto op : llvm::to_vector(func.getOps<GeluOp>()))
     narrow(op);
   for (auto op : llvm::to_vector(func.getOps<GeluGradOp>()))
     narrow(op);
-  return GradientParts(func).run();
+  return GradientParts(func, decide).run();
 }
 
 } // namespace dgc

@@ -6,6 +6,7 @@
 #include "dialects/dgc/DGC.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/analysis/SizeDecisions.h"
 
 namespace dgc {
 
@@ -29,7 +30,7 @@ unsigned absorbUsers(mlir::Operation *call, bool reluOnly);
 
 /// Lets products of 16 bits compute gelu, and the gradients of gelu, relu and biases that use their operands or results, as
 /// cuBLASLt can. Returns how many ops these were.
-unsigned absorbGradients(mlir::func::FuncOp func);
+unsigned absorbGradients(mlir::func::FuncOp func, SizeDecisions &decide);
 
 /// The value in this shape; itself where it has it already.
 mlir::Value reshaped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);

@@ -49,21 +49,22 @@ struct PadProducts : dgc::impl::PadProductsBase<PadProducts> {
       getOperation().emitError("multiple=") << multiple.getValue() << ": a positive number is needed";
       return signalPassFailure();
     }
+    SizeDecisions decide(getOperation(), getArgument());
     SmallVector<DotGeneralOp> products;
     getOperation().walk([&](DotGeneralOp dot) { products.push_back(dot); });
     for (DotGeneralOp dot : products)
-      if (isWorthIt(dot))
+      if (isWorthIt(dot, decide))
         pad(dot);
   }
 
-  bool isWorthIt(DotGeneralOp dot) {
+  bool isWorthIt(DotGeneralOp dot, SizeDecisions &decide) {
     auto type = cast<RankedTensorType>(dot.getType());
     if (!type.getElementType().isF16() && !type.getElementType().isBF16())
       return false;
     double operations = 2.0 * static_cast<double>(type.getNumElements());
     for (int64_t dim : dot.getLhsContract())
       operations *= static_cast<double>(shapeOf(dot.getLhs())[dim]);
-    return operations >= static_cast<double>(minOperations) && !type.getEncoding();
+    return !type.getEncoding() && decide(operations >= static_cast<double>(minOperations));
   }
 
   void pad(DotGeneralOp dot) {

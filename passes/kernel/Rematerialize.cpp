@@ -44,7 +44,8 @@ namespace {
 
 class Rematerializer {
 public:
-  explicit Rematerializer(SmallVectorImpl<KernelCandidate> &candidates) : candidates(candidates) {
+  Rematerializer(SmallVectorImpl<KernelCandidate> &candidates, SizeDecisions &decide)
+      : candidates(candidates), decide(decide) {
     for (auto [number, candidate] : llvm::enumerate(candidates))
       for (Operation *op : candidate.ops)
         candidateOf[op] = number;
@@ -113,7 +114,7 @@ private:
         if (isVariable(operand))
           return false;
         recipe.leaves.insert(operand);
-      } else if (elements(operand) * kMuchSmaller <= elements(wanted)) {
+      } else if (decide(elements(operand) * kMuchSmaller <= elements(wanted))) {
         recipe.leaves.insert(operand);
         recipe.stored += bytesOf(operand);
       } else if (!isElementByElement(def) || !collect(def, owner, wanted, recipe)) {
@@ -123,7 +124,7 @@ private:
     auto cost = dyn_cast<CostOpInterface>(op);
     recipe.flops += cost ? static_cast<double>(cost.getCost().flops) : static_cast<double>(elements(op->getResult(0)));
     recipe.ops.insert(op);
-    return recipe.flops <= static_cast<double>(kMaxFlops) * static_cast<double>(elements(wanted));
+    return decide(recipe.flops <= static_cast<double>(kMaxFlops) * static_cast<double>(elements(wanted)));
   }
 
   bool reads(unsigned candidate, Value value) const {
@@ -162,7 +163,7 @@ private:
 
   bool tryAgain(Operation *op, unsigned owner) {
     Value value = op->getResult(0);
-    if (elements(value) < kLarge)
+    if (decide(elements(value) < kLarge))
       return false;
     llvm::SmallSetVector<unsigned, 4> readers;
     for (Operation *user : value.getUsers()) {
@@ -182,12 +183,12 @@ private:
       narrow.ops.insert(op);
       narrow.leaves.insert(operand);
       narrow.stored = isUsedOutside(operand, owner) ? 0 : bytesOf(operand);
-      if (int64_t more = savedBy(narrow, value, readers); more > saved) {
+      if (int64_t more = savedBy(narrow, value, readers); decide(more > saved)) {
         saved = more;
         recipe = std::move(narrow);
       }
     }
-    if (saved < bytesOf(value) / 8 * 7)
+    if (decide(saved < bytesOf(value) / 8 * 7))
       return false;
     LDBG() << "computed again, " << saved << " bytes less are moved: " << *op;
     for (unsigned reader : readers)
@@ -213,11 +214,14 @@ private:
   }
 
   SmallVectorImpl<KernelCandidate> &candidates;
+  SizeDecisions &decide;
   llvm::DenseMap<Operation *, unsigned> candidateOf;
 };
 
 } // namespace
 
-unsigned rematerialize(SmallVectorImpl<KernelCandidate> &candidates) { return Rematerializer(candidates).run(); }
+unsigned rematerialize(SmallVectorImpl<KernelCandidate> &candidates, SizeDecisions &decide) {
+  return Rematerializer(candidates, decide).run();
+}
 
 } // namespace dgc

@@ -10,7 +10,7 @@ namespace dgc {
 /// Lets kernels compute large values of other kernels again, element by element, from what is in memory anyway, where
 /// that moves less memory than to store and load them. Changes candidates, which are in order. Returns how many values are
 /// no longer stored.
-unsigned rematerialize(llvm::SmallVectorImpl<KernelCandidate> &candidates);
+unsigned rematerialize(llvm::SmallVectorImpl<KernelCandidate> &candidates, SizeDecisions &decide);
 
 } // namespace dgc
 

@@ -71,6 +71,7 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
   using SelectLibraryCallsBase::SelectLibraryCallsBase;
 
   void runOnOperation() override {
+    SizeDecisions decide(getOperation(), getArgument());
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>()) {
       const bool isNvidia = library == LibraryKind::Nvidia &&
                             !isOnHost(getOperation(), func->getAttrOfType<FlatSymbolRefAttr>(dist::kMeshAttr));
@@ -99,7 +100,7 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
       for (Operation *call : selected)
         postOps += absorbUsers(call, /*reluOnly=*/isNvidia);
       if (isNvidia && epilogues == Epilogues::All)
-        postOps += absorbGradients(func);
+        postOps += absorbGradients(func, decide);
     }
   }
 };

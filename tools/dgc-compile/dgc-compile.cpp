@@ -11,6 +11,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "passes/analysis/SizeDecisions.h"
 #include "runtime/artifact/Reader.h"
 #include "runtime/artifact/Spelling.h"
 #include "runtime/base/ExitCode.h"
@@ -345,6 +346,9 @@ static int planAndCompile(Outputs &outputs, dgc::ParsedModel &model, const dgc::
   std::optional<dgc::ModelText> compared; // as it is before the compilation, which changes the module
   if (reference) {
     compared = dgc::ModelText{reference->module().clone(), text, outputs.areShrunk};
+  }
+  if (outputs.areShrunk) {
+    dgc::recordSizeDecisions(model.module());
   }
   return compileTo(outputs, model.module(), *plan, reports, compared);
 }
