@@ -17,6 +17,8 @@ using rt::str;
 
 /// With fewer bits a check says nothing.
 static constexpr double kLeastBits = 1;
+/// A program that counts has so many times as many runs.
+static constexpr int kRunsOfCounts = 4;
 
 namespace {
 class Checker {
@@ -256,6 +258,15 @@ absl::Status Checker::checkRun(const ModelProgram &program, const reference::Ker
   return absl::OkStatus();
 }
 
+/// Whether a program assigns nothing, and gives numbers of examples for which something holds, as an accuracy: that is a whole
+/// number, which often is the same where something differs.
+static bool isCounting(const ModelProgram &program) {
+  const auto &results = program.results;
+  return std::none_of(results.begin(), results.end(), [](const ModelResult &result) { return result.isVariable; }) &&
+         std::any_of(results.begin(), results.end(),
+                     [](const ModelResult &result) { return result.role == artifact::OutputRole::Metric; });
+}
+
 absl::Status Checker::checkProgram(const ModelProgram &program, PlanRun &planRun, uint64_t seed,
                                    const Functions &functions) {
   if (!artifact.program(program.name))
@@ -263,9 +274,10 @@ absl::Status Checker::checkProgram(const ModelProgram &program, PlanRun &planRun
   DGC_ASSIGN_OR_RETURN(const reference::Kernels *kernels,
                        reference::readKernels(std::as_bytes(std::span(program.kernel))));
   verdict.programs.push_back({program.name, 0, {}});
-  for (int i = 0; i < options.runs && verdict.isEqual() && notFinite.empty(); ++i) {
+  const int runs = options.runs * (isCounting(program) ? kRunsOfCounts : 1);
+  for (int i = 0; i < runs && verdict.isEqual() && notFinite.empty(); ++i) {
     if (options.progress)
-      options.progress(str(program.name, ", run ", i + 1, " of ", options.runs));
+      options.progress(str(program.name, ", run ", i + 1, " of ", runs));
     DGC_RETURN_IF_ERROR(checkRun(program, *kernels->kernels()->Get(0), planRun, i, seed, functions));
   }
   return absl::OkStatus();

@@ -15,6 +15,8 @@
 
 namespace dgc::verify {
 
+/// A program that gives metrics and assigns nothing has four times as many runs: metrics count, and whole numbers often are the
+/// same where something differs.
 struct CheckOptions {
   int runs = 4; // of each program, each with new values; every other one with a batch that is not full
   int threads = 1;

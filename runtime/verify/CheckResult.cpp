@@ -9,6 +9,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
+#include <functional>
+#include <set>
+
 namespace dgc::verify {
 
 std::string describe(const CheckResult &verdict) {
@@ -18,8 +21,11 @@ std::string describe(const CheckResult &verdict) {
   std::string text =
       rt::str("equal: a difference is missed with a probability below ", rt::spelledProbability(verdict.bits), "\n");
   for (const CheckResult::Program &program : verdict.programs) {
-    text += rt::str("  ", program.name, ": ", rt::counted(program.runs, "run"), " with ",
-                    absl::StrJoin(program.validCounts, ", "), " examples\n");
+    text +=
+        rt::str("  ", program.name, ": ", rt::counted(program.runs, "run"), " with ",
+                absl::StrJoin(std::set<int64_t, std::greater<>>(program.validCounts.begin(), program.validCounts.end()),
+                              " or "),
+                " examples\n");
   }
   text += rt::str("  ", rt::counted(verdict.workers, "worker"), ", ", verdict.values, " values compared, of degree ");
   text += absl::StrFormat("%.0f at most\n", verdict.degree);
