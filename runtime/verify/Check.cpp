@@ -1,13 +1,17 @@
 #include "runtime/verify/Check.h"
 
+#include "runtime/artifact/Enums.h"
 #include "runtime/base/Status.h"
+#include "runtime/device/reference/Scalar.h"
 #include "runtime/verify/Compare.h"
 #include "runtime/verify/Declarations.h"
 #include "runtime/verify/Draw.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -17,8 +21,9 @@ using rt::str;
 
 /// With fewer bits a check says nothing.
 static constexpr double kLeastBits = 1;
-/// A program that counts has so many times as many runs.
-static constexpr int kRunsOfCounts = 4;
+/// A program with integers has so many times as many runs, if it takes few elements.
+static constexpr int kRunsOfSamples = 4;
+static constexpr int64_t kFewElements = 1 << 15;
 
 namespace {
 class Checker {
@@ -258,13 +263,24 @@ absl::Status Checker::checkRun(const ModelProgram &program, const reference::Ker
   return absl::OkStatus();
 }
 
-/// Whether a program assigns nothing, and gives numbers of examples for which something holds, as an accuracy: that is a whole
-/// number, which often is the same where something differs.
-static bool isCounting(const ModelProgram &program) {
-  const auto &results = program.results;
-  return std::none_of(results.begin(), results.end(), [](const ModelResult &result) { return result.isVariable; }) &&
-         std::any_of(results.begin(), results.end(),
-                     [](const ModelResult &result) { return result.role == artifact::OutputRole::Metric; });
+/// How often a program runs. Integers are sampled: what is done wrong for a label may have no effect for the one that was drawn,
+/// and a number of examples for which something holds, as an accuracy, is often the same. A program that has these runs more
+/// often, unless it assigns variables of a model that is large.
+static int runsOf(const ModelProgram &program, int runs) {
+  const bool hasMetrics = std::any_of(program.results.begin(), program.results.end(), [](const ModelResult &result) {
+    return !result.isVariable && result.role == artifact::OutputRole::Metric;
+  });
+  const bool assigns = std::any_of(program.results.begin(), program.results.end(),
+                                   [](const ModelResult &result) { return result.isVariable; });
+  bool hasIntegers = false;
+  int64_t elements = 0;
+  for (const ModelInput &input : program.inputs) {
+    hasIntegers |= !input.isVariable && input.role == artifact::InputRole::Data &&
+                   !reference::isFloat(reference::typeOf(rt::toDType(input.dtype)));
+    elements += std::accumulate(input.shape.begin(), input.shape.end(), int64_t{1}, std::multiplies<>());
+  }
+  const bool isCheap = elements <= kFewElements;
+  return (isCheap && (hasMetrics || hasIntegers)) || (hasMetrics && !assigns) ? runs * kRunsOfSamples : runs;
 }
 
 absl::Status Checker::checkProgram(const ModelProgram &program, PlanRun &planRun, uint64_t seed,
@@ -274,7 +290,7 @@ absl::Status Checker::checkProgram(const ModelProgram &program, PlanRun &planRun
   DGC_ASSIGN_OR_RETURN(const reference::Kernels *kernels,
                        reference::readKernels(std::as_bytes(std::span(program.kernel))));
   verdict.programs.push_back({program.name, 0, {}});
-  const int runs = options.runs * (isCounting(program) ? kRunsOfCounts : 1);
+  const int runs = runsOf(program, options.runs);
   for (int i = 0; i < runs && verdict.isEqual() && notFinite.empty(); ++i) {
     if (options.progress)
       options.progress(str(program.name, ", run ", i + 1, " of ", runs));

@@ -15,8 +15,7 @@
 
 namespace dgc::verify {
 
-/// A program that gives metrics and assigns nothing has four times as many runs: metrics count, and whole numbers often are the
-/// same where something differs.
+/// A program with integers as inputs, or with metrics, has four times as many runs if the model is small: integers are sampled.
 struct CheckOptions {
   int runs = 4; // of each program, each with new values; every other one with a batch that is not full
   int threads = 1;
