@@ -35,6 +35,9 @@ install(FILES ${CMAKE_BINARY_DIR}/cmake/dgcConfig.cmake ${CMAKE_BINARY_DIR}/cmak
 
 if(DGC_BUILD_COMPILER)
   install(TARGETS dgc-compile dgc-opt dgc-lsp-server dgc-verify RUNTIME DESTINATION bin COMPONENT compiler)
+  if(TARGET dgc-onnx)
+    install(TARGETS dgc-onnx LIBRARY DESTINATION lib COMPONENT compiler)
+  endif()
   install(TARGETS dgc-compiler EXPORT dgcCompilerTargets LIBRARY DESTINATION lib COMPONENT compiler)
   install(EXPORT dgcCompilerTargets NAMESPACE dgc:: DESTINATION ${DGC_CMAKE_DIR} COMPONENT compiler)
   install(FILES cmake/LLVMStatistics.h DESTINATION include/dgc/cmake COMPONENT compiler)

@@ -7,9 +7,6 @@ using namespace mlir;
 using namespace dgc;
 using namespace dgc::import;
 
-/// top_k makes a round for each element; it is refused for more.
-static constexpr uint64_t kMostRounds = 32;
-
 namespace {
 
 /// A function of one operand, given as a formula in the type in which it is computed: at least f32.
@@ -128,44 +125,15 @@ Value atanh(TensorBuilder &b, Value x) {
   return b.multiply(b.subtract(logPlusOne(b, x), logPlusOne(b, b.negate(x))), 0.5);
 }
 
-/// In each round the largest element that is left, and of equal ones the first.
 struct TopKLowering : Lowering<chlo::TopKOp> {
   using Lowering::Lowering;
   LogicalResult lower(chlo::TopKOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
                       std::string &reason) const override {
-    if (op.getK() == 0 || op.getK() > kMostRounds)
+    if (op.getK() == 0 || op.getK() > kMostLargest)
       return refuse(reason, "more than 32 elements");
-    Value x = op.getOperand();
-    auto type = tensorOf(x);
-    const int64_t last = type.getRank() - 1;
-    SmallVector<int64_t> kept = firstNumbers(last), column(type.getShape());
-    column.back() = 1;
-    Type indexElement = elementOf(op.getIndices());
-    auto indexTensor = RankedTensorType::get(type.getShape(), indexElement);
-    Value numbers = IotaOp::create(b.builder, b.location, indexTensor, last, Value());
-    Value none = b.broadcast(b.identity(ReductionKind::Min, indexElement), type.getShape(), {});
-    ReductionKind max = kindFor(ReductionKind::Max, type.getElementType());
-    Value lowest = b.broadcast(b.identity(max, type.getElementType()), type.getShape(), {});
-    Value taken;
-    SmallVector<Value> values, indices;
-    for (uint64_t round = 0; round < op.getK(); ++round) {
-      Value left = taken ? b.select(taken, lowest, x) : x;
-      Value best = b.reduce(max, left, {last});
-      Value isBest = b.equal(left, b.broadcast(best, type.getShape(), kept));
-      if (isa<FloatType>(type.getElementType()))
-        isBest = OrOp::create(b.builder, b.location, isBest, b.compare(ComparisonDirection::NE, left, left));
-      if (taken)
-        isBest = AndOp::create(b.builder, b.location, isBest, NotOp::create(b.builder, b.location, taken));
-      Value index = b.reduce(ReductionKind::Min, b.select(isBest, numbers, none), {last});
-      Value now = b.equal(numbers, b.broadcast(index, type.getShape(), kept));
-      taken = taken ? Value(OrOp::create(b.builder, b.location, taken, now)) : now;
-      values.push_back(b.reshape(best, column));
-      indices.push_back(b.reshape(index, column));
-    }
-    auto join = [&](ValueRange parts) -> Value {
-      return parts.size() == 1 ? parts[0] : Value(ConcatenateOp::create(b.builder, b.location, parts, last));
-    };
-    results.assign({join(values), join(indices)});
+    auto [values, indices] =
+        largestElements(b, op.getOperand(), static_cast<int64_t>(op.getK()), elementOf(op.getIndices()));
+    results.assign({values, indices});
     return success();
   }
 };

@@ -4,12 +4,15 @@
 #include "compiler/import/Passes.h"
 #include "compiler/import/Sdy.h"
 #include "compiler/import/Vhlo.h"
+#include "dialects/dgc/DGC.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/Support/Path.h"
 #include <cerrno>
 #include <csignal>
+#include <dlfcn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +20,9 @@
 using namespace mlir;
 
 namespace dgc::import {
+
+/// `dgcReadOnnx` of libdgc-onnx: a module with the function @main of dgc ops, or null.
+using OnnxReadFunction = const void *(const llvm::MemoryBufferRef *file, MLIRContext *context);
 
 /// What reading bytecode may take, beside a part that grows with its size.
 static constexpr rlim_t kMemoryOfReader = rlim_t{1} << 30, kSecondsOfReader = 10;
@@ -35,6 +41,9 @@ static bool mentions(StringRef text, StringRef dialect) {
 Format formatOf(StringRef content) {
   if (content.starts_with("ML\xEFR"))
     return content.contains("vhlo") ? Format::PortableArtifact : Format::StableHLO;
+  // A message of protobuf whose first field is the version of ONNX's format.
+  if (content.size() > 2 && content[0] == 0x08 && content[1] > 0 && content[1] < 32)
+    return Format::Onnx;
   if (mentions(content, "stablehlo.") || mentions(content, "chlo."))
     return Format::StableHLO;
   return Format::Dgc;
@@ -110,6 +119,37 @@ static OwningOpRef<ModuleOp> readStableHLO(llvm::SourceMgr &sources, MLIRContext
   return module;
 }
 
+/// The function of the library that reads ONNX, which is beside this one; null, with a diagnostic, where there is none.
+static OnnxReadFunction *findOnnxReader(Location location) {
+  Dl_info self;
+  if (dladdr(reinterpret_cast<void *>(&findOnnxReader), &self) == 0) {
+    emitError(location) << "the library that reads ONNX cannot be found";
+    return nullptr;
+  }
+  llvm::SmallString<256> path(llvm::sys::path::parent_path(self.dli_fname));
+  llvm::sys::path::append(path, "libdgc-onnx.so");
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void *function = library ? dlsym(library, "dgcReadOnnx") : nullptr;
+  if (!function)
+    emitError(location) << "this is an ONNX model, and the library that reads these cannot be loaded: " << dlerror();
+  return reinterpret_cast<OnnxReadFunction *>(function);
+}
+
+static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *context) {
+  const llvm::MemoryBufferRef file = sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef();
+  OnnxReadFunction *read = findOnnxReader(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0));
+  if (!read)
+    return {};
+  context->loadDialect<DGCDialect, func::FuncDialect>();
+  const void *pointer = read(&file, context);
+  OwningOpRef<ModuleOp> module(pointer ? ModuleOp::getFromOpaquePointer(pointer) : ModuleOp());
+  PassManager manager(context);
+  manager.addPass(createBuildImportedEntryPass());
+  if (module && failed(manager.run(*module)))
+    module = {};
+  return module;
+}
+
 OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context) {
   Format format = formatOf(sources.getMemoryBuffer(sources.getMainFileID())->getBuffer());
   if (format == Format::Dgc)
@@ -117,6 +157,8 @@ OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context) 
   DialectRegistry registry;
   registerDialects(registry);
   context->appendDialectRegistry(registry);
+  if (format == Format::Onnx)
+    return readOnnx(sources, context);
   return readStableHLO(sources, context, format);
 }
 

@@ -15,7 +15,7 @@ class OpPassManager;
 namespace dgc::import {
 
 /// What the text or the bytes of a file are.
-enum class Format { Dgc, StableHLO, PortableArtifact };
+enum class Format { Dgc, StableHLO, PortableArtifact, Onnx };
 
 /// Tells by the content.
 Format formatOf(llvm::StringRef content);
@@ -26,7 +26,7 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// The passes from StableHLO to an entry point of dgc.
 void buildPipeline(mlir::OpPassManager &manager);
 
-/// Reads the main buffer of `sources`. A program of StableHLO becomes one of dgc; null, with diagnostics, where it cannot.
+/// Reads the main buffer of `sources`. A program of StableHLO or ONNX becomes one of dgc; null, with diagnostics, where it cannot.
 mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::SourceMgr &sources, mlir::MLIRContext *context);
 
 } // namespace dgc::import

@@ -73,6 +73,38 @@ Value combine(TensorBuilder &b, ReductionKind kind, Value x, Value y) {
   llvm_unreachable("a kind of reduction");
 }
 
+std::pair<Value, Value> largestElements(TensorBuilder &b, Value x, int64_t k, Type indexElement) {
+  auto type = tensorOf(x);
+  const int64_t last = type.getRank() - 1;
+  SmallVector<int64_t> kept = firstNumbers(last), column(type.getShape());
+  column.back() = 1;
+  auto indexTensor = RankedTensorType::get(type.getShape(), indexElement);
+  Value numbers = IotaOp::create(b.builder, b.location, indexTensor, last, Value());
+  Value none = b.broadcast(b.identity(ReductionKind::Min, indexElement), type.getShape(), {});
+  ReductionKind max = kindFor(ReductionKind::Max, type.getElementType());
+  Value lowest = b.broadcast(b.identity(max, type.getElementType()), type.getShape(), {});
+  Value taken;
+  SmallVector<Value> values, indices;
+  for (int64_t round = 0; round < k; ++round) {
+    Value left = taken ? b.select(taken, lowest, x) : x;
+    Value best = b.reduce(max, left, {last});
+    Value isBest = b.equal(left, b.broadcast(best, type.getShape(), kept));
+    if (isa<FloatType>(type.getElementType()))
+      isBest = OrOp::create(b.builder, b.location, isBest, b.compare(ComparisonDirection::NE, left, left));
+    if (taken)
+      isBest = AndOp::create(b.builder, b.location, isBest, NotOp::create(b.builder, b.location, taken));
+    Value index = b.reduce(ReductionKind::Min, b.select(isBest, numbers, none), {last});
+    Value now = b.equal(numbers, b.broadcast(index, type.getShape(), kept));
+    taken = taken ? Value(OrOp::create(b.builder, b.location, taken, now)) : now;
+    values.push_back(b.reshape(best, column));
+    indices.push_back(b.reshape(index, column));
+  }
+  auto join = [&](ValueRange parts) -> Value {
+    return parts.size() == 1 ? parts[0] : Value(ConcatenateOp::create(b.builder, b.location, parts, last));
+  };
+  return {join(values), join(indices)};
+}
+
 bool isIdentity(Value value, ReductionKind kind) {
   DenseElementsAttr constant = constantOf(value);
   if (!constant || !constant.isSplat())

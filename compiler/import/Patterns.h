@@ -39,6 +39,11 @@ ReductionKind kindFor(ReductionKind kind, Type element);
 /// Combines two tensors of one type as the reduction does.
 Value combine(TensorBuilder &b, ReductionKind kind, Value x, Value y);
 
+/// The `k` largest elements along the last dimension in their order, of equal ones the first, and where they are: in each of
+/// so many rounds the largest one that is left.
+std::pair<Value, Value> largestElements(TensorBuilder &b, Value x, int64_t k, Type indexElement);
+inline constexpr int64_t kMostLargest = 32;
+
 /// Whether the value is a constant whose elements are the identity of the reduction.
 bool isIdentity(Value value, ReductionKind kind);
 

@@ -1,0 +1,301 @@
+// ONNX ops that work element by element.
+
+#include "compiler/import/onnx/Node.h"
+
+#include <numbers>
+
+using namespace mlir;
+
+namespace dgc::import {
+namespace {
+
+using Direction = ComparisonDirection;
+
+template <Value (TensorBuilder::*formula)(Value)> LogicalResult unary(Node &n) {
+  return n.give((n.b.*formula)(n.in(0)));
+}
+template <class Op> LogicalResult unaryOp(Node &n) { return n.give(Op::create(n.b.builder, n.b.location, n.in(0))); }
+
+template <Value (TensorBuilder::*formula)(Value, Value)> LogicalResult binary(Node &n) {
+  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
+  return failed(x) ? failure() : n.give((n.b.*formula)((*x)[0], (*x)[1]));
+}
+template <class Op> LogicalResult binaryOp(Node &n) {
+  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
+  return failed(x) ? failure() : n.give(Op::create(n.b.builder, n.b.location, (*x)[0], (*x)[1]));
+}
+template <Direction direction> LogicalResult comparison(Node &n) {
+  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
+  return failed(x) ? failure() : n.give(n.b.compare(direction, (*x)[0], (*x)[1]));
+}
+/// Any number of operands.
+template <Value (TensorBuilder::*formula)(Value, Value), bool isMean = false> LogicalResult variadic(Node &n) {
+  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
+  if (failed(x))
+    return failure();
+  Value all = x->front();
+  for (Value next : llvm::drop_begin(*x))
+    all = (n.b.*formula)(all, next);
+  return n.give(isMean ? n.b.divide(all, n.splat(static_cast<double>(x->size()), all)) : all);
+}
+
+Value plus(Node &n, Value x, double y) { return n.b.add(x, n.splat(y, x)); }
+Value clamp(Node &n, Value x, double low, double high) {
+  return n.b.minimum(n.b.maximum(x, n.splat(low, x)), n.splat(high, x));
+}
+Value isAbove(Node &n, Value x, double y) { return n.b.compare(Direction::GT, x, n.splat(y, x)); }
+Value softplus(Node &n, Value x) { return SoftplusOp::create(n.b.builder, n.b.location, x); }
+
+LogicalResult cast(Node &n, Type to) {
+  Value x = n.in(0);
+  if (to.isInteger(1) && !elementOf(x).isInteger(1))
+    return n.give(n.b.compare(Direction::NE, x, n.splat(0, x)));
+  return n.give(n.b.convert(x, to));
+}
+
+LogicalResult divide(Node &n) {
+  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
+  return failed(x) ? failure() : n.give(n.b.divide((*x)[0], (*x)[1]));
+}
+
+LogicalResult power(Node &n) {
+  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
+  if (failed(x))
+    return failure();
+  DenseElementsAttr exponent = n.constant(1);
+  if (exponent && exponent.isSplat() && isa<FloatType>(exponent.getElementType()) &&
+      exponent.getSplatValue<APFloat>().isExactlyValue(2))
+    return n.give(n.b.multiply((*x)[0], (*x)[0]));
+  Type element = elementOf(n.in(0));
+  if (isa<FloatType>(element))
+    return n.give(n.b.power((*x)[0], n.b.convert((*x)[1], element)));
+  if (isa<FloatType>(elementOf((*x)[1])))
+    return n.give(n.b.convert(n.b.power(n.b.convert((*x)[0], elementOf((*x)[1])), (*x)[1]), element));
+  return n.give(n.b.power((*x)[0], n.b.convert((*x)[1], element)));
+}
+
+LogicalResult modulo(Node &n) {
+  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
+  if (failed(x))
+    return failure();
+  Value a = (*x)[0], y = (*x)[1];
+  Value remainder = RemainderOp::create(n.b.builder, n.b.location, a, y);
+  if (n.integer("fmod", 0) != 0 || elementOf(a).isUnsignedInteger())
+    return n.give(remainder); // of the sign of the dividend
+  Value zero = n.splat(0, a);
+  Value isOther =
+      n.b.compare(Direction::NE, n.b.compare(Direction::LT, remainder, zero), n.b.compare(Direction::LT, y, zero));
+  Value isSome = n.b.compare(Direction::NE, remainder, zero);
+  Value moves = AndOp::create(n.b.builder, n.b.location, isOther, isSome);
+  return n.give(n.b.select(moves, n.b.add(remainder, y), remainder));
+}
+
+LogicalResult bitShift(Node &n) {
+  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
+  if (failed(x))
+    return failure();
+  if (!elementOf((*x)[0]).isUnsignedInteger())
+    return n.refuse("of signed integers");
+  if (n.text("direction", "") == "LEFT")
+    return n.give(ShiftLeftOp::create(n.b.builder, n.b.location, (*x)[0], (*x)[1]));
+  return n.give(ShiftRightLogicalOp::create(n.b.builder, n.b.location, (*x)[0], (*x)[1]));
+}
+
+LogicalResult where(Node &n) {
+  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
+  return failed(x) ? failure() : n.give(n.b.select((*x)[0], (*x)[1], (*x)[2]));
+}
+
+LogicalResult clip(Node &n) {
+  Value x = n.in(0);
+  if (n.has(1))
+    x = n.b.maximum(x, n.broadcast(n.in(1), tensorOf(x).getShape()));
+  if (n.has(2))
+    x = n.b.minimum(x, n.broadcast(n.in(2), tensorOf(x).getShape()));
+  return n.give(x);
+}
+
+LogicalResult gelu(Node &n) {
+  UnitAttr approximate = n.text("approximate", "none") == "tanh" ? n.b.builder.getUnitAttr() : UnitAttr();
+  return n.give(GeluOp::create(n.b.builder, n.b.location, n.in(0), approximate));
+}
+
+LogicalResult parametricRelu(Node &n) {
+  Value x = n.in(0), slope = n.broadcast(n.in(1), tensorOf(x).getShape());
+  return n.give(n.b.select(n.b.compare(Direction::LT, x, n.splat(0, x)), n.b.multiply(slope, x), x));
+}
+
+Value atan2(Node &n, Value y, Value x) { return Atan2Op::create(n.b.builder, n.b.location, y, x); }
+Value logPlusOne(Node &n, Value x) { return LogPlusOneOp::create(n.b.builder, n.b.location, x); }
+
+constexpr OnnxRule rules[] = {
+    {"Abs", unary<&TensorBuilder::abs>},
+    {"Acos",
+     [](Node &n) {
+       Value x = n.in(0), one = n.splat(1, x);
+       return n.give(atan2(n, n.b.sqrt(n.b.multiply(n.b.subtract(one, x), n.b.add(one, x))), x));
+     }},
+    {"Acosh",
+     [](Node &n) {
+       Value t = plus(n, n.in(0), -1);
+       return n.give(logPlusOne(n, n.b.add(t, n.b.sqrt(n.b.multiply(t, plus(n, t, 2))))));
+     }},
+    {"Add", binary<&TensorBuilder::add>},
+    {"And", binaryOp<AndOp>},
+    {"Asin",
+     [](Node &n) {
+       Value x = n.in(0), one = n.splat(1, x);
+       return n.give(atan2(n, x, n.b.sqrt(n.b.multiply(n.b.subtract(one, x), n.b.add(one, x)))));
+     }},
+    {"Asinh",
+     [](Node &n) {
+       Value x = n.in(0), a = n.b.abs(x), squared = n.b.multiply(a, a);
+       Value more = n.b.divide(squared, plus(n, n.b.sqrt(plus(n, squared, 1)), 1));
+       return n.give(n.b.multiply(n.b.sign(x), logPlusOne(n, n.b.add(a, more))));
+     }},
+    {"Atan", [](Node &n) { return n.give(atan2(n, n.in(0), n.splat(1, n.in(0)))); }},
+    {"Atanh",
+     [](Node &n) {
+       Value x = n.in(0);
+       return n.give(n.b.multiply(n.b.subtract(logPlusOne(n, x), logPlusOne(n, n.b.negate(x))), 0.5));
+     }},
+    {"BitShift", bitShift},
+    {"BitwiseAnd", binaryOp<AndOp>},
+    {"BitwiseNot", unaryOp<NotOp>},
+    {"BitwiseOr", binaryOp<OrOp>},
+    {"BitwiseXor", binaryOp<XorOp>},
+    {"Cast",
+     [](Node &n) {
+       FailureOr<Type> to = n.elementType("to", 0);
+       return failed(to) ? failure() : cast(n, *to);
+     }},
+    {"CastLike", [](Node &n) { return cast(n, elementOf(n.in(1))); }},
+    {"Ceil", unaryOp<CeilOp>},
+    {"Celu",
+     [](Node &n) {
+       Value x = n.in(0), zero = n.splat(0, x);
+       const double alpha = n.number("alpha", 1);
+       Value e =
+           ExponentialMinusOneOp::create(n.b.builder, n.b.location, n.b.multiply(n.b.minimum(x, zero), 1 / alpha));
+       return n.give(n.b.add(n.b.maximum(x, zero), n.b.multiply(e, alpha)));
+     }},
+    {"Clip", clip},
+    {"Cos", unary<&TensorBuilder::cosine>},
+    {"Cosh",
+     [](Node &n) {
+       Value x = n.in(0);
+       return n.give(n.b.multiply(n.b.add(n.b.exponential(x), n.b.exponential(n.b.negate(x))), 0.5));
+     }},
+    {"Div", divide},
+    {"Elu",
+     [](Node &n) {
+       return n.give(
+           EluOp::create(n.b.builder, n.b.location, n.in(0), n.b.builder.getF64FloatAttr(n.number("alpha", 1))));
+     }},
+    {"Equal", comparison<Direction::EQ>},
+    {"Erf", unaryOp<ErfOp>},
+    {"Exp", unary<&TensorBuilder::exponential>},
+    {"Floor", unary<&TensorBuilder::floor>},
+    {"Gelu", gelu},
+    {"Greater", comparison<Direction::GT>},
+    {"GreaterOrEqual", comparison<Direction::GE>},
+    {"HardSigmoid",
+     [](Node &n) {
+       Value x = n.in(0);
+       return n.give(clamp(n, plus(n, n.b.multiply(x, n.number("alpha", 0.2)), n.number("beta", 0.5)), 0, 1));
+     }},
+    {"HardSwish",
+     [](Node &n) {
+       Value x = n.in(0);
+       return n.give(n.b.multiply(x, clamp(n, plus(n, n.b.multiply(x, 1.0 / 6), 0.5), 0, 1)));
+     }},
+    {"Identity", [](Node &n) { return n.constant(0) ? n.give(n.constant(0)) : n.give(n.in(0)); }},
+    {"IsInf",
+     [](Node &n) {
+       Value x = n.in(0), up = n.splat(INFINITY, x), down = n.splat(-INFINITY, x);
+       Value isUp = n.b.equal(x, n.integer("detect_positive", 1) != 0 ? up : down);
+       Value isDown = n.b.equal(x, n.integer("detect_negative", 1) != 0 ? down : up);
+       Value is = OrOp::create(n.b.builder, n.b.location, isUp, isDown);
+       if (n.integer("detect_positive", 1) == 0 && n.integer("detect_negative", 1) == 0)
+         is = AndOp::create(n.b.builder, n.b.location, n.b.equal(x, up), n.b.equal(x, down));
+       return n.give(is);
+     }},
+    {"IsNaN", [](Node &n) { return n.give(n.b.compare(Direction::NE, n.in(0), n.in(0))); }},
+    {"LeakyRelu",
+     [](Node &n) {
+       return n.give(LeakyReluOp::create(n.b.builder, n.b.location, n.in(0),
+                                         n.b.builder.getF64FloatAttr(n.number("alpha", 0.01))));
+     }},
+    {"Less", comparison<Direction::LT>},
+    {"LessOrEqual", comparison<Direction::LE>},
+    {"Log", unary<&TensorBuilder::log>},
+    {"Max", variadic<&TensorBuilder::maximum>},
+    {"Mean", variadic<&TensorBuilder::add, true>},
+    {"Min", variadic<&TensorBuilder::minimum>},
+    {"Mish", [](Node &n) { return n.give(n.b.multiply(n.in(0), n.b.tanh(softplus(n, n.in(0))))); }},
+    {"Mod", modulo},
+    {"Mul", binary<&TensorBuilder::multiply>},
+    {"Neg", unary<&TensorBuilder::negate>},
+    {"Not", unaryOp<NotOp>},
+    {"Or", binaryOp<OrOp>},
+    {"PRelu", parametricRelu},
+    {"Pow", power},
+    {"Reciprocal", [](Node &n) { return n.give(n.b.divide(n.splat(1, n.in(0)), n.in(0))); }},
+    {"Relu",
+     [](Node &n) {
+       Value x = n.in(0);
+       return isa<FloatType>(elementOf(x)) ? n.give(ReluOp::create(n.b.builder, n.b.location, x))
+                                           : n.give(n.b.maximum(x, n.splat(0, x)));
+     }},
+    {"Round", unaryOp<RoundNearestEvenOp>},
+    {"Selu",
+     [](Node &n) {
+       Value x = n.in(0), zero = n.splat(0, x);
+       const double alpha = n.number("alpha", 1.67326319217681884765625),
+                    gamma = n.number("gamma", 1.05070102214813232421875);
+       Value e = ExponentialMinusOneOp::create(n.b.builder, n.b.location, n.b.minimum(x, zero));
+       return n.give(n.b.multiply(n.b.select(isAbove(n, x, 0), x, n.b.multiply(e, alpha)), gamma));
+     }},
+    {"Shrink",
+     [](Node &n) {
+       Value x = n.in(0);
+       const double lambda = n.number("lambd", 0.5), bias = n.number("bias", 0);
+       Value low = n.b.compare(Direction::LT, x, n.splat(-lambda, x));
+       Value high = isAbove(n, x, lambda);
+       return n.give(n.b.select(low, plus(n, x, bias), n.b.select(high, plus(n, x, -bias), n.splat(0, x))));
+     }},
+    {"Sigmoid", [](Node &n) { return n.give(LogisticOp::create(n.b.builder, n.b.location, n.in(0))); }},
+    {"Sign", unary<&TensorBuilder::sign>},
+    {"Sin", unary<&TensorBuilder::sine>},
+    {"Sinh",
+     [](Node &n) {
+       // The first term of e^x - 1 is exact where x is small.
+       Value x = n.in(0), e = ExponentialMinusOneOp::create(n.b.builder, n.b.location, x);
+       return n.give(n.b.multiply(n.b.add(e, n.b.divide(e, plus(n, e, 1))), 0.5));
+     }},
+    {"Softplus", [](Node &n) { return n.give(softplus(n, n.in(0))); }},
+    {"Softsign", [](Node &n) { return n.give(n.b.divide(n.in(0), plus(n, n.b.abs(n.in(0)), 1))); }},
+    {"Sqrt", unary<&TensorBuilder::sqrt>},
+    {"Sub", binary<&TensorBuilder::subtract>},
+    {"Sum", variadic<&TensorBuilder::add>},
+    {"Swish",
+     [](Node &n) {
+       Value x = n.in(0), scaled = n.b.multiply(x, n.number("alpha", 1));
+       return n.give(n.b.multiply(x, LogisticOp::create(n.b.builder, n.b.location, scaled)));
+     }},
+    {"Tan", unaryOp<TanOp>},
+    {"Tanh", unary<&TensorBuilder::tanh>},
+    {"ThresholdedRelu",
+     [](Node &n) {
+       Value x = n.in(0);
+       return n.give(n.b.select(isAbove(n, x, n.number("alpha", 1)), x, n.splat(0, x)));
+     }},
+    {"Where", where},
+    {"Xor", binaryOp<XorOp>},
+};
+
+} // namespace
+
+ArrayRef<OnnxRule> onnxElementwiseRules() { return rules; }
+
+} // namespace dgc::import

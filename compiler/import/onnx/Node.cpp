@@ -1,0 +1,199 @@
+#include "compiler/import/onnx/Node.h"
+
+#include <onnx/onnx_pb.h>
+
+using namespace mlir;
+
+namespace dgc::import {
+
+StringRef Node::op() const { return proto.op_type(); }
+unsigned Node::numInputs() const { return static_cast<unsigned>(proto.input_size()); }
+unsigned Node::numResults() const { return static_cast<unsigned>(proto.output_size()); }
+bool Node::has(unsigned input) const { return input < numInputs() && !proto.input(static_cast<int>(input)).empty(); }
+bool Node::wants(unsigned result) const {
+  return result < numResults() && !proto.output(static_cast<int>(result)).empty();
+}
+
+/// That an input is there, and known, was checked when the node was reached.
+Value Node::in(unsigned input) {
+  const std::string &name = proto.input(static_cast<int>(input));
+  Value &value = graph.values[name];
+  if (!value)
+    value = ConstantOp::create(b.builder, b.location, graph.constants.lookup(name));
+  return value;
+}
+
+DenseElementsAttr Node::constant(unsigned input) const {
+  return has(input) ? graph.constants.lookup(proto.input(static_cast<int>(input))) : DenseElementsAttr();
+}
+
+static SmallVector<int64_t> integersOf(DenseElementsAttr elements) {
+  const bool isUnsigned = elements.getElementType().isUnsignedInteger() || elements.getElementType().isInteger(1);
+  return llvm::map_to_vector(elements.getValues<APInt>(), [&](const APInt &value) {
+    return isUnsigned ? static_cast<int64_t>(value.getLimitedValue(INT64_MAX)) : value.getSExtValue();
+  });
+}
+
+static SmallVector<double> numbersOf(DenseElementsAttr elements) {
+  return llvm::map_to_vector(elements.getValues<APFloat>(), [](APFloat value) {
+    bool loses = false;
+    value.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &loses);
+    return value.convertToDouble();
+  });
+}
+
+FailureOr<SmallVector<int64_t>> Node::integers(unsigned input, StringRef what) {
+  DenseElementsAttr elements = constant(input);
+  if (!elements || !isa<IntegerType>(elements.getElementType()))
+    return refuse("its " + what + " (input " + Twine(input) +
+                  ") is no constant integer: all shapes have to be known when a model is compiled");
+  return integersOf(elements);
+}
+
+FailureOr<SmallVector<double>> Node::numbers(unsigned input, StringRef what) {
+  DenseElementsAttr elements = constant(input);
+  if (!elements || !isa<FloatType>(elements.getElementType()))
+    return refuse("its " + what + " (input " + Twine(input) + ") is no constant number");
+  return numbersOf(elements);
+}
+
+const onnx::AttributeProto *Node::find(StringRef name) const {
+  for (const onnx::AttributeProto &attribute : proto.attribute())
+    if (attribute.name() == name.str())
+      return &attribute;
+  return nullptr;
+}
+
+int64_t Node::integer(StringRef name, int64_t fallback) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? attribute->i() : fallback;
+}
+double Node::number(StringRef name, double fallback) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? double{attribute->f()} : fallback;
+}
+StringRef Node::text(StringRef name, StringRef fallback) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? StringRef(attribute->s()) : fallback;
+}
+SmallVector<int64_t> Node::integers(StringRef name) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? SmallVector<int64_t>(attribute->ints().begin(), attribute->ints().end()) : SmallVector<int64_t>();
+}
+SmallVector<double> Node::numbers(StringRef name) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? SmallVector<double>(attribute->floats().begin(), attribute->floats().end())
+                   : SmallVector<double>();
+}
+SmallVector<StringRef> Node::texts(StringRef name) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? SmallVector<StringRef>(attribute->strings().begin(), attribute->strings().end())
+                   : SmallVector<StringRef>();
+}
+
+DenseElementsAttr Node::tensor(StringRef name) {
+  std::string error = "is not there";
+  const onnx::AttributeProto *attribute = find(name);
+  DenseElementsAttr value = attribute ? readTensor(attribute->t(), b.builder, error) : DenseElementsAttr();
+  if (!value)
+    (void)refuse("its attribute '" + name + "' " + error);
+  return value;
+}
+
+FailureOr<Type> Node::elementType(StringRef name, int64_t fallback) {
+  const int64_t number = integer(name, fallback);
+  if (Type type = elementTypeOf(number, b.builder.getContext()))
+    return type;
+  return refuse("element type " + Twine(number) + " of ONNX is none of dgc");
+}
+
+FailureOr<int64_t> Node::dim(int64_t number, int64_t rank) {
+  const int64_t wrapped = number < 0 ? number + rank : number;
+  if (wrapped >= 0 && wrapped < rank)
+    return wrapped;
+  return refuse("dimension " + Twine(number) + " is none of a tensor of rank " + Twine(rank));
+}
+
+LogicalResult Node::give(ValueRange results) {
+  for (unsigned i = 0; i < numResults(); ++i) {
+    if (!wants(i))
+      continue;
+    if (i >= results.size() || !results[i])
+      return refuse("its result " + Twine(i) + " is used");
+    graph.values[proto.output(static_cast<int>(i))] = results[i];
+  }
+  return success();
+}
+
+LogicalResult Node::give(DenseElementsAttr constant) {
+  if (!constant)
+    return failure(); // whoever made it said why
+  graph.constants[proto.output(0)] = constant;
+  return success();
+}
+
+LogicalResult Node::giveIntegers(ArrayRef<int64_t> list) {
+  return give(
+      DenseElementsAttr::get(RankedTensorType::get({static_cast<int64_t>(list.size())}, b.builder.getI64Type()), list));
+}
+
+LogicalResult Node::refuse(const Twine &reason) {
+  return emitError(b.location) << "'" << proto.op_type() << "'"
+                               << (proto.name().empty() ? "" : " node '" + proto.name() + "'") << ": " << reason;
+}
+
+//===-- What many rules need --------------------------------------------===//
+
+Value Node::broadcast(Value x, ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> own = tensorOf(x).getShape();
+  if (own == shape)
+    return x;
+  SmallVector<int64_t> dims, sizes;
+  for (auto [i, size] : llvm::enumerate(own)) {
+    const size_t dim = i + shape.size() - own.size();
+    if (size != 1 || shape[dim] == 1) {
+      dims.push_back(static_cast<int64_t>(dim));
+      sizes.push_back(size);
+    }
+  }
+  return b.broadcast(b.reshape(x, sizes), shape, dims);
+}
+
+bool Node::joinShapes(ArrayRef<int64_t> x, ArrayRef<int64_t> y, SmallVectorImpl<int64_t> &together) {
+  together.assign(std::max(x.size(), y.size()), 1);
+  for (ArrayRef<int64_t> own : {x, y})
+    for (auto [i, size] : llvm::enumerate(own)) {
+      int64_t &joined = together[i + together.size() - own.size()];
+      if (size != joined && size != 1 && joined != 1)
+        return false;
+      joined = joined == 1 ? size : joined;
+    }
+  return true;
+}
+
+FailureOr<SmallVector<Value>> Node::broadcastInputs(unsigned first) {
+  SmallVector<int64_t> shape, before;
+  for (unsigned i = first; i < numInputs(); ++i) {
+    before = shape;
+    if (!joinShapes(before, this->shape(i), shape))
+      return refuse("the shapes of its operands do not fit");
+  }
+  SmallVector<Value> values;
+  for (unsigned i = first; i < numInputs(); ++i)
+    values.push_back(broadcast(in(i), shape));
+  return values;
+}
+
+Value Node::constantOfIntegers(ArrayRef<int64_t> list, ArrayRef<int64_t> shape) {
+  return ConstantOp::create(b.builder, b.location,
+                            DenseElementsAttr::get(RankedTensorType::get(shape, b.builder.getI64Type()), list));
+}
+
+Value Node::constantOfNumbers(ArrayRef<double> list, ArrayRef<int64_t> shape, Type element) {
+  SmallVector<Attribute> values =
+      llvm::map_to_vector(list, [&](double each) -> Attribute { return FloatAttr::get(element, each); });
+  return ConstantOp::create(b.builder, b.location,
+                            DenseElementsAttr::get(RankedTensorType::get(shape, element), values));
+}
+
+} // namespace dgc::import
