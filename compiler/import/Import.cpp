@@ -61,26 +61,63 @@ void buildPipeline(OpPassManager &manager) {
   manager.addPass(createBuildImportedEntryPass());
 }
 
-/// Whether a process of its own can read the bytecode, with an error or without: on some damaged files MLIR's reader accesses
-/// memory that is not there, or asks for more and more of it.
-static bool canBeRead(llvm::SourceMgr &sources, MLIRContext *context) {
-  const size_t bytes = sources.getMemoryBuffer(sources.getMainFileID())->getBufferSize();
+/// What a process that tries to read says before it ends: the last error, for the process that started it.
+struct LastWords {
+  std::string error;
+  int pipe = -1;
+};
+
+/// LLVM calls it where it would abort.
+static void sayLastWords(void *words, const char *, bool) {
+  auto *last = static_cast<LastWords *>(words);
+  (void)!write(last->pipe, last->error.data(), last->error.size());
+  _exit(1);
+}
+
+/// Ends the process: with 0 where `read` returns, with an error or without.
+[[noreturn]] static void readInChild(size_t bytes, MLIRContext *context, llvm::function_ref<void()> read, int pipe) {
+  for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
+    std::signal(signal, SIG_DFL);
+  const rlimit memory{kMemoryOfReader + 64 * bytes, kMemoryOfReader + 64 * bytes}, none{0, 0},
+      seconds{kSecondsOfReader + (bytes >> 20), kSecondsOfReader + (bytes >> 20)};
+  setrlimit(RLIMIT_DATA, &memory);
+  setrlimit(RLIMIT_CPU, &seconds);
+  setrlimit(RLIMIT_CORE, &none);
+  close(STDERR_FILENO); // errors are said when it is read once more
+  LastWords words{{}, pipe};
+  ScopedDiagnosticHandler silence(context, [&](Diagnostic &diagnostic) {
+    auto named = dyn_cast<NameLoc>(diagnostic.getLocation());
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      words.error = (named ? "node '" + named.getName().str() + "': " : "") + diagnostic.str();
+    return success();
+  });
+  llvm::remove_fatal_error_handler();
+  llvm::install_fatal_error_handler(sayLastWords, &words);
+  read();
+  _exit(0);
+}
+
+/// Whether a process of its own can read a file of so many bytes, with an error or without; else `reason` may say why not. On
+/// some damaged files MLIR's reader accesses memory that is not there, or asks for more and more of it, and what makes ops ends
+/// the process where types do not fit.
+static bool canBeRead(size_t bytes, MLIRContext *context, llvm::function_ref<void()> read, std::string &reason) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    return true; // the system has no more of them
   const pid_t child = fork();
+  if (child == 0)
+    readInChild(bytes, context, read, ends[1]);
+  close(ends[1]);
+  char piece[512];
+  for (ssize_t count = 0; child > 0 && (count = ::read(ends[0], piece, sizeof piece)) != 0;) {
+    if (count > 0)
+      reason.append(piece, static_cast<size_t>(count));
+    else if (errno != EINTR)
+      break;
+  }
+  close(ends[0]);
   if (child < 0)
     return true; // the system starts no more processes
-  if (child == 0) {
-    for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
-      std::signal(signal, SIG_DFL);
-    const rlimit memory{kMemoryOfReader + 64 * bytes, kMemoryOfReader + 64 * bytes}, none{0, 0},
-        seconds{kSecondsOfReader + (bytes >> 20), kSecondsOfReader + (bytes >> 20)};
-    setrlimit(RLIMIT_DATA, &memory);
-    setrlimit(RLIMIT_CPU, &seconds);
-    setrlimit(RLIMIT_CORE, &none);
-    close(STDERR_FILENO); // errors are said when it is read once more
-    ScopedDiagnosticHandler silence(context, [](Diagnostic &) { return success(); });
-    (void)parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false)).release();
-    _exit(0);
-  }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR)
     ;
@@ -88,7 +125,12 @@ static bool canBeRead(llvm::SourceMgr &sources, MLIRContext *context) {
 }
 
 static OwningOpRef<ModuleOp> parseBytecode(llvm::SourceMgr &sources, MLIRContext *context) {
-  if (canBeRead(sources, context))
+  const size_t bytes = sources.getMemoryBuffer(sources.getMainFileID())->getBufferSize();
+  std::string reason;
+  auto read = [&] {
+    (void)parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false)).release();
+  };
+  if (canBeRead(bytes, context, read, reason))
     return parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false));
   emitError(FileLineColLoc::get(context, sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier(), 0, 0))
       << "the bytecode is damaged: copy it again, or export the program again";
@@ -141,6 +183,12 @@ static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *con
   if (!read)
     return {};
   context->loadDialect<DGCDialect, func::FuncDialect>();
+  std::string reason;
+  if (!canBeRead(file.getBufferSize(), context, [&] { (void)read(&file, context); }, reason)) {
+    emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
+        << "the model is damaged, or its nodes do not fit together" << (reason.empty() ? "" : ": ") << reason;
+    return {};
+  }
   const void *pointer = read(&file, context);
   OwningOpRef<ModuleOp> module(pointer ? ModuleOp::getFromOpaquePointer(pointer) : ModuleOp());
   PassManager manager(context);
