@@ -19,7 +19,7 @@ LogicalResult matmul(Node &n) {
     y = n.b.reshape(y, {n.shape(1)[0], 1});
   SmallVector<int64_t> xs(tensorOf(x).getShape()), ys(tensorOf(y).getShape()), batch;
   ArrayRef<int64_t> xBatch = ArrayRef(xs).drop_back(2), yBatch = ArrayRef(ys).drop_back(2);
-  if (!n.joinShapes(xBatch, yBatch, batch) || xs.back() != ys[ys.size() - 2])
+  if (!Node::joinShapes(xBatch, yBatch, batch) || xs.back() != ys[ys.size() - 2])
     return n.refuse("shapes do not fit");
   Value result;
   if (yBatch.empty()) { // one matrix for all
