@@ -117,7 +117,7 @@ std::string differences(const Change &change, const std::vector<Change> &base = 
 std::string thrice(const std::string &difference) { return difference + "; " + difference + "; " + difference; }
 
 /// A change of an attribute of something.
-template <typename T, typename V> Change set(std::function<T &(fb::PlanT &)> of, V T::*field, V value) {
+template <typename T, typename V> Change set(const std::function<T &(fb::PlanT &)> &of, V T::*field, const V &value) {
   return [=](fb::PlanT &plan, bc::KernelsT &) { of(plan).*field = value; };
 }
 
@@ -204,7 +204,7 @@ TEST(Schedule, HasCollectivesOfTheirKinds) {
   EXPECT_EQ(differs([](fb::CollectiveT &op) { op.kind = fb::CollectiveKind::Broadcast; }), found);
   EXPECT_EQ(differences([](fb::PlanT &plan, bc::KernelsT &) { train(plan).steps.pop_back(); }),
             "train, the number of steps AllReduce; " + place + " / the end of train; " + place + " / the end of train");
-  auto permute = [](std::vector<uint32_t> to) {
+  auto permute = [](const std::vector<uint32_t> &to) {
     return [to](fb::PlanT &plan, bc::KernelsT &) {
       auto &op = action<fb::CollectiveT>(plan, kSecond);
       op.kind = fb::CollectiveKind::Permute;
