@@ -5,6 +5,7 @@
     scripts/generate_docs.py --check    fails, and names them, where pages are not up to date
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -160,6 +161,9 @@ def page_of_passes():
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing, and fail where pages are not up to date")
+    check = parser.parse_args().check
     pages = {"dgc.md": page_of_dgc, "dist.md": page_of_dialect("dist", "dialects/dist/Ops.td"),
              "exec.md": page_of_dialect("exec", "dialects/exec/Exec.td"), "passes.md": page_of_passes}
     os.makedirs(PAGES, exist_ok=True)
@@ -170,10 +174,10 @@ def main():
         if os.path.exists(path) and read(path) == new:
             continue
         stale.append(f"docs/reference/{name}")
-        if "--check" not in sys.argv:
+        if not check:
             with open(path, "w", encoding="utf-8") as f:
                 f.write(new)
-    if stale and "--check" in sys.argv:
+    if stale and check:
         sys.exit(f"{', '.join(stale)}: not what the sources say; run scripts/generate_docs.py")
 
 
