@@ -1,5 +1,6 @@
 // From the ops of the dialect chlo to those of dgc.
 
+#include "compiler/import/Formulas.h"
 #include "compiler/import/Patterns.h"
 #include <numbers>
 
@@ -10,13 +11,10 @@ using namespace dgc::import;
 namespace {
 
 /// A function of one operand, given as a formula in the type in which it is computed: at least f32.
-template <class Op, Value (*formula)(TensorBuilder &, Value)> struct Formula : Lowering<Op> {
+template <class Op, formula::Function function> struct Formula : Lowering<Op> {
   using Lowering<Op>::Lowering;
   LogicalResult lower(Op op, TensorBuilder &b, SmallVectorImpl<Value> &results, std::string &) const override {
-    Type element = elementOf(op.getOperand());
-    bool isNarrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-    Value x = isNarrow ? b.convert(op.getOperand(), b.builder.getF32Type()) : op.getOperand();
-    results.push_back(b.convert(formula(b, x), element));
+    results.push_back(formula::apply(b, function, op.getOperand()));
     return success();
   }
 };
@@ -89,6 +87,10 @@ Value erfInv(TensorBuilder &b, Value x) {
   return b.select(isEnd, b.multiply(x, b.splat(std::numeric_limits<double>::infinity(), x)), inside);
 }
 
+} // namespace
+
+namespace dgc::import::formula {
+
 Value atan(TensorBuilder &b, Value x) { return atan2(b, x, one(b, x)); }
 Value asin(TensorBuilder &b, Value x) {
   Value cosine = b.sqrt(b.multiply(b.subtract(one(b, x), x), plus(b, x, 1)));
@@ -99,7 +101,7 @@ Value acos(TensorBuilder &b, Value x) {
 }
 
 /// Half of e to the power of x: it overflows where cosh does.
-Value halfExponential(TensorBuilder &b, Value x) { return b.exponential(plus(b, x, -std::numbers::ln2)); }
+static Value halfExponential(TensorBuilder &b, Value x) { return b.exponential(plus(b, x, -std::numbers::ln2)); }
 Value cosh(TensorBuilder &b, Value x) { return b.add(halfExponential(b, x), halfExponential(b, b.negate(x))); }
 Value sinh(TensorBuilder &b, Value x) {
   SmallVector<double> inverses{1}; // of odd factorials, up to 19!
@@ -125,6 +127,16 @@ Value atanh(TensorBuilder &b, Value x) {
   return b.multiply(b.subtract(logPlusOne(b, x), logPlusOne(b, b.negate(x))), 0.5);
 }
 
+Value apply(TensorBuilder &b, Function function, Value x) {
+  Type element = elementOf(x);
+  const bool isNarrow = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
+  return b.convert(function(b, isNarrow ? b.convert(x, b.builder.getF32Type()) : x), element);
+}
+
+} // namespace dgc::import::formula
+
+namespace {
+
 struct TopKLowering : Lowering<chlo::TopKOp> {
   using Lowering::Lowering;
   LogicalResult lower(chlo::TopKOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
@@ -141,9 +153,10 @@ struct TopKLowering : Lowering<chlo::TopKOp> {
 } // namespace
 
 void dgc::import::addChloPatterns(RewritePatternSet &patterns) {
-  patterns.add<Formula<chlo::AcosOp, acos>, Formula<chlo::AcoshOp, acosh>, Formula<chlo::AsinOp, asin>,
-               Formula<chlo::AsinhOp, asinh>, Formula<chlo::AtanOp, atan>, Formula<chlo::AtanhOp, atanh>,
-               Formula<chlo::CoshOp, cosh>, Formula<chlo::ErfInvOp, erfInv>, Formula<chlo::ErfOp, erf>,
-               Formula<chlo::ErfcOp, erfc>, Formula<chlo::SinhOp, sinh>, Formula<chlo::SquareOp, square>,
+  patterns.add<Formula<chlo::AcosOp, formula::acos>, Formula<chlo::AcoshOp, formula::acosh>,
+               Formula<chlo::AsinOp, formula::asin>, Formula<chlo::AsinhOp, formula::asinh>,
+               Formula<chlo::AtanOp, formula::atan>, Formula<chlo::AtanhOp, formula::atanh>,
+               Formula<chlo::CoshOp, formula::cosh>, Formula<chlo::ErfInvOp, erfInv>, Formula<chlo::ErfOp, erf>,
+               Formula<chlo::ErfcOp, erfc>, Formula<chlo::SinhOp, formula::sinh>, Formula<chlo::SquareOp, square>,
                Formula<chlo::TanOp, tan>, TopKLowering>(patterns.getContext());
 }

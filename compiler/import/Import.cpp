@@ -61,16 +61,16 @@ void buildPipeline(OpPassManager &manager) {
   manager.addPass(createBuildImportedEntryPass());
 }
 
-/// What a process that tries to read says before it ends: the last error, for the process that started it.
-struct LastWords {
-  std::string error;
+/// The last error in a child process, and where it goes when the process ends.
+struct ChildError {
+  std::string text;
   int pipe = -1;
 };
 
 /// LLVM calls it where it would abort.
-static void sayLastWords(void *words, const char *, bool) {
-  auto *last = static_cast<LastWords *>(words);
-  (void)!write(last->pipe, last->error.data(), last->error.size());
+static void sendError(void *error, const char *, bool) {
+  auto *last = static_cast<ChildError *>(error);
+  (void)!write(last->pipe, last->text.data(), last->text.size());
   _exit(1);
 }
 
@@ -84,15 +84,15 @@ static void sayLastWords(void *words, const char *, bool) {
   setrlimit(RLIMIT_CPU, &seconds);
   setrlimit(RLIMIT_CORE, &none);
   close(STDERR_FILENO); // errors are said when it is read once more
-  LastWords words{{}, pipe};
+  ChildError error{{}, pipe};
   ScopedDiagnosticHandler silence(context, [&](Diagnostic &diagnostic) {
     auto named = dyn_cast<NameLoc>(diagnostic.getLocation());
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      words.error = (named ? "node '" + named.getName().str() + "': " : "") + diagnostic.str();
+      error.text = (named ? "node '" + named.getName().str() + "': " : "") + diagnostic.str();
     return success();
   });
   llvm::remove_fatal_error_handler();
-  llvm::install_fatal_error_handler(sayLastWords, &words);
+  llvm::install_fatal_error_handler(sendError, &error);
   read();
   _exit(0);
 }

@@ -1,8 +1,9 @@
 // ONNX ops that work element by element.
 
+#include "compiler/import/Formulas.h"
 #include "compiler/import/onnx/Node.h"
 
-#include <numbers>
+#include <cmath>
 
 using namespace mlir;
 
@@ -11,14 +12,15 @@ namespace {
 
 using Direction = ComparisonDirection;
 
-template <Value (TensorBuilder::*formula)(Value)> LogicalResult unary(Node &n) {
-  return n.give((n.b.*formula)(n.in(0)));
+template <formula::Function given> LogicalResult function(Node &n) {
+  return n.give(formula::apply(n.b, given, n.in(0)));
 }
+template <Value (TensorBuilder::*method)(Value)> LogicalResult unary(Node &n) { return n.give((n.b.*method)(n.in(0))); }
 template <class Op> LogicalResult unaryOp(Node &n) { return n.give(Op::create(n.b.builder, n.b.location, n.in(0))); }
 
-template <Value (TensorBuilder::*formula)(Value, Value)> LogicalResult binary(Node &n) {
+template <Value (TensorBuilder::*method)(Value, Value)> LogicalResult binary(Node &n) {
   FailureOr<SmallVector<Value>> x = n.broadcastInputs();
-  return failed(x) ? failure() : n.give((n.b.*formula)((*x)[0], (*x)[1]));
+  return failed(x) ? failure() : n.give((n.b.*method)((*x)[0], (*x)[1]));
 }
 template <class Op> LogicalResult binaryOp(Node &n) {
   FailureOr<SmallVector<Value>> x = n.broadcastInputs();
@@ -29,13 +31,13 @@ template <Direction direction> LogicalResult comparison(Node &n) {
   return failed(x) ? failure() : n.give(n.b.compare(direction, (*x)[0], (*x)[1]));
 }
 /// Any number of operands.
-template <Value (TensorBuilder::*formula)(Value, Value), bool isMean = false> LogicalResult variadic(Node &n) {
+template <Value (TensorBuilder::*method)(Value, Value), bool isMean = false> LogicalResult variadic(Node &n) {
   FailureOr<SmallVector<Value>> x = n.broadcastInputs();
   if (failed(x))
     return failure();
   Value all = x->front();
   for (Value next : llvm::drop_begin(*x))
-    all = (n.b.*formula)(all, next);
+    all = (n.b.*method)(all, next);
   return n.give(isMean ? n.b.divide(all, n.splat(static_cast<double>(x->size()), all)) : all);
 }
 
@@ -51,11 +53,6 @@ LogicalResult cast(Node &n, Type to) {
   if (to.isInteger(1) && !elementOf(x).isInteger(1))
     return n.give(n.b.compare(Direction::NE, x, n.splat(0, x)));
   return n.give(n.b.convert(x, to));
-}
-
-LogicalResult divide(Node &n) {
-  FailureOr<SmallVector<Value>> x = n.broadcastInputs();
-  return failed(x) ? failure() : n.give(n.b.divide((*x)[0], (*x)[1]));
 }
 
 LogicalResult power(Node &n) {
@@ -125,40 +122,16 @@ LogicalResult parametricRelu(Node &n) {
   return n.give(n.b.select(n.b.compare(Direction::LT, x, n.splat(0, x)), n.b.multiply(slope, x), x));
 }
 
-Value atan2(Node &n, Value y, Value x) { return Atan2Op::create(n.b.builder, n.b.location, y, x); }
-Value logPlusOne(Node &n, Value x) { return LogPlusOneOp::create(n.b.builder, n.b.location, x); }
-
 constexpr OnnxRule rules[] = {
     {"Abs", unary<&TensorBuilder::abs>},
-    {"Acos",
-     [](Node &n) {
-       Value x = n.in(0), one = n.splat(1, x);
-       return n.give(atan2(n, n.b.sqrt(n.b.multiply(n.b.subtract(one, x), n.b.add(one, x))), x));
-     }},
-    {"Acosh",
-     [](Node &n) {
-       Value t = plus(n, n.in(0), -1);
-       return n.give(logPlusOne(n, n.b.add(t, n.b.sqrt(n.b.multiply(t, plus(n, t, 2))))));
-     }},
+    {"Acos", function<formula::acos>},
+    {"Acosh", function<formula::acosh>},
     {"Add", binary<&TensorBuilder::add>},
     {"And", binaryOp<AndOp>},
-    {"Asin",
-     [](Node &n) {
-       Value x = n.in(0), one = n.splat(1, x);
-       return n.give(atan2(n, x, n.b.sqrt(n.b.multiply(n.b.subtract(one, x), n.b.add(one, x)))));
-     }},
-    {"Asinh",
-     [](Node &n) {
-       Value x = n.in(0), a = n.b.abs(x), squared = n.b.multiply(a, a);
-       Value more = n.b.divide(squared, plus(n, n.b.sqrt(plus(n, squared, 1)), 1));
-       return n.give(n.b.multiply(n.b.sign(x), logPlusOne(n, n.b.add(a, more))));
-     }},
-    {"Atan", [](Node &n) { return n.give(atan2(n, n.in(0), n.splat(1, n.in(0)))); }},
-    {"Atanh",
-     [](Node &n) {
-       Value x = n.in(0);
-       return n.give(n.b.multiply(n.b.subtract(logPlusOne(n, x), logPlusOne(n, n.b.negate(x))), 0.5));
-     }},
+    {"Asin", function<formula::asin>},
+    {"Asinh", function<formula::asinh>},
+    {"Atan", function<formula::atan>},
+    {"Atanh", function<formula::atanh>},
     {"BitShift", bitShift},
     {"BitwiseAnd", binaryOp<AndOp>},
     {"BitwiseNot", unaryOp<NotOp>},
@@ -181,12 +154,8 @@ constexpr OnnxRule rules[] = {
      }},
     {"Clip", clip},
     {"Cos", unary<&TensorBuilder::cosine>},
-    {"Cosh",
-     [](Node &n) {
-       Value x = n.in(0);
-       return n.give(n.b.multiply(n.b.add(n.b.exponential(x), n.b.exponential(n.b.negate(x))), 0.5));
-     }},
-    {"Div", divide},
+    {"Cosh", function<formula::cosh>},
+    {"Div", binary<&TensorBuilder::divide>},
     {"Elu",
      [](Node &n) {
        return n.give(
@@ -267,12 +236,7 @@ constexpr OnnxRule rules[] = {
     {"Sigmoid", [](Node &n) { return n.give(LogisticOp::create(n.b.builder, n.b.location, n.in(0))); }},
     {"Sign", unary<&TensorBuilder::sign>},
     {"Sin", unary<&TensorBuilder::sine>},
-    {"Sinh",
-     [](Node &n) {
-       // The first term of e^x - 1 is exact where x is small.
-       Value x = n.in(0), e = ExponentialMinusOneOp::create(n.b.builder, n.b.location, x);
-       return n.give(n.b.multiply(n.b.add(e, n.b.divide(e, plus(n, e, 1))), 0.5));
-     }},
+    {"Sinh", function<formula::sinh>},
     {"Softplus", [](Node &n) { return n.give(softplus(n, n.in(0))); }},
     {"Softsign", [](Node &n) { return n.give(n.b.divide(n.in(0), plus(n, n.b.abs(n.in(0)), 1))); }},
     {"Sqrt", unary<&TensorBuilder::sqrt>},

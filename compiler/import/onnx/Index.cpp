@@ -127,7 +127,6 @@ LogicalResult oneHot(Node &n) {
   Value classes =
       IotaOp::create(n.b.builder, n.b.location, RankedTensorType::get(shape, n.b.builder.getI64Type()), *dim, Value());
   Value is = n.b.equal(n.b.broadcast(n.b.convert(numbers, n.b.builder.getI64Type()), shape, dims), classes);
-  SmallVector<int64_t> starts{0}, limits{1};
   Value off = n.b.reshape(n.b.slice(n.in(2), {0}, {1}), {}), on = n.b.reshape(n.b.slice(n.in(2), {1}, {2}), {});
   return n.give(n.b.select(is, n.b.broadcast(on, shape, {}), n.b.broadcast(off, shape, {})));
 }

@@ -127,7 +127,7 @@ LogicalResult Node::give(ValueRange results) {
 
 LogicalResult Node::give(DenseElementsAttr constant) {
   if (!constant)
-    return failure(); // whoever made it said why
+    return failure(); // the caller has given the error
   graph.constants[proto.output(0)] = constant;
   return success();
 }
@@ -171,15 +171,15 @@ bool Node::joinShapes(ArrayRef<int64_t> x, ArrayRef<int64_t> y, SmallVectorImpl<
   return true;
 }
 
-FailureOr<SmallVector<Value>> Node::broadcastInputs(unsigned first) {
+FailureOr<SmallVector<Value>> Node::broadcastInputs() {
   SmallVector<int64_t> shape, before;
-  for (unsigned i = first; i < numInputs(); ++i) {
+  for (unsigned i = 0; i < numInputs(); ++i) {
     before = shape;
     if (!joinShapes(before, this->shape(i), shape))
       return refuse("the shapes of its operands do not fit");
   }
   SmallVector<Value> values;
-  for (unsigned i = first; i < numInputs(); ++i)
+  for (unsigned i = 0; i < numInputs(); ++i)
     values.push_back(broadcast(in(i), shape));
   return values;
 }

@@ -26,11 +26,8 @@ DenseElementsAttr readTensor(const onnx::TensorProto &tensor, Builder &builder, 
 
 class Node {
 public:
-  Node(const onnx::NodeProto &proto, int64_t version, GraphValues &graph, TensorBuilder &b)
-      : b(b), proto(proto), opset(version), graph(graph) {}
+  Node(const onnx::NodeProto &proto, GraphValues &graph, TensorBuilder &b) : b(b), proto(proto), graph(graph) {}
 
-  /// Of the operator set that the file is written for.
-  int64_t version() const { return opset; }
   StringRef op() const;
 
   // Inputs: an optional one may be absent.
@@ -77,8 +74,8 @@ public:
   Value broadcast(Value x, ArrayRef<int64_t> shape);
   /// The shape that two have together; false where they do not fit.
   static bool joinShapes(ArrayRef<int64_t> x, ArrayRef<int64_t> y, SmallVectorImpl<int64_t> &together);
-  /// All inputs from `first` on, of the shape that they have together.
-  FailureOr<SmallVector<Value>> broadcastInputs(unsigned first = 0);
+  /// All inputs, of the shape that they have together.
+  FailureOr<SmallVector<Value>> broadcastInputs();
   Value splat(double value, Value like) { return b.splat(value, like); }
   Value constantOfIntegers(ArrayRef<int64_t> list, ArrayRef<int64_t> shape);
   Value constantOfNumbers(ArrayRef<double> list, ArrayRef<int64_t> shape, Type element);
@@ -89,7 +86,6 @@ private:
   const onnx::AttributeProto *find(StringRef name) const;
 
   const onnx::NodeProto &proto;
-  int64_t opset;
   GraphValues &graph;
 };
 

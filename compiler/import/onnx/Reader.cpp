@@ -157,7 +157,7 @@ LogicalResult OnnxReader::readNode(const onnx::NodeProto &proto, GraphValues &va
     return call(*function->second, proto, values, depth);
   const std::string name = proto.name().empty() ? proto.op_type() : proto.name();
   TensorBuilder b(builder, NameLoc::get(builder.getStringAttr(name), start));
-  Node node(proto, version, values, b);
+  Node node(proto, values, b);
   if (DenseElementsAttr known = computeConstant(node))
     return node.give(known);
   return rules.lookup(proto.op_type())(node);

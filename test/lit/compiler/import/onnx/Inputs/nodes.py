@@ -116,6 +116,8 @@ def cases():
     yield "greater", case("Greater", {"a": a, "b": b}, a > b)
     yield "where", case("Where", {"a": a > 0, "b": a, "c": b}, np.where(a > 0, a, b))
     yield "clip", case("Clip", {"a": a}, np.clip(a, -0.5, 0.25), {"b": np.float32(-0.5).reshape(()), "c": np.float32(0.25).reshape(())})
+    for op, function in (("Sinh", np.sinh), ("Asinh", np.arcsinh), ("Atan", np.arctan)):
+        yield op.lower(), case(op, {"a": a * 80}, function((a * 80).astype(np.float64)).astype(np.float32))
     yield "mod", case("Mod", {"a": i64(-5, 5, 7, -7), "b": i64(3, -3, 4, 4)}, np.mod(i64(-5, 5, 7, -7), i64(3, -3, 4, 4)))
     yield "elu", case("Elu", {"a": a}, np.where(a > 0, a, 0.5 * np.expm1(a)), alpha=0.5)
     yield "cast_to_bool", case("Cast", {"a": i64(0, 2, -1)}, np.array([False, True, True]), to=9)
