@@ -9,7 +9,7 @@ void buildKernelPhase(mlir::OpPassManager &manager, const KernelPhaseOptions &op
   std::unique_ptr<Target> target = TargetRegistry::builtin().create(options.target.spec, wrong);
   assert(target && "options have a target that there is");
   target->buildKernelPhase(manager, {.epilogues = options.epilogues});
-  manager.addPass(createVerifyKernelPass());
+  manager.addPass(createVerifyKernelPass({.controlFlow = target->traits().controlFlow}));
 }
 
 /// A row of the table, from the member of PhaseOptions and the function that builds the pipeline.

@@ -284,14 +284,8 @@ LogicalResult Packager::addProgram(ProgramOp op) {
     }
   }
   ProgramWriter writer(indices, *program, *group >= 0 && plan.groups[*group]->on_host);
-  for (Operation &inner : *op.getBody().begin()) {
-    auto packaged = dyn_cast<PackageOpInterface>(inner);
-    if (!packaged) {
-      return inner.emitOpError("is nothing that an artifact can hold");
-    }
-    if (failed(packaged.package(writer))) {
-      return failure();
-    }
+  if (failed(writer.addOps(*op.getBody().begin()))) {
+    return failure();
   }
   plan.programs.push_back(std::move(program));
   return success();

@@ -101,6 +101,29 @@ FailureOr<int32_t> groupOf(Operation *op, const PlanIndices &indices, std::optio
   return static_cast<int32_t>(it->second);
 }
 
+LogicalResult ProgramWriter::addOps(Block &block) {
+  for (Operation &op : block) {
+    auto packaged = dyn_cast<PackageOpInterface>(op);
+    if (!packaged) {
+      return op.emitOpError("is nothing that an artifact can hold");
+    }
+    if (failed(packaged.package(*this))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+FailureOr<uint32_t> ProgramWriter::addSteps(Region &region) {
+  const size_t before = program.steps.size();
+  for (Block &block : region) {
+    if (failed(addOps(block))) {
+      return failure();
+    }
+  }
+  return static_cast<uint32_t>(program.steps.size() - before);
+}
+
 LogicalResult ProgramWriter::addBuffer(Value value, FailureOr<std::unique_ptr<fb::BufferT>> buffer) {
   if (failed(buffer)) {
     return failure();

@@ -48,6 +48,8 @@ public:
   /// The kernels that the program can call, by symbol.
   const llvm::StringMap<uint32_t> &kernels() const { return isOnHost ? indices.hostKernels : indices.kernels; }
 
+  /// Adds all ops of the block. Reports one that cannot be written.
+  llvm::LogicalResult addOps(mlir::Block &block);
   /// Makes `value` the buffer that is added to the program.
   llvm::LogicalResult addBuffer(mlir::Value value, mlir::FailureOr<std::unique_ptr<artifact::BufferT>> buffer);
   uint32_t index(mlir::Value buffer) const { return numbers.lookup(buffer); }
@@ -64,7 +66,26 @@ public:
     newStep(op, name).action.Set(std::move(action));
   }
 
+  /// Adds a step that does `action`, then those of its two regions, which it is told the numbers of.
+  template <typename ActionT>
+  llvm::LogicalResult addControlFlow(mlir::Operation *op, ActionT action, uint32_t ActionT::*first,
+                                     uint32_t ActionT::*second) {
+    const size_t number = program.steps.size();
+    addStep(op, action);
+    mlir::FailureOr<uint32_t> steps[2];
+    for (auto [region, count] : llvm::zip_equal(op->getRegions(), steps))
+      if (mlir::failed(count = addSteps(region)))
+        return mlir::failure();
+    action.*first = *steps[0];
+    action.*second = *steps[1];
+    program.steps[number]->action.Set(std::move(action));
+    return mlir::success();
+  }
+
 private:
+  /// Adds the steps of a region, and gives how many they are.
+  mlir::FailureOr<uint32_t> addSteps(mlir::Region &region);
+
   const bool isOnHost;
   artifact::StepT &newStep(mlir::Operation *op, llvm::StringRef name);
 

@@ -278,6 +278,22 @@ struct Copy : PackageOpInterface::ExternalModel<Copy, CopyOp> {
   }
 };
 
+struct While : PackageOpInterface::ExternalModel<While, exec::WhileOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    fb::WhileT loop;
+    loop.predicate = writer.index(cast<exec::WhileOp>(op).getPredicate());
+    return writer.addControlFlow(op, loop, &fb::WhileT::test_steps, &fb::WhileT::body_steps);
+  }
+};
+
+struct If : PackageOpInterface::ExternalModel<If, exec::IfOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    fb::IfT branch;
+    branch.predicate = writer.index(cast<exec::IfOp>(op).getPredicate());
+    return writer.addControlFlow(op, branch, &fb::IfT::then_steps, &fb::IfT::else_steps);
+  }
+};
+
 } // namespace
 
 namespace dgc {
@@ -294,6 +310,8 @@ void attachSteps(MLIRContext &context) {
   SendOp::attachInterface<Transfer<SendOp, fb::SendT>>(context);
   ReceiveOp::attachInterface<Transfer<ReceiveOp, fb::ReceiveT>>(context);
   CopyOp::attachInterface<Copy>(context);
+  exec::WhileOp::attachInterface<While>(context);
+  exec::IfOp::attachInterface<If>(context);
 }
 
 } // namespace dgc

@@ -29,6 +29,8 @@ struct TargetTraits {
   int64_t attentionMultiple = 1, attentionMost = 4096;
   /// Composite ops that stay whole up to the phase kernel.
   std::vector<std::string> keptOps;
+  /// Devices run loops and branches whose course is decided by what they compute.
+  bool controlFlow = true;
   /// Parameter servers may run on another kind of target than workers do.
   bool takesHostServers = false;
 };

@@ -82,6 +82,17 @@ static LogicalResult lowerToPrimitives(ModuleOp module, const CompileOptions &op
   return manager.run(module);
 }
 
+/// What is computed by a loop or a branch depends on comparisons of values, of which the check knows classes.
+static LogicalResult refuseControlFlow(ModuleOp module) {
+  WalkResult walk = module.walk([](Operation *op) -> WalkResult {
+    if (op->hasTrait<ControlFlow>())
+      return op->emitOpError("is decided by what is computed, which the exact check does not follow: compile without "
+                             "--verify, and compare what the plan computes with one worker (dgc-run --feed --fetch)");
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 /// Moves the body of an entry to a kernel of its name, which it launches where that has results.
 static void outline(func::FuncOp entry, ModuleOp kernels) {
   auto kernel = func::FuncOp::create(entry.getLoc(), entry.getName(), entry.getFunctionType());
@@ -184,6 +195,8 @@ FailureOr<verify::Model> modelOf(ModuleOp module, const CompileOptions &options)
   loadKernelDialects(*module.getContext());
   module.getContext()->loadDialect<exec::ExecDialect>();
   if (failed(undistribute(module)) || failed(lowerToPrimitives(module, options)))
+    return failure();
+  if (failed(refuseControlFlow(module)))
     return failure();
   OwningOpRef<ModuleOp> kernels = ModuleOp::create(module.getLoc(), "kernels");
   SmallVector<Entry> entries;

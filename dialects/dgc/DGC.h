@@ -36,6 +36,7 @@
 namespace dgc {
 
 /// An op that is a kernel by itself, or a call of the device's library.
+template <typename ConcreteType> class ControlFlow : public OpTrait::TraitBase<ConcreteType, ControlFlow> {};
 template <typename ConcreteType> class StandaloneKernel : public OpTrait::TraitBase<ConcreteType, StandaloneKernel> {};
 
 /// An op whose work is products: with mixed precision it takes floats of 16 bits and gives such.

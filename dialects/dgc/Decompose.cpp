@@ -50,4 +50,18 @@ LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Opera
   return success();
 }
 
+LogicalResult decomposeInside(Operation *op) {
+  SmallVector<Operation *> left;
+  for (Region &region : op->getRegions())
+    region.walk([&](DecomposableOpInterface inner) { left.push_back(inner); });
+  while (!left.empty()) {
+    SmallVector<Operation *> built;
+    if (auto composite = dyn_cast<DecomposableOpInterface>(left.pop_back_val()))
+      if (failed(decomposeInPlace(composite, built)))
+        return failure();
+    left.append(built);
+  }
+  return success();
+}
+
 } // namespace dgc

@@ -24,6 +24,9 @@ mlir::LogicalResult
 decomposeInPlace(DecomposableOpInterface op, llvm::SmallVectorImpl<mlir::Operation *> &built,
                  llvm::function_ref<llvm::FailureOr<llvm::SmallVector<mlir::Value>>(mlir::OpBuilder &)> decompose);
 
+/// Decomposes all composites in the regions of `op`, and what they are made of. Fails as above.
+mlir::LogicalResult decomposeInside(mlir::Operation *op);
+
 /// Gives `to` what `from` says of its place, where it says nothing itself: the stage or device that computes it, and
 /// the micro-batch that it belongs to.
 void inheritPlacement(mlir::Operation *from, mlir::Operation *to);

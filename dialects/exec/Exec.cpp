@@ -215,6 +215,20 @@ LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
+// while, if
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyPredicate(Operation *op, Type type) {
+  auto buffer = cast<MemRefType>(type);
+  if (buffer.getElementType().isInteger(1) && buffer.getNumElements() == 1)
+    return success();
+  return op->emitOpError() << "is decided by " << type << ": it must be one element of i1";
+}
+
+LogicalResult WhileOp::verify() { return verifyPredicate(*this, getPredicate().getType()); }
+LogicalResult IfOp::verify() { return verifyPredicate(*this, getPredicate().getType()); }
+
+//===----------------------------------------------------------------------===//
 // Library calls
 //===----------------------------------------------------------------------===//
 

@@ -335,10 +335,35 @@ def Exec_ReceiveOp : Exec_Op<"receive", [HasParent<"ProgramOp">]> {
   let assemblyFormat = "(`gathered` $gathered^)? $buffer `from` $peer `channel` $channel (`origin` $origin^)? attr-dict `:` type($buffer)";
 }
 
-def Exec_CopyOp : Exec_Op<"copy", [HasParent<"ProgramOp">, SameTypeOperands]> {
+// What a program runs besides steps of the device may also be in its loops and branches.
+def Exec_InProgram : ParentOneOf<["ProgramOp", "WhileOp", "IfOp"]>;
+
+def Exec_CopyOp : Exec_Op<"copy", [Exec_InProgram, SameTypeOperands]> {
   let summary = "copy a buffer";
   let arguments = (ins AnyStaticShapeMemRef:$src, AnyStaticShapeMemRef:$dst);
   let assemblyFormat = "$src `to` $dst attr-dict `:` type($src)";
+}
+
+def Exec_WhileOp : Exec_Op<"while", [Exec_InProgram, NoTerminator, SingleBlock]> {
+  let summary = "steps that run as long as a buffer holds true";
+  let description = [{
+    `exec.while %p : memref<i1> test { .. } do { .. }` runs the steps of `test`, which write `%p`, then looks at it: where it
+    is true, it runs those of `do` and begins again. Buffers that are in use outside of it, too, keep what they hold from
+    round to round.
+  }];
+  let arguments = (ins AnyStaticShapeMemRef:$predicate);
+  let regions = (region MaxSizedRegion<1>:$test, MaxSizedRegion<1>:$body);
+  let assemblyFormat = "$predicate attr-dict `:` type($predicate) `test` $test `do` $body";
+  let hasVerifier = 1;
+}
+
+def Exec_IfOp : Exec_Op<"if", [Exec_InProgram, NoTerminator, SingleBlock]> {
+  let summary = "steps that run if a buffer holds true, and others if not";
+  let description = "`exec.if %p : memref<i1> then { .. } else { .. }`";
+  let arguments = (ins AnyStaticShapeMemRef:$predicate);
+  let regions = (region MaxSizedRegion<1>:$thenSteps, MaxSizedRegion<1>:$elseSteps);
+  let assemblyFormat = "$predicate attr-dict `:` type($predicate) `then` $thenSteps `else` $elseSteps";
+  let hasVerifier = 1;
 }
 
 #endif // DGC_EXEC_TD

@@ -109,16 +109,24 @@ bool canBeOrdered(const KernelCandidate &candidate, const Boundary &boundary, Ar
 }
 
 /// The old value of the same variable comes first, then what another op computed. Arguments of the function that are no
-/// variables, or other ones, are not the launch's to write to; the kernel could, so that equal kernels are equal.
+/// variables, or other ones, are not the launch's to write to; the kernel could, so that equal kernels are equal. Where a loop
+/// carries a value, that of the round before is as the old value of a variable. `func`: whose body the kernel is in, if any.
 Inplace chooseInplace(const KernelCandidate &candidate, const Boundary &boundary, func::FuncOp func) {
   Inplace inplace;
   inplace.possible.assign(boundary.outputs.size(), -1);
   inplace.wanted = inplace.possible;
   llvm::SmallDenseSet<int64_t> taken;
-  auto *ret = func.getBody().front().getTerminator();
+  Operation *end = candidate.ops.front()->getBlock()->getTerminator();
+  auto carried = [&](Value output) -> Value { // from the round before
+    auto loop = dyn_cast<WhileOp>(end->getParentOp());
+    for (OpOperand &use : output.getUses())
+      if (loop && isa<YieldOp>(end) && use.getOwner() == end)
+        return loop.getBody().getArgument(use.getOperandNumber());
+    return {};
+  };
   auto stateOf = [&](Value output) -> Attribute {
     for (OpOperand &use : output.getUses())
-      if (use.getOwner() == ret)
+      if (func && use.getOwner() == end)
         if (Attribute state = func.getResultAttr(use.getOperandNumber(), kStateAttr))
           return state;
     return {};
@@ -133,8 +141,12 @@ Inplace chooseInplace(const KernelCandidate &candidate, const Boundary &boundary
   auto classOf = [&](Value output, Value input) {
     auto argument = dyn_cast<BlockArgument>(input);
     Attribute state = stateOf(output);
+    if (argument && carried(output) == argument)
+      return SameVariable;
+    if (argument && !func)
+      return Other;
     if (!argument)
-      return state ? Other : Computed;
+      return state || carried(output) ? Other : Computed;
     return state && func.getArgAttr(argument.getArgNumber(), kStateAttr) == state ? SameVariable : Other;
   };
   for (Class wanted : {SameVariable, Computed, Other})
@@ -166,8 +178,21 @@ class KernelFormation {
 public:
   explicit KernelFormation(ModuleOp module) : module(module), decide(module, "dgc-form-kernels") {}
 
+  /// Kernels of a function, first those of the loops and branches in it.
   void run(func::FuncOp func, int64_t maxUpdateOps, bool again, bool shareLaunches) {
-    Block &block = func.getBody().front();
+    func.walk([&](Operation *op) {
+      if (op->hasTrait<ControlFlow>())
+        for (Region &region : op->getRegions())
+          form(region.front(), {}, maxUpdateOps, again, shareLaunches);
+    });
+    form(func.getBody().front(), func, maxUpdateOps, again, shareLaunches);
+  }
+
+  unsigned launches = 0, kernels = 0, computedAgain = 0;
+
+private:
+  /// `func`: whose body the block is, if it is one.
+  void form(Block &block, func::FuncOp func, int64_t maxUpdateOps, bool again, bool shareLaunches) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
@@ -190,9 +215,6 @@ public:
         op.erase();
   }
 
-  unsigned launches = 0, kernels = 0, computedAgain = 0;
-
-private:
   ModuleOp kernelModule() {
     if (auto existing = module.lookupSymbol<ModuleOp>("kernels"))
       return existing;

@@ -189,8 +189,13 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
 def VerifyKernelPass : Pass<"dgc-verify-kernel", "::mlir::ModuleOp"> {
   let summary = "check what the phase `kernel` promises";
   let description = [{
-    Refuses a module in which a function outside of `@kernels` has an op that computes: one of `dgc` but a constant or a reshape, which is a view.
+    Refuses a module in which a function outside of `@kernels` has an op that computes: one of `dgc` but a constant, a reshape,
+    which is a view, or a loop or branch, in which there are the same. Without `control-flow` there is none of the last two.
   }];
+  let options = [
+    Option<"controlFlow", "control-flow", "bool", /*default=*/"true",
+           "Devices of the target run loops and branches that are decided there">,
+  ];
 }
 
 #endif // DGC_PASSES_KERNEL_TD

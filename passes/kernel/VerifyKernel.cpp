@@ -14,13 +14,19 @@ using namespace dgc;
 
 namespace {
 struct VerifyKernel : dgc::impl::VerifyKernelPassBase<VerifyKernel> {
+  using VerifyKernelPassBase::VerifyKernelPassBase;
+
   void runOnOperation() override {
     markAllAnalysesPreserved();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       WalkResult walked = function.walk([&](Operation *op) -> WalkResult {
         const bool computes =
             op->getName().getDialectNamespace() == "dgc" || isa<ElementwiseOpInterface, LinalgLowerableOpInterface>(op);
-        if (computes && !isa<ConstantOp, ReshapeOp>(op))
+        if (op->hasTrait<ControlFlow>() && !controlFlow)
+          return op->emitOpError("is decided when the program runs, and devices of this target cannot do that yet: "
+                                 "compile for CPUs (--target=cpu), or write a loop whose number of rounds is known as "
+                                 "dgc.repeat");
+        if (computes && !isa<ConstantOp, ReshapeOp, ConditionOp, YieldOp>(op) && !op->hasTrait<ControlFlow>())
           return op->emitOpError("computes outside of kernels and library calls, after the phase kernel");
         return WalkResult::advance();
       });

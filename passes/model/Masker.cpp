@@ -60,6 +60,8 @@ LogicalResult Masker::visit(Operation *op) {
       return visitMean(mean, *inner);
   if (auto composite = dyn_cast<DecomposableOpInterface>(op); composite && !isa<ShardingRuleOpInterface>(op))
     return visitComposite(composite);
+  if (op->hasTrait<ControlFlow>() && failed(decomposeInside(op))) // what it does to examples is that of its ops
+    return failure();
   return visitPrimitive(op);
 }
 

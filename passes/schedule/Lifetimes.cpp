@@ -14,19 +14,52 @@ uint64_t byteSize(Type type) {
   return storageBytes(shaped.getElementType()) * shaped.getNumElements();
 }
 
-ArenaRequest lifetime(BufferOp buffer, const DenseMap<Operation *, int64_t> &steps, int64_t last) {
-  ArenaRequest request{byteSize(buffer.getType()), last, 0};
+static void number(Block &block, StepNumbers &steps) {
+  for (Operation &op : block) {
+    steps.begin[&op] = ++steps.last;
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        number(inner, steps);
+    steps.end[&op] = steps.last;
+  }
+}
+
+StepNumbers::StepNumbers(ProgramOp program) {
+  number(*program.getBody().begin(), *this);
+  ++last;
+}
+
+/// All that use the buffer through views as well.
+static SmallVector<Operation *> usersOf(BufferOp buffer) {
+  SmallVector<Operation *> users;
   SmallVector<Value> views{buffer.getResult()};
-  while (!views.empty()) {
+  while (!views.empty())
     for (Operation *user : views.pop_back_val().getUsers()) {
-      if (auto view = dyn_cast<ViewOp>(user)) {
+      if (auto view = dyn_cast<ViewOp>(user))
         views.push_back(view.getResult());
-        continue;
-      }
-      int64_t step = isa<exec::InputOp>(user) ? 0 : isa<exec::OutputOp>(user) ? last : steps.lookup(user);
-      request.begin = std::min(request.begin, step);
-      request.end = std::max(request.end, step);
+      else
+        users.push_back(user);
     }
+  return users;
+}
+
+ArenaRequest lifetime(BufferOp buffer, const StepNumbers &steps) {
+  ArenaRequest request{byteSize(buffer.getType()), steps.last, 0};
+  SmallVector<Operation *> users = usersOf(buffer);
+  auto use = [&](int64_t begin, int64_t end) {
+    request.begin = std::min(request.begin, begin);
+    request.end = std::max(request.end, end);
+  };
+  for (Operation *user : users) {
+    if (isa<exec::InputOp>(user))
+      use(0, 0);
+    else if (isa<exec::OutputOp>(user))
+      use(steps.last, steps.last);
+    else
+      use(steps.begin.lookup(user), steps.end.lookup(user));
+    for (auto loop = user->getParentOfType<exec::WhileOp>(); loop; loop = loop->getParentOfType<exec::WhileOp>())
+      if (llvm::any_of(users, [&](Operation *other) { return !loop->isProperAncestor(other); }))
+        use(steps.begin.lookup(loop), steps.end.lookup(loop));
   }
   request.begin = std::min(request.begin, request.end);
   return request;
@@ -34,16 +67,12 @@ ArenaRequest lifetime(BufferOp buffer, const DenseMap<Operation *, int64_t> &ste
 
 /// The buffers that are in use at the worst step of a program, each with its age there, and their bytes.
 static std::pair<uint64_t, SmallVector<std::pair<BufferOp, int64_t>>> atWorstStep(ProgramOp program) {
-  DenseMap<Operation *, int64_t> steps;
-  int64_t last = 0;
-  for (Operation &op : *program.getBody().begin())
-    steps[&op] = ++last;
-  ++last;
+  const StepNumbers steps(program);
   SmallVector<std::pair<BufferOp, ArenaRequest>> requests;
   std::map<int64_t, int64_t> change; // step -> bytes that begin minus bytes that ended before it
   for (auto buffer : program.getOps<BufferOp>())
     if (buffer.getSpace() != Space::Constant) {
-      ArenaRequest request = lifetime(buffer, steps, last);
+      ArenaRequest request = lifetime(buffer, steps);
       requests.push_back({buffer, request});
       change[request.begin] += static_cast<int64_t>(request.size);
       change[request.end + 1] -= static_cast<int64_t>(request.size);

@@ -11,9 +11,17 @@ namespace dgc {
 /// Bytes of a buffer of this type.
 uint64_t byteSize(mlir::Type type);
 
+/// The ops of a program by number, in the order of the text; an op with steps inside ends with the last of them.
+struct StepNumbers {
+  explicit StepNumbers(exec::ProgramOp program);
+
+  llvm::DenseMap<mlir::Operation *, int64_t> begin, end;
+  int64_t last = 0; // behind all of them
+};
+
 /// The first and the last step at which `buffer`, or a view of it, is in use. Inputs are filled before the first
-/// step and outputs read after the last one.
-ArenaRequest lifetime(exec::BufferOp buffer, const llvm::DenseMap<mlir::Operation *, int64_t> &steps, int64_t last);
+/// step and outputs read after the last one. What a loop uses that others use, too, is in use in the whole loop.
+ArenaRequest lifetime(exec::BufferOp buffer, const StepNumbers &steps);
 
 /// A value that takes memory.
 struct HeldValue {

@@ -229,6 +229,10 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
     mapping.map(index.getResult(), buffer);
     exec::InputOp::create(buffers, op.getLoc(), buffers.getStringAttr(axes), buffers.getStringAttr("axis_index"),
                           buffer, TypeAttr::get(index.getType()), buffers.getI64IntegerAttr(-1), Attribute());
+  } else if (auto loop = dyn_cast<dgc::WhileOp>(op)) {
+    return lowerWhile(loop);
+  } else if (auto branch = dyn_cast<dgc::IfOp>(op)) {
+    return lowerIf(branch);
   } else if (auto constant = dyn_cast<ConstantOp>(op)) {
     mapping.map(constant.getResult(),
                 BufferOp::create(buffers, op.getLoc(), bufferType(constant.getType()), Space::Constant, -1,
@@ -237,6 +241,15 @@ LogicalResult ProgramBuilder::lowerOp(Operation &op) {
   } else if (!isa<ReshapeOp>(op)) {
     return op.emitOpError("is left in an entry function when it is scheduled; dgc-form-kernels turns everything but "
                           "collectives, reshapes and constants into steps");
+  }
+  return success();
+}
+
+LogicalResult ProgramBuilder::lowerBlock(Block &block) {
+  for (Operation &op : block) {
+    if (!isa<ConditionOp, YieldOp>(op) && failed(lowerOp(op))) {
+      return failure();
+    }
   }
   return success();
 }
@@ -253,7 +266,7 @@ LogicalResult ProgramBuilder::run() {
   buffers.setInsertionPoint(marker);
   steps.setInsertionPointToEnd(&block);
 
-  findUses();
+  findUses(function.getBody().front());
   lowerArguments();
   placeVariables();
   for (auto collective : function.getOps<dist::CollectiveOpInterface>()) {
@@ -264,10 +277,8 @@ LogicalResult ProgramBuilder::run() {
   for (auto send : function.getOps<dist::SendOp>()) {
     placeSend(send);
   }
-  for (Operation &op : function.getBody().front()) {
-    if (failed(lowerOp(op))) {
-      return failure();
-    }
+  if (failed(lowerBlock(function.getBody().front()))) {
+    return failure();
   }
   marker.erase();
   function.erase();

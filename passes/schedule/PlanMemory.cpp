@@ -37,18 +37,13 @@ struct PlanMemory : dgc::impl::PlanMemoryPassBase<PlanMemory> {
 
   /// Places the buffers of one space of a program, after `base`; returns the end.
   uint64_t placeSpace(ProgramOp program, Space space, uint64_t base) {
-    DenseMap<Operation *, int64_t> steps;
-    int64_t last = 0;
-    for (Operation &op : *program.getBody().begin()) {
-      steps[&op] = ++last;
-    }
-    ++last;
+    const StepNumbers steps(program);
     ArenaProblem problem{{}, alignment};
     SmallVector<BufferOp> buffers;
     for (auto buffer : program.getOps<BufferOp>()) {
       if (buffer.getSpace() == space) {
         buffers.push_back(buffer);
-        problem.requests.push_back(lifetime(buffer, steps, last));
+        problem.requests.push_back(lifetime(buffer, steps));
       }
     }
     ArenaPlan plan = planArena(problem);

@@ -88,14 +88,16 @@ void ProgramBuilder::copy(Value from, Value to, Location loc) {
 //===----------------------------------------------------------------------===//
 
 /// Numbers the ops and finds the last use of each root. What is returned is in use until the end.
-void ProgramBuilder::findUses() {
-  int64_t index = 0;
-  for (Operation &op : function.getBody().front()) {
-    position[&op] = ++index;
+void ProgramBuilder::findUses(Block &block) {
+  for (Operation &op : block) {
+    position[&op] = ++numbered;
     if (!isa<ReshapeOp>(op)) {
       for (Value operand : op.getOperands()) {
-        lastUse[rootOf(operand)] = index;
+        lastUse[rootOf(operand)] = numbered;
       }
+    }
+    for (Region &region : op.getRegions()) {
+      findUses(region.front());
     }
   }
 }
@@ -132,26 +134,32 @@ void ProgramBuilder::lowerArguments() {
   }
 }
 
-/// Places the results that can be written straight into the variable that they are the new value of: those of
-/// steps after the last use of the old value, or at it where the step may overwrite it.
+/// Lets the step that computes `value` write it to `target`, a buffer that holds `old` (null: nothing) so far, where it comes
+/// after the last use of that, or is the last one and may overwrite it.
+void ProgramBuilder::placeResult(Value value, Value target, Value old) {
+  Value root = rootOf(value);
+  auto step = root.getDefiningOp<StepOpInterface>();
+  if (!step || slices.contains(root)) {
+    return;
+  }
+  int64_t operand = step.getInplaceOperand(cast<OpResult>(root).getResultNumber());
+  auto reads = llvm::count_if(step->getOperands(), [&](Value v) { return rootOf(v) == old; });
+  bool overwrites = operand >= 0 && rootOf(step->getOperand(operand)) == old && reads == 1;
+  int64_t last = old ? lastUse.lookup(old) : 0, here = position.lookup(step);
+  if (last < here || (last == here && overwrites)) {
+    slices[root] = {target};
+    ++inPlace;
+  }
+}
+
+/// Places the results that can be written straight into the variable that they are the new value of.
 void ProgramBuilder::placeVariables() {
   auto returned = cast<func::ReturnOp>(function.getBody().front().getTerminator());
   for (auto [index, value] : llvm::enumerate(returned.getOperands())) {
     auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(index, kStateAttr);
     auto variable = llvm::find_if(variables, [&](auto &v) { return state && v.second == state.getAttr(); });
-    Value root = rootOf(value);
-    auto step = root.getDefiningOp<StepOpInterface>();
-    if (variable == variables.end() || !step || slices.contains(root)) {
-      continue;
-    }
-    Value old = variable->first;
-    int64_t operand = step.getInplaceOperand(cast<OpResult>(root).getResultNumber());
-    auto reads = llvm::count_if(step->getOperands(), [&](Value v) { return rootOf(v) == old; });
-    bool overwrites = operand >= 0 && rootOf(step->getOperand(operand)) == old && reads == 1;
-    int64_t last = lastUse.lookup(old), here = position.lookup(step);
-    if (last < here || (last == here && overwrites)) {
-      slices[root] = {mapping.lookup(old)};
-      ++inPlace;
+    if (variable != variables.end()) {
+      placeResult(value, mapping.lookup(variable->first), variable->first);
     }
   }
 }

@@ -3,6 +3,7 @@
 #ifndef DGC_PASSES_SCHEDULE_PROGRAMBUILDER_H
 #define DGC_PASSES_SCHEDULE_PROGRAMBUILDER_H
 
+#include "dialects/dgc/DGC.h"
 #include "dialects/dist/Dist.h"
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -38,12 +39,20 @@ public:
   unsigned copies = 0, inPlace = 0;
 
 private:
-  void findUses();
+  void findUses(mlir::Block &block);
   void lowerArguments();
   void placeVariables();
+  void placeResult(mlir::Value value, mlir::Value target, mlir::Value old);
   mlir::LogicalResult placeCollective(dist::CollectiveOpInterface op);
   void placeSend(dist::SendOp op);
   mlir::LogicalResult lowerOp(mlir::Operation &op);
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerWhile(WhileOp op);
+  mlir::LogicalResult lowerIf(IfOp op);
+  mlir::LogicalResult lowerRegion(mlir::Region &region, mlir::Region &steps);
+  mlir::LogicalResult lowerYielding(mlir::Region &region, mlir::Region &steps, llvm::ArrayRef<mlir::Value> targets,
+                                    bool isLoop);
+  mlir::Value bufferToCarry(mlir::Value value, WhileOp op);
   void lowerStep(exec::StepOpInterface op);
   mlir::LogicalResult lowerCollective(dist::CollectiveOpInterface op);
   void lowerDone(dist::DoneOp op);
@@ -68,6 +77,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, std::pair<uint64_t, mlir::Type>>, mlir::Value> views;
   mlir::IRMapping mapping; // tensor value -> buffer
   unsigned counter = 0;
+  int64_t numbered = 0; // ops that have a position
 };
 
 } // namespace dgc::schedule

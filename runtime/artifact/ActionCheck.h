@@ -42,6 +42,8 @@ public:
   absl::Status check(const artifact::ScatterAdd &op) const;
   absl::Status check(const artifact::Collective &c) const;
   absl::Status check(const artifact::Attention &op) const;
+  absl::Status check(const artifact::While &op) const;
+  absl::Status check(const artifact::If &op) const;
 
   static uint64_t bytes(const artifact::Buffer &b) { return *checkedBytes(b.shape(), b.dtype()); }
   static bool overlap(const artifact::Buffer &x, const artifact::Buffer &y) {

@@ -16,6 +16,7 @@ enum class ActionKind : uint8_t {
   Memory,      // copies and fills
   Collective,
   Transfer, // point to point
+  Control,  // loops and branches: which steps come next
 };
 
 struct ActionInfo {
@@ -62,6 +63,10 @@ template <typename T> constexpr std::string_view nameOf() { return nameOf(artifa
 constexpr bool communicates(ActionKind kind) { return kind == ActionKind::Collective || kind == ActionKind::Transfer; }
 template <typename T>
 inline constexpr bool isCommunication = communicates(infoOf(artifact::ActionTraits<T>::enum_value).kind);
+
+/// Whether it decides which steps come next.
+template <typename T>
+inline constexpr bool isControl = infoOf(artifact::ActionTraits<T>::enum_value).kind == ActionKind::Control;
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wswitch"

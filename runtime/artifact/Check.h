@@ -34,6 +34,9 @@ absl::Status checkAction(const ProgramContext &context, const artifact::Step &st
 absl::Status checkResults(const artifact::Program &program, const artifact::Kernel &kernel,
                           const artifact::KernelCall &call, uint32_t results);
 
+/// The steps of loops and branches are there, and none of them communicates. All steps have been checked.
+absl::Status checkControl(const artifact::Program &program);
+
 /// What goes on beside others is waited for once, and nothing that it works on
 /// is used meanwhile. All steps have been checked.
 absl::Status checkOverlap(const artifact::Program &program);

@@ -408,6 +408,7 @@ absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
   for (uint32_t i = 0; i < lengthOf(program.steps()); ++i)
     if (absl::Status s = checkStep({plan, program}, i); !s.ok())
       return annotate(s, str("step ", i, " '", text(program.steps()->Get(i)->name()), "'"));
+  DGC_RETURN_IF_ERROR(checkControl(program));
   return checkOverlap(program);
 }
 } // namespace

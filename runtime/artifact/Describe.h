@@ -188,6 +188,18 @@ template <typename S> void describe(const artifact::Attention &a, S &s) {
   s.value("scale", a.scale());
 }
 
+template <typename S> void describe(const artifact::While &a, S &s) {
+  s.operand("predicate", Role::Read, a.predicate());
+  s.value("test_steps", a.test_steps());
+  s.value("body_steps", a.body_steps());
+}
+
+template <typename S> void describe(const artifact::If &a, S &s) {
+  s.operand("predicate", Role::Read, a.predicate());
+  s.value("then_steps", a.then_steps());
+  s.value("else_steps", a.else_steps());
+}
+
 /// describe() of the action of a step. An action that lacks one does not compile.
 template <typename S> void describe(const artifact::Step &step, S &s) {
   visit(step, [&](const auto &action) { describe(action, s); });

@@ -94,11 +94,27 @@ absl::Status Executor::prepareOnHost(const artifact::Program &program, const art
   return absl::OkStatus();
 }
 
+ProgramRunner::Control Executor::controlOf(const artifact::While &loop, std::span<const Operand> buffers) {
+  return {static_cast<const std::byte *>(buffers[loop.predicate()].data), true, loop.test_steps(), loop.body_steps()};
+}
+
+ProgramRunner::Control Executor::controlOf(const artifact::If &branch, std::span<const Operand> buffers) {
+  return {static_cast<const std::byte *>(buffers[branch.predicate()].data), false, branch.then_steps(),
+          branch.else_steps()};
+}
+
 absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &program, const artifact::Step &step,
                                                       std::span<const Operand> buffers) {
   ProgramRunner::Op op{nullptr, nullptr, &step};
   absl::Status status = visit(step, [&](const auto &action) -> absl::Status {
-    if constexpr (!isCommunication<std::decay_t<decltype(action)>>) {
+    using Action = std::decay_t<decltype(action)>;
+    if constexpr (isControl<Action>) {
+      if (device->memory())
+        return absl::UnimplementedError(str("devices of the kind '", device->kind(), "' have no action '",
+                                            nameOf<Action>(), "'; compile the model again for this target"));
+      op.control = std::make_unique<ProgramRunner::Control>(controlOf(action, buffers));
+      return absl::OkStatus();
+    } else if constexpr (!isCommunication<Action>) {
       DGC_ASSIGN_OR_RETURN(op.local, device->prepare(action, buffers));
       return absl::OkStatus();
     } else {
@@ -302,29 +318,57 @@ absl::Status ProgramRunner::submit(uint64_t step) {
       std::memcpy(input.memory.data(), &input.axisIndex, sizeof input.axisIndex);
   if (recorded)
     return submitParts(context);
+  TimeNs time = executor->trace ? executor->options.clock->now() : 0;
+  DGC_RETURN_IF_ERROR(runOps(0, ops.size(), context, time));
+  for (uint32_t awaited : atEnd)
+    DGC_RETURN_IF_ERROR(finishOp(awaited, step));
+  executor->transport.progress().set(step, Position::kNoOp);
+  return absl::OkStatus();
+}
+
+/// `time`: when the op before ended, for traces.
+absl::Status ProgramRunner::runOps(size_t begin, size_t end, const dgc_step &context, TimeNs &time) {
   ProgressWord &progress = executor->transport.progress();
   OpTrace *trace = executor->trace;
   Clock &clock = *executor->options.clock;
-  TimeNs begin = trace ? clock.now() : 0;
-  for (size_t i = 0; i < ops.size(); ++i) {
+  for (size_t i = begin; i < end; ++i) {
+    if (const Control *control = ops[i].control.get()) {
+      DGC_RETURN_IF_ERROR(runControl(i, context, time));
+      i += size_t{control->first} + control->second;
+      continue;
+    }
     for (uint32_t awaited : ops[i].waits)
-      DGC_RETURN_IF_ERROR(finishOp(awaited, step));
+      DGC_RETURN_IF_ERROR(finishOp(awaited, context.step));
     if (trace && !ops[i].waits.empty())
-      begin = clock.now();
-    progress.set(step, firstOp + static_cast<uint32_t>(i));
+      time = clock.now();
+    progress.set(context.step, firstOp + static_cast<uint32_t>(i));
     if (absl::Status s = runOp(ops[i], context); !s.ok())
-      return describe(s, i, step);
+      return describe(s, i, context.step);
     if (trace) {
-      TimeNs end = clock.now();
+      TimeNs now = clock.now();
       if (ops[i].isAsync)
-        ops[i].begin = begin;
+        ops[i].begin = time;
       else
-        trace->add({ops[i].step, step, begin, end});
-      begin = end;
+        trace->add({ops[i].step, context.step, time, now});
+      time = now;
     }
   }
-  for (uint32_t awaited : atEnd)
-    DGC_RETURN_IF_ERROR(finishOp(awaited, step));
-  progress.set(step, Position::kNoOp);
   return absl::OkStatus();
+}
+
+/// The loop or branch that is op `at`.
+absl::Status ProgramRunner::runControl(size_t at, const dgc_step &context, TimeNs &time) {
+  const Control &control = *ops[at].control;
+  for (uint32_t awaited : ops[at].waits)
+    DGC_RETURN_IF_ERROR(finishOp(awaited, context.step));
+  const size_t first = at + 1, second = first + control.first, end = second + control.second;
+  auto holds = [&] { return *control.predicate != std::byte{0}; };
+  if (!control.repeats)
+    return holds() ? runOps(first, second, context, time) : runOps(second, end, context, time);
+  while (true) {
+    DGC_RETURN_IF_ERROR(runOps(first, second, context, time));
+    if (!holds())
+      return absl::OkStatus();
+    DGC_RETURN_IF_ERROR(runOps(second, end, context, time));
+  }
 }

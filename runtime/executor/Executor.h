@@ -113,6 +113,12 @@ public:
 
 private:
   friend class Executor;
+  /// What decides which of the ops behind this one run: the next `first` ones and the `second` ones behind these.
+  struct Control {
+    const std::byte *predicate;
+    bool repeats; // a loop: the first ones write the predicate
+    uint32_t first, second;
+  };
   struct Op {
     std::unique_ptr<PreparedOp> local;
     std::unique_ptr<PreparedCollective> communication;
@@ -121,13 +127,16 @@ private:
       Host,
       Device,
       Segments
-    } by = Host;                   // what communicates: the device between segments, or in them
-    bool isEmpty = false;          // nobody receives what is sent
+    } by = Host;                      // what communicates: the device between segments, or in them
+    std::unique_ptr<Control> control; // of a loop or a branch
+    bool isEmpty = false;             // nobody receives what is sent
     bool isAsync = false;          // a collective that begins here and ends where another op, or the end, waits for it
     std::vector<uint32_t> waits;   // indices of such ops
     std::span<std::byte> received; // of a receive: where
     TimeNs begin = 0;              // of an asynchronous one, for traces
   };
+  absl::Status runOps(size_t begin, size_t end, const dgc_step &step, TimeNs &time);
+  absl::Status runControl(size_t at, const dgc_step &step, TimeNs &time);
   absl::Status runOp(Op &op, const dgc_step &step);
   absl::Status finishOp(uint32_t index, uint64_t step);
   absl::Status describe(const absl::Status &status, size_t op, uint64_t step) const;
@@ -220,6 +229,8 @@ private:
   absl::Status prepareProgram(const artifact::Program &program, uint32_t firstOp);
   absl::StatusOr<ProgramRunner::Op> prepareOp(const artifact::Program &program, const artifact::Step &step,
                                               std::span<const Operand> buffers);
+  static ProgramRunner::Control controlOf(const artifact::While &loop, std::span<const Operand> buffers);
+  static ProgramRunner::Control controlOf(const artifact::If &branch, std::span<const Operand> buffers);
   // Communication by the host.
   absl::Status prepareOnHost(const artifact::Program &program, const artifact::Collective &c, ProgramRunner::Op &op);
   absl::Status prepareOnHost(const artifact::Program &program, const artifact::Send &send, ProgramRunner::Op &op);

@@ -53,6 +53,8 @@ DGC_NO_LIBRARY_CALL(KernelCall)
 DGC_NO_LIBRARY_CALL(Collective)
 DGC_NO_LIBRARY_CALL(Send)
 DGC_NO_LIBRARY_CALL(Receive)
+DGC_NO_LIBRARY_CALL(While)
+DGC_NO_LIBRARY_CALL(If)
 #undef DGC_NO_LIBRARY_CALL
 
 absl::StatusOr<Meaning> meaningOf(const artifact::Program &program, const artifact::Step &step) {

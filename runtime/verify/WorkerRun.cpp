@@ -293,8 +293,13 @@ void WorkerRun::await(uint32_t number) {
 
 absl::Status WorkerRun::act() {
   return rt::visit(step(next), [&](const auto &action) -> absl::Status {
-    if constexpr (rt::isCommunication<std::decay_t<decltype(action)>>)
+    using Action = std::decay_t<decltype(action)>;
+    if constexpr (rt::isCommunication<Action>)
       return communicate(action);
+    else if constexpr (rt::isControl<Action>)
+      return absl::UnimplementedError(
+          "what comes next is decided by what a worker computes, which the exact check does "
+          "not follow");
     else
       return compute();
   });

@@ -133,8 +133,26 @@ private:
       line("  output    ", text(o.name()), " : ",
            type(p.buffers()->Get(o.buffer())->dtype(), o.global_shape(), o.sharding()), ", ", rt::spelled(o.role()));
     }
-    for (uint32_t i = 0; steps && p.steps() && i < p.steps()->size(); ++i)
-      line("  ", i, " ", step(p, *p.steps()->Get(i)));
+    if (steps && p.steps())
+      stepsFrom(p, 0, p.steps()->size(), "  ");
+  }
+
+  /// Those of loops and branches are set apart.
+  void stepsFrom(const Program &p, uint32_t begin, uint32_t end, const std::string &indent) {
+    for (uint32_t i = begin; i < end; ++i) {
+      const Step &each = *p.steps()->Get(i);
+      line(indent, i, " ", step(p, each));
+      const While *loop = each.action_as_While();
+      const If *branch = each.action_as_If();
+      if (!loop && !branch)
+        continue;
+      const uint32_t second = i + 1 + (loop ? loop->test_steps() : branch->then_steps());
+      const uint32_t behind = second + (loop ? loop->body_steps() : branch->else_steps());
+      stepsFrom(p, i + 1, second, indent + "  ");
+      line(indent, loop ? "do" : "else");
+      stepsFrom(p, second, behind, indent + "  ");
+      i = behind - 1;
+    }
   }
 
   std::string operand(const Program &p, int64_t index) const {

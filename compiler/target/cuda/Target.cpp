@@ -38,6 +38,7 @@ public:
                                      .attentionMultiple = 8,
                                      .attentionMost = 128,
                                      .keptOps = {"dgc.gelu", "dgc.gelu_grad"},
+                                     .controlFlow = false,
                                      .takesHostServers = true};
     return traits;
   }

@@ -69,6 +69,7 @@ TEST(Actions, CommunicationIsVisitedApart) {
   };
 #define DGC_LOCAL_ACTION(Type, name, kind) EXPECT_EQ(visits(actionOf(fb::Type##T())), 0) << name;
 #define DGC_COMMUNICATION_ACTION(Type, name, kind) EXPECT_EQ(visits(actionOf(fb::Type##T())), 1) << name;
+#define DGC_CONTROL_ACTION(Type, name, kind) EXPECT_EQ(visits(actionOf(fb::Type##T())), 0) << name;
 #include "runtime/artifact/Actions.def"
 }
 

@@ -136,6 +136,60 @@ TEST(Executor, MatmulKernelAndAllReduceOnAnyNumberOfWorkers) {
   }
 }
 
+// As long as `more` is true: a round, in which a branch decides what is copied to y and `more` becomes what it is told.
+fb::PlanT loopPlan() {
+  fb::PlanT plan = basePlan(1);
+  fb::ProgramT &p = *plan.programs[0];
+  auto flag = [&](uint64_t offset) { return addBuffer(p, offset, {}, fb::DType::I1); };
+  const uint32_t more = flag(0), next = flag(64), which = flag(128), test = flag(192);
+  const uint32_t a = addBuffer(p, 256, {4}), b = addBuffer(p, 320, {4}), y = addBuffer(p, 384, {4});
+  input(p, "more", more, {}, nullptr);
+  input(p, "next", next, {}, nullptr);
+  input(p, "which", which, {}, nullptr);
+  input(p, "a", a, {4}, nullptr);
+  input(p, "b", b, {4}, nullptr);
+  input(p, "y", y, {4}, nullptr);
+  output(p, "y", y, {4});
+  auto copy = [&](uint32_t from, uint32_t to) {
+    fb::CopyT op;
+    op.src = from;
+    op.dst = to;
+    addStep(p, op, "copy");
+  };
+  fb::WhileT loop;
+  loop.predicate = test;
+  loop.test_steps = 1;
+  loop.body_steps = 5;
+  addStep(p, loop, "while");
+  copy(more, test);
+  fb::IfT branch;
+  branch.predicate = which;
+  branch.then_steps = 1;
+  branch.else_steps = 1;
+  addStep(p, branch, "if");
+  copy(a, y);
+  copy(b, y);
+  copy(next, more);
+  copy(y, a);
+  return plan;
+}
+
+TEST(Executor, LoopsAndBranchesAreDecidedByWhatIsComputed) {
+  auto run = [](bool more, bool which) {
+    auto flag = [](bool value) { return HostArray::of<uint8_t>({}, {static_cast<uint8_t>(value)}, DType::I1); };
+    auto result = runOnce(*finishPlan(loopPlan()), {{"more", flag(more)},
+                                                    {"next", flag(false)},
+                                                    {"which", flag(which)},
+                                                    {"a", HostArray::of({4}, iota(4, 1))},
+                                                    {"b", HostArray::of({4}, iota(4, 11))},
+                                                    {"y", HostArray::of({4}, iota(4, 21))}});
+    return result.ok() ? result->outputs.at("y").as<float>() : std::vector<float>();
+  };
+  EXPECT_EQ(run(false, true), iota(4, 21)); // no round
+  EXPECT_EQ(run(true, true), iota(4, 1));
+  EXPECT_EQ(run(true, false), iota(4, 11));
+}
+
 // The all-reduce goes on until a step waits for it, or to the end.
 TEST(Executor, CollectivesGoOnBesideSteps) {
   for (bool awaited : {true, false})

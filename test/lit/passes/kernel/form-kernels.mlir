@@ -308,3 +308,32 @@ func.func @crossed(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tens
   %1 = dgc.multiply %a, %b : tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Loops have kernels of their own, which may write over what the round before left.
+
+// CHECK-LABEL: func.func @loop
+// CHECK:         dgc.while (%[[A:.+]] = %{{.+}}) with (%[[L:.+]] = %{{.+}}) :
+// CHECK:           %[[P:.+]] = exec.launch @kernels::@[[TEST:[^(]+]](%[[A]], %[[L]])
+// CHECK:           dgc.condition %[[P]]
+// CHECK:         } do {
+// CHECK:           %[[N:.+]] = exec.launch @kernels::@[[ROUND:[^(]+]](%[[A]]) {inplace = array<i64: 0>}
+// CHECK:           dgc.yield %[[N]]
+// CHECK:       func.func @[[TEST]]
+// CHECK:         dgc.reduce sum
+// CHECK:         dgc.compare lt
+// CHECK:       func.func @[[ROUND]]
+// CHECK:         dgc.add
+func.func @loop(%x: tensor<8xf32>, %limit: tensor<f32>) -> tensor<8xf32> {
+  %0 = dgc.while (%a = %x) with (%l = %limit) : tensor<8xf32>, tensor<f32> {
+    %1 = dgc.reduce sum %a dims [0] : tensor<8xf32>
+    %2 = dgc.compare lt %1, %l : tensor<f32>
+    dgc.condition %2 : tensor<i1>
+  } do {
+    %one = dgc.constant dense<1.0> : tensor<8xf32>
+    %1 = dgc.add %a, %one : tensor<8xf32>
+    dgc.yield %1 : tensor<8xf32>
+  }
+  return %0 : tensor<8xf32>
+}

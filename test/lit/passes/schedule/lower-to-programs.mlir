@@ -154,3 +154,71 @@ module @positions {
     func.func private @k(tensor<4xf32>) -> tensor<4xf32>
   }
 }
+
+// -----
+
+// What a loop carries has a buffer: that of its first value where a step gives it to the loop alone, else one of its own. A step
+// that needs the value of the round before last writes the next one there; what changes places is copied twice. Invariants
+// are read where they are.
+// CHECK-LABEL: exec.program @loop
+// CHECK-DAG: %[[X:.*]] = exec.buffer private "x"
+// CHECK-DAG: %[[W:.*]] = exec.buffer private "w"
+// CHECK-DAG: %[[A:.*]] = exec.buffer private "carried{{[0-9]+}}" : memref<4xf32>
+// CHECK-DAG: %[[OLD:.*]] = exec.buffer private "old" : memref<4xf32>
+// CHECK:     exec.launch @kernels::@k(%[[X]]) outs(%[[B:.*]] : memref<4xf32>)
+// CHECK:     exec.copy %[[X]] to %[[A]]
+// CHECK:     exec.while %[[P:.*]] : memref<i1> test {
+// CHECK:       exec.launch @kernels::@p(%[[A]]) outs(%[[P]] : memref<i1>)
+// CHECK:     } do {
+// CHECK:       exec.launch @kernels::@two(%[[B]], %[[W]]) outs(%[[N:.*]] : memref<4xf32>)
+// CHECK:       exec.copy %[[A]] to %[[OLD]]
+// CHECK:       exec.copy %[[N]] to %[[A]]
+// CHECK:       exec.copy %[[OLD]] to %[[B]]
+// CHECK:     }
+// CHECK:     exec.output "y" "prediction" %[[A]]
+module {
+  func.func @loop(%x: tensor<4xf32> {dgc.input = "x"}, %w: tensor<4xf32> {dgc.input = "w"}) -> (tensor<4xf32> {dgc.output = "y"}) {
+    %first = exec.launch @kernels::@k(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %0:2 = dgc.while (%a = %x, %b = %first) with (%v = %w) : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {
+      %1 = exec.launch @kernels::@p(%a) : (tensor<4xf32>) -> tensor<i1>
+      dgc.condition %1 : tensor<i1>
+    } do {
+      %1 = exec.launch @kernels::@two(%b, %v) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      dgc.yield %1, %a : tensor<4xf32>, tensor<4xf32>
+    }
+    return %0#0 : tensor<4xf32>
+  }
+  module @kernels {
+    func.func private @k(tensor<4xf32>) -> tensor<4xf32>
+    func.func private @p(tensor<4xf32>) -> tensor<i1>
+    func.func private @two(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  }
+}
+
+// -----
+
+// Both branches write the result where it is read.
+// CHECK-LABEL: exec.program @branch
+// CHECK-DAG: %[[P:.*]] = exec.buffer private "p" : memref<i1>
+// CHECK-DAG: %[[X:.*]] = exec.buffer private "x"
+// CHECK:     exec.if %[[P]] : memref<i1> then {
+// CHECK:       exec.launch @kernels::@k(%[[X]]) outs(%[[Y:.*]] : memref<4xf32>)
+// CHECK-NOT:   exec.copy
+// CHECK:     } else {
+// CHECK:       exec.copy %[[X]] to %[[Y]]
+// CHECK:     }
+// CHECK:     exec.output "y" "prediction" %[[Y]]
+module {
+  func.func @branch(%p: tensor<i1> {dgc.input = "p"}, %x: tensor<4xf32> {dgc.input = "x"}) -> (tensor<4xf32> {dgc.output = "y"}) {
+    %0 = dgc.if %p (%a = %x) : tensor<i1>, tensor<4xf32> -> tensor<4xf32> {
+      %1 = exec.launch @kernels::@k(%a) : (tensor<4xf32>) -> tensor<4xf32>
+      dgc.yield %1 : tensor<4xf32>
+    } else {
+      dgc.yield %a : tensor<4xf32>
+    }
+    return %0 : tensor<4xf32>
+  }
+  module @kernels {
+    func.func private @k(tensor<4xf32>) -> tensor<4xf32>
+  }
+}

@@ -71,3 +71,37 @@ exec.program @constants {
   %d = exec.buffer constant "d" = dense<1.0> : tensor<4xf32> : memref<4xf32>
   %e = exec.buffer constant "e" = dense<2.0> : tensor<4xf32> : memref<4xf32>
 }
+
+// -----
+
+// What a loop uses that is used outside of it, too, is in use in the whole loop: neither "w", read in the first of its steps,
+// nor "h", which goes around, shares bytes with "t" or "u". These two follow each other in a round, and share.
+// CHECK-LABEL: exec.program @loop
+// CHECK: exec.buffer private at [[W:[0-9]+]] "w"
+// CHECK: exec.buffer private at [[H:[0-9]+]] "h"
+// CHECK-NOT: exec.buffer private at {{([[W]]|[[H]])}} "t"
+// CHECK: exec.buffer private at [[T:[0-9]+]] "t"
+// CHECK: exec.buffer private at [[U:[0-9]+]] "u"
+exec.program @loop {
+  %w = exec.buffer private "w" : memref<16xf32>
+  %h = exec.buffer private "h" : memref<16xf32>
+  %t = exec.buffer private "t" : memref<16xf32>
+  %u = exec.buffer private "u" : memref<16xf32>
+  %v = exec.buffer private "v" : memref<16xf32>
+  %p = exec.buffer private "p" : memref<i1>
+  exec.input "w" "data" %w : memref<16xf32> of tensor<16xf32>
+  exec.copy %w to %h : memref<16xf32>
+  exec.while %p : memref<i1> test {
+    exec.launch @k::@p(%h) outs(%p : memref<i1>) : (memref<16xf32>) -> ()
+  } do {
+    exec.launch @k::@k(%w) outs(%t : memref<16xf32>) : (memref<16xf32>) -> ()
+    exec.launch @k::@k(%t) outs(%u : memref<16xf32>) : (memref<16xf32>) -> ()
+    exec.launch @k::@k(%u) outs(%v : memref<16xf32>) : (memref<16xf32>) -> ()
+    exec.launch @k::@k(%v) outs(%h : memref<16xf32>) : (memref<16xf32>) -> ()
+  }
+  exec.output "y" "prediction" %h : memref<16xf32> of tensor<16xf32>
+}
+module @k {
+  func.func private @p(memref<16xf32>) -> memref<i1>
+  func.func private @k(memref<16xf32>) -> memref<16xf32>
+}

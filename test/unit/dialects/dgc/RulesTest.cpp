@@ -104,6 +104,47 @@ const RuleCase kCases[] = {
     {"convolution_weight_grad_pointwise", "%x: tensor<8x28x3xf32>, %dy: tensor<8x28x16xf32>",
      "dgc.convolution_weight_grad %x, %dy kernel_size [1] : tensor<8x28x3xf32>, tensor<8x28x16xf32>",
      "[a d b] [a d c] -> [e b c], a sum, d sum, e whole", 2ull * 8 * 28 * 16 * 3},
+    {"loop_of_rows", "%x: tensor<4x5xf32>, %w: tensor<5x5xf32>",
+     R"(dgc.while (%a = %x) with (%m = %w) : tensor<4x5xf32>, tensor<5x5xf32> {
+          %p = dgc.constant dense<true> : tensor<i1>
+          dgc.condition %p : tensor<i1>
+        } do {
+          %0 = dgc.dot_general %a, %m contract [1] x [0] : tensor<4x5xf32>, tensor<5x5xf32>
+          dgc.yield %0 : tensor<4x5xf32>
+        })",
+     "[a b] [c d] -> [a e], b whole, c whole, d whole, e whole", 200},
+    // The condition looks at all rows.
+    {"loop_that_mixes", "%x: tensor<4x5xf32>",
+     R"(dgc.while (%a = %x) : tensor<4x5xf32> {
+          %0 = dgc.reduce max %a dims [0] : tensor<4x5xf32>
+          %1 = dgc.slice %0 from [0] to [1] : tensor<5xf32>
+          %2 = dgc.reshape %1 to [] : tensor<1xf32>
+          %zero = dgc.constant dense<0.0> : tensor<f32>
+          %3 = dgc.compare gt %2, %zero : tensor<f32>
+          dgc.condition %3 : tensor<i1>
+        } do {
+          %0 = dgc.negate %a : tensor<4x5xf32>
+          dgc.yield %0 : tensor<4x5xf32>
+        })",
+     "[a b] -> [c d], a whole, b whole, c whole, d whole", 41},
+    // Rows become columns: neither can be cut without the other.
+    {"loop_that_swaps", "%x: tensor<4x4xf32>",
+     R"(dgc.while (%a = %x) : tensor<4x4xf32> {
+          %p = dgc.constant dense<true> : tensor<i1>
+          dgc.condition %p : tensor<i1>
+        } do {
+          %0 = dgc.transpose %a permutation [1, 0] : tensor<4x4xf32>
+          dgc.yield %0 : tensor<4x4xf32>
+        })",
+     "[a b] -> [c d], a whole, b whole, c whole, d whole", 0},
+    {"branch", "%p: tensor<i1>, %x: tensor<4x5xf32>, %z: tensor<4xf32>",
+     R"(dgc.if %p (%a = %x, %b = %z) : tensor<i1>, tensor<4x5xf32>, tensor<4xf32> -> tensor<4xf32> {
+          %0 = dgc.reduce sum %a dims [1] : tensor<4x5xf32>
+          dgc.yield %0 : tensor<4xf32>
+        } else {
+          dgc.yield %b : tensor<4xf32>
+        })",
+     "[] [a b] [a] -> [a], b whole", 20},
     {"max_pool", "%x: tensor<8x26x27x4xf32>",
      "dgc.reduce_window max %x window [1, 2, 2, 1] strides [1, 2, 2, 1] : tensor<8x26x27x4xf32>",
      "[a b c d] -> [a b c d], b moves, c moves", 8ull * 13 * 13 * 4 * 4},

@@ -1,0 +1,90 @@
+// Loops and branches that are decided when the program runs.
+
+#ifndef DGC_CONTROL_OPS_TD
+#define DGC_CONTROL_OPS_TD
+
+include "dialects/dgc/Base.td"
+
+// An op whose regions are parts of the program: kernels are formed in them, and the artifact has them as steps.
+def DGC_ControlFlow : NativeOpTrait<"ControlFlow"> { let cppNamespace = "::dgc"; }
+
+// Regions take all that they need as arguments.
+class DGC_ControlOp<string mnemonic, list<Trait> traits = []>
+    : Op<DGC_Dialect, mnemonic, !listconcat(traits, [
+        DGC_ControlFlow, IsolatedFromAbove, SingleBlock, RecursiveMemoryEffects, RecursivelySpeculatable,
+        DeclareOpInterfaceMethods<TypesFromContextOpInterface, ["inferTypesInside", "inferResultTypes"]>,
+        DeclareOpInterfaceMethods<ShardingRuleOpInterface>,
+        DeclareOpInterfaceMethods<LocalizableOpInterface>,
+        DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>])> {
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+}
+
+def DGC_WhileOp : DGC_ControlOp<"while", [AttrSizedOperandSegments]> {
+  let summary = "a loop that goes on as long as a condition holds";
+  let description = [{
+    ```mlir
+    %zero = dgc.constant dense<0> : tensor<i32>
+    %n, %y = dgc.while (%i = %zero, %h = %x) with (%m = %matrix) {
+      %more = dgc.compare lt %i, 10
+      dgc.condition %more
+    } do {
+      %next = dgc.matmul %h, %m
+      %j = dgc.add %i, 1
+      dgc.yield %j, %next
+    }
+    ```
+
+    `%i` and `%h` are carried from round to round, as `%zero` and `%x` first, then as what `dgc.yield` gives; the results are
+    the last of them. `%m` is the same in all rounds. Both regions see all of these and nothing else from outside. The types of
+    what is carried do not change.
+
+    The loop is one in the artifact, too. It can be cut over devices along dimensions that it never mixes: those that every
+    op in it, and the condition, passes through. Along all others each device runs the whole loop; so nothing is
+    communicated in it, and the condition is the same on all devices that a result of the loop is the same on. A loop has no
+    gradient; `dgc.scan`, whose number of rounds is known, has.
+  }];
+  let arguments = (ins Variadic<DGC_Tensor>:$carried, Variadic<DGC_Tensor>:$invariants);
+  let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
+  let results = (outs Variadic<DGC_Tensor>:$results);
+}
+
+def DGC_IfOp : DGC_ControlOp<"if"> {
+  let summary = "one of two computations";
+  let description = [{
+    ```mlir
+    %y = dgc.if %large (%a = %x) {
+      %half = dgc.multiply %a, 0.5
+      dgc.yield %half
+    } else {
+      dgc.yield %a
+    }
+    ```
+
+    Computes the first region where the predicate, an i1 scalar, holds, else the second, and gives what `dgc.yield` has there.
+    Both see the arguments, here `%a`, and nothing else from outside. `dgc.select` chooses element by element among what is
+    computed already. As to devices it is as `dgc.while`.
+  }];
+  let arguments = (ins DGC_PredTensor:$predicate, Variadic<DGC_Tensor>:$inputs);
+  let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
+  let results = (outs Variadic<DGC_Tensor>:$results);
+}
+
+class DGC_ControlTerminator<string mnemonic, list<Trait> traits>
+    : Op<DGC_Dialect, mnemonic, !listconcat(traits, [Pure, Terminator])>;
+
+def DGC_ConditionOp : DGC_ControlTerminator<"condition", [HasParent<"WhileOp">]> {
+  let summary = "whether a loop goes on";
+  let description = "`dgc.condition %more`, an i1 scalar.";
+  let arguments = (ins DGC_PredTensor:$predicate);
+  let assemblyFormat = "$predicate attr-dict custom<OperandTypes>(type($predicate))";
+}
+
+def DGC_YieldOp : DGC_ControlTerminator<"yield", [ParentOneOf<["WhileOp", "IfOp"]>]> {
+  let summary = "what a round of a loop, or a branch, gives";
+  let description = "`dgc.yield %i, %h`";
+  let arguments = (ins Variadic<DGC_Tensor>:$values);
+  let assemblyFormat = "($values^)? attr-dict custom<OperandTypes>(type($values), ref($values))";
+}
+
+#endif // DGC_CONTROL_OPS_TD

@@ -1,0 +1,47 @@
+//===- RegionDims.h - the dimensions that an op with regions passes through ------===//
+
+#ifndef DGC_DIALECTS_DGC_REGIONDIMS_H
+#define DGC_DIALECTS_DGC_REGIONDIMS_H
+
+#include "dialects/dgc/DGC.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/IntEqClasses.h"
+
+namespace dgc {
+
+/// The dimensions of the values of an op with isolated regions, operands and results included, in classes: two are in one
+/// class when they must be cut in the same way. A class that some op inside does not pass through, whatever it does with it
+/// instead, is mixed and cannot be cut.
+class RegionDims {
+public:
+  explicit RegionDims(Operation *op);
+
+  /// Dimension by dimension, both values are cut alike.
+  void tie(Value a, Value b);
+
+  /// Each class that is not mixed is a factor of the op.
+  ShardingRule rule();
+
+  /// The operands and results have local types by now: makes those of all values inside local as well.
+  LogicalResult localize(TypeRange globalOperands, TypeRange globalResults);
+
+private:
+  unsigned first(Value value) const { return firstDim.lookup(value); }
+  void add(Value value);
+  void relate(Operation *inner);
+  void mixAll(Value value);
+  void mix(unsigned dim) { mixed[dim] = true; }
+  void join(unsigned a, unsigned b) { joined.push_back({a, b}); }
+  void settle();
+
+  Operation *op;
+  llvm::DenseMap<Value, unsigned> firstDim; // by value, the number of its first dimension
+  llvm::SmallVector<Value> values;
+  llvm::SmallVector<bool> mixed; // by dimension, then by class
+  llvm::SmallVector<std::pair<unsigned, unsigned>> joined;
+  llvm::IntEqClasses classes;
+};
+
+} // namespace dgc
+
+#endif // DGC_DIALECTS_DGC_REGIONDIMS_H

@@ -1,0 +1,64 @@
+// Loops and branches: that their steps are there, and that what decides them is the same for all that communicate.
+#include "runtime/artifact/ActionCheck.h"
+#include "runtime/artifact/Actions.h"
+
+#include <string>
+
+using namespace dgc::rt;
+namespace a = dgc::artifact;
+
+absl::Status ActionCheck::check(const a::While &op) const {
+  return operand("the predicate", op.predicate(), 1, a::DType::I1);
+}
+
+absl::Status ActionCheck::check(const a::If &op) const {
+  return operand("the predicate", op.predicate(), 1, a::DType::I1);
+}
+
+namespace {
+class ControlCheck {
+public:
+  explicit ControlCheck(const a::Program &program) : program(program) {}
+
+  absl::Status run() { return checkRange(0, sizeOf(program.steps()), 0); }
+
+private:
+  static constexpr uint32_t mostNested = 64; // loops in loops: the executor calls itself for each
+
+  /// The steps from `begin` to `end`, which are in `depth` loops and branches.
+  absl::Status checkRange(uint64_t begin, uint64_t end, uint32_t depth) {
+    for (uint64_t i = begin; i < end; ++i) {
+      const a::Step &step = *program.steps()->Get(static_cast<uint32_t>(i));
+      const std::string where = str("step ", i);
+      if (depth > 0 && communicates(infoOf(step.action_type()).kind))
+        return bad(str(where, " communicates in a loop or a branch: it is not known that all workers come to it"));
+      if (depth > 0 && (step.queue() != 0 || sizeOf(step.waits())))
+        return bad(str(where, " is in a loop or a branch, and waits for others or is waited for"));
+      uint64_t first = 0, second = 0;
+      if (const a::While *loop = step.action_as_While()) {
+        first = loop->test_steps();
+        second = loop->body_steps();
+      } else if (const a::If *branch = step.action_as_If()) {
+        first = branch->then_steps();
+        second = branch->else_steps();
+      } else {
+        continue;
+      }
+      if (depth == mostNested)
+        return bad(str(where, " is in ", mostNested, " loops and branches, and may not be another one"));
+      if (first + second > end - i - 1)
+        return bad(str(where, " decides on ", first, " and ", second, " steps behind it, and there are ", end - i - 1));
+      if (absl::Status s = checkRange(i + 1, i + 1 + first, depth + 1); !s.ok())
+        return s;
+      if (absl::Status s = checkRange(i + 1 + first, i + 1 + first + second, depth + 1); !s.ok())
+        return s;
+      i += first + second;
+    }
+    return absl::OkStatus();
+  }
+
+  const a::Program &program;
+};
+} // namespace
+
+absl::Status dgc::rt::checkControl(const a::Program &program) { return ControlCheck(program).run(); }

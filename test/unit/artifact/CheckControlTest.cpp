@@ -1,0 +1,104 @@
+// Loops and branches of a plan: one violation each, as in CheckTest.cpp.
+#include "SamplePlan.h"
+
+#include "runtime/artifact/Reader.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+#include <algorithm>
+
+using namespace dgc::rt;
+using namespace dgc::rt::test;
+using ::testing::ContainsRegex;
+
+namespace {
+using P = fb::PlanT &;
+
+struct Violation {
+  const char *name;
+  void (*change)(fb::PlanT &);
+  const char *where, *what; // parts of the message
+};
+
+/// A loop of a round of one copy behind the other steps, as long as a buffer is true, which a copy sets.
+fb::WhileT &loop(P p) {
+  fb::ProgramT &program = *p.programs[0];
+  const uint32_t x = addBuffer(program, 4096, {1}, fb::DType::I1), y = addBuffer(program, 4160, {1}, fb::DType::I1);
+  fb::WhileT op;
+  op.predicate = x;
+  op.test_steps = op.body_steps = 1;
+  fb::WhileT &result = addStep(program, op, "while");
+  fb::CopyT copy;
+  copy.src = y;
+  copy.dst = x;
+  addStep(program, copy, "copy");
+  addStep(program, copy, "copy");
+  return result;
+}
+
+const Violation violations[] = {
+    {"LoopPredicate", [](P p) { loop(p).predicate = 999; }, "'while'", "predicate is buffer 999, which does not exist"},
+    {"LoopPredicateType",
+     [](P p) {
+       loop(p);
+       p.programs[0]->buffers[p.programs[0]->buffers.size() - 2]->dtype = fb::DType::I8;
+     },
+     "'while'", "predicate must have 1 elements of I1"},
+    {"LoopTooLong", [](P p) { loop(p).body_steps = 2; }, "", "decides on 1 and 2 steps behind it, and there are 2"},
+    {"LoopOverflows", [](P p) { loop(p).test_steps = loop(p).body_steps = UINT32_MAX; }, "", "decides on"},
+    {"LoopCommunicates",
+     [](P p) {
+       loop(p);
+       auto &steps = p.programs[0]->steps;
+       std::rotate(steps.begin() + 4, steps.begin() + 5, steps.end() - 1); // the collective is in the loop
+     },
+     "", "communicates in a loop or a branch"},
+    {"LoopAwaits",
+     [](P p) {
+       loop(p);
+       p.programs[0]->steps[4]->queue = 1;
+       p.programs[0]->steps.back()->waits = {4};
+     },
+     "", "waits for others"},
+    {"LoopsNested",
+     [](P p) {
+       loop(p).body_steps = 0;
+       fb::ProgramT &program = *p.programs[0];
+       program.steps.pop_back();
+       for (uint32_t i = 0; i < 65; ++i) { // each is in the branch before it
+         fb::IfT branch;
+         branch.predicate = static_cast<uint32_t>(program.buffers.size() - 2);
+         branch.then_steps = 64 - i;
+         addStep(program, branch, "if");
+       }
+     },
+     "", "is in 64 loops and branches"},
+    {"BranchPredicate",
+     [](P p) {
+       fb::IfT branch;
+       branch.predicate = 0;
+       addStep(*p.programs[0], branch, "if");
+     },
+     "'if'", "predicate must have 1 elements of I1"},
+};
+
+class CheckControl : public ::testing::TestWithParam<Violation> {};
+
+TEST_P(CheckControl, IsRefusedByName) {
+  fb::PlanT plan = samplePlan();
+  GetParam().change(plan);
+  absl::Status s = loadBytes(*finishPlan(std::move(plan))).status();
+  ASSERT_FALSE(s.ok());
+  EXPECT_THAT(std::string(s.message()), ContainsRegex(std::string(GetParam().where) + ".*" + GetParam().what));
+}
+
+INSTANTIATE_TEST_SUITE_P(Plan, CheckControl, ::testing::ValuesIn(violations),
+                         [](const auto &info) { return std::string(info.param.name); });
+
+TEST(CheckControlFlow, LoopsAndBranches) {
+  fb::PlanT plan = samplePlan();
+  loop(plan);
+  EXPECT_TRUE(loadBytes(*finishPlan(std::move(plan))).status().ok());
+}
+} // namespace
