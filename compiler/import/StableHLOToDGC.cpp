@@ -88,7 +88,16 @@ struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
   }
 
   void removeShardings();
+  /// What is at hand while the ops of a function are converted.
+  struct Conversion {
+    PatternRewriter &rewriter;
+    ReasonListener &listener;
+    PatternApplicator &applicator;
+    Refusals &refusals;
+    int64_t converted = 0;
+  };
   void convert(func::FuncOp function, Refusals &refusals);
+  bool convert(Block &block, Conversion &conversion);
 
   FrozenRewritePatternSet patterns;
 };
@@ -161,37 +170,48 @@ void StableHLOToDGC::convert(func::FuncOp function, Refusals &refusals) {
   rewriter.setListener(&listener);
   PatternApplicator applicator(patterns);
   applicator.applyDefaultCostModel();
-  int64_t converted = 0;
+  Conversion conversion{rewriter, listener, applicator, refusals};
+  for (Block &block : function.getBody())
+    if (!convert(block, conversion))
+      return refusals.add(function, "more than " + std::to_string(kMostConverted) + " ops with its loops written out");
+  numConverted += conversion.converted;
+}
+
+/// Converts the ops of a block and of those in it. False where they are too many.
+bool StableHLOToDGC::convert(Block &block, Conversion &conversion) {
+  PatternRewriter &rewriter = conversion.rewriter;
+  std::string &reason = conversion.listener.reason;
   // A pattern may leave other ops of StableHLO, in place of the one that it replaced.
-  for (Block &block : function.getBody()) {
-    Operation *next = block.empty() ? nullptr : &block.front();
-    while (next) {
-      Operation *op = next, *before = op->getPrevNode();
-      if (foldScalar(op, rewriter)) {
+  Operation *next = block.empty() ? nullptr : &block.front();
+  while (next) {
+    Operation *op = next, *before = op->getPrevNode();
+    if (foldScalar(op, rewriter)) {
+      next = before ? before->getNextNode() : &block.front();
+      continue;
+    }
+    reason = isa_and_nonnull<func::FuncDialect>(op->getDialect()) ? "" : refusalOfTypes(op);
+    bool isConverted = !isImported(op);
+    if (!isConverted && reason.empty()) {
+      rewriter.setInsertionPoint(op);
+      isConverted = succeeded(conversion.applicator.matchAndRewrite(op, rewriter));
+      if (isConverted && ++conversion.converted > kMostConverted)
+        return false;
+      if (isConverted) {
         next = before ? before->getNextNode() : &block.front();
         continue;
       }
-      listener.reason = isa_and_nonnull<func::FuncDialect>(op->getDialect()) ? "" : refusalOfTypes(op);
-      bool isConverted = !isImported(op);
-      if (!isConverted && listener.reason.empty()) {
-        rewriter.setInsertionPoint(op);
-        isConverted = succeeded(applicator.matchAndRewrite(op, rewriter));
-        if (isConverted && ++converted > kMostConverted)
-          return refusals.add(function,
-                              "more than " + std::to_string(kMostConverted) + " ops with its loops written out");
-        if (isConverted) {
-          ++numConverted;
-          next = before ? before->getNextNode() : &block.front();
-          continue;
-        }
-      }
-      bool isKnown = isa_and_nonnull<DGCDialect, func::FuncDialect>(op->getDialect());
-      if (!isConverted || !isKnown)
-        refusals.add(op, listener.reason);
-      next = op->getNextNode();
     }
-    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isOpTriviallyDead(&op))
-        op.erase();
+    bool isKnown = isa_and_nonnull<DGCDialect, func::FuncDialect>(op->getDialect());
+    if (!isConverted || !isKnown)
+      conversion.refusals.add(op, reason);
+    else
+      for (Region &region : op->getRegions())
+        if (!convert(region.front(), conversion))
+          return false;
+    next = op->getNextNode();
   }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return true;
 }
