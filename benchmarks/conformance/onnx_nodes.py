@@ -3,14 +3,17 @@
 
 usage: onnx_nodes.py [--bin DIR] [--jobs N] [--list FILE] [--only TEXT] [--ops]
 Needs a Python with the package onnx. What says shapes has to be known when a model is compiled: where dgc-compile asks for
-it, integer inputs of the test become constants of the model. Prints how many passed, were refused and failed; with --ops for
-each op; --list writes one line for each test. Exits with 0 if none failed.
+it, and where they have no elements, integer inputs of the test become constants of the model. Sequences among inputs and
+outputs become one tensor each: the model makes the sequence of them, and takes it apart. --only runs the tests whose names
+match a regular expression. Prints how many passed, were refused and failed; with --ops for each op; --list writes one line
+for each test. Exits with 0 if none failed.
 """
 
 import argparse
 import collections
 import concurrent.futures
 import os
+import re
 import subprocess
 import tempfile
 
@@ -21,15 +24,20 @@ from onnx import numpy_helper
 KINDS = {np.dtype(t) for t in ("f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?")}
 
 
-def frozen(model, inputs):
-    """The model with integer inputs of at most one dimension as constants; and the other inputs."""
+def is_small(array):
+    """Whether an input may say a shape."""
+    return array.ndim <= 1 and (array.dtype.kind in "iub" or array.dtype == np.float32 and array.size <= 16)
+
+
+def frozen(model, inputs, is_constant=is_small):
+    """The model with inputs as constants, integers of at most one dimension; and the other inputs."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     rest = {}
     kept = []
     for value in copy.graph.input:
         array = inputs[value.name]
-        if array.ndim <= 1 and (array.dtype.kind in "iu" or array.dtype == np.float32 and array.size <= 16):
+        if is_constant(array):
             copy.graph.initializer.append(numpy_helper.from_array(array, value.name))
         else:
             kept.append(value)
@@ -37,6 +45,42 @@ def frozen(model, inputs):
     del copy.graph.input[:]
     copy.graph.input.extend(kept)
     return copy, rest
+
+
+def taken_apart(model, inputs, outputs):
+    """The model with the elements of sequences as inputs and outputs, and their values."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    before, after = [], []
+    arrays = {}
+    values = list(copy.graph.input)
+    del copy.graph.input[:]
+    for value, given in zip(values, inputs):
+        for i, array in enumerate(given if isinstance(given, list) else [given]):
+            name = f"{value.name}_{i}" if isinstance(given, list) else value.name
+            arrays[name] = array
+            kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+            copy.graph.input.append(onnx.helper.make_tensor_value_info(name, kind, array.shape)
+                                    if isinstance(given, list) else value)
+        if isinstance(given, list):
+            before.append(onnx.helper.make_node("SequenceConstruct", [f"{value.name}_{i}" for i in range(len(given))], [value.name]))
+    values = list(copy.graph.output)
+    del copy.graph.output[:]
+    flat = []
+    for value, given in zip(values, outputs):
+        flat += given if isinstance(given, list) else [given]
+        if not isinstance(given, list):
+            copy.graph.output.append(value)
+            continue
+        for i, array in enumerate(given):
+            after.append(onnx.helper.make_node("Constant", [], [f"at_{i}"], value_int=i))
+            after.append(onnx.helper.make_node("SequenceAt", [value.name, f"at_{i}"], [f"{value.name}_{i}"]))
+            kind = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+            copy.graph.output.append(onnx.helper.make_tensor_value_info(f"{value.name}_{i}", kind, array.shape))
+    nodes = before + list(copy.graph.node) + after
+    del copy.graph.node[:]
+    copy.graph.node.extend(nodes)
+    return copy, arrays, flat
 
 
 def run(options, model, inputs, outputs, folder):
@@ -76,18 +120,36 @@ def run(options, model, inputs, outputs, folder):
     return "passed", ""
 
 
+def arrays_of(value):
+    """Tensors as arrays, sequences as lists of them."""
+    if isinstance(value, list):
+        return [arrays_of(each) for each in value]
+    if isinstance(value, onnx.TensorProto):
+        return numpy_helper.to_array(value)
+    return np.asarray(value) if isinstance(value, np.generic) else value
+
+
+def is_ours(value):
+    return isinstance(value, np.ndarray) and (value.dtype in KINDS or value.dtype.name == "bfloat16")
+
+
 def check(options, case):
     model = case.model
-    inputs, outputs = ([numpy_helper.to_array(v) if isinstance(v, onnx.TensorProto) else np.asarray(v)
-                        if isinstance(v, np.generic) else v for v in values] for values in case.data_sets[0])
-    for values in (inputs, outputs):
-        if not all(isinstance(v, np.ndarray) and (v.dtype in KINDS or v.dtype.name == "bfloat16") for v in values):
-            return "refused", "inputs or outputs that are no tensors of dgc's types"
-    if any(v.size == 0 for v in [*inputs, *outputs]):
+    inputs, outputs = ([arrays_of(value) for value in values] for values in case.data_sets[0])
+    if any(isinstance(value, list) for value in [*inputs, *outputs]):
+        if not all(value and all(is_ours(each) for each in value) if isinstance(value, list) else is_ours(value)
+                   for value in [*inputs, *outputs]):
+            return "refused", "sequences without elements, or of other sequences or types"
+        model, named, outputs = taken_apart(model, inputs, outputs)
+    else:
+        named = dict(zip([value.name for value in model.graph.input], inputs))
+    if not all(is_ours(value) for value in [*named.values(), *outputs]):
+        return "refused", "inputs or outputs that are no tensors of dgc's types"
+    if any(value.size == 0 and value.dtype.kind in "iu" for value in named.values()):
+        model, named = frozen(model, named, lambda array: array.size == 0 and array.dtype.kind in "iu")
+    if any(value.size == 0 for value in [*named.values(), *outputs]):
         return "refused", "tensors without elements"
-    named = dict(zip([value.name for value in model.graph.input], inputs))
-    if any(v.dtype.name == "bfloat16" for v in inputs):
-        named = {k: v.view(np.uint16) if v.dtype.name == "bfloat16" else v for k, v in named.items()}
+    named = {k: v.view(np.uint16) if v.dtype.name == "bfloat16" else v for k, v in named.items()}
     with tempfile.TemporaryDirectory() as folder:
         result = run(options, model, named, outputs, folder)
         if result[0] == "refused" and "is no constant" in result[1]:
@@ -106,7 +168,7 @@ def main():
     options = parser.parse_args()
     # Several versions of an op have tests of the same name; the first one is the newest.
     from onnx.backend.test.case.node import collect_testcases
-    cases = [case for case in collect_testcases(None) if options.only in case.name]
+    cases = [case for case in collect_testcases(None) if re.search(options.only, case.name)]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda case: check(options, case), cases))
     counts = collections.Counter(result for result, _ in results)

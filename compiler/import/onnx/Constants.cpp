@@ -62,6 +62,13 @@ struct Row {
 std::optional<int64_t> divide(int64_t x, int64_t y) {
   return y == 0 || (y == -1 && x == INT64_MIN) ? std::nullopt : std::optional(x / y);
 }
+/// Of the sign of the divisor.
+std::optional<int64_t> remainder(int64_t x, int64_t y) {
+  if (y == 0 || y == -1)
+    return y == 0 ? std::nullopt : std::optional<int64_t>(0);
+  const int64_t rest = x % y;
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
+}
 int64_t wrapping(uint64_t x) { return static_cast<int64_t>(x); }
 
 const std::map<StringRef, Row> rows = {
@@ -75,6 +82,7 @@ const std::map<StringRef, Row> rows = {
     {"LessOrEqual", {[](ArrayRef<int64_t> x) { return std::optional<int64_t>(x[0] <= x[1]); }, true}},
     {"Max", {[](ArrayRef<int64_t> x) { return std::optional(*std::max_element(x.begin(), x.end())); }}},
     {"Min", {[](ArrayRef<int64_t> x) { return std::optional(*std::min_element(x.begin(), x.end())); }}},
+    {"Mod", {[](ArrayRef<int64_t> x) { return remainder(x[0], x[1]); }}},
     {"Mul", {[](ArrayRef<int64_t> x) { return std::optional(wrapping(uint64_t(x[0]) * uint64_t(x[1]))); }}},
     {"Neg", {[](ArrayRef<int64_t> x) { return std::optional(wrapping(-uint64_t(x[0]))); }}},
     {"Not", {[](ArrayRef<int64_t> x) { return std::optional<int64_t>(!x[0]); }, true}},
@@ -119,6 +127,8 @@ DenseElementsAttr computeConstant(const Node &node) {
     inputs.push_back(*std::move(input));
   }
   if (inputs.empty())
+    return {};
+  if (node.op() == "Mod" && node.integer("fmod", 0) != 0)
     return {};
   if (auto row = rows.find(node.op()); row != rows.end())
     return combine(row->second, inputs);

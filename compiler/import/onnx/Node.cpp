@@ -6,6 +6,45 @@ using namespace mlir;
 
 namespace dgc::import {
 
+//===-- Values by name ---------------------------------------------------===//
+
+Item GraphValues::find(StringRef name) const {
+  for (const GraphValues *graph = this; graph; graph = graph->outer) {
+    Item item;
+    item.value = graph->values.lookup(name);
+    item.constant = graph->constants.lookup(name);
+    if (auto list = graph->lists.find(name); list != graph->lists.end())
+      item = Item::of(list->second);
+    if (item)
+      return item;
+  }
+  return {};
+}
+
+void GraphValues::set(StringRef name, Item item) {
+  values.erase(name);
+  constants.erase(name);
+  lists.erase(name);
+  if (item.isList)
+    lists[name] = std::move(item.list);
+  if (item.value)
+    values[name] = item.value;
+  if (item.constant)
+    constants[name] = item.constant;
+}
+
+Value GraphValues::materialize(StringRef name, TensorBuilder &b) {
+  GraphValues *graph = this;
+  while (!graph->values.contains(name) && !graph->constants.contains(name))
+    graph = graph->outer; // that it is somewhere was checked when the node was reached
+  Value &value = graph->values[name];
+  if (!value)
+    value = ConstantOp::create(b.builder, b.location, graph->constants.lookup(name));
+  return value;
+}
+
+//===-- Inputs and attributes --------------------------------------------===//
+
 StringRef Node::op() const { return proto.op_type(); }
 unsigned Node::numInputs() const { return static_cast<unsigned>(proto.input_size()); }
 unsigned Node::numResults() const { return static_cast<unsigned>(proto.output_size()); }
@@ -14,18 +53,22 @@ bool Node::wants(unsigned result) const {
   return result < numResults() && !proto.output(static_cast<int>(result)).empty();
 }
 
-/// That an input is there, and known, was checked when the node was reached.
-Value Node::in(unsigned input) {
-  const std::string &name = proto.input(static_cast<int>(input));
-  Value &value = graph.values[name];
-  if (!value)
-    value = ConstantOp::create(b.builder, b.location, graph.constants.lookup(name));
-  return value;
+Value Node::in(unsigned input) { return graph.materialize(proto.input(static_cast<int>(input)), b); }
+
+Item Node::item(unsigned input) const {
+  return has(input) ? graph.find(proto.input(static_cast<int>(input))) : Item();
 }
 
-DenseElementsAttr Node::constant(unsigned input) const {
-  return has(input) ? graph.constants.lookup(proto.input(static_cast<int>(input))) : DenseElementsAttr();
+Value Node::valueOf(const Item &item) {
+  return item.value ? item.value : Value(ConstantOp::create(b.builder, b.location, item.constant));
 }
+
+RankedTensorType Node::type(unsigned input) const {
+  const Item given = item(input);
+  return cast<RankedTensorType>(given.value ? given.value.getType() : Type(given.constant.getType()));
+}
+
+DenseElementsAttr Node::constant(unsigned input) const { return item(input).constant; }
 
 static SmallVector<int64_t> integersOf(DenseElementsAttr elements) {
   const bool isUnsigned = elements.getElementType().isUnsignedInteger() || elements.getElementType().isInteger(1);
@@ -107,6 +150,21 @@ FailureOr<Type> Node::elementType(StringRef name, int64_t fallback) {
   return refuse("element type " + Twine(number) + " of ONNX is none of dgc");
 }
 
+FailureOr<SmallVector<Item>> Node::run(StringRef name, ArrayRef<Item> inputs) {
+  const onnx::AttributeProto *attribute = find(name);
+  if (!attribute || !attribute->has_g())
+    return refuse("its graph '" + name + "' is not there");
+  return readGraph(attribute->g(), inputs);
+}
+unsigned Node::numInputsOf(StringRef name) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? static_cast<unsigned>(attribute->g().input_size()) : 0;
+}
+unsigned Node::numResultsOf(StringRef name) const {
+  const onnx::AttributeProto *attribute = find(name);
+  return attribute ? static_cast<unsigned>(attribute->g().output_size()) : 0;
+}
+
 FailureOr<int64_t> Node::dim(int64_t number, int64_t rank) {
   const int64_t wrapped = number < 0 ? number + rank : number;
   if (wrapped >= 0 && wrapped < rank)
@@ -120,7 +178,18 @@ LogicalResult Node::give(ValueRange results) {
       continue;
     if (i >= results.size() || !results[i])
       return refuse("its result " + Twine(i) + " is used");
-    graph.values[proto.output(static_cast<int>(i))] = results[i];
+    graph.set(proto.output(static_cast<int>(i)), Item::of(results[i]));
+  }
+  return success();
+}
+
+LogicalResult Node::giveItems(ArrayRef<Item> results) {
+  for (unsigned i = 0; i < numResults(); ++i) {
+    if (!wants(i))
+      continue;
+    if (i >= results.size() || !results[i])
+      return refuse("its result " + Twine(i) + " is used");
+    graph.set(proto.output(static_cast<int>(i)), results[i]);
   }
   return success();
 }
@@ -128,7 +197,8 @@ LogicalResult Node::give(ValueRange results) {
 LogicalResult Node::give(DenseElementsAttr constant) {
   if (!constant)
     return failure(); // the caller has given the error
-  graph.constants[proto.output(0)] = constant;
+  if (wants(0))
+    graph.set(proto.output(0), Item::of(constant));
   return success();
 }
 

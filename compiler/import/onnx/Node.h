@@ -7,35 +7,73 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <vector>
+
 namespace onnx {
 class AttributeProto;
+class GraphProto;
 class NodeProto;
 class TensorProto;
 } // namespace onnx
 
 namespace dgc::import {
 
+/// What a name stands for: a value, a tensor whose elements are known, or a sequence of these.
+struct Item {
+  Value value;
+  DenseElementsAttr constant;
+  std::vector<Item> list;
+  bool isList = false;
+
+  static Item of(Value value) { return {value, {}, {}, false}; }
+  static Item of(DenseElementsAttr constant) { return {{}, constant, {}, false}; }
+  static Item of(std::vector<Item> list) { return {{}, {}, std::move(list), true}; }
+  explicit operator bool() const { return value || constant || isList; }
+};
+
 /// The values of a graph by name. Constants are those of the file, and what is computed from shapes.
 struct GraphValues {
   llvm::StringMap<Value> values;
   llvm::StringMap<DenseElementsAttr> constants;
+  llvm::StringMap<std::vector<Item>> lists;
+  /// The graph around a subgraph, whose values it sees.
+  GraphValues *outer = nullptr;
+  /// The operator set of the nodes.
+  int64_t version = 0;
+
+  /// False where the name stands for nothing.
+  Item find(StringRef name) const;
+  void set(StringRef name, Item item);
+  /// The value, or an op that gives the constant, once for each graph.
+  Value materialize(StringRef name, TensorBuilder &b);
 };
+
+/// Reads a subgraph in the graph where it is, with these as its inputs, and gives its outputs.
+using ReadGraph = llvm::function_ref<FailureOr<SmallVector<Item>>(const onnx::GraphProto &, ArrayRef<Item>)>;
 
 /// Reads the elements of a tensor, which are in the file; null, with `error`, where it cannot.
 DenseElementsAttr readTensor(const onnx::TensorProto &tensor, Builder &builder, std::string &error);
 
 class Node {
 public:
-  Node(const onnx::NodeProto &proto, GraphValues &graph, TensorBuilder &b) : b(b), proto(proto), graph(graph) {}
+  Node(const onnx::NodeProto &proto, GraphValues &graph, TensorBuilder &b, ReadGraph readGraph)
+      : b(b), proto(proto), graph(graph), readGraph(readGraph) {}
 
   StringRef op() const;
+  /// The version of the operator set.
+  int64_t version() const { return graph.version; }
 
   // Inputs: an optional one may be absent.
   unsigned numInputs() const;
   bool has(unsigned input) const;
   Value in(unsigned input);
-  int64_t rank(unsigned input) { return tensorOf(in(input)).getRank(); }
-  ArrayRef<int64_t> shape(unsigned input) { return tensorOf(in(input)).getShape(); }
+  int64_t rank(unsigned input) const { return type(input).getRank(); }
+  ArrayRef<int64_t> shape(unsigned input) const { return type(input).getShape(); }
+  RankedTensorType type(unsigned input) const;
+  /// The input as it is: a value, a constant or a sequence; false for none.
+  Item item(unsigned input) const;
+  /// The value of an item that is no sequence.
+  Value valueOf(const Item &item);
   /// The elements of an input that is known here; null where it is not.
   DenseElementsAttr constant(unsigned input) const;
   /// The same as integers. Fails with a diagnostic.
@@ -55,6 +93,12 @@ public:
   /// The element type that `name` says.
   FailureOr<Type> elementType(StringRef name, int64_t fallback);
 
+  // Subgraphs.
+  /// The results of the graph of an attribute, which has so many inputs. Fails with a diagnostic.
+  FailureOr<SmallVector<Item>> run(StringRef name, ArrayRef<Item> inputs);
+  unsigned numInputsOf(StringRef name) const;
+  unsigned numResultsOf(StringRef name) const;
+
   /// A dimension, where a negative one counts from the end. Fails with a diagnostic where there is none.
   FailureOr<int64_t> dim(int64_t number, int64_t rank);
 
@@ -63,6 +107,7 @@ public:
   bool wants(unsigned result) const;
   LogicalResult give(ValueRange results);
   LogicalResult give(Value result) { return give(ValueRange(result)); }
+  LogicalResult giveItems(ArrayRef<Item> results);
   /// A result that is known here.
   LogicalResult give(DenseElementsAttr constant);
   LogicalResult giveIntegers(ArrayRef<int64_t> list);
@@ -87,18 +132,27 @@ private:
 
   const onnx::NodeProto &proto;
   GraphValues &graph;
+  ReadGraph readGraph;
 };
 
 /// The type of elements that ONNX numbers so; null for one that dgc has not.
 Type elementTypeOf(int64_t number, MLIRContext *context);
 
-/// How the nodes of an op become ops of dgc.
+/// Rounds of loops and steps of recurrent layers are written out one after the other.
+inline constexpr int64_t kMostRounds = 1024;
+
+/// How the nodes of an op become ops of dgc. The name has the domain before it, unless that is the main one.
 struct OnnxRule {
   llvm::StringLiteral op;
-  LogicalResult (*lower)(Node &node);
+  LogicalResult (*lower)(Node &node) = nullptr;
+  /// The first operator set in which the op is what the rule takes it for.
+  int64_t since = 7;
+  /// Whether inputs may be sequences.
+  bool takesLists = false;
 };
 
 ArrayRef<OnnxRule> onnxAttentionRules();
+ArrayRef<OnnxRule> onnxControlRules();
 ArrayRef<OnnxRule> onnxElementwiseRules();
 ArrayRef<OnnxRule> onnxShapeRules();
 ArrayRef<OnnxRule> onnxIndexRules();

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/MemoryBufferRef.h"
 
+#include <google/protobuf/unknown_field_set.h>
 #include <onnx/onnx_pb.h>
 
 #include <map>
@@ -14,56 +15,68 @@ namespace dgc::import {
 namespace {
 
 /// Operator sets whose ops are read.
-constexpr int64_t kFirstVersion = 13, kLastVersion = 28;
+constexpr int64_t kFirstVersion = 7, kLastVersion = 28;
 /// Functions that call each other go no deeper.
 constexpr int kMostDepth = 64;
+/// Nodes that are read, those of a loop once for each round.
+constexpr int64_t kMostNodes = int64_t{1} << 20;
+
+/// The main operator set has two names.
+std::string domainOf(const std::string &domain) { return domain == "ai.onnx" ? "" : domain; }
+
+/// The version of the main operator set; 0 for none.
+int64_t versionOf(const auto &imports) {
+  for (const onnx::OperatorSetIdProto &set : imports)
+    if (domainOf(set.domain()).empty())
+      return set.version();
+  return 0;
+}
 
 class OnnxReader {
 public:
   OnnxReader(StringRef file, MLIRContext *context) : builder(context), start(FileLineColLoc::get(context, file, 0, 0)) {
     for (ArrayRef<OnnxRule> list :
          {onnxElementwiseRules(), onnxShapeRules(), onnxIndexRules(), onnxReductionRules(), onnxLayerRules(),
-          onnxConvolutionRules(), onnxRecurrentRules(), onnxAttentionRules(), onnxLossRules()})
+          onnxConvolutionRules(), onnxRecurrentRules(), onnxAttentionRules(), onnxLossRules(), onnxControlRules()})
       for (const OnnxRule &rule : list)
-        rules[rule.op] = rule.lower;
+        rules[rule.op] = &rule;
   }
 
   OwningOpRef<ModuleOp> read(const onnx::ModelProto &model);
 
 private:
   InFlightDiagnostic error() { return emitError(start); }
-  LogicalResult readVersions(const onnx::ModelProto &model);
   FailureOr<RankedTensorType> typeOf(const onnx::ValueInfoProto &value);
-  LogicalResult readInitializers(const onnx::GraphProto &graph);
+  LogicalResult readInitializers(const onnx::GraphProto &graph, GraphValues &values);
+  LogicalResult checkVersion(int64_t version, int64_t first);
+  LogicalResult checkNodes(const auto &nodes, int64_t version, std::map<std::string, int> &unknown);
   LogicalResult checkSupported(const onnx::ModelProto &model);
+  /// Functions that say no version have that of the model.
+  int64_t versionIn(const onnx::FunctionProto &function) const {
+    const int64_t version = versionOf(function.opset_import());
+    return version == 0 ? main.version : version;
+  }
+  FailureOr<SmallVector<Item>> readGraph(const onnx::GraphProto &graph, ArrayRef<Item> inputs, GraphValues &outer,
+                                         int depth);
   LogicalResult readNodes(const auto &nodes, GraphValues &values, int depth);
   LogicalResult readNode(const onnx::NodeProto &proto, GraphValues &values, int depth);
   LogicalResult call(const onnx::FunctionProto &function, const onnx::NodeProto &proto, GraphValues &values, int depth);
 
   OpBuilder builder;
   Location start;
-  llvm::StringMap<LogicalResult (*)(Node &)> rules;
+  llvm::StringMap<const OnnxRule *> rules; // by domain and name
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions; // by domain and name
   GraphValues main;
-  int64_t version = 0;
+  int64_t nodesLeft = kMostNodes;
 };
 
-/// The main operator set has two names.
-std::string domainOf(const std::string &domain) { return domain == "ai.onnx" ? "" : domain; }
+/// The name of an op in the tables of rules.
+std::string ruleOf(const onnx::NodeProto &node) {
+  const std::string domain = domainOf(node.domain());
+  return domain.empty() ? node.op_type() : domain + "." + node.op_type();
+}
 
 } // namespace
-
-LogicalResult OnnxReader::readVersions(const onnx::ModelProto &model) {
-  for (const onnx::OperatorSetIdProto &set : model.opset_import())
-    if (domainOf(set.domain()).empty())
-      version = set.version();
-  if (version < kFirstVersion || version > kLastVersion)
-    return error() << "is written for version " << version << " of the operators of ONNX; " << kFirstVersion << " to "
-                   << kLastVersion << " are read. onnx.version_converter.convert_version converts it";
-  for (const onnx::FunctionProto &function : model.functions())
-    functions[{domainOf(function.domain()), function.name()}] = &function;
-  return success();
-}
 
 FailureOr<RankedTensorType> OnnxReader::typeOf(const onnx::ValueInfoProto &value) {
   if (!value.type().has_tensor_type() || !value.type().tensor_type().has_shape())
@@ -86,7 +99,7 @@ FailureOr<RankedTensorType> OnnxReader::typeOf(const onnx::ValueInfoProto &value
   return RankedTensorType::get(shape, element);
 }
 
-LogicalResult OnnxReader::readInitializers(const onnx::GraphProto &graph) {
+LogicalResult OnnxReader::readInitializers(const onnx::GraphProto &graph, GraphValues &values) {
   if (graph.sparse_initializer_size() > 0)
     return error() << "has sparse initializers, which are not supported";
   for (const onnx::TensorProto &tensor : graph.initializer()) {
@@ -94,7 +107,33 @@ LogicalResult OnnxReader::readInitializers(const onnx::GraphProto &graph) {
     DenseElementsAttr value = readTensor(tensor, builder, reason);
     if (!value)
       return error() << "initializer '" << tensor.name() << "' " << reason;
-    main.constants[tensor.name()] = value;
+    values.constants[tensor.name()] = value;
+  }
+  return success();
+}
+
+LogicalResult OnnxReader::checkVersion(int64_t version, int64_t first) {
+  if (version >= first && version <= kLastVersion)
+    return success();
+  return error() << "is written for version " << version << " of the operators of ONNX; " << kFirstVersion << " to "
+                 << kLastVersion << " are read. onnx.version_converter.convert_version converts it";
+}
+
+/// Counts the ops that are not supported, those of subgraphs too; but not those of branches, which may not be taken.
+LogicalResult OnnxReader::checkNodes(const auto &nodes, int64_t version, std::map<std::string, int> &unknown) {
+  for (const onnx::NodeProto &node : nodes) {
+    const std::string domain = domainOf(node.domain()), name = ruleOf(node);
+    auto rule = rules.find(name);
+    if (functions.contains({domain, node.op_type()}))
+      continue;
+    if (rule == rules.end())
+      ++unknown[name];
+    else if (domain.empty() && failed(checkVersion(version, rule->second->since)))
+      return failure();
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (node.op_type() != "If" && attribute.has_g() &&
+          failed(checkNodes(attribute.g().node(), version, unknown)))
+        return failure();
   }
   return success();
 }
@@ -102,16 +141,14 @@ LogicalResult OnnxReader::readInitializers(const onnx::GraphProto &graph) {
 /// Says of all ops at once which are not supported.
 LogicalResult OnnxReader::checkSupported(const onnx::ModelProto &model) {
   std::map<std::string, int> unknown;
-  auto check = [&](const auto &nodes) {
-    for (const onnx::NodeProto &node : nodes) {
-      const std::string domain = domainOf(node.domain());
-      if (!functions.contains({domain, node.op_type()}) && (!domain.empty() || !rules.contains(node.op_type())))
-        ++unknown[(domain.empty() ? "" : domain + ".") + node.op_type()];
-    }
-  };
-  check(model.graph().node());
+  for (const onnx::FunctionProto &function : model.functions())
+    functions[{domainOf(function.domain()), function.name()}] = &function;
+  main.version = versionOf(model.opset_import());
+  if (failed(checkNodes(model.graph().node(), main.version, unknown)))
+    return failure();
   for (const auto &[name, function] : functions)
-    check(function->node());
+    if (failed(checkNodes(function->node(), versionIn(*function), unknown)))
+      return failure();
   if (unknown.empty())
     return success();
   InFlightDiagnostic diagnostic = error() << "dgc has no equivalent for " << unknown.size()
@@ -121,46 +158,123 @@ LogicalResult OnnxReader::checkSupported(const onnx::ModelProto &model) {
   return diagnostic;
 }
 
+/// Attributes of a function that have a default, a field that came later than this version of the format.
+static std::vector<onnx::AttributeProto> defaultsOf(const onnx::FunctionProto &function) {
+  constexpr int kDefaults = 11;
+  std::vector<onnx::AttributeProto> all;
+  const auto &fields = function.unknown_fields();
+  for (int i = 0; i < fields.field_count(); ++i)
+    if (fields.field(i).number() == kDefaults &&
+        fields.field(i).type() == google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      all.emplace_back().ParseFromString(fields.field(i).length_delimited());
+  return all;
+}
+
+/// Replaces the attributes of nodes that refer to those of their function.
+static void resolveAttributes(auto &nodes, const std::map<std::string, const onnx::AttributeProto *> &given) {
+  for (onnx::NodeProto &node : nodes) {
+    auto &attributes = *node.mutable_attribute();
+    for (int i = attributes.size(); i-- > 0;) {
+      onnx::AttributeProto &attribute = attributes[i];
+      if (attribute.has_g())
+        resolveAttributes(*attribute.mutable_g()->mutable_node(), given);
+      if (attribute.ref_attr_name().empty())
+        continue;
+      const std::string name = attribute.name();
+      if (auto value = given.find(attribute.ref_attr_name()); value != given.end()) {
+        attribute = *value->second;
+        attribute.set_name(name);
+      } else {
+        attributes.DeleteSubrange(i, 1);
+      }
+    }
+  }
+}
+
 LogicalResult OnnxReader::call(const onnx::FunctionProto &function, const onnx::NodeProto &proto, GraphValues &values,
                                int depth) {
   if (depth > kMostDepth)
     return error() << "function '" << function.name() << "' is called in itself";
-  if (function.attribute_size() > 0 || proto.attribute_size() > 0)
-    return error() << "function '" << function.name() << "' has attributes, which is not supported";
   GraphValues inner;
-  for (int i = 0; i < function.input_size() && i < proto.input_size(); ++i) {
-    const std::string &name = proto.input(i);
-    if (auto value = values.values.find(name); value != values.values.end())
-      inner.values[function.input(i)] = value->second;
-    else if (auto constant = values.constants.find(name); constant != values.constants.end())
-      inner.constants[function.input(i)] = constant->second;
-  }
-  if (failed(readNodes(function.node(), inner, depth + 1)))
+  inner.version = versionIn(function);
+  for (int i = 0; i < function.input_size() && i < proto.input_size(); ++i)
+    inner.set(function.input(i), values.find(proto.input(i)));
+  onnx::FunctionProto body = function;
+  std::map<std::string, const onnx::AttributeProto *> attributes;
+  const std::vector<onnx::AttributeProto> defaults = defaultsOf(function);
+  for (const onnx::AttributeProto &attribute : defaults)
+    attributes[attribute.name()] = &attribute;
+  for (const onnx::AttributeProto &attribute : proto.attribute())
+    attributes[attribute.name()] = &attribute;
+  resolveAttributes(*body.mutable_node(), attributes);
+  if (failed(readNodes(body.node(), inner, depth + 1)))
     return failure();
   for (int i = 0; i < function.output_size() && i < proto.output_size(); ++i) {
-    if (auto value = inner.values.find(function.output(i)); value != inner.values.end())
-      values.values[proto.output(i)] = value->second;
-    else if (auto constant = inner.constants.find(function.output(i)); constant != inner.constants.end())
-      values.constants[proto.output(i)] = constant->second;
-    else
+    const Item item = inner.find(function.output(i));
+    if (!item)
       return error() << "function '" << function.name() << "' has no value '" << function.output(i) << "'";
+    values.set(proto.output(i), item);
   }
   return success();
 }
 
+FailureOr<SmallVector<Item>> OnnxReader::readGraph(const onnx::GraphProto &graph, ArrayRef<Item> inputs,
+                                                   GraphValues &outer, int depth) {
+  if (depth > kMostDepth)
+    return error() << "subgraph '" << graph.name() << "' is more than " << kMostDepth << " deep";
+  if (static_cast<size_t>(graph.input_size()) != inputs.size())
+    return error() << "subgraph '" << graph.name() << "' has " << graph.input_size() << " inputs, and gets "
+                   << inputs.size();
+  GraphValues inner;
+  inner.outer = &outer;
+  inner.version = outer.version;
+  if (failed(readInitializers(graph, inner)))
+    return failure();
+  for (auto [proto, input] : llvm::zip_equal(graph.input(), inputs))
+    inner.set(proto.name(), input);
+  if (failed(readNodes(graph.node(), inner, depth)))
+    return failure();
+  SmallVector<Item> results;
+  for (const onnx::ValueInfoProto &output : graph.output()) {
+    results.push_back(inner.find(output.name()));
+    if (!results.back())
+      return error() << "subgraph '" << graph.name() << "' has no value '" << output.name() << "'";
+  }
+  return results;
+}
+
 LogicalResult OnnxReader::readNode(const onnx::NodeProto &proto, GraphValues &values, int depth) {
-  for (const std::string &name : proto.input())
-    if (!name.empty() && !values.values.contains(name) && !values.constants.contains(name))
+  if (--nodesLeft < 0)
+    return error() << "has more than " << kMostNodes << " nodes, those of loops counted once for each round";
+  bool hasList = false;
+  for (const std::string &name : proto.input()) {
+    const Item item = name.empty() ? Item::of(Value()) : values.find(name);
+    if (!name.empty() && !item)
       return error() << "node '" << proto.name() << "' (" << proto.op_type() << ") takes '" << name
                      << "', which nothing before it gives";
+    hasList |= item.isList;
+  }
   if (auto function = functions.find({domainOf(proto.domain()), proto.op_type()}); function != functions.end())
     return call(*function->second, proto, values, depth);
   const std::string name = proto.name().empty() ? proto.op_type() : proto.name();
   TensorBuilder b(builder, NameLoc::get(builder.getStringAttr(name), start));
-  Node node(proto, values, b);
-  if (DenseElementsAttr known = computeConstant(node))
+  auto readInner = [&](const onnx::GraphProto &graph, ArrayRef<Item> inputs) {
+    return readGraph(graph, inputs, values, depth + 1);
+  };
+  Node node(proto, values, b, readInner);
+  const OnnxRule *rule = rules.lookup(ruleOf(proto));
+  if (!rule)
+    return node.refuse("dgc has no equivalent for this op");
+  if (hasList && !rule->takesLists)
+    return node.refuse("its operand is a sequence");
+  if (DenseElementsAttr known = hasList ? DenseElementsAttr() : computeConstant(node))
     return node.give(known);
-  return rules.lookup(proto.op_type())(node);
+  if (failed(rule->lower(node)))
+    return failure();
+  for (const std::string &result : proto.output())
+    if (Value value = values.values.lookup(result); value && tensorOf(value).getNumElements() == 0)
+      return node.refuse("nothing is left of its result: tensors have at least one element");
+  return success();
 }
 
 LogicalResult OnnxReader::readNodes(const auto &nodes, GraphValues &values, int depth) {
@@ -172,7 +286,7 @@ LogicalResult OnnxReader::readNodes(const auto &nodes, GraphValues &values, int 
 
 OwningOpRef<ModuleOp> OnnxReader::read(const onnx::ModelProto &model) {
   const onnx::GraphProto &graph = model.graph();
-  if (failed(readVersions(model)) || failed(checkSupported(model)) || failed(readInitializers(graph)))
+  if (failed(checkSupported(model)) || failed(readInitializers(graph, main)))
     return {};
   SmallVector<Type> types;
   SmallVector<Location> locations;

@@ -7,9 +7,6 @@ using namespace mlir;
 namespace dgc::import {
 namespace {
 
-/// Steps are written out one after the other.
-constexpr int64_t kMostSteps = 1024;
-
 /// The sizes of a layer and its operands; X and the results have the order [steps, batch, ..] here.
 struct Layer {
   int64_t steps = 0, batch = 0, hidden = 0, directions = 1;
@@ -39,8 +36,8 @@ FailureOr<Layer> layerOf(Node &n, ArrayRef<StringRef> defaults) {
   layer.steps = tensorOf(layer.x).getDimSize(0);
   layer.batch = tensorOf(layer.x).getDimSize(1);
   layer.hidden = n.shape(2)[2];
-  if (layer.steps > kMostSteps)
-    return n.refuse("has " + Twine(layer.steps) + " steps; " + Twine(kMostSteps) + " are supported");
+  if (layer.steps > kMostRounds)
+    return n.refuse("has " + Twine(layer.steps) + " steps; " + Twine(kMostRounds) + " are supported");
   if (n.hasAttribute("clip"))
     return n.refuse("with 'clip'");
   if (n.has(4)) {
