@@ -87,15 +87,31 @@ LogicalResult modulo(Node &n) {
   return n.give(n.b.select(moves, n.b.add(remainder, y), remainder));
 }
 
+/// Numbers of bits are those of an unsigned integer; as many as the type has, or more, leave nothing.
 LogicalResult bitShift(Node &n) {
   FailureOr<SmallVector<Value>> x = n.broadcastInputs();
   if (failed(x))
     return failure();
-  if (!elementOf((*x)[0]).isUnsignedInteger())
-    return n.refuse("of signed integers");
-  if (n.text("direction", "") == "LEFT")
-    return n.give(ShiftLeftOp::create(n.b.builder, n.b.location, (*x)[0], (*x)[1]));
-  return n.give(ShiftRightLogicalOp::create(n.b.builder, n.b.location, (*x)[0], (*x)[1]));
+  Value bits = (*x)[0], count = (*x)[1];
+  if (!isa<IntegerType>(elementOf(bits)) || elementOf(bits) != elementOf(count))
+    return n.refuse("its operands are no integers of one type");
+  const bool isSigned = !elementOf(bits).isUnsignedInteger();
+  const unsigned width = elementOf(bits).getIntOrFloatBitWidth();
+  Value none = n.splat(0, bits), last = n.splat(width - 1, count);
+  // Comparisons as signed numbers: a negative count is a large one.
+  Value isInside = n.b.compare(Direction::LE, count, last);
+  if (isSigned)
+    isInside = AndOp::create(n.b.builder, n.b.location, isInside, n.b.compare(Direction::GE, count, n.splat(0, count)));
+  Value safe = n.b.select(isInside, count, n.splat(0, count)), y;
+  if (n.text("direction", "") == "LEFT") {
+    y = ShiftLeftOp::create(n.b.builder, n.b.location, bits, safe);
+  } else if (isSigned) {
+    y = ShiftRightArithmeticOp::create(n.b.builder, n.b.location, bits, safe);
+    none = ShiftRightArithmeticOp::create(n.b.builder, n.b.location, bits, last); // the sign
+  } else {
+    y = ShiftRightLogicalOp::create(n.b.builder, n.b.location, bits, safe);
+  }
+  return n.give(n.b.select(isInside, y, none));
 }
 
 LogicalResult where(Node &n) {
@@ -105,6 +121,10 @@ LogicalResult where(Node &n) {
 
 LogicalResult clip(Node &n) {
   Value x = n.in(0);
+  if (n.version() < 11) { // attributes
+    x = n.hasAttribute("min") ? n.b.maximum(x, n.splat(n.number("min", 0), x)) : x;
+    return n.give(n.hasAttribute("max") ? n.b.minimum(x, n.splat(n.number("max", 0), x)) : x);
+  }
   if (n.has(1))
     x = n.b.maximum(x, n.broadcast(n.in(1), tensorOf(x).getShape()));
   if (n.has(2))
@@ -178,7 +198,7 @@ constexpr OnnxRule rules[] = {
        Value x = n.in(0);
        return n.give(n.b.multiply(x, clamp(n, plus(n, n.b.multiply(x, 1.0 / 6), 0.5), 0, 1)));
      }},
-    {"Identity", [](Node &n) { return n.constant(0) ? n.give(n.constant(0)) : n.give(n.in(0)); }},
+    {"Identity", [](Node &n) { return n.giveItems(n.item(0)); }, 1, /*takesLists=*/true},
     {"IsInf",
      [](Node &n) {
        Value x = n.in(0), up = n.splat(INFINITY, x), down = n.splat(-INFINITY, x);
@@ -205,7 +225,7 @@ constexpr OnnxRule rules[] = {
     {"Mod", modulo},
     {"Mul", binary<&TensorBuilder::multiply>},
     {"Neg", unary<&TensorBuilder::negate>},
-    {"Not", unaryOp<NotOp>},
+    {"Not", unaryOp<NotOp>, 1},
     {"Or", binaryOp<OrOp>},
     {"PRelu", parametricRelu},
     {"Pow", power},
@@ -242,6 +262,13 @@ constexpr OnnxRule rules[] = {
     {"Sqrt", unary<&TensorBuilder::sqrt>},
     {"Sub", binary<&TensorBuilder::subtract>},
     {"Sum", variadic<&TensorBuilder::add>},
+    {"SwiGLU",
+     [](Node &n) {
+       if (n.type(0) != n.type(1))
+         return n.refuse("its operands have different types");
+       Value x = n.in(0), scaled = n.b.multiply(x, n.number("alpha", 1));
+       return n.give(n.b.multiply(n.b.multiply(x, LogisticOp::create(n.b.builder, n.b.location, scaled)), n.in(1)));
+     }},
     {"Swish",
      [](Node &n) {
        Value x = n.in(0), scaled = n.b.multiply(x, n.number("alpha", 1));

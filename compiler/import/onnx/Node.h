@@ -154,6 +154,7 @@ struct OnnxRule {
 ArrayRef<OnnxRule> onnxAttentionRules();
 ArrayRef<OnnxRule> onnxControlRules();
 ArrayRef<OnnxRule> onnxElementwiseRules();
+ArrayRef<OnnxRule> onnxLinearAttentionRules();
 ArrayRef<OnnxRule> onnxShapeRules();
 ArrayRef<OnnxRule> onnxIndexRules();
 ArrayRef<OnnxRule> onnxReductionRules();
