@@ -1,8 +1,9 @@
-// What a graph computes of integers that are known: shapes, in models that were exported with open ones.
+// What a graph computes of integers that are known, shapes in models that were exported with open ones; and of few numbers.
 
 #include "compiler/import/onnx/Constants.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -93,37 +94,137 @@ const std::map<StringRef, Row> rows = {
 
 } // namespace
 
-/// Element by element.
-static DenseElementsAttr combine(const Row &row, ArrayRef<Integers> inputs) {
-  Integers result;
+//===-- Numbers ----------------------------------------------------------===//
+
+namespace {
+
+/// Floating-point numbers. What a double computes of two narrower ones and then rounds is the nearest one of these.
+struct Numbers {
+  SmallVector<int64_t> shape;
+  SmallVector<double> values;
+  FloatType element;
+};
+
+std::optional<Numbers> numbersOf(DenseElementsAttr elements) {
+  auto type = elements ? dyn_cast<FloatType>(elements.getElementType()) : FloatType();
+  if (!type || elements.getNumElements() > kMostElements)
+    return std::nullopt;
+  Numbers result{SmallVector<int64_t>(elements.getType().getShape()), {}, type};
+  for (const APFloat &value : elements.getValues<APFloat>())
+    result.values.push_back(value.convertToDouble());
+  return result;
+}
+
+DenseElementsAttr attributeOf(const Numbers &numbers) {
+  SmallVector<APFloat> values = llvm::map_to_vector(numbers.values, [&](double value) {
+    APFloat number(value);
+    bool loses = false;
+    number.convert(numbers.element.getFloatSemantics(), APFloat::rmNearestTiesToEven, &loses);
+    return number;
+  });
+  return DenseElementsAttr::get(RankedTensorType::get(numbers.shape, numbers.element), values);
+}
+
+using NumberFunction = double (*)(ArrayRef<double> x);
+const std::map<StringRef, NumberFunction> numberRows = {
+    {"Add", [](ArrayRef<double> x) { return x[0] + x[1]; }},
+    {"Ceil", [](ArrayRef<double> x) { return std::ceil(x[0]); }},
+    {"Div", [](ArrayRef<double> x) { return x[0] / x[1]; }},
+    {"Floor", [](ArrayRef<double> x) { return std::floor(x[0]); }},
+    {"Mul", [](ArrayRef<double> x) { return x[0] * x[1]; }},
+    {"Neg", [](ArrayRef<double> x) { return -x[0]; }},
+    {"Sqrt", [](ArrayRef<double> x) { return std::sqrt(x[0]); }},
+    {"Sub", [](ArrayRef<double> x) { return x[0] - x[1]; }},
+};
+const std::map<StringRef, bool (*)(ArrayRef<double> x)> numberTests = {
+    {"Equal", [](ArrayRef<double> x) { return x[0] == x[1]; }},
+    {"Greater", [](ArrayRef<double> x) { return x[0] > x[1]; }},
+    {"GreaterOrEqual", [](ArrayRef<double> x) { return x[0] >= x[1]; }},
+    {"Less", [](ArrayRef<double> x) { return x[0] < x[1]; }},
+    {"LessOrEqual", [](ArrayRef<double> x) { return x[0] <= x[1]; }},
+};
+
+/// Calls `compute` for the operands of each element of the shape that they have together; false where they do not fit, or
+/// `compute` has no result.
+template <class Operand, class Value>
+bool combine(ArrayRef<Operand> inputs, SmallVectorImpl<int64_t> &shape,
+             llvm::function_ref<bool(ArrayRef<Value>)> compute) {
   SmallVector<int64_t> before;
-  for (const Integers &input : inputs) {
-    before = result.shape;
-    if (!Node::joinShapes(before, input.shape, result.shape))
-      return {};
+  for (const Operand &input : inputs) {
+    before.assign(shape.begin(), shape.end());
+    if (!Node::joinShapes(before, input.shape, shape))
+      return false;
   }
-  result.element = row.isTruth ? IntegerType::get(inputs[0].element.getContext(), 1) : inputs.back().element;
-  const int64_t count = std::accumulate(result.shape.begin(), result.shape.end(), int64_t{1}, std::multiplies<>());
+  const int64_t count = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
   if (count > kMostElements)
-    return {};
-  SmallVector<int64_t> operands(inputs.size());
+    return false;
+  SmallVector<Value> operands(inputs.size());
   for (int64_t i = 0; i < count; ++i) {
     for (auto [operand, input] : llvm::zip_equal(operands, inputs))
-      operand = input.values[placeIn(input.shape, result.shape, i)];
-    std::optional<int64_t> value = row.compute(operands);
-    if (!value)
-      return {};
-    result.values.push_back(*value);
+      operand = input.values[placeIn(input.shape, shape, i)];
+    if (!compute(operands))
+      return false;
   }
-  return attributeOf(result);
+  return true;
 }
+
+DenseElementsAttr combineIntegers(const Row &row, ArrayRef<Integers> inputs) {
+  Integers result;
+  result.element = row.isTruth ? IntegerType::get(inputs[0].element.getContext(), 1) : inputs.back().element;
+  const bool isDone = combine<Integers, int64_t>(inputs, result.shape, [&](ArrayRef<int64_t> operands) {
+    std::optional<int64_t> value = row.compute(operands);
+    if (value)
+      result.values.push_back(*value);
+    return value.has_value();
+  });
+  return isDone ? attributeOf(result) : DenseElementsAttr();
+}
+
+/// The result where all operands are few numbers that are known.
+DenseElementsAttr computeNumbers(const Node &node) {
+  SmallVector<Numbers> inputs;
+  auto row = numberRows.find(node.op());
+  auto test = numberTests.find(node.op());
+  const bool isCast = node.op() == "Cast";
+  for (unsigned i = 0; i < node.numInputs(); ++i) {
+    std::optional<Numbers> input;
+    if (isCast || row != numberRows.end() || test != numberTests.end())
+      input = numbersOf(node.constant(i));
+    if (!input)
+      return {};
+    inputs.push_back(*std::move(input));
+  }
+  if (inputs.empty())
+    return {};
+  MLIRContext *context = inputs[0].element.getContext();
+  if (isCast) {
+    auto to = dyn_cast_or_null<FloatType>(elementTypeOf(node.integer("to", 0), context));
+    if (!to)
+      return {};
+    inputs[0].element = to;
+    return attributeOf(inputs[0]);
+  }
+  Numbers result{{}, {}, inputs.back().element};
+  Integers truth{{}, {}, IntegerType::get(context, 1)};
+  const bool isDone = combine<Numbers, double>(inputs, result.shape, [&](ArrayRef<double> operands) {
+    if (row != numberRows.end())
+      result.values.push_back(row->second(operands));
+    else
+      truth.values.push_back(test->second(operands) ? 1 : 0);
+    return true;
+  });
+  truth.shape = result.shape;
+  return !isDone ? DenseElementsAttr() : row != numberRows.end() ? attributeOf(result) : attributeOf(truth);
+}
+
+} // namespace
 
 DenseElementsAttr computeConstant(const Node &node) {
   SmallVector<Integers> inputs;
   for (unsigned i = 0; i < node.numInputs(); ++i) {
     std::optional<Integers> input = integersOf(node.constant(i));
     if (!input)
-      return {};
+      return computeNumbers(node);
     inputs.push_back(*std::move(input));
   }
   if (inputs.empty())
@@ -131,10 +232,15 @@ DenseElementsAttr computeConstant(const Node &node) {
   if (node.op() == "Mod" && node.integer("fmod", 0) != 0)
     return {};
   if (auto row = rows.find(node.op()); row != rows.end())
-    return combine(row->second, inputs);
+    return combineIntegers(row->second, inputs);
   if (node.op() == "Cast") {
     Type to = elementTypeOf(node.integer("to", 0), inputs[0].element.getContext());
-    if (!to || !isa<IntegerType>(to))
+    if (auto number = dyn_cast_or_null<FloatType>(to)) {
+      Numbers result{inputs[0].shape, {}, number};
+      llvm::append_range(result.values, inputs[0].values);
+      return attributeOf(result);
+    }
+    if (!to)
       return {};
     if (to.isInteger(1))
       for (int64_t &value : inputs[0].values)

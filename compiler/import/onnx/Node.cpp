@@ -100,6 +100,10 @@ FailureOr<SmallVector<double>> Node::numbers(unsigned input, StringRef what) {
   return numbersOf(elements);
 }
 
+FailureOr<SmallVector<int64_t>> Node::list(unsigned input, StringRef attribute) {
+  return has(input) ? integers(input, attribute) : FailureOr<SmallVector<int64_t>>(integers(attribute));
+}
+
 const onnx::AttributeProto *Node::find(StringRef name) const {
   for (const onnx::AttributeProto &attribute : proto.attribute())
     if (attribute.name() == name.str())

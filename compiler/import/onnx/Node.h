@@ -79,6 +79,8 @@ public:
   /// The same as integers. Fails with a diagnostic.
   FailureOr<SmallVector<int64_t>> integers(unsigned input, StringRef what);
   FailureOr<SmallVector<double>> numbers(unsigned input, StringRef what);
+  /// The integers of an input, or those of the attribute that it was in older versions; none where neither is there.
+  FailureOr<SmallVector<int64_t>> list(unsigned input, StringRef attribute);
 
   // Attributes.
   bool hasAttribute(StringRef name) const { return find(name) != nullptr; }
@@ -121,6 +123,10 @@ public:
   static bool joinShapes(ArrayRef<int64_t> x, ArrayRef<int64_t> y, SmallVectorImpl<int64_t> &together);
   /// All inputs, of the shape that they have together.
   FailureOr<SmallVector<Value>> broadcastInputs();
+  /// A tensor without elements, of the type of the operand. It has to vanish while the model is read.
+  DenseElementsAttr nothing(ArrayRef<int64_t> shape) const {
+    return DenseElementsAttr::get(RankedTensorType::get(shape, type(0).getElementType()), ArrayRef<Attribute>());
+  }
   Value splat(double value, Value like) { return b.splat(value, like); }
   Value constantOfIntegers(ArrayRef<int64_t> list, ArrayRef<int64_t> shape);
   Value constantOfNumbers(ArrayRef<double> list, ArrayRef<int64_t> shape, Type element);
@@ -156,6 +162,7 @@ ArrayRef<OnnxRule> onnxControlRules();
 ArrayRef<OnnxRule> onnxElementwiseRules();
 ArrayRef<OnnxRule> onnxLinearAttentionRules();
 ArrayRef<OnnxRule> onnxShapeRules();
+ArrayRef<OnnxRule> onnxSlicingRules();
 ArrayRef<OnnxRule> onnxIndexRules();
 ArrayRef<OnnxRule> onnxReductionRules();
 ArrayRef<OnnxRule> onnxLayerRules();

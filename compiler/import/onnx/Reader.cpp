@@ -37,7 +37,7 @@ public:
   OnnxReader(StringRef file, MLIRContext *context) : builder(context), start(FileLineColLoc::get(context, file, 0, 0)) {
     for (ArrayRef<OnnxRule> list :
          {onnxElementwiseRules(), onnxShapeRules(), onnxIndexRules(), onnxReductionRules(), onnxLayerRules(),
-          onnxConvolutionRules(), onnxRecurrentRules(), onnxAttentionRules(), onnxLossRules(), onnxControlRules(), onnxLinearAttentionRules()})
+          onnxConvolutionRules(), onnxRecurrentRules(), onnxAttentionRules(), onnxLossRules(), onnxControlRules(), onnxSlicingRules(), onnxLinearAttentionRules()})
       for (const OnnxRule &rule : list)
         rules[rule.op] = &rule;
   }

@@ -3,6 +3,7 @@
 #include "compiler/import/onnx/Node.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
+#include <cmath>
 #include <numeric>
 
 using namespace mlir;
@@ -19,11 +20,6 @@ LogicalResult giveReshaped(Node &n, ArrayRef<int64_t> shape) {
   if (DenseElementsAttr constant = n.constant(0))
     return n.give(constant.reshape(RankedTensorType::get(shape, constant.getElementType())));
   return n.give(n.b.reshape(n.in(0), shape));
-}
-
-/// A list that was an attribute in older versions; empty where it is not given.
-FailureOr<SmallVector<int64_t>> listOf(Node &n, unsigned input, StringRef attribute) {
-  return n.has(input) ? n.integers(input, attribute) : FailureOr<SmallVector<int64_t>>(n.integers(attribute));
 }
 
 LogicalResult reshape(Node &n) {
@@ -56,7 +52,7 @@ LogicalResult reshape(Node &n) {
 }
 
 LogicalResult squeeze(Node &n) {
-  FailureOr<SmallVector<int64_t>> dims = listOf(n, 1, "axes");
+  FailureOr<SmallVector<int64_t>> dims = n.list(1, "axes");
   if (failed(dims))
     return failure();
   SmallVector<bool> isGone(n.rank(0), false);
@@ -74,7 +70,7 @@ LogicalResult squeeze(Node &n) {
 }
 
 LogicalResult unsqueeze(Node &n) {
-  FailureOr<SmallVector<int64_t>> dims = listOf(n, 1, "axes");
+  FailureOr<SmallVector<int64_t>> dims = n.list(1, "axes");
   if (failed(dims))
     return failure();
   const int64_t rank = n.rank(0) + static_cast<int64_t>(dims->size());
@@ -142,86 +138,13 @@ LogicalResult concat(Node &n) {
   }
   if (isKnown)
     return n.giveIntegers(known);
-  SmallVector<Value> parts;
+  SmallVector<Value> parts; // tensors without elements vanish
   for (unsigned i = 0; i < n.numInputs(); ++i)
-    parts.push_back(n.in(i));
+    if (n.type(i).getNumElements() != 0)
+      parts.push_back(n.in(i));
+  if (parts.empty())
+    return n.give(n.constant(0));
   return n.give(parts.size() == 1 ? parts[0] : Value(ConcatenateOp::create(n.b.builder, n.b.location, parts, *dim)));
-}
-
-LogicalResult split(Node &n) {
-  FailureOr<int64_t> dim = n.dim(n.integer("axis", 0), n.rank(0));
-  FailureOr<SmallVector<int64_t>> sizes = listOf(n, 1, "split");
-  if (failed(dim) || failed(sizes))
-    return failure();
-  const int64_t size = n.shape(0)[*dim], count = n.numResults();
-  if (sizes->empty()) { // equal parts, the last of which may be smaller
-    const int64_t part = llvm::divideCeil(size, count);
-    for (int64_t i = 0; i < count; ++i)
-      sizes->push_back(std::min(part, size - part * i));
-  }
-  if (std::accumulate(sizes->begin(), sizes->end(), int64_t{0}) != size ||
-      llvm::any_of(*sizes, [](int64_t part) { return part <= 0; }))
-    return n.refuse("the parts are not those of a dimension of " + Twine(size));
-  SmallVector<int64_t> starts(n.rank(0), 0), limits(n.shape(0));
-  SmallVector<Value> parts;
-  for (int64_t part : *sizes) {
-    limits[*dim] = starts[*dim] + part;
-    parts.push_back(n.b.slice(n.in(0), starts, limits));
-    starts[*dim] = limits[*dim];
-  }
-  return n.give(parts);
-}
-
-LogicalResult slice(Node &n) {
-  FailureOr<SmallVector<int64_t>> from = n.integers(1, "starts"), to = n.integers(2, "ends");
-  if (failed(from) || failed(to))
-    return failure();
-  SmallVector<int64_t> dims = firstNumbers(static_cast<int64_t>(from->size())), steps(from->size(), 1);
-  for (auto [input, list, what] : {std::tuple(3U, &dims, "axes"), std::tuple(4U, &steps, "steps")})
-    if (n.has(input)) {
-      FailureOr<SmallVector<int64_t>> given = n.integers(input, what);
-      if (failed(given))
-        return failure();
-      *list = *given;
-    }
-  if (to->size() != from->size() || dims.size() != from->size() || steps.size() != from->size())
-    return n.refuse("has lists of different lengths");
-  SmallVector<int64_t> starts(n.rank(0), 0), limits(n.shape(0)), strides(n.rank(0), 1), reversed;
-  for (auto [start, end, number, step] : llvm::zip_equal(*from, *to, dims, steps)) {
-    FailureOr<int64_t> dim = n.dim(number, n.rank(0));
-    if (failed(dim) || step == 0 || step == INT64_MIN)
-      return failed(dim) ? failure() : n.refuse("a step of " + Twine(step));
-    const int64_t size = n.shape(0)[*dim];
-    auto wrapped = [&](int64_t at, int64_t low, int64_t high) {
-      return std::clamp(at < 0 ? at + size : at, low, high);
-    };
-    if (step > 0) {
-      starts[*dim] = wrapped(start, 0, size);
-      limits[*dim] = wrapped(end, 0, size);
-      strides[*dim] = step;
-    } else { // backwards: the same elements in their order, reversed
-      const int64_t last = wrapped(start, 0, size - 1), before = end < -size ? -1 : wrapped(end, -1, size - 1);
-      const int64_t count = last > before ? llvm::divideCeil(last - before, -step) : 0;
-      strides[*dim] = -step;
-      starts[*dim] = last + (count - 1) * step;
-      limits[*dim] = last + 1;
-      reversed.push_back(*dim);
-    }
-    if (limits[*dim] <= starts[*dim])
-      return n.refuse("nothing is left of dimension " + Twine(*dim) + ": tensors have at least one element");
-  }
-  if (DenseElementsAttr known = n.constant(0); known && n.rank(0) == 1 && known.getElementType().isInteger(64)) {
-    SmallVector<int64_t> all(known.getValues<int64_t>()), chosen;
-    for (int64_t i = starts[0]; i < limits[0]; i += strides[0])
-      chosen.push_back(all[i]);
-    if (!reversed.empty())
-      std::reverse(chosen.begin(), chosen.end());
-    return n.giveIntegers(chosen);
-  }
-  Value part = n.b.slice(n.in(0), starts, limits, strides);
-  if (!reversed.empty())
-    part = ReverseOp::create(n.b.builder, n.b.location, part, reversed);
-  return n.give(part);
 }
 
 LogicalResult tile(Node &n) {
@@ -237,69 +160,6 @@ LogicalResult tile(Node &n) {
     result.push_back(size * repeat);
   }
   return n.give(n.b.reshape(n.b.broadcast(n.in(0), wide, dims), result));
-}
-
-/// The elements of a dimension in the order of `places`.
-Value gatherDim(Node &n, Value x, ArrayRef<int64_t> places, int64_t dim) {
-  Value indices = n.constantOfIntegers(places, {static_cast<int64_t>(places.size())});
-  return GatherOp::create(n.b.builder, n.b.location, x, indices, Value(), dim);
-}
-
-LogicalResult pad(Node &n) {
-  FailureOr<SmallVector<int64_t>> pads = n.integers(1, "pads");
-  if (failed(pads))
-    return failure();
-  SmallVector<int64_t> dims = firstNumbers(n.rank(0));
-  if (n.has(3)) {
-    FailureOr<SmallVector<int64_t>> given = n.integers(3, "axes");
-    if (failed(given))
-      return failure();
-    dims.clear();
-    for (int64_t number : *given) {
-      FailureOr<int64_t> dim = n.dim(number, n.rank(0));
-      if (failed(dim))
-        return failure();
-      dims.push_back(*dim);
-    }
-  }
-  if (pads->size() != 2 * dims.size())
-    return n.refuse("'pads' has " + Twine(pads->size()) + " entries");
-  SmallVector<int64_t> low(n.rank(0), 0), high(n.rank(0), 0), starts(n.rank(0), 0), limits(n.shape(0));
-  for (auto [i, dim] : llvm::enumerate(dims)) {
-    int64_t before = (*pads)[i], after = (*pads)[i + dims.size()];
-    starts[dim] = std::max<int64_t>(0, -before);
-    limits[dim] -= std::max<int64_t>(0, -after);
-    low[dim] = std::max<int64_t>(0, before);
-    high[dim] = std::max<int64_t>(0, after);
-    if (starts[dim] >= limits[dim])
-      return n.refuse("nothing is left of dimension " + Twine(dim));
-  }
-  Value x = n.b.slice(n.in(0), starts, limits);
-  StringRef mode = n.text("mode", "constant");
-  if (mode == "constant") {
-    Value value =
-        n.has(2) ? n.b.reshape(n.in(2), {}) : n.splat(0, n.b.constant(RankedTensorType::get({}, elementOf(x)), 0));
-    return n.give(n.b.pad(x, value, low, high));
-  }
-  if (mode != "reflect" && mode != "edge" && mode != "wrap")
-    return n.refuse("mode '" + mode + "'");
-  for (int64_t dim = 0; dim < n.rank(0); ++dim) {
-    if (low[dim] == 0 && high[dim] == 0)
-      continue;
-    const int64_t size = tensorOf(x).getDimSize(dim);
-    SmallVector<int64_t> places;
-    for (int64_t i = -low[dim]; i < size + high[dim]; ++i) {
-      const int64_t period = std::max<int64_t>(1, 2 * (size - 1)), at = ((i % period) + period) % period;
-      if (mode == "edge")
-        places.push_back(std::clamp<int64_t>(i, 0, size - 1));
-      else if (mode == "wrap")
-        places.push_back(((i % size) + size) % size);
-      else
-        places.push_back(at < size ? at : period - at);
-    }
-    x = gatherDim(n, x, places, dim);
-  }
-  return n.give(x);
 }
 
 LogicalResult shapeOf(Node &n) {
@@ -335,8 +195,8 @@ LogicalResult constantOfShape(Node &n) {
   FailureOr<SmallVector<int64_t>> shape = n.integers(0, "shape");
   if (failed(shape))
     return failure();
-  if (llvm::any_of(*shape, [](int64_t size) { return size <= 0; }))
-    return n.refuse("tensors have at least one element");
+  if (llvm::any_of(*shape, [](int64_t size) { return size < 0; }))
+    return n.refuse("a dimension is negative");
   if (!n.hasAttribute("value"))
     return n.give(DenseElementsAttr::get(RankedTensorType::get(*shape, n.b.builder.getF32Type()), 0.0F));
   DenseElementsAttr value = n.tensor("value");
@@ -345,22 +205,44 @@ LogicalResult constantOfShape(Node &n) {
                : failure();
 }
 
+/// Numbers from `start` on, `delta` apart, before `limit`; all of them are known.
 LogicalResult range(Node &n) {
-  DenseElementsAttr start = n.constant(0);
-  if (!start || !start.getElementType().isInteger(64))
-    return n.refuse("is supported for constants of int64");
-  FailureOr<SmallVector<int64_t>> from = n.integers(0, "start"), to = n.integers(1, "limit"),
-                                  step = n.integers(2, "delta");
-  if (failed(from) || failed(to) || failed(step))
-    return failure();
-  SmallVector<int64_t> list;
-  const int64_t delta = step->front(), end = to->front();
-  for (int64_t i = from->front(); delta > 0 ? i < end : delta < 0 && i > end; i += delta) {
-    if (list.size() > (1U << 24))
+  constexpr int64_t most = int64_t{1} << 24;
+  Type element = n.type(0).getElementType();
+  SmallVector<double> list;
+  if (isa<FloatType>(element)) {
+    FailureOr<SmallVector<double>> from = n.numbers(0, "start"), to = n.numbers(1, "limit"), step = n.numbers(2, "delta");
+    if (failed(from) || failed(to) || failed(step))
+      return failure();
+    const double count = std::ceil((to->front() - from->front()) / step->front());
+    if (!(count <= static_cast<double>(most)))
       return n.refuse("has more than 2^24 elements");
-    list.push_back(i);
+    for (int64_t i = 0; i < static_cast<int64_t>(count); ++i)
+      list.push_back(from->front() + static_cast<double>(i) * step->front());
+  } else {
+    FailureOr<SmallVector<int64_t>> from = n.integers(0, "start"), to = n.integers(1, "limit"),
+                                    step = n.integers(2, "delta");
+    if (failed(from) || failed(to) || failed(step))
+      return failure();
+    const int64_t delta = step->front(), end = to->front();
+    SmallVector<int64_t> integers;
+    for (int64_t i = from->front(); delta > 0 ? i < end : delta < 0 && i > end;) {
+      if (static_cast<int64_t>(integers.size()) > most)
+        return n.refuse("has more than 2^24 elements");
+      integers.push_back(i);
+      if (__builtin_add_overflow(i, delta, &i))
+        break;
+    }
+    if (element.isInteger(64) && !element.isUnsignedInteger())
+      return n.giveIntegers(integers);
+    SmallVector<APInt> values = llvm::map_to_vector(integers, [&](int64_t i) {
+      return APInt(element.getIntOrFloatBitWidth(), static_cast<uint64_t>(i), /*isSigned=*/true, /*implicitTrunc=*/true);
+    });
+    return n.give(DenseElementsAttr::get(RankedTensorType::get({static_cast<int64_t>(values.size())}, element), values));
   }
-  return n.giveIntegers(list);
+  SmallVector<Attribute> values =
+      llvm::map_to_vector(list, [&](double each) -> Attribute { return FloatAttr::get(element, each); });
+  return n.give(DenseElementsAttr::get(RankedTensorType::get({static_cast<int64_t>(values.size())}, element), values));
 }
 
 /// [n, c, h, w] between channels and places.
@@ -434,7 +316,6 @@ constexpr OnnxRule rules[] = {
     {"Expand", expand},
     {"EyeLike", eyeLike},
     {"Flatten", flatten},
-    {"Pad", pad},
     {"Range", range},
     {"Reshape", reshape},
     {"Shape", shapeOf},
@@ -442,9 +323,7 @@ constexpr OnnxRule rules[] = {
      [](Node &n) {
        return n.give(DenseElementsAttr::get(RankedTensorType::get({}, n.b.builder.getI64Type()), product(n.shape(0))));
      }},
-    {"Slice", slice},
     {"SpaceToDepth", spaceToDepth},
-    {"Split", split},
     {"Squeeze", squeeze},
     {"Tile", tile},
     {"Transpose", transpose},
