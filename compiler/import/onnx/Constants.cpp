@@ -131,8 +131,11 @@ const std::map<StringRef, NumberFunction> numberRows = {
     {"Ceil", [](ArrayRef<double> x) { return std::ceil(x[0]); }},
     {"Div", [](ArrayRef<double> x) { return x[0] / x[1]; }},
     {"Floor", [](ArrayRef<double> x) { return std::floor(x[0]); }},
+    {"Max", [](ArrayRef<double> x) { return *std::max_element(x.begin(), x.end()); }},
+    {"Min", [](ArrayRef<double> x) { return *std::min_element(x.begin(), x.end()); }},
     {"Mul", [](ArrayRef<double> x) { return x[0] * x[1]; }},
     {"Neg", [](ArrayRef<double> x) { return -x[0]; }},
+    {"Relu", [](ArrayRef<double> x) { return std::max(x[0], 0.0); }},
     {"Sqrt", [](ArrayRef<double> x) { return std::sqrt(x[0]); }},
     {"Sub", [](ArrayRef<double> x) { return x[0] - x[1]; }},
 };
@@ -180,6 +183,18 @@ DenseElementsAttr combineIntegers(const Row &row, ArrayRef<Integers> inputs) {
   return isDone ? attributeOf(result) : DenseElementsAttr();
 }
 
+/// Integers toward zero, or truth values; null where a number is not among those of the type.
+DenseElementsAttr truncated(const Numbers &numbers, Type to) {
+  Integers result{numbers.shape, {}, to};
+  const double limit = std::ldexp(1.0, static_cast<int>(to.getIntOrFloatBitWidth()) - 1);
+  for (double value : numbers.values) {
+    if (!to.isInteger(1) && !(std::abs(value) < limit))
+      return {};
+    result.values.push_back(to.isInteger(1) ? value != 0 : static_cast<int64_t>(value));
+  }
+  return attributeOf(result);
+}
+
 /// The result where all operands are few numbers that are known.
 DenseElementsAttr computeNumbers(const Node &node) {
   SmallVector<Numbers> inputs;
@@ -198,9 +213,10 @@ DenseElementsAttr computeNumbers(const Node &node) {
     return {};
   MLIRContext *context = inputs[0].element.getContext();
   if (isCast) {
-    auto to = dyn_cast_or_null<FloatType>(elementTypeOf(node.integer("to", 0), context));
+    Type element = elementTypeOf(node.integer("to", 0), context);
+    auto to = dyn_cast_or_null<FloatType>(element);
     if (!to)
-      return {};
+      return element ? truncated(inputs[0], element) : DenseElementsAttr();
     inputs[0].element = to;
     return attributeOf(inputs[0]);
   }

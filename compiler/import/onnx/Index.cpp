@@ -1,6 +1,7 @@
 // ONNX ops that choose elements by number.
 
 #include "compiler/import/onnx/Node.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -114,11 +115,23 @@ LogicalResult gatherElements(Node &n) {
   return n.give(slicesOf(n, flat, flatPlaces(n, elementPlaces(n, n.in(1), *dim), shape), 0));
 }
 
+/// The depth of a one-hot: of any type.
+FailureOr<SmallVector<int64_t>> depthOf(Node &n) {
+  if (!isa<FloatType>(n.type(1).getElementType()))
+    return n.integers(1, "depth");
+  FailureOr<SmallVector<double>> given = n.numbers(1, "depth");
+  if (failed(given))
+    return failure();
+  return llvm::map_to_vector(*given, [](double x) { return x >= 1 && x < 1e9 ? static_cast<int64_t>(x) : 0; });
+}
+
 LogicalResult oneHot(Node &n) {
-  FailureOr<SmallVector<int64_t>> depth = n.integers(1, "depth");
+  FailureOr<SmallVector<int64_t>> depth = depthOf(n);
   FailureOr<int64_t> dim = n.dim(n.integer("axis", -1), n.rank(0) + 1);
   if (failed(depth) || failed(dim))
     return failure();
+  if (depth->size() != 1 || depth->front() < 1)
+    return n.refuse("its depth is no positive number");
   SmallVector<int64_t> shape(n.shape(0)), dims;
   shape.insert(shape.begin() + *dim, depth->front());
   for (int64_t i = 0; i < n.rank(0); ++i)
@@ -131,11 +144,31 @@ LogicalResult oneHot(Node &n) {
   return n.give(n.b.select(is, n.b.broadcast(on, shape, {}), n.b.broadcast(off, shape, {})));
 }
 
+/// Combines the updates with the rows of the operand that have their places: every row with every update, of which the
+/// others are the identity.
+Value combineAll(Node &n, ReductionKind kind, Value operand, Value places, Value updates) {
+  SmallVector<int64_t> wide(tensorOf(updates).getShape()), dims{0};
+  wide.insert(wide.begin() + 1, tensorOf(operand).getDimSize(0));
+  for (int64_t i = 2; i < static_cast<int64_t>(wide.size()); ++i)
+    dims.push_back(i);
+  auto type = RankedTensorType::get({wide[0], wide[1]}, elementOf(places));
+  Value rows = IotaOp::create(n.b.builder, n.b.location, type, 1, Value());
+  Value is = n.b.equal(n.b.broadcast(places, {wide[0], wide[1]}, {0}), rows);
+  Value none = n.b.broadcast(n.b.identity(kind, elementOf(operand)), wide, {});
+  Value each = n.b.select(n.b.broadcast(is, wide, {0, 1}), n.b.broadcast(updates, wide, dims), none);
+  return combine(n.b, kind, operand, n.b.reduce(kind, each, {0}));
+}
+
 /// The operand with updates at places of the flat operand; of places that are the same the result is not defined, unless
 /// they add up.
 LogicalResult scatter(Node &n, Value places, Value updates, int64_t leading) {
   StringRef reduction = n.text("reduction", "none");
-  if (reduction != "none" && reduction != "add")
+  auto kind = llvm::StringSwitch<std::optional<ReductionKind>>(reduction)
+                  .Case("max", ReductionKind::Max)
+                  .Case("min", ReductionKind::Min)
+                  .Case("mul", ReductionKind::Product)
+                  .Default(std::nullopt);
+  if (reduction != "none" && reduction != "add" && !kind)
     return n.refuse("reduction '" + reduction + "'");
   SmallVector<int64_t> shape(n.shape(0)), flat = flatShape(shape, leading), rows{1};
   for (int64_t size : tensorOf(places).getShape())
@@ -144,6 +177,8 @@ LogicalResult scatter(Node &n, Value places, Value updates, int64_t leading) {
   rows.append(flat.begin() + 1, flat.end());
   updates = n.b.reshape(updates, rows);
   Value operand = n.b.reshape(n.in(0), flat);
+  if (kind)
+    return n.give(n.b.reshape(combineAll(n, *kind, operand, places, updates), shape));
   auto sum = [&](Value what) -> Value {
     return ScatterAddOp::create(n.b.builder, n.b.location, places, what, Value(), 0, flat[0]);
   };
@@ -173,7 +208,7 @@ LogicalResult scatterElements(Node &n) {
 }
 
 LogicalResult topK(Node &n) {
-  FailureOr<SmallVector<int64_t>> k = n.integers(1, "k");
+  FailureOr<SmallVector<int64_t>> k = n.version() < 10 ? SmallVector<int64_t>{n.integer("k", 0)} : n.integers(1, "k");
   FailureOr<int64_t> dim = n.dim(n.integer("axis", -1), n.rank(0));
   if (failed(k) || failed(dim))
     return failure();
@@ -193,7 +228,7 @@ LogicalResult topK(Node &n) {
 
 constexpr OnnxRule rules[] = {
     {"Gather", gather}, {"GatherElements", gatherElements},   {"GatherND", gatherND},
-    {"OneHot", oneHot}, {"ScatterElements", scatterElements}, {"ScatterND", scatterND},
+    {"OneHot", oneHot}, {"Scatter", scatterElements}, {"ScatterElements", scatterElements}, {"ScatterND", scatterND},
     {"TopK", topK},
 };
 

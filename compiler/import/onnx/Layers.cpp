@@ -55,26 +55,38 @@ LogicalResult gemm(Node &n) {
   return n.give(n.b.add(product, n.broadcast(addend, tensorOf(product).getShape())));
 }
 
-/// Version 12 and before took what follows `axis` as one dimension; those are not read.
-template <class Op> LogicalResult softmax(Node &n) {
-  FailureOr<int64_t> dim = n.dim(n.integer("axis", -1), n.rank(0));
-  return failed(dim) ? failure() : n.give(Op::create(n.b.builder, n.b.location, n.in(0), *dim));
-}
-
-LogicalResult hardmax(Node &n) {
-  FailureOr<int64_t> dim = n.dim(n.integer("axis", -1), n.rank(0));
+/// Calls `function` with the operand and the dimension of a softmax. Version 12 and before took what follows `axis` as one
+/// dimension, and what is before it as another.
+LogicalResult alongDim(Node &n, llvm::function_ref<Value(Value, int64_t)> function) {
+  const bool isOld = n.version() < 13;
+  FailureOr<int64_t> dim = n.dim(n.integer("axis", isOld ? 1 : -1), n.rank(0) + (isOld ? 1 : 0));
   if (failed(dim))
     return failure();
-  Value x = n.in(0);
-  SmallVector<int64_t> kept(n.shape(0));
-  kept[*dim] = 1;
-  auto wide = [&](Value reduced) { return n.broadcast(n.b.reshape(reduced, kept), n.shape(0)); };
-  Value is = n.b.equal(x, wide(n.b.reduce(ReductionKind::Max, x, {*dim})));
-  Value numbers = IotaOp::create(n.b.builder, n.b.location, RankedTensorType::get(n.shape(0), n.b.builder.getI64Type()),
-                                 *dim, Value());
-  Value none = n.splat(static_cast<double>(n.shape(0)[*dim]), numbers);
-  Value first = n.b.reduce(ReductionKind::Min, n.b.select(is, numbers, none), {*dim});
-  return n.give(n.b.convert(n.b.equal(numbers, wide(first)), elementOf(x)));
+  if (!isOld)
+    return n.give(function(n.in(0), *dim));
+  SmallVector<int64_t> shape(n.shape(0)), flat{1, 1};
+  for (auto [i, size] : llvm::enumerate(shape))
+    flat[static_cast<int64_t>(i) < *dim ? 0 : 1] *= size;
+  return n.give(n.b.reshape(function(n.b.reshape(n.in(0), flat), 1), shape));
+}
+
+template <class Op> LogicalResult softmax(Node &n) {
+  return alongDim(n, [&](Value x, int64_t dim) -> Value { return Op::create(n.b.builder, n.b.location, x, dim); });
+}
+
+/// 1 for the first of the largest elements, 0 for all others.
+LogicalResult hardmax(Node &n) {
+  return alongDim(n, [&](Value x, int64_t dim) {
+    SmallVector<int64_t> shape(tensorOf(x).getShape()), kept(shape);
+    kept[dim] = 1;
+    auto wide = [&](Value reduced) { return n.broadcast(n.b.reshape(reduced, kept), shape); };
+    Value is = n.b.equal(x, wide(n.b.reduce(ReductionKind::Max, x, {dim})));
+    auto type = RankedTensorType::get(shape, n.b.builder.getI64Type());
+    Value numbers = IotaOp::create(n.b.builder, n.b.location, type, dim, Value());
+    Value none = n.splat(static_cast<double>(shape[dim]), numbers);
+    Value first = n.b.reduce(ReductionKind::Min, n.b.select(is, numbers, none), {dim});
+    return n.b.convert(n.b.equal(numbers, wide(first)), elementOf(x));
+  });
 }
 
 /// (x - mean) / sqrt(variance + epsilon) over dimensions, computed in f32 at least; and the two numbers, with sizes of 1.
@@ -140,6 +152,8 @@ Value perChannel(Node &n, Value x, ArrayRef<int64_t> shape) { return n.b.broadca
 LogicalResult batchNormalization(Node &n) {
   if (n.integer("training_mode", 0) != 0 || n.wants(1))
     return n.refuse("in training mode: a model for inference has the statistics of its training");
+  if (n.integer("spatial", 1) == 0)
+    return n.refuse("with statistics of each place");
   if (n.rank(0) < 2)
     return n.refuse("its operand has no channels");
   Value x = n.in(0), variance = n.in(4);
@@ -204,6 +218,8 @@ LogicalResult dropout(Node &n) {
       return n.refuse("in training mode");
   }
   Value mask;
+  if (n.wants(1) && n.version() < 10)
+    return n.refuse("its mask is used, which has no truth values before version 10");
   if (n.wants(1))
     mask = ConstantOp::create(n.b.builder, n.b.location,
                               DenseElementsAttr::get(RankedTensorType::get(n.shape(0), n.b.builder.getI1Type()), true));

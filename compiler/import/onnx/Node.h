@@ -161,14 +161,22 @@ ArrayRef<OnnxRule> onnxAttentionRules();
 ArrayRef<OnnxRule> onnxControlRules();
 ArrayRef<OnnxRule> onnxElementwiseRules();
 ArrayRef<OnnxRule> onnxLinearAttentionRules();
+ArrayRef<OnnxRule> onnxEinsumRules();
+ArrayRef<OnnxRule> onnxSamplingRules();
 ArrayRef<OnnxRule> onnxShapeRules();
+ArrayRef<OnnxRule> onnxSignalRules();
 ArrayRef<OnnxRule> onnxSlicingRules();
 ArrayRef<OnnxRule> onnxIndexRules();
 ArrayRef<OnnxRule> onnxReductionRules();
 ArrayRef<OnnxRule> onnxLayerRules();
 ArrayRef<OnnxRule> onnxConvolutionRules();
+ArrayRef<OnnxRule> onnxPoolingRules();
+ArrayRef<OnnxRule> onnxResizeRules();
 ArrayRef<OnnxRule> onnxLossRules();
+ArrayRef<OnnxRule> onnxQuantizationRules();
 ArrayRef<OnnxRule> onnxRecurrentRules();
+ArrayRef<OnnxRule> onnxSequenceRules();
+ArrayRef<OnnxRule> onnxTrainingRules();
 
 } // namespace dgc::import
 

@@ -37,7 +37,7 @@ public:
   OnnxReader(StringRef file, MLIRContext *context) : builder(context), start(FileLineColLoc::get(context, file, 0, 0)) {
     for (ArrayRef<OnnxRule> list :
          {onnxElementwiseRules(), onnxShapeRules(), onnxIndexRules(), onnxReductionRules(), onnxLayerRules(),
-          onnxConvolutionRules(), onnxRecurrentRules(), onnxAttentionRules(), onnxLossRules(), onnxControlRules(), onnxSlicingRules(), onnxLinearAttentionRules()})
+          onnxConvolutionRules(), onnxPoolingRules(), onnxResizeRules(), onnxRecurrentRules(), onnxAttentionRules(), onnxLossRules(), onnxControlRules(), onnxSlicingRules(), onnxQuantizationRules(), onnxSequenceRules(), onnxTrainingRules(), onnxEinsumRules(), onnxSignalRules(), onnxSamplingRules(), onnxLinearAttentionRules()})
       for (const OnnxRule &rule : list)
         rules[rule.op] = &rule;
   }
@@ -79,9 +79,11 @@ std::string ruleOf(const onnx::NodeProto &node) {
 } // namespace
 
 FailureOr<RankedTensorType> OnnxReader::typeOf(const onnx::ValueInfoProto &value) {
-  if (!value.type().has_tensor_type() || !value.type().tensor_type().has_shape())
+  // An optional tensor is given.
+  const onnx::TypeProto &type = value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape())
     return error() << "'" << value.name() << "' is no tensor whose shape is known";
-  const auto &tensor = value.type().tensor_type();
+  const auto &tensor = type.tensor_type();
   Type element = elementTypeOf(tensor.elem_type(), builder.getContext());
   if (!element)
     return error() << "'" << value.name() << "' has elements of type " << tensor.elem_type()

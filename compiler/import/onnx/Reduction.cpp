@@ -114,9 +114,35 @@ LogicalResult cumulativeSum(Node &n) {
   return n.give(n.b.transpose(product, order));
 }
 
+/// The product of all elements up to each: of two, of four, of eight .. of them.
+LogicalResult cumulativeProduct(Node &n) {
+  FailureOr<SmallVector<int64_t>> axis = n.integers(1, "axis");
+  FailureOr<int64_t> dim = failed(axis) || axis->empty() ? FailureOr<int64_t>() : n.dim(axis->front(), n.rank(0));
+  if (failed(dim))
+    return failure();
+  const int64_t size = n.shape(0)[*dim];
+  const bool isReverse = n.integer("reverse", 0) != 0;
+  auto mirror = [&](Value x) -> Value {
+    return isReverse ? Value(ReverseOp::create(n.b.builder, n.b.location, x, SmallVector<int64_t>{*dim})) : x;
+  };
+  Value x = mirror(n.in(0)), one = n.b.constant(RankedTensorType::get({}, elementOf(x)), 1);
+  auto shifted = [&](int64_t count) { // ones, then the elements but for the last ones
+    SmallVector<int64_t> starts(n.rank(0), 0), limits(n.shape(0)), low(n.rank(0), 0), high(n.rank(0), 0);
+    limits[*dim] = size - count;
+    low[*dim] = count;
+    return n.b.pad(n.b.slice(x, starts, limits), one, low, high);
+  };
+  if (n.integer("exclusive", 0) != 0)
+    x = size == 1 ? n.splat(1, x) : shifted(1);
+  for (int64_t count = 1; count < size; count *= 2)
+    x = n.b.multiply(x, shifted(count));
+  return n.give(mirror(x));
+}
+
 constexpr OnnxRule rules[] = {
     {"ArgMax", argument<ReductionKind::Max>},
     {"ArgMin", argument<ReductionKind::Min>},
+    {"CumProd", cumulativeProduct},
     {"CumSum", cumulativeSum},
     {"ReduceL1", reduce<ReductionKind::Sum, absolute>},
     {"ReduceL2", reduce<ReductionKind::Sum, square, root>},
