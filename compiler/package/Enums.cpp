@@ -142,6 +142,8 @@ fb::InitKind toArtifact(InitKind value) {
     return To::HeNormal;
   case From::File:
     return To::File;
+  case From::Stored:
+    return To::Stored;
   }
   llvm_unreachable("a case of dgc::InitKind");
 }

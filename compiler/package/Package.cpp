@@ -26,6 +26,11 @@ static LogicalResult appendConstant(Operation *op, ElementsAttr value, std::vect
       bytes.push_back(static_cast<uint8_t>(word >> (8 * i)));
     }
   };
+  auto dense = dyn_cast<DenseElementsAttr>(value);
+  if (dense && !dense.isSplat() && value.getElementType().getIntOrFloatBitWidth() == 8 * width) {
+    llvm::append_range(bytes, dense.getRawData()); // as they are
+    return success();
+  }
   if (isa<FloatType>(value.getElementType())) {
     auto elements = value.tryGetValues<APFloat>();
     if (!elements) {
@@ -61,11 +66,14 @@ private:
   void addKernels(const CompiledKernels &from, llvm::StringMap<uint32_t> &numbers, bool onHost);
   LogicalResult addConstants();
   LogicalResult addVariable(exec::VariableOp op);
+  LogicalResult storeInitial(Operation *op, ElementsAttr elements, uint64_t &offset);
   LogicalResult addProgram(ProgramOp op);
 
   ModuleOp module;
   const CompiledKernels &kernels;
   PlanIndices indices;
+  std::vector<uint8_t> initial; // values of variables
+  llvm::DenseMap<Attribute, uint64_t> storedAt;
 };
 
 } // namespace
@@ -221,6 +229,13 @@ LogicalResult Packager::addConstants() {
   return success();
 }
 
+/// Puts initial values into their section, equal ones once.
+LogicalResult Packager::storeInitial(Operation *op, ElementsAttr elements, uint64_t &offset) {
+  auto [it, isNew] = storedAt.try_emplace(elements, initial.size());
+  offset = it->second;
+  return isNew ? appendConstant(op, elements, initial) : success();
+}
+
 LogicalResult Packager::addVariable(exec::VariableOp op) {
   auto buffer = describeBuffer(op, fb::Space::Private, op.getOffset(), op.getType(), op.getSymName());
   auto globalType = cast<RankedTensorType>(op.getGlobalType());
@@ -252,6 +267,9 @@ LogicalResult Packager::addVariable(exec::VariableOp op) {
     variable->a = init.getA();
     variable->b = init.getB();
     variable->file = init.getFile() ? init.getFile().str() : "";
+    if (init.getElements() && failed(storeInitial(op, init.getElements(), variable->stored))) {
+      return failure();
+    }
     if (auto fans = state.getAs<DenseI64ArrayAttr>("fans");
         fans && variable->init >= fb::InitKind::GlorotUniform && variable->init <= fb::InitKind::HeNormal) {
       variable->a = fans[0];
@@ -310,6 +328,12 @@ LogicalResult Packager::run(const PackageOptions &options) {
     if (failed(addVariable(variable))) {
       return failure();
     }
+  }
+  if (!initial.empty()) {
+    plan.initial_section = static_cast<int32_t>(plan.sections.size());
+    plan.sections.push_back(std::make_unique<fb::SectionT>());
+    plan.sections.back()->name = "initial values";
+    plan.sections.back()->data = std::move(initial);
   }
   for (auto program : module.getOps<ProgramOp>()) {
     if (failed(addProgram(program))) {

@@ -292,7 +292,11 @@ static int numbersOf(InitKind kind) {
 }
 
 InitAttr InitAttr::constant(MLIRContext *context, double value) {
-  return get(context, InitKind::Constant, DenseF64ArrayAttr::get(context, value), {});
+  return get(context, InitKind::Constant, DenseF64ArrayAttr::get(context, value), {}, {});
+}
+
+InitAttr InitAttr::stored(ElementsAttr elements) {
+  return get(elements.getContext(), InitKind::Stored, {}, {}, elements);
 }
 
 ParseResult dgc::parseInit(AsmParser &parser, InitAttr &init) {
@@ -305,20 +309,27 @@ ParseResult dgc::parseInit(AsmParser &parser, InitAttr &init) {
     return parser.emitError(location)
            << (name.empty() ? "expected an initializer" : "unknown initializer '" + name + "'")
            << ": write zeros, constant VALUE, uniform LOW HIGH, normal MEAN STD, truncated_normal MEAN STD, "
-              "glorot_uniform, glorot_normal, he_uniform, he_normal or file \"PATH\"";
+              "glorot_uniform, glorot_normal, he_uniform, he_normal, file \"PATH\" or stored dense<..> : TYPE";
   MLIRContext *context = parser.getContext();
   if (*kind == InitKind::File) {
     std::string path;
     if (failed(parser.parseString(&path)))
       return failure();
-    init = InitAttr::get(context, *kind, {}, StringAttr::get(context, path));
+    init = InitAttr::get(context, *kind, {}, StringAttr::get(context, path), {});
+    return success();
+  }
+  if (*kind == InitKind::Stored) {
+    ElementsAttr elements;
+    if (failed(parser.parseAttribute(elements)))
+      return failure();
+    init = InitAttr::stored(elements);
     return success();
   }
   SmallVector<double> values(numbersOf(*kind));
   for (double &value : values)
     if (failed(parseNumber(parser, value)))
       return failure();
-  init = InitAttr::get(context, *kind, values.empty() ? nullptr : DenseF64ArrayAttr::get(context, values), {});
+  init = InitAttr::get(context, *kind, values.empty() ? nullptr : DenseF64ArrayAttr::get(context, values), {}, {});
   return success();
 }
 
@@ -330,6 +341,8 @@ void dgc::printInit(AsmPrinter &printer, Operation *, InitAttr init) {
   }
   if (init.getKind() == InitKind::File)
     printer << ' ' << init.getFile();
+  if (init.getKind() == InitKind::Stored)
+    printer << ' ' << init.getElements();
 }
 
 Attribute InitAttr::parse(AsmParser &parser, Type) {

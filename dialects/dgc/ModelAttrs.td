@@ -19,7 +19,8 @@ def DGC_InitKind : DGC_Enum<"InitKind", "how a variable begins", [
     I32EnumCase<"GlorotNormal", 6, "glorot_normal">,
     I32EnumCase<"HeUniform", 7, "he_uniform">,
     I32EnumCase<"HeNormal", 8, "he_normal">,
-    I32EnumCase<"File", 9, "file">]>;
+    I32EnumCase<"File", 9, "file">,
+    I32EnumCase<"Stored", 10, "stored">]>;
 
 def DGC_InitAttr : DGC_Attr<"Init", "init"> {
   let summary = "the initial value of a variable";
@@ -38,15 +39,18 @@ def DGC_InitAttr : DGC_Attr<"Init", "init"> {
     | `he_uniform` | uniform in ±sqrt(6 / fan in) |
     | `he_normal` | truncated normal of variance 2 / fan in |
     | `file "PATH"` | read from a .npy or .safetensors file |
+    | `stored dense<..> : TYPE` | that of these elements, which the artifact has |
 
     For weights `[.., in, out]` the fans are `in` and `out` times the product of the leading dimensions. A file's
     path is relative to the data folder. Random values depend on the seed, the variable and the element alone.
   }];
   let parameters = (ins EnumParameter<DGC_InitKind>:$kind, OptionalParameter<"::mlir::DenseF64ArrayAttr">:$values,
-                        OptionalParameter<"::mlir::StringAttr">:$file);
+                        OptionalParameter<"::mlir::StringAttr">:$file,
+                        OptionalParameter<"::mlir::ElementsAttr">:$elements);
   let extraClassDeclaration = [{
-    static InitAttr get(::mlir::MLIRContext *context, InitKind kind) { return get(context, kind, {}, {}); }
+    static InitAttr get(::mlir::MLIRContext *context, InitKind kind) { return get(context, kind, {}, {}, {}); }
     static InitAttr constant(::mlir::MLIRContext *context, double value);
+    static InitAttr stored(::mlir::ElementsAttr elements);
     /// The first and second number of `constant`, `uniform` and the normals; 0 where there is none.
     double getA() const { return getValues() && getValues().size() > 0 ? getValues()[0] : 0.0; }
     double getB() const { return getValues() && getValues().size() > 1 ? getValues()[1] : 0.0; }

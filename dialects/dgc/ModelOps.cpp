@@ -266,6 +266,9 @@ static LogicalResult checkInit(Operation *op, InitAttr init, RankedTensorType ty
     return op->emitOpError() << "needs a standard deviation above 0 in '" << stringifyInitKind(kind) << " MEAN STD'";
   if (kind == InitKind::File && (!init.getFile() || init.getFile().empty()))
     return op->emitOpError("needs the path of a .npy or .safetensors file: file \"PATH\"");
+  if (kind == InitKind::Stored && (!init.getElements() || init.getElements().getShapedType() != type))
+    return op->emitOpError() << "has the type " << type << ", and its initial value "
+                             << (init.getElements() ? init.getElements().getShapedType() : Type());
   return success();
 }
 

@@ -180,8 +180,7 @@ private:
     if (Operation *taken = getOperation().lookupSymbol(name))
       return taken->emitError() << "the name \"" << name << "\" is that of the scale of the loss: choose another";
     OpBuilder builder(function);
-    auto init =
-        InitAttr::get(&getContext(), InitKind::Constant, DenseF64ArrayAttr::get(&getContext(), {value}), StringAttr());
+    auto init = InitAttr::constant(&getContext(), value);
     state = StateOp::create(builder, function.getLoc(), name, StateRole::Statistic, init, /*rng_id=*/0,
                             RankedTensorType::get({}, builder.getF32Type()));
     state->setAttr(kLossScaleAttr, builder.getUnitAttr());

@@ -61,9 +61,10 @@ absl::Status checkMesh(const a::Plan &plan) {
 
 absl::Status checkSections(const a::Plan &plan) {
   int64_t n = lengthOf(plan.sections());
-  for (int32_t section : {plan.object_section(), plan.constant_section(), plan.semantics_section()})
+  for (int32_t section :
+       {plan.object_section(), plan.constant_section(), plan.semantics_section(), plan.initial_section()})
     if (section < -1 || section >= n)
-      return bad("the object, constant or semantics section does not exist");
+      return bad("the object, constant, semantics or initial section does not exist");
   return absl::OkStatus();
 }
 
@@ -254,6 +255,18 @@ absl::Status checkBlock(const a::Variable &variable, const a::Buffer &buffer) {
   return absl::OkStatus();
 }
 
+/// All elements of the variable are in the section.
+absl::Status checkStored(const a::Plan &plan, const a::Variable &variable, const a::Buffer &buffer) {
+  if (plan.initial_section() < 0)
+    return bad("its initial value is stored, and there is no section of initial values");
+  const uint64_t size = plan.sections()->Get(static_cast<uint32_t>(plan.initial_section()))->data()->size();
+  DGC_ASSIGN_OR_RETURN(const uint64_t bytes, checkedBytes(variable.global_shape(), buffer.dtype()));
+  if (variable.stored() > size || bytes > size - variable.stored())
+    return bad(str("its initial value, bytes ", variable.stored(), " + ", bytes, ", is outside of its section of ",
+                   size, " bytes"));
+  return absl::OkStatus();
+}
+
 absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
   if (variable.buffer() >= lengthOf(plan.variable_buffers()))
     return bad(str("buffer ", variable.buffer(), " does not exist"));
@@ -264,7 +277,7 @@ absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
   if (!known(variable.role()) || !known(variable.init()))
     return bad("unknown role or initializer");
   bool random = variable.init() != a::InitKind::Zeros && variable.init() != a::InitKind::Constant &&
-                variable.init() != a::InitKind::File;
+                variable.init() != a::InitKind::File && variable.init() != a::InitKind::Stored;
   if (random && !isFloat(toDType(buffer.dtype())))
     return bad("a random initializer needs a floating-point type");
   if (variable.init() == a::InitKind::File) {
@@ -273,6 +286,8 @@ absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
         file.find('\0') != std::string::npos)
       return bad("the initializer's file must be a path below the data folder");
   }
+  if (variable.init() == a::InitKind::Stored)
+    DGC_RETURN_IF_ERROR(checkStored(plan, variable, buffer));
   return variable.row_count() || variable.first_row()
              ? checkBlock(variable, buffer)
              : checkSharding(plan, variable.global_shape(), variable.sharding(), buffer);

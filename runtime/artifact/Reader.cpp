@@ -156,6 +156,8 @@ std::span<const std::byte> Artifact::constants() const {
   return alignedConstants ? std::span(alignedConstants.get(), data.size()) : data;
 }
 
+std::span<const std::byte> Artifact::initialValues() const { return section(plan().initial_section()); }
+
 const artifact::Program *Artifact::program(std::string_view name) const {
   for (uint32_t i = 0; plan().programs() && i < plan().programs()->size(); ++i)
     if (plan().programs()->Get(i)->name()->string_view() == name)

@@ -35,6 +35,8 @@ public:
   std::span<const std::byte> semantics() const;
   /// The constant memory, empty if there is none; aligned to 64 bytes.
   std::span<const std::byte> constants() const;
+  /// Initial values of variables, empty if none is stored.
+  std::span<const std::byte> initialValues() const;
   uint64_t sizeBytes() const { return bytes.size(); }
   /// Finds an entry point; null if there is none of this name.
   const artifact::Program *program(std::string_view name) const;

@@ -228,7 +228,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
 absl::Status Executor::initializeVariables(const FileInitializer &fromFile) {
   for (const VariableView &view : variableViews) {
     if (view.variable->init() != artifact::InitKind::File) {
-      DGC_RETURN_IF_ERROR(initializeVariable(*view.variable, view.dtype, view.slice, options.seed, view.memory));
+      DGC_RETURN_IF_ERROR(initializeVariable(*view.variable, view.dtype, view.slice, options.seed,
+                                             artifact.initialValues(), view.memory));
       continue;
     }
     absl::Status s = fromFile ? fromFile(view) : absl::FailedPreconditionError("there is no folder to read it from");

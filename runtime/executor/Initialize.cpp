@@ -44,6 +44,7 @@ static std::optional<Formula> formulaOf(const artifact::Variable &v) {
   case artifact::InitKind::Zeros:
   case artifact::InitKind::Constant:
   case artifact::InitKind::File:
+  case artifact::InitKind::Stored:
     break;
   }
   return std::nullopt;
@@ -89,7 +90,8 @@ static bool fits(DType dtype, double value) {
 }
 
 absl::Status dgc::rt::initializeVariable(const artifact::Variable &variable, DType dtype, const Slice &slice,
-                                         uint64_t seed, std::span<std::byte> memory) {
+                                         uint64_t seed, std::span<const std::byte> stored,
+                                         std::span<std::byte> memory) {
   if (variable.init() == artifact::InitKind::Zeros) {
     std::memset(memory.data(), 0, memory.size());
     return absl::OkStatus();
@@ -100,6 +102,15 @@ absl::Status dgc::rt::initializeVariable(const artifact::Variable &variable, DTy
                                             " does not fit in ", nameOf(dtype)));
     for (size_t i = 0; i < memory.size() / sizeOf(dtype); ++i)
       storeElement(dtype, memory.data(), static_cast<int64_t>(i), variable.a());
+    return absl::OkStatus();
+  }
+  if (variable.init() == artifact::InitKind::Stored) {
+    const size_t size = sizeOf(dtype);
+    const std::byte *elements = stored.data() + variable.stored();
+    forElements(slice, toVector(variable.global_shape()), [&](int64_t local, int64_t global) {
+      std::memcpy(memory.data() + static_cast<size_t>(local) * size, elements + static_cast<size_t>(global) * size,
+                  size);
+    });
     return absl::OkStatus();
   }
   const std::optional<Formula> formula = formulaOf(variable);

@@ -13,7 +13,7 @@
 namespace dgc::rt {
 
 /// Fills `memory`, the box `slice` of `variable`, by its initializer; File is
-/// not one of those that this can do. With u the uniform number of the element
+/// not one of those that this can do. `stored` is the section of initial values. With u the uniform number of the element
 /// (f64 bits for f64, else f32), n and t its normal and truncated normal (see
 /// base/Philox.h), all computed in f64 and rounded to the type once:
 ///   Uniform          a + (b - a) u
@@ -22,6 +22,6 @@ namespace dgc::rt {
 ///   GlorotNormal     t sqrt(2 / (a + b)) / s          HeNormal   ... 2 / a
 /// where s = .87962566103423978 is the standard deviation of t.
 absl::Status initializeVariable(const artifact::Variable &variable, DType dtype, const Slice &slice, uint64_t seed,
-                                std::span<std::byte> memory);
+                                std::span<const std::byte> stored, std::span<std::byte> memory);
 
 } // namespace dgc::rt

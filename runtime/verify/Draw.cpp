@@ -68,6 +68,7 @@ static Bounds boundsOf(const ModelVariable &variable) {
     return around(std::sqrt(6 / a));
   case artifact::InitKind::Zeros:
   case artifact::InitKind::File:
+  case artifact::InitKind::Stored:
     break;
   }
   return around(0.05);

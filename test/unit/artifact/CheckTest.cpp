@@ -285,6 +285,14 @@ const Violation violations[] = {
     {"OutputBuffer", [](P p) { p.programs[0]->outputs[0]->buffer = 99; }, "'loss'", "buffer 99 does not exist"},
     {"Queue", [](P p) { p.programs[0]->steps[0]->queue = 16; }, "'matmul'", "queue 16"},
     {"Waits", [](P p) { p.programs[0]->steps[0]->waits = {0}; }, "'matmul'", "waits for step 0"},
+    {"StoredNowhere", [](P p) { p.variables[0]->init = fb::InitKind::Stored; }, "variable 'w'", "there is no section"},
+    {"StoredOutside",
+     [](P p) {
+       p.variables[0]->init = fb::InitKind::Stored;
+       p.variables[0]->stored = 201;
+       p.initial_section = 1; // 256 bytes, of which w takes 64
+     },
+     "variable 'w'", "bytes 201 . 64, is outside of its section of 256 bytes"},
     {"OverlapOfCompute", [](P p) { p.programs[0]->steps[0]->queue = 1; }, "'matmul'",
      "only a collective is asynchronous"},
     {"OverlapAwaited", [](P p) { p.programs[0]->steps[5]->waits = {4}; }, "", "step 5 waits for step 4.*not under way"},

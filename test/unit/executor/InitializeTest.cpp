@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace dgc::rt;
 using namespace dgc::rt::test;
@@ -33,7 +34,7 @@ public:
   }
   template <typename T> std::vector<T> values(const Slice &slice, DType dtype) const {
     std::vector<T> out(static_cast<size_t>(slice.numElements()));
-    EXPECT_TRUE(initializeVariable(*artifact->plan().variables()->Get(0), dtype, slice, 7,
+    EXPECT_TRUE(initializeVariable(*artifact->plan().variables()->Get(0), dtype, slice, 7, artifact->initialValues(),
                                    std::as_writable_bytes(std::span(out)))
                     .ok());
     return out;
@@ -112,10 +113,31 @@ TEST(Initialize, SlicesHoldWhatTheWholeHas) {
   }
 }
 
+TEST(Initialize, StoredElementsAreCutAsTheVariableIs) {
+  fb::PlanT plan = samplePlan();
+  fb::VariableT &v = *plan.variables[0]; // [4, 4]
+  v.init = fb::InitKind::Stored;
+  v.stored = 8;
+  std::vector<float> elements(18);
+  std::iota(elements.begin(), elements.end(), -2.0F);
+  auto section = std::make_unique<fb::SectionT>();
+  section->name = "initial";
+  const auto *bytes = reinterpret_cast<const uint8_t *>(elements.data());
+  section->data.assign(bytes, bytes + elements.size() * sizeof(float));
+  plan.initial_section = static_cast<int32_t>(plan.sections.size());
+  plan.sections.push_back(std::move(section));
+  auto artifact = *loadBytes(*finishPlan(std::move(plan)));
+  std::vector<float> out(4);
+  ASSERT_TRUE(initializeVariable(*artifact->plan().variables()->Get(0), DType::F32, Slice{{1, 2}, {2, 2}}, 7,
+                                 artifact->initialValues(), std::as_writable_bytes(std::span(out)))
+                  .ok());
+  EXPECT_EQ(out, (std::vector<float>{6, 7, 10, 11}));
+}
+
 TEST(Initialize, IntegersMustFit) {
   Variable v(fb::InitKind::Constant, 300, 0, 2, 2, fb::DType::I8);
   std::vector<int8_t> out(4);
-  absl::Status s = initializeVariable(*v.artifact->plan().variables()->Get(0), DType::I8, Slice{{0, 0}, {2, 2}}, 7,
+  absl::Status s = initializeVariable(*v.artifact->plan().variables()->Get(0), DType::I8, Slice{{0, 0}, {2, 2}}, 7, {},
                                       std::as_writable_bytes(std::span(out)));
   EXPECT_EQ(s.message(), "variable 'w': initial value 300 does not fit in i8");
 }

@@ -143,7 +143,7 @@ dgc.model @integer_weight {
 // Initializers.
 
 dgc.model @init {
-  // expected-error @+1 {{unknown initializer 'xavier': write zeros, constant VALUE, uniform LOW HIGH, normal MEAN STD, truncated_normal MEAN STD, glorot_uniform, glorot_normal, he_uniform, he_normal or file "PATH"}}
+  // expected-error @+1 {{unknown initializer 'xavier': write zeros, constant VALUE, uniform LOW HIGH, normal MEAN STD, truncated_normal MEAN STD, glorot_uniform, glorot_normal, he_uniform, he_normal, file "PATH" or stored dense<..> : TYPE}}
   %w = dgc.variable "w" xavier : tensor<4x2xf32>
 }
 
@@ -335,4 +335,11 @@ dgc.model @negative_infinity {
 dgc.model @no_number {
   // expected-error @+1 {{expected a number such as 0.1 or 1e-3}}
   %w = dgc.variable "w" constant : tensor<4xf32>
+}
+
+// -----
+
+dgc.model @stored {
+  // expected-error @+1 {{has the type 'tensor<3xf32>', and its initial value 'tensor<2xf32>'}}
+  %w = dgc.variable "w" stored dense<[1.0, 2.0]> : tensor<2xf32> : tensor<3xf32>
 }
