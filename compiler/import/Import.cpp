@@ -3,6 +3,7 @@
 #include "compiler/import/Import.h"
 #include "compiler/import/Passes.h"
 #include "compiler/import/Sdy.h"
+#include "compiler/import/TrainingModel.h"
 #include "compiler/import/Vhlo.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -22,7 +23,7 @@ using namespace mlir;
 namespace dgc::import {
 
 /// `dgcReadOnnx` of libdgc-onnx: a module with the function @main of dgc ops, or null.
-using OnnxReadFunction = const void *(const llvm::MemoryBufferRef *file, MLIRContext *context);
+using OnnxReadFunction = const void *(const llvm::MemoryBufferRef *file, MLIRContext *context, bool hasWeights);
 
 /// What reading bytecode may take, beside a part that grows with its size.
 static constexpr rlim_t kMemoryOfReader = rlim_t{1} << 30, kSecondsOfReader = 10;
@@ -177,20 +178,23 @@ static OnnxReadFunction *findOnnxReader(Location location) {
   return reinterpret_cast<OnnxReadFunction *>(function);
 }
 
-static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *context) {
+static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *context, const Training &training) {
   const llvm::MemoryBufferRef file = sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef();
   OnnxReadFunction *read = findOnnxReader(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0));
   if (!read)
     return {};
   context->loadDialect<DGCDialect, func::FuncDialect>();
+  const bool trains = !training.loss.empty();
   std::string reason;
-  if (!canBeRead(file.getBufferSize(), context, [&] { (void)read(&file, context); }, reason)) {
+  if (!canBeRead(file.getBufferSize(), context, [&] { (void)read(&file, context, trains); }, reason)) {
     emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
         << "the model is damaged, or its nodes do not fit together" << (reason.empty() ? "" : ": ") << reason;
     return {};
   }
-  const void *pointer = read(&file, context);
+  const void *pointer = read(&file, context, trains);
   OwningOpRef<ModuleOp> module(pointer ? ModuleOp::getFromOpaquePointer(pointer) : ModuleOp());
+  if (trains)
+    return module && succeeded(buildTrainingModel(*module, training)) ? std::move(module) : OwningOpRef<ModuleOp>();
   PassManager manager(context);
   manager.addPass(createBuildImportedEntryPass());
   if (module && failed(manager.run(*module)))
@@ -198,15 +202,23 @@ static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *con
   return module;
 }
 
-OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context) {
-  Format format = formatOf(sources.getMemoryBuffer(sources.getMainFileID())->getBuffer());
+OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context, const Training &training) {
+  const llvm::MemoryBuffer &file = *sources.getMemoryBuffer(sources.getMainFileID());
+  const Format format = formatOf(file.getBuffer());
+  if (!training.loss.empty() && format != Format::Onnx) {
+    emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
+        << "--loss is for models of ONNX: "
+        << (format == Format::Dgc ? "a model of dgc has its loss and its optimizer written in it"
+                                  : "export the step of training, with its gradient and its optimizer");
+    return {};
+  }
   if (format == Format::Dgc)
     return parseSourceFile<ModuleOp>(sources, context);
   DialectRegistry registry;
   registerDialects(registry);
   context->appendDialectRegistry(registry);
   if (format == Format::Onnx)
-    return readOnnx(sources, context);
+    return readOnnx(sources, context, training);
   return readStableHLO(sources, context, format);
 }
 

@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/SourceMgr.h"
+#include <string>
 
 namespace mlir {
 class DialectRegistry;
@@ -26,8 +27,18 @@ void registerDialects(mlir::DialectRegistry &registry);
 /// The passes from StableHLO to an entry point of dgc.
 void buildPipeline(mlir::OpPassManager &manager);
 
+/// How a model without a gradient is trained.
+struct Training {
+  /// `NAME [OUTPUT]`: a loss of the model language, of an output of the model and an input `label` or `target`; or an output
+  /// that is the loss. Empty: it is not trained.
+  std::string loss;
+  /// As behind `dgc.optimizer`.
+  std::string optimizer;
+};
+
 /// Reads the main buffer of `sources`. A program of StableHLO or ONNX becomes one of dgc; null, with diagnostics, where it cannot.
-mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::SourceMgr &sources, mlir::MLIRContext *context);
+mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::SourceMgr &sources, mlir::MLIRContext *context,
+                                            const Training &training = {});
 
 } // namespace dgc::import
 

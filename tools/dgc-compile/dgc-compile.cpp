@@ -35,6 +35,15 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::init("-
 static cl::opt<std::string> output("o",
                                    cl::desc("Where to write the artifact or, with --compile-to, the text; - is stdout"),
                                    cl::value_desc("PLAN"), cl::init("-"), cl::cat(category));
+static cl::opt<std::string> loss(
+    "loss",
+    cl::desc(
+        "Of an ONNX model: train it with this loss, one of the model language, of an output and an input \"label\" "
+        "or \"target\"; or with an output that is the loss"),
+    cl::value_desc("NAME [OUTPUT]"), cl::cat(category));
+static cl::opt<std::string> optimizer("optimizer",
+                                      cl::desc("With --loss: the optimizer, as in a model: \"sgd learning_rate 0.1\""),
+                                      cl::value_desc("OPTIMIZER"), cl::cat(category));
 /// --placement, which reads a file.
 class PlacementParser : public cl::parser<dgc::PlacementRules> {
 public:
@@ -353,6 +362,15 @@ static int planAndCompile(Outputs &outputs, dgc::ParsedModel &model, const dgc::
   return compileTo(outputs, model.module(), *plan, reports, compared);
 }
 
+/// What --loss and --optimizer ask for; they need each other.
+static std::optional<dgc::import::Training> trainingOfFlags() {
+  if (loss.empty() != optimizer.empty()) {
+    llvm::errs() << "dgc-compile: --loss and --optimizer go together: what is trained needs both\n";
+    return std::nullopt;
+  }
+  return dgc::import::Training{loss, optimizer};
+}
+
 static int run() {
   Outputs outputs;
   outputs.path = output; // linking resets the options of the command line
@@ -361,7 +379,8 @@ static int run() {
   const std::string reportPath = report, otherPath = against;
   options.withSemantics |= isVerified;
   outputs.areShrunk = shrink;
-  if (!checkPhases(options)) {
+  const std::optional<dgc::import::Training> training = trainingOfFlags();
+  if (!training || !checkPhases(options)) {
     return 2;
   }
   std::unique_ptr<llvm::MemoryBuffer> file = openInput(input);
@@ -376,14 +395,17 @@ static int run() {
   if (!loadPlugins(registry, reports)) {
     return 2;
   }
-  dgc::ParsedModel model(registry, std::move(file), dgc::import::readModel);
+  auto read = [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
+    return dgc::import::readModel(sources, context, *training);
+  };
+  dgc::ParsedModel model(registry, std::move(file), read);
   if (!model.module()) {
     return 1;
   }
   if (!other) {
     return planAndCompile(outputs, model, options, reports, isVerified ? &model : nullptr, text);
   }
-  dgc::ParsedModel reference(registry, std::move(other), dgc::import::readModel);
+  dgc::ParsedModel reference(registry, std::move(other), read);
   return reference.module() ? planAndCompile(outputs, model, options, reports, &reference, text) : 1;
 }
 

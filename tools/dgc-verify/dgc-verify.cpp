@@ -54,7 +54,9 @@ readModel(const std::string &path, int &code, std::string &text,
   text = file->getBuffer();
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
-  dgc::ParsedModel parsed(registry, std::move(file), dgc::import::readModel);
+  dgc::ParsedModel parsed(registry, std::move(file), [](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
+    return dgc::import::readModel(sources, context);
+  });
   if (!parsed.module()) {
     return std::nullopt;
   }

@@ -1,7 +1,9 @@
 // Reads ONNX files: a graph becomes a function of dgc ops.
 
 #include "compiler/import/onnx/Constants.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBufferRef.h"
 
 #include <google/protobuf/unknown_field_set.h>
@@ -34,10 +36,15 @@ int64_t versionOf(const auto &imports) {
 
 class OnnxReader {
 public:
-  OnnxReader(StringRef file, MLIRContext *context) : builder(context), start(FileLineColLoc::get(context, file, 0, 0)) {
+  /// `hasWeights`: initializers that a gradient may change are variables.
+  OnnxReader(StringRef file, MLIRContext *context, bool hasWeights)
+      : builder(context), start(FileLineColLoc::get(context, file, 0, 0)), hasWeights(hasWeights) {
     for (ArrayRef<OnnxRule> list :
-         {onnxElementwiseRules(), onnxShapeRules(), onnxIndexRules(), onnxReductionRules(), onnxLayerRules(),
-          onnxConvolutionRules(), onnxPoolingRules(), onnxResizeRules(), onnxRecurrentRules(), onnxAttentionRules(), onnxLossRules(), onnxControlRules(), onnxSlicingRules(), onnxQuantizationRules(), onnxSequenceRules(), onnxTrainingRules(), onnxEinsumRules(), onnxSignalRules(), onnxSamplingRules(), onnxLinearAttentionRules()})
+         {onnxElementwiseRules(), onnxShapeRules(),        onnxIndexRules(),    onnxReductionRules(),
+          onnxLayerRules(),       onnxConvolutionRules(),  onnxPoolingRules(),  onnxResizeRules(),
+          onnxRecurrentRules(),   onnxAttentionRules(),    onnxLossRules(),     onnxControlRules(),
+          onnxSlicingRules(),     onnxQuantizationRules(), onnxSequenceRules(), onnxTrainingRules(),
+          onnxEinsumRules(),      onnxSignalRules(),       onnxSamplingRules(), onnxLinearAttentionRules()})
       for (const OnnxRule &rule : list)
         rules[rule.op] = &rule;
   }
@@ -48,6 +55,7 @@ private:
   InFlightDiagnostic error() { return emitError(start); }
   FailureOr<RankedTensorType> typeOf(const onnx::ValueInfoProto &value);
   LogicalResult readInitializers(const onnx::GraphProto &graph, GraphValues &values);
+  void addWeights(const onnx::GraphProto &graph, func::FuncOp function);
   LogicalResult checkVersion(int64_t version, int64_t first);
   LogicalResult checkNodes(const auto &nodes, int64_t version, std::map<std::string, int> &unknown);
   LogicalResult checkSupported(const onnx::ModelProto &model);
@@ -64,9 +72,11 @@ private:
 
   OpBuilder builder;
   Location start;
-  llvm::StringMap<const OnnxRule *> rules; // by domain and name
+  llvm::StringMap<const OnnxRule *> rules;                                              // by domain and name
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions; // by domain and name
   GraphValues main;
+  const bool hasWeights;
+  llvm::StringSet<> weights; // names of initializers
   int64_t nodesLeft = kMostNodes;
 };
 
@@ -80,7 +90,8 @@ std::string ruleOf(const onnx::NodeProto &node) {
 
 FailureOr<RankedTensorType> OnnxReader::typeOf(const onnx::ValueInfoProto &value) {
   // An optional tensor is given.
-  const onnx::TypeProto &type = value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
+  const onnx::TypeProto &type =
+      value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
   if (!type.has_tensor_type() || !type.tensor_type().has_shape())
     return error() << "'" << value.name() << "' is no tensor whose shape is known";
   const auto &tensor = type.tensor_type();
@@ -133,8 +144,7 @@ LogicalResult OnnxReader::checkNodes(const auto &nodes, int64_t version, std::ma
     else if (domain.empty() && failed(checkVersion(version, rule->second->since)))
       return failure();
     for (const onnx::AttributeProto &attribute : node.attribute())
-      if (node.op_type() != "If" && attribute.has_g() &&
-          failed(checkNodes(attribute.g().node(), version, unknown)))
+      if (node.op_type() != "If" && attribute.has_g() && failed(checkNodes(attribute.g().node(), version, unknown)))
         return failure();
   }
   return success();
@@ -248,13 +258,14 @@ FailureOr<SmallVector<Item>> OnnxReader::readGraph(const onnx::GraphProto &graph
 LogicalResult OnnxReader::readNode(const onnx::NodeProto &proto, GraphValues &values, int depth) {
   if (--nodesLeft < 0)
     return error() << "has more than " << kMostNodes << " nodes, those of loops counted once for each round";
-  bool hasList = false;
+  bool hasList = false, hasWeight = false;
   for (const std::string &name : proto.input()) {
     const Item item = name.empty() ? Item::of(Value()) : values.find(name);
     if (!name.empty() && !item)
       return error() << "node '" << proto.name() << "' (" << proto.op_type() << ") takes '" << name
                      << "', which nothing before it gives";
     hasList |= item.isList;
+    hasWeight |= weights.contains(name);
   }
   if (auto function = functions.find({domainOf(proto.domain()), proto.op_type()}); function != functions.end())
     return call(*function->second, proto, values, depth);
@@ -269,7 +280,7 @@ LogicalResult OnnxReader::readNode(const onnx::NodeProto &proto, GraphValues &va
     return node.refuse("dgc has no equivalent for this op");
   if (hasList && !rule->takesLists)
     return node.refuse("its operand is a sequence");
-  if (DenseElementsAttr known = hasList ? DenseElementsAttr() : computeConstant(node))
+  if (DenseElementsAttr known = hasList || hasWeight ? DenseElementsAttr() : computeConstant(node))
     return node.give(known);
   if (failed(rule->lower(node)))
     return failure();
@@ -284,6 +295,38 @@ LogicalResult OnnxReader::readNodes(const auto &nodes, GraphValues &values, int 
     if (failed(readNode(node, values, depth)))
       return failure();
   return success();
+}
+
+/// The initializers that are no weights although they are floats: statistics of normalizations, which a model that was
+/// exported for inference has no new values of.
+static llvm::StringSet<> statisticsOf(const onnx::GraphProto &graph) {
+  llvm::StringSet<> names;
+  for (const onnx::NodeProto &node : graph.node())
+    for (int i = 3; node.op_type() == "BatchNormalization" && i < std::min(node.input_size(), 5); ++i)
+      names.insert(node.input(i));
+  return names;
+}
+
+/// Makes initializers of floats arguments of the function, each with a state that begins with it. What a node needs to know when
+/// the model is read is still a constant there.
+void OnnxReader::addWeights(const onnx::GraphProto &graph, func::FuncOp function) {
+  const llvm::StringSet<> statistics = statisticsOf(graph);
+  OpBuilder states(function);
+  int64_t number = 0;
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    DenseElementsAttr value = main.constants[tensor.name()];
+    auto type = cast<RankedTensorType>(value.getType());
+    if (!isa<FloatType>(type.getElementType()) || type.getRank() == 0 || main.values.contains(tensor.name()))
+      continue;
+    const Location location = NameLoc::get(builder.getStringAttr(tensor.name()), start);
+    const StateRole role = statistics.contains(tensor.name()) ? StateRole::Statistic : StateRole::Weight;
+    StateOp::create(states, location, tensor.name(), role, InitAttr::stored(value), number++, type);
+    const unsigned index = function.getNumArguments();
+    (void)function.insertArgument(index, type, DictionaryAttr(), location);
+    function.setArgAttr(index, kStateAttr, FlatSymbolRefAttr::get(builder.getContext(), tensor.name()));
+    main.values[tensor.name()] = function.getArgument(index);
+    weights.insert(tensor.name());
+  }
 }
 
 OwningOpRef<ModuleOp> OnnxReader::read(const onnx::ModelProto &model) {
@@ -311,6 +354,8 @@ OwningOpRef<ModuleOp> OnnxReader::read(const onnx::ModelProto &model) {
     argument.setLoc(location);
     main.values[name] = argument;
   }
+  if (hasWeights)
+    addWeights(graph, function);
   builder.setInsertionPointToEnd(body);
   if (failed(readNodes(graph.node(), main, 0)))
     return {};
@@ -327,7 +372,7 @@ OwningOpRef<ModuleOp> OnnxReader::read(const onnx::ModelProto &model) {
         builder.getDictionaryAttr(builder.getNamedAttr("jax.result_info", builder.getStringAttr(output.name()))));
   }
   func::ReturnOp::create(builder, start, results);
-  function.setFunctionType(builder.getFunctionType(types, ValueRange(results).getTypes()));
+  function.setFunctionType(builder.getFunctionType(body->getArgumentTypes(), ValueRange(results).getTypes()));
   function.setAllResultAttrs(resultNames);
   return module;
 }
@@ -336,13 +381,14 @@ OwningOpRef<ModuleOp> OnnxReader::read(const onnx::ModelProto &model) {
 
 /// What the compiler looks up in this library: a function of dgc ops from the bytes of a file. Null, with diagnostics, where it
 /// cannot be read.
-extern "C" const void *dgcReadOnnx(const llvm::MemoryBufferRef *file, mlir::MLIRContext *context) {
+extern "C" const void *dgcReadOnnx(const llvm::MemoryBufferRef *file, mlir::MLIRContext *context, bool hasWeights) {
   onnx::ModelProto model;
   if (!model.ParseFromArray(file->getBufferStart(), static_cast<int>(file->getBufferSize())) || !model.has_graph()) {
     emitError(FileLineColLoc::get(context, file->getBufferIdentifier(), 0, 0))
         << "is no ONNX model, or damaged: copy it again, or export it again";
     return nullptr;
   }
-  mlir::OwningOpRef<mlir::ModuleOp> module = dgc::import::OnnxReader(file->getBufferIdentifier(), context).read(model);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      dgc::import::OnnxReader(file->getBufferIdentifier(), context, hasWeights).read(model);
   return module.release().getAsOpaquePointer();
 }
