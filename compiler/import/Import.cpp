@@ -79,10 +79,15 @@ static void sendError(void *error, const char *, bool) {
 [[noreturn]] static void readInChild(size_t bytes, MLIRContext *context, llvm::function_ref<void()> read, int pipe) {
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
     std::signal(signal, SIG_DFL);
-  const rlimit memory{kMemoryOfReader + 64 * bytes, kMemoryOfReader + 64 * bytes}, none{0, 0},
-      seconds{kSecondsOfReader + (bytes >> 20), kSecondsOfReader + (bytes >> 20)};
-  setrlimit(RLIMIT_DATA, &memory);
-  setrlimit(RLIMIT_CPU, &seconds);
+  const rlimit none{0, 0};
+  // A reader may ask for more, where a file that it names has more bytes.
+  for (auto [resource, most] : {std::pair(RLIMIT_DATA, kMemoryOfReader + 64 * bytes),
+                                std::pair(RLIMIT_CPU, kSecondsOfReader + (bytes >> 20))}) {
+    rlimit limit{};
+    getrlimit(resource, &limit);
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most);
+    setrlimit(resource, &limit);
+  }
   setrlimit(RLIMIT_CORE, &none);
   close(STDERR_FILENO); // errors are said when it is read once more
   ChildError error{{}, pipe};

@@ -143,6 +143,48 @@ LogicalResult attention(Node &n) {
   return n.give(ValueRange{y, all->k, all->v, n.b.convert(stages[static_cast<size_t>(mode)], element)});
 }
 
+/// An attention whose scores and weights go through graphs of the file.
+LogicalResult flexAttention(Node &n) {
+  for (unsigned input : {0U, 1U, 2U})
+    if (n.rank(input) != 4)
+      return n.refuse("operand " + Twine(input) + " has rank " + Twine(n.rank(input)));
+  const int64_t heads = n.shape(0)[1], shared = n.shape(1)[1];
+  if (heads % shared != 0 || n.shape(2)[1] != shared)
+    return n.refuse("its numbers of heads do not fit");
+  Type given = elementOf(n.in(0));
+  Type wide = given.getIntOrFloatBitWidth() < 32 ? Type(n.b.builder.getF32Type()) : given;
+  if (n.hasAttribute("softmax_precision")) {
+    FailureOr<Type> wanted = n.elementType("softmax_precision", 1);
+    if (failed(wanted) || !isa<FloatType>(*wanted))
+      return failed(wanted) ? failure() : n.refuse("its softmax is of no floating-point numbers");
+    wide = *wanted;
+  }
+  Value k = repeatHeads(n, n.in(1), heads / shared), v = repeatHeads(n, n.in(2), heads / shared);
+  const double scale = n.number("scale", 1 / std::sqrt(static_cast<double>(n.shape(0)[3]))), root = std::sqrt(scale);
+  Value scores = n.b.dot(n.b.multiply(n.in(0), root), n.b.multiply(k, root), {0, 1}, {0, 1}, {3}, {3});
+  auto modified = [&](StringRef graph, Value x) -> FailureOr<Value> {
+    if (!n.hasAttribute(graph))
+      return x;
+    FailureOr<SmallVector<Item>> results = n.run(graph, Item::of(x));
+    if (failed(results))
+      return failure();
+    if (results->size() != 1 || results->front().isList)
+      return n.refuse("its graph '" + graph + "' does not have one tensor as its result");
+    Value y = n.valueOf(results->front());
+    if (tensorOf(y).getShape() != tensorOf(x).getShape())
+      return n.refuse("its graph '" + graph + "' changes the shape of its operand");
+    return n.b.convert(y, elementOf(x));
+  };
+  FailureOr<Value> changed = modified("score_mod", n.b.convert(scores, wide));
+  if (failed(changed))
+    return failure();
+  changed = modified("prob_mod", SoftmaxOp::create(n.b.builder, n.b.location, *changed, /*dim=*/-1));
+  if (failed(changed))
+    return failure();
+  Value y = n.b.dot(*changed, n.b.convert(v, wide), {0, 1}, {0, 1}, {3}, {2});
+  return n.give(n.b.convert(y, elementOf(n.in(2))));
+}
+
 //===-- Rotary embedding -------------------------------------------------===//
 
 /// Elements `start`, `start + step` .. of the last dimension, `count` of them.
@@ -245,6 +287,7 @@ LogicalResult tensorScatter(Node &n) {
 }
 
 constexpr OnnxRule rules[] = {
+    {"ai.onnx.preview.FlexAttention", flexAttention},
     {"Attention", attention},
     {"RotaryEmbedding", rotaryEmbedding},
     {"TensorScatter", tensorScatter},

@@ -114,6 +114,20 @@ LogicalResult bitShift(Node &n) {
   return n.give(n.b.select(isInside, y, none));
 }
 
+/// Between integers of the same width: the bits of floats are not known.
+LogicalResult bitCast(Node &n) {
+  FailureOr<Type> to = n.elementType("to", 0);
+  if (failed(to))
+    return failure();
+  Type from = elementOf(n.in(0));
+  auto widthOf = [](Type type) { return type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth(); };
+  if (from == *to)
+    return n.give(n.in(0));
+  if (!isa<IntegerType>(from) || !isa<IntegerType>(*to) || to->isInteger(1) || widthOf(from) != widthOf(*to))
+    return n.refuse("is supported between integers of the same width");
+  return n.give(n.b.convert(n.in(0), *to));
+}
+
 LogicalResult where(Node &n) {
   FailureOr<SmallVector<Value>> x = n.broadcastInputs();
   return failed(x) ? failure() : n.give(n.b.select((*x)[0], (*x)[1], (*x)[2]));
@@ -143,6 +157,8 @@ LogicalResult parametricRelu(Node &n) {
 }
 
 constexpr OnnxRule rules[] = {
+    {"ai.onnx.ml.Binarizer",
+     [](Node &n) { return n.give(n.b.convert(isAbove(n, n.in(0), n.number("threshold", 0)), elementOf(n.in(0)))); }},
     {"Abs", unary<&TensorBuilder::abs>},
     {"Acos", function<formula::acos>},
     {"Acosh", function<formula::acosh>},
@@ -152,6 +168,7 @@ constexpr OnnxRule rules[] = {
     {"Asinh", function<formula::asinh>},
     {"Atan", function<formula::atan>},
     {"Atanh", function<formula::atanh>},
+    {"BitCast", bitCast},
     {"BitShift", bitShift},
     {"BitwiseAnd", binaryOp<AndOp>},
     {"BitwiseNot", unaryOp<NotOp>},

@@ -46,6 +46,15 @@ LogicalResult gather(Node &n) {
   return n.give(slicesOf(n, n.in(0), wrapped(n, n.in(1), n.shape(0)[*dim]), *dim));
 }
 
+/// Columns of a matrix; of a vector, which is one row.
+LogicalResult extractFeatures(Node &n) {
+  const int64_t rank = n.rank(0), count = n.type(1).getNumElements();
+  if (rank < 1)
+    return n.refuse("its operand is a scalar");
+  Value x = rank == 1 ? n.b.reshape(n.in(0), {1, n.shape(0)[0]}) : n.in(0), places = n.b.reshape(n.in(1), {count});
+  return n.give(slicesOf(n, x, places, tensorOf(x).getRank() - 1));
+}
+
 /// The place in a flat tensor of what `components` number, one for each leading dimension.
 Value flatPlaces(Node &n, ArrayRef<Value> components, ArrayRef<int64_t> shape) {
   Value place;
@@ -227,6 +236,7 @@ LogicalResult topK(Node &n) {
 }
 
 constexpr OnnxRule rules[] = {
+    {"ai.onnx.ml.ArrayFeatureExtractor", extractFeatures},
     {"Gather", gather}, {"GatherElements", gatherElements},   {"GatherND", gatherND},
     {"OneHot", oneHot}, {"Scatter", scatterElements}, {"ScatterElements", scatterElements}, {"ScatterND", scatterND},
     {"TopK", topK},

@@ -51,8 +51,9 @@ struct GraphValues {
 /// Reads a subgraph in the graph where it is, with these as its inputs, and gives its outputs.
 using ReadGraph = llvm::function_ref<FailureOr<SmallVector<Item>>(const onnx::GraphProto &, ArrayRef<Item>)>;
 
-/// Reads the elements of a tensor, which are in the file; null, with `error`, where it cannot.
-DenseElementsAttr readTensor(const onnx::TensorProto &tensor, Builder &builder, std::string &error);
+/// Reads the elements of a tensor, which are in the file, or in one of `folder` unless that is empty; null, with `error`, where
+/// it cannot.
+DenseElementsAttr readTensor(const onnx::TensorProto &tensor, Builder &builder, std::string &error, StringRef folder = {});
 
 class Node {
 public:

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBufferRef.h"
+#include "llvm/Support/Path.h"
 
 #include <google/protobuf/unknown_field_set.h>
 #include <onnx/onnx_pb.h>
@@ -39,6 +40,8 @@ public:
   /// `hasWeights`: initializers that a gradient may change are variables.
   OnnxReader(StringRef file, MLIRContext *context, bool hasWeights)
       : builder(context), start(FileLineColLoc::get(context, file, 0, 0)), hasWeights(hasWeights) {
+    folder = llvm::sys::path::parent_path(file).str();
+    folder = folder.empty() ? "." : folder;
     for (ArrayRef<OnnxRule> list :
          {onnxElementwiseRules(), onnxShapeRules(),        onnxIndexRules(),    onnxReductionRules(),
           onnxLayerRules(),       onnxConvolutionRules(),  onnxPoolingRules(),  onnxResizeRules(),
@@ -72,7 +75,8 @@ private:
 
   OpBuilder builder;
   Location start;
-  llvm::StringMap<const OnnxRule *> rules;                                              // by domain and name
+  std::string folder; // where files are that the model names
+  llvm::StringMap<const OnnxRule *> rules; // by domain and name
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions; // by domain and name
   GraphValues main;
   const bool hasWeights;
@@ -117,7 +121,7 @@ LogicalResult OnnxReader::readInitializers(const onnx::GraphProto &graph, GraphV
     return error() << "has sparse initializers, which are not supported";
   for (const onnx::TensorProto &tensor : graph.initializer()) {
     std::string reason;
-    DenseElementsAttr value = readTensor(tensor, builder, reason);
+    DenseElementsAttr value = readTensor(tensor, builder, reason, folder);
     if (!value)
       return error() << "initializer '" << tensor.name() << "' " << reason;
     values.constants[tensor.name()] = value;

@@ -2,9 +2,14 @@
 
 #include "compiler/import/onnx/Node.h"
 
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
 #include <onnx/onnx_pb.h>
 
 #include <cstring>
+#include <sys/resource.h>
 
 using namespace mlir;
 
@@ -85,14 +90,92 @@ static std::string bytesOf(const Proto &tensor) {
   }
 }
 
-DenseElementsAttr readTensor(const Proto &tensor, Builder &builder, std::string &error) {
+/// Lets the process that tries a file take the memory and the time for so many bytes more.
+static void raiseLimits(size_t bytes) {
+  for (auto [resource, more] : {std::pair(RLIMIT_DATA, 4 * bytes), std::pair(RLIMIT_CPU, 1 + (bytes >> 24))}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+      continue;
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, limit.rlim_cur + more);
+    setrlimit(resource, &limit);
+  }
+}
+
+/// Where a tensor has its elements, beside the file of the model.
+struct ExternalData {
+  std::string location;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+};
+
+/// False, with `error`, where it says no part of a file in the folder of the model.
+static bool parseExternal(const Proto &tensor, ExternalData &data, std::string &error) {
+  for (const onnx::StringStringEntryProto &entry : tensor.external_data()) {
+    uint64_t number = 0;
+    if (entry.key() == "location") {
+      data.location = entry.value();
+    } else if (entry.key() == "offset" || entry.key() == "length") {
+      if (StringRef(entry.value()).getAsInteger(10, number)) {
+        error = "has its elements in another file, at the " + entry.key() + " '" + entry.value() + "'";
+        return false;
+      }
+      entry.key() == "offset" ? void(data.offset = number) : void(data.length = number);
+    }
+  }
+  namespace path = llvm::sys::path;
+  const bool isInside = !data.location.empty() && path::is_relative(data.location) &&
+                        !StringRef(data.location).contains('\0') &&
+                        std::none_of(path::begin(data.location), path::end(data.location),
+                                     [](StringRef part) { return part == ".."; });
+  if (!isInside)
+    error = "has its elements in '" + data.location + "', which is no file in the folder of the model: a relative path " +
+            "without '..' is one";
+  return isInside;
+}
+
+/// So many bytes of the file that the tensor names; null, with `error`, where they are not there.
+static std::unique_ptr<llvm::MemoryBuffer> readExternal(const Proto &tensor, StringRef folder, size_t bytes,
+                                                        std::string &error) {
+  ExternalData data;
+  if (!parseExternal(tensor, data, error))
+    return nullptr;
+  llvm::SmallString<256> path(folder);
+  llvm::sys::path::append(path, data.location);
+  llvm::sys::fs::file_status status;
+  if (llvm::sys::fs::status(path, status) || status.type() != llvm::sys::fs::file_type::regular_file) {
+    error = "has its elements in '" + path.str().str() + "', which is no file that can be read: it belongs to the model; " +
+            "copy it to the same folder";
+    return nullptr;
+  }
+  if (data.length.value_or(bytes) != bytes) {
+    error = "has " + std::to_string(*data.length) + " bytes in '" + path.str().str() + "', and its shape needs " +
+            std::to_string(bytes);
+    return nullptr;
+  }
+  if (data.offset > status.getSize() || bytes > status.getSize() - data.offset) {
+    error = "has its elements in '" + path.str().str() + "' from byte " + std::to_string(data.offset) + " to " +
+            std::to_string(data.offset + bytes) + ", which has " + std::to_string(status.getSize()) +
+            ": copy it again, or export it again";
+    return nullptr;
+  }
+  raiseLimits(bytes);
+  auto buffer = llvm::MemoryBuffer::getFileSlice(path, bytes, data.offset);
+  if (!buffer) {
+    error = "has its elements in '" + path.str().str() + "', which cannot be read: " + buffer.getError().message();
+    return nullptr;
+  }
+  return std::move(*buffer);
+}
+
+DenseElementsAttr readTensor(const Proto &tensor, Builder &builder, std::string &error, StringRef folder) {
   Type element = elementTypeOf(tensor.data_type(), builder.getContext());
   if (!element) {
     error = "has elements of type " + std::to_string(tensor.data_type()) + " of ONNX, which dgc has not";
     return {};
   }
-  if (tensor.data_location() == Proto::EXTERNAL || tensor.external_data_size() > 0) {
-    error = "has its elements in another file; put them into the model: onnx.save(onnx.load(FILE), OUT)";
+  const bool isExternal = tensor.data_location() == Proto::EXTERNAL;
+  if (isExternal && folder.empty()) {
+    error = "has its elements in another file, which only initializers may have";
     return {};
   }
   size_t count = 1;
@@ -104,8 +187,13 @@ DenseElementsAttr readTensor(const Proto &tensor, Builder &builder, std::string 
     count *= static_cast<size_t>(size);
   }
   auto type = RankedTensorType::get(SmallVector<int64_t>(tensor.dims().begin(), tensor.dims().end()), element);
-  const std::string bytes = bytesOf(tensor);
   const size_t size = element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
+  const std::unique_ptr<llvm::MemoryBuffer> file =
+      isExternal ? readExternal(tensor, folder, count * size, error) : nullptr;
+  if (isExternal && !file)
+    return {};
+  const std::string inside = file ? "" : bytesOf(tensor);
+  const StringRef bytes = file ? file->getBuffer() : StringRef(inside);
   if (bytes.size() != count * size) {
     error = "has " + std::to_string(bytes.size()) + " bytes, and its shape needs " + std::to_string(count * size);
     return {};
