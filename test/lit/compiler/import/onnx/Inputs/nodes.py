@@ -10,7 +10,8 @@ import sys
 
 import numpy as np
 
-TYPES = {np.dtype("f4"): 1, np.dtype("i8"): 7, np.dtype("?"): 9, np.dtype("i4"): 6}
+TYPES = {np.dtype("f4"): 1, np.dtype("u1"): 2, np.dtype("i1"): 3, np.dtype("i8"): 7, np.dtype("?"): 9, np.dtype("i4"): 6,
+         np.dtype("u4"): 12}
 random = np.random.default_rng(3)
 
 
@@ -39,14 +40,23 @@ def info(kind, name, array):
 
 
 def model(op, inputs, constants, outputs, attributes):
-    names = [f'"{name}"' for name in [*inputs, *constants]]
-    node = f'op_type: "{op}" name: "the_node" ' + " ".join(f"input: {name}" for name in sorted(names))
+    """One node. Operands that are left out between others are absent; the name of an op has its domain before it."""
+    attributes = dict(attributes)
+    version = attributes.pop("version", 20)
+    domain, _, op = op.rpartition(".")
+    given = {**inputs, **constants}
+    letters = [chr(c) for c in range(ord("a"), ord(max(given)) + 1)] if given else []
+    node = f'op_type: "{op}" domain: "{domain}" name: "the_node" '
+    node += " ".join(f'input: "{name if name in given else ""}"' for name in letters)
     node += "".join(f' output: "y{i}"' for i in range(len(outputs)))
     node += " " + " ".join(text_of(name, value) for name, value in attributes.items())
-    lines = ["ir_version: 9", 'opset_import { domain: "" version: 20 }', "graph {", '  name: "g"', f"  node {{ {node} }}"]
+    lines = ["ir_version: 9", f'opset_import {{ domain: "" version: {version} }}']
+    if domain:
+        lines.append(f'opset_import {{ domain: "{domain}" version: 1 }}')
+    lines += ["graph {", '  name: "g"', f"  node {{ {node} }}"]
     for name, array in constants.items():
-        kind = "float_data" if array.dtype.kind == "f" else "int64_data"
-        values = " ".join(f"{kind}: {v}" for v in array.ravel())
+        kind = "float_data" if array.dtype.kind == "f" else "int64_data" if array.dtype.itemsize == 8 else "int32_data"
+        values = " ".join(f"{kind}: {v + 0}" for v in array.ravel())
         dims = " ".join(f"dims: {size}" for size in array.shape)
         lines.append(f'  initializer {{ name: "{name}" data_type: {TYPES[array.dtype]} {dims} {values} }}')
     lines += ["  " + info("input", name, array) for name, array in inputs.items()]
@@ -169,10 +179,10 @@ def computed(name, inputs, constants):
     raise KeyError(name)
 
 
-def main():
+def main(cases, computed=None):
     verb, folder = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
     wrong = 0
-    for name, (op, inputs, constants, outputs, attributes) in cases():
+    for name, (op, inputs, constants, outputs, attributes) in cases:
         if outputs[0] is None:
             outputs = computed(name, inputs, constants)
         path = os.path.join(folder, name)
@@ -181,8 +191,6 @@ def main():
         elif verb == "write":
             os.makedirs(path)
             text = model(op, inputs, constants, outputs, attributes)
-            if name == "resize_nearest":  # its second operand is absent
-                text = text.replace('input: "a" input: "c"', 'input: "a" input: "" input: "c"')
             with open(os.path.join(path, "model.txt"), "w", encoding="utf-8") as file:
                 file.write(text)
             np.savez(os.path.join(path, "in.npz"), **inputs)
@@ -197,4 +205,5 @@ def main():
     return wrong
 
 
-raise SystemExit(main())
+if __name__ == "__main__":
+    raise SystemExit(main(cases(), computed))
