@@ -66,7 +66,7 @@ struct CompileOptions {
   ByteCount maxReplicatedBytes;
   bool noPadding = false, withSemantics = false;
   ByteCount memoryLimit;
-  std::vector<std::string> insertPass;
+  std::vector<std::string> insertPass, inputShape;
   Phase from = Phase::Input, to = Phase::Artifact;
 
   /// Calls `b(name, field, placeholder of the value, help)` for each option, in the order of --help.
@@ -105,6 +105,8 @@ struct CompileOptions {
       "The plan also says what each kernel computes, in a form that no target runs: what dgc-verify checks");
     b("insert-pass", o.insertPass, "after:PHASE=PASS,..",
       "Run passes after a phase, and its verifier again; those of plug-ins and of dgc-opt; repeatable");
+    b("input-shape", o.inputShape, "NAME=8x3x224x224,..",
+      "The sizes of an input of an ONNX model, where these have names or are open; repeatable");
     b("compile-from", o.from, "PHASE", "The input is a program that has been through this phase");
     b("compile-to", o.to, "PHASE", "Stop after this phase and write the program as text");
   }

@@ -23,7 +23,8 @@ using namespace mlir;
 namespace dgc::import {
 
 /// `dgcReadOnnx` of libdgc-onnx: a module with the function @main of dgc ops, or null.
-using OnnxReadFunction = const void *(const llvm::MemoryBufferRef *file, MLIRContext *context, bool hasWeights);
+using OnnxReadFunction = const void *(const llvm::MemoryBufferRef *file, MLIRContext *context, bool hasWeights,
+                                       const ArrayRef<std::string> *inputShapes);
 
 /// What reading bytecode may take, beside a part that grows with its size.
 static constexpr rlim_t kMemoryOfReader = rlim_t{1} << 30, kSecondsOfReader = 10;
@@ -183,7 +184,8 @@ static OnnxReadFunction *findOnnxReader(Location location) {
   return reinterpret_cast<OnnxReadFunction *>(function);
 }
 
-static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *context, const Training &training) {
+static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *context, const Training &training,
+                                      ArrayRef<std::string> inputShapes) {
   const llvm::MemoryBufferRef file = sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef();
   OnnxReadFunction *read = findOnnxReader(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0));
   if (!read)
@@ -191,12 +193,12 @@ static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *con
   context->loadDialect<DGCDialect, func::FuncDialect>();
   const bool trains = !training.loss.empty();
   std::string reason;
-  if (!canBeRead(file.getBufferSize(), context, [&] { (void)read(&file, context, trains); }, reason)) {
+  if (!canBeRead(file.getBufferSize(), context, [&] { (void)read(&file, context, trains, &inputShapes); }, reason)) {
     emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
         << "the model is damaged, or its nodes do not fit together" << (reason.empty() ? "" : ": ") << reason;
     return {};
   }
-  const void *pointer = read(&file, context, trains);
+  const void *pointer = read(&file, context, trains, &inputShapes);
   OwningOpRef<ModuleOp> module(pointer ? ModuleOp::getFromOpaquePointer(pointer) : ModuleOp());
   if (trains)
     return module && succeeded(buildTrainingModel(*module, training)) ? std::move(module) : OwningOpRef<ModuleOp>();
@@ -207,9 +209,15 @@ static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *con
   return module;
 }
 
-OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context, const Training &training) {
+OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context, const Training &training,
+                                ArrayRef<std::string> inputShapes) {
   const llvm::MemoryBuffer &file = *sources.getMemoryBuffer(sources.getMainFileID());
   const Format format = formatOf(file.getBuffer());
+  if (format != Format::Onnx && !inputShapes.empty()) {
+    emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
+        << "--input-shape=" << inputShapes.front() << ": this is no ONNX model, whose inputs may have open sizes";
+    return {};
+  }
   if (!training.loss.empty() && format != Format::Onnx) {
     emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
         << "--loss is for models of ONNX: "
@@ -223,7 +231,7 @@ OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context, 
   registerDialects(registry);
   context->appendDialectRegistry(registry);
   if (format == Format::Onnx)
-    return readOnnx(sources, context, training);
+    return readOnnx(sources, context, training, inputShapes);
   return readStableHLO(sources, context, format);
 }
 

@@ -37,8 +37,10 @@ struct Training {
 };
 
 /// Reads the main buffer of `sources`. A program of StableHLO or ONNX becomes one of dgc; null, with diagnostics, where it cannot.
+/// `inputShapes` are sizes of inputs of an ONNX model, as `x=8x3`.
 mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::SourceMgr &sources, mlir::MLIRContext *context,
-                                            const Training &training = {});
+                                            const Training &training = {},
+                                            llvm::ArrayRef<std::string> inputShapes = {});
 
 } // namespace dgc::import
 

@@ -22,6 +22,15 @@ template <class Binder> static void bindMeaning(CompileOptions &options, Binder 
   b("batch", options.batch);
   b("precision", options.precision);
   b("attention", options.attention);
+  b("input-shape", options.inputShape);
+}
+
+/// A list.
+static bool readOption(StringRef text, std::vector<std::string> &value, std::string &) {
+  SmallVector<StringRef> parts;
+  text.split(parts, ',');
+  value.assign(parts.begin(), parts.end());
+  return true;
 }
 
 std::optional<CompileOptions> optionsFor(const artifact::Plan &plan, std::string &error) {

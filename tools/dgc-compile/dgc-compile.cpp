@@ -396,7 +396,7 @@ static int run() {
     return 2;
   }
   auto read = [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
-    return dgc::import::readModel(sources, context, *training);
+    return dgc::import::readModel(sources, context, *training, options.inputShape);
   };
   dgc::ParsedModel model(registry, std::move(file), read);
   if (!model.module()) {
@@ -405,7 +405,9 @@ static int run() {
   if (!other) {
     return planAndCompile(outputs, model, options, reports, isVerified ? &model : nullptr, text);
   }
-  dgc::ParsedModel reference(registry, std::move(other), read);
+  dgc::ParsedModel reference(registry, std::move(other), [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
+    return dgc::import::readModel(sources, context, *training);
+  });
   return reference.module() ? planAndCompile(outputs, model, options, reports, &reference, text) : 1;
 }
 

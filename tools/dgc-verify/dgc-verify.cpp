@@ -42,7 +42,7 @@ static int fail(const absl::Status &status) {
 /// What `build` makes of the module of a file, and its text. Nothing, with diagnostics, where it is refused; then `code` is
 /// what the program ends with.
 static std::optional<dgc::verify::Model>
-readModel(const std::string &path, int &code, std::string &text,
+readModel(const std::string &path, llvm::ArrayRef<std::string> inputShapes, int &code, std::string &text,
           llvm::function_ref<mlir::FailureOr<dgc::verify::Model>(mlir::ModuleOp)> build) {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(path, &error);
@@ -54,8 +54,8 @@ readModel(const std::string &path, int &code, std::string &text,
   text = file->getBuffer();
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
-  dgc::ParsedModel parsed(registry, std::move(file), [](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
-    return dgc::import::readModel(sources, context);
+  dgc::ParsedModel parsed(registry, std::move(file), [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
+    return dgc::import::readModel(sources, context, {}, inputShapes);
   });
   if (!parsed.module()) {
     return std::nullopt;
@@ -76,7 +76,7 @@ static std::optional<dgc::verify::Model> readModelOf(const Options &flags, const
     llvm::errs() << "dgc-verify: error: " << flags.plan << ": " << error << "\n";
     return std::nullopt;
   }
-  return readModel(flags.model, code, text, [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
+  return readModel(flags.model, options->inputShape, code, text, [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
 }
 
 static void print(const dgc::verify::CheckResult &verdict, double seconds) {
@@ -130,7 +130,7 @@ static int runGradient(Options &options) {
   int code = 1;
   std::string text;
   std::optional<dgc::verify::Model> model = readModel(
-      options.gradient, code, text, [&](mlir::ModuleOp module) { return dgc::modelWithGradient(module, compile); });
+      options.gradient, {}, code, text, [&](mlir::ModuleOp module) { return dgc::modelWithGradient(module, compile); });
   if (!model) {
     return code;
   }

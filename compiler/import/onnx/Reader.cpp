@@ -53,10 +53,13 @@ public:
   }
 
   OwningOpRef<ModuleOp> read(const onnx::ModelProto &model);
+  /// Takes note of the sizes of inputs, as `x=8x3`. Fails with a diagnostic.
+  LogicalResult takeShapes(const onnx::GraphProto &graph, ArrayRef<std::string> shapes);
 
 private:
   InFlightDiagnostic error() { return emitError(start); }
   FailureOr<RankedTensorType> typeOf(const onnx::ValueInfoProto &value);
+  FailureOr<int64_t> sizeOf(const onnx::ValueInfoProto &value, int dim);
   LogicalResult readInitializers(const onnx::GraphProto &graph, GraphValues &values);
   void addWeights(const onnx::GraphProto &graph, func::FuncOp function);
   LogicalResult checkVersion(int64_t version, int64_t first);
@@ -80,7 +83,9 @@ private:
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions; // by domain and name
   GraphValues main;
   const bool hasWeights;
-  llvm::StringSet<> weights; // names of initializers
+  llvm::StringSet<> weights;                               // names of initializers
+  std::map<std::string, SmallVector<int64_t>> givenShapes; // of inputs
+  std::map<std::string, int64_t> givenSizes;               // of dimensions that have names
   int64_t nodesLeft = kMostNodes;
 };
 
@@ -92,11 +97,61 @@ std::string ruleOf(const onnx::NodeProto &node) {
 
 } // namespace
 
+/// The shape of an input: that of an optional tensor, which is given; null for what is no tensor.
+static const onnx::TensorShapeProto *shapeOf(const onnx::ValueInfoProto &value) {
+  const onnx::TypeProto &type = value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
+  return type.has_tensor_type() && type.tensor_type().has_shape() ? &type.tensor_type().shape() : nullptr;
+}
+
+LogicalResult OnnxReader::takeShapes(const onnx::GraphProto &graph, ArrayRef<std::string> shapes) {
+  for (StringRef text : shapes) {
+    auto [name, list] = text.rsplit('=');
+    SmallVector<StringRef> parts;
+    list.split(parts, 'x');
+    SmallVector<int64_t> sizes;
+    for (StringRef part : parts)
+      if (part.getAsInteger(10, sizes.emplace_back()) || sizes.back() < 1)
+        return error() << "--input-shape=" << text << ": NAME=8x3x224x224 is expected";
+    auto input = llvm::find_if(graph.input(), [&](const auto &each) { return each.name() == name.str(); });
+    const onnx::TensorShapeProto *shape = input == graph.input().end() ? nullptr : shapeOf(*input);
+    if (!shape)
+      return error() << "--input-shape=" << text << ": the model has no input '" << name << "' that is a tensor";
+    if (static_cast<size_t>(shape->dim_size()) != sizes.size())
+      return error() << "--input-shape=" << text << ": '" << name << "' has " << shape->dim_size() << " dimensions";
+    for (auto [dim, size] : llvm::zip_equal(shape->dim(), sizes)) {
+      int64_t known = dim.has_dim_value() ? dim.dim_value() : size;
+      if (dim.has_dim_param())
+        known = givenSizes.try_emplace(dim.dim_param(), size).first->second;
+      if (known != size)
+        return error() << "--input-shape=" << text << ": "
+                       << (dim.has_dim_param() ? "'" + dim.dim_param() + "'" : std::string("a dimension")) << " is "
+                       << known << ", not " << size;
+    }
+    givenShapes[name.str()] = sizes;
+  }
+  return success();
+}
+
+/// A dimension of an input: a number, a name that has a size, or one that --input-shape says.
+FailureOr<int64_t> OnnxReader::sizeOf(const onnx::ValueInfoProto &value, int dim) {
+  const auto &proto = shapeOf(value)->dim(dim);
+  if (auto given = givenShapes.find(value.name()); given != givenShapes.end())
+    return given->second[static_cast<size_t>(dim)];
+  if (auto given = givenSizes.find(proto.dim_param()); proto.has_dim_param() && given != givenSizes.end())
+    return given->second;
+  if (!proto.has_dim_value())
+    return error() << "dimension " << dim << " of '" << value.name() << "'"
+                   << (proto.has_dim_param() ? " is '" + proto.dim_param() + "'" : " is open")
+                   << "; all sizes have to be known: --input-shape=" << value.name()
+                   << "=8x.. says those of this input, or export the model for one batch";
+  if (proto.dim_value() <= 0)
+    return error() << "dimension " << dim << " of '" << value.name() << "' is " << proto.dim_value();
+  return proto.dim_value();
+}
+
 FailureOr<RankedTensorType> OnnxReader::typeOf(const onnx::ValueInfoProto &value) {
-  // An optional tensor is given.
-  const onnx::TypeProto &type =
-      value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
-  if (!type.has_tensor_type() || !type.tensor_type().has_shape())
+  const onnx::TypeProto &type = value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
+  if (!shapeOf(value))
     return error() << "'" << value.name() << "' is no tensor whose shape is known";
   const auto &tensor = type.tensor_type();
   Type element = elementTypeOf(tensor.elem_type(), builder.getContext());
@@ -104,14 +159,11 @@ FailureOr<RankedTensorType> OnnxReader::typeOf(const onnx::ValueInfoProto &value
     return error() << "'" << value.name() << "' has elements of type " << tensor.elem_type()
                    << " of ONNX, which dgc has not";
   SmallVector<int64_t> shape;
-  for (const auto &dim : tensor.shape().dim()) {
-    if (!dim.has_dim_value())
-      return error() << "dimension " << shape.size() << " of '" << value.name() << "'"
-                     << (dim.has_dim_param() ? " is '" + dim.dim_param() + "'" : " is open")
-                     << "; all sizes have to be known: export the model for one batch";
-    if (dim.dim_value() <= 0)
-      return error() << "dimension " << shape.size() << " of '" << value.name() << "' is " << dim.dim_value();
-    shape.push_back(dim.dim_value());
+  for (int dim = 0; dim < tensor.shape().dim_size(); ++dim) {
+    FailureOr<int64_t> size = sizeOf(value, dim);
+    if (failed(size))
+      return failure();
+    shape.push_back(*size);
   }
   return RankedTensorType::get(shape, element);
 }
@@ -385,14 +437,17 @@ OwningOpRef<ModuleOp> OnnxReader::read(const onnx::ModelProto &model) {
 
 /// What the compiler looks up in this library: a function of dgc ops from the bytes of a file. Null, with diagnostics, where it
 /// cannot be read.
-extern "C" const void *dgcReadOnnx(const llvm::MemoryBufferRef *file, mlir::MLIRContext *context, bool hasWeights) {
+extern "C" const void *dgcReadOnnx(const llvm::MemoryBufferRef *file, mlir::MLIRContext *context, bool hasWeights,
+                                   const llvm::ArrayRef<std::string> *inputShapes) {
   onnx::ModelProto model;
   if (!model.ParseFromArray(file->getBufferStart(), static_cast<int>(file->getBufferSize())) || !model.has_graph()) {
     emitError(FileLineColLoc::get(context, file->getBufferIdentifier(), 0, 0))
         << "is no ONNX model, or damaged: copy it again, or export it again";
     return nullptr;
   }
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      dgc::import::OnnxReader(file->getBufferIdentifier(), context, hasWeights).read(model);
+  dgc::import::OnnxReader reader(file->getBufferIdentifier(), context, hasWeights);
+  if (failed(reader.takeShapes(model.graph(), *inputShapes)))
+    return nullptr;
+  mlir::OwningOpRef<mlir::ModuleOp> module = reader.read(model);
   return module.release().getAsOpaquePointer();
 }
