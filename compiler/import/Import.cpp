@@ -24,7 +24,7 @@ namespace dgc::import {
 
 /// `dgcReadOnnx` of libdgc-onnx: a module with the function @main of dgc ops, or null.
 using OnnxReadFunction = const void *(const llvm::MemoryBufferRef *file, MLIRContext *context, bool hasWeights,
-                                       const ArrayRef<std::string> *inputShapes);
+                                      const ArrayRef<std::string> *inputShapes);
 
 /// What reading bytecode may take, beside a part that grows with its size.
 static constexpr rlim_t kMemoryOfReader = rlim_t{1} << 30, kSecondsOfReader = 10;

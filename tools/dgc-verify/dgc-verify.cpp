@@ -76,7 +76,8 @@ static std::optional<dgc::verify::Model> readModelOf(const Options &flags, const
     llvm::errs() << "dgc-verify: error: " << flags.plan << ": " << error << "\n";
     return std::nullopt;
   }
-  return readModel(flags.model, options->inputShape, code, text, [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
+  return readModel(flags.model, options->inputShape, code, text,
+                   [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
 }
 
 static void print(const dgc::verify::CheckResult &verdict, double seconds) {

@@ -80,9 +80,7 @@ FailureOr<Value> hideKeys(Node &n, const Heads &all, Value scores) {
   const bool isCausal = n.integer("is_causal", 0) != 0;
   SmallVector<int64_t> shape(tensorOf(scores).getShape());
   auto type = RankedTensorType::get(shape, n.b.builder.getI64Type());
-  auto numbers = [&](int64_t dim) -> Value {
-    return IotaOp::create(n.b.builder, n.b.location, type, dim, Value());
-  };
+  auto numbers = [&](int64_t dim) -> Value { return IotaOp::create(n.b.builder, n.b.location, type, dim, Value()); };
   auto keep = [&](ComparisonDirection direction, Value x, Value y) {
     scores = n.b.select(n.b.compare(direction, x, y), scores, n.splat(-INFINITY, scores));
   };
@@ -114,7 +112,8 @@ LogicalResult attention(Node &n) {
   const int64_t mode = n.integer("qk_matmul_output_mode", 0);
   if (failed(all) || mode < 0 || mode > 3)
     return failed(all) ? failure() : n.refuse("qk_matmul_output_mode " + Twine(mode));
-  Value keys = repeatHeads(n, all->k, all->heads / all->shared), values = repeatHeads(n, all->v, all->heads / all->shared);
+  Value keys = repeatHeads(n, all->k, all->heads / all->shared),
+        values = repeatHeads(n, all->v, all->heads / all->shared);
   Type element = elementOf(all->q);
   const auto size = static_cast<double>(tensorOf(all->q).getDimSize(3));
   const double root = std::sqrt(n.number("scale", 1 / std::sqrt(size)));
@@ -131,7 +130,8 @@ LogicalResult attention(Node &n) {
   stages.push_back(*masked);
   Value weights = SoftmaxOp::create(n.b.builder, n.b.location, *masked, /*dim=*/-1);
   // Of a row without keys nothing remains.
-  Value largest = n.b.reduce(ReductionKind::Max, *masked, {3}), isNone = n.b.equal(largest, n.splat(-INFINITY, largest));
+  Value largest = n.b.reduce(ReductionKind::Max, *masked, {3}),
+        isNone = n.b.equal(largest, n.splat(-INFINITY, largest));
   weights = n.b.select(n.b.broadcast(isNone, shape, {0, 1, 2}), n.splat(0, weights), weights);
   stages.push_back(weights);
   Value y = n.b.convert(n.b.dot(weights, values, {0, 1}, {0, 1}, {3}, {2}), element);
@@ -238,8 +238,7 @@ LogicalResult rotaryEmbedding(Node &n) {
   Value y = ConcatenateOp::create(n.b.builder, n.b.location, ValueRange{real, imaginary}, dim);
   y = n.b.reshape(y, whole);
   if (turned < shape[3])
-    y = ConcatenateOp::create(n.b.builder, n.b.location,
-                              ValueRange{y, lastPart(n, x, turned, shape[3] - turned)}, 3);
+    y = ConcatenateOp::create(n.b.builder, n.b.location, ValueRange{y, lastPart(n, x, turned, shape[3] - turned)}, 3);
   return n.give(isSplit ? y : n.b.reshape(n.b.transpose(y, {0, 2, 1, 3}), given));
 }
 

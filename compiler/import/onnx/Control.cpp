@@ -169,7 +169,8 @@ LogicalResult loop(Node &n) {
   }
   SmallVector<Item> results = state.carried;
   for (auto [i, list] : llvm::enumerate(state.rounds)) {
-    FailureOr<Value> all = n.wants(static_cast<unsigned>(results.size())) ? stack(n, list, 0) : FailureOr<Value>(Value());
+    FailureOr<Value> all =
+        n.wants(static_cast<unsigned>(results.size())) ? stack(n, list, 0) : FailureOr<Value>(Value());
     if (failed(all))
       return failure();
     results.push_back(Item::of(*all));

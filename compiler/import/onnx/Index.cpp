@@ -237,8 +237,13 @@ LogicalResult topK(Node &n) {
 
 constexpr OnnxRule rules[] = {
     {"ai.onnx.ml.ArrayFeatureExtractor", extractFeatures},
-    {"Gather", gather}, {"GatherElements", gatherElements},   {"GatherND", gatherND},
-    {"OneHot", oneHot}, {"Scatter", scatterElements}, {"ScatterElements", scatterElements}, {"ScatterND", scatterND},
+    {"Gather", gather},
+    {"GatherElements", gatherElements},
+    {"GatherND", gatherND},
+    {"OneHot", oneHot},
+    {"Scatter", scatterElements},
+    {"ScatterElements", scatterElements},
+    {"ScatterND", scatterND},
     {"TopK", topK},
 };
 

@@ -41,7 +41,8 @@ FailureOr<Linear> linearOf(Node &n) {
   if (all.heads < 1 || all.shared < 1 || all.heads % all.shared != 0)
     return n.refuse("its numbers of heads are missing or do not fit");
   for (unsigned input : {0U, 1U, 2U, 4U, 5U})
-    if (n.has(input) && (n.rank(input) != 3 || n.shape(input)[0] != n.shape(0)[0] || n.shape(input)[1] != n.shape(0)[1]))
+    if (n.has(input) &&
+        (n.rank(input) != 3 || n.shape(input)[0] != n.shape(0)[0] || n.shape(input)[1] != n.shape(0)[1]))
       return n.refuse("operand " + Twine(input) + " does not fit");
   all.batch = n.shape(0)[0];
   all.steps = n.shape(0)[1];
@@ -75,9 +76,9 @@ Value nextState(Node &n, const Linear &all, Value state, int64_t step) {
   SmallVector<int64_t> shape(tensorOf(state).getShape());
   Value k = stepOf(n, all.k, step), v = stepOf(n, all.v, step);
   if (all.decay)
-    state = n.b.multiply(state, n.b.broadcast(n.broadcast(n.b.exponential(stepOf(n, all.decay, step)),
-                                                          tensorOf(k).getShape()),
-                                              shape, {0, 1, 2}));
+    state = n.b.multiply(state,
+                         n.b.broadcast(n.broadcast(n.b.exponential(stepOf(n, all.decay, step)), tensorOf(k).getShape()),
+                                       shape, {0, 1, 2}));
   if (all.beta) {
     Value found = n.b.dot(k, state, {0, 1}, {0, 1}, {2}, {2});
     v = n.b.multiply(n.broadcast(stepOf(n, all.beta, step), tensorOf(v).getShape()), n.b.subtract(v, found));
@@ -90,7 +91,8 @@ LogicalResult linearAttention(Node &n) {
   if (failed(all))
     return failure();
   const int64_t group = all->heads / all->shared;
-  const double given = n.number("scale", 0), scale = given == 0 ? 1 / std::sqrt(static_cast<double>(all->keySize)) : given;
+  const double given = n.number("scale", 0),
+               scale = given == 0 ? 1 / std::sqrt(static_cast<double>(all->keySize)) : given;
   Value state = all->state;
   SmallVector<Value> steps;
   for (int64_t i = 0; i < all->steps; ++i) {

@@ -55,9 +55,7 @@ bool Node::wants(unsigned result) const {
 
 Value Node::in(unsigned input) { return graph.materialize(proto.input(static_cast<int>(input)), b); }
 
-Item Node::item(unsigned input) const {
-  return has(input) ? graph.find(proto.input(static_cast<int>(input))) : Item();
-}
+Item Node::item(unsigned input) const { return has(input) ? graph.find(proto.input(static_cast<int>(input))) : Item(); }
 
 Value Node::valueOf(const Item &item) {
   return item.value ? item.value : Value(ConstantOp::create(b.builder, b.location, item.constant));

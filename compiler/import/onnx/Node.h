@@ -53,7 +53,8 @@ using ReadGraph = llvm::function_ref<FailureOr<SmallVector<Item>>(const onnx::Gr
 
 /// Reads the elements of a tensor, which are in the file, or in one of `folder` unless that is empty; null, with `error`, where
 /// it cannot.
-DenseElementsAttr readTensor(const onnx::TensorProto &tensor, Builder &builder, std::string &error, StringRef folder = {});
+DenseElementsAttr readTensor(const onnx::TensorProto &tensor, Builder &builder, std::string &error,
+                             StringRef folder = {});
 
 class Node {
 public:

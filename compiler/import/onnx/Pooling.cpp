@@ -277,7 +277,8 @@ LogicalResult columnsToImage(Node &n) {
       !llvm::all_of(w.strides, isPositive) || !llvm::all_of(w.dilations, isPositive) || tapsOf(w) > kMostRounds)
     return n.refuse("its window does not fit its image, or has more than " + Twine(kMostRounds) + " elements");
   const int64_t taps = tapsOf(w);
-  SmallVector<int64_t> split{n.shape(0)[0], n.shape(0)[1] / taps, taps}, whole, starts{0, 0}, limits(split.begin(), split.begin() + 2);
+  SmallVector<int64_t> split{n.shape(0)[0], n.shape(0)[1] / taps, taps}, whole, starts{0, 0},
+      limits(split.begin(), split.begin() + 2);
   int64_t columns = 1;
   for (size_t i = 0; i < rank; ++i) {
     whole.push_back((*image)[i] + pads[i] + pads[i + rank]);

@@ -130,7 +130,8 @@ FailureOr<Value> centered(Node &n, unsigned input, unsigned point, int64_t dim) 
 /// A product of matrices in i32; leading dimensions have to be the same, or only those of the first.
 FailureOr<Value> product(Node &n, Value x, Value y) {
   const int64_t xRank = tensorOf(x).getRank(), yRank = tensorOf(y).getRank();
-  if (xRank < 2 || yRank < 2 || (yRank != 2 && tensorOf(x).getShape().drop_back(2) != tensorOf(y).getShape().drop_back(2)) ||
+  if (xRank < 2 || yRank < 2 ||
+      (yRank != 2 && tensorOf(x).getShape().drop_back(2) != tensorOf(y).getShape().drop_back(2)) ||
       tensorOf(x).getShape().back() != tensorOf(y).getDimSize(yRank - 2))
     return n.refuse("its shapes do not fit");
   SmallVector<int64_t> batch = firstNumbers(yRank - 2);
@@ -158,9 +159,9 @@ FailureOr<Value> convolve(Node &n, Value x, Value weights) {
   SmallVector<int64_t> order = firstNumbers(rank);
   std::rotate(order.begin(), order.begin() + 2, order.end());
   std::swap(order[rank - 2], order[rank - 1]);
-  Value y = ConvolutionOp::create(n.b.builder, n.b.location, channelsLast(n, x), n.b.transpose(weights, order),
-                                  window->strides, window->padding, window->dilations,
-                                  SmallVector<int64_t>(static_cast<size_t>(window->rank()), 1), static_cast<uint64_t>(groups));
+  Value y = ConvolutionOp::create(
+      n.b.builder, n.b.location, channelsLast(n, x), n.b.transpose(weights, order), window->strides, window->padding,
+      window->dilations, SmallVector<int64_t>(static_cast<size_t>(window->rank()), 1), static_cast<uint64_t>(groups));
   return channelsSecond(n, y);
 }
 
@@ -171,7 +172,8 @@ LogicalResult convolutionInteger(Node &n) {
 }
 
 /// A product of i32 times the scales of its operands, as the result has them: scales of the second operand along `dim`.
-LogicalResult requantize(Node &n, Value sum, unsigned firstScale, unsigned secondScale, unsigned resultScale, int64_t dim) {
+LogicalResult requantize(Node &n, Value sum, unsigned firstScale, unsigned secondScale, unsigned resultScale,
+                         int64_t dim) {
   Type f32 = n.b.builder.getF32Type(), to = n.type(resultScale + 1).getElementType();
   if (!isQuantized(to))
     return n.refuse("integers of 8 or 16 bits are supported");
@@ -185,7 +187,8 @@ LogicalResult requantize(Node &n, Value sum, unsigned firstScale, unsigned secon
       return n.refuse("operand " + Twine(input) + " does not fit");
     return n.b.broadcast(x, shape, {dim});
   };
-  FailureOr<Value> first = one(firstScale), second = one(secondScale), result = one(resultScale), zero = one(resultScale + 1);
+  FailureOr<Value> first = one(firstScale), second = one(secondScale), result = one(resultScale),
+                   zero = one(resultScale + 1);
   if (failed(first) || failed(second) || failed(result) || failed(zero))
     return failure();
   Value factor = n.b.divide(n.b.multiply(*first, *second), *result);
@@ -210,8 +213,12 @@ LogicalResult quantizedConvolution(Node &n) {
 }
 
 constexpr OnnxRule rules[] = {
-    {"ConvInteger", convolutionInteger}, {"DequantizeLinear", dequantize},   {"DynamicQuantizeLinear", dynamicQuantize},
-    {"MatMulInteger", matmulInteger},    {"QLinearConv", quantizedConvolution}, {"QLinearMatMul", quantizedMatmul},
+    {"ConvInteger", convolutionInteger},
+    {"DequantizeLinear", dequantize},
+    {"DynamicQuantizeLinear", dynamicQuantize},
+    {"MatMulInteger", matmulInteger},
+    {"QLinearConv", quantizedConvolution},
+    {"QLinearMatMul", quantizedMatmul},
     {"QuantizeLinear", quantize},
 };
 

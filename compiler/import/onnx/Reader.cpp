@@ -78,7 +78,7 @@ private:
 
   OpBuilder builder;
   Location start;
-  std::string folder; // where files are that the model names
+  std::string folder;                      // where files are that the model names
   llvm::StringMap<const OnnxRule *> rules; // by domain and name
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions; // by domain and name
   GraphValues main;
@@ -99,7 +99,8 @@ std::string ruleOf(const onnx::NodeProto &node) {
 
 /// The shape of an input: that of an optional tensor, which is given; null for what is no tensor.
 static const onnx::TensorShapeProto *shapeOf(const onnx::ValueInfoProto &value) {
-  const onnx::TypeProto &type = value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
+  const onnx::TypeProto &type =
+      value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
   return type.has_tensor_type() && type.tensor_type().has_shape() ? &type.tensor_type().shape() : nullptr;
 }
 
@@ -150,7 +151,8 @@ FailureOr<int64_t> OnnxReader::sizeOf(const onnx::ValueInfoProto &value, int dim
 }
 
 FailureOr<RankedTensorType> OnnxReader::typeOf(const onnx::ValueInfoProto &value) {
-  const onnx::TypeProto &type = value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
+  const onnx::TypeProto &type =
+      value.type().has_optional_type() ? value.type().optional_type().elem_type() : value.type();
   if (!shapeOf(value))
     return error() << "'" << value.name() << "' is no tensor whose shape is known";
   const auto &tensor = type.tensor_type();

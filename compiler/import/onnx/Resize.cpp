@@ -42,9 +42,9 @@ public:
     return (x + 0.5) / scale - 0.5;
   }
   static bool knows(StringRef mode) {
-    return llvm::is_contained(
-        {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize"},
-        mode);
+    return llvm::is_contained({"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                               "asymmetric", "tf_crop_and_resize"},
+                              mode);
   }
 
 private:
@@ -137,7 +137,8 @@ Value resizeDim(Node &n, Value x, const ResizedDim &to) {
     return y;
   auto type = RankedTensorType::get({results}, n.b.builder.getI1Type());
   Value mask = ConstantOp::create(n.b.builder, n.b.location, DenseElementsAttr::get(type, ArrayRef<bool>(isOutside)));
-  return n.b.select(n.b.broadcast(mask, tensorOf(y).getShape(), {dim}), n.splat(n.number("extrapolation_value", 0), y), y);
+  return n.b.select(n.b.broadcast(mask, tensorOf(y).getShape(), {dim}), n.splat(n.number("extrapolation_value", 0), y),
+                    y);
 }
 
 /// What the sizes of a result say, with the proportions of the operand where the policy wants them.

@@ -59,7 +59,8 @@ Value sumOfTaps(Node &n, Value rows, ArrayRef<int64_t> space, ArrayRef<SmallVect
     }
     Value pixels = pixelsAt(n, rows, space, places, images);
     SmallVector<int64_t> dims = firstNumbers(tensorOf(weight).getRank());
-    Value each = n.b.multiply(pixels, n.b.broadcast(n.b.convert(weight, elementOf(pixels)), tensorOf(pixels).getShape(), dims));
+    Value each =
+        n.b.multiply(pixels, n.b.broadcast(n.b.convert(weight, elementOf(pixels)), tensorOf(pixels).getShape(), dims));
     sum = sum ? n.b.add(sum, each) : each;
     for (i = 0; i < taps.size() && ++chosen[i] == taps[i].size(); ++i)
       chosen[i] = 0;
@@ -88,9 +89,8 @@ public:
   Value placeOf(Value x) const {
     Value place = n.integer("align_corners", 0) != 0 ? scaled(n, x, (size - 1) / 2, (size - 1) / 2)
                                                      : scaled(n, x, size / 2, (size - 1) / 2);
-    return n.text("mode", "linear") == "nearest"
-               ? Value(RoundNearestEvenOp::create(n.b.builder, n.b.location, place))
-               : place;
+    return n.text("mode", "linear") == "nearest" ? Value(RoundNearestEvenOp::create(n.b.builder, n.b.location, place))
+                                                 : place;
   }
   /// The place that is taken instead.
   Value moved(Value x) const {
@@ -265,7 +265,8 @@ LogicalResult regionAlign(Node &n) {
     for (Tap &tap : taps.back())
       tap = {n.b.broadcast(tap.place, shape, dims), n.b.broadcast(tap.weight, shape, dims)};
   }
-  Value images = n.b.broadcast(n.b.convert(n.in(2), n.b.builder.getI64Type()), shape, {0}), pixels = pixelRows(n, n.in(0));
+  Value images = n.b.broadcast(n.b.convert(n.in(2), n.b.builder.getI64Type()), shape, {0}),
+        pixels = pixelRows(n, n.in(0));
   Value y;
   if (mode == "avg") {
     y = n.b.reduce(ReductionKind::Sum, sumOfTaps(n, pixels, space, taps, images), {2, 4});
@@ -303,8 +304,8 @@ Value deformedPlaces(Node &n, int64_t dim, int64_t groups, ArrayRef<int64_t> ker
     places.push_back(static_cast<double>(i * list("strides", at, 1) - list("pads", at, 0)));
   Type element = elementOf(moved);
   moved = n.b.add(moved, n.b.broadcast(n.constantOfNumbers(tapPlaces, {taps}, element), shape, {2}));
-  return n.b.add(moved, n.b.broadcast(n.constantOfNumbers(places, {static_cast<int64_t>(places.size())}, element), shape,
-                                      {3 + dim}));
+  return n.b.add(moved, n.b.broadcast(n.constantOfNumbers(places, {static_cast<int64_t>(places.size())}, element),
+                                      shape, {3 + dim}));
 }
 
 /// A convolution whose windows take their elements from places that an operand moves.
@@ -328,11 +329,13 @@ LogicalResult deformableConvolution(Node &n) {
     around.push_back({{clamped(n, low, 0, last), n.b.multiply(n.b.subtract(n.splat(1, t), t), inside(n, low, 0, last))},
                       {clamped(n, high, 0, last), n.b.multiply(t, inside(n, high, 0, last))}});
   }
-  Value samples = sumOfTaps(n, pixelRows(n, image), ArrayRef(x).drop_front(2), around); // [.., taps, rows, columns, part]
+  Value samples =
+      sumOfTaps(n, pixelRows(n, image), ArrayRef(x).drop_front(2), around); // [.., taps, rows, columns, part]
   if (n.has(4)) {
     if (n.type(4).getNumElements() != x[0] * offsetGroups * taps * rows * columns)
       return n.refuse("its mask does not fit its offsets");
-    samples = n.b.multiply(samples, n.b.broadcast(n.b.reshape(n.in(4), each), tensorOf(samples).getShape(), {0, 1, 2, 3}));
+    samples =
+        n.b.multiply(samples, n.b.broadcast(n.b.reshape(n.in(4), each), tensorOf(samples).getShape(), {0, 1, 2, 3}));
   }
   // [n, groups, channels of a group, taps, rows, columns]
   samples = n.b.transpose(n.b.reshape(samples, {x[0], offsetGroups, taps, rows, columns, part}), {0, 1, 5, 2, 3, 4});

@@ -143,7 +143,8 @@ LogicalResult concat(Node &n) {
     return failure();
   for (const Item &item : *list) {
     Value part = n.valueOf(item);
-    SmallVector<int64_t> shape(tensorOf(part).getShape()), like(tensorOf(n.valueOf(list->front())).getShape()), own(shape);
+    SmallVector<int64_t> shape(tensorOf(part).getShape()), like(tensorOf(n.valueOf(list->front())).getShape()),
+        own(shape);
     if (shape.size() == like.size() && !isNew)
       own[*dim] = like[*dim];
     if (own != like || elementOf(part) != elementOf(n.valueOf(list->front())))

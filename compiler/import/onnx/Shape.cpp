@@ -211,7 +211,8 @@ LogicalResult range(Node &n) {
   Type element = n.type(0).getElementType();
   SmallVector<double> list;
   if (isa<FloatType>(element)) {
-    FailureOr<SmallVector<double>> from = n.numbers(0, "start"), to = n.numbers(1, "limit"), step = n.numbers(2, "delta");
+    FailureOr<SmallVector<double>> from = n.numbers(0, "start"), to = n.numbers(1, "limit"),
+                                   step = n.numbers(2, "delta");
     if (failed(from) || failed(to) || failed(step))
       return failure();
     const double count = std::ceil((to->front() - from->front()) / step->front());
@@ -236,9 +237,11 @@ LogicalResult range(Node &n) {
     if (element.isInteger(64) && !element.isUnsignedInteger())
       return n.giveIntegers(integers);
     SmallVector<APInt> values = llvm::map_to_vector(integers, [&](int64_t i) {
-      return APInt(element.getIntOrFloatBitWidth(), static_cast<uint64_t>(i), /*isSigned=*/true, /*implicitTrunc=*/true);
+      return APInt(element.getIntOrFloatBitWidth(), static_cast<uint64_t>(i), /*isSigned=*/true,
+                   /*implicitTrunc=*/true);
     });
-    return n.give(DenseElementsAttr::get(RankedTensorType::get({static_cast<int64_t>(values.size())}, element), values));
+    return n.give(
+        DenseElementsAttr::get(RankedTensorType::get({static_cast<int64_t>(values.size())}, element), values));
   }
   SmallVector<Attribute> values =
       llvm::map_to_vector(list, [&](double each) -> Attribute { return FloatAttr::get(element, each); });

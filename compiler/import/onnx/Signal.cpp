@@ -173,7 +173,8 @@ LogicalResult shortFourier(Node &n) {
     for (int64_t i = 0; i < *length; ++i)
       places.push_back(frame * *step + i);
   Value indices = n.constantOfIntegers(places, {frames, *length});
-  Value parts = GatherOp::create(n.b.builder, n.b.location, n.in(0), indices, Value(), 1); // [batch, frames, length, 1 or 2]
+  Value parts =
+      GatherOp::create(n.b.builder, n.b.location, n.in(0), indices, Value(), 1); // [batch, frames, length, 1 or 2]
   if (n.has(2))
     parts = n.b.multiply(parts, n.b.broadcast(n.in(2), tensorOf(parts).getShape(), {2}));
   FailureOr<Value> y = transformed(n, parts, 2, {*length, false, n.integer("onesided", 1) != 0});

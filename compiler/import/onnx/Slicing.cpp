@@ -77,9 +77,9 @@ LogicalResult slice(Node &n) {
     if (limits[*dim] <= starts[*dim]) {
       SmallVector<int64_t> shape(n.shape(0)); // of the other dimensions: no element is left in any case
       shape[*dim] = 0;
-      return n.rank(0) == 1 ? n.give(n.nothing(shape))
-                            : n.refuse("nothing is left of dimension " + Twine(*dim) +
-                                       ": tensors have at least one element");
+      return n.rank(0) == 1
+                 ? n.give(n.nothing(shape))
+                 : n.refuse("nothing is left of dimension " + Twine(*dim) + ": tensors have at least one element");
     }
   }
   if (DenseElementsAttr known = n.constant(0); known && n.rank(0) == 1 && known.getElementType().isInteger(64)) {
@@ -221,9 +221,7 @@ LogicalResult reverseSequence(Node &n) {
   SmallVector<int64_t> shape(n.shape(0)), places{shape[0], shape[1]}, flat{shape[0] * shape[1]};
   flat.append(shape.begin() + 2, shape.end());
   auto type = RankedTensorType::get(places, n.b.builder.getI64Type());
-  auto numbers = [&](int64_t dim) -> Value {
-    return IotaOp::create(n.b.builder, n.b.location, type, dim, Value());
-  };
+  auto numbers = [&](int64_t dim) -> Value { return IotaOp::create(n.b.builder, n.b.location, type, dim, Value()); };
   Value at = numbers(time), lengths = n.b.broadcast(n.b.convert(n.in(1), n.b.builder.getI64Type()), places, {batch});
   Value mirrored = n.b.subtract(n.b.subtract(lengths, at), n.splat(1, at));
   at = n.b.select(n.b.compare(ComparisonDirection::LT, at, lengths), mirrored, at);
@@ -233,8 +231,8 @@ LogicalResult reverseSequence(Node &n) {
 }
 
 constexpr OnnxRule rules[] = {
-    {"CenterCropPad", centerCropPad}, {"Compress", compress}, {"Pad", pad},
-    {"ReverseSequence", reverseSequence}, {"Slice", slice},   {"Split", split},
+    {"CenterCropPad", centerCropPad},     {"Compress", compress}, {"Pad", pad},
+    {"ReverseSequence", reverseSequence}, {"Slice", slice},       {"Split", split},
 };
 
 } // namespace

@@ -123,13 +123,12 @@ static bool parseExternal(const Proto &tensor, ExternalData &data, std::string &
     }
   }
   namespace path = llvm::sys::path;
-  const bool isInside = !data.location.empty() && path::is_relative(data.location) &&
-                        !StringRef(data.location).contains('\0') &&
-                        std::none_of(path::begin(data.location), path::end(data.location),
-                                     [](StringRef part) { return part == ".."; });
+  const bool isInside =
+      !data.location.empty() && path::is_relative(data.location) && !StringRef(data.location).contains('\0') &&
+      std::none_of(path::begin(data.location), path::end(data.location), [](StringRef part) { return part == ".."; });
   if (!isInside)
-    error = "has its elements in '" + data.location + "', which is no file in the folder of the model: a relative path " +
-            "without '..' is one";
+    error = "has its elements in '" + data.location +
+            "', which is no file in the folder of the model: a relative path " + "without '..' is one";
   return isInside;
 }
 
@@ -143,8 +142,8 @@ static std::unique_ptr<llvm::MemoryBuffer> readExternal(const Proto &tensor, Str
   llvm::sys::path::append(path, data.location);
   llvm::sys::fs::file_status status;
   if (llvm::sys::fs::status(path, status) || status.type() != llvm::sys::fs::file_type::regular_file) {
-    error = "has its elements in '" + path.str().str() + "', which is no file that can be read: it belongs to the model; " +
-            "copy it to the same folder";
+    error = "has its elements in '" + path.str().str() +
+            "', which is no file that can be read: it belongs to the model; " + "copy it to the same folder";
     return nullptr;
   }
   if (data.length.value_or(bytes) != bytes) {
