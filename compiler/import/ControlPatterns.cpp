@@ -1,6 +1,7 @@
 // Control flow of StableHLO: a loop whose number of rounds is known is written out, another one is a loop of dgc. Choices
 // compute every branch, but for those with such a loop, which might not end.
 
+#include "compiler/import/Complex.h"
 #include "compiler/import/Patterns.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -188,6 +189,13 @@ bool hasOpenLoop(Operation *op) {
       .wasInterrupted();
 }
 
+/// Whether complex numbers go into the op or come out of it.
+bool takesComplex(Operation *op) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  return hasComplex(op) || llvm::any_of(used, isComplex);
+}
+
 /// `case` as a choice between its first branch and the others.
 stablehlo::IfOp firstOrOthers(OpBuilder &builder, TensorBuilder &b, stablehlo::CaseOp op) {
   Value isFirst = b.equal(op.getIndex(), b.splat(0, op.getIndex()));
@@ -216,6 +224,8 @@ struct IfLowering : Lowering<stablehlo::IfOp> {
     if (hasEffects(op))
       return refuse(reason, "a branch with effects");
     if (hasOpenLoop(op)) {
+      if (takesComplex(op))
+        return refuse(reason, "complex numbers in a branch with a loop whose number of rounds is not known");
       llvm::append_range(results, buildBranch(b.builder, op));
       return success();
     }
@@ -279,6 +289,8 @@ struct WhileLowering : Lowering<stablehlo::WhileOp> {
       return refuse(reason, "a loop with effects");
     std::optional<Count> count = countOf(op);
     if (!count || unrolledOps(op, *count) > kMostUnrolled) {
+      if (takesComplex(op))
+        return refuse(reason, "complex numbers in a loop whose number of rounds is not known, or large");
       llvm::append_range(results, buildLoop(b.builder, op));
       return success();
     }

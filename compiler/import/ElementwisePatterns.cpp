@@ -90,11 +90,25 @@ ComparisonDirection directionOf(stablehlo::ComparisonDirection direction) {
 struct CompareLowering : Lowering<stablehlo::CompareOp> {
   using Lowering::Lowering;
   LogicalResult lower(stablehlo::CompareOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
-                      std::string &reason) const override {
-    if (op.getCompareType() == stablehlo::ComparisonType::TOTALORDER)
-      return refuse(reason, "a comparison by the total order of floats");
-    results.push_back(b.compare(directionOf(op.getComparisonDirection()), op.getLhs(), op.getRhs()));
+                      std::string &) const override {
+    Value x = op.getLhs(), y = op.getRhs();
+    if (op.getCompareType() == stablehlo::ComparisonType::TOTALORDER && isa<FloatType>(elementOf(x))) {
+      x = inTotalOrder(b, x);
+      y = inTotalOrder(b, y);
+    }
+    results.push_back(b.compare(directionOf(op.getComparisonDirection()), x, y));
     return success();
+  }
+
+private:
+  /// Integers in the order of the floats: -NaN, -inf .. -0, 0 .. inf, NaN.
+  static Value inTotalOrder(TensorBuilder &b, Value x) {
+    const unsigned width = elementOf(x).getIntOrFloatBitWidth();
+    Value bits = BitcastConvertOp::create(b.builder, b.location, x, b.builder.getIntegerType(width));
+    APInt rest = APInt::getSignedMaxValue(width); // all bits but that of the sign
+    Value mask = ConstantOp::create(b.builder, b.location, DenseElementsAttr::get(tensorOf(bits), rest));
+    Value isNegative = b.compare(ComparisonDirection::LT, bits, b.splat(0, bits));
+    return b.select(isNegative, XorOp::create(b.builder, b.location, bits, mask), bits);
   }
 };
 
@@ -142,23 +156,57 @@ Value mantissaOf(Value value, FloatType type) {
   return isOne && amount && amount->uge(type.getWidth() - mantissa) && amount->ult(type.getWidth()) ? bits : Value();
 }
 
+/// The bits of numbers of one width as those of another one, the lowest first: along a last dimension.
+Value regroupBits(TensorBuilder &b, Value bits, unsigned width) {
+  auto type = tensorOf(bits);
+  const unsigned from = type.getElementType().getIntOrFloatBitWidth();
+  const bool splits = width < from;
+  Type narrow = b.builder.getIntegerType(std::min(width, from), /*isSigned=*/false);
+  Type wide = b.builder.getIntegerType(std::max(width, from), /*isSigned=*/false);
+  const int64_t count = std::max(width, from) / std::min(width, from), last = type.getRank();
+  SmallVector<int64_t> shape(type.getShape());
+  if (splits)
+    shape.push_back(count);
+  RankedTensorType words = RankedTensorType::get(shape, wide);
+  const int64_t dim = splits ? last : last - 1;
+  Value shift = b.multiply(IotaOp::create(b.builder, b.location, words, dim, Value()), std::min(width, from));
+  if (splits) {
+    Value all = b.broadcast(b.convert(bits, wide), shape, firstNumbers(last));
+    Value shifted = ShiftRightLogicalOp::create(b.builder, b.location, all, shift);
+    Value mask = b.splat(std::ldexp(1.0, static_cast<int>(width)) - 1, shifted);
+    return b.convert(AndOp::create(b.builder, b.location, shifted, mask), narrow);
+  }
+  Value unsignedBits = BitcastConvertOp::create(b.builder, b.location, bits, narrow);
+  Value shifted = ShiftLeftOp::create(b.builder, b.location, b.convert(unsignedBits, wide), shift);
+  return b.reduce(ReductionKind::Or, shifted, {dim});
+}
+
 struct BitcastLowering : Lowering<stablehlo::BitcastConvertOp> {
   using Lowering::Lowering;
   LogicalResult lower(stablehlo::BitcastConvertOp op, TensorBuilder &b, SmallVectorImpl<Value> &results,
                       std::string &reason) const override {
-    Type from = elementOf(op.getOperand()), to = elementOf(op.getResult());
-    if (from == to || (isa<IntegerType>(from) && isa<IntegerType>(to) &&
-                       from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth())) {
-      results.push_back(b.convert(op.getOperand(), to));
+    Value x = op.getOperand();
+    Type from = elementOf(x), to = elementOf(op.getResult());
+    if (from == to) {
+      results.push_back(x);
       return success();
     }
-    auto type = dyn_cast<FloatType>(to);
-    Value bits = type && type.getWidth() == from.getIntOrFloatBitWidth() ? mantissaOf(op.getOperand(), type) : Value();
-    if (!bits)
-      return refuse(reason, "the bits of floats, but for a mantissa behind the exponent of 1");
-    // 1 + mantissa / 2^n, exactly.
-    Value fraction = b.multiply(b.convert(bits, to), std::ldexp(1.0, 1 - static_cast<int>(type.getFPMantissaWidth())));
-    results.push_back(b.add(fraction, b.splat(1, fraction)));
+    if (from.isInteger(1) || to.isInteger(1))
+      return refuse(reason, "the bits of booleans");
+    if (auto type = dyn_cast<FloatType>(to); type && type.getWidth() == from.getIntOrFloatBitWidth()) {
+      if (Value bits = mantissaOf(x, type)) { // 1 + mantissa / 2^n, exactly
+        const int digits = 1 - static_cast<int>(type.getFPMantissaWidth());
+        Value fraction = b.multiply(b.convert(bits, to), std::ldexp(1.0, digits));
+        results.push_back(b.add(fraction, b.splat(1, fraction)));
+        return success();
+      }
+    }
+    const unsigned width = to.getIntOrFloatBitWidth();
+    if (from.getIntOrFloatBitWidth() != width) {
+      Type word = b.builder.getIntegerType(from.getIntOrFloatBitWidth(), /*isSigned=*/false);
+      x = regroupBits(b, BitcastConvertOp::create(b.builder, b.location, x, word), width);
+    }
+    results.push_back(BitcastConvertOp::create(b.builder, b.location, x, to));
     return success();
   }
 };

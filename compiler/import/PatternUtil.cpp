@@ -34,6 +34,8 @@ std::optional<ReductionKind> combinationOf(Operation *op) {
   if (op->getNumResults() != 1 || !isa<RankedTensorType>(op->getResult(0).getType()))
     return std::nullopt;
   Type element = elementOf(op->getResult(0));
+  if (isa<ComplexType>(element))
+    return std::nullopt;
   return llvm::TypeSwitch<Operation *, std::optional<ReductionKind>>(op)
       .Case([&](stablehlo::AddOp) { return kindFor(ReductionKind::Sum, element); })
       .Case([&](stablehlo::MaximumOp) { return kindFor(ReductionKind::Max, element); })
@@ -117,6 +119,13 @@ bool isIdentity(Value value, ReductionKind kind) {
     return isZero || actual.bitwiseIsEqual(number.getValue());
   }
   return cast<IntegerAttr>(is).getValue() == cast<IntegerAttr>(identity).getValue();
+}
+
+Value withInitial(TensorBuilder &b, ReductionKind kind, Value reduced, Value init) {
+  if (isIdentity(init, kind))
+    return reduced;
+  Value all = tensorOf(reduced).getRank() == 0 ? init : b.broadcast(init, tensorOf(reduced).getShape(), {});
+  return combine(b, kind, reduced, all);
 }
 
 } // namespace dgc::import

@@ -16,7 +16,11 @@ void addControlPatterns(RewritePatternSet &patterns);
 void addElementwisePatterns(RewritePatternSet &patterns);
 void addIndexPatterns(RewritePatternSet &patterns);
 void addReductionPatterns(RewritePatternSet &patterns);
+void addScatterPatterns(RewritePatternSet &patterns);
 void addShapePatterns(RewritePatternSet &patterns);
+void addSortPatterns(RewritePatternSet &patterns);
+void addSpecialFunctionPatterns(RewritePatternSet &patterns);
+void addWindowPatterns(RewritePatternSet &patterns);
 
 inline RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 inline Type elementOf(Value value) { return tensorOf(value).getElementType(); }
@@ -46,6 +50,9 @@ inline constexpr int64_t kMostLargest = 32;
 
 /// Whether the value is a constant whose elements are the identity of the reduction.
 bool isIdentity(Value value, ReductionKind kind);
+
+/// A reduction, and what it begins with unless that is its identity.
+Value withInitial(TensorBuilder &b, ReductionKind kind, Value reduced, Value init);
 
 /// A pattern for one op that says why it does not apply by `refuse`.
 template <class Op> class Lowering : public OpRewritePattern<Op> {

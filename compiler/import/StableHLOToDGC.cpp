@@ -1,5 +1,6 @@
 // stablehlo-to-dgc: replaces the ops of StableHLO by those of dgc.
 
+#include "compiler/import/Complex.h"
 #include "compiler/import/Passes.h"
 #include "compiler/import/Patterns.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -71,7 +72,11 @@ struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
     addElementwisePatterns(set);
     addIndexPatterns(set);
     addReductionPatterns(set);
+    addScatterPatterns(set);
     addShapePatterns(set);
+    addSortPatterns(set);
+    addSpecialFunctionPatterns(set);
+    addWindowPatterns(set);
     patterns = std::move(set);
     return success();
   }
@@ -110,9 +115,11 @@ static std::string textOf(Type type) {
   return text;
 }
 
-/// Why dgc cannot have a value of the type; empty where it can.
+/// Why dgc cannot have a value of the type, or of its real and imaginary parts; empty where it can.
 static std::string refusalOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
+  if (auto complex = tensor ? dyn_cast<ComplexType>(tensor.getElementType()) : ComplexType())
+    return refusalOf(tensor.clone(complex.getElementType()));
   Type element = tensor ? tensor.getElementType() : type;
   auto integer = dyn_cast<IntegerType>(element);
   bool isInteger = integer && !integer.isSigned() &&
@@ -164,7 +171,17 @@ static bool foldScalar(Operation *op, PatternRewriter &rewriter) {
   return true;
 }
 
+static void eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+/// Ops that do with complex numbers what they do with others: their regions compute.
+static bool isGeneric(Operation *op) { return op->getNumRegions() != 0 || isa<stablehlo::OptimizationBarrierOp>(op); }
+
 void StableHLOToDGC::convert(func::FuncOp function, Refusals &refusals) {
+  splitArguments(function);
   PatternRewriter rewriter(&getContext());
   ReasonListener listener;
   rewriter.setListener(&listener);
@@ -174,6 +191,9 @@ void StableHLOToDGC::convert(func::FuncOp function, Refusals &refusals) {
   for (Block &block : function.getBody())
     if (!convert(block, conversion))
       return refusals.add(function, "more than " + std::to_string(kMostConverted) + " ops with its loops written out");
+  splitResults(function);
+  for (Block &block : function.getBody())
+    eraseDead(block);
   numConverted += conversion.converted;
 }
 
@@ -193,7 +213,14 @@ bool StableHLOToDGC::convert(Block &block, Conversion &conversion) {
     bool isConverted = !isImported(op);
     if (!isConverted && reason.empty()) {
       rewriter.setInsertionPoint(op);
-      isConverted = succeeded(conversion.applicator.matchAndRewrite(op, rewriter));
+      if (isa<stablehlo::ComplexOp>(op)) { // the parts of a value
+        next = op->getNextNode();
+        continue;
+      }
+      if (hasComplex(op) && !isGeneric(op))
+        isConverted = succeeded(splitComplex(op, rewriter, reason));
+      else
+        isConverted = succeeded(conversion.applicator.matchAndRewrite(op, rewriter));
       if (isConverted && ++conversion.converted > kMostConverted)
         return false;
       if (isConverted) {
@@ -210,8 +237,6 @@ bool StableHLOToDGC::convert(Block &block, Conversion &conversion) {
           return false;
     next = op->getNextNode();
   }
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
+  eraseDead(block);
   return true;
 }

@@ -73,6 +73,17 @@ LogicalResult ConvertOp::inferTypes(std::optional<Location>, Adaptor adaptor, Sm
   return success();
 }
 
+LogicalResult BitcastConvertOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  Type from = getElementTypeOrSelf(adaptor.getOperand().getType()), to = adaptor.getElementType();
+  const bool isKnown = from.isIntOrFloat();
+  if (to.isInteger(1) || (isKnown && from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth()))
+    return emitOptionalError(location, "'", getOperationName(), "' op has elements of type ", from, " and ", to,
+                             "; bits become a number of the same width");
+  types.push_back(withElement(adaptor.getOperand().getType(), to));
+  return success();
+}
+
 LogicalResult IsFiniteOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   Type type = adaptor.getOperand().getType();
   types.push_back(withElement(type, IntegerType::get(type.getContext(), 1)));
@@ -191,6 +202,15 @@ OpFoldResult ConvertOp::simplify(ArrayRef<Attribute>) {
     return {};
   // Back to the type that it came from.
   if (auto inner = getOperand().getDefiningOp<ConvertOp>(); inner && inner.losesNothing())
+    if (OpFoldResult same = ifSameType(*this, inner.getOperand()))
+      return same;
+  return ifSameType(*this, getOperand());
+}
+
+OpFoldResult BitcastConvertOp::simplify(ArrayRef<Attribute>) {
+  if (isa<UntypedType>(getType()))
+    return {};
+  if (auto inner = getOperand().getDefiningOp<BitcastConvertOp>())
     if (OpFoldResult same = ifSameType(*this, inner.getOperand()))
       return same;
   return ifSameType(*this, getOperand());

@@ -365,6 +365,19 @@ def DGC_ConvertOp : DGC_ElementwiseOp<"convert", /*ulps=*/1, [DGC_Differentiable
   }];
 }
 
+def DGC_BitcastConvertOp : DGC_ElementwiseOp<"bitcast_convert", /*ulps=*/0, [], 0, "false", 1, 1> {
+  let summary = "the bits of the operand as another element type";
+  let description = [{
+    `%y = dgc.bitcast_convert %x to ui32 : tensor<4x8xf32>` gives a `tensor<4x8xui32>` with the bits of each element. Both
+    element types have the same width, and are no booleans.
+  }];
+  let arguments = (ins DGC_NumberTensor:$operand, TypeAttrOf<DGC_Element>:$element_type);
+  let results = (outs DGC_NumberTensor:$result);
+  let assemblyFormat = [{
+    $operand `to` $element_type attr-dict custom<OperandTypes>(type($operand))
+  }];
+}
+
 def DGC_IsFiniteOp : DGC_UnaryOp<"is_finite", DGC_FloatTensor, /*ulps=*/0, [], 2, "false",
                                  0, 1> {
   let summary = "whether the operand is neither infinite nor NaN";

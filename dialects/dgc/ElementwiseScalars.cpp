@@ -333,6 +333,11 @@ static Value integerToInteger(ImplicitLocOpBuilder &b, Value x, Type to, bool is
   return arith::ExtSIOp::create(b, to, x);
 }
 
+Value BitcastConvertOp::buildScalar(OpBuilder &builder, Location location, Scalars x) {
+  Type to = signlessElement(getElementType());
+  return x[0].getType() == to ? x[0] : arith::BitcastOp::create(builder, location, to, x[0]);
+}
+
 Value ConvertOp::buildScalar(OpBuilder &builder, Location location, Scalars x) {
   ImplicitLocOpBuilder b(location, builder);
   Type from = x[0].getType(), to = signlessElement(getElementType());

@@ -73,3 +73,14 @@ func.func @uniform(%x: tensor<4xui32>) -> tensor<4xf32> {
   %2 = stablehlo.bitcast_convert %1 : (tensor<4xui32>) -> tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// Bits of another width are along a dimension of their own, the lowest first.
+// CHECK-LABEL: func.func @bits
+func.func @bits(%x: tensor<4xf32>) -> (tensor<4xui32>, tensor<4x2xbf16>) {
+  // CHECK: dgc.bitcast_convert %{{.*}} to ui32 : tensor<4xf32>
+  // CHECK: dgc.shift_right_logical
+  // CHECK: dgc.bitcast_convert %{{.*}} to bf16 : tensor<4x2xui16>
+  %0 = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xui32>
+  %1 = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4x2xbf16>
+  return %0, %1 : tensor<4xui32>, tensor<4x2xbf16>
+}

@@ -58,3 +58,70 @@ func.func @windows(%x: tensor<8x3xf32>) -> tensor<8x3xf32> {
   }) : (tensor<8x3xf32>, tensor<f32>) -> tensor<8x3xf32>
   return %0 : tensor<8x3xf32>
 }
+
+// A long cumulative sum is one of runs of powers of two: 128 elements are in 8 of them.
+// CHECK-LABEL: func.func @long_windows
+func.func @long_windows(%x: tensor<128xf32>) -> tensor<128xf32> {
+  // CHECK-NOT: dgc.reduce_window
+  // CHECK-COUNT-7: dgc.add
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %zero) <{padding = dense<[[127, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 128>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<128xf32>, tensor<f32>) -> tensor<128xf32>
+  return %0 : tensor<128xf32>
+}
+
+// Dilations, and an initial value that takes part in the padding as well.
+// CHECK-LABEL: func.func @dilated_windows
+// CHECK-SAME: (%[[X:.*]]: tensor<6xf32>, %[[INIT:.*]]: tensor<f32>)
+func.func @dilated_windows(%x: tensor<6xf32>, %init: tensor<f32>) -> tensor<4xf32> {
+  // CHECK: %[[PADDED:.*]] = dgc.pad %[[X]], %[[INIT]] low [1] high [1] : tensor<6xf32>, tensor<f32>
+  // CHECK-DAG: dgc.slice %[[PADDED]] from [0] to [4]
+  // CHECK-DAG: dgc.slice %[[PADDED]] from [0] to [6]
+  // CHECK-DAG: dgc.slice %[[PADDED]] from [2] to [8]
+  // CHECK: %[[TWO:.*]] = dgc.multiply
+  // CHECK: %[[THREE:.*]] = dgc.multiply
+  // CHECK: %[[ALL:.*]] = dgc.broadcast_in_dim %[[INIT]] dims [] to [4]
+  // CHECK: dgc.multiply %[[ALL]], %[[THREE]]
+  %0 = "stablehlo.reduce_window"(%x, %init) <{padding = dense<[[1, 1]]> : tensor<1x2xi64>, window_dilations = array<i64: 2>, window_dimensions = array<i64: 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.multiply %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<6xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// Any region combines neighbours, in rounds.
+// CHECK-LABEL: func.func @any_region
+// CHECK-SAME: (%[[X:.*]]: tensor<3xi32>, %[[INIT:.*]]: tensor<i32>)
+func.func @any_region(%x: tensor<3xi32>, %init: tensor<i32>) -> tensor<i32> {
+  // CHECK: dgc.slice %[[X]] from [0] to [2] strides [2]
+  // CHECK: dgc.slice %[[X]] from [1] to [2] strides [2]
+  // CHECK: dgc.xor
+  // CHECK: dgc.slice %[[X]] from [2] to [3]
+  // CHECK: dgc.xor
+  // CHECK: dgc.xor %[[INIT]]
+  %0 = stablehlo.reduce(%x init: %init) applies stablehlo.xor across dimensions = [0] : (tensor<3xi32>, tensor<i32>) -> tensor<i32>
+  return %0 : tensor<i32>
+}
+
+// The element that is selected in each window is known by its number.
+// CHECK-LABEL: func.func @smallest_elements
+func.func @smallest_elements(%x: tensor<6xf32>, %s: tensor<3xf32>) -> tensor<6xf32> {
+  // CHECK: dgc.compare le
+  // CHECK: %[[PLACE:.*]] = dgc.select {{.*}} : tensor<3xi1>, tensor<3xi32>, tensor<3xi32>
+  // CHECK: dgc.scatter_add %[[PLACE]], %{{.*}} dim 0 size 6
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.select_and_scatter"(%x, %s, %zero) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }, {
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<6xf32>, tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
+  return %0 : tensor<6xf32>
+}

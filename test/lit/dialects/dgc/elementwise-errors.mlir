@@ -134,3 +134,11 @@ func.func @operand(%x: tensor<4xf32>) {
   %0 = dgc.add %x, half : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'dgc.bitcast_convert' op has elements of type 'f32' and 'i16'; bits become a number of the same width}}
+  %0 = dgc.bitcast_convert %x to i16 : tensor<4xf32>
+  return
+}

@@ -26,6 +26,8 @@ func.func @assembly(%x: tensor<4x8xf32>, %p: tensor<4x8xi1>, %u: !dgc.untyped) {
   %7 = dgc.clamp %x, %0, %3 : tensor<4x8xf32>
   // CHECK: dgc.reduce_precision %{{.*}} exponent 5 mantissa 10 : tensor<4x8xf32>
   %8 = dgc.reduce_precision %x exponent 5 mantissa 10 : tensor<4x8xf32>
+  // CHECK: dgc.bitcast_convert %{{.*}} to ui32 : tensor<4x8xf32>
+  %11 = dgc.bitcast_convert %x to ui32 : tensor<4x8xf32>
   // CHECK: dgc.stop_gradient %{{.*}} : tensor<4x8xf32>
   %9 = dgc.stop_gradient %x : tensor<4x8xf32>
   // CHECK: dgc.add %{{.*}}, %{{.*}} {note = "kept"} : tensor<4x8xf32>

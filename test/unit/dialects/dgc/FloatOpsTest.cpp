@@ -4,6 +4,7 @@
 #include "RunOps.h"
 #include "dialects/dgc/DGC.h"
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -70,6 +71,7 @@ const Binary kBinary[] = {
 
 /// Elementwise ops that are not functions from floats to one of the same type; they have tests of their own.
 const char *const kOthers[] = {"and",
+                               "bitcast_convert",
                                "clamp",
                                "compare",
                                "convert",
@@ -239,6 +241,28 @@ TYPED_TEST(FloatOps, ReducePrecision) {
     for (size_t i = 0; i < x.size(); ++i)
       expectClose<T>(output[i], reducedPrecision(x[i], exponentBits, mantissaBits), 0,
                      bits + " of " + std::to_string(x[i]));
+  }
+}
+
+TYPED_TEST(FloatOps, BitcastConvert) {
+  using T = TypeParam;
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  std::vector<T> x{T(0), -T(0), T(1), T(-2.5), std::numeric_limits<T>::denorm_min(), T(inf), T(-inf), T(nan)};
+  const std::string floats = tensorName<T>(x.size());
+  const std::string integers = "tensor<8xui" + std::to_string(8 * sizeof(T)) + ">";
+  const std::string to = integers.substr(integers.find("ui"), 4);
+  LoadedKernels kernels("func.func @k(%x: " + floats + ") -> (" + integers + ", " + floats +
+                        ") {\n  %b = dgc.bitcast_convert %x to " + to + " : " + floats +
+                        "\n  %one = dgc.constant dense<1> : " + integers + "\n  %c = dgc.xor %b, %one : " + integers +
+                        "\n  %r = dgc.bitcast_convert %c to f" + to.substr(2) + " : " + integers +
+                        "\n  return %b, %r : " + integers + ", " + floats + "\n}");
+  ASSERT_TRUE(kernels.ok());
+  Buffer<Bits> bits(x.size());
+  Buffer<T> changed(x.size());
+  kernels.call({x.data(), bits.data(), changed.data()});
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_EQ(bits[i], std::bit_cast<Bits>(x[i])) << i;
+    EXPECT_EQ(std::bit_cast<Bits>(T(changed[i])), std::bit_cast<Bits>(x[i]) ^ Bits(1)) << i;
   }
 }
 
