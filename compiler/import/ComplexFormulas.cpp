@@ -12,12 +12,32 @@ static Value number(TensorBuilder &b, double value, Value like) { return b.splat
 static Value plus(TensorBuilder &b, Value x, double value) { return b.add(x, number(b, value, x)); }
 static Value square(TensorBuilder &b, Value x) { return b.multiply(x, x); }
 static Value atan2(TensorBuilder &b, Value y, Value x) { return Atan2Op::create(b.builder, b.location, y, x); }
-static Value logPlusOne(TensorBuilder &b, Value x) { return LogPlusOneOp::create(b.builder, b.location, x); }
-static Value expMinusOne(TensorBuilder &b, Value x) { return ExponentialMinusOneOp::create(b.builder, b.location, x); }
 static Value isAbove(TensorBuilder &b, Value x, double bound) {
   return b.compare(ComparisonDirection::GT, x, number(b, bound, x));
 }
 static Value isZero(TensorBuilder &b, Value x) { return b.equal(x, number(b, 0, x)); }
+
+/// The sine and cosine of numbers of f64, exact to some units in the last place near their zeros as well: of what is left of
+/// multiples of pi / 2, of which the upper parts of pi / 2 are taken away exactly.
+static std::pair<Value, Value> sineAndCosine(TensorBuilder &b, Value x) {
+  Value times = b.floor(plus(b, b.multiply(x, 2 * std::numbers::inv_pi), 0.5)), rest = x;
+  for (double part : {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2e037073p-69})
+    rest = b.subtract(rest, b.multiply(times, part));
+  Value sine = b.sine(rest), cosine = b.cosine(rest);
+  Value quarter = b.subtract(times, b.multiply(b.floor(b.multiply(times, 0.25)), 4));
+  Value isOdd =
+      OrOp::create(b.builder, b.location, b.equal(quarter, number(b, 1, x)), b.equal(quarter, number(b, 3, x)));
+  Value isFar =
+      NotOp::create(b.builder, b.location, b.compare(ComparisonDirection::LT, b.abs(x), number(b, 1e5, x))); // NaN, too
+  auto turned = [&](Value even, Value odd, double first, double second) {
+    Value size = b.select(isOdd, odd, even);
+    Value isTurned = OrOp::create(b.builder, b.location, b.equal(quarter, number(b, first, x)),
+                                  b.equal(quarter, number(b, second, x)));
+    return b.select(isTurned, b.negate(size), size);
+  };
+  return {b.select(isFar, b.sine(x), turned(sine, cosine, 2, 3)),
+          b.select(isFar, b.cosine(x), turned(cosine, sine, 1, 2))};
+}
 
 /// The magnitude of `x` with the sign of `like`, that of a zero included.
 static Value copySign(TensorBuilder &b, Value x, Value like) {
@@ -64,9 +84,9 @@ static Value scaledExponential(TensorBuilder &b, Value x, Value factor) {
 }
 
 Complex exponential(TensorBuilder &b, Complex x) {
-  Value imaginary = scaledExponential(b, x.real, b.sine(x.imaginary));
-  return {scaledExponential(b, x.real, b.cosine(x.imaginary)),
-          b.select(isZero(b, x.imaginary), x.imaginary, imaginary)};
+  auto [sine, cosine] = sineAndCosine(b, x.imaginary);
+  Value imaginary = scaledExponential(b, x.real, sine);
+  return {scaledExponential(b, x.real, cosine), b.select(isZero(b, x.imaginary), x.imaginary, imaginary)};
 }
 
 Complex exponentialMinusOne(TensorBuilder &b, Complex x) {
@@ -137,16 +157,16 @@ static std::pair<Value, Value> hyperbolic(TensorBuilder &b, Value x) {
 }
 
 Complex sinh(TensorBuilder &b, Complex x) {
-  auto [sine, cosine] = hyperbolic(b, x.real);
-  Value imaginary = b.multiply(cosine, b.sine(x.imaginary));
-  return {b.multiply(sine, b.cosine(x.imaginary)), b.select(isZero(b, x.imaginary), x.imaginary, imaginary)};
+  auto [odd, even] = hyperbolic(b, x.real);
+  auto [sine, cosine] = sineAndCosine(b, x.imaginary);
+  return {b.multiply(odd, cosine), b.select(isZero(b, x.imaginary), x.imaginary, b.multiply(even, sine))};
 }
 
 Complex cosh(TensorBuilder &b, Complex x) {
-  auto [sine, cosine] = hyperbolic(b, x.real);
-  Value zero = number(b, 0, x.real), imaginary = b.multiply(sine, b.sine(x.imaginary));
+  auto [odd, even] = hyperbolic(b, x.real);
+  auto [sine, cosine] = sineAndCosine(b, x.imaginary);
   Value isReal = OrOp::create(b.builder, b.location, isZero(b, x.imaginary), isZero(b, x.real));
-  return {b.multiply(cosine, b.cosine(x.imaginary)), b.select(isReal, zero, imaginary)};
+  return {b.multiply(even, cosine), b.select(isReal, number(b, 0, x.real), b.multiply(odd, sine))};
 }
 
 Complex sine(TensorBuilder &b, Complex x) { // -i sinh(i x)
@@ -175,11 +195,21 @@ Complex tan(TensorBuilder &b, Complex x) { // -i tanh(i x)
   return {turned.imaginary, b.negate(turned.real)};
 }
 
-/// log(x + sqrt(x + 1) sqrt(x - 1)), with the real part as an arc sine of real numbers (Kahan).
+/// The real part by T. Hull, T. Fairgrieve and P. Tang, "Implementing the complex arcsine and arccosine functions", 1997,
+/// where squares do not overflow; else, and the imaginary one, by Kahan.
 Complex acosh(TensorBuilder &b, Complex x) {
   Complex up = sqrt(b, {plus(b, x.real, 1), x.imaginary}), down = sqrt(b, {plus(b, x.real, -1), x.imaginary});
-  Value product = b.add(b.multiply(down.real, up.real), b.multiply(down.imaginary, up.imaginary));
-  return {asinh(b, product), b.multiply(atan2(b, down.imaginary, up.real), 2)};
+  Value far = asinh(b, b.add(b.multiply(down.real, up.real), b.multiply(down.imaginary, up.imaginary)));
+  Value p = b.abs(x.real), q = b.abs(x.imaginary), height = square(b, q);
+  Value more = plus(b, p, 1), less = plus(b, p, -1), toMore = magnitude(b, {more, q}), toLess = magnitude(b, {less, q});
+  Value distance = b.add(toLess, b.negate(less));
+  Value inside = b.divide(height, b.select(isZero(b, distance), number(b, 1, p), distance));
+  Value isInside = b.compare(ComparisonDirection::LE, p, number(b, 1, p));
+  Value excess =
+      b.multiply(b.add(b.divide(height, b.add(toMore, more)), b.select(isInside, inside, b.add(toLess, less))), 0.5);
+  Value near = logPlusOne(b, b.add(excess, b.sqrt(b.multiply(excess, plus(b, excess, 2)))));
+  Value isNear = b.compare(ComparisonDirection::LT, b.maximum(p, q), number(b, 1e3, p));
+  return {b.select(isNear, near, far), b.multiply(atan2(b, down.imaginary, up.real), 2)};
 }
 
 /// Kahan's atanh, turned: far from 0 the real part is pi / 2, with the sign of that of x.

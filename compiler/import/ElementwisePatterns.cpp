@@ -224,12 +224,10 @@ void dgc::import::addElementwisePatterns(RewritePatternSet &patterns) {
   DGC_SAME(CosineOp);
   DGC_SAME(CountLeadingZerosOp);
   DGC_SAME(DivideOp);
-  DGC_SAME(ExponentialMinusOneOp);
   DGC_SAME(ExponentialOp);
   DGC_SAME(FloorOp);
   DGC_SAME(IsFiniteOp);
   DGC_SAME(LogOp);
-  DGC_SAME(LogPlusOneOp);
   DGC_SAME(LogisticOp);
   DGC_SAME(NegateOp);
   DGC_SAME(NotOp);

@@ -16,6 +16,10 @@ Value atanh(TensorBuilder &b, Value x);
 Value cosh(TensorBuilder &b, Value x);
 Value sinh(TensorBuilder &b, Value x);
 
+/// exp(x) - 1 and log(1 + x) of f64, exact to some units in the last place near 0 as well.
+Value expMinusOne(TensorBuilder &b, Value x);
+Value logPlusOne(TensorBuilder &b, Value x);
+
 using Function = Value (*)(TensorBuilder &b, Value x);
 
 /// The formula in f32 at least, in the type of `x`.

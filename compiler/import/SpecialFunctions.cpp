@@ -179,6 +179,16 @@ template <class Op, formula::Function function> struct UnaryFunction : Lowering<
   }
 };
 
+/// A function that dgc has, but in f64 not to units in the last place near 0.
+template <class From, class To, formula::Function function> struct ExactNearZero : Lowering<From> {
+  using Lowering<From>::Lowering;
+  LogicalResult lower(From op, TensorBuilder &b, SmallVectorImpl<Value> &results, std::string &) const override {
+    Value x = op.getOperand();
+    results.push_back(elementOf(x).isF64() ? function(b, x) : Value(To::create(b.builder, b.location, x)));
+    return success();
+  }
+};
+
 template <class Op, Value (*function)(TensorBuilder &, Value, Value)> struct BinaryFunction : Lowering<Op> {
   using Lowering<Op>::Lowering;
   LogicalResult lower(Op op, TensorBuilder &b, SmallVectorImpl<Value> &results, std::string &) const override {
@@ -200,7 +210,30 @@ struct NextAfterLowering : Lowering<chlo::NextAfterOp> {
 
 } // namespace
 
+Value dgc::import::formula::expMinusOne(TensorBuilder &b, Value x) {
+  SmallVector<double> inverses{1}; // of factorials, up to 16!
+  for (int n = 2; n <= 16; ++n)
+    inverses.push_back(inverses.back() / n);
+  std::reverse(inverses.begin(), inverses.end());
+  Value near = b.multiply(x, polynomial(b, x, inverses));
+  Value far = ExponentialMinusOneOp::create(b.builder, b.location, x);
+  return b.select(isBelow(b, b.abs(x), 0.5), near, far);
+}
+
+Value dgc::import::formula::logPlusOne(TensorBuilder &b, Value x) {
+  // Twice the inverse hyperbolic tangent of x / (2 + x).
+  Value y = b.divide(x, plus(b, x, 2));
+  SmallVector<double> inverses;
+  for (int n = 31; n >= 1; n -= 2)
+    inverses.push_back(2.0 / n);
+  Value near = b.multiply(y, polynomial(b, b.multiply(y, y), inverses));
+  Value far = LogPlusOneOp::create(b.builder, b.location, x);
+  return b.select(isBelow(b, b.abs(x), 0.5), near, far);
+}
+
 void dgc::import::addSpecialFunctionPatterns(RewritePatternSet &patterns) {
+  patterns.add<ExactNearZero<stablehlo::ExponentialMinusOneOp, ExponentialMinusOneOp, formula::expMinusOne>,
+               ExactNearZero<stablehlo::LogPlusOneOp, LogPlusOneOp, formula::logPlusOne>>(patterns.getContext());
   patterns.add<BinaryFunction<chlo::PolygammaOp, polygamma>, BinaryFunction<chlo::ZetaOp, zeta>, NextAfterLowering,
                UnaryFunction<chlo::BesselI1eOp, besselI1e>, UnaryFunction<chlo::DigammaOp, digamma>,
                UnaryFunction<chlo::LgammaOp, lgamma>>(patterns.getContext());
