@@ -164,7 +164,7 @@ private:
     auto existing = module.lookupSymbol<dgc::dist::MeshOp>("mesh");
     if (existing && asked().from > Phase::Model && existing.getMesh() != mesh)
       return existing.emitError() << "the module has '@mesh' already, and not as the mesh '" << plan.mesh.text()
-                                  << "' that was asked for";
+                                  << "' that was asked for: leave --mesh out, or give the same";
     return asked().links.checkAxes(mesh, [&] { return error(); });
   }
 

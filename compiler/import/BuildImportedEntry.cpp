@@ -2,6 +2,7 @@
 
 #include "compiler/import/Passes.h"
 #include "dialects/dgc/AttributeNames.h"
+#include "dialects/dist/AttributeNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -34,6 +35,7 @@ private:
   void pairDonors();
   void nameAll();
   std::optional<int64_t> findBatch();
+  Attribute shardingOf(int64_t argument, int64_t result);
 
   NamedAttribute attribute(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
   NamedAttribute attribute(StringRef name, StringRef value) { return attribute(name, builder.getStringAttr(value)); }
@@ -137,6 +139,12 @@ std::optional<int64_t> EntryBuilder::findBatch() {
   return batch;
 }
 
+/// That of an argument or of a result; of state, which has both, that of the argument where it says one. -1: there is none.
+Attribute EntryBuilder::shardingOf(int64_t argument, int64_t result) {
+  Attribute sharding = argument < 0 ? Attribute() : function.getArgAttr(argument, dist::kShardingAttr);
+  return sharding || result < 0 ? sharding : function.getResultAttr(result, dist::kShardingAttr);
+}
+
 LogicalResult EntryBuilder::run() {
   for (TypeRange types : {TypeRange(function.getArgumentTypes()), TypeRange(function.getResultTypes())})
     for (Type type : types)
@@ -162,6 +170,8 @@ LogicalResult EntryBuilder::run() {
       if (batch && type.getRank() > 0)
         attributes.push_back(attribute(kBatchDimAttr, builder.getI64IntegerAttr(0)));
     }
+    if (Attribute sharding = shardingOf(i, resultOf[i]))
+      attributes.push_back(attribute(dist::kShardingAttr, sharding));
     arguments.push_back(builder.getDictionaryAttr(attributes));
   }
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
@@ -171,6 +181,8 @@ LogicalResult EntryBuilder::run() {
           attribute(kStateAttr, FlatSymbolRefAttr::get(builder.getContext(), argumentNames[argumentOf[i]])));
     else
       attributes.append({attribute(kOutputAttr, resultNames[i]), attribute(kRoleAttr, "prediction")});
+    if (Attribute sharding = shardingOf(argumentOf[i], i))
+      attributes.push_back(attribute(dist::kShardingAttr, sharding));
     results.push_back(builder.getDictionaryAttr(attributes));
   }
   function.setAllArgAttrs(arguments);

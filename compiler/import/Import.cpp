@@ -59,6 +59,7 @@ void registerDialects(DialectRegistry &registry) {
 
 void buildPipeline(OpPassManager &manager) {
   manager.addPass(createInlineImportedPass());
+  manager.addPass(createTakeShardingsPass());
   manager.addPass(createStableHLOToDGCPass());
   manager.addPass(createBuildImportedEntryPass());
 }

@@ -33,6 +33,25 @@ def InlineImportedPass : Pass<"dgc-inline-imported", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numInlined", "inlined", "Calls and composites written out">];
 }
 
+def TakeShardingsPass : Pass<"dgc-take-shardings", "::mlir::ModuleOp"> {
+  let summary = "take meshes and shardings of an imported program as the user's";
+  let description = [{
+    Each `sdy.mesh` becomes a `dist.mesh` of its name, `sdy.sharding` of arguments and results `dist.sharding`, and
+    `sdy.sharding_constraint` a `dist.constraint`. What is said of a mesh without axes is left out. Parts of axes and
+    unreduced axes are an error.
+
+    ```mlir
+    sdy.mesh @mesh = <["data"=2]>
+    func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {?} ]>}) -> tensor<8x4xf32>
+    // becomes
+    dist.mesh @mesh <data = 2>
+    func.func @main(%x: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {?} ]>}) -> tensor<8x4xf32>
+    ```
+  }];
+  let dependentDialects = ["::dgc::dist::DistDialect"];
+  let statistics = [Statistic<"numTaken", "taken", "Shardings taken">];
+}
+
 def StableHLOToDGCPass : Pass<"stablehlo-to-dgc", "::mlir::ModuleOp"> {
   let summary = "replace the ops of StableHLO by those of dgc";
   let description = [{
@@ -56,7 +75,7 @@ def BuildImportedEntryPass : Pass<"dgc-build-imported-entry", "::mlir::ModuleOp"
     which has `tf.aliasing_output = N` or, with a result that feeds it, `jax.buffer_donor`; all other arguments are
     inputs and all other results outputs. Arguments have the names of their locations (`state[0]['w1']`) as far as they
     are unique, else `in0`, `in1` and so on by position; results `out0`, `out1`. The position of each is kept in
-    `dgc.argument` and `dgc.result`. Where all inputs of at least one dimension have the same size in dimension 0, that is the batch.
+    `dgc.argument` and `dgc.result`, their shardings are kept; those of state are those of the argument. Where all inputs of at least one dimension have the same size in dimension 0, that is the batch.
   }];
   let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numStates", "states", "Arguments that are state">];

@@ -3,6 +3,7 @@
 #include "compiler/import/Complex.h"
 #include "compiler/import/Passes.h"
 #include "compiler/import/Patterns.h"
+#include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
@@ -82,7 +83,6 @@ struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
   }
 
   void runOnOperation() override {
-    removeShardings();
     Refusals refusals;
     for (auto function : getOperation().getOps<func::FuncOp>())
       convert(function, refusals);
@@ -92,7 +92,6 @@ struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
     signalPassFailure();
   }
 
-  void removeShardings();
   /// What is at hand while the ops of a function are converted.
   struct Conversion {
     PatternRewriter &rewriter;
@@ -140,18 +139,6 @@ static std::string refusalOfTypes(Operation *op) {
       if (std::string refusal = refusalOf(type); !refusal.empty())
         return refusal;
   return "";
-}
-
-/// Where values are does not change what they are.
-void StableHLOToDGC::removeShardings() {
-  getOperation()->walk([](Operation *op) {
-    StringRef name = op->getName().getStringRef();
-    if (name == "sdy.sharding_constraint" && op->getNumOperands() == 1 && op->getNumResults() == 1)
-      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
-    else if (name != "sdy.mesh")
-      return;
-    op->erase();
-  });
 }
 
 static bool isImported(Operation *op) {
@@ -228,7 +215,7 @@ bool StableHLOToDGC::convert(Block &block, Conversion &conversion) {
         continue;
       }
     }
-    bool isKnown = isa_and_nonnull<DGCDialect, func::FuncDialect>(op->getDialect());
+    bool isKnown = isa_and_nonnull<DGCDialect, dist::DistDialect, func::FuncDialect>(op->getDialect());
     if (!isConverted || !isKnown)
       conversion.refusals.add(op, reason);
     else

@@ -37,7 +37,7 @@ struct AddMesh : dgc::impl::AddMeshPassBase<AddMesh> {
       if (meshOp && meshOp.getMesh() == attribute)
         return markAllAnalysesPreserved();
       existing->emitError() << "the module has '@" << name << "' already, and not as the mesh '"
-                            << mesh.getValue().text() << "' that was asked for";
+                            << mesh.getValue().text() << "' that was asked for: leave --mesh out, or give the same";
       return signalPassFailure();
     }
     OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());

@@ -1,0 +1,183 @@
+// dgc-take-shardings: meshes and shardings of the dialect `sdy` as those of `dist`.
+
+#include "compiler/import/Passes.h"
+#include "dialects/dist/Dist.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace dgc {
+#define GEN_PASS_DEF_TAKESHARDINGSPASS
+#include "compiler/import/Passes.h.inc"
+} // namespace dgc
+
+using namespace mlir;
+using namespace dgc;
+
+static constexpr llvm::StringLiteral kSdyShardingAttr = "sdy.sharding";
+
+namespace {
+
+/// Sdy.h says how the attributes of `sdy` look.
+class Taker {
+public:
+  explicit Taker(ModuleOp module) : module(module), builder(module.getContext()) {}
+
+  LogicalResult run();
+  unsigned taken = 0;
+
+private:
+  LogicalResult takeMesh(Operation *op);
+  LogicalResult takeFunction(func::FuncOp function);
+  LogicalResult takeConstraint(Operation *op);
+  /// Null where the value is only said to be somewhere, on a mesh without axes.
+  FailureOr<dist::ShardingAttr> shardingOf(Operation *op, Attribute attribute, Type type);
+  FailureOr<SmallVector<dist::AxisRefAttr>> axesOf(Operation *op, ArrayAttr uses);
+
+  ModuleOp module;
+  OpBuilder builder;
+};
+
+} // namespace
+
+/// The axes of a mesh; those of size 1 are kept, as shardings may name them.
+LogicalResult Taker::takeMesh(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>("sym_name");
+  auto mesh = op->getAttrOfType<DictionaryAttr>("mesh");
+  auto axes = mesh ? mesh.getAs<ArrayAttr>("axes") : ArrayAttr();
+  if (!name || !axes)
+    return op->emitError("a mesh has a name and axes");
+  auto emit = [&] { return op->emitError(); };
+  SmallVector<dist::MeshAxisAttr> own;
+  for (auto axis : axes.getAsRange<DictionaryAttr>()) {
+    auto axisName = axis.getAs<StringAttr>("name");
+    const int64_t size = axis.getAs<IntegerAttr>("size").getInt();
+    if (failed(dist::MeshAxisAttr::verify(emit, axisName, size)))
+      return failure();
+    own.push_back(dist::MeshAxisAttr::get(builder.getContext(), axisName, size));
+  }
+  if (!own.empty()) {
+    if (failed(dist::MeshAttr::verify(emit, own, /*first=*/0)))
+      return failure();
+    builder.setInsertionPoint(op);
+    dist::MeshOp::create(builder, op->getLoc(), name, dist::MeshAttr::get(builder.getContext(), own, /*first=*/0));
+  }
+  op->erase();
+  return success();
+}
+
+FailureOr<SmallVector<dist::AxisRefAttr>> Taker::axesOf(Operation *op, ArrayAttr uses) {
+  MLIRContext *context = builder.getContext();
+  auto user = dist::OriginAttr::get(context, dist::OriginKind::User, builder.getStringAttr(""));
+  SmallVector<dist::AxisRefAttr> axes;
+  for (auto use : uses.getAsRange<DictionaryAttr>()) {
+    auto name = use.getAs<StringAttr>("name");
+    if (use.contains("size"))
+      return op->emitError() << "a sharding cuts by a part of axis " << name
+                             << ", which is not supported: write the mesh with "
+                             << "an axis for each part";
+    axes.push_back(dist::AxisRefAttr::get(context, name, user));
+  }
+  return axes;
+}
+
+FailureOr<dist::ShardingAttr> Taker::shardingOf(Operation *op, Attribute attribute, Type type) {
+  auto sharding = dyn_cast<DictionaryAttr>(attribute);
+  auto mesh = sharding ? sharding.getAs<FlatSymbolRefAttr>("mesh") : FlatSymbolRefAttr();
+  if (!mesh)
+    return op->emitError("a sharding names no mesh of the program: meshes are declared, as `sdy.mesh @mesh = <..>`");
+  if (sharding.contains("unreduced"))
+    return op->emitError(
+        "a sharding has unreduced axes, which is not supported: values that go in and out are whole or cut");
+  if (!module.lookupSymbol<dist::MeshOp>(mesh.getValue()))
+    return dist::ShardingAttr();
+  SmallVector<dist::DimShardingAttr> dims;
+  for (auto dim : sharding.getAs<ArrayAttr>("dims").getAsRange<DictionaryAttr>()) {
+    FailureOr<SmallVector<dist::AxisRefAttr>> axes = axesOf(op, dim.getAs<ArrayAttr>("axes"));
+    if (failed(axes))
+      return failure();
+    const bool isOpen = !dim.getAs<BoolAttr>("is_closed").getValue();
+    dims.push_back(dist::DimShardingAttr::get(builder.getContext(), *axes, isOpen, /*priority=*/0));
+  }
+  FailureOr<SmallVector<dist::AxisRefAttr>> replicated = axesOf(op, sharding.getAs<ArrayAttr>("replicated"));
+  if (failed(replicated))
+    return failure();
+  auto emit = [&] { return op->emitError() << "a sharding of " << type << ": "; };
+  if (failed(dist::ShardingAttr::verify(emit, mesh, dims, *replicated, dist::Reduction::Sum, {})))
+    return failure();
+  auto made = dist::ShardingAttr::get(builder.getContext(), mesh, dims, *replicated, dist::Reduction::Sum, {});
+  return failed(made.verifyFor(type, op, emit)) ? FailureOr<dist::ShardingAttr>() : made;
+}
+
+LogicalResult Taker::takeFunction(func::FuncOp function) {
+  auto take = [&](Attribute attribute, Type type, function_ref<void(Attribute)> set) -> LogicalResult {
+    if (!attribute)
+      return success();
+    FailureOr<dist::ShardingAttr> sharding = shardingOf(function, attribute, type);
+    if (failed(sharding))
+      return failure();
+    if (*sharding) {
+      set(*sharding);
+      ++taken;
+    }
+    return success();
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    Attribute attribute = function.removeArgAttr(i, builder.getStringAttr(kSdyShardingAttr));
+    if (failed(take(attribute, function.getArgumentTypes()[i],
+                    [&](Attribute own) { function.setArgAttr(i, dist::kShardingAttr, own); })))
+      return failure();
+  }
+  for (unsigned i = 0; i < function.getNumResults(); ++i) {
+    Attribute attribute = function.removeResultAttr(i, builder.getStringAttr(kSdyShardingAttr));
+    if (failed(take(attribute, function.getResultTypes()[i],
+                    [&](Attribute own) { function.setResultAttr(i, dist::kShardingAttr, own); })))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Taker::takeConstraint(Operation *op) {
+  FailureOr<dist::ShardingAttr> sharding = shardingOf(op, op->getAttr("sharding"), op->getResult(0).getType());
+  if (failed(sharding))
+    return failure();
+  Value value = op->getOperand(0);
+  if (*sharding) {
+    builder.setInsertionPoint(op);
+    value = dist::ConstraintOp::create(builder, op->getLoc(), value.getType(), value, *sharding);
+    ++taken;
+  }
+  op->getResult(0).replaceAllUsesWith(value);
+  op->erase();
+  return success();
+}
+
+LogicalResult Taker::run() {
+  SmallVector<Operation *> meshes, constraints;
+  module.walk([&](Operation *op) {
+    StringRef name = op->getName().getStringRef();
+    if (name == "sdy.mesh")
+      meshes.push_back(op);
+    else if (name == "sdy.sharding_constraint" && op->getNumOperands() == 1 && op->getNumResults() == 1)
+      constraints.push_back(op);
+  });
+  for (Operation *op : meshes)
+    if (failed(takeMesh(op)))
+      return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(takeFunction(function)))
+      return failure();
+  for (Operation *op : constraints)
+    if (failed(takeConstraint(op)))
+      return failure();
+  return success();
+}
+
+namespace {
+struct TakeShardings : dgc::impl::TakeShardingsPassBase<TakeShardings> {
+  void runOnOperation() override {
+    Taker taker(getOperation());
+    if (failed(taker.run()))
+      return signalPassFailure();
+    numTaken += taker.taken;
+  }
+};
+} // namespace
