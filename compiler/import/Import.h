@@ -34,6 +34,8 @@ struct Training {
   std::string loss;
   /// As behind `dgc.optimizer`.
   std::string optimizer;
+  /// Weights that remain as they are, as patterns of names with commas between: `embed*,*.bias`.
+  std::string frozen;
 };
 
 /// Reads the main buffer of `sources`. A program of StableHLO or ONNX becomes one of dgc; null, with diagnostics, where it cannot.

@@ -6,7 +6,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/GlobPattern.h"
 
 using namespace mlir;
 
@@ -47,12 +49,15 @@ private:
   StringRef nameOf(unsigned result);
   FailureOr<Target> findTarget();
   std::string textOf(const Target &target);
+  LogicalResult readPatterns();
+  bool isFrozen(StateOp state) const;
   Value addVariable(OpBuilder &builder, BlockArgument argument, StateOp state);
   void moveBody(ModelOp model, const Target &target);
 
   ModuleOp module;
   const Training &training;
   func::FuncOp function;
+  SmallVector<llvm::GlobPattern> frozen;
 };
 
 } // namespace
@@ -128,10 +133,36 @@ std::string ModelBuilder::textOf(const Target &target) {
   return text + "dgc.optimizer " + training.optimizer + "\n}\n";
 }
 
+LogicalResult ModelBuilder::readPatterns() {
+  for (StringRef text : llvm::split(training.frozen, ',')) {
+    if (text.trim().empty())
+      continue;
+    llvm::Expected<llvm::GlobPattern> pattern = llvm::GlobPattern::create(text.trim());
+    if (!pattern)
+      return error() << "'--freeze " << training.frozen << "': " << llvm::toString(pattern.takeError());
+    if (llvm::none_of(module.getOps<StateOp>(), [&](StateOp state) { return pattern->match(state.getSymName()); }))
+      return error() << "'--freeze " << training.frozen << "': no weight is called '" << text.trim() << "'";
+    frozen.push_back(*std::move(pattern));
+  }
+  return success();
+}
+
+/// Whether it has an element that no weight has: masks do, which are added to scores.
+static bool hasInfinite(ElementsAttr elements) {
+  auto values = elements.tryGetValues<APFloat>();
+  return values && llvm::any_of(*values, [](const APFloat &value) {
+           return !value.isFinite() || abs(value).convertToDouble() >= 1e30 || value.isLargest();
+         });
+}
+
+bool ModelBuilder::isFrozen(StateOp state) const {
+  return state.getRole() != StateRole::Weight || hasInfinite(state.getInit().getElements()) ||
+         llvm::any_of(frozen, [&](const llvm::GlobPattern &pattern) { return pattern.match(state.getSymName()); });
+}
+
 Value ModelBuilder::addVariable(OpBuilder &builder, BlockArgument argument, StateOp state) {
-  auto variable =
-      VariableOp::create(builder, argument.getLoc(), argument.getType(), state.getSymName(), state.getInit(),
-                         /*frozen=*/state.getRole() != StateRole::Weight, cast<RankedTensorType>(argument.getType()));
+  auto variable = VariableOp::create(builder, argument.getLoc(), argument.getType(), state.getSymName(),
+                                     state.getInit(), isFrozen(state), cast<RankedTensorType>(argument.getType()));
   return variable.getResult();
 }
 
@@ -165,9 +196,25 @@ void ModelBuilder::moveBody(ModelOp model, const Target &target) {
       OutputOp::create(builder, function.getLoc(), builder.getStringAttr(nameOf(i)), value);
 }
 
+/// Freezes what the loss does not depend on, and removes what nothing does.
+static void settleVariables(ModelOp model) {
+  llvm::SetVector<Operation *> reached;
+  for (LossOp loss : model.getBody().getOps<LossOp>())
+    reached.insert(loss);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (Value operand : reached[i]->getOperands())
+      reached.insert(operand.getDefiningOp());
+  for (VariableOp variable : llvm::make_early_inc_range(model.getBody().getOps<VariableOp>())) {
+    if (variable->use_empty())
+      variable.erase();
+    else if (!reached.contains(variable))
+      variable.setFrozen(true);
+  }
+}
+
 LogicalResult ModelBuilder::run() {
   FailureOr<Target> target = findTarget();
-  if (failed(target))
+  if (failed(target) || failed(readPatterns()))
     return failure();
   // Its places are named by the flag, not by a file.
   OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(
@@ -177,6 +224,7 @@ LogicalResult ModelBuilder::run() {
                    << "model, for example \"sgd learning_rate 0.1\" or \"adamw learning_rate 1e-3 weight_decay 0.01\"";
   auto model = cast<ModelOp>(parsed->getBody()->front());
   moveBody(model, *target);
+  settleVariables(model);
   model->moveBefore(function);
   function.erase();
   for (StateOp state : llvm::make_early_inc_range(module.getOps<StateOp>()))

@@ -44,6 +44,9 @@ static cl::opt<std::string> loss(
 static cl::opt<std::string> optimizer("optimizer",
                                       cl::desc("With --loss: the optimizer, as in a model: \"sgd learning_rate 0.1\""),
                                       cl::value_desc("OPTIMIZER"), cl::cat(category));
+static cl::opt<std::string> freeze("freeze",
+                                   cl::desc("With --loss: weights that remain as they are, as in \"embed*,*.bias\""),
+                                   cl::value_desc("PATTERNS"), cl::cat(category));
 /// --placement, which reads a file.
 class PlacementParser : public cl::parser<dgc::PlacementRules> {
 public:
@@ -368,7 +371,11 @@ static std::optional<dgc::import::Training> trainingOfFlags() {
     llvm::errs() << "dgc-compile: --loss and --optimizer go together: what is trained needs both\n";
     return std::nullopt;
   }
-  return dgc::import::Training{loss, optimizer};
+  if (loss.empty() && !freeze.empty()) {
+    llvm::errs() << "dgc-compile: --freeze is for a model that is trained, with --loss\n";
+    return std::nullopt;
+  }
+  return dgc::import::Training{loss, optimizer, freeze};
 }
 
 static int run() {
