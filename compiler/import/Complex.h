@@ -7,7 +7,7 @@
 
 namespace mlir::func {
 class FuncOp;
-}
+} // namespace mlir::func
 
 namespace dgc::import {
 
