@@ -39,9 +39,10 @@ public:
 
   /// How many pairs of a place and an update a mask would have.
   static double comparisons(const Indexing &indexing) {
-    return static_cast<double>(indexing.operand.getNumElements()) * static_cast<double>(vectorsOf(indexing)) *
-           (indexing.soleDim() >= 0 ? 1.0
-                                    : static_cast<double>(indexing.window.getNumElements() / vectorsOf(indexing)));
+    const int64_t vectors = vectorsOf(indexing);
+    const int64_t perVector = indexing.soleDim() >= 0 ? 1 : indexing.window.getNumElements() / vectors;
+    return static_cast<double>(indexing.operand.getNumElements()) * static_cast<double>(vectors) *
+           static_cast<double>(perVector);
   }
 
   /// How many index vectors there are for each example.

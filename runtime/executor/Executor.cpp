@@ -366,7 +366,10 @@ absl::Status ProgramRunner::runControl(size_t at, const dgc_step &context, TimeN
   auto holds = [&] { return *control.predicate != std::byte{0}; };
   if (!control.repeats)
     return holds() ? runOps(first, second, context, time) : runOps(second, end, context, time);
+  Abort &abort = executor->transport.interruption();
   while (true) {
+    if (abort.raised()) // it may be that the loop has no end
+      return abort.status();
     DGC_RETURN_IF_ERROR(runOps(first, second, context, time));
     if (!holds())
       return absl::OkStatus();
