@@ -37,7 +37,7 @@ def TakeShardingsPass : Pass<"dgc-take-shardings", "::mlir::ModuleOp"> {
   let summary = "take meshes and shardings of an imported program as the user's";
   let description = [{
     Each `sdy.mesh` becomes a `dist.mesh` of its name, `sdy.sharding` of arguments and results `dist.sharding`, and
-    `sdy.sharding_constraint` a `dist.constraint`. What is said of a mesh without axes is left out. Parts of axes and
+    `sdy.sharding_constraint` a `dist.constraint`; a priority is the round of propagation. What is said of a mesh without axes is left out. Parts of axes and
     unreduced axes are an error.
 
     ```mlir

@@ -112,11 +112,13 @@ ParseResult SdyParser::parseDim(Attribute &dim) {
   };
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseEntry))
     return failure();
-  StringRef priority; // p0, p1 ..: which shardings are propagated first
-  if (succeeded(parser.parseOptionalKeyword(&priority)) && !priority.starts_with("p"))
+  StringRef word; // p0, p1 ..: which shardings are propagated first
+  int64_t priority = 0;
+  if (succeeded(parser.parseOptionalKeyword(&word)) && (!word.consume_front("p") || word.getAsInteger(10, priority)))
     return parser.emitError(parser.getCurrentLocation()) << "expected a priority such as p1";
-  dim = dictionary(builder.getContext(),
-                   {{"axes", builder.getArrayAttr(uses)}, {"is_closed", builder.getBoolAttr(isClosed)}});
+  dim = dictionary(builder.getContext(), {{"axes", builder.getArrayAttr(uses)},
+                                          {"is_closed", builder.getBoolAttr(isClosed)},
+                                          {"priority", number(priority)}});
   return success();
 }
 
@@ -222,8 +224,9 @@ Attribute SdyBytecode::readAttribute(DialectBytecodeReader &reader) const {
       return {};
     if (bool hasPriority = false; failed(reader.readVarIntWithFlag(priority, hasPriority)))
       return {};
-    return dictionary(reader.getContext(),
-                      {{"axes", builder.getArrayAttr(list)}, {"is_closed", builder.getBoolAttr(flag)}});
+    return dictionary(reader.getContext(), {{"axes", builder.getArrayAttr(list)},
+                                            {"is_closed", builder.getBoolAttr(flag)},
+                                            {"priority", numberOf(static_cast<int64_t>(priority))}});
   case 6: // a sharding
     if (failed(reader.readAttribute(part)) || failed(reader.readAttributes(list)) ||
         failed(reader.readAttributes(more)))

@@ -95,7 +95,10 @@ FailureOr<dist::ShardingAttr> Taker::shardingOf(Operation *op, Attribute attribu
     if (failed(axes))
       return failure();
     const bool isOpen = !dim.getAs<BoolAttr>("is_closed").getValue();
-    dims.push_back(dist::DimShardingAttr::get(builder.getContext(), *axes, isOpen, /*priority=*/0));
+    const int64_t round = isOpen || !axes->empty() ? dim.getAs<IntegerAttr>("priority").getInt() : 0;
+    if (failed(dist::DimShardingAttr::verify([&] { return op->emitError(); }, *axes, isOpen, round)))
+      return failure();
+    dims.push_back(dist::DimShardingAttr::get(builder.getContext(), *axes, isOpen, round));
   }
   FailureOr<SmallVector<dist::AxisRefAttr>> replicated = axesOf(op, sharding.getAs<ArrayAttr>("replicated"));
   if (failed(replicated))

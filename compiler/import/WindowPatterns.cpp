@@ -44,10 +44,10 @@ struct Windows {
 
   /// Whether windows overlap so much that sums of powers of two of elements take less time, as for cumulative sums.
   bool areLong(ArrayRef<int64_t> results) const {
-    for (auto [size, stride, count] : llvm::zip_equal(sizes, strides, results))
-      if (size >= kLongWindow && stride < size / 16 && count > 16)
-        return true;
-    return false;
+    return llvm::any_of(llvm::zip_equal(sizes, strides, results), [](auto each) {
+      auto [size, stride, count] = each;
+      return size >= kLongWindow && stride < size / 16 && count > 16;
+    });
   }
 
   static constexpr int64_t kLongWindow = 64;

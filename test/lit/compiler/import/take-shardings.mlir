@@ -4,7 +4,7 @@
 sdy.mesh @mesh = <["data"=2, "model"=3]>
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: %[[X:.*]]: tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {?}]>}
-// CHECK-SAME: tensor<12xf32> {dist.sharding = #dist.sharding<@mesh, [{"model", "data"}]>}
+// CHECK-SAME: tensor<12xf32> {dist.sharding = #dist.sharding<@mesh, [{"model", "data"} round 1]>}
 // CHECK-SAME: -> (tensor<8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}], replicated = ["model"]>})
 func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}, {?}]>},
                 %y: tensor<12xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model", "data"}p1]>}, %z: tensor<4xf32>)
