@@ -31,6 +31,23 @@ add_custom_target(dgc_bin_link ALL
   COMMAND ${CMAKE_COMMAND} -E create_symlink ${CMAKE_BINARY_DIR}/bin ${CMAKE_SOURCE_DIR}/build/bin
   VERBATIM)
 
+# Compiling is mostly the reading of headers. A precompiled one is for files that are compiled with the same options; some
+# libraries ask for -pthread, and programs have -fPIE otherwise.
+set(DGC_SAME_OPTIONS -fPIC -pthread)
+
+# dgc_precompiled_header(NAME header.h): the target NAME, whose precompiled header, of this folder, others reuse.
+function(dgc_precompiled_header name header)
+  add_library(${name} STATIC ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
+  target_compile_options(${name} PRIVATE ${DGC_SAME_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/${header})
+endfunction()
+
+# dgc_reuse_header(NAME PCH): NAME reuses the precompiled header of the target PCH.
+function(dgc_reuse_header name pch)
+  target_compile_options(${name} PRIVATE ${DGC_SAME_OPTIONS})
+  target_precompile_headers(${name} REUSE_FROM ${pch})
+endfunction()
+
 # The project has two shared libraries: dgc-runtime, and dgc-compiler, which needs it. Each has one copy of what it
 # holds, for the programs of the project and for plug-ins. Their parts are static libraries that are linked as a whole.
 
@@ -108,6 +125,7 @@ function(dgc_runtime_library name)
   dgc_part(${name} dgc-runtime)
   dgc_link(${name} PUBLIC ${ARG_LINK})
   target_compile_options(${name} PRIVATE ${DGC_EXHAUSTIVE_SWITCHES})
+  dgc_reuse_header(${name} dgc_runtime_pch)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
@@ -119,6 +137,7 @@ function(dgc_runtime_extra name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   dgc_link(${name} PUBLIC ${ARG_LINK})
+  dgc_reuse_header(${name} dgc_runtime_pch)
 endfunction()
 
 # dgc_unit_test(NAME [OPTIMIZED] SOURCES file... LINK target...)
@@ -133,6 +152,7 @@ function(dgc_unit_test name)
   target_compile_definitions(${name} PRIVATE DGC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   if(NOT ARG_OPTIMIZED)
     target_compile_options(${name} PRIVATE -O0)
+    dgc_reuse_header(${name} dgc_test_pch)
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
   add_test(NAME ${name} COMMAND ${name})

@@ -165,7 +165,7 @@ Explanation explainUnknownType(const ErrorPlace &at) {
   }
   if (word.empty() || !isAlpha(word.front()))
     return std::nullopt;
-  StringRef known = StringSwitch<StringRef>(word.lower())
+  StringRef known = llvm::StringSwitch<StringRef>(word.lower())
                         .Cases({"float32", "float", "fp32"}, "f32")
                         .Cases({"float64", "double", "fp64"}, "f64")
                         .Cases({"float16", "half", "fp16"}, "f16")

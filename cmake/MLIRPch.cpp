@@ -1,1 +1,0 @@
-// Carries the precompiled header that the compiler libraries reuse.
