@@ -122,6 +122,15 @@ struct DynamicUpdateSliceLowering : Lowering<stablehlo::DynamicUpdateSliceOp> {
                       std::string &) const override {
     auto type = tensorOf(op.getOperand());
     Value update = op.getUpdate(), inside;
+    SmallVector<int64_t> parts; // dimensions in which the update is a part
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (tensorOf(update).getDimSize(dim) != type.getDimSize(dim))
+        parts.push_back(dim);
+    if (parts.size() == 1) {
+      results.push_back(DynamicUpdateSliceOp::create(b.builder, b.location, op.getOperand(), update,
+                                                     op.getStartIndices()[parts[0]], parts[0]));
+      return success();
+    }
     for (auto [dim, start] : llvm::enumerate(op.getStartIndices())) {
       int64_t size = type.getDimSize(dim), extent = tensorOf(op.getUpdate()).getDimSize(dim);
       if (extent == size)

@@ -144,18 +144,38 @@ struct Pool : PackageOpInterface::ExternalModel<Pool, PoolOp> {
   }
 };
 
+static uint64_t product(ArrayRef<int64_t> sizes) {
+  uint64_t result = 1;
+  for (int64_t size : sizes) {
+    result *= size;
+  }
+  return result;
+}
+
+struct UpdateSlice : PackageOpInterface::ExternalModel<UpdateSlice, exec::UpdateSliceOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto updating = cast<exec::UpdateSliceOp>(op);
+    auto shape = cast<ShapedType>(updating.getOuts()[0].getType()).getShape();
+    int64_t dim = updating.getDimension();
+    fb::UpdateSliceT call;
+    call.src = writer.index(updating.getOperand());
+    call.update = writer.index(updating.getUpdate());
+    call.start = writer.index(updating.getStart());
+    call.dst = writer.index(updating.getOuts()[0]);
+    call.outer = product(shape.take_front(dim));
+    call.extent = cast<ShapedType>(updating.getUpdate().getType()).getDimSize(dim);
+    call.inner = product(shape.drop_front(dim + 1));
+    call.size = shape[dim];
+    writer.addStep(op, std::move(call));
+    return success();
+  }
+};
+
 struct ScatterAdd : PackageOpInterface::ExternalModel<ScatterAdd, exec::ScatterAddOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     auto scatter = cast<exec::ScatterAddOp>(op);
     auto shape = cast<ShapedType>(scatter.getOuts()[0].getType()).getShape();
     int64_t dim = scatter.getDimension();
-    auto product = [](ArrayRef<int64_t> sizes) {
-      uint64_t result = 1;
-      for (int64_t size : sizes) {
-        result *= size;
-      }
-      return result;
-    };
     fb::ScatterAddT call;
     call.indices = writer.index(scatter.getIndices());
     call.updates = writer.index(scatter.getUpdates());
@@ -278,6 +298,17 @@ struct Copy : PackageOpInterface::ExternalModel<Copy, CopyOp> {
   }
 };
 
+struct Fill : PackageOpInterface::ExternalModel<Fill, FillOp> {
+  LogicalResult package(Operation *op, ProgramWriter &writer) const {
+    auto fill = cast<FillOp>(op);
+    fb::FillT call;
+    call.dst = writer.index(fill.getDst());
+    call.value = fill.getValue().convertToDouble();
+    writer.addStep(op, std::move(call));
+    return success();
+  }
+};
+
 struct While : PackageOpInterface::ExternalModel<While, exec::WhileOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     fb::WhileT loop;
@@ -304,12 +335,14 @@ void attachSteps(MLIRContext &context) {
   exec::ConvolutionOp::attachInterface<Convolution>(context);
   PoolOp::attachInterface<Pool>(context);
   exec::ScatterAddOp::attachInterface<ScatterAdd>(context);
+  exec::UpdateSliceOp::attachInterface<UpdateSlice>(context);
   exec::AttentionOp::attachInterface<Attention>(context);
   CollectiveOp::attachInterface<Collective>(context);
   WaitOp::attachInterface<Wait>(context);
   SendOp::attachInterface<Transfer<SendOp, fb::SendT>>(context);
   ReceiveOp::attachInterface<Transfer<ReceiveOp, fb::ReceiveT>>(context);
   CopyOp::attachInterface<Copy>(context);
+  FillOp::attachInterface<Fill>(context);
   exec::WhileOp::attachInterface<While>(context);
   exec::IfOp::attachInterface<If>(context);
 }

@@ -137,6 +137,8 @@ ShardingRule IotaOp::getShardingRule() {
 
 OpCost IotaOp::getCost() { return costPerElement(*this, 1); }
 
+bool IotaOp::isPositionedAlong(int64_t dim) { return dim == static_cast<int64_t>(getDimension()); }
+
 void IotaOp::setGlobalPosition(ArrayRef<int64_t>, ValueRange offsets) {
   if (Value offset = offsets[getDimension()])
     getOffsetMutable().assign(offset);

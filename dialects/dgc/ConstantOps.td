@@ -54,7 +54,7 @@ def DGC_IotaOp : Op<DGC_Dialect, "iota", [Pure,
     DeclareOpInterfaceMethods<CostOpInterface, ["getCost"]>,
     DeclareOpInterfaceMethods<LinalgLowerableOpInterface>,
     DeclareOpInterfaceMethods<DeclaredTypeOpInterface, ["resolveType"]>,
-    DeclareOpInterfaceMethods<PositionalOpInterface>]> {
+    DeclareOpInterfaceMethods<PositionalOpInterface, ["isPositionedAlong"]>]> {
   let summary = "0, 1, 2, ... along a dimension";
   let description = [{
     `%i = dgc.iota dim 0 : tensor<128xi32>`. The part of a larger one that begins at element `%k` along `dim` is

@@ -64,6 +64,29 @@ LogicalResult ScatterAddOp::inferTypes(std::optional<Location> location, Adaptor
   return success();
 }
 
+LogicalResult DynamicUpdateSliceOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                               SmallVectorImpl<Type> &types) {
+  RankedTensorType operand = tensorOf(adaptor.getOperand()), update = tensorOf(adaptor.getUpdate()),
+                   start = tensorOf(adaptor.getStart());
+  const int64_t dim = adaptor.getDimension();
+  if (failed(checkDims(location, getOperationName(), "'dim'", dim, operand.getRank())))
+    return failure();
+  bool fits = operand.getElementType() == update.getElementType() && operand.getRank() == update.getRank();
+  for (int64_t i = 0; fits && i < operand.getRank(); ++i)
+    fits = i == dim ? update.getDimSize(i) <= operand.getDimSize(i) : update.getDimSize(i) == operand.getDimSize(i);
+  if (!fits)
+    return emitOptionalError(location, "'dgc.dynamic_update_slice' op has an operand of type ", operand,
+                             " and an update of type ", update,
+                             ": the update has the same element type, and the same sizes but for dimension ", dim,
+                             ", where it is not larger");
+  if (start.getRank() != 0)
+    return emitOptionalError(location, "'dgc.dynamic_update_slice' op begins at ", start,
+                             ": that must be one integer, as "
+                             "tensor<i32>");
+  types.push_back(RankedTensorType::get(operand.getShape(), operand.getElementType()));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // How they are cut
 //===----------------------------------------------------------------------===//
@@ -111,14 +134,31 @@ ShardingRule ScatterAddOp::getShardingRule() {
   return rule.build();
 }
 
+ShardingRule DynamicUpdateSliceOp::getShardingRule() {
+  RankedTensorType operand = tensorOf(getOperand()), update = tensorOf(getUpdate());
+  ShardingRuleBuilder rule(*this);
+  for (int64_t i = 0; i < operand.getRank(); ++i) {
+    if (i != getDimension()) {
+      rule.factor({i, i, -1}, {i}, operand.getDimSize(i));
+      continue;
+    }
+    rule.factor({i, -1, -1}, {i}, operand.getDimSize(i), FactorKind::NeedReplication);
+    rule.factor({-1, i, -1}, {-1}, update.getDimSize(i), FactorKind::NeedReplication);
+  }
+  return rule.build();
+}
+
 bool GatherOp::isLinearIn(int index) { return index == 0; }
 bool ScatterAddOp::isLinearIn(int index) { return index == 1; }
+bool DynamicUpdateSliceOp::isLinearIn(int) { return false; }
 
 // The part of a larger table does not have all rows.
 Value GatherOp::getChoosingNumbers() { return getOffset() ? Value() : getIndices(); }
 int64_t GatherOp::getNumChoices() { return tensorOf(getOperand()).getDimSize(getDimension()); }
 
 int GatherOp::getPositionedOperand() { return 0; }
+bool GatherOp::isPositionedAlong(int64_t dim) { return dim == static_cast<int64_t>(getDimension()); }
+bool ScatterAddOp::isPositionedAlong(int64_t dim) { return dim == static_cast<int64_t>(getDimension()); }
 
 void GatherOp::setGlobalPosition(ArrayRef<int64_t>, ValueRange offsets) {
   if (Value offset = offsets[getDimension()])
@@ -131,6 +171,7 @@ void ScatterAddOp::setGlobalPosition(ArrayRef<int64_t>, ValueRange offsets) {
 }
 
 LogicalResult GatherOp::localize(TypeRange, TypeRange) { return success(); }
+LogicalResult DynamicUpdateSliceOp::localize(TypeRange, TypeRange) { return success(); }
 
 LogicalResult ScatterAddOp::localize(TypeRange, TypeRange) {
   setSize(tensorOf(getResult()).getDimSize(getDimension()));
@@ -150,6 +191,8 @@ OpCost ScatterAddOp::getCost() {
   return cost;
 }
 
+OpCost DynamicUpdateSliceOp::getCost() { return costPerElement(*this, 0); }
+
 //===----------------------------------------------------------------------===//
 // Derivatives
 //===----------------------------------------------------------------------===//
@@ -164,6 +207,26 @@ SmallVector<Value> GatherOp::buildGradients(OpBuilder &builder, ValueRange gradi
 SmallVector<Value> ScatterAddOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &) {
   SmallVector<Value> results(getNumOperands());
   results[1] = GatherOp::create(builder, getLoc(), gradients[0], getIndices(), getOffset(), getDimension());
+  return results;
+}
+
+SmallVector<Value> DynamicUpdateSliceOp::buildGradients(OpBuilder &builder, ValueRange gradients,
+                                                        const BitVector &wanted) {
+  TensorBuilder b(builder, getLoc());
+  SmallVector<Value> results(getNumOperands());
+  RankedTensorType operand = tensorOf(getOperand()), update = tensorOf(getUpdate());
+  if (wanted[0])
+    results[0] = create(builder, getLoc(), gradients[0], b.splat(0, update), getStart(), getDimension());
+  if (!wanted[1])
+    return results;
+  // The places of the update, in order.
+  const int64_t extent = update.getDimSize(getDimension()), last = operand.getDimSize(getDimension()) - extent;
+  Value start = b.convert(getStart(), builder.getI64Type());
+  start = b.minimum(b.maximum(start, b.splat(0, start)), b.splat(static_cast<double>(last), start));
+  auto places = RankedTensorType::get({extent}, builder.getI64Type());
+  Value numbers = IotaOp::create(builder, getLoc(), places, 0, Value());
+  numbers = b.add(numbers, b.broadcast(start, {extent}, {}));
+  results[1] = GatherOp::create(builder, getLoc(), gradients[0], numbers, Value(), getDimension());
   return results;
 }
 
@@ -269,4 +332,41 @@ FailureOr<SmallVector<Value>> ScatterAddOp::lowerToLinalg(OpBuilder &builder, Va
         linalg::YieldOp::create(b, l, sum);
       });
   return SmallVector<Value>{roundedTensor(builder, location, added.getResult(0), element)};
+}
+
+// The device's own op, where there is one, writes the slice alone.
+FailureOr<SmallVector<Value>> DynamicUpdateSliceOp::lowerToLinalg(OpBuilder &builder, ValueRange operands) {
+  Location location = getLoc();
+  RankedTensorType type = signlessTensor(getType()), update = cast<RankedTensorType>(operands[1].getType());
+  const int64_t rank = type.getRank(), dim = getDimension(), extent = update.getDimSize(dim);
+  if (update.getNumElements() == 0)
+    return SmallVector<Value>{operands[0]};
+  const bool isUnsignedStart = isUnsigned(getStart().getType());
+  SmallVector<AffineExpr> place;
+  for (int64_t i = 0; i < rank; ++i)
+    place.push_back(builder.getAffineDimExpr(i));
+  Value empty = tensor::EmptyOp::create(builder, location, type.getShape(), type.getElementType());
+  SmallVector<utils::IteratorType> parallel(rank, utils::IteratorType::parallel);
+  auto updated = linalg::GenericOp::create(
+      builder, location, type, ValueRange{operands[0], operands[2]}, empty,
+      indexingMaps(builder, rank, {place, {}, place}), parallel, [&](OpBuilder &b, Location l, ValueRange args) {
+        auto number = [&](int64_t value) { return arith::ConstantIntOp::create(b, l, value, 64).getResult(); };
+        Value last = number(type.getDimSize(dim) - extent);
+        Value start = relativeIndex(b, l, args[1], isUnsignedStart, Value());
+        start = isUnsignedStart ? arith::MinUIOp::create(b, l, start, last).getResult()
+                                : arith::MinSIOp::create(b, l, start, last).getResult();
+        start = arith::MaxSIOp::create(b, l, start, number(0));
+        Value here = arith::IndexCastOp::create(b, l, b.getI64Type(), linalg::IndexOp::create(b, l, dim));
+        Value from = arith::SubIOp::create(b, l, here, start);
+        // As unsigned numbers the negative ones are large.
+        Value inside = arith::CmpIOp::create(b, l, arith::CmpIPredicate::ult, from, number(extent));
+        from = arith::SelectOp::create(b, l, inside, from, number(0));
+        SmallVector<Value> source;
+        for (int64_t i = 0; i < rank; ++i)
+          source.push_back(i == dim ? arith::IndexCastOp::create(b, l, b.getIndexType(), from).getResult()
+                                    : linalg::IndexOp::create(b, l, i).getResult());
+        Value element = tensor::ExtractOp::create(b, l, operands[1], source);
+        linalg::YieldOp::create(b, l, arith::SelectOp::create(b, l, inside, element, args[0]).getResult());
+      });
+  return SmallVector<Value>{updated.getResult(0)};
 }

@@ -11,7 +11,7 @@ class DGC_IndexOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<DifferentiableOpInterface>, DeclareOpInterfaceMethods<LocalizableOpInterface>])>;
 
 def DGC_GatherOp : DGC_IndexOp<"gather", [
-    DeclareOpInterfaceMethods<ChoosingOpInterface>, DeclareOpInterfaceMethods<PositionalOpInterface, ["getPositionedOperand"]>]> {
+    DeclareOpInterfaceMethods<ChoosingOpInterface>, DeclareOpInterfaceMethods<PositionalOpInterface, ["getPositionedOperand", "isPositionedAlong"]>]> {
   let summary = "slices of a tensor, chosen by numbers along one dimension";
   let description = [{
     `%y = dgc.gather %table, %rows dim 0 : tensor<65x128xf32>, tensor<12x64xi32>` gives a `tensor<12x64x128xf32>`: the
@@ -27,7 +27,8 @@ def DGC_GatherOp : DGC_IndexOp<"gather", [
   }];
 }
 
-def DGC_ScatterAddOp : DGC_IndexOp<"scatter_add", [DeclareOpInterfaceMethods<PositionalOpInterface>]> {
+def DGC_ScatterAddOp : DGC_IndexOp<"scatter_add", [
+    DeclareOpInterfaceMethods<PositionalOpInterface, ["isPositionedAlong"]>]> {
   let summary = "zeros, to which slices are added at places that numbers choose along one dimension";
   let description = [{
     `%y = dgc.scatter_add %rows, %updates dim 0 size 65 : tensor<12x64xi32>, tensor<12x64x128xf32>` gives a
@@ -41,6 +42,21 @@ def DGC_ScatterAddOp : DGC_IndexOp<"scatter_add", [DeclareOpInterfaceMethods<Pos
   let assemblyFormat = [{
     $indices `,` $updates `dim` $dimension `size` $size (`from` $offset^)? attr-dict
     custom<OperandTypes>(type($indices), type($updates))
+  }];
+}
+
+def DGC_DynamicUpdateSliceOp : DGC_IndexOp<"dynamic_update_slice"> {
+  let summary = "a tensor in which a slice is replaced, at a place that a number chooses";
+  let description = [{
+    `%y = dgc.dynamic_update_slice %x, %update at %i dim 0 : tensor<10x4xf32>, tensor<2x4xf32>, tensor<i32>` is `%x` with
+    the rows `%i` and `%i + 1` those of `%update`. A number with which the update would not be inside is moved to the
+    nearest one with which it is. `dgc.gather` takes a slice.
+  }];
+  let arguments = (ins DGC_Tensor:$operand, DGC_Tensor:$update, DGC_IntTensor:$start, I64Attr:$dimension);
+  let results = (outs DGC_Tensor:$result);
+  let assemblyFormat = [{
+    $operand `,` $update `at` $start `dim` $dimension attr-dict
+    custom<OperandTypes>(type($operand), type($update), type($start))
   }];
 }
 

@@ -101,6 +101,8 @@ def PositionalOpInterface : DGC_Interface<"PositionalOpInterface"> {
   let methods = [
     InterfaceMethod<"The operand whose place is meant; -1: the result.",
       "int", "getPositionedOperand", (ins), [{}], [{ return -1; }]>,
+    InterfaceMethod<"False when the place along a dimension of that tensor does not matter.",
+      "bool", "isPositionedAlong", (ins "int64_t":$dim), [{}], [{ return true; }]>,
     InterfaceMethod<[{
       Makes the op work on the part of `globalShape` that begins at `offsets` (one scalar i64 tensor per
       dimension; null: 0). Its result type is then set to the local type by the caller.

@@ -128,6 +128,7 @@ DGC_STEP(MatmulOp)
 DGC_STEP(ConvolutionOp)
 DGC_STEP(PoolOp)
 DGC_STEP(ScatterAddOp)
+DGC_STEP(UpdateSliceOp)
 DGC_STEP(AttentionOp)
 #undef DGC_STEP
 
@@ -313,6 +314,27 @@ LogicalResult ScatterAddOp::verify() {
       updates.getShape().drop_front(dim + rank) != given[0].getShape().drop_front(dim + 1) ||
       updates.getElementType() != given[0].getElementType()) {
     return emitOpError("has shapes that do not fit: indices ") << indices << " and updates " << updates;
+  }
+  return success();
+}
+
+int64_t UpdateSliceOp::getInplaceOperand(unsigned) { return 0; }
+
+LogicalResult UpdateSliceOp::verify() {
+  if (failed(verifyLevel(*this, getReads(), getOuts()))) {
+    return failure();
+  }
+  SmallVector<ShapedType> given = givenTypes(*this, getOuts());
+  ShapedType operand = shaped(getOperand()), update = shaped(getUpdate()), start = shaped(getStart());
+  int64_t dim = getDimension();
+  bool fits = given.size() == 1 && given[0] == operand && operand.getElementType() == update.getElementType() &&
+              operand.getRank() == update.getRank() && dim >= 0 && dim < operand.getRank() && start.getRank() == 0 &&
+              isa<IntegerType>(start.getElementType());
+  for (int64_t i = 0; fits && i < operand.getRank(); ++i) {
+    fits = i == dim ? update.getDimSize(i) <= operand.getDimSize(i) : update.getDimSize(i) == operand.getDimSize(i);
+  }
+  if (!fits) {
+    return emitOpError("has shapes that do not fit: operand ") << operand << ", update " << update << " at " << start;
   }
   return success();
 }

@@ -199,6 +199,21 @@ def Exec_ScatterAddOp : Exec_StepOp<"scatter_add"> {
   }];
 }
 
+def Exec_UpdateSliceOp : Exec_StepOp<"update_slice", [DeclareOpInterfaceMethods<StepOpInterface, ["getInplaceOperand"]>],
+                                     /*segments=*/[]> {
+  let summary = "replace a slice of a tensor, by the device";
+  let description = [{
+    `%r = exec.update_slice %x, %update at %i dim 0 : tensor<10x8xf32>, tensor<1x8xf32>, tensor<i32> -> tensor<10x8xf32>`:
+    what `dgc.dynamic_update_slice` does. Where the result has the memory of the operand, the slice alone is written.
+  }];
+  let arguments = (ins Exec_Value:$operand, Exec_Value:$update, Exec_Value:$start, Variadic<AnyStaticShapeMemRef>:$outs,
+                       I64Attr:$dimension);
+  let assemblyFormat = [{
+    $operand `,` $update `at` $start `dim` $dimension (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict
+    `:` type($operand) `,` type($update) `,` type($start) (`->` type($results)^)?
+  }];
+}
+
 def Exec_AttentionOp : Exec_StepOp<"attention"> {
   let summary = "attention by the device's library";
   let description = [{
@@ -342,6 +357,12 @@ def Exec_CopyOp : Exec_Op<"copy", [Exec_InProgram, SameTypeOperands]> {
   let summary = "copy a buffer";
   let arguments = (ins AnyStaticShapeMemRef:$src, AnyStaticShapeMemRef:$dst);
   let assemblyFormat = "$src `to` $dst attr-dict `:` type($src)";
+}
+
+def Exec_FillOp : Exec_Op<"fill", [Exec_InProgram]> {
+  let summary = "give every element of a buffer one value";
+  let arguments = (ins AnyStaticShapeMemRef:$dst, F64Attr:$value);
+  let assemblyFormat = "$dst `with` $value attr-dict `:` type($dst)";
 }
 
 def Exec_WhileOp : Exec_Op<"while", [Exec_InProgram, NoTerminator, SingleBlock]> {

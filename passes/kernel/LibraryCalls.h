@@ -17,6 +17,7 @@ mlir::Operation *selectMatmul(mlir::Operation *op, bool anyOrder);
 mlir::Operation *selectConvolution(mlir::Operation *op, bool forGpus);
 mlir::Operation *selectPool(mlir::Operation *op);
 mlir::Operation *selectScatterAdd(mlir::Operation *op);
+mlir::Operation *selectUpdateSlice(mlir::Operation *op);
 
 mlir::Operation *selectAttention(mlir::Operation *op);
 

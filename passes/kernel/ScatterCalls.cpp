@@ -31,4 +31,16 @@ Operation *selectScatterAdd(Operation *op) {
   return call;
 }
 
+Operation *selectUpdateSlice(Operation *op) {
+  auto update = dyn_cast<DynamicUpdateSliceOp>(op);
+  if (!update || cast<RankedTensorType>(update.getUpdate().getType()).getNumElements() == 0)
+    return nullptr;
+  OpBuilder builder(op);
+  auto call = exec::UpdateSliceOp::create(builder, op->getLoc(), update.getType(), update.getOperand(),
+                                          update.getUpdate(), update.getStart(), ValueRange(), update.getDimension());
+  op->replaceAllUsesWith(call);
+  op->erase();
+  return call;
+}
+
 } // namespace dgc

@@ -79,7 +79,7 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
       // Those that calls are made of. What a call absorbs on the way, and erases, is none of them.
       SmallVector<Operation *> ops;
       func.walk([&](Operation *op) {
-        if (op->hasTrait<StandaloneKernel>() || isa<ScatterAddOp>(op))
+        if (op->hasTrait<StandaloneKernel>() || isa<ScatterAddOp, DynamicUpdateSliceOp>(op))
           ops.push_back(op);
       });
       SmallVector<Operation *> selected;
@@ -93,6 +93,8 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
           call = selectPool(op);
         if (!call && !isNvidia)
           call = selectScatterAdd(op);
+        if (!call && !isNvidia)
+          call = selectUpdateSlice(op);
         if (call)
           selected.push_back(call);
       }

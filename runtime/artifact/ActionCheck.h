@@ -40,6 +40,7 @@ public:
   absl::Status check(const artifact::Copy &op) const;
   absl::Status check(const artifact::Fill &op) const;
   absl::Status check(const artifact::ScatterAdd &op) const;
+  absl::Status check(const artifact::UpdateSlice &op) const;
   absl::Status check(const artifact::Collective &c) const;
   absl::Status check(const artifact::Attention &op) const;
   absl::Status check(const artifact::While &op) const;

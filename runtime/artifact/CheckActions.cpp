@@ -136,6 +136,29 @@ absl::Status ActionCheck::check(const a::ScatterAdd &op) const {
   return apart("offset", op.dst(), op.offset());
 }
 
+absl::Status ActionCheck::check(const a::UpdateSlice &op) const {
+  const a::Buffer &src = *buffer(op.src()), &dst = *buffer(op.dst());
+  uint64_t whole, part;
+  if (!product({op.outer(), op.size(), op.inner()}, whole) || !product({op.outer(), op.extent(), op.inner()}, part))
+    return bad("the sizes overflow");
+  if (whole == 0 || part == 0)
+    return bad("all sizes must be at least 1");
+  if (op.extent() > op.size())
+    return bad(str("the slice has extent ", op.extent(), ", its dimension has only ", op.size()));
+  DGC_RETURN_IF_ERROR(operand("dst", op.dst(), whole, dst.dtype()));
+  DGC_RETURN_IF_ERROR(operand("src", op.src(), whole, dst.dtype()));
+  DGC_RETURN_IF_ERROR(operand("update", op.update(), part, dst.dtype()));
+  a::DType start = buffer(op.start())->dtype();
+  if (!isInteger(toDType(start)))
+    return bad("start must be an integer");
+  DGC_RETURN_IF_ERROR(operand("start", op.start(), 1, start));
+  DGC_RETURN_IF_ERROR(apart("update", op.dst(), op.update()));
+  DGC_RETURN_IF_ERROR(apart("start", op.dst(), op.start()));
+  if (src.space() == dst.space() && src.offset() == dst.offset())
+    return absl::OkStatus();
+  return apart("src", op.dst(), op.src());
+}
+
 namespace {
 /// The operands of any action exist, and none that is written is in constant memory.
 class OperandsCheck : public ActionSink<OperandsCheck> {

@@ -171,6 +171,17 @@ template <typename S> void describe(const artifact::ScatterAdd &a, S &s) {
   s.value("size", a.size());
 }
 
+template <typename S> void describe(const artifact::UpdateSlice &a, S &s) {
+  s.operand("src", Role::Read, a.src());
+  s.operand("update", Role::Read, a.update());
+  s.operand("start", Role::Read, a.start());
+  s.operand("dst", Role::Written, a.dst());
+  s.value("outer", a.outer());
+  s.value("extent", a.extent());
+  s.value("inner", a.inner());
+  s.value("size", a.size());
+}
+
 template <typename S> void describe(const artifact::Attention &a, S &s) {
   const Role result = a.backward() ? Role::Read : Role::Written;
   s.value("backward", a.backward());

@@ -91,3 +91,26 @@ absl::Status dgc::verify::express(const artifact::ScatterAdd &op, KernelBuilder 
   nest.output(dst, {size * inner, inner, 1, 0}, nest.add(nest.current(0, type), addend));
   return absl::OkStatus();
 }
+
+absl::Status dgc::verify::express(const artifact::UpdateSlice &op, KernelBuilder &kernel) {
+  const auto outer = static_cast<int64_t>(op.outer()), size = static_cast<int64_t>(op.size()),
+             inner = static_cast<int64_t>(op.inner()), extent = static_cast<int64_t>(op.extent());
+  const uint32_t src = kernel.input(op.src()), update = kernel.input(op.update()), start = kernel.input(op.start()),
+                 dst = kernel.result(op.dst());
+  NestBuilder nest(kernel, {outer, size, inner});
+  const rt::DType type = rt::toDType(kernel.described(op.start()).dtype());
+  uint32_t first = widened(nest, nest.load(start, {0, 0, 0}), type);
+  // A large number without a sign is not a negative one.
+  first = nest.emit(type == rt::DType::U64 ? Opcode::MinU : Opcode::MinS, {first, nest.integer(size - extent)});
+  first = nest.emit(Opcode::MaxS, {first, nest.integer(0)});
+  uint32_t place = nest.emit(Opcode::SubI, {nest.index(1), first});
+  const uint32_t inside = nest.emit(Opcode::LessU, Type::I1, {place, nest.integer(extent)});
+  place = nest.emit(Opcode::Select, Type::I64, {inside, place, nest.integer(0)});
+  // ((index(0) * extent) + place) * inner + index(2)
+  uint32_t at = nest.emit(Opcode::AddI, {nest.emit(Opcode::MulI, {nest.index(0), nest.integer(extent)}), place});
+  at = nest.emit(Opcode::AddI, {nest.emit(Opcode::MulI, {at, nest.integer(inner)}), nest.index(2)});
+  const uint32_t old = nest.load(src, {size * inner, inner, 1});
+  const uint32_t fresh = nest.emit(Opcode::LoadAt, kernel.typeOf(update), {update, at});
+  nest.output(dst, {size * inner, inner, 1}, nest.emit(Opcode::Select, kernel.typeOf(dst), {inside, fresh, old}));
+  return absl::OkStatus();
+}

@@ -12,6 +12,7 @@ absl::Status express(const artifact::Matmul &op, KernelBuilder &kernel);
 absl::Status express(const artifact::Convolution &op, KernelBuilder &kernel);
 absl::Status express(const artifact::Pool &op, KernelBuilder &kernel);
 absl::Status express(const artifact::ScatterAdd &op, KernelBuilder &kernel);
+absl::Status express(const artifact::UpdateSlice &op, KernelBuilder &kernel);
 absl::Status express(const artifact::Attention &op, KernelBuilder &kernel);
 
 } // namespace dgc::verify

@@ -184,6 +184,10 @@ PreparedOrStatus CpuDevice::prepare(const artifact::ScatterAdd &op, std::span<co
   return prepareScatterAdd({*library, scratch, buffers}, op);
 }
 
+PreparedOrStatus CpuDevice::prepare(const artifact::UpdateSlice &op, std::span<const Operand> buffers) {
+  return prepareUpdateSlice(op, buffers);
+}
+
 PreparedOrStatus CpuDevice::prepare(const artifact::Copy &op, std::span<const Operand> buffers) {
   const Operand &src = buffers[op.src()], &dst = buffers[op.dst()];
   return std::make_unique<CopyOp>(dst.data, src.data, sizeOf(dst.dtype) * static_cast<size_t>(dst.numElements()));

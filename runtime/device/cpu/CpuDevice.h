@@ -63,6 +63,7 @@ public:
   PreparedOrStatus prepare(const artifact::Convolution &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::Pool &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::ScatterAdd &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::UpdateSlice &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::Copy &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::Fill &op, std::span<const Operand> buffers) override;
   std::string_view kind() const override { return "cpu"; }

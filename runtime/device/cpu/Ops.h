@@ -30,6 +30,7 @@ void reserveScratch(const OpContext &context, size_t bytes);
 PreparedOrStatus prepareMatmul(const OpContext &context, const artifact::Matmul &op);
 PreparedOrStatus prepareConvolution(const OpContext &context, const artifact::Convolution &op);
 PreparedOrStatus prepareScatterAdd(const OpContext &context, const artifact::ScatterAdd &op);
+PreparedOrStatus prepareUpdateSlice(const artifact::UpdateSlice &op, std::span<const Operand> buffers);
 PreparedOrStatus preparePool(const OpContext &context, const artifact::Pool &op);
 
 /// oneDNN's element type; nothing where it has none.

@@ -1,4 +1,4 @@
-// Loops and branches of a plan: one violation each, as in CheckTest.cpp.
+// Loops and branches of a plan, and slices that are replaced: one violation each, as in CheckTest.cpp.
 #include "SamplePlan.h"
 
 #include "runtime/artifact/Reader.h"
@@ -37,7 +37,32 @@ fb::WhileT &loop(P p) {
   return result;
 }
 
+fb::BufferT &buffer(P p, uint32_t index) { return *p.programs[0]->buffers[index]; }
+
+/// A slice of 2 of 6 places, behind the other steps.
+fb::UpdateSliceT &updateSlice(P p) {
+  fb::ProgramT &program = *p.programs[0];
+  fb::UpdateSliceT op;
+  op.src = addBuffer(program, 8192, {3, 6, 4}, fb::DType::F32);
+  op.dst = addBuffer(program, 8192 + 512, {3, 6, 4}, fb::DType::F32);
+  op.update = addBuffer(program, 8192 + 1024, {3, 2, 4}, fb::DType::F32);
+  op.start = addBuffer(program, 8192 + 1536, {}, fb::DType::I32);
+  op.outer = 3, op.size = 6, op.extent = 2, op.inner = 4;
+  p.private_bytes = 65536;
+  return addStep(program, std::move(op), "update");
+}
+
 const Violation violations[] = {
+    {"UpdateSliceSizes", [](P p) { updateSlice(p).inner = 5; }, "'update'", "dst"},
+    {"UpdateSliceOverflow", [](P p) { updateSlice(p).outer = ~0ull; }, "'update'", "the sizes overflow"},
+    {"UpdateSliceEmpty", [](P p) { updateSlice(p).extent = 0; }, "'update'", "sizes must be at least 1"},
+    {"UpdateSliceExtent", [](P p) { updateSlice(p).extent = 7; }, "'update'", "extent 7, its dimension has only 6"},
+    {"UpdateSliceStart", [](P p) { buffer(p, updateSlice(p).start).dtype = fb::DType::F32; }, "'update'",
+     "start must be an integer"},
+    {"UpdateSliceType", [](P p) { buffer(p, updateSlice(p).update).dtype = fb::DType::I32; }, "'update'", "update"},
+    {"UpdateSliceOverlap", [](P p) { buffer(p, updateSlice(p).update).offset = 8192 + 512; }, "'update'",
+     "the result overlaps update"},
+    {"UpdateSliceSource", [](P p) { buffer(p, updateSlice(p).src).offset = 8192 + 256; }, "'update'", "overlaps"},
     {"LoopPredicate", [](P p) { loop(p).predicate = 999; }, "'while'", "predicate is buffer 999, which does not exist"},
     {"LoopPredicateType",
      [](P p) {

@@ -52,6 +52,8 @@ public:
         as<int32_t>()[i] = static_cast<int32_t>(values[i]);
       else if (type == DType::I64)
         as<int64_t>()[i] = static_cast<int64_t>(values[i]);
+      else if (sizeOf(type) == 1)
+        as<uint8_t>()[i] = static_cast<uint8_t>(static_cast<int64_t>(values[i]));
       else
         as<uint16_t>()[i] = type == DType::F16 ? toF16(f) : toBF16(f);
     }

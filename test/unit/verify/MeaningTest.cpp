@@ -85,6 +85,19 @@ TEST(MeaningOfScatterAdd, UnsignedIndices) {
   EXPECT_EQ(buffers[2].values(), expected);
 }
 
+TEST(MeaningOfUpdateSlice, ReplacesTheSlice) {
+  for (DType type : {DType::F32, DType::F64})
+    for (DType startType : {DType::I32, DType::I64, DType::U8})
+      for (double start : {0, 2, 4, 100}) {
+        Tensor src({3, 6, 5}, type, 5), update({3, 2, 5}, type, 7), at({1}, startType), dst({3, 6, 5}, type);
+        at.values[0] = start;
+        fb::UpdateSliceT op;
+        op.src = 0, op.update = 1, op.start = 2, op.dst = 3;
+        op.outer = 3, op.size = 6, op.extent = 2, op.inner = 5;
+        expectAsOnDevice(std::move(op), {&src, &update, &at, &dst}, toleranceOf(type));
+      }
+}
+
 //===-- Attention -------------------------------------------------------===//
 
 /// In f64, with gradients of the weights by the rule of softmax.

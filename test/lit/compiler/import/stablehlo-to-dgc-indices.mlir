@@ -65,8 +65,8 @@ func.func @set_row(%x: tensor<6x7xf32>, %i: tensor<1xi32>, %u: tensor<7xf32>) ->
 }
 
 // CHECK-LABEL: func.func @dynamic
-// CHECK-SAME: (%[[X:.*]]: tensor<12x4xf32>, %[[U:.*]]: tensor<1x4xf32>, %[[I:.*]]: tensor<i32>)
-func.func @dynamic(%x: tensor<12x4xf32>, %u: tensor<1x4xf32>, %i: tensor<i32>) -> (tensor<1x4xf32>, tensor<2x4xf32>, tensor<12x4xf32>) {
+// CHECK-SAME: (%[[X:.*]]: tensor<12x4xf32>, %[[U:.*]]: tensor<1x4xf32>, %[[V:.*]]: tensor<1x2xf32>, %[[I:.*]]: tensor<i32>)
+func.func @dynamic(%x: tensor<12x4xf32>, %u: tensor<1x4xf32>, %v: tensor<1x2xf32>, %i: tensor<i32>) -> (tensor<1x4xf32>, tensor<2x4xf32>, tensor<12x4xf32>, tensor<12x4xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %many = stablehlo.constant dense<99> : tensor<i32>
   // CHECK: dgc.gather %[[X]], %{{.*}} dim 0 : tensor<12x4xf32>, tensor<1xi32>
@@ -74,8 +74,12 @@ func.func @dynamic(%x: tensor<12x4xf32>, %u: tensor<1x4xf32>, %i: tensor<i32>) -
   // A known place is a slice; it is moved into the tensor.
   // CHECK: dgc.slice %[[X]] from [10, 0] to [12, 4]
   %1 = stablehlo.dynamic_slice %x, %many, %zero, sizes = [2, 4] : (tensor<12x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
-  // CHECK: %[[WIDE:.*]] = dgc.gather %[[U]], %{{.*}} dim 0 : tensor<1x4xf32>, tensor<12xi32>
-  // CHECK: dgc.select %{{.*}}, %[[WIDE]], %[[X]]
+  // CHECK: dgc.dynamic_update_slice %[[X]], %[[U]] at %[[I]] dim 0 : tensor<12x4xf32>, tensor<1x4xf32>, tensor<i32>
   %2 = stablehlo.dynamic_update_slice %x, %u, %i, %zero : (tensor<12x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<12x4xf32>
-  return %0, %1, %2 : tensor<1x4xf32>, tensor<2x4xf32>, tensor<12x4xf32>
+  // A part in two dimensions.
+  // CHECK: %[[LONG:.*]] = dgc.gather %[[V]], %{{.*}} dim 0 : tensor<1x2xf32>, tensor<12xi32>
+  // CHECK: %[[WIDE:.*]] = dgc.gather %[[LONG]], %{{.*}} dim 1 : tensor<12x2xf32>, tensor<4xi32>
+  // CHECK: dgc.select %{{.*}}, %[[WIDE]], %[[X]]
+  %3 = stablehlo.dynamic_update_slice %x, %v, %i, %i : (tensor<12x4xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<12x4xf32>
+  return %0, %1, %2, %3 : tensor<1x4xf32>, tensor<2x4xf32>, tensor<12x4xf32>, tensor<12x4xf32>
 }

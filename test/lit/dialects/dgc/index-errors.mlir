@@ -29,3 +29,19 @@ func.func @f(%i: tensor<7xi32>, %u: tensor<7x4xf32>) {
   %0 = dgc.scatter_add %i, %u dim 0 size -1 : tensor<7xi32>, tensor<7x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<5x4xf32>, %u: tensor<2x3xf32>, %i: tensor<i32>) {
+  // expected-error @+1 {{has an operand of type 'tensor<5x4xf32>' and an update of type 'tensor<2x3xf32>': the update has the same element type, and the same sizes but for dimension 0, where it is not larger}}
+  %0 = dgc.dynamic_update_slice %x, %u at %i dim 0 : tensor<5x4xf32>, tensor<2x3xf32>, tensor<i32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<5x4xf32>, %u: tensor<2x4xf32>, %i: tensor<2xi32>) {
+  // expected-error @+1 {{begins at 'tensor<2xi32>': that must be one integer, as tensor<i32>}}
+  %0 = dgc.dynamic_update_slice %x, %u at %i dim 0 : tensor<5x4xf32>, tensor<2x4xf32>, tensor<2xi32>
+  return
+}

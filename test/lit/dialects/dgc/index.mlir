@@ -30,3 +30,10 @@ func.func @scatter_add(%i: tensor<12x64xi32>, %u: tensor<12x64x128xf32>, %j: ten
   %1 = dgc.scatter_add %j, %v dim 1 size 5 from %k : tensor<7xi64>, tensor<4x7x6xf32>
   return %0, %1 : tensor<65x128xf32>, tensor<4x5x6xf32>
 }
+
+// CHECK-LABEL: func.func @dynamic_update_slice
+// CHECK: dgc.dynamic_update_slice %{{.*}}, %{{.*}} at %{{.*}} dim 1 : tensor<4x5xf32>, tensor<4x2xf32>, tensor<ui8>
+func.func @dynamic_update_slice(%x: tensor<4x5xf32>, %u: tensor<4x2xf32>, %i: tensor<ui8>) -> tensor<4x5xf32> {
+  %0 = dgc.dynamic_update_slice %x, %u at %i dim 1 : tensor<4x5xf32>, tensor<4x2xf32>, tensor<ui8>
+  return %0 : tensor<4x5xf32>
+}

@@ -111,6 +111,14 @@ exec.program @permuted {
 
 // -----
 
+func.func @update(%x: tensor<10x2xf32>, %u: tensor<2x3xf32>, %i: tensor<i32>) -> tensor<10x2xf32> {
+  // expected-error @+1 {{has shapes that do not fit}}
+  %0 = exec.update_slice %x, %u at %i dim 0 : tensor<10x2xf32>, tensor<2x3xf32>, tensor<i32> -> tensor<10x2xf32>
+  return %0 : tensor<10x2xf32>
+}
+
+// -----
+
 func.func @scatter(%i: tensor<3xi32>, %u: tensor<4x2xf32>) -> tensor<10x2xf32> {
   // expected-error @+1 {{has shapes that do not fit}}
   %0 = exec.scatter_add %i, %u dim 0 : tensor<3xi32>, tensor<4x2xf32> -> tensor<10x2xf32>

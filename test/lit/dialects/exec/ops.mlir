@@ -81,6 +81,12 @@ exec.program @train {
   exec.input "x" "data" %x : memref<8xf32> of tensor<16xf32> batch_dim 0
   // CHECK: exec.copy
   exec.copy %x to %g : memref<8xf32>
+  // CHECK: exec.fill %{{.*}} with 5.000000e-01 : memref<8xf32>
+  exec.fill %g with 0.5 : memref<8xf32>
+  // CHECK: exec.buffer private at 128 "i" : memref<i32>
+  %i = exec.buffer private at 128 "i" : memref<i32>
+  // CHECK: exec.update_slice %{{.*}}, %{{.*}} at %{{.*}} dim 0 outs(%{{.*}} : memref<8xf32>) : memref<8xf32>, memref<4xf32>, memref<i32>
+  exec.update_slice %x, %v at %i dim 0 outs(%x : memref<8xf32>) : memref<8xf32>, memref<4xf32>, memref<i32>
   // CHECK: exec.collective all_reduce sum axes [0] order 0 %{{.*}} to %{{.*}} origin "gradient of w"
   exec.collective all_reduce sum axes [0] order 0 %g to %g origin "gradient of w" : memref<8xf32> to memref<8xf32>
   // CHECK: exec.collective all_reduce sum axes [0] order 0 %{{.*}} to %{{.*}} padding 3 : memref<8xf32>

@@ -266,6 +266,17 @@ func.func @slices(%i: tensor<6xi32>, %u: tensor<6x4xf32>) -> tensor<9x4xf32> {
 
 // -----
 
+// CHECK-LABEL: func.func @place
+// CHECK:         exec.update_slice %{{.*}}, %{{.*}} at %{{.*}} dim 0 : tensor<9x4xf32>, tensor<1x4xf32>, tensor<i32> -> tensor<9x4xf32>
+// CUDA-LABEL:  func.func @place
+// CUDA-NOT:      exec.update_slice
+func.func @place(%x: tensor<9x4xf32>, %u: tensor<1x4xf32>, %i: tensor<i32>) -> tensor<9x4xf32> {
+  %0 = dgc.dynamic_update_slice %x, %u at %i dim 0 : tensor<9x4xf32>, tensor<1x4xf32>, tensor<i32>
+  return %0 : tensor<9x4xf32>
+}
+
+// -----
+
 // cuDNN has relu behind a bias alone; it has 16 bits, too. Of f64 there is none.
 
 // CUDA-LABEL:  func.func @bare

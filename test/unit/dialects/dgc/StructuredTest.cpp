@@ -206,6 +206,26 @@ TEST(ScatterAdd, APartIsThatOfTheWhole) {
             (std::vector<int32_t>{updates[0] + updates[4], updates[2]}));
 }
 
+// An update that would not be inside is moved.
+TEST(DynamicUpdateSlice, MovesWhatIsNotInside) {
+  auto x = numbers<float>(2 * 5 * 3), u = numbers<float>(2 * 2 * 3);
+  for (auto &value : u)
+    value += 100;
+  const std::string text =
+      kernel("%x: tensor<2x5x3xf32>, %u: tensor<2x2x3xf32>, %i: tensor<i32>",
+             "dgc.dynamic_update_slice %x, %u at %i dim 1 : tensor<2x5x3xf32>, tensor<2x2x3xf32>, tensor<i32>",
+             "tensor<2x5x3xf32>");
+  for (auto [start, first] : {std::pair(-7, 0), {0, 0}, {2, 2}, {3, 3}, {4, 3}, {2000000000, 3}}) {
+    std::vector<int32_t> starts{start};
+    auto expected = x;
+    for (int o = 0; o < 2; ++o)
+      for (int j = 0; j < 2; ++j)
+        for (int c = 0; c < 3; ++c)
+          expected[(o * 5 + first + j) * 3 + c] = u[(o * 2 + j) * 3 + c];
+    EXPECT_EQ(run<float>(text, 30, x, u, starts), expected) << start;
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Convolution
 //===----------------------------------------------------------------------===//

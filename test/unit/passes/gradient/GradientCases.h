@@ -77,6 +77,12 @@ inline const GradientCase gradientCases[] = {
     {"scatter_add_inner", "%u: tensor<2x4x3xf64>",
      "%i = dgc.constant dense<[1, 5, 0, 1]> : tensor<4xi64>\n"
      "%y = dgc.scatter_add %i, %u dim 1 size 5 : tensor<4xi64>, tensor<2x4x3xf64>"},
+    {"dynamic_update_slice", "%x: tensor<2x5x3xf64>, %u: tensor<2x2x3xf64>",
+     "%i = dgc.constant dense<2> : tensor<i32>\n"
+     "%y = dgc.dynamic_update_slice %x, %u at %i dim 1 : tensor<2x5x3xf64>, tensor<2x2x3xf64>, tensor<i32>"},
+    {"dynamic_update_slice_moved", "%x: tensor<4x3xf64>, %u: tensor<3x3xf64>",
+     "%i = dgc.constant dense<3> : tensor<i64>\n"
+     "%y = dgc.dynamic_update_slice %x, %u at %i dim 0 : tensor<4x3xf64>, tensor<3x3xf64>, tensor<i64>"},
     // Products
     {"dot_matmul", "%x: tensor<3x4xf64>, %w: tensor<4x5xf64>",
      "%y = dgc.dot_general %x, %w contract [1] x [0] : tensor<3x4xf64>, tensor<4x5xf64>"},

@@ -84,6 +84,11 @@ inline const Case evenCases[] = {
      "%r = dgc.scatter_add %i, %b dim 1 size 8 : tensor<16xi32>, tensor<4x16x12xf32>",
      "tensor<4x8x12xf32>",
      1e-5},
+    {"dynamic_update_slice",
+     {{4, 8, 12}, {4, 2, 12}},
+     "%i = dgc.constant dense<3> : tensor<i32>\n"
+     "%r = dgc.dynamic_update_slice %a, %b at %i dim 1 : tensor<4x8x12xf32>, tensor<4x2x12xf32>, tensor<i32>",
+     "tensor<4x8x12xf32>"},
     {"attention",
      {{4, 8, 16}, {4, 8, 16}, {4, 8, 16}},
      "%r = dgc.attention %a, %b, %c heads 4 causal : tensor<4x8x16xf32>",
