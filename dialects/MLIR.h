@@ -8,7 +8,9 @@
 #ifndef DGC_DIALECTS_MLIR_H
 #define DGC_DIALECTS_MLIR_H
 
-namespace mlir {}
+namespace mlir {
+class PatternRewriter; // which what is generated for ops declares methods with
+} // namespace mlir
 
 namespace dgc {
 using namespace mlir;

@@ -3,6 +3,8 @@
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/RegionDims.h"
 #include "dialects/dgc/TensorUtil.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -19,123 +21,15 @@ void registerControlOps(DGCDialect &dialect) {
 }
 } // namespace dgc
 
-using Arguments = SmallVector<OpAsmParser::Argument>;
-using Unresolved = SmallVector<OpAsmParser::UnresolvedOperand>;
-
-//===----------------------------------------------------------------------===//
-// Assembly
-//===----------------------------------------------------------------------===//
-
-/// `: types`, one for each value; nothing where all are untyped.
-static ParseResult parseValueTypes(OpAsmParser &parser, size_t count, SmallVectorImpl<Type> &types) {
-  if (failed(parser.parseOptionalColon())) {
-    types.assign(count, UntypedType::get(parser.getContext()));
-    return success();
-  }
-  SMLoc location = parser.getCurrentLocation();
-  if (parser.parseTypeList(types))
+FailureOr<Type> dgc::sliceType(Type type, int64_t dim) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return type;
+  if (dim < 0 || dim >= tensor.getRank())
     return failure();
-  if (types.size() != count)
-    return parser.emitError(location) << types.size() << " types for " << count << " values: write one for each";
-  return success();
-}
-
-static void printValueTypes(OpAsmPrinter &printer, ArrayRef<Type> types) {
-  if (!types.empty() && !llvm::all_of(types, llvm::IsaPred<UntypedType>))
-    printer << " : " << types;
-}
-
-static void printAssignments(OpAsmPrinter &printer, ValueRange inside, ValueRange outside) {
-  printer << '(';
-  llvm::interleaveComma(llvm::zip_equal(inside, outside), printer,
-                        [&](auto pair) { printer << std::get<0>(pair) << " = " << std::get<1>(pair); });
-  printer << ')';
-}
-
-static void printRegionOf(OpAsmPrinter &printer, Region &region) {
-  printer << ' ';
-  printer.printRegion(region, /*printEntryBlockArgs=*/false);
-}
-
-ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &state) {
-  Arguments arguments, invariantArguments;
-  Unresolved carried, invariants;
-  SmallVector<Type> types;
-  SMLoc location = parser.getCurrentLocation();
-  if (parser.parseAssignmentList(arguments, carried))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("with")) && parser.parseAssignmentList(invariantArguments, invariants))
-    return failure();
-  const size_t numCarried = carried.size(), numInvariants = invariants.size();
-  llvm::append_range(arguments, invariantArguments);
-  llvm::append_range(carried, invariants);
-  if (parser.parseOptionalAttrDictWithKeyword(state.attributes) || parseValueTypes(parser, carried.size(), types) ||
-      parser.resolveOperands(carried, types, location, state.operands))
-    return failure();
-  for (auto [argument, type] : llvm::zip_equal(arguments, types))
-    argument.type = type;
-  state.getOrAddProperties<Properties>().operandSegmentSizes = {int32_t(numCarried), int32_t(numInvariants)};
-  state.addTypes(ArrayRef(types).take_front(numCarried));
-  Region *condition = state.addRegion(), *body = state.addRegion();
-  return failure(parser.parseRegion(*condition, arguments) || parser.parseKeyword("do") ||
-                 parser.parseRegion(*body, arguments));
-}
-
-void WhileOp::print(OpAsmPrinter &printer) {
-  // Both regions have arguments of their own; those of the condition lend their names to the body, where it is read.
-  auto inside = getCondition().getArguments();
-  printer << ' ';
-  printAssignments(printer, inside.take_front(getCarried().size()), getCarried());
-  if (!getInvariants().empty()) {
-    printer << " with ";
-    printAssignments(printer, inside.drop_front(getCarried().size()), getInvariants());
-  }
-  printer.printOptionalAttrDictWithKeyword((*this)->getDiscardableAttrDictionary().getValue());
-  printValueTypes(printer, SmallVector<Type>(getOperandTypes()));
-  printRegionOf(printer, getCondition());
-  printer << " do";
-  printer.shadowRegionArgs(getBody(), inside);
-  printRegionOf(printer, getBody());
-}
-
-ParseResult IfOp::parse(OpAsmParser &parser, OperationState &state) {
-  Arguments arguments;
-  Unresolved inputs;
-  OpAsmParser::UnresolvedOperand predicate;
-  SmallVector<Type> types, results;
-  SMLoc location = parser.getCurrentLocation();
-  if (parser.parseOperand(predicate) || parser.parseAssignmentList(arguments, inputs) ||
-      parser.parseOptionalAttrDictWithKeyword(state.attributes) || parseValueTypes(parser, inputs.size() + 1, types))
-    return failure();
-  inputs.insert(inputs.begin(), predicate);
-  if (parser.resolveOperands(inputs, types, location, state.operands))
-    return failure();
-  if (succeeded(parser.parseOptionalArrow())) {
-    if (parser.parseTypeList(results))
-      return failure();
-  } else {
-    results.assign(parser.getNumResults(), UntypedType::get(parser.getContext()));
-  }
-  state.addTypes(results);
-  for (auto [argument, type] : llvm::zip_equal(arguments, ArrayRef(types).drop_front()))
-    argument.type = type;
-  Region *thenRegion = state.addRegion(), *elseRegion = state.addRegion();
-  return failure(parser.parseRegion(*thenRegion, arguments) || parser.parseKeyword("else") ||
-                 parser.parseRegion(*elseRegion, arguments));
-}
-
-void IfOp::print(OpAsmPrinter &printer) {
-  auto inside = getThenRegion().getArguments();
-  printer << ' ' << getPredicate() << ' ';
-  printAssignments(printer, inside, getInputs());
-  printer.printOptionalAttrDictWithKeyword((*this)->getDiscardableAttrDictionary().getValue());
-  printValueTypes(printer, SmallVector<Type>(getOperandTypes()));
-  if (!anyUntyped(getResults()) && getNumResults() > 0)
-    printer << " -> " << getResultTypes();
-  printRegionOf(printer, getThenRegion());
-  printer << " else";
-  printer.shadowRegionArgs(getElseRegion(), inside);
-  printRegionOf(printer, getElseRegion());
+  SmallVector<int64_t> shape(tensor.getShape());
+  shape.erase(shape.begin() + dim);
+  return Type(RankedTensorType::get(shape, tensor.getElementType()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,6 +135,221 @@ LogicalResult IfOp::inferResultTypes() {
   return verifyRegions();
 }
 
+int64_t ScanOp::getNumRounds() {
+  if (getScanned().empty())
+    return static_cast<int64_t>(getCount().value_or(0));
+  return cast<RankedTensorType>(getScanned().front().getType()).getDimSize(getDimension());
+}
+
+OperandRange ScanOp::carriedOn() {
+  return getBody().front().getTerminator()->getOperands().take_front(getCarried().size());
+}
+
+OperandRange ScanOp::slicesGiven() {
+  return getBody().front().getTerminator()->getOperands().drop_front(getCarried().size());
+}
+
+/// Checks what has slices, and that they are as many everywhere.
+static LogicalResult verifyScanned(ScanOp op) {
+  const int64_t dim = op.getDimension();
+  if (op.getScanned().empty()) {
+    if (!op.getCount())
+      return op.emitOpError("has no number of rounds: write `count 10`, or what it goes over: over (%slice = %tensor)");
+  } else if (op.getCount()) {
+    return op.emitOpError("has as many rounds as what it goes over has slices: `count` is for scans over nothing");
+  }
+  for (auto [i, value, argument] : llvm::enumerate(op.getScanned(), op.scannedInside())) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      continue;
+    FailureOr<Type> slice = sliceType(type, dim);
+    if (failed(slice))
+      return op.emitOpError() << "goes along dimension " << dim << ", which " << type << " does not have";
+    if (type.getDimSize(dim) != op.getNumRounds())
+      return op.emitOpError() << "goes over " << op.getNumRounds() << " slices of the first tensor, and " << type
+                              << " has " << type.getDimSize(dim) << ": all must have as many";
+    if (!equalUpToEncoding(TypeRange(argument.getType()), TypeRange(*slice)))
+      return op.emitOpError() << "has slices of type " << *slice << ", and an argument for them of type "
+                              << argument.getType();
+  }
+  return success();
+}
+
+LogicalResult ScanOp::verifyRegions() {
+  const size_t numCarried = getCarried().size(), numScanned = getScanned().size();
+  if (getBody().getNumArguments() != getNumOperands())
+    return emitOpError() << "has a region with " << getBody().getNumArguments() << " arguments for " << getNumOperands()
+                         << " operands";
+  auto yield = endOf<YieldOp>(getBody());
+  if (!yield)
+    return emitOpError("needs a dgc.yield at the end of its region");
+  if (yield.getValues().size() != getNumResults() || getNumResults() < numCarried)
+    return yield.emitOpError()
+           << "gives " << yield.getValues().size() << " values, and the dgc.scan has " << getNumResults()
+           << " results and carries " << numCarried
+           << ": give the next value of each that is carried, and then a slice of each other result";
+  if (getNumResults() == 0)
+    return emitOpError("gives nothing");
+  if (getSaved() > getNumResults() - numCarried || (getSaved() != 0 && !getSaves()))
+    return emitOpError() << "keeps " << getSaved()
+                         << " of its results for its gradient: these are at most all that are "
+                         << "not carried, of a scan that `saves`";
+  if (failed(verifyScanned(*this)))
+    return failure();
+  for (auto [i, argument, operand] : llvm::enumerate(getBody().getArguments(), getOperands())) {
+    const bool isSlice = i >= numCarried && i < numCarried + numScanned;
+    if (!isSlice && !equalUpToEncoding(TypeRange(argument.getType()), TypeRange(operand.getType())))
+      return emitOpError() << "has an argument of type " << argument.getType() << " for an operand of type "
+                           << operand.getType();
+  }
+  for (auto [i, next, result] : llvm::enumerate(yield.getOperandTypes(), getResultTypes())) {
+    if (i < numCarried) {
+      Type now = getCarried()[i].getType();
+      if (!equalUpToEncoding(TypeRange(next), TypeRange(now)) || !equalUpToEncoding(TypeRange(result), TypeRange(now)))
+        return emitOpError() << "carries value " << i << " as " << now << " into a round, " << next
+                             << " out of it and gives " << result << ": these must be the same";
+      continue;
+    }
+    FailureOr<Type> slice = sliceType(result, getDimension());
+    auto type = dyn_cast<RankedTensorType>(result);
+    if (failed(slice) || !equalUpToEncoding(TypeRange(next), TypeRange(*slice)) ||
+        (type && type.getDimSize(getDimension()) != getNumRounds()))
+      return emitOpError() << "gives " << result << " as result " << i << ", of which " << getNumRounds() << " slices "
+                           << "along dimension " << getDimension() << " are " << next;
+  }
+  return success();
+}
+
+LogicalResult ScanOp::inferTypesInside() {
+  if (failed(checkInside(*this)))
+    return failure();
+  const size_t first = getCarried().size(), last = first + getScanned().size();
+  for (auto [i, argument, operand] : llvm::enumerate(getBody().getArguments(), getOperands())) {
+    FailureOr<Type> type =
+        i >= first && i < last ? sliceType(operand.getType(), getDimension()) : FailureOr<Type>(operand.getType());
+    if (failed(type))
+      return emitOpError() << "goes along dimension " << getDimension() << ", which " << operand.getType()
+                           << " does not have";
+    argument.setType(*type);
+  }
+  return success();
+}
+
+LogicalResult ScanOp::inferResultTypes() {
+  auto yield = endOf<YieldOp>(getBody());
+  if (!yield || yield.getValues().size() != getNumResults())
+    return verifyRegions();
+  for (auto [i, result, value] : llvm::enumerate(getResults(), yield.getValues())) {
+    if (i < getCarried().size()) {
+      result.setType(getCarried()[i].getType());
+      continue;
+    }
+    auto slice = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(slice.getShape());
+    if (static_cast<int64_t>(getDimension()) > slice.getRank())
+      return emitOpError() << "has slices of type " << slice << " for result " << i << ", which cannot be put along "
+                           << "dimension " << getDimension();
+    shape.insert(shape.begin() + getDimension(), getNumRounds());
+    result.setType(RankedTensorType::get(shape, slice.getElementType()));
+  }
+  return verifyRegions();
+}
+
+//===----------------------------------------------------------------------===//
+// Simplifications
+//===----------------------------------------------------------------------===//
+
+/// Marks the arguments of the region that `value` is computed from.
+static void markArguments(Value value, Region &region, BitVector &marked, DenseSet<Value> &seen) {
+  SmallVector<Value> left{value};
+  while (!left.empty()) {
+    Value next = left.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    if (auto argument = dyn_cast<BlockArgument>(next))
+      marked.set(argument.getArgNumber());
+    else
+      llvm::append_range(left, next.getDefiningOp()->getOperands());
+  }
+}
+
+/// The operands that the condition or a used result of a loop depends on.
+static BitVector neededBy(WhileOp op) {
+  BitVector needed(op->getNumOperands());
+  DenseSet<Value> seen, seenBefore;
+  markArguments(op.getCondition().front().getTerminator()->getOperand(0), op.getCondition(), needed, seenBefore);
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    if (!result.use_empty())
+      needed.set(i);
+  Operation *yield = op.getBody().front().getTerminator();
+  for (BitVector before(needed.size()); before != needed;) {
+    before = needed;
+    for (unsigned i = 0; i < op.getCarried().size(); ++i)
+      if (needed[i])
+        markArguments(yield->getOperand(i), op.getBody(), needed, seen);
+  }
+  return needed;
+}
+
+/// Leaves out what nothing needs, and makes what every round passes on as it is an invariant.
+LogicalResult WhileOp::canonicalize(WhileOp op, PatternRewriter &rewriter) {
+  const BitVector needed = neededBy(op);
+  Operation *yield = op.getBody().front().getTerminator();
+  const unsigned numCarried = op.getCarried().size();
+  SmallVector<unsigned> carried, invariants; // operands of op
+  for (unsigned i = 0; i < numCarried; ++i)
+    if (needed[i])
+      (yield->getOperand(i) == op.getBody().getArgument(i) ? invariants : carried).push_back(i);
+  if (carried.empty() && !invariants.empty()) { // a loop carries something
+    carried.push_back(invariants.front());
+    invariants.erase(invariants.begin());
+  }
+  for (unsigned i = numCarried; i < op->getNumOperands(); ++i)
+    if (needed[i])
+      invariants.push_back(i);
+  if (carried.empty() || (carried.size() == numCarried && invariants.size() == op.getInvariants().size()))
+    return failure();
+
+  auto operandsOf = [&](ArrayRef<unsigned> which) {
+    return llvm::map_to_vector(which, [&](unsigned i) -> Value { return op->getOperand(i); });
+  };
+  SmallVector<Value> carriedValues = operandsOf(carried);
+  auto loop =
+      create(rewriter, op.getLoc(), TypeRange(ValueRange(carriedValues)), carriedValues, operandsOf(invariants));
+  loop->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  for (auto [from, to] : llvm::zip_equal(op.getRegions(), loop.getRegions())) {
+    Block *block = rewriter.createBlock(to);
+    IRMapping mapping;
+    for (unsigned i : llvm::concat<const unsigned>(carried, invariants))
+      mapping.map(from->getArgument(i), block->addArgument(op->getOperand(i).getType(), op.getLoc()));
+    // What depends on an argument that is gone, nothing needs.
+    DenseSet<Value> used;
+    BitVector ignored(op->getNumOperands());
+    Operation *end = from->front().getTerminator();
+    SmallVector<Value> given;
+    if (from == &op.getCondition())
+      given.push_back(end->getOperand(0));
+    else
+      for (unsigned i : carried)
+        given.push_back(end->getOperand(i));
+    for (Value value : given)
+      markArguments(value, *from, ignored, used);
+    for (Operation &inner : from->front().without_terminator())
+      if (llvm::any_of(inner.getResults(), [&](Value result) { return used.contains(result); }))
+        rewriter.clone(inner, mapping);
+    SmallVector<Value> values = llvm::map_to_vector(given, [&](Value value) { return mapping.lookup(value); });
+    if (from == &op.getCondition())
+      ConditionOp::create(rewriter, end->getLoc(), values[0]);
+    else
+      YieldOp::create(rewriter, end->getLoc(), values);
+  }
+  SmallVector<Value> results(op.getCarried());
+  for (auto [i, result] : llvm::zip_equal(carried, loop.getResults()))
+    results[i] = result;
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Devices and cost
 //===----------------------------------------------------------------------===//
@@ -269,6 +378,28 @@ static RegionDims dimsOf(IfOp op) {
       dims.tie(result, value);
   }
   return dims;
+}
+
+static RegionDims dimsOf(ScanOp op) {
+  RegionDims dims(op);
+  for (auto [operand, argument, next, result] :
+       llvm::zip(op.getCarried(), op.carriedInside(), op.carriedOn(), op.getResults())) {
+    dims.tie(operand, argument);
+    dims.tie(operand, next);
+    dims.tie(operand, result);
+  }
+  for (auto [operand, argument] : llvm::zip_equal(op.getScanned(), op.scannedInside()))
+    dims.tieSlice(operand, argument, op.getDimension());
+  for (auto [operand, argument] : llvm::zip_equal(op.getInvariants(), op.invariantsInside()))
+    dims.tie(operand, argument);
+  for (auto [slice, result] : llvm::zip_equal(op.slicesGiven(), op.getResults().drop_front(op.getCarried().size())))
+    dims.tieSlice(result, slice, op.getDimension());
+  return dims;
+}
+
+ShardingRule ScanOp::getShardingRule() { return dimsOf(*this).rule(); }
+LogicalResult ScanOp::localize(TypeRange globalOperands, TypeRange globalResults) {
+  return dimsOf(*this).localize(globalOperands, globalResults);
 }
 
 ShardingRule WhileOp::getShardingRule() { return dimsOf(*this).rule(); }
@@ -304,4 +435,10 @@ OpCost WhileOp::getCost() {
 OpCost IfOp::getCost() {
   OpCost first = costOf(getThenRegion()), second = costOf(getElseRegion());
   return first.flops + first.bytesRead > second.flops + second.bytesRead ? first : second;
+}
+
+OpCost ScanOp::getCost() {
+  OpCost cost = costOf(getBody());
+  const auto rounds = static_cast<uint64_t>(getNumRounds());
+  return {cost.flops * rounds, cost.bytesRead * rounds, cost.bytesWritten * rounds};
 }

@@ -47,9 +47,10 @@ def DGC_WhileOp : DGC_ControlOp<"while", [AttrSizedOperandSegments]> {
   let arguments = (ins Variadic<DGC_Tensor>:$carried, Variadic<DGC_Tensor>:$invariants);
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
   let results = (outs Variadic<DGC_Tensor>:$results);
+  let hasCanonicalizeMethod = 1;
 }
 
-def DGC_IfOp : DGC_ControlOp<"if"> {
+def DGC_IfOp : DGC_ControlOp<"if", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "one of two computations";
   let description = [{
     ```mlir
@@ -63,11 +64,69 @@ def DGC_IfOp : DGC_ControlOp<"if"> {
 
     Computes the first region where the predicate, an i1 scalar, holds, else the second, and gives what `dgc.yield` has there.
     Both see the arguments, here `%a`, and nothing else from outside. `dgc.select` chooses element by element among what is
-    computed already. As to devices it is as `dgc.while`.
+    computed already. As to devices it is as `dgc.while`. Its gradient computes the branch that was taken again.
   }];
   let arguments = (ins DGC_PredTensor:$predicate, Variadic<DGC_Tensor>:$inputs);
   let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
   let results = (outs Variadic<DGC_Tensor>:$results);
+}
+
+def DGC_ScanOp : DGC_ControlOp<"scan", [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<DecomposableOpInterface, ["keepForGradient"]>,
+    DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "a loop over the slices of tensors";
+  let description = [{
+    ```mlir
+    %last, %states = dgc.scan (%h = %start) over (%x = %inputs) with (%w = %weights) dim 1 {
+      %z = dgc.matmul %h, %w
+      %s = dgc.add %z, %x
+      %next = dgc.tanh %s
+      dgc.yield %next, %next
+    }
+    ```
+
+    There is a round for each slice along dimension 1 of `%inputs`, [32, 100, 64] say, in which `%x` is that slice, [32, 64];
+    without `dim` it is dimension 0. `%h` is `%start` in the first round, and then what the round before gave. `dgc.yield`
+    gives the next value of all that is carried, and then slices of further results: `%states` is [32, 100, 64] with all of
+    them. `%w` is the same in all rounds. With `reverse` the rounds go from the last slice to the first one, and each result
+    is at the place of the slice that it was made with. Without anything after `over`, `count 10` says how many rounds there
+    are.
+
+    It is a `dgc.while`, and differs from that in having a gradient: a scan in the other direction. What that needs of each
+    round is kept: what is carried, and what products and other costly ops gave (the last `saved` results, for a scan that
+    `saves`); the rest is computed again.
+  }];
+  let arguments = (ins Variadic<DGC_Tensor>:$carried, Variadic<DGC_Tensor>:$scanned, Variadic<DGC_Tensor>:$invariants,
+                       DefaultValuedAttr<I64Attr, "0">:$dimension, UnitAttr:$reverse, OptionalAttr<I64Attr>:$count,
+                       UnitAttr:$saves, DefaultValuedAttr<I64Attr, "0">:$saved);
+  let regions = (region SizedRegion<1>:$body);
+  let results = (outs Variadic<DGC_Tensor>:$results);
+  let extraClassDeclaration = [{
+    int64_t getNumRounds();
+    /// The arguments of the region.
+    ::mlir::Block::BlockArgListType carriedInside() { return getBody().getArguments().take_front(getCarried().size()); }
+    ::mlir::Block::BlockArgListType scannedInside() {
+      return getBody().getArguments().slice(getCarried().size(), getScanned().size());
+    }
+    ::mlir::Block::BlockArgListType invariantsInside() {
+      return getBody().getArguments().drop_front(getCarried().size() + getScanned().size());
+    }
+    /// The values that the region yields: those carried on, and slices of the other results.
+    ::mlir::OperandRange carriedOn();
+    ::mlir::OperandRange slicesGiven();
+  }];
+}
+
+def DGC_SavedOp : Op<DGC_Dialect, "saved", [
+    Pure, SameOperandsAndResultType, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+  let summary = "a value that was computed before and kept";
+  let description = [{
+    `%y = dgc.saved %kept, %computed : tensor<4xf32>`: both are the same numbers. It is `%kept`, and its gradient is that of
+    `%computed`, which need not be computed then. The gradient of `dgc.scan` has it while it is built.
+  }];
+  let arguments = (ins DGC_Tensor:$kept, DGC_Tensor:$computed);
+  let results = (outs DGC_Tensor:$result);
+  let assemblyFormat = "$kept `,` $computed attr-dict `:` type($result)";
 }
 
 class DGC_ControlTerminator<string mnemonic, list<Trait> traits>
@@ -80,7 +139,7 @@ def DGC_ConditionOp : DGC_ControlTerminator<"condition", [HasParent<"WhileOp">]>
   let assemblyFormat = "$predicate attr-dict custom<OperandTypes>(type($predicate))";
 }
 
-def DGC_YieldOp : DGC_ControlTerminator<"yield", [ParentOneOf<["WhileOp", "IfOp"]>]> {
+def DGC_YieldOp : DGC_ControlTerminator<"yield", [ParentOneOf<["WhileOp", "IfOp", "ScanOp"]>]> {
   let summary = "what a round of a loop, or a branch, gives";
   let description = "`dgc.yield %i, %h`";
   let arguments = (ins Variadic<DGC_Tensor>:$values);

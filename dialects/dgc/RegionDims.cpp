@@ -38,6 +38,15 @@ void RegionDims::tie(Value a, Value b) {
     join(first(a) + dim, first(b) + dim);
 }
 
+void RegionDims::tieSlice(Value whole, Value slice, int64_t dim) {
+  auto type = dyn_cast<RankedTensorType>(slice.getType());
+  if (!type)
+    return;
+  mix(first(whole) + dim);
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    join(first(slice) + i, first(whole) + i + (i >= dim ? 1 : 0));
+}
+
 void RegionDims::mixAll(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   for (unsigned dim = 0; type && dim < type.getRank(); ++dim)
@@ -77,7 +86,10 @@ void RegionDims::relate(Operation *inner) {
   // What depends on its place would have to be told where the part is.
   if (auto positional = dyn_cast<PositionalOpInterface>(inner)) {
     const int operand = positional.getPositionedOperand();
-    mixAll(operand < 0 ? Value(inner->getResult(0)) : inner->getOperand(operand));
+    Value value = operand < 0 ? Value(inner->getResult(0)) : inner->getOperand(operand);
+    for (int64_t dim = 0, rank = cast<RankedTensorType>(value.getType()).getRank(); dim < rank; ++dim)
+      if (positional.isPositionedAlong(dim))
+        mix(first(value) + dim);
   }
 }
 

@@ -19,6 +19,9 @@ public:
   /// Dimension by dimension, both values are cut alike.
   void tie(Value a, Value b);
 
+  /// The same for a tensor and its slices, which are without dimension `dim`; that dimension is not cut.
+  void tieSlice(Value whole, Value slice, int64_t dim);
+
   /// Each class that is not mixed is a factor of the op.
   ShardingRule rule();
 
@@ -41,6 +44,10 @@ private:
   llvm::SmallVector<std::pair<unsigned, unsigned>> joined;
   llvm::IntEqClasses classes;
 };
+
+/// The type of a slice of a tensor along `dim`, without that dimension. Fails where it has no such dimension; what is no tensor
+/// is its own slice.
+llvm::FailureOr<mlir::Type> sliceType(mlir::Type type, int64_t dim);
 
 } // namespace dgc
 

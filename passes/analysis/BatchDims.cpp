@@ -66,7 +66,7 @@ FailureOr<ExampleFlow> examplesThrough(Operation *op, ArrayRef<BatchDims> operan
     return failure();
   };
   auto interface = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!interface || op->getNumRegions() > 0)
+  if (!interface || (op->getNumRegions() > 0 && !op->hasTrait<ControlFlow>()))
     return refuse("nothing is known of how its dimensions belong together");
   ExampleFlow flow{interface.getShardingRule(), {}};
   for (auto [index, dims] : llvm::enumerate(operands))
@@ -84,9 +84,11 @@ FailureOr<ExampleFlow> examplesThrough(Operation *op, ArrayRef<BatchDims> operan
       else if (*known != *factor)
         return refuse("its operands have their examples in different places along the batch dimension");
     }
+  // A result of a loop that does not have them does not depend on examples: what combines them makes the rule keep all.
+  const bool mayLack = op->hasTrait<ControlFlow>();
   for (auto [result, tensor] : llvm::enumerate(flow.rule.results))
     for (BatchFactor factor : flow.factors)
-      if (!flow.reduces(factor) && flow.dimsOf(tensor, factor).empty())
+      if (!flow.reduces(factor) && !mayLack && flow.dimsOf(tensor, factor).empty())
         return refuse("its result " + Twine(result) + " does not have the batch dimension");
       else if (!isExpressible(tensor, flow.rule.factors, factor))
         return refuse("it repeats elements that belong to no example");

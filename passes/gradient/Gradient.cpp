@@ -78,6 +78,11 @@ struct GradientPass : dgc::impl::GradientPassBase<GradientPass> {
       for (GradientOp op : gradients)
         if (failed(expand(op)))
           return signalPassFailure();
+    // What was computed before is not needed again.
+    getOperation()->walk([](SavedOp op) {
+      op.replaceAllUsesWith(op.getKept());
+      op.erase();
+    });
   }
 
   SmallVector<GradientOp> collect() {

@@ -87,7 +87,7 @@ LogicalResult MicrobatchAnalysis::analyze(Operation *op) {
     else if (layout.kind == MicrobatchLayout::Partial)
       partial.push_back(operand.getOperandNumber());
   }
-  if (op->getNumRegions() > 0 && failed(checkRegions(op)))
+  if (op->getNumRegions() > 0 && !op->hasTrait<ControlFlow>() && failed(checkRegions(op)))
     return failure();
   if (isa<func::ReturnOp>(op)) {
     for (unsigned i : partial)
@@ -190,6 +190,8 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
       return refuse(op) << "the batch is not the major part of a dimension of its result";
     if (factorDim.present)
       layouts[result] = {MicrobatchLayout::Cut, *factorDim.dim, dist::Reduction::Sum, execution.level};
+    else if (!reduction) // a result of a loop that does not depend on examples: each micro-batch has it
+      layouts[result] = {MicrobatchLayout::Whole, 0, dist::Reduction::Sum, execution.level};
     else
       layouts[result] = {MicrobatchLayout::Partial, 0, *reduction, execution.level};
   }

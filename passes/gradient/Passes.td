@@ -38,6 +38,33 @@ def GradientPass : Pass<"dgc-gradient"> {
   ];
 }
 
+def HoistSumsPass : Pass<"dgc-hoist-sums"> {
+  let summary = "add up what the rounds of a scan, or a branch, give behind it";
+  let description = [{
+    Runs after `dgc-gradient`. Where a `dgc.scan` carries a sum to which each round adds, what is added becomes a result with
+    a slice for each round, or what it is computed from does, and all is added up at once: a product summed over the rounds
+    is one product with one more contracted dimension. Such are the gradients of weights that all rounds share. Then the
+    examples of a batch stay apart in the loop, which can be cut along them; and one large product is faster than many small
+    ones. The order of additions changes, and with it the rounding. A sum of large values that are no such products stays in
+    the loop.
+
+    The same is done for sums that a branch of a `dgc.if` gives: what they are made of is a result, and zero where the other
+    branch was taken.
+
+    ```mlir
+    %sum = dgc.scan (%s = %zero) over (%x = %xs, %y = %ys) {   // %xs: tensor<7x4x2xf32>, %ys: tensor<7x4x3xf32>
+      %z = dgc.dot_general %x, %y contract [0] x [0] : tensor<4x2xf32>, tensor<4x3xf32>
+      %next = dgc.add %s, %z : tensor<2x3xf32>
+      dgc.yield %next
+    }
+    // becomes
+    %sum = dgc.dot_general %xs, %ys contract [0, 1] x [0, 1] : tensor<7x4x2xf32>, tensor<7x4x3xf32>
+    ```
+  }];
+  let dependentDialects = ["::dgc::DGCDialect"];
+  let statistics = [Statistic<"numSums", "sums", "Sums that are no longer in a loop">];
+}
+
 def DecomposePass : Pass<"dgc-decompose"> {
   let summary = "replace composite ops by their decompositions";
   let description = [{

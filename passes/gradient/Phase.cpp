@@ -8,6 +8,7 @@ using namespace dgc;
 void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions &options) {
   llvm::SmallVector<std::string> keep(options.keep.begin(), options.keep.end());
   manager.addPass(createGradientPass());
+  manager.addPass(createHoistSumsPass());
   manager.addPass(createDecomposePass({.keep = keep}));
   manager.addPass(mlir::createCanonicalizerPass());
   if (options.microbatches)

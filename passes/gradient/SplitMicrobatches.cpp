@@ -96,9 +96,12 @@ private:
       operand.set(wholeValue(operand.get()));
   }
 
-  /// The value, or the sum over the micro-batches.
-  Value wholeValue(Value value) const {
-    return analysis.getLayout(value).kind == MicrobatchLayout::Partial ? sums.lookup(value) : value;
+  /// The value, or the sum over the micro-batches. What each of them has, and is the same, is that of `microbatch`.
+  Value wholeValue(Value value, int64_t microbatch = 0) const {
+    MicrobatchLayout::Kind kind = analysis.getLayout(value).kind;
+    if (kind == MicrobatchLayout::Partial)
+      return sums.lookup(value);
+    return kind == MicrobatchLayout::Whole ? copies[microbatch].lookupOrDefault(value) : value;
   }
 
   /// Adds the op for the current micro-batch, and what it adds to sums.
@@ -107,7 +110,7 @@ private:
     IRMapping operands;
     SmallVector<Value> values;
     for (auto [operand, dim] : llvm::zip_equal(op->getOperands(), execution.operandDims))
-      values.push_back(dim == MicrobatchExecution::kWhole     ? wholeValue(operand)
+      values.push_back(dim == MicrobatchExecution::kWhole     ? wholeValue(operand, current)
                        : dim == MicrobatchExecution::kPartial ? copies[current].lookup(operand)
                                                               : part(operand, dim));
     Operation *copy = cloneOnParts(op, values, [&](unsigned result) {

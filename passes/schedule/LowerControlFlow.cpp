@@ -48,6 +48,20 @@ LogicalResult ProgramBuilder::lowerYielding(Region &region, Region &inside, Arra
   return success();
 }
 
+/// The number that every element of a constant is, if it can be filled with that.
+static std::optional<double> splatOf(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+  if (!elements || !elements.isSplat()) {
+    return std::nullopt;
+  }
+  if (isa<FloatType>(elements.getElementType())) {
+    return elements.getSplatValue<APFloat>().convertToDouble();
+  }
+  auto number = elements.getSplatValue<APInt>();
+  return number.isZero() ? std::optional(0.0) : std::nullopt;
+}
+
 /// The buffer of a value that a loop carries: that of its first one, if a step gives it to the loop alone.
 Value ProgramBuilder::bufferToCarry(Value value, dgc::WhileOp op) {
   Value root = rootOf(value);
@@ -58,7 +72,11 @@ Value ProgramBuilder::bufferToCarry(Value value, dgc::WhileOp op) {
   }
   Value fresh =
       makeBuffer(Space::Private, bufferType(value.getType()), "carried" + std::to_string(counter++), op.getLoc());
-  copy(bufferOf(value), fresh, op.getLoc());
+  if (std::optional<double> number = splatOf(root)) {
+    FillOp::create(steps, op.getLoc(), fresh, APFloat(*number));
+  } else {
+    copy(bufferOf(value), fresh, op.getLoc());
+  }
   return fresh;
 }
 

@@ -281,6 +281,12 @@ LogicalResult ProgramBuilder::run() {
     return failure();
   }
   marker.erase();
+  // Constants that nothing reads in the end, as loops fill what they carry with them.
+  for (auto buffer : llvm::make_early_inc_range(block.getOps<BufferOp>())) {
+    if (buffer.getSpace() == Space::Constant && buffer->use_empty()) {
+      buffer.erase();
+    }
+  }
   function.erase();
   return success();
 }

@@ -151,3 +151,73 @@ dgc.model @wrong_results {
   }
   dgc.output "y" %y
 }
+
+// -----
+
+func.func @no_rounds(%h: tensor<4xf32>) {
+  // expected-error @+1 {{has no number of rounds: write `count 10`, or what it goes over}}
+  %0 = dgc.scan (%a = %h) : tensor<4xf32> -> tensor<4xf32> {
+    dgc.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @two_counts(%h: tensor<4xf32>) {
+  // expected-error @+1 {{`count` is for scans over nothing}}
+  %0 = dgc.scan (%a = %h) over (%b = %h) count 4 : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32> {
+    dgc.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @slices(%h: tensor<4xf32>, %x: tensor<5x4xf32>) {
+  // expected-error @+1 {{goes over 4 slices of the first tensor, and 'tensor<5x4xf32>' has 5: all must have as many}}
+  %0 = dgc.scan () over (%a = %h, %b = %x) : tensor<4xf32>, tensor<5x4xf32> -> tensor<4xf32> {
+    dgc.yield %a : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @no_dimension(%h: tensor<4xf32>) {
+  // expected-error @+1 {{'tensor<4xf32>' has no slices along dimension 1}}
+  %0 = dgc.scan () over (%a = %h) dim 1 : tensor<4xf32> -> tensor<4xf32> {
+    dgc.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @result(%h: tensor<4xf32>) {
+  // expected-error @+1 {{gives 'tensor<5xf32>' as result 0, of which 4 slices along dimension 0 are 'tensor<f32>'}}
+  %0 = dgc.scan () over (%a = %h) : tensor<4xf32> -> tensor<5xf32> {
+    dgc.yield %a : tensor<f32>
+  }
+  return
+}
+
+// -----
+
+func.func @too_few(%h: tensor<4xf32>) {
+  %0:2 = dgc.scan (%a = %h) count 3 : tensor<4xf32> -> tensor<4xf32>, tensor<3x4xf32> {
+    // expected-error @+1 {{gives 1 values, and the dgc.scan has 2 results and carries 1}}
+    dgc.yield %a : tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @saved(%h: tensor<4xf32>) {
+  // expected-error @+1 {{keeps 2 of its results for its gradient: these are at most all that are not carried, of a scan that `saves`}}
+  %0 = dgc.scan () over (%a = %h) saves saved 2 : tensor<4xf32> -> tensor<4xf32> {
+    dgc.yield %a : tensor<f32>
+  }
+  return
+}

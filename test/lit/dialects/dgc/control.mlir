@@ -40,6 +40,30 @@ func.func @branch(%p: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<i
   return %0#0, %0#1 : tensor<4xf32>, tensor<i1>
 }
 
+// CHECK-LABEL: func.func @scan
+// CHECK: dgc.scan (%[[H:.*]] = %{{.*}}) over (%[[X:.*]] = %{{.*}}) with (%[[W:.*]] = %{{.*}}) dim 1 reverse
+// CHECK-SAME: : tensor<4x3xf32>, tensor<4x7x3xf32>, tensor<3x3xf32> -> tensor<4x3xf32>, tensor<4x7x3xf32> {
+// CHECK: dgc.add %{{.*}}, %[[X]] : tensor<4x3xf32>
+// CHECK: dgc.scan (%{{.*}} = %{{.*}}) count 5 {{.*}} -> tensor<i32>, tensor<5xi32> {
+// CHECK: dgc.scan () over (%[[S:.*]] = %{{.*}}) saves saved 1
+func.func @scan(%h: tensor<4x3xf32>, %x: tensor<4x7x3xf32>, %w: tensor<3x3xf32>, %n: tensor<i32>)
+    -> (tensor<4x3xf32>, tensor<4x7x3xf32>, tensor<5xi32>, tensor<4x3xf32>) {
+  %0:2 = dgc.scan (%a = %h) over (%s = %x) with (%m = %w) dim 1 reverse : tensor<4x3xf32>, tensor<4x7x3xf32>, tensor<3x3xf32> -> tensor<4x3xf32>, tensor<4x7x3xf32> {
+    %y = dgc.dot_general %a, %m contract [1] x [0] : tensor<4x3xf32>, tensor<3x3xf32>
+    %z = dgc.add %y, %s : tensor<4x3xf32>
+    dgc.yield %z, %y : tensor<4x3xf32>, tensor<4x3xf32>
+  }
+  %1:2 = dgc.scan (%i = %n) count 5 : tensor<i32> -> tensor<i32>, tensor<5xi32> {
+    %next = dgc.add %i, %i : tensor<i32>
+    dgc.yield %next, %i : tensor<i32>, tensor<i32>
+  }
+  %2:2 = dgc.scan () over (%s = %h) saves saved 1 : tensor<4x3xf32> -> tensor<4x3xf32>, tensor<4x3xf32> {
+    %y = dgc.negate %s : tensor<3xf32>
+    dgc.yield %y, %s : tensor<3xf32>, tensor<3xf32>
+  }
+  return %0#0, %0#1, %1#1, %2#0 : tensor<4x3xf32>, tensor<4x7x3xf32>, tensor<5xi32>, tensor<4x3xf32>
+}
+
 // In a model nothing has a type.
 
 // CHECK-LABEL: dgc.model @model

@@ -85,6 +85,16 @@ const RuleCase kCases[] = {
     {"scatter_add_inner", "%i: tensor<7xi32>, %u: tensor<4x7x6xf32>",
      "dgc.scatter_add %i, %u dim 1 size 5 : tensor<7xi32>, tensor<4x7x6xf32>", "[d] [a d c] -> [a b c], d sum",
      4 * 7 * 6},
+    {"dynamic_update_slice", "%x: tensor<4x5x6xf32>, %u: tensor<4x2x6xf32>, %i: tensor<i32>",
+     "dgc.dynamic_update_slice %x, %u at %i dim 1 : tensor<4x5x6xf32>, tensor<4x2x6xf32>, tensor<i32>",
+     "[a b d] [a c d] [] -> [a b d], b whole, c whole", 0},
+    // The rows are cut, and the columns of what it gives; the dimension that it goes over is not.
+    {"scan_of_rows", "%x: tensor<4x7x5xf32>, %w: tensor<5x6xf32>",
+     R"(dgc.scan () over (%s = %x) with (%m = %w) dim 1 : tensor<4x7x5xf32>, tensor<5x6xf32> -> tensor<4x7x6xf32> {
+          %0 = dgc.dot_general %s, %m contract [1] x [0] : tensor<4x5xf32>, tensor<5x6xf32>
+          dgc.yield %0 : tensor<4x6xf32>
+        })",
+     "[a b c] [d e] -> [a f e], b whole, c whole, d whole, f whole", 7 * 240},
     {"convolution", "%x: tensor<8x28x28x3xf32>, %w: tensor<3x5x3x16xf32>",
      "dgc.convolution %x, %w padding [[1, 1], [0, 0]] : tensor<8x28x28x3xf32>, tensor<3x5x3x16xf32>",
      "[a d e b] [f g b c] -> [a d e c], b sum, d moves, e moves, f whole, g whole",
