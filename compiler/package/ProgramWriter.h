@@ -73,9 +73,11 @@ public:
     const size_t number = program.steps.size();
     addStep(op, action);
     mlir::FailureOr<uint32_t> steps[2];
-    for (auto [region, count] : llvm::zip_equal(op->getRegions(), steps))
-      if (mlir::failed(count = addSteps(region)))
+    for (auto [region, count] : llvm::zip_equal(op->getRegions(), steps)) {
+      count = addSteps(region);
+      if (mlir::failed(count))
         return mlir::failure();
+    }
     action.*first = *steps[0];
     action.*second = *steps[1];
     program.steps[number]->action.Set(std::move(action));

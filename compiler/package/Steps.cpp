@@ -144,7 +144,7 @@ struct Pool : PackageOpInterface::ExternalModel<Pool, PoolOp> {
   }
 };
 
-static uint64_t product(ArrayRef<int64_t> sizes) {
+uint64_t product(ArrayRef<int64_t> sizes) {
   uint64_t result = 1;
   for (int64_t size : sizes) {
     result *= size;

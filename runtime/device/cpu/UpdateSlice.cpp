@@ -30,7 +30,7 @@ private:
   size_t place() const {
     return visit(start.dtype, [&](auto element) -> size_t {
       if constexpr (decltype(element)::isInteger) {
-        const auto wanted = *static_cast<const typename decltype(element)::Stored *>(start.data);
+        const auto wanted = *static_cast<const decltype(element)::Stored *>(start.data);
         return wanted < 0 ? 0 : std::min<uint64_t>(static_cast<uint64_t>(wanted), size - extent);
       } else {
         return 0;
