@@ -7,6 +7,7 @@
 #include "passes/gradient/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "dgc-gradient"
