@@ -28,6 +28,23 @@ static void printValueTypes(OpAsmPrinter &printer, ArrayRef<Type> types) {
     printer << " : " << types;
 }
 
+/// `-> types` of the results; nothing where they are untyped.
+static ParseResult parseResultTypes(OpAsmParser &parser, OperationState &state) {
+  SmallVector<Type> types(parser.getNumResults(), UntypedType::get(parser.getContext()));
+  if (succeeded(parser.parseOptionalArrow())) {
+    types.clear();
+    if (parser.parseTypeList(types))
+      return failure();
+  }
+  state.addTypes(types);
+  return success();
+}
+
+static void printResultTypes(OpAsmPrinter &printer, ValueRange results) {
+  if (!anyUntyped(results) && !results.empty())
+    printer << " -> " << results.getTypes();
+}
+
 static void printAssignments(OpAsmPrinter &printer, ValueRange inside, ValueRange outside) {
   printer << '(';
   llvm::interleaveComma(llvm::zip_equal(inside, outside), printer,
@@ -85,7 +102,7 @@ ParseResult IfOp::parse(OpAsmParser &parser, OperationState &state) {
   Arguments arguments;
   Unresolved inputs;
   OpAsmParser::UnresolvedOperand predicate;
-  SmallVector<Type> types, results;
+  SmallVector<Type> types;
   SMLoc location = parser.getCurrentLocation();
   if (parser.parseOperand(predicate) || parser.parseAssignmentList(arguments, inputs) ||
       parser.parseOptionalAttrDictWithKeyword(state.attributes) || parseValueTypes(parser, inputs.size() + 1, types))
@@ -93,13 +110,8 @@ ParseResult IfOp::parse(OpAsmParser &parser, OperationState &state) {
   inputs.insert(inputs.begin(), predicate);
   if (parser.resolveOperands(inputs, types, location, state.operands))
     return failure();
-  if (succeeded(parser.parseOptionalArrow())) {
-    if (parser.parseTypeList(results))
-      return failure();
-  } else {
-    results.assign(parser.getNumResults(), UntypedType::get(parser.getContext()));
-  }
-  state.addTypes(results);
+  if (parseResultTypes(parser, state))
+    return failure();
   for (auto [argument, type] : llvm::zip_equal(arguments, ArrayRef(types).drop_front()))
     argument.type = type;
   Region *thenRegion = state.addRegion(), *elseRegion = state.addRegion();
@@ -113,8 +125,7 @@ void IfOp::print(OpAsmPrinter &printer) {
   printAssignments(printer, inside, getInputs());
   printer.printOptionalAttrDictWithKeyword((*this)->getDiscardableAttrDictionary().getValue());
   printValueTypes(printer, SmallVector<Type>(getOperandTypes()));
-  if (!anyUntyped(getResults()) && getNumResults() > 0)
-    printer << " -> " << getResultTypes();
+  printResultTypes(printer, getResults());
   printRegionOf(printer, getThenRegion());
   printer << " else";
   printer.shadowRegionArgs(getElseRegion(), inside);
@@ -125,7 +136,7 @@ ParseResult ScanOp::parse(OpAsmParser &parser, OperationState &state) {
   Arguments arguments;
   Unresolved operands;
   SmallVector<int32_t> segments;
-  SmallVector<Type> types, results;
+  SmallVector<Type> types;
   SMLoc location = parser.getCurrentLocation();
   for (StringRef keyword : {"", "over", "with"}) {
     Arguments inside;
@@ -158,13 +169,8 @@ ParseResult ScanOp::parse(OpAsmParser &parser, OperationState &state) {
       parseValueTypes(parser, operands.size(), types) ||
       parser.resolveOperands(operands, types, location, state.operands))
     return failure();
-  if (succeeded(parser.parseOptionalArrow())) {
-    if (parser.parseTypeList(results))
-      return failure();
-  } else {
-    results.assign(parser.getNumResults(), UntypedType::get(parser.getContext()));
-  }
-  state.addTypes(results);
+  if (parseResultTypes(parser, state))
+    return failure();
   // A slice is without the dimension.
   const int64_t dim = properties.dimension ? properties.dimension.getInt() : 0;
   for (auto [i, argument, type] : llvm::enumerate(arguments, types)) {
@@ -200,7 +206,6 @@ void ScanOp::print(OpAsmPrinter &printer) {
     printer << " saved " << getSaved();
   printer.printOptionalAttrDictWithKeyword((*this)->getDiscardableAttrDictionary().getValue());
   printValueTypes(printer, SmallVector<Type>(getOperandTypes()));
-  if (!anyUntyped(getResults()) && getNumResults() > 0)
-    printer << " -> " << getResultTypes();
+  printResultTypes(printer, getResults());
   printRegionOf(printer, getBody());
 }

@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dgc/RegionDims.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -102,13 +103,6 @@ static bool isCostly(Operation *op) {
 }
 
 bool ScanOp::keepForGradient() { return getSaves(); }
-
-static RankedTensorType stackedType(Type slice, int64_t dim, int64_t count) {
-  auto type = cast<RankedTensorType>(slice);
-  SmallVector<int64_t> shape(type.getShape());
-  shape.insert(shape.begin() + dim, count);
-  return RankedTensorType::get(shape, type.getElementType());
-}
 
 /// The value that a saved slice is: one with too few dimensions for the scan has leading ones of size 1 there.
 static Value savedValue(Value slice) {

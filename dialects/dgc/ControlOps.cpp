@@ -32,6 +32,13 @@ FailureOr<Type> dgc::sliceType(Type type, int64_t dim) {
   return Type(RankedTensorType::get(shape, tensor.getElementType()));
 }
 
+RankedTensorType dgc::stackedType(Type slice, int64_t dim, int64_t count) {
+  auto type = cast<RankedTensorType>(slice);
+  SmallVector<int64_t> shape(type.getShape());
+  shape.insert(shape.begin() + dim, count);
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
 //===----------------------------------------------------------------------===//
 // Constraints and types
 //===----------------------------------------------------------------------===//
@@ -245,12 +252,10 @@ LogicalResult ScanOp::inferResultTypes() {
       continue;
     }
     auto slice = cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> shape(slice.getShape());
     if (static_cast<int64_t>(getDimension()) > slice.getRank())
       return emitOpError() << "has slices of type " << slice << " for result " << i << ", which cannot be put along "
                            << "dimension " << getDimension();
-    shape.insert(shape.begin() + getDimension(), getNumRounds());
-    result.setType(RankedTensorType::get(shape, slice.getElementType()));
+    result.setType(stackedType(slice, getDimension(), getNumRounds()));
   }
   return verifyRegions();
 }

@@ -49,6 +49,9 @@ private:
 /// is its own slice.
 llvm::FailureOr<mlir::Type> sliceType(mlir::Type type, int64_t dim);
 
+/// The type of the tensor with `count` slices of this type along `dim`, which is at most its rank.
+mlir::RankedTensorType stackedType(mlir::Type slice, int64_t dim, int64_t count);
+
 } // namespace dgc
 
 #endif // DGC_DIALECTS_DGC_REGIONDIMS_H

@@ -3,8 +3,9 @@
 #include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/Decompose.h"
+#include "dialects/dgc/OpSupport.h"
+#include "dialects/dgc/RegionDims.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/gradient/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -36,12 +37,6 @@ SmallVector<int64_t> inWholeWith(ArrayRef<int64_t> dims, int64_t at) {
 
 /// Is the sum over all rounds that of what the op gives for the sum of its one operand?
 bool passesSums(Operation *op) { return isa_and_nonnull<TransposeOp, ReshapeOp, NegateOp>(op); }
-
-bool isZero(Value value) {
-  DenseElementsAttr elements;
-  return matchPattern(value, m_Constant(&elements)) && elements.isSplat() &&
-         isa<FloatType>(elements.getElementType()) && elements.getSplatValue<APFloat>().isPosZero();
-}
 
 void eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
@@ -86,7 +81,7 @@ public:
     for (unsigned i : sums) {
       Value total;
       for (Region *region : branch.getRegions())
-        if (Value value = given(*region, i); !isZero(value)) {
+        if (Value value = given(*region, i); !isSplatOf(value, 0)) {
           Value sum = outside(b, value, fresh);
           total = total ? b.add(total, sum) : sum;
         }
@@ -126,7 +121,7 @@ private:
   }
 
   void keepParts(Value value, size_t which, SmallVectorImpl<Type> &types) {
-    if (isZero(value))
+    if (isSplatOf(value, 0))
       return;
     if (!isSum(value)) {
       keepPart(value, which, types);
@@ -330,12 +325,8 @@ private:
         types.push_back(value.getType());
       }
     llvm::append_range(types, scan.getResults().drop_front(scan.getCarried().size()).getTypes());
-    for (Value value : further) {
-      auto slice = cast<RankedTensorType>(value.getType());
-      SmallVector<int64_t> shape(slice.getShape());
-      shape.insert(shape.begin() + at, scan.getNumRounds());
-      types.push_back(RankedTensorType::get(shape, slice.getElementType()));
-    }
+    for (Value value : further)
+      types.push_back(stackedType(value.getType(), at, scan.getNumRounds()));
     const size_t numSums = sums.size(), numOld = scan.getNumResults();
     ScanOp fresh;
     if (!types.empty()) {
@@ -364,7 +355,7 @@ private:
     SmallVector<Value> replacements(numOld);
     for (auto &[i, addend] : sums) {
       Value sum = sumOf(b, addend), start = scan.getCarried()[i];
-      replacements[i] = isZero(start) ? sum : b.add(start, sum);
+      replacements[i] = isSplatOf(start, 0) ? sum : b.add(start, sum);
     }
     for (unsigned i = 0, next = 0; i < numOld; ++i)
       if (i >= isSum.size() || !isSum[i])
