@@ -53,7 +53,7 @@ LogicalResult decomposeInPlace(DecomposableOpInterface op, SmallVectorImpl<Opera
 LogicalResult decomposeInside(Operation *op) {
   SmallVector<Operation *> left;
   for (Region &region : op->getRegions())
-    region.walk([&](DecomposableOpInterface inner) { left.push_back(inner); });
+    region.walk<WalkOrder::PreOrder>([&](DecomposableOpInterface inner) { left.push_back(inner); }); // the inmost first
   while (!left.empty()) {
     SmallVector<Operation *> built;
     if (auto composite = dyn_cast<DecomposableOpInterface>(left.pop_back_val()))

@@ -32,5 +32,9 @@ struct DecomposePass : dgc::impl::DecomposePassBase<DecomposePass> {
     }
   }
 };
+      if (op->getNumRegions() > 0) // what is inside goes with it; the decomposition has copies of it
+        worklist.erase(std::remove_if(worklist.begin() + static_cast<ptrdiff_t>(i) + 1, worklist.end(),
+                                      [&](Operation *each) { return op->isProperAncestor(each); }),
+                       worklist.end());
 
 } // namespace

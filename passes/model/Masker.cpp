@@ -172,6 +172,11 @@ LogicalResult Masker::leaveManual(dist::ManualOp op) {
   return success();
 }
 
+/// Leaves the ops in `block`: those in regions are part of them, and are replaced when these are looked at.
+static void dropInner(SmallVectorImpl<Operation *> &ops, Block *block) {
+  llvm::erase_if(ops, [&](Operation *op) { return op->getBlock() != block; });
+}
+
 /// What a composite does to examples, its decomposition says. It stays whole where nothing in there must be masked.
 LogicalResult Masker::visitComposite(DecomposableOpInterface op) {
   FailureOr<bool> mustChange = probe(op);
@@ -184,8 +189,10 @@ LogicalResult Masker::visitComposite(DecomposableOpInterface op) {
   for (Value result : op->getResults())
     dimsOf.erase(result);
   SmallVector<Operation *> built;
+  Block *block = op->getBlock();
   if (failed(decomposeInPlace(op, built, [&](OpBuilder &builder) { return decompose(op, builder); })))
     return failure();
+  dropInner(built, block);
   for (Operation *part : built) {
     current = part;
     if (failed(visit(part)))
@@ -247,6 +254,7 @@ FailureOr<bool> Masker::probe(DecomposableOpInterface op) {
   OpBuilder builder(op, &listener);
   FailureOr<SmallVector<Value>> values = decompose(op, builder);
   LogicalResult status = failure(failed(values));
+  dropInner(built, op->getBlock());
   for (size_t i = 0; i < built.size() && succeeded(status); ++i)
     status = visit(built[i]);
   if (succeeded(status))
