@@ -205,11 +205,14 @@ static ShardingRule convolutionRule(Operation *op, const ConvolutionGeometry &ge
     rule.factor(dims.operands, dims.results, size, kind.value_or(natural));
   };
   add(roles.at(0, -1, 0), geometry.batch);
-  if (geometry.groups == 1) {
+  if (geometry.isDepthwise()) { // the channels are cut with their groups
+    add(roles.at(last, last, last), geometry.groups);
+    add(roles.at(-1, last - 1, -1), 1, FactorKind::NeedReplication);
+  } else if (geometry.groups == 1) {
     add(roles.at(last, last - 1, -1), geometry.inputChannels);
     add(roles.at(-1, last, last), geometry.outputChannels);
   } else {
-    // Cutting the groups would change `groups` itself, and cutting within them needs strided parts.
+    // Parts of several channels of each group would have to be strided ones.
     add(roles.at(last, -1, -1), geometry.inputChannels, FactorKind::NeedReplication);
     add(roles.at(-1, last - 1, -1), geometry.channelsPerGroup(), FactorKind::NeedReplication);
     add(roles.at(-1, last, -1), geometry.outputChannels, FactorKind::NeedReplication);
@@ -233,6 +236,23 @@ ShardingRule ConvolutionInputGradOp::getShardingRule() {
 }
 ShardingRule ConvolutionWeightGradOp::getShardingRule() {
   return convolutionRule(*this, getGeometry(), {{Roles::Input, Roles::Output}, Roles::Weights});
+}
+
+/// As many groups as the part has channels, where there is one for each channel.
+template <typename Op> static LogicalResult localizeGroups(Op op, TypeRange globalOperands) {
+  const int64_t local = channels(cast<RankedTensorType>(op->getOperand(0).getType()));
+  if (local != channels(cast<RankedTensorType>(globalOperands[0])) && op.getGroups() != 1)
+    op.setGroups(local);
+  return success();
+}
+
+LogicalResult ConvolutionOp::localize(TypeRange operands, TypeRange) { return localizeGroups(*this, operands); }
+LogicalResult ConvolutionInputGradOp::localize(TypeRange operands, TypeRange) {
+  setInputSize(spatialSizes(cast<RankedTensorType>(getResult().getType())));
+  return localizeGroups(*this, operands);
+}
+LogicalResult ConvolutionWeightGradOp::localize(TypeRange operands, TypeRange) {
+  return localizeGroups(*this, operands);
 }
 
 bool ConvolutionOp::isLinearIn(int index) { return index == 0 || index == 1; }

@@ -9,7 +9,8 @@ include "dialects/dgc/Structured.td"
 // dilations of 1, no padding.
 class DGC_ConvolutionLikeOp<string mnemonic>
     : DGC_StructuredOp<mnemonic, [DGC_StandaloneKernel, DGC_LowPrecision, DeclareOpInterfaceMethods<DifferentiableOpInterface>,
-                                  DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>]> {
+                                  DeclareOpInterfaceMethods<MovingOpInterface, ["takeWindows"]>,
+                                  DeclareOpInterfaceMethods<LocalizableOpInterface>]> {
   let results = (outs DGC_NumberTensor:$result);
   string window = [{
     (`strides` $strides^)? (`padding` custom<Padding>($padding)^)? (`dilation` $dilation^)?

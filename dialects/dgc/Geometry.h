@@ -48,6 +48,8 @@ struct ConvolutionGeometry {
   llvm::SmallVector<WindowDim> spatial;
 
   int64_t channelsPerGroup() const { return inputChannels / groups; }
+  /// True when each channel of the output is made of one channel of the input.
+  bool isDepthwise() const { return groups > 1 && groups == inputChannels && groups == outputChannels; }
 };
 
 /// The attributes of a sliding window: one entry per dimension (`padding`: low

@@ -127,7 +127,12 @@ void MaxPoolGradOp::takeWindows(unsigned factor, const PartNeeds &needs) {
 
 /// The spatial dimension that factor `factor` of the rule of a convolution is; see convolutionRule.
 static int64_t spatialDim(const ConvolutionGeometry &geometry, unsigned factor) {
-  return factor - (geometry.groups == 1 ? 3 : 5);
+  return factor - (geometry.groups == 1 || geometry.isDepthwise() ? 3 : 5);
+}
+
+/// The same of an op whose operands are windows already, so that it has no geometry: of its groups and channels.
+static int64_t spatialDim(int64_t groups, int64_t inputChannels, int64_t outputChannels, unsigned factor) {
+  return spatialDim(ConvolutionGeometry{1, inputChannels, outputChannels, groups, {}}, factor);
 }
 
 PartNeeds ConvolutionOp::getNeeds(unsigned factor, int64_t parts) {
@@ -141,9 +146,9 @@ PartNeeds ConvolutionOp::getNeeds(unsigned factor, int64_t parts) {
 }
 
 void ConvolutionOp::takeWindows(unsigned factor, const PartNeeds &needs) {
-  // The operands are windows already: only what is an attribute tells the rank.
   int64_t rank = cast<RankedTensorType>(getInput().getType()).getRank() - 2;
-  setPadding(withPadding(getPadding(), rank, factor - (getGroups() == 1 ? 3 : 5), needs));
+  int64_t i = spatialDim(getGroups(), sizeOf(getInput(), rank + 1), sizeOf(getWeights(), rank + 1), factor);
+  setPadding(withPadding(getPadding(), rank, i, needs));
 }
 
 PartNeeds ConvolutionInputGradOp::getNeeds(unsigned factor, int64_t parts) {
@@ -158,8 +163,9 @@ PartNeeds ConvolutionInputGradOp::getNeeds(unsigned factor, int64_t parts) {
 }
 
 void ConvolutionInputGradOp::takeWindows(unsigned factor, const PartNeeds &needs) {
-  int64_t i = factor - (getGroups() == 1 ? 3 : 5);
   SmallVector<int64_t> sizes(getInputSize());
+  int64_t rank = sizes.size(), groups = getGroups();
+  int64_t i = spatialDim(groups, sizeOf(getWeights(), rank) * groups, sizeOf(getWeights(), rank + 1), factor);
   sizes[i] = needs.produced;
   setInputSize(sizes);
   setPadding(withPadding(getPadding(), sizes.size(), i, needs));
@@ -179,7 +185,9 @@ PartNeeds ConvolutionWeightGradOp::getNeeds(unsigned factor, int64_t parts) {
 }
 
 void ConvolutionWeightGradOp::takeWindows(unsigned factor, const PartNeeds &needs) {
-  setPadding(withPadding(getPadding(), getKernelSize().size(), factor - (getGroups() == 1 ? 3 : 5), needs));
+  int64_t rank = getKernelSize().size();
+  int64_t i = spatialDim(getGroups(), sizeOf(getInput(), rank + 1), sizeOf(getResultGradient(), rank + 1), factor);
+  setPadding(withPadding(getPadding(), rank, i, needs));
 }
 
 //===----------------------------------------------------------------------===//

@@ -105,6 +105,14 @@ const RuleCase kCases[] = {
     {"convolution_groups", "%x: tensor<8x9x6xf32>, %w: tensor<1x2x9xf32>",
      "dgc.convolution %x, %w groups 3 : tensor<8x9x6xf32>, tensor<1x2x9xf32>",
      "[a f b] [g c d] -> [a f e], b whole, c whole, d whole, e whole, g whole", 2ull * 8 * 9 * 9 * 2},
+    // A channel is cut with its group.
+    {"convolution_depthwise", "%x: tensor<8x9x6xf32>, %w: tensor<3x1x6xf32>",
+     "dgc.convolution %x, %w padding [[1, 1]] groups 6 : tensor<8x9x6xf32>, tensor<3x1x6xf32>",
+     "[a d b] [e c b] -> [a d b], c whole, d moves, e whole", 2ull * 8 * 9 * 6 * 3},
+    {"convolution_weight_grad_depthwise", "%x: tensor<8x9x6xf32>, %dy: tensor<8x9x6xf32>",
+     "dgc.convolution_weight_grad %x, %dy kernel_size [3] padding [[1, 1]] groups 6 : tensor<8x9x6xf32>, "
+     "tensor<8x9x6xf32>",
+     "[a d b] [a d b] -> [e c b], a sum, c whole, d sum, e whole", 2ull * 8 * 9 * 6 * 3},
     {"convolution_input_grad", "%x: tensor<8x28x16xf32>, %w: tensor<3x3x16xf32>",
      "dgc.convolution_input_grad %x, %w input_size [28] padding [[1, 1]] : tensor<8x28x16xf32>, tensor<3x3x16xf32>",
      "[a d c] [e b c] -> [a d b], c sum, d moves, e whole", 2ull * 8 * 28 * 16 * 3 * 3},
