@@ -89,6 +89,36 @@ FailureOr<SmallVector<Value>> SiluOp::decompose(OpBuilder &builder) {
   return SmallVector<Value>{b.convert(b.multiply(x, b.logistic(x)), element)};
 }
 
+LogicalResult SwigluOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType gate = typeOf(adaptor.getGate());
+  if (adaptor.getInput()) {
+    types.push_back(gate);
+    return checkSameType(location, getOperationName(), gate, adaptor.getInput().getType());
+  }
+  if (gate.getRank() == 0 || gate.getShape().back() % 2 != 0)
+    return emitOptionalError(location, "'dgc.swiglu' takes halves of the last dimension of ", gate,
+                             ", whose size must be even; 'dgc.swiglu %gate, %x' takes two tensors");
+  SmallVector<int64_t> shape(gate.getShape());
+  shape.back() /= 2;
+  types.push_back(RankedTensorType::get(shape, gate.getElementType()));
+  return success();
+}
+
+FailureOr<SmallVector<Value>> SwigluOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getGate()), compute = computeType(element);
+  Value gate = getGate(), x = getInput();
+  if (!x) {
+    SmallVector<int64_t> middle(shapeOf(gate).size(), 0), end(shapeOf(getResult()));
+    middle.back() = end.back();
+    x = b.slice(gate, middle, shapeOf(gate));
+    gate = b.slice(gate, SmallVector<int64_t>(end.size(), 0), end);
+  }
+  gate = b.convert(gate, compute);
+  Value open = b.multiply(gate, b.logistic(gate));
+  return SmallVector<Value>{b.convert(b.multiply(open, b.convert(x, compute)), element)};
+}
+
 LogicalResult LeakyReluOp::inferTypes(std::optional<Location>, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   types.push_back(typeOf(adaptor.getInput()));
   return success();

@@ -32,6 +32,19 @@ def DGC_SiluOp : DGC_CompositeOp<"silu"> {
   let assemblyFormat = "$input attr-dict custom<OperandTypes>(type($input))";
 }
 
+def DGC_SwigluOp : DGC_CompositeOp<"swiglu"> {
+  let summary = "silu of a gate, times what it lets through";
+  let description = [{
+    `%y = dgc.swiglu %gate, %x` is silu(gate) x. `%y = dgc.swiglu %x` takes both from one tensor, `[.., 2 c] -> [.., c]`: the
+    first half of the last dimension is the gate. Operands of 16 bits are computed in f32 and rounded once.
+  }];
+  let arguments = (ins DGC_FloatTensor:$gate, Optional<DGC_FloatTensor>:$input);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $gate (`,` $input^)? attr-dict custom<OperandTypes>(type($gate), type($input), ref($input))
+  }];
+}
+
 def DGC_LeakyReluOp : DGC_CompositeOp<"leaky_relu"> {
   let summary = "x where it is above 0, else x times a slope";
   let description = "`%y = dgc.leaky_relu %x slope 0.01`. The slope is 0.01 if it is left out; it is the gradient at 0.";

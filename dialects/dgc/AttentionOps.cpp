@@ -33,10 +33,21 @@ static RankedTensorType mixedType(RankedTensorType query, RankedTensorType value
   return RankedTensorType::get({query.getDimSize(0), query.getDimSize(1), value.getDimSize(2)}, query.getElementType());
 }
 
+/// Reports what is no attention of as many heads for keys as for queries, and none where all places see earlier ones alone.
+static LogicalResult checkWhole(std::optional<Location> location, StringRef name, RankedTensorType q,
+                                RankedTensorType k, RankedTensorType v, int64_t heads, bool causal) {
+  if (failed(checkAttention(location, name, q, k, v, heads, heads)))
+    return failure();
+  if (causal && q.getDimSize(1) != k.getDimSize(1))
+    return emitOptionalError(location, "'", name, "' is causal, but the query has ", q.getDimSize(1),
+                             " places and the key ", k.getDimSize(1), ": these must be the same");
+  return success();
+}
+
 LogicalResult FusedAttentionOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
                                            SmallVectorImpl<Type> &types) {
   RankedTensorType q = typeOf(adaptor.getQuery()), k = typeOf(adaptor.getKey()), v = typeOf(adaptor.getValue());
-  if (failed(checkAttention(location, getOperationName(), q, k, v, adaptor.getHeads(), adaptor.getCausal())))
+  if (failed(checkWhole(location, getOperationName(), q, k, v, adaptor.getHeads(), adaptor.getCausal())))
     return failure();
   types.push_back(mixedType(q, v));
   types.push_back(logSumType(q, adaptor.getHeads()));
@@ -46,7 +57,7 @@ LogicalResult FusedAttentionOp::inferTypes(std::optional<Location> location, Ada
 LogicalResult FusedAttentionGradOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
                                                SmallVectorImpl<Type> &types) {
   RankedTensorType q = typeOf(adaptor.getQuery()), k = typeOf(adaptor.getKey()), v = typeOf(adaptor.getValue());
-  if (failed(checkAttention(location, getOperationName(), q, k, v, adaptor.getHeads(), adaptor.getCausal())))
+  if (failed(checkWhole(location, getOperationName(), q, k, v, adaptor.getHeads(), adaptor.getCausal())))
     return failure();
   RankedTensorType mixed = mixedType(q, v), logSum = logSumType(q, adaptor.getHeads());
   if (typeOf(adaptor.getResult()) != mixed || typeOf(adaptor.getResultGradient()) != mixed ||
@@ -138,7 +149,7 @@ struct Parts {
         key(split(op.getKey())), value(split(op.getValue())) {
     scores = b.multiply(b.dot(query, key, {0, 2}, {0, 2}, {3}, {3}), op.getScale().convertToDouble());
     if (op.getCausal())
-      scores = hideLater(b, scores);
+      scores = hideOthers(b, seesEarlier(b, scores), scores);
   }
   Value split(Value x) { return splitHeads(b, b.convert(x, compute), heads); }
   /// [b, h, t, d] as the operands are.

@@ -3,7 +3,7 @@
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/LayerUtil.h"
-#include <array>
+#include "dialects/dgc/SpatialWindow.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -12,11 +12,11 @@ using namespace dgc;
 // Assembly
 //===----------------------------------------------------------------------===//
 
-/// Height and width.
-static constexpr int64_t kSpatialDims = 2;
+/// Height and width, of ops that are for images alone.
+static constexpr int64_t kImageDims = 2;
 
 static ParseResult parseWindow(OpAsmParser &parser, DenseI64ArrayAttr &window) {
-  return parseListOrNumber(parser, kSpatialDims, window);
+  return parseListOrNumber(parser, kImageDims, window);
 }
 
 static void printWindow(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr window) {
@@ -25,10 +25,34 @@ static void printWindow(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr wi
   printer << ']';
 }
 
-static ParseResult parsePoolClauses(OpAsmParser &parser, DenseI64ArrayAttr &strides, PaddingAttr &padding) {
-  if (failed(parseOptionalList(parser, "strides", kSpatialDims, strides)))
+static ParseResult parseStridesAndPadding(OpAsmParser &parser, int64_t spatialDims, DenseI64ArrayAttr &strides,
+                                          PaddingAttr &padding) {
+  if (failed(parseOptionalList(parser, "strides", spatialDims, strides)))
     return failure();
   return succeeded(parser.parseOptionalKeyword("padding")) ? parsePaddingClause(parser, padding) : success();
+}
+
+static ParseResult parseDilationAndGroups(OpAsmParser &parser, int64_t spatialDims, DenseI64ArrayAttr &dilation,
+                                          IntegerAttr &groups) {
+  int64_t count = 0;
+  if (failed(parseOptionalList(parser, "dilation", spatialDims, dilation)))
+    return failure();
+  if (failed(parser.parseOptionalKeyword("groups")))
+    return success();
+  if (failed(parser.parseInteger(count)))
+    return failure();
+  groups = parser.getBuilder().getI64IntegerAttr(count);
+  return success();
+}
+
+static void printDilationAndGroups(OpAsmPrinter &printer, DenseI64ArrayAttr dilation, IntegerAttr groups) {
+  printOptionalList(printer, "dilation", dilation);
+  if (groups)
+    printer << " groups " << groups.getInt();
+}
+
+static ParseResult parsePoolClauses(OpAsmParser &parser, DenseI64ArrayAttr &strides, PaddingAttr &padding) {
+  return parseStridesAndPadding(parser, kImageDims, strides, padding);
 }
 
 static void printPoolClauses(OpAsmPrinter &printer, Operation *, DenseI64ArrayAttr strides, PaddingAttr padding) {
@@ -39,26 +63,32 @@ static void printPoolClauses(OpAsmPrinter &printer, Operation *, DenseI64ArrayAt
   }
 }
 
-static ParseResult parseConvClauses(OpAsmParser &parser, DenseI64ArrayAttr &strides, PaddingAttr &padding,
-                                    DenseI64ArrayAttr &dilation, IntegerAttr &groups) {
-  if (failed(parsePoolClauses(parser, strides, padding)) ||
-      failed(parseOptionalList(parser, "dilation", kSpatialDims, dilation)))
-    return failure();
-  int64_t count = 0;
-  if (failed(parser.parseOptionalKeyword("groups")))
-    return success();
-  if (failed(parser.parseInteger(count)))
-    return failure();
-  groups = parser.getBuilder().getI64IntegerAttr(count);
-  return success();
+static ParseResult parseConvClauses(OpAsmParser &parser, int64_t spatialDims, DenseI64ArrayAttr &strides,
+                                    PaddingAttr &padding, DenseI64ArrayAttr &dilation, IntegerAttr &groups) {
+  return failure(failed(parseStridesAndPadding(parser, spatialDims, strides, padding)) ||
+                 failed(parseDilationAndGroups(parser, spatialDims, dilation, groups)));
 }
 
-static void printConvClauses(OpAsmPrinter &printer, Operation *op, DenseI64ArrayAttr strides, PaddingAttr padding,
-                             DenseI64ArrayAttr dilation, IntegerAttr groups) {
+static void printConvClauses(OpAsmPrinter &printer, Operation *op, int64_t, DenseI64ArrayAttr strides,
+                             PaddingAttr padding, DenseI64ArrayAttr dilation, IntegerAttr groups) {
   printPoolClauses(printer, op, strides, padding);
-  printOptionalList(printer, "dilation", dilation);
-  if (groups)
-    printer << " groups " << groups.getInt();
+  printDilationAndGroups(printer, dilation, groups);
+}
+
+static ParseResult parseConvTransposeClauses(OpAsmParser &parser, DenseI64ArrayAttr &strides, PaddingAttr &padding,
+                                             DenseI64ArrayAttr &outputPadding, DenseI64ArrayAttr &dilation,
+                                             IntegerAttr &groups) {
+  return failure(failed(parseStridesAndPadding(parser, kImageDims, strides, padding)) ||
+                 failed(parseOptionalList(parser, "output_padding", kImageDims, outputPadding)) ||
+                 failed(parseDilationAndGroups(parser, kImageDims, dilation, groups)));
+}
+
+static void printConvTransposeClauses(OpAsmPrinter &printer, Operation *op, DenseI64ArrayAttr strides,
+                                      PaddingAttr padding, DenseI64ArrayAttr outputPadding, DenseI64ArrayAttr dilation,
+                                      IntegerAttr groups) {
+  printPoolClauses(printer, op, strides, padding);
+  printOptionalList(printer, "output_padding", outputPadding);
+  printDilationAndGroups(printer, dilation, groups);
 }
 
 #define GET_OP_CLASSES
@@ -74,125 +104,145 @@ void registerImageOps(DGCDialect &dialect) {
 } // namespace dgc
 
 //===----------------------------------------------------------------------===//
-// Windows: Conv2DOp, MaxPoolOp, AvgPoolOp
+// Convolutions
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// The two spatial dimensions of a window op, clauses filled in.
-struct Window {
-  std::array<int64_t, 2> size, strides, dilation, low, high, result;
-};
-} // namespace
-
-/// Works out strides, padding and the size of the result; reports what does not fit.
-static FailureOr<Window> computeWindow(std::optional<Location> location, StringRef name, RankedTensorType input,
-                                       ArrayRef<int64_t> size, std::optional<ArrayRef<int64_t>> strides,
-                                       std::optional<PaddingAttr> padding, std::optional<ArrayRef<int64_t>> dilation,
-                                       bool stridesAreWindow) {
-  if (input.getRank() != 4) {
-    (void)emitOptionalError(location, "'", name, "' has an input of type ", input,
-                            ", which must be [n, height, width, channels]; dgc.expand_dims %x at 3 adds a channel");
-    return failure();
-  }
-  auto check = [&](StringRef clause, ArrayRef<int64_t> values) -> LogicalResult {
-    if (values.size() == 2 && llvm::all_of(values, [](int64_t v) { return v > 0; }))
-      return success();
-    return emitOptionalError(location, "'", name, "' needs two numbers above 0 in '", clause,
-                             "', one for each spatial dimension");
-  };
-  ArrayRef<int64_t> amounts;
-  PaddingKind kind = PaddingKind::Valid;
-  if (padding && *padding) {
-    kind = (*padding).getKind();
-    if (kind == PaddingKind::Explicit)
-      amounts = (*padding).getAmounts();
-  }
-  if (failed(check("window", size)) || (strides && failed(check("strides", *strides))) ||
-      (dilation && failed(check("dilation", *dilation))))
-    return failure();
-  if (kind == PaddingKind::Explicit &&
-      (amounts.size() != 4 || llvm::any_of(amounts, [](int64_t v) { return v < 0; }))) {
-    (void)emitOptionalError(location, "'", name,
-                            "' needs two pairs of numbers of 0 or more in 'padding', one for each "
-                            "spatial dimension: [[LOW, HIGH], [LOW, HIGH]]");
-    return failure();
-  }
-  Window w;
-  for (int i = 0; i < 2; ++i) {
-    int64_t length = input.getDimSize(i + 1);
-    w.size[i] = size[i];
-    w.strides[i] = strides ? (*strides)[i] : stridesAreWindow ? size[i] : 1;
-    w.dilation[i] = dilation ? (*dilation)[i] : 1;
-    int64_t extent = (size[i] - 1) * w.dilation[i] + 1;
-    w.low[i] = w.high[i] = 0;
-    if (kind == PaddingKind::Explicit) {
-      w.low[i] = amounts[2 * i];
-      w.high[i] = amounts[2 * i + 1];
-    } else if (kind == PaddingKind::Same) {
-      int64_t count = (length + w.strides[i] - 1) / w.strides[i];
-      int64_t total = std::max<int64_t>((count - 1) * w.strides[i] + extent - length, 0);
-      w.low[i] = total / 2;
-      w.high[i] = total - total / 2;
-    }
-    int64_t padded = length + w.low[i] + w.high[i];
-    if (padded < extent) {
-      (void)emitOptionalError(location, "'", name, "' has a window of ", extent, " along dimension ", i + 1,
-                              ", where the padded input is only ", padded, " long");
-      return failure();
-    }
-    w.result[i] = (padded - extent) / w.strides[i] + 1;
-  }
-  return w;
+/// [n, .., channels] of the sizes of the result of a window.
+static RankedTensorType resultType(RankedTensorType input, const SpatialWindow &window, int64_t channels) {
+  SmallVector<int64_t> shape{input.getDimSize(0)};
+  llvm::append_range(shape, window.result);
+  shape.push_back(channels);
+  return RankedTensorType::get(shape, input.getElementType());
 }
 
-static FailureOr<Window> convWindow(std::optional<Location> location, RankedTensorType input, RankedTensorType weights,
-                                    std::optional<ArrayRef<int64_t>> strides, std::optional<PaddingAttr> padding,
-                                    std::optional<ArrayRef<int64_t>> dilation) {
-  if (weights.getRank() != 4) {
-    (void)emitOptionalError(location, "'dgc.conv2d' has weights of type ", weights,
-                            ", which must be [height, width, channels / groups, filters]");
-    return failure();
-  }
-  return computeWindow(location, Conv2DOp::getOperationName(), input, weights.getShape().take_front(2), strides,
-                       padding, dilation, /*stridesAreWindow=*/false);
+/// Reports weights of another rank: `channels` are the names of their last two dimensions.
+static LogicalResult checkWeights(std::optional<Location> location, StringRef name, RankedTensorType weights,
+                                  int64_t spatialDims, StringRef channels) {
+  if (weights.getRank() == spatialDims + 2)
+    return success();
+  StringRef spatial = activationsOf(spatialDims).drop_front(sizeof("[n, ") - 1).drop_back(sizeof("channels]") - 1);
+  return emitOptionalError(location, "'", name, "' has weights of type ", weights, ", which must be [", spatial,
+                           channels, "]");
 }
 
-LogicalResult Conv2DOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+template <typename ConvT>
+static FailureOr<SpatialWindow> convWindow(std::optional<Location> location, StringRef name, ConvT op,
+                                           int64_t spatialDims) {
+  RankedTensorType input = typeOf(op.getInput()), weights = typeOf(op.getWeights());
+  if (failed(checkWeights(location, name, weights, spatialDims, "channels / groups, filters")))
+    return failure();
+  return computeWindow(location, name, input, spatialDims,
+                       {weights.getShape().drop_back(2), op.getStrides(), op.getPadding(), op.getDilation()});
+}
+
+/// Reports channels and filters that the groups do not divide.
+static LogicalResult checkGroups(std::optional<Location> location, StringRef name, int64_t groups, int64_t channels,
+                                 int64_t filters) {
+  if (groups >= 1 && channels % groups == 0 && filters % groups == 0)
+    return success();
+  return emitOptionalError(location, "'", name, "' cannot cut ", channels, " channels and ", filters, " filters into ",
+                           groups, " equal groups");
+}
+
+template <typename ConvT>
+static LogicalResult inferConv(std::optional<Location> location, StringRef name, ConvT adaptor, int64_t spatialDims,
+                               SmallVectorImpl<Type> &types) {
   RankedTensorType input = typeOf(adaptor.getInput()), weights = typeOf(adaptor.getWeights());
-  FailureOr<Window> window =
-      convWindow(location, input, weights, adaptor.getStrides(), adaptor.getPadding(), adaptor.getDilation());
+  FailureOr<SpatialWindow> window = convWindow(location, name, adaptor, spatialDims);
+  if (failed(window) || failed(checkElements(location, name, input, weights)))
+    return failure();
+  const int64_t groups = adaptor.getGroups().value_or(1), channels = input.getShape().back();
+  const int64_t filters = weights.getShape().back();
+  if (failed(checkGroups(location, name, groups, channels, filters)))
+    return failure();
+  if (weights.getDimSize(spatialDims) * groups != channels)
+    return emitOptionalError(location, "'", name, "' has an input of type ", input, " and weights of type ", weights,
+                             ": dimension ", spatialDims, " of the weights must be channels / groups, ",
+                             channels / groups);
+  types.push_back(resultType(input, *window, filters));
+  return checkBias(location, name, input, adaptor.getBias(), filters);
+}
+
+template <typename ConvT> static FailureOr<SmallVector<Value>> decomposeConv(OpBuilder &builder, ConvT op) {
+  const int64_t spatialDims = typeOf(op.getInput()).getRank() - 2;
+  FailureOr<SpatialWindow> window = convWindow(op.getLoc(), op.getOperationName(), op, spatialDims);
+  if (failed(window))
+    return failure();
+  CompositeBuilder b(builder, op.getLoc());
+  Value result =
+      ConvolutionOp::create(builder, op.getLoc(), op.getInput(), op.getWeights(), window->strides, window->padding(),
+                            window->dilation, SmallVector<int64_t>(spatialDims, 1), op.getGroups().value_or(1));
+  return SmallVector<Value>{addBias(b, result, op.getBias())};
+}
+
+LogicalResult Conv1DOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferConv(location, getOperationName(), adaptor, 1, types);
+}
+LogicalResult Conv2DOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferConv(location, getOperationName(), adaptor, 2, types);
+}
+LogicalResult Conv3DOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferConv(location, getOperationName(), adaptor, 3, types);
+}
+
+FailureOr<SmallVector<Value>> Conv1DOp::decompose(OpBuilder &builder) { return decomposeConv(builder, *this); }
+FailureOr<SmallVector<Value>> Conv2DOp::decompose(OpBuilder &builder) { return decomposeConv(builder, *this); }
+FailureOr<SmallVector<Value>> Conv3DOp::decompose(OpBuilder &builder) { return decomposeConv(builder, *this); }
+
+template <typename ConvT> static FailureOr<SpatialWindow> transposedWindow(std::optional<Location> location, ConvT op) {
+  RankedTensorType input = typeOf(op.getInput()), weights = typeOf(op.getWeights());
+  StringRef name = ConvTranspose2DOp::getOperationName();
+  if (failed(checkWeights(location, name, weights, kImageDims, "filters / groups, channels")))
+    return failure();
+  return computeTransposedWindow(location, name, input, kImageDims,
+                                 {weights.getShape().drop_back(2), op.getStrides(), op.getPadding(), op.getDilation()},
+                                 op.getOutputPadding());
+}
+
+LogicalResult ConvTranspose2DOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput()), weights = typeOf(adaptor.getWeights());
+  FailureOr<SpatialWindow> window = transposedWindow(location, adaptor);
   if (failed(window) || failed(checkElements(location, getOperationName(), input, weights)))
     return failure();
-  int64_t groups = adaptor.getGroups().value_or(1), channels = input.getDimSize(3), filters = weights.getDimSize(3);
-  if (groups < 1 || channels % groups != 0 || filters % groups != 0)
-    return emitOptionalError(location, "'dgc.conv2d' cannot cut ", channels, " channels and ", filters,
-                             " filters into ", groups, " equal groups");
-  if (weights.getDimSize(2) * groups != channels)
-    return emitOptionalError(location, "'dgc.conv2d' has an input of type ", input, " and weights of type ", weights,
-                             ": dimension 2 of the weights must be channels / groups, ", channels / groups);
-  types.push_back(RankedTensorType::get({input.getDimSize(0), window->result[0], window->result[1], filters},
-                                        input.getElementType()));
+  const int64_t groups = adaptor.getGroups().value_or(1), channels = input.getShape().back();
+  const int64_t filters = weights.getDimSize(kImageDims) * groups;
+  if (failed(checkGroups(location, getOperationName(), groups, channels, filters)))
+    return failure();
+  if (weights.getShape().back() != channels)
+    return emitOptionalError(location, "'dgc.conv_transpose2d' has an input of type ", input, " and weights of type ",
+                             weights, ": the last dimension of the weights must be that of the input, ", channels);
+  types.push_back(resultType(input, *window, filters));
   return checkBias(location, getOperationName(), input, adaptor.getBias(), filters);
 }
 
-FailureOr<SmallVector<Value>> Conv2DOp::decompose(OpBuilder &builder) {
-  FailureOr<Window> window =
-      convWindow(getLoc(), typeOf(getInput()), typeOf(getWeights()), getStrides(), getPadding(), getDilation());
+FailureOr<SmallVector<Value>> ConvTranspose2DOp::decompose(OpBuilder &builder) {
+  FailureOr<SpatialWindow> window = transposedWindow(getLoc(), *this);
   if (failed(window))
     return failure();
   CompositeBuilder b(builder, getLoc());
-  int64_t padding[] = {window->low[0], window->high[0], window->low[1], window->high[1]};
-  Value result = ConvolutionOp::create(builder, getLoc(), getInput(), getWeights(), window->strides, padding,
-                                       window->dilation, ArrayRef<int64_t>{1, 1}, getGroups().value_or(1));
+  Value result = ConvolutionInputGradOp::create(builder, getLoc(), getInput(), getWeights(), window->result,
+                                                window->strides, window->padding(), window->dilation,
+                                                ArrayRef<int64_t>{1, 1}, getGroups().value_or(1));
   return SmallVector<Value>{addBias(b, result, getBias())};
+}
+
+//===----------------------------------------------------------------------===//
+// Pools
+//===----------------------------------------------------------------------===//
+
+template <typename PoolT>
+static FailureOr<SpatialWindow> poolWindow(std::optional<Location> location, StringRef name, PoolT op,
+                                           RankedTensorType input) {
+  return computeWindow(location, name, input, kImageDims,
+                       {op.getWindow(), op.getStrides(), op.getPadding(), std::nullopt, /*stridesAreWindow=*/true});
 }
 
 template <typename PoolT>
 static LogicalResult inferPool(std::optional<Location> location, PoolT adaptor, StringRef name,
                                SmallVectorImpl<Type> &types) {
   RankedTensorType input = typeOf(adaptor.getInput());
-  FailureOr<Window> window = computeWindow(location, name, input, adaptor.getWindow(), adaptor.getStrides(),
-                                           adaptor.getPadding(), std::nullopt, /*stridesAreWindow=*/true);
+  FailureOr<SpatialWindow> window = poolWindow(location, name, adaptor, input);
   if (failed(window))
     return failure();
   for (int i = 0; i < 2; ++i)
@@ -200,26 +250,24 @@ static LogicalResult inferPool(std::optional<Location> location, PoolT adaptor, 
       return emitOptionalError(location, "'", name,
                                "' has a padding as large as its window: some windows would be "
                                "empty");
-  types.push_back(RankedTensorType::get(
-      {input.getDimSize(0), window->result[0], window->result[1], input.getDimSize(3)}, input.getElementType()));
+  types.push_back(resultType(input, *window, input.getShape().back()));
   return success();
 }
 
 /// A pooling op as a reduction over windows of all four dimensions.
 template <typename PoolT>
-static Value reduceWindow(CompositeBuilder &b, PoolT op, ReductionKind kind, const Window &w) {
+static Value reduceWindow(CompositeBuilder &b, PoolT op, ReductionKind kind, const SpatialWindow &w) {
   int64_t size[] = {1, w.size[0], w.size[1], 1}, strides[] = {1, w.strides[0], w.strides[1], 1};
   int64_t padding[] = {0, 0, w.low[0], w.high[0], w.low[1], w.high[1], 0, 0};
   return ReduceWindowOp::create(b.builder, b.location, kind, op.getInput(), size, strides, padding);
 }
 
-template <typename PoolT> static FailureOr<Window> poolWindow(PoolT op, RankedTensorType input) {
-  return computeWindow(op.getLoc(), op.getOperationName(), input, op.getWindow(), op.getStrides(), op.getPadding(),
-                       std::nullopt, /*stridesAreWindow=*/true);
+template <typename PoolT> static FailureOr<SpatialWindow> poolWindow(PoolT op, RankedTensorType input) {
+  return poolWindow(op.getLoc(), op.getOperationName(), op, input);
 }
 
 template <typename PoolT> static void keepWholeWindow(PoolT op, RankedTensorType original) {
-  const Window before = *poolWindow(op, original);
+  const SpatialWindow before = *poolWindow(op, original);
   SmallVector<int64_t> window(op.getWindow());
   for (int i = 0; i < 2; ++i)
     if (before.size[i] == original.getDimSize(i + 1) && before.low[i] == 0 && before.high[i] == 0)
@@ -235,7 +283,7 @@ LogicalResult MaxPoolOp::inferTypes(std::optional<Location> location, Adaptor ad
 }
 
 FailureOr<SmallVector<Value>> MaxPoolOp::decompose(OpBuilder &builder) {
-  FailureOr<Window> window = poolWindow(*this, typeOf(getInput()));
+  FailureOr<SpatialWindow> window = poolWindow(*this, typeOf(getInput()));
   if (failed(window))
     return failure();
   CompositeBuilder b(builder, getLoc());
@@ -247,7 +295,7 @@ LogicalResult AvgPoolOp::inferTypes(std::optional<Location> location, Adaptor ad
 }
 
 FailureOr<SmallVector<Value>> AvgPoolOp::decompose(OpBuilder &builder) {
-  FailureOr<Window> window = poolWindow(*this, typeOf(getInput()));
+  FailureOr<SpatialWindow> window = poolWindow(*this, typeOf(getInput()));
   if (failed(window))
     return failure();
   CompositeBuilder b(builder, getLoc());
@@ -266,6 +314,44 @@ FailureOr<SmallVector<Value>> AvgPoolOp::decompose(OpBuilder &builder) {
     return SmallVector<Value>{b.multiply(sum, b.splat(inverse.front(), sum))};
   Value factors = b.constant({window->result[0], window->result[1]}, input.getElementType(), inverse);
   return SmallVector<Value>{b.multiply(sum, b.broadcast(factors, shapeOf(sum), {1, 2}))};
+}
+
+static LogicalResult inferGlobalPool(std::optional<Location> location, StringRef name, Value operand,
+                                     SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(operand);
+  if (input.getRank() < 3)
+    return emitOptionalError(location, "'", name, "' has an input of type ", input,
+                             ", which must be [n, .., channels] with one dimension or more between");
+  if (llvm::is_contained(input.getShape().drop_front().drop_back(), 0))
+    return emitOptionalError(location, "'", name, "' has an input of type ", input,
+                             ": there is no element between the first dimension and the last");
+  types.push_back(RankedTensorType::get({input.getDimSize(0), input.getShape().back()}, input.getElementType()));
+  return success();
+}
+
+/// All dimensions but the first and the last.
+template <typename PoolT> static SmallVector<int64_t> dimsBetween(PoolT op) {
+  return llvm::to_vector(llvm::seq<int64_t>(1, typeOf(op.getInput()).getRank() - 1));
+}
+
+LogicalResult GlobalAvgPoolOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  return inferGlobalPool(location, getOperationName(), adaptor.getInput(), types);
+}
+
+LogicalResult GlobalMaxPoolOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  return inferGlobalPool(location, getOperationName(), adaptor.getInput(), types);
+}
+
+FailureOr<SmallVector<Value>> GlobalAvgPoolOp::decompose(OpBuilder &builder) {
+  return SmallVector<Value>{
+      MeanOp::create(builder, getLoc(), getInput(), builder.getDenseI64ArrayAttr(dimsBetween(*this)))};
+}
+
+FailureOr<SmallVector<Value>> GlobalMaxPoolOp::decompose(OpBuilder &builder) {
+  return SmallVector<Value>{
+      CompositeBuilder(builder, getLoc()).reduce(ReductionKind::Max, getInput(), dimsBetween(*this))};
 }
 
 //===----------------------------------------------------------------------===//

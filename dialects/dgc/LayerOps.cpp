@@ -130,12 +130,15 @@ FailureOr<SmallVector<Value>> ScaleOp::decompose(OpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// MeanOp, ArgmaxOp, OneHotOp
+// MeanOp, ArgmaxOp, TopKOp, OneHotOp
 //===----------------------------------------------------------------------===//
 
-/// The dimensions that a mean is over, in their order: all where none are given.
+/// The dimensions that a mean is over, in their order and counted from the first one: all where none are given.
 static SmallVector<int64_t> dimsOfMean(std::optional<ArrayRef<int64_t>> dims, int64_t rank) {
   SmallVector<int64_t> result = dims ? SmallVector<int64_t>(*dims) : allDims(rank);
+  for (int64_t &dim : result)
+    if (dim < 0 && dim >= -rank)
+      dim += rank;
   llvm::sort(result);
   return result;
 }
@@ -150,8 +153,9 @@ LogicalResult MeanOp::inferTypes(std::optional<Location> location, Adaptor adapt
     left.reset(dim);
   }
   SmallVector<int64_t> shape;
-  for (unsigned dim : left.set_bits())
-    shape.push_back(input.getDimSize(dim));
+  for (unsigned dim = 0; dim < left.size(); ++dim)
+    if (left.test(dim) || adaptor.getKeep())
+      shape.push_back(left.test(dim) ? input.getDimSize(dim) : 1);
   types.push_back(RankedTensorType::get(shape, input.getElementType()));
   return success();
 }
@@ -171,7 +175,7 @@ FailureOr<SmallVector<Value>> MeanOp::decomposeWithCount(OpBuilder &builder, Val
   Value total = b.sum(x, dims);
   Value mean = count ? b.divide(total, b.broadcastScalar(b.convert(count, elementOf(x)), shapeOf(total)))
                      : b.multiply(total, 1.0 / double(size));
-  return SmallVector<Value>{b.convert(mean, element)};
+  return SmallVector<Value>{b.reshape(b.convert(mean, element), tensorOf(getResult()).getShape())};
 }
 
 LogicalResult ArgmaxOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
@@ -189,6 +193,67 @@ FailureOr<SmallVector<Value>> ArgmaxOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   const int64_t rank = tensorOf(getInput()).getRank(), given = getDim();
   return SmallVector<Value>{b.argmax(getInput(), given < 0 ? given + rank : given)};
+}
+
+LogicalResult TopKOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  const auto k = static_cast<int64_t>(adaptor.getK());
+  if (input.getRank() == 0)
+    return emitOptionalError(location, "'dgc.top_k' has a scalar as its operand: it needs a dimension to choose along");
+  if (k < 1 || k > input.getShape().back())
+    return emitOptionalError(location, "'dgc.top_k' takes the largest ", k, " of ", input.getShape().back(),
+                             " elements along the last dimension of ", input, ": k must be 1 to ",
+                             input.getShape().back());
+  SmallVector<int64_t> shape(input.getShape());
+  shape.back() = k;
+  types.push_back(RankedTensorType::get(shape, input.getElementType()));
+  types.push_back(RankedTensorType::get(shape, IntegerType::get(input.getContext(), 32)));
+  return success();
+}
+
+/// Values [..] each as the elements at one index of the last dimension of the result.
+static Value stackLast(CompositeBuilder &b, ArrayRef<Value> values) {
+  SmallVector<int64_t> shape(shapeOf(values.front()));
+  shape.push_back(1);
+  SmallVector<Value> parts = llvm::map_to_vector(values, [&](Value value) { return b.reshape(value, shape); });
+  return parts.size() == 1 ? parts.front()
+                           : ConcatenateOp::create(b.builder, b.location, parts, int64_t(shape.size()) - 1).getResult();
+}
+
+// Each round takes the first of the largest elements after the last one in the order: those that are smaller, or equal
+// with a higher index.
+FailureOr<SmallVector<Value>> TopKOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Value x = getInput();
+  const int64_t last = tensorOf(x).getRank() - 1;
+  auto both = [&](Value p, Value q) { return p ? AndOp::create(builder, getLoc(), p, q).getResult() : q; };
+  Value places = b.iota(shapeOf(x), builder.getI32Type(), last), none = b.splat(double(shapeOf(x)[last]), places);
+  Value lowest = b.broadcastScalar(b.identity(ReductionKind::Max, elementOf(x)), shapeOf(x)), after;
+  SmallVector<Value> values, indices;
+  for (int64_t round = 0, k = getK(); round < k; ++round) {
+    values.push_back(b.reduce(ReductionKind::Max, after ? b.select(after, x, lowest) : x, {last}));
+    Value value = b.spread(values.back(), x, {last});
+    Value hit = both(after, b.equal(x, value));
+    indices.push_back(b.reduce(ReductionKind::Min, b.select(hit, places, none), {last}));
+    Value isHigher = b.compare(ComparisonDirection::GT, places, b.spread(indices.back(), places, {last}));
+    Value isBelow = b.compare(ComparisonDirection::LT, x, value);
+    after = OrOp::create(builder, getLoc(), isBelow, both(b.equal(x, value), isHigher));
+  }
+  return SmallVector<Value>{stackLast(b, values), stackLast(b, indices)};
+}
+
+// An element that was taken gets the gradient of its value: of [.., k, n], summed over k.
+SmallVector<Value> TopKOp::buildGradients(OpBuilder &builder, ValueRange gradients, const BitVector &) {
+  if (!gradients[0])
+    return {Value()};
+  CompositeBuilder b(builder, getLoc());
+  SmallVector<int64_t> shape(shapeOf(getValues()));
+  const auto rank = static_cast<int64_t>(shape.size());
+  shape.push_back(shapeOf(getInput()).back());
+  Value places = b.iota(shape, builder.getI32Type(), rank);
+  Value isTaken = b.equal(places, b.spread(getIndices(), places, {rank}));
+  Value gradient = b.broadcast(gradients[0], shape, allDims(rank));
+  return {b.sum(b.select(isTaken, gradient, b.splat(0, gradient)), {rank - 1})};
 }
 
 LogicalResult OneHotOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {

@@ -51,11 +51,12 @@ def DGC_MeanOp : DGC_CompositeOp<"mean", [
   let summary = "mean along dimensions";
   let description = [{
     `%y = dgc.mean %x dims [1, 2]` leaves these dimensions out; without `dims` it is the mean of all elements, a scalar. An
-    operand of 16 bits is added up in f32. Where a batch is not full its padding does not count.
+    operand of 16 bits is added up in f32. Where a batch is not full its padding does not count. -1 is the last dimension.
+    With `keep` the dimensions remain, with the size 1, so that the mean of each row is broadcast to its row.
   }];
-  let arguments = (ins DGC_FloatTensor:$input, OptionalAttr<DenseI64ArrayAttr>:$dims);
+  let arguments = (ins DGC_FloatTensor:$input, OptionalAttr<DenseI64ArrayAttr>:$dims, UnitAttr:$keep);
   let results = (outs DGC_FloatTensor:$result);
-  let assemblyFormat = "$input (`dims` $dims^)? attr-dict custom<OperandTypes>(type($input))";
+  let assemblyFormat = "$input (`dims` $dims^)? (`keep` $keep^)? attr-dict custom<OperandTypes>(type($input))";
 }
 
 def DGC_ArgmaxOp : DGC_CompositeOp<"argmax"> {
@@ -67,6 +68,17 @@ def DGC_ArgmaxOp : DGC_CompositeOp<"argmax"> {
   let arguments = (ins DGC_FloatTensor:$input, DefaultValuedOptionalAttr<I64Attr, "-1">:$dim);
   let results = (outs DGC_IntTensor:$result);
   let assemblyFormat = "$input (`dim` $dim^)? attr-dict custom<OperandTypes>(type($input))";
+}
+
+def DGC_TopKOp : DGC_KeptCompositeOp<"top_k", [], 2> {
+  let summary = "the largest elements along the last dimension, and where they are";
+  let description = [{
+    `%values, %indices = dgc.top_k %x k 5`: `[.., n] -> [.., 5], [.., 5]`, the largest first, of equal ones the one with the
+    lower index. The indices are i32. Each of the k takes a pass over the elements.
+  }];
+  let arguments = (ins DGC_FloatTensor:$input, I64Attr:$k);
+  let results = (outs DGC_FloatTensor:$values, DGC_IntTensor:$indices);
+  let assemblyFormat = "$input `k` $k attr-dict custom<OperandTypes>(type($input))";
 }
 
 def DGC_OneHotOp : DGC_CompositeOp<"one_hot"> {

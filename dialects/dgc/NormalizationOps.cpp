@@ -223,6 +223,23 @@ FailureOr<SmallVector<Value>> GroupNormOp::decompose(OpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
+// InstanceNormOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult InstanceNormOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                         SmallVectorImpl<Type> &types) {
+  RankedTensorType input = typeOf(adaptor.getInput());
+  types.push_back(input);
+  return checkVectors(location, getOperationName(), input, {adaptor.getScale(), adaptor.getOffset()});
+}
+
+FailureOr<SmallVector<Value>> InstanceNormOp::decompose(OpBuilder &builder) {
+  return SmallVector<Value>{GroupNormOp::create(builder, getLoc(), getInput(), getScale(), getOffset(),
+                                                builder.getI64IntegerAttr(shapeOf(getInput()).back()),
+                                                getEpsilonAttr())};
+}
+
+//===----------------------------------------------------------------------===//
 // BatchNormOp
 //===----------------------------------------------------------------------===//
 

@@ -40,13 +40,29 @@ def DGC_GroupNormOp : DGC_CompositeOp<"group_norm"> {
   let description = [{
     `%y = dgc.group_norm %x, %scale, %offset groups 8 epsilon 1.0e-5`, over `[n, .., channels]`:
     (x - mean) / sqrt(variance + epsilon) * scale + offset, mean and variance of each example and group, over the
-    channels of the group and all dimensions between. As many groups as channels are instance normalization.
+    channels of the group and all dimensions between.
   }];
   let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$scale, DGC_FloatTensor:$offset, I64Attr:$groups,
                        OptionalAttr<F64Attr>:$epsilon);
   let results = (outs DGC_FloatTensor:$result);
   let assemblyFormat = [{
     $input `,` $scale `,` $offset `groups` $groups `` custom<Epsilon>($epsilon) attr-dict
+    custom<OperandTypes>(type($input), type($scale), type($offset))
+  }];
+}
+
+def DGC_InstanceNormOp : DGC_CompositeOp<"instance_norm"> {
+  let summary = "normalizes each channel of each example";
+  let description = [{
+    `%y = dgc.instance_norm %x, %scale, %offset epsilon 1.0e-5`, over `[n, .., channels]`:
+    (x - mean) / sqrt(variance + epsilon) * scale + offset, mean and variance of each example and channel, over all
+    dimensions between.
+  }];
+  let arguments = (ins DGC_FloatTensor:$input, DGC_FloatTensor:$scale, DGC_FloatTensor:$offset,
+                       OptionalAttr<F64Attr>:$epsilon);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $scale `,` $offset `` custom<Epsilon>($epsilon) attr-dict
     custom<OperandTypes>(type($input), type($scale), type($offset))
   }];
 }

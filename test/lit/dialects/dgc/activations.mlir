@@ -141,3 +141,20 @@ func.func @below_zero(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x4xf32>)
   %1 = dgc.elu %x alpha 0.5 : tensor<3x4xf32>
   return %0, %1 : tensor<3x4xf32>, tensor<3x4xf32>
 }
+
+// One logistic an element of the gate, whether it is a tensor or a half of one.
+
+// CHECK-LABEL: func.func @swiglu(
+// CHECK-SAME:    %[[G:[^:]+]]: tensor<3x4xf32>, %[[X:[^:]+]]: tensor<3x4xf32>)
+// CHECK:         %[[S:.*]] = dgc.logistic %[[G]]
+// CHECK:         %[[OPEN:.*]] = dgc.multiply %[[G]], %[[S]]
+// CHECK:         dgc.multiply %[[OPEN]], %[[X]]
+// CHECK-DAG:     %[[GATE:.*]] = dgc.slice %[[X]] from [0, 0] to [3, 2]
+// CHECK-DAG:     %[[REST:.*]] = dgc.slice %[[X]] from [0, 2] to [3, 4]
+// CHECK:         dgc.logistic %[[GATE]]
+// CHECK:         dgc.multiply %{{.*}}, %[[REST]]
+func.func @swiglu(%g: tensor<3x4xf32>, %x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<3x2xf32>) {
+  %0 = dgc.swiglu %g, %x : tensor<3x4xf32>
+  %1 = dgc.swiglu %x : tensor<3x4xf32>
+  return %0, %1 : tensor<3x4xf32>, tensor<3x2xf32>
+}

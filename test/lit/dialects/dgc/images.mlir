@@ -68,3 +68,46 @@ func.func @upsample(%x: tensor<2x3x4x5xf32>) -> tensor<2x6x8x5xf32> {
   %0 = dgc.upsample %x by 2 : tensor<2x3x4x5xf32>
   return %0 : tensor<2x6x8x5xf32>
 }
+
+// The same of one and of three spatial dimensions.
+
+// CHECK-LABEL: func.func @other_ranks(
+// CHECK:         dgc.convolution {{.*}} strides [2] padding {{\[\[}}1, 1]] dilation [1] {{.*}} : tensor<2x7x4xf32>
+// CHECK:         dgc.convolution {{.*}} strides [1, 2, 1] padding {{\[\[}}0, 1], [1, 1], [0, 1]] dilation [1, 1, 1] {{.*}} groups 2
+// CHECK:         return {{.*}} : tensor<2x4x6xf32>, tensor<2x4x3x3x6xf32>
+func.func @other_ranks(%x: tensor<2x7x4xf32>, %w: tensor<3x4x6xf32>, %y: tensor<2x4x5x3x2xf32>, %v: tensor<2x3x2x1x6xf32>)
+    -> (tensor<2x4x6xf32>, tensor<2x4x3x3x6xf32>) {
+  %0 = dgc.conv1d %x, %w strides 2 padding same : tensor<2x7x4xf32>, tensor<3x4x6xf32>
+  %1 = dgc.conv3d %y, %v strides [1, 2, 1] padding same groups 2 : tensor<2x4x5x3x2xf32>, tensor<2x3x2x1x6xf32>
+  return %0, %1 : tensor<2x4x6xf32>, tensor<2x4x3x3x6xf32>
+}
+
+// A transposed convolution is the gradient of one: no zeros are put between the pixels.
+
+// CHECK-LABEL: func.func @transposed(
+// CHECK-SAME:    %[[X:[^:]+]]: tensor<2x4x5x6xf32>, %[[W:[^:]+]]: tensor<3x3x2x6xf32>, %[[B:[^:]+]]: tensor<4xf32>)
+// CHECK-NOT:     dgc.pad
+// CHECK:         %[[Y:.*]] = dgc.convolution_input_grad %[[X]], %[[W]] input_size [8, 9] strides [2, 2] padding {{\[\[}}1, 1], [1, 1]] dilation [1, 1] {{.*}} groups 2
+// CHECK:         dgc.add %[[Y]],
+// CHECK:         dgc.convolution_input_grad %[[X]], %[[W]] input_size [8, 10] strides [2, 2] padding {{\[\[}}0, 1], [0, 1]]
+// CHECK-NOT:     dgc.pad
+// CHECK:         return
+func.func @transposed(%x: tensor<2x4x5x6xf32>, %w: tensor<3x3x2x6xf32>, %b: tensor<4xf32>)
+    -> (tensor<2x8x9x4xf32>, tensor<2x8x10x2xf32>) {
+  %0 = dgc.conv_transpose2d %x, %w, %b strides 2 padding [[1, 1], [1, 1]] output_padding [1, 0] groups 2 : tensor<2x4x5x6xf32>, tensor<3x3x2x6xf32>, tensor<4xf32>
+  %1 = dgc.conv_transpose2d %x, %w strides 2 padding same : tensor<2x4x5x6xf32>, tensor<3x3x2x6xf32>
+  return %0, %1 : tensor<2x8x9x4xf32>, tensor<2x8x10x2xf32>
+}
+
+// CHECK-LABEL: func.func @global_pools(
+// CHECK-SAME:    %[[X:[^:]+]]:
+// CHECK-NOT:     dgc.divide
+// CHECK:         dgc.reduce sum %[[X]] dims [1, 2]
+// CHECK-NOT:     dgc.divide
+// CHECK:         %[[MOST:.*]] = dgc.reduce max %[[X]] dims [1, 2]
+// CHECK-NEXT:    return %{{.*}}, %[[MOST]]
+func.func @global_pools(%x: tensor<2x3x4x5xf32>) -> (tensor<2x5xf32>, tensor<2x5xf32>) {
+  %0 = dgc.global_avg_pool %x : tensor<2x3x4x5xf32>
+  %1 = dgc.global_max_pool %x : tensor<2x3x4x5xf32>
+  return %0, %1 : tensor<2x5xf32>, tensor<2x5xf32>
+}

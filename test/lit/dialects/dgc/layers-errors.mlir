@@ -101,3 +101,131 @@ func.func @f(%x: tensor<4xf32>) {
   %0 = dgc.kl_divergence %x, %x : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<3x7xf32>) {
+  // expected-error @+1 {{'dgc.swiglu' takes halves of the last dimension of 'tensor<3x7xf32>', whose size must be even; 'dgc.swiglu %gate, %x' takes two tensors}}
+  %0 = dgc.swiglu %x : tensor<3x7xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>, %y: tensor<3x2xf32>) {
+  // expected-error @+1 {{needs operands of the same shape, but got 'tensor<3x4xf32>' and 'tensor<3x2xf32>'}}
+  %0 = dgc.swiglu %x, %y : tensor<3x4xf32>, tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>) {
+  // expected-error @+1 {{'dgc.top_k' takes the largest 5 of 4 elements along the last dimension of 'tensor<3x4xf32>': k must be 1 to 4}}
+  %0, %1 = dgc.top_k %x k 5 : tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<f32>) {
+  // expected-error @+1 {{'dgc.top_k' has a scalar as its operand: it needs a dimension to choose along}}
+  %0, %1 = dgc.top_k %x k 1 : tensor<f32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>) {
+  // expected-error @+1 {{'dgc.global_avg_pool' has an input of type 'tensor<3x4xf32>', which must be [n, .., channels] with one dimension or more between}}
+  %0 = dgc.global_avg_pool %x : tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4x0x2xf32>) {
+  // expected-error @+1 {{there is no element between the first dimension and the last}}
+  %0 = dgc.global_max_pool %x : tensor<3x4x0x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4x4x5xf32>, %s: tensor<4xf32>) {
+  // expected-error @+1 {{'dgc.instance_norm' has an input of type 'tensor<3x4x4x5xf32>' and a parameter of type 'tensor<4xf32>', which must be 'tensor<5xf32>'}}
+  %0 = dgc.instance_norm %x, %s, %s : tensor<3x4x4x5xf32>, tensor<4xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8xf32>, %w: tensor<3x1x2xf32>) {
+  // expected-error @+1 {{'dgc.conv1d' has an input of type 'tensor<3x8xf32>', which must be [n, length, channels]; dgc.expand_dims %x at 2 adds a channel}}
+  %0 = dgc.conv1d %x, %w : tensor<3x8xf32>, tensor<3x1x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8x4xf32>, %w: tensor<3x3x4x2xf32>) {
+  // expected-error @+1 {{'dgc.conv1d' has weights of type 'tensor<3x3x4x2xf32>', which must be [length, channels / groups, filters]}}
+  %0 = dgc.conv1d %x, %w : tensor<3x8x4xf32>, tensor<3x3x4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8x4xf32>, %w: tensor<3x4x2xf32>) {
+  // expected-error @+1 {{'dgc.conv1d' needs one number above 0 in 'strides', one for each spatial dimension}}
+  %0 = dgc.conv1d %x, %w strides [1, 2] : tensor<3x8x4xf32>, tensor<3x4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8x8x8x4xf32>, %w: tensor<3x3x3x4x2xf32>) {
+  // expected-error @+1 {{'dgc.conv3d' needs three pairs of numbers of 0 or more in 'padding', one for each spatial dimension: [[LOW, HIGH], [LOW, HIGH], [LOW, HIGH]]}}
+  %0 = dgc.conv3d %x, %w padding [[1, 1]] : tensor<3x8x8x8x4xf32>, tensor<3x3x3x4x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8x8x8x4xf32>, %w: tensor<3x3x3x3x2xf32>) {
+  // expected-error @+1 {{'dgc.conv3d' has an input of type 'tensor<3x8x8x8x4xf32>' and weights of type 'tensor<3x3x3x3x2xf32>': dimension 3 of the weights must be channels / groups, 4}}
+  %0 = dgc.conv3d %x, %w : tensor<3x8x8x8x4xf32>, tensor<3x3x3x3x2xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8x8x4xf32>, %w: tensor<3x3x2x5xf32>) {
+  // expected-error @+1 {{'dgc.conv_transpose2d' has an input of type 'tensor<3x8x8x4xf32>' and weights of type 'tensor<3x3x2x5xf32>': the last dimension of the weights must be that of the input, 4}}
+  %0 = dgc.conv_transpose2d %x, %w : tensor<3x8x8x4xf32>, tensor<3x3x2x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8x8x4xf32>, %w: tensor<3x3x4xf32>) {
+  // expected-error @+1 {{'dgc.conv_transpose2d' has weights of type 'tensor<3x3x4xf32>', which must be [height, width, filters / groups, channels]}}
+  %0 = dgc.conv_transpose2d %x, %w : tensor<3x8x8x4xf32>, tensor<3x3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8x8x4xf32>, %w: tensor<3x3x2x4xf32>) {
+  // expected-error @+1 {{'dgc.conv_transpose2d' needs two numbers of 0 or more in 'output_padding', each less than the stride of its dimension, and none with padding 'same'}}
+  %0 = dgc.conv_transpose2d %x, %w strides 2 output_padding 2 : tensor<3x8x8x4xf32>, tensor<3x3x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x2x8x4xf32>, %w: tensor<1x3x2x4xf32>) {
+  // expected-error @+1 {{'dgc.conv_transpose2d' pads dimension 1 by 4, which leaves nothing of the 2 elements that the windows cover}}
+  %0 = dgc.conv_transpose2d %x, %w padding [[2, 2], [0, 0]] : tensor<3x2x8x4xf32>, tensor<1x3x2x4xf32>
+  return
+}

@@ -84,3 +84,21 @@ func.func @indices(%x: tensor<3x4xf32>, %l: tensor<3xui8>) -> (tensor<3xi32>, te
   %1 = dgc.one_hot %l classes 5 : tensor<3xui8>
   return %0, %1 : tensor<3xi32>, tensor<3x5xf32>
 }
+
+// A round for each of the k: its largest element, and the first place of that among those that are left. There is no sort.
+
+// CHECK-LABEL: func.func @top_k(
+// CHECK-SAME:    %[[X:[^:]+]]:
+// CHECK:         %[[FIRST:.*]] = dgc.reduce max %[[X]] dims [1]
+// CHECK:         dgc.reduce min %{{.*}} dims [1] : tensor<3x4xi32>
+// CHECK:         %[[SMALLER:.*]] = dgc.compare {{ *}}lt %[[X]],
+// CHECK:         %[[LEFT:.*]] = dgc.or %[[SMALLER]],
+// CHECK:         %[[REST:.*]] = dgc.select %[[LEFT]], %[[X]],
+// CHECK:         %[[SECOND:.*]] = dgc.reduce max %[[REST]] dims [1]
+// CHECK:         dgc.reduce min %{{.*}} dims [1] : tensor<3x4xi32>
+// CHECK-NOT:     dgc.reduce
+// CHECK:         return %{{.*}}, %{{.*}} : tensor<3x2xf32>, tensor<3x2xi32>
+func.func @top_k(%x: tensor<3x4xf32>) -> (tensor<3x2xf32>, tensor<3x2xi32>) {
+  %0, %1 = dgc.top_k %x k 2 : tensor<3x4xf32>
+  return %0, %1 : tensor<3x2xf32>, tensor<3x2xi32>
+}

@@ -94,3 +94,13 @@ func.func @groups(%x: tensor<2x5x6xf32>, %s: tensor<6xf32>, %o: tensor<6xf32>) -
   %0 = dgc.group_norm %x, %s, %o groups 3 : tensor<2x5x6xf32>, tensor<6xf32>, tensor<6xf32>
   return %0 : tensor<2x5x6xf32>
 }
+
+// CHECK-LABEL: func.func @instances(
+// CHECK-SAME:    %[[X:[^:]+]]: tensor<2x5x6xf32>,
+// CHECK:         %[[CHANNELS:.*]] = dgc.reshape %[[X]] to [2, 5, 6, 1]
+// CHECK:         dgc.reduce sum %[[CHANNELS]] dims [1, 3]
+// CHECK:         dgc.rsqrt %{{.*}} : tensor<2x6xf32>
+func.func @instances(%x: tensor<2x5x6xf32>, %s: tensor<6xf32>, %o: tensor<6xf32>) -> tensor<2x5x6xf32> {
+  %0 = dgc.instance_norm %x, %s, %o : tensor<2x5x6xf32>, tensor<6xf32>, tensor<6xf32>
+  return %0 : tensor<2x5x6xf32>
+}

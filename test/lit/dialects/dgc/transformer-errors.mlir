@@ -32,9 +32,9 @@ func.func @f(%x: tensor<2x3x8xf32>) {
 
 // -----
 
-func.func @f(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>) {
-  // expected-error @+1 {{'dgc.attention' is causal, but the query has 3 places and the key 5: these must be the same}}
-  %0 = dgc.attention %q, %k, %k heads 2 causal : tensor<2x3x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>
+func.func @f(%q: tensor<2x7x8xf32>, %k: tensor<2x5x8xf32>) {
+  // expected-error @+1 {{'dgc.attention' is causal, but the query has 7 places and the key 5: the places of the query are the last ones of the key, and must not be more}}
+  %0 = dgc.attention %q, %k, %k heads 2 causal : tensor<2x7x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>
   return
 }
 
@@ -59,5 +59,93 @@ func.func @f(%q: tensor<3x8xf32>) {
 func.func @f(%a: tensor<3x8xf32>, %b: tensor<8x5xf32>) {
   // expected-error @+1 {{the last dimension of the left (8) must be the last of the right (5)}}
   %0 = dgc.matmul %a, %b transposed : tensor<3x8xf32>, tensor<8x5xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x3x8xf32>, %k: tensor<2x5x4xf32>) {
+  // expected-error @+1 {{'dgc.attention' has 4 heads for queries and 3 for keys and values: the second number must divide the first}}
+  %0 = dgc.attention %q, %k, %k heads 4 kv_heads 3 : tensor<2x3x8xf32>, tensor<2x5x4xf32>, tensor<2x5x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>) {
+  // expected-error @+1 {{they must be [b, t, 4 * d], [b, s, 2 * d] and [b, s, 2 * e]}}
+  %0 = dgc.attention %q, %k, %k heads 4 kv_heads 2 : tensor<2x3x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x3x8xf32>, %m: tensor<2x3x3xi1>) {
+  // expected-error @+1 {{'dgc.attention' has a mask of type 'tensor<2x3x3xi1>' for scores of shape [2, 4, 3, 3], [batch, heads, places of the query, places of the key]: each dimension, from the last one on, must be 1 or that of the scores}}
+  %0 = dgc.attention %q, %q, %q mask %m heads 4 : tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x3xi1>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x3x8xf32>, %m: tensor<3x3xf64>) {
+  // expected-error @+1 {{'dgc.attention' has a mask of type 'tensor<3x3xf64>' for a query of type 'tensor<2x3x8xf32>': its elements must be i1, or those of the query: 'dgc.convert %m to f32'}}
+  %0 = dgc.attention %q, %q, %q mask %m heads 4 : tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<3x3xf64>
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x3x8xf32>, %m: tensor<3x3xi32>) {
+  // expected-error @+1 {{'dgc.attention' has a mask of type 'tensor<3x3xi32>' for a query of type 'tensor<2x3x8xf32>': its elements must be i1, or those of the query: 'dgc.convert %m to f32'}}
+  %0 = dgc.attention %q, %q, %q mask %m heads 4 : tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<3x3xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x6xf32>) {
+  // expected-error @+1 {{'dgc.rotary_embedding' makes pairs of 6 features in 2 heads: each head must have the same even number of features}}
+  %0 = dgc.rotary_embedding %x heads 2 : tensor<2x3x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<6xf32>) {
+  // expected-error @+1 {{'dgc.rotary_embedding' has an input of type 'tensor<6xf32>', which must be [.., places, features]}}
+  %0 = dgc.rotary_embedding %x : tensor<6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x6xf32>, %p: tensor<2xi32>) {
+  // expected-error @+1 {{'dgc.rotary_embedding' has an input of type 'tensor<2x3x6xf32>' and places of type 'tensor<2xi32>': there must be one for each place of the sequence, [3], or for each place of each example, of the shape of the input without its last dimension}}
+  %0 = dgc.rotary_embedding %x at %p : tensor<2x3x6xf32>, tensor<2xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x3x6xf32>) {
+  // expected-error @+1 {{'dgc.rotary_embedding' has the base 0.000000e+00, which must be above 0}}
+  %0 = dgc.rotary_embedding %x base 0 : tensor<2x3x6xf32>
+  return
+}
+
+// -----
+
+func.func @f(%t: tensor<65x4xf32>, %i: tensor<i32>) {
+  // expected-error @+1 {{'dgc.embedding_bag' adds up along the last dimension of the numbers, but 'tensor<i32>' has none; dgc.embedding takes one row for a number}}
+  %0 = dgc.embedding_bag %t, %i : tensor<65x4xf32>, tensor<i32>
+  return
+}
+
+// -----
+
+func.func @f(%t: tensor<65xf32>, %i: tensor<2x3xi32>) {
+  // expected-error @+1 {{'dgc.embedding_bag' has a table of type 'tensor<65xf32>', which must be a matrix of shape [symbols, features]}}
+  %0 = dgc.embedding_bag %t, %i : tensor<65xf32>, tensor<2x3xi32>
   return
 }

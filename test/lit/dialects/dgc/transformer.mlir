@@ -66,3 +66,75 @@ func.func @plain(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>, %v: tensor<2x5x4x
   %0 = dgc.attention %q, %k, %v heads 2 scale 0.25 : tensor<2x3x8xf32>, tensor<2x5x8xf32>, tensor<2x5x4xf32>
   return %0 : tensor<2x3x4xf32>
 }
+
+// Heads that share a head of the keys are a dimension of their own: neither keys nor values are repeated. A mask of i1 hides
+// scores before the maximum is taken, and weights after, so that a place that sees none gets zeros.
+
+// CHECK-LABEL: func.func @grouped(
+// CHECK-SAME:    %[[Q:[^:]+]]: tensor<2x3x8xf32>, %[[K:[^:]+]]: tensor<2x5x4xf32>, %[[V:[^:]+]]: tensor<2x5x6xf32>, %[[M:[^:]+]]: tensor<3x5xi1>)
+// CHECK-DAG:     %[[Q5:.*]] = dgc.reshape %[[Q]] to [2, 3, 2, 2, 2]
+// CHECK-DAG:     %[[K4:.*]] = dgc.reshape %[[K]] to [2, 5, 2, 2]
+// CHECK-DAG:     %[[V4:.*]] = dgc.reshape %[[V]] to [2, 5, 2, 3]
+// CHECK-DAG:     dgc.dot_general %[[Q5]], %[[K4]] batch [0, 2] x [0, 2] contract [4] x [3]
+// CHECK-DAG:     %[[SEEN:.*]] = dgc.broadcast_in_dim %{{.*}} to [2, 2, 3, 2, 5] : tensor<1x1x3x1x5xi1>
+// CHECK:         %[[SCORES:.*]] = dgc.select %[[SEEN]], %{{.*}}
+// CHECK:         dgc.reduce max %[[SCORES]] dims [4]
+// CHECK:         %[[WEIGHTS:.*]] = dgc.select %[[SEEN]], %{{.*}}
+// CHECK:         %[[MIXED:.*]] = dgc.dot_general %[[WEIGHTS]], %[[V4]] batch [0, 1] x [0, 2] contract [4] x [1]
+// CHECK:         %[[ORDERED:.*]] = dgc.transpose %[[MIXED]] permutation [0, 2, 1, 3, 4]
+// CHECK-NEXT:    dgc.reshape %[[ORDERED]] to [2, 3, 12]
+func.func @grouped(%q: tensor<2x3x8xf32>, %k: tensor<2x5x4xf32>, %v: tensor<2x5x6xf32>, %m: tensor<3x5xi1>) -> tensor<2x3x12xf32> {
+  %0 = dgc.attention %q, %k, %v mask %m heads 4 kv_heads 2 : tensor<2x3x8xf32>, tensor<2x5x4xf32>, tensor<2x5x6xf32>, tensor<3x5xi1>
+  return %0 : tensor<2x3x12xf32>
+}
+
+// A mask of floats is added; the last places of a longer key see what is before them.
+
+// CHECK-LABEL: func.func @added(
+// CHECK-SAME:    %[[M:[^:]+]]: tensor<2x1x1x5xf32>)
+// CHECK-DAG:     %[[ALL:.*]] = dgc.broadcast_in_dim %[[M]] dims [0, 1, 2, 3] to [2, 2, 3, 5]
+// CHECK-DAG:     %[[SUM:.*]] = dgc.add %{{.*}}, %[[ALL]]
+// CHECK-DAG:     %[[TWO:.*]] = dgc.constant dense<2> : tensor<2x2x3x5xi32>
+// CHECK-DAG:     %[[FROM:.*]] = dgc.add %{{.*}}, %[[TWO]]
+// CHECK:         %[[SEEN:.*]] = dgc.compare {{ *}}ge %[[FROM]],
+// CHECK:         dgc.select %[[SEEN]], %[[SUM]],
+func.func @added(%q: tensor<2x3x8xf32>, %k: tensor<2x5x8xf32>, %m: tensor<2x1x1x5xf32>) -> tensor<2x3x8xf32> {
+  %0 = dgc.attention %q, %k, %k mask %m heads 2 causal : tensor<2x3x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x1x1x5xf32>
+  return %0 : tensor<2x3x8xf32>
+}
+
+// Sine and cosine are taken of a place and a pair, and not again of each example and head. Without places that are given
+// they are numbers of places.
+
+// CHECK-LABEL: func.func @rotary(
+// CHECK-SAME:    %[[X:[^:]+]]: tensor<2x5x8xf32>, %[[P:[^:]+]]: tensor<2x5xi32>)
+// CHECK-DAG:     %[[PAIRS:.*]] = dgc.reshape %[[X]] to [2, 5, 2, 2, 2]
+// CHECK-DAG:     %[[PLACES:.*]] = dgc.iota dim 0 : tensor<5xf32>
+// CHECK-DAG:     dgc.broadcast_in_dim %[[PLACES]] dims [0] to [5, 2]
+// CHECK-DAG:     dgc.cosine %{{.*}} : tensor<5x2xf32>
+// CHECK-DAG:     dgc.sine %{{.*}} : tensor<5x2xf32>
+// CHECK-DAG:     dgc.reverse %[[PAIRS]] dims [3]
+// CHECK-DAG:     dgc.reverse %{{.*}} dims [4] : tensor<2x5x1x4x2xf32>
+// CHECK-DAG:     dgc.sine %{{.*}} : tensor<2x5x4xf32>
+func.func @rotary(%x: tensor<2x5x8xf32>, %p: tensor<2x5xi32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>) {
+  %0 = dgc.rotary_embedding %x heads 2 : tensor<2x5x8xf32>
+  %1 = dgc.rotary_embedding %x at %p base 100 interleaved : tensor<2x5x8xf32>, tensor<2x5xi32>
+  return %0, %1 : tensor<2x5x8xf32>, tensor<2x5x8xf32>
+}
+
+// A number that is no row gives zeros, and is not counted for the mean.
+
+// CHECK-LABEL: func.func @bags(
+// CHECK-SAME:    %[[T:[^:]+]]: tensor<9x4xf32>, %[[N:[^:]+]]: tensor<2x3xi32>)
+// CHECK-DAG:     %[[ROWS:.*]] = dgc.gather %[[T]], %[[N]] dim 0
+// CHECK-DAG:     %[[SUM:.*]] = dgc.reduce sum %[[ROWS]] dims [1]
+// CHECK:         %[[IS:.*]] = dgc.and
+// CHECK:         %[[ONES:.*]] = dgc.convert %[[IS]] to f32
+// CHECK:         dgc.reduce sum %[[ONES]] dims [1]
+// CHECK:         %[[MEAN:.*]] = dgc.divide %[[SUM]],
+// CHECK:         return %[[SUM]], %[[MEAN]]
+func.func @bags(%t: tensor<9x4xf32>, %n: tensor<2x3xi32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %0 = dgc.embedding_bag %t, %n : tensor<9x4xf32>, tensor<2x3xi32>
+  %1 = dgc.embedding_bag %t, %n mean : tensor<9x4xf32>, tensor<2x3xi32>
+  return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
+}

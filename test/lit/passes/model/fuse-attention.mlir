@@ -59,3 +59,31 @@ func.func @left_alone(%a: tensor<2x5x16xf32>, %b: tensor<2x5x12xbf16>, %c: tenso
   %3 = dgc.attention %d, %d, %d heads 1 {dist.shardings = [#dist.sharding<@mesh, [{"data"}, {}, {}]>]} : tensor<2x5x8xbf16>
   return %0, %1, %2, %3 : tensor<2x5x16xf32>, tensor<2x5x12xbf16>, tensor<2x5x136xbf16>, tensor<2x5x8xbf16>
 }
+
+// -----
+
+// Keys and values with fewer heads are repeated for those of the query.
+
+// CHECK-LABEL: func.func @grouped
+// CHECK-SAME:    %[[Q:[^:]+]]: tensor<2x5x32xbf16>, %[[K:[^:]+]]: tensor<2x5x16xbf16>)
+// CHECK:         %[[SPLIT:.*]] = dgc.reshape %[[K]] to [2, 5, 2, 8]
+// CHECK:         %[[COPIES:.*]] = dgc.broadcast_in_dim %[[SPLIT]] dims [0, 1, 2, 4] to [2, 5, 2, 2, 8]
+// CHECK:         %[[KEYS:.*]] = dgc.reshape %[[COPIES]] to [2, 5, 32]
+// CHECK:         dgc.fused_attention %[[Q]], %[[KEYS]], %{{.*}} heads 4 causal
+func.func @grouped(%q: tensor<2x5x32xbf16>, %k: tensor<2x5x16xbf16>) -> tensor<2x5x32xbf16> {
+  %y = dgc.attention %q, %k, %k heads 4 kv_heads 2 causal : tensor<2x5x32xbf16>, tensor<2x5x16xbf16>, tensor<2x5x16xbf16>
+  return %y : tensor<2x5x32xbf16>
+}
+
+// -----
+
+// Masks, and places that are the last ones of a longer key: left alone.
+
+// CHECK-LABEL: func.func @masked
+// CHECK-NOT: dgc.fused_attention
+// CHECK-COUNT-2: dgc.attention
+func.func @masked(%q: tensor<2x5x32xbf16>, %k: tensor<2x7x32xbf16>, %m: tensor<5x7xi1>) -> (tensor<2x5x32xbf16>, tensor<2x5x32xbf16>) {
+  %0 = dgc.attention %q, %k, %k mask %m heads 4 : tensor<2x5x32xbf16>, tensor<2x7x32xbf16>, tensor<2x7x32xbf16>, tensor<5x7xi1>
+  %1 = dgc.attention %q, %k, %k heads 4 causal : tensor<2x5x32xbf16>, tensor<2x7x32xbf16>, tensor<2x7x32xbf16>
+  return %0, %1 : tensor<2x5x32xbf16>, tensor<2x5x32xbf16>
+}

@@ -1,4 +1,4 @@
-// Composite ops compute what numpy says: each is compiled and run. The expected numbers are in Composites.inc.
+// Composite ops compute what numpy says: each is compiled and run. The expected numbers are in the .inc files.
 
 #include "test/unit/support/Execute.h"
 
@@ -22,6 +22,7 @@ void PrintTo(const Case &test, std::ostream *os) { *os << test.name; }
 const std::vector<Case> &cases() {
   static const std::vector<Case> all = {
 #include "test/unit/dialects/dgc/Composites.inc"
+#include "test/unit/dialects/dgc/Layers.inc"
   };
   return all;
 }

@@ -16,7 +16,7 @@ def tensor(array):
 def literal(array):
     kind, dtype, _ = TYPES[str(array.dtype)]
     shape = ", ".join(str(n) for n in array.shape)
-    values = ", ".join(repr(v) for v in array.reshape(-1).tolist())
+    values = ", ".join(repr(v).replace("inf", "INFINITY") for v in array.reshape(-1).tolist())
     return f"HostArray::of({{{shape}}}, std::vector<{kind}>{{{values}}}, DType::{dtype})"
 
 
