@@ -142,11 +142,14 @@ static LogicalResult checkStatistics(ModeOpInterface op, const DenseSet<Value> &
 static LogicalResult checkTrained(Block &body, LossOp loss) {
   llvm::SetVector<Operation *> used = collectDependences(loss.getValue(), /*throughGradient=*/false);
   llvm::SetVector<Operation *> reached = collectDependences(loss.getValue(), /*throughGradient=*/true);
-  DenseSet<Value> assigned;
-  for (AssignOp assign : body.getOps<AssignOp>())
+  DenseSet<Value> assigned, assignedInTraining;
+  for (AssignOp assign : body.getOps<AssignOp>()) {
     assigned.insert(assign.getVariable());
+    if (!assign.getInPredict())
+      assignedInTraining.insert(assign.getVariable());
+  }
   for (Operation &op : body)
-    if (auto moded = dyn_cast<ModeOpInterface>(op); moded && failed(checkStatistics(moded, assigned)))
+    if (auto moded = dyn_cast<ModeOpInterface>(op); moded && failed(checkStatistics(moded, assignedInTraining)))
       return failure();
   for (VariableOp variable : body.getOps<VariableOp>()) {
     if (variable.getFrozen() || assigned.contains(variable.getResult()))
@@ -165,6 +168,16 @@ static LogicalResult checkTrained(Block &body, LossOp loss) {
                                     << variable.getDeclared().getElementType()
                                     << ": use f16, bf16, f32 or f64, or write 'frozen' after its initializer";
   }
+  return success();
+}
+
+/// Reports what is to be assigned in predict where there is none.
+static LogicalResult checkAssignedInPredict(Block &body) {
+  if (!body.getOps<OutputOp>().empty())
+    return success();
+  for (AssignOp assign : body.getOps<AssignOp>())
+    if (assign.getInPredict())
+      return assign.emitOpError("is done in predict, which the model does not have: add a dgc.output");
   return success();
 }
 
@@ -189,6 +202,8 @@ LogicalResult ModelOp::verifyRegions() {
                                   "optimizer to have predict only");
   if (!*loss && body.getOps<MetricOp>().empty() && body.getOps<OutputOp>().empty())
     return computesNothing();
+  if (failed(checkAssignedInPredict(body)))
+    return failure();
   return *loss ? checkTrained(body, *loss) : success();
 }
 

@@ -74,10 +74,15 @@ def DGC_VariableOp : Op<DGC_Dialect, "variable", [
 }
 
 def DGC_AssignOp : Op<DGC_Dialect, "assign", [ParentOneOf<["ModelOp", "RepeatOp", "BlockOp"]>]> {
-  let summary = "gives a variable a new value at the end of a training step";
-  let description = "`dgc.assign %mean, %new_mean`. Happens in training only.";
-  let arguments = (ins DGC_Tensor:$variable, DGC_Tensor:$value);
-  let assemblyFormat = "$variable `,` $value attr-dict custom<OperandTypes>(type($variable), type($value))";
+  let summary = "gives a variable a new value at the end of a step";
+  let description = [{
+    `dgc.assign %mean, %new_mean`, at the end of each step of training. `dgc.assign %cache, %new_cache in predict` is done at
+    the end of each batch of predict, and not in training: what is kept from one call to the next.
+  }];
+  let arguments = (ins DGC_Tensor:$variable, DGC_Tensor:$value, UnitAttr:$in_predict);
+  let assemblyFormat = [{
+    $variable `,` $value (`in` `predict` $in_predict^)? attr-dict custom<OperandTypes>(type($variable), type($value))
+  }];
   let hasVerifier = 1;
 }
 

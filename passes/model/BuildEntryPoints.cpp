@@ -24,6 +24,7 @@ struct Variable {
   StateOp state;
   SmallVector<StateOp, 2> slots; // of the optimizer; trained variables only
   Value assigned;                // what dgc.assign writes, or null
+  bool inPredict = false;        // it does so in predict
   bool trained = false;
 };
 
@@ -60,6 +61,7 @@ public:
 
   void copyForward(ArrayRef<Value> roots);
   void train();
+  void assign(bool inPredict);
   void addResult(Value value, StringRef name, StringRef role, Operation *member = nullptr);
   func::FuncOp finish();
 
@@ -117,16 +119,17 @@ static Model takeApart(ModelOp op, int64_t batch) {
   for (OptimizerOp optimizer : body.getOps<OptimizerOp>())
     model.optimizer = optimizer;
 
-  llvm::DenseMap<Value, Value> assigned;
+  llvm::DenseMap<Value, AssignOp> assigned;
   for (AssignOp assign : body.getOps<AssignOp>())
-    assigned[assign.getVariable()] = assign.getValue();
+    assigned[assign.getVariable()] = assign;
   llvm::SetVector<Operation *> reached;
   if (model.loss)
     reached = dependences(model.loss.getValue());
   for (VariableOp variable : body.getOps<VariableOp>()) {
-    Value value = assigned.lookup(variable.getResult());
-    bool trained = !value && !variable.getFrozen() && reached.contains(variable);
-    model.variables.push_back({variable, {}, {}, value, trained});
+    AssignOp assign = assigned.lookup(variable.getResult());
+    bool trained = !assign && !variable.getFrozen() && reached.contains(variable);
+    Value value = assign ? assign.getValue() : Value();
+    model.variables.push_back({variable, {}, {}, value, assign && assign.getInPredict(), trained});
   }
   return model;
 }
@@ -345,8 +348,13 @@ void EntryPoint::train() {
       slot += variable->slots.size();
     }
   }
+  assign(/*inPredict=*/false);
+}
+
+/// Adds what is assigned in predict, or in training.
+void EntryPoint::assign(bool inPredict) {
   for (Variable &variable : model.variables)
-    if (variable.assigned)
+    if (variable.assigned && variable.inPredict == inPredict)
       addStateResult(mapping.lookup(variable.assigned), variable.state);
 }
 
@@ -418,11 +426,11 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
       reported.push_back(LossOp(model.loss).getValue());
     for (MetricOp metric : model.metrics)
       reported.push_back(metric.getValue());
-    for (Variable &variable : model.variables)
-      if (variable.assigned)
-        written.push_back(variable.assigned);
     for (OutputOp output : model.outputs)
       predicted.push_back(output.getValue());
+    for (Variable &variable : model.variables)
+      if (variable.assigned)
+        (variable.inPredict ? predicted : written).push_back(variable.assigned);
 
     auto addReports = [&](EntryPoint &entry) {
       if (model.loss)
@@ -448,6 +456,7 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
     if (!predicted.empty()) {
       EntryPoint entry(model, "predict", /*training=*/false);
       entry.copyForward(predicted);
+      entry.assign(/*inPredict=*/true);
       for (OutputOp output : model.outputs)
         entry.addResult(output.getValue(), output.getName(), "prediction", output);
       entry.finish();

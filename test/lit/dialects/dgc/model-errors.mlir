@@ -343,3 +343,18 @@ dgc.model @stored {
   // expected-error @+1 {{has the type 'tensor<3xf32>', and its initial value 'tensor<2xf32>'}}
   %w = dgc.variable "w" stored dense<[1.0, 2.0]> : tensor<2xf32> : tensor<3xf32>
 }
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %n = dgc.variable "n" zeros : tensor<i32>
+  %w = dgc.variable "w" zeros : tensor<4x2xf32>
+  %y = dgc.dense %x, %w
+  %loss = dgc.mean %y
+  %next = dgc.add %n, 1
+  // expected-error @+1 {{'dgc.assign' op is done in predict, which the model does not have: add a dgc.output}}
+  dgc.assign %n, %next in predict
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.1
+}

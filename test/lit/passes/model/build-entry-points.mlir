@@ -115,6 +115,32 @@ dgc.model @normalized {
 
 // -----
 
+// What is assigned in predict, predict alone writes.
+
+// CHECK-DAG: dgc.state @count statistic zeros
+// CHECK-LABEL: func.func @train(
+// CHECK-NOT: @count
+// CHECK-LABEL: func.func @predict(
+// CHECK-SAME: %[[N:[^:]+]]: tensor<i32> {dgc.state = @count}
+// CHECK-SAME: -> (tensor<i32> {dgc.state = @count}, tensor<4x3xf32> {
+// CHECK: %[[NEXT:.*]] = dgc.add %[[N]],
+// CHECK: return %[[NEXT]], %{{.*}} :
+dgc.model @counting {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %y = dgc.input "y" : tensor<?x3xf32>
+  %w = dgc.variable "w" zeros : tensor<3x3xf32>
+  %n = dgc.variable "count" zeros : tensor<i32>
+  %next = dgc.add %n, 1
+  dgc.assign %n, %next in predict
+  %h = dgc.dense %x, %w
+  %loss = dgc.mean_squared_error %h, %y
+  dgc.output "h" %h
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.1
+}
+
+// -----
+
 // Without a loss there is no training, and nothing of it.
 
 // CHECK-LABEL: func.func @predict(
