@@ -31,6 +31,18 @@ Value dgc::batchMean(CompositeBuilder &b, Value values, Value valid) {
   return b.divide(total, exampleCount(b, valid, shapeOf(values), elementOf(values)));
 }
 
+Value dgc::meanOver(CompositeBuilder &b, Value values, Value count, Value valid) {
+  if (!count)
+    return batchMean(b, values, valid);
+  return b.divide(b.sum(values, allDims(tensorOf(values).getRank())), b.convert(count, elementOf(values)));
+}
+
+Value dgc::quotientOfSums(CompositeBuilder &b, Value numerators, Value denominators, Value valid) {
+  auto total = [&](Value values) { return b.sum(maskExamples(b, values, valid), allDims(tensorOf(values).getRank())); };
+  Value sum = total(numerators), weight = total(denominators), none = b.equal(weight, b.splat(0, weight));
+  return b.select(none, b.splat(0, sum), b.divide(sum, b.select(none, b.splat(1, weight), weight)));
+}
+
 Value dgc::batchMeanGradient(CompositeBuilder &b, Value gradient, Value valid, ArrayRef<int64_t> shape, Type element) {
   Value share = b.divide(b.convert(gradient, element), exampleCount(b, valid, shape, element));
   return maskExamples(b, b.broadcastScalar(share, shape), valid);

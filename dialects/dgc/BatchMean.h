@@ -26,6 +26,13 @@ Value exampleCount(CompositeBuilder &b, Value valid, ArrayRef<int64_t> shape, Ty
 /// The mean over all elements of the real examples: a scalar.
 Value batchMean(CompositeBuilder &b, Value values, Value valid);
 
+/// The mean over all elements of `values`, of which `count` (an i64 scalar) are counted. Without it, of the real examples.
+Value meanOver(CompositeBuilder &b, Value values, Value count, Value valid);
+
+/// The sum of `numerators` divided by that of `denominators`, both [batch, ..] and over the real examples: a scalar; 0 where
+/// the second sum is 0.
+Value quotientOfSums(CompositeBuilder &b, Value numerators, Value denominators, Value valid);
+
 /// What each element of [batch, ..] of `shape` adds to a mean whose gradient is the scalar `gradient`:
 /// gradient / count for real examples, else 0.
 Value batchMeanGradient(CompositeBuilder &b, Value gradient, Value valid, ArrayRef<int64_t> shape, Type element);

@@ -42,6 +42,15 @@ Value CompositeBuilder::spread(Value x, Value like, ArrayRef<int64_t> reduced) {
   return broadcast(x, shapeOf(like), dims);
 }
 
+Value CompositeBuilder::stopGradient(Value x) { return StopGradientOp::create(builder, location, x); }
+
+// The result does not depend on what is subtracted: no gradient goes through that.
+Value CompositeBuilder::logSumExp(Value x, int64_t dim) {
+  Value largest = stopGradient(reduce(ReductionKind::Max, x, {dim}));
+  Value total = sum(exponential(subtract(x, spread(largest, x, {dim}))), {dim});
+  return add(log(total), largest);
+}
+
 // The first of the largest has the least index of those that equal the maximum.
 Value CompositeBuilder::argmax(Value x, int64_t dim) {
   Value largest = spread(reduce(ReductionKind::Max, x, {dim}), x, {dim});

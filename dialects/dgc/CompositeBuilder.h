@@ -46,6 +46,10 @@ public:
   /// Undoes the shape of a reduction over `reduced`: repeats `x` along these dimensions of the shape of `like`.
   Value spread(Value x, Value like, ArrayRef<int64_t> reduced);
   Value sum(Value x, ArrayRef<int64_t> dims) { return reduce(ReductionKind::Sum, x, dims); }
+  /// `x` as a constant to gradients.
+  Value stopGradient(Value x);
+  /// log(sum of exp(x)) along a dimension, which is left out; no exponential overflows.
+  Value logSumExp(Value x, int64_t dim);
   /// The first index, an i32, of the largest element along a dimension, which is left out.
   Value argmax(Value x, int64_t dim);
 };

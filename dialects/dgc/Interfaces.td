@@ -208,8 +208,8 @@ def ModeOpInterface : DGC_Interface<"ModeOpInterface"> {
   let description = "An op that does one thing in training and another otherwise (dropout, batch normalization).";
   let methods = [
     InterfaceMethod<[{
-      Called once for every entry point. In training `seed` and `step` are i64 scalar tensors, else null. `rngId` tells
-      the op from all others that draw random numbers.
+      Called once for every entry point. `seed` and `step` are i64 scalar tensors, for ops that draw random numbers here;
+      `rngId` tells the op from all others that do.
     }], "void", "setMode", (ins "bool":$training, "::mlir::Value":$seed, "::mlir::Value":$step, "int64_t":$rngId)>,
     InterfaceMethod<"True when the op needs `seed`, `step` and an rngId of its own.",
       "bool", "drawsRandomNumbers", (ins), [{}], [{ return false; }]>,

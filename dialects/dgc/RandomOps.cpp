@@ -1,12 +1,31 @@
-// Random bits.
+// Random bits, and random numbers in models.
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/Clauses.h"
+#include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/LinalgUtil.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <cmath>
+#include <numbers>
 
 using namespace mlir;
 using namespace dgc;
+
+/// ` 0.0 0.5` or nothing.
+static ParseResult parseTwoNumbers(OpAsmParser &parser, FloatAttr &first, FloatAttr &second) {
+  if (!startsLiteral(parser))
+    return success();
+  return failure(parseNumber(parser, first) || parseNumber(parser, second));
+}
+static void printTwoNumbers(OpAsmPrinter &printer, Operation *, FloatAttr first, FloatAttr second) {
+  if (!first)
+    return;
+  printer << ' ';
+  printNumber(printer, nullptr, first);
+  printer << ' ';
+  printNumber(printer, nullptr, second);
+}
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/RandomOps.cpp.inc"
@@ -165,4 +184,117 @@ FailureOr<SmallVector<Value>> RngBitGeneratorOp::lowerToLinalg(OpBuilder &builde
         linalg::YieldOp::create(b, l, result);
       });
   return SmallVector<Value>{bits.getResult(0)};
+}
+
+//===----------------------------------------------------------------------===//
+// RandomNormalOp, RandomUniformOp
+//===----------------------------------------------------------------------===//
+
+/// The written type; null once types are inferred.
+template <typename OpT> static RankedTensorType declaredType(OpT op) {
+  return op.getDeclaredType() ? dyn_cast<RankedTensorType>(*op.getDeclaredType()) : RankedTensorType();
+}
+
+template <typename OpT> static void resolveNoise(OpT op, RankedTensorType type) {
+  op.getResult().setType(type);
+  op.removeDeclaredTypeAttr();
+}
+
+template <typename OpT> static LogicalResult verifyNoise(OpT op) {
+  RankedTensorType type = declaredType(op) ? declaredType(op) : dyn_cast<RankedTensorType>(op.getType());
+  if (!type || !isa<FloatType>(type.getElementType()))
+    return op.emitOpError("needs the type of its numbers, a tensor of f16, bf16, f32 or f64 such as tensor<?x20xf32>");
+  if (bool(op.getFirst()) != bool(op.getSecond()))
+    return op.emitOpError("needs both numbers of its distribution, or none of them");
+  if (bool(op.getSeed()) != bool(op.getStep()) || bool(op.getSeed()) != op.getRngId().has_value())
+    return op.emitOpError("needs seed, step and rng together, or none of them");
+  return success();
+}
+
+template <typename OpT> static void setModeOfNoise(OpT op, bool training, Value seed, Value step, int64_t rngId) {
+  if (!training && !op.getAlways())
+    return;
+  op.getSeedMutable().assign(seed);
+  op.getStepMutable().assign(step);
+  op.setRngId(rngId);
+}
+
+/// One of the two numbers of a distribution.
+static double numberOr(const std::optional<APFloat> &number, double otherwise) {
+  return number ? number->convertToDouble() : otherwise;
+}
+
+/// Random bits for each element of the result, of this width.
+template <typename OpT> static Value bitsOf(CompositeBuilder &b, OpT op, unsigned width) {
+  auto element = IntegerType::get(b.builder.getContext(), width, IntegerType::Unsigned);
+  auto type = RankedTensorType::get(shapeOf(op.getResult()), element);
+  return RngBitGeneratorOp::create(b.builder, b.location, type, op.getSeed(), op.getStep(), *op.getRngId());
+}
+
+/// The `count` bits from bit `from` on, of `width` that there are, as a fraction of 2^count: in [0, 1).
+static Value fractionOf(CompositeBuilder &b, Value bits, int64_t from, int64_t count, int64_t width, Type element) {
+  auto number = [&](int64_t value) { return b.splat(double(value), bits); };
+  if (int64_t above = width - from - count)
+    bits = ShiftLeftOp::create(b.builder, b.location, bits, number(above));
+  bits = ShiftRightLogicalOp::create(b.builder, b.location, bits, number(width - count));
+  return b.multiply(b.convert(bits, element), std::ldexp(1.0, -int(count)));
+}
+
+/// x * by + plus, in the type of the result.
+template <typename OpT> static SmallVector<Value> scaled(CompositeBuilder &b, OpT op, Value x, double by, double plus) {
+  if (by != 1)
+    x = b.multiply(x, by);
+  return {b.convert(plus == 0 ? x : b.plus(x, plus), elementOf(op.getResult()))};
+}
+
+RankedTensorType RandomNormalOp::getDeclared() { return declaredType(*this); }
+void RandomNormalOp::resolveType(RankedTensorType type) { resolveNoise(*this, type); }
+bool RandomNormalOp::drawsRandomNumbers() { return true; }
+void RandomNormalOp::setMode(bool training, Value seed, Value step, int64_t rngId) {
+  setModeOfNoise(*this, training, seed, step, rngId);
+}
+
+LogicalResult RandomNormalOp::verify() {
+  if (numberOr(getSecond(), 1) < 0)
+    return emitOpError("has the standard deviation ") << numberOr(getSecond(), 1) << ", which must be at least 0";
+  return verifyNoise(*this);
+}
+
+// Box-Muller on two fractions of 24 bits, those of Philox::normal of the runtime: sqrt(-2 log(1 - u)) cos(2 pi v).
+FailureOr<SmallVector<Value>> RandomNormalOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  const double mean = numberOr(getFirst(), 0), deviation = numberOr(getSecond(), 1);
+  if (!getSeed())
+    return SmallVector<Value>{b.splat(mean, getResult())};
+  Type compute = computeType(elementOf(getResult()));
+  Value bits = bitsOf(b, *this, 64);
+  Value u = fractionOf(b, bits, 8, 24, 64, compute), v = fractionOf(b, bits, 40, 24, 64, compute);
+  Value radius = b.sqrt(b.multiply(b.log(b.subtract(b.splat(1, u), u)), -2));
+  Value normal = b.multiply(radius, b.cosine(b.multiply(v, 2 * std::numbers::pi)));
+  return scaled(b, *this, normal, deviation, mean);
+}
+
+RankedTensorType RandomUniformOp::getDeclared() { return declaredType(*this); }
+void RandomUniformOp::resolveType(RankedTensorType type) { resolveNoise(*this, type); }
+bool RandomUniformOp::drawsRandomNumbers() { return true; }
+void RandomUniformOp::setMode(bool training, Value seed, Value step, int64_t rngId) {
+  setModeOfNoise(*this, training, seed, step, rngId);
+}
+
+LogicalResult RandomUniformOp::verify() {
+  if (!(numberOr(getFirst(), 0) < numberOr(getSecond(), 1)))
+    return emitOpError("draws from ") << numberOr(getFirst(), 0) << " up to " << numberOr(getSecond(), 1)
+                                      << ": the first number must be below the second";
+  return verifyNoise(*this);
+}
+
+FailureOr<SmallVector<Value>> RandomUniformOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  const double low = numberOr(getFirst(), 0), high = numberOr(getSecond(), 1);
+  if (!getSeed())
+    return SmallVector<Value>{b.splat(low + (high - low) / 2, getResult())};
+  Type compute = computeType(elementOf(getResult()));
+  Value u = compute.isF64() ? fractionOf(b, bitsOf(b, *this, 64), 11, 53, 64, compute)
+                            : fractionOf(b, bitsOf(b, *this, 32), 8, 24, 32, compute);
+  return scaled(b, *this, u, high - low, low);
 }

@@ -1,9 +1,9 @@
-// Random bits.
+// Random bits, and random numbers in models.
 
 #ifndef DGC_RANDOM_OPS_TD
 #define DGC_RANDOM_OPS_TD
 
-include "dialects/dgc/Base.td"
+include "dialects/dgc/Composite.td"
 
 def DGC_ScalarI64 : AnyTypeOf<[0DTensorOf<[I64]>, DGC_Untyped], "scalar tensor of i64">;
 
@@ -41,6 +41,48 @@ def DGC_RngBitGeneratorOp : Op<DGC_Dialect, "rng_bit_generator", [
     custom<WrittenType>($declared_type, type($result), type($seed), type($step), type($offsets), ref($offsets))
   }];
   let hasVerifier = 1;
+}
+
+// Random numbers of a written type. The two numbers are those of the distribution, as of the initializers of
+// dgc.variable: both are there, or neither.
+class DGC_NoiseOp<string mnemonic> : Op<DGC_Dialect, mnemonic, [
+    Pure, AttrSizedOperandSegments, DeclareOpInterfaceMethods<DecomposableOpInterface>,
+    DeclareOpInterfaceMethods<ModeOpInterface, ["drawsRandomNumbers"]>,
+    DeclareOpInterfaceMethods<DeclaredTypeOpInterface, ["resolveType"]>]> {
+  let arguments = (ins OptionalAttr<F64Attr>:$first, OptionalAttr<F64Attr>:$second, UnitAttr:$always,
+                       Optional<DGC_StepScalar>:$seed, Optional<DGC_StepScalar>:$step, OptionalAttr<I64Attr>:$rng_id,
+                       OptionalAttr<TypeAttr>:$declared_type);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    `` custom<TwoNumbers>($first, $second) (`always` $always^)? (`keyed` $seed^ `,` $step `rng` $rng_id)? attr-dict `:`
+    custom<WrittenType>($declared_type, type($result))
+  }];
+  let hasVerifier = 1;
+}
+
+def DGC_RandomNormalOp : DGC_NoiseOp<"random_normal"> {
+  let summary = "random numbers of a normal distribution, others in each step";
+  let description = [{
+    `%noise = dgc.random_normal : tensor<?x20xf32>`, with the batch written `?`; `dgc.random_normal 0.0 0.1` says the mean
+    and the standard deviation, which are 0 and 1 if they are left out. A number depends on the seed of the run, the step, the
+    op and the place of the element in the whole tensor, never on how it is cut. It is formed from two times 24 random bits
+    as initial values are (Box-Muller).
+
+    It draws in training. In `evaluate` and `predict` every element is the mean, unless the op says `always`: then it draws
+    there too, others for each batch of an evaluation.
+
+    In a function that draws the op has its keys: `dgc.random_normal keyed %seed, %step rng 4 : tensor<8x20xf32>`.
+  }];
+}
+
+def DGC_RandomUniformOp : DGC_NoiseOp<"random_uniform"> {
+  let summary = "random numbers between two limits, others in each step";
+  let description = [{
+    `%u = dgc.random_uniform -1.0 1.0 : tensor<?x20xf32>`: at least the first number and below the second; 0 and 1 if they
+    are left out. (Where the type is so coarse that it cannot tell the largest from the second, they are equal.) There
+    are 2^24 different numbers, of f64 2^53. Otherwise as dgc.random_normal: outside of training every element is the mean of
+    the two, unless the op says `always`.
+  }];
 }
 
 #endif // DGC_RANDOM_OPS_TD

@@ -1,10 +1,10 @@
-// Reductions over whole dimensions.
+// Reductions over whole dimensions, and sums up to each place.
 
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/Clauses.h"
+#include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/InferUtil.h"
 #include "dialects/dgc/LinalgUtil.h"
-#include "dialects/dgc/TensorBuilder.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -146,4 +146,38 @@ FailureOr<SmallVector<Value>> ReduceOp::lowerToLinalg(OpBuilder &builder, ValueR
                                              linalg::YieldOp::create(b, l, sum);
                                            });
   return SmallVector<Value>{roundedTensor(builder, location, reduced.getResult(0), signlessElement(element))};
+}
+
+//===----------------------------------------------------------------------===//
+// CumulativeSumOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult CumulativeSumOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                          SmallVectorImpl<Type> &types) {
+  RankedTensorType input = withoutEncoding(tensorOf(adaptor.getInput()));
+  const auto dim = static_cast<int64_t>(adaptor.getDim());
+  if (dim < -input.getRank() || dim >= input.getRank())
+    return emitOptionalError(location, "'dgc.cumulative_sum' runs along dimension ", dim, ", which ", input,
+                             " does not have");
+  types.push_back(input);
+  return success();
+}
+
+// After step k, each element is the sum of up to 2^k elements up to its place.
+FailureOr<SmallVector<Value>> CumulativeSumOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = elementOf(getInput());
+  Value sums = b.convert(getInput(), computeType(element));
+  const int64_t rank = tensorOf(sums).getRank(), given = getDim(), dim = given < 0 ? given + rank : given;
+  auto moved = [&](int64_t places) {
+    SmallVector<int64_t> low(rank, 0), high(rank, 0);
+    low[dim] = getReverse() ? -places : places;
+    high[dim] = -low[dim];
+    return b.padZero(sums, low, high);
+  };
+  if (getExclusive())
+    sums = moved(1);
+  for (int64_t places = 1; places < shapeOf(sums)[dim]; places *= 2)
+    sums = b.add(sums, moved(places));
+  return SmallVector<Value>{b.convert(sums, element)};
 }

@@ -245,8 +245,7 @@ void EntryPoint::createFunction(StringRef name) {
 /// Tells a copied op what depends on the entry point: whether it trains, and the keys of random numbers.
 void EntryPoint::setMode(Operation *original, Operation *copy) {
   if (auto moded = dyn_cast<ModeOpInterface>(copy))
-    moded.setMode(training, training ? argument(at.seed) : Value(), training ? argument(at.step) : Value(),
-                  model.rngIds.lookup(original));
+    moded.setMode(training, argument(at.seed), argument(at.step), model.rngIds.lookup(original));
 }
 
 /// The location of an op, with a name for what it computes: `relu`, and `features.relu` in the block `features`. An op

@@ -432,7 +432,8 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
     if (context.abort.raised())
       return context.abort.status();
     valid.push_back(program.next());
-    DGC_RETURN_IF_ERROR(program.runner->submit(static_cast<uint64_t>(state.step)));
+    // Random numbers that are drawn here, too, are others for each batch.
+    DGC_RETURN_IF_ERROR(program.runner->submit(static_cast<uint64_t>(state.step + i - 1)));
     while (valid.size() >= (i == feed.stepsPerEpoch() ? 1 : program.runner->depth())) {
       DGC_RETURN_IF_ERROR(program.runner->collect());
       scalars.read();

@@ -23,6 +23,7 @@ const std::vector<Case> &cases() {
   static const std::vector<Case> all = {
 #include "test/unit/dialects/dgc/Composites.inc"
 #include "test/unit/dialects/dgc/Layers.inc"
+#include "test/unit/dialects/dgc/Losses.inc"
   };
   return all;
 }
