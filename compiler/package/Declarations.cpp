@@ -30,6 +30,19 @@ static std::optional<fb::OutputRole> roleOf(exec::OutputOp op) {
       .Default(std::nullopt);
 }
 
+/// What is reported of a metric, as its attribute says.
+static FailureOr<fb::MetricFunction> functionOf(exec::OutputOp op) {
+  auto name = op->getAttrOfType<StringAttr>("function");
+  auto function = llvm::StringSwitch<std::optional<fb::MetricFunction>>(name ? name.getValue() : "")
+                      .Case("", fb::MetricFunction::Identity)
+                      .Case("exponential", fb::MetricFunction::Exponential)
+                      .Case("square_root", fb::MetricFunction::SquareRoot)
+                      .Default(std::nullopt);
+  if (!function)
+    return op.emitOpError("is reported as '") << name.getValue() << "'; there are exponential and square_root";
+  return *function;
+}
+
 /// What an input and an output have in common.
 template <typename EntryT, typename OpT>
 static FailureOr<std::unique_ptr<EntryT>> describeValue(OpT op, const ProgramWriter &writer) {
@@ -142,6 +155,14 @@ struct Output : PackageOpInterface::ExternalModel<Output, exec::OutputOp> {
       return failure();
     }
     (*entry)->result = positionOf(op, "result");
+    auto function = functionOf(cast<exec::OutputOp>(op));
+    if (failed(function)) {
+      return failure();
+    }
+    (*entry)->function = *function;
+    if (auto over = op->getAttrOfType<StringAttr>("over")) {
+      (*entry)->over = over.str();
+    }
     writer.program.outputs.push_back(std::move(*entry));
     return success();
   }

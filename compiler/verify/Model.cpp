@@ -194,6 +194,9 @@ static std::vector<Value> valuesOf(ArrayRef<std::string> names, ArrayRef<verify:
     if constexpr (std::is_same_v<Value, verify::ModelInput>) {
       values.back().indexLimit = (*other)->index_limit;
       values.back().drawLimit = drawLimits[i];
+    } else {
+      values.back().over = (*other)->over;
+      values.back().function = (*other)->function;
     }
     ++other;
   }

@@ -71,6 +71,11 @@ LogicalResult dgc::checkUniqueNames(Block &body) {
     error.attachNote(entry->second->getLoc()) << "first used here";
     return LogicalResult(error);
   };
+  auto insertMetric = [&](MetricOp metric) {
+    LogicalResult result = insert(results, "metric and output", metric.getName(), metric);
+    return failed(result) || !metric.getOver() ? result
+                                               : insert(results, "metric and output", metric.getDivisorName(), metric);
+  };
   for (Operation &op : body) {
     LogicalResult result = success();
     if (auto input = dyn_cast<InputOp>(op))
@@ -78,7 +83,7 @@ LogicalResult dgc::checkUniqueNames(Block &body) {
     else if (auto variable = dyn_cast<VariableOp>(op))
       result = insert(variables, "variable", variable.getName(), &op);
     else if (auto metric = dyn_cast<MetricOp>(op))
-      result = insert(results, "metric and output", metric.getName(), &op);
+      result = insertMetric(metric);
     else if (auto output = dyn_cast<OutputOp>(op))
       result = insert(results, "metric and output", output.getName(), &op);
     if (failed(result))
@@ -338,10 +343,22 @@ static LogicalResult checkScalar(Operation *op, Type type) {
   return success();
 }
 
+static LogicalResult checkQuotient(Operation *op, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && tensor.getRank() != 0)
+    return op->emitOpError() << "is a quotient of scalars, but one of its operands is a " << tensor
+                             << ": take sums over the batch, as dgc.precision and dgc.reduce sum do";
+  return success();
+}
+
 LogicalResult LossOp::verify() { return checkScalar(*this, getValue().getType()); }
 
 LogicalResult MetricOp::verify() {
   if (getName() == "loss")
     return emitOpError("cannot be called \"loss\": that is the name of what dgc.loss reports");
-  return checkScalar(*this, getValue().getType());
+  if (getExp() && getSqrt())
+    return emitOpError("is reported as exp or sqrt of its mean, not both");
+  if (getOver() && failed(checkQuotient(*this, getOver().getType())))
+    return failure();
+  return getOver() ? checkQuotient(*this, getValue().getType()) : checkScalar(*this, getValue().getType());
 }

@@ -96,9 +96,26 @@ def DGC_LossOp : DGC_ModelMemberOp<"loss"> {
 
 def DGC_MetricOp : DGC_ModelMemberOp<"metric"> {
   let summary = "a scalar that is reported while training and evaluating";
-  let description = "`dgc.metric \"accuracy\" %accuracy`";
-  let arguments = (ins StrAttr:$name, DGC_FloatTensor:$value);
-  let assemblyFormat = "$name $value attr-dict custom<OperandTypes>(type($value))";
+  let description = [{
+    `dgc.metric "accuracy" %accuracy`. Over several batches it is the mean over their examples.
+
+    `dgc.metric "precision" %right over %predicted` is a quotient: over several batches, the sum of the first divided by the
+    sum of the second, 0 where that is 0. Both are sums over the examples of a batch, as dgc.precision and dgc.reduce give;
+    the entry points have the second as a result "precision.over".
+
+    With `exp` or `sqrt` before the value, what is reported is that of the mean or quotient over all batches:
+    `dgc.metric "perplexity" exp %loss`, `dgc.metric "error" sqrt %mean_square`.
+  }];
+  let arguments = (ins StrAttr:$name, UnitAttr:$exp, UnitAttr:$sqrt, DGC_FloatTensor:$value,
+                       Optional<DGC_FloatTensor>:$over);
+  let assemblyFormat = [{
+    $name (`exp` $exp^)? (`sqrt` $sqrt^)? $value (`over` $over^)? attr-dict
+    custom<OperandTypes>(type($value), type($over), ref($over))
+  }];
+  let extraClassDeclaration = [{
+    /// The name of the divisor of a quotient among the results of an entry point.
+    std::string getDivisorName() { return (getName() + ".over").str(); }
+  }];
   let hasVerifier = 1;
 }
 

@@ -300,7 +300,10 @@ def Exec_InputOp : Exec_Op<"input", [HasParent<"ProgramOp">]> {
 
 def Exec_OutputOp : Exec_Op<"output", [HasParent<"ProgramOp">]> {
   let summary = "a buffer that is read after the step";
-  let description = "An attribute `result` is where it is among the results of the entry point, as `dgc.result`.";
+  let description = [{
+    An attribute `result` is where it is among the results of the entry point, as `dgc.result`; `over` and `function` are
+    those of a metric, as `dgc.over` and `dgc.function`.
+  }];
   let arguments = (ins StrAttr:$name, StrAttr:$role, AnyStaticShapeMemRef:$buffer,
                        TypeAttrOf<AnyRankedTensor>:$global_type, DefaultValuedAttr<I64Attr, "-1">:$batch_dim,
                        OptionalAttr<AnyAttr>:$sharding);

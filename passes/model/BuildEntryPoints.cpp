@@ -68,6 +68,7 @@ public:
 private:
   void createFunction(StringRef name);
   void addArgument(Type type, Location location, ArrayRef<NamedAttribute> attributes);
+  void addMetric(MetricOp metric);
   void addStateResult(Value value, StateOp state);
   void setMode(Operation *original, Operation *copy);
   SmallVector<Value> computeGradients(ArrayRef<Variable *> trained);
@@ -308,6 +309,19 @@ SmallVector<Value> EntryPoint::computeGradients(ArrayRef<Variable *> trained) {
 }
 
 /// Applies the optimizer to one weight.
+/// A quotient is two results: the runtime divides them once they are added up over all batches.
+void EntryPoint::addMetric(MetricOp metric) {
+  addResult(metric.getValue(), metric.getName(), "metric");
+  NamedAttrList attributes(results.back().attributes);
+  if (metric.getExp() || metric.getSqrt())
+    attributes.set(kFunctionAttr, builder.getStringAttr(metric.getExp() ? "exponential" : "square_root"));
+  if (metric.getOver())
+    attributes.set(kOverAttr, builder.getStringAttr(metric.getDivisorName()));
+  results.back().attributes = attributes.getDictionary(builder.getContext());
+  if (metric.getOver())
+    addResult(metric.getOver(), metric.getDivisorName(), "metric");
+}
+
 void EntryPoint::update(Variable &variable, size_t firstSlot, Value gradient, Value rate) {
   OptimizerOp optimizer = model.optimizer;
   Location location = optimizer.getLoc();
@@ -424,7 +438,7 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
     if (model.loss)
       reported.push_back(LossOp(model.loss).getValue());
     for (MetricOp metric : model.metrics)
-      reported.push_back(metric.getValue());
+      llvm::append_range(reported, metric->getOperands());
     for (OutputOp output : model.outputs)
       predicted.push_back(output.getValue());
     for (Variable &variable : model.variables)
@@ -435,7 +449,7 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
       if (model.loss)
         entry.addResult(LossOp(model.loss).getValue(), "loss", "loss");
       for (MetricOp metric : model.metrics)
-        entry.addResult(metric.getValue(), metric.getName(), "metric");
+        entry.addMetric(metric);
       entry.finish();
       ++numEntryPoints;
     };

@@ -203,6 +203,10 @@ void ProgramBuilder::lowerReturn(func::ReturnOp op) {
     if (Attribute place = function.getResultAttr(index, kResultAttr)) {
       output->setAttr("result", place);
     }
+    if (Attribute over = function.getResultAttr(index, kOverAttr))
+      output->setAttr("over", over);
+    if (Attribute reported = function.getResultAttr(index, kFunctionAttr))
+      output->setAttr("function", reported);
   }
   for (auto [from, to] : assignments) {
     copy(from, to, op.getLoc());

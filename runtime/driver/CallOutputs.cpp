@@ -32,9 +32,7 @@ absl::Status CallOutputs::readScalars(const GatherBytes &gather) {
   }
   if (rank != 0)
     return absl::OkStatus();
-  lossValue.reset();
-  values.clear();
-  names.clear();
+  std::vector<std::pair<const WholeOutput *, double>> scalars;
   std::vector<size_t> at(streams.size());
   for (const OutputPart &part : given.parts()) {
     const WholeOutput &output = given.outputs()[part.output];
@@ -43,12 +41,27 @@ absl::Status CallOutputs::readScalars(const GatherBytes &gather) {
     double value =
         loadElement(output.dtype, reinterpret_cast<const std::byte *>(streams[part.rank].data()) + at[part.rank], 0);
     at[part.rank] += sizeOf(output.dtype);
-    if (output.role == artifact::OutputRole::Loss && !lossValue)
-      lossValue = value;
-    else
-      values.push_back({names.emplace_back(output.name), value});
+    scalars.push_back({&output, value});
   }
+  report(scalars);
   return absl::OkStatus();
+}
+
+void CallOutputs::report(std::span<const std::pair<const WholeOutput *, double>> scalars) {
+  lossValue.reset();
+  values.clear();
+  names.clear();
+  for (const auto &[output, value] : scalars) {
+    auto isDivisor = [&](const auto &each) { return each.first->over == output->name; };
+    auto isOver = [&](const auto &each) { return !output->over.empty() && each.first->name == output->over; };
+    auto over = std::find_if(scalars.begin(), scalars.end(), isOver);
+    if (output->role == artifact::OutputRole::Loss && !lossValue)
+      lossValue = value;
+    else if (over != scalars.end())
+      values.push_back(Metric::quotient(names.emplace_back(output->name), value, over->second, output->function));
+    else if (std::none_of(scalars.begin(), scalars.end(), isDivisor))
+      values.push_back({names.emplace_back(output->name), value, std::nullopt, output->function});
+  }
 }
 
 absl::StatusOr<std::vector<CallOutputs::Whole>> CallOutputs::gatherOutputs(int64_t valid,

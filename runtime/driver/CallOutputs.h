@@ -33,6 +33,8 @@ public:
   absl::Status write(int64_t valid, OutputFile *file, const GatherBytes &gather);
 
 private:
+  /// Takes the scalar outputs apart: the loss, and the others as metrics.
+  void report(std::span<const std::pair<const WholeOutput *, double>> scalars);
   /// A result on rank 0.
   struct Whole {
     DType dtype;

@@ -25,6 +25,8 @@ void OutputParts::add(const artifact::Plan &plan, const artifact::Program &progr
   if (known == outputs_.end()) {
     WholeOutput made{output.name()->str(), output.role(), toDType(program.buffers()->Get(output.buffer())->dtype()),
                      toVector(output.global_shape()), output.batch_dim()};
+    made.over = output.over() ? output.over()->str() : "";
+    made.function = output.function();
     if (made.batchDim >= 0) {
       const int64_t extent = made.shape[static_cast<size_t>(made.batchDim)];
       made.perSample = extent / globalBatch;

@@ -14,6 +14,8 @@ struct WholeOutput {
   std::vector<int64_t> shape; // of a batch
   int batchDim = -1;          // -1: none
   int64_t perSample = 1;      // extent of the batch dimension for each sample
+  std::string over;           // of a quotient: the name of its divisor
+  artifact::MetricFunction function = artifact::MetricFunction::Identity;
 };
 
 /// The part of an output that a worker gives.

@@ -21,26 +21,28 @@ public:
 
 private:
   const OutputView *lossView = nullptr;
-  std::vector<const OutputView *> views;
+  struct View {
+    const OutputView *value, *over; // `over` is null where the metric is no quotient
+  };
+  std::vector<View> views;
   std::vector<Metric> values; // names point into the views
   std::optional<double> lossValue;
 };
 
-/// Means over samples that come in batches.
+/// The loss and the metrics over samples that come in batches.
 class WeightedMeans {
 public:
   void add(const Scalars &scalars, double weight);
   void clear();
   std::optional<double> loss() const;
   /// Valid until the next call.
-  std::span<const Metric> metrics();
+  std::span<const Metric> metrics() { return means.means(); }
   double weight() const { return total; }
 
 private:
   double total = 0, lossSum = 0;
   bool hasLoss = false;
-  std::vector<double> sums;
-  std::vector<Metric> means;
+  MetricMeans means;
 };
 
 /// The value of a scalar output in any type.

@@ -158,6 +158,8 @@ absl::Status Executor::prepareProgram(const artifact::Program &program, uint32_t
     const artifact::Output &output = *program.outputs()->Get(i);
     auto view = viewOf<OutputView>(output, *program.buffers()->Get(output.buffer()));
     view.role = output.role();
+    view.over = output.over() ? output.over()->str() : "";
+    view.function = output.function();
     view.batchDim = output.batch_dim();
     runner->outputViews.push_back(std::move(view));
   }

@@ -44,6 +44,8 @@ struct InputView : TensorView {
 };
 struct OutputView : TensorView {
   artifact::OutputRole role = artifact::OutputRole::Metric;
+  std::string over; // of a quotient: the name of its divisor
+  artifact::MetricFunction function = artifact::MetricFunction::Identity;
 };
 
 /// When the ops of a program ran; the memory is there before the run begins.

@@ -67,7 +67,7 @@ void dgc::rt::appendJson(const LogEvent &event, std::string &out) {
         out += ',';
       appendString(event.metrics[i].name, out);
       out += ':';
-      appendNumber(event.metrics[i].value, out);
+      appendNumber(event.metrics[i].reported(), out);
     }
     out += '}';
   }

@@ -163,6 +163,15 @@ template <typename T> static Json signature(const Plan &plan, const T &t) {
           {"position", positionOf(t)}};
 }
 
+static Json output(const Plan &plan, const Output &o) {
+  Json json = signature(plan, o);
+  if (o.over())
+    json["over"] = text(o.over());
+  if (o.function() != MetricFunction::Identity)
+    json["function"] = rt::spelled(o.function());
+  return json;
+}
+
 static Json variable(const Plan &plan, const Variable &v) {
   return {{"name", text(v.name())},
           {"role", rt::spelled(v.role())},
@@ -232,7 +241,7 @@ static Json describe(const rt::Artifact &artifact) {
                                      {"private_bytes", rt::privateBytesOf(plan, p.group())},
                                      {"shared_bytes", rt::sharedBytesOf(plan, p.group())},
                                      {"inputs", map(p.inputs(), [&](const Input &i) { return signature(plan, i); })},
-                                     {"outputs", map(p.outputs(), [&](const Output &o) { return signature(plan, o); })},
+                                     {"outputs", map(p.outputs(), [&](const Output &o) { return output(plan, o); })},
                                      {"states", map(p.states(), stateUse)},
                                      {"buffers", map(p.buffers(), buffer)},
                                      {"steps", map(p.steps(), [&](const Step &s) { return step(plan, s); })}};

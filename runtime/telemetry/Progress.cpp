@@ -81,6 +81,40 @@ std::string dgc::rt::formatBytes(uint64_t bytes) {
   return scaled(static_cast<double>(bytes), units).text;
 }
 
+double Metric::reported() const {
+  switch (function) {
+  case artifact::MetricFunction::Identity:
+    return value;
+  case artifact::MetricFunction::Exponential:
+    return std::exp(value);
+  case artifact::MetricFunction::SquareRoot:
+    return std::sqrt(value);
+  }
+  return value;
+}
+
+void MetricMeans::add(std::span<const Metric> batch, double samples) {
+  sums.resize(batch.size());
+  weights.resize(batch.size());
+  metrics.assign(batch.begin(), batch.end());
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const double weight = batch[i].over.value_or(samples);
+    sums[i] += batch[i].value * weight;
+    weights[i] += weight;
+  }
+}
+
+void MetricMeans::clear() {
+  std::fill(sums.begin(), sums.end(), 0.0);
+  std::fill(weights.begin(), weights.end(), 0.0);
+}
+
+std::span<const Metric> MetricMeans::means() {
+  for (size_t i = 0; i < metrics.size(); ++i)
+    metrics[i].value = weights[i] == 0 ? 0 : sums[i] / weights[i];
+  return metrics;
+}
+
 ProgressOptions dgc::rt::progressOptionsFor(int fd) {
   ProgressOptions options;
   const char *term = std::getenv("TERM");
@@ -106,12 +140,10 @@ void Progress::start() {
 void Progress::step(const StepReport &report) {
   last = report;
   lastMetrics.assign(report.metrics.begin(), report.metrics.end());
-  metricSums.resize(report.metrics.size());
   double w = static_cast<double>(report.validCount);
   lossSum += report.loss * w;
   weight += w;
-  for (size_t i = 0; i < metricSums.size(); ++i)
-    metricSums[i] += report.metrics[i].value * w;
+  epochMetrics.add(report.metrics, w);
   epochSamples += report.validCount;
   samplesSincePrint += report.validCount;
   ++stepsSincePrint;
@@ -139,7 +171,7 @@ void Progress::print() {
   line.add("  step %d/%d", last.step + 1, options.stepsPerEpoch);
   line.add("  loss %.4f", last.loss);
   for (const Metric &metric : lastMetrics)
-    line.add("  %s %.4f", metric.name, metric.value);
+    line.add("  %s %.4f", metric.name, metric.reported());
   line.add("  %s samples/s", count(samplesPerSecond).text);
   if (options.totalSteps > 0)
     line.add("  %s left", duration(secondsPerStep * static_cast<double>(options.totalSteps - stepsDone)).text);
@@ -172,13 +204,13 @@ void Progress::endEpoch() {
     line.add("/%d", options.epochs);
   if (weight > 0) {
     line.add("  loss %.4f", lossSum / weight);
-    for (size_t i = 0; i < metricSums.size(); ++i)
-      line.add("  %s %.4f", lastMetrics[i].name, metricSums[i] / weight);
+    for (const Metric &metric : epochMetrics.means())
+      line.add("  %s %.4f", metric.name, metric.reported());
   }
   line.add("  %s samples/s  %.1f s\n", count(static_cast<double>(epochSamples) / seconds).text, seconds);
   write(line.view());
   lossSum = weight = 0;
-  std::fill(metricSums.begin(), metricSums.end(), 0.0);
+  epochMetrics.clear();
   epochSamples = 0;
   epochStart = lastPrint = now;
   samplesSincePrint = stepsSincePrint = 0;

@@ -2,10 +2,12 @@
 // then elsewhere.
 #pragma once
 
+#include "runtime/artifact/dgcx_generated.h"
 #include "runtime/base/Clock.h"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +18,30 @@ namespace dgc::rt {
 /// A metric of a batch. The name outlives the object that it is given to.
 struct Metric {
   std::string_view name;
-  double value;
+  double value;               // a mean over the samples, or a quotient
+  std::optional<double> over; // the divisor of a quotient, whose value is 0 where that is 0
+  artifact::MetricFunction function = artifact::MetricFunction::Identity;
+
+  /// A quotient of sums over the batch.
+  static Metric quotient(std::string_view name, double sum, double over, artifact::MetricFunction function) {
+    return {name, over == 0 ? 0 : sum / over, over, function};
+  }
+  /// The function of the value.
+  double reported() const;
+};
+
+/// Metrics over several batches: means over their samples, quotients of sums over all batches.
+class MetricMeans {
+public:
+  /// Adds a batch of so many samples. All batches have the same metrics.
+  void add(std::span<const Metric> metrics, double samples);
+  void clear();
+  /// Valid until the next call.
+  std::span<const Metric> means();
+
+private:
+  std::vector<double> sums, weights;
+  std::vector<Metric> metrics;
 };
 
 /// One training step that is done.
@@ -25,7 +50,7 @@ struct StepReport {
   int64_t step = 0;                // in the epoch, from 0
   int64_t validCount = 0;          // real samples of the global batch
   double loss = 0;                 // mean over them
-  std::span<const Metric> metrics; // means over them
+  std::span<const Metric> metrics; // of them
 };
 
 struct ProgressOptions {
@@ -73,7 +98,7 @@ private:
   std::vector<Metric> lastMetrics; // the values of `last`, and its names
   // Sums over the epoch, weighted.
   double lossSum = 0, weight = 0;
-  std::vector<double> metricSums;
+  MetricMeans epochMetrics;
   int64_t epochSamples = 0;
   TimeNs epochStart = 0;
 };

@@ -72,6 +72,8 @@ static std::string compareOutput(const artifact::Program &program, const artifac
     return type;
   if (mine.role() != other->role)
     return " has another role than in the model";
+  if ((mine.over() ? mine.over()->str() : "") != other->over || mine.function() != other->function)
+    return " is reported in another way than in the model";
   return mine.batch_dim() == other->batchDim ? "" : " has the batch in another dimension than in the model";
 }
 

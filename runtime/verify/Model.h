@@ -41,6 +41,8 @@ struct ModelResult {
   artifact::DType dtype = artifact::DType::F32;
   std::vector<int64_t> shape;
   int batchDim = -1;
+  std::string over; // of a metric that is a quotient
+  artifact::MetricFunction function = artifact::MetricFunction::Identity;
 };
 
 /// An entry: a kernel of the whole global batch, from the values of variables and inputs to new values and outputs.

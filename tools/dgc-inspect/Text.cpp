@@ -131,7 +131,9 @@ private:
     for (uint32_t i = 0; p.outputs() && i < p.outputs()->size(); ++i) {
       const Output &o = *p.outputs()->Get(i);
       line("  output    ", text(o.name()), " : ",
-           type(p.buffers()->Get(o.buffer())->dtype(), o.global_shape(), o.sharding()), ", ", rt::spelled(o.role()));
+           type(p.buffers()->Get(o.buffer())->dtype(), o.global_shape(), o.sharding()), ", ", rt::spelled(o.role()),
+           o.over() ? " over " + text(o.over()) : "",
+           o.function() == MetricFunction::Identity ? "" : ", " + rt::spelled(o.function()) + " of it");
     }
     if (steps && p.steps())
       stepsFrom(p, 0, p.steps()->size(), "  ");

@@ -59,6 +59,29 @@ TEST_F(ProgressTest, EndsAnEpochWithMeansWeightedBySamples) {
   EXPECT_EQ(taken(), "epoch 2/2  loss 3.0000  accuracy 1.0000  100 samples/s  1.0 s\n");
 }
 
+// 3 of 4 and 7 of 36 are 10 of 40, whatever the samples are. The perplexity is that of the mean loss, (3 * 1 + 5) / 4.
+TEST_F(ProgressTest, EndsAnEpochWithQuotientsOfSums) {
+  using dgc::artifact::MetricFunction;
+  Progress progress = make();
+  auto metrics = [](double right, double found, double loss) {
+    return std::vector<Metric>{Metric::quotient("precision", right, found, MetricFunction::Identity),
+                               {"perplexity", loss, std::nullopt, MetricFunction::Exponential},
+                               Metric::quotient("root", right, found, MetricFunction::SquareRoot)};
+  };
+  clock.advance(1_s);
+  progress.step(report(0, 1.0, metrics(3, 4, 1), 300));
+  clock.advance(1_s);
+  progress.step(report(1, 5.0, metrics(7, 36, 5), 100));
+  progress.endEpoch();
+  EXPECT_EQ(taken(),
+            "epoch 1/2  loss 2.0000  precision 0.2500  perplexity 7.3891  root 0.5000  200 samples/s  2.0 s\n");
+  clock.advance(1_s);
+  progress.step({1, 0, 100, 3.0, metrics(0, 0, 0)});
+  progress.endEpoch();
+  EXPECT_EQ(taken(),
+            "epoch 2/2  loss 3.0000  precision 0.0000  perplexity 1.0000  root 0.0000  100 samples/s  1.0 s\n");
+}
+
 TEST_F(ProgressTest, UpdatesOneLineOnATerminal) {
   options.terminal = true;
   Progress progress = make();

@@ -77,6 +77,8 @@ TEST_F(RefusedPlans, DeclareWhatTheModelDoesNot) {
               valueOf(program(model, "train").results, "loss").role = artifact::OutputRole::Metric;
             }),
             "output 'loss' of program 'train' has another role than in the model");
+  EXPECT_EQ(against([](verify::Model &model) { valueOf(program(model, "train").results, "loss").over = "count"; }),
+            "output 'loss' of program 'train' is reported in another way than in the model");
 }
 
 /// The first step of the program train that calls a kernel whose first operand is longer than 64 bytes.

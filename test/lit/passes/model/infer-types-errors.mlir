@@ -258,3 +258,13 @@ func.func @number(%x: tensor<4xf32>) {
   %z = dgc.add %x, 0.5 : tensor<4xf32>
   return
 }
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<2x4xf32>
+  %s = dgc.reduce sum %x dims [0, 1]
+  %r = dgc.reduce sum %x dims [1]
+  // expected-error @+1 {{'dgc.metric' op is a quotient of scalars, but one of its operands is a 'tensor<2xf32>': take sums over the batch, as dgc.precision and dgc.reduce sum do}}
+  dgc.metric "m" %s over %r
+}

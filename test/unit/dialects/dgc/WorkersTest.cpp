@@ -154,6 +154,77 @@ INSTANTIATE_TEST_SUITE_P(All, Workers,
                                            // Micro-batches of 3 and 2, of which workers have 2, 1 and none.
                                            How{1, 5}, How{2, 5}, How{3, 5}));
 
+// Losses of all kinds, and what draws: weights and ignored labels count over the whole batch, quotients are those of all
+// examples, noise is the same wherever it is drawn.
+const char *const losses = R"(
+dgc.model @losses {
+  %image = dgc.input "image" : tensor<?x8x6xf32>
+  %label = dgc.input "label" : tensor<?xi32>
+  %target = dgc.input "target" : tensor<?x3xf32>
+  %w = dgc.variable "w" he_normal : tensor<48x3xf32>
+  %k = dgc.variable "k" he_normal : tensor<6x4xf32>
+  %f = dgc.flatten %image
+  %noise = dgc.random_normal 0.0 0.3 : tensor<?x48xf32>
+  %jitter = dgc.random_uniform -0.5 0.5 always : tensor<?x48xf32>
+  %g = dgc.add %f, %noise
+  %n = dgc.add %g, %jitter
+  %y = dgc.dense %n, %w
+  %class_weights = dgc.constant dense<[0.5, 2.0, 1.0]> : tensor<3xf32>
+  %weighted = dgc.cross_entropy %y, %label ignore_index 1 weights %class_weights
+  %counted = dgc.cross_entropy %y, %label ignore_index 2
+  %squares = dgc.multiply %target, %target
+  %s = dgc.reduce sum %squares dims [1]
+  %distance = dgc.mean_squared_error %y, %target sample_weights %s
+  %speech = dgc.dense %image, %k
+  %sums = dgc.cumulative_sum %speech dim 1 reverse
+  %scaled = dgc.scale %sums by 0.1
+  %words = dgc.expand_dims %label at 1
+  %ctc = dgc.ctc_loss %scaled, %words
+  %a = dgc.add %weighted, %counted
+  %c = dgc.add %distance, %ctc
+  %loss = dgc.add %a, %c
+  %top = dgc.top_k_accuracy %y, %label k 2
+  %right, %found = dgc.precision %y, %target threshold 0.5
+  dgc.loss %loss
+  dgc.metric "top" %top
+  dgc.metric "perplexity" exp %counted
+  dgc.metric "precision" %right over %found
+  dgc.output "speech" %scaled
+  dgc.optimizer sgd learning_rate 0.05
+}
+)";
+
+class Losses : public ::testing::TestWithParam<How> {};
+
+TEST_P(Losses, TrainAndEvaluateAsOne) {
+  for (int validCount : {-1, 7}) {
+    auto one = run(losses, "train", How{1}, 4, validCount), several = run(losses, "train", GetParam(), 4, validCount);
+    EXPECT_LT(difference(one.variables, several.variables), 2e-5) << "valid count " << validCount;
+    EXPECT_LT(difference(one.outputs, several.outputs), 2e-5) << "valid count " << validCount;
+    auto evaluated = run(losses, "evaluate", How{1}, 1, validCount, one.variables);
+    EXPECT_LT(difference(evaluated.outputs, run(losses, "evaluate", GetParam(), 1, validCount, one.variables).outputs),
+              2e-5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Losses, ::testing::Values(How{2}, How{3}, How{1, 3}, How{3, 4}, How{2, 5}));
+
+/// `text` with the first `from` replaced.
+std::string replaced(std::string text, const std::string &from, const std::string &to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+// Noise is another in each step, and in training only, unless it is always there.
+TEST(Noise, IsInTrainingOnly) {
+  NamedArrays variables = run(losses, "train", How{1}, 1, -1).variables;
+  const std::string still = replaced(losses, "normal 0.0 0.3 :", "normal 0.0 0.0 :");
+  auto evaluated = [&](const std::string &text) { return run(text, "evaluate", How{1}, 1, -1, variables).outputs; };
+  EXPECT_LT(difference(evaluated(losses), evaluated(still)), 1e-6);
+  EXPECT_GT(difference(evaluated(losses), evaluated(replaced(losses, "0.5 always", "0.5"))), 1e-3);
+  auto trained = [&](const std::string &text) { return run(text, "train", How{1}, 1, -1, variables).outputs; };
+  EXPECT_GT(difference(trained(losses), trained(still)), 1e-3);
+}
+
 // The negative control: another count of real examples is another result.
 TEST(Padding, DoesNotCount) {
   auto seven = run(model, "train", How{1}, 1, 7), eight = run(model, "train", How{1}, 1, 8);
