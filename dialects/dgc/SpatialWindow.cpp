@@ -28,6 +28,9 @@ std::string dgc::countOf(int64_t number, StringRef noun) {
   return (kWords[number] + " " + noun + (number == 1 ? "" : "s")).str();
 }
 
+/// No size that is computed with such numbers overflows.
+static constexpr int64_t kMostOfWindow = 1 << 20;
+
 /// Reports an input of another rank, and lists of numbers that are too short or out of range.
 static LogicalResult checkClauses(std::optional<Location> location, StringRef name, RankedTensorType input,
                                   int64_t spatialDims, const WindowClauses &clauses) {
@@ -35,11 +38,14 @@ static LogicalResult checkClauses(std::optional<Location> location, StringRef na
     return emitOptionalError(location, "'", name, "' has an input of type ", input, ", which must be ",
                              activationsOf(spatialDims), "; dgc.expand_dims %x at ", spatialDims + 1,
                              " adds a channel");
+  auto areFrom = [](int64_t least, ArrayRef<int64_t> values) {
+    return llvm::all_of(values, [&](int64_t v) { return v >= least && v <= kMostOfWindow; });
+  };
   auto check = [&](StringRef clause, ArrayRef<int64_t> values) -> LogicalResult {
-    if (int64_t(values.size()) == spatialDims && llvm::all_of(values, [](int64_t v) { return v > 0; }))
+    if (int64_t(values.size()) == spatialDims && areFrom(1, values))
       return success();
-    return emitOptionalError(location, "'", name, "' needs ", countOf(spatialDims, "number"), " above 0 in '", clause,
-                             "', one for each spatial dimension");
+    return emitOptionalError(location, "'", name, "' needs ", countOf(spatialDims, "number"), " from 1 to ",
+                             kMostOfWindow, " in '", clause, "', one for each spatial dimension");
   };
   if (failed(check("window", clauses.size)) || (clauses.strides && failed(check("strides", *clauses.strides))) ||
       (clauses.dilation && failed(check("dilation", *clauses.dilation))))
@@ -48,13 +54,13 @@ static LogicalResult checkClauses(std::optional<Location> location, StringRef na
   if (!padding || padding.getKind() != PaddingKind::Explicit)
     return success();
   ArrayRef<int64_t> amounts = padding.getAmounts();
-  if (int64_t(amounts.size()) == 2 * spatialDims && llvm::all_of(amounts, [](int64_t v) { return v >= 0; }))
+  if (int64_t(amounts.size()) == 2 * spatialDims && areFrom(0, amounts))
     return success();
   std::string example = "[LOW, HIGH]";
   for (int64_t dim = 1; dim < spatialDims; ++dim)
     example += ", [LOW, HIGH]";
-  return emitOptionalError(location, "'", name, "' needs ", countOf(spatialDims, "pair"),
-                           " of numbers of 0 or more in 'padding', one for each spatial dimension: [", example, "]");
+  return emitOptionalError(location, "'", name, "' needs ", countOf(spatialDims, "pair"), " of numbers from 0 to ",
+                           kMostOfWindow, " in 'padding', one for each spatial dimension: [", example, "]");
 }
 
 /// The window with its strides and dilation, and the padding that is given.

@@ -203,17 +203,21 @@ LogicalResult dgc::checkAttention(std::optional<Location> location, StringRef na
   if (keyHeads != heads && (heads < 1 || keyHeads < 1 || heads % keyHeads != 0))
     return emitOptionalError(location, "'", name, "' has ", heads, " heads for queries and ", keyHeads,
                              " for keys and values: the second number must divide the first");
+  const int64_t features = q.getDimSize(2), ofKeys = k.getDimSize(2), ofValues = v.getDimSize(2);
+  const bool isWhole = keyHeads == heads;
+  const bool fits = isWhole ? features == ofKeys
+                            : features % heads == 0 && ofKeys % keyHeads == 0 && ofValues % keyHeads == 0 &&
+                                  features / heads == ofKeys / keyHeads;
   if (q.getDimSize(0) != k.getDimSize(0) || k.getDimSize(0) != v.getDimSize(0) || k.getDimSize(1) != v.getDimSize(1) ||
-      q.getDimSize(2) * keyHeads != k.getDimSize(2) * heads) {
-    std::string h = keyHeads == heads ? "h" : std::to_string(heads),
-                own = keyHeads == heads ? h : std::to_string(keyHeads);
+      !fits) {
+    std::string all = isWhole ? "h" : std::to_string(heads), own = isWhole ? "h" : std::to_string(keyHeads);
     return emitOptionalError(location, "'", name, "' has a query of type ", q, ", a key of type ", k,
-                             " and a value of type ", v, ": they must be [b, t, ", h, " * d], [b, s, ", own,
+                             " and a value of type ", v, ": they must be [b, t, ", all, " * d], [b, s, ", own,
                              " * d] and [b, s, ", own, " * e]");
   }
-  if (heads < 1 || q.getDimSize(2) % heads != 0 || v.getDimSize(2) % keyHeads != 0)
-    return emitOptionalError(location, "'", name, "' divides ", q.getDimSize(2), " and ", v.getDimSize(2),
-                             " features among ", heads, " heads: the number of heads must divide both");
+  if (heads < 1 || features % heads != 0 || ofValues % keyHeads != 0)
+    return emitOptionalError(location, "'", name, "' divides ", features, " and ", ofValues, " features among ", heads,
+                             " heads: the number of heads must divide both");
   return success();
 }
 /// Reports a mask that is not broadcast to the scores [b, h, t, s], or is not added to them.

@@ -181,7 +181,8 @@ const Model models[] = {
   %q = dgc.rotary_embedding %q0 heads 2
   %k = dgc.rotary_embedding %k0
   %a = dgc.attention %q, %k, %x3 mask %mask heads 2 kv_heads 1
-  %z = dgc.swiglu %a
+  %open = dgc.swiglu %a
+  %z = dgc.dense %open, %w, %b
   %loss = dgc.cross_entropy %z, %y2
   dgc.output "a" %a
 )"},

@@ -177,7 +177,7 @@ func.func @f(%x: tensor<3x8x4xf32>, %w: tensor<3x3x4x2xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x8x4xf32>, %w: tensor<3x4x2xf32>) {
-  // expected-error @+1 {{'dgc.conv1d' needs one number above 0 in 'strides', one for each spatial dimension}}
+  // expected-error @+1 {{'dgc.conv1d' needs one number from 1 to 1048576 in 'strides', one for each spatial dimension}}
   %0 = dgc.conv1d %x, %w strides [1, 2] : tensor<3x8x4xf32>, tensor<3x4x2xf32>
   return
 }
@@ -185,7 +185,7 @@ func.func @f(%x: tensor<3x8x4xf32>, %w: tensor<3x4x2xf32>) {
 // -----
 
 func.func @f(%x: tensor<3x8x8x8x4xf32>, %w: tensor<3x3x3x4x2xf32>) {
-  // expected-error @+1 {{'dgc.conv3d' needs three pairs of numbers of 0 or more in 'padding', one for each spatial dimension: [[LOW, HIGH], [LOW, HIGH], [LOW, HIGH]]}}
+  // expected-error @+1 {{'dgc.conv3d' needs three pairs of numbers from 0 to 1048576 in 'padding', one for each spatial dimension: [[LOW, HIGH], [LOW, HIGH], [LOW, HIGH]]}}
   %0 = dgc.conv3d %x, %w padding [[1, 1]] : tensor<3x8x8x8x4xf32>, tensor<3x3x3x4x2xf32>
   return
 }
@@ -227,5 +227,13 @@ func.func @f(%x: tensor<3x8x8x4xf32>, %w: tensor<3x3x2x4xf32>) {
 func.func @f(%x: tensor<3x2x8x4xf32>, %w: tensor<1x3x2x4xf32>) {
   // expected-error @+1 {{'dgc.conv_transpose2d' pads dimension 1 by 4, which leaves nothing of the 2 elements that the windows cover}}
   %0 = dgc.conv_transpose2d %x, %w padding [[2, 2], [0, 0]] : tensor<3x2x8x4xf32>, tensor<1x3x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x8x8x4xf32>, %w: tensor<3x3x2x4xf32>) {
+  // expected-error @+1 {{'dgc.conv_transpose2d' needs two numbers from 1 to 1048576 in 'strides', one for each spatial dimension}}
+  %0 = dgc.conv_transpose2d %x, %w strides 4611686018427387904 : tensor<3x8x8x4xf32>, tensor<3x3x2x4xf32>
   return
 }

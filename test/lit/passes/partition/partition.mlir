@@ -215,6 +215,41 @@ func.func @halo(%x: tensor<1x8x8x2xf32> {dist.sharding = #dist.sharding<@mesh, [
 
 // -----
 
+// Channels with a filter of their own are cut with their groups, also where the part has a single one, and rows beside them.
+dist.mesh @mesh <data = 2, model = 3>
+// CHECK-LABEL: func.func @depthwise(
+func.func @depthwise(%x: tensor<1x8x8x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}, {}, {"model"}]>},
+                     %w: tensor<3x3x1x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}, {}, {"model"}]>},
+                     %y: tensor<1x8x3xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}, {"model"}]>},
+                     %v: tensor<3x1x3xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}, {"model"}]>})
+    -> (tensor<1x8x8x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}, {}, {"model"}]>},
+        tensor<1x8x3xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {}, {"model"}]>}) {
+  // CHECK-NOT: dist.all_gather
+  // CHECK: dgc.convolution %{{.*}}, %{{.*}} padding {{\[}}[0, 0], [1, 1]] groups 2 : tensor<1x6x8x2xf32>, tensor<3x3x1x2xf32>
+  %0 = dgc.convolution %x, %w padding [[1, 1], [1, 1]] groups 6 : tensor<1x8x8x6xf32>, tensor<3x3x1x6xf32>
+  // CHECK-NOT: dist
+  // CHECK: dgc.convolution %{{.*}}, %{{.*}} padding {{\[}}[1, 1]] : tensor<1x8x1xf32>, tensor<3x1x1xf32>
+  // CHECK-NOT: dist
+  // CHECK: return
+  %1 = dgc.convolution %y, %v padding [[1, 1]] groups 3 : tensor<1x8x3xf32>, tensor<3x1x3xf32>
+  return %0, %1 : tensor<1x8x8x6xf32>, tensor<1x8x3xf32>
+}
+
+// -----
+
+// The sizes of the gradient of an input are those of the part.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @pointwise(
+func.func @pointwise(%dy: tensor<1x8x8x6xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}, {}, {}]>}, %w: tensor<1x1x4x6xf32>)
+    -> (tensor<1x8x8x4xf32> {dist.sharding = #dist.sharding<@mesh, [{}, {"data"}, {}, {}]>}) {
+  // CHECK-NOT: dist.{{all|permute}}
+  // CHECK: dgc.convolution_input_grad %{{.*}}, %{{.*}} input_size [4, 8] : tensor<1x4x8x6xf32>, tensor<1x1x4x6xf32>
+  %0 = dgc.convolution_input_grad %dy, %w input_size [8, 8] : tensor<1x8x8x6xf32>, tensor<1x1x4x6xf32>
+  return %0 : tensor<1x8x8x4xf32>
+}
+
+// -----
+
 // Windows side by side in blocks of whole windows: nothing moves.
 dist.mesh @mesh <data = 2>
 // CHECK-LABEL: func.func @tiled(
