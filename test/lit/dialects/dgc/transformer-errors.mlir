@@ -149,3 +149,48 @@ func.func @f(%t: tensor<65xf32>, %i: tensor<2x3xi32>) {
   %0 = dgc.embedding_bag %t, %i : tensor<65xf32>, tensor<2x3xi32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<2x6x8xf32>, %r: tensor<7x4xf32>, %w: tensor<4x8x8xf32>, %b: tensor<4x8xf32>) {
+  // expected-error @+1 {{'dgc.mixture_of_experts' has an input of type 'tensor<2x6x8xf32>' and a router of type 'tensor<7x4xf32>', which must be [8, experts]}}
+  %0, %1 = dgc.mixture_of_experts %x, %r, %w, %b, %w, %b top 2 capacity 1
+      : tensor<2x6x8xf32>, tensor<7x4xf32>, tensor<4x8x8xf32>, tensor<4x8xf32>, tensor<4x8x8xf32>, tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x6x8xf32>, %r: tensor<8x4xf32>, %w: tensor<4x8x8xf32>, %b: tensor<3x8xf32>) {
+  // expected-error @+1 {{with 4 experts and 8 features they must be [4, 8, h], [4, h], [4, h, e] and [4, e]}}
+  %0, %1 = dgc.mixture_of_experts %x, %r, %w, %b, %w, %b top 2 capacity 1
+      : tensor<2x6x8xf32>, tensor<8x4xf32>, tensor<4x8x8xf32>, tensor<3x8xf32>, tensor<4x8x8xf32>, tensor<3x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x6x8xf32>, %r: tensor<8x4xf32>, %w: tensor<4x8x8xf32>, %b: tensor<4x8xf32>) {
+  // expected-error @+1 {{'dgc.mixture_of_experts' gives each token to 5 of 4 experts: there must be as many, and at least one}}
+  %0, %1 = dgc.mixture_of_experts %x, %r, %w, %b, %w, %b top 5 capacity 1
+      : tensor<2x6x8xf32>, tensor<8x4xf32>, tensor<4x8x8xf32>, tensor<4x8xf32>, tensor<4x8x8xf32>, tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<2x6x8xf32>, %r: tensor<8x4xf32>, %w: tensor<4x8x8xf32>, %b: tensor<4x8xf32>) {
+  // expected-error @+1 {{'dgc.mixture_of_experts' has the capacity 0.000000e+00, which must be above 0 and at most 1e6}}
+  %0, %1 = dgc.mixture_of_experts %x, %r, %w, %b, %w, %b top 2 capacity 0
+      : tensor<2x6x8xf32>, tensor<8x4xf32>, tensor<4x8x8xf32>, tensor<4x8xf32>, tensor<4x8x8xf32>, tensor<4x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<70000x8xf32>, %r: tensor<8x32768xf32>, %w: tensor<32768x8x8xf32>, %b: tensor<32768x8xf32>) {
+  // expected-error @+1 {{'dgc.mixture_of_experts' has 32768 experts that take 70000 tokens each: together they must take less than 2147483648; lower the capacity}}
+  %0, %1 = dgc.mixture_of_experts %x, %r, %w, %b, %w, %b top 1 capacity 1e6
+      : tensor<70000x8xf32>, tensor<8x32768xf32>, tensor<32768x8x8xf32>, tensor<32768x8xf32>, tensor<32768x8x8xf32>, tensor<32768x8xf32>
+  return
+}

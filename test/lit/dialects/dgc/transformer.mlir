@@ -138,3 +138,22 @@ func.func @bags(%t: tensor<9x4xf32>, %n: tensor<2x3xi32>) -> (tensor<2x4xf32>, t
   %1 = dgc.embedding_bag %t, %n mean : tensor<9x4xf32>, tensor<2x3xi32>
   return %0, %1 : tensor<2x4xf32>, tensor<2x4xf32>
 }
+
+// Tokens go to slots of experts, of which each has ceil(1.5 * 2 * 12 / 4) = 9, and back: two scatters, two gathers, two
+// products for all experts.
+
+// CHECK-LABEL: func.func @experts(
+// CHECK:         dgc.dot_general %{{.*}} contract [2] x [0] : tensor<2x6x8xf32>, tensor<8x4xf32>
+// CHECK:         dgc.scatter_add %{{.*}} dim 0 size 36 : tensor<2x6xi32>, tensor<2x6x8xf32>
+// CHECK:         dgc.scatter_add %{{.*}} dim 0 size 36
+// CHECK:         dgc.dot_general %{{.*}} batch [0] x [0] contract [2] x [1] : tensor<4x9x8xf32>, tensor<4x8x16xf32>
+// CHECK:         dgc.maximum
+// CHECK:         dgc.dot_general %{{.*}} batch [0] x [0] contract [2] x [1] : tensor<4x9x16xf32>, tensor<4x16x8xf32>
+// CHECK-COUNT-2: dgc.gather %{{.*}} dim 0 : tensor<36x8xf32>, tensor<2x6xi32>
+// CHECK:         return %{{.*}}, %{{.*}} : tensor<2x6x8xf32>, tensor<f32>
+func.func @experts(%x: tensor<2x6x8xf32>, %r: tensor<8x4xf32>, %w1: tensor<4x8x16xf32>, %b1: tensor<4x16xf32>,
+                   %w2: tensor<4x16x8xf32>, %b2: tensor<4x8xf32>) -> (tensor<2x6x8xf32>, tensor<f32>) {
+  %0, %1 = dgc.mixture_of_experts %x, %r, %w1, %b1, %w2, %b2 top 2 capacity 1.5
+      : tensor<2x6x8xf32>, tensor<8x4xf32>, tensor<4x8x16xf32>, tensor<4x16xf32>, tensor<4x16x8xf32>, tensor<4x8xf32>
+  return %0, %1 : tensor<2x6x8xf32>, tensor<f32>
+}

@@ -96,3 +96,22 @@ def bag(table, numbers, mean):
         if rows:
             y[at] = np.mean(rows, 0) if mean else np.sum(rows, 0)
     return y
+
+
+def experts(x, router, w1, b1, w2, b2, top, capacity, activation=lambda h: np.maximum(h, 0)):
+    """Token by token, the first choices of all before the second ones. Gives the result and the balance."""
+    tokens = x.reshape(-1, x.shape[-1])
+    n = router.shape[1]
+    probabilities = softmax(tokens @ router)
+    _, chosen = top_k(probabilities, top)
+    limit = math.ceil(capacity * top * len(tokens) / n)
+    taken, y = np.zeros(n, int), np.zeros((len(tokens), w2.shape[2]))
+    for r in range(top):
+        for i, token in enumerate(tokens):
+            e = chosen[i, r]
+            weight = probabilities[i, e] / (probabilities[i, chosen[i]].sum() if top > 1 else 1)
+            if taken[e] < limit:
+                y[i] += weight * (activation(token @ w1[e] + b1[e]) @ w2[e] + b2[e])
+            taken[e] += 1
+    first = np.bincount(chosen[:, 0], minlength=n) / len(tokens)
+    return y.reshape(*x.shape[:-1], -1), n * (first * probabilities.mean(0)).sum()

@@ -1,9 +1,12 @@
-"""Writes Layers.inc: convolutions of other ranks, masked and grouped attention, rotary embeddings and others, as Composites.inc has other ops. Run it in this folder; the output is kept in the repository."""
+"""Writes Layers.inc: convolutions of other ranks, masked and grouped attention, rotary embeddings, mixtures of experts and
+others, as Composites.inc has other ops. Run it in this folder; the output is kept in the repository."""
+
+import math
 
 import numpy as np
 from composite_cases import case, gradient_case, normal, wide, write
 from composites_formulas import to_bf16
-from layers_formulas import (attention, bag, conv_any, conv_transpose, instance_norm, rotary, silu, top_k)
+from layers_formulas import (attention, bag, conv_any, conv_transpose, experts, instance_norm, rotary, silu, top_k)
 
 
 def widened(inputs):
@@ -137,5 +140,21 @@ case("swiglu_bf16", f"%g = dgc.convert %0 to bf16 : {{0}}\n  %x = dgc.convert %1
      [to_bf16(silu(GA) * HA)], 2 ** -8)
 case("rotary_bf16", f"%x = dgc.convert %0 to bf16 : {{0}}\n  %y = dgc.rotary_embedding %x : {narrow}\n"
      f"  %r0 = dgc.convert %y to f32 : {narrow}", [half], [to_bf16(rotary(HA, np.arange(2)))], 2 ** -8)
+
+# Experts. With little capacity tokens are left out.
+for name, top, capacity, gelu in (("switch", 1, 1.0, False), ("two", 2, 0.6, False), ("roomy", 2, 4.0, True)):
+    inputs = [normal(3, 4, 5), normal(5, 3) * np.float32(2), normal(3, 5, 6), normal(3, 6), normal(3, 6, 2), normal(3, 2)]
+    erf = np.vectorize(math.erf)
+
+    def formula(*operands, top=top, capacity=capacity, gelu=gelu):
+        if not gelu:
+            return experts(*operands, top, capacity)
+        return experts(*operands, top, capacity, lambda h: h * (1 + erf(h / math.sqrt(2))) / 2)
+
+    clauses = f"top {top} capacity {capacity}" + (" gelu" if gelu else "")
+    op = f"dgc.mixture_of_experts %0, %1, %2, %3, %4, %5 {clauses} : {{0}}, {{1}}, {{2}}, {{3}}, {{4}}, {{5}}"
+    case("experts_" + name, "%r0, %r1 = " + op, inputs, formula(*wide(*inputs)), 1e-4)
+    gradient_case("experts_" + name, "%y, %z = " + op, inputs, [0, 1, 2, 3, 4, 5], lambda *a, f=formula: f(*a)[0])
+    gradient_case("experts_balance_" + name, "%z, %y = " + op, inputs, [0, 1], lambda *a, f=formula: f(*a)[1])
 
 write("Layers.inc", "make_layers_golden.py")
