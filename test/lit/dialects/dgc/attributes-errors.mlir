@@ -6,7 +6,7 @@ func.func private @f(tensor<8xf32> {dgc.place = 1})
 
 // -----
 
-// expected-error@+1 {{result 0: 'dgc.place': is not an attribute; the dialect dgc has 'dgc.output', 'dgc.role', 'dgc.state', 'dgc.batch_dim', 'dgc.result' here}}
+// expected-error@+1 {{result 0: 'dgc.place': is not an attribute; the dialect dgc has 'dgc.output', 'dgc.role', 'dgc.state', 'dgc.batch_dim', 'dgc.result', 'dgc.over', 'dgc.function' here}}
 func.func private @f() -> (tensor<8xf32> {dgc.place = 1})
 
 // -----
