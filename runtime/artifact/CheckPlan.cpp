@@ -371,21 +371,6 @@ absl::Status checkInput(const a::Plan &plan, const a::Program &program, const a:
   return checkSharding(plan, input.global_shape(), input.sharding(), buffer);
 }
 
-/// What a metric is divided by is another one, and both are scalars.
-absl::Status checkQuotient(const a::Program &program, const a::Output &output) {
-  for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
-    const a::Output &divisor = *program.outputs()->Get(i);
-    if (text(divisor.name()) != text(output.over()))
-      continue;
-    if (divisor.role() != a::OutputRole::Metric || divisor.over() || lengthOf(divisor.global_shape()) != 0 ||
-        lengthOf(output.global_shape()) != 0)
-      return bad(
-          str("it is divided by '", text(output.over()), "': both must be scalar metrics, the second no quotient"));
-    return absl::OkStatus();
-  }
-  return bad(str("it is divided by '", text(output.over()), "', which is no output of the program"));
-}
-
 absl::Status checkOutput(const a::Plan &plan, const a::Program &program, const a::Output &output) {
   if (output.buffer() >= lengthOf(program.buffers()))
     return bad(str("buffer ", output.buffer(), " does not exist"));
@@ -393,10 +378,6 @@ absl::Status checkOutput(const a::Plan &plan, const a::Program &program, const a
     return bad("unknown role");
   if (!known(output.function()))
     return bad("unknown function of a metric");
-  if (output.role() != a::OutputRole::Metric && (output.over() || output.function() != a::MetricFunction::Identity))
-    return bad("only a metric is divided, or reported as a function of its mean");
-  if (output.over())
-    DGC_RETURN_IF_ERROR(checkQuotient(program, output));
   if (output.batch_dim() < -1 || output.batch_dim() >= static_cast<int64_t>(lengthOf(output.global_shape())))
     return bad(str("batch dimension ", output.batch_dim(), " does not exist"));
   return checkSharding(plan, output.global_shape(), output.sharding(), *program.buffers()->Get(output.buffer()));

@@ -1,4 +1,4 @@
-// Which variables programs use, and the positions of their arguments and results.
+// Which variables programs use, the positions of their arguments and results, and how results are reported.
 #include "runtime/artifact/Check.h"
 
 #include "runtime/base/Status.h"
@@ -36,6 +36,25 @@ private:
   std::unordered_set<int32_t> taken;
 };
 
+/// What a metric is divided by is another one, and both are scalars.
+absl::Status checkReport(const a::Program &program, const a::Output &output) {
+  if (output.role() != a::OutputRole::Metric && (output.over() || output.function() != a::MetricFunction::Identity))
+    return bad("only a metric is divided, or reported as a function of its mean");
+  if (!output.over())
+    return absl::OkStatus();
+  const std::string over = output.over()->str();
+  for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
+    const a::Output &divisor = *program.outputs()->Get(i);
+    if (divisor.name()->string_view() != over)
+      continue;
+    if (divisor.role() != a::OutputRole::Metric || divisor.over() || lengthOf(divisor.global_shape()) != 0 ||
+        lengthOf(output.global_shape()) != 0)
+      return bad(str("it is divided by '", over, "': both must be scalar metrics, the second no quotient"));
+    return absl::OkStatus();
+  }
+  return bad(str("it is divided by '", over, "', which is no output of the program"));
+}
+
 absl::Status checkProgram(const a::Program &program, const std::unordered_set<std::string> &variables) {
   Positions arguments("argument"), results("result");
   for (uint32_t i = 0; i < lengthOf(program.inputs()); ++i) {
@@ -45,6 +64,8 @@ absl::Status checkProgram(const a::Program &program, const std::unordered_set<st
   for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
     const a::Output &output = *program.outputs()->Get(i);
     DGC_RETURN_IF_ERROR(results.take(output.result(), *output.name()));
+    if (absl::Status s = checkReport(program, output); !s.ok())
+      return annotate(s, str("output '", output.name()->str(), "'"));
   }
   std::unordered_set<std::string> used;
   for (uint32_t i = 0; i < lengthOf(program.states()); ++i) {

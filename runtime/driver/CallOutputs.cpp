@@ -41,7 +41,7 @@ absl::Status CallOutputs::readScalars(const GatherBytes &gather) {
     double value =
         loadElement(output.dtype, reinterpret_cast<const std::byte *>(streams[part.rank].data()) + at[part.rank], 0);
     at[part.rank] += sizeOf(output.dtype);
-    scalars.push_back({&output, value});
+    scalars.emplace_back(&output, value);
   }
   report(scalars);
   return absl::OkStatus();

@@ -114,16 +114,6 @@ fb::AttentionT &attention(fb::PlanT &p, bool backward = false) {
   op.scale = 0.5;
   return addStep(program, std::move(op), "attention");
 }
-/// A second output, a metric.
-fb::OutputT &metric(P p) {
-  auto output = std::make_unique<fb::OutputT>(*p.programs[0]->outputs[0]);
-  output->name = "ratio";
-  output->role = fb::OutputRole::Metric;
-  output->result = -1;
-  p.programs[0]->outputs.push_back(std::move(output));
-  return *p.programs[0]->outputs.back();
-}
-
 fb::StateUseT &state(P p, const char *variable) {
   p.programs[0]->states.push_back(std::make_unique<fb::StateUseT>());
   p.programs[0]->states.back()->variable = variable;
@@ -293,12 +283,6 @@ const Violation violations[] = {
     {"StateResult", [](P p) { state(p, "w").result = p.programs[0]->outputs[0]->result = 7; }, "program",
      "'w' is the second result 7"},
     {"OutputBuffer", [](P p) { p.programs[0]->outputs[0]->buffer = 99; }, "'loss'", "buffer 99 does not exist"},
-    {"OutputFunction", [](P p) { p.programs[0]->outputs[0]->function = fb::MetricFunction(9); }, "'loss'",
-     "unknown function"},
-    {"OutputOverOfLoss", [](P p) { p.programs[0]->outputs[0]->over = "loss"; }, "'loss'", "only a metric is divided"},
-    {"OutputOverNothing", [](P p) { metric(p).over = "count"; }, "'ratio'", "'count', which is no output"},
-    {"OutputOverLoss", [](P p) { metric(p).over = "loss"; }, "'ratio'", "'loss': both must be scalar metrics"},
-    {"OutputOverItself", [](P p) { metric(p).over = "ratio"; }, "'ratio'", "'ratio': both must be scalar metrics"},
     {"Queue", [](P p) { p.programs[0]->steps[0]->queue = 16; }, "'matmul'", "queue 16"},
     {"Waits", [](P p) { p.programs[0]->steps[0]->waits = {0}; }, "'matmul'", "waits for step 0"},
     {"StoredNowhere", [](P p) { p.variables[0]->init = fb::InitKind::Stored; }, "variable 'w'", "there is no section"},
