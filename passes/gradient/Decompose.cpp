@@ -26,15 +26,15 @@ struct DecomposePass : dgc::impl::DecomposePassBase<DecomposePass> {
       auto op = dyn_cast<DecomposableOpInterface>(worklist[i]);
       if (!op || kept.contains(op->getName().getStringRef()))
         continue;
+      if (op->getNumRegions() > 0) // what is inside goes with it; the decomposition has copies of it
+        worklist.erase(std::remove_if(worklist.begin() + static_cast<ptrdiff_t>(i) + 1, worklist.end(),
+                                      [&](Operation *each) { return op->isProperAncestor(each); }),
+                       worklist.end());
       if (failed(decomposeInPlace(op, worklist)))
         return signalPassFailure();
       ++numDecomposed;
     }
   }
 };
-      if (op->getNumRegions() > 0) // what is inside goes with it; the decomposition has copies of it
-        worklist.erase(std::remove_if(worklist.begin() + static_cast<ptrdiff_t>(i) + 1, worklist.end(),
-                                      [&](Operation *each) { return op->isProperAncestor(each); }),
-                       worklist.end());
 
 } // namespace

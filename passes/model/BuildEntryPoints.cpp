@@ -63,12 +63,12 @@ public:
   void train();
   void assign(bool inPredict);
   void addResult(Value value, StringRef name, StringRef role, Operation *member = nullptr);
+  void addMetric(MetricOp metric);
   func::FuncOp finish();
 
 private:
   void createFunction(StringRef name);
   void addArgument(Type type, Location location, ArrayRef<NamedAttribute> attributes);
-  void addMetric(MetricOp metric);
   void addStateResult(Value value, StateOp state);
   void setMode(Operation *original, Operation *copy);
   SmallVector<Value> computeGradients(ArrayRef<Variable *> trained);
@@ -286,6 +286,19 @@ void EntryPoint::addResult(Value value, StringRef name, StringRef role, Operatio
   results.push_back({mapping.lookup(value), builder.getDictionaryAttr(attributes)});
 }
 
+/// A quotient is two results: the runtime divides them once they are added up over all batches.
+void EntryPoint::addMetric(MetricOp metric) {
+  addResult(metric.getValue(), metric.getName(), "metric");
+  NamedAttrList attributes(results.back().attributes);
+  if (metric.getExp() || metric.getSqrt())
+    attributes.set(kFunctionAttr, builder.getStringAttr(metric.getExp() ? "exponential" : "square_root"));
+  if (metric.getOver())
+    attributes.set(kOverAttr, builder.getStringAttr(metric.getDivisorName()));
+  results.back().attributes = attributes.getDictionary(builder.getContext());
+  if (metric.getOver())
+    addResult(metric.getOver(), metric.getDivisorName(), "metric");
+}
+
 void EntryPoint::addStateResult(Value value, StateOp state) {
   SmallVector<NamedAttribute> attributes{attribute(kStateAttr, FlatSymbolRefAttr::get(state.getSymNameAttr()))};
   addAnnotations(state, attributes);
@@ -309,19 +322,6 @@ SmallVector<Value> EntryPoint::computeGradients(ArrayRef<Variable *> trained) {
 }
 
 /// Applies the optimizer to one weight.
-/// A quotient is two results: the runtime divides them once they are added up over all batches.
-void EntryPoint::addMetric(MetricOp metric) {
-  addResult(metric.getValue(), metric.getName(), "metric");
-  NamedAttrList attributes(results.back().attributes);
-  if (metric.getExp() || metric.getSqrt())
-    attributes.set(kFunctionAttr, builder.getStringAttr(metric.getExp() ? "exponential" : "square_root"));
-  if (metric.getOver())
-    attributes.set(kOverAttr, builder.getStringAttr(metric.getDivisorName()));
-  results.back().attributes = attributes.getDictionary(builder.getContext());
-  if (metric.getOver())
-    addResult(metric.getOver(), metric.getDivisorName(), "metric");
-}
-
 void EntryPoint::update(Variable &variable, size_t firstSlot, Value gradient, Value rate) {
   OptimizerOp optimizer = model.optimizer;
   Location location = optimizer.getLoc();
