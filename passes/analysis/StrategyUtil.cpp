@@ -55,16 +55,43 @@ bool isMadeOfScalars(Operation *op) {
   });
 }
 
-DenseSet<Operation *> findForwardOps(func::FuncOp function) {
-  DenseSet<Operation *> forward;
-  SmallVector<Value> worklist;
+/// The ops that values depend on.
+static DenseSet<Operation *> dependences(SmallVector<Value> worklist) {
+  DenseSet<Operation *> ops;
+  while (!worklist.empty())
+    if (Operation *op = worklist.pop_back_val().getDefiningOp(); op && ops.insert(op).second)
+      llvm::append_range(worklist, op->getOperands());
+  return ops;
+}
+
+/// What is reported or assigned.
+static SmallVector<Value> forwardResults(func::FuncOp function) {
+  SmallVector<Value> values;
   for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
     if (StateOp state = stateOfResult(function, i); !state || state.getRole() == StateRole::Statistic)
-      worklist.push_back(value);
+      values.push_back(value);
+  return values;
+}
+
+DenseSet<Operation *> findForwardOps(func::FuncOp function) { return dependences(forwardResults(function)); }
+
+DenseSet<Operation *> findOpsOf(func::FuncOp function, ValueRange gradients) {
+  SmallVector<Value> values = forwardResults(function);
+  llvm::append_range(values, gradients);
+  return dependences(values);
+}
+
+DenseSet<Operation *> findOptimizerOps(func::FuncOp function) {
+  DenseSet<Operation *> ops;
+  SmallVector<Value> worklist;
+  for (BlockArgument argument : function.getArguments())
+    if (StateOp state = stateOfArgument(function, argument.getArgNumber()); state && state.getRole() == StateRole::Slot)
+      worklist.push_back(argument);
   while (!worklist.empty())
-    if (Operation *op = worklist.pop_back_val().getDefiningOp(); op && forward.insert(op).second)
-      llvm::append_range(worklist, op->getOperands());
-  return forward;
+    for (Operation *user : worklist.pop_back_val().getUsers())
+      if (ops.insert(user).second)
+        llvm::append_range(worklist, user->getResults());
+  return ops;
 }
 
 /// The micro-batch and the pipeline stage that an op belongs to.
@@ -94,23 +121,60 @@ static void addUpContributions(VariableUpdate &update) {
   }
 }
 
-VariableUpdate findUpdate(func::FuncOp function, unsigned result, llvm::function_ref<bool(Operation *)> stop) {
-  VariableUpdate update{result, {}, {}};
+/// Whether an op makes elements of several tensors, as a product does.
+static bool isProduct(Operation *op) {
+  auto hasDims = [](Value value) { return cast<RankedTensorType>(value.getType()).getRank() > 0; };
+  return !isa<ElementwiseOpInterface>(op) && llvm::count_if(op->getOperands(), hasDims) > 1;
+}
+
+/// Takes the ops that are between products from those of the update.
+static void separateProducts(VariableUpdate &update, const llvm::SetVector<Operation *> &inner) {
+  DenseSet<Operation *> fed, feeding; // by products, and them
+  SmallVector<Operation *> before, after;
+  for (Operation *op : inner)
+    if (isProduct(op)) {
+      before.push_back(op);
+      after.push_back(op);
+    }
+  auto isInside = [&](Operation *op) { return op && (inner.contains(op) || update.ops.contains(op)); };
+  while (!after.empty())
+    for (Operation *user : after.pop_back_val()->getUsers())
+      if (isInside(user) && fed.insert(user).second)
+        after.push_back(user);
+  while (!before.empty())
+    for (Value operand : before.pop_back_val()->getOperands())
+      if (Operation *op = operand.getDefiningOp(); isInside(op) && feeding.insert(op).second)
+        before.push_back(op);
+  for (Operation *op : update.ops)
+    if (fed.contains(op) && feeding.contains(op))
+      update.between.insert(op);
+  update.ops.remove_if([&](Operation *op) { return update.between.contains(op); });
+}
+
+VariableUpdate findUpdate(func::FuncOp function, unsigned result, const DenseSet<Operation *> &optimizerOps,
+                          llvm::function_ref<bool(Operation *)> stop) {
+  VariableUpdate update{result, {}, {}, {}};
   Value value = function.getBody().front().getTerminator()->getOperand(result);
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  llvm::SetVector<Operation *> inner;
   SmallVector<Value> worklist{value};
   while (!worklist.empty()) {
     Value next = worklist.pop_back_val();
     Operation *op = next.getDefiningOp();
     if (!op || isMadeOfScalars(op))
       continue;
-    if (cast<RankedTensorType>(next.getType()).getShape() != shape || !isa<ElementwiseOpInterface>(op) || stop(op)) {
+    const bool hasShape = cast<RankedTensorType>(next.getType()).getShape() == shape;
+    if (hasShape && isa<ElementwiseOpInterface>(op) && !stop(op)) {
+      if (update.ops.insert(op))
+        llvm::append_range(worklist, op->getOperands());
+    } else if (optimizerOps.contains(op) && !stop(op)) {
+      if (inner.insert(op))
+        llvm::append_range(worklist, op->getOperands());
+    } else if (hasShape) {
       update.gradients.insert(next);
-      continue;
     }
-    if (update.ops.insert(op))
-      llvm::append_range(worklist, op->getOperands());
   }
+  separateProducts(update, inner);
   addUpContributions(update);
   return update;
 }

@@ -37,15 +37,24 @@ bool isMadeOfScalars(mlir::Operation *op);
 /// The ops of the forward pass: those that what is reported or assigned depends on.
 llvm::DenseSet<mlir::Operation *> findForwardOps(mlir::func::FuncOp function);
 
-/// The update of a variable in a training function: the elementwise ops between its gradient and its new value.
+/// The ops of a training function that depend on the optimizer's state: they are of updates.
+llvm::DenseSet<mlir::Operation *> findOptimizerOps(mlir::func::FuncOp function);
+
+/// The ops that the loss, what is reported or assigned, and these values depend on.
+llvm::DenseSet<mlir::Operation *> findOpsOf(mlir::func::FuncOp function, mlir::ValueRange gradients);
+
+/// The update of a variable in a training function: the ops between its gradient and its new value.
 struct VariableUpdate {
-  unsigned result;                        // of the function: the new value
-  llvm::SetVector<mlir::Operation *> ops; // elementwise, of the shape of the variable
-  llvm::SetVector<mlir::Value> gradients; // operands from outside of the update, without state and scalars
+  unsigned result;                            // of the function: the new value
+  llvm::SetVector<mlir::Operation *> ops;     // elementwise, of the shape of the variable
+  llvm::SetVector<mlir::Operation *> between; // such ops that are between products of the update
+  llvm::SetVector<mlir::Value> gradients;     // operands from outside of the update, without state and scalars
 };
 
-/// Follows the new value of a variable back. Ops for which `stop` holds count as part of the gradient.
+/// Follows the new value of a variable back, through ops that are elementwise and those of the optimizer that are not.
+/// Ops for which `stop` holds count as part of the gradient.
 VariableUpdate findUpdate(mlir::func::FuncOp function, unsigned result,
+                          const llvm::DenseSet<mlir::Operation *> &optimizerOps,
                           llvm::function_ref<bool(mlir::Operation *)> stop);
 
 } // namespace dgc

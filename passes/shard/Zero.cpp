@@ -92,22 +92,27 @@ private:
         function.setResultAttr(i, kShardingAttr, parts);
     if (function.isExternal())
       return;
-    llvm::SetVector<Operation *> updates;
+    DenseSet<Operation *> optimizerOps = findOptimizerOps(function);
+    SmallVector<Value> gradients;
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       if (StateOp state = stateOfResult(function, i); state && state.getRole() == StateRole::Weight)
         if (Layout layout = layouts.lookup(state); layout.parts)
-          annotateUpdate(function, i, layout, updates);
+          annotateUpdate(function, i, layout, optimizerOps, gradients);
     if (stage == 3)
-      gatherBeforeUse(function, updates);
+      gatherBeforeUse(function, findOpsOf(function, gradients));
   }
 
   /// The new value of a weight is computed in parts, from its gradient on, and so is whatever else needs the gradient:
   /// its share of a norm is a partial sum. At stage 1 the gradient becomes a part before it is first needed, so that
   /// those of micro-batches are added first; at later ones right where it is computed.
-  void annotateUpdate(func::FuncOp function, unsigned result, Layout layout, llvm::SetVector<Operation *> &updates) {
-    VariableUpdate update =
-        findUpdate(function, result, [&](Operation *op) { return stage == 1 && op->hasAttr(kMicrobatchAttr); });
-    updates.insert_range(update.ops);
+  /// What is between products, as in the iteration of Muon, is computed whole, so that parts are gathered once.
+  void annotateUpdate(func::FuncOp function, unsigned result, Layout layout, const DenseSet<Operation *> &optimizerOps,
+                      SmallVectorImpl<Value> &gradients) {
+    VariableUpdate update = findUpdate(function, result, optimizerOps,
+                                       [&](Operation *op) { return stage == 1 && op->hasAttr(kMicrobatchAttr); });
+    llvm::append_range(gradients, update.gradients);
+    for (Operation *op : update.between)
+      op->setAttr(kShardingsAttr, ArrayAttr::get(module.getContext(), {layout.whole}));
     auto spread = ArrayAttr::get(module.getContext(), {layout.parts});
     for (Operation *op : update.ops) {
       op->setAttr(kShardingsAttr, spread);
@@ -159,8 +164,8 @@ private:
 
   /// Weights are gathered where they are used: once in the forward pass and once in the backward pass, so that no one
   /// keeps them in between; with micro-batches, for each of them; on each pipeline stage of what the stage has been
-  /// sent.
-  void gatherBeforeUse(func::FuncOp function, const llvm::SetVector<Operation *> &updates) {
+  /// sent. `ops` are those that losses and gradients depend on: updates take the parts.
+  void gatherBeforeUse(func::FuncOp function, const DenseSet<Operation *> &ops) {
     DenseSet<Operation *> forward = findForwardOps(function);
     auto useOf = [&](Operation *user) {
       auto number = [&](StringRef name) {
@@ -169,9 +174,7 @@ private:
       };
       return Use{number(kMicrobatchAttr), number(kStageAttr), !forward.contains(user)};
     };
-    auto isUse = [&](OpOperand &use) {
-      return !updates.contains(use.getOwner()) && !isa<func::ReturnOp, ReshardOp>(use.getOwner());
-    };
+    auto isUse = [&](OpOperand &use) { return ops.contains(use.getOwner()) && !isa<ReshardOp>(use.getOwner()); };
     for (BlockArgument argument : function.getArguments()) {
       StateOp state = stateOfArgument(function, argument.getArgNumber());
       Layout layout = storedLayout(state);
