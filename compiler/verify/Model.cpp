@@ -237,19 +237,29 @@ FailureOr<verify::Model> modelOf(ModuleOp module, const CompileOptions &options)
   return model;
 }
 
+/// Takes all but the gradient itself from an optimizer: w = w - gradient, for the variables that it trains.
+static void reduceToGradient(OptimizerOp optimizer) {
+  MLIRContext *context = optimizer.getContext();
+  auto none = DictionaryAttr::get(context);
+  optimizer.setDefinitionAttr(StringAttr::get(context, "sgd"));
+  optimizer.setLearningRateAttr(ScheduleAttr::constant(context, 1));
+  optimizer.setFieldsAttr(none);
+  optimizer.removeClipGlobalNormAttr();
+  SmallVector<Attribute> groups;
+  for (auto group : optimizer.getGroups().value_or(ArrayAttr::get(context, {})).getAsRange<WeightGroupAttr>())
+    groups.push_back(WeightGroupAttr::get(context, group.getPatterns(), none, {}, group.getFrozen()));
+  if (!groups.empty())
+    optimizer.setGroupsAttr(ArrayAttr::get(context, groups));
+}
+
 FailureOr<verify::Model> modelWithGradient(ModuleOp module, CompileOptions options) {
   WalkResult walk = module.walk([&](Operation *op) {
     if (isa<StopGradientOp>(op)) {
       op->emitOpError("is in the way of a check of the gradient: what follows is the derivative of another function");
       return WalkResult::interrupt();
     }
-    if (auto optimizer = dyn_cast<OptimizerOp>(op)) {
-      OpBuilder builder(op);
-      auto number = [&](double value) { return builder.getF64FloatAttr(value); };
-      auto constant = ScheduleAttr::get(op->getContext(), LearningRateKind::Constant, number(1), 0, number(1), 0);
-      OptimizerOp::create(builder, op->getLoc(), OptimizerKind::SGD, constant, {}, {}, {}, {}, {}, {}, {});
-      op->erase();
-    }
+    if (auto optimizer = dyn_cast<OptimizerOp>(op))
+      reduceToGradient(optimizer);
     return WalkResult::advance();
   });
   options.precision = Precision::F32;

@@ -5,5 +5,6 @@
 
 include "dialects/dgc/Enums.td"
 include "dialects/dgc/ModelAttrs.td"
+include "dialects/dgc/OptimizerAttrs.td"
 
 #endif // DGC_ATTRS_TD

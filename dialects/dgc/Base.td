@@ -31,6 +31,15 @@ def DGC_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// For the register function of an op family, which sees the definitions of its ops.
     template <typename... Ops> void registerFamily() { addOperations<Ops...>(); }
+
+    /// The module of Optimizers.mlir, the optimizers that are part of the language; read once, by whichever thread asks.
+    ::mlir::ModuleOp getBuiltinOptimizers();
+
+  private:
+    std::once_flag optimizersAreRead;
+    ::mlir::OwningOpRef<::mlir::ModuleOp> optimizers;
+
+  public:
   }];
 }
 
@@ -80,7 +89,6 @@ def DGC_AnyPrecisionOfFirst : NativeOpTrait<"AnyPrecisionOfFirst"> { let cppName
 
 // An op that computes each element of its results from those at the same place of operands of their shape, and from
 // scalars.
-def DGC_ElementwiseUpdate : NativeOpTrait<"ElementwiseUpdate"> { let cppNamespace = "::dgc"; }
 
 def DGC_Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 

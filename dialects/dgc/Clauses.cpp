@@ -1,4 +1,4 @@
-// Numbers, initializers, schedules and padding as they are written.
+// Numbers, initializers and padding as they are written.
 
 #include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/LiteralText.h"
@@ -149,7 +149,7 @@ static std::string numberText(double value) {
   }
   // A literal needs a decimal point.
   std::string literal = text;
-  if (literal.find('.') == std::string::npos) {
+  if (std::isfinite(value) && literal.find('.') == std::string::npos) {
     size_t exponent = literal.find('e');
     literal.insert(exponent == std::string::npos ? literal.size() : exponent, ".0");
   }
@@ -355,78 +355,6 @@ Attribute InitAttr::parse(AsmParser &parser, Type) {
 void InitAttr::print(AsmPrinter &printer) const {
   printer << '<';
   printInit(printer, nullptr, *this);
-  printer << '>';
-}
-
-//===----------------------------------------------------------------------===//
-// Schedules
-//===----------------------------------------------------------------------===//
-
-static constexpr llvm::StringLiteral kCosine = "learning_rate 0.1 cosine steps 1000 final 0.0";
-static constexpr llvm::StringLiteral kStep = "learning_rate 0.1 step every 1000 times 0.5";
-
-static ParseResult parseSteps(AsmParser &parser, StringRef keyword, StringRef example, int64_t &steps) {
-  if (failed(parseWord(parser, keyword, example)))
-    return failure();
-  SMLoc location = parser.getCurrentLocation();
-  if (failed(parser.parseInteger(steps)))
-    return failure();
-  if (steps <= 0)
-    return parser.emitError(location) << "expected a number of steps above 0, not " << steps;
-  return success();
-}
-
-ParseResult dgc::parseSchedule(AsmParser &parser, ScheduleAttr &schedule) {
-  FloatAttr base, factor = parser.getBuilder().getF64FloatAttr(1.0);
-  int64_t steps = 0, warmUp = 0;
-  LearningRateKind kind = LearningRateKind::Constant;
-  if (failed(parseNumber(parser, base)))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("cosine"))) {
-    kind = LearningRateKind::Cosine;
-    if (failed(parseSteps(parser, "steps", kCosine, steps)) || failed(parseWord(parser, "final", kCosine)) ||
-        failed(parseNumber(parser, factor)))
-      return failure();
-  } else if (succeeded(parser.parseOptionalKeyword("step"))) {
-    kind = LearningRateKind::Step;
-    if (failed(parseSteps(parser, "every", kStep, steps)) || failed(parseWord(parser, "times", kStep)) ||
-        failed(parseNumber(parser, factor)))
-      return failure();
-  }
-  if (succeeded(parser.parseOptionalKeyword("warm_up"))) {
-    SMLoc location = parser.getCurrentLocation();
-    if (failed(parser.parseInteger(warmUp)))
-      return failure();
-    if (warmUp <= 0)
-      return parser.emitError(location) << "expected a number of steps above 0, not " << warmUp;
-  }
-  schedule = ScheduleAttr::get(parser.getContext(), kind, base, steps, factor, warmUp);
-  return success();
-}
-
-void dgc::printSchedule(AsmPrinter &printer, Operation *, ScheduleAttr schedule) {
-  printNumber(printer, nullptr, schedule.getBase());
-  if (schedule.getKind() == LearningRateKind::Cosine) {
-    printer << " cosine steps " << schedule.getSteps() << " final ";
-    printNumber(printer, nullptr, schedule.getFactor());
-  } else if (schedule.getKind() == LearningRateKind::Step) {
-    printer << " step every " << schedule.getSteps() << " times ";
-    printNumber(printer, nullptr, schedule.getFactor());
-  }
-  if (schedule.getWarmUp() > 0)
-    printer << " warm_up " << schedule.getWarmUp();
-}
-
-Attribute ScheduleAttr::parse(AsmParser &parser, Type) {
-  ScheduleAttr schedule;
-  if (failed(parser.parseLess()) || failed(parseSchedule(parser, schedule)) || failed(parser.parseGreater()))
-    return {};
-  return schedule;
-}
-
-void ScheduleAttr::print(AsmPrinter &printer) const {
-  printer << '<';
-  printSchedule(printer, nullptr, *this);
   printer << '>';
 }
 

@@ -15,10 +15,12 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/BitVector.h"
+#include <mutex>
 
 #include "dialects/dgc/Dialect.h.inc"
 
@@ -50,11 +52,6 @@ template <typename ConcreteType> class AnyPrecision : public OpTrait::TraitBase<
 template <typename ConcreteType>
 class AnyPrecisionOfFirst : public OpTrait::TraitBase<ConcreteType, AnyPrecisionOfFirst> {};
 
-/// An op that computes each element of its results from those at the same place of operands of their shape, and from
-/// scalars.
-template <typename ConcreteType>
-class ElementwiseUpdate : public OpTrait::TraitBase<ConcreteType, ElementwiseUpdate> {};
-
 /// True when one of the values is still to get its type from dgc-infer-types.
 bool anyUntyped(ValueRange values);
 
@@ -79,6 +76,7 @@ RankedTensorType withoutEncoding(RankedTensorType type);
 // The ops that contain ops of other families.
 class BlockOp;
 class ModelOp;
+class OptimizerDefOp;
 class RepeatOp;
 
 } // namespace dgc

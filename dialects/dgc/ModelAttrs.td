@@ -64,28 +64,31 @@ def DGC_StateRole : DGC_Enum<"StateRole", "what a state is for", [
     I32EnumCase<"Statistic", 2, "statistic">]>;
 def DGC_StateRoleAttr : EnumAttr<DGC_Dialect, DGC_StateRole, "role"> { let assemblyFormat = "$value"; }
 
-def DGC_OptimizerKind : DGC_Enum<"OptimizerKind", "how weights are updated", [
-    I32EnumCase<"SGD", 0, "sgd">,
-    I32EnumCase<"Adam", 1, "adam">,
-    I32EnumCase<"AdamW", 2, "adamw">]>;
-def DGC_OptimizerKindAttr : EnumAttr<DGC_Dialect, DGC_OptimizerKind, "optimizer_kind"> {
-  let assemblyFormat = "$value";
-}
-
 def DGC_LearningRateKind : DGC_Enum<"LearningRateKind", "how the learning rate changes", [
     I32EnumCase<"Constant", 0, "constant">,
     I32EnumCase<"Cosine", 1, "cosine">,
-    I32EnumCase<"Step", 2, "step">]>;
+    I32EnumCase<"Step", 2, "step">,
+    I32EnumCase<"Linear", 3, "linear">,
+    I32EnumCase<"Polynomial", 4, "polynomial">,
+    I32EnumCase<"Exponential", 5, "exponential">]>;
 
 def DGC_ScheduleAttr : DGC_Attr<"Schedule", "schedule"> {
   let summary = "a learning rate as a function of the training step";
   let description = [{
-    `RATE` alone is constant. `RATE cosine steps N final F` goes from RATE to F in N steps along half a cosine, and
-    stays there. `RATE step every N times F` is multiplied by F each N steps. `warm_up N` after any of them rises
-    to RATE linearly in the first N steps, from which the schedule is counted then.
+    | schedule | learning rate after t steps |
+    |---|---|
+    | `RATE` | RATE |
+    | `RATE linear steps N final F` | from RATE to F in N steps along a line, and F from there on |
+    | `RATE cosine steps N final F` | from RATE to F in N steps along half a cosine, and F from there on |
+    | `RATE polynomial steps N final F power P` | F + (RATE - F) * (1 - t / N)^P, and F from N on |
+    | `RATE step every N times F` | RATE * F^floor(t / N) |
+    | `RATE exponential every N times F` | RATE * F^(t / N) |
+
+    `warm_up N` after any of them rises to RATE linearly in the first N steps, from which the schedule is counted then.
   }];
   let parameters = (ins EnumParameter<DGC_LearningRateKind>:$kind, "::mlir::FloatAttr":$base, "int64_t":$steps,
-                        "::mlir::FloatAttr":$factor, "int64_t":$warmUp);
+                        "::mlir::FloatAttr":$factor, "int64_t":$warmUp, OptionalParameter<"::mlir::FloatAttr">:$power);
+  let extraClassDeclaration = [{ static ScheduleAttr constant(::mlir::MLIRContext *context, double rate); }];
   let hasCustomAssemblyFormat = 1;
 }
 

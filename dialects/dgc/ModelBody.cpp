@@ -37,7 +37,7 @@ void ModelBodyScope::placeLiterals() {
 
 bool dgc::isInModelBody(Operation *op) {
   while ((op = op->getParentOp()))
-    if (isa<ModelOp, BlockOp>(op))
+    if (isa<ModelOp, BlockOp, OptimizerDefOp>(op))
       return true;
   return false;
 }

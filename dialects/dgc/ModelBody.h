@@ -39,7 +39,7 @@ private:
   SmallVector<Operation *> literals;
 };
 
-/// True for an op in a model, or in a block that a model calls.
+/// True for an op in a model, in a block that a model calls, or in an optimizer.
 bool isInModelBody(Operation *op);
 
 /// custom<ModelBody>($body)

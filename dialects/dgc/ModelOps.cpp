@@ -144,7 +144,7 @@ static LogicalResult checkStatistics(ModeOpInterface op, const DenseSet<Value> &
 }
 
 /// Reports a variable that stays as it was initialized although the model does not freeze it.
-static LogicalResult checkTrained(Block &body, LossOp loss) {
+static LogicalResult checkTrained(Block &body, LossOp loss, OptimizerOp optimizer) {
   llvm::SetVector<Operation *> used = collectDependences(loss.getValue(), /*throughGradient=*/false);
   llvm::SetVector<Operation *> reached = collectDependences(loss.getValue(), /*throughGradient=*/true);
   DenseSet<Value> assigned, assignedInTraining;
@@ -157,7 +157,7 @@ static LogicalResult checkTrained(Block &body, LossOp loss) {
     if (auto moded = dyn_cast<ModeOpInterface>(op); moded && failed(checkStatistics(moded, assignedInTraining)))
       return failure();
   for (VariableOp variable : body.getOps<VariableOp>()) {
-    if (variable.getFrozen() || assigned.contains(variable.getResult()))
+    if (variable.getFrozen() || assigned.contains(variable.getResult()) || optimizer.freezes(variable.getName()))
       continue;
     if (used.contains(variable) && !reached.contains(variable))
       return variable.emitOpError()
@@ -209,7 +209,7 @@ LogicalResult ModelOp::verifyRegions() {
     return computesNothing();
   if (failed(checkAssignedInPredict(body)))
     return failure();
-  return *loss ? checkTrained(body, *loss) : success();
+  return *loss ? checkTrained(body, *loss, *optimizer) : success();
 }
 
 //===----------------------------------------------------------------------===//

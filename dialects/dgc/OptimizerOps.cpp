@@ -1,56 +1,20 @@
-// The optimizer of a model, and the updates that it becomes.
+// The optimizer of a model, how optimizers are written, and the updates that they become.
 
 #include "dialects/dgc/Assembly.h"
 #include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/CompositeBuilder.h"
+#include "dialects/dgc/OptimizerClauses.h"
+#include "dialects/dgc/OptimizerDefinition.h"
 #include "dialects/dgc/SumTerms.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 using namespace mlir;
 using namespace dgc;
-
-//===----------------------------------------------------------------------===//
-// Assembly
-//===----------------------------------------------------------------------===//
-
-static ParseResult parseSGDClauses(OpAsmParser &parser, FloatAttr &momentum, UnitAttr &nesterov, FloatAttr &decay) {
-  if (failed(parseOptionalNumber(parser, "momentum", momentum)))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("nesterov")))
-    nesterov = parser.getBuilder().getUnitAttr();
-  return parseOptionalNumber(parser, "weight_decay", decay);
-}
-
-static void printSGDClauses(OpAsmPrinter &printer, Operation *, FloatAttr momentum, UnitAttr nesterov,
-                            FloatAttr decay) {
-  printOptionalNumber(printer, "momentum", momentum);
-  if (nesterov)
-    printer << " nesterov";
-  printOptionalNumber(printer, "weight_decay", decay);
-}
-
-static ParseResult parseAdamClauses(OpAsmParser &parser, FloatAttr &beta1, FloatAttr &beta2, FloatAttr &epsilon,
-                                    FloatAttr &decay, UnitAttr &decoupled) {
-  if (parser.parseKeyword("beta1") || parseNumber(parser, beta1) || parser.parseKeyword("beta2") ||
-      parseNumber(parser, beta2) || parser.parseKeyword("epsilon") || parseNumber(parser, epsilon) ||
-      parseOptionalNumber(parser, "weight_decay", decay))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("decoupled")))
-    decoupled = parser.getBuilder().getUnitAttr();
-  return success();
-}
-
-static void printAdamClauses(OpAsmPrinter &printer, Operation *, FloatAttr beta1, FloatAttr beta2, FloatAttr epsilon,
-                             FloatAttr decay, UnitAttr decoupled) {
-  printOptionalNumber(printer, "beta1", beta1);
-  printOptionalNumber(printer, "beta2", beta2);
-  printOptionalNumber(printer, "epsilon", epsilon);
-  printOptionalNumber(printer, "weight_decay", decay);
-  if (decoupled)
-    printer << " decoupled";
-}
 
 #define GET_OP_CLASSES
 #include "dialects/dgc/OptimizerOps.cpp.inc"
@@ -68,108 +32,251 @@ void registerOptimizerOps(DGCDialect &dialect) {
 // OptimizerOp
 //===----------------------------------------------------------------------===//
 
-/// The fields of an optimizer, in the order in which they are printed after the learning rate.
-static ArrayRef<StringRef> fieldsOf(OptimizerKind kind) {
-  static constexpr StringRef sgd[] = {"learning_rate", "momentum", "nesterov", "weight_decay", "clip_global_norm"};
-  static constexpr StringRef adam[] = {"learning_rate", "beta1",        "beta2",
-                                       "epsilon",       "weight_decay", "clip_global_norm"};
-  return kind == OptimizerKind::SGD ? ArrayRef<StringRef>(sgd) : ArrayRef<StringRef>(adam);
+/// A range without an upper end.
+static IntervalAttr from(MLIRContext *context, double lower, bool hasLower) {
+  auto number = [&](double value) { return Builder(context).getF64FloatAttr(value); };
+  return IntervalAttr::get(context, number(lower), number(std::numeric_limits<double>::infinity()), hasLower, false);
 }
 
-ParseResult OptimizerOp::parse(OpAsmParser &parser, OperationState &state) {
-  SMLoc location = parser.getCurrentLocation();
-  StringRef name;
-  std::optional<OptimizerKind> kind;
-  if (succeeded(parser.parseOptionalKeyword(&name)))
-    kind = symbolizeOptimizerKind(name);
-  if (!kind)
-    return parser.emitError(location) << (name.empty() ? "expected an optimizer"
-                                                       : "unknown optimizer '" + name.str() + "'")
-                                      << ": write sgd, adam or adamw";
-  Properties &properties = state.getOrAddProperties<Properties>();
-  properties.kind = OptimizerKindAttr::get(parser.getContext(), *kind);
+/// `fields` with those of `over` in their place.
+static DictionaryAttr overlay(DictionaryAttr fields, DictionaryAttr over) {
+  NamedAttrList list(fields);
+  for (NamedAttribute field : over)
+    list.set(field.getName(), field.getValue());
+  return list.getDictionary(fields.getContext());
+}
 
-  ArrayRef<StringRef> fields = fieldsOf(*kind);
-  while (true) {
-    location = parser.getCurrentLocation();
-    StringRef field;
-    if (failed(parseOptionalField(parser, field)))
-      break;
-    if (!llvm::is_contained(fields, field))
-      return parser.emitError(location) << stringifyOptimizerKind(*kind) << " has no field '" << field << "': it takes "
-                                        << alternatives(fields)
-                                        << "; after the learning rate there may be cosine, step and warm_up";
-    auto once = [&](bool given) -> ParseResult {
-      return given ? parser.emitError(location) << "field '" << field << "' is given a second time"
-                   : ParseResult(success());
-    };
-    auto number = [&](FloatAttr &value) { return failed(once(bool(value))) ? failure() : parseNumber(parser, value); };
-    ParseResult result = success();
-    if (field == "learning_rate")
-      result = failed(once(bool(properties.learning_rate))) ? ParseResult(failure())
-                                                            : parseSchedule(parser, properties.learning_rate);
-    else if (field == "nesterov")
-      properties.nesterov = parser.getBuilder().getUnitAttr();
-    else
-      result = number(field == "momentum"       ? properties.momentum
-                      : field == "weight_decay" ? properties.weight_decay
-                      : field == "beta1"        ? properties.beta1
-                      : field == "beta2"        ? properties.beta2
-                      : field == "epsilon"      ? properties.epsilon
-                                                : properties.clip_global_norm);
-    if (failed(result))
+static auto groupsOf(OptimizerOp op) {
+  return op.getGroups().value_or(ArrayAttr::get(op.getContext(), {})).getAsRange<WeightGroupAttr>();
+}
+
+/// Checks the fields of the optimizer, and of each group.
+static LogicalResult checkFields(OptimizerOp op) {
+  if (failed(checkOptimizer(op, op.getDefinition(), op.getFields())))
+    return failure();
+  for (WeightGroupAttr group : groupsOf(op))
+    if (failed(checkOptimizer(op, op.getDefinition(), overlay(op.getFields(), group.getFields()))))
       return failure();
-  }
-  if (!properties.learning_rate)
-    return parser.emitError(location) << "the optimizer needs a learning rate, such as 'learning_rate 0.1'";
-  return parser.parseOptionalAttrDict(state.attributes);
-}
-
-void OptimizerOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << stringifyOptimizerKind(getKind()) << " learning_rate ";
-  printSchedule(printer, nullptr, getLearningRateAttr());
-  printOptionalNumber(printer, "momentum", getMomentumAttr());
-  if (getNesterov())
-    printer << " nesterov";
-  printOptionalNumber(printer, "beta1", getBeta1Attr());
-  printOptionalNumber(printer, "beta2", getBeta2Attr());
-  printOptionalNumber(printer, "epsilon", getEpsilonAttr());
-  printOptionalNumber(printer, "weight_decay", getWeightDecayAttr());
-  printOptionalNumber(printer, "clip_global_norm", getClipGlobalNormAttr());
-  printer.printOptionalAttrDict(llvm::to_vector((*this)->getDiscardableAttrs()));
+  return success();
 }
 
 LogicalResult OptimizerOp::verify() {
-  auto check = [&](StringRef field, FloatAttr value, bool (*accepts)(double), StringRef range) -> LogicalResult {
-    if (!value)
-      return success();
-    if (std::abs(value.getValueAsDouble()) > std::numeric_limits<float>::max())
-      return emitOpError() << "has " << field << ' ' << value.getValueAsDouble()
-                           << ", beyond the range of f32, in which optimizers compute: the largest is 3.4e38";
-    if (accepts(value.getValueAsDouble()))
-      return success();
-    return emitOpError() << "has " << field << ' ' << value.getValueAsDouble() << ", which must be " << range;
-  };
-  auto positive = [](double value) { return value > 0; };
-  auto notNegative = [](double value) { return value >= 0; };
-  auto fraction = [](double value) { return value >= 0 && value < 1; };
-  if (failed(check("learning_rate", getLearningRate().getBase(), notNegative, "0 or more")) ||
-      failed(check("momentum", getMomentumAttr(), fraction, "at least 0 and below 1")) ||
-      failed(check("beta1", getBeta1Attr(), fraction, "at least 0 and below 1")) ||
-      failed(check("beta2", getBeta2Attr(), fraction, "at least 0 and below 1")) ||
-      failed(check("epsilon", getEpsilonAttr(), positive, "above 0")) ||
-      failed(check("weight_decay", getWeightDecayAttr(), notNegative, "0 or more")) ||
-      failed(check("clip_global_norm", getClipGlobalNormAttr(), positive, "above 0")))
+  IntervalAttr notNegative = from(getContext(), 0, /*hasLower=*/true), positive = from(getContext(), 0, false);
+  if (failed(checkField(*this, "learning_rate", getLearningRate().getBase().getValueAsDouble(), notNegative)))
     return failure();
-  bool isSGD = getKind() == OptimizerKind::SGD;
-  if (getNesterov() && (!getMomentum() || getMomentum()->isZero()))
-    return emitOpError("has nesterov but no momentum: write 'momentum 0.9 nesterov'");
-  if (!isSGD && (getMomentum() || getNesterov()))
-    return emitOpError() << "has a momentum, which " << stringifyOptimizerKind(getKind())
-                         << " does not take: use beta1";
-  if (isSGD && (getBeta1() || getBeta2() || getEpsilon()))
-    return emitOpError("has beta1, beta2 or epsilon, which sgd does not take: use adam or adamw");
+  if (FloatAttr most = getClipGlobalNormAttr())
+    if (failed(checkField(*this, "clip_global_norm", most.getValueAsDouble(), positive)))
+      return failure();
+  for (WeightGroupAttr group : groupsOf(*this))
+    if (FloatAttr factor = group.getRateFactor())
+      if (failed(checkField(*this, "learning_rate_factor", factor.getValueAsDouble(), notNegative)))
+        return failure();
+  return isa<StringAttr>(getDefinition()) ? checkFields(*this) : success();
+}
+
+/// A definition of the module is not found before.
+LogicalResult OptimizerOp::verifySymbolUses(SymbolTableCollection &) {
+  return isa<StringAttr>(getDefinition()) ? success() : checkFields(*this);
+}
+
+WeightGroupAttr OptimizerOp::groupOf(StringRef name) {
+  WeightGroupAttr last;
+  for (WeightGroupAttr group : groupsOf(*this))
+    if (group.matches(name))
+      last = group;
+  return last;
+}
+
+bool OptimizerOp::freezes(StringRef name) {
+  WeightGroupAttr group = groupOf(name);
+  return group && group.getFrozen();
+}
+
+DictionaryAttr OptimizerOp::fieldsFor(StringRef name) {
+  WeightGroupAttr group = groupOf(name);
+  return group ? overlay(getFields(), group.getFields()) : getFields();
+}
+
+//===----------------------------------------------------------------------===//
+// OptimizerDefOp
+//===----------------------------------------------------------------------===//
+
+/// The most ops of a definition whose repeats are written out.
+static constexpr uint64_t mostOps = uint64_t{1} << 14;
+
+/// What fields are called that every optimizer has.
+static constexpr llvm::StringLiteral reserved[] = {"learning_rate", "clip_global_norm", "learning_rate_factor",
+                                                   "for",           "frozen",           "state"};
+
+static bool isWord(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name, [](char letter) { return llvm::isAlnum(letter) || letter == '_'; });
+}
+
+static OptimizerParameterAttr findParameter(OptimizerDefOp definition, StringAttr name) {
+  for (auto parameter : definition.getParameters().getAsRange<OptimizerParameterAttr>())
+    if (parameter.getName() == name)
+      return parameter;
+  return {};
+}
+
+static LogicalResult checkNeeds(OptimizerDefOp definition, StringAttr name, StringAttr needs) {
+  if (!needs || findParameter(definition, needs))
+    return success();
+  return definition.emitOpError() << "has " << name << ", which needs " << needs << ", and that is no parameter";
+}
+
+static LogicalResult checkParameters(OptimizerDefOp definition) {
+  llvm::StringSet<> names;
+  for (auto parameter : definition.getParameters().getAsRange<OptimizerParameterAttr>()) {
+    StringAttr name = parameter.getName();
+    if (!isWord(name) || llvm::is_contained(reserved, name.getValue()))
+      return definition.emitOpError() << "has a parameter " << name
+                                      << ": it is named by a word of letters, digits and _, "
+                                      << "other than those of all optimizers: "
+                                      << alternatives(to_vector_of<StringRef>(reserved));
+    if (!names.insert(name).second)
+      return definition.emitOpError() << "has two parameters " << name << ": each needs a name of its own";
+    auto number = dyn_cast<FloatAttr>(parameter.getValue());
+    if (number ? !number.getType().isF64() : !isa<BoolAttr>(parameter.getValue()))
+      return definition.emitOpError() << "has the parameter " << name << " of type " << parameter.getValue().getType()
+                                      << ": it is an f64, or an i1";
+    if (number && parameter.getRange() && !parameter.getRange().contains(number.getValueAsDouble()))
+      return definition.emitOpError() << "has the parameter " << name << " = " << number.getValueAsDouble()
+                                      << ", which must be " << parameter.getRange().describe();
+    if (failed(checkNeeds(definition, name, parameter.getNeeds())))
+      return failure();
+  }
   return success();
+}
+
+/// Checks which dimensions a state has not: each weight must have them.
+static LogicalResult checkReduced(OptimizerDefOp definition, OptimizerStateAttr state) {
+  llvm::SmallDenseSet<int64_t> seen;
+  if (!state.getReduced())
+    return success();
+  for (int64_t dim : state.getReduced().asArrayRef()) {
+    if (dim >= 0 || !seen.insert(dim).second)
+      return definition.emitOpError() << "has the state " << state.getName() << " reduced along dimension " << dim
+                                      << ": dimensions are counted from the last one, -1, and named once";
+    std::optional<IntervalAttr> rank = definition.getRank();
+    if (!rank || rank->getLower().getValueAsDouble() + (rank->getHasLower() ? 0 : 1) < double(-dim))
+      return definition.emitOpError() << "has the state " << state.getName() << " reduced along dimension " << dim
+                                      << ", which not all weights have: write 'rank in [" << -dim
+                                      << ", inf)' before the parameters, and 'else NAME' for the others";
+  }
+  return success();
+}
+
+static LogicalResult checkStates(OptimizerDefOp definition) {
+  llvm::StringSet<> names;
+  for (auto state : definition.getStates().getAsRange<OptimizerStateAttr>()) {
+    StringAttr name = state.getName();
+    if (!isWord(name) || !names.insert(name).second)
+      return definition.emitOpError() << "has a state " << name << ": each is named by a word of its own of letters, "
+                                      << "digits and _";
+    auto parameter = dyn_cast<StringAttr>(state.getInit());
+    auto source = parameter ? findParameter(definition, parameter) : OptimizerParameterAttr();
+    auto number = dyn_cast<FloatAttr>(source ? Attribute(source.getValue()) : state.getInit());
+    if (!number || !number.getType().isF64())
+      return definition.emitOpError() << "has the state " << name << " that begins with " << state.getInit()
+                                      << ": it is a number, or the name of a parameter that is one";
+    if (failed(checkNeeds(definition, name, state.getNeeds())) || failed(checkReduced(definition, state)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult OptimizerDefOp::verify() {
+  if (getOtherwise() && !getRank())
+    return emitOpError("names another optimizer for other weights, but no weights of its own: write 'rank in [2, inf) "
+                       "else NAME'");
+  return failure(failed(checkParameters(*this)) || failed(checkStates(*this)));
+}
+
+/// The ops of a body with its repeats written out.
+static uint64_t countOps(Block &body) {
+  uint64_t count = 0;
+  for (Operation &op : body.without_terminator()) {
+    auto repeat = dyn_cast<RepeatOp>(op);
+    uint64_t ops = repeat ? llvm::SaturatingMultiply(uint64_t(std::max<int64_t>(repeat.getCount(), 0)),
+                                                     countOps(repeat.getBody().front()))
+                          : 1;
+    count = llvm::SaturatingAdd(count, ops);
+  }
+  return count;
+}
+
+LogicalResult OptimizerDefOp::verifyRegions() {
+  Block &body = getBody().front();
+  size_t takes = firstState + getStates().size() + getParameters().size();
+  if (body.getNumArguments() != takes || !llvm::all_of(body.getArgumentTypes(), llvm::IsaPred<UntypedType>))
+    return emitOpError() << "has " << body.getNumArguments() << " arguments inside: these are " << takes
+                         << " values without types, four and one for each state and each parameter";
+  size_t gives = body.getTerminator()->getNumOperands(), needs = getStates().size() + 1;
+  if (gives != needs)
+    return emitOpError() << "gives " << gives << (gives == 1 ? " value" : " values") << ", and has " << needs - 1
+                         << (needs == 2 ? " state" : " states")
+                         << ": end it with 'dgc.return' of the new weight and the new value of each state";
+  WalkResult walked = body.walk([](Operation *op) -> WalkResult {
+    if (!isa<VariableOp, AssignOp, GradientOp, ModeOpInterface>(op))
+      return WalkResult::advance();
+    return op->emitOpError("is not of an optimizer, which is a function of numbers: it has no variables, no "
+                           "gradients and nothing that differs between training and use");
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  if (uint64_t ops = countOps(body); ops > mostOps)
+    return emitOpError() << "has " << ops << " ops with its repeats written out, for each weight: it may have "
+                         << mostOps;
+  return success();
+}
+
+LogicalResult OptimizerDefOp::verifySymbolUses(SymbolTableCollection &) {
+  WalkResult walked = getBody().walk([&](CallOp call) -> WalkResult {
+    auto block = SymbolTable::lookupNearestSymbolFrom<BlockOp>(*this, call.getCalleeAttr());
+    if (!block || block.getBody().getOps<VariableOp>().empty()) // another block is not found by the call itself
+      return WalkResult::advance();
+    return call.emitOpError() << "is in an optimizer, and " << call.getCalleeAttr()
+                              << " has variables: an optimizer has "
+                              << "states instead, after 'state'";
+  });
+  if (walked.wasInterrupted())
+    return failure();
+  llvm::SmallPtrSet<Operation *, 4> seen{*this};
+  for (OptimizerDefOp at = *this; at.getOtherwise();) {
+    OptimizerDefOp next = findOptimizer(*at.getOtherwise(), at);
+    if (!next)
+      return emitOpError() << "leaves other weights to " << textOf(*at.getOtherwise()) << ", which there is not: write "
+                           << optimizerHint(getContext());
+    if (!seen.insert(next).second)
+      return emitOpError() << "leaves weights of other ranks to itself, by way of " << textOf(*at.getOtherwise());
+    at = next;
+  }
+  return success();
+}
+
+/// Whether all ops of a body, and of the blocks that it calls, are elementwise.
+static bool isElementwise(Operation *body, llvm::SmallPtrSetImpl<Operation *> &seen) {
+  if (!seen.insert(body).second)
+    return true;
+  WalkResult walked = body->walk([&](Operation *op) {
+    bool fits =
+        op == body || isa<ElementwiseOpInterface, LiteralOp, RepeatOp>(op) || op->hasTrait<OpTrait::IsTerminator>();
+    if (auto call = dyn_cast<CallOp>(op)) {
+      auto block = SymbolTable::lookupNearestSymbolFrom<BlockOp>(body, call.getCalleeAttr());
+      fits = block && isElementwise(block, seen);
+    }
+    return fits ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return !walked.wasInterrupted();
+}
+
+bool OptimizerDefOp::isElementwise() {
+  auto states = getStates().getAsRange<OptimizerStateAttr>();
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  return llvm::none_of(states, [](OptimizerStateAttr state) { return bool(state.getReduced()); }) &&
+         ::isElementwise(*this, seen);
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,7 +301,16 @@ FailureOr<SmallVector<Value>> LearningRateOp::decompose(OpBuilder &builder) {
   // The step counted from the end of the warm-up.
   Value step = b.convert(getStep(), f32), warm = number(double(schedule.getWarmUp()));
   Value since = b.maximum(b.subtract(step, warm), number(0)), steps = number(double(schedule.getSteps()));
-  if (schedule.getKind() == LearningRateKind::Cosine) {
+  // 1 before the first step, 0 from the last one on.
+  auto left = [&] { return b.subtract(number(1), b.minimum(b.divide(since, steps), number(1))); };
+  auto between = [&](Value part) { return b.add(number(factor), b.multiply(part, number(base - factor))); };
+  if (schedule.getKind() == LearningRateKind::Linear) {
+    rate = between(left());
+  } else if (schedule.getKind() == LearningRateKind::Polynomial) {
+    rate = between(b.power(left(), number(schedule.getPower().getValueAsDouble())));
+  } else if (schedule.getKind() == LearningRateKind::Exponential) {
+    rate = b.multiply(rate, b.power(number(factor), b.divide(since, steps)));
+  } else if (schedule.getKind() == LearningRateKind::Cosine) {
     // final + (base - final) * (1 + cos(pi * min(since / steps, 1))) / 2
     Value done = b.minimum(b.divide(since, steps), number(1));
     Value wave = b.add(b.cosine(b.multiply(done, number(std::numbers::pi))), number(1));
@@ -242,108 +358,48 @@ FailureOr<SmallVector<Value>> ClipByGlobalNormOp::decompose(OpBuilder &builder) 
 }
 
 //===----------------------------------------------------------------------===//
-// ApplySGDOp, ApplyAdamOp
+// ApplyOptimizerOp
 //===----------------------------------------------------------------------===//
 
-/// All tensors of an update have the type of the weight.
-static LogicalResult inferUpdate(std::optional<Location> location, StringRef name, ValueRange tensors, Value rate,
-                                 SmallVectorImpl<Type> &types) {
-  auto weight = withoutEncoding(cast<RankedTensorType>(tensors.front().getType()));
-  for (Value tensor : tensors.drop_front())
-    if (withoutEncoding(cast<RankedTensorType>(tensor.getType())) != weight)
-      return emitOptionalError(location, "'", name, "' updates a weight of type ", weight, " with a tensor of type ",
-                               tensor.getType(), ": they must be the same");
-  if (cast<RankedTensorType>(rate.getType()).getRank() != 0)
-    return emitOptionalError(location, "'", name, "' takes a scalar learning rate, not ", rate.getType());
+LogicalResult ApplyOptimizerOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  auto typeOf = [](Value value) { return withoutEncoding(cast<RankedTensorType>(value.getType())); };
+  RankedTensorType weight = typeOf(adaptor.getWeight()), gradient = typeOf(adaptor.getGradient());
+  if (gradient != weight)
+    return emitOptionalError(location, "'", getOperationName(), "' updates a weight of type ", weight,
+                             " with a gradient of type ", gradient, ": they must be the same");
+  if (typeOf(adaptor.getRate()).getRank() != 0)
+    return emitOptionalError(location, "'", getOperationName(), "' takes a scalar learning rate, not ",
+                             adaptor.getRate().getType());
   types.push_back(weight);
+  for (Value state : adaptor.getStates())
+    types.push_back(typeOf(state));
   return success();
 }
 
-LogicalResult ApplySGDOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  SmallVector<Value> tensors{adaptor.getWeight(), adaptor.getGradient()};
-  if (adaptor.getVelocity())
-    tensors.push_back(adaptor.getVelocity());
-  if (failed(inferUpdate(location, getOperationName(), tensors, adaptor.getRate(), types)))
+LogicalResult ApplyOptimizerOp::verifySymbolUses(SymbolTableCollection &) {
+  if (failed(checkOptimizer(*this, getDefinition(), getFields())))
     return failure();
-  if (adaptor.getVelocity())
-    types.push_back(types.front());
+  OptimizerDefOp definition = findOptimizer(getDefinition(), *this);
+  auto weight = dyn_cast<RankedTensorType>(getWeight().getType());
+  if (!weight)
+    return emitOpError("is of functions on tensors, and not of a model: write 'dgc.optimizer'");
+  if (definition.getRank() && !definition.getRank()->contains(double(weight.getRank())))
+    return emitOpError() << "is for weights whose rank is " << definition.getRank()->describe() << ", not for "
+                         << weight;
+  SmallVector<OptimizerStateAttr> states = statesOf(definition, getFields());
+  if (getStates().size() != states.size())
+    return emitOpError() << "takes " << states.size() << (states.size() == 1 ? " state" : " states")
+                         << " with these fields, not " << getStates().size();
+  for (auto [state, value] : llvm::zip_equal(states, getStates()))
+    if (auto type = state.typeFor(withoutEncoding(weight)); withoutEncoding(tensorOf(value)) != type)
+      return emitOpError() << "takes a state " << state.getName() << " of type " << type << " with a weight of type "
+                           << weight << ", not " << value.getType();
   return success();
 }
 
-/// Builds an update in f32 for half-precision weights.
-namespace {
-struct Update {
-  CompositeBuilder b;
-  Value weight;
-  Type element, compute;
+bool ApplyOptimizerOp::isElementwise() { return findOptimizer(getDefinition(), *this).isElementwise(); }
 
-  Update(OpBuilder &builder, Location location, Value weight)
-      : b(builder, location), weight(weight), element(elementOf(weight)), compute(computeType(element)) {}
-  Value wide(Value tensor) { return b.convert(tensor, compute); }
-  Value narrow(Value tensor) { return b.convert(tensor, element); }
-  /// A number times a tensor.
-  Value times(double factor, Value tensor) { return b.multiply(tensor, factor); }
-  Value timesScalar(Value scalar, Value tensor) {
-    return b.multiply(tensor, b.broadcastScalar(b.convert(scalar, compute), shapeOf(tensor)));
-  }
-};
-} // namespace
-
-static double valueOr(const std::optional<APFloat> &value, double otherwise) {
-  return value ? value->convertToDouble() : otherwise;
-}
-
-FailureOr<SmallVector<Value>> ApplySGDOp::decompose(OpBuilder &builder) {
-  Update u(builder, getLoc(), getWeight());
-  double momentum = valueOr(getMomentum(), 0), decay = valueOr(getWeightDecay(), 0);
-  Value weight = u.wide(getWeight()), gradient = u.wide(getGradient());
-  if (decay != 0)
-    gradient = u.b.add(gradient, u.times(decay, weight));
-  SmallVector<Value> results(1);
-  if (getVelocity()) {
-    Value velocity = u.b.add(u.times(momentum, u.wide(getVelocity())), gradient);
-    results.push_back(u.narrow(velocity));
-    gradient = getNesterov() ? u.b.add(gradient, u.times(momentum, velocity)) : velocity;
-  }
-  results[0] = u.narrow(u.b.subtract(weight, u.timesScalar(getRate(), gradient)));
-  return results;
-}
-
-LogicalResult ApplyAdamOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  SmallVector<Value> tensors{adaptor.getWeight(), adaptor.getGradient(), adaptor.getMean(), adaptor.getSquare()};
-  if (failed(inferUpdate(location, getOperationName(), tensors, adaptor.getRate(), types)))
-    return failure();
-  types.resize(3, types.front());
-  return success();
-}
-
-FailureOr<SmallVector<Value>> ApplyAdamOp::decompose(OpBuilder &builder) {
-  Update u(builder, getLoc(), getWeight());
-  CompositeBuilder &b = u.b;
-  double beta1 = getBeta1().convertToDouble(), beta2 = getBeta2().convertToDouble();
-  double decay = valueOr(getWeightDecay(), 0);
-
-  // 1 - beta^t as -expm1(t ln beta), which keeps its digits for beta near 1. Equal for all weights: computed once.
-  Type f32 = builder.getF32Type();
-  Value t = b.add(b.convert(getStep(), f32), b.scalar(1, f32));
-  auto correction = [&](double beta) {
-    if (beta == 0)
-      return b.scalar(1, f32);
-    return b.negate(b.exponentialMinusOne(b.multiply(t, b.scalar(std::log(beta), f32))));
-  };
-  Value rate = b.convert(getRate(), f32);
-  Value stepSize = b.divide(rate, correction(beta1)), squareScale = b.rsqrt(correction(beta2));
-
-  Value weight = u.wide(getWeight()), gradient = u.wide(getGradient());
-  if (decay != 0 && !getDecoupled())
-    gradient = b.add(gradient, u.times(decay, weight));
-  Value mean = b.add(u.times(beta1, u.wide(getMean())), u.times(1 - beta1, gradient));
-  Value square = b.add(u.times(beta2, u.wide(getSquare())), u.times(1 - beta2, b.multiply(gradient, gradient)));
-  Value root = u.timesScalar(squareScale, b.sqrt(square));
-  Value denominator = b.add(root, b.splat(getEpsilon().convertToDouble(), root));
-  Value updated = weight;
-  if (decay != 0 && getDecoupled())
-    updated = b.subtract(updated, u.timesScalar(b.multiply(rate, b.scalar(decay, f32)), weight));
-  updated = b.subtract(updated, b.divide(u.timesScalar(stepSize, mean), denominator));
-  return SmallVector<Value>{u.narrow(updated), u.narrow(mean), u.narrow(square)};
+FailureOr<SmallVector<Value>> ApplyOptimizerOp::decompose(OpBuilder &builder) {
+  return buildUpdate(findOptimizer(getDefinition(), *this), *this, builder);
 }

@@ -21,7 +21,13 @@ struct DecomposePass : dgc::impl::DecomposePassBase<DecomposePass> {
     llvm::StringSet<> kept;
     kept.insert_range(keep);
     SmallVector<Operation *> worklist;
-    getOperation()->walk([&](DecomposableOpInterface op) { worklist.push_back(op); });
+    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<OptimizerDefOp>(op))
+        return WalkResult::skip();
+      if (isa<DecomposableOpInterface>(op))
+        worklist.push_back(op);
+      return WalkResult::advance();
+    });
     for (size_t i = 0; i < worklist.size(); ++i) {
       auto op = dyn_cast<DecomposableOpInterface>(worklist[i]);
       if (!op || kept.contains(op->getName().getStringRef()))
@@ -34,6 +40,9 @@ struct DecomposePass : dgc::impl::DecomposePassBase<DecomposePass> {
         return signalPassFailure();
       ++numDecomposed;
     }
+    // All updates are written out.
+    if (!kept.contains(ApplyOptimizerOp::getOperationName()))
+      getOperation()->walk([](OptimizerDefOp definition) { definition.erase(); });
   }
 };
 

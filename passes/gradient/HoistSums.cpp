@@ -377,7 +377,7 @@ struct HoistSumsPass : dgc::impl::HoistSumsPassBase<HoistSumsPass> {
   void runOnOperation() override {
     SmallVector<Operation *> ops; // those inside of others first
     getOperation()->walk([&](Operation *op) {
-      if (isa<ScanOp, IfOp>(op))
+      if (isa<ScanOp, IfOp>(op) && !op->getParentOfType<OptimizerDefOp>())
         ops.push_back(op);
     });
     for (Operation *op : ops)

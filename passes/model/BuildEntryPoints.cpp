@@ -1,10 +1,13 @@
 // dgc-build-entry-points: makes functions of a model.
 
 #include "dialects/dgc/AttributeNames.h"
+#include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dgc/OptimizerDefinition.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/model/Passes.h"
+#include "passes/model/WeightGroups.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -26,6 +29,8 @@ struct Variable {
   Value assigned;                // what dgc.assign writes, or null
   bool inPredict = false;        // it does so in predict
   bool trained = false;
+  Attribute optimizer;   // trained variables only
+  DictionaryAttr fields; // of it
 };
 
 /// A model taken apart.
@@ -128,9 +133,10 @@ static Model takeApart(ModelOp op, int64_t batch) {
     reached = dependences(model.loss.getValue());
   for (VariableOp variable : body.getOps<VariableOp>()) {
     AssignOp assign = assigned.lookup(variable.getResult());
-    bool trained = !assign && !variable.getFrozen() && reached.contains(variable);
-    Value value = assign ? assign.getValue() : Value();
-    model.variables.push_back({variable, {}, {}, value, assign && assign.getInPredict(), trained});
+    bool isFrozen = variable.getFrozen() || (model.optimizer && model.optimizer.freezes(variable.getName()));
+    bool trained = !assign && !isFrozen && reached.contains(variable);
+    model.variables.push_back(
+        {variable, {}, {}, assign ? assign.getValue() : Value(), assign && assign.getInPredict(), trained});
   }
   return model;
 }
@@ -139,41 +145,58 @@ static Model takeApart(ModelOp op, int64_t batch) {
 // State
 //===----------------------------------------------------------------------===//
 
-/// What the optimizer keeps for each weight: the ends of the names.
-static SmallVector<StringRef, 2> slotNames(OptimizerOp optimizer) {
-  if (optimizer.getKind() != OptimizerKind::SGD)
-    return {"adam_mean", "adam_square"};
-  bool hasMomentum = optimizer.getMomentum() && !optimizer.getMomentum()->isZero();
-  return hasMomentum ? SmallVector<StringRef, 2>{"momentum"} : SmallVector<StringRef, 2>{};
+/// Decides how each variable is trained.
+static LogicalResult chooseOptimizers(Model &model) {
+  OptimizerOp optimizer = model.optimizer;
+  if (!optimizer)
+    return success();
+  if (failed(checkGroups(optimizer, llvm::map_to_vector(model.variables, [](Variable &v) { return v.op.getName(); }))))
+    return failure();
+  for (Variable &variable : model.variables) {
+    if (!variable.trained)
+      continue;
+    variable.optimizer = chooseOptimizer(optimizer, variable.op);
+    if (!variable.optimizer)
+      return failure();
+    variable.fields =
+        ownFields(findOptimizer(variable.optimizer, optimizer), optimizer.fieldsFor(variable.op.getName()));
+  }
+  return success();
 }
 
 /// Makes the states of a model in front of it. Random-number ids count variables, then ops, in order.
 static LogicalResult createStates(Model &model) {
   OpBuilder builder(model.op);
   llvm::StringMap<Operation *> names;
-  auto create = [&](VariableOp variable, const Twine &suffix, StateRole role, InitAttr init, int64_t rngId) -> StateOp {
+  auto create = [&](VariableOp variable, const Twine &suffix, StateRole role, InitAttr init, int64_t rngId,
+                    RankedTensorType type) -> StateOp {
     std::string name = (variable.getName() + suffix).str();
     if (!names.try_emplace(name, variable).second) {
       variable.emitError() << "the name \"" << name << "\" is taken: it is that of an optimizer's state";
       return {};
     }
-    auto state = StateOp::create(builder, variable.getLoc(), name, role, init, rngId, variable.getDeclared());
+    auto state = StateOp::create(builder, variable.getLoc(), name, role, init, rngId, type);
     state->setDiscardableAttrs(variable->getDiscardableAttrDictionary());
+    if (type != variable.getDeclared()) // what is said of dimensions is of others
+      for (StringRef name : {StringRef(dist::kShardingAttr), StringRef("dims")})
+        state->removeDiscardableAttr(name);
     return state;
   };
   int64_t rngId = 0;
   for (Variable &variable : model.variables) {
     StateRole role = variable.assigned ? StateRole::Statistic : StateRole::Weight;
-    variable.state = create(variable.op, "", role, variable.op.getInit(), rngId++);
+    variable.state = create(variable.op, "", role, variable.op.getInit(), rngId++, variable.op.getDeclared());
     if (!variable.state)
       return failure();
   }
-  auto zeros = InitAttr::get(builder.getContext(), InitKind::Zeros);
   for (Variable &variable : model.variables) {
     if (!variable.trained)
       continue;
-    for (StringRef slot : slotNames(model.optimizer)) {
-      StateOp state = create(variable.op, "." + slot, StateRole::Slot, zeros, rngId++);
+    OptimizerDefOp optimizer = findOptimizer(variable.optimizer, model.optimizer);
+    for (OptimizerStateAttr slot : statesOf(optimizer, variable.fields)) {
+      InitAttr init = initOf(slot, optimizer, variable.fields);
+      StateOp state = create(variable.op, "." + slot.getName().getValue(), StateRole::Slot, init, rngId++,
+                             slot.typeFor(variable.op.getDeclared()));
       if (!state)
         return failure();
       variable.slots.push_back(state);
@@ -326,22 +349,15 @@ void EntryPoint::update(Variable &variable, size_t firstSlot, Value gradient, Va
   OptimizerOp optimizer = model.optimizer;
   Location location = optimizer.getLoc();
   Value weight = mapping.lookup(variable.op->getResult(0));
-  auto numberOr = [&](FloatAttr value, double otherwise) { return value ? value : builder.getF64FloatAttr(otherwise); };
-  Operation *applied;
-  if (optimizer.getKind() == OptimizerKind::SGD) {
-    Value velocity = variable.slots.empty() ? Value() : argument(firstSlot);
-    applied = ApplySGDOp::create(builder, location, weight, gradient, rate, velocity,
-                                 velocity ? optimizer.getMomentumAttr() : FloatAttr(), optimizer.getNesterovAttr(),
-                                 optimizer.getWeightDecayAttr());
-  } else {
-    bool decoupled = optimizer.getKind() == OptimizerKind::AdamW && optimizer.getWeightDecayAttr();
-    applied = ApplyAdamOp::create(builder, location, weight, gradient, argument(firstSlot), argument(firstSlot + 1),
-                                  rate, argument(at.step), numberOr(optimizer.getBeta1Attr(), 0.9),
-                                  numberOr(optimizer.getBeta2Attr(), 0.999), numberOr(optimizer.getEpsilonAttr(), 1e-8),
-                                  optimizer.getWeightDecayAttr(), decoupled ? builder.getUnitAttr() : UnitAttr());
-  }
-  addStateResult(applied->getResult(0), variable.state);
-  for (auto [slot, value] : llvm::zip_equal(variable.slots, applied->getResults().drop_front()))
+  if (WeightGroupAttr group = optimizer.groupOf(variable.op.getName()); group && group.getRateFactor())
+    rate = CompositeBuilder(builder, location).multiply(rate, group.getRateFactor().getValueAsDouble());
+  SmallVector<Value> slots;
+  for (size_t i = 0; i < variable.slots.size(); ++i)
+    slots.push_back(argument(firstSlot + i));
+  auto applied = ApplyOptimizerOp::create(builder, location, variable.optimizer, variable.fields, weight, gradient,
+                                          rate, argument(at.step), slots);
+  addStateResult(applied.getNewWeight(), variable.state);
+  for (auto [slot, value] : llvm::zip_equal(variable.slots, applied.getNewStates()))
     addStateResult(value, slot);
 }
 
@@ -425,7 +441,7 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
       return signalPassFailure();
     auto batch = getOperation()->getAttrOfType<IntegerAttr>(kGlobalBatchAttr);
     Model model = takeApart(models[0], batch ? batch.getInt() : 0);
-    if (failed(createStates(model)))
+    if (failed(chooseOptimizers(model)) || failed(createStates(model)))
       return signalPassFailure();
     buildEntryPoints(model);
     getOperation().setSymNameAttr(model.op.getSymNameAttr());

@@ -30,6 +30,8 @@ struct InlineCallsPass : dgc::impl::InlineCallsPassBase<InlineCallsPass> {
     SmallVector<CallOp> worklist;
     for (ModelOp model : getOperation().getOps<ModelOp>())
       model.walk([&](CallOp call) { worklist.push_back(call); });
+    for (OptimizerDefOp optimizer : getOperation().getOps<OptimizerDefOp>())
+      optimizer.walk([&](CallOp call) { worklist.push_back(call); });
     for (size_t i = 0; i < worklist.size(); ++i, ++numCalls) {
       CallOp call = worklist[i];
       inlineCall(call, symbols.lookup<BlockOp>(call.getCallee()), worklist);

@@ -172,6 +172,13 @@ private:
 };
 } // namespace
 
+/// Whether an op computes each element of new states from those at the same place of operands of their shape, and from
+/// scalars.
+static bool isElementwiseUpdate(Operation *op) {
+  auto update = dyn_cast<ApplyOptimizerOp>(op);
+  return update && update.isElementwise();
+}
+
 namespace dgc {
 
 bool canSplitRows(ModuleOp module, StateOp variable, ArrayRef<StateOp> slots) {
@@ -186,7 +193,7 @@ bool canSplitRows(ModuleOp module, StateOp variable, ArrayRef<StateOp> slots) {
       if (!isOneOf(resultState(function, i), states))
         continue;
       Operation *update = value.getDefiningOp();
-      if (!update || !update->hasTrait<ElementwiseUpdate>() || !value.hasOneUse())
+      if (!update || !isElementwiseUpdate(update) || !value.hasOneUse())
         return false;
       for (Value operand : update->getOperands()) // scalars but for the gradient and the states
         if (auto type = cast<RankedTensorType>(operand.getType());

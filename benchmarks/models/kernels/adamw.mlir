@@ -24,27 +24,27 @@ module @adamw {
   func.func @small_f32(%w: tensor<32768x1024xf32> {dgc.state = @w_small_f32}, %g: tensor<32768x1024xf32> {dgc.state = @g_small_f32}, %m: tensor<32768x1024xf32> {dgc.state = @m_small_f32}, %s: tensor<32768x1024xf32> {dgc.state = @s_small_f32}, %step: tensor<i64> {dgc.input = "step", dgc.role = "step"})
       -> (tensor<32768x1024xf32> {dgc.state = @w_small_f32}, tensor<32768x1024xf32> {dgc.state = @g_small_f32}, tensor<32768x1024xf32> {dgc.state = @m_small_f32}, tensor<32768x1024xf32> {dgc.state = @s_small_f32}) {
     %rate = dgc.learning_rate %step 0.001
-    %w1, %m1, %s1 = dgc.apply_adam %w, %g, %m, %s, %rate, %step beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.1 decoupled : tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<f32>
-    return %w1, %g, %m1, %s1 : tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>
+    %w1, %s1:2 = dgc.apply_optimizer adamw(%w, %g, %rate, %step) state(%m, %s) beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.1 : tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<f32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>
+    return %w1, %g, %s1#0, %s1#1 : tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>
   }
   func.func @small_bf16(%w: tensor<32768x1024xf32> {dgc.state = @w_small_bf16}, %g: tensor<32768x1024xbf16> {dgc.state = @g_small_bf16}, %m: tensor<32768x1024xf32> {dgc.state = @m_small_bf16}, %s: tensor<32768x1024xf32> {dgc.state = @s_small_bf16}, %step: tensor<i64> {dgc.input = "step", dgc.role = "step"})
       -> (tensor<32768x1024xf32> {dgc.state = @w_small_bf16}, tensor<32768x1024xbf16> {dgc.state = @g_small_bf16}, tensor<32768x1024xf32> {dgc.state = @m_small_bf16}, tensor<32768x1024xf32> {dgc.state = @s_small_bf16}) {
     %rate = dgc.learning_rate %step 0.001
     %f = dgc.convert %g to f32 : tensor<32768x1024xbf16>
-    %w1, %m1, %s1 = dgc.apply_adam %w, %f, %m, %s, %rate, %step beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.1 decoupled : tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<f32>
-    return %w1, %g, %m1, %s1 : tensor<32768x1024xf32>, tensor<32768x1024xbf16>, tensor<32768x1024xf32>, tensor<32768x1024xf32>
+    %w1, %s1:2 = dgc.apply_optimizer adamw(%w, %f, %rate, %step) state(%m, %s) beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.1 : tensor<32768x1024xf32>, tensor<32768x1024xf32>, tensor<f32>, tensor<32768x1024xf32>, tensor<32768x1024xf32>
+    return %w1, %g, %s1#0, %s1#1 : tensor<32768x1024xf32>, tensor<32768x1024xbf16>, tensor<32768x1024xf32>, tensor<32768x1024xf32>
   }
   func.func @large_f32(%w: tensor<262144x1024xf32> {dgc.state = @w_large_f32}, %g: tensor<262144x1024xf32> {dgc.state = @g_large_f32}, %m: tensor<262144x1024xf32> {dgc.state = @m_large_f32}, %s: tensor<262144x1024xf32> {dgc.state = @s_large_f32}, %step: tensor<i64> {dgc.input = "step", dgc.role = "step"})
       -> (tensor<262144x1024xf32> {dgc.state = @w_large_f32}, tensor<262144x1024xf32> {dgc.state = @g_large_f32}, tensor<262144x1024xf32> {dgc.state = @m_large_f32}, tensor<262144x1024xf32> {dgc.state = @s_large_f32}) {
     %rate = dgc.learning_rate %step 0.001
-    %w1, %m1, %s1 = dgc.apply_adam %w, %g, %m, %s, %rate, %step beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.1 decoupled : tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<f32>
-    return %w1, %g, %m1, %s1 : tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>
+    %w1, %s1:2 = dgc.apply_optimizer adamw(%w, %g, %rate, %step) state(%m, %s) beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.1 : tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<f32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>
+    return %w1, %g, %s1#0, %s1#1 : tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>
   }
   func.func @large_bf16(%w: tensor<262144x1024xf32> {dgc.state = @w_large_bf16}, %g: tensor<262144x1024xbf16> {dgc.state = @g_large_bf16}, %m: tensor<262144x1024xf32> {dgc.state = @m_large_bf16}, %s: tensor<262144x1024xf32> {dgc.state = @s_large_bf16}, %step: tensor<i64> {dgc.input = "step", dgc.role = "step"})
       -> (tensor<262144x1024xf32> {dgc.state = @w_large_bf16}, tensor<262144x1024xbf16> {dgc.state = @g_large_bf16}, tensor<262144x1024xf32> {dgc.state = @m_large_bf16}, tensor<262144x1024xf32> {dgc.state = @s_large_bf16}) {
     %rate = dgc.learning_rate %step 0.001
     %f = dgc.convert %g to f32 : tensor<262144x1024xbf16>
-    %w1, %m1, %s1 = dgc.apply_adam %w, %f, %m, %s, %rate, %step beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.1 decoupled : tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<f32>
-    return %w1, %g, %m1, %s1 : tensor<262144x1024xf32>, tensor<262144x1024xbf16>, tensor<262144x1024xf32>, tensor<262144x1024xf32>
+    %w1, %s1:2 = dgc.apply_optimizer adamw(%w, %f, %rate, %step) state(%m, %s) beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.1 : tensor<262144x1024xf32>, tensor<262144x1024xf32>, tensor<f32>, tensor<262144x1024xf32>, tensor<262144x1024xf32>
+    return %w1, %g, %s1#0, %s1#1 : tensor<262144x1024xf32>, tensor<262144x1024xbf16>, tensor<262144x1024xf32>, tensor<262144x1024xf32>
   }
 }

@@ -43,9 +43,9 @@ module @uneven attributes {dgc.global_batch = 11 : i64} {
     %loss = dgc.cross_entropy %2, %y valid %n : tensor<11x3xf32>, tensor<11xi32>
     %g:3 = dgc.gradient %loss wrt %w1, %b1, %w2 : tensor<f32>, tensor<7x10xf32>, tensor<10xf32>, tensor<10x3xf32>
     %r = dgc.learning_rate %step 0.1
-    %w1n = dgc.apply_sgd %w1, %g#0, %r : tensor<7x10xf32>, tensor<7x10xf32>, tensor<f32>
-    %b1n = dgc.apply_sgd %b1, %g#1, %r : tensor<10xf32>, tensor<10xf32>, tensor<f32>
-    %w2n = dgc.apply_sgd %w2, %g#2, %r : tensor<10x3xf32>, tensor<10x3xf32>, tensor<f32>
+    %w1n = dgc.apply_optimizer sgd(%w1, %g#0, %r, %step) : tensor<7x10xf32>, tensor<7x10xf32>, tensor<f32>
+    %b1n = dgc.apply_optimizer sgd(%b1, %g#1, %r, %step) : tensor<10xf32>, tensor<10xf32>, tensor<f32>
+    %w2n = dgc.apply_optimizer sgd(%w2, %g#2, %r, %step) : tensor<10x3xf32>, tensor<10x3xf32>, tensor<f32>
     return %w1n, %b1n, %w2n, %loss : tensor<7x10xf32>, tensor<10xf32>, tensor<10x3xf32>, tensor<f32>
   }
 })";

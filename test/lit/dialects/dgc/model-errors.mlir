@@ -4,15 +4,15 @@
 
 dgc.model @field {
   %x = dgc.input "x" : tensor<?x4xf32>
-  // expected-error @+1 {{sgd has no field 'momentun': it takes learning_rate, momentum, nesterov, weight_decay or clip_global_norm}}
+  // expected-error @+1 {{sgd has no field 'momentun': it takes learning_rate, momentum, nesterov, weight_decay or clip_global_norm; after the learning rate there may be}}
   dgc.optimizer sgd learning_rate 0.1 momentun 0.9
 }
 
 // -----
 
 dgc.model @kind {
-  // expected-error @+1 {{unknown optimizer 'rmsprop': write sgd, adam or adamw}}
-  dgc.optimizer rmsprop learning_rate 0.1
+  // expected-error @+1 {{unknown optimizer 'adamax': write sgd, adam, adamw, rmsprop, adagrad, adafactor, lamb, lion, muon, or @NAME, with a 'dgc.optimizer_def @NAME' next to the model}}
+  dgc.optimizer adamax learning_rate 0.1
 }
 
 // -----
@@ -53,7 +53,7 @@ dgc.model @beyond_f32 {
 // -----
 
 dgc.model @nesterov {
-  // expected-error @+1 {{has nesterov but no momentum: write 'momentum 0.9 nesterov'}}
+  // expected-error @+1 {{has nesterov but no momentum, which it needs: write 'momentum NUMBER' as well, not 0}}
   dgc.optimizer sgd learning_rate 0.1 nesterov
 }
 

@@ -6,17 +6,17 @@
 // one difference.
 
 // CHECK-LABEL: func.func @sgd(
-// CHECK-SAME:    %[[W:[^:]+]]: tensor<4xf32>, %[[G:[^:]+]]: tensor<4xf32>, %[[M:[^:]+]]: tensor<4xf32>, %[[RATE:[^:]+]]: tensor<f32>)
+// CHECK-SAME:    %[[W:[^:]+]]: tensor<4xf32>, %[[G:[^:]+]]: tensor<4xf32>, %[[M:[^:]+]]: tensor<4xf32>, %[[RATE:[^:]+]]: tensor<f32>,
 // CHECK-NOT:     dgc.reduce
 // CHECK:         %[[RATES:.*]] = dgc.broadcast_in_dim %[[RATE]] dims [] to [4]
 // CHECK-NOT:     dgc.broadcast_in_dim
 // CHECK:         %[[STEP:.*]] = dgc.multiply %[[G]], %[[RATES]]
 // CHECK-NEXT:    %[[PLAIN:.*]] = dgc.subtract %[[W]], %[[STEP]]
 // CHECK-NEXT:    return %{{.*}}, %[[PLAIN]]
-func.func @sgd(%w: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %lr: tensor<f32>)
+func.func @sgd(%w: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %lr: tensor<f32>, %step: tensor<i64>)
     -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %0, %1 = dgc.apply_sgd %w, %g, %lr, %m momentum 0.9 nesterov weight_decay 0.1 : tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>
-  %2 = dgc.apply_sgd %w, %g, %lr : tensor<4xf32>, tensor<4xf32>, tensor<f32>
+  %0, %1 = dgc.apply_optimizer sgd(%w, %g, %lr, %step) state(%m) momentum 0.9 nesterov weight_decay 0.1 : tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>
+  %2 = dgc.apply_optimizer sgd(%w, %g, %lr, %step) : tensor<4xf32>, tensor<4xf32>, tensor<f32>
   return %1, %0, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
@@ -40,8 +40,8 @@ func.func @sgd(%w: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %lr: ten
 // CHECK:         return
 func.func @adam(%w: tensor<4xf32>, %g: tensor<4xf32>, %v: tensor<8xf32>, %h: tensor<8xf32>, %lr: tensor<f32>, %step: tensor<i64>)
     -> (tensor<4xf32>, tensor<8xf32>) {
-  %0, %1, %2 = dgc.apply_adam %w, %g, %g, %w, %lr, %step beta1 0.9 beta2 0.99 epsilon 1e-8 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>
-  %3, %4, %5 = dgc.apply_adam %v, %h, %h, %v, %lr, %step beta1 0.9 beta2 0.99 epsilon 1e-8 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<f32>
+  %0, %1:2 = dgc.apply_optimizer adam(%w, %g, %lr, %step) state(%g, %w) beta1 0.9 beta2 0.99 epsilon 1e-8 : tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>
+  %3, %4:2 = dgc.apply_optimizer adam(%v, %h, %lr, %step) state(%h, %v) beta1 0.9 beta2 0.99 epsilon 1e-8 : tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<8xf32>, tensor<8xf32>
   return %0, %3 : tensor<4xf32>, tensor<8xf32>
 }
 
@@ -56,7 +56,7 @@ func.func @adam(%w: tensor<4xf32>, %g: tensor<4xf32>, %v: tensor<8xf32>, %h: ten
 // CHECK:         return %[[NEW]]
 func.func @adamw(%w: tensor<4xf32>, %g: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>, %lr: tensor<f32>, %step: tensor<i64>)
     -> tensor<4xf32> {
-  %0, %1, %2 = dgc.apply_adam %w, %g, %m, %v, %lr, %step beta1 0.9 beta2 0.99 epsilon 1e-8 weight_decay 0.1 decoupled : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<f32>
+  %0, %1:2 = dgc.apply_optimizer adamw(%w, %g, %lr, %step) state(%m, %v) beta1 0.9 beta2 0.99 epsilon 1e-8 weight_decay 0.1 : tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xf32>, tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 

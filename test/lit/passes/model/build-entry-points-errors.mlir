@@ -41,3 +41,31 @@ dgc.model @slot {
   dgc.loss %loss : tensor<f32>
   dgc.optimizer sgd learning_rate 0.1 momentum 0.9
 }
+
+// -----
+
+dgc.model @names {
+  %x = dgc.input "x" : tensor<4x3xf32> -> tensor<4x3xf32>
+  %w = dgc.variable "layer.bias" zeros : tensor<3xf32> -> tensor<3xf32>
+  %y = dgc.bias_add %x, %w : tensor<4x3xf32>, tensor<3xf32>
+  %loss = dgc.mean_squared_error %y, %x : tensor<4x3xf32>
+  dgc.loss %loss : tensor<f32>
+  // expected-error @+1 {{no variable is called '*.bais': there are layer.bias}}
+  dgc.optimizer sgd learning_rate 0.1 for "*.bais" frozen
+}
+
+// -----
+
+dgc.optimizer_def @matrices(%w, %g, %rate, %step) rank in [2, 2] {
+  dgc.return %w
+}
+dgc.model @rank {
+  %x = dgc.input "x" : tensor<4x3xf32> -> tensor<4x3xf32>
+  // expected-note @+1 {{the variable is here}}
+  %w = dgc.variable "b" zeros : tensor<3xf32> -> tensor<3xf32>
+  %y = dgc.bias_add %x, %w : tensor<4x3xf32>, tensor<3xf32>
+  %loss = dgc.mean_squared_error %y, %x : tensor<4x3xf32>
+  dgc.loss %loss : tensor<f32>
+  // expected-error @+1 {{@matrices does not train "b" of type 'tensor<3xf32>': name another optimizer for such weights behind its ranks, as in 'else adamw', or keep the variable as it is, with 'for "b" frozen'}}
+  dgc.optimizer @matrices learning_rate 0.1
+}

@@ -24,8 +24,8 @@
 // CHECK: %[[LOSS:.*]] = dgc.mean_squared_error %[[P]], %[[Y]] :
 // CHECK-DAG: %[[G:.*]]:2 = dgc.gradient %[[LOSS]] wrt %[[W]], %[[B]]
 // CHECK-DAG: %[[LR:.*]] = dgc.learning_rate %[[STEP]] 0.1 warm_up 5
-// CHECK-DAG: %[[W1:.*]] = dgc.apply_sgd %[[W]], %[[G]]#0, %[[LR]] :
-// CHECK-DAG: %[[B1:.*]] = dgc.apply_sgd %[[B]], %[[G]]#1, %[[LR]] :
+// CHECK-DAG: %[[W1:.*]] = dgc.apply_optimizer sgd(%[[W]], %[[G]]#0, %[[LR]], %[[STEP]]) :
+// CHECK-DAG: %[[B1:.*]] = dgc.apply_optimizer sgd(%[[B]], %[[G]]#1, %[[LR]], %[[STEP]]) :
 // CHECK: return %[[W1]], %[[B1]], %[[LOSS]], %[[LOSS]]
 
 // CHECK-LABEL: func.func @evaluate(
@@ -68,8 +68,8 @@ dgc.model @line {
 // CHECK-SAME: -> (tensor<3x2xf32> {dgc.state = @w}, tensor<3x2xf32> {dgc.state = @w.adam_mean}, tensor<3x2xf32> {dgc.state = @w.adam_square}, tensor<f32>
 // CHECK: %[[G:.*]] = dgc.gradient %{{.*}} wrt %[[W]]
 // CHECK: %[[C:.*]] = dgc.clip_by_global_norm %[[G]] max 1.0
-// CHECK: %[[W1:.*]], %[[M1:.*]], %[[V1:.*]] = dgc.apply_adam %[[W]], %[[C]], %[[M]], %[[V]], %{{.*}}, %{{.*}} beta1 0.9 beta2 0.999 epsilon 1.0e-08 weight_decay 0.01 decoupled
-// CHECK: return %[[W1]], %[[M1]], %[[V1]]
+// CHECK: %[[W1:.*]], %[[S1:.*]]:2 = dgc.apply_optimizer adamw(%[[W]], %[[C]], %{{.*}}, %{{.*}}) state(%[[M]], %[[V]]) weight_decay 0.01
+// CHECK: return %[[W1]], %[[S1]]#0, %[[S1]]#1
 // CHECK-LABEL: func.func @evaluate(
 // CHECK-NOT: adam
 dgc.model @adam {
@@ -149,6 +149,51 @@ dgc.model @predict_only {
   %x = dgc.input "x" : tensor<?x3xf32>
   %y = dgc.relu %x
   dgc.output "y" %y
+}
+
+// -----
+
+// Each weight has the optimizer for its rank, with the fields of the last group that has its name; states may be reduced,
+// and begin with a number. What is frozen by name is not trained.
+
+// CHECK-DAG: dgc.state @w.row slot zeros {{.*}} : tensor<3x1xf32>
+// CHECK-DAG: dgc.state @w.column slot zeros {{.*}} : tensor<1x2xf32>
+// CHECK-DAG: dgc.state @bias.square slot zeros {{.*}} : tensor<2xf32>
+// CHECK-NOT: dgc.state @frozen.w.
+// CHECK-LABEL: func.func @train(
+// CHECK: %[[RATE:.*]] = dgc.learning_rate
+// CHECK: dgc.apply_optimizer adafactor(%{{.*}}, %{{.*}}, %[[RATE]], %{{.*}}) state(%{{.*}}, %{{.*}}) weight_decay 0.1 :
+// CHECK: %[[SLOW:.*]] = dgc.multiply %[[RATE]]
+// CHECK: dgc.apply_optimizer adafactor_whole(%{{.*}}, %{{.*}}, %[[SLOW]], %{{.*}}) state(%{{.*}}) threshold 2.0 weight_decay 0.0 :
+// CHECK-NOT: dgc.apply_optimizer
+dgc.model @groups {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %y = dgc.input "y" : tensor<?x2xf32>
+  %w = dgc.variable "w" zeros : tensor<3x2xf32>
+  %f = dgc.variable "frozen.w" zeros : tensor<3x2xf32>
+  %b = dgc.variable "bias" zeros : tensor<2xf32>
+  %a = dgc.dense %x, %w, %b
+  %c = dgc.matmul %x, %f
+  %p = dgc.add %a, %c
+  %loss = dgc.mean_squared_error %p, %y
+  dgc.loss %loss
+  dgc.optimizer adafactor learning_rate 0.1 weight_decay 0.1
+      for "*" threshold 3.0
+      for "w" weight_decay 0.1
+      for "b*" weight_decay 0.0 threshold 2.0 learning_rate_factor 0.5
+      for "frozen.*" frozen
+}
+
+// -----
+
+// CHECK: dgc.state @w.sum slot constant 0.5
+dgc.model @accumulator {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %w = dgc.variable "w" zeros : tensor<3xf32>
+  %p = dgc.multiply %x, %w
+  %loss = dgc.mean_squared_error %p, %x
+  dgc.loss %loss
+  dgc.optimizer adagrad learning_rate 0.1 initial_accumulator 0.5
 }
 
 // -----

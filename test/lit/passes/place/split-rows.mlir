@@ -16,9 +16,9 @@
 // CHECK: dgc.multiply %[[W]]
 // CHECK: %[[G:.*]] = dgc.gradient %{{.*}} wrt %[[W]]
 // CHECK: %[[G0:.*]] = dgc.slice %[[G]] from [0, 0] to [7, 4] {dist.stage = 0 : i64}
-// CHECK: %[[N0:.*]], %[[K0:.*]] = dgc.apply_sgd %[[W0]], %[[G0]], %{{.*}}, %[[M0]] momentum 0.9 {{.*}}tensor<7x4xf32>
+// CHECK: %[[N0:.*]], %[[K0:.*]] = dgc.apply_optimizer sgd(%[[W0]], %[[G0]], %{{.*}}) state(%[[M0]]) momentum 0.9 {{.*}}tensor<7x4xf32>
 // CHECK: %[[G1:.*]] = dgc.slice %[[G]] from [7, 0] to [10, 4] {dist.stage = 0 : i64}
-// CHECK: %[[N1:.*]], %[[K1:.*]] = dgc.apply_sgd %[[W1]], %[[G1]], %{{.*}}, %[[M1]] momentum 0.9
+// CHECK: %[[N1:.*]], %[[K1:.*]] = dgc.apply_optimizer sgd(%[[W1]], %[[G1]], %{{.*}}) state(%[[M1]]) momentum 0.9
 // CHECK: return %[[N0]], %[[N1]], %[[K0]], %[[K1]], %
 // A function that only reads it, and has no use for the state.
 // CHECK-LABEL: func.func @predict
@@ -36,7 +36,7 @@ func.func @train(%w: tensor<10x4xf32> {dgc.state = @w}, %m: tensor<10x4xf32> {dg
   %loss = dgc.add %1, %2 : tensor<f32>
   %g = dgc.gradient %loss wrt %w : tensor<f32>, tensor<10x4xf32>
   %rate = dgc.learning_rate %step 0.1
-  %n, %k = dgc.apply_sgd %w, %g, %rate, %m momentum 0.9 : tensor<10x4xf32>, tensor<10x4xf32>, tensor<f32>, tensor<10x4xf32>
+  %n, %k = dgc.apply_optimizer sgd(%w, %g, %rate, %step) state(%m) momentum 0.9 : tensor<10x4xf32>, tensor<10x4xf32>, tensor<f32>, tensor<10x4xf32>
   return %n, %k, %loss : tensor<10x4xf32>, tensor<10x4xf32>, tensor<f32>
 }
 func.func @predict(%w: tensor<10x4xf32> {dgc.state = @w}) -> tensor<10x4xf32> {
@@ -57,3 +57,20 @@ func.func @train(%w: tensor<10x4xf32> {dgc.state = @w}, %v: tensor<8xf32> {dgc.s
 }
 dgc.state @w weight glorot_uniform rng 0 : tensor<10x4xf32>
 dgc.state @v weight zeros rng 1 : tensor<8xf32>
+
+// -----
+
+// A step that is not elementwise is of the whole variable: here of its norm.
+// CHECK-LABEL: func.func @train
+// CHECK-SAME: tensor<10x4xf32> {dgc.state = @w, dist.stage = {{[12]}} : i64}
+// CHECK-NOT: dgc.concatenate
+dgc.state @w weight glorot_uniform rng 0 : tensor<10x4xf32>
+dgc.state @w.mean slot zeros rng 1 : tensor<10x4xf32>
+dgc.state @w.square slot zeros rng 2 : tensor<10x4xf32>
+dgc.state @v weight zeros rng 3 : tensor<8xf32>
+func.func @train(%w: tensor<10x4xf32> {dgc.state = @w}, %m: tensor<10x4xf32> {dgc.state = @w.mean},
+    %s: tensor<10x4xf32> {dgc.state = @w.square}, %v: tensor<8xf32> {dgc.state = @v}, %rate: tensor<f32>, %step: tensor<i64>)
+    -> (tensor<10x4xf32> {dgc.state = @w}, tensor<10x4xf32> {dgc.state = @w.mean}, tensor<10x4xf32> {dgc.state = @w.square}) {
+  %n, %k:2 = dgc.apply_optimizer lamb(%w, %w, %rate, %step) state(%m, %s) : tensor<10x4xf32>, tensor<10x4xf32>, tensor<f32>, tensor<10x4xf32>, tensor<10x4xf32>
+  return %n, %k#0, %k#1 : tensor<10x4xf32>, tensor<10x4xf32>, tensor<10x4xf32>
+}

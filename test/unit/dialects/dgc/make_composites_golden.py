@@ -90,13 +90,14 @@ W, G, MO, VO = wide(w, g, m, v)
 rate, step = np.array(0.1, np.float32), np.array(6, np.int64)
 d = G + 0.01 * W
 u = 0.9 * MO + d
-case("sgd", "%r0 = dgc.apply_sgd %0, %1, %2 : {0}, {1}, {2}", [w, g, rate], [W - 0.1 * G])
+case("sgd", "%r0 = dgc.apply_optimizer sgd(%0, %1, %2, %3) : {0}, {1}, {2}", [w, g, rate, step], [W - 0.1 * G])
 case("sgd_momentum",
-     "%r0, %r1 = dgc.apply_sgd %0, %1, %2, %3 momentum 0.9 weight_decay 0.01 : {0}, {1}, {2}, {3}", [w, g, rate, m],
+     "%r0, %r1 = dgc.apply_optimizer sgd(%0, %1, %2, %3) state(%4) momentum 0.9 weight_decay 0.01 : {0}, {1}, {2}, {4}",
+     [w, g, rate, step, m],
      [W - 0.1 * u, u])
 case("sgd_nesterov",
-     "%r0, %r1 = dgc.apply_sgd %0, %1, %2, %3 momentum 0.9 nesterov weight_decay 0.01 : {0}, {1}, {2}, {3}",
-     [w, g, rate, m], [W - 0.1 * (d + 0.9 * u), u])
+     "%r0, %r1 = dgc.apply_optimizer sgd(%0, %1, %2, %3) state(%4) momentum 0.9 nesterov weight_decay 0.01 "
+     ": {0}, {1}, {2}, {4}", [w, g, rate, step, m], [W - 0.1 * (d + 0.9 * u), u])
 
 
 def adam(W, G, M, V, t, decay=0.0):
@@ -105,13 +106,13 @@ def adam(W, G, M, V, t, decay=0.0):
 
 
 fields = "beta1 0.9 beta2 0.999 epsilon 0.001"
-case("adam", f"%r0, %r1, %r2 = dgc.apply_adam %0, %1, %2, %3, %4, %5 {fields} : {{0}}, {{1}}, {{2}}, {{3}}, {{4}}",
-     [w, g, m, v, rate, step], adam(W, G, MO, VO, 7))
+case("adam", f"%r0, %r1, %r2 = dgc.apply_optimizer adam(%0, %1, %2, %3) state(%4, %5) {fields} "
+     ": {0}, {1}, {2}, {4}, {5}", [w, g, rate, step, m, v], adam(W, G, MO, VO, 7))
 case("adam_decay",
-     f"%r0, %r1, %r2 = dgc.apply_adam %0, %1, %2, %3, %4, %5 {fields} weight_decay 0.01 : {{0}}, {{1}}, {{2}}, {{3}}, {{4}}",
-     [w, g, m, v, rate, step], adam(W, d, MO, VO, 7))
-case("adamw", f"%r0, %r1, %r2 = dgc.apply_adam %0, %1, %2, %3, %4, %5 {fields} weight_decay 0.01 decoupled : "
-     "{0}, {1}, {2}, {3}, {4}", [w, g, m, v, rate, step], adam(W, G, MO, VO, 7, 0.01))
+     f"%r0, %r1, %r2 = dgc.apply_optimizer adam(%0, %1, %2, %3) state(%4, %5) {fields} weight_decay 0.01 "
+     ": {0}, {1}, {2}, {4}, {5}", [w, g, rate, step, m, v], adam(W, d, MO, VO, 7))
+case("adamw", f"%r0, %r1, %r2 = dgc.apply_optimizer adamw(%0, %1, %2, %3) state(%4, %5) {fields} weight_decay 0.01 "
+     ": {0}, {1}, {2}, {4}, {5}", [w, g, rate, step, m, v], adam(W, G, MO, VO, 7, 0.01))
 h = normal(3, 2)
 H = h.astype(np.float64)
 norm = np.sqrt((G ** 2).sum() + (H ** 2).sum())
@@ -220,7 +221,8 @@ case("cross_entropy_distribution_of_all", "%r0 = dgc.cross_entropy %0, %1 : {0},
      [-(p.astype(np.float64) * np.log(softmax(Z))).sum(-1).mean()])
 case("mean_squared_error_of_all", "%r0 = dgc.mean_squared_error %0, %1 : {0}, {1}", [z, t], [((Z - t) ** 2).mean()])
 case("accuracy_of_all", "%r0 = dgc.accuracy %0, %1 : {0}, {1}", [ties, np.array([1, 1, 2, 0], np.uint8)], [3 / 4])
-case("sgd_decay", "%r0 = dgc.apply_sgd %0, %1, %2 weight_decay 0.01 : {0}, {1}, {2}", [W.astype(np.float32), g, rate],
+case("sgd_decay", "%r0 = dgc.apply_optimizer sgd(%0, %1, %2, %3) weight_decay 0.01 : {0}, {1}, {2}",
+     [W.astype(np.float32), g, rate, step],
      [W - 0.1 * (G + 0.01 * W)])
 for at in (0, 2, 3, 12, 13, 30):
     now = np.array(at, np.int64)

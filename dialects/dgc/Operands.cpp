@@ -1,10 +1,10 @@
 // Numbers and broadcast operands of a model.
 
-#include "passes/model/Operands.h"
-#include "dialects/dist/Dist.h"
-
+#include "dialects/dgc/Operands.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/dgc/LiteralText.h"
+#include "dialects/dist/AttributeNames.h"
+#include "llvm/ADT/APSInt.h"
 
 using namespace mlir;
 using namespace dgc;

@@ -1,7 +1,7 @@
 //===- Operands.h - numbers and broadcast operands of a model ---*- C++ -*-===//
 
-#ifndef DGC_PASSES_MODEL_OPERANDS_H
-#define DGC_PASSES_MODEL_OPERANDS_H
+#ifndef DGC_DIALECTS_DGC_OPERANDS_H
+#define DGC_DIALECTS_DGC_OPERANDS_H
 
 #include "mlir/IR/Operation.h"
 
@@ -15,4 +15,4 @@ llvm::LogicalResult resolveOperands(mlir::Operation *op);
 
 } // namespace dgc
 
-#endif // DGC_PASSES_MODEL_OPERANDS_H
+#endif // DGC_DIALECTS_DGC_OPERANDS_H
