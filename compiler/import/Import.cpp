@@ -61,6 +61,7 @@ void buildPipeline(OpPassManager &manager) {
   manager.addPass(createInlineImportedPass());
   manager.addPass(createTakeShardingsPass());
   manager.addPass(createStableHLOToDGCPass());
+  manager.addPass(createRaiseImportedPass());
   manager.addPass(createBuildImportedEntryPass());
 }
 

@@ -68,6 +68,23 @@ def StableHLOToDGCPass : Pass<"stablehlo-to-dgc", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numConverted", "converted", "Ops replaced">];
 }
 
+def RaiseImportedPass : Pass<"dgc-raise-imported", "::mlir::ModuleOp"> {
+  let summary = "give an imported program the form that models of dgc have";
+  let description = [{
+    Input: functions of `dgc` ops. Output: the same values, written as a model of dgc has them, for which kernels and library
+    calls are chosen: a product that is only transposed is the product of its operands in the other order, and dimensions of
+    one element are not reduced. (The gradients of convolutions are recognized before, by `stablehlo-to-dgc`.)
+
+    ```mlir
+    %z = dgc.dot_general %dy, %x contract [0] x [0] : tensor<128x10xf32>, tensor<128x512xf32>
+    %dw = dgc.transpose %z permutation [1, 0] : tensor<10x512xf32>
+    // becomes
+    %dw = dgc.dot_general %x, %dy contract [0] x [0] : tensor<128x512xf32>, tensor<128x10xf32>
+    ```
+  }];
+  let dependentDialects = ["::dgc::DGCDialect"];
+}
+
 def BuildImportedEntryPass : Pass<"dgc-build-imported-entry", "::mlir::ModuleOp"> {
   let summary = "make the function of an imported program an entry point";
   let description = [{

@@ -21,15 +21,43 @@ func.func @convolution(%x: tensor<4x12x12x8xf32>, %w: tensor<3x3x8x16xf32>) -> t
   return %0 : tensor<4x6x6x16xf32>
 }
 
-// The gradient of the weights: dimensions in another order are transposed.
+// The gradient of the weights: a convolution over the batch. The last row of the input, which no window reached, is not padded.
 // CHECK-LABEL: func.func @weight_gradient
-func.func @weight_gradient(%x: tensor<4x6x6x8xf32>, %y: tensor<4x6x6x16xf32>) -> tensor<3x3x8x16xf32> {
+// CHECK-SAME: (%[[X:.*]]: tensor<4x6x6x8xf32>, %[[Y:.*]]: tensor<4x3x6x16xf32>)
+func.func @weight_gradient(%x: tensor<4x6x6x8xf32>, %y: tensor<4x3x6x16xf32>) -> tensor<2x3x8x16xf32> {
+  // CHECK-NEXT: dgc.convolution_weight_grad %[[X]], %[[Y]] kernel_size [2, 3] strides [2, 1] padding {{\[}}[0, 0], [1, 1]] dilation [1, 1]
+  %0 = stablehlo.convolution(%x, %y) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[0, 0], [1, 1]], rhs_dilate = [2, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x6x6x8xf32>, tensor<4x3x6x16xf32>) -> tensor<2x3x8x16xf32>
+  return %0 : tensor<2x3x8x16xf32>
+}
+
+// Not one: with a dilated input it is a convolution of transposed operands.
+// CHECK-LABEL: func.func @dilated_input
+func.func @dilated_input(%x: tensor<4x6x6x8xf32>, %y: tensor<4x6x6x16xf32>) -> tensor<6x6x8x16xf32> {
   // CHECK-NEXT: %[[X:.*]] = dgc.transpose %{{.*}} permutation [3, 1, 2, 0]
   // CHECK-NEXT: %[[Y:.*]] = dgc.transpose %{{.*}} permutation [1, 2, 0, 3]
   // CHECK-NEXT: %[[Z:.*]] = dgc.convolution %[[X]], %[[Y]]
   // CHECK-NEXT: dgc.transpose %[[Z]] permutation [1, 2, 0, 3]
-  %0 = stablehlo.convolution(%x, %y) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x6x6x8xf32>, tensor<4x6x6x16xf32>) -> tensor<3x3x8x16xf32>
-  return %0 : tensor<3x3x8x16xf32>
+  %0 = stablehlo.convolution(%x, %y) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f], window = {lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x6x6x8xf32>, tensor<4x6x6x16xf32>) -> tensor<6x6x8x16xf32>
+  return %0 : tensor<6x6x8x16xf32>
+}
+
+// The gradient of the input: the reversed weights, from filters to channels.
+// CHECK-LABEL: func.func @input_gradient
+// CHECK-SAME: (%[[Y:.*]]: tensor<4x3x6x16xf32>, %[[W:.*]]: tensor<2x3x8x16xf32>)
+func.func @input_gradient(%y: tensor<4x3x6x16xf32>, %w: tensor<2x3x8x16xf32>) -> tensor<4x6x6x8xf32> {
+  // CHECK: dgc.convolution_input_grad %[[Y]], %[[W]] input_size [6, 6] strides [2, 1] padding {{\[}}[0, 0], [1, 1]] dilation [1, 1]
+  %r = stablehlo.reverse %w, dims = [0, 1] : tensor<2x3x8x16xf32>
+  %0 = stablehlo.convolution(%y, %r) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]], lhs_dilate = [2, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x3x6x16xf32>, tensor<2x3x8x16xf32>) -> tensor<4x6x6x8xf32>
+  return %0 : tensor<4x6x6x8xf32>
+}
+
+// Not one: weights that are not reversed.
+// CHECK-LABEL: func.func @not_reversed
+func.func @not_reversed(%y: tensor<4x6x6x16xf32>, %w: tensor<3x3x8x16xf32>) -> tensor<4x6x6x8xf32> {
+  // CHECK-NEXT: %[[W:.*]] = dgc.transpose %{{.*}} permutation [0, 1, 3, 2]
+  // CHECK-NEXT: dgc.convolution %{{.*}}, %[[W]]
+  %0 = stablehlo.convolution(%y, %w) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x6x6x16xf32>, tensor<3x3x8x16xf32>) -> tensor<4x6x6x8xf32>
+  return %0 : tensor<4x6x6x8xf32>
 }
 
 // A negative padding takes elements away.
