@@ -179,26 +179,26 @@ public:
   explicit KernelFormation(ModuleOp module) : module(module), decide(module, "dgc-form-kernels") {}
 
   /// Kernels of a function, first those of the loops and branches in it.
-  void run(func::FuncOp func, int64_t maxUpdateOps, bool again, bool shareLaunches) {
+  void run(func::FuncOp func, int64_t maxUpdateOps, int64_t maxFlopsAgain, bool shareLaunches) {
     func.walk([&](Operation *op) {
       if (op->hasTrait<ControlFlow>())
         for (Region &region : op->getRegions())
-          form(region.front(), {}, maxUpdateOps, again, shareLaunches);
+          form(region.front(), {}, maxUpdateOps, maxFlopsAgain, shareLaunches);
     });
-    form(func.getBody().front(), func, maxUpdateOps, again, shareLaunches);
+    form(func.getBody().front(), func, maxUpdateOps, maxFlopsAgain, shareLaunches);
   }
 
   unsigned launches = 0, kernels = 0, computedAgain = 0;
 
 private:
   /// `func`: whose body the block is, if it is one.
-  void form(Block &block, func::FuncOp func, int64_t maxUpdateOps, bool again, bool shareLaunches) {
+  void form(Block &block, func::FuncOp func, int64_t maxUpdateOps, int64_t maxFlopsAgain, bool shareLaunches) {
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
       if (isOpTriviallyDead(&op))
         op.erase();
     SmallVector<KernelCandidate> candidates = clusterBlock(block, maxUpdateOps, shareLaunches, decide);
-    if (again)
-      computedAgain += rematerialize(candidates, decide);
+    if (maxFlopsAgain)
+      computedAgain += rematerialize(candidates, maxFlopsAgain, decide);
     Operation *end = block.getTerminator();
     for (const KernelCandidate &candidate : candidates) {
       if (!candidate.isKernel) {
@@ -311,7 +311,7 @@ struct FormKernels : dgc::impl::FormKernelsBase<FormKernels> {
     SmallVector<func::FuncOp> entries(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : entries)
       if (!func.isExternal())
-        formation.run(func, maxUpdateOps, rematerialize, shareLaunches);
+        formation.run(func, maxUpdateOps, rematerializeFlops, shareLaunches);
     launches = formation.launches;
     kernels = formation.kernels;
     computedAgain = formation.computedAgain;

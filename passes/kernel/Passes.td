@@ -154,9 +154,10 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
     A kernel is a set of ops without a way out of it and back in. Fused are elementwise chains with what they
     broadcast, reductions along rows with everything before and after them, reductions over rows with the
     elementwise ops before them, small computations of any form, and the independent updates of all variables, in
-    kernels of at most `max-update-ops` (code that is too long takes long to compile). With `rematerialize` (GPUs), a
-    large value of one kernel that others use is computed by these again, element by element, from what is in memory
-    anyway, where less memory is moved then: normalized values from those that were normalized, for the gradient. With
+    kernels of at most `max-update-ops` (code that is too long takes long to compile). A large value
+    of one kernel that others use is computed by these again, element by element, from what is in memory anyway, where
+    less memory is moved then and it takes at most `rematerialize-flops` operations for each element: normalized values
+    from those that were normalized, for the gradient. With
     `share-launches` (GPUs), what is made of variables alone, as their values in 16 bits, is one kernel, and so are sums of
     whole tensors, as the parts of a norm of all gradients, and the sums over rows of a value and of what is made of it, the
     gradients of a normalization.
@@ -173,8 +174,8 @@ def FormKernels : Pass<"dgc-form-kernels", "::mlir::ModuleOp"> {
   let options = [
     Option<"maxUpdateOps", "max-update-ops", "int64_t", "512", "ops of a kernel that updates variables; 512: some "
            "twenty variables by Adam">,
-    Option<"rematerialize", "rematerialize", "bool", "false", "compute values again instead of storing them, where that "
-           "moves less memory">,
+    Option<"rematerializeFlops", "rematerialize-flops", "int64_t", "0", "compute values again instead of storing them, "
+           "where that moves less memory and takes at most so many operations for each element; 0: never">,
     Option<"shareLaunches", "share-launches", "bool", "false", "one kernel for what is made of variables alone, and for "
            "sums of whole tensors">,
   ];

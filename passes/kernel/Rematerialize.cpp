@@ -24,12 +24,9 @@ using namespace mlir;
 namespace dgc {
 
 /// Values of fewer elements are not worth it.
-static constexpr int64_t kLarge = 1 << 17;
+static constexpr int64_t kLarge = 1 << 14;
 /// A value of so many times fewer elements than another is free compared with it, and is stored for it.
 static constexpr int64_t kMuchSmaller = 16;
-/// Operations for each element that may be done again.
-static constexpr uint64_t kMaxFlops = 64;
-
 /// The value in memory: reshapes cost nothing.
 static Value inMemory(Value value) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
@@ -44,8 +41,8 @@ namespace {
 
 class Rematerializer {
 public:
-  Rematerializer(SmallVectorImpl<KernelCandidate> &candidates, SizeDecisions &decide)
-      : candidates(candidates), decide(decide) {
+  Rematerializer(SmallVectorImpl<KernelCandidate> &candidates, int64_t maxFlops, SizeDecisions &decide)
+      : candidates(candidates), maxFlops(maxFlops), decide(decide) {
     for (auto [number, candidate] : llvm::enumerate(candidates))
       for (Operation *op : candidate.ops)
         candidateOf[op] = number;
@@ -124,7 +121,7 @@ private:
     auto cost = dyn_cast<CostOpInterface>(op);
     recipe.flops += cost ? static_cast<double>(cost.getCost().flops) : static_cast<double>(elements(op->getResult(0)));
     recipe.ops.insert(op);
-    return decide(recipe.flops <= static_cast<double>(kMaxFlops) * static_cast<double>(elements(wanted)));
+    return decide(recipe.flops <= static_cast<double>(maxFlops) * static_cast<double>(elements(wanted)));
   }
 
   bool reads(unsigned candidate, Value value) const {
@@ -214,14 +211,15 @@ private:
   }
 
   SmallVectorImpl<KernelCandidate> &candidates;
+  int64_t maxFlops;
   SizeDecisions &decide;
   llvm::DenseMap<Operation *, unsigned> candidateOf;
 };
 
 } // namespace
 
-unsigned rematerialize(SmallVectorImpl<KernelCandidate> &candidates, SizeDecisions &decide) {
-  return Rematerializer(candidates, decide).run();
+unsigned rematerialize(SmallVectorImpl<KernelCandidate> &candidates, int64_t maxFlops, SizeDecisions &decide) {
+  return Rematerializer(candidates, maxFlops, decide).run();
 }
 
 } // namespace dgc

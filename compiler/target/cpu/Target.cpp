@@ -30,7 +30,9 @@ public:
   void buildKernelPhase(OpPassManager &manager, const KernelOptions &) const override {
     manager.addPass(createExpandAttention());
     manager.addPass(createSelectLibraryCalls());
-    manager.addPass(createFormKernels());
+    FormKernelsOptions form;
+    form.rematerializeFlops = 8;
+    manager.addPass(createFormKernels(form));
   }
 
   FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {

@@ -55,7 +55,7 @@ public:
     calls.library = LibraryKind::Nvidia;
     calls.epilogues = options.epilogues;
     FormKernelsOptions form;
-    form.rematerialize = true;
+    form.rematerializeFlops = 64;
     form.shareLaunches = true;
     manager.addPass(createExpandAttention(attention));
     manager.addPass(createPadProducts());

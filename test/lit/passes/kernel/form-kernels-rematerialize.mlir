@@ -1,5 +1,5 @@
 // RUN: dgc-opt %s --split-input-file --dgc-form-kernels | FileCheck %s --check-prefix=STORED
-// RUN: dgc-opt %s --split-input-file --dgc-form-kernels='rematerialize=true' | FileCheck %s
+// RUN: dgc-opt %s --split-input-file --dgc-form-kernels='rematerialize-flops=64' | FileCheck %s
 
 // The tangent, in f32, is needed twice: it is computed again from the product, which has half the size.
 

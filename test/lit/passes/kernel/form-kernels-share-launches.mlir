@@ -58,7 +58,7 @@ func.func @needed(%a: tensor<512x512xf32>) -> tensor<f32> {
 
 // -----
 
-// The gradients of the offset and of the scale of a normalization: one kernel of two sums. (With `rematerialize` it
+// The gradients of the offset and of the scale of a normalization: one kernel of two sums. (With `rematerialize-flops` it
 // computes the second value again.)
 
 // CHECK-LABEL: func.func @sums_of_rows
