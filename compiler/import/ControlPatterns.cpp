@@ -1,7 +1,8 @@
-// Control flow of StableHLO: a loop whose number of rounds is known is written out, another one is a loop of dgc. Choices
-// compute every branch, but for those with such a loop, which might not end.
+// Control flow of StableHLO: a loop over slices is a scan, another one whose number of rounds is known is written out, and
+// one where it is not known a loop of dgc. Choices compute every branch, but for those with such a loop, which might not end.
 
 #include "compiler/import/Complex.h"
+#include "compiler/import/CountedLoops.h"
 #include "compiler/import/Patterns.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -13,8 +14,8 @@ using namespace dgc::import;
 /// A loop is written out up to so many ops.
 static constexpr uint64_t kMostUnrolled = 100'000;
 
-/// Numbers of loops have at most so many bits, so that what is computed of three of them does not overflow.
-static constexpr unsigned kMostBits = 61;
+/// A loop over slices with fewer rounds is written out, as others are.
+static constexpr int64_t kFewestScanned = 8;
 
 namespace {
 
@@ -57,60 +58,6 @@ void choose(TensorBuilder &b, ArrayRef<SmallVector<Value>> branches, ArrayRef<Va
                                            chosen);
     results.push_back(chosen);
   }
-}
-
-/// The integer that the value is, where it is one constant.
-std::optional<int64_t> integerOf(Value value) {
-  DenseElementsAttr constant;
-  if (auto own = value.getDefiningOp<stablehlo::ConstantOp>())
-    constant = dyn_cast<DenseElementsAttr>(own.getValue());
-  else
-    constant = constantOf(value);
-  auto type = dyn_cast<IntegerType>(elementOf(value));
-  if (!constant || !type || tensorOf(value).getRank() != 0)
-    return std::nullopt;
-  APInt number = constant.getValues<APInt>()[0];
-  if ((type.isUnsigned() ? number.getActiveBits() : number.getSignificantBits()) > kMostBits)
-    return std::nullopt;
-  return type.isUnsigned() ? static_cast<int64_t>(number.getZExtValue()) : number.getSExtValue();
-}
-
-/// A loop that counts: `for (i = first; i < limit; i += step)`.
-struct Count {
-  unsigned operand;
-  int64_t first, limit, step;
-  int64_t rounds() const { return limit <= first ? 0 : (limit - first - 1) / step + 1; }
-};
-
-std::optional<Count> countOf(stablehlo::WhileOp op) {
-  auto compare = op.getCond().front().back().getOperand(0).getDefiningOp<stablehlo::CompareOp>();
-  if (!compare || compare.getComparisonDirection() != stablehlo::ComparisonDirection::LT)
-    return std::nullopt;
-  auto counter = dyn_cast<BlockArgument>(compare.getLhs());
-  if (!counter || counter.getOwner() != &op.getCond().front())
-    return std::nullopt;
-  unsigned operand = counter.getArgNumber();
-  auto next = op.getBody().front().back().getOperand(operand).getDefiningOp<stablehlo::AddOp>();
-  if (!next || next.getLhs() != op.getBody().getArgument(operand))
-    return std::nullopt;
-  // The limit may be a value that the loop carries without changing it.
-  Value limitValue = compare.getRhs();
-  if (auto carried = dyn_cast<BlockArgument>(limitValue); carried && carried.getOwner() == &op.getCond().front()) {
-    unsigned number = carried.getArgNumber();
-    if (op.getBody().front().back().getOperand(number) != op.getBody().getArgument(number))
-      return std::nullopt;
-    limitValue = op.getInputs()[number];
-  }
-  std::optional<int64_t> first = integerOf(op.getInputs()[operand]), limit = integerOf(limitValue),
-                         step = integerOf(next.getRhs());
-  if (!first || !limit || !step || *step <= 0)
-    return std::nullopt;
-  Count count{operand, *first, *limit, *step};
-  // A counter that passes the largest number of its type starts again at the smallest one.
-  auto type = cast<IntegerType>(elementOf(op.getInputs()[operand]));
-  APInt most = type.isUnsigned() ? APInt::getMaxValue(type.getWidth()) : APInt::getSignedMaxValue(type.getWidth());
-  const auto last = static_cast<uint64_t>(std::max<int64_t>(*first + count.rounds() * *step, 0));
-  return most.ult(last) ? std::nullopt : std::optional(count);
 }
 
 /// Moves a region of StableHLO into one of an op of dgc, which takes all that it needs as arguments: behind those that it
@@ -259,13 +206,13 @@ struct CaseLowering : Lowering<stablehlo::CaseOp> {
 };
 
 /// So many ops a loop becomes that is written out, those of loops in it included.
-uint64_t unrolledOps(stablehlo::WhileOp op, const Count &count);
+uint64_t unrolledOps(stablehlo::WhileOp op, const LoopCount &count);
 
 uint64_t unrolledOps(Region &region) {
   uint64_t ops = 0;
   for (Operation &op : region.getOps()) {
     auto loop = dyn_cast<stablehlo::WhileOp>(op);
-    std::optional<Count> count = loop ? countOf(loop) : std::nullopt;
+    std::optional<LoopCount> count = loop ? countOf(loop) : std::nullopt;
     uint64_t inner = 1;
     if (count)
       inner = unrolledOps(loop, *count);
@@ -277,7 +224,7 @@ uint64_t unrolledOps(Region &region) {
   return ops;
 }
 
-uint64_t unrolledOps(stablehlo::WhileOp op, const Count &count) {
+uint64_t unrolledOps(stablehlo::WhileOp op, const LoopCount &count) {
   return llvm::SaturatingMultiply<uint64_t>(count.rounds(), unrolledOps(op.getBody()));
 }
 
@@ -287,7 +234,11 @@ struct WhileLowering : Lowering<stablehlo::WhileOp> {
                       std::string &reason) const override {
     if (hasEffects(op))
       return refuse(reason, "a loop with effects");
-    std::optional<Count> count = countOf(op);
+    std::optional<LoopCount> count = countOf(op);
+    if (count && count->rounds() >= kFewestScanned && !takesComplex(op))
+      llvm::append_range(results, buildScan(b.builder, op, *count));
+    if (!results.empty())
+      return success();
     if (!count || unrolledOps(op, *count) > kMostUnrolled) {
       if (takesComplex(op))
         return refuse(reason, "complex numbers in a loop whose number of rounds is not known, or large");

@@ -207,3 +207,68 @@ module {
     return %0#1 : tensor<f32>
   }
 }
+
+// -----
+
+// Over the slices of %x, with their number, which is needed: it is carried. What is written in turn is a result; what is in
+// %y at first is not seen.
+module {
+  // CHECK-LABEL: func.func @slices
+  // CHECK-SAME: (%[[X:.*]]: tensor<9x4xf32>, %[[Y:.*]]: tensor<9x4xf32>)
+  // CHECK: %[[ZERO:.*]] = dgc.constant dense<0> : tensor<i32>
+  // CHECK: %[[SCAN:.*]]:2 = dgc.scan (%[[I:.*]] = %[[ZERO]]) over (%[[ROW:.*]] = %[[X]])
+  // CHECK: %[[T:.*]] = dgc.convert %[[I]] to f32
+  // CHECK: %[[B:.*]] = dgc.broadcast_in_dim %[[T]] dims [] to [4]
+  // CHECK: %[[SUM:.*]] = dgc.add %[[ROW]], %[[B]]
+  // CHECK: %[[NEXT:.*]] = dgc.add %[[I]]
+  // CHECK: dgc.yield %[[NEXT]], %[[SUM]]
+  // CHECK: return %[[SCAN]]#1, %{{.*}} : tensor<9x4xf32>, tensor<i32>
+  func.func @slices(%x: tensor<9x4xf32>, %y: tensor<9x4xf32>) -> (tensor<9x4xf32>, tensor<i32>) {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %nine = stablehlo.constant dense<9> : tensor<i32>
+    %0:2 = stablehlo.while(%i = %zero, %out = %y) : tensor<i32>, tensor<9x4xf32>
+      cond {
+        %1 = stablehlo.compare LT, %i, %nine : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      } do {
+        %s = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 4] : (tensor<9x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+        %row = stablehlo.reshape %s : (tensor<1x4xf32>) -> tensor<4xf32>
+        %t = stablehlo.convert %i : (tensor<i32>) -> tensor<f32>
+        %b = stablehlo.broadcast_in_dim %t, dims = [] : (tensor<f32>) -> tensor<4xf32>
+        %sum = stablehlo.add %row, %b : tensor<4xf32>
+        %r = stablehlo.reshape %sum : (tensor<4xf32>) -> tensor<1x4xf32>
+        %u = stablehlo.dynamic_update_slice %out, %r, %i, %zero : (tensor<9x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<9x4xf32>
+        %next = stablehlo.add %i, %one : tensor<i32>
+        stablehlo.return %next, %u : tensor<i32>, tensor<9x4xf32>
+      }
+    return %0#1, %0#0 : tensor<9x4xf32>, tensor<i32>
+  }
+}
+
+// -----
+
+// Each second slice: written out.
+module {
+  // CHECK-LABEL: func.func @every_second
+  // CHECK-NOT: dgc.scan
+  // CHECK-COUNT-9: dgc.{{slice|gather}}
+  func.func @every_second(%x: tensor<18x4xf32>) -> tensor<4xf32> {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %two = stablehlo.constant dense<2> : tensor<i32>
+    %end = stablehlo.constant dense<18> : tensor<i32>
+    %none = stablehlo.constant dense<0.0> : tensor<4xf32>
+    %0:2 = stablehlo.while(%i = %zero, %a = %none) : tensor<i32>, tensor<4xf32>
+      cond {
+        %1 = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %1 : tensor<i1>
+      } do {
+        %s = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 4] : (tensor<18x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>
+        %row = stablehlo.reshape %s : (tensor<1x4xf32>) -> tensor<4xf32>
+        %sum = stablehlo.add %a, %row : tensor<4xf32>
+        %next = stablehlo.add %i, %two : tensor<i32>
+        stablehlo.return %next, %sum : tensor<i32>, tensor<4xf32>
+      }
+    return %0#1 : tensor<4xf32>
+  }
+}
