@@ -225,7 +225,8 @@ private:
     phases.gradient = {.keep = traits.keptOps,
                        .microbatches = strategies.accumulate ? strategies.accumulate : asked().microbatches.value,
                        .stages = stages,
-                       .recompute = strategies.recompute.value_or(NamePatterns())};
+                       .recompute = strategies.recompute.value_or(NamePatterns()),
+                       .unrollScans = !traits.controlFlow};
     if (fuses)
       phases.gradient.keep.insert(phases.gradient.keep.end(), {"dgc.fused_attention", "dgc.fused_attention_grad"});
     phases.shard = {.mesh = plan.mesh,

@@ -83,7 +83,10 @@ static LogicalResult lowerToPrimitives(ModuleOp module, const CompileOptions &op
   asked.attention = options.attention;
   asked.to = Phase::Gradient;
   FailureOr<CompilePlan> plan = planCompilation(module, asked);
-  if (failed(plan) || failed(runPhases(module, *plan)))
+  if (failed(plan))
+    return failure();
+  plan->phases.gradient.unrollScans = true;
+  if (failed(runPhases(module, *plan)))
     return failure();
   PassManager manager(module.getContext());
   manager.addPass(createExpandAttention());
@@ -91,7 +94,8 @@ static LogicalResult lowerToPrimitives(ModuleOp module, const CompileOptions &op
   return manager.run(module);
 }
 
-/// What is computed by a loop or a branch depends on comparisons of values, of which the check knows classes.
+/// What is computed by other loops than scans, or by branches, depends on comparisons of values, of which the check knows
+/// classes.
 static LogicalResult refuseControlFlow(ModuleOp module) {
   WalkResult walk = module.walk([](Operation *op) -> WalkResult {
     if (op->hasTrait<ControlFlow>())

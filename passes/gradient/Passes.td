@@ -65,6 +65,31 @@ def HoistSumsPass : Pass<"dgc-hoist-sums"> {
   let statistics = [Statistic<"numSums", "sums", "Sums that are no longer in a loop">];
 }
 
+def UnrollScansPass : Pass<"dgc-unroll-scans"> {
+  let summary = "write scans out, round after round";
+  let description = [{
+    For targets whose devices run no loops. Each `dgc.scan` is replaced by as many copies of what it does as it has rounds, with
+    slices of what it goes over and the concatenation of what it gives. One that would become more than `max-ops` ops stays.
+
+    ```mlir
+    %last = dgc.scan (%s = %zero) over (%x = %xs) {       // %xs: tensor<2x4xf32>
+      %next = dgc.add %s, %x : tensor<4xf32>
+      dgc.yield %next
+    }
+    // becomes
+    %x0 = dgc.slice %xs from [0, 0] to [1, 4] : tensor<2x4xf32>
+    %r0 = dgc.reshape %x0 to [4] : tensor<1x4xf32>
+    %s0 = dgc.add %zero, %r0 : tensor<4xf32>
+    %x1 = dgc.slice %xs from [1, 0] to [2, 4] : tensor<2x4xf32>
+    %r1 = dgc.reshape %x1 to [4] : tensor<1x4xf32>
+    %last = dgc.add %s0, %r1 : tensor<4xf32>
+    ```
+  }];
+  let options = [Option<"maxOps", "max-ops", "int64_t", "100000", "ops that a scan may become">];
+  let dependentDialects = ["::dgc::DGCDialect"];
+  let statistics = [Statistic<"numUnrolled", "unrolled", "Scans written out">];
+}
+
 def DecomposePass : Pass<"dgc-decompose"> {
   let summary = "replace composite ops by their decompositions";
   let description = [{

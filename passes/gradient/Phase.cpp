@@ -9,6 +9,13 @@ void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions
   llvm::SmallVector<std::string> keep(options.keep.begin(), options.keep.end());
   manager.addPass(createGradientPass());
   manager.addPass(createHoistSumsPass());
+  if (options.unrollScans) {
+    // Those that composites become, too.
+    llvm::SmallVector<std::string> keepScans(keep);
+    keepScans.push_back("dgc.scan");
+    manager.addPass(createDecomposePass({.keep = keepScans}));
+    manager.addPass(createUnrollScansPass());
+  }
   manager.addPass(createDecomposePass({.keep = keep}));
   manager.addPass(mlir::createCanonicalizerPass());
   if (options.microbatches)

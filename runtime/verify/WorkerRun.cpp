@@ -126,6 +126,7 @@ absl::Status WorkerRun::begin(const Call &call, uint64_t number, Rendezvous &pla
   run = number;
   rendezvous = &place;
   next = 0;
+  controls.clear();
   found = {};
   started.clear();
   clock = Clock();
@@ -297,12 +298,65 @@ absl::Status WorkerRun::act() {
     if constexpr (rt::isCommunication<Action>)
       return communicate(action);
     else if constexpr (rt::isControl<Action>)
-      return absl::UnimplementedError(
-          "what comes next is decided by what a worker computes, which the exact check does "
-          "not follow");
+      return enter(action);
     else
       return compute();
   });
+}
+
+//===-- Loops and branches ----------------------------------------------===//
+
+/// Rounds after which a loop counts as one without an end.
+static constexpr uint32_t kMostRounds = 1 << 20;
+
+absl::StatusOr<bool> WorkerRun::holds(uint32_t predicate) {
+  DGC_ASSIGN_OR_RETURN(const TensorRef value, read(predicate));
+  return value->i[0] != 0;
+}
+
+absl::Status WorkerRun::enter(const artifact::While &loop) {
+  const uint32_t begin = next + 1, body = begin + loop.test_steps();
+  controls.push_back({begin, body, body + loop.body_steps(), loop.predicate(), /*isLoop=*/true});
+  return absl::OkStatus();
+}
+
+absl::Status WorkerRun::enter(const artifact::If &branch) {
+  const uint32_t begin = next + 1, others = begin + branch.then_steps();
+  DGC_ASSIGN_OR_RETURN(const bool isTrue, holds(branch.predicate()));
+  controls.push_back({begin, others, others + branch.else_steps(), branch.predicate(), /*isLoop=*/false});
+  if (!isTrue) {
+    controls.back().body = controls.back().end;
+    next = others - 1; // the step before the next one
+  }
+  return absl::OkStatus();
+}
+
+/// Goes on from where the loops and branches that steps are in lead to.
+absl::Status WorkerRun::follow() {
+  while (!controls.empty()) {
+    Control &inner = controls.back();
+    if (inner.isLoop && next == inner.body) {
+      DGC_ASSIGN_OR_RETURN(const bool again, holds(inner.predicate));
+      if (again && ++inner.rounds > kMostRounds)
+        return absl::FailedPreconditionError(rt::str("the loop did not end in ", kMostRounds, " rounds"));
+      if (again && inner.body != inner.end)
+        return absl::OkStatus();
+      next = again ? inner.begin : inner.end;
+      if (again)
+        continue;
+    } else if (inner.isLoop && next == inner.end) {
+      next = inner.begin;
+      if (inner.begin != inner.body)
+        return absl::OkStatus();
+      continue;
+    } else if (!inner.isLoop && next == inner.body) {
+      next = inner.end;
+    } else {
+      return absl::OkStatus();
+    }
+    controls.pop_back();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WorkerRun::doStep() {
@@ -312,10 +366,12 @@ absl::Status WorkerRun::doStep() {
   for (uint32_t i = 0; mine.waits() && i < mine.waits()->size(); ++i)
     await(mine.waits()->Get(i));
   now = clock.advance(rank_);
+  const uint32_t number = next;
   if (absl::Status status = act(); !status.ok())
-    return named(status, next);
+    return named(status, number);
   ++next;
-  return absl::OkStatus();
+  absl::Status status = follow();
+  return status.ok() ? status : named(status, number);
 }
 
 absl::Status WorkerRun::computeSteps(uint32_t most) {

@@ -118,6 +118,10 @@ private:
   absl::Status communicate(const artifact::Send &send);
   absl::Status communicate(const artifact::Receive &receive);
   absl::Status compute();
+  absl::Status enter(const artifact::While &loop);
+  absl::Status enter(const artifact::If &branch);
+  absl::Status follow();
+  absl::StatusOr<bool> holds(uint32_t predicate);
   absl::Status act();
   const PendingCollective *pendingOf(uint32_t step) const;
   bool waits() const;
@@ -135,6 +139,14 @@ private:
   const artifact::Program *program = nullptr;
   Rendezvous *rendezvous = nullptr;
   uint32_t next = 0;
+  /// A loop or a branch that steps are in. At the end of what decides on a loop, `body`, its predicate is read.
+  struct Control {
+    uint32_t begin, body, end; // a branch has no begin: it ends at `body`, and what is skipped at `end`
+    uint32_t predicate;
+    bool isLoop;
+    uint32_t rounds = 0;
+  };
+  std::vector<Control> controls; // the innermost one last
   /// What was found of a step, after so many changes: nothing that a step waits for goes away again.
   struct Readiness {
     int64_t step = -1;

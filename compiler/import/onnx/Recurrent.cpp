@@ -1,6 +1,7 @@
-// LSTM, GRU and RNN of ONNX, step by step.
+// LSTM, GRU and RNN of ONNX: a scan over the steps for each direction.
 
 #include "compiler/import/onnx/Node.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 
@@ -36,8 +37,6 @@ FailureOr<Layer> layerOf(Node &n, ArrayRef<StringRef> defaults) {
   layer.steps = tensorOf(layer.x).getDimSize(0);
   layer.batch = tensorOf(layer.x).getDimSize(1);
   layer.hidden = n.shape(2)[2];
-  if (layer.steps > kMostRounds)
-    return n.refuse("has " + Twine(layer.steps) + " steps; " + Twine(kMostRounds) + " are supported");
   if (n.hasAttribute("clip"))
     return n.refuse("with 'clip'");
   if (n.has(4)) {
@@ -78,8 +77,8 @@ Value partOf(Node &n, Value vector, int64_t first, int64_t count, int64_t batch)
 
 /// What one direction computes.
 struct Direction {
-  SmallVector<Value> outputs; // of each step, in the order of the operand
-  Value hidden, cell;         // the last ones
+  Value outputs;      // of all steps, in the order of the operand: [steps, batch, hidden]
+  Value hidden, cell; // the last ones
 };
 
 /// One direction of a layer with so many gates: what the gates get of the operand is one product for all steps.
@@ -109,7 +108,8 @@ public:
     Value product = n.b.dot(h, rows, {}, {}, {1}, {1});
     return bias ? n.b.add(product, partOf(n, bias, gates * layer.hidden + first, size, layer.batch)) : product;
   }
-  Value inputAt(int64_t step) { return entry(n, fromInput, step); }
+  /// What the gates get of the operand: [steps, batch, gates * hidden].
+  Value inputs() const { return fromInput; }
   StringRef activation(size_t i) {
     return layer.activations[static_cast<size_t>(direction) * (layer.activations.size() / layer.directions) + i];
   }
@@ -123,17 +123,59 @@ private:
   Value weights, recurrent, bias, fromInput;
 };
 
-template <class Step> Direction runSteps(Cell &cell, Value hidden, Value memory, Step step) {
-  Direction result;
-  result.outputs.resize(cell.layer.steps);
-  for (int64_t i = 0; i < cell.layer.steps; ++i) {
-    const int64_t at = cell.isReverse() ? cell.layer.steps - 1 - i : i;
-    step(cell.inputAt(at), hidden, memory);
-    result.outputs[at] = hidden;
+/// Takes what is the same in all steps out of the scan, and gives it what it uses from outside as operands; constants are
+/// copied.
+void isolate(ScanOp scan) {
+  Block &body = scan.getBody().front();
+  auto isOutside = [&](Value value) { return value.getParentBlock() != &body; };
+  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
+    if (llvm::all_of(op.getOperands(), isOutside) && !op.hasTrait<OpTrait::ConstantLike>())
+      op.moveBefore(scan);
+  OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(scan.getBody(), used);
+  for (Value value : used) {
+    Operation *def = value.getDefiningOp();
+    Value inside;
+    if (def && def->hasTrait<OpTrait::ConstantLike>()) {
+      inside = builder.clone(*def)->getResult(0);
+    } else {
+      scan.getInvariantsMutable().append(value);
+      inside = body.addArgument(value.getType(), value.getLoc());
+    }
+    replaceAllUsesInRegionWith(value, inside, scan.getBody());
   }
-  result.hidden = hidden;
-  result.cell = memory;
-  return result;
+}
+
+/// `step` makes the hidden state and the memory of the next step of what the gates get of the operand. Without a memory it
+/// is null.
+template <class Step> Direction runSteps(Cell &cell, Value hidden, Value memory, Step step) {
+  TensorBuilder &b = cell.n.b;
+  const Layer &layer = cell.layer;
+  SmallVector<Value> carried{hidden};
+  if (memory)
+    carried.push_back(memory);
+  SmallVector<Type> types = llvm::map_to_vector(carried, [](Value value) { return value.getType(); });
+  types.push_back(RankedTensorType::get({layer.steps, layer.batch, layer.hidden}, elementOf(hidden)));
+  auto scan = ScanOp::create(b.builder, b.location, types, carried, cell.inputs(), ValueRange(), /*dimension=*/0,
+                             cell.isReverse(), /*count=*/IntegerAttr());
+  {
+    OpBuilder::InsertionGuard guard(b.builder);
+    Block *block = b.builder.createBlock(&scan.getBody());
+    for (Value value : carried)
+      block->addArgument(value.getType(), b.location);
+    RankedTensorType all = tensorOf(cell.inputs());
+    Value input = block->addArgument(all.clone(all.getShape().drop_front()), b.location);
+    Value nextHidden = block->getArgument(0), nextMemory = memory ? block->getArgument(1) : Value();
+    step(input, nextHidden, nextMemory);
+    SmallVector<Value> given{nextHidden};
+    if (memory)
+      given.push_back(nextMemory);
+    given.push_back(nextHidden);
+    YieldOp::create(b.builder, b.location, given);
+  }
+  isolate(scan);
+  return {scan.getResults().back(), scan.getResult(0), memory ? scan.getResult(1) : Value()};
 }
 
 /// Joins the directions: Y, Y_h, and Y_c where there are cells.
@@ -142,15 +184,14 @@ LogicalResult giveAll(Node &n, const Layer &layer, ArrayRef<Direction> all) {
     return parts.size() == 1 ? parts[0] : Value(ConcatenateOp::create(n.b.builder, n.b.location, parts, dim));
   };
   SmallVector<Value> steps, hiddens, cells;
-  for (int64_t i = 0; i < layer.steps; ++i)
-    for (const Direction &each : all)
-      steps.push_back(n.b.reshape(each.outputs[i], {1, 1, layer.batch, layer.hidden}));
+  for (const Direction &each : all)
+    steps.push_back(n.b.reshape(each.outputs, {layer.steps, 1, layer.batch, layer.hidden}));
   for (const Direction &each : all) {
     hiddens.push_back(n.b.reshape(each.hidden, {1, layer.batch, layer.hidden}));
     if (each.cell)
       cells.push_back(n.b.reshape(each.cell, {1, layer.batch, layer.hidden}));
   }
-  Value y = n.b.reshape(join(steps, 0), {layer.steps, layer.directions, layer.batch, layer.hidden});
+  Value y = join(steps, 1);
   Value hidden = join(hiddens, 0), cell = cells.empty() ? Value() : join(cells, 0);
   if (layer.isBatchFirst) {
     y = n.b.transpose(y, {2, 0, 1, 3});
