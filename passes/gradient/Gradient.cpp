@@ -233,9 +233,13 @@ Value Differentiator::gradientOf(Value value) {
 LogicalResult Differentiator::differentiate(Operation *op, const Flow &flow) {
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
   if (!differentiable)
-    return explain(op, flow,
-                   "has no gradient, but the loss depends through it on a "
-                   "value to differentiate by");
+    return explain(
+        op, flow,
+        op->hasTrait<ControlFlow>()
+            ? "has no gradient, as the number of its rounds is not known when it is compiled, but the loss depends "
+              "through it on a value to differentiate by: let it count from one constant to another, or write a "
+              "dgc.scan"
+            : "has no gradient, but the loss depends through it on a value to differentiate by");
 
   SmallVector<Value> resultGradients;
   for (Value result : op->getResults())

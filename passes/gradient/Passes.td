@@ -3,6 +3,25 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CountLoopsPass : Pass<"dgc-count-loops"> {
+  let summary = "make scans of loops whose number of rounds is known";
+  let description = [{
+    A `dgc.while` that counts, from a constant in steps of a constant as long as the number is below a constant, is a
+    `dgc.scan` over nothing with as many rounds, which has a gradient.
+
+    ```mlir
+    %n, %y = dgc.while (%i = %zero, %h = %x) : tensor<i32>, tensor<4xf32> {
+      %more = dgc.compare lt %i, %ten : tensor<i32>
+      dgc.condition %more : tensor<i1>
+    } do { .. }
+    // becomes
+    %n, %y = dgc.scan (%i = %zero, %h = %x) count 10 : tensor<i32>, tensor<4xf32> -> tensor<i32>, tensor<4xf32> { .. }
+    ```
+  }];
+  let dependentDialects = ["::dgc::DGCDialect"];
+  let statistics = [Statistic<"numCounted", "counted", "Loops with a known number of rounds">];
+}
+
 def GradientPass : Pass<"dgc-gradient"> {
   let summary = "replace dgc.gradient by the ops that compute it";
   let description = [{

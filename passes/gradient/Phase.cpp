@@ -7,6 +7,7 @@ using namespace dgc;
 
 void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions &options) {
   llvm::SmallVector<std::string> keep(options.keep.begin(), options.keep.end());
+  manager.addPass(createCountLoopsPass());
   manager.addPass(createGradientPass());
   manager.addPass(createHoistSumsPass());
   if (options.unrollScans) {

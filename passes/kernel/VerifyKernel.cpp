@@ -23,9 +23,10 @@ struct VerifyKernel : dgc::impl::VerifyKernelPassBase<VerifyKernel> {
         const bool computes =
             op->getName().getDialectNamespace() == "dgc" || isa<ElementwiseOpInterface, LinalgLowerableOpInterface>(op);
         if (op->hasTrait<ControlFlow>() && !controlFlow)
-          return op->emitOpError("is decided when the program runs, and devices of this target cannot do that yet: "
-                                 "compile for CPUs (--target=cpu), or write a loop whose number of rounds is known as "
-                                 "dgc.repeat");
+          return op->emitOpError(
+              "is decided when the program runs, and devices of this target cannot do that yet: "
+              "compile for CPUs (--target=cpu), let loops count from one constant to another, and choose "
+              "with dgc.select");
         if (computes && !isa<ConstantOp, ReshapeOp, ConditionOp, YieldOp>(op) && !op->hasTrait<ControlFlow>())
           return op->emitOpError("computes outside of kernels and library calls, after the phase kernel");
         return WalkResult::advance();
