@@ -95,7 +95,8 @@ absl::Status CallInputs::check(const Parameter &argument, const ArrayHeader &arr
 absl::Status CallInputs::checkComplete(size_t i, const Call &call) const {
   for (size_t a = 0; a < arguments.size(); ++a) {
     const Parameter &argument = arguments[a];
-    const bool isOptional = argument.isVariable && (i > 0 || !argument.hasPosition || options.areVariablesLoaded);
+    const bool isOptional =
+        argument.isVariable && (i > 0 || !argument.hasPosition || argument.hasInitial || options.areVariablesLoaded);
     if (isOptional ||
         std::any_of(call.arrays.begin(), call.arrays.end(), [&](auto &bound) { return bound.first == a; }))
       continue;

@@ -18,7 +18,7 @@ public:
   };
 
   /// Checks all files as far as their headers tell. Every input must be in each; variables that the plan has as an
-  /// argument, in the first one. A file may have fewer examples than the global batch, the same number in all its inputs.
+  /// argument and no initial value for, in the first one. A file may have fewer examples than the global batch, the same number in all its inputs.
   static absl::StatusOr<CallInputs> open(Disk &disk, const artifact::Plan &plan, const std::string &entry,
                                          Options options);
 

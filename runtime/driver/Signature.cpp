@@ -83,6 +83,7 @@ Signature dgc::rt::signatureOf(const artifact::Plan &plan, std::string_view entr
     Parameter parameter{variable.name()->str(), /*isVariable=*/true,
                         toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()),
                         toVector(variable.global_shape())};
+    parameter.hasInitial = variable.init() != artifact::InitKind::Zeros;
     auto use = uses.find(parameter.name);
     parameter.position = use == uses.end() ? -1 : use->second.argument;
     addNew(signature.arguments, parameter);

@@ -18,6 +18,7 @@ struct Parameter {
   int batchDim = -1;        // of inputs: the dimension that has an entry for each example of the global batch; -1: none
   int position = -1;        // N of inN or outN
   bool hasPosition = false; // whether the plan says the position
+  bool hasInitial = false;  // of variables: whether the plan says with which elements it begins, other than with zeros
 };
 
 struct Signature {
