@@ -25,7 +25,7 @@ INCLUDES = {
     "compiler/codegen": ["dialects", "passes", "runtime/base", "runtime/artifact"],
     "compiler/package": ["dialects", "compiler/codegen", "runtime/artifact", "runtime/base"],
     "compiler/target": ["dialects", "passes", "compiler/codegen", "runtime"],
-    "compiler/import": ["dialects", "passes"],
+    "compiler/import": ["dialects", "passes", "runtime/base", "runtime/checkpoint", "runtime/data"],
     "compiler/driver": ["dialects", "passes", "compiler", "runtime"],
     "compiler/verify": ["dialects", "passes", "compiler", "runtime"],
     "runtime/base": [],

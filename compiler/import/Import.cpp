@@ -1,12 +1,13 @@
 // Reads programs of other frameworks.
 
-#include "compiler/import/Import.h"
+#include "compiler/import/EntrySignature.h"
 #include "compiler/import/Passes.h"
+#include "compiler/import/Readers.h"
 #include "compiler/import/Sdy.h"
+#include "compiler/import/SignatureFile.h"
 #include "compiler/import/TrainingModel.h"
 #include "compiler/import/Vhlo.h"
 #include "dialects/dgc/DGC.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -29,40 +30,18 @@ using OnnxReadFunction = const void *(const llvm::MemoryBufferRef *file, MLIRCon
 /// What reading bytecode may take, beside a part that grows with its size.
 static constexpr rlim_t kMemoryOfReader = rlim_t{1} << 30, kSecondsOfReader = 10;
 
-/// Whether the text has an op of the dialect outside of comments.
-static bool mentions(StringRef text, StringRef dialect) {
-  for (size_t at = text.find(dialect); at != StringRef::npos; at = text.find(dialect, at + 1)) {
-    bool isWhole = at == 0 || StringRef(" \t\r\n\"(=").contains(text[at - 1]);
-    StringRef before = text.slice(text.rfind('\n', at) + 1, at); // on its line; npos + 1 is 0
-    if (isWhole && !before.contains("//"))
-      return true;
-  }
-  return false;
-}
-
-Format formatOf(StringRef content) {
-  if (content.starts_with("ML\xEFR"))
-    return content.contains("vhlo") ? Format::PortableArtifact : Format::StableHLO;
-  // A message of protobuf whose first field is the version of ONNX's format.
-  if (content.size() > 2 && content[0] == 0x08 && content[1] > 0 && content[1] < 32)
-    return Format::Onnx;
-  if (mentions(content, "stablehlo.") || mentions(content, "chlo."))
-    return Format::StableHLO;
-  return Format::Dgc;
-}
-
 void registerDialects(DialectRegistry &registry) {
   registry.insert<stablehlo::StableHLODialect, chlo::ChloDialect, func::FuncDialect>();
   registerSdy(registry);
   registerVhlo(registry);
 }
 
-void buildPipeline(OpPassManager &manager) {
+/// From StableHLO to a function of dgc ops.
+static void buildConversion(OpPassManager &manager) {
   manager.addPass(createInlineImportedPass());
   manager.addPass(createTakeShardingsPass());
   manager.addPass(createStableHLOToDGCPass());
   manager.addPass(createRaiseImportedPass());
-  manager.addPass(createBuildImportedEntryPass());
 }
 
 /// The last error in a child process, and where it goes when the process ends.
@@ -146,54 +125,66 @@ static OwningOpRef<ModuleOp> parseBytecode(llvm::SourceMgr &sources, MLIRContext
   return {};
 }
 
-/// Reads StableHLO. Frameworks write attributes of their own dialects.
-static OwningOpRef<ModuleOp> readStableHLO(llvm::SourceMgr &sources, MLIRContext *context, Format format) {
-  const bool allowed = context->allowsUnregisteredDialects();
-  context->allowUnregisteredDialects();
-  OwningOpRef<ModuleOp> module;
-  if (format == Format::PortableArtifact) {
-    module = parseBytecode(sources, context);
-    if (module)
-      module = convertVhlo(*module);
-    if (module && failed(verify(*module)))
-      module = {};
-  } else {
-    module = parseSourceFile<ModuleOp>(sources, context);
-  }
-  if (module) {
-    PassManager manager(context);
-    buildPipeline(manager);
-    if (failed(manager.run(*module)))
-      module = {};
-  }
-  context->allowUnregisteredDialects(allowed);
-  return module;
+OwningOpRef<ModuleOp> parseStableHLO(llvm::SourceMgr &sources, MLIRContext *context, Format format) {
+  if (format != Format::PortableArtifact)
+    return parseSourceFile<ModuleOp>(sources, context);
+  OwningOpRef<ModuleOp> module = parseBytecode(sources, context);
+  if (module)
+    module = convertVhlo(*module);
+  return module && succeeded(verify(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
 }
 
-/// The function of the library that reads ONNX, which is beside this one; null, with a diagnostic, where there is none.
-static OnnxReadFunction *findOnnxReader(Location location) {
+LogicalResult completeModel(ModuleOp module, const Training &training) {
+  if (!training.loss.empty())
+    return buildTrainingModel(module, training);
+  PassManager manager(module.getContext());
+  manager.addPass(createBuildImportedEntryPass());
+  return manager.run(module);
+}
+
+LogicalResult applyOptions(ModuleOp module, const ImportOptions &options) {
+  if (options.signature.empty())
+    return success();
+  FailureOr<func::FuncOp> entry = findEntry(module);
+  return failed(entry) ? failure() : applySignature(*entry, options.signature);
+}
+
+static OwningOpRef<ModuleOp> readStableHLO(llvm::SourceMgr &sources, MLIRContext *context, Format format,
+                                           const ImportOptions &options) {
+  AllowUnregistered allow(context);
+  OwningOpRef<ModuleOp> module = parseStableHLO(sources, context, format);
+  if (!module || failed(applyOptions(*module, options)))
+    return {};
+  PassManager manager(context);
+  buildConversion(manager);
+  const bool isRead = succeeded(manager.run(*module)) && succeeded(completeModel(*module, options.training));
+  return isRead ? std::move(module) : OwningOpRef<ModuleOp>();
+}
+
+void *findInOnnxLibrary(const char *symbol, Location location) {
   Dl_info self;
-  if (dladdr(reinterpret_cast<void *>(&findOnnxReader), &self) == 0) {
+  if (dladdr(reinterpret_cast<void *>(&findInOnnxLibrary), &self) == 0) {
     emitError(location) << "the library that reads ONNX cannot be found";
     return nullptr;
   }
   llvm::SmallString<256> path(llvm::sys::path::parent_path(self.dli_fname));
   llvm::sys::path::append(path, "libdgc-onnx.so");
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void *function = library ? dlsym(library, "dgcReadOnnx") : nullptr;
+  void *function = library ? dlsym(library, symbol) : nullptr;
   if (!function)
     emitError(location) << "this is an ONNX model, and the library that reads these cannot be loaded: " << dlerror();
-  return reinterpret_cast<OnnxReadFunction *>(function);
+  return function;
 }
 
-static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *context, const Training &training,
-                                      ArrayRef<std::string> inputShapes) {
+static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *context, const ImportOptions &options) {
   const llvm::MemoryBufferRef file = sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef();
-  OnnxReadFunction *read = findOnnxReader(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0));
+  auto *read = reinterpret_cast<OnnxReadFunction *>(
+      findInOnnxLibrary("dgcReadOnnx", FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0)));
   if (!read)
     return {};
   context->loadDialect<DGCDialect, func::FuncDialect>();
-  const bool trains = !training.loss.empty();
+  const bool trains = !options.training.loss.empty();
+  const ArrayRef<std::string> inputShapes = options.inputShapes;
   std::string reason;
   if (!canBeRead(file.getBufferSize(), context, [&] { (void)read(&file, context, trains, &inputShapes); }, reason)) {
     emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
@@ -202,39 +193,39 @@ static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *con
   }
   const void *pointer = read(&file, context, trains, &inputShapes);
   OwningOpRef<ModuleOp> module(pointer ? ModuleOp::getFromOpaquePointer(pointer) : ModuleOp());
-  if (trains)
-    return module && succeeded(buildTrainingModel(*module, training)) ? std::move(module) : OwningOpRef<ModuleOp>();
-  PassManager manager(context);
-  manager.addPass(createBuildImportedEntryPass());
-  if (module && failed(manager.run(*module)))
-    module = {};
-  return module;
+  const bool isRead =
+      module && succeeded(applyOptions(*module, options)) && succeeded(completeModel(*module, options.training));
+  return isRead ? std::move(module) : OwningOpRef<ModuleOp>();
 }
 
-OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context, const Training &training,
-                                ArrayRef<std::string> inputShapes) {
+LogicalResult checkOptions(Location location, Format format, const ImportOptions &options) {
+  if (format != Format::Onnx && !options.inputShapes.empty())
+    return emitError(location) << "--input-shape=" << options.inputShapes.front()
+                               << ": this is no ONNX model, whose inputs may have open sizes";
+  if (format != Format::Dgc)
+    return success();
+  if (!options.training.loss.empty())
+    return emitError(location) << "--loss is for programs of other frameworks: a model of dgc has its loss and its "
+                                  "optimizer written in it";
+  if (!options.signature.empty())
+    return emitError(location)
+           << "--signature is for programs of other frameworks: a model of dgc says itself what its "
+              "inputs and variables are";
+  return success();
+}
+
+OwningOpRef<ModuleOp> readModel(llvm::SourceMgr &sources, MLIRContext *context, const ImportOptions &options) {
   const llvm::MemoryBuffer &file = *sources.getMemoryBuffer(sources.getMainFileID());
   const Format format = formatOf(file.getBuffer());
-  if (format != Format::Onnx && !inputShapes.empty()) {
-    emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
-        << "--input-shape=" << inputShapes.front() << ": this is no ONNX model, whose inputs may have open sizes";
+  if (failed(checkOptions(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0), format, options)))
     return {};
-  }
-  if (!training.loss.empty() && format != Format::Onnx) {
-    emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
-        << "--loss is for models of ONNX: "
-        << (format == Format::Dgc ? "a model of dgc has its loss and its optimizer written in it"
-                                  : "export the step of training, with its gradient and its optimizer");
-    return {};
-  }
   if (format == Format::Dgc)
     return parseSourceFile<ModuleOp>(sources, context);
   DialectRegistry registry;
   registerDialects(registry);
   context->appendDialectRegistry(registry);
-  if (format == Format::Onnx)
-    return readOnnx(sources, context, training, inputShapes);
-  return readStableHLO(sources, context, format);
+  return format == Format::Onnx ? readOnnx(sources, context, options)
+                                : readStableHLO(sources, context, format, options);
 }
 
 } // namespace dgc::import

@@ -3,29 +3,21 @@
 #ifndef DGC_COMPILER_IMPORT_IMPORT_H
 #define DGC_COMPILER_IMPORT_IMPORT_H
 
+#include "compiler/import/Format.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/Support/SourceMgr.h"
 #include <string>
+#include <vector>
 
 namespace mlir {
 class DialectRegistry;
-class OpPassManager;
 } // namespace mlir
 
 namespace dgc::import {
 
-/// What the text or the bytes of a file are.
-enum class Format { Dgc, StableHLO, PortableArtifact, Onnx };
-
-/// Tells by the content.
-Format formatOf(llvm::StringRef content);
-
 /// Adds the dialects of imported programs.
 void registerDialects(mlir::DialectRegistry &registry);
-
-/// The passes from StableHLO to an entry point of dgc.
-void buildPipeline(mlir::OpPassManager &manager);
 
 /// How a model without a gradient is trained.
 struct Training {
@@ -38,11 +30,16 @@ struct Training {
   std::string frozen;
 };
 
+/// What is said of a program beside its file.
+struct ImportOptions {
+  Training training;
+  std::vector<std::string> inputShapes; // sizes of inputs of an ONNX model, as `x=8x3`
+  std::string signature;                // a file that says what arguments and results are: SignatureFile.h
+};
+
 /// Reads the main buffer of `sources`. A program of StableHLO or ONNX becomes one of dgc; null, with diagnostics, where it cannot.
-/// `inputShapes` are sizes of inputs of an ONNX model, as `x=8x3`.
 mlir::OwningOpRef<mlir::ModuleOp> readModel(llvm::SourceMgr &sources, mlir::MLIRContext *context,
-                                            const Training &training = {},
-                                            llvm::ArrayRef<std::string> inputShapes = {});
+                                            const ImportOptions &options = {});
 
 } // namespace dgc::import
 

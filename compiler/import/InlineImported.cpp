@@ -1,5 +1,6 @@
 // dgc-inline-imported: writes out the calls of an imported program.
 
+#include "compiler/import/EntrySignature.h"
 #include "compiler/import/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -108,26 +109,11 @@ LogicalResult Inliner::inlineCall(Operation *call, FlatSymbolRefAttr callee) {
   return success();
 }
 
-/// The function that a program begins with: the public one or, where there are several, `@main`.
-static FailureOr<func::FuncOp> findEntry(ModuleOp module) {
-  SmallVector<func::FuncOp> candidates;
-  for (auto function : module.getOps<func::FuncOp>())
-    if (function.isPublic() && !function.isExternal())
-      candidates.push_back(function);
-  if (candidates.size() == 1)
-    return candidates.front();
-  auto main = module.lookupSymbol<func::FuncOp>("main");
-  if (!main || main.isExternal())
-    return module.emitError() << "has " << candidates.size()
-                              << " public functions, and none is @main: it is not clear where the program begins";
-  return main;
-}
-
 namespace {
 struct InlineImported : dgc::impl::InlineImportedPassBase<InlineImported> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    FailureOr<func::FuncOp> entry = findEntry(module);
+    FailureOr<func::FuncOp> entry = import::findEntry(module);
     if (failed(entry))
       return signalPassFailure();
     Inliner inliner(module);

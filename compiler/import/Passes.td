@@ -93,6 +93,7 @@ def BuildImportedEntryPass : Pass<"dgc-build-imported-entry", "::mlir::ModuleOp"
     inputs and all other results outputs. Arguments have the names of their locations (`state[0]['w1']`) as far as they
     are unique, else `in0`, `in1` and so on by position; results `out0`, `out1`. The position of each is kept in
     `dgc.argument` and `dgc.result`, their shardings are kept; those of state are those of the argument. Where all inputs of at least one dimension have the same size in dimension 0, that is the batch.
+    `dgc.input`, `dgc.output`, `dgc.state` and `dgc.batch_dim` that arguments and results have already say so in place of that.
   }];
   let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numStates", "states", "Arguments that are state">];

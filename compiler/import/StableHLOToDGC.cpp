@@ -3,13 +3,12 @@
 #include "compiler/import/Complex.h"
 #include "compiler/import/Passes.h"
 #include "compiler/import/Patterns.h"
+#include "compiler/import/Refusals.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "mlir/Rewrite/PatternApplicator.h"
-#include "llvm/ADT/MapVector.h"
-#include <map>
 
 namespace dgc {
 #define GEN_PASS_DEF_STABLEHLOTODGCPASS
@@ -24,35 +23,6 @@ using namespace dgc::import;
 static constexpr int64_t kMostConverted = 500'000;
 
 namespace {
-
-/// What is refused, by what it is and why.
-class Refusals {
-public:
-  void add(Operation *op, StringRef reason) {
-    std::string key = ("'" + op->getName().getStringRef() + "'").str();
-    if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
-      key += (" of @" + call.getCallTargetName()).str();
-    if (!reason.empty())
-      key += (": " + reason).str();
-    auto [it, isNew] = entries.insert({key, {op->getLoc(), 0}});
-    ++it->second.second;
-    ++count;
-  }
-  bool empty() const { return entries.empty(); }
-
-  /// One error, with a note for each entry.
-  void report(ModuleOp module) {
-    InFlightDiagnostic error = module.emitError() << "dgc has no equivalent for " << count << " op"
-                                                  << (count == 1 ? "" : "s") << " of this program";
-    for (auto &[text, place] : entries)
-      error.attachNote(place.first) << place.second << " x " << text << (place.second > 1 ? "; the first is here" : "");
-  }
-
-private:
-  using Entry = std::pair<Location, int64_t>;
-  llvm::MapVector<std::string, Entry, std::map<std::string, unsigned>> entries;
-  int64_t count = 0;
-};
 
 /// Keeps the reason why no pattern applied.
 struct ReasonListener : RewriterBase::Listener {
@@ -88,7 +58,9 @@ struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
       convert(function, refusals);
     if (refusals.empty())
       return;
-    refusals.report(getOperation());
+    InFlightDiagnostic error = getOperation().emitError() << "dgc has no equivalent for " << refusals.count() << " op"
+                                                          << (refusals.count() == 1 ? "" : "s") << " of this program";
+    refusals.attachTo(error);
     signalPassFailure();
   }
 
@@ -164,6 +136,14 @@ static void eraseDead(Block &block) {
       op.erase();
 }
 
+/// The op, by its name, and why it is refused.
+static std::string describe(Operation *op, StringRef reason) {
+  std::string text = ("'" + op->getName().getStringRef() + "'").str();
+  if (auto call = dyn_cast<stablehlo::CustomCallOp>(op))
+    text += (" of @" + call.getCallTargetName()).str();
+  return reason.empty() ? text : (text + ": " + reason).str();
+}
+
 /// Ops that do with complex numbers what they do with others: their regions compute.
 static bool isGeneric(Operation *op) { return op->getNumRegions() != 0 || isa<stablehlo::OptimizationBarrierOp>(op); }
 
@@ -177,7 +157,9 @@ void StableHLOToDGC::convert(func::FuncOp function, Refusals &refusals) {
   Conversion conversion{rewriter, listener, applicator, refusals};
   for (Block &block : function.getBody())
     if (!convert(block, conversion))
-      return refusals.add(function, "more than " + std::to_string(kMostConverted) + " ops with its loops written out");
+      return refusals.add(
+          describe(function, "more than " + std::to_string(kMostConverted) + " ops with its loops written out"),
+          function.getLoc());
   splitResults(function);
   for (Block &block : function.getBody())
     eraseDead(block);
@@ -217,7 +199,7 @@ bool StableHLOToDGC::convert(Block &block, Conversion &conversion) {
     }
     bool isKnown = isa_and_nonnull<DGCDialect, dist::DistDialect, func::FuncDialect>(op->getDialect());
     if (!isConverted || !isKnown)
-      conversion.refusals.add(op, reason);
+      conversion.refusals.add(describe(op, reason), op->getLoc());
     else
       for (Region &region : op->getRegions())
         if (!convert(region.front(), conversion))

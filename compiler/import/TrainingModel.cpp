@@ -1,8 +1,10 @@
 // A forward function that was imported as a model that is trained.
 
 #include "compiler/import/TrainingModel.h"
+#include "compiler/import/EntrySignature.h"
 #include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dist/AttributeNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -46,27 +48,25 @@ public:
 
 private:
   InFlightDiagnostic error() { return function.emitError(); }
-  StringRef nameOf(unsigned result);
   FailureOr<Target> findTarget();
   std::string textOf(const Target &target);
   LogicalResult readPatterns();
+  LogicalResult checkInputs();
   bool isFrozen(StateOp state) const;
-  Value addVariable(OpBuilder &builder, BlockArgument argument, StateOp state);
+  Value addVariable(OpBuilder &builder, BlockArgument argument);
+  Value addInput(OpBuilder &builder, BlockArgument argument);
   void moveBody(ModelOp model, const Target &target);
+  void addResults(ModelOp model, const Target &target);
+  LogicalResult settleVariables(ModelOp model);
 
   ModuleOp module;
   const Training &training;
   func::FuncOp function;
+  EntrySignature signature;
   SmallVector<llvm::GlobPattern> frozen;
 };
 
 } // namespace
-
-/// The name of the result, as the framework has it.
-StringRef ModelBuilder::nameOf(unsigned result) {
-  auto name = function.getResultAttrOfType<StringAttr>(result, "jax.result_info");
-  return name ? name.getValue() : StringRef();
-}
 
 /// `NAME`, `NAME OUTPUT` or `OUTPUT`.
 FailureOr<Target> ModelBuilder::findTarget() {
@@ -83,7 +83,7 @@ FailureOr<Target> ModelBuilder::findTarget() {
   if (target.loss && output.empty() && results == 1)
     return target;
   for (unsigned i = 0; i < results; ++i)
-    if (!isUnknown && !output.empty() && nameOf(i) == output) {
+    if (!isUnknown && !output.empty() && signature.resultNames[i] == output) {
       target.result = i;
       if (!target.loss && cast<RankedTensorType>(function.getResultTypes()[i]).getRank() != 0)
         return error() << "'--loss " << training.loss << "': output '" << output << "' is "
@@ -102,7 +102,7 @@ FailureOr<Target> ModelBuilder::findTarget() {
     names += (names.empty() ? "" : ", ") + row.name.str();
   std::string outputs;
   for (unsigned i = 0; i < results; ++i)
-    outputs += (i ? ", " : "") + nameOf(i).str();
+    outputs += (i ? ", " : "") + signature.resultNames[i];
   diagnostic.attachNote() << "losses: " << names << "; outputs: " << outputs;
   return diagnostic;
 }
@@ -156,65 +156,116 @@ static bool hasInfinite(ElementsAttr elements) {
 }
 
 bool ModelBuilder::isFrozen(StateOp state) const {
-  return state.getRole() != StateRole::Weight || hasInfinite(state.getInit().getElements()) ||
+  return !state || state.getRole() != StateRole::Weight || !isa<FloatType>(state.getType().getElementType()) ||
+         hasInfinite(state.getInit().getElements()) ||
          llvm::any_of(frozen, [&](const llvm::GlobPattern &pattern) { return pattern.match(state.getSymName()); });
 }
 
-Value ModelBuilder::addVariable(OpBuilder &builder, BlockArgument argument, StateOp state) {
-  auto variable = VariableOp::create(builder, argument.getLoc(), argument.getType(), state.getSymName(),
-                                     state.getInit(), isFrozen(state), cast<RankedTensorType>(argument.getType()));
+/// A sharding that the program gives an argument is that of the input or variable.
+static void takeSharding(func::FuncOp function, BlockArgument argument, Operation *member) {
+  if (Attribute sharding = function.getArgAttr(argument.getArgNumber(), dist::kShardingAttr))
+    member->setAttr(dist::kShardingAttr, sharding);
+}
+
+Value ModelBuilder::addVariable(OpBuilder &builder, BlockArgument argument) {
+  const unsigned i = argument.getArgNumber();
+  auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(i, kStateAttr);
+  auto state = symbol ? SymbolTable::lookupNearestSymbolFrom<StateOp>(function, symbol) : StateOp();
+  auto init = state ? state.getInit() : InitAttr::get(builder.getContext(), InitKind::Zeros);
+  const bool isAssigned = signature.resultOf[i] >= 0;
+  auto variable = VariableOp::create(builder, argument.getLoc(), argument.getType(), signature.argumentNames[i], init,
+                                     !isAssigned && isFrozen(state), cast<RankedTensorType>(argument.getType()));
+  takeSharding(function, argument, variable);
   return variable.getResult();
+}
+
+Value ModelBuilder::addInput(OpBuilder &builder, BlockArgument argument) {
+  const unsigned i = argument.getArgNumber();
+  auto type = cast<RankedTensorType>(argument.getType());
+  const int64_t batch = signature.batchDims[i];
+  auto input = InputOp::create(builder, argument.getLoc(), type, builder.getStringAttr(signature.argumentNames[i]),
+                               batch > 0 ? builder.getI64IntegerAttr(batch) : IntegerAttr(), TypeAttr::get(type));
+  takeSharding(function, argument, input);
+  return input.getResult();
 }
 
 /// Moves the ops of the function in front of what the model has already.
 void ModelBuilder::moveBody(ModelOp model, const Target &target) {
   Block &body = model.getBody().front(), &from = function.getBody().front();
   auto first = cast<InputOp>(body.front());
-  Operation *end = from.getTerminator();
   OpBuilder builder(first);
   for (BlockArgument argument : from.getArguments()) {
-    auto symbol = function.getArgAttrOfType<FlatSymbolRefAttr>(argument.getArgNumber(), kStateAttr);
-    if (symbol) {
-      auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(function, symbol);
-      argument.replaceAllUsesWith(addVariable(builder, argument, state));
-      continue;
-    }
-    auto name = dyn_cast<NameLoc>(argument.getLoc());
-    auto type = cast<RankedTensorType>(argument.getType());
-    auto input = InputOp::create(builder, argument.getLoc(), type,
-                                 name ? name.getName() : builder.getStringAttr("in" + Twine(argument.getArgNumber())),
-                                 /*batch=*/IntegerAttr(), TypeAttr::get(type));
-    argument.replaceAllUsesWith(input.getResult());
+    const bool isState = signature.isState[argument.getArgNumber()];
+    argument.replaceAllUsesWith(isState ? addVariable(builder, argument) : addInput(builder, argument));
   }
   for (Operation &op : llvm::make_early_inc_range(from.without_terminator()))
     op.moveBefore(first);
-  first.getResult().replaceAllUsesWith(end->getOperand(target.result));
+  first.getResult().replaceAllUsesWith(from.getTerminator()->getOperand(target.result));
   first.erase();
-  builder.setInsertionPointToEnd(&body);
-  for (auto [i, value] : llvm::enumerate(end->getOperands()))
-    if (target.loss || i != target.result)
-      OutputOp::create(builder, function.getLoc(), builder.getStringAttr(nameOf(i)), value);
 }
 
-/// Freezes what the loss does not depend on, and removes what nothing does.
-static void settleVariables(ModelOp model) {
+/// Results that are new values are assigned, others are outputs of the model, but for the loss.
+void ModelBuilder::addResults(ModelOp model, const Target &target) {
+  Block &body = model.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockEnd(&body);
+  llvm::StringMap<Value> variables;
+  for (VariableOp variable : body.getOps<VariableOp>())
+    variables[variable.getName()] = variable.getResult();
+  for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands())) {
+    if (const int64_t argument = signature.argumentOf[i]; argument >= 0)
+      AssignOp::create(builder, function.getLoc(), variables[signature.argumentNames[argument]], value);
+    else if (target.loss || i != target.result)
+      OutputOp::create(builder, function.getLoc(), builder.getStringAttr(signature.resultNames[i]), value);
+  }
+}
+
+/// Freezes what the loss does not depend on, and removes what nothing does. An error where nothing is left to train.
+LogicalResult ModelBuilder::settleVariables(ModelOp model) {
   llvm::SetVector<Operation *> reached;
   for (LossOp loss : model.getBody().getOps<LossOp>())
     reached.insert(loss);
   for (size_t i = 0; i < reached.size(); ++i)
-    for (Value operand : reached[i]->getOperands())
-      reached.insert(operand.getDefiningOp());
+    reached[i]->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (Operation *definition = operand.getDefiningOp())
+          reached.insert(definition);
+    });
+  bool isTrained = false;
   for (VariableOp variable : llvm::make_early_inc_range(model.getBody().getOps<VariableOp>())) {
+    const bool isAssigned = llvm::any_of(variable->getUsers(), llvm::IsaPred<AssignOp>);
     if (variable->use_empty())
       variable.erase();
-    else if (!reached.contains(variable))
+    else if (!reached.contains(variable) && !isAssigned)
       variable.setFrozen(true);
+    else
+      isTrained |= !variable.getFrozen() && !isAssigned;
   }
+  if (isTrained)
+    return success();
+  return error() << "'--loss " << training.loss
+                 << "': the loss depends on no weight. Weights are initializers of floats of an "
+                 << "ONNX model, and arguments of floats of another program that --signature gives an initial value";
+}
+
+/// In a model each input has examples.
+LogicalResult ModelBuilder::checkInputs() {
+  for (BlockArgument argument : function.getArguments()) {
+    const unsigned i = argument.getArgNumber();
+    if (!signature.isState[i] && signature.batchDims[i] < 0)
+      return error() << "'--loss " << training.loss << "': input '" << signature.argumentNames[i] << "', "
+                     << argument.getType() << ", has no dimension that is the batch of all inputs: --signature says "
+                     << "which dimension it is, or gives a weight its initial value";
+  }
+  return success();
 }
 
 LogicalResult ModelBuilder::run() {
+  FailureOr<EntrySignature> read = signatureOf(function);
+  if (failed(read))
+    return failure();
+  signature = *std::move(read);
   FailureOr<Target> target = findTarget();
-  if (failed(target) || failed(readPatterns()))
+  if (failed(target) || failed(readPatterns()) || failed(checkInputs()))
     return failure();
   // Its places are named by the flag, not by a file.
   OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(
@@ -224,7 +275,9 @@ LogicalResult ModelBuilder::run() {
                    << "model, for example \"sgd learning_rate 0.1\" or \"adamw learning_rate 1e-3 weight_decay 0.01\"";
   auto model = cast<ModelOp>(parsed->getBody()->front());
   moveBody(model, *target);
-  settleVariables(model);
+  addResults(model, *target);
+  if (failed(settleVariables(model)))
+    return failure();
   model->moveBefore(function);
   function.erase();
   for (StateOp state : llvm::make_early_inc_range(module.getOps<StateOp>()))

@@ -4,7 +4,7 @@
 #include "compiler/driver/ParsedModel.h"
 #include "compiler/driver/Plugin.h"
 #include "compiler/driver/Registration.h"
-#include "compiler/import/Import.h"
+#include "compiler/import/ProgramSummary.h"
 #include "compiler/verify/CheckCompiled.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -35,18 +35,26 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("MODEL"), cl::init("-
 static cl::opt<std::string> output("o",
                                    cl::desc("Where to write the artifact or, with --compile-to, the text; - is stdout"),
                                    cl::value_desc("PLAN"), cl::init("-"), cl::cat(category));
-static cl::opt<std::string> loss(
-    "loss",
-    cl::desc(
-        "Of an ONNX model: train it with this loss, one of the model language, of an output and an input \"label\" "
-        "or \"target\"; or with an output that is the loss"),
-    cl::value_desc("NAME [OUTPUT]"), cl::cat(category));
+static cl::opt<std::string> loss("loss",
+                                 cl::desc("Of a program of another framework: train it with this loss, one of the "
+                                          "model language, of an output and an input \"label\" "
+                                          "or \"target\"; or with an output that is the loss"),
+                                 cl::value_desc("NAME [OUTPUT]"), cl::cat(category));
 static cl::opt<std::string> optimizer("optimizer",
                                       cl::desc("With --loss: the optimizer, as in a model: \"sgd learning_rate 0.1\""),
                                       cl::value_desc("OPTIMIZER"), cl::cat(category));
 static cl::opt<std::string> freeze("freeze",
                                    cl::desc("With --loss: weights that remain as they are, as in \"embed*,*.bias\""),
                                    cl::value_desc("PATTERNS"), cl::cat(category));
+static cl::opt<std::string> signature("signature",
+                                      cl::desc("Of a program of another framework: names, state, initial values and "
+                                               "the batch of its arguments, as JSON"),
+                                      cl::value_desc("FILE.json"), cl::cat(category));
+static cl::opt<bool> inspects("inspect",
+                              cl::desc("Print what is in a program of another framework and what of it is not "
+                                       "supported, and do no more"),
+                              cl::cat(category));
+static cl::opt<bool> json("json", cl::desc("With --inspect: as JSON"), cl::cat(category));
 /// --placement, which reads a file.
 class PlacementParser : public cl::parser<dgc::PlacementRules> {
 public:
@@ -160,7 +168,8 @@ static bool checkOutputs(const std::string &outputPath, const std::string &repor
   };
   for (auto [flag, path] : {std::pair("-o", &outputPath), {"--report", &reportPath}}) {
     if (isTaken(flag, *path, input, "the model itself") || isTaken(flag, *path, against, "the model of --against") ||
-        isTaken(flag, *path, planFlags.options.placement.file, "the file of --placement")) {
+        isTaken(flag, *path, planFlags.options.placement.file, "the file of --placement") ||
+        isTaken(flag, *path, signature, "the file of --signature")) {
       return false;
     }
   }
@@ -303,6 +312,10 @@ static bool openOutputs(Outputs &outputs, const std::string &reportPath) {
 
 /// What --verify and --report ask of the phases. False, with a message, where they are not met.
 static bool checkPhases(const dgc::CompileOptions &options) {
+  if (json && !inspects) {
+    llvm::errs() << "dgc-compile: --json says how --inspect prints: add --inspect\n";
+    return false;
+  }
   if (!report.empty() && options.to != dgc::Phase::Artifact) {
     llvm::errs() << "dgc-compile: --report shows a whole plan; leave --compile-to away\n";
     return false;
@@ -365,8 +378,8 @@ static int planAndCompile(Outputs &outputs, dgc::ParsedModel &model, const dgc::
   return compileTo(outputs, model.module(), *plan, reports, compared);
 }
 
-/// What --loss and --optimizer ask for; they need each other.
-static std::optional<dgc::import::Training> trainingOfFlags() {
+/// What is said of a program; --loss and --optimizer need each other.
+static std::optional<dgc::import::ImportOptions> importOptionsOfFlags(const dgc::CompileOptions &options) {
   if (loss.empty() != optimizer.empty()) {
     llvm::errs() << "dgc-compile: --loss and --optimizer go together: what is trained needs both\n";
     return std::nullopt;
@@ -375,7 +388,23 @@ static std::optional<dgc::import::Training> trainingOfFlags() {
     llvm::errs() << "dgc-compile: --freeze is for a model that is trained, with --loss\n";
     return std::nullopt;
   }
-  return dgc::import::Training{loss, optimizer, freeze};
+  return dgc::import::ImportOptions{{loss, optimizer, freeze}, options.inputShape, signature};
+}
+
+/// --inspect. Gives the exit status: 1 where something is not supported.
+static int inspect(const dgc::import::ImportOptions &imports) {
+  std::unique_ptr<llvm::MemoryBuffer> file = openInput(input);
+  if (!file) {
+    return 2;
+  }
+  mlir::DialectRegistry registry;
+  dgc::registerAllDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  const dgc::import::ProgramSummary summary = dgc::import::describeProgram(sources, &context, imports);
+  llvm::outs() << (json ? summary.json() : summary.text());
+  return summary.refusals.empty() ? 0 : 1;
 }
 
 static int run() {
@@ -386,9 +415,12 @@ static int run() {
   const std::string reportPath = report, otherPath = against;
   options.withSemantics |= isVerified;
   outputs.areShrunk = shrink;
-  const std::optional<dgc::import::Training> training = trainingOfFlags();
-  if (!training || !checkPhases(options)) {
+  const std::optional<dgc::import::ImportOptions> imports = importOptionsOfFlags(options);
+  if (!imports || !checkPhases(options)) {
     return 2;
+  }
+  if (inspects) {
+    return inspect(*imports);
   }
   std::unique_ptr<llvm::MemoryBuffer> file = openInput(input);
   std::unique_ptr<llvm::MemoryBuffer> other = file && !otherPath.empty() ? openInput(otherPath) : nullptr;
@@ -403,7 +435,7 @@ static int run() {
     return 2;
   }
   auto read = [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
-    return dgc::import::readModel(sources, context, *training, options.inputShape);
+    return dgc::import::readModel(sources, context, *imports);
   };
   dgc::ParsedModel model(registry, std::move(file), read);
   if (!model.module()) {
@@ -413,7 +445,7 @@ static int run() {
     return planAndCompile(outputs, model, options, reports, isVerified ? &model : nullptr, text);
   }
   dgc::ParsedModel reference(registry, std::move(other), [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
-    return dgc::import::readModel(sources, context, *training);
+    return dgc::import::readModel(sources, context, {imports->training, {}, imports->signature});
   });
   return reference.module() ? planAndCompile(outputs, model, options, reports, &reference, text) : 1;
 }

@@ -1,5 +1,7 @@
-// dgc-inspect: prints what is in an artifact. Checks all of it, runs nothing of it.
+// dgc-inspect: prints what is in an artifact. Checks all of it, runs nothing of it. Of a program that is not compiled yet
+// dgc-compile prints it.
 #include "tools/dgc-inspect/Describe.h"
+#include "tools/dgc-inspect/Program.h"
 
 #include "CLI/CLI.hpp"
 #include "runtime/base/ExitCode.h"
@@ -15,18 +17,41 @@
 
 using namespace dgc;
 
+static int fail(rt::ExitCode code, const std::string &message) {
+  std::fprintf(stderr, "dgc-inspect: error: %s\n", message.c_str());
+  return static_cast<int>(code);
+}
+
 int main(int argc, char **argv) {
   std::string path, report;
   bool json = false, steps = false;
-  CLI::App app{"Prints what is in an artifact of dgc-compile. Nothing of it is executed.", "dgc-inspect"};
+  std::vector<std::string> flags;
+  CLI::App app{
+      "Prints what is in an artifact of dgc-compile, or in a program of StableHLO or ONNX and what of it is not "
+      "supported. Nothing of it is executed.",
+      "dgc-inspect"};
   app.set_version_flag("--version", "dgc-inspect " DGC_VERSION);
-  app.footer("Example:\n  dgc-inspect mnist_mlp.dgcx --steps\n\nExit codes: 0 done, 2 wrong use, 3 the artifact is "
-             "damaged or fails a check, 4 it cannot be read.");
-  app.add_option("plan", path, "The artifact; - is standard input")->required()->type_name("PLAN");
+  app.footer(
+      "Examples:\n  dgc-inspect mnist_mlp.dgcx --steps\n  dgc-inspect step.mlirbc\n\nExit codes: 0 done, 1 something "
+      "of the program is not supported, 2 wrong use, 3 the artifact is damaged or fails a check, 4 it cannot be "
+      "read, 7 a program, and dgc-compile is not installed.");
+  app.add_option("plan", path, "The artifact, - is standard input; or a program")->required()->type_name("PLAN");
   app.add_flag("--json", json, "Everything, as JSON");
   app.add_flag("--steps", steps, "The schedule of each program as well");
   app.add_option("--report", report, "Write a page for a browser instead: schedule, memory, communication, variables")
       ->type_name("FILE.html");
+  auto pass = [&](const char *flag, const char *help, const char *type) {
+    app.add_option_function<std::vector<std::string>>(
+           flag,
+           [&flags, flag](const std::vector<std::string> &values) {
+             for (const std::string &value : values)
+               flags.push_back(flag + ("=" + value));
+           },
+           help)
+        ->type_name(type);
+  };
+  pass("--signature", "Of a program: as for dgc-compile", "FILE.json");
+  pass("--input-shape", "Of an ONNX model: as for dgc-compile; repeatable", "NAME=8x3,..");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
@@ -35,32 +60,34 @@ int main(int argc, char **argv) {
       std::cout.flush();
       if (std::cout.good())
         return 0;
-      std::fprintf(stderr, "dgc-inspect: error: cannot write standard output\n");
-      return static_cast<int>(rt::ExitCode::BadData);
+      return fail(rt::ExitCode::BadData, "cannot write standard output");
     }
-    std::fprintf(stderr, "dgc-inspect: error: %s; see dgc-inspect --help\n", error.what());
-    return static_cast<int>(rt::ExitCode::Usage);
+    return fail(rt::ExitCode::Usage, std::string(error.what()) + "; see dgc-inspect --help");
   }
+  if (tool::isProgram(path)) {
+    if (steps || !report.empty())
+      return fail(rt::ExitCode::Usage,
+                  path + " is a program, which has no schedule yet: leave --steps and --report away");
+    if (json)
+      flags.push_back("--json");
+    const absl::Status status = tool::describeProgram(path, flags);
+    return fail(rt::exitCodeOf(status), std::string(status.message()));
+  }
+  if (!flags.empty())
+    return fail(rt::ExitCode::Usage,
+                path + " is no program of StableHLO or ONNX: leave --signature and --input-shape away");
   auto artifact = rt::load(path);
-  if (!artifact.ok()) {
-    std::fprintf(stderr, "dgc-inspect: error: %s\n", std::string(artifact.status().message()).c_str());
-    return static_cast<int>(rt::exitCodeOf(artifact.status()));
-  }
-  if (!report.empty() && path != "-" && report != "-" && rt::realDisk().isSame(report, path)) {
-    std::fprintf(stderr, "dgc-inspect: error: --report %s is the artifact itself; name another file\n", report.c_str());
-    return static_cast<int>(rt::ExitCode::Usage);
-  }
+  if (!artifact.ok())
+    return fail(rt::exitCodeOf(artifact.status()), std::string(artifact.status().message()));
+  if (!report.empty() && path != "-" && report != "-" && rt::realDisk().isSame(report, path))
+    return fail(rt::ExitCode::Usage, "--report " + report + " is the artifact itself; name another file");
   if (!report.empty()) {
     absl::Status written = rt::withExitCode(
         rt::writeFileAtomically(rt::realDisk(), report, rt::reportAsHtml(**artifact)), rt::ExitCode::BadData);
-    if (!written.ok())
-      std::fprintf(stderr, "dgc-inspect: error: %s\n", std::string(written.message()).c_str());
-    return static_cast<int>(rt::exitCodeOf(written));
+    return written.ok() ? 0 : fail(rt::exitCodeOf(written), std::string(written.message()));
   }
   std::string text = json ? rt::describeAsJson(**artifact) : tool::describeAsText(**artifact, steps);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    std::fprintf(stderr, "dgc-inspect: error: cannot write standard output: %s\n", std::strerror(errno));
-    return static_cast<int>(rt::ExitCode::BadData);
-  }
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    return fail(rt::ExitCode::BadData, std::string("cannot write standard output: ") + std::strerror(errno));
   return 0;
 }

@@ -55,7 +55,7 @@ readModel(const std::string &path, llvm::ArrayRef<std::string> inputShapes, int 
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
   dgc::ParsedModel parsed(registry, std::move(file), [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
-    return dgc::import::readModel(sources, context, {}, inputShapes);
+    return dgc::import::readModel(sources, context, {.inputShapes = inputShapes.vec()});
   });
   if (!parsed.module()) {
     return std::nullopt;

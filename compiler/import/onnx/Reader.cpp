@@ -1,5 +1,6 @@
 // Reads ONNX files: a graph becomes a function of dgc ops.
 
+#include "compiler/import/Refusals.h"
 #include "compiler/import/onnx/Constants.h"
 #include "dialects/dgc/AttributeNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -63,7 +64,7 @@ private:
   LogicalResult readInitializers(const onnx::GraphProto &graph, GraphValues &values);
   void addWeights(const onnx::GraphProto &graph, func::FuncOp function);
   LogicalResult checkVersion(int64_t version, int64_t first);
-  LogicalResult checkNodes(const auto &nodes, int64_t version, std::map<std::string, int> &unknown);
+  LogicalResult checkNodes(const auto &nodes, int64_t version, Refusals &unknown);
   LogicalResult checkSupported(const onnx::ModelProto &model);
   /// Functions that say no version have that of the model.
   int64_t versionIn(const onnx::FunctionProto &function) const {
@@ -191,14 +192,15 @@ LogicalResult OnnxReader::checkVersion(int64_t version, int64_t first) {
 }
 
 /// Counts the ops that are not supported, those of subgraphs too; but not those of branches, which may not be taken.
-LogicalResult OnnxReader::checkNodes(const auto &nodes, int64_t version, std::map<std::string, int> &unknown) {
+LogicalResult OnnxReader::checkNodes(const auto &nodes, int64_t version, Refusals &unknown) {
   for (const onnx::NodeProto &node : nodes) {
     const std::string domain = domainOf(node.domain()), name = ruleOf(node);
     auto rule = rules.find(name);
     if (functions.contains({domain, node.op_type()}))
       continue;
     if (rule == rules.end())
-      ++unknown[name];
+      unknown.add("'" + name + "'",
+                  NameLoc::get(builder.getStringAttr(node.name().empty() ? name : node.name()), start));
     else if (domain.empty() && failed(checkVersion(version, rule->second->since)))
       return failure();
     for (const onnx::AttributeProto &attribute : node.attribute())
@@ -210,7 +212,7 @@ LogicalResult OnnxReader::checkNodes(const auto &nodes, int64_t version, std::ma
 
 /// Says of all ops at once which are not supported.
 LogicalResult OnnxReader::checkSupported(const onnx::ModelProto &model) {
-  std::map<std::string, int> unknown;
+  Refusals unknown;
   for (const onnx::FunctionProto &function : model.functions())
     functions[{domainOf(function.domain()), function.name()}] = &function;
   main.version = versionOf(model.opset_import());
@@ -221,10 +223,9 @@ LogicalResult OnnxReader::checkSupported(const onnx::ModelProto &model) {
       return failure();
   if (unknown.empty())
     return success();
-  InFlightDiagnostic diagnostic = error() << "dgc has no equivalent for " << unknown.size()
-                                          << (unknown.size() == 1 ? " op" : " ops") << " of this model";
-  for (const auto &[name, count] : unknown)
-    diagnostic.attachNote() << count << " x '" << name << "'";
+  InFlightDiagnostic diagnostic = error() << "dgc has no equivalent for " << unknown.kinds()
+                                          << (unknown.kinds() == 1 ? " op" : " ops") << " of this model";
+  unknown.attachTo(diagnostic);
   return diagnostic;
 }
 
