@@ -142,7 +142,7 @@ static void convert(ModuleOp module, const Training &training) {
   };
   if (failed(run(createInlineImportedPass())))
     return;
-  const bool areTaken = succeeded(run(createTakeShardingsPass()));
+  const bool areTaken = succeeded(run(createMhloShardingsToSdyPass())) && succeeded(run(createTakeShardingsPass()));
   if (succeeded(run(createStableHLOToDGCPass())) && areTaken)
     (void)completeModel(module, training);
 }

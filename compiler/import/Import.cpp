@@ -39,6 +39,7 @@ void registerDialects(DialectRegistry &registry) {
 /// From StableHLO to a function of dgc ops.
 static void buildConversion(OpPassManager &manager) {
   manager.addPass(createInlineImportedPass());
+  manager.addPass(createMhloShardingsToSdyPass());
   manager.addPass(createTakeShardingsPass());
   manager.addPass(createStableHLOToDGCPass());
   manager.addPass(createRaiseImportedPass());

@@ -33,12 +33,33 @@ def InlineImportedPass : Pass<"dgc-inline-imported", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numInlined", "inlined", "Calls and composites written out">];
 }
 
+def MhloShardingsToSdyPass : Pass<"dgc-mhlo-shardings-to-sdy", "::mlir::ModuleOp"> {
+  let summary = "write shardings of XLA as those of one mesh";
+  let description = [{
+    `mhlo.sharding` of arguments, results and ops, and `stablehlo.custom_call @Sharding`, as those of the dialect `sdy`, over a mesh
+    that is made of all of them: an axis for each part of the numbers of devices that one of them cuts by, the major one first.
+    What no mesh has is an error: a single device (`maximal`), devices that are `manual`, cuts that do not fit together, and
+    devices in another order than a transposed iota. Where there is `sdy.sharding` as well, that holds.
+
+    ```mlir
+    func.func @main(%w: tensor<6x4xf32> {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"},
+                    %x: tensor<8x6xf32> {mhlo.sharding = "{devices=[2,1,2]<=[4] last_tile_dim_replicate}"})
+    // becomes
+    sdy.mesh @mesh = <["axis0"=2, "axis1"=2]>
+    func.func @main(%w: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"axis1"} ]>},
+                    %x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis0"}, {} ]>})
+    ```
+  }];
+  let dependentDialects = ["::dgc::stablehlo::StableHLODialect"];
+  let statistics = [Statistic<"numConverted", "converted", "Shardings written for the mesh">];
+}
+
 def TakeShardingsPass : Pass<"dgc-take-shardings", "::mlir::ModuleOp"> {
   let summary = "take meshes and shardings of an imported program as the user's";
   let description = [{
     Each `sdy.mesh` becomes a `dist.mesh` of its name, `sdy.sharding` of arguments and results `dist.sharding`, and
-    `sdy.sharding_constraint` a `dist.constraint`; a priority is the round of propagation. What is said of a mesh without axes is left out. Parts of axes and
-    unreduced axes are an error.
+    `sdy.sharding_constraint` a `dist.constraint`; a priority is the round of propagation. What is said of a mesh without axes is left out. An
+    axis that shardings use parts of becomes several, `x_0`, `x_1` .. Unreduced axes are an error.
 
     ```mlir
     sdy.mesh @mesh = <["data"=2]>

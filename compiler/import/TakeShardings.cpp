@@ -3,6 +3,8 @@
 #include "compiler/import/Passes.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <map>
+#include <set>
 
 namespace dgc {
 #define GEN_PASS_DEF_TAKESHARDINGSPASS
@@ -16,6 +18,15 @@ static constexpr llvm::StringLiteral kSdyShardingAttr = "sdy.sharding";
 
 namespace {
 
+/// A piece of an axis that shardings use parts of: `begin` and `end` are products of the sizes before it and with it.
+struct Piece {
+  std::string name;
+  int64_t begin, end;
+};
+
+/// An axis of a mesh, by both names.
+using AxisName = std::pair<StringRef, StringRef>;
+
 /// Sdy.h says how the attributes of `sdy` look.
 class Taker {
 public:
@@ -25,18 +36,64 @@ public:
   unsigned taken = 0;
 
 private:
+  void collectParts(Attribute attribute);
   LogicalResult takeMesh(Operation *op);
+  LogicalResult takeAxis(Operation *op, AxisName axis, int64_t size);
   LogicalResult takeFunction(func::FuncOp function);
   LogicalResult takeConstraint(Operation *op);
   /// Null where the value is only said to be somewhere, on a mesh without axes.
   FailureOr<dist::ShardingAttr> shardingOf(Operation *op, Attribute attribute, Type type);
-  FailureOr<SmallVector<dist::AxisRefAttr>> axesOf(Operation *op, ArrayAttr uses);
+  SmallVector<dist::AxisRefAttr> axesOf(StringRef mesh, ArrayAttr uses);
 
   ModuleOp module;
   OpBuilder builder;
+  std::map<AxisName, std::set<int64_t>> cuts; // where parts of an axis begin and end
+  std::map<AxisName, SmallVector<Piece>> pieces;
 };
 
 } // namespace
+
+/// Notes the parts of axes that a sharding uses.
+void Taker::collectParts(Attribute attribute) {
+  auto sharding = dyn_cast_or_null<DictionaryAttr>(attribute);
+  auto mesh = sharding ? sharding.getAs<FlatSymbolRefAttr>("mesh") : FlatSymbolRefAttr();
+  if (!mesh)
+    return; // refused where it is taken
+  SmallVector<ArrayAttr> lists{sharding.getAs<ArrayAttr>("replicated")};
+  for (auto dim : sharding.getAs<ArrayAttr>("dims").getAsRange<DictionaryAttr>())
+    lists.push_back(dim.getAs<ArrayAttr>("axes"));
+  for (ArrayAttr list : lists)
+    for (auto use : list.getAsRange<DictionaryAttr>())
+      if (auto size = use.getAs<IntegerAttr>("size")) {
+        const int64_t begin = use.getAs<IntegerAttr>("pre_size").getInt();
+        auto &all = cuts[{mesh.getValue(), use.getAs<StringAttr>("name").getValue()}];
+        int64_t end = 0;
+        all.insert({begin, llvm::MulOverflow(begin, size.getInt(), end) ? 0 : end});
+      }
+}
+
+/// Splits an axis into the pieces that its parts are made of: `x_0`, the major one, `x_1` ..
+LogicalResult Taker::takeAxis(Operation *op, AxisName axis, int64_t size) {
+  SmallVector<Piece> &own = pieces[axis];
+  auto found = cuts.find(axis);
+  if (found == cuts.end()) {
+    own.push_back({axis.second.str(), 1, size});
+    return success();
+  }
+  std::set<int64_t> ends = found->second;
+  ends.insert({1, size});
+  int64_t before = 0;
+  for (const int64_t end : ends) {
+    if (end < 1 || end > size || (before != 0 && end % before != 0))
+      return op->emitError() << "axis \"" << axis.second << "\" of size " << size
+                             << " has no parts that begin or end at " << (end < 1 || end > size ? end : before)
+                             << " and " << (end < 1 || end > size ? size : end) << ": each has to divide the next";
+    if (before != 0)
+      own.push_back({(axis.second + "_" + Twine(own.size())).str(), before, end});
+    before = end;
+  }
+  return success();
+}
 
 /// The axes of a mesh; those of size 1 are kept, as shardings may name them.
 LogicalResult Taker::takeMesh(Operation *op) {
@@ -50,9 +107,12 @@ LogicalResult Taker::takeMesh(Operation *op) {
   for (auto axis : axes.getAsRange<DictionaryAttr>()) {
     auto axisName = axis.getAs<StringAttr>("name");
     const int64_t size = axis.getAs<IntegerAttr>("size").getInt();
-    if (failed(dist::MeshAxisAttr::verify(emit, axisName, size)))
+    if (failed(dist::MeshAxisAttr::verify(emit, axisName, size)) ||
+        failed(takeAxis(op, {name.getValue(), axisName.getValue()}, size)))
       return failure();
-    own.push_back(dist::MeshAxisAttr::get(builder.getContext(), axisName, size));
+    for (const Piece &piece : pieces[{name.getValue(), axisName.getValue()}])
+      own.push_back(
+          dist::MeshAxisAttr::get(builder.getContext(), builder.getStringAttr(piece.name), piece.end / piece.begin));
   }
   if (!own.empty()) {
     if (failed(dist::MeshAttr::verify(emit, own, /*first=*/0)))
@@ -64,17 +124,21 @@ LogicalResult Taker::takeMesh(Operation *op) {
   return success();
 }
 
-FailureOr<SmallVector<dist::AxisRefAttr>> Taker::axesOf(Operation *op, ArrayAttr uses) {
+/// The axes of a mesh that are used, those that were split by their pieces.
+SmallVector<dist::AxisRefAttr> Taker::axesOf(StringRef mesh, ArrayAttr uses) {
   MLIRContext *context = builder.getContext();
   auto user = dist::OriginAttr::get(context, dist::OriginKind::User, builder.getStringAttr(""));
   SmallVector<dist::AxisRefAttr> axes;
   for (auto use : uses.getAsRange<DictionaryAttr>()) {
     auto name = use.getAs<StringAttr>("name");
-    if (use.contains("size"))
-      return op->emitError() << "a sharding cuts by a part of axis " << name
-                             << ", which is not supported: write the mesh with "
-                             << "an axis for each part";
-    axes.push_back(dist::AxisRefAttr::get(context, name, user));
+    auto found = pieces.find({mesh, name.getValue()});
+    if (found == pieces.end()) // refused as one that the mesh does not have
+      axes.push_back(dist::AxisRefAttr::get(context, name, user));
+    auto size = use.getAs<IntegerAttr>("size");
+    const int64_t begin = size ? use.getAs<IntegerAttr>("pre_size").getInt() : 1;
+    for (const Piece &piece : found == pieces.end() ? ArrayRef<Piece>() : ArrayRef(found->second))
+      if (!size || (piece.begin >= begin && piece.end <= begin * size.getInt()))
+        axes.push_back(dist::AxisRefAttr::get(context, builder.getStringAttr(piece.name), user));
   }
   return axes;
 }
@@ -91,22 +155,18 @@ FailureOr<dist::ShardingAttr> Taker::shardingOf(Operation *op, Attribute attribu
     return dist::ShardingAttr();
   SmallVector<dist::DimShardingAttr> dims;
   for (auto dim : sharding.getAs<ArrayAttr>("dims").getAsRange<DictionaryAttr>()) {
-    FailureOr<SmallVector<dist::AxisRefAttr>> axes = axesOf(op, dim.getAs<ArrayAttr>("axes"));
-    if (failed(axes))
-      return failure();
+    const SmallVector<dist::AxisRefAttr> axes = axesOf(mesh.getValue(), dim.getAs<ArrayAttr>("axes"));
     const bool isOpen = !dim.getAs<BoolAttr>("is_closed").getValue();
-    const int64_t round = isOpen || !axes->empty() ? dim.getAs<IntegerAttr>("priority").getInt() : 0;
-    if (failed(dist::DimShardingAttr::verify([&] { return op->emitError(); }, *axes, isOpen, round)))
+    const int64_t round = isOpen || !axes.empty() ? dim.getAs<IntegerAttr>("priority").getInt() : 0;
+    if (failed(dist::DimShardingAttr::verify([&] { return op->emitError(); }, axes, isOpen, round)))
       return failure();
-    dims.push_back(dist::DimShardingAttr::get(builder.getContext(), *axes, isOpen, round));
+    dims.push_back(dist::DimShardingAttr::get(builder.getContext(), axes, isOpen, round));
   }
-  FailureOr<SmallVector<dist::AxisRefAttr>> replicated = axesOf(op, sharding.getAs<ArrayAttr>("replicated"));
-  if (failed(replicated))
-    return failure();
+  const SmallVector<dist::AxisRefAttr> replicated = axesOf(mesh.getValue(), sharding.getAs<ArrayAttr>("replicated"));
   auto emit = [&] { return op->emitError() << "a sharding of " << type << ": "; };
-  if (failed(dist::ShardingAttr::verify(emit, mesh, dims, *replicated, dist::Reduction::Sum, {})))
+  if (failed(dist::ShardingAttr::verify(emit, mesh, dims, replicated, dist::Reduction::Sum, {})))
     return failure();
-  auto made = dist::ShardingAttr::get(builder.getContext(), mesh, dims, *replicated, dist::Reduction::Sum, {});
+  auto made = dist::ShardingAttr::get(builder.getContext(), mesh, dims, replicated, dist::Reduction::Sum, {});
   return failed(made.verifyFor(type, op, emit)) ? FailureOr<dist::ShardingAttr>() : made;
 }
 
@@ -162,6 +222,14 @@ LogicalResult Taker::run() {
     else if (name == "sdy.sharding_constraint" && op->getNumOperands() == 1 && op->getNumResults() == 1)
       constraints.push_back(op);
   });
+  for (auto function : module.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      collectParts(function.getArgAttr(i, kSdyShardingAttr));
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      collectParts(function.getResultAttr(i, kSdyShardingAttr));
+  }
+  for (Operation *op : constraints)
+    collectParts(op->getAttr("sharding"));
   for (Operation *op : meshes)
     if (failed(takeMesh(op)))
       return failure();

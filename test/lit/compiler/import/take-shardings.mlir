@@ -31,9 +31,38 @@ func.func @nowhere(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@empty_mesh, 
 
 // -----
 
+// An axis that shardings use parts of becomes several, wherever it is used; another mesh with an axis of this name does not.
+// CHECK: dist.mesh @mesh <data_0 = 2, data_1 = 2, data_2 = 3, model = 2>
+// CHECK: dist.mesh @other <data = 12>
+// CHECK-LABEL: func.func @part
+// CHECK-SAME: tensor<24xf32> {dist.sharding = #dist.sharding<@mesh, [{"data_0"}]>}
+// CHECK-SAME: tensor<24x6xf32> {dist.sharding = #dist.sharding<@mesh, [{"data_1", "model"}, {"data_2"}]>}
+// CHECK-SAME: tensor<24xf32> {dist.sharding = #dist.sharding<@mesh, [{"data_0", "data_1", "data_2"}]>}
+// CHECK-SAME: tensor<24xf32> {dist.sharding = #dist.sharding<@other, [{"data"}]>}
+sdy.mesh @mesh = <["data"=12, "model"=2]>
+sdy.mesh @other = <["data"=12]>
+func.func @part(%w: tensor<24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data":(1)2}]>},
+                %x: tensor<24x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data":(2)2, "model"}, {"data":(4)3}]>},
+                %y: tensor<24xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data"}]>},
+                %z: tensor<24xf32> {sdy.sharding = #sdy.sharding<@other, [{"data"}]>}) {
+  // CHECK: dist.constraint %{{.*}} to <@mesh, [{"data_1", "data_2"}]>
+  %0 = sdy.sharding_constraint %w <@mesh, [{"data":(2)6}]> : tensor<24xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{axis "data" of size 6 has no parts that begin or end at 2 and 3: each has to divide the next}}
+sdy.mesh @mesh = <["data"=6]>
+func.func @part(%x: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data":(1)2}]>}, %y: tensor<6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data":(1)3}]>}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{axis "data" of size 4 has no parts that begin or end at 8 and 4}}
 sdy.mesh @mesh = <["data"=4]>
-// expected-error @+1 {{a sharding cuts by a part of axis "data", which is not supported: write the mesh with an axis for each part}}
-func.func @part(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data":(1)2}]>}) {
+func.func @large(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"data":(1)8}]>}) {
   return
 }
 

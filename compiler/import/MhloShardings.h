@@ -1,0 +1,37 @@
+// Shardings as XLA writes them: `{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}`.
+
+#ifndef DGC_COMPILER_IMPORT_MHLOSHARDINGS_H
+#define DGC_COMPILER_IMPORT_MHLOSHARDINGS_H
+
+#include "mlir/Support/LLVM.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dgc::import {
+
+/// One sharding of the text. Of a tile the devices are numbered as the dimensions of `tile` say, the last one fastest.
+struct MhloSharding {
+  enum class Kind { Replicated, Tiled, Unknown };
+  Kind kind = Kind::Replicated;
+  std::vector<int64_t> tile;    // the number of parts of each dimension, then of what is replicated
+  std::vector<int64_t> devices; // all of them
+  size_t rank = 0;              // how many of `tile` are dimensions of the value
+};
+
+/// The shardings of a text: one, or those of a tuple. Nothing, with what is wrong, where it cannot be read or names what a mesh
+/// does not have: a single device, devices that are manual.
+std::optional<std::vector<MhloSharding>> parseMhloShardings(llvm::StringRef text, std::string &error);
+
+/// Some of the parts of a dimension: `size` of them, whose devices are `stride` apart.
+struct MhloDigit {
+  int64_t stride = 1, size = 1;
+};
+
+/// For each dimension of the value its parts as digits, the major one first. Nothing, with what is wrong, where the devices are in an
+/// order that no mesh has.
+std::optional<std::vector<std::vector<MhloDigit>>> digitsOf(const MhloSharding &sharding, std::string &error);
+
+} // namespace dgc::import
+
+#endif // DGC_COMPILER_IMPORT_MHLOSHARDINGS_H
