@@ -120,8 +120,8 @@ Bytes callBytes(const ConvolutionSizes &c, int64_t in, int64_t out, const Machin
   Bytes bytes = weights + weights / 3 + mostParts * 4 * page, ofThread = 16 * page;
   if (c.window == 1 && c.isStrided)
     ofThread += Bytes(roundUp(in, 16)) * c.elementBytes() * c.outPixels;
-  if (c.window == 1 && isGradient && isBF16)
-    ofThread += Bytes(roundUp(in, 16)) * 4 * c.outPixels;
+  if (c.window == 1 && isBF16) // sums of f32, on processors without instructions for bf16
+    ofThread += Bytes(roundUp(isGradient ? in : out, 16)) * 4 * c.outPixels;
   if (c.isNarrow)
     bytes += 14 * weights;
   if (c.longest > 4) // parts at the padding want layouts of their own
