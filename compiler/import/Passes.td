@@ -57,8 +57,8 @@ def MhloShardingsToSdyPass : Pass<"dgc-mhlo-shardings-to-sdy", "::mlir::ModuleOp
 def TakeShardingsPass : Pass<"dgc-take-shardings", "::mlir::ModuleOp"> {
   let summary = "take meshes and shardings of an imported program as the user's";
   let description = [{
-    Each `sdy.mesh` becomes a `dist.mesh` of its name, `sdy.sharding` of arguments and results `dist.sharding`, and
-    `sdy.sharding_constraint` a `dist.constraint`; a priority is the round of propagation. What is said of a mesh without axes is left out. An
+    Each `sdy.mesh` becomes a `dist.mesh` of its name, `sdy.sharding` of arguments and results `dist.sharding`,
+    `sdy.sharding_constraint` a `dist.constraint`, and `sdy.manual_computation` a `dist.manual`; a priority is the round of propagation. What is said of a mesh without axes is left out. An
     axis that shardings use parts of becomes several, `x_0`, `x_1` .. Unreduced axes are an error.
 
     ```mlir
@@ -76,7 +76,8 @@ def TakeShardingsPass : Pass<"dgc-take-shardings", "::mlir::ModuleOp"> {
 def StableHLOToDGCPass : Pass<"stablehlo-to-dgc", "::mlir::ModuleOp"> {
   let summary = "replace the ops of StableHLO by those of dgc";
   let description = [{
-    Input: functions of `stablehlo` and `chlo` ops without calls. Output: the same of `dgc` ops. What has no equivalent is
+    Input: functions of `stablehlo` and `chlo` ops without calls. Output: the same of `dgc` ops; collectives in a `dist.manual`
+    become those of `dist` along the axes that number their groups of devices. What has no equivalent is
     refused by one error, with a note for each op and reason that says how often and where first.
 
     ```mlir

@@ -11,6 +11,7 @@
 namespace dgc::import {
 
 void addChloPatterns(RewritePatternSet &patterns);
+void addCollectivePatterns(RewritePatternSet &patterns);
 void addContractionPatterns(RewritePatternSet &patterns);
 void addControlPatterns(RewritePatternSet &patterns);
 void addElementwisePatterns(RewritePatternSet &patterns);

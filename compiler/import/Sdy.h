@@ -6,7 +6,8 @@
 //   a use of one    {name} or, of a part of it, {name, pre_size, size}
 //   a dimension     {axes = [use..], is_closed, priority}
 //   a sharding      {mesh = @mesh or a mesh, dims = [dimension..], replicated = [use..]}
-// Its ops are `sdy.mesh`, a symbol, and `sdy.sharding_constraint`, whose result is its operand.
+// Its ops are `sdy.mesh`, a symbol; `sdy.sharding_constraint`, whose result is its operand; and `sdy.manual_computation`, with lists
+// of shardings, names of axes and a region that `sdy.return` ends.
 
 #ifndef DGC_COMPILER_IMPORT_SDY_H
 #define DGC_COMPILER_IMPORT_SDY_H

@@ -175,6 +175,66 @@ ParseResult parseConstraintOp(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
+/// Parses `(%x) in_shardings=[<@mesh, [{"a"}]>] out_shardings=[<@mesh, [{}]>] manual_axes={"a"} (%y: tensor<2xf32>) {..} : TYPE`.
+ParseResult parseManualOp(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Attribute> in, out, axes;
+  SmallVector<OpAsmParser::Argument> arguments;
+  FunctionType type;
+  auto parseShardings = [&](StringRef name, SmallVectorImpl<Attribute> &shardings) -> ParseResult {
+    auto parseOne = [&] { return SdyParser(parser).parseSharding(shardings.emplace_back()); };
+    return failure(parser.parseKeyword(name) || parser.parseEqual() ||
+                   parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseOne));
+  };
+  auto parseAxis = [&]() -> ParseResult {
+    std::string name;
+    if (parser.parseString(&name))
+      return failure();
+    axes.push_back(parser.getBuilder().getStringAttr(name));
+    return success();
+  };
+  Region *body = state.addRegion();
+  if (parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren) || parseShardings("in_shardings", in) ||
+      parseShardings("out_shardings", out) || parser.parseKeyword("manual_axes") || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Braces, parseAxis) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
+      parser.parseRegion(*body, arguments) || parser.parseOptionalAttrDict(state.attributes))
+    return failure();
+  const SMLoc location = parser.getCurrentLocation();
+  if (parser.parseColonType(type) || parser.resolveOperands(operands, type.getInputs(), location, state.operands))
+    return failure();
+  state.addAttribute("in_shardings", parser.getBuilder().getArrayAttr(in));
+  state.addAttribute("manual_axes", parser.getBuilder().getArrayAttr(axes));
+  state.addAttribute("out_shardings", parser.getBuilder().getArrayAttr(out));
+  state.addTypes(type.getResults());
+  return success();
+}
+
+/// `sdy.return %x : tensor<2xf32>`, the end of a manual computation.
+class ReturnOp : public Op<ReturnOp, OpTrait::ZeroRegions, OpTrait::ZeroResults, OpTrait::VariadicOperands,
+                           OpTrait::IsTerminator> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ReturnOp)
+  using Op::Op;
+  static StringRef getOperationName() { return "sdy.return"; }
+  static ArrayRef<StringRef> getAttributeNames() { return {}; }
+
+  static ParseResult parse(OpAsmParser &parser, OperationState &state) {
+    SmallVector<OpAsmParser::UnresolvedOperand> operands;
+    SmallVector<Type> types;
+    const SMLoc location = parser.getCurrentLocation();
+    if (parser.parseOptionalAttrDict(state.attributes) || parser.parseOperandList(operands) ||
+        (!operands.empty() && parser.parseColonTypeList(types)))
+      return failure();
+    return parser.resolveOperands(operands, types, location, state.operands);
+  }
+  void print(OpAsmPrinter &printer) {
+    printer.printOptionalAttrDict((*this)->getAttrs());
+    if (getNumOperands() != 0)
+      printer << ' ' << getOperands() << " : " << getOperandTypes();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Bytecode
 //===----------------------------------------------------------------------===//
@@ -234,25 +294,38 @@ Attribute SdyBytecode::readAttribute(DialectBytecodeReader &reader) const {
     return dictionary(
         reader.getContext(),
         {{"mesh", part}, {"dims", builder.getArrayAttr(list)}, {"replicated", builder.getArrayAttr(more)}});
+  case 0: // names of axes
+  case 7: // the shardings of several values
+    if (failed(reader.readAttributes(list)))
+      return {};
+    return builder.getArrayAttr(list);
   default:
     reader.emitError() << "the sharding attribute with the code " << code << " is not known";
     return {};
   }
 }
 
-/// Reads the properties of an op of two or one attributes, in alphabetical order.
+/// The attributes of each op, in the order in which they are stored.
+ArrayRef<StringRef> attributesOf(StringRef op) {
+  static constexpr StringRef manual[] = {"in_shardings", "manual_axes", "out_shardings"}, mesh[] = {"mesh", "sym_name"},
+                             constraint[] = {"sharding"};
+  return op == "manual_computation" ? ArrayRef(manual) : op == "mesh" ? ArrayRef(mesh) : ArrayRef(constraint);
+}
+
 struct SdyProperties : BytecodeOpInterface::FallbackModel<SdyProperties> {
   static LogicalResult readProperties(DialectBytecodeReader &reader, OperationState &state) {
-    bool isMesh = state.name.stripDialect() == "mesh";
-    Attribute first, second;
-    if (failed(reader.readAttribute(first)) || (isMesh && failed(reader.readAttribute(second))))
-      return failure();
-    state.addAttribute(isMesh ? "mesh" : "sharding", first);
-    if (isMesh)
-      state.addAttribute("sym_name", second);
+    for (StringRef name : attributesOf(state.name.stripDialect())) {
+      Attribute value;
+      if (failed(reader.readAttribute(value)))
+        return failure();
+      state.attributes.set(name, value); // the dictionary of what dgc wrote has it as well
+    }
     return success();
   }
-  void writeProperties(Operation *, DialectBytecodeWriter &) const {}
+  void writeProperties(Operation *op, DialectBytecodeWriter &writer) const {
+    for (StringRef name : attributesOf(op->getName().stripDialect()))
+      writer.writeAttribute(op->getAttr(name));
+  }
 };
 
 class SdyDialect : public ExtensibleDialect {
@@ -265,6 +338,8 @@ public:
     addInterfaces<SdyBytecode>();
     addOp("mesh", parseMeshOp);
     addOp("sharding_constraint", parseConstraintOp);
+    addOp("manual_computation", parseManualOp);
+    addOperations<ReturnOp>();
     allowUnknownOperations(); // they are refused all at once, by stablehlo-to-dgc
   }
 
@@ -287,7 +362,7 @@ public:
 private:
   void addOp(StringRef name, OperationName::ParseAssemblyFn parse) {
     auto verifies = [](Operation *) { return success(); };
-    auto prints = [](Operation *op, OpAsmPrinter &printer, StringRef) { printer.printGenericOp(op, false); };
+    auto prints = [](Operation *op, OpAsmPrinter &printer, StringRef) { printer.printGenericOp(op); };
     registerDynamicOp(DynamicOpDefinition::get(name, this, verifies, verifies, std::move(parse), prints));
     OperationName(("sdy." + name).str(), getContext()).getRegisteredInfo()->attachInterface<SdyProperties>();
   }

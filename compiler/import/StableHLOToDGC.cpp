@@ -38,6 +38,7 @@ struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet set(context);
     addChloPatterns(set);
+    addCollectivePatterns(set);
     addContractionPatterns(set);
     addControlPatterns(set);
     addElementwisePatterns(set);

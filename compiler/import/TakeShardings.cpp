@@ -41,6 +41,8 @@ private:
   LogicalResult takeAxis(Operation *op, AxisName axis, int64_t size);
   LogicalResult takeFunction(func::FuncOp function);
   LogicalResult takeConstraint(Operation *op);
+  LogicalResult takeManual(Operation *op);
+  LogicalResult takeAll(Operation *op, ArrayAttr shardings, TypeRange types, SmallVectorImpl<Attribute> &own);
   /// Null where the value is only said to be somewhere, on a mesh without axes.
   FailureOr<dist::ShardingAttr> shardingOf(Operation *op, Attribute attribute, Type type);
   SmallVector<dist::AxisRefAttr> axesOf(StringRef mesh, ArrayAttr uses);
@@ -213,14 +215,60 @@ LogicalResult Taker::takeConstraint(Operation *op) {
   return success();
 }
 
+/// The shardings of the operands or results of a manual computation, whose mesh has axes.
+LogicalResult Taker::takeAll(Operation *op, ArrayAttr shardings, TypeRange types, SmallVectorImpl<Attribute> &own) {
+  if (!shardings || shardings.size() != types.size())
+    return op->emitError() << "has " << (shardings ? shardings.size() : 0) << " shardings for " << types.size()
+                           << " values";
+  for (auto [attribute, type] : llvm::zip_equal(shardings, types)) {
+    FailureOr<dist::ShardingAttr> sharding = shardingOf(op, attribute, type);
+    if (failed(sharding))
+      return failure();
+    if (!*sharding)
+      return op->emitError("a manual computation needs a mesh with axes");
+    own.push_back(*sharding);
+    ++taken;
+  }
+  return success();
+}
+
+LogicalResult Taker::takeManual(Operation *op) {
+  SmallVector<Attribute> in, out, axes;
+  auto names = op->getAttrOfType<ArrayAttr>("manual_axes");
+  if (!names || op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock())
+    return op->emitError("a manual computation has axes and a body of one block");
+  if (failed(takeAll(op, op->getAttrOfType<ArrayAttr>("in_shardings"), op->getOperandTypes(), in)) ||
+      failed(takeAll(op, op->getAttrOfType<ArrayAttr>("out_shardings"), op->getResultTypes(), out)))
+    return failure();
+  if (in.empty() && out.empty())
+    return op->emitError("a manual computation without operands and results computes nothing");
+  auto mesh = cast<dist::ShardingAttr>(in.empty() ? out.front() : in.front()).getMesh();
+  for (auto name : names.getAsRange<StringAttr>())
+    for (const Piece &piece : pieces[{mesh.getValue(), name.getValue()}])
+      axes.push_back(builder.getStringAttr(piece.name));
+  Operation *end = op->getRegion(0).front().getTerminator();
+  builder.setInsertionPoint(end);
+  dist::ReturnOp::create(builder, end->getLoc(), end->getOperands());
+  end->erase();
+  builder.setInsertionPoint(op);
+  auto manual = dist::ManualOp::create(builder, op->getLoc(), op->getResultTypes(), op->getOperands(), mesh,
+                                       builder.getArrayAttr(axes), builder.getArrayAttr(in), builder.getArrayAttr(out));
+  manual.getBody().takeBody(op->getRegion(0));
+  op->replaceAllUsesWith(manual.getResults());
+  op->erase();
+  return success();
+}
+
 LogicalResult Taker::run() {
-  SmallVector<Operation *> meshes, constraints;
+  SmallVector<Operation *> meshes, constraints, manuals;
   module.walk([&](Operation *op) {
     StringRef name = op->getName().getStringRef();
     if (name == "sdy.mesh")
       meshes.push_back(op);
     else if (name == "sdy.sharding_constraint" && op->getNumOperands() == 1 && op->getNumResults() == 1)
       constraints.push_back(op);
+    else if (name == "sdy.manual_computation")
+      manuals.push_back(op);
   });
   for (auto function : module.getOps<func::FuncOp>()) {
     for (unsigned i = 0; i < function.getNumArguments(); ++i)
@@ -230,6 +278,11 @@ LogicalResult Taker::run() {
   }
   for (Operation *op : constraints)
     collectParts(op->getAttr("sharding"));
+  for (Operation *op : manuals)
+    for (StringRef name : {"in_shardings", "out_shardings"})
+      for (Attribute sharding : op->getAttrOfType<ArrayAttr>(name) ? op->getAttrOfType<ArrayAttr>(name)
+                                                                   : ArrayAttr::get(op->getContext(), {}))
+        collectParts(sharding);
   for (Operation *op : meshes)
     if (failed(takeMesh(op)))
       return failure();
@@ -238,6 +291,9 @@ LogicalResult Taker::run() {
       return failure();
   for (Operation *op : constraints)
     if (failed(takeConstraint(op)))
+      return failure();
+  for (Operation *op : manuals)
+    if (failed(takeManual(op)))
       return failure();
   return success();
 }
