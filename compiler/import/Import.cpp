@@ -1,5 +1,6 @@
 // Reads programs of other frameworks.
 
+#include "compiler/import/ChildProcess.h"
 #include "compiler/import/EntrySignature.h"
 #include "compiler/import/Passes.h"
 #include "compiler/import/Readers.h"
@@ -8,16 +9,13 @@
 #include "compiler/import/TrainingModel.h"
 #include "compiler/import/Vhlo.h"
 #include "dialects/dgc/DGC.h"
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Path.h"
-#include <cerrno>
-#include <csignal>
 #include <dlfcn.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace mlir;
 
@@ -26,9 +24,6 @@ namespace dgc::import {
 /// `dgcReadOnnx` of libdgc-onnx: a module with the function @main of dgc ops, or null.
 using OnnxReadFunction = const void *(const llvm::MemoryBufferRef *file, MLIRContext *context, bool hasWeights,
                                       const ArrayRef<std::string> *inputShapes);
-
-/// What reading bytecode may take, beside a part that grows with its size.
-static constexpr rlim_t kMemoryOfReader = rlim_t{1} << 30, kSecondsOfReader = 10;
 
 void registerDialects(DialectRegistry &registry) {
   registry.insert<stablehlo::StableHLODialect, chlo::ChloDialect, func::FuncDialect>();
@@ -45,94 +40,45 @@ static void buildConversion(OpPassManager &manager) {
   manager.addPass(createRaiseImportedPass());
 }
 
-/// The last error in a child process, and where it goes when the process ends.
-struct ChildError {
-  std::string text;
-  int pipe = -1;
-};
-
-/// LLVM calls it where it would abort.
-static void sendError(void *error, const char *, bool) {
-  auto *last = static_cast<ChildError *>(error);
-  (void)!write(last->pipe, last->text.data(), last->text.size());
-  _exit(1);
+/// Parses bytecode, and makes StableHLO of it.
+static OwningOpRef<ModuleOp> parseUnprotected(llvm::SourceMgr &sources, MLIRContext *context, Format format) {
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  if (module && format == Format::PortableArtifact)
+    module = convertVhlo(*module);
+  return module && succeeded(verify(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
 }
 
-/// Ends the process: with 0 where `read` returns, with an error or without.
-[[noreturn]] static void readInChild(size_t bytes, MLIRContext *context, llvm::function_ref<void()> read, int pipe) {
-  for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
-    std::signal(signal, SIG_DFL);
-  const rlimit none{0, 0};
-  // A reader may ask for more, where a file that it names has more bytes.
-  for (auto [resource, most] : {std::pair(RLIMIT_DATA, kMemoryOfReader + 64 * bytes),
-                                std::pair(RLIMIT_CPU, kSecondsOfReader + (bytes >> 20))}) {
-    rlimit limit{};
-    getrlimit(resource, &limit);
-    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most);
-    setrlimit(resource, &limit);
-  }
-  setrlimit(RLIMIT_CORE, &none);
-  close(STDERR_FILENO); // errors are said when it is read once more
-  ChildError error{{}, pipe};
-  ScopedDiagnosticHandler silence(context, [&](Diagnostic &diagnostic) {
-    auto named = dyn_cast<NameLoc>(diagnostic.getLocation());
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-      error.text = (named ? "node '" + named.getName().str() + "': " : "") + diagnostic.str();
-    return success();
-  });
-  llvm::remove_fatal_error_handler();
-  llvm::install_fatal_error_handler(sendError, &error);
-  read();
-  _exit(0);
+/// Parses what a child wrote, which is sound.
+static OwningOpRef<ModuleOp> parseWritten(StringRef bytes, MLIRContext *context) {
+  auto buffer = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(bytes.size(), "", llvm::Align(64));
+  llvm::copy(bytes, buffer->getBufferStart());
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  return parseSourceFile<ModuleOp>(sources, ParserConfig(context));
 }
 
-/// Whether a process of its own can read a file of so many bytes, with an error or without; else `reason` may say why not. On
-/// some damaged files MLIR's reader accesses memory that is not there, or asks for more and more of it, and what makes ops ends
-/// the process where types do not fit.
-static bool canBeRead(size_t bytes, MLIRContext *context, llvm::function_ref<void()> read, std::string &reason) {
-  int ends[2];
-  if (pipe(ends) != 0)
-    return true; // the system has no more of them
-  const pid_t child = fork();
-  if (child == 0)
-    readInChild(bytes, context, read, ends[1]);
-  close(ends[1]);
-  char piece[512];
-  for (ssize_t count = 0; child > 0 && (count = ::read(ends[0], piece, sizeof piece)) != 0;) {
-    if (count > 0)
-      reason.append(piece, static_cast<size_t>(count));
-    else if (errno != EINTR)
-      break;
-  }
-  close(ends[0]);
-  if (child < 0)
-    return true; // the system starts no more processes
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-    ;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-static OwningOpRef<ModuleOp> parseBytecode(llvm::SourceMgr &sources, MLIRContext *context) {
-  const size_t bytes = sources.getMemoryBuffer(sources.getMainFileID())->getBufferSize();
-  std::string reason;
-  auto read = [&] {
-    (void)parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false)).release();
+/// The file is read by a child alone, which hands over what it read: a second reading could end in another way.
+static OwningOpRef<ModuleOp> parseBytecode(llvm::SourceMgr &sources, MLIRContext *context, Format format) {
+  const llvm::MemoryBuffer &file = *sources.getMemoryBuffer(sources.getMainFileID());
+  auto read = [&](llvm::raw_ostream &output) {
+    OwningOpRef<ModuleOp> module = parseUnprotected(sources, context, format);
+    return module && succeeded(writeBytecodeToFile(*module, output));
   };
-  if (canBeRead(bytes, context, read, reason))
-    return parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false));
-  emitError(FileLineColLoc::get(context, sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier(), 0, 0))
-      << "the bytecode is damaged: copy it again, or export the program again";
+  std::string output;
+  const ChildEnd end = runInChild(file.getBufferSize(), context, read, output);
+  if (end == ChildEnd::NotStarted)
+    return parseUnprotected(sources, context, format);
+  if (end == ChildEnd::Done)
+    return parseWritten(output, context);
+  const bool isRefused = end == ChildEnd::Refused && !output.empty();
+  emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
+      << (isRefused ? output : "the bytecode is damaged: copy it again, or export the program again");
   return {};
 }
 
 OwningOpRef<ModuleOp> parseStableHLO(llvm::SourceMgr &sources, MLIRContext *context, Format format) {
-  if (format != Format::PortableArtifact)
-    return parseSourceFile<ModuleOp>(sources, context);
-  OwningOpRef<ModuleOp> module = parseBytecode(sources, context);
-  if (module)
-    module = convertVhlo(*module);
-  return module && succeeded(verify(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
+  const bool isWritten = isBytecode(sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef());
+  return isWritten ? parseBytecode(sources, context, format) : parseSourceFile<ModuleOp>(sources, context);
 }
 
 LogicalResult completeModel(ModuleOp module, const Training &training) {
@@ -187,7 +133,11 @@ static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *con
   const bool trains = !options.training.loss.empty();
   const ArrayRef<std::string> inputShapes = options.inputShapes;
   std::string reason;
-  if (!canBeRead(file.getBufferSize(), context, [&] { (void)read(&file, context, trains, &inputShapes); }, reason)) {
+  auto tryRead = [&](llvm::raw_ostream &) {
+    (void)read(&file, context, trains, &inputShapes); // with an error or without
+    return true;
+  };
+  if (runInChild(file.getBufferSize(), context, tryRead, reason) == ChildEnd::Died) {
     emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
         << "the model is damaged, or its nodes do not fit together" << (reason.empty() ? "" : ": ") << reason;
     return {};

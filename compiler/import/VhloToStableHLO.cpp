@@ -261,6 +261,8 @@ LogicalResult VhloConverter::convertModule(ModuleOp from, ModuleOp to) {
 }
 
 OwningOpRef<ModuleOp> convertVhlo(ModuleOp module) {
+  if (module->getNumRegions() != 1 || !module.getBodyRegion().hasOneBlock())
+    return emitError(module.getLoc()) << "the module needs a body of one block", nullptr;
   module.getContext()->loadDialect<func::FuncDialect, stablehlo::StableHLODialect>();
   OwningOpRef<ModuleOp> result = ModuleOp::create(module.getLoc(), module.getSymName());
   if (failed(VhloConverter(module.getContext()).convertModule(module, *result)))
