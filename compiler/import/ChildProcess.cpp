@@ -2,6 +2,7 @@
 
 #include "compiler/import/ChildProcess.h"
 #include "compiler/import/Refusals.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <cerrno>
 #include <csignal>

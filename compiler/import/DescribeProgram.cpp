@@ -193,7 +193,9 @@ static void describeOnnx(llvm::SourceMgr &sources, MLIRContext *context, const I
   if (!describe)
     return;
   reinterpret_cast<OnnxDescribeFunction *>(describe)(&file, context, &summary);
-  OwningOpRef<ModuleOp> module = readModel(sources, context, options);
+  ImportOptions all = options;
+  all.findsAll = true;
+  OwningOpRef<ModuleOp> module = readModel(sources, context, all);
   if (module)
     describeRead(*module, summary);
 }

@@ -23,7 +23,7 @@ namespace dgc::import {
 
 /// `dgcReadOnnx` of libdgc-onnx: a module with the function @main of dgc ops, or null.
 using OnnxReadFunction = const void *(const llvm::MemoryBufferRef *file, MLIRContext *context, bool hasWeights,
-                                      const ArrayRef<std::string> *inputShapes);
+                                      bool findsAll, const ArrayRef<std::string> *inputShapes);
 
 void registerDialects(DialectRegistry &registry) {
   registry.insert<stablehlo::StableHLODialect, chlo::ChloDialect, func::FuncDialect>();
@@ -134,15 +134,17 @@ static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *con
   const ArrayRef<std::string> inputShapes = options.inputShapes;
   std::string reason;
   auto tryRead = [&](llvm::raw_ostream &) {
-    (void)read(&file, context, trains, &inputShapes); // with an error or without
+    (void)read(&file, context, trains, options.findsAll, &inputShapes); // with an error or without
     return true;
   };
   if (runInChild(file.getBufferSize(), context, tryRead, reason) == ChildEnd::Died) {
+    if (options.findsAll) // what is behind an error may fit together even less
+      return readOnnx(sources, context, {options.training, options.inputShapes, options.signature});
     emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
         << "the model is damaged, or its nodes do not fit together" << (reason.empty() ? "" : ": ") << reason;
     return {};
   }
-  const void *pointer = read(&file, context, trains, &inputShapes);
+  const void *pointer = read(&file, context, trains, options.findsAll, &inputShapes);
   OwningOpRef<ModuleOp> module(pointer ? ModuleOp::getFromOpaquePointer(pointer) : ModuleOp());
   const bool isRead =
       module && succeeded(applyOptions(*module, options)) && succeeded(completeModel(*module, options.training));

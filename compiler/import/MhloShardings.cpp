@@ -176,8 +176,8 @@ bool ShardingParser::parseOne(std::vector<MhloSharding> &all, int depth) {
   if (!rest.ltrim().starts_with("{") && !rest.ltrim().starts_with("/*"))
     return parseBody(all.emplace_back()) && parseEnd(all.back());
   do {
-    if (take("/*") && (rest = rest.split("*/").second).empty()) // `/*index=5*/`
-      return fail("a comment has no end");
+    if (take("/*")) // `/*index=5*/`
+      rest = rest.split("*/").second;
     if (!parseOne(all, depth + 1))
       return false;
   } while (take(","));

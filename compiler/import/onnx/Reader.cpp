@@ -38,9 +38,9 @@ int64_t versionOf(const auto &imports) {
 
 class OnnxReader {
 public:
-  /// `hasWeights`: initializers that a gradient may change are variables.
-  OnnxReader(StringRef file, MLIRContext *context, bool hasWeights)
-      : builder(context), start(FileLineColLoc::get(context, file, 0, 0)), hasWeights(hasWeights) {
+  /// `hasWeights`: initializers that a gradient may change are variables. `findsAll`: nodes behind one that is refused are read, too.
+  OnnxReader(StringRef file, MLIRContext *context, bool hasWeights, bool findsAll)
+      : builder(context), start(FileLineColLoc::get(context, file, 0, 0)), hasWeights(hasWeights), findsAll(findsAll) {
     folder = llvm::sys::path::parent_path(file).str();
     folder = folder.empty() ? "." : folder;
     for (ArrayRef<OnnxRule> list :
@@ -75,6 +75,7 @@ private:
                                          int depth);
   LogicalResult readNodes(const auto &nodes, GraphValues &values, int depth);
   LogicalResult readNode(const onnx::NodeProto &proto, GraphValues &values, int depth);
+  LogicalResult readMainNodes(const onnx::GraphProto &graph);
   LogicalResult call(const onnx::FunctionProto &function, const onnx::NodeProto &proto, GraphValues &values, int depth);
 
   OpBuilder builder;
@@ -83,7 +84,8 @@ private:
   llvm::StringMap<const OnnxRule *> rules; // by domain and name
   std::map<std::pair<std::string, std::string>, const onnx::FunctionProto *> functions; // by domain and name
   GraphValues main;
-  const bool hasWeights;
+  const bool hasWeights, findsAll;
+  bool isRefused = false;                                  // with findsAll: there was an error
   llvm::StringSet<> weights;                               // names of initializers
   std::map<std::string, SmallVector<int64_t>> givenShapes; // of inputs
   std::map<std::string, int64_t> givenSizes;               // of dimensions that have names
@@ -226,7 +228,8 @@ LogicalResult OnnxReader::checkSupported(const onnx::ModelProto &model) {
   InFlightDiagnostic diagnostic = error() << "dgc has no equivalent for " << unknown.kinds()
                                           << (unknown.kinds() == 1 ? " op" : " ops") << " of this model";
   unknown.attachTo(diagnostic);
-  return diagnostic;
+  isRefused = true;
+  return success(findsAll);
 }
 
 /// Attributes of a function that have a default, a field that came later than this version of the format.
@@ -356,6 +359,38 @@ LogicalResult OnnxReader::readNodes(const auto &nodes, GraphValues &values, int 
   return success();
 }
 
+/// Reads the nodes of the graph. To find all that are refused, what one of these would give is made up where the file says its type;
+/// what depends on others is left out.
+LogicalResult OnnxReader::readMainNodes(const onnx::GraphProto &graph) {
+  if (!findsAll)
+    return readNodes(graph.node(), main, 0);
+  std::map<std::string, RankedTensorType> types;
+  for (const auto *list : {&graph.value_info(), &graph.output()})
+    for (const onnx::ValueInfoProto &value : *list) {
+      ScopedDiagnosticHandler silence(builder.getContext(), [](Diagnostic &) {});
+      if (FailureOr<RankedTensorType> type = typeOf(value); succeeded(type))
+        types[value.name()] = *type;
+    }
+  llvm::StringSet<> lost;
+  for (const onnx::NodeProto &node : graph.node()) {
+    const bool isKnown = functions.contains({domainOf(node.domain()), node.op_type()}) || rules.contains(ruleOf(node));
+    const bool isCut = llvm::any_of(node.input(), [&](const std::string &name) { return lost.contains(name); });
+    if (isKnown && !isCut && succeeded(readNode(node, main, 0)))
+      continue;
+    if (nodesLeft < 0)
+      return failure();
+    isRefused = true;
+    for (const std::string &result : node.output()) {
+      if (auto type = types.find(result); type != types.end())
+        main.values[result] =
+            UnrealizedConversionCastOp::create(builder, start, TypeRange(type->second), ValueRange()).getResult(0);
+      else
+        lost.insert(result);
+    }
+  }
+  return success();
+}
+
 /// The initializers that are no weights although they are floats: statistics of normalizations, which a model that was
 /// exported for inference has no new values of.
 static llvm::StringSet<> statisticsOf(const onnx::GraphProto &graph) {
@@ -416,7 +451,7 @@ OwningOpRef<ModuleOp> OnnxReader::read(const onnx::ModelProto &model) {
   if (hasWeights)
     addWeights(graph, function);
   builder.setInsertionPointToEnd(body);
-  if (failed(readNodes(graph.node(), main, 0)))
+  if (failed(readMainNodes(graph)) || isRefused)
     return {};
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> resultNames;
@@ -441,14 +476,14 @@ OwningOpRef<ModuleOp> OnnxReader::read(const onnx::ModelProto &model) {
 /// What the compiler looks up in this library: a function of dgc ops from the bytes of a file. Null, with diagnostics, where it
 /// cannot be read.
 extern "C" const void *dgcReadOnnx(const llvm::MemoryBufferRef *file, mlir::MLIRContext *context, bool hasWeights,
-                                   const llvm::ArrayRef<std::string> *inputShapes) {
+                                   bool findsAll, const llvm::ArrayRef<std::string> *inputShapes) {
   onnx::ModelProto model;
   if (!model.ParseFromArray(file->getBufferStart(), static_cast<int>(file->getBufferSize())) || !model.has_graph()) {
     emitError(FileLineColLoc::get(context, file->getBufferIdentifier(), 0, 0))
         << "is no ONNX model, or damaged: copy it again, or export it again";
     return nullptr;
   }
-  dgc::import::OnnxReader reader(file->getBufferIdentifier(), context, hasWeights);
+  dgc::import::OnnxReader reader(file->getBufferIdentifier(), context, hasWeights, findsAll);
   if (failed(reader.takeShapes(model.graph(), *inputShapes)))
     return nullptr;
   mlir::OwningOpRef<mlir::ModuleOp> module = reader.read(model);
