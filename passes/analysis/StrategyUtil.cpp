@@ -121,13 +121,46 @@ static void addUpContributions(VariableUpdate &update) {
   }
 }
 
-/// Whether an op makes elements of several tensors, as a product does.
-static bool isProduct(Operation *op) {
-  auto hasDims = [](Value value) { return cast<RankedTensorType>(value.getType()).getRank() > 0; };
-  return !isa<ElementwiseOpInterface>(op) && llvm::count_if(op->getOperands(), hasDims) > 1;
+/// The operands of an op that are more than a scalar, or many of one.
+static auto tensorOperands(Operation *op) {
+  return llvm::make_filter_range(op->getOperands(), [](Value value) {
+    return cast<RankedTensorType>(value.getType()).getRank() > 0 &&
+           !(value.getDefiningOp() && isMadeOfScalars(value.getDefiningOp()));
+  });
 }
 
-/// Takes the ops that are between products from those of the update.
+/// Whether an op makes elements of several tensors, as a product does.
+static bool isProduct(Operation *op) {
+  return !isa<ElementwiseOpInterface>(op) && llvm::range_size(tensorOperands(op)) > 1;
+}
+
+SmallVector<Value> VariableUpdate::factors() const {
+  llvm::SetVector<Value> values;
+  for (Operation *op : products)
+    for (Value operand : tensorOperands(op))
+      if (!operand.getDefiningOp() || !products.contains(operand.getDefiningOp()))
+        values.insert(operand);
+  return values.takeVector();
+}
+
+/// Adds the ops that are made of factors alone, such as a transpose, to the products that take them.
+static void addFormsOfFactors(VariableUpdate &update, llvm::function_ref<bool(Operation *)> isInside) {
+  auto isForm = [&](Operation *op, ArrayRef<Value> factors) {
+    auto isFactor = [&](Value value) { return llvm::is_contained(factors, value); };
+    auto isTaken = [&](Operation *user) { return update.products.contains(user); };
+    return isInside(op) && !tensorOperands(op).empty() && llvm::all_of(tensorOperands(op), isFactor) &&
+           llvm::all_of(op->getUsers(), isTaken);
+  };
+  for (size_t before = 0; before != update.products.size();) {
+    before = update.products.size();
+    SmallVector<Value> factors = update.factors();
+    for (Value factor : factors)
+      if (isForm(factor.getDefiningOp(), factors))
+        update.products.insert(factor.getDefiningOp());
+  }
+}
+
+/// Takes products, and the ops between them, from those of the update.
 static void separateProducts(VariableUpdate &update, const llvm::SetVector<Operation *> &inner) {
   DenseSet<Operation *> fed, feeding; // by products, and them
   SmallVector<Operation *> before, after;
@@ -145,10 +178,12 @@ static void separateProducts(VariableUpdate &update, const llvm::SetVector<Opera
     for (Value operand : before.pop_back_val()->getOperands())
       if (Operation *op = operand.getDefiningOp(); isInside(op) && feeding.insert(op).second)
         before.push_back(op);
-  for (Operation *op : update.ops)
-    if (fed.contains(op) && feeding.contains(op))
-      update.between.insert(op);
-  update.ops.remove_if([&](Operation *op) { return update.between.contains(op); });
+  for (const llvm::SetVector<Operation *> *part : {&inner, &std::as_const(update.ops)})
+    for (Operation *op : *part)
+      if (isProduct(op) || (fed.contains(op) && feeding.contains(op)))
+        update.products.insert(op);
+  addFormsOfFactors(update, isInside);
+  update.ops.remove_if([&](Operation *op) { return update.products.contains(op); });
 }
 
 VariableUpdate findUpdate(func::FuncOp function, unsigned result, const DenseSet<Operation *> &optimizerOps,

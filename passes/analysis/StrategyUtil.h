@@ -45,10 +45,13 @@ llvm::DenseSet<mlir::Operation *> findOpsOf(mlir::func::FuncOp function, mlir::V
 
 /// The update of a variable in a training function: the ops between its gradient and its new value.
 struct VariableUpdate {
-  unsigned result;                            // of the function: the new value
-  llvm::SetVector<mlir::Operation *> ops;     // elementwise, of the shape of the variable
-  llvm::SetVector<mlir::Operation *> between; // such ops that are between products of the update
-  llvm::SetVector<mlir::Value> gradients;     // operands from outside of the update, without state and scalars
+  unsigned result;                             // of the function: the new value
+  llvm::SetVector<mlir::Operation *> ops;      // elementwise, of the shape of the variable
+  llvm::SetVector<mlir::Operation *> products; // of the optimizer, and what is between them: of any shape
+  llvm::SetVector<mlir::Value> gradients;      // operands from outside of the update, without state and scalars
+
+  /// What the products take, without scalars.
+  llvm::SmallVector<mlir::Value> factors() const;
 };
 
 /// Follows the new value of a variable back, through ops that are elementwise and those of the optimizer that are not.

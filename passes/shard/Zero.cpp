@@ -105,14 +105,12 @@ private:
   /// The new value of a weight is computed in parts, from its gradient on, and so is whatever else needs the gradient:
   /// its share of a norm is a partial sum. At stage 1 the gradient becomes a part before it is first needed, so that
   /// those of micro-batches are added first; at later ones right where it is computed.
-  /// What is between products, as in the iteration of Muon, is computed whole, so that parts are gathered once.
   void annotateUpdate(func::FuncOp function, unsigned result, Layout layout, const DenseSet<Operation *> &optimizerOps,
                       SmallVectorImpl<Value> &gradients) {
     VariableUpdate update = findUpdate(function, result, optimizerOps,
                                        [&](Operation *op) { return stage == 1 && op->hasAttr(kMicrobatchAttr); });
     llvm::append_range(gradients, update.gradients);
-    for (Operation *op : update.between)
-      op->setAttr(kShardingsAttr, ArrayAttr::get(module.getContext(), {layout.whole}));
+    gatherForProducts(update, stateOfResult(function, result), layout);
     auto spread = ArrayAttr::get(module.getContext(), {layout.parts});
     for (Operation *op : update.ops) {
       op->setAttr(kShardingsAttr, spread);
@@ -128,6 +126,28 @@ private:
       std::string use = microbatch && stage > 1 ? "micro-batch " + std::to_string(microbatch.getInt()) : "";
       reshard(gradient, layout.parts, because, use, /*early=*/stage > 1, [](OpOperand &) { return true; });
     }
+  }
+
+  /// Products of an update, as the iteration of Muon, and what is between them are computed whole, so that parts are
+  /// gathered once. Of a product that nothing else of them needs only the part is computed.
+  void gatherForProducts(const VariableUpdate &update, StateOp state, Layout layout) {
+    const llvm::SetVector<Operation *> &products = update.products;
+    auto isProduct = [&](Operation *op) { return products.contains(op); };
+    auto wholeOf = [&](Value value) {
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+      return shape == state.getTensorType().getShape()
+                 ? layout.whole
+                 : ShardingAttr::getWhole(FlatSymbolRefAttr::get(mesh.getSymNameAttr()), shape.size());
+    };
+    for (Operation *op : products)
+      if (llvm::any_of(op->getUsers(), isProduct))
+        op->setAttr(kShardingsAttr, ArrayAttr::get(module.getContext(),
+                                                   llvm::map_to_vector(op->getResults(), [&](Value value) -> Attribute {
+                                                     return wholeOf(value);
+                                                   })));
+    for (Value value : update.factors())
+      reshard(value, wholeOf(value), "the products of the update of " + state.getSymName(), /*use=*/"", /*early=*/false,
+              [&](OpOperand &use) { return isProduct(use.getOwner()); });
   }
 
   /// Spreads a value in another way for some uses, right before the first of them or, `early`, where it is computed.
