@@ -39,7 +39,7 @@ namespace {
 /// The devices of a manual computation, numbered as the mesh says: the first axis is the major one.
 class Devices {
 public:
-  Devices(dist::ManualOp manual, dist::MeshAttr mesh) : manual(manual), count(1) {
+  Devices(dist::ManualOp manual, dist::MeshAttr mesh) : manual(manual) {
     for (dist::MeshAxisAttr axis : llvm::reverse(mesh.getAxes())) {
       axes.insert(axes.begin(), {axis.getName(), count, axis.getSize()});
       count *= axis.getSize();
@@ -95,7 +95,7 @@ private:
 
   dist::ManualOp manual;
   SmallVector<Axis> axes;
-  int64_t count;
+  int64_t count = 1;
 };
 
 } // namespace
