@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
       return fail(rt::ExitCode::Usage,
                   path + " is a program, which has no schedule yet: leave --steps and --report away");
     if (json)
-      flags.push_back("--json");
+      flags.emplace_back("--json");
     const absl::Status status = tool::describeProgram(path, flags);
     return fail(rt::exitCodeOf(status), std::string(status.message()));
   }

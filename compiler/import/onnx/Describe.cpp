@@ -59,7 +59,7 @@ void describe(const onnx::ModelProto &model, MLIRContext *context, ProgramSummar
   summary.format = "ONNX, version " + std::to_string(model.ir_version()) + " of the format";
   summary.producer = model.producer_name() + (model.producer_version().empty() ? "" : " " + model.producer_version());
   for (const onnx::OperatorSetIdProto &set : model.opset_import())
-    summary.operatorSets.push_back({set.domain().empty() ? "ai.onnx" : set.domain(), set.version()});
+    summary.operatorSets.emplace_back(set.domain().empty() ? "ai.onnx" : set.domain(), set.version());
   summary.entry = "main";
   std::set<std::string> initializers;
   for (const onnx::TensorProto &tensor : graph.initializer()) {

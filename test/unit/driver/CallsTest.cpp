@@ -47,7 +47,8 @@ protected:
   }
 
   /// Of `train`: w1 is argument 0 and result 1, image argument 3, the loss result 4; the others have no position.
-  static dgc::artifact::PlanT positionedPlan(uint32_t world) {
+  static dgc::artifact::PlanT positionedPlan(uint32_t world,
+                                             dgc::artifact::InitKind init = dgc::artifact::InitKind::Zeros) {
     dgc::artifact::PlanT made = plan(world);
     dgc::artifact::ProgramT &train = *made.programs[0];
     train.inputs[0]->argument = 3;
@@ -59,6 +60,7 @@ protected:
       if (variable->name == "w1") {
         state->argument = 0;
         state->result = 1;
+        variable->init = init;
       }
       train.states.push_back(std::move(state));
     }
@@ -225,6 +227,8 @@ TEST_F(CallsOf, Refusals) {
   Arrays arrays = data(1);
   options.feed = {write("a.npz", arrays)};
   expectError(*artifact, "a.npz has nothing for 'w1' (in0) of 'train', which is f32 [784x8]");
+  // One that begins with a value of the plan need not be given.
+  EXPECT_TRUE(run(*load(positionedPlan(2, dgc::artifact::InitKind::GlorotUniform))).ok());
   arrays["w1"] = floats({784, hidden}, 1);
   options.feed = {write("a.npz", arrays), write("b.npz", {{"image", arrays["image"]}})};
   expectError(*artifact, "b.npz has nothing for 'label' (in4)");
