@@ -52,9 +52,13 @@ private:
 
   std::string optimizer() {
     static const char *const plain[] = {"sgd learning_rate 1", "sgd learning_rate 1 clip_global_norm 0.3"};
-    static const char *const stateful[] = {"sgd learning_rate 0.5 momentum 0.9", "adam learning_rate 0.01",
+    static const char *const stateful[] = {"sgd learning_rate 0.5 momentum 0.9",
+                                           "adam learning_rate 0.01",
                                            "adamw learning_rate 0.01 weight_decay 0.01",
-                                           "adam learning_rate 0.01 clip_global_norm 0.3"};
+                                           "adam learning_rate 0.01 clip_global_norm 0.3",
+                                           "lamb learning_rate 0.01 weight_decay 0.1",
+                                           "muon learning_rate 0.01",
+                                           "adafactor learning_rate 0.1"};
     return slots ? stateful[draw(std::size(stateful))] : plain[draw(std::size(plain))];
   }
 
