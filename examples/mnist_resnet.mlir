@@ -1,7 +1,7 @@
 // Digits from images of 28 by 28: a small residual network with group normalization, whose statistics are those of each example,
-// so that they do not depend on how the batch is cut. After 3 epochs 99.0 % of the test images are right.
+// so that they do not depend on how the batch is cut. After 3 epochs 99.15 % of the test images are right.
 //
-//   dgc-compile mnist_resnet.mlir -o mnist_resnet.dgcx --mesh data=2
+//   dgc-compile mnist_resnet.mlir -o mnist_resnet.dgcx
 //   dgc-run mnist_resnet.dgcx --data data/mnist --epochs 3
 
 dgc.model @mnist_resnet {
