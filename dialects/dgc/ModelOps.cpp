@@ -4,6 +4,7 @@
 #include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/ModelBody.h"
 #include "dialects/dgc/Names.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"

@@ -4,6 +4,7 @@
 #include "dialects/dgc/OptimizerClauses.h"
 #include "dialects/dgc/OptimizerDefinition.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/GlobPattern.h"
 #include <cmath>
@@ -83,13 +84,13 @@ void IntervalAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-bool IntervalAttr::contains(double number) {
+bool IntervalAttr::contains(double number) const {
   const double lower = getLower().getValueAsDouble(), upper = getUpper().getValueAsDouble();
   return (number > lower || (getHasLower() && number == lower)) &&
          (number < upper || (getHasUpper() && number == upper));
 }
 
-std::string IntervalAttr::describe() {
+std::string IntervalAttr::describe() const {
   const double upper = getUpper().getValueAsDouble();
   std::string text;
   llvm::raw_string_ostream out(text);

@@ -13,9 +13,9 @@ def DGC_IntervalAttr : DGC_Attr<"Interval", "interval"> {
   }];
   let parameters = (ins "::mlir::FloatAttr":$lower, "::mlir::FloatAttr":$upper, "bool":$hasLower, "bool":$hasUpper);
   let extraClassDeclaration = [{
-    bool contains(double number);
+    bool contains(double number) const;
     /// `at least 0 and below 1`
-    std::string describe();
+    std::string describe() const;
   }];
   let hasCustomAssemblyFormat = 1;
 }
@@ -45,7 +45,7 @@ def DGC_OptimizerStateAttr : DGC_Attr<"OptimizerState", "optimizer_state"> {
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// The type of the state of a weight of this type.
-    ::mlir::RankedTensorType typeFor(::mlir::RankedTensorType weight);
+    ::mlir::RankedTensorType typeFor(::mlir::RankedTensorType weight) const;
   }];
 }
 
@@ -59,7 +59,7 @@ def DGC_WeightGroupAttr : DGC_Attr<"WeightGroup", "weight_group"> {
                         OptionalParameter<"::mlir::FloatAttr">:$rateFactor,
                         OptionalParameter<"::mlir::UnitAttr">:$frozen);
   let assemblyFormat = "`<` struct(params) `>`";
-  let extraClassDeclaration = [{ bool matches(::llvm::StringRef name); }];
+  let extraClassDeclaration = [{ bool matches(::llvm::StringRef name) const; }];
 }
 
 // A built-in optimizer by its name, or a dgc.optimizer_def of the module by its symbol.

@@ -133,7 +133,7 @@ InitAttr dgc::initOf(OptimizerStateAttr state, OptimizerDefOp definition, Dictio
                      : InitAttr::constant(state.getContext(), number);
 }
 
-RankedTensorType OptimizerStateAttr::typeFor(RankedTensorType weight) {
+RankedTensorType OptimizerStateAttr::typeFor(RankedTensorType weight) const {
   SmallVector<int64_t> shape(weight.getShape());
   if (DenseI64ArrayAttr dims = getReduced())
     for (int64_t dim : dims.asArrayRef())
@@ -197,7 +197,7 @@ LogicalResult dgc::checkOptimizer(Operation *op, Attribute reference, Dictionary
   return success();
 }
 
-bool WeightGroupAttr::matches(StringRef name) {
+bool WeightGroupAttr::matches(StringRef name) const {
   return llvm::any_of(getPatterns().getAsRange<StringAttr>(), [&](StringAttr pattern) {
     llvm::Expected<llvm::GlobPattern> glob = llvm::GlobPattern::create(pattern);
     if (glob)

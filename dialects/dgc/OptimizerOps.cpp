@@ -7,6 +7,7 @@
 #include "dialects/dgc/OptimizerDefinition.h"
 #include "dialects/dgc/SumTerms.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>

@@ -1,5 +1,6 @@
 // dgc-count-loops: makes scans of loops whose number of rounds is known.
 
+#include "dialects/dgc/DGC.h"
 #include "dialects/dgc/TensorUtil.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/gradient/Passes.h"
