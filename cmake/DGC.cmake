@@ -35,16 +35,19 @@ add_custom_target(dgc_bin_link ALL
 # libraries ask for -pthread, and programs have -fPIE otherwise.
 set(DGC_SAME_OPTIONS -fPIC -pthread)
 
-# dgc_precompiled_header(NAME header.h): the target NAME, whose precompiled header, of this folder, others reuse.
+# dgc_precompiled_header(NAME header.h [option...]): the target NAME, whose precompiled header, of this folder, others reuse.
+# It and they are compiled with these options.
 function(dgc_precompiled_header name header)
   add_library(${name} STATIC ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
-  target_compile_options(${name} PRIVATE ${DGC_SAME_OPTIONS})
+  set_target_properties(${name} PROPERTIES DGC_HEADER_OPTIONS "${ARGN}")
+  target_compile_options(${name} PRIVATE ${DGC_SAME_OPTIONS} ${ARGN})
   target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/${header})
 endfunction()
 
 # dgc_reuse_header(NAME PCH): NAME reuses the precompiled header of the target PCH.
 function(dgc_reuse_header name pch)
-  target_compile_options(${name} PRIVATE ${DGC_SAME_OPTIONS})
+  get_target_property(options ${pch} DGC_HEADER_OPTIONS)
+  target_compile_options(${name} PRIVATE ${DGC_SAME_OPTIONS} ${options})
   target_precompile_headers(${name} REUSE_FROM ${pch})
 endfunction()
 
@@ -140,6 +143,24 @@ function(dgc_runtime_extra name)
   dgc_reuse_header(${name} dgc_runtime_pch)
 endfunction()
 
+# dgc_links_compiler(VARIABLE target...): whether one of the targets is a part of dgc-compiler, or links one.
+function(dgc_links_compiler variable)
+  set(result FALSE)
+  foreach(item IN LISTS ARGN)
+    if(NOT TARGET ${item} OR result)
+      continue()
+    endif()
+    get_target_property(library ${item} DGC_PART_OF)
+    get_target_property(linked ${item} INTERFACE_LINK_LIBRARIES)
+    if(library STREQUAL dgc-compiler OR "dgc-compiler" IN_LIST linked)
+      set(result TRUE)
+    elseif(linked AND NOT library)
+      dgc_links_compiler(result ${linked})
+    endif()
+  endforeach()
+  set(${variable} ${result} PARENT_SCOPE)
+endfunction()
+
 # dgc_unit_test(NAME [OPTIMIZED] SOURCES file... LINK target...)
 # A GoogleTest program, registered with CTest and listed for scripts/test. DGC_SOURCE_DIR is the root of the repository.
 # Its own sources are not optimized, which takes more time than it saves, but for those that compute much themselves.
@@ -151,25 +172,53 @@ function(dgc_unit_test name)
   target_link_libraries(${name} PRIVATE GTest::gtest GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE DGC_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   if(NOT ARG_OPTIMIZED)
-    target_compile_options(${name} PRIVATE -O0)
-    dgc_reuse_header(${name} dgc_test_pch)
+    dgc_links_compiler(links_compiler ${ARG_LINK})
+    if(links_compiler)
+      dgc_reuse_header(${name} dgc_compiler_test_pch)
+    else()
+      dgc_reuse_header(${name} dgc_test_pch)
+    endif()
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
   add_test(NAME ${name} COMMAND ${name})
 endfunction()
 
-# dgc_test_on_gpu(NAME [gtest-filter])
-# Runs the program of a unit test once more, with its kernels as grids of a GPU, in an emulator.
-function(dgc_test_on_gpu name)
-  add_test(NAME ${name}_gpu COMMAND ${name} --gtest_filter=${ARGN})
-  set_tests_properties(${name}_gpu PROPERTIES ENVIRONMENT "DGC_TEST_GPU=emulated;GTEST_OUTPUT=")
+# dgc_test_again(NAME SUFFIX FILTER environment...)
+# Runs the program of a unit test once more, as the test NAME_SUFFIX, with a report of its own.
+function(dgc_test_again name suffix filter)
+  set(test ${name}_${suffix})
+  add_test(NAME ${test} COMMAND ${name} --gtest_filter=${filter})
+  set(environment ${ARGN} GTEST_OUTPUT=json:${CMAKE_BINARY_DIR}/test-results/${test}.json)
+  set_tests_properties(${test} PROPERTIES ENVIRONMENT "${environment}")
 endfunction()
 
-# dgc_test_on_reference(NAME [gtest-filter])
-# Runs the program of a unit test once more, with its kernels interpreted by the reference.
-function(dgc_test_on_reference name)
-  add_test(NAME ${name}_reference COMMAND ${name} --gtest_filter=${ARGN})
-  set_tests_properties(${name}_reference PROPERTIES ENVIRONMENT "DGC_TEST_TARGET=reference;GTEST_OUTPUT=")
+# dgc_test_on_gpu(NAME gtest-filter)
+# Runs it once more, with its kernels as grids of a GPU, in an emulator.
+function(dgc_test_on_gpu name filter)
+  dgc_test_again(${name} gpu ${filter} DGC_TEST_GPU=emulated)
+endfunction()
+
+# dgc_test_on_reference(NAME gtest-filter)
+# Runs it once more, with its kernels interpreted by the reference.
+function(dgc_test_on_reference name filter)
+  dgc_test_again(${name} reference ${filter} DGC_TEST_TARGET=reference)
+endfunction()
+
+# dgc_test_on_either(NAME [only-on-cpu])
+# The tests of the program hold on CPUs and on the reference. Every other one runs on CPUs, the others on the reference; those of
+# the filter `only-on-cpu` (patterns with colons) take minutes on the reference. The target `check-on-cpu` runs all on CPUs,
+# `check-on-reference` on the reference.
+function(dgc_test_on_either name)
+  set(filter *)
+  if(ARGN)
+    set(filter -${ARGN})
+    dgc_test_again(${name} cpu ${ARGN})
+  endif()
+  set_tests_properties(${name} PROPERTIES ENVIRONMENT
+    "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=0;GTEST_FILTER=${filter}")
+  dgc_test_again(${name} reference ${filter} DGC_TEST_TARGET=reference GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=1)
+  set_property(GLOBAL APPEND PROPERTY DGC_TESTS_ALSO_ON_CPU ${name})
+  set_property(GLOBAL APPEND PROPERTY DGC_TESTS_ALSO_ON_REFERENCE ${name} ${filter})
 endfunction()
 
 # dgc_test_only_on_reference(NAME)
@@ -177,7 +226,13 @@ endfunction()
 # the reference alone, which needs a tenth of the time. The target `check-on-cpu` runs all of these on CPUs.
 function(dgc_test_only_on_reference name)
   set_tests_properties(${name} PROPERTIES ENVIRONMENT DGC_TEST_TARGET=reference)
-  set_property(GLOBAL APPEND PROPERTY DGC_TESTS_ONLY_ON_REFERENCE ${name})
+  set_property(GLOBAL APPEND PROPERTY DGC_TESTS_ALSO_ON_CPU ${name})
+endfunction()
+
+# dgc_test_takes(SECONDS test...)
+# Tests that take long begin first, so that no core waits for the last one.
+function(dgc_test_takes seconds)
+  set_tests_properties(${ARGN} PROPERTIES COST ${seconds})
 endfunction()
 
 # dgc_carries_libraries(NAME)

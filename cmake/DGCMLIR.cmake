@@ -9,12 +9,15 @@ include(AddMLIR)
 # LLVM's libraries are not where the system looks.
 set(DGC_MLIR_INSTALL_RPATH "$ORIGIN/../lib" ${LLVM_LIBRARY_DIRS})
 
+# Options of the compiler and the dialects alone, behind CMAKE_CXX_FLAGS.
+set(DGC_COMPILER_OPTIONS "" CACHE STRING "Options that dgc-compiler is compiled with, in addition to all others")
+
 # Options of everything that includes MLIR.
 set(DGC_MLIR_OPTIONS -Wno-deprecated-declarations "SHELL:-include ${CMAKE_SOURCE_DIR}/cmake/LLVMStatistics.h")
 
 # Precompiled headers: one for the dialects, which do not see each other in it, and one with them for what is behind them.
-dgc_precompiled_header(dgc_mlir_pch MLIRPch.h)
-dgc_precompiled_header(dgc_compiler_pch CompilerPch.h)
+dgc_precompiled_header(dgc_mlir_pch MLIRPch.h ${DGC_COMPILER_OPTIONS})
+dgc_precompiled_header(dgc_compiler_pch CompilerPch.h ${DGC_COMPILER_OPTIONS})
 foreach(pch dgc_mlir_pch dgc_compiler_pch)
   target_include_directories(${pch} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   target_compile_definitions(${pch} PUBLIC ${LLVM_DEFINITIONS_LIST})

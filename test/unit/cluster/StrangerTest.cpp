@@ -174,7 +174,7 @@ TEST(Stranger, AFloodOfStreamsDoesNotDisturbAJob) {
 // Each port of each process, from the start of the job on: nothing, one byte, garbage, and the beginnings of HTTP/2 and
 // of a handshake of UCX.
 TEST(Stranger, APortScanEndsNothing) {
-  Process job({"--nproc", "3", "--transport", "tcp", "--steps", "4000", "--step-us", "500"});
+  Process job({"--nproc", "3", "--transport", "tcp", "--steps", "1500", "--step-us", "500"});
   const std::string ucx = std::string("\x78\x56\x34\x12\xbe\xba\xfe\xca", 8) + std::string(64, '\xff');
   size_t connected = 0;
   std::vector<int> open;

@@ -156,6 +156,7 @@ private:
     auto owned = std::make_unique<fb::ProgramT>();
     fb::ProgramT &p = *owned;
     p.name = name;
+    p.scratch_bytes = 8 << 20; // with less the products would be the plain ones, which take a hundred times as long
     end = variableBytes;
     uint32_t v[6], g[6];
     for (uint32_t i = 0; i < 6; ++i) {

@@ -148,14 +148,15 @@ TEST(CudaMemory, IsAsPlanned) {
     auto artifact = *loadBytes(*plan);
     PlannedMemory planned = plannedMemory(artifact->plan(), *artifact->program("train"));
     // The fake library for products takes less than cuBLASLt.
-    EXPECT_GE(planned.scratch, gpu::productWorkspaceBytes);
+    EXPECT_GE(planned.scratch, rt::gpu::productWorkspaceBytes);
     uint64_t whole = plannedMemory(artifact->plan(), -1).total() - planned.scratch + 4096;
     // Of the other programs nothing is there, so no places for their inputs either.
     for (const artifact::Program *program : *artifact->plan().programs())
       for (const artifact::Input *input : *program->inputs())
         if (const artifact::Buffer &buffer = *program->buffers()->Get(input->buffer());
             program != artifact->program("train"))
-          whole -= gpu::stagedRuns * gpu::stagedBytes(*byteSize(toDType(buffer.dtype()), rt::toVector(buffer.shape())));
+          whole -= rt::gpu::stagedRuns *
+                   rt::gpu::stagedBytes(*byteSize(toDType(buffer.dtype()), rt::toVector(buffer.shape())));
     for (const auto &log : logs) {
       EXPECT_LE(log->mostAllocatedBytes, whole) << strategy;
       EXPECT_GE(log->mostAllocatedBytes + 4 * 4096, whole) << strategy; // pages
