@@ -82,13 +82,7 @@ void NestRun::load(const Access &access, Value *to) {
   const Type type = bufferOf(access).type();
   const auto bytes = static_cast<int64_t>(sizeOf(type)), stride = strideOf(access) * bytes;
   const std::byte *from = buffers[access.buffer()] + placeOf(access) * bytes;
-  if (type == Type::F32) {
-    for (int64_t k = 0; k < size; ++k)
-      to[k] = loadElement(Type::F32, from + k * stride);
-    return;
-  }
-  for (int64_t k = 0; k < size; ++k)
-    to[k] = loadElement(type, from + k * stride);
+  loadElements(type, from, stride, size, to);
 }
 
 void NestRun::store(const Output &output, const Value *from) {

@@ -46,28 +46,44 @@ template <typename T> static T read(const std::byte *from) {
 
 template <typename T> static void write(std::byte *to, T value) { std::memcpy(to, &value, sizeof value); }
 
-Value dgc::reference::loadElement(Type type, const std::byte *from) {
+/// Calls `f` with a function that loads an element of the type.
+template <typename F> static auto withLoad(Type type, F &&f) {
   switch (type) {
   case Type::I1:
-    return {.i = read<uint8_t>(from) ? -1 : 0};
+    return f([](const std::byte *from) { return Value{.i = read<uint8_t>(from) ? -1 : 0}; });
   case Type::I8:
-    return {.i = read<int8_t>(from)};
+    return f([](const std::byte *from) { return Value{.i = read<int8_t>(from)}; });
   case Type::I16:
-    return {.i = read<int16_t>(from)};
+    return f([](const std::byte *from) { return Value{.i = read<int16_t>(from)}; });
   case Type::I32:
-    return {.i = read<int32_t>(from)};
+    return f([](const std::byte *from) { return Value{.i = read<int32_t>(from)}; });
   case Type::I64:
-    return {.i = read<int64_t>(from)};
+    return f([](const std::byte *from) { return Value{.i = read<int64_t>(from)}; });
   case Type::F16:
-    return {.f = rt::fromF16(read<uint16_t>(from))};
+    return f([](const std::byte *from) { return Value{.f = rt::fromF16(read<uint16_t>(from))}; });
   case Type::BF16:
-    return {.f = rt::fromBF16(read<uint16_t>(from))};
+    return f([](const std::byte *from) { return Value{.f = rt::fromBF16(read<uint16_t>(from))}; });
   case Type::F32:
-    return {.f = read<float>(from)};
+    return f([](const std::byte *from) { return Value{.f = read<float>(from)}; });
   case Type::F64:
-    return {.f = read<double>(from)};
+    return f([](const std::byte *from) { return Value{.f = read<double>(from)}; });
   }
   std::abort();
+}
+
+Value dgc::reference::loadElement(Type type, const std::byte *from) {
+  return withLoad(type, [&](auto load) { return load(from); });
+}
+
+void dgc::reference::loadElements(Type type, const std::byte *from, int64_t stride, int64_t n, Value *to) {
+  withLoad(type, [&](auto load) {
+    if (stride == 0) {
+      std::fill_n(to, n, load(from));
+      return;
+    }
+    for (int64_t k = 0; k < n; ++k)
+      to[k] = load(from + k * stride);
+  });
 }
 
 void dgc::reference::storeElement(Type type, std::byte *to, Value value) {

@@ -37,6 +37,9 @@ double rounded(Type type, double x);
 Value loadElement(Type type, const std::byte *from);
 void storeElement(Type type, std::byte *to, Value value);
 
+/// `n` elements, each `stride` bytes behind the one before.
+void loadElements(Type type, const std::byte *from, int64_t stride, int64_t n, Value *to);
+
 /// An operation on operands that are no source (Constant, Load, LoadAt, Index, Current), for `n` elements: to[i] from
 /// a[i], b[i], c[i], as far as the operation has them. `type` is that of the result, `from` that of the first operand.
 void evaluate(Opcode opcode, Type type, Type from, int64_t n, Value *to, const Value *a, const Value *b,
