@@ -1,6 +1,6 @@
-// ONNX ops with subgraphs: branches, and loops whose rounds are written out one after the other.
+// ONNX ops with subgraphs: branches, and loops. Rounds are written out one after the other where their number is known.
 
-#include "compiler/import/onnx/Node.h"
+#include "compiler/import/onnx/Loops.h"
 
 using namespace mlir;
 
@@ -124,15 +124,14 @@ LogicalResult runRound(Node &n, LoopState &state, int64_t round) {
   return success();
 }
 
-/// Takes note of the condition for the next round; false ends the loop.
-FailureOr<bool> continues(Node &n, LoopState &state, bool isLimited) {
+/// Takes note of the condition for the next round of a loop with a trip count; false ends the loop.
+FailureOr<bool> continues(Node &n, LoopState &state) {
   if (!state.condition)
     return true;
   if (std::optional<bool> known = truthOf(state.condition))
     return *known;
-  if (!isLimited || !state.rounds.empty())
-    return n.refuse(Twine("its condition is not known when a model is compiled, and it has ") +
-                    (isLimited ? "a result of each round" : "no trip count"));
+  if (!state.rounds.empty())
+    return n.refuse("its condition is not known when a model is compiled, and it has a result of each round");
   Value holds = n.valueOf(state.condition);
   if (!elementOf(holds).isInteger(1) || tensorOf(holds).getNumElements() != 1)
     return n.refuse("its condition is not one truth value");
@@ -150,14 +149,20 @@ LogicalResult loop(Node &n) {
     return n.refuse("its body has " + Twine(n.numResultsOf("body")) + " results");
   state.rounds.resize(n.numResultsOf("body") - state.carried.size() - 1);
   int64_t most = INT64_MAX;
+  if (n.has(0) && !n.constant(0))
+    return buildWhile(n);
   if (n.has(0)) {
     FailureOr<SmallVector<int64_t>> given = n.integers(0, "trip count");
     if (failed(given) || given->size() != 1)
       return failed(given) ? failure() : n.refuse("its trip count is not one integer");
     most = given->front();
   }
+  if (n.has(0) && most > kMostRounds && state.rounds.empty())
+    return buildWhile(n);
   for (int64_t round = 0; round < most; ++round) {
-    FailureOr<bool> goesOn = continues(n, state, n.has(0));
+    if (!n.has(0) && (!state.condition || (!state.condition.isList && !truthOf(state.condition))))
+      return buildWhile(n); // what was made of the rounds so far is not used
+    FailureOr<bool> goesOn = continues(n, state);
     if (failed(goesOn))
       return failure();
     if (!*goesOn)

@@ -38,9 +38,13 @@ Value GraphValues::materialize(StringRef name, TensorBuilder &b) {
   while (!graph->values.contains(name) && !graph->constants.contains(name))
     graph = graph->outer; // that it is somewhere was checked when the node was reached
   Value &value = graph->values[name];
-  if (!value)
-    value = ConstantOp::create(b.builder, b.location, graph->constants.lookup(name));
-  return value;
+  if (value)
+    return value;
+  OpBuilder::InsertionGuard guard(b.builder);
+  if (graph != this) // which may be the body of a loop, and the constant is used around it as well
+    while (auto loop = dyn_cast<dgc::WhileOp>(b.builder.getInsertionBlock()->getParentOp()))
+      b.builder.setInsertionPoint(loop);
+  return value = ConstantOp::create(b.builder, b.location, graph->constants.lookup(name));
 }
 
 //===-- Inputs and attributes --------------------------------------------===//

@@ -414,7 +414,7 @@ void OnnxReader::addWeights(const onnx::GraphProto &graph, func::FuncOp function
       continue;
     const Location location = NameLoc::get(builder.getStringAttr(tensor.name()), start);
     const StateRole role = statistics.contains(tensor.name()) ? StateRole::Statistic : StateRole::Weight;
-    StateOp::create(states, location, tensor.name(), role, InitAttr::stored(value), number++, type);
+    StateOp::create(states, location, tensor.name(), role, InitAttr::stored(value), number++, type, StringAttr());
     const unsigned index = function.getNumArguments();
     (void)function.insertArgument(index, type, DictionaryAttr(), location);
     function.setArgAttr(index, kStateAttr, FlatSymbolRefAttr::get(builder.getContext(), tensor.name()));

@@ -1,7 +1,6 @@
 // LSTM, GRU and RNN of ONNX: a scan over the steps for each direction.
 
-#include "compiler/import/onnx/Node.h"
-#include "mlir/Transforms/RegionUtils.h"
+#include "compiler/import/onnx/Loops.h"
 
 using namespace mlir;
 
@@ -123,30 +122,6 @@ private:
   Value weights, recurrent, bias, fromInput;
 };
 
-/// Takes what is the same in all steps out of the scan, and gives it what it uses from outside as operands; constants are
-/// copied.
-void isolate(ScanOp scan) {
-  Block &body = scan.getBody().front();
-  auto isOutside = [&](Value value) { return value.getParentBlock() != &body; };
-  for (Operation &op : llvm::make_early_inc_range(body.without_terminator()))
-    if (llvm::all_of(op.getOperands(), isOutside) && !op.hasTrait<OpTrait::ConstantLike>())
-      op.moveBefore(scan);
-  OpBuilder builder = OpBuilder::atBlockBegin(&body);
-  llvm::SetVector<Value> used;
-  getUsedValuesDefinedAbove(scan.getBody(), used);
-  for (Value value : used) {
-    Operation *def = value.getDefiningOp();
-    Value inside;
-    if (def && def->hasTrait<OpTrait::ConstantLike>()) {
-      inside = builder.clone(*def)->getResult(0);
-    } else {
-      scan.getInvariantsMutable().append(value);
-      inside = body.addArgument(value.getType(), value.getLoc());
-    }
-    replaceAllUsesInRegionWith(value, inside, scan.getBody());
-  }
-}
-
 /// `step` makes the hidden state and the memory of the next step of what the gates get of the operand. Without a memory it
 /// is null.
 template <class Step> Direction runSteps(Cell &cell, Value hidden, Value memory, Step step) {
@@ -174,7 +149,7 @@ template <class Step> Direction runSteps(Cell &cell, Value hidden, Value memory,
     given.push_back(nextHidden);
     YieldOp::create(b.builder, b.location, given);
   }
-  isolate(scan);
+  isolate(scan, scan.getInvariantsMutable());
   return {scan.getResults().back(), scan.getResult(0), memory ? scan.getResult(1) : Value()};
 }
 
