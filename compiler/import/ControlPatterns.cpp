@@ -206,13 +206,13 @@ struct CaseLowering : Lowering<stablehlo::CaseOp> {
 };
 
 /// So many ops a loop becomes that is written out, those of loops in it included.
-uint64_t unrolledOps(stablehlo::WhileOp op, const LoopCount &count);
+uint64_t unrolledOps(stablehlo::WhileOp op, const CountedLoop &count);
 
 uint64_t unrolledOps(Region &region) {
   uint64_t ops = 0;
   for (Operation &op : region.getOps()) {
     auto loop = dyn_cast<stablehlo::WhileOp>(op);
-    std::optional<LoopCount> count = loop ? countOf(loop) : std::nullopt;
+    std::optional<CountedLoop> count = loop ? countOf(loop) : std::nullopt;
     uint64_t inner = 1;
     if (count)
       inner = unrolledOps(loop, *count);
@@ -224,7 +224,7 @@ uint64_t unrolledOps(Region &region) {
   return ops;
 }
 
-uint64_t unrolledOps(stablehlo::WhileOp op, const LoopCount &count) {
+uint64_t unrolledOps(stablehlo::WhileOp op, const CountedLoop &count) {
   return llvm::SaturatingMultiply<uint64_t>(count.rounds(), unrolledOps(op.getBody()));
 }
 
@@ -234,7 +234,7 @@ struct WhileLowering : Lowering<stablehlo::WhileOp> {
                       std::string &reason) const override {
     if (hasEffects(op))
       return refuse(reason, "a loop with effects");
-    std::optional<LoopCount> count = countOf(op);
+    std::optional<CountedLoop> count = countOf(op);
     if (count && count->rounds() >= kFewestScanned && !takesComplex(op))
       llvm::append_range(results, buildScan(b.builder, op, *count));
     if (!results.empty())

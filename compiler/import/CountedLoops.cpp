@@ -8,8 +8,6 @@ using namespace mlir;
 using namespace dgc;
 using namespace dgc::import;
 
-/// Numbers of loops have at most so many bits, so that what is computed of three of them does not overflow.
-static constexpr unsigned kMostBits = 61;
 /// The index of a slice is computed for each round of at most so many.
 static constexpr int64_t kMostRounds = 1 << 16;
 
@@ -23,13 +21,10 @@ static std::optional<int64_t> integerOf(Value value) {
   auto type = dyn_cast<IntegerType>(elementOf(value));
   if (!constant || !type || tensorOf(value).getRank() != 0)
     return std::nullopt;
-  APInt number = constant.getValues<APInt>()[0];
-  if ((type.isUnsigned() ? number.getActiveBits() : number.getSignificantBits()) > kMostBits)
-    return std::nullopt;
-  return type.isUnsigned() ? static_cast<int64_t>(number.getZExtValue()) : number.getSExtValue();
+  return loopNumber(constant.getValues<APInt>()[0], type);
 }
 
-std::optional<LoopCount> import::countOf(stablehlo::WhileOp op) {
+std::optional<CountedLoop> import::countOf(stablehlo::WhileOp op) {
   auto compare = op.getCond().front().back().getOperand(0).getDefiningOp<stablehlo::CompareOp>();
   if (!compare || compare.getComparisonDirection() != stablehlo::ComparisonDirection::LT)
     return std::nullopt;
@@ -48,16 +43,10 @@ std::optional<LoopCount> import::countOf(stablehlo::WhileOp op) {
       return std::nullopt;
     limitValue = op.getInputs()[number];
   }
-  std::optional<int64_t> first = integerOf(op.getInputs()[operand]), limit = integerOf(limitValue),
-                         step = integerOf(next.getRhs());
-  if (!first || !limit || !step || *step <= 0)
-    return std::nullopt;
-  LoopCount count{operand, *first, *limit, *step};
-  // A counter that passes the largest number of its type starts again at the smallest one.
-  auto type = cast<IntegerType>(elementOf(op.getInputs()[operand]));
-  APInt most = type.isUnsigned() ? APInt::getMaxValue(type.getWidth()) : APInt::getSignedMaxValue(type.getWidth());
-  const auto last = static_cast<uint64_t>(std::max<int64_t>(*first + count.rounds() * *step, 0));
-  return most.ult(last) ? std::nullopt : std::optional(count);
+  std::optional<LoopCount> count =
+      loopCount(integerOf(op.getInputs()[operand]), integerOf(limitValue), integerOf(next.getRhs()),
+                dyn_cast<IntegerType>(elementOf(op.getInputs()[operand])));
+  return count ? std::optional(CountedLoop{*count, operand}) : std::nullopt;
 }
 
 namespace {
@@ -67,7 +56,7 @@ enum class Order { Forward, Reverse };
 
 class Scan {
 public:
-  Scan(stablehlo::WhileOp op, const LoopCount &count)
+  Scan(stablehlo::WhileOp op, const CountedLoop &count)
       : op(op), count(count), body(op.getBody().front()), end(*body.getTerminator()) {}
 
   SmallVector<Value> build(OpBuilder &builder);
@@ -88,7 +77,7 @@ private:
   Value sliceOf(OpBuilder &builder, stablehlo::DynamicUpdateSliceOp update);
 
   stablehlo::WhileOp op;
-  LoopCount count;
+  CountedLoop count;
   Block &body;
   Operation &end;
   int64_t dim = -1; // of the slices
@@ -376,6 +365,6 @@ SmallVector<Value> Scan::build(OpBuilder &builder) {
   return results;
 }
 
-SmallVector<Value> import::buildScan(OpBuilder &builder, stablehlo::WhileOp op, const LoopCount &count) {
+SmallVector<Value> import::buildScan(OpBuilder &builder, stablehlo::WhileOp op, const CountedLoop &count) {
   return Scan(op, count).build(builder);
 }

@@ -4,23 +4,22 @@
 #define DGC_COMPILER_IMPORT_COUNTEDLOOPS_H
 
 #include "compiler/import/Patterns.h"
+#include "dialects/dgc/LoopCount.h"
 
 namespace dgc::import {
 
-/// A loop that counts: `for (i = first; i < limit; i += step)`.
-struct LoopCount {
-  unsigned operand; // that carries i
-  int64_t first, limit, step;
-  int64_t rounds() const { return limit <= first ? 0 : (limit - first - 1) / step + 1; }
+/// A loop that counts, and the operand that carries the counter.
+struct CountedLoop : LoopCount {
+  unsigned operand;
 };
 
 /// How a loop counts, where first, limit and step are constants.
-std::optional<LoopCount> countOf(stablehlo::WhileOp op);
+std::optional<CountedLoop> countOf(stablehlo::WhileOp op);
 
 /// A `dgc.scan` in front of a loop that goes over the slices of tensors: it reads each slice in its turn, from the first or
 /// from the last one on, or writes each slice of a result so. Gives the results of the loop, or none where it is not one
 /// that does.
-SmallVector<Value> buildScan(OpBuilder &builder, stablehlo::WhileOp op, const LoopCount &count);
+SmallVector<Value> buildScan(OpBuilder &builder, stablehlo::WhileOp op, const CountedLoop &count);
 
 } // namespace dgc::import
 

@@ -1,6 +1,7 @@
 // dgc-count-loops: makes scans of loops whose number of rounds is known.
 
 #include "dialects/dgc/DGC.h"
+#include "dialects/dgc/LoopCount.h"
 #include "dialects/dgc/TensorUtil.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/gradient/Passes.h"
@@ -12,9 +13,6 @@ namespace dgc {
 
 using namespace mlir;
 using namespace dgc;
-
-/// Numbers of loops have at most so many bits, so that what is computed of three of them does not overflow.
-static constexpr unsigned kMostBits = 61;
 
 /// The integer scalar that the value is, where it is one constant: itself, or what the loop is given for an argument of its
 /// regions that stays the same.
@@ -32,10 +30,7 @@ static std::optional<int64_t> integerOf(WhileOp loop, Value value) {
   auto element = type ? dyn_cast<IntegerType>(type.getElementType()) : IntegerType();
   if (!element || element.isInteger(1) || type.getRank() != 0 || !matchPattern(value, m_Constant(&constant)))
     return std::nullopt;
-  const APInt number = *constant.value_begin<APInt>();
-  if ((element.isUnsigned() ? number.getActiveBits() : number.getSignificantBits()) > kMostBits)
-    return std::nullopt;
-  return element.isUnsigned() ? static_cast<int64_t>(number.getZExtValue()) : number.getSExtValue();
+  return loopNumber(*constant.value_begin<APInt>(), element);
 }
 
 /// How many rounds the loop has that goes on as long as what it counts with is below a number.
@@ -54,18 +49,11 @@ static std::optional<int64_t> roundsOf(WhileOp loop) {
   auto next = loop.getBody().front().getTerminator()->getOperand(number).getDefiningOp<AddOp>();
   if (!next || (next.getLhs() != inside && next.getRhs() != inside))
     return std::nullopt;
-  std::optional<int64_t> first = integerOf(loop, loop.getCarried()[number]),
-                         limit = integerOf(loop, isLess ? compare.getRhs() : compare.getLhs()),
-                         step = integerOf(loop, next.getLhs() == inside ? next.getRhs() : next.getLhs());
-  if (!first || !limit || !step || *step <= 0 || *limit <= *first)
-    return std::nullopt;
-  const int64_t rounds = (*limit - *first - 1) / *step + 1;
-  // A counter that passes the largest number of its type starts again at the smallest one.
-  auto type = cast<IntegerType>(elementOf(inside));
-  const APInt most =
-      type.isUnsigned() ? APInt::getMaxValue(type.getWidth()) : APInt::getSignedMaxValue(type.getWidth());
-  const auto last = static_cast<uint64_t>(std::max<int64_t>(*first + rounds * *step, 0));
-  return most.ult(last) ? std::nullopt : std::optional(rounds);
+  std::optional<LoopCount> count = loopCount(integerOf(loop, loop.getCarried()[number]),
+                                             integerOf(loop, isLess ? compare.getRhs() : compare.getLhs()),
+                                             integerOf(loop, next.getLhs() == inside ? next.getRhs() : next.getLhs()),
+                                             dyn_cast<IntegerType>(elementOf(inside)));
+  return count && count->rounds() > 0 ? std::optional(count->rounds()) : std::nullopt;
 }
 
 namespace {
