@@ -201,9 +201,10 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
                  "left out")
       ->type_name("FILE")
       ->excludes(load);
-  app.add_option("--save", run.save,
-                 "Write the weights and the state of the "
-                 "optimizer at the end (safetensors); - is standard output")
+  app.add_option(
+         "--save", run.save,
+         "Write the weights and the state of the optimizer at the end (safetensors); - is standard output. Into "
+         "MODEL.onnx, a copy of the model that the plan was compiled from, go the weights: its graph is kept")
       ->type_name("FILE");
   app.add_option("--log-json", run.logJson,
                  "Write a line of JSON for each step, epoch and evaluation; - "
