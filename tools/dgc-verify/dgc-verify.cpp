@@ -27,8 +27,9 @@
 namespace {
 struct Options {
   std::string plan, model;
-  std::string gradient; // the model whose gradient is checked; empty: a plan is
-  int64_t batch = 0;    // for that; 0: as in the model
+  dgc::import::ImportOptions imports; // of a model that is a program of another framework
+  std::string gradient;               // the model whose gradient is checked; empty: a plan is
+  int64_t batch = 0;                  // for that; 0: as in the model
   dgc::verify::CheckOptions check;
   bool quiet = false, record = false;
 };
@@ -42,7 +43,7 @@ static int fail(const absl::Status &status) {
 /// What `build` makes of the module of a file, and its text. Nothing, with diagnostics, where it is refused; then `code` is
 /// what the program ends with.
 static std::optional<dgc::verify::Model>
-readModel(const std::string &path, llvm::ArrayRef<std::string> inputShapes, int &code, std::string &text,
+readModel(const std::string &path, const dgc::import::ImportOptions &imports, int &code, std::string &text,
           llvm::function_ref<mlir::FailureOr<dgc::verify::Model>(mlir::ModuleOp)> build) {
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> file = mlir::openInputFile(path, &error);
@@ -55,7 +56,7 @@ readModel(const std::string &path, llvm::ArrayRef<std::string> inputShapes, int 
   mlir::DialectRegistry registry;
   dgc::registerAllDialects(registry);
   dgc::ParsedModel parsed(registry, std::move(file), [&](llvm::SourceMgr &sources, mlir::MLIRContext *context) {
-    return dgc::import::readModel(sources, context, {.inputShapes = inputShapes.vec()});
+    return dgc::import::readModel(sources, context, imports);
   });
   if (!parsed.module()) {
     return std::nullopt;
@@ -76,7 +77,9 @@ static std::optional<dgc::verify::Model> readModelOf(const Options &flags, const
     llvm::errs() << "dgc-verify: error: " << flags.plan << ": " << error << "\n";
     return std::nullopt;
   }
-  return readModel(flags.model, options->inputShape, code, text,
+  dgc::import::ImportOptions imports = flags.imports;
+  imports.inputShapes = options->inputShape;
+  return readModel(flags.model, imports, code, text,
                    [&](mlir::ModuleOp module) { return dgc::modelOf(module, *options); });
 }
 
@@ -130,8 +133,9 @@ static int runGradient(Options &options) {
   compile.batch.value = options.batch;
   int code = 1;
   std::string text;
-  std::optional<dgc::verify::Model> model = readModel(
-      options.gradient, {}, code, text, [&](mlir::ModuleOp module) { return dgc::modelWithGradient(module, compile); });
+  std::optional<dgc::verify::Model> model =
+      readModel(options.gradient, options.imports, code, text,
+                [&](mlir::ModuleOp module) { return dgc::modelWithGradient(module, compile); });
   if (!model) {
     return code;
   }
@@ -224,6 +228,16 @@ int main(int argc, char **argv) {
   against->type_name("MODEL.mlir");
   plan->needs(against);
   against->needs(plan);
+  const auto addProgramFlag = [&](const char *name, std::string &value, const char *type) {
+    return app.add_option(name, value, "Of a program of another framework: as it was given to dgc-compile")
+        ->type_name(type);
+  };
+  addProgramFlag("--signature", options.imports.signature, "FILE.json");
+  CLI::Option *loss = addProgramFlag("--loss", options.imports.training.loss, "NAME");
+  CLI::Option *optimizer = addProgramFlag("--optimizer", options.imports.training.optimizer, "OPTIMIZER");
+  loss->needs(optimizer);
+  optimizer->needs(loss);
+  addProgramFlag("--freeze", options.imports.training.frozen, "PATTERNS")->needs(loss);
   CLI::Option *gradient = app.add_option("--gradient", options.gradient,
                                          "Without PLAN: compares the gradient of this model with forward mode");
   gradient->type_name("MODEL.mlir")->excludes(plan)->excludes(against);
