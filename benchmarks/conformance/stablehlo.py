@@ -3,9 +3,10 @@
 
 usage: stablehlo.py FOLDER [--bin DIR] [--jobs N] [--filter REGEX] [--list FILE] [--target KIND]
 
-Each file of FOLDER is a program in the generic form, in which `@main` takes no arguments and ends in calls of
-check.expect_close, check.expect_almost_eq or check.expect_eq on a value and the expected one. Both become outputs.
-Prints how many programs are right, refused and wrong; --list writes a line for each that is not right. Exit status 1
+Each file of FOLDER holds programs in the generic form, with `// -----` between them. A function without arguments checks its
+values: `@main` by calls of check.expect_close, check.expect_almost_eq or check.expect_eq on a value and the expected one, or
+any function by ops of the name check.expect_eq_const or check.expect_almost_eq_const with the expected value. Both values become
+outputs, of an entry for each function. Prints how many programs are right, refused and wrong; --list writes a line for each that is not right. Exit status 1
 when one is wrong.
 """
 
@@ -26,9 +27,49 @@ ULPS = 3  # of check.expect_close, where the program does not say how many
 SUMS = re.compile(r'"stablehlo\.(convolution|dot_general|dot|reduce|reduce_window|scatter)"')
 
 
+CONSTANT_CHECK = re.compile(r'^ *"check\.(expect\w*)_const"\((%[\w#:]+)\) <\{(value = .+)\}> : \((.+)\) -> \(\)\n', re.M)
+FUNCTION = re.compile(r'^  "func\.func"\(\) <\{.*?^  \}\) : \(\) -> \(\)\n', re.M | re.S)
+
+
+def with_constant_outputs(text):
+    """For each function that checks values by ops: its name, and the program with it as the entry, as with_outputs."""
+    functions = FUNCTION.findall(text)
+    for function in functions:
+        checks = CONSTANT_CHECK.findall(function)
+        if not checks or "function_type = () -> ()" not in function or "check.expect_serialized" in function:
+            continue
+        name = re.search(r'sym_name = "([^"]+)"', function).group(1)
+        number = iter(range(len(checks)))
+        entry = CONSTANT_CHECK.sub(lambda check: f'    %expected{next(number)} = "stablehlo.constant"() <{{{check[3]}}}> : () -> '
+                                                 f"{check[4]}\n", function)
+        values = ", ".join(f"{value}, %expected{i}" for i, (_, value, *_) in enumerate(checks))
+        types = ", ".join(f"{type}, {type}" for *_, type in checks)
+        entry = entry.replace('"func.return"() : () -> ()', f'"func.return"({values}) : ({types}) -> ()')
+        entry = entry.replace("function_type = () -> ()", f"function_type = () -> ({types})")
+        entry = entry.replace(f'sym_name = "{name}"', 'sym_name = "main"')
+        others = "".join(each for each in functions if not CONSTANT_CHECK.search(each))
+        yield name, f'"builtin.module"() ({{\n{others}{entry}}}) : () -> ()\n', [
+            (kind, "bf16" in type) for kind, *_, type in checks]
+
+
+def programs_of(path):
+    """Name, text and kinds of checks of each program in a file."""
+    name = os.path.basename(path)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    if CONSTANT_CHECK.search(text):
+        for chunk in text.split("// -----"):
+            for function, program, kinds in with_constant_outputs(chunk):
+                yield f"{name}:{function}", program, kinds
+    else:
+        yield name, *with_outputs(text)
+
+
 def with_outputs(text):
     """The program with the values that it checks as results, and the kinds of checks."""
-    begin = text.index('sym_name = "main"')
+    begin = text.find('sym_name = "main"')
+    if begin < 0:
+        return None, []
     begin = text.rindex('"func.func"', 0, begin)
     end = text.index("\n  }) : () -> ()", begin)
     main = text[begin:end]
@@ -64,10 +105,7 @@ def is_equal(kind, actual, expected, bf16, sums):
     return bool((same | near).all())
 
 
-def run(program, options):
-    name = os.path.basename(program)
-    with open(program, encoding="utf-8") as file:
-        text, kinds = with_outputs(file.read())
+def run(name, text, kinds, options):
     if text is None:
         return name, "no check", ""
     with tempfile.TemporaryDirectory() as folder:
@@ -107,10 +145,10 @@ def main():
     parser.add_argument("--list")
     parser.add_argument("--target")
     options = parser.parse_args()
-    programs = sorted(os.path.join(options.folder, name) for name in os.listdir(options.folder)
-                      if name.endswith(".mlir") and re.search(options.filter, name))
+    files = sorted(os.path.join(options.folder, name) for name in os.listdir(options.folder) if name.endswith(".mlir"))
+    programs = [each for file in files for each in programs_of(file) if re.search(options.filter, each[0])]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda program: run(program, options), programs))
+        results = list(pool.map(lambda program: run(*program, options), programs))
     counts = collections.Counter(kind for _, kind, _ in results)
     print(", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())))
     if options.list:
