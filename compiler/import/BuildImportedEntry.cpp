@@ -60,7 +60,7 @@ void EntryBuilder::addState(unsigned argument) {
   auto zeros = InitAttr::get(builder.getContext(), InitKind::Zeros);
   StateOp::create(builder, function.getArgument(argument).getLoc(), signature.argumentNames[argument],
                   StateRole::Statistic, zeros, /*rng_id=*/argument,
-                  cast<RankedTensorType>(function.getArgumentTypes()[argument]));
+                  cast<RankedTensorType>(function.getArgumentTypes()[argument]), /*begins_as=*/StringAttr());
 }
 
 DictionaryAttr EntryBuilder::attributesOfArgument(unsigned argument) {

@@ -335,7 +335,8 @@ LogicalResult Signature::addState(unsigned argument, StringRef name, bool hasNew
   if (!initial)
     return failure();
   const StateRole role = hasNewValue ? StateRole::Statistic : StateRole::Weight;
-  StateOp::create(builder, function.getArgument(argument).getLoc(), name, role, initial, /*rng_id=*/argument, type);
+  StateOp::create(builder, function.getArgument(argument).getLoc(), name, role, initial, /*rng_id=*/argument, type,
+                  /*begins_as=*/StringAttr());
   function.setArgAttr(argument, kStateAttr, FlatSymbolRefAttr::get(builder.getContext(), name));
   function.removeArgAttr(argument, builder.getStringAttr(kInputAttr));
   return success();

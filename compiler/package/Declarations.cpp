@@ -37,9 +37,10 @@ static FailureOr<fb::MetricFunction> functionOf(exec::OutputOp op) {
                       .Case("", fb::MetricFunction::Identity)
                       .Case("exponential", fb::MetricFunction::Exponential)
                       .Case("square_root", fb::MetricFunction::SquareRoot)
+                      .Case("last", fb::MetricFunction::Last)
                       .Default(std::nullopt);
   if (!function)
-    return op.emitOpError("is reported as '") << name.getValue() << "'; there are exponential and square_root";
+    return op.emitOpError("is reported as '") << name.getValue() << "'; there are exponential, square_root and last";
   return *function;
 }
 

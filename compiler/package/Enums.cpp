@@ -158,6 +158,8 @@ fb::VariableRole toArtifact(StateRole value) {
     return To::Slot;
   case From::Statistic:
     return To::Statistic;
+  case From::Total:
+    return To::Total;
   }
   llvm_unreachable("a case of dgc::StateRole");
 }

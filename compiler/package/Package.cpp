@@ -279,6 +279,9 @@ LogicalResult Packager::addVariable(exec::VariableOp op) {
   if (auto rngId = state.getAs<IntegerAttr>("rng_id")) {
     variable->rng_id = rngId.getInt();
   }
+  if (auto other = state.getAs<StringAttr>("begins_as")) {
+    variable->begins_as = other.getValue().str();
+  }
   plan.variable_buffers.push_back(std::move(*buffer));
   plan.variables.push_back(std::move(variable));
   return success();

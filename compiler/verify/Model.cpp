@@ -155,7 +155,7 @@ static std::vector<verify::ModelVariable> variablesOf(const artifact::PlanT &pla
   std::vector<verify::ModelVariable> variables;
   for (const auto &each : plan.variables)
     variables.push_back({each->name, each->role, plan.variable_buffers[each->buffer]->dtype, each->global_shape,
-                         each->init, each->a, each->b, each->rng_id, each->file});
+                         each->init, each->a, each->b, each->rng_id, each->file, each->begins_as});
   return variables;
 }
 

@@ -4,6 +4,7 @@
 #include "dialects/dgc/BatchMean.h"
 #include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/LossUtil.h"
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -121,6 +122,13 @@ static LogicalResult inferCounts(std::optional<Location> location, StringRef nam
   return success();
 }
 
+/// True where the label of an element that is positive or not says that it is.
+static Value isPositive(CompositeBuilder &b, Value labels) {
+  const bool isFloat = isa<FloatType>(elementOf(labels));
+  return isFloat ? b.compare(ComparisonDirection::GT, labels, b.splat(0.5, labels))
+                 : b.compare(ComparisonDirection::NE, labels, b.splat(0, labels));
+}
+
 namespace {
 /// 1 where an element is predicted, positive, both; else 0.
 struct Predictions {
@@ -137,8 +145,7 @@ struct Predictions {
       positive = ones(ComparisonDirection::EQ, b.convert(labels, b.builder.getI32Type()), double(*number));
     } else {
       predicted = ones(ComparisonDirection::GT, x, op.getThreshold() ? op.getThreshold()->convertToDouble() : 0);
-      const bool isFloat = isa<FloatType>(elementOf(labels));
-      positive = isFloat ? ones(ComparisonDirection::GT, labels, 0.5) : ones(ComparisonDirection::NE, labels, 0);
+      positive = b.convert(isPositive(b, labels), element);
     }
     both = b.multiply(predicted, positive);
   }
@@ -179,4 +186,175 @@ FailureOr<SmallVector<Value>> F1ScoreOp::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
   Predictions made(b, *this);
   return totals(b, b.multiply(made.both, 2), b.add(made.predicted, made.positive));
+}
+
+//===----------------------------------------------------------------------===//
+// ConfusionMatrixOp, MacroF1Op
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConfusionMatrixOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType logits = typeOf(adaptor.getLogits());
+  if (failed(checkLabels(location, getOperationName(), logits, typeOf(adaptor.getLabels()))))
+    return failure();
+  const int64_t classes = logits.getShape().back();
+  types.push_back(RankedTensorType::get({classes, classes}, Float32Type::get(logits.getContext())));
+  return success();
+}
+
+// The product of both indicators over the examples. In f64, which mixed precision leaves as it is: counts stay exact.
+FailureOr<SmallVector<Value>> ConfusionMatrixOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Value x = b.convert(getLogits(), computeType(elementOf(getLogits())));
+  const int64_t last = tensorOf(x).getRank() - 1;
+  Value label = b.convert(isLabel(b, getLabels(), x), builder.getF64Type());
+  Value predicted = b.convert(isLabel(b, b.argmax(x, last), x), builder.getF64Type());
+  SmallVector<int64_t> examples = allDims(last);
+  Value counts = b.dot(label, predicted, {}, {}, examples, examples);
+  return SmallVector<Value>{b.convert(counts, builder.getF32Type())};
+}
+
+LogicalResult MacroF1Op::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType counts = typeOf(adaptor.getCounts());
+  types.push_back(meanType(counts));
+  if (counts.getRank() == 2 && counts.getDimSize(0) == counts.getDimSize(1))
+    return success();
+  return emitOptionalError(location, "'dgc.macro_f1' has counts of type ", counts,
+                           ", which must be [classes, classes]: those of dgc.confusion_matrix");
+}
+
+FailureOr<SmallVector<Value>> MacroF1Op::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Value counts = b.convert(getCounts(), computeType(elementOf(getCounts())));
+  ArrayRef<int64_t> shape = shapeOf(counts);
+  Value isRight = b.equal(b.iota(shape, builder.getI32Type(), 0), b.iota(shape, builder.getI32Type(), 1));
+  Value right = b.sum(b.select(isRight, counts, b.splat(0, counts)), {1});
+  Value both = b.add(b.sum(counts, {0}), b.sum(counts, {1}));
+  Value isNone = b.equal(both, b.splat(0, both));
+  Value scores = b.divide(b.multiply(right, 2), b.select(isNone, b.splat(1, both), both));
+  return SmallVector<Value>{b.multiply(b.sum(scores, {0}), 1.0 / double(shape[0]))};
+}
+
+//===----------------------------------------------------------------------===//
+// ThresholdCountsOp, AreaUnderCurveOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ThresholdCountsOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                            SmallVectorImpl<Type> &types) {
+  RankedTensorType logits = typeOf(adaptor.getLogits()), labels = typeOf(adaptor.getLabels());
+  const auto thresholds = static_cast<int64_t>(adaptor.getThresholds());
+  if (thresholds < 2 || thresholds > 65536)
+    return emitOptionalError(location, "'dgc.threshold_counts' has ", thresholds,
+                             " thresholds: there are from 2 to 65536 of them, from 0 to 1; 200 is usual");
+  types.append(2, RankedTensorType::get({thresholds}, computeType(logits.getElementType())));
+  if (logits.getShape() == labels.getShape() && logits.getRank() > 0)
+    return success();
+  return emitOptionalError(location, "'dgc.threshold_counts' has labels of type ", labels, " for logits of type ",
+                           logits, ": there is a label for each logit, [batch, ..]");
+}
+
+/// The logits of probabilities that are evenly spaced from 0 to 1.
+static SmallVector<double> thresholdLogits(int64_t count) {
+  SmallVector<double> logits{-std::numeric_limits<double>::infinity()};
+  for (int64_t k = 1; k < count - 1; ++k)
+    logits.push_back(std::log(double(k) / double(count - 1 - k)));
+  logits.push_back(std::numeric_limits<double>::infinity());
+  return logits;
+}
+
+FailureOr<SmallVector<Value>> ThresholdCountsOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = computeType(elementOf(getLogits()));
+  Value x = b.convert(getLogits(), element);
+  const auto count = static_cast<int64_t>(getThresholds());
+  SmallVector<int64_t> shape(shapeOf(x)), elements = allDims(tensorOf(x).getRank());
+  shape.push_back(count);
+  Value thresholds = b.broadcastLast(b.constant({count}, element, thresholdLogits(count)), shape);
+  Value ones = b.convert(b.compare(ComparisonDirection::GE, b.broadcast(x, shape, elements), thresholds), element);
+  Value zeros = b.splat(0, ones), positive = b.broadcast(isPositive(b, getLabels()), shape, elements);
+  return SmallVector<Value>{b.sum(b.select(positive, ones, zeros), elements),
+                            b.sum(b.select(positive, zeros, ones), elements)};
+}
+
+LogicalResult AreaUnderCurveOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                           SmallVectorImpl<Type> &types) {
+  RankedTensorType positives = typeOf(adaptor.getTruePositives()), negatives = typeOf(adaptor.getFalsePositives());
+  types.push_back(meanType(positives));
+  if (positives == negatives && positives.getRank() == 1 && positives.getDimSize(0) > 1)
+    return success();
+  return emitOptionalError(location, "'dgc.area_under_curve' has counts of types ", positives, " and ", negatives,
+                           ", which must be of one type, [thresholds]: those of dgc.threshold_counts");
+}
+
+/// Element `index` of a vector, as a scalar.
+static Value elementAt(CompositeBuilder &b, Value vector, int64_t index) {
+  return b.sum(b.slice(vector, {index}, {index + 1}), {0});
+}
+
+FailureOr<SmallVector<Value>> AreaUnderCurveOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = computeType(elementOf(getTruePositives()));
+  ArrayRef<int64_t> shape = shapeOf(getTruePositives());
+  auto rates = [&](Value counts) {
+    counts = b.convert(counts, element);
+    Value all = elementAt(b, counts, 0), isNone = b.equal(all, b.scalar(0, element));
+    return b.divide(counts, b.broadcastScalar(b.select(isNone, b.scalar(1, element), all), shape));
+  };
+  auto next = [&](Value values) { return b.padZero(b.slice(values, {1}, shape), {0}, {1}); };
+  Value x = rates(getFalsePositives()), y = rates(getTruePositives());
+  Value areas = b.multiply(b.subtract(x, next(x)), b.add(y, next(y)));
+  return SmallVector<Value>{b.multiply(b.sum(areas, {0}), 0.5)};
+}
+
+//===----------------------------------------------------------------------===//
+// R2SumsOp, R2ScoreOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult R2SumsOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType prediction = typeOf(adaptor.getPrediction()), target = typeOf(adaptor.getTarget());
+  types.push_back(RankedTensorType::get({4}, Float64Type::get(target.getContext())));
+  if (prediction.getShape() == target.getShape() && target.getRank() > 0)
+    return success();
+  return emitOptionalError(location, "'dgc.r2_sums' has a prediction of type ", prediction, " for a target of type ",
+                           target, ": both have one shape, [batch, ..]");
+}
+
+SmallVector<int64_t> R2SumsOp::getCountedDims(unsigned) { return allDims(tensorOf(getTarget()).getRank()); }
+
+FailureOr<SmallVector<Value>> R2SumsOp::decompose(OpBuilder &builder) { return decomposeWithCount(builder, {}); }
+
+// In f64: the variance is a small difference of the sums where the mean is far from 0.
+FailureOr<SmallVector<Value>> R2SumsOp::decomposeWithCount(OpBuilder &builder, Value count) {
+  CompositeBuilder b(builder, getLoc());
+  Type f64 = builder.getF64Type();
+  Value target = b.convert(getTarget(), f64), error = b.subtract(target, b.convert(getPrediction(), f64));
+  Value number = count ? b.convert(count, f64) : b.scalar(double(tensorOf(target).getNumElements()), f64);
+  SmallVector<int64_t> dims = allDims(tensorOf(target).getRank());
+  SmallVector<Value> sums{b.sum(b.multiply(error, error), dims), b.sum(target, dims),
+                          b.sum(b.multiply(target, target), dims), number};
+  for (Value &sum : sums)
+    sum = b.reshape(sum, {1});
+  return SmallVector<Value>{ConcatenateOp::create(builder, getLoc(), sums, int64_t(0)).getResult()};
+}
+
+LogicalResult R2ScoreOp::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType sums = typeOf(adaptor.getSums());
+  types.push_back(meanType(sums));
+  if (sums.getRank() == 1 && sums.getDimSize(0) == 4)
+    return success();
+  return emitOptionalError(location, "'dgc.r2_score' has sums of type ", sums,
+                           ", which must be the four of dgc.r2_sums");
+}
+
+FailureOr<SmallVector<Value>> R2ScoreOp::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  Type element = computeType(elementOf(getSums()));
+  Value sums = b.convert(getSums(), element);
+  Value errors = elementAt(b, sums, 0), total = elementAt(b, sums, 1), squares = elementAt(b, sums, 2),
+        number = elementAt(b, sums, 3);
+  Value variance = b.subtract(squares, b.divide(b.multiply(total, total), number));
+  Value zero = b.scalar(0, element), one = b.scalar(1, element);
+  Value varies = b.compare(ComparisonDirection::GT, variance, zero);
+  Value score = b.subtract(one, b.divide(errors, b.select(varies, variance, one)));
+  return SmallVector<Value>{b.select(varies, score, zero)};
 }

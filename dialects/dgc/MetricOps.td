@@ -76,4 +76,106 @@ def DGC_F1ScoreOp : DGC_CountsOp<"f1_score"> {
   }];
 }
 
+def DGC_ConfusionMatrixOp : DGC_CompositeOp<"confusion_matrix"> {
+  let summary = "how often each class is predicted for each label";
+  let description = [{
+    `%counts = dgc.confusion_matrix %logits, %labels`, with operands as of dgc.accuracy: a `tensor<classes x classes x f32>`
+    that has in row i, column j the number of examples with the label i whose largest logit is that of class j, the first one
+    of equal logits. A label that is no class is not counted. It has no gradient.
+
+    What is made of the counts over all batches takes their dgc.running_sum.
+  }];
+  let arguments = (ins DGC_FloatTensor:$logits, DGC_IntTensor:$labels);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $logits `,` $labels attr-dict custom<OperandTypes>(type($logits), type($labels))
+  }];
+}
+
+def DGC_MacroF1Op : DGC_CompositeOp<"macro_f1"> {
+  let summary = "the mean of the F1 scores of the classes";
+  let description = [{
+    ```mlir
+    %batch = dgc.confusion_matrix %logits, %labels
+    %counts = dgc.running_sum "counts" %batch
+    %f1 = dgc.macro_f1 %counts
+    ```
+
+    The F1 score of a class is twice its number of examples that are predicted right, divided by the sum of the number of its
+    examples and of that of its predictions; 0 for a class without either. It has no gradient.
+  }];
+  let arguments = (ins DGC_FloatTensor:$counts);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$counts attr-dict custom<OperandTypes>(type($counts))";
+}
+
+def DGC_ThresholdCountsOp : DGC_CompositeOp<"threshold_counts", [], 2> {
+  let summary = "how many positives and negatives are at or above each of several thresholds";
+  let description = [{
+    ```mlir
+    %tp, %fp = dgc.threshold_counts %logits, %labels thresholds 200
+    %all_tp = dgc.running_sum "tp" %tp
+    %all_fp = dgc.running_sum "fp" %fp
+    %auc = dgc.area_under_curve %all_tp, %all_fp
+    ```
+
+    Element k of the first result is the number of positive elements whose sigmoid is at least k / (thresholds - 1), of the
+    second that of negative ones. An element is positive where its label, of the shape of the logits, is not 0 (a float:
+    above 0.5), as of dgc.precision. The first threshold, 0, counts all but NaN; the last one, 1, logits of infinity alone. The
+    logits are compared with log(p / (1 - p)) of each threshold p, so that no sigmoid is rounded. It has no gradient.
+  }];
+  let arguments = (ins DGC_FloatTensor:$logits, DGC_NumberTensor:$labels, I64Attr:$thresholds);
+  let results = (outs DGC_FloatTensor:$true_positives, DGC_FloatTensor:$false_positives);
+  let assemblyFormat = [{
+    $logits `,` $labels `thresholds` $thresholds attr-dict custom<OperandTypes>(type($logits), type($labels))
+  }];
+}
+
+def DGC_AreaUnderCurveOp : DGC_CompositeOp<"area_under_curve"> {
+  let summary = "the area under the receiver operating characteristic";
+  let description = [{
+    `%auc = dgc.area_under_curve %tp, %fp`, of counts as dgc.threshold_counts gives them, over all batches: the area under the
+    rate of true positives over that of false ones, which are the counts divided by the first of them. Between two thresholds,
+    and from the last one to the origin, the curve is a line. 0 where there are no positives or no negatives. It has no
+    gradient.
+  }];
+  let arguments = (ins DGC_FloatTensor:$true_positives, DGC_FloatTensor:$false_positives);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $true_positives `,` $false_positives attr-dict
+    custom<OperandTypes>(type($true_positives), type($false_positives))
+  }];
+}
+
+def DGC_R2SumsOp : DGC_CompositeOp<"r2_sums", [
+    DeclareOpInterfaceMethods<SizeDependentOpInterface, ["decomposeWithCount"]>]> {
+  let summary = "the sums that a coefficient of determination is made of";
+  let description = [{
+    ```mlir
+    %batch = dgc.r2_sums %prediction, %target
+    %sums = dgc.running_sum "r2" %batch
+    %r2 = dgc.r2_score %sums
+    ```
+
+    A `tensor<4xf64>`: the sums over all elements of (target - prediction)^2, of the target and of its square, and the number of
+    elements. It has no gradient.
+  }];
+  let arguments = (ins DGC_FloatTensor:$prediction, DGC_FloatTensor:$target);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = [{
+    $prediction `,` $target attr-dict custom<OperandTypes>(type($prediction), type($target))
+  }];
+}
+
+def DGC_R2ScoreOp : DGC_CompositeOp<"r2_score"> {
+  let summary = "the coefficient of determination";
+  let description = [{
+    `%r2 = dgc.r2_score %sums`, of the four sums of dgc.r2_sums over all batches: 1 - sum((target - prediction)^2) /
+    sum((target - mean)^2), where the mean is that of all targets. 0 where the targets are all equal. It has no gradient.
+  }];
+  let arguments = (ins DGC_FloatTensor:$sums);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$sums attr-dict custom<OperandTypes>(type($sums))";
+}
+
 #endif // DGC_METRIC_OPS_TD

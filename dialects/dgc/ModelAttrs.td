@@ -61,7 +61,8 @@ def DGC_InitAttr : DGC_Attr<"Init", "init"> {
 def DGC_StateRole : DGC_Enum<"StateRole", "what a state is for", [
     I32EnumCase<"Weight", 0, "weight">,
     I32EnumCase<"Slot", 1, "slot">,
-    I32EnumCase<"Statistic", 2, "statistic">]>;
+    I32EnumCase<"Statistic", 2, "statistic">,
+    I32EnumCase<"Total", 3, "total">]>;
 def DGC_StateRoleAttr : EnumAttr<DGC_Dialect, DGC_StateRole, "role"> { let assemblyFormat = "$value"; }
 
 def DGC_LearningRateKind : DGC_Enum<"LearningRateKind", "how the learning rate changes", [

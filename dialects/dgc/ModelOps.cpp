@@ -83,6 +83,8 @@ LogicalResult dgc::checkUniqueNames(Block &body) {
       result = insert(inputs, "input", input.getName(), &op);
     else if (auto variable = dyn_cast<VariableOp>(op))
       result = insert(variables, "variable", variable.getName(), &op);
+    else if (auto sum = dyn_cast<RunningSumOp>(op))
+      result = insert(variables, "variable and running sum", sum.getName(), &op);
     else if (auto metric = dyn_cast<MetricOp>(op))
       result = insertMetric(metric);
     else if (auto output = dyn_cast<OutputOp>(op))
@@ -316,7 +318,7 @@ std::pair<int64_t, int64_t> StateOp::getFans() {
 }
 
 //===----------------------------------------------------------------------===//
-// AssignOp, LossOp, MetricOp
+// AssignOp, LossOp, MetricOp, RunningSumOp
 //===----------------------------------------------------------------------===//
 
 LogicalResult AssignOp::verify() {
@@ -362,4 +364,21 @@ LogicalResult MetricOp::verify() {
   if (getOver() && failed(checkQuotient(*this, getOver().getType())))
     return failure();
   return getOver() ? checkQuotient(*this, getValue().getType()) : checkScalar(*this, getValue().getType());
+}
+
+LogicalResult RunningSumOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
+                                       SmallVectorImpl<Type> &types) {
+  RankedTensorType type = withoutEncoding(cast<RankedTensorType>(adaptor.getValue().getType()));
+  types.push_back(type);
+  Type element = type.getElementType();
+  if (element.isF32() || element.isF64())
+    return success();
+  return emitOptionalError(location, "'dgc.running_sum' adds up elements of type ", element,
+                           ", and takes f32 or f64: convert them first, as in 'dgc.convert %x to f32'");
+}
+
+LogicalResult RunningSumOp::verify() {
+  if (getName().empty())
+    return emitOpError("needs a name, which no variable has");
+  return success();
 }

@@ -105,6 +105,8 @@ def DGC_MetricOp : DGC_ModelMemberOp<"metric"> {
 
     With `exp` or `sqrt` before the value, what is reported is that of the mean or quotient over all batches:
     `dgc.metric "perplexity" exp %loss`, `dgc.metric "error" sqrt %mean_square`.
+
+    A metric that depends on a dgc.running_sum is only in evaluate, and what is reported is its value after the last batch.
   }];
   let arguments = (ins StrAttr:$name, UnitAttr:$exp, UnitAttr:$sqrt, DGC_FloatTensor:$value,
                        Optional<DGC_FloatTensor>:$over);
@@ -116,6 +118,30 @@ def DGC_MetricOp : DGC_ModelMemberOp<"metric"> {
     /// The name of the divisor of a quotient among the results of an entry point.
     std::string getDivisorName() { return (getName() + ".over").str(); }
   }];
+  let hasVerifier = 1;
+}
+
+def DGC_RunningSumOp : DGC_Op<"running_sum", [HasParent<"ModelOp">]> {
+  let summary = "the sum over the batches of an evaluation so far";
+  let description = [{
+    ```mlir
+    %batch = dgc.confusion_matrix %logits, %labels
+    %counts = dgc.running_sum "counts" %batch
+    %f1 = dgc.macro_f1 %counts
+    dgc.metric "f1" %f1
+    ```
+
+    The sum of a tensor of f32 or f64 over the batches of this evaluation, up to and including the one that is computed:
+    what a metric needs that is a function of sums over all examples, and no mean or quotient. It is 0 before the first
+    batch of each evaluation. Only `evaluate` has it, and with it the metrics that depend on it; a loss, an output and what is
+    assigned cannot depend on it. Sums of f32 count exactly up to 2^24.
+
+    It is a state of the role `total`, which no checkpoint has. Its name is one among those of the variables. Calls (dgc-run
+    --feed) are one evaluation.
+  }];
+  let arguments = (ins StrAttr:$name, DGC_NumberTensor:$value);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$name $value attr-dict custom<OperandTypes>(type($value))";
   let hasVerifier = 1;
 }
 
@@ -131,13 +157,15 @@ def DGC_StateOp : Op<DGC_Dialect, "state", [Symbol, HasParent<"::mlir::ModuleOp"
   let description = [{
     `dgc.state @w weight glorot_uniform rng 0 : tensor<784x128xf32>`
 
-    What became of a variable (`weight`, `statistic`) or belongs to the optimizer (`slot`). Functions take it as an
-    argument with `dgc.state = @w` and return its new value as a result with the same attribute. `rng` is the part of
-    the random-number key that distinguishes this state from others.
+    What became of a variable (`weight`, `statistic`), belongs to the optimizer (`slot`) or is the sum of a
+    dgc.running_sum (`total`), which begins anew with each evaluation. Functions take it as an argument with `dgc.state = @w` and return its new value as a result with the same attribute. `rng` is the part of
+    the random-number key that distinguishes this state from others. A state that `begins as "w"` takes the value of that one
+    where a checkpoint has none for it.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DGC_StateRoleAttr:$role,
-                       DGC_InitAttr:$init, I64Attr:$rng_id, TypeAttrOf<RankedTensorOf<[DGC_Element]>>:$type);
-  let assemblyFormat = "$sym_name `` $role custom<Init>($init) `rng` $rng_id attr-dict `:` $type";
+                       DGC_InitAttr:$init, I64Attr:$rng_id, TypeAttrOf<RankedTensorOf<[DGC_Element]>>:$type,
+                       OptionalAttr<StrAttr>:$begins_as);
+  let assemblyFormat = "$sym_name `` $role custom<Init>($init) `rng` $rng_id (`begins` `as` $begins_as^)? attr-dict `:` $type";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }

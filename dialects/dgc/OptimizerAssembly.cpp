@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace dgc;
 
-static constexpr llvm::StringLiteral kRate = "learning_rate", kClip = "clip_global_norm", kFor = "for",
-                                     kRateFactor = "learning_rate_factor", kFrozen = "frozen";
+static constexpr llvm::StringLiteral kRate = "learning_rate", kClip = "clip_global_norm", kAverage = "average",
+                                     kFor = "for", kRateFactor = "learning_rate_factor", kFrozen = "frozen";
 
 //===----------------------------------------------------------------------===//
 // Intervals
@@ -120,6 +120,7 @@ std::string dgc::fieldHint(Attribute reference, StringRef field, ArrayRef<Optimi
   for (OptimizerParameterAttr parameter : parameters)
     names.push_back(parameter.getName());
   names.push_back(kClip);
+  names.push_back(kAverage);
   return textOf(reference) + " has no field '" + field.str() + "': it takes " + alternatives(names) +
          "; after the learning rate there may be linear, cosine, polynomial, step, exponential and warm_up, and in the "
          "end for \"NAMES\"";
@@ -264,6 +265,10 @@ private:
       return group                                             ? misplaced(location, field)
              : failed(once(bool(properties.clip_global_norm))) ? ParseResult(failure())
                                                                : parseNumber(parser, properties.clip_global_norm);
+    if (field == kAverage)
+      return group                                    ? misplaced(location, field)
+             : failed(once(bool(properties.average))) ? ParseResult(failure())
+                                                      : parseNumber(parser, properties.average);
     if (group && field == kRateFactor)
       return failed(once(bool(group->rateFactor))) ? ParseResult(failure()) : parseNumber(parser, group->rateFactor);
     if (group && field == kFrozen) {
@@ -346,6 +351,7 @@ void OptimizerOp::print(OpAsmPrinter &printer) {
   printSchedule(printer, nullptr, getLearningRateAttr());
   printOptimizerFields(printer, *this, getFields());
   printOptionalNumber(printer, kClip, getClipGlobalNormAttr());
+  printOptionalNumber(printer, kAverage, getAverageAttr());
   for (auto group : getGroups().value_or(ArrayAttr::get(getContext(), {})).getAsRange<WeightGroupAttr>()) {
     std::string names;
     for (StringAttr pattern : group.getPatterns().getAsRange<StringAttr>())

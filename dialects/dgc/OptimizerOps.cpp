@@ -33,10 +33,11 @@ void registerOptimizerOps(DGCDialect &dialect) {
 // OptimizerOp
 //===----------------------------------------------------------------------===//
 
-/// A range without an upper end.
-static IntervalAttr from(MLIRContext *context, double lower, bool hasLower) {
+/// The range from `lower`, which belongs to it or not, to below `upper`.
+static IntervalAttr from(MLIRContext *context, double lower, bool hasLower,
+                         double upper = std::numeric_limits<double>::infinity()) {
   auto number = [&](double value) { return Builder(context).getF64FloatAttr(value); };
-  return IntervalAttr::get(context, number(lower), number(std::numeric_limits<double>::infinity()), hasLower, false);
+  return IntervalAttr::get(context, number(lower), number(upper), hasLower, false);
 }
 
 /// `fields` with those of `over` in their place.
@@ -62,11 +63,15 @@ static LogicalResult checkFields(OptimizerOp op) {
 }
 
 LogicalResult OptimizerOp::verify() {
-  IntervalAttr notNegative = from(getContext(), 0, /*hasLower=*/true), positive = from(getContext(), 0, false);
+  IntervalAttr notNegative = from(getContext(), 0, /*hasLower=*/true), positive = from(getContext(), 0, false),
+               fraction = from(getContext(), 0, true, 1);
   if (failed(checkField(*this, "learning_rate", getLearningRate().getBase().getValueAsDouble(), notNegative)))
     return failure();
   if (FloatAttr most = getClipGlobalNormAttr())
     if (failed(checkField(*this, "clip_global_norm", most.getValueAsDouble(), positive)))
+      return failure();
+  if (FloatAttr decay = getAverageAttr())
+    if (failed(checkField(*this, "average", decay.getValueAsDouble(), fraction)))
       return failure();
   for (WeightGroupAttr group : groupsOf(*this))
     if (FloatAttr factor = group.getRateFactor())
@@ -106,8 +111,8 @@ DictionaryAttr OptimizerOp::fieldsFor(StringRef name) {
 static constexpr uint64_t mostOps = uint64_t{1} << 14;
 
 /// What fields are called that every optimizer has.
-static constexpr llvm::StringLiteral reserved[] = {"learning_rate", "clip_global_norm", "learning_rate_factor",
-                                                   "for",           "frozen",           "state"};
+static constexpr llvm::StringLiteral reserved[] = {"learning_rate",        "clip_global_norm", "average", "state",
+                                                   "learning_rate_factor", "frozen",           "for"};
 
 static bool isWord(StringRef name) {
   return !name.empty() && !llvm::isDigit(name.front()) &&

@@ -26,6 +26,8 @@ def DGC_OptimizerOp : DGC_ModelMemberOp<"optimizer", [DeclareOpInterfaceMethods<
     | `learning_rate` | required | a number, then optionally a schedule: `linear steps N final F`, `cosine steps N final F`, `polynomial steps N final F power P`, `step every N times F` or `exponential every N times F`, and `warm_up N` |
     | `clip_global_norm` | off | scales all gradients down together so that their common norm is at most this |
 
+    | `average` | off | `average 0.999` keeps a moving average of each weight, `WEIGHT.average`, and `evaluate` and `predict` use that. After step t it is d * average + (1 - d) * weight with d = min(0.999, t / (t + 1)): until the decay is reached, the mean of all weights so far |
+
     `for "PATTERN,PATTERN"` comes last. What follows it is for the variables of these names: fields of the optimizer, a
     `learning_rate_factor`, or `frozen`. The last one that matches holds.
 
@@ -53,7 +55,7 @@ def DGC_OptimizerOp : DGC_ModelMemberOp<"optimizer", [DeclareOpInterfaceMethods<
     matrices; other weights are trained by adamw, of which it has the fields, too.
   }];
   let arguments = (ins DGC_OptimizerReference:$definition, DGC_ScheduleAttr:$learning_rate, DictionaryAttr:$fields,
-                       OptionalAttr<F64Attr>:$clip_global_norm,
+                       OptionalAttr<F64Attr>:$clip_global_norm, OptionalAttr<F64Attr>:$average,
                        OptionalAttr<TypedArrayAttrBase<DGC_WeightGroupAttr, "weights by name">>:$groups);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

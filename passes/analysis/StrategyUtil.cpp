@@ -68,7 +68,8 @@ static DenseSet<Operation *> dependences(SmallVector<Value> worklist) {
 static SmallVector<Value> forwardResults(func::FuncOp function) {
   SmallVector<Value> values;
   for (auto [i, value] : llvm::enumerate(function.getBody().front().getTerminator()->getOperands()))
-    if (StateOp state = stateOfResult(function, i); !state || state.getRole() == StateRole::Statistic)
+    if (StateOp state = stateOfResult(function, i);
+        !state || state.getRole() == StateRole::Statistic || state.getRole() == StateRole::Total)
       values.push_back(value);
   return values;
 }

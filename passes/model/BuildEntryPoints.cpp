@@ -3,12 +3,10 @@
 #include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/DGC.h"
-#include "dialects/dgc/OptimizerDefinition.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/model/ModelParts.h"
 #include "passes/model/Passes.h"
-#include "passes/model/WeightGroups.h"
-#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace dgc {
@@ -20,31 +18,6 @@ using namespace mlir;
 using namespace dgc;
 
 namespace {
-
-/// A variable of the model and the state that becomes of it.
-struct Variable {
-  VariableOp op;
-  StateOp state;
-  SmallVector<StateOp, 2> slots; // of the optimizer; trained variables only
-  Value assigned;                // what dgc.assign writes, or null
-  bool inPredict = false;        // it does so in predict
-  bool trained = false;
-  Attribute optimizer;   // trained variables only
-  DictionaryAttr fields; // of it
-};
-
-/// A model taken apart.
-struct Model {
-  ModelOp op;
-  SmallVector<Variable> variables;
-  SmallVector<InputOp> inputs;
-  SmallVector<MetricOp> metrics;
-  SmallVector<OutputOp> outputs;
-  LossOp loss;
-  OptimizerOp optimizer;
-  int64_t batch = 0;
-  llvm::DenseMap<Operation *, int64_t> rngIds; // of the ops that draw random numbers
-};
 
 /// Where the arguments of an entry point are, in this order.
 struct Arguments {
@@ -60,13 +33,13 @@ struct Result {
 /// Builds one function from the part of the model that it needs.
 class EntryPoint {
 public:
-  EntryPoint(Model &model, StringRef name, bool training) : model(model), training(training), builder(model.op) {
+  EntryPoint(ModelParts &model, StringRef name, bool training) : model(model), training(training), builder(model.op) {
     createFunction(name);
   }
 
   void copyForward(ArrayRef<Value> roots);
   void train();
-  void assign(bool inPredict);
+  void assign(EntryKind entry);
   void addResult(Value value, StringRef name, StringRef role, Operation *member = nullptr);
   void addMetric(MetricOp metric);
   func::FuncOp finish();
@@ -76,14 +49,15 @@ private:
   void addArgument(Type type, Location location, ArrayRef<NamedAttribute> attributes);
   void addStateResult(Value value, StateOp state);
   void setMode(Operation *original, Operation *copy);
-  SmallVector<Value> computeGradients(ArrayRef<Variable *> trained);
-  void update(Variable &variable, size_t firstSlot, Value gradient, Value rate);
+  SmallVector<Value> computeGradients(ArrayRef<VariableParts *> trained);
+  void update(VariableParts &variable, size_t firstSlot, Value gradient, Value rate);
+  Value average(Value before, Value weight);
 
   NamedAttribute attribute(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
   NamedAttribute attribute(StringRef name, StringRef value) { return attribute(name, builder.getStringAttr(value)); }
   Value argument(size_t index) { return function.getArgument(index); }
 
-  Model &model;
+  ModelParts &model;
   bool training;
   OpBuilder builder;
   func::FuncOp function;
@@ -96,117 +70,6 @@ private:
 };
 
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// Taking the model apart
-//===----------------------------------------------------------------------===//
-
-/// The ops of the model that the values depend on.
-static llvm::SetVector<Operation *> dependences(ArrayRef<Value> values) {
-  llvm::SetVector<Operation *> ops;
-  for (Value value : values)
-    ops.insert(value.getDefiningOp());
-  for (size_t i = 0; i < ops.size(); ++i)
-    for (Value operand : ops[i]->getOperands())
-      ops.insert(operand.getDefiningOp());
-  return ops;
-}
-
-static Model takeApart(ModelOp op, int64_t batch) {
-  Model model;
-  model.op = op;
-  model.batch = batch;
-  Block &body = op.getBody().front();
-  llvm::append_range(model.inputs, body.getOps<InputOp>());
-  llvm::append_range(model.metrics, body.getOps<MetricOp>());
-  llvm::append_range(model.outputs, body.getOps<OutputOp>());
-  for (LossOp loss : body.getOps<LossOp>())
-    model.loss = loss;
-  for (OptimizerOp optimizer : body.getOps<OptimizerOp>())
-    model.optimizer = optimizer;
-
-  llvm::DenseMap<Value, AssignOp> assigned;
-  for (AssignOp assign : body.getOps<AssignOp>())
-    assigned[assign.getVariable()] = assign;
-  llvm::SetVector<Operation *> reached;
-  if (model.loss)
-    reached = dependences(model.loss.getValue());
-  for (VariableOp variable : body.getOps<VariableOp>()) {
-    AssignOp assign = assigned.lookup(variable.getResult());
-    bool isFrozen = variable.getFrozen() || (model.optimizer && model.optimizer.freezes(variable.getName()));
-    bool trained = !assign && !isFrozen && reached.contains(variable);
-    model.variables.push_back(
-        {variable, {}, {}, assign ? assign.getValue() : Value(), assign && assign.getInPredict(), trained});
-  }
-  return model;
-}
-
-//===----------------------------------------------------------------------===//
-// State
-//===----------------------------------------------------------------------===//
-
-/// Decides how each variable is trained.
-static LogicalResult chooseOptimizers(Model &model) {
-  OptimizerOp optimizer = model.optimizer;
-  if (!optimizer)
-    return success();
-  if (failed(checkGroups(optimizer, llvm::map_to_vector(model.variables, [](Variable &v) { return v.op.getName(); }))))
-    return failure();
-  for (Variable &variable : model.variables) {
-    if (!variable.trained)
-      continue;
-    variable.optimizer = chooseOptimizer(optimizer, variable.op);
-    if (!variable.optimizer)
-      return failure();
-    variable.fields =
-        ownFields(findOptimizer(variable.optimizer, optimizer), optimizer.fieldsFor(variable.op.getName()));
-  }
-  return success();
-}
-
-/// Makes the states of a model in front of it. Random-number ids count variables, then ops, in order.
-static LogicalResult createStates(Model &model) {
-  OpBuilder builder(model.op);
-  llvm::StringMap<Operation *> names;
-  auto create = [&](VariableOp variable, const Twine &suffix, StateRole role, InitAttr init, int64_t rngId,
-                    RankedTensorType type) -> StateOp {
-    std::string name = (variable.getName() + suffix).str();
-    if (!names.try_emplace(name, variable).second) {
-      variable.emitError() << "the name \"" << name << "\" is taken: it is that of an optimizer's state";
-      return {};
-    }
-    auto state = StateOp::create(builder, variable.getLoc(), name, role, init, rngId, type);
-    state->setDiscardableAttrs(variable->getDiscardableAttrDictionary());
-    if (type != variable.getDeclared()) // what is said of dimensions is of others
-      for (StringRef name : {StringRef(dist::kShardingAttr), StringRef("dims")})
-        state->removeDiscardableAttr(name);
-    return state;
-  };
-  int64_t rngId = 0;
-  for (Variable &variable : model.variables) {
-    StateRole role = variable.assigned ? StateRole::Statistic : StateRole::Weight;
-    variable.state = create(variable.op, "", role, variable.op.getInit(), rngId++, variable.op.getDeclared());
-    if (!variable.state)
-      return failure();
-  }
-  for (Variable &variable : model.variables) {
-    if (!variable.trained)
-      continue;
-    OptimizerDefOp optimizer = findOptimizer(variable.optimizer, model.optimizer);
-    for (OptimizerStateAttr slot : statesOf(optimizer, variable.fields)) {
-      InitAttr init = initOf(slot, optimizer, variable.fields);
-      StateOp state = create(variable.op, "." + slot.getName().getValue(), StateRole::Slot, init, rngId++,
-                             slot.typeFor(variable.op.getDeclared()));
-      if (!state)
-        return failure();
-      variable.slots.push_back(state);
-    }
-  }
-  for (Operation &op : model.op.getBody().getOps())
-    if (auto moded = dyn_cast<ModeOpInterface>(op); moded && moded.drawsRandomNumbers())
-      model.rngIds[&op] = rngId++;
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Entry points
@@ -234,10 +97,10 @@ void EntryPoint::createFunction(StringRef name) {
     addArgument(state.getTensorType(), state.getLoc(), attributes);
   };
   at.states = 0;
-  for (Variable &variable : model.variables)
+  for (VariableParts &variable : model.variables)
     addState(variable.state);
   at.slots = argumentTypes.size();
-  for (Variable &variable : model.variables)
+  for (VariableParts &variable : model.variables)
     for (StateOp slot : variable.slots)
       addState(slot);
   at.inputs = argumentTypes.size();
@@ -260,8 +123,12 @@ void EntryPoint::createFunction(StringRef name) {
   function = func::FuncOp::create(builder, location, name, builder.getFunctionType(argumentTypes, {}));
   Block *entry = builder.createBlock(&function.getBody(), {}, argumentTypes, argumentLocations);
   builder.setInsertionPointToStart(entry);
-  for (auto [i, variable] : llvm::enumerate(model.variables))
-    mapping.map(variable.op->getResult(0), argument(at.states + i));
+  size_t slotsEnd = at.slots;
+  for (auto [i, variable] : llvm::enumerate(model.variables)) {
+    slotsEnd += variable.slots.size();
+    const bool usesAverage = variable.average && !training;
+    mapping.map(variable.op->getResult(0), argument(usesAverage ? slotsEnd - 1 : at.states + i));
+  }
   for (auto [i, input] : llvm::enumerate(model.inputs))
     mapping.map(input->getResult(0), argument(at.inputs + i));
 }
@@ -315,6 +182,8 @@ void EntryPoint::addMetric(MetricOp metric) {
   NamedAttrList attributes(results.back().attributes);
   if (metric.getExp() || metric.getSqrt())
     attributes.set(kFunctionAttr, builder.getStringAttr(metric.getExp() ? "exponential" : "square_root"));
+  if (model.lastValues.contains(metric.getOperation()))
+    attributes.set(kFunctionAttr, builder.getStringAttr("last"));
   if (metric.getOver())
     attributes.set(kOverAttr, builder.getStringAttr(metric.getDivisorName()));
   results.back().attributes = attributes.getDictionary(builder.getContext());
@@ -329,9 +198,9 @@ void EntryPoint::addStateResult(Value value, StateOp state) {
 }
 
 /// The gradients of the loss, clipped if the optimizer says so.
-SmallVector<Value> EntryPoint::computeGradients(ArrayRef<Variable *> trained) {
+SmallVector<Value> EntryPoint::computeGradients(ArrayRef<VariableParts *> trained) {
   SmallVector<Value> weights;
-  for (Variable *variable : trained)
+  for (VariableParts *variable : trained)
     weights.push_back(mapping.lookup(variable->op->getResult(0)));
   Location location = model.loss.getLoc();
   auto gradient = GradientOp::create(builder, location, mapping.lookup(model.loss.getValue()), weights);
@@ -344,27 +213,44 @@ SmallVector<Value> EntryPoint::computeGradients(ArrayRef<Variable *> trained) {
   return gradients;
 }
 
+/// The moving average of a weight with its new value. In the first steps it is the mean of all values.
+Value EntryPoint::average(Value before, Value weight) {
+  OptimizerOp optimizer = model.optimizer;
+  CompositeBuilder b(builder, optimizer.getLoc());
+  Type f32 = builder.getF32Type();
+  Value step = b.convert(argument(at.step), f32);
+  Value decay = b.minimum(b.scalar(optimizer.getAverageAttr().getValueAsDouble(), f32),
+                          b.divide(step, b.add(step, b.scalar(1, f32))));
+  RankedTensorType type = tensorOf(weight);
+  Type compute = computeType(type.getElementType());
+  Value kept = b.broadcastScalar(b.convert(decay, compute), type.getShape());
+  Value old = b.convert(before, compute), now = b.convert(weight, compute);
+  return b.convert(b.add(now, b.multiply(kept, b.subtract(old, now))), type.getElementType());
+}
+
 /// Applies the optimizer to one weight.
-void EntryPoint::update(Variable &variable, size_t firstSlot, Value gradient, Value rate) {
+void EntryPoint::update(VariableParts &variable, size_t firstSlot, Value gradient, Value rate) {
   OptimizerOp optimizer = model.optimizer;
   Location location = optimizer.getLoc();
   Value weight = mapping.lookup(variable.op->getResult(0));
   if (WeightGroupAttr group = optimizer.groupOf(variable.op.getName()); group && group.getRateFactor())
     rate = CompositeBuilder(builder, location).multiply(rate, group.getRateFactor().getValueAsDouble());
   SmallVector<Value> slots;
-  for (size_t i = 0; i < variable.slots.size(); ++i)
+  for (size_t i = 0; i < variable.slots.size() - (variable.average ? 1 : 0); ++i)
     slots.push_back(argument(firstSlot + i));
   auto applied = ApplyOptimizerOp::create(builder, location, variable.optimizer, variable.fields, weight, gradient,
                                           rate, argument(at.step), slots);
   addStateResult(applied.getNewWeight(), variable.state);
-  for (auto [slot, value] : llvm::zip_equal(variable.slots, applied.getNewStates()))
+  for (auto [slot, value] : llvm::zip(variable.slots, applied.getNewStates()))
     addStateResult(value, slot);
+  if (variable.average)
+    addStateResult(average(argument(firstSlot + slots.size()), applied.getNewWeight()), variable.average);
 }
 
 /// Adds gradient, update and assignments; their results come first.
 void EntryPoint::train() {
-  SmallVector<Variable *> trained;
-  for (Variable &variable : model.variables)
+  SmallVector<VariableParts *> trained;
+  for (VariableParts &variable : model.variables)
     if (variable.trained)
       trained.push_back(&variable);
   if (!trained.empty()) {
@@ -377,13 +263,13 @@ void EntryPoint::train() {
       slot += variable->slots.size();
     }
   }
-  assign(/*inPredict=*/false);
+  assign(EntryKind::Train);
 }
 
-/// Adds what is assigned in predict, or in training.
-void EntryPoint::assign(bool inPredict) {
-  for (Variable &variable : model.variables)
-    if (variable.assigned && variable.inPredict == inPredict)
+/// Adds the new values of the variables that this entry point writes.
+void EntryPoint::assign(EntryKind entry) {
+  for (VariableParts &variable : model.variables)
+    if (variable.assigned && variable.writtenIn == entry)
       addStateResult(mapping.lookup(variable.assigned), variable.state);
 }
 
@@ -440,32 +326,41 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
     if (failed(checkInput(getOperation(), models)))
       return signalPassFailure();
     auto batch = getOperation()->getAttrOfType<IntegerAttr>(kGlobalBatchAttr);
-    Model model = takeApart(models[0], batch ? batch.getInt() : 0);
-    if (failed(chooseOptimizers(model)) || failed(createStates(model)))
+    FailureOr<ModelParts> model = takeApart(models[0], batch ? batch.getInt() : 0);
+    if (failed(model) || failed(chooseOptimizers(*model)) || failed(createStates(*model)))
       return signalPassFailure();
-    buildEntryPoints(model);
-    getOperation().setSymNameAttr(model.op.getSymNameAttr());
-    model.op.erase();
+    buildEntryPoints(*model);
+    getOperation().setSymNameAttr(model->op.getSymNameAttr());
+    model->op.erase();
     numStates += llvm::range_size(getOperation().getOps<StateOp>());
   }
 
-  void buildEntryPoints(Model &model) {
-    SmallVector<Value> reported, written, predicted;
+  /// Whether the value after the last batch is what is reported of a metric.
+  static bool isLast(const ModelParts &model, MetricOp metric) {
+    return model.lastValues.contains(metric.getOperation());
+  }
+
+  void buildEntryPoints(ModelParts &model) {
+    SmallVector<Value> reported, last, written, predicted; // `last`: of evaluate alone
     if (model.loss)
       reported.push_back(LossOp(model.loss).getValue());
     for (MetricOp metric : model.metrics)
-      llvm::append_range(reported, metric->getOperands());
+      llvm::append_range(isLast(model, metric) ? last : reported, metric->getOperands());
     for (OutputOp output : model.outputs)
       predicted.push_back(output.getValue());
-    for (Variable &variable : model.variables)
+    for (VariableParts &variable : model.variables)
       if (variable.assigned)
-        (variable.inPredict ? predicted : written).push_back(variable.assigned);
+        (variable.writtenIn == EntryKind::Train      ? written
+         : variable.writtenIn == EntryKind::Evaluate ? last
+                                                     : predicted)
+            .push_back(variable.assigned);
 
-    auto addReports = [&](EntryPoint &entry) {
+    auto addReports = [&](EntryPoint &entry, bool evaluates) {
       if (model.loss)
         entry.addResult(LossOp(model.loss).getValue(), "loss", "loss");
       for (MetricOp metric : model.metrics)
-        entry.addMetric(metric);
+        if (evaluates || !isLast(model, metric))
+          entry.addMetric(metric);
       entry.finish();
       ++numEntryPoints;
     };
@@ -475,17 +370,19 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
       llvm::append_range(roots, written);
       entry.copyForward(roots);
       entry.train();
-      addReports(entry);
+      addReports(entry, /*evaluates=*/false);
     }
+    llvm::append_range(reported, last);
     if (!reported.empty()) {
       EntryPoint entry(model, "evaluate", /*training=*/false);
       entry.copyForward(reported);
-      addReports(entry);
+      entry.assign(EntryKind::Evaluate);
+      addReports(entry, /*evaluates=*/true);
     }
     if (!predicted.empty()) {
       EntryPoint entry(model, "predict", /*training=*/false);
       entry.copyForward(predicted);
-      entry.assign(/*inPredict=*/true);
+      entry.assign(EntryKind::Predict);
       for (OutputOp output : model.outputs)
         entry.addResult(output.getValue(), output.getName(), "prediction", output);
       entry.finish();

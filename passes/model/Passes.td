@@ -62,7 +62,8 @@ def BuildEntryPointsPass : Pass<"dgc-build-entry-points", "::mlir::ModuleOp"> {
 
     - `@train`, where there is a loss: forward pass, loss, metrics, `dgc.gradient`, update of every weight, and what
       `dgc.assign` writes;
-    - `@evaluate`, where there is a loss or a metric;
+    - `@evaluate`, where there is a loss or a metric; a dgc.running_sum becomes a state of the role `total` that is only
+      here, and so are the metrics that depend on it, with `dgc.function = "last"`;
     - `@predict`, where there is an output.
 
     They are pure: state comes in as arguments (`dgc.state = @w`) and leaves as results with the same attribute. Data

@@ -182,7 +182,7 @@ private:
     OpBuilder builder(function);
     auto init = InitAttr::constant(&getContext(), value);
     state = StateOp::create(builder, function.getLoc(), name, StateRole::Statistic, init, /*rng_id=*/0,
-                            RankedTensorType::get({}, builder.getF32Type()));
+                            RankedTensorType::get({}, builder.getF32Type()), /*begins_as=*/StringAttr());
     state->setAttr(kLossScaleAttr, builder.getUnitAttr());
     return success();
   }

@@ -49,7 +49,8 @@ private:
     RankedTensorType type = state.getTensorType();
     if (!sharding)
       sharding = ShardingAttr::getWhole(FlatSymbolRefAttr::get(mesh.getSymNameAttr()), type.getRank());
-    if (type.getRank() == 0 || state.getRole() == StateRole::Statistic || usesAxis(sharding))
+    const bool isParameter = state.getRole() == StateRole::Weight || state.getRole() == StateRole::Slot;
+    if (type.getRank() == 0 || !isParameter || usesAxis(sharding))
       return {};
     auto elementsOf = [&](unsigned dim) {
       return ShapedType::getNumElements(withAxis(sharding, dim).getLocalShape(type.getShape(), mesh.getMesh()));

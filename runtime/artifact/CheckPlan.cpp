@@ -310,7 +310,7 @@ absl::Status checkBlocks(const a::Plan &plan) {
       bool alike = block->row_count() && typeOf(block) == typeOf(first) && shapeOf(block) == shapeOf(first) &&
                    block->role() == first->role() && block->init() == first->init() && block->a() == first->a() &&
                    block->b() == first->b() && block->rng_id() == first->rng_id() &&
-                   text(block->file()) == text(first->file());
+                   text(block->file()) == text(first->file()) && text(block->begins_as()) == text(first->begins_as());
       if (!alike)
         return annotate(bad("a second variable of this name"), str("variable '", name, "'"));
       if (block->first_row() != end)

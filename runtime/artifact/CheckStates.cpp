@@ -1,8 +1,10 @@
 // Which variables programs use, the positions of their arguments and results, and how results are reported.
 #include "runtime/artifact/Check.h"
 
+#include "runtime/artifact/Mesh.h"
 #include "runtime/base/Status.h"
 
+#include <map>
 #include <string>
 #include <unordered_set>
 
@@ -42,6 +44,8 @@ absl::Status checkReport(const a::Program &program, const a::Output &output) {
     return bad("only a metric is divided, or reported as a function of its mean");
   if (!output.over())
     return absl::OkStatus();
+  if (output.function() == a::MetricFunction::Last)
+    return bad("the last value is reported of it, which is not divided by another");
   const std::string over = output.over()->str();
   for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
     const a::Output &divisor = *program.outputs()->Get(i);
@@ -53,6 +57,24 @@ absl::Status checkReport(const a::Program &program, const a::Output &output) {
     return absl::OkStatus();
   }
   return bad(str("it is divided by '", over, "', which is no output of the program"));
+}
+
+/// A variable that begins as another one is of the same type.
+absl::Status checkBeginnings(const a::Plan &plan) {
+  std::map<std::string, const a::Variable *> byName;
+  for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i)
+    byName.emplace(plan.variables()->Get(i)->name()->str(), plan.variables()->Get(i));
+  auto typeOf = [&](const a::Variable *v) { return plan.variable_buffers()->Get(v->buffer())->dtype(); };
+  for (auto &[name, variable] : byName) {
+    if (!variable->begins_as())
+      continue;
+    auto other = byName.find(variable->begins_as()->str());
+    if (other == byName.end() || other->second->begins_as() || typeOf(other->second) != typeOf(variable) ||
+        toVector(other->second->global_shape()) != toVector(variable->global_shape()))
+      return annotate(bad(str("begins as '", variable->begins_as()->str(), "', which is no variable of its type")),
+                      str("variable '", name, "'"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status checkProgram(const a::Program &program, const std::unordered_set<std::string> &variables) {
@@ -84,8 +106,13 @@ absl::Status checkProgram(const a::Program &program, const std::unordered_set<st
 
 absl::Status dgc::rt::checkStates(const a::Plan &plan) {
   std::unordered_set<std::string> variables;
-  for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i)
-    variables.insert(plan.variables()->Get(i)->name()->str());
+  for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i) {
+    const a::Variable &variable = *plan.variables()->Get(i);
+    if (variable.role() == a::VariableRole::Total && variable.init() != a::InitKind::Zeros)
+      return bad(str("variable '", variable.name()->str(), "' is a sum of an evaluation, and does not begin at 0"));
+    variables.insert(variable.name()->str());
+  }
+  DGC_RETURN_IF_ERROR(checkBeginnings(plan));
   for (uint32_t i = 0; i < lengthOf(plan.programs()); ++i) {
     const a::Program &program = *plan.programs()->Get(i);
     if (absl::Status s = checkProgram(program, variables); !s.ok())

@@ -104,17 +104,21 @@ struct Comparison {
     std::set<std::string_view> known;
     for (const VariableSpec &variable : plan) {
       bool isWeight = !variable.slot && !variable.optional;
+      auto it = file.entries().find(variable.name);
+      if (!variable.beginsAs.empty() && (it == file.entries().end() || restore == Restore::Weights)) {
+        taken.emplace(variable.name, variable.beginsAs); // which is compared itself
+        continue;
+      }
       if (restore == Restore::Weights && !isWeight) {
         fresh.add(variable.name);
         continue;
       }
       known.insert(variable.name);
-      auto it = file.entries().find(variable.name);
       if (it == file.entries().end()) {
         (variable.optional ? fresh : variable.slot ? missingSlots : missing).add(variable.name);
         continue;
       }
-      taken.insert(variable.name);
+      taken.emplace(variable.name, variable.name);
       anySlot |= variable.slot;
       const SafetensorsFile::Entry &entry = it->second;
       if (entry.dtype != variable.dtype || entry.shape != variable.globalShape)
@@ -133,7 +137,7 @@ struct Comparison {
 
   NameList missing, missingSlots, extra, differentWeights, differentSlots; // errors
   NameList fresh, ignored; // variables that keep their initial value; tensors that are not taken
-  std::set<std::string> taken;
+  std::map<std::string, std::string> taken;
   bool anySlot = false;
 };
 } // namespace
@@ -189,7 +193,8 @@ absl::StatusOr<Checkpoint> Checkpoint::open(Disk &disk, const std::string &path,
 
 absl::Status Checkpoint::read(const std::string &variable, std::span<const int64_t> start,
                               std::span<const int64_t> size, std::span<std::byte> out) const {
-  auto it = file.entries().find(variable);
+  auto name = taken.find(variable);
+  auto it = name == taken.end() ? file.entries().end() : file.entries().find(name->second);
   if (it == file.entries().end())
     return absl::NotFoundError(str(file.path(), " has no ", variable));
   return file.readBlock(it->second, start, size, out);

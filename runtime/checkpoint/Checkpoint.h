@@ -7,8 +7,8 @@
 #include "runtime/checkpoint/Safetensors.h"
 #include "runtime/data/Order.h"
 
+#include <map>
 #include <optional>
-#include <set>
 
 namespace dgc::rt {
 
@@ -33,6 +33,8 @@ struct VariableSpec {
   bool slot = false;
   /// A file without it is accepted, whatever else it has: the variable keeps its initial value.
   bool optional = false;
+  /// The variable whose value it takes from a file that has none of its own; empty: none.
+  std::string beginsAs;
 };
 
 /// What a run takes from a checkpoint.
@@ -78,7 +80,7 @@ private:
   explicit Checkpoint(SafetensorsFile file) : file(std::move(file)) {}
 
   SafetensorsFile file;
-  std::set<std::string> taken;
+  std::map<std::string, std::string> taken; // variables, and the tensors of the file that they are read from
   std::string leftOut_;
   std::optional<RunState> state_;
 };

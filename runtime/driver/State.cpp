@@ -32,9 +32,11 @@ static absl::Status readInitialValue(const VariableView &view, const RunOptions 
     DGC_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(disk, path));
     if (verified.insert(path).second)
       DGC_RETURN_IF_ERROR(file.verify());
-    auto entry = file.entries().find(view.name);
+    const auto *source = view.variable->begins_as();
+    const std::string name = source ? source->str() : view.name;
+    auto entry = file.entries().find(name);
     if (entry == file.entries().end())
-      return badData(str(path, " has no tensor '", view.name, "'"));
+      return badData(str(path, " has no tensor '", name, "'"));
     if (entry->second.dtype != view.dtype || entry->second.shape != view.globalShape)
       return badData(str(path, " holds ", describe(entry->second.dtype, entry->second.shape), ", needed is ",
                          describe(view.dtype, view.globalShape)));
@@ -60,16 +62,26 @@ absl::StatusOr<uint64_t> dgc::rt::seedOf(const RunOptions &options, Disk &disk) 
   return *state ? (*state)->seed : 0;
 }
 
-/// The variables of the plan, of all workers: what is in the file and in none of them is an error.
-static std::vector<VariableSpec> variableSpecs(const artifact::Plan &plan) {
+/// Sums of an evaluation are part of no checkpoint.
+static bool isSaved(const artifact::Variable &variable) { return variable.role() != artifact::VariableRole::Total; }
+
+int64_t dgc::rt::countSaved(const artifact::Plan &plan) {
+  int64_t count = 0;
+  for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i)
+    count += isSaved(*plan.variables()->Get(i));
+  return count;
+}
+
+std::vector<VariableSpec> dgc::rt::variableSpecs(const artifact::Plan &plan) {
   std::vector<VariableSpec> specs;
   for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
-    if (variable.first_row()) // the first block represents the variable
+    if (variable.first_row() || !isSaved(variable)) // the first block represents the variable
       continue;
     specs.push_back({variable.name()->str(), toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()),
                      toVector(variable.global_shape()), variable.role() == artifact::VariableRole::Slot,
-                     variable.role() == artifact::VariableRole::LossScale});
+                     variable.role() == artifact::VariableRole::LossScale,
+                     variable.begins_as() ? variable.begins_as()->str() : ""});
   }
   return specs;
 }
@@ -220,7 +232,13 @@ absl::StatusOr<WholeVariables> dgc::rt::gatherVariables(const Artifact &artifact
 }
 
 absl::Status dgc::rt::saveVariables(const Artifact &artifact, const Executor &executor, int rank, OutputFile *file,
-                                    const RunState &state, const GatherBytes &gather) {
+                                    OnnxWeights *onnx, const RunState &state, const GatherBytes &gather) {
   DGC_ASSIGN_OR_RETURN(WholeVariables whole, gatherVariables(artifact, executor, rank, gather));
-  return rank == 0 ? saveCheckpoint(*file, whole.tensors, state) : absl::OkStatus();
+  if (rank != 0)
+    return absl::OkStatus();
+  std::set<std::string> saved;
+  for (const VariableSpec &spec : variableSpecs(artifact.plan()))
+    saved.insert(spec.name);
+  std::erase_if(whole.tensors, [&](const Tensor &tensor) { return !saved.contains(tensor.name); });
+  return onnx ? onnx->save(*file, whole.tensors) : saveCheckpoint(*file, whole.tensors, state);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/checkpoint/Checkpoint.h"
+#include "runtime/checkpoint/OnnxWeights.h"
 #include "runtime/driver/Gather.h"
 #include "runtime/driver/RunOptions.h"
 #include "runtime/driver/Worker.h"
@@ -33,8 +34,15 @@ struct WholeVariables {
 absl::StatusOr<WholeVariables> gatherVariables(const Artifact &artifact, const Executor &executor, int rank,
                                                const GatherBytes &gather);
 
-/// Writes a checkpoint: every rank calls it, and rank 0 writes `file`, which is null elsewhere.
+/// The variables of the plan, of all workers, that a checkpoint has.
+std::vector<VariableSpec> variableSpecs(const artifact::Plan &plan);
+
+/// How many entries of Plan.variables are of such variables.
+int64_t countSaved(const artifact::Plan &plan);
+
+/// Writes a checkpoint, or, with `onnx`, the weights into that model: every rank calls it, and rank 0 writes `file`, which is null
+/// elsewhere.
 absl::Status saveVariables(const Artifact &artifact, const Executor &executor, int rank, OutputFile *file,
-                           const RunState &state, const GatherBytes &gather);
+                           OnnxWeights *onnx, const RunState &state, const GatherBytes &gather);
 
 } // namespace dgc::rt

@@ -82,6 +82,7 @@ private:
   std::optional<Dataset> dataset;
   std::unique_ptr<JsonLog> jsonLog;                 // rank 0
   std::optional<OutputFile> saved, traced, fetched; // rank 0, from the beginning: no other job writes them meanwhile
+  std::optional<OnnxWeights> savedModel;            // rank 0: what --save puts the weights into, where that is a model
   std::unique_ptr<Progress> progress;               // rank 0, while it trains
   std::unique_ptr<OpTrace> trace;
   FedProgram training, testing;
@@ -160,6 +161,12 @@ absl::Status Worker::reserveOutputs() {
     if (!reserved.ok())
       return output(reserved.status(), flag);
     *file = *std::move(reserved);
+  }
+  if (saved && isOnnxPath(options.save)) {
+    auto model = OnnxWeights::open(realDisk(), options.save, variableSpecs(artifact.plan()));
+    if (!model.ok())
+      return annotate(model.status(), "--save");
+    savedModel = *std::move(model);
   }
   return absl::OkStatus();
 }
@@ -424,6 +431,7 @@ absl::Status Worker::endEpoch(int64_t epoch) {
 absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::optional<int64_t> epoch) {
   Feed &feed = *program.feed;
   feed.seek({0, 0});
+  DGC_RETURN_IF_ERROR(executor->resetTotals());
   Scalars scalars(*program.runner);
   WeightedMeans means;
   TimeNs begin = clock.now();
@@ -463,10 +471,11 @@ absl::Status Worker::save() {
   if (options.save.empty())
     return absl::OkStatus();
   DGC_RETURN_IF_ERROR(executor->downloadVariables());
-  DGC_RETURN_IF_ERROR(output(
-      saveVariables(artifact, *executor, context.transport.rank(), saved ? &*saved : nullptr, state, context.gather),
-      "--save"));
-  print(str("saved ", counted(artifact.plan().variables() ? artifact.plan().variables()->size() : 0, "variable"),
+  DGC_RETURN_IF_ERROR(output(saveVariables(artifact, *executor, context.transport.rank(), saved ? &*saved : nullptr,
+                                           savedModel ? &*savedModel : nullptr, state, context.gather),
+                             "--save"));
+  print(str("saved ",
+            savedModel ? counted(savedModel->size(), "initializer") : counted(countSaved(artifact.plan()), "variable"),
             " to ", options.save == "-" ? "standard output" : options.save));
   return absl::OkStatus();
 }

@@ -225,11 +225,16 @@ absl::Status Executor::recordProgram(ProgramRunner &runner) {
   return absl::OkStatus();
 }
 
+absl::Status Executor::upload(const VariableView &view) {
+  DeviceMemory *memory = device->memory();
+  return memory ? memory->upload(deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer())),
+                                 view.memory)
+                : absl::OkStatus();
+}
+
 absl::Status Executor::uploadVariables() {
   for (const VariableView &view : variableViews)
-    if (DeviceMemory *memory = device->memory())
-      DGC_RETURN_IF_ERROR(memory->upload(
-          deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer())), view.memory));
+    DGC_RETURN_IF_ERROR(upload(view));
   return absl::OkStatus();
 }
 

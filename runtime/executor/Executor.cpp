@@ -241,6 +241,16 @@ absl::Status Executor::initializeVariables(const FileInitializer &fromFile) {
   return uploadVariables();
 }
 
+absl::Status Executor::resetTotals() {
+  for (const VariableView &view : variableViews)
+    if (view.variable->role() == artifact::VariableRole::Total) {
+      DGC_RETURN_IF_ERROR(initializeVariable(*view.variable, view.dtype, view.slice, options.seed,
+                                             artifact.initialValues(), view.memory));
+      DGC_RETURN_IF_ERROR(upload(view));
+    }
+  return absl::OkStatus();
+}
+
 ProgramRunner *Executor::program(std::string_view name) {
   for (const std::unique_ptr<ProgramRunner> &runner : runners)
     if (runner->name() == name)

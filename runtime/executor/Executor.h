@@ -195,6 +195,10 @@ public:
   /// Gives every variable its initial value.
   absl::Status initializeVariables(const FileInitializer &fromFile = {});
 
+  /// Gives the variables of role Total, on the device, too, their initial value: an evaluation begins. No run is submitted
+  /// that is not collected.
+  absl::Status resetTotals();
+
   /// A device with memory of its own has the variables there: these bring what
   /// was written into variables() to it, and what it computed back. On a CPU
   /// they do nothing.
@@ -227,6 +231,7 @@ private:
   absl::Status recordProgram(ProgramRunner &runner);
   HostExchange exchangeOf(const artifact::Program &program, const ProgramRunner::Op &op) const;
   std::span<std::byte> memoryOf(const artifact::Buffer &buffer) const;
+  absl::Status upload(const VariableView &view);
   template <typename View, typename Table> View viewOf(const Table &table, const artifact::Buffer &buffer) const;
   absl::Status prepareProgram(const artifact::Program &program, uint32_t firstOp);
   absl::StatusOr<ProgramRunner::Op> prepareOp(const artifact::Program &program, const artifact::Step &step,

@@ -184,6 +184,7 @@ static Json variable(const Plan &plan, const Variable &v) {
           {"b", v.b()},
           {"rng_id", v.rng_id()},
           {"file", text(v.file())},
+          {"begins_as", text(v.begins_as())},
           {"group", groupName(plan, v.group())},
           {"first_row", v.first_row()},
           {"row_count", v.row_count()},

@@ -57,9 +57,25 @@ static std::string workers(const fb::Plan &plan) {
   return out + str(", global batch ", plan.global_batch());
 }
 
+/// Which number of `variables` counts a variable.
+static size_t columnOf(fb::VariableRole role) {
+  switch (role) {
+  case fb::VariableRole::Weight:
+    return 0;
+  case fb::VariableRole::Slot:
+  case fb::VariableRole::LossScale:
+    return 1;
+  case fb::VariableRole::Statistic:
+    return 2;
+  case fb::VariableRole::Total:
+    return 3;
+  }
+  return 0;
+}
+
 /// Elements and bytes of all variables, whole.
 static std::string variables(const fb::Plan &plan) {
-  uint64_t elements[3] = {}, bytes = 0, count = 0;
+  uint64_t elements[4] = {}, bytes = 0, count = 0;
   for (size_t i = 0; i < sizeOfVector(plan.variables()); ++i) {
     const fb::Variable *variable = plan.variables()->Get(i);
     const fb::Buffer *buffer = plan.variable_buffers()->Get(variable->buffer());
@@ -68,12 +84,13 @@ static std::string variables(const fb::Plan &plan) {
     DType dtype = toDType(buffer->dtype());
     uint64_t size = byteSize(dtype, shape).value_or(0);
     bytes += size;
-    bool isOptimizers = variable->role() == fb::VariableRole::LossScale;
-    elements[static_cast<size_t>(isOptimizers ? fb::VariableRole::Slot : variable->role())] += size / sizeOf(dtype);
+    elements[columnOf(variable->role())] += size / sizeOf(dtype);
   }
   return str(count, " (", formatCount(static_cast<double>(elements[0])), " weights, ",
              formatCount(static_cast<double>(elements[1])), " of optimizer state, ",
-             formatCount(static_cast<double>(elements[2])), " statistics), ", formatBytes(bytes));
+             formatCount(static_cast<double>(elements[2])), " statistics",
+             elements[3] ? str(", ", formatCount(static_cast<double>(elements[3])), " running sums") : "", "), ",
+             formatBytes(bytes));
 }
 
 /// One line about a collective.

@@ -84,6 +84,7 @@ std::string dgc::rt::formatBytes(uint64_t bytes) {
 double Metric::reported() const {
   switch (function) {
   case artifact::MetricFunction::Identity:
+  case artifact::MetricFunction::Last:
     return value;
   case artifact::MetricFunction::Exponential:
     return std::exp(value);
@@ -98,6 +99,11 @@ void MetricMeans::add(std::span<const Metric> batch, double samples) {
   weights.resize(batch.size());
   metrics.assign(batch.begin(), batch.end());
   for (size_t i = 0; i < batch.size(); ++i) {
+    if (batch[i].function == artifact::MetricFunction::Last) {
+      sums[i] = batch[i].value;
+      weights[i] = 1;
+      continue;
+    }
     const double weight = batch[i].over.value_or(samples);
     sums[i] += batch[i].value * weight;
     weights[i] += weight;

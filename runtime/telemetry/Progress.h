@@ -18,7 +18,7 @@ namespace dgc::rt {
 /// A metric of a batch. The name outlives the object that it is given to.
 struct Metric {
   std::string_view name;
-  double value;               // a mean over the samples, or a quotient
+  double value;               // a mean over the samples, a quotient, or of all batches so far
   std::optional<double> over; // the divisor of a quotient, whose value is 0 where that is 0
   artifact::MetricFunction function = artifact::MetricFunction::Identity;
 
@@ -30,7 +30,7 @@ struct Metric {
   double reported() const;
 };
 
-/// Metrics over several batches: means over their samples, quotients of sums over all batches.
+/// Metrics over several batches: means over their samples, quotients of sums over all batches, last values.
 class MetricMeans {
 public:
   /// Adds a batch of so many samples. All batches have the same metrics.

@@ -20,6 +20,7 @@ struct ModelVariable {
   double a = 0, b = 0; // as in artifact::Variable
   uint64_t rngId = 0;
   std::string file;
+  std::string beginsAs;
 };
 
 struct ModelInput {

@@ -133,7 +133,9 @@ private:
       line("  output    ", text(o.name()), " : ",
            type(p.buffers()->Get(o.buffer())->dtype(), o.global_shape(), o.sharding()), ", ", rt::spelled(o.role()),
            o.over() ? " over " + text(o.over()) : "",
-           o.function() == MetricFunction::Identity ? "" : ", " + rt::spelled(o.function()) + " of it");
+           o.function() == MetricFunction::Identity ? ""
+           : o.function() == MetricFunction::Last   ? ", the last value"
+                                                    : ", " + rt::spelled(o.function()) + " of it");
     }
     if (steps && p.steps())
       stepsFrom(p, 0, p.steps()->size(), "  ");

@@ -37,8 +37,21 @@ TEST(CheckReport, OfQuotientsThatCannotBe) {
               ContainsRegex("output 'ratio'.*'loss': both must be scalar metrics"));
   EXPECT_THAT(messageOf([](fb::OutputT &, fb::OutputT &ratio) { ratio.over = "ratio"; }),
               ContainsRegex("output 'ratio'.*'ratio': both must be scalar metrics"));
+  EXPECT_THAT(messageOf([](fb::OutputT &loss, fb::OutputT &ratio) {
+                loss.role = fb::OutputRole::Metric;
+                ratio.over = "loss";
+                ratio.function = fb::MetricFunction::Last;
+              }),
+              ContainsRegex("output 'ratio'.*the last value is reported of it"));
   EXPECT_THAT(messageOf([](fb::OutputT &, fb::OutputT &ratio) { ratio.over = "count"; }),
               ContainsRegex("output 'ratio'.*'count', which is no output of the program"));
+}
+
+TEST(CheckReport, OfSumsThatDoNotBeginAtZero) {
+  fb::PlanT plan = samplePlan();
+  plan.variables[0]->role = fb::VariableRole::Total;
+  EXPECT_THAT(std::string(loadBytes(*finishPlan(std::move(plan))).status().message()),
+              ContainsRegex("is a sum of an evaluation, and does not begin at 0"));
 }
 
 TEST(CheckReport, OfWhatIsNoMetric) {

@@ -82,6 +82,20 @@ TEST_F(ProgressTest, EndsAnEpochWithQuotientsOfSums) {
             "epoch 2/2  loss 3.0000  precision 0.0000  perplexity 1.0000  root 0.0000  100 samples/s  1.0 s\n");
 }
 
+// What a program has summed up itself is reported as it is, whatever the samples are.
+TEST_F(ProgressTest, EndsAnEpochWithLastValues) {
+  Progress progress = make();
+  auto metrics = [](double value) {
+    return std::vector<Metric>{{"auc", value, std::nullopt, dgc::artifact::MetricFunction::Last}};
+  };
+  clock.advance(1_s);
+  progress.step(report(0, 1.0, metrics(0.5), 300));
+  clock.advance(1_s);
+  progress.step(report(1, 5.0, metrics(0.75), 100));
+  progress.endEpoch();
+  EXPECT_EQ(taken(), "epoch 1/2  loss 2.0000  auc 0.7500  200 samples/s  2.0 s\n");
+}
+
 TEST_F(ProgressTest, UpdatesOneLineOnATerminal) {
   options.terminal = true;
   Progress progress = make();

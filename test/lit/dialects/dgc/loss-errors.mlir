@@ -204,3 +204,90 @@ dgc.model @m {
   // expected-error @+1 {{'dgc.metric' op uses the name "m.over" again: every metric and output of a model needs a name of its own}}
   dgc.metric "m.over" %s
 }
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>, %l: tensor<4xi32>) {
+  // expected-error @+1 {{'dgc.confusion_matrix' has labels of type 'tensor<4xi32>' for logits of type 'tensor<3x4xf32>': integer labels have the shape of the logits without their last dimension, 'tensor<3xi32>'}}
+  %0 = dgc.confusion_matrix %x, %l : tensor<3x4xf32>, tensor<4xi32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>) {
+  // expected-error @+1 {{'dgc.macro_f1' has counts of type 'tensor<3x4xf32>', which must be [classes, classes]: those of dgc.confusion_matrix}}
+  %0 = dgc.macro_f1 %x : tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>) {
+  // expected-error @+1 {{'dgc.threshold_counts' has 1 thresholds: there are from 2 to 65536 of them, from 0 to 1; 200 is usual}}
+  %0, %1 = dgc.threshold_counts %x, %x thresholds 1 : tensor<3x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>, %l: tensor<3xi32>) {
+  // expected-error @+1 {{'dgc.threshold_counts' has labels of type 'tensor<3xi32>' for logits of type 'tensor<3x4xf32>': there is a label for each logit, [batch, ..]}}
+  %0, %1 = dgc.threshold_counts %x, %l thresholds 9 : tensor<3x4xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @f(%p: tensor<9xf32>, %n: tensor<8xf32>) {
+  // expected-error @+1 {{'dgc.area_under_curve' has counts of types 'tensor<9xf32>' and 'tensor<8xf32>', which must be of one type, [thresholds]: those of dgc.threshold_counts}}
+  %0 = dgc.area_under_curve %p, %n : tensor<9xf32>, tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x4xf32>, %y: tensor<3xf32>) {
+  // expected-error @+1 {{'dgc.r2_sums' has a prediction of type 'tensor<3x4xf32>' for a target of type 'tensor<3xf32>': both have one shape, [batch, ..]}}
+  %0 = dgc.r2_sums %x, %y : tensor<3x4xf32>, tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3xf64>) {
+  // expected-error @+1 {{'dgc.r2_score' has sums of type 'tensor<3xf64>', which must be the four of dgc.r2_sums}}
+  %0 = dgc.r2_score %x : tensor<3xf64>
+  return
+}
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<4x3xbf16> -> tensor<4x3xbf16>
+  // expected-error @+1 {{'dgc.running_sum' adds up elements of type 'bf16', and takes f32 or f64: convert them first, as in 'dgc.convert %x to f32'}}
+  %s = dgc.running_sum "s" %x : tensor<4x3xbf16>
+}
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %s = dgc.reduce sum %x dims [0, 1]
+  // expected-error @+1 {{'dgc.running_sum' op needs a name, which no variable has}}
+  %sum = dgc.running_sum "" %s
+  dgc.metric "sum" %sum
+}
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  // expected-note @+1 {{first used here}}
+  %w = dgc.variable "w" zeros frozen : tensor<4xf32>
+  %y = dgc.bias_add %x, %w
+  %s = dgc.reduce sum %y dims [0, 1]
+  // expected-error @+1 {{'dgc.running_sum' op uses the name "w" again: every variable and running sum of a model needs a name of its own}}
+  %sum = dgc.running_sum "w" %s
+  dgc.metric "sum" %sum
+}

@@ -15,6 +15,12 @@
 // CHECK: dgc.cumulative_sum %{{[^ ]*}} : tensor<3x4xf32>
 // CHECK: dgc.random_normal -1.0 0.5 keyed %{{.*}}, %{{.*}} rng 4 : tensor<3x4xf32>
 // CHECK: dgc.random_uniform always keyed %{{.*}}, %{{.*}} rng 5 : tensor<3x4xbf16>
+// CHECK: dgc.confusion_matrix %{{.*}}, %{{.*}} : tensor<3x4xf32>, tensor<3xi32>
+// CHECK: dgc.macro_f1 %{{.*}} : tensor<4x4xf32>
+// CHECK: dgc.threshold_counts %{{.*}}, %{{.*}} thresholds 9 : tensor<3x4xf32>
+// CHECK: dgc.area_under_curve %{{.*}}, %{{.*}} : tensor<9xf32>
+// CHECK: dgc.r2_sums %{{.*}}, %{{.*}} : tensor<3x4xf32>
+// CHECK: dgc.r2_score %{{.*}} : tensor<4xf64>
 func.func @forms(%x: tensor<3x4xf32>, %l: tensor<3xi32>, %w: tensor<4xf32>, %s: tensor<3xf32>, %n: tensor<i32>,
                  %speech: tensor<3x5x4xf32>, %words: tensor<3x2xi32>, %seed: tensor<i64>) {
   %0 = dgc.cross_entropy %x, %l label_smoothing 0.1 ignore_index -100 weights %w sample_weights %s valid %n
@@ -29,6 +35,12 @@ func.func @forms(%x: tensor<3x4xf32>, %l: tensor<3xi32>, %w: tensor<4xf32>, %s: 
   %10 = dgc.cumulative_sum %x : tensor<3x4xf32>
   %11 = dgc.random_normal -1 0.5 keyed %seed, %seed rng 4 : tensor<3x4xf32>
   %12 = dgc.random_uniform always keyed %seed, %seed rng 5 : tensor<3x4xbf16>
+  %13 = dgc.confusion_matrix %x, %l : tensor<3x4xf32>, tensor<3xi32>
+  %14 = dgc.macro_f1 %13 : tensor<4x4xf32>
+  %15, %16 = dgc.threshold_counts %x, %x thresholds 9 : tensor<3x4xf32>
+  %17 = dgc.area_under_curve %15, %16 : tensor<9xf32>
+  %18 = dgc.r2_sums %x, %x : tensor<3x4xf32>
+  %19 = dgc.r2_score %18 : tensor<4xf64>
   return
 }
 

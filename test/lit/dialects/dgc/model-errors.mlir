@@ -4,7 +4,7 @@
 
 dgc.model @field {
   %x = dgc.input "x" : tensor<?x4xf32>
-  // expected-error @+1 {{sgd has no field 'momentun': it takes learning_rate, momentum, nesterov, weight_decay or clip_global_norm; after the learning rate there may be}}
+  // expected-error @+1 {{sgd has no field 'momentun': it takes learning_rate, momentum, nesterov, weight_decay, clip_global_norm or average; after the learning rate there may be}}
   dgc.optimizer sgd learning_rate 0.1 momentun 0.9
 }
 

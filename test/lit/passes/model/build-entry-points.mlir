@@ -203,3 +203,52 @@ dgc.model @accumulator {
 // CHECK-LABEL: func.func @f
 // CHECK-NOT: dgc.state
 func.func @f(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }
+
+// -----
+
+// A running sum is a state that evaluate alone has, and with it what depends on it; it takes no random-number id.
+
+// CHECK-DAG: dgc.state @w weight zeros rng 0 : tensor<3x2xf32>
+// CHECK-DAG: dgc.state @counts total zeros rng 0 : tensor<2x2xf32>
+// CHECK-DAG: dgc.state @w.momentum slot zeros rng 1 : tensor<3x2xf32>
+// CHECK-NOT: dgc.state
+// CHECK-LABEL: func.func @train(
+// CHECK-NOT: @counts
+// CHECK-NOT: dgc.confusion_matrix
+// CHECK-NOT: "f1"
+// CHECK-LABEL: func.func @evaluate(
+// CHECK-SAME: %[[BEFORE:[^:]+]]: tensor<2x2xf32> {dgc.state = @counts}
+// CHECK-SAME: -> (tensor<2x2xf32> {dgc.state = @counts}, tensor<f32> {dgc.output = "loss", dgc.role = "loss"}, tensor<f32> {dgc.function = "last", dgc.output = "f1", dgc.role = "metric"}, tensor<f32> {dgc.output = "again", dgc.role = "metric"})
+// CHECK: %[[BATCH:.*]] = dgc.confusion_matrix
+// CHECK: %[[SUM:.*]] = dgc.add %[[BEFORE]], %[[BATCH]] : tensor<2x2xf32>
+// CHECK: %[[F1:.*]] = dgc.macro_f1 %[[SUM]]
+// CHECK: return %[[SUM]], %{{.*}}, %[[F1]], %{{.*}} :
+dgc.model @summing {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %y = dgc.input "y" : tensor<?xi32>
+  %w = dgc.variable "w" zeros : tensor<3x2xf32>
+  %h = dgc.dense %x, %w
+  %loss = dgc.cross_entropy %h, %y
+  %batch = dgc.confusion_matrix %h, %y
+  %counts = dgc.running_sum "counts" %batch
+  %f1 = dgc.macro_f1 %counts
+  dgc.loss %loss
+  dgc.metric "f1" %f1
+  dgc.metric "again" %loss
+  dgc.optimizer sgd learning_rate 0.1 momentum 0.9
+}
+
+// -----
+
+// Without a loss there is evaluate alone, also where all metrics are of running sums.
+
+// CHECK-DAG: dgc.state @sum total zeros rng 0 : tensor<f32>
+// CHECK-LABEL: func.func @evaluate(
+// CHECK-SAME: -> (tensor<f32> {dgc.state = @sum}, tensor<f32> {dgc.function = "last", dgc.output = "sum", dgc.role = "metric"})
+// CHECK-NOT: func.func
+dgc.model @evaluate_only {
+  %x = dgc.input "x" : tensor<?x3xf32>
+  %batch = dgc.reduce sum %x dims [0, 1]
+  %sum = dgc.running_sum "sum" %batch
+  dgc.metric "sum" %sum
+}
