@@ -2,6 +2,7 @@
 
 #include "compiler/codegen/Combiner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 

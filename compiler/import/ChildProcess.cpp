@@ -3,6 +3,7 @@
 #include "compiler/import/ChildProcess.h"
 #include "compiler/import/Refusals.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "runtime/base/Sanitizers.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <cerrno>
 #include <csignal>
@@ -48,8 +49,8 @@ static void prepareChild(size_t bytes) {
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
     std::signal(signal, SIG_DFL);
   const rlimit none{0, 0};
-  // A reader may ask for more, where a file that it names has more bytes.
-  for (auto [resource, most] : {std::pair(RLIMIT_DATA, kMemoryOfReader + 64 * bytes),
+  // A reader may ask for more, where a file that it names has more bytes. What a sanitizer maps counts, too.
+  for (auto [resource, most] : {std::pair(RLIMIT_DATA, rt::isSanitized ? RLIM_INFINITY : kMemoryOfReader + 64 * bytes),
                                 std::pair(RLIMIT_CPU, kSecondsOfReader + (bytes >> 20))}) {
     rlimit limit{};
     getrlimit(resource, &limit);

@@ -395,8 +395,9 @@ def DGC_ReducePrecisionOp : DGC_UnaryOp<"reduce_precision", DGC_FloatTensor, /*u
     to what a float with 8 bits of exponent and 7 of mantissa (bf16) can hold,
     halves to even, and keeps the type. What is too large becomes infinite;
     where the exponent has fewer bits than that of the type, what is below the
-    smallest normal number becomes a zero of its sign. NaN stays NaN. The
-    gradient is rounded in the same way.
+    smallest normal number becomes a zero of its sign. NaN stays NaN, or
+    becomes infinite with `mantissa 0`, which has no NaN. The gradient is rounded
+    in the same way.
   }];
   let arguments = (ins DGC_FloatTensor:$operand, I32Attr:$exponent_bits,
                    I32Attr:$mantissa_bits);

@@ -295,8 +295,13 @@ Value ReducePrecisionOp::buildScalar(OpBuilder &builder, Location location, Scal
     value = choose(b, tooLarge, arith::OrIOp::create(b, sign, infinite), value);
     value = choose(b, tooSmall, sign, value);
   }
+  // Without a mantissa there is no NaN: it becomes infinite.
+  Value nan = x[0];
+  if (getMantissaBits() == 0)
+    nan = arith::BitcastOp::create(
+        b, type, arith::OrIOp::create(b, arith::AndIOp::create(b, original, range(width - 1, width)), infinite));
   Value isNaN = compare(b, arith::CmpFPredicate::UNO, x[0], x[0]);
-  return choose(b, isNaN, x[0], arith::BitcastOp::create(b, type, value));
+  return choose(b, isNaN, nan, arith::BitcastOp::create(b, type, value));
 }
 
 /// Rounds towards zero; what is out of range becomes the nearest integer there

@@ -1,5 +1,7 @@
 #include "dialects/dgc/LoopCount.h"
 
+#include "llvm/ADT/APInt.h"
+
 #include <algorithm>
 
 using namespace mlir;

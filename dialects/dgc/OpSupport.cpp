@@ -1,7 +1,9 @@
 // What the definitions of dgc ops share.
 
 #include "dialects/dgc/OpSupport.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace dgc;
@@ -80,6 +82,16 @@ bool dgc::isSplatOf(Value constant, double value) {
   return matchPattern(constant, m_Constant(&elements)) && isSplatOf(elements, value);
 }
 
+/// The angle of the origin, as IEEE 754 has it: MLIR folds it to NaN. Null for another op, and elsewhere.
+static Attribute foldOrigin(Operation &op, ArrayRef<Attribute> operands) {
+  if (!isa<math::Atan2Op>(op))
+    return {};
+  auto y = dyn_cast_or_null<FloatAttr>(operands[0]), x = dyn_cast_or_null<FloatAttr>(operands[1]);
+  if (!y || !x || !y.getValue().isZero() || !x.getValue().isZero())
+    return {};
+  return FloatAttr::get(y.getType(), std::atan2(y.getValueAsDouble(), x.getValueAsDouble()));
+}
+
 /// Evaluates the scalar body of `op` on `inputs`; null when an op of the body
 /// does not fold.
 static Attribute evaluateScalar(ElementwiseOpInterface op, ArrayRef<Attribute> inputs) {
@@ -97,7 +109,9 @@ static Attribute evaluateScalar(ElementwiseOpInterface op, ArrayRef<Attribute> i
     SmallVector<OpFoldResult> folded;
     for (int attempt = 0; attempt < 4 && folded.empty(); ++attempt) {
       auto operands = llvm::map_to_vector(step.getOperands(), [&](Value operand) { return known[operand]; });
-      if (failed(step.fold(operands, folded)))
+      if (Attribute origin = foldOrigin(step, operands))
+        folded.push_back(origin);
+      else if (failed(step.fold(operands, folded)))
         return {};
     }
     if (folded.empty())

@@ -2,6 +2,7 @@
 
 #include "passes/analysis/Layout.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;

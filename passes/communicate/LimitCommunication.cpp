@@ -8,6 +8,7 @@
 namespace dgc {
 #define GEN_PASS_DEF_LIMITCOMMUNICATIONPASS
 #include "passes/communicate/Passes.h.inc"
+#include "llvm/ADT/StringExtras.h"
 } // namespace dgc
 
 using namespace mlir;

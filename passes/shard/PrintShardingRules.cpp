@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/DGC.h"
 #include "passes/shard/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace dgc {

@@ -1,6 +1,8 @@
 // The handler writes the signal's number into a pipe that a thread reads.
 #include "runtime/cluster/Signals.h"
 
+#include "runtime/base/Sanitizers.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
@@ -69,13 +71,6 @@ __attribute__((section(".preinit_array"), used)) void (*const beforeLibraries)(i
 } // namespace
 
 void removeHandlersOfLibraries() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr bool isSanitized = true;
-#elif defined(__has_feature)
-  constexpr bool isSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-  constexpr bool isSanitized = false;
-#endif
   for (int signal = 1; signal < 32; ++signal) {
     struct sigaction now = {}, original = {};
     if (sigaction(signal, nullptr, &now) != 0)

@@ -81,8 +81,8 @@ LogicalResult buildWhile(Node &n) {
 
   // The number of the round, whether it takes place, and what is carried.
   SmallVector<Value> carried{n.b.constant(RankedTensorType::get({}, i64), 0)};
-  FailureOr<Value> most = failure();
-  if (n.has(0) && failed(most = scalarOf(n, n.in(0), "its trip count", i64)))
+  FailureOr<Value> most = n.has(0) ? scalarOf(n, n.in(0), "its trip count", i64) : FailureOr<Value>(failure());
+  if (n.has(0) && failed(most))
     return failure();
   FailureOr<Value> goesOn =
       n.has(1) ? scalarOf(n, n.in(1), "its condition", i1) : n.b.constant(RankedTensorType::get({}, i1), 1);

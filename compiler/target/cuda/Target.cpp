@@ -10,6 +10,7 @@
 #include "runtime/artifact/GpuSizes.h"
 #include "runtime/artifact/dgcx_generated.h"
 #include "runtime/base/DType.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 namespace fb = dgc::artifact;

@@ -1,9 +1,9 @@
 // Whole jobs of real processes: what they print and how they end when one of
 // them is wrong, is killed, stops, or is interrupted.
 #include "../collective/TwoHosts.h"
-#include "../support/Sanitizers.h"
 #include "JobProcess.h"
 
+#include "runtime/base/Sanitizers.h"
 #include "runtime/cluster/Signals.h"
 
 #include <gmock/gmock.h>
@@ -283,7 +283,7 @@ TEST(Job, HangUpOfOneStopsAllWithoutALauncher) {
 }
 
 TEST(Job, ASignalThatIsIgnoredStaysIgnored) {
-  if (dgc::testing::hasThreadSanitizer)
+  if (dgc::rt::hasThreadSanitizer)
     GTEST_SKIP() << "the processes that look up symbols for the sanitizer are of the same group, and do not ignore it";
   for (int ignored : {SIGHUP, SIGINT}) {
     Process job({"--nproc", "2", "--steps", "2000", "--step-us", "500"}, {},
@@ -339,7 +339,7 @@ TEST(Signals, TheSecondOfTwoMayComeAfterTheWatcher) {
 /// The signals that a sanitizer handles to report a crash, as a mask of /proc/PID/status.
 uint64_t signalsOfSanitizer() {
   uint64_t mask = 0;
-  if (dgc::testing::hasAddressSanitizer || dgc::testing::hasThreadSanitizer)
+  if (dgc::rt::hasAddressSanitizer || dgc::rt::hasThreadSanitizer)
     for (int signal : {SIGILL, SIGBUS, SIGFPE, SIGSEGV})
       mask |= uint64_t{1} << (signal - 1);
   return mask;

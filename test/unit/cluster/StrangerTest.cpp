@@ -1,7 +1,7 @@
 // Strangers on the same machine: what they can make a job spend is bounded, and the job goes on.
-#include "../support/Sanitizers.h"
 #include "JobProcess.h"
 
+#include "runtime/base/Sanitizers.h"
 #include "runtime/cluster/Network.h"
 #include "runtime/cluster/cluster.grpc.pb.h"
 
@@ -140,7 +140,7 @@ private:
 };
 
 TEST(Stranger, AFloodOfStreamsDoesNotDisturbAJob) {
-  if (dgc::testing::hasThreadSanitizer)
+  if (dgc::rt::hasThreadSanitizer)
     GTEST_SKIP()
         << "each race within gRPC is looked up and suppressed, which takes longer than workers wait for another";
   // With the token of the job, as everybody has it whose job has none: without, the handshake ends the connection.
@@ -160,7 +160,7 @@ TEST(Stranger, AFloodOfStreamsDoesNotDisturbAJob) {
     EXPECT_LT(socketsOf(job.pid).size(), 200u);
     // The quota of gRPC is 66 MiB here; messages that are handed on, one for each stream, come on top. Sent are up to
     // 480.
-    if (!dgc::testing::hasAddressSanitizer) // which keeps what is freed
+    if (!dgc::rt::hasAddressSanitizer) // which keeps what is freed
       EXPECT_LT(peakMiB(job.pid), before + 160);
     EXPECT_GT(flood.sent(), 8); // it got through the handshake
     for (int fd : mute)

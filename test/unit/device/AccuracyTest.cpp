@@ -34,7 +34,7 @@ void expectWithin(double bound, double actual, double expected) {
 template <typename F> void expectSameBits(Tensor &result, F step, std::initializer_list<int> others = {2, 3}) {
   step(1);
   const std::vector<double> one = result.stored();
-  if (dgc::testing::hasThreadSanitizer)
+  if (dgc::rt::hasThreadSanitizer)
     return;
   for (int threads : others) {
     step(threads);

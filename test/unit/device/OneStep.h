@@ -2,9 +2,9 @@
 #pragma once
 
 #include "runtime/base/Philox.h"
+#include "runtime/base/Sanitizers.h"
 #include "runtime/device/cpu/CpuDevice.h"
 #include "test/unit/artifact/SamplePlan.h"
-#include "test/unit/support/Sanitizers.h"
 
 #include "gtest/gtest.h"
 
@@ -12,7 +12,7 @@
 
 /// The threads of oneDNN are those of libgomp, whose locks the thread sanitizer does not see.
 #define SKIP_WITH_THREAD_SANITIZER()                                                                                   \
-  if (dgc::testing::hasThreadSanitizer)                                                                                \
+  if (dgc::rt::hasThreadSanitizer)                                                                                     \
   GTEST_SKIP() << "libgomp is not instrumented"
 
 namespace dgc::rt::test {

@@ -228,3 +228,18 @@ func.func @precision() -> (tensor<2xf32>, tensor<2xf32>) {
   %1 = dgc.reduce_precision %y exponent 5 mantissa 10 : tensor<2xf32>
   return %0, %1 : tensor<2xf32>, tensor<2xf32>
 }
+
+// -----
+
+// The angle of the origin depends on the signs of its zeros. Without a mantissa NaN is infinite.
+// CHECK-LABEL: func @origin
+func.func @origin() -> (tensor<4xf64>, tensor<2xf32>) {
+  %y = dgc.constant dense<[0.0, -0.0, 0.0, -0.0]> : tensor<4xf64>
+  %x = dgc.constant dense<[0.0, 0.0, -0.0, -0.0]> : tensor<4xf64>
+  // CHECK-DAG: dgc.constant dense<[0.000000e+00, -0.000000e+00, 3.1415926535897931, -3.1415926535897931]>
+  %0 = dgc.atan2 %y, %x : tensor<4xf64>
+  %n = dgc.constant dense<[0x7FC00000, 0xFFC00000]> : tensor<2xf32>
+  // CHECK-DAG: dgc.constant dense<[0x7F800000, 0xFF800000]>
+  %1 = dgc.reduce_precision %n exponent 5 mantissa 0 : tensor<2xf32>
+  return %0, %1 : tensor<4xf64>, tensor<2xf32>
+}

@@ -13,7 +13,7 @@
 #endif
 #endif
 
-namespace dgc::testing {
+namespace dgc::rt {
 
 #ifdef DGC_THREAD_SANITIZER
 inline constexpr bool hasThreadSanitizer = true;
@@ -27,4 +27,6 @@ inline constexpr bool hasAddressSanitizer = true;
 inline constexpr bool hasAddressSanitizer = false;
 #endif
 
-} // namespace dgc::testing
+inline constexpr bool isSanitized = hasThreadSanitizer || hasAddressSanitizer;
+
+} // namespace dgc::rt
