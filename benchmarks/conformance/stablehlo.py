@@ -100,8 +100,8 @@ def is_equal(kind, actual, expected, bf16, sums):
         if sums:
             size = numpy.maximum(size, numpy.max(abs(wanted), where=numpy.isfinite(wanted), initial=0))
         near = abs(wide - wanted) <= ULPS * eps * size
-    if kind == "expect_almost_eq":
-        near |= abs(wide - wanted) <= 1e-3 * numpy.maximum(abs(wanted), 1)
+        if kind == "expect_almost_eq":
+            near |= abs(wide - wanted) <= 1e-3 * numpy.maximum(abs(wanted), 1)
     return bool((same | near).all())
 
 
