@@ -4,6 +4,7 @@
 #include "compiler/package/Package.h"
 #include "dialects/dist/Hosts.h"
 #include "dialects/exec/Exec.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/communicate/Passes.h"

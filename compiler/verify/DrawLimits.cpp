@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/DGC.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;

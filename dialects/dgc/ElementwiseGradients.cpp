@@ -3,6 +3,7 @@
 
 #include "dialects/dgc/OpSupport.h"
 #include "dialects/dgc/TensorBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
 #include <numbers>
 
 using namespace mlir;

@@ -6,6 +6,7 @@
 #include "dialects/dgc/ElementwiseFunctions.h"
 #include "dialects/dgc/OpSupport.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace dgc;

@@ -4,6 +4,7 @@
 #include "dialects/dgc/TensorBuilder.h"
 #include "dialects/dgc/TensorUtil.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace dgc;

@@ -1,6 +1,7 @@
 // Einsum and determinants of ONNX.
 
 #include "compiler/import/onnx/Node.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
