@@ -2,6 +2,7 @@
 
 #include "dialects/stablehlo/Assembly.h"
 #include "dialects/stablehlo/Attributes.h"
+#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace dgc::stablehlo;

@@ -4,11 +4,11 @@
 #include "passes/communicate/Payload.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace dgc {
 #define GEN_PASS_DEF_LIMITCOMMUNICATIONPASS
 #include "passes/communicate/Passes.h.inc"
-#include "llvm/ADT/StringExtras.h"
 } // namespace dgc
 
 using namespace mlir;
