@@ -1,5 +1,5 @@
 // gpt_char with a mixture of experts in each layer: 8 experts of 256 features, of which each character takes two, so that it has
-// four times the weights there at the same cost. In 2,000 steps the loss on held-out text falls to 1.73.
+// four times the weights there at the same cost. In 2,000 steps the cross-entropy on held-out text falls to 1.73.
 //
 //   dgc-compile moe_char.mlir --mesh data=2 -o moe_char.dgcx
 //   dgc-run moe_char.dgcx --data data/tinyshakespeare --steps 2000 --evaluate-every 250

@@ -56,7 +56,7 @@ static int onnxTypeOf(DType type) {
   return 0;
 }
 
-/// "a tensor of [4, 3] and type 1".
+/// "f32 [4x3]", as describe says it of a variable.
 static std::string describe(const onnx::Tensor &tensor) {
   const std::vector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
   for (int i = 0; i < numDTypes; ++i)
