@@ -181,6 +181,14 @@ function(dgc_unit_test name)
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/unit)
   add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES PROCESSORS 2)
+endfunction()
+
+# dgc_test_waits(NAME)
+# The program waits for most of its time. CTest is told of two processors for each core, and one more: other tests take two of
+# them, and so this one takes no core from them.
+function(dgc_test_waits name)
+  set_tests_properties(${name} PROPERTIES PROCESSORS 1)
 endfunction()
 
 # dgc_test_again(NAME SUFFIX FILTER environment...)
@@ -189,7 +197,7 @@ function(dgc_test_again name suffix filter)
   set(test ${name}_${suffix})
   add_test(NAME ${test} COMMAND ${name} --gtest_filter=${filter})
   set(environment ${ARGN} GTEST_OUTPUT=json:${CMAKE_BINARY_DIR}/test-results/${test}.json)
-  set_tests_properties(${test} PROPERTIES ENVIRONMENT "${environment}")
+  set_tests_properties(${test} PROPERTIES PROCESSORS 2 ENVIRONMENT "${environment}")
 endfunction()
 
 # dgc_test_on_gpu(NAME gtest-filter)

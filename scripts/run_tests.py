@@ -18,7 +18,10 @@ import xml.etree.ElementTree as ElementTree
 
 LIT = "/usr/lib/llvm-22/bin/lit"
 # Tests of timing run beside others here, so there are no more jobs than cores.
-JOBS = str(len(os.sched_getaffinity(0)))
+CORES = len(os.sched_getaffinity(0))
+JOBS = str(CORES)
+# For CTest a test takes two of these, one that only waits takes one (dgc_test_waits).
+CTEST_JOBS = str(2 * CORES + 1)
 
 
 def run_unit_tests(build, out, timeout, names=()):
@@ -29,7 +32,7 @@ def run_unit_tests(build, out, timeout, names=()):
     junit = os.path.join(out, "ctest.xml")
     env = dict(os.environ, GTEST_OUTPUT=f"json:{out}/", GTEST_COLOR="no")
     subprocess.run(
-        ["ctest", "--test-dir", build, "-j", JOBS, "--timeout", timeout,
+        ["ctest", "--test-dir", build, "-j", CTEST_JOBS, "--timeout", timeout,
          "--output-junit", junit, "--quiet", "--no-tests=ignore"]
         + (["-R", f"^({'|'.join(names)})$"] if names else []),
         env=env, stdin=subprocess.DEVNULL, check=False)

@@ -114,7 +114,8 @@ FailureOr<CompiledKernels> compileKernelsOf(ModuleOp module, const CompilePlan &
   FailureOr<CompiledKernels> kernels = compile(*kernelsOf(module, source, false));
   if (failed(kernels))
     return failure();
-  FailureOr<CompiledKernels> host = plan.servers->compileKernels(*kernelsOf(module, source, true));
+  FailureOr<CompiledKernels> host =
+      plan.servers->compileKernels(*kernelsOf(module, source, true), plan.asked.kernelCache.get());
   if (failed(host))
     return failure();
   kernels->host = std::make_shared<CompiledKernels>(*std::move(host));
@@ -131,7 +132,7 @@ static FailureOr<std::vector<uint8_t>> semanticsOf(ModuleOp module, const Compil
   std::unique_ptr<Target> reference = TargetRegistry::builtin().create("reference", wrong);
   if (!reference)
     return module.emitError() << "--with-semantics: " << wrong;
-  FailureOr<CompiledKernels> kernels = reference->compileKernels(source);
+  FailureOr<CompiledKernels> kernels = reference->compileKernels(source, nullptr);
   if (failed(kernels))
     return failure();
   return std::move(kernels->object);
@@ -146,8 +147,9 @@ FailureOr<Artifact> compile(ModuleOp module, const CompilePlan &plan, const Comp
   if (failed(runPhases(module, plan, reports)))
     return failure();
   PhaseTimer timer(Phase::Artifact, reports.timing);
-  FailureOr<CompiledKernels> kernels =
-      compileKernelsOf(module, plan, [&](ModuleOp source) { return plan.workers->compileKernels(source); });
+  FailureOr<CompiledKernels> kernels = compileKernelsOf(module, plan, [&](ModuleOp source) {
+    return plan.workers->compileKernels(source, plan.asked.kernelCache.get());
+  });
   if (failed(kernels))
     return failure();
   kernels->kind = plan.workers->kind(); // also without a kernel

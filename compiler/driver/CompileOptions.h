@@ -68,6 +68,8 @@ struct CompileOptions {
   ByteCount memoryLimit;
   std::vector<std::string> insertPass, inputShape;
   Phase from = Phase::Input, to = Phase::Artifact;
+  /// Not an option, as it shapes nothing: what kernels compiled before may be taken from. Null: there is none.
+  std::shared_ptr<KernelCache> kernelCache;
 
   /// Calls `b(name, field, placeholder of the value, help)` for each option, in the order of --help.
   template <class Options, class Binder> static void bind(Options &o, Binder &&b) {

@@ -5,6 +5,7 @@
 #define DGC_COMPILER_TARGET_TARGET_H
 
 #include "compiler/codegen/CompiledKernels.h"
+#include "compiler/target/KernelCache.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/analysis/OptionTypes.h"
@@ -64,8 +65,8 @@ public:
   /// The passes of the phase kernel, without the verifier behind it.
   virtual void buildKernelPhase(mlir::OpPassManager &manager, const KernelOptions &options) const = 0;
   /// The code of every function of `kernels`, dgc ops on tensors of known shape. Does not change the module. Fails with
-  /// a diagnostic.
-  virtual mlir::FailureOr<CompiledKernels> compileKernels(mlir::ModuleOp kernels) const = 0;
+  /// a diagnostic. A target may take code from `cache`, which is null where there is none, and leave code there.
+  virtual mlir::FailureOr<CompiledKernels> compileKernels(mlir::ModuleOp kernels, KernelCache *cache) const = 0;
   /// Prints how the functions of `kernels`, as for compileKernels, would be written. Does not change the module. Fails
   /// with a diagnostic: where no target overrides it, as there are no such plans.
   virtual mlir::LogicalResult printKernelPlans(mlir::ModuleOp kernels, llvm::raw_ostream &out) const;

@@ -6,6 +6,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CodeGen.h"
 #include "llvm/Support/FileSystem.h"
@@ -90,8 +91,29 @@ static void removeTemporary(const std::string &path) {
   llvm::sys::DontRemoveFileOnSignal(path);
 }
 
-static llvm::Expected<std::vector<uint8_t>> link(llvm::StringRef object) {
-  auto input = temporary("o");
+/// The objects as one archive, which is one file to write whatever their number.
+static std::error_code writeArchive(llvm::ArrayRef<const ObjectFile *> objects, const std::string &path) {
+  std::vector<llvm::NewArchiveMember> members;
+  for (const ObjectFile *object : objects)
+    members.emplace_back(llvm::MemoryBufferRef(llvm::StringRef(object->data(), object->size()), "kernel.o"));
+  auto archive = llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab, llvm::object::Archive::K_GNU,
+                                            /*Deterministic=*/true, /*Thin=*/false);
+  if (!archive)
+    return llvm::errorToErrorCode(archive.takeError());
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  if (!error)
+    stream << (*archive)->getBuffer();
+  stream.close();
+  if (stream.has_error())
+    error = stream.error();
+  stream.clear_error(); // else its destructor aborts
+  return error;
+}
+
+llvm::Expected<std::vector<uint8_t>> linkObjects(llvm::ArrayRef<const ObjectFile *> objects,
+                                                 llvm::ArrayRef<SymbolAlias> aliases) {
+  auto input = temporary("a");
   if (!input)
     return input.takeError();
   auto removeInput = llvm::make_scope_exit([&] { removeTemporary(*input); });
@@ -99,20 +121,16 @@ static llvm::Expected<std::vector<uint8_t>> link(llvm::StringRef object) {
   if (!output)
     return output.takeError();
   auto removeOutput = llvm::make_scope_exit([&] { removeTemporary(*output); });
-  {
-    std::error_code error;
-    llvm::raw_fd_ostream stream(*input, error);
-    if (!error)
-      stream << object;
-    stream.close();
-    if (stream.has_error())
-      error = stream.error();
-    stream.clear_error(); // else its destructor aborts
-    if (error)
-      return llvm::createStringError(error, "cannot write " + *input + ": " + describe(error));
-  }
-  const char *args[] = {"ld.lld",      "-shared", "--hash-style=sysv", "--build-id=none", "-z", "noexecstack",
-                        "--threads=1", "-o",      output->c_str(),     input->c_str()};
+  if (std::error_code error = writeArchive(objects, *input))
+    return llvm::createStringError(error, "cannot write " + *input + ": " + describe(error));
+  std::vector<const char *> args = {
+      "ld.lld",      "-shared", "--hash-style=sysv", "--build-id=none", "-z",          "noexecstack",
+      "--threads=1", "-o",      output->c_str(),     "--whole-archive", input->c_str()};
+  std::vector<std::string> definitions;
+  for (const SymbolAlias &alias : aliases)
+    definitions.push_back("--defsym=" + alias.name + "=" + alias.of);
+  for (const std::string &definition : definitions)
+    args.push_back(definition.c_str());
   std::string messages;
   llvm::raw_string_ostream errors(messages);
   static std::mutex oneAtATime;
@@ -131,19 +149,19 @@ static llvm::Expected<std::vector<uint8_t>> link(llvm::StringRef object) {
   return std::vector<uint8_t>(bytes.begin(), bytes.end());
 }
 
-llvm::Expected<std::vector<uint8_t>> generateSharedObject(llvm::Module &module, const CpuTarget &target) {
+llvm::Expected<ObjectFile> generateObject(llvm::Module &module, const CpuTarget &target) {
   auto machine = createMachine(target);
   if (!machine)
     return machine.takeError();
   setTarget(module, target, **machine);
   optimize(module, **machine);
-  llvm::SmallVector<char, 0> object;
+  ObjectFile object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
   if ((*machine)->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
     return llvm::createStringError("the target cannot write object files");
   passes.run(module);
-  return link(llvm::StringRef(object.data(), object.size()));
+  return object;
 }
 
 } // namespace dgc

@@ -35,8 +35,8 @@ public:
     manager.addPass(createFormKernels(form));
   }
 
-  FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
-    return dgc::compileKernels(kernels, target);
+  FailureOr<CompiledKernels> compileKernels(ModuleOp kernels, KernelCache *cache) const override {
+    return dgc::compileKernels(kernels, target, cache);
   }
 
   LoopLowering loopLowering() const override {

@@ -68,7 +68,7 @@ public:
     manager.addPass(createFormKernels(form));
   }
 
-  FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
+  FailureOr<CompiledKernels> compileKernels(ModuleOp kernels, KernelCache *) const override {
     return dgc::compileKernels(kernels, target);
   }
 

@@ -27,7 +27,7 @@ public:
     manager.addPass(createFormKernels());
   }
 
-  FailureOr<CompiledKernels> compileKernels(ModuleOp kernels) const override {
+  FailureOr<CompiledKernels> compileKernels(ModuleOp kernels, KernelCache *) const override {
     loadKernelDialects(*kernels.getContext());
     CompiledKernels result;
     reference::KernelsT bytecode;

@@ -151,10 +151,10 @@ std::string expected(const CollectiveDesc &d, int rank) {
   case CollectiveKind::AllReduce:
   case CollectiveKind::ReduceScatter: {
     uint64_t first = d.kind == CollectiveKind::ReduceScatter ? m * d.dstCount : 0;
+    std::vector<const std::byte *> in(n);
     for (uint64_t i = 0; i < d.dstCount; ++i) {
-      std::vector<const std::byte *> in;
       for (size_t j = 0; j < n; ++j)
-        in.push_back(reinterpret_cast<std::byte *>(src[j].data()) + (first + i) * size);
+        in[j] = reinterpret_cast<std::byte *>(src[j].data()) + (first + i) * size;
       reduceElement(d.dtype, d.reduction, in, reinterpret_cast<std::byte *>(out.data()) + i * size);
     }
     return out;

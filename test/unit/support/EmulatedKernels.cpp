@@ -140,10 +140,13 @@ FailureOr<CompiledKernels> compileForEmulator(ModuleOp kernels) {
     return std::move(grids.kernels);
   exposeShared(*grids.code);
   addEntries(*grids.code, grids.launches);
-  llvm::Expected<std::vector<uint8_t>> object = generateSharedObject(*grids.code, *cpu);
+  llvm::Expected<ObjectFile> object = generateObject(*grids.code, *cpu);
   if (!object)
     return kernels.emitError("the kernels could not be compiled: ") << llvm::toString(object.takeError());
-  grids.kernels.object = std::move(*object);
+  llvm::Expected<std::vector<uint8_t>> library = linkObjects({&*object});
+  if (!library)
+    return kernels.emitError("the kernels could not be linked: ") << llvm::toString(library.takeError());
+  grids.kernels.object = std::move(*library);
   return std::move(grids.kernels);
 }
 

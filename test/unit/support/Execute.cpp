@@ -36,6 +36,9 @@ static FailureOr<CompileOptions> optionsOf(const testing::ExecuteOptions &option
   result.threads = {options.run.threads};
   result.target = {options.target};
   result.serverTarget = {options.serverTarget};
+  // A model on many meshes is made of few kernels that differ, and most of the time of a test goes into compiling them.
+  static const auto kernels = std::make_shared<KernelCache>();
+  result.kernelCache = kernels;
   return result;
 }
 

@@ -59,11 +59,14 @@ struct Request {
   int64_t threads = 1;
 };
 
+using Threading = mlir::MLIRContext::Threading;
+
 /// The artifact of a model; empty, with a failure, when it is refused.
-std::vector<uint8_t> compileModel(const Request &request) {
+std::vector<uint8_t> compileModel(const Request &request, std::shared_ptr<KernelCache> cache = nullptr,
+                                  Threading threading = Threading::DISABLED) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  mlir::MLIRContext context(registry, threading);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(request.model, &context);
   if (!module) {
     ADD_FAILURE() << "the model cannot be parsed";
@@ -73,6 +76,7 @@ std::vector<uint8_t> compileModel(const Request &request) {
   CompileOptions options;
   options.target = {request.target};
   options.threads = {request.threads};
+  options.kernelCache = std::move(cache);
   options.precision = request.precision;
   options.mesh = MeshShape::parse(request.mesh, error).value();
   options.strategy = StrategyOptions::parse(request.strategy, error).value();
@@ -128,7 +132,21 @@ TEST_F(Phases, TheTextOfAPhaseBuildsTheSamePasses) {
   }
 }
 
-// Several models with options of their own at a time, for several kinds of targets, give the bytes that they give alone.
+TEST_F(Phases, KernelsFromACacheAreThoseThatWouldBeCompiled) {
+  const Request v3 = {images, "x86-64-v3", "", ""}, v4 = {images, "x86-64-v4", "", ""};
+  const std::vector<uint8_t> alone = compileModel(v3);
+  auto cache = std::make_shared<KernelCache>();
+  EXPECT_EQ(compileModel(v3, cache, Threading::ENABLED), alone);
+  const size_t kernels = cache->size();
+  EXPECT_GT(kernels, 1U);
+  EXPECT_EQ(compileModel(v3, cache), alone);
+  EXPECT_EQ(cache->size(), kernels);
+  EXPECT_EQ(compileModel(v4, cache), compileModel(v4));
+  EXPECT_EQ(cache->size(), 2 * kernels);
+}
+
+// Several models with options of their own at a time, for several kinds of targets, give the bytes that they give alone,
+// also where they share the code of kernels and each has threads of its own.
 TEST_F(Phases, SeveralThreadsMayCompileAtATime) {
   const Request requests[] = {
       {line, "x86-64-v3", "data=2", "zero1"},   {images, "x86-64-v3", "", "", Precision::F32, 3},
@@ -140,9 +158,13 @@ TEST_F(Phases, SeveralThreadsMayCompileAtATime) {
     alone.push_back(compileModel(request));
   for (size_t i = 1; i < alone.size(); ++i)
     ASSERT_NE(alone[i - 1], alone[i]) << i;
+  auto cache = std::make_shared<KernelCache>();
   std::vector<std::thread> threads;
   for (size_t i = 0; i < together.size(); ++i)
-    threads.emplace_back([&, i] { together[i] = compileModel(requests[i % std::size(requests)]); });
+    threads.emplace_back([&, i] {
+      together[i] =
+          compileModel(requests[i % std::size(requests)], cache, i % 2 ? Threading::ENABLED : Threading::DISABLED);
+    });
   for (std::thread &thread : threads)
     thread.join();
   for (size_t i = 0; i < together.size(); ++i)

@@ -88,17 +88,22 @@ private:
   }
   void multiply(const Gemm::Part &part) const {
     const Gemm &g = gemm;
-    for (uint64_t batch = 0; batch < g.batch; ++batch)
+    std::vector<double> a(g.m * g.k), b(g.k * g.n); // rows of both lie one behind the other
+    for (uint64_t batch = 0; batch < g.batch; ++batch) {
+      for (uint64_t i = 0; i < a.size(); ++i)
+        a[i] = load(g.a.data, indexOf(g.a, part.a, batch, i / g.k, i % g.k));
+      for (uint64_t i = 0; i < b.size(); ++i)
+        b[i] = load(g.b.data, indexOf(g.b, part.b, batch, i / g.n, i % g.n));
       for (uint64_t i = 0; i < g.m; ++i)
         for (uint64_t j = 0; j < g.n; ++j) {
           // Term after term in f32, as the library may.
           float sum = 0;
           for (uint64_t l = 0; l < g.k; ++l)
-            sum = static_cast<float>(sum + load(g.a.data, indexOf(g.a, part.a, batch, i, l)) *
-                                               load(g.b.data, indexOf(g.b, part.b, batch, l, j)));
+            sum = static_cast<float>(sum + a[i * g.k + l] * b[l * g.n + j]);
           const double biased = g.hasBias ? sum + load(g.bias, j) : sum;
           store(g.dst.data, indexOf(g.dst, part.dst, batch, i, j), static_cast<float>(activated(biased, i, j)));
         }
+    }
     addUp();
   }
   /// The bit of an element in what a relu keeps: the order of bits is the library's own affair.

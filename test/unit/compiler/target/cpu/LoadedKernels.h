@@ -90,7 +90,7 @@ public:
 private:
   void interpret(mlir::ModuleOp module) {
     std::string wrong;
-    auto result = TargetRegistry::builtin().create("reference", wrong)->compileKernels(module);
+    auto result = TargetRegistry::builtin().create("reference", wrong)->compileKernels(module, nullptr);
     ASSERT_TRUE(mlir::succeeded(result));
     compiled = std::move(*result);
     auto kernels = reference::readKernels(std::as_bytes(std::span(compiled.object)));
