@@ -1,6 +1,7 @@
 // What is not supported of a program.
 
 #include "compiler/import/Refusals.h"
+#include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
 

@@ -1,6 +1,7 @@
 //===- PlanMemory.cpp - give every buffer its offset -----------------------===//
 
 #include "dialects/exec/Exec.h"
+#include "mlir/IR/Builders.h"
 #include "passes/schedule/Lifetimes.h"
 #include "passes/schedule/Passes.h"
 #include "llvm/ADT/MapVector.h"
