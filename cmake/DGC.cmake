@@ -2,9 +2,10 @@
 
 find_program(DGC_CCACHE ccache)
 if(DGC_CCACHE)
-  # clang's precompiled headers need these to be cacheable.
+  # clang's precompiled headers need these to be cacheable. A hit is found by the files that the last compilation read: the
+  # preprocessor, which a miss would run once more, takes a third of the time of a file that includes MLIR.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_DEPEND=1
       ${DGC_CCACHE})
 endif()
 
