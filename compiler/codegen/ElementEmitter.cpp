@@ -38,6 +38,30 @@ Value ElementEmitter::below(Value a, int64_t b) {
 
 Value ElementEmitter::atMost(Value a, int64_t b) { return arith::MinUIOp::create(builder, loc, a, constant(b)); }
 
+/// True where a part of an expression is subtracted: it may be negative, though what it is a part of is not. So is `i - 5 * (i
+/// floordiv 5) + 18`, which is written as `(i - 5 * (i floordiv 5)) floordiv 3 + 6` when it is divided by 3.
+static bool mayBeNegative(AffineExpr expr) {
+  if (auto number = dyn_cast<AffineConstantExpr>(expr))
+    return number.getValue() < 0;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary || expr.getKind() == AffineExprKind::Mod)
+    return false;
+  if (expr.getKind() == AffineExprKind::FloorDiv)
+    return mayBeNegative(binary.getLHS());
+  return mayBeNegative(binary.getLHS()) || mayBeNegative(binary.getRHS());
+}
+
+/// The quotient, rounded down, or what is left, which is never negative. The divisor is positive.
+Value ElementEmitter::divideDown(Value value, Value by, bool wantsRest) {
+  Value quotient = arith::DivSIOp::create(builder, loc, value, by);
+  Value rest = arith::SubIOp::create(builder, loc, value, arith::MulIOp::create(builder, loc, quotient, by));
+  Value isBelow = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, rest, constant(0));
+  if (wantsRest)
+    return arith::SelectOp::create(builder, loc, isBelow, arith::AddIOp::create(builder, loc, rest, by), rest);
+  return arith::SelectOp::create(builder, loc, isBelow, arith::SubIOp::create(builder, loc, quotient, constant(1)),
+                                 quotient);
+}
+
 Value ElementEmitter::position(AffineExpr expr) {
   if (auto constantExpr = dyn_cast<AffineConstantExpr>(expr))
     return constant(constantExpr.getValue());
@@ -53,8 +77,12 @@ Value ElementEmitter::position(AffineExpr expr) {
   case AffineExprKind::Mul:
     return arith::MulIOp::create(builder, loc, lhs, rhs, arith::IntegerOverflowFlags::nsw);
   case AffineExprKind::Mod:
+    if (mayBeNegative(binary.getLHS()))
+      return divideDown(lhs, rhs, /*wantsRest=*/true);
     return arith::RemUIOp::create(builder, loc, lhs, rhs);
   default:
+    if (mayBeNegative(binary.getLHS()))
+      return divideDown(lhs, rhs, /*wantsRest=*/false);
     return arith::DivUIOp::create(builder, loc, lhs, rhs);
   }
 }

@@ -87,12 +87,13 @@ public:
   /// Fills the inside of a condition; null: always.
   void when(mlir::Value condition, llvm::function_ref<void()> inside);
 
-  // Numbers. Positions are never negative where they are divided.
+  // Numbers. Positions are not negative, but for what divideDown is for.
   mlir::Value constant(int64_t value);
   mlir::Value plus(mlir::Value a, mlir::Value b);
   mlir::Value times(mlir::Value a, int64_t b);
   mlir::Value divide(mlir::Value value, int64_t by);
   mlir::Value modulo(mlir::Value value, int64_t by);
+  mlir::Value divideDown(mlir::Value value, mlir::Value by, bool wantsRest);
   mlir::Value below(mlir::Value a, int64_t b);
   mlir::Value atMost(mlir::Value a, int64_t b);
   mlir::Value position(mlir::AffineExpr expr);

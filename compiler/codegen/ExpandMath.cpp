@@ -5,10 +5,12 @@
 #include "compiler/codegen/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include <limits>
 
@@ -116,6 +118,58 @@ struct ExpandPow : OpRewritePattern<math::PowFOp> {
   }
 };
 
+/// The integer type of as many bits, for bf16 and vectors of it; null for others.
+Type bitsOfBf16(Type type) {
+  if (!getElementTypeOrSelf(type).isBF16())
+    return {};
+  Type bits = IntegerType::get(type.getContext(), 16);
+  auto vector = dyn_cast<VectorType>(type);
+  return vector ? Type(vector.clone(bits)) : bits;
+}
+
+// What only moves a bf16 moves its bits: LLVM would convert it to f32 and back by a function that few libraries have.
+struct SelectBits : OpRewritePattern<arith::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::SelectOp op, PatternRewriter &rewriter) const override {
+    Type bits = bitsOfBf16(op.getType());
+    if (!bits)
+      return failure();
+    auto bitsOf = [&](Value value) { return arith::BitcastOp::create(rewriter, op.getLoc(), bits, value).getResult(); };
+    Value chosen = arith::SelectOp::create(rewriter, op.getLoc(), op.getCondition(), bitsOf(op.getTrueValue()),
+                                           bitsOf(op.getFalseValue()));
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), chosen);
+    return success();
+  }
+};
+
+struct LoadBits : OpRewritePattern<LLVM::LoadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(LLVM::LoadOp op, PatternRewriter &rewriter) const override {
+    Type type = op.getType(), bits = bitsOfBf16(type);
+    if (!bits)
+      return failure();
+    auto load = cast<LLVM::LoadOp>(rewriter.clone(*op));
+    load.getResult().setType(bits);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, type, load.getResult());
+    return success();
+  }
+};
+
+struct StoreBits : OpRewritePattern<LLVM::StoreOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(LLVM::StoreOp op, PatternRewriter &rewriter) const override {
+    Type bits = bitsOfBf16(op.getValue().getType());
+    if (!bits)
+      return failure();
+    Value value = arith::BitcastOp::create(rewriter, op.getLoc(), bits, op.getValue());
+    rewriter.modifyOpInPlace(op, [&] { op.getValueMutable().assign(value); });
+    return success();
+  }
+};
+
 struct ExpandMath : dgc::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
@@ -128,8 +182,10 @@ struct ExpandMath : dgc::impl::ExpandMathBase<ExpandMath> {
       populateDeviceMathPatterns(patterns);
     }
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-    if (!convertsBf16)
+    if (!convertsBf16) {
       arith::populateExpandBFloat16Patterns(patterns);
+      patterns.add<SelectBits, LoadBits, StoreBits>(&getContext());
+    }
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns), config)))

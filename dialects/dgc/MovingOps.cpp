@@ -125,19 +125,25 @@ void MaxPoolGradOp::takeWindows(unsigned factor, const PartNeeds &needs) {
 // Convolutions
 //===----------------------------------------------------------------------===//
 
-/// The spatial dimension that factor `factor` of the rule of a convolution is; see convolutionRule.
-static int64_t spatialDim(const ConvolutionGeometry &geometry, unsigned factor) {
-  return factor - (geometry.groups == 1 || geometry.isDepthwise() ? 3 : 5);
+/// The spatial dimension that factor `factor` of the rule of a convolution is; see convolutionRule. A dimension with a
+/// dilated input has two factors there, as it cannot be cut.
+static int64_t spatialDim(const ConvolutionGeometry &geometry, ArrayRef<int64_t> inputDilation, unsigned factor) {
+  int64_t first = geometry.groups == 1 || geometry.isDepthwise() ? 3 : 5, i = 0;
+  auto factorsOf = [&](int64_t dim) { return !inputDilation.empty() && inputDilation[dim] != 1 ? 2 : 1; };
+  for (; first < static_cast<int64_t>(factor); ++i)
+    first += factorsOf(i);
+  return i;
 }
 
 /// The same of an op whose operands are windows already, so that it has no geometry: of its groups and channels.
-static int64_t spatialDim(int64_t groups, int64_t inputChannels, int64_t outputChannels, unsigned factor) {
-  return spatialDim(ConvolutionGeometry{1, inputChannels, outputChannels, groups, {}}, factor);
+static int64_t spatialDim(int64_t groups, int64_t inputChannels, int64_t outputChannels,
+                          ArrayRef<int64_t> inputDilation, unsigned factor) {
+  return spatialDim(ConvolutionGeometry{1, inputChannels, outputChannels, groups, {}}, inputDilation, factor);
 }
 
 PartNeeds ConvolutionOp::getNeeds(unsigned factor, int64_t parts) {
   ConvolutionGeometry geometry = getGeometry();
-  int64_t i = spatialDim(geometry, factor);
+  int64_t i = spatialDim(geometry, getLhsDilation(), factor);
   Parts outputs(geometry.spatial[i].output, parts);
   PartNeeds needs;
   needs.windows.push_back(inputOfOutputs(geometry.spatial[i], outputs, 0, i + 1, ReductionKind::Sum));
@@ -147,13 +153,14 @@ PartNeeds ConvolutionOp::getNeeds(unsigned factor, int64_t parts) {
 
 void ConvolutionOp::takeWindows(unsigned factor, const PartNeeds &needs) {
   int64_t rank = cast<RankedTensorType>(getInput().getType()).getRank() - 2;
-  int64_t i = spatialDim(getGroups(), sizeOf(getInput(), rank + 1), sizeOf(getWeights(), rank + 1), factor);
+  int64_t i =
+      spatialDim(getGroups(), sizeOf(getInput(), rank + 1), sizeOf(getWeights(), rank + 1), getLhsDilation(), factor);
   setPadding(withPadding(getPadding(), rank, i, needs));
 }
 
 PartNeeds ConvolutionInputGradOp::getNeeds(unsigned factor, int64_t parts) {
   ConvolutionGeometry geometry = getGeometry();
-  int64_t i = spatialDim(geometry, factor);
+  int64_t i = spatialDim(geometry, getLhsDilation(), factor);
   Parts inputs(geometry.spatial[i].input, parts);
   PartNeeds needs;
   OperandWindow gradient = outputsOfInput(geometry.spatial[i], inputs, 0, i + 1);
@@ -165,7 +172,8 @@ PartNeeds ConvolutionInputGradOp::getNeeds(unsigned factor, int64_t parts) {
 void ConvolutionInputGradOp::takeWindows(unsigned factor, const PartNeeds &needs) {
   SmallVector<int64_t> sizes(getInputSize());
   int64_t rank = sizes.size(), groups = getGroups();
-  int64_t i = spatialDim(groups, sizeOf(getWeights(), rank) * groups, sizeOf(getWeights(), rank + 1), factor);
+  int64_t i =
+      spatialDim(groups, sizeOf(getWeights(), rank) * groups, sizeOf(getWeights(), rank + 1), getLhsDilation(), factor);
   sizes[i] = needs.produced;
   setInputSize(sizes);
   setPadding(withPadding(getPadding(), sizes.size(), i, needs));
@@ -174,7 +182,7 @@ void ConvolutionInputGradOp::takeWindows(unsigned factor, const PartNeeds &needs
 /// Parts of the result gradient; what is outside of either side does not count.
 PartNeeds ConvolutionWeightGradOp::getNeeds(unsigned factor, int64_t parts) {
   ConvolutionGeometry geometry = getGeometry();
-  int64_t i = spatialDim(geometry, factor);
+  int64_t i = spatialDim(geometry, getLhsDilation(), factor);
   Parts outputs(geometry.spatial[i].output, parts);
   PartNeeds needs;
   needs.windows.push_back(inputOfOutputs(geometry.spatial[i], outputs, 0, i + 1, ReductionKind::Sum));
@@ -186,7 +194,8 @@ PartNeeds ConvolutionWeightGradOp::getNeeds(unsigned factor, int64_t parts) {
 
 void ConvolutionWeightGradOp::takeWindows(unsigned factor, const PartNeeds &needs) {
   int64_t rank = getKernelSize().size();
-  int64_t i = spatialDim(getGroups(), sizeOf(getInput(), rank + 1), sizeOf(getResultGradient(), rank + 1), factor);
+  int64_t i = spatialDim(getGroups(), sizeOf(getInput(), rank + 1), sizeOf(getResultGradient(), rank + 1),
+                         getLhsDilation(), factor);
   setPadding(withPadding(getPadding(), rank, i, needs));
 }
 

@@ -1,10 +1,10 @@
 // Random annotations on valid models: every one of them is compiled, and trains as one device does. DGC_FUZZ_FIRST and
 // DGC_FUZZ_COUNT choose the seeds; the target `fuzz` runs 2000.
 #include "test/unit/fuzz/RandomModel.h"
+#include "test/unit/fuzz/Seeds.h"
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
 #include <regex>
@@ -12,11 +12,6 @@
 using namespace dgc::testing;
 
 namespace {
-
-uint32_t numberOf(const char *name, uint32_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? static_cast<uint32_t>(std::stoul(text)) : otherwise;
-}
 
 ExecuteOptions training(int steps) {
   ExecuteOptions options;

@@ -2,10 +2,10 @@
 // in train, evaluate and predict, or the program says that it takes whole batches only. DGC_FUZZ_FIRST and
 // DGC_FUZZ_COUNT choose the seeds; the target `fuzz` runs 1000.
 #include "test/unit/fuzz/RandomBatchModel.h"
+#include "test/unit/fuzz/Seeds.h"
 #include "test/unit/oracle/ShortBatch.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
 #include <regex>
@@ -14,11 +14,6 @@ using namespace dgc::testing;
 using namespace dgc::testing::short_batch;
 
 namespace {
-
-uint32_t numberOf(const char *name, uint32_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? static_cast<uint32_t>(std::stoul(text)) : otherwise;
-}
 
 ExecuteOptions optionsOf(int64_t batch, const std::string &mesh, const std::string &program = "", int validCount = -1) {
   ExecuteOptions options;

@@ -1,33 +1,15 @@
 // Random programs with random shardings: each is compiled, or refused with an error; what is compiled gives what one
 // device gives. DGC_FUZZ_FIRST and DGC_FUZZ_COUNT choose the seeds; the target `fuzz` runs 5000.
 #include "test/unit/fuzz/RandomGraph.h"
+#include "test/unit/fuzz/Seeds.h"
 #include "test/unit/passes/partition/Compare.h"
 
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
-#include <unistd.h>
 
 using namespace dgc::testing;
 
 namespace {
-uint32_t currentSeed;
-
-/// A crash names the seed.
-void nameSeed(int signal) {
-  char text[80];
-  int size = std::snprintf(text, sizeof text, "crashed with signal %d at seed %u\n", signal, currentSeed);
-  [[maybe_unused]] ssize_t written = ::write(STDERR_FILENO, text, size);
-  std::signal(signal, SIG_DFL);
-  ::raise(signal);
-}
-
-uint32_t numberOf(const char *name, uint32_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? static_cast<uint32_t>(std::stoul(text)) : otherwise;
-}
-
 HostArray input(const std::vector<int64_t> &shape, unsigned seed, const std::string &type) {
   HostArray single = array(shape, seed);
   if (type == "f32")
@@ -54,13 +36,11 @@ double difference(const HostArray &a, const HostArray &b) {
 }
 
 TEST(Fuzz, CutProgramsGiveWhatOneDeviceGives) {
-  for (int signal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL})
-    std::signal(signal, nameSeed);
   const uint32_t first = numberOf("DGC_FUZZ_FIRST", 0), count = numberOf("DGC_FUZZ_COUNT", 200);
   uint32_t compiled = 0;
   std::map<std::string, std::vector<uint32_t>> refusals; // the seeds
   for (uint32_t seed = first; seed < first + count; ++seed) {
-    currentSeed = seed;
+    nameSeedOnCrash(seed);
     // Four shardings of one program.
     RandomMesh mesh = randomMesh(seed / 4);
     RandomGraph whole = randomGraph(seed / 4), cut = randomGraph(seed / 4, &mesh, seed);

@@ -1,5 +1,6 @@
 // Random programs: every op takes values that are there and adds one.
 #include "test/unit/fuzz/RandomGraph.h"
+#include "test/unit/fuzz/ShapeText.h"
 
 #include <algorithm>
 #include <numeric>
@@ -8,24 +9,11 @@
 namespace dgc::testing {
 
 namespace {
-using Shape = std::vector<int64_t>;
-
 struct Value {
   std::string name;
   Shape shape;
   bool argument = false; // has the same bits however the program is cut
 };
-
-int64_t sizeOf(const Shape &shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-}
-
-std::string listOf(const Shape &shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
 
 class Writer {
 public:
@@ -64,10 +52,7 @@ public:
 private:
   uint32_t draw(uint32_t below) { return below ? random() % below : 0; }
   std::string typeOf(const Shape &shape, const std::string &of = "") const {
-    std::string text = "tensor<";
-    for (int64_t size : shape)
-      text += std::to_string(size) + "x";
-    return text + (of.empty() ? element : of) + ">";
+    return tensorOf(shape, of.empty() ? element : of);
   }
 
   Shape randomShape() {
@@ -78,21 +63,7 @@ private:
     return shape;
   }
 
-  /// A sharding of that rank: each axis cuts one dimension or none.
-  std::string sharding(size_t rank) {
-    std::vector<std::string> dims(rank);
-    std::vector<std::string> axes = mesh->axes;
-    std::shuffle(axes.begin(), axes.end(), shardingRandom);
-    for (const std::string &axis : axes)
-      if (size_t dim = shardingRandom() % (rank + 1); dim < rank)
-        dims[dim] += (dims[dim].empty() ? "\"" : ", \"") + axis + "\"";
-    std::string text = "<@mesh, [";
-    for (size_t dim = 0; dim < rank; ++dim) {
-      bool open = shardingRandom() % 2;
-      text += (dim ? ", {" : "{") + dims[dim] + (open ? dims[dim].empty() ? "?" : ", ?" : "") + "}";
-    }
-    return text + "]>";
-  }
+  std::string sharding(size_t rank) { return randomSharding(rank, *mesh, shardingRandom); }
 
   std::string annotation(const Shape &shape) {
     if (!mesh || shardingRandom() % 3 == 0)
@@ -374,6 +345,21 @@ RandomMesh randomMesh(uint32_t seed) {
       {"data=2,model=3", "dist.mesh @mesh <data = 2, model = 3>", {"data", "model"}},
   };
   return meshes[seed % std::size(meshes)];
+}
+
+std::string randomSharding(size_t rank, const RandomMesh &mesh, std::mt19937 &random) {
+  std::vector<std::string> dims(rank);
+  std::vector<std::string> axes = mesh.axes;
+  std::shuffle(axes.begin(), axes.end(), random);
+  for (const std::string &axis : axes)
+    if (size_t dim = random() % (rank + 1); dim < rank)
+      dims[dim] += (dims[dim].empty() ? "\"" : ", \"") + axis + "\"";
+  std::string text = "<@mesh, [";
+  for (size_t dim = 0; dim < rank; ++dim) {
+    bool open = random() % 2;
+    text += (dim ? ", {" : "{") + dims[dim] + (open ? dims[dim].empty() ? "?" : ", ?" : "") + "}";
+  }
+  return text + "]>";
 }
 
 RandomGraph randomGraph(uint32_t seed, const RandomMesh *mesh, uint32_t shardingSeed) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ struct RandomGraph {
 };
 
 RandomMesh randomMesh(uint32_t seed);
+
+/// "<@mesh, [{"data", ?}, {}]>", for a value of that rank: each axis cuts one dimension or none.
+std::string randomSharding(size_t rank, const RandomMesh &mesh, std::mt19937 &random);
 
 /// The program number `seed`. With a mesh, arguments, results and values in between get shardings that follow from
 /// `shardingSeed`; the ops are the same.

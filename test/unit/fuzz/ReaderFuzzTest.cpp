@@ -4,11 +4,11 @@
 #include "compiler/import/Import.h"
 #include "mlir/IR/MLIRContext.h"
 #include "test/unit/fuzz/Mutant.h"
+#include "test/unit/fuzz/Seeds.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -26,11 +26,6 @@ constexpr const char *inputs = DGC_SOURCE_DIR "/test/lit/compiler/import/";
 constexpr unsigned timeLimit = 60;
 /// What a child ends with.
 constexpr int read = 0, refused = 8, silent = 9; // silent: refused, and it does not say why
-
-uint32_t numberOf(const char *name, uint32_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? static_cast<uint32_t>(std::stoul(text)) : otherwise;
-}
 
 std::string contentOf(const std::filesystem::path &path) {
   std::ifstream file(path, std::ios::binary);

@@ -238,6 +238,11 @@ inline const Case unevenCases[] = {
      {{2, 9, 8, 3}, {3, 4, 3, 2}},
      "%r = dgc.convolution %a, %b : tensor<2x9x8x3xf32>, tensor<3x4x3x2xf32>",
      "tensor<2x7x5x2xf32>"},
+    // A dimension with a dilated input is not cut; the one behind it is.
+    {"convolution_one_dimension_dilated",
+     {{3, 3, 8, 4}, {1, 2, 4, 2}},
+     "%r = dgc.convolution %a, %b strides [1, 2] lhs_dilation [2, 1] : tensor<3x3x8x4xf32>, tensor<1x2x4x2xf32>",
+     "tensor<3x5x4x2xf32>"},
     {"convolution_strided",
      {{2, 11, 8, 3}, {3, 2, 3, 2}},
      "%r = dgc.convolution %a, %b strides [2, 3] padding [[1, 0], [2, 1]] dilation [2, 1]"

@@ -39,6 +39,32 @@ TEST(Types, Bf16) {
   }
 }
 
+// Elements that are chosen keep their bits. In the reference they are numbers.
+TEST(Types, ChosenBf16KeepsItsBits) {
+  for (const char *target : {"cpu", "x86-64-v3"}) {
+    LoadedKernels kernels("func.func @k(%a: tensor<37xbf16>, %b: tensor<37xbf16>, %p: tensor<37xi1>)"
+                          " -> (tensor<37xbf16>, tensor<37xi1>) {"
+                          " %0 = dgc.select %p, %a, %b : tensor<37xi1>, tensor<37xbf16>, tensor<37xbf16>\n"
+                          " %1 = dgc.select %p, %b, %a : tensor<37xi1>, tensor<37xbf16>, tensor<37xbf16>\n"
+                          " %2 = dgc.compare lt %0, %1 : tensor<37xbf16>\n"
+                          " return %0, %2 : tensor<37xbf16>, tensor<37xi1> }",
+                          target);
+    ASSERT_TRUE(kernels.ok());
+    Buffer<uint16_t> a(37), b(37), chosen(37);
+    Buffer<uint8_t> p(37), isLess(37);
+    for (int i = 0; i < 37; ++i) {
+      a[i] = toBf16(sample(i));
+      b[i] = toBf16(sample(i + 3));
+      p[i] = i % 3 == 0;
+    }
+    kernels.call({a.data(), b.data(), p.data(), chosen.data(), isLess.data()});
+    for (int i = 0; i < 37; ++i) {
+      ASSERT_EQ(chosen[i], p[i] ? a[i] : b[i]) << i;
+      ASSERT_EQ(isLess[i], fromBf16(chosen[i]) < fromBf16(p[i] ? b[i] : a[i])) << i;
+    }
+  }
+}
+
 TEST(Types, F16) {
   LoadedKernels kernels("func.func @k(%a: tensor<100xf32>) -> tensor<100xf32> {"
                         " %0 = dgc.convert %a to f16 : tensor<100xf32>\n %1 = dgc.add %0, %0 : tensor<100xf16>\n"
@@ -389,6 +415,26 @@ TEST(Shapes, PadSliceConcatenateReverseTranspose) {
   for (int i = 0; i < 5; ++i)
     for (int j = 0; j < 9; ++j)
       ASSERT_EQ(c[i * 9 + j], j < 2 ? e(i, 1 + j) : e(i, j - 2));
+}
+
+/// The place in a part of a row that begins in the midst of it: what is divided is a difference.
+TEST(Shapes, RowsThatBeginInTheMidst) {
+  LoadedKernels kernels(R"(
+    func.func @k(%x: tensor<2x6x3xi32>) -> tensor<2xi32> {
+      %t = dgc.transpose %x permutation [1, 0, 2] : tensor<2x6x3xi32>
+      %m = dgc.reshape %t to [6, 6] : tensor<6x2x3xi32>
+      %h = dgc.slice %m from [0, 0] to [6, 5] : tensor<6x6xi32>
+      %f = dgc.reshape %h to [30] : tensor<6x5xi32>
+      %s = dgc.slice %f from [18] to [20] : tensor<30xi32>
+      return %s : tensor<2xi32>
+    })");
+  ASSERT_TRUE(kernels.ok());
+  Buffer<int32_t> x(36), s(2);
+  for (int i = 0; i < 36; ++i)
+    x[i] = i;
+  kernels.call({x.data(), s.data()});
+  ASSERT_EQ(s[0], 27);
+  ASSERT_EQ(s[1], 28);
 }
 
 /// What no library does: an f64 product.
