@@ -19,8 +19,7 @@ static std::optional<int64_t> numberOf(Operation *op, StringRef name) {
   return number ? std::optional(number.getInt()) : std::nullopt;
 }
 
-/// The rows of an attribute of two dimensions; empty where it is none.
-static SmallVector<SmallVector<int64_t>> rowsOf(Operation *op, StringRef name) {
+SmallVector<SmallVector<int64_t>> dgc::import::rowsOf(Operation *op, StringRef name) {
   auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attributeOf(op, name));
   SmallVector<SmallVector<int64_t>> rows;
   if (!elements || elements.getType().getRank() != 2 || !elements.getElementType().isInteger(64))
@@ -171,6 +170,12 @@ static std::optional<dist::Reduction> reductionOf(Operation *op) {
   }
 }
 
+/// Whether each device communicates with itself alone, as on a mesh of one device, so that the results are the operands.
+static bool isOfOneDevice(Operation *op) {
+  const SmallVector<SmallVector<int64_t>> groups = rowsOf(op, "replica_groups");
+  return !groups.empty() && groups[0].size() == 1 && op->getOperandTypes() == op->getResultTypes();
+}
+
 namespace {
 
 /// A collective of StableHLO, none of which is registered: it is known by its name.
@@ -179,6 +184,10 @@ public:
   CollectiveLowering(StringRef name, MLIRContext *context) : RewritePattern(name, 1, context) {}
 
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (isOfOneDevice(op)) {
+      rewriter.replaceOp(op, op->getOperands());
+      return success();
+    }
     std::string reason;
     std::optional<Devices> devices = Devices::around(op, reason);
     if (!devices)

@@ -36,6 +36,7 @@ private:
   bool parseOne(std::vector<MhloSharding> &all, int depth);
   bool parseBody(MhloSharding &sharding);
   bool parseTile(MhloSharding &sharding);
+  bool parseLastDims(MhloSharding &sharding);
   bool parseDevices(MhloSharding &sharding);
   bool parseEnd(MhloSharding &sharding);
   bool parseNumbers(std::vector<int64_t> &numbers, StringRef end);
@@ -122,22 +123,33 @@ bool ShardingParser::skipBraces() {
   return true;
 }
 
+/// What the last parts are that no dimension has: `{manual, replicated}`, behind the brace.
+bool ShardingParser::parseLastDims(MhloSharding &sharding) {
+  std::vector<bool> areManual;
+  do {
+    areManual.push_back(take("manual"));
+    if (!areManual.back() && !take("replicated"))
+      return fail("'" + rest.take_until([](char c) { return c == ',' || c == '}'; }) +
+                  "' in last_tile_dims: values that are on some devices alone are not supported");
+  } while (take(","));
+  if (areManual.size() > sharding.rank)
+    return fail("it has fewer dimensions than last_tile_dims");
+  if (llvm::count(areManual, true) > 1)
+    return fail("last_tile_dims has manual twice");
+  sharding.rank -= areManual.size();
+  if (auto found = llvm::find(areManual, true); found != areManual.end())
+    sharding.manual = sharding.rank + (found - areManual.begin());
+  return expect("}");
+}
+
 /// `devices=[2,1,2]<=[4] last_tile_dim_replicate` or `.. last_tile_dims={replicated}`, behind the first bracket.
 bool ShardingParser::parseTile(MhloSharding &sharding) {
   sharding.kind = MhloSharding::Kind::Tiled;
   if (!parseNumbers(sharding.tile, "]") || !parseDevices(sharding))
     return false;
   sharding.rank = sharding.tile.size();
-  if (take("last_tile_dims={")) {
-    do {
-      if (!take("replicated"))
-        return fail("'" + rest.take_until([](char c) { return c == ',' || c == '}'; }) +
-                    "' in last_tile_dims: values that are manual, or on some devices alone, are not supported");
-      if (sharding.rank-- == 0)
-        return fail("it has fewer dimensions than last_tile_dims");
-    } while (take(","));
-    return expect("}");
-  }
+  if (take("last_tile_dims={"))
+    return parseLastDims(sharding);
   if (take("last_tile_dim_replicate"))
     --sharding.rank;
   return true;
@@ -154,8 +166,10 @@ bool ShardingParser::parseBody(MhloSharding &sharding) {
   }
   if (take("maximal"))
     return fail("the value is on one device, and the others do not have it: a mesh has no such sharding");
-  if (take("manual"))
-    return fail("the value is written for one device (shard_map): export it with Shardy, which says for which mesh");
+  if (take("manual")) {
+    sharding.kind = MhloSharding::Kind::Manual;
+    return true;
+  }
   return fail("'" + rest.take_front(20) + "' is not known; replicated or devices=[..] is expected");
 }
 
@@ -186,6 +200,10 @@ bool ShardingParser::parseOne(std::vector<MhloSharding> &all, int depth) {
 
 bool ShardingParser::parse(std::vector<MhloSharding> &all) {
   return parseOne(all, 0) && (rest.trim().empty() || fail("'" + rest.take_front(20) + "' is behind the end"));
+}
+
+bool MhloSharding::isCut() const {
+  return llvm::any_of(ArrayRef(tile).take_front(rank), [](int64_t parts) { return parts > 1; });
 }
 
 std::optional<std::vector<MhloSharding>> parseMhloShardings(StringRef text, std::string &error) {
@@ -241,10 +259,22 @@ std::optional<std::vector<std::vector<MhloDigit>>> digitsOf(const MhloSharding &
   bool isOrder = areSums(sharding, added);
   for (size_t d = 0; isOrder && d < sharding.rank; ++d)
     isOrder = split(added[d], digits[d]);
+  if (isOrder && sharding.manual)
+    isOrder = split(added[*sharding.manual], digits.emplace_back());
   if (isOrder)
     return digits;
   error = "its devices are in an order that no mesh has";
   return std::nullopt;
+}
+
+std::optional<std::vector<MhloDigit>> digitsOf(ArrayRef<int64_t> group, int64_t count) {
+  if (group.empty() || llvm::any_of(group, [&](int64_t device) { return device < 0 || device >= count; }))
+    return std::nullopt;
+  SmallVector<int64_t> devices;
+  for (const int64_t device : group)
+    devices.push_back(device - group[0]);
+  std::vector<MhloDigit> digits;
+  return split(devices, digits) ? std::optional(std::move(digits)) : std::nullopt;
 }
 
 } // namespace dgc::import

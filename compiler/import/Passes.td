@@ -38,8 +38,13 @@ def MhloShardingsToSdyPass : Pass<"dgc-mhlo-shardings-to-sdy", "::mlir::ModuleOp
   let description = [{
     `mhlo.sharding` of arguments, results and ops, and `stablehlo.custom_call @Sharding`, as those of the dialect `sdy`, over a mesh
     that is made of all of them: an axis for each part of the numbers of devices that one of them cuts by, the major one first.
-    What no mesh has is an error: a single device (`maximal`), devices that are `manual`, cuts that do not fit together, and
-    devices in another order than a transposed iota. Where there is `sdy.sharding` as well, that holds.
+    What no mesh has is an error: a single device (`maximal`), cuts that do not fit together, and devices in another order than a
+    transposed iota. Where there is `sdy.sharding` as well, that holds.
+
+    What is between calls of `@SPMDFullToShardShape` and `@SPMDShardToFullShape` becomes a `sdy.manual_computation`, one for all ends
+    that no begin is between. What it needs that depends on none of the begins, as constants, is copied into it, and the groups of
+    devices of its collectives become axes, too. A value that is `manual` elsewhere is an error, and so are a computation in
+    another one, and a constraint inside of one that cuts a value.
 
     ```mlir
     func.func @main(%w: tensor<6x4xf32> {mhlo.sharding = "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dim_replicate}"},
@@ -48,6 +53,19 @@ def MhloShardingsToSdyPass : Pass<"dgc-mhlo-shardings-to-sdy", "::mlir::ModuleOp
     sdy.mesh @mesh = <["axis0"=2, "axis1"=2]>
     func.func @main(%w: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"axis1"} ]>},
                     %x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"axis0"}, {} ]>})
+    ```
+
+    ```mlir
+    %1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<8xf32>) -> tensor<8xf32>
+    %2 = stablehlo.custom_call @SPMDFullToShardShape(%1) {mhlo.sharding = "{manual}"} : (tensor<8xf32>) -> tensor<2xf32>
+    %3 = stablehlo.tanh %2 : tensor<2xf32>
+    %4 = stablehlo.custom_call @Sharding(%3) {mhlo.sharding = "{manual}"} : (tensor<2xf32>) -> tensor<2xf32>
+    %5 = stablehlo.custom_call @SPMDShardToFullShape(%4) {mhlo.sharding = "{devices=[4]<=[4]}"} : (tensor<2xf32>) -> tensor<8xf32>
+    // becomes
+    %5 = sdy.manual_computation(%0) in_shardings=[<@mesh, [{"axis0"} ]>] out_shardings=[<@mesh, [{"axis0"} ]>] manual_axes={"axis0"} (%2: tensor<2xf32>) {
+      %3 = stablehlo.tanh %2 : tensor<2xf32>
+      sdy.return %3 : tensor<2xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
     ```
   }];
   let dependentDialects = ["::dgc::stablehlo::StableHLODialect"];

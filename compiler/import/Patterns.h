@@ -32,6 +32,9 @@ SmallVector<int64_t> firstNumbers(int64_t count);
 /// The constant that the value is, or null.
 DenseElementsAttr constantOf(Value value);
 
+/// The rows of an attribute of two dimensions, of an op that is not registered; empty where it is none.
+SmallVector<SmallVector<int64_t>> rowsOf(Operation *op, StringRef name);
+
 /// How an op combines two elements of its type: Sum for an addition, and so on.
 std::optional<ReductionKind> combinationOf(Operation *op);
 

@@ -200,12 +200,20 @@ LogicalResult Taker::takeFunction(func::FuncOp function) {
   return success();
 }
 
+static bool isInManual(Operation *op) {
+  while ((op = op->getParentOp()))
+    if (op->getName().getStringRef() == "sdy.manual_computation")
+      return true;
+  return false;
+}
+
 LogicalResult Taker::takeConstraint(Operation *op) {
   FailureOr<dist::ShardingAttr> sharding = shardingOf(op, op->getAttr("sharding"), op->getResult(0).getType());
   if (failed(sharding))
     return failure();
   Value value = op->getOperand(0);
-  if (*sharding) {
+  // What is written for one device is whole there already: JAX says so even in the function of a reduction.
+  if (*sharding && !(sharding->isWhole() && isInManual(op))) {
     builder.setInsertionPoint(op);
     value = dist::ConstraintOp::create(builder, op->getLoc(), value.getType(), value, *sharding);
     ++taken;

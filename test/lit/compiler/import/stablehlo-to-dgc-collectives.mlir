@@ -37,7 +37,7 @@ func.func @manual(%a: tensor<12x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x
 // expected-error @+1 {{dgc has no equivalent for 6 ops of this program}}
 module {
 sdy.mesh @mesh = <["x"=2, "y"=2]>
-func.func @refused(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
+func.func @refused(%a: tensor<4x2xf32>) -> tensor<16x2xf32> {
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<2x2xf32>) {
     // expected-note @+1 {{2 x 'stablehlo.collective_permute': its devices are not those along manual axes of the mesh; the first is here}}
     %1 = "stablehlo.collective_permute"(%b) <{source_target_pairs = dense<[[0, 2]]> : tensor<1x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
@@ -55,8 +55,8 @@ func.func @refused(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
     sdy.return %5 : tensor<2x2xf32>
   } : (tensor<4x2xf32>) -> tensor<4x2xf32>
   // expected-note @+1 {{1 x 'stablehlo.all_gather': it is outside of a manual computation (shard_map)}}
-  %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0], [1], [2], [3]]> : tensor<4x1xi64>}> : (tensor<4x2xf32>) -> tensor<4x2xf32>
-  return %1 : tensor<4x2xf32>
+  %1 = "stablehlo.all_gather"(%0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> : (tensor<4x2xf32>) -> tensor<16x2xf32>
+  return %1 : tensor<16x2xf32>
 }
 }
 
@@ -78,5 +78,20 @@ func.func @mesh(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
   %0 = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}, {}]>] out_shardings=[<@mesh, [{"x"}, {}]>] manual_axes={"x"} (%b: tensor<2x2xf32>) {
     sdy.return %b : tensor<2x2xf32>
   } : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %0 : tensor<4x2xf32>
+}
+
+// -----
+
+// Of one device, as on a mesh of one, the result is the operand, outside of a manual computation, too.
+// CHECK-LABEL: func.func @alone(
+// CHECK-SAME: %[[X:.*]]: tensor<4x2xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @alone(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<0> : tensor<1x1xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<4x2xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }
