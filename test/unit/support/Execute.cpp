@@ -42,13 +42,25 @@ static FailureOr<CompileOptions> optionsOf(const testing::ExecuteOptions &option
   return result;
 }
 
+/// A context with all dialects. To load and to take down a context takes as long as a small plan to compile, so that a thread
+/// keeps one for some hundred plans, with what they were made of.
+static MLIRContext &contextOfThread() {
+  static thread_local std::unique_ptr<MLIRContext> context;
+  static thread_local int uses = 0;
+  if (!context || ++uses == 100) {
+    DialectRegistry registry;
+    registerAllDialects(registry);
+    context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+    uses = 0;
+  }
+  return *context;
+}
+
 static absl::StatusOr<std::vector<uint8_t>> compileWith(const std::string &text, const testing::ExecuteOptions &options,
                                                         Finish finish) {
   static std::once_flag once;
   std::call_once(once, registerAllPasses);
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  MLIRContext &context = contextOfThread();
   std::string diagnostics;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     llvm::raw_string_ostream(diagnostics) << diagnostic.getLocation() << ": " << diagnostic << "\n";
