@@ -201,6 +201,19 @@ private:
     return success();
   }
 
+  /// From so many micro-batches on they are rounds of a loop. Fewer are written out: what is communicated then overlaps
+  /// with the last of them.
+  static constexpr int64_t kLoopFrom = 5;
+
+  /// A loop over micro-batches does not communicate, and what is computed again or is on servers is known for each op.
+  bool mayLoopOverMicrobatches() const {
+    const StrategyOptions &s = plan.strategies;
+    const bool isAlone = plan.mesh.empty() && !plan.isMeshOfModel;
+    return s.accumulate && plan.workers->traits().controlFlow && !s.recompute && !s.servers() && !s.pipeline &&
+           s.zeroStage() < 2 && !s.tensorParallel && !s.sequenceParallel && asked().placement.rules.empty() &&
+           (isAlone || (s.dataParallel && plan.mesh.axes.size() == 1));
+  }
+
   void fillPhases() {
     const StrategyOptions &strategies = plan.strategies;
     const TargetTraits &traits = plan.workers->traits();
@@ -226,7 +239,9 @@ private:
                        .microbatches = strategies.accumulate ? strategies.accumulate : asked().microbatches.value,
                        .stages = stages,
                        .recompute = strategies.recompute.value_or(NamePatterns()),
-                       .unrollScans = !traits.controlFlow};
+                       .unrollScans = !traits.controlFlow,
+                       .loopFrom = mayLoopOverMicrobatches() ? kLoopFrom : 0,
+                       .loopWorkers = plan.mesh.axes.size() == 1 ? plan.mesh.axes.front().size : 1};
     if (fuses)
       phases.gradient.keep.insert(phases.gradient.keep.end(), {"dgc.fused_attention", "dgc.fused_attention_grad"});
     phases.shard = {.mesh = plan.mesh,

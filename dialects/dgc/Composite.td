@@ -13,6 +13,9 @@ class DGC_ModelMemberOp<string mnemonic, list<Trait> traits = []>
 class DGC_CompositeOp<string mnemonic, list<Trait> traits = [], int numResults = 1>
     : DGC_Op<mnemonic, !listconcat([DeclareOpInterfaceMethods<DecomposableOpInterface>], traits), numResults>;
 
+// A composite whose decomposition has a dgc.scan.
+def DGC_DecomposesIntoScan : NativeOpTrait<"DecomposesIntoScan"> { let cppNamespace = "::dgc"; }
+
 // A composite with a gradient of its own, better than that of the decomposition.
 class DGC_KeptCompositeOp<string mnemonic, list<Trait> traits = [], int numResults = 1>
     : DGC_Op<mnemonic, !listconcat([

@@ -165,8 +165,11 @@ ParseResult ScanOp::parse(OpAsmParser &parser, OperationState &state) {
     properties.reverse = parser.getBuilder().getUnitAttr();
   if (succeeded(parser.parseOptionalKeyword("saves")))
     properties.saves = parser.getBuilder().getUnitAttr();
-  if (number("saved", properties.saved) || parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
-      parseValueTypes(parser, operands.size(), types) ||
+  if (number("saved", properties.saved))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("recomputes")))
+    properties.recomputes = parser.getBuilder().getUnitAttr();
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes) || parseValueTypes(parser, operands.size(), types) ||
       parser.resolveOperands(operands, types, location, state.operands))
     return failure();
   if (parseResultTypes(parser, state))
@@ -204,6 +207,8 @@ void ScanOp::print(OpAsmPrinter &printer) {
     printer << " saves";
   if (getSaved() != 0)
     printer << " saved " << getSaved();
+  if (getRecomputes())
+    printer << " recomputes";
   printer.printOptionalAttrDictWithKeyword((*this)->getDiscardableAttrDictionary().getValue());
   printValueTypes(printer, SmallVector<Type>(getOperandTypes()));
   printResultTypes(printer, getResults());

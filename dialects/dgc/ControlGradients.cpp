@@ -117,19 +117,21 @@ static SmallVector<int64_t> savedShape(Value value, int64_t dim) {
   return shape;
 }
 
-/// The same scan with further results: what its gradient needs of each round.
+/// The same scan with further results: what its gradient needs of each round. All but what is carried is computed again
+/// where the scan `recomputes`.
 static ScanOp withSaved(ScanOp op, OpBuilder &builder) {
   const auto dim = static_cast<int64_t>(op.getDimension());
   SmallVector<Value> saved(op.carriedInside());
   for (Operation &inner : op.getBody().front().without_terminator())
-    if (isCostly(&inner))
+    if (!op.getRecomputes() && isCostly(&inner))
       llvm::append_range(saved, inner.getResults());
   SmallVector<Type> types(op.getResultTypes());
   for (Value value : saved)
     types.push_back(
         stackedType(cast<RankedTensorType>(value.getType()).clone(savedShape(value, dim)), dim, op.getNumRounds()));
   auto result = ScanOp::create(builder, op.getLoc(), types, op.getCarried(), op.getScanned(), op.getInvariants(),
-                               op.getDimension(), op.getReverse(), op.getCountAttr(), /*saves=*/true, saved.size());
+                               op.getDimension(), op.getReverse(), op.getCountAttr(), /*saves=*/true, saved.size(),
+                               op.getRecomputes());
   IRMapping mapping;
   op.getBody().cloneInto(&result.getBody(), mapping);
   Operation *yield = result.getBody().front().getTerminator();
@@ -151,7 +153,8 @@ static SmallVector<Value> asLoop(ScanOp op, OpBuilder &builder) {
   llvm::append_range(carried, op.getCarried());
   for (Value result : op.getResults().drop_front(numCarried))
     carried.push_back(b.splat(0, cast<RankedTensorType>(result.getType())));
-  llvm::append_range(invariants, op.getScanned());
+  for (Value value : op.getScanned()) // booleans are numbers where they are gathered
+    invariants.push_back(elementOf(value).isInteger(1) ? b.convert(value, builder.getI8Type()) : value);
   llvm::append_range(invariants, op.getInvariants());
   SmallVector<Type> types = llvm::map_to_vector(carried, [](Value value) { return value.getType(); });
   auto loop = WhileOp::create(builder, op.getLoc(), types, carried, invariants);
@@ -176,7 +179,7 @@ static SmallVector<Value> asLoop(ScanOp op, OpBuilder &builder) {
   auto inside = arguments.drop_front(carried.size());
   for (auto [slice, whole] : llvm::zip_equal(op.scannedInside(), inside.take_front(op.getScanned().size()))) {
     Value one = GatherOp::create(builder, op.getLoc(), whole, b.reshape(place, {1}), Value(), dim);
-    mapping.map(slice, b.reshape(one, cast<RankedTensorType>(slice.getType()).getShape()));
+    mapping.map(slice, b.convert(b.reshape(one, shapeOf(slice)), elementOf(slice)));
   }
   mapping.map(op.invariantsInside(), inside.drop_front(op.getScanned().size()));
   SmallVector<Value> given = copyInto(builder, op.getBody(), mapping);
@@ -232,7 +235,7 @@ SmallVector<Value> ScanOp::buildGradients(OpBuilder &builder, ValueRange gradien
     types.push_back(getScanned()[i].getType());
   auto count = scanned.empty() ? builder.getI64IntegerAttr(getNumRounds()) : IntegerAttr();
   auto back = ScanOp::create(builder, getLoc(), types, carried, scanned, getInvariants(), getDimension(), !getReverse(),
-                             count, /*saves=*/true, /*saved=*/0);
+                             count, /*saves=*/true, /*saved=*/0, getRecomputes());
   {
     OpBuilder::InsertionGuard guard(builder);
     Block *block = builder.createBlock(&back.getBody());

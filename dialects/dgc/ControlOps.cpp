@@ -367,10 +367,8 @@ static RegionDims dimsOf(WhileOp op) {
     dims.tie(operand, op.getCondition().getArgument(i));
     dims.tie(operand, op.getBody().getArgument(i));
   }
-  for (auto [operand, result, next] : llvm::zip_equal(op.getCarried(), op.getResults(), end->getOperands())) {
-    dims.tie(operand, result);
-    dims.tie(operand, next);
-  }
+  for (auto [i, operand] : llvm::enumerate(op.getCarried()))
+    dims.carry(operand, op.getBody().getArgument(i), end->getOperand(i), op.getResult(i));
   return dims;
 }
 
@@ -388,11 +386,8 @@ static RegionDims dimsOf(IfOp op) {
 static RegionDims dimsOf(ScanOp op) {
   RegionDims dims(op);
   for (auto [operand, argument, next, result] :
-       llvm::zip(op.getCarried(), op.carriedInside(), op.carriedOn(), op.getResults())) {
-    dims.tie(operand, argument);
-    dims.tie(operand, next);
-    dims.tie(operand, result);
-  }
+       llvm::zip(op.getCarried(), op.carriedInside(), op.carriedOn(), op.getResults()))
+    dims.carry(operand, argument, next, result);
   for (auto [operand, argument] : llvm::zip_equal(op.getScanned(), op.scannedInside()))
     dims.tieSlice(operand, argument, op.getDimension());
   for (auto [operand, argument] : llvm::zip_equal(op.getInvariants(), op.invariantsInside()))

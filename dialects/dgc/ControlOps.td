@@ -94,11 +94,12 @@ def DGC_ScanOp : DGC_ControlOp<"scan", [
 
     It is a `dgc.while`, and differs from that in having a gradient: a scan in the other direction. What that needs of each
     round is kept: what is carried, and what products and other costly ops gave (the last `saved` results, for a scan that
-    `saves`); the rest is computed again.
+    `saves`); the rest is computed again. The gradient of a scan that `recomputes` keeps what is carried and nothing else, and
+    computes each round again: the rounds of such a scan are scans themselves, for which dgc-block-scans makes it.
   }];
   let arguments = (ins Variadic<DGC_Tensor>:$carried, Variadic<DGC_Tensor>:$scanned, Variadic<DGC_Tensor>:$invariants,
                        DefaultValuedAttr<I64Attr, "0">:$dimension, UnitAttr:$reverse, OptionalAttr<I64Attr>:$count,
-                       UnitAttr:$saves, DefaultValuedAttr<I64Attr, "0">:$saved);
+                       UnitAttr:$saves, DefaultValuedAttr<I64Attr, "0">:$saved, UnitAttr:$recomputes);
   let regions = (region SizedRegion<1>:$body);
   let results = (outs Variadic<DGC_Tensor>:$results);
   let extraClassDeclaration = [{

@@ -41,6 +41,10 @@ namespace dgc {
 template <typename ConcreteType> class ControlFlow : public OpTrait::TraitBase<ConcreteType, ControlFlow> {};
 template <typename ConcreteType> class StandaloneKernel : public OpTrait::TraitBase<ConcreteType, StandaloneKernel> {};
 
+/// A composite op whose decomposition has a dgc.scan, for which dgc-block-scans decomposes it.
+template <typename ConcreteType>
+class DecomposesIntoScan : public OpTrait::TraitBase<ConcreteType, DecomposesIntoScan> {};
+
 /// An op whose work is products: with mixed precision it takes floats of 16 bits and gives such.
 template <typename ConcreteType> class LowPrecision : public OpTrait::TraitBase<ConcreteType, LowPrecision> {};
 

@@ -149,7 +149,8 @@ def DGC_ContrastiveLossOp : DGC_DecomposedMeanOp<"contrastive_loss"> {
   }];
 }
 
-def DGC_CtcLossOp : DGC_DecomposedMeanOp<"ctc_loss", [DeclareOpInterfaceMethods<ChoosingOpInterface>]> {
+def DGC_CtcLossOp : DGC_DecomposedMeanOp<"ctc_loss", [
+    DGC_DecomposesIntoScan, DeclareOpInterfaceMethods<ChoosingOpInterface>]> {
   let summary = "mean negative logarithm of the probability of labels that no time is known of";
   let description = [{
     `%loss = dgc.ctc_loss %logits, %labels`: connectionist temporal classification (Graves et al., 2006). The logits are

@@ -5,7 +5,7 @@
 
 include "dialects/dgc/Composite.td"
 
-def DGC_LSTMOp : DGC_CompositeOp<"lstm", [], 3> {
+def DGC_LSTMOp : DGC_CompositeOp<"lstm", [DGC_DecomposesIntoScan], 3> {
   let summary = "long short-term memory";
   let description = [{
     `%y, %h, %c = dgc.lstm %x, %w, %u, %b`: `[b, t, in] x [in, 4 * n] x [n, 4 * n] + [4 * n] -> [b, t, n], [b, n], [b, n]`.
@@ -23,7 +23,7 @@ def DGC_LSTMOp : DGC_CompositeOp<"lstm", [], 3> {
   }];
 }
 
-def DGC_GRUOp : DGC_CompositeOp<"gru", [], 2> {
+def DGC_GRUOp : DGC_CompositeOp<"gru", [DGC_DecomposesIntoScan], 2> {
   let summary = "gated recurrent unit";
   let description = [{
     `%y, %h = dgc.gru %x, %w, %u, %b, %d`: `[b, t, in] x [in, 3 * n] x [n, 3 * n] + [3 * n] + [3 * n] -> [b, t, n], [b, n]`.

@@ -2,9 +2,22 @@
 
 #include "dialects/dgc/RegionDims.h"
 #include "dialects/dgc/TensorUtil.h"
+#include "mlir/IR/Matchers.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace dgc;
+
+bool dgc::isLinearIn(Operation *op, ArrayRef<unsigned> partial) {
+  auto rule = dyn_cast<ShardingRuleOpInterface>(op);
+  if (!rule)
+    return false;
+  size_t numbers = llvm::count_if(op->getOperandTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && !tensor.getElementType().isInteger(1);
+  });
+  return (partial.size() == numbers && rule.isLinearIn(-1)) || (partial.size() == 1 && rule.isLinearIn(partial[0]));
+}
 
 RegionDims::RegionDims(Operation *op) : op(op) {
   for (Value operand : op->getOperands())
@@ -30,12 +43,19 @@ void RegionDims::add(Value value) {
     return;
   values.push_back(value);
   mixed.append(type.getRank(), false);
+  llvm::append_range(major, type.getShape());
 }
 
 void RegionDims::tie(Value a, Value b) {
   auto type = dyn_cast<RankedTensorType>(a.getType());
   for (unsigned dim = 0; type && dim < type.getRank(); ++dim)
     join(first(a) + dim, first(b) + dim);
+}
+
+void RegionDims::carry(Value first, Value inside, Value next, Value result) {
+  for (Value value : {inside, next, result})
+    tie(first, value);
+  carried.push_back({first, inside, next, result});
 }
 
 void RegionDims::tieSlice(Value whole, Value slice, int64_t dim) {
@@ -64,18 +84,32 @@ void RegionDims::relate(Operation *inner) {
   }
   ShardingRule rule = ruled.getShardingRule();
   SmallVector<int64_t> dimOfFactor(rule.factors.size(), -1);
+  llvm::SmallDenseSet<unsigned> minor; // factors that others are before in a dimension
+  for (const TensorFactors &shape : llvm::concat<const TensorFactors>(rule.operands, rule.results))
+    for (ArrayRef<unsigned> factors : shape.dims)
+      if (!factors.empty())
+        minor.insert_range(factors.drop_front());
+  auto mayCut = [&](ArrayRef<unsigned> factors, int64_t size) {
+    if (factors.empty() || minor.contains(factors[0]))
+      return false;
+    const Factor &factor = rule.factors[factors[0]];
+    const bool isSum = factor.kind == FactorKind::Reduction && factor.reduction == ReductionKind::Sum;
+    return (isSum || factor.kind == FactorKind::PassThrough) && !factor.moves &&
+           (factors.size() > 1 || factor.size == size);
+  };
   auto visit = [&](Value value, const TensorFactors &shape) {
     for (auto [i, factors] : llvm::enumerate(shape.dims)) {
       const unsigned dim = first(value) + i;
-      const int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(i);
-      if (factors.size() != 1 || rule.factors[factors[0]].kind != FactorKind::PassThrough ||
-          rule.factors[factors[0]].moves || rule.factors[factors[0]].size != size) {
+      if (!mayCut(factors, cast<RankedTensorType>(value.getType()).getDimSize(i))) {
         mix(dim);
         continue;
       }
+      major[dim] = std::gcd(major[dim], rule.factors[factors[0]].size);
       int64_t &known = dimOfFactor[factors[0]];
       if (known >= 0)
         join(known, dim);
+      else if (rule.factors[factors[0]].kind == FactorKind::Reduction)
+        sums.push_back({inner, dim});
       known = dim;
     }
   };
@@ -101,9 +135,12 @@ void RegionDims::settle() {
     classes.join(a, b);
   classes.compress();
   SmallVector<bool> byClass(classes.getNumClasses(), false);
-  for (auto [dim, isMixed] : llvm::enumerate(mixed))
+  SmallVector<int64_t> sizes(classes.getNumClasses(), 0);
+  for (auto [dim, isMixed] : llvm::enumerate(mixed)) {
     if (isMixed)
       byClass[classes[dim]] = true;
+    sizes[classes[dim]] = std::gcd(sizes[classes[dim]], major[dim]);
+  }
   for (Value value : values) {
     SmallVector<unsigned, 4> seen;
     for (unsigned dim = 0, rank = cast<RankedTensorType>(value.getType()).getRank(); dim < rank; ++dim) {
@@ -114,6 +151,100 @@ void RegionDims::settle() {
     }
   }
   mixed = byClass;
+  major = sizes;
+  // Of what the op itself has, only whole dimensions are cut.
+  auto keepWhole = [&](Value value) {
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      for (auto [dim, size] : llvm::enumerate(type.getShape()))
+        if (const unsigned one = classes[first(value) + dim]; major[one] != size)
+          mixed[one] = true;
+  };
+  llvm::for_each(op->getOperands(), keepWhole);
+  llvm::for_each(op->getResults(), keepWhole);
+  for (Value value : values)
+    for (auto [dim, size] : llvm::enumerate(cast<RankedTensorType>(value.getType()).getShape()))
+      if (const unsigned one = classes[first(value) + dim]; major[one] != size)
+        larger.insert(one);
+  for (auto [inner, dim] : sums)
+    summed.insert(classes[dim]);
+  for (unsigned one : summed)
+    if (!mixed[one] && !sumsUp(one))
+      mixed[one] = true;
+}
+
+bool RegionDims::isCut(Value value, unsigned one) const {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  for (unsigned dim = 0; type && dim < type.getRank(); ++dim)
+    if (classes[first(value) + dim] == one)
+      return true;
+  return false;
+}
+
+/// The values in the regions that are addends on each device where a class is cut: sums over it, and what follows from them.
+DenseSet<Value> RegionDims::addends(unsigned one) const {
+  DenseSet<Value> result;
+  for (auto [inner, dim] : sums)
+    if (classes[dim] == one)
+      result.insert_range(inner->getResults());
+  for (size_t before = 0; before != result.size();) {
+    before = result.size();
+    for (Region &region : op->getRegions())
+      for (Operation &inner : region.front().without_terminator())
+        if (llvm::any_of(inner.getOperands(), [&](Value operand) { return result.contains(operand); }))
+          result.insert_range(inner.getResults());
+    for (const Carried &each : carried)
+      if (result.contains(each.next))
+        result.insert(each.inside);
+  }
+  return result;
+}
+
+/// True for a constant of zeros, also where an op of `dist` says how it is spread over devices.
+static bool isZero(Value value) {
+  for (Operation *op = value.getDefiningOp(); op && op->getDialect() && op->getDialect()->getNamespace() == "dist" &&
+                                              op->getNumOperands() == 1 && op->getNumResults() == 1;
+       op = value.getDefiningOp())
+    value = op->getOperand(0);
+  return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
+}
+
+/// True where all that is added up along a class ends, as a sum from zero on, in what the loop carries and gives.
+bool RegionDims::sumsUp(unsigned one) const {
+  const DenseSet<Value> partial = addends(one);
+  auto isPartial = [&](Value value) { return partial.contains(value); };
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.front().without_terminator()) {
+      if (llvm::none_of(inner.getResults(), isPartial))
+        continue;
+      if (llvm::any_of(inner.getResults(), [&](Value result) { return isCut(result, one); }))
+        return false;
+      SmallVector<unsigned> operands;
+      for (OpOperand &operand : inner.getOpOperands())
+        if (isPartial(operand.get()))
+          operands.push_back(operand.getOperandNumber());
+      // Neither a function of a sum that is not linear, nor a sum over products of addends.
+      if (!operands.empty() && (!isLinearIn(&inner, operands) ||
+                                llvm::any_of(inner.getOperands(), [&](Value operand) { return isCut(operand, one); })))
+        return false;
+    }
+  DenseSet<Value> carriedOn, given;
+  for (const Carried &each : carried)
+    if (isPartial(each.next)) {
+      if (!isPartial(each.inside) || !isZero(each.first))
+        return false;
+      carriedOn.insert(each.next);
+      given.insert(each.result);
+    } else if (isPartial(each.inside)) {
+      return false;
+    }
+  // Every other result is cut, as the rule says that what is not cut is an addend.
+  return llvm::all_of(
+             op->getResults(),
+             [&](Value result) { return result.use_empty() || given.contains(result) != isCut(result, one); }) &&
+         llvm::all_of(op->getRegions(), [&](Region &region) {
+           return llvm::all_of(region.front().getTerminator()->getOperands(),
+                               [&](Value value) { return !isPartial(value) || carriedOn.contains(value); });
+         });
 }
 
 ShardingRule RegionDims::rule() {
@@ -138,7 +269,14 @@ ShardingRule RegionDims::rule() {
         (isResult ? results : operands)[index] = dim;
         builder.factor(operands, results, type.getDimSize(dim), FactorKind::NeedReplication);
       } else if (done.insert(one).second) {
-        builder.factor(placesOf(op->getOperands(), one), placesOf(op->getResults(), one), type.getDimSize(dim));
+        SmallVector<int64_t> operands = placesOf(op->getOperands(), one), results = placesOf(op->getResults(), one);
+        const bool isSum = summed.contains(one);
+        builder.factor(operands, results, type.getDimSize(dim),
+                       isSum ? FactorKind::Reduction : FactorKind::PassThrough);
+        // Padding would be added up, and would be in the midst of larger dimensions. With another factor behind it, it is
+        // cut into equal parts alone.
+        if (isSum || larger.contains(one))
+          builder.factor(operands, results, 1, FactorKind::NeedReplication);
       }
     }
   };
@@ -151,17 +289,23 @@ ShardingRule RegionDims::rule() {
 
 LogicalResult RegionDims::localize(TypeRange globalOperands, TypeRange globalResults) {
   settle();
-  SmallVector<int64_t> sizes(classes.getNumClasses(), -1); // of the classes that are cut
+  struct Cut {
+    int64_t global = 0, local = 0;
+  };
+  SmallVector<Cut> cuts(classes.getNumClasses());
+  bool isAnyCut = false;
   auto read = [&](ValueRange locals, TypeRange globals) {
     for (auto [local, global] : llvm::zip_equal(locals, globals))
       if (auto type = dyn_cast<RankedTensorType>(global))
         for (auto [dim, size] : llvm::enumerate(cast<RankedTensorType>(local.getType()).getShape()))
-          if (size != type.getDimSize(dim))
-            sizes[classes[first(local) + dim]] = size;
+          if (const int64_t whole = type.getDimSize(dim); size != whole) {
+            cuts[classes[first(local) + dim]] = {whole, size};
+            isAnyCut = true;
+          }
   };
   read(op->getOperands(), globalOperands);
   read(op->getResults(), globalResults);
-  if (llvm::all_of(sizes, [](int64_t size) { return size < 0; }))
+  if (!isAnyCut)
     return success();
   auto localType = [&](Value value) -> Type {
     auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -169,8 +313,8 @@ LogicalResult RegionDims::localize(TypeRange globalOperands, TypeRange globalRes
       return value.getType();
     SmallVector<int64_t> shape(type.getShape());
     for (auto [dim, size] : llvm::enumerate(shape))
-      if (int64_t cut = sizes[classes[first(value) + dim]]; cut >= 0)
-        size = cut;
+      if (const Cut &cut = cuts[classes[first(value) + dim]]; cut.global != 0)
+        size = size == cut.global ? cut.local : size / cut.global * cut.local;
     return type.clone(shape);
   };
   struct Global {

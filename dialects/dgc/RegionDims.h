@@ -9,15 +9,25 @@
 
 namespace dgc {
 
+/// True when `op` may be applied to its partial operands, which `partial` lists
+/// (not empty), as they are: it is linear in the only one, or in all of them
+/// together. Boolean operands are never partial and do not count.
+bool isLinearIn(Operation *op, llvm::ArrayRef<unsigned> partial);
+
 /// The dimensions of the values of an op with isolated regions, operands and results included, in classes: two are in one
-/// class when they must be cut in the same way. A class that some op inside does not pass through, whatever it does with it
-/// instead, is mixed and cannot be cut.
+/// class when they must be cut in the same way. Of a dimension that an op inside sees as several factors that is the first
+/// one. A class that some op inside does not pass through, whatever it does with it instead, is mixed and cannot be cut;
+/// but for sums over it that a loop carries from zero on and does nothing with but add to them: each device has an addend
+/// of such a result.
 class RegionDims {
 public:
   explicit RegionDims(Operation *op);
 
   /// Dimension by dimension, both values are cut alike.
   void tie(Value a, Value b);
+
+  /// The op carries `first` into `inside`, and `next` out of a round to the next one and to `result` in the end.
+  void carry(Value first, Value inside, Value next, Value result);
 
   /// The same for a tensor and its slices, which are without dimension `dim`; that dimension is not cut.
   void tieSlice(Value whole, Value slice, int64_t dim);
@@ -36,9 +46,22 @@ private:
   void mix(unsigned dim) { mixed[dim] = true; }
   void join(unsigned a, unsigned b) { joined.push_back({a, b}); }
   void settle();
+  bool isCut(Value value, unsigned one) const;
+  llvm::DenseSet<Value> addends(unsigned one) const;
+  bool sumsUp(unsigned one) const;
+
+  /// What a loop carries.
+  struct Carried {
+    Value first, inside, next, result;
+  };
 
   Operation *op;
-  llvm::DenseMap<Value, unsigned> firstDim; // by value, the number of its first dimension
+  llvm::SmallVector<Carried> carried;
+  llvm::SmallVector<std::pair<Operation *, unsigned>> sums; // an op inside, and a dimension that it adds up
+  llvm::SmallVector<int64_t> major;                         // by dimension, then by class: the size of what may be cut
+  llvm::DenseSet<unsigned> summed;                          // classes that are added up
+  llvm::DenseSet<unsigned> larger;                          // classes of which some values have a multiple of the size
+  llvm::DenseMap<Value, unsigned> firstDim;                 // by value, the number of its first dimension
   llvm::SmallVector<Value> values;
   llvm::SmallVector<bool> mixed; // by dimension, then by class
   llvm::SmallVector<std::pair<unsigned, unsigned>> joined;

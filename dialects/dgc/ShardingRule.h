@@ -25,7 +25,7 @@ namespace dgc {
 
 enum class FactorKind {
   PassThrough,     // cut in operands and results alike; no communication
-  Reduction,       // in operands only: when it is cut, the results are partial
+  Reduction,       // when it is cut, the results are partial that do not have it; only loops give others
   NeedReplication, // cannot be cut without communication: every device needs
                    // the whole dimension
   Permutation,     // cut in operands and results alike, but elements move

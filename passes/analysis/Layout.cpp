@@ -163,17 +163,6 @@ ShardingAttr declaredSharding(Value value, const MeshRef &mesh) {
   return ShardingAttr::getWhole(mesh.name, cast<RankedTensorType>(value.getType()).getRank());
 }
 
-bool isLinearIn(Operation *op, ArrayRef<unsigned> partial) {
-  auto rule = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!rule)
-    return false;
-  size_t numbers = llvm::count_if(op->getOperandTypes(), [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && !tensor.getElementType().isInteger(1);
-  });
-  return (partial.size() == numbers && rule.isLinearIn(-1)) || (partial.size() == 1 && rule.isLinearIn(partial[0]));
-}
-
 std::string describe(Operation *op) {
   std::string text = op->getName().getStringRef().str();
   FileLineColLoc found;

@@ -4,6 +4,7 @@
 #ifndef DGC_PASSES_ANALYSIS_LAYOUT_H
 #define DGC_PASSES_ANALYSIS_LAYOUT_H
 
+#include "dialects/dgc/RegionDims.h"
 #include "dialects/dgc/TensorUtil.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -74,11 +75,6 @@ DimAxes dimsFromFactors(const TensorFactors &tensor, llvm::ArrayRef<Factor> fact
 /// The sharding of a value as its op or function declares it; whole when
 /// nothing is declared. `value` has a ranked tensor type.
 dist::ShardingAttr declaredSharding(mlir::Value value, const MeshRef &mesh);
-
-/// True when `op` may be applied to its partial operands, which `partial` lists
-/// (not empty), as they are: it is linear in the only one, or in all of them
-/// together. Boolean operands are never partial and do not count.
-bool isLinearIn(mlir::Operation *op, llvm::ArrayRef<unsigned> partial);
 
 /// "dgc.add at model.mlir:3:4", for messages.
 std::string describe(mlir::Operation *op);

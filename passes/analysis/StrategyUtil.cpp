@@ -48,6 +48,11 @@ StateOp stateOfResult(func::FuncOp function, unsigned index) {
   return stateOf(function, function.getResultAttrDict(index));
 }
 
+StringRef nameInModel(Operation *op) {
+  auto location = op->getLoc()->findInstanceOf<NameLoc>();
+  return location ? location.getName().getValue() : StringRef();
+}
+
 bool isMadeOfScalars(Operation *op) {
   return llvm::all_of(op->getOperandTypes(), [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);

@@ -31,6 +31,9 @@ dist::ShardingAttr cutAlong(dist::MeshOp mesh, dist::AxisRefAttr axis, int64_t r
 StateOp stateOfArgument(mlir::func::FuncOp function, unsigned index);
 StateOp stateOfResult(mlir::func::FuncOp function, unsigned index);
 
+/// The name of an op in the model: that of its block, and what it is, as in `layer.0.relu`. Empty for an op without one.
+llvm::StringRef nameInModel(mlir::Operation *op);
+
 /// True for an op that makes its result of scalars, or of nothing.
 bool isMadeOfScalars(mlir::Operation *op);
 

@@ -8,6 +8,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/gradient/Passes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "dgc-hoist-sums"
 
 namespace dgc {
 #define GEN_PASS_DEF_HOISTSUMSPASS
@@ -383,6 +386,8 @@ struct HoistSumsPass : dgc::impl::HoistSumsPassBase<HoistSumsPass> {
     for (Operation *op : ops)
       if (auto branch = dyn_cast<IfOp>(op))
         numSums += BranchHoister(branch).run();
+      else if (cast<ScanOp>(op).getRecomputes())
+        LDBG() << "what all rounds add would be kept of a scan that recomputes: " << *op;
       else
         numSums += Hoister(cast<ScanOp>(op)).run();
   }

@@ -162,9 +162,9 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
   std::string reason;
   FailureOr<ExampleFlow> flow = examplesThrough(op, dims, batch, reason);
   if (failed(flow))
-    return refuse(op) << reason;
+    return runOnAll(op, execution, reason);
   if (flow->factors.size() > 1)
-    return refuse(op) << "it pairs examples with each other";
+    return runOnAll(op, execution, "it pairs examples with each other");
   const ShardingRule &rule = flow->rule;
   unsigned chosen = flow->factors.front().factor;
   const Factor &factor = rule.factors[chosen];
@@ -172,14 +172,15 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
   if (factor.kind == FactorKind::Reduction)
     reduction = partialKind(factor.reduction, cast<RankedTensorType>(op->getResult(0).getType()).getElementType());
   if (factor.kind == FactorKind::Reduction && !reduction)
-    return refuse(op) << "what its parts give cannot be combined";
+    return runOnAll(op, execution, "what its parts give cannot be combined");
 
   execution.perMicrobatch = true;
   execution.level = levelOf(op, {});
   for (auto [i, tensor] : llvm::enumerate(rule.operands)) {
     FactorDim factorDim = factorDimOf(tensor, rule.factors, chosen);
     if (factorDim.present && !factorDim.dim)
-      return refuse(op) << "the batch is not the major part of a dimension of its operand " << i;
+      return runOnAll(op, execution,
+                      "the batch is not the major part of a dimension of its operand " + std::to_string(i));
     execution.operandDims.push_back(factorDim.present ? int(*factorDim.dim) : MicrobatchExecution::kWhole);
     if (Value operand = op->getOperand(i); getLayout(operand).kind == MicrobatchLayout::Partial)
       summed.insert(operand);
@@ -187,7 +188,7 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
   for (auto [result, tensor] : llvm::zip_equal(op->getResults(), rule.results)) {
     FactorDim factorDim = factorDimOf(tensor, rule.factors, chosen);
     if (factorDim.present && !factorDim.dim)
-      return refuse(op) << "the batch is not the major part of a dimension of its result";
+      return runOnAll(op, execution, "the batch is not the major part of a dimension of its result");
     if (factorDim.present)
       layouts[result] = {MicrobatchLayout::Cut, *factorDim.dim, dist::Reduction::Sum, execution.level};
     else if (!reduction) // a result of a loop that does not depend on examples: each micro-batch has it
@@ -195,6 +196,29 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
     else
       layouts[result] = {MicrobatchLayout::Partial, 0, *reduction, execution.level};
   }
+  return success();
+}
+
+/// An op that needs the examples of the whole batch together runs once, when all micro-batches are there. In a pipeline it
+/// would hold up all of them, and is refused.
+LogicalResult MicrobatchAnalysis::runOnAll(Operation *op, MicrobatchExecution &execution, const Twine &reason) {
+  if (function
+          ->walk([](Operation *each) {
+            return each->hasAttr(dist::kStageAttr) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted())
+    return refuse(op) << reason;
+  execution = {};
+  for (Value operand : op->getOperands()) {
+    const MicrobatchLayout layout = getLayout(operand);
+    const bool waits = layout.kind == MicrobatchLayout::Partial ||
+                       (layout.kind == MicrobatchLayout::Cut && !isa<BlockArgument>(operand));
+    execution.level = std::max(execution.level, layout.level + waits);
+    if (layout.kind == MicrobatchLayout::Partial)
+      summed.insert(operand);
+  }
+  for (Value result : op->getResults())
+    layouts[result] = {MicrobatchLayout::Whole, 0, dist::Reduction::Sum, execution.level};
   return success();
 }
 
@@ -227,11 +251,15 @@ void MicrobatchAnalysis::delayWhatInputsGive() {
   }
 }
 
-/// True where a sum over the micro-batches is needed as a whole: all of them have to be done with it.
+/// True where a sum over the micro-batches, or what each has of its examples, is needed as a whole: all of them have to be
+/// done with it.
 bool MicrobatchAnalysis::waits(OpOperand &use) const {
+  auto it = executions.find(use.getOwner());
+  if (getLayout(use.get()).kind == MicrobatchLayout::Cut)
+    return it != executions.end() && !it->second.perMicrobatch && it->first != block.getTerminator() &&
+           !isa<BlockArgument>(use.get());
   if (getLayout(use.get()).kind != MicrobatchLayout::Partial)
     return false;
-  auto it = executions.find(use.getOwner());
   return it == executions.end() || !it->second.perMicrobatch ||
          it->second.operandDims[use.getOperandNumber()] != MicrobatchExecution::kPartial;
 }

@@ -44,7 +44,7 @@ class MicrobatchAnalysis {
 public:
   MicrobatchAnalysis(mlir::func::FuncOp function, int64_t count);
 
-  /// Fails with a diagnostic where an op needs all examples at once.
+  /// Fails with a diagnostic where the regions of an op need all examples at once, or any op of a pipeline does.
   llvm::LogicalResult run();
 
   /// The global batch; 0 when no argument has one.
@@ -53,6 +53,8 @@ public:
   int64_t getExamples(int64_t microbatch) const { return llvm::divideCeil(batch - microbatch, count); }
   MicrobatchLayout getLayout(mlir::Value value) const { return layouts.lookup(value); }
   const MicrobatchExecution &getExecution(mlir::Operation *op) const { return executions.find(op)->second; }
+  /// False for an op that came after the analysis.
+  bool knows(mlir::Operation *op) const { return executions.contains(op); }
   /// True for a partial value that is needed as a whole.
   bool isSummed(mlir::Value value) const { return summed.contains(value); }
   int getLastLevel() const { return lastLevel; }
@@ -63,6 +65,7 @@ private:
   llvm::LogicalResult readBatch();
   llvm::LogicalResult analyze(mlir::Operation *op);
   llvm::LogicalResult analyzeCut(mlir::Operation *op, MicrobatchExecution &execution, llvm::ArrayRef<unsigned> cut);
+  llvm::LogicalResult runOnAll(mlir::Operation *op, MicrobatchExecution &execution, const llvm::Twine &reason);
   llvm::LogicalResult checkRegions(mlir::Operation *op);
   int levelOf(mlir::Operation *op, llvm::ArrayRef<unsigned> asAddends) const;
   int latestLevel(mlir::Operation *op) const;

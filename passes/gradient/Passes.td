@@ -22,6 +22,46 @@ def CountLoopsPass : Pass<"dgc-count-loops"> {
   let statistics = [Statistic<"numCounted", "counted", "Loops with a known number of rounds">];
 }
 
+def BlockScansPass : Pass<"dgc-block-scans", "::mlir::ModuleOp"> {
+  let summary = "let gradients of scans compute the rounds again, block by block";
+  let description = [{
+    Runs before `dgc-gradient`. `values` are patterns as those of `dgc-strategy-recompute`. A `dgc.scan` whose name one of
+    them matches, and through which a `dgc.gradient` goes, becomes a scan over blocks of its rounds, each round of which is a
+    scan over the rounds of a block. The gradient of the outer one, which `recomputes`, keeps what is carried into each block,
+    and computes a block again before it goes back through it: of n rounds with blocks of b it keeps n / b carried values and
+    what b rounds need, not what n need. b is the largest divisor of n between half the square root and the root itself; where
+    there is none it is the root, rounded down, and the rounds that are left over are a scan behind the blocks. A composite
+    that a pattern matches, and that is a scan, such as `dgc.lstm`, is decomposed.
+
+    The values of the forward pass have the same bits, as have the gradients of what is carried and of the slices. Gradients
+    of what all rounds share are added up in each block and then over blocks, so their rounding differs.
+
+    Scans of less than four rounds stay, as do those in regions of other ops: these have no names. The function gets
+    `dgc.blocked_scans`, which tells `dgc-strategy-recompute` that the patterns select something.
+
+    ```mlir
+    %y = dgc.scan (%h = %x) over (%s = %xs) with (%v = %w) {    // loc("scan"), %xs: tensor<12x4xf32>
+      %n = ..
+      dgc.yield %n
+    }
+    %g = dgc.gradient %loss wrt %w
+    // becomes
+    %blocks = dgc.reshape %xs to [4, 3, 4] : tensor<12x4xf32>
+    %y = dgc.scan (%c = %x) over (%b = %blocks) with (%u = %w) recomputes {
+      %z = dgc.scan (%h = %c) over (%s = %b) with (%v = %u) {
+        %n = ..
+        dgc.yield %n
+      }
+      dgc.yield %z
+    }
+    %g = dgc.gradient %loss wrt %w
+    ```
+  }];
+  let options = [Option<"values", "values", "::dgc::NamePatterns", "::dgc::NamePatterns{{\"*\"}}", "patterns of the names of scans">];
+  let statistics = [Statistic<"numBlocked", "blocked", "Scans written in blocks">];
+  let dependentDialects = ["::dgc::DGCDialect"];
+}
+
 def GradientPass : Pass<"dgc-gradient"> {
   let summary = "replace dgc.gradient by the ops that compute it";
   let description = [{
@@ -65,7 +105,7 @@ def HoistSumsPass : Pass<"dgc-hoist-sums"> {
     is one product with one more contracted dimension. Such are the gradients of weights that all rounds share. Then the
     examples of a batch stay apart in the loop, which can be cut along them; and one large product is faster than many small
     ones. The order of additions changes, and with it the rounding. A sum of large values that are no such products stays in
-    the loop.
+    the loop, and so do all sums of a scan that `recomputes`: what they are made of is not kept.
 
     The same is done for sums that a branch of a `dgc.if` gives: what they are made of is a result, and zero where the other
     branch was taken.
@@ -135,14 +175,19 @@ def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
     the micro-batch: a batch that is cut over workers stays where it is. Everything else is computed once, as late as it
     can be. What is reduced over the batch is added up, right where an addend is there; so gradients are summed before
     anything else happens to them, and there is one update. Results with the batch are put together. The result is that
-    of the whole
-    batch, up to the order of additions: also with padding at its end, random numbers and batch statistics.
+    of the whole batch, up to the order of additions: also with padding at its end, random numbers and batch statistics.
 
     Ops of micro-batch m have `dgc.microbatch = m`, those that wait n times for all micro-batches
     `dgc.microbatch_level = n`, and the function has `dgc.microbatches = count`. The ops of one
     micro-batch, forwards and backwards, come before those of the next one. An op that needs the examples of the whole
-    batch at once (a sort along it, a product that pairs examples) is an error. Where the count does not divide the
-    batch, the last micro-batches have one example less. A function without a batch is left alone.
+    batch at once (a sort along it, a product that pairs examples) runs once, when all micro-batches have what it needs; in
+    a pipeline it is an error. Where the count does not divide the batch, the last micro-batches have one example less. A
+    function without a batch is left alone.
+
+    From `loop-from` micro-batches on they are rounds of a `dgc.while`, so that the program does not grow with their number:
+    what is summed is carried from zero on, and what micro-batches wait for ends one loop and begins the next. All are
+    written out where their numbers of examples differ or are no multiple of `workers`, where ops have stages, and where a
+    round would have to communicate.
 
     Where micro-batches wait for each other (a sum over the batch that is needed as a whole, such as a number of tokens
     or the statistics of batch normalization), what inputs alone give is computed when it is needed, not before.
@@ -158,7 +203,12 @@ def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
       %n = dgc.subtract %w, %g : tensor<4xf32>
     ```
   }];
-  let options = [Option<"count", "count", "int64_t", "1", "number of micro-batches">];
+  let options = [
+    Option<"count", "count", "int64_t", "1", "number of micro-batches">,
+    Option<"loopFrom", "loop-from", "int64_t", "0",
+           "from how many micro-batches on they are rounds of a loop, where that can be; 0: never">,
+    Option<"workers", "workers", "int64_t", "1", "how many workers the examples of a round are cut over">,
+  ];
   let dependentDialects = ["::dgc::DGCDialect"];
 }
 
@@ -172,7 +222,7 @@ def RecomputePass : Pass<"dgc-strategy-recompute", "::mlir::ModuleOp"> {
     of its own), micro-batch and stage is computed together, right before the first op of the backward pass, after all of
     it, that needs some of it; the copies have `dgc.recompute` with a number for each block, which keeps them apart from
     the originals. The same random numbers are drawn. A pattern that nothing
-    needed matches is an error.
+    needed matches is an error, unless it matches a scan that `dgc-block-scans` has written in blocks.
 
     ```mlir
     %h = dgc.tanh %x : tensor<8x4xf32>             // loc("tanh")

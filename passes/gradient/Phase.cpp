@@ -8,6 +8,8 @@ using namespace dgc;
 void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions &options) {
   llvm::SmallVector<std::string> keep(options.keep.begin(), options.keep.end());
   manager.addPass(createCountLoopsPass());
+  if (!options.recompute.patterns.empty() && !options.unrollScans) // what is written out is computed again op by op
+    manager.addPass(createBlockScansPass({.values = options.recompute}));
   manager.addPass(createGradientPass());
   manager.addPass(createHoistSumsPass());
   if (options.unrollScans) {
@@ -20,7 +22,8 @@ void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions
   manager.addPass(createDecomposePass({.keep = keep}));
   manager.addPass(mlir::createCanonicalizerPass());
   if (options.microbatches)
-    manager.addPass(createSplitMicrobatchesPass({.count = options.microbatches}));
+    manager.addPass(createSplitMicrobatchesPass(
+        {.count = options.microbatches, .loopFrom = options.loopFrom, .workers = options.loopWorkers}));
   if (!options.recompute.patterns.empty())
     manager.addPass(createRecomputePass({.values = options.recompute}));
   manager.addPass(mlir::createCSEPass());

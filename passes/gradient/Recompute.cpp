@@ -56,9 +56,9 @@ public:
   void collectNames(llvm::SetVector<StringRef> &needed, llvm::SetVector<StringRef> &matching) const {
     for (Operation &op : block.without_terminator()) {
       if (isSelected(&op))
-        matching.insert(nameOf(&op));
+        matching.insert(nameInModel(&op));
       if (canBeComputedAgain(&op) && isNeeded(&op))
-        needed.insert(nameOf(&op));
+        needed.insert(nameInModel(&op));
     }
   }
 
@@ -71,8 +71,8 @@ private:
   /// True for a user in the backward pass that gets `op` computed again. What one block, or stage, gives to another is
   /// kept for that one: its backward pass comes before that of the block, or stage, of `op`.
   bool isInBackwardPass(Operation *op, Operation *user) const {
-    auto [blockName, kind] = nameOf(op).rsplit('.');
-    StringRef userName = nameOf(user);
+    auto [blockName, kind] = nameInModel(op).rsplit('.');
+    StringRef userName = nameInModel(user);
     return isBackward(user) && isOnStageOf(op, user) &&
            (kind.empty() || userName.empty() || userName.rsplit('.').first == blockName);
   }
@@ -87,24 +87,18 @@ private:
   }
 
   bool canBeComputedAgain(Operation *op) const {
-    return forward.contains(op) && !nameOf(op).empty() && isPure(op) && op->getNumRegions() == 0 &&
+    return forward.contains(op) && !nameInModel(op).empty() && isPure(op) && op->getNumRegions() == 0 &&
            !isMadeOfScalars(op);
   }
 
   bool isSelected(Operation *op) const {
     return canBeComputedAgain(op) &&
-           llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) { return pattern.match(nameOf(op)); });
-  }
-
-  /// The name of an op in the model: that of its block, and what it is.
-  static StringRef nameOf(Operation *op) {
-    auto location = op->getLoc()->findInstanceOf<NameLoc>();
-    return location ? location.getName().getValue() : StringRef();
+           llvm::any_of(patterns, [&](const llvm::GlobPattern &pattern) { return pattern.match(nameInModel(op)); });
   }
 
   static Key keyOf(Operation *op) {
     auto microbatch = op->getAttrOfType<IntegerAttr>(kMicrobatchAttr);
-    auto [blockName, kind] = nameOf(op).rsplit('.');
+    auto [blockName, kind] = nameInModel(op).rsplit('.');
     const void *place = kind.empty() ? op->getLoc().getAsOpaquePointer()
                                      : StringAttr::get(op->getContext(), blockName).getAsOpaquePointer();
     return {place, microbatch ? microbatch.getInt() : -1,
@@ -169,15 +163,17 @@ struct Recompute : dgc::impl::RecomputePassBase<Recompute> {
     SmallVector<llvm::GlobPattern> patterns;
     for (const std::string &text : values.patterns)
       patterns.push_back(llvm::cantFail(llvm::GlobPattern::create(text)));
-    bool trains = false;
+    bool trains = false, hasBlocks = false;
     unsigned copies = 0;
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      hasBlocks |= function->removeAttr(kBlockedScansAttr) != nullptr;
       if (isTraining(function)) {
         trains = true;
         copies += Recomputer(function, patterns).run();
       }
+    }
     numOps += copies;
-    if (trains && copies == 0) {
+    if (trains && copies == 0 && !hasBlocks) {
       getOperation().emitError() << "recompute='" << values.getValue().text() << "': " << whyNone(patterns);
       signalPassFailure();
     }

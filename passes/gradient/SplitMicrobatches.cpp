@@ -3,7 +3,7 @@
 #include "dialects/dgc/AttributeNames.h"
 #include "passes/analysis/IdleWorkers.h"
 #include "passes/analysis/StrategyUtil.h"
-#include "passes/gradient/Microbatches.h"
+#include "passes/gradient/MicrobatchWriter.h"
 #include "passes/gradient/Passes.h"
 
 #include "dialects/dgc/TensorBuilder.h"
@@ -20,103 +20,74 @@ using namespace dgc;
 
 namespace {
 
-/// Rewrites one function.
-class Splitter {
-public:
-  Splitter(func::FuncOp function, int64_t count)
-      : function(function), block(function.getBody().front()), builder(block.getTerminator()), count(count),
-        analysis(function, count), copies(count) {}
+/// How many workers an input's batch is cut over; 1 where none is cut.
+int64_t countWorkers(func::FuncOp function) {
+  int64_t workers = 1;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    auto dim = function.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr);
+    auto sharding = function.getArgAttrOfType<dist::ShardingAttr>(i, dist::kShardingAttr);
+    if (!dim || !sharding)
+      continue;
+    dist::MeshAttr mesh = dist::lookupMesh(function, sharding.getMesh());
+    int64_t parts = 1;
+    for (dist::AxisRefAttr axis : sharding.getDims()[dim.getInt()].getAxes())
+      parts *= mesh.getAxisSize(axis.getName());
+    workers = std::max(workers, parts);
+  }
+  return workers;
+}
 
-  LogicalResult run() {
-    if (failed(analysis.run()))
-      return failure();
-    if (analysis.getBatch() == 0)
-      return success();
-    warnOfIdleWorkers();
-    emit();
+/// Each micro-batch is cut over all workers.
+void warnOfIdleWorkers(func::FuncOp function, const MicrobatchAnalysis &analysis, int64_t count) {
+  int64_t workers = countWorkers(function);
+  for (int64_t microbatch : {int64_t(0), count - 1}) { // the largest and the smallest
+    int64_t examples = analysis.getExamples(microbatch), idle = countIdleWorkers(examples, workers);
+    if (idle == 0)
+      continue;
+    function.emitWarning() << "a micro-batch of " << examples << " examples over " << workers << " workers leaves "
+                           << idle << " of them without an example: use fewer micro-batches than " << count
+                           << ", a larger --batch or fewer workers";
+    return;
+  }
+}
+
+/// Writes out the micro-batches of one function.
+class Splitter : MicrobatchWriter {
+public:
+  Splitter(func::FuncOp function, const MicrobatchAnalysis &analysis, int64_t count)
+      : MicrobatchWriter(function, analysis, count), copies(count) {}
+
+  /// Level by level: what is computed once, then one micro-batch after the other, each from front to back.
+  void run() {
+    SmallVector<Operation *> ops = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
+    Levels each = levels();
+    for (level = 0; level < static_cast<int64_t>(each.once.size()); ++level) {
+      llvm::for_each(each.once[level], [&](Operation *op) { moveOnce(op); });
+      for (current = 0; current < count; ++current)
+        llvm::for_each(each.perMicrobatch[level], [&](Operation *op) { emitCopy(op); });
+    }
+    current = 0;
+    emitReturn(cast<func::ReturnOp>(block.getTerminator()));
+    eraseOriginals(ops);
     function->setAttr(kMicrobatchesAttr, builder.getI64IntegerAttr(count));
-    return success();
   }
 
 private:
-  /// How many workers an input's batch is cut over; 1 where none is cut.
-  int64_t countWorkers() {
-    int64_t workers = 1;
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      auto dim = function.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr);
-      auto sharding = function.getArgAttrOfType<dist::ShardingAttr>(i, dist::kShardingAttr);
-      if (!dim || !sharding)
-        continue;
-      dist::MeshAttr mesh = dist::lookupMesh(function, sharding.getMesh());
-      int64_t parts = 1;
-      for (dist::AxisRefAttr axis : sharding.getDims()[dim.getInt()].getAxes())
-        parts *= mesh.getAxisSize(axis.getName());
-      workers = std::max(workers, parts);
-    }
-    return workers;
-  }
-
-  /// Each micro-batch is cut over all workers.
-  void warnOfIdleWorkers() {
-    int64_t workers = countWorkers();
-    for (int64_t microbatch : {int64_t(0), count - 1}) { // the largest and the smallest
-      int64_t examples = analysis.getExamples(microbatch), idle = countIdleWorkers(examples, workers);
-      if (idle == 0)
-        continue;
-      function.emitWarning() << "a micro-batch of " << examples << " examples over " << workers << " workers leaves "
-                             << idle << " of them without an example: use fewer micro-batches than " << count
-                             << ", a larger --batch or fewer workers";
-      return;
-    }
-  }
-
-  /// Level by level: what is computed once, then one micro-batch after the other, each from front to back.
-  void emit() {
-    SmallVector<Operation *> ops = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
-    int last = analysis.getLastLevel();
-    SmallVector<SmallVector<Operation *>> once(last + 1), perMicrobatch(last + 1);
-    for (Operation *op : ops)
-      (analysis.getExecution(op).perMicrobatch ? perMicrobatch : once)[analysis.getExecution(op).level].push_back(op);
-    for (level = 0; level <= last; ++level) {
-      for (Operation *op : once[level])
-        emitOnce(op);
-      for (current = 0; current < count; ++current)
-        for (Operation *op : perMicrobatch[level])
-          emitCopy(op);
-    }
-    emitReturn(cast<func::ReturnOp>(block.getTerminator()));
-    for (Operation *op : llvm::reverse(ops))
-      if (analysis.getExecution(op).perMicrobatch || isOpTriviallyDead(op))
-        op->erase();
-  }
-
-  void emitOnce(Operation *op) {
-    op->moveBefore(block.getTerminator());
-    for (OpOperand &operand : op->getOpOperands())
-      operand.set(wholeValue(operand.get()));
-  }
-
-  /// The value, or the sum over the micro-batches. What each of them has, and is the same, is that of `microbatch`.
-  Value wholeValue(Value value, int64_t microbatch = 0) const {
-    MicrobatchLayout::Kind kind = analysis.getLayout(value).kind;
-    if (kind == MicrobatchLayout::Partial)
+  /// The value, the sum over the micro-batches, or all their examples. What each has, and is the same, is that of the first.
+  Value wholeOf(Value value) override {
+    MicrobatchLayout layout = analysis.getLayout(value);
+    if (layout.kind == MicrobatchLayout::Partial)
       return sums.lookup(value);
-    return kind == MicrobatchLayout::Whole ? copies[microbatch].lookupOrDefault(value) : value;
+    if (layout.kind == MicrobatchLayout::Whole)
+      return copies.front().lookupOrDefault(value);
+    return allOf(value, [&] { return joined(value, layout.dim); });
   }
+
+  Value addendOf(Value value) override { return copies[current].lookup(value); }
 
   /// Adds the op for the current micro-batch, and what it adds to sums.
   void emitCopy(Operation *op) {
-    const MicrobatchExecution &execution = analysis.getExecution(op);
-    IRMapping operands;
-    SmallVector<Value> values;
-    for (auto [operand, dim] : llvm::zip_equal(op->getOperands(), execution.operandDims))
-      values.push_back(dim == MicrobatchExecution::kWhole     ? wholeValue(operand, current)
-                       : dim == MicrobatchExecution::kPartial ? copies[current].lookup(operand)
-                                                              : part(operand, dim));
-    Operation *copy = cloneOnParts(op, values, [&](unsigned result) {
-      MicrobatchLayout layout = analysis.getLayout(op->getResult(result));
-      return layout.kind == MicrobatchLayout::Cut ? std::optional(layout.dim) : std::nullopt;
-    });
+    Operation *copy = copyOf(op);
     for (auto [original, result] : llvm::zip_equal(op->getResults(), copy->getResults())) {
       copies[current].map(original, result);
       if (!analysis.isSummed(original))
@@ -149,7 +120,7 @@ private:
   }
 
   /// Says which micro-batch and level an op belongs to.
-  void tag(Operation *op) {
+  void tag(Operation *op) override {
     op->setAttr(kMicrobatchAttr, builder.getI64IntegerAttr(current));
     if (level > 0)
       op->setAttr(kMicrobatchLevelAttr, builder.getI64IntegerAttr(level));
@@ -161,78 +132,19 @@ private:
     return value;
   }
 
-  /// A copy of `op` on parts of its operands; `cutDim` says which dimension of a result is cut.
-  Operation *cloneOnParts(Operation *op, ArrayRef<Value> operands,
-                          llvm::function_ref<std::optional<unsigned>(unsigned)> cutDim) {
-    IRMapping mapping;
-    Operation *copy = builder.clone(*op, mapping);
-    copy->setOperands(operands);
-    for (OpResult result : copy->getResults())
-      if (std::optional<unsigned> dim = cutDim(result.getResultNumber())) {
-        auto type = cast<RankedTensorType>(result.getType());
-        SmallVector<int64_t> shape(type.getShape());
-        shape[*dim] = partOf(shape[*dim]);
-        result.setType(RankedTensorType::get(shape, type.getElementType(), type.getEncoding()));
-      }
-    if (auto localizable = dyn_cast<LocalizableOpInterface>(copy))
-      (void)localizable.localize(op->getOperandTypes(), op->getResultTypes());
-    tag(copy);
-    return copy;
-  }
-
-  /// The examples of the current micro-batch of a value, along `dim`.
-  Value part(Value value, unsigned dim) {
+  Value partOf(Value whole, unsigned dim) override {
+    Value value = cutOf(whole);
     MicrobatchLayout layout = analysis.getLayout(value);
     if (layout.kind == MicrobatchLayout::Cut && !isa<BlockArgument>(value))
       return copies[current].lookup(value);
-    Value &known = parts[{wholeValue(value), {dim, current}}];
+    Value &known = parts[{wholeOf(value), {dim, current}}];
     if (!known) {
       Value made = rematerialized(value, dim);
       if (!made)
-        made = strided(wholeValue(value), dim);
-      return parts[{wholeValue(value), {dim, current}}] = made;
+        made = strided(wholeOf(value), dim);
+      return parts[{wholeOf(value), {dim, current}}] = made;
     }
     return known;
-  }
-
-  /// A whole value that an op repeats or computes along `dim` is computed for the part that is wanted. Null where
-  /// that cannot be.
-  Value rematerialized(Value value, unsigned dim) {
-    Operation *op = value.getDefiningOp();
-    auto interface = dyn_cast_or_null<ShardingRuleOpInterface>(op);
-    if (!interface || analysis.getLayout(value).kind != MicrobatchLayout::Whole || op->getNumResults() != 1 ||
-        !isPure(op) || op->getNumRegions() > 0 || isa<PositionalOpInterface>(op))
-      return {};
-    ShardingRule rule = interface.getShardingRule();
-    std::optional<unsigned> factor = analysis.batchFactor(rule.results[0], rule.factors, dim);
-    if (!factor || rule.factors[*factor].kind != FactorKind::PassThrough)
-      return {};
-    SmallVector<FactorDim> factorDims;
-    for (const TensorFactors &tensor : rule.operands) {
-      factorDims.push_back(factorDimOf(tensor, rule.factors, *factor));
-      if (factorDims.back().present && !factorDims.back().dim)
-        return {};
-    }
-    SmallVector<Value> operands;
-    for (auto [operand, factorDim] : llvm::zip_equal(op->getOperands(), factorDims))
-      operands.push_back(factorDim.present ? part(operand, *factorDim.dim) : wholeValue(operand));
-    return cloneOnParts(op, operands, [&](unsigned) { return std::optional(dim); })->getResult(0);
-  }
-
-  /// The size of a dimension that begins with the batch, in the current micro-batch.
-  int64_t partOf(int64_t size) const { return size / analysis.getBatch() * analysis.getExamples(current); }
-
-  /// The shape with the dimension `dim`, which begins with the batch, as [`examples`, `middle`..] and what follows
-  /// the batch in it.
-  SmallVector<int64_t> splitShape(ArrayRef<int64_t> shape, unsigned dim, int64_t examples,
-                                  ArrayRef<int64_t> middle = {}) const {
-    SmallVector<int64_t> result(shape.take_front(dim));
-    result.push_back(examples);
-    llvm::append_range(result, middle);
-    if (int64_t rest = shape[dim] / analysis.getBatch(); rest != 1 || !middle.empty())
-      result.push_back(rest);
-    llvm::append_range(result, shape.drop_front(dim + 1));
-    return result;
   }
 
   /// Every count-th example from the current one on.
@@ -245,7 +157,7 @@ private:
     strides[dim] = count;
     Value split = limits.size() == shape.size() ? value : tagged(b.reshape(value, limits));
     Value part = tagged(b.slice(split, starts, limits, strides));
-    shape[dim] = partOf(shape[dim]);
+    shape[dim] = sizeOfPart(shape[dim]);
     return limits.size() == shape.size() ? part : tagged(b.reshape(part, shape));
   }
 
@@ -273,17 +185,11 @@ private:
   }
 
   void emitReturn(func::ReturnOp op) {
-    for (OpOperand &operand : op->getOpOperands()) {
-      MicrobatchLayout layout = analysis.getLayout(operand.get());
-      operand.set(layout.kind == MicrobatchLayout::Cut ? joined(operand.get(), layout.dim) : wholeValue(operand.get()));
-    }
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(wholeOf(operand.get()));
   }
 
-  func::FuncOp function;
-  Block &block;
-  OpBuilder builder;
-  int64_t count, current = 0, level = 0;
-  MicrobatchAnalysis analysis;
+  int64_t level = 0;
   SmallVector<IRMapping> copies; // per micro-batch
   DenseMap<Value, Value> sums;   // of partial values, so far
   DenseMap<std::pair<Value, std::pair<unsigned, int64_t>>, Value> parts;
@@ -297,10 +203,21 @@ struct SplitMicrobatches : dgc::impl::SplitMicrobatchesPassBase<SplitMicrobatche
                                  << " micro-batches; use a number from 1 on";
       return signalPassFailure();
     }
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (count > 1 && !function.isExternal() && llvm::hasSingleElement(function.getBody()) &&
-          failed(Splitter(function, count).run()))
+    for (auto function : llvm::to_vector(getOperation().getOps<func::FuncOp>()))
+      if (count > 1 && !function.isExternal() && llvm::hasSingleElement(function.getBody()) && failed(split(function)))
         return signalPassFailure();
+  }
+
+  LogicalResult split(func::FuncOp function) {
+    MicrobatchAnalysis analysis(function, count);
+    if (failed(analysis.run()))
+      return failure();
+    if (analysis.getBatch() == 0)
+      return success();
+    warnOfIdleWorkers(function, analysis, count);
+    if (loopFrom == 0 || count < loopFrom || !writeMicrobatchLoops(function, count, workers))
+      Splitter(function, analysis, count).run();
+    return success();
   }
 };
 } // namespace

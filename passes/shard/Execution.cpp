@@ -122,7 +122,7 @@ private:
       bool free = party.isResult ? startsWith(has, axes) : startsWith(axes, has);
       if (party.has[factor] && !free)
         bytes += party.bytes;
-      if (party.isResult && op.rule.factors[factor].kind == FactorKind::Reduction && !axes.empty())
+      if (party.isResult && op.rule.factors[factor].kind == FactorKind::Reduction && !axes.empty() && !op.isLoop)
         bytes += party.bytes;
     }
     return bytes;
@@ -180,7 +180,7 @@ std::optional<OpTensors> tensorsOf(Operation *op, const MeshRef &mesh,
   if (!interface || op->getNumResults() == 0 || !llvm::all_of(op->getOperandTypes(), isTensor) ||
       !llvm::all_of(op->getResultTypes(), isTensor))
     return std::nullopt;
-  OpTensors tensors{interface.getShardingRule(), {}, {}, {}, {}};
+  OpTensors tensors{interface.getShardingRule(), {}, {}, {}, {}, op->getNumRegions() > 0};
   for (Value operand : op->getOperands()) {
     tensors.operandTypes.push_back(cast<RankedTensorType>(operand.getType()));
     tensors.operands.push_back(mesh.dimsOf(operandSharding(operand)));

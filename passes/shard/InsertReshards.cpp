@@ -6,6 +6,7 @@
 #include "passes/shard/Execution.h"
 #include "passes/shard/Passes.h"
 
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "dgc-insert-reshards"
@@ -131,8 +132,14 @@ private:
           partial.push_back(use);
     }
     SmallVector<Attribute> results;
-    for (const DimAxes &dims : execution.results)
-      results.push_back(mesh.shardingOf(dims, kind, partial));
+    for (const DimAxes &dims : execution.results) {
+      // A loop may give both a sum over a batch and what there is of each example.
+      AxisList unreduced = partial;
+      llvm::erase_if(unreduced, [&](const AxisUse &use) {
+        return llvm::any_of(dims, [&](const AxisList &axes) { return llvm::is_contained(axes, use); });
+      });
+      results.push_back(mesh.shardingOf(dims, kind, unreduced));
+    }
     declare(op, results);
   }
 
@@ -298,6 +305,11 @@ private:
     if (shardingOf(value).hasSameLayout(wanted))
       return;
     Value &fitted = reshards[{value, withoutOrigins(wanted)}];
+    if (DenseElementsAttr elements; !fitted && matchPattern(value, m_Constant(&elements)) && elements.isSplat()) {
+      // One number is on every device as it is.
+      fitted = OpBuilder(value.getDefiningOp()).clone(*value.getDefiningOp())->getResult(0);
+      declare(fitted.getDefiningOp(), {wanted});
+    }
     if (!fitted) {
       Operation *op = operand.getOwner();
       OpBuilder builder(op);

@@ -212,7 +212,11 @@ private:
       return op->emitOpError() << "operand " << partial[0] << " is partial, and the op is not linear in it";
     for (auto [i, result] : llvm::enumerate(op->getResults())) {
       ShardingAttr sharding = declaredSharding(result, mesh);
-      if (maskOf(sharding) != expected || (expected && sharding.getKind() != kind.value_or(Reduction::Sum)))
+      uint64_t here = expected;
+      for (const AxisList &axes : mesh.dimsOf(sharding))
+        for (AxisUse use : axes)
+          here &= ~(uint64_t(1) << use.axis); // a result of a loop that has the dimension
+      if (maskOf(sharding) != here || (here && sharding.getKind() != kind.value_or(Reduction::Sum)))
         return op->emitOpError() << "result " << i << " is spread as " << sharding.describe()
                                  << ", which is not what the op gives along the axes of its reductions";
     }

@@ -176,7 +176,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, LayersOver,
                                            Way{"Short", "data=2", "data-parallel", 12, 7},
                                            Way{"ShortUneven", "data=3", "data-parallel", unevenBatch, 5},
                                            Way{"Zero3", "data=2", "zero3"},
-                                           Way{"Accumulate", "data=2", "data-parallel,accumulate=3"}),
+                                           Way{"Accumulate", "data=2", "data-parallel,accumulate=3"},
+                                           Way{"AccumulateInALoop", "data=2", "data-parallel,accumulate=6"}),
                          [](const auto &info) { return info.param.name; });
 
 struct Cut {

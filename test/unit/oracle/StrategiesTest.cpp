@@ -174,6 +174,10 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mnist_mlp", "accumulate=3", {"", "data=2", "data=4", "data=8"}},
         // Micro-batches that are not equal, and that the workers do not divide.
         Case{"mnist_mlp", "accumulate=5", {"", "data=2", "data=3", "data=8"}},
+        // Rounds of a loop.
+        Case{"mnist_mlp", "accumulate=6", {"", "data=2", "data=4"}},
+        Case{"mnist_cnn", "accumulate=6", {"", "data=2", "data=4"}},
+        Case{"mnist_mlp", "zero1,accumulate=12", {"data=2"}},
         Case{"mnist_cnn", "accumulate=2", {"", "data=2", "data=3", "data=4", "data=8"}},
         Case{"mnist_mlp", "recompute=*", data}, Case{"mnist_cnn", "recompute=*", data},
         Case{"mnist_mlp", "zero1", data}, Case{"mnist_mlp", "zero2", data}, Case{"mnist_mlp", "zero3", data},

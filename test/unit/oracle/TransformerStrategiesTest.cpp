@@ -75,6 +75,8 @@ TEST(TransformerStrategies, OfCharactersHasTheSameGradients) {
       {"data=2", "zero2"},
       {"data=8", "zero3"}, // 8 divides neither 12 nor 11
       {"data=2", "accumulate=5"},
+      {"", "accumulate=6"}, // rounds of a loop
+      {"data=2", "accumulate=6"},
       {"data=4", "fsdp,accumulate=3,recompute=layer.*"},
       {"data=2,model=2", cut + ",data-parallel"},
       {"data=2,model=2", cut + ",zero3,accumulate=2"},

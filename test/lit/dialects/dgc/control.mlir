@@ -45,7 +45,7 @@ func.func @branch(%p: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<i
 // CHECK-SAME: : tensor<4x3xf32>, tensor<4x7x3xf32>, tensor<3x3xf32> -> tensor<4x3xf32>, tensor<4x7x3xf32> {
 // CHECK: dgc.add %{{.*}}, %[[X]] : tensor<4x3xf32>
 // CHECK: dgc.scan (%{{.*}} = %{{.*}}) count 5 {{.*}} -> tensor<i32>, tensor<5xi32> {
-// CHECK: dgc.scan () over (%[[S:.*]] = %{{.*}}) saves saved 1
+// CHECK: dgc.scan () over (%[[S:.*]] = %{{.*}}) saves saved 1 recomputes :
 func.func @scan(%h: tensor<4x3xf32>, %x: tensor<4x7x3xf32>, %w: tensor<3x3xf32>, %n: tensor<i32>)
     -> (tensor<4x3xf32>, tensor<4x7x3xf32>, tensor<5xi32>, tensor<4x3xf32>) {
   %0:2 = dgc.scan (%a = %h) over (%s = %x) with (%m = %w) dim 1 reverse : tensor<4x3xf32>, tensor<4x7x3xf32>, tensor<3x3xf32> -> tensor<4x3xf32>, tensor<4x7x3xf32> {
@@ -57,7 +57,7 @@ func.func @scan(%h: tensor<4x3xf32>, %x: tensor<4x7x3xf32>, %w: tensor<3x3xf32>,
     %next = dgc.add %i, %i : tensor<i32>
     dgc.yield %next, %i : tensor<i32>, tensor<i32>
   }
-  %2:2 = dgc.scan () over (%s = %h) saves saved 1 : tensor<4x3xf32> -> tensor<4x3xf32>, tensor<4x3xf32> {
+  %2:2 = dgc.scan () over (%s = %h) saves saved 1 recomputes : tensor<4x3xf32> -> tensor<4x3xf32>, tensor<4x3xf32> {
     %y = dgc.negate %s : tensor<3xf32>
     dgc.yield %y, %s : tensor<3xf32>, tensor<3xf32>
   }

@@ -143,3 +143,27 @@ func.func @stopped(%x: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tens
   %g:2 = dgc.gradient %loss wrt %x, %w : tensor<f32>, tensor<4xf32>, tensor<4xf32>
   return %g#0, %g#1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Of a scan that recomputes, what is carried into each round is kept. In the backward pass the scan that a round is comes
+// again, and keeps what its own gradient needs.
+// CHECK-LABEL: func @scan_that_recomputes
+// CHECK: %[[Y:.*]]:2 = dgc.scan (%[[A:.*]] = %{{.*}}) with (%{{.*}}) count 3 saves saved 1 recomputes : {{.*}} -> tensor<4xf32>, tensor<3x4xf32> {
+// CHECK-NEXT: %[[Z:.*]] = dgc.scan ({{.*}}) with ({{.*}}) count 2 :
+// CHECK: dgc.yield %[[Z]], %[[A]]
+// CHECK: dgc.scan ({{.*}}) over (%[[K:.*]] = %[[Y]]#1) with (%{{.*}}) reverse saves recomputes
+// CHECK: %[[AGAIN:.*]]:2 = dgc.scan (%{{.*}} = %[[K]]) with (%{{.*}}) count 2 saves saved 1 : {{.*}} -> tensor<4xf32>, tensor<2x4xf32> {
+// CHECK: dgc.scan ({{.*}}) over (%{{.*}} = %[[AGAIN]]#1) with (%{{.*}}) reverse saves :
+func.func @scan_that_recomputes(%h: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %y = dgc.scan (%a = %h) with (%u = %w) count 3 recomputes : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32> {
+    %z = dgc.scan (%b = %a) with (%v = %u) count 2 : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32> {
+      %p = dgc.multiply %b, %v : tensor<4xf32>
+      dgc.yield %p : tensor<4xf32>
+    }
+    dgc.yield %z : tensor<4xf32>
+  }
+  %loss = dgc.reduce sum %y dims [0] : tensor<4xf32>
+  %g = dgc.gradient %loss wrt %w : tensor<f32>, tensor<4xf32>
+  return %g : tensor<4xf32>
+}

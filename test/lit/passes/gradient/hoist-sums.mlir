@@ -70,6 +70,28 @@ func.func @stays(%a: tensor<4xf32>, %b: tensor<64x64xf32>, %xs: tensor<7x4xf32>,
   return %0#0, %0#1 : tensor<4xf32>, tensor<64x64xf32>
 }
 
+// The products of a scan that recomputes are not kept; those of the scan in it are, for one block.
+// CHECK-LABEL: func.func @recomputes
+// CHECK: dgc.scan (%[[S:.*]] = %{{.*}}) over (%[[X:.*]] = %{{.*}}, %[[Y:.*]] = %{{.*}}) recomputes
+// CHECK-NOT: dgc.scan
+// CHECK: %[[P:.*]] = dgc.dot_general %[[X]], %[[Y]] contract [0, 1] x [0, 1]
+// CHECK: %[[SUM:.*]] = dgc.add %[[S]], %[[P]]
+// CHECK: dgc.yield %[[SUM]]
+func.func @recomputes(%xs: tensor<5x7x4x2xf32>, %ys: tensor<5x7x4x3xf32>) -> tensor<2x3xf32> {
+  %zero = dgc.constant dense<0.0> : tensor<2x3xf32>
+  %sum = dgc.scan (%s = %zero) over (%x = %xs, %y = %ys) recomputes : tensor<2x3xf32>, tensor<5x7x4x2xf32>, tensor<5x7x4x3xf32> -> tensor<2x3xf32> {
+    %none = dgc.constant dense<0.0> : tensor<2x3xf32>
+    %p = dgc.scan (%t = %none) over (%a = %x, %b = %y) : tensor<2x3xf32>, tensor<7x4x2xf32>, tensor<7x4x3xf32> -> tensor<2x3xf32> {
+      %z = dgc.dot_general %a, %b contract [0] x [0] : tensor<4x2xf32>, tensor<4x3xf32>
+      %next = dgc.add %t, %z : tensor<2x3xf32>
+      dgc.yield %next : tensor<2x3xf32>
+    }
+    %next = dgc.add %s, %p : tensor<2x3xf32>
+    dgc.yield %next : tensor<2x3xf32>
+  }
+  return %sum : tensor<2x3xf32>
+}
+
 // A branch gives what is added up, not the sum.
 // CHECK-LABEL: func.func @branch
 // CHECK: %[[R:.*]]:3 = dgc.if %{{.*}} (%[[A:.*]] = %{{.*}}, %[[B:.*]] = %{{.*}}) {{.*}} -> tensor<4xf32>, tensor<4x3xf32>, tensor<4x3xf32> {

@@ -8,10 +8,10 @@ func.func @train(%x: tensor<3xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<f32> {d
 
 // -----
 
-// Every example with every other.
+// Every example with every other, in a pipeline.
 func.func @train(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<8x8xf32> {dgc.state = @w}) -> (tensor<8x8xf32> {dgc.state = @w}) {
   // expected-error@+1 {{'dgc.dot_general' needs the examples of the whole batch together, so the batch cannot be split into micro-batches: it pairs examples with each other}}
-  %y = dgc.dot_general %x, %x contract [1] x [1] : tensor<8x4xf32>, tensor<8x4xf32>
+  %y = dgc.dot_general %x, %x contract [1] x [1] {dist.stage = 0 : i64} : tensor<8x4xf32>, tensor<8x4xf32>
   return %y : tensor<8x8xf32>
 }
 
@@ -20,7 +20,7 @@ func.func @train(%x: tensor<8x4xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<8x8xf
 // Elements that move along the batch.
 func.func @train(%x: tensor<8xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<8xf32> {dgc.state = @w}) -> (tensor<8xf32> {dgc.state = @w}) {
   // expected-error@+1 {{'dgc.reverse' needs the examples of the whole batch together, so the batch cannot be split into micro-batches: it moves elements along the batch dimension}}
-  %y = dgc.reverse %x dims [0] : tensor<8xf32>
+  %y = dgc.reverse %x dims [0] {dist.stage = 0 : i64} : tensor<8xf32>
   return %y : tensor<8xf32>
 }
 
@@ -29,7 +29,7 @@ func.func @train(%x: tensor<8xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<8xf32> 
 // A reshape that makes two dimensions of the batch.
 func.func @train(%x: tensor<8xf32> {dgc.batch_dim = 0 : i64}, %w: tensor<2x4xf32> {dgc.state = @w}) -> (tensor<2x4xf32> {dgc.state = @w}) {
   // expected-error@+1 {{it splits the batch dimension of its operand 0}}
-  %y = dgc.reshape %x to [2, 4] : tensor<8xf32>
+  %y = dgc.reshape %x to [2, 4] {dist.stage = 0 : i64} : tensor<8xf32>
   return %y : tensor<2x4xf32>
 }
 

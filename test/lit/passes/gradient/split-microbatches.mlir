@@ -143,3 +143,20 @@ func.func @train(%x: tensor<8xf32> {dgc.batch_dim = 0 : i64}, %mask: tensor<8xf3
   %u = dgc.subtract %w, %g : tensor<f32>
   return %u, %loss : tensor<f32>, tensor<f32>
 }
+
+// -----
+
+// What pairs examples runs once, of all of them; each micro-batch goes on with its part.
+// CHECK-LABEL: func.func @pairs
+// CHECK: %[[A0:.*]] = dgc.exponential %{{.*}} {dgc.microbatch = 0 : i64} : tensor<4x3xf32>
+// CHECK: %[[A1:.*]] = dgc.exponential %{{.*}} {dgc.microbatch = 1 : i64} : tensor<4x3xf32>
+// CHECK: %[[C:.*]] = dgc.concatenate %{{.*}}, %{{.*}} dim 1
+// CHECK: %[[A:.*]] = dgc.reshape %[[C]] to [8, 3]
+// CHECK: dgc.dot_general %[[A0]], %[[A]] contract [1] x [1] {dgc.microbatch = 0 : i64, dgc.microbatch_level = 1 : i64} : tensor<4x3xf32>, tensor<8x3xf32>
+// CHECK: dgc.dot_general %[[A1]], %[[A]] contract [1] x [1] {dgc.microbatch = 1 : i64, dgc.microbatch_level = 1 : i64}
+func.func @pairs(%x: tensor<8x3xf32> {dgc.batch_dim = 0 : i64}) -> tensor<3x8xf32> {
+  %a = dgc.exponential %x : tensor<8x3xf32>
+  %p = dgc.dot_general %a, %a contract [1] x [1] : tensor<8x3xf32>, tensor<8x3xf32>
+  %g = dgc.dot_general %a, %p contract [0] x [0] : tensor<8x3xf32>, tensor<8x8xf32>
+  return %g : tensor<3x8xf32>
+}

@@ -151,6 +151,8 @@ TEST_P(Workers, EvaluateAndPredictAsOne) {
 
 INSTANTIATE_TEST_SUITE_P(All, Workers,
                          ::testing::Values(How{2}, How{3}, How{4}, How{1, 3}, How{1, 12}, How{3, 4}, How{4, 3},
+                                           // Rounds of a loop.
+                                           How{1, 6}, How{2, 6},
                                            // Micro-batches of 3 and 2, of which workers have 2, 1 and none.
                                            How{1, 5}, How{2, 5}, How{3, 5}));
 
@@ -207,7 +209,42 @@ TEST_P(Losses, TrainAndEvaluateAsOne) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Losses, ::testing::Values(How{2}, How{3}, How{1, 3}, How{3, 4}, How{2, 5}));
+INSTANTIATE_TEST_SUITE_P(All, Losses,
+                         ::testing::Values(How{2}, How{3}, How{1, 3}, How{3, 4}, How{2, 5}, How{1, 6}, How{2, 6}));
+
+// Each example is told from all others of the batch, also those of other micro-batches.
+const char *const pairs = R"(
+dgc.model @pairs {
+  %image = dgc.input "image" : tensor<?x8x6xf32>
+  %label = dgc.input "label" : tensor<?xi32>
+  %target = dgc.input "target" : tensor<?x3xf32>
+  %w = dgc.variable "w" he_normal : tensor<48x5xf32>
+  %u = dgc.variable "u" he_normal : tensor<3x5xf32>
+  %z = dgc.variable "z" he_normal : tensor<5x3xf32>
+  %f = dgc.flatten %image
+  %h = dgc.dense %f, %w
+  %t = dgc.tanh %h
+  %v = dgc.dense %target, %u
+  %told = dgc.contrastive_loss %t, %v temperature 0.5
+  %y = dgc.dense %t, %z
+  %classes = dgc.cross_entropy %y, %label
+  %loss = dgc.add %told, %classes
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.05
+}
+)";
+
+class Pairs : public ::testing::TestWithParam<How> {};
+
+TEST_P(Pairs, TrainAsOne) {
+  for (int validCount : {-1, 7}) {
+    auto one = run(pairs, "train", How{1}, 4, validCount), several = run(pairs, "train", GetParam(), 4, validCount);
+    EXPECT_LT(difference(one.variables, several.variables), 2e-5) << "valid count " << validCount;
+    EXPECT_LT(difference(one.outputs, several.outputs), 2e-5) << "valid count " << validCount;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Pairs, ::testing::Values(How{3}, How{1, 3}, How{3, 4}, How{2, 5}, How{1, 6}, How{2, 6}));
 
 /// `text` with the first `from` replaced.
 std::string replaced(std::string text, const std::string &from, const std::string &to) {

@@ -1,12 +1,16 @@
-"""Writes the model and the data of scan.test, and compares what training gave with NumPy."""
+"""Writes the model and the data of scan.test, and compares what training gave with NumPy.
+
+The scans have as many rounds as the environment says in ROUNDS; 7 without it."""
 
 import json
+import os
 import struct
 import sys
 
 import numpy
 
-BATCH, TIME, IN, HIDDEN, CLASSES, EXAMPLES = 6, 7, 4, 5, 3, 24
+TIME = int(os.environ.get("ROUNDS", "7"))
+BATCH, IN, HIDDEN, CLASSES, EXAMPLES = 6, 4, 5, 3, 24
 random = numpy.random.default_rng(5)
 START = {
     name: numpy.round(random.standard_normal(shape) * 0.5, 3)
@@ -20,7 +24,7 @@ LABEL = random.integers(0, CLASSES, EXAMPLES).astype("i4")
 
 MODEL = """
 dgc.model @rnn {
-  %x = dgc.input "x" : tensor<6x7x4xf32>
+  %x = dgc.input "x" : tensor<6xTIMEx4xf32>
   %label = dgc.input "label" : tensor<6xi32>
 VARIABLES
   %start = dgc.constant dense<0.0> : tensor<6x5xf32>
@@ -116,7 +120,7 @@ if sys.argv[1] == "write":
     lines = [f'  %{name} = dgc.variable "{name}" stored dense<{value.tolist()}> : TYPE : TYPE'.replace("TYPE", f'tensor<{"x".join(map(str, value.shape))}xf32>')
              for name, value in START.items()]
     with open("model.mlir", "w") as file:
-        file.write(MODEL.replace("VARIABLES", "\n".join(lines)))
+        file.write(MODEL.replace("VARIABLES", "\n".join(lines)).replace("TIME", str(TIME)))
     numpy.save("train-x.npy", X)
     numpy.save("train-label.npy", LABEL)
 else:

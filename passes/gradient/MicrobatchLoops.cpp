@@ -1,0 +1,269 @@
+// Micro-batches as rounds of loops.
+
+#include "dialects/dgc/RegionDims.h"
+#include "dialects/dgc/TensorBuilder.h"
+#include "dialects/dgc/TensorUtil.h"
+#include "passes/gradient/MicrobatchWriter.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+using namespace dgc;
+
+namespace {
+
+/// A scan for each level. Round m is micro-batch m: it takes slice m along dimension 1 of tensors [batch / count, count, ..].
+class LoopWriter : MicrobatchWriter {
+public:
+  LoopWriter(func::FuncOp function, const MicrobatchAnalysis &analysis, int64_t count)
+      : MicrobatchWriter(function, analysis, count), outside(block.getTerminator()) {}
+
+  /// True where each micro-batch has the same to do, and only examples and sums leave it.
+  bool isPossible() {
+    for (Operation &op : block.without_terminator()) {
+      const MicrobatchExecution &execution = analysis.getExecution(&op);
+      if (!execution.perMicrobatch)
+        continue;
+      if (op.hasAttr(dist::kStageAttr))
+        return false;
+      for (auto [operand, dim] : llvm::zip_equal(op.getOperands(), execution.operandDims))
+        if (dim == MicrobatchExecution::kPartial && levelOf(operand) != execution.level)
+          return false;
+      for (Value result : op.getResults()) {
+        const MicrobatchLayout layout = analysis.getLayout(result);
+        if ((layout.kind == MicrobatchLayout::Whole && !result.use_empty()) ||
+            (analysis.isSummed(result) && layout.reduction != dist::Reduction::Sum))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  void run() {
+    SmallVector<Operation *> ops = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
+    Levels each = levels();
+    for (level = 0; level < static_cast<int64_t>(each.once.size()); ++level) {
+      llvm::for_each(each.once[level], [&](Operation *op) { moveOnce(op); });
+      if (!each.perMicrobatch[level].empty())
+        writeScan(each.perMicrobatch[level]);
+    }
+    for (OpOperand &operand : block.getTerminator()->getOpOperands())
+      operand.set(outsideOf(operand.get()));
+    eraseOriginals(ops);
+  }
+
+  /// A scan, and which dimension of each tensor that it goes over are the examples.
+  struct Loop {
+    ScanOp scan;
+    SmallVector<unsigned> examples;
+  };
+  SmallVector<Loop> loops;
+
+private:
+  int64_t levelOf(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && analysis.knows(op) ? analysis.getExecution(op).level : -1;
+  }
+
+  /// True for what a micro-batch computes at this level.
+  bool isHere(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return op && analysis.knows(op) && analysis.getExecution(op).perMicrobatch && levelOf(value) == level;
+  }
+
+  /// Outside of loops: the value, the sum over the micro-batches, or all their examples.
+  Value outsideOf(Value value) {
+    const MicrobatchLayout layout = analysis.getLayout(value);
+    if (layout.kind == MicrobatchLayout::Partial)
+      return sums.lookup(value);
+    if (layout.kind == MicrobatchLayout::Whole || isa<BlockArgument>(value))
+      return value;
+    return allOf(value, [&] { return joined(value, layout.dim); });
+  }
+
+  Value wholeOf(Value value) override {
+    Value whole = outsideOf(value);
+    if (!body) // of an op that runs once
+      return whole;
+    Value &inside = invariant[whole];
+    if (inside)
+      return inside;
+    if (Operation *op = whole.getDefiningOp(); op && matchPattern(op, m_Constant()))
+      return inside = builder.clone(*op)->getResult(0);
+    invariants.push_back(whole);
+    return inside = body->addArgument(whole.getType(), whole.getLoc());
+  }
+
+  Value addendOf(Value value) override { return here.lookup(value); }
+
+  Value partOf(Value whole, unsigned dim) override {
+    Value value = cutOf(whole);
+    if (isHere(value) && analysis.getLayout(value).kind == MicrobatchLayout::Cut)
+      return here.lookup(value);
+    Value &part = parts[{value, dim}];
+    if (!part) {
+      Value made = rematerialized(value, dim);
+      if (!made)
+        made = slice(value, dim);
+      return parts[{value, dim}] = made;
+    }
+    return part;
+  }
+
+  /// An argument for the examples of the round.
+  Value slice(Value value, unsigned dim) {
+    Value all = stacked.lookup(value);
+    if (!all) {
+      // [.., batch * rest, ..] to [.., batch / count, count, rest, ..], with the rounds in dimension 1.
+      Value whole = outsideOf(value);
+      TensorBuilder b(outside, value.getLoc());
+      all = b.transpose(b.reshape(whole, splitShape(shapeOf(whole), dim, analysis.getExamples(0), {count})),
+                        roundsTo1(dim, /*rank=*/shapeOf(whole).size() + 2));
+    }
+    auto type = cast<RankedTensorType>(*sliceType(all.getType(), 1));
+    scanned.push_back(all);
+    examples.push_back(dim == 0 ? 0 : dim + 1);
+    Value argument = body->insertArgument(numCarried() + scanned.size() - 1, type, value.getLoc());
+    SmallVector<int64_t> shape(shapeOf(value));
+    shape[dim] = sizeOfPart(shape[dim]);
+    return TensorBuilder(builder, value.getLoc()).reshape(argument, shape);
+  }
+
+  /// What brings the rounds from behind the examples, which are dimension `dim`, to dimension 1.
+  static SmallVector<int64_t> roundsTo1(unsigned dim, size_t rank) {
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    order.erase(order.begin() + dim + 1);
+    order.insert(order.begin() + 1, dim + 1);
+    return order;
+  }
+
+  size_t numCarried() const { return carried.size(); }
+
+  void writeScan(ArrayRef<Operation *> ops) {
+    auto owned = std::make_unique<Block>();
+    body = owned.get();
+    builder.setInsertionPointToEnd(body);
+    carried.clear();
+    scanned.clear();
+    examples.clear();
+    invariants.clear();
+    invariant.clear();
+    parts.clear();
+    here.clear();
+    SmallVector<Value> nextSums, summed, slices, given;
+    for (Operation *op : ops) {
+      Operation *copy = copyOf(op);
+      for (auto [original, result] : llvm::zip_equal(op->getResults(), copy->getResults())) {
+        here.map(original, result);
+        if (analysis.isSummed(original)) {
+          Value sum = body->insertArgument(numCarried(), result.getType(), result.getLoc());
+          carried.push_back(TensorBuilder(outside, result.getLoc()).splat(0, result));
+          nextSums.push_back(TensorBuilder(builder, result.getLoc()).add(sum, result));
+          summed.push_back(original);
+        } else if (isNeededElsewhere(original)) {
+          given.push_back(original);
+          slices.push_back(examplesOf(original, result));
+        }
+      }
+    }
+    SmallVector<Type> types = llvm::map_to_vector(carried, [](Value value) { return value.getType(); });
+    for (Value each : slices)
+      types.push_back(stackedType(each.getType(), 1, count));
+    if (types.empty()) // nothing needs it
+      return leave();
+    SmallVector<Value> results(nextSums);
+    llvm::append_range(results, slices);
+    YieldOp::create(builder, function.getLoc(), results);
+    auto rounds = scanned.empty() ? builder.getI64IntegerAttr(count) : IntegerAttr();
+    auto scan = ScanOp::create(outside, function.getLoc(), types, carried, scanned, invariants, /*dimension=*/1,
+                               /*reverse=*/false, rounds, /*saves=*/true, /*saved=*/0);
+    scan.getBody().push_back(owned.release());
+    for (auto [original, sum] : llvm::zip_equal(summed, scan.getResults().take_front(summed.size())))
+      sums[original] = sum;
+    for (auto [original, all] : llvm::zip_equal(given, scan.getResults().drop_front(summed.size())))
+      stacked[original] = all;
+    loops.push_back({scan, examples});
+    leave();
+  }
+
+  void leave() {
+    body = nullptr;
+    builder.setInsertionPoint(block.getTerminator());
+  }
+
+  bool isNeededElsewhere(Value value) const {
+    return llvm::any_of(value.getUsers(), [&](Operation *user) {
+      user = block.findAncestorOpInBlock(*user);
+      return user == block.getTerminator() || !analysis.getExecution(user).perMicrobatch ||
+             analysis.getExecution(user).level != level;
+    });
+  }
+
+  /// A cut value as a slice: [.., batch / count, rest, ..].
+  Value examplesOf(Value original, Value result) {
+    const unsigned dim = analysis.getLayout(original).dim;
+    SmallVector<int64_t> shape = splitShape(shapeOf(original), dim, analysis.getExamples(0), {1});
+    shape.erase(shape.begin() + dim + 1);
+    return TensorBuilder(builder, result.getLoc()).reshape(result, shape);
+  }
+
+  /// All examples of what the rounds give, in their order.
+  Value joined(Value value, unsigned dim) {
+    TensorBuilder b(outside, value.getLoc());
+    Value all = stacked.lookup(value);
+    SmallVector<int64_t> back = llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(all).size()));
+    back.erase(back.begin() + 1);
+    back.insert(back.begin() + dim + 1, 1);
+    return b.reshape(b.transpose(all, back), shapeOf(value));
+  }
+
+  OpBuilder outside;
+  int64_t level = 0;
+  DenseMap<Value, Value> sums, stacked; // by the value that the micro-batches had: what a loop gives
+  // Of the loop that is being written:
+  Block *body = nullptr;
+  SmallVector<Value> carried, scanned, invariants;
+  SmallVector<unsigned> examples;
+  DenseMap<Value, Value> invariant; // inside, by the value outside
+  DenseMap<std::pair<Value, unsigned>, Value> parts;
+  IRMapping here;
+};
+
+/// True where the examples of each round can be cut over workers, and nothing in it needs those of others.
+bool canBeCut(const LoopWriter::Loop &loop) {
+  ScanOp scan = loop.scan;
+  ShardingRule rule = scan.getShardingRule();
+  for (auto [i, dim] : llvm::enumerate(loop.examples)) {
+    ArrayRef<unsigned> factors = rule.operands[scan.getCarried().size() + i].dims[dim];
+    if (factors.empty() || rule.factors[factors[0]].kind == FactorKind::NeedReplication)
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+bool dgc::writeMicrobatchLoops(func::FuncOp function, int64_t count, int64_t workers) {
+  // On a copy, as it only shows in the end whether a round can do without other workers.
+  func::FuncOp trial = function.clone();
+  OpBuilder(function).insert(trial);
+  auto drop = llvm::make_scope_exit([&] { trial.erase(); });
+  MicrobatchAnalysis analysis(trial, count);
+  if (failed(analysis.run()) || analysis.getBatch() % (count * workers) != 0)
+    return false;
+  LoopWriter writer(trial, analysis, count);
+  if (!writer.isPossible())
+    return false;
+  writer.run();
+  if (writer.loops.empty() || (workers > 1 && !llvm::all_of(writer.loops, canBeCut)))
+    return false;
+  for (auto &[scan, examples] : writer.loops) {
+    OpBuilder builder(scan);
+    scan.replaceAllUsesWith(*scan.decompose(builder));
+    scan.erase();
+  }
+  function.getBody().takeBody(trial.getBody());
+  return true;
+}
