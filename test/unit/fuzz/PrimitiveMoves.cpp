@@ -1,7 +1,6 @@
 // Ops of random programs that move elements.
 #include "test/unit/fuzz/PrimitiveOps.h"
 
-
 namespace dgc::testing {
 
 namespace {
