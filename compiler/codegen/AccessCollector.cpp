@@ -107,22 +107,6 @@ LogicalResult AccessCollector::scalar(Value value) {
   return success();
 }
 
-/// The index in the base below reshapes, when they only add and remove dimensions of size 1; else empty.
-Index AccessCollector::throughReshapes(Operation *op, ArrayRef<AffineExpr> index) {
-  Index current(index);
-  while (true) {
-    current = normalize(op->getOperand(0), reshapedIndex(op, current));
-    Value source = op->getOperand(0);
-    if (graph.isBase(source))
-      break;
-    op = source.getDefiningOp();
-  }
-  for (AffineExpr expr : current)
-    if (!isa<AffineDimExpr, AffineConstantExpr, AffineSymbolExpr>(expr))
-      return {};
-  return current;
-}
-
 LogicalResult AccessCollector::ofPointwise(Value value, ArrayRef<AffineExpr> index) {
   auto op = cast<linalg::LinalgOp>(value.getDefiningOp());
   FailureOr<Index> loops = loopsAt(op, cast<OpResult>(value).getResultNumber(), index);
@@ -137,7 +121,7 @@ LogicalResult AccessCollector::ofPointwise(Value value, ArrayRef<AffineExpr> ind
 
 LogicalResult AccessCollector::ofReshape(Operation *reshape, ArrayRef<AffineExpr> index) {
   if (Value base = baseThroughReshapes(graph, reshape->getOperand(0))) {
-    add(base, throughReshapes(reshape, index), linearize(shapeOf(reshape->getResult(0)), index, context));
+    add(base, indexBelowReshapes(graph, reshape, index), linearize(shapeOf(reshape->getResult(0)), index, context));
     return success();
   }
   Index source = reshapedIndex(reshape, index);

@@ -29,7 +29,6 @@ private:
   mlir::LogicalResult ofInsertion(mlir::tensor::InsertSliceOp insert, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::LogicalResult ofPad(mlir::tensor::PadOp pad, llvm::ArrayRef<mlir::AffineExpr> index);
   mlir::LogicalResult ofConcatenation(mlir::tensor::ConcatOp concat, llvm::ArrayRef<mlir::AffineExpr> index);
-  Index throughReshapes(mlir::Operation *op, llvm::ArrayRef<mlir::AffineExpr> index);
   void add(mlir::Value base, llvm::ArrayRef<mlir::AffineExpr> index, mlir::AffineExpr linear);
   void pin(mlir::AffineExpr expr);
 

@@ -302,6 +302,10 @@ Value ElementEmitter::ofReshape(Operation *reshape, ArrayRef<AffineExpr> index) 
   // Memory is in the same order before and after. A single element may be known without memory, and so may a value be
   // that a thread keeps.
   bool isKept = base && graph.rootOf.contains(base) && storage.lookup(base).memory.empty();
+  // What the same loops have just computed is not in memory yet.
+  if (Index below = base ? indexBelowReshapes(graph, reshape, index) : Index(); !below.empty())
+    if (Value known = lookup(keyOf(base, below)))
+      return known;
   if (base && !isKept && storage.lookup(base).rowDims == 0 && sizeOf(shapeOf(base)) != 1)
     return load(baseOf(base), elementOf(result), linearize(shapeOf(result), index, context));
   return element(reshape->getOperand(0), reshapedIndex(reshape, index));

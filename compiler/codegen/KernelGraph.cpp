@@ -152,6 +152,21 @@ Value baseThroughReshapes(const KernelGraph &graph, Value value) {
   return value;
 }
 
+Index indexBelowReshapes(const KernelGraph &graph, Operation *reshape, ArrayRef<AffineExpr> index) {
+  Index current(index);
+  while (true) {
+    Value source = reshape->getOperand(0);
+    current = normalize(source, reshapedIndex(reshape, current));
+    if (graph.isBase(source))
+      break;
+    reshape = source.getDefiningOp();
+  }
+  for (AffineExpr expr : current)
+    if (!isa<AffineDimExpr, AffineConstantExpr, AffineSymbolExpr>(expr))
+      return {};
+  return current;
+}
+
 //===----------------------------------------------------------------------===//
 // Roots
 //===----------------------------------------------------------------------===//

@@ -130,6 +130,9 @@ bool isPointwise(mlir::Operation *op);
 /// If `value` is a change of shape of a stored value (of several, one after the other), that value; else null.
 mlir::Value baseThroughReshapes(const KernelGraph &graph, mlir::Value value);
 
+/// The index in the base below `reshape`, and further ones, where they only add and remove dimensions of size 1; else empty.
+Index indexBelowReshapes(const KernelGraph &graph, mlir::Operation *reshape, llvm::ArrayRef<mlir::AffineExpr> index);
+
 } // namespace dgc
 
 #endif // DGC_COMPILER_CODEGEN_KERNELGRAPH_H

@@ -437,6 +437,32 @@ TEST(Shapes, RowsThatBeginInTheMidst) {
   ASSERT_EQ(s[1], 28);
 }
 
+/// A result that another one is computed from, with a dimension of size 1 more, in the loops that it is computed in.
+TEST(Shapes, OfWhatIsAResultToo) {
+  LoadedKernels kernels(R"(
+    func.func @k(%x: tensor<6x2xi16>) -> (tensor<2x2xi16>, tensor<2x2xi32>) {
+      %one = dgc.constant dense<1> : tensor<i16>
+      %p = dgc.pad %x, %one low [0, 1] high [0, 1] interior [0, 1] : tensor<6x2xi16>, tensor<i16>
+      %s = dgc.slice %p from [0, 1] to [6, 4] strides [3, 2] : tensor<6x5xi16>
+      %e = dgc.reshape %s to [2, 2, 1] : tensor<2x2xi16>
+      %six = dgc.constant dense<6> : tensor<2x2x1xi16>
+      %m = dgc.remainder %e, %six : tensor<2x2x1xi16>
+      %r = dgc.reshape %m to [2, 2] : tensor<2x2x1xi16>
+      %w = dgc.convert %r to i32 : tensor<2x2xi16>
+      return %s, %w : tensor<2x2xi16>, tensor<2x2xi32>
+    })");
+  ASSERT_TRUE(kernels.ok());
+  Buffer<int16_t> x(12), s(4, -1);
+  Buffer<int32_t> w(4, -1);
+  for (int i = 0; i < 12; ++i)
+    x[i] = static_cast<int16_t>(i + 7);
+  kernels.call({x.data(), s.data(), w.data()});
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_EQ(s[i], i < 2 ? i + 7 : i + 11) << i;
+    ASSERT_EQ(w[i], s[i] % 6) << i;
+  }
+}
+
 /// What no library does: an f64 product.
 TEST(Contraction, F64) {
   LoadedKernels kernels("func.func @k(%a: tensor<5x9xf64>, %b: tensor<9x13xf64>) -> tensor<5x13xf64> {"
