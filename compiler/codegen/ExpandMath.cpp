@@ -170,6 +170,29 @@ struct StoreBits : OpRewritePattern<LLVM::StoreOp> {
   }
 };
 
+// An f64 to the nearest bf16, by an f32: the last bit of that is 1 where it is not exact (rounded to odd), so that rounding it
+// again is as rounding once. LLVM calls a function that few libraries have.
+struct TruncateF64 : OpRewritePattern<arith::TruncFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
+    if (!op.getIn().getType().isF64() || !op.getType().isBF16())
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Type f32 = b.getF32Type(), f64 = b.getF64Type(), i32 = b.getI32Type();
+    Value x = op.getIn(), near = arith::TruncFOp::create(b, f32, x), back = arith::ExtFOp::create(b, f64, near);
+    Value bits = arith::BitcastOp::create(b, i32, near);
+    Value one = arith::ConstantOp::create(b, b.getI32IntegerAttr(1));
+    Value isBeyond = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, math::AbsFOp::create(b, back).getResult(),
+                                           math::AbsFOp::create(b, x).getResult());
+    Value towardsZero = arith::SelectOp::create(b, isBeyond, arith::SubIOp::create(b, bits, one), bits);
+    Value isInexact = arith::CmpFOp::create(b, arith::CmpFPredicate::ONE, back, x);
+    Value odd = arith::SelectOp::create(b, isInexact, arith::OrIOp::create(b, towardsZero, one), bits);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), arith::BitcastOp::create(b, f32, odd).getResult());
+    return success();
+  }
+};
+
 struct ExpandMath : dgc::impl::ExpandMathBase<ExpandMath> {
   using ExpandMathBase::ExpandMathBase;
 
@@ -184,7 +207,7 @@ struct ExpandMath : dgc::impl::ExpandMathBase<ExpandMath> {
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     if (!convertsBf16) {
       arith::populateExpandBFloat16Patterns(patterns);
-      patterns.add<SelectBits, LoadBits, StoreBits>(&getContext());
+      patterns.add<SelectBits, LoadBits, StoreBits, TruncateF64>(&getContext());
     }
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);

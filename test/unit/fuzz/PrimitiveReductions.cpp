@@ -139,7 +139,7 @@ struct Reductions : PrimitiveMaker {
     const Value source = w.partner(x, at.shape, /*isExact=*/true);
     const std::string op = w.choose({"add", "add", "maximum"}), element = tensorOf({}, x.element);
     const double bound = op == "add" ? source.bound * sizeOf(at.window) : source.bound + 1;
-    if (!isSummable(source) || !w.fits(x.element, bound))
+    if (!isSummable(source) || !PrimitiveWriter::fits(x.element, bound))
       return;
     const Value init = w.constant({}, x.element, 0);
     w.use(x);

@@ -65,6 +65,23 @@ TEST(Types, ChosenBf16KeepsItsBits) {
   }
 }
 
+// Rounded once: the f32 in between would be half way between two bf16, and go to the even one.
+TEST(Types, F64ToBf16) {
+  LoadedKernels kernels("func.func @k(%a: tensor<6xf64>) -> tensor<6xbf16> {"
+                        " %0 = dgc.convert %a to bf16 : tensor<6xf64>\n return %0 : tensor<6xbf16> }");
+  ASSERT_TRUE(kernels.ok());
+  const double tie = 1 + 0x1p-8, nextToTie = tie + 0x1p-40;
+  const double values[] = {tie, nextToTie, -nextToTie, tie - 0x1p-40, 1e300, 0.1};
+  const float rounded[] = {1, 1 + 0x1p-7f, -(1 + 0x1p-7f), 1, INFINITY, 0.10009765625f};
+  Buffer<double> a(6);
+  Buffer<uint16_t> r(6);
+  for (int i = 0; i < 6; ++i)
+    a[i] = values[i];
+  kernels.call({a.data(), r.data()});
+  for (int i = 0; i < 6; ++i)
+    ASSERT_EQ(fromBf16(r[i]), rounded[i]) << i;
+}
+
 TEST(Types, F16) {
   LoadedKernels kernels("func.func @k(%a: tensor<100xf32>) -> tensor<100xf32> {"
                         " %0 = dgc.convert %a to f16 : tensor<100xf32>\n %1 = dgc.add %0, %0 : tensor<100xf16>\n"
