@@ -38,8 +38,8 @@ Value ElementEmitter::below(Value a, int64_t b) {
 
 Value ElementEmitter::atMost(Value a, int64_t b) { return arith::MinUIOp::create(builder, loc, a, constant(b)); }
 
-/// True where a part of an expression is subtracted: it may be negative, though what it is a part of is not. So is `i - 5 * (i
-/// floordiv 5) + 18`, which is written as `(i - 5 * (i floordiv 5)) floordiv 3 + 6` when it is divided by 3.
+/// True where something is subtracted: a simplified expression may be negative in the middle, though it is not as a whole. So
+/// `((i + 18) mod 5) floordiv 3` is simplified to `(i - 5 * ((i + 18) floordiv 5)) floordiv 3 + 6`.
 static bool mayBeNegative(AffineExpr expr) {
   if (auto number = dyn_cast<AffineConstantExpr>(expr))
     return number.getValue() < 0;

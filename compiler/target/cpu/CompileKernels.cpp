@@ -30,17 +30,16 @@ struct KernelCode {
 } // namespace
 
 /// The function and all that it uses, in the LLVM dialect, as a module of their own.
-static OwningOpRef<ModuleOp> isolate(LLVM::LLVMFuncOp kernel) {
-  auto module = kernel->getParentOfType<ModuleOp>();
+static OwningOpRef<ModuleOp> isolate(LLVM::LLVMFuncOp kernel, const SymbolTable &symbols) {
   llvm::SetVector<Operation *> needed;
   needed.insert(kernel);
   for (size_t i = 0; i < needed.size(); ++i)
     if (std::optional<SymbolTable::UseRange> uses = SymbolTable::getSymbolUses(needed[i]))
       for (SymbolTable::SymbolUse use : *uses)
-        if (Operation *used = module.lookupSymbol(use.getSymbolRef().getRootReference()))
+        if (Operation *used = symbols.lookup(use.getSymbolRef().getRootReference()))
           needed.insert(used);
   OwningOpRef<ModuleOp> result = ModuleOp::create(kernel.getLoc());
-  (*result)->setAttrs(module->getAttrs());
+  (*result)->setAttrs(symbols.getOp()->getAttrs());
   OpBuilder builder = OpBuilder::atBlockBegin(result->getBody());
   for (Operation *op : needed)
     builder.clone(*op);
@@ -75,9 +74,10 @@ static FailureOr<std::vector<uint8_t>> compileModule(ModuleOp module, ArrayRef<C
   std::vector<std::unique_ptr<KernelCode>> distinct;
   std::vector<SymbolAlias> aliases;
   llvm::StringSet<> known;
+  const SymbolTable symbols(module);
   for (const CompiledKernel &info : kernels) {
     auto kernel = std::make_unique<KernelCode>();
-    kernel->code = translateModuleToLLVMIR(*isolate(module.lookupSymbol<LLVM::LLVMFuncOp>(info.symbol)),
+    kernel->code = translateModuleToLLVMIR(*isolate(symbols.lookup<LLVM::LLVMFuncOp>(info.symbol), symbols),
                                            kernel->context, "kernel");
     if (!kernel->code)
       return module.emitError() << "kernel '" << info.symbol << "' could not be translated to LLVM IR";
