@@ -121,7 +121,7 @@ struct Choices : PrimitiveMaker {
     const Value updates = w.partner(x, ofUpdates, /*isExact=*/true);
     const bool isSum = op == "add" || op == "subtract";
     const double bound = isSum ? x.bound + count * updates.bound : std::max(x.bound, updates.bound);
-    if (!isSummable(updates) || !w.fits(x.element, bound))
+    if (!isSummable(updates) || !PrimitiveWriter::fits(x.element, bound))
       return;
     w.use(x);
     w.giveExact(join("\"stablehlo.scatter\"(", x.name, ", ", i.name, ", ", updates.name,

@@ -54,7 +54,7 @@ struct Control : PrimitiveMaker {
     state.error = 2 * (state.error + input.error) + 0.5 * count * epsilonOf(state.element) * std::max(1.0, state.bound);
     state.tolerance = std::max({state.tolerance, input.tolerance, toleranceOf(state.element)});
     state.onGrid = false;
-    return w.fits(state.element, state.bound, state.error, state.tolerance);
+    return PrimitiveWriter::fits(state.element, state.bound, state.error, state.tolerance);
   }
 
   void loop() {

@@ -32,12 +32,12 @@ struct Elementwise : PrimitiveMaker {
     Value x;
     if (!w.pick(x, [](const Value &value) { return isFloat(value.element); }))
       return;
-    const double roundings = w.roundingsOf(x.element);
+    const double roundings = PrimitiveWriter::roundingsOf(x.element);
     const std::string domain = f.domain;
     if (domain == "tanh" && !roundedUnary(x, "tanh", 1, 1, roundings))
       return;
     if (domain == "abs") {
-      if (!w.fits(x.element, x.bound + 0.5, x.error, std::max(x.tolerance, toleranceOf(x.element))))
+      if (!PrimitiveWriter::fits(x.element, x.bound + 0.5, x.error, std::max(x.tolerance, toleranceOf(x.element))))
         return;
       w.use(x);
       x = w.define(join("dgc.abs ", x.name, " : ", x.type()), x);
@@ -54,7 +54,7 @@ struct Elementwise : PrimitiveMaker {
     if (!w.pick(x, [](const Value &value) { return isFloat(value.element) && isSummable(value); }))
       return;
     if (w.draw(2)) {
-      if (!w.fits(x.element, x.bound + 1))
+      if (!PrimitiveWriter::fits(x.element, x.bound + 1))
         return;
       const std::string op =
           w.choose({"floor", "ceil", "round_nearest_even", "round_nearest_afz", "sign", "abs", "negate", "is_finite"});
@@ -65,7 +65,7 @@ struct Elementwise : PrimitiveMaker {
     const std::string op = w.choose({"maximum", "minimum", "add", "subtract", "remainder", "clamp"});
     Value y = w.partner(x, /*isExact=*/true);
     const double bound = op == "add" || op == "subtract" ? x.bound + y.bound : std::max({x.bound, y.bound, 2.5});
-    if (!isSummable(y) || !w.fits(x.element, bound))
+    if (!isSummable(y) || !PrimitiveWriter::fits(x.element, bound))
       return;
     w.use(x);
     if (op == "clamp") {
@@ -86,7 +86,7 @@ struct Elementwise : PrimitiveMaker {
     if (!w.pick(x, [](const Value &value) { return isFloat(value.element); }))
       return;
     Value y = w.partner(x);
-    const double roundings = w.roundingsOf(x.element);
+    const double roundings = PrimitiveWriter::roundingsOf(x.element);
     const std::string op = w.choose({"add", "subtract", "multiply", "maximum", "minimum", "atan2", "power", "divide"});
     double bound = x.bound + y.bound, slope = 2;
     if (op == "multiply")

@@ -67,7 +67,7 @@ struct Products : PrimitiveMaker {
     shape.push_back(filters);
     if (sizeOf(shape) > largestSize)
       return;
-    const double roundings = w.roundingsOf(x.element);
+    const double roundings = PrimitiveWriter::roundingsOf(x.element);
     if (isFloat(x.element) && x.bound > 1 && !roundedUnary(x, "tanh", 1, 1, roundings))
       return;
     Value filter = w.partner(x, ofFilter);
