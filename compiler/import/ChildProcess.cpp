@@ -17,7 +17,7 @@ using namespace mlir;
 namespace dgc::import {
 
 /// What reading may take, beside a part that grows with the size of the file.
-static constexpr rlim_t kMemoryOfReader = rlim_t{1} << 30, kSecondsOfReader = 10;
+static constexpr rlim_t kMemoryOfReader = rlim_t{1} << 30;
 
 /// What a child ends with.
 static constexpr int kDone = 0, kFatal = 1, kRefused = 3;
@@ -45,13 +45,13 @@ static void sendError(void *error, const char *, bool) {
 }
 
 /// A crash ends this process alone, without a trace, and what it may take is bounded.
-static void prepareChild(size_t bytes) {
+static void prepareChild(size_t bytes, uint64_t seconds) {
   for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE})
     std::signal(signal, SIG_DFL);
   const rlimit none{0, 0};
   // A reader may ask for more, where a file that it names has more bytes. What a sanitizer maps counts, too.
   for (auto [resource, most] : {std::pair(RLIMIT_DATA, rt::isSanitized ? RLIM_INFINITY : kMemoryOfReader + 64 * bytes),
-                                std::pair(RLIMIT_CPU, kSecondsOfReader + (bytes >> 20))}) {
+                                std::pair(RLIMIT_CPU, rlim_t{(rt::isSanitized ? 10 : 1) * seconds + (bytes >> 20)})}) {
     rlimit limit{};
     getrlimit(resource, &limit);
     limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, most);
@@ -73,9 +73,9 @@ static std::string describe(Diagnostic &error) {
 
 /// An exception, as protobuf throws where an index is out of bounds, ends the process: what is around the call goes on in the
 /// parent alone.
-[[noreturn]] static void workInChild(size_t bytes, MLIRContext *context,
+[[noreturn]] static void workInChild(size_t bytes, uint64_t seconds, MLIRContext *context,
                                      llvm::function_ref<bool(llvm::raw_ostream &)> work, int pipe) noexcept {
-  prepareChild(bytes);
+  prepareChild(bytes, seconds);
   ChildError error{{}, pipe};
   ScopedDiagnosticHandler silence(context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
@@ -104,14 +104,14 @@ static std::string receive(int pipe) {
   return all;
 }
 
-ChildEnd runInChild(size_t bytes, MLIRContext *context, llvm::function_ref<bool(llvm::raw_ostream &)> work,
-                    std::string &output) {
+ChildEnd runInChild(size_t bytes, uint64_t seconds, MLIRContext *context,
+                    llvm::function_ref<bool(llvm::raw_ostream &)> work, std::string &output) {
   int ends[2];
   if (pipe(ends) != 0)
     return ChildEnd::NotStarted;
   const pid_t child = fork();
   if (child == 0)
-    workInChild(bytes, context, work, ends[1]);
+    workInChild(bytes, seconds, context, work, ends[1]);
   close(ends[1]);
   if (child > 0)
     output = receive(ends[0]);

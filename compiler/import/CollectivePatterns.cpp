@@ -102,9 +102,11 @@ private:
 ArrayAttr Devices::axesOf(ArrayRef<SmallVector<int64_t>> groups) {
   // Where the device next to the first one along an axis is in the group says how far the axis counts.
   SmallVector<std::pair<int64_t, size_t>> order;
+  if (groups.empty() || groups[0].empty() || groups[0][0] < 0 || groups[0][0] >= count)
+    return {};
   for (auto [index, axis] : llvm::enumerate(axes)) {
-    const auto *found = groups.empty() ? nullptr : llvm::find(groups[0], groups[0][0] + axis.stride);
-    if (axis.size > 1 && found && found != groups[0].end())
+    const auto *found = llvm::find(groups[0], groups[0][0] + axis.stride);
+    if (axis.size > 1 && found != groups[0].end())
       order.push_back({-(found - groups[0].begin()), index});
   }
   llvm::sort(order);
@@ -268,9 +270,15 @@ struct PartitionIdLowering : Lowering<stablehlo::PartitionIdOp> {
 
 } // namespace
 
+static constexpr llvm::StringLiteral kCollectives[] = {"stablehlo.all_gather", "stablehlo.all_reduce",
+                                                       "stablehlo.all_to_all", "stablehlo.collective_permute",
+                                                       "stablehlo.reduce_scatter"};
+
+bool dgc::import::isCollective(Operation *op) { return llvm::is_contained(kCollectives, op->getName().getStringRef()); }
+
 void dgc::import::addCollectivePatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
-  for (StringRef name : {"all_gather", "all_reduce", "all_to_all", "collective_permute", "reduce_scatter"})
-    patterns.add(std::make_unique<CollectiveLowering>(("stablehlo." + name).str(), context));
+  for (StringRef name : kCollectives)
+    patterns.add(std::make_unique<CollectiveLowering>(name, context));
   patterns.add<PartitionIdLowering>(context);
 }

@@ -33,7 +33,8 @@ SmallVector<Value> copyBody(OpBuilder &builder, Region &region, ValueRange argum
 bool hasEffects(Operation *op) {
   return op
       ->walk([](Operation *inner) {
-        bool mayHave = isa<stablehlo::CustomCallOp, stablehlo::RngOp>(inner) || !inner->isRegistered();
+        bool mayHave =
+            isa<stablehlo::CustomCallOp, stablehlo::RngOp>(inner) || (!inner->isRegistered() && !isCollective(inner));
         return mayHave ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();

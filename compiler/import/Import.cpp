@@ -65,7 +65,7 @@ static OwningOpRef<ModuleOp> parseBytecode(llvm::SourceMgr &sources, MLIRContext
     return module && succeeded(writeBytecodeToFile(*module, output));
   };
   std::string output;
-  const ChildEnd end = runInChild(file.getBufferSize(), context, read, output);
+  const ChildEnd end = runInChild(file.getBufferSize(), /*seconds=*/1, context, read, output);
   if (end == ChildEnd::NotStarted)
     return parseUnprotected(sources, context, format);
   if (end == ChildEnd::Done)
@@ -137,7 +137,7 @@ static OwningOpRef<ModuleOp> readOnnx(llvm::SourceMgr &sources, MLIRContext *con
     (void)read(&file, context, trains, options.findsAll, &inputShapes); // with an error or without
     return true;
   };
-  if (runInChild(file.getBufferSize(), context, tryRead, reason) == ChildEnd::Died) {
+  if (runInChild(file.getBufferSize(), /*seconds=*/10, context, tryRead, reason) == ChildEnd::Died) {
     if (options.findsAll) // what is behind an error may fit together even less
       return readOnnx(sources, context, {options.training, options.inputShapes, options.signature});
     emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))

@@ -12,6 +12,8 @@ namespace dgc::import {
 
 void addChloPatterns(RewritePatternSet &patterns);
 void addCollectivePatterns(RewritePatternSet &patterns);
+/// Whether it is a collective of StableHLO.
+bool isCollective(Operation *op);
 void addContractionPatterns(RewritePatternSet &patterns);
 void addControlPatterns(RewritePatternSet &patterns);
 void addElementwisePatterns(RewritePatternSet &patterns);

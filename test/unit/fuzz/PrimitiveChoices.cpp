@@ -84,6 +84,45 @@ struct Choices : PrimitiveMaker {
                     x, shape));
   }
 
+  /// Where the updates of a scatter go.
+  struct Places {
+    Value indices;
+    Shape ofUpdates;
+    std::string attributes;
+  };
+  enum PlacesKind { Slices, EachOnce, Windows };
+  Places places(const Value &x, PlacesKind kind) {
+    int64_t count = 2 + w.draw(4);
+    if (kind == Windows) // some of which overlap
+      return {w.indices({count, 2}, -1, 3),
+              {count, 1 + w.draw(x.shape[0]), 1 + w.draw(x.shape[1])},
+              "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1, 2], "
+              "scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>"};
+    // Slices along one dimension, some of which are outside or for the same place; or each for a place of its own.
+    Places at;
+    const int64_t dim = w.draw(x.rank());
+    if (kind == EachOnce) {
+      count = std::min(count, x.shape[dim]);
+      at.indices = {"", {count, 1}, w.choose({"i32", "i64", "ui8", "i16"}), 0, 0, 0, true};
+      at.indices.name = w.define(join("dgc.iota dim 0 : ", at.indices.type()));
+      at.indices = w.define(join("dgc.reverse ", at.indices.name, " dims [0] : ", at.indices.type()), at.indices);
+    } else {
+      at.indices = w.indices({count, 1}, -1, x.shape[dim]);
+    }
+    at.ofUpdates = without(x.shape, dim);
+    at.ofUpdates.insert(at.ofUpdates.begin(), count);
+    Shape window(x.rank() - 1);
+    std::iota(window.begin(), window.end(), 1);
+    at.attributes = join("scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = ", listOf(window),
+                         ", inserted_window_dims = [", dim, "], scatter_dims_to_operand_dims = [", dim,
+                         "], index_vector_dim = 1>", kind == EachOnce ? ", unique_indices = true" : "");
+    return at;
+  }
+  PlacesKind placesKind(const Value &x) {
+    const int64_t kind = w.draw(x.rank() == 2 ? 3 : 2);
+    return kind == 2 ? Windows : kind == 1 ? EachOnce : Slices;
+  }
+
   void scatter() {
     Value x;
     if (!w.pick(x, [](const Value &value) { return hasDims(value) && isSummable(value); }))
@@ -91,44 +130,87 @@ struct Choices : PrimitiveMaker {
     const std::string op = isInteger(x.element)
                                ? w.choose({"second", "add", "maximum", "minimum", "subtract", "multiply", "and", "or"})
                                : w.choose({"second", "add", "maximum", "minimum", "subtract"});
-    int64_t count = 2 + w.draw(4);
-    const int64_t kind = w.draw(x.rank() == 2 ? 3 : 2);
-    Shape ofUpdates;
-    std::string dims, unique;
-    Value i;
-    if (kind == 2) { // windows, some of which overlap
-      ofUpdates = {count, 1 + w.draw(x.shape[0]), 1 + w.draw(x.shape[1])};
-      i = w.indices({count, 2}, -1, 3);
-      dims = "update_window_dims = [1, 2], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1";
-    } else { // slices along one dimension, some of which are outside or for the same place
-      const int64_t dim = w.draw(x.rank());
-      if (kind == 1) { // each for a place of its own
-        count = std::min(count, x.shape[dim]);
-        i = {"", {count, 1}, w.choose({"i32", "i64", "ui8", "i16"}), 0, 0, 0, true};
-        i.name = w.define(join("dgc.iota dim 0 : ", i.type()));
-        i = w.define(join("dgc.reverse ", i.name, " dims [0] : ", i.type()), i);
-        unique = ", unique_indices = true";
-      } else {
-        i = w.indices({count, 1}, -1, x.shape[dim]);
-      }
-      ofUpdates = without(x.shape, dim);
-      ofUpdates.insert(ofUpdates.begin(), count);
-      Shape window(x.rank() - 1);
-      std::iota(window.begin(), window.end(), 1);
-      dims = join("update_window_dims = ", listOf(window), ", inserted_window_dims = [", dim,
-                  "], scatter_dims_to_operand_dims = [", dim, "], index_vector_dim = 1");
-    }
-    const Value updates = w.partner(x, ofUpdates, /*isExact=*/true);
+    const Places at = places(x, placesKind(x));
+    const Value updates = w.partner(x, at.ofUpdates, /*isExact=*/true);
     const bool isSum = op == "add" || op == "subtract";
-    const double bound = isSum ? x.bound + count * updates.bound : std::max(x.bound, updates.bound);
+    const double bound = isSum ? x.bound + at.ofUpdates[0] * updates.bound : std::max(x.bound, updates.bound);
     if (!isSummable(updates) || !PrimitiveWriter::fits(x.element, bound))
       return;
     w.use(x);
-    w.giveExact(join("\"stablehlo.scatter\"(", x.name, ", ", i.name, ", ", updates.name,
-                     ") <{scatter_dimension_numbers = #stablehlo.scatter<", dims, ">", unique, "}> (",
-                     combining(x.element, op), ") : (", x.type(), ", ", i.type(), ", ", updates.type(), ") -> ",
-                     x.type()),
+    w.giveExact(join("\"stablehlo.scatter\"(", x.name, ", ", at.indices.name, ", ", updates.name, ") <{", at.attributes,
+                     "}> (", combining(x.element, op), ") : (", x.type(), ", ", at.indices.type(), ", ", updates.type(),
+                     ") -> ", x.type()),
                 x.shape, x.element, bound);
+  }
+
+  /// Of two or three tensors at the same places: the updates replace what is there, or each element is made of both where no
+  /// two updates are for one place.
+  void scatterSeveral() {
+    Value x;
+    if (!w.pick(x, hasDims))
+      return;
+    const bool isReplaced = !isSummable(x) || w.draw(2);
+    std::vector<Value> operands = {x}, updates, results;
+    for (int64_t i = 1 + w.draw(2); i > 0; --i) {
+      Value other;
+      w.pick(other, [&](const Value &value) { return isReplaced || isSummable(value); });
+      w.use(other);
+      operands.push_back(w.resized(other, x.shape));
+    }
+    const Places at = places(x, isReplaced ? placesKind(x) : EachOnce);
+    std::string arguments, more, names, types, ofUpdates, namesOfUpdates;
+    std::vector<std::string> before, after;
+    for (const Value &each : operands) {
+      updates.push_back(w.partner(each, at.ofUpdates, !isReplaced));
+      if (!isReplaced && !isSummable(updates.back()))
+        return;
+      before.push_back("%" + w.freshName());
+      after.push_back("%" + w.freshName());
+      const std::string element = tensorOf({}, each.element), comma = names.empty() ? "" : ", ";
+      names += comma + each.name;
+      types += comma + each.type();
+      arguments += comma + before.back() + ": " + element;
+      more += ", " + after.back() + ": " + element;
+      namesOfUpdates += ", " + updates.back().name;
+      ofUpdates += ", " + updates.back().type();
+      results.push_back(worst(each, updates.back()));
+    }
+    w.use(x);
+    w.giveAll(join("\"stablehlo.scatter\"(", names, ", ", at.indices.name, namesOfUpdates, ") <{", at.attributes,
+                   "}> ({\n  ^bb0(", arguments, more, "):\n",
+                   isReplaced ? returned(operands, after) : combined(operands, before, after), "  }) : (", types, ", ",
+                   at.indices.type(), ofUpdates, ") -> (", types, ")"),
+              results);
+  }
+
+  static std::string returned(const std::vector<Value> &operands, const std::vector<std::string> &names) {
+    std::string all, types;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      all += (i ? ", " : "") + names[i];
+      types += (i ? ", " : "") + tensorOf({}, operands[i].element);
+    }
+    return join("    stablehlo.return ", all, " : ", types, "\n");
+  }
+
+  /// The first one is replaced where the second one is larger or smaller than its update, the others are combined.
+  std::string combined(const std::vector<Value> &operands, const std::vector<std::string> &before,
+                       const std::vector<std::string> &after) {
+    std::vector<std::string> given;
+    std::string text;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const std::string element = tensorOf({}, operands[i].element);
+      given.push_back("%" + w.freshName());
+      if (i > 0) {
+        text += join("    ", given[i], " = stablehlo.", w.choose({"maximum", "minimum"}), " ", before[i], ", ",
+                     after[i], " : ", element, "\n");
+        continue;
+      }
+      const std::string isChosen = "%" + w.freshName(), other = tensorOf({}, operands[1].element);
+      text += join("    ", isChosen, " = stablehlo.compare ", w.choose({"LT", "GE"}), ", ", before[1], ", ", after[1],
+                   " : (", other, ", ", other, ") -> tensor<i1>\n    ", given[0], " = stablehlo.select ", isChosen,
+                   ", ", after[0], ", ", before[0], " : tensor<i1>, ", element, "\n");
+    }
+    return text + returned(operands, given);
   }
 
   void scatterAdd() {
@@ -146,6 +228,8 @@ struct Choices : PrimitiveMaker {
 };
 
 } // namespace
+
+std::vector<PrimitiveOp> rareChoosingOps() { return {add<Choices, &Choices::scatterSeveral>}; }
 
 std::vector<PrimitiveOp> choosingOps() {
   return {add<Choices, &Choices::dynamicSlice>, add<Choices, &Choices::dynamicSlice>, add<Choices, &Choices::gather>,

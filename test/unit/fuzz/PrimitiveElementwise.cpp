@@ -8,12 +8,6 @@ namespace dgc::testing {
 namespace {
 
 struct Elementwise : PrimitiveMaker {
-  bool plus(Value &x, double number) {
-    const Value c = w.constant(x.shape, x.element, number);
-    return w.rounded(x, join("dgc.add ", x.name, ", ", c.name, " : ", x.type()), x.shape, x.bound + number, {x}, 1,
-                     0.5);
-  }
-
   /// Functions where they are smooth: logarithms and roots of positive numbers, exponentials of small ones.
   void floatFunction() {
     struct Function {
@@ -204,9 +198,25 @@ struct Elementwise : PrimitiveMaker {
     const std::string element = (isUnsigned(x.element) ? "i" : "ui") + bits;
     w.giveExact(as(x, element), x.shape, element);
   }
+
+  void randomBits() {
+    Shape shape = {2 + w.draw(5), 1 + w.draw(6)};
+    if (w.draw(2))
+      shape.push_back(3);
+    Value seed = w.scalar(), step = w.scalar();
+    w.cast(seed, "i64");
+    w.cast(step, "i64");
+    const std::string element = w.choose({"ui32", "ui64"});
+    // No two ops have the same number.
+    w.giveExact(join("dgc.rng_bit_generator ", seed.name, ", ", step.name, " id ", w.values.size(), " : ",
+                     tensorOf(shape, element)),
+                shape, element);
+  }
 };
 
 } // namespace
+
+std::vector<PrimitiveOp> rareElementwiseOps() { return {add<Elementwise, &Elementwise::randomBits>}; }
 
 std::vector<PrimitiveOp> elementwiseOps() {
   return {add<Elementwise, &Elementwise::floatFunction>, add<Elementwise, &Elementwise::floatFunction>,

@@ -16,6 +16,13 @@ std::vector<PrimitiveOp> reducingOps();
 std::vector<PrimitiveOp> productOps();
 std::vector<PrimitiveOp> controlOps();
 
+// Those of which a program seldom has one.
+std::vector<PrimitiveOp> complexOps();
+std::vector<PrimitiveOp> rareElementwiseOps();
+std::vector<PrimitiveOp> rareChoosingOps();
+std::vector<PrimitiveOp> rareProductOps();
+std::vector<PrimitiveOp> rareControlOps();
+
 /// What the ops of several kinds are made with.
 struct PrimitiveMaker {
   using Value = PrimitiveValue;
@@ -24,6 +31,18 @@ struct PrimitiveMaker {
   /// A function of one operand, whose result is in `x`.
   bool roundedUnary(Value &x, const std::string &op, double bound, double slope, double roundings) {
     return w.rounded(x, join("dgc.", op, " ", x.name, " : ", x.type()), x.shape, bound, {x}, slope, roundings);
+  }
+
+  /// A number more, in `x`.
+  bool plus(Value &x, double number) {
+    const Value c = w.constant(x.shape, x.element, number);
+    return w.rounded(x, join("dgc.add ", x.name, ", ", c.name, " : ", x.type()), x.shape, x.bound + number, {x}, 1,
+                     0.5);
+  }
+
+  /// A float that is larger than 1 goes through the function, whose result is not.
+  bool smallUnary(Value &x, const std::string &op) {
+    return !isFloat(x.element) || x.bound <= 1 || roundedUnary(x, op, 1, 1, PrimitiveWriter::roundingsOf(x.element));
   }
 
   /// An op that moves the elements of x.

@@ -201,7 +201,8 @@ TEST_F(PrimitivesFuzz, WorkersGiveTheSameAsOne) {
   EXPECT_LE(refused, count) << "most programs are refused: this shows little";
 }
 
-/// The program with the last op of a kind as another one; empty where it has none of the kinds.
+/// The program with the last op of a kind as another one; empty where it has none of the kinds. Ops in regions stay as they are: a
+/// loop might not end, and not all regions are supported.
 std::string changed(const std::string &text) {
   static const std::pair<const char *, const char *> changes[] = {{"dgc.add ", "dgc.subtract "},
                                                                   {"dgc.sine ", "dgc.cosine "},
@@ -212,15 +213,16 @@ std::string changed(const std::string &text) {
                                                                   {"stablehlo.add ", "stablehlo.subtract "},
                                                                   {"dgc.multiply ", "dgc.add "}};
   for (const auto &[from, to] : changes)
-    if (const size_t at = text.rfind(from); at != std::string::npos)
-      return std::string(text).replace(at, std::string(from).size(), to);
+    for (size_t at = text.rfind(from); at != std::string::npos; at = text.rfind(from, at - 1))
+      if (text.compare(text.rfind('\n', at) + 1, 3, "  %") == 0)
+        return std::string(text).replace(at, std::string(from).size(), to);
   return "";
 }
 
 // What the comparison cannot miss: another op.
 TEST_F(PrimitivesFuzz, AnotherOpIsSeen) {
   uint32_t numChanged = 0, seen = 0;
-  for (uint32_t seed = 0; seed < 8; ++seed) {
+  for (uint32_t seed = 0; seed < 16; ++seed) {
     const RandomPrimitives program = randomPrimitives(seed);
     const std::string text = changed(program.text);
     if (text.empty())
@@ -233,7 +235,7 @@ TEST_F(PrimitivesFuzz, AnotherOpIsSeen) {
   }
   // An op whose operands are clamped, or both zero, may give the same as another one.
   std::printf("%u of %u changed programs give something else\n", seen, numChanged);
-  EXPECT_GE(numChanged, 4u);
+  EXPECT_GE(numChanged, 8u);
   EXPECT_GE(2 * seen, numChanged);
 }
 

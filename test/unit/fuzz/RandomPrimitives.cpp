@@ -79,15 +79,21 @@ private:
     value.name = name; // from here on
   }
 
+  static std::vector<PrimitiveOp> all(std::initializer_list<std::vector<PrimitiveOp> (*)()> lists) {
+    std::vector<PrimitiveOp> ops;
+    for (auto list : lists)
+      for (PrimitiveOp op : list())
+        ops.push_back(op);
+    return ops;
+  }
+
+  /// Every third program has one of the rare ops.
   void addOp() {
-    static const std::vector<PrimitiveOp> ops = [] {
-      std::vector<PrimitiveOp> all;
-      for (auto list : {elementwiseOps, movingOps, choosingOps, reducingOps, productOps, controlOps})
-        for (PrimitiveOp op : list())
-          all.push_back(op);
-      return all;
-    }();
-    w.choose(ops)(w);
+    static const std::vector<PrimitiveOp> ops =
+        all({elementwiseOps, movingOps, choosingOps, reducingOps, productOps, controlOps});
+    static const std::vector<PrimitiveOp> rareOps =
+        all({complexOps, rareElementwiseOps, rareChoosingOps, rareProductOps, rareControlOps});
+    w.choose(w.draw(25) == 0 ? rareOps : ops)(w);
   }
 
   PrimitiveWriter w;

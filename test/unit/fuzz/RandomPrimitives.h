@@ -1,5 +1,5 @@
 // Random functions of primitive ops: those of dgc, and those of StableHLO that become several of dgc (sorts, gathers,
-// scatters, reductions and windows with regions).
+// scatters, reductions and windows with regions, and now and then complex numbers, branches and loops).
 #pragma once
 
 #include "test/unit/fuzz/RandomGraph.h"

@@ -1,19 +1,26 @@
-// Damaged programs of other frameworks: each is read, or refused with an error; never a crash, never without end.
-// DGC_FUZZ_FIRST and DGC_FUZZ_COUNT choose the seeds; the target `fuzz` runs more.
+// Damaged programs of other frameworks: each is read, or refused with an error; never a crash, never without end or bound.
+// DGC_FUZZ_FIRST and DGC_FUZZ_COUNT choose the seeds; the target `fuzz` runs more, docs/testing.md says how to run many.
+//
+// A reader of bytecode or ONNX works in a process of its own, which hides what a sanitizer finds in it. DGC_FUZZ_IN_PROCESS=1 has
+// it in the process of the test; what ends that is read again as dgc-compile reads it.
 #include "compiler/driver/Registration.h"
 #include "compiler/import/Import.h"
 #include "mlir/IR/MLIRContext.h"
+#include "runtime/base/Sanitizers.h"
+#include "test/unit/fuzz/ChildBatches.h"
+#include "test/unit/fuzz/ForkRefusal.h"
 #include "test/unit/fuzz/Mutant.h"
 #include "test/unit/fuzz/Seeds.h"
-
-#include <gtest/gtest.h>
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <map>
+#include <optional>
 #include <sstream>
-#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace dgc;
@@ -22,28 +29,28 @@ using namespace dgc::testing;
 namespace {
 
 constexpr const char *inputs = DGC_SOURCE_DIR "/test/lit/compiler/import/";
-/// What a program may take, in seconds; those that are not damaged take a fraction of one.
-constexpr unsigned timeLimit = 60;
-/// What a child ends with.
-constexpr int read = 0, refused = 8, silent = 9; // silent: refused, and it does not say why
+/// What a program may take; those that are not damaged take a fraction of it.
+constexpr WorkLimits limits{.seconds = rt::isSanitized ? 20 : 2, .bytes = size_t{1} << 30};
 
-std::string contentOf(const std::filesystem::path &path) {
-  std::ifstream file(path, std::ios::binary);
+/// How reading ends. Silent: refused, and it does not say why.
+enum Reading { Read, Refused, Silent };
+
+/// What mutants are made of.
+struct Program {
+  std::string name, content;
+};
+
+Program programIn(const std::string &name) {
+  std::ifstream file(inputs + name, std::ios::binary);
   std::ostringstream content;
   content << file.rdbuf();
-  return content.str();
+  return {name, content.str()};
 }
 
-/// Reads in a process of its own, and gives its status. An exception is a crash.
-int statusOfReading(mlir::MLIRContext &context, const std::string &program, const std::string &signature) noexcept {
-  const pid_t child = ::fork();
-  if (child != 0) {
-    int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
-      ;
-    return status;
-  }
-  ::alarm(timeLimit);
+/// Reads in a context of its own: what was read before makes no difference. An exception is a crash.
+Reading endOfReading(const mlir::DialectRegistry &registry, const std::string &program,
+                     const std::string &signature = "") noexcept {
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   bool isSaid = false;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
     isSaid |= diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error && !diagnostic.str().empty();
@@ -52,55 +59,146 @@ int statusOfReading(mlir::MLIRContext &context, const std::string &program, cons
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(program, "mutant"), llvm::SMLoc());
   auto module = import::readModel(sources, &context, {.signature = signature});
-  ::_exit(module ? read : isSaid ? refused : silent);
+  return module ? Read : isSaid ? Refused : Silent;
+}
+
+std::string describe(WorkEnd end) {
+  switch (end.kind) {
+  case WorkEnd::Returned:
+    return "was refused without an error";
+  case WorkEnd::Signalled:
+    return "ended by signal " + std::to_string(end.code);
+  case WorkEnd::Exited:
+    return "ended the process with " + std::to_string(end.code) + ", as a sanitizer does";
+  case WorkEnd::TooSlow:
+    return "took more than " + std::to_string(static_cast<int>(limits.seconds)) + " s, twice";
+  case WorkEnd::TooLarge:
+    return "took more than " + std::to_string(limits.bytes >> 20) + " MiB";
+  }
+  return "";
 }
 
 /// Reads mutants of programs; of `signature`, where it is not empty, in place of the programs.
-void readMutants(const std::vector<std::string> &programs, bool areTexts, const std::string &signature = "") {
-  mlir::DialectRegistry registry;
-  registerAllDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  import::registerDialects(registry);
-  context.appendDialectRegistry(registry);
-  const std::string file = ::testing::TempDir() + "mutant-" + std::to_string(::getpid());
-  const uint32_t first = numberOf("DGC_FUZZ_FIRST", 0), count = numberOf("DGC_FUZZ_COUNT", 200);
-  std::map<int, int> counts; // of what children end with
-  for (uint32_t seed = first; seed < first + count; ++seed) {
-    std::mt19937 random(seed);
-    const std::string &program = programs[seed % programs.size()];
-    const std::string mutant = mutantOf(signature.empty() ? program : signature, areTexts, random);
-    if (!signature.empty())
-      std::ofstream(file) << mutant;
-    const int status = statusOfReading(context, signature.empty() ? mutant : program, signature.empty() ? "" : file);
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    ++counts[code];
-    if (code == read || code == refused)
-      continue;
-    const std::string kept = ::testing::TempDir() + "mutant-" + std::to_string(seed);
-    std::ofstream(kept, std::ios::binary) << mutant;
-    ADD_FAILURE() << "seed " << seed << ", now in " << kept
-                  << (code == silent ? " was refused without an error" : " ended by signal " + std::to_string(-code));
+class Mutants {
+public:
+  Mutants(std::vector<Program> programs, bool areTexts, std::string signature = "")
+      : programs(std::move(programs)), areTexts(areTexts), signature(std::move(signature)) {
+    registerAllDialects(registry);
+    import::registerDialects(registry);
   }
-  // Mutants are neither all alike the programs nor all noise.
-  EXPECT_GT(counts[read], 0);
-  EXPECT_GT(counts[refused], 0);
-  std::filesystem::remove(file);
-}
+
+  void readAll() {
+    (void)endOfReading(registry, programs[0].content); // children have what is loaded once
+    readInChildren(first, first + count, [this](uint32_t seed, WorkEnd end) { take(seed, end); });
+    std::filesystem::remove(signatureFile);
+    if (numContained > 0)
+      std::printf("%u mutants end a reader, which dgc-compile reports as it should\n", numContained);
+    if (count < 100)
+      return;
+    // Mutants are neither all alike the programs nor all noise.
+    EXPECT_GT(counts[Read], 0u);
+    EXPECT_GT(counts[Refused], 0u);
+  }
+
+private:
+  const Program &programOf(uint32_t seed) const { return programs[seed % programs.size()]; }
+
+  std::string mutantNumber(uint32_t seed) const {
+    std::mt19937 random(seed);
+    return mutantOf(signature.empty() ? programOf(seed).content : signature, areTexts, random);
+  }
+
+  /// In a child.
+  Reading readOne(uint32_t seed) const {
+    llvm::remove_bad_alloc_error_handler();
+    llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endForMemory(); });
+    std::optional<ForkRefusal> refusal;
+    if (isInProcess)
+      refusal.emplace();
+    const std::string mutant = mutantNumber(seed);
+    if (signature.empty())
+      return endOfReading(registry, mutant);
+    std::ofstream(signatureFile, std::ios::binary) << mutant;
+    return endOfReading(registry, programOf(seed).content, signatureFile);
+  }
+
+  void readInChildren(uint32_t from, uint32_t to, const std::function<void(uint32_t, WorkEnd)> &report) const {
+    WorkLimits own = limits;
+    own.tries = isInProcess ? 1 : 2; // the second one is that outside
+    workInChildren(from, to, own, [this](uint32_t seed) { return readOne(seed); }, report);
+  }
+
+  /// What becomes of a mutant that ended a process with its reader in it, where the reader has one of its own.
+  WorkEnd endOutside(uint32_t seed) {
+    WorkEnd end;
+    isInProcess = false;
+    readInChildren(seed, seed + 1, [&](uint32_t, WorkEnd outside) { end = outside; });
+    isInProcess = true;
+    numContained += end.kind == WorkEnd::Returned;
+    return end;
+  }
+
+  void take(uint32_t seed, WorkEnd end) {
+    // A sanitizer ends the process with a code.
+    if (isInProcess && end.kind != WorkEnd::Returned && end.kind != WorkEnd::Exited)
+      end = endOutside(seed);
+    const bool isReturned = end.kind == WorkEnd::Returned;
+    if (isReturned)
+      ++counts[end.code];
+    if (!isReturned || end.code == Silent)
+      fail(seed, end);
+    showProgress(seed - first + 1);
+  }
+
+  void fail(uint32_t seed, WorkEnd end) const {
+    const std::string kept = ::testing::TempDir() + "mutant-" + name + "-" + std::to_string(seed);
+    std::ofstream(kept, std::ios::binary) << mutantNumber(seed);
+    ADD_FAILURE() << "seed " << seed << ", a mutant of " << (signature.empty() ? programOf(seed).name : "the signature")
+                  << ", now in " << kept << ", " << describe(end)
+                  << ". Again: " << (isInProcess ? "DGC_FUZZ_IN_PROCESS=1 " : "") << "DGC_FUZZ_FIRST=" << seed
+                  << " DGC_FUZZ_COUNT=1 reader_fuzz_test --gtest_filter=ReaderFuzz." << name;
+  }
+
+  void showProgress(uint32_t done) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool isShown = count > 1000 || ::isatty(STDERR_FILENO);
+    if (!isShown || now - shown < std::chrono::seconds(10))
+      return;
+    shown = now;
+    std::fprintf(stderr, "%s: %u of %u mutants, %.0f/s\n", name.c_str(), done, count,
+                 done / std::chrono::duration<double>(now - begun).count());
+  }
+
+  const std::vector<Program> programs;
+  const bool areTexts;
+  const std::string signature;
+  mlir::DialectRegistry registry;
+  const uint32_t first = numberOf("DGC_FUZZ_FIRST", 0), count = numberOf("DGC_FUZZ_COUNT", 200);
+  bool isInProcess = numberOf("DGC_FUZZ_IN_PROCESS", 0) != 0;
+  const std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string signatureFile = ::testing::TempDir() + "signature-" + std::to_string(::getpid());
+  const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point shown = begun;
+  std::map<int, uint32_t> counts; // of what reading ends with
+  uint32_t numContained = 0;
+};
 
 /// The programs of the lit tests of the import: the parts of files that are split.
-std::vector<std::string> textsOfTests() {
-  std::vector<std::filesystem::path> paths;
+std::vector<Program> textsOfTests() {
+  std::vector<std::string> names;
   for (const auto &entry : std::filesystem::directory_iterator(inputs))
     if (entry.path().extension() == ".mlir")
-      paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  std::vector<std::string> programs;
-  for (const std::filesystem::path &path : paths) {
-    std::istringstream lines(contentOf(path));
+      names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  std::vector<Program> programs;
+  for (const std::string &name : names) {
+    std::istringstream lines(programIn(name).content);
     std::string program;
+    int part = 0;
     auto add = [&] {
+      ++part;
       if (import::formatOf(program) == import::Format::StableHLO)
-        programs.push_back(program);
+        programs.push_back({name + ", part " + std::to_string(part), program});
       program.clear();
     };
     for (std::string line; std::getline(lines, line);) {
@@ -114,19 +212,20 @@ std::vector<std::string> textsOfTests() {
   return programs;
 }
 
-TEST(ReaderFuzz, PortableArtifacts) { readMutants({contentOf(std::string(inputs) + "Inputs/step.mlirbc")}, false); }
+TEST(ReaderFuzz, PortableArtifacts) { Mutants({programIn("Inputs/step.mlirbc")}, false).readAll(); }
 
 TEST(ReaderFuzz, Texts) {
-  const std::vector<std::string> programs = textsOfTests();
+  const std::vector<Program> programs = textsOfTests();
   ASSERT_GT(programs.size(), 25u);
-  readMutants(programs, true);
+  Mutants(programs, true).readAll();
 }
 
 TEST(ReaderFuzz, Signatures) {
-  readMutants(
-      {contentOf(std::string(inputs) + "step.mlir")}, true,
+  Mutants(
+      {programIn("step.mlir")}, true,
       R"({"arguments": {"0": {"name": "w", "new_value": 0, "initial": 0.5}, "1-2": {"batch": 0}, "1": {"name": "x"}},
-"results": {"1": {"name": "loss"}}})");
+"results": {"1": {"name": "loss"}}})")
+      .readAll();
 }
 
 //===-- ONNX --------------------------------------------------------------===//
@@ -215,12 +314,9 @@ std::string onnxModel() {
 TEST(ReaderFuzz, OnnxModelIsRead) {
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(onnxModel(), "model"), llvm::SMLoc());
-  EXPECT_TRUE(import::readModel(sources, &context));
+  EXPECT_EQ(endOfReading(registry, onnxModel()), Read);
 }
 
-TEST(ReaderFuzz, OnnxModels) { readMutants({onnxModel()}, false); }
+TEST(ReaderFuzz, OnnxModels) { Mutants({{"a model of this test", onnxModel()}}, false).readAll(); }
 
 } // namespace
