@@ -22,7 +22,8 @@ struct GradientOptions {
     b("keep", keep, "composite ops that stay whole up to the phase kernel");
     b("microbatches", microbatches, "parts that the batch is computed in; 0: none");
     b("recompute", recompute, "patterns of values that are computed again in the backward pass; empty: none");
-    b("unroll-scans", unrollScans, "write out scans, for devices that run no loops");
+    b("unroll-scans", unrollScans,
+      "write out scans that are not too long, for devices on which rounds of loops are costly");
     b("loop-from", loopFrom, "from how many micro-batches on they are rounds of a loop; 0: never");
     b("loop-workers", loopWorkers, "how many workers the examples of a round are cut over");
     b("stages", stages, "groups of devices: stage s is that of group s modulo this; 0: each stage has one");

@@ -48,15 +48,16 @@ LogicalResult ProgramBuilder::lowerYielding(Region &region, Region &inside, Arra
   return success();
 }
 
-/// The number that every element of a constant is, if it can be filled with that.
+/// The number that every element of a constant is, if every device can fill memory with it: GPUs repeat 4 bytes.
 static std::optional<double> splatOf(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   auto elements = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
   if (!elements || !elements.isSplat()) {
     return std::nullopt;
   }
-  if (isa<FloatType>(elements.getElementType())) {
-    return elements.getSplatValue<APFloat>().convertToDouble();
+  if (auto type = dyn_cast<FloatType>(elements.getElementType())) {
+    auto number = elements.getSplatValue<APFloat>();
+    return type.getWidth() <= 32 || number.isPosZero() ? std::optional(number.convertToDouble()) : std::nullopt;
   }
   auto number = elements.getSplatValue<APInt>();
   return number.isZero() ? std::optional(0.0) : std::nullopt;

@@ -51,8 +51,8 @@ struct HostMirror {
   std::span<std::byte> host;
 };
 
-/// What the host does between two segments of a program: it copies values from the device, and others to it. The host
-/// memory is pinned.
+/// What the host does between two segments of a program: it copies values from the device, as those that loops and branches
+/// are decided by, and others to it. The host memory is pinned.
 struct HostExchange {
   std::vector<HostMirror> toHost, toDevice;
 };
@@ -66,14 +66,15 @@ struct SegmentOp {
 struct ProgramParts {
   std::string_view name;
   bool trains = false;                          // the training program
-  std::vector<std::vector<SegmentOp>> segments; // one at least
+  std::vector<std::vector<SegmentOp>> segments; // one at least; the first and the last one run once
   std::vector<HostExchange> exchanges;
   std::vector<HostMirror> inputs;  // are copied to the device before the first segment
   std::vector<HostMirror> outputs; // are copied to the host after the last one
 };
 
-/// A recorded program. A run is begin(), each segment once, in order, with the exchanges between them, and submit().
-/// collect() waits for it. A run may be begun and submitted before the previous one is collected; runs are collected in
+/// A recorded program. A run is begin(), the segments in order with the exchanges between them, and submit(). Each segment
+/// is launched once; those of loops and branches as often as the host decides, in the order in which they come. collect()
+/// waits for the run. A run may be begun and submitted before the previous one is collected; runs are collected in
 /// order. So the inputs of a run are copied to the device while the previous run computes.
 class DeviceProgram {
 public:
@@ -81,10 +82,10 @@ public:
   /// Reads the inputs from host memory, which may change afterwards. A `timed` run measures the times of its ops; it must
   /// not begin while another run is under way.
   virtual absl::Status begin(bool timed = false) = 0;
-  /// Queues a segment. It runs after the previous ones, and after the copies to the device that were queued before.
+  /// Queues a segment. It runs after those that were queued before, and after the copies to the device that were.
   virtual absl::Status launch(size_t segment) = 0;
-  /// Copies the values of the exchange to the host, as the segments before leave them. When it returns all earlier copies
-  /// of exchanges are complete.
+  /// Copies the values of the exchange to the host, as the segments before leave them. When it returns these segments and
+  /// all earlier copies of exchanges are complete.
   virtual absl::Status toHost(size_t exchange) = 0;
   /// Queues the copies to the device: segments that are launched later wait for them. The memory of the host must not
   /// change until the next toHost(), or collect() of the run, has returned.
@@ -95,8 +96,8 @@ public:
   virtual absl::Status submit() = 0;
   /// Waits for the run that was submitted first, and copies its outputs to host memory.
   virtual absl::Status collect() = 0;
-  /// The times of a timed run that was collected last: when each op of a segment began, and when its last one ended, in
-  /// nanoseconds since begin().
+  /// The times of the last launch of a segment in a timed run, when the host has waited for it, in toHost() or collect():
+  /// when each of its ops began, and when the last one ended, in nanoseconds since begin().
   virtual absl::StatusOr<std::vector<int64_t>> times(size_t segment) = 0;
 };
 

@@ -1,10 +1,9 @@
 // Programs on a device with memory of its own. It has a mirror of both arenas; the host has its own, of which the
-// shared one is what the transport works on. Runs of local ops are segments, which the device records as a whole. The
-// host communicates between them: what an op sends comes from the mirror before it begins, what it brings goes there
-// behind it. Where devices communicate
-// themselves, that is done between segments too, or is a part of them.
+// shared one is what the transport works on. The host launches the segments of a program (RecordProgram.cpp) and
+// communicates between them: what an op sends comes from the mirror before it begins, what it brings goes there
+// behind it. Where devices communicate themselves, that is done between segments too, or is a part of them. What a loop
+// or a branch is decided by comes to the host as soon as it is computed.
 #include "runtime/artifact/Check.h"
-#include "runtime/artifact/Describe.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
@@ -120,111 +119,6 @@ absl::StatusOr<DeviceCommunication> Executor::prepareOnDevice(const artifact::Pr
   return made;
 }
 
-namespace {
-/// A part of an op of communication as one of the ops of a segment.
-class CommunicationPart final : public PreparedOp {
-public:
-  using Function = absl::Status (PreparedCollective::*)();
-  CommunicationPart(PreparedCollective &op, Function part) : op(op), part(part) {}
-  absl::Status run(const dgc_step &) override { return (op.*part)(); }
-
-private:
-  PreparedCollective &op;
-  Function part;
-};
-} // namespace
-
-/// What an op of communication reads and writes of the shared arena.
-HostExchange Executor::exchangeOf(const artifact::Program &program, const ProgramRunner::Op &op) const {
-  HostExchange exchange;
-  visitCommunication(*op.step,
-                     Overloaded{[&](const artifact::Collective &c) {
-                                  const size_t size = sizeOf(toDType(c.dtype()));
-                                  std::span<std::byte> host = transport.sharedArena();
-                                  forEachRange(c, [&](const auto &range) {
-                                    exchange.toHost.push_back({deviceShared + range.src(),
-                                                               host.subspan(range.src(), range.src_count() * size)});
-                                    exchange.toDevice.push_back({deviceShared + range.dst(),
-                                                                 host.subspan(range.dst(), range.dst_count() * size)});
-                                  });
-                                },
-                                [&](const artifact::Send &send) {
-                                  const artifact::Buffer &buffer = *program.buffers()->Get(send.buffer());
-                                  exchange.toHost.push_back({deviceAddress(buffer), memoryOf(buffer)});
-                                },
-                                [&](const artifact::Receive &receive) {
-                                  const artifact::Buffer &buffer = *program.buffers()->Get(receive.buffer());
-                                  exchange.toDevice.push_back({deviceAddress(buffer), op.received});
-                                }});
-  return exchange;
-}
-
-/// Cuts a program at its communication, and has it recorded.
-absl::Status Executor::recordProgram(ProgramRunner &runner) {
-  DeviceMemory *memory = device->memory();
-  if (!memory)
-    return absl::OkStatus();
-  using Part = ProgramRunner::Part;
-  const artifact::Program &program = *runner.program;
-  ProgramParts parts;
-  parts.name = runner.name();
-  parts.trains = parts.name == "train";
-  for (uint32_t i = 0; i < runner.inputViews.size(); ++i)
-    parts.inputs.push_back(
-        {deviceAddress(*program.buffers()->Get(program.inputs()->Get(i)->buffer())), runner.inputViews[i].memory});
-  for (uint32_t i = 0; i < runner.outputViews.size(); ++i) {
-    const artifact::Buffer &buffer = *program.buffers()->Get(program.outputs()->Get(i)->buffer());
-    if (buffer.space() != artifact::Space::Constant) // the host has those
-      parts.outputs.push_back({deviceAddress(buffer), runner.outputViews[i].memory});
-  }
-  auto newSegment = [&](uint32_t firstOp) {
-    runner.parts.push_back({Part::Segment, firstOp, static_cast<uint32_t>(parts.segments.size())});
-    parts.segments.emplace_back();
-    runner.segmentOps.emplace_back();
-  };
-  std::vector<uint32_t> exchanges(runner.ops.size(), ProgramRunner::kNoExchange);
-  auto addOp = [&](uint32_t i, PreparedOp *op, bool communicates) {
-    if (runner.parts.back().kind != Part::Segment)
-      newSegment(i);
-    parts.segments.back().push_back({op, communicates});
-    runner.segmentOps.back().push_back(i);
-  };
-  auto addCommunication = [&](Part::Kind kind, uint32_t i) {
-    const ProgramRunner::Op &op = runner.ops[i];
-    if (op.by != ProgramRunner::Op::Segments) {
-      runner.parts.push_back({kind, i, exchanges[i]});
-      return;
-    }
-    auto function = kind == Part::Run     ? &PreparedCollective::run
-                    : kind == Part::Start ? &PreparedCollective::start
-                                          : &PreparedCollective::finish;
-    runner.communicationParts.push_back(std::make_unique<CommunicationPart>(*op.communication, function));
-    addOp(i, runner.communicationParts.back().get(), !op.isEmpty);
-  };
-  newSegment(0); // the inputs, if nothing else
-  for (uint32_t i = 0; i < runner.ops.size(); ++i) {
-    const ProgramRunner::Op &op = runner.ops[i];
-    for (uint32_t awaited : op.waits)
-      addCommunication(Part::Finish, awaited);
-    if (op.local) {
-      addOp(i, op.local.get(), false);
-      continue;
-    }
-    if (op.by == ProgramRunner::Op::Host) {
-      exchanges[i] = static_cast<uint32_t>(parts.exchanges.size());
-      parts.exchanges.push_back(exchangeOf(program, op));
-    }
-    addCommunication(op.isAsync ? Part::Start : Part::Run, i);
-  }
-  for (uint32_t awaited : runner.atEnd)
-    addCommunication(Part::Finish, awaited);
-  if (runner.parts.back().kind != Part::Segment)
-    newSegment(static_cast<uint32_t>(runner.ops.size()) - 1); // the outputs
-  runner.underWay.reserve(2);
-  DGC_ASSIGN_OR_RETURN(runner.recorded, memory->record(parts));
-  return absl::OkStatus();
-}
-
 absl::Status Executor::upload(const VariableView &view) {
   DeviceMemory *memory = device->memory();
   return memory ? memory->upload(deviceAddress(*artifact.plan().variable_buffers()->Get(view.variable->buffer())),
@@ -248,9 +142,7 @@ absl::Status Executor::downloadVariables() {
 
 //===-- Running ---------------------------------------------------------===//
 
-absl::Status ProgramRunner::runPart(const Part &part) {
-  if (part.kind == Part::Segment)
-    return recorded->launch(part.index);
+absl::Status ProgramRunner::communicate(const Part &part) {
   PreparedCollective &communication = *ops[part.op].communication;
   if (part.index == kNoExchange) {
     DGC_RETURN_IF_ERROR(recorded->settle());
@@ -266,6 +158,38 @@ absl::Status ProgramRunner::runPart(const Part &part) {
   return recorded->toDevice(part.index);
 }
 
+absl::Status ProgramRunner::runCommunication(const Part &part, uint64_t step) {
+  OpTrace *trace = executor->trace;
+  Clock &clock = *executor->options.clock;
+  TimeNs partBegin = trace ? clock.now() : 0;
+  if (absl::Status s = communicate(part); !s.ok())
+    return describe(s, part.op, step);
+  if (!trace)
+    return absl::OkStatus();
+  Op &op = ops[part.op];
+  if (part.kind != Part::Finish)
+    op.begin = partBegin;
+  if (part.kind != Part::Start)
+    trace->add({op.step, step, op.begin, clock.now()});
+  return absl::OkStatus();
+}
+
+/// The loop or branch that is part `at`: the host waits for each of its decisions.
+absl::Status ProgramRunner::runDecision(size_t at, const dgc_step &context) {
+  const Part &part = parts[at];
+  const size_t first = at + 1, second = first + part.first, end = second + part.second;
+  auto fetch = [&]() -> absl::Status {
+    executor->transport.progress().set(context.step, firstOp + part.op);
+    if (absl::Status s = recorded->toHost(part.index); !s.ok())
+      return describe(s, part.op, context.step);
+    // A segment that was launched in this round may be launched again, which its times would not survive.
+    return executor->trace ? addTimes(context.step) : absl::OkStatus();
+  };
+  return decide(*ops[part.op].control, fetch, [&](bool isFirst) {
+    return isFirst ? runParts(first, second, context) : runParts(second, end, context);
+  });
+}
+
 /// An error of the device may be one of any run that is under way.
 absl::Status ProgramRunner::named(const absl::Status &status, uint64_t step) const {
   std::string steps = str("step ", underWay.empty() ? step : underWay.front());
@@ -274,27 +198,32 @@ absl::Status ProgramRunner::named(const absl::Status &status, uint64_t step) con
   return annotate(status, str(steps, " of ", name()));
 }
 
+absl::Status ProgramRunner::runParts(size_t begin, size_t end, const dgc_step &context) {
+  for (size_t i = begin; i < end; ++i) {
+    const Part &part = parts[i];
+    executor->transport.progress().set(context.step, firstOp + part.op);
+    if (part.kind == Part::Decide) {
+      DGC_RETURN_IF_ERROR(runDecision(i, context));
+      i += size_t{part.first} + part.second;
+    } else if (part.kind != Part::Segment) {
+      DGC_RETURN_IF_ERROR(runCommunication(part, context.step));
+    } else {
+      if (absl::Status s = recorded->launch(part.index); !s.ok())
+        return named(s, context.step);
+      if (executor->trace)
+        untimed.push_back(part.index);
+    }
+  }
+  return absl::OkStatus();
+}
+
 /// Queues a run. With a trace it is timed, and nothing else is under way.
 absl::Status ProgramRunner::submitParts(const dgc_step &context) {
-  ProgressWord &progress = executor->transport.progress();
-  OpTrace *trace = executor->trace;
-  Clock &clock = *executor->options.clock;
-  begin = clock.now();
-  if (absl::Status s = recorded->begin(/*timed=*/trace != nullptr); !s.ok())
+  untimed.clear();
+  begin = executor->options.clock->now();
+  if (absl::Status s = recorded->begin(/*timed=*/executor->trace != nullptr); !s.ok())
     return named(s, context.step);
-  for (const Part &part : parts) {
-    progress.set(context.step, firstOp + part.op);
-    TimeNs partBegin = trace ? clock.now() : 0;
-    if (absl::Status s = runPart(part); !s.ok())
-      return part.kind == Part::Segment ? named(s, context.step) : describe(s, part.op, context.step);
-    if (!trace || part.kind == Part::Segment)
-      continue;
-    Op &op = ops[part.op];
-    if (part.kind != Part::Finish)
-      op.begin = partBegin;
-    if (part.kind != Part::Start)
-      trace->add({op.step, context.step, op.begin, clock.now()});
-  }
+  DGC_RETURN_IF_ERROR(runParts(0, parts.size(), context));
   if (absl::Status s = recorded->submit(); !s.ok())
     return named(s, context.step);
   underWay.push_back(context.step);
@@ -313,25 +242,23 @@ absl::Status ProgramRunner::collectParts() {
   return executor->trace ? addTimes(step) : absl::OkStatus();
 }
 
-/// The times of ops, as the device measured them; those of communication by the host, with the copies that it waits
-/// for, are there. What runs during others is in segments twice: where it begins and where it is waited for.
+/// The times of ops since the last call, as the device measured them; those of communication by the host, with the
+/// copies that it waits for, are there. What runs during others is in segments twice: where it begins and where it is
+/// waited for.
 absl::Status ProgramRunner::addTimes(uint64_t step) {
-  std::vector<bool> isUnderWay(ops.size());
-  for (const Part &part : parts) {
-    if (part.kind != Part::Segment)
-      continue;
-    absl::StatusOr<std::vector<int64_t>> times = recorded->times(part.index);
+  for (uint32_t segment : untimed) {
+    absl::StatusOr<std::vector<int64_t>> times = recorded->times(segment);
     if (!times.ok())
       return named(times.status(), step);
     for (size_t i = 0; i + 1 < times->size(); ++i) {
-      const uint32_t index = segmentOps[part.index][i];
-      Op &op = ops[index];
-      if (!isUnderWay[index])
+      Op &op = ops[segmentOps[segment][i]];
+      if (!op.isUnderWay)
         op.begin = begin + (*times)[i];
-      isUnderWay[index] = op.isAsync && !isUnderWay[index];
-      if (!isUnderWay[index])
+      op.isUnderWay = op.isAsync && !op.isUnderWay;
+      if (!op.isUnderWay)
         executor->trace->add({op.step, step, op.begin, begin + (*times)[i + 1]});
     }
   }
+  untimed.clear();
   return absl::OkStatus();
 }

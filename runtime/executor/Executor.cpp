@@ -94,13 +94,20 @@ absl::Status Executor::prepareOnHost(const artifact::Program &program, const art
   return absl::OkStatus();
 }
 
-ProgramRunner::Control Executor::controlOf(const artifact::While &loop, std::span<const Operand> buffers) {
-  return {static_cast<const std::byte *>(buffers[loop.predicate()].data), true, loop.test_steps(), loop.body_steps()};
+ProgramRunner::Control Executor::controlOf(const artifact::While &loop) {
+  return {true, loop.test_steps(), loop.body_steps(), {}};
 }
 
-ProgramRunner::Control Executor::controlOf(const artifact::If &branch, std::span<const Operand> buffers) {
-  return {static_cast<const std::byte *>(buffers[branch.predicate()].data), false, branch.then_steps(),
-          branch.else_steps()};
+ProgramRunner::Control Executor::controlOf(const artifact::If &branch) {
+  return {false, branch.then_steps(), branch.else_steps(), {}};
+}
+
+/// Where the host finds a predicate: on a device with memory of its own it gets a copy, in pinned memory.
+absl::StatusOr<HostMirror> Executor::predicateOf(const artifact::Buffer &buffer) {
+  if (!device->memory())
+    return HostMirror{nullptr, memoryOf(buffer)};
+  DGC_ASSIGN_OR_RETURN(std::span<std::byte> copy, device->memory()->allocatePinned(memoryOf(buffer).size()));
+  return HostMirror{deviceAddress(buffer), copy};
 }
 
 absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &program, const artifact::Step &step,
@@ -109,10 +116,8 @@ absl::StatusOr<ProgramRunner::Op> Executor::prepareOp(const artifact::Program &p
   absl::Status status = visit(step, [&](const auto &action) -> absl::Status {
     using Action = std::decay_t<decltype(action)>;
     if constexpr (isControl<Action>) {
-      if (device->memory())
-        return absl::UnimplementedError(str("devices of the kind '", device->kind(), "' have no action '",
-                                            nameOf<Action>(), "'; compile the model again for this target"));
-      op.control = std::make_unique<ProgramRunner::Control>(controlOf(action, buffers));
+      op.control = std::make_unique<ProgramRunner::Control>(controlOf(action));
+      DGC_ASSIGN_OR_RETURN(op.control->predicate, predicateOf(*program.buffers()->Get(action.predicate())));
       return absl::OkStatus();
     } else if constexpr (!isCommunication<Action>) {
       DGC_ASSIGN_OR_RETURN(op.local, device->prepare(action, buffers));
@@ -171,6 +176,7 @@ absl::Status Executor::prepareProgram(const artifact::Program &program, uint32_t
                       str("program '", program.name()->str(), "', step ", i, " '", text(step.name()), "'"));
     op->isAsync = step.queue() == 1 && op->communication;
     op->waits = toVector(step.waits());
+    runner->hasControl |= op->control != nullptr;
     runner->ops.push_back(*std::move(op));
     if (runner->ops.back().isAsync)
       runner->atEnd.push_back(i);
@@ -308,7 +314,7 @@ absl::Status ProgramRunner::describe(const absl::Status &status, size_t op, uint
   return annotate(status, str("step ", step, ", op ", where));
 }
 
-size_t ProgramRunner::depth() const { return recorded && !executor->trace ? 2 : 1; }
+size_t ProgramRunner::depth() const { return recorded && !hasControl && !executor->trace ? 2 : 1; }
 
 absl::Status ProgramRunner::run(uint64_t step) {
   DGC_RETURN_IF_ERROR(submit(step));
@@ -375,16 +381,29 @@ absl::Status ProgramRunner::runControl(size_t at, const dgc_step &context, TimeN
   for (uint32_t awaited : ops[at].waits)
     DGC_RETURN_IF_ERROR(finishOp(awaited, context.step));
   const size_t first = at + 1, second = first + control.first, end = second + control.second;
-  auto holds = [&] { return *control.predicate != std::byte{0}; };
-  if (!control.repeats)
-    return holds() ? runOps(first, second, context, time) : runOps(second, end, context, time);
+  return decide(
+      control, [] { return absl::OkStatus(); },
+      [&](bool isFirst) {
+        return isFirst ? runOps(first, second, context, time) : runOps(second, end, context, time);
+      });
+}
+
+/// Runs what the predicate decides on. `fetch` brings that to the host, where it is computed elsewhere.
+absl::Status ProgramRunner::decide(const Control &control, absl::FunctionRef<absl::Status()> fetch,
+                                   absl::FunctionRef<absl::Status(bool isFirst)> run) {
+  auto holds = [&] { return control.predicate.host[0] != std::byte{0}; };
+  if (!control.repeats) {
+    DGC_RETURN_IF_ERROR(fetch());
+    return run(holds());
+  }
   Abort &abort = executor->transport.interruption();
   while (true) {
     if (abort.raised()) // it may be that the loop has no end
       return abort.status();
-    DGC_RETURN_IF_ERROR(runOps(first, second, context, time));
+    DGC_RETURN_IF_ERROR(run(/*isFirst=*/true));
+    DGC_RETURN_IF_ERROR(fetch());
     if (!holds())
       return absl::OkStatus();
-    DGC_RETURN_IF_ERROR(runOps(second, end, context, time));
+    DGC_RETURN_IF_ERROR(run(/*isFirst=*/false));
   }
 }

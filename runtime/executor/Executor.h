@@ -10,6 +10,7 @@
 #include "runtime/device/Device.h"
 #include "runtime/executor/Arena.h"
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
@@ -110,16 +111,18 @@ public:
   /// run that was collected last.
   absl::Status submit(uint64_t step);
   absl::Status collect();
-  /// More than 1 on a device that computes a run while the host prepares the next one.
+  /// More than 1 on a device that computes a run while the host prepares the next one. 1 for a program with loops or
+  /// branches, as the host waits for what decides them.
   size_t depth() const;
 
 private:
   friend class Executor;
+  static constexpr uint32_t kNoExchange = UINT32_MAX;
   /// What decides which of the ops behind this one run: the next `first` ones and the `second` ones behind these.
   struct Control {
-    const std::byte *predicate;
     bool repeats; // a loop: the first ones write the predicate
     uint32_t first, second;
+    HostMirror predicate; // a byte; `device` is null where the host computes it
   };
   struct Op {
     std::unique_ptr<PreparedOp> local;
@@ -136,9 +139,13 @@ private:
     std::vector<uint32_t> waits;   // indices of such ops
     std::span<std::byte> received; // of a receive: where
     TimeNs begin = 0;              // of an asynchronous one, for traces
+    bool isUnderWay = false;       // the same: it has begun in a segment whose times are known
+    uint32_t exchange = kNoExchange; // in the recorded program, of a predicate or of what the host communicates
   };
   absl::Status runOps(size_t begin, size_t end, const dgc_step &step, TimeNs &time);
   absl::Status runControl(size_t at, const dgc_step &step, TimeNs &time);
+  absl::Status decide(const Control &control, absl::FunctionRef<absl::Status()> fetch,
+                      absl::FunctionRef<absl::Status(bool isFirst)> run);
   absl::Status runOp(Op &op, const dgc_step &step);
   absl::Status finishOp(uint32_t index, uint64_t step);
   absl::Status describe(const absl::Status &status, size_t op, uint64_t step) const;
@@ -150,22 +157,29 @@ private:
   std::vector<OutputView> outputViews;
   std::vector<Op> ops;
   std::vector<uint32_t> atEnd; // those that go on until the end
+  bool hasControl = false;     // there are loops or branches
 
-  // On a device with memory of its own (DeviceRun.cpp): what is done one after the other.
+  // On a device with memory of its own (RecordProgram.cpp, DeviceRun.cpp): what is done one after the other. A loop or a
+  // branch decides on the parts behind it as it does on ops; a segment is inside of one region of it.
   struct Part {
-    enum Kind : uint8_t { Segment, Run, Start, Finish } kind;
+    enum Kind : uint8_t { Segment, Run, Start, Finish, Decide } kind;
     uint32_t op;    // of a segment: the first one
     uint32_t index; // of the segment or the exchange in the recorded program; kNoExchange: the device communicates
+    uint32_t first = 0, second = 0; // of a loop or a branch: how many parts its two regions are
   };
-  static constexpr uint32_t kNoExchange = UINT32_MAX;
+  class Cutter;
   absl::Status submitParts(const dgc_step &context);
   absl::Status collectParts();
-  absl::Status runPart(const Part &part);
+  absl::Status runParts(size_t begin, size_t end, const dgc_step &context);
+  absl::Status runDecision(size_t at, const dgc_step &context);
+  absl::Status runCommunication(const Part &part, uint64_t step);
+  absl::Status communicate(const Part &part);
   absl::Status addTimes(uint64_t step);
   absl::Status named(const absl::Status &status, uint64_t step) const;
   std::vector<Part> parts;
   std::vector<std::unique_ptr<PreparedOp>> communicationParts; // that are in segments
   std::vector<std::vector<uint32_t>> segmentOps;               // by segment: what its ops are, by number
+  std::vector<uint32_t> untimed;  // of a traced run: segments that were launched and have no times yet
   std::vector<uint64_t> underWay; // steps that are submitted and not collected, at most depth()
   TimeNs begin = 0;               // of a traced run
   std::unique_ptr<DeviceProgram> recorded;
@@ -236,8 +250,9 @@ private:
   absl::Status prepareProgram(const artifact::Program &program, uint32_t firstOp);
   absl::StatusOr<ProgramRunner::Op> prepareOp(const artifact::Program &program, const artifact::Step &step,
                                               std::span<const Operand> buffers);
-  static ProgramRunner::Control controlOf(const artifact::While &loop, std::span<const Operand> buffers);
-  static ProgramRunner::Control controlOf(const artifact::If &branch, std::span<const Operand> buffers);
+  static ProgramRunner::Control controlOf(const artifact::While &loop);
+  static ProgramRunner::Control controlOf(const artifact::If &branch);
+  absl::StatusOr<HostMirror> predicateOf(const artifact::Buffer &buffer);
   // Communication by the host.
   absl::Status prepareOnHost(const artifact::Program &program, const artifact::Collective &c, ProgramRunner::Op &op);
   absl::Status prepareOnHost(const artifact::Program &program, const artifact::Send &send, ProgramRunner::Op &op);

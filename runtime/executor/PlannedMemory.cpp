@@ -87,16 +87,19 @@ static uint64_t inputBytes(const a::Program &program) {
 
 /// Pinned copies of what a program gets from the host and gives to it.
 static uint64_t pinnedBytes(const a::Program &program) {
-  uint64_t outputs = 0, received = 0;
+  uint64_t outputs = 0, received = 0, predicates = 0;
   for (uint32_t i = 0; i < count(program.outputs()); ++i)
     if (const a::Buffer &buffer = *program.buffers()->Get(program.outputs()->Get(i)->buffer());
         buffer.space() != a::Space::Constant)
       outputs += gpu::stagedBytes(bytesOf(buffer));
-  for (uint32_t i = 0; i < count(program.steps()); ++i)
-    if (const a::Receive *receive = program.steps()->Get(i)->action_as_Receive())
+  for (uint32_t i = 0; i < count(program.steps()); ++i) {
+    const a::Step &step = *program.steps()->Get(i);
+    if (const a::Receive *receive = step.action_as_Receive())
       if (const a::Buffer &buffer = *program.buffers()->Get(receive->buffer()); buffer.space() != a::Space::Shared)
         received += bytesOf(buffer);
-  return inputBytes(program) + outputs * gpu::stagedRuns + received;
+    predicates += infoOf(step.action_type()).kind == ActionKind::Control; // a byte each
+  }
+  return inputBytes(program) + outputs * gpu::stagedRuns + received + predicates;
 }
 
 /// What is other on devices with memory of their own, of programs that run one after the other.

@@ -39,7 +39,7 @@ public:
                                      .attentionMultiple = 8,
                                      .attentionMost = 128,
                                      .keptOps = {"dgc.gelu", "dgc.gelu_grad"},
-                                     .controlFlow = false,
+                                     .writesOutRounds = true,
                                      .takesHostServers = true};
     return traits;
   }

@@ -13,6 +13,8 @@
 // take turns. The host has collected the run before the last one when a run begins, so nothing has to wait for its
 // turn.
 //
+// The segments of a loop are launched again each round: their graphs are the same, as no inputs or outputs are in them.
+//
 // What NCCL does is in a segment, as it needs nothing of the host. It is a part of the segment's graph, or queued
 // between graphs of its pieces: device.mode says which, and while that is measured both are there and runs alternate.
 #include "runtime/artifact/GpuSizes.h"
