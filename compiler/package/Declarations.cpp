@@ -38,9 +38,11 @@ static FailureOr<fb::MetricFunction> functionOf(exec::OutputOp op) {
                       .Case("exponential", fb::MetricFunction::Exponential)
                       .Case("square_root", fb::MetricFunction::SquareRoot)
                       .Case("last", fb::MetricFunction::Last)
+                      .Case("area_under_curve", fb::MetricFunction::AreaUnderCurve)
                       .Default(std::nullopt);
   if (!function)
-    return op.emitOpError("is reported as '") << name.getValue() << "'; there are exponential, square_root and last";
+    return op.emitOpError("is reported as '")
+           << name.getValue() << "'; there are exponential, square_root, last and area_under_curve";
   return *function;
 }
 

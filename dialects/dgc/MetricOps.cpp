@@ -189,7 +189,7 @@ FailureOr<SmallVector<Value>> F1ScoreOp::decompose(OpBuilder &builder) {
 }
 
 //===----------------------------------------------------------------------===//
-// ConfusionMatrixOp, MacroF1Op
+// ConfusionMatrixOp, MacroF1Op, ClassF1Op
 //===----------------------------------------------------------------------===//
 
 LogicalResult ConfusionMatrixOp::inferTypes(std::optional<Location> location, Adaptor adaptor,
@@ -214,25 +214,46 @@ FailureOr<SmallVector<Value>> ConfusionMatrixOp::decompose(OpBuilder &builder) {
   return SmallVector<Value>{b.convert(counts, builder.getF32Type())};
 }
 
+/// Reports counts that are no confusion matrix.
+static LogicalResult checkCounts(std::optional<Location> location, StringRef name, RankedTensorType counts) {
+  if (counts.getRank() == 2 && counts.getDimSize(0) == counts.getDimSize(1))
+    return success();
+  return emitOptionalError(location, "'", name, "' has counts of type ", counts,
+                           ", which must be [classes, classes]: those of dgc.confusion_matrix");
+}
+
+/// The F1 score of each class; 0 for one without examples and predictions.
+static Value scoresOfClasses(CompositeBuilder &b, Value counts) {
+  counts = b.convert(counts, computeType(elementOf(counts)));
+  ArrayRef<int64_t> shape = shapeOf(counts);
+  Value isRight = b.equal(b.iota(shape, b.builder.getI32Type(), 0), b.iota(shape, b.builder.getI32Type(), 1));
+  Value right = b.sum(b.select(isRight, counts, b.splat(0, counts)), {1});
+  Value both = b.add(b.sum(counts, {0}), b.sum(counts, {1}));
+  Value isNone = b.equal(both, b.splat(0, both));
+  return b.divide(b.multiply(right, 2), b.select(isNone, b.splat(1, both), both));
+}
+
 LogicalResult MacroF1Op::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
   RankedTensorType counts = typeOf(adaptor.getCounts());
   types.push_back(meanType(counts));
-  if (counts.getRank() == 2 && counts.getDimSize(0) == counts.getDimSize(1))
-    return success();
-  return emitOptionalError(location, "'dgc.macro_f1' has counts of type ", counts,
-                           ", which must be [classes, classes]: those of dgc.confusion_matrix");
+  return checkCounts(location, getOperationName(), counts);
 }
 
 FailureOr<SmallVector<Value>> MacroF1Op::decompose(OpBuilder &builder) {
   CompositeBuilder b(builder, getLoc());
-  Value counts = b.convert(getCounts(), computeType(elementOf(getCounts())));
-  ArrayRef<int64_t> shape = shapeOf(counts);
-  Value isRight = b.equal(b.iota(shape, builder.getI32Type(), 0), b.iota(shape, builder.getI32Type(), 1));
-  Value right = b.sum(b.select(isRight, counts, b.splat(0, counts)), {1});
-  Value both = b.add(b.sum(counts, {0}), b.sum(counts, {1}));
-  Value isNone = b.equal(both, b.splat(0, both));
-  Value scores = b.divide(b.multiply(right, 2), b.select(isNone, b.splat(1, both), both));
-  return SmallVector<Value>{b.multiply(b.sum(scores, {0}), 1.0 / double(shape[0]))};
+  Value scores = scoresOfClasses(b, getCounts());
+  return SmallVector<Value>{b.multiply(b.sum(scores, {0}), 1.0 / double(shapeOf(scores)[0]))};
+}
+
+LogicalResult ClassF1Op::inferTypes(std::optional<Location> location, Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  RankedTensorType counts = typeOf(adaptor.getCounts());
+  types.push_back(RankedTensorType::get(counts.getShape().take_back(), computeType(counts.getElementType())));
+  return checkCounts(location, getOperationName(), counts);
+}
+
+FailureOr<SmallVector<Value>> ClassF1Op::decompose(OpBuilder &builder) {
+  CompositeBuilder b(builder, getLoc());
+  return SmallVector<Value>{scoresOfClasses(b, getCounts())};
 }
 
 //===----------------------------------------------------------------------===//

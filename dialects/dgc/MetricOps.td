@@ -83,7 +83,13 @@ def DGC_ConfusionMatrixOp : DGC_CompositeOp<"confusion_matrix"> {
     that has in row i, column j the number of examples with the label i whose largest logit is that of class j, the first one
     of equal logits. A label that is no class is not counted. It has no gradient.
 
-    What is made of the counts over all batches takes their dgc.running_sum.
+    What is made of the counts over all batches takes their dgc.running_sum, and so does a metric that reports them:
+
+    ```mlir
+    %batch = dgc.confusion_matrix %logits, %labels
+    %counts = dgc.running_sum "counts" %batch
+    dgc.metric "confusion" %counts
+    ```
   }];
   let arguments = (ins DGC_FloatTensor:$logits, DGC_IntTensor:$labels);
   let results = (outs DGC_FloatTensor:$result);
@@ -109,6 +115,17 @@ def DGC_MacroF1Op : DGC_CompositeOp<"macro_f1"> {
   let assemblyFormat = "$counts attr-dict custom<OperandTypes>(type($counts))";
 }
 
+def DGC_ClassF1Op : DGC_CompositeOp<"class_f1"> {
+  let summary = "the F1 score of each class";
+  let description = [{
+    `%scores = dgc.class_f1 %counts`, with counts as of dgc.macro_f1, which is the mean of these: a vector with an element for
+    each class, which a dgc.metric reports as a list. It has no gradient.
+  }];
+  let arguments = (ins DGC_FloatTensor:$counts);
+  let results = (outs DGC_FloatTensor:$result);
+  let assemblyFormat = "$counts attr-dict custom<OperandTypes>(type($counts))";
+}
+
 def DGC_ThresholdCountsOp : DGC_CompositeOp<"threshold_counts", [], 2> {
   let summary = "how many positives and negatives are at or above each of several thresholds";
   let description = [{
@@ -123,6 +140,9 @@ def DGC_ThresholdCountsOp : DGC_CompositeOp<"threshold_counts", [], 2> {
     second that of negative ones. An element is positive where its label, of the shape of the logits, is not 0 (a float:
     above 0.5), as of dgc.precision. The first threshold, 0, counts all but NaN; the last one, 1, logits of infinity alone. The
     logits are compared with log(p / (1 - p)) of each threshold p, so that no sigmoid is rounded. It has no gradient.
+
+    The area is that of a curve through these points. `dgc.metric "auc" area_under_curve %logits labels %labels` reports the
+    exact one, which can be part of no other value.
   }];
   let arguments = (ins DGC_FloatTensor:$logits, DGC_NumberTensor:$labels, I64Attr:$thresholds);
   let results = (outs DGC_FloatTensor:$true_positives, DGC_FloatTensor:$false_positives);

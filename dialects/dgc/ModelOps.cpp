@@ -74,8 +74,8 @@ LogicalResult dgc::checkUniqueNames(Block &body) {
   };
   auto insertMetric = [&](MetricOp metric) {
     LogicalResult result = insert(results, "metric and output", metric.getName(), metric);
-    return failed(result) || !metric.getOver() ? result
-                                               : insert(results, "metric and output", metric.getDivisorName(), metric);
+    return failed(result) || !metric.getSecond() ? result
+                                                 : insert(results, "metric and output", metric.getSecondName(), metric);
   };
   for (Operation &op : body) {
     LogicalResult result = success();
@@ -346,24 +346,64 @@ static LogicalResult checkScalar(Operation *op, Type type) {
   return success();
 }
 
-static LogicalResult checkQuotient(Operation *op, Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (tensor && tensor.getRank() != 0)
-    return op->emitOpError() << "is a quotient of scalars, but one of its operands is a " << tensor
-                             << ": take sums over the batch, as dgc.precision and dgc.reduce sum do";
-  return success();
+/// No metric has more elements; runtime/artifact/CheckStates.cpp checks the same of artifacts.
+static constexpr int64_t kMostReported = 4096;
+
+/// Reports a metric that is too large to be read.
+static LogicalResult checkSize(MetricOp op) {
+  auto tensor = dyn_cast<RankedTensorType>(op.getValue().getType());
+  if (!tensor || !tensor.hasStaticShape() || (tensor.getNumElements() > 0 && tensor.getNumElements() <= kMostReported))
+    return success();
+  return op.emitOpError() << "reports \"" << op.getName() << "\", a " << tensor << " of " << tensor.getNumElements()
+                          << " elements, and takes from 1 to " << kMostReported
+                          << ": report a part of it (dgc.slice) or a sum or mean over it (dgc.reduce), or make it a "
+                             "dgc.output, which dgc-run writes with --predictions";
+}
+
+/// The shape of a tensor; nothing where the type is not known yet.
+static std::optional<ArrayRef<int64_t>> knownShape(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor ? std::optional(tensor.getShape()) : std::nullopt;
+}
+
+static LogicalResult checkQuotient(MetricOp op) {
+  auto shape = knownShape(op.getValue()), over = knownShape(op.getOver());
+  if (!shape || !over || *shape == *over)
+    return success();
+  return op.emitOpError() << "is a quotient of a " << op.getValue().getType() << " and a " << op.getOver().getType()
+                          << ", which must have one shape: take sums over the batch, as dgc.precision and dgc.reduce "
+                             "sum do";
+}
+
+static LogicalResult checkAreaUnderCurve(MetricOp op) {
+  if (!op.getLabels())
+    return op.emitOpError("is an area under a curve, and has no labels: write 'area_under_curve %logits labels "
+                          "%labels'");
+  if (op.getExp() || op.getSqrt() || op.getOver())
+    return op.emitOpError("is an area under a curve, which is reported without 'exp', 'sqrt' and 'over'");
+  auto shape = knownShape(op.getValue()), labels = knownShape(op.getLabels());
+  if (!shape || !labels || (*shape == *labels && !shape->empty()))
+    return success();
+  return op.emitOpError() << "has labels of type " << op.getLabels().getType() << " for logits of type "
+                          << op.getValue().getType() << ": there is a label for each logit, [batch, ..]";
 }
 
 LogicalResult LossOp::verify() { return checkScalar(*this, getValue().getType()); }
+
+Value MetricOp::getSecond() { return getOver() ? Value(getOver()) : Value(getLabels()); }
 
 LogicalResult MetricOp::verify() {
   if (getName() == "loss")
     return emitOpError("cannot be called \"loss\": that is the name of what dgc.loss reports");
   if (getExp() && getSqrt())
     return emitOpError("is reported as exp or sqrt of its mean, not both");
-  if (getOver() && failed(checkQuotient(*this, getOver().getType())))
+  if (getAreaUnderCurve())
+    return checkAreaUnderCurve(*this);
+  if (getLabels())
+    return emitOpError("has labels, which only an area under a curve has: write 'area_under_curve' before the logits");
+  if (getOver() && failed(checkQuotient(*this)))
     return failure();
-  return getOver() ? checkQuotient(*this, getValue().getType()) : checkScalar(*this, getValue().getType());
+  return checkSize(*this);
 }
 
 LogicalResult RunningSumOp::inferTypes(std::optional<Location> location, Adaptor adaptor,

@@ -94,8 +94,8 @@ def DGC_LossOp : DGC_ModelMemberOp<"loss"> {
   let hasVerifier = 1;
 }
 
-def DGC_MetricOp : DGC_ModelMemberOp<"metric"> {
-  let summary = "a scalar that is reported while training and evaluating";
+def DGC_MetricOp : DGC_ModelMemberOp<"metric", [AttrSizedOperandSegments]> {
+  let summary = "what is reported while training and evaluating";
   let description = [{
     `dgc.metric "accuracy" %accuracy`. Over several batches it is the mean over their examples.
 
@@ -107,16 +107,29 @@ def DGC_MetricOp : DGC_ModelMemberOp<"metric"> {
     `dgc.metric "perplexity" exp %loss`, `dgc.metric "error" sqrt %mean_square`.
 
     A metric that depends on a dgc.running_sum is only in evaluate, and what is reported is its value after the last batch.
+
+    A metric may be a tensor of up to 4096 elements, as the confusion matrix of a running sum: all of this holds for each
+    element, and of a quotient both tensors have one shape. What has a value for each example is a dgc.output instead.
+
+    `dgc.metric "auc" area_under_curve %logits labels %labels` is the exact area under the receiver operating characteristic
+    of all examples of an evaluation: how often the logit of a positive element is larger than that of a negative one, over
+    all pairs of them, where a pair of equal logits counts as half. A label is positive as for dgc.threshold_counts, and an
+    element whose logit is NaN is left out. 0 where there are no positives or no negatives. Such a metric is only in evaluate,
+    where the logits and the labels are results: "auc" and "auc.labels". dgc-run keeps both of all examples until the last
+    batch, some bytes for each.
   }];
-  let arguments = (ins StrAttr:$name, UnitAttr:$exp, UnitAttr:$sqrt, DGC_FloatTensor:$value,
-                       Optional<DGC_FloatTensor>:$over);
+  let arguments = (ins StrAttr:$name, UnitAttr:$exp, UnitAttr:$sqrt, UnitAttr:$area_under_curve, DGC_FloatTensor:$value,
+                       Optional<DGC_FloatTensor>:$over, Optional<DGC_NumberTensor>:$labels);
   let assemblyFormat = [{
-    $name (`exp` $exp^)? (`sqrt` $sqrt^)? $value (`over` $over^)? attr-dict
-    custom<OperandTypes>(type($value), type($over), ref($over))
+    $name (`exp` $exp^)? (`sqrt` $sqrt^)? (`area_under_curve` $area_under_curve^)? $value (`over` $over^)?
+    (`labels` $labels^)? attr-dict
+    custom<OperandTypes>(type($value), type($over), ref($over), type($labels), ref($labels))
   }];
   let extraClassDeclaration = [{
-    /// The name of the divisor of a quotient among the results of an entry point.
-    std::string getDivisorName() { return (getName() + ".over").str(); }
+    /// What a quotient is divided by, or the labels; null for other metrics.
+    ::mlir::Value getSecond();
+    /// Its name among the results of an entry point.
+    std::string getSecondName() { return (getName() + (getLabels() ? ".labels" : ".over")).str(); }
   }];
   let hasVerifier = 1;
 }

@@ -41,6 +41,7 @@ public:
   void train();
   void assign(EntryKind entry);
   void addResult(Value value, StringRef name, StringRef role, Operation *member = nullptr);
+  void addResultOfExamples(Value value, StringRef name, StringRef role, Operation *member = nullptr);
   void addMetric(MetricOp metric);
   func::FuncOp finish();
 
@@ -52,6 +53,13 @@ private:
   SmallVector<Value> computeGradients(ArrayRef<VariableParts *> trained);
   void update(VariableParts &variable, size_t firstSlot, Value gradient, Value rate);
   Value average(Value before, Value weight);
+
+  StringRef functionOf(MetricOp metric) const;
+  void set(Result &result, StringRef name, Attribute value) {
+    NamedAttrList attributes(result.attributes);
+    attributes.set(name, value);
+    result.attributes = attributes.getDictionary(builder.getContext());
+  }
 
   NamedAttribute attribute(StringRef name, Attribute value) { return builder.getNamedAttr(name, value); }
   NamedAttribute attribute(StringRef name, StringRef value) { return attribute(name, builder.getStringAttr(value)); }
@@ -168,27 +176,39 @@ void EntryPoint::copyForward(ArrayRef<Value> roots) {
 
 void EntryPoint::addResult(Value value, StringRef name, StringRef role, Operation *member) {
   SmallVector<NamedAttribute> attributes{attribute(kOutputAttr, name), attribute(kRoleAttr, role)};
-  auto type = cast<RankedTensorType>(value.getType());
-  if (role == "prediction" && type.getRank() > 0 && model.batch > 0 && type.getDimSize(0) == model.batch)
-    attributes.push_back(attribute(kBatchDimAttr, builder.getI64IntegerAttr(0)));
   if (member)
     addAnnotations(member, attributes);
   results.push_back({mapping.lookup(value), builder.getDictionaryAttr(attributes)});
 }
 
-/// A quotient is two results: the runtime divides them once they are added up over all batches.
+/// A result that may have a row for each example; dgc-mask-padding knows better, where it runs.
+void EntryPoint::addResultOfExamples(Value value, StringRef name, StringRef role, Operation *member) {
+  addResult(value, name, role, member);
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getRank() > 0 && model.batch > 0 && type.getDimSize(0) == model.batch)
+    set(results.back(), kBatchDimAttr, builder.getI64IntegerAttr(0));
+}
+
+/// A quotient is two results: the runtime divides them once they are added up over all batches. Of an area it gets the
+/// logits and labels of each batch.
 void EntryPoint::addMetric(MetricOp metric) {
-  addResult(metric.getValue(), metric.getName(), "metric");
-  NamedAttrList attributes(results.back().attributes);
-  if (metric.getExp() || metric.getSqrt())
-    attributes.set(kFunctionAttr, builder.getStringAttr(metric.getExp() ? "exponential" : "square_root"));
+  auto add = metric.getAreaUnderCurve() ? &EntryPoint::addResultOfExamples : &EntryPoint::addResult;
+  (this->*add)(metric.getValue(), metric.getName(), "metric", nullptr);
+  if (StringRef function = functionOf(metric); !function.empty())
+    set(results.back(), kFunctionAttr, builder.getStringAttr(function));
+  if (!metric.getSecond())
+    return;
+  set(results.back(), kOverAttr, builder.getStringAttr(metric.getSecondName()));
+  (this->*add)(metric.getSecond(), metric.getSecondName(), "metric", nullptr);
+}
+
+/// What is reported of a metric; empty: its mean or quotient.
+StringRef EntryPoint::functionOf(MetricOp metric) const {
+  if (metric.getAreaUnderCurve())
+    return "area_under_curve";
   if (model.lastValues.contains(metric.getOperation()))
-    attributes.set(kFunctionAttr, builder.getStringAttr("last"));
-  if (metric.getOver())
-    attributes.set(kOverAttr, builder.getStringAttr(metric.getDivisorName()));
-  results.back().attributes = attributes.getDictionary(builder.getContext());
-  if (metric.getOver())
-    addResult(metric.getOver(), metric.getDivisorName(), "metric");
+    return "last";
+  return metric.getExp() ? "exponential" : metric.getSqrt() ? "square_root" : "";
 }
 
 void EntryPoint::addStateResult(Value value, StateOp state) {
@@ -335,17 +355,12 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
     numStates += llvm::range_size(getOperation().getOps<StateOp>());
   }
 
-  /// Whether the value after the last batch is what is reported of a metric.
-  static bool isLast(const ModelParts &model, MetricOp metric) {
-    return model.lastValues.contains(metric.getOperation());
-  }
-
   void buildEntryPoints(ModelParts &model) {
     SmallVector<Value> reported, last, written, predicted; // `last`: of evaluate alone
     if (model.loss)
       reported.push_back(LossOp(model.loss).getValue());
     for (MetricOp metric : model.metrics)
-      llvm::append_range(isLast(model, metric) ? last : reported, metric->getOperands());
+      llvm::append_range(model.isOfEvaluation(metric) ? last : reported, metric->getOperands());
     for (OutputOp output : model.outputs)
       predicted.push_back(output.getValue());
     for (VariableParts &variable : model.variables)
@@ -359,7 +374,7 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
       if (model.loss)
         entry.addResult(LossOp(model.loss).getValue(), "loss", "loss");
       for (MetricOp metric : model.metrics)
-        if (evaluates || !isLast(model, metric))
+        if (evaluates || !model.isOfEvaluation(metric))
           entry.addMetric(metric);
       entry.finish();
       ++numEntryPoints;
@@ -384,7 +399,7 @@ struct BuildEntryPointsPass : dgc::impl::BuildEntryPointsPassBase<BuildEntryPoin
       entry.copyForward(predicted);
       entry.assign(EntryKind::Predict);
       for (OutputOp output : model.outputs)
-        entry.addResult(output.getValue(), output.getName(), "prediction", output);
+        entry.addResultOfExamples(output.getValue(), output.getName(), "prediction", output);
       entry.finish();
       ++numEntryPoints;
     }

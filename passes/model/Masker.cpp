@@ -358,6 +358,20 @@ LogicalResult Masker::checkResults() {
   return success();
 }
 
+/// Whether the result is a metric of the whole batch, and not the logits or labels of an area under a curve.
+bool Masker::isReportedOfBatch(unsigned result) {
+  auto textOf = [&](unsigned i, StringRef attribute) {
+    auto text = function.getResultAttrOfType<StringAttr>(i, attribute);
+    return text ? text.getValue() : StringRef();
+  };
+  if (textOf(result, kRoleAttr) != "metric")
+    return false;
+  return llvm::none_of(llvm::seq(function.getNumResults()), [&](unsigned i) {
+    return textOf(i, kFunctionAttr) == "area_under_curve" &&
+           (i == result || textOf(i, kOverAttr) == textOf(result, kOutputAttr));
+  });
+}
+
 /// Of an output, says along which dimension its examples are.
 LogicalResult Masker::checkResult(OpOperand &operand) {
   unsigned index = operand.getOperandNumber();
@@ -369,6 +383,10 @@ LogicalResult Masker::checkResult(OpOperand &operand) {
   }
   StringAttr name = function.getResultAttrOfType<StringAttr>(index, kOutputAttr);
   StringRef what = name ? name.getValue() : "";
+  if (!dims.empty() && isReportedOfBatch(index))
+    return emitError(operand.get().getLoc())
+           << "the metric \"" << what << "\" has values of the single examples, a " << operand.get().getType()
+           << ": take the mean or a sum over the batch (dgc.mean, dgc.reduce), or make it a dgc.output";
   if (dims.size() > 1)
     return refuse("the output \"" + what + "\" has the batch in several dimensions");
   function.removeResultAttr(index, StringAttr::get(function.getContext(), kBatchDimAttr));

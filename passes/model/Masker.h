@@ -37,6 +37,7 @@ private:
   mlir::FailureOr<bool> probe(DecomposableOpInterface op);
   mlir::LogicalResult checkResults();
   mlir::LogicalResult checkResult(mlir::OpOperand &result);
+  bool isReportedOfBatch(unsigned result);
 
   std::optional<int64_t> examplesOfFirstDim(mlir::Operation *op) const;
   BatchDims countedExamples(SizeDependentOpInterface op) const;

@@ -36,6 +36,11 @@ struct ModelParts {
   int64_t batch = 0;
   llvm::DenseMap<Operation *, int64_t> rngIds; // of the ops that draw random numbers
   llvm::DenseSet<Operation *> lastValues;      // metrics that depend on a running sum
+
+  /// Whether evaluate alone has the metric: it says something of a whole evaluation.
+  bool isOfEvaluation(MetricOp metric) const {
+    return lastValues.contains(metric.getOperation()) || metric.getAreaUnderCurve();
+  }
 };
 
 /// The ops of the model that the values depend on.

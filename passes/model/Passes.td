@@ -118,7 +118,8 @@ def MaskPaddingPass : Pass<"dgc-mask-padding", "::mlir::ModuleOp"> {
     `dgc.whole_batches` says of it why.
 
     An op that makes a tensor of no operands (dgc.iota) has examples along the dimension that its type is written with
-    `?` for. Outputs get `dgc.batch_dim` where they have one dimension of examples, and lose it where they have none.
+    `?` for. Outputs get `dgc.batch_dim` where they have one dimension of examples, and lose it where they have none. It is an
+    error for a metric to have one, but for the logits and labels of an area under a curve.
 
     ```mlir
     // before

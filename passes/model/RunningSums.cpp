@@ -29,14 +29,17 @@ static LogicalResult checkMember(Operation *member) {
   return error;
 }
 
-/// Reports a metric of a running sum that would be a function of a mean, or a quotient of sums.
+/// Reports a metric of a running sum that would be a function of a mean, a quotient of sums, or of the single examples.
 static LogicalResult checkMetric(MetricOp metric, RunningSumOp sum) {
-  if (!metric.getExp() && !metric.getSqrt() && !metric.getOver())
+  if (!metric.getExp() && !metric.getSqrt() && !metric.getSecond())
     return success();
-  InFlightDiagnostic error =
-      metric.emitOpError() << "depends on the running sum \"" << sum.getName()
-                           << "\", so that its last value is reported, and not a mean or a quotient over all batches: "
-                              "write dgc.exponential, dgc.sqrt or dgc.divide instead of 'exp', 'sqrt' or 'over'";
+  InFlightDiagnostic error = metric.emitOpError() << "depends on the running sum \"" << sum.getName() << "\", ";
+  if (metric.getAreaUnderCurve())
+    error << "and the area is that of the logits and labels of single examples: take those of the batch, or "
+             "dgc.area_under_curve of sums";
+  else
+    error << "so that its last value is reported, and not a mean or a quotient over all batches: write "
+             "dgc.exponential, dgc.sqrt or dgc.divide instead of 'exp', 'sqrt' or 'over'";
   error.attachNote(sum.getLoc()) << "the running sum is here";
   return error;
 }

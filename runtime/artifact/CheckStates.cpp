@@ -15,6 +15,9 @@ namespace {
 /// No entry has more arguments or results.
 constexpr int32_t mostPositions = 1 << 20;
 
+/// No metric has more elements.
+constexpr int64_t mostReported = 4096;
+
 absl::Status bad(const std::string &message) { return absl::InvalidArgumentError(message); }
 
 template <typename T> uint32_t lengthOf(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
@@ -38,25 +41,67 @@ private:
   std::unordered_set<int32_t> taken;
 };
 
-/// What a metric is divided by is another one, and both are scalars.
-absl::Status checkReport(const a::Program &program, const a::Output &output) {
-  if (output.role() != a::OutputRole::Metric && (output.over() || output.function() != a::MetricFunction::Identity))
-    return bad("only a metric is divided, or reported as a function of its mean");
+/// What is reported of a metric is on every worker, and no more than people read.
+absl::Status checkReported(const a::Plan &plan, const a::Output &output) {
+  int64_t elements = 1;
+  for (int64_t extent : toVector(output.global_shape()))
+    if (elements > 0 && __builtin_mul_overflow(elements, extent, &elements))
+      elements = -1; // more than can be counted
+  if (elements < 1 || elements > mostReported)
+    return bad(str("a metric has from 1 to ", mostReported, " elements"));
+  if (output.batch_dim() >= 0)
+    return bad("a metric has no dimension of examples; it is their mean or sum");
+  return isSplit(plan, output.sharding()) ? bad("a metric that is cut over the workers; each has all of it")
+                                          : absl::OkStatus();
+}
+
+/// What a metric is divided by is another one of its shape; and so are the labels of an area under a curve.
+absl::Status checkSecond(const a::Plan &plan, const a::Program &program, const a::Output &output) {
+  const bool isArea = output.function() == a::MetricFunction::AreaUnderCurve;
+  const std::string over = output.over()->str();
+  for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
+    const a::Output &second = *program.outputs()->Get(i);
+    if (second.name()->string_view() != over)
+      continue;
+    if (second.role() != a::OutputRole::Metric || second.over() || second.function() != a::MetricFunction::Identity ||
+        toVector(second.global_shape()) != toVector(output.global_shape()))
+      return bad(str(isArea ? "its labels are '" : "it is divided by '", over,
+                     "': both must be metrics of one shape, the second no quotient"));
+    if (second.batch_dim() != output.batch_dim())
+      return bad(str("it has its examples along dimension ", output.batch_dim(), ", and '", over, "' along ",
+                     second.batch_dim()));
+    return isArea ? absl::OkStatus() : annotate(checkReported(plan, second), str("'", over, "'"));
+  }
+  return bad(str(isArea ? "its labels are '" : "it is divided by '", over, "', which is no output of the program"));
+}
+
+/// Whether a metric of the program has the output as the labels of its examples.
+bool isLabels(const a::Program &program, const a::Output &output) {
+  for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
+    const a::Output &area = *program.outputs()->Get(i);
+    if (area.function() == a::MetricFunction::AreaUnderCurve && area.over() &&
+        area.over()->string_view() == output.name()->string_view())
+      return true;
+  }
+  return false;
+}
+
+/// How an output is reported.
+absl::Status checkReport(const a::Plan &plan, const a::Program &program, const a::Output &output) {
+  if (output.role() != a::OutputRole::Metric)
+    return output.over() || output.function() != a::MetricFunction::Identity
+               ? bad("only a metric is divided, or reported as a function of its mean")
+               : absl::OkStatus();
+  if (output.function() == a::MetricFunction::AreaUnderCurve)
+    return output.over() ? checkSecond(plan, program, output) : bad("an area under a curve that has no labels");
+  if (isLabels(program, output))
+    return absl::OkStatus();
+  DGC_RETURN_IF_ERROR(checkReported(plan, output));
   if (!output.over())
     return absl::OkStatus();
   if (output.function() == a::MetricFunction::Last)
     return bad("the last value is reported of it, which is not divided by another");
-  const std::string over = output.over()->str();
-  for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
-    const a::Output &divisor = *program.outputs()->Get(i);
-    if (divisor.name()->string_view() != over)
-      continue;
-    if (divisor.role() != a::OutputRole::Metric || divisor.over() || lengthOf(divisor.global_shape()) != 0 ||
-        lengthOf(output.global_shape()) != 0)
-      return bad(str("it is divided by '", over, "': both must be scalar metrics, the second no quotient"));
-    return absl::OkStatus();
-  }
-  return bad(str("it is divided by '", over, "', which is no output of the program"));
+  return checkSecond(plan, program, output);
 }
 
 /// A variable that begins as another one is of the same type.
@@ -77,7 +122,8 @@ absl::Status checkBeginnings(const a::Plan &plan) {
   return absl::OkStatus();
 }
 
-absl::Status checkProgram(const a::Program &program, const std::unordered_set<std::string> &variables) {
+absl::Status checkProgram(const a::Plan &plan, const a::Program &program,
+                          const std::unordered_set<std::string> &variables) {
   Positions arguments("argument"), results("result");
   for (uint32_t i = 0; i < lengthOf(program.inputs()); ++i) {
     const a::Input &input = *program.inputs()->Get(i);
@@ -86,7 +132,7 @@ absl::Status checkProgram(const a::Program &program, const std::unordered_set<st
   for (uint32_t i = 0; i < lengthOf(program.outputs()); ++i) {
     const a::Output &output = *program.outputs()->Get(i);
     DGC_RETURN_IF_ERROR(results.take(output.result(), *output.name()));
-    if (absl::Status s = checkReport(program, output); !s.ok())
+    if (absl::Status s = checkReport(plan, program, output); !s.ok())
       return annotate(s, str("output '", output.name()->str(), "'"));
   }
   std::unordered_set<std::string> used;
@@ -115,7 +161,7 @@ absl::Status dgc::rt::checkStates(const a::Plan &plan) {
   DGC_RETURN_IF_ERROR(checkBeginnings(plan));
   for (uint32_t i = 0; i < lengthOf(plan.programs()); ++i) {
     const a::Program &program = *plan.programs()->Get(i);
-    if (absl::Status s = checkProgram(program, variables); !s.ok())
+    if (absl::Status s = checkProgram(plan, program, variables); !s.ok())
       return annotate(s, str("program '", program.name()->str(), "'"));
   }
   return absl::OkStatus();

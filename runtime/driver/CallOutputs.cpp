@@ -3,6 +3,7 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/data/Npy.h"
+#include "runtime/driver/AreaUnderCurve.h"
 
 #include <algorithm>
 #include <set>
@@ -12,64 +13,64 @@ using namespace dgc::rt;
 
 CallOutputs::CallOutputs(const Artifact &artifact, Executor &executor, const ProgramRunner &runner, int rank)
     : artifact(&artifact), executor(&executor), runner(&runner), rank(static_cast<uint32_t>(rank)),
-      results(signatureOf(artifact.plan(), runner.name()).results), given(artifact.plan(), runner.name()) {}
+      results(signatureOf(artifact.plan(), runner.name()).results), given(artifact.plan(), runner.name()),
+      reported(given) {
+  reported.keep(
+      [](const WholeOutput &output) { return output.shape.empty() || output.role == artifact::OutputRole::Metric; });
+}
 
 bool CallOutputs::writesVariables() const {
   return std::any_of(results.begin(), results.end(), [](const Parameter &result) { return result.isVariable; });
 }
 
-static bool isScalar(const WholeOutput &output) { return output.shape.empty(); }
-
-absl::Status CallOutputs::readScalars(const GatherBytes &gather) {
-  std::string mine;
-  given.append(*runner, rank, /*valid=*/1, mine, isScalar);
-  const bool isHere = std::none_of(given.parts().begin(), given.parts().end(), [&](const OutputPart &part) {
-    return part.rank != 0 && isScalar(given.outputs()[part.output]);
-  });
-  std::vector<std::string> streams{std::move(mine)};
-  if (!isHere) {
-    DGC_ASSIGN_OR_RETURN(streams, gather(streams[0]));
-  }
-  if (rank != 0)
-    return absl::OkStatus();
-  std::vector<std::pair<const WholeOutput *, double>> scalars;
-  std::vector<size_t> at(streams.size());
-  for (const OutputPart &part : given.parts()) {
-    const WholeOutput &output = given.outputs()[part.output];
-    if (!isScalar(output))
-      continue;
-    double value =
-        loadElement(output.dtype, reinterpret_cast<const std::byte *>(streams[part.rank].data()) + at[part.rank], 0);
-    at[part.rank] += sizeOf(output.dtype);
-    scalars.emplace_back(&output, value);
-  }
-  report(scalars);
+absl::Status CallOutputs::readReported(int64_t valid, const GatherBytes &gather) {
+  DGC_ASSIGN_OR_RETURN(std::vector<Whole> outputs, gatherOutputs(reported, valid, gather));
+  if (rank == 0)
+    report(outputs);
   return absl::OkStatus();
 }
 
-void CallOutputs::report(std::span<const std::pair<const WholeOutput *, double>> scalars) {
+/// An element of a metric, or the area under the curve of all its elements.
+Metric CallOutputs::metricOf(const WholeOutput &output, const std::vector<Whole> &outputs, int64_t element) const {
+  const std::span<const WholeOutput> all = reported.outputs();
+  auto wholeOf = [&](std::string_view name) -> const Whole * {
+    const auto found = std::find_if(all.begin(), all.end(), [&](const WholeOutput &each) { return each.name == name; });
+    return found == all.end() ? nullptr : &outputs[static_cast<size_t>(found - all.begin())];
+  };
+  auto valueOf = [&](const Whole &whole) { return loadElement(whole.dtype, whole.bytes.data(), element); };
+  const Whole &whole = *wholeOf(output.name);
+  const Whole *over = output.over.empty() ? nullptr : wholeOf(output.over);
+  if (output.function == artifact::MetricFunction::AreaUnderCurve)
+    return {output.name, areaUnderCurve({whole.dtype, whole.bytes}, {over->dtype, over->bytes}), std::nullopt,
+            output.function};
+  return over ? Metric::quotient(output.name, valueOf(whole), valueOf(*over), output.function, output.shape)
+              : Metric{output.name, valueOf(whole), std::nullopt, output.function, output.shape};
+}
+
+void CallOutputs::report(const std::vector<Whole> &outputs) {
   lossValue.reset();
   values.clear();
-  names.clear();
-  for (const auto &[output, value] : scalars) {
-    auto isDivisor = [&](const auto &each) { return each.first->over == output->name; };
-    auto isOver = [&](const auto &each) { return !output->over.empty() && each.first->name == output->over; };
-    auto over = std::find_if(scalars.begin(), scalars.end(), isOver);
-    if (output->role == artifact::OutputRole::Loss && !lossValue)
-      lossValue = value;
-    else if (over != scalars.end())
-      values.push_back(Metric::quotient(names.emplace_back(output->name), value, over->second, output->function));
-    else if (std::none_of(scalars.begin(), scalars.end(), isDivisor))
-      values.push_back({names.emplace_back(output->name), value, std::nullopt, output->function});
+  const std::span<const WholeOutput> all = reported.outputs();
+  for (size_t i = 0; i < all.size(); ++i) {
+    const WholeOutput &output = all[i];
+    const bool isSecond =
+        std::any_of(all.begin(), all.end(), [&](const WholeOutput &each) { return each.over == output.name; });
+    const bool isArea = output.function == artifact::MetricFunction::AreaUnderCurve;
+    const auto elements = static_cast<int64_t>(outputs[i].bytes.size() / sizeOf(outputs[i].dtype));
+    if (output.role == artifact::OutputRole::Loss && !lossValue)
+      lossValue = loadElement(outputs[i].dtype, outputs[i].bytes.data(), 0);
+    else
+      for (int64_t element = 0; element < (isSecond ? 0 : isArea ? 1 : elements); ++element)
+        values.push_back(metricOf(output, outputs, element));
   }
 }
 
-absl::StatusOr<std::vector<CallOutputs::Whole>> CallOutputs::gatherOutputs(int64_t valid,
+absl::StatusOr<std::vector<CallOutputs::Whole>> CallOutputs::gatherOutputs(const OutputParts &parts, int64_t valid,
                                                                            const GatherBytes &gather) const {
   std::string mine;
-  given.append(*runner, rank, valid, mine);
+  parts.append(*runner, rank, valid, mine);
   std::vector<std::string> streams;
-  if (given.areOnFirstRank()) {
+  if (parts.areOnFirstRank()) {
     streams.push_back(std::move(mine));
   } else {
     DGC_ASSIGN_OR_RETURN(streams, gatherLong(gather, static_cast<int>(rank), mine));
@@ -77,16 +78,16 @@ absl::StatusOr<std::vector<CallOutputs::Whole>> CallOutputs::gatherOutputs(int64
   std::vector<Whole> whole;
   if (rank != 0)
     return whole;
-  for (const WholeOutput &output : given.outputs()) {
+  for (const WholeOutput &output : parts.outputs()) {
     Whole &made = whole.emplace_back(output.dtype, output.shape);
     if (output.batchDim >= 0)
       made.shape[static_cast<size_t>(output.batchDim)] = valid * output.perSample;
     made.bytes.resize(*byteSize(made.dtype, made.shape));
   }
   std::vector<size_t> at(streams.size());
-  for (const OutputPart &part : given.parts()) {
+  for (const OutputPart &part : parts.parts()) {
     Whole &to = whole[part.output];
-    Slice slice = given.real(part, valid);
+    Slice slice = parts.real(part, valid);
     slice.block.clear();
     const size_t bytes = static_cast<size_t>(slice.numElements()) * sizeOf(to.dtype);
     if (bytes != 0)
@@ -123,7 +124,7 @@ NamedArray CallOutputs::arrayOf(const Parameter &result, const std::vector<Whole
 }
 
 absl::Status CallOutputs::write(int64_t valid, OutputFile *file, const GatherBytes &gather) {
-  DGC_ASSIGN_OR_RETURN(std::vector<Whole> outputs, gatherOutputs(valid, gather));
+  DGC_ASSIGN_OR_RETURN(std::vector<Whole> outputs, gatherOutputs(given, valid, gather));
   WholeVariables variables;
   if (writesVariables()) {
     DGC_RETURN_IF_ERROR(executor->downloadVariables());

@@ -23,25 +23,27 @@ public:
   /// Whether there is anything to fetch.
   bool isEmpty() const { return results.empty(); }
 
-  /// Takes the scalar outputs of the call that ran last; on rank 0 all of them are there.
-  absl::Status readScalars(const GatherBytes &gather);
+  /// Takes the scalar outputs and the metrics of the call that ran last, of `valid` examples; on rank 0 all of them are there.
+  absl::Status readReported(int64_t valid, const GatherBytes &gather);
   std::optional<double> loss() const { return lossValue; }
-  std::span<const Metric> scalars() const { return values; } // the others
+  std::span<const Metric> metrics() const { return values; } // the others; names and shapes are those of this object
 
   /// Writes the results of the call that ran last, of `valid` examples, as out0, out1 and so on, and under their names
   /// where no other result has the name. Rank 0 has `file`, which is null elsewhere.
   absl::Status write(int64_t valid, OutputFile *file, const GatherBytes &gather);
 
 private:
-  /// Takes the scalar outputs apart: the loss, and the others as metrics.
-  void report(std::span<const std::pair<const WholeOutput *, double>> scalars);
   /// A result on rank 0.
   struct Whole {
     DType dtype;
     std::vector<int64_t> shape;
     std::vector<std::byte> bytes;
   };
-  absl::StatusOr<std::vector<Whole>> gatherOutputs(int64_t valid, const GatherBytes &gather) const;
+  /// Takes the outputs that are reported apart: the loss, and the others as metrics.
+  void report(const std::vector<Whole> &outputs);
+  Metric metricOf(const WholeOutput &output, const std::vector<Whole> &outputs, int64_t element) const;
+  absl::StatusOr<std::vector<Whole>> gatherOutputs(const OutputParts &parts, int64_t valid,
+                                                   const GatherBytes &gather) const;
   NamedArray arrayOf(const Parameter &result, const std::vector<Whole> &outputs, const WholeVariables &variables,
                      std::deque<std::vector<std::byte>> &converted) const;
 
@@ -50,9 +52,8 @@ private:
   const ProgramRunner *runner;
   uint32_t rank;
   std::vector<Parameter> results;
-  OutputParts given;
+  OutputParts given, reported; // all, and the scalars and metrics
   std::optional<double> lossValue;
-  std::deque<std::string> names; // of values
   std::vector<Metric> values;
 };
 

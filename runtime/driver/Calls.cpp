@@ -27,9 +27,9 @@ absl::Status Calls::run(int64_t &step, Clock &clock, const std::function<absl::S
     DGC_ASSIGN_OR_RETURN(valid, inputs.load(i, *executor, *runner));
     runner->setValidCount(static_cast<int32_t>(valid));
     DGC_RETURN_IF_ERROR(runner->run(static_cast<uint64_t>(step)));
-    DGC_RETURN_IF_ERROR(outputs.readScalars(context->gather));
+    DGC_RETURN_IF_ERROR(outputs.readReported(valid, context->gather));
     const CallReport made{
-        i, step, valid, static_cast<double>(clock.now() - begin) * 1e-6, outputs.loss(), outputs.scalars()};
+        i, step, valid, static_cast<double>(clock.now() - begin) * 1e-6, outputs.loss(), outputs.metrics()};
     step += outputs.writesVariables();
     if (context->transport.rank() == 0)
       DGC_RETURN_IF_ERROR(report(made));

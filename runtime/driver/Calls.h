@@ -14,7 +14,7 @@ struct CallReport {
   int64_t examples; // that are real
   double ms;
   std::optional<double> loss;
-  std::span<const Metric> scalars; // the others
+  std::span<const Metric> metrics; // the others
 };
 
 /// Every rank has one, and calls its methods at the same time.

@@ -43,18 +43,27 @@ void OutputParts::add(const artifact::Plan &plan, const artifact::Program &progr
     parts_.push_back({index, rank, std::move(slice)});
 }
 
-void OutputParts::keepRole(artifact::OutputRole role) {
-  std::vector<WholeOutput> kept;
-  std::vector<size_t> number(outputs_.size());
-  for (size_t i = 0; i < outputs_.size(); ++i) {
-    number[i] = kept.size();
-    if (outputs_[i].role == role)
-      kept.push_back(outputs_[i]);
-  }
-  std::erase_if(parts_, [&](const OutputPart &part) { return outputs_[part.output].role != role; });
+void OutputParts::keep(const std::function<bool(const WholeOutput &)> &wanted) {
+  constexpr size_t none = ~size_t{0};
+  std::vector<size_t> number;
+  size_t count = 0;
+  for (const WholeOutput &output : outputs_)
+    number.push_back(wanted(output) ? count++ : none);
+  std::erase_if(parts_, [&](const OutputPart &part) { return number[part.output] == none; });
   for (OutputPart &part : parts_)
     part.output = number[part.output];
+  std::vector<WholeOutput> kept;
+  for (size_t i = 0; i < number.size(); ++i)
+    if (number[i] != none)
+      kept.push_back(std::move(outputs_[i]));
   outputs_ = std::move(kept);
+}
+
+bool OutputParts::isOfArea(const WholeOutput &output) const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const WholeOutput &area) {
+    return area.function == artifact::MetricFunction::AreaUnderCurve &&
+           (area.name == output.name || area.over == output.name);
+  });
 }
 
 bool OutputParts::areOnFirstRank() const {
@@ -71,12 +80,11 @@ Slice OutputParts::real(const OutputPart &part, int64_t valid) const {
   return slice;
 }
 
-void OutputParts::append(const ProgramRunner &runner, uint32_t rank, int64_t valid, std::string &to,
-                         bool (*wanted)(const WholeOutput &)) const {
+void OutputParts::append(const ProgramRunner &runner, uint32_t rank, int64_t valid, std::string &to) const {
   for (const OutputPart &part : parts_) {
-    const WholeOutput &output = outputs_[part.output];
-    if (part.rank != rank || (wanted && !wanted(output)))
+    if (part.rank != rank)
       continue;
+    const WholeOutput &output = outputs_[part.output];
     auto views = runner.outputs();
     auto view = std::find_if(views.begin(), views.end(), [&](const auto &v) { return v.name == output.name; });
     std::vector<std::byte> bytes = packed(view->memory.data(), real(part, valid), sizeOf(view->dtype));

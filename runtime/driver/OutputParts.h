@@ -4,6 +4,8 @@
 #include "runtime/artifact/Reader.h"
 #include "runtime/executor/Executor.h"
 
+#include <functional>
+
 namespace dgc::rt {
 
 /// An output over all workers.
@@ -14,7 +16,7 @@ struct WholeOutput {
   std::vector<int64_t> shape; // of a batch
   int batchDim = -1;          // -1: none
   int64_t perSample = 1;      // extent of the batch dimension for each sample
-  std::string over;           // of a quotient: the name of its divisor
+  std::string over;           // of a quotient: the name of its divisor; of an area under a curve: of its labels
   artifact::MetricFunction function = artifact::MetricFunction::Identity;
 };
 
@@ -30,8 +32,11 @@ public:
   /// The outputs of the programs of this name, one of each group.
   OutputParts(const artifact::Plan &plan, std::string_view program);
 
-  /// Leaves out the outputs that are not of this role.
-  void keepRole(artifact::OutputRole role);
+  /// Leaves out the outputs that are not wanted.
+  void keep(const std::function<bool(const WholeOutput &)> &wanted);
+
+  /// Whether an output has the logits or the labels of an area under a curve.
+  bool isOfArea(const WholeOutput &output) const;
 
   std::span<const WholeOutput> outputs() const { return outputs_; }
   /// Every element of each output is in one of them.
@@ -42,9 +47,8 @@ public:
   /// What of a part is no padding of a batch of `valid` samples.
   Slice real(const OutputPart &part, int64_t valid) const;
 
-  /// Appends the real elements of each part that `rank`, which has run `runner`, gives, and that `wanted` accepts.
-  void append(const ProgramRunner &runner, uint32_t rank, int64_t valid, std::string &to,
-              bool (*wanted)(const WholeOutput &) = nullptr) const;
+  /// Appends the real elements of each part that `rank`, which has run `runner`, gives.
+  void append(const ProgramRunner &runner, uint32_t rank, int64_t valid, std::string &to) const;
 
 private:
   void add(const artifact::Plan &plan, const artifact::Program &program, const artifact::Output &output, uint32_t rank);

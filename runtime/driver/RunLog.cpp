@@ -1,4 +1,4 @@
-// Reads scalars off a program and forms means.
+// Reads what a program reports, and forms means.
 #include "runtime/driver/RunLog.h"
 
 #include "runtime/base/Status.h"
@@ -10,44 +10,55 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-double dgc::rt::scalarOf(const TensorView &view) { return loadElement(view.dtype, view.memory.data(), 0); }
+static double elementOf(const OutputView &view, int64_t index) {
+  return loadElement(view.dtype, view.memory.data(), index);
+}
 
-Scalars::Scalars(const ProgramRunner &runner) {
+ReportedValues::ReportedValues(const ProgramRunner &runner) {
+  const auto outputs = runner.outputs();
   auto named = [&](std::string_view name) -> const OutputView * {
-    const auto outputs = runner.outputs();
     auto view = std::find_if(outputs.begin(), outputs.end(), [&](const OutputView &each) { return each.name == name; });
     return view == outputs.end() ? nullptr : &*view;
   };
-  for (const OutputView &view : runner.outputs()) {
-    const bool divides = std::any_of(runner.outputs().begin(), runner.outputs().end(), [&](const OutputView &each) {
-      return !each.over.empty() && each.over == view.name;
-    });
-    if (!view.globalShape.empty() || divides)
+  for (const OutputView &view : outputs) {
+    const bool isSecond =
+        std::any_of(outputs.begin(), outputs.end(), [&](const OutputView &each) { return each.over == view.name; });
+    const bool isOfAll = view.function == artifact::MetricFunction::AreaUnderCurve;
+    if (view.role == artifact::OutputRole::Prediction || isSecond || isOfAll)
       continue;
-    if (view.role == artifact::OutputRole::Loss && !lossView) {
+    if (view.role == artifact::OutputRole::Metric || (view.globalShape.empty() && lossView))
+      add(view, view.over.empty() ? nullptr : named(view.over));
+    else if (view.globalShape.empty())
       lossView = &view;
-    } else if (view.role != artifact::OutputRole::Prediction) {
-      views.push_back({&view, view.over.empty() ? nullptr : named(view.over)});
-      values.push_back({view.name, 0, std::nullopt, view.function});
-    }
   }
 }
 
-void Scalars::read() {
-  if (lossView)
-    lossValue = scalarOf(*lossView);
-  for (size_t i = 0; i < views.size(); ++i)
-    if (const auto [value, over] = views[i]; over)
-      values[i] = Metric::quotient(value->name, scalarOf(*value), scalarOf(*over), value->function);
-    else
-      values[i].value = scalarOf(*value);
+void ReportedValues::add(const OutputView &view, const OutputView *over) {
+  const Metric metric{view.name, 0, std::nullopt, view.function, view.globalShape};
+  for (size_t i = 0; i < metric.elements(); ++i) {
+    sources.push_back({&view, over, static_cast<int64_t>(i)});
+    values.push_back(metric);
+  }
 }
 
-void WeightedMeans::add(const Scalars &scalars, double weight) {
+void ReportedValues::read() {
+  if (lossView)
+    lossValue = elementOf(*lossView, 0);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const auto [value, over, index] = sources[i];
+    if (over)
+      values[i] = Metric::quotient(value->name, elementOf(*value, index), elementOf(*over, index), value->function,
+                                   value->globalShape);
+    else
+      values[i].value = elementOf(*value, index);
+  }
+}
+
+void WeightedMeans::add(const ReportedValues &batch, double weight) {
   total += weight;
-  hasLoss = scalars.loss().has_value();
-  lossSum += weight * scalars.loss().value_or(0);
-  means.add(scalars.metrics(), weight);
+  hasLoss = batch.loss().has_value();
+  lossSum += weight * batch.loss().value_or(0);
+  means.add(batch.metrics(), weight);
 }
 
 void WeightedMeans::clear() {
@@ -71,6 +82,7 @@ std::string dgc::rt::formatMeans(std::optional<double> loss, std::span<const Met
   if (loss)
     add("loss", *loss);
   for (const Metric &metric : metrics)
-    add(metric.name, metric.reported());
+    if (metric.shape.empty())
+      add(metric.name, metric.reported());
   return text;
 }

@@ -10,29 +10,33 @@
 
 namespace dgc::rt {
 
-/// The scalar outputs of a program, by role.
-class Scalars {
+/// The loss and the metrics of a program but for areas under curves, which are those of all examples (AreaMetrics).
+class ReportedValues {
 public:
-  explicit Scalars(const ProgramRunner &runner);
+  explicit ReportedValues(const ProgramRunner &runner);
   /// Reads them; allocates nothing.
   void read();
   std::optional<double> loss() const { return lossValue; }
   std::span<const Metric> metrics() const { return values; }
 
 private:
+  void add(const OutputView &view, const OutputView *over);
+
   const OutputView *lossView = nullptr;
-  struct View {
+  /// An element of a metric.
+  struct Source {
     const OutputView *value, *over; // `over` is null where the metric is no quotient
+    int64_t index;
   };
-  std::vector<View> views;
-  std::vector<Metric> values; // names point into the views
+  std::vector<Source> sources;
+  std::vector<Metric> values; // of the sources; names and shapes are those of the views
   std::optional<double> lossValue;
 };
 
 /// The loss and the metrics over samples that come in batches.
 class WeightedMeans {
 public:
-  void add(const Scalars &scalars, double weight);
+  void add(const ReportedValues &batch, double weight);
   void clear();
   std::optional<double> loss() const;
   /// Valid until the next call.
@@ -45,10 +49,7 @@ private:
   MetricMeans means;
 };
 
-/// The value of a scalar output in any type.
-double scalarOf(const TensorView &view);
-
-/// "loss 0.1234  accuracy 0.9750"
+/// "loss 0.1234  accuracy 0.9750": what is no tensor.
 std::string formatMeans(std::optional<double> loss, std::span<const Metric> metrics);
 
 } // namespace dgc::rt

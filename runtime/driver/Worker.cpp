@@ -5,12 +5,14 @@
 #include "runtime/base/OutputFile.h"
 #include "runtime/base/Printable.h"
 #include "runtime/base/Status.h"
+#include "runtime/driver/AreaUnderCurve.h"
 #include "runtime/driver/Calls.h"
 #include "runtime/driver/Inputs.h"
 #include "runtime/driver/Predictions.h"
 #include "runtime/driver/RunLog.h"
 #include "runtime/driver/State.h"
 #include "runtime/driver/Traces.h"
+#include "runtime/telemetry/MetricText.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,7 +54,7 @@ private:
   absl::Status train();
   absl::Status trainSteps();
   absl::Status submitStep();
-  absl::Status collectStep(Scalars &scalars);
+  absl::Status collectStep(ReportedValues &reported);
   absl::Status checkLoss(std::string_view of, int64_t step, std::optional<double> loss);
   absl::Status endEpoch(int64_t epoch);
   absl::Status evaluate(FedProgram &program, std::string_view split, std::optional<int64_t> epoch);
@@ -224,13 +226,13 @@ absl::Status Worker::runCalls(const std::string &entry) {
   fed = calls.digest();
   DGC_RETURN_IF_ERROR(compareOptions());
   DGC_RETURN_IF_ERROR(calls.run(state.step, clock, [&](const CallReport &made) {
-    std::string text = formatMeans(made.loss, made.scalars);
-    print(str(options.feed[made.index], text.empty() ? "" : "  ", text));
+    std::string text = formatMeans(made.loss, made.metrics);
+    print(str(options.feed[made.index], text.empty() ? "" : "  ", text, formatTables(made.metrics, options.logJson)));
     LogEvent event{"call"};
     event.call = static_cast<int64_t>(made.index);
     event.step = made.step;
     event.loss = made.loss;
-    event.metrics = made.scalars;
+    event.metrics = made.metrics;
     event.ms = made.ms;
     event.samplesPerSecond = static_cast<double>(made.examples) / made.ms * 1e3;
     log(event);
@@ -254,8 +256,7 @@ absl::Status Worker::runOther(const std::string &entry) {
         str("program '", entry, "' gives predictions and nothing else: say where they go with --predictions DIR"));
   DGC_ASSIGN_OR_RETURN(testing, bind(entry, {.split = "test"}));
   if (!options.predictions.empty()) {
-    DGC_ASSIGN_OR_RETURN(
-        predictions, Predictions::create(artifact, *testing.runner, context.transport.rank(), testing.feed->samples()));
+    DGC_ASSIGN_OR_RETURN(predictions, Predictions::create(artifact, *testing.runner, context.transport.rank()));
     DGC_RETURN_IF_ERROR(output(predictions->reserve(realDisk(), options.predictions), "--predictions"));
   }
   DGC_RETURN_IF_ERROR(compareOptions());
@@ -310,6 +311,7 @@ absl::Status Worker::train() {
     progressOptions.epochs = options.steps ? 0 : feed.cursor().epoch + epochs;
     progressOptions.stepsPerEpoch = perEpoch;
     progressOptions.totalSteps = totalSteps;
+    progressOptions.log = options.logJson;
     progress = std::make_unique<Progress>(context.print, clock, progressOptions);
     progress->start();
   }
@@ -326,7 +328,7 @@ absl::Status Worker::train() {
 /// after a step, it is waited for.
 absl::Status Worker::trainSteps() {
   Feed &feed = *training.feed;
-  Scalars scalars(*training.runner);
+  ReportedValues reported(*training.runner);
   epochBegan = clock.now();
   for (int64_t done = 1; done <= totalSteps; ++done) {
     if (context.abort.raised())
@@ -337,7 +339,7 @@ absl::Status Worker::trainSteps() {
     const bool endsEpoch = feed.cursor().epoch != epoch;
     const bool isDue = options.evaluateEvery > 0 && (step % options.evaluateEvery == 0 || done == totalSteps);
     while (running.size() >= (endsEpoch || isDue || done == totalSteps ? 1 : training.runner->depth()))
-      DGC_RETURN_IF_ERROR(collectStep(scalars));
+      DGC_RETURN_IF_ERROR(collectStep(reported));
     if (endsEpoch)
       DGC_RETURN_IF_ERROR(endEpoch(epoch));
     else if (isDue && testing.runner)
@@ -357,7 +359,7 @@ absl::Status Worker::submitStep() {
   return absl::OkStatus();
 }
 
-absl::Status Worker::collectStep(Scalars &scalars) {
+absl::Status Worker::collectStep(ReportedValues &reported) {
   DGC_RETURN_IF_ERROR(training.runner->collect());
   const Running done = running.front();
   running.pop_front();
@@ -367,24 +369,24 @@ absl::Status Worker::collectStep(Scalars &scalars) {
     return absl::OkStatus();
   if (std::string notice = executor->notice(/*atEnd=*/false); !notice.empty())
     print(notice);
-  scalars.read();
-  epochMeans.add(scalars, static_cast<double>(done.valid));
+  reported.read();
+  epochMeans.add(reported, static_cast<double>(done.valid));
   if (progress)
-    progress->step({done.at.epoch, done.at.step, done.valid, scalars.loss().value_or(0), scalars.metrics()});
+    progress->step({done.at.epoch, done.at.step, done.valid, reported.loss().value_or(0), reported.metrics()});
   TimeNs now = clock.now();
   if (jsonLog) {
     double ms = static_cast<double>(now - std::max(done.begin, collected)) * 1e-6;
     LogEvent event{"step"};
     event.step = step;
     event.epoch = done.at.epoch;
-    event.loss = scalars.loss();
-    event.metrics = scalars.metrics();
+    event.loss = reported.loss();
+    event.metrics = reported.metrics();
     event.ms = ms;
     event.samplesPerSecond = static_cast<double>(done.valid) / ms * 1e3;
     log(event);
   }
   collected = now;
-  return checkLoss("loss", step, scalars.loss());
+  return checkLoss("loss", step, reported.loss());
 }
 
 /// Reports a loss that is not finite, on rank 0: as an error, or as a warning for the first one after a finite one.
@@ -432,7 +434,8 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
   Feed &feed = *program.feed;
   feed.seek({0, 0});
   DGC_RETURN_IF_ERROR(executor->resetTotals());
-  Scalars scalars(*program.runner);
+  ReportedValues reported(*program.runner);
+  AreaMetrics areas(artifact.plan(), *program.runner, context.transport.rank());
   WeightedMeans means;
   TimeNs begin = clock.now();
   std::deque<int64_t> valid; // of runs that are submitted and not collected
@@ -444,23 +447,28 @@ absl::Status Worker::evaluate(FedProgram &program, std::string_view split, std::
     DGC_RETURN_IF_ERROR(program.runner->submit(static_cast<uint64_t>(state.step + i - 1)));
     while (valid.size() >= (i == feed.stepsPerEpoch() ? 1 : program.runner->depth())) {
       DGC_RETURN_IF_ERROR(program.runner->collect());
-      scalars.read();
-      means.add(scalars, static_cast<double>(valid.front()));
+      reported.read();
+      means.add(reported, static_cast<double>(valid.front()));
+      areas.add(valid.front());
       if (predictions)
         predictions->add(valid.front());
       valid.pop_front();
     }
   }
+  DGC_ASSIGN_OR_RETURN(std::vector<Metric> ofAll, areas.gather(context.gather));
   if (!first())
     return absl::OkStatus();
+  std::vector<Metric> metrics(means.metrics().begin(), means.metrics().end());
+  metrics.insert(metrics.end(), ofAll.begin(), ofAll.end());
   double ms = static_cast<double>(clock.now() - begin) * 1e-6;
-  if (std::string text = formatMeans(means.loss(), means.metrics()); !text.empty())
-    print(str(split, "  ", text, "  (", counted(feed.samples(), "sample"), ")"));
+  const std::string text = formatMeans(means.loss(), metrics), tables = formatTables(metrics, options.logJson);
+  if (!text.empty() || !tables.empty())
+    print(str(split, text.empty() ? "" : "  ", text, "  (", counted(feed.samples(), "sample"), ")", tables));
   LogEvent event{"evaluate"};
   event.step = state.step;
   event.epoch = epoch;
   event.loss = means.loss();
-  event.metrics = means.metrics();
+  event.metrics = metrics;
   event.ms = ms;
   event.samplesPerSecond = means.weight() / ms * 1e3;
   log(event);

@@ -1,8 +1,11 @@
 // Writes lines of JSON.
 #include "runtime/telemetry/JsonLog.h"
 
+#include "runtime/telemetry/MetricText.h"
+
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 using namespace dgc::rt;
 
@@ -61,14 +64,14 @@ void dgc::rt::appendJson(const LogEvent &event, std::string &out) {
   number("epoch", event.epoch);
   number("loss", event.loss);
   if (!event.metrics.empty()) {
-    out += ",\"metrics\":{";
-    for (size_t i = 0; i < event.metrics.size(); ++i) {
-      if (i)
-        out += ',';
-      appendString(event.metrics[i].name, out);
+    out += ",\"metrics\":";
+    char before = '{';
+    forEachMetric(event.metrics, [&](std::span<const Metric> elements) {
+      out += std::exchange(before, ',');
+      appendString(elements.front().name, out);
       out += ':';
-      appendNumber(event.metrics[i].reported(), out);
-    }
+      appendNested(elements, [&](double value) { appendNumber(value, out); }, out);
+    });
     out += '}';
   }
   number("ms", event.ms);

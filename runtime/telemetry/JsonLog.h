@@ -16,7 +16,7 @@ struct LogEvent {
   std::optional<int64_t> call;
   std::optional<int64_t> step, epoch;
   std::optional<double> loss;
-  std::span<const Metric> metrics; // an object by name
+  std::span<const Metric> metrics; // an object by name; tensors are lists in lists
   std::optional<double> ms, samplesPerSecond;
   std::optional<int> rank;
   std::string_view message;

@@ -1,6 +1,8 @@
 // Formats progress.
 #include "runtime/telemetry/Progress.h"
 
+#include "runtime/telemetry/MetricText.h"
+
 #include "absl/strings/str_format.h"
 #include <algorithm>
 #include <cmath>
@@ -85,6 +87,7 @@ double Metric::reported() const {
   switch (function) {
   case artifact::MetricFunction::Identity:
   case artifact::MetricFunction::Last:
+  case artifact::MetricFunction::AreaUnderCurve:
     return value;
   case artifact::MetricFunction::Exponential:
     return std::exp(value);
@@ -92,6 +95,13 @@ double Metric::reported() const {
     return std::sqrt(value);
   }
   return value;
+}
+
+size_t Metric::elements() const {
+  size_t count = 1;
+  for (int64_t extent : shape)
+    count *= static_cast<size_t>(extent);
+  return count;
 }
 
 void MetricMeans::add(std::span<const Metric> batch, double samples) {
@@ -158,6 +168,13 @@ void Progress::step(const StepReport &report) {
     print();
 }
 
+/// The metrics that fit into a line.
+static void addScalars(Line &line, std::span<const Metric> metrics) {
+  for (const Metric &metric : metrics)
+    if (metric.shape.empty())
+      line.add("  %s %.4f", metric.name, metric.reported());
+}
+
 void Progress::print() {
   TimeNs now = clock.now();
   double seconds = static_cast<double>(now - lastPrint) * 1e-9;
@@ -176,8 +193,7 @@ void Progress::print() {
     line.add("/%d", options.epochs);
   line.add("  step %d/%d", last.step + 1, options.stepsPerEpoch);
   line.add("  loss %.4f", last.loss);
-  for (const Metric &metric : lastMetrics)
-    line.add("  %s %.4f", metric.name, metric.reported());
+  addScalars(line, lastMetrics);
   line.add("  %s samples/s", count(samplesPerSecond).text);
   if (options.totalSteps > 0)
     line.add("  %s left", duration(secondsPerStep * static_cast<double>(options.totalSteps - stepsDone)).text);
@@ -208,13 +224,15 @@ void Progress::endEpoch() {
   line.add("epoch %d", last.epoch + 1);
   if (options.epochs > 0)
     line.add("/%d", options.epochs);
+  std::string tables;
   if (weight > 0) {
     line.add("  loss %.4f", lossSum / weight);
-    for (const Metric &metric : epochMetrics.means())
-      line.add("  %s %.4f", metric.name, metric.reported());
+    addScalars(line, epochMetrics.means());
+    tables = formatTables(epochMetrics.means(), options.log);
   }
-  line.add("  %s samples/s  %.1f s\n", count(static_cast<double>(epochSamples) / seconds).text, seconds);
+  line.add("  %s samples/s  %.1f s", count(static_cast<double>(epochSamples) / seconds).text, seconds);
   write(line.view());
+  write(tables + "\n");
   lossSum = weight = 0;
   epochMetrics.clear();
   epochSamples = 0;

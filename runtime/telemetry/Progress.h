@@ -15,19 +15,24 @@
 
 namespace dgc::rt {
 
-/// A metric of a batch. The name outlives the object that it is given to.
+/// A metric of a batch, or an element of one that is a tensor. The elements of a tensor follow each other in row-major order,
+/// and all have its name and shape. Both outlive the object that they are given to.
 struct Metric {
   std::string_view name;
   double value;               // a mean over the samples, a quotient, or of all batches so far
   std::optional<double> over; // the divisor of a quotient, whose value is 0 where that is 0
   artifact::MetricFunction function = artifact::MetricFunction::Identity;
+  std::span<const int64_t> shape = {}; // of the tensor; empty: a scalar
 
   /// A quotient of sums over the batch.
-  static Metric quotient(std::string_view name, double sum, double over, artifact::MetricFunction function) {
-    return {name, over == 0 ? 0 : sum / over, over, function};
+  static Metric quotient(std::string_view name, double sum, double over, artifact::MetricFunction function,
+                         std::span<const int64_t> shape = {}) {
+    return {name, over == 0 ? 0 : sum / over, over, function, shape};
   }
   /// The function of the value.
   double reported() const;
+  /// How many elements the metric has.
+  size_t elements() const;
 };
 
 /// Metrics over several batches: means over their samples, quotients of sums over all batches, last values.
@@ -60,6 +65,7 @@ struct ProgressOptions {
   int64_t stepsPerEpoch = 1;
   int64_t totalSteps = 0; // of the run
   TimeNs interval = 0;    // between lines; 0: 0.1 s on a terminal, else 5 s
+  std::string log;        // the file of --log-json, which has metrics that are too large for a line
 };
 
 /// Options for the file descriptor `fd`: whether it is a terminal that can
@@ -76,7 +82,7 @@ public:
   /// Begins counting time, when the first step is about to run.
   void start();
   void step(const StepReport &report);
-  /// Ends an epoch with a line of its means, weighted by real samples.
+  /// Ends an epoch with a line of its means, weighted by real samples, and the metrics that are tensors behind it.
   void endEpoch();
   /// A line that stays: a result of evaluation, a message.
   void line(std::string_view text);

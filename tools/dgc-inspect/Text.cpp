@@ -119,6 +119,16 @@ private:
     return group < 0 ? str("rank ", rank) : "the same place of " + groupName(group);
   }
 
+  /// What is reported of a metric that is no mean.
+  static std::string reported(const Output &o) {
+    if (o.function() == MetricFunction::AreaUnderCurve)
+      return ", area_under_curve of all examples with the labels " + text(o.over());
+    if (o.function() == MetricFunction::Last)
+      return ", the last value";
+    return (o.over() ? " over " + text(o.over()) : "") +
+           (o.function() == MetricFunction::Identity ? "" : ", " + rt::spelled(o.function()) + " of it");
+  }
+
   void program(const Program &p, bool steps) {
     line("program     ", text(p.name()), p.group() < 0 ? "" : " of " + groupName(p.group()), ", ",
          rt::counted(p.steps() ? p.steps()->size() : 0, "step"));
@@ -132,10 +142,7 @@ private:
       const Output &o = *p.outputs()->Get(i);
       line("  output    ", text(o.name()), " : ",
            type(p.buffers()->Get(o.buffer())->dtype(), o.global_shape(), o.sharding()), ", ", rt::spelled(o.role()),
-           o.over() ? " over " + text(o.over()) : "",
-           o.function() == MetricFunction::Identity ? ""
-           : o.function() == MetricFunction::Last   ? ", the last value"
-                                                    : ", " + rt::spelled(o.function()) + " of it");
+           reported(o));
     }
     if (steps && p.steps())
       stepsFrom(p, 0, p.steps()->size(), "  ");

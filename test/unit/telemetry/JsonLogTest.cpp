@@ -50,6 +50,22 @@ TEST(JsonLog, IsJsonWhateverIsInIt) {
   EXPECT_TRUE(parsed["ms"].is_null());
 }
 
+TEST(JsonLog, WritesTensorsAsListsInLists) {
+  const int64_t matrix[] = {2, 3}, vector[] = {1};
+  std::vector<Metric> metrics{{"accuracy", 0.5}};
+  for (double value : {1, 0, 2, 4, 0, 9})
+    metrics.push_back({"roots", value, std::nullopt, dgc::artifact::MetricFunction::SquareRoot, matrix});
+  metrics.push_back(
+      {"one", std::numeric_limits<double>::quiet_NaN(), std::nullopt, dgc::artifact::MetricFunction::Last, vector});
+  metrics.push_back({"top5", 1});
+  LogEvent event;
+  event.event = "evaluate";
+  event.metrics = metrics;
+  EXPECT_EQ(nlohmann::json::parse(lineOf(event))["metrics"],
+            nlohmann::json::parse(
+                R"({"accuracy": 0.5, "roots": [[1, 0, 1.4142135623730951], [2, 0, 3]], "one": [null], "top5": 1})"));
+}
+
 TEST(JsonLog, NumbersComeBackBitByBit) {
   for (double value : {0.1, 1e-300, 123456789.123456789, 1.0 / 3, -0.0}) {
     LogEvent event;

@@ -96,6 +96,35 @@ TEST_F(ProgressTest, EndsAnEpochWithLastValues) {
   EXPECT_EQ(taken(), "epoch 1/2  loss 2.0000  auc 0.7500  200 samples/s  2.0 s\n");
 }
 
+// The elements of a tensor are means and quotients each by itself; a table of them is behind the line.
+TEST_F(ProgressTest, EndsAnEpochWithTables) {
+  using dgc::artifact::MetricFunction;
+  options.log = "log.json";
+  Progress progress = make();
+  const int64_t matrix[] = {2, 2}, vector[] = {3}, wide[] = {1, 13};
+  auto metrics = [&](double first, double second) {
+    std::vector<Metric> made{{"accuracy", first}};
+    for (double value : {1.0, 0.0, 12.0, second})
+      made.push_back({"confusion", value, std::nullopt, MetricFunction::Last, matrix});
+    for (double over : {4.0, 0.0, 4 * second})
+      made.push_back(Metric::quotient("rates", first, over, MetricFunction::Identity, vector));
+    for (int i = 0; i < 13; ++i)
+      made.push_back({"wide", first, std::nullopt, MetricFunction::Identity, wide});
+    return made;
+  };
+  clock.advance(1_s);
+  progress.step(report(0, 1.0, metrics(1, 100), 300));
+  EXPECT_EQ(taken(), "");
+  clock.advance(9_s);
+  progress.step(report(1, 5.0, metrics(3, 200), 100)); // tensors are not in the line of a step
+  EXPECT_THAT(taken(), testing::HasSubstr("loss 5.0000  accuracy 3.0000  40 samples/s"));
+  progress.endEpoch();
+  EXPECT_EQ(taken(), "epoch 1/2  loss 2.0000  accuracy 1.5000  40 samples/s  10.0 s\n"
+                     "confusion\n    1    0\n   12  200\n"
+                     "rates\n  0.5000  0.0000  0.0033\n"
+                     "wide [1x13], in log.json\n");
+}
+
 TEST_F(ProgressTest, UpdatesOneLineOnATerminal) {
   options.terminal = true;
   Progress progress = make();

@@ -223,6 +223,14 @@ func.func @f(%x: tensor<3x4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<3xf32>) {
+  // expected-error @+1 {{'dgc.class_f1' has counts of type 'tensor<3xf32>', which must be [classes, classes]: those of dgc.confusion_matrix}}
+  %0 = dgc.class_f1 %x : tensor<3xf32>
+  return
+}
+
+// -----
+
 func.func @f(%x: tensor<3x4xf32>) {
   // expected-error @+1 {{'dgc.threshold_counts' has 1 thresholds: there are from 2 to 65536 of them, from 0 to 1; 200 is usual}}
   %0, %1 = dgc.threshold_counts %x, %x thresholds 1 : tensor<3x4xf32>
@@ -290,4 +298,65 @@ dgc.model @m {
   // expected-error @+1 {{'dgc.running_sum' op uses the name "w" again: every variable and running sum of a model needs a name of its own}}
   %sum = dgc.running_sum "w" %s
   dgc.metric "sum" %sum
+}
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<4x3xf32> -> tensor<4x3xf32>
+  // expected-error @+1 {{'dgc.metric' op is an area under a curve, and has no labels: write 'area_under_curve %logits labels %labels'}}
+  dgc.metric "m" area_under_curve %x : tensor<4x3xf32>
+}
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<4x3xf32> -> tensor<4x3xf32>
+  // expected-error @+1 {{'dgc.metric' op has labels, which only an area under a curve has: write 'area_under_curve' before the logits}}
+  dgc.metric "m" %x labels %x : tensor<4x3xf32>
+}
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<4x3xf32> -> tensor<4x3xf32>
+  // expected-error @+1 {{'dgc.metric' op is an area under a curve, which is reported without 'exp', 'sqrt' and 'over'}}
+  dgc.metric "m" sqrt area_under_curve %x labels %x : tensor<4x3xf32>
+}
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<4x3xf32> -> tensor<4x3xf32>
+  %y = dgc.input "y" : tensor<4xi32> -> tensor<4xi32>
+  // expected-error @+1 {{'dgc.metric' op has labels of type 'tensor<4xi32>' for logits of type 'tensor<4x3xf32>': there is a label for each logit, [batch, ..]}}
+  dgc.metric "m" area_under_curve %x labels %y : tensor<4x3xf32>, tensor<4xi32>
+}
+
+// -----
+
+dgc.model @m {
+  %x = dgc.input "x" : tensor<4x3xf32> -> tensor<4x3xf32>
+  dgc.metric "m" area_under_curve %x labels %x : tensor<4x3xf32>
+  // expected-note @-1 {{first used here}}
+  // expected-error @+1 {{'dgc.output' op uses the name "m.labels" again: every metric and output of a model needs a name of its own}}
+  dgc.output "m.labels" %x : tensor<4x3xf32>
+}
+
+// -----
+
+// A metric is read by people.
+
+dgc.model @m {
+  %w = dgc.variable "w" zeros frozen : tensor<64x65xf32> -> tensor<64x65xf32>
+  // expected-error @+1 {{'dgc.metric' op reports "large", a 'tensor<64x65xf32>' of 4160 elements, and takes from 1 to 4096: report a part of it (dgc.slice) or a sum or mean over it (dgc.reduce), or make it a dgc.output, which dgc-run writes with --predictions}}
+  dgc.metric "large" %w : tensor<64x65xf32>
+}
+
+// -----
+
+dgc.model @m {
+  %w = dgc.variable "w" zeros frozen : tensor<0x2xf32> -> tensor<0x2xf32>
+  // expected-error @+1 {{'dgc.metric' op reports "none", a 'tensor<0x2xf32>' of 0 elements, and takes from 1 to 4096}}
+  dgc.metric "none" %w : tensor<0x2xf32>
 }

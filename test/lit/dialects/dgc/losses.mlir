@@ -101,3 +101,17 @@ func.func @further(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>, %valid: tensor<i32>
   %3 = dgc.kl_divergence %x, %y valid %valid : tensor<3x4xf32>
   return %0, %1, %2, %3 : tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>
 }
+
+// The scores of classes: 2 right / (examples + predictions), where neither is none.
+
+// CHECK-LABEL: func.func @scores(
+// CHECK-SAME:    %[[COUNTS:[^:]+]]: tensor<3x3xf32>)
+// CHECK:         %[[DIAGONAL:.*]] = dgc.select %{{.*}}, %[[COUNTS]], %{{.*}} : tensor<3x3xi1>
+// CHECK:         %[[RIGHT:.*]] = dgc.reduce sum %[[DIAGONAL]] dims [1]
+// CHECK:         %[[TWICE:.*]] = dgc.multiply %[[RIGHT]], %{{.*}} : tensor<3xf32>
+// CHECK:         %[[SCORES:.*]] = dgc.divide %[[TWICE]], %{{.*}} : tensor<3xf32>
+// CHECK-NEXT:    return %[[SCORES]]
+func.func @scores(%counts: tensor<3x3xf32>) -> tensor<3xf32> {
+  %0 = dgc.class_f1 %counts : tensor<3x3xf32>
+  return %0 : tensor<3xf32>
+}

@@ -17,6 +17,7 @@
 // CHECK: dgc.random_uniform always keyed %{{.*}}, %{{.*}} rng 5 : tensor<3x4xbf16>
 // CHECK: dgc.confusion_matrix %{{.*}}, %{{.*}} : tensor<3x4xf32>, tensor<3xi32>
 // CHECK: dgc.macro_f1 %{{.*}} : tensor<4x4xf32>
+// CHECK: dgc.class_f1 %{{.*}} : tensor<4x4xf32>
 // CHECK: dgc.threshold_counts %{{.*}}, %{{.*}} thresholds 9 : tensor<3x4xf32>
 // CHECK: dgc.area_under_curve %{{.*}}, %{{.*}} : tensor<9xf32>
 // CHECK: dgc.r2_sums %{{.*}}, %{{.*}} : tensor<3x4xf32>
@@ -37,6 +38,7 @@ func.func @forms(%x: tensor<3x4xf32>, %l: tensor<3xi32>, %w: tensor<4xf32>, %s: 
   %12 = dgc.random_uniform always keyed %seed, %seed rng 5 : tensor<3x4xbf16>
   %13 = dgc.confusion_matrix %x, %l : tensor<3x4xf32>, tensor<3xi32>
   %14 = dgc.macro_f1 %13 : tensor<4x4xf32>
+  %20 = dgc.class_f1 %13 : tensor<4x4xf32>
   %15, %16 = dgc.threshold_counts %x, %x thresholds 9 : tensor<3x4xf32>
   %17 = dgc.area_under_curve %15, %16 : tensor<9xf32>
   %18 = dgc.r2_sums %x, %x : tensor<3x4xf32>
@@ -53,12 +55,14 @@ func.func @forms(%x: tensor<3x4xf32>, %l: tensor<3xi32>, %w: tensor<4xf32>, %s: 
 // CHECK:         dgc.metric "precision" %{{.*}} over %{{.*}}
 // CHECK:         dgc.metric "perplexity" exp %{{.*}}
 // CHECK:         dgc.metric "rmse" sqrt %{{.*}} over %{{.*}}
+// CHECK:         dgc.metric "auc" area_under_curve %{{.*}} labels %{{.*}}
 
 // ENTRY-LABEL: func.func @train
 // ENTRY-SAME:    tensor<f32> {dgc.output = "precision", dgc.over = "precision.over", dgc.role = "metric"}, tensor<f32> {dgc.output = "precision.over", dgc.role = "metric"}, tensor<f32> {dgc.function = "exponential", dgc.output = "perplexity", dgc.role = "metric"}, tensor<f32> {dgc.function = "square_root", dgc.output = "rmse", dgc.over = "rmse.over", dgc.role = "metric"}, tensor<f32> {dgc.output = "rmse.over", dgc.role = "metric"})
 // ENTRY:         dgc.random_normal keyed %{{.*}}, %{{.*}} rng 1 {{.*}} : tensor<4x3xf32>
 // ENTRY:         dgc.random_uniform -1.0 1.0 always keyed %{{.*}}, %{{.*}} rng 2 {{.*}} : tensor<4x3xf32>
 // ENTRY-LABEL: func.func @evaluate
+// ENTRY-SAME:    tensor<4x3xf32> {dgc.batch_dim = 0 : i64, dgc.function = "area_under_curve", dgc.output = "auc", dgc.over = "auc.labels", dgc.role = "metric"}, tensor<4x3xf32> {dgc.batch_dim = 0 : i64, dgc.output = "auc.labels", dgc.role = "metric"})
 // ENTRY:         dgc.random_normal {{.*}} : tensor<4x3xf32>
 // ENTRY:         dgc.random_uniform -1.0 1.0 always keyed %{{.*}}, %{{.*}} rng 2 {{.*}} : tensor<4x3xf32>
 dgc.model @quotients {
@@ -79,5 +83,6 @@ dgc.model @quotients {
   dgc.metric "precision" %right over %found
   dgc.metric "perplexity" exp %loss
   dgc.metric "rmse" sqrt %square over %found
+  dgc.metric "auc" area_under_curve %h labels %y
   dgc.optimizer sgd learning_rate 0.1
 }

@@ -131,6 +131,16 @@ dgc.model @quotient {
 
 // -----
 
+dgc.model @area {
+  %x = dgc.input "x" : tensor<4x3xf32> -> tensor<4x3xf32>
+  // expected-note @+1 {{the running sum is here}}
+  %sum = dgc.running_sum "sum" %x : tensor<4x3xf32>
+  // expected-error @+1 {{'dgc.metric' op depends on the running sum "sum", and the area is that of the logits and labels of single examples: take those of the batch, or dgc.area_under_curve of sums}}
+  dgc.metric "auc" area_under_curve %sum labels %x : tensor<4x3xf32>
+}
+
+// -----
+
 dgc.model @unused {
   %x = dgc.input "x" : tensor<4x3xf32> -> tensor<4x3xf32>
   %batch = dgc.reduce sum %x dims [0, 1] : tensor<4x3xf32>

@@ -252,3 +252,20 @@ dgc.model @evaluate_only {
   %sum = dgc.running_sum "sum" %batch
   dgc.metric "sum" %sum
 }
+
+// -----
+
+// Metrics that are tensors: the last value of a sum, a quotient. What has no batch gets none, though its size is that.
+
+// CHECK-LABEL: func.func @evaluate(
+// CHECK-SAME: -> (tensor<4x4xf32> {dgc.state = @counts}, tensor<4x4xf32> {dgc.function = "last", dgc.output = "confusion", dgc.role = "metric"}, tensor<4xf32> {dgc.output = "rates", dgc.over = "rates.over", dgc.role = "metric"}, tensor<4xf32> {dgc.output = "rates.over", dgc.role = "metric"})
+dgc.model @tensors {
+  %x = dgc.input "x" : tensor<?x4xf32>
+  %y = dgc.input "y" : tensor<?xi32>
+  %batch = dgc.confusion_matrix %x, %y
+  %counts = dgc.running_sum "counts" %batch
+  %rows = dgc.reduce sum %batch dims [1]
+  %columns = dgc.reduce sum %batch dims [0]
+  dgc.metric "confusion" %counts
+  dgc.metric "rates" %rows over %columns
+}

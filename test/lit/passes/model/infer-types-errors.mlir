@@ -265,6 +265,6 @@ dgc.model @m {
   %x = dgc.input "x" : tensor<2x4xf32>
   %s = dgc.reduce sum %x dims [0, 1]
   %r = dgc.reduce sum %x dims [1]
-  // expected-error @+1 {{'dgc.metric' op is a quotient of scalars, but one of its operands is a 'tensor<2xf32>': take sums over the batch, as dgc.precision and dgc.reduce sum do}}
+  // expected-error @+1 {{'dgc.metric' op is a quotient of a 'tensor<f32>' and a 'tensor<2xf32>', which must have one shape: take sums over the batch, as dgc.precision and dgc.reduce sum do}}
   dgc.metric "m" %s over %r
 }

@@ -339,6 +339,26 @@ dgc.model @shifted {
 
 // -----
 
+// The logits and labels of an area under a curve are results of the examples, wherever these are; a tensor that is reported
+// is not.
+
+// CHECK-LABEL: module @area
+// CHECK-NOT: dgc.whole_batches
+// CHECK: func.func @evaluate
+// CHECK-SAME: -> (tensor<2x4xf32> {dgc.batch_dim = 1 : i64, dgc.function = "area_under_curve", dgc.output = "auc", dgc.over = "auc.labels", dgc.role = "metric"}, tensor<2x4xf32> {dgc.batch_dim = 1 : i64, dgc.output = "auc.labels", dgc.role = "metric"}, tensor<4xf32> {dgc.output = "sums", dgc.role = "metric"})
+dgc.model @area {
+  %x = dgc.input "x" : tensor<?x2xf32>
+  %l = dgc.input "l" : tensor<?x2xf32>
+  %t = dgc.transpose %x permutation [1, 0]
+  %u = dgc.transpose %l permutation [1, 0]
+  %z = dgc.concatenate %x, %l dim 1
+  %sums = dgc.reduce sum %z dims [0]
+  dgc.metric "auc" area_under_curve %t labels %u
+  dgc.metric "sums" %sums
+}
+
+// -----
+
 // A region that is written for one device, with some of the examples: what treats each by itself works.
 
 dist.mesh @mesh <data = 2, model = 2>
