@@ -205,13 +205,13 @@ private:
   /// with the last of them.
   static constexpr int64_t kLoopFrom = 5;
 
-  /// A loop over micro-batches does not communicate, and what is computed again or is on servers is known for each op.
+  /// What is on servers is known for each op, and zero2 and zero3 scatter the gradients of each micro-batch. Where
+  /// rounds are costly, micro-batches are written out, however many there are: so they are one recorded program, too.
   bool mayLoopOverMicrobatches() const {
     const StrategyOptions &s = plan.strategies;
-    const bool isAlone = plan.mesh.empty() && !plan.isMeshOfModel;
-    return s.accumulate && plan.workers->traits().controlFlow && !s.recompute && !s.servers() && !s.pipeline &&
-           s.zeroStage() < 2 && !s.tensorParallel && !s.sequenceParallel && asked().placement.rules.empty() &&
-           (isAlone || (s.dataParallel && plan.mesh.axes.size() == 1));
+    const TargetTraits &traits = plan.workers->traits();
+    return s.accumulate && traits.controlFlow && !traits.writesOutRounds && !s.servers() && !s.pipeline &&
+           s.zeroStage() < 2 && !plan.mesh.has("stage") && asked().placement.rules.empty() && !plan.isMeshOfModel;
   }
 
   void fillPhases() {
@@ -239,9 +239,9 @@ private:
                        .microbatches = strategies.accumulate ? strategies.accumulate : asked().microbatches.value,
                        .stages = stages,
                        .recompute = strategies.recompute.value_or(NamePatterns()),
-                       .unrollScans = !traits.controlFlow,
+                       .unrollScans = traits.writesOutRounds || !traits.controlFlow,
                        .loopFrom = mayLoopOverMicrobatches() ? kLoopFrom : 0,
-                       .loopWorkers = plan.mesh.axes.size() == 1 ? plan.mesh.axes.front().size : 1};
+                       .loopWorkers = std::max<int64_t>(plan.mesh.sizeOf("data"), 1)};
     if (fuses)
       phases.gradient.keep.insert(phases.gradient.keep.end(), {"dgc.fused_attention", "dgc.fused_attention_grad"});
     phases.shard = {.mesh = plan.mesh,

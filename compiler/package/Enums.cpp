@@ -98,7 +98,7 @@ fb::CollectiveKind toArtifact(dist::CollectiveKind value) {
   using From = dist::CollectiveKind;
   using To = fb::CollectiveKind;
   switch (value) {
-#define DGC_COLLECTIVE(Name, text, sizes, reduces, severalRanges, inPlace)                                             \
+#define DGC_COLLECTIVE(Name, text, sizes, reduces, severalRanges, inPlace, makesEqual)                                 \
   case From::Name:                                                                                                     \
     return To::Name;
 #include "runtime/base/Collectives.def"

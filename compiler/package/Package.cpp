@@ -9,8 +9,11 @@
 #include "dialects/dist/Dist.h"
 #include "dialects/dist/Hosts.h"
 #include "dialects/exec/Exec.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/artifact/Writer.h"
 #include "runtime/base/Version.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -145,13 +148,50 @@ static std::unique_ptr<fb::TargetT> targetOf(const CompiledKernels &kernels) {
   return target;
 }
 
+/// Whether what is communicated depends on loops or branches.
+static bool communicatesInLoops(ModuleOp module) {
+  return module
+      .walk([](exec::CollectiveOp op) {
+        return isa<ProgramOp>(op->getParentOp()) ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+/// For each result of a kernel the arguments that it is computed from.
+static std::vector<std::unique_ptr<fb::ArgumentsT>> readsOf(func::FuncOp kernel) {
+  std::vector<std::unique_ptr<fb::ArgumentsT>> reads;
+  for (Value result : kernel.getBody().front().getTerminator()->getOperands()) {
+    llvm::SetVector<Value> seen;
+    seen.insert(result);
+    llvm::BitVector arguments(kernel.getNumArguments());
+    for (size_t i = 0; i < seen.size(); ++i) {
+      Value value = seen[i];
+      if (auto argument = dyn_cast<BlockArgument>(value)) {
+        if (argument.getOwner() == &kernel.getBody().front())
+          arguments.set(argument.getArgNumber());
+        continue;
+      }
+      Operation *op = value.getDefiningOp();
+      seen.insert_range(op->getOperands());
+      for (Region &region : op->getRegions())
+        region.walk([&](Operation *inner) { seen.insert_range(inner->getOperands()); });
+    }
+    reads.push_back(std::make_unique<fb::ArgumentsT>());
+    reads.back()->numbers.assign(arguments.set_bits_begin(), arguments.set_bits_end());
+  }
+  return reads;
+}
+
 /// Functions for CPUs, or grids for GPUs.
 void Packager::addKernels(const CompiledKernels &from, llvm::StringMap<uint32_t> &numbers, bool onHost) {
+  ModuleOp sources = communicatesInLoops(module) ? module.lookupSymbol<ModuleOp>("kernels") : ModuleOp();
   for (const CompiledKernel &kernel : from.kernels) {
     auto entry = std::make_unique<fb::KernelT>();
     entry->symbol = kernel.symbol;
     entry->arg_count = kernel.argCount;
     entry->inplace = kernel.inplace;
+    if (auto func = sources ? sources.lookupSymbol<func::FuncOp>(kernel.symbol) : func::FuncOp())
+      entry->result_reads = readsOf(func);
     entry->extent = kernel.extent;
     entry->cost_ns = kernel.costNs;
     entry->flops = kernel.flops;

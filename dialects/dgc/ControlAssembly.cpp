@@ -75,7 +75,12 @@ ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &state) {
   for (auto [argument, type] : llvm::zip_equal(arguments, types))
     argument.type = type;
   state.getOrAddProperties<Properties>().operandSegmentSizes = {int32_t(numCarried), int32_t(numInvariants)};
-  state.addTypes(ArrayRef(types).take_front(numCarried));
+  // What is carried may be partial where it is zeros at first.
+  types.truncate(numCarried);
+  applyEncodings(state.attributes.getDictionary(parser.getContext()), types);
+  for (auto [argument, type] : llvm::zip(arguments, types))
+    argument.type = type;
+  state.addTypes(types);
   Region *condition = state.addRegion(), *body = state.addRegion();
   return failure(parser.parseRegion(*condition, arguments) || parser.parseKeyword("do") ||
                  parser.parseRegion(*body, arguments));
@@ -183,6 +188,9 @@ ParseResult ScanOp::parse(OpAsmParser &parser, OperationState &state) {
       return parser.emitError(location) << type << " has no slices along dimension " << dim;
     argument.type = *inside;
   }
+  for (auto [argument, result] : llvm::zip(MutableArrayRef(arguments).take_front(segments[0]), state.types))
+    if (equalUpToEncoding(TypeRange(argument.type), TypeRange(result))) // may be partial where it is zeros at first
+      argument.type = result;
   return parser.parseRegion(*state.addRegion(), arguments);
 }
 

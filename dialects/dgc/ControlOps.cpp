@@ -359,57 +359,80 @@ LogicalResult WhileOp::canonicalize(WhileOp op, PatternRewriter &rewriter) {
 // Devices and cost
 //===----------------------------------------------------------------------===//
 
-/// What the values of an op are in its regions.
-static RegionDims dimsOf(WhileOp op) {
-  RegionDims dims(op);
-  Operation *end = op.getBody().front().getTerminator();
-  for (auto [i, operand] : llvm::enumerate(op.getOperands())) {
-    dims.tie(operand, op.getCondition().getArgument(i));
-    dims.tie(operand, op.getBody().getArgument(i));
+RegionTies WhileOp::getRegionTies() {
+  RegionTies ties;
+  Operation *end = getBody().front().getTerminator();
+  for (auto [i, operand] : llvm::enumerate(getOperands())) {
+    Value condition = getCondition().getArgument(i), body = getBody().getArgument(i);
+    if (i < getCarried().size()) {
+      ties.carried.push_back({unsigned(i), operand, {condition, body}, end->getOperand(i), getResult(i)});
+    } else {
+      ties.same.push_back({operand, condition, int64_t(i)});
+      ties.same.push_back({operand, body, int64_t(i)});
+    }
   }
-  for (auto [i, operand] : llvm::enumerate(op.getCarried()))
-    dims.carry(operand, op.getBody().getArgument(i), end->getOperand(i), op.getResult(i));
-  return dims;
+  return ties;
 }
 
-static RegionDims dimsOf(IfOp op) {
-  RegionDims dims(op);
-  for (Region *region : op.getRegions()) {
-    for (auto [operand, argument] : llvm::zip_equal(op.getInputs(), region->getArguments()))
-      dims.tie(operand, argument);
-    for (auto [result, value] : llvm::zip_equal(op.getResults(), region->front().getTerminator()->getOperands()))
-      dims.tie(result, value);
+RegionTies IfOp::getRegionTies() {
+  RegionTies ties;
+  for (Region *region : getRegions()) {
+    for (auto [i, operand, argument] : llvm::enumerate(getInputs(), region->getArguments()))
+      ties.same.push_back({operand, argument, int64_t(i) + 1});
+    for (auto [result, value] : llvm::zip_equal(getResults(), region->front().getTerminator()->getOperands()))
+      ties.same.push_back({result, value});
   }
-  return dims;
+  return ties;
 }
 
-static RegionDims dimsOf(ScanOp op) {
-  RegionDims dims(op);
-  for (auto [operand, argument, next, result] :
-       llvm::zip(op.getCarried(), op.carriedInside(), op.carriedOn(), op.getResults()))
-    dims.carry(operand, argument, next, result);
-  for (auto [operand, argument] : llvm::zip_equal(op.getScanned(), op.scannedInside()))
-    dims.tieSlice(operand, argument, op.getDimension());
-  for (auto [operand, argument] : llvm::zip_equal(op.getInvariants(), op.invariantsInside()))
-    dims.tie(operand, argument);
-  for (auto [slice, result] : llvm::zip_equal(op.slicesGiven(), op.getResults().drop_front(op.getCarried().size())))
-    dims.tieSlice(result, slice, op.getDimension());
-  return dims;
+RegionTies ScanOp::getRegionTies() {
+  RegionTies ties;
+  const auto dim = static_cast<int64_t>(getDimension());
+  const size_t numCarried = getCarried().size(), firstInvariant = numCarried + getScanned().size();
+  for (auto [i, operand, argument] : llvm::enumerate(getOperands(), getBody().getArguments())) {
+    if (i < numCarried)
+      ties.carried.push_back({unsigned(i), operand, {argument}, carriedOn()[i], getResult(i)});
+    else if (i < firstInvariant)
+      ties.sliced.push_back({operand, argument, dim, int64_t(i)});
+    else
+      ties.same.push_back({operand, argument, int64_t(i)});
+  }
+  for (auto [slice, result] : llvm::zip_equal(slicesGiven(), getResults().drop_front(numCarried)))
+    ties.sliced.push_back({result, slice, dim});
+  return ties;
 }
 
-ShardingRule ScanOp::getShardingRule() { return dimsOf(*this).rule(); }
+static void addArguments(Operation *op, Value value) {
+  for (Region &region : op->getRegions())
+    region.addArgument(value.getType(), value.getLoc());
+}
+
+bool WhileOp::addInvariant(Value value) {
+  getInvariantsMutable().append(value);
+  addArguments(*this, value);
+  return true;
+}
+
+bool ScanOp::addInvariant(Value value) {
+  getInvariantsMutable().append(value);
+  addArguments(*this, value);
+  return true;
+}
+
+ShardingRule ScanOp::getShardingRule() { return RegionDims(*this).rule(); }
+ShardingRule WhileOp::getShardingRule() { return RegionDims(*this).rule(); }
+ShardingRule IfOp::getShardingRule() { return RegionDims(*this).rule(); }
+
 LogicalResult ScanOp::localize(TypeRange globalOperands, TypeRange globalResults) {
-  return dimsOf(*this).localize(globalOperands, globalResults);
+  return RegionDims(*this).localize(globalOperands, globalResults);
 }
-
-ShardingRule WhileOp::getShardingRule() { return dimsOf(*this).rule(); }
-ShardingRule IfOp::getShardingRule() { return dimsOf(*this).rule(); }
 
 LogicalResult WhileOp::localize(TypeRange globalOperands, TypeRange globalResults) {
-  return dimsOf(*this).localize(globalOperands, globalResults);
+  return RegionDims(*this).localize(globalOperands, globalResults);
 }
+
 LogicalResult IfOp::localize(TypeRange globalOperands, TypeRange globalResults) {
-  return dimsOf(*this).localize(globalOperands, globalResults);
+  return RegionDims(*this).localize(globalOperands, globalResults);
 }
 
 /// The cost of all ops in the region.

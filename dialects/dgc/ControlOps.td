@@ -20,7 +20,8 @@ class DGC_ControlOp<string mnemonic, list<Trait> traits = []>
   let hasRegionVerifier = 1;
 }
 
-def DGC_WhileOp : DGC_ControlOp<"while", [AttrSizedOperandSegments]> {
+def DGC_WhileOp : DGC_ControlOp<"while", [
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<RegionTiesOpInterface, ["addInvariant"]>]> {
   let summary = "a loop that goes on as long as a condition holds";
   let description = [{
     ```mlir
@@ -39,10 +40,12 @@ def DGC_WhileOp : DGC_ControlOp<"while", [AttrSizedOperandSegments]> {
     the last of them. `%m` is the same in all rounds. Both regions see all of these and nothing else from outside. The types of
     what is carried do not change.
 
-    The loop is one in the artifact, too. It can be cut over devices along dimensions that it never mixes: those that every
-    op in it, and the condition, passes through. Along all others each device runs the whole loop; so nothing is
-    communicated in it, and the condition is the same on all devices that a result of the loop is the same on. A loop has no
-    gradient; `dgc.scan`, whose number of rounds is known, has.
+    The loop is one in the artifact, too. The ops in it are cut over devices as those outside are: shardings propagate into
+    both regions and from round to round, and what devices need of each other is communicated in every round, or once before
+    the loop where it is the same in all rounds. A sum that is carried from zeros on is combined once, behind the loop. The
+    condition is whole, and computed by every device; so all of them do the same number of rounds, which
+    dgc-verify-communicate proves wherever a round communicates. A loop has no gradient; `dgc.scan`, whose number of rounds is
+    known, has.
   }];
   let arguments = (ins Variadic<DGC_Tensor>:$carried, Variadic<DGC_Tensor>:$invariants);
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
@@ -50,7 +53,8 @@ def DGC_WhileOp : DGC_ControlOp<"while", [AttrSizedOperandSegments]> {
   let hasCanonicalizeMethod = 1;
 }
 
-def DGC_IfOp : DGC_ControlOp<"if", [DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
+def DGC_IfOp : DGC_ControlOp<"if", [
+    DeclareOpInterfaceMethods<RegionTiesOpInterface>, DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "one of two computations";
   let description = [{
     ```mlir
@@ -72,7 +76,8 @@ def DGC_IfOp : DGC_ControlOp<"if", [DeclareOpInterfaceMethods<DifferentiableOpIn
 }
 
 def DGC_ScanOp : DGC_ControlOp<"scan", [
-    AttrSizedOperandSegments, DeclareOpInterfaceMethods<DecomposableOpInterface, ["keepForGradient"]>,
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<RegionTiesOpInterface, ["addInvariant"]>,
+    DeclareOpInterfaceMethods<DecomposableOpInterface, ["keepForGradient"]>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "a loop over the slices of tensors";
   let description = [{

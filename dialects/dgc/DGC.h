@@ -25,6 +25,7 @@
 #include "dialects/dgc/Dialect.h.inc"
 
 #include "dialects/dgc/Geometry.h"
+#include "dialects/dgc/RegionTies.h"
 #include "dialects/dgc/ShardingRule.h"
 
 #define GET_TYPEDEF_CLASSES

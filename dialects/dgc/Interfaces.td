@@ -150,6 +150,20 @@ def ChoosingOpInterface : DGC_Interface<"ChoosingOpInterface"> {
   ];
 }
 
+def RegionTiesOpInterface : DGC_Interface<"RegionTiesOpInterface"> {
+  let description = [{
+    A loop or branch whose regions are parts of the program: shardings go into them, and each op in them is cut, and may
+    communicate, as one outside. A value that is tied to another is cut as that is.
+  }];
+  let methods = [
+    InterfaceMethod<"Which values outside and in the regions are the same.", "::dgc::RegionTies", "getRegionTies">,
+    InterfaceMethod<[{
+      Adds an operand that is the same in all rounds, and an argument for it behind the others of each region. False for an op
+      that has no rounds.
+    }], "bool", "addInvariant", (ins "::mlir::Value":$value), [{}], [{ return false; }]>,
+  ];
+}
+
 def LocalizableOpInterface : DGC_Interface<"LocalizableOpInterface"> {
   let description = [{
     Attributes of the op depend on the shapes of its operands or results (the limits of a slice, the shape of a

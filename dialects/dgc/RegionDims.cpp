@@ -19,7 +19,7 @@ bool dgc::isLinearIn(Operation *op, ArrayRef<unsigned> partial) {
   return (partial.size() == numbers && rule.isLinearIn(-1)) || (partial.size() == 1 && rule.isLinearIn(partial[0]));
 }
 
-RegionDims::RegionDims(Operation *op) : op(op) {
+RegionDims::RegionDims(RegionTiesOpInterface op) : op(op), ties(op.getRegionTies()) {
   for (Value operand : op->getOperands())
     add(operand);
   for (Value result : op->getResults())
@@ -34,6 +34,16 @@ RegionDims::RegionDims(Operation *op) : op(op) {
   for (Region &region : op->getRegions())
     for (Operation &inner : region.front().without_terminator())
       relate(&inner);
+  for (const RegionTies::Same &each : ties.same)
+    tie(each.outside, each.inside);
+  for (const RegionTies::Sliced &each : ties.sliced)
+    tieSlice(each.whole, each.slice, each.dim);
+  for (const RegionTies::Carried &each : ties.carried) {
+    for (Value value : each.inside)
+      tie(each.first, value);
+    tie(each.first, each.next);
+    tie(each.first, each.result);
+  }
 }
 
 /// A value that is given twice is cut in one way: it is one.
@@ -50,12 +60,6 @@ void RegionDims::tie(Value a, Value b) {
   auto type = dyn_cast<RankedTensorType>(a.getType());
   for (unsigned dim = 0; type && dim < type.getRank(); ++dim)
     join(first(a) + dim, first(b) + dim);
-}
-
-void RegionDims::carry(Value first, Value inside, Value next, Value result) {
-  for (Value value : {inside, next, result})
-    tie(first, value);
-  carried.push_back({first, inside, next, result});
 }
 
 void RegionDims::tieSlice(Value whole, Value slice, int64_t dim) {
@@ -192,19 +196,23 @@ DenseSet<Value> RegionDims::addends(unsigned one) const {
       for (Operation &inner : region.front().without_terminator())
         if (llvm::any_of(inner.getOperands(), [&](Value operand) { return result.contains(operand); }))
           result.insert_range(inner.getResults());
-    for (const Carried &each : carried)
+    for (const RegionTies::Carried &each : ties.carried)
       if (result.contains(each.next))
-        result.insert(each.inside);
+        result.insert_range(each.inside);
   }
   return result;
 }
 
-/// True for a constant of zeros, also where an op of `dist` says how it is spread over devices.
-static bool isZero(Value value) {
+Value dgc::behindShardings(Value value) {
   for (Operation *op = value.getDefiningOp(); op && op->getDialect() && op->getDialect()->getNamespace() == "dist" &&
                                               op->getNumOperands() == 1 && op->getNumResults() == 1;
        op = value.getDefiningOp())
     value = op->getOperand(0);
+  return value;
+}
+
+bool dgc::isZeros(Value value) {
+  value = behindShardings(value);
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
 }
 
@@ -228,14 +236,12 @@ bool RegionDims::sumsUp(unsigned one) const {
         return false;
     }
   DenseSet<Value> carriedOn, given;
-  for (const Carried &each : carried)
+  for (const RegionTies::Carried &each : ties.carried)
     if (isPartial(each.next)) {
-      if (!isPartial(each.inside) || !isZero(each.first))
+      if (!isZeros(each.first))
         return false;
       carriedOn.insert(each.next);
       given.insert(each.result);
-    } else if (isPartial(each.inside)) {
-      return false;
     }
   // Every other result is cut, as the rule says that what is not cut is an addend.
   return llvm::all_of(

@@ -21,16 +21,7 @@ bool isLinearIn(Operation *op, llvm::ArrayRef<unsigned> partial);
 /// of such a result.
 class RegionDims {
 public:
-  explicit RegionDims(Operation *op);
-
-  /// Dimension by dimension, both values are cut alike.
-  void tie(Value a, Value b);
-
-  /// The op carries `first` into `inside`, and `next` out of a round to the next one and to `result` in the end.
-  void carry(Value first, Value inside, Value next, Value result);
-
-  /// The same for a tensor and its slices, which are without dimension `dim`; that dimension is not cut.
-  void tieSlice(Value whole, Value slice, int64_t dim);
+  explicit RegionDims(RegionTiesOpInterface op);
 
   /// Each class that is not mixed is a factor of the op.
   ShardingRule rule();
@@ -39,6 +30,10 @@ public:
   LogicalResult localize(TypeRange globalOperands, TypeRange globalResults);
 
 private:
+  /// Dimension by dimension, both values are cut alike.
+  void tie(Value a, Value b);
+  /// The same for a tensor and its slices, which are without dimension `dim`; that dimension is not cut.
+  void tieSlice(Value whole, Value slice, int64_t dim);
   unsigned first(Value value) const { return firstDim.lookup(value); }
   void add(Value value);
   void relate(Operation *inner);
@@ -50,13 +45,8 @@ private:
   llvm::DenseSet<Value> addends(unsigned one) const;
   bool sumsUp(unsigned one) const;
 
-  /// What a loop carries.
-  struct Carried {
-    Value first, inside, next, result;
-  };
-
   Operation *op;
-  llvm::SmallVector<Carried> carried;
+  RegionTies ties;
   llvm::SmallVector<std::pair<Operation *, unsigned>> sums; // an op inside, and a dimension that it adds up
   llvm::SmallVector<int64_t> major;                         // by dimension, then by class: the size of what may be cut
   llvm::DenseSet<unsigned> summed;                          // classes that are added up
@@ -67,6 +57,12 @@ private:
   llvm::SmallVector<std::pair<unsigned, unsigned>> joined;
   llvm::IntEqClasses classes;
 };
+
+/// The value that ops of `dist` say of how it is spread over devices.
+Value behindShardings(Value value);
+
+/// True for a constant of zeros, however it is spread.
+bool isZeros(Value value);
 
 /// The type of a slice of a tensor along `dim`, without that dimension. Fails where it has no such dimension; what is no tensor
 /// is its own slice.

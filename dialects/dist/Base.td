@@ -204,6 +204,8 @@ def Dist_ShardingAttr : Dist_Attr<"Sharding", "sharding"> {
                                            ::llvm::StringRef remedy) const;
     /// True when both put the same elements on the same devices; origins and openness do not count.
     bool hasSameLayout(::dgc::dist::ShardingAttr other) const;
+    /// The same with closed dimensions, of round 0.
+    ::dgc::dist::ShardingAttr getClosed() const;
     /// The sharding that holds the whole value on every device.
     static ::dgc::dist::ShardingAttr getWhole(::mlir::FlatSymbolRefAttr mesh, int64_t rank, bool open = false);
     /// "[{data}, {} ] unreduced sum [model]", for messages.

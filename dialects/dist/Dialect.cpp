@@ -120,13 +120,13 @@ LogicalResult DistDialect::verifyRegionResultAttribute(Operation *op, unsigned, 
                         "result " + llvm::Twine(index));
 }
 
-/// Checks the sharding of each result of `op`.
-static LogicalResult verifyShardings(Operation *op, ArrayAttr shardings,
+/// Checks the sharding of each of the values of `op` that `what` says.
+static LogicalResult verifyShardings(Operation *op, ArrayAttr shardings, TypeRange types, StringRef what,
                                      llvm::function_ref<InFlightDiagnostic()> emitError) {
-  if (shardings.size() != op->getNumResults())
-    return emitError() << "has " << shardings.size() << " entries for " << op->getNumResults() << " results";
-  for (auto [sharding, result] : llvm::zip(shardings.getAsRange<ShardingAttr>(), op->getResults()))
-    if (failed(sharding.verifyFor(result.getType(), op, emitError)))
+  if (shardings.size() != types.size())
+    return emitError() << "has " << shardings.size() << " entries for " << types.size() << " " << what;
+  for (auto [sharding, type] : llvm::zip(shardings.getAsRange<ShardingAttr>(), types))
+    if (failed(sharding.verifyFor(type, op, emitError)))
       return failure();
   return success();
 }
@@ -154,7 +154,13 @@ LogicalResult DistDialect::verifyOperationAttribute(Operation *op, NamedAttribut
   if (failed(discardable::verify(op, attribute, attributeRows(), here)))
     return failure();
   if (name == kShardingsAttr)
-    return verifyShardings(op, cast<ArrayAttr>(attribute.getValue()), emitError);
+    return verifyShardings(op, cast<ArrayAttr>(attribute.getValue()), op->getResultTypes(), "results", emitError);
+  if (name == kArgumentShardingsAttr) {
+    if (!isa<RegionTiesOpInterface>(op))
+      return emitError() << "is for loops and branches";
+    return verifyShardings(op, cast<ArrayAttr>(attribute.getValue()), op->getRegion(0).getArgumentTypes(), "arguments",
+                           emitError);
+  }
   if (name == kShardingAttr && isa<RankedTensorType>(memberType))
     return cast<ShardingAttr>(attribute.getValue()).verifyFor(memberType, op, emitError);
   return success();

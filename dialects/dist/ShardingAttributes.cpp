@@ -331,6 +331,13 @@ bool ShardingAttr::hasSameLayout(ShardingAttr other) const {
                      [](DimShardingAttr x, DimShardingAttr y) { return sameAxes(x.getAxes(), y.getAxes()); });
 }
 
+ShardingAttr ShardingAttr::getClosed() const {
+  SmallVector<DimShardingAttr> dims = llvm::map_to_vector(getDims(), [&](DimShardingAttr dim) {
+    return DimShardingAttr::get(getContext(), dim.getAxes(), /*open=*/false, 0);
+  });
+  return get(getContext(), getMesh(), dims, getReplicated(), getKind(), getUnreduced());
+}
+
 ShardingAttr ShardingAttr::getWhole(FlatSymbolRefAttr mesh, int64_t rank, bool open) {
   MLIRContext *context = mesh.getContext();
   SmallVector<DimShardingAttr> dims(rank, DimShardingAttr::get(context, {}, open, 0));

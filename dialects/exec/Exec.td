@@ -310,7 +310,10 @@ def Exec_OutputOp : Exec_Op<"output", [HasParent<"ProgramOp">]> {
   let assemblyFormat = "$name $role $buffer `:` type($buffer) `of` $global_type (`batch_dim` $batch_dim^)? (`sharding` $sharding^)? attr-dict";
 }
 
-def Exec_CollectiveOp : Exec_Op<"collective", [HasParent<"ProgramOp">, SameVariadicOperandSize]> {
+// What a program runs besides steps of the device may also be in its loops and branches.
+def Exec_InProgram : ParentOneOf<["ProgramOp", "WhileOp", "IfOp"]>;
+
+def Exec_CollectiveOp : Exec_Op<"collective", [Exec_InProgram, SameVariadicOperandSize]> {
   let summary = "a collective, in place on the shared arena";
   let description = [{
     `src` and `dst` are in the shared arena; an all-reduce and a broadcast have the same buffer for both. Every
@@ -352,9 +355,6 @@ def Exec_ReceiveOp : Exec_Op<"receive", [HasParent<"ProgramOp">]> {
                        DefaultValuedAttr<StrAttr, "\"\"">:$origin, UnitAttr:$gathered);
   let assemblyFormat = "(`gathered` $gathered^)? $buffer `from` $peer `channel` $channel (`origin` $origin^)? attr-dict `:` type($buffer)";
 }
-
-// What a program runs besides steps of the device may also be in its loops and branches.
-def Exec_InProgram : ParentOneOf<["ProgramOp", "WhileOp", "IfOp"]>;
 
 def Exec_CopyOp : Exec_Op<"copy", [Exec_InProgram, SameTypeOperands]> {
   let summary = "copy a buffer";

@@ -151,8 +151,11 @@ DimAxes dimsFromFactors(const TensorFactors &tensor, ArrayRef<Factor> factors, A
 ShardingAttr declaredSharding(Value value, const MeshRef &mesh) {
   Attribute attribute;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    if (auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()))
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (auto function = dyn_cast<func::FuncOp>(parent))
       attribute = function.getArgAttr(argument.getArgNumber(), kShardingAttr);
+    else if (auto shardings = parent->getAttrOfType<ArrayAttr>(kArgumentShardingsAttr))
+      attribute = shardings[argument.getArgNumber()];
   } else if (auto shardings = value.getDefiningOp()->getAttrOfType<ArrayAttr>(kShardingsAttr)) {
     attribute = shardings[cast<OpResult>(value).getResultNumber()];
   } else if (auto reshard = value.getDefiningOp<ReshardOp>()) {
@@ -161,6 +164,13 @@ ShardingAttr declaredSharding(Value value, const MeshRef &mesh) {
   if (auto sharding = dyn_cast_or_null<ShardingAttr>(attribute))
     return sharding;
   return ShardingAttr::getWhole(mesh.name, cast<RankedTensorType>(value.getType()).getRank());
+}
+
+void declareArguments(Operation *op, ArrayRef<ShardingAttr> shardings) {
+  op->removeAttr(kArgumentShardingsAttr);
+  if (!llvm::all_of(shardings, [](ShardingAttr sharding) { return sharding.isWhole(); }))
+    op->setAttr(kArgumentShardingsAttr,
+                ArrayAttr::get(op->getContext(), SmallVector<Attribute>(shardings.begin(), shardings.end())));
 }
 
 std::string describe(Operation *op) {

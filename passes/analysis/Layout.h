@@ -72,9 +72,12 @@ llvm::LogicalResult factorsFromDims(const TensorFactors &tensor, llvm::ArrayRef<
 DimAxes dimsFromFactors(const TensorFactors &tensor, llvm::ArrayRef<Factor> factors, llvm::ArrayRef<AxisList> axes,
                         const MeshRef &mesh, std::optional<unsigned> *lost = nullptr);
 
-/// The sharding of a value as its op or function declares it; whole when
+/// The sharding of a value as its op, or the function or loop that it is an argument of, declares it; whole when
 /// nothing is declared. `value` has a ranked tensor type.
 dist::ShardingAttr declaredSharding(mlir::Value value, const MeshRef &mesh);
+
+/// Says how the arguments of the regions of a loop or branch are sharded; nothing where all are whole.
+void declareArguments(mlir::Operation *op, llvm::ArrayRef<dist::ShardingAttr> shardings);
 
 /// "dgc.add at model.mlir:3:4", for messages.
 std::string describe(mlir::Operation *op);

@@ -39,9 +39,8 @@ static void addCauses(CollectiveOpInterface op, CollectiveOpInterface other) {
 namespace {
 struct CSECollectives : dgc::impl::CSECollectivesPassBase<CSECollectives> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (Block &block : function.getBody())
-        runOnBlock(block);
+    for (auto function : getOperation().getOps<func::FuncOp>()) // its body, and loops and branches in it
+      function.walk([&](Block *block) { runOnBlock(*block); });
   }
 
   void runOnBlock(Block &block) {

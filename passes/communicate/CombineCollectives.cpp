@@ -151,9 +151,8 @@ struct CombineCollectives : dgc::impl::CombineCollectivesPassBase<CombineCollect
   using CombineCollectivesPassBase::CombineCollectivesPassBase;
   void runOnOperation() override {
     SizeDecisions decide(getOperation(), getArgument());
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (Block &block : function.getBody())
-        runOnBlock(block, links, decide);
+    for (auto function : getOperation().getOps<func::FuncOp>()) // its body, and loops and branches in it
+      function.walk([&](Block *block) { runOnBlock(*block, links, decide); });
   }
 
   void runOnBlock(Block &block, const LinkModel &model, SizeDecisions &decide) {

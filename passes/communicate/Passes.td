@@ -189,6 +189,10 @@ def VerifyCommunicatePass : Pass<"dgc-verify-communicate", "::mlir::ModuleOp"> {
     where it ends, and all members must have reached both. This is stricter than necessary: no member may end before all
     have begun. Functions that run at the same time, each on devices of its own, say
     so by the same `dist.step`.
+
+    A loop counts as one round, and a branch as both of its sides: members of a group do equally many rounds, and take the same
+    side, as what decides a loop or branch with communication is proved to be the same on all devices (Uniformity.h). The op that
+    makes it differ is in the diagnostic.
   }];
 }
 
@@ -196,7 +200,7 @@ def ExplainPass : Pass<"dgc-explain", "::mlir::ModuleOp"> {
   let summary = "print what is communicated, and why";
   let description = [{
     A table for each function with communication: op, axes and size of the group, payload of a collective or size of
-    a transfer in bytes on one device (runtime/artifact/Traffic.h), and cause; above it the sums. Prints to the standard output and changes nothing.
+    a transfer in bytes on one device (runtime/artifact/Traffic.h), and cause; above it the sums. What is in a loop counts once. Prints to the standard output and changes nothing.
   }];
 }
 

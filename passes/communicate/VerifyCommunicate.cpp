@@ -1,6 +1,7 @@
 // dgc-verify-communicate: proves that communication comes to an end.
 
 #include "passes/communicate/Passes.h"
+#include "passes/communicate/Uniformity.h"
 #include "runtime/artifact/CommunicationOrder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -166,7 +167,7 @@ static LogicalResult verifyCommunication(ModuleOp module) {
   for (auto &[name, functions] : steps) {
     PlanBuilder builder;
     for (func::FuncOp function : functions)
-      if (failed(builder.add(function)))
+      if (failed(verifyUniform(function)) || failed(builder.add(function)))
         return failure();
     if (std::optional<std::string> error = rt::findCommunicationError(builder.getPlan()))
       return functions[0].emitOpError() << "does not come to an end: " << *error;

@@ -7,7 +7,6 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -22,10 +21,12 @@ public:
 
   /// True where each micro-batch has the same to do, and only examples and sums leave it.
   bool isPossible() {
+    bool isAny = false;
     for (Operation &op : block.without_terminator()) {
       const MicrobatchExecution &execution = analysis.getExecution(&op);
       if (!execution.perMicrobatch)
         continue;
+      isAny = true;
       if (op.hasAttr(dist::kStageAttr))
         return false;
       for (auto [operand, dim] : llvm::zip_equal(op.getOperands(), execution.operandDims))
@@ -38,7 +39,7 @@ public:
           return false;
       }
     }
-    return true;
+    return isAny;
   }
 
   void run() {
@@ -54,12 +55,7 @@ public:
     eraseOriginals(ops);
   }
 
-  /// A scan, and which dimension of each tensor that it goes over are the examples.
-  struct Loop {
-    ScanOp scan;
-    SmallVector<unsigned> examples;
-  };
-  SmallVector<Loop> loops;
+  SmallVector<ScanOp> loops;
 
 private:
   int64_t levelOf(Value value) const {
@@ -124,7 +120,6 @@ private:
     }
     auto type = cast<RankedTensorType>(*sliceType(all.getType(), 1));
     scanned.push_back(all);
-    examples.push_back(dim == 0 ? 0 : dim + 1);
     Value argument = body->insertArgument(numCarried() + scanned.size() - 1, type, value.getLoc());
     SmallVector<int64_t> shape(shapeOf(value));
     shape[dim] = sizeOfPart(shape[dim]);
@@ -147,7 +142,6 @@ private:
     builder.setInsertionPointToEnd(body);
     carried.clear();
     scanned.clear();
-    examples.clear();
     invariants.clear();
     invariant.clear();
     parts.clear();
@@ -184,7 +178,7 @@ private:
       sums[original] = sum;
     for (auto [original, all] : llvm::zip_equal(given, scan.getResults().drop_front(summed.size())))
       stacked[original] = all;
-    loops.push_back({scan, examples});
+    loops.push_back(scan);
     leave();
   }
 
@@ -225,45 +219,25 @@ private:
   // Of the loop that is being written:
   Block *body = nullptr;
   SmallVector<Value> carried, scanned, invariants;
-  SmallVector<unsigned> examples;
   DenseMap<Value, Value> invariant; // inside, by the value outside
   DenseMap<std::pair<Value, unsigned>, Value> parts;
   IRMapping here;
 };
 
-/// True where the examples of each round can be cut over workers, and nothing in it needs those of others.
-bool canBeCut(const LoopWriter::Loop &loop) {
-  ScanOp scan = loop.scan;
-  ShardingRule rule = scan.getShardingRule();
-  for (auto [i, dim] : llvm::enumerate(loop.examples)) {
-    ArrayRef<unsigned> factors = rule.operands[scan.getCarried().size() + i].dims[dim];
-    if (factors.empty() || rule.factors[factors[0]].kind == FactorKind::NeedReplication)
-      return false;
-  }
-  return true;
-}
-
 } // namespace
 
-bool dgc::writeMicrobatchLoops(func::FuncOp function, int64_t count, int64_t workers) {
-  // On a copy, as it only shows in the end whether a round can do without other workers.
-  func::FuncOp trial = function.clone();
-  OpBuilder(function).insert(trial);
-  auto drop = llvm::make_scope_exit([&] { trial.erase(); });
-  MicrobatchAnalysis analysis(trial, count);
-  if (failed(analysis.run()) || analysis.getBatch() % (count * workers) != 0)
+bool dgc::writeMicrobatchLoops(func::FuncOp function, const MicrobatchAnalysis &analysis, int64_t count,
+                               int64_t workers) {
+  if (analysis.getBatch() % (count * workers) != 0)
     return false;
-  LoopWriter writer(trial, analysis, count);
+  LoopWriter writer(function, analysis, count);
   if (!writer.isPossible())
     return false;
   writer.run();
-  if (writer.loops.empty() || (workers > 1 && !llvm::all_of(writer.loops, canBeCut)))
-    return false;
-  for (auto &[scan, examples] : writer.loops) {
+  for (ScanOp scan : writer.loops) {
     OpBuilder builder(scan);
     scan.replaceAllUsesWith(*scan.decompose(builder));
     scan.erase();
   }
-  function.getBody().takeBody(trial.getBody());
   return true;
 }

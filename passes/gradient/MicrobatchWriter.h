@@ -65,9 +65,9 @@ private:
 
 /// Computes the micro-batches of a function in loops, one for each time that they wait for each other: the code does not
 /// grow with their number. False, and nothing is changed, where there can be no such loop: micro-batches that differ in
-/// their number of examples or cannot be cut over so many workers, stages, reductions that are no sums, or rounds that
-/// need other workers.
-bool writeMicrobatchLoops(mlir::func::FuncOp function, int64_t count, int64_t workers);
+/// their number of examples or cannot be cut into equal parts for so many workers, stages, reductions that are no sums.
+bool writeMicrobatchLoops(mlir::func::FuncOp function, const MicrobatchAnalysis &analysis, int64_t count,
+                          int64_t workers);
 
 } // namespace dgc
 

@@ -127,8 +127,9 @@ def HoistSumsPass : Pass<"dgc-hoist-sums"> {
 def UnrollScansPass : Pass<"dgc-unroll-scans"> {
   let summary = "write scans out, round after round";
   let description = [{
-    For targets whose devices run no loops. Each `dgc.scan` is replaced by as many copies of what it does as it has rounds, with
-    slices of what it goes over and the concatenation of what it gives. One that would become more than `max-ops` ops stays.
+    For targets on whose devices a round of a loop is costly, or that have no loops. Each `dgc.scan` is replaced by as many
+    copies of what it does as it has rounds, with slices of what it goes over and the concatenation of what it gives. One
+    that would become more than `max-ops` ops stays.
 
     ```mlir
     %last = dgc.scan (%s = %zero) over (%x = %xs) {       // %xs: tensor<2x4xf32>
@@ -186,8 +187,7 @@ def SplitMicrobatchesPass : Pass<"dgc-split-microbatches", "::mlir::ModuleOp"> {
 
     From `loop-from` micro-batches on they are rounds of a `dgc.while`, so that the program does not grow with their number:
     what is summed is carried from zero on, and what micro-batches wait for ends one loop and begins the next. All are
-    written out where their numbers of examples differ or are no multiple of `workers`, where ops have stages, and where a
-    round would have to communicate.
+    written out where their numbers of examples differ or are no multiple of `workers`, and where ops have stages.
 
     Where micro-batches wait for each other (a sum over the batch that is needed as a whole, such as a number of tokens
     or the statistics of batch normalization), what inputs alone give is computed when it is needed, not before.

@@ -21,10 +21,14 @@ void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions
   }
   manager.addPass(createDecomposePass({.keep = keep}));
   manager.addPass(mlir::createCanonicalizerPass());
+  // In a round of a loop it is computed again what it is without loops, too.
+  const bool areRounds = options.loopFrom && options.microbatches >= options.loopFrom;
+  if (areRounds && !options.recompute.patterns.empty())
+    manager.addPass(createRecomputePass({.values = options.recompute}));
   if (options.microbatches)
     manager.addPass(createSplitMicrobatchesPass(
         {.count = options.microbatches, .loopFrom = options.loopFrom, .workers = options.loopWorkers}));
-  if (!options.recompute.patterns.empty())
+  if (!areRounds && !options.recompute.patterns.empty())
     manager.addPass(createRecomputePass({.values = options.recompute}));
   manager.addPass(mlir::createCSEPass());
   manager.addPass(createCompleteStagesPass());

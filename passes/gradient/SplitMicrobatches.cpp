@@ -215,7 +215,7 @@ struct SplitMicrobatches : dgc::impl::SplitMicrobatchesPassBase<SplitMicrobatche
     if (analysis.getBatch() == 0)
       return success();
     warnOfIdleWorkers(function, analysis, count);
-    if (loopFrom == 0 || count < loopFrom || !writeMicrobatchLoops(function, count, workers))
+    if (loopFrom == 0 || count < loopFrom || !writeMicrobatchLoops(function, analysis, count, workers))
       Splitter(function, analysis, count).run();
     return success();
   }

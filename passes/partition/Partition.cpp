@@ -98,7 +98,30 @@ private:
       inlineManual(manual);
       return success();
     }
+    if (auto regions = dyn_cast<RegionTiesOpInterface>(op))
+      return rewriteRegions(regions);
     return rewriteOp(op);
+  }
+
+  /// A loop or branch, of which each region is rewritten as the body of a function is.
+  LogicalResult rewriteRegions(RegionTiesOpInterface op) {
+    Operation *copy = builder.insert(op->cloneWithoutRegions(mapping));
+    copy->removeAttr(kShardingsAttr);
+    copy->removeAttr(kArgumentShardingsAttr);
+    for (auto [result, type] : llvm::zip_equal(copy->getResults(), op->getResults()))
+      result.setType(localType(type));
+    recordEncodings(copy);
+    OpBuilder::InsertionGuard guard(builder);
+    for (auto [from, to] : llvm::zip_equal(op->getRegions(), copy->getRegions())) {
+      Block &block = to.emplaceBlock();
+      for (BlockArgument argument : from.getArguments())
+        mapping.map(argument, block.addArgument(localType(argument), argument.getLoc()));
+      builder.setInsertionPointToEnd(&block);
+      for (Operation &inner : from.front())
+        if (failed(rewrite(&inner)))
+          return failure();
+    }
+    return success();
   }
 
   LogicalResult rewriteReshard(ReshardOp op) {

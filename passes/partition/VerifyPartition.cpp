@@ -20,6 +20,30 @@ static PartialAttr partialOf(Type type) {
   return tensor ? dyn_cast_or_null<PartialAttr>(tensor.getEncoding()) : PartialAttr();
 }
 
+/// Checks that what a loop or branch takes and gives is partial as it is in the regions; zeros are addends of any kind.
+static LogicalResult verifyTies(RegionTiesOpInterface op) {
+  const RegionTies ties = op.getRegionTies();
+  auto check = [&](Value outside, Value inside) -> LogicalResult {
+    if (partialOf(outside.getType()) == partialOf(inside.getType()))
+      return success();
+    return op->emitOpError() << "has " << inside.getType() << " in a region for " << outside.getType();
+  };
+  for (const RegionTies::Same &each : ties.same)
+    if (failed(check(each.outside, each.inside)))
+      return failure();
+  for (const RegionTies::Sliced &each : ties.sliced)
+    if (failed(check(each.whole, each.slice)))
+      return failure();
+  for (const RegionTies::Carried &each : ties.carried) {
+    for (Value inside : each.inside)
+      if (failed(check(each.result, inside)))
+        return failure();
+    if (failed(check(each.result, each.next)) || (!isZeros(each.first) && failed(check(each.result, each.first))))
+      return failure();
+  }
+  return success();
+}
+
 /// Checks that `op` may have the partial operands that it has.
 static LogicalResult verifyPartialOperands(Operation *op) {
   SmallVector<unsigned> partial;
@@ -32,6 +56,10 @@ static LogicalResult verifyPartialOperands(Operation *op) {
   auto refuse = [&](StringRef reason) {
     return op->emitOpError() << "operand " << partial[0] << " is partial, and the op " << reason;
   };
+  if (isa<RegionTiesOpInterface>(op))
+    return success(); // verifyTies
+  if (isa_and_nonnull<RegionTiesOpInterface>(op->getParentOp()) && op->hasTrait<OpTrait::IsTerminator>())
+    return success(); // as part of the op that it is in
   PartialAttr first = partialOf(op->getOperand(partial[0]).getType());
   // A part of a value, and zeros around it, are the same in whichever way it is reduced.
   bool anyKind = isa<dgc::PadOp, dgc::SliceOp>(op);
@@ -122,10 +150,12 @@ struct VerifyPartition : dgc::impl::VerifyPartitionPassBase<VerifyPartition> {
       if (failed(verifyLocalShape(function, i)))
         return failure();
     WalkResult result = function.walk([](Operation *op) -> WalkResult {
-      if (op->hasAttr(kShardingsAttr))
+      if (op->hasAttr(kShardingsAttr) || op->hasAttr(kArgumentShardingsAttr))
         return op->emitOpError("still has the shardings of a global value after the partitioner");
       if (isa<ReshardOp, ConstraintOp, ManualOp>(op))
         return op->emitOpError("is left after the partitioner");
+      if (auto regions = dyn_cast<RegionTiesOpInterface>(op); regions && failed(verifyTies(regions)))
+        return failure();
       return success(succeeded(verifyPartialOperands(op)) && succeeded(verifyCombinedOnce(op)));
     });
     return failure(result.wasInterrupted());

@@ -273,10 +273,10 @@ LogicalResult ProgramBuilder::run() {
   findUses(function.getBody().front());
   lowerArguments();
   placeVariables();
-  for (auto collective : function.getOps<dist::CollectiveOpInterface>()) {
-    if (failed(placeCollective(collective))) {
-      return failure();
-    }
+  WalkResult placed =
+      function.walk([&](dist::CollectiveOpInterface collective) -> WalkResult { return placeCollective(collective); });
+  if (placed.wasInterrupted()) {
+    return failure();
   }
   for (auto send : function.getOps<dist::SendOp>()) {
     placeSend(send);

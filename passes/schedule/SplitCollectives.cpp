@@ -19,10 +19,9 @@ struct SplitCollectives : dgc::impl::SplitCollectivesPassBase<SplitCollectives> 
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       SmallVector<CollectiveOpInterface> found;
-      function.walk([&](CollectiveOpInterface op) {
+      for (auto op : function.getOps<CollectiveOpInterface>()) // a round of a loop waits for what it communicates
         if (llvm::none_of(op->getUsers(), [](Operation *user) { return isa<DoneOp>(user); }))
           found.push_back(op);
-      });
       for (CollectiveOpInterface op : found) {
         OpBuilder builder(op->getContext());
         builder.setInsertionPointAfter(op);

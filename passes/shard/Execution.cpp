@@ -122,10 +122,15 @@ private:
       bool free = party.isResult ? startsWith(has, axes) : startsWith(axes, has);
       if (party.has[factor] && !free)
         bytes += party.bytes;
-      if (party.isResult && op.rule.factors[factor].kind == FactorKind::Reduction && !axes.empty() && !op.isLoop)
+      if (party.isResult && op.rule.factors[factor].kind == FactorKind::Reduction && !isFree(axes))
         bytes += party.bytes;
     }
     return bytes;
+  }
+
+  /// Whether it does not matter that results are partial along the axes.
+  bool isFree(const AxisList &axes) const {
+    return llvm::all_of(axes, [&](AxisUse use) { return op.freeAxes >> use.axis & 1; });
   }
 
   /// Leaves each axis to one factor.
@@ -180,7 +185,7 @@ std::optional<OpTensors> tensorsOf(Operation *op, const MeshRef &mesh,
   if (!interface || op->getNumResults() == 0 || !llvm::all_of(op->getOperandTypes(), isTensor) ||
       !llvm::all_of(op->getResultTypes(), isTensor))
     return std::nullopt;
-  OpTensors tensors{interface.getShardingRule(), {}, {}, {}, {}, op->getNumRegions() > 0};
+  OpTensors tensors{interface.getShardingRule(), {}, {}, {}, {}};
   for (Value operand : op->getOperands()) {
     tensors.operandTypes.push_back(cast<RankedTensorType>(operand.getType()));
     tensors.operands.push_back(mesh.dimsOf(operandSharding(operand)));

@@ -12,7 +12,7 @@ struct OpTensors {
   ShardingRule rule;
   llvm::SmallVector<mlir::RankedTensorType> operandTypes, resultTypes;
   llvm::SmallVector<DimAxes> operands, results;
-  bool isLoop = false;
+  uint64_t freeAxes = 0; // axes (bits, by number) along which the results may be partial at no cost
 };
 
 /// How an op runs: the axes that cut its factors, and so its tensors. `partial`
@@ -30,8 +30,7 @@ struct Execution {
 ///   - an operand that has more axes than chosen, or others, moves its bytes;
 ///     one that has fewer takes its part for free;
 ///   - a result that is to have fewer axes, or others, moves its bytes;
-///   - a reduction that is cut moves the bytes of the results; not that of a loop, as no device is to run all of its
-///     rounds for all elements;
+///   - a reduction that is cut moves the bytes of the results, but along axes where they are combined elsewhere;
 /// of equals the longer list, then that of the first axes of the mesh. An axis
 /// that two factors want goes to the one with more bytes in agreement, then to
 /// the first. A factor is not cut if its kind forbids, or if one of its tensors

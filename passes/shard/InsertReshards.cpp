@@ -1,9 +1,8 @@
 // dgc-insert-reshards: makes explicit where a value needs another sharding.
 
-#include "passes/shard/InsertReshards.h"
 #include "dialects/dgc/AttributeNames.h"
+#include "passes/shard/Inserter.h"
 
-#include "passes/shard/Execution.h"
 #include "passes/shard/Passes.h"
 
 #include "mlir/IR/Matchers.h"
@@ -33,344 +32,300 @@ static ShardingAttr withoutOrigins(ShardingAttr sharding) {
   return ShardingAttr::get(context, sharding.getMesh(), dims, {}, sharding.getKind(), strip(sharding.getUnreduced()));
 }
 
-namespace {
-/// Works through one function from top to bottom.
-class Inserter {
-public:
-  Inserter(func::FuncOp function, const MeshRef &mesh) : function(function), mesh(mesh) {}
+LogicalResult Inserter::run(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (failed(visit(&op)))
+      return failure();
+  return success();
+}
 
-  LogicalResult run() {
-    for (Operation &op : llvm::make_early_inc_range(function.getBody().front()))
-      if (failed(visit(&op)))
-        return failure();
+LogicalResult Inserter::visit(Operation *op) {
+  if (isa<ReshardOp>(op))
+    return success();
+  if (isa<func::ReturnOp>(op))
+    return visitReturn(op);
+  if (auto constraint = dyn_cast<ConstraintOp>(op)) {
+    // Propagation may have added axes to open dimensions.
+    ShardingAttr wanted = op->hasAttr(kShardingsAttr) ? shardingOf(op->getResult(0)) : constraint.getSharding();
+    fit(op->getOpOperand(0), wanted.getClosed());
+    declare(op, {wanted.getClosed()});
     return success();
   }
-
-  unsigned numReshards = 0, numPartial = 0;
-
-private:
-  ShardingAttr shardingOf(Value value) { return declaredSharding(value, mesh); }
-
-  LogicalResult visit(Operation *op) {
-    if (isa<ReshardOp>(op))
-      return success();
-    if (isa<func::ReturnOp>(op))
-      return visitReturn(op);
-    if (auto constraint = dyn_cast<ConstraintOp>(op)) {
-      // Propagation may have added axes to open dimensions.
-      ShardingAttr wanted = op->hasAttr(kShardingsAttr) ? shardingOf(op->getResult(0)) : constraint.getSharding();
-      fit(op->getOpOperand(0), close(wanted));
-      declare(op, {close(wanted)});
-      return success();
-    }
-    if (auto manual = dyn_cast<ManualOp>(op))
-      return visitManual(manual);
-    std::optional<OpTensors> tensors = tensorsOf(op, mesh, [&](Value value) { return shardingOf(value); });
-    if (!tensors)
-      return visitWithoutRule(op);
-    if (!runOnPartial(op, *tensors))
-      run(op, chooseExecution(*tensors, mesh), *tensors);
-    for (auto [result, dims] : llvm::zip_equal(op->getResults(), tensors->results))
-      settle(result, dims);
+  if (auto manual = dyn_cast<ManualOp>(op))
+    return visitManual(manual);
+  if (auto regions = dyn_cast<RegionTiesOpInterface>(op))
+    return visitRegions(regions);
+  if (isa<ConditionOp, YieldOp>(op)) // is fitted with the op that it belongs to
     return success();
-  }
+  std::optional<OpTensors> tensors = tensorsOf(op, mesh, [&](Value value) { return shardingOf(value); });
+  if (!tensors)
+    return visitWithoutRule(op);
+  tensors->freeAxes = freelyPartial.lookup(op);
+  if (!runOnPartial(op, *tensors))
+    run(op, chooseExecution(*tensors, mesh), *tensors);
+  for (auto [result, dims] : llvm::zip_equal(op->getResults(), tensors->results))
+    settle(result, dims);
+  return success();
+}
 
-  /// A partial value that was to be cut by an axis along which it is partial, as its users are, becomes so at once
-  /// where there are several of them: each alone would rather have it whole than move it.
-  void settle(OpResult value, const DimAxes &declared) {
-    AxisList partial = mesh.axesOf(shardingOf(value).getUnreduced());
-    bool clash = llvm::any_of(declared, [&](const AxisList &axes) {
-      return llvm::any_of(axes, [&](const AxisUse &use) { return llvm::is_contained(partial, use); });
-    });
-    if (!clash || llvm::all_equal(value.getUsers()))
-      return;
-    OpOperand *first = nullptr;
-    for (OpOperand &use : value.getUses())
-      if (!first || use.getOwner()->isBeforeInBlock(first->getOwner()))
-        first = &use;
-    OpBuilder builder(first->getOwner());
-    auto reshard = ReshardOp::create(builder, first->getOwner()->getLoc(), value, mesh.shardingOf(declared),
-                                     builder.getStringAttr(causeOf(*first)));
-    value.replaceAllUsesExcept(reshard, reshard);
-    ++numReshards;
-  }
+void Inserter::settle(OpResult value, const DimAxes &declared) {
+  AxisList partial = mesh.axesOf(shardingOf(value).getUnreduced());
+  bool clash = llvm::any_of(declared, [&](const AxisList &axes) {
+    return llvm::any_of(axes, [&](const AxisUse &use) { return llvm::is_contained(partial, use); });
+  });
+  if (!clash || llvm::all_equal(value.getUsers()))
+    return;
+  OpOperand *first = nullptr;
+  for (OpOperand &use : value.getUses())
+    if (!first || use.getOwner()->isBeforeInBlock(first->getOwner()))
+      first = &use;
+  OpBuilder builder(first->getOwner());
+  auto reshard = ReshardOp::create(builder, first->getOwner()->getLoc(), value, mesh.shardingOf(declared),
+                                   builder.getStringAttr(causeOf(*first)));
+  value.replaceAllUsesExcept(reshard, reshard);
+  ++counts.reshards;
+}
 
-  /// A sum of several values that are all partial stays so, even where it is to be cut along these axes: the sum is
-  /// made whole once, not each of its addends. False for any other op.
-  bool runOnPartial(Operation *op, OpTensors tensors) {
-    if (op->getNumOperands() < 2 ||
-        !llvm::all_of(op->getOperands(), [&](Value operand) { return !shardingOf(operand).getUnreduced().empty(); }))
-      return false;
-    AxisList partial = mesh.axesOf(shardingOf(op->getOperand(0)).getUnreduced());
-    for (DimAxes &dims : tensors.results)
-      for (AxisList &axes : dims)
-        axes.truncate(std::distance(
-            axes.begin(), llvm::find_if(axes, [&](const AxisUse &use) { return llvm::is_contained(partial, use); })));
-    Execution execution = chooseExecution(tensors, mesh);
-    if (carriedOperands(op, execution, tensors).size() != op->getNumOperands())
-      return false;
-    run(op, execution, tensors);
-    return true;
-  }
-
-  /// Makes `op` run as decided.
-  void run(Operation *op, const Execution &execution, const OpTensors &tensors) {
-    AxisList partial = execution.partial;
-    Reduction kind = execution.kind;
-    numPartial += !partial.empty();
-    for (AxisUse &use : partial)
-      use.origin = originOf(op);
-    SmallVector<unsigned> carried = carriedOperands(op, execution, tensors);
-    for (auto [i, dims] : llvm::enumerate(execution.operands)) {
-      if (!llvm::is_contained(carried, i)) {
-        fit(op->getOpOperand(i), mesh.shardingOf(dims),
-            whyWhole(op->getOperand(i), tensors.rule.operands[i], tensors.rule, dims));
-        continue;
-      }
-      for (AxisUse use : mesh.axesOf(shardingOf(op->getOperand(i)).getUnreduced()))
-        if (!llvm::is_contained(partial, use))
-          partial.push_back(use);
-    }
-    SmallVector<Attribute> results;
-    for (const DimAxes &dims : execution.results) {
-      // A loop may give both a sum over a batch and what there is of each example.
-      AxisList unreduced = partial;
-      llvm::erase_if(unreduced, [&](const AxisUse &use) {
-        return llvm::any_of(dims, [&](const AxisList &axes) { return llvm::is_contained(axes, use); });
-      });
-      results.push_back(mesh.shardingOf(dims, kind, unreduced));
-    }
-    declare(op, results);
-  }
-
-  /// Why an operand cannot stay cut as it is, where that is in the nature of the op; empty where the op could.
-  std::string whyWhole(Value operand, const TensorFactors &factors, const ShardingRule &rule, const DimAxes &wanted) {
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    for (auto [dim, axes] : llvm::enumerate(mesh.dimsOf(shardingOf(operand)))) {
-      if (axes.size() <= wanted[dim].size())
-        continue;
-      ArrayRef<unsigned> list = factors.dims[dim];
-      auto needsWhole = [&](unsigned f) { return rule.factors[f].kind == FactorKind::NeedReplication; };
-      if (!list.empty() && llvm::all_of(list, needsWhole)) {
-        os << ", which needs dimension " << dim << " whole";
-      } else if (list.size() > 1) {
-        os << ", which sees dimension " << dim << " as ";
-        llvm::interleave(list, os, [&](unsigned f) { os << rule.factors[f].size; }, " x ");
-        os << ": " << mesh.parts(axes) << " parts of it are cut in between";
-      }
-    }
-    return text;
-  }
-
-  /// The operands that stay partial: those in which the op is linear, if no one
-  /// else uses them and what comes out is not larger. None, when the op is not
-  /// linear in all that are partial.
-  SmallVector<unsigned> carriedOperands(Operation *op, const Execution &execution, const OpTensors &tensors) {
-    SmallVector<unsigned> partial;
-    for (OpOperand &operand : op->getOpOperands())
-      if (!shardingOf(operand.get()).getUnreduced().empty())
-        partial.push_back(operand.getOperandNumber());
-    if (partial.empty())
-      return {};
-    auto refuse = [&](StringRef reason) -> SmallVector<unsigned> {
-      LDBG() << describe(op) << " needs whole operands: " << reason;
-      return {};
-    };
-    if (!isLinearIn(op, partial))
-      return refuse("it is not linear in what is partial");
-    ShardingAttr first = shardingOf(op->getOperand(partial[0]));
-    for (auto [factor, axes] : llvm::zip_equal(tensors.rule.factors, execution.factors))
-      if (factor.moves && !axes.empty())
-        return refuse("elements of it move between the parts");
-    if (!execution.partial.empty() && execution.kind != Reduction::Sum)
-      return refuse("it reduces in another way");
-    uint64_t used = 0;
-    for (const AxisList &axes : execution.factors)
-      for (AxisUse use : axes)
-        used |= uint64_t(1) << use.axis;
-    int64_t bytesIn = 0, bytesOut = 0;
-    for (unsigned i : partial) {
-      Value value = op->getOperand(i);
-      ShardingAttr sharding = shardingOf(value);
-      if (sharding.getKind() != Reduction::Sum ||
-          mesh.axesOf(sharding.getUnreduced()) != mesh.axesOf(first.getUnreduced()))
-        return refuse("the operands are not partial in the same way, by sum");
-      if (!llvm::all_equal(value.getUsers()))
-        return refuse("an operand has other users");
-      if (mesh.dimsOf(sharding) != execution.operands[i])
-        return refuse("an operand has to be cut in another way as well");
-      for (AxisUse use : mesh.axesOf(sharding.getUnreduced()))
-        if (used & (uint64_t(1) << use.axis))
-          return refuse("it is cut by the axis along which an operand is partial");
-      bytesIn += localBytes(tensors.operandTypes[i], execution.operands[i]);
-    }
-    for (auto [type, dims] : llvm::zip_equal(tensors.resultTypes, execution.results))
-      bytesOut += localBytes(type, dims);
-    if (bytesOut > bytesIn)
-      return refuse("its result is larger");
-    if (bytesOut == bytesIn && op->getNumOperands() > partial.size() && !waitingPays(op))
-      return refuse("neither a smaller value nor a sum of partial ones comes of it");
-    return partial;
-  }
-
-  /// True when a value that is still partial after `op` becomes smaller, or is
-  /// added to another partial one, before it has to be whole. Otherwise work that
-  /// waits for the sum to be whole runs in one kernel with what follows.
-  bool waitingPays(Operation *op) {
-    Operation *first = op;
-    while (op->getNumResults() == 1 && op->getResult(0).hasOneUse()) {
-      OpOperand &use = *op->getResult(0).use_begin();
-      Operation *user = use.getOwner();
-      auto rule = dyn_cast<ShardingRuleOpInterface>(user);
-      if (!rule || user->getNumResults() != 1)
-        return false;
-      if (rule.isLinearIn(-1) && user->getNumOperands() > 1)
-        return llvm::any_of(user->getOperands(), [&](Value other) {
-          if (other == use.get())
-            return false;
-          Operation *producer = other.getDefiningOp();
-          bool decided = !producer || producer->isBeforeInBlock(first);
-          return !decided || !shardingOf(other).getUnreduced().empty();
-        });
-      if (!rule.isLinearIn(-1) && !rule.isLinearIn(use.getOperandNumber()))
-        return false;
-      if (bytesOf(cast<RankedTensorType>(user->getResult(0).getType())) <
-          bytesOf(cast<RankedTensorType>(use.get().getType())))
-        return true;
-      op = user;
-    }
+bool Inserter::runOnPartial(Operation *op, OpTensors tensors) {
+  if (op->getNumOperands() < 2 ||
+      !llvm::all_of(op->getOperands(), [&](Value operand) { return !shardingOf(operand).getUnreduced().empty(); }))
     return false;
-  }
+  AxisList partial = mesh.axesOf(shardingOf(op->getOperand(0)).getUnreduced());
+  for (DimAxes &dims : tensors.results)
+    for (AxisList &axes : dims)
+      axes.truncate(std::distance(
+          axes.begin(), llvm::find_if(axes, [&](const AxisUse &use) { return llvm::is_contained(partial, use); })));
+  Execution execution = chooseExecution(tensors, mesh);
+  if (carriedOperands(op, execution, tensors).size() != op->getNumOperands())
+    return false;
+  run(op, execution, tensors);
+  return true;
+}
 
-  int64_t localBytes(RankedTensorType type, const DimAxes &dims) {
-    int64_t bytes = bytesOf(type);
-    for (const AxisList &axes : dims)
-      bytes /= mesh.parts(axes);
-    return bytes;
-  }
-
-  LogicalResult visitReturn(Operation *op) {
-    for (OpOperand &operand : op->getOpOperands()) {
-      if (!isa<RankedTensorType>(operand.get().getType()))
-        continue;
-      auto sharding = function.getResultAttrOfType<ShardingAttr>(operand.getOperandNumber(), kShardingAttr);
-      if (!sharding)
-        sharding = ShardingAttr::getWhole(mesh.name, cast<RankedTensorType>(operand.get().getType()).getRank());
-      fit(operand, close(sharding));
+void Inserter::run(Operation *op, const Execution &execution, const OpTensors &tensors) {
+  AxisList partial = execution.partial;
+  Reduction kind = execution.kind;
+  counts.partial += !partial.empty();
+  for (AxisUse &use : partial)
+    use.origin = originOf(op);
+  SmallVector<unsigned> carried = carriedOperands(op, execution, tensors);
+  for (auto [i, dims] : llvm::enumerate(execution.operands)) {
+    if (!llvm::is_contained(carried, i)) {
+      fit(op->getOpOperand(i), mesh.shardingOf(dims),
+          whyWhole(op->getOperand(i), tensors.rule.operands[i], tensors.rule, dims));
+      continue;
     }
-    return success();
+    for (AxisUse use : mesh.axesOf(shardingOf(op->getOperand(i)).getUnreduced()))
+      if (!llvm::is_contained(partial, use))
+        partial.push_back(use);
   }
+  SmallVector<Attribute> results;
+  for (const DimAxes &dims : execution.results)
+    results.push_back(mesh.shardingOf(dims, kind, partial));
+  declare(op, results);
+}
 
-  LogicalResult visitManual(ManualOp op) {
-    for (auto [operand, sharding] : llvm::zip_equal(op->getOpOperands(), op.getInShardings()))
-      fit(operand, close(cast<ShardingAttr>(sharding)));
-    declare(op, llvm::map_to_vector(op.getOutShardings(), [](Attribute sharding) -> Attribute {
-              return close(cast<ShardingAttr>(sharding));
-            }));
-    return success();
-  }
-
-  /// An op of which nothing is known runs on whole values.
-  LogicalResult visitWithoutRule(Operation *op) {
-    for (Value operand : op->getOperands()) {
-      if (!isa<RankedTensorType>(operand.getType()))
-        continue;
-      ShardingAttr sharding = shardingOf(operand);
-      if (!sharding.isWhole())
-        return op->emitOpError() << "has no sharding rule, and an operand is spread as " << sharding.describe()
-                                 << "; decompose the op first, or constrain the operand to be whole";
+std::string Inserter::whyWhole(Value operand, const TensorFactors &factors, const ShardingRule &rule,
+                               const DimAxes &wanted) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto [dim, axes] : llvm::enumerate(mesh.dimsOf(shardingOf(operand)))) {
+    if (axes.size() <= wanted[dim].size())
+      continue;
+    ArrayRef<unsigned> list = factors.dims[dim];
+    auto needsWhole = [&](unsigned f) { return rule.factors[f].kind == FactorKind::NeedReplication; };
+    if (!list.empty() && llvm::all_of(list, needsWhole)) {
+      os << ", which needs dimension " << dim << " whole";
+    } else if (list.size() > 1) {
+      os << ", which sees dimension " << dim << " as ";
+      llvm::interleave(list, os, [&](unsigned f) { os << rule.factors[f].size; }, " x ");
+      os << ": " << mesh.parts(axes) << " parts of it are cut in between";
     }
-    return success();
   }
+  return text;
+}
 
-  static ShardingAttr close(ShardingAttr sharding) {
-    MLIRContext *context = sharding.getContext();
-    SmallVector<DimShardingAttr> dims;
-    for (DimShardingAttr dim : sharding.getDims())
-      dims.push_back(DimShardingAttr::get(context, dim.getAxes(), /*open=*/false, 0));
-    return ShardingAttr::get(context, sharding.getMesh(), dims, {}, sharding.getKind(), sharding.getUnreduced());
+SmallVector<unsigned> Inserter::carriedOperands(Operation *op, const Execution &execution, const OpTensors &tensors) {
+  SmallVector<unsigned> partial;
+  for (OpOperand &operand : op->getOpOperands())
+    if (!shardingOf(operand.get()).getUnreduced().empty())
+      partial.push_back(operand.getOperandNumber());
+  if (partial.empty())
+    return {};
+  auto refuse = [&](StringRef reason) -> SmallVector<unsigned> {
+    LDBG() << describe(op) << " needs whole operands: " << reason;
+    return {};
+  };
+  if (!isLinearIn(op, partial))
+    return refuse("it is not linear in what is partial");
+  ShardingAttr first = shardingOf(op->getOperand(partial[0]));
+  for (auto [factor, axes] : llvm::zip_equal(tensors.rule.factors, execution.factors))
+    if (factor.moves && !axes.empty())
+      return refuse("elements of it move between the parts");
+  if (!execution.partial.empty() && execution.kind != Reduction::Sum)
+    return refuse("it reduces in another way");
+  uint64_t used = 0;
+  for (const AxisList &axes : execution.factors)
+    for (AxisUse use : axes)
+      used |= uint64_t(1) << use.axis;
+  int64_t bytesIn = 0, bytesOut = 0;
+  for (unsigned i : partial) {
+    Value value = op->getOperand(i);
+    ShardingAttr sharding = shardingOf(value);
+    if (sharding.getKind() != Reduction::Sum ||
+        mesh.axesOf(sharding.getUnreduced()) != mesh.axesOf(first.getUnreduced()))
+      return refuse("the operands are not partial in the same way, by sum");
+    if (!llvm::all_equal(value.getUsers()))
+      return refuse("an operand has other users");
+    if (mesh.dimsOf(sharding) != execution.operands[i])
+      return refuse("an operand has to be cut in another way as well");
+    for (AxisUse use : mesh.axesOf(sharding.getUnreduced()))
+      if (used & (uint64_t(1) << use.axis))
+        return refuse("it is cut by the axis along which an operand is partial");
+    bytesIn += localBytes(tensors.operandTypes[i], execution.operands[i]);
   }
+  for (auto [type, dims] : llvm::zip_equal(tensors.resultTypes, execution.results))
+    bytesOut += localBytes(type, dims);
+  if (bytesOut > bytesIn)
+    return refuse("its result is larger");
+  if (bytesOut == bytesIn && op->getNumOperands() > partial.size() && !waitingPays(op))
+    return refuse("neither a smaller value nor a sum of partial ones comes of it");
+  return partial;
+}
 
-  /// Says what the results of `op` are; nothing where all are whole.
-  void declare(Operation *op, ArrayRef<Attribute> shardings) {
-    op->removeAttr(kShardingsAttr);
-    if (!llvm::all_of(shardings, [](Attribute sharding) { return cast<ShardingAttr>(sharding).isWhole(); }))
-      op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), shardings));
+bool Inserter::waitingPays(Operation *op) {
+  Operation *first = op;
+  while (op->getNumResults() == 1 && op->getResult(0).hasOneUse()) {
+    OpOperand &use = *op->getResult(0).use_begin();
+    Operation *user = use.getOwner();
+    auto rule = dyn_cast<ShardingRuleOpInterface>(user);
+    if (!rule || user->getNumResults() != 1)
+      return false;
+    if (rule.isLinearIn(-1) && user->getNumOperands() > 1)
+      return llvm::any_of(user->getOperands(), [&](Value other) {
+        if (other == use.get())
+          return false;
+        Operation *producer = other.getDefiningOp();
+        bool decided = !producer || producer->isBeforeInBlock(first);
+        return !decided || !shardingOf(other).getUnreduced().empty();
+      });
+    if (!rule.isLinearIn(-1) && !rule.isLinearIn(use.getOperandNumber()))
+      return false;
+    if (bytesOf(cast<RankedTensorType>(user->getResult(0).getType())) <
+        bytesOf(cast<RankedTensorType>(use.get().getType())))
+      return true;
+    op = user;
   }
+  return false;
+}
 
-  /// Makes an operand be spread as `wanted`; `why` is added to the cause.
-  void fit(OpOperand &operand, ShardingAttr wanted, StringRef why = "") {
-    Value value = operand.get();
-    if (shardingOf(value).hasSameLayout(wanted))
-      return;
-    Value &fitted = reshards[{value, withoutOrigins(wanted)}];
-    if (DenseElementsAttr elements; !fitted && matchPattern(value, m_Constant(&elements)) && elements.isSplat()) {
-      // One number is on every device as it is.
-      fitted = OpBuilder(value.getDefiningOp()).clone(*value.getDefiningOp())->getResult(0);
-      declare(fitted.getDefiningOp(), {wanted});
+int64_t Inserter::localBytes(RankedTensorType type, const DimAxes &dims) {
+  int64_t bytes = bytesOf(type);
+  for (const AxisList &axes : dims)
+    bytes /= mesh.parts(axes);
+  return bytes;
+}
+
+LogicalResult Inserter::visitReturn(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    auto sharding = function.getResultAttrOfType<ShardingAttr>(operand.getOperandNumber(), kShardingAttr);
+    if (!sharding)
+      sharding = ShardingAttr::getWhole(mesh.name, cast<RankedTensorType>(operand.get().getType()).getRank());
+    fit(operand, sharding.getClosed());
+  }
+  return success();
+}
+
+LogicalResult Inserter::visitManual(ManualOp op) {
+  for (auto [operand, sharding] : llvm::zip_equal(op->getOpOperands(), op.getInShardings()))
+    fit(operand, cast<ShardingAttr>(sharding).getClosed());
+  declare(op, llvm::map_to_vector(op.getOutShardings(), [](Attribute sharding) -> Attribute {
+            return cast<ShardingAttr>(sharding).getClosed();
+          }));
+  return success();
+}
+
+LogicalResult Inserter::visitWithoutRule(Operation *op) {
+  for (Value operand : op->getOperands()) {
+    if (!isa<RankedTensorType>(operand.getType()))
+      continue;
+    ShardingAttr sharding = shardingOf(operand);
+    if (!sharding.isWhole())
+      return op->emitOpError() << "has no sharding rule, and an operand is spread as " << sharding.describe()
+                               << "; decompose the op first, or constrain the operand to be whole";
+  }
+  return success();
+}
+
+void Inserter::declare(Operation *op, ArrayRef<Attribute> shardings) {
+  op->removeAttr(kShardingsAttr);
+  if (!llvm::all_of(shardings, [](Attribute sharding) { return cast<ShardingAttr>(sharding).isWhole(); }))
+    op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), shardings));
+}
+
+Value Inserter::nearest(Value value, ShardingAttr wanted) {
+  auto it = forms.find(value);
+  if (it == forms.end())
+    return value;
+  Value best = value;
+  int64_t least = elementsMoved(value, wanted);
+  for (Value form : it->second)
+    if (int64_t elements = elementsMoved(form, wanted); elements < least) {
+      best = form;
+      least = elements;
     }
-    if (!fitted) {
-      Operation *op = operand.getOwner();
-      OpBuilder builder(op);
-      fitted = ReshardOp::create(builder, op->getLoc(), nearest(value, wanted), wanted,
-                                 builder.getStringAttr(causeOf(operand) + why));
-      forms[value].push_back(fitted);
-      ++numReshards;
-    }
-    operand.set(fitted);
-  }
+  return best;
+}
 
-  /// The value, or that of its reshards so far from which less moves to become
-  /// `wanted`: of a sum that is whole already a part is free.
-  Value nearest(Value value, ShardingAttr wanted) {
-    auto it = forms.find(value);
-    if (it == forms.end())
-      return value;
-    Value best = value;
-    int64_t least = elementsMoved(value, wanted);
-    for (Value form : it->second)
-      if (int64_t elements = elementsMoved(form, wanted); elements < least) {
-        best = form;
-        least = elements;
-      }
-    return best;
-  }
+int64_t Inserter::elementsMoved(Value value, ShardingAttr wanted) {
+  return elementsReceived(cast<RankedTensorType>(value.getType()).getShape(), shardingOf(value), wanted, mesh);
+}
 
-  int64_t elementsMoved(Value value, ShardingAttr wanted) {
-    return elementsReceived(cast<RankedTensorType>(value.getType()).getShape(), shardingOf(value), wanted, mesh);
-  }
+std::string Inserter::causeOf(OpOperand &operand) {
+  Operation *op = operand.getOwner();
+  if (!isa<func::ReturnOp>(op))
+    return describe(op);
+  unsigned i = operand.getOperandNumber();
+  std::string text = "result " + std::to_string(i) + " of @" + function.getSymName().str();
+  if (auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(i, kStateAttr))
+    text += " (@" + state.getValue().str() + ")";
+  else if (auto output = function.getResultAttrOfType<StringAttr>(i, kOutputAttr))
+    text += " (" + output.str() + ")";
+  return text;
+}
 
-  /// Who needs the operand in another way.
-  std::string causeOf(OpOperand &operand) {
+void Inserter::fit(OpOperand &operand, ShardingAttr wanted, StringRef why) {
+  Value value = operand.get();
+  if (shardingOf(value).hasSameLayout(wanted))
+    return;
+  Value &fitted = reshards[{value, withoutOrigins(wanted)}];
+  if (DenseElementsAttr elements; !fitted && matchPattern(value, m_Constant(&elements)) && elements.isSplat()) {
+    // One number is on every device as it is.
+    fitted = OpBuilder(value.getDefiningOp()).clone(*value.getDefiningOp())->getResult(0);
+    declare(fitted.getDefiningOp(), {wanted});
+  }
+  if (!fitted) {
     Operation *op = operand.getOwner();
-    if (!isa<func::ReturnOp>(op))
-      return describe(op);
-    unsigned i = operand.getOperandNumber();
-    std::string text = "result " + std::to_string(i) + " of @" + function.getSymName().str();
-    if (auto state = function.getResultAttrOfType<FlatSymbolRefAttr>(i, kStateAttr))
-      text += " (@" + state.getValue().str() + ")";
-    else if (auto output = function.getResultAttrOfType<StringAttr>(i, kOutputAttr))
-      text += " (" + output.str() + ")";
-    return text;
+    OpBuilder builder(op);
+    fitted = ReshardOp::create(builder, op->getLoc(), nearest(value, wanted), wanted,
+                               builder.getStringAttr(causeOf(operand) + why));
+    forms[value].push_back(fitted);
+    ++counts.reshards;
   }
-
-  func::FuncOp function;
-  const MeshRef &mesh;
-  DenseMap<std::pair<Value, Attribute>, Value> reshards;
-  DenseMap<Value, SmallVector<Value>> forms; // the reshards of a value
-};
-
-} // namespace
+  operand.set(fitted);
+}
 
 namespace dgc {
 FailureOr<ReshardCounts> insertReshards(func::FuncOp function, const MeshRef &mesh) {
   if (function.isExternal())
     return ReshardCounts();
-  Inserter inserter(function, mesh);
-  if (failed(inserter.run()))
+  const DenseMap<Operation *, uint64_t> none;
+  Inserter inserter(function, mesh, none);
+  if (failed(inserter.run(function.getBody().front())))
     return failure();
-  return ReshardCounts{inserter.numReshards, inserter.numPartial};
+  return inserter.counts;
 }
 } // namespace dgc
 

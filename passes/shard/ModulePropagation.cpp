@@ -7,16 +7,6 @@ using namespace mlir;
 using namespace dgc;
 using namespace dgc::dist;
 
-/// The same sharding with closed dimensions.
-static ShardingAttr close(ShardingAttr sharding) {
-  MLIRContext *context = sharding.getContext();
-  SmallVector<DimShardingAttr> dims;
-  for (DimShardingAttr dim : sharding.getDims())
-    dims.push_back(DimShardingAttr::get(context, dim.getAxes(), /*open=*/false, 0));
-  return ShardingAttr::get(context, sharding.getMesh(), dims, sharding.getReplicated(), sharding.getKind(),
-                           sharding.getUnreduced());
-}
-
 static FlatSymbolRefAttr stateName(DictionaryAttr attributes) {
   return attributes ? attributes.getAs<FlatSymbolRefAttr>(kStateAttr) : FlatSymbolRefAttr();
 }
@@ -128,10 +118,23 @@ unsigned ModulePropagation::addBoundary(RankedTensorType type, DictionaryAttr at
   return tensor;
 }
 
+/// Whether each worker has all of a result, so that one can report it: a metric that is a tensor, and not of examples.
+static bool isReportedWhole(DictionaryAttr attributes) {
+  if (!attributes || attributes.contains(kBatchDimAttr))
+    return false;
+  auto role = attributes.getAs<StringAttr>(kRoleAttr);
+  auto sharding = attributes.getAs<ShardingAttr>(kShardingAttr);
+  return role && role.getValue() == "metric" && (!sharding || sharding.isWhole());
+}
+
 LogicalResult ModulePropagation::addFunction(func::FuncOp function) {
   for (unsigned i = 0; i < function.getNumResults(); ++i) {
     auto type = dyn_cast<RankedTensorType>(function.getResultTypes()[i]);
-    results[function].push_back(type ? addBoundary(type, function.getResultAttrDict(i), AnnotationGroup::Value) : ~0u);
+    DictionaryAttr attributes = function.getResultAttrDict(i);
+    results[function].push_back(type ? addBoundary(type, attributes, AnnotationGroup::Value) : ~0u);
+    if (type && type.getRank() > 0 && isReportedWhole(attributes))
+      annotate(results[function].back(), type, ShardingAttr::getWhole(mesh.name, type.getRank()),
+               AnnotationGroup::Value);
   }
   if (function.isExternal())
     return success();
@@ -159,7 +162,7 @@ void ModulePropagation::addOp(Operation *op) {
   if (auto constraint = dyn_cast<ConstraintOp>(op)) {
     say(0, constraint.getSharding());
   } else if (auto reshard = dyn_cast<ReshardOp>(op)) {
-    say(0, close(reshard.getSharding()));
+    say(0, reshard.getSharding().getClosed());
     return;
   } else if (auto manual = dyn_cast<ManualOp>(op)) {
     addManual(manual);
@@ -174,6 +177,10 @@ void ModulePropagation::addOp(Operation *op) {
         related.tie({*tensor, result});
     return;
   }
+  if (auto regions = dyn_cast<RegionTiesOpInterface>(op)) {
+    addRegions(regions);
+    return;
+  }
   auto rule = dyn_cast<ShardingRuleOpInterface>(op);
   if (rule && allTensors) {
     llvm::append_range(operands, resultTensors);
@@ -183,12 +190,47 @@ void ModulePropagation::addOp(Operation *op) {
 
 void ModulePropagation::addManual(ManualOp op) {
   for (auto [value, sharding] : llvm::zip_equal(op->getResults(), op.getOutShardings()))
-    annotate(*tensorOf(value), value.getType(), close(cast<ShardingAttr>(sharding)), AnnotationGroup::Value);
+    annotate(*tensorOf(value), value.getType(), cast<ShardingAttr>(sharding).getClosed(), AnnotationGroup::Value);
   // What goes into the region should be there as the region takes it.
   for (auto [value, sharding] : llvm::zip_equal(op->getOperands(), op.getInShardings())) {
     unsigned inside = related.addTensor(cast<RankedTensorType>(value.getType()));
-    annotate(inside, value.getType(), close(cast<ShardingAttr>(sharding)), AnnotationGroup::Value);
+    annotate(inside, value.getType(), cast<ShardingAttr>(sharding).getClosed(), AnnotationGroup::Value);
     related.tie({*tensorOf(value), inside});
+  }
+}
+
+/// Shardings go into a loop or branch and out of it through the values that are the same inside and outside.
+void ModulePropagation::addRegions(RegionTiesOpInterface op) {
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.front().without_terminator())
+      addOp(&inner);
+  RegionTies ties = op.getRegionTies();
+  auto tie = [&](ArrayRef<Value> values) {
+    if (SmallVector<unsigned> tied = tensorsOf(values); tied.size() == values.size())
+      related.tie(tied);
+  };
+  for (const RegionTies::Same &each : ties.same)
+    tie({each.outside, each.inside});
+  for (const RegionTies::Carried &each : ties.carried) {
+    SmallVector<Value> values(each.inside.begin(), each.inside.end());
+    values.append({each.first, each.next, each.result});
+    tie(values);
+  }
+  for (const RegionTies::Sliced &each : ties.sliced) {
+    std::optional<unsigned> whole = tensorOf(each.whole), slice = tensorOf(each.slice);
+    if (!whole || !slice)
+      continue;
+    ShardingRule rule;
+    rule.operands.resize(2); // the tensor and a slice
+    auto shape = cast<RankedTensorType>(each.whole.getType()).getShape();
+    for (auto [dim, size] : llvm::enumerate(shape)) {
+      const bool isRound = int64_t(dim) == each.dim;
+      rule.factors.push_back({size, isRound ? FactorKind::NeedReplication : FactorKind::PassThrough});
+      rule.operands[0].dims.push_back({unsigned(dim)});
+      if (!isRound)
+        rule.operands[1].dims.push_back({unsigned(dim)});
+    }
+    related.relate(std::move(rule), {*whole, *slice});
   }
 }
 
@@ -221,7 +263,18 @@ void ModulePropagation::write(func::FuncOp function) {
     writeOp(&op);
 }
 
+void ModulePropagation::writeRegions(RegionTiesOpInterface op) {
+  for (Region &region : op->getRegions())
+    for (Operation &inner : region.front().without_terminator())
+      writeOp(&inner);
+  auto arguments = op->getRegion(0).getArguments();
+  if (SmallVector<unsigned> found = tensorsOf(arguments); found.size() == arguments.size())
+    declareArguments(op, llvm::map_to_vector(found, [&](unsigned tensor) { return shardingOf(tensor); }));
+}
+
 void ModulePropagation::writeOp(Operation *op) {
+  if (auto regions = dyn_cast<RegionTiesOpInterface>(op))
+    writeRegions(regions);
   SmallVector<unsigned> found = tensorsOf(op->getResults());
   if (isa<ReshardOp>(op) || found.empty() || found.size() != op->getNumResults())
     return;

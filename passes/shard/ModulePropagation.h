@@ -57,9 +57,11 @@ private:
   mlir::LogicalResult addFunction(mlir::func::FuncOp function);
   void addOp(mlir::Operation *op);
   void addManual(dist::ManualOp op);
+  void addRegions(RegionTiesOpInterface op);
   void annotate(unsigned tensor, mlir::Type type, dist::ShardingAttr sharding, AnnotationGroup::Kind kind);
   void write(mlir::func::FuncOp function);
   void writeOp(mlir::Operation *op);
+  void writeRegions(RegionTiesOpInterface op);
   dist::ShardingAttr shardingOf(unsigned tensor) const { return mesh.shardingOf(settled->getDims(tensor)); }
 
   mlir::ModuleOp module;

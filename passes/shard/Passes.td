@@ -28,7 +28,9 @@ def PropagateShardingsPass : Pass<"dgc-propagate-shardings", "::mlir::ModuleOp">
     variables, arguments or values in between, then single ones of the same type and sharding. That choice wins with
     which `dgc-insert-reshards` makes a device receive the fewest bytes in the entry point that communicates most, then
     in all together, of those that compute at most 5 % more than when nothing waits. It writes `dist.shardings` on every op with a result that is cut, and `dist.sharding` on every
-    argument and result; values without are whole on every device. It changes no data flow, but for ops that
+    argument and result; values without are whole on every device. Shardings go into loops and branches and out of them, through
+    the values that are the same inside and outside; `dist.argument_shardings` says how the arguments of their regions are
+    sharded. It changes no data flow, but for ops that
     merely make a value for each use (constants, broadcast scalars): each use gets its own, so that they do not
     tie values that have nothing else in common. A module without a mesh is left alone.
 
@@ -57,6 +59,10 @@ def InsertReshardsPass : Pass<"dgc-insert-reshards", "::mlir::ModuleOp"> {
     A reduction over a cut factor gives a partial value: unreduced along these axes. It travels on as it is through
     ops that are linear in it, as long as it has no other user and does not grow; then it is made whole, once.
     So a gradient that is partial along `data` is combined just before the update of its variable.
+
+    Ops in loops and branches are decided as all others are. What a loop carries is sharded in one way in all rounds. A sum that
+    it carries from zeros on, and does nothing with but add to it, is partial in all of them, and made whole behind the loop.
+    What is the same in all rounds is resharded before the loop. What decides is whole.
 
     It sets `dist.shardings` to what the ops give. It does not lower any reshard.
 

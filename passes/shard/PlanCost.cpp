@@ -55,12 +55,12 @@ static PlanCost costOf(func::FuncOp function, const MeshRef &mesh) {
   PlanCost cost;
   if (function.isExternal())
     return cost;
-  for (Operation &op : function.getBody().front()) {
+  function.walk([&](Operation *op) { // of a loop one round
     if (auto reshard = dyn_cast<ReshardOp>(op))
       cost.bytes = addClamped(cost.bytes, bytesOfReshard(reshard, mesh));
-    else
-      cost.flops += localFlops(&op, mesh);
-  }
+    else if (!isa<RegionTiesOpInterface>(op)) // the ops in it are
+      cost.flops += localFlops(op, mesh);
+  });
   return cost;
 }
 

@@ -105,6 +105,8 @@ private:
           return failure();
       return success();
     }
+    if (auto regions = dyn_cast<RegionTiesOpInterface>(op))
+      return checkRegions(regions);
     auto rule = dyn_cast<ShardingRuleOpInterface>(op);
     if (!rule) {
       for (auto [i, operand] : llvm::enumerate(op->getOperands()))
@@ -116,6 +118,59 @@ private:
     if (op->getNumResults() == 0)
       return success();
     return checkRule(op, rule.getShardingRule());
+  }
+
+  /// What is inside of a loop or branch is spread as what is outside, in every round; what decides is whole.
+  LogicalResult checkRegions(RegionTiesOpInterface op) {
+    const RegionTies ties = op.getRegionTies();
+    if (!llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>))
+      return success();
+    auto check = [&](ShardingAttr outside, ShardingAttr inside, const llvm::Twine &what) -> LogicalResult {
+      if (outside.hasSameLayout(inside))
+        return success();
+      return op->emitOpError() << what << " is spread as " << outside.describe() << ", and in the region as "
+                               << inside.describe() << "; dgc-insert-reshards puts a reshard in between";
+    };
+    auto spread = [&](Value value) { return declaredSharding(value, mesh); };
+    auto named = [](int64_t operand) {
+      return operand < 0 ? std::string("a result") : "operand " + std::to_string(operand);
+    };
+    for (const RegionTies::Same &each : ties.same)
+      if (failed(check(spread(each.outside), spread(each.inside), named(each.operand))))
+        return failure();
+    for (const RegionTies::Sliced &each : ties.sliced) {
+      DimAxes dims = mesh.dimsOf(spread(each.whole));
+      if (!dims[each.dim].empty())
+        return op->emitOpError() << named(each.operand) << " is cut along dimension " << each.dim
+                                 << ", of which each round has a slice";
+      dims.erase(dims.begin() + each.dim);
+      if (failed(check(mesh.shardingOf(dims), spread(each.slice), named(each.operand))))
+        return failure();
+    }
+    for (const RegionTies::Carried &each : ties.carried) {
+      ShardingAttr result = spread(each.result), first = spread(each.first);
+      SmallVector<Value> others(each.inside.begin(), each.inside.end());
+      others.push_back(each.next);
+      for (Value other : others)
+        if (failed(check(result, spread(other), "what is carried of " + named(each.operand))))
+          return failure();
+      if (isZeros(each.first)) // which are the addends of zeros
+        result = mesh.shardingOf(mesh.dimsOf(result));
+      if (failed(check(first, result, named(each.operand))))
+        return failure();
+    }
+    for (Region &region : op->getRegions()) {
+      for (Operation &inner : region.front().without_terminator())
+        if (failed(checkOp(&inner)))
+          return failure();
+      if (auto condition = dyn_cast<ConditionOp>(region.front().getTerminator()))
+        if (failed(checkSpread(condition, 0, ShardingAttr::getWhole(mesh.name, 0))))
+          return failure();
+    }
+    // What no tie is for decides between branches.
+    if (isa<IfOp>(op))
+      return checkSpread(op, 0, ShardingAttr::getWhole(mesh.name, 0));
+    return success();
   }
 
   LogicalResult checkReturn(Operation *op) {

@@ -34,8 +34,9 @@ absl::Status checkAction(const ProgramContext &context, const artifact::Step &st
 absl::Status checkResults(const artifact::Program &program, const artifact::Kernel &kernel,
                           const artifact::KernelCall &call, uint32_t results);
 
-/// The steps of loops and branches are there, and none of them communicates. All steps have been checked.
-absl::Status checkControl(const artifact::Program &program);
+/// The steps of loops and branches are there, and workers that communicate in them come to it equally often. All steps have
+/// been checked.
+absl::Status checkControl(const ProgramContext &context);
 
 /// What goes on beside others is waited for once, and nothing that it works on
 /// is used meanwhile. All steps have been checked.

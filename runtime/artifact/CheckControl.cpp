@@ -1,6 +1,7 @@
 // Loops and branches: that their steps are there, and that what decides them is the same for all that communicate.
 #include "runtime/artifact/ActionCheck.h"
 #include "runtime/artifact/Actions.h"
+#include "runtime/artifact/Varying.h"
 
 #include <string>
 
@@ -22,6 +23,8 @@ public:
 
   absl::Status run() { return checkRange(0, sizeOf(program.steps()), 0); }
 
+  bool communicatesInside = false; // in some loop or branch
+
 private:
   static constexpr uint32_t mostNested = 64; // loops in loops: the executor calls itself for each
 
@@ -30,8 +33,10 @@ private:
     for (uint64_t i = begin; i < end; ++i) {
       const a::Step &step = *program.steps()->Get(static_cast<uint32_t>(i));
       const std::string where = str("step ", i);
-      if (depth > 0 && communicates(infoOf(step.action_type()).kind))
-        return bad(str(where, " communicates in a loop or a branch: it is not known that all workers come to it"));
+      const ActionKind kind = infoOf(step.action_type()).kind;
+      if (depth > 0 && kind == ActionKind::Transfer)
+        return bad(str(where, " sends or receives in a loop or a branch: the other end is in another program"));
+      communicatesInside |= depth > 0 && communicates(kind);
       if (depth > 0 && (step.queue() != 0 || sizeOf(step.waits())))
         return bad(str(where, " is in a loop or a branch, and waits for others or is waited for"));
       uint64_t first = 0, second = 0;
@@ -61,4 +66,9 @@ private:
 };
 } // namespace
 
-absl::Status dgc::rt::checkControl(const a::Program &program) { return ControlCheck(program).run(); }
+absl::Status dgc::rt::checkControl(const ProgramContext &context) {
+  ControlCheck check(context.program);
+  if (absl::Status s = check.run(); !s.ok())
+    return s;
+  return check.communicatesInside ? checkUniform(context) : absl::OkStatus();
+}

@@ -111,8 +111,8 @@ absl::Status checkGrids(const a::Kernel &kernel) {
   return absl::OkStatus();
 }
 
-/// Each result may take the place of an operand, and no operand has that of two.
-absl::Status checkInPlace(const a::Kernel &kernel) {
+/// Each result may take the place of an operand, and no operand has that of two. Results are computed from operands.
+absl::Status checkResultsOf(const a::Kernel &kernel) {
   const uint32_t results = lengthOf(kernel.inplace());
   if (results > kernel.arg_count())
     return bad(str("it has ", results, " results among ", kernel.arg_count(), " arguments"));
@@ -123,6 +123,15 @@ absl::Status checkInPlace(const a::Kernel &kernel) {
       return bad(str("result ", i, " takes the place of operand ", operand, ", which does not exist"));
     if (operand >= 0 && !taken.insert(operand).second)
       return bad(str("two results take the place of operand ", operand));
+  }
+  const uint32_t said = lengthOf(kernel.result_reads());
+  if (said && said != results)
+    return bad(str("it says what ", said, " of its ", results, " results are computed from"));
+  for (uint32_t i = 0; i < said; ++i) {
+    const auto *numbers = kernel.result_reads()->Get(i)->numbers();
+    for (uint32_t j = 0; j < lengthOf(numbers); ++j)
+      if (numbers->Get(j) >= kernel.arg_count() - results)
+        return bad(str("result ", i, " is computed from operand ", numbers->Get(j), ", which does not exist"));
   }
   return absl::OkStatus();
 }
@@ -138,7 +147,7 @@ absl::Status checkKernels(const a::Plan &plan) {
           str("kernel ", i, " '", text(kernel->symbol()), "': extent is ", kernel->extent(), ", at least 1 needed"));
     if (kernel->on_host() && (!traits.takesHostGroups || lengthOf(kernel->launches())))
       return bad(str("kernel ", i, " '", text(kernel->symbol()), "' is one for the host, and none beside GPUs"));
-    DGC_RETURN_IF_ERROR(annotate(checkInPlace(*kernel), str("kernel ", i, " '", text(kernel->symbol()), "'")));
+    DGC_RETURN_IF_ERROR(annotate(checkResultsOf(*kernel), str("kernel ", i, " '", text(kernel->symbol()), "'")));
     if (kernel->workspace_bytes() > maxArenaBytes)
       return bad(str("kernel ", i, " '", text(kernel->symbol()), "': a workspace of more than 64 TiB"));
     if (traits.kernels == KernelForm::Grids && !kernel->on_host()) {
@@ -425,7 +434,7 @@ absl::Status checkProgram(const a::Plan &plan, const a::Program &program) {
   for (uint32_t i = 0; i < lengthOf(program.steps()); ++i)
     if (absl::Status s = checkStep({plan, program}, i); !s.ok())
       return annotate(s, str("step ", i, " '", text(program.steps()->Get(i)->name()), "'"));
-  DGC_RETURN_IF_ERROR(checkControl(program));
+  DGC_RETURN_IF_ERROR(checkControl({plan, program}));
   return checkOverlap(program);
 }
 } // namespace

@@ -19,7 +19,7 @@ static_assert(numReductions == static_cast<int>(artifact::Reduction::MAX) + 1,
                 "tables have the order of dgcx.fbs: " #Enum "::" #Name);
 #define DGC_DTYPE(Name, text, Stored) DGC_SAME(DType, Name)
 #include "runtime/base/DTypes.def"
-#define DGC_COLLECTIVE(Name, text, sizes, reduces, severalRanges, inPlace) DGC_SAME(CollectiveKind, Name)
+#define DGC_COLLECTIVE(Name, text, sizes, reduces, severalRanges, inPlace, makesEqual) DGC_SAME(CollectiveKind, Name)
 #define DGC_REDUCTION(Name, text) DGC_SAME(Reduction, Name)
 #include "runtime/base/Collectives.def"
 #undef DGC_SAME

@@ -9,7 +9,7 @@
 namespace dgc::rt {
 
 enum class CollectiveKind : uint8_t {
-#define DGC_COLLECTIVE(Name, text, sizes, reduces, severalRanges, inPlace) Name,
+#define DGC_COLLECTIVE(Name, text, sizes, reduces, severalRanges, inPlace, makesEqual) Name,
 #include "runtime/base/Collectives.def"
 };
 enum class Reduction : uint8_t {
@@ -31,11 +31,12 @@ struct CollectiveInfo {
   bool reduces;       // combines what the members give; else it copies
   bool severalRanges; // may work on several ranges at once
   bool inPlace;       // src and dst may be the same range
+  bool makesEqual;    // all members have the same afterwards
 };
 
 inline constexpr CollectiveInfo collectiveTable[] = {
-#define DGC_COLLECTIVE(Name, text, sizes, reduces, severalRanges, inPlace)                                             \
-  {text, CollectiveSizes::sizes, reduces, severalRanges, inPlace},
+#define DGC_COLLECTIVE(Name, text, sizes, reduces, severalRanges, inPlace, makesEqual)                                 \
+  {text, CollectiveSizes::sizes, reduces, severalRanges, inPlace, makesEqual},
 #include "runtime/base/Collectives.def"
 };
 inline constexpr std::string_view reductionNames[] = {

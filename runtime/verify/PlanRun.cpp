@@ -117,7 +117,7 @@ std::vector<Event> PlanRun::possibleEvents(const Rendezvous &rendezvous) const {
 absl::Status PlanRun::perform(const Event &event, Rendezvous &rendezvous) {
   if (event.collective == Event::kStep)
     return workers[event.worker]->doStep();
-  PendingCollective &pending = rendezvous.pending(static_cast<uint32_t>(event.collective), event.workers);
+  PendingCollective &pending = rendezvous.complete(static_cast<uint32_t>(event.collective), event.workers);
   Clock all;
   for (const Member &member : pending.arrived)
     all.join(member.clock);

@@ -127,6 +127,7 @@ absl::Status WorkerRun::begin(const Call &call, uint64_t number, Rendezvous &pla
   rendezvous = &place;
   next = 0;
   controls.clear();
+  follows = false;
   found = {};
   started.clear();
   clock = Clock();
@@ -209,7 +210,7 @@ absl::Status WorkerRun::compute() {
 
 absl::Status WorkerRun::communicate(const artifact::Collective &collective) {
   rt::CollectiveDesc desc = rt::describeCollective(plan.plan, collective, rank_);
-  PendingCollective &pending = rendezvous->pending(collective.id(), desc.group);
+  PendingCollective &pending = rendezvous->next(collective.id(), desc.group, rank_);
   const uint32_t task = step(next).queue() == 1 ? rendezvous->newTask() : rank_;
   rendezvous->arrive(pending, {std::move(desc), rank_, &shared, writer(next), task, clock});
   started.push_back({next, &pending});
@@ -253,12 +254,14 @@ const PendingCollective *WorkerRun::pendingOf(uint32_t number) const {
 }
 
 bool WorkerRun::isDone() const {
-  return !program ||
-         (next == numSteps() && std::all_of(started.begin(), started.end(),
-                                            [](const StartedCollective &each) { return each.pending->done; }));
+  return !program || (next == numSteps() && !follows &&
+                      std::all_of(started.begin(), started.end(),
+                                  [](const StartedCollective &each) { return each.pending->done; }));
 }
 
 bool WorkerRun::canStep() const {
+  if (program && follows)
+    return pendingOf(next - 1)->done;
   if (!program || next == numSteps())
     return false;
   if (found.step != next || (found.waits && found.changes != rendezvous->changes()))
@@ -360,8 +363,15 @@ absl::Status WorkerRun::follow() {
 }
 
 absl::Status WorkerRun::doStep() {
+  found = {};
   if (next > 0 && step(next - 1).queue() == 0)
     await(next - 1);
+  if (follows) {
+    follows = false;
+    const uint32_t before = next - 1;
+    absl::Status status = follow();
+    return status.ok() ? status : named(status, before);
+  }
   const artifact::Step &mine = step(next);
   for (uint32_t i = 0; mine.waits() && i < mine.waits()->size(); ++i)
     await(mine.waits()->Get(i));
@@ -370,13 +380,17 @@ absl::Status WorkerRun::doStep() {
   if (absl::Status status = act(); !status.ok())
     return named(status, number);
   ++next;
+  if (!controls.empty() && pendingOf(number) && step(number).queue() == 0) {
+    follows = true;
+    return absl::OkStatus();
+  }
   absl::Status status = follow();
   return status.ok() ? status : named(status, number);
 }
 
 absl::Status WorkerRun::computeSteps(uint32_t most) {
   auto communicates = [](const auto &action) { return rt::isCommunication<std::decay_t<decltype(action)>>; };
-  for (; most > 0 && canStep() && !rt::visit(step(next), communicates); --most)
+  for (; most > 0 && canStep() && (follows || !rt::visit(step(next), communicates)); --most)
     DGC_RETURN_IF_ERROR(doStep());
   return absl::OkStatus();
 }

@@ -39,8 +39,21 @@ public:
 
   explicit Rendezvous(uint32_t workers) : tasks(workers) {}
 
-  PendingCollective &pending(uint32_t collective, const std::vector<uint32_t> &group) {
-    return collectives.try_emplace({collective, group}, PendingCollective{collective, group, {}}).first->second;
+  /// Where `rank` meets the others the next time that it comes to the collective: in a loop, in each round.
+  PendingCollective &next(uint32_t collective, const std::vector<uint32_t> &group, uint32_t rank) {
+    std::deque<PendingCollective> &meetings = collectives[{collective, group}];
+    auto isNew = [&](const PendingCollective &each) {
+      return std::none_of(each.arrived.begin(), each.arrived.end(),
+                          [&](const Member &member) { return member.rank == rank; });
+    };
+    auto found = std::find_if(meetings.begin(), meetings.end(), isNew);
+    return found != meetings.end() ? *found : meetings.emplace_back(PendingCollective{collective, group, {}});
+  }
+  /// The first of them at which all members are and that has not had its effect.
+  PendingCollective &complete(uint32_t collective, const std::vector<uint32_t> &group) {
+    return **std::find_if(waiting.begin(), waiting.end(), [&](const PendingCollective *each) {
+      return each->collective == collective && each->group == group;
+    });
   }
   Messages &messages(uint32_t from, uint32_t to, uint32_t channel) { return queues[{from, to, channel}]; }
   void post(uint32_t from, uint32_t to, uint32_t channel, Message message) {
@@ -65,7 +78,7 @@ public:
   uint32_t newTask() { return tasks++; }
 
 private:
-  std::map<std::pair<uint32_t, std::vector<uint32_t>>, PendingCollective> collectives;
+  std::map<std::pair<uint32_t, std::vector<uint32_t>>, std::deque<PendingCollective>> collectives;
   std::vector<PendingCollective *> waiting;
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Messages> queues;
   uint32_t tasks;
@@ -147,6 +160,8 @@ private:
     uint32_t rounds = 0;
   };
   std::vector<Control> controls; // the innermost one last
+  /// The last step was a collective in a loop or a branch: where to go on is decided when it has ended.
+  bool follows = false;
   /// What was found of a step, after so many changes: nothing that a step waits for goes away again.
   struct Readiness {
     int64_t step = -1;

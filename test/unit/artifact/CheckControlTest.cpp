@@ -2,6 +2,7 @@
 #include "SamplePlan.h"
 
 #include "runtime/artifact/Reader.h"
+#include "runtime/artifact/Varying.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -35,6 +36,29 @@ fb::WhileT &loop(P p) {
   addStep(program, copy, "copy");
   addStep(program, copy, "copy");
   return result;
+}
+
+/// Lets the first copy of a loop take what decides from an input of one element. Returns the loop's first step.
+size_t decideBy(P p, std::unique_ptr<fb::ShardingT> cut) {
+  fb::ProgramT &program = *p.programs[0];
+  loop(p);
+  const auto from = static_cast<uint32_t>(program.buffers.size() - 1);
+  auto input = std::make_unique<fb::InputT>();
+  input->name = "decides";
+  input->buffer = from;
+  input->global_shape = {cut ? 2 : 1};
+  input->sharding = std::move(cut);
+  program.inputs.push_back(std::move(input));
+  return program.steps.size() - 3;
+}
+
+/// Moves the collective of the sample into the body of the loop at step `at`.
+void communicate(P p, size_t at) {
+  auto &steps = p.programs[0]->steps;
+  const auto isCollective = [](const auto &step) { return step->action.type == fb::Action::Collective; };
+  const auto collective = std::find_if(steps.begin(), steps.end(), isCollective);
+  std::rotate(collective, collective + 1, steps.end());
+  steps[at - 1]->action.AsWhile()->body_steps = 2;
 }
 
 fb::BufferT &buffer(P p, uint32_t index) { return *p.programs[0]->buffers[index]; }
@@ -78,7 +102,12 @@ const Violation violations[] = {
        auto &steps = p.programs[0]->steps;
        std::rotate(steps.begin() + 4, steps.begin() + 5, steps.end() - 1); // the collective is in the loop
      },
-     "", "communicates in a loop or a branch"},
+     "", "communicates in the loop or branch of step .*not known to be the same on all workers along data"},
+    {"LoopDecidedByItsPart",
+     [](P p) { // from round to round: the input that the predicate is made of is cut
+       communicate(p, decideBy(p, sharding({{0}})));
+     },
+     "", "communicates in the loop or branch of step .* along data; step .* makes it differ"},
     {"LoopAwaits",
      [](P p) {
        loop(p);
@@ -120,6 +149,40 @@ TEST_P(CheckControl, IsRefusedByName) {
 
 INSTANTIATE_TEST_SUITE_P(Plan, CheckControl, ::testing::ValuesIn(violations),
                          [](const auto &info) { return std::string(info.param.name); });
+
+TEST(CheckControlFlow, CommunicatesWhereAllDecideAlike) {
+  fb::PlanT plan = samplePlan();
+  communicate(plan, decideBy(plan, nullptr));
+  const absl::Status status = loadBytes(*finishPlan(std::move(plan))).status();
+  EXPECT_TRUE(status.ok()) << status;
+}
+
+TEST(VaryingBytes, KeepRangesApart) {
+  VaryingBytes bytes;
+  EXPECT_EQ(bytes.of(0, 8), ~AxisMask{0}); // nothing has been written
+  bytes.set(0, 100, 4);
+  EXPECT_EQ(bytes.of(99, 100), 4u);
+  bytes.set(0, 100, 0);
+  bytes.set(20, 30, 1);
+  EXPECT_EQ(bytes.of(0, 20), 0u);
+  EXPECT_EQ(bytes.of(29, 31), 1u);
+  EXPECT_EQ(bytes.of(30, 100), 0u);
+  EXPECT_EQ(bytes.of(5, 5), 0u);
+  std::vector<uint64_t> parts;
+  bytes.forEachPart(
+      10, 25, [&](uint64_t begin, uint64_t end, AxisMask axes) { parts.insert(parts.end(), {begin, end, axes}); });
+  EXPECT_EQ(parts, (std::vector<uint64_t>{10, 20, 0, 20, 25, 1}));
+  VaryingBytes other;
+  other.set(0, 100, 0);
+  other.set(25, 35, 2);
+  EXPECT_TRUE(bytes.join(other));
+  EXPECT_EQ(bytes.of(20, 25), 1u);
+  EXPECT_EQ(bytes.of(25, 30), 3u);
+  EXPECT_EQ(bytes.of(30, 35), 2u);
+  EXPECT_FALSE(bytes.join(other));
+  bytes.set(0, 100, 0);
+  EXPECT_EQ(bytes.of(0, 100), 0u);
+}
 
 TEST(CheckControlFlow, LoopsAndBranches) {
   fb::PlanT plan = samplePlan();

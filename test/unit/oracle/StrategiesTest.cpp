@@ -101,7 +101,8 @@ TEST(Recompute, HasTheSameBits) {
   std::string model = withBlock();
   for (const char *mesh : {"", "data=2"}) {
     NamedArrays kept = train(model, {.mesh = mesh, .steps = 3});
-    for (const char *strategy : {"recompute=features.*", "recompute=relu", "recompute=*", "recompute=*,accumulate=2"}) {
+    for (const char *strategy : {"recompute=features.*", "recompute=relu", "recompute=*", "recompute=*,accumulate=2",
+                                 "recompute=*,accumulate=6"}) {
       NamedArrays again = train(model, {.mesh = mesh, .strategy = strategy, .steps = 3});
       bool sameOrder = std::string(strategy).find("accumulate") == std::string::npos;
       ASSERT_EQ(again.size(), kept.size());
@@ -177,6 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"mnist_mlp", "accumulate=6", {"", "data=2", "data=4"}},
         Case{"mnist_cnn", "accumulate=6", {"", "data=2", "data=4"}},
         Case{"mnist_mlp", "zero1,accumulate=12", {"data=2"}},
+        Case{"mnist_mlp", "data-parallel,tensor-parallel=w1:1,accumulate=6", {"data=2,model=2"}},
         Case{"mnist_cnn", "accumulate=2", {"", "data=2", "data=3", "data=4", "data=8"}},
         Case{"mnist_mlp", "recompute=*", data}, Case{"mnist_cnn", "recompute=*", data},
         Case{"mnist_mlp", "zero1", data}, Case{"mnist_mlp", "zero2", data}, Case{"mnist_mlp", "zero3", data},

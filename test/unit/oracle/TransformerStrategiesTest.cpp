@@ -77,6 +77,9 @@ TEST(TransformerStrategies, OfCharactersHasTheSameGradients) {
       {"data=2", "accumulate=5"},
       {"", "accumulate=6"}, // rounds of a loop
       {"data=2", "accumulate=6"},
+      {"model=2", cut + ",accumulate=6"}, // what the layers need of the other worker is communicated in each round
+      {"data=2,model=2", cut + ",zero1,accumulate=6,sequence-parallel"},
+      {"data=2", "accumulate=6,recompute=layer.*"},
       {"data=4", "fsdp,accumulate=3,recompute=layer.*"},
       {"data=2,model=2", cut + ",data-parallel"},
       {"data=2,model=2", cut + ",zero3,accumulate=2"},

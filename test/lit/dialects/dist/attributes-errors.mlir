@@ -171,7 +171,7 @@ func.func @f(%a: tensor<8xf32>) {
 // -----
 
 func.func @f(%a: tensor<8xf32>) {
-  // expected-error@+1 {{'dist.whatever': is not an attribute; the dialect dist has 'dist.shardings', 'dist.device', 'dist.colocate', 'dist.stage', 'dist.slot' here}}
+  // expected-error@+1 {{'dist.whatever': is not an attribute; the dialect dist has 'dist.shardings', 'dist.argument_shardings', 'dist.device', 'dist.colocate', 'dist.stage', 'dist.slot' here}}
   %0 = dgc.add %a, %a {dist.whatever = "cpu:0"} : tensor<8xf32>
   return
 }
@@ -267,4 +267,24 @@ dgc.model @m {
   // expected-error @+1 {{'dist.constraint' op names the mesh @mesh, which the module does not have}}
   %n = dist.constraint %w to <@mesh, [{"data"}, {}]>
   dgc.output "n" %n
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @f(%x: tensor<6xf32>) -> tensor<6xf32> {
+  // expected-error@+1 {{'dist.argument_shardings': is for loops and branches}}
+  %0 = dgc.negate %x {dist.argument_shardings = [#dist.sharding<@mesh, [{}]>]} : tensor<6xf32>
+  return %0 : tensor<6xf32>
+}
+
+// -----
+
+dist.mesh @mesh <data = 2>
+func.func @f(%x: tensor<6xf32>, %n: tensor<i32>) -> tensor<6xf32> {
+  // expected-error@+1 {{'dist.argument_shardings': has 1 entries for 2 arguments}}
+  %0 = dgc.scan (%h = %x) with (%i = %n) count 2 attributes {dist.argument_shardings = [#dist.sharding<@mesh, [{}]>]} : tensor<6xf32>, tensor<i32> -> tensor<6xf32> {
+    dgc.yield %h : tensor<6xf32>
+  }
+  return %0 : tensor<6xf32>
 }

@@ -27,3 +27,22 @@ func.func @second() attributes {dist.step = "train"} {
   dist.send %0 channel 1 from @stage1 to @stage0 : tensor<6xf32>
   return
 }
+
+// -----
+
+// All devices decide alike: the number of rounds is that of a sum over all of them. What differs decides nothing.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @rounds
+func.func @rounds(%x: tensor<6xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>, dist.global_type = tensor<12xf32>}) -> tensor<6xf32> {
+  %0 = dgc.while (%h = %x) : tensor<6xf32> {
+    %s = dgc.reduce sum %h dims [0] : tensor<6xf32>
+    %all = dist.all_reduce sum %s over @mesh ["data"] : tensor<f32>
+    %zero = dgc.constant dense<0.0> : tensor<f32>
+    %more = dgc.compare gt %all, %zero : tensor<f32>
+    dgc.condition %more : tensor<i1>
+  } do {
+    %n = dgc.negate %h : tensor<6xf32>
+    dgc.yield %n : tensor<6xf32>
+  }
+  return %0 : tensor<6xf32>
+}

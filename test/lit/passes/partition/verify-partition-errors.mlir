@@ -108,3 +108,16 @@ dist.mesh @mesh <data = 2>
 func.func @padded(%x: tensor<4xf32> {dist.global_type = tensor<7xf32>, dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
   return
 }
+
+// -----
+
+// The sum of a loop that begins with something else than zeros.
+dist.mesh @mesh <data = 2>
+func.func @not_zeros(%x: tensor<8xf32>) -> tensor<8xf32> {
+  // expected-error@+1 {{has 'tensor<8xf32>' in a region for 'tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>'}}
+  %0 = dgc.scan (%h = %x) count 2 : tensor<8xf32> -> tensor<8xf32, #dist.partial<sum, @mesh ["data"]>> {
+    dgc.yield %h : tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  }
+  %1 = dist.all_reduce sum %0 over @mesh ["data"] : tensor<8xf32, #dist.partial<sum, @mesh ["data"]>>
+  return %1 : tensor<8xf32>
+}

@@ -269,6 +269,25 @@ func.func @constants(%x: tensor<8x8xf32> {dist.sharding = #dist.sharding<@mesh, 
 
 // -----
 
+// What is reported is whole on all workers, also where the value that it is made of is cut and a strategy leaves its
+// dimensions open; a prediction is not.
+dist.mesh @mesh <data = 2, model = 2>
+// CHECK-LABEL: func.func @reported(
+// CHECK-SAME: -> (tensor<8xf32> {dgc.output = "m", dgc.role = "metric", dist.sharding = #dist.sharding<@mesh, [{}]>},
+// CHECK-SAME: tensor<8xf32> {dgc.output = "n", dgc.role = "metric", dist.sharding = #dist.sharding<@mesh, [{}]>},
+// CHECK-SAME: tensor<8xf32> {dgc.output = "p", dgc.role = "prediction", dist.sharding = #dist.sharding<@mesh, [{"model"}]>})
+func.func @reported(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"model"}]>})
+    -> (tensor<8xf32> {dgc.output = "m", dgc.role = "metric"},
+        tensor<8xf32> {dgc.output = "n", dgc.role = "metric",
+                       dist.sharding = #dist.sharding<@mesh, [{?}], replicated = ["data"]>},
+        tensor<8xf32> {dgc.output = "p", dgc.role = "prediction"}) {
+  // CHECK: dgc.tanh {{.*}} {dist.shardings = [#dist.sharding<@mesh, [{"model"}]>]}
+  %0 = dgc.tanh %x : tensor<8xf32>
+  return %0, %0, %0 : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
 // Without a mesh there is nothing to do.
 // CHECK-LABEL: func.func @single
 // CHECK-NOT: dist

@@ -107,3 +107,54 @@ func.func @unknown(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"d
   "test.unknown"(%x) : (tensor<8xf32>) -> ()
   return
 }
+
+// -----
+
+// A round begins with what is cut, and gives what is whole.
+dist.mesh @mesh <data = 2>
+func.func @carried(%x: tensor<8xf32>) {
+  // expected-error@+1 {{what is carried of operand 0 is spread as [{data}], and in the region as [{}]; dgc-insert-reshards puts a reshard in between}}
+  %0 = dgc.scan (%h = %x) count 2 attributes {dist.shardings = [#dist.sharding<@mesh, [{"data"}]>]} : tensor<8xf32> -> tensor<8xf32> {
+    dgc.yield %h : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+// The rounds would be cut.
+dist.mesh @mesh <data = 2>
+func.func @rounds(%x: tensor<8x3xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}, {}]>}) {
+  // expected-error@+1 {{operand 0 is cut along dimension 0, of which each round has a slice}}
+  %0 = dgc.scan () over (%h = %x) : tensor<8x3xf32> -> tensor<8x3xf32> {
+    dgc.yield %h : tensor<3xf32>
+  }
+  return
+}
+
+// -----
+
+// An invariant that is cut outside and whole inside.
+dist.mesh @mesh <data = 2>
+func.func @invariant(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}, %y: tensor<8xf32>) {
+  // expected-error@+1 {{operand 1 is spread as [{data}], and in the region as [{}]}}
+  %0 = dgc.scan (%h = %y) with (%i = %x) count 2 : tensor<8xf32>, tensor<8xf32> -> tensor<8xf32> {
+    %s = dgc.add %h, %i : tensor<8xf32>
+    dgc.yield %s : tensor<8xf32>
+  }
+  return
+}
+
+// -----
+
+// An op in a loop that forgets what it reduces over.
+dist.mesh @mesh <data = 2>
+func.func @inside(%x: tensor<8xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}, %y: tensor<f32>) {
+  %0 = dgc.scan (%h = %y) with (%i = %x) count 2 attributes {dist.argument_shardings = [#dist.sharding<@mesh, []>, #dist.sharding<@mesh, [{"data"}]>]} : tensor<f32>, tensor<8xf32> -> tensor<f32> {
+    // expected-error@+1 {{result 0 is spread as [], which is not what the op gives along the axes of its reductions}}
+    %s = dgc.reduce sum %i dims [0] : tensor<8xf32>
+    dgc.yield %s : tensor<f32>
+  }
+  return
+}
+
