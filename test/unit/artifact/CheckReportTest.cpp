@@ -74,7 +74,8 @@ TEST(CheckReport, OfAreasThatCannotBe) {
 }
 
 /// What is said of the sample with a second output, the metric 'table' of this type, in a buffer of its own.
-std::string messageOfTable(std::vector<int64_t> shape, int32_t batchDim, fb::MetricFunction function, bool hasLabels) {
+std::string messageOfTable(const std::vector<int64_t> &shape, int32_t batchDim, fb::MetricFunction function,
+                           bool hasLabels) {
   fb::PlanT plan = samplePlan();
   plan.private_bytes = 1 << 20;
   fb::ProgramT &program = *plan.programs[0];
