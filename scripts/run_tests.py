@@ -17,9 +17,9 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 LIT = "/usr/lib/llvm-22/bin/lit"
-# Tests of timing run beside others here, so there are no more jobs than cores.
 CORES = len(os.sched_getaffinity(0))
-JOBS = str(CORES)
+# Many lit tests start processes that wait for each other, or for a time limit.
+JOBS = str(2 * CORES)
 # For CTest a test takes two of these, one that only waits takes one (dgc_test_waits).
 CTEST_JOBS = str(2 * CORES + 1)
 

@@ -1,6 +1,7 @@
 // The model itself: what goes in, what is trained, what comes out.
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/Clauses.h"
 #include "dialects/dgc/ModelBody.h"
 #include "dialects/dgc/Names.h"
@@ -303,7 +304,13 @@ LogicalResult VariableOp::verify() {
   return checkResultType(*this, getDeclared());
 }
 
-LogicalResult StateOp::verify() { return checkInit(*this, getInit(), getTensorType()); }
+LogicalResult StateOp::verify() {
+  RankedTensorType type = getTensorType();
+  if (auto block = (*this)->getAttrOfType<DictionaryAttr>(kBlockAttr)) // its rows of the initial value of the whole
+    if (auto whole = dyn_cast_or_null<TypeAttr>(block.get("type")))
+      type = dyn_cast<RankedTensorType>(whole.getValue());
+  return checkInit(*this, getInit(), type ? type : getTensorType());
+}
 
 std::pair<int64_t, int64_t> StateOp::getFans() {
   ArrayRef<int64_t> shape = getTensorType().getShape();

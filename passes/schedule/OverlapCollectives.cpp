@@ -24,6 +24,14 @@ static bool takesTime(Operation *op) {
   return !isView(op) && !isa<ConstantOp, AxisIndexOp, CollectiveOpInterface, TransferOpInterface, DoneOp>(op);
 }
 
+static bool communicatesInside(Operation *op) {
+  return op->getNumRegions() > 0 && op->walk([&](Operation *inner) {
+                                        return isa<CollectiveOpInterface, TransferOpInterface>(inner)
+                                                   ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+                                      }).wasInterrupted();
+}
+
 static DoneOp doneOf(Operation *op) {
   if (isa<CollectiveOpInterface>(op))
     for (Operation *user : op->getUsers())
@@ -96,9 +104,9 @@ struct OverlapCollectives : dgc::impl::OverlapCollectivesPassBase<OverlapCollect
   }
 
   void runOnBlock(Block &block) {
-    SmallVector<Operation *> communication; // what begins, in order
+    SmallVector<Operation *> communication; // what begins, in order; a loop that communicates keeps its place
     for (Operation &op : block)
-      if (isa<CollectiveOpInterface, TransferOpInterface>(op))
+      if (isa<CollectiveOpInterface, TransferOpInterface>(op) || communicatesInside(&op))
         communication.push_back(&op);
     for (Operation *op : llvm::reverse(communication))
       if (DoneOp done = doneOf(op))

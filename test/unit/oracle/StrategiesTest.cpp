@@ -55,7 +55,7 @@ TEST_P(Strategies, HaveTheSameGradients) {
 TEST_P(Strategies, TrainTheSameWeights) {
   std::string model = smooth(readModel(GetParam().model, plain));
   const char *mesh = GetParam().meshes[GetParam().meshes.size() > 1];
-  const int steps = 30; // oracle_test takes a hundred
+  const int steps = 20; // oracle_test takes a hundred
   EXPECT_LE(distance(train(model, GetParam().on(mesh, steps)), alone(model, steps)), 1e-5) << mesh;
 }
 

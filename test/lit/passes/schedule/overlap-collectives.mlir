@@ -113,3 +113,32 @@ func.func @transfers(%a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, te
   %f = dgc.exponential %e : tensor<4xf32>
   return %r, %f : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// What comes behind a loop that communicates begins behind it: the order stays. What goes on from before may end behind it.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @loop(
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<5xf32>, %[[Z:.*]]: tensor<6xf32>
+func.func @loop(%x: tensor<4xf32>, %y: tensor<5xf32>, %z: tensor<6xf32>) -> (tensor<4xf32>, tensor<5xf32>, tensor<6xf32>) {
+  // CHECK: %[[SZ:.*]] = dist.all_reduce sum %[[Z]]
+  // CHECK: dgc.scan
+  // CHECK: dist.all_reduce
+  // CHECK-NOT: dist.done
+  // CHECK: dgc.yield
+  // CHECK: %[[SY:.*]] = dist.all_reduce sum %[[Y]]
+  // CHECK: dgc.exponential
+  // CHECK-DAG: dist.done %[[SY]]
+  // CHECK-DAG: dist.done %[[SZ]]
+  // CHECK: return
+  %sz = dist.all_reduce sum %z over @mesh ["data"] : tensor<6xf32>
+  %rz = dist.done %sz : tensor<6xf32>
+  %0 = dgc.scan (%h = %x) count 3 : tensor<4xf32> -> tensor<4xf32> {
+    %s = dist.all_reduce sum %h over @mesh ["data"] : tensor<4xf32>
+    dgc.yield %s : tensor<4xf32>
+  }
+  %e = dgc.exponential %0 : tensor<4xf32>
+  %sy = dist.all_reduce sum %y over @mesh ["data"] : tensor<5xf32>
+  %ry = dist.done %sy : tensor<5xf32>
+  return %e, %ry, %rz : tensor<4xf32>, tensor<5xf32>, tensor<6xf32>
+}
