@@ -17,10 +17,9 @@ enum class ChildEnd {
   NotStarted, // the system has no more processes or pipes
 };
 
-/// Runs `work`, which reads a file of so many bytes, in a copy of this process, which may take so many seconds of a processor and
-/// one more for each MiB. On some damaged files MLIR's reader accesses memory
-/// that is not there, or asks for more and more of it, and what makes ops ends the process where types do not fit. Errors are not
-/// printed.
+/// Runs `work`, which reads a file of so many bytes, in a copy of this process, which may take so many seconds of a
+/// processor and one more for each MiB. On some damaged files MLIR's reader accesses memory that is not there, or asks for
+/// more and more of it, and what makes ops ends the process where types do not fit. Errors are not printed.
 ChildEnd runInChild(size_t bytes, uint64_t seconds, mlir::MLIRContext *context,
                     llvm::function_ref<bool(llvm::raw_ostream &)> work, std::string &output);
 

@@ -72,15 +72,14 @@ ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseOptionalAttrDictWithKeyword(state.attributes) || parseValueTypes(parser, carried.size(), types) ||
       parser.resolveOperands(carried, types, location, state.operands))
     return failure();
-  for (auto [argument, type] : llvm::zip_equal(arguments, types))
-    argument.type = type;
   state.getOrAddProperties<Properties>().operandSegmentSizes = {int32_t(numCarried), int32_t(numInvariants)};
   // What is carried may be partial where it is zeros at first.
-  types.truncate(numCarried);
-  applyEncodings(state.attributes.getDictionary(parser.getContext()), types);
-  for (auto [argument, type] : llvm::zip(arguments, types))
+  SmallVector<Type> results(ArrayRef(types).take_front(numCarried));
+  applyEncodings(state.attributes.getDictionary(parser.getContext()), results);
+  state.addTypes(results);
+  llvm::copy(results, types.begin());
+  for (auto [argument, type] : llvm::zip_equal(arguments, types))
     argument.type = type;
-  state.addTypes(types);
   Region *condition = state.addRegion(), *body = state.addRegion();
   return failure(parser.parseRegion(*condition, arguments) || parser.parseKeyword("do") ||
                  parser.parseRegion(*body, arguments));

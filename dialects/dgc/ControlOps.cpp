@@ -319,14 +319,15 @@ LogicalResult WhileOp::canonicalize(WhileOp op, PatternRewriter &rewriter) {
     return llvm::map_to_vector(which, [&](unsigned i) -> Value { return op->getOperand(i); });
   };
   SmallVector<Value> carriedValues = operandsOf(carried);
-  auto loop =
-      create(rewriter, op.getLoc(), TypeRange(ValueRange(carriedValues)), carriedValues, operandsOf(invariants));
+  auto types = llvm::map_to_vector(carried, [&](unsigned i) { return op.getResult(i).getType(); });
+  auto loop = create(rewriter, op.getLoc(), types, carriedValues, operandsOf(invariants));
   loop->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  recordEncodings(loop);
   for (auto [from, to] : llvm::zip_equal(op.getRegions(), loop.getRegions())) {
     Block *block = rewriter.createBlock(to);
     IRMapping mapping;
     for (unsigned i : llvm::concat<const unsigned>(carried, invariants))
-      mapping.map(from->getArgument(i), block->addArgument(op->getOperand(i).getType(), op.getLoc()));
+      mapping.map(from->getArgument(i), block->addArgument(from->getArgument(i).getType(), op.getLoc()));
     // What depends on an argument that is gone, nothing needs.
     DenseSet<Value> used;
     BitVector ignored(op->getNumOperands());
@@ -361,6 +362,7 @@ LogicalResult WhileOp::canonicalize(WhileOp op, PatternRewriter &rewriter) {
 
 RegionTies WhileOp::getRegionTies() {
   RegionTies ties;
+  ties.deciders.push_back(getCondition().front().getTerminator()->getOperand(0));
   Operation *end = getBody().front().getTerminator();
   for (auto [i, operand] : llvm::enumerate(getOperands())) {
     Value condition = getCondition().getArgument(i), body = getBody().getArgument(i);
@@ -376,6 +378,7 @@ RegionTies WhileOp::getRegionTies() {
 
 RegionTies IfOp::getRegionTies() {
   RegionTies ties;
+  ties.deciders.push_back(getPredicate());
   for (Region *region : getRegions()) {
     for (auto [i, operand, argument] : llvm::enumerate(getInputs(), region->getArguments()))
       ties.same.push_back({operand, argument, int64_t(i) + 1});

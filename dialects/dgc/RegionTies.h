@@ -32,6 +32,8 @@ struct RegionTies {
   llvm::SmallVector<Same> same;
   llvm::SmallVector<Carried> carried;
   llvm::SmallVector<Sliced> sliced;
+  /// The i1 scalars by which it is decided whether there is another round, or which region is taken.
+  llvm::SmallVector<mlir::Value, 1> deciders;
 };
 
 } // namespace dgc

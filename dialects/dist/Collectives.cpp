@@ -217,8 +217,15 @@ LogicalResult DoneOp::verifySymbolUses(SymbolTableCollection &) {
   return success();
 }
 
+bool dgc::dist::communicatesInside(Operation *op) {
+  auto communicates = [](Operation *inner) {
+    return isa<CollectiveOpInterface, TransferOpInterface>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return llvm::any_of(op->getRegions(), [&](Region &region) { return region.walk(communicates).wasInterrupted(); });
+}
+
 CollectiveDescription AllReduceOp::describe() {
-  return {.kind = CollectiveKind::AllReduce, .reduction = getKind(), .inPlace = true};
+  return {.kind = CollectiveKind::AllReduce, .reduction = getKind(), .inPlace = true, .makesEqual = true};
 }
 
 CollectiveDescription ReduceScatterOp::describe() {
@@ -226,7 +233,7 @@ CollectiveDescription ReduceScatterOp::describe() {
 }
 
 CollectiveDescription AllGatherOp::describe() {
-  return {.kind = CollectiveKind::AllGather, .dims = {int64_t(getDim())}};
+  return {.kind = CollectiveKind::AllGather, .makesEqual = true, .dims = {int64_t(getDim())}};
 }
 
 CollectiveDescription AllToAllOp::describe() {
@@ -238,7 +245,7 @@ CollectiveDescription PermuteOp::describe() {
 }
 
 CollectiveDescription BroadcastOp::describe() {
-  return {.kind = CollectiveKind::Broadcast, .inPlace = true, .root = int64_t(getRoot())};
+  return {.kind = CollectiveKind::Broadcast, .inPlace = true, .makesEqual = true, .root = int64_t(getRoot())};
 }
 
 /// Checks the parts of a transfer from all devices of a mesh to one.

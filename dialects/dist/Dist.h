@@ -42,6 +42,7 @@ struct CollectiveDescription {
   CollectiveKind kind;
   std::optional<Reduction> reduction = std::nullopt; ///< Of those that combine values.
   bool inPlace = false;                              ///< The results may take over the memory of the operands.
+  bool makesEqual = false;                           ///< All members have the same results.
   SmallVector<int64_t, 2> dims = {};                 ///< The dimensions that are cut or put together.
   SmallVector<int64_t> permutation = {};             ///< Of a permute: the member that each sends to, or -1.
   int64_t root = 0;                                  ///< Of a broadcast: the member whose value it is.
@@ -60,6 +61,9 @@ RankedTensorType removePartial(RankedTensorType type, ArrayAttr axes);
 
 /// The causes of both, each once; either may be null.
 ArrayAttr mergeOrigins(ArrayAttr a, ArrayAttr b);
+
+/// Whether a collective or a transfer is in the regions of the op.
+bool communicatesInside(Operation *op);
 
 /// `type` without an encoding.
 RankedTensorType dropEncoding(RankedTensorType type);

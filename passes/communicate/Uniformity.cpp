@@ -72,7 +72,7 @@ Uniformity::Varies Uniformity::made(Operation *op, ValueRange from) const {
     join(varies, along(index.getAxes()), op);
   } else if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     SmallVector<StringAttr> axes = along(collective.getAxes());
-    if (isa<AllReduceOp, AllGatherOp, BroadcastOp>(op)) // afterwards all have the same
+    if (collective.describe().makesEqual)
       llvm::erase_if(varies.axes, [&](StringAttr axis) { return llvm::is_contained(axes, axis); });
     else
       join(varies, axes, op);
@@ -84,24 +84,13 @@ Uniformity::Varies Uniformity::made(Operation *op, ValueRange from) const {
   return varies;
 }
 
-/// What decides a loop or a branch: an operand that is not seen inside, or what a region gives beside the next values.
-static SmallVector<Value> deciders(RegionTiesOpInterface op) {
-  SmallVector<Value> values;
-  for (Region &region : op->getRegions())
-    if (auto condition = dyn_cast<ConditionOp>(region.front().getTerminator()))
-      values.push_back(condition.getPredicate());
-  if (auto branch = dyn_cast<IfOp>(op.getOperation()))
-    values.push_back(branch.getPredicate());
-  return values;
-}
-
 bool Uniformity::visitRegions(RegionTiesOpInterface op, const Varies &decided) {
   const RegionTies ties = op.getRegionTies();
   bool grew = false;
   for (bool again = true; again;) { // what a value may differ along only grows
     again = false;
     Varies inside = decided;
-    for (Value value : deciders(op))
+    for (Value value : ties.deciders)
       if (Varies each = of(value))
         join(inside, each.axes, each.because);
     auto flow = [&](Value from, Value to) { again |= add(to, of(from)); };
@@ -128,17 +117,14 @@ bool Uniformity::visitRegions(RegionTiesOpInterface op, const Varies &decided) {
 LogicalResult dgc::verifyUniform(func::FuncOp function) {
   SmallVector<RegionTiesOpInterface> loops;
   function.walk([&](RegionTiesOpInterface op) {
-    if (op->walk([](Operation *inner) {
-            return isa<CollectiveOpInterface, TransferOpInterface>(inner) ? WalkResult::interrupt()
-                                                                          : WalkResult::advance();
-          }).wasInterrupted())
+    if (communicatesInside(op))
       loops.push_back(op);
   });
   if (loops.empty())
     return success();
   Uniformity uniformity(function);
   for (RegionTiesOpInterface op : loops)
-    for (Value value : deciders(op))
+    for (Value value : op.getRegionTies().deciders)
       if (Uniformity::Varies varies = uniformity.of(value)) {
         std::string axes =
             llvm::join(llvm::map_range(varies.axes, [](StringAttr axis) { return axis.getValue(); }), ", ");

@@ -24,14 +24,6 @@ static bool takesTime(Operation *op) {
   return !isView(op) && !isa<ConstantOp, AxisIndexOp, CollectiveOpInterface, TransferOpInterface, DoneOp>(op);
 }
 
-static bool communicatesInside(Operation *op) {
-  return op->getNumRegions() > 0 && op->walk([&](Operation *inner) {
-                                        return isa<CollectiveOpInterface, TransferOpInterface>(inner)
-                                                   ? WalkResult::interrupt()
-                                                   : WalkResult::advance();
-                                      }).wasInterrupted();
-}
-
 static DoneOp doneOf(Operation *op) {
   if (isa<CollectiveOpInterface>(op))
     for (Operation *user : op->getUsers())

@@ -29,7 +29,8 @@ def OverlapCollectivesPass : Pass<"dgc-overlap-collectives", "::mlir::ModuleOp">
 def SplitCollectivesPass : Pass<"dgc-split-collectives", "::mlir::ModuleOp"> {
   let summary = "tell where a collective begins from where it has ended";
   let description = [{
-    Inserts a `dist.done` after each collective, and replaces the uses of its results by those of the `dist.done`. Sends and receives stay.
+    Inserts a `dist.done` after each collective, and replaces the uses of its results by those of the `dist.done`. Sends and receives stay, and so do
+    collectives in loops and branches.
 
     ```mlir
     %r = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>

@@ -27,22 +27,23 @@ LogicalResult Inserter::visitRegions(RegionTiesOpInterface op) {
   SmallVector<DimAxes> declared =
       llvm::map_to_vector(op->getResults(), [&](Value result) { return mesh.dimsOf(shardingOf(result)); });
   llvm::SmallDenseSet<unsigned> combined; // of what is carried, by number
-  for (bool again = true; again;) {
-    Operation *untouched = op->clone();
+  while (true) {
+    const LoopSums sums = findLoopSums(op, mesh, combined);
+    Operation *untouched = sums.sums.empty() ? nullptr : op->clone();
     const size_t before = combined.size();
-    if (failed(fitRegions(op, combined))) {
+    LogicalResult fits = fitRegions(op, sums, combined);
+    if (succeeded(fits) && combined.size() != before) {
+      OpBuilder(op).insert(untouched);
+      op->replaceAllUsesWith(untouched);
+      op->erase();
+      op = cast<RegionTiesOpInterface>(untouched);
+      continue;
+    }
+    if (untouched)
       untouched->erase();
+    if (failed(fits))
       return failure();
-    }
-    again = combined.size() != before;
-    if (!again) {
-      untouched->erase();
-      break;
-    }
-    OpBuilder(op).insert(untouched);
-    op->replaceAllUsesWith(untouched);
-    op->erase();
-    op = cast<RegionTiesOpInterface>(untouched);
+    break;
   }
   fitOperands(op);
   for (auto [result, dims] : llvm::zip_equal(op->getResults(), declared))
@@ -50,11 +51,12 @@ LogicalResult Inserter::visitRegions(RegionTiesOpInterface op) {
   return success();
 }
 
-/// Works through the regions of `op`, and declares its arguments and results. What is carried and has to be combined in
-/// every round is added to `combined`; then the rest is left undone.
-LogicalResult Inserter::fitRegions(RegionTiesOpInterface op, llvm::SmallDenseSet<unsigned> &combined) {
+/// Works through the regions of `op`, and declares its arguments and results. A sum that has to be combined in every round
+/// is added to `combined`; then the rest is left undone.
+LogicalResult Inserter::fitRegions(RegionTiesOpInterface op, const LoopSums &sums,
+                                   llvm::SmallDenseSet<unsigned> &combined) {
   const RegionTies ties = op.getRegionTies();
-  const LoopSums sums = findLoopSums(op, mesh, combined);
+  const size_t before = combined.size();
   auto isTensor = [](Value value) { return isa<RankedTensorType>(value.getType()); };
   if (!llvm::all_of(op->getOperands(), isTensor) || !llvm::all_of(op->getResults(), isTensor))
     return visitWithoutRule(op);
@@ -91,9 +93,10 @@ LogicalResult Inserter::fitRegions(RegionTiesOpInterface op, llvm::SmallDenseSet
     Inserter inner(function, mesh, sums.terms);
     if (failed(inner.run(region.front())))
       return failure();
+    const RegionTies now = op.getRegionTies();
     for (OpOperand &value : region.front().getTerminator()->getOpOperands()) {
       const unsigned number = value.getOperandNumber();
-      if (isa<ConditionOp>(value.getOwner())) // every device decides by itself
+      if (llvm::is_contained(now.deciders, value.get())) // every device decides for itself
         inner.fit(value, ShardingAttr::getWhole(mesh.name, 0));
       else if (given[number].getUnreduced().empty() || shardingOf(value.get()).hasSameLayout(given[number]))
         inner.fit(value, given[number]);
@@ -103,10 +106,7 @@ LogicalResult Inserter::fitRegions(RegionTiesOpInterface op, llvm::SmallDenseSet
     inside.reshards += inner.counts.reshards;
     inside.partial += inner.counts.partial;
   }
-  if (llvm::any_of(ties.carried, [&](const RegionTies::Carried &each) {
-        const unsigned number = cast<OpResult>(each.result).getResultNumber();
-        return combined.contains(number) && !given[number].getUnreduced().empty();
-      }))
+  if (combined.size() != before)
     return success();
   counts.reshards += inside.reshards;
   counts.partial += inside.partial;

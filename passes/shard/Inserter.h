@@ -77,7 +77,8 @@ private:
 
   // In InsertInRegions.cpp.
   mlir::LogicalResult visitRegions(RegionTiesOpInterface op);
-  mlir::LogicalResult fitRegions(RegionTiesOpInterface op, llvm::SmallDenseSet<unsigned> &combined);
+  mlir::LogicalResult fitRegions(RegionTiesOpInterface op, const LoopSums &sums,
+                                 llvm::SmallDenseSet<unsigned> &combined);
   void hoistReshards(RegionTiesOpInterface op, llvm::SmallVectorImpl<dist::ShardingAttr> &arguments);
   void fitOperands(RegionTiesOpInterface op);
 

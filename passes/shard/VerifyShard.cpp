@@ -159,17 +159,14 @@ private:
       if (failed(check(first, result, named(each.operand))))
         return failure();
     }
-    for (Region &region : op->getRegions()) {
+    for (Region &region : op->getRegions())
       for (Operation &inner : region.front().without_terminator())
         if (failed(checkOp(&inner)))
           return failure();
-      if (auto condition = dyn_cast<ConditionOp>(region.front().getTerminator()))
-        if (failed(checkSpread(condition, 0, ShardingAttr::getWhole(mesh.name, 0))))
-          return failure();
-    }
-    // What no tie is for decides between branches.
-    if (isa<IfOp>(op))
-      return checkSpread(op, 0, ShardingAttr::getWhole(mesh.name, 0));
+    for (Value decider : ties.deciders)
+      if (!spread(decider).isWhole())
+        return op->emitOpError() << "is decided by what is spread as " << spread(decider).describe()
+                                 << ": every device decides for itself, so it must be whole";
     return success();
   }
 

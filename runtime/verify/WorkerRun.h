@@ -42,12 +42,14 @@ public:
   /// Where `rank` meets the others the next time that it comes to the collective: in a loop, in each round.
   PendingCollective &next(uint32_t collective, const std::vector<uint32_t> &group, uint32_t rank) {
     std::deque<PendingCollective> &meetings = collectives[{collective, group}];
-    auto isNew = [&](const PendingCollective &each) {
-      return std::none_of(each.arrived.begin(), each.arrived.end(),
-                          [&](const Member &member) { return member.rank == rank; });
-    };
-    auto found = std::find_if(meetings.begin(), meetings.end(), isNew);
-    return found != meetings.end() ? *found : meetings.emplace_back(PendingCollective{collective, group, {}});
+    // Behind the last one that it has been to, which is one of the last: no member is far ahead of the others.
+    auto found = std::find_if(meetings.rbegin(), meetings.rend(), [&](const PendingCollective &each) {
+      return std::any_of(each.arrived.begin(), each.arrived.end(),
+                         [&](const Member &member) { return member.rank == rank; });
+    });
+    if (found.base() != meetings.end())
+      return *found.base();
+    return meetings.emplace_back(PendingCollective{collective, group, {}});
   }
   /// The first of them at which all members are and that has not had its effect.
   PendingCollective &complete(uint32_t collective, const std::vector<uint32_t> &group) {

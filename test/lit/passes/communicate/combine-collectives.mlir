@@ -107,3 +107,22 @@ func.func @dims(%a: tensor<4x4xf32>) -> (tensor<8x4xf32>, tensor<4x8xf32>) {
   %1 = dist.all_gather %a dim 1 over @mesh ["data"] : tensor<4x4xf32> to tensor<4x8xf32>
   return %0, %1 : tensor<8x4xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// Those of a round of a loop become one, apart from those outside.
+dist.mesh @mesh <data = 2>
+// CHECK-LABEL: func.func @loop(
+func.func @loop(%x: tensor<4xf32>, %y: tensor<5xf32>) -> (tensor<4xf32>, tensor<5xf32>, tensor<4xf32>) {
+  // CHECK: dgc.scan
+  // CHECK: dist.all_reduce sum %{{.*}}, %{{.*}} over @mesh ["data"] : tensor<4xf32>, tensor<5xf32>
+  // CHECK: dgc.yield
+  // CHECK: dist.all_reduce sum %{{.*}} over @mesh ["data"] : tensor<4xf32>
+  %0:2 = dgc.scan (%h = %x, %g = %y) count 3 : tensor<4xf32>, tensor<5xf32> -> tensor<4xf32>, tensor<5xf32> {
+    %a = dist.all_reduce sum %h over @mesh ["data"] : tensor<4xf32>
+    %b = dist.all_reduce sum %g over @mesh ["data"] : tensor<5xf32>
+    dgc.yield %a, %b : tensor<4xf32>, tensor<5xf32>
+  }
+  %c = dist.all_reduce sum %x over @mesh ["data"] : tensor<4xf32>
+  return %0#0, %0#1, %c : tensor<4xf32>, tensor<5xf32>, tensor<4xf32>
+}

@@ -26,3 +26,18 @@ func.func @different(%x: tensor<4xf32>, %y: tensor<4xf32>) {
   %5 = dist.all_gather %x dim 0 over @mesh ["b", "a"] : tensor<4xf32> to tensor<16xf32>
   return
 }
+
+// In a loop, too.
+// CHECK-LABEL: func.func @loop(
+func.func @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK: %[[S:.*]] = dist.all_reduce sum
+  // CHECK-NOT: dist.all_reduce
+  // CHECK: dgc.add %[[S]], %[[S]]
+  %0 = dgc.scan (%h = %x) count 3 : tensor<4xf32> -> tensor<4xf32> {
+    %a = dist.all_reduce sum %h over @mesh ["a"] : tensor<4xf32>
+    %b = dist.all_reduce sum %h over @mesh ["a"] : tensor<4xf32>
+    %c = dgc.add %a, %b : tensor<4xf32>
+    dgc.yield %c : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}

@@ -19,6 +19,18 @@ func.func @split(%a: tensor<4xf32>, %b: tensor<f32>) -> (tensor<4xf32>, tensor<f
   return %1, %0#1, %3 : tensor<4xf32>, tensor<f32>, tensor<8xf32>
 }
 
+// A round of a loop waits for what it communicates.
+// CHECK-LABEL: func.func @loop(
+// CHECK-NOT: dist.done
+// CHECK: return
+func.func @loop(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = dgc.scan (%h = %a) count 3 : tensor<4xf32> -> tensor<4xf32> {
+    %s = dist.all_reduce sum %h over @mesh ["data"] : tensor<4xf32>
+    dgc.yield %s : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @none(
 // CHECK-NOT: dist.done
 func.func @none(%a: tensor<4xf32>) -> tensor<4xf32> {

@@ -81,6 +81,17 @@ public:
     expectClose(alone, result->outputs, c.tolerance);
   }
 
+  /// On a mesh of data and model: each dimension cut by both axes, and each two dimensions, of one value or of two, by one
+  /// each. The rest follows by propagation, or is resharded.
+  void expectSameHoweverCut() const {
+    const std::vector<Cut> all = places();
+    for (size_t i = 0; i < all.size(); ++i) {
+      expectSame({{all[i].value, all[i].dim, "\"model\", \"data\""}});
+      for (size_t j = i + 1; j < all.size(); ++j)
+        expectSame({{all[i].value, all[i].dim, "\"data\""}, {all[j].value, all[j].dim, "\"model\""}});
+    }
+  }
+
   /// Every dimension of more than one element, of arguments and of the result.
   std::vector<Cut> places() const {
     std::vector<Cut> places;
