@@ -11,8 +11,25 @@
 #include <algorithm>
 #include <cstring>
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 namespace dgc::rt {
+
+// Without FUTEX_PRIVATE_FLAG: the one that wakes may be another process. Errors need no answer: whoever sleeps looks at
+// the word again.
+void Sleep::sleep(std::atomic<uint32_t> &word, uint32_t seen, int64_t atMostNs) {
+  const timespec atMost{atMostNs / 1'000'000'000, atMostNs % 1'000'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT, seen, &atMost, nullptr, 0);
+}
+
+void Sleep::wakeSleeper(std::atomic<uint32_t> &word) { syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0); }
+
 namespace {
+
+/// How long after an Abort is raised a sleeping rank sees it, at most.
+constexpr int64_t kAbortSeenNs = 2'000'000;
 
 /// What the operations of one transport share.
 struct Core {
@@ -26,23 +43,35 @@ struct Core {
   /// Tells `peer`, and returns the number of its signal that belongs to this one: two ranks have the same operations
   /// in common, in the same order.
   uint32_t signal(uint32_t peer) {
-    job.signal(peer, rank).count.store(++sent[peer], std::memory_order_release);
+    set(job.signal(peer, rank).count, ++sent[peer], peer);
     return sent[peer];
+  }
+
+  /// Gives `word` a value that `peer` may wait for.
+  void set(std::atomic<uint32_t> &word, uint32_t value, uint32_t peer) {
+    word.store(value, std::memory_order_seq_cst);
+    job.header(peer).sleep.wake(word);
   }
 
   /// Waits for signal `need` of `from`; `title` is of the operation.
   absl::Status await(uint32_t from, uint32_t need, const std::string &title) {
-    const std::atomic<uint32_t> &count = job.signal(rank, from).count;
-    auto arrived = [&] { return static_cast<int32_t>(count.load(std::memory_order_acquire) - need) >= 0; };
-    if (arrived()) [[likely]]
+    std::atomic<uint32_t> &count = job.signal(rank, from).count;
+    auto arrived = [need](uint32_t signals) { return static_cast<int32_t>(signals - need) >= 0; };
+    if (arrived(count.load(std::memory_order_acquire))) [[likely]]
       return absl::OkStatus();
-    return until(arrived, title, from);
+    return until(count, arrived, title, from);
   }
 
-  /// Waits in the operation `title` until `from` has made `done()` true.
-  template <class Done> absl::Status until(Done done, const std::string &title, uint32_t from) {
-    return waiter.until(done, [&] { return late(title, from); }, [] {}, [from] { return static_cast<int32_t>(from); });
+  /// Waits in the operation `title` until `from` has given `word` a value that is `enough`.
+  template <class Enough>
+  absl::Status until(std::atomic<uint32_t> &word, Enough enough, const std::string &title, uint32_t from) {
+    auto done = [&] { return enough(word.load(std::memory_order_acquire)); };
+    return waiter.until(
+        done, [&] { return late(title, from); }, [] {}, [from] { return static_cast<int32_t>(from); },
+        [&](int64_t waitedNs) { waiter.rest(waitedNs, [&] { ownSleep().until(done, word, kAbortSeenNs); }); });
   }
+
+  Sleep &ownSleep() { return job.header(static_cast<uint32_t>(rank)).sleep; }
 
   std::string late(const std::string &title, uint32_t from) const {
     Position p = job.header(from).progress.get();
@@ -206,8 +235,8 @@ public:
     uint32_t sequence = box.posted.load(std::memory_order_relaxed) + 1;
     box.offset = offset;
     box.bytes = bytes;
-    box.posted.store(sequence, std::memory_order_release);
-    return core.until([&] { return box.taken.load(std::memory_order_acquire) == sequence; }, title, to);
+    core.set(box.posted, sequence, to);
+    return core.until(box.taken, [sequence](uint32_t taken) { return taken == sequence; }, title, to);
   }
 
 private:
@@ -225,7 +254,7 @@ public:
         title(absl::StrCat("receive on channel ", channel)) {}
   absl::Status run() override {
     uint32_t sequence = box.taken.load(std::memory_order_relaxed) + 1;
-    absl::Status s = core.until([&] { return box.posted.load(std::memory_order_acquire) == sequence; }, title, from);
+    absl::Status s = core.until(box.posted, [sequence](uint32_t posted) { return posted == sequence; }, title, from);
     if (!s.ok()) [[unlikely]]
       return s;
     // The peer's memory is not trusted further than this process's own
@@ -236,7 +265,7 @@ public:
           absl::StrCat(title, ": rank ", from, " sends ", bytes, " bytes, this rank expects ", memory.size()));
     if (bytes)
       std::memcpy(memory.data(), core.job.arena(from) + offset, bytes);
-    box.taken.store(sequence, std::memory_order_release);
+    core.set(box.taken, sequence, from);
     return absl::OkStatus();
   }
 

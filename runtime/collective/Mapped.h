@@ -14,9 +14,36 @@
 
 namespace dgc::rt {
 
+/// Where the owner of a segment sleeps until a peer has changed a word. Every change of a word that may be slept for
+/// is a store of memory_order_seq_cst and a call of wake() after it: then either the owner sees the new value, or the
+/// peer that the owner sleeps.
+class alignas(64) Sleep {
+public:
+  /// Of the owner: returns when `done()`, which reads `word`; at any change of that, after `atMostNs` and at a signal
+  /// of the system it may return before.
+  template <class Done> void until(Done done, std::atomic<uint32_t> &word, int64_t atMostNs) {
+    sleeps_.store(1, std::memory_order_seq_cst);
+    const uint32_t seen = word.load(std::memory_order_seq_cst);
+    if (!done())
+      sleep(word, seen, atMostNs);
+    sleeps_.store(0, std::memory_order_relaxed);
+  }
+  /// Of the peer that has changed `word`.
+  void wake(std::atomic<uint32_t> &word) {
+    if (sleeps_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
+      wakeSleeper(word);
+  }
+
+private:
+  static void sleep(std::atomic<uint32_t> &word, uint32_t seen, int64_t atMostNs);
+  static void wakeSleeper(std::atomic<uint32_t> &word);
+
+  std::atomic<uint32_t> sleeps_{0};
+};
+
 /// At the start of each segment.
 struct SegmentHeader {
-  static constexpr uint64_t kMagic = 0x3153454743474400; // "\0DGCGES1"
+  static constexpr uint64_t kMagic = 0x3253454743474400; // "\0DGCGES2"
 
   uint64_t magic = kMagic;
   uint32_t rank = 0, worldSize = 0;
@@ -26,6 +53,7 @@ struct SegmentHeader {
                                    ///< one that was announced
   alignas(64) ProgressWord progress;
   WaitRecord waits;
+  Sleep sleep;
 };
 
 /// Written by one peer, polled by the owner of the segment: how often the peer

@@ -201,6 +201,8 @@ absl::Status TcpCore::finish(const std::string &title) {
       if (isWaiting(peers[r]))
         moved = progress(peers[r]) || moved;
     idle = moved ? 0 : idle + 1;
+  };
+  auto rest = [&](int64_t) {
     if (idle > kSpins && !broken)
       awaitReady(at);
   };
@@ -212,7 +214,7 @@ absl::Status TcpCore::finish(const std::string &title) {
     return static_cast<int32_t>(at);
   };
   drive();
-  DGC_RETURN_IF_ERROR(waiter.until(done, [&] { return late(title, awaited()); }, drive, awaited));
+  DGC_RETURN_IF_ERROR(waiter.until(done, [&] { return late(title, awaited()); }, drive, awaited, rest));
   return end(title);
 }
 

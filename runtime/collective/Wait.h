@@ -1,4 +1,4 @@
-// Waiting for another worker: spin, then yield, then doze; always watching
+// Waiting for another worker: spin, then yield, then sleep; always watching
 // Abort and a deadline.
 #pragma once
 
@@ -31,48 +31,67 @@ public:
   /// Returns OK once `done()`, the status of the Abort once that is raised, or
   /// DeadlineExceeded with the text of `describe()`. `idle`, called in between,
   /// may drive progress; `awaited` is the rank that is waited for now.
-  template <class Done, class Describe> absl::Status until(Done done, Describe describe) {
-    return until(done, describe, [] {}, [] { return WaitRecord::kNoRank; });
-  }
-  template <class Done, class Describe, class Idle, class Awaited>
-  absl::Status until(Done done, Describe describe, Idle idle, Awaited awaited) {
+  /// `rest(waitedNs)` leaves the processor to others for some milliseconds at most.
+  template <class Done, class Describe, class Idle, class Awaited, class Rest>
+  absl::Status until(Done done, Describe describe, Idle idle, Awaited awaited, Rest rest) {
     for (uint32_t i = 0; i < spins_; ++i) {
       if (done()) [[likely]]
         return absl::OkStatus();
       idle();
       pause();
     }
-    absl::Status status = wait(done, describe, idle, awaited);
+    absl::Status status = wait(done, describe, idle, awaited, rest);
     if (record_)
       record_->awaits(WaitRecord::kNoRank);
     return status;
   }
+  template <class Done, class Describe, class Idle, class Awaited>
+  absl::Status until(Done done, Describe describe, Idle idle, Awaited awaited) {
+    return until(done, describe, idle, awaited, [this](int64_t waitedNs) { rest(waitedNs, doze); });
+  }
+  template <class Done, class Describe> absl::Status until(Done done, Describe describe) {
+    return until(done, describe, [] {}, [] { return WaitRecord::kNoRank; });
+  }
+
+  /// Yields the processor, or sleeps by `sleep()` in a wait that is long and on a machine that is busy. Where all that
+  /// want a processor are ranks that work or wait, yielding is the fastest way to the one that is waited for. Beside
+  /// other programs it is the slowest: the scheduler sets back who yields, each time anew, but not who sleeps.
+  template <class Sleep> void rest(int64_t waitedNs, Sleep sleep) {
+    if (waitedNs > kYieldForNs || sleepingWaits_ > 0) {
+      sleep();
+      return;
+    }
+    const int64_t before = now();
+    sched_yield();
+    if (now() - before > kLongYieldNs)
+      sleepingWaits_ = kSleepingWaits;
+  }
 
 private:
-  static constexpr int64_t kDozeAfterNs = 20'000'000;
+  static constexpr int64_t kYieldForNs = 20'000'000;
+  /// A yield that takes longer gave the processor to somebody who keeps it.
+  static constexpr int64_t kLongYieldNs = 1'500'000;
+  /// The number of waits after such a yield that do not yield.
+  static constexpr uint32_t kSleepingWaits = 256;
 
-  /// The part of a wait that yields the processor.
-  template <class Done, class Describe, class Idle, class Awaited>
-  absl::Status wait(Done done, Describe describe, Idle idle, Awaited awaited) {
+  /// The part of a wait after the spinning.
+  template <class Done, class Describe, class Idle, class Awaited, class Rest>
+  absl::Status wait(Done done, Describe describe, Idle idle, Awaited awaited, Rest rest) {
+    if (sleepingWaits_ > 0)
+      --sleepingWaits_;
     const int64_t start = now();
-    int64_t elapsed = 0;
-    for (uint32_t i = 0;; ++i) {
+    for (;;) {
       if (done())
         return absl::OkStatus();
       if (abort_.raised()) [[unlikely]]
         return abort_.status();
       idle();
-      if (i % 16 == 0) {
-        elapsed = now() - start;
-        if (record_)
-          record_->awaits(awaited());
-        if (elapsed > timeoutNs_) [[unlikely]]
-          return absl::DeadlineExceededError(describe());
-      }
-      if (elapsed < kDozeAfterNs)
-        sched_yield();
-      else
-        doze();
+      const int64_t waited = now() - start;
+      if (record_)
+        record_->awaits(awaited());
+      if (waited > timeoutNs_) [[unlikely]]
+        return absl::DeadlineExceededError(describe());
+      rest(waited);
     }
   }
 
@@ -97,6 +116,7 @@ private:
   WaitRecord *record_;
   int64_t timeoutNs_;
   uint32_t spins_ = 100;
+  uint32_t sleepingWaits_ = 0;
 };
 
 } // namespace dgc::rt

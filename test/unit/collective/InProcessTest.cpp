@@ -1,5 +1,7 @@
 #include "TransportSuite.h"
 
+#include "runtime/collective/Mapped.h"
+
 #include <chrono>
 #include <thread>
 
@@ -54,6 +56,29 @@ TEST(InProcess, ArenaIsAlignedAndZeroed) {
     t->progress().set(123456789, 77);
     EXPECT_EQ(t->progress().get(), (Position{123456789, 77}));
   }
+}
+
+// Two that wake each other in turn: one wake that is lost would end the sleep only a minute later.
+TEST(InProcess, EachChangeWakesTheSleeper) {
+  constexpr uint32_t kRounds = 20'000;
+  constexpr int64_t kMinute = 60'000'000'000;
+  Sleep sleeps[2];
+  std::atomic<uint32_t> words[2] = {};
+  auto run = [&](int self) {
+    for (uint32_t round = 1; round <= kRounds; ++round) {
+      words[self].store(round, std::memory_order_seq_cst);
+      sleeps[1 - self].wake(words[self]);
+      std::atomic<uint32_t> &awaited = words[1 - self];
+      auto done = [&] { return awaited.load(std::memory_order_acquire) >= round; };
+      while (!done())
+        sleeps[self].until(done, awaited, kMinute);
+    }
+  };
+  auto begin = std::chrono::steady_clock::now();
+  std::thread other(run, 1);
+  run(0);
+  other.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::nanoseconds(kMinute));
 }
 
 } // namespace
