@@ -37,6 +37,19 @@ Reduces reduces(Operation *op) {
   return kept > 0 && (reduce.getDims().empty() || reduce.getDims().front() == kept) ? Reduces::Rows : Reduces::Other;
 }
 
+/// Whether each element of the result is made of other elements of the operands than those at its own place.
+static bool readsElsewhere(Operation *op) {
+  return !isa<ElementwiseOpInterface, ReshapeOp, BroadcastInDimOp>(op) && reduces(op) == Reduces::No;
+}
+
+/// At how many places users read the results of the op.
+static uint64_t placesOf(Operation *op) {
+  uint64_t elsewhere = 0, inPlace = 0;
+  for (Operation *user : llvm::SmallSetVector<Operation *, 4>(op->user_begin(), op->user_end()))
+    readsElsewhere(user) ? ++elsewhere : inPlace = 1;
+  return std::max<uint64_t>(1, elsewhere + inPlace);
+}
+
 ClusterGraph::ClusterGraph(Block &block, SizeDecisions &decide) : block(block), decide(decide) {
   for (Operation &op : block.without_terminator()) {
     if (isSmallConstant(&op))
@@ -50,6 +63,7 @@ ClusterGraph::ClusterGraph(Block &block, SizeDecisions &decide) : block(block), 
     cluster.slot = op.getDiscardableAttr(dist::kSlotAttr);
     cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
     cluster.heavy = op.hasTrait<StandaloneKernel>();
+    cluster.places = placesOf(&op);
     if (auto microbatch = op.getAttrOfType<IntegerAttr>(kMicrobatchAttr))
       cluster.microbatch = microbatch.getInt();
     if (auto recompute = op.getAttrOfType<IntegerAttr>(kRecomputeAttr))
@@ -161,6 +175,7 @@ void ClusterGraph::merge(unsigned a, unsigned b) {
   if (!to.hasRows)
     to.rows = from.rows;
   to.work += from.work;
+  to.places = llvm::SaturatingMultiply(to.places, from.places);
   to.microbatch = std::max(to.microbatch, from.microbatch);
   to.recompute = std::max(to.recompute, from.recompute);
   to.hasRows |= from.hasRows;
@@ -192,6 +207,36 @@ bool ClusterGraph::allUsersIn(unsigned producer, unsigned consumer) const {
         return false;
     }
   return true;
+}
+
+bool ClusterGraph::isTooLong(unsigned producer, unsigned consumer) const {
+  SmallVector<unsigned> ids(clusters[producer].ops);
+  ids.append(clusters[consumer].ops);
+  if (llvm::SaturatingMultiply<uint64_t>(llvm::SaturatingMultiply(clusters[producer].places, clusters[consumer].places),
+                                         ids.size()) <= kMostExpandedOps)
+    return false;
+  llvm::sort(ids, std::greater());
+  llvm::DenseMap<unsigned, uint64_t> evaluations; // of an element, for one of a result; users have higher numbers
+  uint64_t total = 0;
+  for (unsigned id : ids) {
+    uint64_t elsewhere = 0, inPlace = 0;
+    bool isStored = reduces(ops[id]) != Reduces::No;
+    for (Operation *user : llvm::SmallSetVector<Operation *, 4>(ops[id]->user_begin(), ops[id]->user_end())) {
+      auto it = idOf.find(user);
+      if (it == idOf.end() || !evaluations.contains(it->second))
+        isStored = true;
+      else if (const uint64_t times = evaluations.lookup(it->second); readsElsewhere(user))
+        elsewhere += times;
+      else
+        inPlace = std::max(inPlace, times);
+    }
+    const uint64_t times = isStored ? 1 : std::max<uint64_t>(1, elsewhere + inPlace);
+    evaluations[id] = times;
+    total += times;
+    if (total > kMostExpandedOps && total > ids.size())
+      return true;
+  }
+  return false;
 }
 
 bool ClusterGraph::dependsDirectly(unsigned from, unsigned to) const {

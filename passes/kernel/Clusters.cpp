@@ -154,6 +154,11 @@ private:
              << *ops[clusters[consumer].ops.front()];
       return false;
     }
+    if (isTooLong(producer, consumer)) {
+      LDBG() << "not fused, the code would be too long: " << *ops[clusters[producer].ops.back()] << " into "
+             << *ops[clusters[consumer].ops.front()];
+      return false;
+    }
     merge(producer, consumer);
     return true;
   }
