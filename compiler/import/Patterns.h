@@ -18,6 +18,7 @@ void addContractionPatterns(RewritePatternSet &patterns);
 void addControlPatterns(RewritePatternSet &patterns);
 void addElementwisePatterns(RewritePatternSet &patterns);
 void addIndexPatterns(RewritePatternSet &patterns);
+void addRandomPatterns(RewritePatternSet &patterns);
 void addReductionPatterns(RewritePatternSet &patterns);
 void addScatterPatterns(RewritePatternSet &patterns);
 void addShapePatterns(RewritePatternSet &patterns);

@@ -43,6 +43,7 @@ struct StableHLOToDGC : dgc::impl::StableHLOToDGCPassBase<StableHLOToDGC> {
     addControlPatterns(set);
     addElementwisePatterns(set);
     addIndexPatterns(set);
+    addRandomPatterns(set);
     addReductionPatterns(set);
     addScatterPatterns(set);
     addShapePatterns(set);
