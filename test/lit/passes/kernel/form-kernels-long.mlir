@@ -45,3 +45,72 @@ func.func @pairs(%x: tensor<4096xf32>) -> tensor<1xf32> {
   %s11 = dgc.add %a11, %b11 : tensor<1xf32>
   return %s11 : tensor<1xf32>
 }
+
+// The same through ops that read in place, each of which is needed elsewhere.
+// CHECK-LABEL: func.func @apart
+// CHECK-COUNT-2: exec.launch @kernels
+// CHECK-NOT:     exec.launch
+// CHECK:         return
+func.func @apart(%x: tensor<4096xf32>) -> tensor<1xf32> {
+  %p0 = dgc.abs %x : tensor<4096xf32>
+  %q0 = dgc.negate %x : tensor<4096xf32>
+  %a0 = dgc.slice %p0 from [0] to [4096] strides [2] : tensor<4096xf32>
+  %b0 = dgc.slice %q0 from [1] to [4096] strides [2] : tensor<4096xf32>
+  %s0 = dgc.add %a0, %b0 : tensor<2048xf32>
+  %p1 = dgc.abs %s0 : tensor<2048xf32>
+  %q1 = dgc.negate %s0 : tensor<2048xf32>
+  %a1 = dgc.slice %p1 from [0] to [2048] strides [2] : tensor<2048xf32>
+  %b1 = dgc.slice %q1 from [1] to [2048] strides [2] : tensor<2048xf32>
+  %s1 = dgc.add %a1, %b1 : tensor<1024xf32>
+  %p2 = dgc.abs %s1 : tensor<1024xf32>
+  %q2 = dgc.negate %s1 : tensor<1024xf32>
+  %a2 = dgc.slice %p2 from [0] to [1024] strides [2] : tensor<1024xf32>
+  %b2 = dgc.slice %q2 from [1] to [1024] strides [2] : tensor<1024xf32>
+  %s2 = dgc.add %a2, %b2 : tensor<512xf32>
+  %p3 = dgc.abs %s2 : tensor<512xf32>
+  %q3 = dgc.negate %s2 : tensor<512xf32>
+  %a3 = dgc.slice %p3 from [0] to [512] strides [2] : tensor<512xf32>
+  %b3 = dgc.slice %q3 from [1] to [512] strides [2] : tensor<512xf32>
+  %s3 = dgc.add %a3, %b3 : tensor<256xf32>
+  %p4 = dgc.abs %s3 : tensor<256xf32>
+  %q4 = dgc.negate %s3 : tensor<256xf32>
+  %a4 = dgc.slice %p4 from [0] to [256] strides [2] : tensor<256xf32>
+  %b4 = dgc.slice %q4 from [1] to [256] strides [2] : tensor<256xf32>
+  %s4 = dgc.add %a4, %b4 : tensor<128xf32>
+  %p5 = dgc.abs %s4 : tensor<128xf32>
+  %q5 = dgc.negate %s4 : tensor<128xf32>
+  %a5 = dgc.slice %p5 from [0] to [128] strides [2] : tensor<128xf32>
+  %b5 = dgc.slice %q5 from [1] to [128] strides [2] : tensor<128xf32>
+  %s5 = dgc.add %a5, %b5 : tensor<64xf32>
+  %p6 = dgc.abs %s5 : tensor<64xf32>
+  %q6 = dgc.negate %s5 : tensor<64xf32>
+  %a6 = dgc.slice %p6 from [0] to [64] strides [2] : tensor<64xf32>
+  %b6 = dgc.slice %q6 from [1] to [64] strides [2] : tensor<64xf32>
+  %s6 = dgc.add %a6, %b6 : tensor<32xf32>
+  %p7 = dgc.abs %s6 : tensor<32xf32>
+  %q7 = dgc.negate %s6 : tensor<32xf32>
+  %a7 = dgc.slice %p7 from [0] to [32] strides [2] : tensor<32xf32>
+  %b7 = dgc.slice %q7 from [1] to [32] strides [2] : tensor<32xf32>
+  %s7 = dgc.add %a7, %b7 : tensor<16xf32>
+  %p8 = dgc.abs %s7 : tensor<16xf32>
+  %q8 = dgc.negate %s7 : tensor<16xf32>
+  %a8 = dgc.slice %p8 from [0] to [16] strides [2] : tensor<16xf32>
+  %b8 = dgc.slice %q8 from [1] to [16] strides [2] : tensor<16xf32>
+  %s8 = dgc.add %a8, %b8 : tensor<8xf32>
+  %p9 = dgc.abs %s8 : tensor<8xf32>
+  %q9 = dgc.negate %s8 : tensor<8xf32>
+  %a9 = dgc.slice %p9 from [0] to [8] strides [2] : tensor<8xf32>
+  %b9 = dgc.slice %q9 from [1] to [8] strides [2] : tensor<8xf32>
+  %s9 = dgc.add %a9, %b9 : tensor<4xf32>
+  %p10 = dgc.abs %s9 : tensor<4xf32>
+  %q10 = dgc.negate %s9 : tensor<4xf32>
+  %a10 = dgc.slice %p10 from [0] to [4] strides [2] : tensor<4xf32>
+  %b10 = dgc.slice %q10 from [1] to [4] strides [2] : tensor<4xf32>
+  %s10 = dgc.add %a10, %b10 : tensor<2xf32>
+  %p11 = dgc.abs %s10 : tensor<2xf32>
+  %q11 = dgc.negate %s10 : tensor<2xf32>
+  %a11 = dgc.slice %p11 from [0] to [2] strides [2] : tensor<2xf32>
+  %b11 = dgc.slice %q11 from [1] to [2] strides [2] : tensor<2xf32>
+  %s11 = dgc.add %a11, %b11 : tensor<1xf32>
+  return %s11 : tensor<1xf32>
+}
