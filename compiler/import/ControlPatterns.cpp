@@ -111,7 +111,7 @@ template <> void endWith<ConditionOp>(OpBuilder &builder, Region &region) {
 /// A loop of dgc.
 ValueRange buildLoop(OpBuilder &builder, stablehlo::WhileOp op) {
   SmallVector<Value> captured = captureFor(builder, op);
-  auto loop = dgc::WhileOp::create(builder, op.getLoc(), op->getResultTypes(), op.getInputs(), captured);
+  auto loop = dgc::WhileOp::create(builder, op.getLoc(), op->getResultTypes(), op.getInputs(), captured, IntegerAttr());
   moveRegion(builder, op.getCond(), loop.getCondition(), captured);
   moveRegion(builder, op.getBody(), loop.getBody(), captured);
   endWith<ConditionOp>(builder, loop.getCondition());

@@ -313,6 +313,7 @@ struct While : PackageOpInterface::ExternalModel<While, exec::WhileOp> {
   LogicalResult package(Operation *op, ProgramWriter &writer) const {
     fb::WhileT loop;
     loop.predicate = writer.index(cast<exec::WhileOp>(op).getPredicate());
+    loop.rounds = cast<exec::WhileOp>(op).getRounds().value_or(0);
     return writer.addControlFlow(op, loop, &fb::WhileT::test_steps, &fb::WhileT::body_steps);
   }
 };

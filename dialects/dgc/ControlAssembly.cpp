@@ -61,6 +61,10 @@ ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &state) {
   Arguments arguments, invariantArguments;
   Unresolved carried, invariants;
   SmallVector<Type> types;
+  IntegerAttr rounds;
+  if (succeeded(parser.parseOptionalKeyword("rounds")) &&
+      parser.parseAttribute(rounds, parser.getBuilder().getI64Type()))
+    return failure();
   SMLoc location = parser.getCurrentLocation();
   if (parser.parseAssignmentList(arguments, carried))
     return failure();
@@ -72,7 +76,9 @@ ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parser.parseOptionalAttrDictWithKeyword(state.attributes) || parseValueTypes(parser, carried.size(), types) ||
       parser.resolveOperands(carried, types, location, state.operands))
     return failure();
-  state.getOrAddProperties<Properties>().operandSegmentSizes = {int32_t(numCarried), int32_t(numInvariants)};
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.operandSegmentSizes = {int32_t(numCarried), int32_t(numInvariants)};
+  properties.rounds = rounds;
   // What is carried may be partial where it is zeros at first.
   SmallVector<Type> results(ArrayRef(types).take_front(numCarried));
   applyEncodings(state.attributes.getDictionary(parser.getContext()), results);
@@ -88,6 +94,8 @@ ParseResult WhileOp::parse(OpAsmParser &parser, OperationState &state) {
 void WhileOp::print(OpAsmPrinter &printer) {
   // Both regions have arguments of their own; those of the condition lend their names to the body, where it is read.
   auto inside = getCondition().getArguments();
+  if (std::optional<uint64_t> rounds = getRounds())
+    printer << " rounds " << *rounds;
   printer << ' ';
   printAssignments(printer, inside.take_front(getCarried().size()), getCarried());
   if (!getInvariants().empty()) {

@@ -157,7 +157,8 @@ static SmallVector<Value> asLoop(ScanOp op, OpBuilder &builder) {
     invariants.push_back(elementOf(value).isInteger(1) ? b.convert(value, builder.getI8Type()) : value);
   llvm::append_range(invariants, op.getInvariants());
   SmallVector<Type> types = llvm::map_to_vector(carried, [](Value value) { return value.getType(); });
-  auto loop = WhileOp::create(builder, op.getLoc(), types, carried, invariants);
+  auto loop = WhileOp::create(builder, op.getLoc(), types, carried, invariants,
+                              rounds > 0 ? builder.getI64IntegerAttr(rounds) : IntegerAttr());
   OpBuilder::InsertionGuard guard(builder);
   for (Region *region : loop.getRegions()) {
     Block *block = builder.createBlock(region);

@@ -320,7 +320,7 @@ LogicalResult WhileOp::canonicalize(WhileOp op, PatternRewriter &rewriter) {
   };
   SmallVector<Value> carriedValues = operandsOf(carried);
   auto types = llvm::map_to_vector(carried, [&](unsigned i) { return op.getResult(i).getType(); });
-  auto loop = create(rewriter, op.getLoc(), types, carriedValues, operandsOf(invariants));
+  auto loop = create(rewriter, op.getLoc(), types, carriedValues, operandsOf(invariants), op.getRoundsAttr());
   loop->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   recordEncodings(loop);
   for (auto [from, to] : llvm::zip_equal(op.getRegions(), loop.getRegions())) {
@@ -422,6 +422,17 @@ bool ScanOp::addInvariant(Value value) {
   return true;
 }
 
+std::optional<int64_t> WhileOp::getNumRuns(Region &region) {
+  std::optional<uint64_t> rounds = getRounds();
+  if (!rounds)
+    return std::nullopt;
+  const auto number = static_cast<int64_t>(*rounds);
+  const bool isOnceMore = &region == &getCondition() && number != std::numeric_limits<int64_t>::max();
+  return isOnceMore ? number + 1 : number;
+}
+
+std::optional<int64_t> ScanOp::getNumRuns(Region & /*body*/) { return getNumRounds(); }
+
 ShardingRule ScanOp::getShardingRule() { return RegionDims(*this).rule(); }
 ShardingRule WhileOp::getShardingRule() { return RegionDims(*this).rule(); }
 ShardingRule IfOp::getShardingRule() { return RegionDims(*this).rule(); }
@@ -451,10 +462,15 @@ static OpCost costOf(Region &region) {
   return cost;
 }
 
-// How many rounds there are is not known: that of one.
+static OpCost timesOf(const OpCost &cost, uint64_t times) {
+  return {cost.flops * times, cost.bytesRead * times, cost.bytesWritten * times};
+}
+
+// Where the number of rounds is not known, that of one.
 OpCost WhileOp::getCost() {
   OpCost cost = costOf(getCondition()), body = costOf(getBody());
-  return {cost.flops + body.flops, cost.bytesRead + body.bytesRead, cost.bytesWritten + body.bytesWritten};
+  return timesOf({cost.flops + body.flops, cost.bytesRead + body.bytesRead, cost.bytesWritten + body.bytesWritten},
+                 getRounds().value_or(1));
 }
 
 // The dearer branch.
@@ -463,8 +479,4 @@ OpCost IfOp::getCost() {
   return first.flops + first.bytesRead > second.flops + second.bytesRead ? first : second;
 }
 
-OpCost ScanOp::getCost() {
-  OpCost cost = costOf(getBody());
-  const auto rounds = static_cast<uint64_t>(getNumRounds());
-  return {cost.flops * rounds, cost.bytesRead * rounds, cost.bytesWritten * rounds};
-}
+OpCost ScanOp::getCost() { return timesOf(costOf(getBody()), static_cast<uint64_t>(getNumRounds())); }

@@ -21,7 +21,7 @@ class DGC_ControlOp<string mnemonic, list<Trait> traits = []>
 }
 
 def DGC_WhileOp : DGC_ControlOp<"while", [
-    AttrSizedOperandSegments, DeclareOpInterfaceMethods<RegionTiesOpInterface, ["addInvariant"]>]> {
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<RegionTiesOpInterface, ["addInvariant", "getNumRuns"]>]> {
   let summary = "a loop that goes on as long as a condition holds";
   let description = [{
     ```mlir
@@ -40,6 +40,9 @@ def DGC_WhileOp : DGC_ControlOp<"while", [
     the last of them. `%m` is the same in all rounds. Both regions see all of these and nothing else from outside. The types of
     what is carried do not change.
 
+    `dgc.while rounds 10 (..)` says how many rounds there are, for what counts them: reports of communication, costs. It has
+    to be true.
+
     The loop is one in the artifact, too. The ops in it are cut over devices as those outside are: shardings propagate into
     both regions and from round to round, and what devices need of each other is communicated in every round, or once before
     the loop where it is the same in all rounds. A sum that is carried from zeros on is combined once, behind the loop. The
@@ -47,7 +50,8 @@ def DGC_WhileOp : DGC_ControlOp<"while", [
     dgc-verify-communicate proves wherever a round communicates. A loop has no gradient; `dgc.scan`, whose number of rounds is
     known, has.
   }];
-  let arguments = (ins Variadic<DGC_Tensor>:$carried, Variadic<DGC_Tensor>:$invariants);
+  let arguments = (ins Variadic<DGC_Tensor>:$carried, Variadic<DGC_Tensor>:$invariants,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$rounds);
   let regions = (region SizedRegion<1>:$condition, SizedRegion<1>:$body);
   let results = (outs Variadic<DGC_Tensor>:$results);
   let hasCanonicalizeMethod = 1;
@@ -76,7 +80,7 @@ def DGC_IfOp : DGC_ControlOp<"if", [
 }
 
 def DGC_ScanOp : DGC_ControlOp<"scan", [
-    AttrSizedOperandSegments, DeclareOpInterfaceMethods<RegionTiesOpInterface, ["addInvariant"]>,
+    AttrSizedOperandSegments, DeclareOpInterfaceMethods<RegionTiesOpInterface, ["addInvariant", "getNumRuns"]>,
     DeclareOpInterfaceMethods<DecomposableOpInterface, ["keepForGradient"]>,
     DeclareOpInterfaceMethods<DifferentiableOpInterface>]> {
   let summary = "a loop over the slices of tensors";

@@ -161,6 +161,8 @@ def RegionTiesOpInterface : DGC_Interface<"RegionTiesOpInterface"> {
       Adds an operand that is the same in all rounds, and an argument for it behind the others of each region. False for an op
       that has no rounds.
     }], "bool", "addInvariant", (ins "::mlir::Value":$value), [{}], [{ return false; }]>,
+    InterfaceMethod<"How often the region runs, if that is known; those of a branch count as once.",
+      "std::optional<int64_t>", "getNumRuns", (ins "::mlir::Region &":$region), [{}], [{ return 1; }]>,
   ];
 }
 

@@ -1,5 +1,6 @@
 // dgc-explain: prints what is communicated, and why.
 
+#include "dialects/dgc/LoopRuns.h"
 #include "passes/communicate/Passes.h"
 #include "passes/communicate/Payload.h"
 #include "passes/partition/PipelineSchedule.h"
@@ -38,7 +39,9 @@ static std::optional<Row> rowOf(Operation *op) {
     llvm::interleave(
         collective.getAxes().getAsRange<StringAttr>(), os,
         [&](StringAttr axis) { os << axis.getValue() << '=' << mesh.getAxisSize(axis); }, ",");
-    row.bytes = std::to_string(payloadOf(collective));
+    const LoopRuns runs = runsOf(op);
+    row.bytes = (runs.isLeast ? "rounds x " : "") + (runs.times == 1 ? "" : std::to_string(runs.times) + " x ") +
+                std::to_string(payloadOf(collective));
     row.causes = causesOf(collective.getOriginsAttr());
     return row;
   }

@@ -200,7 +200,9 @@ def ExplainPass : Pass<"dgc-explain", "::mlir::ModuleOp"> {
   let summary = "print what is communicated, and why";
   let description = [{
     A table for each function with communication: op, axes and size of the group, payload of a collective or size of
-    a transfer in bytes on one device (runtime/artifact/Traffic.h), and cause; above it the sums. What is in a loop counts once. Prints to the standard output and changes nothing.
+    a transfer in bytes on one device (runtime/artifact/Traffic.h), and cause; above it the sums. What is in a
+    loop counts once for each round, and the sums are the least there is where how many these are is not known. Prints to the
+    standard output and changes nothing.
   }];
 }
 

@@ -1,6 +1,7 @@
 // Counts the bytes of communication.
 
 #include "passes/communicate/Payload.h"
+#include "dialects/dgc/LoopRuns.h"
 
 using namespace mlir;
 using namespace dgc::dist;
@@ -14,11 +15,14 @@ int64_t payloadOf(CollectiveOpInterface op) {
 rt::Traffic trafficOf(func::FuncOp function) {
   rt::Traffic traffic;
   function.walk([&](Operation *op) {
-    if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-      traffic.addCollective(payloadOf(collective));
-    else if (auto transfer = dyn_cast<TransferOpInterface>(op))
+    if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+      const LoopRuns runs = runsOf(op);
+      traffic.addCollective(payloadOf(collective), runs.times);
+      traffic.isLeast |= runs.isLeast;
+    } else if (auto transfer = dyn_cast<TransferOpInterface>(op)) {
       transfer.isSend() ? traffic.addSend(bytesOf(Type(transfer.getTransferType())))
                         : traffic.addReceive(bytesOf(Type(transfer.getTransferType())));
+    }
   });
   return traffic;
 }

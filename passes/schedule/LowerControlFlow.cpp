@@ -91,7 +91,7 @@ LogicalResult ProgramBuilder::lowerWhile(dgc::WhileOp op) {
     mapping.map(op.getCondition().getArgument(i), buffer);
     mapping.map(op.getBody().getArgument(i), buffer);
   }
-  auto loop = exec::WhileOp::create(steps, op.getLoc(), carried.front());
+  auto loop = exec::WhileOp::create(steps, op.getLoc(), carried.front(), op.getRoundsAttr());
   Operation *condition = op.getCondition().front().getTerminator();
   if (failed(lowerRegion(op.getCondition(), loop.getTest()))) {
     return failure();

@@ -6,6 +6,7 @@
 #include "passes/shard/InsertReshards.h"
 
 #include "dialects/dgc/DGC.h"
+#include "dialects/dgc/LoopRuns.h"
 
 using namespace mlir;
 using namespace dgc::dist;
@@ -18,15 +19,18 @@ static int64_t addClamped(int64_t x, int64_t y) {
   return llvm::AddOverflow(x, y, sum) ? std::numeric_limits<int64_t>::max() : sum;
 }
 
+/// The same of the product, of numbers that are not negative.
+static int64_t multiplyClamped(int64_t x, int64_t y) {
+  int64_t product = 0;
+  return llvm::MulOverflow(x, y, product) ? std::numeric_limits<int64_t>::max() : product;
+}
+
 /// The bytes that a reshard makes a device receive; the largest number for one that cannot be.
 static int64_t bytesOfReshard(ReshardOp op, const MeshRef &mesh) {
   auto type = cast<RankedTensorType>(op.getType());
   int64_t elements =
       elementsReceived(type.getShape(), declaredSharding(op->getOperand(0), mesh), op.getSharding(), mesh);
-  int64_t bytes = 0;
-  return llvm::MulOverflow(elements, int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8)), bytes)
-             ? std::numeric_limits<int64_t>::max()
-             : bytes;
+  return multiplyClamped(elements, int64_t(llvm::divideCeil(type.getElementTypeBitWidth(), 8)));
 }
 
 /// The operations of a device: those of the op, divided by the axes that cut any of its values.
@@ -55,11 +59,12 @@ static PlanCost costOf(func::FuncOp function, const MeshRef &mesh) {
   PlanCost cost;
   if (function.isExternal())
     return cost;
-  function.walk([&](Operation *op) { // of a loop one round
+  function.walk([&](Operation *op) {
+    const int64_t times = runsOf(op).times;
     if (auto reshard = dyn_cast<ReshardOp>(op))
-      cost.bytes = addClamped(cost.bytes, bytesOfReshard(reshard, mesh));
+      cost.bytes = addClamped(cost.bytes, multiplyClamped(bytesOfReshard(reshard, mesh), times));
     else if (!isa<RegionTiesOpInterface>(op)) // the ops in it are
-      cost.flops += localFlops(op, mesh);
+      cost.flops = addClamped(cost.flops, multiplyClamped(localFlops(op, mesh), times));
   });
   return cost;
 }

@@ -203,6 +203,7 @@ template <typename S> void describe(const artifact::While &a, S &s) {
   s.operand("predicate", Role::Read, a.predicate());
   s.value("test_steps", a.test_steps());
   s.value("body_steps", a.body_steps());
+  s.value("rounds", a.rounds());
 }
 
 template <typename S> void describe(const artifact::If &a, S &s) {

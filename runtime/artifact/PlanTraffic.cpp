@@ -24,14 +24,45 @@ static uint64_t bufferBytes(const fb::Program &program, uint32_t index) {
   return byteSize(toDType(buffer.dtype()), toVector(buffer.shape())).value_or(0);
 }
 
+static uint64_t multiplyClamped(uint64_t x, uint64_t y) {
+  uint64_t product = 0;
+  return __builtin_mul_overflow(x, y, &product) ? UINT64_MAX : product;
+}
+
+/// The steps from `begin` to `end`, which run as `runs` says.
+static void visitSteps(const fb::Program &program, uint32_t begin, uint32_t end, StepRuns runs,
+                       const std::function<void(const fb::Step &, StepRuns)> &visit) {
+  for (uint32_t i = begin; i < end; ++i) {
+    const fb::Step &step = *program.steps()->Get(i);
+    visit(step, runs);
+    const fb::While *loop = step.action_as_While();
+    if (!loop)
+      continue;
+    const uint64_t rounds = std::max<uint64_t>(loop->rounds(), 1);
+    const uint64_t tests = loop->rounds() == 0 || rounds == UINT64_MAX ? rounds : rounds + 1;
+    const bool isLeast = runs.isLeast || loop->rounds() == 0;
+    const uint32_t body = i + 1 + loop->test_steps(), behind = body + loop->body_steps();
+    visitSteps(program, i + 1, body, {multiplyClamped(runs.times, tests), isLeast}, visit);
+    visitSteps(program, body, behind, {multiplyClamped(runs.times, rounds), isLeast}, visit);
+    i = behind - 1;
+  }
+}
+
+void dgc::rt::forEachStep(const fb::Program &program, const std::function<void(const fb::Step &, StepRuns)> &visit) {
+  visitSteps(program, 0, program.steps() ? program.steps()->size() : 0, {}, visit);
+}
+
+// No transfer is in a loop (checkControl).
 Traffic dgc::rt::trafficOf(const fb::Program &program) {
   Traffic traffic;
-  for (uint32_t i = 0; program.steps() && i < program.steps()->size(); ++i) {
+  forEachStep(program, [&](const fb::Step &step, StepRuns runs) {
     visitCommunication(
-        *program.steps()->Get(i),
-        Overloaded{[&](const fb::Collective &op) { traffic.addCollective(payloadBytes(op)); },
-                   [&](const fb::Send &op) { traffic.addSend(bufferBytes(program, op.buffer())); },
-                   [&](const fb::Receive &op) { traffic.addReceive(bufferBytes(program, op.buffer())); }});
-  }
+        step, Overloaded{[&](const fb::Collective &op) {
+                           traffic.addCollective(payloadBytes(op), runs.times);
+                           traffic.isLeast |= runs.isLeast;
+                         },
+                         [&](const fb::Send &op) { traffic.addSend(bufferBytes(program, op.buffer())); },
+                         [&](const fb::Receive &op) { traffic.addReceive(bufferBytes(program, op.buffer())); }});
+  });
   return traffic;
 }

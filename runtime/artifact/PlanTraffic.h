@@ -4,10 +4,21 @@
 #include "runtime/artifact/Traffic.h"
 #include "runtime/artifact/dgcx_generated.h"
 
+#include <functional>
+
 namespace dgc::rt {
 
 /// The payload of a collective, in bytes; without the alignment between its values. The collective has been checked.
 uint64_t payloadBytes(const artifact::Collective &collective);
+
+/// How often a step runs for each run of its program, by the loops that it is in.
+struct StepRuns {
+  uint64_t times = 1;   ///< at most the largest number
+  bool isLeast = false; ///< how many rounds a loop has is not known: it counts as one
+};
+
+/// Visits the steps of a program, which have been checked, in their order.
+void forEachStep(const artifact::Program &program, const std::function<void(const artifact::Step &, StepRuns)> &visit);
 
 /// What a rank that runs `program` communicates in one run of it. The steps have been checked.
 Traffic trafficOf(const artifact::Program &program);

@@ -17,19 +17,22 @@ namespace dgc::rt {
 constexpr uint64_t payloadBytes(uint64_t given, uint64_t received) { return std::max(given, received); }
 
 /// Collectives and transfers of one rank in one run of a program. Bytes of collectives are payloads; those of transfers
-/// are the sizes of the values that are sent or received.
+/// are the sizes of the values that are sent or received. What a loop does in each round counts as often as it has rounds,
+/// and both sides of a branch count.
 struct Traffic {
   uint64_t collectives = 0, collectiveBytes = 0;
   uint64_t sends = 0, sentBytes = 0;
   uint64_t receives = 0, receivedBytes = 0;
 
-  void addCollective(uint64_t bytes) { ++collectives, collectiveBytes += bytes; }
+  bool isLeast = false; ///< how many rounds a loop has that communicates is not known: it counts as one
+
+  void addCollective(uint64_t bytes, uint64_t times = 1) { collectives += times, collectiveBytes += times * bytes; }
   void addSend(uint64_t bytes) { ++sends, sentBytes += bytes; }
   void addReceive(uint64_t bytes) { ++receives, receivedBytes += bytes; }
   bool operator==(const Traffic &) const = default;
 };
 
-/// "2 collectives of 814160 B, 1 send of 4 B"; "no communication".
+/// "2 collectives of 814160 B, 1 send of 4 B"; "at least 2 collectives of 814160 B"; "no communication".
 std::string describe(const Traffic &traffic);
 
 } // namespace dgc::rt

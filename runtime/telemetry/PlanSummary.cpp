@@ -94,28 +94,28 @@ static std::string variables(const fb::Plan &plan) {
 }
 
 /// One line about a collective.
-static std::string collective(const fb::Plan &plan, const fb::Collective &action) {
+static std::string collective(const fb::Plan &plan, const fb::Collective &action, StepRuns runs) {
   DType dtype = toDType(action.dtype());
   uint64_t bytes = payloadBytes(action);
   std::string kind = spelled(action.kind());
   if (infoOf(toCollectiveKind(action.kind())).reduces)
     kind += " " + spelled(action.reduction());
   return str("    ", action.id(), ": ", kind, " over ", axisNames(plan, action.axes()), ", ", nameOf(dtype), " x ",
-             bytes / sizeOf(dtype), " = ", formatBytes(bytes), text(action.origin()).empty() ? "" : ", ",
-             text(action.origin()), "\n");
+             bytes / sizeOf(dtype), " = ", formatBytes(bytes), runs.times == 1 ? "" : str(", ", runs.times, " times"),
+             runs.isLeast ? " in each round" : "", text(action.origin()).empty() ? "" : ", ", text(action.origin()),
+             "\n");
 }
 
 static std::string program(const fb::Plan &plan, const fb::Program &program) {
   uint64_t kernels = 0, library = 0;
   std::string lines;
-  for (size_t i = 0; i < sizeOfVector(program.steps()); ++i) {
-    const fb::Step *step = program.steps()->Get(i);
-    const ActionKind kind = infoOf(step->action_type()).kind;
+  forEachStep(program, [&](const fb::Step &step, StepRuns runs) {
+    const ActionKind kind = infoOf(step.action_type()).kind;
     kernels += kind == ActionKind::Kernel;
     library += kind == ActionKind::LibraryCall;
-    if (const fb::Collective *op = step->action_as_Collective())
-      lines += collective(plan, *op);
-  }
+    if (const fb::Collective *op = step.action_as_Collective())
+      lines += collective(plan, *op, runs);
+  });
   std::string where = program.group() < 0 ? "" : " of " + text(plan.groups()->Get(program.group())->name());
   std::string whole = text(program.whole_batches());
   return str("program ", text(program.name()), where, ": ", plural(sizeOfVector(program.steps()), "step"), " (",

@@ -67,7 +67,7 @@ private:
       return true;
     static constexpr std::string_view sizes[] = {"batch",   "m",     "n",     "k",      "batch_sizes", "a_strides",
                                                  "groups",  "outer", "count", "inner",  "size",        "b_strides",
-                                                 "padding", "scale", "value", "origin", "dst_strides"};
+                                                 "padding", "scale", "value", "origin", "dst_strides", "rounds"};
     return std::find(std::begin(sizes), std::end(sizes), name) != std::end(sizes);
   }
 

@@ -319,7 +319,7 @@ absl::StatusOr<bool> WorkerRun::holds(uint32_t predicate) {
 
 absl::Status WorkerRun::enter(const artifact::While &loop) {
   const uint32_t begin = next + 1, body = begin + loop.test_steps();
-  controls.push_back({begin, body, body + loop.body_steps(), loop.predicate(), /*isLoop=*/true});
+  controls.push_back({begin, body, body + loop.body_steps(), loop.predicate(), /*isLoop=*/true, loop.rounds()});
   return absl::OkStatus();
 }
 
@@ -347,6 +347,9 @@ absl::Status WorkerRun::follow() {
       next = again ? inner.begin : inner.end;
       if (again)
         continue;
+      if (inner.known != 0 && inner.known != inner.rounds)
+        return absl::FailedPreconditionError(
+            rt::str("the loop ended after ", inner.rounds, " rounds, and the plan says that it has ", inner.known));
     } else if (inner.isLoop && next == inner.end) {
       next = inner.begin;
       if (inner.begin != inner.body)

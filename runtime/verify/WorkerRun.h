@@ -159,6 +159,7 @@ private:
     uint32_t begin, body, end; // a branch has no begin: it ends at `body`, and what is skipped at `end`
     uint32_t predicate;
     bool isLoop;
+    uint64_t known = 0; // how many rounds a loop has, as the plan says; 0: it does not
     uint32_t rounds = 0;
   };
   std::vector<Control> controls; // the innermost one last

@@ -96,7 +96,8 @@ LogicalResult buildWhile(Node &n) {
     carried.push_back(n.valueOf(item));
   }
 
-  auto loop = WhileOp::create(builder, n.b.location, ValueRange(carried).getTypes(), carried, ValueRange());
+  auto loop =
+      WhileOp::create(builder, n.b.location, ValueRange(carried).getTypes(), carried, ValueRange(), IntegerAttr());
   if (failed(fillWhile(n, loop, most)))
     return failure();
   isolate(loop, loop.getInvariantsMutable());

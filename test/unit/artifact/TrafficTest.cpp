@@ -44,29 +44,70 @@ TEST(Payload, AddsRangesAndLeavesOutPadding) {
   EXPECT_EQ(payloadOf(reduce), 52u);
 }
 
+void add(fb::ProgramT &program, auto action) {
+  auto step = std::make_unique<fb::StepT>();
+  step->action.Set(std::move(action));
+  program.steps.push_back(std::move(step));
+}
+
+rt::Traffic trafficOf(fb::ProgramT &program) {
+  program.name = "train";
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(fb::CreateProgram(builder, &program));
+  return rt::trafficOf(*flatbuffers::GetRoot<fb::Program>(builder.GetBufferPointer()));
+}
+
 TEST(Traffic, IsCountedByKind) {
   fb::ProgramT program;
-  program.name = "train";
   auto buffer = std::make_unique<fb::BufferT>();
   buffer->dtype = fb::DType::F64;
   buffer->shape = {3, 7};
   program.buffers.push_back(std::move(buffer));
-  auto add = [&](auto action) {
-    auto step = std::make_unique<fb::StepT>();
-    step->action.Set(std::move(action));
-    program.steps.push_back(std::move(step));
-  };
-  add(collective(fb::CollectiveKind::AllReduce, 8, 8));
-  add(fb::KernelCallT());
-  add(fb::SendT());
-  add(fb::SendT());
-  add(fb::ReceiveT());
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(fb::CreateProgram(builder, &program));
-  rt::Traffic traffic = rt::trafficOf(*flatbuffers::GetRoot<fb::Program>(builder.GetBufferPointer()));
+  add(program, collective(fb::CollectiveKind::AllReduce, 8, 8));
+  add(program, fb::KernelCallT());
+  add(program, fb::SendT());
+  add(program, fb::SendT());
+  add(program, fb::ReceiveT());
+  rt::Traffic traffic = trafficOf(program);
   EXPECT_EQ(traffic, (rt::Traffic{1, 32, 2, 336, 1, 168}));
   EXPECT_EQ(describe(traffic), "1 collective of 32 B, 2 sends of 336 B, 1 receive of 168 B");
   EXPECT_EQ(describe(rt::Traffic{}), "no communication");
+}
+
+// A loop of 5 rounds, in what decides on which 1 and in whose body 10 elements are combined, these in a loop of 8 rounds.
+TEST(Traffic, OfLoopsIsThatOfAllRounds) {
+  fb::ProgramT program;
+  fb::WhileT outer, inner;
+  outer.test_steps = 1;
+  outer.body_steps = 3;
+  outer.rounds = 5;
+  inner.test_steps = 1;
+  inner.body_steps = 1;
+  inner.rounds = 8;
+  add(program, outer);
+  add(program, collective(fb::CollectiveKind::AllReduce, 1, 1));
+  add(program, inner);
+  add(program, fb::KernelCallT());
+  add(program, collective(fb::CollectiveKind::AllReduce, 10, 10));
+  add(program, collective(fb::CollectiveKind::AllReduce, 100, 100));
+  EXPECT_EQ(trafficOf(program), (rt::Traffic{6 + 40 + 1, 6 * 4 + 40 * 40 + 400, 0, 0, 0, 0}));
+
+  program.steps[2]->action.AsWhile()->rounds = 0;
+  rt::Traffic traffic = trafficOf(program);
+  EXPECT_EQ(traffic, (rt::Traffic{6 + 5 + 1, 6 * 4 + 5 * 40 + 400, 0, 0, 0, 0, /*isLeast=*/true}));
+  EXPECT_EQ(describe(traffic), "at least 12 collectives of 624 B");
+}
+
+// A loop of unknown length that does not communicate leaves the sum exact.
+TEST(Traffic, OfOtherLoopsIsNone) {
+  fb::ProgramT program;
+  fb::WhileT loop;
+  loop.test_steps = loop.body_steps = 1;
+  add(program, loop);
+  add(program, fb::KernelCallT());
+  add(program, fb::KernelCallT());
+  add(program, collective(fb::CollectiveKind::AllReduce, 1, 1));
+  EXPECT_EQ(describe(trafficOf(program)), "1 collective of 4 B");
 }
 
 } // namespace

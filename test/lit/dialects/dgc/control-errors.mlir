@@ -25,6 +25,18 @@ func.func @condition(%x: tensor<4xi1>) -> tensor<4xi1> {
 
 // -----
 
+func.func @rounds(%x: tensor<i1>) -> tensor<i1> {
+  // expected-error @+1 {{attribute 'rounds' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %0 = dgc.while rounds 0 (%a = %x) : tensor<i1> {
+    dgc.condition %a : tensor<i1>
+  } do {
+    dgc.yield %a : tensor<i1>
+  }
+  return %0 : tensor<i1>
+}
+
+// -----
+
 func.func @count(%x: tensor<i1>) -> tensor<i1> {
   %0 = dgc.while (%a = %x) : tensor<i1> {
     dgc.condition %a : tensor<i1>

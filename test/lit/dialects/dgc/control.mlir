@@ -23,6 +23,17 @@ func.func @loop(%n: tensor<i32>, %x: tensor<4x3xf32>, %w: tensor<3x3xf32>) -> te
   return %0#1 : tensor<4x3xf32>
 }
 
+// CHECK-LABEL: func.func @known
+// CHECK: dgc.while rounds 3 (%{{.*}} = %{{.*}}) : tensor<i1> {
+func.func @known(%x: tensor<i1>) -> tensor<i1> {
+  %0 = dgc.while rounds 3 (%a = %x) : tensor<i1> {
+    dgc.condition %a : tensor<i1>
+  } do {
+    dgc.yield %a : tensor<i1>
+  }
+  return %0 : tensor<i1>
+}
+
 // CHECK-LABEL: func.func @branch
 // CHECK-SAME: (%[[P:.*]]: tensor<i1>, %[[X:.*]]: tensor<4xf32>)
 func.func @branch(%p: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<i1>) {

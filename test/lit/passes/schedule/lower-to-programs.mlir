@@ -167,7 +167,7 @@ module @positions {
 // CHECK-DAG: %[[OLD:.*]] = exec.buffer private "old" : memref<4xf32>
 // CHECK:     exec.launch @kernels::@k(%[[X]]) outs(%[[B:.*]] : memref<4xf32>)
 // CHECK:     exec.copy %[[X]] to %[[A]]
-// CHECK:     exec.while %[[P:.*]] : memref<i1> test {
+// CHECK:     exec.while %[[P:.*]] rounds 6 : memref<i1> test {
 // CHECK:       exec.launch @kernels::@p(%[[A]]) outs(%[[P]] : memref<i1>)
 // CHECK:     } do {
 // CHECK:       exec.launch @kernels::@two(%[[B]], %[[W]]) outs(%[[N:.*]] : memref<4xf32>)
@@ -179,7 +179,7 @@ module @positions {
 module {
   func.func @loop(%x: tensor<4xf32> {dgc.input = "x"}, %w: tensor<4xf32> {dgc.input = "w"}) -> (tensor<4xf32> {dgc.output = "y"}) {
     %first = exec.launch @kernels::@k(%x) : (tensor<4xf32>) -> tensor<4xf32>
-    %0:2 = dgc.while (%a = %x, %b = %first) with (%v = %w) : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {
+    %0:2 = dgc.while rounds 6 (%a = %x, %b = %first) with (%v = %w) : tensor<4xf32>, tensor<4xf32>, tensor<4xf32> {
       %1 = exec.launch @kernels::@p(%a) : (tensor<4xf32>) -> tensor<i1>
       dgc.condition %1 : tensor<i1>
     } do {
