@@ -48,7 +48,7 @@ struct Core {
   }
 
   /// Gives `word` a value that `peer` may wait for.
-  void set(std::atomic<uint32_t> &word, uint32_t value, uint32_t peer) {
+  void set(std::atomic<uint32_t> &word, uint32_t value, uint32_t peer) const {
     word.store(value, std::memory_order_seq_cst);
     job.header(peer).sleep.wake(word);
   }
@@ -71,7 +71,7 @@ struct Core {
         [&](int64_t waitedNs) { waiter.rest(waitedNs, [&] { ownSleep().until(done, word, kAbortSeenNs); }); });
   }
 
-  Sleep &ownSleep() { return job.header(static_cast<uint32_t>(rank)).sleep; }
+  Sleep &ownSleep() const { return job.header(static_cast<uint32_t>(rank)).sleep; }
 
   std::string late(const std::string &title, uint32_t from) const {
     Position p = job.header(from).progress.get();
