@@ -42,6 +42,14 @@ static bool readsElsewhere(Operation *op) {
   return !isa<ElementwiseOpInterface, ReshapeOp, BroadcastInDimOp>(op) && reduces(op) == Reduces::No;
 }
 
+/// At how many places users read the results of the op.
+static uint64_t placesOf(Operation *op) {
+  uint64_t elsewhere = 0, inPlace = 0;
+  for (Operation *user : llvm::SmallSetVector<Operation *, 4>(op->user_begin(), op->user_end()))
+    readsElsewhere(user) ? ++elsewhere : inPlace = 1;
+  return std::max<uint64_t>(1, elsewhere + inPlace);
+}
+
 ClusterGraph::ClusterGraph(Block &block, SizeDecisions &decide) : block(block), decide(decide) {
   for (Operation &op : block.without_terminator()) {
     if (isSmallConstant(&op))
@@ -55,8 +63,7 @@ ClusterGraph::ClusterGraph(Block &block, SizeDecisions &decide) : block(block), 
     cluster.slot = op.getDiscardableAttr(dist::kSlotAttr);
     cluster.fusible = isFusible(&op) && !isLargeConstant(&op);
     cluster.heavy = op.hasTrait<StandaloneKernel>();
-    if (readsElsewhere(&op))
-      cluster.places += op.getNumOperands();
+    cluster.places = placesOf(&op);
     if (auto microbatch = op.getAttrOfType<IntegerAttr>(kMicrobatchAttr))
       cluster.microbatch = microbatch.getInt();
     if (auto recompute = op.getAttrOfType<IntegerAttr>(kRecomputeAttr))
@@ -202,42 +209,34 @@ bool ClusterGraph::allUsersIn(unsigned producer, unsigned consumer) const {
   return true;
 }
 
-bool ClusterGraph::isTooLong(unsigned first, unsigned second) const {
-  const uint64_t places = llvm::SaturatingMultiply(clusters[first].places, clusters[second].places);
+bool ClusterGraph::isTooLong(unsigned producer, unsigned consumer) const {
+  const uint64_t places = llvm::SaturatingMultiply(clusters[producer].places, clusters[consumer].places);
   if (places == 1)
     return false;
-  SmallVector<unsigned> ids(clusters[first].ops);
-  ids.append(clusters[second].ops);
-  if (llvm::SaturatingMultiply<uint64_t>(places, ids.size()) <= kMostRepeatedOps)
+  SmallVector<unsigned> ids(clusters[producer].ops);
+  ids.append(clusters[consumer].ops);
+  if (llvm::SaturatingMultiply<uint64_t>(places, ids.size()) <= kMostExpandedOps)
     return false;
-  llvm::sort(ids, std::greater()); // users have higher numbers
-  // Of each op, by number, the places at which its elements are needed for one of a result.
-  llvm::DenseMap<unsigned, llvm::SmallSetVector<unsigned, 4>> needed;
-  constexpr unsigned kOwnPlace = 0;
-  unsigned fresh = kOwnPlace;
+  llvm::sort(ids, std::greater());
+  llvm::DenseMap<unsigned, uint64_t> evaluations; // of an element, for one of a result; users have higher numbers
   uint64_t total = 0;
   for (unsigned id : ids) {
-    llvm::SmallSetVector<unsigned, 4> here;
-    bool isStored = reduces(ops[id]) != Reduces::No || ops[id]->use_empty();
-    for (OpOperand &use : ops[id]->getUses()) {
-      auto user = idOf.find(use.getOwner());
-      auto there = user == idOf.end() ? needed.end() : needed.find(user->second);
-      if (there == needed.end())
+    uint64_t elsewhere = 0, inPlace = 0;
+    bool isStored = reduces(ops[id]) != Reduces::No;
+    for (Operation *user : llvm::SmallSetVector<Operation *, 4>(ops[id]->user_begin(), ops[id]->user_end())) {
+      auto it = idOf.find(user);
+      if (it == idOf.end() || !evaluations.contains(it->second))
         isStored = true;
-      else if (readsElsewhere(use.getOwner()))
-        for (size_t i = 0; i < there->second.size(); ++i)
-          here.insert(++fresh);
+      else if (const uint64_t times = evaluations.lookup(it->second); readsElsewhere(user))
+        elsewhere += times;
       else
-        here.insert_range(there->second);
+        inPlace = std::max(inPlace, times);
     }
-    if (isStored) {
-      here.clear();
-      here.insert(kOwnPlace);
-    }
-    total += here.size();
-    if (total > ids.size() + kMostRepeatedOps)
+    const uint64_t times = isStored ? 1 : std::max<uint64_t>(1, elsewhere + inPlace);
+    evaluations[id] = times;
+    total += times;
+    if (total > kMostExpandedOps && total > ids.size())
       return true;
-    needed[id] = std::move(here);
   }
   return false;
 }

@@ -22,9 +22,8 @@ namespace dgc {
 inline constexpr int64_t kSmallWork = 1 << 17;
 /// Tensors of up to this many elements count as scalars.
 inline constexpr int64_t kTiny = 64;
-/// The code of a kernel may have so many ops more than the kernel: an op is there once for each place at which an element
-/// of a result needs it.
-inline constexpr uint64_t kMostRepeatedOps = 512;
+/// A kernel whose code has no more ops than this may compute a value at many places for one element of a result.
+inline constexpr uint64_t kMostExpandedOps = 512;
 
 inline int64_t elements(mlir::Value value) {
   auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
@@ -43,7 +42,7 @@ struct Cluster {
   int64_t microbatch = -1; // that all ops are for; -1: none says
   int64_t recompute = -1;  // the number of what is computed again in the backward pass; -1: nothing is
   mlir::Attribute slot;    // of a pipeline's schedule; ops of different slots are not for one kernel
-  uint64_t places = 1;     // at no more of them an element of one of its values is needed for one of another
+  uint64_t places = 1;     // the product, over the values, of the numbers of places at which users read them
   bool fusible = false, heavy = false, hasRows = false, hasOther = false, onlyReductions = false;
 
   int64_t size() const {
@@ -81,8 +80,9 @@ public:
   /// Are all users of the producer in it or in the consumer?
   bool allUsersIn(unsigned producer, unsigned consumer) const;
   bool dependsDirectly(unsigned from, unsigned to) const;
-  /// Would the code of one kernel of both be too long? Slices of sums of slices double it each time.
-  bool isTooLong(unsigned first, unsigned second) const;
+  /// Would a kernel of both be too long? Its code has an op as often as there are places at which an element of a result
+  /// needs it: slices of sums of slices double it each time.
+  bool isTooLong(unsigned producer, unsigned consumer) const;
   /// Makes an op a cluster of its own.
   void release(unsigned id, unsigned cluster);
   /// Candidates so that each comes after those it depends on, otherwise in the order of their last ops.

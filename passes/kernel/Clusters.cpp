@@ -189,8 +189,7 @@ private:
               clusters[a].hasRows != clusters[b].hasRows || clusters[a].rows != clusters[b].rows ||
               (clusters[a].hasRows && (clusters[a].hasOther || clusters[b].hasOther)))
             continue;
-          if (!pathAround(a, b) && !pathAround(b, a) && !dependsDirectly(a, b) && !dependsDirectly(b, a) &&
-              !isTooLong(a, b))
+          if (!pathAround(a, b) && !pathAround(b, a) && !dependsDirectly(a, b) && !dependsDirectly(b, a))
             merge(a, b);
         }
     };
@@ -223,7 +222,7 @@ private:
                 });
       for (unsigned other : others)
         if (find(other) == other && fusible(id, other) && !pathAround(id, other) && !pathAround(other, id) &&
-            !dependsDirectly(id, other) && !dependsDirectly(other, id) && !isTooLong(id, other))
+            !dependsDirectly(id, other) && !dependsDirectly(other, id))
           merge(id, other);
     }
   }
