@@ -46,7 +46,7 @@ struct Words {
     return sum;
   }
   Value concatenate(ArrayRef<Value> parts, int64_t dim) {
-    return parts.size() == 1 ? parts[0] : Value(ConcatenateOp::create(b.builder, b.location, parts, dim));
+    return ConcatenateOp::create(b.builder, b.location, parts, dim);
   }
   /// The tensors side by side in a new dimension after `dim`, which is joined with that; then the first elements of each
   /// dimension.

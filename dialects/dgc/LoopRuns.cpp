@@ -12,7 +12,7 @@ dgc::LoopRuns dgc::runsOf(Operation *op) {
     if (!loop)
       continue;
     std::optional<int64_t> each = loop.getNumRuns(*region);
-    runs.isLeast |= !each;
+    runs.isLowerBound |= !each;
     if (llvm::MulOverflow(runs.times, each.value_or(1), runs.times))
       runs.times = std::numeric_limits<int64_t>::max();
   }

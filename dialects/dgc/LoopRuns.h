@@ -9,11 +9,11 @@
 namespace dgc {
 
 struct LoopRuns {
-  int64_t times = 1;    // at most the largest number
-  bool isLeast = false; // how many rounds a loop has is not known: it counts as one
+  int64_t times = 1;         // saturates
+  bool isLowerBound = false; // the number of rounds of some loop is unknown, and counts as one
 };
 
-/// How often an op runs for each run of its function, by the loops that it is in.
+/// Returns how often `op` runs for each run of its function, from the rounds of the loops around it.
 LoopRuns runsOf(Operation *op);
 
 } // namespace dgc

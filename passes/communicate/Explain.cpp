@@ -40,7 +40,7 @@ static std::optional<Row> rowOf(Operation *op) {
         collective.getAxes().getAsRange<StringAttr>(), os,
         [&](StringAttr axis) { os << axis.getValue() << '=' << mesh.getAxisSize(axis); }, ",");
     const LoopRuns runs = runsOf(op);
-    row.bytes = (runs.isLeast ? "rounds x " : "") + (runs.times == 1 ? "" : std::to_string(runs.times) + " x ") +
+    row.bytes = (runs.isLowerBound ? "rounds x " : "") + (runs.times == 1 ? "" : std::to_string(runs.times) + " x ") +
                 std::to_string(payloadOf(collective));
     row.causes = causesOf(collective.getOriginsAttr());
     return row;

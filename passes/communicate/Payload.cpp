@@ -18,7 +18,7 @@ rt::Traffic trafficOf(func::FuncOp function) {
     if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
       const LoopRuns runs = runsOf(op);
       traffic.addCollective(payloadOf(collective), runs.times);
-      traffic.isLeast |= runs.isLeast;
+      traffic.isLowerBound |= runs.isLowerBound;
     } else if (auto transfer = dyn_cast<TransferOpInterface>(op)) {
       transfer.isSend() ? traffic.addSend(bytesOf(Type(transfer.getTransferType())))
                         : traffic.addReceive(bytesOf(Type(transfer.getTransferType())));

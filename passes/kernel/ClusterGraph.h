@@ -22,7 +22,8 @@ namespace dgc {
 inline constexpr int64_t kSmallWork = 1 << 17;
 /// Tensors of up to this many elements count as scalars.
 inline constexpr int64_t kTiny = 64;
-/// A kernel whose code has no more ops than this may compute a value at many places for one element of a result.
+/// A kernel's code repeats an op for each place at which an element of a result needs it. Up to so many ops, repeated
+/// ones included, it may do so.
 inline constexpr uint64_t kMostExpandedOps = 512;
 
 inline int64_t elements(mlir::Value value) {

@@ -40,10 +40,10 @@ static void visitSteps(const fb::Program &program, uint32_t begin, uint32_t end,
       continue;
     const uint64_t rounds = std::max<uint64_t>(loop->rounds(), 1);
     const uint64_t tests = loop->rounds() == 0 || rounds == UINT64_MAX ? rounds : rounds + 1;
-    const bool isLeast = runs.isLeast || loop->rounds() == 0;
+    const bool isLowerBound = runs.isLowerBound || loop->rounds() == 0;
     const uint32_t body = i + 1 + loop->test_steps(), behind = body + loop->body_steps();
-    visitSteps(program, i + 1, body, {multiplyClamped(runs.times, tests), isLeast}, visit);
-    visitSteps(program, body, behind, {multiplyClamped(runs.times, rounds), isLeast}, visit);
+    visitSteps(program, i + 1, body, {multiplyClamped(runs.times, tests), isLowerBound}, visit);
+    visitSteps(program, body, behind, {multiplyClamped(runs.times, rounds), isLowerBound}, visit);
     i = behind - 1;
   }
 }
@@ -59,7 +59,7 @@ Traffic dgc::rt::trafficOf(const fb::Program &program) {
     visitCommunication(
         step, Overloaded{[&](const fb::Collective &op) {
                            traffic.addCollective(payloadBytes(op), runs.times);
-                           traffic.isLeast |= runs.isLeast;
+                           traffic.isLowerBound |= runs.isLowerBound;
                          },
                          [&](const fb::Send &op) { traffic.addSend(bufferBytes(program, op.buffer())); },
                          [&](const fb::Receive &op) { traffic.addReceive(bufferBytes(program, op.buffer())); }});

@@ -11,10 +11,10 @@ namespace dgc::rt {
 /// The payload of a collective, in bytes; without the alignment between its values. The collective has been checked.
 uint64_t payloadBytes(const artifact::Collective &collective);
 
-/// How often a step runs for each run of its program, by the loops that it is in.
+/// How often a step runs for each run of its program, from the rounds of the loops around it.
 struct StepRuns {
-  uint64_t times = 1;   ///< at most the largest number
-  bool isLeast = false; ///< how many rounds a loop has is not known: it counts as one
+  uint64_t times = 1;        ///< saturates
+  bool isLowerBound = false; ///< the number of rounds of some loop is unknown, and counts as one
 };
 
 /// Visits the steps of a program, which have been checked, in their order.

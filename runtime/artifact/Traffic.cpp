@@ -13,5 +13,5 @@ std::string dgc::rt::describe(const Traffic &traffic) {
   append(text, traffic.collectives, "collective", traffic.collectiveBytes);
   append(text, traffic.sends, "send", traffic.sentBytes);
   append(text, traffic.receives, "receive", traffic.receivedBytes);
-  return text.empty() ? "no communication" : (traffic.isLeast ? "at least " : "") + text;
+  return text.empty() ? "no communication" : (traffic.isLowerBound ? "at least " : "") + text;
 }

@@ -24,7 +24,7 @@ struct Traffic {
   uint64_t sends = 0, sentBytes = 0;
   uint64_t receives = 0, receivedBytes = 0;
 
-  bool isLeast = false; ///< how many rounds a loop has that communicates is not known: it counts as one
+  bool isLowerBound = false; ///< the number of rounds of a loop that communicates is unknown, and counts as one
 
   void addCollective(uint64_t bytes, uint64_t times = 1) { collectives += times, collectiveBytes += times * bytes; }
   void addSend(uint64_t bytes) { ++sends, sentBytes += bytes; }

@@ -17,8 +17,8 @@
 
 namespace dgc::rt {
 
-// Without FUTEX_PRIVATE_FLAG: the one that wakes may be another process. Errors need no answer: whoever sleeps looks at
-// the word again.
+// FUTEX_PRIVATE_FLAG is not set, as the rank that wakes may be another process. Errors are ignored: the caller reads the
+// word again in any case.
 void Sleep::sleep(std::atomic<uint32_t> &word, uint32_t seen, int64_t atMostNs) {
   const timespec atMost{atMostNs / 1'000'000'000, atMostNs % 1'000'000'000};
   syscall(SYS_futex, &word, FUTEX_WAIT, seen, &atMost, nullptr, 0);

@@ -14,13 +14,13 @@
 
 namespace dgc::rt {
 
-/// Where the owner of a segment sleeps until a peer has changed a word. Every change of a word that may be slept for
-/// is a store of memory_order_seq_cst and a call of wake() after it: then either the owner sees the new value, or the
-/// peer that the owner sleeps.
+/// Lets the owner of a segment sleep in a futex until a peer changes a word. The peer changes the word by a store with
+/// memory_order_seq_cst and calls wake() after it, so that either the owner reads the new value or the peer reads that
+/// the owner sleeps: no wake-up is lost.
 class alignas(64) Sleep {
 public:
-  /// Of the owner: returns when `done()`, which reads `word`; at any change of that, after `atMostNs` and at a signal
-  /// of the system it may return before.
+  /// Called by the owner. Returns when `done()`, which reads `word`, holds; it may return earlier, when `word` changes,
+  /// after `atMostNs` nanoseconds, or on a signal.
   template <class Done> void until(Done done, std::atomic<uint32_t> &word, int64_t atMostNs) {
     sleeps_.store(1, std::memory_order_seq_cst);
     const uint32_t seen = word.load(std::memory_order_seq_cst);
@@ -28,7 +28,7 @@ public:
       sleep(word, seen, atMostNs);
     sleeps_.store(0, std::memory_order_relaxed);
   }
-  /// Of the peer that has changed `word`.
+  /// Called by the peer after it has changed `word`.
   void wake(std::atomic<uint32_t> &word) {
     if (sleeps_.load(std::memory_order_seq_cst) != 0) [[unlikely]]
       wakeSleeper(word);

@@ -53,9 +53,9 @@ public:
     return until(done, describe, [] {}, [] { return WaitRecord::kNoRank; });
   }
 
-  /// Yields the processor, or sleeps by `sleep()` in a wait that is long and on a machine that is busy. Where all that
-  /// want a processor are ranks that work or wait, yielding is the fastest way to the one that is waited for. Beside
-  /// other programs it is the slowest: the scheduler sets back who yields, each time anew, but not who sleeps.
+  /// Yields the processor; sleeps by `sleep()` when the wait is long or other programs compete for the processor.
+  /// When only ranks of the job share the processor, yielding reaches the awaited rank fastest. Beside other programs
+  /// it is slow: the Linux scheduler defers a thread at each yield, but not one that sleeps.
   template <class Sleep> void rest(int64_t waitedNs, Sleep sleep) {
     if (waitedNs > kYieldForNs || sleepingWaits_ > 0) {
       sleep();
@@ -69,9 +69,9 @@ public:
 
 private:
   static constexpr int64_t kYieldForNs = 20'000'000;
-  /// A yield that takes longer gave the processor to somebody who keeps it.
+  /// A yield that takes longer means that a thread outside the job uses the processor.
   static constexpr int64_t kLongYieldNs = 1'500'000;
-  /// The number of waits after such a yield that do not yield.
+  /// After such a yield, so many waits sleep at once.
   static constexpr uint32_t kSleepingWaits = 256;
 
   /// The part of a wait after the spinning.

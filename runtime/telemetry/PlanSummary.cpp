@@ -102,8 +102,8 @@ static std::string collective(const fb::Plan &plan, const fb::Collective &action
     kind += " " + spelled(action.reduction());
   return str("    ", action.id(), ": ", kind, " over ", axisNames(plan, action.axes()), ", ", nameOf(dtype), " x ",
              bytes / sizeOf(dtype), " = ", formatBytes(bytes), runs.times == 1 ? "" : str(", ", runs.times, " times"),
-             runs.isLeast ? " in each round" : "", text(action.origin()).empty() ? "" : ", ", text(action.origin()),
-             "\n");
+             runs.isLowerBound ? " in each round of a loop" : "", text(action.origin()).empty() ? "" : ", ",
+             text(action.origin()), "\n");
 }
 
 static std::string program(const fb::Plan &plan, const fb::Program &program) {

@@ -94,7 +94,7 @@ TEST(Traffic, OfLoopsIsThatOfAllRounds) {
 
   program.steps[2]->action.AsWhile()->rounds = 0;
   rt::Traffic traffic = trafficOf(program);
-  EXPECT_EQ(traffic, (rt::Traffic{6 + 5 + 1, 6 * 4 + 5 * 40 + 400, 0, 0, 0, 0, /*isLeast=*/true}));
+  EXPECT_EQ(traffic, (rt::Traffic{6 + 5 + 1, 6 * 4 + 5 * 40 + 400, 0, 0, 0, 0, /*isLowerBound=*/true}));
   EXPECT_EQ(describe(traffic), "at least 12 collectives of 624 B");
 }
 
