@@ -4,6 +4,7 @@
 //
 //   cluster_worker --nproc N | --rank R --world-size W --coordinator A
 //     [--steps N] [--step-us N]     length of a step's "computation", on [--slow-rank R] alone
+//     [--until FILE]                end in good order once there is this file
 //     [--fail-at STEP:RANK] [--exit-at STEP:RANK] [--stop-at STEP:RANK] [--digest TEXT]
 //     [--hang-on-abort] [--join-timeout S] [--stall-timeout S] [--transport NAME] [--insecure]
 //     [--data-address A]
@@ -62,6 +63,8 @@ absl::Status steps(Cluster &cluster) {
     t.progress().set(step, 0);
     for (uint64_t i = 0; i < kCount; ++i)
       data[i] = static_cast<float>(t.rank() + 1) * static_cast<float>(step);
+    // What ranks see may differ; all end in the step in which the first of them sees the file.
+    data[kCount - 1] = flags.contains("until") && access(flags["until"].c_str(), F_OK) == 0;
     if (here("exit-at", step, t.rank()))
       _exit(9);
     if (here("stop-at", step, t.rank()))
@@ -78,11 +81,13 @@ absl::Status steps(Cluster &cluster) {
     }
     const int sumOfRanks = t.worldSize() * (t.worldSize() + 1) / 2;
     auto want = static_cast<float>(step * sumOfRanks);
-    for (uint64_t i = 0; i < kCount; ++i)
+    for (uint64_t i = 0; i < kCount - 1; ++i)
       if (data[i] != want)
         return absl::InternalError(absl::StrCat("step ", step, ": sum is ", data[i], ", not ", want));
     if (step == 0 && t.rank() == 0)
       printf("first step done\n"), fflush(stdout);
+    if (data[kCount - 1] > 0)
+      break;
   }
   return absl::OkStatus();
 }
