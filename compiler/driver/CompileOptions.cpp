@@ -76,7 +76,7 @@ public:
     plan.mesh = asked().mesh;
     if (failed(checkNumbers()) || failed(checkPhases()) || failed(checkInsertedPasses()) || failed(chooseMesh()) ||
         failed(chooseTargets()) || failed(checkCollectiveNames(module, asked().forbid)) || failed(checkMesh()) ||
-        failed(chooseStrategies()) || failed(checkPipeline()))
+        failed(chooseStrategies()) || failed(checkPipeline()) || failed(checkRepeats()))
       return failure();
     if (plan.strategies.servers())
       plan.mesh.axes.insert(plan.mesh.axes.begin(), {"stage", 1 + plan.strategies.servers()});
@@ -214,6 +214,50 @@ private:
            s.zeroStage() < 2 && !plan.mesh.has("stage") && asked().placement.rules.empty() && !plan.isMeshOfModel;
   }
 
+  /// A loop of fewer layers is not worth what copies of their weights and activations cost.
+  static constexpr int64_t kLoopLayersFrom = 24;
+
+  /// Why the layers of repeats are no loops in this plan; empty: they may be.
+  std::string whyNoLoopsOfLayers() const {
+    const StrategyOptions &s = plan.strategies;
+    if (!plan.workers->traits().controlFlow || plan.workers->traits().writesOutRounds)
+      return "the target '" + asked().target.spec + "' writes loops out";
+    if (s.servers())
+      return "parameter servers hold variables one by one";
+    if (s.pipeline || plan.mesh.has("stage"))
+      return "the layers are on the stages of a pipeline";
+    if (!asked().placement.rules.empty())
+      return "--placement says where each layer is";
+    auto tellsApart = [](StringRef pattern) {
+      for (size_t i = 1; i < pattern.size(); ++i)
+        if ((pattern[i - 1] == '.' || pattern[i - 1] == '*') &&
+            (llvm::isDigit(pattern[i]) || pattern[i] == '?' || pattern[i] == '['))
+          return true;
+      return false;
+    };
+    std::vector<std::string> patterns = s.recompute.value_or(NamePatterns()).patterns;
+    for (const WeightCuts::Cut &cut : s.tensorParallel.value_or(WeightCuts()).cuts)
+      patterns.push_back(cut.name);
+    for (const std::string &pattern : patterns)
+      if (tellsApart(pattern))
+        return "the pattern '" + pattern + "' of a strategy tells layers apart";
+    return "";
+  }
+
+  LogicalResult checkRepeats() {
+    const std::string why = whyNoLoopsOfLayers();
+    if (asked().repeats != RepeatForm::Loop || why.empty())
+      return success();
+    return error() << "--repeats=loop: " << why << "; take --repeats=unroll, or auto";
+  }
+
+  /// From how many layers on a repeat is a loop; 0: none is.
+  int64_t loopRepeatsFrom() const {
+    if (asked().repeats == RepeatForm::Unroll || !whyNoLoopsOfLayers().empty())
+      return 0;
+    return asked().repeats == RepeatForm::Loop ? 2 : kLoopLayersFrom;
+  }
+
   void fillPhases() {
     const StrategyOptions &strategies = plan.strategies;
     const TargetTraits &traits = plan.workers->traits();
@@ -225,6 +269,7 @@ private:
     PhaseOptions &phases = plan.phases;
     phases.model = {.batch = asked().batch.value,
                     .precision = asked().precision,
+                    .loopRepeats = loopRepeatsFrom(),
                     .fuseAttention = fuses,
                     .attentionElements = traits.attentionElements,
                     .attentionMultiple = traits.attentionMultiple,

@@ -59,6 +59,7 @@ struct CompileOptions {
   Count threads;
   Precision precision = Precision::F32;
   AttentionForm attention = AttentionForm::Auto;
+  RepeatForm repeats = RepeatForm::Auto;
   Epilogues epilogues = Epilogues::All;
   LinkModel links;
   Switch overlap = Switch::Off;
@@ -99,6 +100,9 @@ struct CompileOptions {
     b("attention", o.attention, "HOW",
       "fused: dgc.attention keeps no scores; expanded: it is products and a softmax, with scores that its gradient "
       "uses; auto: fused where the target has it");
+    b("repeats", o.repeats, "HOW",
+      "loop: each dgc.repeat whose layers are alike is a loop, so that the plan does not grow with them; unroll: its "
+      "layers are written out, which is up to a fifth faster; auto: a loop from 24 layers on");
     b("epilogues", o.epilogues, "all|bias",
       "What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and biases, too; "
       "bias, no more than a bias and relu");

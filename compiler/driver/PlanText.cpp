@@ -29,6 +29,8 @@ static CompileOptions resolvedOf(const CompilePlan &plan) {
   resolved.strategy = plan.strategies;
   resolved.threads = {plan.threads};
   resolved.attention = plan.phases.model.fuseAttention ? AttentionForm::Fused : AttentionForm::Expanded;
+  if (plan.phases.model.loopRepeats == 0)
+    resolved.repeats = RepeatForm::Unroll;
   if (plan.strategies.servers() && plan.asked.serverTarget.spec.empty())
     resolved.serverTarget = {plan.servers == plan.workers ? plan.asked.target.spec : "cpu"};
   return resolved;

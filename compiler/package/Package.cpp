@@ -319,6 +319,9 @@ LogicalResult Packager::addVariable(exec::VariableOp op) {
   if (auto rngId = state.getAs<IntegerAttr>("rng_id")) {
     variable->rng_id = rngId.getInt();
   }
+  if (auto strides = state.getAs<DenseI64ArrayAttr>("rng_strides")) {
+    variable->rng_strides.assign(strides.asArrayRef().begin(), strides.asArrayRef().end());
+  }
   if (auto other = state.getAs<StringAttr>("begins_as")) {
     variable->begins_as = other.getValue().str();
   }

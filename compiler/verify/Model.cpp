@@ -22,6 +22,7 @@ template <class Binder> static void bindMeaning(CompileOptions &options, Binder 
   b("batch", options.batch);
   b("precision", options.precision);
   b("attention", options.attention);
+  b("repeats", options.repeats);
   b("input-shape", options.inputShape);
 }
 
@@ -81,6 +82,7 @@ static LogicalResult lowerToPrimitives(ModuleOp module, const CompileOptions &op
   asked.batch = options.batch;
   asked.precision = options.precision;
   asked.attention = options.attention;
+  asked.repeats = options.repeats;
   asked.to = Phase::Gradient;
   FailureOr<CompilePlan> plan = planCompilation(module, asked);
   if (failed(plan))
@@ -155,7 +157,7 @@ static std::vector<verify::ModelVariable> variablesOf(const artifact::PlanT &pla
   std::vector<verify::ModelVariable> variables;
   for (const auto &each : plan.variables)
     variables.push_back({each->name, each->role, plan.variable_buffers[each->buffer]->dtype, each->global_shape,
-                         each->init, each->a, each->b, each->rng_id, each->file, each->begins_as});
+                         each->init, each->a, each->b, each->rng_id, each->rng_strides, each->file, each->begins_as});
   return variables;
 }
 

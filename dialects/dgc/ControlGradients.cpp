@@ -90,8 +90,7 @@ SmallVector<Value> SavedOp::buildGradients(OpBuilder &, ValueRange gradients, co
   return {Value(), gradients[0]};
 }
 
-/// Is it better to keep what the op gives than to compute it again?
-static bool isCostly(Operation *op) {
+bool dgc::isKeptByScans(Operation *op) {
   auto priced = dyn_cast<CostOpInterface>(op);
   if (!priced || op->getNumRegions() != 0)
     return true;
@@ -123,7 +122,7 @@ static ScanOp withSaved(ScanOp op, OpBuilder &builder) {
   const auto dim = static_cast<int64_t>(op.getDimension());
   SmallVector<Value> saved(op.carriedInside());
   for (Operation &inner : op.getBody().front().without_terminator())
-    if (!op.getRecomputes() && isCostly(&inner))
+    if (!op.getRecomputes() && isKeptByScans(&inner))
       llvm::append_range(saved, inner.getResults());
   SmallVector<Type> types(op.getResultTypes());
   for (Value value : saved)

@@ -48,10 +48,12 @@ static bool isPredicate(Type type) {
   return isa<UntypedType>(type) || (tensor && tensor.getRank() == 0 && tensor.getElementType().isInteger(1));
 }
 
-/// Refuses ops that have to know of the whole batch or of the entry point that they are in.
+/// Refuses ops that have to know of the whole batch or of the entry point that they are in; but for random numbers in scans,
+/// of which each round has its own.
 static LogicalResult checkInside(Operation *op) {
   WalkResult result = op->walk([&](Operation *inner) -> WalkResult {
-    if (!isa<BatchMeanOpInterface, ModeOpInterface>(inner))
+    auto moded = dyn_cast<ModeOpInterface>(inner);
+    if (!isa<BatchMeanOpInterface>(inner) && (!moded || (isa<ScanOp>(op) && moded.drawsRandomNumbers())))
       return WalkResult::advance();
     return inner->emitOpError() << "cannot be in a " << op->getName() << ": "
                                 << (isa<ModeOpInterface>(inner) ? "what differs between training and evaluating"

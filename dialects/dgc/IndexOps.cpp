@@ -150,7 +150,7 @@ ShardingRule DynamicUpdateSliceOp::getShardingRule() {
 
 bool GatherOp::isLinearIn(int index) { return index == 0; }
 bool ScatterAddOp::isLinearIn(int index) { return index == 1; }
-bool DynamicUpdateSliceOp::isLinearIn(int) { return false; }
+bool DynamicUpdateSliceOp::isLinearIn(int index) { return index == -1; }
 
 // The part of a larger table does not have all rows.
 Value GatherOp::getChoosingNumbers() { return getOffset() ? Value() : getIndices(); }

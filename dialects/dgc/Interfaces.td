@@ -16,8 +16,8 @@ def ShardingRuleOpInterface : DGC_Interface<"ShardingRuleOpInterface"> {
     InterfaceMethod<[{
       True when the op may be applied to partial sums as they are: applying it to the addends of its operand
       `index` and adding the results is the same as applying it to the sum, whatever the other operands are,
-      which must not be partial sums themselves (`index` -1: all operands together, as for an addition; i1 operands
-      are never partial sums, and are not meant).
+      which must not be partial sums themselves (`index` -1: all operands of the element type of the result together, as
+      for an addition).
     }], "bool", "isLinearIn", (ins "int":$index), [{}], [{ return false; }]>,
   ];
 }

@@ -161,7 +161,7 @@ static LogicalResult checkTrained(Block &body, LossOp loss, OptimizerOp optimize
     if (auto moded = dyn_cast<ModeOpInterface>(op); moded && failed(checkStatistics(moded, assignedInTraining)))
       return failure();
   for (VariableOp variable : body.getOps<VariableOp>()) {
-    if (variable.getFrozen() || assigned.contains(variable.getResult()) || optimizer.freezes(variable.getName()))
+    if (variable.getFrozen() || assigned.contains(variable.getResult()) || optimizer.freezes(variable.getPartName()))
       continue;
     if (used.contains(variable) && !reached.contains(variable))
       return variable.emitOpError()
@@ -240,6 +240,38 @@ static LogicalResult checkResultType(Operation *op, RankedTensorType declared) {
 
 RankedTensorType InputOp::getDeclared() { return cast<RankedTensorType>(getDeclaredType()); }
 
+/// The type without the first `count` dimensions.
+static RankedTensorType dropDims(RankedTensorType type, int64_t count) {
+  return type.clone(type.getShape().drop_front(std::min(count, type.getRank())));
+}
+
+/// The name of the first part of a stacked variable.
+static std::string firstPartOf(StringRef name, int64_t stacked) {
+  std::string part = name.str();
+  if (stacked > 0)
+    std::replace(part.begin(), part.end(), '*', '0');
+  return part;
+}
+
+/// There is a `*` for each dimension that is stacked, and there are such dimensions.
+static LogicalResult checkStacked(Operation *op, StringRef name, int64_t stacked, RankedTensorType type) {
+  if (stacked == 0)
+    return success();
+  if (static_cast<int64_t>(name.count('*')) != stacked)
+    return op->emitOpError() << "is stacked along " << stacked
+                             << " dimensions, so that there are as many '*' in its name, "
+                             << "and not " << name.count('*') << " as in \"" << name << "\"";
+  if (type.getRank() < stacked || llvm::is_contained(type.getShape().take_front(stacked), 0))
+    return op->emitOpError() << "is stacked along " << stacked << " dimensions, of which there is nothing in " << type;
+  return success();
+}
+
+RankedTensorType VariableOp::getPartType() { return dropDims(getDeclared(), getStacked()); }
+
+std::string VariableOp::getPartName() { return firstPartOf(getName(), getStacked()); }
+
+std::string StateOp::getPartName() { return firstPartOf(getSymName(), getNumStacked()); }
+
 RankedTensorType VariableOp::getDeclared() { return cast<RankedTensorType>(getDeclaredType()); }
 
 std::optional<int64_t> InputOp::getBatchDim() {
@@ -299,7 +331,8 @@ static LogicalResult checkInit(Operation *op, InitAttr init, RankedTensorType ty
 LogicalResult VariableOp::verify() {
   if (getName().empty())
     return emitOpError("needs a name: that under which it is saved");
-  if (failed(checkInit(*this, getInit(), getDeclared())))
+  if (failed(checkStacked(*this, getName(), getStacked(), getDeclared())) ||
+      failed(checkInit(*this, getInit(), getPartType())))
     return failure();
   return checkResultType(*this, getDeclared());
 }
@@ -309,11 +342,15 @@ LogicalResult StateOp::verify() {
   if (auto block = (*this)->getAttrOfType<DictionaryAttr>(kBlockAttr)) // its rows of the initial value of the whole
     if (auto whole = dyn_cast_or_null<TypeAttr>(block.get("type")))
       type = dyn_cast<RankedTensorType>(whole.getValue());
-  return checkInit(*this, getInit(), type ? type : getTensorType());
+  if (!type)
+    type = getTensorType();
+  if (failed(checkStacked(*this, getSymName(), getNumStacked(), type)))
+    return failure();
+  return checkInit(*this, getInit(), dropDims(type, getNumStacked()));
 }
 
 std::pair<int64_t, int64_t> StateOp::getFans() {
-  ArrayRef<int64_t> shape = getTensorType().getShape();
+  ArrayRef<int64_t> shape = getTensorType().getShape().drop_front(getNumStacked());
   if (shape.empty())
     return {1, 1};
   if (shape.size() == 1)

@@ -63,12 +63,30 @@ def DGC_VariableOp : Op<DGC_Dialect, "variable", [
 
     A variable that the loss depends on is trained by the optimizer. One that `dgc.assign` writes is a statistic.
     `frozen` (after the initializer) keeps a variable as it is.
+
+    `%w = dgc.variable "layer.*.w" stacked 1 glorot_uniform : tensor<12x784x128xf32>` is the variables `layer.0.w` to
+    `layer.11.w`, one behind the other along the first dimension: those of the rounds of a dgc.repeat that is a loop. Each has
+    the initial value that it would have alone, and is saved under its own name. There is a `*` for each dimension that is
+    stacked.
   }];
-  let arguments = (ins StrAttr:$name, DGC_InitAttr:$init, UnitAttr:$frozen,
+  let arguments = (ins StrAttr:$name, DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$stacked,
+                       DGC_InitAttr:$init, UnitAttr:$frozen,
                        TypeAttrOf<RankedTensorOf<[DGC_Element]>>:$declared_type);
   let results = (outs DGC_Tensor:$result);
   let assemblyFormat = [{
-    $name custom<Init>($init) (`frozen` $frozen^)? attr-dict `:` custom<DeclaredType>($declared_type, type($result))
+    $name (`stacked` $stacked^)? custom<Init>($init) (`frozen` $frozen^)? attr-dict `:`
+    custom<DeclaredType>($declared_type, type($result))
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::StringRef":$name, "InitAttr":$init, "bool":$frozen,
+                                 "::mlir::Type":$declared), [{
+    build($_builder, $_state, result, $_builder.getStringAttr(name), $_builder.getI64IntegerAttr(0), init,
+          frozen ? $_builder.getUnitAttr() : ::mlir::UnitAttr(), ::mlir::TypeAttr::get(declared));
+  }]>];
+  let extraClassDeclaration = [{
+    /// The type of one of the variables that are stacked; of another its own.
+    ::mlir::RankedTensorType getPartType();
+    /// The name of the first one of these: what holds for it holds for all.
+    std::string getPartName();
   }];
   let hasVerifier = 1;
 }
@@ -174,15 +192,30 @@ def DGC_StateOp : Op<DGC_Dialect, "state", [Symbol, HasParent<"::mlir::ModuleOp"
     dgc.running_sum (`total`), which begins anew with each evaluation. Functions take it as an argument with `dgc.state = @w` and return its new value as a result with the same attribute. `rng` is the part of
     the random-number key that distinguishes this state from others. A state that `begins as "w"` takes the value of that one
     where a checkpoint has none for it.
+
+    `dgc.state @"layer.*.w" weight glorot_uniform rng 2 stacked [5] : tensor<12x784x128xf32>` is that of a stacked variable:
+    one more along the first dimension has an `rng` that is 5 larger.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DGC_StateRoleAttr:$role,
                        DGC_InitAttr:$init, I64Attr:$rng_id, TypeAttrOf<RankedTensorOf<[DGC_Element]>>:$type,
-                       OptionalAttr<StrAttr>:$begins_as);
-  let assemblyFormat = "$sym_name `` $role custom<Init>($init) `rng` $rng_id (`begins` `as` $begins_as^)? attr-dict `:` $type";
+                       OptionalAttr<StrAttr>:$begins_as, OptionalAttr<DenseI64ArrayAttr>:$rng_strides);
+  let assemblyFormat = [{
+    $sym_name `` $role custom<Init>($init) `rng` $rng_id (`stacked` $rng_strides^)? (`begins` `as` $begins_as^)? attr-dict
+    `:` $type
+  }];
+  let builders = [OpBuilder<(ins "::mlir::StringRef":$name, "StateRole":$role, "InitAttr":$init, "int64_t":$rngId,
+                                 "::mlir::Type":$type, "::mlir::StringAttr":$beginsAs), [{
+    build($_builder, $_state, $_builder.getStringAttr(name), StateRoleAttr::get($_builder.getContext(), role), init,
+          $_builder.getI64IntegerAttr(rngId), ::mlir::TypeAttr::get(type), beginsAs, ::mlir::DenseI64ArrayAttr());
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() { return ::llvm::cast<::mlir::RankedTensorType>(getType()); }
-    /// Fan in and fan out of weights of this shape.
+    /// How many of the first dimensions are those of a stacked variable.
+    int64_t getNumStacked() { return getRngStrides() ? getRngStrides()->size() : 0; }
+    /// The name of the first one of what is stacked; of another its own.
+    std::string getPartName();
+    /// Fan in and fan out of weights of this shape, of a part of a stacked one.
     std::pair<int64_t, int64_t> getFans();
   }];
 }

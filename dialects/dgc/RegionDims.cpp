@@ -12,9 +12,9 @@ bool dgc::isLinearIn(Operation *op, ArrayRef<unsigned> partial) {
   auto rule = dyn_cast<ShardingRuleOpInterface>(op);
   if (!rule)
     return false;
-  size_t numbers = llvm::count_if(op->getOperandTypes(), [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && !tensor.getElementType().isInteger(1);
+  size_t numbers = llvm::count_if(op->getOperandTypes(), [&](Type type) { // and not what chooses among them, or a place
+    auto tensor = dyn_cast<RankedTensorType>(type), result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    return tensor && result && tensor.getElementType() == result.getElementType();
   });
   return (partial.size() == numbers && rule.isLinearIn(-1)) || (partial.size() == 1 && rule.isLinearIn(partial[0]));
 }

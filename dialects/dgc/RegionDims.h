@@ -14,6 +14,9 @@ namespace dgc {
 /// together. Boolean operands are never partial and do not count.
 bool isLinearIn(Operation *op, llvm::ArrayRef<unsigned> partial);
 
+/// Whether the gradient of a scan keeps what an op of a round gives: it is costlier to compute it again.
+bool isKeptByScans(mlir::Operation *op);
+
 /// The dimensions of the values of an op with isolated regions, operands and results included, in classes: two are in one
 /// class when they must be cut in the same way. Of a dimension that an op inside sees as several factors that is the first
 /// one. A class that some op inside does not pass through, whatever it does with it instead, is mixed and cannot be cut;

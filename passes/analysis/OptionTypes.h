@@ -61,6 +61,13 @@ template <> struct EnumNames<AttentionForm> {
       {AttentionForm::Auto, "auto"}, {AttentionForm::Fused, "fused"}, {AttentionForm::Expanded, "expanded"}};
 };
 
+/// Whether the rounds of a dgc.repeat are those of a loop. Auto: where there are many.
+enum class RepeatForm { Auto, Loop, Unroll };
+template <> struct EnumNames<RepeatForm> {
+  static constexpr EnumValue<RepeatForm> all[] = {
+      {RepeatForm::Auto, "auto"}, {RepeatForm::Loop, "loop"}, {RepeatForm::Unroll, "unroll"}};
+};
+
 /// What library calls compute with products on GPUs: all, or a bias followed by a relu.
 enum class Epilogues { All, Bias };
 template <> struct EnumNames<Epilogues> {

@@ -3,6 +3,7 @@
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/Decompose.h"
 #include "dialects/dgc/RegionDims.h"
+#include "dialects/dgc/TensorUtil.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/StrategyUtil.h"
 #include "passes/gradient/Passes.h"
@@ -29,6 +30,16 @@ static int64_t roundsOfBlock(int64_t rounds) {
     if (rounds % size == 0)
       return size;
   return root;
+}
+
+/// Whether less is kept where each round is computed again by itself than with blocks of `rounds`: so it is where a round
+/// computes much more than it carries on, as a layer of a network does.
+static bool areRoundsSmaller(ScanOp scan, int64_t rounds) {
+  const int64_t count = scan.getNumRounds(), carried = bytesOf(scan.getCarried().getTypes());
+  int64_t kept = 0; // of a round, where a block is computed again
+  for (Operation &op : scan.getBody().front().without_terminator())
+    kept += isKeptByScans(&op) ? bytesOf(op.getResultTypes()) : 0;
+  return count * carried + kept <= (count + rounds - 1) / rounds * carried + rounds * (carried + kept);
 }
 
 /// The ops of the block that the loss of `gradient` depends on, and that depend on a value that it is differentiated by.
@@ -191,14 +202,19 @@ struct BlockScansPass : dgc::impl::BlockScansPassBase<BlockScansPass> {
   }
 
   LogicalResult writeInBlocks(ScanOp scan) {
-    const int64_t rounds = roundsOfBlock(scan.getNumRounds());
-    if (scan.getSaves() || scan.getRecomputes() || rounds == 1) {
+    const int64_t count = scan.getNumRounds(), rounds = roundsOfBlock(count);
+    const bool recomputesEach = count > 1 && areRoundsSmaller(scan, rounds == 1 ? count : rounds);
+    if (scan.getSaves() || scan.getRecomputes() || (rounds == 1 && !recomputesEach)) {
       LDBG() << "stays, as blocks would keep no less: " << *scan;
       return success();
     }
     if (auto function = scan->getParentOfType<func::FuncOp>())
       function->setAttr(kBlockedScansAttr, UnitAttr::get(&getContext()));
     ++numBlocked;
+    if (recomputesEach) {
+      scan.setRecomputes(true);
+      return success();
+    }
     SmallVector<Operation *> built;
     return decomposeInPlace(scan, built, [&](OpBuilder &builder) -> FailureOr<SmallVector<Value>> {
       return buildNest(builder, scan, rounds);

@@ -36,7 +36,9 @@ def BlockScansPass : Pass<"dgc-block-scans", "::mlir::ModuleOp"> {
     The values of the forward pass have the same bits, as have the gradients of what is carried and of the slices. Gradients
     of what all rounds share are added up in each block and then over blocks, so their rounding differs.
 
-    Scans of less than four rounds stay, as do those in regions of other ops: these have no names. The function gets
+    Where a round computes much more than it carries on, as a layer of a network does, there are no blocks: the scan itself
+    `recomputes`, and keeps what is carried into each round. Else scans of less than four rounds stay, as do those in regions
+    of other ops: these have no names. The function gets
     `dgc.blocked_scans`, which tells `dgc-strategy-recompute` that the patterns select something.
 
     ```mlir

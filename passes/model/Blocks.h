@@ -8,10 +8,15 @@
 
 namespace dgc {
 
+class RepeatOp;
+
 /// Says that an op is in the block `name`, which holds any block that it is in already: a variable has `name` and a
 /// point before its own name, and so has what makes names for what is inside of it (a repeat, a call). The location of
 /// the op has the block as its name.
 void putInBlock(mlir::Operation *op, llvm::StringRef name);
+
+/// Replaces a repeat by copies of its body; repeats in these are added to `inner`.
+void unrollRepeat(RepeatOp repeat, llvm::SmallVectorImpl<RepeatOp> &inner);
 
 /// The most ops that a model may have when its repeats and calls are written out.
 inline constexpr uint64_t mostWrittenOps = uint64_t{1} << 18;

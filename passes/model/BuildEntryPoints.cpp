@@ -3,11 +3,13 @@
 #include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dgc/OptimizerDefinition.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/model/ModelParts.h"
 #include "passes/model/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 namespace dgc {
 #define GEN_PASS_DEF_BUILDENTRYPOINTSPASS
@@ -49,8 +51,10 @@ private:
   void createFunction(StringRef name);
   void addArgument(Type type, Location location, ArrayRef<NamedAttribute> attributes);
   void addStateResult(Value value, StateOp state);
-  void setMode(Operation *original, Operation *copy);
+  void setMode(Operation *original, Operation *copy, Value seed, Value step);
+  void setModes(ScanOp original, ScanOp copy, Value seed, Value step);
   SmallVector<Value> computeGradients(ArrayRef<VariableParts *> trained);
+  SmallVector<Value> apply(VariableParts &variable, ValueRange changing, Value rate, Value step, int64_t stacked);
   void update(VariableParts &variable, size_t firstSlot, Value gradient, Value rate);
   Value average(Value before, Value weight);
 
@@ -142,9 +146,45 @@ void EntryPoint::createFunction(StringRef name) {
 }
 
 /// Tells a copied op what depends on the entry point: whether it trains, and the keys of random numbers.
-void EntryPoint::setMode(Operation *original, Operation *copy) {
+void EntryPoint::setMode(Operation *original, Operation *copy, Value seed, Value step) {
   if (auto moded = dyn_cast<ModeOpInterface>(copy))
-    moded.setMode(training, argument(at.seed), argument(at.step), model.rngIds.lookup(original));
+    moded.setMode(training, seed, step, model.rngIds.lookup(original));
+  if (model.rngStrides.contains(original))
+    setModes(cast<ScanOp>(original), cast<ScanOp>(copy), seed, step);
+}
+
+/// Tells the ops in a scan, which takes what they need as further operands. A round has ids that are larger by a constant
+/// than those of the round before. As the step is added to 2^40 times the id where random bits are made, this is a step that
+/// is larger by 2^40 times the constant.
+void EntryPoint::setModes(ScanOp original, ScanOp copy, Value seed, Value step) {
+  Block &body = copy.getBody().front();
+  Location location = copy.getLoc();
+  const unsigned at = copy.getCarried().size() + copy.getScanned().size();
+  Value seedInside = body.addArgument(seed.getType(), location);
+  Value stepInside = body.insertArgument(at, step.getType(), location);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&body);
+    auto originals = llvm::to_vector(llvm::make_pointer_range(original.getBody().getOps()));
+    auto copies = llvm::to_vector(llvm::make_pointer_range(body));
+    for (auto [op, copied] : llvm::zip_equal(originals, copies))
+      setMode(op, copied, seedInside, stepInside);
+  }
+  if (seedInside.use_empty()) { // as outside of training
+    body.eraseArgument(cast<BlockArgument>(seedInside).getArgNumber());
+    body.eraseArgument(cast<BlockArgument>(stepInside).getArgNumber());
+    return;
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(copy);
+  CompositeBuilder b(builder, location);
+  const int64_t rounds = copy.getNumRounds();
+  const double stride = std::ldexp(static_cast<double>(model.rngStrides.lookup(original)), 40);
+  Value round = b.iota({rounds}, builder.getI64Type(), 0);
+  Value steps = b.add(b.multiply(round, stride), b.broadcastScalar(step, {rounds}));
+  copy.getScannedMutable().append(steps);
+  copy.getInvariantsMutable().append(seed);
+  copy.removeCountAttr();
 }
 
 /// The location of an op, with a name for what it computes: `relu`, and `features.relu` in the block `features`. An op
@@ -168,9 +208,11 @@ void EntryPoint::copyForward(ArrayRef<Value> roots) {
   for (Operation &op : model.op.getBody().getOps())
     if (needed.contains(&op) && !isa<InputOp, VariableOp>(op)) {
       Operation *copy = builder.clone(op, mapping);
-      copy->setLoc(namedLocation(&op));
-      copy->removeAttr("block");
-      setMode(&op, copy);
+      copy->walk([](Operation *each) { // and what is in a loop or branch
+        each->setLoc(namedLocation(each));
+        each->removeAttr("block");
+      });
+      setMode(&op, copy, argument(at.seed), argument(at.step));
     }
 }
 
@@ -248,23 +290,53 @@ Value EntryPoint::average(Value before, Value weight) {
   return b.convert(b.add(now, b.multiply(kept, b.subtract(old, now))), type.getElementType());
 }
 
+/// The new weight and the new states. `changing`: the weight, its gradient and its states. An optimizer that looks at a
+/// weight as a whole looks at each part of a stacked one, of which `stacked` dimensions are left.
+SmallVector<Value> EntryPoint::apply(VariableParts &variable, ValueRange changing, Value rate, Value step,
+                                     int64_t stacked) {
+  Location location = OptimizerOp(model.optimizer).getLoc();
+  if (stacked == 0 || findOptimizer(variable.optimizer, model.optimizer).isElementwise())
+    return llvm::to_vector_of<Value>(ApplyOptimizerOp::create(builder, location, variable.optimizer, variable.fields,
+                                                              changing[0], changing[1], rate, step,
+                                                              changing.drop_front(2))
+                                         ->getResults());
+  SmallVector<Type> types{changing[0].getType()};
+  llvm::append_range(types, changing.drop_front(2).getTypes());
+  auto scan = ScanOp::create(builder, location, types, ValueRange(), changing, ValueRange{rate, step}, /*dimension=*/0,
+                             /*reverse=*/false, /*count=*/IntegerAttr(), /*saves=*/false, /*saved=*/0,
+                             /*recomputes=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&scan.getBody());
+  for (Value value : changing) {
+    RankedTensorType type = tensorOf(value);
+    body->addArgument(type.clone(type.getShape().drop_front()), location);
+  }
+  for (Value value : scan.getInvariants())
+    body->addArgument(value.getType(), location);
+  YieldOp::create(
+      builder, location,
+      apply(variable, scan.scannedInside(), scan.invariantsInside()[0], scan.invariantsInside()[1], stacked - 1));
+  return llvm::to_vector_of<Value>(scan->getResults());
+}
+
 /// Applies the optimizer to one weight.
 void EntryPoint::update(VariableParts &variable, size_t firstSlot, Value gradient, Value rate) {
   OptimizerOp optimizer = model.optimizer;
   Location location = optimizer.getLoc();
   Value weight = mapping.lookup(variable.op->getResult(0));
-  if (WeightGroupAttr group = optimizer.groupOf(variable.op.getName()); group && group.getRateFactor())
+  if (WeightGroupAttr group = optimizer.groupOf(variable.op.getPartName()); group && group.getRateFactor())
     rate = CompositeBuilder(builder, location).multiply(rate, group.getRateFactor().getValueAsDouble());
   SmallVector<Value> slots;
   for (size_t i = 0; i < variable.slots.size() - (variable.average ? 1 : 0); ++i)
     slots.push_back(argument(firstSlot + i));
-  auto applied = ApplyOptimizerOp::create(builder, location, variable.optimizer, variable.fields, weight, gradient,
-                                          rate, argument(at.step), slots);
-  addStateResult(applied.getNewWeight(), variable.state);
-  for (auto [slot, value] : llvm::zip(variable.slots, applied.getNewStates()))
+  SmallVector<Value> changing{weight, gradient};
+  llvm::append_range(changing, slots);
+  SmallVector<Value> applied = apply(variable, changing, rate, argument(at.step), variable.op.getStacked());
+  addStateResult(applied.front(), variable.state);
+  for (auto [slot, value] : llvm::zip(variable.slots, llvm::drop_begin(applied)))
     addStateResult(value, slot);
   if (variable.average)
-    addStateResult(average(argument(firstSlot + slots.size()), applied.getNewWeight()), variable.average);
+    addStateResult(average(argument(firstSlot + slots.size()), applied.front()), variable.average);
 }
 
 /// Adds gradient, update and assignments; their results come first.

@@ -3,6 +3,7 @@
 #include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/dgc/TypeInference.h"
+#include "passes/model/Batch.h"
 #include "passes/model/Passes.h"
 
 namespace dgc {
@@ -13,8 +14,7 @@ namespace dgc {
 using namespace mlir;
 using namespace dgc;
 
-/// The global batch: the option, else the one that the inputs of the model agree on; 0 without any batch dimension.
-static FailureOr<int64_t> findBatch(ModelOp model, int64_t option) {
+FailureOr<int64_t> dgc::findBatch(ModelOp model, int64_t option) {
   if (option < 0)
     return model.emitError() << "the global batch must be above 0, not " << option;
   if (option > 0)

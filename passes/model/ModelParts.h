@@ -34,8 +34,10 @@ struct ModelParts {
   LossOp loss;
   OptimizerOp optimizer;
   int64_t batch = 0;
-  llvm::DenseMap<Operation *, int64_t> rngIds; // of the ops that draw random numbers
-  llvm::DenseSet<Operation *> lastValues;      // metrics that depend on a running sum
+  llvm::DenseMap<Operation *, int64_t> rngIds; // of the ops that draw random numbers; in a scan in its first round
+  llvm::DenseMap<Operation *, int64_t>
+      rngStrides;                         // of scans with such ops: how much larger these are in the next round
+  llvm::DenseSet<Operation *> lastValues; // metrics that depend on a running sum
 
   /// Whether evaluate alone has the metric: it says something of a whole evaluation.
   bool isOfEvaluation(MetricOp metric) const {

@@ -222,6 +222,37 @@ def InlineCallsPass : Pass<"dgc-inline-calls", "::mlir::ModuleOp"> {
   let statistics = [Statistic<"numCalls", "calls", "Calls written out">];
 }
 
+def LoopRepeatsPass : Pass<"dgc-loop-repeats", "::mlir::ModuleOp"> {
+  let summary = "make loops of repeats";
+  let description = [{
+    Input: a `dgc.model` as it is written, without calls. Output: the same, in which each `dgc.repeat` of at least `rounds`
+    rounds is a `dgc.scan` over its variables, which are stacked. Other repeats stay: those with statistics, those that the optimizer tells apart by the names of their variables, those in
+    which something but a variable has `dist` attributes, and those whose rounds do not take and give values of the same
+    types. `batch` is that of `dgc-infer-types`.
+
+    ```mlir
+    // before
+    %y = dgc.repeat 24 "layer" (%h = %x) {
+      %w = dgc.variable "w" zeros : tensor<4x4xf32>
+      %z = dgc.dense %h, %w
+      dgc.next %z
+    }
+    // after
+    %all = dgc.variable "layer.*.w" stacked 1 zeros : tensor<24x4x4xf32>
+    %y = dgc.scan (%h = %x) over (%w = %all) {
+      %z = dgc.dense %h, %w
+      dgc.yield %z
+    }
+    ```
+  }];
+  let options = [
+    Option<"batch", "batch", "int64_t", "0", "The global batch; 0: as the inputs say">,
+    Option<"rounds", "rounds", "int64_t", "2", "The least rounds of a loop">,
+  ];
+  let dependentDialects = ["::dgc::DGCDialect"];
+  let statistics = [Statistic<"numLoops", "loops", "Repeats that became loops">];
+}
+
 def UnrollRepeatsPass : Pass<"dgc-unroll-repeats", "::mlir::ModuleOp"> {
   let summary = "write out the rounds of repeats";
   let description = [{

@@ -7,6 +7,8 @@ using namespace dgc;
 void dgc::buildModelPhase(mlir::OpPassManager &manager, const ModelOptions &options) {
   manager.addPass(createUnifyMeshesPass());
   manager.addPass(createInlineCallsPass());
+  if (options.loopRepeats)
+    manager.addPass(createLoopRepeatsPass({.batch = options.batch, .rounds = options.loopRepeats}));
   manager.addPass(createUnrollRepeatsPass());
   manager.addPass(createInferTypesPass({.batch = options.batch}));
   manager.addPass(createBuildEntryPointsPass());

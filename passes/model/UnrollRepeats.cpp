@@ -13,8 +13,7 @@ namespace dgc {
 using namespace mlir;
 using namespace dgc;
 
-/// Replaces a repeat by copies of its body; repeats in these are added to `worklist`.
-static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
+void dgc::unrollRepeat(RepeatOp repeat, SmallVectorImpl<RepeatOp> &inner) {
   OpBuilder builder(repeat);
   Block &body = repeat.getBody().front();
   SmallVector<Value> values(repeat.getInputs());
@@ -25,8 +24,8 @@ static void unroll(RepeatOp repeat, SmallVectorImpl<RepeatOp> &worklist) {
       Operation *copy = builder.clone(op, mapping);
       std::string name = (repeat.getName() + "." + Twine(round)).str();
       putInBlock(copy, name);
-      if (auto inner = dyn_cast<RepeatOp>(copy))
-        worklist.push_back(inner);
+      if (auto each = dyn_cast<RepeatOp>(copy))
+        inner.push_back(each);
     }
     values.clear();
     for (Value next : body.getTerminator()->getOperands())
@@ -47,7 +46,7 @@ struct UnrollRepeatsPass : dgc::impl::UnrollRepeatsPassBase<UnrollRepeatsPass> {
     for (size_t i = 0; i < worklist.size(); ++i) {
       RepeatOp repeat = worklist[i];
       numRounds += repeat.getCount();
-      unroll(repeat, worklist);
+      unrollRepeat(repeat, worklist);
     }
   }
 };

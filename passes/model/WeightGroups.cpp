@@ -35,7 +35,7 @@ LogicalResult dgc::checkGroups(OptimizerOp optimizer, ArrayRef<StringRef> variab
 }
 
 Attribute dgc::chooseOptimizer(OptimizerOp optimizer, VariableOp variable) {
-  RankedTensorType type = variable.getDeclared();
+  RankedTensorType type = variable.getPartType();
   if (Attribute chosen = optimizerForRank(optimizer.getDefinition(), type.getRank(), optimizer))
     return chosen;
   InFlightDiagnostic error = optimizer.emitError()

@@ -87,16 +87,19 @@ void Inserter::settle(OpResult value, const DimAxes &declared) {
 }
 
 bool Inserter::runOnPartial(Operation *op, OpTensors tensors) {
-  if (op->getNumOperands() < 2 ||
-      !llvm::all_of(op->getOperands(), [&](Value operand) { return !shardingOf(operand).getUnreduced().empty(); }))
+  SmallVector<unsigned> operands;
+  for (OpOperand &operand : op->getOpOperands())
+    if (!shardingOf(operand.get()).getUnreduced().empty())
+      operands.push_back(operand.getOperandNumber());
+  if (operands.size() < 2 || !isLinearIn(op, operands))
     return false;
-  AxisList partial = mesh.axesOf(shardingOf(op->getOperand(0)).getUnreduced());
+  AxisList partial = mesh.axesOf(shardingOf(op->getOperand(operands.front())).getUnreduced());
   for (DimAxes &dims : tensors.results)
     for (AxisList &axes : dims)
       axes.truncate(std::distance(
           axes.begin(), llvm::find_if(axes, [&](const AxisUse &use) { return llvm::is_contained(partial, use); })));
   Execution execution = chooseExecution(tensors, mesh);
-  if (carriedOperands(op, execution, tensors).size() != op->getNumOperands())
+  if (carriedOperands(op, execution, tensors).size() != operands.size())
     return false;
   run(op, execution, tensors);
   return true;

@@ -15,10 +15,15 @@ public:
 
   /// The axes along which the carried value may be partial; none: it may not.
   AxisList axesOf(const RegionTies::Carried &carried) {
-    auto last = carried.next.getDefiningOp<AddOp>();
-    if (!last || !isZeros(carried.first))
+    if (!isZeros(carried.first))
       return {};
-    SmallVector<Value> terms = termsOf(last);
+    SmallVector<Value> terms;
+    if (auto last = carried.next.getDefiningOp<AddOp>())
+      terms = termsOf(last);
+    else if (auto update = carried.next.getDefiningOp<DynamicUpdateSliceOp>())
+      terms = {update.getOperand(), update.getUpdate()};
+    else
+      return {};
     const auto *own = llvm::find_if(terms, [&](Value term) { return llvm::is_contained(carried.inside, term); });
     if (own == terms.end() || !own->hasOneUse() ||
         llvm::any_of(carried.inside, [&](Value value) { return value != *own && !value.use_empty(); }))

@@ -7,8 +7,8 @@
 
 namespace dgc {
 
-/// A value that a loop carries from zeros on and does nothing with but add to it: where each device adds the sum over
-/// its part, it is partial in all rounds and combined once, behind the loop.
+/// A value that a loop carries from zeros on and does nothing with but add to it, or put slices into it: where each device
+/// adds or puts the sum over its part, it is partial in all rounds and combined once, behind the loop.
 struct LoopSum {
   unsigned carried; // its number among what is carried
   AxisList axes;    // along which it may be partial

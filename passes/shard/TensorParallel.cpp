@@ -70,9 +70,10 @@ struct TensorParallel : dgc::impl::TensorParallelPassBase<TensorParallel> {
                                << " names of dimensions; it needs one for each, \"\" for those without";
     for (Rule &rule : rules) {
       std::optional<int64_t> dim;
-      if (rule.pattern && rule.pattern->match(state.getSymName())) {
-        dim = rule.dim < 0 ? rule.dim + type.getRank() : rule.dim;
-        if (*dim < 0 || *dim >= type.getRank())
+      if (rule.pattern && rule.pattern->match(state.getPartName())) {
+        const int64_t stacked = state.getNumStacked();
+        dim = rule.dim < 0 ? rule.dim + type.getRank() : rule.dim + stacked;
+        if (*dim < stacked || *dim >= type.getRank())
           return getOperation().emitError() << kName << "='" << rule.text << "': variable '" << state.getSymName()
                                             << "' of " << type << " has no dimension " << rule.dim;
       } else if (!rule.pattern && names) {

@@ -1,6 +1,7 @@
 // dgc-strategy-zero: optimizer state, gradients and variables are cut over the axis `data`.
 
 #include "dialects/dgc/AttributeNames.h"
+#include "passes/analysis/Layout.h"
 #include "passes/analysis/StrategyUtil.h"
 #include "passes/shard/Passes.h"
 
@@ -50,12 +51,12 @@ private:
     if (!sharding)
       sharding = ShardingAttr::getWhole(FlatSymbolRefAttr::get(mesh.getSymNameAttr()), type.getRank());
     const bool isParameter = state.getRole() == StateRole::Weight || state.getRole() == StateRole::Slot;
-    if (type.getRank() == 0 || !isParameter || usesAxis(sharding))
+    if (type.getRank() == state.getNumStacked() || !isParameter || usesAxis(sharding))
       return {};
     auto elementsOf = [&](unsigned dim) {
       return ShapedType::getNumElements(withAxis(sharding, dim).getLocalShape(type.getShape(), mesh.getMesh()));
     };
-    auto order = llvm::to_vector(llvm::seq<unsigned>(0, type.getRank()));
+    auto order = llvm::to_vector(llvm::seq<unsigned>(state.getNumStacked(), type.getRank()));
     llvm::stable_sort(order, [&](unsigned a, unsigned b) {
       ArrayRef<DimShardingAttr> dims = sharding.getDims();
       return std::pair(elementsOf(a), !dims[a].getAxes().empty()) <
@@ -121,12 +122,41 @@ private:
     }
     std::string because = "the gradient of " + stateOfResult(function, result).getSymName().str();
     for (Value gradient : update.gradients) {
+      if (stage > 1 && carryInParts(gradient, layout.parts))
+        continue;
       // That of a micro-batch does not wait for that of the next.
       auto microbatch = gradient.getDefiningOp() ? gradient.getDefiningOp()->getAttrOfType<IntegerAttr>(kMicrobatchAttr)
                                                  : IntegerAttr();
       std::string use = microbatch && stage > 1 ? "micro-batch " + std::to_string(microbatch.getInt()) : "";
       reshard(gradient, layout.parts, because, use, /*early=*/stage > 1, [](OpOperand &) { return true; });
     }
+  }
+
+  /// A gradient that a loop carries is a part in all of its rounds: what each round adds or puts into it is scattered there.
+  /// False for what no loop carries.
+  static bool carryInParts(Value gradient, ShardingAttr parts) {
+    auto loop = gradient.getDefiningOp<RegionTiesOpInterface>();
+    if (!loop)
+      return false;
+    const RegionTies ties = loop.getRegionTies();
+    const auto *carried =
+        llvm::find_if(ties.carried, [&](const RegionTies::Carried &each) { return each.result == gradient; });
+    Operation *next = carried == ties.carried.end() ? nullptr : carried->next.getDefiningOp();
+    if (!next)
+      return false;
+    for (Value value : {gradient, carried->next}) {
+      Operation *op = value.getDefiningOp();
+      const auto number = cast<OpResult>(value).getResultNumber();
+      auto declared = op->getAttrOfType<ArrayAttr>(kShardingsAttr);
+      SmallVector<Attribute> shardings;
+      for (OpResult each : op->getResults())
+        shardings.push_back(
+            declared ? declared[each.getResultNumber()]
+                     : ShardingAttr::getWhole(parts.getMesh(), cast<RankedTensorType>(each.getType()).getRank()));
+      shardings[number] = parts;
+      op->setAttr(kShardingsAttr, ArrayAttr::get(op->getContext(), shardings));
+    }
+    return true;
   }
 
   /// Products of an update, as the iteration of Muon, and what is between them are computed whole, so that parts are
@@ -203,12 +233,59 @@ private:
         continue;
       std::set<Use> uses;
       for (OpOperand &use : argument.getUses())
-        if (isUse(use))
+        if (isUse(use) && !gatherSlices(use, state, layout))
           uses.insert(useOf(use.getOwner()));
       for (const Use &each : uses)
-        reshard(argument, layout.whole, state.getSymName() + ", " + each.describe(), each.describe(), /*early=*/false,
-                [&](OpOperand &use) { return isUse(use) && useOf(use.getOwner()) == each; });
+        reshard(
+            argument, layout.whole, state.getSymName() + ", " + each.describe(), each.describe(), /*early=*/false,
+            [&](OpOperand &use) { return isUse(use) && useOf(use.getOwner()) == each && !takesSlicesOf(use, state); });
     }
+  }
+
+  /// What takes slices of a stacked weight in a loop that is given it: of one part of the dimension that is stacked. Nothing
+  /// where the loop needs it in another way, too.
+  static SmallVector<GatherOp> slicesOf(OpOperand &use) {
+    SmallVector<GatherOp> slices;
+    auto loop = dyn_cast<RegionTiesOpInterface>(use.getOwner());
+    if (!loop)
+      return slices;
+    for (const RegionTies::Same &each : loop.getRegionTies().same) {
+      if (each.operand != static_cast<int64_t>(use.getOperandNumber()))
+        continue;
+      for (OpOperand &inside : each.inside.getUses()) {
+        auto gather = dyn_cast<GatherOp>(inside.getOwner());
+        if (!gather || inside.getOperandNumber() != 0 || gather.getDimension() != 0 || gather.getOffset())
+          return {};
+        slices.push_back(gather);
+      }
+    }
+    return slices;
+  }
+
+  static bool takesSlicesOf(OpOperand &use, StateOp state) {
+    return state.getNumStacked() > 0 && !slicesOf(use).empty();
+  }
+
+  /// The layers of a stacked weight are gathered one by one, where a round of the loop over them needs it. False where they
+  /// are not taken so.
+  bool gatherSlices(OpOperand &use, StateOp state, Layout layout) {
+    if (!takesSlicesOf(use, state))
+      return false;
+    const MeshRef ref{FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh()};
+    auto loop = cast<RegionTiesOpInterface>(use.getOwner());
+    SmallVector<ShardingAttr> arguments;
+    for (Value argument : loop->getRegion(0).getArguments())
+      arguments.push_back(declaredSharding(argument, ref));
+    for (const RegionTies::Same &each : loop.getRegionTies().same)
+      if (each.operand == static_cast<int64_t>(use.getOperandNumber()))
+        arguments[cast<BlockArgument>(each.inside).getArgNumber()] = layout.parts;
+    declareArguments(loop, arguments);
+    for (GatherOp slice : slicesOf(use)) { // whose first dimension has the size 1
+      slice->setAttr(kShardingsAttr, ArrayAttr::get(module.getContext(), {layout.parts}));
+      reshard(slice.getResult(), layout.whole, "a layer of " + state.getSymName(), /*use=*/"", /*early=*/true,
+              [](OpOperand &) { return true; });
+    }
+    return true;
   }
 
   ModuleOp module;

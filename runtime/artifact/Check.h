@@ -19,6 +19,14 @@ absl::Status checkPlan(const artifact::Plan &plan);
 /// there.
 absl::Status checkStates(const artifact::Plan &plan);
 
+/// The dimensions that a variable is stacked along are there and whole on every worker, its name has a `*` for each, and
+/// its parts can be counted.
+absl::Status checkStacked(const artifact::Variable &variable);
+
+/// Blocks of rows make up their variables, parts of stacked variables have names of their own, and no variable is in the
+/// memory of another one. Each by itself has been checked.
+absl::Status checkVariables(const artifact::Plan &plan);
+
 /// What the checks of one program need to know of their surroundings.
 struct ProgramContext {
   const artifact::Plan &plan;

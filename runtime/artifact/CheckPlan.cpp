@@ -3,13 +3,12 @@
 #include "runtime/artifact/DeviceTraits.h"
 #include "runtime/artifact/Groups.h"
 #include "runtime/artifact/Mesh.h"
-
+#include "runtime/artifact/VariableParts.h"
 #include "runtime/artifact/Writer.h"
 #include "runtime/base/Status.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -264,12 +263,13 @@ absl::Status checkBlock(const a::Variable &variable, const a::Buffer &buffer) {
   return absl::OkStatus();
 }
 
-/// All elements of the variable are in the section.
+/// All elements of the variable, of one part of a stacked one, are in the section.
 absl::Status checkStored(const a::Plan &plan, const a::Variable &variable, const a::Buffer &buffer) {
   if (plan.initial_section() < 0)
     return bad("its initial value is stored, and there is no section of initial values");
   const uint64_t size = plan.sections()->Get(static_cast<uint32_t>(plan.initial_section()))->data()->size();
-  DGC_ASSIGN_OR_RETURN(const uint64_t bytes, checkedBytes(variable.global_shape(), buffer.dtype()));
+  DGC_ASSIGN_OR_RETURN(const uint64_t all, checkedBytes(variable.global_shape(), buffer.dtype()));
+  const uint64_t bytes = all / countParts(variable);
   if (variable.stored() > size || bytes > size - variable.stored())
     return bad(str("its initial value, bytes ", variable.stored(), " + ", bytes, ", is outside of its section of ",
                    size, " bytes"));
@@ -283,6 +283,7 @@ absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
   if (buffer.space() == a::Space::Constant)
     return bad("lies in constant memory");
   DGC_RETURN_IF_ERROR(checkBuffer(plan, buffer, variable.group()));
+  DGC_RETURN_IF_ERROR(checkStacked(variable));
   if (!known(variable.role()) || !known(variable.init()))
     return bad("unknown role or initializer");
   bool random = variable.init() != a::InitKind::Zeros && variable.init() != a::InitKind::Constant &&
@@ -300,63 +301,6 @@ absl::Status checkVariable(const a::Plan &plan, const a::Variable &variable) {
   return variable.row_count() || variable.first_row()
              ? checkBlock(variable, buffer)
              : checkSharding(plan, variable.global_shape(), variable.sharding(), buffer);
-}
-
-/// Blocks of one name are alike and have each row of the variable once.
-absl::Status checkBlocks(const a::Plan &plan) {
-  std::map<std::string, std::vector<const a::Variable *>> byName;
-  for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i)
-    byName[text(plan.variables()->Get(i)->name())].push_back(plan.variables()->Get(i));
-  for (auto &[name, blocks] : byName) {
-    auto typeOf = [&](const a::Variable *v) { return plan.variable_buffers()->Get(v->buffer())->dtype(); };
-    auto shapeOf = [](const a::Variable *v) { return toVector(v->global_shape()); };
-    const a::Variable *first = blocks.front();
-    if (blocks.size() == 1 && !first->row_count())
-      continue;
-    std::sort(blocks.begin(), blocks.end(), [](auto *x, auto *y) { return x->first_row() < y->first_row(); });
-    uint64_t end = 0;
-    for (const a::Variable *block : blocks) {
-      bool alike = block->row_count() && typeOf(block) == typeOf(first) && shapeOf(block) == shapeOf(first) &&
-                   block->role() == first->role() && block->init() == first->init() && block->a() == first->a() &&
-                   block->b() == first->b() && block->rng_id() == first->rng_id() &&
-                   text(block->file()) == text(first->file()) && text(block->begins_as()) == text(first->begins_as());
-      if (!alike)
-        return annotate(bad("a second variable of this name"), str("variable '", name, "'"));
-      if (block->first_row() != end)
-        return annotate(bad(str("its blocks have row ", std::min(end, block->first_row()), " never, or twice")),
-                        str("variable '", name, "'"));
-      end += block->row_count();
-    }
-    if (end != static_cast<uint64_t>(first->global_shape()->Get(0)))
-      return annotate(bad(str("its blocks end at row ", end)), str("variable '", name, "'"));
-  }
-  return absl::OkStatus();
-}
-
-/// Variables live side by side for the whole run.
-absl::Status checkVariablesDisjoint(const a::Plan &plan) {
-  struct Range {
-    int32_t group;
-    a::Space space;
-    uint64_t begin, end;
-    const a::Variable *variable;
-    auto operator<=>(const Range &) const = default;
-  };
-  std::vector<Range> ranges;
-  for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i) {
-    const a::Variable *variable = plan.variables()->Get(i);
-    const a::Buffer *b = plan.variable_buffers()->Get(variable->buffer());
-    uint64_t bytes = *checkedBytes(b->shape(), b->dtype());
-    if (bytes)
-      ranges.push_back({variable->group(), b->space(), b->offset(), b->offset() + bytes, variable});
-  }
-  std::sort(ranges.begin(), ranges.end());
-  for (size_t i = 1; i < ranges.size(); ++i)
-    if (ranges[i].group == ranges[i - 1].group && ranges[i].space == ranges[i - 1].space &&
-        ranges[i].begin < ranges[i - 1].end)
-      return bad(str("variables '", text(ranges[i - 1].variable->name()), "' and '", text(ranges[i].variable->name()),
-                     "' overlap in memory"));
-  return absl::OkStatus();
 }
 
 absl::Status checkInput(const a::Plan &plan, const a::Program &program, const a::Input &input) {
@@ -484,8 +428,7 @@ absl::Status dgc::rt::checkPlan(const a::Plan &plan) {
     if (!s.ok())
       return annotate(s, str("variable '", text(variable.name()), "'"));
   }
-  DGC_RETURN_IF_ERROR(checkBlocks(plan));
-  DGC_RETURN_IF_ERROR(checkVariablesDisjoint(plan));
+  DGC_RETURN_IF_ERROR(checkVariables(plan));
   for (uint32_t i = 0; i < lengthOf(plan.programs()); ++i) {
     const a::Program &program = *plan.programs()->Get(i);
     if (absl::Status s = checkProgram(plan, program); !s.ok())

@@ -104,7 +104,7 @@ absl::Status checkReport(const a::Plan &plan, const a::Program &program, const a
   return checkSecond(plan, program, output);
 }
 
-/// A variable that begins as another one is of the same type.
+/// A variable that begins as another one is of the same type, and stacked as that is.
 absl::Status checkBeginnings(const a::Plan &plan) {
   std::map<std::string, const a::Variable *> byName;
   for (uint32_t i = 0; i < lengthOf(plan.variables()); ++i)
@@ -115,7 +115,8 @@ absl::Status checkBeginnings(const a::Plan &plan) {
       continue;
     auto other = byName.find(variable->begins_as()->str());
     if (other == byName.end() || other->second->begins_as() || typeOf(other->second) != typeOf(variable) ||
-        toVector(other->second->global_shape()) != toVector(variable->global_shape()))
+        toVector(other->second->global_shape()) != toVector(variable->global_shape()) ||
+        lengthOf(other->second->rng_strides()) != lengthOf(variable->rng_strides()))
       return annotate(bad(str("begins as '", variable->begins_as()->str(), "', which is no variable of its type")),
                       str("variable '", name, "'"));
   }

@@ -173,6 +173,7 @@ absl::StatusOr<int64_t> CallInputs::load(size_t i, Executor &executor, const Pro
   DGC_ASSIGN_OR_RETURN(Call call, bind(i));
   if (call.digest != digests[i])
     return badData(str(options.files[i], " has changed since it was checked"));
+  const std::vector<VariableView> variables = partsOf(executor.variables());
   bool areVariablesHere = false; // on the host, as they are after the calls so far
   for (auto [a, e] : call.arrays) {
     const Parameter &argument = arguments[a];
@@ -180,7 +181,7 @@ absl::StatusOr<int64_t> CallInputs::load(size_t i, Executor &executor, const Pro
     for (const InputView &view : runner.inputs())
       if (!argument.isVariable && view.role == artifact::InputRole::Data && view.name == argument.name)
         views.push_back(&view);
-    for (const VariableView &view : executor.variables())
+    for (const VariableView &view : variables)
       if (argument.isVariable && view.name == argument.name)
         views.push_back(&view);
     if (views.empty()) // other groups of workers have it

@@ -1,6 +1,8 @@
 // Collects arguments and results, and numbers them.
 #include "runtime/driver/Signature.h"
 
+#include "runtime/artifact/VariableParts.h"
+
 #include <algorithm>
 #include <map>
 
@@ -80,16 +82,20 @@ Signature dgc::rt::signatureOf(const artifact::Plan &plan, std::string_view entr
       addProgram(plan, *program, signature, uses);
   for (uint32_t i = 0; i < count(plan.variables()); ++i) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
-    Parameter parameter{variable.name()->str(), /*isVariable=*/true,
-                        toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()),
-                        toVector(variable.global_shape())};
-    parameter.hasInitial = variable.init() != artifact::InitKind::Zeros;
-    auto use = uses.find(parameter.name);
-    parameter.position = use == uses.end() ? -1 : use->second.argument;
-    addNew(signature.arguments, parameter);
-    parameter.position = use == uses.end() ? -1 : use->second.result;
-    if (use != uses.end() && use->second.isResult)
-      addNew(signature.results, parameter);
+    auto entry = uses.find({variable.name()->c_str(), variable.name()->size()});
+    Use use = entry == uses.end() ? Use() : entry->second;
+    if (countStackedDims(variable) > 0) // several parts have no one position
+      use.argument = use.result = -1;
+    for (const VariablePart &part : partsOf(variable)) {
+      Parameter parameter{part.name, /*isVariable=*/true,
+                          toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()), part.shape};
+      parameter.hasInitial = variable.init() != artifact::InitKind::Zeros;
+      parameter.position = use.argument;
+      addNew(signature.arguments, parameter);
+      parameter.position = use.result;
+      if (use.isResult)
+        addNew(signature.results, parameter);
+    }
   }
   number(signature.arguments);
   number(signature.results);

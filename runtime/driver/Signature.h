@@ -9,7 +9,7 @@
 
 namespace dgc::rt {
 
-/// An input, an output or a variable.
+/// An input, an output, or a variable or part of a stacked one.
 struct Parameter {
   std::string name;
   bool isVariable = false;

@@ -1,6 +1,7 @@
 // Initial values, --load and --save.
 #include "runtime/driver/State.h"
 
+#include "runtime/artifact/VariableParts.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/data/Npy.h"
@@ -32,8 +33,7 @@ static absl::Status readInitialValue(const VariableView &view, const RunOptions 
     DGC_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(disk, path));
     if (verified.insert(path).second)
       DGC_RETURN_IF_ERROR(file.verify());
-    const auto *source = view.variable->begins_as();
-    const std::string name = source ? source->str() : view.name;
+    const std::string &name = view.beginsAs.empty() ? view.name : view.beginsAs;
     auto entry = file.entries().find(name);
     if (entry == file.entries().end())
       return badData(str(path, " has no tensor '", name, "'"));
@@ -68,7 +68,8 @@ static bool isSaved(const artifact::Variable &variable) { return variable.role()
 int64_t dgc::rt::countSaved(const artifact::Plan &plan) {
   int64_t count = 0;
   for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i)
-    count += isSaved(*plan.variables()->Get(i));
+    if (const artifact::Variable &variable = *plan.variables()->Get(i); isSaved(variable))
+      count += static_cast<int64_t>(countParts(variable));
   return count;
 }
 
@@ -78,10 +79,10 @@ std::vector<VariableSpec> dgc::rt::variableSpecs(const artifact::Plan &plan) {
     const artifact::Variable &variable = *plan.variables()->Get(i);
     if (variable.first_row() || !isSaved(variable)) // the first block represents the variable
       continue;
-    specs.push_back({variable.name()->str(), toDType(plan.variable_buffers()->Get(variable.buffer())->dtype()),
-                     toVector(variable.global_shape()), variable.role() == artifact::VariableRole::Slot,
-                     variable.role() == artifact::VariableRole::LossScale,
-                     variable.begins_as() ? variable.begins_as()->str() : ""});
+    const DType dtype = toDType(plan.variable_buffers()->Get(variable.buffer())->dtype());
+    for (const VariablePart &part : partsOf(variable))
+      specs.push_back({part.name, dtype, part.shape, variable.role() == artifact::VariableRole::Slot,
+                       variable.role() == artifact::VariableRole::LossScale, part.beginsAs});
   }
   return specs;
 }
@@ -101,10 +102,10 @@ absl::StatusOr<Restored> dgc::rt::restoreVariables(Executor &executor, const art
   if (!opened.ok())
     return annotate(opened.status(), weightsOnly ? "--load-weights" : "--load");
   const Checkpoint &checkpoint = *opened;
-  for (const VariableView &view : executor.variables())
-    if (checkpoint.has(view.name))
-      DGC_RETURN_IF_ERROR(readPacked(view, [&](std::span<std::byte> out) {
-        return checkpoint.read(view.name, view.slice.offsets, view.slice.sizes, out);
+  for (const VariableView &part : partsOf(executor.variables()))
+    if (checkpoint.has(part.name))
+      DGC_RETURN_IF_ERROR(readPacked(part, [&](std::span<std::byte> out) {
+        return checkpoint.read(part.name, part.slice.offsets, part.slice.sizes, out);
       }));
   DGC_RETURN_IF_ERROR(executor.uploadVariables());
   return Restored{checkpoint.state(), checkpoint.leftOut()};
@@ -207,11 +208,18 @@ private:
       if (!isNew)
         continue;
       bool isHere = !gives(v, firstGiver(v));
-      result.tensors.push_back(
-          {variable(v).name()->str(), dtypeOf(v), shape,
-           isHere ? std::span<const std::byte>(viewOf(v)->memory) : std::span<const std::byte>(whole[v])});
+      addParts(v, isHere ? std::span<const std::byte>(viewOf(v)->memory) : std::span<const std::byte>(whole[v]),
+               result.tensors);
     }
     return result;
+  }
+
+  /// The parts of a variable, from its whole.
+  void addParts(uint32_t v, std::span<const std::byte> whole, std::vector<Tensor> &tensors) const {
+    const std::vector<VariablePart> parts = partsOf(variable(v));
+    const size_t bytes = whole.size() / parts.size();
+    for (size_t i = 0; i < parts.size(); ++i)
+      tensors.push_back({parts[i].name, dtypeOf(v), parts[i].shape, whole.subspan(i * bytes, bytes)});
   }
 
   /// The first rank that may hold the variable.

@@ -24,7 +24,7 @@ struct Restored {
 absl::StatusOr<Restored> restoreVariables(Executor &executor, const artifact::Plan &plan, const RunOptions &options,
                                           Disk &disk);
 
-/// The variables of the plan as wholes; elsewhere than on rank 0 none.
+/// The variables of the plan as wholes, of stacked ones the parts; elsewhere than on rank 0 none.
 struct WholeVariables {
   std::vector<Tensor> tensors;                // in memory of the executor, or of this
   std::vector<std::vector<std::byte>> memory; // of those that came from others
@@ -34,10 +34,10 @@ struct WholeVariables {
 absl::StatusOr<WholeVariables> gatherVariables(const Artifact &artifact, const Executor &executor, int rank,
                                                const GatherBytes &gather);
 
-/// The variables of the plan, of all workers, that a checkpoint has.
+/// The variables of the plan, of all workers, that a checkpoint has; of stacked ones the parts.
 std::vector<VariableSpec> variableSpecs(const artifact::Plan &plan);
 
-/// How many entries of Plan.variables are of such variables.
+/// How many entries of Plan.variables are of such variables, where a stacked one counts as its parts.
 int64_t countSaved(const artifact::Plan &plan);
 
 /// Writes a checkpoint, or, with `onnx`, the weights into that model: every rank calls it, and rank 0 writes `file`, which is null

@@ -3,6 +3,7 @@
 
 #include "runtime/artifact/Check.h"
 #include "runtime/artifact/Groups.h"
+#include "runtime/artifact/VariableParts.h"
 #include "runtime/base/Status.h"
 #include "runtime/executor/CollectiveOf.h"
 #include "runtime/executor/IndexCheck.h"
@@ -18,6 +19,34 @@ using namespace dgc::rt;
 template <typename T> static uint32_t count(const flatbuffers::Vector<T> *v) { return v ? v->size() : 0; }
 
 static std::string text(const flatbuffers::String *s) { return s ? s->str() : ""; }
+
+std::vector<VariableView> dgc::rt::partsOf(const VariableView &view) {
+  const size_t stacked = countStackedDims(*view.variable);
+  if (stacked == 0)
+    return {view};
+  std::vector<VariableView> views;
+  std::vector<VariablePart> parts = partsOf(*view.variable);
+  const size_t bytes = view.memory.size() / parts.size(); // no worker has some of them only
+  for (VariablePart &part : parts) {
+    VariableView &made = views.emplace_back(view);
+    made.name = std::move(part.name);
+    made.beginsAs = std::move(part.beginsAs);
+    made.rngId = part.rngId;
+    made.globalShape = std::move(part.shape);
+    for (std::vector<int64_t> *dims : {&made.slice.offsets, &made.slice.sizes, &made.slice.block})
+      dims->erase(dims->begin(), dims->begin() + static_cast<int64_t>(std::min(stacked, dims->size())));
+    made.memory = view.memory.subspan((views.size() - 1) * bytes, bytes);
+  }
+  return views;
+}
+
+std::vector<VariableView> dgc::rt::partsOf(std::span<const VariableView> views) {
+  std::vector<VariableView> all;
+  for (const VariableView &view : views)
+    for (VariableView &part : partsOf(view))
+      all.push_back(std::move(part));
+  return all;
+}
 
 //===-- Making ----------------------------------------------------------===//
 
@@ -215,6 +244,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
       continue;
     auto view = executor->viewOf<VariableView>(variable, *plan.variable_buffers()->Get(variable.buffer()));
     view.variable = &variable;
+    view.rngId = variable.rng_id();
+    view.beginsAs = text(variable.begins_as());
     executor->variableViews.push_back(std::move(view));
   }
   uint32_t firstOp = 0;
@@ -234,15 +265,14 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::create(const Artifact &artif
 }
 
 absl::Status Executor::initializeVariables(const FileInitializer &fromFile) {
-  for (const VariableView &view : variableViews) {
-    if (view.variable->init() != artifact::InitKind::File) {
-      DGC_RETURN_IF_ERROR(initializeVariable(*view.variable, view.dtype, view.slice, options.seed,
-                                             artifact.initialValues(), view.memory));
+  for (const VariableView &part : partsOf(variableViews)) {
+    if (part.variable->init() != artifact::InitKind::File) {
+      DGC_RETURN_IF_ERROR(initializeVariable(part, options.seed, artifact.initialValues()));
       continue;
     }
-    absl::Status s = fromFile ? fromFile(view) : absl::FailedPreconditionError("there is no folder to read it from");
+    absl::Status s = fromFile ? fromFile(part) : absl::FailedPreconditionError("there is no folder to read it from");
     if (!s.ok())
-      return annotate(s, str("variable '", view.name, "' from file '", text(view.variable->file()), "'"));
+      return annotate(s, str("variable '", part.name, "' from file '", text(part.variable->file()), "'"));
   }
   return uploadVariables();
 }
@@ -250,8 +280,8 @@ absl::Status Executor::initializeVariables(const FileInitializer &fromFile) {
 absl::Status Executor::resetTotals() {
   for (const VariableView &view : variableViews)
     if (view.variable->role() == artifact::VariableRole::Total) {
-      DGC_RETURN_IF_ERROR(initializeVariable(*view.variable, view.dtype, view.slice, options.seed,
-                                             artifact.initialValues(), view.memory));
+      for (const VariableView &part : partsOf(view))
+        DGC_RETURN_IF_ERROR(initializeVariable(part, options.seed, artifact.initialValues()));
       DGC_RETURN_IF_ERROR(upload(view));
     }
   return absl::OkStatus();

@@ -37,6 +37,8 @@ struct TensorView {
 
 struct VariableView : TensorView {
   const artifact::Variable *variable = nullptr;
+  uint64_t rngId = 0;
+  std::string beginsAs; // as in VariablePart
 };
 struct InputView : TensorView {
   artifact::InputRole role = artifact::InputRole::Data;
@@ -68,6 +70,11 @@ public:
   std::vector<OpTiming> timings;
   uint64_t dropped = 0;
 };
+
+/// The parts of a stacked variable, each with its own memory, row-major; of another variable itself. Of several views, one
+/// after the other.
+std::vector<VariableView> partsOf(const VariableView &view);
+std::vector<VariableView> partsOf(std::span<const VariableView> views);
 
 class Executor;
 
@@ -194,8 +201,8 @@ struct ExecutorOptions {
   MakeDevice makeDevice;
 };
 
-/// Memory of a variable whose initializer is a file: fills view.memory.
-using FileInitializer = std::function<absl::Status(const VariableView &view)>;
+/// Memory of a variable, or of a part of a stacked one, whose initializer is a file: fills part.memory.
+using FileInitializer = std::function<absl::Status(const VariableView &part)>;
 
 /// One per worker; create it and run it on one thread.
 class Executor {
@@ -219,7 +226,7 @@ public:
   absl::Status uploadVariables();
   absl::Status downloadVariables();
 
-  /// Those that this worker holds.
+  /// Those that this worker holds; a stacked one is one of them.
   std::span<const VariableView> variables() const { return variableViews; }
   /// Null if there is none of this name (or it was not prepared).
   ProgramRunner *program(std::string_view name);

@@ -89,17 +89,18 @@ static bool fits(DType dtype, double value) {
   });
 }
 
-absl::Status dgc::rt::initializeVariable(const artifact::Variable &variable, DType dtype, const Slice &slice,
-                                         uint64_t seed, std::span<const std::byte> stored,
-                                         std::span<std::byte> memory) {
+absl::Status dgc::rt::initializeVariable(const VariableView &part, uint64_t seed, std::span<const std::byte> stored) {
+  const artifact::Variable &variable = *part.variable;
+  const DType dtype = part.dtype;
+  const std::span<std::byte> memory = part.memory;
   if (variable.init() == artifact::InitKind::Zeros) {
     std::memset(memory.data(), 0, memory.size());
     return absl::OkStatus();
   }
   if (variable.init() == artifact::InitKind::Constant) {
     if (!fits(dtype, variable.a()))
-      return absl::InvalidArgumentError(str("variable '", variable.name()->str(), "': initial value ", variable.a(),
-                                            " does not fit in ", nameOf(dtype)));
+      return absl::InvalidArgumentError(
+          str("variable '", part.name, "': initial value ", variable.a(), " does not fit in ", nameOf(dtype)));
     for (size_t i = 0; i < memory.size() / sizeOf(dtype); ++i)
       storeElement(dtype, memory.data(), static_cast<int64_t>(i), variable.a());
     return absl::OkStatus();
@@ -107,7 +108,7 @@ absl::Status dgc::rt::initializeVariable(const artifact::Variable &variable, DTy
   if (variable.init() == artifact::InitKind::Stored) {
     const size_t size = sizeOf(dtype);
     const std::byte *elements = stored.data() + variable.stored();
-    forElements(slice, toVector(variable.global_shape()), [&](int64_t local, int64_t global) {
+    forElements(part.slice, part.globalShape, [&](int64_t local, int64_t global) {
       std::memcpy(memory.data() + static_cast<size_t>(local) * size, elements + static_cast<size_t>(global) * size,
                   size);
     });
@@ -116,8 +117,8 @@ absl::Status dgc::rt::initializeVariable(const artifact::Variable &variable, DTy
   const std::optional<Formula> formula = formulaOf(variable);
   if (!formula)
     return absl::InternalError("initializers from files are not drawn");
-  Philox philox(seed, variable.rng_id());
-  forElements(slice, toVector(variable.global_shape()), [&](int64_t local, int64_t global) {
+  Philox philox(seed, part.rngId);
+  forElements(part.slice, part.globalShape, [&](int64_t local, int64_t global) {
     uint64_t e = static_cast<uint64_t>(global);
     double x = formula->draw == Formula::Normal      ? philox.normal(e)
                : formula->draw == Formula::Truncated ? philox.truncatedNormal(e)

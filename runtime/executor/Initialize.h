@@ -1,8 +1,9 @@
 // Initial values of variables: a function of (seed, Variable.rng_id, global
-// element) alone, so that they do not depend on how a variable is cut.
+// element) alone, so that they do not depend on how a variable is cut. Of stacked
+// variables each part has its own rng_id and its own elements.
 #pragma once
 
-#include "runtime/artifact/Mesh.h"
+#include "runtime/executor/Executor.h"
 
 #include "absl/status/status.h"
 
@@ -12,7 +13,7 @@
 
 namespace dgc::rt {
 
-/// Fills `memory`, the box `slice` of `variable`, by its initializer; File is
+/// Fills the memory of a variable that is not stacked, or of a part, by its initializer; File is
 /// not one of those that this can do. `stored` is the section of initial values. With u the uniform number of the element
 /// (f64 bits for f64, else f32), n and t its normal and truncated normal (see
 /// base/Philox.h), all computed in f64 and rounded to the type once:
@@ -21,7 +22,6 @@ namespace dgc::rt {
 ///   GlorotUniform    (2 u - 1) sqrt(6 / (a + b))      HeUniform  ... 6 / a
 ///   GlorotNormal     t sqrt(2 / (a + b)) / s          HeNormal   ... 2 / a
 /// where s = .87962566103423978 is the standard deviation of t.
-absl::Status initializeVariable(const artifact::Variable &variable, DType dtype, const Slice &slice, uint64_t seed,
-                                std::span<const std::byte> stored, std::span<std::byte> memory);
+absl::Status initializeVariable(const VariableView &part, uint64_t seed, std::span<const std::byte> stored);
 
 } // namespace dgc::rt

@@ -2,6 +2,7 @@
 #include "runtime/executor/RunOnce.h"
 
 #include "runtime/artifact/Reader.h"
+#include "runtime/artifact/VariableParts.h"
 #include "runtime/base/Limits.h"
 #include "runtime/base/Status.h"
 #include "runtime/data/Array.h"
@@ -66,8 +67,8 @@ private:
     }
     DGC_RETURN_IF_ERROR(executor->downloadVariables());
     return inTurn(transport, [&]() -> absl::Status {
-      for (const VariableView &view : executor->variables())
-        DGC_RETURN_IF_ERROR(collect(view, "variable", result.variables));
+      for (const VariableView &part : partsOf(executor->variables()))
+        DGC_RETURN_IF_ERROR(collect(part, "variable", result.variables));
       return absl::OkStatus();
     });
   }
@@ -83,13 +84,6 @@ private:
       std::memset(view.memory.data(), 0xff, view.memory.size());
     copySliceOut(array.bytes.data(), view.globalShape, view.slice, sizeOf(view.dtype), view.memory.data());
     return absl::OkStatus();
-  }
-
-  /// Whether any worker has a variable of this name.
-  bool isVariable(const std::string &name) const {
-    const auto *variables = artifact.plan().variables();
-    return variables && std::any_of(variables->begin(), variables->end(),
-                                    [&](const artifact::Variable *v) { return v->name()->str() == name; });
   }
 
   /// Whether the program of any group of workers reads an input of this name.
@@ -110,12 +104,12 @@ private:
       return fill(view, it->second);
     };
     DGC_RETURN_IF_ERROR(executor.initializeVariables(given));
+    const std::vector<VariableView> views = partsOf(executor.variables());
     for (const auto &[name, array] : options.variables) {
-      auto views = executor.variables();
       auto view = std::find_if(views.begin(), views.end(), [&](const auto &v) { return v.name == name; });
       if (view != views.end())
         DGC_RETURN_IF_ERROR(fill(*view, array));
-      else if (!isVariable(name))
+      else if (!hasVariable(artifact.plan(), name)) // no worker has it
         return absl::NotFoundError(str("the plan has no variable '", name, "'"));
     }
     return executor.uploadVariables();

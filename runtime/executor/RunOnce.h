@@ -69,7 +69,7 @@ struct RunOnceOptions {
   int threads = 1;       // of each rank
   bool ahead = false;    // each run is submitted before the one before it is collected, where the device can do that
   int validCount = -1;   // -1: the whole global batch
-  NamedArrays variables; // instead of their initial values, by name
+  NamedArrays variables; // instead of their initial values, by name; of stacked ones the parts
   /// Inputs of run number i (from 0); null: the same in every run.
   std::function<NamedArrays(int i)> inputsOfStep;
   /// Whether an output or variable that all ranks hold must have the same bits

@@ -183,6 +183,7 @@ static Json variable(const Plan &plan, const Variable &v) {
           {"a", v.a()},
           {"b", v.b()},
           {"rng_id", v.rng_id()},
+          {"rng_strides", list(v.rng_strides())},
           {"file", text(v.file())},
           {"begins_as", text(v.begins_as())},
           {"group", groupName(plan, v.group())},

@@ -6,6 +6,7 @@
 #include "runtime/artifact/Mesh.h"
 #include "runtime/artifact/PlanTraffic.h"
 #include "runtime/artifact/Spelling.h"
+#include "runtime/artifact/VariableParts.h"
 #include "runtime/base/Shape.h"
 #include "runtime/base/Status.h"
 #include "runtime/telemetry/Progress.h"
@@ -80,7 +81,7 @@ static std::string variables(const fb::Plan &plan) {
     const fb::Variable *variable = plan.variables()->Get(i);
     const fb::Buffer *buffer = plan.variable_buffers()->Get(variable->buffer());
     std::vector<int64_t> shape = toVector(variable->row_count() ? buffer->shape() : variable->global_shape());
-    count += variable->first_row() == 0; // blocks of rows are one variable
+    count += variable->first_row() == 0 ? countParts(*variable) : 0; // blocks of rows are one variable
     DType dtype = toDType(buffer->dtype());
     uint64_t size = byteSize(dtype, shape).value_or(0);
     bytes += size;

@@ -43,7 +43,8 @@ static std::string compareVariable(const artifact::Plan &plan, const artifact::V
   const std::string file = mine.file() ? mine.file()->str() : "";
   const std::string beginsAs = mine.begins_as() ? mine.begins_as()->str() : "";
   const bool isSame = mine.init() == other->init && mine.a() == other->a && mine.b() == other->b &&
-                      mine.rng_id() == other->rngId && file == other->file && beginsAs == other->beginsAs;
+                      mine.rng_id() == other->rngId && rt::toVector(mine.rng_strides()) == other->rngStrides &&
+                      file == other->file && beginsAs == other->beginsAs;
   return isSame ? "" : " has another initial value";
 }
 

@@ -19,6 +19,7 @@ struct ModelVariable {
   artifact::InitKind init = artifact::InitKind::Zeros;
   double a = 0, b = 0; // as in artifact::Variable
   uint64_t rngId = 0;
+  std::vector<uint64_t> rngStrides; // of a stacked variable
   std::string file;
   std::string beginsAs;
 };

@@ -2,6 +2,7 @@
 #include "tools/dgc-run/Call.h"
 
 #include "runtime/artifact/Reader.h"
+#include "runtime/artifact/VariableParts.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/Status.h"
 #include "runtime/data/Npy.h"
@@ -14,13 +15,6 @@ static absl::StatusOr<HostArray> readArray(const std::string &path) {
   DGC_ASSIGN_OR_RETURN(Array array, readArray(realDisk(), path, npyFormat));
   std::span<const std::byte> data = array.bytes();
   return HostArray{array.dtype, array.shape, {data.begin(), data.end()}};
-}
-
-static bool isVariable(const artifact::Plan &plan, const std::string &name) {
-  for (uint32_t i = 0; plan.variables() && i < plan.variables()->size(); ++i)
-    if (plan.variables()->Get(i)->name()->str() == name)
-      return true;
-  return false;
 }
 
 absl::Status dgc::tool::callProgram(const Flags &flags) {
@@ -47,7 +41,7 @@ absl::Status dgc::tool::callProgram(const Flags &flags) {
     auto array = readArray(input.substr(equals + 1));
     if (!array.ok())
       return withExitCode(annotate(array.status(), "--input"), ExitCode::BadData);
-    (isVariable(artifact->plan(), name) ? options.variables : inputs)[name] = *std::move(array);
+    (hasVariable(artifact->plan(), name) ? options.variables : inputs)[name] = *std::move(array);
   }
   DGC_ASSIGN_OR_RETURN(RunOnceResult result, runOnce(plan, inputs, options));
   auto output = [](const absl::Status &status) {

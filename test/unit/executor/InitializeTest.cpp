@@ -14,6 +14,19 @@ using namespace dgc::rt;
 using namespace dgc::rt::test;
 
 namespace {
+/// A box of the first variable of a plan.
+VariableView viewOf(const Artifact &artifact, DType dtype, const Slice &slice, std::span<std::byte> memory) {
+  VariableView view;
+  view.variable = artifact.plan().variables()->Get(0);
+  view.name = view.variable->name()->str();
+  view.dtype = dtype;
+  view.globalShape = toVector(view.variable->global_shape());
+  view.slice = slice;
+  view.rngId = view.variable->rng_id();
+  view.memory = memory;
+  return view;
+}
+
 /// A variable [n, m] of a serialized plan.
 class Variable {
 public:
@@ -34,9 +47,8 @@ public:
   }
   template <typename T> std::vector<T> values(const Slice &slice, DType dtype) const {
     std::vector<T> out(static_cast<size_t>(slice.numElements()));
-    EXPECT_TRUE(initializeVariable(*artifact->plan().variables()->Get(0), dtype, slice, 7, artifact->initialValues(),
-                                   std::as_writable_bytes(std::span(out)))
-                    .ok());
+    const VariableView view = viewOf(*artifact, dtype, slice, std::as_writable_bytes(std::span(out)));
+    EXPECT_TRUE(initializeVariable(view, 7, artifact->initialValues()).ok());
     return out;
   }
   template <typename T> std::vector<T> all(DType dtype) const { return values<T>(Slice{{0, 0}, shape}, dtype); }
@@ -128,17 +140,18 @@ TEST(Initialize, StoredElementsAreCutAsTheVariableIs) {
   plan.sections.push_back(std::move(section));
   auto artifact = *loadBytes(*finishPlan(std::move(plan)));
   std::vector<float> out(4);
-  ASSERT_TRUE(initializeVariable(*artifact->plan().variables()->Get(0), DType::F32, Slice{{1, 2}, {2, 2}}, 7,
-                                 artifact->initialValues(), std::as_writable_bytes(std::span(out)))
-                  .ok());
+  const VariableView view =
+      viewOf(*artifact, DType::F32, Slice{{1, 2}, {2, 2}}, std::as_writable_bytes(std::span(out)));
+  ASSERT_TRUE(initializeVariable(view, 7, artifact->initialValues()).ok());
   EXPECT_EQ(out, (std::vector<float>{6, 7, 10, 11}));
 }
 
 TEST(Initialize, IntegersMustFit) {
   Variable v(fb::InitKind::Constant, 300, 0, 2, 2, fb::DType::I8);
   std::vector<int8_t> out(4);
-  absl::Status s = initializeVariable(*v.artifact->plan().variables()->Get(0), DType::I8, Slice{{0, 0}, {2, 2}}, 7, {},
-                                      std::as_writable_bytes(std::span(out)));
+  const VariableView view =
+      viewOf(*v.artifact, DType::I8, Slice{{0, 0}, {2, 2}}, std::as_writable_bytes(std::span(out)));
+  absl::Status s = initializeVariable(view, 7, {});
   EXPECT_EQ(s.message(), "variable 'w': initial value 300 does not fit in i8");
 }
 } // namespace

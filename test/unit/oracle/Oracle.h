@@ -54,6 +54,7 @@ struct TrainOptions {
   int64_t microbatches = 0; // of the strategy pipeline
   std::string precision = "f32";
   std::string attention = "auto";
+  std::string repeats = "auto";
   std::string target = targetOfTests();
 };
 
@@ -66,6 +67,7 @@ inline ExecuteOptions optionsOf(const TrainOptions &how) {
   options.microbatches = how.microbatches;
   options.precision = how.precision;
   options.attention = how.attention;
+  options.repeats = how.repeats;
   options.target = how.target;
   options.run.program = "train";
   options.run.seed = 7;
@@ -77,11 +79,11 @@ inline ExecuteOptions optionsOf(const TrainOptions &how) {
 
 /// The plan for the model, compiled once for all runs of it.
 inline const absl::StatusOr<std::vector<uint8_t>> &planOf(const std::string &model, const TrainOptions &how) {
-  using Key =
-      std::tuple<std::string, std::string, std::string, int64_t, int64_t, std::string, std::string, std::string>;
+  using Key = std::tuple<std::string, std::string, std::string, int64_t, int64_t, std::string, std::string, std::string,
+                         std::string>;
   static std::map<Key, absl::StatusOr<std::vector<uint8_t>>> plans;
-  auto [plan, isNew] = plans.try_emplace(
-      {model, how.mesh, how.strategy, how.size, how.microbatches, how.precision, how.attention, how.target});
+  auto [plan, isNew] = plans.try_emplace({model, how.mesh, how.strategy, how.size, how.microbatches, how.precision,
+                                          how.attention, how.repeats, how.target});
   if (isNew) {
     plan->second = compileText(model, optionsOf(how));
   }

@@ -25,7 +25,7 @@ static FailureOr<CompileOptions> optionsOf(const testing::ExecuteOptions &option
   CompileOptions result;
   if (!readOption(options.mesh, result.mesh, error) || !readOption(options.strategy, result.strategy, error) ||
       !readOption(options.links, result.links, error) || !readOption(options.precision, result.precision, error) ||
-      !readOption(options.attention, result.attention, error) ||
+      !readOption(options.attention, result.attention, error) || !readOption(options.repeats, result.repeats, error) ||
       !readOption(options.epilogues, result.epilogues, error) || !readOption(options.from, result.from, error))
     return failure();
   result.microbatches = {options.microbatches};

@@ -61,6 +61,8 @@ TEST_F(RefusedPlans, DeclareWhatTheModelDoesNot) {
             "variable 'w1' has another role than in the model");
   EXPECT_EQ(against([](verify::Model &model) { valueOf(model.variables, "w1").file = "w1.npy"; }),
             "variable 'w1' has another initial value");
+  EXPECT_EQ(against([](verify::Model &model) { valueOf(model.variables, "w1").rngStrides = {1}; }),
+            "variable 'w1' has another initial value");
   EXPECT_EQ(against([](verify::Model &model) { valueOf(program(model, "train").inputs, "x").shape = {5, 7}; }),
             "input 'x' of program 'train' is f32 [7x5], and in the model f32 [5x7]");
   EXPECT_EQ(against([](verify::Model &model) { valueOf(program(model, "train").inputs, "x").batchDim = 1; }),

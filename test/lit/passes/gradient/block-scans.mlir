@@ -94,18 +94,18 @@ func.func @layer(%x: tensor<2x9x3xf32>, %w: tensor<3x20xf32>, %u: tensor<5x20xf3
 
 // -----
 
-// Three rounds, another name, no name, a scan that no gradient goes through, and one that the gradient does not reach: they
+// One round, another name, no name, a scan that no gradient goes through, and one that the gradient does not reach: they
 // stay.
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT: dgc.blocked_scans
 // CHECK-NOT: recomputes
 // CHECK: return
-func.func @stays(%w: tensor<4xf32>, %h: tensor<4xf32>, %xs: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @stays(%w: tensor<4xf32>, %h: tensor<4xf32>, %xs: tensor<1x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %before = dgc.scan (%a = %h) count 16 : tensor<4xf32> -> tensor<4xf32> {
     %p = dgc.add %a, %a : tensor<4xf32>
     dgc.yield %p : tensor<4xf32>
   } loc("scan")
-  %short = dgc.scan (%a = %before) over (%x = %xs) with (%v = %w) : tensor<4xf32>, tensor<3x4xf32>, tensor<4xf32> -> tensor<4xf32> {
+  %short = dgc.scan (%a = %before) over (%x = %xs) with (%v = %w) : tensor<4xf32>, tensor<1x4xf32>, tensor<4xf32> -> tensor<4xf32> {
     %p = dgc.multiply %a, %v : tensor<4xf32>
     %n = dgc.add %p, %x : tensor<4xf32>
     dgc.yield %n : tensor<4xf32>
@@ -125,4 +125,24 @@ func.func @stays(%w: tensor<4xf32>, %h: tensor<4xf32>, %xs: tensor<3x4xf32>) -> 
   %loss = dgc.reduce sum %unnamed dims [0] : tensor<4xf32>
   %g = dgc.gradient %loss wrt %w : tensor<f32>, tensor<4xf32>
   return %g, %beside : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A round that computes much more than it carries on, as a layer does, is computed again by itself, however many there are.
+// CHECK-LABEL: func.func @layers
+// CHECK-SAME: attributes {dgc.blocked_scans}
+// CHECK: dgc.scan (%{{.*}}) over (%{{.*}}) recomputes :
+// CHECK-NOT: dgc.scan
+// CHECK: dgc.gradient
+func.func @layers(%h: tensor<4x4xf32>, %ups: tensor<3x4x40xf32>, %downs: tensor<3x40x4xf32>) -> tensor<3x4x40xf32> {
+  %last = dgc.scan (%a = %h) over (%u = %ups, %d = %downs) : tensor<4x4xf32>, tensor<3x4x40xf32>, tensor<3x40x4xf32> -> tensor<4x4xf32> {
+    %p = dgc.dense %a, %u : tensor<4x4xf32>, tensor<4x40xf32>
+    %t = dgc.tanh %p : tensor<4x40xf32>
+    %n = dgc.dense %t, %d : tensor<4x40xf32>, tensor<40x4xf32>
+    dgc.yield %n : tensor<4x4xf32>
+  } loc("scan")
+  %loss = dgc.reduce sum %last dims [0, 1] : tensor<4x4xf32>
+  %g = dgc.gradient %loss wrt %ups : tensor<f32>, tensor<3x4x40xf32>
+  return %g : tensor<3x4x40xf32>
 }
