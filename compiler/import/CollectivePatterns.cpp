@@ -1,7 +1,9 @@
 // From the collectives of StableHLO, in a computation that is written for one device, to those of dist.
 
+#include "compiler/import/MhloShardings.h"
 #include "compiler/import/Patterns.h"
 #include "dialects/dist/Dist.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace dgc;
@@ -16,13 +18,22 @@ static Attribute attributeOf(Operation *op, StringRef name) {
 
 static std::optional<int64_t> numberOf(Operation *op, StringRef name) {
   auto number = dyn_cast_or_null<IntegerAttr>(attributeOf(op, name));
-  return number ? std::optional(number.getInt()) : std::nullopt;
+  return number && number.getValue().getSignificantBits() <= 64 ? std::optional(number.getValue().getSExtValue())
+                                                                : std::nullopt;
+}
+
+/// Whether there are more numbers than pairs of devices have. The text of them may be short: `dense<0>`.
+static bool isTooLong(ShapedType type) {
+  int64_t count = 1;
+  return llvm::any_of(type.getShape(), [&](int64_t size) { return llvm::MulOverflow(count, size, count); }) ||
+         count > 2 * kMostDevices;
 }
 
 SmallVector<SmallVector<int64_t>> dgc::import::rowsOf(Operation *op, StringRef name) {
   auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attributeOf(op, name));
   SmallVector<SmallVector<int64_t>> rows;
-  if (!elements || elements.getType().getRank() != 2 || !elements.getElementType().isInteger(64))
+  if (!elements || elements.getType().getRank() != 2 || !elements.getElementType().isInteger(64) ||
+      isTooLong(elements.getType()))
     return rows;
   const int64_t columns = elements.getType().getDimSize(1);
   for (auto [i, value] : llvm::enumerate(elements.getValues<int64_t>())) {
@@ -190,19 +201,22 @@ public:
       rewriter.replaceOp(op, op->getOperands());
       return success();
     }
+    StringRef name = op->getName().stripDialect();
+    const bool isPermute = name == "collective_permute";
+    StringRef list = isPermute ? "source_target_pairs" : "replica_groups";
+    if (auto elements = dyn_cast_or_null<DenseElementsAttr>(attributeOf(op, list));
+        elements && isTooLong(elements.getType()))
+      return rewriter.notifyMatchFailure(op, "its " + list + " are for more than " + Twine(kMostDevices) + " devices");
     std::string reason;
     std::optional<Devices> devices = Devices::around(op, reason);
     if (!devices)
       return rewriter.notifyMatchFailure(op, reason);
     SmallVector<int64_t> targets;
-    StringRef name = op->getName().stripDialect();
-    const bool isPermute = name == "collective_permute";
     const bool isOfOne = isPermute || name == "all_to_all";
     if (op->getNumOperands() == 0 || op->getNumOperands() != op->getNumResults() ||
         (isOfOne && op->getNumOperands() != 1))
       return rewriter.notifyMatchFailure(op, "it has " + Twine(op->getNumOperands()) + " operands");
-    ArrayAttr axes = isPermute ? devices->axesOf(rowsOf(op, "source_target_pairs"), targets)
-                               : devices->axesOf(rowsOf(op, "replica_groups"));
+    ArrayAttr axes = isPermute ? devices->axesOf(rowsOf(op, list), targets) : devices->axesOf(rowsOf(op, list));
     if (!axes || !devices->areManual(axes))
       return rewriter.notifyMatchFailure(op, "its devices are not those along manual axes of the mesh");
     Operation *made =

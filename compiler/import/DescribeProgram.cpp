@@ -4,6 +4,7 @@
 #include "compiler/import/Passes.h"
 #include "compiler/import/ProgramSummary.h"
 #include "compiler/import/Readers.h"
+#include "compiler/import/Sdy.h"
 #include "dialects/dgc/AttributeNames.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -61,11 +62,10 @@ static std::string textOfSharding(DictionaryAttr attributes) {
   if (auto text = attributes.getAs<StringAttr>("mhlo.sharding"))
     return text.str();
   auto sharding = attributes.getAs<DictionaryAttr>("sdy.sharding");
-  auto dims = sharding ? sharding.getAs<ArrayAttr>("dims") : ArrayAttr();
-  if (!dims)
-    return "";
+  if (!isSdySharding(sharding))
+    return ""; // another form is refused where it is taken
   SmallVector<std::string> parts;
-  for (auto dim : dims.getAsRange<DictionaryAttr>())
+  for (auto dim : sharding.getAs<ArrayAttr>("dims").getAsRange<DictionaryAttr>())
     parts.push_back(textOfDim(dim));
   auto mesh = sharding.getAs<FlatSymbolRefAttr>("mesh");
   return (mesh ? "@" + mesh.getValue().str() + " " : "") + "[" + llvm::join(parts, ", ") + "]";
@@ -75,7 +75,7 @@ static std::string textOfMesh(Operation *op) {
   std::string text = "@" + op->getAttrOfType<StringAttr>("sym_name").str() + " <";
   llvm::raw_string_ostream stream(text);
   auto mesh = op->getAttrOfType<DictionaryAttr>("mesh");
-  auto axes = mesh ? mesh.getAs<ArrayAttr>("axes") : ArrayAttr();
+  auto axes = isSdyMesh(mesh) ? mesh.getAs<ArrayAttr>("axes") : ArrayAttr();
   llvm::interleaveComma(axes ? axes.getValue() : ArrayRef<Attribute>(), stream, [&](Attribute each) {
     auto axis = cast<DictionaryAttr>(each);
     stream << axis.getAs<StringAttr>("name").getValue() << " = " << axis.getAs<IntegerAttr>("size").getInt();

@@ -132,7 +132,11 @@ LogicalResult SignatureBuilder::findGivenBatch(bool &isGiven) {
     auto dim = function.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr);
     if (!dim)
       continue;
-    const int64_t size = typeOf(i).getDimSize(dim.getInt());
+    RankedTensorType type = typeOf(i);
+    if (!type || dim.getInt() < 0 || dim.getInt() >= type.getRank())
+      return function.emitError() << "argument " << i << " has the batch as its dimension " << dim.getInt()
+                                  << ", which " << function.getArgumentTypes()[i] << " does not have";
+    const int64_t size = type.getDimSize(dim.getInt());
     if (signature.batch && *signature.batch != size)
       return function.emitError() << "the batch has " << *signature.batch << " examples by one input, and " << size
                                   << " by '" << signature.argumentNames[i] << "'";

@@ -11,6 +11,7 @@
 #include "dialects/dgc/DGC.h"
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -40,9 +41,32 @@ static void buildConversion(OpPassManager &manager) {
   manager.addPass(createRaiseImportedPass());
 }
 
+/// The error on bytecode of which nothing more is known.
+static InFlightDiagnostic refuseDamaged(llvm::SourceMgr &sources, MLIRContext *context) {
+  StringRef name = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
+  return emitError(FileLineColLoc::get(context, name, 0, 0))
+         << "the bytecode is damaged: copy it again, or export the program again";
+}
+
+/// Parses bytecode, some of which MLIR's reader refuses without a word.
+static OwningOpRef<ModuleOp> parseAny(llvm::SourceMgr &sources, MLIRContext *context) {
+  bool isSaid = false;
+  OwningOpRef<ModuleOp> module;
+  {
+    ScopedDiagnosticHandler listener(context, [&](Diagnostic &diagnostic) {
+      isSaid |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
+      return failure(); // others report it
+    });
+    module = parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  }
+  if (!module && !isSaid)
+    refuseDamaged(sources, context);
+  return module;
+}
+
 /// Parses bytecode, and makes StableHLO of it.
 static OwningOpRef<ModuleOp> parseUnprotected(llvm::SourceMgr &sources, MLIRContext *context, Format format) {
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(context, /*verifyAfterParse=*/false));
+  OwningOpRef<ModuleOp> module = parseAny(sources, context);
   if (module && format == Format::PortableArtifact)
     module = convertVhlo(*module);
   return module && succeeded(verify(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
@@ -70,15 +94,45 @@ static OwningOpRef<ModuleOp> parseBytecode(llvm::SourceMgr &sources, MLIRContext
     return parseUnprotected(sources, context, format);
   if (end == ChildEnd::Done)
     return parseWritten(output, context);
-  const bool isRefused = end == ChildEnd::Refused && !output.empty();
-  emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0))
-      << (isRefused ? output : "the bytecode is damaged: copy it again, or export the program again");
+  if (end == ChildEnd::Refused && !output.empty())
+    emitError(FileLineColLoc::get(context, file.getBufferIdentifier(), 0, 0)) << output;
+  else
+    refuseDamaged(sources, context);
   return {};
+}
+
+/// Whether `source` comes before the user, or before the op of its region that the user is in.
+static bool isBefore(Operation *source, Operation *user) {
+  Region *region = source->getParentRegion();
+  user = region->findAncestorOpInRegion(*user);
+  if (user && user->getBlock() == source->getBlock())
+    return source->isBeforeInBlock(user);
+  return user && llvm::any_of(llvm::make_range(std::next(source->getBlock()->getIterator()), region->end()),
+                              [&](Block &later) { return &later == user->getBlock(); });
+}
+
+/// In a module, in an op that is not registered, as the collectives of StableHLO are not, and in blocks that nothing goes to MLIR
+/// lets ops use what comes behind them, and themselves. No program computes so.
+static LogicalResult checkOrder(ModuleOp module) {
+  DominanceInfo dominance;
+  auto isChecked = [&](Block *block) {
+    return dominance.hasSSADominance(block) && dominance.isReachableFromEntry(block);
+  };
+  auto check = [&](Operation *op) -> WalkResult {
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp();
+          source && !isChecked(source->getBlock()) && !isBefore(source, op))
+        return op->emitOpError("uses a value before it is defined");
+    return WalkResult::advance();
+  };
+  return failure(module.walk(check).wasInterrupted());
 }
 
 OwningOpRef<ModuleOp> parseStableHLO(llvm::SourceMgr &sources, MLIRContext *context, Format format) {
   const bool isWritten = isBytecode(sources.getMemoryBuffer(sources.getMainFileID())->getMemBufferRef());
-  return isWritten ? parseBytecode(sources, context, format) : parseSourceFile<ModuleOp>(sources, context);
+  OwningOpRef<ModuleOp> module =
+      isWritten ? parseBytecode(sources, context, format) : parseSourceFile<ModuleOp>(sources, context);
+  return module && succeeded(checkOrder(*module)) ? std::move(module) : OwningOpRef<ModuleOp>();
 }
 
 LogicalResult completeModel(ModuleOp module, const Training &training) {

@@ -11,8 +11,6 @@ using namespace llvm;
 
 namespace dgc::import {
 
-/// No program is for more devices.
-static constexpr int64_t kMostDevices = int64_t{1} << 20;
 /// Tuples in tuples.
 static constexpr int kMostDepth = 8;
 

@@ -10,6 +10,9 @@
 
 namespace dgc::import {
 
+/// No program is for more devices.
+inline constexpr int64_t kMostDevices = int64_t{1} << 20;
+
 /// One sharding of the text. Of a tile the devices are numbered as the dimensions of `tile` say, the last one fastest.
 struct MhloSharding {
   enum class Kind { Replicated, Tiled, Manual, Unknown };

@@ -13,12 +13,17 @@
 #define DGC_COMPILER_IMPORT_SDY_H
 
 namespace mlir {
+class Attribute;
 class DialectRegistry;
 } // namespace mlir
 
 namespace dgc::import {
 
 void registerSdy(mlir::DialectRegistry &registry);
+
+/// Whether the attribute looks so: bytecode and the generic form of ops may have any. Null does not.
+bool isSdyMesh(mlir::Attribute attribute);
+bool isSdySharding(mlir::Attribute attribute);
 
 } // namespace dgc::import
 

@@ -372,4 +372,42 @@ private:
 
 void registerSdy(DialectRegistry &registry) { registry.insert<SdyDialect>(); }
 
+//===----------------------------------------------------------------------===//
+// The form of attributes
+//===----------------------------------------------------------------------===//
+
+static bool isNumber(Attribute attribute) {
+  auto number = dyn_cast_or_null<IntegerAttr>(attribute);
+  return number && number.getType().isSignlessInteger(64);
+}
+
+static bool isListOf(Attribute attribute, function_ref<bool(DictionaryAttr)> isElement) {
+  auto list = dyn_cast_or_null<ArrayAttr>(attribute);
+  return list && llvm::all_of(list, [&](Attribute each) {
+           auto fields = dyn_cast<DictionaryAttr>(each);
+           return fields && isElement(fields);
+         });
+}
+
+static bool isAxis(DictionaryAttr axis) { return axis.getAs<StringAttr>("name") && isNumber(axis.get("size")); }
+
+static bool isUse(DictionaryAttr use) {
+  return use.contains("size") ? isAxis(use) && isNumber(use.get("pre_size"))
+                              : static_cast<bool>(use.getAs<StringAttr>("name"));
+}
+
+static bool isDim(DictionaryAttr dim) {
+  return isListOf(dim.get("axes"), isUse) && dim.getAs<BoolAttr>("is_closed") && isNumber(dim.get("priority"));
+}
+
+bool isSdyMesh(Attribute attribute) {
+  auto mesh = dyn_cast_or_null<DictionaryAttr>(attribute);
+  return mesh && isListOf(mesh.get("axes"), isAxis);
+}
+
+bool isSdySharding(Attribute attribute) {
+  auto sharding = dyn_cast_or_null<DictionaryAttr>(attribute);
+  return sharding && isListOf(sharding.get("dims"), isDim) && isListOf(sharding.get("replicated"), isUse);
+}
+
 } // namespace dgc::import

@@ -1,6 +1,7 @@
 // dgc-take-shardings: meshes and shardings of the dialect `sdy` as those of `dist`.
 
 #include "compiler/import/Passes.h"
+#include "compiler/import/Sdy.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>
@@ -45,7 +46,8 @@ private:
   LogicalResult takeAll(Operation *op, ArrayAttr shardings, TypeRange types, SmallVectorImpl<Attribute> &own);
   /// Null where the value is only said to be somewhere, on a mesh without axes.
   FailureOr<dist::ShardingAttr> shardingOf(Operation *op, Attribute attribute, Type type);
-  SmallVector<dist::AxisRefAttr> axesOf(StringRef mesh, ArrayAttr uses);
+  FailureOr<SmallVector<dist::AxisRefAttr>> axesOf(function_ref<InFlightDiagnostic()> emit, StringRef mesh,
+                                                   ArrayAttr uses);
 
   ModuleOp module;
   OpBuilder builder;
@@ -59,7 +61,7 @@ private:
 void Taker::collectParts(Attribute attribute) {
   auto sharding = dyn_cast_or_null<DictionaryAttr>(attribute);
   auto mesh = sharding ? sharding.getAs<FlatSymbolRefAttr>("mesh") : FlatSymbolRefAttr();
-  if (!mesh)
+  if (!mesh || !import::isSdySharding(sharding))
     return; // refused where it is taken
   SmallVector<ArrayAttr> lists{sharding.getAs<ArrayAttr>("replicated")};
   for (auto dim : sharding.getAs<ArrayAttr>("dims").getAsRange<DictionaryAttr>())
@@ -101,12 +103,11 @@ LogicalResult Taker::takeAxis(Operation *op, AxisName axis, int64_t size) {
 LogicalResult Taker::takeMesh(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>("sym_name");
   auto mesh = op->getAttrOfType<DictionaryAttr>("mesh");
-  auto axes = mesh ? mesh.getAs<ArrayAttr>("axes") : ArrayAttr();
-  if (!name || !axes)
-    return op->emitError("a mesh has a name and axes");
+  if (!name || !import::isSdyMesh(mesh))
+    return op->emitError("a mesh has a name and axes, each with a name and a size: sdy.mesh @mesh = <[\"x\"=2]>");
   auto emit = [&] { return op->emitError(); };
   SmallVector<dist::MeshAxisAttr> own;
-  for (auto axis : axes.getAsRange<DictionaryAttr>()) {
+  for (auto axis : mesh.getAs<ArrayAttr>("axes").getAsRange<DictionaryAttr>()) {
     auto axisName = axis.getAs<StringAttr>("name");
     const int64_t size = axis.getAs<IntegerAttr>("size").getInt();
     if (failed(dist::MeshAxisAttr::verify(emit, axisName, size)) ||
@@ -127,13 +128,16 @@ LogicalResult Taker::takeMesh(Operation *op) {
 }
 
 /// The axes of a mesh that are used, those that were split by their pieces.
-SmallVector<dist::AxisRefAttr> Taker::axesOf(StringRef mesh, ArrayAttr uses) {
+FailureOr<SmallVector<dist::AxisRefAttr>> Taker::axesOf(function_ref<InFlightDiagnostic()> emit, StringRef mesh,
+                                                        ArrayAttr uses) {
   MLIRContext *context = builder.getContext();
   auto user = dist::OriginAttr::get(context, dist::OriginKind::User, builder.getStringAttr(""));
   SmallVector<dist::AxisRefAttr> axes;
   for (auto use : uses.getAsRange<DictionaryAttr>()) {
     auto name = use.getAs<StringAttr>("name");
     auto found = pieces.find({mesh, name.getValue()});
+    if (failed(dist::AxisRefAttr::verify(emit, name, user)))
+      return failure();
     if (found == pieces.end()) // refused as one that the mesh does not have
       axes.push_back(dist::AxisRefAttr::get(context, name, user));
     auto size = use.getAs<IntegerAttr>("size");
@@ -146,10 +150,13 @@ SmallVector<dist::AxisRefAttr> Taker::axesOf(StringRef mesh, ArrayAttr uses) {
 }
 
 FailureOr<dist::ShardingAttr> Taker::shardingOf(Operation *op, Attribute attribute, Type type) {
-  auto sharding = dyn_cast<DictionaryAttr>(attribute);
+  auto emit = [&] { return op->emitError() << "a sharding of " << type << ": "; };
+  auto sharding = dyn_cast_or_null<DictionaryAttr>(attribute);
   auto mesh = sharding ? sharding.getAs<FlatSymbolRefAttr>("mesh") : FlatSymbolRefAttr();
   if (!mesh)
     return op->emitError("a sharding names no mesh of the program: meshes are declared, as `sdy.mesh @mesh = <..>`");
+  if (!import::isSdySharding(sharding))
+    return emit() << "it is of another form than #sdy.sharding<@mesh, [{\"x\"}, {?}], replicated={\"y\"}>";
   if (sharding.contains("unreduced"))
     return op->emitError(
         "a sharding has unreduced axes, which is not supported: values that go in and out are whole or cut");
@@ -157,18 +164,19 @@ FailureOr<dist::ShardingAttr> Taker::shardingOf(Operation *op, Attribute attribu
     return dist::ShardingAttr();
   SmallVector<dist::DimShardingAttr> dims;
   for (auto dim : sharding.getAs<ArrayAttr>("dims").getAsRange<DictionaryAttr>()) {
-    const SmallVector<dist::AxisRefAttr> axes = axesOf(mesh.getValue(), dim.getAs<ArrayAttr>("axes"));
-    const bool isOpen = !dim.getAs<BoolAttr>("is_closed").getValue();
-    const int64_t round = isOpen || !axes.empty() ? dim.getAs<IntegerAttr>("priority").getInt() : 0;
-    if (failed(dist::DimShardingAttr::verify([&] { return op->emitError(); }, axes, isOpen, round)))
+    const auto axes = axesOf(emit, mesh.getValue(), dim.getAs<ArrayAttr>("axes"));
+    if (failed(axes))
       return failure();
-    dims.push_back(dist::DimShardingAttr::get(builder.getContext(), axes, isOpen, round));
+    const bool isOpen = !dim.getAs<BoolAttr>("is_closed").getValue();
+    const int64_t round = isOpen || !axes->empty() ? dim.getAs<IntegerAttr>("priority").getInt() : 0;
+    if (failed(dist::DimShardingAttr::verify(emit, *axes, isOpen, round)))
+      return failure();
+    dims.push_back(dist::DimShardingAttr::get(builder.getContext(), *axes, isOpen, round));
   }
-  const SmallVector<dist::AxisRefAttr> replicated = axesOf(mesh.getValue(), sharding.getAs<ArrayAttr>("replicated"));
-  auto emit = [&] { return op->emitError() << "a sharding of " << type << ": "; };
-  if (failed(dist::ShardingAttr::verify(emit, mesh, dims, replicated, dist::Reduction::Sum, {})))
+  const auto replicated = axesOf(emit, mesh.getValue(), sharding.getAs<ArrayAttr>("replicated"));
+  if (failed(replicated) || failed(dist::ShardingAttr::verify(emit, mesh, dims, *replicated, dist::Reduction::Sum, {})))
     return failure();
-  auto made = dist::ShardingAttr::get(builder.getContext(), mesh, dims, replicated, dist::Reduction::Sum, {});
+  auto made = dist::ShardingAttr::get(builder.getContext(), mesh, dims, *replicated, dist::Reduction::Sum, {});
   return failed(made.verifyFor(type, op, emit)) ? FailureOr<dist::ShardingAttr>() : made;
 }
 
@@ -243,8 +251,9 @@ LogicalResult Taker::takeAll(Operation *op, ArrayAttr shardings, TypeRange types
 LogicalResult Taker::takeManual(Operation *op) {
   SmallVector<Attribute> in, out, axes;
   auto names = op->getAttrOfType<ArrayAttr>("manual_axes");
-  if (!names || op->getNumRegions() != 1 || !op->getRegion(0).hasOneBlock())
-    return op->emitError("a manual computation has axes and a body of one block");
+  if (!names || !llvm::all_of(names, llvm::IsaPred<StringAttr>) || op->getNumRegions() != 1 ||
+      !op->getRegion(0).hasOneBlock())
+    return op->emitError("a manual computation has names of axes and a body of one block");
   if (failed(takeAll(op, op->getAttrOfType<ArrayAttr>("in_shardings"), op->getOperandTypes(), in)) ||
       failed(takeAll(op, op->getAttrOfType<ArrayAttr>("out_shardings"), op->getResultTypes(), out)))
     return failure();

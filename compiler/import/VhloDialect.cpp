@@ -213,10 +213,10 @@ Attribute Decoder::readString() {
   return failed(reader.readString(text)) ? Attribute() : builder.getStringAttr(text);
 }
 
-/// Booleans of a tensor: one byte for all, one bit each, or one byte each.
+/// Booleans of a tensor: one byte for all, one bit each, or one byte each. One alone where all are equal.
 FailureOr<SmallVector<bool>> readBools(ArrayRef<char> blob, size_t count) {
   if (blob.size() == 1 && (blob[0] == 0 || static_cast<uint8_t>(blob[0]) == 0xFF))
-    return SmallVector<bool>(count, blob[0] != 0);
+    return SmallVector<bool>(std::min<size_t>(count, 1), blob[0] != 0);
   SmallVector<bool> values;
   if (blob.size() == (count + 7) / 8)
     for (size_t i = 0; i < count; ++i)

@@ -38,10 +38,13 @@ static StringRef baseName(Operation *op) {
   return llvm::all_of(version, llvm::isDigit) ? name : op->getName().stripDialect();
 }
 
+/// Lists of numbers are not longer: they have one for each dimension. A tensor of many equal ones takes few bytes of a file.
+static constexpr int64_t kLongestList = 1 << 16;
+
 /// An attribute as StableHLO has it: lists of numbers are arrays, not tensors.
 static Attribute convertAttribute(StringRef name, Attribute attribute) {
   auto tensor = dyn_cast<DenseIntElementsAttr>(attribute);
-  if (!tensor || tensor.getType().getRank() != 1 || name == "value")
+  if (!tensor || tensor.getType().getRank() != 1 || name == "value" || tensor.getNumElements() > kLongestList)
     return attribute;
   MLIRContext *context = attribute.getContext();
   if (tensor.getElementType().isInteger(64))

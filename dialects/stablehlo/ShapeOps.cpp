@@ -3,6 +3,7 @@
 #include "dialects/stablehlo/Assembly.h"
 #include "dialects/stablehlo/Attributes.h"
 #include "dialects/stablehlo/Verify.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace dgc::stablehlo;
@@ -75,7 +76,8 @@ LogicalResult ConcatenateOp::verify() {
         return emitOpError() << "cannot join " << type << " to " << first << " along dimension " << dim;
     if (type.getRank() != first.getRank())
       return emitOpError() << "cannot join tensors of different ranks";
-    shape[dim] += type.getDimSize(dim);
+    if (llvm::AddOverflow(shape[dim], type.getDimSize(dim), shape[dim]))
+      return emitOpError() << "cannot join tensors of so many elements along dimension " << dim;
   }
   return checkShape(*this, getResult(), shape);
 }
@@ -120,8 +122,13 @@ LogicalResult PadOp::verify() {
     return failure();
   SmallVector<int64_t> shape;
   for (auto [size, low, high, interior] :
-       llvm::zip_equal(type.getShape(), getEdgePaddingLow(), getEdgePaddingHigh(), getInteriorPadding()))
-    shape.push_back(size + std::max<int64_t>(size - 1, 0) * interior + low + high);
+       llvm::zip_equal(type.getShape(), getEdgePaddingLow(), getEdgePaddingHigh(), getInteriorPadding())) {
+    std::optional<int64_t> padded = paddedSize(size, interior, low, high);
+    if (!padded)
+      return emitOpError() << "cannot pad " << size << " elements with " << low << " before, " << high << " behind and "
+                           << interior << " between them: the numbers are too large";
+    shape.push_back(*padded);
+  }
   return checkShape(*this, getResult(), shape);
 }
 

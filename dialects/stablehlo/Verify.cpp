@@ -59,13 +59,20 @@ SmallVector<Type> scalarsOf(ValueRange values) {
       values, [](Value value) -> Type { return RankedTensorType::get({}, tensorOf(value).getElementType()); });
 }
 
+std::optional<int64_t> paddedSize(int64_t size, int64_t interior, int64_t low, int64_t high) {
+  int64_t padded = 0;
+  if (llvm::MulOverflow(std::max<int64_t>(size - 1, 0), interior, padded) || llvm::AddOverflow(padded, size, padded) ||
+      llvm::AddOverflow(padded, low, padded) || llvm::AddOverflow(padded, high, padded))
+    return std::nullopt;
+  return padded;
+}
+
 int64_t WindowSize::count(int64_t size) const {
-  int64_t dilated = 0, padded = 0, covered = 0;
-  if (llvm::MulOverflow(std::max<int64_t>(size - 1, 0), baseDilation, dilated) ||
-      llvm::AddOverflow(size == 0 ? 0 : dilated + 1, low, padded) || llvm::AddOverflow(padded, high, padded) ||
-      llvm::MulOverflow(window - 1, windowDilation, covered))
+  int64_t covered = 0;
+  std::optional<int64_t> padded = paddedSize(size, baseDilation - 1, low, high);
+  if (!padded || llvm::MulOverflow(window - 1, windowDilation, covered))
     return -1;
-  return covered + 1 > padded ? 0 : (padded - covered - 1) / stride + 1;
+  return covered >= *padded ? 0 : (*padded - covered - 1) / stride + 1;
 }
 
 FailureOr<SmallVector<WindowSize>> windowOf(Operation *op, ArrayRef<int64_t> window,

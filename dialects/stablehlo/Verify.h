@@ -25,6 +25,10 @@ LogicalResult checkRegion(Operation *op, Region &region, StringRef name, TypeRan
 /// Scalar types of the element types.
 SmallVector<Type> scalarsOf(ValueRange values);
 
+/// The size of a dimension with `interior` elements between each two of its own and others on its sides; nothing where it is too
+/// large for a number.
+std::optional<int64_t> paddedSize(int64_t size, int64_t interior, int64_t low, int64_t high);
+
 /// The sizes of a window along one dimension.
 struct WindowSize {
   int64_t window, stride = 1, low = 0, high = 0, baseDilation = 1, windowDilation = 1;

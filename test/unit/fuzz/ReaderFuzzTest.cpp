@@ -214,6 +214,19 @@ std::vector<Program> textsOfTests() {
 
 TEST(ReaderFuzz, PortableArtifacts) { Mutants({programIn("Inputs/step.mlirbc")}, false).readAll(); }
 
+/// Bytecode that MLIR's reader refuses without a word is refused with an error, also where no process can be started for it.
+TEST(ReaderFuzz, SilentReaderInProcess) {
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  import::registerDialects(registry);
+  std::string artifact = programIn("Inputs/step.mlirbc").content;
+  ASSERT_GT(artifact.size(), 3677u);
+  artifact[3677] = '\376';
+  EXPECT_EQ(endOfReading(registry, artifact), Refused);
+  const ForkRefusal refusal;
+  EXPECT_EQ(endOfReading(registry, artifact), Refused);
+}
+
 TEST(ReaderFuzz, Texts) {
   const std::vector<Program> programs = textsOfTests();
   ASSERT_GT(programs.size(), 25u);

@@ -46,3 +46,10 @@ func.func @main(%a: tensor<3xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<3xf
 func.func @main(%a: tensor<3xf32> {tf.aliasing_output = 3 : i32}) -> tensor<3xf32> {
   return %a : tensor<3xf32>
 }
+
+// -----
+
+// expected-error @+1 {{argument 0 has the batch as its dimension 1, which 'tensor<3xf32>' does not have}}
+func.func @main(%a: tensor<3xf32> {dgc.batch_dim = 1 : i64}) -> tensor<3xf32> {
+  return %a : tensor<3xf32>
+}

@@ -95,3 +95,21 @@ func.func @alone(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
   }) : (tensor<4x2xf32>) -> tensor<4x2xf32>
   return %0 : tensor<4x2xf32>
 }
+
+// -----
+
+// A list that its text repeats is not written out.
+// expected-error @+1 {{dgc has no equivalent for 2 ops of this program}}
+module {
+func.func @many(%a: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  // expected-note @+1 {{1 x 'stablehlo.all_reduce': its replica_groups are for more than 1048576 devices}}
+  %0 = "stablehlo.all_reduce"(%a) <{replica_groups = dense<0> : tensor<1x4294967296xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %r = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }) : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  // expected-note @+1 {{1 x 'stablehlo.collective_permute': its source_target_pairs are for more than 1048576 devices}}
+  %1 = "stablehlo.collective_permute"(%0) <{source_target_pairs = dense<0> : tensor<9223372036854775807x2xi64>}> : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %1 : tensor<4x2xf32>
+}
+}

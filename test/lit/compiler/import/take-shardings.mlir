@@ -95,3 +95,63 @@ func.func @axis(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"model"
 
 // expected-error @+1 {{mesh axis "data" has size 0; expected at least 1}}
 sdy.mesh @mesh = <["data"=0]>
+
+// -----
+
+sdy.mesh @mesh = <["data"=4]>
+// expected-error @+1 {{a sharding of 'tensor<8xf32>': an axis needs a name}}
+func.func @no_name(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"", "data"}]>}) {
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["data"=4]>
+// expected-error @+1 {{a sharding of 'tensor<8xf32>': an axis needs a name}}
+func.func @no_name_replicated(%x: tensor<8xf32>) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}], replicated={""}>}) {
+  return %x : tensor<8xf32>
+}
+
+// -----
+
+sdy.mesh @mesh = <["data"=4]>
+func.func @no_name_part(%x: tensor<8xf32>) {
+  // expected-error @+1 {{a sharding of 'tensor<8xf32>': an axis needs a name}}
+  %0 = sdy.sharding_constraint %x <@mesh, [{"":(1)2, ?}]> : tensor<8xf32>
+  return
+}
+
+// -----
+
+// What is said in another form than the dialect has: bytecode may say anything.
+sdy.mesh @mesh = <["data"=4]>
+// expected-error @+1 {{a sharding of 'tensor<8xf32>': it is of another form than #sdy.sharding<@mesh, [{"x"}, {?}], replicated={"y"}>}}
+func.func @form(%x: tensor<8xf32> {sdy.sharding = {mesh = @mesh, dims = [{axes = [{name = "data", size = 2}], is_closed = true, priority = 0}], replicated = []}}) {
+  return
+}
+
+// -----
+
+sdy.mesh @mesh = <["data"=4]>
+func.func @absent(%x: tensor<8xf32>) {
+  // expected-error @+1 {{a sharding names no mesh of the program}}
+  %0 = "sdy.sharding_constraint"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{a mesh has a name and axes, each with a name and a size}}
+"sdy.mesh"() {sym_name = "mesh", mesh = {axes = [{name = "data"}]}} : () -> ()
+
+// -----
+
+sdy.mesh @mesh = <["data"=4]>
+func.func @manual(%x: tensor<8xf32>) {
+  // expected-error @+1 {{a manual computation has names of axes and a body of one block}}
+  "sdy.manual_computation"(%x) ({
+  ^bb0(%y: tensor<2xf32>):
+    sdy.return
+  }) {in_shardings = [], out_shardings = [], manual_axes = [1]} : (tensor<8xf32>) -> ()
+  return
+}

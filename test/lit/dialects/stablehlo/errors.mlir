@@ -127,3 +127,52 @@ func.func @top_k(%x: tensor<4xf32>) {
   %values, %indices = chlo.top_k(%x, k = 5) : tensor<4xf32> -> (tensor<5xf32>, tensor<5xi32>)
   return
 }
+
+// -----
+
+func.func @pad(%x: tensor<8xf32>, %c: tensor<f32>) {
+  // expected-error @+1 {{cannot pad 8 elements with 1 before, 9223372036854775807 behind and 0 between them: the numbers are too large}}
+  %0 = stablehlo.pad %x, %c, low = [1], high = [9223372036854775807], interior = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<16xf32>
+  return
+}
+
+// -----
+
+func.func @pad_between(%x: tensor<4xf32>, %c: tensor<f32>) {
+  // expected-error @+1 {{cannot pad 4 elements with 0 before, 0 behind and 4611686018427387904 between them: the numbers are too large}}
+  %0 = stablehlo.pad %x, %c, low = [0], high = [0], interior = [4611686018427387904] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @concatenate(%x: tensor<9223372036854775807xf32>) {
+  // expected-error @+1 {{cannot join tensors of so many elements along dimension 0}}
+  %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<9223372036854775807xf32>, tensor<9223372036854775807xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// A window that is as large as a number can be.
+func.func @window(%x: tensor<8xf32>, %c: tensor<f32>) {
+  // expected-error @+1 {{has a result of the shape [8], but its operands make [0]}}
+  %0 = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 2>, window_dilations = array<i64: 9223372036854775807>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @dilated(%x: tensor<2xf32>, %c: tensor<f32>) {
+  // expected-error @+1 {{has a result of the shape [8], but its operands make [-1]}}
+  %0 = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 2>, base_dilations = array<i64: 9223372036854775807>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<2xf32>, tensor<f32>) -> tensor<8xf32>
+  return
+}
