@@ -58,7 +58,7 @@ public:
   CopyOp(void *dst, const void *src, size_t bytes) : dst(dst), src(src), bytes(bytes) {}
   absl::Status run(const dgc_step &) override {
     if (dst != src)
-      std::memcpy(dst, src, bytes);
+      copyBytes(dst, src, bytes);
     return absl::OkStatus();
   }
 
@@ -81,7 +81,7 @@ public:
   }
   absl::Status run(const dgc_step &) override {
     if (zero) {
-      std::memset(dst, 0, bytes);
+      zeroBytes(dst, bytes);
       return absl::OkStatus();
     }
     for (size_t i = 0; i < bytes; i += size)

@@ -3,6 +3,7 @@
 #include "runtime/device/cpu/Parallel.h"
 
 #include <algorithm>
+#include <cstring>
 
 extern "C" {
 void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned flags);
@@ -69,4 +70,22 @@ void dgc::rt::parallelFor(int64_t extent, void (*body)(void *, int64_t, int64_t)
       },
       &region, static_cast<unsigned>(n), 0);
   acquire(&region);
+}
+
+/// Calls f(begin, end) on ranges of bytes. A thread takes no fewer than 256 KiB, which take longer than to wake it.
+template <typename F> static void forRanges(size_t bytes, F f) {
+  constexpr size_t unit = 256 << 10;
+  parallelFor(static_cast<int64_t>((bytes + unit - 1) / unit), [&](int64_t begin, int64_t end) {
+    f(static_cast<size_t>(begin) * unit, std::min(static_cast<size_t>(end) * unit, bytes));
+  });
+}
+
+void dgc::rt::copyBytes(void *dst, const void *src, size_t bytes) {
+  forRanges(bytes, [=](size_t begin, size_t end) {
+    std::memcpy(static_cast<char *>(dst) + begin, static_cast<const char *>(src) + begin, end - begin);
+  });
+}
+
+void dgc::rt::zeroBytes(void *dst, size_t bytes) {
+  forRanges(bytes, [=](size_t begin, size_t end) { std::memset(static_cast<char *>(dst) + begin, 0, end - begin); });
 }

@@ -1,6 +1,7 @@
 // Worker threads: the pool of libgomp, which oneDNN uses too.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -42,5 +43,9 @@ template <typename F> void parallelFor(int64_t extent, F &&f) {
       },
       &f);
 }
+
+/// Copies bytes, or sets them to 0, as std::memcpy and std::memset do: on all threads where there are many.
+void copyBytes(void *dst, const void *src, size_t bytes);
+void zeroBytes(void *dst, size_t bytes);
 
 } // namespace dgc::rt

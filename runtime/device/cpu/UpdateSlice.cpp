@@ -1,5 +1,6 @@
 // A slice of a tensor replaced, at a place that is known when the step runs.
 #include "runtime/device/cpu/Ops.h"
+#include "runtime/device/cpu/Parallel.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,10 +19,10 @@ public:
 
   absl::Status run(const dgc_step &) override {
     if (dst != src)
-      std::memcpy(dst, src, outer * size * inner);
+      copyBytes(dst, src, outer * size * inner);
     const size_t first = place() * inner, bytes = extent * inner;
     for (size_t o = 0; o < outer; ++o)
-      std::memcpy(dst + o * size * inner + first, update + o * bytes, bytes);
+      copyBytes(dst + o * size * inner + first, update + o * bytes, bytes);
     return absl::OkStatus();
   }
 
