@@ -205,13 +205,13 @@ private:
   /// with the last of them.
   static constexpr int64_t kLoopFrom = 5;
 
-  /// What is on servers is known for each op, and zero2 and zero3 scatter the gradients of each micro-batch. Where
+  /// What is on servers is known for each op, and zero3 gathers variables for each micro-batch. Where
   /// rounds are costly, micro-batches are written out, however many there are: so they are one recorded program, too.
   bool mayLoopOverMicrobatches() const {
     const StrategyOptions &s = plan.strategies;
     const TargetTraits &traits = plan.workers->traits();
     return s.accumulate && traits.controlFlow && !traits.writesOutRounds && !s.servers() && !s.pipeline &&
-           s.zeroStage() < 2 && !plan.mesh.has("stage") && asked().placement.rules.empty() && !plan.isMeshOfModel;
+           s.zeroStage() < 3 && !plan.mesh.has("stage") && asked().placement.rules.empty() && !plan.isMeshOfModel;
   }
 
   /// A loop of fewer layers is not worth what copies of their weights and activations cost.

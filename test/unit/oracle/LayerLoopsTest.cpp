@@ -53,6 +53,7 @@ TEST(LayerLoops, TrainTheSameWeights) {
       {"data=3", "data-parallel"}, // 3 does not divide the batch
       {"data=2", "zero1"},
       {"data=3", "zero2"},
+      {"data=2", "zero2,accumulate=6"},
       {"data=2", "zero3"},
       {"model=2", cut},
       {"data=2", "accumulate=6,recompute=layer.*"},
