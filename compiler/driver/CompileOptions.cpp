@@ -236,6 +236,9 @@ private:
       return false;
     };
     std::vector<std::string> patterns = s.recompute.value_or(NamePatterns()).patterns;
+    for (const std::string &pattern : patterns)
+      if (pattern != "*" && !StringRef(pattern).ends_with(".*"))
+        return "recompute='" + pattern + "' may name single values of layers";
     for (const WeightCuts::Cut &cut : s.tensorParallel.value_or(WeightCuts()).cuts)
       patterns.push_back(cut.name);
     for (const std::string &pattern : patterns)

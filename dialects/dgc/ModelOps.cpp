@@ -262,7 +262,8 @@ static LogicalResult checkStacked(Operation *op, StringRef name, int64_t stacked
                              << " dimensions, so that there are as many '*' in its name, "
                              << "and not " << name.count('*') << " as in \"" << name << "\"";
   if (type.getRank() < stacked || llvm::is_contained(type.getShape().take_front(stacked), 0))
-    return op->emitOpError() << "is stacked along " << stacked << " dimensions, of which there is nothing in " << type;
+    return op->emitOpError() << "is stacked along " << stacked << " dimensions, which " << type
+                             << " does not have, or which are 0";
   return success();
 }
 
@@ -344,6 +345,9 @@ LogicalResult StateOp::verify() {
       type = dyn_cast<RankedTensorType>(whole.getValue());
   if (!type)
     type = getTensorType();
+  if (auto strides = getRngStrides();
+      strides && (strides->empty() || llvm::any_of(*strides, [](int64_t stride) { return stride < 0; })))
+    return emitOpError("has a number for each dimension that is stacked, of which none is below 0: stacked [5]");
   if (failed(checkStacked(*this, getSymName(), getNumStacked(), type)))
     return failure();
   return checkInit(*this, getInit(), dropDims(type, getNumStacked()));

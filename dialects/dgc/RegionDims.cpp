@@ -10,7 +10,7 @@ using namespace dgc;
 
 bool dgc::isLinearIn(Operation *op, ArrayRef<unsigned> partial) {
   auto rule = dyn_cast<ShardingRuleOpInterface>(op);
-  if (!rule)
+  if (!rule || op->getNumResults() == 0)
     return false;
   size_t numbers = llvm::count_if(op->getOperandTypes(), [&](Type type) { // and not what chooses among them, or a place
     auto tensor = dyn_cast<RankedTensorType>(type), result = dyn_cast<RankedTensorType>(op->getResult(0).getType());
@@ -19,7 +19,7 @@ bool dgc::isLinearIn(Operation *op, ArrayRef<unsigned> partial) {
   return (partial.size() == numbers && rule.isLinearIn(-1)) || (partial.size() == 1 && rule.isLinearIn(partial[0]));
 }
 
-RegionDims::RegionDims(RegionTiesOpInterface op) : op(op), ties(op.getRegionTies()) {
+RegionDims::RegionDims(RegionTiesOpInterface op, bool isCut) : op(op), ties(op.getRegionTies()), dependsOnPlace(isCut) {
   for (Value operand : op->getOperands())
     add(operand);
   for (Value result : op->getResults())
@@ -86,7 +86,8 @@ void RegionDims::relate(Operation *inner) {
       mixAll(value);
     return;
   }
-  ShardingRule rule = ruled.getShardingRule();
+  auto nested = dyn_cast<RegionTiesOpInterface>(inner);
+  ShardingRule rule = nested ? RegionDims(nested, dependsOnPlace).rule() : ruled.getShardingRule();
   SmallVector<int64_t> dimOfFactor(rule.factors.size(), -1);
   llvm::SmallDenseSet<unsigned> minor; // factors that others are before in a dimension
   for (const TensorFactors &shape : llvm::concat<const TensorFactors>(rule.operands, rule.results))
@@ -122,7 +123,7 @@ void RegionDims::relate(Operation *inner) {
   for (auto [value, shape] : llvm::zip_equal(inner->getResults(), rule.results))
     visit(value, shape);
   // What depends on its place would have to be told where the part is.
-  if (auto positional = dyn_cast<PositionalOpInterface>(inner)) {
+  if (auto positional = dyn_cast<PositionalOpInterface>(inner); positional && dependsOnPlace) {
     const int operand = positional.getPositionedOperand();
     Value value = operand < 0 ? Value(inner->getResult(0)) : inner->getOperand(operand);
     for (int64_t dim = 0, rank = cast<RankedTensorType>(value.getType()).getRank(); dim < rank; ++dim)

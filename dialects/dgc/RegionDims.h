@@ -11,7 +11,7 @@ namespace dgc {
 
 /// True when `op` may be applied to its partial operands, which `partial` lists
 /// (not empty), as they are: it is linear in the only one, or in all of them
-/// together. Boolean operands are never partial and do not count.
+/// together. Operands of other element types than the result do not count.
 bool isLinearIn(Operation *op, llvm::ArrayRef<unsigned> partial);
 
 /// Whether the gradient of a scan keeps what an op of a round gives: it is costlier to compute it again.
@@ -24,7 +24,8 @@ bool isKeptByScans(mlir::Operation *op);
 /// of such a result.
 class RegionDims {
 public:
-  explicit RegionDims(RegionTiesOpInterface op);
+  /// `isCut`: devices are to have parts of the classes, so that a dimension along which an op depends on its place is mixed.
+  explicit RegionDims(RegionTiesOpInterface op, bool isCut = true);
 
   /// Each class that is not mixed is a factor of the op.
   ShardingRule rule();
@@ -50,6 +51,7 @@ private:
 
   Operation *op;
   RegionTies ties;
+  bool dependsOnPlace;
   llvm::SmallVector<std::pair<Operation *, unsigned>> sums; // an op inside, and a dimension that it adds up
   llvm::SmallVector<int64_t> major;                         // by dimension, then by class: the size of what may be cut
   llvm::DenseSet<unsigned> summed;                          // classes that are added up

@@ -1,6 +1,7 @@
 // Which elements of a tensor belong to which example of the batch, and what an op does to the examples.
 
 #include "passes/analysis/BatchDims.h"
+#include "dialects/dgc/RegionDims.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -59,8 +60,8 @@ BatchDims ExampleFlow::dimsOfResult(unsigned result) const {
   return dims;
 }
 
-FailureOr<ExampleFlow> examplesThrough(Operation *op, ArrayRef<BatchDims> operands, int64_t batch,
-                                       std::string &reason) {
+FailureOr<ExampleFlow> examplesThrough(Operation *op, ArrayRef<BatchDims> operands, int64_t batch, std::string &reason,
+                                       bool isCut) {
   auto refuse = [&](const Twine &why) -> FailureOr<ExampleFlow> {
     reason = why.str();
     return failure();
@@ -68,7 +69,8 @@ FailureOr<ExampleFlow> examplesThrough(Operation *op, ArrayRef<BatchDims> operan
   auto interface = dyn_cast<ShardingRuleOpInterface>(op);
   if (!interface || (op->getNumRegions() > 0 && !op->hasTrait<ControlFlow>()))
     return refuse("nothing is known of how its dimensions belong together");
-  ExampleFlow flow{interface.getShardingRule(), {}};
+  auto loop = dyn_cast<RegionTiesOpInterface>(op);
+  ExampleFlow flow{loop ? RegionDims(loop, isCut).rule() : interface.getShardingRule(), {}};
   for (auto [index, dims] : llvm::enumerate(operands))
     for (BatchDim at : dims) {
       std::optional<BatchFactor> factor = factorAt(flow.rule.operands[index], flow.rule.factors, at, batch);

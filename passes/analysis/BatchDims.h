@@ -46,9 +46,10 @@ struct ExampleFlow {
 
 /// How examples get through an op whose operands have them where `operands` says. Fails where the op moves elements
 /// from one example to another, splits the batch, or has no rule for its dimensions; `reason` then names it, as the end
-/// of a sentence that begins with the name of the op. The batch has more than one example.
+/// of a sentence that begins with the name of the op. The batch has more than one example. `isCut`: the examples are to be
+/// computed in parts, so that an op in a loop must not depend on its place along them (random numbers).
 mlir::FailureOr<ExampleFlow> examplesThrough(mlir::Operation *op, llvm::ArrayRef<BatchDims> operands, int64_t batch,
-                                             std::string &reason);
+                                             std::string &reason, bool isCut);
 
 /// Where the result of an op has examples along the dimensions that the op rearranges (RearrangingOpInterface: a
 /// concatenation, a slice); these are removed from `operands`. Fails as examplesThrough does, where what is left of the

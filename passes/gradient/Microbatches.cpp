@@ -160,7 +160,7 @@ LogicalResult MicrobatchAnalysis::analyzeCut(Operation *op, MicrobatchExecution 
     dims[i].push_back({dim, cast<RankedTensorType>(op->getOperand(i).getType()).getDimSize(dim) / batch});
   }
   std::string reason;
-  FailureOr<ExampleFlow> flow = examplesThrough(op, dims, batch, reason);
+  FailureOr<ExampleFlow> flow = examplesThrough(op, dims, batch, reason, /*isCut=*/true);
   if (failed(flow))
     return runOnAll(op, execution, reason);
   if (flow->factors.size() > 1)

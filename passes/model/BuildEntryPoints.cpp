@@ -55,6 +55,7 @@ private:
   void setModes(ScanOp original, ScanOp copy, Value seed, Value step);
   SmallVector<Value> computeGradients(ArrayRef<VariableParts *> trained);
   SmallVector<Value> apply(VariableParts &variable, ValueRange changing, Value rate, Value step, int64_t stacked);
+  Value rateFor(VariableParts &variable, Value rate);
   void update(VariableParts &variable, size_t firstSlot, Value gradient, Value rate);
   Value average(Value before, Value weight);
 
@@ -160,19 +161,25 @@ void EntryPoint::setModes(ScanOp original, ScanOp copy, Value seed, Value step) 
   Block &body = copy.getBody().front();
   Location location = copy.getLoc();
   const unsigned at = copy.getCarried().size() + copy.getScanned().size();
+  // The steps are a tensor with the dimension that the scan goes along as its last one.
+  const auto dim = static_cast<int64_t>(copy.getDimension());
+  const SmallVector<int64_t> ones(dim, 1);
   Value seedInside = body.addArgument(seed.getType(), location);
-  Value stepInside = body.insertArgument(at, step.getType(), location);
+  Value slice = body.insertArgument(at, RankedTensorType::get(ones, builder.getI64Type()), location);
   {
     OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&body);
     auto originals = llvm::to_vector(llvm::make_pointer_range(original.getBody().getOps()));
     auto copies = llvm::to_vector(llvm::make_pointer_range(body));
+    builder.setInsertionPointToStart(&body);
+    Value stepInside = CompositeBuilder(builder, location).reshape(slice, {});
     for (auto [op, copied] : llvm::zip_equal(originals, copies))
       setMode(op, copied, seedInside, stepInside);
+    if (Operation *reshape = stepInside.getDefiningOp(); reshape && stepInside.use_empty())
+      reshape->erase();
   }
   if (seedInside.use_empty()) { // as outside of training
     body.eraseArgument(cast<BlockArgument>(seedInside).getArgNumber());
-    body.eraseArgument(cast<BlockArgument>(stepInside).getArgNumber());
+    body.eraseArgument(cast<BlockArgument>(slice).getArgNumber());
     return;
   }
   OpBuilder::InsertionGuard guard(builder);
@@ -182,7 +189,9 @@ void EntryPoint::setModes(ScanOp original, ScanOp copy, Value seed, Value step) 
   const double stride = std::ldexp(static_cast<double>(model.rngStrides.lookup(original)), 40);
   Value round = b.iota({rounds}, builder.getI64Type(), 0);
   Value steps = b.add(b.multiply(round, stride), b.broadcastScalar(step, {rounds}));
-  copy.getScannedMutable().append(steps);
+  SmallVector<int64_t> shape(ones);
+  shape.push_back(rounds);
+  copy.getScannedMutable().append(b.reshape(steps, shape));
   copy.getInvariantsMutable().append(seed);
   copy.removeCountAttr();
 }
@@ -302,7 +311,7 @@ SmallVector<Value> EntryPoint::apply(VariableParts &variable, ValueRange changin
                                          ->getResults());
   SmallVector<Type> types{changing[0].getType()};
   llvm::append_range(types, changing.drop_front(2).getTypes());
-  auto scan = ScanOp::create(builder, location, types, ValueRange(), changing, ValueRange{rate, step}, /*dimension=*/0,
+  auto scan = ScanOp::create(builder, location, types, ValueRange(), changing, ValueRange{step}, /*dimension=*/0,
                              /*reverse=*/false, /*count=*/IntegerAttr(), /*saves=*/false, /*saved=*/0,
                              /*recomputes=*/false);
   OpBuilder::InsertionGuard guard(builder);
@@ -311,12 +320,20 @@ SmallVector<Value> EntryPoint::apply(VariableParts &variable, ValueRange changin
     RankedTensorType type = tensorOf(value);
     body->addArgument(type.clone(type.getShape().drop_front()), location);
   }
-  for (Value value : scan.getInvariants())
-    body->addArgument(value.getType(), location);
-  YieldOp::create(
-      builder, location,
-      apply(variable, scan.scannedInside(), scan.invariantsInside()[0], scan.invariantsInside()[1], stacked - 1));
+  // The rate anew: a constant one is folded with what the optimizer multiplies it by, as it is outside of a loop.
+  Value stepInside = body->addArgument(step.getType(), location);
+  rate = rateFor(variable,
+                 LearningRateOp::create(builder, location, stepInside, OptimizerOp(model.optimizer).getLearningRate()));
+  YieldOp::create(builder, location, apply(variable, scan.scannedInside(), rate, stepInside, stacked - 1));
   return llvm::to_vector_of<Value>(scan->getResults());
+}
+
+/// The learning rate of a variable, from that of the optimizer.
+Value EntryPoint::rateFor(VariableParts &variable, Value rate) {
+  WeightGroupAttr group = OptimizerOp(model.optimizer).groupOf(variable.op.getPartName());
+  if (!group || !group.getRateFactor())
+    return rate;
+  return CompositeBuilder(builder, rate.getLoc()).multiply(rate, group.getRateFactor().getValueAsDouble());
 }
 
 /// Applies the optimizer to one weight.
@@ -324,8 +341,7 @@ void EntryPoint::update(VariableParts &variable, size_t firstSlot, Value gradien
   OptimizerOp optimizer = model.optimizer;
   Location location = optimizer.getLoc();
   Value weight = mapping.lookup(variable.op->getResult(0));
-  if (WeightGroupAttr group = optimizer.groupOf(variable.op.getPartName()); group && group.getRateFactor())
-    rate = CompositeBuilder(builder, location).multiply(rate, group.getRateFactor().getValueAsDouble());
+  rate = rateFor(variable, rate);
   SmallVector<Value> slots;
   for (size_t i = 0; i < variable.slots.size() - (variable.average ? 1 : 0); ++i)
     slots.push_back(argument(firstSlot + i));

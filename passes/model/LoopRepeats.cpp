@@ -1,10 +1,13 @@
 // dgc-loop-repeats: makes loops of repeats.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
+#include "dialects/dgc/Decompose.h"
 #include "dialects/dgc/TypeInference.h"
 #include "dialects/dist/AttributeNames.h"
 #include "dialects/dist/Dist.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/analysis/BatchDims.h"
 #include "passes/model/Batch.h"
 #include "passes/model/Blocks.h"
 #include "passes/model/Passes.h"
@@ -16,139 +19,6 @@ namespace dgc {
 
 using namespace mlir;
 using namespace dgc;
-
-//===----------------------------------------------------------------------===//
-// Which repeats become loops
-//===----------------------------------------------------------------------===//
-
-/// Whether an op in the body of a repeat changes statistics, or says where it is.
-static bool hasStatisticsOrPlaces(RepeatOp repeat) {
-  WalkResult walked = repeat.getBody().walk([](Operation *op) {
-    const bool isPlaced = llvm::any_of(op->getDiscardableAttrs(), [op](NamedAttribute attribute) {
-      return attribute.getName().getValue().starts_with("dist.") &&
-             !(isa<VariableOp>(op) && attribute.getName() == dist::kShardingAttr);
-    });
-    auto moded = dyn_cast<ModeOpInterface>(op);
-    const bool isOfLoops = !isPlaced && !isa<AssignOp>(op) && (!moded || moded.drawsRandomNumbers());
-    return isOfLoops ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return walked.wasInterrupted();
-}
-
-/// Calls `visit` for each variable in each round of a repeat, with what it is called there and stacked: "layer.3.w",
-/// "layer.*.w". `name` and `stacked` are the beginnings of both.
-static void forEachName(RepeatOp repeat, const std::string &name, const std::string &stacked,
-                        llvm::function_ref<void(StringRef name, StringRef stacked)> visit) {
-  const std::string own = repeat.getName().str() + ".";
-  for (int64_t round = 0; round < static_cast<int64_t>(repeat.getCount()); ++round) {
-    const std::string inside = name + own + std::to_string(round) + ".", all = stacked + own + "*.";
-    for (Operation &op : repeat.getBody().getOps()) {
-      if (auto variable = dyn_cast<VariableOp>(op))
-        visit(inside + variable.getName().str(), all + variable.getName().str());
-      else if (auto inner = dyn_cast<RepeatOp>(op))
-        forEachName(inner, inside, all, visit);
-    }
-  }
-}
-
-/// Whether the optimizer trains the variables of all rounds in one way: what it says by name, it says of all.
-static bool isTrainedAlike(RepeatOp repeat, OptimizerOp optimizer) {
-  if (!optimizer || !optimizer.getGroups())
-    return true;
-  bool isAlike = true;
-  llvm::StringMap<WeightGroupAttr> groups;
-  forEachName(repeat, "", "", [&](StringRef name, StringRef stacked) {
-    WeightGroupAttr group = optimizer.groupOf(name);
-    isAlike &= groups.try_emplace(stacked, group).first->second == group;
-  });
-  return isAlike;
-}
-
-/// Whether a name in the body has a `*`, which stands for rounds.
-static bool hasStar(RepeatOp repeat) {
-  bool found = repeat.getName().contains('*');
-  repeat.getBody().walk([&](Operation *op) {
-    if (auto variable = dyn_cast<VariableOp>(op))
-      found |= variable.getName().contains('*');
-    else if (auto inner = dyn_cast<RepeatOp>(op))
-      found |= inner.getName().contains('*');
-  });
-  return found;
-}
-
-/// Infers the types in the body of a repeat for inputs of these types. Fails where there are none, or where a round gives
-/// other types than it takes.
-static LogicalResult inferRound(RepeatOp repeat, int64_t batch) {
-  Block &body = repeat.getBody().front();
-  for (auto [argument, input] : llvm::zip_equal(body.getArguments(), repeat.getInputs()))
-    argument.setType(input.getType());
-  for (Operation &op : body.without_terminator()) {
-    auto inner = dyn_cast<RepeatOp>(op);
-    if (failed(inner ? inferRound(inner, batch) : inferTypes(&op, batch)))
-      return failure();
-  }
-  if (body.getTerminator()->getOperandTypes() != body.getArgumentTypes())
-    return failure();
-  for (auto [result, argument] : llvm::zip_equal(repeat.getResults(), body.getArguments()))
-    result.setType(argument.getType());
-  return success();
-}
-
-namespace {
-/// Finds the repeats of a model whose rounds take and give the same types, with a copy of the model in which types are
-/// inferred.
-class RoundTypes {
-public:
-  RoundTypes(ModelOp model, int64_t batch)
-      : batch(batch), copy(cast<ModelOp>(OpBuilder(model).clone(*model, mapping))) {
-    // What is wrong with the model is said where its types are inferred for good.
-    ScopedDiagnosticHandler quiet(model.getContext(), [](Diagnostic &) { return success(); });
-    auto module = model->getParentOfType<ModuleOp>();
-    mayUnroll = succeeded(checkWrittenOps(module, SymbolTable(module)));
-    for (RepeatOp repeat : model.getBody().getOps<RepeatOp>())
-      originals[mapping.lookup(repeat.getOperation())] = repeat;
-    Block &body = copy.getBody().front();
-    for (auto it = body.begin(); it != body.end();)
-      if (Operation *op = &*it++; failed(infer(op, it)))
-        return;
-  }
-  ~RoundTypes() { copy.erase(); }
-
-  /// Whether each round takes and gives the same types.
-  bool areAlike(RepeatOp repeat) const { return alike.contains(repeat.getOperation()); }
-
-private:
-  LogicalResult infer(Operation *op, Block::iterator &next) {
-    auto repeat = dyn_cast<RepeatOp>(op);
-    if (!repeat)
-      return inferTypes(op, batch);
-    auto attempt = cast<RepeatOp>(OpBuilder(repeat).clone(*repeat));
-    const bool fits = succeeded(inferRound(attempt, batch));
-    for (auto [result, tried] : llvm::zip_equal(repeat.getResults(), attempt.getResults()))
-      result.setType(tried.getType());
-    attempt.erase();
-    if (!fits && !mayUnroll)
-      return failure();
-    if (fits) {
-      if (Operation *original = originals.lookup(op))
-        alike.insert(original);
-      return success();
-    }
-    Operation *before = repeat->getPrevNode();
-    SmallVector<RepeatOp> inner;
-    unrollRepeat(repeat, inner);
-    next = before ? std::next(Block::iterator(before)) : copy.getBody().front().begin();
-    return success();
-  }
-
-  int64_t batch;
-  bool mayUnroll = false;
-  IRMapping mapping;
-  ModelOp copy;
-  DenseMap<Operation *, Operation *> originals;
-  DenseSet<Operation *> alike;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Making loops
@@ -178,7 +48,7 @@ static void stack(VariableOp variable, RepeatOp repeat) {
 }
 
 /// Writes a repeat, and those in it, as scans over the variables of all rounds.
-static void makeLoop(RepeatOp repeat) {
+static ScanOp makeLoop(RepeatOp repeat) {
   Block &body = repeat.getBody().front();
   for (RepeatOp inner : llvm::to_vector(body.getOps<RepeatOp>()))
     makeLoop(inner);
@@ -215,7 +85,204 @@ static void makeLoop(RepeatOp repeat) {
   putInBlock(scan, repeat.getName());
   repeat.replaceAllUsesWith(scan.getResults());
   repeat.erase();
+  return scan;
 }
+
+//===----------------------------------------------------------------------===//
+// Which repeats become loops
+//===----------------------------------------------------------------------===//
+
+/// Whether an op in the body of a repeat changes statistics, has a mean over the batch, or says where it is.
+static bool hasStatisticsOrPlaces(RepeatOp repeat) {
+  WalkResult walked = repeat.getBody().walk([](Operation *op) {
+    const bool isPlaced = llvm::any_of(op->getDiscardableAttrs(), [op](NamedAttribute attribute) {
+      return attribute.getName().getValue().starts_with("dist.") &&
+             !(isa<VariableOp>(op) && attribute.getName() == dist::kShardingAttr);
+    });
+    auto moded = dyn_cast<ModeOpInterface>(op);
+    const bool isOfLoops =
+        !isPlaced && !isa<AssignOp, BatchMeanOpInterface>(op) && (!moded || moded.drawsRandomNumbers());
+    return isOfLoops ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return walked.wasInterrupted();
+}
+
+/// Calls `visit` for each variable in each round of a repeat, with what it is called there and stacked: "layer.3.w",
+/// "layer.*.w". `name` and `stacked` are the beginnings of both.
+static void forEachName(RepeatOp repeat, const std::string &name, const std::string &stacked,
+                        llvm::function_ref<void(StringRef name, StringRef stacked)> visit) {
+  const std::string own = repeat.getName().str() + ".";
+  for (int64_t round = 0; round < static_cast<int64_t>(repeat.getCount()); ++round) {
+    const std::string inside = name + own + std::to_string(round) + ".", all = stacked + own + "*.";
+    for (Operation &op : repeat.getBody().getOps()) {
+      if (auto variable = dyn_cast<VariableOp>(op))
+        visit(inside + variable.getName().str(), all + variable.getName().str());
+      else if (auto inner = dyn_cast<RepeatOp>(op))
+        forEachName(inner, inside, all, visit);
+    }
+  }
+}
+
+/// Whether the optimizer trains the variables of all rounds in one way: what it says by name, it says of all.
+static bool isTrainedAlike(RepeatOp repeat, OptimizerOp optimizer) {
+  if (!optimizer || !optimizer.getGroups())
+    return true;
+  bool isAlike = true;
+  llvm::StringMap<WeightGroupAttr> groups;
+  forEachName(repeat, "", "", [&](StringRef name, StringRef stacked) {
+    WeightGroupAttr group = optimizer.groupOf(name);
+    isAlike &= groups.try_emplace(stacked, group).first->second == group;
+  });
+  return isAlike;
+}
+
+/// Whether names are those of this repeat alone: none has a `*`, which stands for rounds, and no variable or repeat next to it
+/// has its name, or one that begins so.
+static bool hasNamesOfItsOwn(RepeatOp repeat) {
+  auto nameOf = [](Operation &op) -> StringRef {
+    if (auto variable = dyn_cast<VariableOp>(op))
+      return variable.getName();
+    auto other = dyn_cast<RepeatOp>(op);
+    return other ? other.getName() : "";
+  };
+  bool isOwn = !repeat.getName().contains('*');
+  repeat.getBody().walk([&](Operation *op) {
+    auto inner = dyn_cast<RepeatOp>(op);
+    isOwn &= !nameOf(*op).contains('*') && (!inner || hasNamesOfItsOwn(inner));
+  });
+  for (Operation &op : *repeat->getBlock()) {
+    StringRef name = nameOf(op);
+    isOwn &= &op == repeat || !name.consume_front(repeat.getName()) || !(name.empty() || name.starts_with("."));
+  }
+  return isOwn;
+}
+
+/// Whether the loss may depend on each variable of each round, as far as the body says: else it is said of that variable, once
+/// the rounds are written out, that it is not trained.
+static bool usesAll(RepeatOp repeat) {
+  if (llvm::any_of(repeat.getResults(), [](Value result) { return result.use_empty(); }))
+    return false;
+  Block &body = repeat.getBody().front();
+  llvm::SetVector<Operation *> reached;
+  reached.insert(body.getTerminator());
+  for (size_t i = 0; i < reached.size(); ++i)
+    if (!isa<StopGradientOp>(reached[i]))
+      reached[i]->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *source = operand.getDefiningOp(); source && source->getBlock() == &body)
+            reached.insert(source);
+      });
+  return llvm::all_of(body, [&](Operation &op) {
+    auto variable = dyn_cast<VariableOp>(op);
+    auto inner = dyn_cast<RepeatOp>(op);
+    return (!variable || variable.getFrozen() || reached.contains(&op)) && (!inner || usesAll(inner));
+  });
+}
+
+/// Infers the types in the body of a repeat for inputs of these types. Fails where there are none, or where a round gives
+/// other types than it takes.
+static LogicalResult inferRound(RepeatOp repeat, int64_t batch) {
+  Block &body = repeat.getBody().front();
+  for (auto [argument, input] : llvm::zip_equal(body.getArguments(), repeat.getInputs()))
+    argument.setType(input.getType());
+  for (Operation &op : body.without_terminator()) {
+    auto inner = dyn_cast<RepeatOp>(op);
+    if (failed(inner ? inferRound(inner, batch) : inferTypes(&op, batch)))
+      return failure();
+  }
+  if (body.getTerminator()->getOperandTypes() != body.getArgumentTypes())
+    return failure();
+  for (auto [result, argument] : llvm::zip_equal(repeat.getResults(), body.getArguments()))
+    result.setType(argument.getType());
+  return success();
+}
+
+namespace {
+/// Finds the repeats of a model whose rounds take and give the same types, and leave examples where they are, with a copy of the
+/// model in which types are inferred.
+class RoundTypes {
+public:
+  RoundTypes(ModelOp model, int64_t batch)
+      : batch(batch), copy(cast<ModelOp>(OpBuilder(model).clone(*model, mapping))) {
+    // What is wrong with the model is said where its types are inferred for good.
+    ScopedDiagnosticHandler quiet(model.getContext(), [](Diagnostic &) { return success(); });
+    auto module = model->getParentOfType<ModuleOp>();
+    mayUnroll = succeeded(checkWrittenOps(module, SymbolTable(module)));
+    for (RepeatOp repeat : model.getBody().getOps<RepeatOp>())
+      originals[mapping.lookup(repeat.getOperation())] = repeat;
+    Block &body = copy.getBody().front();
+    for (auto it = body.begin(); it != body.end();)
+      if (Operation *op = &*it++; failed(infer(op, it)))
+        return;
+  }
+  ~RoundTypes() { copy.erase(); }
+
+  bool areAlike(RepeatOp repeat) const { return alike.contains(repeat.getOperation()); }
+
+private:
+  LogicalResult infer(Operation *op, Block::iterator &next) {
+    auto repeat = dyn_cast<RepeatOp>(op);
+    if (!repeat)
+      return inferTypes(op, batch);
+    auto attempt = cast<RepeatOp>(OpBuilder(repeat).clone(*repeat));
+    bool fits = succeeded(inferRound(attempt, batch));
+    for (auto [result, tried] : llvm::zip_equal(repeat.getResults(), attempt.getResults()))
+      result.setType(tried.getType());
+    if (fits)
+      fits = keepsExamples(makeLoop(attempt));
+    else
+      attempt.erase();
+    if (!fits && !mayUnroll)
+      return failure();
+    if (fits) {
+      if (Operation *original = originals.lookup(op))
+        alike.insert(original);
+      return success();
+    }
+    Operation *before = repeat->getPrevNode();
+    SmallVector<RepeatOp> inner;
+    unrollRepeat(repeat, inner);
+    next = before ? std::next(Block::iterator(before)) : copy.getBody().front().begin();
+    return success();
+  }
+
+  /// Whether a loop leaves examples where they are: one that combines them has no masks for those that pad a batch. Takes the
+  /// first dimension of values for that of examples where it could be. Erases the loop.
+  bool keepsExamples(ScanOp scan) {
+    SmallVector<Operation *> variables;
+    bool isTyped = true;
+    for (Value value : scan.getScanned()) {
+      variables.push_back(value.getDefiningOp());
+      isTyped &= succeeded(inferTypes(variables.back(), batch));
+    }
+    bool keeps = isTyped && succeeded(inferTypes(scan, batch));
+    scan.walk([&](Operation *op) { keeps &= !op->hasAttr(kBatchDimAttr); }); // which has examples by itself
+    keeps = keeps && succeeded(decomposeInside(scan));
+    if (keeps && batch > 1) {
+      SmallVector<BatchDims> operands(scan->getNumOperands());
+      for (auto [operand, dims] : llvm::zip_equal(scan->getOperands(), operands)) {
+        auto type = cast<RankedTensorType>(operand.getType());
+        if (!operand.getDefiningOp<VariableOp>() && type.getRank() > 0 && type.getDimSize(0) % batch == 0)
+          dims.push_back({0, type.getDimSize(0) / batch});
+      }
+      std::string reason;
+      FailureOr<ExampleFlow> flow = examplesThrough(scan, operands, batch, reason, /*isCut=*/false);
+      keeps = succeeded(flow) && llvm::none_of(flow->factors, [&](BatchFactor each) { return flow->reduces(each); });
+    }
+    scan.erase();
+    for (Operation *variable : variables)
+      variable->erase();
+    return keeps;
+  }
+
+  int64_t batch;
+  bool mayUnroll = false;
+  IRMapping mapping;
+  ModelOp copy;
+  DenseMap<Operation *, Operation *> originals;
+  DenseSet<Operation *> alike;
+};
+} // namespace
 
 namespace {
 struct LoopRepeatsPass : dgc::impl::LoopRepeatsPassBase<LoopRepeatsPass> {
@@ -233,8 +300,8 @@ struct LoopRepeatsPass : dgc::impl::LoopRepeatsPassBase<LoopRepeatsPass> {
     for (OptimizerOp each : model.getBody().getOps<OptimizerOp>())
       optimizer = each;
     for (RepeatOp repeat : model.getBody().getOps<RepeatOp>())
-      if (rounds > 0 && static_cast<int64_t>(repeat.getCount()) >= rounds && !hasStar(repeat) &&
-          !hasStatisticsOrPlaces(repeat) && isTrainedAlike(repeat, optimizer))
+      if (rounds > 0 && static_cast<int64_t>(repeat.getCount()) >= rounds && hasNamesOfItsOwn(repeat) &&
+          !hasStatisticsOrPlaces(repeat) && (!optimizer || usesAll(repeat)) && isTrainedAlike(repeat, optimizer))
         repeats.push_back(repeat);
     if (repeats.empty())
       return success();
@@ -246,7 +313,8 @@ struct LoopRepeatsPass : dgc::impl::LoopRepeatsPassBase<LoopRepeatsPass> {
       llvm::erase_if(repeats, [&](RepeatOp repeat) { return !types.areAlike(repeat); });
     }
     numLoops += repeats.size();
-    llvm::for_each(repeats, makeLoop);
+    for (RepeatOp repeat : repeats)
+      makeLoop(repeat);
     return success();
   }
 };

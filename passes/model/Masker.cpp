@@ -71,7 +71,7 @@ LogicalResult Masker::visitPrimitive(Operation *op) {
   FailureOr<BatchDims> rearranged = takeRearrangedExamples(op, operands, batch, why);
   if (failed(rearranged))
     return refuse(why);
-  FailureOr<ExampleFlow> flow = examplesThrough(op, operands, batch, why);
+  FailureOr<ExampleFlow> flow = examplesThrough(op, operands, batch, why, /*isCut=*/false);
   if (failed(flow))
     return refuse(why);
   for (BatchFactor factor : flow->factors) {

@@ -226,9 +226,12 @@ def LoopRepeatsPass : Pass<"dgc-loop-repeats", "::mlir::ModuleOp"> {
   let summary = "make loops of repeats";
   let description = [{
     Input: a `dgc.model` as it is written, without calls. Output: the same, in which each `dgc.repeat` of at least `rounds`
-    rounds is a `dgc.scan` over its variables, which are stacked. Other repeats stay: those with statistics, those that the optimizer tells apart by the names of their variables, those in
-    which something but a variable has `dist` attributes, and those whose rounds do not take and give values of the same
-    types. `batch` is that of `dgc-infer-types`.
+    rounds is a `dgc.scan` over its variables, which are stacked. `batch` is that of `dgc-infer-types`. Other repeats stay:
+
+    - those whose rounds take and give values of different types, change statistics or combine examples;
+    - those with a variable that the loss may not depend on, or that the optimizer tells from those of other rounds by name;
+    - those in which something but a variable has `dist` attributes;
+    - those whose name another repeat or variable has, too.
 
     ```mlir
     // before

@@ -177,7 +177,7 @@ dgc.model @m {
       %w = dgc.variable "w" glorot_uniform : tensor<6x6xf32>
       %d = dgc.dense %h, %w
       %t = dgc.dropout %d rate 0.5
-      %n = dgc.random_normal 0.0 0.1 : tensor<?x6xf32>
+      %n = dgc.random_normal 0.0 0.1 : tensor<7x6xf32>
       %s = dgc.add %t, %n
       dgc.next %s
     }
@@ -200,6 +200,34 @@ TEST(LayerLoops, RandomNumbers) {
   for (auto [mesh, strategy] : cases)
     EXPECT_LE(distance(trained(drawing, inputs, "loop", 2, mesh, strategy), two, &initial), 2e-5)
         << mesh << " " << strategy;
+}
+
+// Random numbers in a scan along another dimension than the first one; of a batch that is not full, too.
+TEST(LayerLoops, RandomNumbersOfLaterDimensions) {
+  std::string text = drawing;
+  text.replace(text.find("%p = dgc.dropout %o rate 0.25"), 29, R"(%u = dgc.variable "u" glorot_uniform : tensor<6x6xf32>
+  %long = dgc.broadcast_in_dim %o dims [0, 2] to [7, 4, 6]
+  %p = dgc.scan (%h = %o) over (%s = %long) with (%m = %u) dim 1 {
+    %q = dgc.matmul %h, %m
+    %r = dgc.add %q, %s
+    %d = dgc.dropout %r rate 0.25
+    dgc.yield %d
+  })");
+  text.replace(text.find("learning_rate 0.1"), 17, "learning_rate 1e-3");
+  const NamedArrays inputs = {{"x", ramp({7, 6}, 0.7F)}, {"y", ramp({7, 6}, 0.3F)}};
+  auto run = [&](const char *repeats, int steps, int validCount, const char *mesh, const char *strategy) {
+    TrainOptions how = optionsFor(repeats, steps, mesh, strategy);
+    how.size = 7;
+    how.validCount = validCount;
+    how.inputs = [&](int) { return inputs; };
+    return train(text, how);
+  };
+  for (int valid : {7, 5}) {
+    NamedArrays initial = run("unroll", 0, valid, "", ""), two = run("unroll", 2, valid, "", "");
+    EXPECT_GT(distance(two, initial), 1e-3);
+    EXPECT_LE(distance(run("loop", 2, valid, "", ""), two, &initial), 2e-5) << valid;
+    EXPECT_LE(distance(run("loop", 2, valid, "data=3", "data-parallel"), two, &initial), 2e-5) << valid;
+  }
 }
 
 // Several values go around, here in turns; a variable from outside is shared by all rounds.

@@ -73,12 +73,12 @@ dgc.model @nested {
 
 // -----
 
-// These stay repeats: rounds that change statistics, those that take and give other types, those with devices, and those
-// with a name that has a star.
+// These stay repeats: rounds that change statistics, those that take and give other types, those with devices, those with a
+// name that has a star or that another one has, and those that combine examples.
 
 // CHECK-LABEL: dgc.model @others
 // CHECK-NOT: dgc.scan
-// CHECK-COUNT-4: dgc.repeat
+// CHECK-COUNT-8: dgc.repeat
 // CHECK-NOT: dgc.scan
 dgc.model @others {
   %x = dgc.input "x" : tensor<?x8x4x4xf32>
@@ -101,7 +101,25 @@ dgc.model @others {
     %t = dgc.tanh %h
     dgc.next %t
   }
-  dgc.output "y" %e
+  %f = dgc.repeat 2 "same" (%h = %e) {
+    %t = dgc.tanh %h
+    dgc.next %t
+  }
+  %g = dgc.repeat 2 "same" (%h = %f) {
+    %t = dgc.tanh %h
+    dgc.next %t
+  }
+  %i = dgc.repeat 2 "mixed" (%h = %g) {
+    %s = dgc.reduce sum %h dims [0]
+    %t = dgc.multiply %h, %s
+    dgc.next %t
+  }
+  %j = dgc.repeat 2 "mean" (%h = %i) {
+    %l = dgc.mean_squared_error %h, %i
+    %t = dgc.multiply %h, %l
+    dgc.next %t
+  }
+  dgc.output "y" %j
 }
 
 // -----
