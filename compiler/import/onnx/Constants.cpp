@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <numeric>
 
 using namespace mlir;
 
@@ -158,7 +157,7 @@ bool combine(ArrayRef<Operand> inputs, SmallVectorImpl<int64_t> &shape,
     if (!Node::joinShapes(before, input.shape, shape))
       return false;
   }
-  const int64_t count = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  const int64_t count = elementsOf(shape);
   if (count > kMostElements)
     return false;
   SmallVector<Value> operands(inputs.size());

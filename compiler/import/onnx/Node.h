@@ -18,6 +18,9 @@ class TensorProto;
 
 namespace dgc::import {
 
+/// How many elements a tensor of a shape has; the largest number where that is beyond.
+int64_t elementsOf(ArrayRef<int64_t> shape);
+
 /// What a name stands for: a value, a tensor whose elements are known, or a sequence of these.
 struct Item {
   Value value;

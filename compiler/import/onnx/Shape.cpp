@@ -2,18 +2,24 @@
 
 #include "compiler/import/onnx/Node.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 using namespace mlir;
 
 namespace dgc::import {
-namespace {
 
-int64_t product(ArrayRef<int64_t> list) {
-  return std::accumulate(list.begin(), list.end(), int64_t{1}, std::multiplies<>());
+int64_t elementsOf(ArrayRef<int64_t> shape) {
+  int64_t count = 1;
+  for (int64_t size : shape)
+    if (llvm::MulOverflow(count, size, count))
+      return std::numeric_limits<int64_t>::max();
+  return count;
 }
+
+namespace {
 
 /// The result of a change of shape: what is known here remains known.
 LogicalResult giveReshaped(Node &n, ArrayRef<int64_t> shape) {
@@ -44,9 +50,9 @@ LogicalResult reshape(Node &n) {
   }
   if (open >= 0) {
     (*to)[open] = 1;
-    (*to)[open] = product(from) / product(*to);
+    (*to)[open] = elementsOf(from) / elementsOf(*to);
   }
-  if (product(*to) != product(from))
+  if (elementsOf(*to) != elementsOf(from))
     return n.refuse("the new shape has another number of elements");
   return giveReshaped(n, *to);
 }
@@ -94,7 +100,7 @@ LogicalResult flatten(Node &n) {
   if (at < 0 || at > rank)
     return n.refuse("dimension " + Twine(axis) + " is none of a tensor of rank " + Twine(rank));
   SmallVector<int64_t> shape(n.shape(0));
-  return giveReshaped(n, {product(ArrayRef(shape).take_front(at)), product(ArrayRef(shape).drop_front(at))});
+  return giveReshaped(n, {elementsOf(ArrayRef(shape).take_front(at)), elementsOf(ArrayRef(shape).drop_front(at))});
 }
 
 LogicalResult transpose(Node &n) {
@@ -324,7 +330,8 @@ constexpr OnnxRule rules[] = {
     {"Shape", shapeOf},
     {"Size",
      [](Node &n) {
-       return n.give(DenseElementsAttr::get(RankedTensorType::get({}, n.b.builder.getI64Type()), product(n.shape(0))));
+       return n.give(
+           DenseElementsAttr::get(RankedTensorType::get({}, n.b.builder.getI64Type()), elementsOf(n.shape(0))));
      }},
     {"SpaceToDepth", spaceToDepth},
     {"Squeeze", squeeze},
