@@ -248,7 +248,7 @@ private:
 
   /// Whether a loop leaves examples where they are: one that combines them has no masks for those that pad a batch. Takes the
   /// first dimension of values for that of examples where it could be. Erases the loop.
-  bool keepsExamples(ScanOp scan) {
+  bool keepsExamples(ScanOp scan) const {
     SmallVector<Operation *> variables;
     bool isTyped = true;
     for (Value value : scan.getScanned()) {

@@ -194,7 +194,7 @@ TEST(StackedVariables, BlocksOfOthersShareTheirName) {
   for (int32_t group : {0, 1}) {
     fb::VariableT &block = addVariable(plan, "b", {4}, {2});
     block.group = group;
-    block.first_row = static_cast<uint64_t>(2 * group);
+    block.first_row = group == 0 ? 0 : 2;
     block.row_count = 2;
     plan.variable_buffers.back()->offset = 128;
   }

@@ -214,7 +214,7 @@ TEST(LayerLoops, RandomNumbersOfLaterDimensions) {
     dgc.yield %d
   })");
   text.replace(text.find("learning_rate 0.1"), 17, "learning_rate 1e-3");
-  const NamedArrays inputs = {{"x", ramp({7, 6}, 0.7F)}, {"y", ramp({7, 6}, 0.3F)}};
+  NamedArrays inputs = {{"x", ramp({7, 6}, 0.7F)}, {"y", ramp({7, 6}, 0.3F)}};
   auto run = [&](const char *repeats, int steps, int validCount, const char *mesh, const char *strategy) {
     TrainOptions how = optionsFor(repeats, steps, mesh, strategy);
     how.size = 7;
