@@ -36,8 +36,9 @@ constexpr int kKeepaliveMs = 10'000;
 constexpr int kIdleMs = 12'000;
 /// Connections that are served beyond one for each worker: workers that come back, or are of another job.
 constexpr size_t kSpareConnections = 32;
-/// Memory that gRPC may take for what it reads and has not handed on.
-constexpr size_t kQuotaBytes = 32 << 20, kQuotaBytesEach = 1 << 20;
+/// Memory that gRPC may take for what it reads and has not handed on: for each connection a message that is handed on and one
+/// that comes. Where it has less it ends streams, those of workers as well as those of strangers.
+constexpr size_t kQuotaBytes = 32 << 20, kQuotaBytesEach = 2 * kMaxMessageBytes;
 /// Between two attempts to connect to a coordinator that does not answer.
 constexpr std::chrono::milliseconds kRetry{100};
 /// One attempt to connect. A coordinator that answers is slow only where its machine has no time for it.

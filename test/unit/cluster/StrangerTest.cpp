@@ -170,7 +170,7 @@ TEST(Stranger, AFloodOfStreamsDoesNotDisturbAJob) {
     }
     EXPECT_TRUE(runs(job.pid)) << job.output();
     EXPECT_LT(socketsOf(job.pid).size(), 200u);
-    // The quota of gRPC is 66 MiB here; messages that its threads hand on come on top. Sent are some 2 GiB.
+    // The quota of gRPC is 304 MiB here; messages that its threads hand on come on top. Sent are some 2 GiB.
     if (!dgc::rt::hasAddressSanitizer) // which keeps what is freed
       EXPECT_LT(peakMiB(job.pid), before + 400);
     EXPECT_GT(flood.sent(), 8); // it got through the handshake
