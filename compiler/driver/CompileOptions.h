@@ -102,7 +102,7 @@ struct CompileOptions {
       "uses; auto: fused where the target has it");
     b("repeats", o.repeats, "HOW",
       "loop: each dgc.repeat whose layers are alike is a loop, so that the plan does not grow with them; unroll: its "
-      "layers are written out, which is up to a fifth faster; auto: a loop from 24 layers on");
+      "layers are written out, which takes about a fifth less time; auto: a loop from 24 layers on");
     b("epilogues", o.epilogues, "all|bias",
       "What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and biases, too; "
       "bias, no more than a bias and relu");

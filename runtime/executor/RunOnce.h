@@ -30,6 +30,7 @@ struct HostArray {
   DType dtype = DType::F32;
   std::vector<int64_t> shape; // empty: a scalar
   std::vector<std::byte> bytes;
+  bool operator==(const HostArray &) const = default;
 
   /// i1 is given as uint8_t, bf16 and f16 as their bits in uint16_t.
   template <typename T> static HostArray of(std::vector<int64_t> shape, const std::vector<T> &values, DType dtype) {

@@ -3,6 +3,7 @@
 
 #include "runtime/artifact/Writer.h"
 
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,18 @@ inline std::unique_ptr<fb::ShardingT> sharding(std::vector<std::vector<uint32_t>
     result->dims.push_back(std::move(dim));
   }
   return result;
+}
+
+/// Adds the section of initial values: `count` floats that count up from `first`.
+inline void addInitialSection(fb::PlanT &plan, size_t count, float first) {
+  std::vector<float> elements(count);
+  std::iota(elements.begin(), elements.end(), first);
+  auto section = std::make_unique<fb::SectionT>();
+  section->name = "initial";
+  const auto *bytes = reinterpret_cast<const uint8_t *>(elements.data());
+  section->data.assign(bytes, bytes + count * sizeof(float));
+  plan.initial_section = static_cast<int32_t>(plan.sections.size());
+  plan.sections.push_back(std::move(section));
 }
 
 /// Two workers on axis "data"; variable w [4, 4]; a program "train" with one

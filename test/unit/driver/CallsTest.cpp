@@ -6,6 +6,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/data/Npz.h"
 #include "runtime/driver/Signature.h"
+#include "runtime/executor/RunOnce.h"
 #include "test/unit/executor/MlpPlan.h"
 
 #include "gmock/gmock.h"
@@ -22,15 +23,6 @@ using testing::HasSubstr;
 
 namespace {
 constexpr int64_t batch = 12, hidden = 8;
-
-/// An array of floats or bytes.
-struct Values {
-  DType dtype;
-  std::vector<int64_t> shape;
-  std::vector<std::byte> bytes;
-  bool operator==(const Values &) const = default;
-};
-using Arrays = std::map<std::string, Values>;
 
 class CallsOf : public ::testing::Test {
 protected:
@@ -74,26 +66,26 @@ protected:
   }
 
   /// Different numbers for each seed.
-  static Values bytes(std::vector<int64_t> shape, int seed, int below) {
-    Values values{DType::U8, shape, std::vector<std::byte>(*byteSize(DType::U8, shape))};
+  static HostArray bytes(std::vector<int64_t> shape, int seed, int below) {
+    HostArray values{DType::U8, shape, std::vector<std::byte>(*byteSize(DType::U8, shape))};
     for (size_t i = 0; i < values.bytes.size(); ++i)
       values.bytes[i] =
           static_cast<std::byte>((i * 7 + i / 5 + static_cast<size_t>(seed) * 3) % static_cast<size_t>(below));
     return values;
   }
-  static Values floats(std::vector<int64_t> shape, float scale) {
-    Values values{DType::F32, shape, std::vector<std::byte>(*byteSize(DType::F32, shape))};
+  static HostArray floats(std::vector<int64_t> shape, float scale) {
+    HostArray values{DType::F32, shape, std::vector<std::byte>(*byteSize(DType::F32, shape))};
     for (size_t i = 0; i < values.bytes.size() / 4; ++i) {
       float value = scale * static_cast<float>(static_cast<int>(i * 13 % 31) - 15);
       std::memcpy(values.bytes.data() + 4 * i, &value, 4);
     }
     return values;
   }
-  static Arrays data(int seed, const std::string &image = "image", int64_t examples = batch) {
+  static NamedArrays data(int seed, const std::string &image = "image", int64_t examples = batch) {
     return {{image, bytes({examples, 28, 28}, seed, 256)}, {"label", bytes({examples}, seed, 10)}};
   }
 
-  std::string write(const std::string &name, const Arrays &arrays) const {
+  std::string write(const std::string &name, const NamedArrays &arrays) const {
     std::vector<NamedArray> named;
     for (const auto &[key, value] : arrays)
       named.push_back({key, value.dtype, value.shape, value.bytes});
@@ -107,8 +99,8 @@ protected:
     return runInProcess(artifact, options, [&](std::string_view text) { printed += text; }, -1);
   }
 
-  Arrays fetched() const {
-    Arrays arrays;
+  NamedArrays fetched() const {
+    NamedArrays arrays;
     auto file = NpzFile::open(realDisk(), options.fetch);
     EXPECT_TRUE(file.ok()) << file.status();
     for (const NpzFile::Entry &entry : file->entries()) {
@@ -154,15 +146,15 @@ TEST_F(CallsOf, AreNumberedAsTheModelOrAsThePlanSays) {
 
 // An argument with a position is given with the first call, by name or by position, and carried on from there.
 TEST_F(CallsOf, CarryState) {
-  Arrays first = data(1, "in3"), second = data(2);
+  NamedArrays first = data(1, "in3"), second = data(2);
   first["in0"] = floats({784, hidden}, 0.01f);
-  Arrays named = data(1);
+  NamedArrays named = data(1);
   named["w1"] = first["in0"];
   for (uint32_t world : {1u, 2u, 3u}) {
     auto artifact = load(positionedPlan(world));
     options.feed = {write("first.npz", first), write("second.npz", second)};
     ASSERT_TRUE(run(*artifact).ok());
-    const Arrays carried = fetched();
+    const NamedArrays carried = fetched();
     EXPECT_EQ(carried.size(), 14u);
     EXPECT_EQ(carried.at("out1"), carried.at("w1"));
     EXPECT_EQ(carried.at("out4"), carried.at("loss"));
@@ -182,7 +174,7 @@ TEST_F(CallsOf, CarryState) {
 }
 
 TEST_F(CallsOf, AnyNumberOfWorkersGivesTheSame) {
-  Arrays arrays = data(3);
+  NamedArrays arrays = data(3);
   arrays["w1"] = floats({784, hidden}, 0.01f);
   options.feed = {write("a.npz", arrays)};
   std::vector<float> losses;
@@ -202,12 +194,12 @@ TEST_F(CallsOf, TakeFewerExamplesThanTheBatch) {
     options.entry = "evaluate";
     options.feed = {write("short.npz", data(4, "image", 5))};
     ASSERT_TRUE(run(*artifact).ok());
-    const Values loss = fetched().at("loss");
+    const HostArray loss = fetched().at("loss");
     options.feed = {write("whole.npz", data(4))};
     ASSERT_TRUE(run(*artifact).ok());
     EXPECT_NE(fetched().at("loss"), loss);
     // Twice the same examples have the same mean.
-    Arrays six = data(4, "image", 6), twice = six;
+    NamedArrays six = data(4, "image", 6), twice = six;
     for (auto &[name, value] : twice) {
       value.shape[0] = 12;
       value.bytes.insert(value.bytes.end(), value.bytes.begin(), value.bytes.end());
@@ -224,7 +216,7 @@ TEST_F(CallsOf, TakeFewerExamplesThanTheBatch) {
 
 TEST_F(CallsOf, Refusals) {
   auto artifact = load(positionedPlan(2));
-  Arrays arrays = data(1);
+  NamedArrays arrays = data(1);
   options.feed = {write("a.npz", arrays)};
   expectError(*artifact, "a.npz has nothing for 'w1' (in0) of 'train', which is f32 [784x8]");
   // One that begins with a value of the plan need not be given.

@@ -9,6 +9,7 @@
 #include "runtime/data/Npy.h"
 #include "runtime/data/Npz.h"
 #include "runtime/driver/Signature.h"
+#include "runtime/executor/RunOnce.h"
 #include "test/unit/artifact/StackedPlan.h"
 #include "test/unit/executor/MlpPlan.h"
 
@@ -42,19 +43,10 @@ fb::PlanT stackedMlp(uint32_t world) {
   return plan;
 }
 
-struct Values {
-  DType dtype;
-  std::vector<int64_t> shape;
-  std::vector<std::byte> bytes;
-  bool operator==(const Values &) const = default;
-};
-using Arrays = std::map<std::string, Values>;
-
-Values floats(std::vector<int64_t> shape, float from) {
+HostArray floats(std::vector<int64_t> shape, float from) {
   std::vector<float> values(*byteSize(DType::F32, shape) / sizeof(float));
   std::iota(values.begin(), values.end(), from);
-  std::span<const std::byte> bytes = std::as_bytes(std::span(values));
-  return {DType::F32, std::move(shape), {bytes.begin(), bytes.end()}};
+  return HostArray::of(std::move(shape), values);
 }
 
 class StackedVariables : public ::testing::Test {
@@ -82,22 +74,22 @@ protected:
   }
 
   /// What is saved after a run.
-  Arrays saved(fb::PlanT made, const std::string &name = "saved.safetensors") {
+  NamedArrays saved(fb::PlanT made, const std::string &name = "saved.safetensors") {
     options.save = path(name);
     absl::Status s = run(std::move(made));
     EXPECT_TRUE(s.ok()) << s;
     options.save.clear();
-    Arrays arrays;
+    NamedArrays arrays;
     auto file = SafetensorsFile::open(realDisk(), path(name));
     EXPECT_TRUE(file.ok()) << file.status();
     for (const auto &[key, entry] : file->entries()) {
-      Values &values = arrays[key] = {entry.dtype, entry.shape, std::vector<std::byte>(entry.bytes)};
+      HostArray &values = arrays[key] = {entry.dtype, entry.shape, std::vector<std::byte>(entry.bytes)};
       EXPECT_TRUE(file->read(entry, values.bytes).ok());
     }
     return arrays;
   }
 
-  std::string write(const std::string &name, const Arrays &arrays) const {
+  std::string write(const std::string &name, const NamedArrays &arrays) const {
     std::vector<NamedArray> named;
     for (const auto &[key, value] : arrays)
       named.push_back({key, value.dtype, value.shape, value.bytes});
@@ -114,8 +106,8 @@ TEST_F(StackedVariables, AreSavedAndLoadedAsSeparateOnes) {
   for (uint32_t world : {1u, 2u, 4u}) {
     SCOPED_TRACE(world);
     options.steps = 3;
-    const Arrays separate = saved(unstacked(stackedMlp(world)), "separate"),
-                 stacked = saved(stackedMlp(world), "stacked");
+    const NamedArrays separate = saved(unstacked(stackedMlp(world)), "separate"),
+                      stacked = saved(stackedMlp(world), "stacked");
     EXPECT_EQ(stacked, separate);
     EXPECT_EQ(stacked.size(), 5u + 16 + 3);
     EXPECT_EQ(stacked.at("row.15.w2").shape, (std::vector<int64_t>{16}));
@@ -135,7 +127,7 @@ TEST_F(StackedVariables, AreSavedAndLoadedAsSeparateOnes) {
 TEST_F(StackedVariables, BeginAsTheParts) {
   for (uint32_t world : {1u, 2u}) {
     options.steps = 2;
-    const Arrays before = saved(stackedMlp(world), "before");
+    const NamedArrays before = saved(stackedMlp(world), "before");
     options.steps = 0;
     fb::PlanT plan = stackedMlp(world);
     fb::VariableT &average = addVariable(plan, "average.*.w2", {hidden, hidden}, {hidden, hidden});
@@ -143,7 +135,7 @@ TEST_F(StackedVariables, BeginAsTheParts) {
     average.rng_strides = {1};
     average.begins_as = "row.*.w2";
     options.load = path("before");
-    const Arrays after = saved(std::move(plan));
+    const NamedArrays after = saved(std::move(plan));
     options.load.clear();
     EXPECT_EQ(after.size(), before.size() + hidden);
     for (int row = 0; row < hidden; ++row)
@@ -152,7 +144,7 @@ TEST_F(StackedVariables, BeginAsTheParts) {
 }
 
 TEST_F(StackedVariables, AreReadFromFilesByPart) {
-  const Arrays before = saved(stackedMlp(1), "values.safetensors");
+  const NamedArrays before = saved(stackedMlp(1), "values.safetensors");
   for (uint32_t world : {1u, 2u}) {
     auto fromFile = [&](const char *file, const char *beginsAs) {
       fb::PlanT plan = stackedMlp(world);
@@ -169,9 +161,9 @@ TEST_F(StackedVariables, AreReadFromFilesByPart) {
     EXPECT_THAT(std::string(s.message()), HasSubstr("variable 'e.0' from file 'values.safetensors': " +
                                                     path("values.safetensors") + " has no tensor 'f.0'"));
     // Each part is all of an array.
-    const Values one = floats({5, hidden}, 4), all = floats({3, 5, hidden}, 4);
+    const HostArray one = floats({5, hidden}, 4), all = floats({3, 5, hidden}, 4);
     ASSERT_TRUE(writeNpy(realDisk(), path("one.npy"), one.dtype, one.shape, one.bytes).ok());
-    const Arrays read = saved(fromFile("one.npy", ""));
+    const NamedArrays read = saved(fromFile("one.npy", ""));
     for (const char *name : {"e.0", "e.1", "e.2"})
       EXPECT_EQ(read.at(name), one);
     ASSERT_TRUE(writeNpy(realDisk(), path("all.npy"), all.dtype, all.shape, all.bytes).ok());
@@ -214,10 +206,10 @@ TEST_F(StackedVariables, AreGivenAndFetchedByPart) {
   EXPECT_FALSE(signature.arguments[4].hasPosition);
   ASSERT_EQ(signature.results.size(), 2u + 1 + 16);
 
-  Values image{DType::U8, {120, 28, 28}, std::vector<std::byte>(120 * 28 * 28)};
+  HostArray image{DType::U8, {120, 28, 28}, std::vector<std::byte>(120 * 28 * 28)};
   for (size_t i = 0; i < image.bytes.size(); ++i)
     image.bytes[i] = static_cast<std::byte>(i * 7 % 251);
-  Values label{DType::U8, {120}, std::vector<std::byte>(120, std::byte(3))};
+  HostArray label{DType::U8, {120}, std::vector<std::byte>(120, std::byte(3))};
   options.data.clear();
   options.steps.reset();
   options.fetch = path("out.npz");
@@ -225,7 +217,7 @@ TEST_F(StackedVariables, AreGivenAndFetchedByPart) {
     options.feed = {write(
         "in.npz",
         {{"image", image}, {"label", label}, {"row.3.w2", floats({hidden}, -8)}, {"e.1", floats({5, hidden}, 9)}})};
-    const Arrays stacked = saved(plan(world));
+    const NamedArrays stacked = saved(plan(world));
     EXPECT_EQ(stacked.at("e.1"), floats({5, hidden}, 9));
     EXPECT_NE(stacked.at("row.3.w2"), stacked.at("row.4.w2"));
     auto file = NpzFile::open(realDisk(), options.fetch);
@@ -236,7 +228,7 @@ TEST_F(StackedVariables, AreGivenAndFetchedByPart) {
         auto array = file->read(entry);
         ASSERT_TRUE(array.ok()) << array.status();
         std::span<const std::byte> bytes = std::as_const(*array).bytes();
-        EXPECT_EQ((Values{array->dtype, array->shape, {bytes.begin(), bytes.end()}}), stacked.at(entry.name));
+        EXPECT_EQ((HostArray{array->dtype, array->shape, {bytes.begin(), bytes.end()}}), stacked.at(entry.name));
         ++parts;
       }
     EXPECT_EQ(parts, 16u);

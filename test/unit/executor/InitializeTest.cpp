@@ -8,7 +8,6 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
-#include <numeric>
 
 using namespace dgc::rt;
 using namespace dgc::rt::test;
@@ -130,14 +129,7 @@ TEST(Initialize, StoredElementsAreCutAsTheVariableIs) {
   fb::VariableT &v = *plan.variables[0]; // [4, 4]
   v.init = fb::InitKind::Stored;
   v.stored = 8;
-  std::vector<float> elements(18);
-  std::iota(elements.begin(), elements.end(), -2.0F);
-  auto section = std::make_unique<fb::SectionT>();
-  section->name = "initial";
-  const auto *bytes = reinterpret_cast<const uint8_t *>(elements.data());
-  section->data.assign(bytes, bytes + elements.size() * sizeof(float));
-  plan.initial_section = static_cast<int32_t>(plan.sections.size());
-  plan.sections.push_back(std::move(section));
+  addInitialSection(plan, 18, -2.0F);
   auto artifact = *loadBytes(*finishPlan(std::move(plan)));
   std::vector<float> out(4);
   const VariableView view =

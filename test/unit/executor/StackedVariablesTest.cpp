@@ -22,14 +22,7 @@ fb::PlanT planOf(fb::InitKind init, const std::vector<std::vector<uint32_t>> &ax
   plan.programs.clear();
   plan.programs.push_back(std::make_unique<fb::ProgramT>());
   plan.programs[0]->name = "main";
-  std::vector<float> elements(20);
-  std::iota(elements.begin(), elements.end(), -3.0F);
-  auto section = std::make_unique<fb::SectionT>();
-  section->name = "initial";
-  const auto *bytes = reinterpret_cast<const uint8_t *>(elements.data());
-  section->data.assign(bytes, bytes + elements.size() * sizeof(float));
-  plan.initial_section = static_cast<int32_t>(plan.sections.size());
-  plan.sections.push_back(std::move(section));
+  addInitialSection(plan, 20, -3.0F);
 
   const int64_t rows = axes[0].empty() ? 5 : 3, columns = axes[1].empty() ? 32 : 16;
   fb::VariableT &w = addVariable(plan, "layer.*.w.*", {2, 3, 5, 32}, {2, 3, rows, columns});
