@@ -205,13 +205,12 @@ private:
   /// with the last of them.
   static constexpr int64_t kLoopFrom = 5;
 
-  /// What is on servers is known for each op, and zero3 gathers variables for each micro-batch. Where
-  /// rounds are costly, micro-batches are written out, however many there are: so they are one recorded program, too.
+  /// What is on servers or stages is known for each op.
   bool mayLoopOverMicrobatches() const {
     const StrategyOptions &s = plan.strategies;
     const TargetTraits &traits = plan.workers->traits();
-    return s.accumulate && traits.controlFlow && !traits.writesOutRounds && !s.servers() && !s.pipeline &&
-           s.zeroStage() < 3 && !plan.mesh.has("stage") && asked().placement.rules.empty() && !plan.isMeshOfModel;
+    return s.accumulate && traits.controlFlow && !s.servers() && !s.pipeline && !plan.mesh.has("stage") &&
+           asked().placement.rules.empty() && !plan.isMeshOfModel;
   }
 
   /// A loop of fewer layers is not worth what copies of their weights and activations cost.
@@ -220,7 +219,7 @@ private:
   /// Why the layers of repeats are no loops in this plan; empty: they may be.
   std::string whyNoLoopsOfLayers() const {
     const StrategyOptions &s = plan.strategies;
-    if (!plan.workers->traits().controlFlow || plan.workers->traits().writesOutRounds)
+    if (!plan.workers->traits().controlFlow)
       return "the target '" + asked().target.spec + "' writes loops out";
     if (s.servers())
       return "parameter servers hold variables one by one";
@@ -273,6 +272,7 @@ private:
     phases.model = {.batch = asked().batch.value,
                     .precision = asked().precision,
                     .loopRepeats = loopRepeatsFrom(),
+                    .keepLoopedRepeats = traits.mostUnrolledOps > 0,
                     .fuseAttention = fuses,
                     .attentionElements = traits.attentionElements,
                     .attentionMultiple = traits.attentionMultiple,
@@ -287,7 +287,7 @@ private:
                        .microbatches = strategies.accumulate ? strategies.accumulate : asked().microbatches.value,
                        .stages = stages,
                        .recompute = strategies.recompute.value_or(NamePatterns()),
-                       .unrollScans = traits.writesOutRounds || !traits.controlFlow,
+                       .unrollScans = traits.controlFlow ? traits.mostUnrolledOps : kMostUnrolledOps,
                        .loopFrom = mayLoopOverMicrobatches() ? kLoopFrom : 0,
                        .loopWorkers = std::max<int64_t>(plan.mesh.sizeOf("data"), 1)};
     if (fuses)

@@ -314,6 +314,7 @@ struct While : PackageOpInterface::ExternalModel<While, exec::WhileOp> {
     fb::WhileT loop;
     loop.predicate = writer.index(cast<exec::WhileOp>(op).getPredicate());
     loop.rounds = cast<exec::WhileOp>(op).getRounds().value_or(0);
+    loop.counted = cast<exec::WhileOp>(op).getCounted();
     return writer.addControlFlow(op, loop, &fb::WhileT::test_steps, &fb::WhileT::body_steps);
   }
 };

@@ -32,9 +32,9 @@ struct TargetTraits {
   std::vector<std::string> keptOps;
   /// Devices run loops and branches whose course is decided by what they compute.
   bool controlFlow = true;
-  /// A round of a loop costs more than what it computes often does, as the host waits for the device: what has a known
-  /// number of rounds is written out, as far as it is not too long for that.
-  bool writesOutRounds = false;
+  /// The rounds of scans are written out up to so many ops, as a round of a loop costs more than what it computes often
+  /// does. Micro-batches and layers are long enough to be loops. 0: no scan is.
+  int64_t mostUnrolledOps = 0;
   /// Parameter servers may run on another kind of target than workers do.
   bool takesHostServers = false;
 };

@@ -87,7 +87,8 @@ static LogicalResult lowerToPrimitives(ModuleOp module, const CompileOptions &op
   FailureOr<CompilePlan> plan = planCompilation(module, asked);
   if (failed(plan))
     return failure();
-  plan->phases.gradient.unrollScans = true;
+  plan->phases.gradient.unrollScans = kMostUnrolledOps;
+  plan->phases.model.keepLoopedRepeats = false;
   if (failed(runPhases(module, *plan)))
     return failure();
   PassManager manager(module.getContext());

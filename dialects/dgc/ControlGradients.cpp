@@ -1,5 +1,6 @@
 // Gradients of loops and branches, and what a scan is as a loop.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/DGC.h"
 #include "dialects/dgc/RegionDims.h"
@@ -131,6 +132,7 @@ static ScanOp withSaved(ScanOp op, OpBuilder &builder) {
   auto result = ScanOp::create(builder, op.getLoc(), types, op.getCarried(), op.getScanned(), op.getInvariants(),
                                op.getDimension(), op.getReverse(), op.getCountAttr(), /*saves=*/true, saved.size(),
                                op.getRecomputes());
+  copyUnrollDisable(op, result);
   IRMapping mapping;
   op.getBody().cloneInto(&result.getBody(), mapping);
   Operation *yield = result.getBody().front().getTerminator();
@@ -158,6 +160,8 @@ static SmallVector<Value> asLoop(ScanOp op, OpBuilder &builder) {
   SmallVector<Type> types = llvm::map_to_vector(carried, [](Value value) { return value.getType(); });
   auto loop = WhileOp::create(builder, op.getLoc(), types, carried, invariants,
                               rounds > 0 ? builder.getI64IntegerAttr(rounds) : IntegerAttr());
+  if (rounds > 0)
+    loop->setAttr(kCountedAttr, builder.getUnitAttr());
   OpBuilder::InsertionGuard guard(builder);
   for (Region *region : loop.getRegions()) {
     Block *block = builder.createBlock(region);
@@ -236,6 +240,7 @@ SmallVector<Value> ScanOp::buildGradients(OpBuilder &builder, ValueRange gradien
   auto count = scanned.empty() ? builder.getI64IntegerAttr(getNumRounds()) : IntegerAttr();
   auto back = ScanOp::create(builder, getLoc(), types, carried, scanned, getInvariants(), getDimension(), !getReverse(),
                              count, /*saves=*/true, /*saved=*/0, getRecomputes());
+  copyUnrollDisable(*this, back);
   {
     OpBuilder::InsertionGuard guard(builder);
     Block *block = builder.createBlock(&back.getBody());

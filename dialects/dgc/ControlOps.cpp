@@ -1,6 +1,7 @@
 // Loops and branches that are decided when the program runs.
 
 #include "dialects/dgc/Assembly.h"
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/RegionDims.h"
 #include "dialects/dgc/TensorUtil.h"
 #include "mlir/IR/IRMapping.h"
@@ -30,6 +31,11 @@ FailureOr<Type> dgc::sliceType(Type type, int64_t dim) {
   SmallVector<int64_t> shape(tensor.getShape());
   shape.erase(shape.begin() + dim);
   return Type(RankedTensorType::get(shape, tensor.getElementType()));
+}
+
+void dgc::copyUnrollDisable(Operation *from, Operation *to) {
+  if (Attribute mark = from->getAttr(kUnrollDisableAttr))
+    to->setAttr(kUnrollDisableAttr, mark);
 }
 
 RankedTensorType dgc::stackedType(Type slice, int64_t dim, int64_t count) {

@@ -73,6 +73,9 @@ bool isZeros(Value value);
 /// is its own slice.
 llvm::FailureOr<mlir::Type> sliceType(mlir::Type type, int64_t dim);
 
+/// Lets `to`, which is made of `from`, stay a loop where that does (`dgc.unroll_disable`).
+void copyUnrollDisable(mlir::Operation *from, mlir::Operation *to);
+
 /// The type of the tensor with `count` slices of this type along `dim`, which is at most its rank.
 mlir::RankedTensorType stackedType(mlir::Type slice, int64_t dim, int64_t count);
 

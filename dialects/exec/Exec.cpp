@@ -226,7 +226,14 @@ static LogicalResult verifyPredicate(Operation *op, Type type) {
   return op->emitOpError() << "is decided by " << type << ": it must be one element of i1";
 }
 
-LogicalResult WhileOp::verify() { return verifyPredicate(*this, getPredicate().getType()); }
+LogicalResult WhileOp::verify() {
+  if (getCounted() && !getRounds())
+    return emitOpError("is counted, and does not say how many rounds there are");
+  if (getCounted() && !getTest().empty())
+    if (auto inside = getTest().front().getOps<CollectiveOp>(); !inside.empty())
+      return emitOpError("is counted, and communicates in its test");
+  return verifyPredicate(*this, getPredicate().getType());
+}
 LogicalResult IfOp::verify() { return verifyPredicate(*this, getPredicate().getType()); }
 
 //===----------------------------------------------------------------------===//

@@ -373,11 +373,13 @@ def Exec_WhileOp : Exec_Op<"while", [Exec_InProgram, NoTerminator, SingleBlock]>
   let description = [{
     `exec.while %p : memref<i1> test { .. } do { .. }` runs the steps of `test`, which write `%p`, then looks at it: where it
     is true, it runs those of `do` and begins again. Buffers that are in use outside of it, too, keep what they hold from
-    round to round. `rounds` is how many there are, if that is known.
+    round to round. `rounds` is how many there are, if that is known; with `counted` that holds by construction, so that
+    nothing needs to run `test`, which has no communication then.
   }];
-  let arguments = (ins AnyStaticShapeMemRef:$predicate, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$rounds);
+  let arguments = (ins AnyStaticShapeMemRef:$predicate, OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>:$rounds,
+                       UnitAttr:$counted);
   let regions = (region MaxSizedRegion<1>:$test, MaxSizedRegion<1>:$body);
-  let assemblyFormat = "$predicate (`rounds` $rounds^)? attr-dict `:` type($predicate) `test` $test `do` $body";
+  let assemblyFormat = "$predicate (`rounds` $rounds^)? (`counted` $counted^)? attr-dict `:` type($predicate) `test` $test `do` $body";
   let hasVerifier = 1;
 }
 

@@ -81,6 +81,21 @@ static SmallVector<Value> forwardResults(func::FuncOp function) {
 
 DenseSet<Operation *> findForwardOps(func::FuncOp function) { return dependences(forwardResults(function)); }
 
+DenseSet<Operation *> findForwardOps(RegionTiesOpInterface loop, const DenseSet<Operation *> &forward) {
+  SmallVector<Value> given;
+  auto add = [&](Value result, Value inside) {
+    if (llvm::any_of(result.getUsers(), [&](Operation *user) { return forward.contains(user); }))
+      given.push_back(inside);
+  };
+  const RegionTies ties = loop.getRegionTies();
+  for (const RegionTies::Carried &each : ties.carried)
+    add(each.result, each.next);
+  for (const RegionTies::Sliced &each : ties.sliced)
+    if (each.operand < 0)
+      add(each.whole, each.slice);
+  return dependences(given);
+}
+
 DenseSet<Operation *> findOpsOf(func::FuncOp function, ValueRange gradients) {
   SmallVector<Value> values = forwardResults(function);
   llvm::append_range(values, gradients);

@@ -40,6 +40,10 @@ bool isMadeOfScalars(mlir::Operation *op);
 /// The ops of the forward pass: those that what is reported or assigned depends on.
 llvm::DenseSet<mlir::Operation *> findForwardOps(mlir::func::FuncOp function);
 
+/// Those in the last region of a loop, which ops of the forward pass need.
+llvm::DenseSet<mlir::Operation *> findForwardOps(RegionTiesOpInterface loop,
+                                                 const llvm::DenseSet<mlir::Operation *> &forward);
+
 /// The ops of a training function that depend on the optimizer's state: they are of updates.
 llvm::DenseSet<mlir::Operation *> findOptimizerOps(mlir::func::FuncOp function);
 

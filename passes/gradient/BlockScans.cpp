@@ -1,5 +1,6 @@
 // dgc-block-scans: lets the gradients of scans compute the rounds again, block by block.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "dialects/dgc/Decompose.h"
 #include "dialects/dgc/RegionDims.h"
@@ -73,8 +74,10 @@ static ScanOp createLike(OpBuilder &builder, ScanOp scan, int64_t rounds, ValueR
   for (Type slice : slices)
     types.push_back(stackedType(slice, dim, rounds));
   IntegerAttr count = scanned.empty() ? builder.getI64IntegerAttr(rounds) : IntegerAttr();
-  return ScanOp::create(builder, scan.getLoc(), types, carried, scanned, invariants, dim, scan.getReverse(), count,
-                        /*saves=*/false, /*saved=*/0, recomputes);
+  auto made = ScanOp::create(builder, scan.getLoc(), types, carried, scanned, invariants, dim, scan.getReverse(), count,
+                             /*saves=*/false, /*saved=*/0, recomputes);
+  copyUnrollDisable(scan, made);
+  return made;
 }
 
 /// Gives `to` a copy of the body of `from`.
@@ -179,17 +182,17 @@ struct BlockScansPass : dgc::impl::BlockScansPassBase<BlockScansPass> {
         return signalPassFailure();
     }
     for (ScanOp scan : scans)
-      if (failed(writeInBlocks(scan)))
+      if ((!unrollDisabledOnly || scan->hasAttr(kUnrollDisableAttr)) && failed(writeInBlocks(scan)))
         return signalPassFailure();
   }
 
   /// Adds the op, or the scan that the gradient would decompose it to.
-  static LogicalResult addScansOf(Operation *op, SmallVectorImpl<ScanOp> &scans) {
+  LogicalResult addScansOf(Operation *op, SmallVectorImpl<ScanOp> &scans) {
     if (auto scan = dyn_cast<ScanOp>(op)) {
       scans.push_back(scan);
       return success();
     }
-    if (!op->hasTrait<DecomposesIntoScan>())
+    if (unrollDisabledOnly || !op->hasTrait<DecomposesIntoScan>())
       return success();
     Block *block = op->getBlock();
     SmallVector<Operation *> built;

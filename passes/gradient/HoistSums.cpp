@@ -335,6 +335,7 @@ private:
     if (!types.empty()) {
       fresh = ScanOp::create(builder, scan.getLoc(), types, carried, scan.getScanned(), scan.getInvariants(), at,
                              scan.getReverse(), scan.getCountAttr(), scan.getSaves(), /*saved=*/0);
+      copyUnrollDisable(scan, fresh);
       IRMapping mapping;
       scan.getBody().cloneInto(&fresh.getBody(), mapping);
       Block &body = fresh.getBody().front();

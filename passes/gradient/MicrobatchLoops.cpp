@@ -1,5 +1,6 @@
 // Micro-batches as rounds of loops.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/RegionDims.h"
 #include "dialects/dgc/TensorBuilder.h"
 #include "dialects/dgc/TensorUtil.h"
@@ -236,7 +237,9 @@ bool dgc::writeMicrobatchLoops(func::FuncOp function, const MicrobatchAnalysis &
   writer.run();
   for (ScanOp scan : writer.loops) {
     OpBuilder builder(scan);
-    scan.replaceAllUsesWith(*scan.decompose(builder));
+    SmallVector<Value> results = *scan.decompose(builder);
+    results.front().getDefiningOp()->setAttr(kMicrobatchLoopAttr, builder.getUnitAttr());
+    scan.replaceAllUsesWith(results);
     scan.erase();
   }
   return true;

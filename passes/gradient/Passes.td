@@ -59,7 +59,10 @@ def BlockScansPass : Pass<"dgc-block-scans", "::mlir::ModuleOp"> {
     %g = dgc.gradient %loss wrt %w
     ```
   }];
-  let options = [Option<"values", "values", "::dgc::NamePatterns", "::dgc::NamePatterns{{\"*\"}}", "patterns of the names of scans">];
+  let options = [
+    Option<"values", "values", "::dgc::NamePatterns", "::dgc::NamePatterns{{\"*\"}}", "patterns of the names of scans">,
+    Option<"unrollDisabledOnly", "unroll-disabled-only", "bool", "false", "Only those that have dgc.unroll_disable">,
+  ];
   let statistics = [Statistic<"numBlocked", "blocked", "Scans written in blocks">];
   let dependentDialects = ["::dgc::DGCDialect"];
 }
@@ -131,7 +134,7 @@ def UnrollScansPass : Pass<"dgc-unroll-scans"> {
   let description = [{
     For targets on whose devices a round of a loop is costly, or that have no loops. Each `dgc.scan` is replaced by as many
     copies of what it does as it has rounds, with slices of what it goes over and the concatenation of what it gives. One
-    that would become more than `max-ops` ops stays.
+    that would become more than `max-ops` ops, or that has `dgc.unroll_disable`, stays.
 
     ```mlir
     %last = dgc.scan (%s = %zero) over (%x = %xs) {       // %xs: tensor<2x4xf32>

@@ -8,8 +8,8 @@ using namespace dgc;
 void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions &options) {
   llvm::SmallVector<std::string> keep(options.keep.begin(), options.keep.end());
   manager.addPass(createCountLoopsPass());
-  if (!options.recompute.patterns.empty() && !options.unrollScans) // what is written out is computed again op by op
-    manager.addPass(createBlockScansPass({.values = options.recompute}));
+  if (!options.recompute.patterns.empty()) // what is written out is computed again op by op
+    manager.addPass(createBlockScansPass({.values = options.recompute, .unrollDisabledOnly = options.unrollScans > 0}));
   manager.addPass(createGradientPass());
   manager.addPass(createHoistSumsPass());
   if (options.unrollScans) {
@@ -17,7 +17,7 @@ void dgc::buildGradientPhase(mlir::OpPassManager &manager, const GradientOptions
     llvm::SmallVector<std::string> keepScans(keep);
     keepScans.push_back("dgc.scan");
     manager.addPass(createDecomposePass({.keep = keepScans}));
-    manager.addPass(createUnrollScansPass());
+    manager.addPass(createUnrollScansPass({.maxOps = options.unrollScans}));
   }
   manager.addPass(createDecomposePass({.keep = keep}));
   manager.addPass(mlir::createCanonicalizerPass());

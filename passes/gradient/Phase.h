@@ -11,11 +11,14 @@ class OpPassManager;
 
 namespace dgc {
 
+/// So many ops a scan may become for a target that has no loops.
+inline constexpr int64_t kMostUnrolledOps = 100'000;
+
 struct GradientOptions {
   std::vector<std::string> keep;
   int64_t microbatches = 0, stages = 0;
   NamePatterns recompute;
-  bool unrollScans = false;
+  int64_t unrollScans = 0;
   int64_t loopFrom = 0, loopWorkers = 1;
 
   template <class Binder> void bind(Binder &b) {
@@ -23,7 +26,7 @@ struct GradientOptions {
     b("microbatches", microbatches, "parts that the batch is computed in; 0: none");
     b("recompute", recompute, "patterns of values that are computed again in the backward pass; empty: none");
     b("unroll-scans", unrollScans,
-      "write out scans that are not too long, for devices on which rounds of loops are costly");
+      "write out scans that become at most so many ops, for devices on which rounds of loops are costly; 0: none");
     b("loop-from", loopFrom, "from how many micro-batches on they are rounds of a loop; 0: never");
     b("loop-workers", loopWorkers, "how many workers the examples of a round are cut over");
     b("stages", stages, "groups of devices: stage s is that of group s modulo this; 0: each stage has one");

@@ -1,5 +1,6 @@
 // dgc-unroll-scans: writes scans out, round after round.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/CompositeBuilder.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/gradient/Passes.h"
@@ -57,6 +58,8 @@ struct UnrollScansPass : dgc::impl::UnrollScansPassBase<UnrollScansPass> {
     SmallVector<ScanOp> scans; // those inside of others first
     getOperation()->walk([&](ScanOp scan) { scans.push_back(scan); });
     for (ScanOp scan : scans) {
+      if (scan->hasAttr(kUnrollDisableAttr))
+        continue;
       int64_t ops = 0;
       scan.getBody().walk([&](Operation *) { ++ops; });
       if (ops * scan.getNumRounds() > maxOps)

@@ -93,7 +93,7 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
           call = selectPool(op);
         if (!call && !isNvidia)
           call = selectScatterAdd(op);
-        if (!call && !isNvidia)
+        if (!call)
           call = selectUpdateSlice(op);
         if (call)
           selected.push_back(call);

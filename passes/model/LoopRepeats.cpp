@@ -313,8 +313,11 @@ struct LoopRepeatsPass : dgc::impl::LoopRepeatsPassBase<LoopRepeatsPass> {
       llvm::erase_if(repeats, [&](RepeatOp repeat) { return !types.areAlike(repeat); });
     }
     numLoops += repeats.size();
-    for (RepeatOp repeat : repeats)
-      makeLoop(repeat);
+    for (RepeatOp repeat : repeats) {
+      ScanOp loop = makeLoop(repeat);
+      if (unrollDisable)
+        loop.walk([](ScanOp each) { each->setAttr(kUnrollDisableAttr, UnitAttr::get(each.getContext())); });
+    }
     return success();
   }
 };

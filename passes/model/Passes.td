@@ -251,6 +251,7 @@ def LoopRepeatsPass : Pass<"dgc-loop-repeats", "::mlir::ModuleOp"> {
   let options = [
     Option<"batch", "batch", "int64_t", "0", "The global batch; 0: as the inputs say">,
     Option<"rounds", "rounds", "int64_t", "2", "The least rounds of a loop">,
+    Option<"unrollDisable", "unroll-disable", "bool", "false", "Mark the loops with dgc.unroll_disable">,
   ];
   let dependentDialects = ["::dgc::DGCDialect"];
   let statistics = [Statistic<"numLoops", "loops", "Repeats that became loops">];

@@ -8,7 +8,8 @@ void dgc::buildModelPhase(mlir::OpPassManager &manager, const ModelOptions &opti
   manager.addPass(createUnifyMeshesPass());
   manager.addPass(createInlineCallsPass());
   if (options.loopRepeats)
-    manager.addPass(createLoopRepeatsPass({.batch = options.batch, .rounds = options.loopRepeats}));
+    manager.addPass(createLoopRepeatsPass(
+        {.batch = options.batch, .rounds = options.loopRepeats, .unrollDisable = options.keepLoopedRepeats}));
   manager.addPass(createUnrollRepeatsPass());
   manager.addPass(createInferTypesPass({.batch = options.batch}));
   manager.addPass(createBuildEntryPointsPass());

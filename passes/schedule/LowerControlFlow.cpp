@@ -1,5 +1,6 @@
 //===- LowerControlFlow.cpp - loops and branches of exec programs ----------===//
 
+#include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "passes/schedule/ProgramBuilder.h"
 
@@ -91,7 +92,7 @@ LogicalResult ProgramBuilder::lowerWhile(dgc::WhileOp op) {
     mapping.map(op.getCondition().getArgument(i), buffer);
     mapping.map(op.getBody().getArgument(i), buffer);
   }
-  auto loop = exec::WhileOp::create(steps, op.getLoc(), carried.front(), op.getRoundsAttr());
+  auto loop = exec::WhileOp::create(steps, op.getLoc(), carried.front(), op.getRoundsAttr(), op->hasAttr(kCountedAttr));
   Operation *condition = op.getCondition().front().getTerminator();
   if (failed(lowerRegion(op.getCondition(), loop.getTest()))) {
     return failure();

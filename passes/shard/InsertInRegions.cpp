@@ -1,5 +1,6 @@
 // Shardings in loops and branches: reshards in their regions, and of what goes into them.
 
+#include "dialects/dgc/AttributeNames.h"
 #include "passes/shard/Inserter.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -118,7 +119,7 @@ LogicalResult Inserter::fitRegions(RegionTiesOpInterface op, const LoopSums &sum
 }
 
 /// Reshards what is the same in all rounds before the loop: the operand itself where all ops need it in one other way,
-/// else one more for each way.
+/// else one more for each way. What is for one use is gone before the next one, and so before the next round.
 void Inserter::hoistReshards(RegionTiesOpInterface op, SmallVectorImpl<ShardingAttr> &arguments) {
   llvm::MapVector<int64_t, SmallVector<Value>> inside; // by operand
   for (const RegionTies::Same &each : op.getRegionTies().same)
@@ -138,6 +139,8 @@ void Inserter::hoistReshards(RegionTiesOpInterface op, SmallVectorImpl<ShardingA
     for (Value value : values)
       for (Operation *user : value.getUsers()) {
         auto reshard = dyn_cast<ReshardOp>(user);
+        if (reshard && reshard->hasAttr(kUseAttr))
+          reshard = ReshardOp();
         isUsedAsItIs |= !reshard;
         if (!reshard)
           continue;

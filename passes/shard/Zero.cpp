@@ -233,13 +233,52 @@ private:
         continue;
       std::set<Use> uses;
       for (OpOperand &use : argument.getUses())
-        if (isUse(use) && !gatherSlices(use, state, layout))
+        if (isUse(use) && !gatherSlices(use, state, layout) && !gatherInRounds(use, state, layout, forward))
           uses.insert(useOf(use.getOwner()));
       for (const Use &each : uses)
-        reshard(
-            argument, layout.whole, state.getSymName() + ", " + each.describe(), each.describe(), /*early=*/false,
-            [&](OpOperand &use) { return isUse(use) && useOf(use.getOwner()) == each && !takesSlicesOf(use, state); });
+        reshard(argument, layout.whole, state.getSymName() + ", " + each.describe(), each.describe(), /*early=*/false,
+                [&](OpOperand &use) {
+                  return isUse(use) && useOf(use.getOwner()) == each && !takesSlicesOf(use, state) &&
+                         !use.getOwner()->hasAttr(kMicrobatchLoopAttr);
+                });
     }
+  }
+
+  /// A loop over micro-batches has the parts, and gathers them in each round, forwards and backwards. False for other ops.
+  bool gatherInRounds(OpOperand &use, StateOp state, Layout layout, const DenseSet<Operation *> &forward) {
+    if (!use.getOwner()->hasAttr(kMicrobatchLoopAttr))
+      return false;
+    auto loop = cast<RegionTiesOpInterface>(use.getOwner());
+    const DenseSet<Operation *> forwardInside = findForwardOps(loop, forward);
+    declareParts(loop, use, layout);
+    for (const RegionTies::Same &each : loop.getRegionTies().same) {
+      if (each.operand != static_cast<int64_t>(use.getOperandNumber()))
+        continue;
+      SmallVector<OpOperand *> whole;
+      for (OpOperand &inside : each.inside.getUses())
+        if (!gatherSlices(inside, state, layout))
+          whole.push_back(&inside);
+      for (bool backward : {false, true}) {
+        const Use when{-1, -1, backward};
+        reshard(each.inside, layout.whole, state.getSymName() + ", " + when.describe(), when.describe(),
+                /*early=*/false, [&](OpOperand &inside) {
+                  return llvm::is_contained(whole, &inside) && !forwardInside.contains(inside.getOwner()) == backward;
+                });
+      }
+    }
+    return true;
+  }
+
+  /// Lets the regions of a loop have the parts of an operand that is the same in all rounds.
+  void declareParts(RegionTiesOpInterface loop, OpOperand &operand, Layout layout) {
+    const MeshRef ref{FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh()};
+    SmallVector<ShardingAttr> arguments;
+    for (Value argument : loop->getRegion(0).getArguments())
+      arguments.push_back(declaredSharding(argument, ref));
+    for (const RegionTies::Same &each : loop.getRegionTies().same)
+      if (each.operand == static_cast<int64_t>(operand.getOperandNumber()))
+        arguments[cast<BlockArgument>(each.inside).getArgNumber()] = layout.parts;
+    declareArguments(loop, arguments);
   }
 
   /// What takes slices of a stacked weight in a loop that is given it: of one part of the dimension that is stacked. Nothing
@@ -271,15 +310,7 @@ private:
   bool gatherSlices(OpOperand &use, StateOp state, Layout layout) {
     if (!takesSlicesOf(use, state))
       return false;
-    const MeshRef ref{FlatSymbolRefAttr::get(mesh.getSymNameAttr()), mesh.getMesh()};
-    auto loop = cast<RegionTiesOpInterface>(use.getOwner());
-    SmallVector<ShardingAttr> arguments;
-    for (Value argument : loop->getRegion(0).getArguments())
-      arguments.push_back(declaredSharding(argument, ref));
-    for (const RegionTies::Same &each : loop.getRegionTies().same)
-      if (each.operand == static_cast<int64_t>(use.getOperandNumber()))
-        arguments[cast<BlockArgument>(each.inside).getArgNumber()] = layout.parts;
-    declareArguments(loop, arguments);
+    declareParts(cast<RegionTiesOpInterface>(use.getOwner()), use, layout);
     for (GatherOp slice : slicesOf(use)) { // whose first dimension has the size 1
       slice->setAttr(kShardingsAttr, ArrayAttr::get(module.getContext(), {layout.parts}));
       reshard(slice.getResult(), layout.whole, "a layer of " + state.getSymName(), /*use=*/"", /*early=*/true,

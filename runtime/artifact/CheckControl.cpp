@@ -9,6 +9,8 @@ using namespace dgc::rt;
 namespace a = dgc::artifact;
 
 absl::Status ActionCheck::check(const a::While &op) const {
+  if (op.counted() && op.rounds() == 0)
+    return bad("a loop is counted, and has no number of rounds");
   return operand("the predicate", op.predicate(), 1, a::DType::I1);
 }
 
@@ -40,9 +42,11 @@ private:
       if (depth > 0 && (step.queue() != 0 || sizeOf(step.waits())))
         return bad(str(where, " is in a loop or a branch, and waits for others or is waited for"));
       uint64_t first = 0, second = 0;
+      bool isCounted = false;
       if (const a::While *loop = step.action_as_While()) {
         first = loop->test_steps();
         second = loop->body_steps();
+        isCounted = loop->counted();
       } else if (const a::If *branch = step.action_as_If()) {
         first = branch->then_steps();
         second = branch->else_steps();
@@ -55,6 +59,9 @@ private:
         return bad(str(where, " decides on ", first, " and ", second, " steps behind it, and there are ", end - i - 1));
       if (absl::Status s = checkRange(i + 1, i + 1 + first, depth + 1); !s.ok())
         return s;
+      for (uint64_t test = i + 1; isCounted && test < i + 1 + first; ++test)
+        if (communicates(infoOf(program.steps()->Get(static_cast<uint32_t>(test))->action_type()).kind))
+          return bad(str(where, " is a counted loop, and communicates in its test, step ", test));
       if (absl::Status s = checkRange(i + 1 + first, i + 1 + first + second, depth + 1); !s.ok())
         return s;
       i += first + second;

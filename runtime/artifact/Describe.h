@@ -204,6 +204,7 @@ template <typename S> void describe(const artifact::While &a, S &s) {
   s.value("test_steps", a.test_steps());
   s.value("body_steps", a.body_steps());
   s.value("rounds", a.rounds());
+  s.value("counted", a.counted());
 }
 
 template <typename S> void describe(const artifact::If &a, S &s) {

@@ -174,10 +174,21 @@ absl::Status ProgramRunner::runCommunication(const Part &part, uint64_t step) {
   return absl::OkStatus();
 }
 
-/// The loop or branch that is part `at`: the host waits for each of its decisions.
+/// The loop or branch that is part `at`: the host waits for each of its decisions. For a loop of so many rounds it waits for
+/// the times of each round only, if they are wanted.
 absl::Status ProgramRunner::runDecision(size_t at, const dgc_step &context) {
   const Part &part = parts[at];
+  const Control &control = *ops[part.op].control;
   const size_t first = at + 1, second = first + part.first, end = second + part.second;
+  if (control.rounds && !executor->trace) {
+    const Abort &abort = executor->transport.interruption();
+    for (uint64_t round = 0; round < control.rounds; ++round) {
+      if (abort.raised())
+        return abort.status();
+      DGC_RETURN_IF_ERROR(runParts(second, end, context));
+    }
+    return absl::OkStatus();
+  }
   auto fetch = [&]() -> absl::Status {
     executor->transport.progress().set(context.step, firstOp + part.op);
     if (absl::Status s = recorded->toHost(part.index); !s.ok())
@@ -185,7 +196,7 @@ absl::Status ProgramRunner::runDecision(size_t at, const dgc_step &context) {
     // A segment that was launched in this round may be launched again, which its times would not survive.
     return executor->trace ? addTimes(context.step) : absl::OkStatus();
   };
-  return decide(*ops[part.op].control, fetch, [&](bool isFirst) {
+  return decide(control, fetch, [&](bool isFirst) {
     return isFirst ? runParts(first, second, context) : runParts(second, end, context);
   });
 }

@@ -124,11 +124,11 @@ absl::Status Executor::prepareOnHost(const artifact::Program &program, const art
 }
 
 ProgramRunner::Control Executor::controlOf(const artifact::While &loop) {
-  return {true, loop.test_steps(), loop.body_steps(), {}};
+  return {true, loop.test_steps(), loop.body_steps(), loop.counted() ? loop.rounds() : 0, {}};
 }
 
 ProgramRunner::Control Executor::controlOf(const artifact::If &branch) {
-  return {false, branch.then_steps(), branch.else_steps(), {}};
+  return {false, branch.then_steps(), branch.else_steps(), 0, {}};
 }
 
 /// Where the host finds a predicate: on a device with memory of its own it gets a copy, in pinned memory.
@@ -205,7 +205,7 @@ absl::Status Executor::prepareProgram(const artifact::Program &program, uint32_t
                       str("program '", program.name()->str(), "', step ", i, " '", text(step.name()), "'"));
     op->isAsync = step.queue() == 1 && op->communication;
     op->waits = toVector(step.waits());
-    runner->hasControl |= op->control != nullptr;
+    runner->isDecided |= op->control && op->control->rounds == 0;
     runner->ops.push_back(*std::move(op));
     if (runner->ops.back().isAsync)
       runner->atEnd.push_back(i);
@@ -344,7 +344,7 @@ absl::Status ProgramRunner::describe(const absl::Status &status, size_t op, uint
   return annotate(status, str("step ", step, ", op ", where));
 }
 
-size_t ProgramRunner::depth() const { return recorded && !hasControl && !executor->trace ? 2 : 1; }
+size_t ProgramRunner::depth() const { return recorded && !isDecided && !executor->trace ? 2 : 1; }
 
 absl::Status ProgramRunner::run(uint64_t step) {
   DGC_RETURN_IF_ERROR(submit(step));

@@ -129,6 +129,7 @@ private:
   struct Control {
     bool repeats; // a loop: the first ones write the predicate
     uint32_t first, second;
+    uint64_t rounds;      // of a loop that does so many whatever the device computes; 0: the predicate decides
     HostMirror predicate; // a byte; `device` is null where the host computes it
   };
   struct Op {
@@ -164,7 +165,7 @@ private:
   std::vector<OutputView> outputViews;
   std::vector<Op> ops;
   std::vector<uint32_t> atEnd; // those that go on until the end
-  bool hasControl = false;     // there are loops or branches
+  bool isDecided = false;      // by predicates of loops or branches, that is
 
   // On a device with memory of its own (RecordProgram.cpp, DeviceRun.cpp): what is done one after the other. A loop or a
   // branch decides on the parts behind it as it does on ops; a segment is inside of one region of it.

@@ -39,7 +39,7 @@ public:
                                      .attentionMultiple = 8,
                                      .attentionMost = 128,
                                      .keptOps = {"dgc.gelu", "dgc.gelu_grad"},
-                                     .writesOutRounds = true,
+                                     .mostUnrolledOps = 10'000,
                                      .takesHostServers = true};
     return traits;
   }

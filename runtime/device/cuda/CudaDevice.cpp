@@ -63,8 +63,9 @@ CudaDevice::~CudaDevice() {
     driver->releaseHost(memory);
   for (std::span<std::byte> memory : pinned)
     driver->unpin(memory);
-  if (module)
-    driver->unloadModule(module);
+  for (Driver::Module each : {module, sliceModule})
+    if (each)
+      driver->unloadModule(each);
   for (Driver::Event event : {computed, arrived})
     if (event)
       driver->destroyEvent(event);

@@ -36,6 +36,7 @@ public:
   PreparedOrStatus prepare(const artifact::Attention &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::Copy &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::Fill &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::UpdateSlice &op, std::span<const Operand> buffers) override;
   std::string_view kind() const override { return "cuda"; }
   absl::Status finish() override;
   /// Of the GPU.
@@ -55,6 +56,8 @@ private:
   absl::StatusOr<std::byte *> allocateStaging(uint64_t bytes);
   absl::StatusOr<Driver::Event> newEvent(bool timed = false);
   absl::Status chooseAlgorithms();
+  /// The kernel that works on units of so many bytes.
+  absl::StatusOr<Driver::Function> sliceKernel(uint64_t unit);
   PreparedOrStatus takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared);
 
   absl::StatusOr<void *> allocateArena(uint64_t bytes) override;
@@ -89,7 +92,7 @@ private:
   std::unique_ptr<Communication> communication;                            // of several workers
   Driver::Stream stream = nullptr, transfers = nullptr, uploads = nullptr; // `uploads`: of inputs
   Driver::Event computed = nullptr, arrived = nullptr;                     // how far `stream` and `transfers` must be
-  Driver::Module module = nullptr;
+  Driver::Module module = nullptr, sliceModule = nullptr; // of the plan; of the plug-in, if an op needs it
   std::vector<Address> allocations;
   std::vector<std::byte *> hostAllocations;
   std::vector<std::span<std::byte>> pinned; // of others

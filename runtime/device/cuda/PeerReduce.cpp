@@ -1,28 +1,10 @@
 // Reductions over the memory of several workers' GPUs, as kernels, in the order of collective/ReduceKernels.cpp
 // (Combine.h), so that GPUs give the bits that CPUs give. 16-bit floats are added up in f32 and rounded once.
-//
-// Compiled for GPUs when dgc is built, and for this CPU, as one thread, to compare with. There are no headers for GPUs
-// but those of the compiler itself.
 #include "runtime/collective/Combine.h"
+#include "runtime/device/cuda/KernelPlace.h"
 
-// NOLINTBEGIN(modernize-deprecated-headers): of the compiler itself
-#include <stddef.h>
-#include <stdint.h>
-// NOLINTEND(modernize-deprecated-headers)
-
-#ifdef __NVPTX__
-#define DGC_KERNEL(name) extern "C" __attribute__((nvptx_kernel)) void name
-static uint64_t times(int a, int b) { return static_cast<uint64_t>(a) * static_cast<uint64_t>(b); }
-static uint64_t firstPlace() {
-  return times(__nvvm_read_ptx_sreg_ctaid_x(), __nvvm_read_ptx_sreg_ntid_x()) +
-         static_cast<uint64_t>(__nvvm_read_ptx_sreg_tid_x());
-}
-static uint64_t places() { return times(__nvvm_read_ptx_sreg_nctaid_x(), __nvvm_read_ptx_sreg_ntid_x()); }
-#else
+#ifndef __NVPTX__
 #include "runtime/device/cuda/Peers.h"
-#define DGC_KERNEL(name) extern "C" void name
-static uint64_t firstPlace() { return 0; }
-static uint64_t places() { return 1; }
 #endif
 
 namespace {

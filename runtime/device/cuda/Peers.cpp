@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#ifdef DGC_HAS_PEER_PTX
+#ifdef DGC_HAS_KERNEL_PTX
 extern const char *const dgcPeerReducePtx;
 #endif
 
@@ -15,7 +15,7 @@ namespace dgc::rt::cuda {
 static constexpr uint64_t kStagingBytes = 4096, kBlock = 256, kMostBlocks = 1024;
 
 const char *peerReducePtx() {
-#ifdef DGC_HAS_PEER_PTX
+#ifdef DGC_HAS_KERNEL_PTX
   return dgcPeerReducePtx;
 #else
   return nullptr;

@@ -2,8 +2,11 @@
 
 #include "runtime/base/Status.h"
 #include "runtime/collective/Wait.h"
+#include "runtime/device/cuda/SliceKernels.h"
 
+#include <array>
 #include <cstring>
+#include <tuple>
 
 namespace dgc::rt::cuda {
 namespace {
@@ -220,13 +223,78 @@ private:
 };
 } // namespace
 
-SelfTestLine testPeerKernels(Driver &driver) {
-  absl::Status status = PeerCheck(driver).run();
-  return {"reductions over memory of several workers",
+static SelfTestLine lineOf(std::string name, const absl::Status &status) {
+  return {std::move(name),
           status.ok()                ? SelfTestLine::Passed
           : absl::IsNotFound(status) ? SelfTestLine::LeftOut
                                      : SelfTestLine::Failed,
           std::string(status.message())};
 }
 
+SelfTestLine testPeerKernels(Driver &driver) {
+  return lineOf("reductions over memory of several workers", PeerCheck(driver).run());
+}
+
+//===-- Kernels that put slices in place --------------------------------===//
+
+namespace {
+/// A tensor of 3 rows with 7 slices of 5 units, two of which are replaced.
+class SliceCheck : Bench {
+public:
+  explicit SliceCheck(Driver &driver) : Bench(driver) {}
+  ~SliceCheck() {
+    if (stream)
+      (void)driver.synchronize(stream);
+    if (module)
+      driver.unloadModule(module);
+  }
+
+  absl::Status run() {
+    if (!sliceKernelsPtx())
+      return absl::NotFoundError("this dgc was built without");
+    std::string_view text(sliceKernelsPtx());
+    DGC_RETURN_IF_ERROR(take(3 * kPart));
+    DGC_ASSIGN_OR_RETURN(module, driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1))));
+    for (const SliceKernel *kernel = sliceKernels; kernel->name; ++kernel)
+      for (int64_t start : {-3, 0, 4, 200}) // 200 as a byte has a sign
+        for (uint64_t width : {1, 4, 8})
+          for (uint64_t isSigned : {0, 1})
+            DGC_RETURN_IF_ERROR(annotate(check(*kernel, start, width, isSigned), kernel->name));
+    return absl::OkStatus();
+  }
+
+private:
+  static constexpr uint64_t kPart = 2048, kUpdate = kPart, kStart = 2 * kPart;
+
+  absl::Status check(const SliceKernel &kernel, int64_t start, uint64_t width, uint64_t isSigned) {
+    DGC_ASSIGN_OR_RETURN(Driver::Function function, driver.findFunction(module, kernel.name));
+    std::vector<std::byte> expected(3 * kPart);
+    for (uint64_t i = 0; i < expected.size(); ++i)
+      host[i] = expected[i] = static_cast<std::byte>((i * 37 + i / 251) % 253);
+    std::memcpy(host + kStart, &start, sizeof start);
+    std::memcpy(expected.data() + kStart, &start, sizeof start);
+    auto argumentsAt = [&](uint64_t base) {
+      return std::array<uint64_t, 10>{base, base + kUpdate, base + kStart, width, isSigned, 5, 3, 10, 35, 5};
+    };
+    std::apply(kernel.run, argumentsAt(reinterpret_cast<uint64_t>(expected.data())));
+    DGC_RETURN_IF_ERROR(driver.copyToDevice(memory, host, expected.size(), stream));
+    DGC_RETURN_IF_ERROR(driver.synchronize(stream));
+    std::vector<Argument> args;
+    for (uint64_t argument : argumentsAt(memory))
+      args.push_back({argument, 0});
+    DGC_RETURN_IF_ERROR(driver.launch(function, 2, 32, args, stream));
+    DGC_RETURN_IF_ERROR(driver.copyToHost(host, memory, expected.size(), stream));
+    DGC_RETURN_IF_ERROR(driver.synchronize(stream));
+    for (uint64_t i = 0; i < expected.size(); ++i)
+      if (host[i] != expected[i])
+        return absl::InternalError(str("byte ", i, " is ", static_cast<int>(host[i]), ", expected is ",
+                                       static_cast<int>(expected[i]), ", of a slice at ", start));
+    return absl::OkStatus();
+  }
+
+  Driver::Module module = nullptr;
+};
+} // namespace
+
+SelfTestLine testSliceKernels(Driver &driver) { return lineOf("slices put in place", SliceCheck(driver).run()); }
 } // namespace dgc::rt::cuda

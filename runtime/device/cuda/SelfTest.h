@@ -13,4 +13,7 @@ std::vector<SelfTestLine> testNccl(Driver &driver, const NcclFunctions &nccl);
 /// The kernels by which workers reduce each other's memory, against the same on the CPU, bit by bit; one line.
 SelfTestLine testPeerKernels(Driver &driver);
 
+/// The kernels that put slices in place, likewise.
+SelfTestLine testSliceKernels(Driver &driver);
+
 } // namespace dgc::rt::cuda

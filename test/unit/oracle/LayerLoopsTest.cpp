@@ -55,6 +55,7 @@ TEST(LayerLoops, TrainTheSameWeights) {
       {"data=3", "zero2"},
       {"data=2", "zero2,accumulate=6"},
       {"data=2", "zero3"},
+      {"data=2", "zero3,accumulate=6"}, // layers are gathered one by one in each of the rounds
       {"model=2", cut},
       {"data=2", "accumulate=6,recompute=layer.*"},
       {"data=2,model=2", cut + ",zero1,accumulate=6,sequence-parallel"},

@@ -77,7 +77,9 @@ TEST(TransformerStrategies, OfCharactersHasTheSameGradients) {
       {"data=2", "accumulate=5"},
       {"", "accumulate=6"}, // rounds of a loop
       {"data=2", "accumulate=6"},
-      {"data=2", "zero2,accumulate=6"},   // gradients are scattered in each round
+      {"data=2", "zero2,accumulate=6"}, // gradients are scattered in each round
+      {"data=2", "zero3,accumulate=6"}, // and weights are gathered there, twice
+      {"data=2,model=2", cut + ",zero3,accumulate=6,recompute=layer.*"},
       {"model=2", cut + ",accumulate=6"}, // what the layers need of the other worker is communicated in each round
       {"data=2,model=2", cut + ",zero1,accumulate=6,sequence-parallel"},
       {"data=2", "accumulate=6,recompute=layer.*"},

@@ -52,3 +52,14 @@ func.func @long(%s: tensor<f32>) -> tensor<f32> {
   }
   return %0 : tensor<f32>
 }
+
+// The loop of layers says that it stays.
+// CHECK-LABEL: func.func @layers
+// CHECK: dgc.scan
+func.func @layers(%s: tensor<f32>) -> tensor<f32> {
+  %0 = dgc.scan (%a = %s) count 2 attributes {dgc.unroll_disable} : tensor<f32> -> tensor<f32> {
+    %n = dgc.add %a, %a : tensor<f32>
+    dgc.yield %n : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}

@@ -230,6 +230,98 @@ dgc.model @slices {
   }
 }
 
+/// A model of three equal layers, and as many micro-batches as the strategy says.
+std::string layersModel() {
+  return R"(
+dgc.model @layers {
+  %x = dgc.input "x" : tensor<?x5xf32>
+  %y = dgc.input "y" : tensor<?x5xf32>
+  %h = dgc.repeat 3 "layer" (%a = %x) {
+    %w = dgc.variable "w" normal 0 0.1 : tensor<5x5xf32>
+    %b = dgc.variable "b" normal 0 0.1 : tensor<5xf32>
+    %d = dgc.dense %a, %w, %b
+    %t = dgc.tanh %d
+    %s = dgc.add %a, %t
+    dgc.next %s
+  }
+  %loss = dgc.mean_squared_error %h, %y
+  dgc.loss %loss
+  dgc.optimizer sgd learning_rate 0.1
+})";
+}
+
+ExecuteOptions layersOptions() {
+  ExecuteOptions options;
+  options.from = "input";
+  options.batch = 12;
+  options.run.program = "train";
+  options.run.seed = 3;
+  options.run.steps = 2;
+  options.run.ahead = true;
+  options.repeats = "loop";
+  options.run.inputsOfStep = [](int step) {
+    HostArray x = numbers(12, 5), y = numbers(12, 5);
+    auto *values = reinterpret_cast<float *>(y.bytes.data());
+    for (int i = 0; i < 60; ++i)
+      values[i] = values[59 - i] + static_cast<float>(step);
+    return NamedArrays{{"x", x}, {"y", y}};
+  };
+  return options;
+}
+
+// Loops of layers and of micro-batches are loops on GPUs as well, over what CPUs compute, alone and with others.
+TEST(CudaControlFlow, LayersAndMicrobatchesAreLoops) {
+  for (const Distributed &how :
+       {Distributed{"", "accumulate=6", 1, Way::Host}, Distributed{"", "recompute=layer.*", 1, Way::Host},
+        Distributed{"data=2", "zero3,accumulate=6", 2, Way::Nccl}, Distributed{"data=2", "zero2", 2, Way::Host},
+        Distributed{"data=2", "", 2, Way::Memory}}) {
+    SCOPED_TRACE(str(how.mesh, " ", how.strategy));
+    ExecuteOptions options = layersOptions();
+    auto alone = execute(layersModel(), {}, options);
+    ASSERT_TRUE(alone.ok()) << alone.status();
+    options.mesh = how.mesh;
+    options.strategy = how.strategy;
+    auto plan = compileForFakeGpu(layersModel(), options);
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    size_t loops = 0;
+    const auto loaded = *loadBytes(*plan);
+    for (const artifact::Step *step : *loaded->program("train")->steps())
+      if (const artifact::While *loop = step->action_as_While()) {
+        ++loops;
+        EXPECT_TRUE(loop->counted());
+      }
+    EXPECT_GE(loops, 2u);
+    auto logs = newLogs(how.workers);
+    FakeNetwork network;
+    options.run.makeDevice = fakeDevices(logs, {}, kFakeGpu, how.way == Way::Nccl ? &network : nullptr,
+                                         how.way == Way::Memory ? std::make_shared<FakePeers>() : nullptr);
+    auto result = runOnce(*plan, {}, options.run);
+    ASSERT_TRUE(result.ok()) << result.status();
+    expectSame(*result, *alone);
+    expectClean(logs);
+  }
+}
+
+// The host waits for no round of a counted loop: as many waits for however many rounds.
+TEST(CudaControlFlow, CountedRoundsAreNotWaitedFor) {
+  auto waitsOf = [](const char *strategy) {
+    ExecuteOptions options = layersOptions();
+    options.strategy = strategy;
+    auto plan = compileForFakeGpu(layersModel(), options);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    auto logs = newLogs(1);
+    options.run.makeDevice = fakeDevices(logs);
+    auto result = runOnce(*plan, {}, options.run);
+    EXPECT_TRUE(result.ok()) << result.status();
+    expectClean(logs);
+    return std::pair(std::count(logs[0]->calls.begin(), logs[0]->calls.end(), "await"), logs[0]->replays);
+  };
+  const auto [fewWaits, fewReplays] = waitsOf("accumulate=6");
+  const auto [manyWaits, manyReplays] = waitsOf("accumulate=12");
+  EXPECT_EQ(manyWaits, fewWaits);
+  EXPECT_GT(manyReplays, fewReplays);
+}
+
 // Segments are recorded once, however many rounds there are, and a predicate is a byte of pinned memory.
 TEST(CudaControlFlow, SegmentsAreRecordedOnce) {
   ExecuteOptions options = modelOptions();

@@ -10,6 +10,7 @@
 #include "runtime/device/cuda/Blas.h"
 #include "runtime/device/cuda/Dnn.h"
 #include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/SliceKernels.h"
 #include "test/unit/support/GpuEmulator.h"
 
 #include <algorithm>
@@ -182,6 +183,8 @@ private:
   std::unique_lock<std::mutex> lockPeers() const {
     return peers ? std::unique_lock(peers->mutex) : std::unique_lock<std::mutex>();
   }
+  absl::Status launchSlice(const rt::cuda::SliceKernel &kernel, std::span<const rt::cuda::Argument> args,
+                           Stream stream);
   absl::Status launchNative(const std::string &name, std::span<const rt::cuda::Argument> args, Stream stream);
   void checkJoined(const CapturedGraph &graph);
   bool isPending(const Clock &until) const;

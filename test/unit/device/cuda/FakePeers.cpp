@@ -2,9 +2,12 @@
 #include "test/unit/device/cuda/FakeDriver.h"
 
 #include "runtime/device/cuda/Peers.h"
+#include "runtime/device/cuda/SliceKernels.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <tuple>
 
 using namespace dgc::rt;
 using namespace dgc::rt::cuda;
@@ -86,8 +89,27 @@ void FakeDriver::checkForeign(const Work &work, const Access &access) {
     peers->foreign.push_back({access.begin, access.bytes, access.writes, this, work.stream, work.number, work.name});
 }
 
-/// A kernel of PeerReduce.cpp: its table says what it touches.
+/// A kernel of SliceKernels.cpp.
+absl::Status FakeDriver::launchSlice(const SliceKernel &kernel, std::span<const Argument> args, Stream stream) {
+  std::array<uint64_t, 10> values{};
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = args[i].address;
+  const auto [dst, update, start, width, isSigned, last, outer, part, whole, inner] = values;
+  const auto unit = static_cast<uint64_t>(std::stoi(std::string(kernel.name).substr(std::strlen("dgc_update_slice_"))));
+  if (dst % unit || update % unit)
+    wrong("memory that is not aligned is written " + std::to_string(unit) + " bytes at a time");
+  for (size_t i = 0; i < 3; ++i)
+    values[i] = reinterpret_cast<uint64_t>(host(values[i]));
+  return enqueue(kernel.name, stream,
+                 {{dst, outer * whole * unit, true}, {update, outer * part * unit, false}, {start, width, false}},
+                 [&kernel, values] { std::apply(kernel.run, values); });
+}
+
+/// A kernel of PeerReduce.cpp, whose table says what it touches, or one of SliceKernels.cpp.
 absl::Status FakeDriver::launchNative(const std::string &name, std::span<const Argument> args, Stream stream) {
+  for (const SliceKernel *each = sliceKernels; each->name; ++each)
+    if (each->name == name)
+      return launchSlice(*each, args, stream);
   const PeerKernel *kernel = peerKernels;
   while (kernel->name && kernel->name != name)
     ++kernel;

@@ -33,12 +33,12 @@ TEST(Nccl, CommunicatesWithItself) {
   EXPECT_EQ(network.aborts, 0);
 }
 
-TEST(Nccl, ReductionsOfPeersAreChecked) {
+TEST(Nccl, KernelsOfThePluginAreChecked) {
   auto log = std::make_shared<FakeLog>();
   {
     FakeDriver driver(log);
-    SelfTestLine line = testPeerKernels(driver);
-    EXPECT_EQ(line.outcome, SelfTestLine::Passed) << line.detail;
+    for (const SelfTestLine &line : {testPeerKernels(driver), testSliceKernels(driver)})
+      EXPECT_EQ(line.outcome, SelfTestLine::Passed) << line.name << ": " << line.detail;
   }
   EXPECT_THAT(log->violations, IsEmpty());
 }
