@@ -144,7 +144,7 @@ std::string nameInFolder(const std::string &path) {
 }
 
 /// Who holds a lock, by what its file says.
-std::string describeHolder(std::string_view content) {
+std::string describeHolder(std::string_view content, bool isOfFolder) {
   std::string self = str(lockMagic, ::getpid(), " ", hostName(), "\n");
   if (content == self)
     return "this job writes it already: every output needs a name of its own";
@@ -156,7 +156,8 @@ std::string describeHolder(std::string_view content) {
       holder += str(" (process ", printable(rest.substr(0, blank)), " on ",
                     printable(rest.substr(blank + 1, end - blank - 1)), ")");
   }
-  return holder + " writes it: name another file, or wait until that job has ended";
+  return holder + (isOfFolder ? " writes into it: name another folder, or end that job first"
+                              : " writes it: name another file, or wait until that job has ended");
 }
 
 class PosixDisk final : public Disk {
@@ -224,6 +225,10 @@ public:
     struct stat info;
     return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == ::geteuid();
   }
+  bool isOwnFolder(const std::string &path) override {
+    struct stat info;
+    return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == ::geteuid();
+  }
   bool isReplaceable(const std::string &path) override {
     struct stat info;
     return !isInSystemFolder(path) && (::stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode));
@@ -278,7 +283,7 @@ private:
     ssize_t length = ::pread(fd, text, sizeof text, 0);
     std::string_view content(text, length > 0 ? static_cast<size_t>(length) : 0);
     if (failed == EWOULDBLOCK)
-      return absl::AlreadyExistsError(describeHolder(content));
+      return absl::AlreadyExistsError(describeHolder(content, std::filesystem::path(path).filename() == folderLock));
     if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev)
       return nullptr;
     lock->excludes = failed == 0;

@@ -46,6 +46,9 @@ public:
   virtual bool excludesOthers() const = 0;
 };
 
+/// The name of the lock of a folder, in it.
+inline constexpr std::string_view folderLock = ".dgc-lock";
+
 /// Every error names the path.
 class Disk {
 public:
@@ -58,13 +61,16 @@ public:
   /// Opens a device or pipe that exists, to write into it. Paths as /dev/stdout give the open file itself: what it
   /// holds is kept.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> openSpecial(const std::string &path) = 0;
+  /// A file takes the place of another one. A folder only that of an empty one.
   virtual absl::Status rename(const std::string &from, const std::string &to) = 0;
-  virtual absl::Status remove(const std::string &path) = 0;
+  virtual absl::Status remove(const std::string &path) = 0;        // a file, a link or an empty folder
   virtual absl::Status makeDirectory(const std::string &path) = 0; // with parents; OK when it exists
   virtual absl::Status syncDirectory(const std::string &path) = 0;
   virtual bool exists(const std::string &path) = 0;
   /// Whether the file itself, not what a symbolic link leads to, is a regular file of this user.
   virtual bool isOwnFile(const std::string &path) = 0;
+  /// The same of a folder.
+  virtual bool isOwnFolder(const std::string &path) = 0;
   /// Whether another file may take the place of what is there: not of devices and pipes, which are written into.
   virtual bool isReplaceable(const std::string &path) = 0;
   /// Whether openSpecial may work, without opening: a pipe would tell its reader.
@@ -75,7 +81,8 @@ public:
   virtual absl::StatusOr<std::vector<std::string>> list(const std::string &path) = 0;
   /// Takes a lock, never waits for it. While it is held a small file `path` says which process has it; that file is
   /// removed with the lock, and one that a dead process left is taken over. A file that says something else stays as
-  /// it is. An error of AlreadyExists names the holder of the lock.
+  /// it is. An error of AlreadyExists names the holder of the lock, and says what to do: a lock with the name
+  /// folderLock is that of its folder, any other one that of a file.
   virtual absl::StatusOr<std::unique_ptr<FileLock>> lock(const std::string &path) = 0;
 };
 

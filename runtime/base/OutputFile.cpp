@@ -26,6 +26,17 @@ static uint64_t hashOf(std::string_view text) {
   return hash;
 }
 
+absl::StatusOr<std::string> dgc::rt::randomToken() {
+  uint64_t token;
+  if (getrandom(&token, sizeof token, 0) != sizeof token)
+    return errnoStatus(errno, "cannot get random bytes");
+  return hex(token);
+}
+
+bool dgc::rt::isToken(std::string_view text) {
+  return text.size() == tokenDigits && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 static std::string folderOf(const std::string &path) {
   std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
@@ -48,7 +59,7 @@ static bool isTemporary(std::string_view name, std::string_view stem) {
   if (name.size() != stem.size() + 1 + tokenDigits + temporarySuffix.size() || !name.starts_with(stem) ||
       name[stem.size()] != '.' || !name.ends_with(temporarySuffix))
     return false;
-  return name.substr(stem.size() + 1, tokenDigits).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return isToken(name.substr(stem.size() + 1, tokenDigits));
 }
 
 /// Removes temporaries of a stem; the caller has its lock, so the jobs that made them have ended.
@@ -84,10 +95,8 @@ absl::StatusOr<OutputFile> OutputFile::reserve(Disk &disk, std::string path) {
 
 absl::StatusOr<std::pair<std::string, std::unique_ptr<WritableFile>>> OutputFile::createTemporary() {
   for (int attempts = 0;; ++attempts) {
-    uint64_t token;
-    if (getrandom(&token, sizeof token, 0) != sizeof token)
-      return errnoStatus(errno, "cannot get random bytes");
-    std::string name = siblingOf(path_, str(stemOf(path_), ".", hex(token), temporarySuffix));
+    DGC_ASSIGN_OR_RETURN(std::string token, randomToken());
+    std::string name = siblingOf(path_, str(stemOf(path_), ".", token, temporarySuffix));
     auto created = disk->createNew(name, path_);
     if (created.ok())
       return std::pair(std::move(name), *std::move(created));

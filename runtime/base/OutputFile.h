@@ -41,6 +41,11 @@ private:
   std::unique_ptr<FileLock> lock; // null: standard output, a device or a pipe
 };
 
+/// 16 hex digits, at random, for names that nothing else has.
+absl::StatusOr<std::string> randomToken();
+/// Whether a text is of this form.
+bool isToken(std::string_view text);
+
 /// Reserves and replaces a file in one.
 absl::Status replaceFile(Disk &disk, const std::string &path, const OutputFile::Write &write);
 

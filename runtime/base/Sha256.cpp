@@ -27,3 +27,9 @@ std::string Sha256::finishHex() {
     hex += {digits[byte >> 4], digits[byte & 15]};
   return hex;
 }
+
+std::string dgc::rt::sha256Of(std::string_view text) {
+  Sha256 sha;
+  sha.add(text);
+  return sha.finishHex();
+}

@@ -27,4 +27,7 @@ private:
   std::unique_ptr<State> state;
 };
 
+/// The digest of a text as 64 hex digits.
+std::string sha256Of(std::string_view text);
+
 } // namespace dgc::rt

@@ -5,76 +5,15 @@
 #include "runtime/base/Printable.h"
 #include "runtime/base/Shape.h"
 
-#include "absl/strings/numbers.h"
-
 #include <algorithm>
-#include <limits>
 #include <set>
 
 using namespace dgc::rt;
 
 absl::Status dgc::rt::saveCheckpoint(OutputFile &file, std::span<const Tensor> variables, const RunState &state) {
-  return writeSafetensors(file, variables,
-                          {{"dgc.step", str(state.step)},
-                           {"dgc.epoch", str(state.cursor.epoch)},
-                           {"dgc.epoch_step", str(state.cursor.step)},
-                           {"dgc.seed", str(state.seed)},
-                           {"dgc.plan", state.planDigest},
-                           {"dgc.producer", state.producer},
-                           {std::string(digestKey), ""}});
-}
-
-/// The largest epoch that the order of samples is defined for, and a number of steps that no run reaches.
-static constexpr int64_t mostEpochs = int64_t{1} << 40, mostSteps = int64_t{1} << 53;
-
-/// Metadata of other programs is theirs; of dgc all is known, so that nothing that counts is passed over.
-static absl::Status checkKeys(const Metadata &metadata) {
-  constexpr std::string_view known[] = {"dgc.step", "dgc.epoch",    "dgc.epoch_step", "dgc.seed",
-                                        "dgc.plan", "dgc.producer", digestKey};
-  for (const auto &[key, value] : metadata)
-    if (key.starts_with("dgc.") && std::find(std::begin(known), std::end(known), key) == std::end(known))
-      return badData(str("the metadata has '", key,
-                         "', which this version of dgc does not know: load it with the version "
-                         "that wrote it"));
-  return absl::OkStatus();
-}
-
-/// A number from 0 to `most`.
-template <typename T>
-static absl::Status readNumber(const Metadata &metadata, const std::string &key, T most, T &value) {
-  auto it = metadata.find(key);
-  if (it == metadata.end())
-    return badData(str("the metadata has no '", key, "', which goes with the other dgc.* in it"));
-  if (it->second.empty() || it->second.find_first_not_of("0123456789") != std::string::npos ||
-      !absl::SimpleAtoi(it->second, &value) || value > most)
-    return badData(str("the metadata '", key, "' is '", it->second, "', not a number from 0 to ", most));
-  return absl::OkStatus();
-}
-
-/// The state in `metadata`; nothing where there is none.
-static absl::StatusOr<std::optional<RunState>> readState(const Metadata &metadata) {
-  DGC_RETURN_IF_ERROR(checkKeys(metadata));
-  bool isOurs = std::any_of(metadata.begin(), metadata.end(), [](const auto &entry) {
-    return entry.first.starts_with("dgc.") && entry.first != digestKey;
-  });
-  if (!isOurs)
-    return std::nullopt;
-  RunState state;
-  DGC_RETURN_IF_ERROR(readNumber(metadata, "dgc.step", mostSteps, state.step));
-  DGC_RETURN_IF_ERROR(readNumber(metadata, "dgc.epoch", mostEpochs, state.cursor.epoch));
-  DGC_RETURN_IF_ERROR(readNumber(metadata, "dgc.epoch_step", mostSteps, state.cursor.step));
-  DGC_RETURN_IF_ERROR(readNumber(metadata, "dgc.seed", std::numeric_limits<uint64_t>::max(), state.seed));
-  if (state.step < state.cursor.epoch + state.cursor.step)
-    return badData(str("the metadata says step ", state.step, ", but epoch ", state.cursor.epoch, " and ",
-                       state.cursor.step, " steps in it, which takes at least ",
-                       state.cursor.epoch + state.cursor.step));
-  auto text = [&](const char *key) {
-    auto it = metadata.find(key);
-    return it == metadata.end() ? "" : it->second;
-  };
-  state.planDigest = text("dgc.plan");
-  state.producer = text("dgc.producer");
-  return state;
+  Metadata metadata = toMetadata(state);
+  metadata.emplace(digestKey, "");
+  return writeSafetensors(file, variables, metadata);
 }
 
 namespace {
@@ -100,12 +39,12 @@ private:
 
 /// How the variables of a plan and the tensors of a file belong together.
 struct Comparison {
-  Comparison(const SafetensorsFile &file, std::span<const VariableSpec> plan, Restore restore) {
+  Comparison(const TensorSource &source, std::span<const VariableSpec> plan, Restore restore) {
     std::set<std::string_view> known;
     for (const VariableSpec &variable : plan) {
       bool isWeight = !variable.slot && !variable.optional;
-      auto it = file.entries().find(variable.name);
-      if (!variable.beginsAs.empty() && (it == file.entries().end() || restore == Restore::Weights)) {
+      auto it = source.tensors().find(variable.name);
+      if (!variable.beginsAs.empty() && (it == source.tensors().end() || restore == Restore::Weights)) {
         taken.emplace(variable.name, variable.beginsAs); // which is compared itself
         continue;
       }
@@ -114,19 +53,19 @@ struct Comparison {
         continue;
       }
       known.insert(variable.name);
-      if (it == file.entries().end()) {
+      if (it == source.tensors().end()) {
         (variable.optional ? fresh : variable.slot ? missingSlots : missing).add(variable.name);
         continue;
       }
       taken.emplace(variable.name, variable.name);
       anySlot |= variable.slot;
-      const SafetensorsFile::Entry &entry = it->second;
+      const TensorSource::Info &entry = it->second;
       if (entry.dtype != variable.dtype || entry.shape != variable.globalShape)
         (isWeight ? differentWeights : differentSlots)
             .add(str(variable.name, " (", describe(entry.dtype, entry.shape), " for ",
                      describe(variable.dtype, variable.globalShape), ")"));
     }
-    for (auto &[name, entry] : file.entries())
+    for (auto &[name, entry] : source.tensors())
       if (!known.contains(name))
         (restore == Restore::Weights ? ignored : extra).add(name);
   }
@@ -143,48 +82,49 @@ struct Comparison {
 } // namespace
 
 /// One error that lists every difference between the file and the plan.
-static absl::Status misfit(const SafetensorsFile &file, const Comparison &found) {
+static absl::Status misfit(const TensorSource &source, const Comparison &found) {
   NameList different = found.differentWeights;
   different.add(found.differentSlots);
-  return badData(str(file.path(), " does not fit the plan", found.missing.text("it lacks "),
+  return badData(str(source.path(), " does not fit the plan", found.missing.text("it lacks "),
                      found.slotsFit() ? "" : found.missingSlots.text("it lacks of the optimizer's state "),
                      found.extra.text("the plan has no "), different.text("these differ: "),
                      found.weightsFit() ? "; its weights fit: --load-weights takes these alone" : ""));
 }
 
 /// What is left out, for people.
-static std::string describeLeftOut(const SafetensorsFile &file, const Comparison &found) {
+static std::string describeLeftOut(const TensorSource &source, const Comparison &found) {
   NameList fresh = found.fresh;
   fresh.add(found.missingSlots);
   std::string ignored = found.ignored.text("left out of the file: "), begins = fresh.text("at their initial values: ");
   if (ignored.empty() && begins.empty())
     return "";
-  return str("loaded ", file.path(), ignored, begins);
+  return str("loaded ", source.path(), ignored, begins);
 }
 
-static absl::StatusOr<std::optional<RunState>> stateIn(const SafetensorsFile &file) {
-  auto state = readState(file.metadata());
-  return state.ok() ? state : annotate(state.status(), file.path());
+static absl::StatusOr<std::optional<RunState>> namedStateIn(const Metadata &metadata, const std::string &path) {
+  auto state = stateIn(metadata);
+  return state.ok() ? state : annotate(state.status(), path);
 }
 
 absl::StatusOr<std::optional<RunState>> dgc::rt::readRunState(Disk &disk, const std::string &path) {
-  DGC_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(disk, path));
-  return stateIn(file);
+  DGC_ASSIGN_OR_RETURN(Metadata metadata, readCheckpointMetadata(disk, path));
+  return namedStateIn(metadata, path);
 }
 
 absl::StatusOr<Checkpoint> Checkpoint::open(Disk &disk, const std::string &path, std::span<const VariableSpec> plan,
-                                            Restore restore) {
-  DGC_ASSIGN_OR_RETURN(SafetensorsFile file, SafetensorsFile::open(disk, path));
-  DGC_RETURN_IF_ERROR(file.verify());
-  Comparison found(file, plan, restore);
+                                            Restore restore, Verify verify) {
+  DGC_ASSIGN_OR_RETURN(std::unique_ptr<TensorSource> source, TensorSource::open(disk, path));
+  for (size_t i = 0; verify == Verify::All && i < source->numShards(); ++i)
+    DGC_RETURN_IF_ERROR(source->verifyShard(i));
+  Comparison found(*source, plan, restore);
   if (!found.fits())
-    return misfit(file, found);
+    return misfit(*source, found);
   std::optional<RunState> state;
   if (restore == Restore::All) {
-    DGC_ASSIGN_OR_RETURN(state, stateIn(file));
+    DGC_ASSIGN_OR_RETURN(state, namedStateIn(source->metadata(), path));
   }
-  std::string leftOut = describeLeftOut(file, found);
-  Checkpoint checkpoint(std::move(file));
+  std::string leftOut = describeLeftOut(*source, found);
+  Checkpoint checkpoint(std::move(source));
   checkpoint.taken = std::move(found.taken);
   checkpoint.leftOut_ = std::move(leftOut);
   checkpoint.state_ = std::move(state);
@@ -194,8 +134,7 @@ absl::StatusOr<Checkpoint> Checkpoint::open(Disk &disk, const std::string &path,
 absl::Status Checkpoint::read(const std::string &variable, std::span<const int64_t> start,
                               std::span<const int64_t> size, std::span<std::byte> out) const {
   auto name = taken.find(variable);
-  auto it = name == taken.end() ? file.entries().end() : file.entries().find(name->second);
-  if (it == file.entries().end())
-    return absl::NotFoundError(str(file.path(), " has no ", variable));
-  return file.readBlock(it->second, start, size, out);
+  if (name == taken.end() || !source->tensors().contains(name->second))
+    return absl::NotFoundError(str(source->path(), " has no ", variable));
+  return source->read(name->second, start, size, out);
 }

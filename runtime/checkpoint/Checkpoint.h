@@ -1,27 +1,18 @@
 // Checkpoints: the variables of a run under their names, and where the run was.
 //
-// A checkpoint is a safetensors file. It does not depend on how variables were
-// cut over workers: it holds whole tensors, and each worker reads its block.
+// A checkpoint is a safetensors file of whole tensors, or a folder that workers
+// wrote together (ShardedCheckpoint.h). It does not depend on how variables were
+// cut over workers: each worker reads its block of the whole.
 #pragma once
 
-#include "runtime/checkpoint/Safetensors.h"
-#include "runtime/data/Order.h"
+#include "runtime/checkpoint/RunState.h"
+#include "runtime/checkpoint/TensorSource.h"
 
 #include <map>
+#include <memory>
 #include <optional>
 
 namespace dgc::rt {
-
-/// Where the run was when it was saved, under "dgc.*" in the metadata. Every step ends an epoch or continues it, so
-/// step >= cursor.epoch + cursor.step.
-struct RunState {
-  int64_t step = 0; // training steps done
-  Cursor cursor;    // the batch that comes next
-  uint64_t seed = 0;
-  std::string planDigest; // hex; of the plan that wrote it
-  std::string producer;   // "dgc 0.1.0"
-  bool operator==(const RunState &) const = default;
-};
 
 /// A variable that a plan has, as a checkpoint must have it.
 struct VariableSpec {
@@ -47,19 +38,25 @@ enum class Restore {
 /// whole tensors.
 absl::Status saveCheckpoint(OutputFile &file, std::span<const Tensor> variables, const RunState &state);
 
-/// Where the run was that wrote the file; nothing when it was not written by dgc: no "dgc.*". An error when one of
-/// these keys is unknown, missing, out of range or contradicts another. The digest is not compared.
+/// What is compared with digests when a checkpoint is opened.
+enum class Verify {
+  All,      // every file
+  Manifest, // no file but the manifest of a folder: workers share that work, by verifyShard()
+};
+
+/// Where the run was that wrote the file or folder; nothing when it was not written by dgc: no "dgc.*". An error when one
+/// of these keys is unknown, missing, out of range or contradicts another. The digests of files are not compared.
 absl::StatusOr<std::optional<RunState>> readRunState(Disk &disk, const std::string &path);
 
 /// A checkpoint that fits the plan.
 class Checkpoint {
 public:
-  /// Opens a file, verifies its digest, and compares it with the variables of the plan. One error
+  /// Opens a file or a folder, verifies its digests, and compares it with the variables of the plan. One error
   /// lists everything that is missing, that the plan does not have, and that
   /// has another shape or element type.
   /// With Restore::Weights what else the file has does not count.
   static absl::StatusOr<Checkpoint> open(Disk &disk, const std::string &path, std::span<const VariableSpec> plan,
-                                         Restore restore = Restore::All);
+                                         Restore restore = Restore::All, Verify verify = Verify::All);
 
   /// Nothing when the file was not written by dgc, or the weights alone are taken.
   const std::optional<RunState> &state() const { return state_; }
@@ -71,16 +68,23 @@ public:
   /// value. Empty where there is neither.
   const std::string &leftOut() const { return leftOut_; }
 
+  /// The strings that who saved the folder gave; none of a file.
+  const std::map<std::string, std::string> &extra() const { return source->extra(); }
+
+  /// How many files there are, and whether file `i`, below that, matches its digest. The error names it.
+  size_t numShards() const { return source->numShards(); }
+  absl::Status verifyShard(size_t i) const { return source->verifyShard(i); }
+
   /// Reads the block of `size` per dimension from `start` on, dense and
   /// row-major.
   absl::Status read(const std::string &variable, std::span<const int64_t> start, std::span<const int64_t> size,
                     std::span<std::byte> out) const;
 
 private:
-  explicit Checkpoint(SafetensorsFile file) : file(std::move(file)) {}
+  explicit Checkpoint(std::unique_ptr<TensorSource> source) : source(std::move(source)) {}
 
-  SafetensorsFile file;
-  std::map<std::string, std::string> taken; // variables, and the tensors of the file that they are read from
+  std::unique_ptr<TensorSource> source;
+  std::map<std::string, std::string> taken; // variables, and the tensors that they are read from
   std::string leftOut_;
   std::optional<RunState> state_;
 };

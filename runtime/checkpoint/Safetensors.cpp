@@ -47,25 +47,19 @@ static size_t positionOfDigest(std::string_view header, std::string_view digits)
 }
 
 /// Puts the digest of the file into its header.
-static void fillDigest(std::string &header, std::span<const Tensor> tensors) {
+static std::string fillDigest(std::string &header, std::span<const Tensor> tensors) {
   Sha256 sha;
-  sha.add(sizePrefix(header.size()));
   sha.add(header);
   for (const Tensor &tensor : tensors)
     sha.add(tensor.bytes);
-  header.replace(positionOfDigest(header, noDigest), digestDigits, sha.finishHex());
+  std::string digest = sha.finishHex();
+  header.replace(positionOfDigest(header, noDigest), digestDigits, digest);
+  return digest;
 }
 
-static absl::Status writeAll(WritableFile &file, std::span<const Tensor> tensors, const std::string &header) {
-  DGC_RETURN_IF_ERROR(file.write(sizePrefix(header.size()) + header));
-  for (const Tensor &tensor : tensors)
-    if (!tensor.bytes.empty())
-      DGC_RETURN_IF_ERROR(file.write(tensor.bytes));
-  return absl::OkStatus();
-}
-
-absl::Status dgc::rt::writeSafetensors(OutputFile &file, std::span<const Tensor> tensors, const Metadata &metadata) {
-  DGC_RETURN_IF_ERROR(annotate(checkTensors(tensors), file.path()));
+absl::StatusOr<SafetensorsLayout> dgc::rt::layOutSafetensors(std::span<const Tensor> tensors,
+                                                             const Metadata &metadata) {
+  DGC_RETURN_IF_ERROR(checkTensors(tensors));
   Metadata all = metadata;
   auto digest = all.find(std::string(digestKey));
   if (digest != all.end())
@@ -73,10 +67,31 @@ absl::Status dgc::rt::writeSafetensors(OutputFile &file, std::span<const Tensor>
   std::string header = formatSafetensorsHeader(tensors, all);
   if (header.size() > maxHeader)
     return absl::InvalidArgumentError(
-        str(file.path(), ": a header of ", header.size(), " bytes; at most ", maxHeader, " are accepted"));
+        str("a header of ", header.size(), " bytes; at most ", maxHeader, " are accepted"));
+  SafetensorsLayout layout{.header = sizePrefix(header.size()) + header};
+  layout.bytes = layout.header.size();
+  for (const Tensor &tensor : tensors)
+    layout.bytes += tensor.bytes.size();
   if (digest != all.end())
-    fillDigest(header, tensors);
-  return annotate(file.replace([&](WritableFile &out) { return writeAll(out, tensors, header); }), "cannot save");
+    layout.digest = fillDigest(layout.header, tensors);
+  return layout;
+}
+
+absl::Status dgc::rt::writeSafetensors(WritableFile &file, const SafetensorsLayout &layout,
+                                       std::span<const Tensor> tensors) {
+  DGC_RETURN_IF_ERROR(file.write(layout.header));
+  for (const Tensor &tensor : tensors)
+    if (!tensor.bytes.empty())
+      DGC_RETURN_IF_ERROR(file.write(tensor.bytes));
+  return absl::OkStatus();
+}
+
+absl::Status dgc::rt::writeSafetensors(OutputFile &file, std::span<const Tensor> tensors, const Metadata &metadata) {
+  auto layout = layOutSafetensors(tensors, metadata);
+  if (!layout.ok())
+    return annotate(layout.status(), file.path());
+  return annotate(file.replace([&](WritableFile &out) { return writeSafetensors(out, *layout, tensors); }),
+                  "cannot save");
 }
 
 absl::Status dgc::rt::writeSafetensors(Disk &disk, const std::string &path, std::span<const Tensor> tensors,
@@ -190,8 +205,33 @@ absl::Status SafetensorsFile::readBlock(const Entry &entry, std::span<const int6
   if (!isBlockInside(entry.shape, start, size) || out.size() != byteSize(entry.dtype, size))
     return absl::InvalidArgumentError(
         str(path_, ": a block that is not inside of ", describe(entry.dtype, entry.shape)));
+  return readInto(entry, start, size, size, out);
+}
+
+/// Elements from the first one of a block of `size` to its last one, in an array of `extents`; nothing where the block
+/// does not fit into the array or that is too large.
+static std::optional<uint64_t> elementsSpanned(std::span<const int64_t> size, std::span<const int64_t> extents) {
+  if (!isBlockInside(extents, std::vector<int64_t>(size.size()), size) || !byteSize(DType::U8, extents))
+    return std::nullopt;
+  uint64_t last = 0, stride = 1;
+  for (size_t d = size.size(); d-- > 0;) {
+    if (size[d] == 0)
+      return 0;
+    last += static_cast<uint64_t>(size[d] - 1) * stride;
+    stride *= static_cast<uint64_t>(extents[d]);
+  }
+  return last + 1;
+}
+
+absl::Status SafetensorsFile::readInto(const Entry &entry, std::span<const int64_t> start,
+                                       std::span<const int64_t> size, std::span<const int64_t> extents,
+                                       std::span<std::byte> out) const {
   size_t width = sizeOf(entry.dtype);
-  for (const BlockPiece &piece : blockPieces(entry.shape, start, size))
+  std::optional<uint64_t> spanned = elementsSpanned(size, extents);
+  if (!isBlockInside(entry.shape, start, size) || !spanned || *spanned > out.size() / width)
+    return absl::InvalidArgumentError(
+        str(path_, ": a block that is not inside of ", describe(entry.dtype, entry.shape), " or of the memory for it"));
+  for (const BlockPiece &piece : blockPieces(entry.shape, start, size, extents))
     DGC_RETURN_IF_ERROR(withExitCode(
         file->readAt(dataBegin + entry.offset + piece.from * width, out.subspan(piece.to * width, piece.count * width)),
         ExitCode::BadData));

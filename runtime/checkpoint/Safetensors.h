@@ -33,6 +33,19 @@ absl::Status writeSafetensors(OutputFile &file, std::span<const Tensor> tensors,
 absl::Status writeSafetensors(Disk &disk, const std::string &path, std::span<const Tensor> tensors,
                               const Metadata &metadata);
 
+/// A file that is ready to be written: what is ahead of the tensors, and what the file will be.
+struct SafetensorsLayout {
+  std::string header; // with its size in front
+  std::string digest; // 64 hex digits; empty where the metadata has no digestKey
+  uint64_t bytes = 0; // of the whole file
+};
+
+/// Lays out a file of these tensors. The errors name no file.
+absl::StatusOr<SafetensorsLayout> layOutSafetensors(std::span<const Tensor> tensors, const Metadata &metadata);
+
+/// Writes what was laid out; `tensors` are those of the layout.
+absl::Status writeSafetensors(WritableFile &file, const SafetensorsLayout &layout, std::span<const Tensor> tensors);
+
 /// An open safetensors file whose header was checked: every tensor is inside
 /// the file, has the bytes of its shape, and together they cover the rest of
 /// the file without overlap.
@@ -47,6 +60,7 @@ public:
   static absl::StatusOr<SafetensorsFile> open(Disk &disk, const std::string &path);
 
   const std::string &path() const { return path_; }
+  uint64_t bytes() const { return file->size(); } // of the whole file, when it was opened
   const std::map<std::string, Entry> &entries() const { return entries_; }
   const Metadata &metadata() const { return metadata_; }
 
@@ -60,6 +74,11 @@ public:
   /// dense and row-major. The block must be inside the tensor.
   absl::Status readBlock(const Entry &entry, std::span<const int64_t> start, std::span<const int64_t> size,
                          std::span<std::byte> out) const;
+
+  /// The same into a part of a larger dense array. `extents` are those of the array, per dimension at least `size`;
+  /// `out` is its memory from the first element of the block on. What is between the rows of the block is not written.
+  absl::Status readInto(const Entry &entry, std::span<const int64_t> start, std::span<const int64_t> size,
+                        std::span<const int64_t> extents, std::span<std::byte> out) const;
 
 private:
   SafetensorsFile(std::unique_ptr<ReadableFile> file, std::string path)

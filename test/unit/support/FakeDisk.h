@@ -6,7 +6,9 @@
 
 #include "runtime/base/Disk.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -22,94 +24,183 @@ public:
   int failAt = -1;
   bool failAfterwards = false;
   int error = EIO;
-  bool hasNoLocks = false; // a file system without them: everybody gets the lock
+  bool hasNoLocks = false;   // a file system without them: everybody gets the lock
+  bool needsFolders = false; // as a real disk does; else the folder of a file is there when the file is
 
-  /// The power goes. `namesSurvive`: the folder happened to reach the medium
+  /// The power goes. `namesSurvive`: the folders happened to reach the medium
   /// without a sync, as file systems may do.
   void crash(bool namesSurvive) {
-    if (namesSurvive)
-      durable = live;
-    live = durable;
-    for (auto &[path, node] : live)
-      node->data = node->synced;
+    crash([=] { return namesSurvive; });
+  }
+  /// The same, decided for each change of a folder alone.
+  void crash(const std::function<bool()> &nameSurvives) {
+    root->crash(nameSurvives);
+    kill();
+  }
+  /// The process dies, and the disk does not.
+  void kill() {
     locks.clear();
     ++crashes;
   }
 
   void put(const std::string &path, const std::string &data) {
-    live[path] = durable[path] = std::make_shared<Node>(Node{data, data});
+    Node &folder = *makeFolder(folderOf(path));
+    folder.live[nameOf(path)] = folder.durable[nameOf(path)] = std::make_shared<Node>(Node{data, data});
   }
   /// Contents, or nothing where there is no such file.
   const std::string *get(const std::string &path) const {
-    auto it = live.find(path);
-    return it == live.end() ? nullptr : &it->second->data;
+    auto node = find(path);
+    return node && !node->isFolder ? &node->data : nullptr;
   }
-  size_t fileCount() const { return live.size(); }
+  size_t fileCount() const { return root->fileCount(); }
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> open(const std::string &path) override {
     DGC_RETURN_IF_ERROR(step(str("cannot open ", path)));
-    auto it = live.find(path);
-    if (it == live.end())
-      return errnoStatus(ENOENT, str("cannot open ", path));
-    return std::make_unique<Reader>(*this, it->second, path);
+    auto node = find(path);
+    if (!node || node->isFolder)
+      return errnoStatus(node ? EISDIR : ENOENT, str("cannot open ", path));
+    return std::make_unique<Reader>(*this, node, path);
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> createNew(const std::string &path, const std::string &shown) override {
     DGC_RETURN_IF_ERROR(step(str("cannot create ", shown)));
-    if (live.contains(path))
-      return errnoStatus(EEXIST, str("cannot create ", shown));
-    auto node = live[path] = std::make_shared<Node>();
+    auto folder = needsFolders ? find(folderOf(path)) : makeFolder(folderOf(path));
+    if (!folder || folder->live.contains(nameOf(path)))
+      return errnoStatus(folder ? EEXIST : ENOENT, str("cannot create ", shown));
+    auto node = std::make_shared<Node>();
+    folder->change([name = nameOf(path), node](Names &names) { names[name] = node; });
     return std::make_unique<Writer>(*this, node, shown);
   }
   absl::StatusOr<std::unique_ptr<WritableFile>> openSpecial(const std::string &path) override {
     return errnoStatus(ENOENT, str("cannot open ", path));
   }
   absl::Status rename(const std::string &from, const std::string &to) override {
-    DGC_RETURN_IF_ERROR(step(str("cannot rename ", from)));
-    auto it = live.find(from);
-    if (it == live.end())
-      return errnoStatus(ENOENT, str("cannot rename ", from));
-    live[to] = it->second;
-    live.erase(from);
+    DGC_RETURN_IF_ERROR(step(str("cannot rename ", from, " to ", to)));
+    auto node = find(from), replaced = find(to), folder = find(folderOf(to));
+    int wrong = !node                                               ? ENOENT
+                : folder != find(folderOf(from))                    ? EXDEV
+                : replaced && replaced->isFolder && !node->isFolder ? EISDIR
+                : replaced && !replaced->isFolder && node->isFolder ? ENOTDIR
+                : replaced && !replaced->live.empty()               ? ENOTEMPTY
+                                                                    : 0;
+    if (wrong)
+      return errnoStatus(wrong, str("cannot rename ", from, " to ", to));
+    find(folderOf(from))->change([node, old = nameOf(from), now = nameOf(to)](Names &names) {
+      names.erase(old);
+      names[now] = node;
+    });
     return absl::OkStatus();
   }
   absl::Status remove(const std::string &path) override {
     DGC_RETURN_IF_ERROR(step(str("cannot remove ", path)));
-    return live.erase(path) ? absl::OkStatus() : errnoStatus(ENOENT, str("cannot remove ", path));
-  }
-  absl::Status makeDirectory(const std::string &path) override { return step(str("cannot create folder ", path)); }
-  absl::Status syncDirectory(const std::string &path) override {
-    DGC_RETURN_IF_ERROR(step(str("cannot sync folder ", path)));
-    durable = live;
+    auto node = find(path);
+    if (!node || !node->live.empty())
+      return errnoStatus(node ? ENOTEMPTY : ENOENT, str("cannot remove ", path));
+    find(folderOf(path))->change([name = nameOf(path)](Names &names) { names.erase(name); });
     return absl::OkStatus();
   }
-  bool exists(const std::string &path) override { return live.contains(path); }
-  bool isOwnFile(const std::string &path) override { return live.contains(path); }
+  absl::Status makeDirectory(const std::string &path) override {
+    DGC_RETURN_IF_ERROR(step(str("cannot create folder ", path)));
+    makeFolder(path, /*isDurable=*/false);
+    return absl::OkStatus();
+  }
+  absl::Status syncDirectory(const std::string &path) override {
+    DGC_RETURN_IF_ERROR(step(str("cannot sync folder ", path)));
+    auto folder = find(path);
+    if (!folder)
+      return errnoStatus(ENOENT, str("cannot sync folder ", path));
+    folder->durable = folder->live;
+    folder->changes.clear();
+    return absl::OkStatus();
+  }
+  bool exists(const std::string &path) override { return find(path) != nullptr; }
+  bool isOwnFile(const std::string &path) override { return find(path) && !find(path)->isFolder; }
+  bool isOwnFolder(const std::string &path) override { return find(path) && find(path)->isFolder; }
   bool isReplaceable(const std::string &) override { return true; }
   absl::Status checkSpecial(const std::string &) override { return absl::OkStatus(); }
   bool isSame(const std::string &a, const std::string &b) override { return a == b; }
   absl::StatusOr<std::vector<std::string>> list(const std::string &path) override {
     DGC_RETURN_IF_ERROR(step(str("cannot list ", path)));
-    std::set<std::string> names;
-    for (auto &[name, node] : live)
-      if (name.starts_with(path + "/"))
-        names.insert(name.substr(path.size() + 1));
-    if (names.empty())
-      return errnoStatus(ENOENT, str("cannot list ", path));
-    return std::vector<std::string>(names.begin(), names.end());
+    auto folder = find(path);
+    if (!folder || !folder->isFolder)
+      return errnoStatus(folder ? ENOTDIR : ENOENT, str("cannot list ", path));
+    std::vector<std::string> names;
+    for (auto &[name, node] : folder->live)
+      names.push_back(name);
+    return names;
   }
   absl::StatusOr<std::unique_ptr<FileLock>> lock(const std::string &path) override {
     DGC_RETURN_IF_ERROR(step(str("cannot create ", path)));
     if (locks.contains(path) && !hasNoLocks)
       return absl::AlreadyExistsError(str("another job holds ", path));
     locks.insert(path);
-    live[path] = std::make_shared<Node>();
+    makeFolder(folderOf(path))->change([name = nameOf(path), node = std::make_shared<Node>()](Names &names) {
+      names[name] = node;
+    });
     return std::make_unique<Lock>(*this, path);
   }
 
 private:
+  struct Node;
+  using Names = std::map<std::string, std::shared_ptr<Node>>;
   struct Node {
-    std::string data, synced;
+    std::string data, synced; // of a file
+    bool isFolder = false;
+    Names live = {}, durable = {};                          // of a folder
+    std::vector<std::function<void(Names &)>> changes = {}; // from the one to the other
+
+    void change(std::function<void(Names &)> f) {
+      f(live);
+      changes.push_back(std::move(f));
+    }
+    void crash(const std::function<bool()> &nameSurvives) {
+      data = synced;
+      for (auto &f : changes)
+        if (nameSurvives())
+          f(durable);
+      changes.clear();
+      live = durable;
+      for (auto &[name, node] : live)
+        node->crash(nameSurvives);
+    }
+    size_t fileCount() const {
+      size_t count = isFolder ? 0 : 1;
+      for (auto &[name, node] : live)
+        count += node->fileCount();
+      return count;
+    }
   };
+
+  static std::string folderOf(const std::string &path) {
+    size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "" : path.substr(0, slash);
+  }
+  static std::string nameOf(const std::string &path) { return path.substr(path.rfind('/') + 1); }
+
+  /// What has a path, or null. `make` is called for a folder and a name that it lacks.
+  template <typename F> std::shared_ptr<Node> walk(const std::string &path, F make) const {
+    std::shared_ptr<Node> node = root;
+    for (size_t at = 0, end; node && at <= path.size(); at = end + 1) {
+      end = std::min(path.find('/', at), path.size());
+      std::string name = path.substr(at, end - at);
+      if (name.empty() || name == ".")
+        continue;
+      auto child = node->live.find(name);
+      node = child != node->live.end() ? child->second : make(*node, name);
+    }
+    return node;
+  }
+  std::shared_ptr<Node> find(const std::string &path) const {
+    return walk(path, [](Node &, const std::string &) { return std::shared_ptr<Node>(); });
+  }
+  std::shared_ptr<Node> makeFolder(const std::string &path, bool isDurable = true) {
+    return walk(path, [&](Node &folder, const std::string &name) {
+      auto made = std::make_shared<Node>(Node{"", "", true});
+      folder.change([=](Names &names) { names[name] = made; });
+      if (isDurable)
+        folder.durable[name] = made;
+      return made;
+    });
+  }
 
   bool fails() {
     int now = operations++;
@@ -159,7 +250,7 @@ private:
         return;
       disk.locks.erase(path);
       if (!disk.failAfterwards || disk.failAt < 0 || disk.operations <= disk.failAt)
-        disk.live.erase(path);
+        disk.find(folderOf(path))->change([name = nameOf(path)](Names &names) { names.erase(name); });
     }
     bool excludesOthers() const override { return !disk.hasNoLocks; }
     FakeDisk &disk;
@@ -167,7 +258,7 @@ private:
     int crashes;
   };
 
-  std::map<std::string, std::shared_ptr<Node>> live, durable;
+  std::shared_ptr<Node> root = std::make_shared<Node>(Node{"", "", true});
   std::set<std::string> locks; // that are held
   int crashes = 0;
 };
