@@ -10,19 +10,20 @@ namespace dgc::rt {
 
 enum class ExitCode : int {
   Ok = 0,
-  Internal = 1,      // an error that has no code of its own
-  Usage = 2,         // unknown flag, wrong value, contradicting flags
-  BadArtifact = 3,   // the plan is damaged, of another format, or fails a check
-  BadData = 4,       // a data file or checkpoint is missing, damaged or does not fit
-                     // the plan, or a file cannot be written
-  Cluster = 5,       // the workers did not come together: world size, duplicate rank,
-                     // other plan, missing workers
-  PeerFailed = 6,    // another worker died or reported an error
-  Machine = 7,       // this machine lacks what the plan needs (CPU features, memory)
-  NotFinite = 8,     // the loss is infinite or no number, and --on-nan=stop
-  Network = 9,       // workers cannot exchange data: a connection is lost or blocked, or
-                     // all of them wait for each other
-  Different = 10,    // dgc-verify: the plan computes something else than its model
+  Internal = 1,    // an error that has no code of its own
+  Usage = 2,       // unknown flag, wrong value, contradicting flags
+  BadArtifact = 3, // the plan is damaged, of another format, or fails a check
+  BadData = 4,     // a data file or checkpoint is missing, damaged or does not fit
+                   // the plan, or a file cannot be written
+  Cluster = 5,     // the workers did not come together: world size, duplicate rank,
+                   // other plan, missing workers
+  PeerFailed = 6,  // another worker died or reported an error
+  Machine = 7,     // this machine lacks what the plan needs (CPU features, memory)
+  NotFinite = 8,   // the loss is infinite or no number, and --on-nan=stop
+  Network = 9,     // workers cannot exchange data: a connection is lost or blocked, or
+                   // all of them wait for each other
+  Different = 10,  // dgc-verify: the plan computes something else than its model
+  Again = 75,      // stopped by a signal, with all that it had in a checkpoint: the same command with --resume goes on
   Interrupted = 130, // Ctrl-C
 };
 

@@ -47,6 +47,8 @@ public:
   Abort &abort() override { return flag; }
   absl::Status fail(absl::Status status) override;
   absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) override;
+  StepGate &gate() override { return steps; }
+  void request(StepEvent event) override;
   absl::Status leave() override;
 
 private:
@@ -78,6 +80,7 @@ private:
   Clock &clock;
   Abort flag;
   Watchdog watchdog;
+  StepGate steps;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -152,6 +155,7 @@ absl::Status JoinedCluster::start() {
   o.joinTimeout = nanoseconds(hosted.ok() ? options.joinTimeoutSeconds : 3.0);
   o.silence = nanoseconds(options.silenceSeconds);
   o.notice = options.notice;
+  o.gate = &steps;
   o.heartbeat = [this] {
     const WaitRecord &waits = *ownWaits.load();
     return HeartbeatMessage{ownProgress.load()->get(), waits.awaited(), waits.moved()};
@@ -164,7 +168,16 @@ absl::Status JoinedCluster::start() {
   core.emplace(std::move(o), clock);
   ticker = std::thread([this] { tickLoop(); });
   if (options.handleSignals && !options.launched)
-    signals = std::make_unique<SignalWatcher>([this](int signal) { failWith(interruptionError(signal)); });
+    signals = std::make_unique<SignalWatcher>(
+        [this](int signal) {
+          std::scoped_lock<std::mutex> lock(mutex);
+          if (options.stopsAtSteps && core->state() == MemberCore::State::Running)
+            core->request({StepEvent::Stop, signal});
+          else
+            core->fail(interruptionError(signal));
+          pump();
+        },
+        options.stopsAtSteps ? SignalWatcher::AlsoUser1 : SignalWatcher::Ending);
   {
     std::scoped_lock<std::mutex> lock(mutex);
     connection = network.connect(meeting, controlKey(jobToken()), *this);
@@ -353,6 +366,12 @@ absl::StatusOr<std::vector<std::string>> JoinedCluster::gather(const std::string
     return result.has_value();
   }));
   return *std::move(result);
+}
+
+void JoinedCluster::request(StepEvent event) {
+  std::scoped_lock<std::mutex> lock(mutex);
+  core->request(event);
+  pump();
 }
 
 absl::Status JoinedCluster::leave() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/base/Clock.h"
+#include "runtime/collective/StepGate.h"
 #include "runtime/collective/Transport.h"
 
 #include "absl/status/status.h"
@@ -55,6 +56,9 @@ struct ClusterOptions {
   double abortGraceSeconds = 0.7;
   /// Turn SIGINT, SIGTERM and SIGHUP into a clean stop of all workers (exit code 130).
   bool handleSignals = true;
+  /// The worker passes gate() before each step, and saves what it has when it is told to stop: a signal asks all workers to
+  /// stop at one step then, SIGUSR1 as well.
+  bool stopsAtSteps = false;
 
   /// Called, from another thread, with messages for the user: "waiting for ranks
   /// 1, 3 of 4 (5 s)".
@@ -98,6 +102,12 @@ public:
   /// rank. On the control plane: for set-up and verdicts, not for steps. All
   /// workers call it in the same order.
   virtual absl::StatusOr<std::vector<std::string>> gather(const std::string &bytes) = 0;
+
+  /// Where the workers agree on steps. Lives as long as the cluster.
+  virtual StepGate &gate() = 0;
+
+  /// Asks for an event before a step that all workers agree on.
+  virtual void request(StepEvent event) = 0;
 
   /// Ends this worker's part. Returns when all others have left too, or with
   /// the job's error.

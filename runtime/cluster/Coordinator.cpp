@@ -113,6 +113,12 @@ void Coordinator::fail(JobError error) {
   pump();
 }
 
+void Coordinator::request(StepEvent event) {
+  std::scoped_lock<std::mutex> lock(mutex);
+  core.request(event);
+  pump();
+}
+
 std::optional<JobError> Coordinator::error() {
   std::scoped_lock<std::mutex> lock(mutex);
   if (core.state() != CoordinatorCore::State::Failed)

@@ -20,6 +20,8 @@ public:
 
   void processEnded(int rank, int code, int signal);
   void fail(JobError error);
+  /// CoordinatorCore::request().
+  void request(StepEvent event);
   /// The first error of the job, if there was one.
   std::optional<JobError> error();
   /// Waits, at most twice `seconds`, until the job is done or failed and all

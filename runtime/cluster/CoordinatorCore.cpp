@@ -128,9 +128,45 @@ void CoordinatorCore::received(ConnectionId id, const FromWorker &message) {
     if (!isOfAllWorkers(e.exitCode))
       e.exitCode = ExitCode::PeerFailed;
     fail(std::move(e));
+  } else if (auto *m = std::get_if<RequestMessage>(&message)) {
+    request(m->event);
+  } else if (auto *m = std::get_if<ProposalMessage>(&message)) {
+    proposed(*rank, *m);
   } else {
     leave(*rank);
   }
+}
+
+void CoordinatorCore::request(StepEvent event) {
+  if (over() || event.kind == StepEvent::None || isStopping)
+    return;
+  isStopping = event.kind == StepEvent::Stop;
+  requests.push_back(event);
+  negotiate();
+}
+
+/// Begins the next negotiation, if none is under way. A job that is over in a moment has none.
+void CoordinatorCore::negotiate() {
+  if (negotiation || requests.empty() || current != State::Running ||
+      std::any_of(members.begin(), members.end(), [](const Member &m) { return m.left; }))
+    return;
+  negotiation = negotiations++;
+  sendAll(ProposeMessage{*negotiation});
+}
+
+void CoordinatorCore::proposed(int rank, const ProposalMessage &m) {
+  if (over() || m.number != negotiation)
+    return;
+  members[rank].proposal = m.step;
+  if (!std::all_of(members.begin(), members.end(), [](const Member &x) { return x.proposal.has_value(); }))
+    return;
+  AgreedMessage agreed{0, requests.front()};
+  for (Member &each : members)
+    agreed.step = std::max(agreed.step, *std::exchange(each.proposal, std::nullopt));
+  requests.pop_front();
+  negotiation.reset();
+  sendAll(agreed);
+  negotiate();
 }
 
 std::optional<std::string> CoordinatorCore::misfit(const JoinMessage &m) const {
@@ -188,6 +224,7 @@ void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
   for (const Member &each : members)
     roster.members.push_back({each.join.hostId, each.join.hostName, each.join.pid, each.join.segment});
   sendAll(roster);
+  negotiate(); // what was requested before
 }
 
 void CoordinatorCore::misfits(ConnectionId id, const JoinMessage &m, std::string what) {

@@ -5,6 +5,7 @@
 #include "runtime/base/Clock.h"
 #include "runtime/cluster/Messages.h"
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -65,6 +66,8 @@ public:
   void processEnded(int rank, int code, int signal);
   /// The first error of the job, from outside: Ctrl-C.
   void fail(JobError error);
+  /// Lets all workers agree on a step before which they do this. One after the other; a job is stopped once.
+  void request(StepEvent event);
   /// Looks at the clock. To be called at nextDeadline() or earlier.
   void tick();
 
@@ -88,6 +91,7 @@ private:
     TimeNs lastHeard = 0, advanced = 0; ///< `advanced`: when `last`, or its part in an exchange, last changed
     std::optional<TimeNs> lostAt;       ///< connection gone, report still awaited
     std::optional<std::string> gathered;
+    std::optional<int64_t> proposal; ///< in the negotiation that is under way
   };
 
   void join(ConnectionId id, const JoinMessage &m);
@@ -100,6 +104,8 @@ private:
   std::vector<RankWait> stalled(TimeNs now) const;
   void failStalled(std::vector<RankWait> waits);
   void leave(int rank);
+  void proposed(int rank, const ProposalMessage &m);
+  void negotiate();
   void memberLost(int rank, const std::string &how, ExitCode code);
   void turnAway(ConnectionId id, JobError error);
   /// What is wrong with `m`, or nothing.
@@ -118,8 +124,12 @@ private:
   std::vector<Member> members;
   std::map<ConnectionId, TimeNs> strangers; ///< connected, not joined; since
   std::set<ConnectionId> connected;
-  uint32_t round = 0;     ///< of gather
-  std::string lastMisfit; ///< of a worker that was turned away alone
+  uint32_t round = 0;                  ///< of gather
+  std::deque<StepEvent> requests;      ///< the first one is negotiated, if any is
+  std::optional<uint32_t> negotiation; ///< its number
+  uint32_t negotiations = 0;
+  bool isStopping = false; ///< a stop was requested
+  std::string lastMisfit;  ///< of a worker that was turned away alone
   int notes = 0;
   size_t everOpened = 0;
   bool ran = false;

@@ -34,7 +34,7 @@ namespace {
 constexpr TimeNs kKillAfter = 900_ms;
 
 /// What stops a job; comes to the launcher, or to its whole process group.
-constexpr int kStopping[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kStopping[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
 /// Where one stream of a worker goes, line by line.
 struct OutputPipe {
@@ -184,6 +184,7 @@ absl::Status Launch::startWorker(int rank, const std::string &program) {
 
   const pid_t parent = getpid();
   const char *path = program.c_str();
+  const bool stopsAtSteps = options.stopsAtSteps;
   pid_t pid = fork();
   if (pid == 0) {
     // System calls only: other threads of the parent may have held locks.
@@ -191,7 +192,8 @@ absl::Status Launch::startWorker(int rank, const std::string &program) {
     if (getppid() != parent)
       _exit(127);
     for (int each : kStopping) // the launcher stops the workers
-      signal(each, SIG_IGN);
+      if (each != SIGUSR1 || stopsAtSteps)
+        signal(each, SIG_IGN);
     sigprocmask(SIG_SETMASK, &signalsBefore, nullptr);
     for (int i = 0; i < 2; ++i)
       if (ends[i][1] >= 0)
@@ -301,7 +303,14 @@ int Launch::run() {
       options.failed(std::string(s.message()));
     return static_cast<int>(ExitCode::Machine);
   }
-  SignalWatcher signals([this](int signal) { coordinator->fail(interruptionError(signal)); });
+  SignalWatcher signals(
+      [this](int signal) {
+        if (options.stopsAtSteps)
+          coordinator->request({StepEvent::Stop, signal});
+        else
+          coordinator->fail(interruptionError(signal));
+      },
+      options.stopsAtSteps ? SignalWatcher::AlsoUser1 : SignalWatcher::Ending);
   sigprocmask(SIG_SETMASK, &signalsBefore, nullptr);
   watch();
   int code = outcome();

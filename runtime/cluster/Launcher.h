@@ -19,6 +19,8 @@ struct LauncherOptions {
   double joinTimeoutSeconds = 120;
   double silenceSeconds = 10;
   double stallTimeoutSeconds = 60;
+  /// As ClusterOptions::stopsAtSteps, of the workers: the first signal asks them to stop at a step.
+  bool stopsAtSteps = false;
 
   /// Called at the end of a job that failed, when all workers have ended, with what is known of the error.
   std::function<void(const std::string &message)> failed = {};

@@ -61,6 +61,11 @@ void MemberCore::received(const ToWorker &message) {
     JobError error = m->error;
     error.message = printable(error.message);
     end(std::move(error));
+  } else if (auto *m = std::get_if<ProposeMessage>(&message)) {
+    outgoing.emplace_back(ProposalMessage{m->number, options.gate ? options.gate->propose() : 0});
+  } else if (auto *m = std::get_if<AgreedMessage>(&message)) {
+    if (options.gate)
+      options.gate->agree(m->step, m->event);
   } else {
     current = State::Left;
   }
@@ -121,6 +126,11 @@ void MemberCore::fail(JobError error) {
 void MemberCore::gather(std::string data) {
   if (!over())
     outgoing.emplace_back(GatherMessage{round++, std::move(data)});
+}
+
+void MemberCore::request(StepEvent event) {
+  if (!over() && current != State::Connecting)
+    outgoing.emplace_back(RequestMessage{event});
 }
 
 void MemberCore::leave() {

@@ -26,6 +26,7 @@ public:
     /// The exact position of another rank, if it can be had.
     std::function<std::optional<Position>(int rank)> exactPosition;
     std::function<void(std::string_view)> notice;
+    StepGate *gate = nullptr; ///< of this worker
   };
   enum class State { Connecting, Joining, Running, Leaving, Left, Failed };
 
@@ -41,6 +42,8 @@ public:
   /// This worker's own error. Ignored when the job has one already.
   void fail(JobError error);
   void gather(std::string data);
+  /// Asks for an agreement of all workers.
+  void request(StepEvent event);
   void leave();
   void tick();
 

@@ -4,6 +4,7 @@
 
 #include "runtime/base/ExitCode.h"
 #include "runtime/collective/Progress.h"
+#include "runtime/collective/StepGate.h"
 
 #include "absl/status/status.h"
 
@@ -17,7 +18,7 @@
 namespace dgc::rt {
 
 /// Version of this file and of how workers use shared memory, TCP and UCX.
-inline constexpr uint32_t kClusterProtocol = 2;
+inline constexpr uint32_t kClusterProtocol = 3;
 
 /// Nanoseconds as seconds to a tenth, for messages.
 inline double tenths(int64_t nanoseconds) {
@@ -71,8 +72,18 @@ struct FailureMessage {
   JobError error;
 };
 struct LeaveMessage {};
+/// This worker wants all of them to agree on a step before which they do something.
+struct RequestMessage {
+  StepEvent event;
+};
+/// StepGate::propose() for negotiation `number`.
+struct ProposalMessage {
+  uint32_t number = 0;
+  int64_t step = 0;
+};
 
-using FromWorker = std::variant<JoinMessage, GatherMessage, HeartbeatMessage, FailureMessage, LeaveMessage>;
+using FromWorker = std::variant<JoinMessage, GatherMessage, HeartbeatMessage, FailureMessage, LeaveMessage,
+                                RequestMessage, ProposalMessage>;
 
 // --- From the coordinator to a worker
 // ---------------------------------------------------
@@ -103,9 +114,18 @@ struct AbortMessage {
   JobError error;
 };
 struct AllLeftMessage {};
+/// Asks for a proposal. Negotiations are numbered from 0, and follow one another.
+struct ProposeMessage {
+  uint32_t number = 0;
+};
+/// StepGate::agree() for all workers.
+struct AgreedMessage {
+  int64_t step = 0;
+  StepEvent event;
+};
 
-using ToWorker =
-    std::variant<WaitingMessage, RosterMessage, GatheredMessage, HeartbeatReply, AbortMessage, AllLeftMessage>;
+using ToWorker = std::variant<WaitingMessage, RosterMessage, GatheredMessage, HeartbeatReply, AbortMessage,
+                              AllLeftMessage, ProposeMessage, AgreedMessage>;
 
 /// "step 12, op 3 (matmul dense_1)"; `describeOp` may be empty.
 std::string positionText(Position p, const std::function<std::string(uint32_t)> &describeOp);

@@ -20,9 +20,10 @@ namespace {
 
 std::atomic<int> writeEnd{-1};
 int readEnd = -1;
-constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 constexpr size_t kCount = std::size(kSignals);
 struct sigaction before[kCount];
+bool isWatched[kCount];
 
 /// Programs such as timeout signal the process and then its group: a signal that comes again so soon is the same one.
 constexpr int64_t kRepeatNs = 500'000'000;
@@ -95,7 +96,7 @@ JobError interruptionError(int signal) {
   return e;
 }
 
-SignalWatcher::SignalWatcher(std::function<void(int)> stop) {
+SignalWatcher::SignalWatcher(std::function<void(int)> stop, Which which) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return;
@@ -107,6 +108,9 @@ SignalWatcher::SignalWatcher(std::function<void(int)> stop) {
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kCount; ++i) {
     firstAt[i] = 0;
+    isWatched[i] = kSignals[i] != SIGUSR1 || which == AlsoUser1;
+    if (!isWatched[i])
+      continue;
     struct sigaction now = {};
     sigaction(kSignals[i], nullptr, &now);
     if (now.sa_handler != onSignal) // left by an earlier one
@@ -132,7 +136,7 @@ SignalWatcher::~SignalWatcher() {
     return;
   // The second of two signals that are sent at once may come only now.
   for (size_t i = 0; i < kCount; ++i)
-    if (firstAt[i] == 0)
+    if (isWatched[i] && firstAt[i] == 0)
       sigaction(kSignals[i], &before[i], nullptr);
   int fd = writeEnd.exchange(-1);
   char end = 0;

@@ -8,13 +8,14 @@
 
 namespace dgc::rt {
 
-/// While it lives, the first SIGINT, SIGTERM or SIGHUP calls `stop(signal)` on its own thread. The same signal half a
+/// While it lives, the first SIGINT, SIGTERM or SIGHUP, or SIGUSR1 where that is asked for, calls `stop(signal)` on its own thread. The same signal half a
 /// second later or more has its default effect, so that a second Ctrl-C ends a process that does not stop. Signals that
 /// are ignored stay ignored, as SIGHUP under nohup. For a signal that has come this holds after the end of the watcher, as
 /// the process ends for it. One at a time in a process.
 class SignalWatcher {
 public:
-  explicit SignalWatcher(std::function<void(int signal)> stop);
+  enum Which { Ending, AlsoUser1 };
+  explicit SignalWatcher(std::function<void(int signal)> stop, Which which = Ending);
   ~SignalWatcher();
   SignalWatcher(const SignalWatcher &) = delete;
 

@@ -41,6 +41,16 @@ JobError read(const pb::JobError &in) {
   return e;
 }
 
+void write(const StepEvent &event, pb::StepEvent &out) {
+  out.set_kind(event.kind);
+  out.set_signal(event.signal);
+}
+
+StepEvent read(const pb::StepEvent &in) {
+  const bool isKnown = in.kind() <= StepEvent::Stop;
+  return {isKnown ? static_cast<StepEvent::Kind>(in.kind()) : StepEvent::None, in.signal()};
+}
+
 } // namespace
 
 pb::FromWorker toWire(const FromWorker &message) {
@@ -66,6 +76,11 @@ pb::FromWorker toWire(const FromWorker &message) {
     out.mutable_heartbeat()->set_moved(m->moved);
   } else if (auto *m = std::get_if<FailureMessage>(&message)) {
     write(m->error, *out.mutable_failure());
+  } else if (auto *m = std::get_if<RequestMessage>(&message)) {
+    write(m->event, *out.mutable_request());
+  } else if (auto *m = std::get_if<ProposalMessage>(&message)) {
+    out.mutable_proposal()->set_number(m->number);
+    out.mutable_proposal()->set_step(m->step);
   } else {
     out.mutable_leave();
   }
@@ -97,6 +112,10 @@ std::optional<FromWorker> fromWire(const pb::FromWorker &in) {
     return FailureMessage{read(in.failure())};
   case pb::FromWorker::kLeave:
     return LeaveMessage{};
+  case pb::FromWorker::kRequest:
+    return RequestMessage{read(in.request())};
+  case pb::FromWorker::kProposal:
+    return ProposalMessage{in.proposal().number(), in.proposal().step()};
   case pb::FromWorker::KIND_NOT_SET:
     break;
   }
@@ -128,6 +147,11 @@ pb::ToWorker toWire(const ToWorker &message) {
     out.mutable_heartbeat()->set_op(m->rank0.op);
   } else if (auto *m = std::get_if<AbortMessage>(&message)) {
     write(m->error, *out.mutable_abort());
+  } else if (auto *m = std::get_if<ProposeMessage>(&message)) {
+    out.mutable_propose()->set_number(m->number);
+  } else if (auto *m = std::get_if<AgreedMessage>(&message)) {
+    out.mutable_agreed()->set_step(m->step);
+    write(m->event, *out.mutable_agreed()->mutable_event());
   } else {
     out.mutable_all_left();
   }
@@ -153,6 +177,10 @@ std::optional<ToWorker> fromWire(const pb::ToWorker &in) {
     return AbortMessage{read(in.abort())};
   case pb::ToWorker::kAllLeft:
     return AllLeftMessage{};
+  case pb::ToWorker::kPropose:
+    return ProposeMessage{in.propose().number()};
+  case pb::ToWorker::kAgreed:
+    return AgreedMessage{in.agreed().step(), read(in.agreed().event())};
   case pb::ToWorker::KIND_NOT_SET:
     break;
   }

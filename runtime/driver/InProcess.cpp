@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <csignal>
+#include <deque>
 #include <mutex>
 #include <thread>
 
@@ -48,27 +49,54 @@ private:
   uint64_t round = 0;
 };
 
-/// Turns SIGINT, SIGTERM and SIGHUP into an abort for as long as it lives: the signals are blocked in every thread and
+/// Lets the workers agree on a step.
+class Negotiation {
+public:
+  explicit Negotiation(int worldSize) : gates(static_cast<size_t>(worldSize)) {}
+
+  void request(StepEvent event) {
+    std::scoped_lock<std::mutex> lock(mutex);
+    int64_t step = 0;
+    for (StepGate &gate : gates)
+      step = std::max(step, gate.propose());
+    for (StepGate &gate : gates)
+      gate.agree(step, event);
+  }
+
+  std::deque<StepGate> gates; // by rank
+
+private:
+  std::mutex mutex;
+};
+
+/// Turns SIGINT, SIGTERM and SIGHUP into an abort for as long as it lives, or, with `negotiation`, the first of them or of
+/// SIGUSR1 into a stop at a step: the signals are blocked in every thread and
 /// waited for by one of its own. Those that are ignored stay ignored. Once one has come they stay blocked, as the process
 /// ends for it and may be sent a second one at the same time.
 class InterruptWatch {
 public:
-  explicit InterruptWatch(Abort &abort) {
+  InterruptWatch(Abort &abort, Negotiation *negotiation) {
     sigemptyset(&signals);
-    for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+      if (signal == SIGUSR1 && !negotiation)
+        continue;
       // A signal that is blocked is queued even where it is ignored, as by nohup.
       struct sigaction action = {};
       if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
         sigaddset(&signals, signal);
     }
     pthread_sigmask(SIG_BLOCK, &signals, &before);
-    thread = std::thread([this, &abort] {
+    thread = std::thread([this, &abort, negotiation]() mutable {
       timespec tick{0, 50000000};
       while (!done.load()) {
         int signal = sigtimedwait(&signals, nullptr, &tick);
         if (signal <= 0)
           continue;
         isInterrupted.store(true);
+        if (Negotiation *stops = std::exchange(negotiation, nullptr)) {
+          stops->request({StepEvent::Stop, signal});
+          continue;
+        }
         abort.raise(withExitCode(absl::CancelledError(signal == SIGINT    ? "interrupted"
                                                       : signal == SIGTERM ? "terminated"
                                                                           : "terminated (SIGHUP)"),
@@ -90,19 +118,26 @@ private:
 };
 } // namespace
 
-absl::Status dgc::rt::runInProcess(const Artifact &artifact, const RunOptions &options,
-                                   const WorkerContext::Print &print, int terminal) {
+absl::StatusOr<RunEnd> dgc::rt::runInProcess(const Artifact &artifact, const RunOptions &options,
+                                             const WorkerContext::Print &print, int terminal) {
   Abort abort;
   TransportOptions transportOptions;
   transportOptions.sharedBytes = artifact.plan().shared_bytes();
   int world = static_cast<int>(artifact.plan().world_size());
   DGC_ASSIGN_OR_RETURN(auto transports, createInProcessTransports(world, transportOptions, abort));
-  InterruptWatch watch(abort);
+  Negotiation negotiation(world);
+  InterruptWatch watch(abort, options.checkpoint.empty() ? nullptr : &negotiation);
+  std::vector<RunEnd> ends(static_cast<size_t>(world));
   Exchange exchange(world, abort);
   auto rankMain = [&](Transport &transport) {
     WorkerContext context{transport, abort, nullptr, print, terminal};
     context.gather = [&](const std::string &bytes) { return exchange.gather(transport.rank(), bytes); };
-    absl::Status s = catchExhaustion([&] { return runWorker(artifact, options, context); });
+    context.gate = &negotiation.gates[static_cast<size_t>(transport.rank())];
+    context.request = [&](StepEvent event) { negotiation.request(event); };
+    absl::Status s = catchExhaustion([&] {
+      DGC_ASSIGN_OR_RETURN(ends[static_cast<size_t>(transport.rank())], runWorker(artifact, options, context));
+      return absl::OkStatus();
+    });
     if (!s.ok())
       abort.raise(world > 1 ? annotate(s, str("rank ", transport.rank())) : s);
   };
@@ -111,5 +146,6 @@ absl::Status dgc::rt::runInProcess(const Artifact &artifact, const RunOptions &o
     threads.emplace_back([&] { rankMain(*transport); });
   for (std::thread &thread : threads)
     thread.join();
-  return abort.status();
+  DGC_RETURN_IF_ERROR(abort.status());
+  return ends[0];
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 using namespace dgc;
@@ -70,6 +71,47 @@ std::optional<double> WeightedMeans::loss() const {
   if (!hasLoss || total == 0)
     return std::nullopt;
   return lossSum / total;
+}
+
+std::string WeightedMeans::text() const {
+  char number[40];
+  std::string text;
+  auto add = [&](double value) {
+    std::snprintf(number, sizeof number, "%a ", value);
+    text += number;
+  };
+  add(hasLoss);
+  add(total);
+  add(lossSum);
+  for (size_t i = 0; i < means.sums.size(); ++i) {
+    add(means.sums[i]);
+    add(means.weights[i]);
+  }
+  return text;
+}
+
+bool WeightedMeans::restore(std::string_view text) {
+  std::vector<double> values;
+  const std::string owned(text);
+  for (const char *at = owned.c_str(); *at;) {
+    char *end = nullptr;
+    values.push_back(std::strtod(at, &end));
+    if (end == at || *end != ' ')
+      return false;
+    at = end + 1;
+  }
+  if (values.size() < 3 || values.size() % 2 == 0)
+    return false;
+  hasLoss = values[0] != 0;
+  total = values[1];
+  lossSum = values[2];
+  means.sums.clear();
+  means.weights.clear();
+  for (size_t i = 3; i < values.size(); i += 2) {
+    means.sums.push_back(values[i]);
+    means.weights.push_back(values[i + 1]);
+  }
+  return true;
 }
 
 std::string dgc::rt::formatMeans(std::optional<double> loss, std::span<const Metric> metrics) {

@@ -43,6 +43,10 @@ public:
   std::span<const Metric> metrics() { return means.means(); }
   double weight() const { return total; }
 
+  /// All of it as text, and back, bit by bit. False where the text is none.
+  std::string text() const;
+  bool restore(std::string_view text);
+
 private:
   double total = 0, lossSum = 0;
   bool hasLoss = false;

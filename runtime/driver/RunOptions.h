@@ -28,6 +28,14 @@ struct RunOptions {
   int threads = 1;                        // of each worker
   uint64_t memoryLimit = 0;               // of each worker on its device, in bytes; 0: none
   std::string load, save, logJson, trace; // paths; empty: none. "-": standard output
+  std::string checkpoint;                 // folder for checkpoints while it trains; empty: none
+  int64_t checkpointSteps = 0;            // one before each step that this divides; 0: not by steps
+  int64_t checkpointPeriod = 0;           // one each time so many nanoseconds have passed; 0: not by time
+  int64_t checkpointKeep = 3;             // complete ones that stay; 0: all
+  std::string keepBest;                   // the checkpoint with the best value of this metric stays, too; empty: none
+  bool isLargerBetter = false;            // of that metric
+  int64_t stopAfter = 0;                  // evaluations without a better value end the training; 0: none does
+  bool resume = false;                    // from the newest checkpoint of `checkpoint` that is whole, if there is one
   std::string loadWeights;       // path of a checkpoint whose weights alone are taken; not together with `load`
   MakeDevice makeDevice;         // null: createDevice
   std::string predictions;       // folder for the outputs of an entry; empty: none

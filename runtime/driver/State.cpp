@@ -88,7 +88,7 @@ std::vector<VariableSpec> dgc::rt::variableSpecs(const artifact::Plan &plan) {
 }
 
 absl::StatusOr<Restored> dgc::rt::restoreVariables(Executor &executor, const artifact::Plan &plan,
-                                                   const RunOptions &options, Disk &disk) {
+                                                   const RunOptions &options, Disk &disk, bool isVerified) {
   bool weightsOnly = !options.loadWeights.empty();
   const std::string &path = weightsOnly ? options.loadWeights : options.load;
   std::set<std::string> verified; // files that many variables are in
@@ -98,7 +98,8 @@ absl::StatusOr<Restored> dgc::rt::restoreVariables(Executor &executor, const art
   }));
   if (path.empty())
     return Restored();
-  auto opened = Checkpoint::open(disk, path, variableSpecs(plan), weightsOnly ? Restore::Weights : Restore::All);
+  auto opened = Checkpoint::open(disk, path, variableSpecs(plan), weightsOnly ? Restore::Weights : Restore::All,
+                                 isVerified ? Verify::Manifest : Verify::All);
   if (!opened.ok())
     return annotate(opened.status(), weightsOnly ? "--load-weights" : "--load");
   const Checkpoint &checkpoint = *opened;
@@ -108,7 +109,7 @@ absl::StatusOr<Restored> dgc::rt::restoreVariables(Executor &executor, const art
         return checkpoint.read(part.name, part.slice.offsets, part.slice.sizes, out);
       }));
   DGC_RETURN_IF_ERROR(executor.uploadVariables());
-  return Restored{checkpoint.state(), checkpoint.leftOut()};
+  return Restored{checkpoint.state(), checkpoint.leftOut(), checkpoint.extra()};
 }
 
 namespace {

@@ -15,14 +15,15 @@ absl::StatusOr<uint64_t> seedOf(const RunOptions &options, Disk &disk);
 
 /// What a run begins with.
 struct Restored {
-  std::optional<RunState> state; // of the run that the checkpoint holds, if any
-  std::string notice;            // names what was not taken from it; may be empty
+  std::optional<RunState> state;            // of the run that the checkpoint holds, if any
+  std::string notice;                       // names what was not taken from it; may be empty
+  std::map<std::string, std::string> extra; // what else the run has saved there
 };
 
 /// Gives every variable its value: from the checkpoint of options.load or options.loadWeights where it has one, else by
-/// its initializer.
+/// its initializer. `isVerified`: the digests of the checkpoint were compared already.
 absl::StatusOr<Restored> restoreVariables(Executor &executor, const artifact::Plan &plan, const RunOptions &options,
-                                          Disk &disk);
+                                          Disk &disk, bool isVerified = false);
 
 /// The variables of the plan as wholes, of stacked ones the parts; elsewhere than on rank 0 none.
 struct WholeVariables {

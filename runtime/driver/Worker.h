@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/artifact/Reader.h"
+#include "runtime/collective/StepGate.h"
 #include "runtime/collective/Transport.h"
 #include "runtime/driver/RunOptions.h"
 
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,11 @@
 namespace dgc::rt {
 
 class Dataset;
+
+/// How a run ended that met no error.
+struct RunEnd {
+  std::optional<StepEvent> stopped; // before its end, with all that it had in a checkpoint
+};
 
 /// How a worker reaches the others, and the user.
 struct WorkerContext {
@@ -29,14 +36,17 @@ struct WorkerContext {
   Print print;
   /// The file descriptor that `print` writes to, to see whether it is a terminal; -1: none.
   int terminal = -1;
+  /// Where workers agree on steps, and how to ask for that; null: they do not.
+  StepGate *gate = nullptr;
+  std::function<void(StepEvent)> request = nullptr;
 };
 
 /// Runs on the thread that calls it. Every rank calls it with equal options. An
 /// error is this worker's own, or the one that `abort` was raised with.
-absl::Status runWorker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context);
+absl::StatusOr<RunEnd> runWorker(const Artifact &artifact, const RunOptions &options, const WorkerContext &context);
 
 /// Runs all ranks of the plan as threads of this process. Ctrl-C stops them.
-absl::Status runInProcess(const Artifact &artifact, const RunOptions &options, const WorkerContext::Print &print,
-                          int terminal);
+absl::StatusOr<RunEnd> runInProcess(const Artifact &artifact, const RunOptions &options,
+                                    const WorkerContext::Print &print, int terminal);
 
 } // namespace dgc::rt

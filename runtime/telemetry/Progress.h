@@ -44,8 +44,10 @@ public:
   /// Valid until the next call.
   std::span<const Metric> means();
 
-private:
+  /// What is added up for each metric, in their order.
   std::vector<double> sums, weights;
+
+private:
   std::vector<Metric> metrics;
 };
 

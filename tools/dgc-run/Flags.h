@@ -19,6 +19,7 @@ struct Flags {
   std::string dataAddress;
   double joinTimeout = 120, stallTimeout = 60; // seconds
   bool insecure = false;
+  int maxRestarts = 0; // of local workers
   bool dryRun = false;
   // The state of this process, for the log: whether this process is rank 0 or starts it, and whether the workers have begun,
   // which log their own errors.

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <thread>
 #include <unistd.h>
@@ -109,8 +110,15 @@ static absl::Status checkClusterResources(int peers, int threads, uint64_t share
   return checkResources(need);
 }
 
+/// The exit code of a run that met no error.
+static int exitCodeOf(const RunEnd &end) {
+  if (!end.stopped)
+    return 0;
+  return static_cast<int>(end.stopped->signal == SIGINT ? ExitCode::Interrupted : ExitCode::Again);
+}
+
 /// One worker of several: joins the others, runs, leaves.
-static absl::Status runMember(Flags &flags, const Identity &identity, const Artifact &artifact) {
+static absl::StatusOr<int> runMember(Flags &flags, const Identity &identity, const Artifact &artifact) {
   const artifact::Plan &plan = artifact.plan();
   if (identity.worldSize != static_cast<int>(plan.world_size()))
     return withExitCode(absl::InvalidArgumentError(str("the plan is for ", plan.world_size(), " workers, but ",
@@ -132,6 +140,7 @@ static absl::Status runMember(Flags &flags, const Identity &identity, const Arti
   options.producer = plan.producer() ? plan.producer()->str() : "";
   options.transport.sharedBytes = plan.shared_bytes();
   options.transportName = flags.transport;
+  options.stopsAtSteps = !flags.run.checkpoint.empty();
   options.notice = [](std::string_view line) { toStderr(str("dgc-run: ", line, "\n")); };
   options.describeOp = [&](uint32_t op) { return describeOp(plan, op); };
   if (!options.launched)
@@ -141,9 +150,12 @@ static absl::Status runMember(Flags &flags, const Identity &identity, const Arti
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
   WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
   context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
+  context.gate = &cluster->gate();
+  context.request = [&](StepEvent event) { cluster->request(event); };
   flags.ran = true;
-  absl::Status status = catchExhaustion([&] { return runWorker(artifact, flags.run, context); });
-  return status.ok() ? cluster->leave() : cluster->fail(status);
+  absl::StatusOr<RunEnd> end = catchExhaustion([&] { return runWorker(artifact, flags.run, context); });
+  DGC_RETURN_IF_ERROR(end.ok() ? cluster->leave() : cluster->fail(end.status()));
+  return exitCodeOf(*end);
 }
 
 /// The command line of a worker: this one without --nproc.
@@ -165,6 +177,11 @@ static void removeLeftoversOf(const artifact::Plan &plan, const RunOptions &run)
     OutputFile::reserve(realDisk(), path).status().IgnoreError(); // another job may write it by now
 }
 
+/// Whether the same command may well come further: a worker or the network between workers was lost, not the job wrong.
+static bool isWorthARestart(int code) {
+  return code == static_cast<int>(ExitCode::PeerFailed) || code == static_cast<int>(ExitCode::Network);
+}
+
 static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int argc, char **argv) {
   if (flags.run.plan == "-")
     return usage("a plan from standard input cannot be given to several "
@@ -176,14 +193,22 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   options.planDigest = digestBytes(artifact);
   options.joinTimeoutSeconds = flags.joinTimeout;
   options.stallTimeoutSeconds = flags.stallTimeout;
+  options.stopsAtSteps = !flags.run.checkpoint.empty();
   options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message); };
   DGC_RETURN_IF_ERROR(checkClusterResources(options.worldSize, 0, 0));
   emptyLog(flags.run.logJson);
   flags.ran = true;
-  int code = runLauncher(options);
-  if (code != 0)
-    removeLeftoversOf(artifact.plan(), flags.run);
-  return code;
+  for (int restart = 1;; ++restart) {
+    const int code = runLauncher(options);
+    if (code != 0)
+      removeLeftoversOf(artifact.plan(), flags.run);
+    if (restart > flags.maxRestarts || !isWorthARestart(code))
+      return code;
+    toStderr(str("dgc-run: restart ", restart, " of ", flags.maxRestarts, " from the newest checkpoint in ",
+                 flags.run.checkpoint, "\n"));
+    if (restart == 1 && !flags.run.resume)
+      options.command.emplace_back("--resume");
+  }
 }
 
 /// Whether the workers of this job share this machine, as far as one can see.
@@ -217,8 +242,7 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
     DGC_RETURN_IF_ERROR(outputs);
   if (identity && (identity->worldSize > 1 || world > 1)) {
     flags.run.threads = flags.threads.value_or(shareOfCores(isLocal(*identity) ? identity->worldSize : 1));
-    DGC_RETURN_IF_ERROR(runMember(flags, *identity, *artifact));
-    return 0;
+    return runMember(flags, *identity, *artifact);
   }
   if (world > 1 && flags.transport != "in-process")
     return launch(flags, *artifact, argc, argv);
@@ -227,8 +251,8 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   DGC_RETURN_IF_ERROR(
       checkResources({.files = 8, .threads = world * flags.run.threads + 1, .addressSpace = uint64_t{64} << 20}));
   flags.ran = true;
-  DGC_RETURN_IF_ERROR(runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run)));
-  return 0;
+  DGC_ASSIGN_OR_RETURN(const RunEnd end, runInProcess(*artifact, flags.run, printer(flags.run), terminalOf(flags.run)));
+  return exitCodeOf(end);
 }
 
 static int report(const absl::Status &status) {

@@ -28,6 +28,7 @@ public:
     Position position;
     int awaited = WaitRecord::kNoRank;
     uint64_t moved = 0;
+    StepGate gate;
     bool linked = false; ///< connected to the coordinator
     bool frozen = false; ///< neither runs nor hears
     ConnectionId id = 0;
@@ -61,6 +62,7 @@ public:
       auto it = exact.find(rank);
       return it == exact.end() ? std::nullopt : std::optional(it->second);
     };
+    o.gate = &w.gate;
     o.notice = [&w](std::string_view line) { w.notices.emplace_back(line); };
     w.core = std::make_unique<MemberCore>(std::move(o), clock);
     return index;

@@ -96,7 +96,7 @@ protected:
 
   absl::Status run(const Artifact &artifact) {
     printed.clear();
-    return runInProcess(artifact, options, [&](std::string_view text) { printed += text; }, -1);
+    return runInProcess(artifact, options, [&](std::string_view text) { printed += text; }, -1).status();
   }
 
   NamedArrays fetched() const {

@@ -37,7 +37,7 @@ protected:
 
   absl::Status run(const Artifact &artifact) {
     printed.clear();
-    return runInProcess(artifact, options, [&](std::string_view text) { printed += text; }, -1);
+    return runInProcess(artifact, options, [&](std::string_view text) { printed += text; }, -1).status();
   }
 
   std::string path(const char *name) const { return folder + "/" + name; }

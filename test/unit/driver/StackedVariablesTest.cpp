@@ -70,7 +70,7 @@ protected:
   }
 
   absl::Status run(fb::PlanT made) {
-    return runInProcess(*load(std::move(made)), options, [](std::string_view) {}, -1);
+    return runInProcess(*load(std::move(made)), options, [](std::string_view) {}, -1).status();
   }
 
   /// What is saved after a run.

@@ -184,7 +184,7 @@ protected:
     options.evaluate = false;
     options.load = load.empty() ? "" : folder + "/" + load;
     options.save = folder + "/" + save;
-    absl::Status status = runInProcess(**artifact, options, [](std::string_view) {}, -1);
+    absl::Status status = runInProcess(**artifact, options, [](std::string_view) {}, -1).status();
     EXPECT_TRUE(status.ok()) << status;
     auto file = SafetensorsFile::open(realDisk(), options.save);
     EXPECT_TRUE(file.ok()) << file.status();

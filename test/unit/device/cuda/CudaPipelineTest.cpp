@@ -191,7 +191,7 @@ protected:
     options.logJson = folder + "/" + name;
     options.save = folder + "/" + name + ".safetensors";
     printed.clear();
-    return runInProcess(**artifact, options, [&](std::string_view text) { printed += text; }, -1);
+    return runInProcess(**artifact, options, [&](std::string_view text) { printed += text; }, -1).status();
   }
 
   std::string folder, printed;

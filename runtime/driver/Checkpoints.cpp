@@ -1,0 +1,247 @@
+#include "runtime/driver/Checkpoints.h"
+
+#include "runtime/artifact/VariableParts.h"
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/OutputFile.h"
+#include "runtime/base/Sha256.h"
+#include "runtime/base/Shape.h"
+#include "runtime/base/Status.h"
+#include "runtime/driver/State.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace dgc;
+using namespace dgc::rt;
+
+namespace {
+/// Which worker gives which part of which variable: of those that hold the same the one that gives the fewest bytes so far. The
+/// same on all workers.
+class Shares {
+public:
+  explicit Shares(const artifact::Plan &plan) : plan(plan), given(plan.world_size()) {
+    std::set<std::string> saved;
+    for (const VariableSpec &spec : variableSpecs(plan))
+      saved.insert(spec.name);
+    for (uint32_t v = 0; plan.variables() && v < plan.variables()->size(); ++v)
+      for (const VariablePart &part : partsOf(*plan.variables()->Get(v)))
+        if (saved.contains(part.name))
+          parts.push_back({v, part.name});
+    std::stable_sort(parts.begin(), parts.end(),
+                     [&](const Part &a, const Part &b) { return bytesOf(a.variable) > bytesOf(b.variable); });
+    for (const Part &part : parts)
+      choose(part);
+  }
+
+  bool gives(uint32_t rank, const artifact::Variable *variable, const std::string &part) const {
+    return givers.contains({variable, part, rank});
+  }
+
+private:
+  struct Part {
+    uint32_t variable;
+    std::string name;
+  };
+
+  const artifact::Variable &variableOf(uint32_t v) const { return *plan.variables()->Get(v); }
+
+  uint64_t bytesOf(uint32_t v) const {
+    const artifact::Variable &variable = variableOf(v);
+    const DType dtype = toDType(plan.variable_buffers()->Get(variable.buffer())->dtype());
+    const std::optional<uint64_t> bytes = byteSize(dtype, toVector(variable.global_shape()));
+    return bytes.value_or(0) / countParts(variable);
+  }
+
+  void choose(const Part &part) {
+    const artifact::Variable &variable = variableOf(part.variable);
+    uint32_t first = 0, ranks = plan.world_size();
+    if (const int32_t group = variable.group(); group >= 0) {
+      first = plan.groups()->Get(static_cast<uint32_t>(group))->first_rank();
+      ranks = plan.groups()->Get(static_cast<uint32_t>(group))->rank_count();
+    }
+    std::map<std::vector<int64_t>, uint32_t> chosen; // by where the slice begins
+    for (uint32_t rank = first; rank < first + ranks; ++rank) {
+      const Slice slice = localSlice(plan, variable, rank);
+      if (slice.numElements() == 0)
+        continue;
+      auto [there, isNew] = chosen.try_emplace(slice.offsets, rank);
+      if (!isNew && given[rank] < given[there->second])
+        there->second = rank;
+    }
+    for (const auto &[offsets, rank] : chosen) {
+      given[rank] += bytesOf(part.variable) / chosen.size();
+      givers.insert({&variable, part.name, rank});
+    }
+  }
+
+  const artifact::Plan &plan;
+  std::vector<Part> parts;
+  std::vector<uint64_t> given; // bytes, by rank
+  std::set<std::tuple<const artifact::Variable *, std::string, uint32_t>> givers;
+};
+} // namespace
+
+absl::StatusOr<std::unique_ptr<Checkpoints>> Checkpoints::create(const Artifact &artifact, Executor &executor,
+                                                                 const RunOptions &options,
+                                                                 const WorkerContext &context, Disk &disk) {
+  std::unique_ptr<Checkpoints> made(new Checkpoints(artifact, executor, options, context, disk));
+  absl::Status locked;
+  std::string name;
+  if (made->rank == 0) {
+    auto lock = lockFolder(disk, options.checkpoint);
+    locked = lock.status();
+    if (lock.ok()) {
+      made->lock = *std::move(lock);
+      locked = removeLeftovers(disk, options.checkpoint, *made->lock);
+    }
+    if (locked.ok()) {
+      auto token = randomToken();
+      locked = token.status();
+      name = token.value_or("");
+    }
+  }
+  if (!locked.ok())
+    return withExitCode(annotate(locked, "--checkpoint"), ExitCode::BadData);
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> names, context.gather(name));
+  made->run = names[0];
+  const Shares shares(artifact.plan());
+  for (VariableView &view : partsOf(executor.variables()))
+    if (shares.gives(made->rank, view.variable, view.name))
+      made->share.push_back(std::move(view));
+  made->savedAt = realClock().now();
+  return made;
+}
+
+Checkpoints::~Checkpoints() {
+  isGivenUp = true;
+  if (writer.joinable())
+    writer.join();
+}
+
+bool Checkpoints::isDue(int64_t step) const {
+  return options.checkpointSteps > 0 && step % options.checkpointSteps == 0 && step != lastSaved;
+}
+
+bool Checkpoints::isTimeUp() const {
+  return options.checkpointPeriod > 0 && realClock().now() - savedAt >= options.checkpointPeriod;
+}
+
+ShardId Checkpoints::shardOf(int64_t step) const {
+  Sha256 nonce;
+  nonce.add(str(run, " ", step));
+  return {step, nonce.finishHex().substr(0, 16), rank, artifact.plan().world_size()};
+}
+
+/// Copies what this worker gives, without padding, one after the other.
+void Checkpoints::copyShare(std::vector<VariablePiece> &pieces) {
+  size_t bytes = 0;
+  for (const VariableView &view : share)
+    bytes += static_cast<size_t>(view.slice.numElements()) * sizeOf(view.dtype);
+  copy.resize(bytes);
+  size_t at = 0;
+  for (const VariableView &view : share) {
+    const size_t size = static_cast<size_t>(view.slice.numElements()) * sizeOf(view.dtype);
+    const std::span<std::byte> to(copy.data() + at, size);
+    if (view.slice.block.empty()) {
+      std::memcpy(to.data(), view.memory.data(), size);
+    } else {
+      const std::vector<std::byte> block = packed(view.memory.data(), view.slice, sizeOf(view.dtype));
+      std::memcpy(to.data(), block.data(), size);
+    }
+    pieces.push_back({view.name, view.dtype, view.globalShape, view.slice.offsets, view.slice.sizes, to});
+    at += size;
+  }
+}
+
+absl::Status Checkpoints::save(const RunProgress &progress) {
+  DGC_RETURN_IF_ERROR(settle());
+  DGC_RETURN_IF_ERROR(executor.downloadVariables());
+  std::vector<VariablePiece> pieces;
+  copyShare(pieces);
+  const ShardId shard = shardOf(progress.state.step);
+  isUnderWay = true;
+  underWay = lastSaved = progress.state.step;
+  savedAt = realClock().now();
+  writer = std::thread([this, shard, pieces = std::move(pieces), progress] { write(shard, pieces, progress); });
+  return absl::OkStatus();
+}
+
+absl::Status Checkpoints::saveBest(const RunProgress &progress) {
+  best = progress.state.step;
+  return progress.state.step == lastSaved ? absl::OkStatus() : save(progress);
+}
+
+/// On the thread that writes.
+void Checkpoints::write(const ShardId &shard, const std::vector<VariablePiece> &pieces, const RunProgress &progress) {
+  shardStatus = writeShard(disk, options.checkpoint, shard, pieces);
+  if (rank == 0 && shardStatus.ok())
+    shardStatus = commit(shard, progress);
+}
+
+/// Rank 0: makes a checkpoint of the shares once all are there.
+absl::Status Checkpoints::commit(const ShardId &shard, const RunProgress &progress) {
+  while (true) {
+    DGC_ASSIGN_OR_RETURN(const std::vector<uint32_t> missing, missingShards(disk, options.checkpoint, shard));
+    if (missing.empty())
+      break;
+    if (isGivenUp || context.abort.raised())
+      return absl::OkStatus(); // whose worker says why
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  DGC_RETURN_IF_ERROR(commitShards(disk, options.checkpoint, shard, progress.state, progress.extra));
+  tell(str("checkpoint of step ", shard.step, " in ", options.checkpoint));
+  std::set<int64_t> alsoKeep{shard.step};
+  if (best >= 0)
+    alsoKeep.insert(best);
+  if (options.checkpointKeep > 0)
+    if (absl::Status pruned =
+            pruneCheckpoints(disk, options.checkpoint, static_cast<size_t>(options.checkpointKeep), alsoKeep);
+        !pruned.ok())
+      tell(str("warning: an old checkpoint cannot be removed: ", std::string(pruned.message())));
+  return absl::OkStatus();
+}
+
+/// Waits for the checkpoint that is under way, and lets all workers know what became of it.
+absl::Status Checkpoints::settle() {
+  if (!isUnderWay)
+    return absl::OkStatus();
+  isUnderWay = false;
+  std::string mine;
+  if (rank != 0) {
+    writer.join();
+    mine = shardStatus.ok() ? "" : std::string(shardStatus.message());
+  }
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(mine));
+  lastStatus = absl::OkStatus();
+  for (size_t each = 1; each < all.size(); ++each)
+    if (!all[each].empty() && lastStatus.ok())
+      lastStatus = badData(str("rank ", each, ": ", all[each]));
+  if (rank != 0)
+    return absl::OkStatus();
+  isGivenUp = !lastStatus.ok();
+  writer.join();
+  isGivenUp = false;
+  if (lastStatus.ok())
+    lastStatus = shardStatus;
+  if (!lastStatus.ok())
+    tell(str("warning: no checkpoint of step ", underWay, ": ", std::string(lastStatus.message()),
+             "; those before it stay"));
+  return absl::OkStatus();
+}
+
+absl::Status Checkpoints::finish() {
+  DGC_RETURN_IF_ERROR(settle());
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> all,
+                       context.gather(lastStatus.ok() ? "" : std::string(lastStatus.message())));
+  return all[0].empty() ? absl::OkStatus() : badData(str("--checkpoint: ", all[0]));
+}
+
+void Checkpoints::tell(std::string line) {
+  std::scoped_lock<std::mutex> guard(mutex);
+  news.push_back(std::move(line));
+}
+
+std::vector<std::string> Checkpoints::takeNews() {
+  std::scoped_lock<std::mutex> guard(mutex);
+  return std::exchange(news, {});
+}

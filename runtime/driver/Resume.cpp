@@ -1,0 +1,107 @@
+// --resume: which checkpoint a run goes on from, and what it takes from there beside variables.
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Printable.h"
+#include "runtime/base/Status.h"
+#include "runtime/driver/WorkerRun.h"
+
+#include "absl/strings/numbers.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace dgc;
+using namespace dgc::rt;
+
+/// Whether a checkpoint fits the plan, and this worker's share of its files is what was written.
+static absl::Status verifyShare(const artifact::Plan &plan, const std::string &path, size_t rank) {
+  DGC_ASSIGN_OR_RETURN(Checkpoint checkpoint,
+                       Checkpoint::open(realDisk(), path, variableSpecs(plan), Restore::All, Verify::Manifest));
+  for (size_t i = rank; i < checkpoint.numShards(); i += plan.world_size())
+    DGC_RETURN_IF_ERROR(checkpoint.verifyShard(i));
+  return absl::OkStatus();
+}
+
+/// Makes the newest checkpoint that all workers find whole the one of --load.
+absl::Status WorkerRun::chooseCheckpoint() {
+  if (!options.resume)
+    return absl::OkStatus();
+  const auto rank = static_cast<size_t>(context.transport.rank());
+  std::string mine; // the steps that there are, newest first
+  if (rank == 0) {
+    DGC_ASSIGN_OR_RETURN(std::vector<FoundCheckpoint> found, listCheckpoints(realDisk(), options.checkpoint));
+    for (const FoundCheckpoint &each : found)
+      mine += str(each.path, "\n");
+  }
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> lists, context.gather(mine));
+  std::string damaged;
+  for (size_t at = 0; at < lists[0].size();) {
+    const std::string path = lists[0].substr(at, lists[0].find('\n', at) - at);
+    at += path.size() + 1;
+    const absl::Status verified = verifyShare(artifact.plan(), path, rank);
+    DGC_ASSIGN_OR_RETURN(std::vector<std::string> verdicts,
+                         context.gather(verified.ok() ? "" : std::string(verified.message())));
+    std::string wrong;
+    for (size_t each = 0; each < verdicts.size(); ++each)
+      if (wrong.empty() && !verdicts[each].empty())
+        wrong = str(verdicts.size() > 1 ? str("rank ", each, ": ") : std::string(), printable(verdicts[each]));
+    if (wrong.empty()) {
+      options.load = path;
+      isResumed = true;
+      print(str("resuming from ", path));
+      return absl::OkStatus();
+    }
+    print(str("warning: passing over a checkpoint: ", wrong));
+    damaged = damaged.empty() ? wrong : damaged;
+  }
+  if (!damaged.empty())
+    return badData(str("--resume: no checkpoint in ", options.checkpoint, " can be taken. The newest one: ", damaged,
+                       ". Give another --checkpoint folder to begin anew"));
+  print(str("no checkpoint in ", options.checkpoint, " yet: the run begins"));
+  return absl::OkStatus();
+}
+
+static std::string exactText(double value) {
+  char number[40];
+  std::snprintf(number, sizeof number, "%a", value);
+  return number;
+}
+
+RunProgress WorkerRun::progressSoFar() const {
+  RunProgress progress{state, {}};
+  std::map<std::string, std::string> &extra = progress.extra;
+  extra["began_step"] = str(began.step);
+  extra["began_epoch"] = str(began.cursor.epoch);
+  extra["began_epoch_step"] = str(began.cursor.step);
+  extra["epoch_means"] = epochMeans.text();
+  if (bestValue) {
+    extra["best_value"] = exactText(*bestValue);
+    extra["best_step"] = str(bestStep);
+  }
+  extra["evaluations_since_best"] = str(evaluationsSinceBest);
+  return progress;
+}
+
+absl::Status WorkerRun::takeProgress(const std::map<std::string, std::string> &extra) {
+  auto wrong = [&](const std::string &key) {
+    return badData(str(options.load, ": '", key, "' in the manifest is missing, or no number"));
+  };
+  auto textOf = [&](const std::string &key) {
+    const auto found = extra.find(key);
+    return found == extra.end() ? std::string() : found->second;
+  };
+  for (auto [key, value] : {std::pair("began_step", &began.step),
+                            {"began_epoch", &began.cursor.epoch},
+                            {"began_epoch_step", &began.cursor.step},
+                            {"evaluations_since_best", &evaluationsSinceBest}})
+    if (!absl::SimpleAtoi(textOf(key), value) || *value < 0)
+      return wrong(key);
+  if (!epochMeans.restore(textOf("epoch_means")))
+    return wrong("epoch_means");
+  if (const std::string best = textOf("best_value"); !best.empty()) {
+    char *end = nullptr;
+    bestValue = std::strtod(best.c_str(), &end);
+    if (*end != 0 || !absl::SimpleAtoi(textOf("best_step"), &bestStep))
+      return wrong("best_value");
+  }
+  return absl::OkStatus();
+}

@@ -1,0 +1,331 @@
+// Training and evaluation.
+#include "runtime/base/ExitCode.h"
+#include "runtime/base/Status.h"
+#include "runtime/driver/AreaUnderCurve.h"
+#include "runtime/driver/WorkerRun.h"
+#include "runtime/telemetry/MetricText.h"
+
+#include <cmath>
+
+using namespace dgc;
+using namespace dgc::rt;
+
+static absl::Status usage(const std::string &message) {
+  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
+}
+
+/// Steps from where the run is to its end.
+int64_t WorkerRun::stepsLeft() const {
+  const int64_t perEpoch = training.feed->stepsPerEpoch();
+  const Cursor &now = state.cursor;
+  const int64_t left = options.steps
+                           ? began.step + *options.steps - state.step
+                           : (began.cursor.epoch + options.epochs.value_or(1) - now.epoch) * perEpoch - now.step;
+  return std::max<int64_t>(0, left);
+}
+
+absl::Status WorkerRun::train() {
+  if (!options.predictions.empty())
+    return usage("--predictions is for programs that predict: choose one with --entry, e.g. --entry predict");
+  if (options.steps == 0) { // the initial values are wanted, no data
+    return compareOptions();
+  }
+  DGC_ASSIGN_OR_RETURN(
+      training, bind("train", {"train", options.lastBatch, options.shuffle, state.seed, "use --last-batch=drop, "}));
+  Feed &feed = *training.feed;
+  if (feed.stepsPerEpoch() == 0)
+    return withExitCode(absl::InvalidArgumentError(
+                            str("the training data has ", feed.samples(), " samples, fewer than one global batch of ",
+                                artifact.plan().global_batch(), "; use --last-batch=weight or a smaller batch")),
+                        ExitCode::BadData);
+  feed.seek(state.cursor);
+  int64_t perEpoch = feed.stepsPerEpoch();
+  int64_t epochs = options.epochs.value_or(1);
+  totalSteps = stepsLeft();
+  std::string noTest;
+  if (options.evaluate && executor->program("evaluate")) {
+    std::string missing;
+    for (const InputSpec &spec : inputSpecs(artifact.plan(), *executor->program("evaluate")))
+      if (missing.empty() && !dataset->has("test", spec.name))
+        missing = spec.name;
+    if (missing.empty()) {
+      DGC_ASSIGN_OR_RETURN(testing, bind("evaluate", {.split = "test", .wayOut = "use --evaluate=off, "}));
+    } else {
+      noTest = str("no evaluation: ", options.data, " has no '", missing, "' of the test split");
+    }
+  }
+  DGC_RETURN_IF_ERROR(compareOptions());
+  if (!noTest.empty())
+    print(noTest);
+  if (!options.keepBest.empty() && !testing.runner)
+    return usage(str("--keep-best ", options.keepBest, ": nothing is evaluated, so there is no best checkpoint"));
+  if (!options.checkpoint.empty()) {
+    DGC_ASSIGN_OR_RETURN(checkpoints, Checkpoints::create(artifact, *executor, options, context, realDisk()));
+    checkpoints->beginsAt(state.step, bestStep);
+  }
+  if (totalSteps == 0 && isResumed)
+    print("the run has come to its end before: nothing is left to do");
+  if (first() && context.print) {
+    ProgressOptions progressOptions = progressOptionsFor(context.terminal);
+    progressOptions.epochs = options.steps ? 0 : began.cursor.epoch + epochs;
+    progressOptions.stepsPerEpoch = perEpoch;
+    progressOptions.totalSteps = totalSteps;
+    progressOptions.log = options.logJson;
+    progress = std::make_unique<Progress>(context.print, clock, progressOptions);
+    progress->start();
+  }
+  DGC_RETURN_IF_ERROR(trainSteps());
+  DGC_RETURN_IF_ERROR(endCheckpoints());
+  if (progress && epochMeans.weight() > 0) // the run ends inside an epoch
+    progress->endEpoch();
+  if (progress)
+    progress->finish();
+  progress.reset();
+  return absl::OkStatus();
+}
+
+/// On a device that can do that, a step computes while the host prepares the next one. Where something else comes
+/// after a step, it is waited for.
+absl::Status WorkerRun::trainSteps() {
+  Feed &feed = *training.feed;
+  ReportedValues reported(*training.runner);
+  epochBegan = clock.now();
+  for (int64_t done = 1; done <= totalSteps; ++done) {
+    if (context.abort.raised())
+      return context.abort.status();
+    DGC_ASSIGN_OR_RETURN(const bool isStopped, beforeStep(reported));
+    if (isStopped)
+      break;
+    int64_t epoch = feed.cursor().epoch;
+    DGC_RETURN_IF_ERROR(submitStep());
+    const int64_t step = state.step + static_cast<int64_t>(running.size());
+    const bool endsEpoch = feed.cursor().epoch != epoch;
+    const bool isDue = options.evaluateEvery > 0 && (step % options.evaluateEvery == 0 || done == totalSteps);
+    while (running.size() >= (endsEpoch || isDue || done == totalSteps ? 1 : training.runner->depth()))
+      DGC_RETURN_IF_ERROR(collectStep(reported));
+    bool hasNoGain = false;
+    if (endsEpoch) {
+      DGC_ASSIGN_OR_RETURN(hasNoGain, endEpoch(epoch));
+    } else if (isDue && testing.runner) {
+      DGC_RETURN_IF_ERROR(evaluate(testing, "test", epoch));
+      DGC_ASSIGN_OR_RETURN(hasNoGain, afterEvaluation());
+    }
+    if (hasNoGain)
+      break;
+  }
+  if (std::string notice = executor->notice(/*atEnd=*/true); !notice.empty())
+    print(notice);
+  return absl::OkStatus();
+}
+
+/// What all workers do before the step that is submitted next: save a checkpoint, stop. True where they stop.
+absl::StatusOr<bool> WorkerRun::beforeStep(ReportedValues &reported) {
+  const int64_t next = state.step + static_cast<int64_t>(running.size());
+  StepEvent event;
+  if (context.gate) {
+    DGC_ASSIGN_OR_RETURN(event, context.gate->pass(next, context.abort));
+  }
+  if (!checkpoints)
+    return false;
+  if (first() && !isCheckpointRequested && context.request && checkpoints->isTimeUp()) {
+    isCheckpointRequested = true;
+    context.request({StepEvent::Checkpoint});
+  }
+  if (event.kind != StepEvent::None || checkpoints->isDue(next)) {
+    while (!running.empty())
+      DGC_RETURN_IF_ERROR(collectStep(reported));
+    if (!checkpoints->has(next))
+      DGC_RETURN_IF_ERROR(checkpoints->save(progressSoFar()));
+    isCheckpointRequested &= event.kind == StepEvent::None;
+  }
+  printNews();
+  if (event.kind == StepEvent::Stop)
+    stopped = event;
+  return stopped.has_value();
+}
+
+/// Keeps the checkpoint of the best evaluation. True where the training is over, as none was better for so many evaluations.
+absl::StatusOr<bool> WorkerRun::afterEvaluation() {
+  if (options.keepBest.empty() && options.stopAfter == 0)
+    return false;
+  bool isBest = false;
+  if (first()) {
+    const std::string &name = options.keepBest.empty() ? "loss" : options.keepBest;
+    std::optional<double> value = name == "loss" ? evaluatedLoss : std::nullopt;
+    for (const Metric &metric : evaluated)
+      if (metric.name == name && metric.shape.empty())
+        value = metric.reported();
+    if (!value)
+      return usage(str("--keep-best ", name, ": the evaluation gives no such number"));
+    isBest = !bestValue || (options.isLargerBetter ? *value > *bestValue : *value < *bestValue);
+    if (isBest)
+      bestValue = value;
+  }
+  DGC_ASSIGN_OR_RETURN(std::vector<std::string> all, context.gather(isBest ? "best" : ""));
+  isBest = !all[0].empty();
+  evaluationsSinceBest = isBest ? 0 : evaluationsSinceBest + 1;
+  if (isBest)
+    bestStep = state.step;
+  if (isBest && checkpoints)
+    DGC_RETURN_IF_ERROR(checkpoints->saveBest(progressSoFar()));
+  if (options.stopAfter == 0 || evaluationsSinceBest < options.stopAfter)
+    return false;
+  print(str("no better evaluation than that of step ", bestStep, " for ", counted(options.stopAfter, "evaluation"),
+            ": the training ends"));
+  return true;
+}
+
+/// What the job has at its end, or where it is stopped, is in a checkpoint.
+absl::Status WorkerRun::endCheckpoints() {
+  if (!checkpoints)
+    return absl::OkStatus();
+  if (!checkpoints->has(state.step))
+    DGC_RETURN_IF_ERROR(checkpoints->save(progressSoFar()));
+  const absl::Status finished = checkpoints->finish();
+  printNews();
+  DGC_RETURN_IF_ERROR(finished);
+  if (stopped)
+    print(str("stopped before step ", state.step, ": the same command with --resume goes on from there"));
+  checkpoints.reset();
+  return absl::OkStatus();
+}
+
+void WorkerRun::printNews() {
+  for (const std::string &line : checkpoints->takeNews()) {
+    print(line);
+    LogEvent event{line.starts_with("warning: ") ? "warning" : "checkpoint"};
+    event.step = state.step;
+    event.message = line;
+    log(event);
+  }
+}
+
+absl::Status WorkerRun::submitStep() {
+  Running step{training.feed->cursor(), {}, 0, clock.now()};
+  step.valid = training.next();
+  step.behind = training.feed->cursor();
+  DGC_RETURN_IF_ERROR(training.runner->submit(static_cast<uint64_t>(state.step) + running.size()));
+  running.push_back(step);
+  return absl::OkStatus();
+}
+
+absl::Status WorkerRun::collectStep(ReportedValues &reported) {
+  DGC_RETURN_IF_ERROR(training.runner->collect());
+  const Running done = running.front();
+  running.pop_front();
+  int64_t step = state.step++;
+  state.cursor = done.behind;
+  if (!first())
+    return absl::OkStatus();
+  if (std::string notice = executor->notice(/*atEnd=*/false); !notice.empty())
+    print(notice);
+  reported.read();
+  epochMeans.add(reported, static_cast<double>(done.valid));
+  if (progress)
+    progress->step({done.at.epoch, done.at.step, done.valid, reported.loss().value_or(0), reported.metrics()});
+  TimeNs now = clock.now();
+  if (jsonLog) {
+    double ms = static_cast<double>(now - std::max(done.begin, collected)) * 1e-6;
+    LogEvent event{"step"};
+    event.step = step;
+    event.epoch = done.at.epoch;
+    event.loss = reported.loss();
+    event.metrics = reported.metrics();
+    event.ms = ms;
+    event.samplesPerSecond = static_cast<double>(done.valid) / ms * 1e3;
+    log(event);
+  }
+  collected = now;
+  return checkLoss("loss", step, reported.loss());
+}
+
+/// Reports a loss that is not finite, on rank 0: as an error, or as a warning for the first one after a finite one.
+absl::Status WorkerRun::checkLoss(std::string_view of, int64_t step, std::optional<double> loss) {
+  const bool isFinite = !loss || std::isfinite(*loss);
+  const bool wasFinite = std::exchange(lossIsFinite, isFinite);
+  if (isFinite)
+    return absl::OkStatus();
+  std::string text = str("the ", of, " is ", *loss, " at step ", step);
+  if (options.onNan == OnNan::Stop)
+    return withExitCode(absl::OutOfRangeError(str(text, options.save.empty() ? "" : "; nothing is saved",
+                                                  "; lower the learning rate, look at the data, or continue with "
+                                                  "--on-nan=warn")),
+                        ExitCode::NotFinite);
+  if (wasFinite) {
+    print(str("warning: ", text));
+    LogEvent event{"warning"};
+    event.step = step;
+    event.message = text;
+    log(event);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> WorkerRun::endEpoch(int64_t epoch) {
+  if (progress)
+    progress->endEpoch();
+  double ms = static_cast<double>(clock.now() - epochBegan) * 1e-6;
+  LogEvent event{"epoch"};
+  event.step = state.step;
+  event.epoch = epoch;
+  event.loss = epochMeans.loss();
+  event.metrics = epochMeans.metrics();
+  event.ms = ms;
+  event.samplesPerSecond = epochMeans.weight() / ms * 1e3;
+  log(event);
+  epochMeans.clear();
+  bool hasNoGain = false;
+  if (testing.runner) {
+    DGC_RETURN_IF_ERROR(evaluate(testing, "test", epoch));
+    DGC_ASSIGN_OR_RETURN(hasNoGain, afterEvaluation());
+  }
+  epochBegan = clock.now();
+  return hasNoGain;
+}
+
+absl::Status WorkerRun::evaluate(FedProgram &program, std::string_view split, std::optional<int64_t> epoch) {
+  Feed &feed = *program.feed;
+  feed.seek({0, 0});
+  DGC_RETURN_IF_ERROR(executor->resetTotals());
+  ReportedValues reported(*program.runner);
+  AreaMetrics areas(artifact.plan(), *program.runner, context.transport.rank());
+  WeightedMeans means;
+  TimeNs begin = clock.now();
+  std::deque<int64_t> valid; // of runs that are submitted and not collected
+  for (int64_t i = 1; i <= feed.stepsPerEpoch(); ++i) {
+    if (context.abort.raised())
+      return context.abort.status();
+    valid.push_back(program.next());
+    // Random numbers that are drawn here, too, are others for each batch.
+    DGC_RETURN_IF_ERROR(program.runner->submit(static_cast<uint64_t>(state.step + i - 1)));
+    while (valid.size() >= (i == feed.stepsPerEpoch() ? 1 : program.runner->depth())) {
+      DGC_RETURN_IF_ERROR(program.runner->collect());
+      reported.read();
+      means.add(reported, static_cast<double>(valid.front()));
+      areas.add(valid.front());
+      if (predictions)
+        predictions->add(valid.front());
+      valid.pop_front();
+    }
+  }
+  DGC_ASSIGN_OR_RETURN(std::vector<Metric> ofAll, areas.gather(context.gather));
+  if (!first())
+    return absl::OkStatus();
+  std::vector<Metric> metrics(means.metrics().begin(), means.metrics().end());
+  metrics.insert(metrics.end(), ofAll.begin(), ofAll.end());
+  double ms = static_cast<double>(clock.now() - begin) * 1e-6;
+  const std::string text = formatMeans(means.loss(), metrics), tables = formatTables(metrics, options.logJson);
+  if (!text.empty() || !tables.empty())
+    print(str(split, text.empty() ? "" : "  ", text, "  (", counted(feed.samples(), "sample"), ")", tables));
+  LogEvent event{"evaluate"};
+  event.step = state.step;
+  event.epoch = epoch;
+  event.loss = means.loss();
+  event.metrics = metrics;
+  event.ms = ms;
+  event.samplesPerSecond = means.weight() / ms * 1e3;
+  log(event);
+  evaluatedLoss = means.loss();
+  evaluated = std::move(metrics);
+  return checkLoss(str(split, " loss"), state.step, means.loss());
+}

@@ -1,0 +1,112 @@
+// One worker's run, in the files Worker.cpp and Train.cpp.
+#pragma once
+
+#include "runtime/base/OutputFile.h"
+#include "runtime/driver/Checkpoints.h"
+#include "runtime/driver/Inputs.h"
+#include "runtime/driver/Predictions.h"
+#include "runtime/driver/RunLog.h"
+#include "runtime/driver/State.h"
+#include "runtime/driver/Worker.h"
+
+#include <deque>
+
+namespace dgc::rt {
+
+class WorkerRun {
+public:
+  WorkerRun(const Artifact &artifact, const RunOptions &options, const WorkerContext &context)
+      : artifact(artifact), options(options), context(context) {}
+
+  /// Runs, and says in the log how it ended.
+  absl::Status run();
+  RunEnd end() const { return {stopped}; }
+
+private:
+  absl::Status runAll();
+  absl::Status prepare();
+  absl::Status openLog();
+  absl::Status reserveOutputs();
+  absl::Status chooseCheckpoint();
+  absl::Status takeProgress(const std::map<std::string, std::string> &extra);
+  RunProgress progressSoFar() const;
+  absl::Status compareOptions();
+  absl::StatusOr<FedProgram> bind(std::string_view program, const BindOptions &options) {
+    return bindInputs(artifact.plan(), *executor->program(program), dataset ? &*dataset : nullptr, options);
+  }
+  std::string entryName() const;
+  absl::Status runOther(const std::string &entry);
+  absl::Status runCalls(const std::string &entry);
+  absl::Status train();
+  absl::Status trainSteps();
+  int64_t stepsLeft() const;
+  absl::StatusOr<bool> beforeStep(ReportedValues &reported);
+  absl::StatusOr<bool> afterEvaluation();
+  absl::Status endCheckpoints();
+  void printNews();
+  absl::Status submitStep();
+  absl::Status collectStep(ReportedValues &reported);
+  absl::Status checkLoss(std::string_view of, int64_t step, std::optional<double> loss);
+  absl::StatusOr<bool> endEpoch(int64_t epoch);
+  absl::Status evaluate(FedProgram &program, std::string_view split, std::optional<int64_t> epoch);
+  absl::Status writePredictions();
+  absl::Status save();
+  absl::Status writeTrace();
+
+  bool first() const { return context.transport.rank() == 0; }
+  void print(std::string_view line) {
+    if (progress)
+      progress->line(line);
+    else if (first() && context.print)
+      context.print(str(line, "\n"));
+  }
+  void log(LogEvent event) {
+    if (!jsonLog)
+      return;
+    event.rank = 0;
+    (void)jsonLog->add(event); // a full disk does not end a run before its end
+  }
+
+  const Artifact &artifact;
+  RunOptions options;
+  const WorkerContext &context;
+  Clock &clock = realClock();
+  std::unique_ptr<Executor> executor;
+  std::optional<Dataset> dataset;
+  std::unique_ptr<JsonLog> jsonLog;                 // rank 0
+  std::optional<OutputFile> saved, traced, fetched; // rank 0, from the beginning: no other job writes them meanwhile
+  std::optional<OnnxWeights> savedModel;            // rank 0: what --save puts the weights into, where that is a model
+  std::unique_ptr<Progress> progress;               // rank 0, while it trains
+  std::unique_ptr<OpTrace> trace;
+  FedProgram training, testing;
+  /// A step that is submitted and not collected.
+  struct Running {
+    Cursor at, behind;
+    int64_t valid;
+    TimeNs begin;
+  };
+  std::deque<Running> running;
+  std::optional<Predictions> predictions;
+  std::string fed; // what the files of --feed hold
+  WeightedMeans epochMeans;
+  RunState state;
+  /// Where --steps and --epochs count from: where the run began that a checkpoint of --resume is of.
+  struct {
+    int64_t step = 0;
+    Cursor cursor;
+  } began;
+  bool isResumed = false;
+  std::unique_ptr<Checkpoints> checkpoints;
+  bool isCheckpointRequested = false; // on rank 0: by the clock
+  std::optional<StepEvent> stopped;   // what the job was stopped by
+  /// Of the last evaluation, on rank 0.
+  std::optional<double> evaluatedLoss;
+  std::vector<Metric> evaluated;
+  std::optional<double> bestValue; // of --keep-best
+  int64_t bestStep = -1, evaluationsSinceBest = 0;
+  int64_t totalSteps = 0;               // of this run
+  TimeNs epochBegan = 0, collected = 0; // when the last step was
+  bool lossIsFinite = true;             // of the step or evaluation before
+};
+
+} // namespace dgc::rt
