@@ -23,7 +23,8 @@ def steps():
 ended = 0
 while ended < count:
     before = steps()
-    job = subprocess.Popen(command + ["--resume"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    job = subprocess.Popen(command + ["--resume"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                           preexec_fn=lambda: how != signal.SIGKILL and signal.signal(how, signal.SIG_DFL))
     # Once it trains: at its first checkpoint, and then at any moment.
     while job.poll() is None and steps() == before:
         time.sleep(0.005)
