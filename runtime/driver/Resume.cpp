@@ -66,12 +66,32 @@ static std::string exactText(double value) {
   return number;
 }
 
+/// What the order of the samples is made of.
+std::string WorkerRun::orderOfSamples() const {
+  return str(counted(training.feed->samples(), "sample"), " in batches of ", artifact.plan().global_batch(),
+             ", the last one ", options.lastBatch == LastBatch::Drop ? "dropped" : "weighted", ", shuffle ",
+             options.shuffle ? "on" : "off", ", seed ", state.seed);
+}
+
+/// A run goes on exactly with the samples that it would have had.
+absl::Status WorkerRun::compareOrder() const {
+  const std::string order = orderOfSamples();
+  if (!isResumed || order == resumedOrder)
+    return absl::OkStatus();
+  return badData(str("--resume: ", options.load, " is of a run with ", printable(resumedOrder), ", and this one has ",
+                     order,
+                     ": give it the same data and flags, or begin a new run from its weights with "
+                     "--load-weights ",
+                     options.load));
+}
+
 RunProgress WorkerRun::progressSoFar() const {
   RunProgress progress{state, {}};
   std::map<std::string, std::string> &extra = progress.extra;
   extra["began_step"] = str(began.step);
   extra["began_epoch"] = str(began.cursor.epoch);
   extra["began_epoch_step"] = str(began.cursor.step);
+  extra["order"] = orderOfSamples();
   extra["epoch_means"] = epochMeans.text();
   if (bestValue) {
     extra["best_value"] = exactText(*bestValue);
@@ -95,6 +115,7 @@ absl::Status WorkerRun::takeProgress(const std::map<std::string, std::string> &e
                             {"evaluations_since_best", &evaluationsSinceBest}})
     if (!absl::SimpleAtoi(textOf(key), value) || *value < 0)
       return wrong(key);
+  resumedOrder = textOf("order");
   if (!epochMeans.restore(textOf("epoch_means")))
     return wrong("epoch_means");
   if (const std::string best = textOf("best_value"); !best.empty()) {

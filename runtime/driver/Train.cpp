@@ -38,6 +38,7 @@ absl::Status WorkerRun::train() {
                             str("the training data has ", feed.samples(), " samples, fewer than one global batch of ",
                                 artifact.plan().global_batch(), "; use --last-batch=weight or a smaller batch")),
                         ExitCode::BadData);
+  DGC_RETURN_IF_ERROR(compareOrder());
   feed.seek(state.cursor);
   int64_t perEpoch = feed.stepsPerEpoch();
   int64_t epochs = options.epochs.value_or(1);

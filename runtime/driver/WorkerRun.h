@@ -30,6 +30,8 @@ private:
   absl::Status chooseCheckpoint();
   absl::Status takeProgress(const std::map<std::string, std::string> &extra);
   RunProgress progressSoFar() const;
+  std::string orderOfSamples() const;
+  absl::Status compareOrder() const;
   absl::Status compareOptions();
   absl::StatusOr<FedProgram> bind(std::string_view program, const BindOptions &options) {
     return bindInputs(artifact.plan(), *executor->program(program), dataset ? &*dataset : nullptr, options);
@@ -96,6 +98,7 @@ private:
     Cursor cursor;
   } began;
   bool isResumed = false;
+  std::string resumedOrder; // orderOfSamples() of the run that is resumed
   std::unique_ptr<Checkpoints> checkpoints;
   bool isCheckpointRequested = false; // on rank 0: by the clock
   std::optional<StepEvent> stopped;   // what the job was stopped by
