@@ -125,19 +125,16 @@ Found fromTfConfig(const Variables &v) {
   std::optional<int> index = taskIndex((*task)["index"]);
   if (!index)
     return bad(absl::StrCat("has task index ", (*task)["index"].dump(), "; expected a number from 0"));
-  if (type == "evaluator")
-    return bad("makes this process an evaluator, which takes no part in "
-               "training; run dgc-run's evaluation as a job of its own");
-  if (type == "ps" || (cluster->contains("ps") && !(*cluster)["ps"].empty()))
-    return bad("has parameter servers (\"ps\"), which dgc does not have; list "
-               "the workers alone");
-
-  // The chief is rank 0, the workers follow in the order of their list.
   Identity id;
   id.source = "TF_CONFIG";
+  if (type == "evaluator") {
+    id.isEvaluator = true;
+    return id;
+  }
+  // The chief is rank 0, the workers follow in the order of their list, and then the parameter servers.
   id.rank = -1;
   std::vector<std::string> addresses;
-  for (const char *role : {"chief", "master", "worker"}) {
+  for (const char *role : {"chief", "master", "worker", "ps"}) {
     auto list = cluster->find(role);
     if (list == cluster->end())
       continue;
@@ -240,7 +237,7 @@ absl::StatusOr<std::optional<Identity>> resolveIdentity(const IdentityFlags &fla
   }
   Identity id = found.front();
   for (const Identity &other : found)
-    if (other.rank != id.rank || other.worldSize != id.worldSize)
+    if (other.rank != id.rank || other.worldSize != id.worldSize || other.isEvaluator != id.isEvaluator)
       return usage(absl::StrCat(describe(id), ", ", describe(other),
                                 "; unset the variables of the one that is "
                                 "wrong"));

@@ -223,9 +223,11 @@ absl::Status Checkpoints::settle() {
   isGivenUp = false;
   if (lastStatus.ok())
     lastStatus = shardStatus;
-  if (!lastStatus.ok())
-    tell(str("warning: no checkpoint of step ", underWay, ": ", std::string(lastStatus.message()),
-             "; those before it stay"));
+  if (lastStatus.ok())
+    return absl::OkStatus();
+  tell(str("warning: no checkpoint of step ", underWay, ": ", std::string(lastStatus.message()),
+           "; those before it stay"));
+  removeLeftovers(disk, options.checkpoint, *lock).IgnoreError(); // else the next job does it
   return absl::OkStatus();
 }
 

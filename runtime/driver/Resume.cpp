@@ -91,6 +91,7 @@ RunProgress WorkerRun::progressSoFar() const {
   extra["began_step"] = str(began.step);
   extra["began_epoch"] = str(began.cursor.epoch);
   extra["began_epoch_step"] = str(began.cursor.step);
+  extra["ended"] = hasTrainingEnded ? "1" : "0";
   extra["order"] = orderOfSamples();
   extra["epoch_means"] = epochMeans.text();
   if (bestValue) {

@@ -36,6 +36,7 @@ struct RunOptions {
   bool isLargerBetter = false;            // of that metric
   int64_t stopAfter = 0;                  // evaluations without a better value end the training; 0: none does
   bool resume = false;                    // from the newest checkpoint of `checkpoint` that is whole, if there is one
+  std::string follow;            // folder of checkpoints that another job writes, to evaluate each; empty: none
   std::string loadWeights;       // path of a checkpoint whose weights alone are taken; not together with `load`
   MakeDevice makeDevice;         // null: createDevice
   std::string predictions;       // folder for the outputs of an entry; empty: none

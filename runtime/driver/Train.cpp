@@ -180,7 +180,8 @@ absl::StatusOr<bool> WorkerRun::afterEvaluation() {
 absl::Status WorkerRun::endCheckpoints() {
   if (!checkpoints)
     return absl::OkStatus();
-  if (!checkpoints->has(state.step))
+  hasTrainingEnded = !stopped;
+  if (totalSteps > 0 && (hasTrainingEnded || !checkpoints->has(state.step)))
     DGC_RETURN_IF_ERROR(checkpoints->save(progressSoFar()));
   const absl::Status finished = checkpoints->finish();
   printNews();

@@ -183,6 +183,8 @@ absl::Status WorkerRun::runOther(const std::string &entry) {
     DGC_RETURN_IF_ERROR(output(predictions->reserve(realDisk(), options.predictions), "--predictions"));
   }
   DGC_RETURN_IF_ERROR(compareOptions());
+  if (!options.follow.empty())
+    return follow();
   DGC_RETURN_IF_ERROR(evaluate(testing, "test", std::nullopt));
   return writePredictions();
 }

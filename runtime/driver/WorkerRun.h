@@ -39,6 +39,9 @@ private:
   std::string entryName() const;
   absl::Status runOther(const std::string &entry);
   absl::Status runCalls(const std::string &entry);
+  absl::Status follow();
+  absl::StatusOr<std::string> newestCheckpoint(const std::string &before);
+  absl::StatusOr<bool> takeCheckpoint(const std::string &path);
   absl::Status train();
   absl::Status trainSteps();
   int64_t stepsLeft() const;
@@ -102,6 +105,7 @@ private:
   std::unique_ptr<Checkpoints> checkpoints;
   bool isCheckpointRequested = false; // on rank 0: by the clock
   std::optional<StepEvent> stopped;   // what the job was stopped by
+  bool hasTrainingEnded = false;      // of this run, or of the one that is followed
   /// Of the last evaluation, on rank 0.
   std::optional<double> evaluatedLoss;
   std::vector<Metric> evaluated;

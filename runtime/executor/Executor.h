@@ -119,7 +119,7 @@ public:
   absl::Status submit(uint64_t step);
   absl::Status collect();
   /// More than 1 on a device that computes a run while the host prepares the next one. 1 for a program with loops or
-  /// branches, as the host waits for what decides them.
+  /// branches that are decided by what it computes, as the host waits for that.
   size_t depth() const;
 
 private:

@@ -187,6 +187,15 @@ static void addCheckpointFlags(CLI::App &app, Flags &flags) {
       ->excludes(app.get_option("--load"))
       ->excludes(app.get_option("--load-weights"))
       ->group(group);
+  app.add_option(
+         "--follow", run.follow,
+         "Evaluate each checkpoint that another job saves in this folder, as it appears, until that job has ended")
+      ->type_name("DIR")
+      ->excludes(folder)
+      ->excludes(app.get_option("--load"))
+      ->excludes(app.get_option("--load-weights"))
+      ->excludes(app.get_option("--predictions"))
+      ->group(group);
   app.add_option("--max-restarts", flags.maxRestarts,
                  "When a local worker dies, start all of them again from the newest checkpoint, at most so often")
       ->check(wholeNumber(0, 1'000'000))
@@ -414,6 +423,8 @@ std::optional<int> dgc::tool::parseFlags(int argc, char **argv, Flags &flags) {
   for (std::string *path : {&flags.run.save, &flags.run.logJson, &flags.run.trace, &flags.run.fetch})
     if (rt::isStandardOutput(*path))
       *path = "-";
+  if (!flags.run.follow.empty() && flags.run.entry.empty())
+    flags.run.entry = "evaluate";
   if (flags.run.plan != "-")
     ::setenv("DGC_TUNING_FILE", (flags.run.plan + ".tuning.json").c_str(), 1);
   std::string wrong = contradiction(flags.run);

@@ -217,6 +217,25 @@ static bool isLocal(const Identity &identity) {
          identity.coordinator.starts_with("localhost:") || identity.coordinator.starts_with("[::1]");
 }
 
+/// The evaluator of TF_CONFIG has the command line of the workers: it follows the checkpoints that they save, in one process.
+static absl::Status becomeEvaluator(Flags &flags) {
+  rt::RunOptions &run = flags.run;
+  if (run.follow.empty())
+    run.follow = std::exchange(run.checkpoint, "");
+  if (run.follow.empty())
+    return usage(
+        "TF_CONFIG makes this process an evaluator, which follows checkpoints: say where the workers save them, with "
+        "--checkpoint DIR as for these, or --follow DIR");
+  run.entry = "evaluate";
+  run.resume = false;
+  run.epochs.reset();
+  run.steps.reset();
+  run.save.clear();
+  run.stopAfter = 0;
+  flags.transport = "in-process";
+  return absl::OkStatus();
+}
+
 static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   flags.mayReplaceLog = mayReplaceLog(flags.run, realDisk());
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Artifact> artifact, load(flags.run.plan));
@@ -233,6 +252,10 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   }
   DGC_ASSIGN_OR_RETURN(std::optional<Identity> identity,
                        resolveIdentity({flags.rank, flags.worldSize, flags.coordinator}, processEnvironment()));
+  if (identity && identity->isEvaluator) {
+    DGC_RETURN_IF_ERROR(becomeEvaluator(flags));
+    identity.reset();
+  }
   if (flags.transport == "in-process" && identity && identity->worldSize > 1)
     return usage(str("--transport=in-process runs all workers as threads of "
                      "one process, but ",

@@ -37,7 +37,7 @@ TEST_P(IdentityTest, Resolves) {
   std::string got = "none";
   if (*id)
     got = std::to_string((*id)->rank) + "/" + std::to_string((*id)->worldSize) + " " + (*id)->coordinator + " " +
-          (*id)->source;
+          (*id)->source + ((*id)->isEvaluator ? " evaluator" : "");
   EXPECT_EQ(got, c.want);
 }
 
@@ -105,15 +105,15 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"TfEvaluator",
              {{"TF_CONFIG", R"({"cluster":{"worker":["b:1"]},"task":{"type":"evaluator","index":0}})"}},
              {},
-             "error: an evaluator, which takes no part"},
+             "0/1  TF_CONFIG evaluator"},
         Case{"TfParameterServer",
-             {{"TF_CONFIG", R"({"cluster":{"worker":["b:1"],"ps":["p:1"]},"task":{"type":"ps","index":0}})"}},
+             {{"TF_CONFIG", R"({"cluster":{"worker":["b:1"],"ps":["p:1","q:1"]},"task":{"type":"ps","index":1}})"}},
              {},
-             "error: parameter servers"},
+             "2/3 b:1 TF_CONFIG"},
         Case{"TfWorkerWithParameterServers",
              {{"TF_CONFIG", R"({"cluster":{"worker":["b:1"],"ps":["p:1"]},"task":{"type":"worker","index":0}})"}},
              {},
-             "error: parameter servers"},
+             "0/2 b:1 TF_CONFIG"},
         Case{"TfIndexNotListed",
              {{"TF_CONFIG", R"({"cluster":{"worker":["b:1"]},"task":{"type":"worker","index":1}})"}},
              {},
