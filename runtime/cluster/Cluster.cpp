@@ -114,6 +114,7 @@ absl::Status JoinedCluster::host(const Address &meeting) {
   o.joinTimeout = nanoseconds(options.joinTimeoutSeconds);
   o.silence = nanoseconds(options.silenceSeconds);
   o.stallTimeout = nanoseconds(options.stallTimeoutSeconds);
+  o.stragglers.factor = options.stragglerFactor;
   DGC_ASSIGN_OR_RETURN(Socket listening, listenAt(listen.host, listen.port, options.worldSize + 128));
   auto started = Coordinator::start(o, std::move(listening), jobToken(), network, clock);
   if (!started.ok())
@@ -156,6 +157,7 @@ absl::Status JoinedCluster::start() {
   o.silence = nanoseconds(options.silenceSeconds);
   o.notice = options.notice;
   o.gate = &steps;
+  o.describeOp = options.describeOp;
   o.heartbeat = [this] {
     const WaitRecord &waits = *ownWaits.load();
     return HeartbeatMessage{ownProgress.load()->get(), waits.awaited(), waits.moved()};

@@ -51,6 +51,8 @@ struct ClusterOptions {
   double silenceSeconds = 10;
   /// Workers that wait for each other this long without advancing end the job.
   double stallTimeoutSeconds = 60;
+  /// A worker that computes so much longer than the median of the others is named by rank 0; 0: none is.
+  double stragglerFactor = 1.5;
   /// After the first error the process has this long to end by itself; then the
   /// control thread prints the error and ends it. 0: never.
   double abortGraceSeconds = 0.7;

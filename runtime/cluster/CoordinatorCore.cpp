@@ -220,6 +220,7 @@ void CoordinatorCore::join(ConnectionId id, const JoinMessage &m) {
   ran = true;
   for (Member &each : members)
     each.advanced = clock.now();
+  stragglers.emplace(members.size(), options.stragglers, clock.now());
   RosterMessage roster;
   for (const Member &each : members)
     roster.members.push_back({each.join.hostId, each.join.hostName, each.join.pid, each.join.segment});
@@ -244,6 +245,8 @@ void CoordinatorCore::heartbeat(int rank, const HeartbeatMessage &m) {
   if (m.position != member.last.position || m.awaited != member.last.awaited || m.moved != member.last.moved)
     member.advanced = clock.now();
   member.last = m;
+  if (stragglers && !member.left)
+    stragglers->add(static_cast<uint32_t>(rank), m);
 }
 
 void CoordinatorCore::gather(int rank, const GatherMessage &m) {
@@ -410,6 +413,11 @@ void CoordinatorCore::tick() {
   if (current == State::Running)
     if (std::vector<RankWait> waits = stalled(now); !waits.empty())
       return failStalled(std::move(waits));
+  if (current == State::Running && members[0].connection)
+    if (auto found = stragglers->look(now))
+      send(*members[0].connection,
+           StragglerMessage{found->rank, members[found->rank].join.hostName, found->busy, found->median,
+                            static_cast<double>(found->window) / kNsPerSecond, found->position});
   if (current != State::Joining)
     return;
   const double seconds = static_cast<double>(now - start) / kNsPerSecond;

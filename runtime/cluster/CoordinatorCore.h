@@ -4,6 +4,7 @@
 
 #include "runtime/base/Clock.h"
 #include "runtime/cluster/Messages.h"
+#include "runtime/cluster/StragglerWatch.h"
 
 #include <deque>
 #include <functional>
@@ -44,7 +45,8 @@ public:
     /// that double: news come up to twice as late as the pause was long.
     TimeNs silence = 10_s;
     TimeNs stallTimeout = 60_s; ///< workers that wait for each other this long without advancing end the job
-    TimeNs noticePeriod = 5_s;  ///< how often the missing ranks are listed
+    StragglerWatch::Options stragglers;
+    TimeNs noticePeriod = 5_s; ///< how often the missing ranks are listed
     /// For a connection to say who it is; a worker on a busy machine may take seconds.
     TimeNs strangerTime = 10_s;
     /// The launcher reports how processes end. Then a lost connection waits
@@ -122,6 +124,7 @@ private:
   JobError firstError;
   TimeNs start, nextNotice, lastTick;
   std::vector<Member> members;
+  std::optional<StragglerWatch> stragglers; ///< while the job runs
   std::map<ConnectionId, TimeNs> strangers; ///< connected, not joined; since
   std::set<ConnectionId> connected;
   uint32_t round = 0;                  ///< of gather

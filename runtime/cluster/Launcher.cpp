@@ -137,6 +137,7 @@ absl::Status Launch::start() {
   o.joinTimeout = static_cast<TimeNs>(options.joinTimeoutSeconds * 1e9);
   o.silence = static_cast<TimeNs>(options.silenceSeconds * 1e9);
   o.stallTimeout = static_cast<TimeNs>(options.stallTimeoutSeconds * 1e9);
+  o.stragglers.factor = options.stragglerFactor;
   o.exitReportGrace = 250_ms;
   // Until all workers are started this process has one thread: fork() then meets no lock that another thread holds. Who
   // connects meanwhile waits in the listening socket.

@@ -19,6 +19,8 @@ struct LauncherOptions {
   double joinTimeoutSeconds = 120;
   double silenceSeconds = 10;
   double stallTimeoutSeconds = 60;
+  /// A worker that computes so much longer than the median of the others is named by rank 0; 0: none is.
+  double stragglerFactor = 1.5;
   /// As ClusterOptions::stopsAtSteps, of the workers: the first signal asks them to stop at a step.
   bool stopsAtSteps = false;
 

@@ -61,6 +61,12 @@ void MemberCore::received(const ToWorker &message) {
     JobError error = m->error;
     error.message = printable(error.message);
     end(std::move(error));
+  } else if (auto *m = std::get_if<StragglerMessage>(&message)) {
+    if (options.notice)
+      options.notice(absl::StrCat(
+          "rank ", m->rank, " on ", printable(m->hostName, 256), " is slower than the others: it computed ",
+          std::lround(100 * m->busy), " % of the last ", std::lround(m->seconds), " s, the median of the others ",
+          std::lround(100 * m->median), " %; most often at ", positionText(m->position, options.describeOp)));
   } else if (auto *m = std::get_if<ProposeMessage>(&message)) {
     outgoing.emplace_back(ProposalMessage{m->number, options.gate ? options.gate->propose() : 0});
   } else if (auto *m = std::get_if<AgreedMessage>(&message)) {

@@ -26,7 +26,8 @@ public:
     /// The exact position of another rank, if it can be had.
     std::function<std::optional<Position>(int rank)> exactPosition;
     std::function<void(std::string_view)> notice;
-    StepGate *gate = nullptr; ///< of this worker
+    StepGate *gate = nullptr;                           ///< of this worker
+    std::function<std::string(uint32_t op)> describeOp; ///< for messages; may be empty
   };
   enum class State { Connecting, Joining, Running, Leaving, Left, Failed };
 

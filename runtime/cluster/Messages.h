@@ -124,8 +124,17 @@ struct AgreedMessage {
   StepEvent event;
 };
 
+/// To rank 0: a worker that is persistently slower than the others (StragglerWatch).
+struct StragglerMessage {
+  uint32_t rank = 0;
+  std::string hostName;
+  double busy = 0, median = 0; ///< shares of the time
+  double seconds = 0;          ///< that they are of
+  Position position;           ///< where it is most often
+};
+
 using ToWorker = std::variant<WaitingMessage, RosterMessage, GatheredMessage, HeartbeatReply, AbortMessage,
-                              AllLeftMessage, ProposeMessage, AgreedMessage>;
+                              AllLeftMessage, ProposeMessage, AgreedMessage, StragglerMessage>;
 
 /// "step 12, op 3 (matmul dense_1)"; `describeOp` may be empty.
 std::string positionText(Position p, const std::function<std::string(uint32_t)> &describeOp);

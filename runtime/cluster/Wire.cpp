@@ -152,6 +152,15 @@ pb::ToWorker toWire(const ToWorker &message) {
   } else if (auto *m = std::get_if<AgreedMessage>(&message)) {
     out.mutable_agreed()->set_step(m->step);
     write(m->event, *out.mutable_agreed()->mutable_event());
+  } else if (auto *m = std::get_if<StragglerMessage>(&message)) {
+    pb::Straggler &to = *out.mutable_straggler();
+    to.set_rank(m->rank);
+    to.set_host_name(m->hostName);
+    to.set_busy(m->busy);
+    to.set_median(m->median);
+    to.set_seconds(m->seconds);
+    to.set_step(m->position.step);
+    to.set_op(m->position.op);
   } else {
     out.mutable_all_left();
   }
@@ -181,6 +190,10 @@ std::optional<ToWorker> fromWire(const pb::ToWorker &in) {
     return ProposeMessage{in.propose().number()};
   case pb::ToWorker::kAgreed:
     return AgreedMessage{in.agreed().step(), read(in.agreed().event())};
+  case pb::ToWorker::kStraggler: {
+    const pb::Straggler &s = in.straggler();
+    return StragglerMessage{s.rank(), s.host_name(), s.busy(), s.median(), s.seconds(), {s.step(), s.op()}};
+  }
   case pb::ToWorker::KIND_NOT_SET:
     break;
   }

@@ -366,6 +366,12 @@ static void addWorkerFlags(CLI::App &app, Flags &flags) {
       ->type_name("S")
       ->capture_default_str()
       ->group(group);
+  app.add_option("--straggler-factor", flags.stragglerFactor,
+                 "Name a worker that computes so much longer than the median of the others for a minute; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("F")
+      ->capture_default_str()
+      ->group(group);
   app.add_flag("--insecure", flags.insecure,
                "Accept addresses other than loopback. There is no encryption: "
                "only in a network that you trust")

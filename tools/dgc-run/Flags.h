@@ -18,6 +18,7 @@ struct Flags {
   std::string listen;
   std::string dataAddress;
   double joinTimeout = 120, stallTimeout = 60; // seconds
+  double stragglerFactor = 1.5;
   bool insecure = false;
   int maxRestarts = 0; // of local workers
   bool dryRun = false;

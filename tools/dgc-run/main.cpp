@@ -136,6 +136,7 @@ static absl::StatusOr<int> runMember(Flags &flags, const Identity &identity, con
   options.dataAddress = flags.dataAddress;
   options.joinTimeoutSeconds = flags.joinTimeout;
   options.stallTimeoutSeconds = flags.stallTimeout;
+  options.stragglerFactor = flags.stragglerFactor;
   options.planDigest = digestBytes(artifact);
   options.producer = plan.producer() ? plan.producer()->str() : "";
   options.transport.sharedBytes = plan.shared_bytes();
@@ -193,6 +194,7 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
   options.planDigest = digestBytes(artifact);
   options.joinTimeoutSeconds = flags.joinTimeout;
   options.stallTimeoutSeconds = flags.stallTimeout;
+  options.stragglerFactor = flags.stragglerFactor;
   options.stopsAtSteps = !flags.run.checkpoint.empty();
   options.failed = [&](const std::string &message) { endLog(flags.run.logJson, message); };
   DGC_RETURN_IF_ERROR(checkClusterResources(options.worldSize, 0, 0));
