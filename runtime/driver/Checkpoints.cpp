@@ -11,6 +11,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 using namespace dgc;
 using namespace dgc::rt;
 
@@ -108,6 +111,10 @@ absl::StatusOr<std::unique_ptr<Checkpoints>> Checkpoints::create(const Artifact 
   for (VariableView &view : partsOf(executor.variables()))
     if (shares.gives(made->rank, view.variable, view.name))
       made->share.push_back(std::move(view));
+  size_t bytes = 0;
+  for (const VariableView &view : made->share)
+    bytes += static_cast<size_t>(view.slice.numElements()) * sizeOf(view.dtype);
+  made->copy.resize(bytes); // its pages are there before the first step that is copied
   made->savedAt = realClock().now();
   return made;
 }
@@ -134,10 +141,6 @@ ShardId Checkpoints::shardOf(int64_t step) const {
 
 /// Copies what this worker gives, without padding, one after the other.
 void Checkpoints::copyShare(std::vector<VariablePiece> &pieces) {
-  size_t bytes = 0;
-  for (const VariableView &view : share)
-    bytes += static_cast<size_t>(view.slice.numElements()) * sizeOf(view.dtype);
-  copy.resize(bytes);
   size_t at = 0;
   for (const VariableView &view : share) {
     const size_t size = static_cast<size_t>(view.slice.numElements()) * sizeOf(view.dtype);
@@ -171,8 +174,9 @@ absl::Status Checkpoints::saveBest(const RunProgress &progress) {
   return progress.state.step == lastSaved ? absl::OkStatus() : save(progress);
 }
 
-/// On the thread that writes.
+/// On the thread that writes: it takes the time that computing leaves.
 void Checkpoints::write(const ShardId &shard, const std::vector<VariablePiece> &pieces, const RunProgress &progress) {
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
   shardStatus = writeShard(disk, options.checkpoint, shard, pieces);
   if (rank == 0 && shardStatus.ok())
     shardStatus = commit(shard, progress);
