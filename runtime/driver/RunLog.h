@@ -1,10 +1,11 @@
-// What rank 0 logs of a run: the progress line, the JSON log.
+// What rank 0 logs of a run: the progress line, the JSON log, the event file of TensorBoard.
 #pragma once
 
 #include "runtime/driver/Worker.h"
 #include "runtime/executor/Executor.h"
 #include "runtime/telemetry/JsonLog.h"
 #include "runtime/telemetry/Progress.h"
+#include "runtime/telemetry/TensorBoard.h"
 
 #include <optional>
 

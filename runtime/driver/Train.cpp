@@ -60,6 +60,7 @@ absl::Status WorkerRun::train() {
     print(noTest);
   if (!options.keepBest.empty() && !testing.runner)
     return usage(str("--keep-best ", options.keepBest, ": nothing is evaluated, so there is no best checkpoint"));
+  DGC_RETURN_IF_ERROR(openBoard());
   if (!options.checkpoint.empty()) {
     DGC_ASSIGN_OR_RETURN(checkpoints, Checkpoints::create(artifact, *executor, options, context, realDisk()));
     checkpoints->beginsAt(state.step, bestStep);
@@ -226,7 +227,7 @@ absl::Status WorkerRun::collectStep(ReportedValues &reported) {
   if (progress)
     progress->step({done.at.epoch, done.at.step, done.valid, reported.loss().value_or(0), reported.metrics()});
   TimeNs now = clock.now();
-  if (jsonLog) {
+  if (jsonLog || board) {
     double ms = static_cast<double>(now - std::max(done.begin, collected)) * 1e-6;
     LogEvent event{"step"};
     event.step = step;

@@ -72,6 +72,39 @@ absl::Status WorkerRun::openLog() {
   return absl::OkStatus();
 }
 
+absl::Status WorkerRun::openBoard() {
+  if (!first() || options.tensorboard.empty() || totalSteps == 0)
+    return absl::OkStatus();
+  auto opened = TensorBoard::open(realDisk(), clock, options.tensorboard);
+  if (!opened.ok())
+    return output(opened.status(), "");
+  board = *std::move(opened);
+  checkBoard(board->begin(state.step, describeRun(artifact.plan(), state.planDigest, state.seed)));
+  return absl::OkStatus();
+}
+
+/// A full disk ends the event file, not the run.
+void WorkerRun::checkBoard(const absl::Status &status) {
+  if (status.ok())
+    return;
+  board.reset();
+  const std::string text = str(std::string(status.message()), "; nothing more is written for TensorBoard");
+  print(str("warning: ", text));
+  LogEvent event{"warning"};
+  event.step = state.step;
+  event.message = text;
+  log(event);
+}
+
+void WorkerRun::log(LogEvent event) {
+  if (board) // before the log, whose last line is that of the end
+    checkBoard(board->add(event));
+  if (!jsonLog)
+    return;
+  event.rank = 0;
+  (void)jsonLog->add(event); // a full disk does not end a run before its end
+}
+
 /// Before the work, not after it.
 absl::Status WorkerRun::reserveOutputs() {
   for (auto [flag, path, file] : {std::tuple("--save", &options.save, &saved),
@@ -172,6 +205,8 @@ absl::Status WorkerRun::runCalls(const std::string &entry) {
 absl::Status WorkerRun::runOther(const std::string &entry) {
   if (!options.checkpoint.empty())
     return usage(str("--checkpoint is for training, not for '", entry, "'"));
+  if (!options.tensorboard.empty())
+    return usage(str("--tensorboard is for training, not for '", entry, "'"));
   if (options.epochs || options.steps)
     return usage(str("--epochs and --steps are for training, not for '", entry, "'"));
   if (options.predictions.empty() && !hasMeans(artifact.plan(), entry))

@@ -65,12 +65,9 @@ private:
     else if (first() && context.print)
       context.print(str(line, "\n"));
   }
-  void log(LogEvent event) {
-    if (!jsonLog)
-      return;
-    event.rank = 0;
-    (void)jsonLog->add(event); // a full disk does not end a run before its end
-  }
+  void log(LogEvent event);
+  absl::Status openBoard();
+  void checkBoard(const absl::Status &status);
 
   const Artifact &artifact;
   RunOptions options;
@@ -79,6 +76,7 @@ private:
   std::unique_ptr<Executor> executor;
   std::optional<Dataset> dataset;
   std::unique_ptr<JsonLog> jsonLog;                 // rank 0
+  std::unique_ptr<TensorBoard> board;               // rank 0, while it trains; null after an error
   std::optional<OutputFile> saved, traced, fetched; // rank 0, from the beginning: no other job writes them meanwhile
   std::optional<OnnxWeights> savedModel;            // rank 0: what --save puts the weights into, where that is a model
   std::unique_ptr<Progress> progress;               // rank 0, while it trains

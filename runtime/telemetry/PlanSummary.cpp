@@ -47,7 +47,7 @@ static std::string axisNames(const fb::Plan &plan, const flatbuffers::Vector<uin
   return names.empty() ? "-" : names;
 }
 
-static std::string workers(const fb::Plan &plan) {
+std::string dgc::rt::workersText(const fb::Plan &plan) {
   std::string out = plural(plan.world_size(), "worker");
   // With parameter servers the first axis numbers groups of different sizes; they follow.
   bool hasServers = sizeOfVector(plan.groups()) && !isFull(plan, static_cast<int32_t>(plan.groups()->size()) - 1);
@@ -137,7 +137,7 @@ std::string dgc::rt::summarize(const fb::Plan &plan) {
   }
   if (plan.host_target())
     out += str(", servers for ", text(plan.host_target()->kind()), " (", text(plan.host_target()->cpu()), ")");
-  out += str("\nworkers: ", workers(plan), "\n");
+  out += str("\nworkers: ", workersText(plan), "\n");
   out += str("variables: ", variables(plan), "\n");
   out += str("memory per worker, peak: ", formatBytes(workerBytes(plan)), " (private ", plan.private_bytes(),
              " B, shared ", plan.shared_bytes(), " B, libraries ", libraryBytes(plan), " B, constants ",

@@ -12,6 +12,9 @@ namespace dgc::rt {
 /// checked by load().
 std::string summarize(const artifact::Plan &plan);
 
+/// "2 workers, mesh data=2, global batch 128".
+std::string workersText(const artifact::Plan &plan);
+
 /// Memory of one worker while the plan runs: both arenas, constants and
 /// machine code; data sets come on top.
 uint64_t workerBytes(const artifact::Plan &plan);

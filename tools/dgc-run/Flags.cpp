@@ -300,6 +300,10 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
                  "Write a line of JSON for each step, epoch and evaluation; - "
                  "is standard output, and text for people standard error")
       ->type_name("FILE");
+  app.add_option(
+         "--tensorboard", run.tensorboard,
+         "Write losses and metrics into this folder while it trains, for TensorBoard: an event file for each run")
+      ->type_name("DIR");
   app.add_option("--trace", run.trace,
                  "Write what ran when, for chrome://tracing or ui.perfetto.dev; - is standard output")
       ->type_name("FILE");
@@ -315,7 +319,8 @@ static void addRunFlags(CLI::App &app, Flags &flags) {
   app.add_flag("--dry-run", flags.dryRun,
                "Print the plan: workers, memory, collectives and bytes per "
                "step. Runs nothing");
-  for (const char *flag : {"--epochs", "--steps", "--predictions", "--evaluate-every"}) // of runs over a data set
+  for (const char *flag :
+       {"--epochs", "--steps", "--predictions", "--evaluate-every", "--tensorboard"}) // of runs over a data set
     feed->excludes(app.get_option(flag));
 }
 
