@@ -32,8 +32,7 @@ struct Scanner {
   }
   /// A number as padded() writes it.
   bool take(uint64_t &number, size_t digits) {
-    const char *end = rest.data() + rest.size();
-    auto [parsed, failed] = std::from_chars(rest.data(), end, number);
+    auto [parsed, failed] = std::from_chars(rest.begin(), rest.end(), number);
     if (failed != std::errc() || number > INT64_MAX)
       return false;
     return take(padded(number, digits));

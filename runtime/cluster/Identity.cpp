@@ -158,7 +158,12 @@ Found fromTfConfig(const Variables &v) {
 Found fromOpenMpi(const Variables &v) {
   if (!v.has("OMPI_COMM_WORLD_RANK"))
     return std::nullopt;
-  return fromPair(v, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI");
+  DGC_ASSIGN_OR_RETURN(std::optional<Identity> id,
+                       fromPair(v, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"));
+  std::optional<std::string> job = v.text("PMIX_NAMESPACE");
+  if (job && v.text("OMPI_COMM_WORLD_LOCAL_SIZE") == v.text("OMPI_COMM_WORLD_SIZE"))
+    id->localJob = absl::StrCat(*job, " ", v.text("PMIX_SERVER_URI2").value_or(""));
+  return id;
 }
 
 /// "node[003-007,9],other" -> "node003".
@@ -256,7 +261,7 @@ absl::StatusOr<std::optional<Identity>> resolveIdentity(const IdentityFlags &fla
     id.coordinator = *given;
   for (size_t i = 1; id.coordinator.empty() && i < found.size(); ++i)
     id.coordinator = found[i].coordinator;
-  if (id.coordinator.empty() && id.worldSize > 1)
+  if (id.coordinator.empty() && id.localJob.empty() && id.worldSize > 1)
     return usage(absl::StrCat(describe(id), ", but not where the workers meet; give all of "
                                             "them --coordinator HOST:PORT of rank 0"));
   return id;

@@ -19,9 +19,10 @@ struct IdentityFlags {
 struct Identity {
   int rank = 0;
   int worldSize = 1;
-  std::string coordinator;  ///< HOST:PORT; empty only for one worker
+  std::string coordinator;  ///< HOST:PORT; empty only for one worker, and where `localJob` is not
   std::string source;       ///< "--rank", "DGC_RANK", "torchrun", "TF_CONFIG",
                             ///< "Open MPI", "Slurm", "Kubernetes"
+  std::string localJob;     ///< all workers are on this machine: the name of the job there (MeetingFile)
   bool isEvaluator = false; ///< TF_CONFIG: a job of its own, which evaluates the checkpoints of the others
 };
 

@@ -15,8 +15,8 @@ namespace dgc::rt {
 
 class WorkerRun {
 public:
-  WorkerRun(const Artifact &artifact, const RunOptions &options, const WorkerContext &context)
-      : artifact(artifact), options(options), context(context) {}
+  WorkerRun(const Artifact &artifact, RunOptions options, const WorkerContext &context)
+      : artifact(artifact), options(std::move(options)), context(context) {}
 
   /// Runs, and says in the log how it ended.
   absl::Status run();

@@ -78,6 +78,10 @@ if "address" in getattr(config, "dgc_sanitize", ""):
     config.available_features.add("asan")
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+mpirun = shutil.which("mpirun")
+if mpirun and "Open MPI" in subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout:
+    config.available_features.add("mpirun")
+    config.substitutions.append(("%mpirun", f"env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 {mpirun} --oversubscribe"))
 if subprocess.run(["unshare", "--net", "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
     config.available_features.add("netns")
 mounts = ["unshare", "--map-root-user", "--mount", "--pid", "--fork", "mount", "-t", "proc", "proc", "/proc"]

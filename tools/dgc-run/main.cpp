@@ -7,6 +7,7 @@
 #include "runtime/cluster/Cluster.h"
 #include "runtime/cluster/Identity.h"
 #include "runtime/cluster/Launcher.h"
+#include "runtime/cluster/MeetingFile.h"
 #include "runtime/cluster/Signals.h"
 #include "runtime/device/Plugin.h"
 #include "runtime/driver/Outputs.h"
@@ -22,6 +23,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <unistd.h>
 
@@ -117,8 +119,26 @@ static int exitCodeOf(const RunEnd &end) {
   return static_cast<int>(end.stopped->signal == SIGINT ? ExitCode::Interrupted : ExitCode::Again);
 }
 
+/// Fills in where the workers of this machine meet, and the secret of the job. Rank 0's file is there as long as the result is.
+static absl::StatusOr<std::optional<MeetingFile>> meet(Identity &identity, double joinTimeout) {
+  if (!identity.coordinator.empty() || identity.localJob.empty())
+    return std::nullopt;
+  std::optional<MeetingFile> file;
+  Meeting meeting;
+  if (identity.rank == 0) {
+    DGC_ASSIGN_OR_RETURN(MeetingFile announced, MeetingFile::announce(meetingFolder(), identity.localJob));
+    meeting = announced.meeting();
+    file.emplace(std::move(announced));
+  } else {
+    DGC_ASSIGN_OR_RETURN(meeting, findMeeting(meetingFolder(), identity.localJob, joinTimeout));
+  }
+  identity.coordinator = meeting.coordinator;
+  ::setenv("DGC_JOB_TOKEN", meeting.token.c_str(), /*overwrite=*/0);
+  return file;
+}
+
 /// One worker of several: joins the others, runs, leaves.
-static absl::StatusOr<int> runMember(Flags &flags, const Identity &identity, const Artifact &artifact) {
+static absl::StatusOr<int> runMember(Flags &flags, Identity identity, const Artifact &artifact) {
   const artifact::Plan &plan = artifact.plan();
   if (identity.worldSize != static_cast<int>(plan.world_size()))
     return withExitCode(absl::InvalidArgumentError(str("the plan is for ", plan.world_size(), " workers, but ",
@@ -127,6 +147,7 @@ static absl::StatusOr<int> runMember(Flags &flags, const Identity &identity, con
                                                        identity.worldSize, " (--mesh data=", identity.worldSize,
                                                        "), or start ", plan.world_size(), " workers")),
                         ExitCode::Cluster);
+  DGC_ASSIGN_OR_RETURN(std::optional<MeetingFile> meeting, meet(identity, flags.joinTimeout));
   ClusterOptions options;
   options.rank = identity.rank;
   options.worldSize = identity.worldSize;
@@ -149,6 +170,7 @@ static absl::StatusOr<int> runMember(Flags &flags, const Identity &identity, con
                  "; the workers meet at ", identity.coordinator, "\n"));
   DGC_RETURN_IF_ERROR(checkClusterResources(1, flags.run.threads, plan.world_size() * plan.shared_bytes()));
   DGC_ASSIGN_OR_RETURN(std::unique_ptr<Cluster> cluster, Cluster::join(std::move(options)));
+  meeting.reset();
   WorkerContext context{cluster->transport(), cluster->abort(), nullptr, printer(flags.run), terminalOf(flags.run)};
   context.gather = [&](const std::string &bytes) { return cluster->gather(bytes); };
   context.gate = &cluster->gate();
@@ -215,7 +237,7 @@ static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int ar
 
 /// Whether the workers of this job share this machine, as far as one can see.
 static bool isLocal(const Identity &identity) {
-  return ClusterOptions::isLaunched() || identity.coordinator.starts_with("127.") ||
+  return ClusterOptions::isLaunched() || !identity.localJob.empty() || identity.coordinator.starts_with("127.") ||
          identity.coordinator.starts_with("localhost:") || identity.coordinator.starts_with("[::1]");
 }
 

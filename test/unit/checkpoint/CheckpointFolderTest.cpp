@@ -1,6 +1,7 @@
 // Folders of checkpoints: faults and crashes at every operation, two jobs, pruning, and what is not of dgc.
 #include "test/unit/checkpoint/ShardedModel.h"
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <random>
@@ -14,7 +15,6 @@ using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 namespace fs = std::filesystem;
 
 static std::string pathOf(int64_t step) { return "d/step-00000000" + std::to_string(step); }
@@ -58,8 +58,9 @@ struct Job {
   void expectNothingElse() {
     std::vector<std::string> expected = {".dgc-lock"};
     std::vector<int64_t> steps = stepsIn(disk);
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step)
-      expected.push_back(pathOf(*step).substr(2));
+    std::reverse(steps.begin(), steps.end());
+    for (const int64_t step : steps)
+      expected.push_back(pathOf(step).substr(2));
     EXPECT_EQ(*disk.list("d"), expected);
   }
 

@@ -286,7 +286,7 @@ TEST(ShardedCheckpoint, RefusesManifestsThatDoNotHoldTogether) {
 }
 
 /// Replaces text of the manifest, whose digest is made to fit.
-static std::string messageWith(FakeDisk &disk, std::string text) {
+static std::string messageWith(FakeDisk &disk, const std::string &text) {
   const std::string good = *disk.get(manifestPath);
   disk.put(manifestPath, str(text, digestBegin, sha256Of(text), digestEnd));
   std::string message = messageOf(disk);

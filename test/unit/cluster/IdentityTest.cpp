@@ -37,7 +37,8 @@ TEST_P(IdentityTest, Resolves) {
   std::string got = "none";
   if (*id)
     got = std::to_string((*id)->rank) + "/" + std::to_string((*id)->worldSize) + " " + (*id)->coordinator + " " +
-          (*id)->source + ((*id)->isEvaluator ? " evaluator" : "");
+          (*id)->source + ((*id)->isEvaluator ? " evaluator" : "") +
+          ((*id)->localJob.empty() ? "" : " job " + (*id)->localJob);
   EXPECT_EQ(got, c.want);
 }
 
@@ -124,6 +125,21 @@ INSTANTIATE_TEST_SUITE_P(
              {{"TF_CONFIG", R"({"cluster":{"worker":["b:1"]},"task":{"type":"worker","index":-1}})"}},
              {},
              "error: has task index -1"},
+        Case{"OpenMpiOnOneMachine",
+             {{"OMPI_COMM_WORLD_RANK", "1"},
+              {"OMPI_COMM_WORLD_SIZE", "2"},
+              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+              {"PMIX_NAMESPACE", "77"},
+              {"PMIX_SERVER_URI2", "u"}},
+             {},
+             "1/2  Open MPI job 77 u"},
+        Case{"OpenMpiOnSeveral",
+             {{"OMPI_COMM_WORLD_RANK", "1"},
+              {"OMPI_COMM_WORLD_SIZE", "4"},
+              {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
+              {"PMIX_NAMESPACE", "77"}},
+             {},
+             "error: but not where the workers meet"},
         Case{"OpenMpi",
              {{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}, {"DGC_COORDINATOR", "h:1"}},
              {},

@@ -1,0 +1,82 @@
+// Workers of one machine that find each other by a file.
+#include "runtime/cluster/MeetingFile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace dgc::rt {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class MeetingFileTest : public ::testing::Test {
+protected:
+  MeetingFileTest() : folder(::testing::TempDir() + "meeting-" + std::to_string(getpid())) {}
+  ~MeetingFileTest() override { std::filesystem::remove_all(folder); }
+  std::string folder;
+};
+
+TEST_F(MeetingFileTest, OthersFindWhatRankZeroHasAnnounced) {
+  auto file = MeetingFile::announce(folder, "job 1");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_THAT(file->meeting().coordinator, StartsWith("127.0.0.1:"));
+  EXPECT_EQ(file->meeting().token.size(), 32u);
+  auto found = findMeeting(folder, "job 1", 0);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->coordinator, file->meeting().coordinator);
+  EXPECT_EQ(found->token, file->meeting().token);
+  EXPECT_THAT(findMeeting(folder, "job 2", 0.05).status().message(), HasSubstr("did not come within 0.05 s"));
+  for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+    struct stat status = {};
+    ASSERT_EQ(lstat(entry.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0777, 0600u) << entry.path();
+  }
+}
+
+TEST_F(MeetingFileTest, RankZeroMayComeLater) {
+  std::thread late([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    auto file = MeetingFile::announce(folder, "job");
+    ASSERT_TRUE(file.ok()) << file.status();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  });
+  auto found = findMeeting(folder, "job", 20);
+  EXPECT_TRUE(found.ok()) << found.status();
+  late.join();
+  EXPECT_TRUE(std::filesystem::is_empty(folder)) << "it goes with rank 0";
+}
+
+// Of a process that has died, and of one that has its number by now.
+TEST_F(MeetingFileTest, WhatIsLeftDoesNotCount) {
+  std::string path;
+  {
+    auto file = MeetingFile::announce(folder, "job");
+    ASSERT_TRUE(file.ok());
+    path = std::filesystem::directory_iterator(folder)->path();
+  }
+  for (const std::string &process : {std::string("999999999.5"), std::to_string(getpid()) + ".5", std::string("x")}) {
+    std::ofstream(path) << process << " 127.0.0.1:1 secret\n";
+    EXPECT_FALSE(findMeeting(folder, "job", 0.01).ok()) << process;
+  }
+}
+
+TEST_F(MeetingFileTest, AFolderOfOthersIsRefused) {
+  std::filesystem::create_directory(folder);
+  chmod(folder.c_str(), 0777);
+  EXPECT_THAT(MeetingFile::announce(folder, "job").status().message(), HasSubstr("is no folder of this user alone"));
+  EXPECT_THAT(findMeeting(folder, "job", 1).status().message(), HasSubstr("--coordinator HOST:PORT"));
+  std::filesystem::remove(folder);
+  std::filesystem::create_directory_symlink("/tmp", folder);
+  EXPECT_FALSE(MeetingFile::announce(folder, "job").ok());
+}
+
+} // namespace
+} // namespace dgc::rt
