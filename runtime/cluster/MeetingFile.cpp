@@ -1,6 +1,5 @@
 #include "runtime/cluster/MeetingFile.h"
 
-#include "runtime/base/Disk.h"
 #include "runtime/base/ExitCode.h"
 #include "runtime/base/OutputFile.h"
 #include "runtime/base/Sha256.h"
@@ -9,6 +8,7 @@
 
 #include "absl/strings/str_split.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <fstream>
@@ -20,12 +20,12 @@
 
 namespace dgc::rt {
 
-std::string meetingFolder() { return str("/dev/shm/dgc-", getuid()); }
+std::string meetingFolder() { return "/dev/shm"; }
 
 static std::string pathOf(const std::string &folder, const std::string &job) {
   Sha256 hash;
   hash.add(job);
-  return str(folder, "/", hash.finishHex().substr(0, 16), ".meeting");
+  return str(folder, "/dgc-meeting.", getuid(), ".", hash.finishHex().substr(0, 16));
 }
 
 static absl::Status wrong(const std::string &message) {
@@ -34,15 +34,19 @@ static absl::Status wrong(const std::string &message) {
                       ExitCode::Cluster);
 }
 
-/// What is in a folder that others can write might be theirs.
-static absl::Status checkFolder(const std::string &folder) {
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    return wrong(std::string(errnoStatus(errno, str("cannot make ", folder)).message()));
+/// The text of a file of this user that nobody else can read: others may write what they like into the folder.
+static std::string readOwn(const std::string &path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0)
+    return "";
   struct stat found = {};
-  if (lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != getuid() ||
-      (found.st_mode & 077) != 0)
-    return wrong(str(folder, ", where workers of one machine meet, is no folder of this user alone"));
-  return absl::OkStatus();
+  const bool isOwn =
+      fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == getuid() && (found.st_mode & 077) == 0;
+  std::string text(isOwn ? 4096 : 0, '\0');
+  const ssize_t size = read(fd, text.data(), text.size());
+  close(fd);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  return text;
 }
 
 /// A process and when it was started, which tell it from all others; empty where there is none.
@@ -56,7 +60,6 @@ static std::string describeProcess(pid_t pid) {
 }
 
 absl::StatusOr<MeetingFile> MeetingFile::announce(const std::string &folder, const std::string &job) {
-  DGC_RETURN_IF_ERROR(checkFolder(folder));
   // The port is free a moment later as well, as the kernel gives others first.
   DGC_ASSIGN_OR_RETURN(Socket probe, listenAt("127.0.0.1", 0, 1));
   DGC_ASSIGN_OR_RETURN(SocketAddress address, boundAddress(probe));
@@ -89,14 +92,12 @@ MeetingFile::~MeetingFile() {
 }
 
 absl::StatusOr<Meeting> findMeeting(const std::string &folder, const std::string &job, double seconds) {
-  DGC_RETURN_IF_ERROR(checkFolder(folder));
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (true) {
-    if (auto text = readFile(realDisk(), pathOf(folder, job), 4096); text.ok()) {
-      const std::vector<std::string> words = absl::StrSplit(*text, absl::ByAnyChar(" \n"), absl::SkipEmpty());
-      if (words.size() == 3 && describeProcess(std::atoi(words[0].c_str())) == words[0])
-        return Meeting{words[1], words[2]};
-    }
+    const std::vector<std::string> words =
+        absl::StrSplit(readOwn(pathOf(folder, job)), absl::ByAnyChar(" \n"), absl::SkipEmpty());
+    if (words.size() == 3 && describeProcess(std::atoi(words[0].c_str())) == words[0])
+      return Meeting{words[1], words[2]};
     if (std::chrono::steady_clock::now() >= end)
       return wrong(str("rank 0 of this job did not come within ", seconds, " s"));
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -17,7 +17,7 @@ struct Meeting {
 class MeetingFile {
 public:
   /// For rank 0. `job` is a name that all workers of the job know and no other job of this machine has at the time. The file is
-  /// removed with the result. `folder` is made if it is not there, and has to be this user's alone.
+  /// removed with the result. Others may write into `folder` as well, if they cannot replace what is not theirs.
   static absl::StatusOr<MeetingFile> announce(const std::string &folder, const std::string &job);
   MeetingFile(MeetingFile &&other) noexcept;
   ~MeetingFile();
@@ -34,7 +34,7 @@ private:
 /// For the others: waits until rank 0 has announced the job. What a process left that has died does not count.
 absl::StatusOr<Meeting> findMeeting(const std::string &folder, const std::string &job, double seconds);
 
-/// The folder of this user, in memory: /dev/shm/dgc-1000.
+/// In memory.
 std::string meetingFolder();
 
 } // namespace dgc::rt

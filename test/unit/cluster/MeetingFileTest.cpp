@@ -19,7 +19,9 @@ using ::testing::StartsWith;
 
 class MeetingFileTest : public ::testing::Test {
 protected:
-  MeetingFileTest() : folder(::testing::TempDir() + "meeting-" + std::to_string(getpid())) {}
+  MeetingFileTest() : folder(::testing::TempDir() + "meeting-" + std::to_string(getpid())) {
+    std::filesystem::create_directory(folder);
+  }
   ~MeetingFileTest() override { std::filesystem::remove_all(folder); }
   std::string folder;
 };
@@ -68,14 +70,22 @@ TEST_F(MeetingFileTest, WhatIsLeftDoesNotCount) {
   }
 }
 
-TEST_F(MeetingFileTest, AFolderOfOthersIsRefused) {
-  std::filesystem::create_directory(folder);
-  chmod(folder.c_str(), 0777);
-  EXPECT_THAT(MeetingFile::announce(folder, "job").status().message(), HasSubstr("is no folder of this user alone"));
-  EXPECT_THAT(findMeeting(folder, "job", 1).status().message(), HasSubstr("--coordinator HOST:PORT"));
-  std::filesystem::remove(folder);
-  std::filesystem::create_directory_symlink("/tmp", folder);
-  EXPECT_FALSE(MeetingFile::announce(folder, "job").ok());
+// A file that others can read or write, or that leads elsewhere, is none of rank 0.
+TEST_F(MeetingFileTest, FilesOfOthersDoNotCount) {
+  auto file = MeetingFile::announce(folder, "job");
+  ASSERT_TRUE(file.ok());
+  const std::string path = std::filesystem::directory_iterator(folder)->path();
+  chmod(path.c_str(), 0644);
+  EXPECT_FALSE(findMeeting(folder, "job", 0.01).ok());
+  chmod(path.c_str(), 0600);
+  EXPECT_TRUE(findMeeting(folder, "job", 0.01).ok());
+  std::filesystem::rename(path, folder + "/elsewhere");
+  std::filesystem::create_symlink(folder + "/elsewhere", path);
+  EXPECT_FALSE(findMeeting(folder, "job", 0.01).ok());
+}
+
+TEST_F(MeetingFileTest, AFolderThatCannotBeWrittenIsNamed) {
+  EXPECT_THAT(MeetingFile::announce(folder + "/missing", "job").status().message(), HasSubstr("/missing/dgc-meeting."));
 }
 
 } // namespace
