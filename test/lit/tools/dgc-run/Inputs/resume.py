@@ -28,7 +28,7 @@ while ended < count:
     # Once it trains: at its first checkpoint, and then at any moment.
     while job.poll() is None and steps() == before:
         time.sleep(0.005)
-    time.sleep(random.random() * 0.1)
+    time.sleep(random.random() * 0.03)
     if job.poll() is None:
         job.send_signal(how)
     output = job.communicate(timeout=100)[0]
