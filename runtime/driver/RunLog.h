@@ -47,6 +47,7 @@ public:
   /// All of it as text, and back, bit by bit. False where the text is none.
   std::string text() const;
   bool restore(std::string_view text);
+  void continueIn(Progress &progress) const { progress.resumeEpoch(lossSum, total, means); }
 
 private:
   double total = 0, lossSum = 0;

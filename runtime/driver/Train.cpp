@@ -75,6 +75,7 @@ absl::Status WorkerRun::train() {
     progressOptions.log = options.logJson;
     progress = std::make_unique<Progress>(context.print, clock, progressOptions);
     progress->start();
+    epochMeans.continueIn(*progress);
   }
   DGC_RETURN_IF_ERROR(trainSteps());
   DGC_RETURN_IF_ERROR(endCheckpoints());

@@ -153,6 +153,12 @@ void Progress::start() {
   samplesSincePrint = stepsSincePrint = 0;
 }
 
+void Progress::resumeEpoch(double lossSum, double weight, const MetricMeans &metrics) {
+  this->lossSum = lossSum;
+  this->weight = weight;
+  epochMetrics = metrics;
+}
+
 void Progress::step(const StepReport &report) {
   last = report;
   lastMetrics.assign(report.metrics.begin(), report.metrics.end());

@@ -83,6 +83,8 @@ public:
 
   /// Begins counting time, when the first step is about to run.
   void start();
+  /// The epoch has begun before: what its means are so far, summed up over `weight` real samples.
+  void resumeEpoch(double lossSum, double weight, const MetricMeans &metrics);
   void step(const StepReport &report);
   /// Ends an epoch with a line of its means, weighted by real samples, and the metrics that are tensors behind it.
   void endEpoch();
