@@ -6,6 +6,7 @@
 #include "runtime/base/Status.h"
 #include "runtime/net/Socket.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 
 #include <algorithm>
@@ -96,7 +97,9 @@ absl::StatusOr<Meeting> findMeeting(const std::string &folder, const std::string
   while (true) {
     const std::vector<std::string> words =
         absl::StrSplit(readOwn(pathOf(folder, job)), absl::ByAnyChar(" \n"), absl::SkipEmpty());
-    if (words.size() == 3 && describeProcess(std::atoi(words[0].c_str())) == words[0])
+    pid_t pid = 0;
+    if (words.size() == 3 && absl::SimpleAtoi(words[0].substr(0, words[0].find('.')), &pid) &&
+        describeProcess(pid) == words[0])
       return Meeting{words[1], words[2]};
     if (std::chrono::steady_clock::now() >= end)
       return wrong(str("rank 0 of this job did not come within ", seconds, " s"));
