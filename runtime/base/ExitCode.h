@@ -40,6 +40,11 @@ absl::Status withExitCode(absl::Status status, ExitCode code);
 /// is OK.
 ExitCode exitCodeOf(const absl::Status &status);
 
+/// An error about the command line, or what stands for it in the environment.
+inline absl::Status usageError(absl::string_view message) {
+  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
+}
+
 /// An error about a data file or a checkpoint.
 inline absl::Status badData(const std::string &message) {
   return withExitCode(absl::InvalidArgumentError(message), ExitCode::BadData);

@@ -19,10 +19,6 @@ namespace {
 constexpr int kDefaultPort = 29400;
 constexpr int kMostWorkers = 65536;
 
-absl::Status usage(const std::string &message) {
-  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
-}
-
 /// A source that has nothing to say returns nothing.
 using Found = absl::StatusOr<std::optional<Identity>>;
 
@@ -45,12 +41,12 @@ public:
   absl::StatusOr<int> number(const char *name, const std::string &source) const {
     std::optional<std::string> value = text(name);
     if (!value)
-      return usage(absl::StrCat(source, " gives no ", name,
-                                "; set it, or use --rank, --world-size and "
-                                "--coordinator"));
+      return usageError(absl::StrCat(source, " gives no ", name,
+                                     "; set it, or use --rank, --world-size and "
+                                     "--coordinator"));
     int n;
     if (!absl::SimpleAtoi(*value, &n) || n < 0 || n > kMostWorkers)
-      return usage(absl::StrCat(name, " is '", *value, "'; expected a number from 0 to ", kMostWorkers));
+      return usageError(absl::StrCat(name, " is '", *value, "'; expected a number from 0 to ", kMostWorkers));
     return n;
   }
 
@@ -71,9 +67,9 @@ Found fromFlags(const IdentityFlags &flags) {
   if (!flags.rank && !flags.worldSize)
     return std::nullopt;
   if (!flags.rank)
-    return usage("--world-size needs --rank");
+    return usageError("--world-size needs --rank");
   if (!flags.worldSize)
-    return usage("--rank needs --world-size");
+    return usageError("--rank needs --world-size");
   return Identity{*flags.rank, *flags.worldSize, "", "--rank"};
 }
 
@@ -111,7 +107,7 @@ Found fromTfConfig(const Variables &v) {
   std::optional<std::string> text = v.text("TF_CONFIG");
   if (!text)
     return std::nullopt;
-  auto bad = [](const std::string &why) { return usage(absl::StrCat("TF_CONFIG ", why)); };
+  auto bad = [](const std::string &why) { return usageError(absl::StrCat("TF_CONFIG ", why)); };
   nlohmann::json config = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (config.is_discarded() || !config.is_object())
     return bad("is not a JSON object");
@@ -203,8 +199,8 @@ Found fromKubernetes(const Variables &v) {
     std::string name = v.text("HOSTNAME").value_or("");
     size_t dash = name.rfind('-');
     if (dash == std::string::npos || !absl::SimpleAtoi(name.substr(dash + 1), &id.rank) || id.rank < 0)
-      return usage(absl::StrCat("DGC_WORLD_SIZE is set in a Kubernetes pod '", name,
-                                "' whose name does not end in its number; set DGC_RANK too"));
+      return usageError(absl::StrCat("DGC_WORLD_SIZE is set in a Kubernetes pod '", name,
+                                     "' whose name does not end in its number; set DGC_RANK too"));
   } else {
     return std::nullopt;
   }
@@ -237,23 +233,23 @@ absl::StatusOr<std::optional<Identity>> resolveIdentity(const IdentityFlags &fla
   }
   if (found.empty()) {
     if (flags.coordinator)
-      return usage("--coordinator needs --rank and --world-size");
+      return usageError("--coordinator needs --rank and --world-size");
     return std::nullopt;
   }
   Identity id = found.front();
   for (const Identity &other : found)
     if (other.rank != id.rank || other.worldSize != id.worldSize || other.isEvaluator != id.isEvaluator)
-      return usage(absl::StrCat(describe(id), ", ", describe(other),
-                                "; unset the variables of the one that is "
-                                "wrong"));
+      return usageError(absl::StrCat(describe(id), ", ", describe(other),
+                                     "; unset the variables of the one that is "
+                                     "wrong"));
   if (id.worldSize < 1 || id.rank >= id.worldSize)
-    return usage(absl::StrCat(describe(id), "; ranks are below the number of "
-                                            "workers"));
+    return usageError(absl::StrCat(describe(id), "; ranks are below the number of "
+                                                 "workers"));
   std::optional<std::string> given = v.text("DGC_COORDINATOR");
   if (v.has("DGC_LAUNCHED"))
     given.reset();
   if (flags.coordinator && given && *flags.coordinator != *given)
-    return usage(
+    return usageError(
         absl::StrCat("--coordinator is ", *flags.coordinator, ", DGC_COORDINATOR is ", *given, "; give one of them"));
   if (flags.coordinator)
     id.coordinator = *flags.coordinator;
@@ -262,8 +258,8 @@ absl::StatusOr<std::optional<Identity>> resolveIdentity(const IdentityFlags &fla
   for (size_t i = 1; id.coordinator.empty() && i < found.size(); ++i)
     id.coordinator = found[i].coordinator;
   if (id.coordinator.empty() && id.localJob.empty() && id.worldSize > 1)
-    return usage(absl::StrCat(describe(id), ", but not where the workers meet; give all of "
-                                            "them --coordinator HOST:PORT of rank 0"));
+    return usageError(absl::StrCat(describe(id), ", but not where the workers meet; give all of "
+                                                 "them --coordinator HOST:PORT of rank 0"));
   return id;
 }
 

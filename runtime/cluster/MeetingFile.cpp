@@ -35,7 +35,7 @@ static absl::Status wrong(const std::string &message) {
                       ExitCode::Cluster);
 }
 
-/// The text of a file of this user that nobody else can read: others may write what they like into the folder.
+/// The text of a file that only this user can read: other users may write what they like into the folder.
 static std::string readOwn(const std::string &path) {
   const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0)
@@ -61,7 +61,7 @@ static std::string describeProcess(pid_t pid) {
 }
 
 absl::StatusOr<MeetingFile> MeetingFile::announce(const std::string &folder, const std::string &job) {
-  // The port is free a moment later as well, as the kernel gives others first.
+  // If another process takes the port before rank 0 listens there, the job ends with an error that names the address.
   DGC_ASSIGN_OR_RETURN(Socket probe, listenAt("127.0.0.1", 0, 1));
   DGC_ASSIGN_OR_RETURN(SocketAddress address, boundAddress(probe));
   DGC_ASSIGN_OR_RETURN(std::string first, randomToken());

@@ -15,7 +15,7 @@ namespace dgc::rt {
 class StragglerWatch {
 public:
   struct Options {
-    double factor = 1.5;    ///< a straggler computes so much longer than the median of the others; 0: nobody is one
+    double factor = 1.5;    ///< a straggler computes so much longer than the median of the others; 0: no worker is one
     TimeNs window = 30_s;   ///< that samples are counted in
     int windows = 2;        ///< one after the other, in which it has to be the same worker
     TimeNs silence = 600_s; ///< before it is named again

@@ -1,7 +1,7 @@
 // How the workers of a job agree on a step while they run, before which all of them do something: save a checkpoint, stop.
 //
-// Who negotiates asks every worker for a step that it has not begun (propose), and tells all of them the largest one (agree).
-// In between a worker does not begin the step that it has named, so nobody is past the one that is agreed on.
+// The coordinator asks every worker for a step that it has not begun (propose), and sends all of them the largest one (agree).
+// In between a worker does not begin the step that it has proposed, so no worker is past the one that is agreed on.
 #pragma once
 
 #include "runtime/collective/Abort.h"

@@ -165,25 +165,33 @@ absl::Status Checkpoints::save(const RunProgress &progress) {
   isUnderWay = true;
   underWay = lastSaved = progress.state.step;
   savedAt = realClock().now();
-  writer = std::thread([this, shard, pieces = std::move(pieces), progress] { write(shard, pieces, progress); });
+  std::set<int64_t> alsoKeep{shard.step};
+  if (best >= 0)
+    alsoKeep.insert(best);
+  writer = std::thread(
+      [this, shard, pieces = std::move(pieces), progress, alsoKeep] { write(shard, pieces, progress, alsoKeep); });
   return absl::OkStatus();
 }
 
 absl::Status Checkpoints::saveBest(const RunProgress &progress) {
+  // The best one so far stays until this one is complete.
+  if (!has(progress.state.step))
+    DGC_RETURN_IF_ERROR(save(progress));
   best = progress.state.step;
-  return progress.state.step == lastSaved ? absl::OkStatus() : save(progress);
+  return absl::OkStatus();
 }
 
 /// On the thread that writes: it takes the time that computing leaves.
-void Checkpoints::write(const ShardId &shard, const std::vector<VariablePiece> &pieces, const RunProgress &progress) {
+void Checkpoints::write(const ShardId &shard, const std::vector<VariablePiece> &pieces, const RunProgress &progress,
+                        const std::set<int64_t> &alsoKeep) {
   (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
   shardStatus = writeShard(disk, options.checkpoint, shard, pieces);
   if (rank == 0 && shardStatus.ok())
-    shardStatus = commit(shard, progress);
+    shardStatus = commit(shard, progress, alsoKeep);
 }
 
 /// Rank 0: makes a checkpoint of the shares once all are there.
-absl::Status Checkpoints::commit(const ShardId &shard, const RunProgress &progress) {
+absl::Status Checkpoints::commit(const ShardId &shard, const RunProgress &progress, const std::set<int64_t> &alsoKeep) {
   while (true) {
     DGC_ASSIGN_OR_RETURN(const std::vector<uint32_t> missing, missingShards(disk, options.checkpoint, shard));
     if (missing.empty())
@@ -194,9 +202,6 @@ absl::Status Checkpoints::commit(const ShardId &shard, const RunProgress &progre
   }
   DGC_RETURN_IF_ERROR(commitShards(disk, options.checkpoint, shard, progress.state, progress.extra));
   tell(str("checkpoint of step ", shard.step, " in ", options.checkpoint));
-  std::set<int64_t> alsoKeep{shard.step};
-  if (best >= 0)
-    alsoKeep.insert(best);
   if (options.checkpointKeep > 0)
     if (absl::Status pruned =
             pruneCheckpoints(disk, options.checkpoint, static_cast<size_t>(options.checkpointKeep), alsoKeep);

@@ -64,8 +64,10 @@ private:
         rank(static_cast<uint32_t>(context.transport.rank())) {}
   ShardId shardOf(int64_t step) const;
   void copyShare(std::vector<VariablePiece> &pieces);
-  void write(const ShardId &shard, const std::vector<VariablePiece> &pieces, const RunProgress &progress);
-  absl::Status commit(const ShardId &shard, const RunProgress &progress);
+  /// `alsoKeep`: steps whose checkpoints stay, however old.
+  void write(const ShardId &shard, const std::vector<VariablePiece> &pieces, const RunProgress &progress,
+             const std::set<int64_t> &alsoKeep);
+  absl::Status commit(const ShardId &shard, const RunProgress &progress, const std::set<int64_t> &alsoKeep);
   absl::Status settle();
   void tell(std::string line);
 

@@ -9,10 +9,6 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-static absl::Status usage(const std::string &message) {
-  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
-}
-
 std::vector<InputSpec> dgc::rt::inputSpecs(const artifact::Plan &plan, const ProgramRunner &runner) {
   std::vector<InputSpec> specs;
   for (const InputView &view : runner.inputs())
@@ -80,7 +76,7 @@ absl::StatusOr<FedProgram> dgc::rt::bindInputs(const artifact::Plan &plan, Progr
   FedProgram program;
   program.runner = &runner;
   if (!dataset)
-    return usage(str("program '", runner.name(), "' reads data: give the folder with --data DIR"));
+    return usageError(str("program '", runner.name(), "' reads data: give the folder with --data DIR"));
   FeedOptions feed;
   feed.globalBatch = static_cast<int64_t>(plan.global_batch());
   feed.seed = options.seed;
@@ -90,11 +86,11 @@ absl::StatusOr<FedProgram> dgc::rt::bindInputs(const artifact::Plan &plan, Progr
   DGC_ASSIGN_OR_RETURN(Feed bound, Feed::create(*dataset, options.split, specs, feed));
   if (options.lastBatch == LastBatch::Weight && bound.samples() % feed.globalBatch != 0)
     if (std::string why = wholeBatchesOnly(plan, runner.name()); !why.empty())
-      return usage(str("program '", runner.name(), "' takes whole batches of ", feed.globalBatch, " only: ", why,
-                       ". The ", options.split, " data has ", bound.samples(),
-                       " samples, so that the last batch is not full: ", options.wayOut,
-                       "compile with a --batch that divides ", bound.samples(), ", or give a data set that ",
-                       feed.globalBatch, " divides"));
+      return usageError(str("program '", runner.name(), "' takes whole batches of ", feed.globalBatch, " only: ", why,
+                            ". The ", options.split, " data has ", bound.samples(),
+                            " samples, so that the last batch is not full: ", options.wayOut,
+                            "compile with a --batch that divides ", bound.samples(), ", or give a data set that ",
+                            feed.globalBatch, " divides"));
   program.feed = std::move(bound);
   program.inputs = destinations(runner, specs.size());
   return program;

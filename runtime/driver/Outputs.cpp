@@ -70,23 +70,20 @@ static std::vector<NamedFile> inputsOf(const artifact::Plan &plan, const RunOpti
   return files;
 }
 
-static absl::Status usage(const std::string &message) {
-  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
-}
-
 absl::Status dgc::rt::checkOutputs(const artifact::Plan &plan, const RunOptions &options, Disk &disk) {
   std::vector<NamedFile> outputs = outputsOf(plan, options, disk), inputs = inputsOf(plan, options, disk);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const auto &[flag, path] = outputs[i];
     for (size_t j = 0; j < i; ++j)
       if (disk.isSame(path, outputs[j].path))
-        return usage(str(outputs[j].what, " and ", flag, " both write ", path, ": give each a file of its own"));
+        return usageError(str(outputs[j].what, " and ", flag, " both write ", path, ": give each a file of its own"));
     for (const NamedFile &input : inputs)
       if (disk.isSame(path, input.path))
-        return usage(str(flag, " ", path, " would replace ", input.what, ", which this run reads: name another file"));
+        return usageError(
+            str(flag, " ", path, " would replace ", input.what, ", which this run reads: name another file"));
     for (const auto &[loading, checkpoint] : checkpointsOf(options))
       if (flag != "--save" && disk.isSame(path, checkpoint))
-        return usage(str(flag, " ", path, " would replace the checkpoint of ", loading, ": name another file"));
+        return usageError(str(flag, " ", path, " would replace the checkpoint of ", loading, ": name another file"));
   }
   return absl::OkStatus();
 }

@@ -9,15 +9,11 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-static absl::Status usage(const std::string &message) {
-  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
-}
-
 absl::StatusOr<Predictions> Predictions::create(const Artifact &artifact, const ProgramRunner &runner, int rank) {
   OutputParts given(artifact.plan(), runner.name());
   given.keep([](const WholeOutput &output) { return output.role == artifact::OutputRole::Prediction; });
   if (given.outputs().empty())
-    return usage(
+    return usageError(
         str("program '", runner.name(),
             "' has no predictions to write: leave out --predictions, or use --entry with one that has dgc.output"));
   return Predictions(SampleRows(std::move(given), runner, rank), rank);

@@ -6,7 +6,6 @@
 
 #include "absl/strings/numbers.h"
 
-#include <cstdio>
 #include <cstdlib>
 
 using namespace dgc;
@@ -58,12 +57,6 @@ absl::Status WorkerRun::chooseCheckpoint() {
                        ". Give another --checkpoint folder to begin anew"));
   print(str("no checkpoint in ", options.checkpoint, " yet: the run begins"));
   return absl::OkStatus();
-}
-
-static std::string exactText(double value) {
-  char number[40];
-  std::snprintf(number, sizeof number, "%a", value);
-  return number;
 }
 
 /// What the order of the samples is made of.

@@ -73,13 +73,15 @@ std::optional<double> WeightedMeans::loss() const {
   return lossSum / total;
 }
 
-std::string WeightedMeans::text() const {
+std::string dgc::rt::exactText(double value) {
   char number[40];
+  std::snprintf(number, sizeof number, "%a", value);
+  return number;
+}
+
+std::string WeightedMeans::text() const {
   std::string text;
-  auto add = [&](double value) {
-    std::snprintf(number, sizeof number, "%a ", value);
-    text += number;
-  };
+  auto add = [&](double value) { text += exactText(value) + " "; };
   add(hasLoss);
   add(total);
   add(lossSum);

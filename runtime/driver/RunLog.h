@@ -34,6 +34,9 @@ private:
   std::optional<double> lossValue;
 };
 
+/// A number as text that strtod() reads back bit by bit.
+std::string exactText(double value);
+
 /// The loss and the metrics over samples that come in batches.
 class WeightedMeans {
 public:

@@ -10,10 +10,6 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-static absl::Status usage(const std::string &message) {
-  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
-}
-
 /// Steps from where the run is to its end.
 int64_t WorkerRun::stepsLeft() const {
   const int64_t perEpoch = training.feed->stepsPerEpoch();
@@ -26,7 +22,7 @@ int64_t WorkerRun::stepsLeft() const {
 
 absl::Status WorkerRun::train() {
   if (!options.predictions.empty())
-    return usage("--predictions is for programs that predict: choose one with --entry, e.g. --entry predict");
+    return usageError("--predictions is for programs that predict: choose one with --entry, e.g. --entry predict");
   if (options.steps == 0) { // the initial values are wanted, no data
     return compareOptions();
   }
@@ -59,7 +55,7 @@ absl::Status WorkerRun::train() {
   if (!noTest.empty())
     print(noTest);
   if (!options.keepBest.empty() && !testing.runner)
-    return usage(str("--keep-best ", options.keepBest, ": nothing is evaluated, so there is no best checkpoint"));
+    return usageError(str("--keep-best ", options.keepBest, ": nothing is evaluated, so there is no best checkpoint"));
   DGC_RETURN_IF_ERROR(openBoard());
   if (!options.checkpoint.empty()) {
     DGC_ASSIGN_OR_RETURN(checkpoints, Checkpoints::create(artifact, *executor, options, context, realDisk()));
@@ -159,7 +155,7 @@ absl::StatusOr<bool> WorkerRun::afterEvaluation() {
       if (metric.name == name && metric.shape.empty())
         value = metric.reported();
     if (!value)
-      return usage(str("--keep-best ", name, ": the evaluation gives no such number"));
+      return usageError(str("--keep-best ", name, ": the evaluation gives no such number"));
     isBest = !bestValue || (options.isLargerBetter ? *value > *bestValue : *value < *bestValue);
     if (isBest)
       bestValue = value;

@@ -11,10 +11,6 @@
 using namespace dgc;
 using namespace dgc::rt;
 
-static absl::Status usage(const std::string &message) {
-  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
-}
-
 /// The status of writing a file that the command line names.
 static absl::Status output(const absl::Status &status, std::string_view flag) {
   return withExitCode(flag.empty() ? status : annotate(status, flag), ExitCode::BadData);
@@ -159,7 +155,7 @@ absl::Status WorkerRun::runAll() {
   DGC_RETURN_IF_ERROR(prepare());
   std::string entry = entryName();
   if (!executor->program(entry))
-    return usage(
+    return usageError(
         str("the plan has no program '", entry, "'; it has ", programNames(*executor), ": choose one with --entry"));
   DGC_RETURN_IF_ERROR(!options.feed.empty() ? runCalls(entry) : entry == "train" ? train() : runOther(entry));
   if (!stopped)
@@ -204,13 +200,13 @@ absl::Status WorkerRun::runCalls(const std::string &entry) {
 /// A program that is run once over the test data.
 absl::Status WorkerRun::runOther(const std::string &entry) {
   if (!options.checkpoint.empty())
-    return usage(str("--checkpoint is for training, not for '", entry, "'"));
+    return usageError(str("--checkpoint is for training, not for '", entry, "'"));
   if (!options.tensorboard.empty())
-    return usage(str("--tensorboard is for training, not for '", entry, "'"));
+    return usageError(str("--tensorboard is for training, not for '", entry, "'"));
   if (options.epochs || options.steps)
-    return usage(str("--epochs and --steps are for training, not for '", entry, "'"));
+    return usageError(str("--epochs and --steps are for training, not for '", entry, "'"));
   if (options.predictions.empty() && !hasMeans(artifact.plan(), entry))
-    return usage(
+    return usageError(
         str("program '", entry, "' gives predictions and nothing else: say where they go with --predictions DIR"));
   DGC_ASSIGN_OR_RETURN(testing, bind(entry, {.split = "test"}));
   if (!options.predictions.empty()) {

@@ -58,10 +58,6 @@ static int shareOfCores(int workers) {
   return std::max(1, cores / workers);
 }
 
-static absl::Status usage(absl::string_view message) {
-  return withExitCode(absl::InvalidArgumentError(message), ExitCode::Usage);
-}
-
 static std::string digestBytes(const Artifact &artifact) {
   return std::string(reinterpret_cast<const char *>(artifact.digest().data()), artifact.digest().size());
 }
@@ -207,9 +203,9 @@ static bool isWorthARestart(int code) {
 
 static absl::StatusOr<int> launch(Flags &flags, const Artifact &artifact, int argc, char **argv) {
   if (flags.run.plan == "-")
-    return usage("a plan from standard input cannot be given to several "
-                 "processes; write it to a file, or use "
-                 "--transport=in-process");
+    return usageError("a plan from standard input cannot be given to several "
+                      "processes; write it to a file, or use "
+                      "--transport=in-process");
   LauncherOptions options;
   options.worldSize = static_cast<int>(artifact.plan().world_size());
   options.command = workerCommand(argc, argv);
@@ -247,7 +243,7 @@ static absl::Status becomeEvaluator(Flags &flags) {
   if (run.follow.empty())
     run.follow = std::exchange(run.checkpoint, "");
   if (run.follow.empty())
-    return usage(
+    return usageError(
         "TF_CONFIG makes this process an evaluator, which follows checkpoints: say where the workers save them, with "
         "--checkpoint DIR as for these, or --follow DIR");
   run.entry = "evaluate";
@@ -267,8 +263,8 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
   flags.mayReplaceLog = outputs.ok();
   const int world = static_cast<int>(artifact->plan().world_size());
   if (flags.nproc && *flags.nproc != world)
-    return usage(str("--nproc is ", *flags.nproc, ", but the plan is for ", world,
-                     " workers: compile the model with --mesh data=", *flags.nproc));
+    return usageError(str("--nproc is ", *flags.nproc, ", but the plan is for ", world,
+                          " workers: compile the model with --mesh data=", *flags.nproc));
   if (flags.dryRun) {
     toStdout(summarize(artifact->plan()));
     toStdout(describeDevice(*artifact));
@@ -281,9 +277,9 @@ static absl::StatusOr<int> runPlan(Flags &flags, int argc, char **argv) {
     identity.reset();
   }
   if (flags.transport == "in-process" && identity && identity->worldSize > 1)
-    return usage(str("--transport=in-process runs all workers as threads of "
-                     "one process, but ",
-                     identity->source, " makes this process one of ", identity->worldSize));
+    return usageError(str("--transport=in-process runs all workers as threads of "
+                          "one process, but ",
+                          identity->source, " makes this process one of ", identity->worldSize));
   flags.isFirst = !identity || identity->rank == 0;
   if (flags.isFirst)
     DGC_RETURN_IF_ERROR(outputs);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace dgc::rt::cuda {
 
@@ -90,6 +91,10 @@ public:
 
   /// `image`: a cubin, or the text of PTX with a zero at its end.
   virtual absl::StatusOr<Module> loadModule(std::span<const std::byte> image) = 0;
+  /// The same of PTX, a text that ends with 0.
+  absl::StatusOr<Module> loadText(const char *ptx) {
+    return loadModule(std::as_bytes(std::span(ptx, std::string_view(ptx).size() + 1)));
+  }
   virtual void unloadModule(Module module) = 0;
   virtual absl::StatusOr<Function> findFunction(Module module, const std::string &name) = 0;
 

@@ -72,8 +72,7 @@ absl::StatusOr<Driver::Function> Peers::kernelFor(DType dtype, Reduction reducti
   if (reduction == Reduction::Sum || reduction == Reduction::Product)
     dtype = unsignedOf(dtype);
   if (!module) {
-    std::string_view text(peerReducePtx());
-    absl::StatusOr<Driver::Module> loaded = driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1)));
+    absl::StatusOr<Driver::Module> loaded = driver.loadText(peerReducePtx());
     if (!loaded.ok())
       return annotate(loaded.status(), "for the memory of other workers (DGC_CUDA_COMMUNICATION=host does without)");
     module = *loaded;

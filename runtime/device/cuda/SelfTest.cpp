@@ -22,6 +22,8 @@ protected:
       return;
     if (stream)
       (void)driver.synchronize(stream);
+    if (module)
+      driver.unloadModule(module);
     if (memory)
       driver.release(memory);
     if (host)
@@ -40,7 +42,8 @@ protected:
   Driver::Stream stream = nullptr;
   Address memory = 0;
   std::byte *host = nullptr;
-  bool isLeft = false; // something still works on it: it goes with the process
+  Driver::Module module = nullptr; // of kernels, if there are any
+  bool isLeft = false;             // something still works on it: it goes with the process
 };
 
 /// A communicator of one rank, with memory for what it sends and what comes.
@@ -170,19 +173,12 @@ namespace {
 class PeerCheck : Bench {
 public:
   explicit PeerCheck(Driver &driver) : Bench(driver) {}
-  ~PeerCheck() {
-    if (stream)
-      (void)driver.synchronize(stream);
-    if (module)
-      driver.unloadModule(module);
-  }
 
   absl::Status run() {
     if (!peerReducePtx())
       return absl::NotFoundError("this dgc was built without");
-    std::string_view text(peerReducePtx());
     DGC_RETURN_IF_ERROR(take(kTable + kRoom));
-    DGC_ASSIGN_OR_RETURN(module, driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1))));
+    DGC_ASSIGN_OR_RETURN(module, driver.loadText(peerReducePtx()));
     for (const PeerKernel *kernel = peerKernels; kernel->name; ++kernel)
       for (bool packed : {true, false})
         DGC_RETURN_IF_ERROR(annotate(check(*kernel, packed), kernel->name));
@@ -218,8 +214,6 @@ private:
                                        ", expected is ", static_cast<int>(expected[i])));
     return absl::OkStatus();
   }
-
-  Driver::Module module = nullptr;
 };
 } // namespace
 
@@ -242,19 +236,12 @@ namespace {
 class SliceCheck : Bench {
 public:
   explicit SliceCheck(Driver &driver) : Bench(driver) {}
-  ~SliceCheck() {
-    if (stream)
-      (void)driver.synchronize(stream);
-    if (module)
-      driver.unloadModule(module);
-  }
 
   absl::Status run() {
     if (!sliceKernelsPtx())
       return absl::NotFoundError("this dgc was built without");
-    std::string_view text(sliceKernelsPtx());
     DGC_RETURN_IF_ERROR(take(3 * kPart));
-    DGC_ASSIGN_OR_RETURN(module, driver.loadModule(std::as_bytes(std::span(text.data(), text.size() + 1))));
+    DGC_ASSIGN_OR_RETURN(module, driver.loadText(sliceKernelsPtx()));
     for (const SliceKernel *kernel = sliceKernels; kernel->name; ++kernel)
       for (int64_t start : {-3, 0, 4, 200}) // 200 as a byte has a sign
         for (uint64_t width : {1, 4, 8})
@@ -291,8 +278,6 @@ private:
                                        static_cast<int>(expected[i]), ", of a slice at ", start));
     return absl::OkStatus();
   }
-
-  Driver::Module module = nullptr;
 };
 } // namespace
 

@@ -52,8 +52,7 @@ absl::StatusOr<Driver::Function> CudaDevice::sliceKernel(uint64_t unit) {
       return absl::UnimplementedError(
           "this dgc was built by a compiler that makes no code for GPUs, so it has no kernel "
           "for exec.update_slice: build it with clang");
-    std::string_view text(sliceKernelsPtx());
-    DGC_ASSIGN_OR_RETURN(sliceModule, driver->loadModule(std::as_bytes(std::span(text.data(), text.size() + 1))));
+    DGC_ASSIGN_OR_RETURN(sliceModule, driver->loadText(sliceKernelsPtx()));
   }
   return driver->findFunction(sliceModule, str("dgc_update_slice_", unit));
 }
