@@ -213,20 +213,14 @@ function(dgc_test_on_reference name filter)
   dgc_test_again(${name} reference ${filter} DGC_TEST_TARGET=reference)
 endfunction()
 
-# dgc_test_on_either(NAME [only-on-cpu])
-# The tests of the program hold on CPUs and on the reference. Every other one runs on CPUs, the others on the reference; those of
-# the filter `only-on-cpu` (patterns with colons) take minutes on the reference. The target `check-on-cpu` runs all on CPUs,
-# `check-on-reference` on the reference.
-function(dgc_test_on_either name)
+# dgc_test_also_on_reference(NAME [only-on-cpu])
+# The tests of the program, which runs on CPUs, hold on the reference as well: the target `check-on-reference` runs them
+# there, but for those of the filter `only-on-cpu` (patterns with colons), which take minutes.
+function(dgc_test_also_on_reference name)
   set(filter *)
   if(ARGN)
     set(filter -${ARGN})
-    dgc_test_again(${name} cpu ${ARGN})
   endif()
-  set_tests_properties(${name} PROPERTIES ENVIRONMENT
-    "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=0;GTEST_FILTER=${filter}")
-  dgc_test_again(${name} reference ${filter} DGC_TEST_TARGET=reference GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=1)
-  set_property(GLOBAL APPEND PROPERTY DGC_TESTS_ALSO_ON_CPU ${name})
   set_property(GLOBAL APPEND PROPERTY DGC_TESTS_ALSO_ON_REFERENCE ${name} ${filter})
 endfunction()
 

@@ -1,5 +1,5 @@
-// Machine code of kernels that were compiled before, in memory: for programs that compile many models, or one in many
-// ways, whose kernels are mostly the same.
+// Machine code of kernels that were compiled before, in memory or also in a folder: for programs that compile many models,
+// or one in many ways, whose kernels are mostly the same.
 //
 //   CompileOptions options;
 //   options.kernelCache = std::make_shared<KernelCache>();
@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Error.h"
 #include <memory>
 #include <mutex>
 
@@ -21,23 +22,29 @@ class KernelCache {
 public:
   using Object = std::shared_ptr<const llvm::SmallVector<char, 0>>;
 
+  KernelCache() = default;
+  /// Keeps objects in files of the folder as well, which is made if need be, for later processes and those beside this one.
+  /// Takes files of the same versions of dgc and LLVM only, and none that is damaged; what cannot be written is not kept.
+  static llvm::Expected<std::shared_ptr<KernelCache>> inFolder(llvm::StringRef folder);
+  /// Bounds the folder: files that were not used for a week go, and the oldest of more than 1 GiB.
+  ~KernelCache();
+  KernelCache(const KernelCache &) = delete;
+  KernelCache &operator=(const KernelCache &) = delete;
+
   /// Null where there is none.
-  Object find(llvm::StringRef hash) const {
-    std::scoped_lock lock(mutex);
-    return objects.lookup(hash);
-  }
+  Object find(llvm::StringRef hash);
+  void insert(llvm::StringRef hash, Object object);
 
-  void insert(llvm::StringRef hash, Object object) {
-    std::scoped_lock lock(mutex);
-    objects.try_emplace(hash, std::move(object));
-  }
-
+  /// Of objects in memory.
   size_t size() const {
     std::scoped_lock lock(mutex);
     return objects.size();
   }
 
 private:
+  std::string pathOf(llvm::StringRef hash) const;
+
+  std::string folder; // or empty
   mutable std::mutex mutex;
   llvm::StringMap<Object> objects;
 };

@@ -24,6 +24,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 
 #include <optional>
 
@@ -125,6 +126,11 @@ static cl::opt<std::string> against("against",
                                     cl::desc("For --verify: compare with this model, which is for one device, in place "
                                              "of MODEL"),
                                     cl::value_desc("MODEL.mlir"), cl::cat(category));
+static cl::opt<std::string>
+    kernelCache("kernel-cache",
+                cl::desc("Keep the machine code of kernels for CPUs in DIR, and take from there what was compiled "
+                         "before (default: DGC_KERNEL_CACHE of the environment, if it is set)"),
+                cl::value_desc("DIR"), cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the seconds of each phase (stderr)"), cl::cat(category));
 
 static constexpr const char *overview = R"(dgc compiler: from a model to a distributed program
@@ -407,6 +413,22 @@ static int inspect(const dgc::import::ImportOptions &imports) {
   return summary.refusals.empty() ? 0 : 1;
 }
 
+/// The folder of kernels that were compiled before, if one is named. False, with a message, when it cannot be made.
+static bool openKernelCache(dgc::CompileOptions &options) {
+  const std::string folder =
+      kernelCache.empty() ? llvm::sys::Process::GetEnv("DGC_KERNEL_CACHE").value_or("") : kernelCache.getValue();
+  if (folder.empty()) {
+    return true;
+  }
+  auto cache = dgc::KernelCache::inFolder(folder);
+  if (!cache) {
+    llvm::errs() << "dgc-compile: --kernel-cache: " << llvm::toString(cache.takeError()) << "\n";
+    return false;
+  }
+  options.kernelCache = *std::move(cache);
+  return true;
+}
+
 static int run() {
   Outputs outputs;
   outputs.path = output; // linking resets the options of the command line
@@ -416,7 +438,7 @@ static int run() {
   options.withSemantics |= isVerified;
   outputs.areShrunk = shrink;
   const std::optional<dgc::import::ImportOptions> imports = importOptionsOfFlags(options);
-  if (!imports || !checkPhases(options)) {
+  if (!imports || !checkPhases(options) || !openKernelCache(options)) {
     return 2;
   }
   if (inspects) {

@@ -89,17 +89,19 @@ TEST_P(TransportSuite, DoesTheSameToSeveralRanges) {
       auto op = t.prepare(all);
       if (!op.ok())
         return absl::StrCat("error: ", op.status().ToString());
+      std::vector<std::string> sources, results;
+      for (const CollectiveDesc &d : alone) {
+        sources.push_back(sourceOf(d, t.rank()));
+        results.push_back(expected(d, t.rank()));
+      }
       for (int repeat = 0; repeat < 2; ++repeat) {
-        for (const CollectiveDesc &d : alone) {
-          std::string src = sourceOf(d, t.rank());
-          std::memcpy(t.sharedArena().data() + d.src, src.data(), src.size());
-        }
+        for (size_t i = 0; i < alone.size(); ++i)
+          std::memcpy(t.sharedArena().data() + alone[i].src, sources[i].data(), sources[i].size());
         if (absl::Status s = (*op)->run(); !s.ok())
           return absl::StrCat("error: ", s.ToString());
-        for (const CollectiveDesc &d : alone)
-          if (expected(d, t.rank()) !=
-              std::string(reinterpret_cast<char *>(t.sharedArena().data() + d.dst), d.dstCount * sizeOf(d.dtype)))
-            return absl::StrCat("error: the range of ", d.srcCount, " elements differs");
+        for (size_t i = 0; i < alone.size(); ++i)
+          if (std::memcmp(t.sharedArena().data() + alone[i].dst, results[i].data(), results[i].size()) != 0)
+            return absl::StrCat("error: the range of ", alone[i].srcCount, " elements differs");
       }
       return std::string("same");
     });

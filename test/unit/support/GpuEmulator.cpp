@@ -13,10 +13,20 @@ constexpr size_t kWarp = 32, kStackBytes = 64 << 10;
 
 enum class State { Ready, Shuffle, Ballot, WarpBarrier, Barrier, Done };
 
-/// A thread of the block that runs.
+/// Where a stack goes on. swapcontext saves the mask of signals as well, by two system calls.
+using Place = void *[5];
+[[noreturn, gnu::noinline]] void goOn(void **place) { __builtin_longjmp(place, 1); }
+/// Goes on at `to`, until something goes on at `from`.
+[[gnu::noinline]] void change(void **from, void **to) {
+  if (__builtin_setjmp(from) == 0)
+    goOn(to);
+}
+
+/// A thread of the block that runs. Its stack is that of threads with its number of later blocks as well.
 struct Fiber {
-  ucontext_t context;
   std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStackBytes);
+  bool started = false; // waits in a kernel, or for one
+  Place saved;
   State state = State::Done;
   const void *place = nullptr; // of the call at which it waits
   uint32_t value = 0, mask = 0;
@@ -34,7 +44,7 @@ public:
     fiber.place = place;
     fiber.value = value;
     fiber.mask = mask;
-    swapcontext(&fiber.context, &scheduler);
+    change(fiber.saved, scheduler);
     return fiber.value;
   }
   uint32_t thread() const { return static_cast<uint32_t>(current); }
@@ -42,11 +52,12 @@ public:
 
 private:
   static void threadMain();
+  void resume(Fiber &fiber);
   std::string release(size_t threads);
   std::string releaseWarp(size_t first);
 
   std::vector<std::unique_ptr<Fiber>> fibers;
-  ucontext_t scheduler;
+  Place scheduler;
   size_t current = 0;
   Entry entry = nullptr;
   void *const *args = nullptr;
@@ -56,8 +67,25 @@ thread_local Block *running = nullptr;
 
 void Block::threadMain() {
   Block *block = running;
-  block->entry(block->args);
-  block->fibers[block->current]->state = State::Done; // and then to the scheduler, which is uc_link
+  for (Fiber &fiber = *block->fibers[block->current];;) {
+    block->entry(block->args);
+    fiber.state = State::Done;
+    change(fiber.saved, block->scheduler);
+  }
+}
+
+/// Runs a thread up to the next place where it meets others, or to its end.
+[[gnu::noinline]] void Block::resume(Fiber &fiber) {
+  if (fiber.started)
+    return change(scheduler, fiber.saved);
+  fiber.started = true;
+  ucontext_t context;
+  getcontext(&context);
+  context.uc_stack = {fiber.stack.get(), 0, kStackBytes};
+  context.uc_link = nullptr;
+  makecontext(&context, threadMain, 0);
+  if (__builtin_setjmp(scheduler) == 0)
+    setcontext(&context);
 }
 
 /// Lets the threads of a warp go on that all wait for each other.
@@ -120,10 +148,7 @@ std::string Block::run(Entry theEntry, void *const *theArgs, uint32_t theNumber,
     fibers.push_back(std::make_unique<Fiber>());
   for (size_t i = 0; i < threads; ++i) {
     Fiber &fiber = *fibers[i];
-    getcontext(&fiber.context);
-    fiber.context.uc_stack = {fiber.stack.get(), 0, kStackBytes};
-    fiber.context.uc_link = &scheduler;
-    makecontext(&fiber.context, threadMain, 0);
+    fiber.started = fiber.started && fiber.state == State::Done; // not in the midst of a kernel that failed
     fiber.state = State::Ready;
   }
   running = this;
@@ -134,7 +159,7 @@ std::string Block::run(Entry theEntry, void *const *theArgs, uint32_t theNumber,
       if (fibers[current]->state != State::Ready)
         continue;
       any = true;
-      swapcontext(&scheduler, &fibers[current]->context);
+      resume(*fibers[current]);
     }
     if (std::string error = release(threads); !error.empty())
       return error;

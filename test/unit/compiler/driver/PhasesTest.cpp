@@ -8,7 +8,10 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "gtest/gtest.h"
+#include <filesystem>
+#include <fstream>
 #include <thread>
+#include <unistd.h>
 
 namespace dgc {
 namespace {
@@ -143,6 +146,41 @@ TEST_F(Phases, KernelsFromACacheAreThoseThatWouldBeCompiled) {
   EXPECT_EQ(cache->size(), kernels);
   EXPECT_EQ(compileModel(v4, cache), compileModel(v4));
   EXPECT_EQ(cache->size(), 2 * kernels);
+}
+
+TEST_F(Phases, KernelsOfAFolderAreThoseThatWouldBeCompiled) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("kernels-" + std::to_string(getpid()));
+  const Request request = {images, "x86-64-v3", "", ""};
+  const std::vector<uint8_t> alone = compileModel(request);
+  auto opened = [&] { return llvm::cantFail(KernelCache::inFolder((folder / "made").string())); };
+  EXPECT_EQ(compileModel(request, opened(), Threading::ENABLED), alone);
+  std::vector<std::filesystem::path> files;
+  for (const auto &entry : std::filesystem::directory_iterator(folder / "made"))
+    if (entry.path().filename().string().starts_with("llvmcache-dgc-"))
+      files.push_back(entry.path());
+  ASSERT_GT(files.size(), 2U);
+  const auto written = std::filesystem::last_write_time(files[0]);
+  EXPECT_EQ(compileModel(request, opened()), alone);
+  EXPECT_EQ(std::filesystem::last_write_time(files[0]), written); // it was not compiled
+
+  // Damaged ones are compiled again, and written again.
+  std::filesystem::resize_file(files[0], std::filesystem::file_size(files[0]) - 1);
+  std::filesystem::resize_file(files[1], 7);
+  std::fstream(files[2], std::ios::in | std::ios::out | std::ios::binary).write("x", 1);
+  EXPECT_EQ(compileModel(request, opened()), alone);
+  const auto hashOf = [](const std::filesystem::path &file) {
+    const std::string name = file.filename().string();
+    return name.substr(name.find("-kernel_") + 1);
+  };
+  for (size_t i : {0, 1, 2})
+    EXPECT_NE(opened()->find(hashOf(files[i])), nullptr) << files[i];
+
+  std::filesystem::remove_all(folder);
+
+  auto refused = KernelCache::inFolder("/dev/null/kernels");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(llvm::toString(refused.takeError()).find("cannot make the folder '/dev/null/kernels'"), std::string::npos);
 }
 
 // Several models with options of their own at a time, for several kinds of targets, give the bytes that they give alone,

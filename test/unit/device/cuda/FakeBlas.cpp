@@ -94,15 +94,17 @@ private:
         a[i] = load(g.a.data, indexOf(g.a, part.a, batch, i / g.k, i % g.k));
       for (uint64_t i = 0; i < b.size(); ++i)
         b[i] = load(g.b.data, indexOf(g.b, part.b, batch, i / g.n, i % g.n));
-      for (uint64_t i = 0; i < g.m; ++i)
+      for (uint64_t i = 0; i < g.m; ++i) {
+        // Term after term in f32, as the library may; side by side for all columns.
+        std::vector<float> sums(g.n);
+        for (uint64_t l = 0; l < g.k; ++l)
+          for (uint64_t j = 0; j < g.n; ++j)
+            sums[j] = static_cast<float>(sums[j] + a[i * g.k + l] * b[l * g.n + j]);
         for (uint64_t j = 0; j < g.n; ++j) {
-          // Term after term in f32, as the library may.
-          float sum = 0;
-          for (uint64_t l = 0; l < g.k; ++l)
-            sum = static_cast<float>(sum + a[i * g.k + l] * b[l * g.n + j]);
-          const double biased = g.hasBias ? sum + load(g.bias, j) : sum;
+          const double biased = g.hasBias ? sums[j] + load(g.bias, j) : sums[j];
           store(g.dst.data, indexOf(g.dst, part.dst, batch, i, j), static_cast<float>(activated(biased, i, j)));
         }
+      }
     }
     addUp();
   }

@@ -1,0 +1,76 @@
+//===- KernelCache.cpp ----------------------------------------------------===//
+
+#include "compiler/target/KernelCache.h"
+
+#include "runtime/base/Version.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/CachePruning.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace dgc {
+
+/// What a file ends with.
+static llvm::BLAKE3Result<> digestOf(llvm::StringRef object) {
+  return llvm::BLAKE3::hash(llvm::ArrayRef(object.bytes_begin(), object.size()));
+}
+
+llvm::Expected<std::shared_ptr<KernelCache>> KernelCache::inFolder(llvm::StringRef folder) {
+  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+    return llvm::createStringError(error, "cannot make the folder '" + folder + "': " + error.message());
+  auto cache = std::make_shared<KernelCache>();
+  cache->folder = folder;
+  return cache;
+}
+
+KernelCache::~KernelCache() {
+  if (folder.empty())
+    return;
+  llvm::CachePruningPolicy policy; // its intervals: unused for a week, looked for every 20 minutes
+  policy.MaxSizeBytes = uint64_t(1) << 30;
+  llvm::pruneCache(folder, policy);
+}
+
+std::string KernelCache::pathOf(llvm::StringRef hash) const {
+  llvm::SmallString<128> path(folder);
+  // pruneCache knows its files by this prefix.
+  llvm::sys::path::append(path, "llvmcache-dgc-" DGC_VERSION "-llvm-" LLVM_VERSION_STRING "-" + hash);
+  return path.str().str();
+}
+
+KernelCache::Object KernelCache::find(llvm::StringRef hash) {
+  {
+    std::scoped_lock lock(mutex);
+    if (Object object = objects.lookup(hash); object || folder.empty())
+      return object;
+  }
+  auto file = llvm::MemoryBuffer::getFile(pathOf(hash), /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return nullptr;
+  constexpr size_t kDigestBytes = sizeof(llvm::BLAKE3Result<>);
+  llvm::StringRef bytes = (*file)->getBuffer();
+  llvm::StringRef code = bytes.drop_back(std::min(bytes.size(), kDigestBytes));
+  llvm::StringRef digest = bytes.drop_front(code.size());
+  if (llvm::toStringRef(digestOf(code)) != digest)
+    return nullptr;
+  auto object = std::make_shared<const llvm::SmallVector<char, 0>>(code.begin(), code.end());
+  std::scoped_lock lock(mutex);
+  return objects.try_emplace(hash, std::move(object)).first->second;
+}
+
+void KernelCache::insert(llvm::StringRef hash, Object object) {
+  if (!folder.empty())
+    llvm::consumeError(llvm::writeToOutput(pathOf(hash), [&](llvm::raw_ostream &stream) {
+      llvm::StringRef code(object->data(), object->size());
+      stream << code << llvm::toStringRef(digestOf(code));
+      return llvm::Error::success();
+    }));
+  std::scoped_lock lock(mutex);
+  objects.try_emplace(hash, std::move(object));
+}
+
+} // namespace dgc
