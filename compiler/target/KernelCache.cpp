@@ -20,7 +20,10 @@ static llvm::BLAKE3Result<> digestOf(llvm::StringRef object) {
 }
 
 llvm::Expected<std::shared_ptr<KernelCache>> KernelCache::inFolder(llvm::StringRef folder) {
-  if (std::error_code error = llvm::sys::fs::create_directories(folder))
+  std::error_code error = llvm::sys::fs::create_directories(folder);
+  if (!error && !llvm::sys::fs::is_directory(folder))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (error)
     return llvm::createStringError(error, "cannot make the folder '" + folder + "': " + error.message());
   auto cache = std::make_shared<KernelCache>();
   cache->folder = folder;
