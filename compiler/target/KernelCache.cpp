@@ -4,6 +4,7 @@
 
 #include "runtime/base/Version.h"
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/CachePruning.h"
@@ -65,13 +66,24 @@ KernelCache::Object KernelCache::find(llvm::StringRef hash) {
   return objects.try_emplace(hash, std::move(object)).first->second;
 }
 
+/// As a whole or not at all. llvm::writeToOutput would register the file with the handlers of signals, which threads that
+/// compile at a time must not do.
+static void writeObject(const std::string &path, llvm::StringRef code) {
+  int descriptor;
+  llvm::SmallString<128> temporary; // goes as the others do where a process is killed
+  if (llvm::sys::fs::createUniqueFile(path + "-%%%%%%%%", descriptor, temporary))
+    return;
+  llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
+  stream << code << llvm::toStringRef(digestOf(code));
+  stream.close();
+  if (stream.has_error() || llvm::sys::fs::rename(temporary, path))
+    llvm::sys::fs::remove(temporary);
+  stream.clear_error(); // else its destructor aborts
+}
+
 void KernelCache::insert(llvm::StringRef hash, Object object) {
   if (!folder.empty())
-    llvm::consumeError(llvm::writeToOutput(pathOf(hash), [&](llvm::raw_ostream &stream) {
-      llvm::StringRef code(object->data(), object->size());
-      stream << code << llvm::toStringRef(digestOf(code));
-      return llvm::Error::success();
-    }));
+    writeObject(pathOf(hash), {object->data(), object->size()});
   std::scoped_lock lock(mutex);
   objects.try_emplace(hash, std::move(object));
 }
