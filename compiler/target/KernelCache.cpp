@@ -77,7 +77,7 @@ static void writeObject(const std::string &path, llvm::StringRef code) {
   stream << code << llvm::toStringRef(digestOf(code));
   stream.close();
   if (stream.has_error() || llvm::sys::fs::rename(temporary, path))
-    llvm::sys::fs::remove(temporary);
+    (void)llvm::sys::fs::remove(temporary);
   stream.clear_error(); // else its destructor aborts
 }
 
