@@ -14,6 +14,7 @@
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <mutex>
+#include <string>
 
 namespace dgc {
 
@@ -25,6 +26,7 @@ public:
   KernelCache() = default;
   /// Keeps objects in files of the folder as well, which is made if need be, for later processes and those beside this one.
   /// Takes files of the same versions of dgc and LLVM only, and none that is damaged; what cannot be written is not kept.
+  /// Builds of one version that generate other code need a folder each.
   static llvm::Expected<std::shared_ptr<KernelCache>> inFolder(llvm::StringRef folder);
   /// Bounds the folder: files that were not used for a week go, and the oldest of more than 1 GiB.
   ~KernelCache();

@@ -128,8 +128,7 @@ static cl::opt<std::string> against("against",
                                     cl::value_desc("MODEL.mlir"), cl::cat(category));
 static cl::opt<std::string>
     kernelCache("kernel-cache",
-                cl::desc("Keep the machine code of kernels for CPUs in DIR, and take from there what was compiled "
-                         "before (default: DGC_KERNEL_CACHE of the environment, if it is set)"),
+                cl::desc("Keep the machine code of kernels for CPUs in DIR for later runs (or: $DGC_KERNEL_CACHE)"),
                 cl::value_desc("DIR"), cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the seconds of each phase (stderr)"), cl::cat(category));
 
@@ -438,7 +437,7 @@ static int run() {
   options.withSemantics |= isVerified;
   outputs.areShrunk = shrink;
   const std::optional<dgc::import::ImportOptions> imports = importOptionsOfFlags(options);
-  if (!imports || !checkPhases(options) || !openKernelCache(options)) {
+  if (!imports || !checkPhases(options)) {
     return 2;
   }
   if (inspects) {
@@ -446,7 +445,8 @@ static int run() {
   }
   std::unique_ptr<llvm::MemoryBuffer> file = openInput(input);
   std::unique_ptr<llvm::MemoryBuffer> other = file && !otherPath.empty() ? openInput(otherPath) : nullptr;
-  if (!file || (!other && !otherPath.empty()) || (!onlyPrints && !openOutputs(outputs, reportPath))) {
+  if (!file || (!other && !otherPath.empty()) ||
+      (!onlyPrints && (!openOutputs(outputs, reportPath) || !openKernelCache(options)))) {
     return 2;
   }
   const llvm::StringRef text = (other ? other : file)->getBuffer(); // lives as long as the parsed model

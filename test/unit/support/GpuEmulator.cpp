@@ -13,20 +13,20 @@ constexpr size_t kWarp = 32, kStackBytes = 64 << 10;
 
 enum class State { Ready, Shuffle, Ballot, WarpBarrier, Barrier, Done };
 
-/// Where a stack goes on. swapcontext saves the mask of signals as well, by two system calls.
-using Place = void *[5];
-[[noreturn, gnu::noinline]] void goOn(void **place) { __builtin_longjmp(place, 1); }
-/// Goes on at `to`, until something goes on at `from`.
-[[gnu::noinline]] void change(void **from, void **to) {
+/// Where a stack continues, for __builtin_setjmp: swapcontext saves the signal mask as well, by two system calls.
+using Continuation = void *[5];
+[[noreturn, gnu::noinline]] void jumpTo(void **continuation) { __builtin_longjmp(continuation, 1); }
+/// Continues at `to`; returns when something jumps to `from`.
+[[gnu::noinline]] void switchTo(void **from, void **to) {
   if (__builtin_setjmp(from) == 0)
-    goOn(to);
+    jumpTo(to);
 }
 
-/// A thread of the block that runs. Its stack is that of threads with its number of later blocks as well.
+/// A thread of the block that runs, and then the thread of the same number of the next block, on the same stack.
 struct Fiber {
   std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStackBytes);
-  bool started = false; // waits in a kernel, or for one
-  Place saved;
+  bool started = false; // `saved` is in a kernel, or between two
+  Continuation saved;
   State state = State::Done;
   const void *place = nullptr; // of the call at which it waits
   uint32_t value = 0, mask = 0;
@@ -44,7 +44,7 @@ public:
     fiber.place = place;
     fiber.value = value;
     fiber.mask = mask;
-    change(fiber.saved, scheduler);
+    switchTo(fiber.saved, scheduler);
     return fiber.value;
   }
   uint32_t thread() const { return static_cast<uint32_t>(current); }
@@ -57,7 +57,7 @@ private:
   std::string releaseWarp(size_t first);
 
   std::vector<std::unique_ptr<Fiber>> fibers;
-  Place scheduler;
+  Continuation scheduler;
   size_t current = 0;
   Entry entry = nullptr;
   void *const *args = nullptr;
@@ -70,14 +70,14 @@ void Block::threadMain() {
   for (Fiber &fiber = *block->fibers[block->current];;) {
     block->entry(block->args);
     fiber.state = State::Done;
-    change(fiber.saved, block->scheduler);
+    switchTo(fiber.saved, block->scheduler);
   }
 }
 
 /// Runs a thread up to the next place where it meets others, or to its end.
 [[gnu::noinline]] void Block::resume(Fiber &fiber) {
   if (fiber.started)
-    return change(scheduler, fiber.saved);
+    return switchTo(scheduler, fiber.saved);
   fiber.started = true;
   ucontext_t context;
   getcontext(&context);
