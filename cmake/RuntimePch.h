@@ -3,10 +3,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/artifact/dgcx_generated.h"
+#include "runtime/device/reference/Bytecode_generated.h"
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>

@@ -116,11 +116,11 @@ static SmallVector<Value> allButOuts(Operation *op, OperandRange outs) {
 }
 
 #define DGC_STEP(OpT)                                                                                                  \
-  SmallVector<Value> OpT::getReads() { return allButOuts(*this, getOuts()); }                                          \
-  void OpT::cloneOnBuffers(OpBuilder &builder, IRMapping &mapping, ValueRange outs) {                                  \
+  SmallVector<Value> exec::OpT::getReads() { return allButOuts(*this, getOuts()); }                                    \
+  void exec::OpT::cloneOnBuffers(OpBuilder &builder, IRMapping &mapping, ValueRange outs) {                            \
     cloneStep(*this, builder, mapping, outs);                                                                          \
   }                                                                                                                    \
-  void OpT::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {                 \
+  void exec::OpT::getEffects(SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {           \
     addEffects(getReads(), getOuts(), effects, *this);                                                                 \
   }
 DGC_STEP(LaunchOp)
@@ -176,12 +176,12 @@ LogicalResult PostOpAttr::verify(function_ref<InFlightDiagnostic()> emitError, P
 // launch
 //===----------------------------------------------------------------------===//
 
-int64_t LaunchOp::getInplaceOperand(unsigned result) {
+int64_t exec::LaunchOp::getInplaceOperand(unsigned result) {
   std::optional<ArrayRef<int64_t>> inplace = getInplace();
   return inplace ? (*inplace)[result] : -1;
 }
 
-LogicalResult LaunchOp::verify() {
+LogicalResult exec::LaunchOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
   }
@@ -201,7 +201,7 @@ LogicalResult LaunchOp::verify() {
   return success();
 }
 
-LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+LogicalResult exec::LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getKernelAttr());
   if (!kernel) {
     return emitOpError("launches ") << getKernelAttr() << ", which is no function here";
@@ -226,7 +226,7 @@ static LogicalResult verifyPredicate(Operation *op, Type type) {
   return op->emitOpError() << "is decided by " << type << ": it must be one element of i1";
 }
 
-LogicalResult WhileOp::verify() {
+LogicalResult exec::WhileOp::verify() {
   if (getCounted() && !getRounds())
     return emitOpError("is counted, and does not say how many rounds there are");
   if (getCounted() && !getTest().empty())
@@ -234,13 +234,13 @@ LogicalResult WhileOp::verify() {
       return emitOpError("is counted, and communicates in its test");
   return verifyPredicate(*this, getPredicate().getType());
 }
-LogicalResult IfOp::verify() { return verifyPredicate(*this, getPredicate().getType()); }
+LogicalResult exec::IfOp::verify() { return verifyPredicate(*this, getPredicate().getType()); }
 
 //===----------------------------------------------------------------------===//
 // Library calls
 //===----------------------------------------------------------------------===//
 
-LogicalResult ConvolutionOp::verify() {
+LogicalResult exec::ConvolutionOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
   }
@@ -278,7 +278,7 @@ LogicalResult ConvolutionOp::verify() {
   return verifyPostOps(*this, getPostOps(), getArgs(), first);
 }
 
-LogicalResult AttentionOp::verify() {
+LogicalResult exec::AttentionOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
   }
@@ -308,7 +308,7 @@ LogicalResult AttentionOp::verify() {
   return success();
 }
 
-LogicalResult ScatterAddOp::verify() {
+LogicalResult exec::ScatterAddOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
   }
@@ -325,9 +325,9 @@ LogicalResult ScatterAddOp::verify() {
   return success();
 }
 
-int64_t UpdateSliceOp::getInplaceOperand(unsigned) { return 0; }
+int64_t exec::UpdateSliceOp::getInplaceOperand(unsigned) { return 0; }
 
-LogicalResult UpdateSliceOp::verify() {
+LogicalResult exec::UpdateSliceOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
   }
@@ -346,7 +346,7 @@ LogicalResult UpdateSliceOp::verify() {
   return success();
 }
 
-LogicalResult PoolOp::verify() {
+LogicalResult exec::PoolOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
   }
@@ -384,7 +384,7 @@ static uint64_t byteSize(Type type) {
 
 uint64_t dgc::exec::storageBytes(Type element) { return (element.getIntOrFloatBitWidth() + 7) / 8; }
 
-LogicalResult ViewOp::verify() {
+LogicalResult exec::ViewOp::verify() {
   uint64_t end = getOffset() + byteSize(getType());
   if (static_cast<int64_t>(getOffset()) < 0 || end > byteSize(getSource().getType())) {
     return emitOpError("ends at byte ") << end << " of a buffer of " << byteSize(getSource().getType());
@@ -392,7 +392,7 @@ LogicalResult ViewOp::verify() {
   return success();
 }
 
-LogicalResult CollectiveOp::verify() {
+LogicalResult exec::CollectiveOp::verify() {
   if (getSrc().empty()) {
     return emitOpError("moves nothing: it needs at least one buffer");
   }

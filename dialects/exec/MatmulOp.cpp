@@ -21,26 +21,28 @@ static SmallVector<int64_t> storedOrder(std::optional<ArrayRef<int64_t>> order, 
   return identity;
 }
 
-SmallVector<int64_t> MatmulOp::getStoredOrderA() {
+SmallVector<int64_t> exec::MatmulOp::getStoredOrderA() {
   return storedOrder(getAOrder(), shaped(getA()).getRank(), getTransposeA());
 }
-SmallVector<int64_t> MatmulOp::getStoredOrderB() {
+SmallVector<int64_t> exec::MatmulOp::getStoredOrderB() {
   return storedOrder(getBOrder(), shaped(getB()).getRank(), getTransposeB());
 }
-SmallVector<int64_t> MatmulOp::getStoredOrder() { return storedOrder(getOrder(), shaped(getA()).getRank(), false); }
+SmallVector<int64_t> exec::MatmulOp::getStoredOrder() {
+  return storedOrder(getOrder(), shaped(getA()).getRank(), false);
+}
 
 /// The sizes of a stored type in the order of the dimensions of a product.
 static SmallVector<int64_t> inOrder(ShapedType type, ArrayRef<int64_t> order) {
   return llvm::map_to_vector(order, [&](int64_t dim) { return type.getDimSize(dim); });
 }
 
-RankedTensorType MatmulOp::getReluMaskType(RankedTensorType result) {
+RankedTensorType exec::MatmulOp::getReluMaskType(RankedTensorType result) {
   int64_t bytes = llvm::divideCeil(result.getDimSize(1), 128) * 16;
   return RankedTensorType::get({result.getDimSize(0), bytes},
                                IntegerType::get(result.getContext(), 8, IntegerType::Unsigned));
 }
 
-PostOpAttr MatmulOp::findPostOp(PostOpKind kind) {
+PostOpAttr exec::MatmulOp::findPostOp(PostOpKind kind) {
   for (auto op : getPostOps().value_or(ArrayAttr::get(getContext(), {})).getAsRange<PostOpAttr>()) {
     if (op.getKind() == kind) {
       return op;
@@ -50,7 +52,7 @@ PostOpAttr MatmulOp::findPostOp(PostOpKind kind) {
 }
 
 /// The additional operands and results of products whose epilogue computes gradients.
-static LogicalResult verifyGradientParts(MatmulOp op, ArrayRef<ShapedType> given) {
+static LogicalResult verifyGradientParts(exec::MatmulOp op, ArrayRef<ShapedType> given) {
   PostOpAttr reluGrad = op.findPostOp(PostOpKind::ReluGrad), geluGrad = op.findPostOp(PostOpKind::GeluTanhGrad);
   if (!op.getKeepAux() && !op.getBiasGradient() && !reluGrad && !geluGrad) {
     return success();
@@ -69,7 +71,7 @@ static LogicalResult verifyGradientParts(MatmulOp op, ArrayRef<ShapedType> given
     return op.emitOpError("has the gradient of gelu at ")
            << op.getArgs()[geluGrad.getArg()].getType() << "; it needs the shape of the result, " << result;
   }
-  auto mask = MatmulOp::getReluMaskType(RankedTensorType::get(result.getShape(), result.getElementType()));
+  auto mask = exec::MatmulOp::getReluMaskType(RankedTensorType::get(result.getShape(), result.getElementType()));
   auto isMask = [&](ShapedType type) {
     return type.getShape() == mask.getShape() && type.getElementType() == mask.getElementType();
   };
@@ -106,7 +108,7 @@ static LogicalResult verifyGradientParts(MatmulOp op, ArrayRef<ShapedType> given
   return success();
 }
 
-LogicalResult MatmulOp::verify() {
+LogicalResult exec::MatmulOp::verify() {
   if (failed(verifyLevel(*this, getReads(), getOuts()))) {
     return failure();
   }

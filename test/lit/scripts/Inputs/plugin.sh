@@ -6,13 +6,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../../../.."
 rm -rf "$folder" && mkdir -p "$folder"
 cmake --install "$build" --prefix "$folder/prefix" > "$folder/log" || { cat "$folder/log"; exit 1; }
-cp -r examples/plugin test/lit/scripts/Inputs/{consumer,breaker} "$folder"
+cp -r examples/plugin test/lit/scripts/Inputs/consumer "$folder"
 export PATH=$folder/prefix/bin:$PATH
 mnist=$PWD/examples/data/mnist
 cd "$folder"
 quietly() { "$@" > log 2>&1 || { cat log; exit 1; }; }
 
-for project in plugin consumer breaker; do
+for project in plugin consumer; do
   quietly cmake -G Ninja -S $project -B build/$project -DCMAKE_PREFIX_PATH="$folder/prefix" \
     -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_C_COMPILER=clang-22
   quietly cmake --build build/$project
@@ -44,17 +44,6 @@ quietly dgc-compile plugin/model.mlir "$load" --target=cuda:sm_90 -o gpu.dgcx
 echo "== a program with the runtime"
 build/consumer/consumer plan.dgcx
 ldd build/consumer/consumer | grep -E 'LLVM|MLIR' || true
-
-echo "== passes that leave a plan as it is, and that break it"
-sed '1,/^#--- sgd.mlir/d' "$here/../plugin.test" > sgd.mlir
-for pass in after:communicate=breaker-commute after:communicate=breaker-drop-all-reduce after:gradient=breaker-double-update; do
-  echo before > broken.dgcx
-  code=0
-  dgc-compile sgd.mlir --mesh data=3 --load-pass-plugin="$folder/build/breaker/breaker.so" --insert-pass=$pass --verify \
-    -o broken.dgcx > log 2>&1 || code=$?
-  grep -e '^equal' -e '^dgc-compile' -e '^not equal' log
-  echo "code $code, written: $(grep -qx before broken.dgcx || dgc-inspect broken.dgcx | grep '^verified')"
-done
 
 echo "== what is refused"
 refused dgc-compile plugin/model.mlir
