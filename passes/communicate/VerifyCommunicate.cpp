@@ -5,6 +5,7 @@
 #include "runtime/artifact/CommunicationOrder.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace dgc {
@@ -179,6 +180,8 @@ namespace {
 struct VerifyCommunicate : dgc::impl::VerifyCommunicatePassBase<VerifyCommunicate> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (failed(mlir::verify(getOperation())))
+      return signalPassFailure();
     if (failed(verifyCommunication(getOperation())))
       signalPassFailure();
   }

@@ -1,6 +1,7 @@
 // dgc-verify-gradient: what the phase `gradient` promises.
 
 #include "dialects/dgc/DGC.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/gradient/Passes.h"
 #include "passes/place/Stages.h"
 #include "llvm/ADT/StringSet.h"
@@ -32,6 +33,8 @@ struct VerifyGradient : dgc::impl::VerifyGradientPassBase<VerifyGradient> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (failed(mlir::verify(getOperation())))
+      return signalPassFailure();
     llvm::StringSet<> kept;
     kept.insert_range(keep);
     WalkResult walked = getOperation()->walk([&](Operation *op) -> WalkResult {

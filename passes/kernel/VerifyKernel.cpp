@@ -2,6 +2,7 @@
 
 #include "dialects/dgc/DGC.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/kernel/Passes.h"
 
 namespace dgc {
@@ -18,6 +19,8 @@ struct VerifyKernel : dgc::impl::VerifyKernelPassBase<VerifyKernel> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (failed(mlir::verify(getOperation())))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       WalkResult walked = function.walk([&](Operation *op) -> WalkResult {
         const bool computes =

@@ -3,6 +3,7 @@
 #include "dialects/dgc/AttributeNames.h"
 #include "dialects/dgc/DGC.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/model/Passes.h"
 
 namespace dgc {
@@ -17,6 +18,8 @@ namespace {
 struct VerifyModel : dgc::impl::VerifyModelPassBase<VerifyModel> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (failed(mlir::verify(getOperation())))
+      return signalPassFailure();
     WalkResult walked = getOperation().walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
       if (isa<OptimizerDefOp>(op))
         return WalkResult::skip(); // until the updates are written out

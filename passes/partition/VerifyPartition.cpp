@@ -4,6 +4,7 @@
 #include "passes/partition/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace dgc {
@@ -132,6 +133,8 @@ namespace {
 struct VerifyPartition : dgc::impl::VerifyPartitionPassBase<VerifyPartition> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (failed(mlir::verify(getOperation())))
+      return signalPassFailure();
     if (getOperation().getOps<MeshOp>().empty())
       return;
     for (auto function : getOperation().getOps<func::FuncOp>())

@@ -2,6 +2,7 @@
 
 #include "dialects/dist/Dist.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/place/Passes.h"
 #include "passes/place/Stages.h"
 
@@ -36,6 +37,8 @@ namespace {
 struct VerifyPlace : dgc::impl::VerifyPlacePassBase<VerifyPlace> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (failed(mlir::verify(getOperation())))
+      return signalPassFailure();
     WalkResult walked = getOperation().walk([](Operation *op) -> WalkResult {
       if (isa<MeshOp>(op))
         return WalkResult::advance();

@@ -2,6 +2,7 @@
 
 #include "dialects/exec/Exec.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
 #include "passes/schedule/Lifetimes.h"
 #include "passes/schedule/Passes.h"
 #include "llvm/ADT/MapVector.h"
@@ -19,6 +20,8 @@ namespace {
 struct VerifySchedule : dgc::impl::VerifySchedulePassBase<VerifySchedule> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (failed(mlir::verify(getOperation())))
+      return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       function.emitOpError("remains after the phase schedule, where there are programs alone");
       return signalPassFailure();

@@ -4,6 +4,8 @@
 #include "passes/analysis/Layout.h"
 #include "passes/shard/Passes.h"
 
+#include "mlir/IR/Verifier.h"
+
 namespace dgc {
 #define GEN_PASS_DEF_VERIFYSHARDPASS
 #include "passes/shard/Passes.h.inc"
@@ -293,6 +295,8 @@ struct VerifyShard : dgc::impl::VerifyShardPassBase<VerifyShard> {
 
   void runOnOperation() override {
     markAllAnalysesPreserved();
+    if (failed(mlir::verify(getOperation())))
+      return signalPassFailure();
     FailureOr<MeshRef> mesh = findMesh(getOperation());
     if (failed(mesh) || (*mesh && failed(Verifier(getOperation(), *mesh, !noPadding).run())))
       signalPassFailure();
