@@ -62,8 +62,8 @@ static LogicalResult dump(ModuleOp module, const PhaseInfo &phase, const Compile
 static LogicalResult runPhase(ModuleOp module, const PhaseInfo &phase, const CompilePlan &plan,
                               const CompileReports &reports) {
   PassManager manager(module.getContext());
-  // The verifier in which a phase ends verifies all IR. Behind each pass, as dgc-opt does, that takes a third of the time; it is
-  // for IR that others wrote.
+  // The verifier in which a phase ends verifies all IR. Behind each pass that would take a third of the time of the phases: it is
+  // done where the mistakes of a model are found, and where passes of others run.
   manager.enableVerifier(phase.phase == Phase::Model || !plan.inserted.empty());
   if (reports.configure && failed(reports.configure(manager)))
     return failure();
