@@ -19,7 +19,7 @@ using namespace dgc;
 using namespace dgc::rt;
 
 constexpr int kSteps = 3, kRounds = 5;
-constexpr TimeNs kRound = 500'000'000; // the least that is timed at once
+constexpr TimeNs kRound = 100'000'000; // the least that is timed at once
 
 double toleranceOf(const artifact::Plan &plan) {
   std::string precision;
