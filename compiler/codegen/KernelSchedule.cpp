@@ -73,12 +73,16 @@ static unsigned alignedPrefix(const KernelGraph &graph, unsigned user, llvm::fun
 
 namespace {
 
+/// Additions inside a row from which on several sums, which the threads of a group do not share, have a grid of their own.
+constexpr int64_t kLongRow = 1024;
+
 /// Builds segments by adding one root after the other.
 class Scheduler {
 public:
   Scheduler(const KernelGraph &graph, bool apart)
       // Where an argument is overwritten, loops of one level keep the order of what reads it and what writes it.
-      : graph(graph), apart(apart && llvm::all_of(graph.inplace, [](int64_t argument) { return argument < 0; })),
+      : graph(graph), forThreads(apart),
+        apart(apart && llvm::all_of(graph.inplace, [](int64_t argument) { return argument < 0; })),
         level(graph.roots.size(), 0) {
     schedule.segmentOf.assign(graph.roots.size(), 0);
   }
@@ -106,8 +110,10 @@ private:
     if (!llvm::is_contained(a.after, used))
       return true;
     // It overwrites an argument that `used` reads; both must touch the same element at a time.
-    return llvm::all_of(graph.inplace, [&](int64_t argument) {
-      return argument < 0 || graph.readsValueInPlace(used, graph.func.getArgument(argument));
+    return llvm::all_of(b.accesses, [&](const Access &access) {
+      auto argument = dyn_cast<BlockArgument>(access.base);
+      return !argument || !llvm::is_contained(graph.inplace, int64_t(argument.getArgNumber())) ||
+             graph.readsValueInPlace(used, argument);
     });
   }
 
@@ -162,6 +168,17 @@ private:
     return rows;
   }
 
+  /// Has a root several sums inside a row, and so much of them that the threads of one group would take long?
+  bool isLongInside(unsigned number, unsigned rows) const {
+    const Root &root = graph.roots[number];
+    int64_t sums = 1, points = 1;
+    for (unsigned dim = rows; dim < root.space.size(); ++dim) {
+      points *= root.space[dim];
+      sums *= root.parallel.test(dim) ? root.space[dim] : 1;
+    }
+    return root.reduction && sums > 1 && points > kLongRow;
+  }
+
   bool joins(Segment &segment, unsigned root) {
     if (!related(segment, root))
       return false;
@@ -172,6 +189,9 @@ private:
         });
     unsigned rows = rowsWith(segment, root);
     if (rows == 0 && !onePass)
+      return false;
+    if (forThreads && !onePass &&
+        (isLongInside(root, rows) || llvm::any_of(segment.roots, [&](unsigned other) { return isLongInside(other, rows); })))
       return false;
     segment.rowDims = rows;
     segment.rowShape.resize(rows);
@@ -335,7 +355,7 @@ private:
   }
 
   const KernelGraph &graph;
-  const bool apart;
+  const bool forThreads, apart;
   Schedule schedule;
   SmallVector<unsigned> level;
 };

@@ -46,7 +46,7 @@ struct Schedule {
 };
 
 /// `apart`: reductions over different loops of one space have loops of their own, as the threads of a GPU can share
-/// only what is reduced alike.
+/// only what is reduced alike, and several long sums of a row are in a segment of their own.
 Schedule scheduleKernel(const KernelGraph &graph, bool apart = false);
 
 /// Per dimension of a root's space how far an access moves in memory, in elements; nothing when the position is not a

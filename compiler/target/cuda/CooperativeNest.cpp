@@ -8,6 +8,26 @@ using namespace mlir;
 
 namespace dgc {
 
+/// The point of one of the adjacent columns of a thread, whose running values are those from `number` of all columns on.
+void CooperativeNest::column(int64_t number, SmallVectorImpl<Running> &running,
+                             SmallVectorImpl<PendingStores> &pending) {
+  Steps &steps = code.steps;
+  steps.current = number;
+  code.scopes[code.current].values.clear();
+  code.bind(steps.dim, number == 0 ? firstColumn : code.plus(firstColumn, code.constant(number)));
+  SmallVector<Running> own;
+  for (const Running &run : running) {
+    size_t count = graph.roots[run.root].reduction ? graph.roots[run.root].values.size() : 0;
+    ArrayRef<Value> values = ArrayRef<Value>(run.accumulators).slice(number * count, count);
+    own.push_back({run.root, SmallVector<Value>(values), {}});
+  }
+  SmallVector<Store> stores = nests.point(own);
+  for (auto [run, mine] : llvm::zip_equal(running, own))
+    llvm::copy(mine.accumulators, run.accumulators.begin() + number * mine.accumulators.size());
+  if (!stores.empty())
+    pending.push_back({code.dims, steps.first, number, std::move(stores)});
+}
+
 /// One item. `isValid`: is there such an item, or is it computed for nothing? Null: there is. `known`: what was known
 /// of its points before, and is then.
 void CooperativeNest::item(const ItemRange &range, Value at, Value isValid, SmallVectorImpl<Running> &running,
@@ -17,6 +37,14 @@ void CooperativeNest::item(const ItemRange &range, Value at, Value isValid, Smal
   llvm::SaveAndRestore<unsigned> innermost(code.floor, range.loops.empty() ? code.current : code.floor);
   grid.bindLinear(range.loops, range.trips, at, range.vector);
   Steps &steps = code.steps;
+  if (firstColumn) {
+    steps = {geometry.outer.back(), firstColumn, geometry.vector, 0};
+    for (int64_t number = 0; number < geometry.vector; ++number)
+      column(number, running, pending);
+    steps.current = 0;
+    steps.count = 1;
+    return code.leave();
+  }
   steps.count = range.vector;
   if (!range.loops.empty()) {
     steps.dim = range.loops.back();
@@ -80,7 +108,7 @@ void CooperativeNest::emitRangeLoop(const ItemRange &range, Value from, Value to
       each(running);
     else
       online.items(running, each);
-    storeAll(code, range.vector, pending, {});
+    storeAll(code, firstColumn ? geometry.vector : range.vector, pending, {});
   });
 }
 
@@ -164,18 +192,65 @@ void CooperativeNest::join(ArrayRef<Running> running) {
   }
 }
 
+/// The running values of the threads of each column as one, in the order of the threads: a thread for each column.
+void CooperativeNest::joinColumns(ArrayRef<Running> running) {
+  const int64_t columns = geometry.columnsPerBlock();
+  int64_t bytes = 0;
+  for (const Running &run : running)
+    for (Value value : graph.roots[run.root].values)
+      if (graph.roots[run.root].reduction)
+        bytes = std::max<int64_t>(bytes, llvm::divideCeil(elementOf(value).getIntOrFloatBitWidth(), 8));
+  if (bytes == 0)
+    return;
+  Value memory = group.shared("columns", builder.getI8Type(), bytes * columns * geometry.groupSize);
+  Value isMine = columns < geometry.block ? code.below(group.thread, columns) : Value();
+  const AffineExpr thread = code.symbolFor(group.thread);
+  if (geometry.points % columns != 0) {
+    Value is = code.below(code.plus(parts.point, group.thread), geometry.points);
+    isMine = isMine ? arith::AndIOp::create(builder, loc, isMine, is) : is;
+  }
+  llvm::SaveAndRestore<Value> everywhere(code.storeOnlyIf, Value());
+  bool isFirst = true;
+  for (const Running &run : running) {
+    const Root &root = graph.roots[run.root];
+    linalg::LinalgOp op = root.reduction;
+    for (unsigned i = 0; op && i < root.values.size(); ++i) {
+      Type type = elementOf(root.values[i]);
+      if (!std::exchange(isFirst, false))
+        group.blockBarrier(); // for what was read of the value before
+      for (int64_t number = 0; number < geometry.vector; ++number)
+        code.store(run.accumulators[number * root.values.size() + i], memory, thread * geometry.vector + number, type);
+      group.blockBarrier();
+      code.when(isMine, [&] {
+        Value total = code.load(memory, type, thread);
+        for (int64_t row = 1; row < geometry.groupSize; ++row)
+          total = combine(builder, op, i, total, code.load(memory, type, thread + row * columns));
+        llvm::SaveAndRestore<Value> point(parts.point, code.plus(parts.point, group.thread));
+        if (geometry.parts > 1)
+          return parts.store(root.values[i], total);
+        grid.bindLinear(geometry.outer, geometry.trips, parts.point, 1);
+        total = combine(builder, op, i, code.element(op.getDpsInits()[i], root.indices[i]), total);
+        code.storeEverywhere(root.values[i], root.indices[i], total);
+      });
+    }
+  }
+}
+
 /// The threads of a group take the points of a nest in turn. Each has a running value for each reduction; these are
 /// joined at the end.
 void CooperativeNest::emit() {
   const LoopNest &nest = plan.nest;
   grid.bindInner(nest, geometry.outer);
   SmallVector<Running> running;
+  if (geometry.columns && geometry.vector > 1)
+    firstColumn = code.dims[geometry.outer.back()];
   for (unsigned number : nest.roots) {
     running.push_back({number, {}});
     const Root &root = graph.roots[number];
-    for (unsigned i = 0; root.reduction && i < root.values.size(); ++i)
-      running.back().accumulators.push_back(
-          arith::ConstantOp::create(builder, loc, identityOf(combinerOf(root.reduction, i))));
+    for (int64_t column = 0; column < (firstColumn ? geometry.vector : 1); ++column)
+      for (unsigned i = 0; root.reduction && i < root.values.size(); ++i)
+        running.back().accumulators.push_back(
+            arith::ConstantOp::create(builder, loc, identityOf(combinerOf(root.reduction, i))));
     if (auto sum = sums.find(number); sum != sums.end() && sum->second.condition)
       running.back().accumulators.push_back(running.back().accumulators[0]); // how many there are
   }
@@ -187,7 +262,10 @@ void CooperativeNest::emit() {
       emitRange(range, running);
   }
   grid.bindInner(nest, geometry.outer);
-  join(running);
+  if (geometry.columns)
+    joinColumns(running);
+  else
+    join(running);
 }
 
 } // namespace dgc

@@ -29,6 +29,7 @@ public:
   void emit();
 
 private:
+  void column(int64_t number, llvm::SmallVectorImpl<Running> &running, llvm::SmallVectorImpl<PendingStores> &pending);
   void item(const ItemRange &range, mlir::Value at, mlir::Value isValid, llvm::SmallVectorImpl<Running> &running,
             Known *known, llvm::SmallVectorImpl<PendingStores> &pending);
   void emitResident(const ItemRange &range, size_t &next, llvm::SmallVectorImpl<Running> &running);
@@ -38,6 +39,7 @@ private:
   void emitRangeBlocks(const ItemRange &range, mlir::Value from, mlir::Value to, int64_t unroll,
                        llvm::ArrayRef<int64_t> blocks, llvm::SmallVectorImpl<Running> &running);
   void join(llvm::ArrayRef<Running> running);
+  void joinColumns(llvm::ArrayRef<Running> running);
 
   GridCode &grid;
   ElementEmitter &code;
@@ -52,6 +54,7 @@ private:
   const GroupNestPlan &plan;
   const OnlineEmitter::Sums &sums;
   OnlineEmitter online;
+  mlir::Value firstColumn; // of a thread that has several
 };
 
 } // namespace dgc

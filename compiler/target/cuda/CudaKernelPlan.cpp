@@ -79,9 +79,10 @@ static SegmentPlan planSegment(const KernelGraph &graph, const Segment &segment,
   plan.form = formOf(geometry);
   switch (plan.form) {
   case SegmentForm::Points:
-    plan.points = planThreadNest(graph, without(segment.nests.front(), geometry.outer));
+    for (const LoopNest &nest : segment.nests)
+      plan.points.push_back(planThreadNest(graph, without(nest, geometry.outer)));
     if (geometry.vector > 1)
-      plan.bounds = boundsAlong(graph, plan.points.nest, geometry.outer.back(), geometry.vector);
+      plan.bounds = boundsAlong(graph, plan.points.front().nest, geometry.outer.back(), geometry.vector);
     break;
   case SegmentForm::Sparse:
     plan.sparse = planSparse(graph, geometry, segment.nests.front());

@@ -28,8 +28,9 @@ enum class SegmentForm { Points, Groups, Columns, Tiles, Sparse };
 
 struct SegmentPlan {
   SegmentForm form = SegmentForm::Points;
-  /// Points: the loops of a thread inside its points, and what is known of indices where it takes a whole vector.
-  NestPlan points;
+  /// Points: the loops of a thread inside its points, one nest after the other, and what is known of indices where it
+  /// takes a whole vector.
+  std::vector<NestPlan> points;
   llvm::SmallVector<Bound> bounds;
   /// Groups and columns. Whether the threads of a group wait for each other between two nests.
   std::vector<GroupNestPlan> nests;

@@ -34,6 +34,8 @@ static void printThreads(llvm::raw_ostream &out, const KernelGraph &graph, Segme
   case SegmentForm::Columns:
     out << "a column of " << geometry.groupSize << " threads for each of ";
     printPoints(out, geometry);
+    if (geometry.vector > 1)
+      out << ", " << geometry.vector << " at a time";
     return;
   case SegmentForm::Tiles:
     out << "a block for each tile of " << kWarp * geometry.vector << " of ";
@@ -68,9 +70,9 @@ void CudaKernelPlan::printSegment(llvm::raw_ostream &out, unsigned number) const
     inside();
     out << "\n";
   };
-  if (plan.form == SegmentForm::Points)
+  for (const NestPlan &nest : plan.points)
     line([&] {
-      printNest(out, graph, plan.points);
+      printNest(out, graph, nest);
       if (!plan.bounds.empty())
         out << "; vectors with padding one by one";
     });

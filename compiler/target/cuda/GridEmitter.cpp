@@ -24,6 +24,7 @@ private:
   void declare(StringRef name);
   void placeAll(unsigned segment);
   void segment(MemoryPlan::Part part, Value block);
+  void select(ArrayRef<int64_t> firsts, size_t begin, size_t end, Value block);
 
   const CudaKernelPlan &plan;
   ArrayRef<MemoryPlan::Part> parts;
@@ -105,6 +106,20 @@ void GridEmitter::segment(MemoryPlan::Part part, Value block) {
   }
 }
 
+/// The parts from `begin` to `end`, one of which has the block: a kernel may have more than a hundred, so they are halved.
+void GridEmitter::select(ArrayRef<int64_t> firsts, size_t begin, size_t end, Value block) {
+  if (end - begin == 1) {
+    code.storage.clear();
+    Value first = code.constant(firsts[begin]);
+    return segment(parts[begin], begin == 0 ? block : arith::SubIOp::create(code.builder, code.loc, block, first));
+  }
+  const size_t middle = begin + (end - begin) / 2;
+  Value isBefore = code.below(block, firsts[middle]);
+  Value yes = arith::ConstantIntOp::create(code.builder, code.loc, code.builder.getI1Type(), 1);
+  code.when(isBefore, [&] { select(firsts, begin, middle, block); });
+  code.when(arith::XOrIOp::create(code.builder, code.loc, isBefore, yes), [&] { select(firsts, middle, end, block); });
+}
+
 KernelLaunch GridEmitter::run(const std::string &name) {
   declare(name);
   code.enter(&code.kernel.getBody().front());
@@ -113,22 +128,14 @@ KernelLaunch GridEmitter::run(const std::string &name) {
   launch.symbol = name;
   launch.grid = 0;
   group.thread = group.threadOfBlock();
-  Value block = group.blockOfGrid();
+  SmallVector<int64_t> firsts; // the first block of each part
   for (MemoryPlan::Part part : parts) {
     ThreadGeometry shape = plan.memory.geometryOf(part);
-    Value mine, own = block;
-    if (parts.size() > 1) {
-      own = arith::SubIOp::create(code.builder, code.loc, block, code.constant(launch.grid));
-      // As unsigned numbers, blocks before the range are past its end.
-      mine = code.below(own, shape.grid);
-    }
-    code.when(mine, [&] {
-      code.storage.clear();
-      segment(part, own);
-    });
+    firsts.push_back(launch.grid);
     launch.block = shape.block;
     launch.grid += shape.grid;
   }
+  select(firsts, 0, parts.size(), group.blockOfGrid());
   func::ReturnOp::create(code.builder, code.loc);
   return launch;
 }

@@ -43,17 +43,17 @@ static SmallVector<ItemRange, 2> itemRangesOf(const KernelGraph &graph, const Th
 /// How many items a thread should take at a time.
 static int64_t unrollOf(const KernelGraph &graph, const ThreadGeometry &geometry, const GroupNestPlan &plan,
                         const ItemRange &range) {
-  int64_t bytes = 0, cost = 1;
+  int64_t bytes = 0, cost = 1, points = range.vector * (geometry.columns ? geometry.vector : 1);
   llvm::DenseSet<std::pair<Value, AffineExpr>> seen;
   for (unsigned number : plan.nest.roots) {
-    cost += graph.roots[number].flops * range.vector;
+    cost += graph.roots[number].flops * points;
     for (const Access &access : graph.roots[number].accesses) {
       if (!seen.insert({access.base, access.linear}).second)
         continue;
       llvm::BitVector entangled(plan.nest.space.size());
       SmallVector<int64_t> strides = stridesOf(access.linear, plan.nest.space.size(), entangled);
       if (llvm::any_of(plan.nest.loops, [&](unsigned dim) { return strides[dim] != 0 || entangled.test(dim); }))
-        bytes += llvm::divideCeil(elementOf(access.base).getIntOrFloatBitWidth(), 8) * range.vector;
+        bytes += llvm::divideCeil(elementOf(access.base).getIntOrFloatBitWidth(), 8) * points;
     }
   }
   // What a running maximum is taken of is kept until the sums have been.

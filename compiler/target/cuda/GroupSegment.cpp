@@ -85,7 +85,7 @@ void emitGroups(GridCode &grid, const Segment &segment, const SegmentPlan &shape
   });
 }
 
-/// 32 columns for each block; the threads of a column take its rows in turn.
+/// Adjacent columns for each block; the threads of a column take its rows in turn.
 void emitColumns(GridCode &grid, const SegmentPlan &shape, Value block) {
   ElementEmitter &code = grid.code;
   ThreadGroup &group = grid.group;
@@ -93,17 +93,17 @@ void emitColumns(GridCode &grid, const SegmentPlan &shape, Value block) {
   Location loc = code.loc;
   const ThreadGeometry &geometry = group.geometry;
   PartialResults parts(grid);
-  group.lane = code.divide(group.thread, kWarp);
-  group.number = code.modulo(group.thread, kWarp);
-  Value column = code.plus(code.times(parts.takePart(block), kWarp), group.number);
+  group.lane = code.divide(group.thread, geometry.adjacent);
+  group.number = code.modulo(group.thread, geometry.adjacent);
+  Value first = code.times(parts.takePart(block), geometry.adjacent), item = code.plus(first, group.number);
   // All threads meet at barriers: those without a column compute the last one, and store nothing.
-  if (geometry.points % kWarp != 0) {
-    Value last = code.constant(geometry.points - 1);
-    code.storeOnlyIf = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, column, last);
-    column = arith::MinUIOp::create(builder, loc, column, last);
+  if (geometry.items() % geometry.adjacent != 0) {
+    Value last = code.constant(geometry.items() - 1);
+    code.storeOnlyIf = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ule, item, last);
+    item = arith::MinUIOp::create(builder, loc, item, last);
   }
-  parts.point = column;
-  grid.bindLinear(geometry.outer, geometry.trips, column, 1);
+  parts.point = code.times(first, geometry.vector); // and those behind it
+  grid.bindLinear(geometry.outer, geometry.trips, item, geometry.vector);
   code.floor = code.current;
   KnownRow kept;
   CooperativeNest(grid, parts, kept, shape.nests.front()).emit();

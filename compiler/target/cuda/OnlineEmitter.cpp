@@ -62,9 +62,12 @@ void OnlineEmitter::addBlock(const Running &before, Value maximumBefore, Value m
     bool isChosen = bool(online.find(before.root)->second.condition);
     moved.accumulators[0] = grown(before, isChosen ? reference(maximumBefore) : maximumBefore, reference(maximum));
   }
-  bool isCounted = block.accumulators.size() > root.values.size();
+  // Some of these sums count their addends as well; where a thread has several columns there are values for each.
+  auto sum = online.find(before.root);
+  const bool isCounted = sum != online.end() && sum->second.condition;
   for (auto [number, value] : llvm::enumerate(block.accumulators))
-    value = combine(builder, root.reduction, isCounted ? 0 : number, moved.accumulators[number], value);
+    value = combine(builder, root.reduction, isCounted ? 0 : number % root.values.size(), moved.accumulators[number],
+                    value);
 }
 
 /// Some items: first the maxima and all else, then the sums, which follow the maxima before.

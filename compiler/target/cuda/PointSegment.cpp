@@ -29,8 +29,16 @@ static void ownPoints(GridCode &grid, const Segment &segment, const SegmentPlan 
   Location loc = code.loc;
   const ThreadGeometry &geometry = grid.group.geometry;
   ArrayRef<Bound> bounds = shape.bounds;
-  if (geometry.vector == 1)
-    return grid.nests.emitInside(segment, shape.points);
+  if (geometry.vector == 1) {
+    if (shape.points.size() > 1)
+      code.floor = code.current;
+    for (const NestPlan &plan : shape.points) {
+      grid.bindInner(plan.nest, geometry.outer);
+      grid.nests.emitInside(segment, plan);
+    }
+    code.floor = 0;
+    return;
+  }
   code.steps.dim = geometry.outer.back();
   code.steps.first = code.dims[code.steps.dim];
   int64_t vector = geometry.vector, trips = geometry.trips.back(), whole = trips / vector * vector;
@@ -42,7 +50,7 @@ static void ownPoints(GridCode &grid, const Segment &segment, const SegmentPlan 
   code.when(isVector, [&] {
     code.within.assign(bounds.begin(), bounds.end());
     code.steps.count = vector;
-    grid.nests.emitInside(segment, shape.points);
+    grid.nests.emitInside(segment, shape.points.front());
     code.steps.count = 1;
     code.within.clear();
   });
@@ -60,7 +68,7 @@ static void ownPoints(GridCode &grid, const Segment &segment, const SegmentPlan 
           "loop_annotation",
           LLVM::LoopAnnotationAttr::get(code.context, {}, {}, {}, unroll, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}, {}));
       code.bind(code.steps.dim, index);
-      grid.nests.emitInside(segment, shape.points);
+      grid.nests.emitInside(segment, shape.points.front());
     });
   });
 }

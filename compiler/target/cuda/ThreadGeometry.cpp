@@ -1,6 +1,7 @@
 //===- ThreadGeometry.cpp - how threads share a segment of a kernel ---------------===//
 
 #include "compiler/target/cuda/ThreadGeometry.h"
+#include "compiler/target/cuda/Online.h"
 #include "compiler/target/cuda/Sparse.h"
 #include "compiler/target/cuda/Tiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,11 +16,13 @@ static constexpr int64_t kMinGroupWork = 32;
 static constexpr int64_t kPartWork = 8192, kPartRows = 128;
 /// From so many columns on a thread for each keeps a GPU busy.
 static constexpr int64_t kManyColumns = 1 << 16;
+/// Of threads that take several columns: running values that one has at most, and columns of a block at least.
+static constexpr int64_t kMostRunning = 16, kLeastColumns = 16;
 
 /// Points of a row that a thread keeps, at most.
 static constexpr int64_t kMostKept = 32;
 /// Blocks that keep every multiprocessor of a large GPU busy.
-static constexpr int64_t kManyBlocks = 1056;
+static constexpr int64_t kManyBlocks = 1056, kFewBlocks = kManyBlocks / 16;
 
 static int64_t tripsOf(const LoopNest &nest, ArrayRef<unsigned> loops) {
   int64_t trips = 1;
@@ -144,6 +147,27 @@ bool isResident(const KernelGraph &graph, const Segment &segment) {
   return true;
 }
 
+/// Can a thread compute a row alone, and keep in registers what one nest computes and another reads? Then no nest has
+/// several elements inside the row.
+static bool isOfOneThread(const KernelGraph &graph, const Segment &segment) {
+  for (const LoopNest &nest : insideRows(segment))
+    for (unsigned user : nest.roots) {
+      const Root &root = graph.roots[user];
+      if (llvm::any_of(nest.loops, [&](unsigned dim) { return !root.reduction || root.parallel.test(dim); }))
+        return false;
+      for (const Access &access : root.accesses) {
+        auto it = graph.rootOf.find(access.base);
+        if (it == graph.rootOf.end() || !llvm::is_contained(segment.roots, it->second))
+          continue;
+        const Root &used = graph.roots[it->second];
+        unsigned number = llvm::find(used.values, access.base) - used.values.begin();
+        if (access.index.empty() || access.index != used.indices[number])
+          return false;
+      }
+    }
+  return true;
+}
+
 /// How many elements of a row a thread has to keep for each of its points: arrays that are read by several nests, and
 /// values that are computed in one and used in another.
 static int64_t keptArrays(const Segment &segment, const KernelGraph &graph) {
@@ -176,6 +200,10 @@ static void chooseRows(const KernelGraph &graph, const Segment &segment, ThreadG
   for (unsigned dim = 0; dim < segment.rowDims; ++dim) {
     geometry.outer.push_back(dim);
     geometry.trips.push_back(segment.rowShape[dim]);
+  }
+  if (work < kMinGroupWork && isOfOneThread(graph, segment)) {
+    geometry.resident = true;
+    return;
   }
   geometry.groupSize = groupSizeFor(work);
   if (!isResident(graph, segment))
@@ -231,6 +259,28 @@ static bool chooseSparse(const KernelGraph &graph, const LoopNest &nest, ThreadG
   return true;
 }
 
+/// Lets each thread take as many adjacent columns as one access of 16 bytes has, where that divides them.
+static void widenColumns(const KernelGraph &graph, const LoopNest &nest, ThreadGeometry &geometry) {
+  int64_t trips = geometry.trips.back(), outside = tripsOf(nest, geometry.outer), running = 0;
+  for (unsigned number : nest.roots) {
+    running += graph.roots[number].reduction ? graph.roots[number].values.size() : 0;
+    if (onlineSumOf(graph, number))
+      return;
+  }
+  int64_t vector = vectorOf(graph, nest, geometry.outer.back(), trips), adjacent = kWarp;
+  int64_t parts = std::max<int64_t>(tripsOf(nest, nest.loops) / outside / kPartRows, 1);
+  while (vector > 1 && (trips % vector != 0 || vector * running > kMostRunning ||
+                        llvm::divideCeil(outside, kWarp * vector) * parts < kFewBlocks))
+    vector /= 2;
+  while (trips / vector % adjacent != 0)
+    adjacent /= 2;
+  if (vector == 1 || adjacent * vector < kLeastColumns)
+    return;
+  geometry.vector = vector;
+  geometry.adjacent = adjacent;
+  geometry.groupSize = kBlock / adjacent;
+}
+
 /// The only nest of a segment.
 static void chooseForNest(const KernelGraph &graph, const LoopNest &nest, ThreadGeometry &geometry) {
   if (chooseSparse(graph, nest, geometry))
@@ -259,9 +309,10 @@ static void chooseForNest(const KernelGraph &graph, const LoopNest &nest, Thread
   } else if (outside < kManyColumns) {
     geometry.columns = true;
     geometry.groupSize = work >= 1024 ? 32 : 8;
-    int64_t blocks = llvm::divideCeil(outside, kWarp);
+    widenColumns(graph, nest, geometry);
+    int64_t blocks = llvm::divideCeil(outside, geometry.columnsPerBlock());
     if (blocks * 4 < kManyBlocks && work >= kPartRows * 4) {
-      geometry.groupSize = 8;
+      geometry.groupSize = kBlock / geometry.adjacent;
       geometry.parts = std::min(llvm::divideCeil(work, kPartRows), llvm::divideCeil(kManyBlocks, blocks));
     }
   }
@@ -290,10 +341,10 @@ ThreadGeometry chooseThreadGeometry(const KernelGraph &graph, const Segment &seg
     chooseForNest(graph, segment.nests.front(), geometry);
   for (int64_t trips : geometry.trips)
     geometry.points *= trips;
-  geometry.block = geometry.columns  ? kWarp * geometry.groupSize
+  geometry.block = geometry.columns  ? geometry.adjacent * geometry.groupSize
                    : geometry.sparse ? geometry.groupSize
                                      : std::max(kBlock, geometry.groupSize);
-  int64_t points = geometry.groupSize > 1 ? geometry.points : geometry.items();
+  int64_t points = geometry.groupSize > 1 && !geometry.columns ? geometry.points : geometry.items();
   geometry.grid = llvm::divideCeil(points, geometry.groupsPerBlock()) * geometry.tiles * geometry.parts;
   return geometry;
 }

@@ -16,9 +16,11 @@ struct ThreadGeometry {
   llvm::SmallVector<int64_t> trips;
   int64_t points = 1; // of the outer loops
   /// The number of threads of a group. 1: each thread takes points of its own. Else a warp or a whole block, adjacent along memory
-  /// (`columns` false), or threads of different warps: 32 groups are adjacent (`columns` true).
+  /// (`columns` false), or threads that are `adjacent` apart, as many groups lie side by side, each with `vector` points
+  /// of the last outer loop (`columns` true).
   int64_t groupSize = 1;
   bool columns = false;
+  int64_t adjacent = kWarp;
   /// Blocks for points of `outer`, whose threads search together for the present addends (Sparse.h) and take one
   /// point of `inner` each; `tiles` blocks for the points of `inner`.
   bool sparse = false;
@@ -29,9 +31,9 @@ struct ThreadGeometry {
   llvm::SmallVector<unsigned> inner;
   llvm::SmallVector<int64_t> innerTrips;
   int64_t tiles = 1;
-  int64_t vector = 1; // points of the innermost loop that a thread takes at a time
+  int64_t vector = 1; // points of the innermost loop, or of adjacent columns, that a thread takes at a time
   /// Rows of several nests: a thread takes the same points in each and keeps what it knows of them in registers, so
-  /// that memory is read once. `vector` points at a time, all of them without a loop.
+  /// that memory is read once. `vector` points at a time, all of them without a loop. Short rows are of one thread each.
   bool resident = false;
   /// Reductions with few results: this number of blocks take a part of the addends each, and a second grid combines
   /// their partial results.
@@ -40,8 +42,10 @@ struct ThreadGeometry {
 
   /// The grid that combines the parts: a thread for each point, or a block where there are many parts.
   ThreadGeometry finish() const;
-  int64_t groupsPerBlock() const { return columns ? kWarp : block / groupSize; }
-  /// Where each thread takes points of its own: `vector` of the last outer loop, and fewer at the end of it.
+  int64_t groupsPerBlock() const { return columns ? adjacent : block / groupSize; }
+  /// Of columns, those that a block has.
+  int64_t columnsPerBlock() const { return adjacent * vector; }
+  /// Where each thread takes points of its own, or columns: `vector` of the last outer loop, and fewer at the end of it.
   int64_t items() const;
 };
 

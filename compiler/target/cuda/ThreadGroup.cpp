@@ -76,8 +76,6 @@ Value ThreadGroup::shuffle(Value value, int64_t mask) {
 }
 
 Value ThreadGroup::reduce(linalg::LinalgOp op, unsigned number, Value value) {
-  if (geometry.columns)
-    return acrossColumns(op, number, value);
   for (int64_t mask = kWarp / 2; mask > 0; mask /= 2)
     value = combine(builder, op, number, value, shuffle(value, mask));
   return geometry.groupSize == kWarp ? value : acrossWarps(op, number, value);
@@ -96,19 +94,6 @@ Value ThreadGroup::acrossWarps(linalg::LinalgOp op, unsigned number, Value value
   Value total = code.load(memory, type, getAffineConstantExpr(0, code.context));
   for (int64_t i = 1; i < warps; ++i)
     total = combine(builder, op, number, total, code.load(memory, type, getAffineConstantExpr(i, code.context)));
-  return total;
-}
-
-/// The values of the threads of a column, joined by each of them in the order of the lanes.
-Value ThreadGroup::acrossColumns(linalg::LinalgOp op, unsigned number, Value value) {
-  Type type = value.getType();
-  Value memory = shared("columns", code.storageOf(type), kWarp * geometry.groupSize);
-  code.store(value, memory, code.symbolFor(thread), type);
-  blockBarrier();
-  AffineExpr column = code.symbolFor(this->number);
-  Value total = code.load(memory, type, column);
-  for (int64_t i = 1; i < geometry.groupSize; ++i)
-    total = combine(builder, op, number, total, code.load(memory, type, column + i * kWarp));
   return total;
 }
 

@@ -40,7 +40,6 @@ private:
   mlir::Value allLanes();
   mlir::Value shuffle(mlir::Value value, int64_t mask);
   mlir::Value acrossWarps(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
-  mlir::Value acrossColumns(mlir::linalg::LinalgOp op, unsigned number, mlir::Value value);
 
   ElementEmitter &code;
   mlir::OpBuilder &builder;
