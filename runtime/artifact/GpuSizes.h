@@ -24,6 +24,20 @@ constexpr uint64_t attentionWorkspaceBytes(uint64_t batch, uint64_t heads, uint6
   return productWorkspaceBytes + (backward ? 2 * batch * heads * places * (features + 1) * 4 : 0);
 }
 
+/// Scattered updates are sorted in chunks of so many, and added up in chunks of so many sorted ones.
+inline constexpr uint64_t scatterSortChunk = 1024, scatterSumChunk = 64;
+
+/// A part of what it works in begins at such a multiple.
+constexpr uint64_t scatterPartBytes(uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// What a scatter-add of `count` updates, of `rowBytes` bytes each, works in: keys and positions before and after a pass of
+/// the sort, counts of 16 digits for each chunk, and two partial sums for each chunk of sorted updates.
+constexpr uint64_t scatterWorkspaceBytes(uint64_t count, uint64_t rowBytes) {
+  const uint64_t sorts = (count + scatterSortChunk - 1) / scatterSortChunk;
+  const uint64_t sums = (count + scatterSumChunk - 1) / scatterSumChunk;
+  return 4 * scatterPartBytes(4 * count) + scatterPartBytes(16 * 4 * sorts) + (sums > 1 ? 2 * sums * rowBytes : 0);
+}
+
 /// The inputs of a run lie one after the other, each at such an offset, where they wait for their run to begin; there
 /// are two such places, on the host and on the device. The outputs of a run wait on the host in the same way.
 constexpr uint64_t stagedBytes(uint64_t bytes) { return (bytes + 255) / 256 * 256; }

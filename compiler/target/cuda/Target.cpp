@@ -98,6 +98,10 @@ public:
         most = std::max(most, rt::gpu::attentionWorkspaceBytes(query[0], op->heads(), query[1], query[2] / op->heads(),
                                                                op->backward()));
       }
+      if (const fb::ScatterAdd *op = step.action_as_ScatterAdd()) {
+        const uint64_t count = std::max<uint64_t>(op->count(), 1);
+        most = std::max(most, rt::gpu::scatterWorkspaceBytes(op->count(), bytesOf(program, op->updates()) / count));
+      }
     }
     return most;
   }

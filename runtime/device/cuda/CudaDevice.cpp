@@ -63,9 +63,10 @@ CudaDevice::~CudaDevice() {
     driver->releaseHost(memory);
   for (std::span<std::byte> memory : pinned)
     driver->unpin(memory);
-  for (Driver::Module each : {module, sliceModule})
-    if (each)
-      driver->unloadModule(each);
+  if (module)
+    driver->unloadModule(module);
+  updateKernels.unload(*driver);
+  additionKernels.unload(*driver);
   for (Driver::Event event : {computed, arrived})
     if (event)
       driver->destroyEvent(event);

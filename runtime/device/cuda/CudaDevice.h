@@ -6,6 +6,9 @@
 #include "runtime/device/cuda/Communication.h"
 #include "runtime/device/cuda/Dnn.h"
 #include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/PluginKernels.h"
+#include "runtime/device/cuda/ScatterKernels.h"
+#include "runtime/device/cuda/SliceKernels.h"
 #include "runtime/device/cuda/Tuning.h"
 
 #include <functional>
@@ -37,6 +40,7 @@ public:
   PreparedOrStatus prepare(const artifact::Copy &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::Fill &op, std::span<const Operand> buffers) override;
   PreparedOrStatus prepare(const artifact::UpdateSlice &op, std::span<const Operand> buffers) override;
+  PreparedOrStatus prepare(const artifact::ScatterAdd &op, std::span<const Operand> buffers) override;
   std::string_view kind() const override { return "cuda"; }
   absl::Status finish() override;
   /// Of the GPU.
@@ -47,6 +51,7 @@ private:
   friend class GraphProgram;
   friend class GridsOp;
   friend class ProductOp;
+  friend class ScatterAddOp;
   friend class DnnOp;
 
   CudaDevice(const Artifact &artifact, std::unique_ptr<Driver> driver, MakeLibraries make)
@@ -56,8 +61,6 @@ private:
   absl::StatusOr<std::byte *> allocateStaging(uint64_t bytes);
   absl::StatusOr<Driver::Event> newEvent(bool timed = false);
   absl::Status chooseAlgorithms();
-  /// The kernel that works on units of so many bytes.
-  absl::StatusOr<Driver::Function> sliceKernel(uint64_t unit);
   PreparedOrStatus takeDnn(absl::StatusOr<std::unique_ptr<PreparedDnn>> prepared);
 
   absl::StatusOr<void *> allocateArena(uint64_t bytes) override;
@@ -92,7 +95,8 @@ private:
   std::unique_ptr<Communication> communication;                            // of several workers
   Driver::Stream stream = nullptr, transfers = nullptr, uploads = nullptr; // `uploads`: of inputs
   Driver::Event computed = nullptr, arrived = nullptr;                     // how far `stream` and `transfers` must be
-  Driver::Module module = nullptr, sliceModule = nullptr; // of the plan; of the plug-in, if an op needs it
+  Driver::Module module = nullptr;                                         // of the plan
+  PluginKernels updateKernels{sliceKernelsPtx()}, additionKernels{scatterKernelsPtx()};
   std::vector<Address> allocations;
   std::vector<std::byte *> hostAllocations;
   std::vector<std::span<std::byte>> pinned; // of others

@@ -78,7 +78,8 @@ static std::vector<SelfTestLine> selfTestCuda() {
   absl::StatusOr<std::unique_ptr<cuda::Driver>> driver = cuda::openDriver(0);
   if (!driver.ok())
     return {{"GPU", SelfTestLine::Failed, std::string(driver.status().message())}};
-  std::vector<SelfTestLine> lines{cuda::testPeerKernels(**driver), cuda::testSliceKernels(**driver)};
+  std::vector<SelfTestLine> lines{cuda::testPeerKernels(**driver), cuda::testSliceKernels(**driver),
+                                  cuda::testScatterKernels(**driver)};
   absl::StatusOr<cuda::NcclFunctions> nccl = cuda::openNccl();
   if (!nccl.ok()) {
     lines.push_back({"NCCL", SelfTestLine::LeftOut, std::string(nccl.status().message())});

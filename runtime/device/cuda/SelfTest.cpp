@@ -1,7 +1,9 @@
 #include "runtime/device/cuda/SelfTest.h"
 
+#include "runtime/artifact/GpuSizes.h"
 #include "runtime/base/Status.h"
 #include "runtime/collective/Wait.h"
+#include "runtime/device/cuda/ScatterKernels.h"
 #include "runtime/device/cuda/SliceKernels.h"
 
 #include <array>
@@ -282,4 +284,93 @@ private:
 } // namespace
 
 SelfTestLine testSliceKernels(Driver &driver) { return lineOf("slices put in place", SliceCheck(driver).run()); }
+
+//===-- Kernels that add up slices --------------------------------------===//
+
+namespace {
+/// 5000 updates to 300 slices. One of two goes to slice 7; some are left out.
+class ScatterCheck : Bench {
+public:
+  explicit ScatterCheck(Driver &driver) : Bench(driver) {}
+
+  absl::Status run() {
+    if (!scatterKernelsPtx())
+      return absl::NotFoundError("this dgc was built without");
+    DGC_RETURN_IF_ERROR(take(kBytes));
+    DGC_ASSIGN_OR_RETURN(module, driver.loadText(scatterKernelsPtx()));
+    for (uint64_t elementBytes : {4, 8})
+      for (uint64_t inner : {3, 8, 136})
+        DGC_RETURN_IF_ERROR(annotate(check(elementBytes, inner), str("rows of ", inner, " f", 8 * elementBytes)));
+    return absl::OkStatus();
+  }
+
+private:
+  static constexpr uint64_t kCount = 5000, kSize = 300, kMostInner = 136, kOuter = 2;
+  // Where things are.
+  static constexpr uint64_t kUpdates = kOuter * kSize * kMostInner * 8,
+                            kOffset = kUpdates + kOuter * kCount * kMostInner * 8, kIndices = kOffset + 256,
+                            kWorkspace = kIndices + (kCount * 4 + 255) / 256 * 256,
+                            kBytes = kWorkspace + gpu::scatterWorkspaceBytes(kCount, kOuter * kMostInner * 8);
+
+  static Scatter scatterAt(Address base, uint64_t elementBytes, uint64_t inner) {
+    Scatter scatter;
+    scatter.dst = base;
+    scatter.updates = base + kUpdates;
+    scatter.indices = base + kIndices;
+    scatter.offset = base + kOffset;
+    scatter.indexBytes = 4;
+    scatter.isSigned = true;
+    scatter.elementBytes = elementBytes;
+    scatter.outer = kOuter;
+    scatter.count = kCount;
+    scatter.inner = inner;
+    scatter.size = kSize;
+    return scatter;
+  }
+
+  /// Zeros, and numbers whose sums depend on the order.
+  static void store(std::byte *to, uint64_t elementBytes, uint64_t inner) {
+    std::memset(to, 0, kUpdates);
+    for (uint64_t i = 0; i < kOuter * kCount * inner; ++i) {
+      const double value = static_cast<double>(i * 2654435761 % 10007) / 7 - 700;
+      storeElement(elementBytes == 8 ? DType::F64 : DType::F32, to + kUpdates, static_cast<int64_t>(i), value);
+    }
+    const int64_t offset = -20;
+    std::memcpy(to + kOffset, &offset, sizeof offset);
+    for (uint64_t j = 0; j < kCount; ++j) {
+      const auto index = static_cast<int32_t>(offset + static_cast<int64_t>(j % 2 ? 7 : j * 7919 % 311) - 5);
+      std::memcpy(to + kIndices + j * sizeof index, &index, sizeof index);
+    }
+    std::memset(to + kWorkspace, 0x5a, kBytes - kWorkspace);
+  }
+
+  absl::Status check(uint64_t elementBytes, uint64_t inner) {
+    std::vector<uint64_t> memoryOfHost((kBytes + 256) / 8);
+    auto *expected = reinterpret_cast<std::byte *>((reinterpret_cast<uint64_t>(memoryOfHost.data()) + 255) / 256 * 256);
+    store(expected, elementBytes, inner);
+    store(host, elementBytes, inner);
+    const auto base = reinterpret_cast<Address>(expected);
+    for (const ScatterLaunch &launch : scatterLaunches(scatterAt(base, elementBytes, inner), base + kWorkspace)) {
+      std::vector<uint64_t> args;
+      for (const Argument &argument : launch.args)
+        args.push_back(argument.address);
+      launch.kernel->run(args.data(), false);
+    }
+    DGC_RETURN_IF_ERROR(driver.copyToDevice(memory, host, kBytes, stream));
+    for (const ScatterLaunch &launch : scatterLaunches(scatterAt(memory, elementBytes, inner), memory + kWorkspace)) {
+      DGC_ASSIGN_OR_RETURN(Driver::Function function, driver.findFunction(module, launch.kernel->name));
+      DGC_RETURN_IF_ERROR(driver.launch(function, launch.grid, launch.kernel->block, launch.args, stream));
+    }
+    DGC_RETURN_IF_ERROR(driver.copyToHost(host, memory, kUpdates, stream));
+    DGC_RETURN_IF_ERROR(driver.synchronize(stream));
+    for (uint64_t i = 0; i < kUpdates; ++i)
+      if (host[i] != expected[i])
+        return absl::InternalError(
+            str("byte ", i, " is ", static_cast<int>(host[i]), ", expected is ", static_cast<int>(expected[i])));
+    return absl::OkStatus();
+  }
+};
+} // namespace
+
+SelfTestLine testScatterKernels(Driver &driver) { return lineOf("slices added up", ScatterCheck(driver).run()); }
 } // namespace dgc::rt::cuda

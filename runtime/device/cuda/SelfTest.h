@@ -16,4 +16,7 @@ SelfTestLine testPeerKernels(Driver &driver);
 /// The kernels that put slices in place, likewise.
 SelfTestLine testSliceKernels(Driver &driver);
 
+/// The kernels that add up slices, likewise.
+SelfTestLine testScatterKernels(Driver &driver);
+
 } // namespace dgc::rt::cuda

@@ -46,17 +46,6 @@ private:
 };
 } // namespace
 
-absl::StatusOr<Driver::Function> CudaDevice::sliceKernel(uint64_t unit) {
-  if (!sliceModule) {
-    if (!sliceKernelsPtx())
-      return absl::UnimplementedError(
-          "this dgc was built by a compiler that makes no code for GPUs, so it has no kernel "
-          "for exec.update_slice: build it with clang");
-    DGC_ASSIGN_OR_RETURN(sliceModule, driver->loadText(sliceKernelsPtx()));
-  }
-  return driver->findFunction(sliceModule, str("dgc_update_slice_", unit));
-}
-
 PreparedOrStatus CudaDevice::prepare(const artifact::UpdateSlice &op, std::span<const Operand> buffers) {
   const Operand &dst = buffers[op.dst()], &start = buffers[op.start()];
   const Address update = addressOf(buffers[op.update()].data);
@@ -64,7 +53,8 @@ PreparedOrStatus CudaDevice::prepare(const artifact::UpdateSlice &op, std::span<
   uint64_t unit = 16;
   while (inner % unit || addressOf(dst.data) % unit || update % unit)
     unit /= 2;
-  DGC_ASSIGN_OR_RETURN(Driver::Function kernel, sliceKernel(unit));
+  DGC_ASSIGN_OR_RETURN(Driver::Function kernel,
+                       updateKernels.find(*driver, str("dgc_update_slice_", unit), "exec.update_slice"));
   auto made = std::make_unique<UpdateSliceOp>(*driver, stream, kernel);
   made->to = addressOf(dst.data);
   made->from = addressOf(buffers[op.src()].data);

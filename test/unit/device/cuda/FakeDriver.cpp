@@ -247,7 +247,8 @@ absl::StatusOr<Driver::Module> FakeDriver::loadModule(std::span<const std::byte>
   if (absl::Status s = enter("loadModule"); !s.ok())
     return s;
   std::string_view text(reinterpret_cast<const char *>(image.data()), image.size() - 1);
-  if ((peerReducePtx() && text == peerReducePtx()) || (sliceKernelsPtx() && text == sliceKernelsPtx())) {
+  const char *const own[] = {peerReducePtx(), sliceKernelsPtx(), scatterKernelsPtx()};
+  if (std::any_of(std::begin(own), std::end(own), [&](const char *ptx) { return ptx && text == ptx; })) {
     void *module = new char;
     modules[module] = nullptr;
     return module;
@@ -281,7 +282,7 @@ absl::Status FakeDriver::launch(Function function, uint32_t grid, uint32_t block
   auto &[name, emulator] = *static_cast<std::pair<std::string, GpuEmulator *> *>(function);
   ++log->launches;
   if (!emulator)
-    return launchNative(name, args, stream);
+    return launchNative(name, grid, block, args, stream);
   // What of these a kernel writes is not known.
   std::vector<Access> accesses;
   std::vector<void *> pointers;

@@ -10,6 +10,7 @@
 #include "runtime/device/cuda/Blas.h"
 #include "runtime/device/cuda/Dnn.h"
 #include "runtime/device/cuda/Driver.h"
+#include "runtime/device/cuda/ScatterKernels.h"
 #include "runtime/device/cuda/SliceKernels.h"
 #include "test/unit/support/GpuEmulator.h"
 
@@ -71,6 +72,8 @@ public:
   std::function<int64_t(const std::string &)> duration;
   /// From now on waits for events say that they succeed, and do nothing.
   void ignoreWaits() { ignoresWaits = true; }
+  /// The threads that meet in the plug-in's kernels run in the opposite order.
+  bool runsBackwards = false;
 
   /// Whether work of this name is in a graph that was not given back.
   bool isInGraphs(const std::string &name) const;
@@ -185,7 +188,10 @@ private:
   }
   absl::Status launchSlice(const rt::cuda::SliceKernel &kernel, std::span<const rt::cuda::Argument> args,
                            Stream stream);
-  absl::Status launchNative(const std::string &name, std::span<const rt::cuda::Argument> args, Stream stream);
+  absl::Status launchScatter(const rt::cuda::ScatterKernel &kernel, uint32_t grid, uint32_t block,
+                             std::span<const rt::cuda::Argument> args, Stream stream);
+  absl::Status launchNative(const std::string &name, uint32_t grid, uint32_t block,
+                            std::span<const rt::cuda::Argument> args, Stream stream);
   void checkJoined(const CapturedGraph &graph);
   bool isPending(const Clock &until) const;
   void waited(const Clock &clock);

@@ -2,6 +2,7 @@
 #include "test/unit/device/cuda/FakeDriver.h"
 
 #include "runtime/device/cuda/Peers.h"
+#include "runtime/device/cuda/ScatterKernels.h"
 #include "runtime/device/cuda/SliceKernels.h"
 
 #include <algorithm>
@@ -105,11 +106,32 @@ absl::Status FakeDriver::launchSlice(const SliceKernel &kernel, std::span<const 
                  [&kernel, values] { std::apply(kernel.run, values); });
 }
 
-/// A kernel of PeerReduce.cpp, whose table says what it touches, or one of SliceKernels.cpp.
-absl::Status FakeDriver::launchNative(const std::string &name, std::span<const Argument> args, Stream stream) {
+/// A kernel of ScatterKernels.cpp. What of its arguments it writes is not known.
+absl::Status FakeDriver::launchScatter(const ScatterKernel &kernel, uint32_t grid, uint32_t block,
+                                       std::span<const Argument> args, Stream stream) {
+  if (grid == 0 || block != kernel.block)
+    wrong(std::string(kernel.name) + " has " + std::to_string(grid) + " blocks of " + std::to_string(block) +
+          " threads");
+  std::vector<uint64_t> values;
+  std::vector<Access> accesses;
+  for (auto [address, bytes] : args) {
+    values.push_back(bytes ? reinterpret_cast<uint64_t>(host(address)) : address);
+    if (bytes)
+      accesses.push_back({address, bytes, true});
+  }
+  return enqueue(kernel.name, stream, std::move(accesses),
+                 [&kernel, values, backwards = runsBackwards] { kernel.run(values.data(), backwards); });
+}
+
+/// A kernel of PeerReduce.cpp, whose table says what it touches, or one of the others.
+absl::Status FakeDriver::launchNative(const std::string &name, uint32_t grid, uint32_t block,
+                                      std::span<const Argument> args, Stream stream) {
   for (const SliceKernel *each = sliceKernels; each->name; ++each)
     if (each->name == name)
       return launchSlice(*each, args, stream);
+  for (const ScatterKernel *each = scatterKernels; each->name; ++each)
+    if (each->name == name)
+      return launchScatter(*each, grid, block, args, stream);
   const PeerKernel *kernel = peerKernels;
   while (kernel->name && kernel->name != name)
     ++kernel;

@@ -37,7 +37,7 @@ TEST(Nccl, KernelsOfThePluginAreChecked) {
   auto log = std::make_shared<FakeLog>();
   {
     FakeDriver driver(log);
-    for (const SelfTestLine &line : {testPeerKernels(driver), testSliceKernels(driver)})
+    for (const SelfTestLine &line : {testPeerKernels(driver), testSliceKernels(driver), testScatterKernels(driver)})
       EXPECT_EQ(line.outcome, SelfTestLine::Passed) << line.name << ": " << line.detail;
   }
   EXPECT_THAT(log->violations, IsEmpty());
