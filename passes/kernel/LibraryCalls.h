@@ -19,6 +19,9 @@ mlir::Operation *selectPool(mlir::Operation *op);
 mlir::Operation *selectScatterAdd(mlir::Operation *op);
 mlir::Operation *selectUpdateSlice(mlir::Operation *op);
 
+/// A scatter-add that the device should sort the indices of: in a kernel, all slices look at all indices.
+bool isLargeScatterAdd(mlir::Operation *op, SizeDecisions &decide);
+
 mlir::Operation *selectAttention(mlir::Operation *op);
 
 /// Has the library of GPUs this attention, or gradient of one? Of f16 and bf16, with heads of at most 128 features, a

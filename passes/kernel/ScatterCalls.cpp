@@ -31,6 +31,16 @@ Operation *selectScatterAdd(Operation *op) {
   return call;
 }
 
+bool isLargeScatterAdd(Operation *op, SizeDecisions &decide) {
+  constexpr int64_t kManyLooks = 1 << 18;
+  auto scatter = dyn_cast<ScatterAddOp>(op);
+  if (!scatter)
+    return false;
+  int64_t slices = cast<RankedTensorType>(scatter.getType()).getDimSize(scatter.getDimension());
+  int64_t indices = cast<RankedTensorType>(scatter.getIndices().getType()).getNumElements();
+  return decide(slices * indices > kManyLooks);
+}
+
 Operation *selectUpdateSlice(Operation *op) {
   auto update = dyn_cast<DynamicUpdateSliceOp>(op);
   if (!update || cast<RankedTensorType>(update.getUpdate().getType()).getNumElements() == 0)

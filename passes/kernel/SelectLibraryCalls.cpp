@@ -91,7 +91,7 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
           call = selectConvolution(op, /*forGpus=*/isNvidia);
         if (!call && !isNvidia)
           call = selectPool(op);
-        if (!call && !isNvidia)
+        if (!call && (!isNvidia || isLargeScatterAdd(op, decide)))
           call = selectScatterAdd(op);
         if (!call)
           call = selectUpdateSlice(op);
