@@ -64,8 +64,10 @@ LogicalResult AccessCollector::body(linalg::LinalgOp op, ArrayRef<AffineExpr> lo
       root.bounds.push_back(*bound);
     if (auto extract = dyn_cast<tensor::ExtractOp>(inner)) {
       Index index;
-      for (unsigned i = 0; i < extract.getIndices().size(); ++i)
-        index.push_back(getAffineSymbolExpr(symbols++, context));
+      for (Value at : extract.getIndices()) {
+        AffineExpr known = indexOf(at, loops);
+        index.push_back(known ? known : getAffineSymbolExpr(symbols++, context));
+      }
       if (failed(element(extract.getTensor(), index)))
         return WalkResult::interrupt();
     }

@@ -30,12 +30,7 @@ Value ElementEmitter::scalar(Value value) {
 Value ElementEmitter::extract(tensor::ExtractOp op, IRMapping &mapping, ArrayRef<AffineExpr> loops) {
   Index index;
   for (Value at : op.getIndices()) {
-    APInt fixed;
-    if (matchPattern(at, m_ConstantInt(&fixed))) {
-      index.push_back(getAffineConstantExpr(fixed.getSExtValue(), context));
-      continue;
-    }
-    AffineExpr known = within.empty() ? AffineExpr() : indexOf(at, loops, within);
+    AffineExpr known = indexOf(at, loops, within);
     index.push_back(
         known ? known : symbolFor(arith::IndexCastOp::create(builder, loc, indexType, mapping.lookupOrDefault(at))));
   }

@@ -46,6 +46,7 @@ void CooperativeNest::item(const ItemRange &range, Value at, Value isValid, Smal
     return code.leave();
   }
   steps.count = range.vector;
+  llvm::SaveAndRestore<SmallVector<Bound>> within(code.within, range.within);
   if (!range.loops.empty()) {
     steps.dim = range.loops.back();
     if (range.begin > 0)

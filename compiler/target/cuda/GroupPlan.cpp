@@ -14,7 +14,17 @@ static constexpr int64_t kMostRemembered = 16;
 /// Elements that a thread has memory of its own for.
 static constexpr int64_t kMostOwnMemory = 64;
 
-/// All points in vectors, and where these do not divide the last loop the end of that one by one.
+/// The bounds on the index of a loop that the roots of a nest ask for, as of what is padded along it.
+static SmallVector<Bound> boundsOn(const KernelGraph &graph, const LoopNest &nest, unsigned dim) {
+  SmallVector<Bound> bounds;
+  const AffineExpr index = getAffineDimExpr(dim, graph.func.getContext());
+  for (unsigned root : nest.roots)
+    llvm::copy_if(graph.roots[root].bounds, std::back_inserter(bounds),
+                  [&](const Bound &bound) { return bound.index == index; });
+  return bounds;
+}
+
+/// All points in vectors, and the end of the last loop one by one: what these do not divide, and padding.
 static SmallVector<ItemRange, 2> itemRangesOf(const KernelGraph &graph, const ThreadGeometry &geometry,
                                               const LoopNest &nest) {
   ItemRange whole;
@@ -31,12 +41,17 @@ static SmallVector<ItemRange, 2> itemRangesOf(const KernelGraph &graph, const Th
     whole.vector = geometry.vector;
   else if (!geometry.columns)
     whole.vector = vectorOf(graph, nest, nest.loops.back(), trips);
-  whole.items = others * (trips / whole.vector);
   ItemRange rest = whole;
-  rest.trips.back() = trips % whole.vector;
+  if (!geometry.resident) // the nests of a row that is kept have the same ranges
+    whole.within = boundsOn(graph, nest, nest.loops.back());
+  for (const Bound &bound : whole.within)
+    trips = std::min(trips, bound.size);
+  trips -= trips % whole.vector;
+  whole.items = others * (trips / whole.vector);
+  rest.begin = trips;
+  rest.trips.back() -= trips;
   rest.items = others * rest.trips.back();
   rest.vector = 1;
-  rest.begin = trips -= rest.trips.back();
   return rest.items > 0 ? SmallVector<ItemRange, 2>{whole, rest} : SmallVector<ItemRange, 2>{whole};
 }
 
@@ -122,6 +137,8 @@ static void printRange(llvm::raw_ostream &out, const ItemRange &range) {
     out << " of " << range.vector;
   if (range.begin > 0)
     out << " from d" << range.loops.back() << " = " << range.begin;
+  for (const Bound &bound : range.within)
+    out << ", where " << bound.index << " < " << bound.size;
   if (range.unroll > 1)
     out << ", " << range.unroll << " at a time";
   if (!range.blocks.empty()) {

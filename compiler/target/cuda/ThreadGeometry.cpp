@@ -190,7 +190,10 @@ static int64_t keptArrays(const Segment &segment, const KernelGraph &graph) {
   return llvm::count_if(users, [](auto &entry) { return entry.second.size() > 1; });
 }
 
-static int64_t groupSizeFor(int64_t work) { return work <= 1024 ? kWarp : work <= 16384 ? kBlock : 2 * kBlock; }
+/// Long rows that are read more than once should be in the L2 cache until then: larger groups have fewer of them at a time.
+static int64_t groupSizeFor(int64_t work, bool isReadAgain = false) {
+  return work <= 1024 ? kWarp : work <= 16384 ? kBlock : work <= 32768 || !isReadAgain ? 2 * kBlock : 4 * kBlock;
+}
 
 /// Rows of several nests: a group for each.
 static void chooseRows(const KernelGraph &graph, const Segment &segment, ThreadGeometry &geometry) {
@@ -205,7 +208,7 @@ static void chooseRows(const KernelGraph &graph, const Segment &segment, ThreadG
     geometry.resident = true;
     return;
   }
-  geometry.groupSize = groupSizeFor(work);
+  geometry.groupSize = groupSizeFor(work, /*isReadAgain=*/true);
   if (!isResident(graph, segment))
     return;
   int64_t vector = 16, kept = std::max<int64_t>(keptArrays(segment, graph), 1), last = 1;
