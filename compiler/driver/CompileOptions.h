@@ -60,7 +60,7 @@ struct CompileOptions {
   Precision precision = Precision::F32;
   AttentionForm attention = AttentionForm::Auto;
   RepeatForm repeats = RepeatForm::Auto;
-  Epilogues epilogues = Epilogues::All;
+  Epilogues epilogues = Epilogues::Auto;
   LinkModel links;
   Switch overlap = Switch::Off;
   std::vector<std::string> forbid;
@@ -103,9 +103,9 @@ struct CompileOptions {
     b("repeats", o.repeats, "HOW",
       "loop: each dgc.repeat whose layers are alike is a loop, so that the plan does not grow with them; unroll: its "
       "layers are written out, which takes about a fifth less time; auto: a loop from 24 layers on");
-    b("epilogues", o.epilogues, "all|bias",
-      "What cuBLASLt computes with products of 16 bits: all, gelu and the gradients of activations and biases, too; "
-      "bias, no more than a bias and relu");
+    b("epilogues", o.epilogues, "auto|all|bias",
+      "What cuBLASLt computes with products of 16 bits: auto, gelu and the gradients of biases, too; all, those of "
+      "activations as well; bias, no more than a bias and relu");
     b("no-padding", o.noPadding, "", "Refuse a dimension that its mesh axes do not divide");
     b("with-semantics", o.withSemantics, "",
       "The plan also says what each kernel computes, in a form that no target runs: what dgc-verify checks");

@@ -35,11 +35,11 @@ template <> struct EnumNames<Phase> {
 /// The options of the phase kernel as text: which target, too.
 struct KernelPhaseOptions {
   TargetSpec target = {"cpu"};
-  Epilogues epilogues = Epilogues::All;
+  Epilogues epilogues = Epilogues::Auto;
 
   template <class Binder> void bind(Binder &b) {
     b("target", target, "what kernels are for, as dgc-compile's --target");
-    b("epilogues", epilogues, "what library calls compute with products on GPUs: all or bias");
+    b("epilogues", epilogues, "what library calls compute with products on GPUs: auto, all or bias");
   }
 };
 

@@ -41,7 +41,7 @@ struct TargetTraits {
 
 /// What the phase kernel is told beside the target.
 struct KernelOptions {
-  Epilogues epilogues = Epilogues::All;
+  Epilogues epilogues = Epilogues::Auto;
 };
 
 /// A target by name, as in "cuda:sm_90". Parsing refuses one that there is not.

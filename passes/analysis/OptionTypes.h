@@ -68,10 +68,12 @@ template <> struct EnumNames<RepeatForm> {
       {RepeatForm::Auto, "auto"}, {RepeatForm::Loop, "loop"}, {RepeatForm::Unroll, "unroll"}};
 };
 
-/// What library calls compute with products on GPUs: all, or a bias followed by a relu.
-enum class Epilogues { All, Bias };
+/// What library calls compute with products on GPUs: all that the library has; a bias followed by a relu; or, as measured
+/// on an H200 (docs/gpu-results.md), all but the derivatives of activations.
+enum class Epilogues { Auto, All, Bias };
 template <> struct EnumNames<Epilogues> {
-  static constexpr EnumValue<Epilogues> all[] = {{Epilogues::All, "all"}, {Epilogues::Bias, "bias"}};
+  static constexpr EnumValue<Epilogues> all[] = {
+      {Epilogues::Auto, "auto"}, {Epilogues::All, "all"}, {Epilogues::Bias, "bias"}};
 };
 
 /// The order in which the stages of a pipeline work; PipelineSchedule.h.

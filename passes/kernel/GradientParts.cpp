@@ -149,7 +149,8 @@ template <typename OpT> void narrow(OpT op) {
 
 class GradientParts {
 public:
-  GradientParts(func::FuncOp func, SizeDecisions &decide) : decide(decide) {
+  GradientParts(func::FuncOp func, SizeDecisions &decide, bool takesDerivatives)
+      : decide(decide), takesDerivatives(takesDerivatives) {
     func.walk([&](exec::MatmulOp call) {
       if (isSingle(call))
         calls.push_back(call);
@@ -158,7 +159,7 @@ public:
 
   unsigned run() {
     for (exec::MatmulOp call : calls)
-      if (!takeGelu(call) && !takeDerivative(call))
+      if (!takeGelu(call) && !(takesDerivatives && takeDerivative(call)))
         takeSum(call);
     return taken;
   }
@@ -229,17 +230,16 @@ private:
     return true;
   }
 
-  /// The sum of the rows of an operand that is large, or comes from the library: no kernel that computes it could add
-  /// it up on the way.
+  /// The sum of the rows of an operand that comes from the library: no kernel that computes it could add it up on the way.
   void takeSum(exec::MatmulOp call) {
     if (!isPlain(call))
       return;
     for (auto [of, value, isTransposed] : {std::tuple(MatmulValue::B, call.getB(), !call.getTransposeB()),
                                            std::tuple(MatmulValue::A, call.getA(), call.getTransposeA())}) {
       Value stored = behindView(value);
+      bool isComputed = !isa_and_present<exec::StepOpInterface>(stored.getDefiningOp());
       if (!isTransposed || shapeOf(stored).empty() || shapeOf(stored).back() != shapeOf(value).back() ||
-          (!isa_and_present<exec::StepOpInterface>(stored.getDefiningOp()) &&
-           decide(typeOf(stored).getNumElements() < kMuch)))
+          (isComputed && (!takesDerivatives || decide(typeOf(stored).getNumElements() < kMuch))))
         continue;
       ReduceOp sum = findSumOfRows(stored);
       if (!sum || sum->getBlock() != call->getBlock() || !llvm::all_of(sum->getUsers(), [&](Operation *user) {
@@ -288,17 +288,18 @@ private:
 
   SmallVector<exec::MatmulOp> calls; // in the order of the block; those after the current one are complete
   SizeDecisions &decide;
+  const bool takesDerivatives;
   unsigned taken = 0;
 };
 
 } // namespace
 
-unsigned absorbGradients(func::FuncOp func, SizeDecisions &decide) {
+unsigned absorbGradients(func::FuncOp func, SizeDecisions &decide, bool takesDerivatives) {
   for (auto op : llvm::to_vector(func.getOps<GeluOp>()))
     narrow(op);
   for (auto op : llvm::to_vector(func.getOps<GeluGradOp>()))
     narrow(op);
-  return GradientParts(func, decide).run();
+  return GradientParts(func, decide, takesDerivatives).run();
 }
 
 } // namespace dgc

@@ -32,9 +32,9 @@ bool gpuHasAttention(mlir::Operation *op);
 /// them: a bias and post ops, or a bias and then relu. Returns how many.
 unsigned absorbUsers(mlir::Operation *call, bool reluOnly);
 
-/// Lets products of 16 bits compute gelu, and the gradients of gelu, relu and biases that use their operands or results, as
-/// cuBLASLt can. Returns how many ops these were.
-unsigned absorbGradients(mlir::func::FuncOp func, SizeDecisions &decide);
+/// Lets products of 16 bits compute gelu and the gradients of biases that use their operands, as cuBLASLt can; where it
+/// `takesDerivatives`, those of gelu and relu, too. Returns how many ops these were.
+unsigned absorbGradients(mlir::func::FuncOp func, SizeDecisions &decide, bool takesDerivatives);
 
 /// The value in this shape; itself where it has it already.
 mlir::Value reshaped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value, llvm::ArrayRef<int64_t> shape);

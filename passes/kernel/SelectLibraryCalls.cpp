@@ -101,8 +101,8 @@ struct SelectLibraryCalls : dgc::impl::SelectLibraryCallsBase<SelectLibraryCalls
       calls += selected.size();
       for (Operation *call : selected)
         postOps += absorbUsers(call, /*reluOnly=*/isNvidia);
-      if (isNvidia && epilogues == Epilogues::All)
-        postOps += absorbGradients(func, decide);
+      if (isNvidia && epilogues != Epilogues::Bias)
+        postOps += absorbGradients(func, decide, /*takesDerivatives=*/epilogues == Epilogues::All);
     }
   }
 };

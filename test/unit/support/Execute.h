@@ -34,7 +34,7 @@ struct ExecuteOptions {
   std::string precision = "f32";        // of products: f32, bf16, f16
   std::string attention = "auto";       // as for dgc-compile
   std::string repeats = "auto";         // as for dgc-compile
-  std::string epilogues = "all";        // as for dgc-compile
+  std::string epilogues = "auto";       // as for dgc-compile
   bool noPadding = false;               // refuse dimensions that their axes do not divide
   std::string target = targetOfTests(); // as for dgc-compile
   std::string serverTarget;

@@ -7,7 +7,7 @@
 // RUN: not dgc-opt %s --dgc-kernel-pipeline='target=cuda:sm_1' 2>&1 | FileCheck %s --check-prefix=ARCH
 // ARCH: 'sm_1' is no architecture of GPUs that is known
 // RUN: not dgc-opt %s --dgc-kernel-pipeline='target=cpu epilogues=some' 2>&1 | FileCheck %s --check-prefix=EPILOGUES
-// EPILOGUES: 'some': all or bias is expected
+// EPILOGUES: 'some': auto, all or bias is expected
 
 // One that there is runs.
 // RUN: dgc-opt %s --dgc-kernel-pipeline='target=x86-64-v3' | FileCheck %s --check-prefix=RUNS

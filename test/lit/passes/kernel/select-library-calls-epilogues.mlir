@@ -1,7 +1,24 @@
-// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls=library=nvidia -canonicalize | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls='library=nvidia epilogues=all' -canonicalize | FileCheck %s
+// RUN: dgc-opt %s -split-input-file -dgc-select-library-calls=library=nvidia -canonicalize | FileCheck %s --check-prefix=AUTO
 // RUN: dgc-opt %s -split-input-file -dgc-select-library-calls='library=nvidia epilogues=bias' -canonicalize | FileCheck %s --check-prefix=BIAS
 // RUN: not dgc-opt %s -dgc-select-library-calls='library=nvidia epilogues=most' 2>&1 | FileCheck %s --check-prefix=ERROR
-// ERROR: for the --epilogues option: 'most': all or bias is expected
+// ERROR: for the --epilogues option: 'most': auto, all or bias is expected
+
+// What comes from the library is added up by the product that uses it; a kernel adds up what it computes.
+
+// AUTO-LABEL: func.func @sum_of_a_call
+// AUTO:         %[[Y:.+]] = exec.matmul
+// AUTO:         exec.matmul %{{.+}}, %[[Y]] bias_gradient b {transpose_a}
+// AUTO-NOT:     dgc.reduce
+func.func @sum_of_a_call(%x: tensor<16x40xbf16>, %w: tensor<40x8xbf16>, %a: tensor<16x24xbf16>)
+    -> (tensor<24x8xbf16>, tensor<8xbf16>) {
+  %y = dgc.dot_general %x, %w contract [1] x [0] : tensor<16x40xbf16>, tensor<40x8xbf16>
+  %g = dgc.dot_general %a, %y contract [0] x [0] : tensor<16x24xbf16>, tensor<16x8xbf16>
+  %b = dgc.reduce sum %y dims [0] : tensor<16x8xbf16>
+  return %g, %b : tensor<24x8xbf16>, tensor<8xbf16>
+}
+
+// -----
 
 // A product computes gelu, and keeps the operand of that where something else needs it; the gradient reads it.
 
@@ -17,6 +34,11 @@
 // BIAS:         dgc.gelu
 // BIAS:         dgc.gelu_grad
 // BIAS:         dgc.reduce
+// AUTO-LABEL: func.func @gelu
+// AUTO:         %[[Y:.+]]:2 = exec.matmul {{.*}} post_ops [#exec.post_op<gelu_tanh>] keep_aux
+// AUTO:         exec.matmul %{{.+}}, %{{.+}} {transpose_b} :
+// AUTO:         dgc.gelu_grad
+// AUTO:         dgc.reduce
 func.func @gelu(%x: tensor<2x8x16xbf16>, %w: tensor<16x24xbf16>, %b: tensor<24xbf16>, %d: tensor<2x8x40xbf16>,
                 %v: tensor<24x40xbf16>) -> (tensor<2x8x24xbf16>, tensor<2x8x24xbf16>, tensor<24xbf16>) {
   %0 = dgc.dot_general %x, %w contract [2] x [0] : tensor<2x8x16xbf16>, tensor<16x24xbf16>
@@ -55,6 +77,9 @@ func.func @gelu_alone(%x: tensor<8x16xf16>, %w: tensor<16x24xf16>) -> tensor<8x2
 // CHECK-NOT:     dgc.select
 // BIAS-LABEL: func.func @relu
 // BIAS:         dgc.select
+// AUTO-LABEL: func.func @relu
+// AUTO-NOT:     keep_aux
+// AUTO:         dgc.select
 func.func @relu(%x: tensor<8x16xbf16>, %w: tensor<16x136xbf16>, %b: tensor<136xbf16>, %d: tensor<8x40xbf16>,
                 %v: tensor<136x40xbf16>) -> (tensor<8x136xbf16>, tensor<8x136xbf16>) {
   %zero = dgc.constant dense<0.0> : tensor<8x136xbf16>
@@ -97,6 +122,9 @@ func.func @relu_behind(%x: tensor<8x16xbf16>, %w: tensor<16x136xbf16>, %d: tenso
 // CHECK:         return
 // BIAS-LABEL: func.func @sums
 // BIAS:         dgc.reduce
+// AUTO-LABEL: func.func @sums
+// AUTO-NOT:     bias_gradient
+// AUTO:         return
 func.func @sums(%x: tensor<65536x8xbf16>, %d: tensor<65536x16xbf16>, %e: tensor<65536x16xbf16>)
     -> (tensor<8x16xbf16>, tensor<16xbf16>, tensor<16x8xbf16>, tensor<16xbf16>) {
   %0 = dgc.reduce sum %d dims [0] : tensor<65536x16xbf16>

@@ -104,7 +104,7 @@ TEST_P(CudaEpilogues, TrainAsTheCpuDoes) {
 
 INSTANTIATE_TEST_SUITE_P(All, CudaEpilogues,
                          ::testing::Values(Case{"bf16", "bf16", "all", {1, 2, 1, 1, 2, 1}},
-                                           Case{"f16", "f16", "all", {1, 2, 1, 1, 2, 1}},
+                                           Case{"f16", "f16", "all", {1, 2, 1, 1, 2, 1}}, Case{"bf16_auto", "bf16", "auto", {1, 1, 0, 0, 0, 1}},
                                            Case{"bf16_bias", "bf16", "bias", {}}, Case{"f32", "f32", "all", {}}),
                          [](const auto &info) { return std::string(info.param.name); });
 
@@ -116,6 +116,7 @@ TEST(CudaEpiloguesOfWorkers, TrainAsTheCpuDoes) {
                                               {13, "model=3", "tensor-parallel=w3:1", Parts{1, 2, 1, 1, 2, 0}}}) {
     SCOPED_TRACE(std::string(mesh) + ", " + std::to_string(batch));
     ExecuteOptions options = optionsOf(batch, "bf16");
+    options.epilogues = "all";
     auto onCpu = compileText(modelOf(batch), options);
     ASSERT_TRUE(onCpu.ok()) << onCpu.status();
     auto initial = runOnce(*onCpu, {}, options.run);
